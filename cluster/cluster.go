@@ -1,0 +1,250 @@
+// Package cluster gets a Kubernetes cluster for a demo, a test or a reader's
+// own experiments, and hands out the way to reach it.
+//
+// Up(Options) finds or makes a cluster and returns a [Cluster]: a *rest.Config
+// for Go and a kubeconfig for kubectl. There are three modes. Embedded, the
+// default, compiles a real etcd, kube-apiserver, kube-controller-manager and
+// kube-scheduler from their Go modules and runs them on loopback, with kwok in
+// the place of kubelets; it needs Go and nothing else. Kind makes or reuses a
+// kind cluster. Current takes the kubeconfig that kubectl would take.
+//
+// In all of them the controllers that Loopwright rebuilds (Deployment,
+// ReplicaSet, Endpoints) are to be left to Loopwright: the first two modes
+// switch the originals off.
+//
+// Below it stands the nested module controlplane, which it builds and starts
+// but never imports. Above it stand the demos in chapters/ and the integration
+// tests, through clustertest.
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/client-go/rest"
+)
+
+// Mode says where a cluster comes from.
+type Mode string
+
+const (
+	// Embedded is a control plane made of local processes.
+	Embedded Mode = "embedded"
+	// Kind is a cluster of containers made with sigs.k8s.io/kind.
+	Kind Mode = "kind"
+	// Current is whatever kubectl talks to.
+	Current Mode = "current"
+)
+
+// SampleControllers names the controllers that this project rebuilds, by the
+// names that kube-controller-manager's --controllers flag knows. Embedded and
+// kind clusters run without the originals, so that nobody else reconciles those
+// kinds.
+var SampleControllers = []string{"deployment-controller", "replicaset-controller", "endpoints-controller"}
+
+// Options say which cluster is wanted. The zero value is an embedded cluster
+// with three nodes, kept in the checkout's .loopwright directory.
+type Options struct {
+	Mode Mode
+
+	// Dir holds an embedded cluster's state: data, keys, logs, kubeconfig; for
+	// kind it holds the kubeconfig. The default is .loopwright at the root of
+	// the checkout.
+	Dir string
+	// Nodes is how many nodes an embedded cluster has; 0 stands for 3.
+	Nodes int
+	// Port is where an embedded API server listens on 127.0.0.1; 0 stands for
+	// any free port.
+	Port int
+	// Originals names those of SampleControllers which stay switched on.
+	Originals []string
+	// Ephemeral ties an embedded cluster to this process: it ends when the
+	// process ends, however that happens.
+	Ephemeral bool
+
+	// KindName is the name of the kind cluster; the default is "loopwright".
+	KindName string
+	// KindImage is the node image; the default is the kind library's own.
+	KindImage string
+
+	// Yes agrees beforehand to using the current kubeconfig's cluster. Without
+	// it, Up asks on Out and reads the answer from In.
+	Yes bool
+	In  io.Reader
+	// Out gets the progress of work that takes long. nil discards it.
+	Out io.Writer
+}
+
+const (
+	defaultNodes    = 3
+	maxNodes        = 1000
+	defaultKindName = "loopwright"
+)
+
+// OptionsFromEnv reads the options from the environment, as make passes them:
+// CLUSTER, NODES, PORT, ORIGINALS, KIND_NAME, KIND_IMAGE, YES, LOOPWRIGHT_DIR.
+// An unknown value is an error that lists the known ones.
+func OptionsFromEnv() (Options, error) {
+	options := Options{
+		Mode:      Mode(os.Getenv("CLUSTER")),
+		Dir:       os.Getenv("LOOPWRIGHT_DIR"),
+		KindName:  os.Getenv("KIND_NAME"),
+		KindImage: os.Getenv("KIND_IMAGE"),
+		In:        os.Stdin,
+		Out:       os.Stderr,
+	}
+	for _, name := range strings.FieldsFunc(os.Getenv("ORIGINALS"), func(r rune) bool { return r == ',' || r == ' ' }) {
+		options.Originals = append(options.Originals, name)
+	}
+	var err error
+	if options.Nodes, err = numberFromEnv("NODES"); err != nil {
+		return Options{}, err
+	}
+	if options.Port, err = numberFromEnv("PORT"); err != nil {
+		return Options{}, err
+	}
+	if yes := os.Getenv("YES"); yes != "" {
+		if options.Yes, err = strconv.ParseBool(yes); err != nil {
+			return Options{}, fmt.Errorf("YES=%q: want 1 or 0", yes)
+		}
+	}
+	return options.withDefaults()
+}
+
+func numberFromEnv(name string) (int, error) {
+	text := os.Getenv(name)
+	if text == "" {
+		return 0, nil
+	}
+	number, err := strconv.Atoi(text)
+	if err != nil || number < 1 {
+		return 0, fmt.Errorf("%s=%q: want a whole number of at least 1", name, text)
+	}
+	return number, nil
+}
+
+// withDefaults fills in what was left out and refuses what makes no sense.
+func (o Options) withDefaults() (Options, error) {
+	if o.Mode == "" {
+		o.Mode = Embedded
+	}
+	if !slices.Contains([]Mode{Embedded, Kind, Current}, o.Mode) {
+		return o, fmt.Errorf("CLUSTER=%q: want embedded (the default), kind or current", o.Mode)
+	}
+	if o.Nodes == 0 {
+		o.Nodes = defaultNodes
+	}
+	if o.Nodes < 0 || o.Nodes > maxNodes {
+		return o, fmt.Errorf("%d nodes: want 1 to %d", o.Nodes, maxNodes)
+	}
+	if o.Port < 0 || o.Port > 65535 {
+		return o, fmt.Errorf("port %d: want 1 to 65535, or 0 for any free one", o.Port)
+	}
+	for _, name := range o.Originals {
+		if !slices.Contains(SampleControllers, name) {
+			return o, fmt.Errorf("ORIGINALS names %q: want some of %s", name, strings.Join(SampleControllers, ", "))
+		}
+	}
+	if o.KindName == "" {
+		o.KindName = defaultKindName
+	}
+	if o.Out == nil {
+		o.Out = io.Discard
+	}
+	if o.Dir == "" && o.Mode != Current {
+		root, err := checkoutRoot()
+		if err != nil {
+			return o, err
+		}
+		o.Dir = stateDir(root)
+	}
+	return o, nil
+}
+
+// A Cluster is a cluster that answered. It stays up when the process ends,
+// unless it is ephemeral.
+type Cluster struct {
+	Mode Mode
+	// Name tells a person which cluster it is.
+	Name string
+	// Kubeconfig is the path of a file that kubectl takes.
+	Kubeconfig string
+
+	config   *rest.Config
+	embedded *embedded // nil in the other modes
+}
+
+// RESTConfig returns a copy of the configuration that reaches the cluster, as
+// its administrator.
+func (c *Cluster) RESTConfig() *rest.Config { return rest.CopyConfig(c.config) }
+
+// Up returns a cluster that is ready for use: it finds it or makes it.
+//
+// Guarantees: calling it again, also at the same time from another process,
+// gives the same cluster. An embedded cluster that was damaged (a killed
+// process, a reboot) is made whole again with its data. What a failing Up has
+// started it stops.
+//
+// Errors name the part that failed, quote the end of its log, and say what to
+// do.
+func Up(ctx context.Context, options Options) (*Cluster, error) {
+	options, err := options.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	switch options.Mode {
+	case Kind:
+		return upKind(ctx, options)
+	case Current:
+		return useCurrent(ctx, options)
+	default:
+		return upEmbedded(ctx, options)
+	}
+}
+
+// Down removes the cluster and its data. Removing what is not there is no
+// error. It refuses to touch the current kubeconfig's cluster.
+func Down(ctx context.Context, options Options) error {
+	options, err := options.withDefaults()
+	if err != nil {
+		return err
+	}
+	switch options.Mode {
+	case Kind:
+		return downKind(options)
+	case Current:
+		return errors.New("taking down CLUSTER=current: refused, because this project did not make that cluster")
+	default:
+		return downEmbedded(ctx, options)
+	}
+}
+
+// ErrNotEmbedded is returned when a cluster of another mode is asked for what
+// only the embedded one can do.
+var ErrNotEmbedded = errors.New("only an embedded cluster can do this: use CLUSTER=embedded")
+
+// Restart kills one part of an embedded cluster with SIGKILL and starts it
+// again on the same port with the same data. down is how long the part stays
+// away in between.
+func (c *Cluster) Restart(ctx context.Context, part Part, down time.Duration) error {
+	if c.embedded == nil {
+		return fmt.Errorf("restarting %s: %w", part, ErrNotEmbedded)
+	}
+	return c.embedded.restart(ctx, part, down)
+}
+
+// Compact makes etcd forget the history up to now, as a production API server
+// does every five minutes, and returns the revision from which history remains.
+func (c *Cluster) Compact(ctx context.Context) (revision int64, err error) {
+	if c.embedded == nil {
+		return 0, fmt.Errorf("compacting etcd: %w", ErrNotEmbedded)
+	}
+	return c.embedded.compact(ctx)
+}

@@ -1,0 +1,135 @@
+// Package clustertest gives integration tests a real API server.
+//
+// Every test binary gets an embedded cluster of its own, brought up when the
+// first test asks for it (about 3 s) and gone when the binary ends, however it
+// ends. So a test may restart the API server or compact etcd without asking the
+// tests of other packages. Within a binary, tests share the cluster and keep
+// apart by namespaces.
+//
+// It stands on package cluster; integration tests of every layer stand on it.
+package clustertest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/loopwright/loopwright/cluster"
+)
+
+// startLimit bounds the start of a cluster, including the one-time build.
+const startLimit = 15 * time.Minute
+
+// shared is the cluster of this test binary. The mutex guards it.
+var shared struct {
+	sync.Mutex
+	running  bool // Run is in charge, so somebody will clean up
+	starting bool // a start was tried; cluster or err is its result
+	dir      string
+	cluster  *cluster.Cluster
+	err      error
+}
+
+// Run runs the tests of a package and then removes the cluster that they used.
+// It belongs into TestMain:
+//
+//	func TestMain(m *testing.M) { os.Exit(clustertest.Run(m)) }
+func Run(m *testing.M) int {
+	shared.Lock()
+	shared.running = true
+	shared.Unlock()
+	code := m.Run()
+	if err := remove(); err != nil {
+		fmt.Fprintln(os.Stderr, "clustertest:", err)
+		return max(code, 1)
+	}
+	return code
+}
+
+func remove() error {
+	shared.Lock()
+	defer shared.Unlock()
+	if shared.dir == "" {
+		return nil
+	}
+	if err := cluster.Down(context.Background(), cluster.Options{Dir: shared.dir, Out: os.Stderr}); err != nil {
+		return err
+	}
+	return os.RemoveAll(shared.dir)
+}
+
+// Shared returns the cluster of this test binary. With -short the test is
+// skipped; nothing else skips it.
+func Shared(t testing.TB) *cluster.Cluster {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("needs a cluster, which -short leaves out")
+	}
+	shared.Lock()
+	defer shared.Unlock()
+	if !shared.running {
+		t.Fatal("the package needs: func TestMain(m *testing.M) { os.Exit(clustertest.Run(m)) }")
+	}
+	if !shared.starting {
+		shared.starting = true
+		shared.cluster, shared.err = up()
+	}
+	if shared.err != nil {
+		t.Fatalf("no cluster to test on: %v", shared.err)
+	}
+	return shared.cluster
+}
+
+// up is called with the mutex held.
+func up() (*cluster.Cluster, error) {
+	dir, err := os.MkdirTemp("", "loopwright-test-")
+	if err != nil {
+		return nil, err
+	}
+	shared.dir = dir
+	ctx, cancel := context.WithTimeout(context.Background(), startLimit)
+	defer cancel()
+	return cluster.Up(ctx, cluster.Options{Dir: filepath.Join(dir, "state"), Ephemeral: true, Out: os.Stderr})
+}
+
+// Config reaches the cluster as its administrator.
+func Config(t testing.TB) *rest.Config {
+	t.Helper()
+	return Shared(t).RESTConfig()
+}
+
+// Client is a typed client for the cluster.
+func Client(t testing.TB) kubernetes.Interface {
+	t.Helper()
+	client, err := kubernetes.NewForConfig(Config(t))
+	if err != nil {
+		t.Fatalf("making a client: %v", err)
+	}
+	return client
+}
+
+// Namespace makes a namespace for one test and deletes it afterwards, without
+// waiting for its end.
+func Namespace(t testing.TB) string {
+	t.Helper()
+	namespaces := Client(t).CoreV1().Namespaces()
+	made, err := namespaces.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatalf("making a namespace: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := namespaces.Delete(context.Background(), made.Name, metav1.DeleteOptions{}); err != nil {
+			t.Errorf("deleting namespace %s: %v", made.Name, err)
+		}
+	})
+	return made.Name
+}

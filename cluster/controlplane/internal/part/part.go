@@ -1,0 +1,64 @@
+// Package part is what every process of the control plane does first, on behalf
+// of package cluster in the main module, which started it.
+package part
+
+import (
+	"io"
+	"os"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// Both variables hold the number of an inherited file descriptor.
+const (
+	// aliveVariable: a file that is locked for as long as this process lives.
+	// The process writes its number into it, so that nobody has to trust that a
+	// starter lived long enough to do so.
+	aliveVariable = "LOOPWRIGHT_ALIVE_FD"
+	// lifelineVariable: the reading end of a pipe whose other end the starter
+	// holds and never writes to.
+	lifelineVariable = "LOOPWRIGHT_LIFELINE_FD"
+)
+
+// patience is how long a process gets to stop in good order when its lifeline
+// breaks.
+const patience = 5 * time.Second
+
+// Begin makes the files that the process will write private, whatever umask the
+// shell had, shows its number, and ties it to its lifeline.
+func Begin() {
+	syscall.Umask(0o077)
+	if alive := inherited(aliveVariable); alive != nil {
+		_, _ = alive.WriteAt([]byte(strconv.Itoa(os.Getpid())), 0)
+		keep = alive
+	}
+	if lifeline := inherited(lifelineVariable); lifeline != nil {
+		go follow(lifeline)
+	}
+}
+
+// keep holds the locked file open: the garbage collector closes a file that
+// nobody can reach, and with it goes the lock.
+var keep *os.File
+
+func inherited(variable string) *os.File {
+	descriptor, err := strconv.Atoi(os.Getenv(variable))
+	if err != nil {
+		return nil
+	}
+	syscall.CloseOnExec(descriptor)
+	return os.NewFile(uintptr(descriptor), variable)
+}
+
+// follow ends this process when the starter is gone. A cluster made for a test
+// must not outlive the test, not even one that was killed with SIGKILL and could
+// clean up nothing: the kernel closes its end of the pipe, and the read here
+// returns.
+func follow(lifeline *os.File) {
+	_, _ = io.Copy(io.Discard, lifeline)
+	self := os.Getpid()
+	_ = syscall.Kill(self, syscall.SIGTERM)
+	time.Sleep(patience)
+	_ = syscall.Kill(self, syscall.SIGKILL)
+}

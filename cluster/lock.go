@@ -1,0 +1,106 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Locks here are flocks. The kernel ties one to an open file and drops it when
+// the last process that has the file open is gone, so a crash cannot leave a
+// stale lock behind. That serves twice: for mutual exclusion between commands,
+// and as the sign of life of a part, which inherits its locked file.
+
+// pollInterval is the pace at which a lock that somebody else holds, or a part
+// that is starting or stopping, is looked at again. flock has no wait with a
+// time-out.
+const pollInterval = 20 * time.Millisecond
+
+// lockFile waits for the lock at path. The content of the file names the
+// holder, for those who wait.
+func lockFile(ctx context.Context, path, purpose string, out io.Writer) (unlock func(), err error) {
+	told := false
+	for {
+		file, err := tryLock(path)
+		if err == nil {
+			_ = file.Truncate(0)
+			_, _ = file.WriteAt([]byte(strconv.Itoa(os.Getpid())), 0)
+			return func() {
+				// Removed while it is still held: who waits for it notices
+				// that the name now means another file, or none.
+				_ = os.Remove(path)
+				_ = file.Close()
+			}, nil
+		}
+		if !errors.Is(err, errLocked) {
+			return nil, fmt.Errorf("locking %s for %s: %w", path, purpose, err)
+		}
+		if !told {
+			holder, _ := os.ReadFile(path)
+			_, _ = fmt.Fprintf(out, "waiting: process %s works on the same cluster\n", strings.TrimSpace(string(holder)))
+			told = true
+		}
+		if err := pause(ctx, pollInterval); err != nil {
+			return nil, fmt.Errorf("waiting for the lock %s: %w", path, err)
+		}
+	}
+}
+
+var errLocked = errors.New("locked by another process")
+
+// tryLock opens path and locks it, or returns errLocked.
+func tryLock(path string) (*os.File, error) {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	_ = file.Chmod(0o600) // an odd umask would keep even us from opening it again
+	if err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		_ = file.Close()
+		if errors.Is(err, unix.EWOULDBLOCK) {
+			return nil, errLocked
+		}
+		return nil, err
+	}
+	// Its last holder may have removed the file after we opened it.
+	mine, err := file.Stat()
+	if err == nil {
+		var named os.FileInfo
+		if named, err = os.Stat(path); err == nil && os.SameFile(mine, named) {
+			return file, nil
+		}
+	}
+	_ = file.Close()
+	return nil, errLocked
+}
+
+// isLocked tells whether a process holds the file's lock, without making the
+// file. It takes a shared lock for an instant, so that two who look at the same
+// time do not see each other.
+func isLocked(path string) bool {
+	file, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = file.Close() }()
+	return errors.Is(unix.Flock(int(file.Fd()), unix.LOCK_SH|unix.LOCK_NB), unix.EWOULDBLOCK)
+}
+
+// pause sleeps unless the context ends first.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
