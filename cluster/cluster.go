@@ -178,7 +178,8 @@ type Cluster struct {
 	Kubeconfig string
 
 	config   *rest.Config
-	embedded *embedded // nil in the other modes
+	embedded *embedded // of mode Embedded
+	kindName string    // of mode Kind
 }
 
 // RESTConfig returns a copy of the configuration that reaches the cluster, as
@@ -226,25 +227,29 @@ func Down(ctx context.Context, options Options) error {
 	}
 }
 
-// ErrNotEmbedded is returned when a cluster of another mode is asked for what
-// only the embedded one can do.
-var ErrNotEmbedded = errors.New("only an embedded cluster can do this: use CLUSTER=embedded")
+// ErrOutOfReach is returned when a cluster is asked for what its mode cannot do.
+var ErrOutOfReach = errors.New("this kind of cluster cannot do it: use CLUSTER=embedded")
 
-// Restart kills one part of an embedded cluster with SIGKILL and starts it
-// again on the same port with the same data. down is how long the part stays
-// away in between.
+// Restart kills one part of the control plane and waits until it is back, on the
+// same port with the same data. An embedded cluster can restart every part, and
+// leaves it away for as long as down says. A kind cluster can restart its API
+// server, which the kubelet starts again at once. A current one can do neither.
 func (c *Cluster) Restart(ctx context.Context, part Part, down time.Duration) error {
-	if c.embedded == nil {
-		return fmt.Errorf("restarting %s: %w", part, ErrNotEmbedded)
+	switch {
+	case c.Mode == Embedded:
+		return c.embedded.restart(ctx, part, down)
+	case c.Mode == Kind && part == APIServer:
+		return c.restartKind(ctx)
+	default:
+		return fmt.Errorf("restarting %s of a %s cluster: %w", part, c.Mode, ErrOutOfReach)
 	}
-	return c.embedded.restart(ctx, part, down)
 }
 
 // Compact makes etcd forget the history up to now, as a production API server
 // does every five minutes, and returns the revision from which history remains.
 func (c *Cluster) Compact(ctx context.Context) (revision int64, err error) {
-	if c.embedded == nil {
-		return 0, fmt.Errorf("compacting etcd: %w", ErrNotEmbedded)
+	if c.Mode != Embedded {
+		return 0, fmt.Errorf("compacting etcd of a %s cluster: %w", c.Mode, ErrOutOfReach)
 	}
 	return c.embedded.compact(ctx)
 }

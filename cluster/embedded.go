@@ -1,16 +1,13 @@
 package cluster
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -260,64 +257,4 @@ func (c *embedded) linkKubectl() error {
 	return nil
 }
 
-// restart is what a crash and a new start look like to the others.
-func (c *embedded) restart(ctx context.Context, part Part, down time.Duration) error {
-	unlock, err := lockFile(ctx, c.at.lock(), "restarting "+string(part), c.out)
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	if err := kill(part, c.at); err != nil {
-		return err
-	}
-	if err := pause(ctx, down); err != nil {
-		return fmt.Errorf("restarting %s: %w", part, err)
-	}
-	if err := c.startParts(part); err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeoutCause(ctx, startLimit, fmt.Errorf("not ready after %s", startLimit))
-	defer cancel()
-	return c.await(ctx, string(part), checkServing)
-}
-
-func (c *embedded) compact(ctx context.Context) (int64, error) {
-	command := exec.CommandContext(ctx, c.binaries.controlplane, "compact",
-		"--endpoint="+c.state.etcdURL(),
-		"--cert-file="+c.at.pki("etcd-client.crt"),
-		"--key-file="+c.at.pki("etcd-client.key"),
-		"--trusted-ca-file="+c.at.pki("etcd-ca.crt"))
-	command.Env = partEnvironment(c.at)
-	var complaint bytes.Buffer
-	command.Stderr = &complaint
-	answer, err := command.Output()
-	if err != nil {
-		return 0, fmt.Errorf("compacting etcd: %w: %s", err, strings.TrimSpace(complaint.String()))
-	}
-	return strconv.ParseInt(strings.TrimSpace(string(answer)), 10, 64)
-}
-
 func (c *embedded) say(format string, args ...any) { _, _ = fmt.Fprintf(c.out, format+"\n", args...) }
-
-// downEmbedded stops the parts and removes everything that up made, but for the
-// directory itself and the binaries.
-func downEmbedded(ctx context.Context, options Options) error {
-	at := place{dir: options.Dir}
-	if _, err := os.Stat(at.dir); errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	unlock, err := lockFile(ctx, at.lock(), "taking the cluster down", options.Out)
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	if err := stopAll(at); err != nil {
-		return err
-	}
-	for _, path := range []string{at.cluster(), filepath.Dir(at.kubectl())} {
-		if err := os.RemoveAll(path); err != nil {
-			return fmt.Errorf("removing the cluster's data: %w", err)
-		}
-	}
-	return nil
-}

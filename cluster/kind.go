@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,10 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
-	"sigs.k8s.io/kind/pkg/apis/config/v1alpha4"
 	kind "sigs.k8s.io/kind/pkg/cluster"
 	"sigs.k8s.io/kind/pkg/log"
-	"sigs.k8s.io/yaml"
 )
 
 // kindPatience is how long kind may wait for the control plane's node.
@@ -118,7 +115,7 @@ func connectKind(ctx context.Context, options Options, kubeconfig string) (*Clus
 				options.KindName, name)
 		}
 	}
-	return &Cluster{Mode: Kind, Name: "kind cluster " + options.KindName, Kubeconfig: kubeconfig, config: config}, nil
+	return &Cluster{Mode: Kind, Name: "kind cluster " + options.KindName, Kubeconfig: kubeconfig, config: config, kindName: options.KindName}, nil
 }
 
 // activeSampleControllers reads the command line of the kube-controller-manager
@@ -147,57 +144,6 @@ func activeSampleControllers(ctx context.Context, client kubernetes.Interface) (
 		}
 	}
 	return active, nil
-}
-
-// kubeadmControllers is what kubeadm itself passes as --controllers. A patch
-// replaces the flag, so it has to say this again; without the two, no second
-// node could join.
-const kubeadmControllers = "*,bootstrapsigner,tokencleaner"
-
-// kindConfig writes the configuration of a cluster of one node, with the sample
-// controllers switched off.
-//
-// kind applies a patch only to a document of the patch's apiVersion, and says
-// nothing where none matches. Node images from Kubernetes v1.36 on get v1beta4,
-// where extraArgs is a list, and older ones v1beta3, where it is a map; so
-// there is one patch for each.
-func kindConfig(originals []string, cgroupV1 bool) ([]byte, error) {
-	controllers := controllersFlag(kubeadmControllers, originals)
-	patches := []string{
-		fmt.Sprintf("apiVersion: kubeadm.k8s.io/v1beta4\nkind: ClusterConfiguration\ncontrollerManager:\n  extraArgs:\n  - name: controllers\n    value: %q\n", controllers),
-		fmt.Sprintf("apiVersion: kubeadm.k8s.io/v1beta3\nkind: ClusterConfiguration\ncontrollerManager:\n  extraArgs:\n    controllers: %q\n", controllers),
-	}
-	if cgroupV1 {
-		// From v1.35 on the kubelet refuses to start on cgroup v1 unless told.
-		patches = append(patches, "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nfailCgroupV1: false\n")
-	}
-	config, err := yaml.Marshal(v1alpha4.Cluster{
-		TypeMeta:             v1alpha4.TypeMeta{Kind: "Cluster", APIVersion: "kind.x-k8s.io/v1alpha4"},
-		Nodes:                []v1alpha4.Node{{Role: v1alpha4.ControlPlaneRole}},
-		KubeadmConfigPatches: patches,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("writing kind's configuration: %w", err)
-	}
-	return config, nil
-}
-
-// hostHasCgroupV1 asks the engine, for its host may be another machine or a
-// virtual one. An engine that gives no answer is taken to be of today.
-func hostHasCgroupV1(ctx context.Context) bool {
-	for _, question := range [][]string{
-		{"docker", "info", "--format", "{{.CgroupVersion}}"},
-		{"podman", "info", "--format", "{{.Host.CgroupsVersion}}"},
-		{"nerdctl", "info", "--format", "{{.CgroupVersion}}"},
-	} {
-		ctx, cancel := context.WithTimeout(ctx, checkLimit)
-		answer, err := exec.CommandContext(ctx, question[0], question[1:]...).Output()
-		cancel()
-		if err == nil {
-			return strings.TrimPrefix(strings.TrimSpace(string(answer)), "v") == "1"
-		}
-	}
-	return false
 }
 
 func downKind(options Options) error {
@@ -245,8 +191,10 @@ func inspectKind(ctx context.Context, options Options) (Status, error) {
 // kindLogger shows what kind reports to its users and drops its debugging.
 type kindLogger struct{ out io.Writer }
 
-func (l kindLogger) Warn(message string)               { _, _ = fmt.Fprintln(l.out, message) }
-func (l kindLogger) Warnf(format string, args ...any)  { _, _ = fmt.Fprintf(l.out, format+"\n", args...) }
+func (l kindLogger) Warn(message string) { _, _ = fmt.Fprintln(l.out, message) }
+func (l kindLogger) Warnf(format string, args ...any) {
+	_, _ = fmt.Fprintf(l.out, format+"\n", args...)
+}
 func (l kindLogger) Error(message string)              { l.Warn(message) }
 func (l kindLogger) Errorf(format string, args ...any) { l.Warnf(format, args...) }
 func (l kindLogger) V(level log.Level) log.InfoLogger {
@@ -261,3 +209,28 @@ type kindInfo struct{ kindLogger }
 func (i kindInfo) Info(message string)              { i.Warn(message) }
 func (i kindInfo) Infof(format string, args ...any) { i.Warnf(format, args...) }
 func (i kindInfo) Enabled() bool                    { return true }
+
+// restartKind stops the API server's container; the kubelet starts a new one.
+func (c *Cluster) restartKind(ctx context.Context) error {
+	provider, err := kindProvider(io.Discard)
+	if err != nil {
+		return err
+	}
+	nodes, err := provider.ListInternalNodes(c.kindName)
+	if err != nil {
+		return fmt.Errorf("listing the nodes of kind cluster %q: %w", c.kindName, err)
+	}
+	for _, node := range nodes {
+		const stop = "for id in $(crictl ps --quiet --name '^kube-apiserver$'); do crictl stop --timeout 1 $id; done"
+		if err := node.CommandContext(ctx, "sh", "-c", stop).Run(); err != nil {
+			return fmt.Errorf("stopping the API server on node %s: %w", node, err)
+		}
+	}
+	client, err := kubernetes.NewForConfig(withTimeout(c.config))
+	if err != nil {
+		return fmt.Errorf("making a client for the kind cluster %q: %w", c.kindName, err)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, startLimit, fmt.Errorf("not ready after %s", startLimit))
+	defer cancel()
+	return awaitReady(ctx, "the API server", nil, place{}, func(ctx context.Context) error { return checkServing(ctx, client) })
+}

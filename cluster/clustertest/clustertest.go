@@ -61,7 +61,7 @@ func remove() error {
 	if shared.dir == "" {
 		return nil
 	}
-	if err := cluster.Down(context.Background(), cluster.Options{Dir: shared.dir, Out: os.Stderr}); err != nil {
+	if err := cluster.Down(context.Background(), options(shared.dir)); err != nil {
 		return err
 	}
 	return os.RemoveAll(shared.dir)
@@ -98,7 +98,11 @@ func up() (*cluster.Cluster, error) {
 	shared.dir = dir
 	ctx, cancel := context.WithTimeout(context.Background(), startLimit)
 	defer cancel()
-	return cluster.Up(ctx, cluster.Options{Dir: filepath.Join(dir, "state"), Ephemeral: true, Out: os.Stderr})
+	return cluster.Up(ctx, options(dir))
+}
+
+func options(dir string) cluster.Options {
+	return cluster.Options{Dir: filepath.Join(dir, "state"), Ephemeral: true, Out: os.Stderr}
 }
 
 // Config reaches the cluster as its administrator.

@@ -1,0 +1,202 @@
+package informer
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"reflect"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+
+	"github.com/loopwright/loopwright/trace"
+)
+
+// Object is a pointer to a typed API object, such as *corev1.Pod.
+type Object interface {
+	metav1.Object
+	runtime.Object
+}
+
+// ListerWatcher reads one collection of objects. It is the seam between the
+// network and everything that is built on it.
+//
+// Which objects belong to the collection (kind, namespace, selectors) is fixed
+// when it is made. The options of a call say how to read: paging (Limit,
+// Continue), from where (ResourceVersion, ResourceVersionMatch), for how long
+// (TimeoutSeconds), and whether bookmarks are welcome (AllowWatchBookmarks).
+type ListerWatcher[T Object] interface {
+	List(ctx context.Context, options metav1.ListOptions) (*List[T], error)
+	Watch(ctx context.Context, options metav1.ListOptions) (Watch[T], error)
+}
+
+// List is a collection, or a page of it, at one moment of its history.
+type List[T Object] struct {
+	Items []T
+	// ResourceVersion is that moment. It belongs to the list as a whole: a
+	// watch from it reports all that happens later, and nothing that the list
+	// shows already. The newest item's resourceVersion will not do. It may be
+	// older: deletions, and changes in other collections, move the list's on.
+	ResourceVersion string
+	// Continue is set when there is another page; it asks for that page. All
+	// pages show the same moment.
+	Continue string
+	// Remaining is how many items come after this page, if the server says so.
+	Remaining *int64
+}
+
+// ListWatchOptions narrow a collection down. The zero value means all objects of
+// the kind, in all namespaces, with the types of client-go's scheme.
+type ListWatchOptions struct {
+	Namespace     string
+	LabelSelector string
+	FieldSelector string
+	// Scheme knows the Go type of the kind.
+	Scheme *runtime.Scheme
+	// JSON asks the server for JSON where protobuf is possible, to be able to
+	// read what goes over the wire. It costs time and memory.
+	JSON bool
+	// Recorder is told about every request and every event; nil is off.
+	Recorder *trace.Recorder
+}
+
+// ListWatch is a ListerWatcher over HTTP.
+//
+// Guarantees: one call is one HTTP request, without retries; who calls decides
+// when to try again. No goroutine is started.
+//
+// Errors of the server are [apierrors.APIStatus] and can be told apart with
+// that package: IsForbidden, IsNotFound, IsResourceExpired and so on.
+//
+// client-go's tools/cache.ListWatch is a pair of functions which somebody else
+// has to fill with a typed client's methods; this one holds the requests itself,
+// so that the protocol is in one place.
+//
+// [apierrors.APIStatus]: https://pkg.go.dev/k8s.io/apimachinery/pkg/api/errors#APIStatus
+type ListWatch[T Object] struct {
+	wire    *wire
+	options ListWatchOptions
+	kind    string
+}
+
+// NewListWatch returns a ListWatch for T, which the API server serves as
+// resource, for instance corev1.SchemeGroupVersion.WithResource("pods").
+func NewListWatch[T Object](config *rest.Config, resource schema.GroupVersionResource, options ListWatchOptions) (*ListWatch[T], error) {
+	if options.Scheme == nil {
+		options.Scheme = scheme.Scheme
+	}
+	kind, err := kindOf[T](options.Scheme)
+	if err != nil {
+		return nil, fmt.Errorf("making a ListWatch for %s: %w", resource.Resource, err)
+	}
+	wire, err := newWire(config, resource, options)
+	if err != nil {
+		return nil, fmt.Errorf("making a ListWatch for %s: %w", resource.Resource, err)
+	}
+	return &ListWatch[T]{wire: wire, options: options, kind: kind}, nil
+}
+
+// List asks for the collection as it is, or for a page of it.
+func (l *ListWatch[T]) List(ctx context.Context, options metav1.ListOptions) (*List[T], error) {
+	begin := time.Now()
+	list, err := l.list(ctx, options)
+	if err != nil {
+		err = fmt.Errorf("listing %s: %w", l.wire, err)
+		l.recordFailure(err, options)
+		return nil, err
+	}
+	if l.options.Recorder.On() {
+		l.options.Recorder.Record(trace.Event{
+			Kind: trace.List, Layer: layer, Object: l.kind, Namespace: l.options.Namespace,
+			Version: list.ResourceVersion, Count: len(list.Items), Took: time.Since(begin),
+		})
+	}
+	return list, nil
+}
+
+func (l *ListWatch[T]) list(ctx context.Context, options metav1.ListOptions) (*List[T], error) {
+	body, mediaType, err := l.wire.get(ctx, options)
+	if err != nil {
+		return nil, err
+	}
+	object, err := l.wire.decodeAll(body, mediaType)
+	if err != nil {
+		return nil, err
+	}
+	about, err := meta.ListAccessor(object)
+	if err != nil {
+		return nil, fmt.Errorf("the server answered with a %T, which is no list", object)
+	}
+	list := &List[T]{
+		Items:           make([]T, 0, meta.LenList(object)),
+		ResourceVersion: about.GetResourceVersion(),
+		Continue:        about.GetContinue(),
+		Remaining:       about.GetRemainingItemCount(),
+	}
+	err = meta.EachListItem(object, func(item runtime.Object) error {
+		typed, err := as[T](item)
+		list.Items = append(list.Items, typed)
+		return err
+	})
+	return list, err
+}
+
+// Pages lists a collection page by page, with at most options.Limit items each.
+// An error ends the sequence. It may be a 410 in the middle: the server keeps
+// the moment that the pages show for a few minutes only.
+func Pages[T Object](ctx context.Context, from ListerWatcher[T], options metav1.ListOptions) iter.Seq2[*List[T], error] {
+	return func(yield func(*List[T], error) bool) {
+		for {
+			page, err := from.List(ctx, options)
+			if !yield(page, err) || err != nil || page.Continue == "" {
+				return
+			}
+			options.Continue = page.Continue
+			// The token names the moment; naming it twice is an error.
+			options.ResourceVersion, options.ResourceVersionMatch = "", ""
+		}
+	}
+}
+
+// layer is the name of this layer in the flight recorder.
+const layer = "listwatch"
+
+func (l *ListWatch[T]) recordFailure(err error, options metav1.ListOptions) {
+	if !l.options.Recorder.On() {
+		return
+	}
+	event := trace.Event{
+		Kind: trace.Error, Layer: layer, Object: l.kind, Namespace: l.options.Namespace,
+		Version: options.ResourceVersion, Reason: err.Error(),
+	}
+	if isExpired(err) {
+		event.Kind = trace.Expired
+	}
+	l.options.Recorder.Record(event)
+}
+
+// kindOf is the name of T in the scheme, which must know it.
+func kindOf[T Object](scheme *runtime.Scheme) (string, error) {
+	pointer := reflect.TypeFor[T]()
+	if pointer.Kind() != reflect.Pointer {
+		return "", fmt.Errorf("%s is no pointer to an API type, such as *corev1.Pod", pointer)
+	}
+	kinds, _, err := scheme.ObjectKinds(reflect.New(pointer.Elem()).Interface().(T))
+	if err != nil {
+		return "", fmt.Errorf("the scheme does not know %s: add its package's AddToScheme to the scheme: %w", pointer, err)
+	}
+	return kinds[0].Kind, nil
+}
+
+func as[T Object](object runtime.Object) (T, error) {
+	typed, ok := object.(T)
+	if !ok {
+		return typed, fmt.Errorf("the server sent a %T where a %T was asked for: is the resource that of the type?", object, typed)
+	}
+	return typed, nil
+}

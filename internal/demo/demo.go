@@ -1,0 +1,224 @@
+// Package demo is the stage on which a chapter's demo plays: it gets a cluster,
+// makes a namespace for the demo's objects, narrates, and cleans up whatever
+// happens.
+//
+// A chapter's main calls Main with its story. Package cluster finds the cluster;
+// package trace, the flight recorder, provides the timeline.
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"sync"
+	"syscall"
+	"text/tabwriter"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/loopwright/loopwright/cluster"
+	"github.com/loopwright/loopwright/trace"
+)
+
+const (
+	// requestLimit bounds every request of the demo's own client, so that an API
+	// server which hangs ends the demo with an error.
+	requestLimit = 15 * time.Second
+	// cleanupLimit bounds the cleaning up.
+	cleanupLimit = 20 * time.Second
+)
+
+// Demo is what a story works with.
+type Demo struct {
+	Cluster *cluster.Cluster
+	// Client makes the objects that the story is about.
+	Client kubernetes.Interface
+	// Namespace is the demo's own. It is deleted with all that is in it.
+	Namespace string
+	// Recorder is the flight recorder. What is written to it is shown at once.
+	Recorder *trace.Recorder
+	// Image is one that every node of the cluster holds.
+	Image string
+
+	line trace.Timeline
+
+	mu     sync.Mutex    // guards both: the story and the live timeline print
+	out    io.Writer     // what the reader sees
+	cursor *trace.Cursor // up to where the recorder's events have been printed
+}
+
+// Main runs a story and ends the process: with 0 if all went well, with 1 after
+// an error. Interrupted, it cleans up first.
+func Main(title string, story func(context.Context, *Demo) error) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	options, err := cluster.OptionsFromEnv()
+	if err == nil {
+		err = Run(ctx, os.Stdout, options, title, story)
+	}
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "\ndemo:", err)
+		os.Exit(1)
+	}
+}
+
+// Run plays a story on the cluster that options ask for.
+func Run(ctx context.Context, out io.Writer, options cluster.Options, title string, story func(context.Context, *Demo) error) error {
+	found, err := cluster.Up(ctx, options)
+	if err != nil {
+		return err
+	}
+	_, _ = fmt.Fprintf(out, "%s\n%s\nCluster: %s\n", title, strings.Repeat("=", len(title)), found.Name)
+	return On(ctx, out, found, story)
+}
+
+// On plays a story on a cluster that is there.
+func On(ctx context.Context, out io.Writer, on *cluster.Cluster, story func(context.Context, *Demo) error) error {
+	recorder := trace.New(0)
+	demo := &Demo{
+		Cluster: on, Recorder: recorder, out: out,
+		cursor: recorder.Cursor(), line: trace.Timeline{Color: isTerminal(out), LayerWidth: 9, ObjectWidth: 31},
+	}
+	stopTimeline := demo.startTimeline()
+	err := demo.prepare(ctx)
+	if err == nil {
+		err = story(ctx, demo)
+	}
+	stopTimeline()
+	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
+		err = errors.New("interrupted")
+	}
+	err = errors.Join(explain(err), demo.cleanUp())
+	if err == nil {
+		_, _ = fmt.Fprintf(out, "\nCleaned up: the namespace %s is being deleted.\n", demo.Namespace)
+	}
+	return err
+}
+
+// Config reaches the cluster; a story gives it to the parts it is about.
+func (d *Demo) Config() *rest.Config { return d.Cluster.RESTConfig() }
+
+func (d *Demo) prepare(ctx context.Context) error {
+	config := d.Cluster.RESTConfig()
+	config.Timeout = requestLimit
+	var err error
+	if d.Client, err = kubernetes.NewForConfig(config); err != nil {
+		return fmt.Errorf("making a client: %w", err)
+	}
+	if d.Image, err = heldImage(ctx, d.Client); err != nil {
+		return err
+	}
+	namespace, err := d.Client.CoreV1().Namespaces().Create(ctx,
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "demo-"}}, metav1.CreateOptions{})
+	if err != nil {
+		return fmt.Errorf("making a namespace for the demo: %w", err)
+	}
+	d.Namespace = namespace.Name
+	return nil
+}
+
+// heldImage is one that needs no download: the pause image, which is on every
+// real node. Fake nodes run anything.
+func heldImage(ctx context.Context, client kubernetes.Interface) (string, error) {
+	nodes, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return "", fmt.Errorf("looking for an image that the nodes hold: %w", err)
+	}
+	for _, node := range nodes.Items {
+		for _, image := range node.Status.Images {
+			for _, name := range image.Names {
+				if strings.Contains(name, "pause:") && !strings.Contains(name, "@") {
+					return name, nil
+				}
+			}
+		}
+	}
+	return "registry.k8s.io/pause:3.10.1", nil
+}
+
+// cleanUp deletes the namespace. It gets time of its own, because the demo may
+// have been interrupted.
+func (d *Demo) cleanUp() error {
+	if d.Namespace == "" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), cleanupLimit)
+	defer cancel()
+	err := d.Client.CoreV1().Namespaces().Delete(ctx, d.Namespace, metav1.DeleteOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("the namespace %s is left over: delete it with kubectl when the cluster is back: %w", d.Namespace, err)
+	}
+	return nil
+}
+
+// explain adds what to do to an error that means the cluster is gone.
+func explain(err error) error {
+	if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return fmt.Errorf("the API server went away: `make cluster-status` shows what runs, `make cluster-up` starts it again: %w", err)
+	}
+	return err
+}
+
+// startTimeline shows events as they are recorded, until the returned function
+// is called, which waits for the last of them.
+func (d *Demo) startTimeline() (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	waiting := d.Recorder.Cursor()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for waiting.Wait(ctx) == nil {
+			waiting.Read()
+			d.print("")
+		}
+	}()
+	return func() {
+		cancel()
+		<-done
+		d.print("")
+	}
+}
+
+// Step runs one step of the story under a headline.
+func (d *Demo) Step(headline string, step func() error) error {
+	d.print("\n" + headline + "\n\n")
+	return step()
+}
+
+// Say prints a remark.
+func (d *Demo) Say(format string, args ...any) {
+	d.print(fmt.Sprintf("  # "+format+"\n", args...))
+}
+
+// Table prints rows under a headline.
+func (d *Demo) Table(headline string, rows ...[]string) {
+	var text strings.Builder
+	_, _ = fmt.Fprintf(&text, "\n%s\n\n", headline)
+	table := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
+	for _, row := range rows {
+		_, _ = fmt.Fprintln(table, "  "+strings.Join(row, "\t"))
+	}
+	_ = table.Flush()
+	d.print(text.String())
+}
+
+// print writes the events that were recorded before, and then the text. So a
+// remark never overtakes what it is about.
+func (d *Demo) print(text string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	events, _ := d.cursor.Read()
+	for _, event := range events {
+		_, _ = fmt.Fprintln(d.out, "  "+d.line.Line(event))
+	}
+	_, _ = io.WriteString(d.out, text)
+}
