@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -75,7 +76,7 @@ func collectionURL(config *rest.Config, resource schema.GroupVersionResource, na
 	if err != nil {
 		return nil, fmt.Errorf("reading the server's address %q: %w", config.Host, err)
 	}
-	base.Path = path
+	base = base.JoinPath(path) // after the path of a gateway, if there is one
 	if namespace != "" {
 		base = base.JoinPath("namespaces", namespace)
 	}
@@ -161,7 +162,9 @@ func (w *wire) refusal(response *http.Response, mediaType string) error {
 	}
 	wait, _ := strconv.Atoi(response.Header.Get("Retry-After"))
 	if err == nil {
-		return apierrors.NewGenericServerResponse(response.StatusCode, "get", w.resource.GroupResource(), "", string(content), wait, true)
+		said, _, _ := strings.Cut(strings.TrimSpace(string(content)), "\n")
+		err = apierrors.NewGenericServerResponse(response.StatusCode, "get", w.resource.GroupResource(), "", "", wait, true)
+		return fmt.Errorf("%w: %d, %q", err, response.StatusCode, said)
 	}
 	// The header tells how long to wait when the Status does not.
 	status := err.(*apierrors.StatusError)
@@ -169,7 +172,7 @@ func (w *wire) refusal(response *http.Response, mediaType string) error {
 		if status.ErrStatus.Details == nil {
 			status.ErrStatus.Details = &metav1.StatusDetails{}
 		}
-		status.ErrStatus.Details.RetryAfterSeconds = int32(min(wait, 1<<20)) //nolint:gosec // bounded
+		status.ErrStatus.Details.RetryAfterSeconds = int32(min(wait, 1<<20))
 	}
 	return err
 }

@@ -1,0 +1,124 @@
+# Everything a reader types. `make` alone explains itself.
+# The work is done by three Go programs: cluster (brings clusters up and down),
+# course (chapters, milestones, exercises) and go test.
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+.SUFFIXES:
+
+COURSE := .loopwright/tools/course
+CLUSTER_COMMAND := .loopwright/tools/cluster
+
+# The race detector needs a C compiler on Linux. Without one, the tests run all
+# the same, and say what they leave out.
+RACE := $(shell test "$$(go env CGO_ENABLED)" = 1 && command -v "$$(go env CC)" >/dev/null 2>&1 && echo -race)
+
+##@ Reading the book
+.PHONY: help
+help: ## Show this help
+	@awk 'BEGIN { FS = ":.*## " } \
+		/^##@ / { printf "\n%s\n", substr($$0, 5) } \
+		/^## / { split(substr($$0, 4), row, " -- "); printf "  make %-22s %s\n", row[1], row[2] } \
+		/^[a-z][a-z-]*:.*## / { printf "  make %-22s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@echo
+	@echo "Options, as in \`make chapter-1 CLUSTER=kind\`:"
+	@echo "  CLUSTER=embedded       compiled from Go modules, run on this machine (the default)"
+	@echo "  CLUSTER=kind           a kind cluster; needs Docker, Podman or nerdctl. KIND_NAME, KIND_IMAGE"
+	@echo "  CLUSTER=current        what kubectl talks to; asks first, unless YES=1"
+	@echo "  NODES=5 PORT=6443      nodes and port of an embedded cluster; more in cluster/README.md"
+
+.PHONY: demo
+demo: $(COURSE) ## Bring a cluster up and run the newest chapter's demo
+	@$(COURSE) demo $(if $(MINE),--mine)
+
+## chapter-N -- Run chapter N's demo on a cluster; MINE=1 takes your own solutions
+.PHONY: chapter
+chapter: $(COURSE)
+	@$(COURSE) chapter "$(N)" $(if $(MINE),--mine)
+chapter-%: $(COURSE)
+	@$(COURSE) chapter "$*" $(if $(MINE),--mine)
+
+.PHONY: chapters
+chapters: $(COURSE) ## List the chapters
+	@$(COURSE) chapters
+
+## exercise-N -- Set up exercise N, and test your solution in my/
+## hint-N -- Show the next hint for exercise N
+## diff-N -- Compare your solution with the reference, once it passes
+## reset-N -- Start exercise N again; your file is kept under another name
+.PHONY: progress
+progress: $(COURSE) ## Show which chapters and exercises you have done
+	@$(COURSE) progress
+exercise-% hint-% diff-% reset-% milestone-%: $(COURSE)
+	@$(COURSE) $(firstword $(subst -, ,$@)) "$*"
+
+##@ The cluster
+.PHONY: cluster-up cluster-down cluster-status
+cluster-up: $(CLUSTER_COMMAND) ## Find or make the cluster, and wait until it can be used
+	@$(CLUSTER_COMMAND) up
+cluster-status: $(CLUSTER_COMMAND) ## Show what runs, where, since when, and how to reach it
+	@$(CLUSTER_COMMAND) status
+cluster-down: $(CLUSTER_COMMAND) ## Remove the cluster and its data
+	@$(CLUSTER_COMMAND) down
+
+##@ Working on it
+.PHONY: test
+test: $(CLUSTER_COMMAND) ## Run all tests: unit, race detector, integration on an embedded cluster
+	@$(CLUSTER_COMMAND) build
+	@test -n "$(RACE)" || echo "No C compiler, so no race detector: install one, and the tests use it."
+	go test $(RACE) -timeout 30m ./...
+	@$(MAKE) --no-print-directory verify milestones
+
+## milestone-N -- Build, vet and test the tree as it was after chapter N
+.PHONY: milestones verify sync
+milestones: $(COURSE) ## The same for all chapters
+	@$(COURSE) milestone all
+verify: $(COURSE) ## Prove that every exercise can be solved and catches its plausible bugs
+	@$(COURSE) verify
+sync: $(COURSE) ## Bring the texts up to date with the code they quote
+	@$(COURSE) sync
+
+.PHONY: check
+check: $(COURSE) ## Check format, vet, lint, generated text, and that all platforms compile
+	@test -z "$$(gofmt -l . | tee /dev/stderr)" || { echo "run gofmt -w on these files"; exit 1; }
+	go mod tidy -diff
+	cd cluster/controlplane && go mod tidy -diff
+	cd tools && go mod tidy -diff
+	@$(COURSE) check
+	go vet ./...
+	go tool -modfile=tools/go.mod staticcheck ./...
+	cd cluster/controlplane && CGO_ENABLED=0 go vet -trimpath ./...
+	@$(MAKE) --no-print-directory cross
+
+PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
+
+.PHONY: cross cross-controlplane
+cross: # compile the main module for every platform that a learner may have
+	@for platform in $(PLATFORMS); do \
+		echo "compiling for $$platform"; \
+		CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/} go build ./... || exit 1; \
+	done
+cross-controlplane: ## Compile the control plane for all platforms (about 15 minutes)
+	@for platform in $(PLATFORMS); do \
+		echo "compiling the control plane for $$platform"; \
+		( cd cluster/controlplane && CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/} \
+			go build -trimpath -o /dev/null . && CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/} \
+			go build -trimpath -o /dev/null ./kwok ) || exit 1; \
+	done
+
+.PHONY: bench
+bench: $(CLUSTER_COMMAND) ## Run the benchmarks
+	@$(CLUSTER_COMMAND) build
+	go test -run '^$$' -bench . -benchmem ./...
+
+.PHONY: clean
+clean: $(CLUSTER_COMMAND) ## Remove the cluster, its binaries, and what make built
+	@$(CLUSTER_COMMAND) clean
+	@rm -rf .loopwright
+
+# The go command knows best when there is something to build.
+.PHONY: $(COURSE) $(CLUSTER_COMMAND)
+$(COURSE):
+	@go build -o $@ ./internal/course/cmd/course
+$(CLUSTER_COMMAND):
+	@go build -o $@ ./cluster/cmd/cluster

@@ -1,0 +1,186 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// course is the built command. The exit code, the signals and the standard
+// streams are what a reader's shell sees, so the real thing is run.
+var courseBinary string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "course-test-")
+	if err != nil {
+		panic(err)
+	}
+	courseBinary = filepath.Join(dir, "course")
+	if out, err := exec.Command("go", "build", "-o", courseBinary, ".").CombinedOutput(); err != nil {
+		panic(string(out))
+	}
+	code := m.Run()
+	os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// demo is a chapter's demo that shows what it was given.
+const demo = `package main
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/signal"
+
+	"example.com/tiny/lib"
+)
+
+func main() {
+	line, _ := bufio.NewReader(os.Stdin).ReadString('\n')
+	fmt.Print(lib.Name, " ", os.Getenv("GREETING"), " ", line)
+	if os.Getenv("WAIT") != "" {
+		signals := make(chan os.Signal, 9)
+		signal.Notify(signals, os.Interrupt)
+		fmt.Println("ready")
+		<-signals
+		fmt.Println("cleaned up, signals left:", len(signals))
+	}
+	os.Exit(7)
+}
+`
+
+func tinyTree(t *testing.T) string {
+	t.Helper()
+	root := t.TempDir()
+	for name, text := range map[string]string{
+		"go.mod":                                "module example.com/tiny\n\ngo 1.26\n\nignore (\n\t./exercises\n\t./my\n)\n",
+		"lib/lib.go":                            "package lib\n\nconst Name = \"reference\"\n",
+		"lib/lib_test.go":                       "package lib\n\nimport \"testing\"\n\nfunc TestTheLibraryHasAName(t *testing.T) {\n\tif Name == \"\" {\n\t\tt.Error(\"the name must not be empty\")\n\t}\n}\n",
+		"chapters/01-list-watch/main.go":        demo,
+		"chapters/01-list-watch/README.md":      "---\ntitle: List, then watch\npart: 1\nminutes: 5\nfiles: [lib/lib.go, lib/lib_test.go]\nexercises: [01-name]\n---\n",
+		"exercises/01-name/README.md":           "---\ntitle: Name it\nchapter: 1\nreplaces: lib/lib.go\nfunction: Name\nreads: chapters/01-list-watch/README.md\n---\nName it.\n\n## Hint 1\n\nAny name.\n",
+		"exercises/01-name/lib.go":              "package lib\n\nconst Name = \"\"\n",
+		"exercises/01-name/testdata/wrong/a.go": "// It shouts before it fails.\npackage lib\n\nimport \"os\"\n\nvar Name = os.Args[99]\n",
+	} {
+		file := filepath.Join(root, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o644))
+	}
+	return root
+}
+
+func run(t *testing.T, root string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	cmd := command(root, args...)
+	var out, errOut bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errOut
+	cmd.Stdin = strings.NewReader("from stdin\n")
+	_ = cmd.Run()
+	return cmd.ProcessState.ExitCode(), out.String(), errOut.String()
+}
+
+func command(root string, args ...string) *exec.Cmd {
+	cmd := exec.Command(courseBinary, args...)
+	cmd.Dir = root
+	cmd.Env = append(os.Environ(), "GREETING=hello", "GOPROXY=off", "GOFLAGS=-mod=mod", "GOWORK=off")
+	return cmd
+}
+
+func TestADemoHasTheCallersInputEnvironmentAndExitCode(t *testing.T) {
+	t.Parallel()
+	root := tinyTree(t)
+	code, out, errOut := run(t, root, "chapter", "1")
+	assert.Equal(t, 7, code, errOut)
+	assert.Equal(t, "reference hello from stdin\n", out)
+	code, out, _ = run(t, root, "demo")
+	assert.Equal(t, 7, code)
+	assert.Equal(t, "reference hello from stdin\n", out)
+
+	require.NoError(t, os.MkdirAll(filepath.Join(root, "my/01-name"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(root, "my/01-name/lib.go"), []byte("package lib\n\nconst Name = \"mine\"\n"), 0o644))
+	code, out, errOut = run(t, root, "chapter", "--mine", "01-list-watch")
+	assert.Equal(t, 7, code)
+	assert.Equal(t, "mine hello from stdin\n", out)
+	assert.Contains(t, errOut, "using your my/01-name/lib.go in place of lib/lib.go")
+}
+
+func TestCtrlCReachesTheDemoOnceSoThatItCanCleanUp(t *testing.T) {
+	t.Parallel()
+	cmd := command(tinyTree(t), "chapter", "1")
+	cmd.Env = append(cmd.Env, "WAIT=1")
+	cmd.Stdin = strings.NewReader("\n")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	out := &watched{ready: make(chan struct{})}
+	cmd.Stdout, cmd.Stderr = out, os.Stderr
+	require.NoError(t, cmd.Start())
+	select {
+	case <-out.ready:
+	case <-time.After(2 * time.Minute):
+		t.Fatal("the demo did not start")
+	}
+	// A terminal sends the signal to the whole process group.
+	require.NoError(t, syscall.Kill(-cmd.Process.Pid, syscall.SIGINT))
+	_ = cmd.Wait()
+	assert.Equal(t, 7, cmd.ProcessState.ExitCode())
+	assert.Contains(t, out.text.String(), "cleaned up, signals left: 0")
+}
+
+// watched closes ready when the demo says that it is. Only the goroutine that
+// copies the demo's output writes to it.
+type watched struct {
+	text  bytes.Buffer
+	ready chan struct{}
+}
+
+func (w *watched) Write(p []byte) (int, error) {
+	if bytes.Contains(p, []byte("ready")) {
+		close(w.ready)
+	}
+	return w.text.Write(p)
+}
+
+func TestEveryAnswerHasTheRightExitCodeAndSaysWhatIsThere(t *testing.T) {
+	t.Parallel()
+	root := tinyTree(t)
+	for _, c := range []struct {
+		args string
+		code int
+		want string
+	}{
+		{"chapters", 0, " 1  List, then watch"},
+		{"chapter 2", 1, `chapter 2, "Store and index", is planned but not written yet`},
+		{"chapter 77", 1, "there is no chapter 77; the chapters are:"},
+		{"chapter 0", 1, "the chapters are:"},
+		{"chapter x", 1, `"x" is not a number such as 1: ` + "`make chapters` lists the chapters"},
+		{"chapter 1 --mine", 1, "`make exercise-1` starts the first exercise"},
+		{"milestone 5", 1, "is planned but not written yet"},
+		{"milestone all --short", 0, "milestone 1, List, then watch"},
+		{"exercise 8", 1, "there is no exercise 8; the exercises are:"},
+		{"exercise 1", 1, "the name must not be empty."},
+		{"exercise -v 1", 1, "--- FAIL: TestTheLibraryHasAName"},
+		{"hint 1", 0, "Any name."},
+		{"diff 1", 1, "is not solved yet"},
+		{"verify", 0, "a.go (It shouts before it fails.)"},
+		{"reset 1", 0, "your work is kept in my/01-name/lib.go.1"},
+		{"progress", 0, "0 of 1 exercises done"},
+		{"check", 0, ""},
+		{"sync", 0, ""},
+		{"frob", 1, `unknown command "frob"`},
+	} {
+		code, out, errOut := run(t, root, strings.Fields(c.args)...)
+		assert.Equal(t, c.code, code, "%s\n%s%s", c.args, out, errOut)
+		assert.Contains(t, out+errOut, c.want, c.args)
+	}
+	code, _, errOut := run(t, t.TempDir(), "chapters")
+	assert.Equal(t, 1, code)
+	assert.Contains(t, errOut, "run this inside the checkout, or pass --root")
+}

@@ -1,0 +1,79 @@
+package course
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+)
+
+// BuildDemo builds the demo of chapter number, or of the newest chapter if
+// number is 0, and returns the path of the binary. With mine, the learner's
+// files stand in for the reference.
+//
+// It is built and then started by the caller, where `go run` would do both,
+// because go run turns every exit code into 1 and stands between the demo and
+// its signals.
+func (r *Repo) BuildDemo(ctx context.Context, number int, mine bool, status io.Writer) (binary string, err error) {
+	chapters, err := r.written()
+	if err != nil {
+		return "", err
+	}
+	if number == 0 {
+		if len(chapters) == 0 {
+			return "", fmt.Errorf("no chapter is written yet, so there is no demo to run")
+		}
+		number = chapters[len(chapters)-1].Number
+	}
+	c, err := r.find(chapters, number)
+	if err != nil {
+		return "", err
+	}
+	if !r.has(c.Dir + "/main.go") {
+		return "", fmt.Errorf("chapter %d has no demo: %s/main.go does not exist", c.Number, c.Dir)
+	}
+	name := path.Base(c.Dir)
+	args := []string{"build"}
+	if mine {
+		overlay, err := r.learnersOverlay(c, status)
+		if err != nil {
+			return "", err
+		}
+		file, done, err := overlay.write(r)
+		if err != nil {
+			return "", err
+		}
+		defer done()
+		name += "-mine"
+		args = append(args, "-overlay="+file)
+	}
+	binary = r.Abs(path.Join(stateDir, "bin", name))
+	if err := r.makeState(path.Join(stateDir, "bin")); err != nil {
+		return "", err
+	}
+	if !isFile(binary) {
+		fmt.Fprintf(status, "building the demo of chapter %d (the first time takes a minute or two)\n", c.Number)
+	}
+	if err := r.goRun(ctx, status, slices.Concat(args, []string{"-o", binary, "./" + c.Dir})...); err != nil {
+		return "", fmt.Errorf("building the demo of chapter %d: %w", c.Number, err)
+	}
+	return binary, nil
+}
+
+func (r *Repo) learnersOverlay(c Chapter, status io.Writer) (Overlay, error) {
+	overlay, untouched, err := r.Mine(c.Number)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range untouched {
+		fmt.Fprintf(status, "not using %s: it is still the stub\n", e.Mine())
+	}
+	if len(overlay) == 0 {
+		return nil, fmt.Errorf("you have no solution for a chapter up to %d yet: `make exercise-1` starts the first exercise", c.Number)
+	}
+	for _, from := range sortedKeys(overlay) {
+		fmt.Fprintf(status, "using your %s in place of %s\n", overlay[from], from)
+	}
+	return overlay, nil
+}

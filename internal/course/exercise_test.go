@@ -1,0 +1,258 @@
+package course
+
+import (
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func theExercise(t *testing.T, r *Repo) Exercise {
+	t.Helper()
+	e, err := r.Exercise(1)
+	require.NoError(t, err)
+	return e
+}
+
+func TestTheFirstRunSetsUpTheStubAndSaysWhatToDo(t *testing.T) {
+	t.Parallel()
+	r := tinyTree(t, nil)
+	var out strings.Builder
+	solved, err := r.Try(t.Context(), theExercise(t, r), false, &out)
+	require.NoError(t, err)
+	assert.False(t, solved)
+	assert.Equal(t, `exercise 1: Add up
+
+Write Sum.
+
+Your file is my/01-sum/sum.go. It is a stub: it compiles, and its tests fail.
+
+"A sum contains every number" does not hold yet: the sum of 1, 2 and 3 must be
+6, got -1. Change Sum in my/01-sum/sum.go; the check that failed is
+sum/sum_test.go:8. Read chapters/01-sum/README.md.
+
+Next: edit my/01-sum/sum.go and run `+"`make exercise-1`"+` again. Stuck? `+"`make hint-1`"+` shows the first of 2 hints.
+`, out.String())
+}
+
+func TestALearnersFileIsNeverOverwritten(t *testing.T) {
+	t.Parallel()
+	r := tinyTree(t, map[string]string{"my/01-sum/sum.go": "mine\n", "my/01-sum/sum.go.1": "older\n"})
+	e := theExercise(t, r)
+	created, err := r.Setup(e)
+	require.NoError(t, err)
+	assert.False(t, created)
+	assert.Equal(t, "mine\n", read(t, r, "my/01-sum/sum.go"))
+
+	kept, err := r.Reset(e)
+	require.NoError(t, err)
+	assert.Equal(t, "my/01-sum/sum.go.2", kept)
+	assert.Equal(t, "mine\n", read(t, r, kept), "a reset must keep the work under another name")
+	assert.Equal(t, "older\n", read(t, r, "my/01-sum/sum.go.1"))
+	assert.Equal(t, tiny["exercises/01-sum/sum.go"], read(t, r, "my/01-sum/sum.go"))
+}
+
+// What a learner may write, and what they must be told.
+func TestEveryKindOfFailureIsExplained(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		body   string
+		status Status
+		want   string
+	}{
+		"a compile error names the learner's own file": {"return undefinedName", NoCompile, "my/01-sum/sum.go:3:33: undefined: undefinedName"},
+		"a nil pointer":        {"var p *int; return *p", Panicked, "the code panics (my/01-sum/sum.go:3): it uses a pointer, or calls a method on something, that is nil."},
+		"a panic in words":     {`panic("Sum is not written yet")`, Panicked, "Sum is not written yet."},
+		"an endless loop":      {"for { _ = xs }", TimedOut, "): a loop never ends. Change Sum in my/01-sum/sum.go."},
+		"a wait for ever":      {"return <-make(chan int)", TimedOut, "(my/01-sum/sum.go:3): it waits to receive from a channel to which nobody sends."},
+		"the right answer":     {"t := 0; for _, x := range xs { t += x }; return t", Passed, ""},
+		"printing without end": {`for { println("and so on, and so on") }`, Flooding, "the code prints without end"},
+		"a second test":        {"return len(xs) - 3 + 6", Failing, `"The sum of nothing is zero" does not hold yet: the sum of nothing must be 0, got 3.`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := tinyTree(t, map[string]string{"my/01-sum/sum.go": "package sum\n\nfunc Sum(xs []int) int { " + c.body + " }\n"})
+			n, err := r.newRunner(t.Context())
+			require.NoError(t, err)
+			n.timeout = time.Second
+			e := theExercise(t, r)
+			f, err := n.run(t.Context(), e, e.Mine())
+			require.NoError(t, err)
+			assert.Equal(t, c.status, f.Status)
+			if c.status != Passed {
+				assert.Contains(t, oneLine(r.explain(e, f, e.Mine())), c.want)
+			}
+		})
+	}
+}
+
+func TestAChangedSignatureIsExplainedEvenThoughTheErrorIsInTheTest(t *testing.T) {
+	t.Parallel()
+	r := tinyTree(t, map[string]string{"my/01-sum/sum.go": "package sum\n\nfunc Total(xs []int) int { return 0 }\n"})
+	var out strings.Builder
+	_, err := r.Try(t.Context(), theExercise(t, r), true, &out)
+	require.NoError(t, err)
+	assert.Contains(t, out.String(), "    sum/sum_test.go:7:12: undefined: Sum")
+	assert.Contains(t, oneLine(out.String()), "keep the names and the signatures that the stub had (exercises/01-sum/sum.go)")
+}
+
+func TestVerifyProvesAnExerciseBothWaysAndShowsWhatALearnerIsTold(t *testing.T) {
+	t.Parallel()
+	r := tinyTree(t, nil)
+	var out strings.Builder
+	require.NoError(t, r.Verify(t.Context(), []Exercise{theExercise(t, r)}, &out))
+	assert.Contains(t, out.String(), "first.go (It skips the first number.)")
+	assert.Contains(t, oneLine(out.String()), "must be 6, got 5.")
+	assert.Contains(t, oneLine(out.String()), "the code panics (exercises/01-sum/testdata/wrong/beyond.go:7): it reads beyond the end of a slice")
+}
+
+func TestVerifyReportsEveryExerciseThatProvesNothing(t *testing.T) {
+	t.Parallel()
+	good := "package sum\n\nfunc Sum(xs []int) (t int) {\n\tfor _, x := range xs {\n\t\tt += x\n\t}\n\treturn t\n}\n"
+	wrong := "exercises/01-sum/testdata/wrong/"
+	r := tinyTree(t, map[string]string{
+		wrong + "same.go":     "// It is the stub.\n" + tiny["exercises/01-sum/sum.go"],
+		wrong + "right.go":    "// It is right.\n" + good,
+		wrong + "nameless.go": good,
+		wrong + "broken.go":   "// It does not compile.\npackage sum\n",
+	})
+	err := r.Verify(t.Context(), []Exercise{theExercise(t, r)}, io.Discard)
+	require.Error(t, err)
+	for _, want := range []string{
+		"a learner is told the same for " + wrong + "same.go as for exercises/01-sum/sum.go",
+		wrong + "right.go passes all tests: add a test that catches it",
+		wrong + "nameless.go must begin with a comment that says which bug it has",
+		wrong + "broken.go must compile and fail a test, but it does not compile: ",
+	} {
+		assert.ErrorContains(t, err, want)
+	}
+
+	r = tinyTree(t, map[string]string{wrong + "first.go": "", wrong + "beyond.go": "", "exercises/01-sum/sum.go": good,
+		"sum/sum.go": strings.Replace(tiny["sum/sum.go"], "total := 0", "total := 7", 1)})
+	err = r.Verify(t.Context(), []Exercise{theExercise(t, r)}, io.Discard)
+	assert.ErrorContains(t, err, "the reference sum/sum.go fails a test")
+	assert.ErrorContains(t, err, "exercises/01-sum/sum.go passes all tests")
+	assert.ErrorContains(t, err, "has no wrong solutions")
+}
+
+func TestAnExerciseWhoseTestsDoNotExistIsTheCoursesMistake(t *testing.T) {
+	t.Parallel()
+	r := tinyTree(t, changed(t, "exercises/01-sum/README.md", "run: Sum", "run: {tests: Nowhere, packages: [./sum]}"))
+	err := r.Verify(t.Context(), []Exercise{theExercise(t, r)}, io.Discard)
+	assert.ErrorContains(t, err, "the reference sum/sum.go runs no test")
+}
+
+func TestProgressIsFoundByRunningAndNeverStale(t *testing.T) {
+	t.Parallel()
+	r := tinyTree(t, nil)
+	table := func() string {
+		var out strings.Builder
+		require.NoError(t, r.Progress(t.Context(), &out, io.Discard))
+		return out.String()
+	}
+	assert.Contains(t, table(), "not started  make exercise-1")
+	_, err := r.Setup(theExercise(t, r))
+	require.NoError(t, err)
+	assert.Contains(t, table(), "not started  edit my/01-sum/sum.go")
+
+	put(t, r.Root, "my/01-sum/sum.go", tiny["sum/sum.go"])
+	assert.Contains(t, table(), "done")
+	assert.Contains(t, table(), "1 of 1 exercises done; 2 of 3 chapters are written")
+
+	// A remembered result must not outlive a change of what it depends on.
+	put(t, r.Root, "sum/sum_test.go", strings.Replace(tiny["sum/sum_test.go"], "got != 6", "got != 66", 1))
+	assert.Contains(t, table(), "not yet      fails a test: A sum contains every number")
+}
+
+func TestAResultIsRememberedByTheContentOfAllThatWentIn(t *testing.T) {
+	t.Parallel()
+	r := tinyTree(t, nil)
+	e := theExercise(t, r)
+	name := func() string {
+		n, err := r.newRunner(t.Context())
+		require.NoError(t, err)
+		file, err := n.resultFile(e, e.Stub())
+		require.NoError(t, err)
+		return file
+	}
+	before := name()
+	put(t, r.Root, "mean/mean.go", tiny["mean/mean.go"]+"\n// A later chapter.\n")
+	put(t, r.Root, "chapters/01-sum/README.md", tiny["chapters/01-sum/README.md"]+"\nText.\n")
+	assert.Equal(t, before, name(), "neither a later chapter nor text can change the result")
+	for _, input := range []string{"sum/sum_test.go", "exercises/01-sum/sum.go", "internal/floor/floor.go", "go.mod"} {
+		put(t, r.Root, input, tiny[input]+"\n// changed\n")
+		after := name()
+		assert.NotEqual(t, before, after, input)
+		before = after
+	}
+}
+
+type writerFunc func()
+
+func (f writerFunc) Write(p []byte) (int, error) { f(); return len(p), nil }
+
+func TestAFileThatWasSavedDuringTheRunIsNotCreditedWithItsResult(t *testing.T) {
+	t.Parallel()
+	r := tinyTree(t, map[string]string{"my/01-sum/sum.go": tiny["sum/sum.go"]})
+	e := theExercise(t, r)
+	n, err := r.newRunner(t.Context())
+	require.NoError(t, err)
+	// Whoever shows the output is called between the run and its remembering.
+	n.raw = writerFunc(func() { put(t, r.Root, e.Mine(), tiny["exercises/01-sum/sum.go"]) })
+	f, err := n.run(t.Context(), e, e.Mine())
+	require.NoError(t, err)
+	require.Equal(t, Passed, f.Status)
+	f, err = n.cached(t.Context(), e, e.Mine())
+	require.NoError(t, err)
+	assert.Equal(t, Failing, f.Status)
+}
+
+func TestHintsComeOneAtATime(t *testing.T) {
+	t.Parallel()
+	r := tinyTree(t, nil)
+	e := theExercise(t, r)
+	hint := func() string {
+		var out strings.Builder
+		require.NoError(t, r.NextHint(e, &out))
+		return out.String()
+	}
+	assert.Equal(t, "Hint 1 of 2\n\nStart at zero.\n\n", hint())
+	assert.Contains(t, r.hintOffer(e), "shows hint 2 of 2")
+	assert.Contains(t, hint(), "Hint 2 of 2\n\nUse a loop.")
+	assert.Contains(t, r.hintOffer(e), "You have seen all hints")
+	assert.Contains(t, hint(), "Use a loop.")
+}
+
+func TestTheReferenceIsShownOnlyAfterSuccess(t *testing.T) {
+	t.Parallel()
+	r := tinyTree(t, nil)
+	e := theExercise(t, r)
+	var out strings.Builder
+	assert.ErrorContains(t, r.Diff(t.Context(), e, false, &out), "you have not started exercise 1")
+	_, err := r.Setup(e)
+	require.NoError(t, err)
+	assert.ErrorContains(t, r.Diff(t.Context(), e, false, &out), "not solved yet")
+	require.NoError(t, r.Diff(t.Context(), e, true, &out))
+	assert.Contains(t, out.String(), "-func Sum(xs []int) int { return -1 }\n")
+	assert.Contains(t, out.String(), "+	total := 0\n")
+}
+
+func TestMineUsesTheLearnersFilesButNoStub(t *testing.T) {
+	t.Parallel()
+	r := tinyTree(t, nil)
+	e := theExercise(t, r)
+	_, err := r.Setup(e)
+	require.NoError(t, err)
+	_, err = r.BuildDemo(t.Context(), 2, true, io.Discard)
+	assert.ErrorContains(t, err, "chapter 2 has no demo")
+	_, err = r.BuildDemo(t.Context(), 1, true, io.Discard)
+	assert.ErrorContains(t, err, "you have no solution for a chapter up to 1 yet")
+
+	put(t, r.Root, e.Mine(), strings.Replace(tiny["sum/sum.go"], "total := 0", "total := 1", 1))
+	overlay, _, err := r.Mine(2)
+	require.NoError(t, err)
+	assert.Equal(t, Overlay{"sum/sum.go": "my/01-sum/sum.go"}, overlay)
+}

@@ -1,0 +1,184 @@
+package course
+
+import (
+	"fmt"
+	"path"
+	"strings"
+	"unicode"
+)
+
+// explain makes one plain paragraph of a failure: which behaviour, what was
+// expected, what happened, which function, where to read. file is the code
+// that was judged: the learner's, or one that verify tries.
+func (r *Repo) explain(e Exercise, f Failure, file string) string {
+	if f.Status == NoCompile {
+		errors := r.atFile(e, file, f.Detail)
+		advice := "Go reports the place as file:line:column. Correct the first line above first; the others may follow from it."
+		if !strings.Contains(errors, file+":") {
+			advice = "Your file has changed something that other files use: keep the names and the signatures that the stub had (" + e.Stub() + ")."
+		}
+		return "Your code does not compile yet:\n\n" + indent(errors, "    ") + "\n\n" + wrap(advice, 80)
+	}
+	doc := r.testDoc(f)
+	parts := []string{r.happened(f, file, doc.text)}
+	functions := []string(e.Function)
+	if doc.function != "" {
+		functions = []string{doc.function}
+	}
+	change := fmt.Sprintf("Change %s in %s", strings.Join(functions, " or "), file)
+	if f.At != "" {
+		change += fmt.Sprintf("; the check that failed is %s", path.Join(r.packageDir(f.Package), f.At))
+	}
+	parts = append(parts, change+".")
+	if len(e.Reads) > 0 {
+		parts = append(parts, "Read "+strings.Join(e.Reads, " and ")+".")
+	}
+	return wrap(strings.Join(parts, " "), 80)
+}
+
+// happened is the first part of the paragraph.
+func (r *Repo) happened(f Failure, file, why string) string {
+	quoted := "The tests do not pass yet"
+	if f.Test != "" {
+		quoted = fmt.Sprintf("%q does not hold yet", sentence(f.Test))
+	}
+	place := ""
+	if f.Line > 0 {
+		place = fmt.Sprintf(" (%s:%d)", file, f.Line)
+	}
+	switch f.Status {
+	case TimedOut, Deadlocked, Raced, Panicked:
+		return quoted + ": " + endSentence(f.plainCrash(place))
+	case Flooding:
+		return quoted + ": the code prints without end, so it was stopped: a loop never ends."
+	case NoTests:
+		return "No test was run: the exercise's `run` names a test that does not exist. That is a mistake in the course, not yours."
+	case Broken:
+		return "The tests could not be run: " + f.Detail
+	default:
+		return quoted + ": " + f.outcome(why)
+	}
+}
+
+// outcome is the test author's message with what the assertion saw, or the
+// assertion and why it matters: the comment on the test.
+func (f Failure) outcome(why string) string {
+	saw := short(f.Detail)
+	if f.Expected != "" && f.Actual != "" {
+		saw = "expected " + short(f.Expected) + ", but got " + short(f.Actual)
+	}
+	switch {
+	case f.Message == "" && saw == "":
+		return why
+	case f.Message == "":
+		return strings.TrimSpace(endSentence(saw) + " " + capital(why))
+	case saw == "":
+		return endSentence(short(f.Message))
+	default:
+		return endSentence(strings.TrimRight(short(f.Message), ".") + " (" + saw + ")")
+	}
+}
+
+// core identifies what a learner is told, without line numbers: verify demands
+// that different mistakes are told apart.
+func (f Failure) core() string {
+	return strings.Join([]string{string(f.Status), f.Test, f.Expected, f.Actual, f.Detail, f.Message}, "|")
+}
+
+// atFile names the file that was judged where the compiler names the reference
+// file that it stands in for, and shortens its absolute path.
+func (r *Repo) atFile(e Exercise, file, text string) string {
+	for _, name := range []string{file, e.Replaces} {
+		for _, from := range []string{r.Abs(name), "./" + name} {
+			text = strings.ReplaceAll(text, from, file)
+		}
+	}
+	return strings.ReplaceAll("\n"+text, "\n"+e.Replaces+":", "\n"+file+":")[1:]
+}
+
+func (r *Repo) packageDir(pkg string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(pkg, r.Module), "/")
+}
+
+// sentence makes "A cursor resumes after 410 gone (paged list)" of
+// "TestACursorResumesAfter410Gone/paged_list".
+func sentence(test string) string {
+	name, sub, _ := strings.Cut(strings.TrimPrefix(test, "Test"), "/")
+	words := splitWords(name)
+	for i, w := range words {
+		if i > 0 && !(len(w) > 1 && strings.ToUpper(w) == w) {
+			words[i] = strings.ToLower(w)
+		}
+	}
+	s := strings.Join(words, " ")
+	if sub != "" {
+		s += " (" + strings.ReplaceAll(strings.ReplaceAll(sub, "_", " "), "/", ", ") + ")"
+	}
+	return s
+}
+
+// splitWords cuts where a new word begins: at a capital after a small letter,
+// at the last capital of several (ACursor, HTTPServer), before and after
+// numbers.
+func splitWords(name string) []string {
+	var words []string
+	runes := []rune(name)
+	start := 0
+	for i := 1; i < len(runes); i++ {
+		prev, c := runes[i-1], runes[i]
+		next := i+1 < len(runes) && unicode.IsLower(runes[i+1])
+		if c == '_' || prev == '_' || unicode.IsUpper(c) && (!unicode.IsUpper(prev) || next) || unicode.IsDigit(c) != unicode.IsDigit(prev) {
+			words = append(words, strings.Trim(string(runes[start:i]), "_"))
+			start = i
+		}
+	}
+	words = append(words, strings.Trim(string(runes[start:]), "_"))
+	return strings.Fields(strings.Join(words, " "))
+}
+
+// short cuts what would fill the screen; `course exercise -v` shows all of it.
+func short(s string) string {
+	const most = 300
+	if runes := []rune(s); len(runes) > most {
+		return string(runes[:most]) + "..."
+	}
+	return s
+}
+
+// capital makes a sentence of a text.
+func capital(text string) string {
+	runes := []rune(short(text))
+	if len(runes) > 0 {
+		runes[0] = unicode.ToUpper(runes[0])
+	}
+	return endSentence(string(runes))
+}
+
+func endSentence(s string) string {
+	if s == "" || strings.ContainsAny(s[len(s)-1:], ".!?:") {
+		return s
+	}
+	return s + "."
+}
+
+func indent(s, by string) string { return by + strings.ReplaceAll(s, "\n", "\n"+by) }
+
+func wrap(s string, width int) string {
+	var out strings.Builder
+	column := 0
+	for i, w := range strings.Fields(s) {
+		n := len([]rune(w))
+		switch {
+		case i == 0:
+		case column+1+n > width:
+			out.WriteByte('\n')
+			column = 0
+		default:
+			out.WriteByte(' ')
+			column++
+		}
+		out.WriteString(w)
+		column += n
+	}
+	return out.String()
+}

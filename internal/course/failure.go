@@ -1,0 +1,197 @@
+package course
+
+import (
+	"path"
+	"strconv"
+	"strings"
+)
+
+// Status is how a run of an exercise's tests ended.
+type Status string
+
+const (
+	Passed     Status = "passed"
+	NoCompile  Status = "does not compile"
+	Failing    Status = "fails a test"
+	Panicked   Status = "panics"
+	TimedOut   Status = "does not end"
+	Deadlocked Status = "waits for ever"
+	Raced      Status = "has a data race"
+	Flooding   Status = "prints without end"
+	NoTests    Status = "runs no test"
+	Broken     Status = "could not be run"
+)
+
+// Failure is the first thing that went wrong, taken out of a test run's
+// output. It is data: explain makes prose of it.
+type Failure struct {
+	Status   Status
+	Package  string // import path
+	Test     string // "TestX/subtest"
+	At       string // the check that failed: "cursor_test.go:41"
+	Expected string
+	Actual   string
+	Detail   string // what happened, where it is not expected against actual
+	Message  string // the test author's own words
+	Line     int    // the line in the learner's file that was being run, if known
+}
+
+// judge finds the first failure of a run. packages is the order in which the
+// exercise lists them, and file the reference file that was replaced.
+func judge(log *testLog, packages []string, file string) Failure {
+	if log.build != "" {
+		return Failure{Status: NoCompile, Detail: strings.TrimSpace(log.build)}
+	}
+	for _, want := range packages {
+		for _, p := range log.packages {
+			if p.failed && strings.HasSuffix("/"+p.pkg, strings.TrimPrefix(path.Clean(want), ".")) {
+				return judgePackage(p, file)
+			}
+		}
+	}
+	for _, p := range log.packages {
+		if p.failed {
+			return judgePackage(p, file)
+		}
+	}
+	switch {
+	case len(log.packages) == 0:
+		return Failure{Status: Broken, Detail: strings.TrimSpace(log.other)}
+	case log.ran() == 0:
+		return Failure{Status: NoTests}
+	default:
+		return Failure{Status: Passed}
+	}
+}
+
+func judgePackage(p *packageRun, file string) Failure {
+	f := Failure{Status: Failing, Package: p.pkg}
+	output := p.output.String()
+	unfinished := false
+	if t := p.firstFailure(); t != nil {
+		f.Test = t.name
+		output = t.output.String() + output
+		unfinished = t.state == ""
+	}
+	f.Line = lineIn(output, file)
+	if f.readCrash(output, file) {
+		return f
+	}
+	if unfinished {
+		f.Status, f.Detail = Panicked, "it ended the whole program (os.Exit or log.Fatal, or the system ran out of memory) before the test was over"
+		return f
+	}
+	f.readChecks(output)
+	if f.Detail == "" && f.Message == "" && f.Expected == "" {
+		f.Detail = strings.TrimSpace(withoutFrame(output))
+	}
+	return f
+}
+
+// readChecks reads what the first failed assertion printed: either testify's
+// table of labels or the plain words of t.Error.
+func (f *Failure) readChecks(output string) {
+	labels := map[string]*string{}
+	var errorText, messages, plain string
+	labels["Error"], labels["Messages"] = &errorText, &messages
+	var current *string
+	for line := range strings.Lines(withoutFrame(output)) {
+		line = strings.TrimRight(line, " \n")
+		if at, text, ok := checkLine(line); ok {
+			if f.At != "" {
+				break // the second assertion: the first is what counts
+			}
+			f.At, plain, current = at, text, &plain
+			continue
+		}
+		if label, text, ok := testifyLine(line); ok {
+			if label != "" {
+				current = labels[label]
+			}
+			if current != nil {
+				*current += text + "\n"
+			}
+			continue
+		}
+		if current == &plain {
+			plain += "\n" + strings.TrimSpace(line)
+		}
+	}
+	f.Message = oneLine(messages)
+	if errorText == "" {
+		f.Message = oneLine(plain)
+		return
+	}
+	f.readError(errorText)
+}
+
+// checkLine recognises "    cursor_test.go:41: text".
+func checkLine(line string) (at, text string, ok bool) {
+	trimmed := strings.TrimLeft(line, " ")
+	if len(line)-len(trimmed) < 4 || strings.HasPrefix(trimmed, "\t") {
+		return "", "", false
+	}
+	file, rest, ok := strings.Cut(trimmed, ".go:")
+	if !ok || strings.ContainsAny(file, " \t") {
+		return "", "", false
+	}
+	number, text, ok := strings.Cut(rest, ":")
+	if _, err := strconv.Atoi(number); !ok || err != nil {
+		return "", "", false
+	}
+	return file + ".go:" + number, strings.TrimSpace(text), true
+}
+
+// testifyLine recognises "\tLabel:   \ttext"; a continuation has no label.
+func testifyLine(line string) (label, text string, ok bool) {
+	line = strings.TrimLeft(line, " ")
+	if !strings.HasPrefix(line, "\t") {
+		return "", "", false
+	}
+	label, text, ok = strings.Cut(line[1:], "\t")
+	label = strings.TrimSpace(label)
+	if !ok || label != "" && !strings.HasSuffix(label, ":") {
+		return "", "", false
+	}
+	return strings.TrimSuffix(label, ":"), text, true
+}
+
+// readError splits testify's "Not equal" into its two sides, and keeps other
+// errors as they are: they are sentences already.
+func (f *Failure) readError(text string) {
+	side := func(name string) string {
+		_, rest, ok := strings.Cut("\n"+text, "\n"+name)
+		if !ok {
+			return ""
+		}
+		for _, end := range []string{"\nactual", "\nDiff:", "\n\n"} {
+			rest, _, _ = strings.Cut(rest, end)
+		}
+		return oneLine(strings.TrimPrefix(strings.TrimLeft(rest, " "), ":"))
+	}
+	f.Expected, f.Actual = side("expected"), side("actual")
+	switch first := oneLine(text); {
+	case f.Expected != "" && f.Actual != "":
+	case first == "Should be true":
+		f.Expected, f.Actual = "true", "false"
+	case first == "Should be false":
+		f.Expected, f.Actual = "false", "true"
+	default:
+		f.Expected, f.Actual, f.Detail = "", "", first
+	}
+}
+
+// withoutFrame drops the lines that go test writes around a test.
+func withoutFrame(output string) string {
+	var out strings.Builder
+	for line := range strings.Lines(output) {
+		trimmed := strings.TrimSpace(line)
+		if strings.HasPrefix(trimmed, "=== ") || strings.HasPrefix(trimmed, "--- ") || trimmed == "FAIL" || strings.HasPrefix(line, "FAIL\t") {
+			continue
+		}
+		out.WriteString(line)
+	}
+	return out.String()
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -1,0 +1,105 @@
+package course
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Milestone builds, vets and tests the tree as it stood after chapter n: all
+// later files are hidden. short leaves out the tests that need a cluster.
+//
+// Everything that is left is built and vetted. Tests are run for the library
+// and the chapters only: the ground floor is the same at every milestone, and
+// `make test` has it covered.
+func (r *Repo) Milestone(ctx context.Context, n int, short bool, w io.Writer) error {
+	chapters, err := r.written()
+	if err != nil {
+		return err
+	}
+	c, err := r.find(chapters, n)
+	if err != nil {
+		return err
+	}
+	files, owners, err := r.owned(chapters)
+	if err != nil {
+		return err
+	}
+	hidden := owners.Hidden(n)
+	overlay, done, err := hide(hidden).write(r)
+	if err != nil {
+		return fmt.Errorf("milestone %d: %w", n, err)
+	}
+	defer done()
+
+	built, vetted, tested := packagesLeft(files, hidden)
+	fmt.Fprintf(w, "milestone %d, %s: %d packages, %d later files hidden\n", n, c.Title, len(vetted), len(hidden))
+	test := []string{"test", "-overlay=" + overlay}
+	if short {
+		test = append(test, "-short")
+	}
+	for _, args := range [][]string{
+		append([]string{"build", "-overlay=" + overlay}, built...),
+		append([]string{"vet", "-overlay=" + overlay}, vetted...),
+		append(test, tested...),
+	} {
+		if err := r.goRun(ctx, w, args...); err != nil {
+			return fmt.Errorf("milestone %d does not hold, %w: a chapter's files must build and pass without later ones; move what is missing into a file of chapter %d, or what asks for it into a later one", n, err, n)
+		}
+	}
+	return nil
+}
+
+// Milestones proves every milestone. The newest is the full tree and is tested
+// in full unless short; the earlier ones leave the slow tests to it.
+func (r *Repo) Milestones(ctx context.Context, short bool, w io.Writer) error {
+	chapters, err := r.written()
+	if err != nil {
+		return err
+	}
+	for i, c := range chapters {
+		if err := r.Milestone(ctx, c.Number, short || i < len(chapters)-1, w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// owned lists the tree's Go files with their chapters, and refuses a tree in
+// which that is not clear.
+func (r *Repo) owned(chapters []Chapter) ([]string, Ownership, error) {
+	files, err := r.GoFiles()
+	if err != nil {
+		return nil, nil, err
+	}
+	owners, problems := own(files, chapters)
+	return files, owners, problems.Err()
+}
+
+// packagesLeft returns the packages that still have files, as arguments for
+// the go command: those to build (one with only test files cannot be), to vet,
+// and to test.
+func packagesLeft(files, hidden []string) (built, vetted, tested []string) {
+	addTo := func(list *[]string, pkg string) {
+		if !slices.Contains(*list, pkg) {
+			*list = append(*list, pkg)
+		}
+	}
+	for _, f := range files {
+		if _, found := slices.BinarySearch(hidden, f); found {
+			continue
+		}
+		pkg := "./" + strings.TrimSuffix(path.Dir(f), ".")
+		addTo(&vetted, pkg)
+		if !strings.HasSuffix(f, "_test.go") {
+			addTo(&built, pkg)
+		}
+		if areaOf(f) != ground {
+			addTo(&tested, pkg)
+		}
+	}
+	return built, vetted, tested
+}

@@ -1,0 +1,68 @@
+package course
+
+import (
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestEveryMilestoneOfATreeInOrderHolds(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	require.NoError(t, tinyTree(t, nil).Milestones(t.Context(), false, &out), "%s", &out)
+	assert.Contains(t, out.String(), "milestone 1, Sum: 3 packages, 1 later files hidden")
+	assert.Contains(t, out.String(), "milestone 2, Mean: 4 packages, 0 later files hidden")
+}
+
+func TestAFileThatNeedsALaterOneBreaksItsMilestone(t *testing.T) {
+	t.Parallel()
+	tree := changed(t, "chapters/01-sum/README.md", "[sum/*.go]", "[sum/sum.go, sum/sum_test.go, sum/early.go]")
+	tree["chapters/02-mean/README.md"] = strings.Replace(tiny["chapters/02-mean/README.md"], "- mean/mean.go", "- mean/mean.go\n  - sum/later.go", 1)
+	tree["sum/early.go"] = "package sum\n\nvar early = later\n"
+	tree["sum/later.go"] = "package sum\n\nconst later = 1\n"
+	r := tinyTree(t, tree)
+
+	var out strings.Builder
+	err := r.Milestone(t.Context(), 1, true, &out)
+	assert.ErrorContains(t, err, "milestone 1 does not hold, go build")
+	assert.Contains(t, out.String(), "undefined: later")
+	assert.NoError(t, r.Milestone(t.Context(), 2, true, io.Discard))
+}
+
+// slow stands for a test that needs a cluster: it fails where there is none.
+const slow = "package sum\n\nimport \"testing\"\n\nfunc TestSumOnACluster(t *testing.T) {\n\tif !testing.Short() {\n\t\tt.Fatal(\"no cluster\")\n\t}\n}\n"
+
+func TestOnlyTheNewestMilestoneRunsTheSlowTests(t *testing.T) {
+	t.Parallel()
+	r := tinyTree(t, map[string]string{"sum/slow_test.go": slow})
+	assert.NoError(t, r.Milestones(t.Context(), true, io.Discard))
+	err := r.Milestones(t.Context(), false, io.Discard)
+	assert.ErrorContains(t, err, "milestone 2 does not hold, go test", "milestone 1 is proven with -short")
+}
+
+func TestAnExerciseNeedsNoCluster(t *testing.T) {
+	t.Parallel()
+	r := tinyTree(t, map[string]string{"sum/slow_test.go": slow, "my/01-sum/sum.go": tiny["sum/sum.go"]})
+	solved, err := r.Try(t.Context(), theExercise(t, r), false, io.Discard)
+	assert.NoError(t, err)
+	assert.True(t, solved)
+}
+
+func TestAnOverlayEntryThatPointsNowhereIsRefused(t *testing.T) {
+	t.Parallel()
+	r := tinyTree(t, nil)
+	for _, c := range []struct {
+		overlay Overlay
+		want    string
+	}{
+		{Overlay{"sum/som.go": "sum/sum.go"}, "sum/som.go, which does not exist: the go command would ignore that silently"},
+		{Overlay{"sum/sum.go": "my/01-sum/sum.go"}, "by my/01-sum/sum.go, which does not exist"},
+		{Overlay{"sum/som.go": ""}, "sum/som.go, which does not exist"},
+	} {
+		_, _, err := c.overlay.write(r)
+		assert.ErrorContains(t, err, c.want)
+	}
+}

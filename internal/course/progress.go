@@ -1,0 +1,79 @@
+package course
+
+import (
+	"context"
+	"fmt"
+	"io"
+)
+
+// Progress prints a table of the written chapters and their exercises. What is
+// done is found by running the tests; results are remembered until something
+// that they depend on changes.
+func (r *Repo) Progress(ctx context.Context, w, status io.Writer) error {
+	chapters, err := r.written()
+	if err != nil {
+		return err
+	}
+	exercises, problems, err := r.Exercises()
+	if err != nil {
+		return err
+	}
+	if err := problems.Err(); err != nil {
+		return err
+	}
+	n, err := r.newRunner(ctx)
+	if err != nil {
+		return err
+	}
+	t := table{header: []string{"chapter", "exercise", "state", ""}}
+	solved := 0
+	for _, c := range chapters {
+		title := fmt.Sprintf("%2d %s", c.Number, c.Title)
+		rows := len(t.rows)
+		for _, e := range exercises {
+			if e.Chapter != c.Number {
+				continue
+			}
+			state, note, err := n.progress(ctx, e, status)
+			if err != nil {
+				return err
+			}
+			if state == "done" {
+				solved++
+			}
+			t.add(title, fmt.Sprintf("%2d %s", e.Number, e.Title), state, note)
+			title = ""
+		}
+		if len(t.rows) == rows {
+			t.add(title, "", "no exercise", "")
+		}
+	}
+	fmt.Fprintf(w, "%s\n%d of %d exercises done; %d of %d chapters are written\n", t, solved, len(exercises), len(chapters), len(r.Outline))
+	return nil
+}
+
+func (n *runner) progress(ctx context.Context, e Exercise, status io.Writer) (state, note string, err error) {
+	if !n.repo.has(e.Mine()) {
+		return "not started", fmt.Sprintf("make exercise-%d", e.Number), nil
+	}
+	same, err := n.repo.sameText(e.Mine(), e.Stub())
+	if err != nil {
+		return "", "", err
+	}
+	if same {
+		return "not started", "edit " + e.Mine(), nil
+	}
+	fmt.Fprintf(status, "checking exercise %d ...\n", e.Number)
+	f, err := n.cached(ctx, e, e.Mine())
+	if err != nil {
+		return "", "", err
+	}
+	if f.Status == Passed {
+		return "done", "", nil
+	}
+	note = string(f.Status)
+	if f.Test != "" {
+		note += ": " + sentence(f.Test)
+	}
+	return "not yet", note, nil
+}

@@ -1,0 +1,153 @@
+package course
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestSyncFillsInCodeOutputAndTables(t *testing.T) {
+	t.Parallel()
+	r := tinyTree(t, nil)
+	changed, err := r.Sync()
+	require.NoError(t, err)
+	assert.Equal(t, []string{"README.md", "chapters/01-sum/README.md", "chapters/02-mean/README.md"}, changed)
+	_, body, err := splitFrontMatter(read(t, r, "chapters/01-sum/README.md"))
+	require.NoError(t, err)
+	assert.Equal(t, strings.ReplaceAll(`<!-- snippet file=sum/sum.go symbol=Sum -->
+'''go
+// sum/sum.go
+
+// Sum adds up.
+func Sum(xs []int) int {
+	total := 0
+	for _, x := range xs {
+		total += x
+	}
+	return total
+}
+'''
+
+<!-- output file=testdata/output.txt -->
+'''text
+6
+'''
+`, "'''", "```"), body)
+	assert.Contains(t, read(t, r, "chapters/02-mean/README.md"), "```go\nfunc (*Mean) Of(xs []int) int { return sum.Sum(xs) / len(xs) }\n```\n")
+	assert.Contains(t, read(t, r, "README.md"), "| 01 | [Sum](chapters/01-sum/README.md) | 1 Watching | 5 |\n")
+	assert.Contains(t, read(t, r, "README.md"), "| 03 | Median | 2 Queueing | planned |\n")
+
+	changed, err = r.Sync()
+	require.NoError(t, err)
+	assert.Empty(t, changed, "a second sync must change nothing")
+}
+
+func TestCheckFailsWithADiffWhenTheCodeMovedOn(t *testing.T) {
+	t.Parallel()
+	r := tinyTree(t, nil)
+	_, err := r.Sync()
+	require.NoError(t, err)
+	put(t, r.Root, "sum/sum.go", strings.Replace(tiny["sum/sum.go"], "total := 0", "total := 00", 1))
+	problems, err := r.Check(t.Context())
+	require.NoError(t, err)
+	require.Len(t, problems, 1)
+	assert.Contains(t, problems[0], "chapters/01-sum/README.md does not show the code as it is: run `make sync`")
+	assert.Contains(t, problems[0], "-	total := 0\n+	total := 00\n")
+	assert.NotContains(t, problems[0], "title: Sum", "the diff shows the change and a little around it")
+}
+
+func TestAMarkerThatCannotBeFilledIsReportedWithItsLine(t *testing.T) {
+	t.Parallel()
+	for marker, want := range map[string]string{
+		"<!-- snippet file=sum/gone.go symbol=Sum -->":   "does not exist or cannot be read",
+		"<!-- snippet file=sum/sum.go symbol=Sam -->":    "sum/sum.go declares no Sam",
+		"<!-- snippet file=sum/sum.go region=lop -->":    `no lines between "region lop" and "endregion lop"`,
+		"<!-- snippet sum/sum.go -->":                    `"sum/sum.go" is not of the form key=value`,
+		"<!-- output file=gone.txt -->":                  "does not exist or cannot be read",
+		"<!-- course:chapters -->":                       "no closing <!-- /course:chapters -->",
+		"<!-- course:other -->\n<!-- /course:other -->":  "nothing is called course:other",
+		"<!-- snippet file=README.md region=a=b x=y -->": "no lines between",
+	} {
+		old := "before\n" + marker + "\n```go\nkept\n```\n"
+		r := tinyTree(t, map[string]string{"docs/guide.md": old})
+		_, err := r.Sync()
+		assert.ErrorContains(t, err, "docs/guide.md:2: ")
+		assert.ErrorContains(t, err, want)
+		assert.Equal(t, old, read(t, r, "docs/guide.md"), "text must not be lost because a marker is wrong")
+		problems, err := r.Check(t.Context())
+		require.NoError(t, err)
+		assert.ErrorContains(t, problems.Err(), want)
+	}
+}
+
+func TestARegionIsCutWithoutItsIndentationAndMarkers(t *testing.T) {
+	text, err := cutRegion("sum.go", tiny["sum/sum.go"], "loop")
+	require.NoError(t, err)
+	assert.Equal(t, "for _, x := range xs {\n\ttotal += x\n}", text)
+
+	text, err = cutRegion("a.yaml", "a: 1\n# region r\n  b: 2\n\n  # region inner\n    c: 3\n  # endregion inner\n# endregion r\n", "r")
+	require.NoError(t, err)
+	assert.Equal(t, "b: 2\n\n  c: 3", text)
+}
+
+func TestEveryKindOfDeclarationCanBeShown(t *testing.T) {
+	const source = `package p
+
+// T is generic.
+type T[A, B any] struct{}
+
+// M has a receiver with type parameters.
+func (t *T[A, B]) M() {}
+
+func M() {}
+
+// The states.
+const (
+	One = iota
+	Two
+)
+
+var V, W = 1, 2
+`
+	for symbol, want := range map[string]string{
+		"T":   "// T is generic.\ntype T[A, B any] struct{}",
+		"T.M": "// M has a receiver with type parameters.\nfunc (t *T[A, B]) M() {}",
+		"M":   "func M() {}",
+		"Two": "// The states.\nconst (\n\tOne = iota\n\tTwo\n)",
+		"W":   "var V, W = 1, 2",
+	} {
+		got, err := cutSymbol("p.go", source, symbol, true)
+		assert.NoError(t, err)
+		assert.Equal(t, want, got)
+	}
+	got, err := cutSymbol("p.go", source, "T", false)
+	assert.NoError(t, err)
+	assert.Equal(t, "type T[A, B any] struct{}", got)
+	_, err = cutSymbol("p.go", "package", "T", true)
+	assert.ErrorContains(t, err, "reading p.go")
+}
+
+func TestMarkersInsideAFencedBlockAreText(t *testing.T) {
+	text := "````md\n<!-- snippet file=nowhere.go -->\n```go\n```\n````\n~~~\n<!-- course:chapters -->\n~~~\n"
+	r := tinyTree(t, map[string]string{"docs/guide.md": text})
+	_, err := r.Sync()
+	require.NoError(t, err)
+	assert.Equal(t, text, read(t, r, "docs/guide.md"))
+}
+
+func TestOutputThatContainsAFenceGetsALongerOne(t *testing.T) {
+	r := tinyTree(t, map[string]string{"chapters/01-sum/testdata/output.txt": "```\n"})
+	_, err := r.Sync()
+	require.NoError(t, err)
+	assert.Contains(t, read(t, r, "chapters/01-sum/README.md"), "````text\n```\n````\n")
+}
+
+func TestADiffShowsWhatChangedAndWhere(t *testing.T) {
+	a := "1\n2\n3\n4\n5\n6\n7\n8\n9\n"
+	assert.Empty(t, unified("a", "b", a, a))
+	assert.Equal(t, "--- a\n+++ b\n@@ -2 +2 @@\n 2\n 3\n 4\n-5\n+five\n 6\n 7\n 8\n",
+		unified("a", "b", a, strings.Replace(a, "5", "five", 1)))
+	assert.Equal(t, "--- a\n+++ b\n@@ -1 +1 @@\n+0\n 1\n 2\n 3\n", unified("a", "b", a, "0\n"+a))
+}

@@ -1,0 +1,134 @@
+package course
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"strings"
+)
+
+// testEvent is one line of `go test -json`.
+type testEvent struct {
+	Action     string
+	Package    string
+	Test       string
+	Output     string
+	ImportPath string
+}
+
+// packageRun is what happened to one package's tests.
+type packageRun struct {
+	pkg    string
+	tests  []*testRun      // in the order in which they started
+	output strings.Builder // what belongs to no test
+	failed bool
+}
+
+// testRun is what happened to one test or subtest.
+type testRun struct {
+	name   string
+	state  string // "", "pass", "fail" or "skip"; "" is a test that never ended
+	output strings.Builder
+}
+
+// testLog is the whole of a `go test -json` run.
+type testLog struct {
+	packages []*packageRun
+	build    string          // what the compiler or vet said
+	other    string          // lines that are not JSON: the go command's own errors
+	raw      strings.Builder // what go test prints without -json
+}
+
+// readTestLog never fails: a line that is not JSON is kept as other.
+func readTestLog(r io.Reader) *testLog {
+	log := &testLog{}
+	sc := bufio.NewScanner(r)
+	sc.Buffer(nil, 16<<20)
+	for sc.Scan() {
+		var e testEvent
+		if err := json.Unmarshal(sc.Bytes(), &e); err != nil || e.Action == "" {
+			log.other += sc.Text() + "\n"
+			continue
+		}
+		log.add(e)
+	}
+	return log
+}
+
+func (l *testLog) add(e testEvent) {
+	l.raw.WriteString(e.Output)
+	if e.Action == "build-output" {
+		if !strings.HasPrefix(e.Output, "# ") {
+			l.build += e.Output
+		}
+		return
+	}
+	if e.Package == "" {
+		return
+	}
+	p := l.pkg(e.Package)
+	if e.Test == "" {
+		switch e.Action {
+		case "output":
+			p.output.WriteString(e.Output)
+		case "fail":
+			p.failed = true
+		}
+		return
+	}
+	t := p.test(e.Test)
+	switch e.Action {
+	case "output":
+		t.output.WriteString(e.Output)
+	case "pass", "fail", "skip":
+		t.state = e.Action
+	}
+}
+
+func (l *testLog) pkg(name string) *packageRun {
+	for _, p := range l.packages {
+		if p.pkg == name {
+			return p
+		}
+	}
+	p := &packageRun{pkg: name}
+	l.packages = append(l.packages, p)
+	return p
+}
+
+func (p *packageRun) test(name string) *testRun {
+	for _, t := range p.tests {
+		if t.name == name {
+			return t
+		}
+	}
+	t := &testRun{name: name}
+	p.tests = append(p.tests, t)
+	return t
+}
+
+// firstFailure returns the first test that failed, the innermost of its
+// subtests, or nil. A test that never ended is what a crash leaves behind.
+func (p *packageRun) firstFailure() *testRun {
+	var found *testRun
+	for _, t := range p.tests {
+		failed := t.state == "fail" || t.state == "" && p.failed
+		if failed && (found == nil || strings.HasPrefix(t.name, found.name+"/")) {
+			found = t
+		}
+	}
+	return found
+}
+
+// ran counts the tests that were run and not skipped.
+func (l *testLog) ran() int {
+	n := 0
+	for _, p := range l.packages {
+		for _, t := range p.tests {
+			if t.state != "skip" {
+				n++
+			}
+		}
+	}
+	return n
+}

@@ -1,0 +1,135 @@
+package course
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// goMods are where the versions of the originals are pinned. The first that
+// names a module decides: the nested modules hold what the main one may not
+// import.
+var goMods = []string{"go.mod", "benchmarks/go.mod", "cluster/controlplane/go.mod"}
+
+// goMod is what `go mod edit -json` prints, as far as it is needed here.
+type goMod struct {
+	Require []struct{ Path, Version string }
+	Replace []struct {
+		Old, New struct{ Path, Version string }
+	}
+	Ignore []struct{ Path string }
+}
+
+// checkUpstream proves that each original that a chapter names exists, at the
+// version that the tree is pinned to: a reader who looks it up will find it.
+func (r *Repo) checkUpstream(ctx context.Context, chapters []Chapter) (Problems, error) {
+	mods, err := r.goMods(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var problems Problems
+	for _, c := range chapters {
+		for _, u := range c.Upstream {
+			if err := r.checkUpstreamFile(ctx, mods, u); err != nil {
+				problems.add("%s/README.md, upstream %s: %v", c.Dir, u.File, err)
+			}
+		}
+	}
+	return problems, nil
+}
+
+func (r *Repo) checkUpstreamFile(ctx context.Context, mods map[string]goMod, u Upstream) error {
+	version, where := pinned(mods, u.Module)
+	if where == "" {
+		return fmt.Errorf("no go.mod requires %s (looked in %s): name a module that is pinned there", u.Module, strings.Join(goMods, ", "))
+	}
+	if version != u.Version {
+		return fmt.Errorf("it names %s %s, but %s has %s: change the version and read the file again", u.Module, u.Version, where, version)
+	}
+	dir, err := r.moduleDir(ctx, u.Module, u.Version)
+	if err != nil {
+		return err
+	}
+	if !isFile(filepath.Join(dir, filepath.FromSlash(u.File))) {
+		return fmt.Errorf("%s %s has no such file (looked in %s): correct the path", u.Module, u.Version, dir)
+	}
+	return nil
+}
+
+func (r *Repo) goMods(ctx context.Context) (map[string]goMod, error) {
+	mods := map[string]goMod{}
+	for _, name := range goMods {
+		if !r.has(name) {
+			continue
+		}
+		out, err := r.goOutput(ctx, "mod", "edit", "-json", name)
+		if err != nil {
+			return nil, fmt.Errorf("reading %s: %w", name, err)
+		}
+		var mod goMod
+		if err := json.Unmarshal(out, &mod); err != nil {
+			return nil, fmt.Errorf("reading %s: %w", name, err)
+		}
+		mods[name] = mod
+	}
+	return mods, nil
+}
+
+// pinned returns the version of a module and the go.mod that says so.
+func pinned(mods map[string]goMod, module string) (version, where string) {
+	for _, name := range goMods {
+		mod := mods[name]
+		for _, req := range mod.Require {
+			if req.Path != module {
+				continue
+			}
+			for _, rep := range mod.Replace {
+				if rep.Old.Path == module && rep.New.Path == module {
+					return rep.New.Version, name
+				}
+			}
+			return req.Version, name
+		}
+	}
+	return "", ""
+}
+
+// moduleDir returns where a module is in the module cache, and puts it there
+// if it is missing.
+func (r *Repo) moduleDir(ctx context.Context, module, version string) (string, error) {
+	cache, err := r.goOutput(ctx, "env", "GOMODCACHE")
+	if err != nil {
+		return "", fmt.Errorf("finding the module cache: %w", err)
+	}
+	dir := filepath.Join(strings.TrimSpace(string(cache)), filepath.FromSlash(escapeModule(module))+"@"+version)
+	if isDir(dir) {
+		return dir, nil
+	}
+	fmt.Fprintf(os.Stderr, "downloading %s %s\n", module, version)
+	out, err := r.goOutput(ctx, "mod", "download", "-json", module+"@"+version)
+	var info struct{ Dir, Error string }
+	if jsonErr := json.Unmarshal(out, &info); jsonErr == nil && info.Dir != "" {
+		return info.Dir, nil
+	}
+	if info.Error == "" && err != nil {
+		info.Error = err.Error()
+	}
+	return "", fmt.Errorf("%s %s is not in the module cache and could not be downloaded (%s): go online and try again", module, version, strings.TrimSpace(info.Error))
+}
+
+// escapeModule is the module cache's way to keep upper case on file systems
+// that do not: a letter becomes ! and its lower case.
+func escapeModule(module string) string {
+	var b strings.Builder
+	for _, c := range module {
+		if c >= 'A' && c <= 'Z' {
+			b.WriteByte('!')
+			c += 'a' - 'A'
+		}
+		b.WriteRune(c)
+	}
+	return b.String()
+}

@@ -1,0 +1,165 @@
+package fakeapi
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// The scale subresource shows any kind with replicas as one and the same small
+// object, so that an autoscaler need not know the kind.
+
+var scaleGVK = autoscalingv1.SchemeGroupVersion.WithKind("Scale")
+
+// scaleOf is the Scale of an object.
+func scaleOf(res *resource, obj runtime.Object) (*autoscalingv1.Scale, error) {
+	content, err := toMap(obj)
+	if err != nil {
+		return nil, err
+	}
+	m := metaOf(obj)
+	scale := &autoscalingv1.Scale{ObjectMeta: metav1.ObjectMeta{
+		Name: m.GetName(), Namespace: m.GetNamespace(), UID: m.GetUID(),
+		ResourceVersion: m.GetResourceVersion(), CreationTimestamp: m.GetCreationTimestamp(),
+	}}
+	scale.SetGroupVersionKind(scaleGVK)
+	spec, _, _ := unstructured.NestedInt64(content, splitPath(res.Scale.SpecReplicas)...)
+	status, _, _ := unstructured.NestedInt64(content, splitPath(res.Scale.StatusReplicas)...)
+	scale.Spec.Replicas, scale.Status.Replicas = int32(spec), int32(status)
+	if res.Scale.LabelSelector == "" {
+		return scale, nil
+	}
+	selector, _, _ := unstructured.NestedFieldNoCopy(content, splitPath(res.Scale.LabelSelector)...)
+	switch selector := selector.(type) {
+	case string:
+		scale.Status.Selector = selector
+	case map[string]any:
+		var parsed metav1.LabelSelector
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(selector, &parsed); err != nil {
+			return nil, fmt.Errorf("read the selector of %s: %w", m.GetName(), err)
+		}
+		scale.Status.Selector = metav1.FormatLabelSelector(&parsed)
+	}
+	return scale, nil
+}
+
+// withScale returns old with the replicas that the Scale asks for.
+func withScale(res *resource, old runtime.Object, scale *autoscalingv1.Scale) (runtime.Object, error) {
+	if scale.Spec.Replicas < 0 {
+		return nil, apierrors.NewInvalid(scaleGVK.GroupKind(), scale.Name, field.ErrorList{
+			field.Invalid(field.NewPath("spec", "replicas"), scale.Spec.Replicas, "must be greater than or equal to 0")})
+	}
+	content, err := toMap(old)
+	if err != nil {
+		return nil, err
+	}
+	if err := unstructured.SetNestedField(content, int64(scale.Spec.Replicas), splitPath(res.Scale.SpecReplicas)...); err != nil {
+		return nil, fmt.Errorf("scale %s: %w", scale.Name, err)
+	}
+	if !res.typed {
+		return &unstructured.Unstructured{Object: content}, nil
+	}
+	next := res.new()
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(content, next); err != nil {
+		return nil, fmt.Errorf("scale %s: %w", scale.Name, err)
+	}
+	next.GetObjectKind().SetGroupVersionKind(res.gvk())
+	return next, nil
+}
+
+// scaleResource is the Scale as a kind of its own, for decoding and patching.
+var scaleResource = &resource{Kind: Kind{Group: scaleGVK.Group, Version: scaleGVK.Version, Kind: scaleGVK.Kind, Resource: "scales"}, typed: true}
+
+// serveScale answers all requests to a scale subresource.
+func (s *Server) serveScale(a answer, res *resource, r Request, hr *http.Request) error {
+	a.format.metadataOnly = false
+	if r.Verb == "get" {
+		v, err := s.find(hr.Context(), res, r, 0)
+		if err != nil {
+			return err
+		}
+		scale, err := scaleOf(res, v.obj)
+		if err != nil {
+			return err
+		}
+		a.object(http.StatusOK, scale)
+		return nil
+	}
+	change, dryRun, manager, err := readScaleChange(r, hr)
+	if err != nil {
+		return err
+	}
+	out, _, err := s.update(updating{res: res, subresource: "", namespace: r.Namespace, name: r.Name, dryRun: dryRun,
+		mutate: func(old runtime.Object) (runtime.Object, error) {
+			before, err := scaleOf(res, old)
+			if err != nil {
+				return nil, err
+			}
+			after, err := change(before)
+			if err != nil {
+				return nil, err
+			}
+			if rv := after.ResourceVersion; rv != "" && rv != "0" && rv != before.ResourceVersion {
+				if _, err := strconv.ParseUint(rv, 10, 64); err != nil {
+					return nil, err
+				}
+				return nil, apierrors.NewConflict(res.gr(), r.Name, fmt.Errorf(modified))
+			}
+			next, err := withScale(res, old, after)
+			if err != nil {
+				return nil, err
+			}
+			return s.trackUpdate(res, "scale", old, next, manager)
+		}})
+	if err != nil {
+		return err
+	}
+	scale, err := scaleOf(res, out)
+	if err != nil {
+		return err
+	}
+	a.object(http.StatusOK, scale)
+	return nil
+}
+
+// readScaleChange reads a PUT or PATCH of a Scale.
+func readScaleChange(r Request, hr *http.Request) (change func(*autoscalingv1.Scale) (*autoscalingv1.Scale, error), dryRun bool, manager string, err error) {
+	if r.Verb == "patch" {
+		p, dryRun, err := readPatch(scaleResource, r, hr)
+		if err != nil {
+			return nil, false, "", err
+		}
+		if p.kind == types.ApplyPatchType {
+			return nil, false, "", unsupportedMediaType([]string{string(types.JSONPatchType), string(types.MergePatchType)})
+		}
+		return func(before *autoscalingv1.Scale) (*autoscalingv1.Scale, error) {
+			after, _, err := patchedByContent(scaleResource, p, before)
+			if err != nil {
+				return nil, err
+			}
+			return after.(*autoscalingv1.Scale), nil
+		}, dryRun, p.manager, nil
+	}
+	body, err := readBody(hr)
+	if err != nil {
+		return nil, false, "", err
+	}
+	obj, _, err := decodeObject(scaleResource, hr.Header.Get("Content-Type"), "", body)
+	if err != nil {
+		return nil, false, "", err
+	}
+	scale := obj.(*autoscalingv1.Scale)
+	if err := checkName(scale, r.Namespace, r.Name); err != nil {
+		return nil, false, "", err
+	}
+	manager = managerName(r.Query.Get("fieldManager"), r.UserAgent)
+	return func(*autoscalingv1.Scale) (*autoscalingv1.Scale, error) { return scale, nil }, r.Query.Get("dryRun") != "", manager, nil
+}

@@ -1,0 +1,89 @@
+package trace
+
+import "context"
+
+// Cursor reads a recorder's events one after the other while they are being
+// recorded. Each cursor is independent, and one that waits costs the writers
+// nothing until there is something to wake it for. A Cursor belongs to one
+// goroutine.
+type Cursor struct {
+	rec  *Recorder
+	next uint64 // the number of the first event that was neither returned nor counted as lost
+}
+
+// Cursor returns a cursor at the oldest event that the ring still holds.
+func (r *Recorder) Cursor() *Cursor {
+	c := &Cursor{rec: r}
+	if r != nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		c.next = r.oldestLocked()
+	}
+	return c
+}
+
+// Read returns, without waiting, the events that were recorded since the last
+// Read, and how many more there were that the ring had overwritten by now.
+func (c *Cursor) Read() (events []Event, lost uint64) {
+	if c.rec == nil {
+		return nil, 0
+	}
+	for until := c.rec.Recorded(); c.next <= until; {
+		var missed uint64
+		events, missed = c.readSome(events, until)
+		lost += missed
+	}
+	return events, lost
+}
+
+// readSome reads a few events up to number until. It holds the lock for as
+// long as copying them takes, so "a few" bounds what a reader of a large ring
+// can cost a writer: about a microsecond.
+func (c *Cursor) readSome(events []Event, until uint64) (more []Event, lost uint64) {
+	const few = 64
+	r := c.rec
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if oldest := r.oldestLocked(); c.next < oldest {
+		lost = oldest - c.next
+		c.next = oldest
+	}
+	for end := min(until, c.next+few-1); c.next <= end; c.next++ {
+		events = append(events, r.ring[c.next&r.mask])
+	}
+	return events, lost
+}
+
+// Wait blocks until there is something to Read, or until ctx ends. It returns
+// the cause of ctx's end, and nil otherwise.
+func (c *Cursor) Wait(ctx context.Context) error {
+	if c.rec == nil {
+		<-ctx.Done()
+		return context.Cause(ctx)
+	}
+	for {
+		changed := c.rec.changedAfter(c.next)
+		if changed == nil {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// changedAfter returns a channel that is closed when the event with number
+// next is there, or nil if it is there now. All who wait share the channel.
+func (r *Recorder) changedAfter(next uint64) <-chan struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if next <= r.seq {
+		return nil
+	}
+	if r.changed == nil {
+		r.changed = make(chan struct{})
+	}
+	return r.changed
+}

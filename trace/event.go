@@ -1,0 +1,145 @@
+// Package trace is the flight recorder: a bounded ring of small typed events
+// that answers "why was this object reconciled?".
+//
+// Every layer writes what it just did into the Recorder it was given; a reader
+// takes the events out again as a slice, as a live Cursor, as a narrated
+// Timeline or as JSON lines.
+//
+// Neighbours: below it there is only the standard library. Above it are all
+// the layers: the informer, the workqueue and the manager each take a
+// *Recorder, and nil means off.
+package trace
+
+import "time"
+
+// Event is one thing that one layer did. The layer fills in what it knows and
+// leaves the rest zero; Seq and At belong to the Recorder.
+//
+// An Event holds no pointer to an object, only strings that the object already
+// has, so recording one copies nothing from the heap and allocates nothing.
+// The price is that a string stays alive until the ring overwrites it.
+type Event struct {
+	Seq uint64        // 1, 2, 3, ... in the order of recording
+	At  time.Duration // since Recorder.Started
+
+	Kind    Kind
+	Outcome Outcome
+	Layer   string // who recorded it: "listwatch", "queue", a controller's name
+
+	Object    string // the object's kind: "Pod"; empty for a queue, which knows only keys
+	Namespace string // empty for a cluster-scoped object
+	Name      string // empty when the event is about a whole collection
+	Version   string // the resourceVersion
+
+	// ToNamespace and ToName are the request that a Handler made of the object.
+	// They are what ties a Pod's event to its owner's reconcile.
+	ToNamespace string
+	ToName      string
+
+	Op     string        // which one of its Kind: "ADDED", "Updated", "create", "update status"
+	Reason string        // why, or the text of the error
+	Count  int           // how many: items, objects, attempts, merged causes
+	Took   time.Duration // how long it took, or will wait
+}
+
+// Kind says what happened.
+type Kind uint8
+
+// The kinds, in the order in which an event passes through the layers. The
+// comments name the fields that a kind uses besides Layer, Object, Namespace
+// and Name.
+const (
+	// What a ListerWatcher and the reflector do.
+	List       Kind = iota + 1 // a list returned: Count items, Version, Took; Failed with a Reason
+	WatchStart                 // a watch was opened, from Version
+	WatchEvent                 // an object came over the watch: Op ADDED, MODIFIED or DELETED, Version
+	Bookmark                   // the server said that nothing else happened up to Version
+	WatchEnd                   // the watch ended: Reason
+	Expired                    // 410 Gone: Version is too old to watch from, a relist follows
+	Error                      // something failed: Reason
+	Backoff                    // a pause of Took before attempt Count: Reason
+
+	// What the informer does.
+	Delta    // a delta was queued: Op, Count deltas now pending for the key
+	Index    // the store and its indices took a change: Op, Count objects now held
+	Synced   // the first list has reached the store: Count objects
+	Resync   // every object is handed to the handlers again: Count objects
+	Notified // a listener was given the event: Op
+
+	// What decides whether, and for whom, there is work.
+	Predicate // a verdict on an event: Op, Reason is the predicate, Passed or Filtered
+	Handler   // an event became a request: Op, ToNamespace and ToName, Reason is the handler
+
+	// What the queue does.
+	Enqueue // a key was added: Reason; Deduplicated or Deferred if it did not grow the queue
+	Delay   // a key will be added after Took: Reason, Count earlier failures; Replaced if it moved
+	Dequeue // a worker took the key after Took in the queue
+	Done    // the worker is finished with the key
+
+	// What the controller and its client do.
+	ReconcileStart // Reason, Count causes that were merged into this one
+	ReconcileEnd   // Took; Succeeded, Requeued or Failed, Reason
+	Write          // a write to the API server: Op, Version it produced; Conflict or Failed, Reason
+	Admission      // a webhook's answer: Op, Passed or Refused, Reason
+
+	// What the manager does.
+	Start // a runnable started
+	Stop  // a runnable stopped: Reason
+	Lease // leader election: Op acquired, renewed or lost, Reason
+
+	// Note is free text in Reason, for demos and for what no kind fits.
+	Note
+)
+
+var kindNames = [...]string{
+	List: "list", WatchStart: "watch start", WatchEvent: "watch event", Bookmark: "bookmark",
+	WatchEnd: "watch end", Expired: "expired", Error: "error", Backoff: "backoff",
+	Delta: "delta", Index: "index", Synced: "synced", Resync: "resync", Notified: "notified",
+	Predicate: "predicate", Handler: "handler",
+	Enqueue: "enqueue", Delay: "delay", Dequeue: "dequeue", Done: "done",
+	ReconcileStart: "reconcile start", ReconcileEnd: "reconcile end", Write: "write", Admission: "admission",
+	Start: "start", Stop: "stop", Lease: "lease",
+	Note: "note",
+}
+
+// String is the kind's name in a timeline and in JSON.
+func (k Kind) String() string { return nameIn(kindNames[:], int(k)) }
+
+// Outcome says how it ended, where a kind can end in more than one way.
+type Outcome uint8
+
+const (
+	Succeeded    Outcome = iota + 1
+	Failed               // Reason holds the error
+	Requeued             // a reconcile that asked to be called again; Reason may say when
+	Conflict             // a write that lost against another writer
+	Deduplicated         // an enqueue of a key that was waiting already
+	Deferred             // an enqueue of a key that a worker holds: it waits for Done
+	Replaced             // a delay that moved an earlier one of the same key
+	Passed               // a predicate or webhook that said yes
+	Filtered             // a predicate that said no
+	Refused              // a webhook that said no
+)
+
+var outcomeNames = [...]string{
+	Succeeded: "succeeded", Failed: "failed", Requeued: "requeued", Conflict: "conflict",
+	Deduplicated: "deduplicated", Deferred: "deferred", Replaced: "replaced",
+	Passed: "passed", Filtered: "filtered", Refused: "refused",
+}
+
+// String is the outcome's name in JSON; empty for no outcome.
+func (o Outcome) String() string {
+	if o == 0 {
+		return ""
+	}
+	return nameIn(outcomeNames[:], int(o))
+}
+
+// nameIn tolerates a number without a name: an event may come from a newer
+// recording than the program that prints it.
+func nameIn(names []string, i int) string {
+	if i >= len(names) || names[i] == "" {
+		return "unknown"
+	}
+	return names[i]
+}

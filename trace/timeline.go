@@ -1,0 +1,126 @@
+package trace
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Timeline renders events for people: one line an event, with the time since
+// the recorder started, the layer, the kind, the object and a short sentence.
+//
+//	0.004s  listwatch  list         Pod                12 items at resourceVersion 811
+//	1.310s  listwatch  watch event  Pod default/web-1  ADDED at resourceVersion 815
+//
+// The zero Timeline works. Rendering is pure; only Write and Follow do I/O.
+type Timeline struct {
+	Filter Filter // what to show; zero shows everything
+	Color  bool   // ANSI colours; the caller knows whether its output is a terminal
+
+	// Minimum widths of the columns. Write widens them to fit all its events.
+	// Follow sees one event at a time: it widens when it must, so a caller that
+	// knows its names sets them and gets straight columns from the first line.
+	LayerWidth, ObjectWidth int
+}
+
+// kindWidth is the length of the longest kind, "reconcile start".
+const kindWidth = 15
+
+// Write renders the events that the filter selects.
+func (t Timeline) Write(w io.Writer, events []Event) error {
+	events = t.Filter.Select(events)
+	for _, e := range events {
+		t.widen(e)
+	}
+	for _, e := range events {
+		if _, err := fmt.Fprintln(w, t.Line(e)); err != nil {
+			return fmt.Errorf("writing the timeline: %w", err)
+		}
+	}
+	return nil
+}
+
+// Follow renders events as they are recorded, from the oldest one that rec
+// still holds, until ctx ends. What was recorded before the end of ctx is
+// still written. Events that came faster than w took them are counted in a
+// line of their own, never dropped silently.
+func (t Timeline) Follow(ctx context.Context, rec *Recorder, w io.Writer) error {
+	c := rec.Cursor()
+	for {
+		ended := c.Wait(ctx) != nil
+		events, lost := c.Read()
+		if lost > 0 {
+			if _, err := fmt.Fprintf(w, "          ... %d events were overwritten before they could be shown\n", lost); err != nil {
+				return fmt.Errorf("writing the timeline: %w", err)
+			}
+		}
+		for _, e := range t.Filter.Select(events) {
+			t.widen(e)
+			if _, err := fmt.Fprintln(w, t.Line(e)); err != nil {
+				return fmt.Errorf("writing the timeline: %w", err)
+			}
+		}
+		if ended {
+			return nil
+		}
+	}
+}
+
+func (t *Timeline) widen(e Event) {
+	t.LayerWidth = max(t.LayerWidth, len(e.Layer))
+	t.ObjectWidth = max(t.ObjectWidth, len(subject(e)))
+}
+
+// Line renders one event, whether the filter selects it or not.
+func (t Timeline) Line(e Event) string {
+	s := fmt.Sprintf("%8.3fs  %-*s  %s  %-*s  %s",
+		e.At.Seconds(), t.LayerWidth, e.Layer, t.paint(e), t.ObjectWidth, subject(e), narrate(e))
+	return strings.TrimRight(s, " ")
+}
+
+// paint pads before it colours, because an escape sequence has a length but no
+// width.
+func (t Timeline) paint(e Event) string {
+	s := fmt.Sprintf("%-*s", kindWidth, e.Kind)
+	if !t.Color {
+		return s
+	}
+	return color(e) + s + "\x1b[0m"
+}
+
+// color groups the kinds by part: watching, queueing, reconciling. Trouble is
+// red wherever it comes from.
+func color(e Event) string {
+	const red, green, yellow, blue, magenta, cyan = "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[34m", "\x1b[35m", "\x1b[36m"
+	switch {
+	case e.Kind == Error, e.Kind == Expired, e.Outcome == Failed, e.Outcome == Conflict, e.Outcome == Refused:
+		return red
+	case e.Kind <= Backoff:
+		return cyan
+	case e.Kind <= Notified:
+		return blue
+	case e.Kind <= Handler:
+		return magenta
+	case e.Kind <= Done:
+		return yellow
+	default:
+		return green
+	}
+}
+
+// subject is "Pod default/web-1", with whatever part of it the event knows.
+func subject(e Event) string {
+	key := keyOf(e.Namespace, e.Name)
+	if e.Object == "" || key == "" {
+		return e.Object + key
+	}
+	return e.Object + " " + key
+}
+
+func keyOf(namespace, name string) string {
+	if namespace != "" && name != "" {
+		return namespace + "/" + name
+	}
+	return namespace + name
+}

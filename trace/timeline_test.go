@@ -1,0 +1,145 @@
+package trace
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// story is a Pod's event on its way to its ReplicaSet's reconcile, next to
+// another Pod that has nothing to do with it.
+func story() []Event {
+	ms := time.Millisecond
+	events := []Event{
+		{At: 4 * ms, Kind: List, Layer: "listwatch", Object: "Pod", Version: "811", Count: 12},
+		{At: 1310 * ms, Kind: WatchEvent, Layer: "listwatch", Object: "Pod", Namespace: "default", Name: "web-1", Version: "815", Op: "DELETED"},
+		{At: 1311 * ms, Kind: WatchEvent, Layer: "listwatch", Object: "Pod", Namespace: "default", Name: "other", Version: "816", Op: "MODIFIED"},
+		{At: 1312 * ms, Kind: Predicate, Layer: "replicaset", Object: "Pod", Namespace: "default", Name: "web-1", Version: "815", Op: "Delete", Outcome: Passed},
+		{At: 1312 * ms, Kind: Handler, Layer: "replicaset", Object: "Pod", Namespace: "default", Name: "web-1", Version: "815", Op: "Delete", ToNamespace: "default", ToName: "web", Reason: "owner ReplicaSet"},
+		{At: 1313 * ms, Kind: Enqueue, Layer: "queue", Namespace: "default", Name: "web", Outcome: Deduplicated},
+		{At: 1320 * ms, Kind: ReconcileStart, Layer: "replicaset", Object: "ReplicaSet", Namespace: "default", Name: "web", Count: 2},
+		{At: 1329 * ms, Kind: ReconcileEnd, Layer: "replicaset", Object: "ReplicaSet", Namespace: "default", Name: "web", Outcome: Failed, Took: 9 * ms, Reason: "pods is forbidden"},
+	}
+	for i := range events {
+		events[i].Seq = uint64(i + 1)
+	}
+	return events
+}
+
+func TestATimelineIsReadFromTopToBottomInStraightColumns(t *testing.T) {
+	var out strings.Builder
+	require.NoError(t, Timeline{}.Write(&out, story()))
+	assert.Equal(t, strings.TrimPrefix(`
+   0.004s  listwatch   list             Pod                     12 items at resourceVersion 811
+   1.310s  listwatch   watch event      Pod default/web-1       DELETED at resourceVersion 815
+   1.311s  listwatch   watch event      Pod default/other       MODIFIED at resourceVersion 816
+   1.312s  replicaset  predicate        Pod default/web-1       Delete let through
+   1.312s  replicaset  handler          Pod default/web-1       Delete asks for default/web: owner ReplicaSet
+   1.313s  queue       enqueue          default/web             already waiting, merged
+   1.320s  replicaset  reconcile start  ReplicaSet default/web  reconcile starts, for 2 causes merged
+   1.329s  replicaset  reconcile end    ReplicaSet default/web  failed in 9ms: pods is forbidden
+`, "\n"), out.String())
+}
+
+func TestWhyFollowsOneReplicaSetBackToThePodThatWokeIt(t *testing.T) {
+	events := append(story(), Event{Seq: 9, Kind: Handler, Layer: "endpoints", Object: "Pod", Namespace: "default", Name: "web-1", Version: "815",
+		Op: "Delete", ToNamespace: "default", ToName: "service"})
+	events[4], events[8] = events[8], events[4] // another controller's handler saw the same change first
+	events[4].Seq, events[8].Seq = 5, 9
+	var seqs []uint64
+	for _, e := range Why(events, "ReplicaSet", "default", "web") {
+		seqs = append(seqs, e.Seq)
+	}
+	assert.Equal(t, []uint64{2, 4, 6, 7, 8, 9}, seqs, "neither the list, nor the other pod, nor the other controller belongs to the story")
+}
+
+func TestAFilterSelectsByKindLayerAndKey(t *testing.T) {
+	count := func(f Filter) int { return len(f.Select(story())) }
+	assert.Equal(t, 8, count(Filter{}))
+	assert.Equal(t, 3, count(Filter{Kinds: []Kind{WatchEvent, List}}))
+	assert.Equal(t, 3, count(Filter{Layer: "listwatch"}))
+	assert.Equal(t, 3, count(Filter{Namespace: "default", Name: "web-1"}))
+	assert.Equal(t, 4, count(Filter{Name: "web"}), "the request that a handler made for the key counts")
+	assert.Zero(t, count(Filter{Namespace: "kube-system"}))
+}
+
+func TestColourChangesNothingButTheColour(t *testing.T) {
+	var plain, colored strings.Builder
+	require.NoError(t, Timeline{}.Write(&plain, story()))
+	require.NoError(t, Timeline{Color: true}.Write(&colored, story()))
+	s := colored.String()
+	for _, code := range []string{"\x1b[0m", "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[35m", "\x1b[36m"} {
+		assert.Contains(t, s, code)
+		s = strings.ReplaceAll(s, code, "")
+	}
+	assert.Equal(t, plain.String(), s)
+}
+
+func TestFollowShowsEventsAsTheyComeAndTheRestAtTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rec := New(4)
+		ctx, cancel := context.WithCancel(t.Context())
+		var out bytes.Buffer
+		done := make(chan error)
+		go func() {
+			done <- Timeline{Filter: Filter{Kinds: []Kind{List, WatchEvent}}}.Follow(ctx, rec, &out)
+		}()
+		rec.Record(Event{Kind: List, Object: "Pod", Version: "1", Count: 1})
+		synctest.Wait()
+		assert.Contains(t, out.String(), "1 item at resourceVersion 1", "shown before the end")
+
+		for range 7 {
+			rec.Record(Event{Kind: Note})
+		}
+		rec.Record(Event{Kind: WatchEvent, Object: "Pod", Name: "last", Op: "ADDED"})
+		cancel()
+		require.NoError(t, <-done)
+		assert.Contains(t, out.String(), "events were overwritten before they could be shown")
+		assert.Contains(t, out.String(), "Pod last", "recorded before the end, so shown")
+	})
+}
+
+func TestEveryKindAndOutcomeHasANameAndASentence(t *testing.T) {
+	for k := List; k <= Note; k++ {
+		assert.NotEqual(t, "unknown", k.String(), "kind %d", k)
+		assert.LessOrEqual(t, len(k.String()), kindWidth)
+		e := Event{Kind: k, Op: "op", Reason: "reason", Version: "7", ToName: "x"}
+		assert.NotEmpty(t, narrate(e), "kind %s", k)
+	}
+	for o := Succeeded; o <= Refused; o++ {
+		assert.NotEqual(t, "unknown", o.String(), "outcome %d", o)
+	}
+	assert.Equal(t, "unknown", Kind(200).String(), "an event of a newer program must not crash this one")
+}
+
+func TestJSONLinesKeepTheirFieldNames(t *testing.T) {
+	full := Event{Seq: 7, At: time.Second, Kind: Handler, Outcome: Passed, Layer: "l", Object: "Pod",
+		Namespace: "ns", Name: "n", Version: "5", ToNamespace: "tns", ToName: "tn", Op: "Create",
+		Reason: "a<b", Count: 2, Took: time.Microsecond}
+	var out bytes.Buffer
+	started := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	require.NoError(t, WriteJSON(&out, started, []Event{full, {Seq: 8, Kind: Note}}))
+	assert.Equal(t, `{"seq":7,"time":"2026-01-02T03:04:06Z","kind":"handler","outcome":"passed","layer":"l","object":"Pod","namespace":"ns","name":"n","resourceVersion":"5","toNamespace":"tns","toName":"tn","op":"Create","reason":"a<b","count":2,"tookNanos":1000}
+{"seq":8,"time":"2026-01-02T03:04:05Z","kind":"note"}
+`, out.String())
+	for l := range bytes.Lines(out.Bytes()) {
+		assert.True(t, json.Valid(l))
+	}
+}
+
+type brokenPipe struct{}
+
+func (brokenPipe) Write([]byte) (int, error) { return 0, errors.New("broken pipe") }
+
+func TestAnOutputThatFailsIsReported(t *testing.T) {
+	assert.ErrorContains(t, Timeline{}.Write(brokenPipe{}, story()), "broken pipe")
+	assert.ErrorContains(t, WriteJSON(brokenPipe{}, time.Time{}, story()), "broken pipe")
+}
