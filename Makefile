@@ -49,8 +49,10 @@ chapters: $(COURSE) ## List the chapters
 .PHONY: progress
 progress: $(COURSE) ## Show which chapters and exercises you have done
 	@$(COURSE) progress
-exercise-% hint-% diff-% reset-% milestone-%: $(COURSE)
+exercise-% hint-% reset-% milestone-%: $(COURSE)
 	@$(COURSE) $(firstword $(subst -, ,$@)) "$*"
+diff-%: $(COURSE)
+	@$(COURSE) diff "$*" $(if $(ANYWAY),--anyway)
 
 ##@ The cluster
 .PHONY: cluster-up cluster-down cluster-status

@@ -117,7 +117,7 @@ func TestANumberThatDoesNotExistIsAnsweredWithWhatDoes(t *testing.T) {
 	_, err = r.find(chapters, 9)
 	assert.ErrorContains(t, err, "there is no chapter 9; the chapters are:")
 	assert.ErrorContains(t, err, " 2  Mean     1 Watching  7        written")
-	_, err = r.Exercise(9)
+	_, err = r.FindExercises("9")
 	assert.ErrorContains(t, err, "there is no exercise 9")
 	assert.ErrorContains(t, err, "Add up")
 }

@@ -1,16 +1,19 @@
 package course
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"path"
+	"strconv"
 	"strings"
 )
 
 // Exercise is one exercise: its front matter, its text, and where it is.
 type Exercise struct {
-	Number int    `json:"-"`
+	Number int    `json:"-"` // that of its chapter
 	Name   string `json:"-"` // "01-resume"
+	ID     string `json:"-"` // the shortest name: "1", or "01-resume" if the chapter has several
 	Task   string `json:"-"` // the text up to the first hint
 	Hints  []Hint `json:"-"`
 
@@ -85,7 +88,22 @@ func (r *Repo) Exercises() ([]Exercise, Problems, error) {
 		}
 		exercises = append(exercises, e)
 	}
+	giveIDs(exercises)
 	return exercises, problems, nil
+}
+
+// giveIDs decides by what name a reader calls each exercise.
+func giveIDs(exercises []Exercise) {
+	count := map[int]int{}
+	for _, e := range exercises {
+		count[e.Number]++
+	}
+	for i, e := range exercises {
+		exercises[i].ID = fmt.Sprint(e.Number)
+		if count[e.Number] > 1 {
+			exercises[i].ID = e.Name
+		}
+	}
 }
 
 // splitHints cuts the text at the headings that begin with "## Hint". A hint
@@ -120,24 +138,68 @@ func splitHints(body string) (task string, hints []Hint) {
 	return task, hints
 }
 
-// Exercise returns the exercise with that number, or an error that lists those
+// FindExercises returns the exercises that a reader means: by "3", all of chapter 3; by
+// "03-backoff", the one of that name. If there is none, the error lists those
 // that there are.
-func (r *Repo) Exercise(number int) (Exercise, error) {
+func (r *Repo) FindExercises(name string) ([]Exercise, error) {
 	exercises, problems, err := r.Exercises()
+	if err != nil {
+		return nil, err
+	}
+	digits, rest, named := strings.Cut(name, "-")
+	number, err := strconv.Atoi(digits)
+	if err != nil {
+		return nil, fmt.Errorf("%q is no exercise: give its chapter's number, or its name", name)
+	}
+	var found []Exercise
+	t := table{header: []string{"", "exercise", "chapter"}}
+	for _, e := range exercises {
+		_, ending, _ := strings.Cut(e.Name, "-")
+		if e.Number == number && (!named || ending == rest) {
+			found = append(found, e)
+		}
+		t.add(e.ID, e.Title, fmt.Sprint(e.Chapter))
+	}
+	if len(found) > 0 {
+		return found, nil
+	}
+	if err := problems.Err(); err != nil {
+		return nil, err
+	}
+	return nil, fmt.Errorf("there is no exercise %s; the exercises are:\n\n%s", name, t)
+}
+
+// One insists that a name means one exercise.
+func One(name string, found []Exercise) (Exercise, error) {
+	if len(found) == 1 {
+		return found[0], nil
+	}
+	names := make([]string, 0, len(found))
+	for _, e := range found {
+		names = append(names, e.ID)
+	}
+	return Exercise{}, fmt.Errorf("chapter %s has several exercises: name one of %s", name, strings.Join(names, ", "))
+}
+
+// Next is the first exercise that is not solved yet, or the last one if all are.
+func (r *Repo) Next(ctx context.Context, found []Exercise) (Exercise, error) {
+	if len(found) == 1 {
+		return found[0], nil
+	}
+	n, err := r.newRunner(ctx)
 	if err != nil {
 		return Exercise{}, err
 	}
-	t := table{header: []string{"", "exercise", "chapter"}}
-	for _, e := range exercises {
-		if e.Number == number {
+	for _, e := range found {
+		if !r.has(e.Mine()) {
 			return e, nil
 		}
-		t.add(fmt.Sprintf("%2d", e.Number), e.Title, fmt.Sprint(e.Chapter))
+		f, err := n.cached(ctx, e, e.Mine())
+		if err != nil || f.Status != Passed {
+			return e, err
+		}
 	}
-	if err := problems.Err(); err != nil {
-		return Exercise{}, err
-	}
-	return Exercise{}, fmt.Errorf("there is no exercise %d; the exercises are:\n\n%s", number, t)
+	return found[len(found)-1], nil
 }
 
 // checkExercises proves that chapters and exercises name each other, and that
@@ -155,6 +217,9 @@ func (r *Repo) checkExercises(chapters []Chapter, exercises []Exercise, owners O
 	}
 	for _, e := range exercises {
 		readme := e.Dir() + "/README.md"
+		if e.Number != e.Chapter {
+			problems.add("%s says chapter %d: name the directory exercises/%02d-...", readme, e.Chapter, e.Chapter)
+		}
 		if chapterOf[e.Name] != e.Chapter {
 			problems.add("%s says chapter %d, but that chapter's front matter does not list %s under exercises", readme, e.Chapter, e.Name)
 		}

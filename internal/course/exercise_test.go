@@ -2,6 +2,7 @@ package course
 
 import (
 	"io"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -12,9 +13,46 @@ import (
 
 func theExercise(t *testing.T, r *Repo) Exercise {
 	t.Helper()
-	e, err := r.Exercise(1)
+	found, err := r.FindExercises("1")
+	require.NoError(t, err)
+	e, err := One("1", found)
 	require.NoError(t, err)
 	return e
+}
+
+// A chapter may have several exercises. Its number then means the first one that
+// is not solved, and where one must be named, all names are listed.
+func TestAChapterMayHaveSeveralExercises(t *testing.T) {
+	t.Parallel()
+	r := tinyTree(t, nil)
+	for _, file := range []string{"README.md", "sum.go"} {
+		text, err := r.read("exercises/01-sum/" + file)
+		require.NoError(t, err)
+		require.NoError(t, os.MkdirAll(r.Abs("exercises/01-total"), 0o755))
+		require.NoError(t, os.WriteFile(r.Abs("exercises/01-total/"+file), text, 0o644))
+	}
+	found, err := r.FindExercises("01")
+	require.NoError(t, err)
+	require.Len(t, found, 2)
+	assert.Equal(t, "01-sum", found[0].ID)
+	_, err = One("1", found)
+	assert.ErrorContains(t, err, "chapter 1 has several exercises: name one of 01-sum, 01-total")
+
+	next, err := r.Next(t.Context(), found)
+	require.NoError(t, err)
+	assert.Equal(t, "01-sum", next.Name)
+	solution, err := r.read(next.Replaces)
+	require.NoError(t, err)
+	require.NoError(t, os.MkdirAll(r.Abs("my/01-sum"), 0o755))
+	require.NoError(t, os.WriteFile(r.Abs(next.Mine()), solution, 0o644))
+	next, err = r.Next(t.Context(), found)
+	require.NoError(t, err)
+	assert.Equal(t, "01-total", next.Name)
+
+	found, err = r.FindExercises("1-total")
+	require.NoError(t, err)
+	require.Len(t, found, 1)
+	assert.Equal(t, "01-total", found[0].Name)
 }
 
 func TestTheFirstRunSetsUpTheStubAndSaysWhatToDo(t *testing.T) {

@@ -25,20 +25,20 @@ func (r *Repo) hintOffer(e Exercise) string {
 	case len(e.Hints) == 0:
 		return ""
 	case seen == 0 && len(e.Hints) == 1:
-		return fmt.Sprintf("Stuck? `make hint-%d` shows a hint.", e.Number)
+		return fmt.Sprintf("Stuck? `make hint-%s` shows a hint.", e.ID)
 	case seen == 0:
-		return fmt.Sprintf("Stuck? `make hint-%d` shows the first of %d hints.", e.Number, len(e.Hints))
+		return fmt.Sprintf("Stuck? `make hint-%s` shows the first of %d hints.", e.ID, len(e.Hints))
 	case seen < len(e.Hints):
-		return fmt.Sprintf("Stuck? `make hint-%d` shows hint %d of %d.", e.Number, seen+1, len(e.Hints))
+		return fmt.Sprintf("Stuck? `make hint-%s` shows hint %d of %d.", e.ID, seen+1, len(e.Hints))
 	default:
-		return fmt.Sprintf("You have seen all hints (`make hint-%d` shows them again); the reference is `course diff --anyway %d`.", e.Number, e.Number)
+		return fmt.Sprintf("You have seen all hints (`make hint-%s` shows them again); the reference is `make diff-%s ANYWAY=1`.", e.ID, e.ID)
 	}
 }
 
 // NextHint shows the hints seen before and one more.
 func (r *Repo) NextHint(e Exercise, w io.Writer) error {
 	if len(e.Hints) == 0 {
-		return fmt.Errorf("exercise %d has no hints", e.Number)
+		return fmt.Errorf("exercise %s has no hints", e.ID)
 	}
 	all := r.hintsSeen()
 	seen := min(all[e.Name]+1, len(e.Hints))

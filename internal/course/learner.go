@@ -15,22 +15,22 @@ import (
 func (r *Repo) Setup(e Exercise) (created bool, err error) {
 	stub, err := r.read(e.Stub())
 	if err != nil {
-		return false, fmt.Errorf("setting up exercise %d: %w", e.Number, err)
+		return false, fmt.Errorf("setting up exercise %s: %w", e.ID, err)
 	}
 	mine := r.Abs(e.Mine())
 	if err := os.MkdirAll(filepath.Dir(mine), 0o755); err != nil {
-		return false, fmt.Errorf("setting up exercise %d: %w", e.Number, err)
+		return false, fmt.Errorf("setting up exercise %s: %w", e.ID, err)
 	}
 	f, err := os.OpenFile(mine, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if errors.Is(err, fs.ErrExist) {
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("setting up exercise %d: %w", e.Number, err)
+		return false, fmt.Errorf("setting up exercise %s: %w", e.ID, err)
 	}
 	_, err = f.Write(stub)
 	if err := errors.Join(err, f.Close()); err != nil {
-		return false, fmt.Errorf("setting up exercise %d: %w", e.Number, err)
+		return false, fmt.Errorf("setting up exercise %s: %w", e.ID, err)
 	}
 	return true, nil
 }

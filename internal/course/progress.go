@@ -41,7 +41,7 @@ func (r *Repo) Progress(ctx context.Context, w, status io.Writer) error {
 			if state == "done" {
 				solved++
 			}
-			t.add(title, fmt.Sprintf("%2d %s", e.Number, e.Title), state, note)
+			t.add(title, fmt.Sprintf("%2s %s", e.ID, e.Title), state, note)
 			title = ""
 		}
 		if len(t.rows) == rows {
@@ -54,7 +54,7 @@ func (r *Repo) Progress(ctx context.Context, w, status io.Writer) error {
 
 func (n *runner) progress(ctx context.Context, e Exercise, status io.Writer) (state, note string, err error) {
 	if !n.repo.has(e.Mine()) {
-		return "not started", fmt.Sprintf("make exercise-%d", e.Number), nil
+		return "not started", fmt.Sprintf("make exercise-%s", e.ID), nil
 	}
 	same, err := n.repo.sameText(e.Mine(), e.Stub())
 	if err != nil {
@@ -63,7 +63,7 @@ func (n *runner) progress(ctx context.Context, e Exercise, status io.Writer) (st
 	if same {
 		return "not started", "edit " + e.Mine(), nil
 	}
-	fmt.Fprintf(status, "checking exercise %d ...\n", e.Number)
+	fmt.Fprintf(status, "checking exercise %s ...\n", e.ID)
 	f, err := n.cached(ctx, e, e.Mine())
 	if err != nil {
 		return "", "", err

@@ -53,7 +53,7 @@ func (n *runner) resultFile(e Exercise, candidate string) (string, error) {
 	h := sha256.New()
 	spec, err := json.Marshal(e)
 	if err != nil {
-		return "", fmt.Errorf("hashing exercise %d: %w", e.Number, err)
+		return "", fmt.Errorf("hashing exercise %s: %w", e.ID, err)
 	}
 	fmt.Fprintf(h, "%s\n%s\n%s\n", n.goFlavor, spec, n.timeout)
 	inputs, err := n.inputs(e.Chapter)
@@ -67,7 +67,7 @@ func (n *runner) resultFile(e Exercise, candidate string) (string, error) {
 		}
 		text, err := n.repo.read(from)
 		if err != nil {
-			return "", fmt.Errorf("hashing the inputs of exercise %d: %w", e.Number, err)
+			return "", fmt.Errorf("hashing the inputs of exercise %s: %w", e.ID, err)
 		}
 		fmt.Fprintf(h, "%s %d\n", rel, len(text))
 		h.Write(text)

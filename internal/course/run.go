@@ -60,7 +60,7 @@ func (n *runner) run(ctx context.Context, e Exercise, candidate string) (Failure
 	}
 	file, done, err := overlay.write(n.repo)
 	if err != nil {
-		return Failure{}, fmt.Errorf("exercise %d: %w", e.Number, err)
+		return Failure{}, fmt.Errorf("exercise %s: %w", e.ID, err)
 	}
 	defer done()
 	// -count=1: a test that passed by luck must not be believed twice.
@@ -77,7 +77,7 @@ func (n *runner) run(ctx context.Context, e Exercise, candidate string) (Failure
 	}
 	failure, err := n.goTest(ctx, e, append(args, e.Run.Packages...))
 	if err != nil {
-		return Failure{}, fmt.Errorf("running the tests of exercise %d: %w", e.Number, err)
+		return Failure{}, fmt.Errorf("running the tests of exercise %s: %w", e.ID, err)
 	}
 	return failure, n.remember(e, candidate, failure, before)
 }
@@ -137,7 +137,7 @@ func (r *Repo) Try(ctx context.Context, e Exercise, verbose bool, w io.Writer) (
 	if err != nil {
 		return false, err
 	}
-	fmt.Fprintf(w, "exercise %d: %s\n\n", e.Number, e.Title)
+	fmt.Fprintf(w, "exercise %s: %s\n\n", e.ID, e.Title)
 	if created {
 		fmt.Fprintf(w, "%s\n\nYour file is %s. It is a stub: it compiles, and its tests fail.\n\n", e.Task, e.Mine())
 	}
@@ -154,9 +154,9 @@ func (r *Repo) Try(ctx context.Context, e Exercise, verbose bool, w io.Writer) (
 	}
 	if f.Status == Passed {
 		fmt.Fprintf(w, "Solved: all its tests pass on %s.\n", e.Mine())
-		fmt.Fprintf(w, "Next: `make diff-%d` compares it with the reference, `make chapter-%d MINE=1` runs the demo on it.\n", e.Number, e.Chapter)
+		fmt.Fprintf(w, "Next: `make diff-%s` compares it with the reference, `make chapter-%d MINE=1` runs the demo on it.\n", e.ID, e.Chapter)
 		return true, nil
 	}
-	fmt.Fprintf(w, "%s\n\nNext: edit %s and run `make exercise-%d` again. %s\n", r.explain(e, f, e.Mine()), e.Mine(), e.Number, r.hintOffer(e))
+	fmt.Fprintf(w, "%s\n\nNext: edit %s and run `make exercise-%s` again. %s\n", r.explain(e, f, e.Mine()), e.Mine(), e.ID, r.hintOffer(e))
 	return false, nil
 }

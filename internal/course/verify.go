@@ -31,13 +31,13 @@ func (r *Repo) Verify(ctx context.Context, exercises []Exercise, w io.Writer) er
 }
 
 func (n *runner) verify(ctx context.Context, e Exercise, w io.Writer) (problems Problems, err error) {
-	fmt.Fprintf(w, "exercise %d: %s\n", e.Number, e.Title)
+	fmt.Fprintf(w, "exercise %s: %s\n", e.ID, e.Title)
 	reference, err := n.cached(ctx, e, "")
 	if err != nil {
 		return nil, err
 	}
 	if reference.Status != Passed {
-		problems.add("exercise %d: the reference %s %s: the solution must pass its own tests: %s", e.Number, e.Replaces, reference.Status, oneLine(n.repo.explain(e, reference, e.Replaces)))
+		problems.add("exercise %s: the reference %s %s: the solution must pass its own tests: %s", e.ID, e.Replaces, reference.Status, oneLine(n.repo.explain(e, reference, e.Replaces)))
 	}
 	told := map[string]string{} // what is told -> by which file
 	stub, err := n.cached(ctx, e, e.Stub())
@@ -46,14 +46,14 @@ func (n *runner) verify(ctx context.Context, e Exercise, w io.Writer) (problems 
 	}
 	problems = append(problems, n.caught(e, e.Stub(), stub, told, w)...)
 	if stub.Status == TimedOut {
-		problems.add("exercise %d: the stub %s runs into the time-out: make it fail at once, a learner's first run waits for it", e.Number, e.Stub())
+		problems.add("exercise %s: the stub %s runs into the time-out: make it fail at once, a learner's first run waits for it", e.ID, e.Stub())
 	}
 	wrong, err := n.repo.wrongFiles(e)
 	if err != nil {
 		return nil, err
 	}
 	if len(wrong) == 0 {
-		problems.add("exercise %d has no wrong solutions: put plausible bugs into %s/testdata/wrong/*.go", e.Number, e.Dir())
+		problems.add("exercise %s has no wrong solutions: put plausible bugs into %s/testdata/wrong/*.go", e.ID, e.Dir())
 	}
 	for _, file := range wrong {
 		bug, err := n.repo.bugOf(file)
@@ -75,18 +75,18 @@ func (n *runner) verify(ctx context.Context, e Exercise, w io.Writer) (problems 
 func (n *runner) caught(e Exercise, file string, f Failure, told map[string]string, w io.Writer) (problems Problems) {
 	switch f.Status {
 	case Passed:
-		problems.add("exercise %d: %s passes all tests: add a test that catches it, or remove it", e.Number, file)
+		problems.add("exercise %s: %s passes all tests: add a test that catches it, or remove it", e.ID, file)
 		return problems
 	case NoCompile, NoTests, Broken:
-		problems.add("exercise %d: %s must compile and fail a test, but it %s: %s", e.Number, file, f.Status, oneLine(f.Detail))
+		problems.add("exercise %s: %s must compile and fail a test, but it %s: %s", e.ID, file, f.Status, oneLine(f.Detail))
 		return problems
 	}
 	if other, taken := told[f.core()]; taken {
-		problems.add("exercise %d: a learner is told the same for %s as for %s: make a test's message or order tell the two apart", e.Number, file, other)
+		problems.add("exercise %s: a learner is told the same for %s as for %s: make a test's message or order tell the two apart", e.ID, file, other)
 	}
 	told[f.core()] = file
 	if f.Status == Failing && f.Message == "" && n.repo.testDoc(f).text == "" {
-		problems.add("exercise %d: %s fails %s, which has neither a message nor a comment that tells a learner what it means", e.Number, file, f.Test)
+		problems.add("exercise %s: %s fails %s, which has neither a message nor a comment that tells a learner what it means", e.ID, file, f.Test)
 	}
 	fmt.Fprintln(w, indent(n.repo.explain(e, f, file), "    "))
 	return problems
@@ -97,7 +97,7 @@ func (r *Repo) wrongFiles(e Exercise) ([]string, error) {
 	dir := e.Dir() + "/testdata/wrong"
 	entries, err := os.ReadDir(r.Abs(dir))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("listing the wrong solutions of exercise %d: %w", e.Number, err)
+		return nil, fmt.Errorf("listing the wrong solutions of exercise %s: %w", e.ID, err)
 	}
 	var files []string
 	for _, entry := range entries {

@@ -10,14 +10,26 @@ import (
 	"github.com/loopwright/loopwright/internal/course"
 )
 
-// withExercise is a numbered command on one exercise.
+// onExercises is a command on the exercises that its argument means.
+func (t *tree) onExercises(use, short string, run func(ctx context.Context, repo *course.Repo, name string, found []course.Exercise) error) *cobra.Command {
+	return &cobra.Command{Use: use, Short: short, Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			repo, err := t.open()
+			if err != nil {
+				return err
+			}
+			found, err := repo.FindExercises(args[0])
+			if err != nil {
+				return err
+			}
+			return run(cmd.Context(), repo, args[0], found)
+		}}
+}
+
+// withExercise is a command on a single exercise.
 func (t *tree) withExercise(use, short string, run func(ctx context.Context, repo *course.Repo, e course.Exercise) error) *cobra.Command {
-	return numbered(use, short, func(ctx context.Context, n int) error {
-		repo, err := t.open()
-		if err != nil {
-			return err
-		}
-		e, err := repo.Exercise(n)
+	return t.onExercises(use, short, func(ctx context.Context, repo *course.Repo, name string, found []course.Exercise) error {
+		e, err := course.One(name, found)
 		if err != nil {
 			return err
 		}
@@ -27,8 +39,12 @@ func (t *tree) withExercise(use, short string, run func(ctx context.Context, rep
 
 func (t *tree) exercise() *cobra.Command {
 	var verbose bool
-	cmd := t.withExercise("exercise N", "set up an exercise on first use, and test your solution",
-		func(ctx context.Context, repo *course.Repo, e course.Exercise) error {
+	cmd := t.onExercises("exercise N", "set up an exercise on first use, and test your solution",
+		func(ctx context.Context, repo *course.Repo, _ string, found []course.Exercise) error {
+			e, err := repo.Next(ctx, found)
+			if err != nil {
+				return err
+			}
 			solved, err := repo.Try(ctx, e, verbose, os.Stdout)
 			if err == nil && !solved {
 				err = errNotSolved
@@ -82,10 +98,11 @@ func (t *tree) verify() *cobra.Command {
 				return err
 			}
 			if len(args) == 1 {
-				one := t.withExercise("", "", func(ctx context.Context, repo *course.Repo, e course.Exercise) error {
-					return repo.Verify(ctx, []course.Exercise{e}, os.Stdout)
-				})
-				return one.RunE(cmd, args)
+				found, err := repo.FindExercises(args[0])
+				if err != nil {
+					return err
+				}
+				return repo.Verify(cmd.Context(), found, os.Stdout)
 			}
 			exercises, problems, err := repo.Exercises()
 			if err != nil {
