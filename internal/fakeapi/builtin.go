@@ -2,11 +2,11 @@ package fakeapi
 
 import (
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
-	"k8s.io/apimachinery/pkg/api/validation/path"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 )
@@ -43,7 +43,7 @@ func coreKinds() []builtin {
 		{split(cluster(kind("Namespace", "namespaces", "ns"))), rules{noGeneration: true, name: apivalidation.ValidateNamespaceName,
 			defaults: defaultNamespace, creating: creatingNamespace, updating: updatingNamespace, noDeleteCollection: true, returnsDeleted: true,
 			fields: namespaceFields, knownFields: []string{"metadata.name", "status.phase"}, badField: notSupported}},
-		{split(cluster(kind("Node", "nodes", "no"))), rules{noGeneration: true, defaults: defaultNode, creating: func(runtime.Object) {},
+		{split(cluster(kind("Node", "nodes", "no"))), rules{noGeneration: true, defaults: defaultNode, creating: keepsStatus,
 			fields: nodeFields, knownFields: []string{"metadata.name", "spec.unschedulable"}, badField: notSupported}},
 		{split(inAll(kind("Pod", "pods", "po"))), rules{defaults: defaultPod, creating: creatingPod, updatingStatus: updatingPodStatus,
 			validate: validatePod, grace: podGrace, returnsDeleted: true,
@@ -115,10 +115,17 @@ func otherKinds() []builtin {
 	}
 }
 
+// keepsStatus lets a new object bring its status along: nodes register
+// themselves with theirs.
+func keepsStatus(runtime.Object) {}
+
 // rbacName allows anything that fits into a URL: role names are made up of
 // other names, with colons between them.
-func rbacName(name string, prefix bool) []string {
-	return path.ValidatePathSegmentName(name, prefix)
+func rbacName(name string, _ bool) []string {
+	if name == "." || name == ".." || strings.ContainsAny(name, "/%") {
+		return []string{`may not be '.', '..' or contain '/' or '%'`}
+	}
+	return nil
 }
 
 func nodeFields(obj runtime.Object) fields.Set {

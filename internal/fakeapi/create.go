@@ -23,7 +23,7 @@ import (
 type birth struct {
 	uid    types.UID
 	now    time.Time
-	suffix func() string // ends a generated name
+	suffix string // ends a generated name
 }
 
 // wipeSystemFields drops metadata that only the server may set. It happens
@@ -61,7 +61,7 @@ func prepareCreate(res *resource, obj runtime.Object, b birth) error {
 	m.SetUID(b.uid)
 	m.SetCreationTimestamp(seconds(b.now))
 	if m.GetName() == "" && m.GetGenerateName() != "" {
-		m.SetName(generateName(m.GetGenerateName(), b.suffix()))
+		m.SetName(generateName(m.GetGenerateName(), b.suffix))
 	}
 	if !res.noGeneration {
 		m.SetGeneration(1)
@@ -69,7 +69,7 @@ func prepareCreate(res *resource, obj runtime.Object, b birth) error {
 	switch {
 	case res.creating != nil:
 		res.creating(obj)
-	case res.hasStatus():
+	case res.Status:
 		statusSection.clear(obj)
 	}
 	if res.defaults != nil {

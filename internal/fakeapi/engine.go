@@ -67,7 +67,7 @@ func (s *Server) sortedResourcesLocked() []*resource {
 }
 
 func (s *Server) birthLocked() birth {
-	return birth{uid: s.uidLocked(), now: time.Now(), suffix: s.suffixLocked}
+	return birth{uid: s.uidLocked(), now: time.Now(), suffix: s.suffixLocked()}
 }
 
 // uidLocked draws a random (version 4) UUID from the seeded source.

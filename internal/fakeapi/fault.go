@@ -47,6 +47,8 @@ type Fault struct {
 	Status *metav1.Status
 	// Delay passes before the request is served.
 	Delay time.Duration
+	// Refuse cuts the connection before the request is carried out.
+	Refuse bool
 	// Hang never answers: the client runs into its own time-out.
 	Hang bool
 	// LoseResponse carries the request out and then cuts the connection, so
@@ -61,6 +63,9 @@ type Fault struct {
 	CutAfterEvents int
 	// CutAfter cuts a watch after a time.
 	CutAfter time.Duration
+	// CutAbruptly makes a cut look like a broken connection instead of an
+	// orderly end.
+	CutAbruptly bool
 	// DelayEvents holds each event of a watch back for so long.
 	DelayEvents time.Duration
 	// DropEvents loses this part of the events of a watch, decided by Seed.
@@ -93,6 +98,7 @@ type armed struct {
 type faultPlan struct {
 	status       *metav1.Status
 	delay        time.Duration
+	refuse       bool
 	hang         bool
 	loseResponse bool
 	stale        uint64
@@ -102,6 +108,7 @@ type faultPlan struct {
 type watchFaults struct {
 	cutAfterEvents  int
 	cutAfter        time.Duration
+	cutAbruptly     bool
 	delay           time.Duration
 	drop            float64
 	random          *rand.Rand // for drop; used by one watch only
@@ -161,6 +168,7 @@ func (p *faultPlan) add(a *armed) {
 		p.status = a.Status
 	}
 	p.delay += a.Delay
+	p.refuse = p.refuse || a.Refuse
 	p.hang = p.hang || a.Hang
 	p.loseResponse = p.loseResponse || a.LoseResponse
 	p.stale = max(p.stale, a.Stale)
@@ -171,6 +179,7 @@ func (p *faultPlan) add(a *armed) {
 	if a.CutAfter > 0 && (w.cutAfter == 0 || a.CutAfter < w.cutAfter) {
 		w.cutAfter = a.CutAfter
 	}
+	w.cutAbruptly = w.cutAbruptly || a.CutAbruptly
 	w.delay += a.DelayEvents
 	if a.DropEvents > w.drop {
 		w.drop, w.random = a.DropEvents, rand.New(rand.NewPCG(a.random.Uint64(), a.random.Uint64()))
@@ -224,6 +233,11 @@ func InternalError() *metav1.Status {
 // Unavailable is the answer of a server that is starting or stopping.
 func Unavailable() *metav1.Status {
 	return failure(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable, "the server is currently unable to handle the request")
+}
+
+// Timeout is the answer of a server that gave up on a request.
+func Timeout() *metav1.Status {
+	return failure(http.StatusGatewayTimeout, metav1.StatusReasonTimeout, "Timeout: request did not complete within the allotted timeout")
 }
 
 // Forbidden is the answer to a client without permission.

@@ -2,6 +2,7 @@ package fakeapi
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"slices"
 
@@ -25,10 +26,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 	r := parse(hr)
 	s.log.add(r)
 	plan := s.faults.plan(r)
-	if !plan.before(hr.Context(), s.done) {
-		return
+	if !plan.before(hr.Context(), s.done) || plan.refuse {
+		hangUp()
 	}
 	if plan.hang {
+		// While a body is unread, the HTTP server does not notice that the
+		// client has gone.
+		_, _ = io.Copy(io.Discard, hr.Body)
 		select {
 		case <-hr.Context().Done():
 		case <-s.done:

@@ -157,9 +157,6 @@ func (r *resource) new() runtime.Object {
 	return obj
 }
 
-// hasStatus says whether writes to the object leave the status alone.
-func (r *resource) hasStatus() bool { return r.Status }
-
 // fieldSet is what field selectors match against.
 func (r *resource) fieldSet(obj runtime.Object) fields.Set {
 	m := metaOf(obj)

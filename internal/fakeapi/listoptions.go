@@ -38,7 +38,7 @@ func parseListOptions(res *resource, r Request, watchList bool) (listOptions, er
 	if err := out.parseVersion(); err != nil {
 		return out, err
 	}
-	if err := out.selectFields(res, r.Name); err != nil {
+	if err := out.selectFields(res); err != nil {
 		return out, err
 	}
 	out.labels = out.LabelSelector
@@ -72,9 +72,8 @@ func (o *listOptions) parseVersion() error {
 	return apierrors.NewBadRequest("invalid resource version: " + err.Error())
 }
 
-// selectFields checks the field selector against what the kind knows, and
-// turns a request for one name into a selector.
-func (o *listOptions) selectFields(res *resource, name string) error {
+// selectFields checks the field selector against what the kind knows.
+func (o *listOptions) selectFields(res *resource) error {
 	o.fields = o.FieldSelector
 	if o.fields == nil {
 		o.fields = fields.Everything()
@@ -83,14 +82,6 @@ func (o *listOptions) selectFields(res *resource, name string) error {
 		if err := res.checkField(requirement.Field); err != nil {
 			return apierrors.NewBadRequest(err.Error())
 		}
-	}
-	if name == "" {
-		return nil
-	}
-	if o.fields.Empty() {
-		o.fields = fields.OneTermEqualSelector("metadata.name", name)
-	} else if selected, ok := o.fields.RequiresExactMatch("metadata.name"); !ok || selected != name {
-		return apierrors.NewBadRequest("fieldSelector metadata.name doesn't match requested name")
 	}
 	return nil
 }

@@ -24,7 +24,14 @@ type managers struct {
 	mu sync.Mutex // guards made
 	// made is filled on demand: a manager is costly, and most tests write a
 	// handful of kinds.
-	made map[string]*managedfields.FieldManager
+	made map[managed]*managedfields.FieldManager
+}
+
+// managed is what a field manager is for. The registration counts, not its
+// name: a kind that is registered again may have other subresources.
+type managed struct {
+	res         *resource
+	subresource string
 }
 
 // typeSchemas are the schemas of all built-in kinds. Parsing them takes a
@@ -36,7 +43,7 @@ var typeSchemas = sync.OnceValue(func() managedfields.TypeConverter {
 func (m *managers) of(res *resource, subresource string) (*managedfields.FieldManager, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	key := res.gvr().String() + " " + subresource
+	key := managed{res, subresource}
 	if made := m.made[key]; made != nil {
 		return made, nil
 	}
@@ -45,7 +52,7 @@ func (m *managers) of(res *resource, subresource string) (*managedfields.FieldMa
 		return nil, fmt.Errorf("track the fields of %s: %w", res.Resource, err)
 	}
 	if m.made == nil {
-		m.made = map[string]*managedfields.FieldManager{}
+		m.made = map[managed]*managedfields.FieldManager{}
 	}
 	m.made[key] = made
 	return made, nil
@@ -71,7 +78,7 @@ func resetFields(res *resource, subresource string) *fieldpath.Set {
 		return fieldpath.NewSet(fieldpath.MakePathOrDie("metadata"), fieldpath.MakePathOrDie("spec"))
 	case subresource == "status":
 		return fieldpath.NewSet(fieldpath.MakePathOrDie("spec"))
-	case res.hasStatus():
+	case res.Status:
 		return fieldpath.NewSet(fieldpath.MakePathOrDie("status"))
 	}
 	return fieldpath.NewSet()

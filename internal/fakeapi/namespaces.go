@@ -79,31 +79,17 @@ func checkNamespacePreconditions(ns *corev1.Namespace, p *metav1.Preconditions) 
 
 // finalizeNamespaceLocked plays the namespace controller, if asked to: it
 // deletes what is in a terminating namespace, and the namespace once it is
-// empty. Content with finalizers keeps it, as in a real cluster.
+// empty. Content with finalizers keeps it, as in a real cluster. It is called
+// after every deletion, its own ones included, which it ignores.
 func (s *Server) finalizeNamespaceLocked(name string) {
 	v := s.store.table(namespaces).live[name]
-	if !s.options.FinalizeNamespaces || v == nil || metaOf(v.obj).GetDeletionTimestamp() == nil {
+	if !s.options.FinalizeNamespaces || s.emptying || v == nil || metaOf(v.obj).GetDeletionTimestamp() == nil {
 		return
 	}
-	empty := true
-	for _, res := range s.sortedResourcesLocked() {
-		if res.ClusterScoped {
-			continue
-		}
-		t := s.store.table(res.gr())
-		for _, key := range slices.Clone(span(t.keys, name+"/")) {
-			if t.live[key] == nil {
-				continue
-			}
-			if metaOf(t.live[key].obj).GetDeletionTimestamp() == nil {
-				// Removing the last object comes back here and finishes the job.
-				_, _, _ = s.deleteLocked(res, key, key[len(name)+1:], &metav1.DeleteOptions{})
-			}
-			empty = empty && t.live[key] == nil
-		}
-	}
-	v = s.store.table(namespaces).live[name]
-	if !empty || v == nil {
+	s.emptying = true
+	empty := s.emptyNamespaceLocked(name)
+	s.emptying = false
+	if !empty {
 		return
 	}
 	ns := v.obj.(*corev1.Namespace).DeepCopy()
@@ -113,4 +99,24 @@ func (s *Server) finalizeNamespaceLocked(name string) {
 	if len(ns.Finalizers) == 0 {
 		s.removeLocked(res, name)
 	}
+}
+
+// emptyNamespaceLocked deletes the content of a namespace and says whether
+// all of it is gone.
+func (s *Server) emptyNamespaceLocked(name string) bool {
+	empty := true
+	for _, res := range s.sortedResourcesLocked() {
+		if res.ClusterScoped {
+			continue
+		}
+		t := s.store.table(res.gr())
+		for _, key := range slices.Clone(span(t.keys, name+"/")) {
+			if metaOf(t.live[key].obj).GetDeletionTimestamp() == nil {
+				// The options are valid and the object exists, so this cannot fail.
+				_, _, _ = s.deleteLocked(res, key, key[len(name)+1:], &metav1.DeleteOptions{})
+			}
+			empty = empty && t.live[key] == nil
+		}
+	}
+	return empty
 }

@@ -168,16 +168,21 @@ type encodings struct {
 	forms map[string][]byte
 }
 
+// get returns the remembered bytes, or encodes. Two that come at the same time
+// may both encode: that costs less than to hold a lock meanwhile.
 func (e *encodings) get(form string, encode func() ([]byte, error)) ([]byte, error) {
 	e.mu.Lock()
-	defer e.mu.Unlock()
-	if data, ok := e.forms[form]; ok {
+	data, ok := e.forms[form]
+	e.mu.Unlock()
+	if ok {
 		return data, nil
 	}
 	data, err := encode()
 	if err != nil {
 		return nil, err
 	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	if e.forms == nil {
 		e.forms = map[string][]byte{}
 	}

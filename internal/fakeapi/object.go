@@ -43,29 +43,21 @@ func (s section) in(obj runtime.Object) reflect.Value {
 	return reflect.ValueOf(obj).Elem().FieldByName(s.goName)
 }
 
-// existsIn says whether the kind has such a section, even if it is empty.
-func (s section) existsIn(obj runtime.Object) bool {
-	if _, ok := obj.(*unstructured.Unstructured); ok {
-		return true
-	}
-	return s.in(obj).IsValid()
-}
-
-// copy makes the section of dst equal to that of src. dst may share memory
-// with src afterwards, which is safe as long as src is a stored version and
-// dst is stored or discarded, never edited.
+// copy makes the section of dst that of src. The two share memory afterwards,
+// which is safe because src is a stored version and dst becomes one or is
+// discarded: nobody edits a section after this.
 func (s section) copy(dst, src runtime.Object) {
 	if d, ok := dst.(*unstructured.Unstructured); ok {
 		value, found := src.(*unstructured.Unstructured).Object[s.jsonName]
 		if found {
-			d.Object[s.jsonName] = runtime.DeepCopyJSONValue(value)
+			d.Object[s.jsonName] = value
 		} else {
 			delete(d.Object, s.jsonName)
 		}
 		return
 	}
 	if value := s.in(dst); value.IsValid() {
-		value.Set(s.in(src.DeepCopyObject()))
+		value.Set(s.in(src))
 	}
 }
 

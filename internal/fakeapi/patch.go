@@ -34,19 +34,20 @@ func (s *Server) servePatch(a answer, res *resource, r Request, hr *http.Request
 	if err != nil {
 		return err
 	}
+	var warnings []error // of the last try
 	out, created, err := s.update(updating{
 		res: res, subresource: r.Subresource, namespace: r.Namespace, name: r.Name,
 		mayCreate: p.kind == types.ApplyPatchType, dryRun: dryRun,
-		mutate: func(old runtime.Object) (runtime.Object, error) {
-			next, warnings, err := s.patched(res, r, p, old)
-			for _, w := range warnings {
-				warn(a.w, w.Error())
-			}
+		mutate: func(old runtime.Object) (next runtime.Object, err error) {
+			next, warnings, err = s.patched(res, r, p, old)
 			return next, err
 		},
 	})
 	if err != nil {
 		return err
+	}
+	for _, w := range warnings {
+		warn(a.w, w.Error())
 	}
 	a.object(codeFor(created), out)
 	return nil
@@ -109,7 +110,13 @@ func (s *Server) patched(res *resource, r Request, p patch, old runtime.Object) 
 
 func (s *Server) patchedByApply(res *resource, r Request, p patch, old runtime.Object) (runtime.Object, error) {
 	content := map[string]any{}
-	if err := yaml.Unmarshal(p.body, &content); err != nil {
+	document, err := yaml.YAMLToJSON(p.body)
+	if err == nil {
+		// This decoder keeps whole numbers whole, so that the same number is
+		// the same value however it came in.
+		err = json.Unmarshal(document, &content)
+	}
+	if err != nil {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("error decoding YAML: %v", err))
 	}
 	return s.apply(res, r.Subresource, old, content, p.manager, p.force)

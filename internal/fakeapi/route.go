@@ -64,13 +64,15 @@ func verb(method string, r Request) string {
 	watching := watch != "" && watch != "0" && watch != "false"
 	switch method {
 	case http.MethodGet, http.MethodHead:
+		// The path of one object cannot be watched: the real server ignores
+		// the wish and sends the object.
 		switch {
-		case watching && r.Subresource == "":
+		case r.Name != "":
+			return "get"
+		case watching:
 			return "watch"
-		case r.Name == "":
-			return "list"
 		}
-		return "get"
+		return "list"
 	case http.MethodPost:
 		return "create"
 	case http.MethodPut:
@@ -88,8 +90,4 @@ func verb(method string, r Request) string {
 
 func (r Request) gvr() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: r.Group, Version: r.Version, Resource: r.Resource}
-}
-
-func (r Request) gv() schema.GroupVersion {
-	return schema.GroupVersion{Group: r.Group, Version: r.Version}
 }

@@ -145,6 +145,7 @@ func TestPathsAreReadAsTheRealServerReadsThem(t *testing.T) {
 		"GET /api/v1/pods":                                  "list pods",
 		"GET /api/v1/namespaces/n/pods?watch=true":          "watch pods in n",
 		"GET /api/v1/namespaces/n/pods/p":                   "get pods n/p",
+		"GET /api/v1/namespaces/n/pods/p?watch=1":           "get pods n/p",
 		"PUT /api/v1/namespaces/n/pods/p/status":            "update pods/status n/p",
 		"GET /api/v1/namespaces/n":                          "get namespaces n",
 		"PUT /api/v1/namespaces/n/finalize":                 "update namespaces/finalize n",

@@ -1,6 +1,7 @@
 package fakeapi
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -111,7 +112,7 @@ func (s *Server) serveScale(a answer, res *resource, r Request, hr *http.Request
 				if _, err := strconv.ParseUint(rv, 10, 64); err != nil {
 					return nil, err
 				}
-				return nil, apierrors.NewConflict(res.gr(), r.Name, fmt.Errorf(modified))
+				return nil, apierrors.NewConflict(res.gr(), r.Name, errors.New(modified))
 			}
 			next, err := withScale(res, old, after)
 			if err != nil {

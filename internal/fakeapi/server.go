@@ -60,6 +60,8 @@ type Server struct {
 	changed map[schema.GroupResource]chan struct{}
 	http    *http.Server // nil until the first connection
 	closing bool
+	// emptying is true while the content of a namespace is being deleted.
+	emptying bool
 
 	managers managers
 	faults   faults
@@ -69,7 +71,7 @@ type Server struct {
 	transport *http.Transport
 	// done is closed by Close: it ends watches and faults that wait.
 	done chan struct{}
-	// serving counts requests and the accept loop.
+	// serving counts requests, connections and the accept loop.
 	serving sync.WaitGroup
 }
 
@@ -185,7 +187,7 @@ func (s *Server) Config() *rest.Config {
 func (s *Server) dial(ctx context.Context) (net.Conn, error) {
 	s.mu.Lock()
 	if s.http == nil && !s.closing {
-		s.http = &http.Server{Handler: s, ErrorLog: log.New(io.Discard, "", 0)}
+		s.http = &http.Server{Handler: s, ErrorLog: log.New(io.Discard, "", 0), ConnState: s.countConn}
 		s.serving.Add(1)
 		go func(server *http.Server) {
 			defer s.serving.Done()
@@ -196,6 +198,18 @@ func (s *Server) dial(ctx context.Context) (net.Conn, error) {
 	}
 	s.mu.Unlock()
 	return s.listener.dial(ctx)
+}
+
+// countConn lets Close wait for the connections' goroutines: some linger for
+// half a second after the last request, and a synctest bubble must not end
+// before them.
+func (s *Server) countConn(_ net.Conn, state http.ConnState) {
+	switch state {
+	case http.StateNew:
+		s.serving.Add(1)
+	case http.StateClosed:
+		s.serving.Done()
+	}
 }
 
 // Close ends all watches and connections and waits for the requests that are

@@ -1,7 +1,7 @@
 package fakeapi
 
 import (
-	"fmt"
+	"errors"
 	"strconv"
 	"strings"
 
@@ -35,7 +35,7 @@ func checkVersion(res *resource, obj, old runtime.Object) error {
 	case unset:
 		m.SetResourceVersion(metaOf(old).GetResourceVersion())
 	case rv != metaOf(old).GetResourceVersion():
-		return apierrors.NewConflict(res.gr(), m.GetName(), fmt.Errorf(modified))
+		return apierrors.NewConflict(res.gr(), m.GetName(), errors.New(modified))
 	}
 	return nil
 }
@@ -85,7 +85,7 @@ func validateUpdate(res *resource, subresource string, obj, old runtime.Object) 
 // keepStatus is the rule of the main resource: the status stays, and a change
 // of anything else that somebody may have to act on is a new generation.
 func keepStatus(res *resource, obj, old runtime.Object) {
-	if res.hasStatus() {
+	if res.Status {
 		statusSection.copy(obj, old)
 	}
 	if res.updating != nil {
@@ -95,7 +95,7 @@ func keepStatus(res *resource, obj, old runtime.Object) {
 		return
 	}
 	changed := !contentEqual(obj, old)
-	if _, custom := obj.(*unstructured.Unstructured); custom && !res.hasStatus() {
+	if _, custom := obj.(*unstructured.Unstructured); custom && !res.Status {
 		// Without the split, a status is a field like any other.
 		changed = changed || !statusSection.equal(obj, old)
 	}

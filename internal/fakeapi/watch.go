@@ -3,6 +3,7 @@ package fakeapi
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -27,8 +28,10 @@ type watcher struct {
 	frame func([]byte) error
 	// rv is the last version that has been read.
 	rv uint64
-	// sent counts the events that went to the client.
+	// sent counts the events that went to the client; cut is true when a fault
+	// said that they are enough.
 	sent     int
+	cut      bool
 	deadline time.Time
 }
 
@@ -53,7 +56,7 @@ func (s *Server) watch(ctx context.Context, w http.ResponseWriter, f format, res
 	defer cancel()
 	if faults.cutAfter > 0 {
 		var cut context.CancelFunc
-		ctx, cut = context.WithTimeout(ctx, faults.cutAfter)
+		ctx, cut = context.WithTimeoutCause(ctx, faults.cutAfter, errCut)
 		defer cut()
 	}
 
@@ -68,7 +71,13 @@ func (s *Server) watch(ctx context.Context, w http.ResponseWriter, f format, res
 	wt.frame = func(data []byte) error { _, err := framed.Write(data); return err }
 	wt.flush()
 	wt.run(ctx)
+	if faults.cutAbruptly && (wt.cut || context.Cause(ctx) == errCut) {
+		hangUp()
+	}
 }
+
+// errCut is the reason of a watch that a fault cut short.
+var errCut = errors.New("cut by a fault")
 
 // watchTimeout is the life of a watch.
 func (s *Server) watchTimeout(asked time.Duration) time.Duration {
@@ -117,6 +126,7 @@ func (wt *watcher) run(ctx context.Context) {
 func (wt *watcher) follow(ctx context.Context, t *table) {
 	bookmarks := time.NewTimer(wt.untilBookmark())
 	defer bookmarks.Stop()
+	bookmarkDue := false
 	for {
 		wt.s.mu.Lock()
 		changes, ok := t.since(wt.rv)
@@ -133,15 +143,19 @@ func (wt *watcher) follow(ctx context.Context, t *table) {
 			}
 		}
 		wt.rv = max(wt.rv, now)
+		if bookmarkDue && wt.rv == now {
+			// After the events, so that it speaks for them too. A watch of the
+			// future has nothing to confirm yet.
+			events = append(events, event{kind: watch.Bookmark})
+		}
+		bookmarkDue = false
 		if !wt.sendAll(ctx, events) || !served {
 			return
 		}
 		select {
 		case <-changed:
 		case <-bookmarks.C:
-			if wt.options.AllowWatchBookmarks && !wt.sendAll(ctx, []event{{kind: watch.Bookmark}}) {
-				return
-			}
+			bookmarkDue = wt.options.AllowWatchBookmarks
 			bookmarks.Reset(wt.untilBookmark())
 		case <-ctx.Done():
 			return
@@ -180,8 +194,12 @@ func (wt *watcher) sendAll(ctx context.Context, events []event) bool {
 			return false
 		}
 		wt.sent++
-		if wt.faults.cutAfterEvents > 0 && wt.sent >= wt.faults.cutAfterEvents {
+		last := wt.faults.cutAfterEvents > 0 && wt.sent >= wt.faults.cutAfterEvents
+		if last || wt.faults.delay > 0 {
 			wt.flush()
+		}
+		if last {
+			wt.cut = true
 			return false
 		}
 	}

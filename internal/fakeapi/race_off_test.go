@@ -1,0 +1,5 @@
+//go:build !race
+
+package fakeapi_test
+
+const raceEnabled = false
