@@ -43,7 +43,7 @@ func build(ctx context.Context, root string, out io.Writer) (binaries, error) {
 	if isFile(built.controlplane) && isFile(built.kwok) {
 		return built, nil
 	}
-	if err := privateDir(cache); err != nil {
+	if err := existingDir(cache); err != nil {
 		return binaries{}, fmt.Errorf("%w: set XDG_CACHE_HOME to a directory that you can write to", err)
 	}
 	unlock, err := lockFile(ctx, filepath.Join(cache, id+".lock"), "building", out)
@@ -69,10 +69,11 @@ func Build(ctx context.Context, out io.Writer) error {
 }
 
 // compile builds into a temporary directory and renames it, so that a build that
-// was cut off is never taken for a complete one.
+// was cut off is never taken for a complete one. The caller holds the lock for
+// dir, so what a build that was killed left there is nobody's.
 func compile(ctx context.Context, source, dir string, out io.Writer) error {
-	temporary, err := os.MkdirTemp(filepath.Dir(dir), "building-*")
-	if err != nil {
+	temporary := dir + ".building"
+	if err := errors.Join(os.RemoveAll(temporary), privateDir(temporary)); err != nil {
 		return fmt.Errorf("building the control plane: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(temporary) }()
@@ -80,7 +81,7 @@ func compile(ctx context.Context, source, dir string, out io.Writer) error {
 	_, _ = fmt.Fprintln(out, "Building the control plane: etcd, kube-apiserver, kube-controller-manager, kube-scheduler, kubectl and kwok,")
 	_, _ = fmt.Fprintln(out, "from their Go modules. This happens once and takes about 3 to 5 minutes on 2 cores, plus the download.")
 	progress := &buildProgress{out: out, start: time.Now(), total: countPackages(ctx, source), tick: tickOf(out)}
-	command := goCommand(ctx, source, "build", "-v", "-mod=readonly", "-trimpath", "-ldflags="+linkerFlags, "-o", temporary+"/", ".", "./kwok")
+	command := goCommand(ctx, source, "build", "-v", "-trimpath", "-ldflags="+linkerFlags, "-o", temporary+"/", ".", "./kwok")
 	stderr, err := command.StderrPipe()
 	if err != nil {
 		return fmt.Errorf("building the control plane: %w", err)
@@ -116,12 +117,15 @@ const linkerFlags = "-s -w" +
 const kubernetesVersion = "v1.36.3"
 
 // goCommand runs the go command for this machine, on the nested module alone,
-// whatever the caller cross-compiles or has in a go.work.
+// whatever the caller cross-compiles, has in a go.work or experiments with.
+// Where the sources come from (GOPROXY and the like) stays the user's choice.
 func goCommand(ctx context.Context, dir string, args ...string) *exec.Cmd {
 	command := exec.CommandContext(ctx, "go", args...)
 	command.Dir = dir
 	command.Env = append(os.Environ(),
-		"GOWORK=off", "GOFLAGS=", "CGO_ENABLED=0", "GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH)
+		// An empty GOFLAGS would let one through that `go env -w` has set.
+		"GOWORK=off", "GOFLAGS=-mod=readonly", "GO111MODULE=on", "GODEBUG=", "GOEXPERIMENT=",
+		"CGO_ENABLED=0", "GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH)
 	// Interrupted, go ends its compilers before it ends itself.
 	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
 	command.WaitDelay = 10 * time.Second
@@ -175,6 +179,8 @@ func (p *buildProgress) follow(output io.Reader) (complaints []string) {
 			p.show(downloads)
 		}
 	}
+	// A line too long for the scanner ends the loop; go must not wait for us then.
+	_, _ = io.Copy(io.Discard, output)
 	if isTerminal(p.out) {
 		_, _ = fmt.Fprint(p.out, "\r\033[K")
 	}
@@ -202,10 +208,13 @@ func fingerprint(source string) (string, error) {
 	sum := sha256.New()
 	_, _ = fmt.Fprintln(sum, runtime.Version(), runtime.GOOS, runtime.GOARCH, linkerFlags)
 	err := filepath.WalkDir(source, func(path string, entry fs.DirEntry, err error) error {
-		name := entry.Name()
-		if err != nil || entry.IsDir() || strings.HasSuffix(name, "_test.go") ||
-			!strings.HasSuffix(name, ".go") && name != "go.mod" && name != "go.sum" {
+		if err != nil { // then entry may be nil
 			return err
+		}
+		name := entry.Name()
+		if entry.IsDir() || strings.HasSuffix(name, "_test.go") ||
+			!strings.HasSuffix(name, ".go") && name != "go.mod" && name != "go.sum" {
+			return nil
 		}
 		content, err := os.ReadFile(path)
 		if err != nil {

@@ -23,6 +23,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -65,8 +67,9 @@ type Options struct {
 	Port int
 	// Originals names those of SampleControllers which stay switched on.
 	Originals []string
-	// Ephemeral ties an embedded cluster to this process: it ends when the
-	// process ends, however that happens.
+	// Ephemeral ties the embedded cluster that Up starts to this process: it
+	// ends when the process ends, however that happens. A cluster that Up finds
+	// running stays tied to whom it is tied to.
 	Ephemeral bool
 
 	// KindName is the name of the kind cluster; the default is "loopwright".
@@ -87,6 +90,9 @@ const (
 	maxNodes        = 1000
 	defaultKindName = "loopwright"
 )
+
+// kindNames are the names that kind allows; ours become file names too.
+var kindNames = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]*$`)
 
 // OptionsFromEnv reads the options from the environment, as make passes them:
 // CLUSTER, NODES, PORT, ORIGINALS, KIND_NAME, KIND_IMAGE, YES, LOOPWRIGHT_DIR.
@@ -155,6 +161,9 @@ func (o Options) withDefaults() (Options, error) {
 	if o.KindName == "" {
 		o.KindName = defaultKindName
 	}
+	if !kindNames.MatchString(o.KindName) {
+		return o, fmt.Errorf("KIND_NAME=%q: want lower-case letters, digits, dots and dashes", o.KindName)
+	}
 	if o.Out == nil {
 		o.Out = io.Discard
 	}
@@ -164,6 +173,13 @@ func (o Options) withDefaults() (Options, error) {
 			return o, err
 		}
 		o.Dir = stateDir(root)
+	}
+	if o.Dir != "" { // what is printed of it must hold in other directories too
+		dir, err := filepath.Abs(o.Dir)
+		if err != nil {
+			return o, fmt.Errorf("finding the directory %s: %w", o.Dir, err)
+		}
+		o.Dir = dir
 	}
 	return o, nil
 }
@@ -219,7 +235,7 @@ func Down(ctx context.Context, options Options) error {
 	}
 	switch options.Mode {
 	case Kind:
-		return downKind(options)
+		return downKind(ctx, options)
 	case Current:
 		return errors.New("taking down CLUSTER=current: refused, because this project did not make that cluster")
 	default:
@@ -230,8 +246,8 @@ func Down(ctx context.Context, options Options) error {
 // ErrOutOfReach is returned when a cluster is asked for what its mode cannot do.
 var ErrOutOfReach = errors.New("this kind of cluster cannot do it: use CLUSTER=embedded")
 
-// Restart kills one part of the control plane and waits until it is back, on the
-// same port with the same data. An embedded cluster can restart every part, and
+// Restart kills one part of the control plane, starts it again on the same port
+// with the same data, and waits until the API server is ready. An embedded cluster can restart every part, and
 // leaves it away for as long as down says. A kind cluster can restart its API
 // server, which the kubelet starts again at once. A current one can do neither.
 func (c *Cluster) Restart(ctx context.Context, part Part, down time.Duration) error {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -108,6 +109,6 @@ func inspectCurrent(ctx context.Context) (Status, error) {
 		return status, nil
 	}
 	status.Running = true
-	status.Nodes, status.ReadyNodes, err = readyNodes(ctx, client)
+	status.Nodes, status.ReadyNodes, err = readyNodes(ctx, client, metav1.ListOptions{})
 	return status, err
 }

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -16,15 +14,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-const (
-	// startLimit is how long a whole start may take. It takes 5 to 9 s on two
-	// idle cores; the rest is for busy machines.
-	startLimit = 2 * time.Minute
-	// checkLimit is how long a running API server may take to prove its health.
-	checkLimit = 5 * time.Second
-	// portTries is how often a port that somebody snatched is replaced.
-	portTries = 3
-)
+// checkLimit is how long a running API server may take to prove its health.
+const checkLimit = 5 * time.Second
 
 // embedded is a control plane that runs as processes of this machine.
 type embedded struct {
@@ -35,10 +26,7 @@ type embedded struct {
 	// exited has, for each part that this process started, a channel that is
 	// closed when the part ends.
 	exited map[Part]<-chan struct{}
-	// lifeline is the writing end of the parts' lifeline. It is never written
-	// to; that it is open is what keeps an ephemeral cluster alive.
-	lifeline *os.File
-	out      io.Writer
+	out    io.Writer
 }
 
 func upEmbedded(ctx context.Context, options Options) (*Cluster, error) {
@@ -47,9 +35,6 @@ func upEmbedded(ctx context.Context, options Options) (*Cluster, error) {
 		return nil, err
 	}
 	at := place{dir: options.Dir}
-	if at.dir, err = filepath.Abs(at.dir); err != nil {
-		return nil, fmt.Errorf("finding the directory %s: %w", options.Dir, err)
-	}
 	if err := at.make(); err != nil {
 		return nil, err
 	}
@@ -80,7 +65,8 @@ func upEmbedded(ctx context.Context, options Options) (*Cluster, error) {
 }
 
 // up leaves a running cluster alone if it is whole and as wanted, and otherwise
-// stops what is left of it and starts all parts on the data that are there.
+// stops what is left of it and starts all parts on the data that are there. A
+// wish that cannot be granted, and a Ctrl-C, leave it alone too.
 func (c *embedded) up(ctx context.Context, options Options) error {
 	found, known, err := loadState(c.at)
 	if err != nil {
@@ -90,22 +76,40 @@ func (c *embedded) up(ctx context.Context, options Options) error {
 	if known {
 		flaw := c.flaw(ctx, options)
 		if flaw == nil {
-			return ensureNodes(ctx, c.client, options.Nodes)
+			return c.explain(ctx, c.settle(ctx, options))
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
 		}
 		if !errors.Is(flaw, errStopped) {
 			c.say("The cluster needs a new start: %v.", flaw)
+		}
+	}
+	if options.Port != 0 && options.Port != found.APIServerPort {
+		if err := checkWantedPort(options.Port); err != nil {
+			return err
 		}
 	}
 	if err := stopAll(c.at); err != nil {
 		return err
 	}
 	begin := time.Now()
-	err = c.startOnSomePort(ctx, options)
-	if err != nil {
-		return errors.Join(fmt.Errorf("bringing up the embedded cluster: %w\n`make cluster-down` removes the cluster with its data; `make cluster-up` then makes a new one", err), stopAll(c.at))
+	if err := c.boot(ctx, options); err != nil {
+		return c.explain(ctx, errors.Join(err, stopAll(c.at)))
 	}
 	c.say("Control plane %s up in %.1f s at %s, %d nodes.", kubernetesVersion, time.Since(begin).Seconds(), c.state.serverURL(), options.Nodes)
 	return nil
+}
+
+// explain says what failed and, unless somebody just lost patience, what helps.
+func (c *embedded) explain(ctx context.Context, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return fmt.Errorf("bringing up the embedded cluster: %w", err)
+	}
+	return fmt.Errorf("bringing up the embedded cluster: %w\n`make cluster-down` removes the cluster with its data; `make cluster-up` then makes a new one", err)
 }
 
 // errStopped: nothing runs, so there is nothing to remark on.
@@ -139,87 +143,6 @@ func (c *embedded) flaw(ctx context.Context, options Options) error {
 	return errors.Join(checkServing(ctx, c.client), checkWritable(ctx, c.client))
 }
 
-// startOnSomePort starts all parts. Between finding a free port and using it,
-// somebody else may take it: then it tries others.
-func (c *embedded) startOnSomePort(ctx context.Context, options Options) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, startLimit, fmt.Errorf("not ready after %s", startLimit))
-	defer cancel()
-	if !pkiIsFresh(c.at, time.Now()) {
-		if err := writePKI(c.at); err != nil {
-			return err
-		}
-	}
-	c.state.Originals, c.state.Binaries = options.Originals, c.binaries.id
-	if err := c.tieLifeline(options.Ephemeral); err != nil {
-		return err
-	}
-	for try := 1; ; try++ {
-		if err := c.state.choosePorts(options.Port); err != nil {
-			return err
-		}
-		err := c.start(ctx, options)
-		if err == nil || try == portTries || options.Port != 0 || !strings.Contains(err.Error(), "address already in use") {
-			return err
-		}
-		c.say("A port was taken meanwhile; trying others.")
-		if err := stopAll(c.at); err != nil {
-			return err
-		}
-	}
-}
-
-func (c *embedded) tieLifeline(ephemeral bool) (err error) {
-	if !ephemeral {
-		return nil
-	}
-	if c.state.lifeline, c.lifeline, err = os.Pipe(); err != nil {
-		return fmt.Errorf("making the lifeline: %w", err)
-	}
-	return nil
-}
-
-// start brings the parts up in the order of their needs.
-func (c *embedded) start(ctx context.Context, options Options) error {
-	c.state.Started = time.Now().UTC().Truncate(time.Second)
-	if err := errors.Join(pointKubeconfigs(c.at, c.state.serverURL()), c.state.save(c.at), c.linkKubectl()); err != nil {
-		return err
-	}
-	if err := c.startParts(Etcd, APIServer); err != nil {
-		return err
-	}
-	if err := c.connect(); err != nil {
-		return err
-	}
-	if err := c.await(ctx, "the API server", checkServing); err != nil {
-		return err
-	}
-	if err := errors.Join(allowKwok(ctx, c.client), checkWritable(ctx, c.client)); err != nil {
-		return failed(APIServer, c.at, err)
-	}
-	if err := c.startParts(ControllerManager, Scheduler, Kwok); err != nil {
-		return err
-	}
-	if err := ensureNodes(ctx, c.client, options.Nodes); err != nil {
-		return err
-	}
-	return c.await(ctx, "nodes and the default ServiceAccount", checkUsable)
-}
-
-func (c *embedded) startParts(parts ...Part) error {
-	for _, part := range parts {
-		exited, err := start(part, c.at, c.state, c.binaries)
-		if err != nil {
-			return err
-		}
-		c.exited[part] = exited
-	}
-	return nil
-}
-
-func (c *embedded) await(ctx context.Context, what string, check func(context.Context, kubernetes.Interface) error) error {
-	return awaitReady(ctx, what, c.exited, c.at, func(ctx context.Context) error { return check(ctx, c.client) })
-}
-
 // config reaches the cluster as its administrator, past every proxy, and leaves
 // flow control to the API server.
 func (c *embedded) config() (*rest.Config, error) {
@@ -240,19 +163,6 @@ func (c *embedded) connect() error {
 	config.Timeout = checkLimit
 	if c.client, err = kubernetes.NewForConfig(config); err != nil {
 		return fmt.Errorf("making a client for the cluster: %w", err)
-	}
-	return nil
-}
-
-// linkKubectl puts a kubectl beside the cluster, for those who have none.
-func (c *embedded) linkKubectl() error {
-	link := c.at.kubectl()
-	if to, err := os.Readlink(link); err == nil && to == c.binaries.controlplane {
-		return nil
-	}
-	_ = os.Remove(link)
-	if err := os.Symlink(c.binaries.controlplane, link); err != nil {
-		return fmt.Errorf("making kubectl: %w", err)
 	}
 	return nil
 }

@@ -14,40 +14,22 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 	kind "sigs.k8s.io/kind/pkg/cluster"
-	"sigs.k8s.io/kind/pkg/log"
 )
 
 // kindPatience is how long kind may wait for the control plane's node.
 const kindPatience = 3 * time.Minute
 
-// detectKindRuntime finds the container engine; a test replaces it.
-var detectKindRuntime = kind.DetectNodeProvider
-
-func kindProvider(out io.Writer) (*kind.Provider, error) {
-	runtime, err := detectKindRuntime()
-	if err != nil {
-		return nil, errors.New("CLUSTER=kind needs a running Docker, Podman or nerdctl, and none answered: " +
-			"start one (`docker info` must work), or use CLUSTER=embedded, which needs none")
-	}
-	return kind.NewProvider(runtime, kind.ProviderWithLogger(kindLogger{out})), nil
-}
-
 func upKind(ctx context.Context, options Options) (*Cluster, error) {
-	provider, err := kindProvider(options.Out)
+	engine, err := findEngine(ctx)
 	if err != nil {
 		return nil, err
 	}
-	at := place{dir: options.Dir}
-	for _, dir := range []string{at.dir, filepath.Join(at.dir, "kind")} {
-		if err := privateDir(dir); err != nil {
-			return nil, fmt.Errorf("%w: choose a directory that you can write to with LOOPWRIGHT_DIR=...", err)
-		}
-	}
-	unlock, err := lockFile(ctx, filepath.Join(at.dir, "kind.lock"), "bringing the kind cluster up", options.Out)
+	unlock, err := lockKind(ctx, options, "bringing the kind cluster up")
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
+	provider := engine.newKind(options)
 	names, err := provider.List()
 	if err != nil {
 		return nil, fmt.Errorf("listing kind clusters: %w", err)
@@ -57,31 +39,44 @@ func upKind(ctx context.Context, options Options) (*Cluster, error) {
 	if reused {
 		err = provider.ExportKubeConfig(options.KindName, kubeconfig, false)
 	} else {
-		err = createKind(ctx, provider, options, kubeconfig)
+		err = createKind(ctx, engine, options, kubeconfig) // removes what it made if it fails
 	}
 	if err != nil {
 		return nil, fmt.Errorf("bringing up the kind cluster %q: %w", options.KindName, err)
 	}
 	cluster, err := connectKind(ctx, options, kubeconfig)
-	if err != nil {
-		return nil, err
+	if err != nil && !reused {
+		err = errors.Join(err, provider.Delete(options.KindName, kubeconfig))
 	}
-	return cluster, nil
+	return cluster, err
+}
+
+// lockKind keeps two processes from making or removing kind clusters of one
+// directory at once.
+func lockKind(ctx context.Context, options Options, purpose string) (unlock func(), err error) {
+	err = existingDir(options.Dir)
+	if err == nil {
+		err = privateDir(filepath.Dir(kindKubeconfig(options)))
+	}
+	if err != nil {
+		return nil, withAdvice(err)
+	}
+	return lockFile(ctx, filepath.Join(options.Dir, "kind.lock"), purpose, options.Out)
 }
 
 func kindKubeconfig(options Options) string {
 	return filepath.Join(options.Dir, "kind", options.KindName+".kubeconfig")
 }
 
-func createKind(ctx context.Context, provider *kind.Provider, options Options, kubeconfig string) error {
+func createKind(ctx context.Context, engine engine, options Options, kubeconfig string) error {
 	if err := context.Cause(ctx); err != nil { // the library takes no context
 		return err
 	}
-	config, err := kindConfig(options.Originals, hostHasCgroupV1(ctx))
+	config, err := kindConfig(options.Originals, engine.hasCgroupV1(ctx))
 	if err != nil {
 		return err
 	}
-	return provider.Create(options.KindName,
+	return engine.newKind(options).Create(options.KindName,
 		kind.CreateWithRawConfig(config),
 		kind.CreateWithNodeImage(options.KindImage),
 		kind.CreateWithKubeconfigPath(kubeconfig),
@@ -109,11 +104,10 @@ func connectKind(ctx context.Context, options Options, kubeconfig string) (*Clus
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range active {
-		if !slices.Contains(options.Originals, name) {
-			return nil, fmt.Errorf("the kind cluster %[1]q runs its own %[2]s: allow it with ORIGINALS=%[2]s, choose another cluster with KIND_NAME=..., or remove this one with `kind delete cluster --name %[1]s`",
-				options.KindName, name)
-		}
+	unwanted := slices.DeleteFunc(slices.Clone(active), func(name string) bool { return slices.Contains(options.Originals, name) })
+	if len(unwanted) > 0 {
+		return nil, fmt.Errorf("the kind cluster %q runs its own %s: allow it with ORIGINALS=%s, choose another cluster with KIND_NAME=..., or remove this one with `kind delete cluster --name %s`",
+			options.KindName, strings.Join(unwanted, ", "), strings.Join(active, ","), options.KindName)
 	}
 	return &Cluster{Mode: Kind, Name: "kind cluster " + options.KindName, Kubeconfig: kubeconfig, config: config, kindName: options.KindName}, nil
 }
@@ -146,12 +140,17 @@ func activeSampleControllers(ctx context.Context, client kubernetes.Interface) (
 	return active, nil
 }
 
-func downKind(options Options) error {
-	provider, err := kindProvider(options.Out)
+func downKind(ctx context.Context, options Options) error {
+	engine, err := findEngine(ctx)
 	if err != nil {
 		return err
 	}
-	if err := provider.Delete(options.KindName, kindKubeconfig(options)); err != nil {
+	unlock, err := lockKind(ctx, options, "deleting the kind cluster")
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if err := engine.newKind(options).Delete(options.KindName, kindKubeconfig(options)); err != nil {
 		return fmt.Errorf("deleting the kind cluster %q: %w", options.KindName, err)
 	}
 	return nil
@@ -159,11 +158,11 @@ func downKind(options Options) error {
 
 func inspectKind(ctx context.Context, options Options) (Status, error) {
 	status := Status{Mode: Kind, Name: options.KindName}
-	provider, err := kindProvider(io.Discard)
+	engine, err := findEngine(ctx)
 	if err != nil {
 		return status, err
 	}
-	names, err := provider.List()
+	names, err := engine.newKind(options).List()
 	if err != nil {
 		return status, fmt.Errorf("listing kind clusters: %w", err)
 	}
@@ -184,39 +183,17 @@ func inspectKind(ctx context.Context, options Options) (Status, error) {
 		return status, nil
 	}
 	status.Running = true
-	status.Nodes, status.ReadyNodes, err = readyNodes(ctx, client)
+	status.Nodes, status.ReadyNodes, err = readyNodes(ctx, client, metav1.ListOptions{})
 	return status, err
 }
 
-// kindLogger shows what kind reports to its users and drops its debugging.
-type kindLogger struct{ out io.Writer }
-
-func (l kindLogger) Warn(message string) { _, _ = fmt.Fprintln(l.out, message) }
-func (l kindLogger) Warnf(format string, args ...any) {
-	_, _ = fmt.Fprintf(l.out, format+"\n", args...)
-}
-func (l kindLogger) Error(message string)              { l.Warn(message) }
-func (l kindLogger) Errorf(format string, args ...any) { l.Warnf(format, args...) }
-func (l kindLogger) V(level log.Level) log.InfoLogger {
-	if level > 0 {
-		return log.NoopInfoLogger{}
-	}
-	return kindInfo{l}
-}
-
-type kindInfo struct{ kindLogger }
-
-func (i kindInfo) Info(message string)              { i.Warn(message) }
-func (i kindInfo) Infof(format string, args ...any) { i.Warnf(format, args...) }
-func (i kindInfo) Enabled() bool                    { return true }
-
 // restartKind stops the API server's container; the kubelet starts a new one.
 func (c *Cluster) restartKind(ctx context.Context) error {
-	provider, err := kindProvider(io.Discard)
+	engine, err := findEngine(ctx)
 	if err != nil {
 		return err
 	}
-	nodes, err := provider.ListInternalNodes(c.kindName)
+	nodes, err := engine.newKind(Options{Out: io.Discard}).ListInternalNodes(c.kindName)
 	if err != nil {
 		return fmt.Errorf("listing the nodes of kind cluster %q: %w", c.kindName, err)
 	}
@@ -230,7 +207,7 @@ func (c *Cluster) restartKind(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("making a client for the kind cluster %q: %w", c.kindName, err)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, startLimit, fmt.Errorf("not ready after %s", startLimit))
+	ctx, cancel := context.WithTimeoutCause(ctx, startLimit, errTooSlow)
 	defer cancel()
-	return awaitReady(ctx, "the API server", nil, place{}, func(ctx context.Context) error { return checkServing(ctx, client) })
+	return awaitReady(ctx, "the API server", "", nil, place{}, func(ctx context.Context) error { return checkServing(ctx, client) })
 }

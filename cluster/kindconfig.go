@@ -1,10 +1,7 @@
 package cluster
 
 import (
-	"context"
 	"fmt"
-	"os/exec"
-	"strings"
 
 	"sigs.k8s.io/kind/pkg/apis/config/v1alpha4"
 	"sigs.k8s.io/yaml"
@@ -41,22 +38,4 @@ func kindConfig(originals []string, cgroupV1 bool) ([]byte, error) {
 		return nil, fmt.Errorf("writing kind's configuration: %w", err)
 	}
 	return config, nil
-}
-
-// hostHasCgroupV1 asks the engine, for its host may be another machine or a
-// virtual one. An engine that gives no answer is taken to be of today.
-func hostHasCgroupV1(ctx context.Context) bool {
-	for _, question := range [][]string{
-		{"docker", "info", "--format", "{{.CgroupVersion}}"},
-		{"podman", "info", "--format", "{{.Host.CgroupsVersion}}"},
-		{"nerdctl", "info", "--format", "{{.CgroupVersion}}"},
-	} {
-		ctx, cancel := context.WithTimeout(ctx, checkLimit)
-		answer, err := exec.CommandContext(ctx, question[0], question[1:]...).Output()
-		cancel()
-		if err == nil {
-			return strings.TrimPrefix(strings.TrimSpace(string(answer)), "v") == "1"
-		}
-	}
-	return false
 }

@@ -44,7 +44,7 @@ func lockFile(ctx context.Context, path, purpose string, out io.Writer) (unlock 
 		}
 		if !told {
 			holder, _ := os.ReadFile(path)
-			_, _ = fmt.Fprintf(out, "waiting: process %s works on the same cluster\n", strings.TrimSpace(string(holder)))
+			_, _ = fmt.Fprintf(out, "Waiting for process %s, which is at work in the same place, before %s.\n", strings.TrimSpace(string(holder)), purpose)
 			told = true
 		}
 		if err := pause(ctx, pollInterval); err != nil {
@@ -91,16 +91,4 @@ func isLocked(path string) bool {
 	}
 	defer func() { _ = file.Close() }()
 	return errors.Is(unix.Flock(int(file.Fd()), unix.LOCK_SH|unix.LOCK_NB), unix.EWOULDBLOCK)
-}
-
-// pause sleeps unless the context ends first.
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }

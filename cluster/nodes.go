@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -53,11 +55,26 @@ func allowKwok(ctx context.Context, client kubernetes.Interface) error {
 	return nil
 }
 
+// freeNodes forgets who plays the nodes. kwok holds a lease for each of them,
+// under a name that it makes up at every start, so a new one would wait until
+// those of its predecessor expire, and let all pods wait for 40 s. The caller
+// knows that the predecessor is dead.
+func freeNodes(ctx context.Context, client kubernetes.Interface) error {
+	leases := client.CoordinationV1().Leases(corev1.NamespaceNodeLease)
+	if err := leases.DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
+		return fmt.Errorf("deleting the node leases of the kwok that ran before: %w", err)
+	}
+	return nil
+}
+
+// ours selects the nodes that ensureNodes made.
+var ours = metav1.ListOptions{LabelSelector: nodeLabel + "=" + nodeLabelValue}
+
 // ensureNodes makes the cluster have exactly the nodes node-1 to node-count, of
 // those that kwok plays. Nodes that somebody else made are left alone.
 func ensureNodes(ctx context.Context, client kubernetes.Interface, count int) error {
 	surplus := map[string]bool{}
-	present, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{LabelSelector: nodeLabel + "=" + nodeLabelValue})
+	present, err := client.CoreV1().Nodes().List(ctx, ours)
 	if err != nil {
 		return fmt.Errorf("listing nodes: %w", err)
 	}
@@ -70,11 +87,11 @@ func ensureNodes(ctx context.Context, client kubernetes.Interface, count int) er
 			delete(surplus, node.Name)
 			continue
 		}
-		if _, err := client.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{}); err != nil {
+		if _, err := client.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 			return fmt.Errorf("creating node %s: %w", node.Name, err)
 		}
 	}
-	for name := range surplus {
+	for _, name := range slices.Sorted(maps.Keys(surplus)) {
 		if err := client.CoreV1().Nodes().Delete(ctx, name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
 			return fmt.Errorf("deleting surplus node %s: %w", name, err)
 		}
@@ -108,8 +125,8 @@ func newNode(name string) *corev1.Node {
 
 // readyNodes counts the nodes and those among them that are Ready and open for
 // pods.
-func readyNodes(ctx context.Context, client kubernetes.Interface) (all, ready int, err error) {
-	nodes, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+func readyNodes(ctx context.Context, client kubernetes.Interface, which metav1.ListOptions) (all, ready int, err error) {
+	nodes, err := client.CoreV1().Nodes().List(ctx, which)
 	if err != nil {
 		return 0, 0, fmt.Errorf("listing nodes: %w", err)
 	}
@@ -123,7 +140,7 @@ func readyNodes(ctx context.Context, client kubernetes.Interface) (all, ready in
 
 func isReady(node *corev1.Node) bool {
 	for _, taint := range node.Spec.Taints {
-		if taint.Key == corev1.TaintNodeNotReady {
+		if taint.Key == corev1.TaintNodeNotReady || taint.Key == corev1.TaintNodeUnreachable {
 			return false
 		}
 	}
@@ -135,16 +152,21 @@ func isReady(node *corev1.Node) bool {
 	return false
 }
 
-// checkUsable finds out whether an ordinary pod would be admitted and run:
-// every node is Ready and the default ServiceAccount exists.
-func checkUsable(ctx context.Context, client kubernetes.Interface) error {
-	all, ready, err := readyNodes(ctx, client)
+// checkNodes finds out whether every node that kwok plays is Ready. What the
+// others are is none of our business: a reader may have made one to break it.
+func checkNodes(ctx context.Context, client kubernetes.Interface) error {
+	all, ready, err := readyNodes(ctx, client, ours)
 	if err != nil {
 		return err
 	}
 	if all == 0 || ready < all {
 		return fmt.Errorf("%d of %d nodes are ready", ready, all)
 	}
+	return nil
+}
+
+// checkServiceAccount finds out whether an ordinary pod would be admitted.
+func checkServiceAccount(ctx context.Context, client kubernetes.Interface) error {
 	if _, err := client.CoreV1().ServiceAccounts(metav1.NamespaceDefault).Get(ctx, "default", metav1.GetOptions{}); err != nil {
 		return fmt.Errorf("looking for the default ServiceAccount: %w", err)
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -26,12 +25,17 @@ func (c *embedded) restart(ctx context.Context, part Part, down time.Duration) e
 	if err := pause(ctx, down); err != nil {
 		return fmt.Errorf("restarting %s: %w", part, err)
 	}
+	if part == Kwok {
+		if err := freeNodes(ctx, c.client); err != nil {
+			return fmt.Errorf("restarting %s: %w", part, err)
+		}
+	}
 	if err := c.startParts(part); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, startLimit, fmt.Errorf("not ready after %s", startLimit))
+	ctx, cancel := context.WithTimeoutCause(ctx, startLimit, errTooSlow)
 	defer cancel()
-	return c.await(ctx, string(part), checkServing)
+	return c.await(ctx, "the API server", part, checkServing)
 }
 
 func (c *embedded) compact(ctx context.Context) (int64, error) {
@@ -41,6 +45,7 @@ func (c *embedded) compact(ctx context.Context) (int64, error) {
 		"--key-file="+c.at.pki("etcd-client.key"),
 		"--trusted-ca-file="+c.at.pki("etcd-ca.crt"))
 	command.Env = partEnvironment(c.at)
+	command.WaitDelay = time.Second
 	var complaint bytes.Buffer
 	command.Stderr = &complaint
 	answer, err := command.Output()
@@ -65,10 +70,6 @@ func downEmbedded(ctx context.Context, options Options) error {
 	if err := stopAll(at); err != nil {
 		return err
 	}
-	for _, path := range []string{at.cluster(), filepath.Dir(at.kubectl())} {
-		if err := os.RemoveAll(path); err != nil {
-			return fmt.Errorf("removing the cluster's data: %w", err)
-		}
-	}
-	return nil
+	cutLifeline(at)
+	return at.remove()
 }

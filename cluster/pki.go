@@ -10,16 +10,8 @@ import (
 	"fmt"
 	"math/big"
 	"net"
-	"os"
 	"time"
-
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
-
-// Who trusts whom: one CA vouches for the API server and for its clients, a
-// second one for etcd and for etcd's only client, the API server. So no
-// certificate that a user of the cluster holds opens etcd.
 
 // validity is how long a certificate lasts; renewal is how long before its end
 // a cluster that starts anew makes new ones.
@@ -33,118 +25,6 @@ type keyPair struct {
 	certificate     *x509.Certificate
 	key             *ecdsa.PrivateKey
 	certPEM, keyPEM []byte
-}
-
-// clients are the users that get a kubeconfig. Their rights come from the API
-// server's own RBAC roles, kwok's from the role that up makes.
-var clients = map[string]pkix.Name{
-	"admin":                   {CommonName: "loopwright-admin", Organization: []string{"system:masters"}},
-	"kube-controller-manager": {CommonName: "system:kube-controller-manager"},
-	"kube-scheduler":          {CommonName: "system:kube-scheduler"},
-	"kwok":                    {CommonName: kwokUser},
-}
-
-// writePKI makes all keys and certificates of a cluster.
-func writePKI(at place) error {
-	ca, err := newCA("loopwright")
-	if err != nil {
-		return err
-	}
-	etcdCA, err := newCA("loopwright-etcd")
-	if err != nil {
-		return err
-	}
-	apiServer, err := ca.issue(pkix.Name{CommonName: "kube-apiserver"}, x509.ExtKeyUsageServerAuth)
-	if err != nil {
-		return err
-	}
-	etcdServer, err := etcdCA.issue(pkix.Name{CommonName: "etcd"}, x509.ExtKeyUsageServerAuth)
-	if err != nil {
-		return err
-	}
-	etcdClient, err := etcdCA.issue(pkix.Name{CommonName: "kube-apiserver"}, x509.ExtKeyUsageClientAuth)
-	if err != nil {
-		return err
-	}
-	_, serviceAccountPEM, err := newKey()
-	if err != nil {
-		return err
-	}
-	for file, content := range map[string][]byte{
-		"ca.crt": ca.certPEM, "ca.key": ca.keyPEM, "etcd-ca.crt": etcdCA.certPEM,
-		"kube-apiserver.crt": apiServer.certPEM, "kube-apiserver.key": apiServer.keyPEM,
-		"etcd-server.crt": etcdServer.certPEM, "etcd-server.key": etcdServer.keyPEM,
-		"etcd-client.crt": etcdClient.certPEM, "etcd-client.key": etcdClient.keyPEM,
-		"service-account.key": serviceAccountPEM,
-	} {
-		if err := privateFile(at.pki(file), content); err != nil {
-			return err
-		}
-	}
-	for name, subject := range clients {
-		client, err := ca.issue(subject, x509.ExtKeyUsageClientAuth)
-		if err != nil {
-			return err
-		}
-		if err := writeKubeconfig(at.client(name), "", ca.certPEM, client); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// pkiIsFresh tells whether keys are there and last for a while yet.
-func pkiIsFresh(at place, now time.Time) bool {
-	content, err := os.ReadFile(at.pki("ca.crt"))
-	if err != nil {
-		return false
-	}
-	block, _ := pem.Decode(content)
-	if block == nil {
-		return false
-	}
-	certificate, err := x509.ParseCertificate(block.Bytes)
-	return err == nil && now.Add(renewal).Before(certificate.NotAfter)
-}
-
-// pointKubeconfigs writes the API server's address into every kubeconfig and
-// puts the administrator's where kubectl's users look for it.
-func pointKubeconfigs(at place, server string) error {
-	for name := range clients {
-		config, err := clientcmd.LoadFromFile(at.client(name))
-		if err != nil {
-			return fmt.Errorf("reading %s: %w", at.client(name), err)
-		}
-		config.Clusters[kubeconfigName].Server = server
-		path := at.client(name)
-		if name == "admin" {
-			path = at.kubeconfig()
-		}
-		content, err := clientcmd.Write(*config)
-		if err != nil {
-			return fmt.Errorf("writing %s: %w", path, err)
-		}
-		if err := privateFile(path, content); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// kubeconfigName names cluster, user and context in a kubeconfig.
-const kubeconfigName = "loopwright"
-
-func writeKubeconfig(path, server string, caPEM []byte, client *keyPair) error {
-	config := clientcmdapi.NewConfig()
-	config.Clusters[kubeconfigName] = &clientcmdapi.Cluster{Server: server, CertificateAuthorityData: caPEM}
-	config.AuthInfos[kubeconfigName] = &clientcmdapi.AuthInfo{ClientCertificateData: client.certPEM, ClientKeyData: client.keyPEM}
-	config.Contexts[kubeconfigName] = &clientcmdapi.Context{Cluster: kubeconfigName, AuthInfo: kubeconfigName}
-	config.CurrentContext = kubeconfigName
-	content, err := clientcmd.Write(*config)
-	if err != nil {
-		return fmt.Errorf("writing %s: %w", path, err)
-	}
-	return privateFile(path, content)
 }
 
 func newKey() (*ecdsa.PrivateKey, []byte, error) {

@@ -33,8 +33,10 @@ func checkoutRoot() (string, error) {
 
 func stateDir(root string) string { return filepath.Join(root, ".loopwright") }
 
-// place knows where an embedded cluster keeps what. Everything lies below one
-// directory, which nobody but its owner can read.
+// place knows where an embedded cluster keeps what. Everything secret lies below
+// cluster(), which nobody but its owner can read. dir itself may be a directory
+// that somebody already had, so its mode is left alone, and nothing in it but
+// what is listed here is ever removed.
 type place struct{ dir string }
 
 func (p place) cluster() string           { return filepath.Join(p.dir, "cluster") }
@@ -42,6 +44,7 @@ func (p place) lock() string              { return filepath.Join(p.dir, "cluster
 func (p place) kubectl() string           { return filepath.Join(p.dir, "bin", "kubectl") }
 func (p place) kubeconfig() string        { return filepath.Join(p.cluster(), "kubeconfig") }
 func (p place) state() string             { return filepath.Join(p.cluster(), "state.json") }
+func (p place) founded() string           { return filepath.Join(p.cluster(), "founded") }
 func (p place) etcdData() string          { return filepath.Join(p.cluster(), "etcd") }
 func (p place) home() string              { return filepath.Join(p.cluster(), "home") }
 func (p place) pki(file string) string    { return filepath.Join(p.cluster(), "pki", file) }
@@ -50,27 +53,73 @@ func (p place) log(part Part) string      { return filepath.Join(p.cluster(), "l
 func (p place) alive(part Part) string    { return filepath.Join(p.cluster(), "run", string(part)) }
 
 func (p place) make() error {
+	err := existingDir(p.dir)
 	for _, dir := range []string{
-		p.dir, filepath.Dir(p.kubectl()), p.cluster(), p.home(),
+		filepath.Dir(p.kubectl()), p.cluster(), p.home(),
 		p.pki(""), filepath.Dir(p.log(Etcd)), filepath.Dir(p.alive(Etcd)),
 	} {
-		if err := privateDir(dir); err != nil {
-			return fmt.Errorf("%w: choose a directory that you can write to with LOOPWRIGHT_DIR=...", err)
+		if err == nil {
+			err = privateDir(dir)
 		}
+	}
+	return withAdvice(err)
+}
+
+// remove takes away what make and the parts made.
+func (p place) remove() error {
+	own := []string{
+		p.founded(), p.kubectl(), p.home(), p.etcdData(), p.pki(""), p.kubeconfig(), p.state(),
+		filepath.Dir(p.log(Etcd)), filepath.Dir(p.alive(Etcd)),
+	}
+	cutOff, _ := filepath.Glob(filepath.Join(p.cluster(), ".*-*")) // see privateFile
+	for _, path := range append(own, cutOff...) {
+		if err := os.RemoveAll(path); err != nil {
+			return fmt.Errorf("removing the cluster's data: %w", err)
+		}
+	}
+	for _, dir := range []string{p.cluster(), filepath.Dir(p.kubectl())} {
+		_ = os.Remove(dir) // fails where somebody else's files are, as it should
 	}
 	return nil
 }
 
-// privateDir makes a directory for its owner alone. The mode is set on its own,
-// because mkdir subtracts the umask, which may be anything.
-func privateDir(dir string) error {
-	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+// withAdvice tells what to do about a directory that cannot be used.
+func withAdvice(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: choose a directory that you can write to with LOOPWRIGHT_DIR=...", err)
+}
+
+// existingDir makes a directory private if it has to make it, and those above
+// it likewise. One that exists keeps its mode: it may be somebody's home.
+func existingDir(dir string) error {
+	info, err := os.Stat(dir)
+	switch {
+	case err == nil && info.IsDir():
+		return nil
+	case err == nil:
+		return fmt.Errorf("making the directory %s: a file of that name is there", dir)
+	case dir == filepath.Dir(dir) || !errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("making the directory %s: %w", dir, err)
 	}
+	if err := existingDir(filepath.Dir(dir)); err != nil {
+		return err
+	}
+	return privateDir(dir)
+}
+
+// privateDir makes a directory for its owner alone, or takes it from everybody
+// else if it exists. The mode is set on its own, because mkdir subtracts the
+// umask, which may be anything.
+func privateDir(dir string) error {
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("making the directory %s: %w", dir, err)
 	}
-	if err := os.Chmod(dir, 0o700); err != nil { //nolint:gosec // a directory needs its x bit
+	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+		return fmt.Errorf("making the directory %s: a file of that name is there", dir)
+	}
+	if err := os.Chmod(dir, 0o700); err != nil {
 		return fmt.Errorf("making the directory %s private: %w", dir, err)
 	}
 	return nil

@@ -1,14 +1,10 @@
 package cluster
 
 import (
-	"bytes"
-	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -23,16 +19,20 @@ import (
 const (
 	// stopPatience is how long a part may take to stop in good order before it
 	// is killed. Nothing of value is lost then: etcd's data survive it.
-	stopPatience = 5 * time.Second
+	stopPatience = 3 * time.Second
 	// killPatience is how long the kernel may take to bury a killed process.
 	killPatience = 10 * time.Second
+	// claimTries and numberTries, times pollInterval, are a second: far longer
+	// than a look at a lock, or a process's first steps, take.
+	claimTries  = 50
+	numberTries = 50
 )
 
 // start runs a part detached from this process: in a session of its own, so
 // that a Ctrl-C meant for a demo does not reach it. exited is closed when the
 // part ends while this process lives; its reader is who waits for readiness.
 func start(part Part, at place, state state, binaries binaries) (exited <-chan struct{}, err error) {
-	alive, err := tryLock(at.alive(part))
+	alive, err := claim(at.alive(part))
 	if err != nil {
 		return nil, fmt.Errorf("starting %s: %w", part, err)
 	}
@@ -71,6 +71,18 @@ func start(part Part, at place, state state, binaries binaries) (exited <-chan s
 	return ended, nil
 }
 
+// claim locks the file that a part is going to inherit. Whoever looks whether the
+// part lives holds the lock for an instant, so once is not enough.
+func claim(path string) (alive *os.File, err error) {
+	for range claimTries {
+		if alive, err = tryLock(path); !errors.Is(err, errLocked) {
+			return alive, err
+		}
+		time.Sleep(pollInterval)
+	}
+	return nil, fmt.Errorf("%s: %w", path, err)
+}
+
 // partEnvironment keeps the caller's environment out: a KUBECONFIG, a proxy or a
 // GODEBUG of the shell is none of the cluster's business.
 func partEnvironment(at place) []string {
@@ -82,13 +94,18 @@ func openLog(path string) (*os.File, error) {
 	if err := os.Rename(path, path+".before"); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
-	return os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	log, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	_ = log.Chmod(0o600) // an odd umask would keep even us from reading it
+	return log, nil
 }
 
 // pidOf returns the process of a part, if it lives. A process that has just
 // been started may not have written its number yet.
 func pidOf(part Part, at place) (pid int, lives bool) {
-	for range 50 {
+	for range numberTries {
 		if !isLocked(at.alive(part)) {
 			return 0, false
 		}
@@ -156,64 +173,4 @@ func stopAll(at place) error {
 		errs = append(errs, stop(Parts[len(Parts)-1-i], at))
 	}
 	return errors.Join(errs...)
-}
-
-// lastLines returns the end of a log, for an error message.
-func lastLines(path string, count int) string {
-	file, err := os.Open(path)
-	if err != nil {
-		return "(no log: " + err.Error() + ")"
-	}
-	defer func() { _ = file.Close() }()
-	const tail = 64 << 10 // bytes, plenty for the lines that are shown
-	if info, err := file.Stat(); err == nil && info.Size() > tail {
-		_, _ = file.Seek(-tail, io.SeekEnd)
-	}
-	content, _ := io.ReadAll(file)
-	lines := bytes.Split(bytes.TrimSpace(content), []byte("\n"))
-	if len(lines) > count {
-		lines = lines[len(lines)-count:]
-	}
-	return string(bytes.Join(lines, []byte("\n")))
-}
-
-// partError is a failure of one part, with the end of its log.
-type partError struct {
-	part Part
-	log  string
-	what error
-}
-
-func failed(part Part, at place, what error) error {
-	return &partError{part: part, log: at.log(part), what: what}
-}
-
-func (e *partError) Unwrap() error { return e.what }
-
-func (e *partError) Error() string {
-	lines := strings.ReplaceAll(lastLines(e.log, 15), "\n", "\n  | ")
-	return fmt.Sprintf("%s %v; the end of its log, %s:\n  | %s", e.part, e.what, filepath.Clean(e.log), lines)
-}
-
-var errEnded = errors.New("ended")
-
-// awaitReady calls ready until it succeeds, the context ends, or a part that it
-// needs ends.
-func awaitReady(ctx context.Context, what string, exited map[Part]<-chan struct{}, at place, ready func(context.Context) error) error {
-	for {
-		last := ready(ctx)
-		if last == nil {
-			return nil
-		}
-		for _, part := range Parts {
-			select {
-			case <-exited[part]: // a nil channel, of a part not started, never fires
-				return failed(part, at, errEnded)
-			default:
-			}
-		}
-		if err := pause(ctx, pollInterval); err != nil {
-			return fmt.Errorf("waiting for %s: %w; last: %w", what, err, last)
-		}
-	}
 }

@@ -61,9 +61,12 @@ var listen = net.Listen
 func (s *state) choosePorts(wanted int) error {
 	if wanted != 0 {
 		s.APIServerPort = wanted
-		if err := probePort(wanted); err != nil {
-			return fmt.Errorf("port %d on 127.0.0.1 cannot be used: %w: free it, choose another with PORT=..., or leave PORT away", wanted, err)
+		if err := checkWantedPort(wanted); err != nil {
+			return err
 		}
+	}
+	if s.EtcdPort == s.APIServerPort { // the one that is wanted now was etcd's
+		s.EtcdPort = 0
 	}
 	for _, port := range []*int{&s.APIServerPort, &s.EtcdPort} {
 		if *port != 0 && probePort(*port) == nil {
@@ -73,6 +76,13 @@ func (s *state) choosePorts(wanted int) error {
 		if *port, err = freePort(s.APIServerPort); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+func checkWantedPort(port int) error {
+	if err := probePort(port); err != nil {
+		return fmt.Errorf("port %d on 127.0.0.1 cannot be used: %w: free it, choose another with PORT=..., or leave PORT away", port, err)
 	}
 	return nil
 }

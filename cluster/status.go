@@ -5,10 +5,11 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Status tells what there is of a cluster, without changing it.
@@ -60,11 +61,7 @@ func Inspect(ctx context.Context, options Options) (Status, error) {
 }
 
 func inspectEmbedded(ctx context.Context, options Options) (Status, error) {
-	dir, err := filepath.Abs(options.Dir)
-	if err != nil {
-		return Status{}, fmt.Errorf("finding the directory %s: %w", options.Dir, err)
-	}
-	at := place{dir: dir}
+	at := place{dir: options.Dir}
 	status := Status{Mode: Embedded}
 	state, known, err := loadState(at)
 	if err != nil {
@@ -99,7 +96,7 @@ func inspectEmbedded(ctx context.Context, options Options) (Status, error) {
 		return status, nil
 	}
 	status.Running = true
-	status.Nodes, status.ReadyNodes, err = readyNodes(ctx, c.client)
+	status.Nodes, status.ReadyNodes, err = readyNodes(ctx, c.client, metav1.ListOptions{})
 	return status, err
 }
 

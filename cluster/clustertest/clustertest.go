@@ -131,7 +131,9 @@ func Namespace(t testing.TB) string {
 		t.Fatalf("making a namespace: %v", err)
 	}
 	t.Cleanup(func() {
-		if err := namespaces.Delete(context.Background(), made.Name, metav1.DeleteOptions{}); err != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		if err := namespaces.Delete(ctx, made.Name, metav1.DeleteOptions{}); err != nil {
 			t.Errorf("deleting namespace %s: %v", made.Name, err)
 		}
 	})

@@ -47,6 +47,9 @@ func runEtcd() int {
 	config.AdvertiseClientUrls = []url.URL{*address}
 	config.ClientTLSInfo.ClientCertAuth = true
 	config.LogLevel = "warn"
+	// etcd's own command sets this; embedded, 0 would have every request logged
+	// as too slow.
+	config.WarningUnaryRequestDuration = embed.DefaultWarningUnaryRequestDuration
 	config.LogOutputs = []string{"stderr"}
 	// The data need to outlive a killed process, not a power cut: without
 	// fsync, starting and every write are several times as fast.

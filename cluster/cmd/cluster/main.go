@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"text/tabwriter"
 	"time"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -154,8 +155,18 @@ func printReach(shown cluster.Status, out io.Writer) {
 	if shown.Mode == cluster.Current || shown.Kubeconfig == "" {
 		return
 	}
-	_, _ = fmt.Fprintf(out, "Point kubectl at it:\n  export KUBECONFIG=%s\n", shown.Kubeconfig)
+	_, _ = fmt.Fprintf(out, "Point kubectl at it:\n  export KUBECONFIG=%s\n", quoted(shown.Kubeconfig))
 	if shown.Kubectl != "" {
-		_, _ = fmt.Fprintf(out, "If you have no kubectl, use the one that was built along:\n  alias kubectl=%s\n", shown.Kubectl)
+		_, _ = fmt.Fprintf(out, "If you have no kubectl, use the one that was built along:\n  alias kubectl=%s\n", quoted(quoted(shown.Kubectl))) // the shell reads an alias twice
 	}
+}
+
+// quoted makes a path one word for a shell.
+func quoted(path string) string {
+	if strings.IndexFunc(path, func(r rune) bool {
+		return !strings.ContainsRune("/._-+@", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	}) < 0 {
+		return path
+	}
+	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
 }

@@ -21,9 +21,12 @@ const (
 	lifelineVariable = "LOOPWRIGHT_LIFELINE_FD"
 )
 
-// patience is how long a process gets to stop in good order when its lifeline
-// breaks.
-const patience = 5 * time.Second
+const (
+	// patience is how long a process gets to stop in good order.
+	patience = 5 * time.Second
+	// glance is how often a process looks whether its file is still there.
+	glance = time.Second
+)
 
 // Begin makes the files that the process will write private, whatever umask the
 // shell had, shows its number, and ties it to its lifeline.
@@ -31,16 +34,12 @@ func Begin() {
 	syscall.Umask(0o077)
 	if alive := inherited(aliveVariable); alive != nil {
 		_, _ = alive.WriteAt([]byte(strconv.Itoa(os.Getpid())), 0)
-		keep = alive
+		go followFile(alive)
 	}
 	if lifeline := inherited(lifelineVariable); lifeline != nil {
-		go follow(lifeline)
+		go followPipe(lifeline)
 	}
 }
-
-// keep holds the locked file open: the garbage collector closes a file that
-// nobody can reach, and with it goes the lock.
-var keep *os.File
 
 func inherited(variable string) *os.File {
 	descriptor, err := strconv.Atoi(os.Getenv(variable))
@@ -51,12 +50,29 @@ func inherited(variable string) *os.File {
 	return os.NewFile(uintptr(descriptor), variable)
 }
 
-// follow ends this process when the starter is gone. A cluster made for a test
-// must not outlive the test, not even one that was killed with SIGKILL and could
-// clean up nothing: the kernel closes its end of the pipe, and the read here
-// returns.
-func follow(lifeline *os.File) {
+// followFile ends this process when its file is gone: somebody removed the
+// cluster's directory (rm -rf, git clean) instead of calling `down`, and without
+// the file no later `down` could find this process. It also keeps the file open,
+// which the garbage collector would otherwise close, and the lock with it.
+func followFile(alive *os.File) {
+	for range time.Tick(glance) {
+		var now syscall.Stat_t
+		if err := syscall.Fstat(int(alive.Fd()), &now); err == nil && now.Nlink == 0 {
+			end()
+		}
+	}
+}
+
+// followPipe ends this process when the starter is gone. A cluster made for a
+// test must not outlive the test, not even one that was killed with SIGKILL and
+// could clean up nothing: the kernel closes its end of the pipe, and the read
+// here returns.
+func followPipe(lifeline *os.File) {
 	_, _ = io.Copy(io.Discard, lifeline)
+	end()
+}
+
+func end() {
 	self := os.Getpid()
 	_ = syscall.Kill(self, syscall.SIGTERM)
 	time.Sleep(patience)

@@ -1,0 +1,140 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+)
+
+const (
+	// startLimit is how long a whole start may take. It takes 3 to 6 s on two
+	// idle cores; the rest is for busy machines.
+	startLimit = 2 * time.Minute
+	// portTries is how often a port that somebody snatched is replaced.
+	portTries = 3
+)
+
+// boot starts all parts. Between finding a free port and using it, somebody else
+// may take it: then it tries others.
+func (c *embedded) boot(ctx context.Context, options Options) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, startLimit, errTooSlow)
+	defer cancel()
+	if !pkiIsFresh(c.at, time.Now()) {
+		if err := writePKI(c.at); err != nil {
+			return err
+		}
+	}
+	c.state.Originals, c.state.Binaries = options.Originals, c.binaries.id
+	if options.Ephemeral {
+		var err error
+		if c.state.lifeline, err = tieLifeline(c.at); err != nil {
+			return err
+		}
+	}
+	for try := 1; ; try++ {
+		if err := c.state.choosePorts(options.Port); err != nil {
+			return err
+		}
+		err := c.start(ctx, options)
+		if err == nil || try == portTries || options.Port != 0 || !strings.Contains(err.Error(), "address already in use") {
+			return err
+		}
+		c.say("A port was taken meanwhile; trying others.")
+		if err := stopAll(c.at); err != nil {
+			return err
+		}
+	}
+}
+
+// start brings the parts up in the order of their needs.
+func (c *embedded) start(ctx context.Context, options Options) error {
+	c.state.Started = time.Now().UTC().Truncate(time.Second)
+	if err := errors.Join(pointKubeconfigs(c.at, c.state.serverURL()), c.state.save(c.at), c.linkKubectl()); err != nil {
+		return err
+	}
+	if err := c.dropUnfounded(); err != nil {
+		return err
+	}
+	if err := c.startParts(Etcd, APIServer); err != nil {
+		return err
+	}
+	if err := c.connect(); err != nil {
+		return err
+	}
+	if err := c.await(ctx, "the API server", APIServer, checkServing); err != nil {
+		return err
+	}
+	if err := errors.Join(checkWritable(ctx, c.client), allowKwok(ctx, c.client), freeNodes(ctx, c.client)); err != nil {
+		if dead := ended(c.exited, c.at); dead != nil { // more to the point
+			return dead
+		}
+		return failed(APIServer, c.at, err)
+	}
+	if err := privateFile(c.at.founded(), nil); err != nil {
+		return err
+	}
+	if err := c.startParts(ControllerManager, Scheduler, Kwok); err != nil {
+		return err
+	}
+	return c.settle(ctx, options)
+}
+
+// dropUnfounded removes data of which no API server has ever got ready. An etcd
+// that is killed in the first instants of its life leaves a log without itself
+// as a member, and the next one waits for ever for a leader that cannot be.
+func (c *embedded) dropUnfounded() error {
+	if isFile(c.at.founded()) {
+		return nil
+	}
+	if err := os.RemoveAll(c.at.etcdData()); err != nil {
+		return fmt.Errorf("removing the data of a start that was cut off: %w", err)
+	}
+	return nil
+}
+
+// settle gives a cluster that serves the nodes that are wanted, and waits until
+// an ordinary pod would run on them.
+func (c *embedded) settle(ctx context.Context, options Options) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, startLimit, errTooSlow)
+	defer cancel()
+	if err := ensureNodes(ctx, c.client, options.Nodes); err != nil {
+		return err
+	}
+	if err := c.await(ctx, "the nodes", Kwok, checkNodes); err != nil {
+		return err
+	}
+	return c.await(ctx, "the default ServiceAccount", ControllerManager, checkServiceAccount)
+}
+
+func (c *embedded) startParts(parts ...Part) error {
+	for _, part := range parts {
+		exited, err := start(part, c.at, c.state, c.binaries)
+		if err != nil {
+			return err
+		}
+		c.exited[part] = exited
+	}
+	return nil
+}
+
+func (c *embedded) await(ctx context.Context, what string, suspect Part, check func(context.Context, kubernetes.Interface) error) error {
+	return awaitReady(ctx, what, suspect, c.exited, c.at, func(ctx context.Context) error { return check(ctx, c.client) })
+}
+
+// linkKubectl puts a kubectl beside the cluster, for those who have none.
+func (c *embedded) linkKubectl() error {
+	link := c.at.kubectl()
+	if to, err := os.Readlink(link); err == nil && to == c.binaries.controlplane {
+		return nil
+	}
+	_ = os.Remove(link)
+	if err := os.Symlink(c.binaries.controlplane, link); err != nil {
+		return fmt.Errorf("making kubectl: %w", err)
+	}
+	return nil
+}
