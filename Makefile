@@ -32,7 +32,9 @@ demo: $(COURSE) ## Bring a cluster up and run the newest chapter's demo
 	@$(COURSE) demo $(if $(MINE),--mine)
 
 ## chapter-N -- Run chapter N's demo on a cluster; MINE=1 takes your own solutions
-.PHONY: chapter
+.PHONY: chapter exercise hint diff reset milestone
+exercise hint diff reset milestone:
+	@echo "which one? Give its number, as in \`make $@-1\`; \`make chapters\` and \`make progress\` list them"; exit 1
 chapter: $(COURSE)
 	@$(COURSE) chapter "$(N)" $(if $(MINE),--mine)
 chapter-%: $(COURSE)
@@ -121,6 +123,8 @@ clean: $(CLUSTER_COMMAND) ## Remove the cluster, its binaries, and what make bui
 # The go command knows best when there is something to build.
 .PHONY: $(COURSE) $(CLUSTER_COMMAND)
 $(COURSE):
+	@mkdir -p $(@D) || { echo "Nothing can be written here: copy the checkout to a directory that you can write to."; exit 1; }
 	@go build -o $@ ./internal/course/cmd/course
 $(CLUSTER_COMMAND):
+	@mkdir -p $(@D) || { echo "Nothing can be written here: copy the checkout to a directory that you can write to."; exit 1; }
 	@go build -o $@ ./cluster/cmd/cluster

@@ -60,7 +60,8 @@ type Options struct {
 	// kind it holds the kubeconfig. The default is .loopwright at the root of
 	// the checkout.
 	Dir string
-	// Nodes is how many nodes an embedded cluster has; 0 stands for 3.
+	// Nodes is how many nodes an embedded cluster is to have; 0 stands for those
+	// that it has, and for 3 in a new one.
 	Nodes int
 	// Port is where an embedded API server listens on 127.0.0.1; 0 stands for
 	// any free port.
@@ -143,9 +144,6 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if !slices.Contains([]Mode{Embedded, Kind, Current}, o.Mode) {
 		return o, fmt.Errorf("CLUSTER=%q: want embedded (the default), kind or current", o.Mode)
-	}
-	if o.Nodes == 0 {
-		o.Nodes = defaultNodes
 	}
 	if o.Nodes < 0 || o.Nodes > maxNodes {
 		return o, fmt.Errorf("%d nodes: want 1 to %d", o.Nodes, maxNodes)

@@ -97,7 +97,7 @@ func (c *embedded) up(ctx context.Context, options Options) error {
 	if err := c.boot(ctx, options); err != nil {
 		return c.explain(ctx, errors.Join(err, stopAll(c.at)))
 	}
-	c.say("Control plane %s up in %.1f s at %s, %d nodes.", kubernetesVersion, time.Since(begin).Seconds(), c.state.serverURL(), options.Nodes)
+	c.say("Control plane %s up in %.1f s at %s.", kubernetesVersion, time.Since(begin).Seconds(), c.state.serverURL())
 	return nil
 }
 

@@ -47,7 +47,7 @@ func TestOptionsComeFromTheEnvironment(t *testing.T) {
 	options, err := OptionsFromEnv()
 	require.NoError(t, err)
 	options.In, options.Out = nil, nil
-	assert.Equal(t, Options{Mode: Embedded, Dir: filepath.Join(root, ".loopwright"), Nodes: 3, KindName: "loopwright"}, options)
+	assert.Equal(t, Options{Mode: Embedded, Dir: filepath.Join(root, ".loopwright"), KindName: "loopwright"}, options)
 
 	for name, value := range map[string]string{
 		"CLUSTER": "kind", "NODES": "7", "PORT": "6443", "ORIGINALS": "replicaset-controller, endpoints-controller",

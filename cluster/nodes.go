@@ -71,7 +71,8 @@ func freeNodes(ctx context.Context, client kubernetes.Interface) error {
 var ours = metav1.ListOptions{LabelSelector: nodeLabel + "=" + nodeLabelValue}
 
 // ensureNodes makes the cluster have exactly the nodes node-1 to node-count, of
-// those that kwok plays. Nodes that somebody else made are left alone.
+// those that kwok plays; with a count of 0 it gives nodes only to a cluster that
+// has none. Nodes that somebody else made are left alone.
 func ensureNodes(ctx context.Context, client kubernetes.Interface, count int) error {
 	surplus := map[string]bool{}
 	present, err := client.CoreV1().Nodes().List(ctx, ours)
@@ -80,6 +81,12 @@ func ensureNodes(ctx context.Context, client kubernetes.Interface, count int) er
 	}
 	for _, node := range present.Items {
 		surplus[node.Name] = true
+	}
+	switch {
+	case count == 0 && len(surplus) > 0:
+		return nil
+	case count == 0:
+		count = defaultNodes
 	}
 	for i := range count {
 		node := newNode(fmt.Sprintf("node-%d", i+1))

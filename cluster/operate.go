@@ -5,12 +5,24 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 )
+
+// Exclusive waits until nobody else in this checkout holds the same purpose, such
+// as "demo", on the cluster, and holds it until release is called or the process
+// ends. Only embedded clusters have such a lock; on others it is granted at once.
+func (c *Cluster) Exclusive(ctx context.Context, purpose string, out io.Writer) (release func(), err error) {
+	if c.Mode != Embedded {
+		return func() {}, nil
+	}
+	return lockFile(ctx, filepath.Join(c.embedded.at.dir, purpose+".lock"), purpose, out)
+}
 
 // restart is what a crash and a new start look like to the others.
 func (c *embedded) restart(ctx context.Context, part Part, down time.Duration) error {

@@ -18,7 +18,7 @@ func TestAReaderMustListBeforeItWatches(t *testing.T) {
 	require.True(t, Cursor{}.MustList(), "the zero Cursor has seen nothing, so it must list")
 
 	cursor := Cursor{}.Listed("100")
-	require.False(t, cursor.MustList(), "after a list there is a place to watch from")
+	require.False(t, cursor.MustList(), "after Listed(\"100\"), MustList() must be false: there is a place to watch from")
 	require.Equal(t, "100", cursor.ResourceVersion(), "after a list the cursor stands at the list's resourceVersion")
 }
 
@@ -46,6 +46,17 @@ func TestAChangeMovesTheCursorAndIsPassedOn(t *testing.T) {
 		cursor, deliver := Cursor{}.Listed("100").Saw(event, "101")
 		require.Equal(t, "101", cursor.ResourceVersion(), "an event of type %s moves the cursor to its own resourceVersion", event)
 		require.True(t, deliver, "an event of type %s is news about an object and must be passed on", event)
+	}
+}
+
+// A resourceVersion is a name, and an aggregated API server may choose its own. A
+// cursor that moves only to what looks larger, as a string or by its length,
+// stays behind at some number, and is shown everything after it again.
+// Function: Cursor.Saw
+func TestAResourceVersionIsTakenNotCompared(t *testing.T) {
+	for _, step := range [][2]string{{"9", "10"}, {"10", "9"}, {"99", "100"}, {"b", "a"}} {
+		cursor, _ := Cursor{}.Listed(step[0]).Saw(watch.Modified, step[1])
+		require.Equal(t, step[1], cursor.ResourceVersion(), "from %q, an event that bears %q moves the cursor there, whatever looks larger", step[0], step[1])
 	}
 }
 

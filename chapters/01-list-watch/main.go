@@ -10,6 +10,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
@@ -100,7 +101,7 @@ func watchTheWriter(ctx context.Context, d *demo.Demo, write *writer, fruit *rea
 			return err
 		}
 	}
-	d.Say("Each write got a resourceVersion, and its event bears the same one: also the deletion.")
+	d.Say("Each write got a resourceVersion, and its event bears the same one. A deletion's answer does not tell it; its event does.")
 	return nil
 }
 
@@ -181,6 +182,9 @@ func sleepTooLong(ctx context.Context, d *demo.Demo, sleeper *reader[*corev1.Con
 	err := sleeper.open(ctx, ptr.To[int64](5))
 	if err == nil {
 		err = sleeper.readToEnd(ctx)
+	}
+	if apierrors.IsResourceExpired(err) && !sleeper.cursor.MustList() {
+		return fmt.Errorf("the server answered 410, but the cursor still stands at %s and would ask for the same for ever: look at Cursor.Failed", sleeper.cursor.ResourceVersion())
 	}
 	if !sleeper.cursor.MustList() {
 		d.Say("This server is too young to have forgotten anything (%v). Try again when it has run for a while.", err)

@@ -29,7 +29,7 @@ func TestEveryWayToBreakTheStructureIsReportedOnce(t *testing.T) {
 	}{
 		"a file in no chapter": {map[string]string{"sum/new.go": "package sum\n"}, ""},
 		"a file that no chapter lists": {map[string]string{"extra/extra.go": "package extra\n"},
-			"extra/extra.go belongs to no chapter: add it"},
+			"extra/extra.go belongs to no chapter: if it"},
 		"a file in two chapters": {changed(t, two, "- mean/mean.go", "- mean/mean.go\n  - sum/sum.go"),
 			"sum/sum.go belongs to chapter 1 and to chapter 2: remove it"},
 		"a listed file that does not exist": {changed(t, two, "- mean/mean.go", "- mean/mean.go\n  - mean/gone.go"),

@@ -60,7 +60,7 @@ func own(files []string, chapters []Chapter) (Ownership, Problems) {
 			continue
 		}
 		if _, ok := owners[f]; !ok {
-			problems.add("%s belongs to no chapter: add it to the files of the chapter that introduces it", f)
+			problems.add("%s belongs to no chapter: if it is not part of the course, move it out of the checkout or into my/; if it is, list it under files in the README.md of the chapter that introduces it", f)
 		}
 	}
 	return owners, problems

@@ -60,6 +60,10 @@ type Demo struct {
 // an error. Interrupted, it cleans up first.
 func Main(title string, story func(context.Context, *Demo) error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, func() {
+		stop() // a second signal ends the process at once
+		fmt.Fprintln(os.Stderr, "\ninterrupted; cleaning up. Ctrl-C again ends it at once.")
+	})
 	options, err := cluster.OptionsFromEnv()
 	if err == nil {
 		err = Run(ctx, os.Stdout, options, title, story)
@@ -77,6 +81,12 @@ func Run(ctx context.Context, out io.Writer, options cluster.Options, title stri
 	if err != nil {
 		return err
 	}
+	// A demo may kill the API server, and another one would not understand.
+	release, err := found.Exclusive(ctx, "demo", out)
+	if err != nil {
+		return err
+	}
+	defer release()
 	_, _ = fmt.Fprintf(out, "%s\n%s\nCluster: %s\n", title, strings.Repeat("=", len(title)), found.Name)
 	return On(ctx, out, found, story)
 }
@@ -99,7 +109,7 @@ func On(ctx context.Context, out io.Writer, on *cluster.Cluster, story func(cont
 	}
 	err = errors.Join(explain(err), demo.cleanUp())
 	if err == nil {
-		_, _ = fmt.Fprintf(out, "\nCleaned up: the namespace %s is being deleted.\n", demo.Namespace)
+		_, _ = fmt.Fprintf(out, "\nCleaned up: the namespace %s is being deleted. The cluster stays up; `make cluster-status` shows it.\n", demo.Namespace)
 	}
 	return err
 }
@@ -155,7 +165,7 @@ func (d *Demo) cleanUp() error {
 	defer cancel()
 	err := d.Client.CoreV1().Namespaces().Delete(ctx, d.Namespace, metav1.DeleteOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
-		return fmt.Errorf("the namespace %s is left over: delete it with kubectl when the cluster is back: %w", d.Namespace, err)
+		return fmt.Errorf("the namespace %s is left over: when the cluster is back, kubectl delete namespace %[1]s: %[2]w", d.Namespace, err)
 	}
 	return nil
 }

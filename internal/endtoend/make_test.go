@@ -60,7 +60,10 @@ func TestWhatDoesNotExistIsAnsweredWithWhatDoes(t *testing.T) {
 	}{
 		{[]string{"chapter-99"}, []string{"there is no chapter 99", "List, then watch"}},
 		{[]string{"chapter", "N=99"}, []string{"there is no chapter 99", "List, then watch"}},
-		{[]string{"chapter"}, []string{"make chapters"}},
+		{[]string{"chapter"}, []string{"which one?", "make chapters"}},
+		{[]string{"exercise"}, []string{"which one?", "make exercise-1"}},
+		{[]string{"chapter-0"}, []string{"there is no chapter 0"}},
+		{[]string{"chapter-1-garbage"}, []string{"not a number", "make chapters"}},
 		{[]string{"chapter-x"}, []string{"not a number", "make chapters"}},
 		{[]string{"chapter-20"}, []string{"planned but not written yet", "List, then watch"}},
 		{[]string{"milestone-99"}, []string{"there is no chapter 99"}},

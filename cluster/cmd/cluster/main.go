@@ -67,11 +67,11 @@ func up(ctx context.Context, options cluster.Options, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	_, _ = fmt.Fprintf(out, "Ready: %s.\n\n", running.Name)
 	shown, err := cluster.Inspect(ctx, options)
 	if err != nil {
 		return err
 	}
+	_, _ = fmt.Fprintf(out, "Ready: %s, %d nodes.\n\n", running.Name, shown.Nodes)
 	printReach(shown, out)
 	return nil
 }
@@ -116,6 +116,9 @@ func status(ctx context.Context, options cluster.Options, out io.Writer) error {
 		_, _ = fmt.Fprintf(out, "  originals left on in kube-controller-manager: %s\n", strings.Join(shown.Originals, ", "))
 	}
 	printParts(shown.Parts, out)
+	if shown.Mode == cluster.Embedded {
+		_, _ = fmt.Fprintln(out, "\n  kwok plays the nodes: Pods run in name only. Switched off, because the course rebuilds them: the controllers\n  of Deployments, ReplicaSets and Endpoints.")
+	}
 	if shown.Problem != nil {
 		_, _ = fmt.Fprintf(out, "\nIt is not whole: %v\n", shown.Problem)
 	}

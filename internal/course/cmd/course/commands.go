@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -56,14 +58,24 @@ func numbered(use, short string, run func(ctx context.Context, number int) error
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			// "01" and "01-list-watch" are what a reader sees in a path.
+			if args[0] == "" {
+				return errors.New("which one? Give its number, as in `make chapter-1`; `make chapters` lists them")
+			}
 			digits, _, _ := strings.Cut(args[0], "-")
 			n, err := strconv.Atoi(digits)
-			if err != nil {
+			if err != nil || n < 0 || digits != args[0] && !isSlug(n, args[0]) {
 				return fmt.Errorf("%q is not a number such as 1: `make chapters` lists the chapters, `make progress` the exercises", args[0])
 			}
 			return run(cmd.Context(), n)
 		},
 	}
+}
+
+// isSlug tells whether a name such as "01-list-watch" is that of chapter n.
+func isSlug(n int, name string) bool {
+	return slices.ContainsFunc(course.Outline, func(p course.Planned) bool {
+		return p.Number == n && path.Base(p.Dir()) == name
+	})
 }
 
 // plain is a command without arguments.
@@ -90,8 +102,8 @@ func (t *tree) chapters() *cobra.Command {
 func (t *tree) chapter() *cobra.Command {
 	var mine bool
 	cmd := numbered("chapter N", "run a chapter's demo", func(ctx context.Context, n int) error {
-		if n == 0 {
-			n = -1 // 0 means the newest to BuildDemo, but not to somebody who types it
+		if n == 0 { // the newest to BuildDemo, but not to somebody who types it
+			return errors.New("there is no chapter 0: `make chapters` lists the chapters, `make demo` runs the newest")
 		}
 		return t.runDemo(ctx, n, mine)
 	})
