@@ -124,6 +124,9 @@ func (l *ListWatch[T]) list(ctx context.Context, options metav1.ListOptions) (*L
 	if err != nil {
 		return nil, err
 	}
+	if list, ok, err := l.decodeList(body, mediaType); ok {
+		return list, err
+	}
 	object, err := l.wire.decodeAll(body, mediaType)
 	if err != nil {
 		return nil, err

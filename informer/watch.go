@@ -68,8 +68,8 @@ func (l *ListWatch[T]) Watch(ctx context.Context, options metav1.ListOptions) (W
 	options.Watch = true
 	body, mediaType, err := l.wire.get(ctx, options)
 	if err == nil {
-		var decoder *restwatch.Decoder
-		if decoder, err = l.wire.events(body, mediaType); err == nil {
+		var decoder eventDecoder
+		if decoder, err = l.events(body, mediaType); err == nil {
 			l.record(trace.Event{Kind: trace.WatchStart, Version: options.ResourceVersion})
 			return &httpWatch[T]{from: l, body: body, decoder: decoder, version: options.ResourceVersion}, nil
 		}
@@ -80,14 +80,18 @@ func (l *ListWatch[T]) Watch(ctx context.Context, options metav1.ListOptions) (W
 	return nil, err
 }
 
-// events takes the stream apart: the framer finds where an event ends, the
-// envelope holds the type of the event, and the object is decoded last.
-func (w *wire) events(body io.ReadCloser, mediaType string) (*restwatch.Decoder, error) {
+// events takes the stream apart. In general, a framer finds where an event ends,
+// the envelope holds the type of the event, and the object is decoded last; for
+// JSON and protobuf there is a faster way.
+func (l *ListWatch[T]) events(body io.ReadCloser, mediaType string) (eventDecoder, error) {
+	if fast := l.fastEvents(body, mediaType); fast != nil {
+		return fast, nil
+	}
 	base, parameters, err := mime.ParseMediaType(mediaType)
 	if err != nil {
 		return nil, fmt.Errorf("reading the answer's content type %q: %w", mediaType, err)
 	}
-	object, envelope, framer, err := w.negotiator.StreamDecoder(base, parameters)
+	object, envelope, framer, err := l.wire.negotiator.StreamDecoder(base, parameters)
 	if err != nil {
 		return nil, fmt.Errorf("the answer is %q, which has no decoder: %w", mediaType, err)
 	}
@@ -98,7 +102,7 @@ func (w *wire) events(body io.ReadCloser, mediaType string) (*restwatch.Decoder,
 type httpWatch[T Object] struct {
 	from    *ListWatch[T]
 	body    io.Closer
-	decoder *restwatch.Decoder
+	decoder eventDecoder
 	version string // of the last event, or of the start
 	ended   error  // what Next returns from now on
 	closed  atomic.Bool

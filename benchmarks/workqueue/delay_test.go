@@ -1,0 +1,136 @@
+package workqueue
+
+import (
+	"runtime"
+	"testing"
+	"time"
+
+	upstream "k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
+
+	"github.com/loopwright/loopwright/workqueue"
+)
+
+type delaying = upstream.TypedDelayingInterface[request]
+
+var delayingPeers = []struct {
+	name string
+	make func() delaying
+}{
+	{"ours", func() delaying { return workqueue.NewDelaying(workqueue.Options[request]{}) }},
+	{"client-go", func() delaying { return upstream.NewTypedDelayingQueue[request]() }},
+	{"controller-runtime", func() delaying { return priorityqueue.New[request]("") }},
+}
+
+// delayAll puts all keys off, for an hour and more in no order, and returns when
+// the queue has taken them in: controller-runtime's only does so when asked for
+// its length, client-go's when its channel is empty, which is a thousand later.
+func delayAll(q delaying, keys []request) {
+	for i, key := range keys {
+		q.AddAfter(key, time.Hour+time.Duration(i*7919%len(keys))*time.Millisecond)
+	}
+	q.Len()
+}
+
+// BenchmarkAddAfter puts 10,000 different items off, in a queue that has held as
+// many before; that they come due, are taken and finished is not counted. One
+// operation is one item.
+func BenchmarkAddAfter(b *testing.B) {
+	keys := Requests(10_000)
+	for _, peer := range delayingPeers {
+		b.Run(peer.name, func(b *testing.B) {
+			q := peer.make()
+			defer q.ShutDown()
+			takeAll := func() {
+				for range keys {
+					item, _ := q.Get()
+					q.Done(item)
+				}
+			}
+			putOff := func(keys []request) {
+				for i, key := range keys {
+					q.AddAfter(key, 10*time.Millisecond+time.Duration(i*7919%len(keys))*time.Microsecond)
+				}
+			}
+			putOff(keys)
+			takeAll()
+			b.ReportAllocs()
+			b.ResetTimer()
+			for done := 0; done < b.N; done += len(keys) {
+				putOff(keys)
+				q.Len()
+				b.StopTimer()
+				takeAll()
+				b.StartTimer()
+			}
+		})
+	}
+}
+
+// BenchmarkAddAfterGrowing puts 100,000 different items off in a new queue, most of
+// which is the growing of maps. One operation is one item.
+func BenchmarkAddAfterGrowing(b *testing.B) {
+	keys := Requests(100_000)
+	for _, peer := range delayingPeers {
+		b.Run(peer.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for done := 0; done < b.N; done += len(keys) {
+				b.StopTimer()
+				q := peer.make()
+				runtime.GC()
+				b.StartTimer()
+				delayAll(q, keys[:min(len(keys), b.N-done)])
+				b.StopTimer()
+				q.ShutDown()
+				b.StartTimer()
+			}
+		})
+	}
+}
+
+// BenchmarkPutOff changes the delay of one item after another: they have one
+// already, so nothing grows.
+func BenchmarkPutOff(b *testing.B) {
+	keys := Requests(10_000)
+	for _, peer := range delayingPeers {
+		b.Run(peer.name, func(b *testing.B) {
+			q := peer.make()
+			defer q.ShutDown()
+			delayAll(q, keys)
+			b.ReportAllocs()
+			b.ResetTimer()
+			for i := range b.N {
+				q.AddAfter(keys[i%len(keys)], time.Minute+time.Duration(i*7919%10_000)*time.Millisecond)
+			}
+			q.Len()
+		})
+	}
+}
+
+// BenchmarkMillionDelayed reports how much memory a delayed item takes, without
+// its strings.
+func BenchmarkMillionDelayed(b *testing.B) {
+	keys := Requests(1_000_000)
+	for _, peer := range delayingPeers {
+		b.Run(peer.name, func(b *testing.B) {
+			for b.Loop() {
+				q := peer.make()
+				before := heapInUse()
+				delayAll(q, keys)
+				after := heapInUse()
+				b.ReportMetric(float64(after-before)/float64(len(keys)), "B/item")
+				q.ShutDown()
+			}
+		})
+	}
+	runtime.KeepAlive(keys)
+}
+
+func heapInUse() uint64 {
+	var m runtime.MemStats
+	runtime.GC()
+	time.Sleep(10 * time.Millisecond) // client-go's goroutine may still be at it
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}

@@ -1,0 +1,189 @@
+// Command 07-delaying-queue shows a queue that can wait: food that expires is
+// thrown away when its time is over, not earlier, and nobody polls.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/loopwright/loopwright/internal/demo"
+	"github.com/loopwright/loopwright/workqueue"
+)
+
+func main() { demo.Main("Chapter 7: the delaying queue", story) }
+
+// kitchen is what the steps share: ConfigMaps are food, whose data says for how
+// long it keeps.
+type kitchen struct {
+	*demo.Demo
+	events *demo.Follower
+	queue  *workqueue.DelayingQueue[types.NamespacedName]
+
+	asked, thrown int
+	late          time.Duration // how late the latest was
+	due           map[string]time.Time
+}
+
+func story(ctx context.Context, d *demo.Demo) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, 2*time.Minute, errors.New("the demo took longer than 2 minutes"))
+	defer cancel()
+	events, err := d.Follow(ctx, d.Namespace, "story=food", nil)
+	if err != nil {
+		return err
+	}
+	defer events.Close()
+	k := &kitchen{Demo: d, events: events, due: map[string]time.Time{}, queue: workqueue.NewDelaying(
+		workqueue.Options[types.NamespacedName]{Recorder: d.Recorder, Key: demo.SplitKey})}
+	defer k.queue.ShutDown()
+	for _, step := range []struct {
+		headline string
+		play     func(context.Context) error
+	}{
+		{"1. Four objects, one timer", k.shop},
+		{"2. The earliest wins", k.earliest},
+		{"3. Put off, and taken back", k.replace},
+		{"4. A shutdown", k.close},
+	} {
+		if err := d.Step(step.headline, func() error { return step.play(ctx) }); err != nil {
+			return err
+		}
+	}
+	if k.late > 5*time.Second {
+		return fmt.Errorf("an item came %s late", k.late)
+	}
+	d.Table("What the queue did",
+		[]string{"delays asked for", "items thrown away", "came too early", "dropped at the shutdown"},
+		[]string{strconv.Itoa(k.asked), strconv.Itoa(k.thrown), "0", strconv.Itoa(k.queue.Dropped())})
+	return nil
+}
+
+func (k *kitchen) key(name string) types.NamespacedName {
+	return types.NamespacedName{Namespace: k.Namespace, Name: name}
+}
+
+// keeps writes how long a food keeps, and reads the event of the write.
+func (k *kitchen) keeps(ctx context.Context, name string, long time.Duration) (time.Duration, error) {
+	if _, err := k.Change(ctx, k.key(name), "keeps", long.String()); err != nil {
+		return 0, err
+	}
+	event, err := k.events.Next(ctx)
+	if err != nil {
+		return 0, err
+	}
+	k.asked++
+	return time.ParseDuration(event.Object.Data["keeps"])
+}
+
+// addAfter asks for the item when its time is over.
+func (k *kitchen) addAfter(ctx context.Context, name string, long time.Duration) error {
+	long, err := k.keeps(ctx, name, long)
+	if err != nil {
+		return err
+	}
+	if at := time.Now().Add(long); k.due[name].IsZero() || at.Before(k.due[name]) {
+		k.due[name] = at
+	}
+	k.queue.AddAfter(k.key(name), long)
+	return nil
+}
+
+// throwAway waits for the next item and deletes the object.
+func (k *kitchen) throwAway(ctx context.Context, expected string) error {
+	work, err := k.queue.Next(ctx)
+	if err != nil {
+		return err
+	}
+	name := work.Item.Name
+	late := time.Since(k.due[name])
+	if name != expected || late < 0 {
+		return fmt.Errorf("%s came %s after its time, and %s was expected", name, late, expected)
+	}
+	k.late = max(k.late, late)
+	k.thrown++
+	err = k.Client.CoreV1().ConfigMaps(k.Namespace).Delete(ctx, name, metav1.DeleteOptions{})
+	k.queue.Done(work.Item)
+	if err != nil {
+		return fmt.Errorf("deleting ConfigMap %s: %w", name, err)
+	}
+	event, err := k.events.Next(ctx)
+	if err == nil && event.Type != watch.Deleted {
+		err = fmt.Errorf("%s was deleted, but the event is %s", name, event.Type)
+	}
+	k.Say("The %s is over, and was thrown away.", name)
+	return err
+}
+
+func (k *kitchen) shop(ctx context.Context) error {
+	for _, name := range []string{"bread", "milk", "honey", "fish"} {
+		if err := k.Create(ctx, k.key(name), map[string]string{"story": "food"}); err != nil {
+			return err
+		}
+		if _, err := k.events.Next(ctx); err != nil {
+			return err
+		}
+	}
+	err := errors.Join(k.addAfter(ctx, "bread", 3*time.Second), k.addAfter(ctx, "milk", time.Second),
+		k.addAfter(ctx, "honey", time.Hour), k.addAfter(ctx, "fish", 2*time.Second))
+	if err != nil {
+		return err
+	}
+	k.Say("%d items are not due. The timer is set to the milk.", k.queue.Delayed())
+	return k.throwAway(ctx, "milk")
+}
+
+func (k *kitchen) earliest(ctx context.Context) error {
+	if err := k.addAfter(ctx, "fish", time.Minute); err != nil {
+		return err
+	}
+	k.Say("Somebody else relies on the earlier moment of the fish. It stands.")
+	if err := k.addAfter(ctx, "honey", 300*time.Millisecond); err != nil {
+		return err
+	}
+	k.Say("Ants! The honey is due earlier than all the others now.")
+	return errors.Join(k.throwAway(ctx, "honey"), k.throwAway(ctx, "fish"))
+}
+
+func (k *kitchen) replace(ctx context.Context) error {
+	long, err := k.keeps(ctx, "bread", 4*time.Second)
+	if err != nil {
+		return err
+	}
+	k.due["bread"] = time.Now().Add(long)
+	k.queue.ReplaceAfter(k.key("bread"), long)
+	k.Say("The bread is toasted. Its old moment does not count any more.")
+	if err := k.throwAway(ctx, "bread"); err != nil {
+		return err
+	}
+	if err := errors.Join(k.buy(ctx, "ice"), k.addAfter(ctx, "ice", 200*time.Millisecond)); err != nil {
+		return err
+	}
+	k.Say("The ice goes into the freezer. Taken back: %t.", k.queue.Cancel(k.key("ice")))
+	return nil
+}
+
+// buy makes one more food.
+func (k *kitchen) buy(ctx context.Context, name string) error {
+	if err := k.Create(ctx, k.key(name), map[string]string{"story": "food"}); err != nil {
+		return err
+	}
+	_, err := k.events.Next(ctx)
+	return err
+}
+
+func (k *kitchen) close(ctx context.Context) error {
+	for _, name := range []string{"rice", "salt"} {
+		if err := errors.Join(k.buy(ctx, name), k.addAfter(ctx, name, 1000*time.Hour)); err != nil {
+			return err
+		}
+	}
+	k.queue.ShutDownWithDrain()
+	k.Say("The drain did not wait for the rice. Whoever starts next lists everything, and asks again.")
+	return nil
+}

@@ -1,0 +1,205 @@
+package informer
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+// deltaWorld is a server, a reflector that may be cut off, a delta queue, and a
+// consumer with a copy.
+type deltaWorld struct {
+	t       *testing.T
+	server  map[Key]*corev1.Pod
+	version int
+	cutOff  bool
+	listed  bool // the queue had its first list
+	first   map[Key]bool
+
+	queue    *DeltaQueue[*corev1.Pod]
+	copy     *Store[*corev1.Pod]
+	batch    Batch[*corev1.Pod]
+	synced   bool
+	syncWant map[Key]bool // what a resync still owes
+}
+
+func (w *deltaWorld) tell(kind watch.EventType, pod *corev1.Pod) {
+	if !w.cutOff {
+		w.queue.Apply(Event[*corev1.Pod]{Type: kind, Object: pod, ResourceVersion: strconv.Itoa(w.version)})
+	}
+}
+
+func (w *deltaWorld) write(name byte) {
+	w.version++
+	pod := podOn(fmt.Sprintf("pod-%d", name%12), "")
+	pod.ResourceVersion = strconv.Itoa(w.version)
+	kind := watch.Modified
+	if old := w.server[KeyOf(pod)]; old != nil {
+		pod.UID = old.UID
+	} else {
+		kind, pod.UID = watch.Added, types.UID(fmt.Sprint("uid-", w.version))
+	}
+	w.server[KeyOf(pod)] = pod
+	w.tell(kind, pod)
+}
+
+func (w *deltaWorld) delete(name byte) {
+	key := keyIn("shop", fmt.Sprintf("pod-%d", name%12))
+	if pod := w.server[key]; pod != nil {
+		w.version++
+		delete(w.server, key)
+		last := pod.DeepCopy()
+		last.ResourceVersion = strconv.Itoa(w.version)
+		w.tell(watch.Deleted, last)
+	}
+}
+
+// list is what a reflector does after it was cut off: the queue must find out by
+// itself what has vanished.
+func (w *deltaWorld) list() {
+	var items []*corev1.Pod
+	for _, pod := range w.server {
+		items = append(items, pod)
+	}
+	if !w.listed {
+		w.listed = true
+		for key := range w.server {
+			w.first[key] = true
+		}
+	}
+	w.cutOff = false
+	w.queue.Replace(items, strconv.Itoa(w.version))
+}
+
+func (w *deltaWorld) pop() bool {
+	if !w.queue.Pop(&w.batch) {
+		return false
+	}
+	for _, delta := range w.batch.Deltas {
+		w.apply(delta)
+	}
+	if w.batch.Synced {
+		w.synced = true
+		require.True(w.t, w.listed, "synced before there was a list")
+	}
+	if w.batch.Resynced {
+		for key := range w.syncWant {
+			_, there := w.copy.Get(key)
+			require.False(w.t, there, "%s was not handed over again, and the resync is said to be complete", key)
+		}
+		clear(w.syncWant)
+	}
+	if w.batch.ResourceVersion != "" && !w.cutOff && w.listed {
+		require.Equal(w.t, strconv.Itoa(w.version), w.batch.ResourceVersion)
+		w.compare()
+	}
+	return true
+}
+
+// apply checks that the delta is legal for one who has the copy.
+func (w *deltaWorld) apply(delta Delta[*corev1.Pod]) {
+	t := w.t
+	known, has := w.copy.Get(delta.Key)
+	require.Equal(t, delta.Type != DeltaAdded, has, "%s of %s, which is known: %v", delta.Type, delta.Key, has)
+	require.Equal(t, known, delta.Old)
+	require.Equal(t, delta.Key, KeyOf(delta.Object))
+	delete(w.syncWant, delta.Key)
+	switch delta.Type {
+	case DeltaAdded:
+		w.copy.Put(delta.Object)
+	case DeltaUpdated:
+		require.Equal(t, known.UID, delta.Object.UID, "an object does not turn into another one")
+		require.Greater(t, number(delta.Object), number(known), "versions grow")
+		w.copy.Put(delta.Object)
+	case DeltaSync:
+		require.Same(t, known, delta.Object)
+	case DeltaDeleted:
+		require.Equal(t, known.UID, delta.Object.UID)
+		require.GreaterOrEqual(t, number(delta.Object), number(known))
+		w.copy.Delete(delta.Key)
+	}
+}
+
+func number(object metav1.Object) int {
+	n, _ := strconv.Atoi(object.GetResourceVersion())
+	return n
+}
+
+func (w *deltaWorld) compare() {
+	require.Equal(w.t, len(w.server), w.copy.Len(), "the copy is not what the server has")
+	for key, pod := range w.server {
+		known, _ := w.copy.Get(key)
+		require.Equal(w.t, pod, known, "%s", key)
+	}
+}
+
+// playDeltas runs a program, two bytes a step.
+func playDeltas(t *testing.T, program []byte) {
+	copy := NewStore[*corev1.Pod](StoreOptions{})
+	w := &deltaWorld{
+		t: t, server: map[Key]*corev1.Pod{}, copy: copy, cutOff: true, first: map[Key]bool{}, syncWant: map[Key]bool{},
+		queue: NewDeltaQueue(copy, DeltaQueueOptions{BatchSize: 3}),
+	}
+	for ; len(program) >= 2; program = program[2:] {
+		switch b := program[1]; program[0] % 16 {
+		case 0, 1, 2, 3, 4:
+			w.write(b)
+		case 5, 6, 7:
+			w.delete(b)
+		case 8:
+			w.cutOff = true
+		case 9:
+			w.list()
+		case 10:
+			if w.listed && !w.cutOff {
+				w.version++
+				w.queue.Progress(strconv.Itoa(w.version))
+			}
+		case 11:
+			w.queue.Resync()
+			for pod := range w.copy.All() {
+				w.syncWant[KeyOf(pod)] = true
+			}
+		default:
+			w.pop()
+		}
+		// 12 names: a queue that holds more has forgotten to merge or to drop.
+		require.LessOrEqual(t, w.queue.Len(), 12)
+	}
+	w.list()
+	for w.pop() {
+	}
+	w.compare()
+	require.True(t, w.synced, "the first list was handed over, and nobody said so")
+	require.Zero(t, w.queue.Len())
+	require.Empty(t, w.syncWant)
+	require.Zero(t, w.queue.deltas.initialLeft)
+	require.Zero(t, w.queue.deltas.syncLeft)
+}
+
+// Whatever happens on the server, and whatever of it the watch does not tell, the
+// consumer ends with what the server has, by legal steps.
+func TestTheDeltasLeadToWhatTheServerHas(t *testing.T) {
+	for seed := range uint64(400) {
+		program := make([]byte, 200)
+		random := rand.New(rand.NewPCG(seed, 4))
+		for i := range program {
+			program[i] = byte(random.Uint32())
+		}
+		if !t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) { playDeltas(t, program) }) {
+			return
+		}
+	}
+}
+
+func FuzzDeltas(f *testing.F) {
+	f.Add([]byte{9, 0, 0, 1, 12, 0, 8, 0, 5, 1, 0, 1, 9, 0, 12, 0})
+	f.Fuzz(func(t *testing.T, program []byte) { playDeltas(t, program[:min(len(program), 600)]) })
+}

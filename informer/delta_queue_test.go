@@ -1,0 +1,130 @@
+package informer
+
+import (
+	"runtime"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/loopwright/loopwright/trace"
+)
+
+func modified(pod *corev1.Pod) Event[*corev1.Pod] {
+	return Event[*corev1.Pod]{Type: watch.Modified, Object: pod, ResourceVersion: pod.ResourceVersion}
+}
+
+// An empty namespace is synced as soon as its empty list is here. Who waits for
+// the first delta waits for ever.
+func TestAnEmptyFirstListIsSynced(t *testing.T) {
+	queue := NewDeltaQueue(NewStore[*corev1.Pod](StoreOptions{}), DeltaQueueOptions{})
+	var batch Batch[*corev1.Pod]
+	require.False(t, queue.Pop(&batch))
+	queue.Replace(nil, "7")
+	<-queue.Ready()
+	require.True(t, queue.Pop(&batch))
+	require.True(t, batch.Synced)
+	require.Equal(t, "7", batch.ResourceVersion)
+	require.False(t, queue.Pop(&batch), "and that is said once")
+}
+
+// "Synced" before the last object of the first list is out makes a controller
+// create what is there already.
+func TestSyncedComesWithTheLastOfTheFirstList(t *testing.T) {
+	copy := NewStore[*corev1.Pod](StoreOptions{})
+	queue := NewDeltaQueue(copy, DeltaQueueOptions{BatchSize: 2})
+	queue.Replace(smallPods(5), "7")
+	queue.Apply(modified(&corev1.Pod{}))
+	var batch Batch[*corev1.Pod]
+	for _, synced := range []bool{false, false, true} {
+		<-queue.Ready()
+		require.True(t, queue.Pop(&batch))
+		require.Len(t, batch.Deltas, 2)
+		require.Equal(t, synced, batch.Synced)
+	}
+	require.True(t, batch.Deltas[0].Initial)
+	require.False(t, batch.Deltas[1].Initial)
+}
+
+// The memory of a flood goes back when the flood is over.
+func TestAnEmptyQueueHoldsNothing(t *testing.T) {
+	copy := NewStore[*corev1.Pod](StoreOptions{})
+	queue := NewDeltaQueue(copy, DeltaQueueOptions{})
+	queue.Replace(smallPods(20_000), "7")
+	var batch Batch[*corev1.Pod]
+	for queue.Pop(&batch) {
+	}
+	require.Nil(t, queue.deltas.queue.front)
+	require.Nil(t, queue.deltas.queue.places)
+	require.Equal(t, keepPlaces, queue.deltas.queue.spares)
+	for spare := queue.deltas.queue.spare; spare != nil; spare = spare.after {
+		require.Nil(t, spare.value.object, "a spare place keeps an object alive")
+	}
+}
+
+// A reflector and a consumer at full speed, with relists in between.
+func TestTheQueueCanBeFilledAndEmptiedAtTheSameTime(t *testing.T) {
+	const rounds, keys = 300, 40
+	copy := NewStore[*corev1.Pod](StoreOptions{})
+	queue := NewDeltaQueue(copy, DeltaQueueOptions{BatchSize: 7})
+	last := strconv.Itoa(rounds * keys)
+	go func() {
+		version := 0
+		for round := range rounds {
+			pods := smallPods(keys)
+			for _, pod := range pods {
+				version++
+				pod.ResourceVersion = strconv.Itoa(version)
+				if round%5 != 0 {
+					queue.Apply(modified(pod))
+				}
+			}
+			if round%5 == 0 {
+				queue.Replace(pods[round%keys:], strconv.Itoa(version))
+			}
+			runtime.Gosched()
+		}
+	}()
+	var batch Batch[*corev1.Pod]
+	for limit := time.After(time.Minute); batch.ResourceVersion != last; {
+		select {
+		case <-queue.Ready():
+		case <-limit:
+			t.Fatal("the queue has stopped telling of news")
+		}
+		for queue.Pop(&batch) {
+			for _, delta := range batch.Deltas {
+				_, has := copy.Get(delta.Key)
+				require.Equal(t, delta.Type != DeltaAdded, has)
+				if delta.Type == DeltaDeleted {
+					copy.Delete(delta.Key)
+				} else {
+					copy.Put(delta.Object)
+				}
+			}
+			if batch.ResourceVersion != "" {
+				break
+			}
+		}
+	}
+	require.Equal(t, keys, copy.Len())
+}
+
+func TestTheRecorderIsToldOfDeltasAndTombstones(t *testing.T) {
+	recorder := trace.New(16)
+	copy := NewStore[*corev1.Pod](StoreOptions{})
+	copy.Put(podAt("a", "1"))
+	queue := NewDeltaQueue(copy, DeltaQueueOptions{Recorder: recorder, Kind: "Pod"})
+	queue.Apply(modified(podAt("a", "2")))
+	queue.Replace(nil, "3")
+	var batch Batch[*corev1.Pod]
+	require.True(t, queue.Pop(&batch))
+	events := recorder.Events()
+	require.Len(t, events, 2)
+	require.Equal(t, "MODIFIED", events[0].Op)
+	require.Equal(t, "tombstone", events[1].Op)
+	require.Equal(t, "2", events[1].Version)
+}

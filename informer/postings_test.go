@@ -1,0 +1,124 @@
+package informer
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Function: postings.set
+func TestAnObjectIsFoundUnderItsValue(t *testing.T) {
+	index := newPostings()
+	index.set(0, []string{"node-1"}, 0)
+	index.set(1, []string{"node-1"}, 0)
+	index.set(2, []string{"node-2"}, 0)
+	require.ElementsMatch(t, []slot{0, 1}, index.lookup("node-1"), "both pods of node-1 must be found under node-1")
+	require.ElementsMatch(t, []slot{2}, index.lookup("node-2"))
+	require.Empty(t, index.lookup("node-3"), "nobody has this value")
+}
+
+// A pod that stays in the list of its old node is reported by two nodes.
+// Function: postings.set
+func TestAnObjectThatChangesIsNotFoundUnderItsOldValue(t *testing.T) {
+	index := newPostings()
+	index.set(0, []string{"node-1"}, 0)
+	index.set(1, []string{"node-1"}, 0)
+	index.set(0, []string{"node-2"}, 0)
+	require.Equal(t, []slot{1}, index.lookup("node-1"), "the pod has moved, and must leave the list of its old node")
+	require.Equal(t, []slot{0}, index.lookup("node-2"), "the pod has moved, and must be in the list of its new node")
+}
+
+// Function: postings.set
+func TestAnObjectMayHaveSeveralValues(t *testing.T) {
+	index := newPostings()
+	index.set(0, []string{"a", "b", "c"}, 0)
+	for _, value := range []string{"a", "b", "c"} {
+		require.Equal(t, []slot{0}, index.lookup(value), "an object with several values must be found under each of them, also under %q", value)
+	}
+	index.set(0, []string{"b", "d"}, 0)
+	require.Empty(t, index.lookup("a"), "a is no longer a value of the object")
+	require.Empty(t, index.lookup("c"), "c is no longer a value of the object")
+	require.Equal(t, []slot{0}, index.lookup("b"), "b was and is a value of the object, whichever others come and go")
+	require.Equal(t, []slot{0}, index.lookup("d"))
+}
+
+// A Service that names one port twice must not be listed twice.
+// Function: postings.set
+func TestAValueThatComesTwiceCountsOnce(t *testing.T) {
+	index := newPostings()
+	index.set(0, []string{"a", "a"}, 0)
+	require.Equal(t, []slot{0}, index.lookup("a"), "an object stands in the list of a value once, however often the index function names the value")
+	index.set(0, nil, 0)
+	require.Empty(t, index.lookup("a"), "an object that has gone must not be found")
+}
+
+// Pods come and go with unique names, UIDs and IP addresses. An index that keeps
+// an empty list for each value that ever was grows until the process dies.
+// Function: postings.set
+func TestAValueThatNobodyHasLeavesNothingBehind(t *testing.T) {
+	index := newPostings()
+	index.set(0, []string{"10.0.0.1"}, 0)
+	index.set(0, []string{"10.0.0.2"}, 0)
+	require.NotContains(t, index.buckets, "10.0.0.1", "the list of a value must go when its last object leaves it")
+	index.set(0, nil, 0)
+	require.Empty(t, index.buckets, "the list of a value must go when its last object leaves it")
+}
+
+// The last of a list moves into the gap that another one leaves. If it does not
+// learn where it stands now, its own leaving takes out a third one.
+// Function: postings.set
+func TestAnObjectThatFilledAGapLeavesFromThere(t *testing.T) {
+	index := newPostings()
+	for s := range slot(4) {
+		index.set(s, []string{"other", "node-1"}, 0)
+	}
+	index.set(0, []string{"other"}, 0)
+	require.ElementsMatch(t, []slot{1, 2, 3}, index.lookup("node-1"))
+	index.set(3, []string{"other"}, 0)
+	require.ElementsMatch(t, []slot{1, 2}, index.lookup("node-1"), "the object that filled the gap has left, and nobody else")
+	index.set(1, nil, 0)
+	index.set(2, nil, 0)
+	require.Empty(t, index.lookup("node-1"))
+	require.ElementsMatch(t, []slot{0, 3}, index.lookup("other"))
+}
+
+// A reader goes through a list without a lock. If a writer moves the list's
+// elements meanwhile, the reader meets one object twice and misses another.
+// Function: postings.set
+func TestAListInAReadersHandsDoesNotChange(t *testing.T) {
+	index := newPostings()
+	for s := range slot(3) {
+		index.set(s, []string{"node-1"}, 0)
+	}
+	held := index.lookup("node-1")
+	before := slices.Clone(held)
+
+	index.set(0, []string{"node-2"}, 1) // epoch 1: everything older may be in a reader's hands
+	index.set(3, []string{"node-1"}, 1)
+	index.set(1, nil, 1)
+	require.Equal(t, before, held, "a list that is older than the epoch must be copied before an element of it changes")
+	require.ElementsMatch(t, []slot{2, 3}, index.lookup("node-1"), "who looks now must find what is there now")
+
+	held = index.lookup("node-1")
+	before = slices.Clone(held)
+	index.set(2, nil, 2) // another reader came: the copy of epoch 1 is in its hands
+	require.Equal(t, before, held, "a copy that was made in an earlier epoch may be in a reader's hands, too")
+}
+
+// Without readers, nothing has to be copied. A copy for each change would make
+// the index of 100,000 pods by namespace unusable.
+// Function: postings.set
+func TestWithoutReadersNothingIsCopied(t *testing.T) {
+	index := newPostings()
+	for s := range slot(1000) {
+		index.set(s, []string{"node-1"}, 0)
+	}
+	home, away := []string{"node-1"}, []string{"node-2"}
+	index.set(1, away, 0) // so that node-2 has its list
+	allocations := testing.AllocsPerRun(100, func() {
+		index.set(0, away, 0)
+		index.set(0, home, 0)
+	})
+	require.Zero(t, allocations, "with epoch 0 there are no readers, so a list is changed in place")
+}

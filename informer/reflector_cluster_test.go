@@ -1,0 +1,244 @@
+package informer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/loopwright/loopwright/cluster"
+	"github.com/loopwright/loopwright/cluster/clustertest"
+)
+
+func realWorld(t *testing.T) world {
+	return newWorld(t, clustertest.Config(t), clustertest.Namespace(t))
+}
+
+// eventually waits on a real clock, where there is nothing to be woken by.
+func eventually(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	require.Eventually(t, done, time.Minute, 20*time.Millisecond, what)
+}
+
+// An API server that is updated is away for seconds. Its clients must come back
+// by themselves, with what happened meanwhile, and without a gap.
+func TestAnAPIServerThatRestartsCostsNoEvent(t *testing.T) {
+	w := realWorld(t)
+	for i := range 300 {
+		w.create(t, fmt.Sprintf("object-%03d", i), nil)
+	}
+	r := runReflector(t, w, ReflectorOptions{})
+	r.view.until(t, func(v *view) bool { return len(v.objects) == 300 })
+	for round := range 2 {
+		w.change(t, "object-000", round)
+		require.NoError(t, clustertest.Shared(t).Restart(t.Context(), cluster.APIServer, time.Second))
+		w.change(t, "object-001", round)
+		w.delete(t, fmt.Sprintf("object-%03d", 100+round))
+		want := fmt.Sprint(round)
+		r.view.until(t, func(v *view) bool {
+			return len(v.objects) == 299-round && v.objects["object-001"].Data["value"] == want
+		})
+	}
+	require.NoError(t, r.Health().Ready(time.Now(), time.Minute))
+	r.legal(t)
+}
+
+// gated holds watches back while the gate is shut.
+type gated struct {
+	ListerWatcher[*corev1.ConfigMap]
+	mu   sync.Mutex // guards both
+	shut bool
+	open []Watch[*corev1.ConfigMap]
+}
+
+func (g *gated) Watch(ctx context.Context, options metav1.ListOptions) (Watch[*corev1.ConfigMap], error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.shut {
+		return nil, errors.New("the gate is shut")
+	}
+	opened, err := g.ListerWatcher.Watch(ctx, options)
+	if err == nil {
+		g.open = append(g.open, opened)
+	}
+	return opened, err
+}
+
+func (g *gated) set(shut bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.shut = shut
+	for _, opened := range g.open {
+		_ = opened.Close()
+	}
+	g.open = nil
+}
+
+// etcd has compacted, the API server has a new memory, and the reflector was away
+// all the time: nobody knows what happened since.
+func TestAfterACompactionTheViewIsWholeAgain(t *testing.T) {
+	w := realWorld(t)
+	w.create(t, "apple", nil)
+	w.create(t, "banana", nil)
+	from := &gated{ListerWatcher: w.listWatch(t, ListWatchOptions{})}
+	r := &reflecting{view: newView()}
+	r.Reflector = NewReflector(ListerWatcher[*corev1.ConfigMap](from), Sink[*corev1.ConfigMap](r.view), ReflectorOptions{Backoff: Backoff{Most: 2 * time.Second}})
+	r.start(t)
+	r.view.untilIsThere(t, "apple", "banana")
+	from.set(true)
+	w.delete(t, "banana")
+	w.create(t, "cherry", nil)
+	_, err := clustertest.Shared(t).Compact(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, clustertest.Shared(t).Restart(t.Context(), cluster.APIServer, 0))
+	from.set(false)
+	r.view.untilIsThere(t, "apple", "cherry")
+	require.Equal(t, 2, r.view.replaces, "only a list can tell that the banana is gone")
+	require.True(t, isExpired(r.Health().LastError), "%v", r.Health().LastError)
+	r.legal(t)
+}
+
+// A team that forgot a rule must read which one, not "not synced".
+func TestAClientWithoutRightsIsToldWhichRuleIsMissing(t *testing.T) {
+	w := realWorld(t)
+	w.create(t, "apple", nil)
+	config := clustertest.Config(t)
+	config.Impersonate.UserName = "reader-of-" + w.namespace
+	poor := w
+	poor.config = config
+	r := runReflector(t, poor, ReflectorOptions{Backoff: Backoff{Most: time.Second}})
+	var refused *RefusedError
+	eventually(t, "it must be refused", func() bool { return errors.As(r.Health().LastError, &refused) })
+	require.Equal(t, Forbidden, refused.Reason)
+	require.ErrorContains(t, refused, "may not watch configmaps in namespace "+w.namespace)
+	require.ErrorContains(t, refused, `{apiGroups: [""], resources: ["configmaps"], verbs: ["list", "watch"]}`)
+
+	// Do as the error says.
+	rbac := clustertest.Client(t).RbacV1()
+	_, err := rbac.Roles(w.namespace).Create(t.Context(), &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "reader"},
+		Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"list", "watch"}}}}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	_, err = rbac.RoleBindings(w.namespace).Create(t.Context(), &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "reader"},
+		Subjects: []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: config.Impersonate.UserName}},
+		RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "reader"}}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	r.view.untilIsThere(t, "apple")
+}
+
+// names is a Sink for any kind.
+type names[T Object] struct {
+	mu  sync.Mutex // guards all
+	all map[string]bool
+}
+
+func (n *names[T]) Replace(items []T, _ string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.all = map[string]bool{}
+	for _, item := range items {
+		n.all[item.GetName()] = true
+	}
+}
+
+func (n *names[T]) Apply(event Event[T]) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if event.Type == watch.Deleted {
+		delete(n.all, event.Object.GetName())
+	} else {
+		n.all[event.Object.GetName()] = true
+	}
+}
+
+func (n *names[T]) Progress(string) {}
+
+func (n *names[T]) count() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return len(n.all)
+}
+
+var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+
+// widgetDefinition is a CustomResourceDefinition.
+func widgetDefinition() *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+		"metadata": map[string]any{"name": "widgets.reflector.example.com"},
+		"spec": map[string]any{
+			"group": "reflector.example.com", "scope": "Namespaced",
+			"names": map[string]any{"plural": "widgets", "singular": "widget", "kind": "Widget"},
+			"versions": []any{map[string]any{"name": "v1", "served": true, "storage": true,
+				"schema": map[string]any{"openAPIV3Schema": map[string]any{"type": "object"}}}},
+		},
+	}}
+}
+
+// Who uninstalls an operator deletes its CustomResourceDefinitions first. What
+// watches them must neither crash nor believe in objects that are gone, and must
+// go on when they are installed again.
+func TestAKindThatIsDeletedAndInstalledAgainIsFollowed(t *testing.T) {
+	namespace := clustertest.Namespace(t)
+	client, err := dynamic.NewForConfig(clustertest.Config(t))
+	require.NoError(t, err)
+	widgets := schema.GroupVersionResource{Group: "reflector.example.com", Version: "v1", Resource: "widgets"}
+	install := func() {
+		eventually(t, "the kind must be installed", func() bool { // not while the old one is being deleted
+			_, err := client.Resource(definitions).Create(t.Context(), widgetDefinition(), metav1.CreateOptions{})
+			return err == nil
+		})
+	}
+	remove := func() error {
+		return client.Resource(definitions).Delete(context.Background(), "widgets.reflector.example.com", metav1.DeleteOptions{})
+	}
+	create := func(name string) {
+		widget := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "reflector.example.com/v1", "kind": "Widget", "metadata": map[string]any{"name": name}}}
+		eventually(t, "the kind must be served", func() bool {
+			_, err := client.Resource(widgets).Namespace(namespace).Create(t.Context(), widget, metav1.CreateOptions{})
+			return err == nil
+		})
+	}
+	kinds := runtime.NewScheme()
+	kinds.AddKnownTypeWithName(widgets.GroupVersion().WithKind("Widget"), &metav1.PartialObjectMetadata{})
+	kinds.AddKnownTypeWithName(widgets.GroupVersion().WithKind("WidgetList"), &metav1.PartialObjectMetadataList{})
+	metav1.AddToGroupVersion(kinds, widgets.GroupVersion())
+	listWatch, err := NewListWatch[*metav1.PartialObjectMetadata](clustertest.Config(t), widgets, ListWatchOptions{Namespace: namespace, Scheme: kinds})
+	require.NoError(t, err)
+
+	install()
+	create("first")
+	create("second")
+	view := &names[*metav1.PartialObjectMetadata]{}
+	r := NewReflector(listWatch, Sink[*metav1.PartialObjectMetadata](view), ReflectorOptions{Backoff: Backoff{Most: time.Second}})
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1) // Run's result
+	go func() { done <- r.Run(ctx) }()
+	eventually(t, "both must be seen", func() bool { return view.count() == 2 })
+
+	require.NoError(t, remove())
+	eventually(t, "the widgets go with their kind", func() bool { return view.count() == 0 })
+	var refused *RefusedError
+	eventually(t, "the health must name the kind that is not served", func() bool {
+		return errors.As(r.Health().LastError, &refused) && refused.Reason == UnknownKind
+	})
+	require.ErrorContains(t, refused, "is its CustomResourceDefinition installed")
+
+	install()
+	create("third")
+	eventually(t, "the new widgets must be seen", func() bool { return view.count() == 1 })
+	cancel()
+	require.NoError(t, <-done)
+	require.NoError(t, remove())
+}

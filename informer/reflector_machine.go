@@ -1,0 +1,291 @@
+package informer
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+// machine is what a reflector has to remember. step is all that it decides. It
+// is a value, without goroutine, clock, lock or client.
+type machine struct {
+	state   State
+	backoff Backoff
+	streams bool // the server is believed to understand WatchList
+
+	cursor Cursor // from where to watch; gone after 410
+	floor  string // the newest version that the sink has; it outlives the cursor
+
+	next    command       // what follows the pause
+	open    bool          // what was asked for last was accepted
+	since   time.Duration // since when this watch has been telling news
+	snapped time.Duration // when the view was last made whole
+	quorum  bool          // ask for the newest there is instead of "no older than the floor"
+	whole   bool          // list in one piece, because a continue token expired
+	pages   int           // how many pages have been put aside
+
+	unfinished int // snapshots that broke off in the middle, in a row
+	fruitless  int // watches that broke before their first event, in a row
+	doubts     int // newest views that were older than the floor, in a row
+}
+
+// tries is how often in a row something may go wrong in the same way before
+// another way is tried.
+const tries = 3
+
+// step takes the machine from one state to the next.
+func (m machine) step(in input) (machine, action) {
+	switch in.kind {
+	case inBegin:
+		return m.snapshot(deliverNothing, "")
+	case inOpened:
+		if m.open, m.since = true, in.at; m.state == StateConnecting {
+			m.state = StateWatching
+		}
+		return m, action{do: doRead}
+	case inEvent:
+		if m.state == StateStreaming {
+			return m.initialEvent(in)
+		}
+		return m.newsEvent(in)
+	case inPage:
+		return m.page(in)
+	case inEnded:
+		return m.ended(in)
+	case inFailed:
+		return m.failed(in)
+	case inRested:
+		return m.rested()
+	default:
+		m.state = StateStopped
+		return m, action{deliver: deliverDiscard, do: doStop}
+	}
+}
+
+// snapshot asks for all there is: as a stream, or else as a list. It asks for
+// nothing older than what the sink has, which any API server can answer from
+// memory; only if that did not work, for the newest there is.
+func (m machine) snapshot(deliver delivery, reason string) (machine, action) {
+	m.open, m.pages = false, 0
+	act := action{deliver: deliver, version: m.floor, reason: reason}
+	if m.quorum {
+		act.version = ""
+	}
+	// An older API server answers pages from etcd and not from memory, however
+	// old they may be. So pages are for a list that goes to etcd anyway.
+	act.whole = m.whole || act.version != ""
+	if m.streams {
+		m.state, act.do = StateStreaming, doStream
+	} else {
+		m.state, act.do = StateListing, doList
+	}
+	return m, act
+}
+
+// initialEvent is one of a stream whose view is not whole yet.
+func (m machine) initialEvent(in input) (machine, action) {
+	switch {
+	case in.event != watch.Bookmark:
+		return m, action{deliver: deliverCollect, do: doRead}
+	case !in.last || in.version == "":
+		// An ordinary bookmark: this is an ordinary watch. The server has
+		// overlooked what we asked for.
+		m.streams = false
+		return m.snapshot(deliverDiscard, "the server does not know WatchList: it sent a bookmark that ends nothing")
+	case m.goesBack(in.version):
+		return m.doubt(in)
+	}
+	return m.replaced(in, doRead)
+}
+
+// page is an answer to a list.
+func (m machine) page(in input) (machine, action) {
+	m.unfinished = 0
+	switch {
+	case !in.last:
+		m.pages++
+		return m, action{deliver: deliverCollect, do: doPage}
+	case m.goesBack(in.version):
+		return m.doubt(in)
+	}
+	return m.replaced(in, doWatch)
+}
+
+// replaced is the moment at which the view is whole.
+func (m machine) replaced(in input, then command) (machine, action) {
+	m.state, m.since, m.snapped = StateWatching, in.at, in.at
+	if then == doWatch {
+		m.state, m.open = StateConnecting, false
+	}
+	m.cursor, m.floor = m.cursor.Listed(in.version), in.version
+	m.quorum, m.whole, m.pages, m.unfinished, m.doubts = false, false, 0, 0, 0
+	return m, action{deliver: deliverReplace, do: then, version: in.version}
+}
+
+// goesBack tells whether a version lies before what the sink has. Versions that
+// are no numbers, which API servers should not but may have, are never compared.
+func (m machine) goesBack(version string) bool {
+	order, err := resourceversion.CompareResourceVersion(version, m.floor)
+	return err == nil && order < 0
+}
+
+// doubt refuses a view that is older than what the sink has. If the newest
+// there is, asked for again and again, stays older, it is the truth: the cluster
+// was restored from a backup, and its history did go back.
+func (m machine) doubt(in input) (machine, action) {
+	if m.quorum {
+		if m.doubts++; m.doubts == tries {
+			m.floor = ""
+		}
+	}
+	m.quorum = true
+	return m.rest(in, doStream, deliverDiscard, "the server answered with resourceVersion "+in.version+", which is older than what was seen before")
+}
+
+// newsEvent is one of a watch that goes on from a whole view.
+func (m machine) newsEvent(in input) (machine, action) {
+	m.fruitless = 0
+	cursor, deliver := m.cursor.Saw(in.event, in.version)
+	switch {
+	case in.version != "" && m.goesBack(in.version):
+		if !deliver { // a bookmark that tells nothing new does no harm
+			return m, action{do: doRead}
+		}
+		m.cursor = Cursor{}
+		return m.rest(in, doStream, deliverNothing, "the server sent an event of resourceVersion "+in.version+" after that of "+m.floor)
+	case deliver:
+		m.cursor, m.floor = cursor, cursor.ResourceVersion()
+		return m, action{deliver: deliverApply, do: doRead}
+	case in.version == "":
+		return m, action{do: doRead}
+	}
+	m.cursor, m.floor = cursor, cursor.ResourceVersion()
+	return m, action{deliver: deliverProgress, do: doRead, version: m.floor}
+}
+
+// ended: every watch does, sooner or later. After a healthy life the next one
+// may follow at once.
+func (m machine) ended(in input) (machine, action) {
+	if m.state == StateStreaming {
+		return m.failed(in)
+	}
+	var healthy bool
+	if m.backoff, healthy = m.backoff.Lived(in.at - m.since); m.open && healthy {
+		m.state, m.open = StateConnecting, false
+		return m, action{do: doWatch, version: m.cursor.ResourceVersion()}
+	}
+	return m.rest(in, doWatch, deliverNothing, "the server ended the watch soon after its beginning")
+}
+
+// failed decides what to do after an error, by what was being done.
+func (m machine) failed(in input) (machine, action) {
+	switch m.state {
+	case StateStreaming:
+		return m.streamFailed(in)
+	case StateListing:
+		return m.listFailed(in)
+	default:
+		return m.watchFailed(in)
+	}
+}
+
+func (m machine) streamFailed(in input) (machine, action) {
+	switch {
+	case in.fault == faultUnsupported:
+		m.streams = false
+		return m.snapshot(deliverDiscard, "the server refuses WatchList")
+	case in.fault == faultStalled && m.open:
+		m.streams = false
+		return m.snapshot(deliverDiscard, "the initial events did not end in time")
+	case m.cannotBeHad(in.fault):
+		m.quorum = true
+		return m.snapshot(deliverDiscard, "")
+	case m.open:
+		// It began and broke. A proxy may cut every answer that takes long,
+		// and a list takes it in pieces.
+		if m.unfinished++; m.unfinished == tries {
+			m.unfinished, m.streams = 0, false
+		}
+	}
+	return m.rest(in, doStream, deliverDiscard, "the stream ended before the initial events did")
+}
+
+func (m machine) listFailed(in input) (machine, action) {
+	if m.pages > 0 {
+		switch {
+		case in.fault == faultExpired:
+			// The server offers to go on with the rest as it is now. That would
+			// be a view of two moments: an object that was deleted in between is
+			// in it, and no watch from either moment tells of its end.
+			m.whole = true
+			return m.snapshot(deliverDiscard, "")
+		case in.fault == faultBroken || in.fault == faultStalled:
+			// The pages that are there stay good for minutes.
+			if m.unfinished++; m.unfinished < tries {
+				return m.rest(in, doPage, deliverNothing, "")
+			}
+		}
+	} else if m.cannotBeHad(in.fault) {
+		m.quorum = true
+		return m.snapshot(deliverDiscard, "")
+	}
+	m.unfinished, m.whole = 0, false
+	return m.rest(in, doStream, deliverDiscard, "")
+}
+
+// cannotBeHad tells whether the server has nothing that is "no older than the
+// floor" to offer, so that the newest there is must be asked for.
+func (m machine) cannotBeHad(f fault) bool {
+	return (f == faultExpired || f == faultTooLarge) && !m.quorum
+}
+
+func (m machine) watchFailed(in input) (machine, action) {
+	if m.open {
+		m.backoff, _ = m.backoff.Lived(in.at - m.since)
+	}
+	switch in.fault {
+	case faultExpired, faultTooLarge, faultUnknownKind, faultUnsupported:
+		// The history since the cursor is lost, or has not happened, or is that
+		// of a kind that is gone, or the server makes nothing of the cursor. A
+		// pause first: when a server restarts, all of its clients come to this
+		// line at the same moment. It is a short one, unless this is a server
+		// that gives a view and then knows nothing of it: the failures to reach
+		// a server that has just answered are over.
+		m.backoff, _ = m.backoff.Lived(in.at - m.snapped)
+		m.cursor = Cursor{}
+		return m.rest(in, doStream, deliverNothing, "")
+	}
+	if m.open {
+		// It begins and breaks at once, again and again: perhaps at an event
+		// that cannot be decoded. A list leads past it.
+		if m.fruitless++; m.fruitless == tries {
+			m.fruitless, m.cursor = 0, Cursor{}
+			return m.rest(in, doStream, deliverNothing, "")
+		}
+	}
+	return m.rest(in, doWatch, deliverNothing, "")
+}
+
+// rest waits before next, a little longer each time. doStream stands for
+// whatever snapshot chooses then.
+func (m machine) rest(in input, next command, deliver delivery, reason string) (machine, action) {
+	var pause time.Duration
+	m.backoff, pause = m.backoff.Failed(in.asked, in.random)
+	m.state, m.next, m.open = StateWaiting, next, false
+	return m, action{deliver: deliver, do: doPause, pause: pause, reason: reason}
+}
+
+// rested goes on where the pause began.
+func (m machine) rested() (machine, action) {
+	switch m.next {
+	case doWatch:
+		m.state = StateConnecting
+		return m, action{do: doWatch, version: m.cursor.ResourceVersion()}
+	case doPage:
+		m.state = StateListing
+		return m, action{do: doPage}
+	default:
+		return m.snapshot(deliverNothing, "")
+	}
+}

@@ -1,0 +1,454 @@
+package informer
+
+import (
+	"math/rand/v2"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+// after takes a machine through a story of inputs and returns where it ends.
+func (m machine) after(inputs ...input) (machine, action) {
+	var act action
+	for _, in := range inputs {
+		m, act = m.step(in)
+	}
+	return m, act
+}
+
+// What happens, in short.
+var (
+	begins   = input{kind: inBegin}
+	opens    = input{kind: inOpened}
+	rests    = input{kind: inRested}
+	endsLate = input{kind: inEnded, at: 10 * time.Minute}
+	breaks   = input{kind: inFailed}
+	expires  = input{kind: inFailed, fault: faultExpired}
+	tooLarge = input{kind: inFailed, fault: faultTooLarge}
+	refuses  = input{kind: inFailed, fault: faultUnsupported}
+	stalls   = input{kind: inFailed, fault: faultStalled}
+	gone     = input{kind: inFailed, fault: faultUnknownKind}
+)
+
+func comes(event watch.EventType, version string) input {
+	return input{kind: inEvent, event: event, version: version}
+}
+
+func allCame(version string) input {
+	return input{kind: inEvent, event: watch.Bookmark, version: version, last: true}
+}
+
+func listed(version string) input { return input{kind: inPage, version: version, last: true} }
+
+func firstPage(version string) input { return input{kind: inPage, version: version} }
+
+// streams is a reflector that prefers streams; lists is one that does not.
+var (
+	streams = machine{streams: true}
+	lists   = machine{}
+)
+
+// watching is a reflector whose sink has a whole view as of 100.
+func watching(t *testing.T) machine {
+	t.Helper()
+	m, act := streams.after(begins, opens, allCame("100"))
+	require.Equal(t, StateWatching, m.state, "after the end of the initial events the view is whole")
+	require.Equal(t, action{deliver: deliverReplace, do: doRead, version: "100"}, act,
+		"the view must be handed over as of the bookmark's version, and the same watch read on")
+	return m
+}
+
+// Half a view in the sink would be taken for all there is: everything that has
+// not arrived yet would be deleted.
+// Function: machine.initialEvent
+func TestNothingReachesTheSinkBeforeTheViewIsWhole(t *testing.T) {
+	for _, event := range []watch.EventType{watch.Added, watch.Modified, watch.Deleted} {
+		m, act := streams.after(begins, opens, comes(event, "90"))
+		require.Equal(t, action{deliver: deliverCollect, do: doRead}, act, "an initial %s event is put aside until the view is whole", event)
+		require.Equal(t, StateStreaming, m.state, "the view is not whole before the bookmark that says so")
+	}
+	_, act := lists.after(begins, firstPage("100"))
+	require.Equal(t, action{deliver: deliverCollect, do: doPage}, act, "a page that is not the last is put aside, and the next one asked for")
+}
+
+// Function: machine.replaced
+func TestAfterAListTheWatchBeginsAtTheListsVersion(t *testing.T) {
+	m, act := lists.after(begins, listed("100"))
+	require.Equal(t, action{deliver: deliverReplace, do: doWatch, version: "100"}, act, "the view is whole, and the watch begins where the list ended")
+	require.Equal(t, StateConnecting, m.state, "nothing is watched before the server says so")
+	m, _ = m.after(opens)
+	require.Equal(t, StateWatching, m.state)
+}
+
+// Function: machine.initialEvent
+func TestABookmarkThatEndsNothingMakesAStreamAList(t *testing.T) {
+	m, act := streams.after(begins, opens, comes(watch.Added, "90"), comes(watch.Bookmark, "100"))
+	require.Equal(t, doList, act.do, "a server that sends an ordinary bookmark does not know WatchList and never ends the initial events: list")
+	require.Equal(t, deliverDiscard, act.deliver, "what came so far may not be all, and must be forgotten")
+	require.False(t, m.streams, "and it need not be tried again")
+}
+
+// Function: machine.streamFailed
+func TestAStreamThatTheServerCannotGiveBecomesAListAtOnce(t *testing.T) {
+	for name, story := range map[string][]input{
+		"refused": {begins, refuses}, "never ends": {begins, opens, comes(watch.Added, "90"), stalls},
+	} {
+		m, act := streams.after(story...)
+		require.Equal(t, doList, act.do, "a stream that is %s must become a list, without a pause", name)
+		require.Equal(t, deliverDiscard, act.deliver, "what came of a stream that is %s must be forgotten", name)
+		m, act = m.after(listed("100"), opens, expires, rests)
+		require.Equal(t, doList, act.do, "a server whose stream is %s need not be asked for one again", name)
+		require.Equal(t, "100", act.version)
+		require.Equal(t, StateListing, m.state)
+	}
+}
+
+// Function: machine.streamFailed
+func TestAStreamThatBreaksIsTriedAgainButNotForEver(t *testing.T) {
+	m, act := streams.after(begins, opens, comes(watch.Added, "90"), breaks)
+	require.Equal(t, doPause, act.do, "after a failure there must be a pause")
+	require.Equal(t, deliverDiscard, act.deliver, "half a stream is nothing")
+	m, act = m.after(rests)
+	require.Equal(t, doStream, act.do, "a broken connection says nothing about what the server can do")
+	_, act = m.after(opens, breaks, rests, opens, breaks, rests)
+	require.Equal(t, doList, act.do, "what breaks three times in the middle may be too long for a proxy: a list comes in pieces")
+}
+
+// An API server that is down for a minute must not cost a list of everything.
+// Function: machine.watchFailed
+func TestAfterABrokenConnectionTheWatchGoesOnWhereItWas(t *testing.T) {
+	m, _ := watching(t).after(comes(watch.Modified, "120"), breaks)
+	for range 20 {
+		var act action
+		m, act = m.after(rests)
+		require.Equal(t, doWatch, act.do, "a server that cannot be reached has not forgotten anything: watch, do not list")
+		require.Equal(t, "120", act.version, "go on after the last event")
+		m, act = m.after(breaks)
+		require.Equal(t, doPause, act.do, "after a failure there must be a pause")
+	}
+}
+
+// Function: machine.watchFailed
+func TestAfter410ThePauseComesBeforeTheNewView(t *testing.T) {
+	m, act := watching(t).after(comes(watch.Modified, "120"), expires)
+	require.Equal(t, doPause, act.do, "all clients of a server that restarts get 410 at the same moment: wait a little, at random")
+	_, act = m.after(rests)
+	require.Equal(t, action{do: doStream, version: "120", whole: true}, act,
+		"410 takes the cursor away: ask for a whole view, no older than what the sink has")
+}
+
+// Whoever could not reach a server for a while must not wait half a minute more
+// when it is back and says 410.
+// Function: machine.watchFailed
+func TestThePauseAfter410IsShortHoweverLongTheServerWasAway(t *testing.T) {
+	m := watching(t)
+	for range 8 {
+		m, _ = m.after(breaks, rests)
+	}
+	later := expires
+	later.at = time.Minute
+	_, act := m.after(input{kind: inOpened, at: later.at}, later)
+	require.LessOrEqual(t, act.pause, time.Second, "a server that answers is well again: only the crowd is a reason to wait")
+	m, act = watching(t).after(expires)
+	for range 8 {
+		require.Equal(t, doPause, act.do)
+		m, act = m.after(rests, opens, allCame("100"), expires)
+	}
+	require.Greater(t, act.pause, 10*time.Second, "but a server that gives views and then forgets them is not well")
+}
+
+// Function: machine.watchFailed
+func TestAKindThatIsGoneIsListedWhenItComesBack(t *testing.T) {
+	_, act := watching(t).after(gone, rests)
+	require.Equal(t, doStream, act.do, "a kind that was removed and installed again has another history")
+}
+
+// Function: machine.watchFailed
+func TestAnEventThatCannotBeReadIsPassedByAList(t *testing.T) {
+	m := watching(t)
+	m, act := m.after(breaks, rests, opens, breaks, rests, opens, breaks, rests)
+	require.Equal(t, doStream, act.do, "a watch that breaks at its first event three times will break there for ever: only a new view leads past it")
+	require.Equal(t, StateStreaming, m.state)
+}
+
+// Function: machine.ended
+func TestAWatchThatEndsInGoodOrderGoesOnAtOnceIfItLived(t *testing.T) {
+	m, act := watching(t).after(comes(watch.Bookmark, "130"), endsLate)
+	require.Equal(t, action{do: doWatch, version: "130"}, act, "every watch ends after some minutes; there is no reason to wait")
+	_, act = m.after(input{kind: inOpened, at: endsLate.at}, input{kind: inEnded, at: endsLate.at + time.Millisecond})
+	require.Equal(t, doPause, act.do, "a watch that ends at once must not be opened again at once: that is a busy loop")
+}
+
+// Function: machine.listFailed
+func TestAnExpiredTokenLeadsToAListInOnePiece(t *testing.T) {
+	m, act := lists.after(begins, firstPage("100"), expires)
+	require.Equal(t, doList, act.do, "pages of another moment must not be mixed in: begin anew")
+	require.True(t, act.whole, "a list in one piece has no token that can expire")
+	require.Equal(t, deliverDiscard, act.deliver, "the pages of the lost moment must be forgotten")
+	_, act = m.after(breaks, rests)
+	require.False(t, act.whole, "if one piece is too much, pages are worth another try")
+}
+
+// Function: machine.listFailed
+func TestAPageThatBreaksIsAskedForAgain(t *testing.T) {
+	m, act := lists.after(begins, firstPage("100"), breaks)
+	require.Equal(t, doPause, act.do)
+	require.Equal(t, deliverNothing, act.deliver, "the pages that came stay good")
+	m, act = m.after(rests)
+	require.Equal(t, doPage, act.do, "the same page again: with many pages, a list that begins anew after each failure never ends")
+	_, act = m.after(breaks, rests, breaks, rests)
+	require.Equal(t, doList, act.do, "a page that fails again and again will not come: begin anew")
+}
+
+// Function: machine.cannotBeHad
+func TestAVersionThatCannotBeHadLeadsToTheNewest(t *testing.T) {
+	for name, failure := range map[string]input{"too large": tooLarge, "expired": expires} {
+		m := watching(t)
+		m, _ = m.after(expires, rests)
+		m, act := m.after(failure)
+		require.Equal(t, doStream, act.do, "when the version is %s, another question helps, and no pause", name)
+		require.Empty(t, act.version, "when the version is %s, ask for the newest there is", name)
+		_, act = m.after(failure)
+		require.Equal(t, doPause, act.do, "if the newest is %s too, something is wrong with the server: a pause, or it is a busy loop", name)
+	}
+}
+
+// Function: machine.goesBack
+func TestTheViewNeverGoesBack(t *testing.T) {
+	for name, m := range map[string]machine{"streaming": {streams: true, floor: "1000"}, "listing": {floor: "1000"}} {
+		answers := func(version string) []input { return []input{opens, allCame(version)} }
+		if !m.streams {
+			answers = func(version string) []input { return []input{listed(version)} }
+		}
+		m, act := m.after(begins)
+		require.Equal(t, "1000", act.version, "%s: ask for nothing older than what the sink has", name)
+		m, act = m.after(answers("999")...)
+		require.Equal(t, deliverDiscard, act.deliver, "%s: 999 is older than 1000, though it sorts after it as text", name)
+		require.Equal(t, doPause, act.do, "%s: ask again after a pause", name)
+		m, act = m.after(append([]input{rests}, answers("1001")...)...)
+		require.Equal(t, deliverReplace, act.deliver, "%s: a newer view is welcome", name)
+		require.Equal(t, "1001", m.floor)
+	}
+}
+
+// Function: machine.doubt
+func TestWhatTheServerInsistsOnIsTheTruth(t *testing.T) {
+	m, act := machine{floor: "1000"}.after(begins, listed("50"), rests)
+	for range tries {
+		require.Equal(t, action{do: doList}, act, "an answer that is too old makes us ask for the newest there is")
+		m, act = m.after(listed("50"))
+		require.NotEqual(t, deliverReplace, act.deliver, "once or twice it may be a server that lags behind")
+		m, act = m.after(rests)
+	}
+	_, act = m.after(listed("50"))
+	require.Equal(t, deliverReplace, act.deliver, "but if the newest stays older, the cluster was restored from a backup, and we would wait for ever")
+}
+
+// Function: machine.newsEvent
+func TestAWatchThatGoesBackIsNotBelieved(t *testing.T) {
+	m, act := watching(t).after(comes(watch.Modified, "120"), comes(watch.Modified, "119"))
+	require.Equal(t, action{deliver: deliverNothing, do: doPause}, action{deliver: act.deliver, do: act.do},
+		"an event out of order must not reach the sink: the object may be newer there")
+	_, act = m.after(rests)
+	require.Equal(t, doStream, act.do, "and what else this watch left out, only a new view can tell")
+}
+
+// Function: machine.newsEvent
+func TestABookmarkIsProgressAndAnOldOneNothing(t *testing.T) {
+	m, act := watching(t).after(comes(watch.Bookmark, "130"))
+	require.Equal(t, action{deliver: deliverProgress, do: doRead, version: "130"}, act, "a bookmark tells the sink how far the view has come")
+	_, act = m.after(comes(watch.Bookmark, "129"))
+	require.Equal(t, action{do: doRead}, act, "an old bookmark tells nothing")
+}
+
+func TestStoppingIsPossibleInEveryState(t *testing.T) {
+	for _, story := range [][]input{{begins}, {begins, opens}, {begins, breaks}, {begins, opens, allCame("1")}} {
+		m, act := streams.after(append(story, input{kind: inStop})...)
+		require.Equal(t, StateStopped, m.state)
+		require.Equal(t, doStop, act.do)
+	}
+}
+
+// answersTo are the inputs that an action's command can lead to, with versions
+// around what the sink has.
+func answersTo(act action, m machine, at time.Duration) []input {
+	floor, _ := strconv.Atoi(m.floor)
+	newer, older := strconv.Itoa(floor+1), strconv.Itoa(max(1, floor-1))
+	var answers []input
+	failures := func() {
+		for f := faultBroken; f <= faultStalled; f++ {
+			answers = append(answers, input{kind: inFailed, fault: f, at: at})
+		}
+	}
+	switch act.do {
+	case doStream, doWatch:
+		answers = append(answers, input{kind: inOpened, at: at})
+		failures()
+	case doRead:
+		for _, version := range []string{newer, older, ""} {
+			for _, event := range []watch.EventType{watch.Added, watch.Modified, watch.Deleted, watch.Bookmark} {
+				answers = append(answers, input{kind: inEvent, event: event, version: version, at: at})
+			}
+			answers = append(answers, input{kind: inEvent, event: watch.Bookmark, last: true, version: version, at: at})
+		}
+		answers = append(answers, input{kind: inEnded, at: at})
+		failures()
+	case doList, doPage:
+		for _, version := range []string{newer, older} {
+			answers = append(answers, input{kind: inPage, version: version, at: at}, input{kind: inPage, version: version, last: true, at: at})
+		}
+		failures()
+	case doPause:
+		answers = append(answers, input{kind: inRested, at: at})
+	}
+	return answers
+}
+
+// walk checks what must hold at every step, whatever the server answers.
+type walk struct {
+	m        machine
+	act      action
+	synced   bool
+	aside    bool // something was put aside
+	requests int  // since the last pause or news
+
+}
+
+func (w walk) step(t testing.TB, in input) walk {
+	before := w.m
+	w.m, w.act = before.step(in)
+	m, act := w.m, w.act
+	order, err := resourceversion.CompareResourceVersion(m.floor, before.floor)
+	switch {
+	case err == nil && order < 0:
+		t.Fatalf("the floor went back from %s to %s after %+v", before.floor, m.floor, in)
+	case before.floor != "" && m.floor == "":
+		if before.doubts != tries-1 {
+			t.Fatalf("the floor was forgotten after %d doubts", before.doubts)
+		}
+	}
+	switch act.deliver {
+	case deliverCollect:
+		w.aside = true
+	case deliverReplace:
+		w.synced, w.aside = true, false
+	case deliverDiscard:
+		w.aside = false
+	case deliverApply, deliverProgress:
+		if !w.synced || m.state != StateWatching {
+			t.Fatalf("%v in %s, synced: %v", act.deliver, m.state, w.synced)
+		}
+	}
+	if (m.state == StateWatching || m.state == StateConnecting) && (w.aside || m.cursor.MustList()) {
+		t.Fatalf("watching from %q with a view put aside: %v", m.cursor.ResourceVersion(), w.aside)
+	}
+	switch act.do {
+	case doRead:
+		if in.kind != inOpened && in.kind != inEvent {
+			t.Fatalf("reading on after %+v", in)
+		}
+		if in.kind == inEvent {
+			w.requests = 0
+		}
+	case doPause:
+		w.requests = 0
+		if act.pause <= 0 || act.pause > defaultMostPause {
+			t.Fatalf("a pause of %s", act.pause)
+		}
+	case doStop:
+		t.Fatal("it stopped, though nobody said so")
+	default:
+		if in.kind == inPage || in.kind == inEnded {
+			w.requests = 0 // progress, or a watch that lived
+		}
+		if w.requests++; w.requests > 4 {
+			t.Fatalf("%d requests without a pause: a busy loop", w.requests)
+		}
+	}
+	return w
+}
+
+func begun(t testing.TB, streams bool) walk {
+	return walk{m: machine{streams: streams}}.step(t, input{kind: inBegin})
+}
+
+// Every story of up to six answers: nearly a million of them.
+func TestWhateverTheServerAnswersTheMachineKeepsItsPromises(t *testing.T) {
+	depth := 6
+	if testing.Short() {
+		depth = 5
+	}
+	stories := 0
+	var explore func(w walk, depth int)
+	explore = func(w walk, depth int) {
+		if depth == 0 {
+			stories++
+			return
+		}
+		for _, in := range answersTo(w.act, w.m, w.m.since) {
+			explore(w.step(t, in), depth-1)
+		}
+	}
+	explore(begun(t, true), depth)
+	explore(begun(t, false), depth)
+	require.Greater(t, stories, 10_000)
+	t.Logf("%d stories", stories)
+}
+
+// Long stories: counters that overflow, promises that wear out.
+func TestLongStoriesEndWell(t *testing.T) {
+	for seed := range uint64(100) {
+		random := rand.New(rand.NewPCG(seed, 5))
+		w := begun(t, seed%2 == 0)
+		at := time.Duration(0)
+		for range 2000 {
+			at += time.Duration(random.IntN(20)) * time.Second
+			answers := answersTo(w.act, w.m, at)
+			w = w.step(t, answers[random.IntN(len(answers))])
+		}
+		// Then the server is well again, and the view must be whole soon.
+		for range 20 {
+			if w.m.state == StateWatching && w.act.do == doRead {
+				break
+			}
+			w = w.step(t, wellAnswer(w, at))
+		}
+		require.Equal(t, StateWatching, w.m.state, "seed %d: a server that is well must be read", seed)
+	}
+}
+
+// wellAnswer is that of a server that does all it is asked for.
+func wellAnswer(w walk, at time.Duration) input {
+	floor, _ := strconv.Atoi(w.m.floor)
+	newer := strconv.Itoa(floor + 1)
+	switch w.act.do {
+	case doStream, doWatch:
+		return input{kind: inOpened, at: at}
+	case doRead:
+		return input{kind: inEvent, event: watch.Bookmark, last: true, version: newer, at: at}
+	case doList, doPage:
+		return input{kind: inPage, last: true, version: newer, at: at}
+	default:
+		return input{kind: inRested, at: at}
+	}
+}
+
+// FuzzMachine: each byte chooses one of the answers that the server could give.
+func FuzzMachine(f *testing.F) {
+	f.Add([]byte{0, 14, 0, 0, 3, 0}, true)
+	f.Add([]byte{1, 0, 2, 0, 4, 9, 9, 0}, false)
+	f.Add([]byte{0, 4, 0, 0, 15, 0, 0, 16, 0}, true)
+	f.Add([]byte{4, 0, 3, 3, 3, 3, 0, 21, 0, 2}, true)
+	f.Fuzz(func(t *testing.T, choices []byte, streams bool) {
+		w, at := begun(t, streams), time.Duration(0)
+		for _, choice := range choices {
+			at += time.Duration(choice) * time.Second / 8
+			answers := answersTo(w.act, w.m, at)
+			w = w.step(t, answers[int(choice)%len(answers)])
+		}
+	})
+}

@@ -1,0 +1,256 @@
+package informer
+
+import (
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/loopwright/loopwright/trace"
+)
+
+func podOn(name, node string) *corev1.Pod {
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name}, Spec: corev1.PodSpec{NodeName: node}}
+}
+
+func keyIn(namespace, name string) Key { return Key{Namespace: namespace, Name: name} }
+
+// newPodStore has an index of pods by node.
+func newPodStore(t testing.TB, pods ...*corev1.Pod) (*Store[*corev1.Pod], *Index[*corev1.Pod]) {
+	t.Helper()
+	store := NewStore[*corev1.Pod](StoreOptions{})
+	byNode, err := store.AddIndex("node", nodeOf)
+	require.NoError(t, err)
+	for _, pod := range pods {
+		store.Put(pod)
+	}
+	return store, byNode
+}
+
+func podNames(pods ...*corev1.Pod) []string {
+	names := []string{}
+	for _, pod := range pods {
+		names = append(names, pod.Name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func TestTheStoreReturnsWhatItHeldBefore(t *testing.T) {
+	first, second := podOn("a", "node-1"), podOn("a", "node-2")
+	store, _ := newPodStore(t)
+	_, existed := store.Put(first)
+	require.False(t, existed)
+	old, existed := store.Put(second)
+	require.True(t, existed)
+	require.Same(t, first, old)
+	old, existed = store.Delete(keyIn("shop", "a"))
+	require.True(t, existed)
+	require.Same(t, second, old)
+	_, existed = store.Delete(keyIn("shop", "a"))
+	require.False(t, existed)
+}
+
+// Two objects of the same name in two namespaces are two objects, as are those
+// whose namespace and name give the same text when they are put together.
+func TestNamespaceAndNameAreBothTheKey(t *testing.T) {
+	store, _ := newPodStore(t)
+	for _, key := range []Key{keyIn("a", "b"), keyIn("b", "b"), keyIn("", "a"), keyIn("a", "")} {
+		store.Put(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}})
+	}
+	require.Equal(t, 4, store.Len())
+}
+
+// A controller that deletes what it lists, in the same loop, must come to the
+// end of the list that it began with.
+func TestALoopShowsOneMomentWhateverItsBodyWrites(t *testing.T) {
+	for name, write := range map[string]func(store *Store[*corev1.Pod]){
+		"delete":  func(s *Store[*corev1.Pod]) { s.Delete(keyIn("shop", "b")); s.Delete(keyIn("shop", "c")) },
+		"move":    func(s *Store[*corev1.Pod]) { s.Put(podOn("b", "node-2")); s.Put(podOn("c", "node-2")) },
+		"add":     func(s *Store[*corev1.Pod]) { s.Put(podOn("d", "node-1")) },
+		"replace": func(s *Store[*corev1.Pod]) { s.Replace([]*corev1.Pod{podOn("e", "node-1")}) },
+		"index":   func(s *Store[*corev1.Pod]) { _, _ = s.AddIndex("namespace", IndexNamespace[*corev1.Pod]) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			pods := []*corev1.Pod{podOn("a", "node-1"), podOn("b", "node-1"), podOn("c", "node-1")}
+			store, byNode := newPodStore(t, pods...)
+			var all, onNode []*corev1.Pod
+			for pod := range store.All() {
+				write(store)
+				all = append(all, pod)
+			}
+			require.Equal(t, pods, all, "the very objects that were there, in the order of their slots")
+
+			store.Replace(pods)
+			for pod := range byNode.Lookup("node-1") {
+				write(store)
+				onNode = append(onNode, pod)
+			}
+			require.Equal(t, pods, onNode)
+		})
+	}
+}
+
+// Somebody changes a cached object, against the rules. What was indexed under
+// the old value must still be found and removed.
+func TestAnObjectThatWasChangedInTheCacheDoesNotSpoilTheIndex(t *testing.T) {
+	pod := podOn("a", "node-1")
+	store, byNode := newPodStore(t, pod)
+	pod.Spec.NodeName = "node-9"
+	store.Put(podOn("a", "node-2"))
+	require.Equal(t, []string{"node-2"}, byNode.Values(), "client-go's index still has the key under node-1")
+}
+
+func TestAnIndexThatComesLateFindsWhatIsThere(t *testing.T) {
+	store, _ := newPodStore(t, podOn("a", "node-1"), podOn("b", "node-2"))
+	byNamespace, err := store.AddIndex(NamespaceIndex, IndexNamespace[*corev1.Pod])
+	require.NoError(t, err)
+	require.Equal(t, 2, byNamespace.Count("shop"))
+	store.Delete(keyIn("shop", "a"))
+	require.Equal(t, 1, byNamespace.Count("shop"))
+	found, ok := store.Index(NamespaceIndex)
+	require.True(t, ok)
+	require.Equal(t, 1, found.Count("shop"))
+}
+
+func TestAnIndexHasANameOfItsOwn(t *testing.T) {
+	store, _ := newPodStore(t)
+	_, err := store.AddIndex("node", nodeOf)
+	require.EqualError(t, err, `adding index "node": the store has an index of that name`)
+	_, ok := store.Index("zone")
+	require.False(t, ok)
+}
+
+// Whoever holds an Index holds it for the life of the store, relists included.
+func TestARelistKeepsTheIndices(t *testing.T) {
+	store, byNode := newPodStore(t, podOn("a", "node-1"))
+	store.Replace([]*corev1.Pod{podOn("b", "node-1"), podOn("c", "node-2"), podOn("c", "node-3")})
+	require.Equal(t, 2, store.Len(), "of two objects with one key the last counts")
+	require.Equal(t, []string{"node-1", "node-3"}, byNode.Values())
+	require.Equal(t, []string{"b"}, podNames(slices.Collect(byNode.Lookup("node-1"))...))
+}
+
+// An index function with a bug must not lock everybody out for ever.
+func TestAPanicInAnIndexFunctionDoesNotLockTheStore(t *testing.T) {
+	store, _ := newPodStore(t)
+	_, err := store.AddIndex("bug", func(values []string, pod *corev1.Pod) []string {
+		return append(values, pod.Spec.Containers[0].Image)
+	})
+	require.NoError(t, err)
+	require.Panics(t, func() { store.Put(podOn("a", "node-1")) })
+	require.Panics(t, func() { store.Replace([]*corev1.Pod{podOn("a", "node-1")}) })
+	require.Zero(t, store.Len())
+	store.Replace(nil)
+}
+
+// A loop that panics must not leave the store believing in a reader for ever: it
+// would copy a page for nothing at every other write.
+func TestALoopThatPanicsIsOver(t *testing.T) {
+	store, byNode := newPodStore(t, podOn("a", "node-1"))
+	require.Panics(t, func() {
+		for range store.All() {
+			panic("bug")
+		}
+	})
+	require.Panics(t, func() {
+		for range byNode.Lookup("node-1") {
+			panic("bug")
+		}
+	})
+	require.Zero(t, store.now.readers.Load())
+}
+
+// The promises about allocations that the chapter's text makes.
+func TestReadingAllocatesNothingAndWritingNothingEither(t *testing.T) {
+	pods := smallPods(10_000)
+	store, byNode := newPodStore(t)
+	store.Replace(pods)
+	require.Zero(t, testing.AllocsPerRun(100, func() {
+		found := 0
+		for range byNode.Lookup("node-7") {
+			found++
+		}
+		require.Equal(t, 50, found)
+	}), "by index")
+	require.Zero(t, testing.AllocsPerRun(100, func() {
+		for range store.All() {
+		}
+	}), "all")
+	require.Zero(t, testing.AllocsPerRun(100, func() { store.Put(pods[7]) }), "put")
+}
+
+func TestTheRecorderIsToldOfEveryChange(t *testing.T) {
+	recorder := trace.New(16)
+	store := NewStore[*corev1.Pod](StoreOptions{Recorder: recorder, Kind: "Pod"})
+	store.Put(podOn("a", "node-1"))
+	store.Put(podOn("a", "node-2"))
+	store.Delete(keyIn("shop", "a"))
+	store.Delete(keyIn("shop", "a"))
+	store.Replace([]*corev1.Pod{podOn("b", "")})
+	var ops []string
+	for _, event := range recorder.Events() {
+		require.Equal(t, trace.Index, event.Kind)
+		ops = append(ops, event.Op)
+	}
+	require.Equal(t, []string{"add", "update", "delete", "replace"}, ops)
+}
+
+// Readers must never see half of a relist, an object twice, or an object under a
+// value that it does not have.
+func TestReadersAndWritersDoNotDisturbEachOther(t *testing.T) {
+	const count, rounds = 300, 60
+	relist := func(generation string) []*corev1.Pod {
+		pods := smallPods(count)
+		for _, pod := range pods {
+			pod.ResourceVersion, pod.Spec.NodeName = generation, "node-"+generation
+		}
+		return pods
+	}
+	store, byNode := newPodStore(t)
+	store.Replace(relist("0"))
+	var readers sync.WaitGroup
+	stop := make(chan struct{})
+	for range 3 {
+		readers.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				seen, generation := map[string]bool{}, ""
+				for pod := range store.All() {
+					if generation == "" {
+						generation = pod.ResourceVersion
+					}
+					if pod.ResourceVersion != generation || seen[pod.Name] {
+						t.Errorf("%s of relist %s in a view that began with relist %s; twice: %v", pod.Name, pod.ResourceVersion, generation, seen[pod.Name])
+						return
+					}
+					seen[pod.Name] = true
+				}
+				for _, node := range byNode.Values() {
+					for pod := range byNode.Lookup(node) {
+						if pod.Spec.NodeName != node {
+							t.Errorf("%s is on %s, and was found on %s", pod.Name, pod.Spec.NodeName, node)
+							return
+						}
+					}
+				}
+			}
+		})
+	}
+	for round := range rounds {
+		pods := relist(string(rune('a' + round%26)))
+		store.Replace(pods)
+		for _, pod := range pods {
+			store.Put(pod.DeepCopy())
+		}
+	}
+	close(stop)
+	readers.Wait()
+	require.Equal(t, count, store.Len())
+}

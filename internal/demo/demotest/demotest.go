@@ -1,0 +1,54 @@
+// Package demotest holds a chapter's demo to the output that its text shows.
+//
+// It plays the story on the test binary's own cluster and compares what it
+// prints with testdata/output.txt, leaving out what differs from run to run.
+// Below it are packages demo and clustertest; the tests of chapters use it.
+package demotest
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loopwright/loopwright/cluster/clustertest"
+	"github.com/loopwright/loopwright/internal/demo"
+)
+
+// Rule replaces what a regular expression finds.
+type Rule struct{ Find, Put string }
+
+// common are times, and names that are made up.
+var common = []Rule{
+	{`(?m)^ *\d+\.\d{3}s`, "TIME"},
+	{`(in|after) [\d.]+(µs|ms|s|m\S*s)\b`, "$1 TIME"},
+	{`demo-[a-z0-9]{5}`, "demo-NAME"},
+	{`resourceVersion \d+`, "resourceVersion N"},
+	{` +`, " "},
+}
+
+// Compare plays a story and compares its output with testdata/output.txt. The
+// rules come before the common ones.
+func Compare(t *testing.T, story func(context.Context, *demo.Demo) error, rules ...Rule) {
+	t.Helper()
+	on := clustertest.Shared(t)
+	var out bytes.Buffer
+	require.NoError(t, demo.On(t.Context(), &out, on, story), "%s", &out)
+	shown, err := os.ReadFile("testdata/output.txt")
+	require.NoError(t, err)
+	rules = append(rules, common...)
+	require.Equal(t, essence(string(shown), rules), essence(out.String(), rules),
+		"if the new output is right, put it into testdata/output.txt with make chapter-N, and make sync")
+}
+
+func essence(output string, rules []Rule) string {
+	_, story, _ := strings.Cut(output, "\n1. ")
+	for _, rule := range rules {
+		story = regexp.MustCompile(rule.Find).ReplaceAllString(story, rule.Put)
+	}
+	return story
+}

@@ -1,0 +1,189 @@
+package workqueue
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestDelaysEndInTheOrderInWhichTheyAreDue(t *testing.T) {
+	var d delays[string]
+	for i, item := range []string{"c", "a", "d", "b"} {
+		d.add(item, []time.Duration{3, 1, 4, 2}[i], wish{})
+	}
+	_, ok := d.next()
+	require.True(t, ok, "what is put off must be remembered, or nobody ever looks at it")
+	require.Equal(t, "a", due1(t, &d, 1), "the first to be due comes first")
+	_, early := d.pop(1)
+	require.False(t, early, "an item comes out before its delay is over")
+	at, _ := d.next()
+	require.Equal(t, time.Duration(2), at, "the timer is set to the moment of the next one; a wrong one is late or early")
+	require.Equal(t, "b", due1(t, &d, 9))
+	require.Equal(t, "c", due1(t, &d, 9))
+	require.Equal(t, "d", due1(t, &d, 9))
+}
+
+// due1 takes out the next item that is due.
+func due1(t *testing.T, d *delays[string], now time.Duration) string {
+	t.Helper()
+	w, ok := d.pop(now)
+	require.True(t, ok, "an item is due, and does not come out: it would be late, or lost")
+	return w.item
+}
+
+func TestDelaysThatEndAtOnceComeInTheOrderOfAdding(t *testing.T) {
+	var d delays[string]
+	for i := range 20 {
+		d.add(fmt.Sprint(i), 5, wish{})
+	}
+	for i := range 20 {
+		require.Equal(t, fmt.Sprint(i), due1(t, &d, 5), "first in, first out")
+	}
+}
+
+func TestDelaysOfOneItemAreOneAndTheEarliestWins(t *testing.T) {
+	var d delays[string]
+	d.add("other", 4, wish{})
+	require.True(t, d.add("a", 5, wish{causes: because("x"), priority: 1}) == fresh, "the first delay of an item is a fresh one")
+	later := d.add("a", 9, wish{causes: because("y")})
+	at, _ := d.next()
+	require.Equal(t, time.Duration(4), at)
+	require.True(t, later == kept, "a later delay must not put an item off: whoever asked for the earlier one relies on it")
+	require.True(t, d.add("a", 2, wish{causes: because("z"), priority: 3}) == moved, "an earlier delay brings an item forward")
+	w, ok := d.pop(2)
+	require.True(t, ok, "the item is due at the earliest of its moments")
+	require.Equal(t, "a", w.item)
+	require.Equal(t, 3, w.priority, "the highest priority wins")
+	require.Equal(t, []string{"x", "y", "z"}, w.causes.Reasons(), "the reasons of all adds are kept")
+	require.Equal(t, "other", due1(t, &d, 9))
+	_, again := d.pop(9)
+	require.False(t, again, "an item comes out twice: it would be worked on once too often")
+}
+
+func TestDelaysCanBeReplacedByALaterOne(t *testing.T) {
+	var d delays[string]
+	d.add("a", 1, wish{})
+	d.add("b", 2, wish{})
+	d.add("a", 3, wish{replace: true})
+	require.Equal(t, "b", due1(t, &d, 9), "who replaces a delay means the new one")
+	require.Equal(t, "a", due1(t, &d, 9))
+}
+
+func TestDelaysCanBeTakenBackAnywhereInTheHeap(t *testing.T) {
+	for gone := range 30 {
+		var d delays[string]
+		for i := range 30 {
+			d.add(fmt.Sprint(i), time.Duration(i*7%30), wish{})
+		}
+		_, ok := d.remove(fmt.Sprint(gone))
+		require.True(t, ok, "the item has a delay, which can be taken back")
+		_, ok = d.remove(fmt.Sprint(gone))
+		require.False(t, ok, "it can be taken back once")
+		last := time.Duration(-1)
+		for n := 29; n > 0; n-- {
+			at, _ := d.next()
+			require.Greater(t, at, last, "without the item that was taken back, the others come in their order")
+			last = at
+			due1(t, &d, 99)
+		}
+	}
+}
+
+// A token bucket that never fills has a delay of 292 years. Added to a moment, it
+// must not become one of the past.
+func TestDelaysDoNotOverflow(t *testing.T) {
+	require.Equal(t, time.Duration(math.MaxInt64), later(time.Hour, math.MaxInt64))
+	require.Equal(t, 2*time.Hour, later(time.Hour, time.Hour))
+}
+
+// A million retries after an outage must not cost memory for ever.
+func TestDelaysGiveMemoryBackWhenThereAreNone(t *testing.T) {
+	var d delays[int]
+	for i := range keepAtMost + 1 {
+		d.add(i, time.Duration(i), wish{})
+	}
+	for ok := true; ok; _, ok = d.pop(math.MaxInt64) {
+	}
+	require.Equal(t, delays[int]{order: keepAtMost + 1}, d)
+}
+
+// playDelays does what the script says with delays and with a plain map, and
+// compares. Each step is two bytes.
+func playDelays(t *testing.T, script []byte) {
+	var d delays[byte]
+	type moment struct {
+		at    time.Duration
+		order int
+	}
+	model, order, now := map[byte]moment{}, 0, time.Duration(0)
+	for ; len(script) >= 2; script = script[2:] {
+		item, at := script[0]>>3, now+time.Duration(script[1]%16)
+		switch script[0] % 8 {
+		case 0, 1, 2, 3: // one in four replaces
+			replace := script[0]%8 == 0
+			old, known := model[item]
+			switch {
+			case !known:
+				order++
+				model[item] = moment{at, order}
+			case at < old.at || replace:
+				model[item] = moment{at, old.order}
+			}
+			d.add(item, at, wish{replace: replace})
+		case 4:
+			_, known := model[item]
+			_, ok := d.remove(item)
+			require.Equal(t, known, ok)
+			delete(model, item)
+		default:
+			now += time.Duration(script[1] % 4)
+			for {
+				w, ok := d.pop(now)
+				if !ok {
+					break
+				}
+				first := model[w.item]
+				for item, other := range model {
+					require.False(t, other.at < first.at || other.at == first.at && other.order < first.order,
+						"%d came, but %d was due before it", w.item, item)
+				}
+				delete(model, w.item)
+			}
+			for item, left := range model {
+				require.Greater(t, left.at, now, "%d is due and did not come", item)
+			}
+		}
+		require.Len(t, d.heap, len(model))
+		require.Len(t, d.known, len(model))
+		for place := range d.heap {
+			require.Equal(t, place, d.heap[place].delay.place)
+			require.Equal(t, model[d.heap[place].delay.item].at, d.heap[place].at)
+		}
+	}
+}
+
+func TestDelaysDoWhatTheModelDoes(t *testing.T) {
+	for seed := range uint64(1000) {
+		random := rand.New(rand.NewPCG(seed, 7))
+		script := make([]byte, random.IntN(160))
+		for i := range script {
+			script[i] = byte(random.Uint32())
+		}
+		playDelays(t, script)
+	}
+}
+
+func FuzzDelays(f *testing.F) {
+	f.Add([]byte{1, 5, 9, 3, 1, 2, 5, 3, 5, 3})
+	f.Add([]byte{1, 5, 0, 9, 4, 0, 5, 15})
+	f.Add([]byte{1, 1, 9, 1, 17, 1, 25, 1, 33, 1, 12, 0, 5, 3})
+	f.Fuzz(func(t *testing.T, script []byte) {
+		if len(script) < 600 {
+			playDelays(t, script)
+		}
+	})
+}

@@ -1,0 +1,209 @@
+package workqueue
+
+import (
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loopwright/loopwright/trace"
+)
+
+// comesAfter expects the next item, and when it comes.
+func comesAfter(t *testing.T, q interface{ Get() (string, bool) }, item string, while time.Duration) {
+	t.Helper()
+	begin := time.Now()
+	got, shutdown := q.Get()
+	require.False(t, shutdown)
+	require.Equal(t, item, got)
+	require.Equal(t, while, time.Since(begin))
+}
+
+func TestAnItemComesWhenItsDelayIsOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := NewDelaying(Options[string]{})
+		q.AddAfter("late", 3*time.Second)
+		q.AddAfter("early", time.Second)
+		q.AddAfter("now", 0)
+		q.AddAfter("past", -time.Hour)
+		require.Equal(t, 2, q.Len())
+		require.Equal(t, 2, q.Delayed())
+		comesAfter(t, q, "now", 0)
+		comesAfter(t, q, "past", 0)
+		comesAfter(t, q, "early", time.Second)
+		comesAfter(t, q, "late", 2*time.Second)
+	})
+}
+
+func TestTheEarliestDelayWinsUnlessItIsReplaced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := NewDelaying(Options[string]{})
+		q.AddAfter("a", 5*time.Second)
+		q.AddAfter("a", time.Second)
+		q.AddAfter("a", 9*time.Second)
+		comesAfter(t, q, "a", time.Second)
+		q.Done("a")
+		q.AddAfter("a", time.Second)
+		q.ReplaceAfter("a", 4*time.Second)
+		comesAfter(t, q, "a", 4*time.Second)
+		q.Done("a")
+		require.Zero(t, q.Delayed()+q.Len(), "each item came once")
+	})
+}
+
+func TestAnAddBringsADelayedItemForward(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := NewDelaying(Options[string]{})
+		q.AddAfter("a", time.Minute)
+		q.AddBecause("a", "changed")
+		comesAfter(t, q, "a", 0)
+		q.Done("a")
+		time.Sleep(time.Hour)
+		require.Zero(t, q.Len(), "the delay would make the worker work once more for nothing")
+	})
+}
+
+func TestADelayForWhatWaitsAlreadyIsOver(t *testing.T) {
+	q := NewDelaying(Options[string]{})
+	q.Add("a")
+	q.AddAfter("a", time.Minute)
+	require.Zero(t, q.Delayed())
+	q.Get()
+	q.AddAfter("a", time.Minute)
+	require.Equal(t, 1, q.Delayed(), "a worker holds the item; the delay is for afterwards")
+	q.ShutDown()
+}
+
+func TestAnItemThatIsDueDuringWorkIsWorkedOnOnceMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := NewDelaying(Options[string]{})
+		q.Add("a")
+		q.Get()
+		q.AddAfter("a", time.Second)
+		time.Sleep(time.Minute)
+		require.Zero(t, q.Len())
+		q.Done("a")
+		comesAfter(t, q, "a", 0)
+	})
+}
+
+func TestADelayCanBeTakenBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := NewDelaying(Options[string]{})
+		q.AddAfter("a", time.Second)
+		q.AddAfter("b", 2*time.Second)
+		require.True(t, q.Cancel("a"))
+		require.False(t, q.Cancel("a"))
+		comesAfter(t, q, "b", 2*time.Second)
+	})
+}
+
+func TestAShutdownDropsWhatIsNotDueAndSaysHowMany(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rec := trace.New(0)
+		q := NewDelaying(Options[string]{Recorder: rec})
+		q.Add("a")
+		q.AddAfter("b", time.Hour)
+		q.AddAfter("c", time.Second)
+		q.ShutDown()
+		q.AddAfter("d", time.Second)
+		require.Equal(t, 2, q.Dropped())
+		require.Zero(t, q.Delayed())
+		time.Sleep(2 * time.Hour)
+		require.Equal(t, 1, q.Len(), "what was due is still worked on")
+		item, _ := q.Get()
+		q.Done(item)
+		q.ShutDownWithDrain()
+		q.ShutDown()
+		require.Equal(t, 2, q.Dropped())
+		notes := trace.Filter{Kinds: []trace.Kind{trace.Note}}.Select(rec.Events())
+		require.Equal(t, "2 delayed items dropped", notes[0].Reason)
+	})
+}
+
+func TestTheRecorderTellsAboutDelays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rec := trace.New(0)
+		q := NewDelaying(Options[string]{Recorder: rec})
+		q.AddAfter("a", 3*time.Second)
+		q.AddAfter("a", time.Second)
+		q.AddAfter("a", 2*time.Second)
+		comesAfter(t, q, "a", time.Second)
+		var outcomes []string
+		for _, e := range rec.Events() {
+			outcomes = append(outcomes, e.Kind.String()+" "+e.Outcome.String())
+		}
+		require.Equal(t, []string{"delay ", "delay replaced", "delay deduplicated", "enqueue ", "dequeue "}, outcomes)
+		require.Equal(t, 3*time.Second, rec.Events()[0].Took)
+		require.Equal(t, time.Second, rec.Events()[2].Took, "the earlier delay stands")
+	})
+}
+
+func TestRetriesAreCounted(t *testing.T) {
+	m := newFakeMetrics()
+	q := NewDelaying(Options[string]{Name: "fruit", Metrics: m})
+	q.AddAfter("a", time.Hour)
+	q.Add("a")
+	require.Equal(t, 1, m.counts["workqueue_retries_total fruit"])
+	require.Equal(t, 1, m.counts["workqueue_adds_total fruit"])
+}
+
+func TestNothingIsLostOnTheWayThroughDelays(t *testing.T) {
+	before := runtime.NumGoroutine()
+	for seed := range seeds() / 2 {
+		synctest.Test(t, func(t *testing.T) {
+			q := NewDelaying(Options[int]{})
+			stress(t, seed, q, func(random *rand.Rand, item int) {
+				switch random.IntN(4) {
+				case 0:
+					q.Add(item)
+				case 1:
+					q.ReplaceAfter(item, time.Duration(random.IntN(50))*time.Millisecond)
+				default:
+					q.AddAfter(item, time.Duration(random.IntN(50)-5)*time.Millisecond)
+				}
+				if random.IntN(8) == 0 {
+					time.Sleep(time.Duration(random.IntN(20)) * time.Millisecond)
+				}
+			}, func() { time.Sleep(50 * time.Millisecond) })
+			require.Zero(t, q.Dropped())
+		})
+	}
+	returnTo(t, before)
+}
+
+func TestADelayingQueueHasNoGoroutine(t *testing.T) {
+	before := runtime.NumGoroutine()
+	for range 50 {
+		q := NewDelaying(Options[string]{})
+		defer q.ShutDown()
+		q.AddAfter("a", time.Hour)
+	}
+	require.LessOrEqual(t, runtime.NumGoroutine(), before)
+}
+
+// Many goroutines add while the queue is shut down under them.
+func TestDelaysAndAShutdownAtOnce(t *testing.T) {
+	for range 200 {
+		synctest.Test(t, func(t *testing.T) {
+			q := NewDelaying(Options[int]{})
+			var all sync.WaitGroup
+			for i := range 4 {
+				all.Go(func() {
+					for k := range 50 {
+						q.AddAfter(k, time.Duration(i*k)*time.Microsecond)
+						q.Cancel(k / 2)
+					}
+				})
+			}
+			all.Go(q.ShutDown)
+			all.Wait()
+			time.Sleep(time.Minute)
+			require.Zero(t, q.Delayed())
+		})
+	}
+}

@@ -1,0 +1,97 @@
+package workqueue
+
+import "time"
+
+// The metrics of a queue have client-go's names, so that dashboards which know a
+// controller's queue know ours.
+const (
+	MetricDepth          = "workqueue_depth"
+	MetricAdds           = "workqueue_adds_total"
+	MetricQueueDuration  = "workqueue_queue_duration_seconds"
+	MetricWorkDuration   = "workqueue_work_duration_seconds"
+	MetricUnfinishedWork = "workqueue_unfinished_work_seconds"
+	MetricLongestRunning = "workqueue_longest_running_processor_seconds"
+	MetricRetries        = "workqueue_retries_total"
+)
+
+// MetricsProvider makes the metrics of queues; package manager has one for
+// Prometheus. Each method gets one of the names above, and the queue's.
+//
+// client-go's has a method for each metric, and the queue sets its gauges twice
+// a second, from a goroutine that goes over all items in work with the lock
+// held. Here a gauge is read when somebody asks, in constant time.
+type MetricsProvider interface {
+	Counter(metric, queue string) Counter
+	Histogram(metric, queue string) Histogram
+	// Gauge is given the function that reads the value. It may be called from any
+	// goroutine, and after the queue is shut down.
+	Gauge(metric, queue string, read func() float64)
+}
+
+// Counter counts.
+type Counter interface{ Inc() }
+
+// Histogram collects durations, in seconds.
+type Histogram interface{ Observe(seconds float64) }
+
+// meter is the metrics that are written to. Its methods are called without the
+// queue's lock: a provider is somebody else's code. A nil meter does nothing.
+type meter struct {
+	adds, retries       Counter
+	queueTime, workTime Histogram
+}
+
+func (q *Queue[T]) newMeter(from MetricsProvider) *meter {
+	name := q.options.Name
+	from.Gauge(MetricDepth, name, func() float64 { return float64(q.Len()) })
+	from.Gauge(MetricUnfinishedWork, name, q.unfinishedWork)
+	from.Gauge(MetricLongestRunning, name, q.longestRunning)
+	return &meter{
+		adds:      from.Counter(MetricAdds, name),
+		retries:   from.Counter(MetricRetries, name),
+		queueTime: from.Histogram(MetricQueueDuration, name),
+		workTime:  from.Histogram(MetricWorkDuration, name),
+	}
+}
+
+// unfinishedWork is for how long all items in work together have been held: with
+// n of them, n times now, less the sum of the moments when they were taken.
+func (q *Queue[T]) unfinishedWork() float64 {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return (time.Duration(q.dedup.held)*q.now() - q.dedup.takenSum).Seconds()
+}
+
+// longestRunning is for how long the item has been held that was taken first.
+func (q *Queue[T]) longestRunning() float64 {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.dedup.held == 0 {
+		return 0
+	}
+	return (q.now() - q.dedup.working.first.taken).Seconds()
+}
+
+func (m *meter) added(fresh bool) {
+	if m != nil && fresh {
+		m.adds.Inc()
+	}
+}
+
+func (m *meter) retried() {
+	if m != nil {
+		m.retries.Inc()
+	}
+}
+
+func (m *meter) took(waited time.Duration) {
+	if m != nil {
+		m.queueTime.Observe(waited.Seconds())
+	}
+}
+
+func (m *meter) worked(d time.Duration) {
+	if m != nil {
+		m.workTime.Observe(d.Seconds())
+	}
+}

@@ -1,0 +1,124 @@
+package workqueue
+
+import (
+	"math/rand/v2"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loopwright/loopwright/trace"
+)
+
+func priorityOf(p int) *int { return &p }
+
+func namespaceOf(item string) string {
+	namespace, _, _ := strings.Cut(item, "/")
+	return namespace
+}
+
+func TestAChangeOvertakesTenThousandItemsOfAResync(t *testing.T) {
+	q := NewPriority(PriorityOptions[int]{})
+	for i := range 10_000 {
+		q.AddWithOpts(AddOpts{Priority: priorityOf(LowPriority)}, i)
+	}
+	q.Add(-1)
+	q.Add(7777) // a change of an object that the resync has queued
+	for _, want := range []int{-1, 7777} {
+		item, priority, shutdown := q.GetWithPriority()
+		require.False(t, shutdown)
+		require.Equal(t, want, item)
+		require.Zero(t, priority)
+	}
+	_, priority, _ := q.GetWithPriority()
+	require.Equal(t, LowPriority, priority)
+	require.Equal(t, 9998, q.Len())
+}
+
+func TestOneNoisyNamespaceDoesNotHoldUpAnother(t *testing.T) {
+	q := NewPriority(PriorityOptions[string]{Group: namespaceOf})
+	for i := range 1000 {
+		q.Add("noisy/" + string(rune('a'+i)))
+	}
+	q.Add("quiet/web")
+	q.Get()
+	item, _ := q.Get()
+	require.Equal(t, "quiet/web", item)
+}
+
+func TestThePriorityTravelsThroughDelaysAndWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := NewPriority(PriorityOptions[string]{})
+		q.AddWithOpts(AddOpts{After: time.Second, Priority: priorityOf(3), Reason: "soon"}, "a", "b")
+		q.AddWithOpts(AddOpts{After: time.Hour, Priority: priorityOf(5)}, "b")
+		time.Sleep(time.Second)
+		synctest.Wait()
+		work, err := q.Next(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, "b", work.Item, "the highest priority of all adds counts")
+		require.Equal(t, 5, work.Priority)
+		require.Equal(t, []string{"soon"}, work.Causes.Reasons())
+
+		q.AddWithOpts(AddOpts{Priority: priorityOf(-5)}, "b")
+		q.AddWithOpts(AddOpts{Priority: priorityOf(4)}, "b")
+		q.Done("b")
+		item, priority, _ := q.GetWithPriority()
+		require.Equal(t, "b", item, "it was added during work, with a priority of its own")
+		require.Equal(t, 4, priority)
+		q.ShutDown()
+		q.Get()
+		_, _, shutdown := q.GetWithPriority()
+		require.True(t, shutdown)
+	})
+}
+
+func TestDelayAndRateLimitAtOnceTakeTheShorter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := NewPriority(PriorityOptions[string]{Limiter: &Exponential[string]{Base: time.Minute}})
+		q.AddWithOpts(AddOpts{After: time.Second, RateLimited: true}, "a")
+		comesAfter(t, q, "a", time.Second)
+		require.Equal(t, 1, q.NumRequeues("a"))
+		q.AddWithOpts(AddOpts{After: time.Hour, RateLimited: true}, "b")
+		comesAfter(t, q, "b", time.Minute)
+		q.AddWithOpts(AddOpts{RateLimited: true}, "b")
+		q.Done("b")
+		comesAfter(t, q, "b", 2*time.Minute)
+	})
+}
+
+func TestThePriorityQueueRecordsAndCountsAsTheOthersDo(t *testing.T) {
+	m, rec := newFakeMetrics(), trace.New(0)
+	q := NewPriority(PriorityOptions[string]{Options: Options[string]{Name: "fruit", Metrics: m, Recorder: rec}})
+	q.AddWithOpts(AddOpts{RateLimited: true, Reason: "conflict"}, "a")
+	q.AddWithOpts(AddOpts{After: time.Hour}, "b")
+	q.AddWithOpts(AddOpts{Reason: "changed"}, "a", "c")
+	require.Equal(t, 2, m.counts["workqueue_retries_total fruit"])
+	require.Equal(t, 2, m.counts["workqueue_adds_total fruit"])
+	require.Equal(t, "conflict, changed (2 adds)", rec.Events()[2].Reason)
+	require.Equal(t, 1, rec.Events()[0].Count)
+	q.ShutDown()
+}
+
+func TestNothingIsLostOnTheWayThroughPriorities(t *testing.T) {
+	before := runtime.NumGoroutine()
+	for seed := range seeds() {
+		synctest.Test(t, func(t *testing.T) {
+			q := NewPriority(PriorityOptions[int]{Patience: 3, Group: func(item int) string { return string(rune('a' + item%3)) },
+				Limiter: &Exponential[int]{Base: time.Microsecond, Limit: time.Millisecond}})
+			stress(t, seed, q, func(random *rand.Rand, item int) {
+				o := AddOpts{Priority: priorityOf(random.IntN(4) - 2)}
+				switch random.IntN(6) {
+				case 0:
+					o.After = time.Millisecond
+				case 1:
+					o.RateLimited = true
+				}
+				q.AddWithOpts(o, item)
+			}, func() { time.Sleep(2 * time.Millisecond) })
+		})
+	}
+	returnTo(t, before)
+}

@@ -1,0 +1,238 @@
+package workqueue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/loopwright/loopwright/trace"
+)
+
+// Queue hands items to workers, each item to one worker at a time. Its methods
+// may be called from any goroutine.
+//
+// Guarantees: after an Add, some worker begins to work on the item; all adds
+// before that moment are one piece of work. No two workers hold the same item.
+// Items come out in the order in which they went in; one that was added while a
+// worker held it goes in when that worker is done.
+//
+// Caveats: a worker that takes an item and never calls Done keeps the item from
+// everybody, and a drain from ending. The queue is not bounded: it holds as many
+// items as are different.
+//
+// A Queue has no goroutine. It satisfies client-go's workqueue.TypedInterface.
+type Queue[T comparable] struct {
+	options Options[T]
+	meter   *meter    // nil when nobody measures
+	started time.Time // the zero of all durations in the queue
+	timed   bool      // somebody wants to know when things happened
+
+	mu       sync.Mutex // guards all below
+	dedup    dedup[T]
+	parking  parking
+	shutDown bool
+	// drained is closed when the queue is empty after a shutdown, or when somebody
+	// stops waiting for that. Drain receives; nil when nobody waits.
+	drained chan struct{}
+	// closing is what an outer layer has to do at shutdown. It is called once, with
+	// mu held.
+	closing func()
+}
+
+// Options of a queue. The zero value works.
+type Options[T comparable] struct {
+	// Name is the queue's name in metrics and in the flight recorder, usually
+	// that of the controller.
+	Name string
+	// Metrics makes the queue's metrics; nil measures nothing, and costs nothing.
+	Metrics MetricsProvider
+	// Recorder is told what happens to each item; nil is off.
+	Recorder *trace.Recorder
+	// Key is an item's namespace and name in the recorder. By default the name is
+	// the item as fmt prints it.
+	Key func(item T) (namespace, name string)
+	// Report is told about mistakes in the use of the queue, such as Done for an
+	// item that nobody holds. By default they are logged with slog.
+	Report func(error)
+}
+
+// New returns a queue that is first-in first-out.
+func New[T comparable](options Options[T]) *Queue[T] {
+	q := new(Queue[T])
+	q.init(options, &fifo[T]{})
+	return q
+}
+
+func (q *Queue[T]) init(options Options[T], line line[T]) {
+	q.options, q.started = options, time.Now()
+	q.dedup.line = line
+	q.timed = options.Metrics != nil || options.Recorder.On()
+	if options.Report == nil {
+		q.options.Report = func(err error) { slog.Error("misused work queue", "queue", options.Name, "error", err) }
+	}
+	if options.Metrics != nil {
+		q.meter = q.newMeter(options.Metrics)
+	}
+}
+
+// ErrShutDown is what Next returns when the queue is shut down and empty.
+var ErrShutDown = errors.New("the work queue is shut down")
+
+// ErrNotDrained is what Drain returns when ShutDown ended it early.
+var ErrNotDrained = errors.New("the work queue was shut down before it was drained")
+
+// Add says that an item needs a look. After a shutdown it does nothing.
+func (q *Queue[T]) Add(item T) { q.insert(item, Causes{Count: 1}) }
+
+// AddBecause is Add with a reason, which the worker finds in Work.Causes.
+func (q *Queue[T]) AddBecause(item T, reason string) { q.insert(item, because(reason)) }
+
+func (q *Queue[T]) insert(item T, causes Causes) {
+	q.mu.Lock()
+	fresh := q.addLocked(item, 0, causes)
+	q.mu.Unlock()
+	q.meter.added(fresh)
+}
+
+// addLocked is how items of all layers come in. It tells whether the item is
+// new work, not merged into work that waited already.
+func (q *Queue[T]) addLocked(item T, priority int, causes Causes) (fresh bool) {
+	if q.shutDown {
+		return false
+	}
+	verdict := q.dedup.add(item, priority, causes, q.now())
+	if verdict == queued {
+		q.parking.wakeOne(q.dedup.ready)
+	}
+	if q.options.Recorder.On() {
+		q.recordAdd(item, verdict, causes)
+	}
+	return verdict != merged
+}
+
+// Work is an item that was handed out, with what the queue knows about it.
+type Work[T comparable] struct {
+	Item T
+	// Priority is the highest that was asked for; 0 if nobody asked.
+	Priority int
+	// Causes are those of all adds that this piece of work answers.
+	Causes Causes
+	// Waited is how long ago the first of them was; 0 if the queue has neither
+	// metrics nor a recorder.
+	Waited time.Duration
+}
+
+// Get waits for an item and hands it out. The caller must call Done when it is
+// finished. When the queue is shut down and empty, shutdown is true and there is
+// no item.
+func (q *Queue[T]) Get() (item T, shutdown bool) {
+	q.mu.Lock()
+	for q.dedup.ready == 0 {
+		if q.shutDown {
+			q.mu.Unlock()
+			return item, true
+		}
+		w := q.parking.park()
+		q.mu.Unlock()
+		<-w.wake
+		q.mu.Lock()
+		q.parking.arrive(w)
+	}
+	e := q.takeLocked()
+	item, waited := e.item, e.taken-e.since
+	q.mu.Unlock()
+	q.meter.took(waited)
+	return item, false
+}
+
+// Next is Get with a context, and with all that is known about the item. It
+// returns ErrShutDown, or the cause of ctx's end. An item that is ready is
+// handed out even if ctx has ended.
+func (q *Queue[T]) Next(ctx context.Context) (Work[T], error) {
+	q.mu.Lock()
+	for q.dedup.ready == 0 {
+		if q.shutDown {
+			q.mu.Unlock()
+			return Work[T]{}, ErrShutDown
+		}
+		w := q.parking.park()
+		q.mu.Unlock()
+		select {
+		case <-w.wake:
+			q.mu.Lock()
+			q.parking.arrive(w)
+		case <-ctx.Done():
+			q.mu.Lock()
+			q.parking.leave(w)
+			q.parking.wakeOne(q.dedup.ready)
+			q.mu.Unlock()
+			return Work[T]{}, context.Cause(ctx)
+		}
+	}
+	e := q.takeLocked()
+	work := Work[T]{Item: e.item, Priority: e.priority, Causes: e.causes, Waited: e.taken - e.since}
+	q.mu.Unlock()
+	q.meter.took(work.Waited)
+	return work, nil
+}
+
+// takeLocked hands out; there must be something ready. Who takes an item wakes
+// a colleague for the next one.
+func (q *Queue[T]) takeLocked() *entry[T] {
+	e := q.dedup.take(q.now())
+	q.parking.wakeOne(q.dedup.ready)
+	if q.options.Recorder.On() {
+		q.record(e.item, trace.Event{Kind: trace.Dequeue, Took: e.taken - e.since, Reason: e.causes.String(), Count: e.causes.Count})
+	}
+	return e
+}
+
+// Done says that the caller is finished with an item that it was handed. If the
+// item was added meanwhile, it waits for a worker again.
+//
+// Done for an item that nobody holds changes nothing, and is reported to
+// Options.Report: it is a bug of the caller, who may next call Done for an item
+// that somebody else holds. client-go does not notice; if the item waits, it is
+// put in a second time there, and two workers may get it.
+func (q *Queue[T]) Done(item T) {
+	q.mu.Lock()
+	e := q.dedup.done(item)
+	if e == nil {
+		q.mu.Unlock()
+		q.options.Report(fmt.Errorf("done called for %v, which no worker holds", item))
+		return
+	}
+	var worked time.Duration
+	if q.timed {
+		worked = q.now() - e.taken
+	}
+	q.parking.wakeOne(q.dedup.ready)
+	if q.shutDown {
+		q.finishedLocked()
+	}
+	if q.options.Recorder.On() {
+		q.record(item, trace.Event{Kind: trace.Done, Took: worked})
+	}
+	q.mu.Unlock()
+	q.meter.worked(worked)
+}
+
+// Len is the number of items that wait for a worker, for information only.
+func (q *Queue[T]) Len() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.dedup.ready
+}
+
+// now is a duration since the queue was made, on the monotonic clock: a jump of
+// the wall clock does not move it. Reading a clock costs as much as the rest of
+// an Add, so it is read only for those who look.
+func (q *Queue[T]) now() time.Duration {
+	if !q.timed {
+		return 0
+	}
+	return time.Since(q.started)
+}

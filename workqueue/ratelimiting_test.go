@@ -1,0 +1,135 @@
+package workqueue
+
+import (
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/time/rate"
+
+	"github.com/loopwright/loopwright/trace"
+)
+
+func TestAFailingItemClimbsTheLadder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := NewRateLimiting(&Exponential[string]{Base: time.Second, Limit: 5 * time.Second}, Options[string]{})
+		for _, delay := range []time.Duration{1, 2, 4, 5, 5} {
+			q.AddRateLimited("a")
+			comesAfter(t, q, "a", delay*time.Second)
+			q.Done("a")
+		}
+		require.Equal(t, 5, q.NumRequeues("a"))
+		q.Forget("a")
+		require.Zero(t, q.NumRequeues("a"))
+		q.AddRateLimited("a")
+		comesAfter(t, q, "a", time.Second)
+	})
+}
+
+// The object changed: that is a reason to try at once, whatever the ladder says.
+func TestAChangeOvertakesTheLadder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := NewRateLimiting(&Exponential[string]{Base: time.Hour, Limit: time.Hour}, Options[string]{})
+		q.AddRateLimitedBecause("a", "conflict")
+		q.AddBecause("a", "changed")
+		work, err := q.Next(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, []string{"conflict", "changed"}, work.Causes.Reasons())
+		require.Equal(t, 1, q.NumRequeues("a"), "but the failures are still counted")
+	})
+}
+
+func TestTheDefaultsAreThoseOfClientGo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := DefaultLimiter[int]()
+		for _, ms := range []time.Duration{5, 10, 20, 40} {
+			require.Equal(t, ms*time.Millisecond, l.When(1))
+		}
+		for i := range 96 { // empty the bucket
+			l.When(1000 + i)
+		}
+		require.Equal(t, 100*time.Millisecond, l.When(2), "then ten a second")
+		require.Equal(t, 200*time.Millisecond, l.When(3))
+		for range 30 {
+			l.When(1)
+		}
+		require.Equal(t, 1000*time.Second, l.When(1))
+	})
+}
+
+func TestABucketThatNeverFillsDelaysForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := NewRateLimiting(Bucket[string]{rate.NewLimiter(0, 0)}, Options[string]{})
+		q.AddRateLimited("a")
+		time.Sleep(24 * time.Hour)
+		require.Zero(t, q.Len())
+		require.Equal(t, 1, q.Delayed())
+		q.ShutDown()
+	})
+}
+
+func TestJitterOnlyMakesDelaysLonger(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 1000 {
+		l := Jitter[int]{&Exponential[int]{Base: 100}, 0.2, random.Float64}
+		when := l.When(1)
+		require.GreaterOrEqual(t, when, time.Duration(100))
+		require.Less(t, when, time.Duration(120))
+	}
+	l := Jitter[int]{&Exponential[int]{Base: math.MaxInt64, Limit: math.MaxInt64}, 1, nil}
+	require.Equal(t, time.Duration(math.MaxInt64), l.When(1))
+	require.Equal(t, 1, l.NumRequeues(1))
+}
+
+func TestLimitersMayBeUsedFromAnywhere(t *testing.T) {
+	l := &Exponential[int]{Remember: 5}
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			for i := range 500 {
+				l.When(i % 9)
+				l.NumRequeues(i % 7)
+				l.Forget(i % 8)
+			}
+		})
+	}
+	all.Wait()
+	require.LessOrEqual(t, len(l.failures.young)+len(l.failures.old), 5)
+}
+
+func TestTheRecorderTellsHowOftenAnItemFailed(t *testing.T) {
+	rec := trace.New(0)
+	q := NewRateLimiting(&Exponential[string]{Base: time.Hour}, Options[string]{Recorder: rec})
+	q.AddRateLimitedBecause("a", "conflict")
+	q.Cancel("a")
+	q.AddRateLimitedBecause("a", "conflict")
+	q.ShutDown()
+	require.Equal(t, 2, rec.Events()[1].Count)
+	require.Equal(t, "conflict", rec.Events()[1].Reason)
+}
+
+func TestNothingIsLostOnTheWayThroughRetries(t *testing.T) {
+	before := runtime.NumGoroutine()
+	for seed := range seeds() / 3 {
+		synctest.Test(t, func(t *testing.T) {
+			q := NewRateLimiting(&Exponential[int]{Base: time.Microsecond, Limit: time.Millisecond}, Options[int]{})
+			stress(t, seed, q, func(random *rand.Rand, item int) {
+				switch random.IntN(5) {
+				case 0:
+					q.Add(item)
+				case 1:
+					q.Forget(item)
+					q.AddAfter(item, time.Millisecond)
+				default:
+					q.AddRateLimited(item)
+				}
+			}, func() { time.Sleep(2 * time.Millisecond) })
+		})
+	}
+	returnTo(t, before)
+}
