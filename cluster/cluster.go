@@ -107,9 +107,7 @@ func OptionsFromEnv() (Options, error) {
 		In:        os.Stdin,
 		Out:       os.Stderr,
 	}
-	for _, name := range strings.FieldsFunc(os.Getenv("ORIGINALS"), func(r rune) bool { return r == ',' || r == ' ' }) {
-		options.Originals = append(options.Originals, name)
-	}
+	options.Originals = append(options.Originals, strings.FieldsFunc(os.Getenv("ORIGINALS"), func(r rune) bool { return r == ',' || r == ' ' })...)
 	var err error
 	if options.Nodes, err = numberFromEnv("NODES"); err != nil {
 		return Options{}, err

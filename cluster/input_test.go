@@ -75,7 +75,7 @@ func TestADirectoryThatCannotBeUsedIsRefusedAtOnce(t *testing.T) {
 			fakeDocker(t, "exit 0")
 			_, err := Up(t.Context(), Options{Mode: mode, Dir: dir})
 			require.ErrorContains(t, err, "making the directory ", "%s", dir)
-			assert.ErrorContains(t, err, "choose a directory that you can write to with LOOPWRIGHT_DIR=")
+			assert.ErrorContains(t, err, "set LOOPWRIGHT_DIR to a directory that you can write to")
 		}
 	}
 	info, err := os.Stat(file)

@@ -88,7 +88,7 @@ func withAdvice(err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("%w: choose a directory that you can write to with LOOPWRIGHT_DIR=...", err)
+	return fmt.Errorf("%w: set LOOPWRIGHT_DIR to a directory that you can write to", err)
 }
 
 // existingDir makes a directory private if it has to make it, and those above
