@@ -116,6 +116,7 @@ cross-controlplane: ## Compile the control plane for all platforms (about 15 min
 bench: $(CLUSTER_COMMAND) ## Run the benchmarks
 	@$(CLUSTER_COMMAND) build
 	go test -run '^$$' -bench . -benchmem ./...
+	cd benchmarks && go run ./cmd/ratios
 
 .PHONY: clean
 clean: $(CLUSTER_COMMAND) ## Remove the cluster, its binaries, and what make built

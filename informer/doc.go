@@ -5,10 +5,11 @@
 //
 //	API server -> ListerWatcher -> Reflector -> DeltaQueue -> Store + Index -> listeners
 //
-// So far there is the first step. A [ListWatch] speaks the protocol for one
-// kind: it lists the collection, and watches what happens to it afterwards. A
-// [Cursor] remembers how far in that history a reader has come, which is all it
-// takes to go on after an interruption.
+// Chapter by chapter: a [ListWatch] speaks the protocol for one kind, and a
+// [Cursor] remembers how far in the history a reader has come. A Store keeps the
+// objects and their indices. A Reflector keeps listing and watching whatever
+// happens. A DeltaQueue holds what changed until somebody has time for it. An
+// Informer puts them together and shares one watch among many listeners.
 //
 // Below it are client-go's rest package, for the connection, and trace, the
 // flight recorder. Above it is everything else: no controller talks to the API

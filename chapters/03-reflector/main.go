@@ -116,12 +116,25 @@ func follow(ctx context.Context, d *demo.Demo, write *writer, fruit *view) error
 	return nil
 }
 
-// survive kills the API server and looks at the reflector meanwhile.
+// survive kills the API server, and writes as soon as it is back.
 func survive(ctx context.Context, d *demo.Demo, write *writer, fruit *view, reflector *informer.Reflector[*corev1.ConfigMap]) error {
 	if d.Cluster.Mode == cluster.Current {
-		d.Say("This is your own cluster: its API server is left alone, and this step out.")
-		return nil
+		d.Say("This is your own cluster: its API server is left alone. There are only the writes.")
+	} else if err := kill(ctx, d, write, fruit, reflector); err != nil {
+		return err
 	}
+	if err := errors.Join(write.update(ctx, "apple"), write.delete(ctx, "banana"), write.create(ctx, "elderberry", fruitLabels)); err != nil {
+		return err
+	}
+	if err := fruit.until(ctx, "apple", "date", "elderberry"); err != nil {
+		return err
+	}
+	d.Say("The view: %v.", fruit.names())
+	return nil
+}
+
+// kill restarts the API server and looks at the reflector meanwhile.
+func kill(ctx context.Context, d *demo.Demo, write *writer, fruit *view, reflector *informer.Reflector[*corev1.ConfigMap]) error {
 	// Something that the reflector does not see moves the history on. So the
 	// server, which forgets everything, will not know the reflector's place.
 	if err := write.create(ctx, "onion", nil); err != nil {
@@ -139,17 +152,7 @@ func survive(ctx context.Context, d *demo.Demo, write *writer, fruit *view, refl
 	d.Say("The view is still there: %v. It is as it was at resourceVersion %s.", fruit.names(), health.ResourceVersion)
 	d.Say("Ready, for who has a minute's patience: %v. For who has none: %v.",
 		health.Ready(time.Now(), time.Minute) == nil, health.Ready(time.Now(), 0) == nil)
-	if err := <-restarted; err != nil {
-		return err
-	}
-	if err := errors.Join(write.update(ctx, "apple"), write.delete(ctx, "banana"), write.create(ctx, "elderberry", fruitLabels)); err != nil {
-		return err
-	}
-	if err := fruit.until(ctx, "apple", "date", "elderberry"); err != nil {
-		return err
-	}
-	d.Say("The view: %v.", fruit.names())
-	return nil
+	return <-restarted
 }
 
 // runAgain stops the reflector, lets things happen, and runs it again.

@@ -1,0 +1,65 @@
+package informer
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+)
+
+// catchup knows how far a cache has come, and wakes those who wait for it to come
+// further. It is what makes a controller read its own writes.
+type catchup struct {
+	mu      sync.Mutex // guards what follows
+	reached string     // the cache is complete up to this version of the collection
+	waiting map[Key][]*catchupWait
+}
+
+// catchupWait is somebody who waits for a version of an object.
+type catchupWait struct {
+	version string
+	caught  chan struct{} // closed by catchup
+}
+
+// wait returns a channel that is closed when the cache has caught up with the
+// version of that key. cached is asked, with the lock held, for the version of the
+// object in the cache.
+func (c *catchup) wait(key Key, version string, cached func() string) (*catchupWait, error) {
+	if _, err := resourceversion.CompareResourceVersion(version, version); err != nil {
+		return nil, fmt.Errorf("waiting for %s: %w", key, err)
+	}
+	// TODO: nothing to wait for? Otherwise, who waits must be found by key.
+	return &catchupWait{version: version, caught: make(chan struct{})}, nil
+}
+
+// isMet tells whether a version is at least the one that is waited for. Versions
+// of one collection can be compared as numbers; Kubernetes promises it since 1.35.
+func (w *catchupWait) isMet(version string) bool {
+	return false // TODO: compare with resourceversion.CompareResourceVersion
+}
+
+// forget takes back a wait that nobody waits for any more.
+func (c *catchup) forget(key Key, gone *catchupWait) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.waiting[key] = slices.DeleteFunc(c.waiting[key], func(w *catchupWait) bool { return w == gone })
+	if len(c.waiting[key]) == 0 {
+		delete(c.waiting, key)
+	}
+}
+
+// saw is told of every object that was stored or deleted.
+func (c *catchup) saw(key Key, version string) {
+	// TODO: wake those who wait for this version of this key, or an older one
+}
+
+// arrived is told how far the cache has come as a whole. This wakes those who wait
+// for an object that is gone already.
+func (c *catchup) arrived(version string) {
+	// TODO: wake those who need not wait any longer, whatever their key
+}
+
+func (c *catchup) wakeLocked(key Key, version string) {
+	// TODO: a helper that you may use, or not
+}

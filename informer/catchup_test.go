@@ -1,0 +1,106 @@
+package informer
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+var web, db = keyIn("shop", "web"), keyIn("shop", "db")
+
+func caughtUp(w *catchupWait) bool {
+	select {
+	case <-w.caught:
+		return true
+	default:
+		return false
+	}
+}
+
+// waitFor begins to wait; the cache holds the object in the cached version.
+func waitFor(t *testing.T, c *catchup, key Key, version, cached string) *catchupWait {
+	t.Helper()
+	w, err := c.wait(key, version, func() string { return cached })
+	require.NoError(t, err)
+	return w
+}
+
+// Function: catchup.wait
+func TestWhoWaitsForWhatIsThereDoesNotWait(t *testing.T) {
+	var c catchup
+	require.True(t, caughtUp(waitFor(t, &c, web, "7", "7")), "the cache holds this very version")
+	require.True(t, caughtUp(waitFor(t, &c, web, "7", "8")), "the cache holds a newer version: somebody else wrote after us")
+	require.Empty(t, c.waiting, "who does not wait must not be kept as one who waits")
+}
+
+// Versions are numbers of any length. As text, "9" is greater than "10".
+// Function: catchup.wait
+func TestVersionsAreComparedAsNumbers(t *testing.T) {
+	var c catchup
+	require.False(t, caughtUp(waitFor(t, &c, web, "10", "9")), "9 is older than 10")
+	require.True(t, caughtUp(waitFor(t, &c, web, "9", "10")), "10 is newer than 9")
+}
+
+// Function: catchup.saw
+func TestTheEventItselfWakes(t *testing.T) {
+	var c catchup
+	w := waitFor(t, &c, web, "7", "5")
+	c.saw(web, "6")
+	require.False(t, caughtUp(w), "version 6 is not the version that was written, but one before it")
+	c.saw(web, "7")
+	require.True(t, caughtUp(w), "the event of the written version must end the wait")
+	require.Empty(t, c.waiting, "who was woken is no longer waiting")
+}
+
+// Function: catchup.saw
+func TestAnEventOfAnotherObjectWakesNobody(t *testing.T) {
+	var c catchup
+	w := waitFor(t, &c, web, "7", "")
+	c.saw(db, "9")
+	require.False(t, caughtUp(w), "the event of another object says nothing of this one: events of different objects may overtake each other in the queue")
+}
+
+// Function: catchup.saw
+func TestEveryoneIsWokenAtTheirOwnVersion(t *testing.T) {
+	var c catchup
+	first, second := waitFor(t, &c, web, "7", ""), waitFor(t, &c, web, "9", "")
+	c.saw(web, "8")
+	require.True(t, caughtUp(first))
+	require.False(t, caughtUp(second), "version 8 is not enough for who waits for 9")
+	c.saw(web, "9")
+	require.True(t, caughtUp(second))
+}
+
+// The object was written, and somebody deleted it before the cache had heard of
+// it. There will be no event of that version, ever.
+// Function: catchup.arrived
+func TestWhoWaitsForWhatIsGoneIsWokenByTheProgressOfTheWhole(t *testing.T) {
+	var c catchup
+	w := waitFor(t, &c, web, "7", "")
+	c.arrived("6")
+	require.False(t, caughtUp(w), "the cache has not come far enough")
+	c.arrived("8")
+	require.True(t, caughtUp(w), "the whole cache has come past that version: it is not older than the write, whatever it holds")
+}
+
+// Function: catchup.wait
+func TestWhoComesAfterTheCacheHasPassedDoesNotWait(t *testing.T) {
+	var c catchup
+	c.arrived("8")
+	require.True(t, caughtUp(waitFor(t, &c, web, "7", "")), "the whole cache has come past that version already")
+}
+
+// Function: catchup.wait
+func TestAVersionThatIsNoNumberIsAnError(t *testing.T) {
+	var c catchup
+	_, err := c.wait(web, "", func() string { return "1" })
+	require.ErrorContains(t, err, "waiting for shop/web")
+}
+
+func TestWhoGivesUpIsForgotten(t *testing.T) {
+	var c catchup
+	w := waitFor(t, &c, web, "7", "")
+	c.forget(web, w)
+	require.Empty(t, c.waiting)
+	c.saw(web, "8")
+}

@@ -1,0 +1,110 @@
+package informer
+
+import "time"
+
+// Handler is told what changes in a collection.
+//
+// Guarantees: calls come from one goroutine, one after the other. For each key
+// they are a legal history: OnAdd first; then OnUpdate, each with the state that
+// was told before; OnDelete last; and then perhaps OnAdd again, for another
+// object. A handler that is added late is told of what there is by OnAdd.
+//
+// Caveats: objects are shared with the store and with other handlers: copy before
+// changing. A handler that is slow misses states in between, never the newest. The
+// store may be ahead of what a handler was told.
+type Handler[T Object] interface {
+	// OnAdd is for an object that the handler does not know. initial marks those
+	// that were there when it began to listen.
+	OnAdd(object T, initial bool)
+	// OnUpdate is for a new state of an object. If old and object are the same,
+	// it is a resync: nothing happened.
+	OnUpdate(old, object T)
+	// OnDelete is for the end of an object. finalStateUnknown says that nobody
+	// saw it, and that object is the last known state.
+	OnDelete(object T, finalStateUnknown bool)
+}
+
+// HandlerFuncs is a Handler of functions; nil ones are not called.
+type HandlerFuncs[T Object] struct {
+	Add    func(object T, initial bool)
+	Update func(old, object T)
+	Delete func(object T, finalStateUnknown bool)
+}
+
+func (h HandlerFuncs[T]) OnAdd(object T, initial bool) {
+	if h.Add != nil {
+		h.Add(object, initial)
+	}
+}
+
+func (h HandlerFuncs[T]) OnUpdate(old, object T) {
+	if h.Update != nil {
+		h.Update(old, object)
+	}
+}
+
+func (h HandlerFuncs[T]) OnDelete(object T, finalStateUnknown bool) {
+	if h.Delete != nil {
+		h.Delete(object, finalStateUnknown)
+	}
+}
+
+// HandlerOptions may be left empty.
+type HandlerOptions struct {
+	// Name is for the flight recorder and for reports of panics.
+	Name string
+	// Resync is how often all objects are handed to OnUpdate again; 0 is never.
+	// It is for handlers that look at something else than objects, too.
+	Resync time.Duration
+}
+
+// HandlerPanic is a panic of a handler. The handler is called again for the next
+// change; of this one it may have done a part.
+type HandlerPanic struct {
+	Handler string
+	Key     Key
+	Value   any // what it panicked with
+	Stack   []byte
+}
+
+// Registration is a handler that was added to an informer.
+type Registration struct {
+	synced  <-chan struct{}
+	done    <-chan struct{}
+	remove  func()
+	backlog func() Backlog
+}
+
+// Backlog is how far a handler is behind.
+type Backlog struct {
+	Keys    int    // keys with something untold
+	Deepest int    // the most there ever were
+	Told    uint64 // keys that it was told of
+	Panics  uint64
+}
+
+// Synced is closed when the handler has been told of the whole initial list, and
+// has returned from the last call.
+func (r *Registration) Synced() <-chan struct{} { return r.synced }
+
+// HasSynced tells whether Synced is closed.
+func (r *Registration) HasSynced() bool {
+	select {
+	case <-r.synced:
+		return true
+	default:
+		return false
+	}
+}
+
+// Remove stops the handler. A call that is under way ends; Done tells when. It may
+// be called more than once, and from the handler itself.
+func (r *Registration) Remove() { r.remove() }
+
+// Done is closed when the handler is not called any more, because it was removed
+// or its informer has stopped.
+func (r *Registration) Done() <-chan struct{} { return r.done }
+
+// Backlog measures how far the handler is behind. It is bounded by the number of
+// keys.
+func (r *Registration) Backlog() Backlog { return r.backlog() }

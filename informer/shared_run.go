@@ -1,0 +1,162 @@
+package informer
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/loopwright/loopwright/trace"
+)
+
+// Run keeps the store up to date until the context ends, and returns nil then. It
+// returns an error only if the reflector gives up, see ReflectorOptions.GiveUp. It
+// may be called once.
+func (i *Informer[T]) Run(ctx context.Context) error {
+	i.mu.Lock()
+	ran := i.running
+	i.running = true
+	i.mu.Unlock()
+	if ran {
+		return errInformerRan
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var reflector, listeners sync.WaitGroup
+	var failure error
+	reflector.Go(func() {
+		defer cancel()
+		failure = i.reflector.Run(ctx)
+	})
+	i.loop(ctx, &listeners)
+	cancel()
+	reflector.Wait()
+	listeners.Wait()
+	i.turnAway()
+	i.mutations.checkAll()
+	close(i.stopped)
+	return failure
+}
+
+// loop is the only one who writes to the store, and who knows the listeners. So a
+// listener that joins sees the store between two batches: what it is told of what
+// there is, and what comes later, fit together without a lock.
+func (i *Informer[T]) loop(ctx context.Context, running *sync.WaitGroup) {
+	var batch Batch[T]
+	resync := time.NewTimer(time.Hour)
+	defer resync.Stop()
+	for {
+		i.takeIn(ctx, running)
+		i.resyncDue(resync)
+		if i.queue.Pop(&batch) {
+			i.apply(&batch)
+			if ctx.Err() == nil {
+				continue
+			}
+		}
+		select {
+		case <-i.queue.Ready():
+		case <-i.changed:
+		case <-resync.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// apply brings the store up to date, and then tells the listeners. In this order: a
+// handler that looks into the store must find what it was told of.
+func (i *Informer[T]) apply(batch *Batch[T]) {
+	for n := range batch.Deltas {
+		delta := &batch.Deltas[n]
+		switch delta.Type {
+		case DeltaSync:
+			continue
+		case DeltaDeleted:
+			i.store.Delete(delta.Key)
+			if i.mutations.on() {
+				i.mutations.drop(delta.Key)
+			}
+		default:
+			i.store.Put(delta.Object)
+			if i.mutations.on() {
+				i.mutations.keep(delta.Key, delta.Object)
+			}
+		}
+		i.catchup.saw(delta.Key, delta.Object.GetResourceVersion())
+	}
+	if batch.ResourceVersion != "" {
+		i.catchup.arrived(batch.ResourceVersion)
+	}
+	for _, l := range i.listeners {
+		l.push(batch.Deltas, batch.Synced)
+	}
+	if batch.Resynced {
+		for _, l := range i.listeners {
+			l.resyncing = false
+		}
+	}
+	if batch.Synced && !i.isSynced {
+		i.isSynced = true
+		close(i.synced)
+		if i.options.Recorder.On() {
+			i.options.Recorder.Record(trace.Event{Kind: trace.Synced, Layer: "informer", Object: i.about.kind, Count: i.store.Len()})
+		}
+	}
+}
+
+// takeIn starts the listeners that have come, and forgets those that were removed.
+func (i *Informer[T]) takeIn(ctx context.Context, running *sync.WaitGroup) {
+	i.mu.Lock()
+	joining := i.joining
+	i.joining = nil
+	i.mu.Unlock()
+	for _, l := range joining {
+		if l.options.Resync > 0 {
+			l.next = time.Now().Add(l.options.Resync)
+		}
+		var there []Delta[T]
+		for object := range i.store.All() {
+			there = append(there, Delta[T]{Type: DeltaAdded, Key: KeyOf(object), Object: object, Initial: true})
+		}
+		l.push(there, i.isSynced)
+		i.listeners = append(i.listeners, l)
+		running.Go(func() { l.run(ctx) })
+	}
+	i.listeners = slices.DeleteFunc(i.listeners, func(l *listener[T]) bool { return l.stopped(ctx) })
+}
+
+// turnAway ends the handlers that came too late.
+func (i *Informer[T]) turnAway() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.ended = true
+	for _, l := range i.joining {
+		close(l.done)
+	}
+	i.joining = nil
+}
+
+// resyncDue asks for a resync if a listener is due, and sets the timer for the
+// next one.
+func (i *Informer[T]) resyncDue(timer *time.Timer) {
+	now := time.Now()
+	var next time.Time
+	for _, l := range i.listeners {
+		if l.next.IsZero() {
+			continue
+		}
+		if !l.next.After(now) {
+			l.resyncing, l.next = true, now.Add(l.options.Resync)
+			i.queue.Resync()
+			if i.options.Recorder.On() {
+				i.options.Recorder.Record(trace.Event{Kind: trace.Resync, Layer: "informer", Object: i.about.kind, Reason: l.options.Name, Count: i.store.Len()})
+			}
+		}
+		if next.IsZero() || l.next.Before(next) {
+			next = l.next
+		}
+	}
+	if !next.IsZero() {
+		timer.Reset(next.Sub(now))
+	}
+}

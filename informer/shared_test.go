@@ -1,0 +1,284 @@
+package informer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/loopwright/loopwright/internal/fakeapi"
+	"github.com/loopwright/loopwright/trace"
+)
+
+// inInformer runs a test in a synctest bubble, with an informer of ConfigMaps that
+// is not running yet. start runs it; stop ends it and is called in any case.
+func inInformer(t *testing.T, options InformerOptions[*corev1.ConfigMap], test func(t *testing.T, w world, i *Informer[*corev1.ConfigMap], start, stop func())) {
+	synctest.Test(t, func(t *testing.T) {
+		server := fakeapi.New(fakeapi.Options{})
+		defer server.Close()
+		w := newWorld(t, server.Config(), metav1.NamespaceDefault)
+		i := NewInformer(ListerWatcher[*corev1.ConfigMap](w.listWatch(t, ListWatchOptions{})), options)
+		ctx, cancel := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		stop := func() { cancel(); running.Wait() }
+		defer stop()
+		test(t, w, i, func() { running.Go(func() { _ = i.Run(ctx) }) }, stop)
+	})
+}
+
+// diary writes down what it is told. Only its handler's goroutine writes; it is
+// read when the bubble is still.
+type diary struct {
+	lines []string
+	mu    sync.Mutex
+}
+
+func (d *diary) note(format string, args ...any) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.lines = append(d.lines, fmt.Sprintf(format, args...))
+}
+
+func (d *diary) read() []string {
+	synctest.Wait()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	lines := d.lines
+	d.lines = nil
+	return lines
+}
+
+func (d *diary) handler() Handler[*corev1.ConfigMap] {
+	return HandlerFuncs[*corev1.ConfigMap]{
+		Add:    func(c *corev1.ConfigMap, initial bool) { d.note("add %s %v", c.Name, initial) },
+		Update: func(old, c *corev1.ConfigMap) { d.note("update %s %s->%s", c.Name, old.Data["value"], c.Data["value"]) },
+		Delete: func(c *corev1.ConfigMap, unknown bool) { d.note("delete %s %v", c.Name, unknown) },
+	}
+}
+
+func add(t *testing.T, i *Informer[*corev1.ConfigMap], h Handler[*corev1.ConfigMap], o HandlerOptions) *Registration {
+	t.Helper()
+	r, err := i.AddHandler(h, o)
+	require.NoError(t, err)
+	return r
+}
+
+func TestALateHandlerIsToldOfWhatThereIsAndThenOfAllThatFollows(t *testing.T) {
+	inInformer(t, InformerOptions[*corev1.ConfigMap]{}, func(t *testing.T, w world, i *Informer[*corev1.ConfigMap], start, _ func()) {
+		var early, late diary
+		first := add(t, i, early.handler(), HandlerOptions{})
+		require.False(t, first.HasSynced())
+		w.create(t, "a", nil)
+		start()
+		require.NoError(t, i.WaitForSync(t.Context()))
+		<-first.Synced()
+		w.create(t, "b", nil)
+		require.Equal(t, []string{"add a true", "add b false"}, early.read())
+		second := add(t, i, late.handler(), HandlerOptions{})
+		<-second.Synced()
+		require.ElementsMatch(t, []string{"add a true", "add b true"}, late.read())
+		w.change(t, "a", 1)
+		w.delete(t, "b")
+		require.Equal(t, []string{"update a ->1", "delete b false"}, late.read())
+		require.Equal(t, []string{"update a ->1", "delete b false"}, early.read())
+	})
+}
+
+// One handler that hangs must not take the others with it, nor memory without end.
+func TestASlowHandlerHoldsUpNobodyAndItsBacklogIsBounded(t *testing.T) {
+	inInformer(t, InformerOptions[*corev1.ConfigMap]{}, func(t *testing.T, w world, i *Informer[*corev1.ConfigMap], start, _ func()) {
+		var fast, slow diary
+		hang := make(chan struct{})
+		goOn := sync.OnceFunc(func() { close(hang) })
+		defer goOn()
+		add(t, i, fast.handler(), HandlerOptions{})
+		r := add(t, i, HandlerFuncs[*corev1.ConfigMap]{
+			Add: func(c *corev1.ConfigMap, _ bool) { <-hang; slow.note("add %s", c.Name) },
+			Update: func(old, c *corev1.ConfigMap) {
+				slow.note("update %s %s->%s", c.Name, old.Data["value"], c.Data["value"])
+			},
+		}, HandlerOptions{})
+		start()
+		w.create(t, "a", nil)
+		synctest.Wait()
+		w.create(t, "b", nil)
+		for n := range 50 {
+			for _, write := range []func(){
+				func() { w.change(t, "a", n) },
+				func() { w.change(t, "b", n) },
+				func() { w.create(t, "passing", nil) },
+				func() { w.delete(t, "passing") },
+			} {
+				write()
+				synctest.Wait() // so that the fast one is told of each
+			}
+		}
+		require.Len(t, fast.read(), 202)
+		require.Equal(t, 2, r.Backlog().Keys)
+		require.LessOrEqual(t, r.Backlog().Deepest, 3)
+		goOn()
+		require.Equal(t, []string{"add a", "add b", "update a ->49"}, slow.read(), "what it is told of is the newest state")
+	})
+}
+
+func TestARemovedHandlerIsNotCalledAnyMore(t *testing.T) {
+	inInformer(t, InformerOptions[*corev1.ConfigMap]{}, func(t *testing.T, w world, i *Informer[*corev1.ConfigMap], start, stop func()) {
+		var removed, stays diary
+		r := add(t, i, removed.handler(), HandlerOptions{})
+		add(t, i, stays.handler(), HandlerOptions{})
+		start()
+		w.create(t, "a", nil)
+		require.Len(t, removed.read(), 1)
+		r.Remove()
+		r.Remove()
+		<-r.Done()
+		w.create(t, "b", nil)
+		require.Len(t, stays.read(), 2)
+		require.Empty(t, removed.read())
+		require.Len(t, i.listeners, 1)
+		stop()
+		_, err := i.AddHandler(removed.handler(), HandlerOptions{Name: "late"})
+		require.EqualError(t, err, `adding handler "late": the informer has stopped`)
+		require.ErrorIs(t, i.Run(t.Context()), errInformerRan)
+	})
+}
+
+func TestAPanicOfAHandlerIsReportedAndSurvived(t *testing.T) {
+	var reported []HandlerPanic
+	options := InformerOptions[*corev1.ConfigMap]{OnPanic: func(p HandlerPanic) { reported = append(reported, p) }}
+	inInformer(t, options, func(t *testing.T, w world, i *Informer[*corev1.ConfigMap], start, _ func()) {
+		var other diary
+		r := add(t, i, HandlerFuncs[*corev1.ConfigMap]{Add: func(c *corev1.ConfigMap, _ bool) {
+			if c.Name == "a" {
+				panic("bug")
+			}
+		}}, HandlerOptions{Name: "buggy"})
+		add(t, i, other.handler(), HandlerOptions{})
+		w.create(t, "a", nil)
+		w.create(t, "b", nil)
+		start()
+		<-r.Synced()
+		require.Len(t, other.read(), 2)
+		require.Len(t, reported, 1)
+		require.Equal(t, "buggy", reported[0].Handler)
+		require.Equal(t, "bug", reported[0].Value)
+		require.Contains(t, string(reported[0].Stack), "shared_test.go")
+		require.Equal(t, uint64(1), r.Backlog().Panics)
+	})
+}
+
+// A resync is for the one who asked for it.
+func TestAResyncIsForTheHandlerThatAskedForIt(t *testing.T) {
+	recorder := trace.New(64)
+	inInformer(t, InformerOptions[*corev1.ConfigMap]{Recorder: recorder}, func(t *testing.T, w world, i *Informer[*corev1.ConfigMap], start, _ func()) {
+		var asks, does diary
+		add(t, i, asks.handler(), HandlerOptions{Name: "asks", Resync: 10 * time.Second})
+		add(t, i, does.handler(), HandlerOptions{})
+		w.create(t, "a", nil)
+		w.create(t, "b", nil)
+		start()
+		require.Len(t, asks.read(), 2)
+		require.Len(t, does.read(), 2)
+		time.Sleep(35 * time.Second)
+		require.Len(t, asks.read(), 6, "three resyncs of two objects")
+		require.Empty(t, does.read())
+		resyncs := 0
+		for _, event := range recorder.Events() {
+			if event.Kind == trace.Resync {
+				resyncs++
+			}
+		}
+		require.Equal(t, 3, resyncs)
+	})
+}
+
+// After a write, a read from the cache must not be older than the write; and the
+// wait ends when the event comes, not at the next look.
+func TestWhoWaitsForTheirWriteReadsIt(t *testing.T) {
+	inInformer(t, InformerOptions[*corev1.ConfigMap]{}, func(t *testing.T, w world, i *Informer[*corev1.ConfigMap], start, stop func()) {
+		start()
+		require.NoError(t, i.WaitForSync(t.Context()))
+		lister := i.Lister(configMapResource.GroupResource())
+		for n := range 20 {
+			name := fmt.Sprint("c", n%3)
+			var written *corev1.ConfigMap
+			if n < 3 {
+				written = w.create(t, name, nil)
+			} else {
+				written = w.change(t, name, n)
+			}
+			require.NoError(t, i.WaitFor(t.Context(), KeyOf(written), written.ResourceVersion))
+			cached, err := lister.Get(w.namespace, name)
+			require.NoError(t, err)
+			require.Equal(t, written.ResourceVersion, cached.ResourceVersion)
+		}
+		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, errors.New("enough"))
+		defer cancel()
+		err := i.WaitFor(ctx, keyIn(w.namespace, "c1"), "99999999")
+		require.EqualError(t, err, "waiting for default/c1 at resourceVersion 99999999: enough")
+		require.Empty(t, i.catchup.waiting)
+		stop()
+		require.ErrorIs(t, i.WaitFor(t.Context(), keyIn(w.namespace, "c1"), "99999999"), errInformerStopped)
+	})
+}
+
+func TestWhoChangesACachedObjectIsFoundOut(t *testing.T) {
+	var found []string
+	options := InformerOptions[*corev1.ConfigMap]{DetectMutations: func(was, is *corev1.ConfigMap) {
+		found = append(found, fmt.Sprintf("%s: %q is %q", was.Name, was.Data["value"], is.Data["value"]))
+	}}
+	inInformer(t, options, func(t *testing.T, w world, i *Informer[*corev1.ConfigMap], start, stop func()) {
+		w.create(t, "a", nil)
+		w.create(t, "b", nil)
+		start()
+		require.NoError(t, i.WaitForSync(t.Context()))
+		synctest.Wait()
+		cached, _ := i.Store().Get(keyIn(w.namespace, "a"))
+		cached.Data = map[string]string{"value": "mine"}
+		stop()
+		require.Equal(t, []string{`a: "" is "mine"`}, found)
+	})
+}
+
+func TestDropManagedFieldsLeavesTheRest(t *testing.T) {
+	object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+		Annotations:   map[string]string{corev1.LastAppliedConfigAnnotation: "{}", "mine": "1"},
+		ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubectl"}},
+	}}
+	require.Equal(t, map[string]string{"mine": "1"}, DropManagedFields(object).Annotations)
+	require.Empty(t, object.ManagedFields)
+}
+
+// A CustomResourceDefinition is deleted under its informer: who asked for it gets
+// an informer that stops, and an error that says why.
+func TestAnInformerWhoseKindIsDeletedStopsAndSaysWhy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := fakeapi.New(fakeapi.Options{})
+		defer server.Close()
+		w := newWorld(t, server.Config(), metav1.NamespaceDefault)
+		i := NewInformer(ListerWatcher[*corev1.ConfigMap](w.listWatch(t, ListWatchOptions{})), InformerOptions[*corev1.ConfigMap]{
+			Reflector: ReflectorOptions{GiveUp: func(err error) bool { var refused *RefusedError; return errors.As(err, &refused) }},
+		})
+		var told diary
+		add(t, i, told.handler(), HandlerOptions{})
+		w.create(t, "a", nil)
+		ended := make(chan error, 1)
+		go func() { ended <- i.Run(t.Context()) }()
+		require.Equal(t, []string{"add a true"}, told.read())
+		server.Unregister(configMapResource)
+		err := <-ended
+		require.True(t, apierrors.IsNotFound(err), "%v", err)
+		require.Equal(t, []string{"delete a false"}, told.read())
+		require.Zero(t, i.Store().Len())
+		_, err = i.AddHandler(told.handler(), HandlerOptions{})
+		require.ErrorIs(t, err, errInformerStopped)
+	})
+}

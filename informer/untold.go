@@ -1,0 +1,52 @@
+package informer
+
+// untold is what a listener has not been told yet about a key. Whatever happens
+// until it listens again, this is all it takes: the end of what it knows, the
+// beginning of what is there, or the way from one to the other.
+//
+// It is the delta queue's idea once more, see pending. It is simpler here, because
+// what the listener knows is what it was told.
+type untold[T Object] struct {
+	knows   bool // the listener was told of an object of this name,
+	old     T    // in this state
+	gone    bool // which is no longer there;
+	last    T    // this was its last state,
+	unseen  bool // or the last that is known
+	there   bool // there is an object now,
+	object  T    // in this state
+	initial bool // which was there when the listener began to listen
+}
+
+// note takes in a delta, and tells whether there is anything left to tell. If
+// not, the object came and went, and the listener never heard of it.
+func (u *untold[T]) note(delta Delta[T]) bool {
+	if !u.gone && !u.there { // nothing noted so far
+		u.knows = delta.Type != DeltaAdded
+		u.old = delta.Old
+	}
+	switch delta.Type {
+	case DeltaDeleted:
+		u.there = false
+		if u.knows && !u.gone {
+			u.gone, u.last, u.unseen = true, delta.Object, delta.FinalStateUnknown
+		}
+	case DeltaAdded:
+		u.there, u.object, u.initial = true, delta.Object, delta.Initial
+	default:
+		u.there, u.object = true, delta.Object
+	}
+	return u.gone || u.there
+}
+
+// tell calls the handler. The object that is gone comes first.
+func (u *untold[T]) tell(handler Handler[T]) {
+	if u.gone {
+		handler.OnDelete(u.last, u.unseen)
+	}
+	switch {
+	case u.there && (u.gone || !u.knows):
+		handler.OnAdd(u.object, u.initial)
+	case u.there:
+		handler.OnUpdate(u.old, u.object)
+	}
+}
