@@ -71,6 +71,18 @@ func numbered(use, short string, run func(ctx context.Context, number int) error
 	}
 }
 
+func (t *tree) noChapterZero() error {
+	repo, err := t.open()
+	if err != nil {
+		return err
+	}
+	chapters, _, err := repo.Chapters()
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("there is no chapter 0; the chapters are:\n\n%s", course.ChapterTable(repo.Outline, chapters))
+}
+
 // isSlug tells whether a name such as "01-list-watch" is that of chapter n.
 func isSlug(n int, name string) bool {
 	return slices.ContainsFunc(course.Outline, func(p course.Planned) bool {
@@ -103,7 +115,7 @@ func (t *tree) chapter() *cobra.Command {
 	var mine bool
 	cmd := numbered("chapter N", "run a chapter's demo", func(ctx context.Context, n int) error {
 		if n == 0 { // the newest to BuildDemo, but not to somebody who types it
-			return errors.New("there is no chapter 0: `make chapters` lists the chapters, `make demo` runs the newest")
+			return t.noChapterZero()
 		}
 		return t.runDemo(ctx, n, mine)
 	})
