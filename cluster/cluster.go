@@ -147,7 +147,7 @@ func (o Options) withDefaults() (Options, error) {
 		return o, fmt.Errorf("%d nodes: want 1 to %d", o.Nodes, maxNodes)
 	}
 	if o.Port < 0 || o.Port > 65535 {
-		return o, fmt.Errorf("port %d: want 1 to 65535, or 0 for any free one", o.Port)
+		return o, fmt.Errorf("port %d: want one of 1 to 65535, or none for any free one", o.Port)
 	}
 	for _, name := range o.Originals {
 		if !slices.Contains(SampleControllers, name) {

@@ -24,7 +24,8 @@ func loadCurrent() (current, error) {
 	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil)
 	raw, err := loader.RawConfig()
 	if err != nil {
-		return current{}, fmt.Errorf("CLUSTER=current: reading the kubeconfig: %w", err)
+		return current{}, fmt.Errorf("CLUSTER=current: %s is no kubeconfig that kubectl would take: set KUBECONFIG to one that is: %w",
+			strings.Join(rules.GetLoadingPrecedence(), ", "), err)
 	}
 	if raw.CurrentContext == "" {
 		return current{}, fmt.Errorf("CLUSTER=current: no current context in %s: choose one with `kubectl config use-context`, or set KUBECONFIG",

@@ -26,7 +26,7 @@ func TestAnOptionThatMakesNoSenseIsRefusedWithThoseThatDo(t *testing.T) {
 		{"NODES", "0"}:              `NODES="0": want a whole number of at least 1`,
 		{"NODES", "1001"}:           `1001 nodes: want 1 to 1000`,
 		{"PORT", "https"}:           `PORT="https": want a whole number of at least 1`,
-		{"PORT", "65536"}:           `port 65536: want 1 to 65535, or 0 for any free one`,
+		{"PORT", "65536"}:           `port 65536: want one of 1 to 65535, or none for any free one`,
 		{"ORIGINALS", "deployment"}: `ORIGINALS names "deployment": want some of deployment-controller, replicaset-controller, endpoints-controller`,
 		{"YES", "perhaps"}:          `YES="perhaps": want 1 or 0`,
 		{"KIND_NAME", "../../etc"}:  `KIND_NAME="../../etc": want lower-case letters, digits, dots and dashes`,

@@ -13,7 +13,7 @@ func (r *Repo) Check(ctx context.Context) (Problems, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := r.checkSync()
+	text, err := r.checkText()
 	if err != nil {
 		return nil, err
 	}

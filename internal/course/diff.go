@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/rogpeppe/go-internal/diff"
 )
 
 // Diff shows the learner's file against the reference, once it is solved: the
@@ -42,74 +44,9 @@ func (r *Repo) Diff(ctx context.Context, e Exercise, anyway bool, w io.Writer) e
 	return err
 }
 
-// unified is a unified diff with three lines of context; empty when the texts
-// are equal. It finds the longest common subsequence by the textbook's table
-// (Hunt and McIlroy 1976 has the faster way): the texts here are short.
+// unified is a unified diff; empty when the texts are equal.
 func unified(nameA, nameB, textA, textB string) string {
-	if textA == textB {
-		return ""
-	}
-	edits := lineEdits(strings.Split(textA, "\n"), strings.Split(textB, "\n"))
-	var out strings.Builder
-	fmt.Fprintf(&out, "--- %s\n+++ %s\n", nameA, nameB)
-	const context = 3
-	lastShown := -1
-	for i, e := range edits {
-		if !nearChange(edits, i, context) {
-			continue
-		}
-		if i != lastShown+1 || i == 0 {
-			fmt.Fprintf(&out, "@@ -%d +%d @@\n", e.lineA, e.lineB)
-		}
-		fmt.Fprintf(&out, "%c%s\n", e.op, e.text)
-		lastShown = i
-	}
-	return out.String()
-}
-
-type edit struct {
-	op           byte // ' ', '-' or '+'
-	text         string
-	lineA, lineB int
-}
-
-func nearChange(edits []edit, i, distance int) bool {
-	for j := max(0, i-distance); j < min(len(edits), i+distance+1); j++ {
-		if edits[j].op != ' ' {
-			return true
-		}
-	}
-	return false
-}
-
-func lineEdits(a, b []string) []edit {
-	// common[i][j] is the length of the longest common subsequence of a[i:], b[j:].
-	common := make([][]int, len(a)+1)
-	for i := range common {
-		common[i] = make([]int, len(b)+1)
-	}
-	for i := len(a) - 1; i >= 0; i-- {
-		for j := len(b) - 1; j >= 0; j-- {
-			if a[i] == b[j] {
-				common[i][j] = common[i+1][j+1] + 1
-			} else {
-				common[i][j] = max(common[i+1][j], common[i][j+1])
-			}
-		}
-	}
-	var edits []edit
-	for i, j := 0, 0; i < len(a) || j < len(b); {
-		switch {
-		case i < len(a) && j < len(b) && a[i] == b[j]:
-			edits = append(edits, edit{' ', a[i], i + 1, j + 1})
-			i, j = i+1, j+1
-		case j == len(b) || i < len(a) && common[i+1][j] >= common[i][j+1]:
-			edits = append(edits, edit{'-', a[i], i + 1, j + 1})
-			i++
-		default:
-			edits = append(edits, edit{'+', b[j], i + 1, j + 1})
-			j++
-		}
-	}
-	return edits
+	text := string(diff.Diff(nameA, []byte(textA), nameB, []byte(textB)))
+	_, text, _ = strings.Cut(text, "\n") // its first line names a command that nobody ran
+	return text
 }

@@ -35,16 +35,24 @@ func (r *Repo) hintOffer(e Exercise) string {
 	}
 }
 
-// NextHint shows the hints seen before and one more.
+// NextHint shows the next hint, and all of them once all have been seen.
 func (r *Repo) NextHint(e Exercise, w io.Writer) error {
 	if len(e.Hints) == 0 {
 		return fmt.Errorf("exercise %s has no hints", e.ID)
 	}
-	all := r.hintsSeen()
-	seen := min(all[e.Name]+1, len(e.Hints))
-	for _, h := range e.Hints[:seen] {
+	seen := r.hintsSeen()[e.Name]
+	shown := e.Hints
+	if seen < len(e.Hints) {
+		shown = e.Hints[seen : seen+1]
+	}
+	for _, h := range shown {
 		fmt.Fprintf(w, "%s of %d\n\n%s\n\n", h.Title, len(e.Hints), h.Text)
 	}
+	return r.rememberHints(e, min(seen+1, len(e.Hints)))
+}
+
+func (r *Repo) rememberHints(e Exercise, seen int) error {
+	all := r.hintsSeen()
 	all[e.Name] = seen
 	text, err := json.Marshal(all)
 	if err != nil {

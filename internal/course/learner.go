@@ -35,10 +35,17 @@ func (r *Repo) Setup(e Exercise) (created bool, err error) {
 	return true, nil
 }
 
-// Reset puts the stub back. The learner's file is renamed, not removed, and
-// the new name is returned: empty if there was no file.
+// Reset puts the stub back, and counts the hints from the first again. The
+// learner's file is renamed, not removed, and the new name is returned: empty if
+// there was no file, or only the stub.
 func (r *Repo) Reset(e Exercise) (kept string, err error) {
+	if err := r.rememberHints(e, 0); err != nil {
+		return "", err
+	}
 	if r.has(e.Mine()) {
+		if same, err := r.sameText(e.Mine(), e.Stub()); err != nil || same {
+			return "", err
+		}
 		kept = e.Mine()
 		for n := 1; r.exists(kept); n++ {
 			kept = fmt.Sprintf("%s.%d", e.Mine(), n)

@@ -148,6 +148,7 @@ func (r *Repo) Try(ctx context.Context, e Exercise, verbose bool, w io.Writer) (
 	if verbose {
 		n.raw = w
 	}
+	fmt.Fprint(w, "Running its tests. The first time takes longer, because all of it is compiled.\n\n")
 	f, err := n.run(ctx, e, e.Mine())
 	if err != nil {
 		return false, err

@@ -25,13 +25,15 @@ func (r *Repo) Sync() (changed []string, err error) {
 	return changed, err
 }
 
-// checkSync reports, as a diff, each Markdown file that Sync would change.
-func (r *Repo) checkSync() (Problems, error) {
+// checkText reports, as a diff, each Markdown file that Sync would change, and
+// each link that leads nowhere.
+func (r *Repo) checkText() (Problems, error) {
 	var problems Problems
 	err := r.eachMarkdown(func(file, old, filled string) error {
 		if old != filled {
 			problems.add("%s does not show the code as it is: run `make sync` (course sync); it would change\n%s", file, unified(file, file+" (after sync)", old, filled))
 		}
+		problems = append(problems, r.deadLinks(file, old)...)
 		return nil
 	})
 	var broken brokenMarkers

@@ -147,7 +147,23 @@ func TestOutputThatContainsAFenceGetsALongerOne(t *testing.T) {
 func TestADiffShowsWhatChangedAndWhere(t *testing.T) {
 	a := "1\n2\n3\n4\n5\n6\n7\n8\n9\n"
 	assert.Empty(t, unified("a", "b", a, a))
-	assert.Equal(t, "--- a\n+++ b\n@@ -2 +2 @@\n 2\n 3\n 4\n-5\n+five\n 6\n 7\n 8\n",
+	assert.Equal(t, "--- a\n+++ b\n@@ -2,7 +2,7 @@\n 2\n 3\n 4\n-5\n+five\n 6\n 7\n 8\n",
 		unified("a", "b", a, strings.Replace(a, "5", "five", 1)))
-	assert.Equal(t, "--- a\n+++ b\n@@ -1 +1 @@\n+0\n 1\n 2\n 3\n", unified("a", "b", a, "0\n"+a))
+	assert.Equal(t, "--- a\n+++ b\n@@ -1,3 +1,4 @@\n+0\n 1\n 2\n 3\n", unified("a", "b", a, "0\n"+a))
+}
+
+// A reader who follows a link must arrive.
+func TestALinkThatLeadsNowhereIsReported(t *testing.T) {
+	t.Parallel()
+	text := "# Guide\n\n[code](../sum/sum.go), [section](../sum/sum.go#L3), [site](https://example.org/x), [below](#guide),\n" +
+		"[gone](../sum/gone.go)\n\n![picture](plot.svg)\n\n```\n[not](a-link.md)\n```\n"
+	r := tinyTree(t, map[string]string{"docs/guide.md": text})
+	_, err := r.Sync()
+	require.NoError(t, err)
+	problems, err := r.Check(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, Problems{
+		"docs/guide.md links to ../sum/gone.go, but there is no sum/gone.go",
+		"docs/guide.md links to plot.svg, but there is no docs/plot.svg",
+	}, problems)
 }

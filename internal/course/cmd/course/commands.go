@@ -182,7 +182,7 @@ func (t *tree) milestone() *cobra.Command {
 }
 
 func (t *tree) check() *cobra.Command {
-	return plain("check", "fail if front matter, files, imports, exercises, originals or text do not agree", func(ctx context.Context) error {
+	return plain("check", "fail if front matter, files, imports, exercises, originals, text or links do not agree", func(ctx context.Context) error {
 		repo, err := t.open()
 		if err != nil {
 			return err

@@ -170,7 +170,7 @@ func TestEveryAnswerHasTheRightExitCodeAndSaysWhatIsThere(t *testing.T) {
 		{"hint 1", 0, "Any name."},
 		{"diff 1", 1, "is not solved yet"},
 		{"verify", 0, "a.go (It shouts before it fails.)"},
-		{"reset 1", 0, "your work is kept in my/01-name/lib.go.1"},
+		{"reset 1", 0, "my/01-name/lib.go is the stub again"},
 		{"progress", 0, "0 of 1 exercises done"},
 		{"check", 0, ""},
 		{"sync", 0, ""},
@@ -180,7 +180,12 @@ func TestEveryAnswerHasTheRightExitCodeAndSaysWhatIsThere(t *testing.T) {
 		assert.Equal(t, c.code, code, "%s\n%s%s", c.args, out, errOut)
 		assert.Contains(t, out+errOut, c.want, c.args)
 	}
-	code, _, errOut := run(t, t.TempDir(), "chapters")
+	require.NoError(t, os.WriteFile(filepath.Join(root, "my/01-name/lib.go"), []byte("package lib\n"), 0o644))
+	code, out, errOut := run(t, root, "reset", "1")
+	assert.Equal(t, 0, code, errOut)
+	assert.Contains(t, out, "your work is kept in my/01-name/lib.go.1")
+
+	code, _, errOut = run(t, t.TempDir(), "chapters")
 	assert.Equal(t, 1, code)
 	assert.Contains(t, errOut, "run this inside the checkout, or pass --root")
 }
