@@ -21,6 +21,7 @@ import (
 	"github.com/loopwright/loopwright/cluster"
 	"github.com/loopwright/loopwright/cluster/clustertest"
 	"github.com/loopwright/loopwright/internal/demo"
+	"github.com/loopwright/loopwright/internal/demo/demotest"
 )
 
 func TestMain(m *testing.M) { os.Exit(clustertest.Run(m)) }
@@ -30,33 +31,15 @@ const hangLimit = 3 * time.Minute
 
 // The chapter's text shows this output and draws conclusions from it.
 func TestTheDemoDoesWhatTheTextShows(t *testing.T) {
-	on := clustertest.Shared(t)
-	var out bytes.Buffer
-	require.NoError(t, demo.On(t.Context(), &out, on, story), "%s", &out)
-
-	shown, err := os.ReadFile("testdata/output.txt")
-	require.NoError(t, err)
-	require.Equal(t, essence(string(shown)), essence(out.String()),
-		"if the new output is right: make chapter-1 > chapters/01-list-watch/testdata/output.txt && make sync")
+	demotest.CompareTidied(t, story, withoutRepeats,
+		demotest.Rule{Find: `node-\d|\S+-control-plane`, Put: "NODE"},
+		demotest.Rule{Find: `bears \d+`, Put: "bears N"},
+		demotest.Rule{Find: `from \d+ to \d+`, Put: "from N to N"})
 }
 
-// essence leaves out what differs from run to run: times, numbers, names.
-func essence(output string) string {
-	_, story, _ := strings.Cut(output, "\n1. ")
-	for _, rule := range []struct{ find, put string }{
-		{`(?m)^ *\d+\.\d{3}s`, "TIME"},
-		{`in [\d.]+(µs|ms|s)\b`, "in TIME"},
-		{`demo-[a-z0-9]{5}`, "demo-NAME"},
-		{`node-\d|\S+-control-plane`, "NODE"},
-		{`resourceVersion \d+`, "resourceVersion N"},
-		{`bears \d+`, "bears N"},
-		{`from \d+ to \d+`, "from N to N"},
-		{` +`, " "},
-	} {
-		story = regexp.MustCompile(rule.find).ReplaceAllString(story, rule.put)
-	}
-	// The scheduler, the kubelet and the clock decide how often these lines
-	// come, and what the table counts of them.
+// withoutRepeats leaves out how often a line came and what the table counts of
+// it: the scheduler, the kubelet and the clock decide that.
+func withoutRepeats(story string) string {
 	lines := slices.Compact(strings.Split(story, "\n"))
 	counts := regexp.MustCompile(`^ (Pod|ConfigMap) (\d+ ?)+$`)
 	for i, line := range lines {
