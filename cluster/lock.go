@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strconv"
 	"strings"
 	"time"
 
@@ -31,7 +30,7 @@ func lockFile(ctx context.Context, path, purpose string, out io.Writer) (unlock 
 		file, err := tryLock(path)
 		if err == nil {
 			_ = file.Truncate(0)
-			_, _ = file.WriteAt([]byte(strconv.Itoa(os.Getpid())), 0)
+			_, _ = fmt.Fprintf(file, "%d (%s, since %s)", os.Getpid(), purpose, time.Now().Format(time.TimeOnly))
 			return func() {
 				// Removed while it is still held: who waits for it notices
 				// that the name now means another file, or none.

@@ -19,8 +19,6 @@ import (
 	"text/tabwriter"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -37,19 +35,30 @@ const (
 	cleanupLimit = 20 * time.Second
 )
 
+// A story that runs a learner's code may never end, and then it is ended. These are
+// variables for the test that waits for it.
+var (
+	// storyLimit is several times what any story takes.
+	storyLimit = 10 * time.Minute
+	// endLimit is how long a demo may take to end when it was interrupted.
+	endLimit = cleanupLimit + 10*time.Second
+)
+
 // Demo is what a story works with.
 type Demo struct {
 	Cluster *cluster.Cluster
 	// Client makes the objects that the story is about.
 	Client kubernetes.Interface
-	// Namespace is the demo's own. It is deleted with all that is in it.
+	// Namespace is the demo's own. It is deleted with all that is in it, and so are
+	// those of AddNamespace.
 	Namespace string
 	// Recorder is the flight recorder. What is written to it is shown at once.
 	Recorder *trace.Recorder
 	// Image is one that every node of the cluster holds.
 	Image string
 
-	line trace.Timeline
+	line       trace.Timeline
+	namespaces []string // to be deleted
 
 	mu     sync.Mutex    // guards both: the story and the live timeline print
 	out    io.Writer     // what the reader sees
@@ -63,16 +72,27 @@ func Main(title string, story func(context.Context, *Demo) error) {
 	context.AfterFunc(ctx, func() {
 		stop() // a second signal ends the process at once
 		fmt.Fprintln(os.Stderr, "\ninterrupted; cleaning up. Ctrl-C again ends it at once.")
+		time.AfterFunc(endLimit, giveUp)
 	})
 	options, err := cluster.OptionsFromEnv()
 	if err == nil {
-		err = Run(ctx, os.Stdout, options, title, story)
+		err = Run(ctx, os.Stdout, options, title, func(ctx context.Context, d *Demo) error {
+			defer time.AfterFunc(storyLimit, giveUp).Stop()
+			return story(ctx, d)
+		})
 	}
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "\ndemo:", err)
 		os.Exit(1)
 	}
+}
+
+// giveUp ends a demo that does not end by itself.
+func giveUp() {
+	fmt.Fprintln(os.Stderr, "\ndemo: it did not end, so it was stopped. If it ran your own code (MINE=1), look for a loop that never ends.\n"+
+		"The next demo removes what this one has left in the cluster.")
+	os.Exit(1)
 }
 
 // Run plays a story on the cluster that options ask for.
@@ -127,13 +147,10 @@ func (d *Demo) prepare(ctx context.Context) error {
 	if d.Image, err = heldImage(ctx, d.Client); err != nil {
 		return err
 	}
-	namespace, err := d.Client.CoreV1().Namespaces().Create(ctx,
-		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "demo-"}}, metav1.CreateOptions{})
-	if err != nil {
-		return fmt.Errorf("making a namespace for the demo: %w", err)
+	if err := d.sweep(ctx); err != nil {
+		return err
 	}
-	d.Namespace = namespace.Name
-	return nil
+	return d.makeNamespace(ctx)
 }
 
 // heldImage is one that needs no download: the pause image, which is on every
@@ -153,21 +170,6 @@ func heldImage(ctx context.Context, client kubernetes.Interface) (string, error)
 		}
 	}
 	return "registry.k8s.io/pause:3.10.1", nil
-}
-
-// cleanUp deletes the namespace. It gets time of its own, because the demo may
-// have been interrupted.
-func (d *Demo) cleanUp() error {
-	if d.Namespace == "" {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), cleanupLimit)
-	defer cancel()
-	err := d.Client.CoreV1().Namespaces().Delete(ctx, d.Namespace, metav1.DeleteOptions{})
-	if err != nil && !apierrors.IsNotFound(err) {
-		return fmt.Errorf("the namespace %s is left over: when the cluster is back, kubectl delete namespace %[1]s: %[2]w", d.Namespace, err)
-	}
-	return nil
 }
 
 // explain adds what to do to an error that means the cluster is gone.
