@@ -8,9 +8,13 @@ import (
 	"slices"
 )
 
-// BuildDemo builds the demo of chapter number, or of the newest chapter if
-// number is 0, and returns the path of the binary. With mine, the learner's
-// files stand in for the reference.
+// coda is the folder of a chapter with a second demo, for a chapter that closes
+// a part of the book.
+const coda = "coda"
+
+// BuildDemo builds the demo of chapter number and returns the path of the
+// binary. If number is 0, it is the newest chapter, and its coda if there is
+// one. With mine, the learner's files stand in for the reference.
 //
 // It is built and then started by the caller, where `go run` would do both,
 // because go run turns every exit code into 1 and stands between the demo and
@@ -20,7 +24,8 @@ func (r *Repo) BuildDemo(ctx context.Context, number int, mine bool, status io.W
 	if err != nil {
 		return "", err
 	}
-	if number == 0 {
+	newest := number == 0
+	if newest {
 		if len(chapters) == 0 {
 			return "", fmt.Errorf("no chapter is written yet, so there is no demo to run")
 		}
@@ -30,13 +35,19 @@ func (r *Repo) BuildDemo(ctx context.Context, number int, mine bool, status io.W
 	if err != nil {
 		return "", err
 	}
-	if !r.has(c.Dir + "/main.go") {
-		return "", fmt.Errorf("chapter %d has no demo: %s/main.go does not exist", c.Number, c.Dir)
+	dir, name, what := c.Dir, path.Base(c.Dir), "demo"
+	if newest && r.has(path.Join(c.Dir, coda, "main.go")) {
+		dir, name, what = path.Join(c.Dir, coda), name+"-"+coda, coda
 	}
-	name := path.Base(c.Dir)
+	if !r.has(dir + "/main.go") {
+		return "", fmt.Errorf("chapter %d has no demo: %s/main.go does not exist", c.Number, dir)
+	}
 	args := []string{"build"}
 	if mine {
 		overlay, err := r.learnersOverlay(c, status)
+		if err == nil {
+			overlay, err = overlay.underTheirNames(r)
+		}
 		if err != nil {
 			return "", err
 		}
@@ -53,10 +64,10 @@ func (r *Repo) BuildDemo(ctx context.Context, number int, mine bool, status io.W
 		return "", err
 	}
 	if !isFile(binary) {
-		fmt.Fprintf(status, "building the demo of chapter %d (the first time takes a minute or two)\n", c.Number)
+		fmt.Fprintf(status, "building the %s of chapter %d (the first time takes a minute or two)\n", what, c.Number)
 	}
-	if err := r.goRun(ctx, status, slices.Concat(args, []string{"-o", binary, "./" + c.Dir})...); err != nil {
-		return "", fmt.Errorf("building the demo of chapter %d: %w", c.Number, err)
+	if err := r.goRun(ctx, status, slices.Concat(args, []string{"-o", binary, "./" + dir})...); err != nil {
+		return "", fmt.Errorf("building the %s of chapter %d: %w", what, c.Number, err)
 	}
 	return binary, nil
 }

@@ -1,10 +1,12 @@
 package course
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -89,7 +91,29 @@ func (r *Repo) Exercises() ([]Exercise, Problems, error) {
 		exercises = append(exercises, e)
 	}
 	giveIDs(exercises)
+	if err := r.sortAsTaught(exercises); err != nil {
+		return nil, nil, err
+	}
 	return exercises, problems, nil
+}
+
+// sortAsTaught puts the exercises of a chapter into the order in which its front
+// matter lists them.
+func (r *Repo) sortAsTaught(exercises []Exercise) error {
+	chapters, _, err := r.Chapters() // what is wrong with them is reported by others
+	if err != nil {
+		return err
+	}
+	place := map[string]int{}
+	for _, c := range chapters {
+		for i, name := range c.Exercises {
+			place[name] = i
+		}
+	}
+	slices.SortStableFunc(exercises, func(a, b Exercise) int {
+		return cmp.Or(cmp.Compare(a.Number, b.Number), cmp.Compare(place[a.Name], place[b.Name]))
+	})
+	return nil
 }
 
 // giveIDs decides by what name a reader calls each exercise.

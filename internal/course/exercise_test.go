@@ -53,6 +53,11 @@ func TestAChapterMayHaveSeveralExercises(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, found, 1)
 	assert.Equal(t, "01-total", found[0].Name)
+
+	put(t, r.Root, "chapters/01-sum/README.md", strings.Replace(tiny["chapters/01-sum/README.md"], "exercises: [01-sum]", "exercises: [01-total, 01-sum]", 1))
+	found, err = r.FindExercises("1")
+	require.NoError(t, err)
+	assert.Equal(t, "01-total", found[0].Name, "the chapter says which exercise comes first")
 }
 
 func TestTheFirstRunSetsUpTheStubAndSaysWhatToDo(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 )
 
@@ -63,4 +64,23 @@ func (o Overlay) write(r *Repo) (file string, done func(), err error) {
 		return "", nil, fmt.Errorf("writing an overlay: %w", err)
 	}
 	return file, func() { os.RemoveAll(dir) }, nil
+}
+
+// underTheirNames replaces every file by a copy that bears the original's name
+// for the compiler. So a compile error, or the stack of a panic, shows learners
+// their own file, and not the reference that it stands in for.
+func (o Overlay) underTheirNames(r *Repo) (Overlay, error) {
+	named := Overlay{}
+	for from, to := range o {
+		text, err := r.read(to)
+		if err != nil {
+			return nil, fmt.Errorf("reading %s: %w", to, err)
+		}
+		named[from] = path.Join(stateDir, to)
+		text = append(fmt.Appendf(nil, "//line %s:1:1\n", r.Abs(to)), text...)
+		if err := r.writeState(named[from], text); err != nil {
+			return nil, err
+		}
+	}
+	return named, nil
 }

@@ -125,7 +125,7 @@ func (t *tree) chapter() *cobra.Command {
 
 func (t *tree) demo() *cobra.Command {
 	var mine bool
-	cmd := plain("demo", "run the demo of the newest chapter", func(ctx context.Context) error {
+	cmd := plain("demo", "run the newest chapter's coda, or its demo if it has none", func(ctx context.Context) error {
 		return t.runDemo(ctx, 0, mine)
 	})
 	cmd.Flags().BoolVar(&mine, "mine", false, "on your own solutions in my/")

@@ -56,8 +56,12 @@ func (t *tree) exercise() *cobra.Command {
 }
 
 func (t *tree) hint() *cobra.Command {
-	return t.withExercise("hint N", "show the next hint of an exercise",
-		func(_ context.Context, repo *course.Repo, e course.Exercise) error {
+	return t.onExercises("hint N", "show the next hint of an exercise",
+		func(ctx context.Context, repo *course.Repo, _ string, found []course.Exercise) error {
+			e, err := repo.Next(ctx, found)
+			if err != nil {
+				return err
+			}
 			return repo.NextHint(e, os.Stdout)
 		})
 }

@@ -113,6 +113,36 @@ func TestADemoHasTheCallersInputEnvironmentAndExitCode(t *testing.T) {
 	assert.Contains(t, errOut, "using your my/01-name/lib.go in place of lib/lib.go")
 }
 
+// The last chapter of a part closes with a coda, which is what `make demo` shows. The
+// chapter's own demo stays what it was.
+func TestTheNewestDemoIsTheChaptersCodaIfItHasOne(t *testing.T) {
+	t.Parallel()
+	root := tinyTree(t)
+	coda := filepath.Join(root, "chapters/01-list-watch/coda")
+	require.NoError(t, os.MkdirAll(coda, 0o755))
+	code, out, errOut := run(t, root, "demo")
+	assert.Equal(t, 7, code, errOut)
+	assert.Equal(t, "reference hello from stdin\n", out, "a folder without a main.go is no coda yet")
+
+	text := strings.Replace(demo, `lib.Name, " "`, `"the coda of ", lib.Name, " "`, 1)
+	require.NoError(t, os.WriteFile(filepath.Join(coda, "main.go"), []byte(text), 0o644))
+	code, out, errOut = run(t, root, "demo")
+	assert.Equal(t, 7, code, errOut)
+	assert.Equal(t, "the coda of reference hello from stdin\n", out)
+	code, out, _ = run(t, root, "chapter", "1")
+	assert.Equal(t, 7, code)
+	assert.Equal(t, "reference hello from stdin\n", out)
+
+	require.NoError(t, os.MkdirAll(filepath.Join(root, "my/01-name"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(root, "my/01-name/lib.go"), []byte("package lib\n\nconst Name = \"mine\"\n"), 0o644))
+	code, out, errOut = run(t, root, "demo", "--mine")
+	assert.Equal(t, 7, code)
+	assert.Equal(t, "the coda of mine hello from stdin\n", out)
+	assert.Contains(t, errOut, "using your my/01-name/lib.go in place of lib/lib.go")
+	code, _, errOut = run(t, root, "check")
+	assert.Zero(t, code, "the coda belongs to its chapter: %s", errOut)
+}
+
 func TestCtrlCReachesTheDemoOnceSoThatItCanCleanUp(t *testing.T) {
 	t.Parallel()
 	cmd := command(tinyTree(t), "chapter", "1")
@@ -188,4 +218,22 @@ func TestEveryAnswerHasTheRightExitCodeAndSaysWhatIsThere(t *testing.T) {
 	code, _, errOut = run(t, t.TempDir(), "chapters")
 	assert.Equal(t, 1, code)
 	assert.Contains(t, errOut, "run this inside the checkout, or pass --root")
+}
+
+// Learners know their own file, not the reference that it stands in for.
+func TestWhatGoesWrongInADemoIsShownInTheLearnersFile(t *testing.T) {
+	t.Parallel()
+	root := tinyTree(t)
+	mine := filepath.Join(root, "my/01-name/lib.go")
+	require.NoError(t, os.MkdirAll(filepath.Dir(mine), 0o755))
+	for text, place := range map[string]string{
+		"package lib\n\nconst Name = nothing\n":                                               "my/01-name/lib.go:3:14",
+		"package lib\n\nvar none []string\n\nvar Name = func() string { return none[1] }()\n": "my/01-name/lib.go:5",
+	} {
+		require.NoError(t, os.WriteFile(mine, []byte(text), 0o644))
+		code, _, errOut := run(t, root, "chapter", "--mine", "1")
+		assert.NotZero(t, code)
+		assert.Contains(t, errOut, place)
+		assert.NotContains(t, errOut, "lib/lib.go:")
+	}
 }
