@@ -2,8 +2,10 @@ package course
 
 import (
 	"path"
+	"regexp"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Status is how a run of an exercise's tests ended.
@@ -167,7 +169,7 @@ func (f *Failure) readError(text string) {
 		for _, end := range []string{"\nactual", "\nDiff:", "\n\n"} {
 			rest, _, _ = strings.Cut(rest, end)
 		}
-		return oneLine(strings.TrimPrefix(strings.TrimLeft(rest, " "), ":"))
+		return inUnits(oneLine(strings.TrimPrefix(strings.TrimLeft(rest, " "), ":")))
 	}
 	f.Expected, f.Actual = side("expected"), side("actual")
 	switch first := oneLine(text); {
@@ -179,6 +181,23 @@ func (f *Failure) readError(text string) {
 	default:
 		f.Expected, f.Actual, f.Detail = "", "", first
 	}
+}
+
+var durations = regexp.MustCompile(`\[\]time\.Duration\{([\d, -]*)\}`)
+
+// inUnits writes lists of durations as a person would: Go prints nanoseconds.
+func inUnits(text string) string {
+	return durations.ReplaceAllStringFunc(text, func(list string) string {
+		var out []string
+		for number := range strings.SplitSeq(durations.FindStringSubmatch(list)[1], ", ") {
+			nanoseconds, err := strconv.ParseInt(number, 10, 64)
+			if err != nil {
+				return list
+			}
+			out = append(out, time.Duration(nanoseconds).String())
+		}
+		return "[" + strings.Join(out, " ") + "]"
+	})
 }
 
 // withoutFrame drops the lines that go test writes around a test.

@@ -65,6 +65,9 @@ func TestOtherAssertionsKeepTheirOwnWords(t *testing.T) {
 	assert.Equal(t, "Received unexpected error: boom. Why.", testify("Received unexpected error:\n        \t            \tboom").outcome("why"))
 	assert.Equal(t, `"[a]" should have 2 item(s), but has 1.`, testify(`"[a]" should have 2 item(s), but has 1`).outcome(""))
 
+	assert.Equal(t, "expected [1s 2s], but got [500ms].",
+		testify("Not equal: \n        \t            \texpected: []time.Duration{1000000000, 2000000000}\n        \t            \tactual  : []time.Duration{500000000}").outcome(""))
+
 	f := judged(t, "    a_test.go:7: the second list\n        must start at 7\n    a_test.go:8: not this\n")
 	assert.Equal(t, "the second list must start at 7.", f.outcome(""))
 	assert.Equal(t, "a_test.go:7", f.At)
