@@ -24,13 +24,14 @@ type listDecoder[T Object] struct {
 	kind   string // of the items
 	list   List[T]
 	typeOf func(kind string) string // the Go type of another kind, for an error
+	shared sharedFields
 }
 
 // decodeList reads a list from an answer's body and closes it. An answer of a
 // type that it does not know is not read; ok is false then.
 func (l *ListWatch[T]) decodeList(body io.ReadCloser, mediaType string) (list *List[T], ok bool, err error) {
 	base, _, _ := mime.ParseMediaType(mediaType)
-	decoder := &listDecoder[T]{kind: l.kind, typeOf: l.typeOf}
+	decoder := &listDecoder[T]{kind: l.kind, typeOf: l.typeOf, shared: sharedFields{}}
 	switch {
 	case base == jsonType:
 		err = decoder.json(newJSONStream(body))
@@ -72,7 +73,7 @@ func (d *listDecoder[T]) json(in *jsonStream) error {
 				if kind := object.GetObjectKind().GroupVersionKind().Kind; kind != "" && kind != d.kind {
 					return d.wrong(kind)
 				}
-				d.list.Items = append(d.list.Items, object)
+				d.add(object)
 				return nil
 			})
 		default:
@@ -85,6 +86,11 @@ func (d *listDecoder[T]) json(in *jsonStream) error {
 		err = d.wrong(kind)
 	}
 	return err
+}
+
+func (d *listDecoder[T]) add(item T) {
+	d.shared.share(item)
+	d.list.Items = append(d.list.Items, item)
 }
 
 func (d *listDecoder[T]) about(about *metav1.ListMeta) {

@@ -76,7 +76,7 @@ func (d *listDecoder[T]) protobufField(in *protobufStream, field int, size int64
 		if err := in.decode(size, any(object).(protobufMessage)); err != nil {
 			return err
 		}
-		d.list.Items = append(d.list.Items, object)
+		d.add(object)
 	default:
 		return in.skip(size)
 	}

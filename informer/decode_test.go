@@ -68,6 +68,37 @@ func TestAListThatComesInPiecesIsTheSameList(t *testing.T) {
 	}
 }
 
+// A third of a pod may be field sets that thousands of others have, too. But who
+// changes a copy must not change the others.
+func TestEqualFieldSetsAreKeptOnce(t *testing.T) {
+	fields := func(list *List[*corev1.Pod], i int) *metav1.FieldsV1 { return list.Items[i].ManagedFields[0].FieldsV1 }
+	want := &corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "7"}}
+	for i, set := range []string{`{"f:a":{}}`, `{"f:b":{}}`, `{"f:a":{}}`} {
+		pod := benchmarkPod(i)
+		pod.ManagedFields = []metav1.ManagedFieldsEntry{
+			{Manager: "kubelet", FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(set)},
+			{Manager: "nobody"},
+		}
+		want.Items = append(want.Items, *pod)
+	}
+	for _, mediaType := range []string{jsonType, protobufType} {
+		list, err := sends{mediaType, encoded(t, mediaType, want)}.pods(t)
+		require.NoError(t, err)
+		require.Same(t, fields(list, 0), fields(list, 2), mediaType)
+		require.Equal(t, `{"f:b":{}}`, fields(list, 1).GetRawString(), mediaType)
+		copied := list.Items[0].DeepCopy()
+		copied.ManagedFields[0].FieldsV1.GetRawBytes()[3] = 'x'
+		require.Equal(t, `{"f:a":{}}`, fields(list, 2).GetRawString(), mediaType)
+	}
+	shared := sharedFields{}
+	for i := range 2 * mostShared {
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{ManagedFields: []metav1.ManagedFieldsEntry{{FieldsV1: metav1.NewFieldsV1(strconv.Itoa(i))}}}}
+		shared.share(pod)
+		require.Equal(t, strconv.Itoa(i), pod.ManagedFields[0].FieldsV1.GetRawString())
+	}
+	require.Len(t, shared, mostShared, "a collection in which all are different must not fill the memory")
+}
+
 // Half a list that is taken for a whole one deletes the other half.
 func TestAListThatBreaksOffIsAnErrorWhereverItBreaks(t *testing.T) {
 	list := &corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "7"}}
@@ -124,7 +155,7 @@ func FuzzJSONStream(f *testing.F) {
 	f.Add(`{"kind":"PodList","metadata":{"resourceVersion":"7"},"items":[{"a":[1,2,{"b":"}"}]}]}`, uint64(7))
 	f.Fuzz(func(t *testing.T, text string, seed uint64) {
 		read := func(in io.Reader) string {
-			decoder, stream := &listDecoder[*corev1.Pod]{kind: "Pod", typeOf: strconv.Quote}, newJSONStream(in)
+			decoder, stream := &listDecoder[*corev1.Pod]{kind: "Pod", typeOf: strconv.Quote, shared: sharedFields{}}, newJSONStream(in)
 			err := decoder.json(stream)
 			return fmt.Sprint(len(decoder.list.Items), decoder.list.ResourceVersion, err != nil)
 		}

@@ -31,6 +31,7 @@ type eventsOf[T Object] struct {
 	frame   func() error // reads the next event into envelope
 	general runtime.Decoder
 
+	shared   sharedFields
 	envelope metav1.WatchEvent
 	unknown  runtime.Unknown // the protobuf around an object
 }
@@ -42,7 +43,7 @@ func (l *ListWatch[T]) fastEvents(body io.Reader, mediaType string) eventDecoder
 	if err != nil {
 		return nil
 	}
-	events := &eventsOf[T]{kind: l.kind, general: general}
+	events := &eventsOf[T]{kind: l.kind, general: general, shared: sharedFields{}}
 	switch {
 	case base == jsonType:
 		in := newJSONStream(body)
@@ -66,6 +67,7 @@ func (e *eventsOf[T]) Decode() (watch.EventType, runtime.Object, error) {
 	switch kind {
 	case watch.Added, watch.Modified, watch.Deleted, watch.Bookmark:
 		if object, ok, err := e.object(); ok || err != nil {
+			e.shared.share(object)
 			return kind, object, err
 		}
 	case watch.Error:

@@ -123,7 +123,7 @@ type taken[T Object] struct {
 	pending[T]
 }
 
-func (d *deltas[T]) drop(place *queued[noted[T]]) {
+func (d *deltas[T]) drop(place *queued[Key, noted[T]]) {
 	if place.value.initial {
 		d.initialLeft--
 	}

@@ -51,7 +51,7 @@ func (h HandlerFuncs[T]) OnDelete(object T, finalStateUnknown bool) {
 
 // HandlerOptions may be left empty.
 type HandlerOptions struct {
-	// Name is for the flight recorder and for reports of panics.
+	// Name is for the flight recorder, for reports of panics and for metrics.
 	Name string
 	// Resync is how often all objects are handed to OnUpdate again; 0 is never.
 	// It is for handlers that look at something else than objects, too.
@@ -77,9 +77,9 @@ type Registration struct {
 
 // Backlog is how far a handler is behind.
 type Backlog struct {
-	Keys    int    // keys with something untold
+	Keys    int    // objects with something untold
 	Deepest int    // the most there ever were
-	Told    uint64 // keys that it was told of
+	Told    uint64 // objects that it was told of
 	Panics  uint64
 }
 
@@ -106,5 +106,5 @@ func (r *Registration) Remove() { r.remove() }
 func (r *Registration) Done() <-chan struct{} { return r.done }
 
 // Backlog measures how far the handler is behind. It is bounded by the number of
-// keys.
+// objects: those that the handler knows, and those that there are.
 func (r *Registration) Backlog() Backlog { return r.backlog() }

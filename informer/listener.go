@@ -23,18 +23,18 @@ type listener[T Object] struct {
 	news    chan struct{} // sent to by push, received by run; one, because the backlog holds the news itself
 	synced  chan struct{} // closed by run
 	removed chan struct{} // closed by remove
-	done    chan struct{} // closed by run, or by the informer if it never ran
+	done    chan struct{} // closed by end, which run calls, or the informer if it never ran
 	remove  func()
+	forget  func() // its metrics; nil if there are none
 
 	// Used by the informer's loop only:
 	resyncing bool      // Sync deltas are for this listener
 	next      time.Time // when the next resync is due
 
-	mu          sync.Mutex // guards what follows
-	backlog     fifo[untold[T]]
-	counts      Backlog
-	initialLeft int  // initial objects that it has not been told of
-	whole       bool // no more of them will come
+	mu      sync.Mutex // guards what follows
+	backlog backlog[T]
+	counts  Backlog
+	whole   bool // no more objects of the initial list will come
 }
 
 // about is what an informer's parts tell the flight recorder and the reports.
@@ -42,6 +42,7 @@ type about struct {
 	recorder *trace.Recorder
 	kind     string
 	panicked func(HandlerPanic)
+	metrics  MetricsProvider // or nil
 }
 
 // listenerBatch is how many keys a listener takes out of its backlog at once: enough
@@ -54,15 +55,19 @@ func newListener[T Object](handler Handler[T], options HandlerOptions, about abo
 		news: make(chan struct{}, 1), synced: make(chan struct{}), removed: make(chan struct{}), done: make(chan struct{}),
 	}
 	l.remove = sync.OnceFunc(func() { close(l.removed) })
+	if about.metrics != nil {
+		l.register(about.metrics)
+	}
 	return l
 }
 
-// push adds deltas to the backlog. It never waits for the handler.
-func (l *listener[T]) push(deltas []Delta[T], whole bool) {
+// push adds deltas to the backlog; slots are those of their objects. It never waits
+// for the handler.
+func (l *listener[T]) push(deltas []Delta[T], slots []slot, whole bool) {
 	l.mu.Lock()
 	for i := range deltas {
 		if deltas[i].Type != DeltaSync || l.resyncing {
-			l.noteLocked(deltas[i])
+			l.backlog.note(slots[i], deltas[i])
 		}
 	}
 	l.counts.Deepest = max(l.counts.Deepest, l.backlog.len())
@@ -74,44 +79,21 @@ func (l *listener[T]) push(deltas []Delta[T], whole bool) {
 	}
 }
 
-func (l *listener[T]) noteLocked(delta Delta[T]) {
-	place := l.backlog.find(delta.Key)
-	if place == nil {
-		place = l.backlog.push(delta.Key)
-	}
-	if delta.Type == DeltaAdded && delta.Initial {
-		l.initialLeft++
-	}
-	waited := place.value.there && place.value.initial
-	left := place.value.note(delta)
-	if waited && !place.value.there { // it went before the handler heard of it
-		l.initialLeft--
-		place.value.initial = false
-	}
-	if !left {
-		l.backlog.remove(place)
-	}
-}
-
 // run calls the handler until the context ends or the listener is removed.
 func (l *listener[T]) run(ctx context.Context) {
-	defer close(l.done)
-	var batch []telling[T]
+	defer l.end()
+	batch := make([]untold[T], 0, listenerBatch)
 	for {
 		batch = l.take(batch[:0])
-		initial := 0
 		for i := range batch {
 			if l.stopped(ctx) {
 				return
-			}
-			if batch[i].there && batch[i].initial {
-				initial++
 			}
 			l.tell(&batch[i])
 		}
 		handled := len(batch)
 		clear(batch) // lets go of the objects
-		l.finish(handled, initial)
+		l.finish(handled)
 		if handled > 0 {
 			continue
 		}
@@ -125,30 +107,18 @@ func (l *listener[T]) run(ctx context.Context) {
 	}
 }
 
-// telling is what is about to be told of a key.
-type telling[T Object] struct {
-	key Key
-	untold[T]
-}
-
-func (l *listener[T]) take(batch []telling[T]) []telling[T] {
+func (l *listener[T]) take(batch []untold[T]) []untold[T] {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for len(batch) < listenerBatch && l.backlog.front != nil {
-		front := l.backlog.front
-		batch = append(batch, telling[T]{front.key, front.value})
-		l.backlog.remove(front)
-	}
-	return batch
+	return l.backlog.take(batch, listenerBatch)
 }
 
 // finish counts what was told. Only then is the initial list complete: a handler
 // that has not returned has not seen the object.
-func (l *listener[T]) finish(told, initial int) {
+func (l *listener[T]) finish(told int) {
 	l.mu.Lock()
 	l.counts.Told += uint64(told)
-	l.initialLeft -= initial
-	synced := l.whole && l.initialLeft == 0
+	synced := l.whole && l.backlog.initial == 0
 	l.mu.Unlock()
 	if synced {
 		select {
@@ -170,34 +140,35 @@ func (l *listener[T]) stopped(ctx context.Context) bool {
 
 // tell calls the handler and survives its panic: a bug of one handler must not
 // take the others' cache away.
-func (l *listener[T]) tell(t *telling[T]) {
+func (l *listener[T]) tell(u *untold[T]) {
 	defer func() {
 		if value := recover(); value != nil {
 			l.mu.Lock()
 			l.counts.Panics++
 			l.mu.Unlock()
-			l.about.panicked(HandlerPanic{Handler: l.options.Name, Key: t.key, Value: value, Stack: debug.Stack()})
+			l.about.panicked(HandlerPanic{Handler: l.options.Name, Key: u.key(), Value: value, Stack: debug.Stack()})
 		}
 	}()
 	if l.about.recorder.On() {
-		l.record(t)
+		l.record(u)
 	}
-	t.tell(l.handler)
+	u.tell(l.handler)
 }
 
-func (l *listener[T]) record(t *telling[T]) {
-	op, object := "update", t.object
+func (l *listener[T]) record(u *untold[T]) {
+	op, object := "update", u.object
 	switch {
-	case !t.there:
-		op, object = "delete", t.last
-	case t.gone:
+	case !u.there:
+		op, object = "delete", u.last
+	case u.gone:
 		op = "delete and add"
-	case !t.knows:
+	case !u.knows:
 		op = "add"
 	}
+	key := KeyOf(object)
 	l.about.recorder.Record(trace.Event{
 		Kind: trace.Notified, Layer: cmp.Or(l.options.Name, "listener"), Object: l.about.kind, Op: op,
-		Namespace: t.key.Namespace, Name: t.key.Name, Version: object.GetResourceVersion(),
+		Namespace: key.Namespace, Name: key.Name, Version: object.GetResourceVersion(),
 	})
 }
 

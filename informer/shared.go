@@ -38,6 +38,7 @@ type Informer[T Object] struct {
 
 	// Used by Run's goroutine only:
 	listeners []*listener[T]
+	slots     []slot // of the deltas that the listeners are given
 	mutations mutations[T]
 	isSynced  bool
 
@@ -62,6 +63,8 @@ type InformerOptions[T Object] struct {
 	Reflector ReflectorOptions
 	// Recorder is told what happens in queue, store and listeners; nil is off.
 	Recorder *trace.Recorder
+	// Metrics makes the metrics of the handlers; nil measures nothing.
+	Metrics MetricsProvider
 }
 
 // NewInformer returns an informer that reads from a collection. Nothing is read
@@ -86,7 +89,7 @@ func NewInformer[T Object](from ListerWatcher[T], options InformerOptions[T]) *I
 		sink = transformed[T]{queue, options.Transform}
 	}
 	return &Informer[T]{
-		options: options, about: about{options.Recorder, kind, options.OnPanic},
+		options: options, about: about{options.Recorder, kind, options.OnPanic, options.Metrics},
 		store: store, queue: queue, reflector: NewReflector(from, sink, options.Reflector),
 		mutations: mutations[T]{report: options.DetectMutations},
 		changed:   make(chan struct{}, 1), synced: make(chan struct{}), stopped: make(chan struct{}),
@@ -109,15 +112,24 @@ var (
 // the Registration tells when the handler knows what there is.
 func (i *Informer[T]) AddHandler(handler Handler[T], options HandlerOptions) (*Registration, error) {
 	l := newListener(handler, options, i.about)
+	if !i.join(l) {
+		l.end()
+		return nil, fmt.Errorf("adding handler %q: %w", options.Name, errInformerStopped)
+	}
+	remove := func() { l.remove(); i.wake() }
+	return &Registration{synced: l.synced, done: l.done, remove: remove, backlog: l.measure}, nil
+}
+
+// join hands a listener to the loop, and tells whether there is one to come.
+func (i *Informer[T]) join(l *listener[T]) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.ended {
-		return nil, fmt.Errorf("adding handler %q: %w", options.Name, errInformerStopped)
+		return false
 	}
 	i.joining = append(i.joining, l)
 	i.wake()
-	remove := func() { l.remove(); i.wake() }
-	return &Registration{synced: l.synced, done: l.done, remove: remove, backlog: l.measure}, nil
+	return true
 }
 
 func (i *Informer[T]) wake() {

@@ -66,18 +66,22 @@ func (i *Informer[T]) loop(ctx context.Context, running *sync.WaitGroup) {
 // apply brings the store up to date, and then tells the listeners. In this order: a
 // handler that looks into the store must find what it was told of.
 func (i *Informer[T]) apply(batch *Batch[T]) {
+	i.slots = i.slots[:0]
 	for n := range batch.Deltas {
 		delta := &batch.Deltas[n]
 		switch delta.Type {
 		case DeltaSync:
+			i.slots = append(i.slots, i.store.slotOf(delta.Key))
 			continue
 		case DeltaDeleted:
+			i.slots = append(i.slots, i.store.slotOf(delta.Key)) // that it had
 			i.store.Delete(delta.Key)
 			if i.mutations.on() {
 				i.mutations.drop(delta.Key)
 			}
 		default:
 			i.store.Put(delta.Object)
+			i.slots = append(i.slots, i.store.slotOf(delta.Key))
 			if i.mutations.on() {
 				i.mutations.keep(delta.Key, delta.Object)
 			}
@@ -88,7 +92,7 @@ func (i *Informer[T]) apply(batch *Batch[T]) {
 		i.catchup.arrived(batch.ResourceVersion)
 	}
 	for _, l := range i.listeners {
-		l.push(batch.Deltas, batch.Synced)
+		l.push(batch.Deltas, i.slots, batch.Synced)
 	}
 	if batch.Resynced {
 		for _, l := range i.listeners {
@@ -115,10 +119,12 @@ func (i *Informer[T]) takeIn(ctx context.Context, running *sync.WaitGroup) {
 			l.next = time.Now().Add(l.options.Resync)
 		}
 		var there []Delta[T]
+		i.slots = i.slots[:0]
 		for object := range i.store.All() {
 			there = append(there, Delta[T]{Type: DeltaAdded, Key: KeyOf(object), Object: object, Initial: true})
+			i.slots = append(i.slots, i.store.slotOf(KeyOf(object)))
 		}
-		l.push(there, i.isSynced)
+		l.push(there, i.slots, i.isSynced)
 		i.listeners = append(i.listeners, l)
 		running.Go(func() { l.run(ctx) })
 	}
@@ -128,12 +134,12 @@ func (i *Informer[T]) takeIn(ctx context.Context, running *sync.WaitGroup) {
 // turnAway ends the handlers that came too late.
 func (i *Informer[T]) turnAway() {
 	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.ended = true
-	for _, l := range i.joining {
-		close(l.done)
+	late := i.joining
+	i.ended, i.joining = true, nil
+	i.mu.Unlock()
+	for _, l := range late {
+		l.end()
 	}
-	i.joining = nil
 }
 
 // resyncDue asks for a resync if a listener is due, and sets the timer for the

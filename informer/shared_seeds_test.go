@@ -29,8 +29,9 @@ type witness struct {
 	name  string
 	pause func() time.Duration
 
-	mu   sync.Mutex // guards told
-	told map[Key]*corev1.ConfigMap
+	mu     sync.Mutex // guards what follows
+	told   map[Key]*corev1.ConfigMap
+	unseen int // ends that nobody saw
 }
 
 func (w *witness) check(ok bool, what string, object *corev1.ConfigMap) {
@@ -63,10 +64,13 @@ func (w *witness) OnUpdate(old, object *corev1.ConfigMap) {
 	w.told[KeyOf(object)] = object
 }
 
-func (w *witness) OnDelete(object *corev1.ConfigMap, _ bool) {
+func (w *witness) OnDelete(object *corev1.ConfigMap, finalStateUnknown bool) {
 	time.Sleep(w.pause())
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if finalStateUnknown {
+		w.unseen++
+	}
 	known := w.told[KeyOf(object)]
 	w.check(known != nil, "deleted, and it was not there", object)
 	if known != nil {

@@ -72,6 +72,14 @@ func (s *Store[T]) Get(key Key) (object T, ok bool) {
 	return s.now.get(key)
 }
 
+// slotOf is the slot of the object of that key. It is for the informer, who is the
+// only one to write, and so knows how long the slot stays the object's.
+func (s *Store[T]) slotOf(key Key) slot {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.now.slots[key]
+}
+
 // Len is the number of objects.
 func (s *Store[T]) Len() int {
 	s.mu.RLock()

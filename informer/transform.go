@@ -3,7 +3,8 @@ package informer
 import corev1 "k8s.io/api/core/v1"
 
 // Transform changes an object before anybody sees it, to make it smaller, and
-// returns it or another one. It owns the object. Name, namespace, UID and
+// returns it or another one. It owns the object, except for the bytes of the field
+// sets in managedFields, which equal ones share. Name, namespace, UID and
 // resourceVersion must stay.
 type Transform[T Object] func(T) T
 

@@ -7,14 +7,15 @@ package informer
 // It is the delta queue's idea once more, see pending. It is simpler here, because
 // what the listener knows is what it was told.
 type untold[T Object] struct {
-	knows   bool // the listener was told of an object of this name,
-	old     T    // in this state
-	gone    bool // which is no longer there;
-	last    T    // this was its last state,
-	unseen  bool // or the last that is known
-	there   bool // there is an object now,
-	object  T    // in this state
-	initial bool // which was there when the listener began to listen
+	old    T // the object that the listener knows, as it was told of it,
+	last   T // and its last state, if it is gone
+	object T // what is there now
+
+	knows   bool // there is an old
+	gone    bool // there is a last,
+	unseen  bool // and nobody saw the end
+	there   bool // there is an object,
+	initial bool // and it was there when the listener began to listen
 }
 
 // note takes in a delta, and tells whether there is anything left to tell. If

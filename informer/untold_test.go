@@ -45,9 +45,9 @@ func tellAll(deltas ...Delta[*corev1.Pod]) (heard, bool) {
 
 var a1, a2, a3, b4, b5 = podAt("a", "1"), podAt("a", "2"), podAt("a", "3"), podAt("b", "4"), podAt("b", "5")
 
-// Function: untold.tell
 // A handler that is not told of a change, or is told of another kind, acts on a
 // world that is not there.
+// Function: untold.tell
 func TestAHandlerIsToldOfEachKindOfChange(t *testing.T) {
 	h, _ := tellAll(added(a1))
 	require.Equal(t, heard{"add a1 false"}, h)

@@ -1,11 +1,9 @@
 package informer_test
 
 import (
-	"fmt"
 	"runtime"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/loopwright/loopwright/informer"
 )
@@ -168,55 +166,6 @@ func BenchmarkStoreMemory(b *testing.B) {
 	})
 	runtime.KeepAlive(pods)
 	runtime.KeepAlive(objects)
-}
-
-// The longest that a reader waits for one object while 150,000 are replaced. A
-// machine with other things to do stalls everybody now and then, but what the
-// store does it does in every Replace. So stall-ms is the longest stall within a
-// Replace, for the Replace that was disturbed least. The row no-store has a
-// reader that reads nothing: it is what is left of the machine.
-func BenchmarkStoreStall(b *testing.B) {
-	pods := somePods(150_000)
-	objects := anys(pods)
-	measure := func(b *testing.B, get func(), replace func()) {
-		var stop atomic.Bool
-		var longest atomic.Int64
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			for !stop.Load() {
-				begin := time.Now()
-				get()
-				if took := int64(time.Since(begin)); took > longest.Load() {
-					longest.Store(took)
-				}
-			}
-		}()
-		least := time.Hour
-		for b.Loop() {
-			longest.Store(0)
-			replace()
-			time.Sleep(time.Millisecond) // for a stalled reader to notice
-			least = min(least, time.Duration(longest.Load()))
-		}
-		stop.Store(true)
-		<-done
-		b.ReportMetric(float64(least.Microseconds())/1000, "stall-ms")
-	}
-	b.Run("ours", func(b *testing.B) {
-		store, _ := ours(pods)
-		key := informer.KeyOf(pods[7])
-		measure(b, func() { store.Get(key) }, func() { store.Replace(pods) })
-	})
-	b.Run("no-store", func(b *testing.B) {
-		store, _ := ours(pods)
-		measure(b, func() {}, func() { store.Replace(pods) })
-	})
-	b.Run("client-go", func(b *testing.B) {
-		store := theirs(objects)
-		key := fmt.Sprintf("%s/%s", pods[7].Namespace, pods[7].Name)
-		measure(b, func() { _, _, _ = store.GetByKey(key) }, func() { _ = store.Replace(objects, "1") })
-	})
 }
 
 // One writer among two readers that list 50,000 objects all the time: the time

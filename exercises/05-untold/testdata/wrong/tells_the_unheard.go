@@ -3,14 +3,15 @@
 package informer
 
 type untold[T Object] struct {
-	knows   bool
-	old     T
-	gone    bool
-	last    T
-	unseen  bool
-	there   bool
-	object  T
-	initial bool
+	old    T // the object that the listener knows, as it was told of it,
+	last   T // and its last state, if it is gone
+	object T // what is there now
+
+	knows   bool // there is an old
+	gone    bool // there is a last,
+	unseen  bool // and nobody saw the end
+	there   bool // there is an object,
+	initial bool // and it was there when the listener began to listen
 }
 
 func (u *untold[T]) note(delta Delta[T]) bool {

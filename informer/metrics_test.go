@@ -1,0 +1,81 @@
+package informer
+
+import (
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// gauges is a MetricsProvider that remembers what it was given.
+type gauges struct {
+	mu   sync.Mutex // guards read
+	read map[string]func() float64
+}
+
+func (g *gauges) Gauge(metric, kind, handler string, read func() float64) func() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	name := metric + " " + kind + " " + handler
+	g.read[name] = read
+	return func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		delete(g.read, name)
+	}
+}
+
+func (g *gauges) value(t *testing.T, name string) float64 {
+	t.Helper()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	require.Contains(t, g.read, name)
+	return g.read[name]()
+}
+
+// Nobody looks at a Registration while a cluster is in trouble. A dashboard must
+// show which handler hangs, and how far it is behind.
+func TestTheBacklogOfEachHandlerIsAMetric(t *testing.T) {
+	metrics := &gauges{read: map[string]func() float64{}}
+	inInformer(t, InformerOptions[*corev1.ConfigMap]{Metrics: metrics}, func(t *testing.T, w world, i *Informer[*corev1.ConfigMap], start, stop func()) {
+		const hangs, quick = "informer_handler_backlog ConfigMap hangs", "informer_handler_backlog ConfigMap quick"
+		hang := make(chan struct{})
+		goOn := sync.OnceFunc(func() { close(hang) })
+		defer goOn()
+		add(t, i, HandlerFuncs[*corev1.ConfigMap]{Add: func(*corev1.ConfigMap, bool) { <-hang }}, HandlerOptions{Name: "hangs"})
+		registration := add(t, i, HandlerFuncs[*corev1.ConfigMap]{}, HandlerOptions{Name: "quick"})
+		start()
+		w.create(t, "a", nil)
+		synctest.Wait()
+		require.Zero(t, metrics.value(t, hangs), "what a handler was given is not in its backlog any more")
+		for _, name := range []string{"b", "c", "d"} {
+			w.create(t, name, nil)
+		}
+		for n := range 10 {
+			w.change(t, "b", n)
+			synctest.Wait()
+		}
+		require.Equal(t, 3.0, metrics.value(t, hangs))
+		require.Zero(t, metrics.value(t, quick))
+
+		registration.Remove()
+		<-registration.Done()
+		require.NotContains(t, metrics.read, quick, "a handler that is gone must leave the dashboard")
+		goOn()
+		stop()
+		require.Empty(t, metrics.read)
+	})
+}
+
+func TestAHandlerThatComesTooLateLeavesNoMetric(t *testing.T) {
+	metrics := &gauges{read: map[string]func() float64{}}
+	inInformer(t, InformerOptions[*corev1.ConfigMap]{Metrics: metrics}, func(t *testing.T, w world, i *Informer[*corev1.ConfigMap], start, stop func()) {
+		start()
+		stop()
+		_, err := i.AddHandler(HandlerFuncs[*corev1.ConfigMap]{}, HandlerOptions{Name: "late"})
+		require.ErrorIs(t, err, errInformerStopped)
+		require.Empty(t, metrics.read)
+	})
+}

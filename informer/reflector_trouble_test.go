@@ -1,0 +1,139 @@
+package informer
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/loopwright/loopwright/internal/fakeapi"
+	"github.com/loopwright/loopwright/trace"
+)
+
+func TestAfterEvery410TheViewIsWholeAgain(t *testing.T) {
+	for name, lose := range map[string]func(s *fakeapi.Server){
+		"as an HTTP status": func(s *fakeapi.Server) {
+			s.Inject(fakeapi.Fault{Match: configMapWatches, Times: 1, Status: fakeapi.Expired()})
+		},
+		"as an event": func(s *fakeapi.Server) {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inMemory(t, fakeapi.Options{}, func(t *testing.T, s *fakeapi.Server, w world) {
+				w.create(t, "apple", nil)
+				w.create(t, "banana", nil)
+				s.Inject(fakeapi.Fault{Match: configMapWatches, Times: 1, CutAfter: 20 * time.Second, CutAbruptly: true})
+				r := runReflector(t, w, ReflectorOptions{})
+				r.view.untilIsThere(t, "apple", "banana")
+				remove := s.Inject(fakeapi.Fault{Match: configMapWatches, Refuse: true})
+				time.Sleep(30 * time.Second)
+				w.delete(t, "banana")
+				s.CompactAll()
+				lose(s)
+				remove()
+				r.view.untilIsThere(t, "apple")
+				require.Equal(t, 2, r.view.replaces)
+				require.Contains(t, r.told(), "expired")
+				r.legal(t)
+			})
+		})
+	}
+}
+
+func TestAServerThatAsksToWaitIsLeftAloneForThatLong(t *testing.T) {
+	inMemory(t, fakeapi.Options{}, func(t *testing.T, s *fakeapi.Server, w world) {
+		w.create(t, "apple", nil)
+		s.Inject(fakeapi.Fault{Match: configMapWatches, Times: 1, Status: fakeapi.TooManyRequests(17)})
+		began := time.Now()
+		r := runReflector(t, w, ReflectorOptions{})
+		r.view.untilIsThere(t, "apple")
+		require.GreaterOrEqual(t, time.Since(began), 17*time.Second)
+		require.Less(t, time.Since(began), 18*time.Second)
+		require.Empty(t, s.Requests(configMapLists), "429 is no reason to try something more expensive")
+	})
+}
+
+// Without a pause this test would make a million requests in its ten minutes.
+func TestWatchesThatEndAtOnceAreNoBusyLoop(t *testing.T) {
+	for name, fault := range map[string]fakeapi.Fault{
+		"in good order": {CutAfter: time.Nanosecond},
+		"broken":        {CutAfter: time.Nanosecond, CutAbruptly: true},
+		"refused":       {Refuse: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inMemory(t, fakeapi.Options{}, func(t *testing.T, s *fakeapi.Server, w world) {
+				fault.Match = configMapWatches
+				s.Inject(fault)
+				runReflector(t, w, ReflectorOptions{})
+				time.Sleep(10 * time.Minute)
+				requests := len(s.Requests(configMapWatches))
+				require.Less(t, requests, 60, "the pauses must grow")
+				require.Greater(t, requests, 15, "and it must not stop trying")
+			})
+		})
+	}
+}
+
+func TestAfterATimeOfHealthThePausesAreShortAgain(t *testing.T) {
+	inMemory(t, fakeapi.Options{}, func(t *testing.T, s *fakeapi.Server, w world) {
+		remove := s.Inject(fakeapi.Fault{Match: configMapWatches, Refuse: true})
+		r := runReflector(t, w, ReflectorOptions{WatchTimeout: time.Hour})
+		time.Sleep(5 * time.Minute)
+		require.Greater(t, r.Health().Failures, 8)
+		s.Inject(fakeapi.Fault{Match: configMapWatches, Times: 1, CutAfter: time.Minute, CutAbruptly: true})
+		remove()
+		time.Sleep(2 * time.Minute)
+		w.create(t, "apple", nil)
+		r.view.untilIsThere(t, "apple")
+		events := trace.Filter{Kinds: []trace.Kind{trace.Backoff}}.Select(r.recorder.Events())
+		require.LessOrEqual(t, events[len(events)-1].Took, time.Second)
+	})
+}
+
+// A connection whose other end has vanished looks like a quiet collection.
+func TestARequestThatHangsIsCut(t *testing.T) {
+	for _, verb := range []string{"list", "watch"} {
+		t.Run(verb, func(t *testing.T) {
+			inMemory(t, fakeapi.Options{}, func(t *testing.T, s *fakeapi.Server, w world) {
+				w.create(t, "apple", nil)
+				s.Inject(fakeapi.Fault{Match: fakeapi.Match{Resource: "configmaps", Verb: verb}, Times: 1, Hang: true})
+				began := time.Now()
+				r := runReflector(t, w, ReflectorOptions{NoStream: verb == "list", RequestTimeout: 10 * time.Second})
+				r.view.untilIsThere(t, "apple")
+				require.Less(t, time.Since(began), 15*time.Second)
+				require.ErrorIs(t, r.Health().LastError, errStandstill)
+			})
+		})
+	}
+}
+
+func TestARefusalNamesWhatIsMissing(t *testing.T) {
+	forbidden := fakeapi.Forbidden()
+	unauthorized := &metav1.Status{Status: metav1.StatusFailure, Code: http.StatusUnauthorized, Reason: metav1.StatusReasonUnauthorized}
+	unknown := &metav1.Status{Status: metav1.StatusFailure, Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound}
+	for want, status := range map[Refusal]*metav1.Status{Forbidden: forbidden, BadCredentials: unauthorized, UnknownKind: unknown} {
+		t.Run(string(want), func(t *testing.T) {
+			inMemory(t, fakeapi.Options{}, func(t *testing.T, s *fakeapi.Server, w world) {
+				w.create(t, "apple", nil)
+				remove := s.Inject(fakeapi.Fault{Match: fakeapi.Match{Resource: "configmaps"}, Status: status})
+				r := runReflector(t, w, ReflectorOptions{})
+				time.Sleep(time.Second)
+				health := r.Health()
+				var refused *RefusedError
+				require.ErrorAs(t, health.LastError, &refused)
+				require.Equal(t, want, refused.Reason)
+				require.Equal(t, "watch", refused.Verb)
+				require.Equal(t, configMapResource, refused.Resource)
+				require.Equal(t, metav1.NamespaceDefault, refused.Namespace)
+				require.True(t, apierrors.ReasonForError(refused) == status.Reason)
+				require.ErrorContains(t, health.Ready(time.Now(), time.Minute), "not synced yet")
+				require.ErrorContains(t, health.Ready(time.Now(), time.Minute), "configmaps")
+				remove() // the right is granted
+				r.view.untilIsThere(t, "apple")
+			})
+		})
+	}
+	require.Equal(t, `{apiGroups: [""], resources: ["configmaps"], verbs: ["list", "watch"]}`, (&RefusedError{Resource: configMapResource}).Rule())
+}
