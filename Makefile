@@ -28,7 +28,7 @@ help: ## Show this help
 	@echo "  NODES=5 PORT=6443      nodes and port of an embedded cluster; more in cluster/README.md"
 
 .PHONY: demo
-demo: $(COURSE) ## Bring a cluster up and run the newest chapter's demo
+demo: $(COURSE) ## Bring a cluster up and run the newest chapter's demo, or its coda; MINE=1 works too
 	@$(COURSE) demo $(if $(MINE),--mine)
 
 ## chapter-N -- Run chapter N's demo on a cluster; MINE=1 takes your own solutions

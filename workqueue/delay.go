@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// delays remembers items that are to be added later, and which is due first. It
-// holds at most one delay for each item.
+// delays knows which items are to be added later, and which of them is due first. An
+// item has one delay at most, and none while it is dirty: its work is due by then.
 //
 // It is a value without lock, clock or timer: moments are durations since the
 // queue was made, and come in as arguments.
 //
-// The delays lie in a heap in which each has up to four below it, none of which
+// The items lie in a heap in which each has up to four below it, none of which
 // is due before it. Four, not two, because the heap of a million is then ten
 // levels deep instead of twenty, and four neighbours share a cache line. The
 // moments are kept beside the pointers, so that a comparison follows no pointer.
@@ -20,26 +20,14 @@ import (
 // spanning trees, 1975 (the d-ary heap).
 type delays[T comparable] struct {
 	heap  []due[T]
-	known map[T]*delay[T]
 	order uint64 // the number of the newest delay
-	spare *delay[T]
-	peak  int
 }
 
-// due is a place in the heap.
+// due is a place in the heap. The entry, chapter 6's, says what the item will be
+// added with.
 type due[T comparable] struct {
 	at    time.Duration
-	delay *delay[T]
-}
-
-// delay is an item that waits for its moment, and what it will be added with.
-type delay[T comparable] struct {
-	item     T
-	place    int    // in the heap
-	order    uint64 // of two that are due at the same moment, the older comes first
-	priority int
-	causes   Causes
-	next     *delay[T] // the next spare one
+	entry *entry[T]
 }
 
 // wish is all that can be asked for an item.
@@ -63,27 +51,23 @@ const (
 // add asks for an item at a moment. If the item has a delay already, the earlier
 // moment wins, the higher priority, and the causes of both; unless w.replace is
 // set: then the new moment wins.
-func (d *delays[T]) add(item T, at time.Duration, w wish) change {
-	known := d.known[item]
-	if known == nil {
-		known = d.remember(item)
-		known.priority, known.causes = w.priority, w.causes
-		known.place = len(d.heap)
+func (d *delays[T]) add(e *entry[T], at time.Duration, w wish) change {
+	if e.place == 0 {
+		e.priority, e.causes = w.priority, w.causes
 		d.order++
-		known.order = d.order
-		d.heap = append(d.heap, due[T]{at, known})
-		d.up(known.place)
+		e.order = d.order
+		d.heap = append(d.heap, due[T]{at, e})
+		d.up(len(d.heap) - 1)
 		return fresh
 	}
-	known.priority = max(known.priority, w.priority)
-	known.causes.merge(w.causes)
-	place := &d.heap[known.place]
-	if at == place.at || at > place.at && !w.replace {
+	e.priority = max(e.priority, w.priority)
+	e.causes.merge(w.causes)
+	moment := &d.heap[e.place-1].at
+	if at == *moment || at > *moment && !w.replace {
 		return kept
 	}
-	place.at = at
-	d.up(known.place)
-	d.down(known.place)
+	*moment = at
+	d.settle(e.place - 1)
 	return moved
 }
 
@@ -96,42 +80,43 @@ func (d *delays[T]) next() (at time.Duration, ok bool) {
 }
 
 // until is when an item is due that has a delay.
-func (d *delays[T]) until(item T) time.Duration { return d.heap[d.known[item].place].at }
+func (d *delays[T]) until(e *entry[T]) time.Duration { return d.heap[e.place-1].at }
 
-// pop takes out an item that is due by now; false if there is none.
-func (d *delays[T]) pop(now time.Duration) (w delay[T], ok bool) {
+// pop takes out an item that is due by now; nil if there is none.
+func (d *delays[T]) pop(now time.Duration) *entry[T] {
 	if at, ok := d.next(); !ok || at > now {
-		return w, false
+		return nil
 	}
-	return d.take(d.heap[0].delay), true
+	e := d.heap[0].entry
+	d.take(e)
+	return e
 }
 
-// remove takes an item out, due or not; false if it has no delay.
-func (d *delays[T]) remove(item T) (w delay[T], ok bool) {
-	if known := d.known[item]; known != nil {
-		return d.take(known), true
+// take takes an item out, due or not, and closes the hole in the heap with its last.
+func (d *delays[T]) take(e *entry[T]) {
+	hole, last := e.place-1, len(d.heap)-1
+	e.place = 0
+	moving := d.heap[last]
+	d.heap[last] = due[T]{}
+	d.heap = d.heap[:last]
+	if hole != last {
+		d.put(hole, moving)
+		d.settle(hole)
 	}
-	return w, false
-}
-
-// take closes the hole in the heap with its last.
-func (d *delays[T]) take(w *delay[T]) delay[T] {
-	taken, last := *w, len(d.heap)-1
-	if hole := w.place; hole != last {
-		d.put(hole, d.heap[last])
-		d.heap[last] = due[T]{}
-		d.heap = d.heap[:last]
-		d.up(hole)
-		d.down(hole)
-	} else {
-		d.heap[last] = due[T]{}
-		d.heap = d.heap[:last]
+	if small := cap(d.heap) / 2; last < small/2 && small >= keepAtMost {
+		d.heap = append(make([]due[T], 0, small), d.heap...) // gives memory back
 	}
-	d.forget(w)
-	return taken
 }
 
 const children = 4
+
+// settle moves what is at a place to where it belongs. It moves in one direction at
+// most.
+func (d *delays[T]) settle(place int) {
+	e := d.heap[place].entry
+	d.up(place)
+	d.down(e.place - 1)
+}
 
 // up moves what is at a place towards the front while it is due before the one
 // above it.
@@ -172,42 +157,12 @@ func (d *delays[T]) down(place int) {
 }
 
 func (a due[T]) before(b due[T]) bool {
-	return a.at < b.at || a.at == b.at && a.delay.order < b.delay.order
+	return a.at < b.at || a.at == b.at && a.entry.order < b.entry.order
 }
 
 func (d *delays[T]) put(place int, w due[T]) {
 	d.heap[place] = w
-	w.delay.place = place
-}
-
-// remember and forget handle memory as the dedup's do, but in blocks: after an
-// outage a million items may be put off within a second.
-func (d *delays[T]) remember(item T) *delay[T] {
-	if d.spare == nil {
-		block := make([]delay[T], max(1, min(len(d.known), 128)))
-		for i := range block {
-			block[i].next, d.spare = d.spare, &block[i]
-		}
-	}
-	w := d.spare
-	d.spare, w.next = w.next, nil
-	w.item = item
-	if d.known == nil {
-		d.known = map[T]*delay[T]{}
-	}
-	d.known[item] = w
-	d.peak = max(d.peak, len(d.known))
-	return w
-}
-
-func (d *delays[T]) forget(w *delay[T]) {
-	delete(d.known, w.item)
-	if len(d.known) == 0 && d.peak > keepAtMost {
-		*d = delays[T]{order: d.order}
-		return
-	}
-	*w = delay[T]{next: d.spare}
-	d.spare = w
+	w.entry.place = place + 1
 }
 
 // later is the moment that is a while after now. A delay that is too long to

@@ -54,8 +54,9 @@ func (q *DelayingQueue[T]) Add(item T) { q.addNow(item, Causes{Count: 1}) }
 func (q *DelayingQueue[T]) AddBecause(item T, reason string) { q.addNow(item, because(reason)) }
 
 func (q *DelayingQueue[T]) addNow(item T, causes Causes) {
+	hash, group := hashOf(item), q.groupOf(item)
 	q.mu.Lock()
-	fresh := q.addNowLocked(item, 0, causes)
+	fresh := !q.shutDown && q.addNowLocked(q.dedup.entries.of(item, hash, group), 0, causes)
 	q.mu.Unlock()
 	q.meter.added(fresh)
 }
@@ -77,11 +78,17 @@ func (q *DelayingQueue[T]) ReplaceAfter(item T, while time.Duration) {
 // Cancel takes an item's delay back. It is false if there was none: the item may
 // have become due, and wait for a worker.
 func (q *DelayingQueue[T]) Cancel(item T) bool {
+	hash := hashOf(item)
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	_, ok := q.delays.remove(item)
+	e := q.dedup.entries.find(item, hash)
+	if e == nil || e.place == 0 {
+		return false
+	}
+	q.delays.take(e)
 	q.armLocked()
-	return ok
+	q.dedup.forget(e)
+	return true
 }
 
 // Delayed is the number of items that are not due yet.
@@ -100,41 +107,41 @@ func (q *DelayingQueue[T]) Dropped() int {
 
 // want is how items of this layer and those above come in.
 func (q *DelayingQueue[T]) want(item T, w wish) {
+	hash, group := hashOf(item), q.groupOf(item)
+	var now time.Duration
+	if w.after > 0 {
+		now = time.Since(q.started)
+	}
 	q.mu.Lock()
-	fresh := q.wantLocked(item, w)
+	fresh := !q.shutDown && q.wantLocked(q.dedup.entries.of(item, hash, group), now, w)
 	q.mu.Unlock()
 	q.meter.added(fresh)
 }
 
 // wantLocked tells whether the item was added now, as new work.
-func (q *DelayingQueue[T]) wantLocked(item T, w wish) (fresh bool) {
-	switch {
-	case q.shutDown:
-		return false
-	case w.after <= 0, q.dedup.waits(item):
-		return q.addNowLocked(item, w.priority, w.causes)
+func (q *DelayingQueue[T]) wantLocked(e *entry[T], now time.Duration, w wish) (fresh bool) {
+	if w.after <= 0 || e.dirty {
+		return q.addNowLocked(e, w.priority, w.causes)
 	}
-	now := time.Since(q.started)
-	change := q.delays.add(item, later(now, w.after), w)
+	change := q.delays.add(e, later(now, w.after), w)
 	q.armLocked()
 	if q.options.Recorder.On() {
-		w.after = q.delays.until(item) - now
-		q.recordDelay(item, w, change)
+		w.after = q.delays.until(e) - now
+		q.recordDelay(e.item, w, change)
 	}
 	return false
 }
 
 // addNowLocked adds an item with all that was asked for in its delay.
-func (q *DelayingQueue[T]) addNowLocked(item T, priority int, causes Causes) bool {
-	if len(q.delays.heap) > 0 { // spare an empty map the look
-		if w, ok := q.delays.remove(item); ok {
-			q.armLocked()
-			priority = max(priority, w.priority)
-			w.causes.merge(causes)
-			causes = w.causes
-		}
+func (q *DelayingQueue[T]) addNowLocked(e *entry[T], priority int, causes Causes) bool {
+	if e.place != 0 {
+		q.delays.take(e)
+		q.armLocked()
+		priority = max(priority, e.priority)
+		e.causes.merge(causes)
+		causes = e.causes
 	}
-	return q.addLocked(item, priority, causes)
+	return q.addLocked(e, priority, causes)
 }
 
 // armLocked sets the timer to the first moment at which something is due. It
@@ -164,13 +171,13 @@ func (q *DelayingQueue[T]) addDue() {
 		q.mu.Lock()
 		now := time.Since(q.started)
 		for range dueAtOnce {
-			var w delay[T]
-			if w, more = q.delays.pop(now); !more {
+			e := q.delays.pop(now)
+			if more = e != nil; !more {
 				q.armed = 0
 				q.armLocked()
 				break
 			}
-			if q.addLocked(w.item, w.priority, w.causes) {
+			if q.addLocked(e, e.priority, e.causes) {
 				added++
 			}
 		}
@@ -184,6 +191,10 @@ func (q *DelayingQueue[T]) addDue() {
 // dropLocked is what a shutdown means for delays.
 func (q *DelayingQueue[T]) dropLocked() {
 	q.dropped = len(q.delays.heap)
+	for _, waiting := range q.delays.heap {
+		waiting.entry.place = 0
+		q.dedup.forget(waiting.entry)
+	}
 	q.delays = delays[T]{}
 	if q.timer != nil {
 		q.timer.Stop()

@@ -12,7 +12,7 @@ func ExampleDelayingQueue() {
 	q := workqueue.NewDelaying(workqueue.Options[string]{})
 	q.AddAfter("expires-late", 20*time.Millisecond)
 	q.AddAfter("expires-soon", 10*time.Millisecond)
-	q.AddAfter("was-deleted", 5*time.Millisecond)
+	q.AddAfter("was-deleted", time.Minute)
 	fmt.Println("taken back:", q.Cancel("was-deleted"))
 	for range 2 {
 		item, _ := q.Get()

@@ -143,6 +143,26 @@ func TestTheRecorderTellsAboutDelays(t *testing.T) {
 	})
 }
 
+// client-go hands delays to a goroutine through a channel that holds a thousand.
+func TestAddAfterNeverWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := NewDelaying(Options[int]{})
+		begin := time.Now()
+		for i := range 10_000 {
+			q.AddAfter(i, time.Minute)
+		}
+		require.Equal(t, 10_000, q.Delayed(), "what was asked for is in the queue when AddAfter returns")
+		require.Zero(t, time.Since(begin))
+		q.ShutDown()
+	})
+}
+
+// Somebody corrects the machine's clock: no delay may change.
+func TestMomentsAreReadFromTheMonotonicClock(t *testing.T) {
+	q := NewDelaying(Options[int]{})
+	require.NotEqual(t, q.started.Round(0), q.started, "Round takes the monotonic part away; there must be one")
+}
+
 func TestRetriesAreCounted(t *testing.T) {
 	m := newFakeMetrics()
 	q := NewDelaying(Options[string]{Name: "fruit", Metrics: m})

@@ -24,10 +24,10 @@ type lane[T comparable] struct {
 }
 
 // push puts an entry at the end of its group's lane.
-func (l *lanes[T]) push(e *entry[T], group string) {
-	in := l.known[group]
+func (l *lanes[T]) push(e *entry[T]) {
+	in := l.known[e.group]
 	if in == nil {
-		in = l.open(group)
+		in = l.open(e.group)
 	}
 	in.append(e)
 }
@@ -47,8 +47,8 @@ func (l *lanes[T]) pop() *entry[T] {
 }
 
 // remove takes an entry out that is somewhere in its group's lane.
-func (l *lanes[T]) remove(e *entry[T], group string) {
-	in := l.known[group]
+func (l *lanes[T]) remove(e *entry[T]) {
+	in := l.known[e.group]
 	in.remove(e)
 	if in.list.first == nil {
 		l.unlink(in)

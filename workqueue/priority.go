@@ -12,8 +12,7 @@ package workqueue
 // item that grew more important with time, as other schedulers have it, would have
 // to be moved again and again, and its bound would depend on how fast work is done.
 type levels[T comparable] struct {
-	// group says which group an item belongs to; nil is one group for all.
-	group func(T) string
+	grouped bool // or else all items are one group
 	// patience is how many items of higher levels may overtake a level that waits.
 	patience uint64
 
@@ -43,10 +42,10 @@ func (l *levels[T]) push(e *entry[T]) {
 	}
 	to := l.busy[place]
 	to.n++
-	if l.group == nil {
+	if !l.grouped {
 		to.all.append(e)
 	} else {
-		to.lanes.push(e, l.group(e.item))
+		to.lanes.push(e)
 	}
 }
 
@@ -60,7 +59,7 @@ func (l *levels[T]) pop() *entry[T] {
 	from.turn = l.pops
 	from.n--
 	var e *entry[T]
-	if l.group == nil {
+	if !l.grouped {
 		e = from.all.first
 		from.all.remove(e)
 	} else {
@@ -86,10 +85,10 @@ func (l *levels[T]) raise(e *entry[T], priority int) {
 	place, _ := l.find(e.priority)
 	from := l.busy[place]
 	from.n--
-	if l.group == nil {
+	if !l.grouped {
 		from.all.remove(e)
 	} else {
-		from.lanes.remove(e, l.group(e.item))
+		from.lanes.remove(e)
 	}
 	if from.n == 0 {
 		l.drop(from)

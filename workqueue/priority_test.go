@@ -12,7 +12,7 @@ import (
 
 // ranked makes an entry that waits in the levels.
 func ranked(l *levels[string], item string, priority int) *entry[string] {
-	e := &entry[string]{item: item, priority: priority}
+	e := &entry[string]{item: item, group: item[:1], priority: priority}
 	l.push(e)
 	return e
 }
@@ -97,7 +97,7 @@ func TestLevelsKeepTheirBoundWithManyLevels(t *testing.T) {
 }
 
 func TestLevelsGiveEachGroupItsTurn(t *testing.T) {
-	l := &levels[string]{patience: 100, group: func(item string) string { return item[:1] }}
+	l := &levels[string]{patience: 100, grouped: true}
 	for i := range 4 {
 		ranked(l, fmt.Sprintf("noisy%d", i), 0)
 	}
@@ -160,7 +160,7 @@ func (m *levelsModel) pop(patience int) *entry[int] {
 // script pops once after each new level.
 func playLevels(t *testing.T, script []byte) {
 	const patience = 4
-	l := &levels[int]{patience: patience, group: func(item int) string { return fmt.Sprint(item % 3) }}
+	l := &levels[int]{patience: patience, grouped: true}
 	m := &levelsModel{turn: map[int]int{}, groups: map[int][]int{}}
 	pop := func() {
 		if len(m.waiting) > 0 {
@@ -173,7 +173,7 @@ func playLevels(t *testing.T, script []byte) {
 		busy := len(l.busy)
 		switch step % 3 {
 		case 0:
-			e := &entry[int]{item: i, priority: int(step >> 2 % 4)}
+			e := &entry[int]{item: i, group: fmt.Sprint(i % 3), priority: int(step >> 2 % 4)}
 			m.push(e)
 			l.push(e)
 		case 1:

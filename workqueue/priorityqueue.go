@@ -21,6 +21,7 @@ import (
 // single one.
 type PriorityQueue[T comparable] struct {
 	RateLimitingQueue[T]
+	levels *levels[T] // guarded by Queue.mu
 }
 
 // PriorityOptions of a queue. The zero value works.
@@ -30,8 +31,7 @@ type PriorityOptions[T comparable] struct {
 	// &Exponential[T]{}, which is what controller-runtime uses.
 	Limiter RateLimiter[T]
 	// Group says which group an item belongs to, such as its namespace. Nil is one
-	// group for all. It is called with the queue's lock held, often, and must
-	// always answer the same.
+	// group for all. It must always answer the same.
 	Group func(item T) string
 	// Patience is how many items of higher priorities may overtake a lower one
 	// that waits; 0 stands for 32.
@@ -57,14 +57,18 @@ type AddOpts struct {
 
 // NewPriority returns a PriorityQueue.
 func NewPriority[T comparable](options PriorityOptions[T]) *PriorityQueue[T] {
-	q := new(PriorityQueue[T])
+	q := &PriorityQueue[T]{levels: &levels[T]{
+		grouped:  options.Group != nil,
+		patience: uint64(max(or(options.Patience, 32), 1)),
+	}}
+	q.group = options.Group
 	if options.Limiter == nil {
 		options.Limiter = &Exponential[T]{}
 	}
-	q.initRateLimiting(options.Limiter, options.Options, &levels[T]{
-		group:    options.Group,
-		patience: uint64(max(or(options.Patience, 32), 1)),
-	})
+	if provider, ok := options.Metrics.(PriorityMetrics); ok {
+		options.Metrics = depthByPriority{provider, q.depths}
+	}
+	q.initRateLimiting(options.Limiter, options.Options, q.levels)
 	return q
 }
 

@@ -89,6 +89,33 @@ func TestDelayAndRateLimitAtOnceTakeTheShorter(t *testing.T) {
 	})
 }
 
+func TestWhatPanicsLeavesThePriorityQueueAsItWas(t *testing.T) {
+	q := NewPriority(PriorityOptions[any]{Group: func(item any) string { return item.(string) }})
+	slice := []int{1}
+	require.Panics(t, func() { q.AddAfter(slice, time.Second) }, "a slice cannot be compared")
+	require.Panics(t, func() { q.Cancel(slice) })
+	require.Panics(t, func() { q.AddRateLimited(slice) })
+	require.Panics(t, func() { q.AddWithOpts(AddOpts{}, 7) }, "the group's function panics")
+	q.AddRateLimited("a")
+	q.Add("a")
+	item, _ := q.Get()
+	q.Done(item)
+	require.Zero(t, q.dedup.entries.n, "nothing is left of what could not be added")
+	require.Zero(t, q.Delayed())
+	q.ShutDownWithDrain()
+}
+
+func TestAPriorityQueueHasNoGoroutine(t *testing.T) {
+	before := runtime.NumGoroutine()
+	q := NewPriority(PriorityOptions[int]{})
+	for i := range 100 {
+		q.AddWithOpts(AddOpts{After: time.Hour, Priority: &i}, i)
+		q.Add(-i)
+	}
+	require.LessOrEqual(t, runtime.NumGoroutine(), before)
+	q.ShutDown()
+}
+
 func TestThePriorityQueueRecordsAndCountsAsTheOthersDo(t *testing.T) {
 	m, rec := newFakeMetrics(), trace.New(0)
 	q := NewPriority(PriorityOptions[string]{Options: Options[string]{Name: "fruit", Metrics: m, Recorder: rec}})

@@ -23,12 +23,18 @@ import (
 // everybody, and a drain from ending. The queue is not bounded: it holds as many
 // items as are different.
 //
+// An item must be equal to itself. One that holds a NaN is not: each Add of it is new
+// work, Done cannot know which is meant and reports it, and a drain waits for ever. An
+// item that cannot be compared, such as a slice in an interface, makes Add panic, and
+// leaves the queue as it was.
+//
 // A Queue has no goroutine. It satisfies client-go's workqueue.TypedInterface.
 type Queue[T comparable] struct {
 	options Options[T]
-	meter   *meter    // nil when nobody measures
-	started time.Time // the zero of all durations in the queue
-	timed   bool      // somebody wants to know when things happened
+	meter   *meter         // nil when nobody measures
+	started time.Time      // the zero of all durations in the queue
+	timed   bool           // somebody wants to know when things happened
+	group   func(T) string // chapter 9's; nil is one group for all
 
 	mu       sync.Mutex // guards all below
 	dedup    dedup[T]
@@ -52,7 +58,8 @@ type Options[T comparable] struct {
 	// Recorder is told what happens to each item; nil is off.
 	Recorder *trace.Recorder
 	// Key is an item's namespace and name in the recorder. By default the name is
-	// the item as fmt prints it.
+	// the item as fmt prints it. It is called with the queue's lock held: it must
+	// neither call the queue nor panic.
 	Key func(item T) (namespace, name string)
 	// Report is told about mistakes in the use of the queue, such as Done for an
 	// item that nobody holds. By default they are logged with slog.
@@ -91,24 +98,30 @@ func (q *Queue[T]) Add(item T) { q.insert(item, Causes{Count: 1}) }
 func (q *Queue[T]) AddBecause(item T, reason string) { q.insert(item, because(reason)) }
 
 func (q *Queue[T]) insert(item T, causes Causes) {
+	hash, group := hashOf(item), q.groupOf(item)
 	q.mu.Lock()
-	fresh := q.addLocked(item, 0, causes)
+	fresh := !q.shutDown && q.addLocked(q.dedup.entries.of(item, hash, group), 0, causes)
 	q.mu.Unlock()
 	q.meter.added(fresh)
 }
 
+// groupOf is called without the lock: it is somebody else's code.
+func (q *Queue[T]) groupOf(item T) string {
+	if q.group == nil {
+		return ""
+	}
+	return q.group(item)
+}
+
 // addLocked is how items of all layers come in. It tells whether the item is
 // new work, not merged into work that waited already.
-func (q *Queue[T]) addLocked(item T, priority int, causes Causes) (fresh bool) {
-	if q.shutDown {
-		return false
-	}
-	verdict := q.dedup.add(item, priority, causes, q.now())
+func (q *Queue[T]) addLocked(e *entry[T], priority int, causes Causes) (fresh bool) {
+	verdict := q.dedup.add(e, priority, causes, q.now())
 	if verdict == queued {
 		q.parking.wakeOne(q.dedup.ready)
 	}
 	if q.options.Recorder.On() {
-		q.recordAdd(item, verdict, causes)
+		q.recordAdd(e.item, verdict, causes)
 	}
 	return verdict != merged
 }
@@ -198,8 +211,9 @@ func (q *Queue[T]) takeLocked() *entry[T] {
 // that somebody else holds. client-go does not notice; if the item waits, it is
 // put in a second time there, and two workers may get it.
 func (q *Queue[T]) Done(item T) {
+	hash := hashOf(item)
 	q.mu.Lock()
-	e := q.dedup.done(item)
+	e := q.dedup.done(item, hash)
 	if e == nil {
 		q.mu.Unlock()
 		q.options.Report(fmt.Errorf("done called for %v, which no worker holds", item))

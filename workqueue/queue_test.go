@@ -3,6 +3,8 @@ package workqueue
 import (
 	"context"
 	"errors"
+	"math"
+	"runtime"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -193,6 +195,45 @@ func TestDoneForWhatNobodyHoldsIsReported(t *testing.T) {
 	require.Len(t, reported, 2)
 	require.EqualError(t, reported[0], "done called for a, which no worker holds")
 	require.Equal(t, 1, q.Len())
+}
+
+// Whoever recovers from the panic has a queue that works on.
+func TestAnItemThatCannotBeComparedLeavesTheQueueAsItWas(t *testing.T) {
+	q := New(Options[any]{})
+	require.Panics(t, func() { q.Add([]int{1}) })
+	require.Panics(t, func() { q.Done([]int{1}) })
+	q.Add("a")
+	item, _ := q.Get()
+	require.Equal(t, "a", item)
+	q.Done(item)
+	require.Zero(t, q.dedup.entries.n, "nothing is left of what could not be added")
+	q.ShutDownWithDrain()
+}
+
+func TestAnItemThatIsNotEqualToItselfIsReported(t *testing.T) {
+	var reported []error
+	q := New(Options[float64]{Report: func(err error) { reported = append(reported, err) }})
+	for range 2 {
+		q.Add(math.NaN())
+		q.Add(math.Inf(1))
+	}
+	require.Equal(t, 3, q.Len(), "infinity is an item like others; no NaN is the same as another")
+	for range 3 {
+		item, _ := q.Get()
+		q.Done(item)
+	}
+	require.Len(t, reported, 2)
+	require.EqualError(t, reported[0], "done called for NaN, which no worker holds")
+}
+
+func TestAQueueHasNoGoroutine(t *testing.T) {
+	before := runtime.NumGoroutine()
+	q := New(Options[int]{})
+	for i := range 100 {
+		q.Add(i)
+	}
+	require.LessOrEqual(t, runtime.NumGoroutine(), before)
+	q.ShutDown()
 }
 
 func TestReasonsSurviveDeduplication(t *testing.T) {

@@ -1,6 +1,7 @@
 package workqueue
 
 import (
+	"math"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -34,8 +35,9 @@ func DefaultLimiter[T comparable]() RateLimiter[T] {
 type Exponential[T comparable] struct {
 	Base  time.Duration // after the first failure; 0 stands for 5 ms
 	Limit time.Duration // the longest delay; 0 stands for 1000 s
-	// Remember bounds how many items are remembered; 0 stands for 100,000. If more
-	// fail, those whose failures are the longest ago start again from Base.
+	// Remember bounds how many items are remembered, and is 2 at least; 0 stands for
+	// 100,000. If more fail, those whose failures are the longest ago start again
+	// from Base.
 	Remember int
 
 	mu       sync.Mutex // guards failures
@@ -44,11 +46,14 @@ type Exponential[T comparable] struct {
 
 // When implements RateLimiter.
 func (e *Exponential[T]) When(item T) time.Duration {
+	return backoff(or(e.Base, 5*time.Millisecond), or(e.Limit, 1000*time.Second), e.failed(item))
+}
+
+func (e *Exponential[T]) failed(item T) (before int) {
 	e.mu.Lock()
+	defer e.mu.Unlock()
 	e.failures.half = max(1, or(e.Remember, 100_000)/2)
-	before := e.failures.failed(item)
-	e.mu.Unlock()
-	return backoff(or(e.Base, 5*time.Millisecond), or(e.Limit, 1000*time.Second), before)
+	return e.failures.failed(item)
 }
 
 // Forget implements RateLimiter.
@@ -131,5 +136,9 @@ func (j Jitter[T]) When(item T) time.Duration {
 		random = rand.Float64
 	}
 	delay := j.RateLimiter.When(item)
-	return later(delay, time.Duration(float64(delay)*j.Fraction*random()))
+	more := float64(delay) * j.Fraction * random()
+	if more >= math.MaxInt64 { // it would be a negative Duration
+		return math.MaxInt64
+	}
+	return later(delay, time.Duration(more))
 }

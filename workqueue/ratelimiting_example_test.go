@@ -47,21 +47,30 @@ func ExampleExponential() {
 	// 10ms
 }
 
-// Each item waits longer and longer, and all of them together retry at most
-// twice a second, after the first three.
+// Each item waits longer and longer, and all of them together retry at most once an
+// hour, after the first three.
 func ExampleMaxOf() {
 	limiter := workqueue.MaxOf[string]{
 		&workqueue.Exponential[string]{Base: time.Millisecond},
-		workqueue.Bucket[string]{Limiter: rate.NewLimiter(2, 3)},
+		workqueue.Bucket[string]{Limiter: rate.NewLimiter(rate.Every(time.Hour), 3)},
 	}
 	for _, item := range []string{"a", "b", "c", "d"} {
-		fmt.Println(item, limiter.When(item).Round(10*time.Millisecond))
+		fmt.Println(item, limiter.When(item).Round(time.Minute))
 	}
 	// Output:
 	// a 0s
 	// b 0s
 	// c 0s
-	// d 500ms
+	// d 1h0m0s
+}
+
+// One retry an hour, whichever item it is; three of them may come at once.
+func ExampleBucket() {
+	limiter := workqueue.Bucket[string]{Limiter: rate.NewLimiter(rate.Every(time.Hour), 3)}
+	for range 5 {
+		fmt.Print(limiter.When("default/web").Round(time.Minute), " ")
+	}
+	// Output: 0s 0s 0s 1h0m0s 2h0m0s
 }
 
 func ExampleJitter() {

@@ -84,6 +84,8 @@ func TestJitterOnlyMakesDelaysLonger(t *testing.T) {
 	l := Jitter[int]{&Exponential[int]{Base: math.MaxInt64, Limit: math.MaxInt64}, 1, nil}
 	require.Equal(t, time.Duration(math.MaxInt64), l.When(1))
 	require.Equal(t, 1, l.NumRequeues(1))
+	l = Jitter[int]{&Exponential[int]{Base: math.MaxInt64, Limit: math.MaxInt64}, 3, func() float64 { return 0.9 }}
+	require.Equal(t, time.Duration(math.MaxInt64), l.When(1), "a delay that is too long to count must not be one of the past")
 }
 
 func TestLimitersMayBeUsedFromAnywhere(t *testing.T) {

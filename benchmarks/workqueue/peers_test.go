@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	upstream "k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/loopwright/loopwright/workqueue"
 )
@@ -126,4 +127,32 @@ func TestControllerRuntimesLowClassStarves(t *testing.T) {
 	ours := workqueue.NewPriority(workqueue.PriorityOptions[int]{})
 	ours.AddWithOpts(workqueue.AddOpts{Priority: &low}, -1)
 	require.True(t, served(ours))
+}
+
+// Whoever has a dashboard for one finds the same numbers for the other.
+func TestControllerRuntimesDepthHasAPriority(t *testing.T) {
+	low := -100
+	theirs := priorityqueue.New[string]("fruit")
+	defer theirs.ShutDown()
+	theirs.AddWithOpts(priorityqueue.AddOpts{Priority: &low}, "a", "b")
+	theirs.Add("c")
+	require.Equal(t, 3, theirs.Len()) // it takes in what was added
+	families, err := metrics.Registry.Gather()
+	require.NoError(t, err)
+	depths := map[string]float64{}
+	for _, family := range families {
+		if family.GetName() != workqueue.MetricDepth {
+			continue
+		}
+		for _, metric := range family.GetMetric() {
+			labels := map[string]string{}
+			for _, label := range metric.GetLabel() {
+				labels[label.GetName()] = label.GetValue()
+			}
+			if labels["name"] == "fruit" {
+				depths[labels["priority"]] = metric.GetGauge().GetValue()
+			}
+		}
+	}
+	require.Equal(t, map[string]float64{"0": 1, "-100": 2}, depths)
 }

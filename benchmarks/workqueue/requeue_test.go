@@ -41,14 +41,14 @@ func BenchmarkRequeue(b *testing.B) {
 			for _, key := range keys {
 				q.AddRateLimited(key)
 			}
-			q.Len()
+			takenIn(q)
 			b.ReportAllocs()
 			b.ResetTimer()
 			for i := range b.N {
 				q.AddRateLimited(keys[i%len(keys)])
 				q.Forget(keys[i%len(keys)])
 			}
-			q.Len()
+			takenIn(q)
 		})
 	}
 }

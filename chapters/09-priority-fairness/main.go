@@ -62,11 +62,14 @@ func lines(d *demo.Demo, group func(key) string) (plain *workqueue.Queue[key], f
 	})
 }
 
-// place is the how-manieth to come out an item is, and takes all items before it.
-func place(q interface {
+// line is a queue of either kind, as a worker sees it.
+type line interface {
 	Get() (key, bool)
 	Done(key)
-}, wanted func(key) bool) int {
+}
+
+// place is the how-manieth to come out an item is, and takes all items before it.
+func place(q line, wanted func(key) bool) int {
 	for n := 1; ; n++ {
 		item, shutdown := q.Get()
 		if shutdown {
@@ -122,10 +125,7 @@ func rollout(ctx context.Context, d *demo.Demo) ([][]string, error) {
 	}
 	fair.Done(work.Item)
 	d.Say("The first to be worked on is %s, for: %s.", work.Item.Name, work.Causes)
-	last := func(q interface {
-		Get() (key, bool)
-		Done(key)
-	}, left int) (at int) {
+	last := func(q line, left int) (at int) {
 		for ; left > 0; left-- {
 			at += place(q, func(k key) bool { return changed[k] })
 		}
@@ -139,17 +139,20 @@ func rollout(ctx context.Context, d *demo.Demo) ([][]string, error) {
 }
 
 // pressure changes an object for each that is worked on, so that there is always
-// something that matters more.
+// something that matters more. It ends when the resync had its turn in both queues.
 func pressure(ctx context.Context, d *demo.Demo) ([][]string, error) {
 	events, err := d.Follow(ctx, d.Namespace, "story=rollout", nil)
 	if err != nil {
 		return nil, err
 	}
 	defer events.Close()
+	plain := workqueue.New(workqueue.Options[key]{})
 	fair := workqueue.NewPriority(workqueue.PriorityOptions[key]{})
 	low, resynced := workqueue.LowPriority, demo.Key(events.Listed[0])
+	plain.Add(resynced)
 	fair.AddWithOpts(workqueue.AddOpts{Priority: &low, Reason: "resync"}, resynced)
-	for n := 1; n <= 100; n++ {
+	inPlain, inFair := 0, 0 // when it had its turn
+	for n := 1; n <= 100 && (inPlain == 0 || inFair == 0); n++ {
 		if _, err := d.Change(ctx, key{Namespace: d.Namespace, Name: fmt.Sprintf("web-%03d", 1+n%2)}, "change", strconv.Itoa(n)); err != nil {
 			return nil, err
 		}
@@ -157,29 +160,36 @@ func pressure(ctx context.Context, d *demo.Demo) ([][]string, error) {
 		if err != nil {
 			return nil, err
 		}
+		plain.Add(demo.Key(event.Object))
 		fair.Add(demo.Key(event.Object))
-		item, _ := fair.Get()
-		fair.Done(item)
-		if item == resynced {
-			d.Say("%d changes by users came first. Then it was the resync's turn, although more were waiting.", n-1)
-			return [][]string{{"a resync under constant changes", "1", strconv.Itoa(n)}}, nil
+		if workOn(plain) == resynced {
+			inPlain = n
+		}
+		if workOn(fair) == resynced {
+			inFair = n
 		}
 	}
-	return nil, errors.New("the resync was still waiting after 100 changes")
+	if inPlain == 0 || inFair == 0 {
+		return nil, errors.New("the resync was still waiting after 100 changes")
+	}
+	d.Say("%d changes by users came first. Then it was the resync's turn, although more were waiting.", inFair-1)
+	return [][]string{{"a resync under constant changes", strconv.Itoa(inPlain), strconv.Itoa(inFair)}}, nil
+}
+
+// workOn takes the next item, which must be there, and is done with it.
+func workOn(q line) key {
+	item, _ := q.Get()
+	q.Done(item)
+	return item
 }
 
 // neighbours are two namespaces: in one a script makes eight objects, in the other a
 // user makes one.
-func neighbours(ctx context.Context, d *demo.Demo) (rows [][]string, err error) {
-	made, err := d.Client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: d.Namespace + "-b"}}, metav1.CreateOptions{})
+func neighbours(ctx context.Context, d *demo.Demo) ([][]string, error) {
+	made, err := d.AddNamespace(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: d.Namespace + "-b"}})
 	if err != nil {
-		return nil, fmt.Errorf("making a second namespace: %w", err)
+		return nil, err
 	}
-	defer func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-		defer cancel()
-		err = errors.Join(err, d.Client.CoreV1().Namespaces().Delete(ctx, made.Name, metav1.DeleteOptions{}))
-	}()
 	plain, fair := lines(d, func(k key) string { return k.Namespace })
 	add := func(namespace, selector string, n int) error {
 		events, err := d.Follow(ctx, namespace, "story="+selector, nil)

@@ -12,21 +12,21 @@ import "time"
 // Two questions about each item: is there work that no worker has seen yet
 // (dirty)? Does a worker hold it (processing)?
 type dedup[T comparable] struct {
-	entries map[T]*entry[T]
+	entries table[T]
 	line    line[T] // dirty and not processing
 	ready   int     // how many are in the line
 	working list[T] // processing, the longest-held first
 	held    int     // how many are processing
 	// takenSum is the sum of their entries' taken, for the metrics.
 	takenSum time.Duration
-
-	spare *entry[T] // entries to use again, chained by next
-	peak  int       // the most entries there were at once
 }
 
 // entry is all that is known about one item.
 type entry[T comparable] struct {
 	item       T
+	hash       uint64    // of the item
+	chain      *entry[T] // the next in the table's bucket
+	group      string    // chapter 9 has groups of items that take turns
 	dirty      bool
 	processing bool
 	prev, next *entry[T] // in the line or in working; an entry is never in both
@@ -37,6 +37,10 @@ type entry[T comparable] struct {
 	causes   Causes        // of all adds
 	since    time.Duration // when the first of them came; 0 if nobody measures
 	taken    time.Duration // when a worker took it; 0 if nobody measures
+
+	// Chapter 7 puts off work whose time has not come. It is not dirty before that.
+	place int    // where it is among the delays, counted from 1; 0 if it has none
+	order uint64 // of two that are due at the same moment, the lower comes first
 }
 
 // verdict is what became of an add.
@@ -48,9 +52,9 @@ const (
 	deferred                // a worker holds it; it will wait again after done
 )
 
-// add says that an item needs a look.
-func (d *dedup[T]) add(item T, priority int, causes Causes, now time.Duration) verdict {
-	return merged // TODO: is the item known? dirty? processing? Three answers
+// add says that the item of an entry needs a look.
+func (d *dedup[T]) add(e *entry[T], priority int, causes Causes, now time.Duration) verdict {
+	return merged // TODO: is the item dirty? processing? Three answers
 }
 
 // take hands the next item out. There must be one ready.
@@ -60,49 +64,16 @@ func (d *dedup[T]) take(now time.Duration) *entry[T] {
 
 // done takes an item back. It is nil if no worker held the item. If the entry
 // is still dirty, it waits again; otherwise it was forgotten.
-func (d *dedup[T]) done(item T) *entry[T] {
+func (d *dedup[T]) done(item T, hash uint64) *entry[T] {
 	return nil // TODO: back into the line, or forgotten?
 }
 
-// waits is given, as empty is: it is true when there is work that nobody has
-// taken yet.
-func (d *dedup[T]) waits(item T) bool {
-	e := d.entries[item]
-	return e != nil && e.dirty
-}
-
-// empty is true when nothing waits and nobody works.
-func (d *dedup[T]) empty() bool { return d.ready == 0 && d.held == 0 }
-
-// remember is given: it makes an entry, or uses one again.
-func (d *dedup[T]) remember(item T) *entry[T] {
-	e := d.spare
-	if e == nil {
-		e = new(entry[T])
-	} else {
-		d.spare, e.next = e.next, nil
-	}
-	e.item = item
-	if d.entries == nil {
-		d.entries = map[T]*entry[T]{}
-	}
-	d.entries[item] = e
-	d.peak = max(d.peak, len(d.entries))
-	return e
-}
-
-// keepAtMost is for how many items an empty queue holds memory ready.
-const keepAtMost = 1 << 15
-
-// forget is given: it drops an entry. A queue that once held very many gives all
-// its memory back when it is empty; a Go map alone would keep the room for ever.
+// forget is given: it drops the entry of an item, unless there is still something to do.
 func (d *dedup[T]) forget(e *entry[T]) {
-	delete(d.entries, e.item)
-	if len(d.entries) == 0 && d.peak > keepAtMost {
-		d.entries, d.spare, d.peak = nil, nil, 0
-		return
+	if !e.dirty && !e.processing && e.place == 0 {
+		d.entries.remove(e)
 	}
-	var zero T
-	e.item, e.causes = zero, Causes{} // let go of their strings
-	e.next, d.spare = d.spare, e
 }
+
+// empty is given: it is true when nothing waits and nobody works.
+func (d *dedup[T]) empty() bool { return d.ready == 0 && d.held == 0 }

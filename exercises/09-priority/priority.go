@@ -12,8 +12,7 @@ package workqueue
 // item that grew more important with time, as other schedulers have it, would have
 // to be moved again and again, and its bound would depend on how fast work is done.
 type levels[T comparable] struct {
-	// group says which group an item belongs to; nil is one group for all.
-	group func(T) string
+	grouped bool // or else all items are one group
 	// patience is how many items of higher levels may overtake a level that waits.
 	patience uint64
 

@@ -5,19 +5,20 @@ package workqueue
 import "time"
 
 type dedup[T comparable] struct {
-	entries  map[T]*entry[T]
-	line     line[T]
-	ready    int
-	working  list[T]
-	held     int
-	takenSum time.Duration
+	entries table[T]
+	line    line[T]
+	ready   int
+	working list[T]
+	held    int
 
-	spare *entry[T]
-	peak  int
+	takenSum time.Duration
 }
 
 type entry[T comparable] struct {
 	item       T
+	hash       uint64
+	chain      *entry[T]
+	group      string
 	dirty      bool
 	processing bool
 	prev, next *entry[T]
@@ -26,6 +27,9 @@ type entry[T comparable] struct {
 	causes   Causes
 	since    time.Duration
 	taken    time.Duration
+
+	place int
+	order uint64
 }
 
 type verdict uint8
@@ -36,11 +40,7 @@ const (
 	deferred
 )
 
-func (d *dedup[T]) add(item T, priority int, causes Causes, now time.Duration) verdict {
-	e := d.entries[item]
-	if e == nil {
-		e = d.remember(item)
-	}
+func (d *dedup[T]) add(e *entry[T], priority int, causes Causes, now time.Duration) verdict {
 	if e.dirty {
 		e.causes.merge(causes)
 		switch {
@@ -71,12 +71,10 @@ func (d *dedup[T]) take(now time.Duration) *entry[T] {
 	return e
 }
 
-func (d *dedup[T]) done(item T) *entry[T] {
-	e := d.working.first
-	if e == nil || e.item != item {
-		if e = d.entries[item]; e == nil || !e.processing {
-			return nil
-		}
+func (d *dedup[T]) done(item T, hash uint64) *entry[T] {
+	e := d.entries.find(item, hash)
+	if e == nil || !e.processing {
+		return nil
 	}
 	e.processing = false
 	d.working.remove(e)
@@ -91,38 +89,10 @@ func (d *dedup[T]) done(item T) *entry[T] {
 	return e
 }
 
-func (d *dedup[T]) waits(item T) bool {
-	e := d.entries[item]
-	return e != nil && e.dirty
+func (d *dedup[T]) forget(e *entry[T]) {
+	if !e.dirty && !e.processing && e.place == 0 {
+		d.entries.remove(e)
+	}
 }
 
 func (d *dedup[T]) empty() bool { return d.ready == 0 && d.held == 0 }
-
-func (d *dedup[T]) remember(item T) *entry[T] {
-	e := d.spare
-	if e == nil {
-		e = new(entry[T])
-	} else {
-		d.spare, e.next = e.next, nil
-	}
-	e.item = item
-	if d.entries == nil {
-		d.entries = map[T]*entry[T]{}
-	}
-	d.entries[item] = e
-	d.peak = max(d.peak, len(d.entries))
-	return e
-}
-
-const keepAtMost = 1 << 15
-
-func (d *dedup[T]) forget(e *entry[T]) {
-	delete(d.entries, e.item)
-	if len(d.entries) == 0 && d.peak > keepAtMost {
-		d.entries, d.spare, d.peak = nil, nil, 0
-		return
-	}
-	var zero T
-	e.item, e.causes = zero, Causes{}
-	e.next, d.spare = d.spare, e
-}

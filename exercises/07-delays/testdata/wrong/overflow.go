@@ -6,24 +6,12 @@ import "time"
 
 type delays[T comparable] struct {
 	heap  []due[T]
-	known map[T]*delay[T]
 	order uint64
-	spare *delay[T]
-	peak  int
 }
 
 type due[T comparable] struct {
 	at    time.Duration
-	delay *delay[T]
-}
-
-type delay[T comparable] struct {
-	item     T
-	place    int
-	order    uint64
-	priority int
-	causes   Causes
-	next     *delay[T]
+	entry *entry[T]
 }
 
 type wish struct {
@@ -42,27 +30,23 @@ const (
 	kept
 )
 
-func (d *delays[T]) add(item T, at time.Duration, w wish) change {
-	known := d.known[item]
-	if known == nil {
-		known = d.remember(item)
-		known.priority, known.causes = w.priority, w.causes
-		known.place = len(d.heap)
+func (d *delays[T]) add(e *entry[T], at time.Duration, w wish) change {
+	if e.place == 0 {
+		e.priority, e.causes = w.priority, w.causes
 		d.order++
-		known.order = d.order
-		d.heap = append(d.heap, due[T]{at, known})
-		d.up(known.place)
+		e.order = d.order
+		d.heap = append(d.heap, due[T]{at, e})
+		d.up(len(d.heap) - 1)
 		return fresh
 	}
-	known.priority = max(known.priority, w.priority)
-	known.causes.merge(w.causes)
-	place := &d.heap[known.place]
-	if at == place.at || at > place.at && !w.replace {
+	e.priority = max(e.priority, w.priority)
+	e.causes.merge(w.causes)
+	moment := &d.heap[e.place-1].at
+	if at == *moment || at > *moment && !w.replace {
 		return kept
 	}
-	place.at = at
-	d.up(known.place)
-	d.down(known.place)
+	*moment = at
+	d.settle(e.place - 1)
 	return moved
 }
 
@@ -73,39 +57,39 @@ func (d *delays[T]) next() (at time.Duration, ok bool) {
 	return d.heap[0].at, true
 }
 
-func (d *delays[T]) until(item T) time.Duration { return d.heap[d.known[item].place].at }
+func (d *delays[T]) until(e *entry[T]) time.Duration { return d.heap[e.place-1].at }
 
-func (d *delays[T]) pop(now time.Duration) (w delay[T], ok bool) {
+func (d *delays[T]) pop(now time.Duration) *entry[T] {
 	if at, ok := d.next(); !ok || at > now {
-		return w, false
+		return nil
 	}
-	return d.take(d.heap[0].delay), true
+	e := d.heap[0].entry
+	d.take(e)
+	return e
 }
 
-func (d *delays[T]) remove(item T) (w delay[T], ok bool) {
-	if known := d.known[item]; known != nil {
-		return d.take(known), true
+func (d *delays[T]) take(e *entry[T]) {
+	hole, last := e.place-1, len(d.heap)-1
+	e.place = 0
+	moving := d.heap[last]
+	d.heap[last] = due[T]{}
+	d.heap = d.heap[:last]
+	if hole != last {
+		d.put(hole, moving)
+		d.settle(hole)
 	}
-	return w, false
-}
-
-func (d *delays[T]) take(w *delay[T]) delay[T] {
-	taken, last := *w, len(d.heap)-1
-	if hole := w.place; hole != last {
-		d.put(hole, d.heap[last])
-		d.heap[last] = due[T]{}
-		d.heap = d.heap[:last]
-		d.up(hole)
-		d.down(hole)
-	} else {
-		d.heap[last] = due[T]{}
-		d.heap = d.heap[:last]
+	if small := cap(d.heap) / 2; last < small/2 && small >= keepAtMost {
+		d.heap = append(make([]due[T], 0, small), d.heap...)
 	}
-	d.forget(w)
-	return taken
 }
 
 const children = 4
+
+func (d *delays[T]) settle(place int) {
+	e := d.heap[place].entry
+	d.up(place)
+	d.down(e.place - 1)
+}
 
 func (d *delays[T]) up(place int) {
 	moving := d.heap[place]
@@ -143,40 +127,12 @@ func (d *delays[T]) down(place int) {
 }
 
 func (a due[T]) before(b due[T]) bool {
-	return a.at < b.at || a.at == b.at && a.delay.order < b.delay.order
+	return a.at < b.at || a.at == b.at && a.entry.order < b.entry.order
 }
 
 func (d *delays[T]) put(place int, w due[T]) {
 	d.heap[place] = w
-	w.delay.place = place
-}
-
-func (d *delays[T]) remember(item T) *delay[T] {
-	if d.spare == nil {
-		block := make([]delay[T], max(1, min(len(d.known), 128)))
-		for i := range block {
-			block[i].next, d.spare = d.spare, &block[i]
-		}
-	}
-	w := d.spare
-	d.spare, w.next = w.next, nil
-	w.item = item
-	if d.known == nil {
-		d.known = map[T]*delay[T]{}
-	}
-	d.known[item] = w
-	d.peak = max(d.peak, len(d.known))
-	return w
-}
-
-func (d *delays[T]) forget(w *delay[T]) {
-	delete(d.known, w.item)
-	if len(d.known) == 0 && d.peak > keepAtMost {
-		*d = delays[T]{order: d.order}
-		return
-	}
-	*w = delay[T]{next: d.spare}
-	d.spare = w
+	w.entry.place = place + 1
 }
 
 func later(now, while time.Duration) time.Duration {

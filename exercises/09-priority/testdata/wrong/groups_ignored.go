@@ -3,20 +3,23 @@
 package workqueue
 
 type levels[T comparable] struct {
-	group    func(T) string
+	grouped bool
+
 	patience uint64
 
-	busy              []*level[T]
-	pops              uint64
-	spare             []*level[T]
+	busy  []*level[T]
+	pops  uint64
+	spare []*level[T]
+
 	stalest, freshest *level[T]
 }
 
 type level[T comparable] struct {
-	priority        int
-	n               int
-	all             list[T]
-	lanes           lanes[T]
+	priority int
+	n        int
+	all      list[T]
+	lanes    lanes[T]
+
 	turn            uint64
 	staler, fresher *level[T]
 }
@@ -28,13 +31,7 @@ func (l *levels[T]) push(e *entry[T]) {
 	}
 	to := l.busy[place]
 	to.n++
-	if l.group != nil {
-		to.lanes.push(e, "")
-	} else if l.group == nil {
-		to.all.append(e)
-	} else {
-		to.lanes.push(e, l.group(e.item))
-	}
+	to.all.append(e)
 }
 
 func (l *levels[T]) pop() *entry[T] {
@@ -46,12 +43,8 @@ func (l *levels[T]) pop() *entry[T] {
 	from.turn = l.pops
 	from.n--
 	var e *entry[T]
-	if l.group == nil {
-		e = from.all.first
-		from.all.remove(e)
-	} else {
-		e = from.lanes.pop()
-	}
+	e = from.all.first
+	from.all.remove(e)
 	if from.n == 0 {
 		l.drop(from)
 	}
@@ -69,11 +62,7 @@ func (l *levels[T]) raise(e *entry[T], priority int) {
 	place, _ := l.find(e.priority)
 	from := l.busy[place]
 	from.n--
-	if l.group == nil {
-		from.all.remove(e)
-	} else {
-		from.lanes.remove(e, "")
-	}
+	from.all.remove(e)
 	if from.n == 0 {
 		l.drop(from)
 	}

@@ -3,20 +3,23 @@
 package workqueue
 
 type levels[T comparable] struct {
-	group    func(T) string
+	grouped bool
+
 	patience uint64
 
-	busy              []*level[T]
-	pops              uint64
-	spare             []*level[T]
+	busy  []*level[T]
+	pops  uint64
+	spare []*level[T]
+
 	stalest, freshest *level[T]
 }
 
 type level[T comparable] struct {
-	priority        int
-	n               int
-	all             list[T]
-	lanes           lanes[T]
+	priority int
+	n        int
+	all      list[T]
+	lanes    lanes[T]
+
 	turn            uint64
 	staler, fresher *level[T]
 }
@@ -28,10 +31,10 @@ func (l *levels[T]) push(e *entry[T]) {
 	}
 	to := l.busy[place]
 	to.n++
-	if l.group == nil {
+	if !l.grouped {
 		to.all.append(e)
 	} else {
-		to.lanes.push(e, l.group(e.item))
+		to.lanes.push(e)
 	}
 }
 
@@ -44,7 +47,7 @@ func (l *levels[T]) pop() *entry[T] {
 	from.turn = l.pops
 	from.n--
 	var e *entry[T]
-	if l.group == nil {
+	if !l.grouped {
 		e = from.all.first
 		from.all.remove(e)
 	} else {
@@ -67,10 +70,10 @@ func (l *levels[T]) raise(e *entry[T], priority int) {
 	place, _ := l.find(e.priority)
 	from := l.busy[place]
 	from.n--
-	if l.group == nil {
+	if !l.grouped {
 		from.all.remove(e)
 	} else {
-		from.lanes.remove(e, l.group(e.item))
+		from.lanes.remove(e)
 	}
 	if from.n == 0 {
 		l.drop(from)

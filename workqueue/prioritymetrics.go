@@ -1,0 +1,41 @@
+package workqueue
+
+// PriorityMetrics is a MetricsProvider that can tell priorities apart. It is given the
+// depth of a PriorityQueue by priority, in place of one number, so that their sum is
+// the depth. controller-runtime does the same, with a label "priority".
+//
+// Caveats: whoever makes up a priority for each item makes as many label values. A
+// provider should stop at some number; controller-runtime's puts all into one after 25.
+type PriorityMetrics interface {
+	MetricsProvider
+	// GaugeByPriority is given the function that reads the values of those priorities
+	// of which items wait, and of priority 0. It may be called from any goroutine, and
+	// after the queue is shut down.
+	GaugeByPriority(metric, queue string, read func() map[int]float64)
+}
+
+// depthByPriority is what the layers below a PriorityQueue take for a provider. They
+// know nothing of levels.
+type depthByPriority struct {
+	PriorityMetrics
+	read func() map[int]float64
+}
+
+func (d depthByPriority) Gauge(metric, queue string, read func() float64) {
+	if metric == MetricDepth {
+		d.GaugeByPriority(metric, queue, d.read)
+	} else {
+		d.PriorityMetrics.Gauge(metric, queue, read)
+	}
+}
+
+// depths counts nothing: each level knows how many items it has.
+func (q *PriorityQueue[T]) depths() map[int]float64 {
+	depths := map[int]float64{0: 0}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, level := range q.levels.busy {
+		depths[level.priority] = float64(level.n)
+	}
+	return depths
+}
