@@ -7,8 +7,10 @@ import "time"
 // time of health.
 //
 // It is a value without clock and without a source of random numbers. The zero
-// Backoff has seen no failure and waits as client-go's reflector does: about a
-// second at first, half a minute at most.
+// Backoff has seen no failure, and waits a second at most after the first one
+// and half a minute at most after many, unless the server asks for more.
+// client-go's reflector waits 0.8 to 1.6 s at first, and 30 to 60 s in the end:
+// its chance comes on top of the limit.
 type Backoff struct {
 	// First is the longest pause after the first failure; the default is 1 s.
 	First time.Duration
@@ -38,10 +40,10 @@ func (b Backoff) Failures() int { return b.failures }
 //
 // A pause is drawn between the half of a limit and the limit. The half keeps a
 // client from coming back at once by a lucky draw; the rest spreads a thousand
-// clients that have lost the same server. It does so for a server's wish too:
-// who sends everybody away for a second would else see all of them again after
-// exactly one. (Algorithm: "equal jitter", M. Brooker, Exponential Backoff And
-// Jitter, AWS 2015.)
+// clients that have lost the same server. It does so for what a server asks for,
+// too: who sends everybody away for a second would else see all of them again
+// after exactly one. (Algorithm: "equal jitter", M. Brooker, Exponential Backoff
+// And Jitter, AWS 2015.)
 func (b Backoff) Failed(asked time.Duration, random float64) (Backoff, time.Duration) {
 	limit := orDefault(b.First, defaultFirstPause)
 	most := max(orDefault(b.Most, defaultMostPause), limit)

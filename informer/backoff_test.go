@@ -56,7 +56,7 @@ func TestPausesAreSpreadByChance(t *testing.T) {
 // Retry-After is how a server that is overloaded defends itself. It may cut off
 // those who do not listen.
 // Function: Backoff.Failed
-func TestAServersWishIsRespected(t *testing.T) {
+func TestWhatAServerAsksForIsRespected(t *testing.T) {
 	for _, random := range []float64{0, 0.5, 0.999999999} {
 		_, pause := Backoff{}.Failed(20*time.Second, random)
 		require.GreaterOrEqual(t, pause, 20*time.Second, "the server asked for 20 s: come back no earlier")

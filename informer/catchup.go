@@ -11,9 +11,9 @@ import (
 // catchup knows how far a cache has come, and wakes those who wait for it to come
 // further. It is what makes a controller read its own writes.
 type catchup struct {
-	mu      sync.Mutex // guards what follows
-	reached string     // the cache is complete up to this version of the collection
-	waiting map[Key][]*catchupWait
+	mu      sync.Mutex             // guards what follows
+	reached string                 // the cache is complete up to this version of the collection
+	waiting map[Key][]*catchupWait // nil until somebody waits
 }
 
 // catchupWait is somebody who waits for a version of an object.
@@ -43,8 +43,8 @@ func (c *catchup) wait(key Key, version string, cached func() string) (*catchupW
 	return w, nil
 }
 
-// isMet tells whether a version is at least the one that is waited for. Versions
-// of one collection can be compared as numbers; Kubernetes promises it since 1.35.
+// isMet tells whether a version is at least the one that is waited for. Those of one
+// collection grow with its changes, so they can be compared.
 func (w *catchupWait) isMet(version string) bool {
 	order, err := resourceversion.CompareResourceVersion(version, w.version)
 	return err == nil && order >= 0

@@ -25,7 +25,7 @@ func waitFor(t *testing.T, c *catchup, key Key, version, cached string) *catchup
 	return w
 }
 
-// Function: catchup.wait
+// Function: catchup.wait or catchupWait.isMet
 func TestWhoWaitsForWhatIsThereDoesNotWait(t *testing.T) {
 	var c catchup
 	require.True(t, caughtUp(waitFor(t, &c, web, "7", "7")), "the cache holds this very version")
@@ -34,14 +34,14 @@ func TestWhoWaitsForWhatIsThereDoesNotWait(t *testing.T) {
 }
 
 // Versions are numbers of any length. As text, "9" is greater than "10".
-// Function: catchup.wait
+// Function: catchupWait.isMet
 func TestVersionsAreComparedAsNumbers(t *testing.T) {
 	var c catchup
 	require.False(t, caughtUp(waitFor(t, &c, web, "10", "9")), "9 is older than 10")
 	require.True(t, caughtUp(waitFor(t, &c, web, "9", "10")), "10 is newer than 9")
 }
 
-// Function: catchup.saw
+// Function: catchup.wait or catchup.saw
 func TestTheEventItselfWakes(t *testing.T) {
 	var c catchup
 	w := waitFor(t, &c, web, "7", "5")
@@ -71,6 +71,17 @@ func TestEveryoneIsWokenAtTheirOwnVersion(t *testing.T) {
 	require.True(t, caughtUp(second))
 }
 
+// An informer fills its store long before anybody waits for a write. These are the
+// first calls that it makes, and a panic there takes the process down.
+// Function: catchup.saw or catchup.arrived
+func TestWhatComesBeforeAnybodyWaitsWakesNobody(t *testing.T) {
+	var c catchup
+	c.saw(web, "7")
+	c.arrived("7")
+	require.Empty(t, c.waiting)
+	require.False(t, caughtUp(waitFor(t, &c, web, "8", "")), "the next version is still to come")
+}
+
 // The object was written, and somebody deleted it before the cache had heard of
 // it. There will be no event of that version, ever.
 // Function: catchup.arrived
@@ -83,7 +94,7 @@ func TestWhoWaitsForWhatIsGoneIsWokenByTheProgressOfTheWhole(t *testing.T) {
 	require.True(t, caughtUp(w), "the whole cache has come past that version: it is not older than the write, whatever it holds")
 }
 
-// Function: catchup.wait
+// Function: catchup.wait or catchup.arrived
 func TestWhoComesAfterTheCacheHasPassedDoesNotWait(t *testing.T) {
 	var c catchup
 	c.arrived("8")

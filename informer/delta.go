@@ -5,6 +5,7 @@ import "fmt"
 // DeltaType is what happened to an object, as seen by one who has a copy.
 type DeltaType uint8
 
+// The types say what it means to the copy, and not what the watch has called it.
 const (
 	// Added: the copy has no object of that key.
 	DeltaAdded DeltaType = iota + 1
@@ -27,9 +28,8 @@ func (t DeltaType) String() string {
 
 // Delta is a step from a copy of a collection towards what the server has.
 //
-// client-go hands over a list of deltas for each key, whose types repeat what the
-// watch said. Its consumer has to look into its own store to find out whether
-// "Added" is news. Here the type tells.
+// client-go's types repeat what the watch said, and its consumer looks into its own
+// store to find out whether "Added" is news. Here the type tells.
 type Delta[T Object] struct {
 	Type DeltaType
 	Key  Key
@@ -39,8 +39,8 @@ type Delta[T Object] struct {
 	Old T
 	// FinalStateUnknown makes a Deleted a tombstone: nobody saw the deletion. The
 	// object vanished while there was no watch, and Object is the last that was
-	// known, which may be long ago. client-go wraps the object in a type of that
-	// name, DeletedFinalStateUnknown, which every handler must look for.
+	// known, which may be long ago. client-go wraps the object in a type of its own,
+	// DeletedFinalStateUnknown, which every untyped handler must look for.
 	FinalStateUnknown bool
 	// Initial marks what was in the first list.
 	Initial bool

@@ -24,9 +24,9 @@ import (
 // Caveats: there is one consumer. It must apply a batch to what it knows before
 // it takes the next one, because the queue asks it what it knows.
 //
-// client-go's DeltaFIFO keeps every delta of a key, so a key that changes a
-// thousand times while the consumer is busy costs a thousand entries; its newer
-// RealFIFO keeps every event of every key.
+// client-go's RealFIFO keeps every event of every key, so a key that changes a
+// thousand times while the consumer is busy costs a thousand entries. Its older
+// DeltaFIFO keeps as many, sorted by key.
 type DeltaQueue[T Object] struct {
 	options DeltaQueueOptions
 	known   Known[T]
@@ -176,8 +176,10 @@ func (q *DeltaQueue[T]) Pop(batch *Batch[T]) bool {
 // applied all that it was given. If another list comes meanwhile, that must be
 // compared, too, before anything leaves the queue.
 //
-// client-go makes this comparison when the list comes, on the reflector's
-// goroutine, and so has to hold the queue's lock while a batch is being applied.
+// client-go makes this comparison on the consumer's side as well: a list is one
+// delta of its queue, ReplacedAll. Before its gate AtomicFIFO, the reflector's
+// goroutine made it when the list came, and the queue's lock was held while the
+// consumer worked, so that its store stood still.
 func (q *DeltaQueue[T]) lockCompared() {
 	q.mu.Lock()
 	for q.deltas.vanished || q.deltas.resync {

@@ -23,7 +23,7 @@ const (
 	// of a relist the rest goes back to the garbage collector.
 	keepPlaces = 512
 	// morePlaces is how many are made at once, which is cheaper than one by one. All
-	// of them stay in memory as long as one of them is used.
+	// of them stay in memory as long as one of them is taken or kept.
 	morePlaces = 16
 )
 

@@ -278,3 +278,29 @@ func TestTheRecorderTellsTheStoryOfAReader(t *testing.T) {
 		require.Equal(t, made.ResourceVersion, recorder.Events()[2].Version)
 	})
 }
+
+// Both are watches, and both may bear a version, but it means another thing.
+func TestTheRecorderTellsAStreamOfAllThereIsFromAWatchThatGoesOn(t *testing.T) {
+	onEachServer(t, func(t *testing.T, w world) {
+		recorder := trace.New(0)
+		listWatch := w.listWatch(t, ListWatchOptions{Recorder: recorder})
+		list, err := listWatch.List(t.Context(), metav1.ListOptions{})
+		require.NoError(t, err)
+		var told []string
+		for _, options := range []metav1.ListOptions{
+			{ResourceVersion: list.ResourceVersion},
+			{ResourceVersion: list.ResourceVersion, SendInitialEvents: new(true), ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan, AllowWatchBookmarks: true},
+		} {
+			watching, err := listWatch.Watch(t.Context(), options)
+			require.NoError(t, err)
+			require.NoError(t, watching.Close())
+		}
+		for _, event := range recorder.Events() {
+			if event.Kind == trace.WatchStart {
+				require.Equal(t, list.ResourceVersion, event.Version)
+				told = append(told, event.Op)
+			}
+		}
+		require.Equal(t, []string{"", trace.WatchList}, told)
+	})
+}

@@ -11,8 +11,9 @@ const MetricBacklog = "informer_handler_backlog"
 // MetricsProvider makes the metrics of informers, see InformerOptions.
 type MetricsProvider interface {
 	// Gauge is given the metric's name and labels, and the function that reads the
-	// value: in constant time, from any goroutine. forget is called once, when the
-	// handler was removed or its informer has stopped.
+	// value: in constant time, from any goroutine. Handlers may share a name, or have
+	// none; who needs one value for them adds theirs up. forget is called once, when
+	// the handler was removed or its informer has stopped.
 	Gauge(metric, kind, handler string, read func() float64) (forget func())
 }
 

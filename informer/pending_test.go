@@ -44,7 +44,7 @@ func inWords(deltas []Delta[*corev1.Pod]) []string {
 	return words
 }
 
-// Function: pending.put
+// Function: pending.put or pending.deltas
 func TestAThousandUpdatesAreOneDelta(t *testing.T) {
 	var p pending[*corev1.Pod]
 	for range 999 {
@@ -68,7 +68,7 @@ func TestAnUpdateOfWhatNobodyHasIsAnAddition(t *testing.T) {
 
 // A handler that is told of the end of something that it never heard of looks it
 // up and finds nothing.
-// Function: pending.remove
+// Function: pending.remove or pending.deltas
 func TestWhatCameAndWentUnseenIsNotReported(t *testing.T) {
 	p := pending[*corev1.Pod]{fresh: true}
 	p.put(podAt("a", "1"))
@@ -80,7 +80,7 @@ func TestWhatCameAndWentUnseenIsNotReported(t *testing.T) {
 	requireDeltas(t, nil, told(&listed, nil), "it turns out that the consumer does not know it: there is nothing to tell")
 }
 
-// Function: pending.remove
+// Function: pending.remove or pending.deltas
 func TestADeletionCarriesTheLastState(t *testing.T) {
 	var p pending[*corev1.Pod]
 	known, last := podAt("a", "1"), podAt("a", "3")
@@ -90,7 +90,7 @@ func TestADeletionCarriesTheLastState(t *testing.T) {
 		"the deletion says what the object was at its end; the update before it need not be told")
 }
 
-// Function: pending.remove
+// Function: pending.remove or pending.deltas
 func TestADeletionThatNobodySawIsATombstone(t *testing.T) {
 	var p pending[*corev1.Pod]
 	known := podAt("a", "1")
@@ -101,7 +101,7 @@ func TestADeletionThatNobodySawIsATombstone(t *testing.T) {
 
 // A controller that takes the new pod for the old one, changed, believes that the
 // old one's volumes and addresses are still in use.
-// Function: pending.put
+// Function: pending.put or pending.deltas
 func TestAnotherObjectOfTheSameNameIsNoUpdate(t *testing.T) {
 	var p pending[*corev1.Pod]
 	known, last, next := podAt("a", "1"), podAt("a", "2"), podAt("b", "3")
@@ -111,7 +111,7 @@ func TestAnotherObjectOfTheSameNameIsNoUpdate(t *testing.T) {
 		"deleted, then made again: the consumer must be told both, in this order")
 }
 
-// Function: pending.put
+// Function: pending.put or pending.deltas
 func TestTheUIDTellsOfADeletionThatNobodySaw(t *testing.T) {
 	var p pending[*corev1.Pod]
 	known, unseen, next := podAt("a", "1"), podAt("a", "2"), podAt("b", "9")
@@ -126,7 +126,6 @@ func TestTheUIDTellsOfADeletionThatNobodySaw(t *testing.T) {
 		"the same, if the consumer's own copy is all that is known of the first")
 }
 
-// Function: pending.remove
 func TestOfSeveralObjectsOfOneNameOnlyTheKnownOneIsReportedGone(t *testing.T) {
 	var p pending[*corev1.Pod]
 	known, last := podAt("a", "1"), podAt("a", "2")

@@ -53,7 +53,8 @@ func (p *postings) lookup(value string) []slot {
 // A value that comes twice counts once.
 //
 // A list that is older than epoch may be in a reader's hands, and is copied
-// before an element of it changes. Epoch 0 says that there are no readers.
+// before an element of it changes or is cut off. Epoch 0 says that there are no
+// readers.
 func (p *postings) set(s slot, values []string, epoch uint64) {
 	first := p.first(s)
 	if len(values) == 1 && first.bucket != nil && first.bucket.value == values[0] && len(p.more[s]) == 0 {

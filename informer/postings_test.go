@@ -7,14 +7,33 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// found is what a reader finds now, sorted: an index promises no order.
+func (p *postings) found(value string) []int {
+	found := []int{}
+	for _, s := range p.lookup(value) {
+		found = append(found, int(s))
+	}
+	slices.Sort(found)
+	return found
+}
+
+// numbers are slots in the order of a list.
+func numbers(slots []slot) []int {
+	var numbers []int
+	for _, s := range slots {
+		numbers = append(numbers, int(s))
+	}
+	return numbers
+}
+
 // Function: postings.set
 func TestAnObjectIsFoundUnderItsValue(t *testing.T) {
 	index := newPostings()
 	index.set(0, []string{"node-1"}, 0)
 	index.set(1, []string{"node-1"}, 0)
 	index.set(2, []string{"node-2"}, 0)
-	require.ElementsMatch(t, []slot{0, 1}, index.lookup("node-1"), "both pods of node-1 must be found under node-1")
-	require.ElementsMatch(t, []slot{2}, index.lookup("node-2"))
+	require.Equal(t, []int{0, 1}, index.found("node-1"), "both pods of node-1 must be found under node-1")
+	require.Equal(t, []int{2}, index.found("node-2"), "the pod of node-2 must be found under node-2")
 	require.Empty(t, index.lookup("node-3"), "nobody has this value")
 }
 
@@ -25,8 +44,8 @@ func TestAnObjectThatChangesIsNotFoundUnderItsOldValue(t *testing.T) {
 	index.set(0, []string{"node-1"}, 0)
 	index.set(1, []string{"node-1"}, 0)
 	index.set(0, []string{"node-2"}, 0)
-	require.Equal(t, []slot{1}, index.lookup("node-1"), "the pod has moved, and must leave the list of its old node")
-	require.Equal(t, []slot{0}, index.lookup("node-2"), "the pod has moved, and must be in the list of its new node")
+	require.Equal(t, []int{1}, index.found("node-1"), "the pod has moved, and must leave the list of its old node")
+	require.Equal(t, []int{0}, index.found("node-2"), "the pod has moved, and must be in the list of its new node")
 }
 
 // Function: postings.set
@@ -34,13 +53,13 @@ func TestAnObjectMayHaveSeveralValues(t *testing.T) {
 	index := newPostings()
 	index.set(0, []string{"a", "b", "c"}, 0)
 	for _, value := range []string{"a", "b", "c"} {
-		require.Equal(t, []slot{0}, index.lookup(value), "an object with several values must be found under each of them, also under %q", value)
+		require.Equal(t, []int{0}, index.found(value), "an object with several values must be found under each of them, also under %q", value)
 	}
 	index.set(0, []string{"b", "d"}, 0)
 	require.Empty(t, index.lookup("a"), "a is no longer a value of the object")
 	require.Empty(t, index.lookup("c"), "c is no longer a value of the object")
-	require.Equal(t, []slot{0}, index.lookup("b"), "b was and is a value of the object, whichever others come and go")
-	require.Equal(t, []slot{0}, index.lookup("d"))
+	require.Equal(t, []int{0}, index.found("b"), "b was and is a value of the object, whichever others come and go")
+	require.Equal(t, []int{0}, index.found("d"), "d has become a value of the object")
 }
 
 // A Service that names one port twice must not be listed twice.
@@ -48,7 +67,7 @@ func TestAnObjectMayHaveSeveralValues(t *testing.T) {
 func TestAValueThatComesTwiceCountsOnce(t *testing.T) {
 	index := newPostings()
 	index.set(0, []string{"a", "a"}, 0)
-	require.Equal(t, []slot{0}, index.lookup("a"), "an object stands in the list of a value once, however often the index function names the value")
+	require.Equal(t, []int{0}, index.found("a"), "an object stands in the list of a value once, however often the index function names the value")
 	index.set(0, nil, 0)
 	require.Empty(t, index.lookup("a"), "an object that has gone must not be found")
 }
@@ -74,19 +93,19 @@ func TestAnObjectThatFilledAGapLeavesFromThere(t *testing.T) {
 		index.set(s, []string{"other", "node-1"}, 0)
 	}
 	index.set(0, []string{"other"}, 0)
-	require.ElementsMatch(t, []slot{1, 2, 3}, index.lookup("node-1"))
+	require.Equal(t, []int{1, 2, 3}, index.found("node-1"), "one object has left the list, and all others stay")
 	index.set(3, []string{"other"}, 0)
-	require.ElementsMatch(t, []slot{1, 2}, index.lookup("node-1"), "the object that filled the gap has left, and nobody else")
+	require.Equal(t, []int{1, 2}, index.found("node-1"), "the object that filled the gap has left, and nobody else")
 	index.set(1, nil, 0)
 	index.set(2, nil, 0)
-	require.Empty(t, index.lookup("node-1"))
-	require.ElementsMatch(t, []slot{0, 3}, index.lookup("other"))
+	require.Empty(t, index.lookup("node-1"), "all objects have left the list")
+	require.Equal(t, []int{0, 3}, index.found("other"), "who left one list stays in the others")
 }
 
 // A reader goes through a list without a lock. If a writer moves the list's
 // elements meanwhile, the reader meets one object twice and misses another.
 // Function: postings.set
-func TestAListInAReadersHandsDoesNotChange(t *testing.T) {
+func TestAListThatAReaderHoldsDoesNotChange(t *testing.T) {
 	index := newPostings()
 	for s := range slot(3) {
 		index.set(s, []string{"node-1"}, 0)
@@ -97,13 +116,30 @@ func TestAListInAReadersHandsDoesNotChange(t *testing.T) {
 	index.set(0, []string{"node-2"}, 1) // epoch 1: everything older may be in a reader's hands
 	index.set(3, []string{"node-1"}, 1)
 	index.set(1, nil, 1)
-	require.Equal(t, before, held, "a list that is older than the epoch must be copied before an element of it changes")
-	require.ElementsMatch(t, []slot{2, 3}, index.lookup("node-1"), "who looks now must find what is there now")
+	require.Equal(t, numbers(before), numbers(held), "a list that is older than the epoch must be copied before an element of it changes")
+	require.Equal(t, []int{2, 3}, index.found("node-1"), "who looks now must find what is there now")
 
 	held = index.lookup("node-1")
 	before = slices.Clone(held)
 	index.set(2, nil, 2) // another reader came: the copy of epoch 1 is in its hands
-	require.Equal(t, before, held, "a copy that was made in an earlier epoch may be in a reader's hands, too")
+	require.Equal(t, numbers(before), numbers(held), "a copy that was made in an earlier epoch may be in a reader's hands, too")
+}
+
+// The last of a list leaves no gap: no element changes, the list only gets
+// shorter. But the next append then lands where the reader still reads.
+// Function: postings.set
+func TestAListThatAReaderHoldsKeepsItsLastElement(t *testing.T) {
+	index := newPostings()
+	for s := range slot(3) {
+		index.set(s, []string{"node-1"}, 0)
+	}
+	held := index.lookup("node-1")
+	before := slices.Clone(held)
+	index.set(2, nil, 1)
+	index.set(7, []string{"node-1"}, 1)
+	require.Equal(t, numbers(before), numbers(held),
+		"a list that is older than the epoch must be copied before it is shortened, too: the next append would overwrite the reader's last element")
+	require.Equal(t, []int{0, 1, 7}, index.found("node-1"), "who looks now must find what is there now")
 }
 
 // Without readers, nothing has to be copied. A copy for each change would make

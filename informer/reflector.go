@@ -30,8 +30,8 @@ type ReflectorOptions struct {
 	StreamTimeout time.Duration
 	// WatchTimeout is the least time after which we ask the server to end a
 	// watch, the most is twice that; the default is 5 min. It is drawn anew for
-	// each watch, so that the clients of several API servers spread again after
-	// one of them was away.
+	// each watch, so that watches that began together, after a server was away, do
+	// not end together.
 	WatchTimeout time.Duration
 	// Backoff is the pause after failures.
 	Backoff Backoff

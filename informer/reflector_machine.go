@@ -26,7 +26,7 @@ type machine struct {
 	pages   int           // how many pages have been put aside
 
 	unfinished int // snapshots that broke off in the middle, in a row
-	fruitless  int // watches that broke before their first event, in a row
+	fruitless  int // breaks of open watches in a row, with no event in between
 	doubts     int // newest views that were older than the floor, in a row
 }
 
@@ -99,7 +99,7 @@ func (m machine) initialEvent(in input) (machine, action) {
 	return m.replaced(in, doRead)
 }
 
-// page is an answer to a list.
+// page is an answer to a list. It is progress, so tries are counted anew.
 func (m machine) page(in input) (machine, action) {
 	m.unfinished = 0
 	switch {
@@ -205,7 +205,7 @@ func (m machine) streamFailed(in input) (machine, action) {
 		// It began and broke. A proxy may cut every answer that takes long,
 		// and a list takes it in pieces.
 		if m.unfinished++; m.unfinished == tries {
-			m.unfinished, m.streams = 0, false
+			m.streams = false
 		}
 	}
 	return m.rest(in, doStream, deliverDiscard, "the stream ended before the initial events did")
@@ -230,7 +230,7 @@ func (m machine) listFailed(in input) (machine, action) {
 		m.quorum = true
 		return m.snapshot(deliverDiscard, "")
 	}
-	m.unfinished, m.whole = 0, false
+	m.whole = false // one piece may be too much; pages are worth another try
 	return m.rest(in, doStream, deliverDiscard, "")
 }
 

@@ -115,6 +115,31 @@ func TestAStreamThatBreaksIsTriedAgainButNotForEver(t *testing.T) {
 	require.Equal(t, doList, act.do, "what breaks three times in the middle may be too long for a proxy: a list comes in pieces")
 }
 
+// A server that is still starting would be read by lists from then on, for as
+// long as the reflector runs.
+// Function: machine.streamFailed
+func TestAStreamThatNeverBeganSaysNothingAgainstStreams(t *testing.T) {
+	for name, failure := range map[string]input{"is refused a connection": breaks, "gets no answer": stalls} {
+		m, act := streams.after(begins)
+		for range 2 * tries {
+			m, act = m.after(failure)
+			require.Equal(t, doPause, act.do, "a request that %s is tried again after a pause", name)
+			m, act = m.after(rests)
+			require.Equal(t, doStream, act.do,
+				"a request that %s says nothing about what the server can do: only a stream that was opened can break in the middle or come to a standstill", name)
+		}
+	}
+}
+
+// Function: machine.ended
+func TestAStreamThatEndsBeforeTheViewIsWholeIsAFailure(t *testing.T) {
+	m, act := streams.after(begins, opens, comes(watch.Added, "90"), endsLate)
+	require.Equal(t, doPause, act.do, "the server ended the stream in good order, but the view is not whole: a failure, however long it lived")
+	require.Equal(t, deliverDiscard, act.deliver, "half a stream is nothing")
+	_, act = m.after(rests)
+	require.Equal(t, doStream, act.do, "there is no cursor to watch from: ask for the whole view again")
+}
+
 // An API server that is down for a minute must not cost a list of everything.
 // Function: machine.watchFailed
 func TestAfterABrokenConnectionTheWatchGoesOnWhereItWas(t *testing.T) {
@@ -197,11 +222,38 @@ func TestAPageThatBreaksIsAskedForAgain(t *testing.T) {
 	require.Equal(t, deliverNothing, act.deliver, "the pages that came stay good")
 	m, act = m.after(rests)
 	require.Equal(t, doPage, act.do, "the same page again: with many pages, a list that begins anew after each failure never ends")
-	_, act = m.after(breaks, rests, breaks, rests)
+	m, act = m.after(breaks, rests, breaks, rests)
 	require.Equal(t, doList, act.do, "a page that fails again and again will not come: begin anew")
+	_, act = m.after(firstPage("110"), stalls, rests)
+	require.Equal(t, doPage, act.do, "the list that began anew has pages of its own, and as many tries as the first")
 }
 
-// Function: machine.cannotBeHad
+// The same question gets the same answer: a list that insists on its page goes on
+// asking a server that has said no.
+// Function: machine.listFailed
+func TestAPageThatTheServerRefusesIsNotAskedForAgain(t *testing.T) {
+	for name, failure := range map[string]input{"does not understand": refuses, "has no such kind for": gone, "is behind": tooLarge} {
+		m, act := lists.after(begins, firstPage("100"), failure)
+		require.Equal(t, doPause, act.do, "a page that the server %s: wait first", name)
+		require.Equal(t, deliverDiscard, act.deliver, "a page that the server %s will not come, and without it the others are no view", name)
+		_, act = m.after(rests)
+		require.Equal(t, doList, act.do, "a page that the server %s need not be asked for again: only a broken or a stalled answer may come the next time", name)
+	}
+}
+
+// Function: machine.listFailed
+func TestAVersionThatCannotBeHadIsNotListedAgain(t *testing.T) {
+	for name, failure := range map[string]input{"too large": tooLarge, "expired": expires} {
+		m, _ := lists.after(begins, listed("100"), opens, expires, rests)
+		m, act := m.after(failure)
+		require.Equal(t, doList, act.do, "when the version is %s, another question helps, and no pause", name)
+		require.Empty(t, act.version, "when the version is %s, ask for the newest there is", name)
+		_, act = m.after(failure)
+		require.Equal(t, doPause, act.do, "if the newest is %s too, something is wrong with the server: a pause, or it is a busy loop", name)
+	}
+}
+
+// Function: machine.streamFailed
 func TestAVersionThatCannotBeHadLeadsToTheNewest(t *testing.T) {
 	for name, failure := range map[string]input{"too large": tooLarge, "expired": expires} {
 		m := watching(t)

@@ -129,7 +129,7 @@ func (s *Store[T]) Delete(key Key) (old T, existed bool) {
 	held := len(s.now.slots)
 	s.mu.Unlock()
 	if existed && s.options.Recorder.On() {
-		s.record("delete", key, old.GetResourceVersion(), held)
+		s.record("delete", key, "", held) // the deletion's own version is not known here
 	}
 	return old, existed
 }

@@ -47,7 +47,6 @@ var a1, a2, a3, b4, b5 = podAt("a", "1"), podAt("a", "2"), podAt("a", "3"), podA
 
 // A handler that is not told of a change, or is told of another kind, acts on a
 // world that is not there.
-// Function: untold.tell
 func TestAHandlerIsToldOfEachKindOfChange(t *testing.T) {
 	h, _ := tellAll(added(a1))
 	require.Equal(t, heard{"add a1 false"}, h)
@@ -82,7 +81,6 @@ func TestWhatCameAndWentBehindTheHandlersBackIsForgotten(t *testing.T) {
 	require.False(t, left, "nothing is left to tell, and the key's place must be given back")
 }
 
-// Function: untold.note
 func TestTheEndComesBeforeTheNewBeginning(t *testing.T) {
 	h, left := tellAll(deleted(a1, a2), added(b4), updated(b4, b5))
 	require.Equal(t, heard{"delete a2 false", "add b5 false"}, h, "another object has taken the name: the end of the first must be told, and be told first")
@@ -96,7 +94,6 @@ func TestASecondObjectThatWentUnseenLeavesTheEndOfTheFirst(t *testing.T) {
 	require.True(t, left)
 }
 
-// Function: untold.note
 func TestMarksAreKept(t *testing.T) {
 	h, _ := tellAll(Delta[*corev1.Pod]{Type: DeltaAdded, Object: a1, Initial: true}, updated(a1, a2))
 	require.Equal(t, heard{"add a2 true"}, h, "what was there at the beginning stays initial, whatever happens to it before it is told")

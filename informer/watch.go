@@ -70,7 +70,11 @@ func (l *ListWatch[T]) Watch(ctx context.Context, options metav1.ListOptions) (W
 	if err == nil {
 		var decoder eventDecoder
 		if decoder, err = l.events(body, mediaType); err == nil {
-			l.record(trace.Event{Kind: trace.WatchStart, Version: options.ResourceVersion})
+			start := trace.Event{Kind: trace.WatchStart, Version: options.ResourceVersion}
+			if options.SendInitialEvents != nil && *options.SendInitialEvents {
+				start.Op = trace.WatchList
+			}
+			l.record(start)
 			return &httpWatch[T]{from: l, body: body, decoder: decoder, version: options.ResourceVersion}, nil
 		}
 		_ = body.Close()

@@ -51,7 +51,7 @@ type Kind uint8
 const (
 	// What a ListerWatcher and the reflector do.
 	List       Kind = iota + 1 // a list returned: Count items, Version, Took; Failed with a Reason
-	WatchStart                 // a watch was opened, from Version
+	WatchStart                 // a watch was opened, from Version; or Op WatchList, no older than Version
 	WatchEvent                 // an object came over the watch: Op ADDED, MODIFIED or DELETED, Version
 	Bookmark                   // the server said that nothing else happened up to Version
 	WatchEnd                   // the watch ended: Reason
@@ -101,6 +101,10 @@ var kindNames = [...]string{
 	Start: "start", Stop: "stop", Lease: "lease",
 	Note: "note",
 }
+
+// WatchList is the Op of a WatchStart that begins with all there is. Its Version
+// is no place in the history, but a bound: what comes is no older.
+const WatchList = "WatchList"
 
 // String is the kind's name in a timeline and in JSON.
 func (k Kind) String() string { return nameIn(kindNames[:], int(k)) }

@@ -28,7 +28,7 @@ func narrateWatching(e Event) string {
 		}
 		return plural(e.Count, "item") + at(e.Version) + in(e.Took)
 	case WatchStart:
-		return "watching" + word("from resourceVersion", e.Version)
+		return narrateStart(e)
 	case WatchEvent:
 		return e.Op + at(e.Version)
 	case Bookmark:
@@ -41,6 +41,19 @@ func narrateWatching(e Event) string {
 		return fmt.Sprintf("waiting %s before attempt %d", short(e.Took), e.Count) + because(e.Reason)
 	default:
 		return e.Reason
+	}
+}
+
+// narrateStart keeps apart what a version means: the place where a watch goes on,
+// or how old a view may be at most.
+func narrateStart(e Event) string {
+	switch {
+	case e.Op != WatchList:
+		return "watching" + word("from resourceVersion", e.Version)
+	case e.Version == "":
+		return "streaming all there is"
+	default:
+		return "streaming all there is, no older than resourceVersion " + e.Version
 	}
 }
 

@@ -120,6 +120,20 @@ func TestEveryKindAndOutcomeHasANameAndASentence(t *testing.T) {
 	assert.Equal(t, "unknown", Kind(200).String(), "an event of a newer program must not crash this one")
 }
 
+// Right after 410, a stream of all there is bears the version that the server has
+// just said it does not know. If it looked like the watch that failed, a reader
+// would believe that the same question was asked again.
+func TestAStreamOfAllThereIsDoesNotLookLikeAWatchThatGoesOn(t *testing.T) {
+	for want, event := range map[string]Event{
+		"watching":                         {Kind: WatchStart},
+		"watching from resourceVersion 43": {Kind: WatchStart, Version: "43"},
+		"streaming all there is":           {Kind: WatchStart, Op: WatchList},
+		"streaming all there is, no older than resourceVersion 43": {Kind: WatchStart, Op: WatchList, Version: "43"},
+	} {
+		assert.Equal(t, want, narrate(event))
+	}
+}
+
 func TestJSONLinesKeepTheirFieldNames(t *testing.T) {
 	full := Event{Seq: 7, At: time.Second, Kind: Handler, Outcome: Passed, Layer: "l", Object: "Pod",
 		Namespace: "ns", Name: "n", Version: "5", ToNamespace: "tns", ToName: "tn", Op: "Create",

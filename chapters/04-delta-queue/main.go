@@ -57,8 +57,6 @@ func story(ctx context.Context, d *demo.Demo) error {
 	return nil
 }
 
-// region apply
-
 // apply takes all that is pending, and brings the copy up to date.
 func (t *tour) apply() (deltas int) {
 	for t.queue.Pop(&t.batch) {
@@ -77,8 +75,6 @@ func (t *tour) apply() (deltas int) {
 	}
 	return deltas
 }
-
-// endregion apply
 
 func describe(delta informer.Delta[*corev1.ConfigMap]) string {
 	text := fmt.Sprintf("%-8s %-7s", delta.Type, delta.Key.Name)

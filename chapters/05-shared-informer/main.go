@@ -98,8 +98,6 @@ func (t *tour) begin(ctx context.Context, run func()) error {
 	return nil
 }
 
-// region standStill
-
 // standStill stops one listener, and lets things happen.
 func (t *tour) standStill(ctx context.Context) error {
 	standing, resume := t.slow.stopAt("apple")
@@ -120,8 +118,6 @@ func (t *tour) standStill(ctx context.Context) error {
 	t.Say("The slow one goes on, and was told: %v.", t.slow.recent())
 	return nil
 }
-
-// endregion standStill
 
 func (t *tour) comeLate(ctx context.Context) error {
 	var err error
@@ -164,9 +160,7 @@ func (t *tour) panics(ctx context.Context) error {
 	return nil
 }
 
-// region readYourWrites
-
-// readYourWrites writes and then reads from the cache, ten times.
+// readYourWrites makes ten fruits, and reads each from the cache right after.
 func (t *tour) readYourWrites(ctx context.Context) error {
 	stale, waited := 0, time.Duration(0)
 	for n := range 10 {
@@ -194,8 +188,6 @@ func (t *tour) readYourWrites(ctx context.Context) error {
 	t.Say("Of 10 reads right after the write, %d found nothing. After WaitFor, all found it; it took %s each.", stale, (waited / 10).Round(time.Microsecond))
 	return nil
 }
-
-// endregion readYourWrites
 
 func (t *tour) create(ctx context.Context, name string) (*corev1.ConfigMap, error) {
 	made, err := t.Client.CoreV1().ConfigMaps(t.Namespace).Create(ctx, &corev1.ConfigMap{

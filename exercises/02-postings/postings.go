@@ -51,7 +51,8 @@ func (p *postings) lookup(value string) []slot {
 // A value that comes twice counts once.
 //
 // A list that is older than epoch may be in a reader's hands, and is copied
-// before an element of it changes. Epoch 0 says that there are no readers.
+// before an element of it changes or is cut off. Epoch 0 says that there are no
+// readers.
 func (p *postings) set(s slot, values []string, epoch uint64) {
 	// TODO: take the slot out of the lists of the values that it no longer has,
 	// and append it to the lists of those that it did not have before.

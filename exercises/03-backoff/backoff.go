@@ -7,8 +7,8 @@ import "time"
 // time of health.
 //
 // It is a value without clock and without a source of random numbers. The zero
-// Backoff has seen no failure and waits as client-go's reflector does: about a
-// second at first, half a minute at most.
+// Backoff has seen no failure, and waits a second at most after the first one
+// and half a minute at most after many, unless the server asks for more.
 type Backoff struct {
 	// First is the longest pause after the first failure; the default is 1 s.
 	First time.Duration

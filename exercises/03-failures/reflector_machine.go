@@ -26,7 +26,7 @@ type machine struct {
 	pages   int           // how many pages have been put aside
 
 	unfinished int // snapshots that broke off in the middle, in a row
-	fruitless  int // watches that broke before their first event, in a row
+	fruitless  int // breaks of open watches in a row, with no event in between
 	doubts     int // newest views that were older than the floor, in a row
 }
 
@@ -99,7 +99,7 @@ func (m machine) initialEvent(in input) (machine, action) {
 	return m.replaced(in, doRead)
 }
 
-// page is an answer to a list.
+// page is an answer to a list. It is progress, so tries are counted anew.
 func (m machine) page(in input) (machine, action) {
 	m.unfinished = 0
 	switch {

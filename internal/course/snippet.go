@@ -99,7 +99,19 @@ func cutRegion(file, source, name string) (string, error) {
 	if !closed {
 		return "", fmt.Errorf("%s has no lines between %q and %q", file, "region "+name, "endregion "+name)
 	}
-	return strings.TrimRight(dedent(withoutRegions(strings.Join(lines, ""))), "\n"), nil
+	return withoutMargins(dedent(withoutRegions(strings.Join(lines, "")))), nil
+}
+
+// withoutMargins drops the blank lines before and after. gofmt wants one between
+// a marker and a doc comment, or else the marker is part of the comment.
+func withoutMargins(text string) string {
+	for {
+		line, rest, found := strings.Cut(text, "\n")
+		if !found || strings.TrimSpace(line) != "" {
+			return strings.TrimRight(text, " \t\n")
+		}
+		text = rest
+	}
 }
 
 // marker returns "region x" or "endregion x" for a comment line that says so.

@@ -92,6 +92,22 @@ func TestARegionIsCutWithoutItsIndentationAndMarkers(t *testing.T) {
 	assert.Equal(t, "b: 2\n\n  c: 3", text)
 }
 
+// A blank line separates a marker from a doc comment. In the text it would be a
+// hole above the code.
+func TestARegionIsCutWithoutTheBlankLinesAroundIt(t *testing.T) {
+	for _, source := range []string{
+		"// region r\n\n// F is empty.\n\tfunc F() {}\n\n// endregion r\n",
+		"// region r\n\t\n \n// F is empty.\n\tfunc F() {}\n\t\n\n// endregion r\n",
+	} {
+		text, err := cutRegion("a.go", source, "r")
+		require.NoError(t, err)
+		assert.Equal(t, "// F is empty.\n\tfunc F() {}", text)
+	}
+	text, err := cutRegion("a.go", "// region r\n\n\tindented\n\n\t\tmore\n// endregion r\n", "r")
+	require.NoError(t, err)
+	assert.Equal(t, "indented\n\n\tmore", text, "a blank line in the middle stays")
+}
+
 func TestEveryKindOfDeclarationCanBeShown(t *testing.T) {
 	const source = `package p
 
