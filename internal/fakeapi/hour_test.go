@@ -145,9 +145,9 @@ func TestAnHourOfWatchingUnderFaultsEndsWithTheTruth(t *testing.T) {
 	})
 	took := realTime()
 	t.Logf("70 virtual minutes took %v", took)
-	if !raceEnabled {
-		require.Less(t, took, time.Second)
-	}
+	// About a second, or ten with the race detector. How fast a machine is is none
+	// of a test's business; that no real time is waited for is.
+	require.Less(t, took, 10*time.Minute)
 }
 
 // writeForAnHour writes every other second, and compacts now and then.

@@ -1,5 +1,0 @@
-//go:build !race
-
-package fakeapi_test
-
-const raceEnabled = false
