@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -44,26 +46,39 @@ func (f *feed) list(ctx context.Context) error {
 	return err
 }
 
-// follow applies one event after the other until done says so.
+// follow applies one event after the other until done says so. If the server ends
+// the watch in good order, it watches on from where it was.
 func (f *feed) follow(ctx context.Context, done func() bool) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("the change did not come within %s", patience))
+	limited, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("the change did not come within %s", patience))
 	defer cancel()
-	late := context.AfterFunc(ctx, f.close)
-	defer late()
 	for !done() {
-		event, err := f.watch.Next()
-		if err == nil {
-			err = event.Err()
+		event, err := f.next(limited)
+		if errors.Is(err, io.EOF) {
+			if f.watch, err = f.pods.Watch(ctx, f.cursor.WatchOptions()); err == nil {
+				continue
+			}
 		}
 		if err != nil {
-			if cause := context.Cause(ctx); cause != nil {
-				return cause
-			}
 			return err
 		}
 		f.apply(event)
 	}
 	return nil
+}
+
+// next is the next event, or the cause for which ctx ended.
+func (f *feed) next(ctx context.Context) (informer.Event[*corev1.Pod], error) {
+	watching := f.watch
+	late := context.AfterFunc(ctx, func() { _ = watching.Close() })
+	defer late()
+	event, err := watching.Next()
+	if err == nil {
+		err = event.Err()
+	}
+	if err != nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return event, err
 }
 
 // region apply

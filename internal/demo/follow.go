@@ -2,13 +2,17 @@ package demo
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"strconv"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
 
 	"github.com/loopwright/loopwright/informer"
 	"github.com/loopwright/loopwright/trace"
@@ -24,15 +28,23 @@ type Follower struct {
 	// Listed is what was there when the following began.
 	Listed []*corev1.ConfigMap
 
+	ctx    context.Context // of its watches, which outlive a call of Next
 	from   *informer.ListWatch[*corev1.ConfigMap]
 	cursor informer.Cursor
+
+	mu     sync.Mutex // guards what follows
 	watch  informer.Watch[*corev1.ConfigMap]
+	closed bool
 }
 
 // Follow lists the ConfigMaps with a label selector, and watches from there. A
 // nil recorder keeps the watch out of the timeline.
 func (d *Demo) Follow(ctx context.Context, namespace, selector string, recorder *trace.Recorder) (*Follower, error) {
-	from, err := informer.NewListWatch[*corev1.ConfigMap](d.Config(), corev1.SchemeGroupVersion.WithResource("configmaps"),
+	return follow(ctx, d.Config(), namespace, selector, recorder)
+}
+
+func follow(ctx context.Context, config *rest.Config, namespace, selector string, recorder *trace.Recorder) (*Follower, error) {
+	from, err := informer.NewListWatch[*corev1.ConfigMap](config, corev1.SchemeGroupVersion.WithResource("configmaps"),
 		informer.ListWatchOptions{Namespace: namespace, LabelSelector: selector, Recorder: recorder})
 	if err != nil {
 		return nil, err
@@ -41,19 +53,25 @@ func (d *Demo) Follow(ctx context.Context, namespace, selector string, recorder 
 	if err != nil {
 		return nil, err
 	}
-	f := &Follower{Listed: list.Items, from: from, cursor: informer.Cursor{}.Listed(list.ResourceVersion)}
+	f := &Follower{Listed: list.Items, ctx: ctx, from: from, cursor: informer.Cursor{}.Listed(list.ResourceVersion)}
 	f.watch, err = from.Watch(ctx, f.cursor.WatchOptions())
 	return f, err
 }
 
-// Next waits for the next change. It passes over bookmarks.
+// Next waits for the next change. It passes over bookmarks. A server may end a
+// watch in good order at any time; then it watches on from where it was.
 func (f *Follower) Next(ctx context.Context) (informer.Event[*corev1.ConfigMap], error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, eventLimit, fmt.Errorf("no event came within %s", eventLimit))
 	defer cancel()
-	late := context.AfterFunc(ctx, func() { _ = f.watch.Close() })
+	late := context.AfterFunc(ctx, f.wake)
 	defer late()
 	for {
-		event, err := f.watch.Next()
+		event, err := f.current().Next()
+		if errors.Is(err, io.EOF) {
+			if err = f.watchOn(ctx); err == nil {
+				continue
+			}
+		}
 		if err == nil {
 			err = event.Err()
 		}
@@ -70,8 +88,37 @@ func (f *Follower) Next(ctx context.Context) (informer.Event[*corev1.ConfigMap],
 	}
 }
 
+// watchOn opens the next watch, where the last one ended.
+func (f *Follower) watchOn(ctx context.Context) error {
+	next, err := f.from.Watch(f.ctx, f.cursor.WatchOptions())
+	if err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.watch = next
+	if f.closed || ctx.Err() != nil {
+		_ = next.Close() // whoever closed the last one has not seen this one
+	}
+	return nil
+}
+
+func (f *Follower) current() informer.Watch[*corev1.ConfigMap] {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.watch
+}
+
+// wake makes Next return.
+func (f *Follower) wake() { _ = f.current().Close() }
+
 // Close ends the watch. It may be called from any goroutine, and wakes Next.
-func (f *Follower) Close() { _ = f.watch.Close() }
+func (f *Follower) Close() {
+	f.mu.Lock()
+	f.closed = true
+	f.mu.Unlock()
+	f.wake()
+}
 
 // Key names an object.
 func Key(object metav1.Object) types.NamespacedName {
