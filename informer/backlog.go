@@ -76,11 +76,3 @@ func (u *untold[T]) isEndOfAnother(delta Delta[T]) bool {
 
 // isInitial tells whether it is about an object of the initial list.
 func (u *untold[T]) isInitial() bool { return u.there && u.initial }
-
-// key is the object's.
-func (u *untold[T]) key() Key {
-	if u.there {
-		return KeyOf(u.object)
-	}
-	return KeyOf(u.last)
-}

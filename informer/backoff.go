@@ -14,7 +14,8 @@ import "time"
 type Backoff struct {
 	// First is the longest pause after the first failure; the default is 1 s.
 	First time.Duration
-	// Most is the longest pause of our own making; the default is 30 s.
+	// Most is the longest pause of our own making; the default is 30 s. If First
+	// is greater, First takes its place.
 	Most time.Duration
 	// Healthy is how long it must have gone well for the failures to be
 	// forgotten; the default is 10 s.

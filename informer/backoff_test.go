@@ -27,6 +27,8 @@ func TestPausesDoubleUpToALimit(t *testing.T) {
 		limits(Backoff{}, 7), "each pause must be twice the one before, and 30 s at most")
 	require.Equal(t, []time.Duration{3 * time.Second, 5 * time.Second, 5 * time.Second},
 		limits(Backoff{First: 3 * time.Second, Most: 5 * time.Second}, 3), "First and Most must be heeded")
+	require.Equal(t, []time.Duration{45 * time.Second, 45 * time.Second},
+		limits(Backoff{First: 45 * time.Second}, 2), "First is greater than Most: then First is the limit of every pause")
 }
 
 // After months of failures a pause that overflows is negative: no pause at all.
@@ -64,8 +66,36 @@ func TestWhatAServerAsksForIsRespected(t *testing.T) {
 	_, early := Backoff{}.Failed(20*time.Second, 0)
 	_, late := Backoff{}.Failed(20*time.Second, 0.999999999)
 	require.Greater(t, late-early, 400*time.Millisecond, "everybody was asked to stay away for the same 20 s: spread them, too")
-	_, pause := Backoff{}.Failed(24*time.Hour, 0)
-	require.Equal(t, 5*time.Minute, pause, "a proxy that asks for a day must not silence a controller for a day")
+	require.LessOrEqual(t, late, 20500*time.Millisecond, "the random part is that of our own pause, half a second here, whatever the server asks for")
+	b := Backoff{}
+	for range 2 {
+		b, _ = b.Failed(20*time.Second, 0)
+	}
+	require.Equal(t, 2, b.Failures(), "a failure must be counted also if the server says how long to stay away")
+}
+
+// A server that asks for little is no reason to come back sooner than after
+// another failure, and no reason to wait longer than it asked for.
+// Function: Backoff.Failed
+func TestWhatAServerAsksForCountsFromTheHalfOfTheLimit(t *testing.T) {
+	_, earliest := Backoff{}.Failed(100*time.Millisecond, 0)
+	require.Equal(t, 500*time.Millisecond, earliest, "the server asked for 0.1 s, which is less than the half of the limit: the pause must begin at the half all the same")
+	_, earliest = Backoff{}.Failed(700*time.Millisecond, 0)
+	require.Equal(t, 700*time.Millisecond, earliest, "the server asked for 0.7 s, which is more than the half of the limit, though less than the limit: come back no earlier")
+	_, latest := Backoff{}.Failed(700*time.Millisecond, 0.999999999)
+	require.Equal(t, 1200*time.Millisecond, latest.Round(time.Millisecond), "the random part must come on top of what the server asked for, as long as ever")
+}
+
+// Function: Backoff.Failed
+func TestWhatAServerAsksForIsBelievedUpToFiveMinutes(t *testing.T) {
+	_, earliest := Backoff{}.Failed(24*time.Hour, 0)
+	require.Equal(t, 5*time.Minute, earliest, "a proxy that asks for a day must not silence a controller for a day")
+	_, latest := Backoff{}.Failed(24*time.Hour, 0.999999999)
+	require.Greater(t, latest-earliest, 400*time.Millisecond, "everybody was asked to stay away for a day, and comes back after five minutes: spread them, too")
+	long := Backoff{First: 20 * time.Minute, Most: 20 * time.Minute}
+	_, earliest = long.Failed(30*time.Minute, 0)
+	require.Equal(t, 10*time.Minute, earliest,
+		"what is asked for must be cut to five minutes before it is compared with the half: here the half is ten minutes, and who asks for more must not get less")
 }
 
 // Function: Backoff.Lived

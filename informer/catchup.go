@@ -50,10 +50,14 @@ func (w *catchupWait) isMet(version string) bool {
 	return err == nil && order >= 0
 }
 
-// forget takes back a wait that nobody waits for any more.
+// forget takes back a wait that nobody waits for any more. It may have been woken in
+// the same moment; then nothing is left to take back.
 func (c *catchup) forget(key Key, gone *catchupWait) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if len(c.waiting[key]) == 0 {
+		return
+	}
 	c.waiting[key] = slices.DeleteFunc(c.waiting[key], func(w *catchupWait) bool { return w == gone })
 	if len(c.waiting[key]) == 0 {
 		delete(c.waiting, key)

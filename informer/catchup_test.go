@@ -58,6 +58,7 @@ func TestAnEventOfAnotherObjectWakesNobody(t *testing.T) {
 	w := waitFor(t, &c, web, "7", "")
 	c.saw(db, "9")
 	require.False(t, caughtUp(w), "the event of another object says nothing of this one: events of different objects may overtake each other in the queue")
+	require.False(t, caughtUp(waitFor(t, &c, web, "7", "")), "nor does it say that the cache as a whole has come so far: who comes later must wait, too")
 }
 
 // Function: catchup.saw
@@ -92,6 +93,40 @@ func TestWhoWaitsForWhatIsGoneIsWokenByTheProgressOfTheWhole(t *testing.T) {
 	require.False(t, caughtUp(w), "the cache has not come far enough")
 	c.arrived("8")
 	require.True(t, caughtUp(w), "the whole cache has come past that version: it is not older than the write, whatever it holds")
+}
+
+// Function: catchup.arrived
+func TestProgressWakesEveryoneAndOnlyOnce(t *testing.T) {
+	for range 50 { // a map is walked through in another order each time
+		var c catchup
+		w, d, late := waitFor(t, &c, web, "7", ""), waitFor(t, &c, db, "8", ""), waitFor(t, &c, db, "20", "")
+		c.arrived("9")
+		require.True(t, caughtUp(w), "who waits for shop/web has waited long enough, also if somebody must go on waiting for shop/db")
+		require.True(t, caughtUp(d), "who waits for shop/db has waited long enough, also if somebody else must go on waiting for it")
+		require.False(t, caughtUp(late), "the cache has not come to version 20 yet")
+		require.Empty(t, c.waiting[web], "who was woken is no longer waiting, and would be woken again by the next progress: to close a closed channel panics")
+		require.Len(t, c.waiting[db], 1, "of those who wait for shop/db one was woken, and one goes on waiting")
+		c.arrived("9")
+		c.arrived("20")
+		require.True(t, caughtUp(late), "the cache has come to version 20")
+		require.Empty(t, c.waiting, "everybody was woken, so nobody waits")
+	}
+}
+
+// Between a look without the lock and the wait, the event may come; then nobody
+// wakes the one who waits.
+// Function: catchup.wait
+func TestTheCacheIsAskedWithTheLockHeld(t *testing.T) {
+	var c catchup
+	_, err := c.wait(web, "7", func() string {
+		free := c.mu.TryLock()
+		if free {
+			c.mu.Unlock()
+		}
+		require.False(t, free, "the lock must be held while the cache is asked: the event may come between the look and the wait")
+		return ""
+	})
+	require.NoError(t, err, "7 is a version that can be waited for")
 }
 
 // Function: catchup.wait or catchup.arrived

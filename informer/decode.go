@@ -5,10 +5,9 @@ import (
 	"io"
 	"mime"
 	"reflect"
-	"strconv"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/json"
 )
 
@@ -21,9 +20,8 @@ import (
 
 // listDecoder takes the items and what else a list says out of an answer.
 type listDecoder[T Object] struct {
-	kind   string // of the items
+	*expected
 	list   List[T]
-	typeOf func(kind string) string // the Go type of another kind, for an error
 	shared sharedFields
 }
 
@@ -31,7 +29,7 @@ type listDecoder[T Object] struct {
 // type that it does not know is not read; ok is false then.
 func (l *ListWatch[T]) decodeList(body io.ReadCloser, mediaType string) (list *List[T], ok bool, err error) {
 	base, _, _ := mime.ParseMediaType(mediaType)
-	decoder := &listDecoder[T]{kind: l.kind, typeOf: l.typeOf, shared: sharedFields{}}
+	decoder := &listDecoder[T]{expected: l.expected, shared: sharedFields{}}
 	switch {
 	case base == jsonType:
 		err = decoder.json(newJSONStream(body))
@@ -53,11 +51,14 @@ func (l *ListWatch[T]) decodeList(body io.ReadCloser, mediaType string) (list *L
 // lists of built-in kinds begin with their kind, those of custom resources with
 // the items.
 func (d *listDecoder[T]) json(in *jsonStream) error {
-	var kind string
+	var kind, apiVersion string
+	hasItems := false
 	err := in.members(func(name string) error {
 		switch name {
 		case "kind":
 			return in.decode(&kind)
+		case "apiVersion":
+			return in.decode(&apiVersion)
 		case "metadata":
 			var about metav1.ListMeta
 			if err := in.decode(&about); err != nil {
@@ -65,12 +66,13 @@ func (d *listDecoder[T]) json(in *jsonStream) error {
 			}
 			d.about(&about)
 		case "items":
+			hasItems, d.list.Items = true, nil
 			return in.elements(func() error {
 				object := newObject[T]()
 				if err := in.decode(object); err != nil {
 					return err
 				}
-				if kind := object.GetObjectKind().GroupVersionKind().Kind; kind != "" && kind != d.kind {
+				if kind := object.GetObjectKind().GroupVersionKind(); kind.Kind != "" && !d.is(kind) {
 					return d.wrong(kind)
 				}
 				d.add(object)
@@ -82,10 +84,13 @@ func (d *listDecoder[T]) json(in *jsonStream) error {
 		}
 		return nil
 	})
-	if err == nil && kind != d.kind+"List" {
-		err = d.wrong(kind)
+	if err != nil {
+		return err
 	}
-	return err
+	if kind := schema.FromAPIVersionAndKind(apiVersion, kind); !d.isList(kind) && !(hasItems && d.mayBeList(kind)) {
+		return d.wrong(kind)
+	}
+	return in.finish()
 }
 
 func (d *listDecoder[T]) add(item T) {
@@ -96,20 +101,6 @@ func (d *listDecoder[T]) add(item T) {
 func (d *listDecoder[T]) about(about *metav1.ListMeta) {
 	d.list.ResourceVersion, d.list.Continue = about.ResourceVersion, about.Continue
 	d.list.Remaining = about.RemainingItemCount
-}
-
-// wrong is for items, or a list, of another kind than was asked for.
-func (d *listDecoder[T]) wrong(kind string) error {
-	var none T
-	return fmt.Errorf("the server sent a %s where a %T was asked for: is the resource that of the type?", d.typeOf(strings.TrimSuffix(kind, "List")), none)
-}
-
-func (l *ListWatch[T]) typeOf(kind string) string {
-	object, err := l.options.Scheme.New(l.wire.resource.GroupVersion().WithKind(kind))
-	if err != nil {
-		return strconv.Quote(kind)
-	}
-	return fmt.Sprintf("%T", object)
 }
 
 func newObject[T Object]() T {

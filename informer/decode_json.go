@@ -2,6 +2,7 @@ package informer
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 
@@ -19,7 +20,8 @@ type jsonStream struct {
 	start, end int // what is in the buffer and not used yet
 }
 
-// streamBuffer is what is read at once, and grows to the largest value.
+// streamBuffer is what is read at once, and grows to the largest value, up to
+// mostObject.
 const streamBuffer = 64 << 10
 
 func newJSONStream(in io.Reader) *jsonStream {
@@ -46,9 +48,12 @@ func (s *jsonStream) members(member func(name string) error) error {
 
 // elements reads an array, or null, and calls element to read each value.
 func (s *jsonStream) elements(element func() error) error {
-	if c, err := s.peek(); err != nil || c == 'n' {
-		if err == nil {
-			_, err = s.value()
+	if c, err := s.peek(); err != nil {
+		return err
+	} else if c == 'n' {
+		text, err := s.value()
+		if err == nil && string(text) != "null" {
+			err = fmt.Errorf("this is no JSON list: %.20q where an array was expected", text)
 		}
 		return err
 	}
@@ -77,8 +82,11 @@ func (s *jsonStream) sequence(open, shut byte, one func() error) error {
 
 // value returns the next value as text. It is good until the next call.
 func (s *jsonStream) value() ([]byte, error) {
-	if _, err := s.peek(); err != nil {
+	switch c, err := s.peek(); {
+	case err != nil:
 		return nil, err
+	case c == ',' || c == ':' || c == ']' || c == '}':
+		return nil, fmt.Errorf("this is no JSON list: %q where a value was expected", c)
 	}
 	depth, inString := 0, false
 	for at := s.start; ; at++ {
@@ -167,6 +175,26 @@ func (s *jsonStream) expect(want byte) error {
 	return err
 }
 
+// finish reads what follows the last value, which may be white space. A body
+// that is not read to its end costs its connection: net/http cannot use it again.
+func (s *jsonStream) finish() error {
+	for space := 0; space <= streamBuffer; {
+		text := s.take(s.end)
+		space += len(text)
+		for _, c := range text {
+			if !isSpace(c) {
+				return fmt.Errorf("this is no JSON list: %q follows its end", c)
+			}
+		}
+		if err := s.fill(); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+	return errors.New("this is no JSON list: its white space does not end")
+}
+
 // fill reads more, behind what is not used yet.
 func (s *jsonStream) fill() error {
 	if s.start > 0 {
@@ -174,6 +202,9 @@ func (s *jsonStream) fill() error {
 		s.start, s.end = 0, s.end-s.start
 	}
 	if s.end == len(s.buffer) {
+		if s.end >= mostObject {
+			return fmt.Errorf("a JSON value of more than %d bytes is too large", mostObject)
+		}
 		s.buffer = append(s.buffer, make([]byte, len(s.buffer))...)
 	}
 	n, err := io.ReadAtLeast(s.in, s.buffer[s.end:], 1)

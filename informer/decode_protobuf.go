@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // protobufMessage is what the types of k8s.io/api have; those of custom
@@ -42,25 +44,31 @@ func (d *listDecoder[T]) protobuf(in *protobufStream) error {
 	if string(magic) != protobufMagic {
 		return errors.New("this is no Kubernetes object in protobuf")
 	}
-	kind := ""
-	return in.fields(-1, func(field int, size int64) error {
+	var kind schema.GroupVersionKind
+	seen := false
+	err := in.fields(-1, func(field int, size int64) error {
 		switch field {
 		case envelopeType:
 			var about runtime.TypeMeta
 			if err := in.decode(size, &about); err != nil {
 				return err
 			}
-			kind = about.Kind
+			kind = schema.FromAPIVersionAndKind(about.APIVersion, about.Kind)
 		case envelopeBytes:
-			if kind != d.kind+"List" {
+			if !d.isList(kind) {
 				return d.wrong(kind)
 			}
+			seen = true
 			return in.fields(size, func(field int, size int64) error { return d.protobufField(in, field, size) })
 		default:
 			return in.skip(size)
 		}
 		return nil
 	})
+	if err == nil && !seen {
+		err = io.ErrUnexpectedEOF
+	}
+	return err
 }
 
 func (d *listDecoder[T]) protobufField(in *protobufStream, field int, size int64) error {
@@ -101,9 +109,13 @@ func (s *protobufStream) ReadByte() (byte, error) {
 }
 
 // fields calls field for each field of a message of so many bytes, or until the
-// end if size is negative. All that we meet hold bytes; a number is skipped.
+// end if size is negative. All that we know hold bytes; numbers are skipped.
 func (s *protobufStream) fields(size int64, field func(number int, size int64) error) error {
-	for end := s.read + size; size < 0 || s.read < end; {
+	end := s.read + size
+	if size < 0 {
+		end = math.MaxInt64
+	}
+	for s.read < end {
 		if _, err := s.Peek(1); size < 0 && errors.Is(err, io.EOF) {
 			return nil
 		}
@@ -111,27 +123,39 @@ func (s *protobufStream) fields(size int64, field func(number int, size int64) e
 		if err != nil {
 			return err
 		}
-		length, err := binary.ReadUvarint(s) // or a number, which this has skipped
-		switch wire := tag & 7; {
-		case err != nil:
-			return err
-		case wire == 0:
-			continue
-		case wire != 2:
-			return fmt.Errorf("a field of protobuf wire type %d was not expected", wire)
-		case length > mostObject && (size < 0 || length > uint64(size)):
-			return fmt.Errorf("a field of %d bytes does not fit", length)
+		switch wire := tag & 7; wire {
+		case 0:
+			_, err = binary.ReadUvarint(s)
+		case 1:
+			err = s.skip(8)
+		case 2:
+			var length uint64
+			if length, err = binary.ReadUvarint(s); err != nil {
+				break
+			}
+			if left := end - s.read; left < 0 || length > uint64(left) {
+				return fmt.Errorf("a field of %d bytes does not fit into its message", length)
+			}
+			err = field(int(tag>>3), int64(length))
+		case 5:
+			err = s.skip(4)
+		default:
+			err = fmt.Errorf("a field of protobuf wire type %d was not expected", wire)
 		}
-		if err := field(int(tag>>3), int64(length)); err != nil {
+		if err != nil {
 			return err
 		}
+	}
+	if s.read > end {
+		return errors.New("a field does not fit into its message")
 	}
 	return nil
 }
 
-// mostObject bounds what is allocated for one object because the server says so.
-// etcd takes 1.5 MB by default.
-const mostObject = 256 << 20
+// mostObject bounds the memory for one object, in bytes, of a list or a watch.
+// It is where apimachinery's decoder of watches stops, too; etcd takes 1.5 MB by
+// default. A list as a whole has no limit.
+const mostObject = 16 << 20
 
 // decode reads a field into a message. The buffer is used again: generated
 // messages copy what they keep.
@@ -139,12 +163,15 @@ func (s *protobufStream) decode(size int64, into protobufMessage) error {
 	if size > mostObject {
 		return fmt.Errorf("an object of %d bytes is too large", size)
 	}
-	if int64(cap(s.buffer)) < size {
-		s.buffer = make([]byte, size+size/2)
-	}
-	n, err := io.ReadFull(s, s.buffer[:size])
-	if s.read += int64(n); err != nil {
-		return err
+	for have := int64(0); have < size; {
+		if int64(len(s.buffer)) == have { // it grows as the bytes come, whatever size says
+			s.buffer = append(s.buffer, make([]byte, min(size, max(have, streamBuffer)))...)
+		}
+		n, err := io.ReadFull(s, s.buffer[have:min(size, int64(len(s.buffer)))])
+		have += int64(n)
+		if s.read += int64(n); err != nil {
+			return err
+		}
 	}
 	return into.Unmarshal(s.buffer[:size])
 }

@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 )
@@ -38,9 +39,13 @@ func (s sends) pods(t testing.TB) (*List[*corev1.Pod], error) {
 }
 
 func encoded(t testing.TB, mediaType string, object runtime.Object) []byte {
+	return encodedAs(t, mediaType, corev1.SchemeGroupVersion, object)
+}
+
+func encodedAs(t testing.TB, mediaType string, version schema.GroupVersion, object runtime.Object) []byte {
 	info, ok := runtime.SerializerInfoForMediaType(scheme.Codecs.SupportedMediaTypes(), mediaType)
 	require.True(t, ok)
-	body, err := runtime.Encode(scheme.Codecs.EncoderForVersion(info.Serializer, corev1.SchemeGroupVersion), object)
+	body, err := runtime.Encode(scheme.Codecs.EncoderForVersion(info.Serializer, version), object)
 	require.NoError(t, err)
 	return body
 }
@@ -142,6 +147,10 @@ func TestJSONInAnyOrderAndShapeIsRead(t *testing.T) {
 		"no object":    `[]`,
 		"no comma":     `{"kind":"PodList","items":[{} {}]}`,
 		"no JSON":      `{"kind":"PodList","items":[{]]}`,
+		"no null":      `{"kind":"PodList","items":nonsense}`,
+		"no value":     `{"kind":"PodList","a":,"items":[]}`,
+		"more text":    `{"kind":"PodList","items":[]} {}`,
+		"endless":      `{"kind":"PodList","items":[]}` + strings.Repeat(" ", 3*streamBuffer),
 	} {
 		_, err := sends{jsonType, []byte(text)}.pods(t)
 		require.Error(t, err, name)
@@ -155,8 +164,10 @@ func FuzzJSONStream(f *testing.F) {
 	f.Add(`{"kind":"PodList","metadata":{"resourceVersion":"7"},"items":[{"a":[1,2,{"b":"}"}]}]}`, uint64(7))
 	f.Fuzz(func(t *testing.T, text string, seed uint64) {
 		read := func(in io.Reader) string {
-			decoder, stream := &listDecoder[*corev1.Pod]{kind: "Pod", typeOf: strconv.Quote, shared: sharedFields{}}, newJSONStream(in)
-			err := decoder.json(stream)
+			pods, err := expect[*corev1.Pod](scheme.Scheme, corev1.SchemeGroupVersion)
+			require.NoError(t, err)
+			decoder, stream := &listDecoder[*corev1.Pod]{expected: pods, shared: sharedFields{}}, newJSONStream(in)
+			err = decoder.json(stream)
 			return fmt.Sprint(len(decoder.list.Items), decoder.list.ResourceVersion, err != nil)
 		}
 		random := rand.New(rand.NewPCG(seed, 1))

@@ -27,7 +27,7 @@ type eventDecoder interface {
 // the envelope, to copy the object, to learn the kind, and to decode. Here it is
 // three, and the buffers are no garbage.
 type eventsOf[T Object] struct {
-	kind    string
+	*expected
 	frame   func() error // reads the next event into envelope
 	general runtime.Decoder
 
@@ -43,7 +43,7 @@ func (l *ListWatch[T]) fastEvents(body io.Reader, mediaType string) eventDecoder
 	if err != nil {
 		return nil
 	}
-	events := &eventsOf[T]{kind: l.kind, general: general, shared: sharedFields{}}
+	events := &eventsOf[T]{expected: l.expected, general: general, shared: sharedFields{}}
 	switch {
 	case base == jsonType:
 		in := newJSONStream(body)
@@ -89,10 +89,18 @@ func (e *eventsOf[T]) object() (runtime.Object, bool, error) {
 		if err := e.unknown.Unmarshal(raw[4:]); err != nil || e.unknown.Kind != e.kind {
 			return nil, false, err
 		}
+		if name := e.unknown.GroupVersionKind(); !e.is(name) {
+			return nil, false, e.wrong(name)
+		}
 		return object, true, message.Unmarshal(e.unknown.Raw)
 	}
-	if err := json.Unmarshal(raw, object); err != nil || object.GetObjectKind().GroupVersionKind().Kind != e.kind {
+	if err := json.Unmarshal(raw, object); err != nil {
 		return nil, false, nil // let the general decoder say what is wrong
+	}
+	if name := object.GetObjectKind().GroupVersionKind(); name.Kind != e.kind {
+		return nil, false, nil
+	} else if !e.is(name) {
+		return nil, false, e.wrong(name)
 	}
 	// As from the general decoder: the Go type says what it is.
 	object.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
@@ -110,7 +118,7 @@ func (e *eventsOf[T]) readJSON(in *jsonStream) error {
 		}
 		value, err := in.value()
 		if name == "object" {
-			e.envelope.Object.Raw = append(e.envelope.Object.Raw, value...)
+			e.envelope.Object.Raw = append(e.envelope.Object.Raw[:0], value...)
 		}
 		return err
 	}))

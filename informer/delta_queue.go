@@ -2,6 +2,7 @@ package informer
 
 import (
 	"iter"
+	"slices"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/watch"
@@ -33,11 +34,14 @@ type DeltaQueue[T Object] struct {
 	ready   chan struct{} // sent to by the sink's methods, received by the consumer; one, because "there is news" need not be said twice
 	scratch []taken[T]    // used by the consumer only
 
-	mu     sync.Mutex // guards deltas
+	mu     sync.Mutex // guards what follows
 	deltas deltas[T]
+	handed []Key // what the last batch was made of; the consumer may be about to apply it
 }
 
-// Known is what the consumer has. A [Store] is one.
+// Known is what the consumer has. A [Store] is one. Get is called from the sink's
+// goroutine as well, with the queue's lock held; so the loop over All must not run
+// under a lock that Get takes.
 type Known[T Object] interface {
 	Get(key Key) (T, bool)
 	All() iter.Seq[T]
@@ -107,6 +111,7 @@ func (q *DeltaQueue[T]) Apply(event Event[T]) {
 	case watch.Added, watch.Modified:
 		q.deltas.put(event.Object, event.Type == watch.Added)
 	case watch.Deleted:
+		q.checkFreshLocked(KeyOf(event.Object))
 		q.deltas.remove(event.Object, false)
 	}
 	if event.ResourceVersion != "" {
@@ -124,6 +129,19 @@ func (q *DeltaQueue[T]) Apply(event Event[T]) {
 			Namespace: event.Object.GetNamespace(), Name: event.Object.GetName(), Count: pending,
 		})
 	}
+}
+
+// checkFreshLocked makes sure that an object that was called new, and is gone now, may
+// come and go unseen. A watch that is told twice calls something new that the
+// consumer has, or is about to have; to forget its end would leave it there for ever.
+// In between nothing of this key leaves the queue, so the answer stays true.
+func (q *DeltaQueue[T]) checkFreshLocked(key Key) {
+	place := q.deltas.queue.find(key)
+	if place == nil || !place.value.fresh {
+		return
+	}
+	_, has := q.known.Get(key)
+	place.value.fresh = !has && !slices.Contains(q.handed, key)
 }
 
 func (q *DeltaQueue[T]) change(resourceVersion string, change func(*deltas[T])) {
@@ -144,15 +162,20 @@ func (q *DeltaQueue[T]) wake() {
 }
 
 // Pop fills the batch, and tells whether there was anything to fill in. It does
-// not wait; Ready does. The batch's slice is used again.
+// not wait; Ready does. The batch's slice is cleared and used again.
 func (q *DeltaQueue[T]) Pop(batch *Batch[T]) bool {
+	clear(batch.Deltas) // lets go of the objects
 	*batch = Batch[T]{Deltas: batch.Deltas[:0]}
 	q.lockCompared()
+	q.handed = q.handed[:0]
 	if !q.deltas.news() {
 		q.mu.Unlock()
 		return false
 	}
 	q.scratch = q.deltas.take(q.scratch[:0], q.options.BatchSize)
+	for i := range q.scratch {
+		q.handed = append(q.handed, q.scratch[i].key)
+	}
 	batch.Synced, batch.Resynced, batch.ResourceVersion = q.deltas.milestones()
 	more := q.deltas.news()
 	q.mu.Unlock()

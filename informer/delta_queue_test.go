@@ -65,6 +65,57 @@ func TestAnEmptyQueueHoldsNothing(t *testing.T) {
 	}
 }
 
+// A consumer that waits for news must not keep the last news alive.
+func TestABatchThatWasAppliedHoldsNothing(t *testing.T) {
+	queue := NewDeltaQueue(NewStore[*corev1.Pod](StoreOptions{}), DeltaQueueOptions{})
+	queue.Replace(smallPods(5), "7")
+	var batch Batch[*corev1.Pod]
+	require.True(t, queue.Pop(&batch))
+	require.Len(t, batch.Deltas, 5)
+	require.False(t, queue.Pop(&batch))
+	for _, delta := range batch.Deltas[:cap(batch.Deltas)] {
+		require.Zero(t, delta)
+	}
+}
+
+// Pods of Jobs come and go by the thousand while a consumer is busy.
+func TestWhatCameAndWentLeavesNothingInTheQueue(t *testing.T) {
+	queue := NewDeltaQueue(NewStore[*corev1.Pod](StoreOptions{}), DeltaQueueOptions{})
+	for range 3 {
+		queue.Apply(Event[*corev1.Pod]{Type: watch.Added, Object: podAt("a", "1")})
+		queue.Apply(modified(podAt("a", "2")))
+		require.Equal(t, 1, queue.Len())
+		queue.Apply(Event[*corev1.Pod]{Type: watch.Deleted, Object: podAt("a", "3")})
+		require.Zero(t, queue.Len())
+	}
+}
+
+// A watch that resumes may say again that an object was added. If its deletion comes
+// before the consumer does, that must not be taken for an object that came and went:
+// the consumer has it, and would keep it for ever.
+func TestAnObjectThatIsAddedTwiceIsStillDeleted(t *testing.T) {
+	for name, appliesEarly := range map[string]bool{"known to the consumer": true, "on its way to the consumer": false} {
+		t.Run(name, func(t *testing.T) {
+			copy := NewStore[*corev1.Pod](StoreOptions{})
+			queue := NewDeltaQueue(copy, DeltaQueueOptions{})
+			var batch Batch[*corev1.Pod]
+			queue.Apply(Event[*corev1.Pod]{Type: watch.Added, Object: podAt("a", "1")})
+			require.True(t, queue.Pop(&batch))
+			if appliesEarly {
+				copy.Put(batch.Deltas[0].Object)
+				require.False(t, queue.Pop(&batch))
+			}
+			queue.Apply(Event[*corev1.Pod]{Type: watch.Added, Object: podAt("a", "1")})
+			queue.Apply(Event[*corev1.Pod]{Type: watch.Deleted, Object: podAt("a", "2")})
+			if !appliesEarly {
+				copy.Put(batch.Deltas[0].Object)
+			}
+			require.True(t, queue.Pop(&batch), "the deletion is lost")
+			require.Equal(t, DeltaDeleted, batch.Deltas[0].Type)
+		})
+	}
+}
+
 // A reflector and a consumer at full speed, with relists in between.
 func TestTheQueueCanBeFilledAndEmptiedAtTheSameTime(t *testing.T) {
 	const rounds, keys = 300, 40

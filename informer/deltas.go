@@ -24,7 +24,7 @@ type noted[T Object] struct {
 }
 
 // put notes that an object is there. created says that it was not there before,
-// according to the watch: then the consumer cannot know it.
+// according to the watch. A watch may say so twice; see DeltaQueue.checkFreshLocked.
 func (d *deltas[T]) put(object T, created bool) *noted[T] {
 	key := KeyOf(object)
 	place := d.queue.find(key)

@@ -82,3 +82,94 @@ func TestAFactorySharesInformersAndStopsOne(t *testing.T) {
 		running.Wait()
 	})
 }
+
+// Who waits for an informer that will never start must not wait for ever.
+func TestAnInformerThatIsStoppedBeforeItsStartTellsThoseWhoWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := fakeapi.New(fakeapi.Options{})
+		defer server.Close()
+		factory := NewFactory(server.Config(), FactoryOptions{})
+		of := Collection{Resource: configMapResource}
+		informer, err := InformerFor[*corev1.ConfigMap](factory, of)
+		require.NoError(t, err)
+		handler := add(t, informer, HandlerFuncs[*corev1.ConfigMap]{}, HandlerOptions{})
+		waited := make(chan error, 1)
+		go func() { waited <- factory.WaitForSync(t.Context()) }()
+		synctest.Wait()
+		require.NoError(t, factory.Stop(t.Context(), of))
+		require.ErrorIs(t, <-waited, errInformerStopped)
+		<-handler.Done()
+	})
+}
+
+// busy is an informer with a handler that does not return.
+type busy chan struct{}
+
+func (b busy) Run(context.Context) error         { <-b; return nil }
+func (b busy) WaitForSync(context.Context) error { return nil }
+
+// Who is told that an informer has ended frees what its handlers use.
+func TestAStopThatEndedTooEarlyCanBeRepeated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := fakeapi.New(fakeapi.Options{})
+		defer server.Close()
+		factory := NewFactory(server.Config(), FactoryOptions{})
+		of := Collection{Resource: configMapResource}
+		_, err := InformerFor[*corev1.ConfigMap](factory, of)
+		require.NoError(t, err)
+		handler := make(busy)
+		factory.members[of].informer = handler
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		var running sync.WaitGroup
+		running.Go(func() { _ = factory.Run(ctx) })
+		synctest.Wait()
+		for range 2 {
+			patience, enough := context.WithTimeout(ctx, time.Second)
+			require.ErrorIs(t, factory.Stop(patience, of), context.DeadlineExceeded)
+			enough()
+		}
+		close(handler)
+		require.NoError(t, factory.Stop(ctx, of))
+		require.Empty(t, factory.members)
+		cancel()
+		running.Wait()
+	})
+}
+
+// A kind was deleted, and is installed again. Who asks for it then must not get the
+// informer that gave up.
+func TestAnInformerThatGaveUpIsReplacedAndReported(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := fakeapi.New(fakeapi.Options{})
+		defer server.Close()
+		lift := server.Inject(fakeapi.Fault{Status: fakeapi.Forbidden()})
+		factory := NewFactory(server.Config(), FactoryOptions{Reflector: ReflectorOptions{GiveUp: apierrors.IsForbidden}})
+		replaced, reported := Collection{Resource: configMapResource}, Collection{Resource: configMapResource, Namespace: "secret"}
+		first, err := InformerFor[*corev1.ConfigMap](factory, replaced)
+		require.NoError(t, err)
+		_, err = InformerFor[*corev1.ConfigMap](factory, reported)
+		require.NoError(t, err)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		ended := make(chan error, 1)
+		go func() { ended <- factory.Run(ctx) }()
+		synctest.Wait()
+		lift()
+		second, err := InformerFor[*corev1.ConfigMap](factory, replaced)
+		require.NoError(t, err)
+		require.NotSame(t, first, second)
+		require.NoError(t, second.WaitForSync(ctx))
+		cancel()
+		err = <-ended
+		require.True(t, apierrors.IsForbidden(err), "%v", err)
+		require.ErrorContains(t, err, "configmaps in namespace secret: ")
+		require.NotContains(t, err.Error(), "configmaps: ")
+
+		_, err = InformerFor[*corev1.ConfigMap](factory, replaced)
+		require.ErrorIs(t, err, errFactoryStopped, "nobody would run it")
+		require.ErrorIs(t, factory.Run(t.Context()), errFactoryRan)
+		require.Error(t, factory.Stop(t.Context(), reported))
+		require.NoError(t, factory.Stop(t.Context(), reported), "that was told")
+	})
+}

@@ -11,7 +11,8 @@ import "time"
 //
 // Caveats: objects are shared with the store and with other handlers: copy before
 // changing. A handler that is slow misses states in between, never the newest. The
-// store may be ahead of what a handler was told.
+// store may be ahead of what a handler was told. A call that never returns keeps the
+// informer's Run from returning.
 type Handler[T Object] interface {
 	// OnAdd is for an object that the handler does not know. initial marks those
 	// that were there when it began to listen.
@@ -54,12 +55,14 @@ type HandlerOptions struct {
 	// Name is for the flight recorder, for reports of panics and for metrics.
 	Name string
 	// Resync is how often all objects are handed to OnUpdate again; 0 is never.
-	// It is for handlers that look at something else than objects, too.
+	// It is for handlers that look at something else than objects, too. A period
+	// below one second is raised to that.
 	Resync time.Duration
 }
 
 // HandlerPanic is a panic of a handler. The handler is called again for the next
-// change; of this one it may have done a part.
+// change; of this one it may have done a part. A handler that ends its goroutine, as
+// t.FailNow does, is reported as well, without a key; it is removed.
 type HandlerPanic struct {
 	Handler string
 	Key     Key
@@ -77,14 +80,15 @@ type Registration struct {
 
 // Backlog is how far a handler is behind.
 type Backlog struct {
-	Keys    int    // objects with something untold
+	Keys    int    // objects with something untold; the one that it is being told of is one of them
 	Deepest int    // the most there ever were
-	Told    uint64 // objects that it was told of
+	Told    uint64 // objects that it was told of, each as often as it was
 	Panics  uint64
 }
 
 // Synced is closed when the handler has been told of the whole initial list, and
-// has returned from the last call.
+// has returned from the last call. If the handler ends before that, it never is: who
+// waits for it should wait for Done as well.
 func (r *Registration) Synced() <-chan struct{} { return r.synced }
 
 // HasSynced tells whether Synced is closed.
@@ -97,8 +101,9 @@ func (r *Registration) HasSynced() bool {
 	}
 }
 
-// Remove stops the handler. A call that is under way ends; Done tells when. It may
-// be called more than once, and from the handler itself.
+// Remove stops the handler, also one whose informer does not run yet. A call that is
+// under way ends; Done tells when. It may be called more than once, and from the
+// handler itself.
 func (r *Registration) Remove() { r.remove() }
 
 // Done is closed when the handler is not called any more, because it was removed
@@ -106,5 +111,7 @@ func (r *Registration) Remove() { r.remove() }
 func (r *Registration) Done() <-chan struct{} { return r.done }
 
 // Backlog measures how far the handler is behind. It is bounded by the number of
-// objects: those that the handler knows, and those that there are.
+// objects: those that the handler knows, and those that there are. Up to 64 of them
+// may count twice: they were taken out of the backlog for the next calls, and have
+// changed since.
 func (r *Registration) Backlog() Backlog { return r.backlog() }

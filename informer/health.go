@@ -25,9 +25,11 @@ type Health struct {
 	Failures int
 }
 
-// Ready is nil if the view is whole, and true up to at most patience ago. A
-// readiness check that fails at the first broken connection would take a whole
-// Deployment out of service while its API server restarts.
+// Ready is nil if the view is whole, and a watch is open or the last contact was
+// at most patience ago. A watch counts as open until it is known to have ended,
+// however long it has been silent. A readiness check that fails at the first
+// broken connection would take a whole Deployment out of service while its API
+// server restarts.
 func (h Health) Ready(now time.Time, patience time.Duration) error {
 	cause := h.LastError
 	if cause == nil {

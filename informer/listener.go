@@ -3,8 +3,10 @@ package informer
 import (
 	"cmp"
 	"context"
+	"errors"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/loopwright/loopwright/trace"
@@ -31,8 +33,11 @@ type listener[T Object] struct {
 	resyncing bool      // Sync deltas are for this listener
 	next      time.Time // when the next resync is due
 
+	inHand atomic.Int64 // taken out of the backlog and not told yet; run counts down without the lock
+
 	mu      sync.Mutex // guards what follows
 	backlog backlog[T]
+	taken   uint64 // all that ever was
 	counts  Backlog
 	whole   bool // no more objects of the initial list will come
 }
@@ -49,7 +54,14 @@ type about struct {
 // to make the lock cheap. What is taken can no longer coalesce.
 const listenerBatch = 64
 
+// leastResync is the shortest period of a resync, as in client-go. A period that is
+// shorter than one walk through the store would keep the informer from all else.
+const leastResync = time.Second
+
 func newListener[T Object](handler Handler[T], options HandlerOptions, about about) *listener[T] {
+	if options.Resync > 0 {
+		options.Resync = max(options.Resync, leastResync)
+	}
 	l := &listener[T]{
 		handler: handler, options: options, about: about,
 		news: make(chan struct{}, 1), synced: make(chan struct{}), removed: make(chan struct{}), done: make(chan struct{}),
@@ -70,7 +82,7 @@ func (l *listener[T]) push(deltas []Delta[T], slots []slot, whole bool) {
 			l.backlog.note(slots[i], deltas[i])
 		}
 	}
-	l.counts.Deepest = max(l.counts.Deepest, l.backlog.len())
+	l.counts.Deepest = max(l.counts.Deepest, l.keysLocked())
 	l.whole = l.whole || whole
 	l.mu.Unlock()
 	select {
@@ -79,9 +91,25 @@ func (l *listener[T]) push(deltas []Delta[T], slots []slot, whole bool) {
 	}
 }
 
-// run calls the handler until the context ends or the listener is removed.
+var errGoexit = errors.New("the handler ended its goroutine by runtime.Goexit, and was removed")
+
+// run calls the handler until the context ends or the listener is removed. If the
+// handler ends the goroutine, that removes it: nobody would take out of its backlog.
 func (l *listener[T]) run(ctx context.Context) {
-	defer l.end()
+	ended := true // unless work returns
+	defer func() {
+		if ended {
+			l.report(Key{}, errGoexit)
+		}
+		l.remove()
+		l.end()
+	}()
+	l.work(ctx)
+	ended = false
+}
+
+func (l *listener[T]) work(ctx context.Context) {
+	caller := &caller[T]{listener: l, over: func() bool { return l.stopped(ctx) }}
 	batch := make([]untold[T], 0, listenerBatch)
 	for {
 		batch = l.take(batch[:0])
@@ -89,12 +117,15 @@ func (l *listener[T]) run(ctx context.Context) {
 			if l.stopped(ctx) {
 				return
 			}
-			l.tell(&batch[i])
+			if l.about.recorder.On() {
+				l.record(&batch[i])
+			}
+			batch[i].tell(caller)
+			l.inHand.Add(-1)
 		}
-		handled := len(batch)
 		clear(batch) // lets go of the objects
-		l.finish(handled)
-		if handled > 0 {
+		l.finish()
+		if len(batch) > 0 {
 			continue
 		}
 		select {
@@ -110,14 +141,16 @@ func (l *listener[T]) run(ctx context.Context) {
 func (l *listener[T]) take(batch []untold[T]) []untold[T] {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.backlog.take(batch, listenerBatch)
+	batch = l.backlog.take(batch, listenerBatch)
+	l.taken += uint64(len(batch))
+	l.inHand.Store(int64(len(batch)))
+	return batch
 }
 
-// finish counts what was told. Only then is the initial list complete: a handler
-// that has not returned has not seen the object.
-func (l *listener[T]) finish(told int) {
+// finish comes when all that was taken was told. Only then may the initial list be
+// complete: a handler that has not returned has not seen the object.
+func (l *listener[T]) finish() {
 	l.mu.Lock()
-	l.counts.Told += uint64(told)
 	synced := l.whole && l.backlog.initial == 0
 	l.mu.Unlock()
 	if synced {
@@ -138,21 +171,48 @@ func (l *listener[T]) stopped(ctx context.Context) bool {
 	}
 }
 
-// tell calls the handler and survives its panic: a bug of one handler must not
-// take the others' cache away.
-func (l *listener[T]) tell(u *untold[T]) {
-	defer func() {
-		if value := recover(); value != nil {
-			l.mu.Lock()
-			l.counts.Panics++
-			l.mu.Unlock()
-			l.about.panicked(HandlerPanic{Handler: l.options.Name, Key: u.key(), Value: value, Stack: debug.Stack()})
-		}
-	}()
-	if l.about.recorder.On() {
-		l.record(u)
+// caller is the handler as an untold sees it. To tell may take two calls, and each
+// stands for itself: a panic in OnDelete must not swallow the OnAdd after it, and a
+// handler that removes itself in OnDelete is not called any more.
+type caller[T Object] struct {
+	listener *listener[T]
+	over     func() bool // the listener has stopped
+}
+
+func (c *caller[T]) OnAdd(object T, initial bool) {
+	if !c.over() {
+		defer c.listener.survive(object)
+		c.listener.handler.OnAdd(object, initial)
 	}
-	u.tell(l.handler)
+}
+
+func (c *caller[T]) OnUpdate(old, object T) {
+	if !c.over() {
+		defer c.listener.survive(object)
+		c.listener.handler.OnUpdate(old, object)
+	}
+}
+
+func (c *caller[T]) OnDelete(object T, finalStateUnknown bool) {
+	if !c.over() {
+		defer c.listener.survive(object)
+		c.listener.handler.OnDelete(object, finalStateUnknown)
+	}
+}
+
+// survive is deferred around a call: a bug of one handler must not take the others'
+// cache away.
+func (l *listener[T]) survive(object T) {
+	if value := recover(); value != nil {
+		l.report(KeyOf(object), value)
+	}
+}
+
+func (l *listener[T]) report(key Key, value any) {
+	l.mu.Lock()
+	l.counts.Panics++
+	l.mu.Unlock()
+	l.about.panicked(HandlerPanic{Handler: l.options.Name, Key: key, Value: value, Stack: debug.Stack()})
 }
 
 func (l *listener[T]) record(u *untold[T]) {
@@ -176,6 +236,11 @@ func (l *listener[T]) measure() Backlog {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	counts := l.counts
-	counts.Keys = l.backlog.len()
+	counts.Keys = l.keysLocked()
+	counts.Told = l.taken - uint64(counts.Keys-l.backlog.len())
 	return counts
 }
+
+// keysLocked counts what is untold: a handler that hangs has not been told of what
+// its listener has taken for it.
+func (l *listener[T]) keysLocked() int { return l.backlog.len() + int(l.inHand.Load()) }

@@ -2,9 +2,9 @@ package informer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
-	"reflect"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -79,9 +79,9 @@ type ListWatchOptions struct {
 //
 // [apierrors.APIStatus]: https://pkg.go.dev/k8s.io/apimachinery/pkg/api/errors#APIStatus
 type ListWatch[T Object] struct {
+	*expected
 	wire    *wire
 	options ListWatchOptions
-	kind    string
 }
 
 // NewListWatch returns a ListWatch for T, which the API server serves as
@@ -90,7 +90,7 @@ func NewListWatch[T Object](config *rest.Config, resource schema.GroupVersionRes
 	if options.Scheme == nil {
 		options.Scheme = scheme.Scheme
 	}
-	kind, err := kindOf[T](options.Scheme)
+	expected, err := expect[T](options.Scheme, resource.GroupVersion())
 	if err != nil {
 		return nil, fmt.Errorf("making a ListWatch for %s: %w", resource.Resource, err)
 	}
@@ -98,7 +98,7 @@ func NewListWatch[T Object](config *rest.Config, resource schema.GroupVersionRes
 	if err != nil {
 		return nil, fmt.Errorf("making a ListWatch for %s: %w", resource.Resource, err)
 	}
-	return &ListWatch[T]{wire: wire, options: options, kind: kind}, nil
+	return &ListWatch[T]{expected: expected, wire: wire, options: options}, nil
 }
 
 // List asks for the collection as it is, or for a page of it.
@@ -155,7 +155,7 @@ func (l *ListWatch[T]) list(ctx context.Context, options metav1.ListOptions) (*L
 func Pages[T Object](ctx context.Context, from ListerWatcher[T], options metav1.ListOptions) iter.Seq2[*List[T], error] {
 	return func(yield func(*List[T], error) bool) {
 		for {
-			page, err := from.List(ctx, options)
+			page, err := listPage(ctx, from, options)
 			if !yield(page, err) || err != nil || page.Continue == "" {
 				return
 			}
@@ -164,6 +164,16 @@ func Pages[T Object](ctx context.Context, from ListerWatcher[T], options metav1.
 			options.ResourceVersion, options.ResourceVersionMatch = "", ""
 		}
 	}
+}
+
+// listPage asks for a list or a page of it. A page that leads to itself is an
+// error, or the list would never end.
+func listPage[T Object](ctx context.Context, from ListerWatcher[T], options metav1.ListOptions) (*List[T], error) {
+	page, err := from.List(ctx, options)
+	if err == nil && page.Continue != "" && page.Continue == options.Continue {
+		return nil, errors.New("the page that comes next is this one again: the server sent the continue token that it was asked with")
+	}
+	return page, err
 }
 
 // layer is the name of this layer in the flight recorder.
@@ -181,19 +191,6 @@ func (l *ListWatch[T]) recordFailure(err error, options metav1.ListOptions) {
 		event.Kind = trace.Expired
 	}
 	l.options.Recorder.Record(event)
-}
-
-// kindOf is the name of T in the scheme, which must know it.
-func kindOf[T Object](scheme *runtime.Scheme) (string, error) {
-	pointer := reflect.TypeFor[T]()
-	if pointer.Kind() != reflect.Pointer {
-		return "", fmt.Errorf("%s is no pointer to an API type, such as *corev1.Pod", pointer)
-	}
-	kinds, _, err := scheme.ObjectKinds(reflect.New(pointer.Elem()).Interface().(T))
-	if err != nil {
-		return "", fmt.Errorf("the scheme does not know %s: add its package's AddToScheme to the scheme: %w", pointer, err)
-	}
-	return kinds[0].Kind, nil
 }
 
 func as[T Object](object runtime.Object) (T, error) {

@@ -2,7 +2,8 @@ package informer
 
 // MetricBacklog is how many objects a handler has not been told the news of. It is
 // the first number to look at when a controller seems to do nothing: a handler that
-// hangs has a backlog that only grows, up to the number of objects.
+// hangs has a backlog that only grows, up to the number of objects. It is never zero
+// then, because the object that it hangs in counts; see Registration.Backlog.
 //
 // client-go has no metric for it. Its informer_queued_items counts what is before
 // the store, and says nothing of listeners.

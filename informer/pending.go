@@ -29,14 +29,17 @@ func (p *pending[T]) put(object T) {
 	if p.begun && !p.fresh && !p.reborn && (p.gone || p.object.GetUID() != object.GetUID()) {
 		// Another object with the name of a deleted one. Its UID tells, even if
 		// nobody saw the deletion. To the consumer it must not look like a change.
+		// So it is with one that left the watch's selector and returned: the watch
+		// has told its end, and whoever acted on that must be told the beginning.
 		p.former, p.reborn, p.formerUnseen = p.object, true, p.unseen || !p.gone
 	}
 	p.object, p.begun = object, true
-	p.gone, p.unseen, p.listed = false, false, false
+	p.gone, p.unseen = false, false
+	p.listed = false // whoever puts what a list shows says so afterwards
 }
 
 // remove notes that the object is gone; unseen says that this is a conclusion. It
-// returns false if the consumer needs not be told at all: the object came and
+// returns false if the consumer need not be told at all: the object came and
 // went behind its back.
 func (p *pending[T]) remove(last T, unseen bool) bool {
 	switch {
@@ -64,7 +67,7 @@ func (p *pending[T]) deltas(to []Delta[T], key Key, known T, has bool) []Delta[T
 		return append(to, Delta[T]{Type: DeltaDeleted, Key: key, Object: known, Old: known, FinalStateUnknown: true})
 	case !has:
 		return append(to, Delta[T]{Type: DeltaAdded, Key: key, Object: p.object, Initial: p.initial})
-	case !same || p.reborn:
+	case !same || p.reborn: // reborn and the same: its end was seen, and it returned
 		last, unseen := known, true
 		if p.reborn && p.former.GetUID() == known.GetUID() {
 			last, unseen = p.former, p.formerUnseen
@@ -72,7 +75,9 @@ func (p *pending[T]) deltas(to []Delta[T], key Key, known T, has bool) []Delta[T
 		return append(to,
 			Delta[T]{Type: DeltaDeleted, Key: key, Object: last, Old: known, FinalStateUnknown: unseen},
 			Delta[T]{Type: DeltaAdded, Key: key, Object: p.object, Initial: p.initial})
-	case p.listed && p.object.GetResourceVersion() == known.GetResourceVersion(): // a list repeats what is known
+	// A list repeats what is known. Some servers give no versions (metrics.k8s.io);
+	// there nobody can tell, and an update too many is better than one too few.
+	case p.listed && known.GetResourceVersion() != "" && p.object.GetResourceVersion() == known.GetResourceVersion():
 		if p.sync {
 			return append(to, Delta[T]{Type: DeltaSync, Key: key, Object: known, Old: known})
 		}

@@ -2,6 +2,7 @@ package informer
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -22,10 +23,14 @@ func told(p *pending[*corev1.Pod], known *corev1.Pod) []Delta[*corev1.Pod] {
 
 func requireDeltas(t *testing.T, want, got []Delta[*corev1.Pod], why string) {
 	t.Helper()
+	for i := range want {
+		want[i].Key = keyIn("shop", "web")
+	}
 	require.Equal(t, inWords(want), inWords(got), why)
 }
 
-// inWords is what a learner can read: "Updated a1 to a2".
+// inWords is what a learner can read: "Updated shop/web from a1 to a2", which are
+// UID and version.
 func inWords(deltas []Delta[*corev1.Pod]) []string {
 	name := func(pod *corev1.Pod) string {
 		if pod == nil {
@@ -35,7 +40,10 @@ func inWords(deltas []Delta[*corev1.Pod]) []string {
 	}
 	words := []string{}
 	for _, d := range deltas {
-		text := fmt.Sprintf("%s %s to %s", d.Type, name(d.Old), name(d.Object))
+		text := fmt.Sprintf("%s %s from %s to %s", d.Type, d.Key, name(d.Old), name(d.Object))
+		if d.Initial {
+			text += ", initial"
+		}
 		if d.FinalStateUnknown {
 			text += ", final state unknown"
 		}
@@ -126,14 +134,60 @@ func TestTheUIDTellsOfADeletionThatNobodySaw(t *testing.T) {
 		"the same, if the consumer's own copy is all that is known of the first")
 }
 
+// Function: pending.put
+func TestTheEndOfAFormerObjectIsMarkedAsItCame(t *testing.T) {
+	var p pending[*corev1.Pod]
+	known, next := podAt("a", "1"), podAt("b", "3")
+	p.remove(known, true) // as a list without it shows
+	p.put(next)
+	requireDeltas(t, []Delta[*corev1.Pod]{{Type: DeltaDeleted, Object: known, Old: known, FinalStateUnknown: true}, {Type: DeltaAdded, Object: next}}, told(&p, known),
+		"the deletion of the first was a conclusion, and stays one when another object takes the name")
+}
+
+// A Pod that loses a label and gets it back leaves the selector of a watch, and
+// returns. The watch says DELETED and ADDED, and means the same Pod.
+// Function: pending.put or pending.deltas
+func TestAnObjectThatLeftTheSelectorAndReturnedIsNoUpdate(t *testing.T) {
+	var p pending[*corev1.Pod]
+	known, last, again := podAt("a", "1"), podAt("a", "2"), podAt("a", "4")
+	p.remove(last, false)
+	p.put(again)
+	requireDeltas(t, []Delta[*corev1.Pod]{{Type: DeltaDeleted, Object: last, Old: known}, {Type: DeltaAdded, Object: again}}, told(&p, known),
+		"the end of the object was seen, so it must be told, though the object that returned has the same UID")
+}
+
+// Function: pending.put
+func TestOfThreeObjectsOfOneNameTheFirstStaysTheFormer(t *testing.T) {
+	var p pending[*corev1.Pod]
+	known, last, third := podAt("a", "1"), podAt("a", "2"), podAt("c", "4")
+	p.remove(last, false)
+	p.put(podAt("b", "3"))
+	p.put(third)
+	requireDeltas(t, []Delta[*corev1.Pod]{{Type: DeltaDeleted, Object: last, Old: known}, {Type: DeltaAdded, Object: third}}, told(&p, known),
+		"the consumer may know the first object, but has never heard of the second: it is the first whose end must be told")
+}
+
+// Function: pending.deltas
+func TestAConsumerIsToldTheEndOfTheObjectThatItKnows(t *testing.T) {
+	var p pending[*corev1.Pod]
+	known, next := podAt("x", "1"), podAt("b", "4")
+	p.remove(podAt("a", "3"), false)
+	requireDeltas(t, []Delta[*corev1.Pod]{{Type: DeltaDeleted, Object: known, Old: known, FinalStateUnknown: true}}, told(&p, known),
+		"the end of another object was seen; the one that the consumer knows has gone as well, and nobody saw it")
+	p.put(next)
+	requireDeltas(t, []Delta[*corev1.Pod]{{Type: DeltaDeleted, Object: known, Old: known, FinalStateUnknown: true}, {Type: DeltaAdded, Object: next}}, told(&p, known),
+		"the former is not the object that the consumer knows: it must be told the end of its own one, and all that is left of that is its own copy")
+}
+
+// Function: pending.remove
 func TestOfSeveralObjectsOfOneNameOnlyTheKnownOneIsReportedGone(t *testing.T) {
 	var p pending[*corev1.Pod]
 	known, last := podAt("a", "1"), podAt("a", "2")
 	p.remove(last, false)
 	p.put(podAt("b", "3"))
-	require.True(t, p.remove(podAt("b", "4"), false))
+	require.True(t, p.remove(podAt("b", "4"), true), "the consumer may know the first object, and must be asked")
 	requireDeltas(t, []Delta[*corev1.Pod]{{Type: DeltaDeleted, Object: last, Old: known}}, told(&p, known),
-		"the second one came and went unseen; the end of the first must still be told")
+		"nobody saw the end of the second one, and nobody need hear of it; the end of the first was seen, and must be told as such")
 }
 
 // A relist of 150,000 objects of which three have changed is three updates.
@@ -147,4 +201,56 @@ func TestAListThatRepeatsWhatIsKnownIsNoNews(t *testing.T) {
 	p.sync = true
 	requireDeltas(t, []Delta[*corev1.Pod]{{Type: DeltaSync, Object: known, Old: known}}, told(&p, known),
 		"if a resync was asked for, it is handed over all the same")
+}
+
+// Function: pending.deltas
+func TestAListThatShowsAnotherStateIsNews(t *testing.T) {
+	var p pending[*corev1.Pod]
+	known, newest := podAt("a", "1"), podAt("a", "2")
+	p.put(newest)
+	p.listed = true
+	requireDeltas(t, []Delta[*corev1.Pod]{{Type: DeltaUpdated, Object: newest, Old: known}}, told(&p, known),
+		"the list shows another resourceVersion than the consumer has: this is how it learns of what it missed")
+	p.sync = true
+	requireDeltas(t, []Delta[*corev1.Pod]{{Type: DeltaUpdated, Object: newest, Old: known}}, told(&p, known),
+		"an update is handed over as what it is, also if a resync was asked for: a Sync would say that nothing has happened")
+}
+
+// Function: pending.deltas
+func TestObjectsWithoutVersionsAreNotTakenForTheSame(t *testing.T) {
+	var p pending[*corev1.Pod]
+	known, newest := podAt("a", ""), podAt("a", "")
+	p.put(newest)
+	p.listed = true
+	requireDeltas(t, []Delta[*corev1.Pod]{{Type: DeltaUpdated, Object: newest, Old: known}}, told(&p, known),
+		"without a resourceVersion nobody can tell whether the list repeats what is known, and a change must not be lost")
+}
+
+// Function: pending.deltas
+func TestTheMarkOfTheFirstListIsHandedOn(t *testing.T) {
+	p := pending[*corev1.Pod]{initial: true}
+	known, newest, other := podAt("a", "1"), podAt("a", "2"), podAt("b", "1")
+	p.put(newest)
+	requireDeltas(t, []Delta[*corev1.Pod]{{Type: DeltaAdded, Object: newest, Initial: true}}, told(&p, nil),
+		"an object of the first list is added with the mark")
+	requireDeltas(t, []Delta[*corev1.Pod]{{Type: DeltaUpdated, Object: newest, Old: known, Initial: true}}, told(&p, known),
+		"an object of the first list is updated with the mark, if the consumer has it already")
+	requireDeltas(t, []Delta[*corev1.Pod]{{Type: DeltaDeleted, Object: other, Old: other, FinalStateUnknown: true}, {Type: DeltaAdded, Object: newest, Initial: true}}, told(&p, other),
+		"of two deltas only the Added is about the object of the first list")
+}
+
+// Whatever happens on the server, and whatever of it the watch does not tell, the
+// consumer ends with what the server has, by legal steps.
+// Function: pending.put, pending.remove or pending.deltas
+func TestTheDeltasLeadToWhatTheServerHas(t *testing.T) {
+	for seed := range uint64(400) {
+		program := make([]byte, 200)
+		random := rand.New(rand.NewPCG(seed, 4))
+		for i := range program {
+			program[i] = byte(random.Uint32())
+		}
+		if !t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) { playDeltas(t, program) }) {
+			return
+		}
+	}
 }

@@ -102,6 +102,26 @@ func TestAnObjectThatFilledAGapLeavesFromThere(t *testing.T) {
 	require.Equal(t, []int{0, 3}, index.found("other"), "who left one list stays in the others")
 }
 
+// Leaving takes the same time, however long the list is: nothing moves but the
+// last one. All others stay where they are, and where they are noted to be.
+// Function: postings.set
+func TestOnlyTheLastOfAListMoves(t *testing.T) {
+	index := newPostings()
+	for s := range slot(4) {
+		index.set(s, []string{"other", "node-1"}, 0)
+	}
+	index.set(0, []string{"other"}, 0)
+	require.Equal(t, []int{3, 1, 2}, numbers(index.lookup("node-1")), "the list was 0 1 2 3, and 0 has left: the last must move into the gap, and nobody else move at all")
+	for at, s := range index.lookup("node-1") {
+		require.NotNil(t, index.placeIn(s, "node-1"), "slot %d is in the list, and must know it", s)
+		require.EqualValues(t, at, index.placeIn(s, "node-1").at, "slot %d must know where it stands in the list", s)
+	}
+	before := numbers(index.lookup("other"))
+	index.set(1, []string{"node-1", "other"}, 0)
+	require.Equal(t, before, numbers(index.lookup("other")), "the slot has the same values as before, so it must not leave a list to enter it again")
+	require.Equal(t, []int{3, 1, 2}, numbers(index.lookup("node-1")), "the slot has the same values as before, so it must not leave a list to enter it again")
+}
+
 // A reader goes through a list without a lock. If a writer moves the list's
 // elements meanwhile, the reader meets one object twice and misses another.
 // Function: postings.set
@@ -156,5 +176,25 @@ func TestWithoutReadersNothingIsCopied(t *testing.T) {
 		index.set(0, away, 0)
 		index.set(0, home, 0)
 	})
-	require.Zero(t, allocations, "with epoch 0 there are no readers, so a list is changed in place")
+	require.Zero(t, allocations,
+		"with epoch 0 there are no readers, so a list is changed in place; two calls of set, to another value and back, allocated this often")
+}
+
+// With a reader that never ends, a copy for each change would be as bad. One copy
+// is enough, until the next reader comes.
+// Function: postings.set
+func TestAListIsCopiedOnceInAnEpoch(t *testing.T) {
+	index := newPostings()
+	for s := range slot(8) {
+		index.set(s, []string{"node-1", "shop"}, 0)
+	}
+	array := func(value string) *slot { return &index.lookup(value)[0] }
+	held := array("shop")
+	index.set(7, []string{"shop", "node-1"}, 1)
+	require.Same(t, held, array("shop"), "the slot has the same values as before: nothing changes, so nothing must be copied, whoever reads")
+	index.set(7, []string{"node-1"}, 1)
+	require.NotSame(t, held, array("shop"), "the list is older than the epoch, and must be copied before a slot leaves it")
+	held = array("shop")
+	index.set(6, []string{"node-1"}, 1)
+	require.Same(t, held, array("shop"), "the list was copied in this epoch: the copy is the writer's own, and must be changed in place")
 }

@@ -51,10 +51,12 @@ type ReflectorOptions struct {
 // and then what changes, whatever happens to the connection.
 //
 // Guarantees: what the sink is told is a legal history (see Sink), and it goes
-// on until the context ends. The view never goes back in time, also when Run is
-// called again after it returned: a new list is no older than what the sink has
-// seen. After a failure there is a pause that grows, so a server that is in
-// trouble is not asked faster than Backoff allows.
+// on until the context ends, or GiveUp says so. The view never goes back in time
+// (but for Sink's exception), also when Run is called again after it returned: a
+// new list is no older than what the sink has seen. After a failure there is a
+// pause that grows. Only where another question may help is it asked at once,
+// such as a list in place of a stream; after four requests in a row that brought
+// nothing there is a pause in any case.
 //
 // Caveats: while the server cannot be reached, the view is as it was; see
 // Health. What was created and deleted while the reflector was away is never

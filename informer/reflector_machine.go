@@ -24,7 +24,10 @@ type machine struct {
 	quorum  bool          // ask for the newest there is instead of "no older than the floor"
 	whole   bool          // list in one piece, because a continue token expired
 	pages   int           // how many pages have been put aside
+	detour  bool          // this view is listed, because streams cannot be opened
 
+	unopened   int // streams that could not be opened, in a row; see weight
+	undivided  int // lists in one piece that failed, in a row
 	unfinished int // snapshots that broke off in the middle, in a row
 	fruitless  int // breaks of open watches in a row, with no event in between
 	doubts     int // newest views that were older than the floor, in a row
@@ -34,13 +37,18 @@ type machine struct {
 // another way is tried.
 const tries = 3
 
+// weight is that of a stream that was refused by an answer, such as 403 or 500:
+// it may mean sendInitialEvents. One that got no answer at all weighs 1.
+const weight = 3
+
 // step takes the machine from one state to the next.
 func (m machine) step(in input) (machine, action) {
 	switch in.kind {
 	case inBegin:
 		return m.snapshot(deliverNothing, "")
 	case inOpened:
-		if m.open, m.since = true, in.at; m.state == StateConnecting {
+		m.open, m.since, m.unopened = true, in.at, 0
+		if m.state == StateConnecting {
 			m.state = StateWatching
 		}
 		return m, action{do: doRead}
@@ -75,7 +83,7 @@ func (m machine) snapshot(deliver delivery, reason string) (machine, action) {
 	// An older API server answers pages from etcd and not from memory, however
 	// old they may be. So pages are for a list that goes to etcd anyway.
 	act.whole = m.whole || act.version != ""
-	if m.streams {
+	if m.streams && !m.detour {
 		m.state, act.do = StateStreaming, doStream
 	} else {
 		m.state, act.do = StateListing, doList
@@ -119,7 +127,8 @@ func (m machine) replaced(in input, then command) (machine, action) {
 		m.state, m.open = StateConnecting, false
 	}
 	m.cursor, m.floor = m.cursor.Listed(in.version), in.version
-	m.quorum, m.whole, m.pages, m.unfinished, m.doubts = false, false, 0, 0, 0
+	m.quorum, m.whole, m.pages, m.detour = false, false, 0, false
+	m.unopened, m.undivided, m.unfinished, m.doubts = 0, 0, 0, 0
 	return m, action{deliver: deliverReplace, do: then, version: in.version}
 }
 
@@ -182,12 +191,36 @@ func (m machine) ended(in input) (machine, action) {
 func (m machine) failed(in input) (machine, action) {
 	switch m.state {
 	case StateStreaming:
-		return m.streamFailed(in)
+		return m.streamsInVain(in).streamFailed(in)
 	case StateListing:
-		return m.listFailed(in)
+		return m.listsInVain(in).listFailed(in)
 	default:
 		return m.watchFailed(in)
 	}
+}
+
+// streamsInVain counts the streams that could not be opened. They say nothing
+// about what the server can do. But a proxy may be in the way of all of them, so
+// after some the next view is listed, this once.
+func (m machine) streamsInVain(in input) machine {
+	switch {
+	case m.open:
+	case in.answered:
+		m.unopened += weight
+	default:
+		m.unopened++
+	}
+	return m
+}
+
+// listsInVain counts the lists in one piece that failed. One piece may be too
+// much. The newest there is can be had in pages.
+func (m machine) listsInVain(in input) machine {
+	if m.floor != "" && !m.quorum && !m.cannotBeHad(in.fault) {
+		m.undivided++
+		m.quorum = m.undivided == tries
+	}
+	return m
 }
 
 func (m machine) streamFailed(in input) (machine, action) {
@@ -214,7 +247,7 @@ func (m machine) streamFailed(in input) (machine, action) {
 func (m machine) listFailed(in input) (machine, action) {
 	if m.pages > 0 {
 		switch {
-		case in.fault == faultExpired:
+		case in.fault == faultExpired && !m.whole:
 			// The server offers to go on with the rest as it is now. That would
 			// be a view of two moments: an object that was deleted in between is
 			// in it, and no watch from either moment tells of its end.
@@ -286,6 +319,9 @@ func (m machine) rested() (machine, action) {
 		m.state = StateListing
 		return m, action{do: doPage}
 	default:
+		if m.detour = m.unopened >= tries*weight; m.detour {
+			m.unopened = 0 // if the list fails too, streams have their turn again
+		}
 		return m.snapshot(deliverNothing, "")
 	}
 }

@@ -19,7 +19,7 @@ func answersTo(act action, m machine, at time.Duration) []input {
 	var answers []input
 	failures := func() {
 		for f := faultBroken; f <= faultStalled; f++ {
-			answers = append(answers, input{kind: inFailed, fault: f, at: at})
+			answers = append(answers, input{kind: inFailed, fault: f, answered: f != faultBroken && f != faultStalled, at: at})
 		}
 	}
 	switch act.do {
@@ -53,7 +53,7 @@ type walk struct {
 	synced   bool
 	aside    bool // something was put aside
 	requests int  // since the last pause or news
-
+	views    int  // asked for since the last pause or whole view; a page is no news if the list begins anew
 }
 
 func (w walk) step(t testing.TB, in input) walk {
@@ -68,6 +68,9 @@ func (w walk) step(t testing.TB, in input) walk {
 		if before.doubts != tries-1 {
 			t.Fatalf("the floor was forgotten after %d doubts", before.doubts)
 		}
+	}
+	if act.do == doPause || act.deliver == deliverReplace {
+		w.views = 0
 	}
 	switch act.deliver {
 	case deliverCollect:
@@ -100,6 +103,11 @@ func (w walk) step(t testing.TB, in input) walk {
 	case doStop:
 		t.Fatal("it stopped, though nobody said so")
 	default:
+		if act.do == doStream || act.do == doList {
+			if w.views++; w.views > 4 {
+				t.Fatalf("%d views asked for without a pause: a busy loop", w.views)
+			}
+		}
 		if in.kind == inPage || in.kind == inEnded {
 			w.requests = 0 // progress, or a watch that lived
 		}

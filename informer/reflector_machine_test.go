@@ -92,13 +92,13 @@ func TestABookmarkThatEndsNothingMakesAStreamAList(t *testing.T) {
 // Function: machine.streamFailed
 func TestAStreamThatTheServerCannotGiveBecomesAListAtOnce(t *testing.T) {
 	for name, story := range map[string][]input{
-		"refused": {begins, refuses}, "never ends": {begins, opens, comes(watch.Added, "90"), stalls},
+		"is refused": {begins, refuses}, "never ends": {begins, opens, comes(watch.Added, "90"), stalls},
 	} {
 		m, act := streams.after(story...)
-		require.Equal(t, doList, act.do, "a stream that is %s must become a list, without a pause", name)
-		require.Equal(t, deliverDiscard, act.deliver, "what came of a stream that is %s must be forgotten", name)
+		require.Equal(t, doList, act.do, "a stream that %s must become a list, without a pause", name)
+		require.Equal(t, deliverDiscard, act.deliver, "what came of a stream that %s must be forgotten", name)
 		m, act = m.after(listed("100"), opens, expires, rests)
-		require.Equal(t, doList, act.do, "a server whose stream is %s need not be asked for one again", name)
+		require.Equal(t, doList, act.do, "a server whose stream %s need not be asked for one again", name)
 		require.Equal(t, "100", act.version)
 		require.Equal(t, StateListing, m.state)
 	}
@@ -140,18 +140,51 @@ func TestAStreamThatEndsBeforeTheViewIsWholeIsAFailure(t *testing.T) {
 	require.Equal(t, doStream, act.do, "there is no cursor to watch from: ask for the whole view again")
 }
 
+// Function: machine.watchFailed
+func TestAWatchThatBreaksEarlyIsNotHealthyHoweverOldTheView(t *testing.T) {
+	m, act := watching(t).after(breaks)
+	for n, version := range []string{"101", "102", "103"} {
+		pause, at := act.pause, time.Duration(n+1)*time.Minute
+		m, act = m.after(rests, input{kind: inOpened, at: at}, comes(watch.Modified, version), input{kind: inFailed, at: at + time.Second})
+		require.Equal(t, 2*pause, act.pause, "the watch lived for a second: the time since the view was made whole says nothing about this watch, and the pause must be longer than the one before")
+	}
+}
+
 // An API server that is down for a minute must not cost a list of everything.
 // Function: machine.watchFailed
 func TestAfterABrokenConnectionTheWatchGoesOnWhereItWas(t *testing.T) {
-	m, _ := watching(t).after(comes(watch.Modified, "120"), breaks)
-	for range 20 {
-		var act action
+	m, act := watching(t).after(comes(watch.Modified, "120"), breaks)
+	for n := range 20 {
+		pause := act.pause
 		m, act = m.after(rests)
 		require.Equal(t, doWatch, act.do, "a server that cannot be reached has not forgotten anything: watch, do not list")
 		require.Equal(t, "120", act.version, "go on after the last event")
-		m, act = m.after(breaks)
+		refused := breaks
+		refused.at = time.Duration(n+1) * time.Minute
+		m, act = m.after(refused)
 		require.Equal(t, doPause, act.do, "after a failure there must be a pause")
+		require.GreaterOrEqual(t, act.pause, min(2*pause, 15*time.Second),
+			"each pause must be longer than the one before: a watch that was not opened did not live, however long ago the last one was opened or the view made")
 	}
+}
+
+// Function: machine.watchFailed
+func TestAfterASilenceTheWatchGoesOnWhereItWas(t *testing.T) {
+	_, act := watching(t).after(comes(watch.Modified, "120"), stalls, rests)
+	require.Equal(t, action{do: doWatch, version: "120"}, act,
+		"a watch that was silent for too long was cut by us: the server has not forgotten anything, so watch, do not list")
+}
+
+// Function: machine.watchFailed
+func TestAWatchThatLivedMakesUpForTheFailuresBeforeIt(t *testing.T) {
+	m := watching(t)
+	for range 8 {
+		m, _ = m.after(breaks, rests)
+	}
+	broken := breaks
+	broken.at = 10 * time.Minute
+	_, act := m.after(input{kind: inOpened, at: time.Minute}, broken)
+	require.LessOrEqual(t, act.pause, time.Second, "the watch lived for nine minutes before it broke: the failures before it must be forgotten, and the pause be short")
 }
 
 // Function: machine.watchFailed
@@ -183,6 +216,17 @@ func TestThePauseAfter410IsShortHoweverLongTheServerWasAway(t *testing.T) {
 	require.Greater(t, act.pause, 10*time.Second, "but a server that gives views and then forgets them is not well")
 }
 
+// The newest there is, a server must read from etcd. For a view that is no older
+// than what the sink has, its memory is enough.
+// Function: machine.watchFailed
+func TestAWatchThatLostItsPlaceAsksForNothingOlderThanTheSinkHas(t *testing.T) {
+	for name, failure := range map[string]input{"has expired": expires, "is too large": tooLarge, "is not understood": refuses, "is of a kind that is gone": gone} {
+		_, act := watching(t).after(failure, rests)
+		require.Equal(t, doStream, act.do, "a watch whose version %s needs a new view", name)
+		require.Equal(t, "100", act.version, "a watch whose version %s must first lead to a view that is no older than what the sink has, and not to the newest there is", name)
+	}
+}
+
 // Function: machine.watchFailed
 func TestAKindThatIsGoneIsListedWhenItComesBack(t *testing.T) {
 	_, act := watching(t).after(gone, rests)
@@ -194,13 +238,20 @@ func TestAnEventThatCannotBeReadIsPassedByAList(t *testing.T) {
 	m := watching(t)
 	m, act := m.after(breaks, rests, opens, breaks, rests, opens, breaks, rests)
 	require.Equal(t, doStream, act.do, "a watch that breaks at its first event three times will break there for ever: only a new view leads past it")
-	require.Equal(t, StateStreaming, m.state)
+	require.Equal(t, StateStreaming, m.state, "the new view is a stream, if the server can give one")
+	m, _ = m.after(opens, allCame("110"))
+	for _, want := range []command{doWatch, doWatch, doStream} {
+		m, act = m.after(breaks, rests)
+		require.Equal(t, want, act.do, "after the new view the breaks must be counted anew: two of them lead to a watch, and the third to a view")
+		m, _ = m.after(opens)
+	}
 }
 
 // Function: machine.ended
 func TestAWatchThatEndsInGoodOrderGoesOnAtOnceIfItLived(t *testing.T) {
 	m, act := watching(t).after(comes(watch.Bookmark, "130"), endsLate)
 	require.Equal(t, action{do: doWatch, version: "130"}, act, "every watch ends after some minutes; there is no reason to wait")
+	require.False(t, m.open, "a watch that was only asked for is not open: if it is refused now, it has not lived")
 	_, act = m.after(input{kind: inOpened, at: endsLate.at}, input{kind: inEnded, at: endsLate.at + time.Millisecond})
 	require.Equal(t, doPause, act.do, "a watch that ends at once must not be opened again at once: that is a busy loop")
 }

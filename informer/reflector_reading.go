@@ -56,7 +56,7 @@ func (r *reading[T]) perform(act action) (input, error) {
 		return input{kind: inStop}, nil
 	}
 	if err != nil {
-		in.kind, in.fault = inFailed, faultOf(err)
+		in.kind, in.fault, in.answered = inFailed, faultOf(err), isAnswer(err)
 		if seconds, said := apierrors.SuggestsClientDelay(err); said {
 			in.asked = time.Duration(seconds) * time.Second
 		}
@@ -150,12 +150,12 @@ func (r *reading[T]) read(in *input) error {
 // list asks for a list or a page.
 func (r *reading[T]) list(in *input, options metav1.ListOptions) error {
 	r.guard = newGuard(r.ctx, r.options.RequestTimeout)
-	page, err := r.from.List(r.guard.ctx, options)
+	page, err := listPage(r.guard.ctx, r.from, options)
 	if err != nil {
 		return r.guard.explain(err)
 	}
 	if page.ResourceVersion == "" {
-		return fmt.Errorf("the list of %s has no resourceVersion, so there is no place to watch from", r.about.resource.Resource)
+		return fmt.Errorf("the list of %s has no resourceVersion, so there is no place to watch from", r.about)
 	}
 	r.page = page
 	in.kind, in.version, in.last = inPage, page.ResourceVersion, page.Continue == ""
@@ -239,10 +239,7 @@ func (a *aside[T]) apply(event Event[T]) {
 			a.items = append(a.items, event.Object)
 			return
 		}
-		a.place = make(map[types.NamespacedName]int, len(a.items))
-		for i, item := range a.items {
-			a.place[keyOf(item)] = i
-		}
+		a.findPlaces()
 	}
 	key := keyOf(event.Object)
 	i, there := a.place[key]
@@ -260,6 +257,23 @@ func (a *aside[T]) apply(event Event[T]) {
 		a.items = a.items[:last]
 		delete(a.place, key)
 	}
+}
+
+// findPlaces leaves out the first of two that a server sent for the same object.
+func (a *aside[T]) findPlaces() {
+	a.place = make(map[types.NamespacedName]int, len(a.items))
+	items := a.items[:0]
+	for _, item := range a.items {
+		key := keyOf(item)
+		if i, there := a.place[key]; there {
+			items[i] = item
+			continue
+		}
+		a.place[key] = len(items)
+		items = append(items, item)
+	}
+	clear(a.items[len(items):])
+	a.items = items
 }
 
 func keyOf[T Object](object T) types.NamespacedName {

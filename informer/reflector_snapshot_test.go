@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
 	"github.com/loopwright/loopwright/trace"
@@ -137,4 +138,59 @@ func TestAVersionThatTheServerHasNotReachedLeadsToTheNewestThereIs(t *testing.T)
 			})
 		})
 	}
+}
+
+// A proxy that dislikes sendInitialEvents, or a stream as such, would keep the
+// program from ever being synced; a list gets through.
+func TestAViewIsListedWhenStreamsCannotBeOpened(t *testing.T) {
+	for name, fault := range map[string]fakeapi.Fault{
+		"an error":      {Status: fakeapi.InternalError()},
+		"forbidden":     {Status: fakeapi.Forbidden()},
+		"no answer":     {Hang: true},
+		"no connection": {Refuse: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inMemory(t, fakeapi.Options{}, func(t *testing.T, s *fakeapi.Server, w world) {
+				w.create(t, "apple", nil)
+				fault.Match = configMapWatches
+				s.Inject(fault)
+				r := runReflector(t, w, ReflectorOptions{})
+				time.Sleep(20 * time.Minute)
+				r.view.untilIsThere(t, "apple")
+				require.Len(t, s.Requests(configMapLists), 1)
+				r.legal(t)
+			})
+		})
+	}
+	require.False(t, isAnswer(&apierrors.StatusError{ErrStatus: *fakeapi.TooManyRequests(1)}), "a server that is busy does not mean streams")
+}
+
+func TestAListInPlaceOfAStreamIsForThisViewOnly(t *testing.T) {
+	no := input{kind: inFailed, answered: true}
+	m, act := streams.after(begins, no, rests, no, rests)
+	require.Equal(t, doStream, act.do)
+	m, act = m.after(no, rests)
+	require.Equal(t, doList, act.do, "three streams that were refused, one after the other: a list may get through")
+	_, act = m.after(firstPage("100"), expires)
+	require.Equal(t, doList, act.do, "a list that begins anew at once is the same view")
+	failed, act := m.after(no, rests)
+	require.Equal(t, doStream, act.do, "the list was refused, too: so it is not streams")
+	_, act = failed.after(no, rests, no, rests, no, rests)
+	require.Equal(t, doList, act.do, "and so on by turns")
+	listed, act := m.after(listed("100"), opens, expires, rests)
+	require.Equal(t, doStream, act.do, "the next view may be a stream again: nothing is known of the server")
+	_, act = listed.after(no, rests, no, rests, opens, breaks, rests, no, rests)
+	require.Equal(t, doStream, act.do, "a stream was opened in between")
+}
+
+// An answer of gigabytes may never come through in one piece.
+func TestAListThatFailsInOnePieceComesInPages(t *testing.T) {
+	m, act := machine{floor: "100"}.after(begins)
+	for range tries {
+		require.Equal(t, action{do: doList, version: "100", whole: true}, act, "what a server has in memory comes in one piece")
+		m, act = m.after(stalls, rests)
+	}
+	require.Equal(t, action{do: doList}, act, "after the third failure, the newest in pages")
+	_, act = m.after(firstPage("110"), listed("110"), opens, expires, rests)
+	require.Equal(t, action{do: doList, version: "110", whole: true}, act, "the next view may come in one piece")
 }

@@ -1,13 +1,17 @@
 package informer
 
 import (
+	"context"
 	"net/http"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
 	"github.com/loopwright/loopwright/trace"
@@ -136,4 +140,68 @@ func TestARefusalNamesWhatIsMissing(t *testing.T) {
 		})
 	}
 	require.Equal(t, `{apiGroups: [""], resources: ["configmaps"], verbs: ["list", "watch"]}`, (&RefusedError{Resource: configMapResource}).Rule())
+}
+
+// A ListerWatcher that somebody has written may not tell what it reads.
+func TestARefusalWithoutAResourceNamesTheKind(t *testing.T) {
+	for status, want := range map[*metav1.Status]string{
+		fakeapi.Forbidden(): "this client may not watch ConfigMap: ",
+		{Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound}:         "cannot watch ConfigMap, the API server does not serve it: ",
+		{Code: http.StatusUnauthorized, Reason: metav1.StatusReasonUnauthorized}: "cannot watch ConfigMap, the API server does not accept",
+	} {
+		err := collection{kind: "ConfigMap"}.refusedOr(&apierrors.StatusError{ErrStatus: *status}, "watch")
+		require.Regexp(t, "^"+want, err.Error())
+	}
+}
+
+// A server that forgets each list between two of its pages would be asked ten
+// thousand times a second.
+func TestTokensThatAlwaysExpireAreNoBusyLoop(t *testing.T) {
+	m, act := lists.after(begins, firstPage("100"), expires)
+	require.True(t, act.whole)
+	m, act = m.after(firstPage("101"), expires) // pages, although one piece was asked for
+	require.Equal(t, doPause, act.do)
+	require.Equal(t, deliverDiscard, act.deliver)
+	_, act = m.after(rests)
+	require.Equal(t, doList, act.do)
+}
+
+// sameToken is a server whose second page leads to itself.
+type sameToken struct {
+	ListerWatcher[*corev1.ConfigMap]
+	requests int
+}
+
+func (s *sameToken) List(context.Context, metav1.ListOptions) (*List[*corev1.ConfigMap], error) {
+	s.requests++
+	return &List[*corev1.ConfigMap]{ResourceVersion: "5", Continue: "again"}, nil
+}
+
+func TestATokenThatLeadsToItselfEndsTheList(t *testing.T) {
+	var last error
+	for _, last = range Pages(t.Context(), ListerWatcher[*corev1.ConfigMap](&sameToken{}), metav1.ListOptions{}) {
+	}
+	require.ErrorContains(t, last, "is this one again")
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		server := &sameToken{}
+		r := NewReflector(ListerWatcher[*corev1.ConfigMap](server), Sink[*corev1.ConfigMap](newView()), ReflectorOptions{NoStream: true})
+		_ = r.Run(ctx)
+		require.ErrorContains(t, r.Health().LastError, "is this one again")
+		require.Less(t, server.requests, 15)
+	})
+}
+
+// What is deleted must not live on because its creation was told twice.
+func TestAnObjectThatCameTwiceIsDeletedOnce(t *testing.T) {
+	object := func(name string) *corev1.ConfigMap {
+		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	}
+	var a aside[*corev1.ConfigMap]
+	for _, name := range []string{"a", "b", "a", "c"} {
+		a.apply(Event[*corev1.ConfigMap]{Type: watch.Added, Object: object(name)})
+	}
+	a.apply(Event[*corev1.ConfigMap]{Type: watch.Deleted, Object: object("a")})
+	require.ElementsMatch(t, []*corev1.ConfigMap{object("b"), object("c")}, a.items)
 }

@@ -29,6 +29,8 @@ type input struct {
 	asked   time.Duration   // inFailed: how long the server wants us to stay away
 	at      time.Duration   // when it happened, on any clock that does not go back
 	random  float64         // in [0, 1), for what is left to chance
+
+	answered bool // inFailed: the server, or what stands before it, said no, and not because it was busy (429)
 }
 
 type inputKind uint8

@@ -1,6 +1,7 @@
 package informer
 
 import (
+	"errors"
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -24,11 +25,14 @@ const (
 // something about it: grants a right, installs a CustomResourceDefinition,
 // renews credentials. Its text says what.
 type RefusedError struct {
-	Reason    Refusal
-	Verb      string // list or watch
+	Reason Refusal
+	Verb   string // list or watch
+	Kind   string
+	// Resource and Namespace are what was read, and which namespace of it, empty
+	// for all. A ListerWatcher that is no ListWatch does not tell: both are empty.
 	Resource  schema.GroupVersionResource
-	Namespace string // empty for all namespaces
-	Err       error  // the server's answer
+	Namespace string
+	Err       error // the server's answer
 }
 
 func (e *RefusedError) Unwrap() error { return e.Err }
@@ -37,11 +41,16 @@ func (e *RefusedError) Error() string { return e.advice() + ": " + e.Err.Error()
 
 // advice says what is wrong and what to do.
 func (e *RefusedError) advice() string {
-	what := e.Resource.GroupResource().String()
-	switch e.Reason {
-	case Forbidden:
+	what := collection{kind: e.Kind, resource: e.Resource}.String()
+	known := e.Resource.Resource != ""
+	switch {
+	case e.Reason == Forbidden && !known:
+		return fmt.Sprintf("this client may not %s %s", e.Verb, what)
+	case e.Reason == UnknownKind && !known:
+		return fmt.Sprintf("cannot %s %s, the API server does not serve it", e.Verb, what)
+	case e.Reason == Forbidden:
 		return fmt.Sprintf("this client may not %s %s %s, bind it to a %s with the rule %s", e.Verb, what, e.where(), e.role(), e.Rule())
-	case UnknownKind:
+	case e.Reason == UnknownKind:
 		return fmt.Sprintf("cannot %s %s, the API server does not serve %s: is its CustomResourceDefinition installed, or its API server up?",
 			e.Verb, what, e.Resource.GroupVersion().WithResource(e.Resource.Resource))
 	default:
@@ -78,6 +87,14 @@ type collection struct {
 	namespace string
 }
 
+// String is the resource, or the kind of who does not tell.
+func (c collection) String() string {
+	if c.resource.Resource == "" {
+		return c.kind
+	}
+	return c.resource.GroupResource().String()
+}
+
 func (l *ListWatch[T]) collection() collection {
 	return collection{kind: l.kind, resource: l.wire.resource, namespace: l.options.Namespace}
 }
@@ -95,7 +112,14 @@ func (c collection) refusedOr(err error, verb string) error {
 	default:
 		return err
 	}
-	return &RefusedError{Reason: reason, Verb: verb, Resource: c.resource, Namespace: c.namespace, Err: err}
+	return &RefusedError{Reason: reason, Verb: verb, Kind: c.kind, Resource: c.resource, Namespace: c.namespace, Err: err}
+}
+
+// isAnswer tells an answer that refuses a request from the lack of one. A server
+// that is busy does not mean the request.
+func isAnswer(err error) bool {
+	var status apierrors.APIStatus
+	return errors.As(err, &status) && !apierrors.IsTooManyRequests(err)
 }
 
 // faultOf tells what an error means to the machine.

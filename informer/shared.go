@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"reflect"
+	"slices"
 	"sync"
 
 	"github.com/loopwright/loopwright/trace"
@@ -21,7 +22,9 @@ import (
 // of the informer is left, and no handler is being called.
 //
 // Caveats: the store is for reading; only the informer writes to it. See Handler
-// and Store for what is shared.
+// and Store for what is shared. A handler that blocks for ever keeps Run from
+// returning. It may wait for the informer itself: such a wait ends when the informer
+// stops, before Run waits for the handlers.
 //
 // client-go's is called SharedIndexInformer, because there was one that could not
 // be shared.
@@ -34,13 +37,14 @@ type Informer[T Object] struct {
 	catchup   catchup
 	changed   chan struct{} // sent to by AddHandler and Remove, received by the loop; one, because the loop looks at all
 	synced    chan struct{} // closed by the loop when the first list is in the store
-	stopped   chan struct{} // closed by Run when it returns
+	stopping  chan struct{} // closed by Run when the store changes no more, and nobody can join
 
 	// Used by Run's goroutine only:
 	listeners []*listener[T]
 	slots     []slot // of the deltas that the listeners are given
 	mutations mutations[T]
 	isSynced  bool
+	resyncing bool // the queue was asked for a resync, and has not handed over all of it
 
 	mu      sync.Mutex     // guards what follows
 	running bool           // Run was called
@@ -92,7 +96,7 @@ func NewInformer[T Object](from ListerWatcher[T], options InformerOptions[T]) *I
 		options: options, about: about{options.Recorder, kind, options.OnPanic, options.Metrics},
 		store: store, queue: queue, reflector: NewReflector(from, sink, options.Reflector),
 		mutations: mutations[T]{report: options.DetectMutations},
-		changed:   make(chan struct{}, 1), synced: make(chan struct{}), stopped: make(chan struct{}),
+		changed:   make(chan struct{}, 1), synced: make(chan struct{}), stopping: make(chan struct{}),
 	}
 }
 
@@ -116,8 +120,7 @@ func (i *Informer[T]) AddHandler(handler Handler[T], options HandlerOptions) (*R
 		l.end()
 		return nil, fmt.Errorf("adding handler %q: %w", options.Name, errInformerStopped)
 	}
-	remove := func() { l.remove(); i.wake() }
-	return &Registration{synced: l.synced, done: l.done, remove: remove, backlog: l.measure}, nil
+	return &Registration{synced: l.synced, done: l.done, remove: func() { i.leave(l) }, backlog: l.measure}, nil
 }
 
 // join hands a listener to the loop, and tells whether there is one to come.
@@ -130,6 +133,21 @@ func (i *Informer[T]) join(l *listener[T]) bool {
 	i.joining = append(i.joining, l)
 	i.wake()
 	return true
+}
+
+// leave stops a listener. If the loop has not taken it in yet, nobody else ends it.
+func (i *Informer[T]) leave(l *listener[T]) {
+	l.remove()
+	i.mu.Lock()
+	at := slices.Index(i.joining, l)
+	if at >= 0 {
+		i.joining = slices.Delete(i.joining, at, at+1)
+	}
+	i.mu.Unlock()
+	if at >= 0 {
+		l.end()
+	}
+	i.wake()
 }
 
 func (i *Informer[T]) wake() {
@@ -154,7 +172,7 @@ func (i *Informer[T]) WaitForSync(ctx context.Context) error {
 	select {
 	case <-i.synced:
 		return nil
-	case <-i.stopped:
+	case <-i.stopping:
 		return fmt.Errorf("waiting for %s: %w", i.about.kind, i.whyNot(errInformerStopped))
 	case <-ctx.Done():
 		return fmt.Errorf("waiting for %s: %w", i.about.kind, i.whyNot(context.Cause(ctx)))
@@ -185,9 +203,14 @@ func (i *Informer[T]) WaitFor(ctx context.Context, key Key, resourceVersion stri
 		return err
 	}
 	select {
+	case <-wait.caught: // what is there already is there, also if the informer has stopped
+		return nil
+	default:
+	}
+	select {
 	case <-wait.caught:
 		return nil
-	case <-i.stopped:
+	case <-i.stopping:
 		err = errInformerStopped
 	case <-ctx.Done():
 		err = context.Cause(ctx)

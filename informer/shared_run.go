@@ -2,6 +2,7 @@ package informer
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -9,9 +10,10 @@ import (
 	"github.com/loopwright/loopwright/trace"
 )
 
-// Run keeps the store up to date until the context ends, and returns nil then. It
-// returns an error only if the reflector gives up, see ReflectorOptions.GiveUp. It
-// may be called once.
+// Run keeps the store up to date until the context ends, and returns nil then,
+// whatever ended it. It returns an error only if the reflector gives up, see
+// ReflectorOptions.GiveUp. It waits for calls of handlers that are under way, and may
+// be called once.
 func (i *Informer[T]) Run(ctx context.Context) error {
 	i.mu.Lock()
 	ran := i.running
@@ -25,15 +27,18 @@ func (i *Informer[T]) Run(ctx context.Context) error {
 	var failure error
 	reflector.Go(func() {
 		defer cancel()
-		failure = i.reflector.Run(ctx)
+		err := i.reflector.Run(ctx)
+		if cause := context.Cause(ctx); cause == nil || !errors.Is(err, cause) {
+			failure = err
+		}
 	})
 	i.loop(ctx, &listeners)
 	cancel()
 	reflector.Wait()
-	listeners.Wait()
 	i.turnAway()
+	close(i.stopping) // before the handlers are waited for, because one of them may wait for this
+	listeners.Wait()
 	i.mutations.checkAll()
-	close(i.stopped)
 	return failure
 }
 
@@ -95,6 +100,7 @@ func (i *Informer[T]) apply(batch *Batch[T]) {
 		l.push(batch.Deltas, i.slots, batch.Synced)
 	}
 	if batch.Resynced {
+		i.resyncing = false
 		for _, l := range i.listeners {
 			l.resyncing = false
 		}
@@ -126,7 +132,10 @@ func (i *Informer[T]) takeIn(ctx context.Context, running *sync.WaitGroup) {
 		}
 		l.push(there, i.slots, i.isSynced)
 		i.listeners = append(i.listeners, l)
-		running.Go(func() { l.run(ctx) })
+		running.Go(func() {
+			defer i.wake() // so that it is forgotten, also if its handler ends the goroutine
+			l.run(ctx)
+		})
 	}
 	i.listeners = slices.DeleteFunc(i.listeners, func(l *listener[T]) bool { return l.stopped(ctx) })
 }
@@ -143,8 +152,12 @@ func (i *Informer[T]) turnAway() {
 }
 
 // resyncDue asks for a resync if a listener is due, and sets the timer for the
-// next one.
+// next one. While one is under way, who is due waits for its end, and so does not
+// miss the first half.
 func (i *Informer[T]) resyncDue(timer *time.Timer) {
+	if i.resyncing {
+		return // the batch that ends it brings the loop here again
+	}
 	now := time.Now()
 	var next time.Time
 	for _, l := range i.listeners {
@@ -153,7 +166,7 @@ func (i *Informer[T]) resyncDue(timer *time.Timer) {
 		}
 		if !l.next.After(now) {
 			l.resyncing, l.next = true, now.Add(l.options.Resync)
-			i.queue.Resync()
+			i.resyncing = true
 			if i.options.Recorder.On() {
 				i.options.Recorder.Record(trace.Event{Kind: trace.Resync, Layer: "informer", Object: i.about.kind, Reason: l.options.Name, Count: i.store.Len()})
 			}
@@ -164,5 +177,8 @@ func (i *Informer[T]) resyncDue(timer *time.Timer) {
 	}
 	if !next.IsZero() {
 		timer.Reset(next.Sub(now))
+	}
+	if i.resyncing {
+		i.queue.Resync()
 	}
 }

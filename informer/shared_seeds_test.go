@@ -209,6 +209,9 @@ func playInformer(t *testing.T, seed uint64) {
 		w.mu.Unlock()
 		require.Equal(t, truth, told, "seed %d: what %s was told", seed, w.name)
 		require.True(t, registrations[i].HasSynced())
+		for tries := 0; tries < 1000 && registrations[i].Backlog().Keys > 0; tries++ {
+			time.Sleep(100 * time.Millisecond) // a resync may be under way
+		}
 		require.Zero(t, registrations[i].Backlog().Keys)
 	}
 	cancel()

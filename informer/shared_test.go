@@ -92,43 +92,6 @@ func TestALateHandlerIsToldOfWhatThereIsAndThenOfAllThatFollows(t *testing.T) {
 	})
 }
 
-// One handler that hangs must not take the others with it, nor memory without end.
-func TestASlowHandlerHoldsUpNobodyAndItsBacklogIsBounded(t *testing.T) {
-	inInformer(t, InformerOptions[*corev1.ConfigMap]{}, func(t *testing.T, w world, i *Informer[*corev1.ConfigMap], start, _ func()) {
-		var fast, slow diary
-		hang := make(chan struct{})
-		goOn := sync.OnceFunc(func() { close(hang) })
-		defer goOn()
-		add(t, i, fast.handler(), HandlerOptions{})
-		r := add(t, i, HandlerFuncs[*corev1.ConfigMap]{
-			Add: func(c *corev1.ConfigMap, _ bool) { <-hang; slow.note("add %s", c.Name) },
-			Update: func(old, c *corev1.ConfigMap) {
-				slow.note("update %s %s->%s", c.Name, old.Data["value"], c.Data["value"])
-			},
-		}, HandlerOptions{})
-		start()
-		w.create(t, "a", nil)
-		synctest.Wait()
-		w.create(t, "b", nil)
-		for n := range 50 {
-			for _, write := range []func(){
-				func() { w.change(t, "a", n) },
-				func() { w.change(t, "b", n) },
-				func() { w.create(t, "passing", nil) },
-				func() { w.delete(t, "passing") },
-			} {
-				write()
-				synctest.Wait() // so that the fast one is told of each
-			}
-		}
-		require.Len(t, fast.read(), 202)
-		require.Equal(t, 2, r.Backlog().Keys)
-		require.LessOrEqual(t, r.Backlog().Deepest, 3)
-		goOn()
-		require.Equal(t, []string{"add a", "add b", "update a ->49"}, slow.read(), "what it is told of is the newest state")
-	})
-}
-
 func TestARemovedHandlerIsNotCalledAnyMore(t *testing.T) {
 	inInformer(t, InformerOptions[*corev1.ConfigMap]{}, func(t *testing.T, w world, i *Informer[*corev1.ConfigMap], start, stop func()) {
 		var removed, stays diary
@@ -148,30 +111,6 @@ func TestARemovedHandlerIsNotCalledAnyMore(t *testing.T) {
 		_, err := i.AddHandler(removed.handler(), HandlerOptions{Name: "late"})
 		require.EqualError(t, err, `adding handler "late": the informer has stopped`)
 		require.ErrorIs(t, i.Run(t.Context()), errInformerRan)
-	})
-}
-
-func TestAPanicOfAHandlerIsReportedAndSurvived(t *testing.T) {
-	var reported []HandlerPanic
-	options := InformerOptions[*corev1.ConfigMap]{OnPanic: func(p HandlerPanic) { reported = append(reported, p) }}
-	inInformer(t, options, func(t *testing.T, w world, i *Informer[*corev1.ConfigMap], start, _ func()) {
-		var other diary
-		r := add(t, i, HandlerFuncs[*corev1.ConfigMap]{Add: func(c *corev1.ConfigMap, _ bool) {
-			if c.Name == "a" {
-				panic("bug")
-			}
-		}}, HandlerOptions{Name: "buggy"})
-		add(t, i, other.handler(), HandlerOptions{})
-		w.create(t, "a", nil)
-		w.create(t, "b", nil)
-		start()
-		<-r.Synced()
-		require.Len(t, other.read(), 2)
-		require.Len(t, reported, 1)
-		require.Equal(t, "buggy", reported[0].Handler)
-		require.Equal(t, "bug", reported[0].Value)
-		require.Contains(t, string(reported[0].Stack), "shared_test.go")
-		require.Equal(t, uint64(1), r.Backlog().Panics)
 	})
 }
 
@@ -227,6 +166,64 @@ func TestWhoWaitsForTheirWriteReadsIt(t *testing.T) {
 		require.Empty(t, i.catchup.waiting)
 		stop()
 		require.ErrorIs(t, i.WaitFor(t.Context(), keyIn(w.namespace, "c1"), "99999999"), errInformerStopped)
+	})
+}
+
+// What the store holds already need not be waited for, whether the informer has
+// stopped or not. Who gives up in the moment of being woken must not panic.
+func TestAWaitThatIsMetDoesNotLookWhetherTheInformerRuns(t *testing.T) {
+	inInformer(t, InformerOptions[*corev1.ConfigMap]{}, func(t *testing.T, w world, i *Informer[*corev1.ConfigMap], start, stop func()) {
+		written := w.create(t, "a", nil)
+		start()
+		require.NoError(t, i.WaitForSync(t.Context()))
+		stop()
+		for range 100 { // a select would pick at random
+			require.NoError(t, i.WaitFor(t.Context(), KeyOf(written), written.ResourceVersion))
+		}
+		i.catchup.forget(KeyOf(written), &catchupWait{})
+	})
+}
+
+// A handler reads its own writes, and the informer is stopped meanwhile. Run waits for
+// the handler; so the handler must not wait for Run.
+func TestAHandlerMayWaitForItsInformer(t *testing.T) {
+	inInformer(t, InformerOptions[*corev1.ConfigMap]{}, func(t *testing.T, w world, i *Informer[*corev1.ConfigMap], start, stop func()) {
+		var waiting, joining error
+		add(t, i, HandlerFuncs[*corev1.ConfigMap]{Add: func(c *corev1.ConfigMap, _ bool) {
+			waiting = i.WaitFor(context.Background(), KeyOf(c), "99999999")
+			_, joining = i.AddHandler(HandlerFuncs[*corev1.ConfigMap]{}, HandlerOptions{})
+		}}, HandlerOptions{})
+		w.create(t, "a", nil)
+		start()
+		synctest.Wait()
+		stop()
+		require.ErrorIs(t, waiting, errInformerStopped)
+		require.ErrorIs(t, joining, errInformerStopped, "its Done would never be closed")
+	})
+}
+
+func TestAHandlerThatIsRemovedBeforeTheInformerRunsIsDone(t *testing.T) {
+	metrics := &gauges{read: map[string]func() float64{}}
+	inInformer(t, InformerOptions[*corev1.ConfigMap]{Metrics: metrics}, func(t *testing.T, _ world, i *Informer[*corev1.ConfigMap], start, stop func()) {
+		r := add(t, i, HandlerFuncs[*corev1.ConfigMap]{}, HandlerOptions{Name: "early"})
+		require.Len(t, metrics.read, 1)
+		r.Remove()
+		r.Remove()
+		<-r.Done()
+		require.Empty(t, metrics.read)
+		require.Empty(t, i.joining)
+		start()
+		synctest.Wait()
+		stop()
+	})
+}
+
+// A program that runs for a limited time has not failed when the time is over.
+func TestTheEndOfTheTimeIsNoFailureOfAnInformer(t *testing.T) {
+	inInformer(t, InformerOptions[*corev1.ConfigMap]{}, func(t *testing.T, _ world, i *Informer[*corev1.ConfigMap], _, _ func()) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		require.NoError(t, i.Run(ctx))
 	})
 }
 

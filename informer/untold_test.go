@@ -9,7 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// heard is what a handler was told, as text.
+// heard is what a handler was told, as text: "add a1 false" is an object with UID a
+// and version 1, which was not there from the beginning.
 type heard []string
 
 func (h *heard) handler() Handler[*corev1.Pod] {
@@ -47,13 +48,14 @@ var a1, a2, a3, b4, b5 = podAt("a", "1"), podAt("a", "2"), podAt("a", "3"), podA
 
 // A handler that is not told of a change, or is told of another kind, acts on a
 // world that is not there.
+// Function: untold.note or untold.tell
 func TestAHandlerIsToldOfEachKindOfChange(t *testing.T) {
 	h, _ := tellAll(added(a1))
-	require.Equal(t, heard{"add a1 false"}, h)
+	require.Equal(t, heard{"add a1 false"}, h, "an object was added (a1: UID a, version 1), and was not there from the beginning (false)")
 	h, _ = tellAll(updated(a1, a2))
-	require.Equal(t, heard{"update a1 a2"}, h)
+	require.Equal(t, heard{"update a1 a2"}, h, "an object was updated, from version 1 to version 2")
 	h, _ = tellAll(deleted(a1, a2))
-	require.Equal(t, heard{"delete a2 false"}, h)
+	require.Equal(t, heard{"delete a2 false"}, h, "an object was deleted: the handler must be told its last state, version 2, and that it is known (false)")
 	h, _ = tellAll(Delta[*corev1.Pod]{Type: DeltaSync, Old: a1, Object: a1})
 	require.Equal(t, heard{"update a1 a1"}, h, "a resync is an update from a state to the same state")
 }
@@ -81,6 +83,7 @@ func TestWhatCameAndWentBehindTheHandlersBackIsForgotten(t *testing.T) {
 	require.False(t, left, "nothing is left to tell, and the key's place must be given back")
 }
 
+// Function: untold.note or untold.tell
 func TestTheEndComesBeforeTheNewBeginning(t *testing.T) {
 	h, left := tellAll(deleted(a1, a2), added(b4), updated(b4, b5))
 	require.Equal(t, heard{"delete a2 false", "add b5 false"}, h, "another object has taken the name: the end of the first must be told, and be told first")
@@ -94,6 +97,7 @@ func TestASecondObjectThatWentUnseenLeavesTheEndOfTheFirst(t *testing.T) {
 	require.True(t, left)
 }
 
+// Function: untold.note or untold.tell
 func TestMarksAreKept(t *testing.T) {
 	h, _ := tellAll(Delta[*corev1.Pod]{Type: DeltaAdded, Object: a1, Initial: true}, updated(a1, a2))
 	require.Equal(t, heard{"add a2 true"}, h, "what was there at the beginning stays initial, whatever happens to it before it is told")
@@ -101,8 +105,20 @@ func TestMarksAreKept(t *testing.T) {
 	require.Equal(t, heard{"delete a1 true"}, h, "that nobody saw the deletion must be told")
 }
 
+// A handler that counts the initial objects, to know when it has all of them,
+// must not count one that came later.
+// Function: untold.note
+func TestTheMarkOfTheFirstObjectIsNotThatOfTheSecond(t *testing.T) {
+	first := Delta[*corev1.Pod]{Type: DeltaAdded, Object: b4, Initial: true}
+	h, _ := tellAll(deleted(a1, a2), first)
+	require.Equal(t, heard{"delete a2 false", "add b4 true"}, h, "the object that took the name was there at the beginning, and must be marked")
+	h, _ = tellAll(deleted(a1, a2), first, deleted(b4, b5), added(podAt("c", "6")))
+	require.Equal(t, heard{"delete a2 false", "add c6 false"}, h, "the marked object has gone; the one that came after it was not there at the beginning")
+}
+
 // A listener that takes breaks of any length must be told a legal history that
 // ends in what there is.
+// Function: untold.note or untold.tell
 func TestAListenerThatTakesBreaksHearsALegalHistory(t *testing.T) {
 	for seed := range uint64(500) {
 		random := rand.New(rand.NewPCG(seed, 5))
@@ -111,17 +127,17 @@ func TestAListenerThatTakesBreaksHearsALegalHistory(t *testing.T) {
 		version, uid := 0, 0
 		handler := HandlerFuncs[*corev1.Pod]{
 			Add: func(pod *corev1.Pod, _ bool) {
-				require.Nil(t, told, "seed %d: added twice", seed)
+				require.Nil(t, told, "seed %d: what the handler knows must not be added again", seed)
 				told = pod
 			},
 			Update: func(old, pod *corev1.Pod) {
-				require.Same(t, told, old, "seed %d", seed)
-				require.Equal(t, old.UID, pod.UID, "seed %d", seed)
+				require.Same(t, told, old, "seed %d: old must be the state that the handler was told", seed)
+				require.Equal(t, old.UID, pod.UID, "seed %d: an update must be about the object that the handler knows", seed)
 				told = pod
 			},
 			Delete: func(pod *corev1.Pod, _ bool) {
-				require.NotNil(t, told, "seed %d", seed)
-				require.Equal(t, told.UID, pod.UID, "seed %d", seed)
+				require.NotNil(t, told, "seed %d: the end of an object must not be told to a handler that knows none", seed)
+				require.Equal(t, told.UID, pod.UID, "seed %d: the end that is told must be that of the object that the handler knows", seed)
 				told = nil
 			},
 		}
@@ -147,7 +163,7 @@ func TestAListenerThatTakesBreaksHearsALegalHistory(t *testing.T) {
 			case 4:
 				u.tell(handler)
 				u = untold[*corev1.Pod]{}
-				require.Equal(t, there, told, "seed %d", seed)
+				require.Equal(t, there, told, "seed %d: after all was told, the handler must know what there is", seed)
 			}
 		}
 	}

@@ -17,8 +17,10 @@ func backoff(base, limit time.Duration, failures int) time.Duration {
 	return base << failures
 }
 
-// failures counts how often items failed. It remembers a limited number of them:
-// all of the last half that failed, and at most one more half.
+// failures counts how often items failed. It remembers a limited number of them: the
+// last half that failed for certain, and at most as many more. If more than that half
+// fail in turn, some are forgotten before they fail again; if more than the limit, all
+// are, and none gets beyond the first step. So the limit has to be far above what fails.
 //
 // The limit is there for those who never forget an item themselves: a
 // controller that does not call Forget for objects that were deleted would

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// Function: backoff
 func TestBackoffDoublesWithEachFailure(t *testing.T) {
 	var ladder []time.Duration
 	for failures := range 5 {
@@ -18,6 +19,7 @@ func TestBackoffDoublesWithEachFailure(t *testing.T) {
 	require.Equal(t, []time.Duration{5, 10, 20, 40, 80}, ladder, "the first delay is the base, and each is twice the one before")
 }
 
+// Function: backoff
 func TestBackoffEndsAtItsLimit(t *testing.T) {
 	require.Equal(t, time.Duration(1000), backoff(5, 1000, 8), "5 << 8 is 1280, more than the limit of 1000: an item must not wait longer")
 	require.Equal(t, time.Duration(1000), backoff(2000, 1000, 0), "a base above the limit is the limit")
@@ -25,6 +27,8 @@ func TestBackoffEndsAtItsLimit(t *testing.T) {
 
 // An item that fails for days reaches a hundred failures. With an overflow it
 // would be tried again and again without a pause.
+//
+// Function: backoff
 func TestBackoffDoesNotOverflow(t *testing.T) {
 	for _, failures := range []int{40, 61, 62, 63, 64, 65, 1000, math.MaxInt} {
 		require.Equal(t, 1000*time.Second, backoff(5*time.Millisecond, 1000*time.Second, failures), "after %d failures", failures)
@@ -32,6 +36,7 @@ func TestBackoffDoesNotOverflow(t *testing.T) {
 	}
 }
 
+// Function: backoff
 func TestBackoffIsExact(t *testing.T) {
 	for _, base := range []time.Duration{1, 3, 5 * time.Millisecond, time.Hour, math.MaxInt64} {
 		for _, limit := range []time.Duration{1, 1000, 1000 * time.Second, math.MaxInt64} {
@@ -46,18 +51,20 @@ func TestBackoffIsExact(t *testing.T) {
 	}
 }
 
+// Function: failures.failed or failures.forget
 func TestFailuresAreCountedForEachItemUntilItIsForgotten(t *testing.T) {
 	var f failures[string]
 	require.Equal(t, 0, f.failed("a"), "before the first failure there was none")
 	require.Equal(t, 1, f.failed("a"), "each failure counts, or an item that keeps failing never waits longer")
 	require.Equal(t, 0, f.failed("b"), "other items have their own count")
-	require.Equal(t, 2, f.count("a"))
+	require.Equal(t, 2, f.count("a"), "the item failed twice")
 	f.forget("a")
 	f.forget("a")
 	require.Equal(t, 0, f.count("a"), "a success ends the count: the next failure is the first")
 	require.Equal(t, 1, f.count("b"), "to forget one is not to forget the others")
 }
 
+// Function: failures.failed
 func TestFailuresAreRememberedUpToALimit(t *testing.T) {
 	f := failures[int]{half: 3}
 	for item := range 100 {
@@ -70,6 +77,8 @@ func TestFailuresAreRememberedUpToALimit(t *testing.T) {
 }
 
 // An item that fails again and again, while others come and go, must climb on.
+//
+// Function: failures.failed
 func TestFailuresOfAnItemThatKeepsFailingAreNotDropped(t *testing.T) {
 	f := failures[int]{half: 3}
 	for round := range 50 {
@@ -79,6 +88,31 @@ func TestFailuresOfAnItemThatKeepsFailingAreNotDropped(t *testing.T) {
 	}
 }
 
+// With room for two in a generation, "a" is in the old one when it fails again.
+//
+// Function: failures.failed
+func TestFailuresInTheOldGenerationGoOn(t *testing.T) {
+	f := failures[string]{half: 2}
+	for _, item := range []string{"a", "b", "c", "d"} {
+		require.Equal(t, 0, f.failed(item), "%s fails for the first time", item)
+	}
+	require.Equal(t, 1, f.failed("a"), "the item was in the old generation, which is dropped at this failure: its count must be read before")
+	require.Equal(t, 2, f.count("a"), "the item failed twice: the count of the old generation goes on in the young one")
+}
+
+// One item that fails again and again must not push the others out.
+//
+// Function: failures.failed
+func TestFailuresOfAYoungItemDropNothing(t *testing.T) {
+	f := failures[string]{half: 2}
+	for _, item := range []string{"x", "y", "a", "b", "a"} {
+		f.failed(item)
+	}
+	require.Equal(t, 1, f.count("x"), "the item that failed again was young already and takes no more room: nobody may be forgotten for it")
+	require.Equal(t, 2, f.count("a"), "the item failed twice")
+}
+
+// Function: failures.forget
 func TestFailuresThatAreForgottenDoNotComeBack(t *testing.T) {
 	f := failures[int]{half: 2}
 	f.failed(1)
@@ -90,15 +124,17 @@ func TestFailuresThatAreForgottenDoNotComeBack(t *testing.T) {
 }
 
 // A long outage makes every object of the cluster fail.
+//
+// Function: failures.failed or failures.forget
 func TestFailuresGiveMemoryBackWhenThereAreNone(t *testing.T) {
-	f := failures[int]{}
+	var f failures[int]
 	for item := range keepAtMost + 1 {
 		f.failed(item)
 	}
 	for item := range keepAtMost + 1 {
 		f.forget(item)
 	}
-	require.Equal(t, failures[int]{}, f)
+	require.True(t, f.young == nil && f.old == nil, "more than keepAtMost items have failed, and all are forgotten: the maps keep their room until forget lets go of them, and it goes by peak")
 }
 
 // FuzzFailures compares with plain counts, and with a slice of the items in the
@@ -121,11 +157,11 @@ func FuzzFailures(f *testing.F) {
 				delete(counts, item)
 			} else {
 				before := real.failed(item)
-				require.Contains(t, []int{0, counts[item]}, before)
+				require.Contains(t, []int{0, counts[item]}, before, "what is remembered is exact; what is not begins at 0")
 				counts[item] = before + 1
 				order = append(slices.DeleteFunc(order, func(other byte) bool { return other == item }), item)
 			}
-			require.LessOrEqual(t, len(real.young)+len(real.old), 2*half)
+			require.LessOrEqual(t, len(real.young)+len(real.old), 2*half, "two generations have room for twice the half")
 			for i, item := range order {
 				if i >= len(order)-half {
 					require.Equal(t, counts[item], real.count(item))

@@ -13,8 +13,8 @@ import (
 //
 // The items lie in a heap in which each has up to four below it, none of which
 // is due before it. Four, not two, because the heap of a million is then ten
-// levels deep instead of twenty, and four neighbours share a cache line. The
-// moments are kept beside the pointers, so that a comparison follows no pointer.
+// levels deep instead of twenty, and the four are neighbours in memory. The moments are
+// kept beside the pointers, so that a comparison follows no pointer.
 //
 // Source: D. B. Johnson, Priority queues with update and finding minimum
 // spanning trees, 1975 (the d-ary heap).

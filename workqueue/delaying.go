@@ -64,15 +64,17 @@ func (q *DelayingQueue[T]) addNow(item T, causes Causes) {
 // AddAfter adds an item when a while has passed; at once if that is zero or less.
 // If the item has a delay already, the earlier one wins.
 func (q *DelayingQueue[T]) AddAfter(item T, while time.Duration) {
-	q.want(item, wish{after: while, causes: Causes{Count: 1}})
-	q.meter.retried()
+	if q.want(item, wish{after: while, causes: Causes{Count: 1}}) {
+		q.meter.retried()
+	}
 }
 
 // ReplaceAfter is AddAfter, but the new delay wins, even if it ends later. An
 // item that waits for a worker already is not held back.
 func (q *DelayingQueue[T]) ReplaceAfter(item T, while time.Duration) {
-	q.want(item, wish{after: while, causes: Causes{Count: 1}, replace: true})
-	q.meter.retried()
+	if q.want(item, wish{after: while, causes: Causes{Count: 1}, replace: true}) {
+		q.meter.retried()
+	}
 }
 
 // Cancel takes an item's delay back. It is false if there was none: the item may
@@ -105,17 +107,19 @@ func (q *DelayingQueue[T]) Dropped() int {
 	return q.dropped
 }
 
-// want is how items of this layer and those above come in.
-func (q *DelayingQueue[T]) want(item T, w wish) {
+// want is how items of this layer and those above come in. It is false after a shutdown.
+func (q *DelayingQueue[T]) want(item T, w wish) bool {
 	hash, group := hashOf(item), q.groupOf(item)
 	var now time.Duration
 	if w.after > 0 {
 		now = time.Since(q.started)
 	}
 	q.mu.Lock()
-	fresh := !q.shutDown && q.wantLocked(q.dedup.entries.of(item, hash, group), now, w)
+	open := !q.shutDown
+	fresh := open && q.wantLocked(q.dedup.entries.of(item, hash, group), now, w)
 	q.mu.Unlock()
 	q.meter.added(fresh)
+	return open
 }
 
 // wantLocked tells whether the item was added now, as new work.
@@ -167,29 +171,37 @@ const dueAtOnce = 100
 // addDue is called when the timer is up.
 func (q *DelayingQueue[T]) addDue() {
 	for more := true; more; {
-		added := 0
 		q.mu.Lock()
-		now := time.Since(q.started)
-		for range dueAtOnce {
-			e := q.delays.pop(now)
-			if more = e != nil; !more {
-				q.armed = 0
-				q.armLocked()
-				break
-			}
-			if q.addLocked(e, e.priority, e.causes) {
-				added++
-			}
+		var added int
+		if added, more = q.addDueLocked(dueAtOnce); !more {
+			q.armed = 0
+			q.armLocked()
 		}
 		q.mu.Unlock()
-		for range added {
-			q.meter.added(true)
-		}
+		q.meter.addedMany(added)
 	}
 }
 
-// dropLocked is what a shutdown means for delays.
-func (q *DelayingQueue[T]) dropLocked() {
+// addDueLocked adds what is due, but no more than so many items. It tells how many of
+// them are new work, and whether there may be more.
+func (q *DelayingQueue[T]) addDueLocked(most int) (added int, more bool) {
+	now := time.Since(q.started)
+	for range most {
+		e := q.delays.pop(now)
+		if e == nil {
+			return added, false
+		}
+		if q.addLocked(e, e.priority, e.causes) {
+			added++
+		}
+	}
+	return added, true
+}
+
+// dropLocked is what a shutdown means for delays. What is due is added first: addDue may
+// be late, or be in the middle of it.
+func (q *DelayingQueue[T]) dropLocked() (added int) {
+	added, _ = q.addDueLocked(len(q.delays.heap))
 	q.dropped = len(q.delays.heap)
 	for _, waiting := range q.delays.heap {
 		waiting.entry.place = 0
@@ -202,6 +214,7 @@ func (q *DelayingQueue[T]) dropLocked() {
 	if rec := q.options.Recorder; rec.On() && q.dropped > 0 {
 		rec.Record(trace.Event{Kind: trace.Note, Layer: q.layer(), Count: q.dropped, Reason: dropped(q.dropped)})
 	}
+	return added
 }
 
 func dropped(n int) string {

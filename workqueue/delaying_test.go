@@ -227,3 +227,49 @@ func TestDelaysAndAShutdownAtOnce(t *testing.T) {
 		})
 	}
 }
+
+// After an hour's sleep, a thousand items are due at once. Whoever shuts the queue down
+// just then does not lose what the timer has not added yet.
+func TestAShutdownDropsNothingThatIsDue(t *testing.T) {
+	for name, shutDown := range map[string]func(*DelayingQueue[int]){
+		"ShutDown": func(q *DelayingQueue[int]) { q.ShutDown() },
+		"Drain":    func(q *DelayingQueue[int]) { go q.ShutDownWithDrain(); synctest.Wait() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := newFakeMetrics()
+				q := NewDelaying(Options[int]{Name: "fruit", Metrics: m})
+				for i := range 1000 {
+					q.AddAfter(i, time.Second)
+				}
+				q.AddAfter(-1, time.Hour)
+				q.timer.Stop() // it is late
+				time.Sleep(time.Second)
+				shutDown(q)
+				require.Equal(t, 1000, q.Len())
+				require.Equal(t, 1, q.Dropped())
+				require.Equal(t, 1000, m.counts["workqueue_adds_total fruit"])
+				for range 1000 {
+					item, shutdown := q.Get()
+					require.False(t, shutdown)
+					q.Done(item)
+				}
+				synctest.Wait()
+				_, shutdown := q.Get()
+				require.True(t, shutdown)
+			})
+		})
+	}
+}
+
+func TestNothingIsARetryAfterAShutdown(t *testing.T) {
+	m := newFakeMetrics()
+	q := NewDelaying(Options[string]{Name: "fruit", Metrics: m})
+	q.AddAfter("a", 0)
+	q.ReplaceAfter("a", time.Hour)
+	require.Equal(t, 2, m.counts["workqueue_retries_total fruit"], "one without a delay is one, too")
+	q.ShutDown()
+	q.AddAfter("a", time.Hour)
+	q.ReplaceAfter("a", time.Hour)
+	require.Equal(t, 2, m.counts["workqueue_retries_total fruit"])
+}

@@ -14,8 +14,13 @@ package workqueue
 type lanes[T comparable] struct {
 	known       map[string]*lane[T] // none of them is empty
 	first, last *lane[T]            // the ring, cut open before the next turn
+	peak        int                 // the most that were known at once
 	spare       *lane[T]            // to use again, chained by next
+	spares      int                 // how many
 }
+
+// keepLanes is for how many groups memory is held ready when no item waits.
+const keepLanes = 1 << 10
 
 type lane[T comparable] struct {
 	list[T]
@@ -63,12 +68,14 @@ func (l *lanes[T]) open(group string) *lane[T] {
 		in = new(lane[T])
 	} else {
 		l.spare, in.next = in.next, nil
+		l.spares--
 	}
 	if l.known == nil {
 		l.known = map[string]*lane[T]{}
 	}
 	in.group = group
 	l.known[group] = in
+	l.peak = max(l.peak, len(l.known))
 	l.link(in)
 	return in
 }
@@ -77,7 +84,13 @@ func (l *lanes[T]) open(group string) *lane[T] {
 func (l *lanes[T]) close(in *lane[T]) {
 	delete(l.known, in.group)
 	in.group = ""
-	in.next, l.spare = l.spare, in
+	if l.spares < keepLanes {
+		in.next, l.spare = l.spare, in
+		l.spares++
+	}
+	if l.peak > keepLanes && len(l.known) == 0 {
+		l.known, l.peak = nil, 0 // a map keeps the room that it has grown to
+	}
 }
 
 func (l *lanes[T]) link(in *lane[T]) {

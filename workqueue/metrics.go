@@ -2,8 +2,9 @@ package workqueue
 
 import "time"
 
-// The metrics of a queue have client-go's names, so that dashboards which know a
-// controller's queue know ours.
+// The metrics of a queue have the names that Kubernetes' components and
+// controller-runtime give to those of client-go's queue, and count the same. A provider
+// that labels them with the queue's name, as theirs do, fits the same dashboards.
 const (
 	MetricDepth          = "workqueue_depth"
 	MetricAdds           = "workqueue_adds_total"
@@ -14,12 +15,12 @@ const (
 	MetricRetries        = "workqueue_retries_total"
 )
 
-// MetricsProvider makes the metrics of queues; package manager has one for
-// Prometheus. Each method gets one of the names above, and the queue's.
+// MetricsProvider makes the metrics of queues, in whatever system collects them. Each
+// method gets one of the names above, and the queue's.
 //
-// client-go's has a method for each metric, and the queue sets its gauges twice
-// a second, from a goroutine that goes over all items in work with the lock
-// held. Here a gauge is read when somebody asks, in constant time.
+// client-go's has a method for each metric. Two of its gauges, unfinished work and
+// longest running, are set twice a second, from a goroutine that goes over all items in
+// work with the lock held. Here a gauge is read when somebody asks.
 type MetricsProvider interface {
 	Counter(metric, queue string) Counter
 	Histogram(metric, queue string) Histogram
@@ -43,7 +44,7 @@ type meter struct {
 
 func (q *Queue[T]) newMeter(from MetricsProvider) *meter {
 	name := q.options.Name
-	from.Gauge(MetricDepth, name, func() float64 { return float64(q.Len()) })
+	from.Gauge(MetricDepth, name, q.depth)
 	from.Gauge(MetricUnfinishedWork, name, q.unfinishedWork)
 	from.Gauge(MetricLongestRunning, name, q.longestRunning)
 	return &meter{
@@ -52,6 +53,21 @@ func (q *Queue[T]) newMeter(from MetricsProvider) *meter {
 		queueTime: from.Histogram(MetricQueueDuration, name),
 		workTime:  from.Histogram(MetricWorkDuration, name),
 	}
+}
+
+// depth is how many items wait for a worker, and how many that workers hold were added
+// again. client-go's metric counts both, though its Len does not. To look at what is held
+// takes as long as there are workers, and saves counting at each add.
+func (q *Queue[T]) depth() float64 {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	depth := q.dedup.ready
+	for e := q.dedup.working.first; e != nil; e = e.next {
+		if e.dirty {
+			depth++
+		}
+	}
+	return float64(depth)
 }
 
 // unfinishedWork is for how long all items in work together have been held: with
@@ -78,6 +94,14 @@ func (m *meter) added(fresh bool) {
 	}
 }
 
+func (m *meter) addedMany(n int) {
+	for range n {
+		m.added(true)
+	}
+}
+
+// retried counts as client-go does: each AddAfter and AddRateLimited, even one without a
+// delay, but none after a shutdown.
 func (m *meter) retried() {
 	if m != nil {
 		m.retries.Inc()

@@ -77,3 +77,46 @@ func TestAMetricMayAskTheQueue(t *testing.T) {
 	q.Add("a")
 	require.Equal(t, 1, depth)
 }
+
+// How long an item waited is counted from its first add, whenever that was.
+func TestAnItemsWaitBeginsWithItsFirstAdd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newFakeMetrics()
+		q := New(Options[string]{Name: "fruit", Metrics: m})
+		time.Sleep(time.Second)
+		q.Add("a")
+		time.Sleep(time.Second)
+		q.Add("a") // merged
+		time.Sleep(3 * time.Second)
+		work, err := q.Next(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, 4*time.Second, work.Waited)
+		time.Sleep(time.Second)
+		q.Add("a") // during work
+		time.Sleep(time.Second)
+		q.Add("a") // merged
+		q.Done("a")
+		time.Sleep(5 * time.Second)
+		q.Get()
+		require.Equal(t, []float64{4, 6}, m.observed["workqueue_queue_duration_seconds fruit"])
+	})
+}
+
+// An alarm on the depth must see the work that piles up behind busy workers.
+func TestTheDepthCountsWhatWasAddedDuringWork(t *testing.T) {
+	m := newFakeMetrics()
+	q := New(Options[string]{Name: "fruit", Metrics: m})
+	depth := m.gauges["workqueue_depth fruit"]
+	q.Add("a")
+	q.Add("b")
+	q.Get()
+	q.Get()
+	require.Zero(t, depth())
+	q.Add("a")
+	q.Add("a")
+	q.Add("c")
+	require.Equal(t, 2.0, depth())
+	require.Equal(t, 1, q.Len())
+	q.Done("a")
+	require.Equal(t, 2.0, depth())
+}

@@ -9,7 +9,7 @@ package workqueue
 type PriorityMetrics interface {
 	MetricsProvider
 	// GaugeByPriority is given the function that reads the values of those priorities
-	// of which items wait, and of priority 0. It may be called from any goroutine, and
+	// of which there are items, and of priority 0. It may be called from any goroutine, and
 	// after the queue is shut down.
 	GaugeByPriority(metric, queue string, read func() map[int]float64)
 }
@@ -29,13 +29,18 @@ func (d depthByPriority) Gauge(metric, queue string, read func() float64) {
 	}
 }
 
-// depths counts nothing: each level knows how many items it has.
+// depths is depth by priority. It counts little: each level knows how many items it has.
 func (q *PriorityQueue[T]) depths() map[int]float64 {
 	depths := map[int]float64{0: 0}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, level := range q.levels.busy {
 		depths[level.priority] = float64(level.n)
+	}
+	for e := q.dedup.working.first; e != nil; e = e.next {
+		if e.dirty {
+			depths[e.priority]++
+		}
 	}
 	return depths
 }

@@ -42,3 +42,16 @@ func TestAProviderThatKnowsNoPrioritiesGetsOneDepth(t *testing.T) {
 	q.Add("c")
 	require.Equal(t, 3.0, m.gauges["workqueue_depth fruit"]())
 }
+
+func TestTheDepthOfAPriorityCountsWhatWasAddedDuringWork(t *testing.T) {
+	m := &metricsByPriority{fakeMetrics: newFakeMetrics()}
+	q := NewPriority(PriorityOptions[string]{Options: Options[string]{Name: "fruit", Metrics: m}})
+	q.Add("a")
+	q.Get()
+	q.AddWithOpts(AddOpts{Priority: priorityOf(LowPriority)}, "a")
+	require.Equal(t, map[int]float64{LowPriority: 1, 0: 0}, m.depths())
+	q.AddWithOpts(AddOpts{Priority: priorityOf(3)}, "a")
+	require.Equal(t, map[int]float64{3: 1, 0: 0}, m.depths(), "the highest of all adds counts")
+	q.Done("a")
+	require.Equal(t, map[int]float64{3: 1, 0: 0}, m.depths())
+}

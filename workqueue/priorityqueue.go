@@ -12,11 +12,15 @@ import (
 // in Patience+n, where n is the number of priorities that wait. If there is a Group,
 // the groups of a priority take turns.
 //
-// Caveats: with a Group, or when an item is raised to a higher priority, items come
+// Caveats: priorities are for a few classes of work. Each of the lower ones takes one
+// turn in Patience+1 while it waits: one of them costs the highest 3 percent of the
+// turns, and more than Patience of them cost it its precedence; all take turns then.
+//
+// With a Group, or when an item is raised to a higher priority, items come
 // out in another order than they went in.
 //
-// controller-runtime's queue of this name has four goroutines and two B-trees, and
-// costs several times as much as a plain queue. A low class starves there while there
+// controller-runtime's queue of this name has four goroutines, five if it has a name, and
+// two B-trees, and costs several times as much as a plain queue. A low class starves there while there
 // is work in a higher one, and one tenant's ten thousand items come before another's
 // single one.
 type PriorityQueue[T comparable] struct {
@@ -34,7 +38,7 @@ type PriorityOptions[T comparable] struct {
 	// group for all. It must always answer the same.
 	Group func(item T) string
 	// Patience is how many items of higher priorities may overtake a lower one
-	// that waits; 0 stands for 32.
+	// that waits; 0 stands for 32. There should be far fewer priorities than that.
 	Patience int
 }
 
@@ -72,29 +76,27 @@ func NewPriority[T comparable](options PriorityOptions[T]) *PriorityQueue[T] {
 	return q
 }
 
-// AddWithOpts adds items with priority, delay and rate limit at once.
+// AddWithOpts adds items with priority, delay and rate limit at once. It counts those
+// as retries that are put off, as controller-runtime does. AddAfter and AddRateLimited
+// count each call, as client-go does.
 func (q *PriorityQueue[T]) AddWithOpts(o AddOpts, items ...T) {
 	w := wish{after: o.After, causes: because(o.Reason)}
 	if o.Priority != nil {
 		w.priority = *o.Priority
 	}
 	for _, item := range items {
-		if !o.RateLimited {
-			q.want(item, w)
-			if w.after > 0 {
-				q.meter.retried()
+		w := w
+		if o.RateLimited {
+			if w.after = q.limiter.When(item); o.After > 0 {
+				w.after = min(w.after, o.After)
 			}
-			continue
+			if q.options.Recorder.On() {
+				w.failures = q.limiter.NumRequeues(item)
+			}
 		}
-		limited := w
-		if limited.after = q.limiter.When(item); o.After > 0 {
-			limited.after = min(limited.after, o.After)
+		if q.want(item, w) && w.after > 0 {
+			q.meter.retried()
 		}
-		if q.options.Recorder.On() {
-			limited.failures = q.limiter.NumRequeues(item)
-		}
-		q.want(item, limited)
-		q.meter.retried()
 	}
 }
 

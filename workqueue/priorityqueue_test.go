@@ -3,6 +3,7 @@ package workqueue
 import (
 	"math/rand/v2"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -148,4 +149,42 @@ func TestNothingIsLostOnTheWayThroughPriorities(t *testing.T) {
 		})
 	}
 	returnTo(t, before)
+}
+
+// controller-runtime counts a retry for what is put off, and ours the same.
+func TestOnlyWhatIsPutOffIsARetry(t *testing.T) {
+	m := newFakeMetrics()
+	q := NewPriority(PriorityOptions[int]{Limiter: constant(0), Options: Options[int]{Name: "fruit", Metrics: m}})
+	q.AddWithOpts(AddOpts{}, 1)
+	q.AddWithOpts(AddOpts{RateLimited: true}, 2)
+	require.Zero(t, m.counts["workqueue_retries_total fruit"], "the limiter said: at once")
+	q.AddWithOpts(AddOpts{After: time.Hour}, 3, 4)
+	require.Equal(t, 2, m.counts["workqueue_retries_total fruit"])
+	q.ShutDown()
+	q.AddWithOpts(AddOpts{After: time.Hour}, 5)
+	require.Equal(t, 2, m.counts["workqueue_retries_total fruit"])
+}
+
+// A group for each of a hundred thousand tenants, once: when they are gone, so is what
+// they needed.
+func TestLanesGiveMemoryBack(t *testing.T) {
+	const groups = 100_000
+	entries := make([]entry[int], groups)
+	for i := range entries {
+		entries[i].group = strconv.Itoa(i)
+	}
+	before := heapSize()
+	l := new(lanes[int])
+	for i := range entries {
+		l.push(&entries[i])
+	}
+	full := heapSize() - before
+	require.Greater(t, full, int64(groups*50), "or else there is nothing to give back")
+	for i := range entries {
+		require.Same(t, &entries[i], l.pop())
+	}
+	require.Less(t, heapSize()-before, full/10)
+	l.push(&entries[0])
+	require.Same(t, &entries[0], l.pop(), "and it can be used again")
+	runtime.KeepAlive(entries)
 }

@@ -44,8 +44,8 @@ type Queue[T comparable] struct {
 	// stops waiting for that. Drain receives; nil when nobody waits.
 	drained chan struct{}
 	// closing is what an outer layer has to do at shutdown. It is called once, with
-	// mu held.
-	closing func()
+	// mu held, and tells how many items it has added as new work.
+	closing func() (added int)
 }
 
 // Options of a queue. The zero value works.
@@ -58,8 +58,9 @@ type Options[T comparable] struct {
 	// Recorder is told what happens to each item; nil is off.
 	Recorder *trace.Recorder
 	// Key is an item's namespace and name in the recorder. By default the name is
-	// the item as fmt prints it. It is called with the queue's lock held: it must
-	// neither call the queue nor panic.
+	// the item as fmt prints it. With a Recorder, Key is called with the queue's lock
+	// held; so is the item's String method if there is no Key. Neither may call the
+	// queue, nor panic.
 	Key func(item T) (namespace, name string)
 	// Report is told about mistakes in the use of the queue, such as Done for an
 	// item that nobody holds. By default they are logged with slog.

@@ -36,8 +36,10 @@ type Exponential[T comparable] struct {
 	Base  time.Duration // after the first failure; 0 stands for 5 ms
 	Limit time.Duration // the longest delay; 0 stands for 1000 s
 	// Remember bounds how many items are remembered, and is 2 at least; 0 stands for
-	// 100,000. If more fail, those whose failures are the longest ago start again
-	// from Base.
+	// 1,000,000. The last Remember/2 items that failed wait exactly as long as they
+	// should; one whose failure is longer ago may start again from Base. An item that
+	// is two strings takes up to 100 bytes, and the strings; a hundred thousand of them
+	// 6 MB. The memory is given back when the last item is forgotten.
 	Remember int
 
 	mu       sync.Mutex // guards failures
@@ -52,7 +54,7 @@ func (e *Exponential[T]) When(item T) time.Duration {
 func (e *Exponential[T]) failed(item T) (before int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.failures.half = max(1, or(e.Remember, 100_000)/2)
+	e.failures.half = max(1, or(e.Remember, 1_000_000)/2)
 	return e.failures.failed(item)
 }
 
@@ -136,6 +138,9 @@ func (j Jitter[T]) When(item T) time.Duration {
 		random = rand.Float64
 	}
 	delay := j.RateLimiter.When(item)
+	if delay <= 0 {
+		return delay
+	}
 	more := float64(delay) * j.Fraction * random()
 	if more >= math.MaxInt64 { // it would be a negative Duration
 		return math.MaxInt64

@@ -48,8 +48,9 @@ func (q *RateLimitingQueue[T]) retry(item T, w wish) {
 	if q.options.Recorder.On() {
 		w.failures = q.limiter.NumRequeues(item)
 	}
-	q.want(item, w)
-	q.meter.retried()
+	if q.want(item, w) {
+		q.meter.retried()
+	}
 }
 
 // Forget means that the item succeeded, or is given up: its next failure is its

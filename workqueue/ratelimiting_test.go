@@ -135,3 +135,53 @@ func TestNothingIsLostOnTheWayThroughRetries(t *testing.T) {
 	}
 	returnTo(t, before)
 }
+
+// A cluster-wide outage: all items fail in turn. Each has to wait longer each time, or
+// together they are the storm that the ladder is there to prevent.
+func TestACrowdOfFailingItemsClimbsTheLadder(t *testing.T) {
+	l := &Exponential[int]{}
+	for _, want := range []time.Duration{5, 10, 20} {
+		for i := range 100_001 {
+			if got := l.When(i); got != want*time.Millisecond {
+				require.Equal(t, want*time.Millisecond, got, "item %d", i)
+			}
+		}
+	}
+}
+
+// This is what Remember says: exact for the last half, and no further.
+func TestHalfOfWhatIsRememberedIsExact(t *testing.T) {
+	l := &Exponential[int]{Base: 1, Remember: 10}
+	for _, want := range []time.Duration{1, 2, 4} {
+		for i := range 5 {
+			require.Equal(t, want, l.When(i))
+		}
+	}
+	for range 3 {
+		for i := range 11 {
+			require.Equal(t, time.Duration(1), l.When(100+i), "each is forgotten before it fails again")
+		}
+	}
+}
+
+type constant time.Duration
+
+func (c constant) When(int) time.Duration { return time.Duration(c) }
+func (constant) Forget(int)               {}
+func (constant) NumRequeues(int) int      { return 0 }
+
+// A limiter that says "at once" must not turn into one that says "never".
+func TestJitterLeavesAloneWhatIsNotPutOff(t *testing.T) {
+	require.Equal(t, time.Duration(-1), Jitter[int]{constant(-1), 0.2, nil}.When(1))
+	require.Zero(t, Jitter[int]{constant(0), 0.2, nil}.When(1))
+}
+
+func TestAFailureIsNoRetryAfterAShutdown(t *testing.T) {
+	m := newFakeMetrics()
+	q := NewRateLimiting(constant(0), Options[int]{Name: "fruit", Metrics: m})
+	q.AddRateLimited(1)
+	require.Equal(t, 1, m.counts["workqueue_retries_total fruit"])
+	q.ShutDown()
+	q.AddRateLimited(1)
+	require.Equal(t, 1, m.counts["workqueue_retries_total fruit"])
+}

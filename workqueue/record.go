@@ -8,7 +8,8 @@ import (
 
 // The flight recorder is told about an item while the queue's lock is held, so
 // that the timeline shows things in the order in which they happened. It is a
-// leaf: it calls nobody. Callers ask Recorder.On first.
+// leaf: it calls nobody. Only Options.Key, or the item's String method, is somebody
+// else's code. Callers ask Recorder.On first.
 
 func (q *Queue[T]) recordAdd(item T, verdict verdict, causes Causes) {
 	event := trace.Event{Kind: trace.Enqueue, Reason: causes.String(), Count: causes.Count}

@@ -11,9 +11,10 @@ import (
 // be called any number of times and from a worker, and ends a Drain.
 func (q *Queue[T]) ShutDown() {
 	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.shutDownLocked()
+	added := q.shutDownLocked()
 	q.releaseLocked()
+	q.mu.Unlock()
+	q.meter.addedMany(added)
 }
 
 // Drain shuts down and waits until all items that were added before have been
@@ -28,13 +29,14 @@ func (q *Queue[T]) ShutDown() {
 // does not wait at all, and drops what is in the queue.
 func (q *Queue[T]) Drain(ctx context.Context) error {
 	q.mu.Lock()
-	q.shutDownLocked()
+	added := q.shutDownLocked()
 	if q.drained == nil {
 		q.drained = make(chan struct{})
 	}
 	drained := q.drained
 	q.finishedLocked()
 	q.mu.Unlock()
+	q.meter.addedMany(added)
 	select {
 	case <-drained:
 	case <-ctx.Done():
@@ -61,18 +63,20 @@ func (q *Queue[T]) ShuttingDown() bool {
 	return q.shutDown
 }
 
-func (q *Queue[T]) shutDownLocked() {
+// shutDownLocked tells how many items were added by it.
+func (q *Queue[T]) shutDownLocked() (added int) {
 	if q.shutDown {
-		return
+		return 0
 	}
 	q.shutDown = true
 	if q.closing != nil {
-		q.closing()
+		added = q.closing()
 	}
 	q.parking.wakeAll()
 	if rec := q.options.Recorder; rec.On() {
 		rec.Record(trace.Event{Kind: trace.Stop, Layer: q.layer(), Reason: "the queue is shut down"})
 	}
+	return added
 }
 
 // finishedLocked wakes those who drain if there is nothing left to wait for.

@@ -3,7 +3,9 @@ package workqueue
 import (
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"testing"
+	"unsafe"
 
 	"github.com/stretchr/testify/require"
 )
@@ -68,30 +70,94 @@ func TestTableChainsStayShort(t *testing.T) {
 		put(&x, i)
 	}
 	longest := 0
-	for _, e := range x.buckets {
+	for i := range x.buckets {
 		length := 0
-		for ; e != nil; e = e.chain {
+		for e := *x.at(uint64(i)); e != nil; e = e.chain {
 			length++
 		}
 		longest = max(longest, length)
 	}
 	require.Less(t, longest, 20)
-	require.LessOrEqual(t, len(x.buckets), 100_000)
+	require.LessOrEqual(t, x.buckets, 100_000)
 }
 
-// A queue that held a million items during an outage gives the memory back.
-func TestTableGivesMemoryBack(t *testing.T) {
+// A table that shrinks must not lose an item, or two workers could hold it.
+func TestTableFindsAllItemsWhileItShrinks(t *testing.T) {
+	const items = 3 * keepAtMost
 	var x table[int]
-	for i := range 3 * keepAtMost {
+	for i := range items {
 		put(&x, i)
 	}
-	for i := range 3*keepAtMost - 1 {
+	for i := range items - 100 {
 		x.remove(x.find(i, hashOf(i)))
+		if i%1000 == 0 || i == items-101 {
+			for left := range x.n {
+				left += i + 1
+				require.NotNil(t, x.find(left, hashOf(left)), "item %d of %d", left, items)
+			}
+		}
 	}
-	require.LessOrEqual(t, x.spares, keepAtMost, "a single item that stays for ever must not keep the crowd's memory")
-	x.remove(x.find(3*keepAtMost-1, hashOf(3*keepAtMost-1)))
-	require.Equal(t, table[int]{}, x, "when the last item is gone, all of it is given back")
-	require.Equal(t, 1, put(&x, 1).item)
+	require.Equal(t, keepAtMost, x.buckets)
+	require.Len(t, x.segments, keepAtMost/segment)
+	for i := range items {
+		put(&x, i)
+	}
+	require.Equal(t, items, x.n, "what was still there has no second entry")
+}
+
+// A single item that stays for ever must not keep the memory of the million that
+// were there during an outage.
+func TestTableGivesMemoryBack(t *testing.T) {
+	const items = 10 * keepAtMost
+	for name, order := range map[string]func(n int) []int{"in order": inOrder, "in no order": rand.Perm} {
+		t.Run(name, func(t *testing.T) {
+			before := heapSize()
+			x := new(table[int])
+			put(x, -1)
+			for i := range items {
+				put(x, i)
+			}
+			full := heapSize() - before
+			for _, i := range order(items) {
+				x.remove(x.find(i, hashOf(i)))
+			}
+			left := heapSize() - before
+			require.Less(t, left, full/4)
+			require.Less(t, left, 2*keepAtMost*int64(unsafe.Sizeof(entry[int]{})+8), "no more than for a crowd that is no crowd")
+			require.NotNil(t, x.find(-1, hashOf(-1)))
+		})
+	}
+}
+
+func inOrder(n int) []int {
+	order := make([]int, n)
+	for i := range order {
+		order[i] = i
+	}
+	return order
+}
+
+// heapSize is how much memory is in use.
+func heapSize() int64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// What comes and goes in the same number all the time costs nothing.
+func TestTableAllocatesNothingInTheLongRun(t *testing.T) {
+	var x table[int]
+	cycle := func() {
+		for i := range 10_000 {
+			put(&x, i)
+		}
+		for i := range 10_000 {
+			x.remove(x.find(i, hashOf(i)))
+		}
+	}
+	require.Zero(t, testing.AllocsPerRun(3, cycle))
 }
 
 func TestTableTakesInfinityAndNotANumber(t *testing.T) {

@@ -1,6 +1,7 @@
 package workqueue
 
 import (
+	"crypto/rand"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -131,12 +132,37 @@ func TestControllerRuntimesLowClassStarves(t *testing.T) {
 
 // Whoever has a dashboard for one finds the same numbers for the other.
 func TestControllerRuntimesDepthHasAPriority(t *testing.T) {
-	low := -100
-	theirs := priorityqueue.New[string]("fruit")
+	low, name := -100, rand.Text() // the registry is there for the whole process
+	theirs := priorityqueue.New[string](name)
 	defer theirs.ShutDown()
 	theirs.AddWithOpts(priorityqueue.AddOpts{Priority: &low}, "a", "b")
 	theirs.Add("c")
 	require.Equal(t, 3, theirs.Len()) // it takes in what was added
+	require.Equal(t, map[string]float64{"0": 1, "-100": 2}, depths(t, name))
+	theirs.Get()
+	theirs.AddWithOpts(priorityqueue.AddOpts{Priority: &low}, "c")
+	require.Equal(t, 3, theirs.Len())
+	require.Equal(t, map[string]float64{"0": 0, "-100": 3}, depths(t, name), "what was added during work counts")
+
+	ourDepths := &depthsByPriority{ourMetrics: ourMetrics{theirMetrics: theirMetrics{}}}
+	ours := workqueue.NewPriority(workqueue.PriorityOptions[string]{Options: workqueue.Options[string]{Metrics: ourDepths}})
+	ours.AddWithOpts(workqueue.AddOpts{Priority: &low}, "a", "b")
+	ours.Add("c")
+	require.Equal(t, map[int]float64{0: 1, -100: 2}, ourDepths.read())
+	ours.Get()
+	ours.AddWithOpts(workqueue.AddOpts{Priority: &low}, "c")
+	require.Equal(t, map[int]float64{0: 0, -100: 3}, ourDepths.read())
+}
+
+type depthsByPriority struct {
+	ourMetrics
+	read func() map[int]float64
+}
+
+func (d *depthsByPriority) GaugeByPriority(_, _ string, read func() map[int]float64) { d.read = read }
+
+// depths are what controller-runtime's registry says of a queue, by priority.
+func depths(t *testing.T, queue string) map[string]float64 {
 	families, err := metrics.Registry.Gather()
 	require.NoError(t, err)
 	depths := map[string]float64{}
@@ -149,10 +175,108 @@ func TestControllerRuntimesDepthHasAPriority(t *testing.T) {
 			for _, label := range metric.GetLabel() {
 				labels[label.GetName()] = label.GetValue()
 			}
-			if labels["name"] == "fruit" {
+			if labels["name"] == queue {
 				depths[labels["priority"]] = metric.GetGauge().GetValue()
 			}
 		}
 	}
-	require.Equal(t, map[string]float64{"0": 1, "-100": 2}, depths)
+	return depths
+}
+
+// theirMetrics counts for client-go's queue, and ourMetrics for ours.
+type theirMetrics map[string]*number
+
+type number struct{ value float64 }
+
+func (n *number) Inc()            { n.value++ }
+func (n *number) Dec()            { n.value-- }
+func (n *number) Set(v float64)   { n.value = v }
+func (n *number) Observe(float64) { n.value++ }
+
+func (m theirMetrics) of(metric string) *number {
+	m[metric] = new(number)
+	return m[metric]
+}
+
+func (m theirMetrics) NewDepthMetric(string) upstream.GaugeMetric {
+	return m.of(workqueue.MetricDepth)
+}
+
+func (m theirMetrics) NewAddsMetric(string) upstream.CounterMetric {
+	return m.of(workqueue.MetricAdds)
+}
+
+func (m theirMetrics) NewLatencyMetric(string) upstream.HistogramMetric {
+	return m.of(workqueue.MetricQueueDuration)
+}
+
+func (m theirMetrics) NewWorkDurationMetric(string) upstream.HistogramMetric {
+	return m.of(workqueue.MetricWorkDuration)
+}
+
+func (m theirMetrics) NewUnfinishedWorkSecondsMetric(string) upstream.SettableGaugeMetric {
+	return new(number) // a goroutine sets it
+}
+
+func (m theirMetrics) NewLongestRunningProcessorSecondsMetric(string) upstream.SettableGaugeMetric {
+	return new(number) // a goroutine sets it
+}
+
+func (m theirMetrics) NewRetriesMetric(string) upstream.CounterMetric {
+	return m.of(workqueue.MetricRetries)
+}
+
+type ourMetrics struct {
+	theirMetrics
+	depth func() float64
+}
+
+func (m *ourMetrics) Counter(metric, _ string) workqueue.Counter     { return m.of(metric) }
+func (m *ourMetrics) Histogram(metric, _ string) workqueue.Histogram { return m.of(metric) }
+
+func (m *ourMetrics) Gauge(metric, _ string, read func() float64) {
+	if metric == workqueue.MetricDepth {
+		m.depth = read
+	}
+}
+
+// Whoever has a dashboard for client-go's queue finds the same numbers for ours, after
+// each step.
+func TestTheMetricsAreThoseOfClientGo(t *testing.T) {
+	theirNumbers, ourNumbers := theirMetrics{}, &ourMetrics{theirMetrics: theirMetrics{}}
+	theirs := upstream.NewTypedRateLimitingQueueWithConfig(
+		upstream.NewTypedItemExponentialFailureRateLimiter[string](time.Hour, time.Hour),
+		upstream.TypedRateLimitingQueueConfig[string]{Name: "fruit", MetricsProvider: theirNumbers})
+	ours := workqueue.NewRateLimiting[string](&workqueue.Exponential[string]{Base: time.Hour},
+		workqueue.Options[string]{Name: "fruit", Metrics: ourNumbers})
+	type queue = upstream.TypedRateLimitingInterface[string]
+	for i, step := range []func(queue){
+		func(q queue) { q.Add("a") },
+		func(q queue) { q.Add("a") },
+		func(q queue) { q.Add("b") },
+		func(q queue) { q.Get() },
+		func(q queue) { q.Get() },
+		func(q queue) { q.Add("a") }, // a worker holds it
+		func(q queue) { q.Add("a") },
+		func(q queue) { q.Done("a") },
+		func(q queue) { q.AddAfter("a", 0) },
+		func(q queue) { q.AddAfter("b", -time.Second) }, // a worker holds it
+		func(q queue) { q.AddAfter("c", time.Hour) },
+		func(q queue) { q.AddRateLimited("d") },
+		func(q queue) { q.Done("b") },
+		func(q queue) { q.ShutDown() },
+		func(q queue) { q.Add("e") },
+		func(q queue) { q.AddAfter("e", 0) },
+		func(q queue) { q.AddAfter("e", time.Hour) },
+		func(q queue) { q.AddRateLimited("e") },
+		func(q queue) { q.Get() },
+		func(q queue) { q.Done("a") },
+	} {
+		step(theirs)
+		step(ours)
+		for _, metric := range []string{workqueue.MetricAdds, workqueue.MetricRetries, workqueue.MetricQueueDuration, workqueue.MetricWorkDuration} {
+			require.Equal(t, theirNumbers[metric].value, ourNumbers.theirMetrics[metric].value, "%s after step %d", metric, i)
+		}
+		require.Equal(t, theirNumbers[workqueue.MetricDepth].value, ourNumbers.depth(), "depth after step %d", i)
+	}
 }

@@ -116,7 +116,7 @@ func follow(ctx context.Context, d *demo.Demo, write *writer, fruit *view) error
 	return nil
 }
 
-// survive kills the API server, and writes as soon as it is back.
+// survive kills the API server, and writes when it and the reflector are back.
 func survive(ctx context.Context, d *demo.Demo, write *writer, fruit *view, reflector *informer.Reflector[*corev1.ConfigMap]) error {
 	if d.Cluster.Mode == cluster.Current {
 		d.Say("This is your own cluster: its API server is left alone. There are only the writes.")
@@ -133,10 +133,12 @@ func survive(ctx context.Context, d *demo.Demo, write *writer, fruit *view, refl
 	return nil
 }
 
-// kill restarts the API server and looks at the reflector meanwhile.
+// kill restarts the API server and looks at the reflector meanwhile. It returns
+// when the view has gone on.
 func kill(ctx context.Context, d *demo.Demo, write *writer, fruit *view, reflector *informer.Reflector[*corev1.ConfigMap]) error {
 	// Something that the reflector does not see moves the history on. So the
 	// server, which forgets everything, will not know the reflector's place.
+	place := reflector.Health().ResourceVersion
 	if err := write.create(ctx, "onion", nil); err != nil {
 		return err
 	}
@@ -152,7 +154,13 @@ func kill(ctx context.Context, d *demo.Demo, write *writer, fruit *view, reflect
 	d.Say("The view is still there: %v. It is as it was at resourceVersion %s.", fruit.names(), health.ResourceVersion)
 	d.Say("Ready, for who has a minute's patience: %v. For who has none: %v.",
 		health.Ready(time.Now(), time.Minute) == nil, health.Ready(time.Now(), 0) == nil)
-	return <-restarted
+	if err := <-restarted; err != nil {
+		return err
+	}
+	// Whoever writes now races the reflector's pause, and may be part of its new
+	// view. So we wait for that. An open watch would not be enough: it is accepted
+	// before the server looks for its place in the history, and says 410.
+	return fruit.moved(ctx, place)
 }
 
 // runAgain stops the reflector, lets things happen, and runs it again.

@@ -77,17 +77,33 @@ func (v *view) namesLocked() []string { return slices.Sorted(maps.Keys(v.objects
 
 // until waits until the view holds these objects and no others.
 func (v *view) until(ctx context.Context, names ...string) error {
+	err := v.wait(ctx, func() bool { return slices.Equal(v.namesLocked(), names) })
+	if err != nil {
+		return fmt.Errorf("waiting for the view to become %v, it is %v: %w", names, v.names(), err)
+	}
+	return nil
+}
+
+// moved waits until the view is no longer as of that version.
+func (v *view) moved(ctx context.Context, from string) error {
+	if err := v.wait(ctx, func() bool { return v.version != from }); err != nil {
+		return fmt.Errorf("waiting for the view to go on from resourceVersion %s: %w", from, err)
+	}
+	return nil
+}
+
+func (v *view) wait(ctx context.Context, metLocked func() bool) error {
 	for {
 		v.mu.Lock()
-		have, changed := v.namesLocked(), v.changed
+		met, changed := metLocked(), v.changed
 		v.mu.Unlock()
-		if slices.Equal(have, names) {
+		if met {
 			return nil
 		}
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return fmt.Errorf("waiting for the view to become %v, it is %v: %w", names, have, context.Cause(ctx))
+			return context.Cause(ctx)
 		}
 	}
 }

@@ -129,7 +129,7 @@ func (t *tour) fallBehind(ctx context.Context) error {
 	if err := t.feed.read(ctx, 10); err != nil {
 		return err
 	}
-	t.Say("10 events are in the queue, under %d keys. Now the copy looks:", t.queue.Len())
+	t.Say("10 events went in; %d keys are in the queue. Now the copy looks:", t.queue.Len())
 	t.account("falling behind", 10, 10)
 	return nil
 }

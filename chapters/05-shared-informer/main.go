@@ -110,7 +110,7 @@ func (t *tour) standStill(ctx context.Context) error {
 	if err := t.bite(ctx, "banana"); err != nil {
 		return err
 	}
-	t.Say("The quick one was told of 6 changes. The slow one stands still in the first; its backlog has %d keys.", t.slow.registration.Backlog().Keys)
+	t.Say("The quick one was told of 6 changes. The slow one stands still in the first; its backlog, with the one in hand, has %d keys.", t.slow.registration.Backlog().Keys)
 	resume()
 	if err := t.slow.await(ctx, "banana", "1"); err != nil {
 		return err

@@ -1,6 +1,6 @@
-// Command 09-priority-fairness shows what a queue can do about order: the change of a
-// user overtakes a resync, the resync gets through all the same, and a noisy
-// namespace does not hold up a quiet one.
+// Command 09-priority-fairness shows what a queue can do about order: the changes
+// of users overtake an initial list, a resync gets through under constant changes, and
+// a noisy namespace does not hold up a quiet one.
 package main
 
 import (
@@ -37,8 +37,8 @@ func story(ctx context.Context, d *demo.Demo) error {
 		headline string
 		play     func(context.Context, *demo.Demo) ([][]string, error)
 	}{
-		{"1. A rollout overtakes a resync", rollout},
-		{"2. The resync gets through all the same", pressure},
+		{"1. Users overtake an initial list", rollout},
+		{"2. A resync gets through all the same", pressure},
 		{"3. A noisy namespace and a quiet one", neighbours},
 	} {
 		err := d.Step(step.headline, func() error {

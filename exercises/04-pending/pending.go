@@ -31,7 +31,7 @@ func (p *pending[T]) put(object T) {
 }
 
 // remove notes that the object is gone; unseen says that this is a conclusion. It
-// returns false if the consumer needs not be told at all: the object came and
+// returns false if the consumer need not be told at all: the object came and
 // went behind its back.
 func (p *pending[T]) remove(last T, unseen bool) bool {
 	return true // TODO: what is there to tell, and about which object?

@@ -8,6 +8,10 @@ package workqueue
 // levels that are not empty. In a level, an item at the head of its group waits for
 // one item of each other group at most.
 //
+// Caveats: each level below the highest takes one pop in patience+1. With more than
+// patience of them nothing is left for the highest, and the levels take turns as if they
+// were equal. Priorities are for a few classes of work, well below patience.
+//
 // It is a value without lock or clock; it counts pops instead of time. A waiting
 // item that grew more important with time, as other schedulers have it, would have
 // to be moved again and again, and its bound would depend on how fast work is done.

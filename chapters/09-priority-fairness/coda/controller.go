@@ -115,8 +115,8 @@ func newInformer[T informer.Object](config *rest.Config, options Options, resour
 	}), nil
 }
 
-// Run works until the context ends, and waits for all that it started. It may be
-// called once.
+// Run works until the context ends, and returns nil then, when all that it started has
+// ended. It returns an error if an informer gives up. It may be called once.
 func (c *Controller) Run(ctx context.Context) error {
 	ofNamespaces, err := c.namespaces.AddHandler(handler(c, "Namespace", (*corev1.Namespace).GetName), informer.HandlerOptions{})
 	if err != nil {
@@ -168,7 +168,13 @@ func handler[T informer.Object](c *Controller, kind string, keyOf func(T) string
 				enqueue(object, "added", 0)
 			}
 		},
-		Update: func(_, object T) { enqueue(object, "changed", 0) },
+		Update: func(old, object T) {
+			if old.GetResourceVersion() == object.GetResourceVersion() { // a resync: nothing happened
+				enqueue(object, "resynced", workqueue.LowPriority)
+			} else {
+				enqueue(object, "changed", 0)
+			}
+		},
 		Delete: func(object T, _ bool) { enqueue(object, "deleted", 0) },
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"strconv"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,7 +15,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/loopwright/loopwright/informer"
 	"github.com/loopwright/loopwright/internal/fakeapi"
+	"github.com/loopwright/loopwright/workqueue"
 )
 
 func TestEachLabelledNamespaceGetsAConfigMapAndNoOtherDoes(t *testing.T) {
@@ -277,6 +280,78 @@ func TestAConfigMapThatAUserTakesOverIsTheirs(t *testing.T) {
 	})
 }
 
+// After a restart or a resync, 10,000 Namespaces wait that are as they should be. Users
+// must not wait for them.
+func TestOnlyWhatChangedIsUrgent(t *testing.T) {
+	inWorld(t, func(w *world) {
+		controller, err := NewController(w.server.Config(), Options{})
+		require.NoError(t, err)
+		handler := handler(controller, "Namespace", (*corev1.Namespace).GetName)
+		at := func(version string) *corev1.Namespace {
+			return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "a", ResourceVersion: version}}
+		}
+		for _, event := range []struct {
+			what     string
+			happens  func()
+			priority int
+		}{
+			{"it was there already", func() { handler.OnAdd(at("1"), true) }, workqueue.LowPriority},
+			{"it was made", func() { handler.OnAdd(at("1"), false) }, 0},
+			{"a resync", func() { handler.OnUpdate(at("1"), at("1")) }, workqueue.LowPriority},
+			{"a change", func() { handler.OnUpdate(at("1"), at("2")) }, 0},
+			{"its end", func() { handler.OnDelete(at("2"), false) }, 0},
+		} {
+			event.happens()
+			work, err := controller.queue.Next(w.Context())
+			require.NoError(t, err)
+			require.Equal(t, event.priority, work.Priority, event.what)
+			controller.queue.Done(work.Item)
+		}
+	})
+}
+
+// Otherwise each failure during an initial list would overtake the users' changes.
+func TestARetryKeepsItsPriority(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.makeNamespace("a", ofTeam)
+		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: "create", Resource: "configmaps"}, Status: fakeapi.InternalError()})
+		controller, err := NewController(w.server.Config(), Options{OnError: func(string, error) {}})
+		require.NoError(t, err)
+		// Its informers without its workers: the test is the worker.
+		_, err = controller.namespaces.AddHandler(handler(controller, "Namespace", (*corev1.Namespace).GetName), informer.HandlerOptions{})
+		require.NoError(t, err)
+		ctx, cancel := context.WithCancel(w.Context())
+		var running sync.WaitGroup
+		running.Go(func() { _ = controller.namespaces.Run(ctx) })
+		running.Go(func() { _ = controller.configMaps.Run(ctx) })
+		for try := range 3 {
+			work, err := controller.queue.Next(ctx)
+			require.NoError(t, err)
+			require.Equal(t, workqueue.LowPriority, work.Priority, "try %d of an item of the initial list", try)
+			controller.process(ctx, work)
+		}
+		controller.queue.ShutDown()
+		cancel()
+		running.Wait()
+	})
+}
+
+// A retry that is due in a quarter of an hour would keep a timer, and the queue with all
+// that it holds, of a controller that is over.
+func TestRunShutsTheQueueDown(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.makeNamespace("a", ofTeam)
+		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: "create", Resource: "configmaps"}, Status: fakeapi.InternalError()})
+		controller, err := NewController(w.server.Config(), Options{OnError: func(string, error) {}})
+		require.NoError(t, err)
+		ctx, cancel := context.WithTimeout(w.Context(), time.Minute)
+		defer cancel()
+		_ = controller.Run(ctx)
+		require.True(t, controller.queue.ShuttingDown(), "the queue takes adds that nobody will work on")
+		require.Zero(t, controller.queue.Delayed(), "a retry waits for a worker that is gone")
+	})
+}
+
 func TestRunEndsAtAnyMomentAndLeavesNothingBehind(t *testing.T) {
 	for what, prepare := range map[string]func(*world){
 		"before the lists": func(w *world) {
@@ -330,7 +405,7 @@ func TestRunWaitsForAWriteThatIsUnderWay(t *testing.T) {
 		ctx, cancel := context.WithTimeout(w.Context(), time.Minute)
 		defer cancel()
 		w.makeNamespace("a", ofTeam)
-		require.ErrorIs(t, controller.Run(ctx), context.DeadlineExceeded)
+		require.NoError(t, controller.Run(ctx), "it ends because it was told to")
 		require.True(t, ended)
 		require.Error(t, controller.Run(w.Context()), "it may be called once")
 	})

@@ -3,28 +3,27 @@
 package informer
 
 import (
-	"time"
-
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/apimachinery/pkg/watch"
+	"time"
 )
 
 type machine struct {
-	state   State
-	backoff Backoff
-	streams bool
-
-	cursor Cursor
-	floor  string
-
-	next    command
-	open    bool
-	since   time.Duration
-	snapped time.Duration
-	quorum  bool
-	whole   bool
-	pages   int
-
+	state      State
+	backoff    Backoff
+	streams    bool
+	cursor     Cursor
+	floor      string
+	next       command
+	open       bool
+	since      time.Duration
+	snapped    time.Duration
+	quorum     bool
+	whole      bool
+	pages      int
+	detour     bool
+	unopened   int
+	undivided  int
 	unfinished int
 	fruitless  int
 	doubts     int
@@ -32,12 +31,15 @@ type machine struct {
 
 const tries = 3
 
+const weight = 3
+
 func (m machine) step(in input) (machine, action) {
 	switch in.kind {
 	case inBegin:
 		return m.snapshot(deliverNothing, "")
 	case inOpened:
-		if m.open, m.since = true, in.at; m.state == StateConnecting {
+		m.open, m.since, m.unopened = true, in.at, 0
+		if m.state == StateConnecting {
 			m.state = StateWatching
 		}
 		return m, action{do: doRead}
@@ -59,6 +61,7 @@ func (m machine) step(in input) (machine, action) {
 		return m, action{deliver: deliverDiscard, do: doStop}
 	}
 }
+
 func (m machine) snapshot(deliver delivery, reason string) (machine, action) {
 	m.open, m.pages = false, 0
 	act := action{deliver: deliver, version: m.floor, reason: reason}
@@ -66,13 +69,14 @@ func (m machine) snapshot(deliver delivery, reason string) (machine, action) {
 		act.version = ""
 	}
 	act.whole = m.whole || act.version != ""
-	if m.streams {
+	if m.streams && !m.detour {
 		m.state, act.do = StateStreaming, doStream
 	} else {
 		m.state, act.do = StateListing, doList
 	}
 	return m, act
 }
+
 func (m machine) initialEvent(in input) (machine, action) {
 	switch {
 	case in.event != watch.Bookmark:
@@ -85,6 +89,7 @@ func (m machine) initialEvent(in input) (machine, action) {
 	}
 	return m.replaced(in, doRead)
 }
+
 func (m machine) page(in input) (machine, action) {
 	m.unfinished = 0
 	switch {
@@ -96,19 +101,23 @@ func (m machine) page(in input) (machine, action) {
 	}
 	return m.replaced(in, doWatch)
 }
+
 func (m machine) replaced(in input, then command) (machine, action) {
 	m.state, m.since, m.snapped = StateWatching, in.at, in.at
 	if then == doWatch {
 		m.state, m.open = StateConnecting, false
 	}
 	m.cursor, m.floor = m.cursor.Listed(in.version), in.version
-	m.quorum, m.whole, m.pages, m.unfinished, m.doubts = false, false, 0, 0, 0
+	m.quorum, m.whole, m.pages, m.detour = false, false, 0, false
+	m.unopened, m.undivided, m.unfinished, m.doubts = 0, 0, 0, 0
 	return m, action{deliver: deliverReplace, do: then, version: in.version}
 }
+
 func (m machine) goesBack(version string) bool {
 	order, err := resourceversion.CompareResourceVersion(version, m.floor)
 	return err == nil && order < 0
 }
+
 func (m machine) doubt(in input) (machine, action) {
 	if m.quorum {
 		if m.doubts++; m.doubts == tries {
@@ -118,6 +127,7 @@ func (m machine) doubt(in input) (machine, action) {
 	m.quorum = true
 	return m.rest(in, doStream, deliverDiscard, "the server answered with resourceVersion "+in.version+", which is older than what was seen before")
 }
+
 func (m machine) newsEvent(in input) (machine, action) {
 	m.fruitless = 0
 	cursor, deliver := m.cursor.Saw(in.event, in.version)
@@ -137,6 +147,7 @@ func (m machine) newsEvent(in input) (machine, action) {
 	m.cursor, m.floor = cursor, cursor.ResourceVersion()
 	return m, action{deliver: deliverProgress, do: doRead, version: m.floor}
 }
+
 func (m machine) ended(in input) (machine, action) {
 	if m.state == StateStreaming {
 		return m.failed(in)
@@ -148,15 +159,35 @@ func (m machine) ended(in input) (machine, action) {
 	}
 	return m.rest(in, doWatch, deliverNothing, "the server ended the watch soon after its beginning")
 }
+
 func (m machine) failed(in input) (machine, action) {
 	switch m.state {
 	case StateStreaming:
-		return m.streamFailed(in)
+		return m.streamsInVain(in).streamFailed(in)
 	case StateListing:
-		return m.listFailed(in)
+		return m.listsInVain(in).listFailed(in)
 	default:
 		return m.watchFailed(in)
 	}
+}
+
+func (m machine) streamsInVain(in input) machine {
+	switch {
+	case m.open:
+	case in.answered:
+		m.unopened += weight
+	default:
+		m.unopened++
+	}
+	return m
+}
+
+func (m machine) listsInVain(in input) machine {
+	if m.floor != "" && !m.quorum && !m.cannotBeHad(in.fault) {
+		m.undivided++
+		m.quorum = m.undivided == tries
+	}
+	return m
 }
 
 func (m machine) streamFailed(in input) (machine, action) {
@@ -172,7 +203,7 @@ func (m machine) streamFailed(in input) (machine, action) {
 		return m.snapshot(deliverDiscard, "")
 	case m.open:
 		if m.unfinished++; m.unfinished == tries {
-			m.unfinished, m.streams = 0, false
+			m.streams = false
 		}
 	}
 	return m.rest(in, doStream, deliverDiscard, "the stream ended before the initial events did")
@@ -181,7 +212,7 @@ func (m machine) streamFailed(in input) (machine, action) {
 func (m machine) listFailed(in input) (machine, action) {
 	if m.pages > 0 {
 		switch {
-		case in.fault == faultExpired:
+		case in.fault == faultExpired && !m.whole:
 			m.whole = true
 			return m.snapshot(deliverDiscard, "")
 		case in.fault == faultBroken || in.fault == faultStalled:
@@ -193,9 +224,9 @@ func (m machine) listFailed(in input) (machine, action) {
 		m.quorum = true
 		return m.snapshot(deliverDiscard, "")
 	}
-	m.unfinished = 0
 	return m.rest(in, doStream, deliverDiscard, "")
 }
+
 func (m machine) cannotBeHad(f fault) bool {
 	return (f == faultExpired || f == faultTooLarge) && !m.quorum
 }
@@ -218,12 +249,14 @@ func (m machine) watchFailed(in input) (machine, action) {
 	}
 	return m.rest(in, doWatch, deliverNothing, "")
 }
+
 func (m machine) rest(in input, next command, deliver delivery, reason string) (machine, action) {
 	var pause time.Duration
 	m.backoff, pause = m.backoff.Failed(in.asked, in.random)
 	m.state, m.next, m.open = StateWaiting, next, false
 	return m, action{deliver: deliver, do: doPause, pause: pause, reason: reason}
 }
+
 func (m machine) rested() (machine, action) {
 	switch m.next {
 	case doWatch:
@@ -233,6 +266,9 @@ func (m machine) rested() (machine, action) {
 		m.state = StateListing
 		return m, action{do: doPage}
 	default:
+		if m.detour = m.unopened >= tries*weight; m.detour {
+			m.unopened = 0
+		}
 		return m.snapshot(deliverNothing, "")
 	}
 }

@@ -54,7 +54,7 @@ func (p *pending[T]) deltas(to []Delta[T], key Key, known T, has bool) []Delta[T
 		return append(to,
 			Delta[T]{Type: DeltaDeleted, Key: key, Object: last, Old: known, FinalStateUnknown: unseen},
 			Delta[T]{Type: DeltaAdded, Key: key, Object: p.object, Initial: p.initial})
-	case p.listed && p.object.GetResourceVersion() == known.GetResourceVersion():
+	case p.listed && known.GetResourceVersion() != "" && p.object.GetResourceVersion() == known.GetResourceVersion():
 		if p.sync {
 			return append(to, Delta[T]{Type: DeltaSync, Key: key, Object: known, Old: known})
 		}

@@ -49,7 +49,7 @@ func (d *dedup[T]) add(e *entry[T], priority int, causes Causes, now time.Durati
 		case priority > e.priority:
 			d.line.raise(e, priority)
 		default:
-			d.line.(*fifo[T]).remove(e)
+			d.line.(interface{ remove(*entry[T]) }).remove(e)
 			d.line.push(e)
 		}
 		return merged

@@ -1,0 +1,200 @@
+package informer
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+)
+
+// answers is a server that sends one body to whatever it is asked.
+type answers struct {
+	mediaType string
+	body      io.Reader
+}
+
+func (a answers) RoundTrip(*http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {a.mediaType}}, Body: io.NopCloser(a.body)}, nil
+}
+
+func reads[T Object](t testing.TB, server http.RoundTripper, resource schema.GroupVersionResource) *ListWatch[T] {
+	listWatch, err := NewListWatch[T](&rest.Config{Host: "http://prepared", Transport: server}, resource, ListWatchOptions{})
+	require.NoError(t, err)
+	return listWatch
+}
+
+var podResource = corev1.SchemeGroupVersion.WithResource("pods")
+
+// A limit that is for one object must not be one for a cluster.
+func TestAListMayBeLargerThanAnObjectMay(t *testing.T) {
+	list := &corev1.PodList{}
+	for i := range mostObject>>20 + 1 {
+		pod := benchmarkPod(i)
+		pod.Annotations["large"] = strings.Repeat("x", 1<<20)
+		list.Items = append(list.Items, *pod)
+	}
+	for _, mediaType := range []string{jsonType, protobufType} {
+		body := encoded(t, mediaType, list)
+		require.Greater(t, len(body), mostObject)
+		got, err := reads[*corev1.Pod](t, answers{mediaType, bytes.NewReader(body)}, podResource).List(t.Context(), metav1.ListOptions{})
+		require.NoError(t, err, mediaType)
+		require.Len(t, got.Items, len(list.Items))
+	}
+}
+
+// endless is an event that never ends, and counts what was read of it.
+type endless struct{ read int }
+
+func (e *endless) Read(p []byte) (int, error) {
+	n := len(p)
+	if e.read == 0 {
+		n = copy(p, `{"type":"ADDED","object":{"kind":"Pod","x":"`)
+	} else {
+		copy(p, bytes.Repeat([]byte("x"), len(p)))
+	}
+	e.read += n
+	return n, nil
+}
+
+// One broken server must not take the memory of the whole program.
+func TestAnObjectTakesNoMoreMemoryThanItsLimit(t *testing.T) {
+	body := &endless{}
+	watching, err := reads[*corev1.Pod](t, answers{jsonType, body}, podResource).Watch(t.Context(), metav1.ListOptions{})
+	require.NoError(t, err)
+	_, err = watching.Next()
+	require.ErrorContains(t, err, "too large")
+	require.LessOrEqual(t, body.read, mostObject+streamBuffer)
+
+	for _, length := range []uint32{mostObject, mostObject + 1} { // and one byte comes
+		body := bytes.NewReader(append(binary.BigEndian.AppendUint32(nil, length), 1))
+		watching, err := reads[*corev1.Pod](t, answers{protobufType + ";stream=watch", body}, podResource).Watch(t.Context(), metav1.ListOptions{})
+		require.NoError(t, err)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err = watching.Next()
+		runtime.ReadMemStats(&after)
+		require.Error(t, err)
+		require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(1<<20), "memory for what a server announces, before it comes")
+	}
+}
+
+// A body that is not read to its end costs the connection, and each list would
+// begin with a handshake.
+func TestManyListsTakeOneConnection(t *testing.T) {
+	for _, mediaType := range []string{jsonType, protobufType} {
+		list := &corev1.PodList{}
+		for i := range 200 {
+			list.Items = append(list.Items, *benchmarkPod(i))
+		}
+		body := encoded(t, mediaType, list)
+		server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", mediaType)
+			_, _ = w.Write(body)
+			w.(http.Flusher).Flush() // so the last chunk comes after the list
+		}))
+		var connections atomic.Int32
+		server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+			if state == http.StateNew {
+				connections.Add(1)
+			}
+		}
+		server.Start()
+		pods, err := NewListWatch[*corev1.Pod](&rest.Config{Host: server.URL}, podResource, ListWatchOptions{})
+		require.NoError(t, err)
+		for range 10 {
+			_, err := pods.List(t.Context(), metav1.ListOptions{})
+			require.NoError(t, err)
+		}
+		server.Close()
+		require.EqualValues(t, 1, connections.Load(), mediaType)
+	}
+}
+
+// Both kinds are called Event, and one decodes as the other into objects
+// without a message.
+func TestTheSameKindOfAnotherGroupIsRefused(t *testing.T) {
+	event := eventsv1.Event{ObjectMeta: metav1.ObjectMeta{Name: "e"}, Note: "lost in the other"}
+	list := &eventsv1.EventList{Items: []eventsv1.Event{event}}
+	want := "the server sent a events.k8s.io/v1 Event where a v1 Event was asked for"
+	for _, mediaType := range []string{jsonType, protobufType} {
+		resource := eventsv1.SchemeGroupVersion.WithResource("events")
+		body := encodedAs(t, mediaType, eventsv1.SchemeGroupVersion, list)
+		_, err := reads[*corev1.Event](t, answers{mediaType, bytes.NewReader(body)}, resource).List(t.Context(), metav1.ListOptions{})
+		require.ErrorContains(t, err, want, mediaType)
+
+		framed := &metav1.WatchEvent{Type: "ADDED", Object: apiruntime.RawExtension{Raw: encodedAs(t, mediaType, eventsv1.SchemeGroupVersion, &event)}}
+		if body = fmt.Appendf(nil, `{"type":"ADDED","object":%s}`, framed.Object.Raw); mediaType == protobufType {
+			message, err := framed.Marshal()
+			require.NoError(t, err)
+			body = append(binary.BigEndian.AppendUint32(nil, uint32(len(message))), message...)
+		}
+		watching, err := reads[*corev1.Event](t, answers{mediaType + ";stream=watch", bytes.NewReader(body)}, resource).Watch(t.Context(), metav1.ListOptions{})
+		require.NoError(t, err)
+		_, err = watching.Next()
+		require.ErrorContains(t, err, want, mediaType)
+	}
+}
+
+// A CustomResourceDefinition chooses how its list is called.
+func TestAListMayHaveAKindOfItsOwn(t *testing.T) {
+	read := func(text string) error {
+		_, err := reads[*corev1.Pod](t, answers{jsonType, strings.NewReader(text)}, podResource).List(t.Context(), metav1.ListOptions{})
+		return err
+	}
+	require.NoError(t, read(`{"apiVersion":"v1","items":[{"apiVersion":"v1","kind":"Pod"}],"kind":"PodCollection"}`))
+	for name, text := range map[string]string{
+		"another type's list": `{"items":[],"kind":"SecretList"}`,
+		"another type's item": `{"items":[{"kind":"Gadget"}],"kind":"GadgetCollection"}`,
+		"another version":     `{"apiVersion":"v2","items":[],"kind":"PodCollection"}`,
+		"a refusal":           `{"apiVersion":"v1","kind":"Status","status":"Failure"}`,
+		"no items":            `{"apiVersion":"v1","kind":"PodCollection"}`,
+		"one object":          `{"items":[],"kind":"Pod"}`,
+		"no kind":             `{"items":[]}`,
+	} {
+		require.ErrorContains(t, read(text), "where a *v1.Pod was asked for", name)
+	}
+}
+
+// field is one of a protobuf message: bytes with their length.
+func field(number byte, content []byte) []byte {
+	return append(binary.AppendUvarint([]byte{number<<3 | 2}, uint64(len(content))), content...)
+}
+
+// A newer server may send fields of any type; a broken one lengths that lie.
+func TestWhatIsUnknownInProtobufIsSkippedAndWhatDoesNotFitIsRefused(t *testing.T) {
+	about, err := (&apiruntime.TypeMeta{APIVersion: "v1", Kind: "PodList"}).Marshal()
+	require.NoError(t, err)
+	pod, err := benchmarkPod(0).Marshal()
+	require.NoError(t, err)
+	read := func(parts ...[]byte) (*List[*corev1.Pod], error) {
+		body := append([]byte(protobufMagic), bytes.Join(parts, nil)...)
+		return reads[*corev1.Pod](t, answers{protobufType, bytes.NewReader(body)}, podResource).List(t.Context(), metav1.ListOptions{})
+	}
+	unknown := [][]byte{{9 << 3, 0xff, 1}, {9<<3 | 1, 1, 2, 3, 4, 5, 6, 7, 8}, field(9, []byte("x")), {9<<3 | 5, 1, 2, 3, 4}}
+	item := field(listItems, pod)
+	list, err := read(field(envelopeType, about), field(envelopeBytes, append(bytes.Join(unknown, nil), item...)))
+	require.NoError(t, err)
+	require.Len(t, list.Items, 1)
+
+	_, err = read(field(envelopeType, about), append([]byte{envelopeBytes<<3 | 2, 12}, item...))
+	require.ErrorContains(t, err, "does not fit", "an item that reaches beyond its list")
+	_, err = read(field(envelopeType, about), field(envelopeBytes, []byte{9<<3 | 1, 1}), make([]byte, 8))
+	require.ErrorContains(t, err, "does not fit", "a number that reaches beyond its list")
+	_, err = read(field(envelopeType, about))
+	require.ErrorIs(t, err, io.ErrUnexpectedEOF, "an envelope without a list")
+}
