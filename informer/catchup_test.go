@@ -104,7 +104,7 @@ func TestProgressWakesEveryoneAndOnlyOnce(t *testing.T) {
 		require.True(t, caughtUp(w), "who waits for shop/web has waited long enough, also if somebody must go on waiting for shop/db")
 		require.True(t, caughtUp(d), "who waits for shop/db has waited long enough, also if somebody else must go on waiting for it")
 		require.False(t, caughtUp(late), "the cache has not come to version 20 yet")
-		require.Empty(t, c.waiting[web], "who was woken is no longer waiting, and would be woken again by the next progress: to close a closed channel panics")
+		require.Equal(t, 0, len(c.waiting[web]), "who was woken is no longer waiting, and would be woken again by the next progress: to close a closed channel panics")
 		require.Len(t, c.waiting[db], 1, "of those who wait for shop/db one was woken, and one goes on waiting")
 		c.arrived("9")
 		c.arrived("20")
