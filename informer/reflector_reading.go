@@ -9,7 +9,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 )
 
@@ -219,7 +218,7 @@ func (r *reading[T]) forget() { r.aside, r.page = aside[T]{}, nil }
 // unless one of them changes while the rest is still coming.
 type aside[T Object] struct {
 	items []T
-	place map[types.NamespacedName]int // where in items; made when it is needed
+	place map[Key]int // where in items; made when it is needed
 }
 
 // add takes a page's items over.
@@ -241,7 +240,7 @@ func (a *aside[T]) apply(event Event[T]) {
 		}
 		a.findPlaces()
 	}
-	key := keyOf(event.Object)
+	key := KeyOf(event.Object)
 	i, there := a.place[key]
 	switch {
 	case event.Type != watch.Deleted && there:
@@ -252,7 +251,7 @@ func (a *aside[T]) apply(event Event[T]) {
 	case there:
 		last := len(a.items) - 1
 		a.items[i] = a.items[last]
-		a.place[keyOf(a.items[i])] = i
+		a.place[KeyOf(a.items[i])] = i
 		clear(a.items[last:])
 		a.items = a.items[:last]
 		delete(a.place, key)
@@ -261,10 +260,10 @@ func (a *aside[T]) apply(event Event[T]) {
 
 // findPlaces leaves out the first of two that a server sent for the same object.
 func (a *aside[T]) findPlaces() {
-	a.place = make(map[types.NamespacedName]int, len(a.items))
+	a.place = make(map[Key]int, len(a.items))
 	items := a.items[:0]
 	for _, item := range a.items {
-		key := keyOf(item)
+		key := KeyOf(item)
 		if i, there := a.place[key]; there {
 			items[i] = item
 			continue
@@ -274,8 +273,4 @@ func (a *aside[T]) findPlaces() {
 	}
 	clear(a.items[len(items):])
 	a.items = items
-}
-
-func keyOf[T Object](object T) types.NamespacedName {
-	return types.NamespacedName{Namespace: object.GetNamespace(), Name: object.GetName()}
 }

@@ -62,12 +62,19 @@ func (q *Queue[T]) depth() float64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	depth := q.dedup.ready
-	for e := q.dedup.working.first; e != nil; e = e.next {
-		if e.dirty {
-			depth++
-		}
+	for range q.againLocked {
+		depth++
 	}
 	return float64(depth)
+}
+
+// againLocked goes through the items that workers hold and that were added again.
+func (q *Queue[T]) againLocked(yield func(*entry[T]) bool) {
+	for e := q.dedup.working.first; e != nil; e = e.next {
+		if e.dirty && !yield(e) {
+			return
+		}
+	}
 }
 
 // unfinishedWork is for how long all items in work together have been held: with

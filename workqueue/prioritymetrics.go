@@ -37,10 +37,8 @@ func (q *PriorityQueue[T]) depths() map[int]float64 {
 	for _, level := range q.levels.busy {
 		depths[level.priority] = float64(level.n)
 	}
-	for e := q.dedup.working.first; e != nil; e = e.next {
-		if e.dirty {
-			depths[e.priority]++
-		}
+	for e := range q.againLocked {
+		depths[e.priority]++
 	}
 	return depths
 }

@@ -16,13 +16,13 @@ import (
 // turn in Patience+1 while it waits: one of them costs the highest 3 percent of the
 // turns, and more than Patience of them cost it its precedence; all take turns then.
 //
-// With a Group, or when an item is raised to a higher priority, items come
-// out in another order than they went in.
+// With a Group, or when an item is raised to a higher priority, items come out in
+// another order than they went in.
 //
 // controller-runtime's queue of this name has four goroutines, five if it has a name, and
-// two B-trees, and costs several times as much as a plain queue. A low class starves there while there
-// is work in a higher one, and one tenant's ten thousand items come before another's
-// single one.
+// two B-trees, and costs several times as much as a plain queue. A low class starves
+// there while there is work in a higher one, and one tenant's ten thousand items come
+// before another's single one.
 type PriorityQueue[T comparable] struct {
 	RateLimitingQueue[T]
 	levels *levels[T] // guarded by Queue.mu
@@ -85,16 +85,16 @@ func (q *PriorityQueue[T]) AddWithOpts(o AddOpts, items ...T) {
 		w.priority = *o.Priority
 	}
 	for _, item := range items {
-		w := w
+		this := w
 		if o.RateLimited {
-			if w.after = q.limiter.When(item); o.After > 0 {
-				w.after = min(w.after, o.After)
+			if this.after = q.limiter.When(item); o.After > 0 {
+				this.after = min(this.after, o.After)
 			}
 			if q.options.Recorder.On() {
-				w.failures = q.limiter.NumRequeues(item)
+				this.failures = q.limiter.NumRequeues(item)
 			}
 		}
-		if q.want(item, w) && w.after > 0 {
+		if q.want(item, this) && this.after > 0 {
 			q.meter.retried()
 		}
 	}
