@@ -6,10 +6,12 @@ import (
 	"context"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -89,6 +91,9 @@ func TestMakeDemoLeavesAClusterAndClusterDownLeavesNothing(t *testing.T) {
 		t.Skip("needs a cluster, which -short leaves out")
 	}
 	dir := filepath.Join(t.TempDir(), "state")
+	// Ctrl-C must not take the cleaning up away. The demo is told, too, and ends.
+	_, stop := signal.NotifyContext(t.Context(), os.Interrupt, syscall.SIGTERM)
+	t.Cleanup(stop)
 	t.Cleanup(func() { typed(t, dir, "cluster-down") })
 	output, failed := typed(t, dir, "demo")
 	require.False(t, failed, output)
