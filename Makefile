@@ -8,12 +8,13 @@ SHELL := /bin/sh
 
 COURSE := .loopwright/tools/course
 CLUSTER_COMMAND := .loopwright/tools/cluster
+MUTANTS := .loopwright/tools/mutants
 
 # The race detector needs a C compiler on Linux. Without one, the tests run all
 # the same, and say what they leave out.
 RACE := $(shell test "$$(go env CGO_ENABLED)" = 1 && command -v "$$(go env CC)" >/dev/null 2>&1 && echo -race)
 
-##@ Reading the book
+##@ Taking the course
 .PHONY: help
 help: ## Show this help
 	@awk 'BEGIN { FS = ":.*## " } \
@@ -44,14 +45,16 @@ chapter-%: $(COURSE)
 chapters: $(COURSE) ## List the chapters
 	@$(COURSE) chapters
 
-## exercise-N -- Set up exercise N, and test your solution in my/
+## exercise-N -- Set up exercise N, and test your solution in my/; WATCH=1 does so on every save
 ## hint-N -- Show the next hint for exercise N
 ## diff-N -- Compare your solution with the reference, once it passes
 ## reset-N -- Start exercise N again; your file is kept under another name
 .PHONY: progress
 progress: $(COURSE) ## Show which chapters and exercises you have done
 	@$(COURSE) progress
-exercise-% hint-% reset-% milestone-%: $(COURSE)
+exercise-%: $(COURSE)
+	@$(COURSE) exercise "$*" $(if $(WATCH),--watch)
+hint-% reset-% milestone-%: $(COURSE)
 	@$(COURSE) $(firstword $(subst -, ,$@)) "$*"
 diff-%: $(COURSE)
 	@$(COURSE) diff "$*" $(if $(ANYWAY),--anyway)
@@ -83,9 +86,13 @@ verify: $(COURSE) ## Prove that every exercise can be solved and catches its pla
 sync: $(COURSE) ## Bring the texts up to date with the code they quote
 	@$(COURSE) sync
 
+.PHONY: mutants
+mutants: $(MUTANTS) ## Make small mistakes in the code and list those that no test notices; FILE=workqueue/priority_levels.go
+	@$(MUTANTS) $(FILE)
+
 .PHONY: check
 check: $(COURSE) ## Check format, vet, lint, generated text, and that all platforms compile
-	@test -z "$$(gofmt -l . | tee /dev/stderr)" || { echo "run gofmt -w on these files"; exit 1; }
+	@test -z "$$(find . \( -name .loopwright -o -name my \) -prune -o -name "*.go" -exec gofmt -l {} + | tee /dev/stderr)" || { echo "run gofmt -w on these files"; exit 1; }
 	go mod tidy -diff
 	cd cluster/controlplane && go mod tidy -diff
 	cd tools && go mod tidy -diff
@@ -124,10 +131,13 @@ clean: $(CLUSTER_COMMAND) ## Remove the cluster, its binaries, and what make bui
 	@rm -rf .loopwright
 
 # The go command knows best when there is something to build.
-.PHONY: $(COURSE) $(CLUSTER_COMMAND)
+.PHONY: $(COURSE) $(CLUSTER_COMMAND) $(MUTANTS)
 $(COURSE):
 	@mkdir -p $(@D) || { echo "Nothing can be written here: copy the checkout to a directory that you can write to."; exit 1; }
 	@go build -o $@ ./internal/course/cmd/course
 $(CLUSTER_COMMAND):
 	@mkdir -p $(@D) || { echo "Nothing can be written here: copy the checkout to a directory that you can write to."; exit 1; }
 	@go build -o $@ ./cluster/cmd/cluster
+$(MUTANTS):
+	@mkdir -p $(@D) || { echo "Nothing can be written here: copy the checkout to a directory that you can write to."; exit 1; }
+	@go build -o $@ ./internal/mutants/cmd/mutants

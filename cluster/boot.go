@@ -86,7 +86,7 @@ func (c *embedded) start(ctx context.Context, options Options) error {
 
 // dropUnfounded removes data of which no API server has ever got ready. An etcd
 // that is killed in the first instants of its life leaves a log without itself
-// as a member, and the next one waits for ever for a leader that cannot be.
+// as a member, and the next one waits forever for a leader that cannot be.
 func (c *embedded) dropUnfounded() error {
 	if isFile(c.at.founded()) {
 		return nil

@@ -195,7 +195,8 @@ type Cluster struct {
 }
 
 // RESTConfig returns a copy of the configuration that reaches the cluster, as
-// its administrator.
+// its administrator. It sets no limit on requests per second; a client that needs
+// one sets QPS and Burst.
 func (c *Cluster) RESTConfig() *rest.Config { return rest.CopyConfig(c.config) }
 
 // Up returns a cluster that is ready for use: it finds it or makes it.

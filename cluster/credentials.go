@@ -85,7 +85,7 @@ var pemFiles = []string{
 	"etcd-server.key", "etcd-client.crt", "etcd-client.key", "service-account.key",
 }
 
-// pkiIsFresh tells whether all keys are there and last for a while yet. A power
+// pkiIsFresh reports whether all keys are there and last for a while yet. A power
 // cut may have left empty files.
 func pkiIsFresh(at place, now time.Time) bool {
 	for _, file := range pemFiles {

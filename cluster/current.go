@@ -31,7 +31,7 @@ func loadCurrent() (current, error) {
 		return current{}, fmt.Errorf("CLUSTER=current: no current context in %s: choose one with `kubectl config use-context`, or set KUBECONFIG",
 			strings.Join(rules.GetLoadingPrecedence(), ", "))
 	}
-	config, err := loader.ClientConfig()
+	config, err := restConfigFrom(loader)
 	if err != nil {
 		return current{}, fmt.Errorf("CLUSTER=current: context %q: %w", raw.CurrentContext, err)
 	}
@@ -63,12 +63,6 @@ func useCurrent(ctx context.Context, options Options) (*Cluster, error) {
 		return nil, fmt.Errorf("CLUSTER=current: asking %s of context %q: %w", found.server, found.context, err)
 	}
 	return &Cluster{Mode: Current, Name: "context " + found.context + " at " + found.server, Kubeconfig: found.file, config: found.config}, nil
-}
-
-func withTimeout(config *rest.Config) *rest.Config {
-	limited := rest.CopyConfig(config)
-	limited.Timeout = checkLimit
-	return limited
 }
 
 var errNoConsent = errors.New("CLUSTER=current: not used: answer y, or set YES=1 to agree beforehand")

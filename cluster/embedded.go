@@ -11,7 +11,6 @@ import (
 
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 )
 
 // checkLimit is how long a running API server may take to prove its health.
@@ -143,15 +142,13 @@ func (c *embedded) flaw(ctx context.Context, options Options) error {
 	return errors.Join(checkServing(ctx, c.client), checkWritable(ctx, c.client))
 }
 
-// config reaches the cluster as its administrator, past every proxy, and leaves
-// flow control to the API server.
+// config reaches the cluster as its administrator, past every proxy.
 func (c *embedded) config() (*rest.Config, error) {
-	config, err := clientcmd.BuildConfigFromFlags("", c.at.kubeconfig())
+	config, err := restConfigFromFile(c.at.kubeconfig())
 	if err != nil {
 		return nil, fmt.Errorf("reading the cluster's kubeconfig: %w", err)
 	}
 	config.Proxy = noProxy
-	config.QPS = -1
 	return config, nil
 }
 

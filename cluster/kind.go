@@ -12,7 +12,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/tools/clientcmd"
 	kind "sigs.k8s.io/kind/pkg/cluster"
 )
 
@@ -89,7 +88,7 @@ func createKind(ctx context.Context, engine engine, options Options, kubeconfig 
 // the sample controllers' kinds to us. A cluster of that name which somebody
 // made without our patch does not.
 func connectKind(ctx context.Context, options Options, kubeconfig string) (*Cluster, error) {
-	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	config, err := restConfigFromFile(kubeconfig)
 	if err != nil {
 		return nil, fmt.Errorf("reading the kind cluster's kubeconfig: %w", err)
 	}
@@ -170,7 +169,7 @@ func inspectKind(ctx context.Context, options Options) (Status, error) {
 		return status, nil
 	}
 	status.Kubeconfig = kindKubeconfig(options)
-	config, err := clientcmd.BuildConfigFromFlags("", status.Kubeconfig)
+	config, err := restConfigFromFile(status.Kubeconfig)
 	if err != nil {
 		status.Problem = fmt.Errorf("reading its kubeconfig: %w: `make cluster-up CLUSTER=kind` writes it again", err)
 		return status, nil

@@ -199,7 +199,7 @@ func TestDownLeavesNoProcessPortOrLock(t *testing.T) {
 	call{dir: dir}.must(t, "down") // what is not there is no error to remove
 }
 
-// alive tells whether a process is there and is not a zombie, which only waits
+// alive reports whether a process is there and is not a zombie, which only waits
 // for its parent to notice.
 func alive(pid int) bool {
 	state, err := exec.Command("ps", "-o", "stat=", "-p", strconv.Itoa(pid)).Output()

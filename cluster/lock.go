@@ -80,7 +80,7 @@ func tryLock(path string) (*os.File, error) {
 	return nil, errLocked
 }
 
-// isLocked tells whether a process holds the file's lock, without making the
+// isLocked reports whether a process holds the file's lock, without making the
 // file. It takes a shared lock for an instant, so that two who look at the same
 // time do not see each other.
 func isLocked(path string) bool {

@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// kwok plays every node that bears this annotation.
+// kwok plays every node that has this annotation.
 const (
 	nodeAnnotation      = "kwok.x-k8s.io/node"
 	nodeAnnotationValue = "fake"

@@ -14,7 +14,7 @@ import (
 )
 
 // validity is how long a certificate lasts; renewal is how long before its end
-// a cluster that starts anew makes new ones.
+// a cluster that starts over makes new ones.
 const (
 	validity = 365 * 24 * time.Hour
 	renewal  = 30 * 24 * time.Hour

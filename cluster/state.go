@@ -17,7 +17,7 @@ type state struct {
 	EtcdPort      int       `json:"etcdPort"`
 	Originals     []string  `json:"originals"`
 	Started       time.Time `json:"started"`
-	// Binaries tells which build runs, so that Up after an update starts anew.
+	// Binaries tells which build runs, so that Up after an update starts over.
 	Binaries string `json:"binaries"`
 
 	// lifeline is the reading end of the pipe that an ephemeral cluster's parts

@@ -2,10 +2,10 @@ package informer
 
 import "fmt"
 
-// DeltaType is what happened to an object, as seen by one who has a copy.
+// DeltaType is what happened to an object, as seen by somebody with a copy.
 type DeltaType uint8
 
-// The types say what it means to the copy, and not what the watch has called it.
+// The types say what the change means to the copy, not what the watch called it.
 const (
 	// Added: the copy has no object of that key.
 	DeltaAdded DeltaType = iota + 1
@@ -29,7 +29,7 @@ func (t DeltaType) String() string {
 // Delta is a step from a copy of a collection towards what the server has.
 //
 // client-go's types repeat what the watch said, and its consumer looks into its own
-// store to find out whether "Added" is news. Here the type tells.
+// store to find out whether "Added" is news. Here the type says so.
 type Delta[T Object] struct {
 	Type DeltaType
 	Key  Key
@@ -38,8 +38,8 @@ type Delta[T Object] struct {
 	// Old is what the copy has; the zero T for Added.
 	Old T
 	// FinalStateUnknown makes a Deleted a tombstone: nobody saw the deletion. The
-	// object vanished while there was no watch, and Object is the last that was
-	// known, which may be long ago. client-go wraps the object in a type of its own,
+	// object vanished while there was no watch, and Object is the last known state,
+	// which may be old. client-go wraps the object in a type of its own,
 	// DeletedFinalStateUnknown, which every untyped handler must look for.
 	FinalStateUnknown bool
 	// Initial marks what was in the first list.

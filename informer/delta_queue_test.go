@@ -17,8 +17,8 @@ func modified(pod *corev1.Pod) Event[*corev1.Pod] {
 	return Event[*corev1.Pod]{Type: watch.Modified, Object: pod, ResourceVersion: pod.ResourceVersion}
 }
 
-// An empty namespace is synced as soon as its empty list is here. Who waits for
-// the first delta waits for ever.
+// An empty namespace is synced as soon as its empty list is here. A controller that
+// waits for the first delta waits forever.
 func TestAnEmptyFirstListIsSynced(t *testing.T) {
 	queue := NewDeltaQueue(NewStore[*corev1.Pod](StoreOptions{}), DeltaQueueOptions{})
 	var batch Batch[*corev1.Pod]
@@ -57,11 +57,11 @@ func TestAnEmptyQueueHoldsNothing(t *testing.T) {
 	var batch Batch[*corev1.Pod]
 	for queue.Pop(&batch) {
 	}
-	require.Nil(t, queue.deltas.queue.front)
-	require.Nil(t, queue.deltas.queue.places)
-	require.Equal(t, keepPlaces, queue.deltas.queue.spares)
-	for spare := queue.deltas.queue.spare; spare != nil; spare = spare.after {
-		require.Nil(t, spare.value.object, "a spare place keeps an object alive")
+	require.Nil(t, queue.buffer.queue.front)
+	require.Nil(t, queue.buffer.queue.nodes)
+	require.Equal(t, maxSpareNodes, queue.buffer.queue.spares)
+	for spare := queue.buffer.queue.spare; spare != nil; spare = spare.next {
+		require.Nil(t, spare.value.now, "a spare node keeps an object alive")
 	}
 }
 
@@ -92,7 +92,7 @@ func TestWhatCameAndWentLeavesNothingInTheQueue(t *testing.T) {
 
 // A watch that resumes may say again that an object was added. If its deletion comes
 // before the consumer does, that must not be taken for an object that came and went:
-// the consumer has it, and would keep it for ever.
+// the consumer has it, and would keep it forever.
 func TestAnObjectThatIsAddedTwiceIsStillDeleted(t *testing.T) {
 	for name, appliesEarly := range map[string]bool{"known to the consumer": true, "on its way to the consumer": false} {
 		t.Run(name, func(t *testing.T) {
@@ -144,7 +144,7 @@ func TestTheQueueCanBeFilledAndEmptiedAtTheSameTime(t *testing.T) {
 		select {
 		case <-queue.Ready():
 		case <-limit:
-			t.Fatal("the queue has stopped telling of news")
+			t.Fatal("the queue no longer reports news")
 		}
 		for queue.Pop(&batch) {
 			for _, delta := range batch.Deltas {
@@ -178,4 +178,59 @@ func TestTheRecorderIsToldOfDeltasAndTombstones(t *testing.T) {
 	require.Equal(t, "MODIFIED", events[0].Op)
 	require.Equal(t, "tombstone", events[1].Op)
 	require.Equal(t, "2", events[1].Version)
+}
+
+// metrics.k8s.io lists without a resourceVersion, and its objects have none. Its
+// collections are polled: each list must lead to what has changed since the last.
+func TestListsWithoutVersionsSyncAndLeadToWhatHasChanged(t *testing.T) {
+	list := func(loads map[string]string) []*corev1.Pod {
+		var pods []*corev1.Pod
+		for _, name := range []string{"a", "b", "c"} {
+			if load, ok := loads[name]; ok {
+				pods = append(pods, podOn(name, load))
+			}
+		}
+		return pods
+	}
+	copy := NewStore[*corev1.Pod](StoreOptions{})
+	queue := NewDeltaQueue(copy, DeltaQueueOptions{})
+	for _, step := range []struct {
+		name  string
+		loads map[string]string
+		want  []string
+	}{
+		{"the first list", map[string]string{"a": "1", "b": "1"}, []string{"Added a", "Added b"}},
+		{"nothing has changed", map[string]string{"a": "1", "b": "1"}, nil},
+		{"one has changed", map[string]string{"a": "1", "b": "2"}, []string{"Updated b"}},
+		{"one has come and one has gone", map[string]string{"b": "2", "c": "1"}, []string{"Added c", "Deleted a"}},
+		{"all have gone", nil, []string{"Deleted b", "Deleted c"}},
+	} {
+		queue.Replace(list(step.loads), "")
+		<-queue.Ready()
+		var batch Batch[*corev1.Pod]
+		require.True(t, queue.Pop(&batch), step.name)
+		require.True(t, batch.Synced, "%s: the first list was handed over", step.name)
+		require.Empty(t, batch.ResourceVersion, "%s: the collection has no version", step.name)
+		var got []string
+		for _, delta := range batch.Deltas {
+			got = append(got, delta.Type.String()+" "+delta.Key.Name)
+			if delta.Type == DeltaDeleted {
+				copy.Delete(delta.Key)
+			} else {
+				copy.Put(delta.Object)
+			}
+		}
+		require.ElementsMatch(t, step.want, got, step.name)
+		require.False(t, queue.Pop(&batch), step.name)
+	}
+}
+
+func TestAnEmptyListWithoutAVersionIsSynced(t *testing.T) {
+	queue := NewDeltaQueue(NewStore[*corev1.Pod](StoreOptions{}), DeltaQueueOptions{})
+	queue.Replace(nil, "")
+	<-queue.Ready()
+	var batch Batch[*corev1.Pod]
+	require.True(t, queue.Pop(&batch))
+	require.True(t, batch.Synced)
+	require.False(t, queue.Pop(&batch), "and that is said once")
 }

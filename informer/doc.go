@@ -1,15 +1,15 @@
 // Package informer is part I of the book: watching. It keeps a local copy of a
-// collection of API objects and tells others what changes in it.
+// collection of API objects and reports what changes in it.
 //
-// The way of an event:
+// The path of an event:
 //
 //	API server -> ListerWatcher -> Reflector -> DeltaQueue -> Store + Index -> listeners
 //
 // Chapter by chapter: a [ListWatch] speaks the protocol for one kind, and a
 // [Cursor] remembers how far in the history a reader has come. A Store keeps the
 // objects and their indices. A Reflector keeps listing and watching whatever
-// happens. A DeltaQueue holds what changed until somebody has time for it. An
-// Informer puts them together and shares one watch among many listeners.
+// happens. A DeltaQueue holds what changed until its consumer takes it. An Informer
+// puts them together and shares one watch among many listeners.
 //
 // Below it are client-go's rest package, for the connection, and trace, the
 // flight recorder. Above it is everything else: no controller talks to the API

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"net/http"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -27,7 +28,7 @@ type Object interface {
 // network and everything that is built on it.
 //
 // Which objects belong to the collection (kind, namespace, selectors) is fixed
-// when it is made. The options of a call say how to read: paging (Limit,
+// from the start. The options of a call say how to read: paging (Limit,
 // Continue), from where (ResourceVersion, ResourceVersionMatch), for how long
 // (TimeoutSeconds), and whether bookmarks are welcome (AllowWatchBookmarks).
 type ListerWatcher[T Object] interface {
@@ -39,8 +40,8 @@ type ListerWatcher[T Object] interface {
 type List[T Object] struct {
 	Items []T
 	// ResourceVersion is that moment. It belongs to the list as a whole: a
-	// watch from it reports all that happens later, and nothing that the list
-	// shows already. The newest item's resourceVersion will not do. It may be
+	// watch from it reports everything that happens later, and nothing that the
+	// list shows already. The newest item's resourceVersion will not do. It may be
 	// older: deletions, and changes in other collections, move the list's on.
 	ResourceVersion string
 	// Continue is set when there is another page; it asks for that page. All
@@ -56,32 +57,44 @@ type ListWatchOptions struct {
 	Namespace     string
 	LabelSelector string
 	FieldSelector string
+	// Form is how to hold the objects. It is for collections of an interface, such
+	// as Object: every other Go type has only one.
+	Form Form
+	// Kind is what the objects call themselves. A collection of an interface needs
+	// it to make typed objects. Objects without a Go type of their own get it as
+	// their apiVersion and kind; without it, unstructured ones keep what the server
+	// says, and every metadata-only one is a PartialObjectMetadata.
+	Kind schema.GroupVersionKind
 	// Scheme knows the Go type of the kind.
 	Scheme *runtime.Scheme
+	// HTTPClient sends the requests, and so may share its connections. By default,
+	// one is made from the config. Its Timeout is not used, because it would end every
+	// watch.
+	HTTPClient *http.Client
 	// JSON asks the server for JSON where protobuf is possible, to be able to
-	// read what goes over the wire. It costs time and memory.
+	// read what the server sends. It costs time and memory.
 	JSON bool
-	// Recorder is told about every request and every event; nil is off.
+	// Recorder records every request and every event; nil is off.
 	Recorder *trace.Recorder
 }
 
 // ListWatch is a ListerWatcher over HTTP.
 //
-// Guarantees: one call is one HTTP request, without retries; who calls decides
-// when to try again. No goroutine is started.
+// Guarantees: one call is one HTTP request, without retries: when to try again is
+// the caller's decision. No goroutine is started.
 //
-// Errors of the server are [apierrors.APIStatus] and can be told apart with
-// that package: IsForbidden, IsNotFound, IsResourceExpired and so on.
+// Errors of the server are [apierrors.APIStatus]. That package distinguishes
+// them: IsForbidden, IsNotFound, IsResourceExpired and so on.
 //
-// client-go's tools/cache.ListWatch is a pair of functions which somebody else
-// has to fill with a typed client's methods; this one holds the requests itself,
-// so that the protocol is in one place.
+// client-go's tools/cache.ListWatch is a pair of functions, which call the methods
+// of a typed client. This one makes the requests itself, so that the protocol is in
+// one place.
 //
 // [apierrors.APIStatus]: https://pkg.go.dev/k8s.io/apimachinery/pkg/api/errors#APIStatus
 type ListWatch[T Object] struct {
-	*expected
-	wire    *wire
-	options ListWatchOptions
+	*objectType[T]
+	endpoint *endpoint
+	options  ListWatchOptions
 }
 
 // NewListWatch returns a ListWatch for T, which the API server serves as
@@ -90,15 +103,16 @@ func NewListWatch[T Object](config *rest.Config, resource schema.GroupVersionRes
 	if options.Scheme == nil {
 		options.Scheme = scheme.Scheme
 	}
-	expected, err := expect[T](options.Scheme, resource.GroupVersion())
+	objects, err := newObjectType[T](resource, options)
 	if err != nil {
 		return nil, fmt.Errorf("making a ListWatch for %s: %w", resource.Resource, err)
 	}
-	wire, err := newWire(config, resource, options)
+	options.Form = objects.form
+	endpoint, err := newEndpoint(config, resource, options)
 	if err != nil {
 		return nil, fmt.Errorf("making a ListWatch for %s: %w", resource.Resource, err)
 	}
-	return &ListWatch[T]{expected: expected, wire: wire, options: options}, nil
+	return &ListWatch[T]{objectType: objects, endpoint: endpoint, options: options}, nil
 }
 
 // List asks for the collection as it is, or for a page of it.
@@ -106,13 +120,13 @@ func (l *ListWatch[T]) List(ctx context.Context, options metav1.ListOptions) (*L
 	begin := time.Now()
 	list, err := l.list(ctx, options)
 	if err != nil {
-		err = fmt.Errorf("listing %s: %w", l.wire, err)
+		err = fmt.Errorf("listing %s: %w", l.endpoint, err)
 		l.recordFailure(err, options)
 		return nil, err
 	}
 	if l.options.Recorder.On() {
 		l.options.Recorder.Record(trace.Event{
-			Kind: trace.List, Layer: layer, Object: l.kind, Namespace: l.options.Namespace,
+			Kind: trace.List, Layer: listWatchLayer, Object: l.kind, Namespace: l.options.Namespace,
 			Version: list.ResourceVersion, Count: len(list.Items), Took: time.Since(begin),
 		})
 	}
@@ -120,20 +134,20 @@ func (l *ListWatch[T]) List(ctx context.Context, options metav1.ListOptions) (*L
 }
 
 func (l *ListWatch[T]) list(ctx context.Context, options metav1.ListOptions) (*List[T], error) {
-	body, mediaType, err := l.wire.get(ctx, options)
+	body, mediaType, err := l.endpoint.get(ctx, options)
 	if err != nil {
 		return nil, err
 	}
 	if list, ok, err := l.decodeList(body, mediaType); ok {
 		return list, err
 	}
-	object, err := l.wire.decodeAll(body, mediaType)
+	object, err := l.endpoint.decodeAll(body, mediaType)
 	if err != nil {
 		return nil, err
 	}
 	about, err := meta.ListAccessor(object)
 	if err != nil {
-		return nil, fmt.Errorf("the server answered with a %T, which is no list", object)
+		return nil, fmt.Errorf("the server answered with a %T, which is not a list", object)
 	}
 	list := &List[T]{
 		Items:           make([]T, 0, meta.LenList(object)),
@@ -142,7 +156,7 @@ func (l *ListWatch[T]) list(ctx context.Context, options metav1.ListOptions) (*L
 		Remaining:       about.GetRemainingItemCount(),
 	}
 	err = meta.EachListItem(object, func(item runtime.Object) error {
-		typed, err := as[T](item)
+		typed, err := asObject[T](item)
 		list.Items = append(list.Items, typed)
 		return err
 	})
@@ -171,20 +185,20 @@ func Pages[T Object](ctx context.Context, from ListerWatcher[T], options metav1.
 func listPage[T Object](ctx context.Context, from ListerWatcher[T], options metav1.ListOptions) (*List[T], error) {
 	page, err := from.List(ctx, options)
 	if err == nil && page.Continue != "" && page.Continue == options.Continue {
-		return nil, errors.New("the page that comes next is this one again: the server sent the continue token that it was asked with")
+		return nil, errors.New("the next page is this one again: the server returned the continue token of the request")
 	}
 	return page, err
 }
 
-// layer is the name of this layer in the flight recorder.
-const layer = "listwatch"
+// listWatchLayer is the name of this layer in the flight recorder.
+const listWatchLayer = "listwatch"
 
 func (l *ListWatch[T]) recordFailure(err error, options metav1.ListOptions) {
 	if !l.options.Recorder.On() {
 		return
 	}
 	event := trace.Event{
-		Kind: trace.Error, Layer: layer, Object: l.kind, Namespace: l.options.Namespace,
+		Kind: trace.Error, Layer: listWatchLayer, Object: l.kind, Namespace: l.options.Namespace,
 		Version: options.ResourceVersion, Reason: err.Error(),
 	}
 	if isExpired(err) {
@@ -193,10 +207,10 @@ func (l *ListWatch[T]) recordFailure(err error, options metav1.ListOptions) {
 	l.options.Recorder.Record(event)
 }
 
-func as[T Object](object runtime.Object) (T, error) {
+func asObject[T Object](object runtime.Object) (T, error) {
 	typed, ok := object.(T)
 	if !ok {
-		return typed, fmt.Errorf("the server sent a %T where a %T was asked for: is the resource that of the type?", object, typed)
+		return typed, fmt.Errorf("the server sent a %T where a %T was asked for: does the resource belong to the Go type?", object, typed)
 	}
 	return typed, nil
 }

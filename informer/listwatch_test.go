@@ -65,7 +65,7 @@ func TestJSONAndProtobufBringTheSameObjects(t *testing.T) {
 	})
 }
 
-// Somebody who pages through a collection while it changes must not end up with
+// A reader that pages through a collection while it changes must not end up with
 // half of the old one and half of the new one.
 func TestPagesShowOneMomentHoweverLongTheyTake(t *testing.T) {
 	onEachServer(t, func(t *testing.T, w world) {
@@ -279,7 +279,7 @@ func TestTheRecorderTellsTheStoryOfAReader(t *testing.T) {
 	})
 }
 
-// Both are watches, and both may bear a version, but it means another thing.
+// Both are watches, and both may have a version, but it means different things.
 func TestTheRecorderTellsAStreamOfAllThereIsFromAWatchThatGoesOn(t *testing.T) {
 	onEachServer(t, func(t *testing.T, w world) {
 		recorder := trace.New(0)

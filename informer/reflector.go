@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
-	"reflect"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -24,52 +23,63 @@ type ReflectorOptions struct {
 	// RequestTimeout is how long a list may take, and a watch until the server
 	// accepts it; the default is 90 s. An API server gives up after 60.
 	RequestTimeout time.Duration
-	// StreamTimeout is how long the initial events of a WatchList may stand
-	// still before we list instead; the default is 20 s. They may take 15 times
-	// as long in all.
+	// StreamTimeout is how long the initial events of a WatchList may stall before
+	// we list instead; the default is 20 s. They may take 15 times as long in all.
 	StreamTimeout time.Duration
 	// WatchTimeout is the least time after which we ask the server to end a
-	// watch, the most is twice that; the default is 5 min. It is drawn anew for
-	// each watch, so that watches that began together, after a server was away, do
-	// not end together.
+	// watch, the most is twice that; the default is 5 min. Each watch gets a time of
+	// its own, so that watches that began together, after a server was away, do not
+	// end together. A watch that lived for half of it counts as healthy, however
+	// long Backoff.Healthy is. A time below one second is raised to that: a server
+	// counts in seconds.
 	WatchTimeout time.Duration
+	// PollInterval is how often a collection is listed whose lists have no
+	// resourceVersion, and which therefore cannot be watched, such as those of
+	// metrics.k8s.io; the default is 30 s. Up to a tenth of it is added at random.
+	PollInterval time.Duration
 	// Backoff is the pause after failures.
 	Backoff Backoff
-	// GiveUp tells of an error whether going on is pointless; Run returns it
-	// then. By default nothing is: a right may be granted, a kind installed. A
-	// *[RefusedError] tells these cases apart.
+	// WatchErrorHandler is called with every error of a list or a watch, before
+	// the pause that follows it: to log or to count it. Run's goroutine calls it
+	// and waits. The end of a watch in good order is no error. A *[RefusedError]
+	// says what a user has to do. (client-go: SetWatchErrorHandler.)
+	WatchErrorHandler func(error)
+	// GiveUp returns true for an error after which it makes no sense to continue;
+	// Run returns that error. By default it always continues: a right may be
+	// granted, a kind installed. A *[RefusedError] tells these cases apart.
 	GiveUp func(error) bool
-	// Recorder is told about pauses and fallbacks; nil is off. Requests and
-	// events are recorded by the ListWatch.
+	// Recorder records pauses and fallbacks; nil is off. The ListWatch records
+	// requests and events.
 	Recorder *trace.Recorder
 	// Random returns numbers in [0, 1); the default is math/rand's. Only Run's
 	// goroutine calls it.
 	Random func() float64
 }
 
-// Reflector keeps a Sink up to date with a collection: all there is at first,
-// and then what changes, whatever happens to the connection.
+// Reflector keeps a Sink up to date with a collection: first all there is, and
+// then what changes, whatever happens to the connection.
 //
-// Guarantees: what the sink is told is a legal history (see Sink), and it goes
-// on until the context ends, or GiveUp says so. The view never goes back in time
-// (but for Sink's exception), also when Run is called again after it returned: a
-// new list is no older than what the sink has seen. After a failure there is a
-// pause that grows. Only where another question may help is it asked at once,
-// such as a list in place of a stream; after four requests in a row that brought
-// nothing there is a pause in any case.
+// Guarantees: the calls to the sink are a legal history (see Sink), and they go
+// on until the context ends, or GiveUp returns true. The view never goes back in
+// time (but for Sink's exception), even if Run is called again after it returned:
+// a new list is no older than what the sink has seen. A failure is followed by a
+// pause, and pauses grow while nothing comes. There is no pause after a watch that
+// lived for a while, nor where another request may help, such as a list in place
+// of a stream; after four requests in a row without news there is one in any case.
 //
 // Caveats: while the server cannot be reached, the view is as it was; see
-// Health. What was created and deleted while the reflector was away is never
-// heard of.
+// Health. The sink never hears of an object that was created and deleted while
+// the reflector was away. A collection whose lists have no version is polled, and
+// its changes arrive with the next poll.
 //
 // client-go's reflector does the same in functions that call each other and
 // share fields. Here a machine without goroutine or clock decides, in
-// reflector_machine.go, and a loop does what it says.
+// reflector_machine.go, and a loop carries out what it decided.
 type Reflector[T Object] struct {
 	from    ListerWatcher[T]
 	sink    Sink[T]
 	options ReflectorOptions
-	about   collection
+	source  readerIdentity
 
 	running atomic.Bool
 	floor   string // the newest version that the sink has; for the next Run
@@ -85,41 +95,38 @@ func NewReflector[T Object](from ListerWatcher[T], sink Sink[T], options Reflect
 	}
 	options.RequestTimeout = orDefault(options.RequestTimeout, 90*time.Second)
 	options.StreamTimeout = orDefault(options.StreamTimeout, 20*time.Second)
-	options.WatchTimeout = orDefault(options.WatchTimeout, 5*time.Minute)
+	options.WatchTimeout = max(orDefault(options.WatchTimeout, 5*time.Minute), time.Second)
+	options.PollInterval = orDefault(options.PollInterval, 30*time.Second)
+	// A watch that lives as long as we asked for is healthy, however short that is.
+	options.Backoff.Healthy = min(orDefault(options.Backoff.Healthy, defaultHealthy), options.WatchTimeout/2)
 	if options.Random == nil {
 		options.Random = rand.Float64
 	}
-	r := &Reflector[T]{from: from, sink: sink, options: options}
-	if knows, ok := from.(interface{ collection() collection }); ok {
-		r.about = knows.collection()
-	} else {
-		r.about.kind = reflect.TypeFor[T]().Elem().Name()
-	}
-	return r
+	return &Reflector[T]{from: from, sink: sink, options: options, source: identify(from)}
 }
 
-// Health is how it is doing now. It may be called from any goroutine.
+// Health is how the reflector is doing now. Any goroutine may call it.
 func (r *Reflector[T]) Health() Health {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.health
 }
 
-// errRunning is for who calls Run while it runs.
+// errRunning is what a second call of Run gets while the first one runs.
 var errRunning = errors.New("the reflector is running already")
 
-// Run reads until the context ends, and returns nil then, or the context's
-// cause if it has one of its own. It returns another error only if GiveUp says
-// so. It may be called again after it returned.
+// Run keeps the sink up to date until the context ends. Then it returns nil, or
+// the context's cause if it has one of its own. It returns another error only if
+// GiveUp says so. It may be called again after it returned.
 func (r *Reflector[T]) Run(ctx context.Context) error {
 	if !r.running.CompareAndSwap(false, true) {
 		return errRunning
 	}
 	defer r.running.Store(false)
-	reading := &reading[T]{Reflector: r, ctx: ctx, began: time.Now()}
-	defer reading.close()
+	around := &shell[T]{Reflector: r, ctx: ctx, began: time.Now()}
+	defer around.close()
 
-	m := machine{backoff: r.options.Backoff, streams: !r.options.NoStream, floor: r.floor}
+	m := machine{backoff: r.options.Backoff, streams: !r.options.NoStream, poll: r.options.PollInterval, floor: r.floor}
 	in := input{kind: inBegin}
 	var act action
 	var failure error
@@ -127,12 +134,11 @@ func (r *Reflector[T]) Run(ctx context.Context) error {
 		m, act = m.step(in)
 		r.floor = m.floor
 		r.note(m, in, act, failure)
-		reading.deliver(act)
+		around.deliver(act)
 		if act.do == doStop {
 			break
 		}
-		in, failure = reading.perform(act)
-		if failure != nil && in.kind == inFailed && r.options.GiveUp != nil && r.options.GiveUp(failure) {
+		if in, failure = around.perform(act); failure != nil && r.isFinal(failure) {
 			r.note(machine{state: StateStopped, floor: m.floor}, in, action{}, failure)
 			return failure
 		}
@@ -143,8 +149,17 @@ func (r *Reflector[T]) Run(ctx context.Context) error {
 	return nil
 }
 
-// note brings the health up to date and tells the flight recorder of what no
-// request tells.
+// isFinal passes an error to the handler, and says whether GiveUp wants Run to
+// return it.
+func (r *Reflector[T]) isFinal(failure error) bool {
+	if r.options.WatchErrorHandler != nil {
+		r.options.WatchErrorHandler(failure)
+	}
+	return r.options.GiveUp != nil && r.options.GiveUp(failure)
+}
+
+// note brings the health up to date and records what follows from the last
+// input, unless it is the usual.
 func (r *Reflector[T]) note(m machine, in input, act action, failure error) {
 	if failure == nil && act.reason != "" {
 		failure = errors.New(act.reason)
@@ -167,14 +182,14 @@ func (r *Reflector[T]) note(m machine, in input, act action, failure error) {
 	}
 }
 
-// record tells of pauses and fallbacks. A failed request is in the recorder
-// already; what it means may not be.
+// record adds pauses and fallbacks to the flight recorder. A failed request is in
+// it already; what it means may not be.
 func (r *Reflector[T]) record(m machine, act action, failure error) {
 	event := trace.Event{
-		Layer: "reflector", Object: r.about.kind, Namespace: r.about.namespace,
+		Layer: "reflector", Object: r.source.kind, Namespace: r.source.namespace,
 		Version: m.floor, Kind: trace.Error, Reason: act.reason,
 	}
-	if act.do == doPause {
+	if m.state == StateWaiting {
 		event.Kind, event.Took, event.Count = trace.Backoff, act.pause, m.backoff.Failures()+1
 		var refused *RefusedError
 		switch {

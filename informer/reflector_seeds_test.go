@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -21,21 +22,32 @@ var reflectorSeed = flag.Uint64("reflector.seed", 0, "replay this seed of TestAR
 // no time may the sink have been told something illegal.
 func TestAReflectorSurvivesWhateverTheServerDoes(t *testing.T) {
 	if *reflectorSeed != 0 {
-		survive(t, *reflectorSeed)
+		survive(t, *reflectorSeed, map[string]int{})
 		return
 	}
+	happened := map[string]int{} // how many seeds led to it
 	seeds := uint64(200)
 	if testing.Short() {
 		seeds = 60
 	}
 	for seed := uint64(1); seed <= seeds; seed++ {
-		if !t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { survive(t, seed) }) {
+		if !t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { survive(t, seed, happened) }) {
 			t.Fatalf("replay with: go test ./informer -run TestAReflectorSurvives -reflector.seed %d -v", seed)
 		}
 	}
+	for _, trouble := range troubles {
+		require.Positive(t, happened[trouble], "no seed led to %q: %v", trouble, happened)
+	}
 }
 
-func survive(t *testing.T, seed uint64) {
+// troubles are what the seeds must have led to, as the flight recorder names it.
+// A test in which the server is nearly always well proves nothing.
+var troubles = []string{
+	"expired", "backoff", "the server refuses WatchList", "a bookmark that ends nothing", "the stream stalled",
+	"the stream ended before", "older than what was seen", "soon after it began", "EOF", "too many requests", "may not",
+}
+
+func survive(t *testing.T, seed uint64, happened map[string]int) {
 	random := rand.New(rand.NewPCG(seed, 3))
 	options := fakeapi.Options{Seed: seed, BookmarkInterval: 5 * time.Second, History: 40, NoManagedFields: true}
 	inMemory(t, options, func(t *testing.T, server *fakeapi.Server, w world) {
@@ -55,6 +67,11 @@ func survive(t *testing.T, seed uint64) {
 		require.Equal(t, StateWatching, r.Health().State)
 		require.NoError(t, r.stop())
 		r.legal(t)
+		for _, trouble := range troubles {
+			if strings.Contains(r.told(), trouble) {
+				happened[trouble]++
+			}
+		}
 	})
 }
 

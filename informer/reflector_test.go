@@ -3,12 +3,14 @@ package informer
 import (
 	"context"
 	"errors"
+	"io"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
 )
@@ -58,6 +60,59 @@ func TestAReflectorEndsWithTheCauseOfItsContext(t *testing.T) {
 	})
 }
 
+// A program that is stopped while it starts must not ask for a hundred
+// thousand objects first.
+func TestAReflectorWhoseContextHasEndedSendsNoRequest(t *testing.T) {
+	for name, options := range map[string]ReflectorOptions{"streaming": {}, "listing": {NoStream: true}} {
+		t.Run(name, func(t *testing.T) {
+			inMemory(t, fakeapi.Options{}, func(t *testing.T, s *fakeapi.Server, w world) {
+				from := &requests{ListerWatcher: w.listWatch(t, ListWatchOptions{})}
+				r := NewReflector(ListerWatcher[*corev1.ConfigMap](from), Sink[*corev1.ConfigMap](newView()), options)
+				ctx, cancel := context.WithCancel(t.Context())
+				cancel()
+				require.NoError(t, r.Run(ctx))
+				require.Zero(t, from.sent)
+				require.Equal(t, StateStopped, r.Health().State)
+			})
+		})
+	}
+}
+
+// requests counts requests.
+type requests struct {
+	ListerWatcher[*corev1.ConfigMap]
+	sent int
+}
+
+func (r *requests) List(ctx context.Context, options metav1.ListOptions) (*List[*corev1.ConfigMap], error) {
+	r.sent++
+	return r.ListerWatcher.List(ctx, options)
+}
+
+func (r *requests) Watch(ctx context.Context, options metav1.ListOptions) (Watch[*corev1.ConfigMap], error) {
+	r.sent++
+	return r.ListerWatcher.Watch(ctx, options)
+}
+
+// Without a handler a program that may not read something runs for days, and
+// nobody finds a line in its log.
+func TestTheWatchErrorHandlerHearsOfEveryErrorAndNothingElse(t *testing.T) {
+	inMemory(t, fakeapi.Options{}, func(t *testing.T, s *fakeapi.Server, w world) {
+		w.create(t, "apple", nil)
+		s.Inject(fakeapi.Fault{Match: configMapWatches, Times: 1, Status: fakeapi.Forbidden()})                            // refused
+		s.Inject(fakeapi.Fault{Match: configMapWatches, Skip: 1, Times: 1, CutAfter: time.Second})                         // ended
+		s.Inject(fakeapi.Fault{Match: configMapWatches, Skip: 2, Times: 1, CutAfter: 10 * time.Second, CutAbruptly: true}) // broken
+		var heard []error
+		r := runReflector(t, w, ReflectorOptions{WatchErrorHandler: func(err error) { heard = append(heard, err) }})
+		time.Sleep(time.Minute)
+		require.NoError(t, r.stop())
+		require.Len(t, heard, 2, "a refused request and a broken watch: the end of a watch in good order is no error")
+		var refused *RefusedError
+		require.ErrorAs(t, heard[0], &refused)
+		require.ErrorIs(t, heard[1], io.ErrUnexpectedEOF)
+	})
+}
+
 // Two at once would tell the sink two histories.
 func TestAReflectorRunsOnce(t *testing.T) {
 	inMemory(t, fakeapi.Options{}, func(t *testing.T, s *fakeapi.Server, w world) {
@@ -90,7 +145,7 @@ func TestAReflectorStopsAtOnceWhateverItIsDoing(t *testing.T) {
 }
 
 // The clients of three API servers all move to two when one is updated. Equal
-// time-outs would keep them together for ever.
+// time-outs would keep them together forever.
 func TestWatchTimeoutsDiffer(t *testing.T) {
 	inMemory(t, fakeapi.Options{}, func(t *testing.T, s *fakeapi.Server, w world) {
 		runReflector(t, w, ReflectorOptions{})

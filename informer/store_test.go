@@ -64,8 +64,8 @@ func TestNamespaceAndNameAreBothTheKey(t *testing.T) {
 	require.Equal(t, 4, store.Len())
 }
 
-// A controller that deletes what it lists, in the same loop, must come to the
-// end of the list that it began with.
+// A controller that deletes what it lists, in the same loop, must reach the end of
+// the list that it began with.
 func TestALoopShowsOneMomentWhateverItsBodyWrites(t *testing.T) {
 	for name, write := range map[string]func(store *Store[*corev1.Pod]){
 		"delete":  func(s *Store[*corev1.Pod]) { s.Delete(keyIn("shop", "b")); s.Delete(keyIn("shop", "c")) },
@@ -124,7 +124,7 @@ func TestAnIndexHasANameOfItsOwn(t *testing.T) {
 	require.False(t, ok)
 }
 
-// Whoever holds an Index holds it for the life of the store, relists included.
+// An Index is good for the life of the store, relists included.
 func TestARelistKeepsTheIndices(t *testing.T) {
 	store, byNode := newPodStore(t, podOn("a", "node-1"))
 	store.Replace([]*corev1.Pod{podOn("b", "node-1"), podOn("c", "node-2"), podOn("c", "node-3")})
@@ -133,7 +133,7 @@ func TestARelistKeepsTheIndices(t *testing.T) {
 	require.Equal(t, []string{"b"}, podNames(slices.Collect(byNode.Lookup("node-1"))...))
 }
 
-// An index function with a bug must not lock everybody out for ever.
+// An index function with a bug must not lock everybody out forever.
 func TestAPanicInAnIndexFunctionDoesNotLockTheStore(t *testing.T) {
 	store, _ := newPodStore(t)
 	_, err := store.AddIndex("bug", func(values []string, pod *corev1.Pod) []string {
@@ -146,8 +146,8 @@ func TestAPanicInAnIndexFunctionDoesNotLockTheStore(t *testing.T) {
 	store.Replace(nil)
 }
 
-// A loop that panics must not leave the store believing in a reader for ever: it
-// would copy a page for nothing at every other write.
+// A loop that panics must not count as a reader forever: the store would copy
+// chunks for nobody.
 func TestALoopThatPanicsIsOver(t *testing.T) {
 	store, byNode := newPodStore(t, podOn("a", "node-1"))
 	require.Panics(t, func() {
@@ -253,4 +253,16 @@ func TestReadersAndWritersDoNotDisturbEachOther(t *testing.T) {
 	close(stop)
 	readers.Wait()
 	require.Equal(t, count, store.Len())
+}
+
+// Without the check, the next write would panic, on the informer's goroutine and with the
+// store's lock held.
+func TestAnIndexWithoutAFunctionIsRefused(t *testing.T) {
+	store, _ := newPodStore(t)
+	require.ErrorContains(t, store.AddIndices(map[string]IndexFunc[*corev1.Pod]{
+		"a": IndexNamespace[*corev1.Pod], "b": nil,
+	}), `adding index "b": its function is nil`)
+	_, ok := store.Index("a")
+	require.False(t, ok, "all or none")
+	store.Put(podOn("a", "node-1"))
 }

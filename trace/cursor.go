@@ -3,9 +3,8 @@ package trace
 import "context"
 
 // Cursor reads a recorder's events one after the other while they are being
-// recorded. Each cursor is independent, and one that waits costs the writers
-// nothing until there is something to wake it for. A Cursor belongs to one
-// goroutine.
+// recorded. Cursors are independent of each other, and one that waits costs the
+// writers nothing until there is an event for it. A Cursor belongs to one goroutine.
 type Cursor struct {
 	rec  *Recorder
 	next uint64 // the number of the first event that was neither returned nor counted as lost
@@ -55,13 +54,18 @@ func (c *Cursor) readSome(events []Event, until uint64) (more []Event, lost uint
 }
 
 // Wait blocks until there is something to Read, or until ctx ends. It returns
-// the cause of ctx's end, and nil otherwise.
+// the cause of ctx's end, and nil otherwise. The end of ctx comes first: a reader that
+// lags behind always has something to Read, and must stop nevertheless. It gets the
+// rest with a last Read.
 func (c *Cursor) Wait(ctx context.Context) error {
 	if c.rec == nil {
 		<-ctx.Done()
 		return context.Cause(ctx)
 	}
 	for {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
 		changed := c.rec.changedAfter(c.next)
 		if changed == nil {
 			return nil
@@ -75,7 +79,7 @@ func (c *Cursor) Wait(ctx context.Context) error {
 }
 
 // changedAfter returns a channel that is closed when the event with number
-// next is there, or nil if it is there now. All who wait share the channel.
+// next is there, or nil if it is there now. All cursors that wait share the channel.
 func (r *Recorder) changedAfter(next uint64) <-chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()

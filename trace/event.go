@@ -1,9 +1,9 @@
 // Package trace is the flight recorder: a bounded ring of small typed events
 // that answers "why was this object reconciled?".
 //
-// Every layer writes what it just did into the Recorder it was given; a reader
-// takes the events out again as a slice, as a live Cursor, as a narrated
-// Timeline or as JSON lines.
+// Every layer writes what it just did into the Recorder that it was given. A reader
+// gets the events as a slice, through a live Cursor, as a narrated Timeline or as
+// JSON lines.
 //
 // Neighbours: below it there is only the standard library. Above it are all
 // the layers: the informer, the workqueue and the manager each take a
@@ -26,13 +26,15 @@ type Event struct {
 	Outcome Outcome
 	Layer   string // who recorded it: "listwatch", "queue", a controller's name
 
-	Object    string // the object's kind: "Pod"; empty for a queue, which knows only keys
+	Object    string // the object's kind: "Pod"; empty if the layer does not know it
 	Namespace string // empty for a cluster-scoped object
 	Name      string // empty when the event is about a whole collection
 	Version   string // the resourceVersion
 
-	// ToNamespace and ToName are the request that a Handler made of the object.
-	// They are what ties a Pod's event to its owner's reconcile.
+	// ToObject, ToNamespace and ToName are the request that a Handler made of the
+	// object, and the kind that the request is for. They tie a Pod's event to its
+	// owner's reconcile. ToObject is empty if the handler does not know the kind.
+	ToObject    string
 	ToNamespace string
 	ToName      string
 
@@ -68,7 +70,7 @@ const (
 
 	// What decides whether, and for whom, there is work.
 	Predicate // a verdict on an event: Op, Reason is the predicate, Passed or Filtered
-	Handler   // an event became a request: Op, ToNamespace and ToName, Reason is the handler
+	Handler   // an event became a request: Op, ToObject, ToNamespace and ToName, Reason is the handler
 
 	// What the queue does.
 	Enqueue // a key was added: Reason; Deduplicated or Deferred if it did not grow the queue
@@ -103,7 +105,7 @@ var kindNames = [...]string{
 }
 
 // WatchList is the Op of a WatchStart that begins with all there is. Its Version
-// is no place in the history, but a bound: what comes is no older.
+// is no position in the history, but a bound: what comes is no older.
 const WatchList = "WatchList"
 
 // String is the kind's name in a timeline and in JSON.
@@ -115,7 +117,7 @@ type Outcome uint8
 const (
 	Succeeded    Outcome = iota + 1
 	Failed               // Reason holds the error
-	Requeued             // a reconcile that asked to be called again; Reason may say when
+	Requeued             // a reconcile that wants to be called again; Reason may say when
 	Conflict             // a write that lost against another writer
 	Deduplicated         // an enqueue of a key that was waiting already
 	Deferred             // an enqueue of a key that a worker holds: it waits for Done

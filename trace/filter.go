@@ -16,8 +16,8 @@ type Filter struct {
 //
 // An event matches a key in two ways: it is about that key, or it made a
 // request for it. The second finds, for a ReplicaSet, the Pod event whose
-// handler asked for it. A queue knows keys but not the kind of object they
-// stand for, so an event without an Object matches any.
+// handler asked for it. A Deployment and a Service of the same name are two keys.
+// A layer that does not know the kind leaves it empty, and its events match any.
 func (f Filter) Match(e Event) bool {
 	if len(f.Kinds) > 0 && !slices.Contains(f.Kinds, e.Kind) {
 		return false
@@ -28,13 +28,19 @@ func (f Filter) Match(e Event) bool {
 	if f.made(e) {
 		return true
 	}
-	return (f.Object == "" || e.Object == "" || f.Object == e.Object) &&
+	return f.sameObject(e.Object) &&
 		(f.Namespace == "" || f.Namespace == e.Namespace) &&
 		(f.Name == "" || f.Name == e.Name)
 }
 
+// made reports whether the event is of a request for the key.
 func (f Filter) made(e Event) bool {
-	return f.Name != "" && f.Name == e.ToName && (f.Namespace == "" || f.Namespace == e.ToNamespace)
+	return f.Name != "" && f.Name == e.ToName && f.sameObject(e.ToObject) &&
+		(f.Namespace == "" || f.Namespace == e.ToNamespace)
+}
+
+func (f Filter) sameObject(object string) bool {
+	return f.Object == "" || object == "" || f.Object == object
 }
 
 // Select returns the events that the filter matches, in their order.

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// line is one event in the JSON form. The names are stable: a field may be
+// jsonEvent is one event in the JSON form. The names are stable: a field may be
 // added, none changes its name or its meaning. Fields that do not apply are
 // left out.
-type line struct {
+type jsonEvent struct {
 	Seq         uint64    `json:"seq"`
 	Time        time.Time `json:"time"` // RFC 3339 with nanoseconds
 	Kind        string    `json:"kind"`
@@ -20,6 +20,7 @@ type line struct {
 	Namespace   string    `json:"namespace,omitempty"`
 	Name        string    `json:"name,omitempty"`
 	Version     string    `json:"resourceVersion,omitempty"`
+	ToObject    string    `json:"toObject,omitempty"`
 	ToNamespace string    `json:"toNamespace,omitempty"`
 	ToName      string    `json:"toName,omitempty"`
 	Op          string    `json:"op,omitempty"`
@@ -36,7 +37,7 @@ type line struct {
 //	kind, outcome    the names that Kind and Outcome print
 //	layer            who recorded it
 //	object, namespace, name, resourceVersion
-//	toNamespace, toName
+//	toObject, toNamespace, toName
 //	                 the request that a handler made
 //	op, reason, count
 //	tookNanos        a duration in nanoseconds
@@ -46,10 +47,10 @@ func WriteJSON(w io.Writer, started time.Time, events []Event) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	for _, e := range events {
-		err := enc.Encode(line{
+		err := enc.Encode(jsonEvent{
 			Seq: e.Seq, Time: started.Add(e.At), Kind: e.Kind.String(), Outcome: e.Outcome.String(),
 			Layer: e.Layer, Object: e.Object, Namespace: e.Namespace, Name: e.Name, Version: e.Version,
-			ToNamespace: e.ToNamespace, ToName: e.ToName,
+			ToObject: e.ToObject, ToNamespace: e.ToNamespace, ToName: e.ToName,
 			Op: e.Op, Reason: e.Reason, Count: e.Count, Nanos: int64(e.Took),
 		})
 		if err != nil {

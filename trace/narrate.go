@@ -44,8 +44,8 @@ func narrateWatching(e Event) string {
 	}
 }
 
-// narrateStart keeps apart what a version means: the place where a watch goes on,
-// or how old a view may be at most.
+// narrateStart says what the version means: the one from which a watch resumes, or a
+// bound for how old a view may be.
 func narrateStart(e Event) string {
 	switch {
 	case e.Op != WatchList:
@@ -78,7 +78,7 @@ func narrateInforming(e Event) string {
 		if e.ToName == "" {
 			return e.Op + " asks for nothing" + because(e.Reason)
 		}
-		return e.Op + " asks for " + keyOf(e.ToNamespace, e.ToName) + because(e.Reason)
+		return e.Op + " asks for " + kindAndKey(e.ToObject, e.ToNamespace, e.ToName) + because(e.Reason)
 	}
 }
 
@@ -164,7 +164,7 @@ func plural(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// short drops the digits of a duration that nobody reads.
+// short drops the digits that nobody reads.
 func short(d time.Duration) string {
 	switch {
 	case d >= time.Second:

@@ -12,15 +12,15 @@ import (
 // events. All methods may be called from any goroutine, and on a nil Recorder,
 // which records nothing and is always empty.
 //
-// Caveats: the ring is bounded. The newest events overwrite the oldest, and a
-// reader is told how many it missed. Seq is the order in which goroutines got
-// hold of the ring, after they read the clock: two At values of different
-// goroutines may be out of order by nanoseconds.
+// Caveats: the ring is bounded. The newest events overwrite the oldest, and a reader
+// learns how many it missed. Seq is the order in which goroutines locked the ring,
+// after they read the clock: two At values of different goroutines may be out of
+// order by nanoseconds.
 //
-// One mutex for the whole ring is on purpose. A mutex for each slot, with the
-// number taken atomically, was measured on two cores and lost (59 ns against
-// 48, and 123 against 82 with two writers): it costs one atomic instruction
-// more, and it lets readers see holes and writers arrive late.
+// The whole ring has one mutex on purpose. With a mutex for each slot and an atomic
+// number, recording took longer on two cores (59 ns instead of 48, and 123 instead
+// of 82 with two writers): it needs one more atomic instruction, readers can see
+// holes, and a writer can arrive late.
 type Recorder struct {
 	started time.Time
 	mask    uint64 // len(ring)-1: a power of two spares the hot path a division
@@ -48,8 +48,8 @@ func New(size int) *Recorder {
 }
 
 // On reports whether events are kept. Record is safe without it, but a layer
-// asks first: then a recorder that is off costs one branch, and the Event,
-// with whatever it takes to fill it, is never built.
+// asks first. Then a recorder that is off costs one branch, and nobody builds an
+// Event for nothing.
 //
 //	if rec.On() {
 //		rec.Record(trace.Event{Kind: trace.Dequeue, ...})
@@ -59,8 +59,8 @@ func (r *Recorder) On() bool { return r != nil }
 // Record adds an event. Seq and At are filled in here.
 //
 // Half of its cost is reading the clock. time.Since reads only the monotonic
-// clock, which is half the price of time.Now, and inside a synctest bubble it
-// reads the bubble's clock: that is why no clock is injected.
+// clock, which costs half as much as time.Now. Inside a synctest bubble it reads the
+// bubble's clock, so no clock has to be injected.
 func (r *Recorder) Record(e Event) {
 	if r == nil {
 		return

@@ -43,8 +43,8 @@ func (t Timeline) Write(w io.Writer, events []Event) error {
 
 // Follow renders events as they are recorded, from the oldest one that rec
 // still holds, until ctx ends. What was recorded before the end of ctx is
-// still written. Events that came faster than w took them are counted in a
-// line of their own, never dropped silently.
+// still written. If events come faster than w takes them, a line says how many are
+// missing.
 func (t Timeline) Follow(ctx context.Context, rec *Recorder, w io.Writer) error {
 	c := rec.Cursor()
 	for {
@@ -79,8 +79,7 @@ func (t Timeline) Line(e Event) string {
 	return strings.TrimRight(s, " ")
 }
 
-// paint pads before it colours, because an escape sequence has a length but no
-// width.
+// paint pads before it colours, because an escape sequence takes bytes but no width.
 func (t Timeline) paint(e Event) string {
 	s := fmt.Sprintf("%-*s", kindWidth, e.Kind)
 	if !t.Color {
@@ -111,11 +110,15 @@ func color(e Event) string {
 
 // subject is "Pod default/web-1", with whatever part of it the event knows.
 func subject(e Event) string {
-	key := keyOf(e.Namespace, e.Name)
-	if e.Object == "" || key == "" {
-		return e.Object + key
+	return kindAndKey(e.Object, e.Namespace, e.Name)
+}
+
+func kindAndKey(object, namespace, name string) string {
+	key := keyOf(namespace, name)
+	if object == "" || key == "" {
+		return object + key
 	}
-	return e.Object + " " + key
+	return object + " " + key
 }
 
 func keyOf(namespace, name string) string {

@@ -107,6 +107,62 @@ func TestFollowShowsEventsAsTheyComeAndTheRestAtTheEnd(t *testing.T) {
 	})
 }
 
+// slowTerminal takes so long for each line that new events are there after it. It breaks
+// when somebody writes to it forever.
+type slowTerminal struct {
+	rec    *Recorder
+	cancel context.CancelFunc
+	lines  int
+}
+
+func (s *slowTerminal) Write(line []byte) (int, error) {
+	s.rec.Record(Event{Kind: Note, Reason: "meanwhile"})
+	switch s.lines++; s.lines {
+	case 10:
+		s.cancel()
+	case 1000:
+		return 0, errors.New("the reader goes on after its context ended")
+	}
+	return len(line), nil
+}
+
+func TestAReaderThatLagsBehindNoticesTheEndOfItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	s := &slowTerminal{rec: New(64), cancel: cancel}
+	s.rec.Record(Event{Kind: Note})
+	require.NoError(t, Timeline{}.Follow(ctx, s.rec, s))
+	assert.Equal(t, 11, s.lines, "what was recorded before the end is still written")
+}
+
+// A Service web selects the pods of a Deployment web. Somebody who asks about one must
+// not get the story of the other.
+func TestADeploymentAndAServiceOfOneNameAreTwoStories(t *testing.T) {
+	events := []Event{
+		{Kind: WatchEvent, Object: "Deployment", Namespace: "default", Name: "web", Version: "5"},
+		{Kind: Handler, Object: "Pod", Namespace: "default", Name: "web-1", Version: "6", ToObject: "Deployment", ToNamespace: "default", ToName: "web"},
+		{Kind: Handler, Object: "Pod", Namespace: "default", Name: "web-1", Version: "6", ToObject: "Service", ToNamespace: "default", ToName: "web"},
+		{Kind: Enqueue, Object: "Deployment", Namespace: "default", Name: "web"},
+		{Kind: Enqueue, Object: "Service", Namespace: "default", Name: "web"},
+		{Kind: Enqueue, Namespace: "default", Name: "web", Reason: "by a layer that does not know kinds"},
+		{Kind: Handler, Object: "Pod", Namespace: "default", Name: "web-1", Version: "7", ToNamespace: "default", ToName: "web"},
+	}
+	for i := range events {
+		events[i].Seq = uint64(i + 1)
+	}
+	seqs := func(events []Event) (seqs []uint64) {
+		for _, e := range events {
+			seqs = append(seqs, e.Seq)
+		}
+		return seqs
+	}
+	assert.Equal(t, []uint64{1, 2, 4, 6, 7}, seqs(Filter{Object: "Deployment", Name: "web"}.Select(events)))
+	assert.Equal(t, []uint64{3, 5, 6, 7}, seqs(Why(events, "Service", "default", "web")))
+	assert.Len(t, Filter{Name: "web"}.Select(events), 7, "without a kind, all of them match")
+	assert.Contains(t, Timeline{}.Line(events[2]), "asks for Service default/web")
+	assert.Contains(t, Timeline{}.Line(events[4]), "Service default/web")
+}
+
 func TestEveryKindAndOutcomeHasANameAndASentence(t *testing.T) {
 	for k := List; k <= Note; k++ {
 		assert.NotEqual(t, "unknown", k.String(), "kind %d", k)
@@ -120,8 +176,8 @@ func TestEveryKindAndOutcomeHasANameAndASentence(t *testing.T) {
 	assert.Equal(t, "unknown", Kind(200).String(), "an event of a newer program must not crash this one")
 }
 
-// Right after 410, a stream of all there is bears the version that the server has
-// just said it does not know. If it looked like the watch that failed, a reader
+// Right after 410, a stream of all there is has the version that the server has just
+// said it does not know. If it looked like the watch that failed, a reader
 // would believe that the same question was asked again.
 func TestAStreamOfAllThereIsDoesNotLookLikeAWatchThatGoesOn(t *testing.T) {
 	for want, event := range map[string]Event{
@@ -136,12 +192,12 @@ func TestAStreamOfAllThereIsDoesNotLookLikeAWatchThatGoesOn(t *testing.T) {
 
 func TestJSONLinesKeepTheirFieldNames(t *testing.T) {
 	full := Event{Seq: 7, At: time.Second, Kind: Handler, Outcome: Passed, Layer: "l", Object: "Pod",
-		Namespace: "ns", Name: "n", Version: "5", ToNamespace: "tns", ToName: "tn", Op: "Create",
+		Namespace: "ns", Name: "n", Version: "5", ToObject: "Tkind", ToNamespace: "tns", ToName: "tn", Op: "Create",
 		Reason: "a<b", Count: 2, Took: time.Microsecond}
 	var out bytes.Buffer
 	started := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	require.NoError(t, WriteJSON(&out, started, []Event{full, {Seq: 8, Kind: Note}}))
-	assert.Equal(t, `{"seq":7,"time":"2026-01-02T03:04:06Z","kind":"handler","outcome":"passed","layer":"l","object":"Pod","namespace":"ns","name":"n","resourceVersion":"5","toNamespace":"tns","toName":"tn","op":"Create","reason":"a<b","count":2,"tookNanos":1000}
+	assert.Equal(t, `{"seq":7,"time":"2026-01-02T03:04:06Z","kind":"handler","outcome":"passed","layer":"l","object":"Pod","namespace":"ns","name":"n","resourceVersion":"5","toObject":"Tkind","toNamespace":"tns","toName":"tn","op":"Create","reason":"a<b","count":2,"tookNanos":1000}
 {"seq":8,"time":"2026-01-02T03:04:05Z","kind":"note"}
 `, out.String())
 	for l := range bytes.Lines(out.Bytes()) {

@@ -7,28 +7,33 @@ import (
 	"github.com/loopwright/loopwright/trace"
 )
 
-// DelayingQueue is a Queue that can add an item later.
+// DelayingQueue is a Queue that can add an item later: it sets an alarm for the item.
 //
-// Guarantees: an item is added when its delay is over, never before; AddAfter
-// never waits. An item is due once: of several delays the earliest wins, an Add
-// brings a delayed item forward, and a delay for an item that waits for a worker
-// already is over before it began. A jump of the wall clock changes nothing.
+// Guarantees: an item is added when its alarm is due, never before; AddAfter never
+// waits. An item has one alarm at most, and of several delays the earliest wins. The
+// alarm stays until it is due, is replaced or is cancelled; nothing else ends it. So an
+// item that is added while its alarm is pending is worked on twice, now and then, and
+// so is an item whose alarm is set while it waits for a worker already. The caller who
+// set it relies on it: an extra piece of work is harmless, a missing one is not. A jump
+// of the wall clock changes nothing.
 //
-// Caveats: a shutdown drops what is not due yet; Dropped says how many that
-// were. A drain does not wait for them.
+// Caveats: a shutdown drops the alarms that are not due yet; Dropped says how many.
+// A drain does not wait for them.
 //
 // It has one timer and no goroutine: the runtime starts one when the timer is
 // up, for as long as it takes to add what is due. client-go has a goroutine, which
 // AddAfter hands its items through a channel with room for 1000: with more at a
-// time, the caller waits. There a delay cannot be taken back or put off, and an
-// item that was added meanwhile is worked on again when its delay ends.
+// time, the caller waits. There a delay cannot be cancelled or put off. As here, an Add
+// does not end it. In controller-runtime's priority queue, an Add does end it, and an
+// AddAfter for an item that waits for a worker already is ignored.
 //
 // It satisfies client-go's workqueue.TypedDelayingInterface.
 type DelayingQueue[T comparable] struct {
 	Queue[T]
 
 	// Guarded by Queue.mu, as all the rest.
-	delays  delays[T]
+	alarms  alarmTable[T]
+	delays  delayHeap[T]  // the same alarms, by the moment when they are due
 	timer   *time.Timer   // nil until it is needed
 	armed   time.Duration // when the timer will be up; 0 if it is not running
 	dropped int
@@ -42,110 +47,110 @@ func NewDelaying[T comparable](options Options[T]) *DelayingQueue[T] {
 	return q
 }
 
-func (q *DelayingQueue[T]) initDelaying(options Options[T], line line[T]) {
-	q.init(options, line)
+func (q *DelayingQueue[T]) initDelaying(options Options[T], order readyOrder[T]) {
+	q.init(options, order)
 	q.closing = q.dropLocked
 }
 
-// Add says that an item needs a look now. It ends the item's delay.
-func (q *DelayingQueue[T]) Add(item T) { q.addNow(item, Causes{Count: 1}) }
-
-// AddBecause is Add with a reason.
-func (q *DelayingQueue[T]) AddBecause(item T, reason string) { q.addNow(item, because(reason)) }
-
-func (q *DelayingQueue[T]) addNow(item T, causes Causes) {
-	hash, group := hashOf(item), q.groupOf(item)
-	q.mu.Lock()
-	fresh := !q.shutDown && q.addNowLocked(q.dedup.entries.of(item, hash, group), 0, causes)
-	q.mu.Unlock()
-	q.meter.added(fresh)
-}
-
-// AddAfter adds an item when a while has passed; at once if that is zero or less.
-// If the item has a delay already, the earlier one wins.
+// AddAfter adds an item when a while has passed; at once if that is zero or less, which
+// leaves the item's alarm as it is. If the item has an alarm already, the earlier moment
+// wins.
 func (q *DelayingQueue[T]) AddAfter(item T, while time.Duration) {
-	if q.want(item, wish{after: while, causes: Causes{Count: 1}}) {
+	if q.addRequested(item, addRequest{after: while, causes: Causes{Count: 1}}) {
 		q.meter.retried()
 	}
 }
 
-// ReplaceAfter is AddAfter, but the new delay wins, even if it ends later. An
-// item that waits for a worker already is not held back.
+// ReplaceAfter is AddAfter, but the new moment wins, even if it is later. If that is now,
+// the item's alarm goes off now.
 func (q *DelayingQueue[T]) ReplaceAfter(item T, while time.Duration) {
-	if q.want(item, wish{after: while, causes: Causes{Count: 1}, replace: true}) {
+	if q.addRequested(item, addRequest{after: while, causes: Causes{Count: 1}, replace: true}) {
 		q.meter.retried()
 	}
 }
 
-// Cancel takes an item's delay back. It is false if there was none: the item may
-// have become due, and wait for a worker.
+// Cancel removes an item's alarm. It returns false if there was none: the alarm may have
+// gone off, and the item may wait for a worker. What waits already is not cancelled.
 func (q *DelayingQueue[T]) Cancel(item T) bool {
 	hash := hashOf(item)
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	e := q.dedup.entries.find(item, hash)
-	if e == nil || e.place == 0 {
+	a := q.alarms.find(item, hash)
+	if a == nil {
 		return false
 	}
-	q.delays.take(e)
-	q.armLocked()
-	q.dedup.forget(e)
+	q.delays.remove(a)
+	q.forgetAlarmLocked(a)
 	return true
 }
 
-// Delayed is the number of items that are not due yet.
+// Delayed is the number of items whose alarm is not due yet. Some of them may wait for a
+// worker at the same time, and be counted by Len, too.
 func (q *DelayingQueue[T]) Delayed() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return len(q.delays.heap)
+	return q.delays.items.n
 }
 
-// Dropped is the number of items that were not due yet at the shutdown.
+// Dropped is the number of alarms that were not due yet at the shutdown.
 func (q *DelayingQueue[T]) Dropped() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.dropped
 }
 
-// want is how items of this layer and those above come in. It is false after a shutdown.
-func (q *DelayingQueue[T]) want(item T, w wish) bool {
+// addRequested is how items of this layer and those above come in. It returns false after
+// a shutdown.
+func (q *DelayingQueue[T]) addRequested(item T, request addRequest) bool {
 	hash, group := hashOf(item), q.groupOf(item)
 	var now time.Duration
-	if w.after > 0 {
+	if request.after > 0 {
 		now = time.Since(q.started)
 	}
 	q.mu.Lock()
-	open := !q.shutDown
-	fresh := open && q.wantLocked(q.dedup.entries.of(item, hash, group), now, w)
+	open, fresh := !q.shutDown, false
+	switch {
+	case !open:
+	case request.after > 0:
+		a := q.alarms.of(item, hash)
+		a.group = group
+		q.setAlarmLocked(a, now, request)
+	default:
+		if a := q.alarms.find(item, hash); a != nil && request.replace {
+			request = q.replacedByNowLocked(a, request)
+		}
+		fresh = q.addLocked(q.dedup.entryOf(item, hash, group), request.priority, request.causes)
+	}
 	q.mu.Unlock()
 	q.meter.added(fresh)
 	return open
 }
 
-// wantLocked tells whether the item was added now, as new work.
-func (q *DelayingQueue[T]) wantLocked(e *entry[T], now time.Duration, w wish) (fresh bool) {
-	if w.after <= 0 || e.dirty {
-		return q.addNowLocked(e, w.priority, w.causes)
-	}
-	change := q.delays.add(e, later(now, w.after), w)
+func (q *DelayingQueue[T]) setAlarmLocked(a *alarmRecord[T], now time.Duration, request addRequest) {
+	outcome := q.delays.add(a, later(now, request.after), request)
 	q.armLocked()
 	if q.options.Recorder.On() {
-		w.after = q.delays.until(e) - now
-		q.recordDelay(e.item, w, change)
+		request.after = q.delays.due(a) - now
+		q.recordDelay(a.item, request, outcome)
 	}
-	return false
 }
 
-// addNowLocked adds an item with all that was asked for in its delay.
-func (q *DelayingQueue[T]) addNowLocked(e *entry[T], priority int, causes Causes) bool {
-	if e.place != 0 {
-		q.delays.take(e)
-		q.armLocked()
-		priority = max(priority, e.priority)
-		e.causes.merge(causes)
-		causes = e.causes
-	}
-	return q.addLocked(e, priority, causes)
+// replacedByNowLocked ends an alarm that goes off early. Its work is part of the request.
+func (q *DelayingQueue[T]) replacedByNowLocked(a *alarmRecord[T], request addRequest) addRequest {
+	request.priority = max(request.priority, a.priority)
+	causes := a.causes
+	causes.merge(request.causes)
+	request.causes = causes
+	q.delays.remove(a)
+	q.forgetAlarmLocked(a)
+	return request
+}
+
+// forgetAlarmLocked is for an alarm that is not in the heap any more. The timer may be up
+// too early then, which does no harm.
+func (q *DelayingQueue[T]) forgetAlarmLocked(a *alarmRecord[T]) {
+	a.group, a.causes = "", Causes{} // their strings need not stay in memory
+	q.alarms.remove(a)
 }
 
 // armLocked sets the timer to the first moment at which something is due. It
@@ -182,54 +187,51 @@ func (q *DelayingQueue[T]) addDue() {
 	}
 }
 
-// addDueLocked adds what is due, but no more than so many items. It tells how many of
+// addDueLocked adds what is due, at most so many items. It returns how many of
 // them are new work, and whether there may be more.
 func (q *DelayingQueue[T]) addDueLocked(most int) (added int, more bool) {
 	now := time.Since(q.started)
 	for range most {
-		e := q.delays.pop(now)
-		if e == nil {
+		a := q.delays.pop(now)
+		if a == nil {
 			return added, false
 		}
-		if q.addLocked(e, e.priority, e.causes) {
+		if q.addLocked(q.dedup.entryOf(a.item, a.hash, a.group), a.priority, a.causes) {
 			added++
 		}
+		q.forgetAlarmLocked(a)
 	}
 	return added, true
 }
 
-// dropLocked is what a shutdown means for delays. What is due is added first: addDue may
-// be late, or be in the middle of it.
+// dropLocked is what a shutdown does with the alarms. It adds first what is due: addDue may
+// be late, or only halfway through.
 func (q *DelayingQueue[T]) dropLocked() (added int) {
-	added, _ = q.addDueLocked(len(q.delays.heap))
-	q.dropped = len(q.delays.heap)
-	for _, waiting := range q.delays.heap {
-		waiting.entry.place = 0
-		q.dedup.forget(waiting.entry)
-	}
-	q.delays = delays[T]{}
+	added, _ = q.addDueLocked(q.delays.items.n)
+	q.dropped = q.delays.items.n
+	q.delays, q.alarms = delayHeap[T]{}, alarmTable[T]{}
 	if q.timer != nil {
 		q.timer.Stop()
 	}
 	if rec := q.options.Recorder; rec.On() && q.dropped > 0 {
-		rec.Record(trace.Event{Kind: trace.Note, Layer: q.layer(), Count: q.dropped, Reason: dropped(q.dropped)})
+		rec.Record(trace.Event{Kind: trace.Note, Layer: q.layer(), Count: q.dropped, Reason: alarmsDropped(q.dropped)})
 	}
 	return added
 }
 
-func dropped(n int) string {
+func alarmsDropped(n int) string {
 	if n == 1 {
 		return "1 delayed item dropped"
 	}
 	return strconv.Itoa(n) + " delayed items dropped"
 }
 
-func (q *DelayingQueue[T]) recordDelay(item T, w wish, change change) {
-	event := trace.Event{Kind: trace.Delay, Took: w.after, Reason: w.causes.String(), Count: w.failures}
-	switch change {
-	case moved:
+func (q *DelayingQueue[T]) recordDelay(item T, request addRequest, outcome delayOutcome) {
+	event := trace.Event{Kind: trace.Delay, Took: request.after, Reason: request.causes.String(), Count: request.failures}
+	switch outcome {
+	case delayMoved:
 		event.Outcome = trace.Replaced
-	case kept:
+	case delayKept:
 		event.Outcome = trace.Deduplicated
 	}
 	q.record(item, event)

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// BenchmarkAddAfter puts 10,000 items off, each an hour or so, and takes the
-// delays back when all are in. One operation is one item.
+// BenchmarkAddAfter puts 10,000 items off, each an hour or so, and cancels
+// them when all are in. One operation is one item.
 func BenchmarkAddAfter(b *testing.B) {
 	q := NewDelaying(Options[int]{})
 	defer q.ShutDown()

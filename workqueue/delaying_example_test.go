@@ -7,13 +7,13 @@ import (
 	"github.com/loopwright/loopwright/workqueue"
 )
 
-// An object that expires: look at it again when its time is over.
+// An object that expires: look at it again when that has happened.
 func ExampleDelayingQueue() {
 	q := workqueue.NewDelaying(workqueue.Options[string]{})
 	q.AddAfter("expires-late", 20*time.Millisecond)
 	q.AddAfter("expires-soon", 10*time.Millisecond)
 	q.AddAfter("was-deleted", time.Minute)
-	fmt.Println("taken back:", q.Cancel("was-deleted"))
+	fmt.Println("cancelled:", q.Cancel("was-deleted"))
 	for range 2 {
 		item, _ := q.Get()
 		fmt.Println(item)
@@ -23,7 +23,7 @@ func ExampleDelayingQueue() {
 	q.ShutDown()
 	fmt.Println("dropped:", q.Dropped())
 	// Output:
-	// taken back: true
+	// cancelled: true
 	// expires-soon
 	// expires-late
 	// dropped: 1

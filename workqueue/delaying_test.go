@@ -55,27 +55,129 @@ func TestTheEarliestDelayWinsUnlessItIsReplaced(t *testing.T) {
 	})
 }
 
-func TestAnAddBringsADelayedItemForward(t *testing.T) {
+// comesTwice expects an item now, and once more when its alarm is due after six seconds.
+func comesTwice(t *testing.T, q *DelayingQueue[string], item string) {
+	t.Helper()
+	comesAfter(t, q, item, 0)
+	q.Done(item)
+	comesAfter(t, q, item, 6*time.Second)
+	q.Done(item)
+	time.Sleep(time.Hour)
+	synctest.Wait()
+	require.Zero(t, q.Len()+q.Delayed())
+}
+
+// A ReplicaSet's pod is ready, and counts as available six seconds later. In the meantime
+// the pod changes, as pods do. If that ended the alarm, nobody would look after six seconds.
+func TestAnAddDoesNotEndAnAlarm(t *testing.T) {
+	for name, play := range map[string]func(q *DelayingQueue[string]){
+		"alarm, then add":               func(q *DelayingQueue[string]) { q.AddAfter("a", 6*time.Second); q.Add("a") },
+		"add, then alarm":               func(q *DelayingQueue[string]) { q.Add("a"); q.AddAfter("a", 6*time.Second) },
+		"alarm, then add with reason":   func(q *DelayingQueue[string]) { q.AddAfter("a", 6*time.Second); q.AddBecause("a", "changed") },
+		"alarm, then alarm due at once": func(q *DelayingQueue[string]) { q.AddAfter("a", 6*time.Second); q.AddAfter("a", 0) },
+		"add, then alarm put off": func(q *DelayingQueue[string]) {
+			q.AddAfter("a", time.Second)
+			q.Add("a")
+			q.ReplaceAfter("a", 6*time.Second)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				q := NewDelaying(Options[string]{})
+				play(q)
+				require.Equal(t, 1, q.Delayed())
+				comesTwice(t, q, "a")
+			})
+		})
+	}
+}
+
+func TestAnAlarmCanBeSetWhileAWorkerHoldsTheItem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := NewDelaying(Options[string]{})
-		q.AddAfter("a", time.Minute)
-		q.AddBecause("a", "changed")
-		comesAfter(t, q, "a", 0)
+		q.Add("a")
+		q.Get()
+		q.Add("a")
+		q.AddAfter("a", 6*time.Second)
 		q.Done("a")
-		time.Sleep(time.Hour)
-		require.Zero(t, q.Len(), "the delay would make the worker work once more for nothing")
+		comesTwice(t, q, "a")
 	})
 }
 
-func TestADelayForWhatWaitsAlreadyIsOver(t *testing.T) {
-	q := NewDelaying(Options[string]{})
-	q.Add("a")
-	q.AddAfter("a", time.Minute)
-	require.Zero(t, q.Delayed())
-	q.Get()
-	q.AddAfter("a", time.Minute)
-	require.Equal(t, 1, q.Delayed(), "a worker holds the item; the delay is for afterwards")
-	q.ShutDown()
+// The worker that gets the item answers the Add, and not the alarm, which is not due yet.
+func TestAnAlarmKeepsItsOwnReasons(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := NewDelaying(Options[string]{})
+		q.addRequested("a", addRequest{after: time.Second, priority: 7, causes: because("available")})
+		q.AddBecause("a", "changed")
+		work, err := q.Next(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, "changed", work.Causes.String())
+		require.Zero(t, work.Priority)
+		q.Done("a")
+		work, err = q.Next(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, "available", work.Causes.String())
+		require.Equal(t, 7, work.Priority)
+	})
+}
+
+// If the item still waits when its alarm goes off, one look is enough for both.
+func TestAnAlarmThatGoesOffWhileItsItemWaitsIsMerged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := NewDelaying(Options[string]{})
+		q.AddBecause("a", "changed")
+		q.addRequested("a", addRequest{after: time.Second, causes: because("available")})
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		require.Equal(t, 1, q.Len())
+		work, err := q.Next(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, "changed, available (2 adds)", work.Causes.String())
+	})
+}
+
+func TestAnAlarmThatIsReplacedByNowGoesOffOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := NewDelaying(Options[string]{})
+		q.addRequested("a", addRequest{after: time.Minute, priority: 3, causes: because("expires")})
+		q.ReplaceAfter("a", 0)
+		require.Zero(t, q.Delayed())
+		work, err := q.Next(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, "expires (2 adds)", work.Causes.String())
+		require.Equal(t, 3, work.Priority)
+		q.Done("a")
+		time.Sleep(time.Hour)
+		require.Zero(t, q.Len())
+	})
+}
+
+// Cancel removes what will come, not what is there.
+func TestCancelLeavesWhatWaitsAlready(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := NewDelaying(Options[string]{})
+		q.Add("a")
+		q.AddAfter("a", time.Minute)
+		require.True(t, q.Cancel("a"))
+		require.False(t, q.Cancel("a"))
+		comesAfter(t, q, "a", 0)
+		q.Done("a")
+		time.Sleep(time.Hour)
+		require.Zero(t, q.Len())
+	})
+}
+
+// Its item is worked on, and the alarm is dropped all the same.
+func TestAShutdownDropsTheAlarmOfAnItemThatWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := NewDelaying(Options[string]{})
+		q.Add("a")
+		q.AddAfter("a", time.Minute)
+		q.ShutDown()
+		require.Equal(t, 1, q.Dropped())
+		require.Equal(t, 1, q.Len())
+	})
 }
 
 func TestAnItemThatIsDueDuringWorkIsWorkedOnOnceMore(t *testing.T) {
@@ -174,10 +276,11 @@ func TestRetriesAreCounted(t *testing.T) {
 
 func TestNothingIsLostOnTheWayThroughDelays(t *testing.T) {
 	before := runtime.NumGoroutine()
+	seen := exercised{}
 	for seed := range seeds() / 2 {
 		synctest.Test(t, func(t *testing.T) {
 			q := NewDelaying(Options[int]{})
-			stress(t, seed, q, func(random *rand.Rand, item int) {
+			stress(t, seed, q, seen, func(random *rand.Rand, item int) {
 				switch random.IntN(4) {
 				case 0:
 					q.Add(item)
@@ -194,6 +297,7 @@ func TestNothingIsLostOnTheWayThroughDelays(t *testing.T) {
 		})
 	}
 	returnTo(t, before)
+	seen.require(t, stressed(seeds()/2, nil))
 }
 
 func TestADelayingQueueHasNoGoroutine(t *testing.T) {
@@ -228,8 +332,8 @@ func TestDelaysAndAShutdownAtOnce(t *testing.T) {
 	}
 }
 
-// After an hour's sleep, a thousand items are due at once. Whoever shuts the queue down
-// just then does not lose what the timer has not added yet.
+// After an hour's sleep, a thousand items are due at once. A shutdown at that moment does
+// not lose those that the timer has not added yet.
 func TestAShutdownDropsNothingThatIsDue(t *testing.T) {
 	for name, shutDown := range map[string]func(*DelayingQueue[int]){
 		"ShutDown": func(q *DelayingQueue[int]) { q.ShutDown() },

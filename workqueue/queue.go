@@ -24,27 +24,27 @@ import (
 // items as are different.
 //
 // An item must be equal to itself. One that holds a NaN is not: each Add of it is new
-// work, Done cannot know which is meant and reports it, and a drain waits for ever. An
+// work, Done cannot know which is meant and reports it, and a drain waits forever. An
 // item that cannot be compared, such as a slice in an interface, makes Add panic, and
 // leaves the queue as it was.
 //
 // A Queue has no goroutine. It satisfies client-go's workqueue.TypedInterface.
 type Queue[T comparable] struct {
 	options Options[T]
-	meter   *meter         // nil when nobody measures
+	meter   *queueMeter    // nil without Options.Metrics
 	started time.Time      // the zero of all durations in the queue
-	timed   bool           // somebody wants to know when things happened
+	timed   bool           // metrics or a recorder need the times
 	group   func(T) string // chapter 9's; nil is one group for all
 
 	mu       sync.Mutex // guards all below
 	dedup    dedup[T]
-	parking  parking
+	parking  parkingLot
 	shutDown bool
 	// drained is closed when the queue is empty after a shutdown, or when somebody
 	// stops waiting for that. Drain receives; nil when nobody waits.
 	drained chan struct{}
 	// closing is what an outer layer has to do at shutdown. It is called once, with
-	// mu held, and tells how many items it has added as new work.
+	// mu held, and returns how many items it has added as new work.
 	closing func() (added int)
 }
 
@@ -55,15 +55,18 @@ type Options[T comparable] struct {
 	Name string
 	// Metrics makes the queue's metrics; nil measures nothing, and costs nothing.
 	Metrics MetricsProvider
-	// Recorder is told what happens to each item; nil is off.
+	// Recorder gets an event for each step of an item; nil is off.
 	Recorder *trace.Recorder
 	// Key is an item's namespace and name in the recorder. By default the name is
 	// the item as fmt prints it. With a Recorder, Key is called with the queue's lock
 	// held; so is the item's String method if there is no Key. Neither may call the
 	// queue, nor panic.
 	Key func(item T) (namespace, name string)
-	// Report is told about mistakes in the use of the queue, such as Done for an
-	// item that nobody holds. By default they are logged with slog.
+	// Kind is the kind of the objects that items name, such as "Deployment", in the
+	// recorder. Without it, a Deployment and a Service of the same name look alike there.
+	Kind string
+	// Report is called with mistakes in the use of the queue, such as Done for an
+	// item that no worker holds. By default they are logged with slog.
 	Report func(error)
 }
 
@@ -74,9 +77,9 @@ func New[T comparable](options Options[T]) *Queue[T] {
 	return q
 }
 
-func (q *Queue[T]) init(options Options[T], line line[T]) {
+func (q *Queue[T]) init(options Options[T], order readyOrder[T]) {
 	q.options, q.started = options, time.Now()
-	q.dedup.line = line
+	q.dedup.order = order
 	q.timed = options.Metrics != nil || options.Recorder.On()
 	if options.Report == nil {
 		q.options.Report = func(err error) { slog.Error("misused work queue", "queue", options.Name, "error", err) }
@@ -101,12 +104,12 @@ func (q *Queue[T]) AddBecause(item T, reason string) { q.insert(item, because(re
 func (q *Queue[T]) insert(item T, causes Causes) {
 	hash, group := hashOf(item), q.groupOf(item)
 	q.mu.Lock()
-	fresh := !q.shutDown && q.addLocked(q.dedup.entries.of(item, hash, group), 0, causes)
+	fresh := !q.shutDown && q.addLocked(q.dedup.entryOf(item, hash, group), 0, causes)
 	q.mu.Unlock()
 	q.meter.added(fresh)
 }
 
-// groupOf is called without the lock: it is somebody else's code.
+// groupOf is called without the lock: it is the user's code.
 func (q *Queue[T]) groupOf(item T) string {
 	if q.group == nil {
 		return ""
@@ -114,8 +117,8 @@ func (q *Queue[T]) groupOf(item T) string {
 	return q.group(item)
 }
 
-// addLocked is how items of all layers come in. It tells whether the item is
-// new work, not merged into work that waited already.
+// addLocked is how items of all layers come in. It returns true if the item is
+// new work, and false if it was merged into work that waited already.
 func (q *Queue[T]) addLocked(e *entry[T], priority int, causes Causes) (fresh bool) {
 	verdict := q.dedup.add(e, priority, causes, q.now())
 	if verdict == queued {
@@ -130,7 +133,7 @@ func (q *Queue[T]) addLocked(e *entry[T], priority int, causes Causes) (fresh bo
 // Work is an item that was handed out, with what the queue knows about it.
 type Work[T comparable] struct {
 	Item T
-	// Priority is the highest that was asked for; 0 if nobody asked.
+	// Priority is the highest of all adds; 0 if none gave one.
 	Priority int
 	// Causes are those of all adds that this piece of work answers.
 	Causes Causes
@@ -193,8 +196,8 @@ func (q *Queue[T]) Next(ctx context.Context) (Work[T], error) {
 	return work, nil
 }
 
-// takeLocked hands out; there must be something ready. Who takes an item wakes
-// a colleague for the next one.
+// takeLocked hands an item out; one must be ready. It wakes another worker for the
+// next one.
 func (q *Queue[T]) takeLocked() *entry[T] {
 	e := q.dedup.take(q.now())
 	q.parking.wakeOne(q.dedup.ready)
@@ -207,9 +210,9 @@ func (q *Queue[T]) takeLocked() *entry[T] {
 // Done says that the caller is finished with an item that it was handed. If the
 // item was added meanwhile, it waits for a worker again.
 //
-// Done for an item that nobody holds changes nothing, and is reported to
-// Options.Report: it is a bug of the caller, who may next call Done for an item
-// that somebody else holds. client-go does not notice; if the item waits, it is
+// Done for an item that no worker holds changes nothing, and is reported to
+// Options.Report: it is a bug of the caller, which may next call Done for an item
+// that another worker holds. client-go does not notice; if the item waits, it is
 // put in a second time there, and two workers may get it.
 func (q *Queue[T]) Done(item T) {
 	hash := hashOf(item)
@@ -225,14 +228,16 @@ func (q *Queue[T]) Done(item T) {
 		worked = q.now() - e.taken
 	}
 	q.parking.wakeOne(q.dedup.ready)
+	var gauges []func()
 	if q.shutDown {
-		q.finishedLocked()
+		gauges = q.finishedLocked()
 	}
 	if q.options.Recorder.On() {
 		q.record(item, trace.Event{Kind: trace.Done, Took: worked})
 	}
 	q.mu.Unlock()
 	q.meter.worked(worked)
+	forgetAll(gauges)
 }
 
 // Len is the number of items that wait for a worker, for information only.
@@ -244,7 +249,7 @@ func (q *Queue[T]) Len() int {
 
 // now is a duration since the queue was made, on the monotonic clock: a jump of
 // the wall clock does not move it. Reading a clock costs as much as the rest of
-// an Add, so it is read only for those who look.
+// an Add, so it is read only for metrics and a recorder.
 func (q *Queue[T]) now() time.Duration {
 	if !q.timed {
 		return 0

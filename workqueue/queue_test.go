@@ -197,7 +197,7 @@ func TestDoneForWhatNobodyHoldsIsReported(t *testing.T) {
 	require.Equal(t, 1, q.Len())
 }
 
-// Whoever recovers from the panic has a queue that works on.
+// A caller that recovers from the panic has a queue that still works.
 func TestAnItemThatCannotBeComparedLeavesTheQueueAsItWas(t *testing.T) {
 	q := New(Options[any]{})
 	require.Panics(t, func() { q.Add([]int{1}) })
@@ -251,7 +251,7 @@ func TestReasonsSurviveDeduplication(t *testing.T) {
 
 func TestTheRecorderTellsWhatHappenedToAnItem(t *testing.T) {
 	rec := trace.New(0)
-	q := New(Options[string]{Name: "fruit", Recorder: rec, Key: func(item string) (string, string) { return "default", item }})
+	q := New(Options[string]{Name: "fruit", Kind: "Fruit", Recorder: rec, Key: func(item string) (string, string) { return "default", item }})
 	q.AddBecause("apple", "ripe")
 	q.Add("apple")
 	q.Get()
@@ -261,6 +261,9 @@ func TestTheRecorderTellsWhatHappenedToAnItem(t *testing.T) {
 	var kinds []string
 	for _, e := range rec.Events() {
 		require.Equal(t, "fruit", e.Layer)
+		if e.Kind != trace.Stop {
+			require.Equal(t, "Fruit", e.Object, "or else a Deployment and a Service of one name look alike")
+		}
 		kinds = append(kinds, e.Kind.String()+" "+e.Outcome.String())
 	}
 	require.Equal(t, []string{"enqueue ", "enqueue deduplicated", "dequeue ", "enqueue deferred", "done ", "stop "}, kinds)

@@ -1,6 +1,7 @@
 package workqueue
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 	"runtime"
@@ -39,8 +40,15 @@ func TestAChangeOvertakesTheLadder(t *testing.T) {
 		q.AddBecause("a", "changed")
 		work, err := q.Next(t.Context())
 		require.NoError(t, err)
-		require.Equal(t, []string{"conflict", "changed"}, work.Causes.Reasons())
+		require.Equal(t, []string{"changed"}, work.Causes.Reasons())
 		require.Equal(t, 1, q.NumRequeues("a"), "but the failures are still counted")
+		q.Forget("a")
+		q.Done("a")
+		begin := time.Now()
+		work, err = q.Next(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, []string{"conflict"}, work.Causes.Reasons(), "the retry comes all the same: Forget is about the failures")
+		require.Equal(t, time.Hour, time.Since(begin))
 	})
 }
 
@@ -62,7 +70,39 @@ func TestTheDefaultsAreThoseOfClientGo(t *testing.T) {
 	})
 }
 
-func TestABucketThatNeverFillsDelaysForEver(t *testing.T) {
+// A worker that forgets an item before it adds it again begins the ladder at the bottom each
+// time. Only the bucket keeps it from being a hot loop.
+func TestAWorkerThatForgetsBeforeItRetriesTriesAllTheTime(t *testing.T) {
+	for _, c := range []struct {
+		limiter RateLimiter[string]
+		tries   int
+		why     string
+	}{
+		{&Exponential[string]{}, 12_000, "the ladder alone: every 5 ms, which is 200 tries a second"},
+		{nil, 700, "the default limiter: the bucket's 100, and then 10 a second"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			q := NewRateLimiting(c.limiter, Options[string]{})
+			defer q.ShutDown()
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			q.Add("a")
+			tries := 0
+			for ; ; tries++ {
+				work, err := q.Next(ctx)
+				if err != nil {
+					break
+				}
+				q.Forget(work.Item)
+				q.AddRateLimited(work.Item)
+				q.Done(work.Item)
+			}
+			require.InDelta(t, c.tries, tries, 2, c.why)
+		})
+	}
+}
+
+func TestABucketThatNeverFillsDelaysForever(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := NewRateLimiting(Bucket[string]{rate.NewLimiter(0, 0)}, Options[string]{})
 		q.AddRateLimited("a")
@@ -101,10 +141,10 @@ func TestLimitersMayBeUsedFromAnywhere(t *testing.T) {
 		})
 	}
 	all.Wait()
-	require.LessOrEqual(t, len(l.failures.young)+len(l.failures.old), 5)
+	require.LessOrEqual(t, l.counter.young.len()+l.counter.old.len(), 5)
 }
 
-func TestTheRecorderTellsHowOftenAnItemFailed(t *testing.T) {
+func TestTheRecorderSaysHowOftenAnItemFailed(t *testing.T) {
 	rec := trace.New(0)
 	q := NewRateLimiting(&Exponential[string]{Base: time.Hour}, Options[string]{Recorder: rec})
 	q.AddRateLimitedBecause("a", "conflict")
@@ -117,10 +157,11 @@ func TestTheRecorderTellsHowOftenAnItemFailed(t *testing.T) {
 
 func TestNothingIsLostOnTheWayThroughRetries(t *testing.T) {
 	before := runtime.NumGoroutine()
+	seen := exercised{}
 	for seed := range seeds() / 3 {
 		synctest.Test(t, func(t *testing.T) {
 			q := NewRateLimiting(&Exponential[int]{Base: time.Microsecond, Limit: time.Millisecond}, Options[int]{})
-			stress(t, seed, q, func(random *rand.Rand, item int) {
+			stress(t, seed, q, seen, func(random *rand.Rand, item int) {
 				switch random.IntN(5) {
 				case 0:
 					q.Add(item)
@@ -134,6 +175,7 @@ func TestNothingIsLostOnTheWayThroughRetries(t *testing.T) {
 		})
 	}
 	returnTo(t, before)
+	seen.require(t, stressed(seeds()/3, nil))
 }
 
 // A cluster-wide outage: all items fail in turn. Each has to wait longer each time, or

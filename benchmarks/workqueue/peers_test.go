@@ -2,6 +2,7 @@ package workqueue
 
 import (
 	"crypto/rand"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -55,32 +56,100 @@ func TestClientGosDonePutsAWaitingItemInTwice(t *testing.T) {
 	require.Error(t, reported)
 }
 
-func TestClientGosAddDoesNotEndADelay(t *testing.T) {
-	pieces := func(q upstream.TypedDelayingInterface[string]) (n int) {
-		q.AddAfter("a", time.Second)
-		synctest.Wait()
-		q.Add("a")
-		for range 2 {
-			for q.Len() > 0 {
-				item, _ := q.Get()
-				q.Done(item)
-				n++
+// Upstream's ReplicaSet controller adds a ReplicaSet after minReadySeconds, to count a pod
+// as available by then, and the events of other pods add it in the meantime. It relies on
+// the second look. With controller-runtime's priority queue, which is its default, nobody
+// looks after six seconds.
+func TestAnAddAndAnAlarmAreTwoPiecesOfWorkAsInClientGo(t *testing.T) {
+	type queue = upstream.TypedRateLimitingInterface[string]
+	oneAfterTheOther := func(steps ...func(q queue)) func(q queue) {
+		return func(q queue) {
+			for _, step := range steps {
+				step(q)
+				synctest.Wait()
 			}
-			time.Sleep(time.Minute)
-			synctest.Wait()
 		}
-		for q.Len() > 0 {
-			item, _ := q.Get()
-			q.Done(item)
-			n++
-		}
-		q.ShutDown()
-		return n
 	}
-	synctest.Test(t, func(t *testing.T) {
-		require.Equal(t, 2, pieces(upstream.NewTypedDelayingQueue[string]()))
-		require.Equal(t, 1, pieces(workqueue.NewDelaying(workqueue.Options[string]{})))
-	})
+	add := func(q queue) { q.Add("a") }
+	addAfter := func(q queue) { q.AddAfter("a", 6*time.Second) }
+	addRateLimited := func(q queue) { q.AddRateLimited("a") } // the limiter says six seconds
+	forget := func(q queue) { q.Forget("a") }
+	for name, play := range map[string]func(q queue){
+		"Add, AddAfter":               oneAfterTheOther(add, addAfter),
+		"AddAfter, Add":               oneAfterTheOther(addAfter, add),
+		"Add, AddRateLimited":         oneAfterTheOther(add, addRateLimited),
+		"AddRateLimited, Add":         oneAfterTheOther(addRateLimited, add),
+		"AddRateLimited, Add, Forget": oneAfterTheOther(addRateLimited, add, forget),
+	} {
+		sixSeconds := func() upstream.TypedRateLimiter[string] {
+			return upstream.NewTypedItemExponentialFailureRateLimiter[string](6*time.Second, time.Hour)
+		}
+		for _, peer := range []struct {
+			name  string
+			make  func() queue
+			wants int
+		}{
+			{"client-go", func() queue { return upstream.NewTypedRateLimitingQueue(sixSeconds()) }, 2},
+			{"ours", func() queue { return workqueue.NewRateLimiting(sixSeconds(), workqueue.Options[string]{}) }, 2},
+			{"ours, with priorities", func() queue {
+				return workqueue.NewPriority(workqueue.PriorityOptions[string]{Limiter: sixSeconds()})
+			}, 2},
+			{"controller-runtime", func() queue {
+				return priorityqueue.New("", func(o *priorityqueue.Opts[string]) { o.RateLimiter = sixSeconds() })
+			}, 1},
+		} {
+			t.Run(name+"/"+peer.name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					q := peer.make()
+					play(q)
+					var processed atomic.Int32
+					go func() {
+						for {
+							item, shutdown := q.Get()
+							if shutdown {
+								return
+							}
+							processed.Add(1)
+							q.Done(item)
+						}
+					}()
+					time.Sleep(time.Second)
+					synctest.Wait()
+					require.EqualValues(t, 1, processed.Load(), "the Add is worked on at once")
+					time.Sleep(time.Minute)
+					synctest.Wait()
+					require.EqualValues(t, peer.wants, processed.Load())
+					q.ShutDown()
+				})
+			})
+		}
+	}
+}
+
+// A negative After with RateLimited is now. The limiter counts a failure all the same.
+func TestANegativeDelayWithARateLimitIsNowAsInControllerRuntime(t *testing.T) {
+	limiter := func() upstream.TypedRateLimiter[request] {
+		return upstream.NewTypedItemExponentialFailureRateLimiter[request](time.Hour, time.Hour)
+	}
+	for name, queue := range map[string]func() priorityqueue.PriorityQueue[request]{
+		"theirs": func() priorityqueue.PriorityQueue[request] {
+			return priorityqueue.New("", func(o *priorityqueue.Opts[request]) { o.RateLimiter = limiter() })
+		},
+		"ours": func() priorityqueue.PriorityQueue[request] {
+			return adapter{workqueue.NewPriority(workqueue.PriorityOptions[request]{Limiter: limiter()})}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				q := queue()
+				q.AddWithOpts(priorityqueue.AddOpts{After: -time.Second, RateLimited: true}, request{})
+				synctest.Wait()
+				require.Equal(t, 1, q.Len())
+				require.Equal(t, 1, q.NumRequeues(request{}))
+				q.ShutDown()
+			})
+		})
+	}
 }
 
 func TestControllerRuntimesSecondShutDownPanics(t *testing.T) {
@@ -159,7 +228,10 @@ type depthsByPriority struct {
 	read func() map[int]float64
 }
 
-func (d *depthsByPriority) GaugeByPriority(_, _ string, read func() map[int]float64) { d.read = read }
+func (d *depthsByPriority) GaugeByPriority(_, _ string, read func() map[int]float64) func() {
+	d.read = read
+	return nil
+}
 
 // depths are what controller-runtime's registry says of a queue, by priority.
 func depths(t *testing.T, queue string) map[string]float64 {
@@ -234,10 +306,11 @@ type ourMetrics struct {
 func (m *ourMetrics) Counter(metric, _ string) workqueue.Counter     { return m.of(metric) }
 func (m *ourMetrics) Histogram(metric, _ string) workqueue.Histogram { return m.of(metric) }
 
-func (m *ourMetrics) Gauge(metric, _ string, read func() float64) {
+func (m *ourMetrics) Gauge(metric, _ string, read func() float64) func() {
 	if metric == workqueue.MetricDepth {
 		m.depth = read
 	}
+	return nil
 }
 
 // Whoever has a dashboard for client-go's queue finds the same numbers for ours, after

@@ -63,7 +63,7 @@ func story(ctx context.Context, d *demo.Demo) error {
 	return fruit.account(write)
 }
 
-// listThePages has two readers list the same three ConfigMaps.
+// listThePages lets two readers list the same three ConfigMaps.
 func listThePages(ctx context.Context, d *demo.Demo, write *writer, fruit, sleeper *reader[*corev1.ConfigMap]) error {
 	for _, name := range []string{"apple", "banana", "cherry"} {
 		if err := write.create(ctx, name, selectedLabels); err != nil {
@@ -78,7 +78,7 @@ func listThePages(ctx context.Context, d *demo.Demo, write *writer, fruit, sleep
 		return err
 	}
 	d.Say("Two pages, one moment: resourceVersion %s.", fruit.cursor.ResourceVersion())
-	d.Say("The newest of the three items bears %s. The list's is later: the onion came in between.", fruit.copy["cherry"].ResourceVersion)
+	d.Say("The newest of the three items has %s. The list's is later: the onion came in between.", fruit.copy["cherry"].ResourceVersion)
 	write.news = nil // what was written so far is in the list
 	if err := sleeper.list(ctx, 0); err != nil {
 		return err
@@ -101,12 +101,12 @@ func watchTheWriter(ctx context.Context, d *demo.Demo, write *writer, fruit *rea
 			return err
 		}
 	}
-	d.Say("Each write got a resourceVersion, and its event bears the same one. A deletion's answer does not tell it; its event does.")
+	d.Say("Each write got a resourceVersion, and its event has the same one. The answer to a deletion does not contain it; its event does.")
 	return nil
 }
 
-// watchAPod shows a Pod on its way, of which we only write the first and the
-// last step.
+// watchAPod shows the life of a Pod, of which we write only the first and the last
+// step.
 func watchAPod(ctx context.Context, d *demo.Demo, machines *reader[*corev1.Pod]) error {
 	if err := errors.Join(machines.list(ctx, 0), machines.open(ctx, nil)); err != nil {
 		return err
@@ -133,7 +133,7 @@ func watchAPod(ctx context.Context, d *demo.Demo, machines *reader[*corev1.Pod])
 	return errors.Join(err, machines.close())
 }
 
-// resume loses the connection, lets things happen, and goes on from the cursor.
+// resume loses the connection, lets things happen, and resumes from the cursor.
 func resume(ctx context.Context, d *demo.Demo, write *writer, fruit *reader[*corev1.ConfigMap]) error {
 	if err := fruit.close(); err != nil {
 		return err
@@ -184,7 +184,7 @@ func sleepTooLong(ctx context.Context, d *demo.Demo, sleeper *reader[*corev1.Con
 		err = sleeper.readToEnd(ctx)
 	}
 	if apierrors.IsResourceExpired(err) && !sleeper.cursor.MustList() {
-		return fmt.Errorf("the server answered 410, but the cursor still stands at %s and would ask for the same for ever: look at Cursor.Failed", sleeper.cursor.ResourceVersion())
+		return fmt.Errorf("the server answered 410, but the cursor still stands at %s and would ask for the same forever: look at Cursor.Failed", sleeper.cursor.ResourceVersion())
 	}
 	if !sleeper.cursor.MustList() {
 		d.Say("This server is too young to have forgotten anything (%v). Try again when it has run for a while.", err)
@@ -196,6 +196,6 @@ func sleepTooLong(ctx context.Context, d *demo.Demo, sleeper *reader[*corev1.Con
 	}
 	d.Say("The sleeper knew %v.", before)
 	d.Say("Now there are %v.", sleeper.names())
-	d.Say("It never saw the end of the banana and the cherry: that they are gone, it can only tell by comparing.")
+	d.Say("It got no event for the deletion of the banana and the cherry. Only a comparison shows that they are gone.")
 	return nil
 }

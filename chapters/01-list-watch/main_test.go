@@ -33,7 +33,7 @@ const hangLimit = 3 * time.Minute
 func TestTheDemoDoesWhatTheTextShows(t *testing.T) {
 	demotest.CompareTidied(t, story, withoutRepeats,
 		demotest.Rule{Find: `node-\d|\S+-control-plane`, Put: "NODE"},
-		demotest.Rule{Find: `bears \d+`, Put: "bears N"},
+		demotest.Rule{Find: `items has \d+`, Put: "items has N"},
 		demotest.Rule{Find: `from \d+ to \d+`, Put: "from N to N"})
 }
 

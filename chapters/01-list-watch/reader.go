@@ -15,8 +15,8 @@ import (
 )
 
 // reader keeps a copy of a collection: the simplest thing that can be built from
-// a list, a watch and a cursor. It reads when it is told to, so that the story
-// stays in order; chapter 3's reflector does it all the time.
+// a list, a watch and a cursor. It reads only when the demo calls it, so that the
+// story stays in order. Chapter 3's reflector reads all the time.
 type reader[T informer.Object] struct {
 	title  string
 	from   informer.ListerWatcher[T]
@@ -92,7 +92,7 @@ func (r *reader[T]) next(ctx context.Context) (informer.Event[T], error) {
 	return event, nil
 }
 
-// readUntil reads until an event is what was waited for.
+// readUntil reads up to the event that the demo waits for.
 func (r *reader[T]) readUntil(ctx context.Context, done func(informer.Event[T]) bool) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("the event did not come within %s", patience))
 	defer cancel()
@@ -104,7 +104,7 @@ func (r *reader[T]) readUntil(ctx context.Context, done func(informer.Event[T]) 
 	}
 }
 
-// read reads a number of changes. Bookmarks are no changes.
+// read reads a number of changes. It does not count bookmarks.
 func (r *reader[T]) read(ctx context.Context, changes int) error {
 	return r.readUntil(ctx, func(event informer.Event[T]) bool {
 		if event.Type != watch.Bookmark {

@@ -60,7 +60,7 @@ func (w *writer) update(ctx context.Context, name string) error {
 	return nil
 }
 
-// delete learns no resourceVersion: the answer to a deletion does not tell it.
+// delete returns no resourceVersion: the answer to a deletion does not contain it.
 func (w *writer) delete(ctx context.Context, name string) error {
 	if err := w.configMaps().Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
 		return fmt.Errorf("deleting ConfigMap %s: %w", name, err)

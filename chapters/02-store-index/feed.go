@@ -19,7 +19,7 @@ import (
 const patience = time.Minute
 
 // feed brings a store up to date with what chapter 1 built: a list, a watch and
-// a cursor. It reads when it is told to, so that the story stays in order.
+// a cursor. It reads only when the demo calls it, so that the story stays in order.
 type feed struct {
 	pods   informer.ListerWatcher[*corev1.Pod]
 	store  *informer.Store[*corev1.Pod]
@@ -83,7 +83,7 @@ func (f *feed) next(ctx context.Context) (informer.Event[*corev1.Pod], error) {
 
 // region apply
 
-// apply is all that a store needs of an event.
+// apply puts an event into the store.
 func (f *feed) apply(event informer.Event[*corev1.Pod]) {
 	var deliver bool
 	if f.cursor, deliver = f.cursor.Saw(event.Type, event.ResourceVersion); !deliver {

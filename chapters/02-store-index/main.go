@@ -1,5 +1,5 @@
-// Command 02-store-index asks "which pods are on this node?", and goes on asking
-// while the answer changes.
+// Command 02-store-index asks "which pods are on this node?" again and again while
+// the answer changes.
 package main
 
 import (
@@ -24,7 +24,7 @@ func main() { demo.Main("Chapter 2: store and index", story) }
 // region nodeOf
 
 // nodeOf is the index function. A pod that no scheduler has seen yet has the
-// value "": also that is something to ask for.
+// value "", which is a question like any other.
 func nodeOf(values []string, pod *corev1.Pod) []string {
 	return append(values, pod.Spec.NodeName)
 }
@@ -102,8 +102,8 @@ func (t *tour) fill(ctx context.Context) error {
 	return nil
 }
 
-// create makes a pod that only one node can take. Who puts it there is the
-// scheduler all the same.
+// create makes a pod that fits only one node. The scheduler puts it there all the
+// same.
 func (t *tour) create(ctx context.Context, name, app, node string) error {
 	_, err := t.Client.CoreV1().Pods(t.Namespace).Create(ctx, &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": app}},

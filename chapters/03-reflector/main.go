@@ -63,7 +63,7 @@ func story(ctx context.Context, d *demo.Demo) error {
 	if err := running.stop(); err != nil {
 		return err
 	}
-	d.Table("What the sink was told", []string{"sink", "Replace", "Apply", "Progress", "went back"}, fruit.row("ConfigMap"))
+	d.Table("What the sink received", []string{"sink", "Replace", "Apply", "Progress", "went back"}, fruit.row("ConfigMap"))
 	return fruit.account()
 }
 
@@ -73,16 +73,13 @@ func newReflector(d *demo.Demo, config *rest.Config, into *view) (*informer.Refl
 	if err != nil {
 		return nil, err
 	}
-	return informer.NewReflector(configMaps, informer.Sink[*corev1.ConfigMap](into), informer.ReflectorOptions{
-		Recorder: d.Recorder,
-		Backoff:  informer.Backoff{Healthy: time.Second}, // by default 10 s, for which a demo has no time
-	}), nil
+	return informer.NewReflector(configMaps, informer.Sink[*corev1.ConfigMap](into), informer.ReflectorOptions{Recorder: d.Recorder}), nil
 }
 
 // running is a reflector in a goroutine of its own.
 type running struct {
 	cancel context.CancelFunc
-	ended  chan error // Run's result; room for it, in case that nobody waits
+	ended  chan error // Run's result; has room for it, so that Run's goroutine ends even if nobody waits
 }
 
 func start(ctx context.Context, reflector *informer.Reflector[*corev1.ConfigMap]) running {
@@ -112,7 +109,7 @@ func follow(ctx context.Context, d *demo.Demo, write *writer, fruit *view) error
 	if err := errors.Join(write.delete(ctx, "cherry"), fruit.until(ctx, "apple", "banana", "date")); err != nil {
 		return err
 	}
-	d.Say("The view: %v. Nobody told the reflector to read: it does.", fruit.names())
+	d.Say("The view: %v. Nobody has to tell the reflector to read.", fruit.names())
 	return nil
 }
 
@@ -136,8 +133,8 @@ func survive(ctx context.Context, d *demo.Demo, write *writer, fruit *view, refl
 // kill restarts the API server and looks at the reflector meanwhile. It returns
 // when the view has gone on.
 func kill(ctx context.Context, d *demo.Demo, write *writer, fruit *view, reflector *informer.Reflector[*corev1.ConfigMap]) error {
-	// Something that the reflector does not see moves the history on. So the
-	// server, which forgets everything, will not know the reflector's place.
+	// A write that the reflector does not see moves the history on. So the server,
+	// which forgets everything, will not know the reflector's place.
 	place := reflector.Health().ResourceVersion
 	if err := write.create(ctx, "onion", nil); err != nil {
 		return err
@@ -152,14 +149,15 @@ func kill(ctx context.Context, d *demo.Demo, write *writer, fruit *view, reflect
 	}
 	health := reflector.Health()
 	d.Say("The view is still there: %v. It is as it was at resourceVersion %s.", fruit.names(), health.ResourceVersion)
-	d.Say("Ready, for who has a minute's patience: %v. For who has none: %v.",
+	d.Say("Is it ready? With a minute's patience: %v. With none: %v.",
 		health.Ready(time.Now(), time.Minute) == nil, health.Ready(time.Now(), 0) == nil)
 	if err := <-restarted; err != nil {
 		return err
 	}
-	// Whoever writes now races the reflector's pause, and may be part of its new
-	// view. So we wait for that. An open watch would not be enough: it is accepted
-	// before the server looks for its place in the history, and says 410.
+	// A write now would race with the reflector's pause, and might become part of
+	// its new view. So we wait for that view. To wait for an open watch would not be
+	// enough: the server accepts it before it looks for its place in the history and
+	// says 410.
 	return fruit.moved(ctx, place)
 }
 
@@ -200,6 +198,6 @@ func refused(ctx context.Context, d *demo.Demo) error {
 	if err := poor.Health().Ready(time.Now(), time.Minute); err == nil {
 		return errors.New("a reflector that may not read claims to be ready")
 	}
-	d.Say("By default it tries again and again: the right may be granted.")
+	d.Say("By default it keeps trying: the right may be granted.")
 	return nil
 }

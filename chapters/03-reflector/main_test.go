@@ -25,7 +25,7 @@ func TestTheDemoDoesWhatTheTextShows(t *testing.T) {
 	shown, err := os.ReadFile("testdata/output.txt")
 	require.NoError(t, err)
 	for _, output := range []string{string(shown), printed} {
-		// A reader who is told of these lines must find them.
+		// The text mentions these lines, so a reader must find them.
 		for _, line := range []string{"watch start", "watch end", "backoff", "waiting", "410 Gone", "may not watch configmaps"} {
 			require.Contains(t, output, line)
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/loopwright/loopwright/informer"
 )
 
-// view is the simplest Sink: a map. It also notes what it is told, to check the
+// view is the simplest Sink: a map. It also counts its calls, to check the
 // reflector's promises.
 type view struct {
 	mu      sync.Mutex // guards all below

@@ -15,7 +15,7 @@ import (
 
 var fruitLabels = map[string]string{"story": "fruit"}
 
-// writer changes ConfigMaps and tells the flight recorder.
+// writer changes ConfigMaps and notes it in the flight recorder.
 type writer struct{ demo *demo.Demo }
 
 func (w *writer) configMaps() typedcorev1.ConfigMapInterface {

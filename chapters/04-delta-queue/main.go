@@ -155,7 +155,7 @@ func (t *tour) vanish(ctx context.Context) error {
 	}
 	t.account("behind its back", 5, 0)
 	t.Say("The banana's tombstone says 0 bites. It had 2 at its end; nobody here can know that.")
-	t.Say("The list shows an apple, as before. Its UID tells that it is another one.")
+	t.Say("The list shows an apple, as before. Its UID shows that it is another one.")
 	return nil
 }
 

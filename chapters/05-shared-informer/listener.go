@@ -12,7 +12,7 @@ import (
 )
 
 // listener is a handler that remembers what it was told, and does what the story
-// wants: stand still, or panic.
+// wants: sleep, or panic.
 type listener struct {
 	name         string
 	registration *informer.Registration
@@ -20,11 +20,11 @@ type listener struct {
 	mu                     sync.Mutex        // guards what follows
 	bites                  map[string]string // of each fruit, as last told
 	told                   []string          // since recent was called
-	changed                chan struct{}     // closed and replaced whenever it was told something
+	changed                chan struct{}     // closed and replaced whenever it hears something
 	adds, updates, deletes int
-	stop, bug              string        // the fruit at which to stand still, or to panic
-	standing               chan struct{} // closed when it stands still
-	resume                 chan struct{} // closed to go on
+	bed, bug               string        // the fruit at which to sleep, or to panic
+	asleep                 chan struct{} // closed when it sleeps
+	alarm                  chan struct{} // closed to wake it
 }
 
 func listen(to *informer.Informer[*corev1.ConfigMap], name string) (*listener, error) {
@@ -45,14 +45,14 @@ func (l *listener) OnAdd(fruit *corev1.ConfigMap, initial bool) {
 
 func (l *listener) OnUpdate(old, fruit *corev1.ConfigMap) {
 	l.mu.Lock()
-	stop, bug, resume := l.stop == fruit.Name, l.bug == fruit.Name, l.resume
-	if stop {
-		l.stop = ""
-		close(l.standing)
+	sleeps, bug, alarm := l.bed == fruit.Name, l.bug == fruit.Name, l.alarm
+	if sleeps {
+		l.bed = ""
+		close(l.asleep)
 	}
 	l.mu.Unlock()
-	if stop {
-		<-resume
+	if sleeps {
+		<-alarm
 	}
 	if bug {
 		panic("a bug")
@@ -74,7 +74,7 @@ func (l *listener) note(count *int, fruit *corev1.ConfigMap, text string) {
 	l.changed = make(chan struct{})
 }
 
-// await waits until it was told of that many bites.
+// await waits until it has heard about that many bites.
 func (l *listener) await(ctx context.Context, name, bites string) error {
 	for {
 		l.mu.Lock()
@@ -86,7 +86,7 @@ func (l *listener) await(ctx context.Context, name, bites string) error {
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return fmt.Errorf("waiting for listener %s to be told of %s: %w", l.name, name, context.Cause(ctx))
+			return fmt.Errorf("waiting for listener %s to hear about %s: %w", l.name, name, context.Cause(ctx))
 		}
 	}
 }
@@ -99,11 +99,11 @@ func (l *listener) recent() []string {
 	return told
 }
 
-func (l *listener) stopAt(name string) (standing <-chan struct{}, resume func()) {
+func (l *listener) sleepAt(name string) (asleep <-chan struct{}, wake func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.stop, l.standing, l.resume, l.told = name, make(chan struct{}), make(chan struct{}), nil
-	return l.standing, func() { close(l.resume) }
+	l.bed, l.asleep, l.alarm, l.told = name, make(chan struct{}), make(chan struct{}), nil
+	return l.asleep, func() { close(l.alarm) }
 }
 
 func (l *listener) panicAt(name string) {

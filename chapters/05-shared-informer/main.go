@@ -1,5 +1,5 @@
 // Command 05-shared-informer lets several listeners share one watch: a quick one,
-// one that stands still, one that comes late, and one that has a bug.
+// one that sleeps, one that comes late, and one that has a bug.
 package main
 
 import (
@@ -41,7 +41,8 @@ func story(ctx context.Context, d *demo.Demo) error {
 	}
 	panicked := make(chan struct{})
 	t := &tour{Demo: d, fruit: informer.NewInformer(informer.ListerWatcher[*corev1.ConfigMap](from), informer.InformerOptions[*corev1.ConfigMap]{
-		Transform: informer.DropManagedFields[*corev1.ConfigMap],
+		Transform:     informer.DropManagedFields[*corev1.ConfigMap],
+		RecoverPanics: true, // to show that it is possible; by default the process crashes
 		OnPanic: func(p informer.HandlerPanic) {
 			d.Say("%s panicked at %s: %v", p.Handler, p.Key.Name, p.Value)
 			close(panicked)
@@ -60,7 +61,7 @@ func story(ctx context.Context, d *demo.Demo) error {
 		{"1. Two listeners, one watch", func(ctx context.Context) error {
 			return t.begin(ctx, func() { running.Go(func() { _ = t.fruit.Run(ctx) }) })
 		}},
-		{"2. One of them stands still", t.standStill},
+		{"2. One of them sleeps", t.sleep},
 		{"3. A listener comes late", t.comeLate},
 		{"4. A listener has a bug", t.panics},
 		{"5. Read your writes", t.readYourWrites},
@@ -94,28 +95,28 @@ func (t *tour) begin(ctx context.Context, run func()) error {
 	}
 	<-t.quick.registration.Synced()
 	<-t.slow.registration.Synced()
-	t.Say("Both listeners have been told of %d objects. The API server was asked once.", t.fruit.Store().Len())
+	t.Say("Both listeners have heard about %d objects, after one request to the API server.", t.fruit.Store().Len())
 	return nil
 }
 
-// standStill stops one listener, and lets things happen.
-func (t *tour) standStill(ctx context.Context) error {
-	standing, resume := t.slow.stopAt("apple")
+// sleep sends one listener to sleep, and lets things happen.
+func (t *tour) sleep(ctx context.Context) error {
+	asleep, wake := t.slow.sleepAt("apple")
 	for range 5 {
 		if err := t.bite(ctx, "apple"); err != nil {
 			return err
 		}
-		<-standing
+		<-asleep
 	}
 	if err := t.bite(ctx, "banana"); err != nil {
 		return err
 	}
-	t.Say("The quick one was told of 6 changes. The slow one stands still in the first; its backlog, with the one in hand, has %d keys.", t.slow.registration.Backlog().Keys)
-	resume()
+	t.Say("The quick one heard 6 changes. The slow one sleeps in the first; its backlog, with the one in hand, has %d keys.", t.slow.registration.Backlog().Keys)
+	wake()
 	if err := t.slow.await(ctx, "banana", "1"); err != nil {
 		return err
 	}
-	t.Say("The slow one goes on, and was told: %v.", t.slow.recent())
+	t.Say("The slow one wakes up, and hears: %v.", t.slow.recent())
 	return nil
 }
 
@@ -125,14 +126,14 @@ func (t *tour) comeLate(ctx context.Context) error {
 		return err
 	}
 	<-t.late.registration.Synced()
-	t.Say("It is told of what there is: %v.", t.late.recent())
+	t.Say("It hears what there is: %v.", t.late.recent())
 	if _, err := t.create(ctx, "cherry"); err != nil {
 		return err
 	}
 	if err := t.late.await(ctx, "cherry", "0"); err != nil {
 		return err
 	}
-	t.Say("And then of what follows, like everybody: %v. There was no new list.", t.late.recent())
+	t.Say("And then what follows, like everybody: %v. There was no new list.", t.late.recent())
 	return nil
 }
 
@@ -153,7 +154,7 @@ func (t *tour) panics(ctx context.Context) error {
 	if err := t.buggy.await(ctx, "apple", "6"); err != nil {
 		return err
 	}
-	t.Say("It was called again for the next change, and the others were not troubled.")
+	t.Say("It was called again for the next change, and the others did not notice.")
 	t.buggy.registration.Remove()
 	<-t.buggy.registration.Done()
 	t.Say("It has been removed.")
@@ -200,7 +201,7 @@ func (t *tour) create(ctx context.Context, name string) (*corev1.ConfigMap, erro
 	return made, nil
 }
 
-// bite changes a fruit and waits until the quick listener was told.
+// bite changes a fruit and waits until the quick listener has heard about it.
 func (t *tour) bite(ctx context.Context, name string) error {
 	client := t.Client.CoreV1().ConfigMaps(t.Namespace)
 	fruit, err := client.Get(ctx, name, metav1.GetOptions{})

@@ -41,7 +41,7 @@ func story(ctx context.Context, d *demo.Demo) error {
 	}
 	defer events.Close()
 	s := &stage{Demo: d, events: events, queue: workqueue.New(workqueue.Options[types.NamespacedName]{
-		Recorder: d.Recorder, Key: demo.SplitKey,
+		Recorder: d.Recorder, Key: demo.SplitKey, Kind: "ConfigMap",
 	})}
 	if err := d.Step("1. Nine events, three items", func() error { return s.pileUp(ctx) }); err != nil {
 		return err
@@ -118,7 +118,7 @@ func (s *stage) workOff(ctx context.Context) error {
 	return nil
 }
 
-// changeDuringWork has an object change when a worker has already looked at it.
+// changeDuringWork changes an object after a worker has looked at it.
 func (s *stage) changeDuringWork(ctx context.Context) error {
 	if err := errors.Join(s.write(ctx, "apple", 3), s.enqueue(ctx, 1)); err != nil {
 		return err

@@ -12,5 +12,7 @@ func TestMain(m *testing.M) { os.Exit(clustertest.Run(m)) }
 
 // The chapter's text shows this output and draws conclusions from it.
 func TestTheDemoDoesWhatTheTextShows(t *testing.T) {
-	demotest.Compare(t, story, demotest.Rule{Find: `the storm +300 +\d+`, Put: "the storm 300 N"})
+	demotest.Compare(t, story,
+		demotest.Rule{Find: `the storm +300 +\d+`, Put: "the storm 300 N"},
+		demotest.Rule{Find: `at most \d+ pieces`, Put: "at most N pieces"})
 }

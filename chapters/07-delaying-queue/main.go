@@ -1,5 +1,5 @@
 // Command 07-delaying-queue shows a queue that can wait: food that expires is
-// thrown away when its time is over, not earlier, and nobody polls.
+// thrown away when it has expired, not earlier, and nobody polls.
 package main
 
 import (
@@ -40,16 +40,17 @@ func story(ctx context.Context, d *demo.Demo) error {
 	}
 	defer events.Close()
 	k := &kitchen{Demo: d, events: events, due: map[string]time.Time{}, queue: workqueue.NewDelaying(
-		workqueue.Options[types.NamespacedName]{Recorder: d.Recorder, Key: demo.SplitKey})}
+		workqueue.Options[types.NamespacedName]{Recorder: d.Recorder, Key: demo.SplitKey, Kind: "ConfigMap"})}
 	defer k.queue.ShutDown()
 	for _, step := range []struct {
 		headline string
 		play     func(context.Context) error
 	}{
 		{"1. Four objects, one timer", k.shop},
-		{"2. The earliest wins", k.earliest},
-		{"3. Put off, and taken back", k.replace},
-		{"4. A shutdown", k.close},
+		{"2. An add does not end an alarm", k.look},
+		{"3. The earliest wins", k.earliest},
+		{"4. Replaced, and cancelled", k.replace},
+		{"5. A shutdown", k.close},
 	} {
 		if err := d.Step(step.headline, func() error { return step.play(ctx) }); err != nil {
 			return err
@@ -59,7 +60,7 @@ func story(ctx context.Context, d *demo.Demo) error {
 		return fmt.Errorf("an item came %s late", k.late)
 	}
 	d.Table("What the queue did",
-		[]string{"delays asked for", "items thrown away", "came too early", "dropped at the shutdown"},
+		[]string{"alarms asked for", "items thrown away", "came too early", "dropped at the shutdown"},
 		[]string{strconv.Itoa(k.asked), strconv.Itoa(k.thrown), strconv.Itoa(k.early), strconv.Itoa(k.queue.Dropped())})
 	if k.early > 0 {
 		return fmt.Errorf("%d items came too early", k.early)
@@ -84,7 +85,7 @@ func (k *kitchen) keeps(ctx context.Context, name string, long time.Duration) (t
 	return time.ParseDuration(event.Object.Data["keeps"])
 }
 
-// addAfter asks for the item when its time is over.
+// addAfter sets the alarm of a food to the moment at which it expires.
 func (k *kitchen) addAfter(ctx context.Context, name string, long time.Duration) error {
 	long, err := k.keeps(ctx, name, long)
 	if err != nil {
@@ -122,7 +123,7 @@ func (k *kitchen) throwAway(ctx context.Context, expected string) error {
 	if err == nil && event.Type != watch.Deleted {
 		err = fmt.Errorf("%s was deleted, but the event is %s", name, event.Type)
 	}
-	k.Say("The %s is over, and was thrown away.", name)
+	k.Say("The %s has expired, and was thrown away.", name)
 	return err
 }
 
@@ -140,19 +141,38 @@ func (k *kitchen) shop(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	k.Say("%d items are not due. The timer is set to the milk.", k.queue.Delayed())
+	k.Say("%d alarms are pending. The timer is set to that of the milk.", k.queue.Delayed())
 	return k.throwAway(ctx, "milk")
+}
+
+// look has a worker look at the fish before its time.
+func (k *kitchen) look(ctx context.Context) error {
+	if _, err := k.Change(ctx, k.key("fish"), "shelf", "upper"); err != nil {
+		return err
+	}
+	if _, err := k.events.Next(ctx); err != nil {
+		return err
+	}
+	k.queue.Add(k.key("fish"))
+	work, err := k.queue.Next(ctx)
+	if err != nil {
+		return err
+	}
+	k.Say("Somebody moved the fish, so a worker looks at it. It still keeps: there is nothing to do.")
+	k.queue.Done(work.Item)
+	k.Say("%d alarms are pending: the fish still has its own.", k.queue.Delayed())
+	return nil
 }
 
 func (k *kitchen) earliest(ctx context.Context) error {
 	if err := k.addAfter(ctx, "fish", time.Minute); err != nil {
 		return err
 	}
-	k.Say("Somebody else relies on the earlier moment of the fish. It stands.")
+	k.Say("Somebody relies on the earlier moment of the fish, so that one counts.")
 	if err := k.addAfter(ctx, "honey", 300*time.Millisecond); err != nil {
 		return err
 	}
-	k.Say("Ants! The honey is due earlier than all the others now.")
+	k.Say("Ants! The honey is due before all the others now.")
 	return errors.Join(k.throwAway(ctx, "honey"), k.throwAway(ctx, "fish"))
 }
 
@@ -163,14 +183,14 @@ func (k *kitchen) replace(ctx context.Context) error {
 	}
 	k.due["bread"] = time.Now().Add(long)
 	k.queue.ReplaceAfter(k.key("bread"), long)
-	k.Say("The bread is toasted. Its old moment does not count any more.")
+	k.Say("The bread is toasted. Its old moment no longer counts.")
 	if err := k.throwAway(ctx, "bread"); err != nil {
 		return err
 	}
 	if err := errors.Join(k.buy(ctx, "ice"), k.addAfter(ctx, "ice", 200*time.Millisecond)); err != nil {
 		return err
 	}
-	k.Say("The ice goes into the freezer. Taken back: %t.", k.queue.Cancel(k.key("ice")))
+	k.Say("The ice goes into the freezer. Its alarm was cancelled: %t.", k.queue.Cancel(k.key("ice")))
 	return nil
 }
 
@@ -190,6 +210,6 @@ func (k *kitchen) close(ctx context.Context) error {
 		}
 	}
 	k.queue.ShutDownWithDrain()
-	k.Say("The drain did not wait for the rice. Whoever starts next lists everything, and asks again.")
+	k.Say("The drain did not wait for the rice. The next process lists everything, and sets the alarms again.")
 	return nil
 }

@@ -43,7 +43,7 @@ func story(ctx context.Context, d *demo.Demo) error {
 	defer events.Close()
 	limiter := &workqueue.Exponential[key]{Base: 100 * time.Millisecond, Limit: time.Second}
 	y := &yard{Demo: d, events: events, failed: map[string]int{}, tried: map[string]int{}, queue: workqueue.NewRateLimiting(limiter,
-		workqueue.Options[key]{Recorder: d.Recorder, Key: demo.SplitKey})}
+		workqueue.Options[key]{Recorder: d.Recorder, Key: demo.SplitKey, Kind: "ConfigMap"})}
 	defer y.queue.ShutDown()
 	for _, step := range []struct {
 		headline string
@@ -67,7 +67,7 @@ func story(ctx context.Context, d *demo.Demo) error {
 	return nil
 }
 
-// order writes which account a Pod is to have, and adds the key.
+// order writes which account the Pod should have, and adds the key.
 func (y *yard) order(ctx context.Context, name, account string) error {
 	k := key{Namespace: y.Namespace, Name: name}
 	if y.tried[name] == 0 {
@@ -183,20 +183,22 @@ func (y *yard) overtake(ctx context.Context) error {
 	if err := errors.Join(y.order(ctx, "db", "builder"), y.work(ctx)); err != nil {
 		return err
 	}
-	if y.failed["db"] != 4 || y.queue.Delayed() != 0 {
-		return fmt.Errorf("the Pod was refused %d times, and %d delays are left", y.failed["db"], y.queue.Delayed())
+	if y.failed["db"] != 4 || y.queue.Delayed() != 1 {
+		return fmt.Errorf("the Pod was refused %d times, and %d alarms are left", y.failed["db"], y.queue.Delayed())
 	}
-	y.Say("A change is a reason to try at once. The delay is over.")
+	y.Say("A change is a reason to try at once. The retry is still to come: an Add does not end an alarm.")
+	y.Say("It would do no harm. But nobody else has set an alarm for the db, so it can go. Cancelled: %t.",
+		y.queue.Cancel(key{Namespace: y.Namespace, Name: "db"}))
 	return nil
 }
 
-// crowd has six items fail in the same moment, with a bucket that holds three
+// crowd has six items fail at the same moment, with a bucket that holds three
 // tokens and gets two a second.
 func (y *yard) crowd(context.Context) error {
 	queue := workqueue.NewRateLimiting(workqueue.MaxOf[key]{
 		&workqueue.Exponential[key]{Base: 100 * time.Millisecond},
 		workqueue.Bucket[key]{Limiter: rate.NewLimiter(2, 3)},
-	}, workqueue.Options[key]{Name: "crowd", Recorder: y.Recorder, Key: demo.SplitKey})
+	}, workqueue.Options[key]{Name: "crowd", Recorder: y.Recorder, Key: demo.SplitKey, Kind: "ConfigMap"})
 	defer queue.ShutDown()
 	for _, name := range []string{"anna", "bert", "cora", "dora", "emil", "finn"} {
 		queue.AddRateLimited(key{Namespace: y.Namespace, Name: name})

@@ -1,6 +1,6 @@
 // Command 09-priority-fairness shows what a queue can do about order: the changes
 // of users overtake an initial list, a resync gets through under constant changes, and
-// a noisy namespace does not hold up a quiet one.
+// a noisy namespace does not delay a quiet one.
 package main
 
 import (
@@ -50,26 +50,26 @@ func story(ctx context.Context, d *demo.Demo) error {
 			return err
 		}
 	}
-	d.Table("The place in which it was worked on", append([][]string{{"", "first-in first-out", "priority and fairness"}}, rows...)...)
+	d.Table("Which turn was it?", append([][]string{{"", "first-in first-out", "priority and fairness"}}, rows...)...)
 	return nil
 }
 
-// lines are the two queues that every step compares. Only the second is recorded.
-func lines(d *demo.Demo, group func(key) string) (plain *workqueue.Queue[key], fair *workqueue.PriorityQueue[key]) {
+// queues are the two that every step compares. Only the second is recorded.
+func queues(d *demo.Demo, group func(key) string) (plain *workqueue.Queue[key], fair *workqueue.PriorityQueue[key]) {
 	return workqueue.New(workqueue.Options[key]{}), workqueue.NewPriority(workqueue.PriorityOptions[key]{
-		Options: workqueue.Options[key]{Recorder: d.Recorder, Key: demo.SplitKey},
+		Options: workqueue.Options[key]{Recorder: d.Recorder, Key: demo.SplitKey, Kind: "ConfigMap"},
 		Group:   group,
 	})
 }
 
-// line is a queue of either kind, as a worker sees it.
-type line interface {
+// anyQueue is a queue of either kind, as a worker sees it.
+type anyQueue interface {
 	Get() (key, bool)
 	Done(key)
 }
 
-// place is the how-manieth to come out an item is, and takes all items before it.
-func place(q line, wanted func(key) bool) int {
+// turnsUntil takes items until a wanted one comes out, and returns how many it took.
+func turnsUntil(q anyQueue, wanted func(key) bool) int {
 	for n := 1; ; n++ {
 		item, shutdown := q.Get()
 		if shutdown {
@@ -95,7 +95,7 @@ func rollout(ctx context.Context, d *demo.Demo) ([][]string, error) {
 		return nil, err
 	}
 	defer events.Close()
-	plain, _ := lines(d, nil)
+	plain, _ := queues(d, nil)
 	// Two hundred adds are too many for a timeline: this queue is not recorded.
 	fair := workqueue.NewPriority(workqueue.PriorityOptions[key]{})
 	low := workqueue.LowPriority
@@ -118,16 +118,16 @@ func rollout(ctx context.Context, d *demo.Demo) ([][]string, error) {
 		plain.Add(demo.Key(event.Object))
 		fair.AddWithOpts(workqueue.AddOpts{Reason: "changed by a user"}, demo.Key(event.Object))
 	}
-	d.Say("Users changed %d of the last. They waited already; now they are raised to priority 0.", users)
+	d.Say("Users changed the last %d. They were waiting already; now they are raised to priority 0.", users)
 	work, err := fair.Next(ctx)
 	if err != nil {
 		return nil, err
 	}
 	fair.Done(work.Item)
 	d.Say("The first to be worked on is %s, for: %s.", work.Item.Name, work.Causes)
-	last := func(q line, left int) (at int) {
+	last := func(q anyQueue, left int) (at int) {
 		for ; left > 0; left-- {
-			at += place(q, func(k key) bool { return changed[k] })
+			at += turnsUntil(q, func(k key) bool { return changed[k] })
 		}
 		return at
 	}
@@ -172,12 +172,12 @@ func pressure(ctx context.Context, d *demo.Demo) ([][]string, error) {
 	if inPlain == 0 || inFair == 0 {
 		return nil, errors.New("the resync was still waiting after 100 changes")
 	}
-	d.Say("%d changes by users came first. Then it was the resync's turn, although more were waiting.", inFair-1)
+	d.Say("%d changes by users came first. Then it was the resync's turn, although another change was waiting.", inFair-1)
 	return [][]string{{"a resync under constant changes", strconv.Itoa(inPlain), strconv.Itoa(inFair)}}, nil
 }
 
 // workOn takes the next item, which must be there, and is done with it.
-func workOn(q line) key {
+func workOn(q anyQueue) key {
 	item, _ := q.Get()
 	q.Done(item)
 	return item
@@ -190,7 +190,7 @@ func neighbours(ctx context.Context, d *demo.Demo) ([][]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	plain, fair := lines(d, func(k key) string { return k.Namespace })
+	plain, fair := queues(d, func(k key) string { return k.Namespace })
 	add := func(namespace, selector string, n int) error {
 		events, err := d.Follow(ctx, namespace, "story="+selector, nil)
 		if err != nil {
@@ -214,10 +214,10 @@ func neighbours(ctx context.Context, d *demo.Demo) ([][]string, error) {
 		return nil, err
 	}
 	quiet := func(k key) bool { return k.Namespace == made.Name }
-	inPlain, inFair := place(plain, quiet), place(fair, quiet)
+	inPlain, inFair := turnsUntil(plain, quiet), turnsUntil(fair, quiet)
 	if inFair != 2 {
 		return nil, fmt.Errorf("the quiet namespace was served as number %d", inFair)
 	}
-	d.Say("The namespaces have turns. The quiet one waited for one item of the noisy one, not for eight.")
+	d.Say("The namespaces take turns. The quiet one waited for one item of the noisy one, not for eight.")
 	return [][]string{{"the one object of the quiet namespace", strconv.Itoa(inPlain), strconv.Itoa(inFair)}}, nil
 }

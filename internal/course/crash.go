@@ -9,14 +9,14 @@ import (
 
 // readCrash recognises the ways in which Go stops a whole test binary, and
 // reports whether this was one.
-func (f *Failure) readCrash(output, file string) bool {
+func (f *Failure) readCrash(output string, files []string) bool {
 	after := func(mark string) (string, bool) {
 		_, rest, ok := strings.Cut("\n"+output, "\n"+mark)
 		line, _, _ := strings.Cut(rest, "\n")
 		return strings.TrimSpace(line), ok
 	}
 	if line, ok := after("panic: test timed out after "); ok {
-		f.Status, f.Detail, f.Message = TimedOut, line, stateOf(output, file)
+		f.Status, f.Detail, f.Message = TimedOut, line, stateOf(output, files)
 		return true
 	}
 	if strings.Contains(output, "WARNING: DATA RACE") {
@@ -96,12 +96,12 @@ func plainPanic(text string) string {
 }
 
 // stateOf returns the state ("chan receive") of the first goroutine whose
-// stack goes through file.
-func stateOf(output, file string) string {
+// stack goes through one of files.
+func stateOf(output string, files []string) string {
 	for _, stack := range strings.Split(output, "\ngoroutine ") {
 		header, frames, _ := strings.Cut(stack, "\n")
 		_, state, ok := strings.Cut(header, "[")
-		if ok && lineIn(frames, file) > 0 {
+		if _, line := placeIn(frames, files); ok && line > 0 {
 			state, _, _ = strings.Cut(state, "]")
 			state, _, _ = strings.Cut(state, ",") // how many minutes
 			return state
@@ -110,19 +110,21 @@ func stateOf(output, file string) string {
 	return ""
 }
 
-// lineIn finds the first line of file that a stack trace in output names.
-func lineIn(output, file string) int {
-	if file == "" {
-		return 0
+// placeIn finds the first line of one of files that a stack trace in output
+// names: the innermost call that a reader can do something about.
+func placeIn(output string, files []string) (file string, line int) {
+	output = filepath.ToSlash(output)
+	first := len(output)
+	for _, f := range files {
+		at := strings.Index(output, "/"+f+":")
+		if at < 0 || at >= first {
+			continue
+		}
+		rest := output[at+len(f)+2:]
+		end := strings.IndexFunc(rest, func(c rune) bool { return c < '0' || c > '9' })
+		if n, err := strconv.Atoi(rest[:max(end, 0)]); err == nil {
+			first, file, line = at, f, n
+		}
 	}
-	_, rest, ok := strings.Cut(filepath.ToSlash(output), "/"+file+":")
-	if !ok {
-		return 0
-	}
-	end := strings.IndexFunc(rest, func(c rune) bool { return c < '0' || c > '9' })
-	n, err := strconv.Atoi(rest[:max(end, 0)])
-	if err != nil {
-		return 0
-	}
-	return n
+	return file, line
 }

@@ -44,14 +44,14 @@ func (r *Repo) BuildDemo(ctx context.Context, number int, mine bool, status io.W
 	}
 	args := []string{"build"}
 	if mine {
-		overlay, err := r.learnersOverlay(c, status)
+		overlay, added, err := r.learnersOverlay(c, status)
 		if err == nil {
 			overlay, err = overlay.underTheirNames(r)
 		}
 		if err != nil {
 			return "", err
 		}
-		file, done, err := overlay.write(r)
+		file, done, err := overlay.write(r, added)
 		if err != nil {
 			return "", err
 		}
@@ -72,19 +72,23 @@ func (r *Repo) BuildDemo(ctx context.Context, number int, mine bool, status io.W
 	return binary, nil
 }
 
-func (r *Repo) learnersOverlay(c Chapter, status io.Writer) (Overlay, error) {
-	overlay, untouched, err := r.Mine(c.Number)
+func (r *Repo) learnersOverlay(c Chapter, status io.Writer) (overlay Overlay, added map[string]string, err error) {
+	overlay, added, untouched, err := r.Mine(c.Number)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for _, e := range untouched {
 		fmt.Fprintf(status, "not using %s: it is still the stub\n", e.Mine())
 	}
 	if len(overlay) == 0 {
-		return nil, fmt.Errorf("you have no solution for a chapter up to %d yet: `make exercise-1` starts the first exercise", c.Number)
+		return nil, nil, fmt.Errorf("you have no solution for a chapter up to %d yet: `make exercise-1` starts the first exercise", c.Number)
 	}
 	for _, from := range sortedKeys(overlay) {
+		if _, isNew := added[from]; isNew {
+			fmt.Fprintf(status, "using your %s, too\n", overlay[from])
+			continue
+		}
 		fmt.Fprintf(status, "using your %s in place of %s\n", overlay[from], from)
 	}
-	return overlay, nil
+	return overlay, added, nil
 }

@@ -20,7 +20,11 @@ func (r *Repo) Diff(ctx context.Context, e Exercise, anyway bool, w io.Writer) e
 		if err != nil {
 			return err
 		}
-		f, err := n.cached(ctx, e, e.Mine())
+		mine, err := r.learner(e)
+		if err != nil {
+			return err
+		}
+		f, err := n.cached(ctx, e, mine)
 		if err != nil {
 			return err
 		}

@@ -23,6 +23,7 @@ type Exercise struct {
 	Chapter  int        `json:"chapter"`
 	Replaces string     `json:"replaces"` // the reference file, which is the solution
 	Function StringList `json:"function"` // what the learner is to write
+	Without  StringList `json:"without"`  // helpers that the stub leaves out: the learner may need others
 	Run      RunSpec    `json:"run"`
 	Reads    StringList `json:"reads"` // where to read
 }
@@ -62,8 +63,9 @@ func (l *StringList) UnmarshalJSON(text []byte) error {
 // Dir is "exercises/01-resume".
 func (e Exercise) Dir() string { return "exercises/" + e.Name }
 
-// Stub is what a learner starts from.
-func (e Exercise) Stub() string { return path.Join(e.Dir(), path.Base(e.Replaces)) }
+// Beginning holds functions of the stub that are written by hand; it need not
+// exist. The others are those of the reference, emptied.
+func (e Exercise) Beginning() string { return path.Join(e.Dir(), path.Base(e.Replaces)) }
 
 // Mine is the learner's own file.
 func (e Exercise) Mine() string { return path.Join("my", e.Name, path.Base(e.Replaces)) }
@@ -218,7 +220,11 @@ func (r *Repo) Next(ctx context.Context, found []Exercise) (Exercise, error) {
 		if !r.has(e.Mine()) {
 			return e, nil
 		}
-		f, err := n.cached(ctx, e, e.Mine())
+		mine, err := r.learner(e)
+		if err != nil {
+			return e, err
+		}
+		f, err := n.cached(ctx, e, mine)
 		if err != nil || f.Status != Passed {
 			return e, err
 		}
@@ -253,8 +259,8 @@ func (r *Repo) checkExercises(chapters []Chapter, exercises []Exercise, owners O
 		} else if owner > e.Chapter {
 			problems.add("%s replaces %s, which comes only in chapter %d: the exercise belongs to that chapter", readme, e.Replaces, owner)
 		}
-		if !r.has(e.Stub()) {
-			problems.add("%s replaces %s, so there must be a stub at %s", readme, e.Replaces, e.Stub())
+		if r.has(e.Replaces) {
+			problems = append(problems, r.checkParts(e)...)
 		}
 		if len(e.Function) == 0 || len(e.Reads) == 0 || len(e.Hints) == 0 {
 			problems.add("%s needs function: and reads: in its front matter, and a section \"## Hint 1\": a learner who is stuck sees all three", readme)

@@ -25,7 +25,7 @@ func theExercise(t *testing.T, r *Repo) Exercise {
 func TestAChapterMayHaveSeveralExercises(t *testing.T) {
 	t.Parallel()
 	r := tinyTree(t, nil)
-	for _, file := range []string{"README.md", "sum.go"} {
+	for _, file := range []string{"README.md"} {
 		text, err := r.read("exercises/01-sum/" + file)
 		require.NoError(t, err)
 		require.NoError(t, os.MkdirAll(r.Abs("exercises/01-total"), 0o755))
@@ -60,6 +60,25 @@ func TestAChapterMayHaveSeveralExercises(t *testing.T) {
 	assert.Equal(t, "01-total", found[0].Name, "the chapter says which exercise comes first")
 }
 
+// stub is what the tool makes of the tiny reference.
+const stub = `// Exercise 1, Add up: you write Sum. The rest is given.
+
+package sum
+
+// Sum adds up.
+func Sum(xs []int) int {
+	// Yours to write.
+	return 0
+}
+`
+
+func mine(t *testing.T, r *Repo) solution {
+	t.Helper()
+	s, err := r.learner(theExercise(t, r))
+	require.NoError(t, err)
+	return s
+}
+
 func TestTheFirstRunSetsUpTheStubAndSaysWhatToDo(t *testing.T) {
 	t.Parallel()
 	r := tinyTree(t, nil)
@@ -76,7 +95,7 @@ Your file is my/01-sum/sum.go. It is a stub: it compiles, and its tests fail.
 Running its tests. The first time takes longer, because all of it is compiled.
 
 "A sum contains every number" does not hold yet: the sum of 1, 2 and 3 must be
-6, got -1. Change Sum in my/01-sum/sum.go; the check that failed is
+6, got 0. Change Sum in my/01-sum/sum.go; the check that failed is
 sum/sum_test.go:8. Read chapters/01-sum/README.md.
 
 Next: edit my/01-sum/sum.go and run `+"`make exercise-1`"+` again. Stuck? `+"`make hint-1`"+` shows the first of 2 hints.
@@ -97,7 +116,7 @@ func TestALearnersFileIsNeverOverwritten(t *testing.T) {
 	assert.Equal(t, "my/01-sum/sum.go.2", kept)
 	assert.Equal(t, "mine\n", read(t, r, kept), "a reset must keep the work under another name")
 	assert.Equal(t, "older\n", read(t, r, "my/01-sum/sum.go.1"))
-	assert.Equal(t, tiny["exercises/01-sum/sum.go"], read(t, r, "my/01-sum/sum.go"))
+	assert.Equal(t, stub, read(t, r, "my/01-sum/sum.go"))
 
 	kept, err = r.Reset(e)
 	require.NoError(t, err)
@@ -116,7 +135,7 @@ func TestEveryKindOfFailureIsExplained(t *testing.T) {
 		"a nil pointer":        {"var p *int; return *p", Panicked, "the code panics (my/01-sum/sum.go:3): it uses a pointer, or calls a method on something, that is nil."},
 		"a panic in words":     {`panic("Sum is not written yet")`, Panicked, "Sum is not written yet."},
 		"an endless loop":      {"for { _ = xs }", TimedOut, "): a loop never ends. Change Sum in my/01-sum/sum.go."},
-		"a wait for ever":      {"return <-make(chan int)", TimedOut, "(my/01-sum/sum.go:3): it waits to receive from a channel to which nobody sends."},
+		"a wait forever":       {"return <-make(chan int)", TimedOut, "(my/01-sum/sum.go:3): it waits to receive from a channel to which nobody sends."},
 		"the right answer":     {"t := 0; for _, x := range xs { t += x }; return t", Passed, ""},
 		"printing without end": {`for { println("and so on, and so on") }`, Flooding, "the code prints without end"},
 		"a second test":        {"return len(xs) - 3 + 6", Failing, `"The sum of nothing is zero" does not hold yet: the sum of nothing must be 0, got 3.`},
@@ -128,7 +147,7 @@ func TestEveryKindOfFailureIsExplained(t *testing.T) {
 			require.NoError(t, err)
 			n.timeout = time.Second
 			e := theExercise(t, r)
-			f, err := n.run(t.Context(), e, e.Mine())
+			f, err := n.run(t.Context(), e, mine(t, r))
 			require.NoError(t, err)
 			assert.Equal(t, c.status, f.Status)
 			if c.status != Passed {
@@ -145,7 +164,7 @@ func TestAChangedSignatureIsExplainedEvenThoughTheErrorIsInTheTest(t *testing.T)
 	_, err := r.Try(t.Context(), theExercise(t, r), true, &out)
 	require.NoError(t, err)
 	assert.Contains(t, out.String(), "    sum/sum_test.go:7:12: undefined: Sum")
-	assert.Contains(t, oneLine(out.String()), "keep the names and the signatures that the stub had (exercises/01-sum/sum.go)")
+	assert.Contains(t, oneLine(out.String()), "keep the names and the signatures that the stub had (`make reset-1` gives you a new one, and keeps your file)")
 }
 
 func TestVerifyProvesAnExerciseBothWaysAndShowsWhatALearnerIsTold(t *testing.T) {
@@ -163,15 +182,19 @@ func TestVerifyReportsEveryExerciseThatProvesNothing(t *testing.T) {
 	good := "package sum\n\nfunc Sum(xs []int) (t int) {\n\tfor _, x := range xs {\n\t\tt += x\n\t}\n\treturn t\n}\n"
 	wrong := "exercises/01-sum/testdata/wrong/"
 	r := tinyTree(t, map[string]string{
-		wrong + "same.go":     "// It is the stub.\n" + tiny["exercises/01-sum/sum.go"],
-		wrong + "right.go":    "// It is right.\n" + good,
+		wrong + "same.go":     "// It does what the stub does.\npackage sum\n\nfunc Sum([]int) (none int) {\n\treturn none\n}\n",
+		wrong + "right.go":    "// It is right, in other words.\n" + good,
+		wrong + "equal.go":    "// It is right, in the same words.\n" + tiny["sum/sum.go"],
+		wrong + "idle.go":     "// It adds what nobody calls.\npackage sum\n\nfunc idle() {}\n",
 		wrong + "nameless.go": good,
-		wrong + "broken.go":   "// It does not compile.\npackage sum\n",
+		wrong + "broken.go":   "// It does not compile.\npackage sum\n\nfunc Sum([]int) int { return nothing }\n",
 	})
 	err := r.Verify(t.Context(), []Exercise{theExercise(t, r)}, io.Discard)
 	require.Error(t, err)
 	for _, want := range []string{
-		"a learner is told the same for " + wrong + "same.go as for exercises/01-sum/sum.go",
+		"a learner is told the same for " + wrong + "same.go as for the stub",
+		wrong + "equal.go declares Sum as the reference does: leave it out",
+		wrong + "idle.go declares idle, which the reference does not have and nothing in the file uses",
 		wrong + "right.go passes all tests: add a test that catches it",
 		wrong + "nameless.go must begin with a comment that says which bug it has",
 		wrong + "broken.go must compile and fail a test, but it does not compile: ",
@@ -183,7 +206,7 @@ func TestVerifyReportsEveryExerciseThatProvesNothing(t *testing.T) {
 		"sum/sum.go": strings.Replace(tiny["sum/sum.go"], "total := 0", "total := 7", 1)})
 	err = r.Verify(t.Context(), []Exercise{theExercise(t, r)}, io.Discard)
 	assert.ErrorContains(t, err, "the reference sum/sum.go fails a test")
-	assert.ErrorContains(t, err, "exercises/01-sum/sum.go passes all tests")
+	assert.ErrorContains(t, err, "the stub passes all tests")
 	assert.ErrorContains(t, err, "has no wrong solutions")
 }
 
@@ -218,12 +241,12 @@ func TestProgressIsFoundByRunningAndNeverStale(t *testing.T) {
 
 func TestAResultIsRememberedByTheContentOfAllThatWentIn(t *testing.T) {
 	t.Parallel()
-	r := tinyTree(t, nil)
+	r := tinyTree(t, map[string]string{"my/01-sum/sum.go": tiny["sum/sum.go"]})
 	e := theExercise(t, r)
 	name := func() string {
 		n, err := r.newRunner(t.Context())
 		require.NoError(t, err)
-		file, err := n.resultFile(e, e.Stub())
+		file, err := n.resultFile(e, mine(t, r))
 		require.NoError(t, err)
 		return file
 	}
@@ -231,7 +254,7 @@ func TestAResultIsRememberedByTheContentOfAllThatWentIn(t *testing.T) {
 	put(t, r.Root, "mean/mean.go", tiny["mean/mean.go"]+"\n// A later chapter.\n")
 	put(t, r.Root, "chapters/01-sum/README.md", tiny["chapters/01-sum/README.md"]+"\nText.\n")
 	assert.Equal(t, before, name(), "neither a later chapter nor text can change the result")
-	for _, input := range []string{"sum/sum_test.go", "exercises/01-sum/sum.go", "internal/floor/floor.go", "go.mod"} {
+	for _, input := range []string{"sum/sum_test.go", "my/01-sum/sum.go", "my/01-sum/more.go", "internal/floor/floor.go", "go.mod"} {
 		put(t, r.Root, input, tiny[input]+"\n// changed\n")
 		after := name()
 		assert.NotEqual(t, before, after, input)
@@ -250,11 +273,11 @@ func TestAFileThatWasSavedDuringTheRunIsNotCreditedWithItsResult(t *testing.T) {
 	n, err := r.newRunner(t.Context())
 	require.NoError(t, err)
 	// Whoever shows the output is called between the run and its remembering.
-	n.raw = writerFunc(func() { put(t, r.Root, e.Mine(), tiny["exercises/01-sum/sum.go"]) })
-	f, err := n.run(t.Context(), e, e.Mine())
+	n.raw = writerFunc(func() { put(t, r.Root, e.Mine(), stub) })
+	f, err := n.run(t.Context(), e, mine(t, r))
 	require.NoError(t, err)
 	require.Equal(t, Passed, f.Status)
-	f, err = n.cached(t.Context(), e, e.Mine())
+	f, err = n.cached(t.Context(), e, mine(t, r))
 	require.NoError(t, err)
 	assert.Equal(t, Failing, f.Status)
 }
@@ -288,7 +311,7 @@ func TestTheReferenceIsShownOnlyAfterSuccess(t *testing.T) {
 	require.NoError(t, err)
 	assert.ErrorContains(t, r.Diff(t.Context(), e, false, &out), "not solved yet")
 	require.NoError(t, r.Diff(t.Context(), e, true, &out))
-	assert.Contains(t, out.String(), "-func Sum(xs []int) int { return -1 }\n")
+	assert.Contains(t, out.String(), "-	return 0\n")
 	assert.Contains(t, out.String(), "+	total := 0\n")
 }
 
@@ -304,7 +327,7 @@ func TestMineUsesTheLearnersFilesButNoStub(t *testing.T) {
 	assert.ErrorContains(t, err, "you have no solution for a chapter up to 1 yet")
 
 	put(t, r.Root, e.Mine(), strings.Replace(tiny["sum/sum.go"], "total := 0", "total := 1", 1))
-	overlay, _, err := r.Mine(2)
+	overlay, _, _, err := r.Mine(2)
 	require.NoError(t, err)
 	assert.Equal(t, Overlay{"sum/sum.go": "my/01-sum/sum.go"}, overlay)
 }

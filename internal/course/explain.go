@@ -12,20 +12,20 @@ import (
 // that was judged: the learner's, or one that verify tries.
 func (r *Repo) explain(e Exercise, f Failure, file string) string {
 	if f.Status == NoCompile {
-		errors := r.atFile(e, file, f.Detail)
+		errors := r.shortPaths(f.Detail)
 		advice := "Go reports the place as file:line:column. Correct the first line above first; the others may follow from it."
-		if !strings.Contains(errors, file+":") {
-			advice = "Your file has changed something that other files use: keep the names and the signatures that the stub had (" + e.Stub() + ")."
+		if !strings.Contains(errors, path.Dir(file)+"/") {
+			advice = fmt.Sprintf("Your file has changed something that other files use: keep the names and the signatures that the stub had (`make reset-%s` gives you a new one, and keeps your file).", e.ID)
 		}
 		return "Your code does not compile yet:\n\n" + indent(errors, "    ") + "\n\n" + wrap(advice, 80)
 	}
 	doc := r.testDoc(f)
-	parts := []string{r.happened(f, file, doc.text)}
+	parts := []string{r.happened(f, doc.text)}
 	functions := []string(e.Function)
 	if doc.function != "" {
 		functions = []string{doc.function}
 	}
-	change := fmt.Sprintf("Change %s in %s", strings.Join(functions, " or "), file)
+	change := fmt.Sprintf("Change %s in %s", list(functions, "or"), file)
 	if f.At != "" {
 		change += fmt.Sprintf("; the check that failed is %s", path.Join(r.packageDir(f.Package), f.At))
 	}
@@ -37,14 +37,14 @@ func (r *Repo) explain(e Exercise, f Failure, file string) string {
 }
 
 // happened is the first part of the paragraph.
-func (r *Repo) happened(f Failure, file, why string) string {
+func (r *Repo) happened(f Failure, why string) string {
 	quoted := "The tests do not pass yet"
 	if f.Test != "" {
 		quoted = fmt.Sprintf("%q does not hold yet", sentence(f.Test))
 	}
 	place := ""
 	if f.Line > 0 {
-		place = fmt.Sprintf(" (%s:%d)", file, f.Line)
+		place = fmt.Sprintf(" (%s:%d)", f.In, f.Line)
 	}
 	switch f.Status {
 	case TimedOut, Deadlocked, Raced, Panicked:
@@ -85,15 +85,10 @@ func (f Failure) core() string {
 	return strings.Join([]string{string(f.Status), f.Test, f.Expected, f.Actual, f.Detail, f.Message}, "|")
 }
 
-// atFile names the file that was judged where the compiler names the reference
-// file that it stands in for, and shortens its absolute path.
-func (r *Repo) atFile(e Exercise, file, text string) string {
-	for _, name := range []string{file, e.Replaces} {
-		for _, from := range []string{r.Abs(name), "./" + name} {
-			text = strings.ReplaceAll(text, from, file)
-		}
-	}
-	return strings.ReplaceAll("\n"+text, "\n"+e.Replaces+":", "\n"+file+":")[1:]
+// shortPaths makes the absolute paths of the tree's files relative.
+func (r *Repo) shortPaths(text string) string {
+	text = strings.ReplaceAll("\n"+text, r.Abs("")+"/", "")
+	return strings.ReplaceAll(text, "\n./", "\n")[1:]
 }
 
 func (r *Repo) packageDir(pkg string) string {

@@ -17,7 +17,7 @@ const (
 	Failing    Status = "fails a test"
 	Panicked   Status = "panics"
 	TimedOut   Status = "does not end"
-	Deadlocked Status = "waits for ever"
+	Deadlocked Status = "waits forever"
 	Raced      Status = "has a data race"
 	Flooding   Status = "prints without end"
 	NoTests    Status = "runs no test"
@@ -35,25 +35,28 @@ type Failure struct {
 	Actual   string
 	Detail   string // what happened, where it is not expected against actual
 	Message  string // the test author's own words
-	Line     int    // the line in the learner's file that was being run, if known
+	In       string // the file that was being run, if known: the learner's own or one that is given
+	Line     int    // and its line
+	Printed  string // what the code printed, as far as it can be told from the test's own words
 }
 
 // judge finds the first failure of a run. packages is the order in which the
-// exercise lists them, and file the reference file that was replaced.
-func judge(log *testLog, packages []string, file string) Failure {
+// exercise lists them, and files are those in which a reader may look for the
+// reason.
+func judge(log *testLog, packages, files []string) Failure {
 	if log.build != "" {
 		return Failure{Status: NoCompile, Detail: strings.TrimSpace(log.build)}
 	}
 	for _, want := range packages {
 		for _, p := range log.packages {
 			if p.failed && strings.HasSuffix("/"+p.pkg, strings.TrimPrefix(path.Clean(want), ".")) {
-				return judgePackage(p, file)
+				return judgePackage(p, files)
 			}
 		}
 	}
 	for _, p := range log.packages {
 		if p.failed {
-			return judgePackage(p, file)
+			return judgePackage(p, files)
 		}
 	}
 	switch {
@@ -62,11 +65,11 @@ func judge(log *testLog, packages []string, file string) Failure {
 	case log.ran() == 0:
 		return Failure{Status: NoTests}
 	default:
-		return Failure{Status: Passed}
+		return Failure{Status: Passed, Printed: printedBy(log)}
 	}
 }
 
-func judgePackage(p *packageRun, file string) Failure {
+func judgePackage(p *packageRun, files []string) Failure {
 	f := Failure{Status: Failing, Package: p.pkg}
 	output := p.output.String()
 	unfinished := false
@@ -75,8 +78,9 @@ func judgePackage(p *packageRun, file string) Failure {
 		output = t.output.String() + output
 		unfinished = t.state == ""
 	}
-	f.Line = lineIn(output, file)
-	if f.readCrash(output, file) {
+	f.In, f.Line = placeIn(output, files)
+	f.Printed = printed(output)
+	if f.readCrash(output, files) {
 		return f
 	}
 	if unfinished {

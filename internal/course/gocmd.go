@@ -12,11 +12,16 @@ import (
 	"time"
 )
 
-// goCommand prepares the go command in the root of the tree. When ctx ends,
-// its whole process group is killed: the go command's own children (compilers,
-// test binaries) would otherwise go on.
+// goCommand prepares the go command in the root of the tree.
 func (r *Repo) goCommand(ctx context.Context, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, "go", args...)
+	return r.command(ctx, "go", args...)
+}
+
+// command prepares a command in the root of the tree. When ctx ends, its whole
+// process group is killed: the command's own children (compilers, test binaries)
+// would otherwise go on.
+func (r *Repo) command(ctx context.Context, name string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = r.Root
 	cmd.Env = append(os.Environ(), r.Env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

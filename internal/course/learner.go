@@ -1,7 +1,6 @@
 package course
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,13 +8,13 @@ import (
 	"path/filepath"
 )
 
-// Setup copies the stub to the learner's file unless there is one already. It
+// Setup writes the stub to the learner's file unless there is one already. It
 // never overwrites: the file is created with O_EXCL, so that even two runs at
 // once cannot lose a learner's work.
 func (r *Repo) Setup(e Exercise) (created bool, err error) {
-	stub, err := r.read(e.Stub())
+	stub, err := r.stubText(e)
 	if err != nil {
-		return false, fmt.Errorf("setting up exercise %s: %w", e.ID, err)
+		return false, err
 	}
 	mine := r.Abs(e.Mine())
 	if err := os.MkdirAll(filepath.Dir(mine), 0o755); err != nil {
@@ -43,7 +42,7 @@ func (r *Repo) Reset(e Exercise) (kept string, err error) {
 		return "", err
 	}
 	if r.has(e.Mine()) {
-		if same, err := r.sameText(e.Mine(), e.Stub()); err != nil || same {
+		if same, err := r.untouched(e); err != nil || same {
 			return "", err
 		}
 		kept = e.Mine()
@@ -65,38 +64,40 @@ func (r *Repo) exists(rel string) bool {
 
 // Mine is the overlay of all the learner's files for exercises up to a
 // chapter. A file that is still the stub is left out, because the demo would
-// fail on purpose; its exercise is returned in untouched.
-func (r *Repo) Mine(chapter int) (overlay Overlay, untouched []Exercise, err error) {
+// fail on purpose; its exercise is returned in untouched. added are the keys that
+// replace nothing.
+func (r *Repo) Mine(chapter int) (overlay Overlay, added map[string]string, untouched []Exercise, err error) {
 	exercises, problems, err := r.Exercises()
 	if err == nil {
 		err = problems.Err()
 	}
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	overlay = Overlay{}
+	overlay, added = Overlay{}, map[string]string{}
 	for _, e := range exercises {
 		if e.Chapter > chapter || !r.has(e.Mine()) {
 			continue
 		}
-		same, err := r.sameText(e.Mine(), e.Stub())
+		same, err := r.untouched(e)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		if same {
 			untouched = append(untouched, e)
 			continue
 		}
 		overlay[e.Replaces] = e.Mine()
+		extra, err := r.extraFiles(e)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		for to, from := range extra {
+			if other, taken := added[to]; taken {
+				return nil, nil, nil, fmt.Errorf("%s and %s would both be %s: give one of them another name", other, from, to)
+			}
+			overlay[to], added[to] = from, from
+		}
 	}
-	return overlay, untouched, nil
-}
-
-func (r *Repo) sameText(a, b string) (bool, error) {
-	textA, errA := r.read(a)
-	textB, errB := r.read(b)
-	if err := errors.Join(errA, errB); err != nil {
-		return false, fmt.Errorf("comparing %s with %s: %w", a, b, err)
-	}
-	return bytes.Equal(textA, textB), nil
+	return overlay, added, untouched, nil
 }

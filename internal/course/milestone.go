@@ -29,7 +29,7 @@ func (r *Repo) Milestone(ctx context.Context, n int, short bool, w io.Writer) er
 		return err
 	}
 	hidden := owners.Hidden(n)
-	overlay, done, err := hide(hidden).write(r)
+	overlay, done, err := hide(hidden).write(r, nil)
 	if err != nil {
 		return fmt.Errorf("milestone %d: %w", n, err)
 	}

@@ -62,7 +62,7 @@ func TestAnOverlayEntryThatPointsNowhereIsRefused(t *testing.T) {
 		{Overlay{"sum/sum.go": "my/01-sum/sum.go"}, "by my/01-sum/sum.go, which does not exist"},
 		{Overlay{"sum/som.go": ""}, "sum/som.go, which does not exist"},
 	} {
-		_, _, err := c.overlay.write(r)
+		_, _, err := c.overlay.write(r, nil)
 		assert.ErrorContains(t, err, c.want)
 	}
 }

@@ -56,7 +56,7 @@ func (n *runner) progress(ctx context.Context, e Exercise, status io.Writer) (st
 	if !n.repo.has(e.Mine()) {
 		return "not started", fmt.Sprintf("make exercise-%s", e.ID), nil
 	}
-	same, err := n.repo.sameText(e.Mine(), e.Stub())
+	same, err := n.repo.untouched(e)
 	if err != nil {
 		return "", "", err
 	}
@@ -64,7 +64,11 @@ func (n *runner) progress(ctx context.Context, e Exercise, status io.Writer) (st
 		return "not started", "edit " + e.Mine(), nil
 	}
 	fmt.Fprintf(status, "checking exercise %s ...\n", e.ID)
-	f, err := n.cached(ctx, e, e.Mine())
+	mine, err := n.repo.learner(e)
+	if err != nil {
+		return "", "", err
+	}
+	f, err := n.cached(ctx, e, mine)
 	if err != nil {
 		return "", "", err
 	}

@@ -13,29 +13,37 @@ import (
 )
 
 // cached returns the remembered result, or runs the tests.
-func (n *runner) cached(ctx context.Context, e Exercise, candidate string) (Failure, error) {
-	file, err := n.resultFile(e, candidate)
+func (n *runner) cached(ctx context.Context, e Exercise, s solution) (Failure, error) {
+	f, known, err := n.recall(e, s)
+	if err != nil || known {
+		return f, err
+	}
+	return n.run(ctx, e, s)
+}
+
+// recall looks for a remembered result.
+func (n *runner) recall(e Exercise, s solution) (f Failure, known bool, err error) {
+	file, err := n.resultFile(e, s)
 	if err != nil {
-		return Failure{}, err
+		return Failure{}, false, err
 	}
 	if text, err := n.repo.read(file); err == nil {
-		var f Failure
 		if json.Unmarshal(text, &f) == nil && f.Status != "" {
-			return f, nil
+			return f, true, nil
 		}
 	}
-	return n.run(ctx, e, candidate)
+	return Failure{}, false, nil
 }
 
 // remember keeps a result under the name that its inputs had before the run.
 // It leaves out what may be the machine's fault and not the code's, and the
 // result of a run during which somebody saved a file: nobody knows which
 // version was tested.
-func (n *runner) remember(e Exercise, candidate string, f Failure, before string) error {
+func (n *runner) remember(e Exercise, s solution, f Failure, before string) error {
 	if f.Status == TimedOut || f.Status == Broken {
 		return nil
 	}
-	file, err := n.resultFile(e, candidate)
+	file, err := n.resultFile(e, s)
 	if err != nil || file != before {
 		return err
 	}
@@ -47,9 +55,9 @@ func (n *runner) remember(e Exercise, candidate string, f Failure, before string
 }
 
 // resultFile names the file of a result by a hash of all that the result
-// depends on: the candidate, the exercise's tests, the go command, and every
+// depends on: the solution, the exercise's tests, the go command, and every
 // file of the milestone. That is more than the tests import, on purpose.
-func (n *runner) resultFile(e Exercise, candidate string) (string, error) {
+func (n *runner) resultFile(e Exercise, s solution) (string, error) {
 	h := sha256.New()
 	spec, err := json.Marshal(e)
 	if err != nil {
@@ -61,17 +69,23 @@ func (n *runner) resultFile(e Exercise, candidate string) (string, error) {
 		return "", err
 	}
 	for _, rel := range inputs {
-		from := rel
-		if rel == e.Replaces && candidate != "" {
-			from = candidate
-		}
-		text, err := n.repo.read(from)
+		text, err := n.repo.read(rel)
 		if err != nil {
 			return "", fmt.Errorf("hashing the inputs of exercise %s: %w", e.ID, err)
 		}
 		fmt.Fprintf(h, "%s %d\n", rel, len(text))
 		h.Write(text)
 	}
+	// Somebody may have saved the learner's file since the solution was read.
+	content := s.content
+	if s.file != "" && s.patch == nil {
+		now, err := n.repo.learner(e)
+		if err != nil {
+			return "", err
+		}
+		content = now.content
+	}
+	fmt.Fprintf(h, "%t %d\n%s", s.patch == nil, len(content), content)
 	return stateDir + "/results/" + hex.EncodeToString(h.Sum(nil)[:16]) + ".json", nil
 }
 

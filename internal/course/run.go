@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 )
@@ -50,15 +52,24 @@ func (r *Repo) newRunner(ctx context.Context) (*runner, error) {
 		goFlavor: string(env), raceOK: settings[4] == "1" && noCC == nil}, nil
 }
 
-// run runs an exercise's tests with candidate in place of the reference file,
-// or on the reference if candidate is empty. The tree is that of the
-// exercise's chapter: a learner meets no test of a later one.
-func (n *runner) run(ctx context.Context, e Exercise, candidate string) (Failure, error) {
-	overlay := hide(n.owners.Hidden(e.Chapter))
-	if candidate != "" {
-		overlay[e.Replaces] = candidate
+// run runs an exercise's tests on a solution. The tree is that of the exercise's
+// chapter: a learner meets no test of a later one.
+func (n *runner) run(ctx context.Context, e Exercise, s solution) (Failure, error) {
+	before, err := n.resultFile(e, s)
+	if err != nil {
+		return Failure{}, err
 	}
-	file, done, err := overlay.write(n.repo)
+	overlay := hide(n.owners.Hidden(e.Chapter))
+	instead, err := s.overlay(n.repo, e)
+	var clause clauseError
+	if errors.As(err, &clause) {
+		return Failure{Status: NoCompile, Detail: clause.Error()}, nil
+	}
+	if err != nil {
+		return Failure{}, fmt.Errorf("exercise %s: %w", e.ID, err)
+	}
+	maps.Copy(overlay, instead)
+	file, done, err := overlay.write(n.repo, s.extra)
 	if err != nil {
 		return Failure{}, fmt.Errorf("exercise %s: %w", e.ID, err)
 	}
@@ -68,18 +79,11 @@ func (n *runner) run(ctx context.Context, e Exercise, candidate string) (Failure
 	if e.Run.Race && n.raceOK {
 		args = append(args, "-race")
 	}
-	if e.Run.Tests != "" {
-		args = append(args, "-run="+e.Run.Tests)
-	}
-	before, err := n.resultFile(e, candidate)
-	if err != nil {
-		return Failure{}, err
-	}
-	failure, err := n.goTest(ctx, e, append(args, e.Run.Packages...))
+	failure, err := n.goTest(ctx, e, s, slices.Concat(args, []string{"-run=" + e.Run.Tests}, e.Run.Packages))
 	if err != nil {
 		return Failure{}, fmt.Errorf("running the tests of exercise %s: %w", e.ID, err)
 	}
-	return failure, n.remember(e, candidate, failure, before)
+	return failure, n.remember(e, s, failure, before)
 }
 
 // maxOutput is more than any test prints that ends.
@@ -88,31 +92,42 @@ const maxOutput = 8 << 20
 var errFlood = errors.New("the tests print too much")
 
 // goTest runs go test -json, within bounds of time and output, and judges it.
-func (n *runner) goTest(ctx context.Context, e Exercise, args []string) (Failure, error) {
+func (n *runner) goTest(ctx context.Context, e Exercise, s solution, args []string) (Failure, error) {
 	ctx, cancelTimeout := context.WithTimeout(ctx, compileTimeout)
 	defer cancelTimeout()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	cmd := n.repo.goCommand(ctx, args...)
-	out, errOut := bounded{full: cancel}, bounded{full: cancel}
-	cmd.Stdout, cmd.Stderr = &out, &errOut
-	runErr := cmd.Run()
-	if errors.Is(context.Cause(ctx), errFlood) {
+	log, runErr, err := collect(ctx, n.repo.goCommand(ctx, args...), cancel)
+	if errors.Is(err, errFlood) {
 		return Failure{Status: Flooding}, nil
 	}
-	if ctx.Err() != nil {
-		return Failure{}, context.Cause(ctx)
+	if err != nil {
+		return Failure{}, err
 	}
-	log := readTestLog(&out.text)
-	log.other += errOut.text.String()
 	if n.raw != nil {
 		fmt.Fprintf(n.raw, "%s%s\n", &log.raw, log.other)
 	}
-	failure := judge(log, e.Run.Packages, e.Replaces)
+	n.repo.markLogs(log, s.extra)
+	failure := judge(log, e.Run.Packages, s.places(e))
 	if failure.Status == Passed && runErr != nil {
 		failure = Failure{Status: Broken, Detail: strings.TrimSpace(log.other + runErr.Error())}
 	}
 	return failure, nil
+}
+
+// collect runs a command that prints what go test -json prints. runErr is that of
+// the command, and err is set if it was stopped: because of ctx, or because it
+// prints without end.
+func collect(ctx context.Context, cmd *exec.Cmd, cancel context.CancelCauseFunc) (log *testLog, runErr, err error) {
+	out, errOut := bounded{full: cancel}, bounded{full: cancel}
+	cmd.Stdout, cmd.Stderr = &out, &errOut
+	runErr = cmd.Run()
+	if ctx.Err() != nil {
+		return nil, runErr, context.Cause(ctx)
+	}
+	log = readTestLog(&out.text)
+	log.other += errOut.text.String()
+	return log, runErr, nil
 }
 
 // bounded keeps what is written to it, and stops the writer when it is full.
@@ -127,37 +142,4 @@ func (b *bounded) Write(p []byte) (int, error) {
 		return len(p), nil
 	}
 	return b.text.Write(p)
-}
-
-// Try is `course exercise N`: set up the learner's file on first use, run the
-// tests on it, and say in plain words what to do next. verbose shows what go
-// test prints, too.
-func (r *Repo) Try(ctx context.Context, e Exercise, verbose bool, w io.Writer) (solved bool, err error) {
-	created, err := r.Setup(e)
-	if err != nil {
-		return false, err
-	}
-	fmt.Fprintf(w, "exercise %s: %s\n\n", e.ID, e.Title)
-	if created {
-		fmt.Fprintf(w, "%s\n\nYour file is %s. It is a stub: it compiles, and its tests fail.\n\n", e.Task, e.Mine())
-	}
-	n, err := r.newRunner(ctx)
-	if err != nil {
-		return false, err
-	}
-	if verbose {
-		n.raw = w
-	}
-	fmt.Fprint(w, "Running its tests. The first time takes longer, because all of it is compiled.\n\n")
-	f, err := n.run(ctx, e, e.Mine())
-	if err != nil {
-		return false, err
-	}
-	if f.Status == Passed {
-		fmt.Fprintf(w, "Solved: all its tests pass on %s.\n", e.Mine())
-		fmt.Fprintf(w, "Next: `make diff-%s` compares it with the reference, `make chapter-%d MINE=1` runs the demo on it.\n", e.ID, e.Chapter)
-		return true, nil
-	}
-	fmt.Fprintf(w, "%s\n\nNext: edit %s and run `make exercise-%s` again. %s\n", r.explain(e, f, e.Mine()), e.Mine(), e.ID, r.hintOffer(e))
-	return false, nil
 }

@@ -120,6 +120,20 @@ func (p *packageRun) firstFailure() *testRun {
 	return found
 }
 
+// finish makes of a failed binary's log what go test would have made of it.
+// test2json alone says nothing about the package after a crash, and counts the test
+// that was interrupted as failed.
+func (l *testLog) finish() {
+	for _, p := range l.packages {
+		p.failed = true
+		for _, t := range p.tests {
+			if t.state == "fail" && !strings.Contains(t.output.String(), "--- FAIL: "+t.name+" ") {
+				t.state = ""
+			}
+		}
+	}
+}
+
 // ran counts the tests that were run and not skipped.
 func (l *testLog) ran() int {
 	n := 0

@@ -122,7 +122,6 @@ Start at zero.
 
 Use a loop.
 `,
-	"exercises/01-sum/sum.go":                   "package sum\n\nfunc Sum(xs []int) int { return -1 }\n",
 	"exercises/01-sum/testdata/wrong/first.go":  "// It skips the first number.\npackage sum\n\nfunc Sum(xs []int) int {\n\tt := 0\n\tfor i := 1; i < len(xs); i++ {\n\t\tt += xs[i]\n\t}\n\treturn t\n}\n",
 	"exercises/01-sum/testdata/wrong/beyond.go": "// It reads one too many.\npackage sum\n\nfunc Sum(xs []int) int {\n\tt := 0\n\tfor i := 0; i <= len(xs); i++ {\n\t\tt += xs[i]\n\t}\n\treturn t\n}\n",
 

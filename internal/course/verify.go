@@ -9,86 +9,207 @@ import (
 	"os"
 	"path"
 	"strings"
+	"time"
 )
 
 // Verify proves an exercise both ways: the stub compiles and fails, the
 // reference passes, and every wrong solution is caught, each with words of its
-// own. It writes what a learner would be told, so that a person can judge it.
+// own. It writes what a learner would be told, so that a person can judge it,
+// and where the time went.
 func (r *Repo) Verify(ctx context.Context, exercises []Exercise, w io.Writer) error {
 	n, err := r.newRunner(ctx)
 	if err != nil {
 		return err
 	}
 	var problems Problems
+	var times verifyTimes
 	for _, e := range exercises {
-		more, err := n.verify(ctx, e, w)
+		begin := time.Now()
+		more, tried, err := n.verify(ctx, e, w)
 		if err != nil {
 			return err
 		}
 		problems = append(problems, more...)
+		times.add(e, tried, time.Since(begin))
 	}
+	fmt.Fprintln(w, times)
 	return problems.Err()
 }
 
-func (n *runner) verify(ctx context.Context, e Exercise, w io.Writer) (problems Problems, err error) {
+// verifyTimes is where the time went.
+type verifyTimes struct {
+	exercises, solutions int
+	total, most          time.Duration
+	slowest              string
+}
+
+func (t *verifyTimes) add(e Exercise, tried int, took time.Duration) {
+	t.exercises++
+	t.solutions += tried
+	t.total += took
+	if took >= t.most {
+		t.most, t.slowest = took, e.Name
+	}
+}
+
+func (t verifyTimes) String() string {
+	return fmt.Sprintf("%d exercises and %d solutions in %s; the slowest is %s with %s", t.exercises, t.solutions, inSeconds(t.total), t.slowest, inSeconds(t.most))
+}
+
+func inSeconds(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds()) }
+
+// attempt is a solution that must fail, under the name by which verify reports
+// it.
+type attempt struct {
+	solution
+	name, bug string
+}
+
+// verify returns how many solutions it tried next to what is wrong.
+func (n *runner) verify(ctx context.Context, e Exercise, w io.Writer) (problems Problems, tried int, err error) {
 	fmt.Fprintf(w, "exercise %s: %s\n", e.ID, e.Title)
-	reference, err := n.cached(ctx, e, "")
+	reference, err := n.cached(ctx, e, solution{})
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	if reference.Status != Passed {
 		problems.add("exercise %s: the reference %s %s: the solution must pass its own tests: %s", e.ID, e.Replaces, reference.Status, oneLine(n.repo.explain(e, reference, e.Replaces)))
 	}
-	told := map[string]string{} // what is told -> by which file
-	stub, err := n.cached(ctx, e, e.Stub())
+	attempts, more, err := n.attempts(e)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	problems = append(problems, n.caught(e, e.Stub(), stub, told, w)...)
-	if stub.Status == TimedOut {
-		problems.add("exercise %s: the stub %s runs into the time-out: make it fail at once, a learner's first run waits for it", e.ID, e.Stub())
-	}
-	wrong, err := n.repo.wrongFiles(e)
+	problems = append(problems, more...)
+	verdicts, err := n.judgeAll(ctx, e, attempts, w)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	if len(wrong) == 0 {
+	told := map[string]string{} // what is told -> for which attempt
+	for i, a := range attempts {
+		fmt.Fprintf(w, "  %s (%s)\n", path.Base(a.name), a.bug)
+		problems = append(problems, n.caught(e, a, verdicts[i], told, w)...)
+	}
+	return problems, 1 + len(attempts), nil
+}
+
+// attempts lists the stub and the wrong solutions.
+func (n *runner) attempts(e Exercise) (attempts []attempt, problems Problems, err error) {
+	stub, err := n.repo.stub(e)
+	if err != nil {
+		problems.add("exercise %s: %v", e.ID, err)
+	} else {
+		attempts = append(attempts, attempt{stub, "the stub", "Nothing is written yet."})
+	}
+	files, err := n.repo.wrongFiles(e)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(files) == 0 {
 		problems.add("exercise %s has no wrong solutions: put plausible bugs into %s/testdata/wrong/*.go", e.ID, e.Dir())
 	}
-	for _, file := range wrong {
+	for _, file := range files {
 		bug, err := n.repo.bugOf(file)
 		if err != nil {
 			problems.add("%v", err)
 			continue
 		}
-		f, err := n.cached(ctx, e, file)
+		s, err := n.repo.wrong(e, file)
+		if err != nil {
+			problems.add("exercise %s: %v", e.ID, err)
+			continue
+		}
+		attempts = append(attempts, attempt{s, file, bug})
+	}
+	return attempts, problems, nil
+}
+
+// judgeAll returns a verdict for each attempt: a remembered one, or else that of
+// a run now. It says how long that took.
+func (n *runner) judgeAll(ctx context.Context, e Exercise, attempts []attempt, w io.Writer) ([]Failure, error) {
+	verdicts := make([]Failure, len(attempts))
+	var unknown []int
+	b := &batch{n: n, e: e}
+	var before []string
+	for i, a := range attempts {
+		f, known, err := n.recall(e, a.solution)
 		if err != nil {
 			return nil, err
 		}
-		fmt.Fprintf(w, "  %s (%s)\n", path.Base(file), bug)
-		problems = append(problems, n.caught(e, file, f, told, w)...)
+		if known {
+			verdicts[i] = f
+			continue
+		}
+		file, err := n.resultFile(e, a.solution)
+		if err != nil {
+			return nil, err
+		}
+		unknown, before = append(unknown, i), append(before, file)
+		b.all = append(b.all, a.solution)
 	}
-	return problems, nil
+	if len(unknown) == 0 {
+		fmt.Fprintf(w, "  all %d results are remembered\n", len(attempts))
+		return verdicts, nil
+	}
+	found, err := b.judge(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("running the tests of exercise %s: %w", e.ID, err)
+	}
+	for k, i := range unknown {
+		verdicts[i] = found[k]
+		if err := n.remember(e, attempts[i].solution, found[k], before[k]); err != nil {
+			return nil, err
+		}
+	}
+	fmt.Fprintf(w, "  %d of %d solutions tried: %s to build, %s to run\n", len(unknown), len(attempts), inSeconds(b.built), inSeconds(b.ran))
+	if len(b.alone) > 0 {
+		fmt.Fprintf(w, "  compiled on their own: %s\n", strings.Join(b.alone, ", "))
+	}
+	return verdicts, nil
 }
 
-// caught checks the verdict on a file that must fail.
-func (n *runner) caught(e Exercise, file string, f Failure, told map[string]string, w io.Writer) (problems Problems) {
+// caught checks the verdict on a solution that must fail.
+func (n *runner) caught(e Exercise, a attempt, f Failure, told map[string]string, w io.Writer) (problems Problems) {
 	switch f.Status {
 	case Passed:
-		problems.add("exercise %s: %s passes all tests: add a test that catches it, or remove it", e.ID, file)
+		problems.add("exercise %s: %s passes all tests: add a test that catches it, or remove it", e.ID, a.name)
 		return problems
 	case NoCompile, NoTests, Broken:
-		problems.add("exercise %s: %s must compile and fail a test, but it %s: %s", e.ID, file, f.Status, oneLine(f.Detail))
+		problems.add("exercise %s: %s must compile and fail a test, but it %s: %s", e.ID, a.name, f.Status, oneLine(f.Detail))
 		return problems
+	case TimedOut:
+		if a.name == "the stub" {
+			problems.add("exercise %s: the stub runs into the time-out: make it fail at once, a learner's first run waits for it", e.ID)
+		}
 	}
 	if other, taken := told[f.core()]; taken {
-		problems.add("exercise %s: a learner is told the same for %s as for %s: make a test's message or order tell the two apart", e.ID, file, other)
+		problems.add("exercise %s: a learner is told the same for %s as for %s: make a test's message or order tell the two apart", e.ID, a.name, other)
 	}
-	told[f.core()] = file
+	told[f.core()] = a.name
 	if f.Status == Failing && f.Message == "" && n.repo.testDoc(f).text == "" {
-		problems.add("exercise %s: %s fails %s, which has neither a message nor a comment that tells a learner what it means", e.ID, file, f.Test)
+		problems.add("exercise %s: %s fails %s, which has neither a message nor a comment that tells a learner what it means", e.ID, a.name, f.Test)
 	}
-	fmt.Fprintln(w, indent(n.repo.explain(e, f, file), "    "))
+	fmt.Fprintln(w, indent(n.repo.explain(e, f, a.file), "    "))
+	return problems
+}
+
+// checkParts proves, without a compiler, that the stub can be made and that every
+// wrong solution holds only what differs.
+func (r *Repo) checkParts(e Exercise) (problems Problems) {
+	if _, err := r.stub(e); err != nil {
+		problems.add("exercise %s: %v", e.ID, err)
+	}
+	files, err := r.wrongFiles(e)
+	if err != nil {
+		problems.add("%v", err)
+	}
+	for _, file := range files {
+		if _, err := r.bugOf(file); err != nil {
+			problems.add("%v", err)
+		}
+		if _, err := r.wrong(e, file); err != nil {
+			problems.add("exercise %s: %v", e.ID, err)
+		}
+	}
 	return problems
 }
 

@@ -69,23 +69,36 @@ type Demo struct {
 // an error. Interrupted, it cleans up first.
 func Main(title string, story func(context.Context, *Demo) error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, func() {
+	onSignal := func() {
 		stop() // a second signal ends the process at once
 		fmt.Fprintln(os.Stderr, "\ninterrupted; cleaning up. Ctrl-C again ends it at once.")
 		time.AfterFunc(endLimit, giveUp)
-	})
-	options, err := cluster.OptionsFromEnv()
-	if err == nil {
-		err = Run(ctx, os.Stdout, options, title, func(ctx context.Context, d *Demo) error {
+	}
+	err := untilSignal(ctx, stop, onSignal, func() error {
+		options, err := cluster.OptionsFromEnv()
+		if err != nil {
+			return err
+		}
+		return Run(ctx, os.Stdout, options, title, func(ctx context.Context, d *Demo) error {
 			defer time.AfterFunc(storyLimit, giveUp).Stop()
 			return story(ctx, d)
 		})
-	}
-	stop()
+	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "\ndemo:", err)
 		os.Exit(1)
 	}
+}
+
+// untilSignal plays, and calls onSignal if a signal ends ctx before the play is
+// over. After the play, stop ends ctx as well: onSignal is unregistered first, so
+// that a normal end is not mistaken for a signal.
+func untilSignal(ctx context.Context, stop context.CancelFunc, onSignal func(), play func() error) error {
+	unregister := context.AfterFunc(ctx, onSignal)
+	err := play()
+	unregister()
+	stop()
+	return err
 }
 
 // giveUp ends a demo that does not end by itself.

@@ -57,7 +57,7 @@
 //	                                 of apimachinery 0.37, which words some of them in a new way
 //	allocation                       no cluster IPs, node ports or IP families
 //	empty lists                      [] stays [], where the real server's storage turns some into null
-//	namespaces                       terminate for ever unless Options.FinalizeNamespaces plays the controller,
+//	namespaces                       terminate forever unless Options.FinalizeNamespaces plays the controller,
 //	                                 at once where the real one takes seconds
 //	other controllers                none: nothing is collected, scheduled, counted or created in namespaces
 //	history                          counted in changes of a resource, not in time, and no etcd behind it: what a

@@ -58,6 +58,10 @@ type Fault struct {
 	// lags behind does for reads with resourceVersion "0". It also hits reads
 	// that ask for the present, which a real server never serves stale.
 	Stale uint64
+	// NoVersions serves lists without a resourceVersion, neither their own nor
+	// the items', and refuses watches. So do aggregated API servers that compute
+	// their objects at each request, such as that of metrics.k8s.io.
+	NoVersions bool
 
 	// CutAfterEvents cuts a watch after so many events.
 	CutAfterEvents int
@@ -102,6 +106,7 @@ type faultPlan struct {
 	hang         bool
 	loseResponse bool
 	stale        uint64
+	noVersions   bool
 	watch        watchFaults
 }
 
@@ -172,6 +177,7 @@ func (p *faultPlan) add(a *armed) {
 	p.hang = p.hang || a.Hang
 	p.loseResponse = p.loseResponse || a.LoseResponse
 	p.stale = max(p.stale, a.Stale)
+	p.noVersions = p.noVersions || a.NoVersions
 	w := &p.watch
 	if a.CutAfterEvents > 0 && (w.cutAfterEvents == 0 || a.CutAfterEvents < w.cutAfterEvents) {
 		w.cutAfterEvents = a.CutAfterEvents

@@ -148,6 +148,25 @@ func TestAWatchThatIsCutAbruptlyIsABrokenStream(t *testing.T) {
 	})
 }
 
+func TestAServerWithoutVersionsListsAndRefusesToWatch(t *testing.T) {
+	inBubble(t, fakeapi.Options{}, func(t *testing.T, s *fakeapi.Server, c *kubernetes.Clientset) {
+		create(t, c, "a")
+		configMaps := c.CoreV1().ConfigMaps("default")
+		remove := s.Inject(fakeapi.Fault{Match: fakeapi.Match{Resource: "configmaps"}, NoVersions: true})
+		list, err := configMaps.List(t.Context(), metav1.ListOptions{})
+		require.NoError(t, err)
+		require.Empty(t, list.ResourceVersion)
+		require.Len(t, list.Items, 1)
+		require.Empty(t, list.Items[0].ResourceVersion)
+		_, err = configMaps.Watch(t.Context(), metav1.ListOptions{})
+		require.True(t, apierrors.IsMethodNotSupported(err), "%v", err)
+		remove()
+		list, err = configMaps.List(t.Context(), metav1.ListOptions{})
+		require.NoError(t, err)
+		require.NotEmpty(t, list.Items[0].ResourceVersion, "the fault must not change what is stored")
+	})
+}
+
 func TestARefusedRequestIsNotCarriedOut(t *testing.T) {
 	inBubble(t, fakeapi.Options{}, func(t *testing.T, s *fakeapi.Server, c *kubernetes.Clientset) {
 		s.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: "create"}, Times: 1, Refuse: true})

@@ -128,8 +128,11 @@ func (s *Server) route(ctx context.Context, a answer, res *resource, r Request, 
 	case "get":
 		s.get(ctx, a, res, r, plan.stale)
 	case "list":
-		s.list(ctx, a, res, r, plan.stale)
+		s.list(ctx, a, res, r, plan)
 	case "watch":
+		if plan.noVersions {
+			return noSuchMethod()
+		}
 		s.watch(ctx, a.w, a.format, res, r, plan.watch)
 	case "create":
 		if r.Name != "" {

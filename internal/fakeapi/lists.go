@@ -19,6 +19,17 @@ func newListMeta(rv uint64, next string, remaining *int64) metav1.ListMeta {
 	return metav1.ListMeta{ResourceVersion: strconv.FormatUint(rv, 10), Continue: next, RemainingItemCount: remaining}
 }
 
+// withoutVersions are the same items, as a server has them that keeps no history.
+func withoutVersions(items []*version) []*version {
+	bare := make([]*version, len(items))
+	for i, item := range items {
+		obj := item.obj.DeepCopyObject()
+		metaOf(obj).SetResourceVersion("")
+		bare[i] = &version{obj: obj}
+	}
+	return bare
+}
+
 // list returns the list object of the kind with these items.
 func (r *resource) list(items []*version, lm metav1.ListMeta) runtime.Object {
 	gvk := r.gvk()

@@ -90,7 +90,7 @@ func (s *Server) waitForVersion(ctx context.Context, rv uint64) error {
 }
 
 // list serves a collection, or one page of it.
-func (s *Server) list(ctx context.Context, a answer, res *resource, r Request, stale uint64) {
+func (s *Server) list(ctx context.Context, a answer, res *resource, r Request, plan faultPlan) {
 	options, err := parseListOptions(res, r, true)
 	if err == nil {
 		err = s.waitForVersion(ctx, options.rv)
@@ -99,7 +99,7 @@ func (s *Server) list(ctx context.Context, a answer, res *resource, r Request, s
 		a.error(err)
 		return
 	}
-	p, rv, err := s.readPage(res, options, stale)
+	p, rv, err := s.readPage(res, options, plan.stale)
 	if err != nil {
 		a.error(err)
 		return
@@ -109,6 +109,9 @@ func (s *Server) list(ctx context.Context, a answer, res *resource, r Request, s
 		next = encodeToken(int64(rv), options.prefix, p.next)
 	}
 	lm := newListMeta(rv, next, p.remaining)
+	if plan.noVersions {
+		lm.ResourceVersion, p.items = "", withoutVersions(p.items)
+	}
 	if a.format.metadataOnly {
 		a.raw(http.StatusOK, partialList(p.items, lm))
 		return

@@ -23,7 +23,7 @@ import (
 // which team the Namespace belongs to, and whom to call.
 //
 // Guarantees: whatever happens to the ConfigMap, or while the controller is away,
-// it ends as decide wants it. A ConfigMap of that name that somebody else made is
+// in the end it is as decide wants it. A ConfigMap of that name that somebody else made is
 // left alone. When Run returns, no goroutine of the controller is left.
 //
 // Caveats: two controllers of one name, in two processes, do the same work twice.
@@ -49,10 +49,10 @@ type Options struct {
 	Workers int
 	// Backoff is how long the informers pause after a failure.
 	Backoff informer.Backoff
-	// OnError is told of every failure, from any goroutine; by default it is logged.
+	// OnError is called for every failure, from any goroutine; by default it is logged.
 	// The controller tries again in any case.
 	OnError func(namespace string, err error)
-	// Recorder is told what happens; nil is off.
+	// Recorder records what happens; nil is off.
 	Recorder *trace.Recorder
 }
 
@@ -96,8 +96,8 @@ func NewController(config *rest.Config, options Options) (*Controller, error) {
 	return &Controller{
 		options: options, client: client, namespaces: namespaces, configMaps: configMaps,
 		queue: workqueue.NewPriority(workqueue.PriorityOptions[string]{Options: workqueue.Options[string]{
-			Recorder: options.Recorder,
-			Key:      func(name string) (string, string) { return "", name },
+			Recorder: options.Recorder, Kind: "Namespace",
+			Key: func(name string) (string, string) { return "", name },
 		}}),
 	}, nil
 }
@@ -110,13 +110,13 @@ func newInformer[T informer.Object](config *rest.Config, options Options, resour
 	}
 	return informer.NewInformer(informer.ListerWatcher[T](from), informer.InformerOptions[T]{
 		Transform: informer.DropManagedFields[T],
-		// The stations inside an informer are chapter 5's subject; here the trouble is enough.
+		// What happens inside an informer is chapter 5's subject; here its requests and errors are enough.
 		Reflector: informer.ReflectorOptions{Recorder: options.Recorder, Backoff: options.Backoff},
 	}), nil
 }
 
-// Run works until the context ends, and returns nil then, when all that it started has
-// ended. It returns an error if an informer gives up. It may be called once.
+// Run works until the context ends. Then it waits for everything that it started, and
+// returns nil. It returns an error if an informer gives up. It may be called once.
 func (c *Controller) Run(ctx context.Context) error {
 	ofNamespaces, err := c.namespaces.AddHandler(handler(c, "Namespace", (*corev1.Namespace).GetName), informer.HandlerOptions{})
 	if err != nil {
@@ -131,7 +131,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	running.Go(func() { defer stop(); failures[0] = c.namespaces.Run(ctx) })
 	running.Go(func() { defer stop(); failures[1] = c.configMaps.Run(ctx) })
-	// Both, or a worker takes what is not listed yet for what is not there.
+	// Both, or a worker takes an object that is not listed yet for one that is not there.
 	for _, heard := range []*informer.Registration{ofNamespaces, ofConfigMaps} {
 		select {
 		case <-heard.Synced():
@@ -147,14 +147,14 @@ func (c *Controller) Run(ctx context.Context) error {
 	return errors.Join(failures[:]...)
 }
 
-// handler makes keys of events: whatever happens to an object, one Namespace needs
-// a look. What exactly happened, nobody asks.
+// handler turns events into keys: whatever happens to an object, one Namespace needs
+// a look. It drops what exactly happened.
 func handler[T informer.Object](c *Controller, kind string, keyOf func(T) string) informer.Handler[T] {
 	enqueue := func(object T, op string, priority int) {
 		key := keyOf(object)
 		if c.options.Recorder.On() {
 			c.options.Recorder.Record(trace.Event{
-				Kind: trace.Handler, Layer: layer, Object: kind, Op: op, ToName: key,
+				Kind: trace.Handler, Layer: layer, Object: kind, Op: op, ToObject: "Namespace", ToName: key,
 				Namespace: object.GetNamespace(), Name: object.GetName(), Version: object.GetResourceVersion(),
 			})
 		}
@@ -162,14 +162,14 @@ func handler[T informer.Object](c *Controller, kind string, keyOf func(T) string
 	}
 	return informer.HandlerFuncs[T]{
 		Add: func(object T, initial bool) {
-			if initial { // nobody says that it changed
+			if initial { // it may not have changed at all
 				enqueue(object, "listed", workqueue.LowPriority)
 			} else {
 				enqueue(object, "added", 0)
 			}
 		},
 		Update: func(old, object T) {
-			if old.GetResourceVersion() == object.GetResourceVersion() { // a resync: nothing happened
+			if old.GetResourceVersion() == object.GetResourceVersion() { // a resync: nothing has changed
 				enqueue(object, "resynced", workqueue.LowPriority)
 			} else {
 				enqueue(object, "changed", 0)
@@ -184,7 +184,7 @@ const failedBefore = "it failed"
 
 // work is a worker.
 func (c *Controller) work(ctx context.Context) {
-	for ctx.Err() == nil { // what waits when we stop is listed again at the next start
+	for ctx.Err() == nil { // what still waits when we stop is listed again at the next start
 		item, err := c.queue.Next(ctx)
 		if err != nil {
 			return
@@ -193,8 +193,8 @@ func (c *Controller) work(ctx context.Context) {
 	}
 }
 
-// process is what a queue asks of its workers: Done always; after a success Forget,
-// after a failure another add, with the priority that the item had.
+// process does what a queue expects of its workers: Done in any case, Forget after a
+// success, and after a failure another add, with the priority that the item had.
 func (c *Controller) process(ctx context.Context, work workqueue.Work[string]) {
 	defer c.queue.Done(work.Item)
 	begin := time.Now()
@@ -234,7 +234,7 @@ func (c *Controller) reconcile(ctx context.Context, name string) error {
 	return c.configMaps.WaitFor(ctx, key, written.ResourceVersion)
 }
 
-// write does what was decided. What it returns is nil if there is nothing to wait for.
+// write does what was decided. It returns nil if there is no new version to wait for.
 func (c *Controller) write(ctx context.Context, do action) (written *corev1.ConfigMap, err error) {
 	begin := time.Now()
 	configMaps := c.client.CoreV1().ConfigMaps(do.configMap.Namespace)
@@ -272,7 +272,7 @@ func (c *Controller) write(ctx context.Context, do action) (written *corev1.Conf
 	return written, nil
 }
 
-// done tells whether a refusal means that there is nothing left to do: what was to
+// done reports whether a refusal means that there is nothing left to do: what was to
 // be deleted is gone, or the Namespace is, or is about to be.
 func done(op op, err error) bool {
 	return op != update && apierrors.IsNotFound(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)

@@ -85,8 +85,8 @@ func TestWhoseLabelGoesLosesTheConfigMap(t *testing.T) {
 	})
 }
 
-// The namespace controller empties a Namespace that is deleted. Who makes things
-// there again is refused, and with retries would ask for ever.
+// The namespace controller empties a Namespace that is deleted. A controller that creates
+// things there is refused, and with retries would ask forever.
 func TestATerminatingNamespaceIsLeftInPeace(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.makeNamespace("a", ofTeam)

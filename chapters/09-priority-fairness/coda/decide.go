@@ -29,9 +29,10 @@ type action struct {
 	configMap *corev1.ConfigMap // what to write, or what to delete
 }
 
-// decide compares what there is with what should be. Both may be nil: a Namespace
-// that is gone or is not selected any more, and a ConfigMap that is not there. It
-// changes neither: they are the caches'. name is what the ConfigMap is to be called.
+// decide compares what there is with what should be. Both objects may be nil: the
+// Namespace if it is gone or no longer selected, the ConfigMap if it is not there. They
+// belong to the caches, so decide changes neither. name is the ConfigMap's name, and us
+// is the controller's.
 func decide(namespace *corev1.Namespace, found *corev1.ConfigMap, name, us string) action {
 	switch {
 	case found != nil && found.Labels[managedByLabel] != us:
@@ -39,7 +40,7 @@ func decide(namespace *corev1.Namespace, found *corev1.ConfigMap, name, us strin
 	case namespace == nil && found != nil:
 		return action{remove, found}
 	case namespace == nil, namespace.DeletionTimestamp != nil:
-		return action{op: leave} // all in it is being deleted, and nothing may be made
+		return action{op: leave} // everything in it is being deleted, and nothing can be created
 	}
 	data := map[string]string{"team": namespace.Labels[teamLabel], "contact": namespace.Annotations[contactAnnotation]}
 	switch {
@@ -51,7 +52,7 @@ func decide(namespace *corev1.Namespace, found *corev1.ConfigMap, name, us strin
 	case maps.Equal(found.Data, data) && len(found.BinaryData) == 0:
 		return action{op: leave}
 	case found.Immutable != nil && *found.Immutable:
-		return action{remove, found} // its deletion is an event, too, and then it is made anew
+		return action{remove, found} // its deletion is an event, too, and then it is created again
 	}
 	changed := found.DeepCopy()
 	changed.Data, changed.BinaryData = data, nil

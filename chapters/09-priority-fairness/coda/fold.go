@@ -50,6 +50,6 @@ func summary(events []trace.Event) trace.Event {
 		}
 	}
 	last := events[len(events)-1]
-	return trace.Event{Kind: trace.Note, At: last.At, Layer: "...", Reason: fmt.Sprintf("and %d watch events more, %d calls of a handler, %d adds, of which %d merged",
+	return trace.Event{Kind: trace.Note, At: last.At, Layer: "...", Reason: fmt.Sprintf("and %d more watch events, %d calls of a handler, %d adds, %d of them merged",
 		counts[trace.WatchEvent], counts[trace.Handler], counts[trace.Enqueue], merged)}
 }

@@ -32,5 +32,5 @@ func TestALongStretchOfIntakeIsFoldedAndCounted(t *testing.T) {
 	one := []trace.Kind{trace.WatchEvent, trace.Handler, trace.Enqueue}
 	want := append(append(append(append([]trace.Kind{}, one...), one...), trace.Note, trace.Write), append(one, one...)...)
 	require.Equal(t, want, kinds, "a short stretch is shown in full, and nothing of another Namespace")
-	require.Equal(t, "and 98 watch events more, 98 calls of a handler, 98 adds, of which 98 merged", folded[6].Reason)
+	require.Equal(t, "and 98 more watch events, 98 calls of a handler, 98 adds, 98 of them merged", folded[6].Reason)
 }

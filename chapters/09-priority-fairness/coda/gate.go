@@ -8,8 +8,8 @@ import (
 )
 
 // gate is between the controller and the API server. Closed, it holds writes back,
-// as a server does that is slow; reads pass. So the demo decides what happens while a
-// write is under way, and the machine's pace does not.
+// as a slow server does; reads pass. So the demo, and not the machine's pace, decides what
+// happens while a write is under way.
 type gate struct {
 	mu      sync.Mutex    // guards all below
 	way     chan struct{} // closed by open; nil while the gate is open

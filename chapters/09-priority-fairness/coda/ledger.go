@@ -12,8 +12,8 @@ import (
 	"github.com/loopwright/loopwright/trace"
 )
 
-// ledger reads the controller's flight recorder: it counts, shows the reader what
-// matters, and knows when the controller has nothing left to do.
+// ledger reads the controller's flight recorder. It counts events, shows the important ones,
+// and knows when the controller has nothing left to do.
 type ledger struct {
 	show *trace.Recorder // the demo's: what is recorded there is printed
 
@@ -24,8 +24,8 @@ type ledger struct {
 	asked   int  // handlers that were called and have not added their key yet
 	open    int  // pieces of work that were added and are not done
 	failed  map[string]bool
-	told    map[object]string // the version of each object that a handler was told last, or gone
-	awaited map[object]string // what a handler must be told of, a version or gone
+	told    map[object]string // the version of each object at its last handler call, or gone
+	awaited map[object]string // what a handler has yet to be called for: a version or gone
 	lost    uint64            // events that were overwritten before they were read
 	changed chan struct{}     // closed and replaced at each event
 }
@@ -33,8 +33,8 @@ type ledger struct {
 // object names an object in the recorder.
 type object struct{ kind, namespace, name string }
 
-// counts are what the table shows. What was merged is no work of its own, so that
-// reconciles are adds without what was merged, once all work is done.
+// counts are what the table shows. An add that was merged is not work of its own: once all
+// work is done, reconciles = adds - merged.
 type counts struct{ events, adds, merged, reconciles, writes int }
 
 func (c counts) row(title string) []string {
@@ -49,10 +49,11 @@ func newLedger(show *trace.Recorder) *ledger {
 	return &ledger{show: show, failed: map[string]bool{}, told: map[object]string{}, awaited: map[object]string{}, changed: make(chan struct{})}
 }
 
-// follow reads until the context ends.
+// follow reads until the context ends, and then what was recorded before that.
 func (l *ledger) follow(ctx context.Context, recorder *trace.Recorder) {
 	cursor := recorder.Cursor()
-	for cursor.Wait(ctx) == nil {
+	for ended := false; !ended; {
+		ended = cursor.Wait(ctx) != nil
 		events, lost := cursor.Read()
 		l.mu.Lock()
 		l.lost += lost
@@ -105,13 +106,13 @@ func (l *ledger) takeLocked(event trace.Event) {
 	}
 }
 
-// shown are the stations that the live timeline has. The last step shows all.
+// shown are the kinds of events in the live timeline. The last step shows all.
 var shown = []trace.Kind{trace.WatchStart, trace.WatchEvent, trace.WatchEnd, trace.Expired, trace.Error, trace.Backoff, trace.Enqueue, trace.Delay, trace.Write}
 
 // gone stands for the version of an object that is not there any more.
 const gone = ""
 
-// checkLocked forgets what is awaited of an object once a handler was told.
+// checkLocked forgets what is awaited of an object once a handler was called for it.
 func (l *ledger) checkLocked(about object) {
 	awaited, waits := l.awaited[about]
 	told, heard := l.told[about]
@@ -124,7 +125,8 @@ func (l *ledger) checkLocked(about object) {
 	}
 }
 
-// expect makes idle wait until a handler has been told of a version of an object.
+// expect keeps the controller from counting as idle until a handler has been called for a
+// version of an object.
 func (l *ledger) expect(about object, version string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -132,7 +134,7 @@ func (l *ledger) expect(about object, version string) {
 	l.checkLocked(about)
 }
 
-// idleLocked is true when the handlers were told of all that happened, the controller's own
+// idleLocked is true when the handlers were called for all changes, the controller's own
 // writes included, and everything has been worked on.
 func (l *ledger) idleLocked() bool {
 	for _, failed := range l.failed {
@@ -177,12 +179,12 @@ func (l *ledger) looked(ctx context.Context, adds int) error {
 	})
 }
 
-// heard waits until the handlers have been told of all that is expected.
+// heard waits until the handlers have been called for all that is expected.
 func (l *ledger) heard(ctx context.Context) error {
-	return l.until(ctx, "the handlers to be told of all changes", func() bool { return len(l.awaited) == 0 })
+	return l.until(ctx, "the handlers to be called for all changes", func() bool { return len(l.awaited) == 0 })
 }
 
-// begin starts a step: what happened is forgotten, and counted from zero.
+// begin starts a step: it forgets what happened before, and counts from zero.
 func (l *ledger) begin(shown bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

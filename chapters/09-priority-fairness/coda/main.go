@@ -1,8 +1,8 @@
 // Command coda closes part II: a controller made by hand from two shared informers, a
-// queue and workers, and what it takes to see that it works.
+// queue and workers, and a demo that shows it at work.
 //
-// controller.go is the controller, decide.go what it wants; the rest is the demo: it
-// plays the users, restarts the API server, and reads the flight recorder.
+// The controller is in controller.go, and what it wants in decide.go. The rest is the demo,
+// which plays the users, restarts the API server, and reads the flight recorder.
 package main
 
 import (
@@ -51,7 +51,7 @@ func (s *stage) begin(ctx context.Context) error {
 	if err := errors.Join(s.startController(ctx), s.ledger.wrote(ctx, 3)); err != nil {
 		return err
 	}
-	s.Say("3 Namespaces, 3 ConfigMaps. Each write came back over the watch, and was looked at once more: nothing to do.")
+	s.Say("3 Namespaces, 3 ConfigMaps. Each write came back over the watch, so each Namespace was looked at once more: nothing to do.")
 	s.row("1. three Namespaces")
 	return s.check(ctx, "shop", "blog", "bank")
 }
@@ -65,7 +65,7 @@ func (s *stage) meddle(ctx context.Context) error {
 	if err := errors.Join(s.changeConfigMap(ctx, "bank"), s.ledger.wrote(ctx, 2)); err != nil {
 		return err
 	}
-	s.Say("Somebody wrote another contact into the ConfigMap of bank. It is as it was.")
+	s.Say("Somebody wrote another contact into the ConfigMap of bank. The controller wrote the right one again.")
 	s.row("2. a deletion and a change by users")
 	return s.check(ctx, "shop", "blog", "bank")
 }
@@ -97,10 +97,10 @@ func (s *stage) killServer(ctx context.Context) error {
 		return err
 	}
 	s.Say("The ConfigMap of shop was deleted, and the controller is about to write. Now the API server is killed.")
-	restarted := make(chan error, 1) // the result of Restart; one, so that it ends also if nobody waits
-	// Also after Ctrl-C: a cluster without an API server cannot be cleaned up.
+	restarted := make(chan error, 1) // the result of Restart; one, so that the goroutine ends even if nobody receives it
+	// Even after Ctrl-C: a cluster without an API server cannot be cleaned up.
 	go func() { restarted <- s.Cluster.Restart(context.WithoutCancel(ctx), cluster.APIServer, downtime) }()
-	for s.ping(ctx) == nil { // also once ctx has ended
+	for s.ping(ctx) == nil { // it also ends when ctx has ended
 		select {
 		case err := <-restarted:
 			s.gate.open()

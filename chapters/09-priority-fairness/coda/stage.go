@@ -19,10 +19,10 @@ import (
 	"github.com/loopwright/loopwright/trace"
 )
 
-// stage is the users of the demo, with what they need to know about the controller.
+// stage plays the users of the demo. It knows enough about the controller to wait for it.
 type stage struct {
 	*demo.Demo
-	recorder *trace.Recorder // the controller's; too much goes into it to show all
+	recorder *trace.Recorder // the controller's; it gets too many events to show them all
 	ledger   *ledger
 	gate     *gate
 	rows     [][]string
@@ -30,11 +30,11 @@ type stage struct {
 	made []string // the teams' Namespaces
 
 	stop    func()     // ends the controller; nil if it does not run
-	stopped chan error // the result of Run; room for it, in case that nobody waits
+	stopped chan error // the result of Run; capacity one, so that Run's goroutine ends even if nobody receives it
 
 	mu       sync.Mutex        // guards what follows
 	contacts map[string]string // of each team's Namespace; none if it has no label
-	calls    int               // contacts that were given out
+	calls    int               // how many contacts there have been
 }
 
 // recorded is enough for a step: a storm makes some thousands of events.
@@ -57,11 +57,11 @@ func (s *stage) startLedger(ctx context.Context) (stop func()) {
 // startController makes a new one, as a new process would: it knows nothing.
 func (s *stage) startController(ctx context.Context) error {
 	config := s.Config()
-	config.QPS, config.Burst = rest.DefaultQPS, rest.DefaultBurst // as who sets nothing
+	config.QPS, config.Burst = rest.DefaultQPS, rest.DefaultBurst // what a program gets that sets neither
 	config.Wrap(s.gate.wrap)
 	controller, err := NewController(config, Options{
 		Name: s.Namespace, ConfigMap: s.called("team"), Selector: teamLabel + ",demo=" + s.Namespace, Recorder: s.recorder,
-		Backoff: informer.Backoff{Most: time.Second}, // by default half a minute, for which a demo has no time
+		Backoff: informer.Backoff{Most: time.Second}, // the default of half a minute is too long for a demo
 		OnError: func(string, error) {},              // the timeline shows it
 	})
 	if err != nil {
@@ -83,7 +83,7 @@ func (s *stage) stopController() error {
 	return <-s.stopped
 }
 
-// called makes a name that no earlier demo had: what it left may still be going.
+// called makes a name that no earlier demo had: an earlier one's objects may still be there.
 func (s *stage) called(what string) string { return what + strings.TrimPrefix(s.Namespace, "demo") }
 
 func (s *stage) makeNamespace(ctx context.Context, team string) error {
@@ -148,12 +148,12 @@ func (s *stage) changeConfigMap(ctx context.Context, team string) error {
 	return err
 }
 
-// ping tells whether the API server can be reached.
+// ping returns nil if the API server can be reached.
 func (s *stage) ping(ctx context.Context) error {
 	return s.Client.Discovery().RESTClient().Get().AbsPath("/livez").Do(ctx).Error()
 }
 
-// row notes what the step came to.
+// row adds the step's counts to the table.
 func (s *stage) row(title string) {
 	counts, _ := s.ledger.step()
 	s.rows = append(s.rows, counts.row(title))

@@ -15,14 +15,14 @@ const blows = 100
 
 var stormy = []string{"shop", "bank", "club"}
 
-// storm changes three Namespaces again and again: at first as quickly as everybody
-// can, and then while the controller's writes take as long as the storm.
+// storm changes three Namespaces again and again: first as fast as it can, and then while
+// the controller's writes take as long as the storm.
 func (s *stage) storm(ctx context.Context) error {
 	s.ledger.begin(false)
 	if err := errors.Join(s.blow(ctx, map[string]int{"shop": blows, "bank": blows, "club": blows}), s.ledger.looked(ctx, 1)); err != nil {
 		return err
 	}
-	s.Say("%d changes of 3 Namespaces, as quickly as they can be made. How many writes, the table says:", len(stormy)*blows)
+	s.Say("%d changes of 3 Namespaces, as fast as they can be made. The table shows how many writes they took:", len(stormy)*blows)
 	s.Say("the controller's client makes 10 at once and then %.0f a second, which is client-go's default.", rest.DefaultQPS)
 	s.row("5. a storm")
 	if err := s.check(ctx, stormy...); err != nil {
@@ -56,7 +56,7 @@ func (s *stage) slowStorm(ctx context.Context) error {
 	return s.ledger.looked(ctx, 1)
 }
 
-// blow changes each Namespace as often as is said, all at the same time.
+// blow changes each Namespace that many times, all of them at once.
 func (s *stage) blow(ctx context.Context, times map[string]int) error {
 	var writers sync.WaitGroup
 	failed := make([]error, len(stormy))

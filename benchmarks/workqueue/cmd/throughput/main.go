@@ -10,7 +10,6 @@ package main
 import (
 	"encoding/csv"
 	"flag"
-	"fmt"
 	"log"
 	"os"
 	"path/filepath"
@@ -18,23 +17,19 @@ import (
 	"strconv"
 	"time"
 
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/plotutil"
-	"gonum.org/v1/plot/vg"
-
 	"github.com/loopwright/loopwright/benchmarks/workqueue"
 )
 
-// titles are the queues in the plot, by their names in the benchmarks.
-var titles = []struct{ name, title string }{
-	{"ours", "Loopwright, plain"},
-	{"ours-priority", "Loopwright, priority"},
-	{"client-go", "client-go, plain"},
-	{"controller-runtime", "controller-runtime, priority"},
+// titles are the queues in the plot, by their names in the benchmarks, and the classes
+// of their curves.
+var titles = []struct{ name, title, class string }{
+	{"ours", "Loopwright, plain", "fill1"},
+	{"client-go", "client-go, plain", "fill2"},
+	{"ours-priority", "Loopwright, priority", "fill1 dashed"},
+	{"controller-runtime", "controller-runtime, priority", "fill2 dashed"},
 }
 
-var workers = []int{1, 2, 5, 10, 20, 50, 100}
+var workerCounts = []int{1, 2, 5, 10, 20, 50, 100}
 
 const (
 	items  = 200_000
@@ -75,7 +70,7 @@ func measure(path string) error {
 	}
 	took, keys := map[place][]time.Duration{}, workqueue.Requests(10_000)
 	for range rounds {
-		for _, n := range workers {
+		for _, n := range workerCounts {
 			for _, peer := range workqueue.Peers {
 				if titleOf(peer.Name) == "" {
 					continue
@@ -88,7 +83,7 @@ func measure(path string) error {
 		}
 	}
 	for _, t := range titles {
-		for _, n := range workers {
+		for _, n := range workerCounts {
 			all := took[place{t.name, n}]
 			slices.Sort(all)
 			perSecond := items / all[rounds/2].Seconds()
@@ -107,48 +102,4 @@ func titleOf(name string) string {
 		}
 	}
 	return ""
-}
-
-func draw(data, path string) error {
-	file, err := os.Open(data)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	rows, err := csv.NewReader(file).ReadAll()
-	if err != nil {
-		return fmt.Errorf("reading %s: %w", data, err)
-	}
-	p := plot.New()
-	p.Title.Text = "Throughput of work queues"
-	p.X.Label.Text, p.Y.Label.Text = "workers", "million items a second"
-	p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, plot.ConstantTicks(ticks())
-	p.Y.Min = 0
-	p.Add(plotter.NewGrid())
-	var lines []any
-	for _, t := range titles {
-		var points plotter.XYs
-		for _, row := range rows[1:] {
-			if row[0] == t.name {
-				n, _ := strconv.ParseFloat(row[1], 64)
-				perSecond, _ := strconv.ParseFloat(row[2], 64)
-				points = append(points, plotter.XY{X: n, Y: perSecond / 1e6})
-				p.Y.Max = max(p.Y.Max, perSecond/1e6*1.1)
-			}
-		}
-		lines = append(lines, t.title, points)
-	}
-	if err := plotutil.AddLinePoints(p, lines...); err != nil {
-		return err
-	}
-	p.Y.Min = 0
-	p.Legend.Top = true // on the right, where all lines are low
-	return p.Save(6.5*vg.Inch, 4*vg.Inch, path)
-}
-
-func ticks() (marks []plot.Tick) {
-	for _, n := range workers {
-		marks = append(marks, plot.Tick{Value: float64(n), Label: strconv.Itoa(n)})
-	}
-	return marks
 }

@@ -1,28 +1,7 @@
 // Bug: a bookmark is thrown away, and the cursor stays behind.
-
 package informer
 
-import (
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/watch"
-)
-
-type Cursor struct {
-	resourceVersion string
-}
-
-func (c Cursor) ResourceVersion() string { return c.resourceVersion }
-
-func (c Cursor) MustList() bool { return c.resourceVersion == "" }
-
-func (c Cursor) WatchOptions() metav1.ListOptions {
-	return metav1.ListOptions{ResourceVersion: c.resourceVersion, AllowWatchBookmarks: true}
-}
-
-func (c Cursor) Listed(resourceVersion string) Cursor {
-	return Cursor{resourceVersion: resourceVersion}
-}
+import "k8s.io/apimachinery/pkg/watch"
 
 func (c Cursor) Saw(event watch.EventType, resourceVersion string) (next Cursor, deliver bool) {
 	switch event {
@@ -37,15 +16,4 @@ func (c Cursor) Saw(event watch.EventType, resourceVersion string) (next Cursor,
 		return c, deliver
 	}
 	return Cursor{resourceVersion: resourceVersion}, deliver
-}
-
-func (c Cursor) Failed(err error) Cursor {
-	if isExpired(err) {
-		return Cursor{}
-	}
-	return c
-}
-
-func isExpired(err error) bool {
-	return apierrors.IsResourceExpired(err) || apierrors.IsGone(err)
 }

@@ -1,47 +1,6 @@
-// Bug: after 410 the reader tries the same resourceVersion again, for ever.
-
+// Bug: after 410 the reader tries the same resourceVersion again, forever.
 package informer
-
-import (
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/watch"
-)
-
-type Cursor struct {
-	resourceVersion string
-}
-
-func (c Cursor) ResourceVersion() string { return c.resourceVersion }
-
-func (c Cursor) MustList() bool { return c.resourceVersion == "" }
-
-func (c Cursor) WatchOptions() metav1.ListOptions {
-	return metav1.ListOptions{ResourceVersion: c.resourceVersion, AllowWatchBookmarks: true}
-}
-
-func (c Cursor) Listed(resourceVersion string) Cursor {
-	return Cursor{resourceVersion: resourceVersion}
-}
-
-func (c Cursor) Saw(event watch.EventType, resourceVersion string) (next Cursor, deliver bool) {
-	switch event {
-	case watch.Added, watch.Modified, watch.Deleted:
-		deliver = true
-	case watch.Bookmark:
-	default: // ERROR is no place in the history; see Failed
-		return c, false
-	}
-	if resourceVersion == "" { // not every aggregated API server sends one
-		return c, deliver
-	}
-	return Cursor{resourceVersion: resourceVersion}, deliver
-}
 
 func (c Cursor) Failed(err error) Cursor {
 	return c
-}
-
-func isExpired(err error) bool {
-	return apierrors.IsResourceExpired(err) || apierrors.IsGone(err)
 }

@@ -1,25 +1,8 @@
 // Bug: the server's Retry-After is ignored.
-
 package informer
 
 import "time"
 
-type Backoff struct {
-	First   time.Duration
-	Most    time.Duration
-	Healthy time.Duration
-
-	failures int
-}
-
-const (
-	defaultFirstPause = time.Second
-	defaultMostPause  = 30 * time.Second
-	defaultHealthy    = 10 * time.Second
-	mostAsked         = 5 * time.Minute
-)
-
-func (b Backoff) Failures() int { return b.failures }
 func (b Backoff) Failed(asked time.Duration, random float64) (Backoff, time.Duration) {
 	limit := orDefault(b.First, defaultFirstPause)
 	most := max(orDefault(b.Most, defaultMostPause), limit)
@@ -30,16 +13,4 @@ func (b Backoff) Failed(asked time.Duration, random float64) (Backoff, time.Dura
 	b.failures++
 	least := limit / 2
 	return b, least + time.Duration(random*float64(limit-limit/2))
-}
-func (b Backoff) Lived(time time.Duration) (_ Backoff, healthy bool) {
-	if healthy = time >= orDefault(b.Healthy, defaultHealthy); healthy {
-		b.failures = 0
-	}
-	return b, healthy
-}
-func orDefault(value, byDefault time.Duration) time.Duration {
-	if value <= 0 {
-		return byDefault
-	}
-	return value
 }

@@ -1,79 +1,23 @@
 // Bug: an event that comes before anybody waits writes to a nil map.
-
 package informer
 
-import (
-	"fmt"
-	"slices"
-	"sync"
-
-	"k8s.io/apimachinery/pkg/util/resourceversion"
-)
-
-type catchup struct {
-	mu      sync.Mutex
-	reached string
-	waiting map[Key][]*catchupWait
-}
-type catchupWait struct {
-	version string
-	caught  chan struct{}
-}
-
-func (c *catchup) wait(key Key, version string, cached func() string) (*catchupWait, error) {
-	if _, err := resourceversion.CompareResourceVersion(version, version); err != nil {
-		return nil, fmt.Errorf("waiting for %s: %w", key, err)
-	}
-	w := &catchupWait{version: version, caught: make(chan struct{})}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if w.isMet(c.reached) || w.isMet(cached()) {
-		close(w.caught)
-		return w, nil
-	}
-	if c.waiting == nil {
-		c.waiting = map[Key][]*catchupWait{}
-	}
-	c.waiting[key] = append(c.waiting[key], w)
-	return w, nil
-}
-func (w *catchupWait) isMet(version string) bool {
-	order, err := resourceversion.CompareResourceVersion(version, w.version)
-	return err == nil && order >= 0
-}
-func (c *catchup) forget(key Key, gone *catchupWait) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.waiting[key] = slices.DeleteFunc(c.waiting[key], func(w *catchupWait) bool { return w == gone })
-	if len(c.waiting[key]) == 0 {
-		delete(c.waiting, key)
-	}
-}
-func (c *catchup) saw(key Key, version string) {
+func (c *versionTracker) stored(key Key, version string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.wakeLocked(key, version)
 }
-func (c *catchup) arrived(version string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.reached = version
-	for key := range c.waiting {
-		c.wakeLocked(key, version)
-	}
-}
 
-func (c *catchup) wakeLocked(key Key, version string) {
-	var kept []*catchupWait
-	for _, w := range c.waiting[key] {
+func (c *versionTracker) wakeLocked(key Key, version string) {
+	var kept []*versionWait
+	for _, w := range c.waits[key] {
 		if w.isMet(version) {
 			close(w.caught)
 		} else {
 			kept = append(kept, w)
 		}
 	}
-	c.waiting[key] = kept
+	c.waits[key] = kept
 	if len(kept) == 0 {
-		delete(c.waiting, key)
+		delete(c.waits, key)
 	}
 }

@@ -1,30 +1,7 @@
 // Bug: a level with groups is served first-in first-out.
-
 package workqueue
 
-type levels[T comparable] struct {
-	grouped bool
-
-	patience uint64
-
-	busy  []*level[T]
-	pops  uint64
-	spare []*level[T]
-
-	stalest, freshest *level[T]
-}
-
-type level[T comparable] struct {
-	priority int
-	n        int
-	all      list[T]
-	lanes    lanes[T]
-
-	turn            uint64
-	staler, fresher *level[T]
-}
-
-func (l *levels[T]) push(e *entry[T]) {
+func (l *priorityLevels[T]) push(e *entry[T]) {
 	place, found := l.find(e.priority)
 	if !found {
 		l.insert(place, e.priority)
@@ -34,7 +11,7 @@ func (l *levels[T]) push(e *entry[T]) {
 	to.all.append(e)
 }
 
-func (l *levels[T]) pop() *entry[T] {
+func (l *priorityLevels[T]) pop() *entry[T] {
 	l.pops++
 	from := l.next()
 	if len(l.busy) > 1 {
@@ -51,14 +28,7 @@ func (l *levels[T]) pop() *entry[T] {
 	return e
 }
 
-func (l *levels[T]) next() *level[T] {
-	if l.pops-l.stalest.turn > l.patience {
-		return l.stalest
-	}
-	return l.busy[0]
-}
-
-func (l *levels[T]) raise(e *entry[T], priority int) {
+func (l *priorityLevels[T]) raise(e *entry[T], priority int) {
 	place, _ := l.find(e.priority)
 	from := l.busy[place]
 	from.n--
@@ -68,72 +38,4 @@ func (l *levels[T]) raise(e *entry[T], priority int) {
 	}
 	e.priority = priority
 	l.push(e)
-}
-
-func (l *levels[T]) find(priority int) (place int, found bool) {
-	low, high := 0, len(l.busy)
-	for low < high {
-		if middle := (low + high) / 2; l.busy[middle].priority > priority {
-			low = middle + 1
-		} else {
-			high = middle
-		}
-	}
-	return low, low < len(l.busy) && l.busy[low].priority == priority
-}
-
-func (l *levels[T]) insert(place, priority int) {
-	var fresh *level[T]
-	if n := len(l.spare); n > 0 {
-		fresh, l.spare = l.spare[n-1], l.spare[:n-1]
-	} else {
-		fresh = new(level[T])
-	}
-	fresh.priority, fresh.turn = priority, l.pops
-	l.busy = append(l.busy, nil)
-	copy(l.busy[place+1:], l.busy[place:])
-	l.busy[place] = fresh
-	l.freshen(fresh)
-}
-
-const keepLevels = 16
-
-func (l *levels[T]) drop(empty *level[T]) {
-	place, _ := l.find(empty.priority)
-	l.busy = append(l.busy[:place], l.busy[place+1:]...)
-	l.unlink(empty)
-	if len(l.spare) < keepLevels {
-		l.spare = append(l.spare, empty)
-	}
-}
-
-func (l *levels[T]) served(from *level[T]) {
-	if l.freshest != from {
-		l.unlink(from)
-		l.freshen(from)
-	}
-}
-
-func (l *levels[T]) freshen(one *level[T]) {
-	one.staler, one.fresher = l.freshest, nil
-	if l.freshest == nil {
-		l.stalest = one
-	} else {
-		l.freshest.fresher = one
-	}
-	l.freshest = one
-}
-
-func (l *levels[T]) unlink(one *level[T]) {
-	if one.staler == nil {
-		l.stalest = one.fresher
-	} else {
-		one.staler.fresher = one.fresher
-	}
-	if one.fresher == nil {
-		l.freshest = one.staler
-	} else {
-		one.fresher.staler = one.staler
-	}
-	one.staler, one.fresher = nil, nil
 }

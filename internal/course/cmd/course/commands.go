@@ -19,6 +19,11 @@ import (
 // errNotSolved makes the exit code 1 where everything was said already.
 var errNotSolved = errors.New("not solved")
 
+// exitCode is that of a demo, which has said what there is to say.
+type exitCode int
+
+func (c exitCode) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
+
 // tree opens the checkout that --root names, or that the caller is in.
 type tree struct{ root string }
 
@@ -83,7 +88,7 @@ func (t *tree) noChapterZero() error {
 	return fmt.Errorf("there is no chapter 0; the chapters are:\n\n%s", course.ChapterTable(repo.Outline, chapters))
 }
 
-// isSlug tells whether a name such as "01-list-watch" is that of chapter n.
+// isSlug reports whether a name such as "01-list-watch" is that of chapter n.
 func isSlug(n int, name string) bool {
 	return slices.ContainsFunc(course.Outline, func(p course.Planned) bool {
 		return p.Number == n && path.Base(p.Dir()) == name
@@ -134,7 +139,8 @@ func (t *tree) demo() *cobra.Command {
 
 // runDemo replaces this process by the demo. So the demo has our standard
 // streams, environment and process id, gets Ctrl-C exactly once and in time to
-// clean up, and its exit code is ours without anybody passing it on.
+// clean up, and its exit code is ours without anybody passing it on. A demo on
+// the learner's files is a child, because a crash of it is explained.
 func (t *tree) runDemo(ctx context.Context, n int, mine bool) error {
 	repo, err := t.open()
 	if err != nil {
@@ -149,6 +155,13 @@ func (t *tree) runDemo(ctx context.Context, n int, mine bool) error {
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
+	}
+	if mine {
+		code, err := repo.RunMine(binary, n)
+		if err == nil && code != 0 {
+			err = exitCode(code)
+		}
+		return err
 	}
 	return fmt.Errorf("starting %s: %w", binary, syscall.Exec(binary, []string{binary}, os.Environ()))
 }

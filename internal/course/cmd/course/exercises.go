@@ -38,12 +38,15 @@ func (t *tree) withExercise(use, short string, run func(ctx context.Context, rep
 }
 
 func (t *tree) exercise() *cobra.Command {
-	var verbose bool
+	var verbose, watch bool
 	cmd := t.onExercises("exercise N", "set up an exercise on first use, and test your solution",
 		func(ctx context.Context, repo *course.Repo, _ string, found []course.Exercise) error {
 			e, err := repo.Next(ctx, found)
 			if err != nil {
 				return err
+			}
+			if watch {
+				return repo.Watch(ctx, e, verbose, os.Stdout)
 			}
 			solved, err := repo.Try(ctx, e, verbose, os.Stdout)
 			if err == nil && !solved {
@@ -51,6 +54,7 @@ func (t *tree) exercise() *cobra.Command {
 			}
 			return err
 		})
+	cmd.Flags().BoolVar(&watch, "watch", false, "test it again whenever you save a file, until Ctrl-C")
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "show what go test prints, too")
 	return cmd
 }

@@ -25,6 +25,10 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := newCommand().ExecuteContext(ctx)
 	stop()
+	var code exitCode
+	if errors.As(err, &code) {
+		os.Exit(int(code))
+	}
 	if err != nil && !errors.Is(err, errNotSolved) {
 		fmt.Fprintln(os.Stderr, "course: "+strings.TrimRight(err.Error(), "\n"))
 	}

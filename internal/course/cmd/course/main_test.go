@@ -46,7 +46,7 @@ import (
 
 func main() {
 	line, _ := bufio.NewReader(os.Stdin).ReadString('\n')
-	fmt.Print(lib.Name, " ", os.Getenv("GREETING"), " ", line)
+	fmt.Print(lib.Name(), " ", os.Getenv("GREETING"), " ", line)
 	if os.Getenv("WAIT") != "" {
 		signals := make(chan os.Signal, 9)
 		signal.Notify(signals, os.Interrupt)
@@ -63,13 +63,12 @@ func tinyTree(t *testing.T) string {
 	root := t.TempDir()
 	for name, text := range map[string]string{
 		"go.mod":                                "module example.com/tiny\n\ngo 1.26\n\nignore (\n\t./exercises\n\t./my\n)\n",
-		"lib/lib.go":                            "package lib\n\nconst Name = \"reference\"\n",
-		"lib/lib_test.go":                       "package lib\n\nimport \"testing\"\n\nfunc TestTheLibraryHasAName(t *testing.T) {\n\tif Name == \"\" {\n\t\tt.Error(\"the name must not be empty\")\n\t}\n}\n",
+		"lib/lib.go":                            "package lib\n\nfunc Name() string { return \"reference\" }\n",
+		"lib/lib_test.go":                       "package lib\n\nimport \"testing\"\n\nfunc TestTheLibraryHasAName(t *testing.T) {\n\tif Name() == \"\" {\n\t\tt.Error(\"the name must not be empty\")\n\t}\n}\n",
 		"chapters/01-list-watch/main.go":        demo,
 		"chapters/01-list-watch/README.md":      "---\ntitle: List, then watch\npart: 1\nminutes: 5\nfiles: [lib/lib.go, lib/lib_test.go]\nexercises: [01-name]\n---\n",
 		"exercises/01-name/README.md":           "---\ntitle: Name it\nchapter: 1\nreplaces: lib/lib.go\nfunction: Name\nreads: chapters/01-list-watch/README.md\n---\nName it.\n\n## Hint 1\n\nAny name.\n",
-		"exercises/01-name/lib.go":              "package lib\n\nconst Name = \"\"\n",
-		"exercises/01-name/testdata/wrong/a.go": "// It shouts before it fails.\npackage lib\n\nimport \"os\"\n\nvar Name = os.Args[99]\n",
+		"exercises/01-name/testdata/wrong/a.go": "// It shouts before it fails.\npackage lib\n\nimport \"os\"\n\nfunc Name() string { return os.Args[99] }\n",
 	} {
 		file := filepath.Join(root, name)
 		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
@@ -106,7 +105,7 @@ func TestADemoHasTheCallersInputEnvironmentAndExitCode(t *testing.T) {
 	assert.Equal(t, "reference hello from stdin\n", out)
 
 	require.NoError(t, os.MkdirAll(filepath.Join(root, "my/01-name"), 0o755))
-	require.NoError(t, os.WriteFile(filepath.Join(root, "my/01-name/lib.go"), []byte("package lib\n\nconst Name = \"mine\"\n"), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(root, "my/01-name/lib.go"), []byte("package lib\n\nfunc Name() string { return \"mine\" }\n"), 0o644))
 	code, out, errOut = run(t, root, "chapter", "--mine", "01-list-watch")
 	assert.Equal(t, 7, code)
 	assert.Equal(t, "mine hello from stdin\n", out)
@@ -124,7 +123,7 @@ func TestTheNewestDemoIsTheChaptersCodaIfItHasOne(t *testing.T) {
 	assert.Equal(t, 7, code, errOut)
 	assert.Equal(t, "reference hello from stdin\n", out, "a folder without a main.go is no coda yet")
 
-	text := strings.Replace(demo, `lib.Name, " "`, `"the coda of ", lib.Name, " "`, 1)
+	text := strings.Replace(demo, `lib.Name(), " "`, `"the coda of ", lib.Name(), " "`, 1)
 	require.NoError(t, os.WriteFile(filepath.Join(coda, "main.go"), []byte(text), 0o644))
 	code, out, errOut = run(t, root, "demo")
 	assert.Equal(t, 7, code, errOut)
@@ -134,7 +133,7 @@ func TestTheNewestDemoIsTheChaptersCodaIfItHasOne(t *testing.T) {
 	assert.Equal(t, "reference hello from stdin\n", out)
 
 	require.NoError(t, os.MkdirAll(filepath.Join(root, "my/01-name"), 0o755))
-	require.NoError(t, os.WriteFile(filepath.Join(root, "my/01-name/lib.go"), []byte("package lib\n\nconst Name = \"mine\"\n"), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(root, "my/01-name/lib.go"), []byte("package lib\n\nfunc Name() string { return \"mine\" }\n"), 0o644))
 	code, out, errOut = run(t, root, "demo", "--mine")
 	assert.Equal(t, 7, code)
 	assert.Equal(t, "the coda of mine hello from stdin\n", out)
@@ -145,7 +144,20 @@ func TestTheNewestDemoIsTheChaptersCodaIfItHasOne(t *testing.T) {
 
 func TestCtrlCReachesTheDemoOnceSoThatItCanCleanUp(t *testing.T) {
 	t.Parallel()
-	cmd := command(tinyTree(t), "chapter", "1")
+	for _, mine := range []bool{false, true} {
+		root := tinyTree(t)
+		args := []string{"chapter", "1"}
+		if mine {
+			args = append(args, "--mine")
+			require.NoError(t, os.MkdirAll(filepath.Join(root, "my/01-name"), 0o755))
+			require.NoError(t, os.WriteFile(filepath.Join(root, "my/01-name/lib.go"), []byte("package lib\n\nfunc Name() string { return \"mine\" }\n"), 0o644))
+		}
+		interrupted(t, command(root, args...))
+	}
+}
+
+func interrupted(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
 	cmd.Env = append(cmd.Env, "WAIT=1")
 	cmd.Stdin = strings.NewReader("\n")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -227,13 +239,13 @@ func TestWhatGoesWrongInADemoIsShownInTheLearnersFile(t *testing.T) {
 	mine := filepath.Join(root, "my/01-name/lib.go")
 	require.NoError(t, os.MkdirAll(filepath.Dir(mine), 0o755))
 	for text, place := range map[string]string{
-		"package lib\n\nconst Name = nothing\n":                                               "my/01-name/lib.go:3:14",
-		"package lib\n\nvar none []string\n\nvar Name = func() string { return none[1] }()\n": "my/01-name/lib.go:5",
+		"package lib\n\nconst name = nothing\n\nfunc Name() string { return name }\n":     "my/01-name/lib.go:3:14",
+		"package lib\n\nfunc Name() string {\n\tvar none []string\n\treturn none[1]\n}\n": "In the demo, the code panics (my/01-name/lib.go:5): it reads beyond the end of a slice",
 	} {
 		require.NoError(t, os.WriteFile(mine, []byte(text), 0o644))
 		code, _, errOut := run(t, root, "chapter", "--mine", "1")
 		assert.NotZero(t, code)
-		assert.Contains(t, errOut, place)
-		assert.NotContains(t, errOut, "lib/lib.go:")
+		assert.Contains(t, strings.Join(strings.Fields(errOut), " "), place)
+		assert.NotContains(t, strings.ReplaceAll(errOut, "my/01-name/lib.go:", ""), "lib.go:")
 	}
 }

@@ -1,0 +1,10 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/loopwright/loopwright/internal/demo/inusetest"
+)
+
+// The chapter's text shows this program.
+func TestTheChecksumsStayRight(t *testing.T) { inusetest.Keeps(t, keep) }

@@ -1,0 +1,12 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/loopwright/loopwright/internal/demo/inusetest"
+)
+
+// The chapter's text shows this program.
+func TestTheChecksumsStayRight(t *testing.T) { inusetest.Keeps(t, keep) }
+
+func TestAWriteThatFailsIsTriedAgain(t *testing.T) { inusetest.KeepsThoughWritesFail(t, keep) }

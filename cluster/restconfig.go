@@ -1,0 +1,33 @@
+package cluster
+
+import (
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// restConfigFrom reads a configuration for Go. Every configuration that this
+// package uses or hands out comes from here, because all of them leave flow control
+// to the API server: client-go's own limit, 5 requests per second for a client that
+// sets none, would turn a demo's storm into a drizzle.
+func restConfigFrom(kubeconfig clientcmd.ClientConfig) (*rest.Config, error) {
+	config, err := kubeconfig.ClientConfig()
+	if err != nil {
+		return nil, err
+	}
+	config.QPS = -1
+	return config, nil
+}
+
+// restConfigFromFile reads the current context of one file.
+func restConfigFromFile(path string) (*rest.Config, error) {
+	rules := &clientcmd.ClientConfigLoadingRules{ExplicitPath: path}
+	return restConfigFrom(clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil))
+}
+
+// withTimeout limits each request, so that Up, Inspect and Restart do not hang with
+// a server that hangs.
+func withTimeout(config *rest.Config) *rest.Config {
+	limited := rest.CopyConfig(config)
+	limited.Timeout = checkLimit
+	return limited
+}

@@ -1,0 +1,21 @@
+// Bug: after 410 the pause is as long as the failures before made it, though the server has just answered.
+package informer
+
+func (m machine) watchFailed(in input) (machine, action) {
+	if !in.fault.isTemporary() {
+		return m.relist(in, deliverNothing, "")
+	}
+	if !m.open {
+		return m.rest(in, doWatch, deliverNothing, "")
+	}
+	var healthy bool
+	if m.backoff, healthy = m.backoff.Lived(in.at - m.openAt); healthy && in.asked == 0 {
+		m.brokenWatches = 0
+		return m.connect(deliverNothing)
+	}
+	if m.brokenWatches++; m.brokenWatches == tries {
+		m.brokenWatches = 0
+		return m.relist(in, deliverNothing, "")
+	}
+	return m.rest(in, doWatch, deliverNothing, "")
+}

@@ -1,0 +1,22 @@
+// Bug: a watch that is refused leads to a new view.
+package informer
+
+func (m machine) watchFailed(in input) (machine, action) {
+	if !in.fault.isTemporary() {
+		m.backoff, _ = m.backoff.Lived(in.at - m.viewAt)
+		return m.relist(in, deliverNothing, "")
+	}
+	if !m.open {
+		return m.relist(in, deliverNothing, "")
+	}
+	var healthy bool
+	if m.backoff, healthy = m.backoff.Lived(in.at - m.openAt); healthy && in.asked == 0 {
+		m.brokenWatches = 0
+		return m.connect(deliverNothing)
+	}
+	if m.brokenWatches++; m.brokenWatches == tries {
+		m.brokenWatches = 0
+		return m.relist(in, deliverNothing, "")
+	}
+	return m.rest(in, doWatch, deliverNothing, "")
+}

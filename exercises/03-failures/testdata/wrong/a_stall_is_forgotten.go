@@ -1,0 +1,18 @@
+// Bug: after a stream that stalled, it asks for a stream again at once.
+package informer
+
+func (m machine) streamFailed(in input) (machine, action) {
+	switch {
+	case in.fault == faultUnsupported:
+		m.streams = false
+		return m.snapshot(deliverDiscard, "the server refuses WatchList")
+	case in.fault == faultStalled:
+		return m.snapshot(deliverDiscard, "the stream stalled before the view was whole")
+	case m.cannotBeHad(in.fault):
+		m.newest = true
+		return m.snapshot(deliverDiscard, "")
+	case in.asked == 0:
+		m.failedStreams++
+	}
+	return m.relist(in, deliverDiscard, "the stream ended before the view was whole")
+}

@@ -1,0 +1,19 @@
+// Bug: a server that says when to come back is asked for a list after the third time.
+package informer
+
+func (m machine) streamFailed(in input) (machine, action) {
+	switch {
+	case in.fault == faultUnsupported:
+		m.streams = false
+		return m.snapshot(deliverDiscard, "the server refuses WatchList")
+	case in.fault == faultStalled:
+		m.failedStreams = tries
+		return m.snapshot(deliverDiscard, "the stream stalled before the view was whole")
+	case m.cannotBeHad(in.fault):
+		m.newest = true
+		return m.snapshot(deliverDiscard, "")
+	default:
+		m.failedStreams++
+	}
+	return m.relist(in, deliverDiscard, "the stream ended before the view was whole")
+}

@@ -1,0 +1,21 @@
+// Bug: a watch that broke after a long life is still one of three that broke at once.
+package informer
+
+func (m machine) watchFailed(in input) (machine, action) {
+	if !in.fault.isTemporary() {
+		m.backoff, _ = m.backoff.Lived(in.at - m.viewAt)
+		return m.relist(in, deliverNothing, "")
+	}
+	if !m.open {
+		return m.rest(in, doWatch, deliverNothing, "")
+	}
+	var healthy bool
+	if m.backoff, healthy = m.backoff.Lived(in.at - m.openAt); healthy && in.asked == 0 {
+		return m.connect(deliverNothing)
+	}
+	if m.brokenWatches++; m.brokenWatches == tries {
+		m.brokenWatches = 0
+		return m.relist(in, deliverNothing, "")
+	}
+	return m.rest(in, doWatch, deliverNothing, "")
+}

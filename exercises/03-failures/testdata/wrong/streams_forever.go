@@ -1,0 +1,18 @@
+// Bug: a stream that breaks, or cannot be opened, is asked for again and again, and the view is never listed.
+package informer
+
+func (m machine) streamFailed(in input) (machine, action) {
+	switch {
+	case in.fault == faultUnsupported:
+		m.streams = false
+		return m.snapshot(deliverDiscard, "the server refuses WatchList")
+	case in.fault == faultStalled:
+		m.failedStreams = tries
+		return m.snapshot(deliverDiscard, "the stream stalled before the view was whole")
+	case m.cannotBeHad(in.fault):
+		m.newest = true
+		return m.snapshot(deliverDiscard, "")
+	case in.asked == 0:
+	}
+	return m.relist(in, deliverDiscard, "the stream ended before the view was whole")
+}

@@ -1,0 +1,24 @@
+// Bug: after an end, the mark of the new object is not noted.
+package informer
+
+func (n *notification[T]) add(delta Delta[T]) bool {
+	if !n.deleted && !n.exists {
+		n.known = delta.Type != DeltaAdded
+		n.old = delta.Old
+	}
+	switch delta.Type {
+	case DeltaDeleted:
+		n.exists = false
+		if n.known && !n.deleted {
+			n.deleted, n.last, n.unseen = true, delta.Object, delta.FinalStateUnknown
+		}
+	case DeltaAdded:
+		n.exists, n.object = true, delta.Object
+		if !n.deleted {
+			n.initial = delta.Initial
+		}
+	default:
+		n.exists, n.object = true, delta.Object
+	}
+	return n.deleted || n.exists
+}

@@ -1,0 +1,23 @@
+// Bug: an item that a worker holds is counted as ready when it is added.
+package workqueue
+
+func (d *dedup[T]) add(e *entry[T], priority int, causes Causes, now time.Duration) verdict {
+	if e.dirty {
+		e.causes.merge(causes)
+		switch {
+		case e.processing:
+			e.priority = max(e.priority, priority)
+		case priority > e.priority:
+			d.order.raise(e, priority)
+		}
+		return merged
+	}
+	e.dirty = true
+	d.ready++
+	e.priority, e.causes, e.since = priority, causes, now
+	if e.processing {
+		return deferred
+	}
+	d.order.push(e)
+	return queued
+}

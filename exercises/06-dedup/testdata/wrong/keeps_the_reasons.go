@@ -1,0 +1,20 @@
+// Bug: done removes the entry without forget, so its reasons stay in memory.
+package workqueue
+
+func (d *dedup[T]) done(item T, hash uint64) *entry[T] {
+	e := d.entries.find(item, hash)
+	if e == nil || !e.processing {
+		return nil
+	}
+	e.processing = false
+	d.working.remove(e)
+	d.held--
+	d.takenSum -= e.taken
+	if e.dirty {
+		d.order.push(e)
+		d.ready++
+	} else {
+		d.entries.remove(e)
+	}
+	return e
+}

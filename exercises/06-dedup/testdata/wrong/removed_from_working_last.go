@@ -1,0 +1,20 @@
+// Bug: done pushes the entry before it leaves the list working, which uses the same links.
+package workqueue
+
+func (d *dedup[T]) done(item T, hash uint64) *entry[T] {
+	e := d.entries.find(item, hash)
+	if e == nil || !e.processing {
+		return nil
+	}
+	e.processing = false
+	d.held--
+	d.takenSum -= e.taken
+	if e.dirty {
+		d.order.push(e)
+		d.ready++
+	} else {
+		d.forget(e)
+	}
+	d.working.remove(e)
+	return e
+}

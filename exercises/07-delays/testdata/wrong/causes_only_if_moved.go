@@ -1,0 +1,26 @@
+// Bug: the causes of a later add are kept only if the moment changes.
+package workqueue
+
+import (
+	"time"
+)
+
+func (d *delayHeap[T]) add(a *alarmRecord[T], at time.Duration, request addRequest) delayOutcome {
+	if a.heapIndex == 0 {
+		a.priority, a.causes = request.priority, request.causes
+		d.newest++
+		a.heapOrder = d.newest
+		d.items.push(heapItem[T]{at, a})
+		d.up(d.items.n - 1)
+		return delayStarted
+	}
+	a.priority = max(a.priority, request.priority)
+	moment := &d.items.at(a.heapIndex - 1).at
+	if at == *moment || at > *moment && !request.replace {
+		return delayKept
+	}
+	*moment = at
+	a.causes.merge(request.causes)
+	d.settle(a.heapIndex - 1)
+	return delayMoved
+}

@@ -1,0 +1,25 @@
+// Bug: add counts the alarms, and does not note the number in the alarm.
+package workqueue
+
+import (
+	"time"
+)
+
+func (d *delayHeap[T]) add(a *alarmRecord[T], at time.Duration, request addRequest) delayOutcome {
+	if a.heapIndex == 0 {
+		a.priority, a.causes = request.priority, request.causes
+		d.newest++
+		d.items.push(heapItem[T]{at, a})
+		d.up(d.items.n - 1)
+		return delayStarted
+	}
+	a.priority = max(a.priority, request.priority)
+	a.causes.merge(request.causes)
+	moment := &d.items.at(a.heapIndex - 1).at
+	if at == *moment || at > *moment && !request.replace {
+		return delayKept
+	}
+	*moment = at
+	d.settle(a.heapIndex - 1)
+	return delayMoved
+}

@@ -1,0 +1,14 @@
+// Bug: a generation holds one item more than it has room for.
+package workqueue
+
+func (f *failureCounter[T]) failed(item T) (before int) {
+	before, known := f.young.get(item)
+	if !known {
+		before, _ = f.old.get(item)
+		if f.generationSize > 0 && f.young.len() > f.generationSize {
+			f.young, f.old = countTable[T]{}, f.young
+		}
+	}
+	f.young.set(item, before+1)
+	return before
+}

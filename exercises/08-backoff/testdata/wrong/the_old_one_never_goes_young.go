@@ -1,0 +1,18 @@
+// Bug: an item in the old generation is counted there, and is dropped with it.
+package workqueue
+
+func (f *failureCounter[T]) failed(item T) (before int) {
+	before, known := f.young.get(item)
+	if !known {
+		before, _ = f.old.get(item)
+		if before > 0 {
+			f.old.set(item, before+1)
+			return before
+		}
+		if f.generationSize > 0 && f.young.len() >= f.generationSize {
+			f.young, f.old = countTable[T]{}, f.young
+		}
+	}
+	f.young.set(item, before+1)
+	return before
+}

@@ -1,0 +1,18 @@
+// Bug: the item stays at the count that it had in the old generation.
+package workqueue
+
+func (f *failureCounter[T]) failed(item T) (before int) {
+	before, known := f.young.get(item)
+	if !known {
+		before, _ = f.old.get(item)
+		if f.generationSize > 0 && f.young.len() >= f.generationSize {
+			f.young, f.old = countTable[T]{}, f.young
+		}
+	}
+	if !known && before > 0 {
+		f.young.set(item, before)
+		return before
+	}
+	f.young.set(item, before+1)
+	return before
+}

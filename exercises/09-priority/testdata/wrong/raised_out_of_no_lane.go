@@ -1,0 +1,14 @@
+// Bug: raise takes the item out of a lane even if there are no groups.
+package workqueue
+
+func (l *priorityLevels[T]) raise(e *entry[T], priority int) {
+	place, _ := l.find(e.priority)
+	from := l.busy[place]
+	from.n--
+	from.lanes.remove(e)
+	if from.n == 0 {
+		l.drop(from)
+	}
+	e.priority = priority
+	l.push(e)
+}

@@ -1,0 +1,267 @@
+package informer
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+)
+
+// Factory shares informers: everybody who asks for a collection in one form gets the
+// same one. Another form of it is another informer, with a watch of its own: what
+// was decoded into a Go type has lost the fields that the type does not have, and
+// cannot serve readers who want the whole object.
+//
+// All informers share one HTTP client, and so one connection if the server speaks
+// HTTP/2.
+//
+// client-go's factories are generated for a set of kinds, and share by Go type:
+// a namespace or a selector is a property of the whole factory.
+type Factory struct {
+	config  *rest.Config
+	options FactoryOptions
+	joined  chan struct{} // sent to by InformerFor, received by Run; one, because Run looks at all
+
+	mu      sync.Mutex             // guards what follows
+	members map[Collection]*member // with their Form; also those that are ending, until Stop has reported it
+	ran     bool                   // Run was called
+	ended   bool                   // Run takes in no more members
+}
+
+// member is an informer of a factory.
+type member struct {
+	informer runner
+	stop     chan struct{} // closed by Stop
+	stopOnce func()
+	done     chan struct{} // closed when Run of the informer has returned
+	started  bool          // guarded by Factory.mu
+	failure  error         // may be read after done
+}
+
+var (
+	errFactoryRan     = errors.New("the factory was run before: make another one")
+	errFactoryStopped = errors.New("the factory has stopped: make another one")
+)
+
+// runner is what a factory needs of an informer, whatever it holds.
+type runner interface {
+	Run(ctx context.Context) error
+	WaitForSync(ctx context.Context) error
+}
+
+// NewFactory returns a factory without informers.
+func NewFactory(config *rest.Config, options FactoryOptions) *Factory {
+	return &Factory{config: config, options: options, joined: make(chan struct{}, 1), members: map[Collection]*member{}}
+}
+
+// InformerFor returns the informer of a collection, and makes it if there is none, or
+// only one that was stopped or gave up. Run starts it, even if Run is under way
+// already; when Run has ended, InformerFor returns an error. It is a function
+// because Go has no generic methods.
+//
+// Caveats: an informer has one Go type. Asking for typed Pods as *corev1.Pod and as
+// Object is an error, because it would take two watches that bring the same.
+func InformerFor[T Object](f *Factory, of Collection) (*Informer[T], error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.ended {
+		return nil, fmt.Errorf("sharing an informer of %s: %w", of, errFactoryStopped)
+	}
+	client, err := f.httpClientLocked()
+	if err != nil {
+		return nil, fmt.Errorf("sharing an informer of %s: %w", of, err)
+	}
+	from, err := NewListWatch[T](f.config, of.Resource, f.options.listWatch(of, client))
+	if err != nil {
+		return nil, err
+	}
+	key := of
+	if key.Form = from.form; key.Form == FormTyped {
+		key.Kind = schema.GroupVersionKind{} // the Go type says it
+	}
+	if m := f.members[key]; m != nil && !m.isEnding() {
+		shared, ok := m.informer.(*Informer[T])
+		if !ok {
+			return nil, fmt.Errorf("sharing an informer of %s: there is one of another Go type, %T", key, m.informer)
+		}
+		return shared, nil
+	}
+	informer := NewInformer(from, informerOptions[T](f.options))
+	m := &member{informer: informer, stop: make(chan struct{}), done: make(chan struct{})}
+	m.stopOnce = sync.OnceFunc(func() { close(m.stop) })
+	f.members[key] = m
+	select {
+	case f.joined <- struct{}{}:
+	default:
+	}
+	return informer, nil
+}
+
+// httpClientLocked is the client of all informers. It is made when the first one is,
+// because NewFactory has no error to return.
+func (f *Factory) httpClientLocked() (*http.Client, error) {
+	if f.options.HTTPClient == nil {
+		client, err := newHTTPClient(f.config)
+		if err != nil {
+			return nil, err
+		}
+		f.options.HTTPClient = client
+	}
+	return f.options.HTTPClient, nil
+}
+
+// Run runs all informers, even those that are made later, until the context ends. It
+// returns when all of them have stopped, and so waits for calls of their handlers. The
+// error names the informers that gave up, except those that were stopped or replaced
+// since. It may be called once.
+func (f *Factory) Run(ctx context.Context) error {
+	f.mu.Lock()
+	ran := f.ran
+	f.ran = true
+	f.mu.Unlock()
+	if ran {
+		return errFactoryRan
+	}
+	var running sync.WaitGroup
+	for f.start(ctx, &running) {
+		select {
+		case <-f.joined:
+		case <-ctx.Done():
+		}
+	}
+	running.Wait()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var failures []error
+	for _, of := range sorted(f.members) {
+		if err := f.members[of].failure; err != nil {
+			failures = append(failures, fmt.Errorf("%s: %w", of, err))
+		}
+	}
+	return errors.Join(failures...)
+}
+
+// start starts the members that have come, and reports whether others may come.
+// If the context has ended, it starts them all the same: they end at once, and so do
+// the waits for them.
+func (f *Factory) start(ctx context.Context, running *sync.WaitGroup) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.ended = ctx.Err() != nil
+	for _, m := range f.members {
+		if !m.started {
+			m.started = true
+			running.Go(func() { m.run(ctx) })
+		}
+	}
+	return !f.ended
+}
+
+func (m *member) run(ctx context.Context) {
+	defer close(m.done)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var stopping sync.WaitGroup
+	stopping.Go(func() {
+		select {
+		case <-m.stop:
+			cancel()
+		case <-ctx.Done():
+		}
+	})
+	m.failure = m.informer.Run(ctx)
+	cancel()
+	stopping.Wait()
+}
+
+// WaitForSync waits until all informers that exist have their first list. The error
+// names those that do not, and says why.
+func (f *Factory) WaitForSync(ctx context.Context) error {
+	f.mu.Lock()
+	members := maps.Clone(f.members)
+	f.mu.Unlock()
+	var failures []error
+	for _, of := range sorted(members) {
+		if err := members[of].informer.WaitForSync(ctx); err != nil {
+			failures = append(failures, fmt.Errorf("%s: %w", of, err))
+		}
+	}
+	return errors.Join(failures...)
+}
+
+func sorted(members map[Collection]*member) []Collection {
+	return slices.SortedFunc(maps.Keys(members), func(a, b Collection) int { return cmp.Compare(a.String(), b.String()) })
+}
+
+// Stop stops the informer of a collection and waits for its end, and so for calls of
+// its handlers; others go on. A collection without a Form means all forms of it. If
+// the context ends first, Stop may be called again. The next InformerFor makes a new
+// one. The error is that of the informer, if it gave up.
+func (f *Factory) Stop(ctx context.Context, of Collection) error {
+	f.mu.Lock()
+	members := maps.Clone(f.members)
+	f.mu.Unlock()
+	maps.DeleteFunc(members, func(key Collection, _ *member) bool { return !of.includes(key) })
+	for _, m := range members {
+		m.stopOnce()
+	}
+	var failures []error
+	for _, key := range sorted(members) {
+		failures = append(failures, f.stop(ctx, key, members[key]))
+	}
+	return errors.Join(failures...)
+}
+
+// stop waits for the end of a member that was told to stop, and forgets it.
+func (f *Factory) stop(ctx context.Context, key Collection, m *member) error {
+	f.mu.Lock()
+	if !m.started {
+		m.started = true // here, so that Run does not start it
+		f.mu.Unlock()
+		m.runEnded()
+	} else {
+		f.mu.Unlock()
+	}
+	select {
+	case <-m.done:
+	default:
+		select {
+		case <-m.done:
+		case <-ctx.Done():
+			return fmt.Errorf("stopping the informer of %s: %w", key, context.Cause(ctx))
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.members[key] == m {
+		delete(f.members, key)
+	}
+	return m.failure
+}
+
+// runEnded runs an informer that was never started, just to end it, and with it its
+// handlers and all waits for it.
+func (m *member) runEnded() {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	m.run(ctx)
+}
+
+// isEnding reports whether the informer was stopped, or has ended by itself.
+func (m *member) isEnding() bool {
+	select {
+	case <-m.stop:
+		return true
+	case <-m.done:
+		return true
+	default:
+		return false
+	}
+}

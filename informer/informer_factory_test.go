@@ -1,0 +1,179 @@
+package informer
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/loopwright/loopwright/internal/fakeapi"
+)
+
+func TestAnInformerThatMayNotListSaysSo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := fakeapi.New(fakeapi.Options{})
+		defer server.Close()
+		server.Inject(fakeapi.Fault{Status: fakeapi.Forbidden()})
+		factory := NewFactory(server.Config(), FactoryOptions{})
+		of := Collection{Resource: configMapResource, Namespace: "default"}
+		_, err := InformerFor[*corev1.ConfigMap](factory, of)
+		require.NoError(t, err)
+		ctx, cancel := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { _ = factory.Run(ctx) })
+		waiting, enough := context.WithTimeoutCause(ctx, 10*time.Second, errors.New("10 s have passed"))
+		defer enough()
+		err = factory.WaitForSync(waiting)
+		require.ErrorContains(t, err, "configmaps in namespace default: waiting for ConfigMap: not synced")
+		require.ErrorContains(t, err, "10 s have passed")
+		require.True(t, apierrors.IsForbidden(err), "%v", err)
+		cancel()
+		running.Wait()
+	})
+}
+
+func TestAFactorySharesInformersAndStopsOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := fakeapi.New(fakeapi.Options{})
+		defer server.Close()
+		factory := NewFactory(server.Config(), FactoryOptions{DropManagedFields: true})
+		all := Collection{Resource: configMapResource}
+		some := Collection{Resource: configMapResource, LabelSelector: "test"}
+		first, err := InformerFor[*corev1.ConfigMap](factory, all)
+		require.NoError(t, err)
+		again, err := InformerFor[*corev1.ConfigMap](factory, all)
+		require.NoError(t, err)
+		require.Same(t, first, again)
+		_, err = InformerFor[*corev1.Pod](factory, all)
+		require.ErrorContains(t, err, "another Go type")
+		_, err = InformerFor[Object](factory, Collection{Resource: configMapResource, Kind: corev1.SchemeGroupVersion.WithKind("ConfigMap")})
+		require.ErrorContains(t, err, "another Go type")
+
+		ctx, cancel := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { _ = factory.Run(ctx) })
+		synctest.Wait()
+		other, err := InformerFor[*corev1.ConfigMap](factory, some)
+		require.NoError(t, err)
+		require.NotSame(t, first, other)
+		require.NoError(t, factory.WaitForSync(ctx))
+		w := newWorld(t, server.Config(), metav1.NamespaceDefault)
+		w.create(t, "a", nil)
+		w.create(t, "b", map[string]string{"app": "x"})
+		synctest.Wait()
+		require.Equal(t, 2, first.Store().Len())
+		require.Equal(t, 1, other.Store().Len())
+		for c := range first.Lister(configMapResource.GroupResource()).InNamespace("default").List(labels.SelectorFromSet(labels.Set{"app": "x"})) {
+			require.Equal(t, "b", c.Name)
+			require.Empty(t, c.ManagedFields)
+		}
+		require.NoError(t, factory.Stop(ctx, all))
+		w.create(t, "c", nil)
+		synctest.Wait()
+		require.Equal(t, 2, first.Store().Len(), "it has stopped")
+		require.Equal(t, 2, other.Store().Len(), "it goes on")
+		cancel()
+		running.Wait()
+	})
+}
+
+// A program that waits for an informer that will never start must not wait forever.
+func TestAnInformerThatIsStoppedBeforeItsStartTellsThoseWhoWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := fakeapi.New(fakeapi.Options{})
+		defer server.Close()
+		factory := NewFactory(server.Config(), FactoryOptions{})
+		of := Collection{Resource: configMapResource}
+		informer, err := InformerFor[*corev1.ConfigMap](factory, of)
+		require.NoError(t, err)
+		handler := add(t, informer, HandlerFuncs[*corev1.ConfigMap]{}, HandlerOptions{})
+		waited := make(chan error, 1)
+		go func() { waited <- factory.WaitForSync(t.Context()) }()
+		synctest.Wait()
+		require.NoError(t, factory.Stop(t.Context(), of))
+		require.ErrorIs(t, <-waited, errInformerStopped)
+		<-handler.Done()
+	})
+}
+
+// busy is an informer with a handler that does not return.
+type busy chan struct{}
+
+func (b busy) Run(context.Context) error         { <-b; return nil }
+func (b busy) WaitForSync(context.Context) error { return nil }
+
+// Who is told that an informer has ended frees what its handlers use.
+func TestAStopThatEndedTooEarlyCanBeRepeated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := fakeapi.New(fakeapi.Options{})
+		defer server.Close()
+		factory := NewFactory(server.Config(), FactoryOptions{})
+		of := Collection{Resource: configMapResource}
+		_, err := InformerFor[*corev1.ConfigMap](factory, of)
+		require.NoError(t, err)
+		handler := make(busy)
+		for _, m := range factory.members {
+			m.informer = handler
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		var running sync.WaitGroup
+		running.Go(func() { _ = factory.Run(ctx) })
+		synctest.Wait()
+		for range 2 {
+			patience, enough := context.WithTimeout(ctx, time.Second)
+			require.ErrorIs(t, factory.Stop(patience, of), context.DeadlineExceeded)
+			enough()
+		}
+		close(handler)
+		require.NoError(t, factory.Stop(ctx, of))
+		require.Empty(t, factory.members)
+		cancel()
+		running.Wait()
+	})
+}
+
+// A kind was deleted, and is installed again. Who asks for it then must not get the
+// informer that gave up.
+func TestAnInformerThatGaveUpIsReplacedAndReported(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := fakeapi.New(fakeapi.Options{})
+		defer server.Close()
+		lift := server.Inject(fakeapi.Fault{Status: fakeapi.Forbidden()})
+		factory := NewFactory(server.Config(), FactoryOptions{Reflector: ReflectorOptions{GiveUp: apierrors.IsForbidden}})
+		replaced, reported := Collection{Resource: configMapResource}, Collection{Resource: configMapResource, Namespace: "secret"}
+		first, err := InformerFor[*corev1.ConfigMap](factory, replaced)
+		require.NoError(t, err)
+		_, err = InformerFor[*corev1.ConfigMap](factory, reported)
+		require.NoError(t, err)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		ended := make(chan error, 1)
+		go func() { ended <- factory.Run(ctx) }()
+		synctest.Wait()
+		lift()
+		second, err := InformerFor[*corev1.ConfigMap](factory, replaced)
+		require.NoError(t, err)
+		require.NotSame(t, first, second)
+		require.NoError(t, second.WaitForSync(ctx))
+		cancel()
+		err = <-ended
+		require.True(t, apierrors.IsForbidden(err), "%v", err)
+		require.ErrorContains(t, err, "configmaps in namespace secret: ")
+		require.NotContains(t, err.Error(), "configmaps: ")
+
+		_, err = InformerFor[*corev1.ConfigMap](factory, replaced)
+		require.ErrorIs(t, err, errFactoryStopped, "nobody would run it")
+		require.ErrorIs(t, factory.Run(t.Context()), errFactoryRan)
+		require.Error(t, factory.Stop(t.Context(), reported))
+		require.NoError(t, factory.Stop(t.Context(), reported), "that was told")
+	})
+}

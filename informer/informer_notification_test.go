@@ -1,0 +1,182 @@
+package informer
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// heard is what a handler was told, as text: "add a1 false" is an object with UID a
+// and version 1, which was not there from the beginning.
+type heard []string
+
+func (h *heard) handler() Handler[*corev1.Pod] {
+	name := func(pod *corev1.Pod) string { return string(pod.UID) + pod.ResourceVersion }
+	return HandlerFuncs[*corev1.Pod]{
+		Add:    func(pod *corev1.Pod, initial bool) { *h = append(*h, fmt.Sprintf("add %s %v", name(pod), initial)) },
+		Update: func(old, pod *corev1.Pod) { *h = append(*h, fmt.Sprintf("update %s %s", name(old), name(pod))) },
+		Delete: func(pod *corev1.Pod, unknown bool) { *h = append(*h, fmt.Sprintf("delete %s %v", name(pod), unknown)) },
+	}
+}
+
+func added(pod *corev1.Pod) Delta[*corev1.Pod] {
+	return Delta[*corev1.Pod]{Type: DeltaAdded, Object: pod}
+}
+func updated(old, pod *corev1.Pod) Delta[*corev1.Pod] {
+	return Delta[*corev1.Pod]{Type: DeltaUpdated, Old: old, Object: pod}
+}
+func deleted(old, last *corev1.Pod) Delta[*corev1.Pod] {
+	return Delta[*corev1.Pod]{Type: DeltaDeleted, Old: old, Object: last}
+}
+
+// tellAll notes the deltas and returns what the handler is told then.
+func tellAll(deltas ...Delta[*corev1.Pod]) (heard, bool) {
+	var u notification[*corev1.Pod]
+	left := false
+	for _, delta := range deltas {
+		left = u.add(delta)
+	}
+	var h heard
+	u.deliver(h.handler())
+	return h, left
+}
+
+var a1, a2, a3, b4, b5 = podAt("a", "1"), podAt("a", "2"), podAt("a", "3"), podAt("b", "4"), podAt("b", "5")
+
+// A handler that is not told of a change, or is told of another kind, acts on a
+// world that is not there.
+// Function: notification.add or notification.deliver
+func TestAHandlerIsToldOfEachKindOfChange(t *testing.T) {
+	h, _ := tellAll(added(a1))
+	require.Equal(t, heard{"add a1 false"}, h, "an object was added (a1: UID a, version 1), and was not there from the beginning (false)")
+	h, _ = tellAll(updated(a1, a2))
+	require.Equal(t, heard{"update a1 a2"}, h, "an object was updated, from version 1 to version 2")
+	h, _ = tellAll(deleted(a1, a2))
+	require.Equal(t, heard{"delete a2 false"}, h, "an object was deleted: the handler must be told its last state, version 2, and that it is known (false)")
+	h, _ = tellAll(Delta[*corev1.Pod]{Type: DeltaSync, Old: a1, Object: a1})
+	require.Equal(t, heard{"update a1 a1"}, h, "a resync is an update from a state to the same state")
+}
+
+// A handler that gets an update first looks up what it keeps for the object, and
+// finds nothing.
+// Function: notification.add
+func TestAnAdditionThatWasUpdatedIsStillAnAddition(t *testing.T) {
+	h, _ := tellAll(added(a1), updated(a1, a2), updated(a2, a3))
+	require.Equal(t, heard{"add a3 false"}, h, "the handler has not heard of the object: it must be added, in its newest state")
+}
+
+// Function: notification.add
+func TestUpdatesBecomeOneThatBeginsWithWhatTheHandlerKnows(t *testing.T) {
+	h, _ := tellAll(updated(a1, a2), updated(a2, a3))
+	require.Equal(t, heard{"update a1 a3"}, h, "old must be the state that the handler was told, not one that it never saw")
+}
+
+// A Job's pod that is made and deleted while the handler is busy must leave
+// nothing behind, or the backlog grows with the time and not with the cluster.
+// Function: notification.add
+func TestWhatCameAndWentBehindTheHandlersBackIsForgotten(t *testing.T) {
+	h, left := tellAll(added(a1), updated(a1, a2), deleted(a2, a3))
+	require.Empty(t, h, "the handler has never heard of the object, so there is no end to tell of")
+	require.False(t, left, "nothing is left to tell, and the key's place must be given back")
+}
+
+// Function: notification.add or notification.deliver
+func TestTheEndComesBeforeTheNewBeginning(t *testing.T) {
+	h, left := tellAll(deleted(a1, a2), added(b4), updated(b4, b5))
+	require.Equal(t, heard{"delete a2 false", "add b5 false"}, h, "another object has taken the name: the end of the first must be told, and be told first")
+	require.True(t, left)
+}
+
+// Function: notification.add
+func TestASecondObjectThatWentUnseenLeavesTheEndOfTheFirst(t *testing.T) {
+	h, left := tellAll(updated(a1, a2), deleted(a2, a3), added(b4), deleted(b4, b5))
+	require.Equal(t, heard{"delete a3 false"}, h, "the handler knows the first object only, and must be told of its end only")
+	require.True(t, left)
+}
+
+// Function: notification.add or notification.deliver
+func TestMarksAreKept(t *testing.T) {
+	h, _ := tellAll(Delta[*corev1.Pod]{Type: DeltaAdded, Object: a1, Initial: true}, updated(a1, a2))
+	require.Equal(t, heard{"add a2 true"}, h, "what was there at the beginning stays initial, whatever happens to it before it is told")
+	h, _ = tellAll(Delta[*corev1.Pod]{Type: DeltaDeleted, Old: a1, Object: a1, FinalStateUnknown: true})
+	require.Equal(t, heard{"delete a1 true"}, h, "that nobody saw the deletion must be told")
+}
+
+// A handler that counts the initial objects, to know when it has all of them,
+// must not count one that came later.
+// Function: notification.add
+func TestTheMarkOfTheFirstObjectIsNotThatOfTheSecond(t *testing.T) {
+	first := Delta[*corev1.Pod]{Type: DeltaAdded, Object: b4, Initial: true}
+	h, _ := tellAll(deleted(a1, a2), first)
+	require.Equal(t, heard{"delete a2 false", "add b4 true"}, h, "the object that took the name was there at the beginning, and must be marked")
+	h, _ = tellAll(deleted(a1, a2), first, deleted(b4, b5), added(podAt("c", "6")))
+	require.Equal(t, heard{"delete a2 false", "add c6 false"}, h, "the marked object has gone; the one that came after it was not there at the beginning")
+}
+
+// A listener that takes breaks of any length must be told a legal history that
+// ends in what there is.
+// Function: notification.add or notification.deliver
+func TestAListenerThatTakesBreaksHearsALegalHistory(t *testing.T) {
+	for seed := range uint64(500) {
+		random := rand.New(rand.NewPCG(seed, 5))
+		var u notification[*corev1.Pod]
+		var there, told *corev1.Pod
+		version, uid := 0, 0
+		handler := HandlerFuncs[*corev1.Pod]{
+			Add: func(pod *corev1.Pod, _ bool) {
+				require.Nil(t, told, "seed %d: what the handler knows must not be added again", seed)
+				told = pod
+			},
+			Update: func(old, pod *corev1.Pod) {
+				require.Same(t, told, old, "seed %d: old must be the state that the handler was told", seed)
+				require.Equal(t, old.UID, pod.UID, "seed %d: an update must be about the object that the handler knows", seed)
+				told = pod
+			},
+			Delete: func(pod *corev1.Pod, _ bool) {
+				require.NotNil(t, told, "seed %d: the end of an object must not be told to a handler that knows none", seed)
+				require.Equal(t, told.UID, pod.UID, "seed %d: the end that is told must be that of the object that the handler knows", seed)
+				told = nil
+			},
+		}
+		for range 60 {
+			version++
+			switch pod := podAt(fmt.Sprint(uid), fmt.Sprint(version)); random.IntN(5) {
+			case 0, 1, 2:
+				if there == nil {
+					uid++
+					pod = podAt(fmt.Sprint(uid), fmt.Sprint(version))
+					u.add(added(pod))
+				} else {
+					u.add(updated(there, pod))
+				}
+				there = pod
+			case 3:
+				if there != nil {
+					if !u.add(deleted(there, pod)) {
+						u = notification[*corev1.Pod]{}
+					}
+					there = nil
+				}
+			case 4:
+				u.deliver(handler)
+				u = notification[*corev1.Pod]{}
+				require.Equal(t, there, told, "seed %d: after all was told, the handler must know what there is", seed)
+			}
+		}
+	}
+}
+
+// A handler may sleep for an hour. Of an object that is gone, its listener keeps the last
+// state, and no other.
+// Function: notification.add
+func TestAnObjectThatIsGoneIsKeptOnce(t *testing.T) {
+	var n notification[*corev1.Pod]
+	n.add(updated(a1, a2))
+	n.add(deleted(a1, a3))
+	require.Same(t, a3, n.last)
+	require.Nil(t, n.object, "the state before the last stays in memory until the handler has time")
+	require.Nil(t, n.old, "nobody is told what the handler knew of an object that is gone")
+}

@@ -1,0 +1,164 @@
+package informer
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+
+	"github.com/loopwright/loopwright/internal/fakeapi"
+)
+
+// answer makes a server that says one thing, as proxies and broken servers do,
+// and a ListWatch that asks it.
+func answer(t *testing.T, handler http.HandlerFunc) *ListWatch[*corev1.Pod] {
+	t.Helper()
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	listWatch, err := NewListWatch[*corev1.Pod](&rest.Config{Host: server.URL}, corev1.SchemeGroupVersion.WithResource("pods"), ListWatchOptions{Namespace: "default"})
+	require.NoError(t, err)
+	return listWatch
+}
+
+func TestTheRequestsAreThoseOfTheAPIConvention(t *testing.T) {
+	for resource, want := range map[schema.GroupVersionResource]string{
+		{Version: "v1", Resource: "pods"}:                       "/prefix/api/v1/namespaces/shop/pods",
+		{Group: "apps", Version: "v1", Resource: "deployments"}: "/prefix/apis/apps/v1/namespaces/shop/deployments",
+	} {
+		url, err := collectionURL(&rest.Config{Host: "https://example.com/prefix"}, resource, "shop")
+		require.NoError(t, err)
+		require.Equal(t, "https://example.com"+want, url.String())
+	}
+	url, err := collectionURL(&rest.Config{Host: "example.com"}, schema.GroupVersionResource{Version: "v1", Resource: "nodes"}, "")
+	require.NoError(t, err)
+	require.Equal(t, "http://example.com/api/v1/nodes", url.String())
+}
+
+func TestSelectorsAndOptionsGoIntoTheQuery(t *testing.T) {
+	var asked *http.Request
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = r
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"7"}}`)
+	}))
+	defer server.Close()
+	listWatch, err := NewListWatch[*corev1.Pod](&rest.Config{Host: server.URL}, corev1.SchemeGroupVersion.WithResource("pods"),
+		ListWatchOptions{LabelSelector: "app=web", FieldSelector: "spec.nodeName=node-1"})
+	require.NoError(t, err)
+	list, err := listWatch.List(t.Context(), metav1.ListOptions{Limit: 500, ResourceVersion: "3", ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan})
+	require.NoError(t, err)
+	require.Equal(t, "7", list.ResourceVersion)
+	require.Empty(t, list.Items)
+	require.Equal(t, "/api/v1/pods", asked.URL.Path)
+	require.Equal(t, "fieldSelector=spec.nodeName%3Dnode-1&labelSelector=app%3Dweb&limit=500&resourceVersion=3&resourceVersionMatch=NotOlderThan", asked.URL.RawQuery)
+	require.Equal(t, "application/vnd.kubernetes.protobuf,application/json", asked.Header.Get("Accept"))
+	require.NotEmpty(t, asked.UserAgent(), "by it, an API server's flow control and its operators know the client")
+}
+
+// A load balancer knows nothing of Status objects.
+func TestAProxysErrorPageBecomesAnErrorWithItsCode(t *testing.T) {
+	listWatch := answer(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, _ = io.WriteString(w, "<h1>no backend</h1>")
+	})
+	_, err := listWatch.List(t.Context(), metav1.ListOptions{})
+	require.True(t, apierrors.IsServiceUnavailable(err), "%v", err)
+	require.ErrorContains(t, err, "no backend")
+}
+
+func TestTheServersWishToWaitReachesTheCaller(t *testing.T) {
+	for name, body := range map[string]string{
+		"from a server": `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"TooManyRequests","code":429}`,
+		"from a proxy":  `slow down`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			listWatch := answer(t, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				w.Header().Set("Retry-After", "7")
+				w.WriteHeader(http.StatusTooManyRequests)
+				_, _ = io.WriteString(w, body)
+			})
+			_, err := listWatch.Watch(t.Context(), metav1.ListOptions{})
+			require.True(t, apierrors.IsTooManyRequests(err), "%v", err)
+			seconds, said := apierrors.SuggestsClientDelay(err)
+			require.True(t, said)
+			require.Equal(t, 7, seconds)
+		})
+	}
+}
+
+// A connection that breaks in the middle of an event is not the good end of a watch.
+// If it passed for one, nobody would notice that the network is broken.
+func TestAStreamThatBreaksInTheMiddleIsNoGoodEnd(t *testing.T) {
+	for name, stream := range map[string]string{
+		"half an event": `{"type":"ADDED","object":{"kind":"Pod","apiV`,
+		"no JSON":       `<h1>gateway time-out</h1>`,
+		"not an event":  `{"type":"ADDED","object":{"kind":"Secret","apiVersion":"v1"}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			listWatch := answer(t, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				_, _ = io.WriteString(w, stream)
+			})
+			watching, err := listWatch.Watch(t.Context(), metav1.ListOptions{ResourceVersion: "1"})
+			require.NoError(t, err)
+			_, err = watching.Next()
+			require.Error(t, err)
+			require.NotEqual(t, io.EOF, err)
+		})
+	}
+}
+
+func TestAnAnswerThatCannotBeDecodedIsAnErrorThatNamesItsType(t *testing.T) {
+	listWatch := answer(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		_, _ = io.WriteString(w, "hello")
+	})
+	_, err := listWatch.List(t.Context(), metav1.ListOptions{})
+	require.ErrorContains(t, err, "text/plain")
+	_, err = listWatch.Watch(t.Context(), metav1.ListOptions{})
+	require.ErrorContains(t, err, "text/plain")
+}
+
+func TestAServerThatIsNotThereIsAnErrorNotAHang(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	server.Close()
+	listWatch, err := NewListWatch[*corev1.Pod](&rest.Config{Host: server.URL}, corev1.SchemeGroupVersion.WithResource("pods"), ListWatchOptions{})
+	require.NoError(t, err)
+	_, err = listWatch.List(t.Context(), metav1.ListOptions{})
+	require.ErrorContains(t, err, "listing pods")
+	require.ErrorContains(t, err, "refused")
+}
+
+// A client that a program has already often has a time limit, which is meant for requests
+// that are answered at once. It includes the time in which the answer is read, and so
+// would end every watch and many a long list.
+func TestTheTimeLimitOfASharedClientEndsNoWatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := fakeapi.New(fakeapi.Options{})
+		defer server.Close()
+		client, err := rest.HTTPClientFor(server.Config())
+		require.NoError(t, err)
+		client.Timeout = time.Second
+		w := newWorld(t, server.Config(), metav1.NamespaceDefault)
+		watching, err := w.listWatch(t, ListWatchOptions{HTTPClient: client}).Watch(t.Context(), metav1.ListOptions{})
+		require.NoError(t, err)
+		defer func() { _ = watching.Close() }()
+		time.Sleep(time.Minute)
+		w.create(t, "late", nil)
+		event, err := watching.Next()
+		require.NoError(t, err)
+		require.Equal(t, "late", event.Object.Name)
+		require.Equal(t, time.Second, client.Timeout, "the client belongs to the caller")
+	})
+}

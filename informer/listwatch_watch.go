@@ -1,0 +1,200 @@
+package informer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"sync/atomic"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer/streaming"
+	"k8s.io/apimachinery/pkg/watch"
+	restwatch "k8s.io/client-go/rest/watch"
+
+	"github.com/loopwright/loopwright/trace"
+)
+
+// Watch is an open watch: an HTTP answer that does not end until somebody ends
+// it. Next waits for the next event. Close ends the watch; it may be called from
+// any goroutine, more than once, and wakes a waiting Next.
+//
+// client-go's watch.Interface is a channel with a goroutine behind it. Here the
+// reader's own goroutine reads the connection: nothing is buffered, nothing has
+// to be drained, and the error that ended the watch cannot get lost.
+type Watch[T Object] interface {
+	// Next returns io.EOF when the server ended the watch in good order, which
+	// it does every few minutes; any other error says what broke. It wraps
+	// context.Canceled if that was the end of the context given to Watch, and
+	// is ErrWatchClosed after Close.
+	Next() (Event[T], error)
+	Close() error
+}
+
+// Event is one line of the history of a collection.
+type Event[T Object] struct {
+	// Type is ADDED, MODIFIED or DELETED, for a change of Object; BOOKMARK,
+	// for news about the resourceVersion only; or ERROR, the last event of a
+	// watch that the server cannot continue.
+	Type watch.EventType
+	// Object is the object after the change, or before it for DELETED. A
+	// bookmark's has metadata only. An error has none.
+	Object T
+	// ResourceVersion is where in the history the event stands. That of DELETED
+	// is the deletion's own.
+	ResourceVersion string
+	// Status is what went wrong, for ERROR.
+	Status *metav1.Status
+}
+
+// Err is the error that an ERROR event carries, and nil for all others. The
+// HTTP status was 200, long ago: an error can only come as an event.
+func (e Event[T]) Err() error {
+	if e.Type != watch.Error {
+		return nil
+	}
+	return &apierrors.StatusError{ErrStatus: *e.Status}
+}
+
+// Watch asks for everything that happens after options.ResourceVersion.
+//
+// Caveats: two values look harmless and are not. Without a resourceVersion, and with
+// "0", the watch begins with ADDED events for what there is at some moment, and so
+// repeats what a list has shown.
+func (l *ListWatch[T]) Watch(ctx context.Context, options metav1.ListOptions) (Watch[T], error) {
+	options.Watch = true
+	body, mediaType, err := l.endpoint.get(ctx, options)
+	if err == nil {
+		var decoder eventDecoder
+		if decoder, err = l.newEventDecoder(body, mediaType); err == nil {
+			start := trace.Event{Kind: trace.WatchStart, Version: options.ResourceVersion}
+			if options.SendInitialEvents != nil && *options.SendInitialEvents {
+				start.Op = trace.WatchList
+			}
+			l.record(start)
+			return &httpWatch[T]{from: l, body: body, decoder: decoder, version: options.ResourceVersion}, nil
+		}
+		_ = body.Close()
+	}
+	err = fmt.Errorf("watching %s: %w", l.endpoint, err)
+	l.recordFailure(err, options)
+	return nil, err
+}
+
+// newEventDecoder takes the stream apart. In general, a framer finds where an event ends,
+// the envelope holds the type of the event, and the object is decoded last; for
+// JSON and protobuf there is a faster way.
+func (l *ListWatch[T]) newEventDecoder(body io.ReadCloser, mediaType string) (eventDecoder, error) {
+	if fast := l.newTypedEventDecoder(body, mediaType); fast != nil {
+		return fast, nil
+	}
+	base, parameters, err := mime.ParseMediaType(mediaType)
+	if err != nil {
+		return nil, fmt.Errorf("reading the answer's content type %q: %w", mediaType, err)
+	}
+	object, envelope, framer, err := l.endpoint.negotiator.StreamDecoder(base, parameters)
+	if err != nil {
+		return nil, fmt.Errorf("the answer is %q, which has no decoder: %w", mediaType, err)
+	}
+	return restwatch.NewDecoder(streaming.NewDecoder(framer.NewFrameReader(body), envelope), object), nil
+}
+
+// httpWatch reads events from the body of an HTTP answer.
+type httpWatch[T Object] struct {
+	from    *ListWatch[T]
+	body    io.Closer
+	decoder eventDecoder
+	version string // of the last event, or of the start
+	ended   error  // what Next returns from now on
+	closed  atomic.Bool
+}
+
+// ErrWatchClosed is what Next returns after Close.
+var ErrWatchClosed = errors.New("closed by its reader")
+
+func (w *httpWatch[T]) Next() (Event[T], error) {
+	if w.ended != nil {
+		return Event[T]{}, w.ended
+	}
+	kind, object, err := w.decoder.Decode()
+	if err != nil {
+		return Event[T]{}, w.end(err)
+	}
+	event, err := newEvent[T](kind, object)
+	if err != nil {
+		return Event[T]{}, w.end(err)
+	}
+	if event.ResourceVersion != "" {
+		w.version = event.ResourceVersion
+	}
+	if w.from.options.Recorder.On() {
+		w.recordEvent(event)
+	}
+	return event, nil
+}
+
+// Close ends the request's connection. The reader finds out by an error.
+func (w *httpWatch[T]) Close() error {
+	w.closed.Store(true)
+	return w.body.Close()
+}
+
+// end closes the watch and decides which error its reader gets.
+func (w *httpWatch[T]) end(err error) error {
+	_ = w.body.Close()
+	reason := err.Error()
+	switch {
+	case w.closed.Load():
+		w.ended, reason = ErrWatchClosed, ErrWatchClosed.Error()
+	case errors.Is(err, io.EOF):
+		w.ended, reason = io.EOF, "by the server, in good order"
+	default:
+		w.ended = fmt.Errorf("watching %s: %w", w.from.endpoint, err)
+	}
+	w.from.record(trace.Event{Kind: trace.WatchEnd, Version: w.version, Reason: reason})
+	return w.ended
+}
+
+func newEvent[T Object](kind watch.EventType, object runtime.Object) (Event[T], error) {
+	event := Event[T]{Type: kind}
+	if kind == watch.Error {
+		status, ok := object.(*metav1.Status)
+		if !ok {
+			return event, fmt.Errorf("the server sent an ERROR event with a %T in place of a Status", object)
+		}
+		event.Status = status
+		return event, nil
+	}
+	typed, err := asObject[T](object)
+	if err != nil {
+		return event, err
+	}
+	event.Object, event.ResourceVersion = typed, typed.GetResourceVersion()
+	return event, nil
+}
+
+func (w *httpWatch[T]) recordEvent(event Event[T]) {
+	switch event.Type {
+	case watch.Error:
+		w.from.recordFailure(event.Err(), metav1.ListOptions{ResourceVersion: w.version})
+	case watch.Bookmark:
+		w.from.record(trace.Event{Kind: trace.Bookmark, Version: event.ResourceVersion})
+	default:
+		w.from.record(trace.Event{
+			Kind: trace.WatchEvent, Op: string(event.Type), Version: event.ResourceVersion,
+			Namespace: event.Object.GetNamespace(), Name: event.Object.GetName(),
+		})
+	}
+}
+
+// record adds the fields that all events of this layer have in common.
+func (l *ListWatch[T]) record(event trace.Event) {
+	event.Layer, event.Object = listWatchLayer, l.kind
+	if event.Namespace == "" {
+		event.Namespace = l.options.Namespace
+	}
+	l.options.Recorder.Record(event)
+}

@@ -1,0 +1,214 @@
+package informer
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+// shell is the thin shell around the machine: it does what an action says and
+// turns what happened into an input. It decides nothing.
+type shell[T Object] struct {
+	*Reflector[T]
+	ctx   context.Context // Run's; this value lives no longer than Run
+	began time.Time
+
+	current Watch[T]       // the open watch, or nil
+	stall   *stallDetector // cuts the request that is under way
+
+	lastEvent Event[T]
+	lastPage  *List[T] // nil once its view is handed over or discarded
+	pageSize  int64    // of the list that lastPage belongs to
+	partial   partialView[T]
+}
+
+// perform carries an action's command out. The error is for people; the machine
+// reads the input.
+func (r *shell[T]) perform(act action) (input, error) {
+	if act.do != doRead {
+		r.close()
+	}
+	if r.ctx.Err() != nil {
+		return input{kind: inStop}, nil
+	}
+	in, err := input{}, error(nil)
+	switch act.do {
+	case doStream:
+		in.kind, err = inOpened, r.openWatch(r.streamOptions(act.version))
+	case doWatch:
+		in.kind, err = inOpened, r.openWatch(r.watchOptions(act.version))
+	case doRead:
+		err = r.readEvent(&in)
+	case doList:
+		err = r.requestPage(&in, r.listOptions(act))
+	case doPage:
+		err = r.requestPage(&in, metav1.ListOptions{Limit: r.pageSize, Continue: r.lastPage.Continue})
+	case doPause:
+		in.kind = inRested
+		r.sleep(act.pause)
+	}
+	in.at, in.random = time.Since(r.began), r.options.Random()
+	if r.ctx.Err() != nil {
+		return input{kind: inStop}, nil
+	}
+	if err != nil {
+		in.kind, in.fault = inFailed, faultOf(err)
+		if seconds, said := apierrors.SuggestsClientDelay(err); said {
+			in.asked = time.Duration(seconds) * time.Second
+		}
+		err = r.source.refusedOr(err, verbOf(act.do))
+	}
+	return in, err
+}
+
+func verbOf(do command) string {
+	if do == doList || do == doPage {
+		return "list"
+	}
+	return "watch"
+}
+
+// streamOptions ask for a WatchList: all there is as ADDED events, then a
+// bookmark that says so, then what changes.
+func (r *shell[T]) streamOptions(version string) metav1.ListOptions {
+	options := r.watchOptions(version)
+	yes := true
+	options.SendInitialEvents = &yes
+	options.ResourceVersionMatch = metav1.ResourceVersionMatchNotOlderThan
+	return options
+}
+
+func (r *shell[T]) watchOptions(version string) metav1.ListOptions {
+	options := Cursor{}.Listed(version).WatchOptions()
+	least := r.options.WatchTimeout.Seconds()
+	seconds := int64(least + least*r.options.Random())
+	options.TimeoutSeconds = &seconds
+	return options
+}
+
+func (r *shell[T]) listOptions(act action) metav1.ListOptions {
+	r.pageSize = r.options.PageSize
+	if act.whole {
+		r.pageSize = 0
+	}
+	options := metav1.ListOptions{Limit: r.pageSize, ResourceVersion: act.version}
+	if act.version != "" {
+		options.ResourceVersionMatch = metav1.ResourceVersionMatchNotOlderThan
+	}
+	return options
+}
+
+// grace is how much longer than it should a watch may live before we end it
+// ourselves: the server, or the network to it, is no longer there.
+const grace = 30 * time.Second
+
+func (r *shell[T]) openWatch(options metav1.ListOptions) error {
+	r.stall = newStallDetector(r.ctx, r.options.RequestTimeout)
+	opened, err := r.from.Watch(r.stall.ctx, options)
+	if err != nil {
+		return r.stall.explain(err)
+	}
+	r.current = opened
+	if options.SendInitialEvents != nil {
+		r.stall.expectProgress(r.options.StreamTimeout)
+	} else {
+		r.stall.expectEnd(time.Duration(*options.TimeoutSeconds)*time.Second + grace)
+	}
+	return nil
+}
+
+// readEvent waits for the next event.
+func (r *shell[T]) readEvent(in *input) error {
+	event, err := r.current.Next()
+	if err == nil {
+		err = event.Err()
+	}
+	switch {
+	case errors.Is(err, io.EOF):
+		in.kind = inEnded
+		return nil
+	case err != nil:
+		return r.stall.explain(err)
+	}
+	r.lastEvent = event
+	in.kind, in.event, in.version = inEvent, event.Type, event.ResourceVersion
+	switch event.Type {
+	case watch.Added:
+		r.stall.progress()
+	case watch.Bookmark:
+		if in.last = event.Object.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true"; in.last {
+			r.stall.expectEnd(2*r.options.WatchTimeout + grace)
+		}
+	}
+	return nil
+}
+
+// requestPage asks for a list or a page of it.
+func (r *shell[T]) requestPage(in *input, options metav1.ListOptions) error {
+	r.stall = newStallDetector(r.ctx, r.options.RequestTimeout)
+	page, err := listPage(r.stall.ctx, r.from, options)
+	if err != nil {
+		return r.stall.explain(err)
+	}
+	r.lastPage = page
+	in.kind, in.version, in.last = inPage, page.ResourceVersion, page.Continue == ""
+	return nil
+}
+
+func (r *shell[T]) sleep(d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-r.ctx.Done():
+	}
+}
+
+// close ends the request that is under way.
+func (r *shell[T]) close() {
+	if r.current != nil {
+		_ = r.current.Close()
+		r.current = nil
+	}
+	if r.stall != nil {
+		r.stall.release()
+		r.stall = nil
+	}
+}
+
+// deliver carries out the other half of an action.
+func (r *shell[T]) deliver(act action) {
+	switch act.deliver {
+	case deliverCollect:
+		r.collect()
+	case deliverReplace:
+		r.collect()
+		items := r.partial.items
+		r.discard()
+		r.sink.Replace(items, act.version)
+	case deliverApply:
+		r.sink.Apply(r.lastEvent)
+	case deliverProgress:
+		r.sink.Progress(act.version)
+	case deliverDiscard:
+		r.discard()
+	}
+}
+
+// collect keeps the last page or event until the view is whole.
+func (r *shell[T]) collect() {
+	switch {
+	case r.current == nil:
+		r.partial.add(r.lastPage.Items)
+		r.lastPage.Items = nil // the token is needed for a while
+	case r.lastEvent.Type != watch.Bookmark:
+		r.partial.apply(r.lastEvent)
+	}
+}
+
+func (r *shell[T]) discard() { r.partial, r.lastPage = partialView[T]{}, nil }

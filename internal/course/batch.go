@@ -1,0 +1,201 @@
+package course
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/loopwright/loopwright/internal/course/splice"
+)
+
+// selector is the environment variable that says which solution a test binary
+// runs.
+const selector = "LOOPWRIGHT_SOLUTION"
+
+// batch judges many solutions of one exercise with one test binary for each
+// package, in which a solution is selected at run time: to compile and link
+// takes far longer than to run the tests of a pure core.
+type batch struct {
+	n         *runner
+	e         Exercise
+	all       []solution // patches of the reference
+	binaries  []string   // one for each package of the exercise
+	test2json string
+
+	built, ran time.Duration // where the time went; ran is the wall clock
+	alone      []string      // which had to be compiled on their own, and why
+}
+
+// judge returns the verdicts in the order of the solutions.
+//
+// Whatever this way cannot decide is compiled on its own and run by go test:
+// patches that cannot be selected, all of them if the binary does not build or
+// the reference does not pass in it, and those that pass. So a verdict against
+// an exercise never rests on the short cut.
+func (b *batch) judge(ctx context.Context) ([]Failure, error) {
+	verdicts := make([]Failure, len(b.all))
+	for i := range verdicts {
+		verdicts[i].Status = Broken // not decided yet
+	}
+	begin := time.Now()
+	apart, err := b.build(ctx)
+	b.built = time.Since(begin)
+	if err != nil {
+		return nil, err
+	}
+	begin = time.Now()
+	defer func() { b.ran = time.Since(begin) }()
+	if len(b.binaries) > 0 {
+		reference, err := b.run(ctx, 0)
+		if err != nil {
+			return nil, err
+		}
+		if reference.Status == Passed {
+			if err := b.runAll(ctx, apart, verdicts); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for i, s := range b.all {
+		switch verdicts[i].Status {
+		case Passed, Broken, NoTests:
+			b.alone = append(b.alone, fmt.Sprintf("%s (%s)", path.Base(s.file), cmp.Or(apart[i], "it "+string(verdicts[i].Status))))
+			if verdicts[i], err = b.n.run(ctx, b.e, s); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return verdicts, nil
+}
+
+// build makes the binaries, none if they cannot be built.
+func (b *batch) build(ctx context.Context) (apart map[int]string, err error) {
+	base, err := b.n.repo.parse(b.e.Replaces)
+	if err != nil {
+		return nil, err
+	}
+	patches := make([]*splice.File, len(b.all))
+	for i, s := range b.all {
+		patches[i] = s.patch
+	}
+	text, apart, err := splice.Dispatch(base, patches, selector)
+	if err != nil || len(apart) == len(patches) {
+		return apart, nil
+	}
+	dir := path.Join(stateDir, "spliced", b.e.Name)
+	file := path.Join(dir, "all.go")
+	if err := b.n.repo.writeState(file, text); err != nil {
+		return nil, err
+	}
+	overlay := hide(b.n.owners.Hidden(b.e.Chapter))
+	overlay[b.e.Replaces] = file
+	overlayFile, done, err := overlay.write(b.n.repo, nil)
+	if err != nil {
+		return nil, fmt.Errorf("exercise %s: %w", b.e.ID, err)
+	}
+	defer done()
+	tool, err := b.n.repo.goOutput(ctx, "tool", "-n", "test2json")
+	if err != nil {
+		return nil, fmt.Errorf("looking for test2json: %w", err)
+	}
+	b.test2json = strings.TrimSpace(string(tool))
+	var binaries []string
+	for i, pkg := range b.e.Run.Packages {
+		binary := b.n.repo.Abs(path.Join(dir, fmt.Sprintf("%d.test", i)))
+		// Without symbol tables it is linked in half the time; stack traces do not
+		// need them.
+		args := []string{"test", "-c", "-ldflags=-s -w", "-overlay=" + overlayFile, "-o", binary}
+		if b.e.Run.Race && b.n.raceOK {
+			args = append(args, "-race")
+		}
+		_, err := b.n.repo.goOutput(ctx, append(args, pkg)...)
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if err != nil || !isFile(binary) {
+			return apart, nil // compiling them one by one shows which one it is
+		}
+		binaries = append(binaries, binary)
+	}
+	b.binaries = binaries
+	return apart, nil
+}
+
+// runAll runs all that can be selected, as many at a time as there are
+// processors.
+func (b *batch) runAll(ctx context.Context, apart map[int]string, verdicts []Failure) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	next := make(chan int) // from this goroutine to the workers; closed by it
+	var workers sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for i := range next {
+				f, err := b.run(ctx, i+1)
+				if err != nil {
+					cancel(err)
+					continue
+				}
+				verdicts[i] = f
+			}
+		})
+	}
+	for i := range b.all {
+		if _, alone := apart[i]; !alone {
+			next <- i
+		}
+	}
+	close(next)
+	workers.Wait()
+	return context.Cause(ctx)
+}
+
+// run runs one version of the reference; number 0 is the reference itself.
+func (b *batch) run(ctx context.Context, number int) (Failure, error) {
+	places := []string{b.e.Replaces}
+	if number > 0 {
+		places = b.all[number-1].places(b.e)
+	}
+	f := Failure{}
+	for i, pkg := range b.e.Run.Packages {
+		var err error
+		if f, err = b.runPackage(ctx, number, b.binaries[i], pkg, places); err != nil || f.Status != Passed && f.Status != NoTests {
+			return f, err
+		}
+	}
+	return f, nil
+}
+
+func (b *batch) runPackage(ctx context.Context, number int, binary, pkg string, places []string) (Failure, error) {
+	ctx, cancelTimeout := context.WithTimeout(ctx, compileTimeout)
+	defer cancelTimeout()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	args := []string{"-p", path.Join(b.n.repo.Module, pkg), "-t", binary,
+		"-test.v=test2json", "-test.paniconexit0", "-test.short", "-test.failfast", "-test.count=1", "-test.timeout=" + b.n.timeout.String(), "-test.run=" + b.e.Run.Tests}
+	cmd := b.n.repo.command(ctx, b.test2json, args...)
+	cmd.Dir = b.n.repo.Abs(path.Clean(pkg))
+	cmd.Env = append(cmd.Env, "PWD="+cmd.Dir, selector+"="+strconv.Itoa(number))
+	log, runErr, err := collect(ctx, cmd, cancel)
+	if errors.Is(err, errFlood) {
+		return Failure{Status: Flooding}, nil
+	}
+	if err != nil {
+		return Failure{}, err
+	}
+	if runErr != nil {
+		log.finish()
+	}
+	f := judge(log, []string{pkg}, places)
+	if f.Status == Passed && runErr != nil {
+		f = Failure{Status: Broken, Detail: strings.TrimSpace(log.other + runErr.Error())}
+	}
+	return f, nil
+}

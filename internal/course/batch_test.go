@@ -1,0 +1,96 @@
+package course
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// ways are plausible bugs that end in every way in which a solution can.
+var ways = map[string]string{
+	"small.go":    "// Bug: one is missing.\npackage sum\n\nfunc Sum(xs []int) int { return 5 }\n",
+	"crash.go":    "// Bug: it crashes.\npackage sum\n\nfunc Sum(xs []int) int { var p *int; return *p }\n",
+	"deadlock.go": "// Bug: it waits forever.\npackage sum\n\nfunc Sum(xs []int) int { return <-make(chan int) }\n",
+	"exits.go":    "// Bug: it ends the program.\npackage sum\n\nimport \"os\"\n\nfunc Sum(xs []int) int { os.Exit(3); return 6 }\n",
+	"second.go":   "// Bug: only the empty sum is wrong.\npackage sum\n\nfunc Sum(xs []int) int { return len(xs) - 3 + 6 }\n",
+	"floods.go":   "// Bug: it prints.\npackage sum\n\nfunc Sum(xs []int) int {\n\tfor {\n\t\tprintln(\"and so on, and so on\")\n\t}\n}\n",
+	"shared.go":   "// Bug: it counts wrong.\npackage sum\n\nconst first = 7\n\nfunc Sum(xs []int) int { return help() }\n\nfunc help() int { return first }\n",
+	"right.go":    "// It is right, in other words.\npackage sum\n\nfunc Sum(xs []int) (t int) {\n\tfor i := range xs {\n\t\tt += xs[i]\n\t}\n\treturn t\n}\n",
+}
+
+// The short cut must never tell another story than go test does on the
+// learner's machine.
+func TestManyInOneBinaryAreJudgedAsEachAlone(t *testing.T) {
+	t.Parallel()
+	tree := map[string]string{}
+	for name, text := range ways {
+		tree["exercises/01-sum/testdata/wrong/"+name] = text
+	}
+	r := tinyTree(t, tree)
+	e := theExercise(t, r)
+	n, err := r.newRunner(t.Context())
+	require.NoError(t, err)
+	n.timeout = 2 * time.Second
+	attempts, problems, err := n.attempts(e)
+	require.NoError(t, err)
+	require.Empty(t, problems)
+	b := &batch{n: n, e: e}
+	for _, a := range attempts {
+		b.all = append(b.all, a.solution)
+	}
+	together, err := b.judge(t.Context())
+	require.NoError(t, err)
+	require.Len(t, together, len(ways)+3)
+	assert.Equal(t, []string{"right.go (it passed)", "shared.go (first is no function)"}, b.alone)
+	for i, a := range attempts {
+		alone, err := n.run(t.Context(), e, a.solution)
+		require.NoError(t, err)
+		assert.Equal(t, alone.core(), together[i].core(), a.name)
+		assert.Equal(t, alone.In, together[i].In, a.name)
+		assert.Equal(t, alone.Line, together[i].Line, a.name)
+	}
+}
+
+// An author whose file does not compile must hear about this file, and the
+// others must be judged all the same.
+func TestOneThatDoesNotCompileDoesNotSpoilTheOthers(t *testing.T) {
+	t.Parallel()
+	wrong := "exercises/01-sum/testdata/wrong/"
+	r := tinyTree(t, map[string]string{wrong + "broken.go": "// Bug: it does not compile.\npackage sum\n\nfunc Sum(xs []int) int { return nothing }\n"})
+	var out strings.Builder
+	err := r.Verify(t.Context(), []Exercise{theExercise(t, r)}, &out)
+	require.Error(t, err)
+	assert.Contains(t, err.Error(), wrong+"broken.go must compile and fail a test, but it does not compile: ")
+	assert.Contains(t, err.Error(), "broken.go:4:33: undefined: nothing")
+	assert.NotContains(t, err.Error(), "problems:", "there is only this one")
+	assert.Contains(t, oneLine(out.String()), "must be 6, got 5.")
+}
+
+// If the form with all versions changes what the reference does (more
+// allocations, say), it proves nothing about the others.
+func TestAReferenceThatFailsInTheBinaryOfAllIsNoProofAgainstIt(t *testing.T) {
+	t.Parallel()
+	tree := map[string]string{"sum/alone_test.go": "package sum\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nfunc TestSumAlone(t *testing.T) {\n\tif _, set := os.LookupEnv(\"" + selector + "\"); set {\n\t\tt.Error(\"not alone\")\n\t}\n}\n"}
+	r := tinyTree(t, tree)
+	var out strings.Builder
+	require.NoError(t, r.Verify(t.Context(), []Exercise{theExercise(t, r)}, &out))
+	assert.Contains(t, out.String(), "compiled on their own: sum.go (")
+	assert.NotContains(t, out.String(), "not alone")
+}
+
+func TestVerifySaysWhereTheTimeGoes(t *testing.T) {
+	t.Parallel()
+	r := tinyTree(t, nil)
+	verify := func() string {
+		var out strings.Builder
+		require.NoError(t, r.Verify(t.Context(), []Exercise{theExercise(t, r)}, &out))
+		return out.String()
+	}
+	assert.Regexp(t, `3 of 3 solutions tried: \d+\.\d s to build, \d+\.\d s to run\n`, verify())
+	again := verify()
+	assert.Contains(t, again, "all 3 results are remembered")
+	assert.Regexp(t, `1 exercises and 4 solutions in \d+\.\d s; the slowest is 01-sum with \d+\.\d s\n$`, again)
+}

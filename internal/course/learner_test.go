@@ -1,0 +1,233 @@
+package course
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func try(t *testing.T, r *Repo) (solved bool, told string) {
+	t.Helper()
+	var out strings.Builder
+	solved, err := r.Try(t.Context(), theExercise(t, r), false, &out)
+	require.NoError(t, err)
+	return solved, out.String()
+}
+
+// A learner who splits a long function into files must not be punished for it.
+func TestFilesNextToTheFirstAreCompiledWithIt(t *testing.T) {
+	t.Parallel()
+	r := tinyTree(t, map[string]string{
+		"my/01-sum/sum.go":       "package sum\n\nfunc Sum(xs []int) int { return addUp(xs) }\n",
+		"my/01-sum/helper.go":    "package sum\n\nfunc addUp(xs []int) (t int) {\n\tfor _, x := range xs {\n\t\tt += x\n\t}\n\treturn t\n}\n",
+		"my/01-sum/mine_test.go": "package sum\n\nimport \"testing\"\n\nfunc TestASumOfMine(t *testing.T) {\n\tt.Log(\"my own test was here\")\n}\n",
+		"my/01-sum/sum.go.1":     "package sum\n",
+		"my/01-sum/_old.go":      "package sum\n\nfunc addUp() {}\n",
+	})
+	solved, told := try(t, r)
+	assert.True(t, solved, told)
+	assert.Contains(t, told, "Your code printed:\n\n    mine_test.go:6: my own test was here\n")
+
+	put(t, r.Root, "my/01-sum/helper.go", "package sum\n\nfunc addUp(xs []int) int { return xs[7] }\n")
+	_, told = try(t, r)
+	assert.Contains(t, oneLine(told), "the code panics (my/01-sum/helper.go:3): it reads beyond the end of a slice")
+	put(t, r.Root, "my/01-sum/helper.go", "package sum\n\nfunc addUp(xs []int) int { return nothing }\n")
+	_, told = try(t, r)
+	assert.Contains(t, told, "    my/01-sum/helper.go:3:35: undefined: nothing")
+	assert.Contains(t, told, "Correct the first line above first")
+
+	// The demo takes them along.
+	put(t, r.Root, "my/01-sum/helper.go", "package sum\n\nfunc addUp(xs []int) int { return 77 }\n")
+	var status strings.Builder
+	binary, err := r.BuildDemo(t.Context(), 1, true, &status)
+	require.NoError(t, err)
+	assert.Contains(t, status.String(), "using your my/01-sum/helper.go, too")
+	out, _ := exec.Command(binary).Output()
+	assert.Contains(t, string(out), "77")
+}
+
+// It would hide a file that the package needs, and nobody would understand why.
+func TestAFileWithTheNameOfOneThatExistsIsRefused(t *testing.T) {
+	t.Parallel()
+	r := tinyTree(t, map[string]string{
+		"my/01-sum/sum.go":      "package sum\n",
+		"my/01-sum/sum_test.go": "package sum\n",
+	})
+	_, err := r.Try(t.Context(), theExercise(t, r), false, &strings.Builder{})
+	assert.ErrorContains(t, err, "my/01-sum/sum_test.go cannot be compiled with your sum.go: sum/sum_test.go exists already")
+}
+
+// The go command names no place for it, or that of the reference.
+func TestAFileThatBelongsToNoPackageOrAnotherIsNamed(t *testing.T) {
+	t.Parallel()
+	r := tinyTree(t, map[string]string{"my/01-sum/helper.go": "// Helps.\npackage main\n"})
+	_, told := try(t, r)
+	assert.Contains(t, told, "Your code does not compile yet:\n\n    my/01-sum/helper.go:2:9: package main: it must be package sum\n")
+	assert.NotContains(t, told, "keep the names and the", "nothing is wrong with the other file")
+
+	put(t, r.Root, "my/01-sum/helper_test.go", "package sum_test\n")
+	put(t, r.Root, "my/01-sum/helper.go", "package sum\n")
+	_, told = try(t, r)
+	assert.NotContains(t, told, "does not compile", "a test may be outside the package")
+	put(t, r.Root, "my/01-sum/sum.go", "")
+	_, told = try(t, r)
+	assert.Contains(t, told, "    my/01-sum/sum.go:1:1: expected 'package', found 'EOF'\n", told)
+	_, err := r.BuildDemo(t.Context(), 1, true, &strings.Builder{})
+	assert.ErrorContains(t, err, "my/01-sum/sum.go:1:1: expected 'package', found 'EOF'")
+}
+
+func TestTwoExercisesCannotBothAddAFileOfOneName(t *testing.T) {
+	t.Parallel()
+	readme := strings.Replace(tiny["exercises/01-sum/README.md"], "sum/sum.go", "sum/limit.go", 1)
+	r := tinyTree(t, map[string]string{
+		"exercises/01-limit/README.md": strings.Replace(readme, "function: Sum", "function: Limit", 1),
+		"sum/limit.go":                 "package sum\n\nfunc Limit() int { return 1 }\n",
+		"my/01-sum/sum.go":             "package sum\n",
+		"my/01-sum/helper.go":          "package sum\n",
+		"my/01-limit/limit.go":         "package sum\n",
+		"my/01-limit/helper.go":        "package sum\n",
+	})
+	_, _, _, err := r.Mine(1)
+	assert.ErrorContains(t, err, "my/01-limit/helper.go and my/01-sum/helper.go would both be sum/helper.go")
+}
+
+// gopls loads the directory of the file that is open. If that is not a whole
+// package, it reports every name of the package as unknown and completes none.
+func TestTheLearnersDirectoryIsAWholePackageForAnEditor(t *testing.T) {
+	t.Parallel()
+	tree := changed(t, "sum/sum.go", "total := 0", "total := zero")
+	tree["sum/zero.go"] = "package sum\n\nconst zero = 0\n"
+	tree["sum/later.go"] = "package sum\n\nconst later = 1\n"
+	tree["chapters/01-sum/README.md"] = strings.Replace(tiny["chapters/01-sum/README.md"], "sum/*.go", "sum/sum*.go, sum/zero.go", 1)
+	tree["chapters/02-mean/README.md"] = strings.Replace(tiny["chapters/02-mean/README.md"], "- mean/mean.go", "- mean/mean.go\n  - sum/later.go", 1)
+	tree["my/01-sum/sum.go"] = tree["sum/sum.go"]
+	tree["my/01-sum/own.go"] = "package sum\n"
+	r := tinyTree(t, tree)
+	vet := func() string {
+		cmd := r.goCommand(t.Context(), "vet", "./my/01-sum")
+		out, _ := cmd.CombinedOutput()
+		return string(out)
+	}
+	assert.Contains(t, vet(), "undefined: zero")
+	solved, told := try(t, r)
+	require.True(t, solved, told)
+	assert.Empty(t, vet())
+	files := func() string {
+		names, err := filepath.Glob(r.Abs("my/01-sum/*"))
+		require.NoError(t, err)
+		return strings.ReplaceAll(strings.Join(names, " "), r.Abs("my/01-sum")+"/", "")
+	}
+	assert.Equal(t, "own.go sum.go zero.go", files(), "neither tests nor files of later chapters")
+
+	// A file of the package that was renamed must not be left behind as a dead link.
+	require.NoError(t, os.Rename(r.Abs("sum/zero.go"), r.Abs("sum/sum_zero.go")))
+	put(t, r.Root, "chapters/01-sum/README.md", strings.Replace(tree["chapters/01-sum/README.md"], "sum/zero.go", "sum/sum_zero.go", 1))
+	solved, told = try(t, r)
+	require.True(t, solved, told)
+	assert.Equal(t, "own.go sum.go sum_zero.go", files())
+	assert.Empty(t, vet())
+	list, err := r.goOutput(t.Context(), "list", "./...")
+	require.NoError(t, err)
+	assert.NotContains(t, string(list), "/my/", "go build ./... must not see the copy")
+}
+
+func TestWhatTheCodePrintsIsShownWithinBounds(t *testing.T) {
+	t.Parallel()
+	r := tinyTree(t, map[string]string{"my/01-sum/sum.go": `package sum
+
+import "fmt"
+
+func Sum(xs []int) int {
+	for i := range 99 {
+		fmt.Println("step", i, "of", len(xs))
+	}
+	return 5
+}
+`})
+	_, told := try(t, r)
+	assert.Contains(t, told, "Your code printed:\n\n    ... 59 lines before these\n    step 59 of 3\n")
+	assert.Contains(t, told, "    step 98 of 3\n\n\"A sum contains")
+	assert.Contains(t, oneLine(told), "must be 6, got 5.", "what it prints is no part of the explanation")
+}
+
+func TestOnlyWhatTheCodePrintsCountsAsPrinted(t *testing.T) {
+	assert.Equal(t, "hello\n  indented\nby hand", printed(`=== RUN   TestX
+hello
+  indented
+    x_test.go:12: 
+        	Error Trace:	/x/x_test.go:12
+        	Error:      	Not equal
+by hand
+--- FAIL: TestX (0.00s)
+panic: no
+
+goroutine 7 [running]:
+lib.F()
+	/x/lib/a.go:12 +0x4
+`))
+}
+
+// The parts of a stub that a learner cannot know stay; what would give the
+// solution away goes.
+func TestAStubMayHaveABeginningAndLeaveHelpersOut(t *testing.T) {
+	t.Parallel()
+	tree := changed(t, "exercises/01-sum/README.md", "function: Sum", "function: [Sum, Mean]\nwithout: half")
+	tree["sum/sum.go"] = "package sum\n\nimport \"math\"\n\nfunc Sum(xs []int) int { return len(xs) * half() }\n\nfunc half() int { return math.MaxInt }\n\nfunc Mean() int { return half() }\n"
+	tree["exercises/01-sum/sum.go"] = "package sum\n\nfunc Mean() int {\n\treturn -1 // which number is never a mean?\n}\n"
+	r := tinyTree(t, tree)
+	text, err := r.stubText(theExercise(t, r))
+	require.NoError(t, err)
+	assert.Equal(t, `// Exercise 1, Add up: you write Sum and Mean. The rest is given. You may want to
+// import "math".
+
+package sum
+
+func Sum(xs []int) int {
+	// Yours to write.
+	return 0
+}
+
+func Mean() int {
+	return -1 // which number is never a mean?
+}
+`, string(text))
+}
+
+func TestACrashOfADemoIsExplainedLikeAFailedTest(t *testing.T) {
+	t.Parallel()
+	r := tinyTree(t, map[string]string{"my/01-sum/sum.go": "package sum\n", "my/01-sum/more.go": "package sum\n"})
+	crash := "step 1\npanic: runtime error: invalid memory address or nil pointer dereference\n[signal SIGSEGV]\n\ngoroutine 1 [running]:\nexample.com/tiny/sum.Sum(...)\n\t" +
+		r.Abs("my/01-sum/sum.go") + ":9 +0x1d\nmain.main()\n\t/x/main.go:4 +0x1d\n"
+	text, err := r.explainCrash(1, crash)
+	require.NoError(t, err)
+	assert.Equal(t, "In the demo, the code panics (my/01-sum/sum.go:9): it uses a pointer, or calls a method on something, that is nil. Change Sum in my/01-sum/sum.go. Read chapters/01-sum/README.md. `make exercise-1` tests it.", oneLine(text))
+
+	text, err = r.explainCrash(0, strings.Replace(crash, "sum.go:9", "more.go:2", 1))
+	require.NoError(t, err)
+	assert.Contains(t, oneLine(text), "Change Sum in my/01-sum/more.go.")
+
+	text, err = r.explainCrash(1, "fatal error: all goroutines are asleep - deadlock!\n\ngoroutine 1 [chan receive]:\nmain.main()\n\t/x/main.go:4 +0x1d\n")
+	require.NoError(t, err)
+	assert.Contains(t, oneLine(text), "none of your files is in the stack trace above")
+
+	text, err = r.explainCrash(1, "course: the demo is done with exit code 3\n")
+	require.NoError(t, err)
+	assert.Empty(t, text, "a demo that ends with an error has said why")
+}
+
+func TestTheFunctionThatCrashedIsNamedAsTheExerciseNamesIt(t *testing.T) {
+	e := Exercise{Function: StringList{"dedup.add", "later", "Cursor.Saw"}}
+	for line, want := range map[string]string{
+		"github.com/x/workqueue.(*dedup[...]).add(0xc000, {0x1, 0x2})": "dedup.add",
+		"github.com/x/workqueue.later(...)":                            "later",
+		"github.com/x/informer.Cursor.Saw({0x1, 0x2}, 0x3)":            "Cursor.Saw",
+		"github.com/x/workqueue.(*Queue[...]).other(0xc000)":           "dedup.add, later or Cursor.Saw",
+	} {
+		assert.Equal(t, want, functionIn("panic: x\n\ngoroutine 1:\n"+line+"\n\t/x/my/a.go:7 +0x1", Failure{In: "my/a.go", Line: 7}, e), line)
+	}
+}

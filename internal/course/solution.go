@@ -1,0 +1,224 @@
+package course
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/loopwright/loopwright/internal/course/splice"
+)
+
+// solution is code that is tried in place of an exercise's reference file. The
+// zero solution is the reference itself.
+type solution struct {
+	file    string            // what explanations call it
+	content []byte            // what makes it differ from others; it is hashed
+	patch   *splice.File      // what it changes in the reference; nil for a learner's file
+	extra   map[string]string // a learner's other files: where they go -> where they are
+}
+
+// learner is what a learner has written.
+func (r *Repo) learner(e Exercise) (solution, error) {
+	extra, err := r.extraFiles(e)
+	if err != nil {
+		return solution{}, err
+	}
+	s := solution{file: e.Mine(), extra: extra}
+	for _, file := range append([]string{e.Mine()}, sortedValues(extra)...) {
+		text, err := r.read(file)
+		if err != nil {
+			return solution{}, fmt.Errorf("reading your solution of exercise %s: %w", e.ID, err)
+		}
+		s.content = fmt.Appendf(s.content, "%s %d\n%s", path.Base(file), len(text), text)
+	}
+	return s, nil
+}
+
+// extraFiles are the Go files that learners put next to the one that they were
+// given. They are compiled with it, and must not hide what is there.
+func (r *Repo) extraFiles(e Exercise) (map[string]string, error) {
+	dir := path.Dir(e.Mine())
+	entries, err := os.ReadDir(r.Abs(dir))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("looking for your files of exercise %s: %w", e.ID, err)
+	}
+	extra := map[string]string{}
+	for _, entry := range entries {
+		name := entry.Name()
+		if !entry.Type().IsRegular() || !strings.HasSuffix(name, ".go") || strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") || name == path.Base(e.Mine()) {
+			continue
+		}
+		to, from := path.Join(path.Dir(e.Replaces), name), path.Join(dir, name)
+		if r.exists(to) {
+			return nil, fmt.Errorf("%s cannot be compiled with your %s: %s exists already and is needed, too. Give your file another name, or remove it if it is only a copy", from, path.Base(e.Mine()), to)
+		}
+		extra[to] = from
+	}
+	return extra, nil
+}
+
+// stubText is the file that a learner starts from: the reference with empty
+// functions, or with those of a hand-written beginning.
+func (r *Repo) stubText(e Exercise) ([]byte, error) {
+	base, err := r.parse(e.Replaces)
+	if err != nil {
+		return nil, err
+	}
+	reference := base
+	emptied, err := splice.Stub(base, e.Function)
+	if err == nil {
+		base, err = splice.Without(base, e.Without)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("making the stub of exercise %s: %s: %w", e.ID, e.Replaces, err)
+	}
+	for _, patch := range []string{"", e.Beginning()} {
+		changed := emptied
+		if patch != "" {
+			if !r.has(patch) {
+				continue
+			}
+			if changed, err = r.parsePatch(reference, patch); err != nil {
+				return nil, err
+			}
+		}
+		text, err := splice.Render(base, changed)
+		if err == nil {
+			base, err = splice.Parse("", text)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("making the stub of exercise %s: %w", e.ID, err)
+		}
+	}
+	return append(stubHeader(e, splice.Missing(reference, base)), base.Bytes()...), nil
+}
+
+// stubHeader tells whoever opens the file what is asked.
+func stubHeader(e Exercise, imports []string) []byte {
+	text := fmt.Sprintf("Exercise %s, %s: you write %s. The rest is given.", e.ID, e.Title, list(e.Function, "and"))
+	if len(imports) > 0 {
+		text += fmt.Sprintf(" You may want to import %s.", list(imports, "and"))
+	}
+	return []byte(indent(wrap(text, 80), "// ") + "\n\n")
+}
+
+// list writes "a, b and c".
+func list(items []string, last string) string {
+	if len(items) < 2 {
+		return strings.Join(items, "")
+	}
+	return strings.Join(items[:len(items)-1], ", ") + " " + last + " " + items[len(items)-1]
+}
+
+// stub is the stub as a solution, for verify.
+func (r *Repo) stub(e Exercise) (solution, error) {
+	text, err := r.stubText(e)
+	if err != nil {
+		return solution{}, err
+	}
+	base, err := r.parse(e.Replaces)
+	if err != nil {
+		return solution{}, err
+	}
+	stub, err := splice.Parse(r.Abs(e.Mine()), text)
+	if err != nil {
+		return solution{}, fmt.Errorf("the stub of exercise %s: %w", e.ID, err)
+	}
+	return solution{file: e.Mine(), content: text, patch: splice.Diff(base, stub)}, nil
+}
+
+// wrong is a plausible bug as a solution.
+func (r *Repo) wrong(e Exercise, file string) (solution, error) {
+	base, err := r.parse(e.Replaces)
+	if err != nil {
+		return solution{}, err
+	}
+	patch, err := r.parsePatch(base, file)
+	if err != nil {
+		return solution{}, err
+	}
+	text, err := r.read(file)
+	return solution{file: file, content: text, patch: patch}, err
+}
+
+// parse reads a Go file of the tree for splicing.
+func (r *Repo) parse(file string) (*splice.File, error) {
+	text, err := r.read(file)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", file, err)
+	}
+	f, err := splice.Parse(r.Abs(file), text)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", file, err)
+	}
+	return f, nil
+}
+
+// parsePatch reads a file that holds only what differs from the reference, and
+// insists that it does.
+func (r *Repo) parsePatch(base *splice.File, file string) (*splice.File, error) {
+	patch, err := r.parse(file)
+	if err != nil {
+		return nil, err
+	}
+	var problems Problems
+	for _, p := range splice.Check(base, patch) {
+		problems.add("%s %s", file, p)
+	}
+	return patch, problems.Err()
+}
+
+// overlay compiles a solution in place of the reference. Positions are those of
+// the files that a person edits.
+func (s solution) overlay(r *Repo, e Exercise) (Overlay, error) {
+	if s.file == "" {
+		return Overlay{}, nil
+	}
+	if s.patch == nil {
+		mine := Overlay{e.Replaces: s.file}
+		for to, from := range s.extra {
+			mine[to] = from
+		}
+		return mine.underTheirNames(r)
+	}
+	base, err := r.parse(e.Replaces)
+	if err != nil {
+		return nil, err
+	}
+	text, err := splice.Replace(base, s.patch)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", s.file, err)
+	}
+	file := path.Join(stateDir, "spliced", e.Name, path.Base(s.patch.Name))
+	return Overlay{e.Replaces: file}, r.writeState(file, text)
+}
+
+// places are the files in which a learner, or an author, can look for the
+// reason of a failure.
+func (s solution) places(e Exercise) []string {
+	places := append([]string{s.file}, sortedValues(s.extra)...)
+	return slices.DeleteFunc(append(places, e.Replaces), func(p string) bool { return p == "" })
+}
+
+func sortedValues(m map[string]string) []string {
+	var values []string
+	for _, k := range sortedKeys(m) {
+		values = append(values, m[k])
+	}
+	return values
+}
+
+// untouched reports whether the learner's file is still the stub.
+func (r *Repo) untouched(e Exercise) (bool, error) {
+	mine, err := r.read(e.Mine())
+	if err != nil {
+		return false, fmt.Errorf("reading %s: %w", e.Mine(), err)
+	}
+	stub, err := r.stubText(e)
+	return bytes.Equal(mine, stub), err
+}

@@ -1,0 +1,65 @@
+package course
+
+import (
+	"context"
+	"fmt"
+	"io"
+)
+
+// Try is `course exercise N`: set up the learner's file on first use, run the
+// tests on it, and say in plain words what to do next. verbose shows what go
+// test prints, too.
+func (r *Repo) Try(ctx context.Context, e Exercise, verbose bool, w io.Writer) (solved bool, err error) {
+	created, err := r.Setup(e)
+	if err != nil {
+		return false, err
+	}
+	return r.try(ctx, e, tryOptions{created: created, verbose: verbose}, w)
+}
+
+// tryOptions is what try tells the learner besides the result.
+type tryOptions struct {
+	created  bool // the file is new, so the task is shown
+	watching bool // the tests run again by themselves
+	verbose  bool
+}
+
+func (r *Repo) try(ctx context.Context, e Exercise, options tryOptions, w io.Writer) (solved bool, err error) {
+	fmt.Fprintf(w, "exercise %s: %s\n\n", e.ID, e.Title)
+	if options.created {
+		fmt.Fprintf(w, "%s\n\nYour file is %s. It is a stub: it compiles, and its tests fail.\n\n", e.Task, e.Mine())
+	}
+	n, err := r.newRunner(ctx)
+	if err != nil {
+		return false, err
+	}
+	if options.verbose {
+		n.raw = w
+	}
+	if err := n.linkPackage(e); err != nil {
+		return false, err
+	}
+	fmt.Fprint(w, "Running its tests. The first time takes longer, because all of it is compiled.\n\n")
+	mine, err := r.learner(e)
+	if err != nil {
+		return false, err
+	}
+	f, err := n.run(ctx, e, mine)
+	if err != nil {
+		return false, err
+	}
+	if f.Printed != "" && !options.verbose {
+		fmt.Fprintf(w, "Your code printed:\n\n%s\n\n", indent(f.Printed, "    "))
+	}
+	if f.Status == Passed {
+		fmt.Fprintf(w, "Solved: all its tests pass on %s.\n", e.Mine())
+		fmt.Fprintf(w, "Next: `make diff-%s` compares it with the reference, `make chapter-%d MINE=1` runs the demo on it.\n", e.ID, e.Chapter)
+		return true, nil
+	}
+	next := fmt.Sprintf("edit %s and run `make exercise-%s` again.", e.Mine(), e.ID)
+	if options.watching {
+		next = fmt.Sprintf("edit %s and save it.", e.Mine())
+	}
+	fmt.Fprintf(w, "%s\n\nNext: %s %s\n", r.explain(e, f, e.Mine()), next, r.hintOffer(e))
+	return false, nil
+}

@@ -1,0 +1,199 @@
+package mutants
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Outcome is a mutant and what the tests said.
+type Outcome struct {
+	*Mutant
+	verdict verdict
+	tests   []string // those that reach it, the quickest first
+}
+
+// lab runs the mutants of one package.
+type lab struct {
+	*schemata
+	judges  *judges
+	jobs    int    // test binaries that run at the same time
+	work    string // for what it writes
+	binary  string
+	all     []string
+	took    map[string]cost         // by test, with no mutant active
+	reaches map[string]map[int]bool // by test: the mutants that it reaches
+}
+
+// prepare compiles the schemata and runs every test that judges one of the files, alone
+// and with no mutant active. All must pass: that is the proof that the switches
+// change nothing. It also shows which mutants each test reaches.
+func prepare(ctx context.Context, s *schemata, j *judges, files []string, jobs int, work string) (*lab, error) {
+	l := &lab{schemata: s, judges: j, jobs: jobs, work: work, took: map[string]cost{}, reaches: map[string]map[int]bool{}}
+	var err error
+	if l.binary, err = compile(ctx, s.root, s.dir, s.text, work, "schemata"); err != nil {
+		return nil, err
+	}
+	if l.all, err = testsOf(ctx, l.binary, l.packageDir()); err != nil {
+		return nil, err
+	}
+	needed := map[string]bool{}
+	for _, file := range files {
+		tests, err := j.of(file, l.all)
+		if err != nil {
+			return nil, err
+		}
+		if len(tests) == 0 {
+			return nil, fmt.Errorf("no test judges %s", file)
+		}
+		for _, name := range tests {
+			needed[name] = true
+		}
+	}
+	names := sorted(needed)
+	var mu sync.Mutex // guards took and reaches
+	return l, l.each(ctx, len(names), func(ctx context.Context, i int) error {
+		name := names[i]
+		took, reached, err := l.baseline(ctx, name)
+		mu.Lock()
+		defer mu.Unlock()
+		l.took[name], l.reaches[name] = took, reached
+		return err
+	})
+}
+
+// baselineLimit is for a test with no mutant active, on a machine with other things to do.
+const baselineLimit = 5 * time.Minute
+
+func (l *lab) baseline(ctx context.Context, name string) (took cost, reached map[int]bool, err error) {
+	notes := filepath.Join(l.work, "reached-"+name)
+	if err := os.WriteFile(notes, nil, 0o600); err != nil {
+		return took, nil, fmt.Errorf("writing the notes of a test: %w", err)
+	}
+	v, out, took, err := test(ctx, l.binary, l.packageDir(), []string{notesVariable + "=" + notes}, []string{name}, baselineLimit)
+	if err != nil {
+		return took, nil, err
+	}
+	if v != survived {
+		return took, nil, fmt.Errorf("%s %s with no mutant active, so it cannot judge any:\n%s", name, v, out)
+	}
+	text, err := os.ReadFile(notes)
+	if err != nil {
+		return took, nil, fmt.Errorf("reading the notes of a test: %w", err)
+	}
+	reached = map[int]bool{}
+	for _, line := range strings.Fields(string(text)) {
+		id, err := strconv.Atoi(line)
+		if err != nil {
+			return took, nil, fmt.Errorf("reading the notes of %s: %w", name, err)
+		}
+		reached[id] = true
+	}
+	return took, reached, nil
+}
+
+func (l *lab) packageDir() string { return filepath.Join(l.root, filepath.FromSlash(l.dir)) }
+
+// file runs all mutants of a file. done is called after each of them.
+func (l *lab) file(ctx context.Context, name string, done func(n, of int)) ([]Outcome, error) {
+	judging, err := l.judges.of(name, l.all)
+	if err != nil {
+		return nil, err
+	}
+	var outcomes []Outcome
+	for _, m := range l.mutants {
+		if m.File == name {
+			outcomes = append(outcomes, Outcome{Mutant: m, tests: l.reaching(m, judging)})
+		}
+	}
+	var mu sync.Mutex // guards n
+	n := 0
+	return outcomes, l.each(ctx, len(outcomes), func(ctx context.Context, i int) (err error) {
+		o := &outcomes[i]
+		o.verdict, err = l.try(ctx, l.binary, o.ID, o.tests)
+		mu.Lock()
+		defer mu.Unlock()
+		n++
+		done(n, len(outcomes))
+		return err
+	})
+}
+
+// reaching lists the tests that reach a mutant, the quickest first.
+func (l *lab) reaching(m *Mutant, judging []string) []string {
+	var tests []string
+	for _, name := range judging {
+		if l.reaches[name][m.ID] {
+			tests = append(tests, name)
+		}
+	}
+	slices.SortStableFunc(tests, func(a, b string) int { return int(l.took[a].wall - l.took[b].wall) })
+	return tests
+}
+
+// quick tests run in one process, since to start one takes as long as they do.
+const quick = 100 * time.Millisecond
+
+// cost is what a test took.
+type cost struct{ wall, processor time.Duration }
+
+// limit is how long a test may take with a mutant: ten times the work, and the pauses of a busy machine.
+// The time on the clock counts less, since others may have been at work when it was measured.
+func (c cost) limit() time.Duration { return 10*c.processor + 2*c.wall }
+
+const pause = 4 * time.Second
+
+// try runs the tests that reach a mutant until one of them notices it.
+func (l *lab) try(ctx context.Context, binary string, id int, tests []string) (verdict, error) {
+	if len(tests) == 0 {
+		return uncovered, nil
+	}
+	for len(tests) > 0 {
+		n := 1
+		for n < len(tests) && l.took[tests[n]].wall < quick {
+			n++
+		}
+		limit := pause
+		for _, name := range tests[:n] {
+			limit += l.took[name].limit()
+		}
+		v, _, _, err := test(ctx, binary, l.packageDir(), []string{activeVariable + "=" + strconv.Itoa(id)}, tests[:n], limit)
+		if err != nil || v != survived {
+			return v, err
+		}
+		tests = tests[n:]
+	}
+	return survived, nil
+}
+
+// each calls f for 0 to n-1, a few at a time, until one call fails.
+func (l *lab) each(ctx context.Context, n int, f func(ctx context.Context, i int) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	work := make(chan int) // from here to the workers; closed here
+	var workers sync.WaitGroup
+	for range l.jobs {
+		workers.Go(func() {
+			for i := range work {
+				if err := f(ctx, i); err != nil {
+					cancel(err)
+				}
+			}
+		})
+	}
+	for i := range n {
+		if ctx.Err() != nil {
+			break
+		}
+		work <- i
+	}
+	close(work)
+	workers.Wait()
+	return context.Cause(ctx)
+}

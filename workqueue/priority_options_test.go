@@ -1,0 +1,57 @@
+package workqueue
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// turnOf returns how many items of a higher priority come before one of a lower.
+func turnOf(q *PriorityQueue[int]) int {
+	for i := range 100 {
+		q.Add(i)
+	}
+	low := LowPriority
+	q.AddWithOpts(AddOpts{Priority: &low}, -1)
+	for turn := 0; ; turn++ {
+		if item, _ := q.Get(); item == -1 {
+			return turn
+		}
+	}
+}
+
+func TestThePatienceIs32UnlessItIsGiven(t *testing.T) {
+	require.Equal(t, 32, turnOf(NewPriority(PriorityOptions[int]{})))
+	require.Equal(t, 7, turnOf(NewPriority(PriorityOptions[int]{Patience: 7})))
+	require.Equal(t, 1, turnOf(NewPriority(PriorityOptions[int]{Patience: 1})))
+	require.Equal(t, 1, turnOf(NewPriority(PriorityOptions[int]{Patience: -5})), "less than one would let the low ones go first")
+}
+
+func TestTheLimiterIsExponentialUnlessItIsGiven(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := NewPriority(PriorityOptions[string]{})
+		q.AddRateLimited("a")
+		comesAfter(t, q, "a", 5*time.Millisecond)
+		q.AddRateLimited("b")
+		q.AddWithOpts(AddOpts{RateLimited: true, After: time.Nanosecond}, "b")
+		comesAfter(t, q, "b", time.Nanosecond)
+		q.ShutDown()
+	})
+}
+
+// Somebody replaced a delay by now: the work has the priority of whichever asked for more.
+func TestAnAlarmThatGoesOffEarlyKeepsItsPriority(t *testing.T) {
+	for _, priority := range []int{5, -5} {
+		q := NewPriority(PriorityOptions[string]{})
+		q.AddWithOpts(AddOpts{After: time.Hour, Priority: &priority, Reason: "alarm"}, "a")
+		q.ReplaceAfter("a", 0)
+		work, err := q.Next(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, max(0, priority), work.Priority)
+		require.Equal(t, 2, work.Causes.Count)
+		require.Zero(t, q.Delayed())
+		q.ShutDown()
+	}
+}
