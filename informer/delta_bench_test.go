@@ -5,11 +5,13 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/loopwright/loopwright/internal/inorder"
 )
 
 // BenchmarkDeltaQueue queues 1,000 events and brings a copy up to date.
 func BenchmarkDeltaQueue(b *testing.B) {
-	for name, keys := range map[string]int{"one hot key": 1, "1000 keys": 1000} {
+	for name, keys := range inorder.Map(map[string]int{"one hot key": 1, "1000 keys": 1000}) {
 		b.Run(name, func(b *testing.B) {
 			pods := smallPods(keys)
 			copy := NewStore[*corev1.Pod](StoreOptions{})

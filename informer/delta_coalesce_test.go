@@ -9,6 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/loopwright/loopwright/internal/inorder"
 )
 
 // podAt is one version of one of several objects with the same name.
@@ -193,7 +195,7 @@ func TestOfSeveralObjectsOfOneNameOnlyTheKnownOneIsReportedGone(t *testing.T) {
 // A relist of 150,000 objects of which three have changed is three updates.
 // Function: coalesced.deltas
 func TestAListThatRepeatsWhatIsKnownIsNoNews(t *testing.T) {
-	for name, version := range map[string]string{"with a resourceVersion": "1", "without a resourceVersion, as metrics.k8s.io lists objects": ""} {
+	for name, version := range inorder.Map(map[string]string{"with a resourceVersion": "1", "without a resourceVersion, as metrics.k8s.io lists objects": ""}) {
 		var c coalesced[*corev1.Pod]
 		known := podAt("a", version)
 		c.put(podAt("a", version))
@@ -222,7 +224,7 @@ func TestAListThatShowsAnotherStateIsNews(t *testing.T) {
 // until somebody writes the object.
 // Function: coalesced.deltas
 func TestAnotherContentIsNewsUnderTheSameVersion(t *testing.T) {
-	for name, version := range map[string]string{"with a resourceVersion": "1", "without a resourceVersion, as metrics.k8s.io lists objects": ""} {
+	for name, version := range inorder.Map(map[string]string{"with a resourceVersion": "1", "without a resourceVersion, as metrics.k8s.io lists objects": ""}) {
 		var c coalesced[*corev1.Pod]
 		known, restored := podAt("a", version), podAt("a", version)
 		restored.Spec.NodeName = "node-2"

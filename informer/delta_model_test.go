@@ -2,7 +2,10 @@ package informer
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -67,10 +70,7 @@ func (w *deltaWorld) delete(name byte) {
 // list is what a reflector does after it was cut off: the queue must find out by
 // itself what has vanished.
 func (w *deltaWorld) list() {
-	var items []*corev1.Pod
-	for _, pod := range w.server {
-		items = append(items, pod)
-	}
+	items := slices.SortedFunc(maps.Values(w.server), byName)
 	if !w.listed {
 		w.listed = true
 		for key := range w.server {
@@ -107,7 +107,7 @@ func (w *deltaWorld) pop() bool {
 		require.True(w.t, w.listed, "the consumer was told that the first list is complete before there was a list")
 	}
 	if w.batch.Resynced {
-		for key := range w.syncWant {
+		for _, key := range slices.SortedFunc(maps.Keys(w.syncWant), func(a, b Key) int { return strings.Compare(a.String(), b.String()) }) {
 			_, there := w.copy.Get(key)
 			require.False(w.t, there, "%s was not handed over again, but the resync is said to be complete", key)
 		}
@@ -154,11 +154,13 @@ func number(object metav1.Object) int {
 	return n
 }
 
+func byName(a, b *corev1.Pod) int { return strings.Compare(KeyOf(a).String(), KeyOf(b).String()) }
+
 func (w *deltaWorld) compare() {
 	require.Equal(w.t, len(w.server), w.copy.Len(), "the consumer applied all deltas, and its copy must hold as many objects as the server")
-	for key, pod := range w.server {
-		known, _ := w.copy.Get(key)
-		require.Equal(w.t, pod, known, "the consumer applied all deltas, and its copy of %s must be what the server has", key)
+	for _, pod := range slices.SortedFunc(maps.Values(w.server), byName) {
+		known, _ := w.copy.Get(KeyOf(pod))
+		require.Equal(w.t, pod, known, "the consumer applied all deltas, and its copy of %s must be what the server has", KeyOf(pod))
 	}
 }
 

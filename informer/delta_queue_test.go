@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/watch"
 
+	"github.com/loopwright/loopwright/internal/inorder"
 	"github.com/loopwright/loopwright/trace"
 )
 
@@ -94,7 +95,7 @@ func TestWhatCameAndWentLeavesNothingInTheQueue(t *testing.T) {
 // before the consumer does, that must not be taken for an object that came and went:
 // the consumer has it, and would keep it forever.
 func TestAnObjectThatIsAddedTwiceIsStillDeleted(t *testing.T) {
-	for name, appliesEarly := range map[string]bool{"known to the consumer": true, "on its way to the consumer": false} {
+	for name, appliesEarly := range inorder.Map(map[string]bool{"known to the consumer": true, "on its way to the consumer": false}) {
 		t.Run(name, func(t *testing.T) {
 			copy := NewStore[*corev1.Pod](StoreOptions{})
 			queue := NewDeltaQueue(copy, DeltaQueueOptions{})

@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/loopwright/loopwright/internal/inorder"
 )
 
 type podFuncs = HandlerFuncs[*corev1.Pod]
@@ -99,7 +101,7 @@ func TestAHandlerThatEndsItsGoroutineIsRemoved(t *testing.T) {
 
 // A resync each nanosecond would be all that the informer does.
 func TestTheShortestResyncPeriodIsASecond(t *testing.T) {
-	for asked, given := range map[time.Duration]time.Duration{0: 0, 1: time.Second, time.Minute: time.Minute} {
+	for asked, given := range inorder.Map(map[time.Duration]time.Duration{0: 0, 1: time.Second, time.Minute: time.Minute}) {
 		l := newListener(Handler[*corev1.Pod](podFuncs{}), HandlerOptions{Resync: asked}, instruments{})
 		require.Equal(t, given, l.options.Resync)
 	}

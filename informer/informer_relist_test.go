@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/loopwright/loopwright/internal/inorder"
 )
 
 // listening runs an informer whose queue is filled by hand, and a handler.
@@ -31,7 +33,7 @@ func listening(t *testing.T, handler Handler[*corev1.Pod], test func(i *Informer
 // upgrade: a list shows another content under a version that is known. It must reach the
 // store and the handlers; what has not changed must reach no handler.
 func TestAListWithAnotherContentUnderTheSameVersionReachesEverybody(t *testing.T) {
-	for name, version := range map[string]string{"with versions": "5", "without versions": ""} {
+	for name, version := range inorder.Map(map[string]string{"with versions": "5", "without versions": ""}) {
 		t.Run(name, func(t *testing.T) {
 			pods := func(node string) []*corev1.Pod {
 				changed, same := podOn("changed", node), podOn("same", "node-1")
@@ -118,7 +120,7 @@ func TestSeveralIndicesAreAddedAllOrNone(t *testing.T) {
 	require.False(t, ok, "an index was added, though another one's function panicked")
 	require.NoError(t, reader.AddIndices(map[string]IndexFunc[*corev1.Pod]{"a new one": nodeOf, NamespaceIndex: IndexNamespace[*corev1.Pod]}))
 	store.Put(podOn("b", "node-2"))
-	for name, value := range map[string]string{"a new one": "node-2", NamespaceIndex: "shop", "node": "node-1"} {
+	for name, value := range inorder.Map(map[string]string{"a new one": "node-2", NamespaceIndex: "shop", "node": "node-1"}) {
 		index, ok := reader.Index(name)
 		require.True(t, ok)
 		require.Equal(t, map[string]int{"a new one": 1, NamespaceIndex: 2, "node": 1}[name], index.Count(value), name)

@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/loopwright/loopwright/internal/inorder"
 )
 
 func TestDropManagedFieldsLeavesTheRest(t *testing.T) {
@@ -26,10 +28,10 @@ var errTooOdd = errors.New("too odd")
 // A controller takes a missing object for a deleted one and makes it again; and one
 // whose deletion got lost stays forever.
 func TestAnObjectWhoseTransformFailsIsStoredAsItCame(t *testing.T) {
-	for name, fail := range map[string]func() (*corev1.ConfigMap, error){
+	for name, fail := range inorder.Map(map[string]func() (*corev1.ConfigMap, error){
 		"with an error":     func() (*corev1.ConfigMap, error) { return nil, errTooOdd },
 		"without an object": func() (*corev1.ConfigMap, error) { return nil, nil },
-	} {
+	}) {
 		t.Run(name, func(t *testing.T) {
 			var failed []*TransformError
 			options := InformerOptions[*corev1.ConfigMap]{

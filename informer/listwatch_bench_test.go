@@ -17,6 +17,8 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
+
+	"github.com/loopwright/loopwright/internal/inorder"
 )
 
 // prepared answers every request with the same bytes, so that what is measured
@@ -41,7 +43,7 @@ func BenchmarkList(b *testing.B) {
 	for i := range count {
 		list.Items = append(list.Items, *benchmarkPod(i))
 	}
-	for name, mediaType := range map[string]string{"json": jsonType, "protobuf": protobufType} {
+	for name, mediaType := range inorder.Map(map[string]string{"json": jsonType, "protobuf": protobufType}) {
 		b.Run(name, func(b *testing.B) {
 			info, ok := runtime.SerializerInfoForMediaType(scheme.Codecs.SupportedMediaTypes(), mediaType)
 			require.True(b, ok)

@@ -9,6 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/loopwright/loopwright/internal/inorder"
 )
 
 // A reader that has seen nothing has no place in the history to watch from, and
@@ -104,12 +106,12 @@ func TestAnEventWithoutResourceVersionDoesNotLoseThePlace(t *testing.T) {
 
 // Function: Cursor.Failed
 func TestAfter410TheReaderListsAgain(t *testing.T) {
-	for reason, err := range map[string]error{
+	for reason, err := range inorder.Map(map[string]error{
 		"Expired":       apierrors.NewResourceExpired("too old resource version: 100 (500)"),
 		"Gone":          apierrors.NewGenericServerResponse(410, "get", schema.GroupResource{}, "", "", 0, true),
 		"in an event":   Event[*metav1.PartialObjectMetadata]{Type: watch.Error, Status: &metav1.Status{Code: 410, Reason: metav1.StatusReasonExpired}}.Err(),
 		"wrapped twice": errors.Join(errors.New("watching pods"), apierrors.NewResourceExpired("too old")),
-	} {
+	}) {
 		require.True(t, Cursor{}.Listed("100").Failed(err).MustList(),
 			"after 410 (%s) the server knows nothing of what came since the cursor: the reader must list, or it asks for the same forever", reason)
 	}
@@ -120,13 +122,13 @@ func TestAfter410TheReaderListsAgain(t *testing.T) {
 // when it comes back and everybody lists at once.
 // Function: Cursor.Failed
 func TestAfterAnyOtherErrorTheReaderGoesOnWhereItWas(t *testing.T) {
-	for name, err := range map[string]error{
+	for name, err := range inorder.Map(map[string]error{
 		"a broken connection": errors.New("connection reset by peer"),
 		"429":                 apierrors.NewTooManyRequests("slow down", 1),
 		"403":                 apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", errors.New("no")),
 		"500":                 apierrors.NewInternalError(errors.New("etcd is away")),
 		"504":                 apierrors.NewTimeoutError("took too long", 1),
-	} {
+	}) {
 		require.Equal(t, "100", Cursor{}.Listed("100").Failed(err).ResourceVersion(), "after %s the cursor is as good as before", name)
 	}
 }

@@ -20,6 +20,8 @@ import (
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
+
+	"github.com/loopwright/loopwright/internal/inorder"
 )
 
 // answers is a server that sends one body to whatever it is asked.
@@ -157,7 +159,7 @@ func TestAListMayHaveAKindOfItsOwn(t *testing.T) {
 		return err
 	}
 	require.NoError(t, read(`{"apiVersion":"v1","items":[{"apiVersion":"v1","kind":"Pod"}],"kind":"PodCollection"}`))
-	for name, text := range map[string]string{
+	for name, text := range inorder.Map(map[string]string{
 		"another type's list": `{"items":[],"kind":"SecretList"}`,
 		"another type's item": `{"items":[{"kind":"Gadget"}],"kind":"GadgetCollection"}`,
 		"another version":     `{"apiVersion":"v2","items":[],"kind":"PodCollection"}`,
@@ -165,7 +167,7 @@ func TestAListMayHaveAKindOfItsOwn(t *testing.T) {
 		"no items":            `{"apiVersion":"v1","kind":"PodCollection"}`,
 		"one object":          `{"items":[],"kind":"Pod"}`,
 		"no kind":             `{"items":[]}`,
-	} {
+	}) {
 		require.ErrorContains(t, read(text), "where a *v1.Pod was asked for", name)
 	}
 }

@@ -19,6 +19,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+
+	"github.com/loopwright/loopwright/internal/inorder"
 )
 
 // sends is a server whose answer comes in pieces of one byte.
@@ -132,11 +134,11 @@ func TestAListThatBreaksOffIsAnErrorWhereverItBreaks(t *testing.T) {
 }
 
 func TestJSONInAnyOrderAndShapeIsRead(t *testing.T) {
-	for name, text := range map[string]string{
+	for name, text := range inorder.Map(map[string]string{
 		"items first":    `{"apiVersion":"v1","items":[{"metadata":{"name":"a"}},{"metadata":{"name":"b"}}],"kind":"PodList","metadata":{"resourceVersion":"7"}}`,
 		"white space":    " {\n \"kind\" : \"PodList\" ,\t\"metadata\":{\"resourceVersion\":\"7\"}, \"items\" : [ {\"metadata\":{\"name\":\"a\"}} ,\n{\"metadata\":{\"name\":\"b\"}} ] } \n",
 		"unknown fields": `{"kind":"PodList","a":1,"b":[1,{"c":"]}"}],"d":true,"metadata":{"resourceVersion":"7"},"items":[{"metadata":{"name":"a"}},{"kind":"Pod","metadata":{"name":"b"}}],"z":-1.5e3}`,
-	} {
+	}) {
 		list, err := sends{jsonType, []byte(text)}.pods(t)
 		require.NoError(t, err, name)
 		require.Equal(t, "7", list.ResourceVersion, name)
@@ -146,7 +148,7 @@ func TestJSONInAnyOrderAndShapeIsRead(t *testing.T) {
 	list, err := sends{jsonType, []byte(`{"kind":"PodList","metadata":{"resourceVersion":"7"},"items":null}`)}.pods(t)
 	require.NoError(t, err)
 	require.Empty(t, list.Items)
-	for name, text := range map[string]string{
+	for name, text := range inorder.Map(map[string]string{
 		"another kind": `{"kind":"SecretList","metadata":{"resourceVersion":"7"},"items":[]}`,
 		"other items":  `{"kind":"PodList","metadata":{"resourceVersion":"7"},"items":[{"kind":"Secret"}]}`,
 		"no list":      `{"kind":"Pod","metadata":{"resourceVersion":"7"}}`,
@@ -157,7 +159,7 @@ func TestJSONInAnyOrderAndShapeIsRead(t *testing.T) {
 		"no value":     `{"kind":"PodList","a":,"items":[]}`,
 		"more text":    `{"kind":"PodList","items":[]} {}`,
 		"endless":      `{"kind":"PodList","items":[]}` + strings.Repeat(" ", 3*streamBuffer),
-	} {
+	}) {
 		_, err := sends{jsonType, []byte(text)}.pods(t)
 		require.Error(t, err, name)
 	}

@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
+	"github.com/loopwright/loopwright/internal/inorder"
 )
 
 // answer makes a server that says one thing, as proxies and broken servers do,
@@ -30,10 +31,10 @@ func answer(t *testing.T, handler http.HandlerFunc) *ListWatch[*corev1.Pod] {
 }
 
 func TestTheRequestsAreThoseOfTheAPIConvention(t *testing.T) {
-	for resource, want := range map[schema.GroupVersionResource]string{
-		{Version: "v1", Resource: "pods"}:                       "/prefix/api/v1/namespaces/shop/pods",
-		{Group: "apps", Version: "v1", Resource: "deployments"}: "/prefix/apis/apps/v1/namespaces/shop/deployments",
-	} {
+	for want, resource := range inorder.Map(map[string]schema.GroupVersionResource{
+		"/prefix/api/v1/namespaces/shop/pods":              {Version: "v1", Resource: "pods"},
+		"/prefix/apis/apps/v1/namespaces/shop/deployments": {Group: "apps", Version: "v1", Resource: "deployments"},
+	}) {
 		url, err := collectionURL(&rest.Config{Host: "https://example.com/prefix"}, resource, "shop")
 		require.NoError(t, err)
 		require.Equal(t, "https://example.com"+want, url.String())
@@ -77,10 +78,10 @@ func TestAProxysErrorPageBecomesAnErrorWithItsCode(t *testing.T) {
 }
 
 func TestTheServersWishToWaitReachesTheCaller(t *testing.T) {
-	for name, body := range map[string]string{
+	for name, body := range inorder.Map(map[string]string{
 		"from a server": `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"TooManyRequests","code":429}`,
 		"from a proxy":  `slow down`,
-	} {
+	}) {
 		t.Run(name, func(t *testing.T) {
 			listWatch := answer(t, func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Content-Type", "application/json")
@@ -100,11 +101,11 @@ func TestTheServersWishToWaitReachesTheCaller(t *testing.T) {
 // A connection that breaks in the middle of an event is not the good end of a watch.
 // If it passed for one, nobody would notice that the network is broken.
 func TestAStreamThatBreaksInTheMiddleIsNoGoodEnd(t *testing.T) {
-	for name, stream := range map[string]string{
+	for name, stream := range inorder.Map(map[string]string{
 		"half an event": `{"type":"ADDED","object":{"kind":"Pod","apiV`,
 		"no JSON":       `<h1>gateway time-out</h1>`,
 		"not an event":  `{"type":"ADDED","object":{"kind":"Secret","apiVersion":"v1"}}`,
-	} {
+	}) {
 		t.Run(name, func(t *testing.T) {
 			listWatch := answer(t, func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Content-Type", "application/json")

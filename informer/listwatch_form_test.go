@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
+	"github.com/loopwright/loopwright/internal/inorder"
 )
 
 var (
@@ -119,9 +120,9 @@ func TestUnstructuredNumbersStayWhole(t *testing.T) {
 func TestMetadataOnlyObjectsHaveTheKindThatWasAskedFor(t *testing.T) {
 	onServerWithWidgets(t, func(t *testing.T, server *fakeapi.Server) {
 		for _, asJSON := range []bool{false, true} {
-			for asked, want := range map[schema.GroupVersionKind]schema.GroupVersionKind{widgetKind: widgetKind, {}: metadataKind} {
-				listed, watched := first[*metav1.PartialObjectMetadata](t, server.Config(), widgetResource, ListWatchOptions{Kind: asked, JSON: asJSON})
-				require.Equal(t, want, listed.GroupVersionKind())
+			for _, kind := range []struct{ asked, want schema.GroupVersionKind }{{widgetKind, widgetKind}, {want: metadataKind}} {
+				listed, watched := first[*metav1.PartialObjectMetadata](t, server.Config(), widgetResource, ListWatchOptions{Kind: kind.asked, JSON: asJSON})
+				require.Equal(t, kind.want, listed.GroupVersionKind())
 				require.Equal(t, "first", listed.Name)
 				require.Equal(t, listed, watched)
 			}
@@ -245,14 +246,14 @@ func TestACollectionThatCannotMakeItsObjectsIsRefusedAtOnce(t *testing.T) {
 // A list of something else decodes without an error, into objects of no use.
 func TestAnotherKindIsRefusedInEveryForm(t *testing.T) {
 	for _, form := range []Form{FormUnstructured, FormMetadata} {
-		for name, text := range map[string]string{
+		for name, text := range inorder.Map(map[string]string{
 			"another list":    `{"kind":"GadgetList","apiVersion":"example.com/v1","items":[]}`,
 			"another group":   `{"kind":"WidgetList","apiVersion":"example.org/v1","items":[]}`,
 			"another item":    `{"kind":"WidgetList","apiVersion":"example.com/v1","items":[{"kind":"Gadget","apiVersion":"example.com/v1"}]}`,
 			"a refusal":       `{"kind":"Status","apiVersion":"v1","status":"Failure"}`,
 			"nothing at all":  `{"kind":"WidgetList","apiVersion":"example.com/v1","items":[null]}`,
 			"not even a list": `{"kind":"Widget","apiVersion":"example.com/v1"}`,
-		} {
+		}) {
 			if form == FormMetadata && name == "nothing at all" {
 				continue // null is an empty object for a Go type
 			}
@@ -265,12 +266,12 @@ func TestAnotherKindIsRefusedInEveryForm(t *testing.T) {
 			_, err = listWatch.List(t.Context(), metav1.ListOptions{})
 			require.Error(t, err, "%s, %s", form, name)
 		}
-		for name, object := range map[string]string{
+		for name, object := range inorder.Map(map[string]string{
 			"another kind":  `{"kind":"Gadget","apiVersion":"example.com/v1"}`,
 			"another group": `{"kind":"Widget","apiVersion":"example.org/v1"}`,
 			"a refusal":     `{"kind":"Status","apiVersion":"v1","status":"Failure"}`,
 			"no kind":       `{"metadata":{"name":"a"}}`,
-		} {
+		}) {
 			event := fmt.Sprintf(`{"type":"ADDED","object":%s}`, object)
 			listWatch, err := NewListWatch[Object](&rest.Config{Host: "http://prepared", Transport: prepared{jsonType, []byte(event)}}, widgetResource,
 				ListWatchOptions{Form: form, Kind: widgetKind})
@@ -289,10 +290,10 @@ func TestAnotherKindIsRefusedInEveryForm(t *testing.T) {
 func TestAStatusIsNoObjectEvenIfTheKindIsNotKnown(t *testing.T) {
 	for _, form := range []Form{FormUnstructured, FormMetadata} {
 		for _, status := range []string{`{"kind":"Status","apiVersion":"v1","status":"Failure"}`, `{"kind":"Status","status":"Failure"}`} {
-			for name, text := range map[string]string{
+			for name, text := range inorder.Map(map[string]string{
 				"event": fmt.Sprintf(`{"type":"ADDED","object":%s}`, status),
 				"item":  fmt.Sprintf(`{"kind":"PodList","apiVersion":"v1","items":[%s]}`, status),
-			} {
+			}) {
 				listWatch, err := NewListWatch[Object](&rest.Config{Host: "http://prepared", Transport: prepared{jsonType, []byte(text)}}, podResource, ListWatchOptions{Form: form})
 				require.NoError(t, err)
 				if name == "item" {

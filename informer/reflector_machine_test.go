@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/loopwright/loopwright/internal/inorder"
 )
 
 // after takes a machine through a story of inputs and returns where it ends.
@@ -107,9 +109,9 @@ func TestAStreamThatTheServerRefusesIsAListFromThenOn(t *testing.T) {
 // relist, by all its clients.
 // Function: machine.streamFailed
 func TestAStreamThatStallsIsAListOnlyThisTime(t *testing.T) {
-	for name, story := range map[string][]input{
+	for name, story := range inorder.Map(map[string][]input{
 		"stalls": {begins, opens, comes(watch.Added, "90"), stalls}, "gets no answer": {begins, stalls},
-	} {
+	}) {
 		m, act := streams.after(story...)
 		require.Equal(t, doList, act.do, "a stream that %s must become a list, without a pause", name)
 		require.Equal(t, deliverDiscard, act.deliver, "what came of a stream that %s must be forgotten", name)
@@ -310,7 +312,7 @@ func TestThePauseAfter410IsShortHoweverLongTheServerWasAway(t *testing.T) {
 // than what the sink has, its memory is enough.
 // Function: machine.watchFailed
 func TestAWatchThatLostItsPlaceAsksForNothingOlderThanTheSinkHas(t *testing.T) {
-	for name, failure := range map[string]input{"has expired": expires, "is too large": tooLarge, "is not understood": refuses, "is of a kind that is gone": gone, "leads to an object that the server cannot read": corrupt} {
+	for name, failure := range inorder.Map(map[string]input{"has expired": expires, "is too large": tooLarge, "is not understood": refuses, "is of a kind that is gone": gone, "leads to an object that the server cannot read": corrupt}) {
 		m, act := watching(t).after(failure)
 		require.True(t, m.cursor.MustList(), "a watch whose version %s has no place to go on from", name)
 		require.Equal(t, deliverNothing, act.deliver, "the sink keeps what it has until the new view is whole")
@@ -410,7 +412,7 @@ func TestAPageThatBreaksIsAskedForAgain(t *testing.T) {
 // asking a server that has said no.
 // Function: machine.listFailed
 func TestAPageThatTheServerRefusesIsNotAskedForAgain(t *testing.T) {
-	for name, failure := range map[string]input{"does not understand": refuses, "has no such kind for": gone, "is behind": tooLarge} {
+	for name, failure := range inorder.Map(map[string]input{"does not understand": refuses, "has no such kind for": gone, "is behind": tooLarge}) {
 		m, act := lists.after(begins, firstPage("100"), failure)
 		require.Equal(t, doPause, act.do, "a page that the server %s: wait first", name)
 		require.Equal(t, deliverDiscard, act.deliver, "a page that the server %s will not come, and without it the others are no view", name)
@@ -421,7 +423,7 @@ func TestAPageThatTheServerRefusesIsNotAskedForAgain(t *testing.T) {
 
 // Function: machine.listFailed
 func TestAVersionThatCannotBeHadIsNotListedAgain(t *testing.T) {
-	for name, failure := range map[string]input{"too large": tooLarge, "expired": expires} {
+	for name, failure := range inorder.Map(map[string]input{"too large": tooLarge, "expired": expires}) {
 		m, _ := lists.after(begins, listed("100"), opens, expires, rests)
 		m, act := m.after(failure)
 		require.Equal(t, doList, act.do, "when the version is %s, another question helps, and no pause", name)
@@ -433,7 +435,7 @@ func TestAVersionThatCannotBeHadIsNotListedAgain(t *testing.T) {
 
 // Function: machine.streamFailed
 func TestAVersionThatCannotBeHadLeadsToTheNewest(t *testing.T) {
-	for name, failure := range map[string]input{"too large": tooLarge, "expired": expires} {
+	for name, failure := range inorder.Map(map[string]input{"too large": tooLarge, "expired": expires}) {
 		m := watching(t)
 		m, _ = m.after(expires, rests)
 		m, act := m.after(failure)
@@ -446,7 +448,7 @@ func TestAVersionThatCannotBeHadLeadsToTheNewest(t *testing.T) {
 
 // Function: machine.goesBack
 func TestTheViewNeverGoesBack(t *testing.T) {
-	for name, m := range map[string]machine{"streaming": {streams: true, floor: "1000"}, "listing": {floor: "1000"}} {
+	for name, m := range inorder.Map(map[string]machine{"streaming": {streams: true, floor: "1000"}, "listing": {floor: "1000"}}) {
 		answers := func(version string) []input { return []input{opens, allCame(version)} }
 		if !m.streams {
 			answers = func(version string) []input { return []input{listed(version)} }

@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/loopwright/loopwright/internal/inorder"
 )
 
 // A counter that survives a whole view makes one failure look like three a week later.
@@ -16,14 +18,14 @@ func TestAWholeViewForgetsWhatWentWrongBeforeIt(t *testing.T) {
 	streaming, listing := troubled, troubled
 	streaming.state, streaming.streams = StateStreaming, true
 	listing.state = StateListing
-	for name, story := range map[string]struct {
+	for name, story := range inorder.Map(map[string]struct {
 		m  machine
 		in input
 	}{
 		"a stream":                 {streaming, allCame("100")},
 		"a list":                   {listing, listed("100")},
 		"a list without a version": {listing, listed("")},
-	} {
+	}) {
 		story.in.at = time.Hour
 		m, act := story.m.step(story.in)
 		require.Equal(t, deliverReplace, act.deliver, name)
@@ -42,7 +44,7 @@ func TestAWholeViewForgetsWhatWentWrongBeforeIt(t *testing.T) {
 // each, and one that starts with its failures would give up too soon.
 // Function: machine.snapshot
 func TestANewViewBeginsWithNothingOfTheFormer(t *testing.T) {
-	for name, streams := range map[string]bool{"stream": true, "list": false} {
+	for name, streams := range inorder.Map(map[string]bool{"stream": true, "list": false}) {
 		m, _ := machine{streams: streams, open: true, paged: true, failedPages: 2}.after(begins)
 		require.False(t, m.open, "the %s was only asked for: the server has not accepted it yet", name)
 		require.False(t, m.paged, "no page of the new %s is there", name)

@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/loopwright/loopwright/internal/inorder"
 )
 
 // answersTo are the inputs that an action's command can lead to, with versions
@@ -164,13 +166,13 @@ func (e *exercised) note(before machine, in input, m machine, act action) {
 		}
 		e.faults[before.state][in.fault]++
 	}
-	for counter, reached := range map[string]bool{
+	for counter, reached := range inorder.Map(map[string]bool{
 		"failedStreams": before.failedStreams == tries-1 && m.failedStreams == tries,
 		"failedPages":   before.failedPages == tries-1 && in.fault.isTemporary() && m.next == doStream && act.do == doPause,
 		"failedLists":   before.failedLists == tries-1 && m.failedLists == tries && !before.newest && m.newest,
 		"brokenWatches": before.brokenWatches == tries-1 && in.fault.isTemporary() && act.do == doPause && m.cursor.MustList(),
 		"olderViews":    before.olderViews == tries-1 && m.olderViews == tries && m.floor == "",
-	} {
+	}) {
 		if reached {
 			e.fallbacks[counter]++
 		}
@@ -189,7 +191,7 @@ func (e *exercised) everything(t *testing.T) {
 		StateWatching:   {StateWatching, StateConnecting, StateWaiting},
 		StateWaiting:    {StateStreaming, StateListing, StatePolling, StateConnecting},
 	}
-	for from, states := range moves {
+	for from, states := range inorder.Map(moves) {
 		for _, to := range states {
 			require.Positive(t, e.moves[[2]State{from, to}], "no story led from %s to %s", from, to)
 		}

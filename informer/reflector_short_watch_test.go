@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
+	"github.com/loopwright/loopwright/internal/inorder"
 )
 
 // stopwatch measures how long watches are open.
@@ -66,7 +67,7 @@ func openFor(t *testing.T, s *fakeapi.Server, w world, options ReflectorOptions)
 // Behind a proxy that cuts idle connections a program would otherwise see a
 // change up to half a minute late, for as long as it runs.
 func TestShortWatchesAreOpenNearlyAllTheTime(t *testing.T) {
-	for name, c := range map[string]struct {
+	for name, c := range inorder.Map(map[string]struct {
 		fault   fakeapi.Fault
 		options ReflectorOptions
 		watches int // at most
@@ -77,7 +78,7 @@ func TestShortWatchesAreOpenNearlyAllTheTime(t *testing.T) {
 		"broken after 5 s, lists": {fakeapi.Fault{CutAfter: 5 * time.Second, CutAbruptly: true}, ReflectorOptions{NoStream: true}, 125},
 		"a time-out of 3 s":       {fakeapi.Fault{}, ReflectorOptions{WatchTimeout: 3 * time.Second}, 205},
 		"a time-out of 1 s":       {fakeapi.Fault{}, ReflectorOptions{WatchTimeout: time.Second}, 605},
-	} {
+	}) {
 		t.Run(name, func(t *testing.T) {
 			inMemory(t, fakeapi.Options{}, func(t *testing.T, s *fakeapi.Server, w world) {
 				w.create(t, "apple", nil)
@@ -116,7 +117,7 @@ func TestWatchesThatEndAfterAnEventAreOpenedAtASteadyPace(t *testing.T) {
 
 // A server that ends every watch at once must not be hammered by its clients.
 func TestAServerThatEndsEveryWatchAtOnceIsAskedRarely(t *testing.T) {
-	for name, abruptly := range map[string]bool{"in good order": false, "broken": true} {
+	for name, abruptly := range inorder.Map(map[string]bool{"in good order": false, "broken": true}) {
 		t.Run(name, func(t *testing.T) {
 			inMemory(t, fakeapi.Options{}, func(t *testing.T, s *fakeapi.Server, w world) {
 				w.create(t, "apple", nil)

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
+	"github.com/loopwright/loopwright/internal/inorder"
 	"github.com/loopwright/loopwright/trace"
 )
 
@@ -30,7 +31,7 @@ func TestAStreamIsOneRequest(t *testing.T) {
 }
 
 func TestAServerThatCannotStreamIsListed(t *testing.T) {
-	for name, fault := range map[string]struct {
+	for name, fault := range inorder.Map(map[string]struct {
 		fakeapi.Fault
 		within time.Duration
 	}{
@@ -38,7 +39,7 @@ func TestAServerThatCannotStreamIsListed(t *testing.T) {
 		"it ignores the wish":    {fakeapi.Fault{IgnoreWatchList: true}, 26 * time.Second},
 		"it never comes to end":  {fakeapi.Fault{NoInitialEventsEnd: true}, 26 * time.Second},
 		"it answers but is mute": {fakeapi.Fault{IgnoreWatchList: true, DelayEvents: time.Hour}, 21 * time.Second},
-	} {
+	}) {
 		t.Run(name, func(t *testing.T) {
 			inMemory(t, fakeapi.Options{}, func(t *testing.T, s *fakeapi.Server, w world) {
 				w.create(t, "apple", nil)
@@ -127,7 +128,7 @@ func TestARelistIsNoOlderThanWhatTheSinkHas(t *testing.T) {
 // After a restore from a backup the server's history is shorter than ours. To
 // insist on "no older than what I have" would be to wait forever.
 func TestAVersionThatTheServerHasNotReachedLeadsToTheNewestThereIs(t *testing.T) {
-	for name, noStream := range map[string]bool{"streaming": false, "listing": true} {
+	for name, noStream := range inorder.Map(map[string]bool{"streaming": false, "listing": true}) {
 		t.Run(name, func(t *testing.T) {
 			inMemory(t, fakeapi.Options{}, func(t *testing.T, s *fakeapi.Server, w world) {
 				w.create(t, "apple", nil)
@@ -145,7 +146,7 @@ func TestAVersionThatTheServerHasNotReachedLeadsToTheNewestThereIs(t *testing.T)
 // A proxy that dislikes sendInitialEvents, or a stream as such, would keep the
 // program from ever being synced; a list gets through.
 func TestAViewIsListedSoonWhenStreamsCannotBeOpened(t *testing.T) {
-	for name, c := range map[string]struct {
+	for name, c := range inorder.Map(map[string]struct {
 		fault  fakeapi.Fault
 		within time.Duration
 	}{
@@ -153,7 +154,7 @@ func TestAViewIsListedSoonWhenStreamsCannotBeOpened(t *testing.T) {
 		"forbidden":     {fakeapi.Fault{Status: fakeapi.Forbidden()}, 8 * time.Second},
 		"no connection": {fakeapi.Fault{Refuse: true}, 8 * time.Second},
 		"no answer":     {fakeapi.Fault{Hang: true}, 91 * time.Second}, // the default RequestTimeout
-	} {
+	}) {
 		t.Run(name, func(t *testing.T) {
 			inMemory(t, fakeapi.Options{}, func(t *testing.T, s *fakeapi.Server, w world) {
 				w.create(t, "apple", nil)
@@ -173,13 +174,13 @@ func TestAViewIsListedSoonWhenStreamsCannotBeOpened(t *testing.T) {
 // A server that stalls or breaks streams while it is upgraded would be listed by
 // all of its clients for months.
 func TestAfterTroubleWithStreamsTheNextViewIsAStreamAgain(t *testing.T) {
-	for name, fault := range map[string]fakeapi.Fault{
+	for name, fault := range inorder.Map(map[string]fakeapi.Fault{
 		"stalled":      {Times: 1, NoInitialEventsEnd: true},
 		"ignored":      {Times: 1, IgnoreWatchList: true},
 		"broken":       {Times: tries, CutAfterEvents: 1, CutAbruptly: true},
 		"refused once": {Times: 1, NoWatchList: true},
 		"an error":     {Times: tries, Status: fakeapi.InternalError()},
-	} {
+	}) {
 		t.Run(name, func(t *testing.T) {
 			inMemory(t, fakeapi.Options{BookmarkInterval: 5 * time.Second}, func(t *testing.T, s *fakeapi.Server, w world) {
 				w.create(t, "apple", nil)

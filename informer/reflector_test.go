@@ -13,10 +13,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
+	"github.com/loopwright/loopwright/internal/inorder"
 )
 
 func TestAReflectorBringsAllThereIsAndThenWhatChanges(t *testing.T) {
-	for name, options := range map[string]ReflectorOptions{"streaming": {}, "listing": {NoStream: true}, "by pages": {NoStream: true, PageSize: 1}} {
+	for name, options := range inorder.Map(map[string]ReflectorOptions{"streaming": {}, "listing": {NoStream: true}, "by pages": {NoStream: true, PageSize: 1}}) {
 		t.Run(name, func(t *testing.T) {
 			onEachServer(t, func(t *testing.T, w world) {
 				w.create(t, "apple", nil)
@@ -63,7 +64,7 @@ func TestAReflectorEndsWithTheCauseOfItsContext(t *testing.T) {
 // A program that is stopped while it starts must not ask for a hundred
 // thousand objects first.
 func TestAReflectorWhoseContextHasEndedSendsNoRequest(t *testing.T) {
-	for name, options := range map[string]ReflectorOptions{"streaming": {}, "listing": {NoStream: true}} {
+	for name, options := range inorder.Map(map[string]ReflectorOptions{"streaming": {}, "listing": {NoStream: true}}) {
 		t.Run(name, func(t *testing.T) {
 			inMemory(t, fakeapi.Options{}, func(t *testing.T, s *fakeapi.Server, w world) {
 				from := &requests{ListerWatcher: w.listWatch(t, ListWatchOptions{})}
@@ -125,9 +126,9 @@ func TestAReflectorRunsOnce(t *testing.T) {
 // A program that shuts down must not wait for a server that does not answer, or
 // for the end of a pause.
 func TestAReflectorStopsAtOnceWhateverItIsDoing(t *testing.T) {
-	for name, fault := range map[string]fakeapi.Fault{
+	for name, fault := range inorder.Map(map[string]fakeapi.Fault{
 		"listing": {Hang: true}, "waiting": {Refuse: true}, "streaming": {DelayEvents: time.Hour}, "watching": {},
-	} {
+	}) {
 		t.Run(name, func(t *testing.T) {
 			inMemory(t, fakeapi.Options{}, func(t *testing.T, s *fakeapi.Server, w world) {
 				w.create(t, "apple", nil)

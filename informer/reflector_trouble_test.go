@@ -14,16 +14,17 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
+	"github.com/loopwright/loopwright/internal/inorder"
 	"github.com/loopwright/loopwright/trace"
 )
 
 func TestAfterEvery410TheViewIsWholeAgain(t *testing.T) {
-	for name, lose := range map[string]func(s *fakeapi.Server){
+	for name, lose := range inorder.Map(map[string]func(s *fakeapi.Server){
 		"as an HTTP status": func(s *fakeapi.Server) {
 			s.Inject(fakeapi.Fault{Match: configMapWatches, Times: 1, Status: fakeapi.Expired()})
 		},
 		"as an event": func(s *fakeapi.Server) {},
-	} {
+	}) {
 		t.Run(name, func(t *testing.T) {
 			inMemory(t, fakeapi.Options{}, func(t *testing.T, s *fakeapi.Server, w world) {
 				w.create(t, "apple", nil)
@@ -61,11 +62,11 @@ func TestAServerThatAsksToWaitIsLeftAloneForThatLong(t *testing.T) {
 
 // Without a pause this test would make a million requests in its ten minutes.
 func TestWatchesThatEndAtOnceAreNoBusyLoop(t *testing.T) {
-	for name, fault := range map[string]fakeapi.Fault{
+	for name, fault := range inorder.Map(map[string]fakeapi.Fault{
 		"in good order": {CutAfter: time.Nanosecond},
 		"broken":        {CutAfter: time.Nanosecond, CutAbruptly: true},
 		"refused":       {Refuse: true},
-	} {
+	}) {
 		t.Run(name, func(t *testing.T) {
 			inMemory(t, fakeapi.Options{}, func(t *testing.T, s *fakeapi.Server, w world) {
 				fault.Match = configMapWatches
@@ -118,7 +119,7 @@ func TestARefusalNamesWhatIsMissing(t *testing.T) {
 	forbidden := fakeapi.Forbidden()
 	unauthorized := &metav1.Status{Status: metav1.StatusFailure, Code: http.StatusUnauthorized, Reason: metav1.StatusReasonUnauthorized}
 	unknown := &metav1.Status{Status: metav1.StatusFailure, Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound}
-	for want, status := range map[Refusal]*metav1.Status{Forbidden: forbidden, BadCredentials: unauthorized, UnknownKind: unknown} {
+	for want, status := range inorder.Map(map[Refusal]*metav1.Status{Forbidden: forbidden, BadCredentials: unauthorized, UnknownKind: unknown}) {
 		t.Run(string(want), func(t *testing.T) {
 			inMemory(t, fakeapi.Options{}, func(t *testing.T, s *fakeapi.Server, w world) {
 				w.create(t, "apple", nil)
@@ -145,11 +146,11 @@ func TestARefusalNamesWhatIsMissing(t *testing.T) {
 
 // A ListerWatcher that somebody has written may not tell what it reads.
 func TestARefusalWithoutAResourceNamesTheKind(t *testing.T) {
-	for status, want := range map[*metav1.Status]string{
-		fakeapi.Forbidden(): "this client may not watch ConfigMap: ",
-		{Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound}:         "cannot watch ConfigMap, the API server does not serve it: ",
-		{Code: http.StatusUnauthorized, Reason: metav1.StatusReasonUnauthorized}: "cannot watch ConfigMap, the API server does not accept",
-	} {
+	for want, status := range inorder.Map(map[string]*metav1.Status{
+		"this client may not watch ConfigMap: ":                      fakeapi.Forbidden(),
+		"cannot watch ConfigMap, the API server does not serve it: ": {Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound},
+		"cannot watch ConfigMap, the API server does not accept":     {Code: http.StatusUnauthorized, Reason: metav1.StatusReasonUnauthorized},
+	}) {
 		err := readerIdentity{kind: "ConfigMap"}.refusedOr(&apierrors.StatusError{ErrStatus: *status}, "watch")
 		require.Regexp(t, "^"+want, err.Error())
 	}

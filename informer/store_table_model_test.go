@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/loopwright/loopwright/internal/inorder"
 )
 
 // storeModel is the store as one would write it without a thought for speed: a
@@ -206,7 +208,7 @@ func compareStore(t *testing.T, store *Store[*corev1.Pod], model storeModel, ind
 		count++
 	}
 	require.Equal(t, len(model), count)
-	for name, values := range indices {
+	for name, values := range inorder.Map(indices) {
 		index, ok := store.Index(name)
 		require.True(t, ok)
 		require.Equal(t, model.values(values), append([]string{}, index.Values()...), "the values of index %q", name)

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/loopwright/loopwright/internal/inorder"
 	"github.com/loopwright/loopwright/trace"
 )
 
@@ -67,13 +68,13 @@ func TestNamespaceAndNameAreBothTheKey(t *testing.T) {
 // A controller that deletes what it lists, in the same loop, must reach the end of
 // the list that it began with.
 func TestALoopShowsOneMomentWhateverItsBodyWrites(t *testing.T) {
-	for name, write := range map[string]func(store *Store[*corev1.Pod]){
+	for name, write := range inorder.Map(map[string]func(store *Store[*corev1.Pod]){
 		"delete":  func(s *Store[*corev1.Pod]) { s.Delete(keyIn("shop", "b")); s.Delete(keyIn("shop", "c")) },
 		"move":    func(s *Store[*corev1.Pod]) { s.Put(podOn("b", "node-2")); s.Put(podOn("c", "node-2")) },
 		"add":     func(s *Store[*corev1.Pod]) { s.Put(podOn("d", "node-1")) },
 		"replace": func(s *Store[*corev1.Pod]) { s.Replace([]*corev1.Pod{podOn("e", "node-1")}) },
 		"index":   func(s *Store[*corev1.Pod]) { _, _ = s.AddIndex("namespace", IndexNamespace[*corev1.Pod]) },
-	} {
+	}) {
 		t.Run(name, func(t *testing.T) {
 			pods := []*corev1.Pod{podOn("a", "node-1"), podOn("b", "node-1"), podOn("c", "node-1")}
 			store, byNode := newPodStore(t, pods...)

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/loopwright/loopwright/internal/inorder"
 )
 
 // A sentence that is true of another event is worse than none: whoever reads a
@@ -83,11 +85,11 @@ func TestASentenceSaysWhatHappenedAndNothingElse(t *testing.T) {
 // Nobody reads nine digits, and whoever compares two times must not be misled by
 // those that are left out.
 func TestADurationHasTheDigitsThatAreRead(t *testing.T) {
-	for d, want := range map[time.Duration]string{
+	for d, want := range inorder.Map(map[time.Duration]string{
 		1234567890: "1.23s", 1235000000: "1.24s", time.Second: "1s",
 		time.Second - 1: "1s", 12345678: "12.3ms", 12350000: "12.4ms", time.Millisecond: "1ms", 1449999: "1.4ms",
 		time.Millisecond - 1000: "999µs", 12345: "12µs", 499: "0s", 500: "1µs",
-	} {
+	}) {
 		assert.Equal(t, want, short(d), "%d ns", d)
 	}
 }
@@ -120,7 +122,7 @@ func TestEachPartHasItsColourAndTroubleIsRed(t *testing.T) {
 // The columns before the sentence say about which object an event is, with
 // whatever the layer knows.
 func TestAnObjectIsNamedByWhatIsKnownOfIt(t *testing.T) {
-	for want, event := range map[string]Event{
+	for want, event := range inorder.Map(map[string]Event{
 		"":             {},
 		"Pod":          {Object: "Pod"},
 		"shop":         {Namespace: "shop"},
@@ -128,7 +130,7 @@ func TestAnObjectIsNamedByWhatIsKnownOfIt(t *testing.T) {
 		"Node node-1":  {Object: "Node", Name: "node-1"},
 		"shop/web":     {Namespace: "shop", Name: "web"},
 		"Pod shop/web": {Object: "Pod", Namespace: "shop", Name: "web"},
-	} {
+	}) {
 		assert.Equal(t, want, subject(event))
 	}
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/loopwright/loopwright/internal/inorder"
 )
 
 // Half a million lines about other objects hide the one that was asked for.
@@ -35,7 +37,7 @@ func TestFollowWritesWhatWriteWrites(t *testing.T) {
 	}
 	events := rec.Events()
 	fits := Timeline{LayerWidth: 10, ObjectWidth: 22}
-	for name, timeline := range map[string]Timeline{"all": fits, "some": {Filter: Filter{Layer: "listwatch", Name: "web-1"}}} {
+	for name, timeline := range inorder.Map(map[string]Timeline{"all": fits, "some": {Filter: Filter{Layer: "listwatch", Name: "web-1"}}}) {
 		var written, followed strings.Builder
 		require.NoError(t, timeline.Write(&written, events))
 		require.NoError(t, timeline.Follow(ended(), rec, &followed))
@@ -79,7 +81,7 @@ func (b *burst) Write(line []byte) (int, error) {
 // Whoever reads a timeline with a hole in it, and does not know, takes it for the
 // whole story.
 func TestFollowSaysHowManyEventsItCouldNotShow(t *testing.T) {
-	for size, want := range map[int]string{4: "", 5: "... 1 events were overwritten", 11: "... 7 events were overwritten"} {
+	for size, want := range inorder.Map(map[int]string{4: "", 5: "... 1 events were overwritten", 11: "... 7 events were overwritten"}) {
 		ctx, cancel := context.WithCancel(t.Context())
 		b := &burst{rec: New(4), cancel: cancel, size: size}
 		b.rec.Record(Event{Kind: Note, Reason: "the first"})

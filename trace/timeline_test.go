@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/loopwright/loopwright/internal/inorder"
 )
 
 // story is a Pod's event on its way to its ReplicaSet's reconcile, next to
@@ -180,12 +182,12 @@ func TestEveryKindAndOutcomeHasANameAndASentence(t *testing.T) {
 // said it does not know. If it looked like the watch that failed, a reader
 // would believe that the same question was asked again.
 func TestAStreamOfAllThereIsDoesNotLookLikeAWatchThatGoesOn(t *testing.T) {
-	for want, event := range map[string]Event{
+	for want, event := range inorder.Map(map[string]Event{
 		"watching":                         {Kind: WatchStart},
 		"watching from resourceVersion 43": {Kind: WatchStart, Version: "43"},
 		"streaming all there is":           {Kind: WatchStart, Op: WatchList},
 		"streaming all there is, no older than resourceVersion 43": {Kind: WatchStart, Op: WatchList, Version: "43"},
-	} {
+	}) {
 		assert.Equal(t, want, narrate(event))
 	}
 }

@@ -1,9 +1,11 @@
 package workqueue
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -275,7 +277,9 @@ func (p *delayingPlay) sleep(while time.Duration) {
 			due = append(due, item)
 		}
 	}
-	slices.SortFunc(due, func(a, b string) int { return p.m.alarms[a].at.Compare(p.m.alarms[b].at) })
+	slices.SortFunc(due, func(a, b string) int {
+		return cmp.Or(p.m.alarms[a].at.Compare(p.m.alarms[b].at), strings.Compare(a, b))
+	})
 	p.seen.count("several alarms go off during one sleep", len(due) > 1)
 	for _, item := range due {
 		p.seen.count("an alarm goes off for an item that waits", p.m.waits(item) != nil)

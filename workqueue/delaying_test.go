@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/loopwright/loopwright/internal/inorder"
 	"github.com/loopwright/loopwright/trace"
 )
 
@@ -70,7 +71,7 @@ func comesTwice(t *testing.T, q *DelayingQueue[string], item string) {
 // A ReplicaSet's pod is ready, and counts as available six seconds later. In the meantime
 // the pod changes, as pods do. If that ended the alarm, nobody would look after six seconds.
 func TestAnAddDoesNotEndAnAlarm(t *testing.T) {
-	for name, play := range map[string]func(q *DelayingQueue[string]){
+	for name, play := range inorder.Map(map[string]func(q *DelayingQueue[string]){
 		"alarm, then add":               func(q *DelayingQueue[string]) { q.AddAfter("a", 6*time.Second); q.Add("a") },
 		"add, then alarm":               func(q *DelayingQueue[string]) { q.Add("a"); q.AddAfter("a", 6*time.Second) },
 		"alarm, then add with reason":   func(q *DelayingQueue[string]) { q.AddAfter("a", 6*time.Second); q.AddBecause("a", "changed") },
@@ -80,7 +81,7 @@ func TestAnAddDoesNotEndAnAlarm(t *testing.T) {
 			q.Add("a")
 			q.ReplaceAfter("a", 6*time.Second)
 		},
-	} {
+	}) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				q := NewDelaying(Options[string]{})
@@ -335,10 +336,10 @@ func TestDelaysAndAShutdownAtOnce(t *testing.T) {
 // After an hour's sleep, a thousand items are due at once. A shutdown at that moment does
 // not lose those that the timer has not added yet.
 func TestAShutdownDropsNothingThatIsDue(t *testing.T) {
-	for name, shutDown := range map[string]func(*DelayingQueue[int]){
+	for name, shutDown := range inorder.Map(map[string]func(*DelayingQueue[int]){
 		"ShutDown": func(q *DelayingQueue[int]) { q.ShutDown() },
 		"Drain":    func(q *DelayingQueue[int]) { go q.ShutDownWithDrain(); synctest.Wait() },
-	} {
+	}) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				m := newFakeMetrics()

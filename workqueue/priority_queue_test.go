@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/loopwright/loopwright/internal/inorder"
 	"github.com/loopwright/loopwright/trace"
 )
 
@@ -99,7 +100,7 @@ func TestAnAlarmAndAnAddOfOneItemAreTwoPiecesOfWork(t *testing.T) {
 	later := func(q *PriorityQueue[string]) {
 		q.AddWithOpts(AddOpts{After: 6 * time.Second, Priority: priorityOf(LowPriority), Reason: "available"}, "a")
 	}
-	for name, play := range map[string][]func(q *PriorityQueue[string]){"alarm first": {later, now}, "add first": {now, later}} {
+	for name, play := range inorder.Map(map[string][]func(q *PriorityQueue[string]){"alarm first": {later, now}, "add first": {now, later}}) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				q := NewPriority(PriorityOptions[string]{})

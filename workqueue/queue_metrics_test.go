@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/loopwright/loopwright/internal/inorder"
 )
 
 // fakeMetrics remembers what the queue wrote.
@@ -88,10 +90,10 @@ func TestAMetricMayAskTheQueue(t *testing.T) {
 // A queue that is gone must not be scraped forever, nor stay in memory for its gauges. But
 // an operator who watches a drain wants to see it.
 func TestTheGaugesGoWithTheQueueWhenItIsDrained(t *testing.T) {
-	for name, shutDown := range map[string]func(q *Queue[string]){
+	for name, shutDown := range inorder.Map(map[string]func(q *Queue[string]){
 		"ShutDown": func(q *Queue[string]) { q.ShutDown() },
 		"Drain":    func(q *Queue[string]) { go q.ShutDownWithDrain(); synctest.Wait() },
-	} {
+	}) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				m := newFakeMetrics()

@@ -8,6 +8,8 @@ import (
 	"unsafe"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/loopwright/loopwright/internal/inorder"
 )
 
 // badHash sends several items to one bucket.
@@ -135,7 +137,7 @@ func TestTableFindsAllItemsWhileItShrinks(t *testing.T) {
 // were there during an outage.
 func TestTableGivesMemoryBack(t *testing.T) {
 	const items = 10 * keepAtMost
-	for name, order := range map[string]func(n int) []int{"in order": inOrder, "in no order": rand.Perm} {
+	for name, order := range inorder.Map(map[string]func(n int) []int{"in order": inOrder, "in no order": rand.Perm}) {
 		t.Run(name, func(t *testing.T) {
 			before := heapSize()
 			x := new(entryTable[int])

@@ -46,6 +46,7 @@ func (r *Repo) CheckStructure(ctx context.Context) (Problems, error) {
 	owners, more := own(files, chapters)
 	problems = append(problems, more...)
 	problems = append(problems, r.checkExercises(chapters, exercises, owners)...)
+	problems = append(problems, r.checkOrder(exercises, files)...)
 	if more, err = r.checkImports(files, owners); err != nil {
 		return nil, err
 	}

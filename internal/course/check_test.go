@@ -43,6 +43,8 @@ func TestEveryWayToBreakTheStructureIsReportedOnce(t *testing.T) {
 		"a ground floor that needs a chapter": {map[string]string{"internal/floor/floor.go": "package floor\n\nimport _ \"example.com/tiny/mean\"\n"},
 			"internal/floor/floor.go is ground floor and imports example.com/tiny/mean, which starts in chapter 2"},
 		"a ground floor that needs only the first chapter": {map[string]string{"internal/floor/floor.go": "package floor\n\nimport _ \"example.com/tiny/sum\"\n"}, ""},
+		"cases in a random order": {map[string]string{"sum/more_test.go": "package sum\n\nfunc each() {\n\tfor range map[string]int{\"a\": 1} {\n\t}\n}\n"},
+			"sum/more_test.go:4 goes through its cases in a random order"},
 		"an import of what is rebuilt": {map[string]string{"sum/cache.go": "package sum\n\nimport _ \"k8s.io/client-go/tools/cache\"\n"},
 			"sum/cache.go imports k8s.io/client-go/tools/cache, which this library rebuilds"},
 		"an import of nothing": {map[string]string{"sum/gone.go": "package sum\n\nimport _ \"example.com/tiny/gone\"\n"},

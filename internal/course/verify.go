@@ -181,7 +181,9 @@ func (n *runner) caught(e Exercise, a attempt, f Failure, told map[string]string
 			problems.add("exercise %s: the stub runs into the time-out: make it fail at once, a learner's first run waits for it", e.ID)
 		}
 	}
-	if other, taken := told[f.core()]; taken {
+	// Of two loops that never end there is nothing to tell but that, and a busy
+	// machine may make a slow test look like one.
+	if other, taken := told[f.core()]; taken && f.Status != TimedOut {
 		problems.add("exercise %s: a learner is told the same for %s as for %s: make a test's message or order tell the two apart", e.ID, a.name, other)
 	}
 	told[f.core()] = a.name
