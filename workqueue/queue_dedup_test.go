@@ -32,7 +32,8 @@ func newPriorityOrder(t *testing.T) *priorityOrder {
 }
 
 func (o *priorityOrder) push(e *entry[string]) {
-	require.NotContains(o.t, o.at, e, "order.push was called for %q, which is ready already", e.item)
+	_, isReady := o.at[e]
+	require.False(o.t, isReady, "order.push was called for %q, which is ready already", e.item)
 	require.True(o.t, e.prev == nil && e.next == nil, "order.push was called for %q, which is in another list: an entry has the links for one", e.item)
 	o.at[e] = e.priority
 	if o.lists[e.priority] == nil {
@@ -145,7 +146,7 @@ func TestDedupGivesNoItemToTwoWorkers(t *testing.T) {
 	b := newBench(t)
 	b.taken("a")
 	verdict := b.want("a", 0, Causes{Count: 1})
-	require.Empty(t, b.order.at, "a worker holds the item, and another could get it: two would write the same object")
+	require.Zero(t, len(b.order.at), "a worker holds the item, and another could get it: two would write the same object")
 	require.Zero(t, b.d.ready, "a worker holds the item, so it is not ready: a worker that is woken for it finds nothing")
 	require.True(t, verdict == deferred, "a worker holds the item: add answers deferred, it waits again after Done")
 }
