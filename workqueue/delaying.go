@@ -108,7 +108,7 @@ func (q *DelayingQueue[T]) addRequested(item T, request addRequest) bool {
 		now = time.Since(q.started)
 	}
 	q.mu.Lock()
-	open, fresh := !q.shutDown, false
+	open, fresh := !q.stopping, false
 	switch {
 	case !open:
 	case request.after > 0:
