@@ -11,6 +11,9 @@
 // happens. A DeltaQueue holds what changed until its consumer takes it. An Informer
 // puts them together and shares one watch among many listeners.
 //
+// The package's examples, listWatch to informer, are whole programs that do the same small
+// job, each with what its chapter adds.
+//
 // Below it are client-go's rest package, for the connection, and trace, the
 // flight recorder. Above it is everything else: no controller talks to the API
 // server to find out what is there.

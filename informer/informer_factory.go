@@ -214,13 +214,13 @@ func (f *Factory) Stop(ctx context.Context, of Collection) error {
 	}
 	var failures []error
 	for _, key := range sorted(members) {
-		failures = append(failures, f.stop(ctx, key, members[key]))
+		failures = append(failures, f.await(ctx, key, members[key]))
 	}
 	return errors.Join(failures...)
 }
 
-// stop waits for the end of a member that was told to stop, and forgets it.
-func (f *Factory) stop(ctx context.Context, key Collection, m *member) error {
+// await waits for the end of a member that was told to stop, and forgets it.
+func (f *Factory) await(ctx context.Context, key Collection, m *member) error {
 	f.mu.Lock()
 	if !m.started {
 		m.started = true // here, so that Run does not start it

@@ -72,27 +72,27 @@ func newTransformingSink[T Object](queue *DeltaQueue[T], options InformerOptions
 
 func (t transformingSink[T]) Replace(items []T, resourceVersion string) {
 	for i := range items {
-		items[i] = t.apply(items[i])
+		items[i] = t.transformed(items[i])
 	}
 	t.DeltaQueue.Replace(items, resourceVersion)
 }
 
 func (t transformingSink[T]) Apply(event Event[T]) {
-	event.Object = t.apply(event.Object)
+	event.Object = t.transformed(event.Object)
 	t.DeltaQueue.Apply(event)
 }
 
 var errTransformedToNothing = errors.New("it returned no object")
 
-// apply transforms an object, or reports why it could not.
-func (t transformingSink[T]) apply(object T) T {
+// transformed is the object after the transform, or as it was if that failed, which is reported.
+func (t transformingSink[T]) transformed(object T) T {
 	var nothing T
-	transformed, err := t.transform(object)
-	if err == nil && any(transformed) == any(nothing) {
+	result, err := t.transform(object)
+	if err == nil && any(result) == any(nothing) {
 		err = errTransformedToNothing
 	}
 	if err == nil {
-		return transformed
+		return result
 	}
 	t.report(&TransformError{
 		Kind: t.options.Kind, Key: KeyOf(object), ResourceVersion: object.GetResourceVersion(), Err: err,

@@ -118,7 +118,7 @@ func NewListWatch[T Object](config *rest.Config, resource schema.GroupVersionRes
 // List asks for the collection as it is, or for a page of it.
 func (l *ListWatch[T]) List(ctx context.Context, options metav1.ListOptions) (*List[T], error) {
 	begin := time.Now()
-	list, err := l.list(ctx, options)
+	list, err := l.fetch(ctx, options)
 	if err != nil {
 		err = fmt.Errorf("listing %s: %w", l.endpoint, err)
 		l.recordFailure(err, options)
@@ -133,7 +133,7 @@ func (l *ListWatch[T]) List(ctx context.Context, options metav1.ListOptions) (*L
 	return list, nil
 }
 
-func (l *ListWatch[T]) list(ctx context.Context, options metav1.ListOptions) (*List[T], error) {
+func (l *ListWatch[T]) fetch(ctx context.Context, options metav1.ListOptions) (*List[T], error) {
 	body, mediaType, err := l.endpoint.get(ctx, options)
 	if err != nil {
 		return nil, err

@@ -157,7 +157,7 @@ func (e *endpoint) get(ctx context.Context, options metav1.ListOptions) (io.Read
 	mediaType := response.Header.Get("Content-Type")
 	if response.StatusCode != http.StatusOK {
 		defer func() { _ = response.Body.Close() }()
-		return nil, "", e.refusal(response, mediaType)
+		return nil, "", e.answerError(response, mediaType)
 	}
 	return response.Body, mediaType, nil
 }
@@ -192,9 +192,9 @@ func (e *endpoint) decode(content []byte, mediaType string) (runtime.Object, err
 // is a few hundred; a proxy in between may send a whole page.
 const maxRefusal = 64 << 10
 
-// refusal turns an answer that is not a success into an error. An API server
+// answerError turns an answer that is not a success into an error. An API server
 // explains itself with a Status object; a proxy in front of it may not.
-func (e *endpoint) refusal(response *http.Response, mediaType string) error {
+func (e *endpoint) answerError(response *http.Response, mediaType string) error {
 	content, _ := io.ReadAll(io.LimitReader(response.Body, maxRefusal))
 	var err error
 	if object, decodeErr := e.decode(content, mediaType); decodeErr == nil {

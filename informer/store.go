@@ -92,10 +92,10 @@ func (s *Store[T]) Len() int {
 
 // All iterates over the objects as they are when the loop begins.
 func (s *Store[T]) All() iter.Seq[T] {
-	return func(yield func(T) bool) { s.all(yield) }
+	return func(yield func(T) bool) { s.walk(yield) }
 }
 
-func (s *Store[T]) all(yield func(T) bool) {
+func (s *Store[T]) walk(yield func(T) bool) {
 	s.mu.RLock()
 	from, chunks, count := s.now.join(), s.now.chunks, s.now.len()
 	s.mu.RUnlock()

@@ -98,10 +98,10 @@ func (x *Index[T]) Name() string { return x.name }
 // Lookup iterates over the objects that have the value when the loop begins.
 // Nothing is allocated or copied for it.
 func (x *Index[T]) Lookup(value string) iter.Seq[T] {
-	return func(yield func(T) bool) { x.lookup(value, yield) }
+	return func(yield func(T) bool) { x.walk(value, yield) }
 }
 
-func (x *Index[T]) lookup(value string, yield func(T) bool) {
+func (x *Index[T]) walk(value string, yield func(T) bool) {
 	s := x.store
 	s.mu.RLock()
 	from, chunks, found := s.now.join(), s.now.chunks, s.now.indices[x.at].lookup(value)

@@ -36,7 +36,7 @@ type DelayingQueue[T comparable] struct {
 	delays  delayHeap[T]  // the same alarms, by the moment when they are due
 	timer   *time.Timer   // nil until it is needed
 	armed   time.Duration // when the timer will be up; 0 if it is not running
-	dropped int
+	unfired int           // alarms that were not due at the shutdown
 }
 
 // NewDelaying returns a DelayingQueue that is first-in first-out among the items
@@ -96,7 +96,7 @@ func (q *DelayingQueue[T]) Delayed() int {
 func (q *DelayingQueue[T]) Dropped() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.dropped
+	return q.unfired
 }
 
 // addRequested is how items of this layer and those above come in. It returns false after
@@ -108,7 +108,7 @@ func (q *DelayingQueue[T]) addRequested(item T, request addRequest) bool {
 		now = time.Since(q.started)
 	}
 	q.mu.Lock()
-	open, fresh := !q.shutDown, false
+	open, fresh := !q.stopping, false
 	switch {
 	case !open:
 	case request.after > 0:
@@ -208,13 +208,13 @@ func (q *DelayingQueue[T]) addDueLocked(most int) (added int, more bool) {
 // be late, or only halfway through.
 func (q *DelayingQueue[T]) dropLocked() (added int) {
 	added, _ = q.addDueLocked(q.delays.items.n)
-	q.dropped = q.delays.items.n
+	q.unfired = q.delays.items.n
 	q.delays, q.alarms = delayHeap[T]{}, alarmTable[T]{}
 	if q.timer != nil {
 		q.timer.Stop()
 	}
-	if rec := q.options.Recorder; rec.On() && q.dropped > 0 {
-		rec.Record(trace.Event{Kind: trace.Note, Layer: q.layer(), Count: q.dropped, Reason: alarmsDropped(q.dropped)})
+	if rec := q.options.Recorder; rec.On() && q.unfired > 0 {
+		rec.Record(trace.Event{Kind: trace.Note, Layer: q.layer(), Count: q.unfired, Reason: alarmsDropped(q.unfired)})
 	}
 	return added
 }

@@ -7,6 +7,9 @@
 // deduplicates, DelayingQueue waits, RateLimitingQueue retries, PriorityQueue
 // puts first what matters more.
 //
+// The package's examples, queue to priorityQueue, are whole controllers, each with one more
+// layer.
+//
 // Neighbours: below it are the standard library, golang.org/x/time/rate and the
 // flight recorder; it knows nothing of Kubernetes. Above it are the informer's
 // handlers, which add, and a controller's workers, which get.

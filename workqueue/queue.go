@@ -39,7 +39,7 @@ type Queue[T comparable] struct {
 	mu       sync.Mutex // guards all below
 	dedup    dedup[T]
 	parking  parkingLot
-	shutDown bool
+	stopping bool // since ShutDown or Drain
 	// drained is closed when the queue is empty after a shutdown, or when somebody
 	// stops waiting for that. Drain receives; nil when nobody waits.
 	drained chan struct{}
@@ -104,7 +104,7 @@ func (q *Queue[T]) AddBecause(item T, reason string) { q.insert(item, because(re
 func (q *Queue[T]) insert(item T, causes Causes) {
 	hash, group := hashOf(item), q.groupOf(item)
 	q.mu.Lock()
-	fresh := !q.shutDown && q.addLocked(q.dedup.entryOf(item, hash, group), 0, causes)
+	fresh := !q.stopping && q.addLocked(q.dedup.entryOf(item, hash, group), 0, causes)
 	q.mu.Unlock()
 	q.meter.added(fresh)
 }
@@ -148,7 +148,7 @@ type Work[T comparable] struct {
 func (q *Queue[T]) Get() (item T, shutdown bool) {
 	q.mu.Lock()
 	for q.dedup.ready == 0 {
-		if q.shutDown {
+		if q.stopping {
 			q.mu.Unlock()
 			return item, true
 		}
@@ -171,7 +171,7 @@ func (q *Queue[T]) Get() (item T, shutdown bool) {
 func (q *Queue[T]) Next(ctx context.Context) (Work[T], error) {
 	q.mu.Lock()
 	for q.dedup.ready == 0 {
-		if q.shutDown {
+		if q.stopping {
 			q.mu.Unlock()
 			return Work[T]{}, ErrShutDown
 		}
@@ -229,7 +229,7 @@ func (q *Queue[T]) Done(item T) {
 	}
 	q.parking.wakeOne(q.dedup.ready)
 	var gauges []func()
-	if q.shutDown {
+	if q.stopping {
 		gauges = q.finishedLocked()
 	}
 	if q.options.Recorder.On() {

@@ -63,15 +63,15 @@ func (q *Queue[T]) ShutDownWithDrain() { _ = q.Drain(context.Background()) }
 func (q *Queue[T]) ShuttingDown() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.shutDown
+	return q.stopping
 }
 
 // shutDownLocked returns how many items it has added as new work.
 func (q *Queue[T]) shutDownLocked() (added int) {
-	if q.shutDown {
+	if q.stopping {
 		return 0
 	}
-	q.shutDown = true
+	q.stopping = true
 	if q.closing != nil {
 		added = q.closing()
 	}

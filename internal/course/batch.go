@@ -94,7 +94,7 @@ func (b *batch) build(ctx context.Context) (apart map[int]string, err error) {
 	if err := b.n.repo.writeState(file, text); err != nil {
 		return nil, err
 	}
-	overlay := hide(b.n.owners.Hidden(b.e.Chapter))
+	overlay := hide(b.n.hidden(b.e))
 	overlay[b.e.Replaces] = file
 	overlayFile, done, err := overlay.write(b.n.repo, nil)
 	if err != nil {

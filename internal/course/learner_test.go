@@ -118,7 +118,7 @@ func TestTheLearnersDirectoryIsAWholePackageForAnEditor(t *testing.T) {
 	require.True(t, solved, told)
 	assert.Empty(t, vet())
 	files := func() string {
-		names, err := filepath.Glob(r.Abs("my/01-sum/*"))
+		names, err := filepath.Glob(r.Abs("my/01-sum/*.go"))
 		require.NoError(t, err)
 		return strings.ReplaceAll(strings.Join(names, " "), r.Abs("my/01-sum")+"/", "")
 	}
@@ -134,6 +134,54 @@ func TestTheLearnersDirectoryIsAWholePackageForAnEditor(t *testing.T) {
 	list, err := r.goOutput(t.Context(), "list", "./...")
 	require.NoError(t, err)
 	assert.NotContains(t, string(list), "/my/", "go build ./... must not see the copy")
+}
+
+// Such an example is a whole program with a client for Kubernetes. Linking it would make a
+// learner wait for seconds after each save, and none of the tests runs it.
+func TestAnExerciseRunsWithoutTheExamplesThatAreWholePrograms(t *testing.T) {
+	t.Parallel()
+	r := tinyTree(t, map[string]string{
+		"sum/sum_inuse_example_test.go": "package sum_test\n\nimport \"example.org/missing\"\n\nvar _ = missing.X\n",
+		"my/01-sum/sum.go":              tiny["sum/sum.go"],
+	})
+	solved, told := try(t, r)
+	assert.True(t, solved, told)
+}
+
+// A learner follows a definition from their own file, tries something there, and saves.
+func TestNothingThatALearnerSavesFromAnEditorChangesTheLibrary(t *testing.T) {
+	t.Parallel()
+	tree := changed(t, "sum/sum.go", "total := 0", "total := zero")
+	tree["sum/zero.go"] = "package sum\n\nconst zero = 0\n"
+	tree["my/01-sum/sum.go"] = tree["sum/sum.go"]
+	r := tinyTree(t, tree)
+	// An earlier version of the course left a link to the library itself.
+	require.NoError(t, os.Symlink("../../sum/zero.go", r.Abs("my/01-sum/zero.go")))
+	open := func() {
+		solved, told := try(t, r)
+		require.True(t, solved, told)
+	}
+	open()
+	saved := r.Abs("my/01-sum/zero.go")
+	file, err := filepath.EvalSymlinks(saved)
+	require.NoError(t, err)
+	info, err := os.Stat(file)
+	require.NoError(t, err)
+	assert.Equal(t, "-r--r--r--", info.Mode().String(), "an editor must say that the file is read-only")
+
+	// Some editors offer to write a read-only file.
+	require.NoError(t, os.Chmod(file, 0o644))
+	require.NoError(t, os.WriteFile(saved, []byte("package sum\n\nconst zero = 1\n"), 0o644))
+	assert.Equal(t, tree["sum/zero.go"], read(t, r, "sum/zero.go"), "the reference must not change")
+	open()
+	assert.Equal(t, tree["sum/zero.go"], read(t, r, "my/01-sum/zero.go"), "the copy must be as the reference again")
+
+	// Others rename a new file to the old name. This must not be taken for the library's.
+	require.NoError(t, os.Remove(saved))
+	require.NoError(t, os.WriteFile(saved, []byte("package sum\n\nconst zero = 1\n"), 0o644))
+	_, err = r.Try(t.Context(), theExercise(t, r), false, &strings.Builder{})
+	assert.ErrorContains(t, err, "sum/zero.go exists already and is needed, too")
+	assert.Equal(t, tree["sum/zero.go"], read(t, r, "sum/zero.go"))
 }
 
 func TestWhatTheCodePrintsIsShownWithinBounds(t *testing.T) {

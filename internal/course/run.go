@@ -52,6 +52,19 @@ func (r *Repo) newRunner(ctx context.Context) (*runner, error) {
 		goFlavor: string(env), raceOK: settings[4] == "1" && noCC == nil}, nil
 }
 
+// hidden are the files that an exercise's tests do without: those of later chapters, and the
+// examples that are whole programs. No exercise runs these, and the tests of workqueue,
+// which knows nothing of Kubernetes, would have to be linked with a client for it.
+func (n *runner) hidden(e Exercise) []string {
+	hidden := n.owners.Hidden(e.Chapter)
+	for _, file := range n.files {
+		if strings.HasSuffix(file, "_inuse_example_test.go") && n.owners[file] <= e.Chapter {
+			hidden = append(hidden, file)
+		}
+	}
+	return hidden
+}
+
 // run runs an exercise's tests on a solution. The tree is that of the exercise's
 // chapter: a learner meets no test of a later one.
 func (n *runner) run(ctx context.Context, e Exercise, s solution) (Failure, error) {
@@ -59,7 +72,7 @@ func (n *runner) run(ctx context.Context, e Exercise, s solution) (Failure, erro
 	if err != nil {
 		return Failure{}, err
 	}
-	overlay := hide(n.owners.Hidden(e.Chapter))
+	overlay := hide(n.hidden(e))
 	instead, err := s.overlay(n.repo, e)
 	var clause clauseError
 	if errors.As(err, &clause) {

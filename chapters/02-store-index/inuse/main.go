@@ -1,58 +1,50 @@
-// Command inuse keeps a checksum of its data on each ConfigMap labelled checked=yes.
+// Command inuse keeps the checksum of its data on each ConfigMap labelled checked=yes.
 package main
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"log"
-	"os"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/loopwright/loopwright/informer"
+	"github.com/loopwright/loopwright/internal/demo/inuse"
 )
 
-func main() {
-	config, err := clientcmd.BuildConfigFromFlags("", os.Getenv("KUBECONFIG"))
-	if err == nil {
-		err = keep(context.Background(), config)
-	}
-	log.Fatal(err)
-}
+func main() { inuse.Main(keep) }
 
 func keep(ctx context.Context, config *rest.Config) error {
-	configMaps := kubernetes.NewForConfigOrDie(config).CoreV1().ConfigMaps
-	from, err := informer.NewListWatch[*corev1.ConfigMap](config, corev1.SchemeGroupVersion.WithResource("configmaps"), informer.ListWatchOptions{LabelSelector: "checked=yes"})
+	from, err := informer.NewListWatch[*corev1.ConfigMap](config, corev1.SchemeGroupVersion.WithResource("configmaps"),
+		informer.ListWatchOptions{LabelSelector: "checked=yes"})
+	client := kubernetes.NewForConfigOrDie(config)
 	store := informer.NewStore[*corev1.ConfigMap](informer.StoreOptions{})
-	sum := func(object *corev1.ConfigMap) string {
-		return fmt.Sprintf("%08x", crc32.ChecksumIEEE(fmt.Append(nil, object.Data)))
-	}
-	isRight := func(values []string, object *corev1.ConfigMap) []string {
-		return append(values, fmt.Sprint(object.Annotations["checksum"] == sum(object)))
-	}
-	right, _ := store.AddIndex("right", isRight)
+	right, _ := store.AddIndex("right", func(values []string, object *corev1.ConfigMap) []string {
+		return append(values, fmt.Sprint(inuse.HasChecksum(object)))
+	})
 	for ; err == nil && ctx.Err() == nil; time.Sleep(time.Second) {
-		store.Replace(nil) // a watch from nothing begins with all there is
-		for events, broken := from.Watch(ctx, metav1.ListOptions{}); broken == nil; {
+		store.Replace(nil)
+		events, broken := from.Watch(ctx, metav1.ListOptions{}) // from nothing, it begins with all there is
+		for broken == nil {
 			event, failure := events.Next()
-			if broken = errors.Join(failure, event.Err()); event.Type == "DELETED" {
+			if broken = errors.Join(failure, event.Err()); event.Type == watch.Deleted {
 				store.Delete(informer.KeyOf(event.Object))
 			} else if broken == nil {
 				store.Put(event.Object)
 			}
 			for object := range right.Lookup("false") {
-				patch := fmt.Appendf(nil, `{"metadata": {"annotations": {"checksum": %q}}}`, sum(object))
-				_, _ = configMaps(object.Namespace).Patch(ctx, object.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+				if err := inuse.WriteChecksum(ctx, client, object); err != nil {
+					log.Print(err)
+				}
 			}
 		}
+		log.Print(broken)
 	}
 	return err
 }

@@ -1,45 +1,44 @@
-// Command inuse keeps a checksum of its data on each ConfigMap labelled checked=yes.
+// Command inuse keeps the checksum of its data on each ConfigMap labelled checked=yes.
 package main
 
 import (
 	"context"
-	"fmt"
-	"hash/crc32"
+	"log"
 
-	"github.com/loopwright/loopwright/informer"
-	"github.com/loopwright/loopwright/workqueue"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/loopwright/loopwright/informer"
+	"github.com/loopwright/loopwright/internal/demo/inuse"
+	"github.com/loopwright/loopwright/workqueue"
 )
 
-func main() {
-	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(clientcmd.NewDefaultClientConfigLoadingRules(), nil).ClientConfig()
-	utilruntime.Must(err)
-	utilruntime.Must(keep(context.Background(), config))
-}
+func main() { inuse.Main(keep) }
 
 func keep(ctx context.Context, config *rest.Config) error {
-	from, err := informer.NewListWatch[*corev1.ConfigMap](config, corev1.SchemeGroupVersion.WithResource("configmaps"), informer.ListWatchOptions{LabelSelector: "checked=yes"})
-	utilruntime.Must(err)
-	configMaps, client := informer.NewInformer(from, informer.InformerOptions[*corev1.ConfigMap]{}), kubernetes.NewForConfigOrDie(config).CoreV1()
-	queue := workqueue.NewPriority(workqueue.PriorityOptions[informer.Key]{Patience: 10, Group: func(key informer.Key) string { return key.Namespace }})
-	how := map[bool]workqueue.AddOpts{true: {Priority: new(workqueue.LowPriority)}} // what was listed at the start can wait
+	from, err := informer.NewListWatch[*corev1.ConfigMap](config, corev1.SchemeGroupVersion.WithResource("configmaps"),
+		informer.ListWatchOptions{LabelSelector: "checked=yes"})
+	if err != nil {
+		return err
+	}
+	client := kubernetes.NewForConfigOrDie(config)
+	configMaps := informer.NewInformer(from, informer.InformerOptions[*corev1.ConfigMap]{
+		Reflector: informer.ReflectorOptions{WatchErrorHandler: func(err error) { log.Print(err) }}})
+	namespace := func(key informer.Key) string { return key.Namespace }
+	queue := workqueue.NewPriority(workqueue.PriorityOptions[informer.Key]{Patience: 10, Group: namespace})
+	how := map[bool]workqueue.AddOpts{true: {Priority: new(workqueue.LowPriority)}}
 	add := func(object *corev1.ConfigMap, initial bool) { queue.AddWithOpts(how[initial], informer.KeyOf(object)) }
-	_, _ = configMaps.AddHandler(informer.HandlerFuncs[*corev1.ConfigMap]{Add: add, Update: func(_, object *corev1.ConfigMap) { add(object, false) }}, informer.HandlerOptions{})
+	update := func(_, object *corev1.ConfigMap) { queue.Add(informer.KeyOf(object)) }
+	handler := informer.HandlerFuncs[*corev1.ConfigMap]{Add: add, Update: update}
+	if _, err := configMaps.AddHandler(handler, informer.HandlerOptions{}); err != nil {
+		return err
+	}
 	go func() { err = configMaps.Run(ctx); queue.ShutDown() }()
 	for key, priority, shutdown := queue.GetWithPriority(); !shutdown; key, priority, shutdown = queue.GetWithPriority() {
-		var failed error
-		if cached, found := configMaps.Store().Get(key); found {
-			if object, sum := cached.DeepCopy(), fmt.Sprintf("%08x", crc32.ChecksumIEEE(fmt.Append(nil, cached.Data))); object.Annotations["checksum"] != sum {
-				metav1.SetMetaDataAnnotation(&object.ObjectMeta, "checksum", sum)
-				_, failed = client.ConfigMaps(key.Namespace).Update(ctx, object, metav1.UpdateOptions{})
-			}
-		}
-		if failed != nil {
+		object, _ := configMaps.Store().Get(key) // nil if it is gone, and then there is nothing to do
+		if err := inuse.WriteChecksum(ctx, client, object); err != nil {
+			log.Print(err)
 			queue.AddWithOpts(workqueue.AddOpts{RateLimited: true, Priority: &priority}, key)
 		} else {
 			queue.Forget(key)

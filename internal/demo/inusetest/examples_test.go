@@ -1,0 +1,77 @@
+package inusetest
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+var update = flag.Bool("update", false, "write the examples")
+
+// examples are the files that show the programs in the documentation of the packages.
+var examples = []struct{ chapter, file, layer, what string }{
+	{"01-list-watch", "informer/listwatch_inuse", "ListWatch", "a ListWatch and a Cursor"},
+	{"02-store-index", "informer/store_inuse", "Store", "a Store, whose index knows the work that is left"},
+	{"03-reflector", "informer/reflector_inuse", "Reflector", "a Reflector"},
+	{"04-delta-queue", "informer/delta_inuse", "DeltaQueue", "a DeltaQueue between the reader and the writer"},
+	{"05-shared-informer", "informer/informer_inuse", "Informer", "an Informer, a handler and a lister"},
+	{"06-dedup-queue", "workqueue/queue_inuse", "Queue", "an informer, a Queue and a worker"},
+	{"07-delaying-queue", "workqueue/delaying_inuse", "DelayingQueue", "a DelayingQueue, which tries again after a second"},
+	{"08-rate-limiters", "workqueue/ratelimiting_inuse", "RateLimitingQueue", "a RateLimitingQueue, which backs off"},
+	{"09-priority-fairness", "workqueue/priority_queue_inuse", "PriorityQueue", "a PriorityQueue, in which users overtake the initial list"},
+}
+
+// Somebody who reads the documentation of a package sees the same program as the reader of
+// the chapter. If a program has changed, run this test with -update.
+func TestTheExamplesInTheDocumentationAreThePrograms(t *testing.T) {
+	root := filepath.Join("..", "..", "..")
+	programs, err := filepath.Glob(filepath.Join(root, "chapters", "*", "inuse", "main.go"))
+	require.NoError(t, err)
+	require.Len(t, programs, len(examples), "a program has no example in the list above")
+	for _, e := range examples {
+		program := "chapters/" + e.chapter + "/inuse/main.go"
+		text, err := os.ReadFile(filepath.Join(root, program))
+		require.NoError(t, err)
+		require.LessOrEqual(t, strings.Count(string(text), "\n"), 50, "%s has too many lines for a small program", program)
+		want := example(t, string(text), program, e.file, e.layer, e.what)
+		file := filepath.Join(root, e.file+"_example_test.go")
+		if *update {
+			require.NoError(t, os.WriteFile(file, []byte(want), 0o644))
+		}
+		got, err := os.ReadFile(file)
+		require.NoError(t, err)
+		require.Equal(t, want, string(got), "%s is not what %s has become: go test ./internal/demo/inusetest -update", file, program)
+	}
+}
+
+// example makes a whole-file example of a program: its functions, and a call.
+func example(t *testing.T, program, path, file, layer, what string) string {
+	t.Helper()
+	const (
+		mainFunction = "func main() { inuse.Main(keep) }"
+		ownImport    = "\t\"github.com/loopwright/loopwright/internal/demo/inuse\"\n"
+	)
+	_, body, hasMain := strings.Cut(program, "package main\n")
+	require.True(t, hasMain && strings.Contains(body, mainFunction) && strings.Contains(body, ownImport), "%s: it does not look like the other programs", path)
+	call := fmt.Sprintf(`// The job of the course with %s: each ConfigMap
+// labelled checked=yes has the checksum of its data in an annotation.
+func Example_%s() {
+	inusetest.Show(keepWith%s)
+	// Output:
+	// hello map[a:1] has the checksum 3e0d0492
+	// hello map[a:2] has the checksum 15205751
+}`, what, strings.ToLower(layer[:1])+layer[1:], layer)
+	for _, edit := range [][2]string{
+		{mainFunction, call},
+		{"func keep(", "func keepWith" + layer + "("},
+		{ownImport, ownImport + strings.Replace(ownImport, "inuse\"", "inusetest\"", 1)},
+	} {
+		body = strings.Replace(body, edit[0], edit[1], 1)
+	}
+	return fmt.Sprintf("// Code generated from %s by a test in internal/demo/inusetest. DO NOT EDIT.\n\npackage %s_test\n%s", path, filepath.Dir(file), body)
+}

@@ -1,0 +1,58 @@
+// Code generated from chapters/09-priority-fairness/inuse/main.go by a test in internal/demo/inusetest. DO NOT EDIT.
+
+package workqueue_test
+
+import (
+	"context"
+	"log"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/loopwright/loopwright/informer"
+	"github.com/loopwright/loopwright/internal/demo/inuse"
+	"github.com/loopwright/loopwright/internal/demo/inusetest"
+	"github.com/loopwright/loopwright/workqueue"
+)
+
+// The job of the course with a PriorityQueue, in which users overtake the initial list: each ConfigMap
+// labelled checked=yes has the checksum of its data in an annotation.
+func Example_priorityQueue() {
+	inusetest.Show(keepWithPriorityQueue)
+	// Output:
+	// hello map[a:1] has the checksum 3e0d0492
+	// hello map[a:2] has the checksum 15205751
+}
+
+func keepWithPriorityQueue(ctx context.Context, config *rest.Config) error {
+	from, err := informer.NewListWatch[*corev1.ConfigMap](config, corev1.SchemeGroupVersion.WithResource("configmaps"),
+		informer.ListWatchOptions{LabelSelector: "checked=yes"})
+	if err != nil {
+		return err
+	}
+	client := kubernetes.NewForConfigOrDie(config)
+	configMaps := informer.NewInformer(from, informer.InformerOptions[*corev1.ConfigMap]{
+		Reflector: informer.ReflectorOptions{WatchErrorHandler: func(err error) { log.Print(err) }}})
+	namespace := func(key informer.Key) string { return key.Namespace }
+	queue := workqueue.NewPriority(workqueue.PriorityOptions[informer.Key]{Patience: 10, Group: namespace})
+	how := map[bool]workqueue.AddOpts{true: {Priority: new(workqueue.LowPriority)}}
+	add := func(object *corev1.ConfigMap, initial bool) { queue.AddWithOpts(how[initial], informer.KeyOf(object)) }
+	update := func(_, object *corev1.ConfigMap) { queue.Add(informer.KeyOf(object)) }
+	handler := informer.HandlerFuncs[*corev1.ConfigMap]{Add: add, Update: update}
+	if _, err := configMaps.AddHandler(handler, informer.HandlerOptions{}); err != nil {
+		return err
+	}
+	go func() { err = configMaps.Run(ctx); queue.ShutDown() }()
+	for key, priority, shutdown := queue.GetWithPriority(); !shutdown; key, priority, shutdown = queue.GetWithPriority() {
+		object, _ := configMaps.Store().Get(key) // nil if it is gone, and then there is nothing to do
+		if err := inuse.WriteChecksum(ctx, client, object); err != nil {
+			log.Print(err)
+			queue.AddWithOpts(workqueue.AddOpts{RateLimited: true, Priority: &priority}, key)
+		} else {
+			queue.Forget(key)
+		}
+		queue.Done(key)
+	}
+	return err
+}

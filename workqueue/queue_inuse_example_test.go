@@ -1,0 +1,53 @@
+// Code generated from chapters/06-dedup-queue/inuse/main.go by a test in internal/demo/inusetest. DO NOT EDIT.
+
+package workqueue_test
+
+import (
+	"context"
+	"log"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/loopwright/loopwright/informer"
+	"github.com/loopwright/loopwright/internal/demo/inuse"
+	"github.com/loopwright/loopwright/internal/demo/inusetest"
+	"github.com/loopwright/loopwright/workqueue"
+)
+
+// The job of the course with an informer, a Queue and a worker: each ConfigMap
+// labelled checked=yes has the checksum of its data in an annotation.
+func Example_queue() {
+	inusetest.Show(keepWithQueue)
+	// Output:
+	// hello map[a:1] has the checksum 3e0d0492
+	// hello map[a:2] has the checksum 15205751
+}
+
+func keepWithQueue(ctx context.Context, config *rest.Config) error {
+	from, err := informer.NewListWatch[*corev1.ConfigMap](config, corev1.SchemeGroupVersion.WithResource("configmaps"),
+		informer.ListWatchOptions{LabelSelector: "checked=yes"})
+	if err != nil {
+		return err
+	}
+	client := kubernetes.NewForConfigOrDie(config)
+	configMaps := informer.NewInformer(from, informer.InformerOptions[*corev1.ConfigMap]{
+		Reflector: informer.ReflectorOptions{WatchErrorHandler: func(err error) { log.Print(err) }}})
+	queue := workqueue.New(workqueue.Options[informer.Key]{})
+	add := func(object *corev1.ConfigMap, _ bool) { queue.Add(informer.KeyOf(object)) }
+	update := func(_, object *corev1.ConfigMap) { queue.Add(informer.KeyOf(object)) }
+	handler := informer.HandlerFuncs[*corev1.ConfigMap]{Add: add, Update: update}
+	if _, err := configMaps.AddHandler(handler, informer.HandlerOptions{}); err != nil {
+		return err
+	}
+	go func() { err = configMaps.Run(ctx); queue.ShutDown() }()
+	for key, shutdown := queue.Get(); !shutdown; key, shutdown = queue.Get() {
+		object, _ := configMaps.Store().Get(key) // nil if it is gone, and then there is nothing to do
+		if err := inuse.WriteChecksum(ctx, client, object); err != nil {
+			log.Print(err)
+		}
+		queue.Done(key)
+	}
+	return err
+}
