@@ -50,6 +50,23 @@ func TestOneNoisyNamespaceDoesNotHoldUpAnother(t *testing.T) {
 	require.Equal(t, "quiet/web", item)
 }
 
+// The retries of a noisy namespace come at once, and so does a quiet one's.
+func TestItemsThatWereDelayedTakeTurnsByGroup(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := NewPriority(PriorityOptions[string]{Group: namespaceOf})
+		for i := range 10 {
+			q.AddAfter("noisy/"+strconv.Itoa(i), time.Second)
+		}
+		q.AddAfter("quiet/web", time.Second)
+		time.Sleep(time.Second)
+		synctest.Wait()
+		q.Get()
+		item, _ := q.Get()
+		require.Equal(t, "quiet/web", item)
+		q.ShutDown()
+	})
+}
+
 func TestThePriorityTravelsThroughDelaysAndWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := NewPriority(PriorityOptions[string]{})

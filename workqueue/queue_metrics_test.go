@@ -192,7 +192,9 @@ func TestTheDepthCountsWhatWasAddedDuringWork(t *testing.T) {
 	q.Add("a")
 	q.Add("c")
 	require.Equal(t, 2.0, depth())
+	q.Add("b")
+	require.Equal(t, 3.0, depth())
 	require.Equal(t, 1, q.Len())
 	q.Done("a")
-	require.Equal(t, 2.0, depth())
+	require.Equal(t, 3.0, depth())
 }
