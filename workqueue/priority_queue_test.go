@@ -186,6 +186,14 @@ func TestThePriorityQueueRecordsAndCountsAsTheOthersDo(t *testing.T) {
 	q.ShutDown()
 }
 
+func TestWithoutARecorderNobodyNamesItemsWithPriorities(t *testing.T) {
+	times := 0
+	q := NewPriority(PriorityOptions[int]{Limiter: asked{constant(time.Hour), &times}})
+	q.AddWithOpts(AddOpts{RateLimited: true}, 1)
+	require.Zero(t, times, "the limiter is asked for the failures of an item, and nobody wants to know")
+	q.ShutDown()
+}
+
 func TestNothingIsLostOnTheWayThroughPriorities(t *testing.T) {
 	before := runtime.NumGoroutine()
 	seen := exercised{}
