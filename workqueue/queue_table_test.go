@@ -218,6 +218,8 @@ func TestTableAllocatesNothingInTheLongRun(t *testing.T) {
 			x.remove(x.find(i, hashOf(i)))
 		}
 	}
+	put(&x, 1)
+	require.Zero(t, testing.AllocsPerRun(100, func() { put(&x, 1) }), "nor does a look at what is there")
 	require.Zero(t, testing.AllocsPerRun(3, cycle))
 	for i := range 2 * keepAtMost {
 		put(&x, -1-i)

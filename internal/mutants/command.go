@@ -58,9 +58,12 @@ const (
 	killed                   // one failed or crashed
 	hung                     // they did not end in time: nobody would merge that either
 	uncovered                // no test that judges it reaches it
+	starved                  // they did not end in time, and had little of it: to be tried again
 )
 
-func (v verdict) String() string { return [...]string{"survived", "killed", "hung", "uncovered"}[v] }
+func (v verdict) String() string {
+	return [...]string{"survived", "killed", "hung", "uncovered", "starved"}[v]
+}
 
 // maxMemory is more than the tests of any package need, and less than a machine has on
 // which a mutant allocates without end.

@@ -160,14 +160,34 @@ func (l *lab) try(ctx context.Context, binary string, id int, tests []string) (v
 		for n < len(tests) && l.took[tests[n]].wall < quick {
 			n++
 		}
-		v, _, _, err := test(ctx, binary, l.packageDir(), []string{activeVariable + "=" + strconv.Itoa(id)}, tests[:n],
-			func(test string) time.Duration { return l.took[test].limit() })
+		v, err := l.run(ctx, binary, id, tests[:n], 1)
+		if v == starved {
+			v, err = l.run(ctx, binary, id, tests[:n], 5)
+		}
+		if v == starved { // it does nothing, whatever time it gets
+			v = hung
+		}
 		if err != nil || v != survived {
 			return v, err
 		}
 		tests = tests[n:]
 	}
 	return survived, nil
+}
+
+// run runs some tests with a mutant, each with so many times its limit. Tests that did not end, and
+// were hardly given the processor on a busy machine, are starved.
+func (l *lab) run(ctx context.Context, binary string, id int, tests []string, times time.Duration) (verdict, error) {
+	v, _, took, err := test(ctx, binary, l.packageDir(), []string{activeVariable + "=" + strconv.Itoa(id)}, tests,
+		func(test string) time.Duration { return times * l.took[test].limit() })
+	var most time.Duration // of one test, since one of them hangs
+	for _, name := range tests {
+		most = max(most, l.took[name].processor)
+	}
+	if v == hung && took.processor < time.Second+3*most {
+		v = starved
+	}
+	return v, err
 }
 
 // each calls f for 0 to n-1, a few at a time, until one call fails.
