@@ -154,6 +154,15 @@ func TestAProviderMayHaveNothingToForget(t *testing.T) {
 	require.NotPanics(t, q.ShutDown)
 }
 
+func TestASecondShutdownIsNoAdd(t *testing.T) {
+	m := newFakeMetrics()
+	q := New(Options[string]{Name: "fruit", Metrics: m})
+	q.ShutDown()
+	q.ShutDown()
+	q.ShutDownWithDrain()
+	require.Zero(t, m.counts["workqueue_adds_total fruit"])
+}
+
 // How long an item waited is counted from its first add, whenever that was.
 func TestAnItemsWaitBeginsWithItsFirstAdd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -141,6 +141,18 @@ func TestAWorkerThatTakesTheLastItemWakesNobody(t *testing.T) {
 	require.Len(t, first.wake, 1)
 }
 
+func TestOneWorkerIsOnItsWayAtATime(t *testing.T) {
+	q := New(Options[string]{})
+	first, last := q.parking.park(), q.parking.park()
+	q.Add("a")
+	q.Add("b")
+	require.Len(t, last.wake, 1)
+	require.Empty(t, first.wake, "the last one to come is still on its way, and may find a worker there that took both items")
+	q.parking.arrive(last)
+	q.takeLocked()
+	require.Len(t, first.wake, 1, "the one that arrives wakes the next")
+}
+
 // It would be woken in the place of one that waits.
 func TestAWorkerThatIsSentHomeDoesNotStayParked(t *testing.T) {
 	q := New(Options[string]{})
