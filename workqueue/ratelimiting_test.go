@@ -249,6 +249,16 @@ func TestWithoutARecorderNobodyAsksForFailures(t *testing.T) {
 	require.Zero(t, times)
 }
 
+func TestARetryIsOneAddOfManyThatAreMerged(t *testing.T) {
+	q := NewRateLimiting(constant(0), Options[int]{})
+	q.AddRateLimited(1)
+	q.AddRateLimitedBecause(1, "conflict")
+	q.Add(1)
+	work, err := q.Next(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, "conflict (3 adds)", work.Causes.String())
+}
+
 func TestAFailureIsNoRetryAfterAShutdown(t *testing.T) {
 	m := newFakeMetrics()
 	q := NewRateLimiting(constant(0), Options[int]{Name: "fruit", Metrics: m})
