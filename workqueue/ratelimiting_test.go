@@ -228,8 +228,28 @@ func (constant) NumRequeues(int) int      { return 0 }
 
 // A limiter that says "at once" must not turn into one that says "never".
 func TestJitterLeavesAloneWhatIsNotPutOff(t *testing.T) {
-	require.Equal(t, time.Duration(-1), Jitter[int]{constant(-1), 0.2, nil}.When(1))
-	require.Zero(t, Jitter[int]{constant(0), 0.2, nil}.When(1))
+	none := func() float64 { t.Error("a random part of nothing is asked for"); return 0.9 }
+	require.Equal(t, time.Duration(-1), Jitter[int]{constant(-1), 0.2, none}.When(1))
+	require.Zero(t, Jitter[int]{constant(0), 0.2, none}.When(1))
+	require.Equal(t, time.Duration(3), Jitter[int]{constant(1), 3, func() float64 { return 0.9 }}.When(1), "a short delay gets longer, too")
+}
+
+// A worker gives an item up after so many failures. It asks the queue, whose limiter is made of several.
+func TestTheFailuresOfAnItemAreThoseOfTheLimiterThatCountsMost(t *testing.T) {
+	fresh, old := &Exponential[int]{}, &Exponential[int]{}
+	for range 3 {
+		old.When(1)
+	}
+	for _, l := range []RateLimiter[int]{MaxOf[int]{fresh, old, Bucket[int]{rate.NewLimiter(10, 100)}}, MaxOf[int]{old, fresh}} {
+		require.Equal(t, 3, l.NumRequeues(1))
+		require.Zero(t, l.NumRequeues(2))
+	}
+	require.Zero(t, Bucket[int]{rate.NewLimiter(10, 100)}.NumRequeues(1), "a bucket does not tell items apart")
+	l := DefaultLimiter[int]()
+	l.When(1)
+	require.Equal(t, 1, l.NumRequeues(1))
+	l.Forget(1)
+	require.Zero(t, l.NumRequeues(1))
 }
 
 // asked counts how often a limiter is asked for an item's failures.
