@@ -118,6 +118,16 @@ func TestTheGaugesGoWithTheQueueWhenItIsDrained(t *testing.T) {
 	}
 }
 
+// Most queues are empty most of the time. That is no reason to take them off the dashboard.
+func TestTheGaugesStayWhenThereIsNothingToDo(t *testing.T) {
+	m := newFakeMetrics()
+	q := New(Options[string]{Name: "fruit", Metrics: m})
+	q.Add("a")
+	q.Get()
+	q.Done("a")
+	require.Len(t, m.gauges, 3)
+}
+
 func TestTheGaugesOfAnEmptyQueueGoAtItsShutdown(t *testing.T) {
 	for _, shutDown := range []func(q *Queue[string]){(*Queue[string]).ShutDown, (*Queue[string]).ShutDownWithDrain} {
 		m := newFakeMetrics()
