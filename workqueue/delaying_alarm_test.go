@@ -116,3 +116,44 @@ func TestTheTimerIsSetForAnEarlierAlarmAndForTheNextOne(t *testing.T) {
 		q.ShutDown()
 	})
 }
+
+// Each timer that is left behind would wake the queue up for nothing, and keep it in memory.
+func TestADelayingQueueHasOneTimer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := NewDelaying(Options[string]{})
+		q.AddAfter("bread", time.Hour)
+		timer := q.timer
+		q.AddAfter("milk", time.Minute)
+		q.AddAfter("fish", time.Second)
+		require.Same(t, timer, q.timer)
+		timer.Stop()
+		q.AddAfter("meat", time.Second)
+		require.False(t, timer.Stop(), "it would be up in time for both: to set it again costs time under the lock")
+	})
+}
+
+func TestAShutdownStopsTheTimer(t *testing.T) {
+	q := NewDelaying(Options[string]{})
+	q.AddAfter("a", time.Hour)
+	q.ShutDown()
+	require.False(t, q.timer.Stop(), "a timer that runs keeps the queue in memory for an hour")
+}
+
+// Records are used again, maybe next week.
+func TestAnAlarmThatIsOverKeepsNoStringsInMemory(t *testing.T) {
+	q := NewDelaying(Options[string]{})
+	q.group = func(string) string { return "namespace" }
+	q.addRequested("a", addRequest{after: time.Hour, causes: because("a long reason")})
+	a := q.alarms.find("a", hashOf("a"))
+	require.Equal(t, "namespace", a.group, "the item waits in its group when it is due")
+	q.Cancel("a")
+	require.Empty(t, a.item+a.group+a.causes.String())
+	q.ShutDown()
+}
+
+func TestWithoutARecorderNobodyNamesDelayedItems(t *testing.T) {
+	q := NewDelaying(unnamed(t))
+	q.AddAfter("a", time.Hour)
+	q.AddAfter("a", time.Minute)
+	q.ShutDown()
+}

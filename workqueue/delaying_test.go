@@ -128,13 +128,14 @@ func TestAnAlarmThatGoesOffWhileItsItemWaitsIsMerged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := NewDelaying(Options[string]{})
 		q.AddBecause("a", "changed")
-		q.addRequested("a", addRequest{after: time.Second, causes: because("available")})
+		q.addRequested("a", addRequest{after: time.Second, priority: 5, causes: because("available")})
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		require.Equal(t, 1, q.Len())
 		work, err := q.Next(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, "changed, available (2 adds)", work.Causes.String())
+		require.Equal(t, 5, work.Priority, "the highest of the two")
 	})
 }
 

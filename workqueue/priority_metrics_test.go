@@ -62,6 +62,8 @@ func TestTheDepthOfAPriorityCountsWhatWasAddedDuringWork(t *testing.T) {
 	require.Equal(t, map[int]float64{LowPriority: 1, 0: 0}, m.depths())
 	q.AddWithOpts(AddOpts{Priority: priorityOf(3)}, "a")
 	require.Equal(t, map[int]float64{3: 1, 0: 0}, m.depths(), "the highest of all adds counts")
+	q.AddWithOpts(AddOpts{Priority: priorityOf(3)}, "b", "c")
+	require.Equal(t, map[int]float64{3: 3, 0: 0}, m.depths(), "what waits counts, and what was added during work")
 	q.Done("a")
-	require.Equal(t, map[int]float64{3: 1, 0: 0}, m.depths())
+	require.Equal(t, map[int]float64{3: 3, 0: 0}, m.depths())
 }

@@ -1,6 +1,7 @@
 package workqueue
 
 import (
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,11 +11,11 @@ import (
 
 // turnOf returns how many items of a higher priority come before one of a lower.
 func turnOf(q *PriorityQueue[int]) int {
+	low := LowPriority
+	q.AddWithOpts(AddOpts{Priority: &low}, -1)
 	for i := range 100 {
 		q.Add(i)
 	}
-	low := LowPriority
-	q.AddWithOpts(AddOpts{Priority: &low}, -1)
 	for turn := 0; ; turn++ {
 		if item, _ := q.Get(); item == -1 {
 			return turn
@@ -37,6 +38,12 @@ func TestTheLimiterIsExponentialUnlessItIsGiven(t *testing.T) {
 		q.AddRateLimited("b")
 		q.AddWithOpts(AddOpts{RateLimited: true, After: time.Nanosecond}, "b")
 		comesAfter(t, q, "b", time.Nanosecond)
+		for i := range 1000 {
+			q.AddRateLimited(strconv.Itoa(i))
+		}
+		time.Sleep(5 * time.Millisecond)
+		synctest.Wait()
+		require.Equal(t, 1000, q.Len(), "no bucket is in the way of the items that failed once")
 		q.ShutDown()
 	})
 }

@@ -51,6 +51,23 @@ func TestOneNoisyNamespaceDoesNotHoldUpAnother(t *testing.T) {
 	require.Equal(t, "quiet/web", item)
 }
 
+// The retries of a noisy namespace come at once, and so does a quiet one's.
+func TestItemsThatWereDelayedTakeTurnsByGroup(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := NewPriority(PriorityOptions[string]{Group: namespaceOf})
+		for i := range 10 {
+			q.AddAfter("noisy/"+strconv.Itoa(i), time.Second)
+		}
+		q.AddAfter("quiet/web", time.Second)
+		time.Sleep(time.Second)
+		synctest.Wait()
+		q.Get()
+		item, _ := q.Get()
+		require.Equal(t, "quiet/web", item)
+		q.ShutDown()
+	})
+}
+
 func TestThePriorityTravelsThroughDelaysAndWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := NewPriority(PriorityOptions[string]{})
@@ -170,6 +187,14 @@ func TestThePriorityQueueRecordsAndCountsAsTheOthersDo(t *testing.T) {
 	q.ShutDown()
 }
 
+func TestWithoutARecorderNobodyNamesItemsWithPriorities(t *testing.T) {
+	times := 0
+	q := NewPriority(PriorityOptions[int]{Limiter: asked{constant(time.Hour), &times}})
+	q.AddWithOpts(AddOpts{RateLimited: true}, 1)
+	require.Zero(t, times, "the limiter is asked for the failures of an item, and nobody wants to know")
+	q.ShutDown()
+}
+
 func TestNothingIsLostOnTheWayThroughPriorities(t *testing.T) {
 	before := runtime.NumGoroutine()
 	seen := exercised{}
@@ -200,7 +225,8 @@ func TestOnlyWhatIsPutOffIsARetry(t *testing.T) {
 	q.AddWithOpts(AddOpts{}, 1)
 	q.AddWithOpts(AddOpts{RateLimited: true}, 2)
 	require.Zero(t, m.counts["workqueue_retries_total fruit"], "the limiter said: at once")
-	q.AddWithOpts(AddOpts{After: time.Hour}, 3, 4)
+	q.AddWithOpts(AddOpts{After: time.Nanosecond}, 3)
+	q.AddWithOpts(AddOpts{After: time.Hour}, 4)
 	require.Equal(t, 2, m.counts["workqueue_retries_total fruit"])
 	q.ShutDown()
 	q.AddWithOpts(AddOpts{After: time.Hour}, 5)

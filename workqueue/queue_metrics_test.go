@@ -120,6 +120,16 @@ func TestTheGaugesGoWithTheQueueWhenItIsDrained(t *testing.T) {
 	}
 }
 
+// Most queues are empty most of the time. That is no reason to take them off the dashboard.
+func TestTheGaugesStayWhenThereIsNothingToDo(t *testing.T) {
+	m := newFakeMetrics()
+	q := New(Options[string]{Name: "fruit", Metrics: m})
+	q.Add("a")
+	q.Get()
+	q.Done("a")
+	require.Len(t, m.gauges, 3)
+}
+
 func TestTheGaugesOfAnEmptyQueueGoAtItsShutdown(t *testing.T) {
 	for _, shutDown := range []func(q *Queue[string]){(*Queue[string]).ShutDown, (*Queue[string]).ShutDownWithDrain} {
 		m := newFakeMetrics()
@@ -154,6 +164,15 @@ func (f forgetting) Gauge(string, string, func() float64) func() { return f.forg
 func TestAProviderMayHaveNothingToForget(t *testing.T) {
 	q := New(Options[string]{Metrics: forgetting{newFakeMetrics(), nil}})
 	require.NotPanics(t, q.ShutDown)
+}
+
+func TestASecondShutdownIsNoAdd(t *testing.T) {
+	m := newFakeMetrics()
+	q := New(Options[string]{Name: "fruit", Metrics: m})
+	q.ShutDown()
+	q.ShutDown()
+	q.ShutDownWithDrain()
+	require.Zero(t, m.counts["workqueue_adds_total fruit"])
 }
 
 // How long an item waited is counted from its first add, whenever that was.
@@ -194,7 +213,9 @@ func TestTheDepthCountsWhatWasAddedDuringWork(t *testing.T) {
 	q.Add("a")
 	q.Add("c")
 	require.Equal(t, 2.0, depth())
+	q.Add("b")
+	require.Equal(t, 3.0, depth())
 	require.Equal(t, 1, q.Len())
 	q.Done("a")
-	require.Equal(t, 2.0, depth())
+	require.Equal(t, 3.0, depth())
 }

@@ -59,3 +59,43 @@ func TestThePoolKeepsHalfAsManyRecordsAsAreInUseAfterAPeak(t *testing.T) {
 	}
 	require.Equal(t, chain, x.pool.spares, "the pool counts what it keeps")
 }
+
+// A peak is what an empty queue may not keep in memory. It is over when the blocks of what is
+// left, even if each has a single record in it, have room for no more.
+func TestAPeakBeginsAndEndsWithKeepAtMost(t *testing.T) {
+	type pool = recordPool[int, largeRecord, *largeRecord]
+	for n, peaked := range []bool{false, true} { // one more than keepAtMost, with the one that is taken
+		var p pool
+		p.take(keepAtMost - 1 + n)
+		require.Equal(t, peaked, p.peaked, "%d records, and %d are kept", keepAtMost+n, keepAtMost)
+	}
+	for n, peaked := range []bool{false, true} { // with the one that is put back
+		p := pool{peaked: true}
+		p.put(new(largeRecord).asKey(), keepAtMost-1+n)
+		require.Equal(t, peaked, p.peaked, "%d records, and %d are kept", keepAtMost+n, keepAtMost)
+	}
+	p := pool{peaked: true}
+	p.put(new(largeRecord).asKey(), 1)
+	require.Equal(t, 1, p.spares, "the peak is over, and what comes back is kept")
+}
+
+// After an outage comes a smaller one, which needs new blocks. The memory of both is given back.
+func TestAPeakGoesOnWhileItsBlocksAreInUse(t *testing.T) {
+	var x entryTable[int]
+	for i := range 2 * keepAtMost {
+		put(&x, i)
+	}
+	i := 0
+	shrinkTo := func(n int) {
+		for ; x.n > n; i++ {
+			x.remove(x.find(i, hashOf(i)))
+		}
+	}
+	shrinkTo(keepAtMost / 2)
+	for i := range x.pool.spares + 1 {
+		put(&x, 2*keepAtMost+i)
+	}
+	require.Less(t, x.n, keepAtMost)
+	shrinkTo(1000)
+	require.LessOrEqual(t, x.pool.spares, 500, "half as many records as are in use are kept")
+}

@@ -3,8 +3,11 @@ package workqueue
 import (
 	"context"
 	"errors"
+	"log"
+	"log/slog"
 	"math"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -197,6 +200,23 @@ func TestDoneForWhatNobodyHoldsIsReported(t *testing.T) {
 	require.Equal(t, 1, q.Len())
 }
 
+// A worker that calls Done once too often may one day give back what another one holds. Without
+// a Report, the log has to say so, with the name of the queue.
+func TestMisuseIsLoggedUnlessAReportIsGiven(t *testing.T) {
+	var logged strings.Builder
+	before, writer, flags := slog.Default(), log.Writer(), log.Flags()
+	defer func() {
+		slog.SetDefault(before)
+		log.SetOutput(writer) // SetDefault changed it, and does not change it back
+		log.SetFlags(flags)
+	}()
+	slog.SetDefault(slog.New(slog.NewTextHandler(&logged, nil)))
+	New(Options[string]{Name: "fruit", Report: func(error) {}}).Done("a")
+	require.Empty(t, logged.String(), "Report is called instead")
+	New(Options[string]{Name: "fruit"}).Done("b")
+	require.Contains(t, logged.String(), `msg="misused work queue" queue=fruit error="done called for b, which no worker holds"`)
+}
+
 // A caller that recovers from the panic has a queue that still works.
 func TestAnItemThatCannotBeComparedLeavesTheQueueAsItWas(t *testing.T) {
 	q := New(Options[any]{})
@@ -247,6 +267,23 @@ func TestReasonsSurviveDeduplication(t *testing.T) {
 	require.Equal(t, "spec changed, pod gone, resync, retry (7 adds)", work.Causes.String())
 	q.AddBecause("a", "later")
 	require.NotContains(t, work.Causes.Reasons(), "later", "what was handed out does not change any more")
+}
+
+// unnamed are the options of a queue without a recorder, whose items must not be named: names take
+// longer than all the rest of the queue, and the lock is held.
+func unnamed(t *testing.T) Options[string] {
+	return Options[string]{Key: func(item string) (string, string) {
+		t.Errorf("%s is named, and there is no recorder", item)
+		return "", item
+	}}
+}
+
+func TestWithoutARecorderNobodyNamesItems(t *testing.T) {
+	q := New(unnamed(t))
+	q.Add("a")
+	q.Get()
+	q.Done("a")
+	q.ShutDown()
 }
 
 func TestTheRecorderTellsWhatHappenedToAnItem(t *testing.T) {

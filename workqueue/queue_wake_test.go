@@ -128,6 +128,77 @@ func TestAWorkerThatLeavesPassesItsWakeUpOn(t *testing.T) {
 	})
 }
 
+// A wake-up costs more than all the rest of the queue.
+func TestAWorkerThatTakesTheLastItemWakesNobody(t *testing.T) {
+	q := New(Options[string]{})
+	first, last := q.parking.park(), q.parking.park()
+	q.Add("a")
+	require.Len(t, last.wake, 1)
+	q.parking.arrive(last)
+	q.takeLocked()
+	require.Empty(t, first.wake, "it is woken for nothing")
+	q.Add("b")
+	require.Len(t, first.wake, 1)
+}
+
+func TestOneWorkerIsOnItsWayAtATime(t *testing.T) {
+	q := New(Options[string]{})
+	first, last := q.parking.park(), q.parking.park()
+	q.Add("a")
+	q.Add("b")
+	require.Len(t, last.wake, 1)
+	require.Empty(t, first.wake, "the last one to come is still on its way, and may find a worker there that took both items")
+	q.parking.arrive(last)
+	q.takeLocked()
+	require.Len(t, first.wake, 1, "the one that arrives wakes the next")
+}
+
+// It would be woken in the place of one that waits.
+func TestAWorkerThatIsSentHomeDoesNotStayParked(t *testing.T) {
+	q := New(Options[string]{})
+	q.ShutDown()
+	_, shutdown := q.Get()
+	require.True(t, shutdown)
+	_, err := q.Next(t.Context())
+	require.ErrorIs(t, err, ErrShutDown)
+	require.Empty(t, q.parking.parked)
+}
+
+// Two parts of a program may wait for the end of the same queue.
+func TestAllDrainsEnd(t *testing.T) {
+	for name, end := range map[string]func(q *Queue[string]){
+		"with the last item": func(q *Queue[string]) { q.Done("a") },
+		"with a ShutDown":    (*Queue[string]).ShutDown,
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				q := New(Options[string]{})
+				q.Add("a")
+				q.Get()
+				var drains sync.WaitGroup
+				for range 3 {
+					drains.Go(q.ShutDownWithDrain)
+				}
+				synctest.Wait()
+				end(q)
+				drains.Wait()
+			})
+		})
+	}
+}
+
+// To read the clock costs as much as the rest of an Add.
+func TestWithoutMetricsOrRecorderNothingIsMeasured(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := New(Options[string]{})
+		q.Add("a")
+		time.Sleep(time.Second)
+		work, err := q.Next(t.Context())
+		require.NoError(t, err)
+		require.Zero(t, work.Waited)
+	})
+}
+
 // Waited, and the moments in the timeline, are there with a recorder alone, without metrics.
 func TestARecorderMeasuresWithoutMetrics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -126,6 +126,8 @@ func TestJitterOnlyMakesDelaysLonger(t *testing.T) {
 	require.Equal(t, 1, l.NumRequeues(1))
 	l = Jitter[int]{&Exponential[int]{Base: math.MaxInt64, Limit: math.MaxInt64}, 3, func() float64 { return 0.9 }}
 	require.Equal(t, time.Duration(math.MaxInt64), l.When(1), "a delay that is too long to count must not be one of the past")
+	l = Jitter[int]{constant(math.MaxInt64), 2, func() float64 { return 0.5 }}
+	require.Equal(t, time.Duration(math.MaxInt64), l.When(1), "nor one that is just too long")
 }
 
 func TestLimitersMayBeUsedFromAnywhere(t *testing.T) {
@@ -206,6 +208,18 @@ func TestHalfOfWhatIsRememberedIsExact(t *testing.T) {
 	}
 }
 
+func TestOneItemIsRememberedAtLeastAndAMillionUnlessAskedFor(t *testing.T) {
+	l := &Exponential[int]{Base: 1, Remember: 1}
+	for i := range 10 {
+		require.Equal(t, time.Duration(1), l.When(i))
+		require.LessOrEqual(t, l.counter.young.len()+l.counter.old.len(), 2)
+	}
+	require.Equal(t, time.Duration(2), l.When(9), "the last one is remembered")
+	l = &Exponential[int]{}
+	l.When(1)
+	require.Equal(t, 500_000, l.counter.generationSize)
+}
+
 type constant time.Duration
 
 func (c constant) When(int) time.Duration { return time.Duration(c) }
@@ -214,8 +228,55 @@ func (constant) NumRequeues(int) int      { return 0 }
 
 // A limiter that says "at once" must not turn into one that says "never".
 func TestJitterLeavesAloneWhatIsNotPutOff(t *testing.T) {
-	require.Equal(t, time.Duration(-1), Jitter[int]{constant(-1), 0.2, nil}.When(1))
-	require.Zero(t, Jitter[int]{constant(0), 0.2, nil}.When(1))
+	none := func() float64 { t.Error("a random part of nothing is asked for"); return 0.9 }
+	require.Equal(t, time.Duration(-1), Jitter[int]{constant(-1), 0.2, none}.When(1))
+	require.Zero(t, Jitter[int]{constant(0), 0.2, none}.When(1))
+	require.Equal(t, time.Duration(3), Jitter[int]{constant(1), 3, func() float64 { return 0.9 }}.When(1), "a short delay gets longer, too")
+}
+
+// A worker gives an item up after so many failures. It asks the queue, whose limiter is made of several.
+func TestTheFailuresOfAnItemAreThoseOfTheLimiterThatCountsMost(t *testing.T) {
+	fresh, old := &Exponential[int]{}, &Exponential[int]{}
+	for range 3 {
+		old.When(1)
+	}
+	for _, l := range []RateLimiter[int]{MaxOf[int]{fresh, old, Bucket[int]{rate.NewLimiter(10, 100)}}, MaxOf[int]{old, fresh}} {
+		require.Equal(t, 3, l.NumRequeues(1))
+		require.Zero(t, l.NumRequeues(2))
+	}
+	require.Zero(t, Bucket[int]{rate.NewLimiter(10, 100)}.NumRequeues(1), "a bucket does not tell items apart")
+	l := DefaultLimiter[int]()
+	l.When(1)
+	require.Equal(t, 1, l.NumRequeues(1))
+	l.Forget(1)
+	require.Zero(t, l.NumRequeues(1))
+}
+
+// asked counts how often a limiter is asked for an item's failures.
+type asked struct {
+	constant
+	times *int
+}
+
+func (a asked) NumRequeues(int) int { *a.times++; return 0 }
+
+// The limiter is the user's code, and has a lock of its own.
+func TestWithoutARecorderNobodyAsksForFailures(t *testing.T) {
+	times := 0
+	q := NewRateLimiting(asked{constant(time.Hour), &times}, Options[int]{})
+	q.AddRateLimited(1)
+	q.ShutDown()
+	require.Zero(t, times)
+}
+
+func TestARetryIsOneAddOfManyThatAreMerged(t *testing.T) {
+	q := NewRateLimiting(constant(0), Options[int]{})
+	q.AddRateLimited(1)
+	q.AddRateLimitedBecause(1, "conflict")
+	q.Add(1)
+	work, err := q.Next(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, "conflict (3 adds)", work.Causes.String())
 }
 
 func TestAFailureIsNoRetryAfterAShutdown(t *testing.T) {

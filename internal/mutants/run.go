@@ -76,7 +76,8 @@ func (l *lab) baseline(ctx context.Context, name string) (took cost, reached map
 	if err := os.WriteFile(notes, nil, 0o600); err != nil {
 		return took, nil, fmt.Errorf("writing the notes of a test: %w", err)
 	}
-	v, out, took, err := test(ctx, l.binary, l.packageDir(), []string{notesVariable + "=" + notes}, []string{name}, baselineLimit)
+	v, out, took, err := test(ctx, l.binary, l.packageDir(), []string{notesVariable + "=" + notes}, []string{name},
+		func(string) time.Duration { return baselineLimit })
 	if err != nil {
 		return took, nil, err
 	}
@@ -145,7 +146,7 @@ type cost struct{ wall, processor time.Duration }
 
 // limit is how long a test may take with a mutant: ten times the work, and the pauses of a busy machine.
 // The time on the clock counts less, since others may have been at work when it was measured.
-func (c cost) limit() time.Duration { return 10*c.processor + 2*c.wall }
+func (c cost) limit() time.Duration { return pause + 10*c.processor + 2*c.wall }
 
 const pause = 4 * time.Second
 
@@ -159,17 +160,34 @@ func (l *lab) try(ctx context.Context, binary string, id int, tests []string) (v
 		for n < len(tests) && l.took[tests[n]].wall < quick {
 			n++
 		}
-		limit := pause
-		for _, name := range tests[:n] {
-			limit += l.took[name].limit()
+		v, err := l.run(ctx, binary, id, tests[:n], 1)
+		if v == starved {
+			v, err = l.run(ctx, binary, id, tests[:n], 5)
 		}
-		v, _, _, err := test(ctx, binary, l.packageDir(), []string{activeVariable + "=" + strconv.Itoa(id)}, tests[:n], limit)
+		if v == starved { // it does nothing, whatever time it gets
+			v = hung
+		}
 		if err != nil || v != survived {
 			return v, err
 		}
 		tests = tests[n:]
 	}
 	return survived, nil
+}
+
+// run runs some tests with a mutant, each with so many times its limit. Tests that did not end, and
+// were hardly given the processor on a busy machine, are starved.
+func (l *lab) run(ctx context.Context, binary string, id int, tests []string, times time.Duration) (verdict, error) {
+	v, _, took, err := test(ctx, binary, l.packageDir(), []string{activeVariable + "=" + strconv.Itoa(id)}, tests,
+		func(test string) time.Duration { return times * l.took[test].limit() })
+	var most time.Duration // of one test, since one of them hangs
+	for _, name := range tests {
+		most = max(most, l.took[name].processor)
+	}
+	if v == hung && took.processor < time.Second+3*most {
+		v = starved
+	}
+	return v, err
 }
 
 // each calls f for 0 to n-1, a few at a time, until one call fails.
