@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/loopwright/loopwright/trace"
@@ -36,7 +35,7 @@ type Queue[T comparable] struct {
 	timed   bool           // metrics or a recorder need the times
 	group   func(T) string // chapter 9's; nil is one group for all
 
-	mu       sync.Mutex // guards all below
+	mu       spinMutex // guards all below
 	dedup    dedup[T]
 	parking  parkingLot
 	shutDown bool
