@@ -107,7 +107,9 @@ func (q *DelayingQueue[T]) addRequested(item T, request addRequest) bool {
 	if request.after > 0 {
 		now = time.Since(q.started)
 	}
-	q.mu.Lock()
+	if !q.mu.TryLock() {
+		q.mu.lockSlow()
+	}
 	open, fresh := !q.stopping, false
 	switch {
 	case !open:

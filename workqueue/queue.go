@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/loopwright/loopwright/trace"
@@ -36,7 +35,7 @@ type Queue[T comparable] struct {
 	timed   bool           // metrics or a recorder need the times
 	group   func(T) string // chapter 9's; nil is one group for all
 
-	mu       sync.Mutex // guards all below
+	mu       spinMutex // guards all below
 	dedup    dedup[T]
 	parking  parkingLot
 	stopping bool // since ShutDown or Drain
@@ -103,7 +102,9 @@ func (q *Queue[T]) AddBecause(item T, reason string) { q.insert(item, because(re
 
 func (q *Queue[T]) insert(item T, causes Causes) {
 	hash, group := hashOf(item), q.groupOf(item)
-	q.mu.Lock()
+	if !q.mu.TryLock() {
+		q.mu.lockSlow()
+	}
 	fresh := !q.stopping && q.addLocked(q.dedup.entryOf(item, hash, group), 0, causes)
 	q.mu.Unlock()
 	q.meter.added(fresh)
@@ -146,7 +147,9 @@ type Work[T comparable] struct {
 // finished. When the queue is shut down and empty, shutdown is true and there is
 // no item.
 func (q *Queue[T]) Get() (item T, shutdown bool) {
-	q.mu.Lock()
+	if !q.mu.TryLock() {
+		q.mu.lockSlow()
+	}
 	for q.dedup.ready == 0 {
 		if q.stopping {
 			q.mu.Unlock()
@@ -169,7 +172,9 @@ func (q *Queue[T]) Get() (item T, shutdown bool) {
 // returns ErrShutDown, or the cause of ctx's end. An item that is ready is
 // handed out even if ctx has ended.
 func (q *Queue[T]) Next(ctx context.Context) (Work[T], error) {
-	q.mu.Lock()
+	if !q.mu.TryLock() {
+		q.mu.lockSlow()
+	}
 	for q.dedup.ready == 0 {
 		if q.stopping {
 			q.mu.Unlock()
@@ -216,7 +221,9 @@ func (q *Queue[T]) takeLocked() *entry[T] {
 // put in a second time there, and two workers may get it.
 func (q *Queue[T]) Done(item T) {
 	hash := hashOf(item)
-	q.mu.Lock()
+	if !q.mu.TryLock() {
+		q.mu.lockSlow()
+	}
 	e := q.dedup.done(item, hash)
 	if e == nil {
 		q.mu.Unlock()
