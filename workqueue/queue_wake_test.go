@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/loopwright/loopwright/internal/inorder"
 	"github.com/loopwright/loopwright/trace"
 )
 
@@ -166,10 +167,10 @@ func TestAWorkerThatIsSentHomeDoesNotStayParked(t *testing.T) {
 
 // Two parts of a program may wait for the end of the same queue.
 func TestAllDrainsEnd(t *testing.T) {
-	for name, end := range map[string]func(q *Queue[string]){
+	for name, end := range inorder.Map(map[string]func(q *Queue[string]){
 		"with the last item": func(q *Queue[string]) { q.Done("a") },
 		"with a ShutDown":    (*Queue[string]).ShutDown,
-	} {
+	}) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				q := New(Options[string]{})
