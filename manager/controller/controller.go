@@ -129,6 +129,9 @@ func (c *controlLoop) Warmup(ctx context.Context) error {
 	}
 	opened := c.open(ctx)
 	<-opened.done
+	if opened.err != nil {
+		c.sources.stop(opened.err)
+	}
 	// If Start is never called, nobody else ends the queue.
 	context.AfterFunc(ctx, func() {
 		c.mu.Lock()

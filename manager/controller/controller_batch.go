@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/go-logr/logr"
+
 	"github.com/loopwright/loopwright/manager/reconcile"
 )
 
@@ -44,8 +46,8 @@ func (c *controlLoop) processBatch(ctx context.Context, queue requestQueue, batc
 		requests[i], answers[i].Err = w.Item, errGoexit
 		c.recordStart(w)
 	}
-	ctx, log := withID(ctx, c.GetLogger().WithValues("requests", len(batch)))
-	log.V(5).Info("Reconciling")
+	ctx = withID(ctx, c.GetLogger().WithValues("requests", len(batch)))
+	logr.FromContextOrDiscard(ctx).V(5).Info("Reconciling")
 	if len(batch) == 1 {
 		ctx = reconcile.WithReasons(ctx, batch[0].Causes)
 	}
@@ -55,7 +57,7 @@ func (c *controlLoop) processBatch(ctx context.Context, queue requestQueue, batc
 		c.meter.time.Observe(took.Seconds())
 		for i, w := range batch {
 			log := c.options.LogConstructor(&w.Item).WithValues("reconcileID", ReconcileIDFromContext(ctx))
-			c.settle(log, queue, w, answers[i], took)
+			c.settle(logr.NewContext(ctx, log), queue, w, answers[i], took)
 			queue.Done(w.Item)
 		}
 	}()

@@ -94,10 +94,9 @@ func (c *controlLoop) timedOut(ctx context.Context, timeout *timeoutError, err e
 type reconcileIDKey struct{}
 
 // withID gives a call of the reconciler an ID, and puts it with the logger into the context.
-func withID(ctx context.Context, log logr.Logger) (context.Context, logr.Logger) {
+func withID(ctx context.Context, log logr.Logger) context.Context {
 	id := uuid.NewUUID()
-	log = log.WithValues("reconcileID", id)
-	return logr.NewContext(context.WithValue(ctx, reconcileIDKey{}, id), log), log
+	return logr.NewContext(context.WithValue(ctx, reconcileIDKey{}, id), log.WithValues("reconcileID", id))
 }
 
 // ReconcileIDFromContext returns the ID of the call of the reconciler to which the context

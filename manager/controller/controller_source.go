@@ -28,8 +28,8 @@ type SyncingSource interface {
 // StoppingSource is a Source that has goroutines of its own.
 type StoppingSource interface {
 	Source
-	// WaitForStop returns when all goroutines that Start began have ended. It is called after the
-	// context of Start has ended.
+	// WaitForStop returns when all goroutines that Start began have ended. It is called when the
+	// context of Start has ended, unless Start returned an error.
 	WaitForStop()
 }
 

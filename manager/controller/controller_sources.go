@@ -29,9 +29,9 @@ type watchedSource struct {
 	// settled is closed when Start and WaitForSync have returned, or nobody waits for them any
 	// more. It is closed by the one who called them; wait receives.
 	settled chan struct{}
-	// abandoned is set before settled is closed: Start does not return. A source like this
-	// cannot be stopped.
-	abandoned bool
+	// started is set before settled is closed: Start has returned nil, so there is something to
+	// wait for.
+	started bool
 }
 
 var (
@@ -119,7 +119,7 @@ func (s *sources) cancel(cause error) {
 // wait returns when a source has stopped that was started.
 func (w *watchedSource) wait() {
 	<-w.settled
-	if stopping, ok := w.source.(StoppingSource); ok && !w.abandoned {
+	if stopping, ok := w.source.(StoppingSource); ok && w.started {
 		stopping.WaitForStop()
 	}
 }

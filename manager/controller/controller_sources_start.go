@@ -71,23 +71,28 @@ func (c *controlLoop) startSource(deadline context.Context, w *watchedSource) er
 
 	// In a goroutine, because a Start that blocks would hold up the controller without a word. The
 	// channel has room for its answer, so that it can end though nobody listens any more.
-	answer := make(chan error, 1)
+	answers := make(chan startAnswer, 1)
 	go func() {
 		err := w.source.Start(ctx, queue)
+		answer := startAnswer{started: err == nil, err: err}
 		if syncing, ok := w.source.(SyncingSource); ok && err == nil {
-			err = syncing.WaitForSync(ready)
+			answer.err = syncing.WaitForSync(ready)
 		}
-		answer <- err
+		answers <- answer
 	}()
-	var err error
+	var answer startAnswer
 	select {
-	case err = <-answer:
+	case answer = <-answers:
 	case <-ready.Done(): // soon there is an answer, which says more than that it took too long
 		if deadline.Err() != nil {
 			w.stop(errNotReady)
 		}
-		err = c.lastAnswer(w, answer)
+		if answer = c.lastAnswer(w, answers); answer.err == nil {
+			answer.err = errBlocks // until its context ended
+		}
 	}
+	w.started = answer.started
+	err := answer.err
 	switch {
 	case err == nil:
 		return nil
@@ -102,21 +107,26 @@ func (c *controlLoop) startSource(deadline context.Context, w *watchedSource) er
 
 var (
 	errNotReady = errors.New("the source was not ready in time")
-	errBlocks   = errors.New("its Start does not return")
+	errBlocks   = errors.New("its Start did not return")
 )
+
+// startAnswer is how the start of a source ended: at which step, and how.
+type startAnswer struct {
+	started bool // Start returned nil
+	err     error
+}
 
 // lastAnswer waits for a source whose contexts have ended. One that does not care about them is
 // left behind, because a controller that hangs is worse: its error would never be seen.
-func (c *controlLoop) lastAnswer(w *watchedSource, answer <-chan error) error {
+func (c *controlLoop) lastAnswer(w *watchedSource, answers <-chan startAnswer) startAnswer {
 	patience := time.NewTimer(max(c.options.GracePeriod, 0))
 	defer patience.Stop()
 	select {
-	case err := <-answer:
-		return err
+	case answer := <-answers:
+		return answer
 	case <-patience.C:
-		w.abandoned = true
 		c.GetLogger().Error(errBlocks, "A source is left behind, and its goroutine with it", "source", nameOf(w.source))
-		return errBlocks
+		return startAnswer{err: errBlocks}
 	}
 }
 
@@ -140,6 +150,7 @@ func (c *controlLoop) Watch(src Source) error {
 		c.sources.remove(func(other *watchedSource) bool { return other == w }, err)
 		return fmt.Errorf("controller %s: starting the source %s: %w", c.name, nameOf(src), err)
 	}
+	w.started = true
 	syncing, ok := src.(SyncingSource)
 	if !ok {
 		close(w.settled)

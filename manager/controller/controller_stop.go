@@ -46,9 +46,10 @@ func (c *controlLoop) finish(working context.Context, cutOff context.CancelCause
 	go func() {
 		defer close(idle)
 		if c.options.DrainOnStop {
-			c.sources.stop(errStopped) // or they would add while we drain
-			// That it was not drained is said by the log of the next start, which finds it all.
-			_ = queue.Drain(working)
+			c.sources.stop(errStopped) // what they add from now on would be ignored
+			if err := queue.Drain(working); err != nil {
+				c.GetLogger().Info("Stopping before the queue is drained", "waiting", queue.Len(), "reason", err.Error())
+			}
 		}
 		queue.ShutDown()
 		workers.Wait()

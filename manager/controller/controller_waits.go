@@ -29,7 +29,7 @@ type waits struct {
 func (w *waits) begin(request reconcile.Request, ref reconcile.ObjectRef) (news bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if before, waits := w.awaited[request]; waits && before == ref {
+	if before, waiting := w.awaited[request]; waiting && before == ref {
 		return false
 	}
 	w.endLocked(request)
@@ -53,8 +53,8 @@ func (w *waits) end(request reconcile.Request) {
 }
 
 func (w *waits) endLocked(request reconcile.Request) {
-	ref, waits := w.awaited[request]
-	if !waits {
+	ref, waiting := w.awaited[request]
+	if !waiting {
 		return
 	}
 	delete(w.awaited, request)

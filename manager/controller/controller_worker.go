@@ -25,13 +25,13 @@ func (c *controlLoop) startWorker(workers *sync.WaitGroup, taking, working conte
 				c.startWorker(workers, taking, working, queue)
 			}
 		}()
-		c.work(taking, working, queue)
+		c.serve(taking, working, queue)
 		returned = true
 	})
 }
 
-// work takes requests from the queue until taking ends, one after the other.
-func (c *controlLoop) work(taking, working context.Context, queue requestQueue) {
+// serve takes requests from the queue until taking ends, one after the other.
+func (c *controlLoop) serve(taking, working context.Context, queue requestQueue) {
 	for taking.Err() == nil {
 		next, err := queue.Next(taking)
 		if err != nil {
@@ -56,23 +56,25 @@ func (c *controlLoop) process(ctx context.Context, queue requestQueue, w work) {
 	c.meter.active.Inc()
 	defer c.meter.active.Dec()
 
-	ctx, log := withID(ctx, c.options.LogConstructor(&w.Item))
+	ctx = withID(ctx, c.options.LogConstructor(&w.Item))
 	ctx = reconcile.WithReasons(ctx, w.Causes)
-	log.V(5).Info("Reconciling", "reasons", w.Causes.String())
+	if log := logr.FromContextOrDiscard(ctx).V(5); log.Enabled() {
+		log.Info("Reconciling", "reasons", w.Causes.String())
+	}
 	c.recordStart(w)
 
 	began, answer := time.Now(), reconcile.Outcome{Err: errGoexit}
 	defer func() {
 		took := time.Since(began)
 		c.meter.time.Observe(took.Seconds())
-		c.settle(log, queue, w, answer, took)
+		c.settle(ctx, queue, w, answer, took)
 	}()
 	answer.Result, answer.Err = c.Reconcile(ctx, w.Item)
 }
 
 // settle does with a request what its answer says. It comes before Done, so that a request that
-// is added again at once is not seen by another worker before this one is finished.
-func (c *controlLoop) settle(log logr.Logger, queue requestQueue, w work, answer reconcile.Outcome, took time.Duration) {
+// is added again at once waits until this worker is finished with it.
+func (c *controlLoop) settle(ctx context.Context, queue requestQueue, w work, answer reconcile.Outcome, took time.Duration) {
 	if answer.Err == errGoexit && !*c.options.RecoverPanic {
 		return // the process is about to crash
 	}
@@ -82,7 +84,7 @@ func (c *controlLoop) settle(log logr.Logger, queue requestQueue, w work, answer
 	}
 	c.meter.count(d)
 	c.recordEnd(w, d, answer.Err, took)
-	logOutcome(log, d, answer.Err)
+	logOutcome(ctx, w, d, answer.Err)
 	if d.forget {
 		queue.Forget(w.Item)
 	}
@@ -114,20 +116,23 @@ func (c *controlLoop) addAgain(queue requestQueue, w work, d decision) {
 }
 
 // logOutcome logs failures as errors, and the rest for those who want to know more.
-func logOutcome(log logr.Logger, d decision, err error) {
-	if panicked, ok := errors.AsType[*panicError](err); ok {
-		log = log.WithValues("stack", string(panicked.stack))
-	}
+func logOutcome(ctx context.Context, w work, d decision, err error) {
+	log := logr.FromContextOrDiscard(ctx)
 	if d.ignored {
 		log.Info("The reconciler returned an error and asked to be called again; the latter is ignored")
 	}
 	switch {
+	case err != nil && context.Cause(ctx) == errGraceOver: // the stop failed it
+		log.Info("Cut off", "error", err.Error())
 	case d.gaveUp:
-		log.Error(err, "Reconciler error; giving up until the next event")
+		log.Error(err, "Reconciler error; giving up until the next event", "reasons", w.Causes.String())
 	case d.label == labelError:
-		log.Error(err, "Reconciler error")
+		if panicked, ok := errors.AsType[*panicError](err); ok {
+			log = log.WithValues("stack", string(panicked.stack))
+		}
+		log.Error(err, "Reconciler error", "reasons", w.Causes.String())
 	case d.label == labelWaiting:
-		log.V(1).Info("Waiting for another object", "object", d.awaited.String())
+		log.V(1).Info("Waiting for another object", "awaited", d.awaited.String())
 	default:
 		log.V(5).Info("Reconciled", "result", d.label, "after", d.after)
 	}
