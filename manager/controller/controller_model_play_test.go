@@ -56,9 +56,12 @@ func playModel(t *testing.T, seed uint64, did *exercised) {
 	for len(p.sources) > 0 {
 		p.unwatch()
 	}
-	time.Sleep(2 * modelFallback)
+	time.Sleep(time.Minute) // far less than the fallback, which would hide a wake-up that was lost
 	synctest.Wait()
 	require.Empty(t, w.late(), "looks that were promised have not happened")
+	time.Sleep(modelFallback)
+	synctest.Wait()
+	require.Empty(t, w.late(), "requests that wait have not been looked at")
 
 	w.mu.Lock()
 	w.calm = false

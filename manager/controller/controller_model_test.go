@@ -42,15 +42,15 @@ type promise struct {
 
 // exercised counts what the test has seen. A test that saw little proves little.
 type exercised struct {
-	looks, errors, panics, goexits, terminal, requeues, delays, givenUp  int
-	newWaits, oldWaits, woken, addedWhileHeld, batched, cutOff, drained  int
-	sourcesRemoved, stoppedWithWork, stoppedIdle, readyLate, fourWorkers int
+	looks, errors, panics, goexits, terminal, requeues, delays, givenUp int
+	newWaits, oldWaits, woken, addedWhileHeld, batched, cutOff, drained int
+	sourcesRemoved, stoppedWithWork, readyLate, fourWorkers             int
 }
 
 var (
 	modelBackoff  = workqueue.Exponential[reconcile.Request]{Base: 5 * time.Millisecond, Limit: time.Second}
 	modelRefs     = []reconcile.ObjectRef{secret, certificate, {Kind: "Node", Name: "n1"}}
-	modelFallback = 30 * time.Second
+	modelFallback = 10 * time.Minute
 	modelGrace    = 700 * time.Millisecond
 )
 
@@ -116,7 +116,7 @@ func (w *world) begins(r reconcile.Request) *rand.Rand {
 
 // ends is called when a reconcile ends, and decides how. What it promises here is what the table
 // of reconcile.Reconciler says.
-func (w *world) ends(r reconcile.Request, choice *rand.Rand) (result reconcile.Result, err error, panics func()) {
+func (w *world) ends(r reconcile.Request, choice *rand.Rand) (result reconcile.Result, panics func(), err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	p := w.of(r)
@@ -179,7 +179,7 @@ func (w *world) ends(r reconcile.Request, choice *rand.Rand) (result reconcile.R
 	if choice.IntN(4) == 0 {
 		result.Priority = new(choice.IntN(3) - 1)
 	}
-	return result, err, panics
+	return result, panics, err
 }
 
 // reconcile is the reconciler: it takes a while, and ends somehow.
@@ -192,7 +192,7 @@ func (w *world) reconcile(ctx context.Context, r reconcile.Request) (reconcile.R
 		w.did.cutOff++
 		w.mu.Unlock()
 	}
-	result, err, panics := w.ends(r, choice)
+	result, panics, err := w.ends(r, choice)
 	if panics != nil {
 		panics()
 	}
@@ -214,7 +214,7 @@ func (w *world) batch(ctx context.Context, requests []reconcile.Request) []recon
 	time.Sleep(time.Duration(1 + choices[0].IntN(int(100*time.Millisecond))))
 	for i, r := range requests {
 		var panics func()
-		if outcomes[i].Result, outcomes[i].Err, panics = w.ends(r, choices[i]); panics != nil { // of one, not of all
+		if outcomes[i].Result, panics, outcomes[i].Err = w.ends(r, choices[i]); panics != nil { // of one, not of all
 			outcomes[i].Err = errBroken
 		}
 	}

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"sync"
 
@@ -53,10 +54,7 @@ func (w *waits) end(request reconcile.Request) {
 }
 
 func (w *waits) endLocked(request reconcile.Request) {
-	ref, waiting := w.awaited[request]
-	if !waiting {
-		return
-	}
+	ref := w.awaited[request]
 	delete(w.awaited, request)
 	delete(w.requests[ref], request)
 	if len(w.requests[ref]) == 0 {
@@ -69,28 +67,19 @@ func (w *waits) endLocked(request reconcile.Request) {
 func (w *waits) on(ref reconcile.ObjectRef) []reconcile.Request {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.requests[ref]) == 0 {
-		return nil
-	}
-	waiting := make([]reconcile.Request, 0, len(w.requests[ref]))
-	for request := range w.requests[ref] {
-		waiting = append(waiting, request)
-	}
-	slices.SortFunc(waiting, func(a, b reconcile.Request) int {
+	return slices.SortedFunc(maps.Keys(w.requests[ref]), func(a, b reconcile.Request) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
-	return waiting
 }
 
-// Wake implements Controller. Before the controller's start nothing waits.
+// Wake implements Controller. If something waits, a worker has been there, and so is the queue.
 func (c *controlLoop) Wake(ref reconcile.ObjectRef) {
 	waiting := c.waits.on(ref)
 	if len(waiting) == 0 {
 		return
 	}
 	c.mu.Lock()
-	opened := c.opened
+	queue := c.opened.queue
 	c.mu.Unlock()
-	<-opened.done // it is: somebody waits, so a worker was there
-	opened.queue.AddWithOpts(workqueue.AddOpts{Reason: ref.String() + " changed, for which it waited"}, waiting...)
+	queue.AddWithOpts(workqueue.AddOpts{Reason: ref.String() + " changed, for which it waited"}, waiting...)
 }

@@ -107,7 +107,7 @@ func TestARequestThatNobodyWakesIsLookedAtAfterAWhile(t *testing.T) {
 				queue.Add(req("web"))
 				time.Sleep(c.want - 1)
 				require.Len(t, calls.all(), 2)
-				time.Sleep(1)
+				time.Sleep(time.Nanosecond)
 				synctest.Wait()
 				require.Len(t, calls.all(), 3)
 				time.Sleep(c.want)
@@ -179,4 +179,18 @@ func TestRequestsAreWokenInTheOrderOfTheirNames(t *testing.T) {
 	require.True(t, w.begin(other, secret))
 	require.False(t, w.begin(req("a"), secret), "it waits already")
 	require.Equal(t, []reconcile.Request{other, req("a"), req("b"), req("c"), req("d")}, w.on(secret))
+}
+
+// A request whose wait ends must not take those with it that wait for the same object.
+func TestTheEndOfAWaitLeavesTheOthersAlone(t *testing.T) {
+	var w waits
+	w.begin(req("a"), secret)
+	w.begin(req("b"), secret)
+	w.begin(req("c"), certificate)
+	w.end(req("a"))
+	w.end(req("stranger"))
+	require.Equal(t, []reconcile.Request{req("b")}, w.on(secret))
+	require.Equal(t, []reconcile.Request{req("c")}, w.on(certificate))
+	require.True(t, w.begin(req("a"), secret), "it has to be looked at twice once more")
+	require.True(t, w.begin(req("d"), reconcile.ObjectRef{}), "even an object without a name")
 }

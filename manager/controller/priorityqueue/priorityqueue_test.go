@@ -31,7 +31,7 @@ func TestTheQueueAsksTheRateLimiterThatItIsGiven(t *testing.T) {
 		queue.AddRateLimited("a")
 		time.Sleep(time.Minute - 1)
 		require.Zero(t, queue.Len())
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		synctest.Wait()
 		require.Equal(t, 1, queue.Len())
 		queue.ShutDown()
