@@ -238,3 +238,62 @@ func TestALogConstructorIsUsedForEverything(t *testing.T) {
 		require.NoError(t, c.end())
 	})
 }
+
+// Most calls log nothing, so their loggers are never made. Those that log may do so from several
+// goroutines.
+func TestALoggerIsMadeForThoseWhoAsk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		made := 0
+		var log logged
+		c, queue := start(t, Options{
+			Reconciler: reconcile.Func(func(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
+				if r.Name == "silent" {
+					return reconcile.Result{}, nil
+				}
+				var all sync.WaitGroup
+				for range 3 {
+					all.Go(func() {
+						ctx, cancel := context.WithCancel(ctx)
+						defer cancel()
+						logr.FromContextOrDiscard(ctx).Info("looking", "id", ReconcileIDFromContext(ctx))
+					})
+				}
+				all.Wait()
+				return reconcile.Result{}, nil
+			}),
+			LogConstructor: func(r *reconcile.Request) logr.Logger {
+				if r != nil {
+					made++
+				}
+				return log.logger(0)
+			},
+		})
+		queue.Add(req("silent"))
+		queue.Add(req("web"))
+		synctest.Wait()
+		require.NoError(t, c.end())
+		require.Equal(t, 1, made)
+		lines := log.containing("looking")
+		require.Len(t, lines, 3)
+		require.Equal(t, lines[0], lines[1])
+		require.Equal(t, lines[0], lines[2])
+	})
+}
+
+// Whoever turns the details on wants to see each call.
+func TestDetailsAreLoggedForThoseWhoWantThem(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log logged
+		c, queue := start(t, Options{Logger: log.logger(5), Reconciler: new(calls).answering(
+			reconcile.Outcome{}, reconcile.Outcome{Err: errWaiting}, reconcile.Outcome{Err: errWaiting, Result: reconcile.Result{RequeueAfter: 1}})})
+		queue.Add(req("web"))
+		synctest.Wait()
+		require.Len(t, log.containing(`"msg"="Reconciling"`), 1)
+		require.Len(t, log.containing(`"result"="success"`), 1)
+		queue.Add(req("web"))
+		synctest.Wait()
+		require.Len(t, log.containing("Waiting for another object"), 2)
+		require.Len(t, log.containing("the latter is ignored"), 1)
+		require.NoError(t, c.end())
+	})
+}

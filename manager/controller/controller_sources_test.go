@@ -245,14 +245,17 @@ func TestASourceCanBeRemoved(t *testing.T) {
 
 func TestASourceCanBeRemovedBeforeTheStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := prepare(t, Options{Reconciler: new(calls).answering()})
-		source := &testSource{}
-		require.NoError(t, c.Watch(source))
-		require.NoError(t, c.Unwatch(source))
-		c.begin()
-		synctest.Wait()
-		require.Zero(t, source.started.Load())
-		require.NoError(t, c.end())
+		c, err := NewUnmanaged(t.Name(), Options{Reconciler: new(calls).answering(), Logger: new(logged).logger(0)})
+		require.NoError(t, err)
+		first, second := &testSource{name: "first"}, &testSource{name: "second"}
+		require.NoError(t, c.Watch(first))
+		require.NoError(t, c.Watch(second))
+		require.NoError(t, c.Unwatch(first))
+		ctx, stop := context.WithTimeout(t.Context(), time.Second)
+		defer stop()
+		require.NoError(t, c.Start(ctx))
+		require.Zero(t, first.started.Load())
+		require.EqualValues(t, 1, second.started.Load())
 	})
 }
 
@@ -269,12 +272,20 @@ func TestASourceCanBeRemovedWhileItStarts(t *testing.T) {
 	})
 }
 
+// wrapped is a source that is a value, not a pointer.
+type wrapped struct{ Source }
+
 func TestASourceThatCannotBeToldFromOthersCannotBeRemoved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _ := start(t, Options{Reconciler: new(calls).answering()})
 		source := sourceFunc(func(context.Context, workqueue.TypedRateLimitingInterface[reconcile.Request]) error { return nil })
 		require.NoError(t, c.Watch(source))
 		require.ErrorContains(t, c.Unwatch(source), "not comparable")
+		same, other := &testSource{}, sourceFunc(func(context.Context, workqueue.TypedRateLimitingInterface[reconcile.Request]) error { return nil })
+		require.NoError(t, c.Watch(wrapped{other}), "its type can be compared, and this value cannot")
+		require.NoError(t, c.Watch(wrapped{same}))
+		require.NoError(t, c.Unwatch(wrapped{same}))
+		require.Error(t, c.Unwatch(wrapped{same}))
 		require.NoError(t, c.end())
 	})
 }
@@ -372,4 +383,22 @@ func TestAStopDuringTheWarmupEndsIt(t *testing.T) {
 		require.NoError(t, <-warm)
 		require.True(t, source.hasStopped())
 	})
+}
+
+// A controller may be stopped, and a source removed, at any moment, also between two steps of a
+// start.
+func TestNothingStartsAfterTheStop(t *testing.T) {
+	newContext := func() (context.Context, context.CancelCauseFunc) { return context.WithCancelCause(t.Context()) }
+	var s sources
+	w := &watchedSource{source: &testSource{}}
+	_, err := s.add(w)
+	require.NoError(t, err)
+	s.stop(errStopped) // which must not wait for a source that was never started
+	require.Empty(t, s.open(sourceQueue{}, newContext))
+	_, _, watched := s.begin(w)
+	require.False(t, watched)
+	running, err := s.add(w)
+	require.False(t, running)
+	require.ErrorIs(t, err, errStopped)
+	require.Empty(t, s.watched)
 }
