@@ -297,3 +297,26 @@ func TestDetailsAreLoggedForThoseWhoWantThem(t *testing.T) {
 		require.NoError(t, c.end())
 	})
 }
+
+func TestWithoutRecoverPanicAnErrorIsStillRetried(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var calls calls
+		c, queue := start(t, Options{RecoverPanic: new(false), Reconciler: calls.answering(reconcile.Outcome{Err: errBroken}, reconcile.Outcome{})})
+		queue.Add(req("web"))
+		time.Sleep(time.Second)
+		require.NoError(t, c.end())
+		require.Len(t, calls.all(), 2)
+	})
+}
+
+func TestAGivingUpIsLogged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log logged
+		c, queue := start(t, Options{Logger: log.logger(0), MaxRetries: 1, Reconciler: new(calls).answering(reconcile.Outcome{Err: errBroken})})
+		queue.Add(req("web"))
+		time.Sleep(time.Second)
+		require.NoError(t, c.end())
+		require.Len(t, log.containing("Reconciler error"), 2)
+		require.Len(t, log.containing("giving up until the next event"), 1)
+	})
+}

@@ -78,3 +78,16 @@ func TestTheRecorderNotesStartAndStop(t *testing.T) {
 		require.Equal(t, []string{"start ", "stop the queue is shut down", "stop context canceled"}, story)
 	})
 }
+
+func TestTheRecorderNotesHowLongAReconcileTook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		recorder := trace.New(0)
+		c, queue := start(t, Options{Recorder: recorder, Reconciler: &slow{takes: 9 * time.Second}})
+		queue.Add(req("web"))
+		time.Sleep(time.Minute)
+		require.NoError(t, c.end())
+		took := trace.Filter{Kinds: []trace.Kind{trace.ReconcileEnd}}.Select(recorder.Events())
+		require.Len(t, took, 1)
+		require.Equal(t, 9*time.Second, took[0].Took)
+	})
+}

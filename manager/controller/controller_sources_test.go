@@ -143,10 +143,10 @@ func TestASourceThatIsNotReadyInTimeIsNamed(t *testing.T) {
 func TestASourceWhoseStartBlocksIsNamed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls calls
+		began := time.Now()
 		c := begin(t, Options{Reconciler: calls.answering(), CacheSyncTimeout: time.Minute}, &testSource{name: "loop", adds: "web", blocks: true})
-		time.Sleep(time.Minute)
-		synctest.Wait()
 		require.ErrorContains(t, <-c.ended, "the source loop is not ready after 1m0s")
+		require.Equal(t, time.Minute, time.Since(began), "it was told to end, and it did")
 		require.Empty(t, calls.all(), "its source was stopped, so the workers must not begin")
 	})
 }
@@ -324,6 +324,24 @@ func TestAWarmupThatNobodyWantsDoesNothing(t *testing.T) {
 	})
 }
 
+// The context of a warm-up usually ends together with that of Start. What waits must be drained
+// all the same.
+func TestAWarmupDoesNotEndTheDrain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reconciler := &slow{takes: time.Second}
+		c := prepare(t, Options{Reconciler: reconciler, EnableWarmup: new(true), DrainOnStop: true})
+		ctx, stop := context.WithCancel(t.Context())
+		require.NoError(t, c.Warmup(ctx))
+		c.stop = stop
+		go func() { c.ended <- c.Start(ctx) }()
+		synctest.Wait()
+		add(<-c.queue, "a", "b", "c")
+		synctest.Wait()
+		require.NoError(t, c.end())
+		require.Equal(t, []string{"a", "b", "c"}, reconciler.all())
+	})
+}
+
 // Another process stays the leader until this one ends.
 func TestAWarmupWithoutAStartEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -401,4 +419,24 @@ func TestNothingStartsAfterTheStop(t *testing.T) {
 	require.False(t, running)
 	require.ErrorIs(t, err, errStopped)
 	require.Empty(t, s.watched)
+}
+
+// Watch may be in the middle of a call when the controller stops.
+func TestAStopWaitsForASourceThatIsBeingAdded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, _ := start(t, Options{Reconciler: new(calls).answering()})
+		answer := make(chan error, 1)
+		go func() {
+			answer <- c.Watch(sourceFunc(func(ctx context.Context, _ workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+				<-ctx.Done()
+				time.Sleep(time.Second)
+				return context.Cause(ctx)
+			}))
+		}()
+		synctest.Wait()
+		stopping := time.Now()
+		require.NoError(t, c.end())
+		require.Equal(t, time.Second, time.Since(stopping))
+		require.Error(t, <-answer)
+	})
 }
