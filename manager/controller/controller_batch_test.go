@@ -222,3 +222,12 @@ func TestABatchHasTheTimeoutOfACall(t *testing.T) {
 		require.Equal(t, 1, calls, "what it returned counts")
 	})
 }
+
+func TestReconcileCallsTheBatchForOne(t *testing.T) {
+	b := &batches{answer: func(int, string) reconcile.Outcome { return reconcile.Outcome{Err: errBroken} }}
+	c := prepare(t, Options{Batch: b.reconcile})
+	defer freeName(t.Name())
+	_, err := c.Reconcile(t.Context(), req("web"))
+	require.Equal(t, errBroken, err)
+	require.Equal(t, [][]string{{"web"}}, b.got)
+}

@@ -28,6 +28,7 @@ func TestTheRecorderTellsTheStoryOfARequest(t *testing.T) {
 				reconcile.Outcome{Err: errWaiting},
 				reconcile.Outcome{Result: reconcile.Result{RequeueAfter: time.Minute}},
 				reconcile.Outcome{Err: errPermanent},
+				reconcile.Outcome{},
 			),
 		})
 		queue.(priorityqueue.PriorityQueue[reconcile.Request]).AddWithOpts(workqueue.AddOpts{Reason: "Pod deleted"}, req("web"))
@@ -36,6 +37,8 @@ func TestTheRecorderTellsTheStoryOfARequest(t *testing.T) {
 		time.Sleep(time.Second)
 		c.Wake(secret)
 		time.Sleep(time.Hour)
+		queue.Add(req("web"))
+		time.Sleep(time.Second)
 		require.NoError(t, c.end())
 
 		var story []string
@@ -62,6 +65,8 @@ func TestTheRecorderTellsTheStoryOfARequest(t *testing.T) {
 			"reconcile end: requeued after 1m0s",
 			"reconcile start: asked to be called again",
 			"reconcile end: given up terminal error: broken",
+			"reconcile start:",
+			"reconcile end: succeeded",
 		}, story)
 	})
 }
