@@ -87,8 +87,8 @@ func (c *controlLoop) startSource(deadline context.Context, w *watchedSource) er
 		if deadline.Err() != nil {
 			w.stop(errNotReady)
 		}
-		if answer = c.lastAnswer(w, answers); answer.err == nil {
-			answer.err = errBlocks // until its context ended
+		if answer = c.lastAnswer(w, answers); answer.err == nil { // or it would look ready
+			answer.err = errBlocks
 		}
 	}
 	w.started = answer.started
@@ -126,7 +126,7 @@ func (c *controlLoop) lastAnswer(w *watchedSource, answers <-chan startAnswer) s
 		return answer
 	case <-patience.C:
 		c.GetLogger().Error(errBlocks, "A source is left behind, and its goroutine with it", "source", nameOf(w.source))
-		return startAnswer{err: errBlocks}
+		return startAnswer{}
 	}
 }
 
