@@ -1,14 +1,15 @@
 // Command 10-controller shows what a controller does with each answer of its reconciler:
 // done, again later, failed, hopeless, waiting; and with a panic, a timeout and a stop.
 //
-// The reconciler is in reconciler.go, and how the controller is set up in setup.go. The cloud in
-// cloud.go is played by the demo; everything else is real.
+// The reconciler is in reconciler.go, and what adds requests in source.go. stage.go sets the
+// controller up and plays the users. The cloud in cloud.go is played, too; the rest is real.
 package main
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/loopwright/loopwright/internal/demo"
@@ -43,11 +44,15 @@ func story(ctx context.Context, d *demo.Demo) (err error) {
 			return err
 		}
 	}
-	rows, err := measured("databases")
+	counters, err := measured("databases")
 	if err != nil {
 		return err
 	}
-	d.Table("What the controller's metrics say", append([][]string{{"metric", "result", "value"}}, rows...)...)
+	rows := [][]string{{"metric", "result", "value"}}
+	for _, c := range counters {
+		rows = append(rows, []string{c.metric, c.result, strconv.Itoa(c.value)})
+	}
+	d.Table("What the controller's metrics say", rows...)
 	return nil
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"strconv"
 	"strings"
 	"time"
 
@@ -165,8 +164,14 @@ func (s *stage) services(ctx context.Context) (int, error) {
 	return len(list.Items), nil
 }
 
-// measured returns what the metrics say about a controller.
-func measured(controller string) (rows [][]string, err error) {
+// counter is one value of a metric.
+type counter struct {
+	metric, result string
+	value          int
+}
+
+// measured returns what the metrics count for a controller.
+func measured(controller string) (counters []counter, err error) {
 	families, err := metrics.Registry.Gather()
 	if err != nil {
 		return nil, fmt.Errorf("reading the metrics: %w", err)
@@ -178,9 +183,9 @@ func measured(controller string) (rows [][]string, err error) {
 				labels[label.GetName()] = label.GetValue()
 			}
 			if labels["controller"] == controller && metric.GetCounter() != nil && strings.Contains(family.GetName(), "reconcile") {
-				rows = append(rows, []string{family.GetName(), labels["result"], strconv.Itoa(int(metric.GetCounter().GetValue()))})
+				counters = append(counters, counter{family.GetName(), labels["result"], int(metric.GetCounter().GetValue())})
 			}
 		}
 	}
-	return rows, nil
+	return counters, nil
 }
