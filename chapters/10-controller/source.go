@@ -6,20 +6,19 @@ import (
 	"fmt"
 	"sync"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/loopwright/loopwright/informer"
 	"github.com/loopwright/loopwright/manager/controller/priorityqueue"
 	"github.com/loopwright/loopwright/manager/reconcile"
 	"github.com/loopwright/loopwright/workqueue"
 )
 
+// region source
+
+// anyQueue is what a source is given, and queue is what it finds behind that.
 type (
 	anyQueue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 	queue    = priorityqueue.PriorityQueue[reconcile.Request]
 )
-
-// region source
 
 // source watches a kind with an informer. What an event means for the queue is the function tell.
 type source[T informer.Object] struct {
@@ -28,7 +27,6 @@ type source[T informer.Object] struct {
 
 	registration *informer.Registration
 	running      sync.WaitGroup // the informer
-	err          error          // why it ended; written before running is done
 }
 
 // Start implements controller.Source.
@@ -45,13 +43,13 @@ func (s *source[T]) Start(ctx context.Context, queue anyQueue) (err error) {
 		Delete: func(object T, _ bool) { s.tell(queue, object, "deleted", 0) },
 	}, informer.HandlerOptions{})
 	if err == nil {
-		s.running.Go(func() { s.err = s.informer.Run(ctx) })
+		s.running.Go(func() { _ = s.informer.Run(ctx) }) // without GiveUp, it ends with ctx and without an error
 	}
 	return err
 }
 
-// WaitForSync returns when the handler has been told all there is, and not before: what waits in the
-// queue then is the whole list.
+// WaitForSync returns when the handler has been told all there is, and not before: then the whole
+// list is in the queue.
 func (s *source[T]) WaitForSync(ctx context.Context) error {
 	if err := s.informer.WaitForSync(ctx); err != nil {
 		return err
@@ -75,7 +73,7 @@ func (s *source[T]) WaitForStop() { s.running.Wait() }
 
 // enqueue makes a request of an object.
 func enqueue[T informer.Object](to anyQueue, object T, reason string, priority int) {
-	to.(queue).AddWithOpts(workqueue.AddOpts{Priority: &priority, Reason: reason}, reconcile.Request{NamespacedName: keyOf(object)})
+	to.(queue).AddWithOpts(workqueue.AddOpts{Priority: &priority, Reason: reason}, reconcile.Request{NamespacedName: informer.KeyOf(object)})
 }
 
 // wake wakes those that wait for an object.
@@ -86,10 +84,6 @@ func wake[T informer.Object](kind string) func(anyQueue, T, string, int) {
 }
 
 // endregion tell
-
-func keyOf(object informer.Object) types.NamespacedName {
-	return types.NamespacedName{Namespace: object.GetNamespace(), Name: object.GetName()}
-}
 
 // String is for messages.
 func (s *source[T]) String() string { return fmt.Sprintf("informer of %T", *new(T)) }
