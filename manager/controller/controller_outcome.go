@@ -77,8 +77,8 @@ func outcome(result reconcile.Result, err error) decision {
 	return d
 }
 
-// limitRetries turns a retry into none if the request has been retried as often as it may be;
-// a limit of 0 is none. The count begins anew: the next event starts over.
+// limitRetries gives a request up that fails although it has been retried as often as it may be;
+// 0 is no limit. It is forgotten, so that the next event starts over.
 //
 // Only an error is given up. A reconciler that answers Requeue has not failed, although the
 // rate limiter counts it.

@@ -114,7 +114,7 @@ func TestARequestIsGivenUpWhenItHasBeenRetriedOftenEnough(t *testing.T) {
 		gaveUp         bool
 	}{
 		{"the first failure", 0, 3, false},
-		{"the last retry but one has failed", 2, 3, false},
+		{"the second to last retry has failed", 2, 3, false},
 		{"the last retry has failed", 3, 3, true},
 		{"more retries than the limit, which somebody lowered", 9, 3, true},
 		{"no limit", 1_000_000, 0, false},

@@ -84,9 +84,7 @@ func (c *controlLoop) startSource(deadline context.Context, w *watchedSource) er
 	select {
 	case answer = <-answers:
 	case <-ready.Done(): // soon there is an answer, which says more than that it took too long
-		if deadline.Err() != nil {
-			w.stop(errNotReady)
-		}
+		w.stop(errNotReady)                                       // a Start that blocks ends now
 		if answer = c.lastAnswer(w, answers); answer.err == nil { // or it would look ready
 			answer.err = errBlocks
 		}

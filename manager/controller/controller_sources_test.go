@@ -130,7 +130,7 @@ func TestASourceThatIsNotReadyInTimeIsNamed(t *testing.T) {
 				}
 				require.NotContains(t, err.Error(), "nodes: ", "it was in time")
 				require.Equal(t, c.after, time.Since(began))
-				require.True(t, (<-r.queue).ShuttingDown(), "a queue may have goroutines")
+				require.True(t, r.opened.queue.ShuttingDown(), "a queue may have goroutines")
 				require.ErrorIs(t, r.Watch(&testSource{}), errStopped)
 				_, err = NewUnmanaged(t.Name(), Options{Reconciler: calls.answering()})
 				require.NoError(t, err, "its name is free")
