@@ -80,7 +80,7 @@ const (
 
 	// What the controller and its client do.
 	ReconcileStart // Reason, Count causes that were merged into this one
-	ReconcileEnd   // Took; Succeeded, Requeued or Failed, Reason
+	ReconcileEnd   // Took; Succeeded, Requeued, Waiting, Failed or GivenUp, Reason
 	Write          // a write to the API server: Op, Version it produced; Conflict or Failed, Reason
 	Admission      // a webhook's answer: Op, Passed or Refused, Reason
 
@@ -125,12 +125,15 @@ const (
 	Passed               // a predicate or webhook that said yes
 	Filtered             // a predicate that said no
 	Refused              // a webhook that said no
+	GivenUp              // a reconcile that failed and is not tried again; Reason holds the error
+	Waiting              // a reconcile that waits for the object in Reason
 )
 
 var outcomeNames = [...]string{
 	Succeeded: "succeeded", Failed: "failed", Requeued: "requeued", Conflict: "conflict",
 	Deduplicated: "deduplicated", Deferred: "deferred", Replaced: "replaced",
 	Passed: "passed", Filtered: "filtered", Refused: "refused",
+	GivenUp: "given up", Waiting: "waiting",
 }
 
 // String is the outcome's name in JSON; empty for no outcome.

@@ -111,6 +111,10 @@ func narrateReconciling(e Event) string {
 		return "failed" + in(e.Took) + because(e.Reason)
 	case e.Kind == ReconcileEnd && e.Outcome == Requeued:
 		return "wants to be called again" + in(e.Took) + because(e.Reason)
+	case e.Kind == ReconcileEnd && e.Outcome == GivenUp:
+		return "failed" + in(e.Took) + ", and is not tried again" + because(e.Reason)
+	case e.Kind == ReconcileEnd && e.Outcome == Waiting:
+		return "looked" + in(e.Took) + ", and waits for " + e.Reason
 	case e.Kind == ReconcileEnd:
 		return "reconciled" + in(e.Took)
 	case e.Kind == Write && e.Outcome == Conflict:

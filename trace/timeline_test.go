@@ -172,7 +172,7 @@ func TestEveryKindAndOutcomeHasANameAndASentence(t *testing.T) {
 		e := Event{Kind: k, Op: "op", Reason: "reason", Version: "7", ToName: "x"}
 		assert.NotEmpty(t, narrate(e), "kind %s", k)
 	}
-	for o := Succeeded; o <= Refused; o++ {
+	for o := Succeeded; o <= Waiting; o++ {
 		assert.NotEqual(t, "unknown", o.String(), "outcome %d", o)
 	}
 	assert.Equal(t, "unknown", Kind(200).String(), "an event of a newer program must not crash this one")

@@ -1,0 +1,79 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-logr/logr"
+
+	"github.com/loopwright/loopwright/manager/reconcile"
+)
+
+// ended is a context that is over: with it, a queue hands out what it has, and does not wait.
+var ended = func() context.Context {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	cancel(errors.New("a batch takes only what waits"))
+	return ctx
+}()
+
+// takeMore adds to a batch what else waits for a worker. Other workers find nothing then, which
+// is what a batch is for.
+func (c *controlLoop) takeMore(queue requestQueue, first work) []work {
+	batch := []work{first}
+	if adapted, ok := queue.(adaptedQueue); ok && !adapted.knowsContexts() {
+		return batch // it would wait
+	}
+	for len(batch) < c.options.MaxBatch {
+		next, err := queue.Next(ended)
+		if err != nil {
+			break
+		}
+		batch = append(batch, next)
+	}
+	return batch
+}
+
+// processBatch is process for several requests. What comes back is settled for each of them as
+// if it had been alone.
+func (c *controlLoop) processBatch(ctx context.Context, queue requestQueue, batch []work) {
+	c.meter.active.Inc()
+	defer c.meter.active.Dec()
+	requests := make([]reconcile.Request, len(batch))
+	answers := make([]reconcile.Outcome, len(batch))
+	for i, w := range batch {
+		requests[i], answers[i].Err = w.Item, errGoexit
+		c.recordStart(w)
+	}
+	ctx = &callContext{Context: ctx, logOf: c.options.LogConstructor}
+	if c.details.Enabled() {
+		logr.FromContextOrDiscard(ctx).V(5).Info("Reconciling", "requests", len(batch))
+	}
+	if len(batch) == 1 {
+		ctx = reconcile.WithReasons(ctx, batch[0].Causes)
+	}
+	began := time.Now()
+	defer func() {
+		took := time.Since(began)
+		c.meter.time.Observe(took.Seconds())
+		for i, w := range batch {
+			one := &callContext{Context: ctx, logOf: c.options.LogConstructor, request: &requests[i]}
+			c.settle(one, queue, w, answers[i], took)
+			queue.Done(w.Item)
+		}
+	}()
+	err := c.call(ctx, func(ctx context.Context) error {
+		outcomes := c.options.Batch(ctx, requests)
+		if len(outcomes) != len(batch) {
+			return fmt.Errorf("the batch returned %d outcomes for %d requests", len(outcomes), len(batch))
+		}
+		copy(answers, outcomes)
+		return nil
+	})
+	if err != nil { // one for all
+		for i := range answers {
+			answers[i] = reconcile.Outcome{Err: err}
+		}
+	}
+}

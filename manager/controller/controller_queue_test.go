@@ -1,0 +1,218 @@
+package controller
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	upstream "k8s.io/client-go/util/workqueue"
+
+	"github.com/loopwright/loopwright/manager/controller/priorityqueue"
+	"github.com/loopwright/loopwright/manager/reconcile"
+	"github.com/loopwright/loopwright/workqueue"
+)
+
+// queueKinds are the queues that a controller may run on. All that a controller promises holds
+// for each of them.
+var queueKinds = []struct {
+	name       string
+	use        func(*Options)
+	priorities bool
+}{
+	{"priority queue", func(*Options) {}, true},
+	{"first-in first-out", func(o *Options) { o.UsePriorityQueue = new(false) }, false},
+	{"client-go's queue", func(o *Options) { o.NewQueue = upstreamQueue }, false},
+	{"a queue with priorities that knows no contexts", func(o *Options) { o.NewQueue = withPriorities }, true},
+}
+
+func upstreamQueue(_ string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
+	return upstreamDrained{upstream.NewTypedRateLimitingQueue(upstream.TypedRateLimiter[reconcile.Request](limiter))}
+}
+
+// upstreamDrained is client-go's queue with a drain that does not return while something waits,
+// as its documentation says.
+type upstreamDrained struct {
+	upstream.TypedRateLimitingInterface[reconcile.Request]
+}
+
+func withPriorities(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
+	return struct {
+		priorityqueue.PriorityQueue[reconcile.Request]
+	}{priorityqueue.New(name, func(o *priorityqueue.Opts[reconcile.Request]) { o.RateLimiter, o.MetricProvider = limiter, nil })}
+}
+
+func TestAControllerRunsOnEveryQueue(t *testing.T) {
+	for _, kind := range queueKinds {
+		t.Run(kind.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var calls calls
+				options := Options{
+					RateLimiter: &workqueue.Exponential[reconcile.Request]{Base: time.Second},
+					Reconciler: calls.answering(
+						reconcile.Outcome{Err: errBroken},
+						reconcile.Outcome{Err: errBroken},
+						reconcile.Outcome{Result: reconcile.Result{RequeueAfter: time.Minute}},
+						reconcile.Outcome{Err: errWaiting},
+						reconcile.Outcome{Err: errWaiting},
+						reconcile.Outcome{},
+					),
+				}
+				kind.use(&options)
+				c, queue := start(t, options)
+				queue.Add(req("web"))
+				synctest.Wait()
+				for _, step := range []struct {
+					after time.Duration
+					looks int
+				}{{0, 1}, {time.Second, 2}, {2 * time.Second, 3}, {time.Minute, 5}} {
+					time.Sleep(step.after)
+					synctest.Wait()
+					require.Len(t, calls.all(), step.looks)
+				}
+				queue.(reconcile.Waker).Wake(secret)
+				synctest.Wait()
+				require.Len(t, calls.all(), 6)
+				require.Zero(t, queue.NumRequeues(req("web")))
+				require.NoError(t, c.end())
+				require.True(t, queue.ShuttingDown())
+			})
+		})
+	}
+}
+
+// A handler of chapter 11 gives priorities to what it adds, if the queue that it is given knows
+// them.
+func TestASourceCanAddWithPriorities(t *testing.T) {
+	for _, kind := range queueKinds {
+		t.Run(kind.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var calls calls
+				options := Options{Reconciler: calls.answering()}
+				kind.use(&options)
+				c, queue := start(t, options)
+				prioritized := queue.(priorityqueue.PriorityQueue[reconcile.Request])
+				prioritized.AddWithOpts(workqueue.AddOpts{Priority: new(1)}, req("now"))
+				prioritized.AddWithOpts(workqueue.AddOpts{After: time.Second}, req("later"))
+				prioritized.AddWithOpts(workqueue.AddOpts{RateLimited: true}, req("soon"))
+				time.Sleep(time.Minute)
+				synctest.Wait()
+				require.Equal(t, []string{"now", "soon", "later"}, calls.all())
+				require.NoError(t, c.end())
+			})
+		})
+	}
+}
+
+func TestWhatMattersMoreComesFirstIfTheQueueKnowsPriorities(t *testing.T) {
+	for _, kind := range queueKinds {
+		t.Run(kind.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var calls calls
+				release := make(chan struct{})
+				options := Options{Reconciler: reconcile.Func(func(_ context.Context, r reconcile.Request) (reconcile.Result, error) {
+					<-release
+					if calls.add(r) == 0 && r.Name == "low" {
+						return reconcile.Result{RequeueAfter: 1}, nil
+					}
+					time.Sleep(time.Millisecond) // or the alarm is not due yet when the next is taken
+					return reconcile.Result{}, nil
+				})}
+				kind.use(&options)
+				c, queue := start(t, options)
+				prioritized := queue.(priorityqueue.PriorityQueue[reconcile.Request])
+				prioritized.AddWithOpts(workqueue.AddOpts{Priority: new(-5)}, req("low"))
+				synctest.Wait() // a worker has it
+				prioritized.AddWithOpts(workqueue.AddOpts{Priority: new(-7)}, req("lower"))
+				prioritized.Add(req("normal"))
+				close(release)
+				time.Sleep(time.Second)
+				require.NoError(t, c.end())
+				if kind.priorities {
+					require.Equal(t, []string{"low", "normal", "low", "lower"}, calls.all(), "and a retry keeps its priority")
+				} else {
+					require.Equal(t, []string{"low", "lower", "normal", "low"}, calls.all())
+				}
+			})
+		})
+	}
+}
+
+// client-go's ShutDownWithDrain has no context. A drain that takes too long is ended by a ShutDown.
+func TestADrainOfAForeignQueueEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		queue := queueOf(upstreamQueue("", workqueue.DefaultLimiter[reconcile.Request]()))
+		queue.Add(req("web"))
+		item, priority, _ := queue.GetWithPriority()
+		require.Zero(t, priority)
+		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, errBroken)
+		defer cancel()
+		require.Equal(t, errBroken, queue.Drain(ctx), "a worker holds an item")
+
+		queue = queueOf(upstreamQueue("", workqueue.DefaultLimiter[reconcile.Request]()))
+		queue.Add(req("web"))
+		item, _ = queue.Get()
+		began := time.Now()
+		time.AfterFunc(time.Minute, func() { queue.Done(item) })
+		require.NoError(t, queue.Drain(t.Context()))
+		require.Equal(t, time.Minute, time.Since(began))
+	})
+}
+
+func TestADrainOfOurPlainQueueSaysWhatIsLeft(t *testing.T) {
+	queue := queueOf(workqueue.NewTypedRateLimitingQueue[reconcile.Request](nil))
+	queue.Add(req("web"))
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errBroken)
+	require.Equal(t, errBroken, queue.Drain(ctx))
+}
+
+// A worker that calls Done twice will next take a request from another worker's hands.
+func TestMisuseOfTheQueueIsLogged(t *testing.T) {
+	for _, priorities := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			var log logged
+			c, queue := start(t, Options{Reconciler: new(calls).answering(), Logger: log.logger(0), UsePriorityQueue: &priorities})
+			queue.Done(req("web"))
+			require.NoError(t, c.end())
+			require.Len(t, log.containing("Misused work queue"), 1)
+		})
+	}
+}
+
+// The reasons are what makes a log of reconciles readable.
+func TestThePlainQueueKeepsReasons(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var reasons []string
+		c, queue := start(t, Options{UsePriorityQueue: new(false), Reconciler: reconcile.Func(func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
+			reasons = append(reasons, reconcile.ReasonsFrom(ctx).String())
+			return reconcile.Result{Requeue: len(reasons) == 1}, nil
+		})})
+		queue.(priorityqueue.PriorityQueue[reconcile.Request]).AddWithOpts(workqueue.AddOpts{Reason: "Pod changed"}, req("web"))
+		time.Sleep(time.Second)
+		require.NoError(t, c.end())
+		require.Equal(t, []string{"Pod changed", "tried again"}, reasons)
+	})
+}
+
+func TestTheQueueIsMadeWithTheNameAndTheLimiter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		limiter := &workqueue.Exponential[reconcile.Request]{}
+		made := 0
+		options := Options{Reconciler: new(calls).answering(), RateLimiter: limiter, EnableWarmup: new(true)}
+		options.NewQueue = func(name string, with workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
+			made++
+			require.Equal(t, t.Name(), name)
+			require.Same(t, limiter, with)
+			return workqueue.NewPriority(workqueue.PriorityOptions[reconcile.Request]{})
+		}
+		c := prepare(t, options)
+		require.Zero(t, made, "a controller that is never started must not leave a queue behind")
+		require.NoError(t, c.Warmup(t.Context()))
+		c.begin()
+		synctest.Wait()
+		require.Equal(t, 1, made)
+		require.NoError(t, c.end())
+	})
+}

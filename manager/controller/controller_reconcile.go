@@ -1,0 +1,89 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/go-logr/logr"
+
+	"github.com/loopwright/loopwright/manager/reconcile"
+)
+
+// Reconcile implements Controller.
+func (c *controlLoop) Reconcile(ctx context.Context, request reconcile.Request) (result reconcile.Result, err error) {
+	err = c.call(ctx, func(ctx context.Context) (err error) {
+		result, err = c.options.Reconciler.Reconcile(ctx, request)
+		return err
+	})
+	return result, err
+}
+
+// call is how the user's code is called: with the timeout, and so that its panic is an error.
+func (c *controlLoop) call(ctx context.Context, reconcile func(context.Context) error) (err error) {
+	if limit := c.options.ReconciliationTimeout; limit > 0 {
+		timeout := &timeoutError{limit: limit}
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, limit, timeout)
+		defer cancel()
+		defer func() { err = c.timedOut(ctx, timeout, err) }()
+	}
+	returned := false
+	defer func() {
+		if !returned {
+			err = c.panicked(ctx, recover())
+		}
+	}()
+	err = reconcile(ctx)
+	returned = true
+	return err
+}
+
+// panicked is called with what was recovered, or with nil if the reconciler calls
+// runtime.Goexit. Then nothing can be returned, and process settles the request while its
+// goroutine ends.
+func (c *controlLoop) panicked(ctx context.Context, value any) error {
+	c.meter.panics.Inc()
+	if value == nil {
+		value = errGoexit
+	}
+	if !*c.options.RecoverPanic {
+		logr.FromContextOrDiscard(ctx).Info("The reconciler panicked", "panic", value)
+		panic(value)
+	}
+	return &panicError{value: value, stack: debug.Stack()}
+}
+
+// panicError is a panic that was recovered. Its value is not unwrapped: a reconciler that panics
+// with a TerminalError has not returned it.
+type panicError struct {
+	value any
+	stack []byte
+}
+
+func (p *panicError) Error() string { return fmt.Sprintf("panic: %v [recovered]", p.value) }
+
+var errGoexit = errors.New("the reconciler ended its goroutine by runtime.Goexit (t.FailNow does so)")
+
+// timeoutError is the cause with which ReconciliationTimeout ends a context.
+type timeoutError struct{ limit time.Duration }
+
+func (t *timeoutError) Error() string {
+	return fmt.Sprintf("the reconcile took longer than the ReconciliationTimeout of %s", t.limit)
+}
+
+// timedOut counts a timeout if it is ours. The context may also have ended with the controller,
+// or the reconciler may have had a deadline of its own. "Context deadline exceeded" says little:
+// the cause is added to it.
+func (c *controlLoop) timedOut(ctx context.Context, timeout *timeoutError, err error) error {
+	if context.Cause(ctx) != error(timeout) {
+		return err
+	}
+	c.meter.timeouts.Inc()
+	if errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, timeout) {
+		return fmt.Errorf("%w: %w", err, timeout)
+	}
+	return err
+}

@@ -1,0 +1,137 @@
+package metrics
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loopwright/loopwright/workqueue"
+)
+
+// gathered returns what the Registry has about a queue: "metric{label=value ...} value".
+// Histograms are counted.
+func gathered(t *testing.T, queue string) (found []string) {
+	t.Helper()
+	families, err := Registry.Gather()
+	require.NoError(t, err)
+	for _, family := range families {
+		for _, m := range family.GetMetric() {
+			var labels []string
+			mine := false
+			for _, pair := range m.GetLabel() {
+				labels = append(labels, pair.GetName()+"="+pair.GetValue())
+				mine = mine || pair.GetName() == "name" && pair.GetValue() == queue
+			}
+			if !mine {
+				continue
+			}
+			slices.Sort(labels)
+			value := m.GetCounter().GetValue() + m.GetGauge().GetValue() + float64(m.GetHistogram().GetSampleCount())
+			if family.GetName() == workqueue.MetricUnfinishedWork || family.GetName() == workqueue.MetricLongestRunning {
+				value = min(value, 0) // how long is the queue's affair
+			}
+			found = append(found, fmt.Sprintf("%s{%s} %v", family.GetName(), strings.Join(labels, " "), value))
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
+func counterOf(t *testing.T, queue, metric string) string {
+	t.Helper()
+	for _, line := range gathered(t, queue) {
+		if strings.HasPrefix(line, metric+"{") {
+			return line
+		}
+	}
+	return ""
+}
+
+// A dashboard that was made for controller-runtime asks for exactly these.
+func TestAQueueHasTheMetricsOfControllerRuntime(t *testing.T) {
+	q := workqueue.NewPriority(workqueue.PriorityOptions[string]{Options: workqueue.Options[string]{Name: t.Name(), Metrics: WorkqueueMetricsProvider{}}})
+	defer q.ShutDown()
+	low := workqueue.LowPriority
+	q.AddWithOpts(workqueue.AddOpts{Priority: &low}, "a", "b")
+	q.AddWithOpts(workqueue.AddOpts{Priority: &low}, "a")
+	q.Add("c")
+	q.AddAfter("d", 1e18)
+	item, _ := q.Get()
+	require.Equal(t, "c", item)
+	q.Done(item)
+	item, _ = q.Get()
+	labels := "{controller=" + t.Name() + " name=" + t.Name()
+	require.Equal(t, []string{
+		"workqueue_adds_total" + labels + "} 3",
+		"workqueue_depth" + labels + " priority=-100} 1",
+		"workqueue_depth" + labels + " priority=0} 0",
+		"workqueue_longest_running_processor_seconds" + labels + "} 0",
+		"workqueue_queue_duration_seconds" + labels + "} 2",
+		"workqueue_retries_total" + labels + "} 1",
+		"workqueue_unfinished_work_seconds" + labels + "} 0",
+		"workqueue_work_duration_seconds" + labels + "} 1",
+	}, gathered(t, t.Name()))
+	q.Done(item)
+}
+
+func TestThePlainQueueHasADepthWithoutAPriority(t *testing.T) {
+	q := workqueue.New(workqueue.Options[string]{Name: t.Name(), Metrics: WorkqueueMetricsProvider{}})
+	defer q.ShutDown()
+	q.Add("a")
+	require.Equal(t, "workqueue_depth{controller="+t.Name()+" name="+t.Name()+" priority=} 1", counterOf(t, t.Name(), "workqueue_depth"))
+}
+
+// A controller that is started again makes its queue while the old one drains. The registry
+// refuses a value that is given twice, and would then serve nothing at all.
+func TestTwoQueuesOfOneNameAreAddedUp(t *testing.T) {
+	provider := WorkqueueMetricsProvider{}
+	forget := provider.Gauge(workqueue.MetricDepth, t.Name(), func() float64 { return 3 })
+	forgetOther := provider.Gauge(workqueue.MetricDepth, t.Name(), func() float64 { return 4 })
+	require.Contains(t, counterOf(t, t.Name(), "workqueue_depth"), "} 7")
+	forget()
+	forget()
+	require.Contains(t, counterOf(t, t.Name(), "workqueue_depth"), "} 4")
+	forgetOther()
+	require.Empty(t, counterOf(t, t.Name(), "workqueue_depth"), "a gauge that is kept keeps the queue in memory")
+}
+
+// A program that gives each item its own priority must not fill the metrics server's memory.
+func TestManyPrioritiesShareALabel(t *testing.T) {
+	depths := map[int]float64{}
+	forget := WorkqueueMetricsProvider{}.GaugeByPriority(workqueue.MetricDepth, t.Name(), func() map[int]float64 { return depths })
+	defer forget()
+	for priority := range 25 {
+		depths[priority] = 2
+	}
+	require.Len(t, gathered(t, t.Name()), 25)
+	depths[25] = 1
+	lines := gathered(t, t.Name())
+	require.Len(t, lines, 1)
+	require.Contains(t, lines[0], "priority=exceeded_cardinality_limit} 51")
+}
+
+func TestTheKeysAreThoseOfTheMetrics(t *testing.T) {
+	for _, c := range []struct{ key, metric string }{
+		{DepthKey, workqueue.MetricDepth}, {AddsKey, workqueue.MetricAdds}, {QueueLatencyKey, workqueue.MetricQueueDuration},
+		{WorkDurationKey, workqueue.MetricWorkDuration}, {UnfinishedWorkKey, workqueue.MetricUnfinishedWork},
+		{LongestRunningProcessorKey, workqueue.MetricLongestRunning}, {RetriesKey, workqueue.MetricRetries},
+	} {
+		require.Equal(t, c.metric, prometheus.BuildFQName("", WorkQueueSubsystem, c.key))
+	}
+}
+
+// What every Go program should show, controller-runtime's show.
+func TestTheRegistryHasTheProcessAndTheGoRuntime(t *testing.T) {
+	families, err := Registry.Gather()
+	require.NoError(t, err)
+	var names []string
+	for _, family := range families {
+		names = append(names, family.GetName())
+	}
+	require.Contains(t, names, "go_goroutines")
+	require.Contains(t, names, "go_memstats_alloc_bytes")
+}
