@@ -1,0 +1,30 @@
+// Bug: there is no warning if a wait overrules the Result.
+package controller
+
+import (
+	"errors"
+
+	"github.com/loopwright/loopwright/manager/reconcile"
+)
+
+func outcome(result reconcile.Result, err error) decision {
+	d := decision{priority: result.Priority}
+	awaited, waits := reconcile.WaitsFor(err)
+	switch {
+	case errors.Is(err, reconcile.TerminalError(nil)):
+		d.label, d.again, d.forget, d.terminal = labelError, onlyWhenAdded, true, true
+		d.ignored = result.Requeue || result.RequeueAfter > 0
+	case waits:
+		d.label, d.again, d.forget, d.awaited = labelWaiting, whenWoken, true, awaited
+	case err != nil:
+		d.label, d.again = labelError, rateLimited
+		d.ignored = result.Requeue || result.RequeueAfter > 0
+	case result.RequeueAfter > 0:
+		d.label, d.again, d.forget, d.after = labelRequeueAfter, afterDelay, true, result.RequeueAfter
+	case result.Requeue:
+		d.label, d.again = labelRequeue, rateLimited
+	default:
+		d.label, d.again, d.forget = labelSuccess, onlyWhenAdded, true
+	}
+	return d
+}
