@@ -67,13 +67,14 @@ func NewUnmanaged(name string, options Options) (Controller, error) {
 			return nil, err
 		}
 	}
-	return &controlLoop{name: name, options: options, meter: newMeter(name)}, nil
+	return &controlLoop{name: name, options: options, details: options.LogConstructor(nil).V(5), meter: newMeter(name)}, nil
 }
 
 // controlLoop is what NewUnmanaged returns.
 type controlLoop struct {
 	name    string
-	options Options // complete
+	options Options     // complete
+	details logr.Logger // says whether details of each reconcile are logged
 	meter   meter
 	sources sources
 	waits   waits

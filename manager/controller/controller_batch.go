@@ -46,8 +46,10 @@ func (c *controlLoop) processBatch(ctx context.Context, queue requestQueue, batc
 		requests[i], answers[i].Err = w.Item, errGoexit
 		c.recordStart(w)
 	}
-	ctx = withID(ctx, c.GetLogger().WithValues("requests", len(batch)))
-	logr.FromContextOrDiscard(ctx).V(5).Info("Reconciling")
+	ctx = &callContext{Context: ctx, logOf: c.options.LogConstructor}
+	if c.details.Enabled() {
+		logr.FromContextOrDiscard(ctx).V(5).Info("Reconciling", "requests", len(batch))
+	}
 	if len(batch) == 1 {
 		ctx = reconcile.WithReasons(ctx, batch[0].Causes)
 	}
@@ -56,8 +58,8 @@ func (c *controlLoop) processBatch(ctx context.Context, queue requestQueue, batc
 		took := time.Since(began)
 		c.meter.time.Observe(took.Seconds())
 		for i, w := range batch {
-			log := c.options.LogConstructor(&w.Item).WithValues("reconcileID", ReconcileIDFromContext(ctx))
-			c.settle(logr.NewContext(ctx, log), queue, w, answers[i], took)
+			one := &callContext{Context: ctx, logOf: c.options.LogConstructor, request: &requests[i]}
+			c.settle(one, queue, w, answers[i], took)
 			queue.Done(w.Item)
 		}
 	}()

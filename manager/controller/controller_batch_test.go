@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"fmt"
 	"runtime"
 	"testing"
 	"testing/synctest"
@@ -10,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/loopwright/loopwright/manager/reconcile"
+	"github.com/loopwright/loopwright/trace"
 )
 
 // batches notes what a batch was called with, and answers what answer says.
@@ -44,19 +46,28 @@ func add(queue interface{ Add(reconcile.Request) }, names ...string) {
 
 // A call of a cloud's API that can take a hundred names costs as much as one that takes one.
 func TestABatchGetsWhatWaits(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := &batches{gate: make(chan struct{})}
-		c, queue := start(t, Options{Batch: b.reconcile, MaxBatch: 3})
-		add(queue, "a")
-		synctest.Wait() // it is taken alone: nobody waits for a batch to fill up
-		add(queue, "b", "c", "b", "d", "e")
-		close(b.gate)
-		synctest.Wait()
-		require.NoError(t, c.end())
-		require.Equal(t, [][]string{{"a"}, {"b", "c", "d"}, {"e"}}, b.got)
-		require.Equal(t, []string{"3"}, measured(t, "controller_runtime_reconcile_time_seconds"), "calls")
-		require.Equal(t, []string{"error 0", "requeue 0", "requeue_after 0", "success 5", "waiting 0"}, measured(t, "controller_runtime_reconcile_total"), "requests")
-	})
+	for _, priorities := range []bool{true, false} {
+		t.Run(fmt.Sprint("priorities ", priorities), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := &batches{gate: make(chan struct{})}
+				recorder := trace.New(0)
+				c, queue := start(t, Options{Batch: b.reconcile, MaxBatch: 3, UsePriorityQueue: &priorities, Recorder: recorder})
+				add(queue, "a")
+				synctest.Wait() // it is taken alone: nobody waits for a batch to fill up
+				require.Equal(t, []string{"1"}, measured(t, "controller_runtime_active_workers"))
+				add(queue, "b", "c", "b", "d", "e")
+				close(b.gate)
+				synctest.Wait()
+				require.Equal(t, []string{"0"}, measured(t, "controller_runtime_active_workers"))
+				require.NoError(t, c.end())
+				require.Equal(t, [][]string{{"a"}, {"b", "c", "d"}, {"e"}}, b.got)
+				require.Equal(t, []string{"3"}, measured(t, "controller_runtime_reconcile_time_seconds"), "calls")
+				require.Equal(t, []string{"error 0", "requeue 0", "requeue_after 0", "success 5", "waiting 0"}, measured(t, "controller_runtime_reconcile_total"), "requests")
+				require.Len(t, trace.Filter{Kinds: []trace.Kind{trace.ReconcileStart}}.Select(recorder.Events()), 5)
+				require.Len(t, trace.Filter{Kinds: []trace.Kind{trace.ReconcileEnd}}.Select(recorder.Events()), 5)
+			})
+		})
+	}
 }
 
 func TestEachRequestOfABatchHasItsOwnOutcome(t *testing.T) {
@@ -165,6 +176,36 @@ func TestABatchOfOneKnowsItsReasons(t *testing.T) {
 	})
 }
 
+// The reasons of one request are not those of another. The lines of one call have one ID.
+func TestABatchOfSeveralHasOneIDAndNoReasons(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log logged
+		gate := make(chan struct{})
+		var id string
+		c, queue := start(t, Options{Logger: log.logger(5), Batch: func(ctx context.Context, requests []reconcile.Request) []reconcile.Outcome {
+			<-gate
+			outcomes := make([]reconcile.Outcome, len(requests))
+			if len(requests) == 2 {
+				id = string(ReconcileIDFromContext(ctx))
+				require.Empty(t, reconcile.ReasonsFrom(ctx))
+				outcomes[0].Err, outcomes[1].Err = errPermanent, errPermanent
+			}
+			return outcomes
+		}})
+		add(queue, "first")
+		synctest.Wait()
+		add(queue, "a", "b")
+		close(gate)
+		synctest.Wait()
+		require.NoError(t, c.end())
+		lines := log.containing(id)
+		require.Len(t, lines, 3)
+		require.Contains(t, lines[0], `"requests"=2`)
+		require.Contains(t, lines[1], `"name"="a"`)
+		require.Contains(t, lines[2], `"name"="b"`)
+	})
+}
+
 func TestABatchHasTheTimeoutOfACall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := 0
@@ -180,4 +221,13 @@ func TestABatchHasTheTimeoutOfACall(t *testing.T) {
 		require.Equal(t, []string{"1"}, measured(t, "controller_runtime_reconcile_timeouts_total"))
 		require.Equal(t, 1, calls, "what it returned counts")
 	})
+}
+
+func TestReconcileCallsTheBatchForOne(t *testing.T) {
+	b := &batches{answer: func(int, string) reconcile.Outcome { return reconcile.Outcome{Err: errBroken} }}
+	c := prepare(t, Options{Batch: b.reconcile})
+	defer freeName(t.Name())
+	_, err := c.Reconcile(t.Context(), req("web"))
+	require.Equal(t, errBroken, err)
+	require.Equal(t, [][]string{{"web"}}, b.got)
 }

@@ -58,7 +58,7 @@ type Options struct {
 	// name, and the request's namespace and name.
 	LogConstructor func(request *reconcile.Request) logr.Logger
 
-	// What follows is ours.
+	// The options below are ours: controller-runtime does not have them.
 
 	// MaxRetries is how often a request that fails is retried before the controller gives it up:
 	// it is forgotten then, and starts over with the next event. 0 retries forever. The rate

@@ -56,31 +56,29 @@ const (
 // nothing about whether a retry helps.
 func outcome(result reconcile.Result, err error) decision {
 	d := decision{priority: result.Priority}
-	if err != nil {
-		d.ignored = result.Requeue || result.RequeueAfter > 0
-	}
 	awaited, waits := reconcile.WaitsFor(err)
 	switch {
+	case err == nil && result.RequeueAfter > 0:
+		d.label, d.again, d.forget, d.after = labelRequeueAfter, afterDelay, true, result.RequeueAfter
+	case err == nil && result.Requeue:
+		d.label, d.again = labelRequeue, rateLimited
+	case err == nil:
+		d.label, d.again, d.forget = labelSuccess, onlyWhenAdded, true
 	case errors.Is(err, reconcile.TerminalError(nil)):
 		// controller-runtime does not forget. Then the next failure, after the spec was
 		// corrected, waits for as long as if it were one more of the same.
 		d.label, d.again, d.forget, d.terminal = labelError, onlyWhenAdded, true, true
 	case waits:
 		d.label, d.again, d.forget, d.awaited = labelWaiting, whenWoken, true, awaited
-	case err != nil:
-		d.label, d.again = labelError, rateLimited
-	case result.RequeueAfter > 0:
-		d.label, d.again, d.forget, d.after = labelRequeueAfter, afterDelay, true, result.RequeueAfter
-	case result.Requeue:
-		d.label, d.again = labelRequeue, rateLimited
 	default:
-		d.label, d.again, d.forget = labelSuccess, onlyWhenAdded, true
+		d.label, d.again = labelError, rateLimited
 	}
+	d.ignored = err != nil && (result.Requeue || result.RequeueAfter > 0)
 	return d
 }
 
-// limitRetries turns a retry into none if the request has been retried as often as it may be;
-// a limit of 0 is none. The count begins anew: the next event starts over.
+// limitRetries gives a request up that fails although it has been retried as often as it may be;
+// 0 is no limit. It is forgotten, so that the next event starts over.
 //
 // Only an error is given up. A reconciler that answers Requeue has not failed, although the
 // rate limiter counts it.

@@ -17,13 +17,14 @@ import (
 // queueKinds are the queues that a controller may run on. All that a controller promises holds
 // for each of them.
 var queueKinds = []struct {
-	name string
-	use  func(*Options)
+	name       string
+	use        func(*Options)
+	priorities bool
 }{
-	{"priority queue", func(*Options) {}},
-	{"first-in first-out", func(o *Options) { o.UsePriorityQueue = new(false) }},
-	{"client-go's queue", func(o *Options) { o.NewQueue = upstreamQueue }},
-	{"a queue with priorities that knows no contexts", func(o *Options) { o.NewQueue = withPriorities }},
+	{"priority queue", func(*Options) {}, true},
+	{"first-in first-out", func(o *Options) { o.UsePriorityQueue = new(false) }, false},
+	{"client-go's queue", func(o *Options) { o.NewQueue = upstreamQueue }, false},
+	{"a queue with priorities that knows no contexts", func(o *Options) { o.NewQueue = withPriorities }, true},
 }
 
 func upstreamQueue(_ string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
@@ -100,6 +101,82 @@ func TestASourceCanAddWithPriorities(t *testing.T) {
 				require.Equal(t, []string{"now", "soon", "later"}, calls.all())
 				require.NoError(t, c.end())
 			})
+		})
+	}
+}
+
+func TestWhatMattersMoreComesFirstIfTheQueueKnowsPriorities(t *testing.T) {
+	for _, kind := range queueKinds {
+		t.Run(kind.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var calls calls
+				release := make(chan struct{})
+				options := Options{Reconciler: reconcile.Func(func(_ context.Context, r reconcile.Request) (reconcile.Result, error) {
+					<-release
+					if calls.add(r) == 0 && r.Name == "low" {
+						return reconcile.Result{RequeueAfter: 1}, nil
+					}
+					time.Sleep(time.Millisecond) // or the alarm is not due yet when the next is taken
+					return reconcile.Result{}, nil
+				})}
+				kind.use(&options)
+				c, queue := start(t, options)
+				prioritized := queue.(priorityqueue.PriorityQueue[reconcile.Request])
+				prioritized.AddWithOpts(workqueue.AddOpts{Priority: new(-5)}, req("low"))
+				synctest.Wait() // a worker has it
+				prioritized.AddWithOpts(workqueue.AddOpts{Priority: new(-7)}, req("lower"))
+				prioritized.Add(req("normal"))
+				close(release)
+				time.Sleep(time.Second)
+				require.NoError(t, c.end())
+				if kind.priorities {
+					require.Equal(t, []string{"low", "normal", "low", "lower"}, calls.all(), "and a retry keeps its priority")
+				} else {
+					require.Equal(t, []string{"low", "lower", "normal", "low"}, calls.all())
+				}
+			})
+		})
+	}
+}
+
+// client-go's ShutDownWithDrain has no context. A drain that takes too long is ended by a ShutDown.
+func TestADrainOfAForeignQueueEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		queue := queueOf(upstreamQueue("", workqueue.DefaultLimiter[reconcile.Request]()))
+		queue.Add(req("web"))
+		item, priority, _ := queue.GetWithPriority()
+		require.Zero(t, priority)
+		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, errBroken)
+		defer cancel()
+		require.Equal(t, errBroken, queue.Drain(ctx), "a worker holds an item")
+
+		queue = queueOf(upstreamQueue("", workqueue.DefaultLimiter[reconcile.Request]()))
+		queue.Add(req("web"))
+		item, _ = queue.Get()
+		began := time.Now()
+		time.AfterFunc(time.Minute, func() { queue.Done(item) })
+		require.NoError(t, queue.Drain(t.Context()))
+		require.Equal(t, time.Minute, time.Since(began))
+	})
+}
+
+func TestADrainOfOurPlainQueueSaysWhatIsLeft(t *testing.T) {
+	queue := queueOf(workqueue.NewTypedRateLimitingQueue[reconcile.Request](nil))
+	queue.Add(req("web"))
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errBroken)
+	require.Equal(t, errBroken, queue.Drain(ctx))
+}
+
+// A worker that calls Done twice will next take a request from another worker's hands.
+func TestMisuseOfTheQueueIsLogged(t *testing.T) {
+	for _, priorities := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			var log logged
+			c, queue := start(t, Options{Reconciler: new(calls).answering(), Logger: log.logger(0), UsePriorityQueue: &priorities})
+			queue.Done(req("web"))
+			require.NoError(t, c.end())
+			require.Len(t, log.containing("Misused work queue"), 1)
 		})
 	}
 }

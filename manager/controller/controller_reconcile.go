@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/uuid"
 
 	"github.com/loopwright/loopwright/manager/reconcile"
 )
@@ -88,21 +86,4 @@ func (c *controlLoop) timedOut(ctx context.Context, timeout *timeoutError, err e
 		return fmt.Errorf("%w: %w", err, timeout)
 	}
 	return err
-}
-
-// reconcileIDKey is where the ID is in a context.
-type reconcileIDKey struct{}
-
-// withID gives a call of the reconciler an ID, and puts it with the logger into the context.
-func withID(ctx context.Context, log logr.Logger) context.Context {
-	id := uuid.NewUUID()
-	return logr.NewContext(context.WithValue(ctx, reconcileIDKey{}, id), log.WithValues("reconcileID", id))
-}
-
-// ReconcileIDFromContext returns the ID of the call of the reconciler to which the context
-// belongs. It is in each line of the logger that the reconciler finds in its context. Without
-// one, it is empty.
-func ReconcileIDFromContext(ctx context.Context) types.UID {
-	id, _ := ctx.Value(reconcileIDKey{}).(types.UID)
-	return id
 }

@@ -6,45 +6,15 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
-	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/go-logr/logr"
-	"github.com/go-logr/logr/funcr"
 	"github.com/stretchr/testify/require"
 
-	"github.com/loopwright/loopwright/manager/controller/priorityqueue"
 	"github.com/loopwright/loopwright/manager/reconcile"
 	"github.com/loopwright/loopwright/workqueue"
 )
-
-// logged collects lines. It is used by several goroutines.
-type logged struct {
-	mu    sync.Mutex
-	lines []string
-}
-
-func (l *logged) logger(verbosity int) logr.Logger {
-	return funcr.New(func(prefix, args string) {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.lines = append(l.lines, args)
-	}, funcr.Options{Verbosity: verbosity})
-}
-
-func (l *logged) containing(text string) (found []string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, line := range l.lines {
-		if strings.Contains(line, text) {
-			found = append(found, line)
-		}
-	}
-	return found
-}
 
 // A bug that shows for one object must not end the work for all others.
 func TestAPanicIsRecoveredCountedAndRetried(t *testing.T) {
@@ -102,7 +72,7 @@ func TestWithoutRecoverPanicAPanicEndsTheProcess(t *testing.T) {
 		crash(how)
 		return
 	}
-	for _, c := range []struct{ how, says string }{{"panic", "panic: a bug"}, {"goexit", "runtime.Goexit"}} {
+	for _, c := range []struct{ how, says string }{{"panic", "panic: a bug"}, {"goexit", "panic: the reconciler ended its goroutine"}} {
 		t.Run(c.how, func(t *testing.T) {
 			command := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestWithoutRecoverPanicAPanicEndsTheProcess$")
 			command.Env = append(os.Environ(), crashVariable+"="+c.how)
@@ -112,6 +82,7 @@ func TestWithoutRecoverPanicAPanicEndsTheProcess(t *testing.T) {
 			require.Equal(t, 2, exit.ExitCode(), "it did not crash by a panic: %s", output)
 			require.Contains(t, string(output), c.says)
 			require.Contains(t, string(output), "controller.crash", "the stack must show the reconciler")
+			require.Contains(t, string(output), "namespace=shop name=web", "the log must say for which object")
 			require.NotContains(t, string(output), "Reconciler error", "it is not an error that is retried")
 		})
 	}
@@ -185,6 +156,33 @@ func TestOnlyTheTimeoutOfTheControllerIsCounted(t *testing.T) {
 	})
 }
 
+// What the reconciler says about a timeout is not changed, unless it says nothing.
+func TestATimeoutIsAddedToAnErrorThatDoesNotNameIt(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		says func(ctx context.Context) error
+		want string
+	}{
+		{"the context's error", func(ctx context.Context) error { return ctx.Err() }, "context deadline exceeded: the reconcile took longer than the ReconciliationTimeout of 1m0s"},
+		{"the cause", context.Cause, "the reconcile took longer than the ReconciliationTimeout of 1m0s"},
+		{"both", func(ctx context.Context) error { return errors.Join(ctx.Err(), context.Cause(ctx)) }, "context deadline exceeded\nthe reconcile took longer than the ReconciliationTimeout of 1m0s"},
+		{"another error", func(context.Context) error { return errBroken }, "broken"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := prepare(t, Options{ReconciliationTimeout: time.Minute, Reconciler: reconcile.Func(func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
+					<-ctx.Done()
+					return reconcile.Result{}, c.says(ctx)
+				})})
+				defer freeName(t.Name())
+				_, err := r.Reconcile(t.Context(), req("web"))
+				require.EqualError(t, err, c.want)
+				require.Equal(t, []string{"1"}, measured(t, "controller_runtime_reconcile_timeouts_total"))
+			})
+		})
+	}
+}
+
 // Reconcile is the way to call a reconciler as a worker does, in tests for instance.
 func TestReconcileReturnsWhatTheReconcilerReturns(t *testing.T) {
 	want := reconcile.Outcome{Result: reconcile.Result{RequeueAfter: time.Minute}, Err: errBroken}
@@ -194,47 +192,13 @@ func TestReconcileReturnsWhatTheReconcilerReturns(t *testing.T) {
 	require.Equal(t, want, reconcile.Outcome{Result: result, Err: err})
 }
 
-// Somebody who reads a log wants to find all lines of one reconcile, and why it happened.
-func TestAReconcilerFindsItsLoggerIDAndReasonsInItsContext(t *testing.T) {
+func TestWithoutRecoverPanicAnErrorIsStillRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var log logged
-		var ids []string
-		var reasons []workqueue.Causes
-		c, queue := start(t, Options{Logger: log.logger(0), Reconciler: reconcile.Func(func(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
-			ids, reasons = append(ids, string(ReconcileIDFromContext(ctx))), append(reasons, reconcile.ReasonsFrom(ctx))
-			logr.FromContextOrDiscard(ctx).Info("looking")
-			return reconcile.Result{}, errBroken
-		})})
-		queue.(priorityqueue.PriorityQueue[reconcile.Request]).AddWithOpts(workqueue.AddOpts{Reason: "Pod changed"}, req("web"))
-		time.Sleep(6 * time.Millisecond) // and the retry
-		require.NoError(t, c.end())
-		require.Equal(t, []string{"Pod changed"}, reasons[0].Reasons())
-		require.Equal(t, []string{"tried again"}, reasons[1].Reasons())
-		require.Len(t, log.containing(ids[0]), 2, "the reconciler's line and the error")
-		require.NotEqual(t, ids[0], ids[1], "each call has its own")
-		looking := log.containing("looking")[0]
-		require.Contains(t, looking, `"controller"="`+t.Name()+`"`)
-		require.Contains(t, looking, `"namespace"="shop" "name"="web"`)
-		require.Contains(t, log.containing("Reconciler error")[0], `"reasons"="Pod changed"`)
-		require.Empty(t, ReconcileIDFromContext(t.Context()))
-	})
-}
-
-func TestALogConstructorIsUsedForEverything(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var log logged
-		c, queue := start(t, Options{Reconciler: new(calls).answering(reconcile.Outcome{Err: errors.New("no")}), LogConstructor: func(r *reconcile.Request) logr.Logger {
-			if r == nil {
-				return log.logger(0).WithValues("about", "nothing")
-			}
-			return log.logger(0).WithValues("about", r.Name)
-		}})
+		var calls calls
+		c, queue := start(t, Options{RecoverPanic: new(false), Reconciler: calls.answering(reconcile.Outcome{Err: errBroken}, reconcile.Outcome{})})
 		queue.Add(req("web"))
-		synctest.Wait()
-		require.Len(t, log.containing(`"about"="web"`), 1)
-		require.NotEmpty(t, log.containing(`"about"="nothing"`))
-		c.GetLogger().Info("hello")
-		require.Contains(t, log.containing("hello")[0], `"about"="nothing"`)
+		time.Sleep(time.Second)
 		require.NoError(t, c.end())
+		require.Len(t, calls.all(), 2)
 	})
 }

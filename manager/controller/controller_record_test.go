@@ -28,6 +28,7 @@ func TestTheRecorderTellsTheStoryOfARequest(t *testing.T) {
 				reconcile.Outcome{Err: errWaiting},
 				reconcile.Outcome{Result: reconcile.Result{RequeueAfter: time.Minute}},
 				reconcile.Outcome{Err: errPermanent},
+				reconcile.Outcome{},
 			),
 		})
 		queue.(priorityqueue.PriorityQueue[reconcile.Request]).AddWithOpts(workqueue.AddOpts{Reason: "Pod deleted"}, req("web"))
@@ -36,6 +37,8 @@ func TestTheRecorderTellsTheStoryOfARequest(t *testing.T) {
 		time.Sleep(time.Second)
 		c.Wake(secret)
 		time.Sleep(time.Hour)
+		queue.Add(req("web"))
+		time.Sleep(time.Second)
 		require.NoError(t, c.end())
 
 		var story []string
@@ -62,6 +65,8 @@ func TestTheRecorderTellsTheStoryOfARequest(t *testing.T) {
 			"reconcile end: requeued after 1m0s",
 			"reconcile start: asked to be called again",
 			"reconcile end: given up terminal error: broken",
+			"reconcile start:",
+			"reconcile end: succeeded",
 		}, story)
 	})
 }
@@ -76,5 +81,18 @@ func TestTheRecorderNotesStartAndStop(t *testing.T) {
 			story = append(story, e.Kind.String()+" "+e.Reason)
 		}
 		require.Equal(t, []string{"start ", "stop the queue is shut down", "stop context canceled"}, story)
+	})
+}
+
+func TestTheRecorderNotesHowLongAReconcileTook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		recorder := trace.New(0)
+		c, queue := start(t, Options{Recorder: recorder, Reconciler: &slow{takes: 9 * time.Second}})
+		queue.Add(req("web"))
+		time.Sleep(time.Minute)
+		require.NoError(t, c.end())
+		took := trace.Filter{Kinds: []trace.Kind{trace.ReconcileEnd}}.Select(recorder.Events())
+		require.Len(t, took, 1)
+		require.Equal(t, 9*time.Second, took[0].Took)
 	})
 }

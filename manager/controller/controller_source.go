@@ -33,7 +33,7 @@ type StoppingSource interface {
 	WaitForStop()
 }
 
-// nameOf is a source in messages.
+// nameOf is what a source is called in messages.
 func nameOf(src Source) string {
 	if named, ok := src.(fmt.Stringer); ok {
 		return named.String()

@@ -36,7 +36,7 @@ type watchedSource struct {
 
 var (
 	errStopped   = errors.New("the controller has stopped")
-	errUnwatched = errors.New("the controller watches this source no more")
+	errUnwatched = errors.New("the controller no longer watches this source")
 )
 
 // add returns true if the source has to be started now.

@@ -84,11 +84,9 @@ func (c *controlLoop) startSource(deadline context.Context, w *watchedSource) er
 	select {
 	case answer = <-answers:
 	case <-ready.Done(): // soon there is an answer, which says more than that it took too long
-		if deadline.Err() != nil {
-			w.stop(errNotReady)
-		}
-		if answer = c.lastAnswer(w, answers); answer.err == nil {
-			answer.err = errBlocks // until its context ended
+		w.stop(errNotReady)                                       // a Start that blocks ends now
+		if answer = c.lastAnswer(w, answers); answer.err == nil { // or it would look ready
+			answer.err = errBlocks
 		}
 	}
 	w.started = answer.started
@@ -126,7 +124,7 @@ func (c *controlLoop) lastAnswer(w *watchedSource, answers <-chan startAnswer) s
 		return answer
 	case <-patience.C:
 		c.GetLogger().Error(errBlocks, "A source is left behind, and its goroutine with it", "source", nameOf(w.source))
-		return startAnswer{err: errBlocks}
+		return startAnswer{}
 	}
 }
 

@@ -130,6 +130,7 @@ func TestASourceThatIsNotReadyInTimeIsNamed(t *testing.T) {
 				}
 				require.NotContains(t, err.Error(), "nodes: ", "it was in time")
 				require.Equal(t, c.after, time.Since(began))
+				require.True(t, r.opened.queue.ShuttingDown(), "a queue may have goroutines")
 				require.ErrorIs(t, r.Watch(&testSource{}), errStopped)
 				_, err = NewUnmanaged(t.Name(), Options{Reconciler: calls.answering()})
 				require.NoError(t, err, "its name is free")
@@ -143,10 +144,10 @@ func TestASourceThatIsNotReadyInTimeIsNamed(t *testing.T) {
 func TestASourceWhoseStartBlocksIsNamed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls calls
+		began := time.Now()
 		c := begin(t, Options{Reconciler: calls.answering(), CacheSyncTimeout: time.Minute}, &testSource{name: "loop", adds: "web", blocks: true})
-		time.Sleep(time.Minute)
-		synctest.Wait()
 		require.ErrorContains(t, <-c.ended, "the source loop is not ready after 1m0s")
+		require.Equal(t, time.Minute, time.Since(began), "it was told to end, and it did")
 		require.Empty(t, calls.all(), "its source was stopped, so the workers must not begin")
 	})
 }
@@ -182,194 +183,6 @@ func TestStartReturnsWhenItsSourcesHaveStopped(t *testing.T) {
 		c := begin(t, Options{Reconciler: new(calls).answering()}, source)
 		synctest.Wait()
 		require.NoError(t, c.end())
-		require.True(t, source.hasStopped())
-	})
-}
-
-// A controller learns of a new kind while it runs, when a CRD is installed for instance.
-func TestASourceCanBeAddedWhileTheControllerRuns(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var calls calls
-		c, _ := start(t, Options{Reconciler: calls.answering()})
-		source := &testSource{adds: "web", syncs: time.Minute}
-		require.NoError(t, c.Watch(source))
-		synctest.Wait()
-		require.Equal(t, []string{"web"}, calls.all())
-		require.NoError(t, c.end())
-		require.True(t, source.hasStopped())
-	})
-}
-
-func TestASourceThatCannotBeAddedIsAnError(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c, _ := start(t, Options{Reconciler: new(calls).answering()})
-		source := &testSource{name: "pods", fails: errBroken}
-		require.ErrorIs(t, c.Watch(source), errBroken)
-		require.ErrorContains(t, c.Unwatch(source), "does not watch the source pods")
-		require.NoError(t, c.end())
-		require.ErrorIs(t, c.Watch(&testSource{}), errStopped)
-	})
-}
-
-func TestASourceThatWasAddedAndIsNotReadyIsLogged(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var log logged
-		c, _ := start(t, Options{Reconciler: new(calls).answering(), Logger: log.logger(0)})
-		require.NoError(t, c.Watch(&testSource{name: "pods", syncs: time.Hour}))
-		time.Sleep(2 * time.Minute)
-		synctest.Wait()
-		require.Len(t, log.containing("3 of 7 objects are listed"), 1)
-		require.NoError(t, c.Watch(&testSource{name: "nodes", syncs: time.Hour}))
-		time.Sleep(time.Minute)
-		require.NoError(t, c.end())
-		require.Len(t, log.containing("3 of 7 objects are listed"), 1, "that it is not ready when the controller stops is no news")
-	})
-}
-
-// Stop what was started: a watch of a kind that is gone fails again and again.
-func TestASourceCanBeRemoved(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		early, late := &testSource{stops: time.Second}, &testSource{stops: time.Second}
-		c := begin(t, Options{Reconciler: new(calls).answering()}, early)
-		synctest.Wait()
-		require.NoError(t, c.Watch(late))
-		for _, source := range []*testSource{early, late} {
-			require.NoError(t, c.Unwatch(source))
-			require.True(t, source.hasStopped(), "it was to be waited for")
-			require.Equal(t, errUnwatched, *source.cause.Load())
-			require.Error(t, c.Unwatch(source), "once is enough")
-		}
-		require.NoError(t, c.end())
-	})
-}
-
-func TestASourceCanBeRemovedBeforeTheStart(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := prepare(t, Options{Reconciler: new(calls).answering()})
-		source := &testSource{}
-		require.NoError(t, c.Watch(source))
-		require.NoError(t, c.Unwatch(source))
-		c.begin()
-		synctest.Wait()
-		require.Zero(t, source.started.Load())
-		require.NoError(t, c.end())
-	})
-}
-
-func TestASourceCanBeRemovedWhileItStarts(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var calls calls
-		source := &testSource{syncs: time.Hour, stops: time.Second}
-		c := begin(t, Options{Reconciler: calls.answering()}, source, &testSource{adds: "web"})
-		time.Sleep(time.Second)
-		require.NoError(t, c.Unwatch(source))
-		synctest.Wait()
-		require.Equal(t, []string{"web"}, calls.all(), "the others are ready")
-		require.NoError(t, c.end())
-	})
-}
-
-func TestASourceThatCannotBeToldFromOthersCannotBeRemoved(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c, _ := start(t, Options{Reconciler: new(calls).answering()})
-		source := sourceFunc(func(context.Context, workqueue.TypedRateLimitingInterface[reconcile.Request]) error { return nil })
-		require.NoError(t, c.Watch(source))
-		require.ErrorContains(t, c.Unwatch(source), "not comparable")
-		require.NoError(t, c.end())
-	})
-}
-
-// A process that waits to become the leader can have its caches full by then.
-func TestAWarmupStartsTheSourcesOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var calls calls
-		source := &testSource{adds: "web", syncs: time.Minute, stops: time.Second}
-		c := prepare(t, Options{Reconciler: calls.answering(), EnableWarmup: new(true)})
-		require.NoError(t, c.Watch(source))
-		began := time.Now()
-		require.NoError(t, c.Warmup(t.Context()))
-		require.Equal(t, time.Minute, time.Since(began))
-		require.Empty(t, calls.all(), "it is not the leader")
-		late := &testSource{adds: "late"}
-		require.NoError(t, c.Watch(late))
-		require.EqualValues(t, 1, late.started.Load(), "the others run")
-		c.begin()
-		synctest.Wait()
-		require.ElementsMatch(t, []string{"web", "late"}, calls.all())
-		require.EqualValues(t, 1, source.started.Load())
-		require.NoError(t, c.end())
-		require.True(t, source.hasStopped() && late.hasStopped(), "Start waits for what Warmup started")
-	})
-}
-
-func TestAWarmupThatNobodyWantsDoesNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		source := &testSource{}
-		c := prepare(t, Options{Reconciler: new(calls).answering()})
-		require.NoError(t, c.Watch(source))
-		require.NoError(t, c.Warmup(t.Context()))
-		require.Zero(t, source.started.Load())
-		freeName(t.Name())
-	})
-}
-
-// Another process stays the leader until this one ends.
-func TestAWarmupWithoutAStartEndsWithItsContext(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		source := &testSource{}
-		c := prepare(t, Options{Reconciler: new(calls).answering(), EnableWarmup: new(true)})
-		require.NoError(t, c.Watch(source))
-		ctx, cancel := context.WithCancel(t.Context())
-		require.NoError(t, c.Warmup(ctx))
-		cancel()
-		synctest.Wait()
-		require.True(t, source.hasStopped())
-		require.True(t, (<-c.queue).ShuttingDown(), "a queue may have goroutines")
-		freeName(t.Name())
-	})
-}
-
-func TestAWarmupThatFailsFailsTheStart(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := prepare(t, Options{Reconciler: new(calls).answering(), EnableWarmup: new(true)})
-		require.NoError(t, c.Watch(&testSource{name: "pods", fails: errBroken}))
-		require.ErrorIs(t, c.Warmup(t.Context()), errBroken)
-		require.ErrorIs(t, c.Start(t.Context()), errBroken)
-	})
-}
-
-// The leader may change while the caches fill.
-func TestAStartWaitsForTheWarmupThatIsUnderWay(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var calls calls
-		c := prepare(t, Options{Reconciler: calls.answering(), EnableWarmup: new(true)})
-		require.NoError(t, c.Watch(&testSource{adds: "web", syncs: time.Minute}))
-		warm := make(chan error, 1)
-		go func() { warm <- c.Warmup(t.Context()) }()
-		synctest.Wait()
-		c.begin()
-		time.Sleep(time.Minute - 1)
-		require.Empty(t, calls.all())
-		time.Sleep(time.Nanosecond)
-		synctest.Wait()
-		require.Equal(t, []string{"web"}, calls.all())
-		require.NoError(t, <-warm)
-		require.NoError(t, c.end())
-	})
-}
-
-func TestAStopDuringTheWarmupEndsIt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		source := &testSource{syncs: time.Minute}
-		c := prepare(t, Options{Reconciler: new(calls).answering(), EnableWarmup: new(true)})
-		require.NoError(t, c.Watch(source))
-		warm := make(chan error, 1)
-		go func() { warm <- c.Warmup(t.Context()) }()
-		synctest.Wait()
-		c.begin()
-		synctest.Wait()
-		require.NoError(t, c.end())
-		require.NoError(t, <-warm)
 		require.True(t, source.hasStopped())
 	})
 }

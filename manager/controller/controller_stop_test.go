@@ -2,6 +2,8 @@ package controller
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -9,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/loopwright/loopwright/manager/reconcile"
+	"github.com/loopwright/loopwright/workqueue"
 )
 
 // slow is a reconciler that takes a while, and notes how each of its calls ended.
@@ -174,5 +177,67 @@ func TestADrainBeginsWhenTheSourcesHaveStopped(t *testing.T) {
 		require.NoError(t, <-c.ended)
 		require.Equal(t, []string{"last"}, reconciler.all())
 		require.True(t, source.hasStopped())
+	})
+}
+
+// lateQueue hands out an item after its ShutDown, as client-go's does with what waits.
+type lateQueue struct {
+	workqueue.TypedRateLimitingInterface[reconcile.Request]
+	items chan reconcile.Request // sent to and closed by the test
+	done  []reconcile.Request
+}
+
+func (q *lateQueue) Get() (reconcile.Request, bool) {
+	item, more := <-q.items
+	return item, !more
+}
+
+func (q *lateQueue) Done(item reconcile.Request) { q.done = append(q.done, item) }
+
+func TestARequestThatComesAfterTheStopIsLeftAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var calls calls
+		queue := &lateQueue{TypedRateLimitingInterface: workqueue.NewTypedRateLimitingQueue[reconcile.Request](nil), items: make(chan reconcile.Request)}
+		c, _ := start(t, Options{Reconciler: calls.answering(), NewQueue: func(string, workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
+			return queue
+		}})
+		c.stop()
+		synctest.Wait()
+		queue.items <- req("late")
+		close(queue.items)
+		require.NoError(t, <-c.ended)
+		require.Empty(t, calls.all())
+		require.Equal(t, []reconcile.Request{req("late")}, queue.done, "a queue that drains waits for it")
+	})
+}
+
+// Somebody who looks at the log of a process that hangs must see how far it came.
+func TestTheLogTellsTheLifeOfAController(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log logged
+		c := prepare(t, Options{Reconciler: &slow{takes: time.Second}, Logger: log.logger(0), DrainOnStop: true, GracePeriod: time.Millisecond})
+		require.NoError(t, c.Watch(&testSource{name: "early", adds: "web", stops: time.Millisecond}))
+		c.begin()
+		synctest.Wait()
+		require.NoError(t, c.Watch(&testSource{name: "late", adds: "db", stops: time.Millisecond}))
+		synctest.Wait()
+		require.NoError(t, c.end())
+		var messages []string
+		for _, line := range log.containing("msg") {
+			_, message, _ := strings.Cut(line, `"msg"="`)
+			message, _, _ = strings.Cut(message, `"`)
+			messages = append(messages, message)
+		}
+		slices.Sort(messages[5:7]) // which of the two comes first is not promised
+		require.Equal(t, []string{
+			"Starting source", "Starting source", "Starting workers", "Starting source",
+			"Stopping; waiting for reconciles that are under way",
+			"Cut off", "Stopping before the queue is drained",
+			"Stopped",
+		}, messages)
+		for _, source := range []string{"controller.sourceFunc", "early", "late"} {
+			require.Len(t, log.containing(`"source"="`+source+`"`), 1)
+		}
+		require.Len(t, log.containing(`"waiting"=1`), 1)
 	})
 }

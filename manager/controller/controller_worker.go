@@ -56,10 +56,10 @@ func (c *controlLoop) process(ctx context.Context, queue requestQueue, w work) {
 	c.meter.active.Inc()
 	defer c.meter.active.Dec()
 
-	ctx = withID(ctx, c.options.LogConstructor(&w.Item))
+	ctx = &callContext{Context: ctx, logOf: c.options.LogConstructor, request: &w.Item}
 	ctx = reconcile.WithReasons(ctx, w.Causes)
-	if log := logr.FromContextOrDiscard(ctx).V(5); log.Enabled() {
-		log.Info("Reconciling", "reasons", w.Causes.String())
+	if c.details.Enabled() {
+		logr.FromContextOrDiscard(ctx).V(5).Info("Reconciling", "reasons", w.Causes.String())
 	}
 	c.recordStart(w)
 
@@ -84,7 +84,7 @@ func (c *controlLoop) settle(ctx context.Context, queue requestQueue, w work, an
 	}
 	c.meter.count(d)
 	c.recordEnd(w, d, answer.Err, took)
-	logOutcome(ctx, w, d, answer.Err)
+	c.logOutcome(ctx, w, d, answer.Err)
 	if d.forget {
 		queue.Forget(w.Item)
 	}
@@ -94,12 +94,15 @@ func (c *controlLoop) settle(ctx context.Context, queue requestQueue, w work, an
 // addAgain adds a request for the time that was decided. Its priority stays what it was, unless
 // the answer gave another.
 func (c *controlLoop) addAgain(queue requestQueue, w work, d decision) {
+	if d.again != whenWoken {
+		c.waits.end(w.Item)
+	}
+	if d.again == onlyWhenAdded {
+		return
+	}
 	priority := w.Priority
 	if d.priority != nil {
 		priority = *d.priority
-	}
-	if d.again != whenWoken {
-		c.waits.end(w.Item)
 	}
 	switch d.again {
 	case rateLimited:
@@ -116,7 +119,10 @@ func (c *controlLoop) addAgain(queue requestQueue, w work, d decision) {
 }
 
 // logOutcome logs failures as errors, and the rest for those who want to know more.
-func logOutcome(ctx context.Context, w work, d decision, err error) {
+func (c *controlLoop) logOutcome(ctx context.Context, w work, d decision, err error) {
+	if err == nil && !c.details.Enabled() {
+		return
+	}
 	log := logr.FromContextOrDiscard(ctx)
 	if d.ignored {
 		log.Info("The reconciler returned an error and asked to be called again; the latter is ignored")

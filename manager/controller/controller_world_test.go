@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 
 	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -51,6 +52,11 @@ func prepare(t *testing.T, options Options) *running {
 	t.Helper()
 	if options.Logger.GetSink() == nil {
 		options.Logger = logr.FromSlogHandler(slog.NewTextHandler(io.Discard, nil))
+	}
+	for _, metric := range []interface{ DeletePartialMatch(prometheus.Labels) int }{
+		reconcileTotal, reconcileErrors, terminalErrors, reconcilePanics, reconcileTimeouts, maxConcurrent, activeWorkers, reconcileTime, givenUp,
+	} {
+		metric.DeletePartialMatch(prometheus.Labels{"controller": t.Name()}) // of an earlier run of the test
 	}
 	c, err := NewUnmanaged(t.Name(), options)
 	require.NoError(t, err)

@@ -1,0 +1,160 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loopwright/loopwright/manager/controller/priorityqueue"
+	"github.com/loopwright/loopwright/manager/reconcile"
+	"github.com/loopwright/loopwright/workqueue"
+)
+
+// logged collects lines. It is used by several goroutines.
+type logged struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (l *logged) logger(verbosity int) logr.Logger {
+	return funcr.New(func(prefix, args string) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.lines = append(l.lines, args)
+	}, funcr.Options{Verbosity: verbosity})
+}
+
+func (l *logged) containing(text string) (found []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, line := range l.lines {
+		if strings.Contains(line, text) {
+			found = append(found, line)
+		}
+	}
+	return found
+}
+
+// Somebody who reads a log wants to find all lines of one reconcile, and why it happened.
+func TestAReconcilerFindsItsLoggerIDAndReasonsInItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log logged
+		var ids []string
+		var reasons []workqueue.Causes
+		c, queue := start(t, Options{Logger: log.logger(0), Reconciler: reconcile.Func(func(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
+			ids, reasons = append(ids, string(ReconcileIDFromContext(ctx))), append(reasons, reconcile.ReasonsFrom(ctx))
+			logr.FromContextOrDiscard(ctx).Info("looking")
+			return reconcile.Result{}, errBroken
+		})})
+		queue.(priorityqueue.PriorityQueue[reconcile.Request]).AddWithOpts(workqueue.AddOpts{Reason: "Pod changed"}, req("web"))
+		time.Sleep(6 * time.Millisecond) // and the retry
+		require.NoError(t, c.end())
+		require.Equal(t, []string{"Pod changed"}, reasons[0].Reasons())
+		require.Equal(t, []string{"tried again"}, reasons[1].Reasons())
+		require.Len(t, log.containing(ids[0]), 2, "the reconciler's line and the error")
+		require.NotEqual(t, ids[0], ids[1], "each call has its own")
+		looking := log.containing("looking")[0]
+		require.Contains(t, looking, `"controller"="`+t.Name()+`"`)
+		require.Contains(t, looking, `"namespace"="shop" "name"="web"`)
+		require.Contains(t, log.containing("Reconciler error")[0], `"reasons"="Pod changed"`)
+		require.Empty(t, ReconcileIDFromContext(t.Context()))
+	})
+}
+
+func TestALogConstructorIsUsedForEverything(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log logged
+		c, queue := start(t, Options{Reconciler: new(calls).answering(reconcile.Outcome{Err: errors.New("no")}), LogConstructor: func(r *reconcile.Request) logr.Logger {
+			if r == nil {
+				return log.logger(0).WithValues("about", "nothing")
+			}
+			return log.logger(0).WithValues("about", r.Name)
+		}})
+		queue.Add(req("web"))
+		synctest.Wait()
+		require.Len(t, log.containing(`"about"="web"`), 1)
+		require.NotEmpty(t, log.containing(`"about"="nothing"`))
+		c.GetLogger().Info("hello")
+		require.Contains(t, log.containing("hello")[0], `"about"="nothing"`)
+		require.NoError(t, c.end())
+	})
+}
+
+// Most calls log nothing, so their loggers are never made. Those that log may do so from several
+// goroutines.
+func TestALoggerIsMadeForThoseWhoAsk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		made := 0
+		var log logged
+		c, queue := start(t, Options{
+			Reconciler: reconcile.Func(func(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
+				if r.Name == "silent" {
+					return reconcile.Result{}, nil
+				}
+				var all sync.WaitGroup
+				for range 3 {
+					all.Go(func() {
+						ctx, cancel := context.WithCancel(ctx)
+						defer cancel()
+						logr.FromContextOrDiscard(ctx).Info("looking", "id", ReconcileIDFromContext(ctx))
+					})
+				}
+				all.Wait()
+				return reconcile.Result{}, nil
+			}),
+			LogConstructor: func(r *reconcile.Request) logr.Logger {
+				if r != nil {
+					made++
+				}
+				return log.logger(0)
+			},
+		})
+		queue.Add(req("silent"))
+		queue.Add(req("web"))
+		synctest.Wait()
+		require.NoError(t, c.end())
+		require.Equal(t, 1, made)
+		lines := log.containing("looking")
+		require.Len(t, lines, 3)
+		require.Equal(t, lines[0], lines[1])
+		require.Equal(t, lines[0], lines[2])
+	})
+}
+
+// Whoever turns the details on wants to see each call.
+func TestDetailsAreLoggedForThoseWhoWantThem(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log logged
+		c, queue := start(t, Options{Logger: log.logger(5), Reconciler: new(calls).answering(
+			reconcile.Outcome{}, reconcile.Outcome{Err: errWaiting}, reconcile.Outcome{Err: errWaiting, Result: reconcile.Result{RequeueAfter: 1}})})
+		queue.Add(req("web"))
+		synctest.Wait()
+		require.Len(t, log.containing(`"msg"="Reconciling"`), 1)
+		require.Len(t, log.containing(`"result"="success"`), 1)
+		queue.Add(req("web"))
+		synctest.Wait()
+		require.Len(t, log.containing("Waiting for another object"), 2)
+		require.Len(t, log.containing("the latter is ignored"), 1)
+		require.NoError(t, c.end())
+	})
+}
+
+func TestAGivingUpIsLogged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log logged
+		c, queue := start(t, Options{Logger: log.logger(0), MaxRetries: 1, Reconciler: new(calls).answering(reconcile.Outcome{Err: errBroken})})
+		queue.Add(req("web"))
+		time.Sleep(time.Second)
+		require.NoError(t, c.end())
+		require.Len(t, log.containing("Reconciler error"), 2)
+		require.Len(t, log.containing("giving up until the next event"), 1)
+	})
+}
