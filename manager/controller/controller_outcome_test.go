@@ -44,9 +44,9 @@ var outcomes = []outcomeCase{
 		decision{label: "requeue_after", forget: true, again: afterDelay, after: 1}},
 	{"a delay that is over is none", reconcile.Result{RequeueAfter: -time.Second}, nil,
 		decision{label: "success", forget: true}},
-	{"a delay that is over and Requeue", reconcile.Result{Requeue: true, RequeueAfter: -time.Second}, nil,
-		decision{label: "requeue", again: rateLimited}},
 	{"Requeue counts as a failure", reconcile.Result{Requeue: true}, nil,
+		decision{label: "requeue", again: rateLimited}},
+	{"a delay that is over and Requeue", reconcile.Result{Requeue: true, RequeueAfter: -time.Second}, nil,
 		decision{label: "requeue", again: rateLimited}},
 	{"Requeue and a priority", reconcile.Result{Requeue: true, Priority: new(7)}, nil,
 		decision{label: "requeue", again: rateLimited, priority: new(7)}},
@@ -55,6 +55,8 @@ var outcomes = []outcomeCase{
 		decision{label: "error", again: rateLimited}},
 	{"an error and a priority", reconcile.Result{Priority: new(7)}, errBroken,
 		decision{label: "error", again: rateLimited, priority: new(7)}},
+	{"an error with a delay and Requeue", reconcile.Result{Requeue: true, RequeueAfter: time.Hour}, errBroken,
+		decision{label: "error", again: rateLimited, ignored: true}},
 	{"an error and a delay: backing off wins", reconcile.Result{RequeueAfter: time.Hour}, errBroken,
 		decision{label: "error", again: rateLimited, ignored: true}},
 	{"an error and the shortest delay", reconcile.Result{RequeueAfter: 1}, errBroken,
@@ -98,7 +100,7 @@ var outcomes = []outcomeCase{
 }
 
 // Function: outcome
-func TestAReconcilersAnswerMeansWhatTheTableSays(t *testing.T) {
+func TestAnAnswerMeansWhatTheTableSays(t *testing.T) {
 	for _, c := range outcomes {
 		t.Run(c.name, func(t *testing.T) {
 			requireDecision(t, c.want, outcome(c.result, c.err))
@@ -109,13 +111,14 @@ func TestAReconcilersAnswerMeansWhatTheTableSays(t *testing.T) {
 // requireDecision compares field by field, because each of them costs a user something else.
 func requireDecision(t *testing.T, want, got decision) {
 	t.Helper()
-	require.Equal(t, inWords(want.again), inWords(got.again), lostByTheWrongTime(want.again))
+	require.Equal(t, want.label, got.label, lostByTheWrongLabel(want))
+	require.Equal(t, inWords(want.again), inWords(got.again), lostByTheWrongTime(want))
 	require.Equal(t, want.after, got.after, "the reconciler said when it wants to be called, such as before a certificate expires, and the delay must be exactly that")
 	require.Equal(t, want.awaited, got.awaited, "nobody wakes the request if the decision does not say which object it waits for")
 	if want.forget {
 		require.True(t, got.forget, "earlier failures must be forgotten: otherwise the next one, a week later, waits as if it were one more in a row")
 	} else {
-		require.False(t, got.forget, "the failures so far must count: otherwise each is the first, and a request that can not succeed is retried every 5 ms forever")
+		require.False(t, got.forget, "the failures so far must count: otherwise each is the first, and a request that cannot succeed is retried every 5 ms forever")
 	}
 	if want.priority == nil {
 		require.Nil(t, got.priority, "the answer has no priority, and must leave the one that the request has: work of low priority would push ahead of urgent work")
@@ -123,7 +126,6 @@ func requireDecision(t *testing.T, want, got decision) {
 		require.NotNil(t, got.priority, "the answer's priority is lost: what the reconciler wanted sooner, or later, comes when it would have come anyway")
 		require.Equal(t, *want.priority, *got.priority, "the request must have the priority of the answer")
 	}
-	require.Equal(t, want.label, got.label, "dashboards and alerts find this kind of answer by its label")
 	if want.terminal {
 		require.True(t, got.terminal, "the error says itself that a retry is useless, and is counted separately: without the mark, the alert on these errors stays silent")
 	} else {
@@ -152,14 +154,26 @@ func inWords(a again) string {
 	return fmt.Sprintf("again(%d)", a)
 }
 
-func lostByTheWrongTime(want again) string {
-	switch want {
-	case afterDelay:
+func lostByTheWrongLabel(want decision) string {
+	switch want.label {
+	case labelError:
+		return "this is a failure, and must be logged and counted as one: otherwise the object stays broken, and no alert says so"
+	case labelWaiting:
+		return "the request waits for another object: an alert on errors must not go off for it, and it is not done either"
+	}
+	return "dashboards find this kind of answer by its label, and they know controller-runtime's"
+}
+
+func lostByTheWrongTime(want decision) string {
+	switch {
+	case want.again == afterDelay:
 		return "the reconciler asked to be called after a time: it would come too early, or never"
-	case rateLimited:
+	case want.again == rateLimited:
 		return "a retry must come, and each later than the one before: otherwise the object stays broken, or the API server is asked without pause"
-	case whenWoken:
+	case want.again == whenWoken:
 		return "the request must wait for the other object: a retry asks too often at first, and comes too late in the end"
+	case want.terminal:
+		return "no retry cures a terminal error: it would fail again and again, until somebody corrects the spec"
 	}
 	return "nothing may call the reconciler again until something adds the request: every object would be reconciled forever"
 }
@@ -187,16 +201,23 @@ func TestARequestIsGivenUpWhenItHasBeenRetriedOftenEnough(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := failed.limitRetries(c.retries, c.limit)
-			require.Equal(t, inWords(c.want.again), inWords(got.again), c.lost)
+			require.Equal(t, fate(c.want), fate(got), c.lost)
 			requireGivenUp(t, c.want, got)
 		})
 	}
 }
 
+// fate is what limitRetries decides: the mark is how anybody hears of it.
+func fate(d decision) string {
+	if d.gaveUp {
+		return inWords(d.again) + ", and marked as given up"
+	}
+	return inWords(d.again)
+}
+
 // requireGivenUp compares the rest of what limitRetries returns.
 func requireGivenUp(t *testing.T, want, got decision) {
 	t.Helper()
-	require.Equal(t, want.gaveUp, got.gaveUp, "gaveUp marks requests that are given up, and no others: without it, nobody is told that an object stays broken")
 	require.Equal(t, want.forget, got.forget, "a request that is given up is forgotten, and no other: its next event has to start over, with all its retries")
 	require.Equal(t, want.label, got.label, "it was an error, and must stay one in the metrics, or the alert is silent when things are worst")
 	require.Equal(t, want, got, "nothing else of the decision may change: what is left of it is logged, counted and used")
@@ -212,7 +233,7 @@ func TestOnlyFailuresAreGivenUp(t *testing.T) {
 		}
 		t.Run(c.name, func(t *testing.T) {
 			got := c.want.limitRetries(100, 1)
-			require.Equal(t, inWords(c.want.again), inWords(got.again), "only an error is given up: this was none that is retried, and it would get lost")
+			require.Equal(t, fate(c.want), fate(got), "only an error is given up: this was none that is retried, and it would get lost")
 			requireGivenUp(t, c.want, got)
 		})
 	}

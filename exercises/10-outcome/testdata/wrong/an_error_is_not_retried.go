@@ -9,23 +9,21 @@ import (
 
 func outcome(result reconcile.Result, err error) decision {
 	d := decision{priority: result.Priority}
-	if err != nil {
-		d.ignored = result.Requeue || result.RequeueAfter > 0
-	}
 	awaited, waits := reconcile.WaitsFor(err)
 	switch {
+	case err == nil && result.RequeueAfter > 0:
+		d.label, d.again, d.forget, d.after = labelRequeueAfter, afterDelay, true, result.RequeueAfter
+	case err == nil && result.Requeue:
+		d.label, d.again = labelRequeue, rateLimited
+	case err == nil:
+		d.label, d.again, d.forget = labelSuccess, onlyWhenAdded, true
 	case errors.Is(err, reconcile.TerminalError(nil)):
 		d.label, d.again, d.forget, d.terminal = labelError, onlyWhenAdded, true, true
 	case waits:
 		d.label, d.again, d.forget, d.awaited = labelWaiting, whenWoken, true, awaited
-	case err != nil:
-		d.label, d.again = labelError, onlyWhenAdded
-	case result.RequeueAfter > 0:
-		d.label, d.again, d.forget, d.after = labelRequeueAfter, afterDelay, true, result.RequeueAfter
-	case result.Requeue:
-		d.label, d.again = labelRequeue, rateLimited
 	default:
-		d.label, d.again, d.forget = labelSuccess, onlyWhenAdded, true
+		d.label, d.again = labelError, onlyWhenAdded
 	}
+	d.ignored = err != nil && (result.Requeue || result.RequeueAfter > 0)
 	return d
 }

@@ -1,4 +1,4 @@
-// Bug: a terminal error counts as one that was retried often enough.
+// Bug: limitRetries gives up what is not retried anyway.
 package controller
 
 func (d decision) limitRetries(retries, limit int) decision {

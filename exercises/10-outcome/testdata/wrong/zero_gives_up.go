@@ -2,7 +2,7 @@
 package controller
 
 func (d decision) limitRetries(retries, limit int) decision {
-	if retries >= limit && d.label == labelError && d.again == rateLimited {
+	if limit >= 0 && retries >= limit && d.label == labelError && d.again == rateLimited {
 		d.again, d.forget, d.gaveUp = onlyWhenAdded, true, true
 	}
 	return d
