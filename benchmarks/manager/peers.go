@@ -31,7 +31,7 @@ func Names(n int) []types.NamespacedName {
 // Start makes a controller and starts it. Its one source adds the names that are there at the
 // start. Its settings are the defaults: one worker, and both sides have their metrics on.
 // Start returns when the source has been started.
-type Start func(there []types.NamespacedName, reconcile func(types.NamespacedName)) Running
+type Start func(there []types.NamespacedName, reconcile func(context.Context, types.NamespacedName)) Running
 
 // Running is a controller that runs.
 type Running struct {
@@ -55,10 +55,10 @@ var Kinds = []struct {
 }
 
 func ours(priorities bool) Start {
-	return func(there []types.NamespacedName, do func(types.NamespacedName)) Running {
+	return func(there []types.NamespacedName, do func(context.Context, types.NamespacedName)) Running {
 		c, err := controller.NewUnmanaged("measured", controller.Options{
-			Reconciler: reconcile.Func(func(_ context.Context, r reconcile.Request) (reconcile.Result, error) {
-				do(r.NamespacedName)
+			Reconciler: reconcile.Func(func(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
+				do(ctx, r.NamespacedName)
 				return reconcile.Result{}, nil
 			}),
 			UsePriorityQueue: &priorities, SkipNameValidation: new(true), Logger: logr.New(silence{}),
@@ -85,10 +85,10 @@ func (s ourSource) Start(_ context.Context, queue workqueue.TypedRateLimitingInt
 }
 
 func theirs(priorities bool) Start {
-	return func(there []types.NamespacedName, do func(types.NamespacedName)) Running {
+	return func(there []types.NamespacedName, do func(context.Context, types.NamespacedName)) Running {
 		c, err := upstreamcontroller.NewUnmanaged("measured", upstreamcontroller.Options{
-			Reconciler: upstream.Func(func(_ context.Context, r upstream.Request) (upstream.Result, error) {
-				do(r.NamespacedName)
+			Reconciler: upstream.Func(func(ctx context.Context, r upstream.Request) (upstream.Result, error) {
+				do(ctx, r.NamespacedName)
 				return upstream.Result{}, nil
 			}),
 			UsePriorityQueue: &priorities, SkipNameValidation: new(true), Logger: logr.New(silence{}),

@@ -1,12 +1,14 @@
 package manager
 
 import (
+	"context"
 	"runtime"
 	"slices"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -22,7 +24,7 @@ func BenchmarkStart(b *testing.B) {
 					b.ReportAllocs()
 					for b.Loop() {
 						left, all := len(names), make(chan struct{}) // closed by the only worker
-						c := peer.Start(names, func(types.NamespacedName) {
+						c := peer.Start(names, func(context.Context, types.NamespacedName) {
 							if left--; left == 0 {
 								close(all)
 							}
@@ -41,13 +43,26 @@ func BenchmarkStart(b *testing.B) {
 // BenchmarkReconcile adds 1,000 requests to a controller that runs, and waits until all are
 // reconciled. One operation is one request.
 func BenchmarkReconcile(b *testing.B) {
+	reconcileAll(b, func(context.Context) {})
+}
+
+// BenchmarkReconcileLogged is the same with a reconciler that asks for its logger and for nothing
+// else. Our controller makes a logger only for those who ask.
+func BenchmarkReconcileLogged(b *testing.B) {
+	reconcileAll(b, func(ctx context.Context) { logr.FromContextOrDiscard(ctx).Info("Looking") })
+}
+
+func reconcileAll(b *testing.B, reconcile func(context.Context)) {
 	names := Names(1000)
 	for _, kind := range Kinds {
 		b.Run(kind.Name, func(b *testing.B) {
 			for _, peer := range kind.Peers {
 				b.Run(peer.Name, func(b *testing.B) {
 					var round sync.WaitGroup
-					c := peer.Start(nil, func(types.NamespacedName) { round.Done() })
+					c := peer.Start(nil, func(ctx context.Context, _ types.NamespacedName) {
+						reconcile(ctx)
+						round.Done()
+					})
 					play := func() {
 						round.Add(len(names))
 						for _, name := range names {
@@ -94,7 +109,7 @@ func steady(peer Peer, names []types.NamespacedName) []time.Duration {
 	added, latencies := make(map[types.NamespacedName]time.Time, len(names)), make([]time.Duration, 0, len(names))
 	var left sync.WaitGroup
 	left.Add(len(names))
-	c := peer.Start(nil, func(name types.NamespacedName) {
+	c := peer.Start(nil, func(_ context.Context, name types.NamespacedName) {
 		now := time.Now()
 		mu.Lock()
 		latencies = append(latencies, now.Sub(added[name]))
@@ -140,7 +155,7 @@ func idle(peer Peer, controllers int) int {
 	running := make([]Running, controllers)
 	for i := range running {
 		reconciled := make(chan struct{}) // closed by the worker
-		running[i] = peer.Start(Names(1), func(types.NamespacedName) { close(reconciled) })
+		running[i] = peer.Start(Names(1), func(context.Context, types.NamespacedName) { close(reconciled) })
 		<-reconciled // it has started all that it needs
 	}
 	count := goroutines() - before

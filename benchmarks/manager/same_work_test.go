@@ -1,9 +1,11 @@
 package manager
 
 import (
+	"context"
 	"sync"
 	"testing"
 
+	"github.com/go-logr/logr"
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -19,7 +21,7 @@ func TestBothSidesReconcileEveryRequestOnce(t *testing.T) {
 				times := map[types.NamespacedName]int{}
 				var left sync.WaitGroup
 				left.Add(len(names))
-				c := peer.Start(there, func(name types.NamespacedName) {
+				c := peer.Start(there, func(_ context.Context, name types.NamespacedName) {
 					mu.Lock()
 					defer mu.Unlock()
 					if times[name]++; times[name] == 1 {
@@ -46,6 +48,23 @@ func TestASteadyPaceMeasuresEveryRequest(t *testing.T) {
 		for _, peer := range kind.Peers {
 			t.Run(kind.Name+"/"+peer.Name, func(t *testing.T) {
 				require.Len(t, steady(peer, Names(50)), 50)
+			})
+		}
+	}
+}
+
+// Half of BenchmarkReconcileLogged would be missing if one side gave its reconciler no logger.
+func TestBothSidesGiveTheReconcilerALogger(t *testing.T) {
+	for _, kind := range Kinds {
+		for _, peer := range kind.Peers {
+			t.Run(kind.Name+"/"+peer.Name, func(t *testing.T) {
+				failed := make(chan error, 1) // from the reconciler, once
+				c := peer.Start(Names(1), func(ctx context.Context, _ types.NamespacedName) {
+					_, err := logr.FromContext(ctx)
+					failed <- err
+				})
+				require.NoError(t, <-failed)
+				require.NoError(t, c.Stop())
 			})
 		}
 	}
