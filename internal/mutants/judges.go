@@ -155,4 +155,4 @@ func Library(root string, cores bool) ([]string, error) {
 }
 
 // library is where the library is.
-var library = []string{"trace", "informer", "workqueue"}
+var library = []string{"trace", "informer", "workqueue", "manager"}

@@ -259,6 +259,13 @@ func d() state {
 	assert.ErrorContains(t, err, "there is no f")
 }
 
+// The stub would not compile, and a learner would begin with somebody else's mistake.
+func TestAStubsResultHasNoParametersName(t *testing.T) {
+	stub, err := Stub(parse(t, "", "package stub\n\ntype state int\n\nfunc a(_, result int) state { return 1 }\n"), []string{"a"})
+	require.NoError(t, err)
+	assert.Contains(t, string(stub.Bytes()), "var result1 state\n\treturn result1\n")
+}
+
 // k8s.io/api/core/v1 is package v1, and yaml.v3 is package yaml. An import that
 // is dropped by mistake breaks the build of a correct file.
 func TestAnImportIsKeptUnderAnyNameThatItsPathMayMean(t *testing.T) {

@@ -84,11 +84,18 @@ func (f *File) zeroReturn(fn *ast.FuncDecl) string {
 			values = append(values, value)
 		}
 	}
-	if len(vars) == 1 {
+	if len(vars) == 1 && !takes(fn, "result") {
 		vars[0] = strings.Replace(vars[0], "result1", "result", 1)
 		values[slices.Index(values, "result1")] = "result"
 	}
 	return strings.Join(vars, "") + "\treturn " + strings.Join(values, ", ") + "\n"
+}
+
+// takes reports whether a function has a parameter of this name.
+func takes(fn *ast.FuncDecl, name string) bool {
+	return slices.ContainsFunc(fn.Type.Params.List, func(field *ast.Field) bool {
+		return slices.ContainsFunc(field.Names, func(one *ast.Ident) bool { return one.Name == name })
+	})
 }
 
 // zero is the zero value of a type in Go's words; "" if the type's name does not

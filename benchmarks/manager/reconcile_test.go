@@ -1,0 +1,176 @@
+package manager
+
+import (
+	"context"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// BenchmarkStart is the life of a controller that finds 10,000 requests: it is made and
+// started, and all of them are reconciled. The reconciler does nothing. How it stops is not
+// measured.
+func BenchmarkStart(b *testing.B) {
+	names := Names(10_000)
+	for _, kind := range Kinds {
+		b.Run(kind.Name, func(b *testing.B) {
+			for _, peer := range kind.Peers {
+				b.Run(peer.Name, func(b *testing.B) {
+					b.ReportAllocs()
+					for b.Loop() {
+						left, all := len(names), make(chan struct{}) // closed by the only worker
+						c := peer.Start(names, func(context.Context, types.NamespacedName) {
+							if left--; left == 0 {
+								close(all)
+							}
+						})
+						<-all
+						b.StopTimer()
+						must(c.Stop())
+						b.StartTimer()
+					}
+				})
+			}
+		})
+	}
+}
+
+// BenchmarkReconcile adds 1,000 requests to a controller that runs, and waits until all are
+// reconciled. One operation is one request.
+func BenchmarkReconcile(b *testing.B) {
+	reconcileAll(b, func(context.Context) {})
+}
+
+// BenchmarkReconcileLogged is the same with a reconciler that asks for its logger and for nothing
+// else. Our controller makes a logger only for those who ask.
+func BenchmarkReconcileLogged(b *testing.B) {
+	reconcileAll(b, func(ctx context.Context) { logr.FromContextOrDiscard(ctx).Info("Looking") })
+}
+
+func reconcileAll(b *testing.B, reconcile func(context.Context)) {
+	names := Names(1000)
+	for _, kind := range Kinds {
+		b.Run(kind.Name, func(b *testing.B) {
+			for _, peer := range kind.Peers {
+				b.Run(peer.Name, func(b *testing.B) {
+					var round sync.WaitGroup
+					c := peer.Start(nil, func(ctx context.Context, _ types.NamespacedName) {
+						reconcile(ctx)
+						round.Done()
+					})
+					play := func() {
+						round.Add(len(names))
+						for _, name := range names {
+							c.Add(name)
+						}
+						round.Wait()
+					}
+					play() // the first grows the maps
+					b.ReportAllocs()
+					b.ResetTimer()
+					for done := 0; done < b.N; done += len(names) {
+						play()
+					}
+					b.StopTimer()
+					must(c.Stop())
+				})
+			}
+		})
+	}
+}
+
+// BenchmarkSteady adds 1,000 requests a second, one each millisecond. The time for an operation
+// says nothing, because the pace is given. The two other figures do: how long a
+// request takes from its add to its reconcile, for the middle one and for the slowest of a hundred.
+func BenchmarkSteady(b *testing.B) {
+	for _, kind := range Kinds {
+		b.Run(kind.Name, func(b *testing.B) {
+			for _, peer := range kind.Peers {
+				b.Run(peer.Name, func(b *testing.B) {
+					latencies := steady(peer, Names(b.N))
+					b.ReportMetric(float64(latencies[len(latencies)/2].Nanoseconds()), "p50-ns")
+					b.ReportMetric(float64(latencies[len(latencies)*99/100].Nanoseconds()), "p99-ns")
+				})
+			}
+		})
+	}
+}
+
+// steady adds requests, and returns how long they took, sorted. One that was late, because the
+// machine was busy, is followed by the next without a pause. All names are different, so no two
+// requests are merged.
+func steady(peer Peer, names []types.NamespacedName) []time.Duration {
+	var mu sync.Mutex // guards both
+	added, latencies := make(map[types.NamespacedName]time.Time, len(names)), make([]time.Duration, 0, len(names))
+	var left sync.WaitGroup
+	left.Add(len(names))
+	c := peer.Start(nil, func(_ context.Context, name types.NamespacedName) {
+		now := time.Now()
+		mu.Lock()
+		latencies = append(latencies, now.Sub(added[name]))
+		mu.Unlock()
+		left.Done()
+	})
+	begin := time.Now()
+	for i, name := range names {
+		time.Sleep(time.Until(begin.Add(time.Duration(i) * time.Millisecond)))
+		mu.Lock()
+		added[name] = time.Now()
+		mu.Unlock()
+		c.Add(name)
+	}
+	left.Wait()
+	must(c.Stop())
+	slices.Sort(latencies)
+	return latencies
+}
+
+// BenchmarkIdle counts the goroutines that a controller has while there is nothing to do, apart
+// from the one in which its caller waits for Start. It is the only figure that counts here.
+func BenchmarkIdle(b *testing.B) {
+	for _, kind := range Kinds {
+		b.Run(kind.Name, func(b *testing.B) {
+			for _, peer := range kind.Peers {
+				b.Run(peer.Name, func(b *testing.B) {
+					const controllers = 10
+					goroutines := 0
+					for b.Loop() {
+						goroutines = idle(peer, controllers)
+					}
+					b.ReportMetric(float64(goroutines-controllers)/controllers, "goroutines")
+				})
+			}
+		})
+	}
+}
+
+// idle starts controllers, and returns how many goroutines came with them.
+func idle(peer Peer, controllers int) int {
+	before := goroutines()
+	running := make([]Running, controllers)
+	for i := range running {
+		reconciled := make(chan struct{}) // closed by the worker
+		running[i] = peer.Start(Names(1), func(context.Context, types.NamespacedName) { close(reconciled) })
+		<-reconciled // it has started all that it needs
+	}
+	count := goroutines() - before
+	for _, c := range running {
+		must(c.Stop())
+	}
+	return count
+}
+
+// goroutines counts them when those that are about to end have ended.
+func goroutines() int {
+	count := runtime.NumGoroutine()
+	for range 20 {
+		time.Sleep(time.Millisecond)
+		count = min(count, runtime.NumGoroutine())
+	}
+	return count
+}

@@ -1,0 +1,26 @@
+// Bug: a wait for another object is retried like any other error.
+package controller
+
+import (
+	"errors"
+
+	"github.com/loopwright/loopwright/manager/reconcile"
+)
+
+func outcome(result reconcile.Result, err error) decision {
+	d := decision{priority: result.Priority}
+	switch {
+	case err == nil && result.RequeueAfter > 0:
+		d.label, d.again, d.forget, d.after = labelRequeueAfter, afterDelay, true, result.RequeueAfter
+	case err == nil && result.Requeue:
+		d.label, d.again = labelRequeue, rateLimited
+	case err == nil:
+		d.label, d.again, d.forget = labelSuccess, onlyWhenAdded, true
+	case errors.Is(err, reconcile.TerminalError(nil)):
+		d.label, d.again, d.forget, d.terminal = labelError, onlyWhenAdded, true, true
+	default:
+		d.label, d.again = labelError, rateLimited
+	}
+	d.ignored = err != nil && (result.Requeue || result.RequeueAfter > 0)
+	return d
+}
