@@ -24,6 +24,7 @@ var examples = []struct{ chapter, file, layer, what string }{
 	{"07-delaying-queue", "workqueue/delaying_inuse", "DelayingQueue", "a DelayingQueue, which tries again after a second"},
 	{"08-rate-limiters", "workqueue/ratelimiting_inuse", "RateLimitingQueue", "a RateLimitingQueue, which backs off"},
 	{"09-priority-fairness", "workqueue/priority_queue_inuse", "PriorityQueue", "a PriorityQueue, in which users overtake the initial list"},
+	{"10-controller", "manager/controller/controller_inuse", "Controller", "a Controller, and a source of requests"},
 }
 
 // Somebody who reads the documentation of a package sees the same program as the reader of
@@ -73,5 +74,5 @@ func Example_%s() {
 	} {
 		body = strings.Replace(body, edit[0], edit[1], 1)
 	}
-	return fmt.Sprintf("// Code generated from %s by a test in internal/demo/inusetest. DO NOT EDIT.\n\npackage %s_test\n%s", path, filepath.Dir(file), body)
+	return fmt.Sprintf("// Code generated from %s by a test in internal/demo/inusetest. DO NOT EDIT.\n\npackage %s_test\n%s", path, filepath.Base(filepath.Dir(file)), body)
 }
