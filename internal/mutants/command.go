@@ -66,19 +66,22 @@ func (v verdict) String() string { return [...]string{"survived", "killed", "hun
 // which a mutant allocates without end.
 const maxMemory = 4 << 20 // KiB
 
-// test runs some tests of a test binary, which ends after the limit.
-func test(ctx context.Context, binary, dir string, env []string, tests []string, limit time.Duration) (v verdict, output string, took cost, err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, errTooLong)
-	defer cancel()
+// test runs some tests of a test binary, which ends when one of them has taken longer than its limit.
+// A limit for all of them together would let the first one hang for as long as all the others need.
+func test(ctx context.Context, binary, dir string, env []string, tests []string, limit func(test string) time.Duration) (v verdict, output string, took cost, err error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	tooLong := time.AfterFunc(limit(tests[0]), func() { cancel(errTooLong) })
+	defer tooLong.Stop()
 	// Where the shell cannot limit the memory, the tests run without.
 	cmd := exec.CommandContext(ctx, "sh", "-c", fmt.Sprintf(`ulimit -v %d 2>/dev/null; exec "$0" "$@"`, maxMemory),
-		binary, "-test.short", "-test.failfast", "-test.count=1", "-test.timeout=0", "-test.run=^("+strings.Join(tests, "|")+")$")
+		binary, "-test.v", "-test.short", "-test.failfast", "-test.count=1", "-test.timeout=0", "-test.run=^("+strings.Join(tests, "|")+")$")
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = time.Second
-	var out tail
+	out := tail{started: func(test string) { tooLong.Reset(limit(test)) }}
 	cmd.Stdout, cmd.Stderr = &out, &out
 	start := time.Now()
 	err = cmd.Run()
@@ -102,12 +105,27 @@ func test(ctx context.Context, binary, dir string, env []string, tests []string,
 var errTooLong = errors.New("the tests take too long")
 
 // tail keeps the last lines of what a test binary prints.
-type tail struct{ kept []byte }
+type tail struct {
+	kept    []byte
+	line    []byte            // the last one, as far as it has come
+	started func(test string) // called when a test starts
+}
 
 func (t *tail) Write(p []byte) (int, error) {
 	t.kept = append(t.kept, p...)
 	if over := len(t.kept) - 1<<14; over > 0 {
 		t.kept = append(t.kept[:0], t.kept[over:]...)
+	}
+	for line := range bytes.Lines(p) {
+		t.line = append(t.line, line...)
+		if !bytes.HasSuffix(line, []byte("\n")) && len(t.line) < 1<<12 {
+			break
+		}
+		// A test that prints part of a line leaves it in front of the next one's name.
+		if _, name, ok := bytes.Cut(t.line, []byte("=== RUN   ")); ok && !bytes.Contains(name, []byte("/")) {
+			t.started(string(bytes.TrimSpace(name)))
+		}
+		t.line = t.line[:0]
 	}
 	return len(p), nil
 }

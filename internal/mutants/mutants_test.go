@@ -89,6 +89,17 @@ func TestACheckFindsAVerdictThatIsWrong(t *testing.T) {
 	t.Fatal("the shelf has no mutant of a boundary")
 }
 
+// The limit of a test begins with the test. If one that started was not seen, its mutants would be
+// called hung although they are not.
+func TestEachTestIsSeenWhenItStarts(t *testing.T) {
+	var started []string
+	out := tail{started: func(test string) { started = append(started, test) }}
+	for _, part := range []string{"=== RUN   TestA\n--- PASS: Te", "stA (0.00s)\n=== RUN   TestB", "\n=== RUN   TestB/a_part\n", "printed === RUN   FuzzC\n"} {
+		_, _ = out.Write([]byte(part))
+	}
+	require.Equal(t, []string{"TestA", "TestB", "FuzzC"}, started)
+}
+
 // shelf runs the mutants of the shelf.
 func shelf(t *testing.T) (*lab, []Outcome) {
 	ctx := context.Background()

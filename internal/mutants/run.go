@@ -76,7 +76,8 @@ func (l *lab) baseline(ctx context.Context, name string) (took cost, reached map
 	if err := os.WriteFile(notes, nil, 0o600); err != nil {
 		return took, nil, fmt.Errorf("writing the notes of a test: %w", err)
 	}
-	v, out, took, err := test(ctx, l.binary, l.packageDir(), []string{notesVariable + "=" + notes}, []string{name}, baselineLimit)
+	v, out, took, err := test(ctx, l.binary, l.packageDir(), []string{notesVariable + "=" + notes}, []string{name},
+		func(string) time.Duration { return baselineLimit })
 	if err != nil {
 		return took, nil, err
 	}
@@ -145,7 +146,7 @@ type cost struct{ wall, processor time.Duration }
 
 // limit is how long a test may take with a mutant: ten times the work, and the pauses of a busy machine.
 // The time on the clock counts less, since others may have been at work when it was measured.
-func (c cost) limit() time.Duration { return 10*c.processor + 2*c.wall }
+func (c cost) limit() time.Duration { return pause + 10*c.processor + 2*c.wall }
 
 const pause = 4 * time.Second
 
@@ -159,11 +160,8 @@ func (l *lab) try(ctx context.Context, binary string, id int, tests []string) (v
 		for n < len(tests) && l.took[tests[n]].wall < quick {
 			n++
 		}
-		limit := pause
-		for _, name := range tests[:n] {
-			limit += l.took[name].limit()
-		}
-		v, _, _, err := test(ctx, binary, l.packageDir(), []string{activeVariable + "=" + strconv.Itoa(id)}, tests[:n], limit)
+		v, _, _, err := test(ctx, binary, l.packageDir(), []string{activeVariable + "=" + strconv.Itoa(id)}, tests[:n],
+			func(test string) time.Duration { return l.took[test].limit() })
 		if err != nil || v != survived {
 			return v, err
 		}
