@@ -3,6 +3,7 @@ package informer
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -54,10 +55,10 @@ func TestTheRecorderKnowsWhyAReflectorWaits(t *testing.T) {
 		want   []string
 	}{
 		{"refused", []fakeapi.Fault{{Times: 1, Status: fakeapi.Forbidden()}}, []string{
-			`1 this client may not watch configmaps in namespace default, bind it to a Role there with the rule {apiGroups: [""], resources: ["configmaps"], verbs: ["list", "watch"]}`}},
-		{"an error of the server, which the request has recorded", []fakeapi.Fault{{Times: 2, Status: fakeapi.Unavailable()}}, []string{"1 ", "2 "}},
+			`attempt 2: this client may not watch configmaps in namespace default, bind it to a Role there with the rule {apiGroups: [""], resources: ["configmaps"], verbs: ["list", "watch"]}`}},
+		{"an error of the server, which the request has recorded", []fakeapi.Fault{{Times: 2, Status: fakeapi.Unavailable()}}, []string{"attempt 2: ", "attempt 3: "}},
 		{"ended at once", []fakeapi.Fault{{Skip: 1, Times: 1, CutAfter: time.Nanosecond}, {Times: 1, CutAfter: time.Minute}},
-			[]string{"1 the server ended the watch soon after it began"}},
+			[]string{"attempt 2: the server ended the watch soon after it began"}},
 	} {
 		inMemory(t, fakeapi.Options{}, func(t *testing.T, s *fakeapi.Server, w world) {
 			w.create(t, "apple", nil)
@@ -76,7 +77,7 @@ func TestTheRecorderKnowsWhyAReflectorWaits(t *testing.T) {
 				require.Equal(t, "default", e.Namespace)
 				require.Equal(t, pause, e.Took, "%s: the pause itself", c.name)
 				pause *= 2
-				got = append(got, string(rune('0'+e.Count))+" "+e.Reason)
+				got = append(got, fmt.Sprintf("attempt %d: %s", e.Count, e.Reason))
 			}
 			require.Equal(t, c.want, got, c.name)
 		})
