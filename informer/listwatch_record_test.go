@@ -5,12 +5,16 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
+	"github.com/loopwright/loopwright/internal/fakeapi"
 	"github.com/loopwright/loopwright/trace"
 )
 
@@ -96,7 +100,7 @@ func TestTheRecorderKnowsWhyARequestWasRefused(t *testing.T) {
 			} else {
 				_, err = listWatch.List(t.Context(), metav1.ListOptions{ResourceVersion: "4"})
 			}
-			require.Error(t, err, c.name)
+			require.ErrorContains(t, err, map[bool]string{false: "listing", true: "watching"}[watching]+" pods in namespace default: ", c.name)
 			events := listWatch.options.Recorder.Events()
 			require.Len(t, events, 1, c.name)
 			got := events[0]
@@ -104,4 +108,46 @@ func TestTheRecorderKnowsWhyARequestWasRefused(t *testing.T) {
 				[]any{got.Kind, got.Layer, got.Object, got.Namespace, got.Version, got.Reason}, c.name)
 		}
 	}
+}
+
+// Of a watch of all namespaces, the timeline shows where each object is; and it shows whether a watch began with
+// all there is.
+func TestTheRecorderKnowsWhereAnObjectIs(t *testing.T) {
+	recorder := trace.New(0)
+	text := `{"type":"ADDED","object":{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a","namespace":"shop","resourceVersion":"5"}}}`
+	pods, err := NewListWatch[*corev1.Pod](&rest.Config{Host: "http://prepared", Transport: answers{jsonType, strings.NewReader(text)}}, podResource, ListWatchOptions{Recorder: recorder})
+	require.NoError(t, err)
+	watching, err := pods.Watch(t.Context(), metav1.ListOptions{SendInitialEvents: new(false)})
+	require.NoError(t, err)
+	_, err = watching.Next()
+	require.NoError(t, err)
+	events := recorder.Events()
+	require.Equal(t, []string{"", "shop"}, []string{events[0].Namespace, events[1].Namespace})
+	require.Empty(t, events[0].Op, "this watch is no stream")
+}
+
+// A list that takes long is the first thing to look for when a program starts slowly.
+func TestTheRecorderKnowsHowLongAListTook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := fakeapi.New(fakeapi.Options{})
+		defer server.Close()
+		server.Inject(fakeapi.Fault{Delay: 3 * time.Second})
+		recorder := trace.New(0)
+		_, err := newWorld(t, server.Config(), metav1.NamespaceDefault).listWatch(t, ListWatchOptions{Recorder: recorder}).List(t.Context(), metav1.ListOptions{})
+		require.NoError(t, err)
+		require.Equal(t, 3*time.Second, recorder.Events()[0].Took)
+	})
+}
+
+// nameless is a ListerWatcher that somebody has written; it does not say what it reads.
+type nameless[T Object] struct{ ListerWatcher[T] }
+
+// An error and a timeline have to call a collection something.
+func TestACollectionIsCalledByItsGoTypeIfItHasNoOtherName(t *testing.T) {
+	require.Equal(t, "Pod", identify(ListerWatcher[*corev1.Pod](nameless[*corev1.Pod]{})).String())
+	require.Equal(t, "Object", identify(ListerWatcher[Object](nameless[Object]{})).String())
+	pods, err := NewListWatch[*corev1.Pod](&rest.Config{Host: "http://nobody"}, podResource, ListWatchOptions{Namespace: "shop"})
+	require.NoError(t, err)
+	require.Equal(t, readerIdentity{kind: "Pod", resource: podResource, namespace: "shop"}, identify(ListerWatcher[*corev1.Pod](pods)))
+	require.Equal(t, "deployments.apps", readerIdentity{kind: "Deployment", resource: appsv1.SchemeGroupVersion.WithResource("deployments")}.String())
 }

@@ -9,8 +9,10 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 )
 
 // A client that comes back too early is refused again, and one that waits for a day is an outage.
@@ -86,4 +88,41 @@ func TestARequestThatItsContextEndedSaysWhy(t *testing.T) {
 	}()
 	_, err := listWatch.List(ctx, metav1.ListOptions{})
 	require.ErrorIs(t, err, why)
+}
+
+func TestAConfigThatCannotWorkIsRefusedAtOnce(t *testing.T) {
+	for _, config := range []*rest.Config{
+		{Host: "http://not a host"},
+		{Host: "https://server", TLSClientConfig: rest.TLSClientConfig{CAFile: "/there/is/no/such/file"}},
+	} {
+		_, err := NewListWatch[*corev1.Pod](config, podResource, ListWatchOptions{})
+		require.ErrorContains(t, err, "making a ListWatch for pods", config.Host)
+	}
+}
+
+// notes is a server of two pages that notes what it is asked.
+type notes struct {
+	ListerWatcher[*corev1.Pod]
+	asked []metav1.ListOptions
+}
+
+func (n *notes) List(_ context.Context, options metav1.ListOptions) (*List[*corev1.Pod], error) {
+	n.asked = append(n.asked, options)
+	if options.Continue == "" {
+		return &List[*corev1.Pod]{Continue: "more"}, nil
+	}
+	return &List[*corev1.Pod]{}, nil
+}
+
+// A token says which moment its page belongs to; a server refuses a request that says it twice.
+func TestOnlyTheFirstPageIsAskedForByVersion(t *testing.T) {
+	server := &notes{}
+	for _, err := range Pages(t.Context(), ListerWatcher[*corev1.Pod](server), metav1.ListOptions{
+		Limit: 2, ResourceVersion: "5", ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan}) {
+		require.NoError(t, err)
+	}
+	require.Equal(t, []metav1.ListOptions{
+		{Limit: 2, ResourceVersion: "5", ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan},
+		{Limit: 2, Continue: "more"},
+	}, server.asked)
 }

@@ -52,6 +52,8 @@ func TestAViewThatIsComingHoldsWhatAMapWouldHold(t *testing.T) {
 			}
 			if indexed = indexed || event.Type != watch.Added; indexed {
 				require.Equal(t, want, versions(), "seed %d", seed)
+			} else {
+				require.Nil(t, v.indexOf, "seed %d: as long as objects only come, an index is memory for nothing", seed)
 			}
 		}
 		for _, item := range v.items[len(v.items):cap(v.items)] {

@@ -1,8 +1,6 @@
 package informer
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -10,9 +8,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
 	"github.com/loopwright/loopwright/trace"
@@ -114,6 +109,20 @@ func TestTheRecorderKnowsWhyAReflectorListsOrPolls(t *testing.T) {
 	}
 }
 
+// A connection that breaks after a while is opened again at once. That is in the timeline already, as the end of a watch.
+func TestTheRecorderHearsNothingOfWhatNeedsNoExplanation(t *testing.T) {
+	inMemory(t, fakeapi.Options{}, func(t *testing.T, s *fakeapi.Server, w world) {
+		s.Inject(fakeapi.Fault{Match: configMapWatches, CutAfter: time.Minute, CutAbruptly: true})
+		r := runReflector(t, w, ReflectorOptions{})
+		time.Sleep(5 * time.Minute)
+		require.NoError(t, r.stop())
+		require.Error(t, r.Health().LastError, "the connection broke, or this proves nothing")
+		for _, e := range r.recorder.Events() {
+			require.NotEqual(t, "reflector", e.Layer, "%v", e)
+		}
+	})
+}
+
 // An operator asks two questions: when was the server last there, and what went wrong since when?
 func TestTheHealthSaysWhenTheServerWasLastThere(t *testing.T) {
 	inMemory(t, fakeapi.Options{}, func(t *testing.T, s *fakeapi.Server, w world) {
@@ -141,124 +150,4 @@ func TestTheHealthSaysWhenTheServerWasLastThere(t *testing.T) {
 		require.Equal(t, r.view.version, r.Health().ResourceVersion)
 		require.True(t, r.Health().Synced)
 	})
-}
-
-// silent is a server that accepts everything and then says nothing more; it notes how long each
-// watch was open.
-type silent struct {
-	ListerWatcher[*corev1.ConfigMap]
-	initial []Event[*corev1.ConfigMap] // what a stream begins with
-	asked   []metav1.ListOptions
-	lived   []time.Duration
-}
-
-func (s *silent) List(context.Context, metav1.ListOptions) (*List[*corev1.ConfigMap], error) {
-	return &List[*corev1.ConfigMap]{ResourceVersion: "5"}, nil
-}
-
-func (s *silent) Watch(ctx context.Context, options metav1.ListOptions) (Watch[*corev1.ConfigMap], error) {
-	s.asked = append(s.asked, options)
-	opened := &silentWatch{ctx: ctx, of: s, began: time.Now()}
-	if options.SendInitialEvents != nil {
-		opened.events = s.initial
-	}
-	return opened, nil
-}
-
-type silentWatch struct {
-	ctx    context.Context
-	of     *silent
-	began  time.Time
-	events []Event[*corev1.ConfigMap]
-}
-
-func (w *silentWatch) Next() (Event[*corev1.ConfigMap], error) {
-	if len(w.events) > 0 {
-		event := w.events[0]
-		w.events = w.events[1:]
-		return event, nil
-	}
-	<-w.ctx.Done()
-	w.of.lived = append(w.of.lived, time.Since(w.began))
-	return Event[*corev1.ConfigMap]{}, w.ctx.Err()
-}
-
-func (w *silentWatch) Close() error { return nil }
-
-// A connection whose other end has vanished looks like a quiet collection. A server ends a watch
-// when it was asked to; half a minute later it is no longer there.
-func TestAWatchThatTheServerDoesNotEndIsOpenedAgain(t *testing.T) {
-	whole := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "5", Annotations: map[string]string{metav1.InitialEventsAnnotationKey: "true"}}}
-	for _, c := range []struct {
-		name     string
-		noStream bool
-		want     time.Duration
-	}{
-		{"after a list", true, 90*time.Second + 30*time.Second},
-		{"after a stream, which does not say when it ends", false, 2*time.Minute + 30*time.Second},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			server := &silent{initial: []Event[*corev1.ConfigMap]{{Type: watch.Bookmark, Object: whole, ResourceVersion: "5"}}}
-			r := NewReflector(ListerWatcher[*corev1.ConfigMap](server), Sink[*corev1.ConfigMap](newView()),
-				ReflectorOptions{NoStream: c.noStream, WatchTimeout: time.Minute, Random: func() float64 { return 0.5 }})
-			ctx, cancel := context.WithTimeoutCause(t.Context(), 4*time.Minute, context.Canceled)
-			defer cancel()
-			require.NoError(t, r.Run(ctx))
-			require.EqualValues(t, 90, *server.asked[0].TimeoutSeconds, "a time between one and two minutes, by chance")
-			require.Equal(t, c.want, server.lived[0], c.name)
-			require.ErrorContains(t, r.Health().LastError, "the server did not end the watch when it should have", c.name)
-			require.Nil(t, server.asked[1].SendInitialEvents, "%s: the place in the history is not lost", c.name)
-			require.Equal(t, "5", server.asked[1].ResourceVersion, c.name)
-		})
-	}
-}
-
-// Run says how it ended: a program that stopped it knows, and everybody else must be told.
-func TestRunReturnsWhatEndedIt(t *testing.T) {
-	why := errors.New("the lease was lost")
-	for _, c := range []struct {
-		name string
-		end  func(context.Context) (context.Context, context.CancelFunc)
-		want error
-	}{
-		{"stopped", context.WithCancel, nil},
-		{"a deadline", func(ctx context.Context) (context.Context, context.CancelFunc) {
-			return context.WithTimeout(ctx, time.Minute)
-		}, context.DeadlineExceeded},
-		{"a cause", func(ctx context.Context) (context.Context, context.CancelFunc) {
-			ctx, cancel := context.WithCancelCause(ctx)
-			return ctx, func() { cancel(why) }
-		}, why},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			r := NewReflector(ListerWatcher[*corev1.ConfigMap](&silent{}), Sink[*corev1.ConfigMap](newView()), ReflectorOptions{NoStream: true})
-			ctx, cancel := c.end(t.Context())
-			defer cancel()
-			time.AfterFunc(2*time.Minute, cancel)
-			require.ErrorIs(t, r.Run(ctx), c.want, c.name)
-			require.Equal(t, StateStopped, r.Health().State, c.name)
-		})
-	}
-}
-
-// Retry-After is in seconds.
-func TestAWishToWaitReachesTheMachine(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := NewReflector(ListerWatcher[*corev1.ConfigMap](&tooBusyServer{}), Sink[*corev1.ConfigMap](newView()), ReflectorOptions{NoStream: true, Random: func() float64 { return 0.5 }})
-		around := &shell[*corev1.ConfigMap]{Reflector: r, ctx: t.Context(), began: time.Now()}
-		defer around.close()
-		time.Sleep(3 * time.Second)
-		in, err := around.perform(action{do: doList})
-		require.Error(t, err)
-		require.Equal(t, input{kind: inFailed, asked: 17 * time.Second, at: 3 * time.Second, random: 0.5}, in)
-	})
-}
-
-// tooBusyServer is a server that has no time.
-type tooBusyServer struct {
-	ListerWatcher[*corev1.ConfigMap]
-}
-
-func (tooBusyServer) List(context.Context, metav1.ListOptions) (*List[*corev1.ConfigMap], error) {
-	return nil, apierrors.NewTooManyRequests("busy", 17)
 }
