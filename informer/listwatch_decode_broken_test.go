@@ -26,18 +26,24 @@ func breaksAfter(body []byte, n int) io.Reader {
 	return io.MultiReader(bytes.NewReader(body[:n]), iotest.ErrReader(errNetwork))
 }
 
-// smallList is a list of two pods, as short as can be.
+// smallList is a list of two pods, with a quote and a backslash in their texts.
 func smallList() *corev1.PodList {
 	return &corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "7"}, Items: []corev1.Pod{
-		{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, {ObjectMeta: metav1.ObjectMeta{Name: "b"}},
+		{ObjectMeta: metav1.ObjectMeta{Name: "a", Annotations: map[string]string{"text": `"\`}}}, {ObjectMeta: metav1.ObjectMeta{Name: "b"}},
 	}}
 }
 
 // An operator must read that the network broke, and not that the server sends nonsense; and half a
 // list that is taken for a whole one deletes the other half.
 func TestAListReportsWhatBrokeIt(t *testing.T) {
-	for _, mediaType := range []string{jsonType, protobufType} {
-		body := encoded(t, mediaType, smallList())
+	for _, c := range []struct {
+		mediaType string
+		body      []byte
+	}{
+		{jsonType, encoded(t, jsonType, smallList())}, {protobufType, encoded(t, protobufType, smallList())},
+		{jsonType, []byte(`{"kind":"PodList","apiVersion":"v1","items":null}`)},
+	} {
+		mediaType, body := c.mediaType, c.body
 		for n := range len(body) + 1 { // after the last, too: there may have been more
 			_, err := reads[*corev1.Pod](t, answers{mediaType, breaksAfter(body, n)}, podResource).List(t.Context(), metav1.ListOptions{})
 			require.ErrorIs(t, err, errNetwork, "%s, after %d bytes of %q", mediaType, n, body)

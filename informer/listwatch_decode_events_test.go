@@ -75,6 +75,7 @@ func TestNothingOfAnEventIsLeftForTheNext(t *testing.T) {
 		second []byte
 	}{
 		{"no kind", enveloped(t, apiruntime.TypeMeta{}, pod)},
+		{"no word about its kind", append([]byte(protobufMagic), field(envelopeBytes, pod)...)},
 		{"an object that is no message", enveloped(t, about, []byte{1, 2, 3})},
 		{"an envelope that is no message", append([]byte(protobufMagic), 1, 2, 3)},
 		{"nothing but the magic", []byte(protobufMagic)},

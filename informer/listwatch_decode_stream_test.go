@@ -55,6 +55,14 @@ func TestABufferIsAsLargeAsTheLargestValue(t *testing.T) {
 	}))
 	require.Equal(t, 10_001, values)
 	require.LessOrEqual(t, len(stream.buffer), 32)
+
+	message, err := (&metav1.ListMeta{ResourceVersion: "12345678"}).Marshal()
+	require.NoError(t, err)
+	messages := newProtobufStream(strings.NewReader(strings.Repeat(string(message), 1000)))
+	for range 1000 {
+		require.NoError(t, messages.decode(int64(len(message)), &metav1.ListMeta{}))
+	}
+	require.Len(t, messages.buffer, len(message))
 }
 
 // Most of the bytes of a list are in strings, which are passed over without looking at each of them.
@@ -78,7 +86,7 @@ func TestWhatIsNotQuiteJSONIsRefused(t *testing.T) {
 		`{"kind":"PodList";"apiVersion":"v1","items":[]}`, `{"kind";"PodList","apiVersion":"v1","items":[]}`,
 		`["kind":"PodList","apiVersion":"v1","items":[]}`, `{"kind":"PodList","apiVersion":"v1","items":{}}`,
 		`{"kind":"PodList","apiVersion":"v1","items":nil}`, `{1:2,"kind":"PodList","apiVersion":"v1","items":[]}`,
-		`{"kind":7,"items":[]}`, `{"kind":"PodList","apiVersion":7,"items":[]}`,
+		`{"kind":"PodList","apiVersion":"v1","items":[]} {}`, `{"kind":7,"items":[]}`, `{"kind":"PodList","apiVersion":7,"items":[]}`,
 	} {
 		_, err := reads[*corev1.Pod](t, answers{jsonType, strings.NewReader(text)}, podResource).List(t.Context(), metav1.ListOptions{})
 		require.ErrorContains(t, err, "decoding the answer", text)

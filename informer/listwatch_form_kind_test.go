@@ -1,6 +1,8 @@
 package informer
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -8,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 )
@@ -49,6 +52,48 @@ func TestTypedObjectsDoNotSayWhatTheyAre(t *testing.T) {
 	event, err := watching.Next()
 	require.NoError(t, err)
 	require.Equal(t, want, event.Object)
+}
+
+// The form of a list and that of an event have different names, and a server that is asked for the wrong one refuses.
+func TestMetadataIsAskedForByTheNameOfTheAnswer(t *testing.T) {
+	var asked []string
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { asked = append(asked, r.Header.Get("Accept")) }))
+	defer server.Close()
+	pods, err := NewListWatch[*metav1.PartialObjectMetadata](&rest.Config{Host: server.URL}, podResource, ListWatchOptions{JSON: true})
+	require.NoError(t, err)
+	_, _ = pods.List(t.Context(), metav1.ListOptions{})
+	_, _ = pods.Watch(t.Context(), metav1.ListOptions{})
+	require.Equal(t, []string{
+		"application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json",
+		"application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json",
+	}, asked)
+}
+
+// A program's own types are in its own scheme, and nowhere else.
+func TestTypedObjectsAreDecodedWithTheSchemeOfTheCaller(t *testing.T) {
+	own := runtime.NewScheme()
+	own.AddKnownTypeWithName(widgetKind, &corev1.ConfigMap{})
+	own.AddKnownTypeWithName(widgetKind.GroupVersion().WithKind("WidgetList"), &corev1.ConfigMapList{})
+	for _, mediaType := range []string{jsonType, runtime.ContentTypeYAML} {
+		text := `{"kind":"WidgetList","apiVersion":"example.com/v1","items":[{"metadata":{"name":"a"}}]}`
+		widgets, err := NewListWatch[*corev1.ConfigMap](&rest.Config{Host: "http://prepared", Transport: answers{mediaType, strings.NewReader(text)}}, widgetResource, ListWatchOptions{Scheme: own})
+		require.NoError(t, err)
+		list, err := widgets.List(t.Context(), metav1.ListOptions{})
+		require.NoError(t, err, mediaType)
+		require.Equal(t, []string{"a"}, namesOf(list.Items), mediaType)
+	}
+}
+
+// One Go type may have two names. They must not be mixed: there is no Widget in v2.
+func TestANameIsAKindAndItsVersion(t *testing.T) {
+	own := runtime.NewScheme()
+	own.AddKnownTypeWithName(widgetKind, &corev1.ConfigMap{})
+	own.AddKnownTypeWithName(schema.GroupVersionKind{Group: "example.com", Version: "v2", Kind: "Gadget"}, &corev1.ConfigMap{})
+	text := `{"kind":"WidgetList","apiVersion":"example.com/v2","items":[]}`
+	widgets, err := NewListWatch[*corev1.ConfigMap](&rest.Config{Host: "http://prepared", Transport: answers{jsonType, strings.NewReader(text)}}, widgetResource, ListWatchOptions{Scheme: own, Kind: widgetKind})
+	require.NoError(t, err)
+	_, err = widgets.List(t.Context(), metav1.ListOptions{})
+	require.ErrorContains(t, err, "the server sent a example.com/v2 Widget")
 }
 
 func TestAFormThatTheGoTypeHasMayBeNamed(t *testing.T) {

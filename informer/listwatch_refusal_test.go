@@ -70,6 +70,7 @@ func TestOfAProxysErrorPageTheFirstLineIsShown(t *testing.T) {
 		var status apierrors.APIStatus
 		require.ErrorAs(t, err, &status, c.name)
 		require.EqualValues(t, http.StatusBadGateway, status.Status().Code, c.name)
+		require.True(t, apierrors.IsUnexpectedServerError(err), "%s: no API server says that", c.name)
 	}
 }
 
@@ -88,6 +89,7 @@ func TestARequestThatItsContextEndedSaysWhy(t *testing.T) {
 	}()
 	_, err := listWatch.List(ctx, metav1.ListOptions{})
 	require.ErrorIs(t, err, why)
+	require.EqualError(t, err, "listing pods in namespace default: the lease was lost")
 }
 
 func TestAConfigThatCannotWorkIsRefusedAtOnce(t *testing.T) {
@@ -125,4 +127,27 @@ func TestOnlyTheFirstPageIsAskedForByVersion(t *testing.T) {
 		{Limit: 2, ResourceVersion: "5", ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan},
 		{Limit: 2, Continue: "more"},
 	}, server.asked)
+}
+
+func TestARequestWithoutAContextIsAnErrorAndNoCrash(t *testing.T) {
+	var none context.Context
+	_, err := answer(t, http.NotFound).List(none, metav1.ListOptions{})
+	require.ErrorContains(t, err, "making the request")
+}
+
+// refuses418 is a server that says no, and notes whether its answer was closed.
+type refuses418 struct{ closed *bool }
+
+func (r refuses418) Read([]byte) (int, error) { return 0, io.EOF }
+func (r refuses418) Close() error             { *r.closed = true; return nil }
+func (r refuses418) RoundTrip(*http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusTeapot, Header: http.Header{}, Body: r}, nil
+}
+
+// A server that refuses for hours must not cost a connection each time.
+func TestARefusalIsClosed(t *testing.T) {
+	closed := false
+	_, err := reads[*corev1.Pod](t, refuses418{&closed}, podResource).List(t.Context(), metav1.ListOptions{})
+	require.Error(t, err)
+	require.True(t, closed)
 }

@@ -96,6 +96,8 @@ func TestTheMapsOfAnIndexShrinkOnTheirOwn(t *testing.T) {
 	require.Greater(t, steps(index), slots/slotsPerStep/2, "a few slots at a time")
 	require.Less(t, index.others.peak, shrinkFrom)
 	require.Equal(t, 10, index.others.len())
+	index.shrink(slots)
+	require.Nil(t, index.others.leaving, "there is nothing more to give back")
 	require.Equal(t, []int{990}, index.found(second(90)))
 
 	index = newPostings()
