@@ -83,6 +83,16 @@ func TestWhatAHandlerWasToldIsCountedCallByCall(t *testing.T) {
 	})
 }
 
+// Most handlers care about one kind of change.
+func TestFunctionsThatAreNotGivenAreNotCalled(t *testing.T) {
+	var none HandlerFuncs[*corev1.Pod]
+	require.NotPanics(t, func() {
+		none.OnAdd(a1, false)
+		none.OnUpdate(a1, a2)
+		none.OnDelete(a2, false)
+	})
+}
+
 // A test's handler calls t.FailNow, which is runtime.Goexit. Its backlog must not
 // grow from then on, and somebody must hear of it.
 func TestAHandlerThatEndsItsGoroutineIsRemoved(t *testing.T) {
