@@ -1,0 +1,148 @@
+package informer
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/loopwright/loopwright/internal/fakeapi"
+	"github.com/loopwright/loopwright/trace"
+)
+
+// A handler that looks at something besides the objects relies on hearing of all of them
+// again, not only of those in the first batch.
+func TestAResyncOfManyObjectsReachesTheHandlerAsAWhole(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		i := NewInformer[*corev1.Pod](nil, InformerOptions[*corev1.Pod]{})
+		again := map[Key]int{}
+		_, err := i.AddHandler(HandlerFuncs[*corev1.Pod]{Update: func(_, pod *corev1.Pod) { again[KeyOf(pod)]++ }}, HandlerOptions{Resync: time.Minute})
+		require.NoError(t, err)
+		stop := looping(t, i)
+		defer stop()
+		i.queue.Replace(smallPods(1000), "1")
+		synctest.Wait()
+		time.Sleep(150 * time.Second)
+		synctest.Wait()
+		require.Len(t, again, 1000)
+		for key, times := range again {
+			require.Equal(t, 2, times, "%s was handed over again %d times in two and a half minutes", key, times)
+		}
+	})
+}
+
+// looping runs an informer whose queue is filled by hand.
+func looping(t *testing.T, i *Informer[*corev1.Pod]) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	var running, listeners sync.WaitGroup
+	running.Go(func() { i.loop(ctx, &listeners) })
+	return func() { cancel(); running.Wait(); listeners.Wait() }
+}
+
+// A list of many objects comes as several batches, and only the last says which version was
+// reached. Who waits for a deletion asks for that version, at any time.
+func TestABatchWithoutAVersionTakesNoProgressAway(t *testing.T) {
+	i := NewInformer[*corev1.Pod](nil, InformerOptions[*corev1.Pod]{})
+	i.apply(&Batch[*corev1.Pod]{ResourceVersion: "9"})
+	i.apply(&Batch[*corev1.Pod]{Deltas: []Delta[*corev1.Pod]{{Type: DeltaAdded, Key: KeyOf(a1), Object: a1}}})
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.NoError(t, i.WaitFor(ended, keyIn("shop", "gone"), "8"))
+}
+
+// The mode that finds out who changes cached objects is for tests. A program that does not ask
+// for it pays nothing for it, and does not end because of it.
+func TestWithoutDetectMutationsNothingIsKeptOrReported(t *testing.T) {
+	i := NewInformer[*corev1.Pod](nil, InformerOptions[*corev1.Pod]{})
+	pod := podAt("a", "1")
+	i.apply(&Batch[*corev1.Pod]{Deltas: []Delta[*corev1.Pod]{{Type: DeltaAdded, Key: KeyOf(pod), Object: pod}}})
+	pod.Status.Phase = corev1.PodRunning
+	require.NotPanics(t, func() {
+		i.apply(&Batch[*corev1.Pod]{Deltas: []Delta[*corev1.Pod]{{Type: DeltaDeleted, Key: KeyOf(pod), Old: pod, Object: pod}}})
+	})
+	require.Empty(t, i.detector.kept)
+}
+
+// Somebody who reads the recorder of an informer sees its whole way: what trouble the reflector
+// had, and that the first list has reached the store.
+func TestTheRecorderOfAnInformerIsThatOfItsReflector(t *testing.T) {
+	trouble, synced := trace.Filter{Layer: "reflector"}, trace.Filter{Kinds: []trace.Kind{trace.Synced}}
+	play := func(t *testing.T, options InformerOptions[*corev1.ConfigMap]) {
+		synctest.Test(t, func(t *testing.T) {
+			server := fakeapi.New(fakeapi.Options{})
+			defer server.Close()
+			w := newWorld(t, server.Config(), metav1.NamespaceDefault)
+			w.create(t, "a", nil)
+			w.create(t, "b", nil)
+			lift := server.Inject(fakeapi.Fault{Status: fakeapi.Forbidden()})
+			i := NewInformer(ListerWatcher[*corev1.ConfigMap](w.listWatch(t, ListWatchOptions{})), options)
+			ctx, cancel := context.WithCancel(t.Context())
+			var running sync.WaitGroup
+			running.Go(func() { _ = i.Run(ctx) })
+			synctest.Wait()
+			lift()
+			require.NoError(t, i.WaitForSync(ctx))
+			cancel()
+			running.Wait()
+		})
+	}
+	one := trace.New(64)
+	play(t, InformerOptions[*corev1.ConfigMap]{Recorder: one})
+	require.NotEmpty(t, trouble.Select(one.Events()))
+	said := synced.Select(one.Events())
+	require.Len(t, said, 1)
+	require.Equal(t, []any{"informer", "ConfigMap", 2}, []any{said[0].Layer, said[0].Object, said[0].Count})
+
+	its, the := trace.New(64), trace.New(64)
+	play(t, InformerOptions[*corev1.ConfigMap]{Recorder: its, Reflector: ReflectorOptions{Recorder: the}})
+	require.NotEmpty(t, trouble.Select(the.Events()), "the reflector was given a recorder of its own")
+	require.Empty(t, trouble.Select(its.Events()))
+	require.Len(t, synced.Select(its.Events()), 1)
+}
+
+// A wait that fails says what the informer was doing. And a wait for what is there does not
+// fail, even if its time is over.
+func TestAWaitForTheFirstListSaysWhatItWaitedFor(t *testing.T) {
+	inInformer(t, InformerOptions[*corev1.ConfigMap]{}, func(t *testing.T, _ world, i *Informer[*corev1.ConfigMap], start, _ func()) {
+		over, cancel := context.WithCancelCause(t.Context())
+		cancel(errors.New("enough"))
+		err := i.WaitForSync(over)
+		require.EqualError(t, err, "waiting for ConfigMap: not synced, the reflector is "+i.Health().State.String()+": enough")
+		start()
+		require.NoError(t, i.WaitForSync(t.Context()))
+		for range 100 { // a select would pick at random
+			require.NoError(t, i.WaitForSync(over))
+		}
+	})
+}
+
+// Who does not say what to do with an object whose transform failed finds it in the log.
+func TestATransformThatFailsIsLogged(t *testing.T) {
+	var log bytes.Buffer
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
+	defer slog.SetDefault(before)
+	queue, _ := behind(0)
+	sink := newTransformingSink(queue, InformerOptions[*corev1.Pod]{Transform: func(*corev1.Pod) (*corev1.Pod, error) { return nil, errTooOdd }})
+	sink.Replace([]*corev1.Pod{podAt("a", "1")}, "1")
+	require.Contains(t, log.String(), "shop/web at resourceVersion 1: too odd")
+	require.Len(t, next(t, queue).Deltas, 1)
+}
+
+func TestDropManagedFieldsWorksOnObjectsThatCopyTheirMaps(t *testing.T) {
+	object := &unstructured.Unstructured{}
+	object.SetAnnotations(map[string]string{corev1.LastAppliedConfigAnnotation: "{}", "mine": "1"})
+	dropped, err := DropManagedFields(object)
+	require.NoError(t, err)
+	require.Equal(t, map[string]string{"mine": "1"}, dropped.GetAnnotations())
+}
