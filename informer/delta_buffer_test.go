@@ -167,6 +167,8 @@ func TestTheRecorderShowsHowManyDeltasAKeyWillLeadTo(t *testing.T) {
 		last := events[len(events)-1]
 		require.Equal(t, step.want, last.Count, "after %s %s at %s", step.kind, step.pod.Name, step.pod.ResourceVersion)
 	}
+	require.Len(t, next(t, queue).Deltas, 1)
+	require.Len(t, recorder.Events(), 6, "a deletion that was seen is no tombstone")
 }
 
 // An event without a version, and a resync, are no news about the collection's version. If
@@ -185,6 +187,7 @@ func TestOnlyAVersionReplacesAVersion(t *testing.T) {
 func TestAConsumerIsWokenWhileThereIsMore(t *testing.T) {
 	queue, _ := behind(2)
 	queue.Replace(smallPods(3), "7")
+	queue.Progress("8") // two changes are one reason to wake up
 	for range 2 {
 		<-queue.Ready()
 		next(t, queue)
@@ -203,17 +206,21 @@ func TestABatchHas256KeysUnlessTheUserSaysOtherwise(t *testing.T) {
 	require.Len(t, next(t, queue).Deltas, 44)
 }
 
-// The queue remembers what the consumer may be about to apply: the last batch, and not
-// all there ever were.
+// The queue remembers what the consumer may be about to apply: the last batch, until the consumer
+// comes back. If it remembered more, pods of Jobs that came and went would fill it.
 func TestWhatWasHandedOverLongAgoCanBeForgotten(t *testing.T) {
-	queue, _ := behind(0)
-	queue.Apply(event(watch.Added, podAt("a", "1")))
-	next(t, queue)
-	queue.Progress("2")
-	next(t, queue) // and so the batch before was applied; this consumer keeps nothing
-	queue.Apply(event(watch.Added, podAt("b", "3")))
-	queue.Apply(event(watch.Deleted, podAt("b", "4")))
-	require.Zero(t, queue.Len(), "the pod came and went while nobody looked")
+	for name, comesBack := range map[string]func(*DeltaQueue[*corev1.Pod]){
+		"for nothing":      func(queue *DeltaQueue[*corev1.Pod]) { queue.Pop(&Batch[*corev1.Pod]{}) },
+		"for the next one": func(queue *DeltaQueue[*corev1.Pod]) { queue.Progress("2"); next(t, queue) },
+	} {
+		queue, _ := behind(0)
+		queue.Apply(event(watch.Added, podAt("a", "1")))
+		next(t, queue)
+		comesBack(queue) // and has applied what it was given; this consumer keeps nothing
+		queue.Apply(event(watch.Added, podAt("b", "3")))
+		queue.Apply(event(watch.Deleted, podAt("b", "4")))
+		require.Zero(t, queue.Len(), "the consumer came back %s, and a pod has come and gone since", name)
+	}
 }
 
 // A queue that is empty must not keep the objects alive that went through it.

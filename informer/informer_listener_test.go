@@ -52,6 +52,24 @@ func TestAPanicAtTheEndOfAnObjectDoesNotHideTheNextOne(t *testing.T) {
 	})
 }
 
+func TestAPanicInEachMethodOfAHandlerIsSurvived(t *testing.T) {
+	calls := 0
+	bug := func() { calls++; panic("bug") }
+	inListener(t, podFuncs{
+		Add:    func(*corev1.Pod, bool) { bug() },
+		Update: func(_, _ *corev1.Pod) { bug() },
+		Delete: func(*corev1.Pod, bool) { bug() },
+	}, func(l *listener[*corev1.Pod], reported *[]HandlerPanic, start func()) {
+		l.push([]Delta[*corev1.Pod]{added(a1), updated(a1, a2), deleted(a1, a2)}, []slotChange{{at: 1}, {at: 2}, {at: 3}}, true)
+		start()
+		require.Equal(t, 3, calls)
+		require.Len(t, *reported, 3)
+		for _, p := range *reported {
+			require.Equal(t, KeyOf(a1), p.Key)
+		}
+	})
+}
+
 // Who has removed a handler frees what the handler uses.
 func TestAHandlerThatRemovesItselfIsNotCalledAgain(t *testing.T) {
 	var h heard
@@ -201,6 +219,18 @@ func TestAListenerThatHasCaughtUpHoldsNoObject(t *testing.T) {
 	require.Nil(t, held.Value(), "the listener keeps the object alive")
 	cancel()
 	running.Wait()
+}
+
+// News may come while the listener is between its look into the backlog and its wait. If nothing
+// wakes it then, the handler hears of the change with the next one, in a year.
+func TestNewsWakesAListenerThatDoesNotWaitYet(t *testing.T) {
+	l := newListener(Handler[*corev1.Pod](podFuncs{}), HandlerOptions{}, instruments{})
+	l.push([]Delta[*corev1.Pod]{added(a1)}, []slotChange{{}}, true)
+	select {
+	case <-l.news:
+	default:
+		t.Fatal("the wake-up is lost")
+	}
 }
 
 // A resync each nanosecond would be all that the informer does.

@@ -1,10 +1,8 @@
 package informer
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"log/slog"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -13,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
 	"github.com/loopwright/loopwright/trace"
@@ -124,25 +121,4 @@ func TestAWaitForTheFirstListSaysWhatItWaitedFor(t *testing.T) {
 			require.NoError(t, i.WaitForSync(over))
 		}
 	})
-}
-
-// Who does not say what to do with an object whose transform failed finds it in the log.
-func TestATransformThatFailsIsLogged(t *testing.T) {
-	var log bytes.Buffer
-	before := slog.Default()
-	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
-	defer slog.SetDefault(before)
-	queue, _ := behind(0)
-	sink := newTransformingSink(queue, InformerOptions[*corev1.Pod]{Transform: func(*corev1.Pod) (*corev1.Pod, error) { return nil, errTooOdd }})
-	sink.Replace([]*corev1.Pod{podAt("a", "1")}, "1")
-	require.Contains(t, log.String(), "shop/web at resourceVersion 1: too odd")
-	require.Len(t, next(t, queue).Deltas, 1)
-}
-
-func TestDropManagedFieldsWorksOnObjectsThatCopyTheirMaps(t *testing.T) {
-	object := &unstructured.Unstructured{}
-	object.SetAnnotations(map[string]string{corev1.LastAppliedConfigAnnotation: "{}", "mine": "1"})
-	dropped, err := DropManagedFields(object)
-	require.NoError(t, err)
-	require.Equal(t, map[string]string{"mine": "1"}, dropped.GetAnnotations())
 }
