@@ -3,6 +3,7 @@ package informer
 import (
 	"context"
 	"errors"
+	"runtime"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
 	"github.com/loopwright/loopwright/trace"
@@ -120,5 +122,145 @@ func TestAWaitForTheFirstListSaysWhatItWaitedFor(t *testing.T) {
 		for range 100 { // a select would pick at random
 			require.NoError(t, i.WaitForSync(over))
 		}
+	})
+}
+
+// applied is an informer that was given these batches, and nothing else.
+func applied(t *testing.T, batches ...Batch[*corev1.Pod]) *Informer[*corev1.Pod] {
+	t.Helper()
+	i := NewInformer[*corev1.Pod](nil, InformerOptions[*corev1.Pod]{})
+	for _, batch := range batches {
+		i.apply(&batch)
+	}
+	return i
+}
+
+func keyed(delta Delta[*corev1.Pod]) Delta[*corev1.Pod] {
+	delta.Key = KeyOf(delta.Object)
+	return delta
+}
+
+// A deletion that has nothing to do with what comes after it in the batch must reach the store.
+func TestADeletionAmongOtherChangesReachesTheStore(t *testing.T) {
+	other := podOn("other", "")
+	i := applied(t,
+		Batch[*corev1.Pod]{Deltas: []Delta[*corev1.Pod]{keyed(added(a1))}},
+		Batch[*corev1.Pod]{Deltas: []Delta[*corev1.Pod]{keyed(deleted(a1, a2)), keyed(added(other))}},
+	)
+	_, there := i.store.Get(KeyOf(a1))
+	require.False(t, there)
+	_, there = i.store.Get(KeyOf(other))
+	require.True(t, there)
+}
+
+// The first part of a long list is not the list.
+func TestAnInformerIsSyncedWithTheLastBatchOfTheFirstList(t *testing.T) {
+	i := applied(t, Batch[*corev1.Pod]{Deltas: []Delta[*corev1.Pod]{keyed(added(a1))}})
+	select {
+	case <-i.Synced():
+		t.Fatal("synced with the first batch")
+	default:
+	}
+	i.apply(&Batch[*corev1.Pod]{Synced: true})
+	<-i.Synced()
+}
+
+// Who waits for progress reads the store next.
+func TestAWaitIsMetAfterTheWholeBatchIsInTheStore(t *testing.T) {
+	i := applied(t)
+	wait, err := i.versions.wait(keyIn("shop", "gone"), "8", func() string { return "" })
+	require.NoError(t, err)
+	_, err = i.Store().AddIndex("look", func(values []string, pod *corev1.Pod) []string {
+		require.False(t, caughtUp(wait), "the wait is over, and %s is not stored yet", pod.Name)
+		return values
+	})
+	require.NoError(t, err)
+	i.apply(&Batch[*corev1.Pod]{Deltas: []Delta[*corev1.Pod]{keyed(added(a1))}, ResourceVersion: "9"})
+	require.True(t, caughtUp(wait))
+}
+
+// A handler that sleeps while objects go, and others take their slots in the store, must hear of
+// each under its own name.
+func TestASleepingHandlerHearsOfTheRightObjects(t *testing.T) {
+	var h heard
+	i := applied(t)
+	var pods []*corev1.Pod
+	var deltas []Delta[*corev1.Pod]
+	named := func(name, version string) *corev1.Pod {
+		pod := podOn(name, "")
+		pod.UID, pod.ResourceVersion = types.UID(name), version
+		return pod
+	}
+	for _, name := range []string{"a", "b", "c", "d"} {
+		pods = append(pods, named(name, "1"))
+		deltas = append(deltas, keyed(added(pods[len(pods)-1])))
+	}
+	i.apply(&Batch[*corev1.Pod]{Deltas: deltas})
+	l := newListener(h.handler(), HandlerOptions{}, i.instruments)
+	i.listeners = append(i.listeners, l)
+	for _, delta := range []Delta[*corev1.Pod]{
+		keyed(deleted(pods[1], named("b", "2"))), // d takes its slot
+		keyed(updated(pods[3], named("d", "3"))),
+		keyed(updated(pods[2], named("c", "4"))),
+		keyed(updated(pods[0], named("a", "5"))),
+		keyed(deleted(named("c", "4"), named("c", "6"))),
+		keyed(added(named("e", "7"))),
+		keyed(updated(named("d", "3"), named("d", "8"))),
+	} {
+		i.apply(&Batch[*corev1.Pod]{Deltas: []Delta[*corev1.Pod]{delta}})
+	}
+	require.Equal(t, 5, l.queue.len())
+	for _, untold := range l.take(nil) {
+		untold.deliver(h.handler())
+	}
+	require.Equal(t, heard{"delete b2 false", "update d1 d8", "delete c6 false", "update a1 a5", "add e7 false"}, h)
+}
+
+// A handler may come in the last moment, when nobody takes it in any more. Who waits for its
+// end must not wait forever.
+func TestAHandlerThatComesInTheLastMomentIsDone(t *testing.T) {
+	i := applied(t)
+	r, err := i.AddHandler(HandlerFuncs[*corev1.Pod]{}, HandlerOptions{})
+	require.NoError(t, err)
+	i.rejectLate()
+	select {
+	case <-r.Done():
+	default:
+		t.Fatal("it is not done")
+	}
+}
+
+// A handler that ended its goroutine is removed, and must not go on collecting news.
+func TestAnInformerForgetsAHandlerThatEndedItself(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		i := NewInformer[*corev1.Pod](nil, InformerOptions[*corev1.Pod]{RecoverPanics: true, OnPanic: func(HandlerPanic) {}})
+		_, err := i.AddHandler(HandlerFuncs[*corev1.Pod]{Add: func(*corev1.Pod, bool) { runtime.Goexit() }}, HandlerOptions{})
+		require.NoError(t, err)
+		stop := looping(t, i)
+		defer stop()
+		i.queue.Replace([]*corev1.Pod{a1}, "1")
+		synctest.Wait()
+		require.Empty(t, i.listeners)
+	})
+}
+
+// The period of one handler does not depend on those that have none.
+func TestAHandlerGetsItsResyncAmongOthersWithout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		i := applied(t)
+		again := 0
+		for _, handler := range []struct {
+			funcs  HandlerFuncs[*corev1.Pod]
+			resync time.Duration
+		}{{}, {HandlerFuncs[*corev1.Pod]{Update: func(_, _ *corev1.Pod) { again++ }}, time.Minute}, {}} {
+			_, err := i.AddHandler(handler.funcs, HandlerOptions{Resync: handler.resync})
+			require.NoError(t, err)
+		}
+		stop := looping(t, i)
+		defer stop()
+		i.queue.Replace([]*corev1.Pod{a1}, "1")
+		time.Sleep(150 * time.Second)
+		synctest.Wait()
+		require.Equal(t, 2, again)
 	})
 }
