@@ -4,9 +4,11 @@ import (
 	"context"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
@@ -66,6 +68,50 @@ func TestTheHealthOfAnInformerIsThatOfItsReflector(t *testing.T) {
 		synctest.Wait()
 		require.True(t, i.Health().Synced)
 		require.Equal(t, StateWatching, i.Health().State)
+	})
+}
+
+// slowToEnd is a server whose requests end a second after they were cancelled.
+type slowToEnd struct{ ended int }
+
+func (s *slowToEnd) List(ctx context.Context, _ metav1.ListOptions) (*List[*corev1.Pod], error) {
+	<-ctx.Done()
+	time.Sleep(time.Second)
+	s.ended++
+	return nil, context.Cause(ctx)
+}
+
+func (s *slowToEnd) Watch(ctx context.Context, _ metav1.ListOptions) (Watch[*corev1.Pod], error) {
+	_, err := s.List(ctx, metav1.ListOptions{})
+	return nil, err
+}
+
+// When Run has returned, its caller frees what the informer uses, the connection above all.
+func TestRunReturnsWhenTheLastRequestHasEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var server slowToEnd
+		i := NewInformer[*corev1.Pod](&server, InformerOptions[*corev1.Pod]{})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		require.NoError(t, i.Run(ctx))
+		require.Equal(t, 1, server.ended, "a request goes on")
+	})
+}
+
+// A handler may break the rule in its last call.
+func TestAChangeOfACachedObjectInTheLastCallIsFound(t *testing.T) {
+	var found []string
+	options := InformerOptions[*corev1.ConfigMap]{DetectMutations: func(was, _ *corev1.ConfigMap) { found = append(found, was.Name) }}
+	inInformer(t, options, func(t *testing.T, w world, i *Informer[*corev1.ConfigMap], start, stop func()) {
+		add(t, i, HandlerFuncs[*corev1.ConfigMap]{Add: func(c *corev1.ConfigMap, _ bool) {
+			time.Sleep(time.Second)
+			c.Data = map[string]string{"value": "mine"}
+		}}, HandlerOptions{})
+		w.create(t, "a", nil)
+		start()
+		synctest.Wait()
+		stop()
+		require.Equal(t, []string{"a"}, found)
 	})
 }
 
