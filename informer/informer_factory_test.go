@@ -214,6 +214,33 @@ func TestAStopDoesNotForgetTheInformerThatTookThePlace(t *testing.T) {
 	})
 }
 
+// An informer that is stopped before the factory runs is not started while it ends.
+func TestRunDoesNotStartWhatStopIsEnding(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := fakeapi.New(fakeapi.Options{})
+		defer server.Close()
+		factory := NewFactory(server.Config(), FactoryOptions{})
+		of := Collection{Resource: configMapResource}
+		_, err := InformerFor[*corev1.ConfigMap](factory, of)
+		require.NoError(t, err)
+		handler := make(busy)
+		for _, m := range factory.members {
+			m.informer = handler
+		}
+		stopped := make(chan error, 1)
+		go func() { stopped <- factory.Stop(t.Context(), of) }()
+		synctest.Wait()
+		ctx, cancel := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { _ = factory.Run(ctx) })
+		synctest.Wait()
+		close(handler)
+		require.NoError(t, <-stopped)
+		cancel()
+		running.Wait()
+	})
+}
+
 // Who stops an informer at the end of a program has no time left. What has ended already is
 // still reported as it ended.
 func TestAStopOfWhatHasEndedNeedsNoTime(t *testing.T) {
