@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 )
@@ -35,6 +36,36 @@ func TestObjectsAreTheSameOnlyIfAllTheirFieldsAre(t *testing.T) {
 	}
 	require.True(t, isSame(custom("1"), custom("1")))
 	require.False(t, isSame(custom("1"), custom("2")))
+}
+
+// podInPlace is an object by value: it has the pod's methods, too, and they know nothing
+// of the field.
+type podInPlace struct {
+	*corev1.Pod
+	sleeps bool
+}
+
+// An informer may hold whatever its user calls an object. To compare two of them must
+// neither crash, nor take two of different types for the same.
+func TestObjectsOfAnyTypeCanBeCompared(t *testing.T) {
+	pod := podAt("a", "1")
+	require.True(t, isSame(podInPlace{Pod: pod}, podInPlace{Pod: podAt("a", "1")}))
+	require.False(t, isSame(podInPlace{Pod: pod}, podInPlace{Pod: podAt("a", "1"), sleeps: true}))
+	require.False(t, isSame[Object](pod, &tiredPod{Pod: *pod}))
+	require.False(t, isSame[Object](&tiredPod{Pod: *pod}, pod))
+}
+
+// A transform that removes the last annotation leaves an empty map, and the server sends
+// none. That is the same on the wire, and no news for thousands of handlers.
+func TestAnEmptyMapAndNoneAreTheSame(t *testing.T) {
+	pod, emptied := podAt("a", "1"), podAt("a", "1")
+	emptied.Annotations = map[string]string{}
+	require.True(t, isSame(pod, emptied))
+	meta := func(annotations map[string]string) *metav1.PartialObjectMetadata {
+		return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "a", Annotations: annotations}}
+	}
+	require.True(t, isSame(meta(nil), meta(map[string]string{})))
+	require.False(t, isSame(meta(nil), meta(map[string]string{"a": "b"})))
 }
 
 // BenchmarkIsSame compares a pod with its copy, and decodes it for comparison: this

@@ -179,6 +179,7 @@ func TestTheRecorderIsToldOfDeltasAndTombstones(t *testing.T) {
 	require.Equal(t, "MODIFIED", events[0].Op)
 	require.Equal(t, "tombstone", events[1].Op)
 	require.Equal(t, "2", events[1].Version)
+	require.Equal(t, 1, events[1].Count)
 }
 
 // metrics.k8s.io lists without a resourceVersion, and its objects have none. Its

@@ -188,6 +188,26 @@ func TestAFactoryPassesTheErrorOfATransformOn(t *testing.T) {
 	require.False(t, errors.Is(err, errTransformedToNothing))
 }
 
+// What nobody asked a factory for must not happen to the objects of forty kinds.
+func TestAFactoryDoesNothingToObjectsUnasked(t *testing.T) {
+	options := informerOptions[*corev1.Pod](FactoryOptions{})
+	require.Nil(t, options.Transform, "objects lose fields")
+	require.Nil(t, options.DetectMutations, "each object is copied and kept")
+}
+
+func TestATransformOfAFactorySeesManagedFieldsUnlessTheyAreDropped(t *testing.T) {
+	for _, drop := range []bool{false, true} {
+		saw := -1
+		options := informerOptions[*corev1.Pod](FactoryOptions{DropManagedFields: drop, Transform: func(object Object) (Object, error) {
+			saw = len(object.GetManagedFields())
+			return object, nil
+		}})
+		_, err := options.Transform(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubectl"}}}})
+		require.NoError(t, err)
+		require.Equal(t, map[bool]int{false: 1, true: 0}[drop], saw, "DropManagedFields: %v", drop)
+	}
+}
+
 // A program that chose to survive its handlers must not crash because a factory
 // made the informer.
 func TestAFactoryPassesOnWhatHappensAtAPanic(t *testing.T) {

@@ -3,6 +3,7 @@ package informer
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -175,5 +176,117 @@ func TestAnInformerThatGaveUpIsReplacedAndReported(t *testing.T) {
 		require.ErrorIs(t, factory.Run(t.Context()), errFactoryRan)
 		require.Error(t, factory.Stop(t.Context(), reported))
 		require.NoError(t, factory.Stop(t.Context(), reported), "that was told")
+	})
+}
+
+// Somebody asks for a collection while another one waits for the end of its informer. The
+// new informer belongs to the factory: whoever asks next must get it, and no third.
+func TestAStopDoesNotForgetTheInformerThatTookThePlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := fakeapi.New(fakeapi.Options{})
+		defer server.Close()
+		factory := NewFactory(server.Config(), FactoryOptions{})
+		of := Collection{Resource: configMapResource}
+		_, err := InformerFor[*corev1.ConfigMap](factory, of)
+		require.NoError(t, err)
+		handler := make(busy)
+		for _, m := range factory.members {
+			m.informer = handler
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		var running sync.WaitGroup
+		running.Go(func() { _ = factory.Run(ctx) })
+		synctest.Wait()
+		stopped := make(chan error, 1)
+		go func() { stopped <- factory.Stop(ctx, of) }()
+		synctest.Wait()
+		second, err := InformerFor[*corev1.ConfigMap](factory, of)
+		require.NoError(t, err)
+		close(handler)
+		require.NoError(t, <-stopped)
+		again, err := InformerFor[*corev1.ConfigMap](factory, of)
+		require.NoError(t, err)
+		require.Same(t, second, again)
+		require.NoError(t, second.WaitForSync(ctx), "nobody stopped it")
+		cancel()
+		running.Wait()
+	})
+}
+
+// An informer that is stopped before the factory runs is not started while it ends.
+func TestRunDoesNotStartWhatStopIsEnding(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := fakeapi.New(fakeapi.Options{})
+		defer server.Close()
+		factory := NewFactory(server.Config(), FactoryOptions{})
+		of := Collection{Resource: configMapResource}
+		_, err := InformerFor[*corev1.ConfigMap](factory, of)
+		require.NoError(t, err)
+		handler := make(busy)
+		for _, m := range factory.members {
+			m.informer = handler
+		}
+		stopped := make(chan error, 1)
+		go func() { stopped <- factory.Stop(t.Context(), of) }()
+		synctest.Wait()
+		ctx, cancel := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { _ = factory.Run(ctx) })
+		synctest.Wait()
+		close(handler)
+		require.NoError(t, <-stopped)
+		cancel()
+		running.Wait()
+	})
+}
+
+// Who stops an informer at the end of a program has no time left. What has ended already is
+// still reported as it ended.
+func TestAStopOfWhatHasEndedNeedsNoTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := fakeapi.New(fakeapi.Options{})
+		defer server.Close()
+		server.Inject(fakeapi.Fault{Status: fakeapi.Forbidden()})
+		factory := NewFactory(server.Config(), FactoryOptions{Reflector: ReflectorOptions{GiveUp: apierrors.IsForbidden}})
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		var running sync.WaitGroup
+		running.Go(func() { _ = factory.Run(ctx) })
+		over, end := context.WithCancel(t.Context())
+		end()
+		for range 50 { // a select would pick at random
+			_, err := InformerFor[*corev1.ConfigMap](factory, Collection{Resource: configMapResource})
+			require.NoError(t, err)
+			synctest.Wait()
+			err = factory.Stop(over, Collection{Resource: configMapResource})
+			require.True(t, apierrors.IsForbidden(err), "%v", err)
+		}
+		cancel()
+		running.Wait()
+	})
+}
+
+// The error names all that failed, in an order that does not change from run to run.
+func TestTheFailuresOfAFactoryAreInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := fakeapi.New(fakeapi.Options{})
+		defer server.Close()
+		factory := NewFactory(server.Config(), FactoryOptions{})
+		for _, namespace := range []string{"c", "a", "d", "b"} {
+			_, err := InformerFor[*corev1.ConfigMap](factory, Collection{Resource: configMapResource, Namespace: namespace})
+			require.NoError(t, err)
+		}
+		over, end := context.WithCancel(t.Context())
+		end()
+		err := factory.WaitForSync(over)
+		require.ErrorIs(t, err, context.Canceled)
+		var order []string
+		for line := range strings.Lines(err.Error()) {
+			order = append(order, strings.Split(line, ":")[0])
+		}
+		require.Equal(t, []string{
+			"configmaps in namespace a", "configmaps in namespace b", "configmaps in namespace c", "configmaps in namespace d",
+		}, order)
 	})
 }

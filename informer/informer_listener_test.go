@@ -51,6 +51,24 @@ func TestAPanicAtTheEndOfAnObjectDoesNotHideTheNextOne(t *testing.T) {
 	})
 }
 
+func TestAPanicInEachMethodOfAHandlerIsSurvived(t *testing.T) {
+	calls := 0
+	bug := func() { calls++; panic("bug") }
+	inListener(t, podFuncs{
+		Add:    func(*corev1.Pod, bool) { bug() },
+		Update: func(_, _ *corev1.Pod) { bug() },
+		Delete: func(*corev1.Pod, bool) { bug() },
+	}, func(l *listener[*corev1.Pod], reported *[]HandlerPanic, start func()) {
+		l.push([]Delta[*corev1.Pod]{added(a1), updated(a1, a2), deleted(a1, a2)}, []slotChange{{at: 1}, {at: 2}, {at: 3}}, true)
+		start()
+		require.Equal(t, 3, calls)
+		require.Len(t, *reported, 3)
+		for _, p := range *reported {
+			require.Equal(t, KeyOf(a1), p.Key)
+		}
+	})
+}
+
 // Who has removed a handler frees what the handler uses.
 func TestAHandlerThatRemovesItselfIsNotCalledAgain(t *testing.T) {
 	var h heard
@@ -82,6 +100,16 @@ func TestWhatAHandlerWasToldIsCountedCallByCall(t *testing.T) {
 		start()
 		<-l.done
 		require.Equal(t, BacklogStats{Keys: 6, Deepest: 10, Told: 4}, l.measure())
+	})
+}
+
+// Most handlers care about one kind of change.
+func TestFunctionsThatAreNotGivenAreNotCalled(t *testing.T) {
+	var none HandlerFuncs[*corev1.Pod]
+	require.NotPanics(t, func() {
+		none.OnAdd(a1, false)
+		none.OnUpdate(a1, a2)
+		none.OnDelete(a2, false)
 	})
 }
 

@@ -79,3 +79,33 @@ func TestAHandlerThatComesTooLateLeavesNoMetric(t *testing.T) {
 		require.Empty(t, metrics.read)
 	})
 }
+
+// noteOfTheEnd is a MetricsProvider that looks, when it is told to forget a handler,
+// whether the handler's end has been announced.
+type noteOfTheEnd struct {
+	done    <-chan struct{}
+	forgets int
+	tooLate bool
+}
+
+func (n *noteOfTheEnd) Gauge(string, string, string, func() float64) func() {
+	return func() {
+		n.forgets++
+		select {
+		case <-n.done:
+			n.tooLate = true
+		default:
+		}
+	}
+}
+
+// Who waits for Done, and adds a handler of the same name then, must find the name free.
+func TestAHandlerLeavesTheDashboardBeforeItIsDone(t *testing.T) {
+	var metrics noteOfTheEnd
+	l := newListener(Handler[*corev1.Pod](podFuncs{}), HandlerOptions{}, instruments{metrics: &metrics})
+	metrics.done = l.done
+	l.end()
+	require.Equal(t, 1, metrics.forgets)
+	require.False(t, metrics.tooLate, "Done was closed while the gauge was still there")
+	<-l.done
+}

@@ -129,7 +129,36 @@ func TestAListenersQueueShrinksWithTheStore(t *testing.T) {
 	for last := slot(peak - 1); last >= 10; last-- {
 		b.add(slotChange{at: 0, freed: last, frees: true}, deleted(a1, a2))
 		b.take(nil, 1)
+		if last%100 == 0 {
+			for _, chunk := range b.chunks[len(b.chunks):cap(b.chunks)] {
+				require.Nil(t, chunk, "with %d objects, chunks that are cut off are still held", last)
+			}
+		}
 	}
 	require.LessOrEqual(t, len(b.chunks), 2)
 	require.LessOrEqual(t, cap(b.chunks), 4*chunkSize)
+}
+
+// A Deployment that scales up and down by one pod, at the wrong size, must not cost each listener
+// a chunk each time.
+func TestAListenersQueueDoesNotShrinkAndGrowInTurns(t *testing.T) {
+	var b notificationQueue[*corev1.Pod]
+	batch := make([]notification[*corev1.Pod], 0, 1)
+	key := func(d Delta[*corev1.Pod]) Delta[*corev1.Pod] { d.Key = KeyOf(d.Object); return d }
+	for _, last := range []slot{chunkSize - 1, chunkSize, chunkSize + 1} {
+		require.Zero(t, testing.AllocsPerRun(100, func() {
+			b.add(slotChange{at: last}, key(added(a1)))
+			b.take(batch[:0], 1)
+			b.add(slotChange{at: last, freed: last, frees: true}, key(deleted(a1, a2)))
+			b.take(batch[:0], 1)
+		}), "around %d objects", last)
+	}
+}
+
+// A handler may hear of the last object in the store first.
+func TestTheFirstNewsMayBeAboutAnySlot(t *testing.T) {
+	var b notificationQueue[*corev1.Pod]
+	b.add(slotChange{at: 3 * chunkSize}, added(a1))
+	b.add(slotChange{at: 0}, added(b4))
+	require.Equal(t, heard{"add a1 false", "add b4 false"}, toldAll(&b))
 }

@@ -64,8 +64,9 @@ func TestAHandlerIsToldOfEachKindOfChange(t *testing.T) {
 // finds nothing.
 // Function: notification.add
 func TestAnAdditionThatWasUpdatedIsStillAnAddition(t *testing.T) {
-	h, _ := tellAll(added(a1), updated(a1, a2), updated(a2, a3))
+	h, left := tellAll(added(a1), updated(a1, a2), updated(a2, a3))
 	require.Equal(t, heard{"add a3 false"}, h, "the handler has not heard of the object: it must be added, in its newest state")
+	require.True(t, left, "the handler must still be told: a notification that is given back here is never delivered")
 }
 
 // Function: notification.add

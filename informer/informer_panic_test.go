@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 
@@ -42,6 +43,7 @@ func TestAPanicOfAHandlerCrashesTheProcess(t *testing.T) {
 				require.Contains(t, output, part)
 			}
 			require.NotContains(t, output, "the handler is done")
+			require.Equal(t, c.how == "goexit", strings.Contains(output, errGoexit.Error()), "who reads the report must learn which of the two it was: %s", output)
 		})
 	}
 }

@@ -1,13 +1,17 @@
 package informer
 
 import (
+	"bytes"
 	"errors"
+	"log/slog"
 	"testing"
 	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/loopwright/loopwright/internal/inorder"
 )
@@ -70,5 +74,41 @@ func TestAnObjectWhoseTransformFailsIsStoredAsItCame(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// Who does not say what to do with an object whose transform failed finds it in the log.
+func TestATransformThatFailsIsLogged(t *testing.T) {
+	var log bytes.Buffer
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
+	defer slog.SetDefault(before)
+	queue, _ := behind(0)
+	sink := newTransformingSink(queue, InformerOptions[*corev1.Pod]{Transform: func(*corev1.Pod) (*corev1.Pod, error) { return nil, errTooOdd }})
+	sink.Replace([]*corev1.Pod{podAt("a", "1")}, "1")
+	require.Contains(t, log.String(), "shop/web at resourceVersion 1: too odd")
+	require.Len(t, next(t, queue).Deltas, 1)
+}
+
+func TestDropManagedFieldsWorksOnObjectsThatCopyTheirMaps(t *testing.T) {
+	object := &unstructured.Unstructured{}
+	object.SetAnnotations(map[string]string{corev1.LastAppliedConfigAnnotation: "{}", "mine": "1"})
+	dropped, err := DropManagedFields(object)
+	require.NoError(t, err)
+	require.Equal(t, map[string]string{"mine": "1"}, dropped.GetAnnotations())
+}
+
+// A transform may return another object. What it was given must not be what is stored.
+func TestWhatATransformReturnsIsWhatIsStored(t *testing.T) {
+	queue, _ := behind(0)
+	sink := newTransformingSink(queue, InformerOptions[*corev1.Pod]{Transform: func(pod *corev1.Pod) (*corev1.Pod, error) {
+		return podOn(pod.Name, "small"), nil
+	}})
+	sink.Replace([]*corev1.Pod{podOn("listed", "large")}, "1")
+	sink.Apply(event(watch.Added, podOn("watched", "large")))
+	deltas := next(t, queue).Deltas
+	require.Len(t, deltas, 2)
+	for _, delta := range deltas {
+		require.Equal(t, "small", delta.Object.Spec.NodeName, delta.Key)
 	}
 }

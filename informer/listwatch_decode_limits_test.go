@@ -79,7 +79,7 @@ func TestAnObjectTakesNoMoreMemoryThanItsLimit(t *testing.T) {
 	watching, err := reads[*corev1.Pod](t, answers{jsonType, body}, podResource).Watch(t.Context(), metav1.ListOptions{})
 	require.NoError(t, err)
 	_, err = watching.Next()
-	require.ErrorContains(t, err, "too large")
+	require.ErrorContains(t, err, "a JSON value of more than 16777216 bytes is too large")
 	require.LessOrEqual(t, body.read, mostObject+streamBuffer)
 
 	for _, length := range []uint32{mostObject, mostObject + 1} { // and one byte comes

@@ -163,3 +163,36 @@ func TestTheTimeLimitOfASharedClientEndsNoWatch(t *testing.T) {
 		require.Equal(t, time.Second, client.Timeout, "the client belongs to the caller")
 	})
 }
+
+// Operators find the client that hammers a server by its name, and its flow control tells clients apart by it.
+func TestAClientSaysWhoItIs(t *testing.T) {
+	for _, name := range []string{"", "shop-controller/1.0"} {
+		said := ""
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			said = r.UserAgent()
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, `{"kind":"PodList","apiVersion":"v1"}`)
+		}))
+		config := &rest.Config{Host: server.URL, UserAgent: name, Timeout: time.Minute}
+		listWatch, err := NewListWatch[*corev1.Pod](config, podResource, ListWatchOptions{})
+		require.NoError(t, err)
+		_, err = listWatch.List(t.Context(), metav1.ListOptions{})
+		require.NoError(t, err)
+		server.Close()
+		if name == "" {
+			name = rest.DefaultKubernetesUserAgent()
+			require.Empty(t, config.UserAgent, "the config belongs to the caller")
+		}
+		require.Equal(t, name, said)
+		require.Zero(t, listWatch.endpoint.client.Timeout, "a time limit would end every watch")
+		require.Equal(t, time.Minute, config.Timeout, "the config belongs to the caller")
+	}
+}
+
+// A client is given so that its connections are shared.
+func TestASharedClientIsUsedAsItIs(t *testing.T) {
+	client := &http.Client{}
+	listWatch, err := NewListWatch[*corev1.Pod](&rest.Config{Host: "http://nobody"}, podResource, ListWatchOptions{HTTPClient: client})
+	require.NoError(t, err)
+	require.Same(t, client, listWatch.endpoint.client)
+}

@@ -183,20 +183,32 @@ func TestReadingAllocatesNothingAndWritingNothingEither(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(100, func() { store.Put(pods[7]) }), "put")
 }
 
+// The timeline answers when an object came into the cache, and how many there were then.
 func TestTheRecorderIsToldOfEveryChange(t *testing.T) {
 	recorder := trace.New(16)
 	store := NewStore[*corev1.Pod](StoreOptions{Recorder: recorder, Kind: "Pod"})
-	store.Put(podOn("a", "node-1"))
-	store.Put(podOn("a", "node-2"))
-	store.Delete(keyIn("shop", "a"))
-	store.Delete(keyIn("shop", "a"))
-	store.Replace([]*corev1.Pod{podOn("b", "")})
-	var ops []string
-	for _, event := range recorder.Events() {
-		require.Equal(t, trace.Index, event.Kind)
-		ops = append(ops, event.Op)
+	a, b := podOn("a", "node-1"), podOn("b", "node-1")
+	a.ResourceVersion, b.ResourceVersion = "5", "6"
+	store.Put(a)
+	store.Put(b)
+	store.Put(a)
+	store.Delete(keyIn("shop", "b"))
+	store.Delete(keyIn("shop", "nobody")) // changes nothing
+	store.Replace([]*corev1.Pod{podOn("c", ""), podOn("d", "")})
+	var got []trace.Event
+	for _, e := range recorder.Events() {
+		require.Equal(t, trace.Index, e.Kind)
+		require.Equal(t, "store", e.Layer)
+		require.Equal(t, "Pod", e.Object)
+		got = append(got, trace.Event{Op: e.Op, Namespace: e.Namespace, Name: e.Name, Version: e.Version, Count: e.Count})
 	}
-	require.Equal(t, []string{"add", "update", "delete", "replace"}, ops)
+	require.Equal(t, []trace.Event{
+		{Op: "add", Namespace: "shop", Name: "a", Version: "5", Count: 1},
+		{Op: "add", Namespace: "shop", Name: "b", Version: "6", Count: 2},
+		{Op: "update", Namespace: "shop", Name: "a", Version: "5", Count: 2},
+		{Op: "delete", Namespace: "shop", Name: "b", Count: 1},
+		{Op: "replace", Count: 2},
+	}, got)
 }
 
 // Readers must never see half of a relist, an object twice, or an object under a

@@ -71,6 +71,14 @@ func TestWaitEndsWithItsContextEvenIfTheRecorderIsOff(t *testing.T) {
 	})
 }
 
+// A reader that nobody records for has missed nothing, and must not say that it did.
+func TestACursorOfARecorderThatIsOffHasMissedNothing(t *testing.T) {
+	var off *Recorder
+	events, lost := off.Cursor().Read()
+	assert.Empty(t, events)
+	assert.Zero(t, lost)
+}
+
 func TestReadingALargeRingReturnsAllOfIt(t *testing.T) {
 	rec := New(1024)
 	for i := range 1000 {

@@ -52,6 +52,7 @@ func TestTheSizeIsRoundedUpSoThatNoEventIsLostEarly(t *testing.T) {
 	}
 	assert.Len(t, rec.Events(), 5)
 	assert.Len(t, New(0).ring, DefaultSize)
+	assert.Len(t, New(1).ring, 1, "who asks for one event must not pay for more")
 }
 
 func TestConcurrentWritersLoseNothingAndNumberEverythingOnce(t *testing.T) {

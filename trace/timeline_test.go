@@ -71,6 +71,20 @@ func TestAFilterSelectsByKindLayerAndKey(t *testing.T) {
 	assert.Equal(t, 3, count(Filter{Namespace: "default", Name: "web-1"}))
 	assert.Equal(t, 4, count(Filter{Name: "web"}), "the request that a handler made for the key counts")
 	assert.Zero(t, count(Filter{Namespace: "kube-system"}))
+	assert.Zero(t, count(Filter{Namespace: "kube-system", Name: "web"}), "a request for the same name elsewhere is another one")
+	assert.Equal(t, 2, count(Filter{Kinds: []Kind{WatchEvent}}))
+	assert.Equal(t, 3, count(Filter{Object: "ReplicaSet"}), "its two reconciles, and what a layer recorded that knows no kinds")
+	assert.Zero(t, count(Filter{Layer: "listwatch", Name: "web"}), "the handler that asked for the key is of another layer")
+}
+
+// A controller is asked why one key was reconciled. What woke another key would send
+// the reader after the wrong object.
+func TestWhyLeavesOutWhatWokeAnotherKey(t *testing.T) {
+	events := append(story(), Event{Seq: 9, Kind: Handler, Layer: "replicaset", Object: "Pod", Namespace: "default", Name: "other", Version: "816",
+		Op: "Update", ToNamespace: "default", ToName: "another"})
+	for _, e := range Why(events, "ReplicaSet", "default", "web") {
+		assert.NotEqual(t, "other", e.Name, "%s at %s belongs to another key", e.Kind, e.Version)
+	}
 }
 
 func TestColourChangesNothingButTheColour(t *testing.T) {
@@ -175,7 +189,10 @@ func TestEveryKindAndOutcomeHasANameAndASentence(t *testing.T) {
 	for o := Succeeded; o <= Waiting; o++ {
 		assert.NotEqual(t, "unknown", o.String(), "outcome %d", o)
 	}
-	assert.Equal(t, "unknown", Kind(200).String(), "an event of a newer program must not crash this one")
+	for _, k := range []Kind{0, Note + 1, 200} {
+		assert.Equal(t, "unknown", k.String(), "kind %d: an event of a newer program must not crash this one", k)
+	}
+	assert.Equal(t, "unknown", (Refused + 1).String())
 }
 
 // Right after 410, a stream of all there is has the version that the server has just

@@ -58,6 +58,18 @@ func TestTestsThatFailWithoutAMutantJudgeNothing(t *testing.T) {
 	require.ErrorContains(t, err, "one is not two")
 }
 
+// A function with switches is larger, so that a test that counts allocations may fail with them. It
+// says nothing about a mutant, and the others must be able to judge without it.
+func TestATestThatOnlyTheSwitchesBreakIsLeftOut(t *testing.T) {
+	var printed bytes.Buffer
+	err := Run(context.Background(), Options{Root: moduleRoot(t), Files: []string{here + "inlined/inlined.go"}, Jobs: 1, Verbose: true}, &printed)
+	out := strings.ReplaceAll(printed.String(), here, "")
+	require.NoError(t, err, out)
+	require.Contains(t, out, "all 1 tests pass with none of them active")
+	require.Contains(t, out, "TestACounterIsNotAllocated passes without the switches only, so it judges nothing")
+	require.Contains(t, out, "killed: inlined/inlined.go:7: Counter: arithmetic: n++ -> n-- (1 tests: TestACounterCounts)")
+}
+
 func TestAFileThatDoesNotExistIsNamed(t *testing.T) {
 	o := Options{Root: moduleRoot(t), Files: []string{here + "shelf/shelves.go"}, Jobs: 1}
 	require.ErrorContains(t, Run(context.Background(), o, &bytes.Buffer{}), "there is no file "+here+"shelf/shelves.go")

@@ -105,6 +105,9 @@ func (r *report) dir(ctx context.Context, dir string, files []string) error {
 	}
 	fmt.Fprintf(r.w, "%s: %d mutants in %d files; all %d tests pass with none of them active (%s)\n",
 		dir, len(s.mutants), len(files), len(l.took), time.Since(start).Round(time.Second))
+	for _, name := range sorted(l.unfit) {
+		fmt.Fprintf(r.w, "  %s passes without the switches only, so it judges nothing\n", name)
+	}
 	for _, file := range files {
 		if err := r.file(ctx, l, file); err != nil {
 			return err

@@ -29,13 +29,17 @@ type lab struct {
 	all     []string
 	took    map[string]cost         // by test, with no mutant active
 	reaches map[string]map[int]bool // by test: the mutants that it reaches
+	unfit   map[string]bool         // tests that pass, but not with the switches
 }
 
 // prepare compiles the schemata and runs every test that judges one of the files, alone
 // and with no mutant active. All must pass: that is the proof that the switches
 // change nothing. It also shows which mutants each test reaches.
+//
+// A test that passes only without the switches judges nothing: one that counts
+// allocations, say, since a function with switches is too large to be inlined.
 func prepare(ctx context.Context, s *schemata, j *judges, files []string, jobs int, work string) (*lab, error) {
-	l := &lab{schemata: s, judges: j, jobs: jobs, work: work, took: map[string]cost{}, reaches: map[string]map[int]bool{}}
+	l := &lab{schemata: s, judges: j, jobs: jobs, work: work, took: map[string]cost{}, reaches: map[string]map[int]bool{}, unfit: map[string]bool{}}
 	var err error
 	if l.binary, err = compile(ctx, s.root, s.dir, s.text, work, "schemata"); err != nil {
 		return nil, err
@@ -57,15 +61,31 @@ func prepare(ctx context.Context, s *schemata, j *judges, files []string, jobs i
 		}
 	}
 	names := sorted(needed)
-	var mu sync.Mutex // guards took and reaches
+	plain := sync.OnceValues(func() (string, error) { return compile(ctx, s.root, s.dir, nil, work, "plain") })
+	var mu sync.Mutex // guards took, reaches and unfit
 	return l, l.each(ctx, len(names), func(ctx context.Context, i int) error {
 		name := names[i]
 		took, reached, err := l.baseline(ctx, name)
+		unfit := err != nil && ctx.Err() == nil && l.passes(ctx, name, plain)
 		mu.Lock()
 		defer mu.Unlock()
+		if unfit {
+			l.unfit[name] = true
+			return nil
+		}
 		l.took[name], l.reaches[name] = took, reached
 		return err
 	})
+}
+
+// passes reports whether a test passes in a binary.
+func (l *lab) passes(ctx context.Context, name string, compiled func() (binary string, err error)) bool {
+	binary, err := compiled()
+	if err != nil {
+		return false
+	}
+	v, _, _, err := test(ctx, binary, l.packageDir(), nil, []string{name}, func(string) time.Duration { return baselineLimit })
+	return err == nil && v == survived
 }
 
 // baselineLimit is for a test with no mutant active, on a machine with other things to do.
