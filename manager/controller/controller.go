@@ -67,17 +67,20 @@ func NewUnmanaged(name string, options Options) (Controller, error) {
 			return nil, err
 		}
 	}
-	return &controlLoop{name: name, options: options, details: options.LogConstructor(nil).V(5), meter: newMeter(name)}, nil
+	c := &controlLoop{name: name, options: options, meter: newMeter(name)}
+	c.log = sync.OnceValue(c.GetLogger)
+	return c, nil
 }
 
 // controlLoop is what NewUnmanaged returns.
 type controlLoop struct {
 	name    string
-	options Options     // complete
-	details logr.Logger // says whether details of each reconcile are logged
+	options Options            // complete
+	log     func() logr.Logger // GetLogger, called once
 	meter   meter
 	sources sources
 	waits   waits
+	retries retries // unless MaxRetries is 0
 
 	mu      sync.Mutex // guards the rest
 	started bool

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -35,6 +36,8 @@ func (c *controlLoop) takeMore(queue requestQueue, first work) []work {
 	return batch
 }
 
+var errReordered = errors.New("the batch changed the slice of its requests: which outcome is whose cannot be told")
+
 // processBatch is process for several requests. What comes back is settled for each of them as
 // if it had been alone.
 func (c *controlLoop) processBatch(ctx context.Context, queue requestQueue, batch []work) {
@@ -46,8 +49,8 @@ func (c *controlLoop) processBatch(ctx context.Context, queue requestQueue, batc
 		requests[i], answers[i].Err = w.Item, errGoexit
 		c.recordStart(w)
 	}
-	ctx = &callContext{Context: ctx, logOf: c.options.LogConstructor}
-	if c.details.Enabled() {
+	ctx = &callContext{Context: ctx, controller: c}
+	if c.log().V(5).Enabled() {
 		logr.FromContextOrDiscard(ctx).V(5).Info("Reconciling", "requests", len(batch))
 	}
 	if len(batch) == 1 {
@@ -58,7 +61,7 @@ func (c *controlLoop) processBatch(ctx context.Context, queue requestQueue, batc
 		took := time.Since(began)
 		c.meter.time.Observe(took.Seconds())
 		for i, w := range batch {
-			one := &callContext{Context: ctx, logOf: c.options.LogConstructor, request: &requests[i]}
+			one := &callContext{Context: ctx, controller: c, request: &batch[i].Item}
 			c.settle(one, queue, w, answers[i], took)
 			queue.Done(w.Item)
 		}
@@ -67,6 +70,10 @@ func (c *controlLoop) processBatch(ctx context.Context, queue requestQueue, batc
 		outcomes := c.options.Batch(ctx, requests)
 		if len(outcomes) != len(batch) {
 			return fmt.Errorf("the batch returned %d outcomes for %d requests", len(outcomes), len(batch))
+		}
+		// If it sorted its requests, say, the outcomes may be in the old order or in the new one.
+		if !slices.EqualFunc(batch, requests, func(w work, r reconcile.Request) bool { return w.Item == r }) {
+			return errReordered
 		}
 		copy(answers, outcomes)
 		return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -230,4 +231,35 @@ func TestReconcileCallsTheBatchForOne(t *testing.T) {
 	_, err := c.Reconcile(t.Context(), req("web"))
 	require.Equal(t, errBroken, err)
 	require.Equal(t, [][]string{{"web"}}, b.got)
+}
+
+// To sort its requests, or to filter them in place, is natural for a batch. But then the outcome
+// of one would be taken for that of another, and a failure would be forgotten.
+func TestABatchThatChangesItsSliceFailsAllItsRequests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log logged
+		b := &batches{gate: make(chan struct{})}
+		c, queue := start(t, Options{Logger: log.logger(0), Batch: func(ctx context.Context, requests []reconcile.Request) []reconcile.Outcome {
+			outcomes := b.reconcile(ctx, requests)
+			if len(b.got) == 2 {
+				slices.Reverse(requests)
+			}
+			return outcomes
+		}})
+		add(queue, "first")
+		synctest.Wait()
+		add(queue, "a", "b")
+		close(b.gate)
+		time.Sleep(time.Minute)
+		require.NoError(t, c.end())
+		var again []string
+		for _, call := range b.got[2:] {
+			again = append(again, call...)
+		}
+		require.ElementsMatch(t, []string{"a", "b"}, again, "both are retried")
+		lines := log.containing("the batch changed the slice of its requests")
+		require.Len(t, lines, 2)
+		require.Contains(t, lines[0], `"name"="a"`, "the log names the request that is settled")
+		require.Contains(t, lines[1], `"name"="b"`)
+	})
 }

@@ -20,8 +20,8 @@ import (
 // another.
 type callContext struct {
 	context.Context
-	logOf   func(*reconcile.Request) logr.Logger // Options.LogConstructor
-	request *reconcile.Request                   // nil for several
+	controller *controlLoop
+	request    *reconcile.Request // nil for several
 
 	newID, newLogger sync.Once
 	id               types.UID
@@ -35,7 +35,12 @@ func (c *callContext) Value(key any) any {
 		return c.reconcileID()
 	case loggerKey:
 		c.newLogger.Do(func() {
-			c.logger = logr.NewContext(c.Context, c.logOf(c.request).WithValues("reconcileID", c.reconcileID()))
+			defer func() {
+				if c.logger == nil { // LogConstructor panics, and something has to log that
+					c.logger = logr.NewContext(c.Context, c.controller.log().WithValues("reconcileID", c.reconcileID()))
+				}
+			}()
+			c.logger = logr.NewContext(c.Context, c.controller.options.LogConstructor(c.request).WithValues("reconcileID", c.reconcileID()))
 		})
 		return c.logger.Value(key)
 	default:

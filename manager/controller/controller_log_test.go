@@ -3,6 +3,8 @@ package controller
 import (
 	"context"
 	"errors"
+	"log"
+	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +17,7 @@ import (
 
 	"github.com/loopwright/loopwright/manager/controller/priorityqueue"
 	"github.com/loopwright/loopwright/manager/reconcile"
+	"github.com/loopwright/loopwright/trace"
 	"github.com/loopwright/loopwright/workqueue"
 )
 
@@ -157,4 +160,94 @@ func TestAGivingUpIsLogged(t *testing.T) {
 		require.Len(t, log.containing("Reconciler error"), 2)
 		require.Len(t, log.containing("giving up until the next event"), 1)
 	})
+}
+
+// A LogConstructor may meet a request that its author did not think of. The error must be logged
+// all the same, and the other requests must not notice.
+func TestAPanicOfALogConstructorIsOneOfTheReconcilerThatAsksForALogger(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log logged
+		var calls calls
+		c, queue := start(t, Options{MaxRetries: 1, Reconciler: reconcile.Func(func(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
+			calls.add(r)
+			logr.FromContextOrDiscard(ctx).Info("looking")
+			return reconcile.Result{}, nil
+		}), LogConstructor: func(r *reconcile.Request) logr.Logger {
+			if r != nil && r.Name == "strange" {
+				panic("a strange name")
+			}
+			return log.logger(0)
+		}})
+		queue.Add(req("strange"))
+		queue.Add(req("web"))
+		time.Sleep(time.Second)
+		require.NoError(t, c.end())
+		require.Equal(t, []string{"strange", "web", "strange"}, calls.all())
+		require.Len(t, log.containing("panic: a strange name [recovered]"), 2)
+		require.Len(t, log.containing("looking"), 1)
+	})
+}
+
+// A program makes its controllers, and sets its logger when it has read its flags.
+func TestTheLoggerIsMadeWhenTheControllerStarts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		made := 0
+		c := prepare(t, Options{Reconciler: new(calls).answering(), LogConstructor: func(*reconcile.Request) logr.Logger {
+			made++
+			return logr.Discard()
+		}})
+		require.Zero(t, made)
+		c.begin()
+		synctest.Wait()
+		require.NoError(t, c.end())
+		require.NotZero(t, made)
+	})
+}
+
+func TestWithoutALoggerItIsSlogsDefaultOfTheStart(t *testing.T) {
+	before, output, flags := slog.Default(), log.Writer(), log.Flags()
+	defer func() {
+		slog.SetDefault(before)
+		log.SetOutput(output) // which SetDefault has changed
+		log.SetFlags(flags)
+	}()
+	var text strings.Builder
+	options := Options{Reconciler: new(calls).answering()}
+	require.NoError(t, options.complete("web"))
+	slog.SetDefault(slog.New(slog.NewTextHandler(&text, nil)))
+	options.LogConstructor(nil).Info("hello")
+	require.Contains(t, text.String(), "msg=hello controller=web")
+}
+
+// nilError is an error of which somebody may return a nil pointer.
+type nilError struct{ text string }
+
+func (e *nilError) Error() string { return e.text }
+
+// It is a well-known mistake to return a nil pointer as an error. It must not end the process.
+func TestANilPointerThatIsAnErrorIsLoggedAndRetried(t *testing.T) {
+	for _, c := range []struct {
+		name, says string
+		err        error
+		calls      int
+	}{
+		{"alone", "a nil *controller.nilError", (*nilError)(nil), 2},
+		{"in a terminal error", "terminal error: <nil>", reconcile.TerminalError((*nilError)(nil)), 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var log logged
+				var calls calls
+				recorder := trace.New(0)
+				r, queue := start(t, Options{Logger: log.logger(0), Recorder: recorder, Reconciler: calls.answering(reconcile.Outcome{Err: c.err}, reconcile.Outcome{})})
+				queue.Add(req("web"))
+				time.Sleep(time.Second)
+				require.NoError(t, r.end())
+				require.Len(t, calls.all(), c.calls)
+				require.Len(t, log.containing(c.says), 1)
+				ends := trace.Filter{Kinds: []trace.Kind{trace.ReconcileEnd}}.Select(recorder.Events())
+				require.Contains(t, ends[0].Reason, c.says)
+			})
+		})
+	}
 }

@@ -37,14 +37,15 @@ type promise struct {
 	added    bool      // an add that no look has answered
 	alarm    time.Time // a look is due then; zero for none. Of several the earliest counts.
 	failures int       // as the rate limiter counts them
+	retries  int       // of errors in a row, which MaxRetries limits
 	waitsFor reconcile.ObjectRef
 }
 
 // exercised counts what the test has seen. A test that saw little proves little.
 type exercised struct {
-	looks, errors, panics, goexits, terminal, requeues, delays, givenUp int
-	newWaits, oldWaits, woken, addedWhileHeld, batched, cutOff, drained int
-	sourcesRemoved, stoppedWithWork, readyLate, fourWorkers             int
+	looks, errors, panics, goexits, terminal, requeues, delays, givenUp             int
+	newWaits, oldWaits, otherWaits, woken, addedWhileHeld, batched, cutOff, drained int
+	sourcesRemoved, stoppedWithWork, readyLate, fourWorkers                         int
 }
 
 var (
@@ -123,57 +124,69 @@ func (w *world) ends(r reconcile.Request, choice *rand.Rand) (result reconcile.R
 	p.running = false
 	waited := p.waitsFor
 	p.waitsFor = reconcile.ObjectRef{}
-	retry := func(gives bool) {
-		if gives && w.limit > 0 && p.failures >= w.limit {
-			p.failures = 0
-			w.did.givenUp++
-			return
-		}
+	limited := func() {
 		w.addingLocked(p, min(modelBackoff.Base<<p.failures, modelBackoff.Limit))
 		p.failures++
 	}
+	retry := func() {
+		p.waitsFor = waited // an error ends no wait
+		if w.limit > 0 && p.retries >= w.limit {
+			p.failures, p.retries = 0, 0
+			w.did.givenUp++
+			return
+		}
+		limited()
+		p.retries++
+	}
+	good := func() { p.failures, p.retries = 0, 0 }
 	n := choice.IntN(20)
 	if w.calm {
 		n = 0
 	}
 	switch {
 	case n < 8:
-		p.failures = 0
+		good()
 	case n < 11:
-		retry(true)
+		retry()
 		w.did.errors++
 		err = errBroken
 	case n == 11:
-		retry(true)
+		retry()
 		w.did.panics++
 		panics = func() { panic("a bug") }
 	case n == 12:
-		retry(true)
+		retry()
 		w.did.goexits++
 		panics = runtime.Goexit
 	case n == 13:
-		p.failures = 0
+		good()
 		w.did.terminal++
 		err = errPermanent
 	case n == 14:
-		retry(false)
+		limited()
 		w.did.requeues++
 		result.Requeue = true
 	case n < 17:
-		p.failures = 0
+		good()
 		w.did.delays++
 		result.RequeueAfter = time.Duration(choice.IntN(int(5 * time.Second)))
 		w.addingLocked(p, max(result.RequeueAfter, 1))
 	default:
-		p.failures = 0
 		p.waitsFor = modelRefs[choice.IntN(len(modelRefs))]
 		err = reconcile.WaitFor(p.waitsFor)
-		if p.waitsFor == waited {
+		switch {
+		case p.waitsFor == waited:
+			good()
 			w.did.oldWaits++
 			w.addingLocked(p, modelFallback)
-		} else {
+		case waited == reconcile.ObjectRef{}:
+			p.retries = 0
 			w.did.newWaits++
 			w.addingLocked(p, 0)
+		default:
+			p.retries = 0
+			w.did.otherWaits++
+			limited()
 		}
 	}
 	if choice.IntN(4) == 0 {
@@ -289,7 +302,7 @@ func TestAControllerKeepsItsPromises(t *testing.T) {
 	few := seeds / 20
 	for _, count := range []int{
 		did.looks / 100, did.errors, did.panics, did.goexits, did.terminal, did.requeues, did.delays, did.givenUp,
-		did.newWaits, did.oldWaits, did.woken, did.addedWhileHeld, did.batched, did.cutOff, did.drained,
+		did.newWaits, did.oldWaits, did.otherWaits, did.woken, did.addedWhileHeld, did.batched, did.cutOff, did.drained,
 		did.sourcesRemoved, did.stoppedWithWork, did.readyLate, did.fourWorkers,
 	} {
 		require.GreaterOrEqual(t, count, few, "the test exercises too little: %+v", did)

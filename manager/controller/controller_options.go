@@ -3,6 +3,7 @@ package controller
 import (
 	"errors"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -36,7 +37,8 @@ type Options struct {
 	CacheSyncTimeout time.Duration
 
 	// RecoverPanic says whether a reconciler's panic is an error, logged and retried, and not the
-	// end of the process; nil stands for true.
+	// end of the process; nil stands for true. What was recovered goes to apimachinery's
+	// PanicHandlers, too.
 	RecoverPanic *bool
 	// ReconciliationTimeout ends the context of a reconcile; 0 is no timeout. The context's cause
 	// says that it was this.
@@ -54,16 +56,15 @@ type Options struct {
 	// Logger is what LogConstructor begins with; without it, slog's default.
 	Logger logr.Logger
 	// LogConstructor makes the logger that a reconciler finds in its context. It is called with
-	// nil for messages that are about no request. Nil stands for Logger with the controller's
-	// name, and the request's namespace and name.
+	// nil for messages that are about no request, and not before the controller starts. Nil stands
+	// for Logger with the controller's name, and the request's namespace and name.
 	LogConstructor func(request *reconcile.Request) logr.Logger
 
 	// The options below are ours: controller-runtime does not have them.
 
 	// MaxRetries is how often a request that fails is retried before the controller gives it up:
-	// it is forgotten then, and starts over with the next event. 0 retries forever. The rate
-	// limiter counts, so that one that does not, such as workqueue.Bucket, never gives up; and it
-	// counts a Result with Requeue as well.
+	// it is forgotten then, and starts over with the next event. 0 retries forever. Only errors
+	// count, and not a Result with Requeue.
 	MaxRetries int
 	// Batch reconciles several requests in one call. It takes the place of Reconciler.
 	Batch reconcile.Batch
@@ -156,15 +157,18 @@ func (o *Options) complete(name string) error {
 }
 
 func logConstructor(logger logr.Logger, name string) func(*reconcile.Request) logr.Logger {
-	if logger.GetSink() == nil {
-		logger = logr.FromSlogHandler(slog.Default().Handler())
-	}
-	logger = logger.WithValues("controller", name)
+	// When it is called first, the controller starts, and the program has set slog's default.
+	common := sync.OnceValue(func() logr.Logger {
+		if logger.GetSink() == nil {
+			logger = logr.FromSlogHandler(slog.Default().Handler())
+		}
+		return logger.WithValues("controller", name)
+	})
 	return func(request *reconcile.Request) logr.Logger {
 		if request == nil {
-			return logger
+			return common()
 		}
-		return logger.WithValues("object", request.NamespacedName, "namespace", request.Namespace, "name", request.Name)
+		return common().WithValues("object", request.NamespacedName, "namespace", request.Namespace, "name", request.Name)
 	}
 }
 

@@ -48,6 +48,9 @@ const (
 	labelWaiting      = "waiting"
 )
 
+// errTerminal is what errors.Is finds in every terminal error.
+var errTerminal = reconcile.TerminalError(nil)
+
 // outcome says what a reconciler's answer means. It is the whole contract of
 // reconcile.Reconciler, and has no other input.
 //
@@ -64,7 +67,7 @@ func outcome(result reconcile.Result, err error) decision {
 		d.label, d.again = labelRequeue, rateLimited
 	case err == nil:
 		d.label, d.again, d.forget = labelSuccess, onlyWhenAdded, true
-	case errors.Is(err, reconcile.TerminalError(nil)):
+	case errors.Is(err, errTerminal):
 		// controller-runtime does not forget. Then the next failure, after the spec was
 		// corrected, waits for as long as if it were one more of the same.
 		d.label, d.again, d.forget, d.terminal = labelError, onlyWhenAdded, true, true

@@ -192,7 +192,7 @@ func TestARequestIsGivenUpWhenItHasBeenRetriedOftenEnough(t *testing.T) {
 		{"the first failure of three retries", 0, 3, failed, "no retry has been made: an error that is over in a second would cost the work"},
 		{"the second of three retries has failed", 2, 3, failed, "one more retry was promised"},
 		{"the last of three retries has failed", 3, 3, given, "all retries have been made, and there must be no other"},
-		{"more retries than the limit", 9, 3, given, "the count may be above the limit, because Requeue is counted too: such a request would be retried forever"},
+		{"more retries than the limit", 9, 3, given, "a count above the limit is as good as one that has reached it: such a request would be retried forever"},
 		{"the only retry is still to come", 0, 1, failed, "a limit of 1 is one retry"},
 		{"the only retry has failed", 1, 1, given, "a limit of 1 is one retry, and no more"},
 		{"the first failure without a limit", 0, 0, failed, "a limit of 0 is none, and it is the default: nobody's requests would be retried"},

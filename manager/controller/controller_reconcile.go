@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
 	"github.com/loopwright/loopwright/manager/reconcile"
 )
@@ -52,6 +53,11 @@ func (c *controlLoop) panicked(ctx context.Context, value any) error {
 	if !*c.options.RecoverPanic {
 		logr.FromContextOrDiscard(ctx).Info("The reconciler panicked", "panic", value)
 		panic(value)
+	}
+	if value != errGoexit {
+		for _, report := range utilruntime.PanicHandlers { // crash reporters hook in there
+			report(ctx, value)
+		}
 	}
 	return &panicError{value: value, stack: debug.Stack()}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
 	"github.com/loopwright/loopwright/manager/reconcile"
 	"github.com/loopwright/loopwright/workqueue"
@@ -58,7 +59,7 @@ func TestALoggedPanicHasItsStack(t *testing.T) {
 		})})
 		queue.Add(req("web"))
 		synctest.Wait()
-		require.Len(t, log.containing("controller_reconcile_test.go"), 1)
+		require.Contains(t, log.containing("Reconciler error")[0], "controller_reconcile_test.go")
 		require.NoError(t, c.end())
 	})
 }
@@ -201,4 +202,28 @@ func TestWithoutRecoverPanicAnErrorIsStillRetried(t *testing.T) {
 		require.NoError(t, c.end())
 		require.Len(t, calls.all(), 2)
 	})
+}
+
+// Crash reporters hook in there. A panic that is recovered is one all the same, and somebody has
+// to hear of it.
+func TestTheHandlersOfPanicsAreCalled(t *testing.T) {
+	before := utilruntime.PanicHandlers
+	defer func() { utilruntime.PanicHandlers = before }()
+	var reported []any
+	utilruntime.PanicHandlers = []func(context.Context, any){func(ctx context.Context, value any) {
+		reported = append(reported, value, ReconcileIDFromContext(ctx) != "")
+	}}
+	synctest.Test(t, func(t *testing.T) {
+		c, queue := start(t, Options{Reconciler: reconcile.Func(func(_ context.Context, r reconcile.Request) (reconcile.Result, error) {
+			if r.Name == "goexit" {
+				runtime.Goexit()
+			}
+			panic("a bug")
+		}), MaxRetries: 1})
+		queue.Add(req("web"))
+		queue.Add(req("goexit"))
+		synctest.Wait()
+		require.NoError(t, c.end())
+	})
+	require.Equal(t, []any{"a bug", true}, reported, "the end of a goroutine is no panic")
 }

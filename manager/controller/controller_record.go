@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/loopwright/loopwright/trace"
@@ -39,7 +40,7 @@ func (c *controlLoop) recordEnd(w work, d decision, err error, took time.Duratio
 	case d.again == afterDelay:
 		event.Reason = "after " + d.after.String()
 	case err != nil:
-		event.Reason = err.Error()
+		event.Reason = fmt.Sprint(err) // it may be a nil pointer
 	}
 	c.record(event)
 }

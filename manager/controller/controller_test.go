@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/time/rate"
 
 	"github.com/loopwright/loopwright/manager/reconcile"
 	"github.com/loopwright/loopwright/workqueue"
@@ -211,5 +212,33 @@ func TestAContextThatEndedStartsNothing(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		require.NoError(t, c.Start(ctx))
+	})
+}
+
+// A reconciler that polls with Requeue has not failed. Its first real error must have all its
+// retries, or an error that is over in a second costs the work.
+func TestRequeueUsesUpNoRetries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var calls calls
+		poll := reconcile.Outcome{Result: reconcile.Result{Requeue: true}}
+		c, queue := start(t, Options{MaxRetries: 2, Reconciler: calls.answering(poll, poll, poll, poll, reconcile.Outcome{Err: errBroken}, reconcile.Outcome{})})
+		queue.Add(req("web"))
+		time.Sleep(time.Minute)
+		require.NoError(t, c.end())
+		require.Len(t, calls.all(), 6)
+		require.Equal(t, []string{"0"}, measured(t, "loopwright_reconcile_given_up_total"))
+		require.Empty(t, c.retries.made, "what went well is not remembered")
+	})
+}
+
+// Not every rate limiter counts. Whoever takes one that does not still wants an end of retries.
+func TestRetriesAreLimitedWithEveryRateLimiter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var calls calls
+		c, queue := start(t, Options{MaxRetries: 2, RateLimiter: &workqueue.Bucket[reconcile.Request]{Limiter: rate.NewLimiter(rate.Every(time.Second), 1)}, Reconciler: calls.answering(reconcile.Outcome{Err: errBroken})})
+		queue.Add(req("web"))
+		time.Sleep(time.Minute)
+		require.NoError(t, c.end())
+		require.Len(t, calls.all(), 3)
 	})
 }

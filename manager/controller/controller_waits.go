@@ -2,7 +2,6 @@ package controller
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"sync"
 
@@ -18,32 +17,32 @@ import (
 // this look finds the object, or the object comes later and finds the request.
 //
 // A request stays in the table until its reconciler answers something else. So it costs one
-// extra look for each wait, not one for each wake-up.
+// extra look for each wait, not one for each wake-up. An error that is retried is no such answer:
+// a reconciler that could not look does not know that the wait is over.
 type waits struct {
 	mu       sync.Mutex // guards all below
 	awaited  map[reconcile.Request]reconcile.ObjectRef
-	requests map[reconcile.ObjectRef]map[reconcile.Request]struct{}
+	requests map[reconcile.ObjectRef]map[reconcile.Request]int // the priority with which each is woken
 }
 
-// begin says that a request waits for an object now, and for no other. It returns true if this
-// is new: then the request must be looked at once more.
-func (w *waits) begin(request reconcile.Request, ref reconcile.ObjectRef) (news bool) {
+// begin says that a request waits for an object now, and for no other. It returns the object for
+// which it waited until now, if it did. If that is another or none, the request must be looked
+// at once more.
+func (w *waits) begin(request reconcile.Request, ref reconcile.ObjectRef, priority int) (before reconcile.ObjectRef, waited bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if before, waiting := w.awaited[request]; waiting && before == ref {
-		return false
-	}
+	before, waited = w.awaited[request]
 	w.endLocked(request)
 	if w.awaited == nil {
 		w.awaited = map[reconcile.Request]reconcile.ObjectRef{}
-		w.requests = map[reconcile.ObjectRef]map[reconcile.Request]struct{}{}
+		w.requests = map[reconcile.ObjectRef]map[reconcile.Request]int{}
 	}
 	if w.requests[ref] == nil {
-		w.requests[ref] = map[reconcile.Request]struct{}{}
+		w.requests[ref] = map[reconcile.Request]int{}
 	}
 	w.awaited[request] = ref
-	w.requests[ref][request] = struct{}{}
-	return true
+	w.requests[ref][request] = priority
+	return before, waited
 }
 
 // end says that a request waits for nothing.
@@ -62,24 +61,37 @@ func (w *waits) endLocked(request reconcile.Request) {
 	}
 }
 
+// waiting is a request that waits, and the priority with which it is woken.
+type waiting struct {
+	request  reconcile.Request
+	priority int
+}
+
 // on returns the requests that wait for an object, sorted, so that they are added in an order
 // that does not depend on a map.
-func (w *waits) on(ref reconcile.ObjectRef) []reconcile.Request {
+func (w *waits) on(ref reconcile.ObjectRef) (found []waiting) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return slices.SortedFunc(maps.Keys(w.requests[ref]), func(a, b reconcile.Request) int {
-		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	for request, priority := range w.requests[ref] {
+		found = append(found, waiting{request, priority})
+	}
+	slices.SortFunc(found, func(a, b waiting) int {
+		return cmp.Or(cmp.Compare(a.request.Namespace, b.request.Namespace), cmp.Compare(a.request.Name, b.request.Name))
 	})
+	return found
 }
 
 // Wake implements Controller. If something waits, a worker has been there, and so is the queue.
 func (c *controlLoop) Wake(ref reconcile.ObjectRef) {
-	waiting := c.waits.on(ref)
-	if len(waiting) == 0 {
+	found := c.waits.on(ref)
+	if len(found) == 0 {
 		return
 	}
 	c.mu.Lock()
 	queue := c.opened.queue
 	c.mu.Unlock()
-	queue.AddWithOpts(workqueue.AddOpts{Reason: ref.String() + " changed, for which it waited"}, waiting...)
+	reason := ref.String() + " changed, for which it waited"
+	for _, w := range found {
+		queue.AddWithOpts(workqueue.AddOpts{Priority: &w.priority, Reason: reason}, w.request)
+	}
 }

@@ -8,7 +8,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/loopwright/loopwright/manager/controller/priorityqueue"
 	"github.com/loopwright/loopwright/manager/reconcile"
+	"github.com/loopwright/loopwright/workqueue"
 )
 
 var certificate = reconcile.ObjectRef{Group: "cert-manager.io", Kind: "Certificate", Namespace: "shop", Name: "web"}
@@ -125,7 +127,7 @@ func TestARequestWaitsForTheObjectOfItsLastAnswer(t *testing.T) {
 		c, queue := start(t, Options{WaitFallback: -1, Reconciler: calls.answering(
 			reconcile.Outcome{Err: errWaiting}, reconcile.Outcome{Err: reconcile.WaitFor(certificate)}, reconcile.Outcome{Err: reconcile.WaitFor(certificate)}, reconcile.Outcome{})})
 		queue.Add(req("web"))
-		synctest.Wait()
+		time.Sleep(time.Second)
 		require.Len(t, calls.all(), 3, "a second look for each object that it begins to wait for")
 		c.Wake(secret)
 		synctest.Wait()
@@ -144,7 +146,7 @@ func TestAWaitThatIsOverIsForgotten(t *testing.T) {
 		answer reconcile.Outcome
 	}{
 		{"by a success", reconcile.Outcome{}},
-		{"by an error", reconcile.Outcome{Err: errPermanent}},
+		{"by an error that is not retried", reconcile.Outcome{Err: errPermanent}},
 		{"by a delay", reconcile.Outcome{Result: reconcile.Result{RequeueAfter: time.Hour}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -172,25 +174,134 @@ func TestAWakeUpBeforeTheStartDoesNoHarm(t *testing.T) {
 func TestRequestsAreWokenInTheOrderOfTheirNames(t *testing.T) {
 	var w waits
 	for _, name := range []string{"c", "a", "d", "b"} {
-		require.True(t, w.begin(req(name), secret))
+		_, waited := w.begin(req(name), secret, 0)
+		require.False(t, waited)
 	}
 	other := req("z")
 	other.Namespace = "blog"
-	require.True(t, w.begin(other, secret))
-	require.False(t, w.begin(req("a"), secret), "it waits already")
-	require.Equal(t, []reconcile.Request{other, req("a"), req("b"), req("c"), req("d")}, w.on(secret))
+	w.begin(other, secret, 0)
+	before, waited := w.begin(req("a"), secret, 7)
+	require.True(t, waited)
+	require.Equal(t, secret, before)
+	require.Equal(t, []waiting{{other, 0}, {req("a"), 7}, {req("b"), 0}, {req("c"), 0}, {req("d"), 0}}, w.on(secret))
 }
 
 // A request whose wait ends must not take those with it that wait for the same object.
 func TestTheEndOfAWaitLeavesTheOthersAlone(t *testing.T) {
 	var w waits
-	w.begin(req("a"), secret)
-	w.begin(req("b"), secret)
-	w.begin(req("c"), certificate)
+	w.begin(req("a"), secret, 0)
+	w.begin(req("b"), secret, 0)
+	w.begin(req("c"), certificate, 0)
 	w.end(req("a"))
 	w.end(req("stranger"))
-	require.Equal(t, []reconcile.Request{req("b")}, w.on(secret))
-	require.Equal(t, []reconcile.Request{req("c")}, w.on(certificate))
-	require.True(t, w.begin(req("a"), secret), "it has to be looked at twice once more")
-	require.True(t, w.begin(req("d"), reconcile.ObjectRef{}), "even an object without a name")
+	require.Equal(t, []waiting{{req("b"), 0}}, w.on(secret))
+	require.Equal(t, []waiting{{req("c"), 0}}, w.on(certificate))
+	_, waited := w.begin(req("a"), secret, 0)
+	require.False(t, waited, "it has to be looked at twice once more")
+	_, waited = w.begin(req("d"), reconcile.ObjectRef{}, 0)
+	require.False(t, waited)
+	_, waited = w.begin(req("d"), reconcile.ObjectRef{}, 0)
+	require.True(t, waited, "even an object without a name")
+}
+
+// A reconciler that fails has not looked at the other object, so it does not know that the wait is
+// over. If it is given up, the wake-up is all that can bring it back.
+func TestAnErrorDoesNotEndAWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var calls calls
+		c, queue := start(t, Options{WaitFallback: -1, MaxRetries: 1, Reconciler: calls.answering(
+			reconcile.Outcome{Err: errWaiting}, reconcile.Outcome{Err: errWaiting}, reconcile.Outcome{Err: errBroken}, reconcile.Outcome{Err: errBroken}, reconcile.Outcome{})})
+		queue.Add(req("web"))
+		synctest.Wait()
+		queue.Add(req("web"))
+		time.Sleep(time.Hour)
+		require.Len(t, calls.all(), 4, "it fails, is retried, and given up")
+		require.Equal(t, []string{"1"}, measured(t, "loopwright_reconcile_given_up_total"))
+		c.Wake(secret)
+		synctest.Wait()
+		require.Len(t, calls.all(), 5)
+		require.NoError(t, c.end())
+		require.Empty(t, c.waits.awaited, "the success ends it")
+	})
+}
+
+// A reconciler may name another object each time, because of a bug or because two objects point to
+// each other. Without a pause, it would keep a worker and the API server busy.
+func TestAReconcilerThatDoesNotSettleForAnObjectBacksOff(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		otherwise reconcile.Outcome
+		looks     int
+		at        string
+	}{
+		{"it waits for another each time", reconcile.Outcome{Err: errWaiting}, 9, "0, 0, 5, 15, 35, 75, 155, 315 and 635 ms"},
+		{"it asks for a Requeue in between", reconcile.Outcome{Result: reconcile.Result{Requeue: true}}, 16, "two at 0, 5, 15, 35, 75, 155, 315 and 635 ms"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				looks := 0
+				r, queue := start(t, Options{WaitFallback: -1, Reconciler: reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {
+					looks++
+					switch {
+					case looks > 1000: // or the test would never end
+						return reconcile.Result{}, nil
+					case looks%2 == 0:
+						return c.otherwise.Result, c.otherwise.Err
+					default:
+						return reconcile.Result{}, reconcile.WaitFor(certificate)
+					}
+				})})
+				queue.Add(req("web"))
+				time.Sleep(time.Second)
+				synctest.Wait()
+				require.Equal(t, c.looks, looks, "looks are due at %s", c.at)
+				require.NoError(t, r.end())
+			})
+		})
+	}
+}
+
+// A wait for one object and then for another is no failure: when it settles, nothing is left of the
+// delays.
+func TestAWaitThatSettlesStartsOverWithTheShortestDelay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var calls calls
+		c, queue := start(t, Options{WaitFallback: -1, Reconciler: calls.answering(
+			reconcile.Outcome{Err: errWaiting}, reconcile.Outcome{Err: reconcile.WaitFor(certificate)}, reconcile.Outcome{Err: reconcile.WaitFor(certificate)})})
+		queue.Add(req("web"))
+		time.Sleep(time.Second)
+		require.Len(t, calls.all(), 3)
+		require.Zero(t, queue.NumRequeues(req("web")))
+		require.NoError(t, c.end())
+	})
+}
+
+// A request that a user waits for must not be overtaken by all others because it had to wait.
+func TestAWokenRequestKeepsItsPriority(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var calls calls
+		gate := make(chan struct{})
+		exists := false
+		c, queue := start(t, Options{WaitFallback: -1, Reconciler: reconcile.Func(func(_ context.Context, r reconcile.Request) (reconcile.Result, error) {
+			calls.add(r)
+			switch {
+			case r.Name == "blocks":
+				<-gate
+			case r.Name == "urgent" && !exists:
+				return reconcile.Result{}, errWaiting
+			}
+			return reconcile.Result{}, nil
+		})})
+		queue.(priorityqueue.PriorityQueue[reconcile.Request]).AddWithOpts(workqueue.AddOpts{Priority: new(7)}, req("urgent"))
+		synctest.Wait()
+		add(queue, "blocks")
+		synctest.Wait()
+		add(queue, "other")
+		exists = true
+		c.Wake(secret)
+		close(gate)
+		synctest.Wait()
+		require.NoError(t, c.end())
+		require.Equal(t, []string{"urgent", "urgent", "blocks", "urgent", "other"}, calls.all())
+	})
 }

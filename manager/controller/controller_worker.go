@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -56,9 +57,9 @@ func (c *controlLoop) process(ctx context.Context, queue requestQueue, w work) {
 	c.meter.active.Inc()
 	defer c.meter.active.Dec()
 
-	ctx = &callContext{Context: ctx, logOf: c.options.LogConstructor, request: &w.Item}
+	ctx = &callContext{Context: ctx, controller: c, request: &w.Item}
 	ctx = reconcile.WithReasons(ctx, w.Causes)
-	if c.details.Enabled() {
+	if c.log().V(5).Enabled() {
 		logr.FromContextOrDiscard(ctx).V(5).Info("Reconciling", "reasons", w.Causes.String())
 	}
 	c.recordStart(w)
@@ -78,49 +79,55 @@ func (c *controlLoop) settle(ctx context.Context, queue requestQueue, w work, an
 	if answer.Err == errGoexit && !*c.options.RecoverPanic {
 		return // the process is about to crash
 	}
+	if answer.Err != nil && fmt.Sprint(answer.Err) == "<nil>" { // a logger that asks for its text may panic
+		answer.Err = fmt.Errorf("the reconciler returned a nil %T, which is not the same as no error: %w", answer.Err, answer.Err)
+	}
 	d := outcome(answer.Result, answer.Err)
 	if c.options.MaxRetries > 0 {
-		d = d.limitRetries(queue.NumRequeues(w.Item), c.options.MaxRetries)
+		d = c.retries.limit(w.Item, d, c.options.MaxRetries)
 	}
 	c.meter.count(d)
 	c.recordEnd(w, d, answer.Err, took)
 	c.logOutcome(ctx, w, d, answer.Err)
-	if d.forget {
-		queue.Forget(w.Item)
-	}
 	c.addAgain(queue, w, d)
 }
 
-// addAgain adds a request for the time that was decided. Its priority stays what it was, unless
-// the answer gave another.
+// addAgain forgets the failures of a request, and adds it for the time that was decided. Its
+// priority stays what it was, unless the answer gave another.
 func (c *controlLoop) addAgain(queue requestQueue, w work, d decision) {
-	if d.again != whenWoken {
-		c.waits.end(w.Item)
-	}
-	if d.again == onlyWhenAdded {
-		return
-	}
 	priority := w.Priority
 	if d.priority != nil {
 		priority = *d.priority
 	}
-	switch d.again {
-	case rateLimited:
+	var before reconcile.ObjectRef
+	waited := false
+	switch {
+	case d.again == whenWoken:
+		before, waited = c.waits.begin(w.Item, d.awaited, priority)
+	case d.label != labelError || d.terminal: // see waits
+		c.waits.end(w.Item)
+	}
+	// A reconciler that names another object each time would be called without a pause. So the look
+	// for that is limited, and a wait forgets nothing until its object is named twice.
+	named := waited && before == d.awaited
+	if d.forget && (named || d.again != whenWoken) {
+		queue.Forget(w.Item)
+	}
+	switch {
+	case d.again == rateLimited:
 		queue.AddWithOpts(workqueue.AddOpts{RateLimited: true, Priority: &priority, Reason: "tried again"}, w.Item)
-	case afterDelay:
+	case d.again == afterDelay:
 		queue.AddWithOpts(workqueue.AddOpts{After: d.after, Priority: &priority, Reason: "asked to be called again"}, w.Item)
-	case whenWoken:
-		if c.waits.begin(w.Item, d.awaited) { // see waits
-			queue.AddWithOpts(workqueue.AddOpts{Priority: &priority, Reason: "in case what it waits for has just come"}, w.Item)
-		} else if c.options.WaitFallback > 0 {
-			queue.AddWithOpts(workqueue.AddOpts{After: c.options.WaitFallback, Priority: &priority, Reason: "heard nothing of what it waits for"}, w.Item)
-		}
+	case d.again == whenWoken && !named: // see waits
+		queue.AddWithOpts(workqueue.AddOpts{RateLimited: waited, Priority: &priority, Reason: "in case what it waits for has just come"}, w.Item)
+	case d.again == whenWoken && c.options.WaitFallback > 0:
+		queue.AddWithOpts(workqueue.AddOpts{After: c.options.WaitFallback, Priority: &priority, Reason: "heard nothing of what it waits for"}, w.Item)
 	}
 }
 
 // logOutcome logs failures as errors, and the rest for those who want to know more.
 func (c *controlLoop) logOutcome(ctx context.Context, w work, d decision, err error) {
-	if err == nil && !c.details.Enabled() {
+	if err == nil && !c.log().V(5).Enabled() {
 		return
 	}
 	log := logr.FromContextOrDiscard(ctx)
@@ -129,7 +136,7 @@ func (c *controlLoop) logOutcome(ctx context.Context, w work, d decision, err er
 	}
 	switch {
 	case err != nil && context.Cause(ctx) == errGraceOver: // the stop failed it
-		log.Info("Cut off", "error", err.Error())
+		log.Info("Cut off", "error", fmt.Sprint(err))
 	case d.gaveUp:
 		log.Error(err, "Reconciler error; giving up until the next event", "reasons", w.Causes.String())
 	case d.label == labelError:

@@ -9,8 +9,9 @@ import (
 // that several can share, such as a call of a cloud's API. It returns one Outcome for each
 // request, in the order of the requests.
 //
-// The requests are different ones, and none of them is in another call meanwhile. A panic, or
-// the wrong number of outcomes, fails them all.
+// The requests are different ones, and none of them is in another call meanwhile. The slice must
+// stay as it is: to sort the requests, clone it. A panic, the wrong number of outcomes, or a slice
+// that was changed fails them all.
 type Batch func(ctx context.Context, requests []Request) []Outcome
 
 // Outcome is what a Reconciler would have returned for a request.

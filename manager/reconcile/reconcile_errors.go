@@ -1,6 +1,9 @@
 package reconcile
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
 // TerminalError is for a failure that no retry can cure, such as a spec that makes no sense.
 // The request is not tried again until something adds it: somebody has to correct the spec, and
@@ -15,7 +18,7 @@ func (t *terminalError) Error() string {
 	if t.err == nil {
 		return "nil terminal error"
 	}
-	return "terminal error: " + t.err.Error()
+	return fmt.Sprint("terminal error: ", t.err) // which may be a nil pointer
 }
 
 func (t *terminalError) Unwrap() error { return t.err }

@@ -6,8 +6,8 @@ import "time"
 // zero Result is "done".
 type Result struct {
 	// Requeue asks for another look after the delay of the controller's rate limiter, which
-	// grows each time. It counts as a failure of the request, although there is no error: so it
-	// is rarely what one wants. RequeueAfter says it better, and wins if both are given.
+	// grows each time. To the limiter it is a failure of the request, although there is no error:
+	// so it is rarely what one wants. RequeueAfter says it better, and wins if both are given.
 	Requeue bool
 	// RequeueAfter asks for another look after a time. Zero and less ask for nothing.
 	RequeueAfter time.Duration

@@ -35,7 +35,10 @@ func (r ObjectRef) String() string {
 //
 // Caveats: somebody has to watch the other kind, and to call Wake. In case nobody does, the
 // controller looks again after Options.WaitFallback. A request waits for one object at a time,
-// the one of its last answer. The first time that it waits for an object, it is looked at twice.
+// the one of its last answer; an error that may be retried does not end the wait. The first time
+// that it waits for an object, it is looked at twice. If it waited for another until then, the
+// second look comes after the rate limiter's delay, so that a Reconciler that never settles for an
+// object backs off.
 func WaitFor(ref ObjectRef) error { return &waitError{ref} }
 
 type waitError struct{ ref ObjectRef }
