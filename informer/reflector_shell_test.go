@@ -213,6 +213,33 @@ func TestAReflectorGivesUpOnlyWhenItIsToldTo(t *testing.T) {
 	})
 }
 
+// refusesWatches has a list, and serves no watch of it.
+type refusesWatches struct {
+	ListerWatcher[*corev1.ConfigMap]
+	asked []metav1.ListOptions // by List
+}
+
+func (s *refusesWatches) List(_ context.Context, options metav1.ListOptions) (*List[*corev1.ConfigMap], error) {
+	s.asked = append(s.asked, options)
+	return &List[*corev1.ConfigMap]{ResourceVersion: "100"}, nil
+}
+
+func (*refusesWatches) Watch(context.Context, metav1.ListOptions) (Watch[*corev1.ConfigMap], error) {
+	return nil, apierrors.NewForbidden(corev1.Resource("configmaps"), "", errors.New("no"))
+}
+
+// The view never goes back in time, even if the reflector gave up right after the list and is run again.
+func TestWhatAReflectorHasListedBeforeItGaveUpIsRemembered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &refusesWatches{}
+		r := NewReflector(ListerWatcher[*corev1.ConfigMap](server), Sink[*corev1.ConfigMap](newView()), ReflectorOptions{NoStream: true, GiveUp: apierrors.IsForbidden})
+		require.True(t, apierrors.IsForbidden(r.Run(t.Context())))
+		require.True(t, apierrors.IsForbidden(r.Run(t.Context())))
+		require.Len(t, server.asked, 2)
+		require.Equal(t, "100", server.asked[1].ResourceVersion, "the second run must not show an older state than the first")
+	})
+}
+
 // Retry-After is in seconds.
 func TestAWishToWaitReachesTheMachine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

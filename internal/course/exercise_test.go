@@ -210,6 +210,18 @@ func TestVerifyReportsEveryExerciseThatProvesNothing(t *testing.T) {
 	assert.ErrorContains(t, err, "has no wrong solutions")
 }
 
+// What the stub leaves out is not there for the functions that it keeps.
+func TestVerifyCompilesTheStubAsALearnerDoes(t *testing.T) {
+	t.Parallel()
+	tree := changed(t, "exercises/01-sum/README.md", "run: Sum", "without: plus\nrun: Sum")
+	tree["sum/sum.go"] = strings.Replace(tiny["sum/sum.go"], "total += x", "total = plus(total, x)", 1) +
+		"\nfunc plus(a, b int) int { return a + b }\n\n// Twice is given.\nfunc Twice(x int) int { return plus(x, x) }\n"
+	r := tinyTree(t, tree)
+	err := r.Verify(t.Context(), []Exercise{theExercise(t, r)}, io.Discard)
+	assert.ErrorContains(t, err, "the stub must compile and fail a test, but it does not compile: ")
+	assert.ErrorContains(t, err, "undefined: plus")
+}
+
 func TestAnExerciseWhoseTestsDoNotExistIsTheCoursesMistake(t *testing.T) {
 	t.Parallel()
 	r := tinyTree(t, changed(t, "exercises/01-sum/README.md", "run: Sum", "run: {tests: Nowhere, packages: [./sum]}"))

@@ -78,14 +78,14 @@ func (n *runner) resultFile(e Exercise, s solution) (string, error) {
 	}
 	// Somebody may have saved the learner's file since the solution was read.
 	content := s.content
-	if s.file != "" && s.patch == nil {
+	if s.isLearners() {
 		now, err := n.repo.learner(e)
 		if err != nil {
 			return "", err
 		}
 		content = now.content
 	}
-	fmt.Fprintf(h, "%t %d\n%s", s.patch == nil, len(content), content)
+	fmt.Fprintf(h, "%t %t %d\n%s", s.isLearners(), s.isStub, len(content), content)
 	return stateDir + "/results/" + hex.EncodeToString(h.Sum(nil)[:16]) + ".json", nil
 }
 

@@ -18,9 +18,12 @@ import (
 type solution struct {
 	file    string            // what explanations call it
 	content []byte            // what makes it differ from others; it is hashed
-	patch   *splice.File      // what it changes in the reference; nil for a learner's file
+	patch   *splice.File      // what it changes in the reference; nil for a whole file
+	isStub  bool              // content is the stub
 	extra   map[string]string // a learner's other files: where they go -> where they are
 }
+
+func (s solution) isLearners() bool { return s.file != "" && s.patch == nil && !s.isStub }
 
 // learner is what a learner has written.
 func (r *Repo) learner(e Exercise) (solution, error) {
@@ -121,15 +124,7 @@ func (r *Repo) stub(e Exercise) (solution, error) {
 	if err != nil {
 		return solution{}, err
 	}
-	base, err := r.parse(e.Replaces)
-	if err != nil {
-		return solution{}, err
-	}
-	stub, err := splice.Parse(r.Abs(e.Mine()), text)
-	if err != nil {
-		return solution{}, fmt.Errorf("the stub of exercise %s: %w", e.ID, err)
-	}
-	return solution{file: e.Mine(), content: text, patch: splice.Diff(base, stub)}, nil
+	return solution{file: e.Mine(), content: text, isStub: true}, nil
 }
 
 // wrong is a plausible bug as a solution.
@@ -178,6 +173,10 @@ func (r *Repo) parsePatch(base *splice.File, file string) (*splice.File, error) 
 func (s solution) overlay(r *Repo, e Exercise) (Overlay, error) {
 	if s.file == "" {
 		return Overlay{}, nil
+	}
+	if s.isStub { // there may be no file yet, and if there is one, it is the learner's
+		file := path.Join(stateDir, "spliced", e.Name, "stub", path.Base(e.Replaces))
+		return Overlay{e.Replaces: file}, r.writeState(file, fmt.Appendf(nil, "//line %s:1\n%s", r.Abs(e.Mine()), s.content))
 	}
 	if s.patch == nil {
 		mine := Overlay{e.Replaces: s.file}

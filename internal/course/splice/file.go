@@ -178,19 +178,6 @@ func (f *File) code(d Decl) string {
 	}
 }
 
-// Diff returns what of changed is not in base in the same words. Comments and
-// layout do not count.
-func Diff(base, changed *File) *File {
-	differs := *changed
-	differs.Decls = nil
-	for _, d := range changed.Decls {
-		if old, ok := base.replacedBy(d); !ok || base.code(old) != changed.code(d) {
-			differs.Decls = append(differs.Decls, d)
-		}
-	}
-	return &differs
-}
-
 // Check returns what is wrong with a patch, as sentences without a subject: it
 // declares something that the base has in the same words, or that nobody needs.
 func Check(base, patch *File) []string {

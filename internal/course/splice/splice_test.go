@@ -143,29 +143,6 @@ func TestPositionsAreThoseOfTheFileThatAPersonEdits(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestOnlyWhatDiffersIsKept(t *testing.T) {
-	base := parse(t, "", reference)
-	other := parse(t, "", `package main
-
-type stack[T any] struct{ items []T } // the same, but for this comment
-
-func (s *stack[T]) push(items ...T) int {
-
-	s.items = append(s.items, items...) // and the layout
-	return len(s.items)
-}
-
-func first[T any](items []T, otherwise T) T { return otherwise }
-
-func added() {}
-`)
-	var names []string
-	for _, d := range Diff(base, other).Decls {
-		names = append(names, d.Names...)
-	}
-	assert.Equal(t, []string{"first", "added"}, names)
-}
-
 func TestAPatchThatChangesNothingIsReported(t *testing.T) {
 	base := parse(t, "", reference)
 	assert.Empty(t, Check(base, parse(t, "", patch)))
