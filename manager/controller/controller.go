@@ -118,7 +118,7 @@ func (c *controlLoop) Start(ctx context.Context) error {
 	c.sources.cancel(errStopped)
 	<-opened.done
 	c.endSources(errStopped)
-	discard(opened.queue)
+	c.discard(opened.queue)
 	if err := cmp.Or(opened.err, early); err != nil {
 		return fmt.Errorf("controller %s: %w", c.name, err)
 	}
@@ -161,7 +161,7 @@ func (c *controlLoop) Warmup(ctx context.Context) error {
 		started := c.started
 		c.mu.Unlock()
 		if !started {
-			discard(opened.queue)
+			c.discard(opened.queue)
 		}
 	})
 	return opened.err

@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -74,8 +75,11 @@ func (c *controlLoop) finish(working context.Context, cutOff context.CancelCause
 
 // discard shuts a queue down and empties it, when the workers are gone. A queue in which something
 // is left keeps its gauges, and they keep the queue in memory.
-func discard(queue requestQueue) {
+func (c *controlLoop) discard(queue requestQueue) {
 	queue.ShutDown()
+	if left := queue.Len(); left > 0 { // or the recorder's story would look as if workers went on
+		c.record(trace.Event{Kind: trace.Note, Count: left, Reason: fmt.Sprintf("what waits is taken out and dropped: %d", left)})
+	}
 	for {
 		item, shutdown := queue.Get()
 		if shutdown {
