@@ -12,8 +12,8 @@ import (
 
 // ErrStopNow is for the cause of the end of Start's context (context.WithCancelCause), or for an
 // error that wraps it: reconciles that are under way are cut off at once, and nothing is drained,
-// whatever Options.GracePeriod and Options.DrainOnStop say. It is for a process that has lost its
-// lease: another one may be working on the same objects already.
+// whatever Options.GracePeriod and Options.DrainOnStop say. Start still waits until they return. It
+// is for a process that has lost its lease: another one may be working on the same objects already.
 var ErrStopNow = errors.New("the controller must stop at once")
 
 // errGraceOver is the cause of the end of contexts of reconciles that did not finish in time.
