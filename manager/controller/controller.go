@@ -10,6 +10,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,10 +26,12 @@ import (
 // Guarantees: a request that is added is reconciled after that, at least once. No two workers
 // reconcile the same request at a time. Workers begin when all sources that were there at the
 // start are ready: a reconciler does not take an object that is not listed yet for one that does
-// not exist. When Start returns, no goroutine of the controller is left.
+// not exist. When Start returns, no goroutine of the controller is left, and nothing in its queue.
 //
 // Caveats: what waits in the queue when the controller stops is lost, unless DrainOnStop is
-// set. The next start finds the objects in a list.
+// set. The next start finds the objects in a list. A source that has not ended 10 s after the
+// workers, or whose Start takes 10 s to end with its context, is left behind, with its
+// goroutines; the log names it.
 type Controller interface {
 	// Reconcile calls the reconciler as a worker does: with a timeout, and with its panics
 	// recovered. It does not touch the queue.
@@ -46,7 +49,9 @@ type Controller interface {
 	reconcile.Waker
 
 	// Start runs the controller until the context ends, and returns nil then. It returns an error
-	// if a source cannot be started or does not become ready. It may be called once.
+	// if a source cannot be started or does not become ready, and if the sources end before the
+	// context does, because Warmup started them with another. It may be called once. See ErrStopNow
+	// for a stop that does not wait.
 	Start(ctx context.Context) error
 
 	// GetLogger returns the controller's logger, without a request.
@@ -105,20 +110,37 @@ func (c *controlLoop) Start(ctx context.Context) error {
 	defer c.meter.stop(c.options.MaxConcurrentReconciles)
 
 	opened := c.open(ctx)
+	var early error // why the sources ended before ctx did
 	select {
 	case <-opened.done:
-		if opened.err == nil && ctx.Err() == nil {
-			c.run(ctx, opened.queue)
+		if opened.err == nil {
+			early = c.runWith(ctx, opened)
 		}
 	case <-ctx.Done(): // Warmup is not ready yet
 	}
-	c.sources.stop(errStopped)
+	c.sources.cancel(errStopped)
 	<-opened.done
-	opened.queue.ShutDown()
-	if opened.err != nil {
-		return fmt.Errorf("controller %s: %w", c.name, opened.err)
+	c.endSources(errStopped)
+	c.discard(opened.queue)
+	if err := cmp.Or(opened.err, early); err != nil {
+		return fmt.Errorf("controller %s: %w", c.name, err)
 	}
 	return nil
+}
+
+// runWith is run, and ends with the context of the sources as well: without them, the workers
+// would wait forever. It returns an error if that is why it ended.
+func (c *controlLoop) runWith(ctx context.Context, opened *opening) error {
+	c.sources.beginFrom(ctx)
+	running, release := opened.endsWith(ctx)
+	defer release()
+	if running.Err() == nil {
+		c.run(running, opened.queue)
+	}
+	if ctx.Err() != nil {
+		return nil
+	}
+	return fmt.Errorf("the sources have ended with the context of Warmup: %w", context.Cause(running))
 }
 
 // NeedLeaderElection reports whether a manager starts the controller only while it is the leader.
@@ -126,7 +148,8 @@ func (c *controlLoop) NeedLeaderElection() bool { return *c.options.NeedLeaderEl
 
 // Warmup starts the sources before Start does, so that a process that waits to become the leader
 // has its caches full already. It returns when they are ready; they run until its context ends
-// or Start returns. Without Options.EnableWarmup it does nothing.
+// or Start returns. If its context ends while Start runs, or before, Start returns an error.
+// Without Options.EnableWarmup it does nothing.
 func (c *controlLoop) Warmup(ctx context.Context) error {
 	if !*c.options.EnableWarmup {
 		return nil
@@ -134,7 +157,7 @@ func (c *controlLoop) Warmup(ctx context.Context) error {
 	opened := c.open(ctx)
 	<-opened.done
 	if opened.err != nil {
-		c.sources.stop(opened.err)
+		c.endSources(opened.err)
 	}
 	// If Start is never called, nobody else ends the queue.
 	context.AfterFunc(ctx, func() {
@@ -142,7 +165,7 @@ func (c *controlLoop) Warmup(ctx context.Context) error {
 		started := c.started
 		c.mu.Unlock()
 		if !started {
-			opened.queue.ShutDown()
+			c.discard(opened.queue)
 		}
 	})
 	return opened.err

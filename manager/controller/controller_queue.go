@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"sync"
 
 	"github.com/loopwright/loopwright/manager/controller/priorityqueue"
 	"github.com/loopwright/loopwright/manager/reconcile"
@@ -25,12 +26,15 @@ func queueOf(queue clientQueue) requestQueue {
 	if complete, ok := queue.(requestQueue); ok {
 		return complete
 	}
-	return adaptedQueue{queue}
+	return adaptedQueue{queue, new(sync.Once)}
 }
 
 // adaptedQueue adds to a queue what it lacks, as well as one can from outside. What it has
 // itself, it does itself.
-type adaptedQueue struct{ clientQueue }
+type adaptedQueue struct {
+	clientQueue
+	shutDown *sync.Once
+}
 
 // AddWithOpts leaves the priority out if the queue knows none.
 func (q adaptedQueue) AddWithOpts(o workqueue.AddOpts, items ...reconcile.Request) {
@@ -89,24 +93,19 @@ func (q adaptedQueue) knowsContexts() bool {
 	return ok
 }
 
-// Drain ends a drain that takes too long by a ShutDown, which client-go documents as the way.
+// ShutDown shuts the queue down once. Not every queue allows a second time: the one that
+// controller-runtime has for priorities panics.
+func (q adaptedQueue) ShutDown() { q.shutDown.Do(q.clientQueue.ShutDown) }
+
+// Drain of a queue that knows no contexts is a ShutDown: its workers get what waits, and then learn
+// that there is no more. So the queue is drained when they are gone, and finish waits for them.
+// ShutDownWithDrain would have to be ended by a ShutDown.
 func (q adaptedQueue) Drain(ctx context.Context) error {
 	if queue, ok := q.clientQueue.(interface{ Drain(context.Context) error }); ok {
 		return queue.Drain(ctx)
 	}
-	drained := make(chan struct{}) // closed by the goroutine below
-	go func() {
-		defer close(drained)
-		q.ShutDownWithDrain()
-	}()
-	select {
-	case <-drained:
-		return nil
-	case <-ctx.Done():
-		q.ShutDown()
-		<-drained
-		return context.Cause(ctx)
-	}
+	q.ShutDown()
+	return nil
 }
 
 // sourceQueue is what a source is given: the queue, and with it a way to wake requests that wait

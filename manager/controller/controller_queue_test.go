@@ -139,25 +139,32 @@ func TestWhatMattersMoreComesFirstIfTheQueueKnowsPriorities(t *testing.T) {
 	}
 }
 
-// client-go's ShutDownWithDrain has no context. A drain that takes too long is ended by a ShutDown.
-func TestADrainOfAForeignQueueEndsWithItsContext(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		queue := queueOf(upstreamQueue("", workqueue.DefaultLimiter[reconcile.Request]()))
-		queue.Add(req("web"))
-		item, priority, _ := queue.GetWithPriority()
-		require.Zero(t, priority)
-		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, errBroken)
-		defer cancel()
-		require.Equal(t, errBroken, queue.Drain(ctx), "a worker holds an item")
+// brittleQueue panics when it is shut down twice, as controller-runtime's with priorities does.
+type brittleQueue struct{ clientQueue }
 
-		queue = queueOf(upstreamQueue("", workqueue.DefaultLimiter[reconcile.Request]()))
-		queue.Add(req("web"))
-		item, _ = queue.Get()
-		began := time.Now()
-		time.AfterFunc(time.Minute, func() { queue.Done(item) })
-		require.NoError(t, queue.Drain(t.Context()))
-		require.Equal(t, time.Minute, time.Since(began))
-	})
+func (q brittleQueue) ShutDown() {
+	if q.ShuttingDown() {
+		panic("close of closed channel")
+	}
+	q.clientQueue.ShutDown()
+}
+
+func (q brittleQueue) ShutDownWithDrain() { q.ShutDown() }
+
+// The process would crash at each stop.
+func TestAForeignQueueIsShutDownOnce(t *testing.T) {
+	for _, drains := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			reconciler := &slow{takes: time.Second}
+			c, queue := start(t, Options{Reconciler: reconciler, DrainOnStop: drains, GracePeriod: 1500 * time.Millisecond, NewQueue: func(string, workqueue.TypedRateLimiter[reconcile.Request]) clientQueue {
+				return brittleQueue{upstreamQueue("", workqueue.DefaultLimiter[reconcile.Request]())}
+			}})
+			add(queue, "a", "b", "c")
+			synctest.Wait()
+			require.NoError(t, c.end())
+			require.True(t, queue.ShuttingDown())
+		})
+	}
 }
 
 func TestADrainOfOurPlainQueueSaysWhatIsLeft(t *testing.T) {

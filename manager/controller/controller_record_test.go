@@ -84,6 +84,27 @@ func TestTheRecorderNotesStartAndStop(t *testing.T) {
 	})
 }
 
+// A request that is taken out of the queue to be dropped looks like one that a worker takes.
+func TestTheRecorderNotesWhatIsDropped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		recorder := trace.New(0)
+		c, queue := start(t, Options{Recorder: recorder, Reconciler: &slow{takes: time.Second}})
+		add(queue, "a", "b", "c")
+		synctest.Wait()
+		require.NoError(t, c.end())
+		var story []string
+		for _, e := range recorder.Events() {
+			if len(story) > 0 || e.Kind == trace.Stop && e.Reason == "context canceled" {
+				story = append(story, strings.TrimSpace(e.Kind.String()+" "+e.Name+" "+e.Reason))
+			}
+		}
+		require.Equal(t, []string{
+			"stop  context canceled", "note  what waits is taken out and dropped: 2",
+			"dequeue b", "done b", "dequeue c", "done c",
+		}, story)
+	})
+}
+
 func TestTheRecorderNotesHowLongAReconcileTook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		recorder := trace.New(0)

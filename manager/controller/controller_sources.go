@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"sync"
+	"sync/atomic"
 )
 
 // sources are those of one controller. Before its start they are kept; then they run; and after
@@ -19,7 +20,7 @@ type sources struct {
 	newContext func() (context.Context, context.CancelCauseFunc)
 	queue      sourceQueue // of the controller while it runs
 	stopped    bool
-	ending     []*watchedSource // cancelled, and to be waited for
+	ending     []*watchedSource // told to end, and not ended yet
 }
 
 // watchedSource is a source for as long as it is watched.
@@ -27,11 +28,16 @@ type watchedSource struct {
 	source Source
 	stop   context.CancelCauseFunc // nil before the source is started
 	// settled is closed when Start and WaitForSync have returned, or nobody waits for them any
-	// more. It is closed by the one who called them; wait receives.
+	// more. It is closed by the one who called them; the goroutine of endLocked receives.
 	settled chan struct{}
-	// started is set before settled is closed: Start has returned nil, so there is something to
-	// wait for.
-	started bool
+	// started says that Start has returned nil, so that there is something to wait for.
+	started atomic.Bool
+	// ended is closed by the goroutine of endLocked when the source has stopped.
+	ended chan struct{}
+}
+
+func newWatched(src Source) *watchedSource {
+	return &watchedSource{source: src, settled: make(chan struct{}), ended: make(chan struct{})}
 }
 
 var (
@@ -51,14 +57,22 @@ func (s *sources) add(w *watchedSource) (running bool, err error) {
 }
 
 // open returns the sources that were kept. From now on add says that they are to be started.
-func (s *sources) open(queue sourceQueue, newContext func() (context.Context, context.CancelCauseFunc)) []*watchedSource {
+func (s *sources) open(ctx context.Context, queue sourceQueue) []*watchedSource {
+	s.beginFrom(ctx)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.stopped {
 		return nil
 	}
-	s.queue, s.newContext = queue, newContext
+	s.queue = queue
 	return slices.Clone(s.watched)
+}
+
+// beginFrom makes ctx the parent of the contexts of sources that are started from now on.
+func (s *sources) beginFrom(ctx context.Context) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.newContext = func() (context.Context, context.CancelCauseFunc) { return context.WithCancelCause(ctx) }
 }
 
 // begin makes the context with which a source is started. It returns false if the source was
@@ -86,21 +100,25 @@ func (s *sources) remove(is func(*watchedSource) bool, cause error) (*watchedSou
 	if w.stop == nil { // begin will not find it
 		return w, true
 	}
-	w.stop(cause)
+	s.endLocked(w, cause)
 	return w, true
 }
 
-// stop ends all sources, and waits for them. There may be none after that. A second call has
-// nothing left to do.
-func (s *sources) stop(cause error) {
+// stop ends all sources, and waits for them, and for those that somebody else has ended. There
+// may be none after that. It returns those that go on when ctx ends.
+func (s *sources) stop(ctx context.Context, cause error) (left []*watchedSource) {
 	s.cancel(cause)
 	s.mu.Lock()
-	ending := s.ending
-	s.ending = nil
+	ending := slices.Clone(s.ending)
 	s.mu.Unlock()
 	for _, w := range ending {
-		w.wait()
+		select {
+		case <-w.ended:
+		case <-ctx.Done():
+			left = append(left, w)
+		}
 	}
+	return slices.DeleteFunc(left, (*watchedSource).hasEnded)
 }
 
 // cancel is the first half of stop.
@@ -109,18 +127,46 @@ func (s *sources) cancel(cause error) {
 	defer s.mu.Unlock()
 	for _, w := range s.watched {
 		if w.stop != nil {
-			w.stop(cause)
-			s.ending = append(s.ending, w)
+			s.endLocked(w, cause)
 		}
 	}
 	s.watched, s.stopped = nil, true
 }
 
-// wait returns when a source has stopped that was started.
-func (w *watchedSource) wait() {
-	<-w.settled
-	if stopping, ok := w.source.(StoppingSource); ok && w.started {
-		stopping.WaitForStop()
+// endLocked ends a source that was started and is no longer in watched. It is called once for
+// each; whoever wants to wait receives from ended.
+func (s *sources) endLocked(w *watchedSource, cause error) {
+	w.stop(cause)
+	s.ending = append(s.ending, w)
+	go func() {
+		<-w.settled
+		if stopping, ok := w.source.(StoppingSource); ok && w.started.Load() {
+			stopping.WaitForStop()
+		}
+		s.mu.Lock()
+		s.ending = slices.DeleteFunc(s.ending, func(other *watchedSource) bool { return other == w })
+		s.mu.Unlock()
+		close(w.ended)
+	}()
+}
+
+func (w *watchedSource) hasEnded() bool {
+	select {
+	case <-w.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+var errNotStopped = errors.New("the source has not stopped in time")
+
+// endSources stops the sources for good. One that does not end is left behind.
+func (c *controlLoop) endSources(cause error) {
+	patient, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	for _, w := range c.sources.stop(patient, cause) {
+		c.leaveBehind(w, errNotStopped)
 	}
 }
 
@@ -136,7 +182,7 @@ func (c *controlLoop) Unwatch(src Source) error {
 	case !watched:
 		return fmt.Errorf("controller %s does not watch the source %s", c.name, nameOf(src))
 	case w.stop != nil: // it does not change once the source is removed
-		w.wait()
+		<-w.ended
 	}
 	return nil
 }

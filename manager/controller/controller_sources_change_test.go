@@ -119,13 +119,12 @@ func TestASourceThatCannotBeToldFromOthersCannotBeRemoved(t *testing.T) {
 // A controller may be stopped, and a source removed, at any moment, also between two steps of a
 // start.
 func TestNothingStartsAfterTheStop(t *testing.T) {
-	newContext := func() (context.Context, context.CancelCauseFunc) { return context.WithCancelCause(t.Context()) }
 	var s sources
-	w := &watchedSource{source: &testSource{}}
+	w := newWatched(&testSource{})
 	_, err := s.add(w)
 	require.NoError(t, err)
-	s.stop(errStopped) // which must not wait for a source that was never started
-	require.Empty(t, s.open(sourceQueue{}, newContext))
+	s.stop(t.Context(), errStopped) // which must not wait for a source that was never started
+	require.Empty(t, s.open(t.Context(), sourceQueue{}))
 	_, _, watched := s.begin(w)
 	require.False(t, watched)
 	running, err := s.add(w)

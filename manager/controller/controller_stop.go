@@ -3,11 +3,18 @@ package controller
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
 	"github.com/loopwright/loopwright/trace"
 )
+
+// ErrStopNow is for the cause of the end of Start's context (context.WithCancelCause), or for an
+// error that wraps it: reconciles that are under way are cut off at once, and nothing is drained,
+// whatever Options.GracePeriod and Options.DrainOnStop say. Start still waits until they return. It
+// is for a process that has lost its lease: another one may be working on the same objects already.
+var ErrStopNow = errors.New("the controller must stop at once")
 
 // errGraceOver is the cause of the end of contexts of reconciles that did not finish in time.
 var errGraceOver = errors.New("the controller stops, and its grace period is over")
@@ -19,7 +26,7 @@ var errGraceOver = errors.New("the controller stops, and its grace period is ove
 // cut off; it has what ctx has, but not its end.
 func (c *controlLoop) run(ctx context.Context, queue requestQueue) {
 	working, cutOff := context.WithCancelCause(context.WithoutCancel(ctx))
-	defer cutOff(nil)
+	defer cutOff(errStopped)
 	taking := ctx
 	if c.options.DrainOnStop {
 		taking = working
@@ -32,6 +39,9 @@ func (c *controlLoop) run(ctx context.Context, queue requestQueue) {
 		c.startWorker(&workers, taking, working, queue)
 	}
 	<-ctx.Done()
+	if errors.Is(context.Cause(ctx), ErrStopNow) {
+		cutOff(errGraceOver)
+	}
 	log.Info("Stopping; waiting for reconciles that are under way", "gracePeriod", c.options.GracePeriod)
 	c.finish(working, cutOff, &workers, queue)
 	log.Info("Stopped")
@@ -46,18 +56,35 @@ func (c *controlLoop) finish(working context.Context, cutOff context.CancelCause
 	go func() {
 		defer close(idle)
 		if c.options.DrainOnStop {
-			c.sources.stop(errStopped) // what they add from now on would be ignored
-			if err := queue.Drain(working); err != nil {
-				c.GetLogger().Info("Stopping before the queue is drained", "waiting", queue.Len(), "reason", err.Error())
-			}
+			c.sources.stop(working, errStopped) // what they add from now on would be ignored
+			_ = queue.Drain(working)            // its error says what is seen below
 		}
 		queue.ShutDown()
 		workers.Wait()
+		if left := queue.Len(); left > 0 && c.options.DrainOnStop {
+			c.GetLogger().Info("Stopping before the queue is drained", "waiting", left)
+		}
 	}()
 	select {
 	case <-idle:
 	case <-grace.C:
 		cutOff(errGraceOver)
 		<-idle
+	}
+}
+
+// discard shuts a queue down and empties it, when the workers are gone. A queue in which something
+// is left keeps its gauges, and they keep the queue in memory.
+func (c *controlLoop) discard(queue requestQueue) {
+	queue.ShutDown()
+	if left := queue.Len(); left > 0 { // or the recorder's story would look as if workers went on
+		c.record(trace.Event{Kind: trace.Note, Count: left, Reason: fmt.Sprintf("what waits is taken out and dropped: %d", left)})
+	}
+	for {
+		item, shutdown := queue.Get()
+		if shutdown {
+			return
+		}
+		queue.Done(item)
 	}
 }

@@ -120,8 +120,10 @@ func TestAStopDuringTheWarmupEndsIt(t *testing.T) {
 		synctest.Wait()
 		c.begin()
 		synctest.Wait()
+		stopping := time.Now()
 		require.NoError(t, c.end())
 		require.NoError(t, <-warm)
 		require.True(t, source.hasStopped())
+		require.Zero(t, time.Since(stopping))
 	})
 }
