@@ -110,7 +110,7 @@ func narrateReconciling(e Event) string {
 	case e.Kind == ReconcileEnd && e.Outcome == Failed:
 		return "failed" + in(e.Took) + because(e.Reason)
 	case e.Kind == ReconcileEnd && e.Outcome == Requeued:
-		return "wants to be called again" + in(e.Took) + because(e.Reason)
+		return "answered" + in(e.Took) + ", and wants to be called again" + because(e.Reason)
 	case e.Kind == ReconcileEnd && e.Outcome == GivenUp:
 		return "failed" + in(e.Took) + ", and is not tried again" + because(e.Reason)
 	case e.Kind == ReconcileEnd && e.Outcome == Waiting:

@@ -61,7 +61,7 @@ func TestASentenceSaysWhatHappenedAndNothingElse(t *testing.T) {
 		{"failed in 9ms: forbidden", Event{Kind: ReconcileEnd, Outcome: Failed, Took: 9 * ms, Reason: "forbidden"}},
 		{"failed in 9ms, and is not tried again: forbidden", Event{Kind: ReconcileEnd, Outcome: GivenUp, Took: 9 * ms, Reason: "forbidden"}},
 		{"looked in 9ms, and waits for Secret shop/password", Event{Kind: ReconcileEnd, Outcome: Waiting, Took: 9 * ms, Reason: "Secret shop/password"}},
-		{"wants to be called again in 9ms: soon", Event{Kind: ReconcileEnd, Outcome: Requeued, Took: 9 * ms, Reason: "soon"}},
+		{"answered in 9ms, and wants to be called again: soon", Event{Kind: ReconcileEnd, Outcome: Requeued, Took: 9 * ms, Reason: "soon"}},
 		{"update written at resourceVersion 7 in 9ms", Event{Kind: Write, Op: "update", Version: "7", Took: 9 * ms}},
 		{"update refused: somebody else wrote first: 409", Event{Kind: Write, Outcome: Conflict, Op: "update", Reason: "409"}},
 		{"update failed: 500", Event{Kind: Write, Outcome: Failed, Op: "update", Reason: "500"}},

@@ -9,13 +9,13 @@ import (
 
 // decision is what happens to a request after its reconcile.
 type decision struct {
-	// label is how the metric controller_runtime_reconcile_total calls it. A decision with the
+	// label is its name in the metric controller_runtime_reconcile_total. A decision with the
 	// label "error" is logged as an error, all others are details.
 	label string
-	// forget means that the failures so far count no more: the next one is the first.
+	// forget means that the failures so far no longer count: the next one is the first.
 	forget bool
 	// again says when the request is looked at again if nothing adds it until then.
-	again again
+	again nextLook
 	// after goes with afterDelay, awaited with whenWoken.
 	after   time.Duration
 	awaited reconcile.ObjectRef
@@ -29,14 +29,14 @@ type decision struct {
 	ignored bool
 }
 
-// again says when a request is looked at again.
-type again uint8
+// nextLook says when a request is looked at again.
+type nextLook uint8
 
 const (
-	onlyWhenAdded again = iota // by an event, or by anybody else
-	afterDelay                 // after a time that the reconciler chose
-	rateLimited                // after a delay that grows with each failure
-	whenWoken                  // when the object changes for which it waits
+	onlyWhenAdded nextLook = iota // by an event, or by anybody else
+	afterDelay                    // after a time that the reconciler chose
+	rateLimited                   // after a delay that grows with each failure
+	whenWoken                     // when the object changes for which it waits
 )
 
 // The labels. The last one is ours; the others are controller-runtime's.

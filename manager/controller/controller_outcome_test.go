@@ -140,7 +140,7 @@ func requireDecision(t *testing.T, want, got decision) {
 	require.Equal(t, want, got)
 }
 
-func inWords(a again) string {
+func inWords(a nextLook) string {
 	switch a {
 	case onlyWhenAdded:
 		return "only when added"
@@ -151,7 +151,7 @@ func inWords(a again) string {
 	case whenWoken:
 		return "when woken"
 	}
-	return fmt.Sprintf("again(%d)", a)
+	return fmt.Sprintf("nextLook(%d)", a)
 }
 
 func lostByTheWrongLabel(want decision) string {

@@ -25,9 +25,9 @@ type waits struct {
 	requests map[reconcile.ObjectRef]map[reconcile.Request]int // the priority with which each is woken
 }
 
-// begin says that a request waits for an object now, and for no other. It returns the object for
-// which it waited until now, if it did. If that is another or none, the request must be looked
-// at once more.
+// begin notes that a request waits for an object, and for no other from now on. It returns the
+// object for which the request waited before, if there was one. If that is another object, or
+// none, the request must be looked at once more.
 func (w *waits) begin(request reconcile.Request, ref reconcile.ObjectRef, priority int) (before reconcile.ObjectRef, waited bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

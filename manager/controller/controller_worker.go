@@ -50,8 +50,8 @@ func (c *controlLoop) serve(taking, working context.Context, queue requestQueue)
 	}
 }
 
-// process reconciles a request, and does what its answer says. It is also what happens when the
-// reconciler ends the goroutine: the deferred calls find the error of that.
+// process reconciles a request, and does what its answer says. All but the call itself is
+// deferred, because a reconciler may end the goroutine: then errGoexit is the answer.
 func (c *controlLoop) process(ctx context.Context, queue requestQueue, w work) {
 	defer queue.Done(w.Item)
 	c.meter.active.Inc()
