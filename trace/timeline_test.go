@@ -192,7 +192,7 @@ func TestEveryKindAndOutcomeHasANameAndASentence(t *testing.T) {
 	for _, k := range []Kind{0, Note + 1, 200} {
 		assert.Equal(t, "unknown", k.String(), "kind %d: an event of a newer program must not crash this one", k)
 	}
-	assert.Equal(t, "unknown", (Refused + 1).String())
+	assert.Equal(t, "unknown", (Waiting + 1).String())
 }
 
 // Right after 410, a stream of all there is has the version that the server has just

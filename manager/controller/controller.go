@@ -41,8 +41,9 @@ type Controller interface {
 	// started at once, and Watch returns the error of its Start.
 	Watch(src Source) error
 
-	// Unwatch stops a source, and waits until it has stopped. What it added stays in the queue:
-	// an extra look does no harm. The source must be the same value that was given to Watch.
+	// Unwatch stops a source, and waits until it has stopped. After 10 s it returns an error: a
+	// reconciler may call it, and must not hang. What the source added stays in the queue: an
+	// extra look does no harm. The source must be the same value that was given to Watch.
 	Unwatch(src Source) error
 
 	// Wake adds the requests that wait for an object: see reconcile.WaitFor.
@@ -109,7 +110,7 @@ func (c *controlLoop) Start(ctx context.Context) error {
 	c.meter.start(c.options.MaxConcurrentReconciles)
 	defer c.meter.stop(c.options.MaxConcurrentReconciles)
 
-	opened := c.open(ctx)
+	opened, _ := c.open(ctx)
 	var early error // why the sources ended before ctx did
 	select {
 	case <-opened.done:
@@ -135,7 +136,7 @@ func (c *controlLoop) runWith(ctx context.Context, opened *opening) error {
 	running, release := opened.endsWith(ctx)
 	defer release()
 	if running.Err() == nil {
-		c.run(running, opened.queue)
+		c.run(ctx, running, opened.queue)
 	}
 	if ctx.Err() != nil {
 		return nil
@@ -154,10 +155,13 @@ func (c *controlLoop) Warmup(ctx context.Context) error {
 	if !*c.options.EnableWarmup {
 		return nil
 	}
-	opened := c.open(ctx)
+	opened, first := c.open(ctx)
 	<-opened.done
 	if opened.err != nil {
 		c.endSources(opened.err)
+	}
+	if !first { // the sources have the context of another call
+		return opened.err
 	}
 	// If Start is never called, nobody else ends the queue.
 	context.AfterFunc(ctx, func() {

@@ -3,6 +3,8 @@ package controller
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
 	"log"
 	"log/slog"
 	"strings"
@@ -233,6 +235,9 @@ func TestANilPointerThatIsAnErrorIsLoggedAndRetried(t *testing.T) {
 	}{
 		{"alone", "a nil *controller.nilError", (*nilError)(nil), 2},
 		{"in a terminal error", "terminal error: <nil>", reconcile.TerminalError((*nilError)(nil)), 1},
+		{"with an Unwrap", "a nil *fs.PathError", (*fs.PathError)(nil), 2},
+		{"with an Unwrap, in a terminal error", "cannot be looked into", reconcile.TerminalError((*fs.PathError)(nil)), 2},
+		{"with an Unwrap, and wrapped", "cannot be looked into", fmt.Errorf("reading: %w", error((*fs.PathError)(nil))), 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -63,8 +63,8 @@ type Options struct {
 	// The options below are ours: controller-runtime does not have them.
 
 	// MaxRetries is how often a request that fails is retried before the controller gives it up:
-	// it is forgotten then, and starts over with the next event. 0 retries forever. Only errors
-	// count, and not a Result with Requeue.
+	// it is forgotten then, and starts over with the next event, or with a retry that was already
+	// due to come. 0 retries forever. Only errors count, and not a Result with Requeue.
 	MaxRetries int
 	// Batch reconciles several requests in one call. It takes the place of Reconciler.
 	Batch reconcile.Batch

@@ -47,6 +47,9 @@ func (q adaptedQueue) AddWithOpts(o workqueue.AddOpts, items ...reconcile.Reques
 		AddRateLimitedBecause(item reconcile.Request, reason string)
 	})
 	for _, item := range items {
+		if o.RateLimited && o.After > 0 {
+			q.AddAfter(item, o.After) // the shorter delay counts, and if both do, that is one look more
+		}
 		switch {
 		case o.RateLimited && explained != nil:
 			explained.AddRateLimitedBecause(item, o.Reason)

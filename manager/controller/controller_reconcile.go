@@ -73,6 +73,25 @@ func (p *panicError) Error() string { return fmt.Sprintf("panic: %v [recovered]"
 
 var errGoexit = errors.New("the reconciler ended its goroutine by runtime.Goexit (t.FailNow does so)")
 
+// inspectable returns an error that can be looked into. A nil pointer may be an error, which is a
+// well-known mistake, and then its Error or Unwrap may panic.
+func inspectable(err error) (safe error) {
+	if err == nil {
+		return nil
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			safe = fmt.Errorf("the reconciler returned an error of type %T that cannot be looked into: %v", err, v)
+		}
+	}()
+	if fmt.Sprint(err) == "<nil>" {
+		return fmt.Errorf("the reconciler returned a nil %T, which is not the same as no error", err)
+	}
+	reconcile.WaitsFor(err)
+	_ = errors.Is(err, errTerminal) // looks into all of it
+	return err
+}
+
 // timeoutError is the cause with which ReconciliationTimeout ends a context.
 type timeoutError struct{ limit time.Duration }
 
@@ -88,6 +107,7 @@ func (c *controlLoop) timedOut(ctx context.Context, timeout *timeoutError, err e
 		return err
 	}
 	c.meter.timeouts.Inc()
+	err = inspectable(err)
 	if errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, timeout) {
 		return fmt.Errorf("%w: %w", err, timeout)
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // sources are those of one controller. Before its start they are kept; then they run; and after
@@ -58,13 +59,13 @@ func (s *sources) add(w *watchedSource) (running bool, err error) {
 
 // open returns the sources that were kept. From now on add says that they are to be started.
 func (s *sources) open(ctx context.Context, queue sourceQueue) []*watchedSource {
-	s.beginFrom(ctx)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.stopped {
 		return nil
 	}
 	s.queue = queue
+	s.beginFromLocked(ctx)
 	return slices.Clone(s.watched)
 }
 
@@ -72,6 +73,10 @@ func (s *sources) open(ctx context.Context, queue sourceQueue) []*watchedSource 
 func (s *sources) beginFrom(ctx context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.beginFromLocked(ctx)
+}
+
+func (s *sources) beginFromLocked(ctx context.Context) {
 	s.newContext = func() (context.Context, context.CancelCauseFunc) { return context.WithCancelCause(ctx) }
 }
 
@@ -182,7 +187,13 @@ func (c *controlLoop) Unwatch(src Source) error {
 	case !watched:
 		return fmt.Errorf("controller %s does not watch the source %s", c.name, nameOf(src))
 	case w.stop != nil: // it does not change once the source is removed
-		<-w.ended
+		patient := time.NewTimer(patience)
+		defer patient.Stop()
+		select {
+		case <-w.ended:
+		case <-patient.C:
+			return fmt.Errorf("controller %s: the source %s: %w", c.name, nameOf(src), errNotStopped)
+		}
 	}
 	return nil
 }

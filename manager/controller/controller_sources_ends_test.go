@@ -187,3 +187,18 @@ func TestASourceThatIsAddedAfterAWarmupHasTheContextOfStart(t *testing.T) {
 		require.NoError(t, <-c.ended)
 	})
 }
+
+// A reconciler that stops watching a kind would keep its worker forever, and the controller from
+// stopping.
+func TestUnwatchDoesNotWaitForeverForASourceThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, _ := start(t, Options{Reconciler: new(calls).answering()})
+		source := &testSource{name: "pods", stops: time.Hour}
+		require.NoError(t, r.Watch(source))
+		began := time.Now()
+		require.ErrorIs(t, r.Unwatch(source), errNotStopped)
+		require.Equal(t, patience, time.Since(began))
+		require.NoError(t, r.end())
+		time.Sleep(time.Hour)
+	})
+}

@@ -21,12 +21,12 @@ type opening struct {
 	endsWith func(ctx context.Context) (both context.Context, release func())
 }
 
-// open makes the queue and starts the sources, if this has not been done. The caller waits for
-// done.
-func (c *controlLoop) open(ctx context.Context) *opening {
+// open makes the queue and starts the sources, if it is the first to be called. The caller waits
+// for done.
+func (c *controlLoop) open(ctx context.Context) (o *opening, first bool) {
 	c.mu.Lock()
-	o := c.opened
-	first := o == nil
+	o = c.opened
+	first = o == nil
 	if first {
 		o = &opening{done: make(chan struct{})}
 		c.opened = o
@@ -38,7 +38,7 @@ func (c *controlLoop) open(ctx context.Context) *opening {
 		o.err = c.startSources(ctx, sourceQueue{o.queue, c})
 		close(o.done)
 	}
-	return o
+	return o, first
 }
 
 // endsWithBoth makes a context that ends when one of two does, with its cause. It has the values
@@ -178,7 +178,6 @@ func (c *controlLoop) Watch(src Source) error {
 	if !watched {
 		return nil
 	}
-	c.GetLogger().Info("Starting source", "source", nameOf(src))
 	err = errNoAnswer
 	defer func() { // even if Start panics or calls runtime.Goexit, or a stop would wait for its answer
 		if err != nil {
@@ -186,6 +185,7 @@ func (c *controlLoop) Watch(src Source) error {
 			c.sources.remove(func(other *watchedSource) bool { return other == w }, err)
 		}
 	}()
+	c.GetLogger().Info("Starting source", "source", nameOf(src))
 	if err = src.Start(ctx, queue); err != nil {
 		return fmt.Errorf("controller %s: starting the source %s: %w", c.name, nameOf(src), err)
 	}

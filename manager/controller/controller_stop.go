@@ -24,9 +24,16 @@ var errGraceOver = errors.New("the controller stops, and its grace period is ove
 // There are two contexts, because to stop means two things. One ends when no more requests are
 // to be taken from the queue. The other is that of the reconciles, and ends when they are to be
 // cut off; it has what ctx has, but not its end.
-func (c *controlLoop) run(ctx context.Context, queue requestQueue) {
+//
+// start is Start's context. ctx may end before it, when the sources have ended with Warmup's.
+func (c *controlLoop) run(start, ctx context.Context, queue requestQueue) {
 	working, cutOff := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cutOff(errStopped)
+	defer context.AfterFunc(start, func() {
+		if errors.Is(context.Cause(start), ErrStopNow) {
+			cutOff(errGraceOver)
+		}
+	})()
 	taking := ctx
 	if c.options.DrainOnStop {
 		taking = working
@@ -39,8 +46,8 @@ func (c *controlLoop) run(ctx context.Context, queue requestQueue) {
 		c.startWorker(&workers, taking, working, queue)
 	}
 	<-ctx.Done()
-	if errors.Is(context.Cause(ctx), ErrStopNow) {
-		cutOff(errGraceOver)
+	if errors.Is(context.Cause(start), ErrStopNow) {
+		cutOff(errGraceOver) // now, and not when AfterFunc's goroutine comes to it
 	}
 	log.Info("Stopping; waiting for reconciles that are under way", "gracePeriod", c.options.GracePeriod)
 	c.finish(working, cutOff, &workers, queue)

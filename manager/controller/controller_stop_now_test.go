@@ -69,6 +69,28 @@ func TestAStopThatMustBeNowWaitsForNothing(t *testing.T) {
 	}
 }
 
+// The context of the warm-up may end a moment before that of Start, and without the cause.
+func TestAStopThatMustBeNowIsHeardAfterTheEndOfTheWarmup(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reconciler := &slow{takes: time.Minute}
+		c := prepare(t, Options{Reconciler: reconciler, GracePeriod: time.Hour, EnableWarmup: new(true)})
+		warm, cool := context.WithCancel(t.Context())
+		require.NoError(t, c.Warmup(warm))
+		ctx, stop := context.WithCancelCause(t.Context())
+		go func() { c.ended <- c.Start(ctx) }()
+		synctest.Wait()
+		add(<-c.queue, "a")
+		synctest.Wait()
+		cool()
+		time.Sleep(time.Second)
+		stopping := time.Now()
+		stop(ErrStopNow)
+		require.NoError(t, <-c.ended)
+		require.Zero(t, time.Since(stopping))
+		require.Len(t, reconciler.cutOff, 1)
+	})
+}
+
 // A source that hangs must not keep the process from ending, nor the work from being done.
 func TestASourceThatDoesNotStopIsLeftBehind(t *testing.T) {
 	for _, drains := range []bool{false, true} {

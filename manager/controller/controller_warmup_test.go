@@ -127,3 +127,22 @@ func TestAStopDuringTheWarmupEndsIt(t *testing.T) {
 		require.Zero(t, time.Since(stopping))
 	})
 }
+
+// The sources have the context of the first call. The end of another one must not take the queue
+// from them.
+func TestASecondWarmupEndsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var calls calls
+		c := prepare(t, Options{Reconciler: calls.answering(), EnableWarmup: new(true)})
+		require.NoError(t, c.Watch(&testSource{adds: "web"}))
+		require.NoError(t, c.Warmup(t.Context()))
+		ctx, cancel := context.WithCancel(t.Context())
+		require.NoError(t, c.Warmup(ctx))
+		cancel()
+		synctest.Wait()
+		c.begin()
+		synctest.Wait()
+		require.Equal(t, []string{"web"}, calls.all())
+		require.NoError(t, c.end())
+	})
+}

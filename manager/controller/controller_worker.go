@@ -79,9 +79,7 @@ func (c *controlLoop) settle(ctx context.Context, queue requestQueue, w work, an
 	if answer.Err == errGoexit && !*c.options.RecoverPanic {
 		return // the process is about to crash
 	}
-	if answer.Err != nil && fmt.Sprint(answer.Err) == "<nil>" { // a logger that asks for its text may panic
-		answer.Err = fmt.Errorf("the reconciler returned a nil %T, which is not the same as no error: %w", answer.Err, answer.Err)
-	}
+	answer.Err = inspectable(answer.Err)
 	d := outcome(answer.Result, answer.Err)
 	if c.options.MaxRetries > 0 {
 		d = c.retries.limit(w.Item, d, c.options.MaxRetries)
@@ -119,7 +117,11 @@ func (c *controlLoop) addAgain(queue requestQueue, w work, d decision) {
 	case d.again == afterDelay:
 		queue.AddWithOpts(workqueue.AddOpts{After: d.after, Priority: &priority, Reason: "asked to be called again"}, w.Item)
 	case d.again == whenWoken && !named: // see waits
-		queue.AddWithOpts(workqueue.AddOpts{RateLimited: waited, Priority: &priority, Reason: "in case what it waits for has just come"}, w.Item)
+		opts := workqueue.AddOpts{RateLimited: waited, Priority: &priority, Reason: "in case what it waits for has just come"}
+		if waited { // not later than the fallback, however long the limiter would wait
+			opts.After = max(c.options.WaitFallback, 0)
+		}
+		queue.AddWithOpts(opts, w.Item)
 	case d.again == whenWoken && c.options.WaitFallback > 0:
 		queue.AddWithOpts(workqueue.AddOpts{After: c.options.WaitFallback, Priority: &priority, Reason: "heard nothing of what it waits for"}, w.Item)
 	}
