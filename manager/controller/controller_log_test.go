@@ -256,3 +256,23 @@ func TestANilPointerThatIsAnErrorIsLoggedAndRetried(t *testing.T) {
 		})
 	}
 }
+
+// A reconciler that runs out of time may return a nil pointer, too. It is asked whether it is the timeout.
+func TestANilPointerAfterATimeoutIsLoggedAndRetried(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log logged
+		var calls calls
+		r, queue := start(t, Options{Logger: log.logger(0), ReconciliationTimeout: time.Second, Reconciler: reconcile.Func(func(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+			if calls.add(request) > 0 {
+				return reconcile.Result{}, nil
+			}
+			<-ctx.Done()
+			return reconcile.Result{}, (*fs.PathError)(nil)
+		})})
+		queue.Add(req("web"))
+		time.Sleep(time.Minute)
+		require.NoError(t, r.end())
+		require.Len(t, calls.all(), 2)
+		require.Len(t, log.containing("a nil *fs.PathError"), 1)
+	})
+}
