@@ -74,7 +74,7 @@ test: $(CLUSTER_COMMAND) ## Run all tests: unit, race detector, integration on a
 	@$(CLUSTER_COMMAND) build
 	@test -n "$(RACE)" || echo "No C compiler, so no race detector: install one, and the tests use it."
 	go test $(RACE) -count=1 -timeout 30m ./...
-	cd benchmarks && go test $(RACE) -short ./...
+	cd benchmarks && go test $(RACE) -short ./... && go test -count=1 -run RealServer ./client ./election
 	@$(MAKE) --no-print-directory verify milestones
 
 ## milestone-N -- Build, vet and test the tree as it was after chapter N
@@ -90,13 +90,18 @@ sync: $(COURSE) ## Bring the texts up to date with the code they quote
 mutants: $(MUTANTS) ## Make small mistakes in the code and list those that no test notices; FILE=workqueue/priority_levels.go
 	@$(MUTANTS) $(FILE)
 
+.PHONY: api
+api: ## Compare our exported API with controller-runtime's, and write docs/api.md
+	cd benchmarks && go run ./cmd/apidiff
+
 .PHONY: check
 check: $(COURSE) ## Check format, vet, lint, generated text, and that all platforms compile
-	@test -z "$$(find . \( -name .loopwright -o -name my \) -prune -o -name "*.go" -exec gofmt -l {} + | tee /dev/stderr)" || { echo "run gofmt -w on these files"; exit 1; }
+	@files="$$(find . \( -name .loopwright -o -name my \) -prune -o -name "*.go" -exec gofmt -l {} +)"; \
+		test -z "$$files" || { echo "run gofmt -w on these files:"; echo "$$files"; exit 1; }
 	go mod tidy -diff
 	cd cluster/controlplane && go mod tidy -diff
 	cd tools && go mod tidy -diff
-	cd benchmarks && go mod tidy -diff && go vet ./...
+	cd benchmarks && go mod tidy -diff && go vet ./... && go run ./cmd/apidiff -check
 	@$(COURSE) check
 	go vet ./...
 	go tool -modfile=tools/go.mod staticcheck ./...

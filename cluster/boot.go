@@ -29,7 +29,7 @@ func (c *embedded) boot(ctx context.Context, options Options) error {
 			return err
 		}
 	}
-	c.state.Originals, c.state.Binaries = options.Originals, c.binaries.id
+	c.state.Originals, c.state.Binaries, c.state.Parts = options.Originals, c.binaries.id, options.Parts
 	if options.Ephemeral {
 		var err error
 		if c.state.lifeline, err = tieLifeline(c.at); err != nil {
@@ -69,7 +69,11 @@ func (c *embedded) start(ctx context.Context, options Options) error {
 	if err := c.await(ctx, "the API server", APIServer, checkServing); err != nil {
 		return err
 	}
-	if err := errors.Join(checkWritable(ctx, c.client), allowKwok(ctx, c.client), freeNodes(ctx, c.client)); err != nil {
+	err := checkWritable(ctx, c.client)
+	if c.state.has(Kwok) {
+		err = errors.Join(err, allowKwok(ctx, c.client), freeNodes(ctx, c.client))
+	}
+	if err != nil {
 		if dead := ended(c.exited, c.at); dead != nil { // more to the point
 			return dead
 		}
@@ -102,18 +106,26 @@ func (c *embedded) dropUnfounded() error {
 func (c *embedded) settle(ctx context.Context, options Options) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, startLimit, errTooSlow)
 	defer cancel()
-	if err := ensureNodes(ctx, c.client, options.Nodes); err != nil {
-		return err
+	if c.state.has(Kwok) {
+		if err := ensureNodes(ctx, c.client, options.Nodes); err != nil {
+			return err
+		}
+		if err := c.await(ctx, "the nodes", Kwok, checkNodes); err != nil {
+			return err
+		}
 	}
-	if err := c.await(ctx, "the nodes", Kwok, checkNodes); err != nil {
-		return err
+	if !c.state.has(ControllerManager) {
+		return nil
 	}
 	return c.await(ctx, "the default ServiceAccount", ControllerManager, checkServiceAccount)
 }
 
 func (c *embedded) startParts(parts ...Part) error {
 	for _, part := range parts {
-		exited, err := start(part, c.at, c.state, c.binaries)
+		if !c.state.has(part) {
+			continue
+		}
+		exited, err := start(part, c.at, c.state, c.binaries, c.options)
 		if err != nil {
 			return err
 		}

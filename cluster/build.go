@@ -28,9 +28,12 @@ type binaries struct {
 //
 // Only this function needs the network, and only when Go's module cache does
 // not hold the sources yet.
-func build(ctx context.Context, root string, out io.Writer) (binaries, error) {
-	source := filepath.Join(root, "cluster", "controlplane")
-	id, err := fingerprint(source)
+func build(ctx context.Context, out io.Writer) (binaries, error) {
+	source, err := findSource()
+	if err != nil {
+		return binaries{}, err
+	}
+	id, err := fingerprint(source.files)
 	if err != nil {
 		return binaries{}, fmt.Errorf("looking for the control plane's sources: %w", err)
 	}
@@ -54,17 +57,18 @@ func build(ctx context.Context, root string, out io.Writer) (binaries, error) {
 	if isFile(built.controlplane) && isFile(built.kwok) { // made while we waited
 		return built, nil
 	}
-	return built, compile(ctx, source, dir, out)
+	unpacked, drop, err := source.unpacked(dir + ".source")
+	if err != nil {
+		return binaries{}, err
+	}
+	defer drop()
+	return built, compile(ctx, unpacked, dir, out)
 }
 
 // Build compiles the control plane ahead of time, if that has not been done, so
 // that the first Up need not.
 func Build(ctx context.Context, out io.Writer) error {
-	root, err := checkoutRoot()
-	if err != nil {
-		return err
-	}
-	_, err = build(ctx, root, out)
+	_, err := build(ctx, out)
 	return err
 }
 
@@ -115,6 +119,9 @@ const linkerFlags = "-s -w" +
 // kubernetesVersion is the one that cluster/controlplane/go.mod requires; a test
 // compares them.
 const kubernetesVersion = "v1.36.3"
+
+// KubernetesVersion is the version of the embedded control plane.
+func KubernetesVersion() string { return kubernetesVersion }
 
 // goCommand runs the go command for this machine, on the nested module alone,
 // whatever the caller cross-compiles, has in a go.work or experiments with.
@@ -204,23 +211,11 @@ func (p *buildProgress) show(downloads int) {
 }
 
 // fingerprint names the content of the nested module and the compiler.
-func fingerprint(source string) (string, error) {
+func fingerprint(source fs.FS) (string, error) {
 	sum := sha256.New()
 	_, _ = fmt.Fprintln(sum, runtime.Version(), runtime.GOOS, runtime.GOARCH, linkerFlags)
-	err := filepath.WalkDir(source, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil { // then entry may be nil
-			return err
-		}
-		name := entry.Name()
-		if entry.IsDir() || strings.HasSuffix(name, "_test.go") ||
-			!strings.HasSuffix(name, ".go") && name != "go.mod" && name != "go.sum" {
-			return nil
-		}
-		content, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		_, _ = fmt.Fprintln(sum, strings.TrimPrefix(path, source), len(content))
+	err := eachSource(source, func(path string, content []byte) error {
+		_, _ = fmt.Fprintln(sum, path, len(content))
 		_, _ = sum.Write(content)
 		return nil
 	})

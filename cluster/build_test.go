@@ -49,7 +49,7 @@ func TestTheFingerprintChangesWithTheSourcesAndOnlyWithThem(t *testing.T) {
 	write("main.go", "package main")
 	write("go.mod", "module x")
 	print := func() string {
-		found, err := fingerprint(dir)
+		found, err := fingerprint(os.DirFS(dir))
 		require.NoError(t, err)
 		return found
 	}
@@ -63,7 +63,7 @@ func TestTheFingerprintChangesWithTheSourcesAndOnlyWithThem(t *testing.T) {
 		write(name, "something else")
 		assert.NotEqual(t, before, print(), "%s changed, and an old control plane runs", name)
 	}
-	_, err := fingerprint(filepath.Join(dir, "missing"))
+	_, err := fingerprint(os.DirFS(filepath.Join(dir, "missing")))
 	assert.Error(t, err)
 }
 

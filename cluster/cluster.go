@@ -72,6 +72,19 @@ type Options struct {
 	// ends when the process ends, however that happens. A cluster that Up finds
 	// running stays tied to whom it is tied to.
 	Ephemeral bool
+	// RemoveDir is a directory to remove, with all that is in it, when an ephemeral cluster ends
+	// because its process did. It may be Dir or one above.
+	RemoveDir string
+	// Parts are the parts that an embedded cluster is to have; nil stands for all of them. It
+	// cannot be without etcd and the API server. Without the controller manager, nobody makes
+	// ServiceAccounts, and so the API server lets pods in that have none. Without kwok there
+	// are no nodes.
+	Parts []Part
+	// Arguments, unless it is nil, changes the command line of a part before it starts.
+	Arguments func(part Part, defaults []string) ([]string, error)
+	// Output, unless it is nil, says who gets what a part prints, besides its log; a nil writer
+	// gets nothing. A part that is to outlive this process must not have one.
+	Output func(part Part) (stdout, stderr io.Writer)
 
 	// KindName is the name of the kind cluster; the default is "loopwright".
 	KindName string
@@ -154,6 +167,9 @@ func (o Options) withDefaults() (Options, error) {
 			return o, fmt.Errorf("ORIGINALS names %q: want some of %s", name, strings.Join(SampleControllers, ", "))
 		}
 	}
+	if err := checkParts(o.Parts); err != nil {
+		return o, err
+	}
 	if o.KindName == "" {
 		o.KindName = defaultKindName
 	}
@@ -188,6 +204,8 @@ type Cluster struct {
 	Name string
 	// Kubeconfig is the path of a file that kubectl takes.
 	Kubeconfig string
+	// Kubectl is the path of a kubectl that was built with an embedded cluster.
+	Kubectl string
 
 	config   *rest.Config
 	embedded *embedded // of mode Embedded
@@ -240,6 +258,30 @@ func Down(ctx context.Context, options Options) error {
 	}
 }
 
+// Down stops the parts of an embedded cluster and removes its data, as the function Down does, and
+// waits until all that they printed has been handed to Options.Output.
+func (c *Cluster) Down(ctx context.Context) error {
+	if c.Mode != Embedded {
+		return fmt.Errorf("taking down a %s cluster: %w", c.Mode, ErrOutOfReach)
+	}
+	if err := downEmbedded(ctx, c.embedded.options); err != nil {
+		return err
+	}
+	for _, exited := range c.embedded.exited {
+		<-exited // the part has ended: what is left to do is not up to anybody else
+	}
+	return nil
+}
+
+// EtcdURL is where the etcd of an embedded cluster serves the API server, and nobody else; of other
+// clusters it is empty.
+func (c *Cluster) EtcdURL() string {
+	if c.Mode != Embedded {
+		return ""
+	}
+	return c.embedded.state.etcdURL()
+}
+
 // ErrOutOfReach is returned when a cluster is asked for what its mode cannot do.
 var ErrOutOfReach = errors.New("this kind of cluster cannot do it: use CLUSTER=embedded")
 
@@ -256,6 +298,24 @@ func (c *Cluster) Restart(ctx context.Context, part Part, down time.Duration) er
 	default:
 		return fmt.Errorf("restarting %s of a %s cluster: %w", part, c.Mode, ErrOutOfReach)
 	}
+}
+
+// StopPart stops one part of an embedded cluster in good order, and leaves it away until StartPart
+// brings it back. A part that does not run is no error.
+func (c *Cluster) StopPart(ctx context.Context, part Part) error {
+	if c.Mode != Embedded {
+		return fmt.Errorf("stopping %s of a %s cluster: %w", part, c.Mode, ErrOutOfReach)
+	}
+	return c.embedded.stopPart(ctx, part)
+}
+
+// StartPart starts a part that StopPart stopped, on the same port with the same data. It returns
+// when the API server is ready; etcd without one is ready at once.
+func (c *Cluster) StartPart(ctx context.Context, part Part) error {
+	if c.Mode != Embedded {
+		return fmt.Errorf("starting %s of a %s cluster: %w", part, c.Mode, ErrOutOfReach)
+	}
+	return c.embedded.startPart(ctx, part)
 }
 
 // Compact makes etcd forget the history up to now, as a production API server

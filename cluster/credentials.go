@@ -10,7 +10,18 @@ import (
 
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/loopwright/loopwright/internal/pki"
 )
+
+// renewal is how long before the end of its certificates a cluster that starts over makes new ones.
+const renewal = 30 * 24 * time.Hour
+
+// serverHosts are the names of the API server, and of etcd: loopback, and what clients inside a
+// cluster call it.
+var serverHosts = []string{
+	"127.0.0.1", "10.96.0.1", "localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc",
+}
 
 // Who trusts whom: one CA vouches for the API server and for its clients, a
 // second one for etcd and for etcd's only client, the API server. So no
@@ -29,27 +40,27 @@ var clients = map[string]pkix.Name{
 // goes first and comes last: while it is missing, keys that do not belong
 // together are not taken for a set, should this process be killed half-way.
 func writePKI(at place) error {
-	ca, err := newCA("loopwright")
+	ca, err := pki.NewCA("loopwright")
 	if err != nil {
 		return err
 	}
-	etcdCA, err := newCA("loopwright-etcd")
+	etcdCA, err := pki.NewCA("loopwright-etcd")
 	if err != nil {
 		return err
 	}
-	apiServer, err := ca.issue(pkix.Name{CommonName: "kube-apiserver"}, x509.ExtKeyUsageServerAuth)
+	apiServer, err := ca.Server("kube-apiserver", serverHosts...)
 	if err != nil {
 		return err
 	}
-	etcdServer, err := etcdCA.issue(pkix.Name{CommonName: "etcd"}, x509.ExtKeyUsageServerAuth)
+	etcdServer, err := etcdCA.Server("etcd", serverHosts...)
 	if err != nil {
 		return err
 	}
-	etcdClient, err := etcdCA.issue(pkix.Name{CommonName: "kube-apiserver"}, x509.ExtKeyUsageClientAuth)
+	etcdClient, err := etcdCA.Client(pkix.Name{CommonName: "kube-apiserver"})
 	if err != nil {
 		return err
 	}
-	_, serviceAccountPEM, err := newKey()
+	_, serviceAccountPEM, err := pki.NewKey()
 	if err != nil {
 		return err
 	}
@@ -57,10 +68,10 @@ func writePKI(at place) error {
 		return fmt.Errorf("making new keys: %w", err)
 	}
 	for file, content := range map[string][]byte{
-		"ca.key": ca.keyPEM, "etcd-ca.crt": etcdCA.certPEM,
-		"kube-apiserver.crt": apiServer.certPEM, "kube-apiserver.key": apiServer.keyPEM,
-		"etcd-server.crt": etcdServer.certPEM, "etcd-server.key": etcdServer.keyPEM,
-		"etcd-client.crt": etcdClient.certPEM, "etcd-client.key": etcdClient.keyPEM,
+		"ca.key": ca.KeyPEM, "etcd-ca.crt": etcdCA.CertPEM,
+		"kube-apiserver.crt": apiServer.CertPEM, "kube-apiserver.key": apiServer.KeyPEM,
+		"etcd-server.crt": etcdServer.CertPEM, "etcd-server.key": etcdServer.KeyPEM,
+		"etcd-client.crt": etcdClient.CertPEM, "etcd-client.key": etcdClient.KeyPEM,
 		"service-account.key": serviceAccountPEM,
 	} {
 		if err := privateFile(at.pki(file), content); err != nil {
@@ -68,15 +79,15 @@ func writePKI(at place) error {
 		}
 	}
 	for name, subject := range clients {
-		client, err := ca.issue(subject, x509.ExtKeyUsageClientAuth)
+		client, err := ca.Client(subject)
 		if err != nil {
 			return err
 		}
-		if err := writeKubeconfig(at.client(name), "", ca.certPEM, client); err != nil {
+		if err := writeKubeconfig(at.client(name), "", ca.CertPEM, client); err != nil {
 			return err
 		}
 	}
-	return privateFile(at.pki("ca.crt"), ca.certPEM)
+	return privateFile(at.pki("ca.crt"), ca.CertPEM)
 }
 
 // pemFiles are the files of a complete set, besides the kubeconfigs.
@@ -149,10 +160,10 @@ func loadKubeconfig(path string) (*clientcmdapi.Config, error) {
 // kubeconfigName names cluster, user and context in a kubeconfig.
 const kubeconfigName = "loopwright"
 
-func writeKubeconfig(path, server string, caPEM []byte, client *keyPair) error {
+func writeKubeconfig(path, server string, caPEM []byte, client *pki.Pair) error {
 	config := clientcmdapi.NewConfig()
 	config.Clusters[kubeconfigName] = &clientcmdapi.Cluster{Server: server, CertificateAuthorityData: caPEM}
-	config.AuthInfos[kubeconfigName] = &clientcmdapi.AuthInfo{ClientCertificateData: client.certPEM, ClientKeyData: client.keyPEM}
+	config.AuthInfos[kubeconfigName] = &clientcmdapi.AuthInfo{ClientCertificateData: client.CertPEM, ClientKeyData: client.KeyPEM}
 	config.Contexts[kubeconfigName] = &clientcmdapi.Context{Cluster: kubeconfigName, AuthInfo: kubeconfigName}
 	config.CurrentContext = kubeconfigName
 	content, err := clientcmd.Write(*config)

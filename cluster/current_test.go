@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/loopwright/loopwright/internal/pki"
 )
 
 // pointAt makes a kubeconfig the current one.
@@ -20,12 +22,12 @@ func pointAt(t *testing.T, path string) {
 // deadEnd is a kubeconfig whose server does not answer.
 func deadEnd(t *testing.T) (path string) {
 	t.Helper()
-	ca, err := newCA("nobody")
+	ca, err := pki.NewCA("nobody")
 	require.NoError(t, err)
-	user, err := ca.issue(clients["admin"], 0)
+	user, err := ca.Client(clients["admin"])
 	require.NoError(t, err)
 	path = filepath.Join(t.TempDir(), "kubeconfig")
-	require.NoError(t, writeKubeconfig(path, "https://127.0.0.1:9", ca.certPEM, user))
+	require.NoError(t, writeKubeconfig(path, "https://127.0.0.1:9", ca.CertPEM, user))
 	return path
 }
 

@@ -26,18 +26,16 @@ type embedded struct {
 	// closed when the part ends.
 	exited map[Part]<-chan struct{}
 	out    io.Writer
+	// options are those of the Up that found or made the cluster.
+	options Options
 }
 
 func upEmbedded(ctx context.Context, options Options) (*Cluster, error) {
-	root, err := checkoutRoot()
-	if err != nil {
-		return nil, err
-	}
 	at := place{dir: options.Dir}
 	if err := at.make(); err != nil {
 		return nil, err
 	}
-	binaries, err := build(ctx, root, options.Out)
+	binaries, err := build(ctx, options.Out)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +47,7 @@ func upEmbedded(ctx context.Context, options Options) (*Cluster, error) {
 	if err := at.make(); err != nil { // a `down` may have run while we waited
 		return nil, err
 	}
-	cluster := &embedded{at: at, binaries: binaries, exited: map[Part]<-chan struct{}{}, out: options.Out}
+	cluster := &embedded{at: at, binaries: binaries, exited: map[Part]<-chan struct{}{}, out: options.Out, options: options}
 	if err := cluster.up(ctx, options); err != nil {
 		return nil, err
 	}
@@ -59,7 +57,7 @@ func upEmbedded(ctx context.Context, options Options) (*Cluster, error) {
 	}
 	return &Cluster{
 		Mode: Embedded, Name: "embedded control plane " + kubernetesVersion + " at " + cluster.state.serverURL(),
-		Kubeconfig: at.kubeconfig(), config: config, embedded: cluster,
+		Kubeconfig: at.kubeconfig(), Kubectl: at.kubectl(), config: config, embedded: cluster,
 	}, nil
 }
 
@@ -117,13 +115,17 @@ var errStopped = errors.New("it does not run")
 // flaw tells why a known cluster cannot be used as it is, or nil.
 func (c *embedded) flaw(ctx context.Context, options Options) error {
 	var dead []string
+	wanted := state{Parts: options.Parts}
+	alive := 0
 	for _, part := range Parts {
-		if !isLocked(c.at.alive(part)) {
+		if isLocked(c.at.alive(part)) {
+			alive++
+		} else if wanted.has(part) {
 			dead = append(dead, string(part))
 		}
 	}
 	switch {
-	case len(dead) == len(Parts):
+	case alive == 0:
 		return errStopped
 	case len(dead) > 0:
 		return fmt.Errorf("it lacks %s", strings.Join(dead, ", "))

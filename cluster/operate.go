@@ -37,6 +37,35 @@ func (c *embedded) restart(ctx context.Context, part Part, down time.Duration) e
 	if err := pause(ctx, down); err != nil {
 		return fmt.Errorf("restarting %s: %w", part, err)
 	}
+	return c.startAgain(ctx, part)
+}
+
+// stopPart stops a part in good order and leaves it away.
+func (c *embedded) stopPart(ctx context.Context, part Part) error {
+	unlock, err := lockFile(ctx, c.at.lock(), "stopping "+string(part), c.out)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	return stop(part, c.at)
+}
+
+// startPart starts a part that was stopped, and leaves alone one that runs.
+func (c *embedded) startPart(ctx context.Context, part Part) error {
+	unlock, err := lockFile(ctx, c.at.lock(), "starting "+string(part), c.out)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if _, runs := pidOf(part, c.at); runs {
+		return nil
+	}
+	return c.startAgain(ctx, part)
+}
+
+// startAgain starts a part on its old port and data, and waits for the API server. The caller
+// holds the lock.
+func (c *embedded) startAgain(ctx context.Context, part Part) error {
 	if part == Kwok {
 		if err := freeNodes(ctx, c.client); err != nil {
 			return fmt.Errorf("restarting %s: %w", part, err)
@@ -44,6 +73,9 @@ func (c *embedded) restart(ctx context.Context, part Part, down time.Duration) e
 	}
 	if err := c.startParts(part); err != nil {
 		return err
+	}
+	if part == Etcd && !isLocked(c.at.alive(APIServer)) { // both were stopped: there is nobody to ask yet
+		return nil
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, startLimit, errTooSlow)
 	defer cancel()

@@ -21,6 +21,19 @@ const (
 // Parts lists all parts, each after those it needs.
 var Parts = []Part{Etcd, APIServer, ControllerManager, Scheduler, Kwok}
 
+// checkParts refuses a choice of parts that could not work.
+func checkParts(chosen []Part) error {
+	for _, part := range chosen {
+		if !slices.Contains(Parts, part) {
+			return fmt.Errorf("the cluster has no part %q: want some of %v", part, Parts)
+		}
+	}
+	if chosen == nil || slices.Contains(chosen, Etcd) && slices.Contains(chosen, APIServer) {
+		return nil
+	}
+	return fmt.Errorf("a cluster of %v alone: it cannot be without %s and %s", chosen, Etcd, APIServer)
+}
+
 // Node pods get their addresses from podCIDR and Services theirs from
 // serviceCIDR. No packet ever goes there.
 const (
@@ -42,7 +55,12 @@ func arguments(part Part, at place, state state) []string {
 			"--trusted-ca-file=" + at.pki("etcd-ca.crt"),
 		}
 	case APIServer:
-		return apiServerArguments(at, state)
+		arguments := apiServerArguments(at, state)
+		if !state.has(ControllerManager) {
+			// It wants the ServiceAccount that every pod gets by default, which nobody makes.
+			arguments = append(arguments, "--disable-admission-plugins=ServiceAccount")
+		}
+		return arguments
 	case ControllerManager:
 		return []string{
 			"--kubeconfig=" + at.client("kube-controller-manager"),

@@ -12,9 +12,7 @@ import (
 // modulePath is how a checkout of this project is recognised.
 const modulePath = "github.com/loopwright/loopwright"
 
-// checkoutRoot walks up from the working directory to the checkout. The control
-// plane is compiled from a nested module, which a module download does not
-// hold, so an embedded cluster needs a checkout.
+// checkoutRoot walks up from the working directory to the checkout.
 func checkoutRoot() (string, error) {
 	start, err := os.Getwd()
 	if err != nil {
@@ -26,7 +24,7 @@ func checkoutRoot() (string, error) {
 			return dir, nil
 		}
 		if dir == filepath.Dir(dir) {
-			return "", fmt.Errorf("no checkout of %s at or above %s: run this inside a clone", modulePath, start)
+			return "", fmt.Errorf("no checkout of %s at or above %s: run this inside a clone, or set LOOPWRIGHT_DIR", modulePath, start)
 		}
 	}
 }

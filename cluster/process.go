@@ -3,6 +3,7 @@ package cluster
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strconv"
@@ -31,7 +32,7 @@ const (
 // start runs a part detached from this process: in a session of its own, so
 // that a Ctrl-C meant for a demo does not reach it. exited is closed when the
 // part ends while this process lives; its reader is who waits for readiness.
-func start(part Part, at place, state state, binaries binaries) (exited <-chan struct{}, err error) {
+func start(part Part, at place, state state, binaries binaries, options Options) (exited <-chan struct{}, err error) {
 	alive, err := claim(at.alive(part))
 	if err != nil {
 		return nil, fmt.Errorf("starting %s: %w", part, err)
@@ -44,31 +45,59 @@ func start(part Part, at place, state state, binaries binaries) (exited <-chan s
 	if err != nil {
 		return nil, fmt.Errorf("starting %s: %w", part, err)
 	}
-	defer func() { _ = log.Close() }()
+	release := func() { _ = log.Close() } // the caller's end of the log
+	defer func() { release() }()
 
-	command := exec.Command(binaries.controlplane, append([]string{string(part)}, arguments(part, at, state)...)...)
+	line := arguments(part, at, state)
+	if options.Arguments != nil {
+		if line, err = options.Arguments(part, line); err != nil {
+			return nil, fmt.Errorf("starting %s: %w", part, err)
+		}
+	}
+	command := exec.Command(binaries.controlplane, append([]string{string(part)}, line...)...)
 	if part == Kwok {
-		command = exec.Command(binaries.kwok, arguments(part, at, state)...)
+		command = exec.Command(binaries.kwok, line...)
 	}
 	command.Dir = at.home()
 	command.Env = partEnvironment(at)
-	command.Stdout, command.Stderr = log, log
+	command.Stdout, command.Stderr = withLog(log, part, options)
 	command.ExtraFiles = []*os.File{alive}
 	command.Env = append(command.Env, "LOOPWRIGHT_ALIVE_FD=3")
 	if state.lifeline != nil {
 		command.ExtraFiles = append(command.ExtraFiles, state.lifeline)
 		command.Env = append(command.Env, "LOOPWRIGHT_LIFELINE_FD=4")
+		if options.RemoveDir != "" && part == Etcd { // one is enough, and etcd writes the most
+			command.Env = append(command.Env, "LOOPWRIGHT_REMOVE_DIR="+options.RemoveDir)
+		}
 	}
 	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := command.Start(); err != nil {
 		return nil, fmt.Errorf("starting %s: %w", part, err)
 	}
 	ended := make(chan struct{})
+	closeLog := release
+	release = func() {}
 	go func() { // reaps the part; ends with it, or with this process
 		_ = command.Wait()
+		closeLog()
 		close(ended)
 	}()
 	return ended, nil
+}
+
+// withLog returns where a part prints to: straight into its log, unless somebody wants to read along.
+func withLog(log *os.File, part Part, options Options) (stdout, stderr io.Writer) {
+	if options.Output == nil {
+		return log, log
+	}
+	stdout, stderr = options.Output(part)
+	both := func(reader io.Writer) io.Writer {
+		if reader == nil {
+			return log
+		}
+		return io.MultiWriter(log, reader)
+	}
+	return both(stdout), both(stderr)
 }
 
 // claim locks the file that a part is going to inherit. Whoever looks whether the

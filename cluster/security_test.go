@@ -21,6 +21,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/loopwright/loopwright/internal/pki"
 )
 
 func sharedClient(t testing.TB) kubernetes.Interface {
@@ -33,9 +35,9 @@ func sharedClient(t testing.TB) kubernetes.Interface {
 func TestAClientThatTrustsAnotherCARefusesTheCluster(t *testing.T) {
 	config := shared(t).RESTConfig()
 	require.False(t, config.Insecure)
-	other, err := newCA("loopwright")
+	other, err := pki.NewCA("loopwright")
 	require.NoError(t, err)
-	config.CAData = other.certPEM
+	config.CAData = other.CertPEM
 	client, err := kubernetes.NewForConfig(config)
 	require.NoError(t, err)
 	_, err = client.Discovery().ServerVersion()

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"net"
 	"os"
+	"slices"
 	"time"
 )
 
@@ -17,6 +18,8 @@ type state struct {
 	EtcdPort      int       `json:"etcdPort"`
 	Originals     []string  `json:"originals"`
 	Started       time.Time `json:"started"`
+	// Parts are those that the cluster has; none stands for all.
+	Parts []Part `json:"parts,omitempty"`
 	// Binaries tells which build runs, so that Up after an update starts over.
 	Binaries string `json:"binaries"`
 
@@ -25,8 +28,9 @@ type state struct {
 	lifeline *os.File
 }
 
-func (s state) etcdURL() string   { return fmt.Sprintf("https://127.0.0.1:%d", s.EtcdPort) }
-func (s state) serverURL() string { return fmt.Sprintf("https://127.0.0.1:%d", s.APIServerPort) }
+func (s state) has(part Part) bool { return len(s.Parts) == 0 || slices.Contains(s.Parts, part) }
+func (s state) etcdURL() string    { return fmt.Sprintf("https://127.0.0.1:%d", s.EtcdPort) }
+func (s state) serverURL() string  { return fmt.Sprintf("https://127.0.0.1:%d", s.APIServerPort) }
 
 // loadState returns false where there is no cluster. A file that cannot be read
 // as state counts as none: Up then makes a new one, and Down removes it.

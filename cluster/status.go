@@ -72,7 +72,7 @@ func inspectEmbedded(ctx context.Context, options Options) (Status, error) {
 		status.Parts = append(status.Parts, PartStatus{
 			Part: part, Running: lives, PID: pid, Memory: residentMemory(pid), Log: at.log(part),
 		})
-		if known && !lives && status.Problem == nil {
+		if known && state.has(part) && !lives && status.Problem == nil {
 			status.Problem = fmt.Errorf("%s does not run: `make cluster-up` starts it again", part)
 		}
 	}

@@ -14,9 +14,12 @@ type coalesced[T Object] struct {
 	// Before: the last state of the first object that went in the meantime. It is the
 	// one that the consumer may have; the consumer never hears about those that came
 	// and went after it. unseen: nobody saw it go, a list or another UID proves it.
-	last   T
-	ended  bool
-	unseen bool
+	// changed: it was there, perhaps in a new state, before it went, and the consumer may
+	// not know that state.
+	last    T
+	ended   bool
+	unseen  bool
+	changed bool
 
 	// The consumer.
 	fresh   bool // it cannot have an object of this key: the first was created meanwhile
@@ -44,15 +47,21 @@ func (c *coalesced[T]) remove(last T, unseen bool) bool {
 	return c.ended
 }
 
-// end notes the end of an object that the consumer may have.
+// end notes the end of an object that the consumer may have. If the object exists, then it
+// was put since the consumer looked.
 func (c *coalesced[T]) end(last T, unseen bool) {
 	if !c.fresh && !c.ended {
-		c.last, c.ended, c.unseen = last, true, unseen
+		c.last, c.ended, c.unseen, c.changed = last, true, unseen, c.exists
 	}
 }
 
 // deltas appends what leads a consumer from the object that it has, or none, to what
-// the server has: nothing, one delta, or two, if another object has taken the name.
+// the server has: nothing, or up to three deltas, if an object has changed, has gone, and
+// another one has taken its name.
+//
+// A change before the end is told, though the object is gone. Say that a Pod gets another
+// owner and is deleted. The last state names only the new owner, but it is the former one
+// that misses a Pod. The consumer knows it from Old.
 func (c *coalesced[T]) deltas(to []Delta[T], key Key, known T, has bool) []Delta[T] {
 	added := Delta[T]{Type: DeltaAdded, Key: key, Object: c.now, Initial: c.initial}
 	switch {
@@ -65,6 +74,10 @@ func (c *coalesced[T]) deltas(to []Delta[T], key Key, known T, has bool) []Delta
 		// of an object that leaves it, and the beginning when it comes back.
 		gone := Delta[T]{Type: DeltaDeleted, Key: key, Object: known, Old: known, FinalStateUnknown: true}
 		if c.ended && c.last.GetUID() == known.GetUID() {
+			if c.changed && !isSame(known, c.last) {
+				to = append(to, Delta[T]{Type: DeltaUpdated, Key: key, Object: c.last, Old: known})
+				gone.Old = c.last
+			}
 			gone.Object, gone.FinalStateUnknown = c.last, c.unseen
 		}
 		if to = append(to, gone); c.exists {

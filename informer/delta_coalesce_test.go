@@ -94,10 +94,9 @@ func TestWhatCameAndWentUnseenIsNotReported(t *testing.T) {
 func TestADeletionCarriesTheLastState(t *testing.T) {
 	var p coalesced[*corev1.Pod]
 	known, last := podAt("a", "1"), podAt("a", "3")
-	p.put(podAt("a", "2"))
 	p.remove(last, false)
 	requireDeltas(t, []Delta[*corev1.Pod]{{Type: DeltaDeleted, Object: last, Old: known}}, told(&p, known),
-		"the deletion says what the object was at its end; the update before it need not be told")
+		"the deletion says what the object was at its end")
 }
 
 // Function: coalesced.remove or coalesced.deltas
@@ -124,10 +123,10 @@ func TestAnotherObjectOfTheSameNameIsNoUpdate(t *testing.T) {
 // Function: coalesced.put or coalesced.deltas
 func TestTheUIDTellsOfADeletionThatNobodySaw(t *testing.T) {
 	var p coalesced[*corev1.Pod]
-	known, unseen, next := podAt("a", "1"), podAt("a", "2"), podAt("b", "9")
-	p.put(unseen)
+	known, next := podAt("a", "1"), podAt("b", "9")
+	p.put(podAt("a", "1"))
 	p.put(next) // as a list after a long absence shows it
-	requireDeltas(t, []Delta[*corev1.Pod]{{Type: DeltaDeleted, Object: unseen, Old: known, FinalStateUnknown: true}, {Type: DeltaAdded, Object: next}}, told(&p, known),
+	requireDeltas(t, []Delta[*corev1.Pod]{{Type: DeltaDeleted, Object: known, Old: known, FinalStateUnknown: true}, {Type: DeltaAdded, Object: next}}, told(&p, known),
 		"another UID under the same name: the first object was deleted, and nobody saw it")
 
 	var q coalesced[*corev1.Pod]
@@ -251,12 +250,70 @@ func TestTheMarkOfTheFirstListIsHandedOn(t *testing.T) {
 		"of two deltas only the Added is about the object of the first list")
 }
 
+// A Pod gets another owner, and is deleted before the consumer looks. Its last state names the
+// new owner. The former one is a Pod short, and only the consumer's own state still names it.
+// Function: coalesced.put, coalesced.remove or coalesced.deltas
+func TestAChangeBeforeTheEndIsTold(t *testing.T) {
+	var p coalesced[*corev1.Pod]
+	known, last, next := podAt("a", "1"), podAt("a", "3"), podAt("b", "4")
+	p.put(podAt("a", "2"))
+	p.remove(last, false)
+	changed := []Delta[*corev1.Pod]{{Type: DeltaUpdated, Object: last, Old: known}, {Type: DeltaDeleted, Object: last, Old: last}}
+	requireDeltas(t, changed, told(&p, known), "the object changed, and then it went: the consumer must be told both, or whoever it belonged to before never hears of it")
+	p.put(next)
+	requireDeltas(t, append(changed, Delta[*corev1.Pod]{Type: DeltaAdded, Object: next}), told(&p, known),
+		"the object changed, it went, and another one took the name: that is three deltas, and it never takes more")
+}
+
+// Function: coalesced.put, coalesced.remove or coalesced.deltas
+func TestAChangeBeforeTheEndIsToldEvenIfNobodySawTheEnd(t *testing.T) {
+	p := coalesced[*corev1.Pod]{initial: true}
+	known, unseen, next := podAt("a", "1"), podAt("a", "2"), podAt("b", "9")
+	p.put(unseen)
+	p.put(next)
+	requireDeltas(t, []Delta[*corev1.Pod]{{Type: DeltaUpdated, Object: unseen, Old: known}, {Type: DeltaDeleted, Object: unseen, Old: unseen, FinalStateUnknown: true}, {Type: DeltaAdded, Object: next, Initial: true}},
+		told(&p, known), "another UID proves the end of an object that had changed; only the second object is in the first list")
+
+	var q coalesced[*corev1.Pod]
+	restored := podAt("a", "1")
+	restored.Spec.NodeName = "node-2"
+	q.put(restored)
+	q.remove(restored, true)
+	requireDeltas(t, []Delta[*corev1.Pod]{{Type: DeltaUpdated, Object: restored, Old: known}, {Type: DeltaDeleted, Object: restored, Old: restored, FinalStateUnknown: true}},
+		told(&q, known), "another content under the same version is a change, too")
+}
+
+// A resync that comes as an update, for each object that goes, hides the updates that are some.
+// Function: coalesced.put, coalesced.remove or coalesced.deltas
+func TestAChangeBeforeTheEndIsNotInvented(t *testing.T) {
+	var p coalesced[*corev1.Pod]
+	known, last := podAt("a", "1"), podAt("a", "2")
+	p.put(podAt("a", "1"))
+	p.remove(podAt("a", "1"), true)
+	requireDeltas(t, []Delta[*corev1.Pod]{{Type: DeltaDeleted, Object: known, Old: known, FinalStateUnknown: true}}, told(&p, known),
+		"a list showed what the consumer has, and the next one does not: there was no change before the end")
+
+	var q coalesced[*corev1.Pod]
+	q.remove(last, false)
+	q.put(podAt("a", "3"))
+	q.remove(podAt("a", "4"), false)
+	requireDeltas(t, []Delta[*corev1.Pod]{{Type: DeltaDeleted, Object: last, Old: known}}, told(&q, known),
+		"the object left the selector, returned, and went again: what came after the first end is no change before it")
+
+	var r coalesced[*corev1.Pod]
+	other := podAt("x", "1")
+	r.put(podAt("a", "2"))
+	r.remove(podAt("a", "3"), false)
+	requireDeltas(t, []Delta[*corev1.Pod]{{Type: DeltaDeleted, Object: other, Old: other, FinalStateUnknown: true}}, told(&r, other),
+		"the object that changed is not the one that the consumer has")
+}
+
 // Whatever happens on the server, and whatever of it the watch does not tell, the
 // consumer ends with what the server has, by legal steps.
 // Function: coalesced.put, coalesced.remove or coalesced.deltas
 func TestTheDeltasLeadToWhatTheServerHas(t *testing.T) {
 	var types [5]int
-	most, tombstones, restored := 0, 0, 0
+	most, tombstones, restored, changes := 0, 0, 0, 0
 	for seed := range uint64(400) {
 		program := make([]byte, 200)
 		random := rand.New(rand.NewPCG(seed, 4))
@@ -264,11 +321,11 @@ func TestTheDeltasLeadToWhatTheServerHas(t *testing.T) {
 			program[i] = byte(random.Uint32())
 		}
 		if !t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
-			w := playDeltas(t, program)
+			w := playDeltas(t, program, false)
 			for i := range types {
 				types[i] += w.types[i]
 			}
-			most, tombstones, restored = max(most, w.most), tombstones+w.tombstones, restored+w.restored
+			most, tombstones, restored, changes = max(most, w.most), tombstones+w.tombstones, restored+w.restored, changes+w.changes
 		}) {
 			return
 		}
@@ -278,5 +335,6 @@ func TestTheDeltasLeadToWhatTheServerHas(t *testing.T) {
 	}
 	require.GreaterOrEqual(t, most, 10, "the queue was never long, so little was tried")
 	require.Greater(t, tombstones, 300, "hardly any deletion was unseen, so little was tried")
+	require.Greater(t, changes, 300, "hardly any object had changed before it went, so little was tried")
 	require.Greater(t, restored, 100, "hardly any object changed under its version, so little was tried")
 }

@@ -31,14 +31,30 @@ type deltaWorld struct {
 	synced   bool
 	syncWant map[Key]bool // what a resync still owes
 
+	// The events of the watch that the consumer was not told of, if all of them must be told.
+	every bool
+	owed  []Event[*corev1.Pod]
+
+	// The newest state of each object that the queue was shown, by UID, and the last one that
+	// the consumer was told in an update.
+	shown   map[types.UID]*corev1.Pod
+	updated *corev1.Pod
+
 	// What a program exercised; one that does nothing proves nothing.
-	types                      [5]int
-	most, tombstones, restored int
+	types                                         [5]int
+	most, tombstones, restored, changes, tellings int
 }
 
 func (w *deltaWorld) tell(kind watch.EventType, pod *corev1.Pod) {
 	if !w.cutOff {
-		w.queue.Apply(Event[*corev1.Pod]{Type: kind, Object: pod, ResourceVersion: strconv.Itoa(w.version)})
+		if kind != watch.Deleted {
+			w.shown[pod.UID] = pod
+		}
+		event := Event[*corev1.Pod]{Type: kind, Object: pod, ResourceVersion: strconv.Itoa(w.version)}
+		if w.every {
+			w.owed = append(w.owed, event)
+		}
+		w.queue.Apply(event)
 	}
 }
 
@@ -78,6 +94,9 @@ func (w *deltaWorld) list() {
 		}
 	}
 	w.cutOff = false
+	for _, pod := range items {
+		w.shown[pod.UID] = pod
+	}
 	w.queue.Replace(items, strconv.Itoa(w.version))
 }
 
@@ -129,6 +148,7 @@ func (w *deltaWorld) apply(delta Delta[*corev1.Pod]) {
 	require.Equal(t, delta.Key, KeyOf(delta.Object), "a delta must be about the object of its key")
 	delete(w.syncWant, delta.Key)
 	w.types[delta.Type]++
+	w.settle(delta)
 	if delta.FinalStateUnknown {
 		w.tombstones++
 	}
@@ -139,14 +159,34 @@ func (w *deltaWorld) apply(delta Delta[*corev1.Pod]) {
 		require.Equal(t, known.UID, delta.Object.UID, "an update must be about the object that the consumer has: it does not turn into another one")
 		require.GreaterOrEqual(t, number(delta.Object), number(known), "an update must not lead to an older version than the consumer has")
 		require.NotEqual(t, known, delta.Object, "an update must change something")
+		w.updated = delta.Object
 		w.copy.Put(delta.Object)
 	case DeltaSync:
 		require.Same(t, known, delta.Object, "a Sync must hand over what the consumer has: nothing happened")
 	case DeltaDeleted:
 		require.Equal(t, known.UID, delta.Object.UID, "a deletion must be about the object that the consumer has")
 		require.GreaterOrEqual(t, number(delta.Object), number(known), "the last state of an object must not be older than what the consumer has")
+		if !w.every && known != w.shown[known.UID] { // if it is one of many states, settle finds out
+
+			require.Greater(t, number(known), number(w.shown[known.UID]), "the object changed before it went, and the consumer must be told of the change first")
+		}
+		if known == w.updated && known == delta.Object {
+			w.changes++
+		}
 		w.copy.Delete(delta.Key)
 	}
+}
+
+// settle notes that the consumer was told of an event, if the delta is about one.
+func (w *deltaWorld) settle(delta Delta[*corev1.Pod]) {
+	if len(w.owed) == 0 || w.owed[0].Object != delta.Object {
+		return // a list
+	}
+	ended := w.owed[0].Type == watch.Deleted
+	require.Equal(w.t, ended, delta.Type == DeltaDeleted, "%s is about the state of a %s event", delta.Type, w.owed[0].Type)
+	require.False(w.t, ended && delta.FinalStateUnknown, "the watch has reported the end")
+	w.owed = w.owed[1:]
+	w.tellings++
 }
 
 func number(object metav1.Object) int {
@@ -164,12 +204,12 @@ func (w *deltaWorld) compare() {
 	}
 }
 
-// playDeltas runs a program, two bytes a step.
-func playDeltas(t *testing.T, program []byte) *deltaWorld {
+// playDeltas runs a program, two bytes a step. If every is true, the consumer is told of every event.
+func playDeltas(t *testing.T, program []byte, every bool) *deltaWorld {
 	copy := NewStore[*corev1.Pod](StoreOptions{})
 	w := &deltaWorld{
-		t: t, server: map[Key]*corev1.Pod{}, copy: copy, cutOff: true, first: map[Key]bool{}, syncWant: map[Key]bool{},
-		queue: NewDeltaQueue(copy, DeltaQueueOptions{BatchSize: 3}),
+		t: t, server: map[Key]*corev1.Pod{}, copy: copy, cutOff: true, first: map[Key]bool{}, syncWant: map[Key]bool{}, shown: map[types.UID]*corev1.Pod{},
+		queue: NewDeltaQueue(copy, DeltaQueueOptions{BatchSize: 3, EveryEvent: every}), every: every,
 	}
 	for ; len(program) >= 2; program = program[2:] {
 		switch b := program[1]; program[0] % 16 {
@@ -196,9 +236,10 @@ func playDeltas(t *testing.T, program []byte) *deltaWorld {
 		default:
 			w.pop()
 		}
-		// 12 names: a queue that holds more has forgotten to merge or to drop.
+		// 12 names: a queue that holds more has forgotten to merge or to drop. Of one that holds every
+		// event, these are the events, and an entry for lists and resyncs before and after each.
 		w.most = max(w.most, w.queue.Len())
-		require.LessOrEqual(t, w.queue.Len(), 12, "there are 12 names, so no more keys can have something pending")
+		require.LessOrEqual(t, w.queue.Len(), 12+2*len(w.owed), "there are 12 names, so no more keys can have something pending")
 	}
 	w.list()
 	for w.pop() {
@@ -207,6 +248,8 @@ func playDeltas(t *testing.T, program []byte) *deltaWorld {
 	require.True(t, w.synced, "the first list was handed over, so the consumer must be told that it is complete")
 	require.Zero(t, w.queue.Len(), "all was handed over, so nothing may be pending")
 	require.Empty(t, w.syncWant, "all that a resync asked for must have been handed over")
+	require.Empty(t, w.owed, "the consumer was not told of these events, or not in the order of the watch")
+	require.Empty(t, w.queue.buffer.queue.nodes, "all was handed over, and the queue still finds entries by their keys")
 	require.Zero(t, w.queue.buffer.initialLeft, "all was handed over, so nothing of the first list may be left")
 	require.Zero(t, w.queue.buffer.syncLeft, "all was handed over, so nothing of a resync may be left")
 	return w
@@ -214,5 +257,9 @@ func playDeltas(t *testing.T, program []byte) *deltaWorld {
 
 func FuzzDeltas(f *testing.F) {
 	f.Add([]byte{9, 0, 0, 1, 12, 0, 8, 0, 5, 1, 0, 1, 9, 0, 12, 0})
-	f.Fuzz(func(t *testing.T, program []byte) { playDeltas(t, program[:min(len(program), 600)]) })
+	f.Fuzz(func(t *testing.T, program []byte) {
+		for _, every := range []bool{false, true} {
+			playDeltas(t, program[:min(len(program), 600)], every)
+		}
+	})
 }

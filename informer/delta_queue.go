@@ -20,14 +20,17 @@ import (
 // name without a Deleted in between. The queue holds at most one entry for each
 // key, however far the consumer is behind: an object that has changed comes once, in
 // its newest state, and one that was created and deleted meanwhile does not come at
-// all. Keys come in the order in which they first had news.
+// all. One that the consumer has, and that changed and was deleted meanwhile, comes as an
+// Updated, to its last state, and a Deleted. So a key takes three deltas at most, the third
+// for another object of its name. Keys come in the order in which they first had news.
+// With EveryEvent nothing of a watch merges, and the queue has no such bound.
 //
 // Caveats: there is one consumer. It must apply a batch to what it has before it takes
 // the next one, because the queue looks up what it has.
 //
-// client-go's RealFIFO keeps every event of every key, so a key that changes a
-// thousand times while the consumer is busy costs a thousand entries. Its older
-// DeltaFIFO keeps as many, sorted by key.
+// client-go's RealFIFO keeps every event of every key, as this one does with EveryEvent, so
+// a key that changes a thousand times while the consumer is busy costs a thousand entries.
+// Its older DeltaFIFO keeps as many, sorted by key.
 type DeltaQueue[T Object] struct {
 	options DeltaQueueOptions
 	known   KnownObjects[T]
@@ -49,8 +52,15 @@ type KnownObjects[T Object] interface {
 
 // DeltaQueueOptions may be left empty.
 type DeltaQueueOptions struct {
-	// BatchSize is the most keys in a batch; the default is 256.
+	// BatchSize is the most entries in a batch; the default is 256.
 	BatchSize int
+	// EveryEvent hands over each event of a watch, in the order of the watch, across all
+	// keys. It is for a consumer behind which somebody knows states that the consumer was
+	// not shown, such as a controller that wrote one. Lists and resyncs still take one entry
+	// for each key, behind the events that were there before them.
+	//
+	// The price: while the consumer is busy, the queue grows with every event.
+	EveryEvent bool
 	// Recorder records every change that is queued; nil is off.
 	Recorder *trace.Recorder
 	// Kind is the objects' kind, for the recorder.
@@ -75,13 +85,17 @@ func NewDeltaQueue[T Object](known KnownObjects[T], options DeltaQueueOptions) *
 	if options.BatchSize <= 0 {
 		options.BatchSize = 256
 	}
-	return &DeltaQueue[T]{options: options, known: known, ready: make(chan struct{}, 1)}
+	return &DeltaQueue[T]{
+		options: options, known: known, ready: make(chan struct{}, 1),
+		buffer: deltaBuffer[T]{everyEvent: options.EveryEvent},
+	}
 }
 
 // Ready receives when there may be something to Pop.
 func (q *DeltaQueue[T]) Ready() <-chan struct{} { return q.ready }
 
-// Len is the number of keys with something pending.
+// Len is the number of entries: of keys with something pending, if all that happens to a key
+// is one entry.
 func (q *DeltaQueue[T]) Len() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -112,23 +126,24 @@ func (q *DeltaQueue[T]) Apply(event Event[T]) {
 		q.buffer.put(event.Object, event.Type == watch.Added)
 	case watch.Deleted:
 		q.checkFreshLocked(KeyOf(event.Object))
-		q.buffer.remove(event.Object, false)
+		q.buffer.remove(event.Object)
 	}
 	if event.ResourceVersion != "" {
 		q.buffer.version = event.ResourceVersion
 	}
-	pending := 0
 	if q.options.Recorder.On() {
-		pending = q.buffer.count(KeyOf(event.Object))
+		q.recordLocked(event) // before the consumer can take it, and records what it does
 	}
 	q.mu.Unlock()
 	q.wake()
-	if q.options.Recorder.On() {
-		q.options.Recorder.Record(trace.Event{
-			Kind: trace.Delta, Layer: "deltas", Object: q.options.Kind, Op: string(event.Type), Version: event.ResourceVersion,
-			Namespace: event.Object.GetNamespace(), Name: event.Object.GetName(), Count: pending,
-		})
-	}
+}
+
+func (q *DeltaQueue[T]) recordLocked(event Event[T]) {
+	key := KeyOf(event.Object)
+	q.options.Recorder.Record(trace.Event{
+		Kind: trace.Delta, Layer: "deltas", Object: q.options.Kind, Op: string(event.Type), Version: event.ResourceVersion,
+		Namespace: key.Namespace, Name: key.Name, Count: q.buffer.count(key),
+	})
 }
 
 // checkFreshLocked makes sure that an object that was called new, and is gone now, may
@@ -181,7 +196,7 @@ func (q *DeltaQueue[T]) Pop(batch *Batch[T]) bool {
 	q.mu.Unlock()
 	for i := range q.scratch {
 		entry := &q.scratch[i]
-		known, has := q.known.Get(entry.key)
+		known, has := q.knownBefore(entry, batch.Deltas)
 		batch.Deltas = entry.deltas(batch.Deltas, entry.key, known, has)
 	}
 	clear(q.scratch) // lets go of the objects
@@ -192,6 +207,19 @@ func (q *DeltaQueue[T]) Pop(batch *Batch[T]) bool {
 		q.wake()
 	}
 	return true
+}
+
+// knownBefore returns what the consumer has when it comes to the entry: what the last of the
+// deltas before it in the batch leads to, and else what the consumer has now.
+func (q *DeltaQueue[T]) knownBefore(entry *takenDelta[T], deltas []Delta[T]) (T, bool) {
+	if entry.behind {
+		for i := len(deltas) - 1; i >= 0; i-- {
+			if delta := &deltas[i]; delta.Key == entry.key {
+				return delta.Object, delta.Type != DeltaDeleted
+			}
+		}
+	}
+	return q.known.Get(entry.key)
 }
 
 // lockCompared goes through what the consumer knows, if a list or a resync asked

@@ -32,7 +32,7 @@ func TestTheFigureOfAPendingKeyShowsTheDeltaQueue(t *testing.T) {
 	lanes := &laneFigure{Canvas: figures.New(538, "What the delta queue keeps for one key while the consumer sleeps",
 		"Three lanes: the events of the watch, what the queue holds after each, and what the consumer would be handed. The consumer "+
 			"takes the first event and sleeps. Three updates, a deletion and a second object of the same name follow. The queue "+
-			"always holds one entry, and the consumer gets two deltas when it wakes: Deleted, then Added.")}
+			"always holds one entry, and the consumer gets three deltas when it wakes: Updated, Deleted, Added.")}
 	lanes.begin("One key while the consumer sleeps", "watch", "delta queue: the entry", "consumer")
 	var batch Batch[*corev1.Pod]
 	for i, event := range lifeOfAKey {
@@ -103,33 +103,37 @@ func (l *laneFigure) row(asleep bool, comes []figures.Word, kept reflect.Value, 
 	y := laneTop + laneStep*float64(l.rows)
 	l.rows++
 	l.Words("", lane1, y+22, comes...)
-	l.Arrow("", lane2-30, y+17, lane2-8, y+17)
-	l.Rect("box", lane2-4, y-6, 210, laneStep-12, 6)
+	l.Arrow("", lane2-32, y+17, lane2-10, y+17)
+	l.Rect("box", lane2-8, y-6, 220, laneStep-12, 6)
 	objects, flags := fieldsOf(kept)
-	l.Words("", lane2+8, y+13, objects...)
-	l.Text("small dim", lane2+8, y+31, strings.Join(flags, ", "))
+	l.Words("", lane2, y+13, objects...)
+	l.Text("small dim", lane2, y+31, strings.Join(flags, ", "))
 	if asleep {
 		if l.rows == 2 {
 			l.Text("small dim", lane3, y+8, "asleep; it would get")
 		}
-		l.hand("dim", y+8, hands)
+		l.hand("dim", y+4, hands)
 		return
 	}
-	l.Arrow("", lane3-32, y+17, lane3-8, y+17)
+	l.Arrow("", lane3-26, y+17, lane3-8, y+17)
 	l.hand("", y, hands)
 }
 
 func (l *laneFigure) hand(class string, y float64, lines [][]figures.Word) {
+	height := 20.0
+	if len(lines) > 2 {
+		height = 16
+	}
 	for i, line := range lines {
-		l.Words(class, lane3, y+22+20*(float64(i)-float64(len(lines)-1)/2), line...)
+		l.Words(class, lane3, y+22+height*(float64(i)-float64(len(lines)-1)/2), line...)
 	}
 }
 
 // end is the moment in which the sleeper wakes.
 func (l *laneFigure) end(hands [][]figures.Word) {
 	y := laneTop + laneStep*float64(l.rows)
-	l.Text("dim", lane2+8, y+22, "it wakes; empty again")
-	l.Arrow("", lane3-32, y+17, lane3-8, y+17)
+	l.Text("dim", lane2, y+22, "it wakes; empty again")
+	l.Arrow("", lane3-26, y+17, lane3-8, y+17)
 	l.hand("bold", y, hands)
 }
 

@@ -15,9 +15,9 @@ import (
 //
 // Guarantees: the store is never older than what a handler has seen. A handler
 // that is added late first gets what there is, and then all that follows, without a
-// gap and without repetition. A slow handler blocks nobody, and its backlog is bounded
-// by the number of keys. When Run returns, no goroutine of the informer is left, and
-// no handler is being called.
+// gap and without repetition. A handler is told of every state that the watch brings. A
+// slow handler blocks nobody; its backlog grows meanwhile, see HandlerOptions.Coalesce. When
+// Run returns, no goroutine of the informer is left, and no handler is being called.
 //
 // Caveats: only the informer writes to its store; others get a StoreReader. See Handler
 // and Store for what is shared. A handler that blocks forever keeps Run from
@@ -40,7 +40,6 @@ type Informer[T Object] struct {
 
 	// Used by Run's goroutine only:
 	listeners []*listener[T]
-	slots     []slotChange // where the objects of a batch's deltas are
 	detector  mutationDetector[T]
 	isSynced  bool
 	resyncing bool // a resync has begun, and the queue has not handed over all of it
@@ -99,7 +98,7 @@ func NewInformer[T Object](from ListerWatcher[T], options InformerOptions[T]) *I
 	if _, err := store.AddIndex(NamespaceIndex, IndexNamespace[T]); err != nil {
 		panic(err) // a new store has no index of that name
 	}
-	queue := NewDeltaQueue(store, DeltaQueueOptions{Recorder: options.Recorder, Kind: kind})
+	queue := NewDeltaQueue(store, DeltaQueueOptions{EveryEvent: true, Recorder: options.Recorder, Kind: kind})
 	var sink Sink[T] = queue
 	if options.Transform != nil {
 		sink = newTransformingSink(queue, options)
@@ -172,6 +171,10 @@ func (i *Informer[T]) wake() {
 // Synced is closed when the first list is in the store. Handlers may not have seen it
 // yet; see Registration.
 func (i *Informer[T]) Synced() <-chan struct{} { return i.synced }
+
+// Stopped is closed when the informer has stopped, for good: the store changes no more, and
+// a handler that is added is refused.
+func (i *Informer[T]) Stopped() <-chan struct{} { return i.stopping }
 
 // WaitForSync waits until the first list is in the store. The error says why it is
 // not.

@@ -8,11 +8,15 @@ import "time"
 // they are a legal history: OnAdd first; then OnUpdate, each with the state that
 // was told before; OnDelete last; and then perhaps OnAdd again, for another
 // object. A handler that is added late gets an OnAdd for each object that is there.
+// Every state that the watch brings since is told, in the order of the watch, also across keys:
+// somebody may have written it, or read it in the store, and acted on it. So a handler that wakes
+// an object's owner also wakes one who had the object for a moment. HandlerOptions.Coalesce gives
+// that up.
 //
 // Caveats: objects are shared with the store and with other handlers: copy before
-// changing. A handler that is slow misses states in between, never the newest. The
-// store may be ahead of what a handler was told. A call that never returns keeps the
-// informer's Run from returning. A panic crashes the process, see
+// changing. While a watch is interrupted, an object may change twice, and the list that follows
+// shows the second state only. The store may be ahead of what a handler was told. A call that
+// never returns keeps the informer's Run from returning. A panic crashes the process, see
 // InformerOptions.RecoverPanics.
 type Handler[T Object] interface {
 	// OnAdd is for an object that the handler does not know. initial marks those
@@ -59,6 +63,20 @@ type HandlerOptions struct {
 	// It is for handlers that look at something besides the objects. A period below
 	// one second is raised to that.
 	Resync time.Duration
+	// Coalesce merges what the handler has not heard yet of a key: any number of updates
+	// become one, from the state that it was told to the newest. It is for handlers that look at
+	// nothing but the key, such as one that adds it to a queue. Their backlog is then bounded by
+	// the number of keys with news, whatever happens to each. It saves memory, and no time: each
+	// key that waits has an entry in a map.
+	//
+	// The price: states that others may have written, or read in the store, are not told. A handler
+	// that wakes an object's owner loses one: if the object goes from owner A to B and on to C
+	// while the handler is late, it is told of A and C, and B, who may have counted the
+	// object, never hears that it is gone. The same holds for a handler that compares both
+	// states of an update. What is told even then is that an object has come or gone: one
+	// that came and went is an OnAdd and an OnDelete, both with the last state. Of several such
+	// objects of one name, it is the first.
+	Coalesce bool
 }
 
 // Registration is a handler that was added to an informer.
@@ -71,7 +89,7 @@ type Registration struct {
 
 // BacklogStats is how far a handler is behind.
 type BacklogStats struct {
-	Keys    int    // objects with news that it has not been told; one whose call is under way counts
+	Pending int    // notifications that were not delivered; one whose call is under way counts
 	Deepest int    // the most there ever were
 	Told    uint64 // notifications that were delivered
 	Panics  uint64
@@ -101,8 +119,8 @@ func (r *Registration) Remove() { r.remove() }
 // or its informer has stopped.
 func (r *Registration) Done() <-chan struct{} { return r.done }
 
-// Backlog measures how far the handler is behind. It is bounded by the number of
-// objects: those that the handler knows, and those that there are. Up to 64 of them
-// may count twice: they were taken out of the backlog for the next calls, and have
-// changed since.
+// Backlog measures how far the handler is behind. By default a notification is one change,
+// so that the backlog of a handler that hangs grows with every change. With Coalesce it is all
+// news of a key, in up to three calls. Up to 64 keys may count twice then: they were taken out
+// of the backlog for the next calls, and have had news since.
 func (r *Registration) Backlog() BacklogStats { return r.measure() }

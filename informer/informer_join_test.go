@@ -27,7 +27,7 @@ func TestAHandlerComesAndGoesWhileNothingHappens(t *testing.T) {
 		r, err := i.AddHandler(HandlerFuncs[*corev1.Pod]{Add: func(*corev1.Pod, bool) { <-hang }}, HandlerOptions{})
 		require.NoError(t, err)
 		synctest.Wait()
-		require.Equal(t, 1, r.Backlog().Keys, "it has not been told what there is")
+		require.Equal(t, 1, r.Backlog().Pending, "it has not been told what there is")
 		r.Remove()
 		synctest.Wait()
 		require.Empty(t, i.listeners, "it is removed, and goes on collecting news while it hangs")

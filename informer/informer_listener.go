@@ -13,8 +13,7 @@ import (
 // listener is a handler with a backlog and a goroutine of its own, so that it blocks
 // neither the informer nor other handlers.
 //
-// client-go's has a ring buffer that grows with every notification that a slow
-// handler has not taken, and two goroutines with two channels for each of them.
+// client-go's has two goroutines, with two channels and a ring buffer between them.
 type listener[T Object] struct {
 	handler     Handler[T]
 	options     HandlerOptions
@@ -50,7 +49,7 @@ type instruments struct {
 	metrics       MetricsProvider // or nil
 }
 
-// listenerBatch is how many keys a listener takes out of its backlog at once: enough
+// listenerBatch is how many notifications a listener takes out of its backlog at once: enough
 // to make the lock cheap. What is taken can no longer coalesce.
 const listenerBatch = 64
 
@@ -66,6 +65,7 @@ func newListener[T Object](handler Handler[T], options HandlerOptions, instrumen
 		handler: handler, options: options, instruments: instruments,
 		news: make(chan struct{}, 1), synced: make(chan struct{}), removed: make(chan struct{}), done: make(chan struct{}),
 	}
+	l.queue.coalesces = options.Coalesce
 	l.remove = sync.OnceFunc(func() { close(l.removed) })
 	if instruments.metrics != nil {
 		l.register(instruments.metrics)
@@ -73,16 +73,15 @@ func newListener[T Object](handler Handler[T], options HandlerOptions, instrumen
 	return l
 }
 
-// push adds deltas to the backlog; slots are those of their objects. It never waits
-// for the handler.
-func (l *listener[T]) push(deltas []Delta[T], slots []slotChange, whole bool) {
+// push adds deltas to the backlog. It never waits for the handler.
+func (l *listener[T]) push(deltas []Delta[T], whole bool) {
 	l.mu.Lock()
 	for i := range deltas {
 		if deltas[i].Type != DeltaSync || l.resyncing {
-			l.queue.add(slots[i], deltas[i])
+			l.queue.add(deltas[i])
 		}
 	}
-	l.counts.Deepest = max(l.counts.Deepest, l.keysLocked())
+	l.counts.Deepest = max(l.counts.Deepest, l.pendingLocked())
 	l.whole = l.whole || whole
 	l.mu.Unlock()
 	select {
@@ -177,8 +176,16 @@ func (l *listener[T]) stopped(ctx context.Context) bool {
 func (l *listener[T]) record(u *notification[T]) {
 	op, object := "update", u.object
 	switch {
+	case !u.exists && !u.known:
+		op, object = "add and delete", u.last
+	case !u.exists && u.changed:
+		op, object = "update and delete", u.last
 	case !u.exists:
 		op, object = "delete", u.last
+	case u.deleted && !u.known:
+		op = "add, delete and add"
+	case u.changed:
+		op = "update, delete and add"
 	case u.deleted:
 		op = "delete and add"
 	case !u.known:
@@ -195,11 +202,11 @@ func (l *listener[T]) measure() BacklogStats {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	counts := l.counts
-	counts.Keys = l.keysLocked()
-	counts.Told = l.taken - uint64(counts.Keys-l.queue.len())
+	counts.Pending = l.pendingLocked()
+	counts.Told = l.taken - uint64(counts.Pending-l.queue.len())
 	return counts
 }
 
-// keysLocked counts what has not been delivered. What the listener has taken out of the
+// pendingLocked counts what has not been delivered. What the listener has taken out of the
 // queue is part of it: a handler that hangs has not seen that.
-func (l *listener[T]) keysLocked() int { return l.queue.len() + int(l.inHand.Load()) }
+func (l *listener[T]) pendingLocked() int { return l.queue.len() + int(l.inHand.Load()) }

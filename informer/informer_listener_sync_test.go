@@ -3,6 +3,7 @@ package informer
 import (
 	"context"
 	"runtime"
+	"strconv"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -21,8 +22,20 @@ func TestTheRecorderSaysWhatEachHandlerIsTold(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			recorder := trace.New(16)
 			l := newListener(Handler[*corev1.Pod](podFuncs{}), HandlerOptions{Name: name}, instruments{recorder: recorder, kind: "Pod"})
-			l.push([]Delta[*corev1.Pod]{added(a1), updated(a1, a2), deleted(a1, a2)}, []slotChange{{at: 1}, {at: 2}, {at: 3}}, true)
-			anotherTakesTheName(l)
+			l.push([]Delta[*corev1.Pod]{added(a1), updated(a1, a2), deleted(a1, a2)}, true)
+			l.queue.coalesces = true
+			for n, deltas := range [][]Delta[*corev1.Pod]{
+				{deleted(a1, a2), added(b4)},
+				{updated(a1, a2), deleted(a2, a3)},
+				{updated(a1, a2), deleted(a2, a3), added(b4)},
+				{added(a1), deleted(a1, a2)},
+				{added(a1), deleted(a1, a2), added(b4)},
+			} {
+				for i := range deltas {
+					deltas[i].Key.Name = strconv.Itoa(n)
+				}
+				l.push(deltas, true)
+			}
 			ctx, cancel := context.WithCancel(t.Context())
 			var running sync.WaitGroup
 			running.Go(func() { l.run(ctx) })
@@ -35,7 +48,7 @@ func TestTheRecorderSaysWhatEachHandlerIsTold(t *testing.T) {
 				require.Equal(t, []string{layer, "Pod", "shop", "web"}, []string{event.Layer, event.Object, event.Namespace, event.Name})
 				told = append(told, event.Op+" "+event.Version)
 			}
-			require.Equal(t, []string{"add 1", "update 2", "delete 2", "delete and add 4"}, told)
+			require.Equal(t, []string{"add 1", "update 2", "delete 2", "delete and add 4", "update and delete 3", "update, delete and add 4", "add and delete 2", "add, delete and add 4"}, told)
 		})
 	}
 }
@@ -51,7 +64,7 @@ func TestTheRecorderSaysThatAHandlerIsToldBeforeWhatItDoes(t *testing.T) {
 	}}, func(the *listener[*corev1.Pod], _ *[]HandlerPanic, start func()) {
 		l = the
 		l.instruments.recorder = recorder
-		l.push([]Delta[*corev1.Pod]{added(a1), added(b4)}, []slotChange{{at: 1}, {at: 2}}, true)
+		l.push([]Delta[*corev1.Pod]{added(a1), added(b4)}, true)
 		start()
 		var kinds []trace.Kind
 		for _, event := range recorder.Events() {
@@ -67,13 +80,13 @@ func TestAHandlerIsSyncedWhileItIsBusy(t *testing.T) {
 	var l *listener[*corev1.Pod]
 	calls := 0
 	inListener(t, podFuncs{
-		Add: func(*corev1.Pod, bool) { l.push([]Delta[*corev1.Pod]{updated(a1, a2)}, []slotChange{{}}, true) },
+		Add: func(*corev1.Pod, bool) { l.push([]Delta[*corev1.Pod]{updated(a1, a2)}, true) },
 		Update: func(*corev1.Pod, *corev1.Pod) {
 			select {
 			case <-l.synced:
 			default:
 				if calls++; calls < 1000 {
-					l.push([]Delta[*corev1.Pod]{updated(a1, a2)}, []slotChange{{}}, true)
+					l.push([]Delta[*corev1.Pod]{updated(a1, a2)}, true)
 				}
 			}
 		},
@@ -81,7 +94,7 @@ func TestAHandlerIsSyncedWhileItIsBusy(t *testing.T) {
 		l = the
 		first := added(a1)
 		first.Initial = true
-		l.push([]Delta[*corev1.Pod]{first}, []slotChange{{}}, true)
+		l.push([]Delta[*corev1.Pod]{first}, true)
 		start()
 		require.Less(t, calls, 1000, "it was not synced before it was idle")
 	})
@@ -91,7 +104,7 @@ func TestAHandlerIsSyncedWhileItIsBusy(t *testing.T) {
 // wakes it then, the handler hears of the change with the next one, in a year.
 func TestNewsWakesAListenerThatDoesNotWaitYet(t *testing.T) {
 	l := newListener(Handler[*corev1.Pod](podFuncs{}), HandlerOptions{}, instruments{})
-	l.push([]Delta[*corev1.Pod]{added(a1)}, []slotChange{{}}, true)
+	l.push([]Delta[*corev1.Pod]{added(a1)}, true)
 	select {
 	case <-l.news:
 	default:
@@ -118,13 +131,13 @@ func TestAHandlerIsSyncedWhenItHasReturnedFromTheLastInitialCall(t *testing.T) {
 		require.False(t, isSynced(), "synced at object %d of %d", calls, objects)
 	}}, func(the *listener[*corev1.Pod], _ *[]HandlerPanic, start func()) {
 		l = the
-		l.push(nil, nil, false)
+		l.push(nil, false)
 		start()
 		require.False(t, isSynced(), "synced before the list came")
-		for at := range slot(objects) {
+		for n := range objects {
 			first := added(a1)
 			first.Initial = true
-			l.push([]Delta[*corev1.Pod]{first}, []slotChange{{at: at}}, at == objects-1)
+			l.push([]Delta[*corev1.Pod]{first}, n == objects-1)
 		}
 		synctest.Wait()
 		require.Equal(t, objects, calls)
@@ -132,19 +145,20 @@ func TestAHandlerIsSyncedWhenItHasReturnedFromTheLastInitialCall(t *testing.T) {
 	})
 }
 
-// Backlog promises that no more than 64 objects are counted twice.
-func TestAListenerTakesNoMoreThan64ObjectsAtOnce(t *testing.T) {
-	l := newListener(Handler[*corev1.Pod](podFuncs{}), HandlerOptions{}, instruments{})
+// Backlog promises that no more than 64 keys are counted twice.
+func TestAListenerTakesNoMoreThan64KeysAtOnce(t *testing.T) {
+	l := newListener(Handler[*corev1.Pod](podFuncs{}), HandlerOptions{Coalesce: true}, instruments{})
 	changeAll := func(delta Delta[*corev1.Pod]) {
-		for at := range slot(100) {
-			l.push([]Delta[*corev1.Pod]{delta}, []slotChange{{at: at}}, true)
+		for n := range 100 {
+			delta.Key.Name = strconv.Itoa(n)
+			l.push([]Delta[*corev1.Pod]{delta}, true)
 		}
 	}
 	changeAll(added(a1))
 	batch := l.take(nil)
 	require.Len(t, batch, 64)
 	changeAll(updated(a1, a2))
-	require.Equal(t, 164, l.measure().Keys)
+	require.Equal(t, 164, l.measure().Pending)
 	require.Zero(t, l.measure().Told, "none of them was told")
 }
 
@@ -154,7 +168,7 @@ func TestAListenerThatHasCaughtUpHoldsNoObject(t *testing.T) {
 	inListener(t, podFuncs{}, func(l *listener[*corev1.Pod], _ *[]HandlerPanic, start func()) {
 		pod := podOn("large", "")
 		held := weak.Make(pod)
-		l.push([]Delta[*corev1.Pod]{added(pod)}, []slotChange{{}}, true)
+		l.push([]Delta[*corev1.Pod]{added(pod)}, true)
 		pod = nil
 		start()
 		for range 10 {

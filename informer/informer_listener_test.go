@@ -2,7 +2,9 @@ package informer
 
 import (
 	"context"
+	"fmt"
 	"runtime"
+	"strconv"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -32,9 +34,10 @@ func inListener(t *testing.T, handler podFuncs, test func(l *listener[*corev1.Po
 
 // anotherTakesTheName makes two calls of one entry: OnDelete of a2, OnAdd of b4.
 func anotherTakesTheName(l *listener[*corev1.Pod]) {
+	l.queue.coalesces = true
 	end, beginning := deleted(a1, a2), added(b4)
 	end.Key, beginning.Key = KeyOf(a2), KeyOf(b4)
-	l.push([]Delta[*corev1.Pod]{end, beginning}, []slotChange{{at: 7}, {at: 7}}, true)
+	l.push([]Delta[*corev1.Pod]{end, beginning}, true)
 }
 
 // An object that is never added is one that a controller never looks after.
@@ -51,6 +54,39 @@ func TestAPanicAtTheEndOfAnObjectDoesNotHideTheNextOne(t *testing.T) {
 	})
 }
 
+// changesAndGoes makes three calls of one entry: OnUpdate and OnDelete of a3, OnAdd of b4.
+func changesAndGoes(l *listener[*corev1.Pod]) {
+	l.queue.coalesces = true
+	l.push([]Delta[*corev1.Pod]{keyed(updated(a1, a2)), keyed(deleted(a2, a3)), keyed(added(b4))}, true)
+}
+
+// An end that is never told is what a controller waits for.
+func TestAPanicAtAChangeDoesNotHideTheEndAfterIt(t *testing.T) {
+	var h heard
+	handler := h.handler().(podFuncs)
+	handler.Update = func(_, _ *corev1.Pod) { panic("bug") }
+	inListener(t, handler, func(l *listener[*corev1.Pod], reported *[]HandlerPanic, start func()) {
+		changesAndGoes(l)
+		start()
+		require.Equal(t, heard{"delete a3 false", "add b4 false"}, h)
+		require.Len(t, *reported, 1)
+	})
+}
+
+func TestAHandlerThatRemovesItselfAtAChangeIsNotToldTheEnd(t *testing.T) {
+	var h heard
+	var remove func()
+	handler := h.handler().(podFuncs)
+	handler.Update = func(_, _ *corev1.Pod) { remove() }
+	inListener(t, handler, func(l *listener[*corev1.Pod], _ *[]HandlerPanic, start func()) {
+		remove = l.remove
+		changesAndGoes(l)
+		start()
+		<-l.done
+		require.Empty(t, h)
+	})
+}
+
 func TestAPanicInEachMethodOfAHandlerIsSurvived(t *testing.T) {
 	calls := 0
 	bug := func() { calls++; panic("bug") }
@@ -59,7 +95,7 @@ func TestAPanicInEachMethodOfAHandlerIsSurvived(t *testing.T) {
 		Update: func(_, _ *corev1.Pod) { bug() },
 		Delete: func(*corev1.Pod, bool) { bug() },
 	}, func(l *listener[*corev1.Pod], reported *[]HandlerPanic, start func()) {
-		l.push([]Delta[*corev1.Pod]{added(a1), updated(a1, a2), deleted(a1, a2)}, []slotChange{{at: 1}, {at: 2}, {at: 3}}, true)
+		l.push([]Delta[*corev1.Pod]{added(a1), updated(a1, a2), deleted(a1, a2)}, true)
 		start()
 		require.Equal(t, 3, calls)
 		require.Len(t, *reported, 3)
@@ -78,7 +114,7 @@ func TestAHandlerThatRemovesItselfIsNotCalledAgain(t *testing.T) {
 	inListener(t, handler, func(l *listener[*corev1.Pod], _ *[]HandlerPanic, start func()) {
 		remove = l.remove
 		anotherTakesTheName(l)
-		require.Equal(t, 1, l.measure().Keys)
+		require.Equal(t, 1, l.measure().Pending)
 		start()
 		<-l.done
 		require.Empty(t, h)
@@ -94,12 +130,12 @@ func TestWhatAHandlerWasToldIsCountedCallByCall(t *testing.T) {
 		}
 	}}, func(l *listener[*corev1.Pod], _ *[]HandlerPanic, start func()) {
 		remove = l.remove
-		for at := range slot(10) {
-			l.push([]Delta[*corev1.Pod]{added(a1)}, []slotChange{{at: at}}, false)
+		for range 10 {
+			l.push([]Delta[*corev1.Pod]{added(a1)}, false)
 		}
 		start()
 		<-l.done
-		require.Equal(t, BacklogStats{Keys: 6, Deepest: 10, Told: 4}, l.measure())
+		require.Equal(t, BacklogStats{Pending: 6, Deepest: 10, Told: 4}, l.measure())
 	})
 }
 
@@ -117,7 +153,7 @@ func TestFunctionsThatAreNotGivenAreNotCalled(t *testing.T) {
 // grow from then on, and somebody must hear of it.
 func TestAHandlerThatEndsItsGoroutineIsRemoved(t *testing.T) {
 	inListener(t, podFuncs{Add: func(*corev1.Pod, bool) { runtime.Goexit() }}, func(l *listener[*corev1.Pod], reported *[]HandlerPanic, start func()) {
-		l.push([]Delta[*corev1.Pod]{added(a1)}, []slotChange{{}}, true)
+		l.push([]Delta[*corev1.Pod]{added(a1)}, true)
 		start()
 		<-l.done
 		require.True(t, l.stopped(t.Context()))
@@ -158,8 +194,30 @@ func TestWhoIsDueWaitsForTheResyncThatIsUnderWay(t *testing.T) {
 	})
 }
 
-// One handler that hangs must not take the others with it, nor memory without end.
-func TestASlowHandlerHoldsUpNobodyAndItsBacklogIsBounded(t *testing.T) {
+// One handler that hangs must not take the others with it. When it goes on, it hears of each
+// state that somebody else may have read; or, if it coalesces, of the newest, and then it must not
+// take memory without end.
+func TestASlowHandlerHoldsUpNobodyAndHearsOfWhatItMissed(t *testing.T) {
+	var all []string
+	for n := range 50 {
+		all = append(all, fmt.Sprintf("update a %s->%d", before(n), n), fmt.Sprintf("update b %s->%d", before(n), n), "add passing", "delete passing")
+	}
+	t.Run("by default", func(t *testing.T) {
+		testASlowHandler(t, HandlerOptions{}, 202, append([]string{"add a", "add b"}, all...))
+	})
+	t.Run("with Coalesce", func(t *testing.T) {
+		testASlowHandler(t, HandlerOptions{Coalesce: true}, 4, []string{"add a", "add b", "update a ->49", "add passing", "delete passing"})
+	})
+}
+
+func before(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.Itoa(n - 1)
+}
+
+func testASlowHandler(t *testing.T, options HandlerOptions, deepest int, told []string) {
 	inInformer(t, InformerOptions[*corev1.ConfigMap]{}, func(t *testing.T, w world, i *Informer[*corev1.ConfigMap], start, _ func()) {
 		var fast, slow diary
 		hang := make(chan struct{})
@@ -171,7 +229,8 @@ func TestASlowHandlerHoldsUpNobodyAndItsBacklogIsBounded(t *testing.T) {
 			Update: func(old, c *corev1.ConfigMap) {
 				slow.note("update %s %s->%s", c.Name, old.Data["value"], c.Data["value"])
 			},
-		}, HandlerOptions{})
+			Delete: func(c *corev1.ConfigMap, _ bool) { slow.note("delete %s", c.Name) },
+		}, options)
 		start()
 		w.create(t, "a", nil)
 		synctest.Wait()
@@ -188,10 +247,50 @@ func TestASlowHandlerHoldsUpNobodyAndItsBacklogIsBounded(t *testing.T) {
 			}
 		}
 		require.Len(t, fast.read(), 202)
-		require.Equal(t, 3, r.Backlog().Keys, "a, in which it hangs, and news of a and b")
-		require.LessOrEqual(t, r.Backlog().Deepest, 4)
+		require.Equal(t, deepest, r.Backlog().Pending, "with a, in which it hangs")
+		require.Equal(t, deepest, r.Backlog().Deepest)
 		goOn()
-		require.Equal(t, []string{"add a", "add b", "update a ->49"}, slow.read(), "what it is told of is the newest state")
+		require.Equal(t, told, slow.read())
+	})
+}
+
+// A Pod gets another owner, and is deleted, while the handler is busy with something else. A
+// handler that wakes both owners must hear of both, or the former one misses a Pod forever.
+func TestASlowHandlerHearsOfAChangeBeforeTheEnd(t *testing.T) {
+	for _, coalesce := range []bool{false, true} {
+		t.Run(fmt.Sprintf("Coalesce %v", coalesce), func(t *testing.T) { testAChangeBeforeTheEnd(t, coalesce) })
+	}
+}
+
+func testAChangeBeforeTheEnd(t *testing.T, coalesce bool) {
+	inInformer(t, InformerOptions[*corev1.ConfigMap]{}, func(t *testing.T, w world, i *Informer[*corev1.ConfigMap], start, _ func()) {
+		var quick, slow diary
+		hang := make(chan struct{})
+		goOn := sync.OnceFunc(func() { close(hang) })
+		defer goOn()
+		add(t, i, quick.handler(), HandlerOptions{})
+		funcs := slow.handler().(HandlerFuncs[*corev1.ConfigMap])
+		funcs.Add = func(c *corev1.ConfigMap, _ bool) {
+			if c.Name == "another" {
+				<-hang
+			}
+		}
+		add(t, i, funcs, HandlerOptions{Coalesce: coalesce})
+		start()
+		w.create(t, "moved", nil)
+		w.change(t, "moved", 1)
+		w.create(t, "plain", nil)
+		synctest.Wait()
+		w.create(t, "another", nil)
+		synctest.Wait()
+		slow.read()
+		w.change(t, "moved", 2)
+		synctest.Wait()
+		w.delete(t, "moved")
+		w.delete(t, "plain")
+		require.Contains(t, quick.read(), "update moved 1->2")
+		goOn()
+		require.Equal(t, []string{"update moved 1->2", "delete moved false", "delete plain false"}, slow.read())
 	})
 }
 

@@ -1,9 +1,9 @@
 package informer
 
-// MetricBacklog is how many objects have news that a handler has not been told. It is
+// MetricBacklog is how many notifications have not been delivered to a handler. It is
 // the first number to look at when a controller seems to do nothing: a handler that
-// hangs has a backlog that only grows, up to the number of objects. It is never zero
-// then, because the object that it hangs in counts; see Registration.Backlog.
+// hangs has a backlog that only grows. It is never zero then, because the call that it
+// hangs in counts; see Registration.Backlog.
 //
 // client-go has no metric for it. Its informer_queued_items counts what is before
 // the store, and says nothing about handlers.
@@ -21,7 +21,7 @@ type MetricsProvider interface {
 // register makes the listener's metrics.
 func (l *listener[T]) register(with MetricsProvider) {
 	l.forget = with.Gauge(MetricBacklog, l.instruments.kind, l.options.Name, func() float64 {
-		return float64(l.measure().Keys)
+		return float64(l.measure().Pending)
 	})
 }
 

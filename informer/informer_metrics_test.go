@@ -44,7 +44,9 @@ func TestTheBacklogOfEachHandlerIsAMetric(t *testing.T) {
 		hang := make(chan struct{})
 		goOn := sync.OnceFunc(func() { close(hang) })
 		defer goOn()
-		add(t, i, HandlerFuncs[*corev1.ConfigMap]{Add: func(*corev1.ConfigMap, bool) { <-hang }}, HandlerOptions{Name: "hangs"})
+		hanging := HandlerFuncs[*corev1.ConfigMap]{Add: func(*corev1.ConfigMap, bool) { <-hang }}
+		add(t, i, hanging, HandlerOptions{Name: "hangs"})
+		add(t, i, hanging, HandlerOptions{Name: "coalesces", Coalesce: true})
 		registration := add(t, i, HandlerFuncs[*corev1.ConfigMap]{}, HandlerOptions{Name: "quick"})
 		start()
 		w.create(t, "a", nil)
@@ -57,7 +59,8 @@ func TestTheBacklogOfEachHandlerIsAMetric(t *testing.T) {
 			w.change(t, "b", n)
 			synctest.Wait()
 		}
-		require.Equal(t, 4.0, metrics.value(t, hangs), "the three, and the one that it hangs in")
+		require.Equal(t, 14.0, metrics.value(t, hangs), "the three, ten changes, and the call that it hangs in")
+		require.Equal(t, 4.0, metrics.value(t, "informer_handler_backlog ConfigMap coalesces"), "the three, and the one that it hangs in")
 		require.Zero(t, metrics.value(t, quick))
 
 		registration.Remove()

@@ -17,9 +17,9 @@ func TestTheFigureOfASleepingHandlerShowsTheNotification(t *testing.T) {
 	queue := NewDeltaQueue(store, DeltaQueueOptions{})
 	lanes := &laneFigure{Canvas: figures.New(538, "What is kept for one key while a handler sleeps",
 		"Three lanes: the informer's deltas, the notification after each, and the calls that the handler would get. The handler "+
-			"is told of the first delta and sleeps. Three updates, a deletion and a second object of the same name follow. There "+
-			"is always one notification, and the handler gets two calls when it wakes: OnDelete, then OnAdd.")}
-	lanes.begin("One key while a handler sleeps", "informer: deltas", "backlog: the notification", "handler")
+			"has asked for Coalesce. It is told of the first delta and sleeps. Three updates, a deletion and a second object of the "+
+			"same name follow. There is always one notification, and the handler gets three calls when it wakes: OnUpdate, OnDelete, OnAdd.")}
+	lanes.begin("One key while a handler with Coalesce sleeps", "informer: deltas", "backlog: the notification", "handler")
 	var batch Batch[*corev1.Pod]
 	var waiting notification[*corev1.Pod]
 	for i, event := range lifeOfAKey {

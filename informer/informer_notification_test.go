@@ -14,7 +14,12 @@ import (
 type heard []string
 
 func (h *heard) handler() Handler[*corev1.Pod] {
-	name := func(pod *corev1.Pod) string { return string(pod.UID) + pod.ResourceVersion }
+	name := func(pod *corev1.Pod) string {
+		if pod == nil {
+			return "nothing"
+		}
+		return string(pod.UID) + pod.ResourceVersion
+	}
 	return HandlerFuncs[*corev1.Pod]{
 		Add:    func(pod *corev1.Pod, initial bool) { *h = append(*h, fmt.Sprintf("add %s %v", name(pod), initial)) },
 		Update: func(old, pod *corev1.Pod) { *h = append(*h, fmt.Sprintf("update %s %s", name(old), name(pod))) },
@@ -33,15 +38,14 @@ func deleted(old, last *corev1.Pod) Delta[*corev1.Pod] {
 }
 
 // tellAll notes the deltas and returns what the handler is told then.
-func tellAll(deltas ...Delta[*corev1.Pod]) (heard, bool) {
+func tellAll(deltas ...Delta[*corev1.Pod]) heard {
 	var u notification[*corev1.Pod]
-	left := false
 	for _, delta := range deltas {
-		left = u.add(delta)
+		u.add(delta)
 	}
 	var h heard
 	u.deliver(h.handler())
-	return h, left
+	return h
 }
 
 var a1, a2, a3, b4, b5 = podAt("a", "1"), podAt("a", "2"), podAt("a", "3"), podAt("b", "4"), podAt("b", "5")
@@ -50,13 +54,13 @@ var a1, a2, a3, b4, b5 = podAt("a", "1"), podAt("a", "2"), podAt("a", "3"), podA
 // world that is not there.
 // Function: notification.add or notification.deliver
 func TestAHandlerIsToldOfEachKindOfChange(t *testing.T) {
-	h, _ := tellAll(added(a1))
+	h := tellAll(added(a1))
 	require.Equal(t, heard{"add a1 false"}, h, "an object was added (a1: UID a, version 1), and was not there from the beginning (false)")
-	h, _ = tellAll(updated(a1, a2))
+	h = tellAll(updated(a1, a2))
 	require.Equal(t, heard{"update a1 a2"}, h, "an object was updated, from version 1 to version 2")
-	h, _ = tellAll(deleted(a1, a2))
+	h = tellAll(deleted(a1, a2))
 	require.Equal(t, heard{"delete a2 false"}, h, "an object was deleted: the handler must be told its last state, version 2, and that it is known (false)")
-	h, _ = tellAll(Delta[*corev1.Pod]{Type: DeltaSync, Old: a1, Object: a1})
+	h = tellAll(Delta[*corev1.Pod]{Type: DeltaSync, Old: a1, Object: a1})
 	require.Equal(t, heard{"update a1 a1"}, h, "a resync is an update from a state to the same state")
 }
 
@@ -64,46 +68,61 @@ func TestAHandlerIsToldOfEachKindOfChange(t *testing.T) {
 // finds nothing.
 // Function: notification.add
 func TestAnAdditionThatWasUpdatedIsStillAnAddition(t *testing.T) {
-	h, left := tellAll(added(a1), updated(a1, a2), updated(a2, a3))
+	h := tellAll(added(a1), updated(a1, a2), updated(a2, a3))
 	require.Equal(t, heard{"add a3 false"}, h, "the handler has not heard of the object: it must be added, in its newest state")
-	require.True(t, left, "the handler must still be told: a notification that is given back here is never delivered")
 }
 
 // Function: notification.add
 func TestUpdatesBecomeOneThatBeginsWithWhatTheHandlerKnows(t *testing.T) {
-	h, _ := tellAll(updated(a1, a2), updated(a2, a3))
+	h := tellAll(updated(a1, a2), updated(a2, a3))
 	require.Equal(t, heard{"update a1 a3"}, h, "old must be the state that the handler was told, not one that it never saw")
-}
-
-// A Job's pod that is made and deleted while the handler is busy must leave
-// nothing behind, or the backlog grows with the time and not with the cluster.
-// Function: notification.add
-func TestWhatCameAndWentBehindTheHandlersBackIsForgotten(t *testing.T) {
-	h, left := tellAll(added(a1), updated(a1, a2), deleted(a2, a3))
-	require.Empty(t, h, "the handler has never heard of the object, so there is no end to tell of")
-	require.False(t, left, "nothing is left to tell, and the key's place must be given back")
 }
 
 // Function: notification.add or notification.deliver
 func TestTheEndComesBeforeTheNewBeginning(t *testing.T) {
-	h, left := tellAll(deleted(a1, a2), added(b4), updated(b4, b5))
+	h := tellAll(deleted(a1, a2), added(b4), updated(b4, b5))
 	require.Equal(t, heard{"delete a2 false", "add b5 false"}, h, "another object has taken the name: the end of the first must be told, and be told first")
-	require.True(t, left)
 }
 
+// A Pod comes and goes while the handler is busy. A controller that was called for another reason
+// has seen it in the store, and has counted it.
+// Function: notification.add or notification.deliver
+func TestAnObjectThatCameAndWentIsToldWithItsEnd(t *testing.T) {
+	h := tellAll(added(a1), updated(a1, a2), deleted(a2, a3))
+	require.Equal(t, heard{"add a3 false", "delete a3 false"}, h, "the handler has never heard of the object, and somebody may have seen it: both its beginning and its end must be told, with the last state")
+	h = tellAll(added(a1), Delta[*corev1.Pod]{Type: DeltaDeleted, Old: a1, Object: a1, FinalStateUnknown: true})
+	require.Equal(t, heard{"add a1 false", "delete a1 true"}, h, "that nobody saw the end must be told, though the handler did not know the object")
+	h = tellAll(added(a1), deleted(a1, a2), added(b4))
+	require.Equal(t, heard{"add a2 false", "delete a2 false", "add b4 false"}, h, "one object came and went, and another one has taken its name: that is three calls")
+}
+
+// However many objects of one name come and go, the handler's backlog must not grow.
 // Function: notification.add
 func TestASecondObjectThatWentUnseenLeavesTheEndOfTheFirst(t *testing.T) {
-	h, left := tellAll(updated(a1, a2), deleted(a2, a3), added(b4), deleted(b4, b5))
+	h := tellAll(deleted(a1, a3), added(b4), deleted(b4, b5))
 	require.Equal(t, heard{"delete a3 false"}, h, "the handler knows the first object only, and must be told of its end only")
-	require.True(t, left)
+	h = tellAll(added(a1), deleted(a1, a2), added(b4), deleted(b4, b5))
+	require.Equal(t, heard{"add a2 false", "delete a2 false"}, h, "two objects of one name came and went: the handler must be told of the first only")
 }
 
 // Function: notification.add or notification.deliver
 func TestMarksAreKept(t *testing.T) {
-	h, _ := tellAll(Delta[*corev1.Pod]{Type: DeltaAdded, Object: a1, Initial: true}, updated(a1, a2))
+	h := tellAll(Delta[*corev1.Pod]{Type: DeltaAdded, Object: a1, Initial: true}, updated(a1, a2))
 	require.Equal(t, heard{"add a2 true"}, h, "what was there at the beginning stays initial, whatever happens to it before it is told")
-	h, _ = tellAll(Delta[*corev1.Pod]{Type: DeltaDeleted, Old: a1, Object: a1, FinalStateUnknown: true})
+	h = tellAll(Delta[*corev1.Pod]{Type: DeltaDeleted, Old: a1, Object: a1, FinalStateUnknown: true})
 	require.Equal(t, heard{"delete a1 true"}, h, "that nobody saw the deletion must be told")
+}
+
+// Function: notification.add or notification.deliver
+func TestTheMarkOfAnObjectThatCameAndWentIsItsOwn(t *testing.T) {
+	first := Delta[*corev1.Pod]{Type: DeltaAdded, Object: a1, Initial: true}
+	h := tellAll(first, deleted(a1, a2), added(b4))
+	require.Equal(t, heard{"add a2 true", "delete a2 false", "add b4 false"}, h, "the first object was there at the beginning, and must be marked; the second was not")
+	second := Delta[*corev1.Pod]{Type: DeltaAdded, Object: b4, Initial: true}
+	h = tellAll(added(a1), deleted(a1, a2), second)
+	require.Equal(t, heard{"add a2 false", "delete a2 false", "add b4 true"}, h, "the second object was there at the beginning, and must be marked; the first was not")
+	h = tellAll(added(a1), deleted(a1, a2), second, deleted(b4, b5))
+	require.Equal(t, heard{"add a2 false", "delete a2 false"}, h, "the mark of the second object, which is gone, is not that of the first")
 }
 
 // A handler that counts the initial objects, to know when it has all of them,
@@ -111,10 +130,31 @@ func TestMarksAreKept(t *testing.T) {
 // Function: notification.add
 func TestTheMarkOfTheFirstObjectIsNotThatOfTheSecond(t *testing.T) {
 	first := Delta[*corev1.Pod]{Type: DeltaAdded, Object: b4, Initial: true}
-	h, _ := tellAll(deleted(a1, a2), first)
+	h := tellAll(deleted(a1, a2), first)
 	require.Equal(t, heard{"delete a2 false", "add b4 true"}, h, "the object that took the name was there at the beginning, and must be marked")
-	h, _ = tellAll(deleted(a1, a2), first, deleted(b4, b5), added(podAt("c", "6")))
+	h = tellAll(deleted(a1, a2), first, deleted(b4, b5), added(podAt("c", "6")))
 	require.Equal(t, heard{"delete a2 false", "add c6 false"}, h, "the marked object has gone; the one that came after it was not there at the beginning")
+}
+
+// A Pod gets another owner, and is deleted while the handler is busy. Its last state names the
+// new owner. The former one is a Pod short, and only the state that the handler knows names it.
+// Function: notification.add or notification.deliver
+func TestAnUnheardChangeIsToldBeforeTheEnd(t *testing.T) {
+	h := tellAll(updated(a1, a2), deleted(a2, a3))
+	require.Equal(t, heard{"update a1 a3", "delete a3 false"}, h, "the object changed, and then it went: the handler must be told both, or whoever it belonged to before never hears of it")
+	h = tellAll(updated(a1, a2), deleted(a2, a3), added(b4), updated(b4, b5))
+	require.Equal(t, heard{"update a1 a3", "delete a3 false", "add b5 false"}, h, "the object changed, it went, and another one took the name: that is three calls, and it never takes more")
+	h = tellAll(updated(a1, a2), Delta[*corev1.Pod]{Type: DeltaSync, Old: a2, Object: a2}, deleted(a2, a3), added(b4), deleted(b4, b5))
+	require.Equal(t, heard{"update a1 a3", "delete a3 false"}, h, "what comes after the change, a resync or another object, does not take it away")
+}
+
+// An update that is none, for each object that goes, hides those that are some.
+// Function: notification.add or notification.deliver
+func TestAnUnheardChangeIsNotInvented(t *testing.T) {
+	h := tellAll(Delta[*corev1.Pod]{Type: DeltaSync, Old: a1, Object: a1}, deleted(a1, a2))
+	require.Equal(t, heard{"delete a2 false"}, h, "there was a resync before the end, and a resync is no change")
+	h = tellAll(deleted(a1, a2), added(b4), updated(b4, b5), deleted(b5, podAt("b", "6")))
+	require.Equal(t, heard{"delete a2 false"}, h, "it was the second object that changed, and the handler has never heard of that one")
 }
 
 // A listener that takes breaks of any length must be told a legal history that
@@ -125,20 +165,27 @@ func TestAListenerThatTakesBreaksHearsALegalHistory(t *testing.T) {
 		random := rand.New(rand.NewPCG(seed, 5))
 		var u notification[*corev1.Pod]
 		var there, told *corev1.Pod
-		version, uid := 0, 0
+		version, uid, calls, news := 0, 0, 0, false
+		changed := map[*corev1.Pod]bool{} // by last state: there was a change before the end that the handler had not heard
 		handler := HandlerFuncs[*corev1.Pod]{
 			Add: func(pod *corev1.Pod, _ bool) {
+				calls++
 				require.Nil(t, told, "seed %d: what the handler knows must not be added again", seed)
 				told = pod
 			},
 			Update: func(old, pod *corev1.Pod) {
+				calls++
 				require.Same(t, told, old, "seed %d: old must be the state that the handler was told", seed)
 				require.Equal(t, old.UID, pod.UID, "seed %d: an update must be about the object that the handler knows", seed)
+				unheard, last := changed[pod]
+				require.True(t, unheard || !last, "seed %d: there was no change before the end, so none must be told", seed)
 				told = pod
 			},
 			Delete: func(pod *corev1.Pod, _ bool) {
+				calls++
 				require.NotNil(t, told, "seed %d: the end of an object must not be told to a handler that knows none", seed)
 				require.Equal(t, told.UID, pod.UID, "seed %d: the end that is told must be that of the object that the handler knows", seed)
+				require.True(t, told == pod || !changed[pod], "seed %d: the object changed before its end, and the handler must be told of the change first", seed)
 				told = nil
 			},
 		}
@@ -153,17 +200,20 @@ func TestAListenerThatTakesBreaksHearsALegalHistory(t *testing.T) {
 				} else {
 					u.add(updated(there, pod))
 				}
-				there = pod
+				there, news = pod, true
 			case 3:
 				if there != nil {
-					if !u.add(deleted(there, pod)) {
-						u = notification[*corev1.Pod]{}
-					}
+					news = true
+					changed[pod] = there != told
+					u.add(deleted(there, pod))
 					there = nil
 				}
 			case 4:
+				calls = 0
 				u.deliver(handler)
 				u = notification[*corev1.Pod]{}
+				require.Equal(t, news, calls > 0, "seed %d: the handler must be called if something happened, and only then", seed)
+				news = false
 				require.Equal(t, there, told, "seed %d: after all was told, the handler must know what there is", seed)
 			}
 		}
@@ -171,13 +221,18 @@ func TestAListenerThatTakesBreaksHearsALegalHistory(t *testing.T) {
 }
 
 // A handler may sleep for an hour. Of an object that is gone, its listener keeps the last
-// state, and no other.
+// state; and the one that the handler knows, if a change has to be told. No other.
 // Function: notification.add
 func TestAnObjectThatIsGoneIsKeptOnce(t *testing.T) {
 	var n notification[*corev1.Pod]
-	n.add(updated(a1, a2))
-	n.add(deleted(a1, a3))
+	n.add(Delta[*corev1.Pod]{Type: DeltaSync, Old: a2, Object: a2})
+	n.add(deleted(a2, a3))
 	require.Same(t, a3, n.last)
 	require.Nil(t, n.object, "the state before the last stays in memory until the handler has time")
-	require.Nil(t, n.old, "nobody is told what the handler knew of an object that is gone")
+	require.Nil(t, n.old, "nobody is told what the handler knew of an object that is gone, if it had not changed")
+	n = notification[*corev1.Pod]{}
+	n.add(updated(a1, a2))
+	n.add(deleted(a2, a3))
+	require.Same(t, a1, n.old, "the handler is told of the change, from the state that it knows")
+	require.Nil(t, n.object, "the state in between stays in memory, and nobody is told of it")
 }

@@ -21,10 +21,10 @@ func logPanic(p HandlerPanic) {
 	slog.Error("a handler panicked", "handler", p.Handler, "object", p.Key, "panic", p.Value, "stack", string(p.Stack))
 }
 
-// handlerCaller is the handler as a notification sees it. One notification may take
-// two calls, and each is guarded on its own: a panic in OnDelete that is survived must not
-// swallow the OnAdd after it, and a handler that removes itself in OnDelete is not
-// called any more.
+// handlerCaller is the handler as a notification sees it. One notification may take up to
+// three calls, and each is guarded on its own: a panic in OnUpdate or OnDelete that is
+// survived must not swallow the calls after it, and a handler that removes itself in one of
+// them is not called any more.
 type handlerCaller[T Object] struct {
 	listener *listener[T]
 	over     func() bool // the listener has stopped

@@ -57,7 +57,7 @@ func TestAnEventOfAnotherObjectWakesNobody(t *testing.T) {
 	var c versionTracker
 	w := waitFor(t, &c, web, "7", "")
 	c.stored(db, "9")
-	require.False(t, caughtUp(w), "the event of another object says nothing of this one: events of different objects may overtake each other in the queue")
+	require.False(t, caughtUp(w), "the event of another object says nothing of this one: it may be from a list, in which objects come in any order")
 	require.False(t, caughtUp(waitFor(t, &c, web, "7", "")), "nor does it say that the cache as a whole has come so far: who comes later must wait, too")
 }
 
@@ -155,6 +155,10 @@ func TestWhenNobodyWaitsNothingIsKept(t *testing.T) {
 	c.stored(web, "7")
 	require.Nil(t, c.waits)
 	c.cancel(web, waitFor(t, &c, web, "8", ""))
+	require.Nil(t, c.waits)
+	woken := waitFor(t, &c, web, "9", "")
+	c.stored(web, "9")
+	c.cancel(web, woken) // which its caller cannot know
 	require.Nil(t, c.waits)
 }
 

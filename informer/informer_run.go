@@ -71,12 +71,11 @@ func (i *Informer[T]) loop(ctx context.Context, running *sync.WaitGroup) {
 // apply brings the store up to date, and then the listeners. In this order: a
 // handler that looks into the store must find what it was told, or something newer.
 func (i *Informer[T]) apply(batch *Batch[T]) {
-	i.slots = i.slots[:0]
 	for n := range batch.Deltas {
 		delta := &batch.Deltas[n]
 		another := n+1 < len(batch.Deltas) && batch.Deltas[n+1].Key == delta.Key
-		i.slots = append(i.slots, i.applyDelta(delta, another))
-		if delta.Type != DeltaSync && !another { // what another replaces is still in the store
+		i.applyDelta(delta, another)
+		if delta.Type != DeltaSync && !another { // the last delta of a key leads to what it will hold
 			i.versions.stored(delta.Key, delta.Object.GetResourceVersion())
 		}
 	}
@@ -84,7 +83,7 @@ func (i *Informer[T]) apply(batch *Batch[T]) {
 		i.versions.advanced(batch.ResourceVersion)
 	}
 	for _, l := range i.listeners {
-		l.push(batch.Deltas, i.slots, batch.Synced)
+		l.push(batch.Deltas, batch.Synced)
 	}
 	if batch.Resynced {
 		i.resyncing = false
@@ -101,29 +100,24 @@ func (i *Informer[T]) apply(batch *Batch[T]) {
 	}
 }
 
-// applyDelta brings the store up to date with one delta, and returns where its object
-// is. another says that the next delta adds another object of the same name: it
-// replaces this one in the store, so that no reader finds neither.
-func (i *Informer[T]) applyDelta(delta *Delta[T], another bool) slotChange {
+// applyDelta brings the store up to date with one delta. another says that the next delta
+// is about the same name. After a Deleted, it adds another object, which replaces this one
+// in the store, so that no reader finds neither.
+func (i *Informer[T]) applyDelta(delta *Delta[T], another bool) {
 	switch delta.Type {
 	case DeltaSync:
-		return slotChange{at: i.store.slotOf(delta.Key)}
 	case DeltaDeleted:
-		where := slotChange{at: i.store.slotOf(delta.Key)}
 		if !another {
-			_, where.frees = i.store.Delete(delta.Key)
-			where.freed = slot(i.store.Len())
+			i.store.Delete(delta.Key)
 		}
 		if i.detector.on() {
 			i.detector.drop(delta.Key)
 		}
-		return where
 	default:
 		i.store.Put(delta.Object)
 		if i.detector.on() {
 			i.detector.keep(delta.Key, delta.Object)
 		}
-		return slotChange{at: i.store.slotOf(delta.Key)}
 	}
 }
 
@@ -138,12 +132,10 @@ func (i *Informer[T]) startListeners(ctx context.Context, running *sync.WaitGrou
 			l.next = time.Now().Add(l.options.Resync)
 		}
 		var there []Delta[T]
-		var slots []slotChange // not i.slots, which would stay as large as the store is now
 		for object := range i.store.All() {
 			there = append(there, Delta[T]{Type: DeltaAdded, Key: KeyOf(object), Object: object, Initial: true})
-			slots = append(slots, slotChange{at: i.store.slotOf(KeyOf(object))})
 		}
-		l.push(there, slots, i.isSynced)
+		l.push(there, i.isSynced)
 		i.listeners = append(i.listeners, l)
 		running.Go(func() {
 			defer i.wake() // so that it is forgotten, even if its handler ends the goroutine

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"strconv"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -196,7 +197,7 @@ func TestASleepingHandlerHearsOfTheRightObjects(t *testing.T) {
 		deltas = append(deltas, keyed(added(pods[len(pods)-1])))
 	}
 	i.apply(&Batch[*corev1.Pod]{Deltas: deltas})
-	l := newListener(h.handler(), HandlerOptions{}, i.instruments)
+	l := newListener(h.handler(), HandlerOptions{Coalesce: true}, i.instruments)
 	i.listeners = append(i.listeners, l)
 	for _, delta := range []Delta[*corev1.Pod]{
 		keyed(deleted(pods[1], named("b", "2"))), // d takes its slot
@@ -213,7 +214,39 @@ func TestASleepingHandlerHearsOfTheRightObjects(t *testing.T) {
 	for _, untold := range l.take(nil) {
 		untold.deliver(h.handler())
 	}
-	require.Equal(t, heard{"delete b2 false", "update d1 d8", "delete c6 false", "update a1 a5", "add e7 false"}, h)
+	require.Equal(t, heard{"delete b2 false", "update d1 d8", "update c1 c6", "delete c6 false", "update a1 a5", "add e7 false"}, h)
+}
+
+// Of one name, a change, an end and a beginning may come in one batch. The store, its
+// readers and a handler that sleeps must come out of it as if they had come one by one.
+func TestAChangeAnEndAndABeginningOfOneNameAreOneBatch(t *testing.T) {
+	for _, next := range []*corev1.Pod{b4, nil} {
+		var h heard
+		i := NewInformer[*corev1.Pod](nil, InformerOptions[*corev1.Pod]{DetectMutations: func(was, _ *corev1.Pod) { t.Errorf("%s has changed", was.Name) }})
+		other := podOn("other", "")
+		i.apply(&Batch[*corev1.Pod]{Deltas: []Delta[*corev1.Pod]{keyed(added(a1)), keyed(added(other))}})
+		l := newListener(h.handler(), HandlerOptions{Coalesce: true}, i.instruments)
+		i.listeners = append(i.listeners, l)
+		wait, err := i.versions.wait(KeyOf(a1), "3", func() string { return "1" })
+		require.NoError(t, err)
+		batch := Batch[*corev1.Pod]{Deltas: []Delta[*corev1.Pod]{keyed(updated(a1, a3)), keyed(deleted(a3, a3))}}
+		want := heard{"update a1 a3", "delete a3 false"}
+		if next != nil {
+			batch.Deltas, want = append(batch.Deltas, keyed(added(next))), append(want, "add b4 false")
+		}
+		i.apply(&batch)
+		require.True(t, caughtUp(wait), "the store is past version 3")
+		is, there := i.store.Get(KeyOf(a1))
+		require.Equal(t, next, is)
+		require.Equal(t, next != nil, there)
+		moved := podOn("other", "")
+		i.apply(&Batch[*corev1.Pod]{Deltas: []Delta[*corev1.Pod]{keyed(updated(other, moved))}})
+		require.Equal(t, 2, l.queue.len(), "a key takes one place in the backlog")
+		for _, untold := range l.take(nil) {
+			untold.deliver(h.handler())
+		}
+		require.Equal(t, append(want, "update  "), h)
+	}
 }
 
 // A handler may come in the last moment, when nobody takes it in any more. Who waits for its
@@ -245,14 +278,14 @@ func TestAnInformerForgetsAHandlerThatEndedItself(t *testing.T) {
 }
 
 // The period of one handler does not depend on those that have none.
-func TestAHandlerGetsItsResyncAmongOthersWithout(t *testing.T) {
+func TestAHandlerGetsItsResyncAmongOthersWithALongerPeriodOrNone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := applied(t)
 		again := 0
 		for _, handler := range []struct {
 			funcs  HandlerFuncs[*corev1.Pod]
 			resync time.Duration
-		}{{}, {HandlerFuncs[*corev1.Pod]{Update: func(_, _ *corev1.Pod) { again++ }}, time.Minute}, {}} {
+		}{{}, {HandlerFuncs[*corev1.Pod]{Update: func(_, _ *corev1.Pod) { again++ }}, time.Minute}, {resync: time.Hour}, {}} {
 			_, err := i.AddHandler(handler.funcs, HandlerOptions{Resync: handler.resync})
 			require.NoError(t, err)
 		}
@@ -262,5 +295,31 @@ func TestAHandlerGetsItsResyncAmongOthersWithout(t *testing.T) {
 		time.Sleep(150 * time.Second)
 		synctest.Wait()
 		require.Equal(t, 2, again)
+	})
+}
+
+// In a busy collection the queue may never be empty. Who asked for a resync gets it all the same.
+func TestAResyncBeginsEvenIfChangesKeepComing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		i := applied(t)
+		due := newListener(HandlerFuncs[*corev1.Pod]{}, HandlerOptions{Resync: time.Minute}, i.instruments)
+		due.next = time.Now()
+		i.listeners = []*listener[*corev1.Pod]{due}
+		changes, begun := 0, false
+		_, err := i.Store().AddIndex("another change", func(values []string, pod *corev1.Pod) []string {
+			if changes++; changes < 50 {
+				i.queue.Replace([]*corev1.Pod{podOn("web", strconv.Itoa(changes))}, strconv.Itoa(changes+1))
+			} else if changes == 50 {
+				begun = due.next.After(time.Now())
+			}
+			return values
+		})
+		require.NoError(t, err)
+		i.queue.Replace([]*corev1.Pod{a1}, "1")
+		stop := looping(t, i)
+		synctest.Wait()
+		stop()
+		require.GreaterOrEqual(t, changes, 50)
+		require.True(t, begun, "it waits until nothing changes any more")
 	})
 }

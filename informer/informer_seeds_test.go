@@ -145,12 +145,13 @@ func playInformer(t *testing.T, seed uint64) {
 		pauses := rand.New(rand.NewPCG(seed, uint64(len(witnesses))))
 		w := &witness{t: t, seed: seed, name: name, told: map[Key]*corev1.ConfigMap{},
 			pause: func() time.Duration { return time.Duration(pauses.Int64N(int64(slow) + 1)) }}
-		r, err := informer.AddHandler(w, HandlerOptions{Name: name, Resync: slow * 7})
+		r, err := informer.AddHandler(w, HandlerOptions{Name: name, Resync: slow * 7, Coalesce: name == "coalescing"})
 		require.NoError(t, err)
 		witnesses, registrations = append(witnesses, w), append(registrations, r)
 	}
 	join("early", 0)
 	join("slow", 3*time.Second)
+	join("coalescing", 2*time.Second)
 	for step := range 60 {
 		name := fmt.Sprintf("c%d", random.IntN(8))
 		_, err := writer.configMaps.Get(ctx, name, metav1.GetOptions{})
@@ -209,10 +210,10 @@ func playInformer(t *testing.T, seed uint64) {
 		w.mu.Unlock()
 		require.Equal(t, truth, told, "seed %d: what %s was told", seed, w.name)
 		require.True(t, registrations[i].HasSynced())
-		for tries := 0; tries < 1000 && registrations[i].Backlog().Keys > 0; tries++ {
+		for tries := 0; tries < 1000 && registrations[i].Backlog().Pending > 0; tries++ {
 			time.Sleep(100 * time.Millisecond) // a resync may be under way
 		}
-		require.Zero(t, registrations[i].Backlog().Keys)
+		require.Zero(t, registrations[i].Backlog().Pending)
 	}
 	cancel()
 	running.Wait()

@@ -299,24 +299,3 @@ func TestAWaitIsNotMetWhileTheStoreHoldsTheObjectBeforeTheWrite(t *testing.T) {
 	require.True(t, looked)
 	require.True(t, caughtUp(wait), "the store holds another object since: the wait must end")
 }
-
-// A handler that comes late is told of all objects at once. The informer must not keep
-// the room for that until it ends.
-func TestALateHandlerLeavesNothingBehindInTheInformer(t *testing.T) {
-	i := NewInformer[*corev1.Pod](reads[*corev1.Pod](t, nil, podResource), InformerOptions[*corev1.Pod]{})
-	for _, pod := range smallPods(5_000) {
-		i.apply(&Batch[*corev1.Pod]{Deltas: []Delta[*corev1.Pod]{{Type: DeltaAdded, Key: KeyOf(pod), Object: pod}}})
-	}
-	told := 0
-	late, err := i.AddHandler(HandlerFuncs[*corev1.Pod]{Add: func(*corev1.Pod, bool) { told++ }}, HandlerOptions{})
-	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(t.Context())
-	var running sync.WaitGroup
-	i.isSynced = true
-	i.startListeners(ctx, &running)
-	<-late.Synced()
-	cancel()
-	running.Wait()
-	require.Equal(t, 5_000, told)
-	require.Less(t, cap(i.slots), 100, "the informer keeps a place for each of 5,000 objects")
-}

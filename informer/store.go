@@ -74,15 +74,6 @@ func (s *Store[T]) Get(key Key) (object T, ok bool) {
 	return s.now.get(key)
 }
 
-// slotOf is the slot of the object of that key. It is for the informer, which is
-// the only writer of its store, and so knows when the object moves to another slot.
-func (s *Store[T]) slotOf(key Key) slot {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	at, _ := s.now.slots.get(key)
-	return at
-}
-
 // Len is the number of objects.
 func (s *Store[T]) Len() int {
 	s.mu.RLock()

@@ -19,6 +19,14 @@ func podOn(name, node string) *corev1.Pod {
 
 func keyIn(namespace, name string) Key { return Key{Namespace: namespace, Name: name} }
 
+// slotOf is the slot of the object of that key.
+func (s *Store[T]) slotOf(key Key) slot {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	at, _ := s.now.slots.get(key)
+	return at
+}
+
 // newPodStore has an index of pods by node.
 func newPodStore(t testing.TB, pods ...*corev1.Pod) (*Store[*corev1.Pod], *Index[*corev1.Pod]) {
 	t.Helper()

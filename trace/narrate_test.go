@@ -78,6 +78,8 @@ func TestASentenceSaysWhatHappenedAndNothingElse(t *testing.T) {
 		{"a note", Event{Kind: Note, Outcome: Requeued, Reason: "a note"}},
 		{"a note", Event{Kind: Note, Outcome: Conflict, Reason: "a note"}},
 		{"a note", Event{Kind: Note, Outcome: Failed, Reason: "a note"}},
+		{"a note", Event{Kind: Note, Outcome: GivenUp, Reason: "a note"}},
+		{"a note", Event{Kind: Note, Outcome: Waiting, Reason: "a note"}},
 		{"of a newer program", Event{Kind: 200, Reason: "of a newer program"}},
 	} {
 		assert.Equal(t, line.want, narrate(line.event), "%s", line.event.Kind)

@@ -140,7 +140,7 @@ func (q *DelayingQueue[T]) setAlarmLocked(a *alarmRecord[T], now time.Duration, 
 // replacedByNowLocked ends an alarm that goes off early. Its work is part of the request.
 func (q *DelayingQueue[T]) replacedByNowLocked(a *alarmRecord[T], request addRequest) addRequest {
 	request.priority = max(request.priority, a.priority)
-	causes := a.causes
+	causes := a.causes.all()
 	causes.merge(request.causes)
 	request.causes = causes
 	q.delays.remove(a)
@@ -151,7 +151,7 @@ func (q *DelayingQueue[T]) replacedByNowLocked(a *alarmRecord[T], request addReq
 // forgetAlarmLocked is for an alarm that is not in the heap any more. The timer may be up
 // too early then, which does no harm.
 func (q *DelayingQueue[T]) forgetAlarmLocked(a *alarmRecord[T]) {
-	a.group, a.causes = "", Causes{} // their strings need not stay in memory
+	a.group, a.causes = "", alarmCauses{} // their strings need not stay in memory
 	q.alarms.remove(a)
 }
 
@@ -198,7 +198,7 @@ func (q *DelayingQueue[T]) addDueLocked(most int) (added int, more bool) {
 		if a == nil {
 			return added, false
 		}
-		if q.addLocked(q.dedup.entryOf(a.item, a.hash, a.group), a.priority, a.causes) {
+		if q.addLocked(q.dedup.entryOf(a.item, a.hash, a.group), a.priority, a.causes.all()) {
 			added++
 		}
 		q.forgetAlarmLocked(a)

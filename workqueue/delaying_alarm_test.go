@@ -147,7 +147,7 @@ func TestAnAlarmThatIsOverKeepsNoStringsInMemory(t *testing.T) {
 	a := q.alarms.find("a", hashOf("a"))
 	require.Equal(t, "namespace", a.group, "the item waits in its group when it is due")
 	q.Cancel("a")
-	require.Empty(t, a.item+a.group+a.causes.String())
+	require.Empty(t, a.item+a.group+a.causes.all().String())
 	q.ShutDown()
 }
 

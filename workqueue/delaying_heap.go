@@ -35,7 +35,7 @@ type alarmRecord[T comparable] struct {
 	tableKey[T, alarmRecord[T]]        // has the item and its hash
 	group                       string // of the item
 	priority                    int
-	causes                      Causes
+	causes                      alarmCauses
 	heapIndex                   int    // where it is in the heap, counted from 1; 0 if it is not there
 	heapOrder                   uint64 // of two that are due at the same moment, the lower comes first
 }
@@ -66,7 +66,8 @@ const (
 // set: then the new moment counts.
 func (d *delayHeap[T]) add(a *alarmRecord[T], at time.Duration, request addRequest) delayOutcome {
 	if a.heapIndex == 0 {
-		a.priority, a.causes = request.priority, request.causes
+		a.priority = request.priority
+		a.causes.set(request.causes)
 		d.newest++
 		a.heapOrder = d.newest
 		d.items.push(heapItem[T]{at, a})

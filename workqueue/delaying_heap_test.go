@@ -129,7 +129,7 @@ func TestDelaysOfOneItemAreOneAndTheEarliestWins(t *testing.T) {
 	require.True(t, e != nil, "the item is due at the earliest of its moments")
 	require.Equal(t, "a", e.item, "the item that was brought forward comes first")
 	require.Equal(t, 3, e.priority, "the highest priority wins")
-	require.Equal(t, []string{"x", "y", "z"}, e.causes.Reasons(), "the reasons of all adds are kept")
+	require.Equal(t, []string{"x", "y", "z"}, e.causes.all().Reasons(), "the reasons of all adds are kept")
 	require.Equal(t, "other", due1(t, &d, 9), "the other item comes at its own moment")
 	require.True(t, d.pop(9) == nil, "an item comes out twice: it would be worked on once too often")
 }
@@ -144,8 +144,8 @@ func TestDelaysThatAreKeptStillTakeThePriorityAndTheCauses(t *testing.T) {
 	require.True(t, d.want("a", 9, addRequest{causes: because("y"), priority: 7}) == delayKept, "a later delay must not put an item off")
 	a := d.alarms.find("a", hashOf("a"))
 	require.Equal(t, 7, a.priority, "the moment is kept, and the priority of the later delay is higher: the highest priority counts, whichever moment does")
-	require.Equal(t, []string{"x", "y"}, a.causes.Reasons(), "the moment is kept, and the work will answer both adds: the causes of the later delay are lost")
-	require.Equal(t, 2, a.causes.Count, "the moment is kept, and the work will answer both adds")
+	require.Equal(t, []string{"x", "y"}, a.causes.all().Reasons(), "the moment is kept, and the work will answer both adds: the causes of the later delay are lost")
+	require.Equal(t, 2, a.causes.all().Count, "the moment is kept, and the work will answer both adds")
 	d.want("a", 9, addRequest{causes: because("z"), priority: 1})
 	require.Equal(t, 7, a.priority, "a lower priority takes nothing back")
 }
@@ -180,7 +180,7 @@ func TestDelaysCanBeReplacedByALaterOne(t *testing.T) {
 	require.Equal(t, "b", due1(t, &d, 9), "who replaces a delay means the new one")
 	e := d.pop(9)
 	require.True(t, e != nil && e.item == "a", "what was replaced comes at its new moment")
-	require.Equal(t, []string{"x", "y"}, e.causes.Reasons(), "replace is about the moment: the reasons of all adds are kept")
+	require.Equal(t, []string{"x", "y"}, e.causes.all().Reasons(), "replace is about the moment: the reasons of all adds are kept")
 	require.Equal(t, 5, e.priority, "replace is about the moment: the highest priority stays")
 }
 
@@ -190,9 +190,10 @@ func TestDelaysCanBeReplacedByALaterOne(t *testing.T) {
 func TestDelaysThatWentOffStartOver(t *testing.T) {
 	var d delayBench[string]
 	e := d.alarms.of("a", hashOf("a"))
-	e.priority, e.causes = 7, because("old")
+	e.priority = 7
+	e.causes.set(because("old"))
 	require.True(t, d.want("a", 5, addRequest{priority: 2, causes: because("new")}) == delayStarted, "the item has no delay: this one is new, and add answers delayStarted")
-	require.Equal(t, []string{"new"}, e.causes.Reasons(), "a new delay is new work: the old reason was answered by earlier work")
+	require.Equal(t, []string{"new"}, e.causes.all().Reasons(), "a new delay is new work: the old reason was answered by earlier work")
 	require.Equal(t, 2, e.priority, "a new delay is new work: the old priority was that of earlier work")
 }
 

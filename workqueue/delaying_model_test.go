@@ -100,8 +100,8 @@ func (p *heapPlay) popAll() {
 // same compares what an alarm says about its work.
 func (p *heapPlay) same(a *alarmRecord[byte], want *modelDelay) {
 	equal(p.t, want.priority, a.priority, "the priority of item %d is the highest of the adds for this alarm", a.item)
-	equal(p.t, want.adds, a.causes.Count, "the causes of item %d count the adds for this alarm", a.item)
-	require.True(p.t, slices.Equal(want.reasons, a.causes.Reasons()), "the reasons for item %d are those of the adds for this alarm", a.item)
+	equal(p.t, want.adds, a.causes.all().Count, "the causes of item %d count the adds for this alarm", a.item)
+	require.True(p.t, slices.Equal(want.reasons, a.causes.all().Reasons()), "the reasons for item %d are those of the adds for this alarm", a.item)
 }
 
 func (p *heapPlay) check() {

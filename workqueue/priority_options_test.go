@@ -62,3 +62,38 @@ func TestAnAlarmThatGoesOffEarlyKeepsItsPriority(t *testing.T) {
 		q.ShutDown()
 	}
 }
+
+// An event in a storm must not pay for a text that nobody reads, and one that is read must say
+// which object it is about.
+func TestAReasonNamesItsObjectWhenItIsRead(t *testing.T) {
+	for _, c := range []struct {
+		opts AddOpts
+		want string
+	}{
+		{AddOpts{Reason: "update of Pod *, through its owner", About: Subject{"shop", "web-1"}}, "update of Pod shop/web-1, through its owner"},
+		{AddOpts{Reason: "* is late", About: Subject{Name: "n1"}}, "n1 is late"},
+		{AddOpts{Reason: "* by *", About: Subject{Name: "n1"}}, "n1 by *"},
+		{AddOpts{Reason: "4 * 5"}, "4 * 5"},
+		{AddOpts{Reason: "no place for it", About: Subject{Name: "n1"}}, "no place for it"},
+		{AddOpts{About: Subject{Name: "n1"}}, ""},
+	} {
+		q := NewPriority(PriorityOptions[string]{})
+		q.AddWithOpts(c.opts, "a")
+		work, err := q.Next(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, c.want, work.Causes.String())
+		require.Equal(t, c.want, c.opts.ReasonText())
+	}
+}
+
+// Ten changes of one Pod are one reason; those of two Pods are two.
+func TestReasonsAboutDifferentObjectsAreDifferent(t *testing.T) {
+	q := NewPriority(PriorityOptions[string]{})
+	for _, name := range []string{"web-1", "web-2", "web-1", "web-3", "web-2"} {
+		q.AddWithOpts(AddOpts{Reason: "Pod *", About: Subject{"shop", name}}, "a")
+	}
+	work, err := q.Next(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []string{"Pod shop/web-1", "Pod shop/web-2", "Pod shop/web-3"}, work.Causes.Reasons())
+	require.Equal(t, 5, work.Causes.Count)
+}

@@ -58,7 +58,13 @@ type AddOpts struct {
 	Priority *int
 	// Reason is what the worker finds in Work.Causes.
 	Reason string
+	// About is the object that Reason is about, if there is one. Its namespace and name take the
+	// place of the first * in Reason when somebody reads it, which costs an add nothing.
+	About Subject
 }
+
+// ReasonText is Reason with the name of the object in it, for queues that keep a string.
+func (o AddOpts) ReasonText() string { return reason{o.Reason, o.About}.String() }
 
 // NewPriority returns a PriorityQueue.
 func NewPriority[T comparable](options PriorityOptions[T]) *PriorityQueue[T] {
@@ -81,7 +87,7 @@ func NewPriority[T comparable](options PriorityOptions[T]) *PriorityQueue[T] {
 // delayed ones as retries, as controller-runtime does. AddAfter and AddRateLimited
 // count each call, as client-go does.
 func (q *PriorityQueue[T]) AddWithOpts(o AddOpts, items ...T) {
-	request := addRequest{after: o.After, causes: because(o.Reason)}
+	request := addRequest{after: o.After, causes: Causes{Count: 1, first: reason{o.Reason, o.About}}}
 	if o.Priority != nil {
 		request.priority = *o.Priority
 	}

@@ -13,49 +13,71 @@ import (
 type Causes struct {
 	// Count is the number of adds, with a reason or without.
 	Count int
-	first string
+	first reason
 	// more holds the second and later reasons. It is a pointer because most items
 	// have one reason, and a queue may hold a million items.
-	more *[keptReasons - 1]string
+	more *[keptReasons - 1]reason
 }
 
 // keptReasons bounds what an item that is added again and again can collect.
 const keptReasons = 4
 
+// reason is why an item was added. Most reasons are never read, so it becomes a text when somebody
+// asks.
+type reason struct {
+	text  string
+	about Subject
+}
+
+// Subject is the namespace and name of an object that a reason is about.
+type Subject struct{ Namespace, Name string }
+
+// String puts the subject into the place that the text has for it.
+func (r reason) String() string {
+	if r.about == (Subject{}) {
+		return r.text
+	}
+	key := r.about.Name
+	if r.about.Namespace != "" {
+		key = r.about.Namespace + "/" + key
+	}
+	return strings.Replace(r.text, "*", key, 1)
+}
+
 // because is the cause of a single add.
-func because(reason string) Causes { return Causes{Count: 1, first: reason} }
+func because(text string) Causes { return Causes{Count: 1, first: reason{text: text}} }
 
 // merge adds the causes of a later add.
 func (c *Causes) merge(later Causes) {
 	c.Count += later.Count
-	if later.first == "" {
+	if later.first.text == "" {
 		return
 	}
 	c.note(later.first)
 	if later.more != nil {
-		for _, reason := range later.more {
-			c.note(reason)
+		for _, r := range later.more {
+			c.note(r)
 		}
 	}
 }
 
 // note keeps a reason, if it is a new one and there is room.
-func (c *Causes) note(reason string) {
+func (c *Causes) note(r reason) {
 	switch {
-	case reason == "" || reason == c.first:
+	case r.text == "" || r == c.first:
 		return
-	case c.first == "":
-		c.first = reason
+	case c.first.text == "":
+		c.first = r
 		return
 	case c.more == nil:
-		c.more = new([keptReasons - 1]string)
+		c.more = new([keptReasons - 1]reason)
 	}
 	for i, kept := range c.more {
-		if kept == reason {
+		if kept == r {
 			return
 		}
-		if kept == "" {
-			c.more[i] = reason
+		if kept.text == "" {
+			c.more[i] = r
 			return
 		}
 	}
@@ -63,14 +85,14 @@ func (c *Causes) note(reason string) {
 
 // Reasons are the first few different reasons, in the order in which they came.
 func (c Causes) Reasons() []string {
-	if c.first == "" {
+	if c.first.text == "" {
 		return nil
 	}
-	reasons := []string{c.first}
+	reasons := []string{c.first.String()}
 	if c.more != nil {
-		for _, reason := range c.more {
-			if reason != "" {
-				reasons = append(reasons, reason)
+		for _, r := range c.more {
+			if r.text != "" {
+				reasons = append(reasons, r.String())
 			}
 		}
 	}

@@ -150,7 +150,7 @@ func TestNextEndsWithItsContext(t *testing.T) {
 		q.Add("a")
 		work, err := q.Next(ctx)
 		require.NoError(t, err, "what is ready is handed out, whatever the context says")
-		require.Equal(t, Work[string]{Item: "a", Causes: Causes{Count: 2, first: "first"}}, work)
+		require.Equal(t, Work[string]{Item: "a", Causes: Causes{Count: 2, first: reason{text: "first"}}}, work)
 		q.Done("a")
 
 		q.ShutDown()

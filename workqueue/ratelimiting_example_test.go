@@ -13,18 +13,16 @@ import (
 func ExampleRateLimitingQueue() {
 	q := workqueue.NewRateLimiting(&workqueue.Exponential[string]{Base: time.Millisecond}, workqueue.Options[string]{})
 	q.Add("default/web")
-	for {
+	for range 4 { // a worker goes on for ever
 		item, _ := q.Get()
 		if q.NumRequeues(item) < 3 {
 			fmt.Println("failed")
 			q.AddRateLimited(item)
-			q.Done(item)
-			continue
+		} else {
+			fmt.Println("succeeded after", q.NumRequeues(item), "failures")
+			q.Forget(item)
 		}
-		fmt.Println("succeeded after", q.NumRequeues(item), "failures")
-		q.Forget(item)
 		q.Done(item)
-		return
 	}
 	// Output:
 	// failed

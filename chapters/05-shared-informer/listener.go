@@ -27,10 +27,10 @@ type listener struct {
 	alarm                  chan struct{} // closed to wake it
 }
 
-func listen(to *informer.Informer[*corev1.ConfigMap], name string) (*listener, error) {
-	l := &listener{name: name, bites: map[string]string{}, changed: make(chan struct{})}
+func listen(to *informer.Informer[*corev1.ConfigMap], options informer.HandlerOptions) (*listener, error) {
+	l := &listener{name: options.Name, bites: map[string]string{}, changed: make(chan struct{})}
 	var err error
-	l.registration, err = to.AddHandler(l, informer.HandlerOptions{Name: name})
+	l.registration, err = to.AddHandler(l, options)
 	return l, err
 }
 

@@ -1,5 +1,5 @@
 // Command 05-shared-informer lets several listeners share one watch: a quick one,
-// one that sleeps, one that comes late, and one that has a bug.
+// two that sleep, one that comes late, and one that has a bug.
 package main
 
 import (
@@ -24,8 +24,8 @@ type tour struct {
 	fruit  *informer.Informer[*corev1.ConfigMap]
 	lister informer.NamespaceLister[*corev1.ConfigMap]
 
-	quick, slow, late, buggy *listener
-	panicked                 chan struct{} // closed when the buggy one has panicked
+	quick, slow, merging, late, buggy *listener
+	panicked                          chan struct{} // closed when the buggy one has panicked
 }
 
 var configMaps = corev1.SchemeGroupVersion.WithResource("configmaps")
@@ -58,10 +58,10 @@ func story(ctx context.Context, d *demo.Demo) error {
 		headline string
 		play     func(context.Context) error
 	}{
-		{"1. Two listeners, one watch", func(ctx context.Context) error {
+		{"1. Three listeners, one watch", func(ctx context.Context) error {
 			return t.begin(ctx, func() { running.Go(func() { _ = t.fruit.Run(ctx) }) })
 		}},
-		{"2. One of them sleeps", t.sleep},
+		{"2. Two of them sleep", t.sleep},
 		{"3. A listener comes late", t.comeLate},
 		{"4. A listener has a bug", t.panics},
 		{"5. Read your writes", t.readYourWrites},
@@ -72,7 +72,7 @@ func story(ctx context.Context, d *demo.Demo) error {
 	}
 	stop()
 	running.Wait()
-	d.Table("What the listeners were told", append([][]string{heading}, t.quick.row(), t.slow.row(), t.late.row(), t.buggy.row())...)
+	d.Table("What the listeners were told", append([][]string{heading}, t.quick.row(), t.slow.row(), t.merging.row(), t.late.row(), t.buggy.row())...)
 	return nil
 }
 
@@ -82,47 +82,60 @@ func (t *tour) begin(ctx context.Context, run func()) error {
 			return err
 		}
 	}
-	var err error
-	if t.slow, err = listen(t.fruit, "slow"); err != nil { // first, so that it hears of nothing later than the quick one
+	var err error // the quick one comes last: what it has heard is in the backlogs of the others
+	if t.slow, err = listen(t.fruit, informer.HandlerOptions{Name: "slow"}); err != nil {
 		return err
 	}
-	if t.quick, err = listen(t.fruit, "quick"); err != nil {
+	if t.merging, err = listen(t.fruit, informer.HandlerOptions{Name: "merging", Coalesce: true}); err != nil {
+		return err
+	}
+	if t.quick, err = listen(t.fruit, informer.HandlerOptions{Name: "quick"}); err != nil {
 		return err
 	}
 	run()
 	if err := t.fruit.WaitForSync(ctx); err != nil {
 		return err
 	}
-	<-t.quick.registration.Synced()
-	<-t.slow.registration.Synced()
-	t.Say("Both listeners have heard about %d objects, after one request to the API server.", t.fruit.Store().Len())
+	for _, l := range []*listener{t.quick, t.slow, t.merging} {
+		<-l.registration.Synced()
+	}
+	t.Say("All listeners have heard about %d objects, after one request to the API server.", t.fruit.Store().Len())
 	return nil
 }
 
-// sleep sends one listener to sleep, and lets things happen.
+// sleep sends two listeners to sleep, and lets things happen.
 func (t *tour) sleep(ctx context.Context) error {
-	asleep, wake := t.slow.sleepAt("apple")
+	slowSleeps, wakeSlow := t.slow.sleepAt("apple")
+	mergingSleeps, wakeMerging := t.merging.sleepAt("apple")
 	for range 5 {
 		if err := t.bite(ctx, "apple"); err != nil {
 			return err
 		}
-		<-asleep
+		<-slowSleeps
+		<-mergingSleeps
 	}
 	if err := t.bite(ctx, "banana"); err != nil {
 		return err
 	}
-	t.Say("The quick one heard 6 changes. The slow one sleeps in the first; its backlog, with the one in hand, has %d keys.", t.slow.registration.Backlog().Keys)
-	wake()
-	if err := t.slow.await(ctx, "banana", "1"); err != nil {
-		return err
+	t.Say("The quick one heard 6 changes. The others sleep in the first. With it, the backlog of the slow one is %d; that of the merging one is %d.",
+		t.slow.registration.Backlog().Pending, t.merging.registration.Backlog().Pending)
+	wakeSlow()
+	wakeMerging()
+	for _, l := range []*listener{t.slow, t.merging} {
+		if err := l.await(ctx, "banana", "1"); err != nil {
+			return err
+		}
+		t.Say("The %s one wakes up, and hears:", l.name)
+		for _, told := range l.recent() {
+			t.Say("  %s", told)
+		}
 	}
-	t.Say("The slow one wakes up, and hears: %v.", t.slow.recent())
 	return nil
 }
 
 func (t *tour) comeLate(ctx context.Context) error {
 	var err error
-	if t.late, err = listen(t.fruit, "late"); err != nil {
+	if t.late, err = listen(t.fruit, informer.HandlerOptions{Name: "late"}); err != nil {
 		return err
 	}
 	<-t.late.registration.Synced()
@@ -139,7 +152,7 @@ func (t *tour) comeLate(ctx context.Context) error {
 
 func (t *tour) panics(ctx context.Context) error {
 	var err error
-	if t.buggy, err = listen(t.fruit, "buggy"); err != nil {
+	if t.buggy, err = listen(t.fruit, informer.HandlerOptions{Name: "buggy"}); err != nil {
 		return err
 	}
 	<-t.buggy.registration.Synced()
@@ -181,7 +194,7 @@ func (t *tour) readYourWrites(ctx context.Context) error {
 			return fmt.Errorf("the cache is older than our own write: %w", err)
 		}
 	}
-	for _, l := range []*listener{t.quick, t.slow, t.late} {
+	for _, l := range []*listener{t.quick, t.slow, t.merging, t.late} {
 		if err := l.await(ctx, "date-9", "0"); err != nil {
 			return err
 		}

@@ -18,6 +18,7 @@ type Chapter struct {
 	Title     string     `json:"title"`
 	Part      int        `json:"part"`
 	Minutes   int        `json:"minutes"`
+	Draft     bool       `json:"draft"` // its files stand, its text and its demo are still being written
 	Files     []string   `json:"files"` // paths or globs; Expand makes paths of them
 	Exercises []string   `json:"exercises"`
 	Upstream  []Upstream `json:"upstream"`
@@ -96,6 +97,9 @@ func numberOf(name string) int {
 	return n
 }
 
+// draft is what a chapter that is being written is called in the tables.
+const draft = "in progress"
+
 // Expand returns the library files that a chapter adds. Globs are matched
 // against all, the files of the tree; a path or glob that matches nothing is
 // returned in missing.
@@ -140,6 +144,9 @@ func ChapterTable(outline []Planned, chapters []Chapter) string {
 		for _, c := range chapters {
 			if c.Number == p.Number {
 				minutes, state = fmt.Sprint(c.Minutes), "written"
+				if c.Draft {
+					minutes, state = "", draft
+				}
 			}
 		}
 		t.add(fmt.Sprintf("%2d", p.Number), p.Title, partName(p.Part), minutes, state)

@@ -1,6 +1,8 @@
 package course
 
 import (
+	"io"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -55,12 +57,13 @@ func TestEveryWayToBreakTheStructureIsReportedOnce(t *testing.T) {
 			`chapters/01-sum/README.md has the title "Total", the outline has "Sum"`},
 		"a part that is not the outline's": {changed(t, one, "part: 1", "part: 2"), `the part "2", the outline has "1"`},
 		"no minutes":                       {changed(t, one, "minutes: 5", "minutes: 0"), "has no minutes"},
+		"no minutes in a draft":            {changed(t, one, "minutes: 5", "draft: true"), ""},
 		"an upstream version that is not pinned": {changed(t, one, "v1.2.0", "v1.1.0"),
 			"it names example.org/original v1.1.0, but benchmarks/go.mod has v1.2.0"},
 		"an upstream file that does not exist": {changed(t, one, "pkg/sum.go", "pkg/gone.go"),
 			"upstream pkg/gone.go: example.org/original v1.2.0 has no such file"},
 		"an upstream module that nobody requires": {changed(t, one, "example.org/original", "example.org/other"),
-			"no go.mod requires example.org/other (looked in go.mod, benchmarks/go.mod"},
+			"no go.mod requires example.org/other (looked in go.mod, cluster/controlplane/go.mod, benchmarks/go.mod"},
 		"an upstream module that is not in the cache": {map[string]string{".modcache/example.org/original@v1.2.0/pkg/sum.go": ""},
 			"is not in the module cache and could not be downloaded"},
 		"an exercise that replaces nothing": {changed(t, exercise, "sum/sum.go", "sum/som.go"),
@@ -141,4 +144,29 @@ func TestThisRepositoryKeepsItsOwnRules(t *testing.T) {
 	problems, err := r.CheckStructure(t.Context())
 	require.NoError(t, err)
 	assert.NoError(t, problems.Err())
+}
+
+// Part of a chapter may land before its text: what stands is tested, and nobody is sent to what
+// is not there yet.
+func TestADraftIsAMilestoneButNotPlayed(t *testing.T) {
+	t.Parallel()
+	r := tinyTree(t, changed(t, "chapters/02-mean/README.md", "minutes: 7", "draft: true"))
+	_, err := r.Sync()
+	require.NoError(t, err)
+	problems, err := r.Check(t.Context())
+	require.NoError(t, err)
+	assert.Empty(t, problems)
+	assert.Contains(t, read(t, r, "README.md"), "| 02 | [Mean](chapters/02-mean/README.md) | 1 Watching | in progress |\n")
+
+	chapters, err := r.written()
+	require.NoError(t, err)
+	assert.Contains(t, ChapterTable(r.Outline, chapters), " 2  Mean     1 Watching           in progress")
+	binary, err := r.BuildDemo(t.Context(), 0, false, io.Discard)
+	require.NoError(t, err)
+	assert.Equal(t, "01-sum", filepath.Base(binary), "the newest chapter has no demo yet")
+	_, err = r.BuildDemo(t.Context(), 2, false, io.Discard)
+	assert.ErrorContains(t, err, `chapter 2, "Mean", is in progress`)
+	var out strings.Builder
+	require.NoError(t, r.Milestone(t.Context(), 2, true, &out))
+	assert.Contains(t, out.String(), "milestone 2, Mean: ")
 }

@@ -96,7 +96,8 @@ func plainPanic(text string) string {
 }
 
 // stateOf returns the state ("chan receive") of the first goroutine whose
-// stack goes through one of files.
+// stack goes through one of files. On a busy machine the runtime may not get hold of
+// a goroutine that runs without a pause, and has no stack of it.
 func stateOf(output string, files []string) string {
 	for _, stack := range strings.Split(output, "\ngoroutine ") {
 		header, frames, _ := strings.Cut(stack, "\n")
@@ -106,6 +107,9 @@ func stateOf(output string, files []string) string {
 			state, _, _ = strings.Cut(state, ",") // how many minutes
 			return state
 		}
+	}
+	if strings.Contains(output, "goroutine running on other thread; stack unavailable") {
+		return "running"
 	}
 	return ""
 }

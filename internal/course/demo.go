@@ -13,8 +13,8 @@ import (
 const coda = "coda"
 
 // BuildDemo builds the demo of chapter number and returns the path of the
-// binary. If number is 0, it is the newest chapter, and its coda if there is
-// one. With mine, the learner's files stand in for the reference.
+// binary. If number is 0, it is the newest chapter that is not a draft, and its coda
+// if there is one. With mine, the learner's files stand in for the reference.
 //
 // It is built and then started by the caller, where `go run` would do both,
 // because go run turns every exit code into 1 and stands between the demo and
@@ -26,10 +26,11 @@ func (r *Repo) BuildDemo(ctx context.Context, number int, mine bool, status io.W
 	}
 	newest := number == 0
 	if newest {
-		if len(chapters) == 0 {
+		finished := slices.DeleteFunc(slices.Clone(chapters), func(c Chapter) bool { return c.Draft })
+		if len(finished) == 0 {
 			return "", fmt.Errorf("no chapter is written yet, so there is no demo to run")
 		}
-		number = chapters[len(chapters)-1].Number
+		number = finished[len(finished)-1].Number
 	}
 	c, err := r.find(chapters, number)
 	if err != nil {
@@ -38,6 +39,9 @@ func (r *Repo) BuildDemo(ctx context.Context, number int, mine bool, status io.W
 	dir, name, what := c.Dir, path.Base(c.Dir), "demo"
 	if newest && r.has(path.Join(c.Dir, coda, "main.go")) {
 		dir, name, what = path.Join(c.Dir, coda), name+"-"+coda, coda
+	}
+	if c.Draft && !r.has(dir+"/main.go") {
+		return "", fmt.Errorf("chapter %d, %q, is in progress: its part of the library stands, its demo is not written yet", c.Number, c.Title)
 	}
 	if !r.has(dir + "/main.go") {
 		return "", fmt.Errorf("chapter %d has no demo: %s/main.go does not exist", c.Number, dir)

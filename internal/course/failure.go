@@ -76,6 +76,10 @@ func judgePackage(p *packageRun, files []string) Failure {
 	if t := p.firstFailure(); t != nil {
 		f.Test = t.name
 		output = t.output.String() + output
+		var own Failure
+		if own.readChecks(output); own.At == "" {
+			output += p.around(t)
+		}
 		unfinished = t.state == ""
 	}
 	f.In, f.Line = placeIn(output, files)

@@ -90,12 +90,28 @@ func TestCrashesAreToldApart(t *testing.T) {
 		{"panic: assignment to entry in nil map\n", Panicked, "make it first"},
 		{"panic: test timed out after 30s\n\trunning tests:\n\t\tTestX (30s)\n\ngoroutine 9 [running]:\ntesting.x()\n\t/go/testing.go:1 +0x1\n\ngoroutine 8 [sync.Mutex.Lock, 2 minutes]:\nlib.F()\n\t/x/lib/a.go:12 +0x4\n", TimedOut,
 			"after 30s and was stopped (lib/a.go:12): it waits for a lock that is not released"},
+		{"panic: test timed out after 30s\n\ngoroutine 9 [running]:\ntesting.x()\n\t/go/testing.go:1 +0x1\n\ngoroutine 8 [running]:\n\tgoroutine running on other thread; stack unavailable\ncreated by testing.y() in goroutine 1\n\t/go/testing.go:2 +0x1\n", TimedOut,
+			"after 30s and was stopped: a loop never ends"},
 	} {
 		f := judged(t, c.output)
 		assert.Equal(t, c.status, f.Status, c.output)
 		r := &Repo{Root: t.TempDir(), Module: "example.com/x"}
 		assert.Contains(t, r.happened(f, ""), c.want)
+		assert.NotContains(t, r.happened(f, ""), "or something is waited for", "each of these can be told")
 	}
+}
+
+// test2json takes the words of a panic for those of the test around the subtest that panicked.
+func TestAPanicInASubtestIsExplainedAsAPanic(t *testing.T) {
+	around := strings.ReplaceAll(asJSON(t, "TestX", "--- FAIL: TestX (0.00s)\npanic: runtime error: invalid memory address or nil pointer dereference [recovered, repanicked]\n\nlib.F()\n\t/x/lib/a.go:12 +0x4\n"), `{"Action":"run"`, `{"Action":"start"`)
+	run := `{"Action":"run","Package":"example.com/x/lib","Test":"TestX"}` + "\n"
+	f := judge(readTestLog(strings.NewReader(run+asJSON(t, "TestX/case", "--- FAIL: TestX/case (0.00s)\n")+around)), []string{"./lib"}, []string{"lib/a.go"})
+	assert.Equal(t, Failure{Status: Panicked, Package: "example.com/x/lib", Test: "TestX/case", In: "lib/a.go", Line: 12,
+		Detail: "runtime error: invalid memory address or nil pointer dereference"}, f)
+
+	f = judge(readTestLog(strings.NewReader(run+asJSON(t, "TestX/case", "    a_test.go:1: wrong\n")+asJSON(t, "TestX/later", "")+around)), []string{"./lib"}, []string{"lib/a.go"})
+	assert.Equal(t, Failing, f.Status, "the panic is that of a later case")
+	assert.Equal(t, "wrong", f.Message)
 }
 
 func TestAProgramThatEndsItselfIsNotTakenForAPass(t *testing.T) {

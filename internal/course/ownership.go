@@ -93,7 +93,7 @@ func agree(outline []Planned, chapters []Chapter) Problems {
 				problems.add("%s/README.md has the %s %q, the outline has %q: change the front matter or internal/course/outline.go", c.Dir, d.what, d.chapter, d.outline)
 			}
 		}
-		if c.Minutes <= 0 {
+		if c.Minutes <= 0 && !c.Draft {
 			problems.add("%s/README.md has no minutes: say how long the chapter takes a reader", c.Dir)
 		}
 	}

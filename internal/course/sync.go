@@ -205,6 +205,9 @@ func (d *document) chapterTable() string {
 					link = c.Dir
 				}
 				title, minutes = fmt.Sprintf("[%s](%s)", p.Title, filepath.ToSlash(link)), fmt.Sprint(c.Minutes)
+				if c.Draft {
+					minutes = draft
+				}
 			}
 		}
 		t.add(fmt.Sprintf("%02d", p.Number), title, partName(p.Part), minutes)

@@ -120,6 +120,18 @@ func (p *packageRun) firstFailure() *testRun {
 	return found
 }
 
+// around returns what the tests around a subtest printed. If the subtest panics, test2json takes the
+// words of the panic for theirs.
+func (p *packageRun) around(t *testRun) string {
+	var text strings.Builder
+	for _, outer := range p.tests {
+		if strings.HasPrefix(t.name, outer.name+"/") {
+			text.WriteString(outer.output.String())
+		}
+	}
+	return text.String()
+}
+
 // finish makes of a failed binary's log what go test would have made of it.
 // test2json alone says nothing about the package after a crash, and counts the test
 // that was interrupted as failed.

@@ -9,14 +9,17 @@ import (
 	"strings"
 )
 
-// goMods are where the versions of the originals are pinned. The first that
-// names a module decides: the nested modules hold what the main one may not
-// import.
-var goMods = []string{"go.mod", "benchmarks/go.mod", "cluster/controlplane/go.mod"}
+// goMods are where the versions of the originals are pinned: the nested modules hold what the main one
+// may not import. The first that requires a module directly decides, and then the first that does so at
+// all. The control plane is what a reader's cluster runs, so it comes before the peers.
+var goMods = []string{"go.mod", "cluster/controlplane/go.mod", "benchmarks/go.mod"}
 
 // goMod is what `go mod edit -json` prints, as far as it is needed here.
 type goMod struct {
-	Require []struct{ Path, Version string }
+	Require []struct {
+		Path, Version string
+		Indirect      bool
+	}
 	Replace []struct {
 		Old, New struct{ Path, Version string }
 	}
@@ -80,21 +83,30 @@ func (r *Repo) goMods(ctx context.Context) (map[string]goMod, error) {
 
 // pinned returns the version of a module and the go.mod that says so.
 func pinned(mods map[string]goMod, module string) (version, where string) {
-	for _, name := range goMods {
-		mod := mods[name]
-		for _, req := range mod.Require {
-			if req.Path != module {
-				continue
+	for _, indirect := range []bool{false, true} {
+		for _, name := range goMods {
+			if version, found := mods[name].version(module, indirect); found {
+				return version, name
 			}
-			for _, rep := range mod.Replace {
-				if rep.Old.Path == module && rep.New.Path == module {
-					return rep.New.Version, name
-				}
-			}
-			return req.Version, name
 		}
 	}
 	return "", ""
+}
+
+// version returns that of a module which is required directly, or else of one that is not.
+func (m goMod) version(module string, indirect bool) (version string, found bool) {
+	for _, req := range m.Require {
+		if req.Path != module || req.Indirect != indirect {
+			continue
+		}
+		for _, rep := range m.Replace {
+			if rep.Old.Path == module && rep.New.Path == module {
+				return rep.New.Version, true
+			}
+		}
+		return req.Version, true
+	}
+	return "", false
 }
 
 // moduleDir returns where a module is in the module cache, and puts it there

@@ -60,9 +60,10 @@ type Demo struct {
 	line       trace.Timeline
 	namespaces []string // to be deleted
 
-	mu     sync.Mutex    // guards both: the story and the live timeline print
-	out    io.Writer     // what the reader sees
-	cursor *trace.Cursor // up to where the recorder's events have been printed
+	mu     sync.Mutex             // guards what follows: the story and the live timeline print
+	out    io.Writer              // what the reader sees
+	cursor *trace.Cursor          // up to where the recorder's events have been printed
+	wanted func(trace.Event) bool // which of them are printed; nil is all
 }
 
 // Main runs a story and ends the process: with 0 if all went well, with 1 after
@@ -236,6 +237,14 @@ func (d *Demo) Table(headline string, rows ...[]string) {
 	d.print(text.String())
 }
 
+// Show says which events the timeline shows from now on; nil is all.
+func (d *Demo) Show(wanted func(trace.Event) bool) {
+	d.print("") // what was recorded before is shown as it was said then
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.wanted = wanted
+}
+
 // print writes the events that were recorded before, and then the text. So a
 // remark never overtakes what it is about.
 func (d *Demo) print(text string) {
@@ -243,7 +252,9 @@ func (d *Demo) print(text string) {
 	defer d.mu.Unlock()
 	events, _ := d.cursor.Read()
 	for _, event := range events {
-		_, _ = fmt.Fprintln(d.out, "  "+d.line.Line(event))
+		if d.wanted == nil || d.wanted(event) {
+			_, _ = fmt.Fprintln(d.out, "  "+d.line.Line(event))
+		}
 	}
 	_, _ = io.WriteString(d.out, text)
 }

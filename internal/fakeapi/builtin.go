@@ -3,6 +3,7 @@ package fakeapi
 import (
 	"fmt"
 	"strings"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -28,6 +29,21 @@ func builtins() []builtin {
 	all = append(all, otherKinds()...)
 	return all
 }
+
+// builtinResources are the kinds of the table, registered. Servers share them,
+// because a test may start hundreds of servers.
+var builtinResources = sync.OnceValue(func() []*resource {
+	var out []*resource
+	for _, b := range builtins() {
+		res, err := newResource(b.Kind, b.rules)
+		if err != nil {
+			panic("fakeapi: " + err.Error())
+		}
+		res.shared = true
+		out = append(out, res)
+	}
+	return out
+})
 
 func coreKinds() []builtin {
 	kind := func(name, resource string, short ...string) Kind {

@@ -44,6 +44,9 @@ func decodeObject(res *resource, contentType, fieldValidation string, body []byt
 	if err != nil {
 		return nil, nil, err
 	}
+	if fieldValidation == metav1.FieldValidationIgnore {
+		warnings = nil
+	}
 	if len(warnings) > 0 && fieldValidation == metav1.FieldValidationStrict {
 		return nil, nil, cannotHandle(res.gvk(), res.Kind.Kind, runtime.NewStrictDecodingError(warnings))
 	}
@@ -112,7 +115,8 @@ func decodeCustom(res *resource, info runtime.SerializerInfo, body []byte) (runt
 	if err := checkCustomMetadata(u); err != nil {
 		return nil, nil, unreadable(err)
 	}
-	return u, warnings, nil
+	unknown, err := checkSchema(res, u, body)
+	return u, append(warnings, unknown...), err
 }
 
 // checkCustomMetadata makes sure that the metadata of a map has the shape that
@@ -150,7 +154,12 @@ func decodeDeleteOptions(contentType string, body []byte) (*metav1.DeleteOptions
 		return nil, err
 	}
 	gvk := schema.GroupVersionKind{Version: "v1", Kind: "DeleteOptions"}
-	obj, _, err := info.Serializer.Decode(body, &gvk, options)
+	obj, actual, err := info.Serializer.Decode(body, &gvk, options)
+	if runtime.IsNotRegisteredError(err) && actual != nil && actual.Kind == gvk.Kind {
+		// A client with Go types of custom resources gives the options their group,
+		// and the real server takes them in any.
+		obj, err = options, yaml.Unmarshal(body, options)
+	}
 	if err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
 	}

@@ -144,6 +144,9 @@ func (r *resource) subresources() []subresource {
 			subresource{name: "binding", verbs: metav1.Verbs{"create"}, gvk: bindingResource.gvk()},
 			subresource{name: "eviction", verbs: metav1.Verbs{"create"}, gvk: evictionResource.gvk()})
 	}
+	if r.gr() == serviceAccounts {
+		out = append(out, subresource{name: "token", verbs: metav1.Verbs{"create"}, gvk: tokenResource.gvk()})
+	}
 	if r.Scale != nil {
 		out = append(out, subresource{name: "scale", verbs: edit, gvk: scaleGVK})
 	}

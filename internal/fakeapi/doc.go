@@ -3,8 +3,8 @@
 //
 // It speaks the real protocol, so whatever talks to a cluster can talk to it:
 // discovery, create, get, list in pages, watch, WatchList, bookmarks, update,
-// the four patches, delete, status, scale, binding and eviction, in JSON, YAML
-// and protobuf. Any kind can be registered. Its connections are in-memory
+// the four patches, delete, status, scale, binding, eviction and token, in JSON,
+// YAML and protobuf. Any kind can be registered. Its connections are in-memory
 // pipes, so a server and all its clients run inside one testing/synctest
 // bubble, where an hour of watching passes in a fraction of a second. Faults
 // are injected on demand.
@@ -15,9 +15,10 @@
 // The rules and the store are pure: they know no clock, lock or goroutine.
 //
 // Neighbours: it stands on k8s.io/api, apimachinery and client-go's scheme.
-// Tests of every other package stand on it; package
-// internal/fakeapi/differential holds it to the real server, scenario by
-// scenario.
+// Tests of every other package stand on it, and so does manager/client/fake,
+// which goes through Server.Transport: without connections and goroutines.
+// Package internal/fakeapi/differential holds it to the real server, scenario
+// by scenario.
 //
 //	server := fakeapi.New(fakeapi.Options{})
 //	defer server.Close()
@@ -44,11 +45,13 @@
 //	authentication, authorization    none: every request is an administrator's
 //	admission plugins, webhooks      none, except the rules of namespaces; so pods get no service account,
 //	                                 priority, default tolerations or token volume
-//	CustomResourceDefinitions        registered from Go, not through the API; no schema: nothing is pruned,
-//	                                 defaulted or validated but metadata; field ownership is deduced, so that
-//	                                 an applied map is owned itself and lists are atomic
-//	versions of a kind               one each; no conversion. events.k8s.io and core events do not share storage,
-//	                                 autoscaling and other groups not in builtins() are not served
+//	CustomResourceDefinitions        registered from Go, not through the API. Kind.Example is a schema that only
+//	                                 prunes and checks types; without it nothing but metadata is validated.
+//	                                 Field ownership is deduced, unless Options.TypeConverters know better, so
+//	                                 that an applied map is owned itself and lists are atomic
+//	versions of a kind               no conversion: each has objects of its own, so events.k8s.io and core events
+//	                                 do not share storage. autoscaling and other groups not in builtins() are not
+//	                                 served unless they are registered
 //	defaults                         those of core, apps, batch and discovery that controllers read; not those of
 //	                                 volumes, of kinds without a pod template, nor the DaemonSet's annotation
 //	                                 with the generation of its template

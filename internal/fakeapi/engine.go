@@ -22,15 +22,15 @@ import (
 
 // putLocked stores obj, which the store owns from now on, and wakes watchers.
 func (s *Server) putLocked(res *resource, key string, obj runtime.Object) *version {
-	c := s.store.put(res.gr(), key, obj, labels.Set(metaOf(obj).GetLabels()), res.fieldSet(obj))
-	s.notifyLocked(res.gr())
+	c := s.store.put(res.storage(), key, obj, labels.Set(metaOf(obj).GetLabels()), res.fieldSet(obj))
+	s.notifyLocked(res.storage())
 	return c.after
 }
 
 // removeLocked deletes an object and wakes watchers.
 func (s *Server) removeLocked(res *resource, key string) *change {
-	c := s.store.remove(res.gr(), key)
-	s.notifyLocked(res.gr())
+	c := s.store.remove(res.storage(), key)
+	s.notifyLocked(res.storage())
 	return c
 }
 
@@ -103,8 +103,10 @@ func (s *Server) create(res *resource, obj runtime.Object, dryRun bool) (runtime
 	defer s.mu.Unlock()
 	m := metaOf(obj)
 	generated := m.GetName() == "" && m.GetGenerateName() != ""
-	if err := admitCreate(res, obj, s.namespaceLocked(m.GetNamespace())); err != nil {
-		return nil, err
+	if namespace := s.namespaceLocked(m.GetNamespace()); namespace != nil || !s.options.AnyNamespace {
+		if err := admitCreate(res, obj, namespace); err != nil {
+			return nil, err
+		}
 	}
 	for attempt := 1; ; attempt++ {
 		next := obj.DeepCopyObject()
@@ -113,7 +115,7 @@ func (s *Server) create(res *resource, obj runtime.Object, dryRun bool) (runtime
 		}
 		name := metaOf(next).GetName()
 		key := objectKey(m.GetNamespace(), name)
-		existing := s.store.table(res.gr()).live[key]
+		existing := s.store.table(res.storage()).live[key]
 		switch {
 		case existing == nil && dryRun:
 			return next, nil
@@ -160,7 +162,7 @@ func (s *Server) update(u updating) (obj runtime.Object, created bool, err error
 	key := objectKey(u.namespace, u.name)
 	for {
 		s.mu.Lock()
-		before := s.store.table(u.res.gr()).live[key]
+		before := s.store.table(u.res.storage()).live[key]
 		s.mu.Unlock()
 		if before == nil {
 			return s.createByUpdate(u)
@@ -193,7 +195,7 @@ func (s *Server) commit(u updating, key string, before *version, next runtime.Ob
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case s.store.table(u.res.gr()).live[key] != before:
+	case s.store.table(u.res.storage()).live[key] != before:
 		return nil, true
 	case diesByUpdate(u.res, next, before.obj):
 		if !u.dryRun {
@@ -239,7 +241,7 @@ func (s *Server) delete(res *resource, namespace, name string, options *metav1.D
 }
 
 func (s *Server) deleteLocked(res *resource, key, name string, options *metav1.DeleteOptions) (runtime.Object, bool, error) {
-	before := s.store.table(res.gr()).live[key]
+	before := s.store.table(res.storage()).live[key]
 	if before == nil {
 		return nil, false, apierrors.NewNotFound(res.gr(), name)
 	}

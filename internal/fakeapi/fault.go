@@ -41,6 +41,9 @@ type Fault struct {
 	// Probability hits a part of the requests, decided by Seed; 0 hits all.
 	Probability float64
 	Seed        uint64
+	// OnHit, if it is there, is called for each request that is hit, before the
+	// effect. It must not call the server.
+	OnHit func(Request)
 
 	// Status is sent instead of an answer; see Conflict, TooManyRequests and
 	// the like.
@@ -148,6 +151,9 @@ func (f *faults) plan(r Request) faultPlan {
 	var p faultPlan
 	for _, a := range f.armed {
 		if a.Match.matches(r) && a.hits() {
+			if a.OnHit != nil {
+				a.OnHit(r)
+			}
 			p.add(a)
 		}
 	}

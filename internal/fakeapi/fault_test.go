@@ -38,6 +38,18 @@ func TestAStatusFaultHitsAsOftenAsItSays(t *testing.T) {
 	})
 }
 
+// A test that injects faults at random must be able to say how many of them hit.
+func TestAFaultReportsEachRequestThatItHits(t *testing.T) {
+	inBubble(t, fakeapi.Options{}, func(t *testing.T, s *fakeapi.Server, c *kubernetes.Clientset) {
+		var hit []string
+		s.Inject(fakeapi.Fault{Match: onConfigMaps, Skip: 1, Times: 2, OnHit: func(r fakeapi.Request) { hit = append(hit, r.String()) }})
+		for _, name := range []string{"a", "b", "c", "d"} {
+			create(t, c, name)
+		}
+		require.Equal(t, []string{"create configmaps in default", "create configmaps in default"}, hit)
+	})
+}
+
 func TestEveryKindOfFailureIsWhatClientsCallIt(t *testing.T) {
 	inBubble(t, fakeapi.Options{}, func(t *testing.T, s *fakeapi.Server, c *kubernetes.Clientset) {
 		for _, f := range []struct {

@@ -24,7 +24,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 	defer s.serving.Done()
 
 	r := parse(hr)
-	s.log.add(r)
+	if !s.options.NoLog {
+		s.log.add(r)
+	}
 	plan := s.faults.plan(r)
 	if !plan.before(hr.Context(), s.done) || plan.refuse {
 		hangUp()
@@ -78,6 +80,7 @@ func (s *Server) serve(w http.ResponseWriter, hr *http.Request, r Request, plan 
 		answer{w: w, format: s.errorFormat(hr)}.error(err)
 		return
 	}
+	f.hidesManagers = s.options.HideManagedFields
 	a := answer{w: w, format: f}
 	warn(w, res.warning)
 	if err := s.route(hr.Context(), a, res, r, hr, plan); err != nil {
@@ -178,6 +181,8 @@ func (s *Server) routeSubresource(ctx context.Context, a answer, res *resource, 
 		return s.serveScale(a, res, r, hr)
 	case r.Subresource == "binding":
 		return s.serveBinding(a, res, r, hr)
+	case r.Subresource == "token":
+		return s.serveToken(a, res, r, hr)
 	case r.Subresource == "eviction":
 		return s.serveEviction(a, res, r, hr)
 	case r.Verb == "get":

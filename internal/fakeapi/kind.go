@@ -2,6 +2,7 @@ package fakeapi
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -31,6 +32,9 @@ type Kind struct {
 	// SelectableFields are JSON paths, such as ".spec.color", that field
 	// selectors may name in addition to the object's name and namespace.
 	SelectableFields []string
+	// Example is an object of the Go type of a custom resource. If there is
+	// one, its fields are the schema: others are reported as unknown and pruned.
+	Example runtime.Object
 }
 
 // Scale says where a kind keeps its numbers of replicas, as JSON paths such
@@ -53,6 +57,11 @@ type resource struct {
 	Kind
 	// typed kinds have a Go type in client-go's scheme, and protobuf.
 	typed bool
+	// apart: another version of the kind is served, too, and the fake cannot
+	// convert, so that this one has objects of its own.
+	apart bool
+	// shared resources are the same ones in all servers.
+	shared bool
 
 	rules
 }
@@ -113,7 +122,7 @@ func newResource(k Kind, r rules) (*resource, error) {
 	if k.Resource == "" {
 		k.Resource = strings.ToLower(k.Kind) + "s"
 	}
-	res := &resource{Kind: k, typed: scheme.Scheme.Recognizes(k.gvk()), rules: r}
+	res := &resource{Kind: k, typed: isBuiltin(k.gvk()), rules: r}
 	// A PUT of a custom resource must say which version it replaces.
 	res.needsVersion = res.needsVersion || !res.typed
 	if !res.typed {
@@ -125,6 +134,21 @@ func newResource(k Kind, r rules) (*resource, error) {
 		res.badField = "field label not supported: %s"
 	}
 	return res, nil
+}
+
+// isBuiltin says whether client-go knows the kind. Programs add custom
+// resources to client-go's scheme, and these are not built in.
+func isBuiltin(gvk schema.GroupVersionKind) bool {
+	obj, err := scheme.Scheme.New(gvk)
+	return err == nil && strings.HasPrefix(reflect.TypeOf(obj).Elem().PkgPath(), "k8s.io/api/")
+}
+
+// storage is where the objects of the resource are.
+func (r *resource) storage() schema.GroupResource {
+	if r.apart {
+		return schema.GroupResource{Group: r.Group, Resource: r.Resource + "." + r.Version}
+	}
+	return r.gr()
 }
 
 func (r *resource) gr() schema.GroupResource {

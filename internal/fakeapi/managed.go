@@ -1,7 +1,9 @@
 package fakeapi
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -14,6 +16,7 @@ import (
 	"k8s.io/client-go/applyconfigurations"
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/typed"
 )
 
 // Field ownership, and with it server-side apply, is the library's work: this
@@ -25,6 +28,29 @@ type managers struct {
 	// made is filled on demand: a manager is costly, and most tests write a
 	// handful of kinds.
 	made map[managed]*managedfields.FieldManager
+	// schemas are asked for those of custom resources. They do not change.
+	schemas []managedfields.TypeConverter
+}
+
+// firstOf are converters, of which the first that knows a kind is used.
+type firstOf []managedfields.TypeConverter
+
+// ObjectToTyped implements managedfields.TypeConverter.
+func (f firstOf) ObjectToTyped(obj runtime.Object, options ...typed.ValidationOptions) (*typed.TypedValue, error) {
+	var errs []error
+	for _, converter := range f {
+		value, err := converter.ObjectToTyped(obj, options...)
+		if err == nil {
+			return value, nil
+		}
+		errs = append(errs, err)
+	}
+	return nil, errors.Join(errs...)
+}
+
+// TypedToObject implements managedfields.TypeConverter. All of them make a map.
+func (f firstOf) TypedToObject(value *typed.TypedValue) (runtime.Object, error) {
+	return f[len(f)-1].TypedToObject(value)
 }
 
 // managed is what a field manager is for. The registration counts, not its
@@ -40,6 +66,16 @@ var typeSchemas = sync.OnceValue(func() managedfields.TypeConverter {
 	return applyconfigurations.NewTypeConverter(scheme.Scheme)
 })
 
+// common has the field managers of shared resources.
+var common managers
+
+func (s *Server) managersOf(res *resource) *managers {
+	if res.shared {
+		return &common
+	}
+	return &s.managers
+}
+
 func (m *managers) of(res *resource, subresource string) (*managedfields.FieldManager, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -47,7 +83,7 @@ func (m *managers) of(res *resource, subresource string) (*managedfields.FieldMa
 	if made := m.made[key]; made != nil {
 		return made, nil
 	}
-	made, err := newFieldManager(res, subresource)
+	made, err := m.newFieldManager(res, subresource)
 	if err != nil {
 		return nil, fmt.Errorf("track the fields of %s: %w", res.Resource, err)
 	}
@@ -58,14 +94,14 @@ func (m *managers) of(res *resource, subresource string) (*managedfields.FieldMa
 	return made, nil
 }
 
-func newFieldManager(res *resource, subresource string) (*managedfields.FieldManager, error) {
+func (m *managers) newFieldManager(res *resource, subresource string) (*managedfields.FieldManager, error) {
 	reset := map[fieldpath.APIVersion]fieldpath.Filter{
 		fieldpath.APIVersion(res.apiVersion()): fieldpath.NewExcludeSetFilter(resetFields(res, subresource)),
 	}
 	known := kindOps{res}
 	gv := res.gvk().GroupVersion()
 	if !res.typed {
-		return managedfields.NewDefaultCRDFieldManager(managedfields.NewDeducedTypeConverter(), known, known, known, res.gvk(), gv, subresource, reset)
+		return managedfields.NewDefaultCRDFieldManager(firstOf(append(slices.Clip(m.schemas), managedfields.NewDeducedTypeConverter())), known, known, known, res.gvk(), gv, subresource, reset)
 	}
 	return managedfields.NewDefaultFieldManager(typeSchemas(), known, known, known, res.gvk(), gv, subresource, reset)
 }
@@ -90,7 +126,7 @@ func (s *Server) trackUpdate(res *resource, subresource string, old, next runtim
 		metaOf(next).SetManagedFields(nil)
 		return next, nil
 	}
-	fm, err := s.managers.of(res, subresource)
+	fm, err := s.managersOf(res).of(res, subresource)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +140,7 @@ func (s *Server) trackUpdate(res *resource, subresource string, old, next runtim
 
 // apply merges an apply configuration into the stored object.
 func (s *Server) apply(res *resource, subresource string, old runtime.Object, patch map[string]any, manager string, force bool) (runtime.Object, error) {
-	fm, err := s.managers.of(res, subresource)
+	fm, err := s.managersOf(res).of(res, subresource)
 	if err != nil {
 		return nil, err
 	}

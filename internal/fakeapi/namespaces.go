@@ -109,7 +109,7 @@ func (s *Server) emptyNamespaceLocked(name string) bool {
 		if res.ClusterScoped {
 			continue
 		}
-		t := s.store.table(res.gr())
+		t := s.store.table(res.storage())
 		for _, key := range slices.Clone(span(t.keys, name+"/")) {
 			if metaOf(t.live[key].obj).GetDeletionTimestamp() == nil {
 				// The options are valid and the object exists, so this cannot fail.

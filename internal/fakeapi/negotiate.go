@@ -22,6 +22,8 @@ type format struct {
 	info runtime.SerializerInfo
 	// metadataOnly sends PartialObjectMetadata instead of whole objects.
 	metadataOnly bool
+	// hidesManagers leaves managedFields out.
+	hidesManagers bool
 }
 
 const partialKind = "PartialObjectMetadata"
@@ -192,12 +194,31 @@ func (e *encodings) get(form string, encode func() ([]byte, error)) ([]byte, err
 
 // object returns a version as the client wants to see it.
 func (f format) object(obj runtime.Object) runtime.Object {
+	if _, status := obj.(*metav1.Status); status {
+		return obj
+	}
+	if f.hidesManagers && len(metaOf(obj).GetManagedFields()) > 0 {
+		obj = withoutManagedFields(obj)
+	}
 	if f.metadataOnly {
-		if _, status := obj.(*metav1.Status); !status {
-			return partial(obj)
-		}
+		return partial(obj)
 	}
 	return obj
+}
+
+// list returns the list of these items, as the client wants to see it.
+func (f format) list(res *resource, items []*version, lm metav1.ListMeta) runtime.Object {
+	if f.hidesManagers {
+		bare := make([]*version, len(items))
+		for i, item := range items {
+			bare[i] = &version{obj: withoutManagedFields(item.obj)}
+		}
+		items = bare
+	}
+	if f.metadataOnly {
+		return partialList(items, lm)
+	}
+	return res.list(items, lm)
 }
 
 // encodeVersion encodes a stored version, once per form.

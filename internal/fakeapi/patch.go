@@ -197,7 +197,11 @@ func decodePatched(res *resource, document []byte, strict bool) (runtime.Object,
 	if res.typed {
 		return decodeTyped(res.gvk(), jsonFormat.info, document, strict)
 	}
-	return decodeCustom(res, jsonFormat.info, document)
+	obj, warnings, err := decodeCustom(res, jsonFormat.info, document)
+	if !strict {
+		warnings = nil
+	}
+	return obj, warnings, err
 }
 
 // refusePatched is the answer to a patch whose result is not an object of the

@@ -43,7 +43,7 @@ func (s *Server) find(ctx context.Context, res *resource, r Request, stale uint6
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t := s.store.table(res.gr())
+	t := s.store.table(res.storage())
 	snap := t.now()
 	if stale > 0 {
 		if old, ok := t.asOf(s.pastLocked(t, stale)); ok {
@@ -112,18 +112,14 @@ func (s *Server) list(ctx context.Context, a answer, res *resource, r Request, p
 	if plan.noVersions {
 		lm.ResourceVersion, p.items = "", withoutVersions(p.items)
 	}
-	if a.format.metadataOnly {
-		a.raw(http.StatusOK, partialList(p.items, lm))
-		return
-	}
-	a.raw(http.StatusOK, res.list(p.items, lm))
+	a.raw(http.StatusOK, a.format.list(res, p.items, lm))
 }
 
 // readPage finds the snapshot that a list asks for and reads from it.
 func (s *Server) readPage(res *resource, o listOptions, stale uint64) (page, uint64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t := s.store.table(res.gr())
+	t := s.store.table(res.storage())
 	snap, rv, start := t.now(), s.store.rv, ""
 	switch {
 	case o.Continue != "" && o.rv != 0:

@@ -14,6 +14,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/client-go/rest"
 )
 
@@ -39,6 +40,20 @@ type Options struct {
 	// most expensive part of a write. Server-side apply then starts from
 	// objects that nobody owns.
 	NoManagedFields bool
+	// HideManagedFields leaves field ownership out of all answers. It is tracked
+	// all the same.
+	HideManagedFields bool
+	// TypeConverters know the schemas of custom resources, for the merging of
+	// server-side apply. For a kind that none of them knows, the schema is
+	// deduced from the object.
+	TypeConverters []managedfields.TypeConverter
+	// NoValidation believes every spec; only metadata is validated.
+	NoValidation bool
+	// NoLog keeps no log of requests.
+	NoLog bool
+	// AnyNamespace starts without namespaces, and lets objects into one that
+	// does not exist. One that is being deleted refuses them, as ever.
+	AnyNamespace bool
 	// FinalizeNamespaces plays the namespace controller: the content of a
 	// deleted namespace is deleted, and the namespace goes when it is empty.
 	FinalizeNamespaces bool
@@ -92,34 +107,55 @@ func New(options Options) *Server {
 		changed:   map[schema.GroupResource]chan struct{}{},
 		listener:  newPipeListener(),
 		done:      make(chan struct{}),
+		managers:  managers{schemas: options.TypeConverters},
 	}
 	s.transport = &http.Transport{
 		DialContext:         func(ctx context.Context, _, _ string) (net.Conn, error) { return s.dial(ctx) },
 		MaxIdleConnsPerHost: 256,
 	}
-	for _, b := range builtins() {
-		s.mustRegister(b.Kind, b.rules)
+	for _, res := range builtinResources() {
+		if options.NoValidation {
+			loose := *res
+			loose.validate, loose.shared = nil, false
+			res = &loose
+		}
+		s.resources[res.gvr()] = res
 	}
 	for _, k := range options.Kinds {
 		s.Register(k)
 	}
-	s.createBootNamespaces()
+	if !options.AnyNamespace {
+		s.createBootNamespaces()
+	}
 	return s
 }
 
 // Register adds a kind, as a CustomResourceDefinition does to a real server. A
 // kind of client-go's scheme is served with its Go type, any other one as a
 // custom resource. It panics if the kind is incomplete.
-func (s *Server) Register(k Kind) { s.mustRegister(k, rules{}) }
-
-func (s *Server) mustRegister(k Kind, r rules) {
-	res, err := newResource(k, r)
+func (s *Server) Register(k Kind) {
+	res, err := newResource(k, rules{})
 	if err != nil {
 		panic("fakeapi: " + err.Error())
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	for gvr, other := range s.resources {
+		res.apart = res.apart || gvr.GroupResource() == res.gr() && gvr != res.gvr() && !other.apart
+	}
 	s.resources[res.gvr()] = res
+}
+
+// Served returns the kind as it is registered.
+func (s *Server) Served(gvk schema.GroupVersionKind) (k Kind, found bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, res := range s.resources {
+		if res.gvk() == gvk {
+			return res.Kind, true
+		}
+	}
+	return Kind{}, false
 }
 
 // Unregister stops serving a kind, deletes its objects and ends its watches,
@@ -131,11 +167,11 @@ func (s *Server) Unregister(gvr schema.GroupVersionResource) {
 	if res == nil {
 		return
 	}
-	for _, key := range append([]string(nil), s.store.table(res.gr()).keys...) {
+	for _, key := range append([]string(nil), s.store.table(res.storage()).keys...) {
 		s.removeLocked(res, key)
 	}
 	delete(s.resources, gvr)
-	s.notifyLocked(res.gr())
+	s.notifyLocked(res.storage())
 }
 
 func (s *Server) createBootNamespaces() {

@@ -98,12 +98,26 @@ func (s *store) put(gr schema.GroupResource, key string, obj runtime.Object, ls 
 	setResourceVersion(obj, s.rv)
 	v := &version{obj: obj, rv: s.rv, labels: ls, fields: fs}
 	before := t.live[key]
-	if before == nil {
+	t.insert(key, v)
+	return t.record(&change{rv: s.rv, key: key, before: before, after: v}, s.limit)
+}
+
+// load stores obj with a version of the past, and without a change that a
+// watch could see.
+func (s *store) load(gr schema.GroupResource, key string, obj runtime.Object, rv uint64, ls labels.Set, fs fields.Set) {
+	t := s.table(gr)
+	setResourceVersion(obj, rv)
+	t.insert(key, &version{obj: obj, rv: rv, labels: ls, fields: fs})
+	s.rv = max(s.rv, rv)
+	t.forgotten = max(t.forgotten, rv)
+}
+
+func (t *table) insert(key string, v *version) {
+	if t.live[key] == nil {
 		at, _ := slices.BinarySearch(t.keys, key)
 		t.keys = slices.Insert(t.keys, at, key)
 	}
 	t.live[key] = v
-	return t.record(&change{rv: s.rv, key: key, before: before, after: v}, s.limit)
 }
 
 // remove deletes the object under key, or returns nil if there is none.

@@ -109,7 +109,7 @@ func (wt *watcher) run(ctx context.Context) {
 		}
 	}
 	wt.s.mu.Lock()
-	t := wt.s.store.table(wt.res.gr())
+	t := wt.s.store.table(wt.res.storage())
 	begin, err := planStart(wt.s.store, t, wt.options, wt.s.store.rv)
 	wt.s.mu.Unlock()
 	if err != nil {
@@ -131,7 +131,7 @@ func (wt *watcher) follow(ctx context.Context, t *table) {
 		wt.s.mu.Lock()
 		changes, ok := t.since(wt.rv)
 		now, served := wt.s.store.rv, wt.s.resources[wt.res.gvr()] == wt.res
-		changed := wt.s.changedLocked(wt.res.gr())
+		changed := wt.s.changedLocked(wt.res.storage())
 		wt.s.mu.Unlock()
 		if !ok {
 			return // too slow: the next watch will be told so

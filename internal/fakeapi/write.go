@@ -172,10 +172,6 @@ func (s *Server) serveDeleteCollection(a answer, res *resource, r Request, hr *h
 		next = encodeToken(int64(rv), selected.prefix, p.next)
 	}
 	lm := newListMeta(rv, next, p.remaining)
-	if a.format.metadataOnly {
-		a.raw(http.StatusOK, partialList(p.items, lm))
-		return nil
-	}
-	a.raw(http.StatusOK, res.list(p.items, lm))
+	a.raw(http.StatusOK, a.format.list(res, p.items, lm))
 	return nil
 }

@@ -3,7 +3,7 @@
 // A manager is given a Controller, and hands it to each controller.Options, which take from it
 // what they do not say themselves.
 //
-// Neighbours: below it is nothing but the logger's type. Above it are the controller and the
+// Neighbours: below it is nothing but the types of the logger and the flight recorder. Above it are the controller and the
 // manager.
 package config
 
@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+
+	"github.com/loopwright/loopwright/trace"
 )
 
 // Controller has the defaults of controllers. What a controller's own options say counts more.
@@ -28,4 +30,6 @@ type Controller struct {
 	UsePriorityQueue        *bool
 	Logger                  logr.Logger
 	ReconciliationTimeout   time.Duration
+	// Recorder is the flight recorder; nil is off. controller-runtime does not have it.
+	Recorder *trace.Recorder
 }

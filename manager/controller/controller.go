@@ -150,9 +150,10 @@ func (c *controlLoop) NeedLeaderElection() bool { return *c.options.NeedLeaderEl
 // Warmup starts the sources before Start does, so that a process that waits to become the leader
 // has its caches full already. It returns when they are ready; they run until its context ends
 // or Start returns. If its context ends while Start runs, or before, Start returns an error.
-// Without Options.EnableWarmup it does nothing.
+// Without Options.EnableWarmup it does nothing, nor for a controller that does not wait for the
+// lead.
 func (c *controlLoop) Warmup(ctx context.Context) error {
-	if !*c.options.EnableWarmup {
+	if !*c.options.EnableWarmup || !*c.options.NeedLeaderElection {
 		return nil
 	}
 	opened, first := c.open(ctx)

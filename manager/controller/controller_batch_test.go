@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/stretchr/testify/require"
 
 	"github.com/loopwright/loopwright/manager/reconcile"
@@ -261,5 +262,47 @@ func TestABatchThatChangesItsSliceFailsAllItsRequests(t *testing.T) {
 		require.Len(t, lines, 2)
 		require.Contains(t, lines[0], `"name"="a"`, "the log names the request that is settled")
 		require.Contains(t, lines[1], `"name"="b"`)
+	})
+}
+
+// A batch that logs nothing needs no logger either.
+func TestABatchThatLogsNothingMakesNoLogger(t *testing.T) {
+	for verbosity := range 5 { // below that of the details
+		synctest.Test(t, func(t *testing.T) {
+			made := 0
+			var log logged
+			c, queue := start(t, Options{
+				Batch: func(_ context.Context, requests []reconcile.Request) []reconcile.Outcome {
+					return make([]reconcile.Outcome, len(requests))
+				},
+				LogConstructor: func(*reconcile.Request) logr.Logger {
+					made++
+					return log.logger(verbosity)
+				},
+			})
+			queue.Add(req("first"))
+			synctest.Wait()
+			before := made
+			queue.Add(req("second"))
+			synctest.Wait()
+			require.Equal(t, before, made)
+			require.NoError(t, c.end())
+		})
+	}
+}
+
+func TestTheDetailsOfABatchAreLoggedForThoseWhoWantThem(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log logged
+		c, queue := start(t, Options{Logger: log.logger(5), Batch: func(_ context.Context, requests []reconcile.Request) []reconcile.Outcome {
+			return make([]reconcile.Outcome, len(requests))
+		}})
+		queue.Add(req("web"))
+		synctest.Wait()
+		require.NoError(t, c.end())
+		lines := log.containing(`"msg"="Reconciling"`)
+		require.Len(t, lines, 1)
+		require.Contains(t, lines[0], `"level"=5`)
+		require.Contains(t, lines[0], `"requests"=1`)
 	})
 }

@@ -119,7 +119,7 @@ func TestALoggerIsMadeForThoseWhoAsk(t *testing.T) {
 				if r != nil {
 					made++
 				}
-				return log.logger(0)
+				return log.logger(4) // below that of the details
 			},
 		})
 		queue.Add(req("silent"))
@@ -142,11 +142,12 @@ func TestDetailsAreLoggedForThoseWhoWantThem(t *testing.T) {
 			reconcile.Outcome{}, reconcile.Outcome{Err: errWaiting}, reconcile.Outcome{Err: errWaiting, Result: reconcile.Result{RequeueAfter: 1}})})
 		queue.Add(req("web"))
 		synctest.Wait()
-		require.Len(t, log.containing(`"msg"="Reconciling"`), 1)
+		require.Len(t, log.containing(`"level"=5 "msg"="Reconciling"`), 1)
 		require.Len(t, log.containing(`"result"="success"`), 1)
+		require.Len(t, log.containing(`"level"=5 "msg"="Reconciled"`), 1)
 		queue.Add(req("web"))
 		synctest.Wait()
-		require.Len(t, log.containing("Waiting for another object"), 2)
+		require.Len(t, log.containing(`"level"=1 "msg"="Waiting for another object"`), 2)
 		require.Len(t, log.containing("the latter is ignored"), 1)
 		require.NoError(t, c.end())
 	})

@@ -108,6 +108,7 @@ func (o *Options) DefaultFromConfig(config config.Controller) {
 	orDefault(&o.RecoverPanic, config.RecoverPanic)
 	orDefault(&o.NeedLeaderElection, config.NeedLeaderElection)
 	orDefault(&o.EnableWarmup, config.EnableWarmup)
+	orDefault(&o.Recorder, config.Recorder)
 }
 
 func orDefault[V comparable](field *V, value V) {

@@ -4,8 +4,11 @@ import (
 	"context"
 	"sync"
 
+	"github.com/go-logr/logr"
+
 	"github.com/loopwright/loopwright/manager/controller/priorityqueue"
 	"github.com/loopwright/loopwright/manager/reconcile"
+	"github.com/loopwright/loopwright/trace"
 	"github.com/loopwright/loopwright/workqueue"
 )
 
@@ -52,13 +55,13 @@ func (q adaptedQueue) AddWithOpts(o workqueue.AddOpts, items ...reconcile.Reques
 		}
 		switch {
 		case o.RateLimited && explained != nil:
-			explained.AddRateLimitedBecause(item, o.Reason)
+			explained.AddRateLimitedBecause(item, o.ReasonText())
 		case o.RateLimited:
 			q.AddRateLimited(item)
 		case o.After > 0:
 			q.AddAfter(item, o.After)
 		case explained != nil:
-			explained.AddBecause(item, o.Reason)
+			explained.AddBecause(item, o.ReasonText())
 		default:
 			q.Add(item)
 		}
@@ -112,8 +115,17 @@ func (q adaptedQueue) Drain(ctx context.Context) error {
 }
 
 // sourceQueue is what a source is given: the queue, and with it a way to wake requests that wait
-// for another object.
+// for another object, and to say what the source does.
 type sourceQueue struct {
 	requestQueue
 	reconcile.Waker
+	controller *controlLoop
+}
+
+// GetLogger returns the controller's logger, without a request.
+func (q sourceQueue) GetLogger() logr.Logger { return q.controller.GetLogger() }
+
+// FlightRecorder returns the controller's recorder, and the layer of its events.
+func (q sourceQueue) FlightRecorder() (recorder *trace.Recorder, layer string) {
+	return q.controller.options.Recorder, q.controller.name
 }

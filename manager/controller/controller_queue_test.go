@@ -6,11 +6,13 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/stretchr/testify/require"
 	upstream "k8s.io/client-go/util/workqueue"
 
 	"github.com/loopwright/loopwright/manager/controller/priorityqueue"
 	"github.com/loopwright/loopwright/manager/reconcile"
+	"github.com/loopwright/loopwright/trace"
 	"github.com/loopwright/loopwright/workqueue"
 )
 
@@ -196,7 +198,7 @@ func TestThePlainQueueKeepsReasons(t *testing.T) {
 			reasons = append(reasons, reconcile.ReasonsFrom(ctx).String())
 			return reconcile.Result{Requeue: len(reasons) == 1}, nil
 		})})
-		queue.(priorityqueue.PriorityQueue[reconcile.Request]).AddWithOpts(workqueue.AddOpts{Reason: "Pod changed"}, req("web"))
+		queue.(priorityqueue.PriorityQueue[reconcile.Request]).AddWithOpts(workqueue.AddOpts{Reason: "* changed", About: workqueue.Subject{Name: "Pod"}}, req("web"))
 		time.Sleep(time.Second)
 		require.NoError(t, c.end())
 		require.Equal(t, []string{"Pod changed", "tried again"}, reasons)
@@ -221,5 +223,24 @@ func TestTheQueueIsMadeWithTheNameAndTheLimiter(t *testing.T) {
 		synctest.Wait()
 		require.Equal(t, 1, made)
 		require.NoError(t, c.end())
+	})
+}
+
+// A source that waits for a kind says so in the controller's log, and what it drops is part of the
+// controller's story.
+func TestASourceIsGivenTheControllersLoggerAndRecorder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log logged
+		recorder := trace.New(1)
+		c, queue := start(t, Options{Reconciler: new(calls).answering(), Logger: log.logger(0), Recorder: recorder})
+		given, layer := queue.(interface {
+			FlightRecorder() (recorder *trace.Recorder, layer string)
+		}).FlightRecorder()
+		require.Same(t, recorder, given)
+		require.Equal(t, t.Name(), layer)
+		queue.(interface{ GetLogger() logr.Logger }).GetLogger().Info("the kind is not installed")
+		require.NoError(t, c.end())
+		require.Len(t, log.containing("the kind is not installed"), 1)
+		require.Contains(t, log.containing("the kind is not installed")[0], t.Name())
 	})
 }

@@ -85,6 +85,7 @@ func TestWithoutRecoverPanicAPanicEndsTheProcess(t *testing.T) {
 			require.Contains(t, string(output), "controller.crash", "the stack must show the reconciler")
 			require.Contains(t, string(output), "namespace=shop name=web", "the log must say for which object")
 			require.NotContains(t, string(output), "Reconciler error", "it is not an error that is retried")
+			require.NotContains(t, string(output), "Observed a panic", "a crash is reported once, by the crash")
 		})
 	}
 }
@@ -127,6 +128,21 @@ func TestATimeoutEndsTheContextWithACause(t *testing.T) {
 		require.EqualError(t, cause, "the reconcile took longer than the ReconciliationTimeout of 1m0s")
 		require.Equal(t, []string{"1"}, measured(t, "controller_runtime_reconcile_timeouts_total"))
 		require.Len(t, log.containing("ReconciliationTimeout of 1m0s"), 1, "\"context deadline exceeded\" does not say whose deadline")
+	})
+}
+
+// A timer for each call would stay for as long as the timeout, with all that belongs to the call.
+func TestTheContextOfATimeoutEndsWithTheCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var given context.Context
+		r := prepare(t, Options{ReconciliationTimeout: time.Hour, Reconciler: reconcile.Func(func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
+			given = ctx
+			return reconcile.Result{}, ctx.Err()
+		})})
+		defer freeName(t.Name())
+		_, err := r.Reconcile(t.Context(), req("web"))
+		require.NoError(t, err)
+		require.ErrorIs(t, given.Err(), context.Canceled)
 	})
 }
 

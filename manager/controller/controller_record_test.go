@@ -105,6 +105,19 @@ func TestTheRecorderNotesWhatIsDropped(t *testing.T) {
 	})
 }
 
+func TestTheRecorderNotesEvenOneThatIsDropped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		recorder := trace.New(0)
+		c, queue := start(t, Options{Recorder: recorder, Reconciler: &slow{takes: time.Second}})
+		add(queue, "a", "b")
+		synctest.Wait()
+		require.NoError(t, c.end())
+		notes := trace.Filter{Kinds: []trace.Kind{trace.Note}}.Select(recorder.Events())
+		require.Len(t, notes, 1)
+		require.Equal(t, "what waits is taken out and dropped: 1", notes[0].Reason)
+	})
+}
+
 func TestTheRecorderNotesHowLongAReconcileTook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		recorder := trace.New(0)

@@ -11,7 +11,8 @@ import (
 // Source adds requests to a controller's queue.
 type Source interface {
 	// Start begins, and returns at once. The source ends when the context does. The queue that it
-	// is given is a reconcile.Waker and a priorityqueue.PriorityQueue as well.
+	// is given is a reconcile.Waker and a priorityqueue.PriorityQueue as well, and has the methods
+	// GetLogger() logr.Logger and FlightRecorder() (recorder *trace.Recorder, layer string).
 	Start(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error
 }
 

@@ -180,9 +180,7 @@ func (c *controlLoop) Unwatch(src Source) error {
 	if !reflect.ValueOf(src).Comparable() {
 		return fmt.Errorf("controller %s: the source %s cannot be told from others, because its type is not comparable: watch a pointer", c.name, nameOf(src))
 	}
-	w, watched := c.sources.remove(func(w *watchedSource) bool {
-		return reflect.ValueOf(w.source).Comparable() && w.source == src
-	}, errUnwatched)
+	w, watched := c.sources.remove(func(w *watchedSource) bool { return w.source == src }, errUnwatched)
 	switch {
 	case !watched:
 		return fmt.Errorf("controller %s does not watch the source %s", c.name, nameOf(src))

@@ -26,6 +26,23 @@ func TestASourceCanBeAddedWhileTheControllerRuns(t *testing.T) {
 	})
 }
 
+// Somebody who looks at the log of a controller that hangs in a Start must see in which one.
+func TestTheLogNamesASourceBeforeItIsStarted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log logged
+		before := 0
+		source := sourceFunc(func(context.Context, workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+			before = len(log.containing("Starting source"))
+			return nil
+		})
+		c := begin(t, Options{Reconciler: new(calls).answering(), Logger: log.logger(0)})
+		synctest.Wait()
+		require.NoError(t, c.Watch(source))
+		require.Equal(t, 2, before, "its own line, and that of the first source")
+		require.NoError(t, c.end())
+	})
+}
+
 func TestASourceThatCannotBeAddedIsAnError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _ := start(t, Options{Reconciler: new(calls).answering()})

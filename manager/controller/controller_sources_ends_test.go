@@ -137,7 +137,8 @@ func TestAControllerDoesNotRunWithoutTheSourcesOfItsWarmup(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var calls calls
-				r := prepare(t, Options{Reconciler: calls.answering(), EnableWarmup: new(true), CacheSyncTimeout: time.Hour})
+				var log logged
+				r := prepare(t, Options{Reconciler: calls.answering(), EnableWarmup: new(true), CacheSyncTimeout: time.Hour, Logger: log.logger(0)})
 				source := &testSource{adds: "web", syncs: c.syncs}
 				require.NoError(t, r.Watch(source))
 				warming, cancel := context.WithCancelCause(t.Context())
@@ -149,6 +150,7 @@ func TestAControllerDoesNotRunWithoutTheSourcesOfItsWarmup(t *testing.T) {
 				require.ErrorIs(t, <-r.ended, errBroken)
 				require.Equal(t, max(0, c.cancel-c.starts), time.Since(began))
 				require.Equal(t, c.works, len(calls.all()) > 0)
+				require.Equal(t, c.works, len(log.containing("Starting workers")) > 0, "somebody would look for what they did")
 				require.True(t, source.hasStopped())
 			})
 		})

@@ -35,7 +35,7 @@ func (c *controlLoop) open(ctx context.Context) (o *opening, first bool) {
 	if first {
 		o.queue = queueOf(c.options.NewQueue(c.name, c.options.RateLimiter))
 		o.endsWith = func(other context.Context) (context.Context, func()) { return endsWithBoth(other, ctx) }
-		o.err = c.startSources(ctx, sourceQueue{o.queue, c})
+		o.err = c.startSources(ctx, sourceQueue{o.queue, c, c})
 		close(o.done)
 	}
 	return o, first

@@ -152,6 +152,28 @@ func TestASourceWhoseStartBlocksIsNamed(t *testing.T) {
 	})
 }
 
+// What it says itself is worth more than that it took too long.
+func TestASourceWhoseStartBlocksMaySayWhy(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		answer error
+		says   string
+	}{
+		{"it says nothing", nil, "is not ready after 1m0s, which is the CacheSyncTimeout: its Start did not return"},
+		{"it says why", errBroken, "is not ready after 1m0s, which is the CacheSyncTimeout: broken"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := begin(t, Options{Reconciler: new(calls).answering(), CacheSyncTimeout: time.Minute}, sourceFunc(func(ctx context.Context, _ workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+					<-ctx.Done()
+					return c.answer
+				}))
+				require.ErrorContains(t, <-r.ended, c.says)
+			})
+		})
+	}
+}
+
 func TestASourceThatIgnoresItsContextIsLeftBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log logged
@@ -163,6 +185,7 @@ func TestASourceThatIgnoresItsContextIsLeftBehind(t *testing.T) {
 		require.ErrorContains(t, <-c.ended, "its Start did not return")
 		require.Equal(t, 2*time.Minute+10*time.Second, time.Since(began))
 		require.Len(t, log.containing("left behind"), 1)
+		require.Contains(t, log.containing("left behind")[0], "its Start did not return")
 		time.Sleep(time.Hour)
 	})
 }

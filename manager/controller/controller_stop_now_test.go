@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/loopwright/loopwright/manager/reconcile"
 	"github.com/loopwright/loopwright/workqueue"
 )
 
@@ -136,6 +137,41 @@ func TestSourcesAreWaitedForWithoutAGracePeriod(t *testing.T) {
 	}
 }
 
+// To write down what was read can take a source as long as it takes a reconciler.
+func TestASourceHasTenSecondsToStop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log logged
+		source := &testSource{stops: 9 * time.Second}
+		c := begin(t, Options{Reconciler: new(calls).answering(), Logger: log.logger(0)}, source)
+		synctest.Wait()
+		require.NoError(t, c.end())
+		require.True(t, source.hasStopped())
+		require.Empty(t, log.containing("left behind"))
+	})
+}
+
+// tardySource has a Start that takes a while, whatever happens to its context.
+type tardySource struct{ testSource }
+
+func (s *tardySource) Start(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+	time.Sleep(time.Second)
+	return s.testSource.Start(ctx, queue)
+}
+
+// It started after it was removed, and what it started is somebody's to wait for.
+func TestARemovalWaitsForASourceThatWasAboutToStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source := &tardySource{testSource{stops: time.Second}}
+		c := begin(t, Options{Reconciler: new(calls).answering()}, source)
+		synctest.Wait()
+		began := time.Now()
+		require.NoError(t, c.Unwatch(source))
+		require.Equal(t, 2*time.Second, time.Since(began))
+		require.True(t, source.hasStopped())
+		require.NoError(t, c.end())
+	})
+}
+
 // countingSource counts who waits for its end.
 type countingSource struct {
 	testSource
@@ -167,11 +203,13 @@ func TestAStopWaitsForASourceThatIsBeingRemoved(t *testing.T) {
 // WaitForStop of a source whose WaitForSync hangs is called all the same: it did start.
 func TestASourceThatStartedIsWaitedForThoughItDoesNotSync(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		var log logged
 		source := &hangingSource{testSource: testSource{name: "pods", stops: 3 * time.Second}}
-		c := begin(t, Options{Reconciler: new(calls).answering(), GracePeriod: -1}, source)
+		c := begin(t, Options{Reconciler: new(calls).answering(), GracePeriod: -1, Logger: log.logger(0)}, source)
 		err := <-c.ended
 		require.ErrorContains(t, err, "the source pods is not ready after 2m0s, which is the CacheSyncTimeout: its WaitForSync did not return")
 		require.True(t, source.hasStopped())
+		require.Contains(t, log.containing("left behind")[0], "its WaitForSync did not return")
 		time.Sleep(time.Hour)
 	})
 }

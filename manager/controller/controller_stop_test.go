@@ -81,7 +81,8 @@ func TestAStopCutsOffWhatTakesLongerThanTheGracePeriod(t *testing.T) {
 func TestStartReturnsAfterTheLastReconcile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended := false
-		c, queue := start(t, Options{Reconciler: reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {
+		var log logged
+		c, queue := start(t, Options{Logger: log.logger(5), Reconciler: reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {
 			time.Sleep(time.Hour)
 			ended = true
 			return reconcile.Result{}, nil
@@ -90,6 +91,8 @@ func TestStartReturnsAfterTheLastReconcile(t *testing.T) {
 		synctest.Wait()
 		require.NoError(t, c.end())
 		require.True(t, ended)
+		require.Empty(t, log.containing("Cut off"), "it did what it had to do")
+		require.Len(t, log.containing(`"msg"="Reconciled"`), 1)
 	})
 }
 
@@ -97,8 +100,9 @@ func TestAStopBeginsNothingNew(t *testing.T) {
 	for _, kind := range queueKinds {
 		t.Run(kind.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
+				var log logged
 				reconciler := &slow{takes: time.Second}
-				options := Options{Reconciler: reconciler}
+				options := Options{Reconciler: reconciler, Logger: log.logger(0)}
 				kind.use(&options)
 				c, queue := start(t, options)
 				for _, name := range []string{"a", "b", "c"} {
@@ -109,9 +113,26 @@ func TestAStopBeginsNothingNew(t *testing.T) {
 				require.NoError(t, c.end())
 				require.Equal(t, []string{"a"}, reconciler.all())
 				require.Equal(t, time.Second, time.Since(stopping))
+				require.Empty(t, log.containing("before the queue is drained"), "nobody wanted a drain")
 			})
 		})
 	}
+}
+
+// What a reconciler has started in the background must not go on to write.
+func TestTheContextOfAReconcileEndsWithTheController(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var given context.Context
+		c, queue := start(t, Options{Reconciler: reconcile.Func(func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
+			given = ctx
+			return reconcile.Result{}, nil
+		})})
+		queue.Add(req("web"))
+		synctest.Wait()
+		require.NoError(t, given.Err(), "the controller still runs")
+		require.NoError(t, c.end())
+		require.Equal(t, errStopped, context.Cause(given))
+	})
 }
 
 // A controller that is the only one to know of its work, because its source is no list, wants to
@@ -120,8 +141,9 @@ func TestADrainReconcilesWhatWaits(t *testing.T) {
 	for _, kind := range queueKinds {
 		t.Run(kind.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
+				var log logged
 				reconciler := &slow{takes: time.Second}
-				options := Options{Reconciler: reconciler, DrainOnStop: true}
+				options := Options{Reconciler: reconciler, DrainOnStop: true, Logger: log.logger(0)}
 				kind.use(&options)
 				c, queue := start(t, options)
 				for _, name := range []string{"a", "b", "c"} {
@@ -134,6 +156,7 @@ func TestADrainReconcilesWhatWaits(t *testing.T) {
 				require.NoError(t, c.end())
 				require.Equal(t, []string{"a", "b", "c", "a"}, reconciler.all())
 				require.Equal(t, 4*time.Second, time.Since(stopping))
+				require.Empty(t, log.containing("before the queue is drained"))
 			})
 		})
 	}

@@ -201,6 +201,8 @@ func TestAControllerRunsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _ := start(t, Options{Reconciler: new(calls).answering()})
 		require.ErrorIs(t, c.Start(t.Context()), errStartedTwice, "while it runs")
+		_, err := NewUnmanaged(t.Name(), Options{Reconciler: new(calls).answering()})
+		require.Error(t, err, "the name is still that of the first")
 		require.NoError(t, c.end())
 		require.ErrorIs(t, c.Start(t.Context()), errStartedTwice, "after it has run")
 	})
@@ -228,6 +230,17 @@ func TestRequeueUsesUpNoRetries(t *testing.T) {
 		require.Len(t, calls.all(), 6)
 		require.Equal(t, []string{"0"}, measured(t, "loopwright_reconcile_given_up_total"))
 		require.Empty(t, c.retries.made, "what went well is not remembered")
+	})
+}
+
+// A program with a million objects would remember each that has failed once.
+func TestRetriesAreNotCountedWithoutALimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, queue := start(t, Options{Reconciler: new(calls).answering(reconcile.Outcome{Err: errBroken})})
+		queue.Add(req("web"))
+		synctest.Wait()
+		require.NoError(t, c.end())
+		require.Empty(t, c.retries.made)
 	})
 }
 

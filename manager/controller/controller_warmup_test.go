@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/loopwright/loopwright/manager/reconcile"
+	"github.com/loopwright/loopwright/workqueue"
 )
 
 // A process that waits to become the leader can have its caches full by then.
@@ -125,6 +128,61 @@ func TestAStopDuringTheWarmupEndsIt(t *testing.T) {
 		require.NoError(t, <-warm)
 		require.True(t, source.hasStopped())
 		require.Zero(t, time.Since(stopping))
+	})
+}
+
+// The queue is made before the sources are started, and that may take a while, too. Nobody must
+// take it for one that is there.
+func TestAStopWaitsForAWarmupThatMakesTheQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var made clientQueue
+		c := prepare(t, Options{Reconciler: new(calls).answering(), EnableWarmup: new(true), NewQueue: func(string, workqueue.TypedRateLimiter[reconcile.Request]) clientQueue {
+			time.Sleep(time.Second)
+			made = workqueue.NewTypedRateLimitingQueue[reconcile.Request](nil)
+			return made
+		}})
+		warm := make(chan error, 1)
+		go func() { warm <- c.Warmup(t.Context()) }()
+		synctest.Wait()
+		c.begin()
+		synctest.Wait()
+		require.NoError(t, c.end())
+		require.NoError(t, <-warm)
+		require.True(t, made.ShuttingDown(), "a queue may have goroutines")
+	})
+}
+
+// The time that a source has to end begins when it has answered. One that takes long for both must
+// not be called one that hangs.
+func TestAStopDuringTheWarmupGivesASourceTimeToEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log logged
+		source := &lateSource{testSource: testSource{stops: 12 * time.Second}, after: 6 * time.Second}
+		c := prepare(t, Options{Reconciler: new(calls).answering(), EnableWarmup: new(true), Logger: log.logger(0)})
+		require.NoError(t, c.Watch(source))
+		go func() { _ = c.Warmup(t.Context()) }()
+		synctest.Wait()
+		c.begin()
+		synctest.Wait()
+		require.NoError(t, c.end())
+		require.True(t, source.hasStopped())
+		require.Empty(t, log.containing("left behind"))
+	})
+}
+
+// A manager that takes the second answer for the first begins to work with caches that are empty.
+func TestASecondWarmupWaitsForTheFirstAndHasItsAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := prepare(t, Options{Reconciler: new(calls).answering(), EnableWarmup: new(true)})
+		defer freeName(t.Name())
+		require.NoError(t, c.Watch(&testSource{syncs: time.Minute, unsync: errBroken}))
+		first := make(chan error, 1)
+		go func() { first <- c.Warmup(t.Context()) }()
+		synctest.Wait()
+		began := time.Now()
+		require.ErrorIs(t, c.Warmup(t.Context()), errBroken)
+		require.Equal(t, time.Minute, time.Since(began))
+		require.ErrorIs(t, <-first, errBroken)
 	})
 }
 

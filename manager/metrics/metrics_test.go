@@ -135,3 +135,36 @@ func TestTheRegistryHasTheProcessAndTheGoRuntime(t *testing.T) {
 	require.Contains(t, names, "go_goroutines")
 	require.Contains(t, names, "go_memstats_alloc_bytes")
 }
+
+// The rules and dashboards that people have count on the buckets of controller-runtime.
+func TestTheTimesOfAQueueAreMeasuredInControllerRuntimesBuckets(t *testing.T) {
+	for _, metric := range []string{workqueue.MetricQueueDuration, workqueue.MetricWorkDuration} {
+		WorkqueueMetricsProvider{}.Histogram(metric, t.Name()).Observe(0)
+		families, err := Registry.Gather()
+		require.NoError(t, err)
+		found := false
+		for _, family := range families {
+			if family.GetName() != metric {
+				continue
+			}
+			found = true
+			histogram := family.GetMetric()[0].GetHistogram()
+			var bounds []float64
+			for _, bucket := range histogram.GetBucket() {
+				bounds = append(bounds, bucket.GetUpperBound())
+			}
+			require.InEpsilonSlice(t, []float64{1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1, 10, 100, 1000}, bounds, 1e-9, metric)
+			require.NotNil(t, histogram.Schema, "it is no native histogram")
+			require.EqualValues(t, 3, histogram.GetSchema(), "the buckets of a native histogram, which grow by 2^(1/8), the most below 1.1")
+		}
+		require.True(t, found, metric)
+	}
+}
+
+// A registry that does not know which metrics a collector has takes it twice, and then nothing can
+// be gathered any more.
+func TestARegistryRefusesTheGaugesASecondTime(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	require.NoError(t, registry.Register(queueMetrics.gauges))
+	require.Error(t, registry.Register(queueMetrics.gauges))
+}

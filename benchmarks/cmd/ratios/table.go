@@ -31,10 +31,14 @@ var parallelism = regexp.MustCompile(`-\d+$`)
 func parse(from io.Reader) (*results, error) {
 	r := &results{variants: map[string][]string{}, values: map[[3]string][]float64{}}
 	lines := bufio.NewScanner(from)
-	for lines.Scan() {
+	for number := 1; lines.Scan(); number++ {
 		fields := strings.Fields(lines.Text())
-		if len(fields) < 4 || !strings.HasPrefix(fields[0], "Benchmark") {
-			continue
+		if len(fields) < 2 || !strings.HasPrefix(fields[0], "Benchmark") {
+			continue // a name alone is what -v prints
+		}
+		measured, err := values(fields)
+		if err != nil {
+			return nil, fmt.Errorf("line %d is no result of a benchmark, which may have printed or logged something in the middle of it: %q: %w", number, lines.Text(), err)
 		}
 		name := parallelism.ReplaceAllString(strings.TrimPrefix(fields[0], "Benchmark"), "")
 		cut := strings.LastIndex(name, "/")
@@ -48,12 +52,8 @@ func parse(from io.Reader) (*results, error) {
 		if !slices.Contains(r.variants[benchmark], variant) {
 			r.variants[benchmark] = append(r.variants[benchmark], variant)
 		}
-		for i := 2; i+1 < len(fields); i += 2 {
-			value, err := strconv.ParseFloat(fields[i], 64)
-			if err != nil {
-				return nil, fmt.Errorf("reading %q: %w", lines.Text(), err)
-			}
-			unit := fields[i+1]
+		for i, value := range measured {
+			unit := fields[2*i+3]
 			if !slices.Contains(r.units, unit) {
 				r.units = append(r.units, unit)
 			}
@@ -62,6 +62,24 @@ func parse(from io.Reader) (*results, error) {
 		}
 	}
 	return r, lines.Err()
+}
+
+// values are the numbers of a result: after the name and the count of iterations, each comes with its unit.
+func values(fields []string) (measured []float64, err error) {
+	if _, err := strconv.ParseUint(fields[1], 10, 64); err != nil {
+		return nil, fmt.Errorf("the number of iterations: %w", err)
+	}
+	if len(fields) < 4 || len(fields)%2 != 0 {
+		return nil, errors.New("it is not made of numbers and their units")
+	}
+	for i := 2; i < len(fields); i += 2 {
+		value, err := strconv.ParseFloat(fields[i], 64)
+		if err != nil {
+			return nil, err
+		}
+		measured = append(measured, value)
+	}
+	return measured, nil
 }
 
 // median is the value of a variant; false if it was not measured.

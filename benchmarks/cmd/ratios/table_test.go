@@ -30,3 +30,18 @@ func TestNothingToCompareIsAnError(t *testing.T) {
 	require.NoError(t, err)
 	require.Error(t, show(&strings.Builder{}, results))
 }
+
+// The log goes to the same output as the results. Whoever measures for an hour wants to know which
+// benchmark it was, and must not get a table with a figure missing.
+func TestALineThatCannotBeReadIsNamed(t *testing.T) {
+	for _, line := range []string{
+		"BenchmarkStore/ours-2 \t2026/11/22 01:02:03 INFO no WatchList here", // the result follows on a line of its own
+		"BenchmarkStore/ours-2 \t 100\t 50.0 ns/op\t level=INFO",
+		"BenchmarkStore/ours-2 \t 100\t 50.0 ns/op level=INFO msg=none",
+		"BenchmarkStore/ours-2 \t 100",
+	} {
+		_, err := parse(strings.NewReader("goos: linux\nBenchmarkStore\n" + line + "\n 100\t 50.0 ns/op\n"))
+		require.ErrorContains(t, err, "line 3 is no result of a benchmark", line)
+		require.ErrorContains(t, err, "BenchmarkStore/ours-2", line)
+	}
+}

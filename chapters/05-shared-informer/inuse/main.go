@@ -36,7 +36,7 @@ func keep(ctx context.Context, config *rest.Config) error {
 	}
 	update := func(_, object *corev1.ConfigMap) { check(object, false) }
 	handler := informer.HandlerFuncs[*corev1.ConfigMap]{Add: check, Update: update}
-	if _, err := configMaps.AddHandler(handler, informer.HandlerOptions{Resync: time.Minute}); err != nil {
+	if _, err := configMaps.AddHandler(handler, informer.HandlerOptions{Coalesce: true, Resync: time.Minute}); err != nil {
 		return err
 	}
 	return configMaps.Run(ctx)

@@ -46,12 +46,18 @@ func WriteChecksum(ctx context.Context, client kubernetes.Interface, object *cor
 		return nil
 	}
 	object = object.DeepCopy()
-	metav1.SetMetaDataAnnotation(&object.ObjectMeta, "checksum", sum(object))
+	SetChecksum(object)
 	_, err := client.CoreV1().ConfigMaps(object.Namespace).Update(ctx, object, metav1.UpdateOptions{})
 	if err != nil {
 		return fmt.Errorf("writing the checksum of %s/%s: %w", object.Namespace, object.Name, err)
 	}
 	return nil
+}
+
+// SetChecksum makes it right in the object, and writes nothing. It is for programs that have a client of
+// their own.
+func SetChecksum(object *corev1.ConfigMap) {
+	metav1.SetMetaDataAnnotation(&object.ObjectMeta, "checksum", sum(object))
 }
 
 func sum(object *corev1.ConfigMap) string {

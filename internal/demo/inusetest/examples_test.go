@@ -25,6 +25,11 @@ var examples = []struct{ chapter, file, layer, what string }{
 	{"08-rate-limiters", "workqueue/ratelimiting_inuse", "RateLimitingQueue", "a RateLimitingQueue, which backs off"},
 	{"09-priority-fairness", "workqueue/priority_queue_inuse", "PriorityQueue", "a PriorityQueue, in which users overtake the initial list"},
 	{"10-controller", "manager/controller/controller_inuse", "Controller", "a Controller, and a source of requests"},
+	{"11-events", "manager/source/source_inuse", "Source", "a Source and a handler of events"},
+	{"12-client-cache", "manager/cache/cache_inuse", "Cache", "a Cache, and a Client that reads from it"},
+	{"13-leader-election", "manager/leaderelection/elector_inuse", "Elector", "the same in each of several replicas, of which one leads"},
+	{"14-manager", "manager/manager_inuse", "Manager", "a Manager, which starts and stops all of it"},
+	{"15-ownership-finalizers", "manager/controller/controllerutil/owner_inuse", "Ownership", "CreateOrUpdate, and a copy that the ConfigMap owns"},
 }
 
 // Somebody who reads the documentation of a package sees the same program as the reader of

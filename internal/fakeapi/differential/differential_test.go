@@ -31,13 +31,14 @@ type scenario struct {
 
 func TestMain(m *testing.M) { os.Exit(clustertest.Run(m)) }
 
-// widgets and gadgets are the custom resources of the scenarios. The
+// widgets, gadgets and things are the custom resources of the scenarios. The
 // definitions for the real server say the same.
 var customKinds = []fakeapi.Kind{
 	{Group: "example.com", Version: "v1", Kind: "Widget", ShortNames: []string{"wd"}, Status: true,
 		Scale:            &fakeapi.Scale{SpecReplicas: ".spec.replicas", StatusReplicas: ".status.replicas", LabelSelector: ".status.selector"},
 		SelectableFields: []string{".spec.color"}},
 	{Group: "example.com", Version: "v1", Kind: "Gadget", ClusterScoped: true},
+	{Group: "example.com", Version: "v1", Kind: "Thing", Example: &thing{}},
 }
 
 func TestTheFakeAnswersAsTheRealAPIServerDoes(t *testing.T) {
@@ -45,7 +46,7 @@ func TestTheFakeAnswersAsTheRealAPIServerDoes(t *testing.T) {
 	createDefinitions(t, real)
 	var all []scenario
 	for _, group := range [][]scenario{createScenarios, updateScenarios, generationScenarios, statusScenarios, patchScenarios,
-		applyScenarios, deleteScenarios, namespaceScenarios, listScenarios, watchScenarios, protocolScenarios, subresourceScenarios, validationScenarios, typedScenarios, differenceScenarios, compactingScenarios} {
+		applyScenarios, deleteScenarios, namespaceScenarios, listScenarios, watchScenarios, protocolScenarios, subresourceScenarios, schemaScenarios, validationScenarios, typedScenarios, differenceScenarios, compactingScenarios} {
 		all = append(all, group...)
 	}
 	report := make([]string, 0, len(all))
@@ -147,12 +148,14 @@ func createDefinitions(t *testing.T, cfg *rest.Config) {
 		 "subresources":{"status":{},"scale":{"specReplicasPath":".spec.replicas","statusReplicasPath":".status.replicas","labelSelectorPath":".status.selector"}},` + open + `}]}}`,
 		`{"metadata":{"name":"gadgets.example.com"},"spec":{"group":"example.com","scope":"Cluster","names":{"plural":"gadgets","singular":"gadget","kind":"Gadget","listKind":"GadgetList"},
 		 "versions":[{"name":"v1","served":true,"storage":true,` + open + `}]}}`,
+		thingDefinition,
 	} {
 		r := c.silently(http.MethodPost, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", def)
 		require.Equal(t, http.StatusCreated, r.code, string(r.raw))
 	}
 	require.Eventually(t, func() bool {
 		return c.silently(http.MethodGet, "/apis/example.com/v1/widgets", "").code == http.StatusOK &&
+			c.silently(http.MethodGet, "/apis/example.com/v1/things", "").code == http.StatusOK &&
 			c.silently(http.MethodGet, "/apis/example.com/v1/gadgets", "").code == http.StatusOK
 	}, eventually, pollEvery)
 }

@@ -96,7 +96,8 @@ var protocolScenarios = []scenario{
 
 // inDiscovery are the resources whose entries are compared.
 var inDiscovery = map[string]bool{"pods": true, "configmaps": true, "namespaces": true, "nodes": true, "services": true, "secrets": true,
-	"deployments": true, "replicasets": true, "statefulsets": true, "daemonsets": true, "widgets": true, "gadgets": true, "jobs": true, "cronjobs": true}
+	"deployments": true, "replicasets": true, "statefulsets": true, "daemonsets": true, "widgets": true, "gadgets": true, "jobs": true, "cronjobs": true,
+	"serviceaccounts": true, "things": true}
 
 // notServed are the subresources that the fake leaves out.
 var notServed = map[string]bool{"pods/attach": true, "pods/exec": true, "pods/log": true, "pods/portforward": true, "pods/proxy": true,

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/loopwright/loopwright/manager/controller/priorityqueue"
+	"github.com/loopwright/loopwright/manager/metrics"
 	"github.com/loopwright/loopwright/workqueue"
 )
 
@@ -47,4 +48,37 @@ func TestMisuseIsLogged(t *testing.T) {
 	queue.Done("a")
 	require.Len(t, lines, 1)
 	require.Contains(t, lines[0], "letters")
+}
+
+// A queue that is in no dashboard fills up unseen.
+func TestTheQueueIsMeasuredUnlessItSaysOtherwise(t *testing.T) {
+	measured := func() bool {
+		families, err := metrics.Registry.Gather()
+		require.NoError(t, err)
+		for _, family := range families {
+			for _, m := range family.GetMetric() {
+				if family.GetName() == workqueue.MetricDepth && m.GetLabel()[0].GetValue() == t.Name() {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	other := priorityqueue.New(t.Name(), func(o *priorityqueue.Opts[string]) { o.MetricProvider = nil })
+	other.Add("a")
+	require.False(t, measured())
+	empty(other)
+	queue := priorityqueue.New[string](t.Name())
+	queue.Add("a")
+	require.True(t, measured())
+	empty(queue)
+	require.False(t, measured())
+}
+
+// empty shuts a queue down. What is left in it would keep it in the metrics.
+func empty(queue priorityqueue.PriorityQueue[string]) {
+	queue.ShutDown()
+	for item, shutdown := queue.Get(); !shutdown; item, shutdown = queue.Get() {
+		queue.Done(item)
+	}
 }

@@ -21,11 +21,18 @@ const (
 	lifelineVariable = "LOOPWRIGHT_LIFELINE_FD"
 )
 
+// removeVariable names a directory that goes away with the starter.
+const removeVariable = "LOOPWRIGHT_REMOVE_DIR"
+
 const (
 	// patience is how long a process gets to stop in good order.
 	patience = 5 * time.Second
 	// glance is how often a process looks whether its file is still there.
 	glance = time.Second
+	// removeTries, removePause apart, are how often a directory is removed: for longer than
+	// the other parts take to end.
+	removeTries = 100
+	removePause = 100 * time.Millisecond
 )
 
 // Begin makes the files that the process will write private, whatever umask the
@@ -69,7 +76,21 @@ func followFile(alive *os.File) {
 // here returns.
 func followPipe(lifeline *os.File) {
 	_, _ = io.Copy(io.Discard, lifeline)
+	if dir := os.Getenv(removeVariable); dir != "" {
+		remove(dir)
+	}
 	end()
+}
+
+// remove removes a directory in which this process and others may still be at work. A file that is
+// made meanwhile is found by the next try.
+func remove(dir string) {
+	for range removeTries {
+		if os.RemoveAll(dir) == nil {
+			return
+		}
+		time.Sleep(removePause)
+	}
 }
 
 func end() {

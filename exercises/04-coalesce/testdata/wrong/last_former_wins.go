@@ -3,6 +3,6 @@ package informer
 
 func (c *coalesced[T]) end(last T, unseen bool) {
 	if !c.fresh {
-		c.last, c.ended, c.unseen = last, true, unseen
+		c.last, c.ended, c.unseen, c.changed = last, true, unseen, c.exists
 	}
 }

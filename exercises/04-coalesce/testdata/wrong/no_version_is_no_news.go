@@ -11,6 +11,10 @@ func (c *coalesced[T]) deltas(to []Delta[T], key Key, known T, has bool) []Delta
 	case c.ended || c.now.GetUID() != known.GetUID():
 		gone := Delta[T]{Type: DeltaDeleted, Key: key, Object: known, Old: known, FinalStateUnknown: true}
 		if c.ended && c.last.GetUID() == known.GetUID() {
+			if c.changed && !isSame(known, c.last) {
+				to = append(to, Delta[T]{Type: DeltaUpdated, Key: key, Object: c.last, Old: known})
+				gone.Old = c.last
+			}
 			gone.Object, gone.FinalStateUnknown = c.last, c.unseen
 		}
 		if to = append(to, gone); c.exists {

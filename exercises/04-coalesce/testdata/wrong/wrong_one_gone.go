@@ -3,7 +3,7 @@ package informer
 
 func (c *coalesced[T]) remove(last T, unseen bool) bool {
 	if !c.fresh {
-		c.last, c.ended, c.unseen = last, true, unseen
+		c.last, c.ended, c.unseen, c.changed = last, true, unseen, c.exists
 	}
 	var none T
 	c.now, c.exists = none, false

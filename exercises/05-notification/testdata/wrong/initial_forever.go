@@ -1,21 +1,25 @@
 // Bug: once an object was initial, every other one of that name is.
 package informer
 
-func (n *notification[T]) add(delta Delta[T]) bool {
+func (n *notification[T]) add(delta Delta[T]) {
 	if !n.deleted && !n.exists {
 		n.known = delta.Type != DeltaAdded
 		n.old = delta.Old
 	}
 	switch delta.Type {
 	case DeltaDeleted:
-		n.exists = false
-		if n.known && !n.deleted {
-			n.deleted, n.last, n.unseen = true, delta.Object, delta.FinalStateUnknown
+		var none T
+		if !n.deleted {
+			n.deleted, n.last, n.unseen, n.lastInitial = true, delta.Object, delta.FinalStateUnknown, n.initial
+			n.changed = n.exists && any(n.old) != any(n.object)
+			if !n.changed {
+				n.old = none
+			}
 		}
+		n.object, n.exists = none, false
 	case DeltaAdded:
-		n.exists, n.object, n.initial = true, delta.Object, n.initial || delta.Initial
+		n.exists, n.object, n.initial = true, delta.Object, n.lastInitial || n.initial || delta.Initial
 	default:
 		n.exists, n.object = true, delta.Object
 	}
-	return n.deleted || n.exists
 }

@@ -3,6 +3,12 @@ package informer
 
 func (n *notification[T]) deliver(handler Handler[T]) {
 	if n.deleted {
+		switch {
+		case !n.known:
+			handler.OnAdd(n.last, n.lastInitial)
+		case n.changed:
+			handler.OnUpdate(n.old, n.last)
+		}
 		handler.OnDelete(n.last, n.unseen)
 	}
 	switch {

@@ -7,7 +7,8 @@ import (
 
 func (d *delayHeap[T]) add(a *alarmRecord[T], at time.Duration, request addRequest) delayOutcome {
 	if a.heapIndex == 0 {
-		a.priority, a.causes = request.priority, request.causes
+		a.priority = request.priority
+		a.causes.set(request.causes)
 		d.newest++
 		a.heapOrder = d.newest
 		d.items.push(heapItem[T]{at, a})

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+const introduction = `# The API beside controller-runtime's
+
+This report is written by ` + "`make api`" + ` and checked by ` + "`make check`" + `. It compares, with go/types, what the
+packages of %s export with what ours export, after the import paths are
+rewritten: ` + "`sigs.k8s.io/controller-runtime/pkg/X`" + ` becomes
+` + "`github.com/loopwright/loopwright/manager/X`" + `, client-go's ` + "`util/workqueue` and `tools/cache`" + `
+become ` + "`workqueue` and `informer`" + `, and its ` + "`tools/leaderelection`" + ` becomes
+` + "`manager/leaderelection`" + `. Names of the form ` + "`Typed…`" + ` are not compared; the names that are aliases
+of them are, with their type arguments in place. (A file that imports ` + "`tools/cache`" + ` under no name of its own
+calls it ` + "`cache`, so it needs that name in front of the new path: `cache \".../informer\"`" + `.)
+
+Programs in ` + "`benchmarks/users`" + ` are compiled both ways by a test.
+
+A name is *present* if its signature, fields, methods or value are the same. A struct may have
+more fields and methods here; they are listed under "only here". An interface may not, because
+a user's own type could then no longer implement it.
+
+`
+
+func writeReport(to io.Writer, original string, r *result) {
+	fmt.Fprintf(to, introduction, original)
+	fmt.Fprintln(to, "| package | present | differ | missing | to come | only here |\n|---|--:|--:|--:|--:|--:|")
+	for _, p := range r.packages {
+		later := "0"
+		if len(p.coming) > 0 {
+			later = fmt.Sprintf("%d (chapter %d)", len(p.coming), p.chapter)
+		}
+		fmt.Fprintf(to, "| [%s](#%s) | %d | %d | %d | %s | %d |\n", p.name, strings.ReplaceAll(p.name, "/", ""),
+			p.present, len(p.differ), len(p.missing), later, len(p.added))
+	}
+	fmt.Fprintln(to, "\nAnd of client-go, the types that occur in these signatures, and what else controllers use next to them:")
+	fmt.Fprintln(to, "\n| package | here | present | differ | missing |\n|---|---|--:|--:|--:|")
+	for _, p := range r.borrowed {
+		fmt.Fprintf(to, "| %s | %s | %d | %d | %d |\n", p.name, lastOf(p.ours), p.present, len(p.differ), len(p.missing))
+	}
+	for _, p := range append(r.packages, r.borrowed...) {
+		writePackage(to, p)
+	}
+	if len(r.absent) > 0 {
+		fmt.Fprintln(to, "\n## Packages that are not here\n\n| package | |\n|---|---|")
+		for _, p := range r.absent {
+			if p.Chapter > 0 {
+				fmt.Fprintf(to, "| %s | planned for chapter %d |\n", p.Package, p.Chapter)
+			} else {
+				fmt.Fprintf(to, "| %s | not planned: %s |\n", p.Package, p.Why)
+			}
+		}
+	}
+	if len(r.added) > 0 {
+		fmt.Fprintf(to, "\n## Packages that are only here\n\n%s\n", quoted(r.added))
+	}
+}
+
+func quoted(names []string) string { return "`" + strings.Join(names, "`, `") + "`" }
+
+func lastOf(importPath string) string { return importPath[strings.LastIndex(importPath, "/")+1:] }
+
+func writePackage(to io.Writer, p *packageResult) {
+	if len(p.differ)+len(p.missing)+len(p.coming)+len(p.added) == 0 {
+		return
+	}
+	fmt.Fprintf(to, "\n## %s\n", p.name)
+	if len(p.differ) > 0 {
+		fmt.Fprint(to, "\nDiffer:\n\n")
+	}
+	for _, f := range p.differ {
+		for i := 0; i < len(f.how); {
+			first, names := f.how[i], []string{}
+			for ; i < len(f.how) && f.how[i].text == first.text && f.how[i].why == first.why; i++ {
+				names = append(names, difference{member: f.how[i].member}.named(f.name))
+			}
+			fmt.Fprintf(to, "- %s: %s.", quoted(names), first.text)
+			if i == len(f.how) || f.how[i].why != first.why { // the next line may have the same reason
+				fmt.Fprint(to, " "+reasonText(first.why))
+			}
+			fmt.Fprintln(to)
+		}
+	}
+	if len(p.missing) > 0 {
+		fmt.Fprint(to, "\nMissing:\n\n")
+	}
+	for i := 0; i < len(p.missing); {
+		why, names := p.missing[i].how[0].why, []string{}
+		for ; i < len(p.missing) && p.missing[i].how[0].why == why; i++ {
+			names = append(names, p.missing[i].name)
+		}
+		fmt.Fprintf(to, "- %s: %s\n", quoted(names), reasonText(why))
+	}
+	if len(p.coming) > 0 {
+		fmt.Fprintf(to, "\nTo come with chapter %d: %s\n", p.chapter, quoted(p.coming))
+	}
+	if len(p.added) > 0 {
+		fmt.Fprintf(to, "\nOnly here: %s\n", quoted(p.added))
+	}
+}
+
+func reasonText(why string) string {
+	if why == "" {
+		return "**Nobody has said why.**"
+	}
+	return strings.TrimSpace(strings.ReplaceAll(why, "\n", " "))
+}

@@ -1,0 +1,2 @@
+// Package extra is only here.
+package extra

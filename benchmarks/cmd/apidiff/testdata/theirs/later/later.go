@@ -1,0 +1,4 @@
+package later
+
+// Later is of a package that is not here yet.
+type Later struct{ Name string }

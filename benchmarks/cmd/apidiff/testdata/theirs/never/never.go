@@ -1,0 +1,2 @@
+// Package never is not planned.
+package never

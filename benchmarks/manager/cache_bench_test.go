@@ -1,0 +1,240 @@
+package manager
+
+import (
+	"context"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/loopwright/loopwright/informer"
+	"github.com/loopwright/loopwright/manager/cache"
+)
+
+// BenchmarkCachedGet reads one of 1,000 pods by its name, as a copy.
+func BenchmarkCachedGet(b *testing.B) {
+	eachCache(b, 1000, func(b *testing.B, c CachePeer) {
+		var pod corev1.Pod
+		for i := 0; b.Loop(); i++ {
+			must(c.Get(b.Context(), podName(i%1000), &pod))
+		}
+	})
+}
+
+// BenchmarkCachedGetSmall does it with objects that have a name, a label and a node. Of a whole pod, nearly all
+// of the time goes into the copy, which is generated code on both sides; here one sees the rest.
+func BenchmarkCachedGetSmall(b *testing.B) {
+	pods := SomePods(1000)
+	for i := range pods {
+		pods[i] = corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Namespace: pods[i].Namespace, Name: pods[i].Name, ResourceVersion: pods[i].ResourceVersion, Labels: map[string]string{"app": "web"}},
+			Spec:       corev1.PodSpec{NodeName: pods[i].Spec.NodeName},
+		}
+	}
+	eachCacheOf(b, pods, func(b *testing.B, c CachePeer) {
+		var pod corev1.Pod
+		for i := 0; b.Loop(); i++ {
+			must(c.Get(b.Context(), podName(i%1000), &pod))
+		}
+	})
+}
+
+// BenchmarkCachedList lists 1,000 pods, as copies.
+func BenchmarkCachedList(b *testing.B) {
+	eachCache(b, 1000, func(b *testing.B, c CachePeer) {
+		for b.Loop() {
+			var pods corev1.PodList
+			must(c.List(b.Context(), &pods, ""))
+		}
+	})
+}
+
+// BenchmarkCachedListOfANamespace lists 50 of 1,000 pods, as copies.
+func BenchmarkCachedListOfANamespace(b *testing.B) {
+	eachCache(b, 1000, func(b *testing.B, c CachePeer) {
+		for b.Loop() {
+			var pods corev1.PodList
+			must(c.List(b.Context(), &pods, "shop-3"))
+		}
+	})
+}
+
+// BenchmarkCachedListByField lists the 10 of 1,000 pods that are on a node, through an index.
+func BenchmarkCachedListByField(b *testing.B) {
+	eachCache(b, 1000, func(b *testing.B, c CachePeer) {
+		for b.Loop() {
+			var pods corev1.PodList
+			must(c.ByNode(b.Context(), &pods, "node-3"))
+		}
+	})
+}
+
+// BenchmarkCachedListZeroCopy lists 1,000 pods without copying what they point to. The items of a list are
+// structs, so they are copied one level deep.
+func BenchmarkCachedListZeroCopy(b *testing.B) {
+	eachCache(b, 1000, func(b *testing.B, c CachePeer) {
+		for b.Loop() {
+			var pods corev1.PodList
+			must(c.ZeroCopy(b.Context(), &pods))
+		}
+	})
+}
+
+// BenchmarkIterate looks at each of 1,000 pods: through a plain loop over a store, through our cache, and as a
+// zero-copy list from controller-runtime's, which is the least that one can have there.
+func BenchmarkIterate(b *testing.B) {
+	pods := SomePods(1000)
+	b.Run("store", func(b *testing.B) {
+		store := informer.NewStore[*corev1.Pod](informer.StoreOptions{})
+		for i := range pods {
+			store.Put(&pods[i])
+		}
+		b.ReportAllocs()
+		for b.Loop() {
+			running := 0
+			for pod := range store.All() {
+				if pod.Status.Phase == corev1.PodRunning {
+					running++
+				}
+			}
+			require.Equal(b, 1000, running)
+		}
+	})
+	config := ServePods(pods)
+	b.Run("ours", func(b *testing.B) {
+		peer, c := OurCache(config)
+		defer func() { must(peer.Stop()) }()
+		b.ReportAllocs()
+		for b.Loop() {
+			running := 0
+			for pod, err := range cache.All(b.Context(), c, &corev1.Pod{}) {
+				must(err)
+				if pod.Status.Phase == corev1.PodRunning {
+					running++
+				}
+			}
+			require.Equal(b, 1000, running)
+		}
+	})
+	b.Run("controller-runtime", func(b *testing.B) {
+		peer := TheirCache(config)
+		defer func() { must(peer.Stop()) }()
+		b.ReportAllocs()
+		for b.Loop() {
+			running := 0
+			var list corev1.PodList
+			must(peer.ZeroCopy(b.Context(), &list))
+			for i := range list.Items {
+				if list.Items[i].Status.Phase == corev1.PodRunning {
+					running++
+				}
+			}
+			require.Equal(b, 1000, running)
+		}
+	})
+}
+
+// BenchmarkCacheSync syncs a cache with 20,000 pods. Heap is what it keeps then, and goroutines is what it
+// has, apart from the one that waits in Start.
+func BenchmarkCacheSync(b *testing.B) {
+	count := 20_000
+	if testing.Short() {
+		count = 500
+	}
+	config := ServePods(SomePods(count))
+	for _, peer := range append(cachePeers, cachePeer{"ours-sharing", sharing}) {
+		b.Run(peer.name, func(b *testing.B) {
+			var heap, routines float64
+			for b.Loop() {
+				b.StopTimer()
+				before, beforeGoroutines := heapAlloc(), goroutines()
+				b.StartTimer()
+				c := peer.start(config)
+				b.StopTimer()
+				heap, routines = heapAlloc()-before, float64(goroutines()-beforeGoroutines-1)
+				must(c.Stop())
+				b.StartTimer()
+			}
+			b.ReportMetric(heap/1e6, "heap-MB")
+			b.ReportMetric(routines, "goroutines")
+		})
+	}
+}
+
+func heapAlloc() float64 {
+	runtime.GC()
+	runtime.GC() // the first one leaves what has finalizers, and what pools hold
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return float64(m.HeapAlloc)
+}
+
+type cachePeer struct {
+	name  string
+	start func(config *rest.Config) CachePeer
+}
+
+var cachePeers = []cachePeer{
+	{"ours", func(config *rest.Config) CachePeer { peer, _ := OurCache(config); return peer }},
+	{"controller-runtime", TheirCache},
+}
+
+// sharing is our cache with ShareEqualParts.
+func sharing(config *rest.Config) CachePeer {
+	peer, _ := ourCache(config, cache.Options{ShareEqualParts: true})
+	return peer
+}
+
+func eachCache(b *testing.B, count int, measure func(b *testing.B, c CachePeer)) {
+	eachCacheOf(b, SomePods(count), measure)
+}
+
+func eachCacheOf(b *testing.B, pods []corev1.Pod, measure func(b *testing.B, c CachePeer)) {
+	config := ServePods(pods)
+	for _, peer := range cachePeers {
+		b.Run(peer.name, func(b *testing.B) {
+			c := peer.start(config)
+			b.ReportAllocs()
+			measure(b, c)
+			b.StopTimer()
+			must(c.Stop())
+		})
+	}
+}
+
+// The two sides must give the same answers, or their times could not be compared.
+func TestBothCachesHaveTheSamePods(t *testing.T) {
+	config := ServePods(SomePods(300))
+	ctx := context.Background()
+	var answers [2][]corev1.PodList
+	for side, peer := range cachePeers {
+		c := peer.start(config)
+		all, one, node, zero := corev1.PodList{}, corev1.PodList{}, corev1.PodList{}, corev1.PodList{}
+		require.NoError(t, c.List(ctx, &all, ""))
+		require.NoError(t, c.List(ctx, &one, "shop-3"))
+		require.NoError(t, c.ByNode(ctx, &node, "node-7"))
+		require.NoError(t, c.ZeroCopy(ctx, &zero))
+		var pod corev1.Pod
+		require.NoError(t, c.Get(ctx, podName(17), &pod))
+		answers[side] = []corev1.PodList{all, one, node, zero, {Items: []corev1.Pod{pod}}}
+		require.NoError(t, c.Stop())
+	}
+	for i := range answers[0] {
+		ours, theirs := byName(answers[0][i]), byName(answers[1][i])
+		require.Len(t, ours, len(theirs))
+		require.Equal(t, theirs, ours)
+	}
+}
+
+// byName are the pods of a list, without their kind, which ours have in zero-copy lists, too.
+func byName(list corev1.PodList) map[string]corev1.Pod {
+	pods := map[string]corev1.Pod{}
+	for _, pod := range list.Items {
+		pod.Kind, pod.APIVersion = "", ""
+		pods[pod.Namespace+"/"+pod.Name] = pod
+	}
+	return pods
+}

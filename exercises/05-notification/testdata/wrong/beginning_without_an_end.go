@@ -1,0 +1,22 @@
+// Bug: an object that came and went is told as an addition only.
+package informer
+
+func (n *notification[T]) deliver(handler Handler[T]) {
+	if n.deleted {
+		switch {
+		case !n.known:
+			handler.OnAdd(n.last, n.lastInitial)
+		case n.changed:
+			handler.OnUpdate(n.old, n.last)
+		}
+		if n.known {
+			handler.OnDelete(n.last, n.unseen)
+		}
+	}
+	switch {
+	case n.exists && (n.deleted || !n.known):
+		handler.OnAdd(n.object, n.initial)
+	case n.exists:
+		handler.OnUpdate(n.old, n.object)
+	}
+}

@@ -1,0 +1,20 @@
+// Bug: the request has the apiVersion in its name.
+package handler
+
+import (
+	"github.com/loopwright/loopwright/manager/client"
+	"github.com/loopwright/loopwright/manager/reconcile"
+)
+
+func (h *ownerHandler) enqueue(queue clientQueue, o occurrence) {
+	var requests []reconcile.Request
+	for _, obj := range []client.Object{o.older, o.object} {
+		if obj == nil {
+			continue
+		}
+		for ref := range ownersOf(obj, h.owner.GroupKind(), h.onlyController) {
+			requests = appendOnce(requests, ownerRequest(ref.APIVersion+"/"+ref.Name, obj.GetNamespace(), h.scopeOf(ref)))
+		}
+	}
+	enqueue(queue, ownerPhrases.opts(o), requests...)
+}

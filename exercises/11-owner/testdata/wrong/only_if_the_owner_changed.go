@@ -1,0 +1,24 @@
+// Bug: an update that leaves the owners alone leads to nobody.
+package handler
+
+import (
+	"github.com/loopwright/loopwright/manager/client"
+	"github.com/loopwright/loopwright/manager/reconcile"
+)
+
+func (h *ownerHandler) enqueue(queue clientQueue, o occurrence) {
+	if o.older != nil && len(o.older.GetOwnerReferences()) == len(o.object.GetOwnerReferences()) &&
+		o.older.GetOwnerReferences()[0].Name == o.object.GetOwnerReferences()[0].Name {
+		return
+	}
+	var requests []reconcile.Request
+	for _, obj := range []client.Object{o.older, o.object} {
+		if obj == nil {
+			continue
+		}
+		for ref := range ownersOf(obj, h.owner.GroupKind(), h.onlyController) {
+			requests = appendOnce(requests, ownerRequest(ref.Name, obj.GetNamespace(), h.scopeOf(ref)))
+		}
+	}
+	enqueue(queue, ownerPhrases.opts(o), requests...)
+}

@@ -1,0 +1,19 @@
+// Bug: OnlyControllerOwner takes the first owner of the kind, whether it controls or not.
+package handler
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/loopwright/loopwright/manager/client"
+)
+
+func ownersOf(obj client.Object, kind schema.GroupKind, onlyController bool) func(yield func(metav1.OwnerReference) bool) {
+	return func(yield func(metav1.OwnerReference) bool) {
+		for _, ref := range obj.GetOwnerReferences() {
+			if refersTo(ref, kind) && !yield(ref) || onlyController {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,19 @@
+// Bug: an annotation that was removed is lost.
+package predicate
+
+import (
+	"github.com/loopwright/loopwright/manager/client"
+	"github.com/loopwright/loopwright/manager/event"
+)
+
+func (AnnotationChangedPredicate) Update(e event.UpdateEvent) bool {
+	return changed("annotations", e, func(was, is client.Object) bool {
+		a, b := was.GetAnnotations(), is.GetAnnotations()
+		for key, value := range b {
+			if a[key] != value {
+				return true
+			}
+		}
+		return false
+	})
+}

@@ -1,0 +1,11 @@
+// Bug: resyncs pass.
+package predicate
+
+import (
+	"github.com/loopwright/loopwright/manager/client"
+	"github.com/loopwright/loopwright/manager/event"
+)
+
+func (ResourceVersionChangedPredicate) Update(e event.UpdateEvent) bool {
+	return changed("resourceVersion", e, func(was, is client.Object) bool { return true })
+}

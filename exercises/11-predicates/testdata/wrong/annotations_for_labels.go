@@ -1,0 +1,13 @@
+// Bug: the annotations are compared.
+package predicate
+
+import (
+	"maps"
+
+	"github.com/loopwright/loopwright/manager/client"
+	"github.com/loopwright/loopwright/manager/event"
+)
+
+func (LabelChangedPredicate) Update(e event.UpdateEvent) bool {
+	return changed("labels", e, func(was, is client.Object) bool { return !maps.Equal(was.GetAnnotations(), is.GetAnnotations()) })
+}

@@ -1,0 +1,13 @@
+// Bug: the labels are compared.
+package predicate
+
+import (
+	"maps"
+
+	"github.com/loopwright/loopwright/manager/client"
+	"github.com/loopwright/loopwright/manager/event"
+)
+
+func (AnnotationChangedPredicate) Update(e event.UpdateEvent) bool {
+	return changed("annotations", e, func(was, is client.Object) bool { return !maps.Equal(was.GetLabels(), is.GetLabels()) })
+}

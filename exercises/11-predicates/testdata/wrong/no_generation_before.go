@@ -1,0 +1,13 @@
+// Bug: the first generation is no change.
+package predicate
+
+import (
+	"github.com/loopwright/loopwright/manager/client"
+	"github.com/loopwright/loopwright/manager/event"
+)
+
+func (GenerationChangedPredicate) Update(e event.UpdateEvent) bool {
+	return changed("generation", e, func(was, is client.Object) bool {
+		return was.GetGeneration() != 0 && is.GetGeneration() != was.GetGeneration()
+	})
+}

@@ -1,0 +1,16 @@
+// Bug: the first label is no change.
+package predicate
+
+import (
+	"maps"
+
+	"github.com/loopwright/loopwright/manager/client"
+	"github.com/loopwright/loopwright/manager/event"
+)
+
+func (LabelChangedPredicate) Update(e event.UpdateEvent) bool {
+	return changed("labels", e, func(was, is client.Object) bool {
+		a, b := was.GetLabels(), is.GetLabels()
+		return len(a) > 0 && !maps.Equal(a, b)
+	})
+}

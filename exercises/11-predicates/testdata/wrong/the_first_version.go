@@ -1,0 +1,13 @@
+// Bug: an object that had no version did not change.
+package predicate
+
+import (
+	"github.com/loopwright/loopwright/manager/client"
+	"github.com/loopwright/loopwright/manager/event"
+)
+
+func (ResourceVersionChangedPredicate) Update(e event.UpdateEvent) bool {
+	return changed("resourceVersion", e, func(was, is client.Object) bool {
+		return was.GetResourceVersion() != "" && is.GetResourceVersion() != was.GetResourceVersion()
+	})
+}

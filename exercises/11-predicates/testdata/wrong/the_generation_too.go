@@ -1,0 +1,13 @@
+// Bug: a resync with another generation, which cannot be, passes.
+package predicate
+
+import (
+	"github.com/loopwright/loopwright/manager/client"
+	"github.com/loopwright/loopwright/manager/event"
+)
+
+func (ResourceVersionChangedPredicate) Update(e event.UpdateEvent) bool {
+	return changed("resourceVersion", e, func(was, is client.Object) bool {
+		return is.GetResourceVersion() != was.GetResourceVersion() || is.GetGeneration() != was.GetGeneration()
+	})
+}

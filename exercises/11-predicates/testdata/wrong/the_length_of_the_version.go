@@ -1,0 +1,11 @@
+// Bug: only the length of the version is compared.
+package predicate
+
+import (
+	"github.com/loopwright/loopwright/manager/client"
+	"github.com/loopwright/loopwright/manager/event"
+)
+
+func (ResourceVersionChangedPredicate) Update(e event.UpdateEvent) bool {
+	return changed("resourceVersion", e, func(was, is client.Object) bool { return len(is.GetResourceVersion()) != len(was.GetResourceVersion()) })
+}

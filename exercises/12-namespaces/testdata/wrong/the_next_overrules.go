@@ -1,0 +1,20 @@
+// Bug: what is set is overruled.
+package cache
+
+import "cmp"
+
+func (c Config) or(next Config) Config {
+	if next.LabelSelector != nil {
+		c.LabelSelector = next.LabelSelector
+	}
+	if c.FieldSelector == nil {
+		c.FieldSelector = next.FieldSelector
+	}
+	if c.Transform == nil {
+		c.Transform = next.Transform
+	}
+	c.UnsafeDisableDeepCopy = cmp.Or(c.UnsafeDisableDeepCopy, next.UnsafeDisableDeepCopy)
+	c.EnableWatchBookmarks = cmp.Or(c.EnableWatchBookmarks, next.EnableWatchBookmarks)
+	c.SyncPeriod = cmp.Or(c.SyncPeriod, next.SyncPeriod)
+	return c
+}

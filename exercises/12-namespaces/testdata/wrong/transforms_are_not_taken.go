@@ -1,0 +1,17 @@
+// Bug: the transform is not taken over.
+package cache
+
+import "cmp"
+
+func (c Config) or(next Config) Config {
+	if c.LabelSelector == nil {
+		c.LabelSelector = next.LabelSelector
+	}
+	if c.FieldSelector == nil {
+		c.FieldSelector = next.FieldSelector
+	}
+	c.UnsafeDisableDeepCopy = cmp.Or(c.UnsafeDisableDeepCopy, next.UnsafeDisableDeepCopy)
+	c.EnableWatchBookmarks = cmp.Or(c.EnableWatchBookmarks, next.EnableWatchBookmarks)
+	c.SyncPeriod = cmp.Or(c.SyncPeriod, next.SyncPeriod)
+	return c
+}

@@ -1,0 +1,18 @@
+// Bug: versions are compared as text, and 10 is forgotten when 9 was seen.
+package client
+
+import "k8s.io/apimachinery/pkg/types"
+
+func (l *writeLog) seen(key ObjectKey, version string, deleted []types.UID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	entry := l.entries[key]
+	if entry == nil {
+		return
+	}
+	if entry.version <= version {
+		entry.version = ""
+	}
+	entry.deleted.Delete(deleted...)
+	l.dropLocked(key)
+}

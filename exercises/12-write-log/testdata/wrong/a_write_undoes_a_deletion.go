@@ -1,0 +1,21 @@
+// Bug: a write makes it forget the objects of this name that were deleted.
+package client
+
+import (
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"k8s.io/apimachinery/pkg/util/sets"
+)
+
+func (l *writeLog) wrote(key ObjectKey, version string, holds bool) {
+	if _, err := resourceversion.CompareResourceVersion(version, version); err != nil {
+		return // a dry run of a create has no version, and nobody can wait for one that has no order
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	entry := l.entryLocked(key)
+	if entry.version == "" || isNewer(version, entry.version) {
+		entry.version, entry.holds = version, holds
+		entry.deleted = sets.Set[types.UID]{}
+	}
+}

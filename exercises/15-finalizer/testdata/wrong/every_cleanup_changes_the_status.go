@@ -1,0 +1,20 @@
+// Bug: it says that the status has changed after each cleanup that succeeds.
+package finalizer
+
+import (
+	"fmt"
+
+	"github.com/loopwright/loopwright/manager/client"
+	"github.com/loopwright/loopwright/manager/controller/controllerutil"
+)
+
+func (p *pass) ended(obj client.Object, name string, result Result, err error) {
+	p.result.Updated = p.result.Updated || result.Updated
+	p.result.StatusUpdated = p.result.StatusUpdated || result.StatusUpdated
+	if err != nil {
+		p.failures = append(p.failures, fmt.Errorf("the cleanup of the finalizer %q: %w", name, err))
+		return
+	}
+	controllerutil.RemoveFinalizer(obj, name)
+	p.result.Updated, p.result.StatusUpdated = true, true
+}

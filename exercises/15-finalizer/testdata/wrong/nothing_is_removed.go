@@ -1,0 +1,18 @@
+// Bug: the finalizer stays, and so does the object.
+package finalizer
+
+import (
+	"fmt"
+
+	"github.com/loopwright/loopwright/manager/client"
+)
+
+func (p *pass) ended(_ client.Object, name string, result Result, err error) {
+	p.result.Updated = p.result.Updated || result.Updated
+	p.result.StatusUpdated = p.result.StatusUpdated || result.StatusUpdated
+	if err != nil {
+		p.failures = append(p.failures, fmt.Errorf("the cleanup of the finalizer %q: %w", name, err))
+		return
+	}
+	p.result.Updated = true
+}

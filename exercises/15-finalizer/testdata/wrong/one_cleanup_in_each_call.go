@@ -1,0 +1,23 @@
+// Bug: only one cleanup is called, and nothing calls for the next one.
+package finalizer
+
+import (
+	"github.com/loopwright/loopwright/manager/client"
+	"github.com/loopwright/loopwright/manager/controller/controllerutil"
+)
+
+func (p *pass) next(obj client.Object) (name string, due bool) {
+	for len(p.left) > 0 {
+		name, p.left = p.left[0], p.left[1:]
+		switch {
+		case !obj.GetDeletionTimestamp().IsZero():
+			if controllerutil.ContainsFinalizer(obj, name) {
+				p.left = nil
+				return name, true
+			}
+		case controllerutil.AddFinalizer(obj, name):
+			p.result.Updated = true
+		}
+	}
+	return "", false
+}

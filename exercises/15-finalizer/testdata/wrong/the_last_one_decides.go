@@ -1,0 +1,22 @@
+// Bug: a finalizer that is there already makes it forget that it has added another one.
+package finalizer
+
+import (
+	"github.com/loopwright/loopwright/manager/client"
+	"github.com/loopwright/loopwright/manager/controller/controllerutil"
+)
+
+func (p *pass) next(obj client.Object) (name string, due bool) {
+	for len(p.left) > 0 {
+		name, p.left = p.left[0], p.left[1:]
+		switch {
+		case !obj.GetDeletionTimestamp().IsZero():
+			if controllerutil.ContainsFinalizer(obj, name) {
+				return name, true
+			}
+		default:
+			p.result.Updated = controllerutil.AddFinalizer(obj, name)
+		}
+	}
+	return "", false
+}

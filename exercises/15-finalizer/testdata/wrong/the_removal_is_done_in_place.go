@@ -1,0 +1,20 @@
+// Bug: the finalizer is removed from the list that a cached object may share.
+package finalizer
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/loopwright/loopwright/manager/client"
+)
+
+func (p *pass) ended(obj client.Object, name string, result Result, err error) {
+	p.result.Updated = p.result.Updated || result.Updated
+	p.result.StatusUpdated = p.result.StatusUpdated || result.StatusUpdated
+	if err != nil {
+		p.failures = append(p.failures, fmt.Errorf("the cleanup of the finalizer %q: %w", name, err))
+		return
+	}
+	obj.SetFinalizers(slices.DeleteFunc(obj.GetFinalizers(), func(has string) bool { return has == name }))
+	p.result.Updated = true
+}

@@ -1,0 +1,29 @@
+// Bug: elements are paired in order only.
+package admission
+
+func (d differ) list(path string, raw, before, after []any) differ {
+	if len(before) != len(raw) {
+		before = raw // Go made another list of it, so their elements cannot be told apart
+	}
+	tail := 0
+	rawEnd, afterEnd := len(raw)-tail, len(after)-tail
+	paired := min(rawEnd, afterEnd)
+	for i := rawEnd - 1; i >= paired; i-- { // from behind: a removal moves what comes after it
+		d = d.add("remove", element(path, i), nil)
+	}
+	for i := paired; i < afterEnd; i++ {
+		d = d.add("add", element(path, i), after[i])
+	}
+	for i := range after { // the list has its final length now, and so the elements their final places
+		old := i
+		if i >= afterEnd {
+			old = i - afterEnd + rawEnd
+		} else if i >= paired {
+			continue // it was added
+		}
+		if !equal(raw[old], after[i]) {
+			d = d.value(element(path, i), raw[old], before[old], after[i])
+		}
+	}
+	return d
+}

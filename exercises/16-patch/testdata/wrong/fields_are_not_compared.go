@@ -1,0 +1,23 @@
+// Bug: a field that is there is not compared.
+package admission
+
+import (
+	"maps"
+	"slices"
+)
+
+func (d differ) object(path string, raw, before, after map[string]any) differ {
+	for _, name := range slices.Sorted(maps.Keys(after)) {
+		if _, there := raw[name]; !there {
+			d = d.add("add", below(path, name), after[name])
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(raw)) {
+		_, stays := after[name]
+		_, known := before[name]
+		if !stays && known {
+			d = d.add("remove", below(path, name), nil)
+		}
+	}
+	return d
+}

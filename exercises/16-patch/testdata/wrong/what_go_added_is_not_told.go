@@ -1,0 +1,29 @@
+// Bug: a field that Go added, and the defaulter left alone, is not added.
+package admission
+
+import (
+	"maps"
+	"slices"
+)
+
+func (d differ) object(path string, raw, before, after map[string]any) differ {
+	for _, name := range slices.Sorted(maps.Keys(after)) {
+		old, there := raw[name]
+		if _, known := before[name]; !there && known {
+			continue
+		}
+		if !there {
+			d = d.add("add", below(path, name), after[name])
+		} else if !equal(old, after[name]) {
+			d = d.value(below(path, name), old, before[name], after[name])
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(raw)) {
+		_, stays := after[name]
+		_, known := before[name]
+		if !stays && known {
+			d = d.add("remove", below(path, name), nil)
+		}
+	}
+	return d
+}

@@ -1,0 +1,182 @@
+// Package builder makes a controller from a sentence: a controller, managed by mgr, for ReplicaSets,
+// which owns Pods.
+//
+//	err := builder.ControllerManagedBy(mgr).For(&appsv1.ReplicaSet{}).Owns(&corev1.Pod{}).Complete(reconciler)
+//
+// For, Owns and Watches become sources with their predicates and handlers; Complete makes the
+// controller, gives it the sources and adds it to the manager.
+//
+// Neighbours: below it are the manager and the controller, and chapter 11's sources, handlers and
+// predicates: a program may use them directly. Above it is the user's main.
+package builder
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/loopwright/loopwright/manager"
+	"github.com/loopwright/loopwright/manager/client"
+	"github.com/loopwright/loopwright/manager/client/apiutil"
+	"github.com/loopwright/loopwright/manager/controller"
+	"github.com/loopwright/loopwright/manager/handler"
+	"github.com/loopwright/loopwright/manager/predicate"
+	"github.com/loopwright/loopwright/manager/reconcile"
+	"github.com/loopwright/loopwright/manager/source"
+)
+
+// Builder collects what a controller is to be. Complete and Build say what is wrong with it; nothing
+// is added to the manager then.
+type Builder struct {
+	manager    manager.Manager
+	reconciled ForInput
+	forTwice   bool
+	owned      []OwnsInput
+	watched    []WatchesInput
+	raw        []source.Source
+	filters    []predicate.Predicate
+	options    controller.Options
+	name       string
+}
+
+// ControllerManagedBy begins a controller that the manager starts and stops.
+func ControllerManagedBy(m manager.Manager) *Builder { return &Builder{manager: m} }
+
+// For names the kind that is reconciled: each of its objects is a request. It may be called once.
+func (b *Builder) For(object client.Object, opts ...ForOption) *Builder {
+	if b.reconciled.object != nil {
+		b.forTwice = true
+		return b
+	}
+	b.reconciled = ForInput{object: object}
+	for _, opt := range opts {
+		opt.ApplyToFor(&b.reconciled)
+	}
+	return b
+}
+
+// Owns names a kind whose objects have owners of For's kind: when one changes, its owner is the
+// request. By default that is the one owner reference that has controller: true; see MatchEveryOwner.
+func (b *Builder) Owns(object client.Object, opts ...OwnsOption) *Builder {
+	input := OwnsInput{object: object}
+	for _, opt := range opts {
+		opt.ApplyToOwns(&input)
+	}
+	b.owned = append(b.owned, input)
+	return b
+}
+
+// Watches names a kind for whose objects the handler knows the requests.
+func (b *Builder) Watches(object client.Object, eventHandler handler.EventHandler, opts ...WatchesOption) *Builder {
+	input := WatchesInput{object: object, handler: eventHandler}
+	for _, opt := range opts {
+		opt.ApplyToWatches(&input)
+	}
+	b.watched = append(b.watched, input)
+	return b
+}
+
+// WatchesMetadata is Watches with OnlyMetadata.
+func (b *Builder) WatchesMetadata(object client.Object, eventHandler handler.EventHandler, opts ...WatchesOption) *Builder {
+	return b.Watches(object, eventHandler, append(opts[:len(opts):len(opts)], OnlyMetadata)...)
+}
+
+// WatchesRawSource adds any other source. WithEventFilter does not filter it.
+func (b *Builder) WatchesRawSource(src source.Source) *Builder {
+	b.raw = append(b.raw, src)
+	return b
+}
+
+// WithEventFilter adds a predicate for all kinds of For, Owns and Watches. It is asked before their
+// own predicates.
+func (b *Builder) WithEventFilter(p predicate.Predicate) *Builder {
+	b.filters = append(b.filters, p)
+	return b
+}
+
+// WithOptions sets the controller's options, all of them: call it before WithLogConstructor.
+func (b *Builder) WithOptions(options controller.Options) *Builder {
+	b.options = options
+	return b
+}
+
+// WithLogConstructor sets one of the controller's options.
+func (b *Builder) WithLogConstructor(logConstructor func(*reconcile.Request) logr.Logger) *Builder {
+	b.options.LogConstructor = logConstructor
+	return b
+}
+
+// Named gives the controller another name than that of For's kind in lower case. Each controller of a
+// process needs a name of its own: it is in the metrics and in the log. So use letters, digits and underscores.
+func (b *Builder) Named(name string) *Builder {
+	b.name = name
+	return b
+}
+
+// Complete makes the controller and adds it to the manager.
+func (b *Builder) Complete(r reconcile.Reconciler) error {
+	_, err := b.Build(r)
+	return err
+}
+
+// Build is Complete for somebody who needs the controller, to Watch something later for instance. The
+// reconciler may be nil if WithOptions has one, or a Batch.
+func (b *Builder) Build(r reconcile.Reconciler) (controller.Controller, error) {
+	if b.manager == nil {
+		return nil, errors.New("the builder needs a manager: ControllerManagedBy was given nil")
+	}
+	kind, err := b.kind()
+	if err != nil {
+		return nil, err
+	}
+	name := b.name
+	if name == "" {
+		if name = strings.ToLower(kind.Kind); name == "" {
+			return nil, errors.New("the controller has no name: call For, whose kind is the name, or Named")
+		}
+	}
+	options, err := b.completeOptions(r, name, kind)
+	if err != nil {
+		return nil, fmt.Errorf("controller %s: %w", name, err)
+	}
+	sources, err := b.sources()
+	if err != nil {
+		return nil, fmt.Errorf("controller %s: %w", name, err)
+	}
+	return controller.New(name, withSources{b.manager, sources}, options)
+}
+
+// withSources gives a controller its sources before the manager has it. A manager that runs starts
+// what it is given at once, and workers must not begin before the sources are ready.
+type withSources struct {
+	manager.Manager
+	sources []source.Source
+}
+
+// Add implements controller.Manager.
+func (m withSources) Add(r manager.Runnable) error {
+	for _, src := range m.sources {
+		if err := r.(controller.Controller).Watch(src); err != nil {
+			return err
+		}
+	}
+	return m.Manager.Add(r)
+}
+
+// kind is For's; without For it is empty.
+func (b *Builder) kind() (schema.GroupVersionKind, error) {
+	switch {
+	case b.forTwice:
+		return schema.GroupVersionKind{}, errors.New("For was called twice, and a controller reconciles one kind: use Owns or Watches for the other")
+	case b.reconciled.object == nil:
+		return schema.GroupVersionKind{}, nil
+	}
+	kind, err := apiutil.GVKForObject(b.reconciled.object, b.manager.GetScheme())
+	if err != nil {
+		return kind, fmt.Errorf("the kind of For is not known: %w", err)
+	}
+	return kind, nil
+}

@@ -1,0 +1,131 @@
+package cache_test
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
+
+	"github.com/loopwright/loopwright/informer"
+	"github.com/loopwright/loopwright/manager/cache"
+	"github.com/loopwright/loopwright/manager/client"
+)
+
+// A program adds its indices once, at the start. They must not be lost with an informer.
+func TestAnIndexIsBackWhenItsInformerIs(t *testing.T) {
+	inWorld(t, cache.Options{}, func(t *testing.T, w *world) {
+		w.create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a"}, Data: map[string]string{"size": "1"}})
+		require.NoError(t, w.IndexField(t.Context(), &corev1.ConfigMap{}, "data.size", dataField("size")))
+		w.begin()
+		defer w.end()
+		require.Equal(t, []string{"default/a"}, w.listed(client.MatchingFields{"data.size": "1"}))
+		require.NoError(t, w.RemoveInformer(t.Context(), &corev1.ConfigMap{}))
+		require.Equal(t, []string{"default/a"}, w.listed(client.MatchingFields{"data.size": "1"}))
+		require.Equal(t, 2, w.watches("configmaps"))
+		require.ErrorContains(t, w.IndexField(t.Context(), &corev1.ConfigMap{}, "data.size", dataField("kind")), "there is an index already")
+	})
+}
+
+// Each form has indices of its own, because the functions get other Go types. They live on one informer all the same.
+func TestEachFormHasItsIndices(t *testing.T) {
+	inWorld(t, cache.Options{}, func(t *testing.T, w *world) {
+		w.create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a", Annotations: map[string]string{"owner": "me"}}, Data: map[string]string{"owner": "you"}})
+		w.begin()
+		defer w.end()
+		require.NoError(t, w.IndexField(t.Context(), &corev1.ConfigMap{}, "owner", dataField("owner")))
+		require.NoError(t, w.IndexField(t.Context(), metadataOf(configMapKind), "owner", func(object client.Object) []string {
+			return []string{object.(*metav1.PartialObjectMetadata).Annotations["owner"]}
+		}))
+		require.NoError(t, w.IndexField(t.Context(), freeOf(configMapKind), "owner", func(object client.Object) []string {
+			value, _, _ := unstructured.NestedString(object.(*unstructured.Unstructured).Object, "data", "owner")
+			return []string{value, "unstructured"}
+		}))
+		count := func(list client.ObjectList, value string) int {
+			require.NoError(t, w.List(t.Context(), list, client.MatchingFields{"owner": value}))
+			return len(names(t, list))
+		}
+		require.Equal(t, []int{1, 0}, []int{count(&corev1.ConfigMapList{}, "you"), count(&corev1.ConfigMapList{}, "me")})
+		require.Equal(t, []int{0, 1}, []int{count(metadataListOf(configMapKind), "you"), count(metadataListOf(configMapKind), "me")})
+		require.Equal(t, []int{1, 1}, []int{count(freeListOf(configMapKind), "you"), count(freeListOf(configMapKind), "unstructured")})
+		require.Equal(t, 2, w.watches("configmaps"))
+
+		// Two fields of metadata: one is found by the index, the other is asked of the object.
+		require.NoError(t, w.IndexField(t.Context(), metadataOf(configMapKind), "name", func(object client.Object) []string {
+			return []string{object.(*metav1.PartialObjectMetadata).Name}
+		}))
+		require.NoError(t, w.List(t.Context(), metadataListOf(configMapKind), client.MatchingFields{"owner": "me", "name": "a"}))
+	})
+}
+
+func TestAListThatTheCacheCannotAnswerIsAnErrorThatSaysWhatToDo(t *testing.T) {
+	inWorld(t, cache.Options{}, func(t *testing.T, w *world) {
+		w.begin()
+		defer w.end()
+		for _, c := range []struct {
+			option client.ListOption
+			want   string
+		}{
+			{client.MatchingFields{"data.size": "1"}, `no index of the field "data.size" for /v1, Kind=ConfigMap: add one with IndexField`},
+			{client.MatchingFieldsSelector{Selector: fields.OneTermNotEqualSelector("metadata.name", "a")}, "only by equality, and not by metadata.name!=a"},
+			{client.Continue("token"), "leave Continue out"},
+		} {
+			list := corev1.ConfigMapList{Items: []corev1.ConfigMap{{}}}
+			require.ErrorContains(t, w.List(t.Context(), &list, c.option), c.want)
+			require.Len(t, list.Items, 1, "the list is as it was")
+		}
+		require.Error(t, w.IndexField(t.Context(), &corev1.ConfigMap{}, "x", nil))
+		require.Error(t, w.IndexField(t.Context(), &unstructured.Unstructured{}, "x", dataField("x")))
+	})
+}
+
+// A caller that reads page by page must notice that the rest is missing.
+func TestAListThatIsCutOffSaysSo(t *testing.T) {
+	inWorld(t, cache.Options{}, func(t *testing.T, w *world) {
+		w.configMaps("default", "a", "b", "c")
+		w.begin()
+		defer w.end()
+		for limit, isCutOff := range []bool{false, true, true, false, false} {
+			var list corev1.ConfigMapList
+			require.NoError(t, w.List(t.Context(), &list, client.Limit(limit)))
+			require.Equal(t, isCutOff, list.Continue != "", "a limit of %d of 3", limit)
+		}
+	})
+}
+
+func TestAUsersOwnIndicesAndHandlersSeeTheFormThatTheyAskedFor(t *testing.T) {
+	inWorld(t, cache.Options{}, func(t *testing.T, w *world) {
+		w.configMaps("default", "a")
+		w.begin()
+		defer w.end()
+		require.Equal(t, []string{"default/a"}, w.listed())
+		shared, err := w.GetInformer(t.Context(), metadataOf(configMapKind))
+		require.NoError(t, err)
+		seen := []string{}
+		require.NoError(t, shared.AddIndexers(informer.Indexers{"mine": func(object any) ([]string, error) {
+			seen = append(seen, fmt.Sprintf("%T", object))
+			return nil, nil
+		}}))
+		require.Equal(t, []string{"*v1.PartialObjectMetadata"}, seen)
+		require.Error(t, shared.AddIndexers(informer.Indexers{"mine": func(any) ([]string, error) { return nil, nil }}), "the name is taken")
+		require.Error(t, shared.AddIndexers(informer.Indexers{"nothing": nil}))
+		hears := newHearing()
+		_, err = shared.AddEventHandler(hears)
+		require.NoError(t, err)
+		_, err = shared.AddEventHandler(nil)
+		require.Error(t, err)
+		changed := w.create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "b"}})
+		changed.Data = map[string]string{"k": "v"}
+		synctest.Wait()
+		w.update(changed)
+		synctest.Wait()
+		w.delete("default", "b")
+		synctest.Wait()
+		as := "*v1.PartialObjectMetadata default/"
+		require.Equal(t, []string{"initial " + as + "a", "add " + as + "b", "update " + as + "b", "delete " + as + "b"}, hears.all())
+	})
+}

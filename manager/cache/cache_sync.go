@@ -1,0 +1,165 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+
+	"github.com/loopwright/loopwright/informer"
+)
+
+// SyncError says which informers have not listed, and why.
+type SyncError struct {
+	// Failures has an error for each, sorted by the kind and the namespace. That of an
+	// informer that may not read wraps an *informer.RefusedError, with the rule that is missing.
+	Failures []error
+}
+
+func (e *SyncError) Error() string {
+	texts := make([]string, len(e.Failures))
+	for i, err := range e.Failures {
+		texts[i] = err.Error()
+	}
+	return "the cache has not synced: " + strings.Join(texts, "; ")
+}
+
+func (e *SyncError) Unwrap() []error { return e.Failures }
+
+// WaitForCacheSync implements Informers.
+func (c *objectCache) WaitForCacheSync(ctx context.Context) bool { return c.WaitForSync(ctx) == nil }
+
+// WaitForSync waits until all informers that there are have listed, except those that are removed meanwhile. The error is a *SyncError, or
+// wraps an *ErrCacheNotStarted if the context ends before Start is called.
+func (c *objectCache) WaitForSync(ctx context.Context) error {
+	select {
+	case <-c.started:
+	case <-ctx.Done():
+		return fmt.Errorf("%w: %w", &ErrCacheNotStarted{}, context.Cause(ctx))
+	}
+	var failures []error
+	for _, k := range c.sortedInformers() {
+		if err := k.waitForSync(ctx); err != nil && c.hasInformer(k) {
+			failures = append(failures, err)
+		}
+	}
+	if failures != nil {
+		return &SyncError{failures}
+	}
+	return nil
+}
+
+// hasInformer reports whether an informer was not removed.
+func (c *objectCache) hasInformer(k *kindInformer) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.informers[k.name] == k
+}
+
+func (c *objectCache) sortedInformers() []*kindInformer {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.SortedFunc(maps.Values(c.informers), func(a, b *kindInformer) int { return strings.Compare(a.String(), b.String()) })
+}
+
+// waitForSync waits as long as the context allows: a right that is missing may be granted.
+func (k *kindInformer) waitForSync(ctx context.Context) error {
+	if err := k.informer.WaitForSync(ctx); err != nil {
+		return fmt.Errorf("%s: %w", k, withoutNotFound(err))
+	}
+	return nil
+}
+
+// waitForRead waits until the parts that have the namespace have listed. It is for a read, which fails at once
+// where a read from the server would: a caller that waits forever for a right that it does not have tells nobody.
+func (v *view) waitForRead(ctx context.Context, namespace string) error {
+	parts, _ := v.partsOf(namespace) // the read itself says that there are none
+	for _, part := range parts {
+		if part.presence.isGone() {
+			return &KindGoneError{v.GroupVersionKind}
+		}
+		if err := part.waitForRead(ctx); err != nil {
+			return fmt.Errorf("%s cannot be read from the cache: %w", v.resource, err)
+		}
+	}
+	return nil
+}
+
+func (k *kindInformer) waitForRead(ctx context.Context) error {
+	for !isClosed(k.informer.Synced()) {
+		refused, news := k.presence.refusal.last()
+		if refused != nil {
+			return fmt.Errorf("%s: %w", k, withoutNotFound(refused))
+		}
+		select {
+		case <-k.informer.Synced():
+		case <-news:
+		case <-k.informer.Stopped():
+			return k.waitForSync(ctx)
+		case <-ctx.Done():
+			return k.waitForSync(ctx)
+		}
+	}
+	return nil
+}
+
+// readable is nil if a read may be answered from the store, once that has listed. When a kind is back, a read waits until its
+// objects are in the store: one that is there would not be found before.
+func (k *kindInformer) readable(ctx context.Context) error {
+	now := k.presence.absent.Load()
+	if now == nil {
+		return k.refused()
+	}
+	if !now.isBack {
+		return &KindGoneError{k.name.GroupVersionKind}
+	}
+	if _, err := resourceversion.CompareResourceVersion(now.listed, now.listed); err == nil { // else nobody can wait for it
+		if err := k.informer.WaitFor(ctx, informer.Key{}, now.listed); err != nil {
+			return fmt.Errorf("%s is back, and its objects are not in the cache yet: %w", k, err)
+		}
+	}
+	k.presence.absent.CompareAndSwap(now, nil)
+	return nil
+}
+
+// refusal is the server's last answer, as far as it was a refusal.
+type refusal struct {
+	mu   sync.Mutex // guards what follows
+	err  *informer.RefusedError
+	news chan struct{} // closed by set when there is an error
+}
+
+func newRefusal() *refusal { return &refusal{news: make(chan struct{})} }
+
+// last is the error, or nil and what is closed when there is one.
+func (r *refusal) last() (*informer.RefusedError, <-chan struct{}) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.err, r.news
+}
+
+// set takes in the answer, nil for one that was good.
+func (r *refusal) set(answer error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.err = nil
+	if errors.As(answer, &r.err) {
+		close(r.news)
+		r.news = make(chan struct{})
+	}
+}
+
+// withoutNotFound hides the 404 of a kind that the server does not have. A reconciler would take it for
+// that of an object, and conclude that its object was deleted.
+func withoutNotFound(err error) error {
+	var refused *informer.RefusedError
+	if errors.As(err, &refused) && refused.Reason == informer.UnknownKind {
+		return errors.New(err.Error())
+	}
+	return err
+}

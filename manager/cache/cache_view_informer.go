@@ -1,0 +1,275 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/loopwright/loopwright/informer"
+)
+
+// viewHandlers is a view as an Informer: one for its user, whatever the number of namespaces.
+type viewHandlers struct {
+	of      *view
+	parts   []Informer
+	synced  func() <-chan struct{}
+	removed chan struct{} // closed by close
+
+	mu      sync.Mutex // guards what follows, and removed
+	added   map[*viewRegistration]struct{}
+	indexed []string // the names of AddIndexers
+}
+
+var errInformerRemoved = errors.New("the informer was removed from the cache: ask the cache for another one")
+
+func newViewHandlers(of *view) *viewHandlers {
+	h := &viewHandlers{of: of, removed: make(chan struct{}), added: map[*viewRegistration]struct{}{}}
+	for _, part := range of.parts {
+		h.parts = append(h.parts, InformerOf(part.informer, part.String(), part.scope.resyncEvery()))
+	}
+	h.synced = sync.OnceValue(func() <-chan struct{} {
+		var synced, stopped []<-chan struct{}
+		for _, part := range of.parts {
+			synced, stopped = append(synced, part.informer.Synced()), append(stopped, part.informer.Stopped())
+		}
+		return whenAll(synced, stopped)
+	})
+	return h
+}
+
+// close removes all handlers, for good, and the indices of AddIndexers: the informer may go on for others.
+func (h *viewHandlers) close() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	close(h.removed)
+	for r := range h.added {
+		h.removeLocked(r)
+	}
+	for _, part := range h.of.parts {
+		part.store.RemoveIndices(h.indexed...)
+	}
+}
+
+func (h *viewHandlers) removeLocked(r *viewRegistration) {
+	delete(h.added, r)
+	for i, part := range r.parts {
+		_ = h.parts[i].RemoveEventHandler(part) // which it knows, because it made it
+	}
+}
+
+// AddEventHandler implements Informer.
+func (h *viewHandlers) AddEventHandler(handler informer.ResourceEventHandler) (informer.ResourceEventHandlerRegistration, error) {
+	return h.AddEventHandlerWithOptions(handler, informer.HandlerOptions{})
+}
+
+// AddEventHandlerWithResyncPeriod implements Informer. As in client-go, 0 is never.
+func (h *viewHandlers) AddEventHandlerWithResyncPeriod(handler informer.ResourceEventHandler, resyncPeriod time.Duration) (informer.ResourceEventHandlerRegistration, error) {
+	if resyncPeriod == 0 {
+		resyncPeriod = never
+	}
+	return h.AddEventHandlerWithOptions(handler, informer.HandlerOptions{Resync: resyncPeriod})
+}
+
+// AddEventHandlerWithOptions implements Informer. A Resync of 0 is the cache's SyncPeriod.
+//
+// The handler of several namespaces is called for one at a time. In controller-runtime, each namespace
+// calls it on a goroutine of its own.
+func (h *viewHandlers) AddEventHandlerWithOptions(handler informer.ResourceEventHandler, options informer.HandlerOptions) (informer.ResourceEventHandlerRegistration, error) {
+	if handler != nil && h.of.isConverted() {
+		handler = metadataHandler{handler, h.of.metadata()}
+	}
+	if handler != nil && len(h.parts) > 1 {
+		handler = oneAtATime{make(chan struct{}, 1), handler}
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if isClosed(h.removed) {
+		return nil, fmt.Errorf("adding a handler for %s: %w", h.of.kindForm, errInformerRemoved)
+	}
+	r := &viewRegistration{of: h}
+	for _, part := range h.parts {
+		added, err := part.AddEventHandlerWithOptions(handler, options)
+		if err != nil {
+			h.removeLocked(r)
+			return nil, err
+		}
+		r.parts = append(r.parts, added.(*registration))
+	}
+	r.waitOnce()
+	h.added[r] = struct{}{}
+	return r, nil
+}
+
+// RemoveEventHandler implements Informer.
+func (h *viewHandlers) RemoveEventHandler(handle informer.ResourceEventHandlerRegistration) error {
+	r, ok := handle.(*viewRegistration)
+	if !ok || r.of != h {
+		return fmt.Errorf("removing a handler of %s: the registration, a %T, is of another informer", h.of.kindForm, handle)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.removeLocked(r)
+	return nil
+}
+
+// AddIndexers implements Informer. These indices are gone when the informer is removed, even if it goes on for other
+// readers; those of IndexField are not. Where two forms share an informer, they share the names, too.
+func (h *viewHandlers) AddIndexers(indexers informer.Indexers) error {
+	if h.of.isConverted() {
+		toMetadata, converted := h.of.metadata(), informer.Indexers{}
+		for name, values := range indexers {
+			if values != nil {
+				converted[name] = func(object any) ([]string, error) { return values(toMetadata.any(object)) }
+			} else {
+				converted[name] = nil
+			}
+		}
+		indexers = converted
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if isClosed(h.removed) {
+		return fmt.Errorf("adding indexers for %s: %w", h.of.kindForm, errInformerRemoved)
+	}
+	for _, part := range h.parts {
+		if err := part.AddIndexers(indexers); err != nil {
+			return err
+		}
+	}
+	h.indexed = slices.AppendSeq(h.indexed, maps.Keys(indexers))
+	return nil
+}
+
+// HasSynced implements Informer.
+func (h *viewHandlers) HasSynced() bool {
+	for _, part := range h.parts {
+		if !part.HasSynced() {
+			return false
+		}
+	}
+	return true
+}
+
+// HasSyncedChecker implements Informer.
+func (h *viewHandlers) HasSyncedChecker() informer.DoneChecker {
+	return doneChecker{"the informer of " + h.of.String(), h.synced()}
+}
+
+// IsStopped implements Informer.
+func (h *viewHandlers) IsStopped() bool {
+	if isClosed(h.removed) {
+		return true
+	}
+	for _, part := range h.parts {
+		if !part.IsStopped() {
+			return false
+		}
+	}
+	return true
+}
+
+// WaitForSync waits until the first list of all namespaces is in the store. The error says why it is not.
+func (h *viewHandlers) WaitForSync(ctx context.Context) error {
+	var failures []error
+	for _, part := range h.of.parts {
+		if err := part.waitForSync(ctx); err != nil {
+			failures = append(failures, err)
+		}
+	}
+	return errors.Join(failures...)
+}
+
+// viewRegistration is that of a handler: one for each namespace.
+type viewRegistration struct {
+	of    *viewHandlers
+	parts []*registration
+
+	synced, done func() <-chan struct{}
+}
+
+// waitOnce makes all who ask for a channel share one, and what waits to close it.
+func (r *viewRegistration) waitOnce() {
+	var synced, done []<-chan struct{}
+	for _, part := range r.parts {
+		synced, done = append(synced, part.Synced()), append(done, part.Done())
+	}
+	r.synced = sync.OnceValue(func() <-chan struct{} { return whenAll(synced, done) })
+	r.done = sync.OnceValue(func() <-chan struct{} { return whenAll(done, nil) })
+}
+
+// HasSynced implements informer.ResourceEventHandlerRegistration.
+func (r *viewRegistration) HasSynced() bool {
+	for _, part := range r.parts {
+		if !part.HasSynced() {
+			return false
+		}
+	}
+	return true
+}
+
+// HasSyncedChecker implements informer.ResourceEventHandlerRegistration.
+func (r *viewRegistration) HasSyncedChecker() informer.DoneChecker {
+	return doneChecker{"a handler of the informer of " + r.of.of.String(), r.synced()}
+}
+
+// Done is closed when the handler is not called any more, and its last call has returned.
+func (r *viewRegistration) Done() <-chan struct{} { return r.done() }
+
+// whenAll is closed when all channels are. It stays open when one of instead is closed earlier. Where there is
+// one channel, it is that.
+func whenAll(channels, instead []<-chan struct{}) <-chan struct{} {
+	if len(channels) == 1 {
+		return channels[0]
+	}
+	all := make(chan struct{})
+	go func() { // it ends when the informers do, at the latest
+		for i, channel := range channels {
+			var never <-chan struct{}
+			if instead != nil {
+				never = instead[i]
+			}
+			select {
+			case <-channel:
+				continue
+			default:
+			}
+			select {
+			case <-channel:
+			case <-never:
+				return
+			}
+		}
+		close(all)
+	}()
+	return all
+}
+
+// oneAtATime is a handler that several informers call.
+type oneAtATime struct {
+	// turn holds a token during a call. It is a channel and no mutex, because a call may take long, and
+	// under a simulated clock time passes only while everybody waits for channels or for time.
+	turn    chan struct{}
+	handler informer.ResourceEventHandler
+}
+
+func (o oneAtATime) OnAdd(object any, initial bool) {
+	o.turn <- struct{}{}
+	defer func() { <-o.turn }()
+	o.handler.OnAdd(object, initial)
+}
+
+func (o oneAtATime) OnUpdate(old, object any) {
+	o.turn <- struct{}{}
+	defer func() { <-o.turn }()
+	o.handler.OnUpdate(old, object)
+}
+
+func (o oneAtATime) OnDelete(object any) {
+	o.turn <- struct{}{}
+	defer func() { <-o.turn }()
+	o.handler.OnDelete(object)
+}

@@ -1,0 +1,37 @@
+package cache
+
+import (
+	"context"
+	"reflect"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/loopwright/loopwright/internal/fakeapi"
+	"github.com/loopwright/loopwright/manager/client"
+)
+
+// A reconciler that gets pods and lists pods should not wait for a lock at either.
+func TestObjectsAndListsOfAKindAreBothFoundByTheirType(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := fakeapi.New(fakeapi.Options{})
+		defer server.Close()
+		made, err := New(server.Config(), Options{})
+		require.NoError(t, err)
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- made.Start(ctx) }()
+		synctest.Wait()
+		require.NoError(t, client.IgnoreNotFound(made.Get(ctx, client.ObjectKey{Namespace: "default", Name: "a"}, &corev1.Pod{})))
+		require.NoError(t, made.List(ctx, &corev1.PodList{}))
+		known := *made.(*objectCache).byType.Load()
+		require.NotNil(t, known[reflect.TypeFor[*corev1.Pod]()])
+		require.Same(t, known[reflect.TypeFor[*corev1.Pod]()], known[reflect.TypeFor[*corev1.PodList]()])
+		require.NoError(t, made.RemoveInformer(ctx, &corev1.Pod{}))
+		require.Empty(t, *made.(*objectCache).byType.Load())
+		stop()
+		require.NoError(t, <-ended)
+	})
+}

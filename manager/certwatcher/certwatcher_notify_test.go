@@ -1,0 +1,98 @@
+package certwatcher
+
+import (
+	"context"
+	"crypto/tls"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loopwright/loopwright/internal/inorder"
+)
+
+// These tests use the system's own notices, so they run outside of a bubble, and wait without a limit of
+// their own. The interval is an hour: what they wait for comes from a notice, or never.
+func watched(t *testing.T, certPath, keyPath string) <-chan string {
+	t.Helper()
+	cw, err := New(certPath, keyPath)
+	require.NoError(t, err)
+	told := make(chan string, 100)
+	cw.RegisterCallback(func(c tls.Certificate) { told <- c.Leaf.Subject.CommonName })
+	require.Equal(t, "old", <-told)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended, started := make(chan error, 1), make(chan struct{})
+	cw.notify = func(cw *CertWatcher) (<-chan struct{}, func()) {
+		defer close(started)
+		return notifyOfFiles(cw)
+	}
+	go func() { ended <- cw.WithWatchInterval(time.Hour).Start(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		require.NoError(t, <-ended)
+	})
+	<-started
+	return told
+}
+
+func TestEveryWayOfWritingFilesIsNoticed(t *testing.T) {
+	for name, replace := range inorder.Map(map[string]func(f files, p pair){
+		"in place": func(f files, p pair) { f.write(p) },
+		"by renaming": func(f files, p pair) {
+			tmp := files{f.T, f.T.TempDir()}
+			tmp.write(p)
+			require.NoError(f, os.Rename(tmp.key(), f.key()))
+			require.NoError(f, os.Rename(tmp.cert(), f.cert()))
+		},
+		"by removing and creating": func(f files, p pair) {
+			require.NoError(f, os.Remove(f.cert()))
+			require.NoError(f, os.Remove(f.key()))
+			f.write(p)
+		},
+	}) {
+		t.Run(name, func(t *testing.T) {
+			f := inFiles(t, fresh(t, "old"))
+			told := watched(t, f.cert(), f.key())
+			for _, host := range []string{"new", "newer"} {
+				replace(f, fresh(t, host))
+				require.Equal(t, host, <-told)
+			}
+		})
+	}
+}
+
+// A mounted Secret: tls.crt -> ..data/tls.crt, and ..data -> a directory with the time in its name.
+func TestASecretsFilesAreNoticed(t *testing.T) {
+	mount := t.TempDir()
+	publish := func(generation, host string) {
+		dir := filepath.Join(mount, generation)
+		require.NoError(t, os.Mkdir(dir, 0o700))
+		files{t, dir}.write(fresh(t, host))
+		require.NoError(t, os.Symlink(generation, filepath.Join(mount, "..data_tmp")))
+		require.NoError(t, os.Rename(filepath.Join(mount, "..data_tmp"), filepath.Join(mount, "..data")))
+	}
+	publish("..1", "old")
+	outside := files{t, mount}
+	require.NoError(t, os.Symlink("..data/tls.crt", outside.cert()))
+	require.NoError(t, os.Symlink("..data/tls.key", outside.key()))
+	told := watched(t, outside.cert(), outside.key())
+	publish("..2", "new")
+	require.Equal(t, "new", <-told)
+	require.NoError(t, os.RemoveAll(filepath.Join(mount, "..1")))
+	publish("..3", "newer")
+	require.Equal(t, "newer", <-told)
+}
+
+// Whoever keeps certificates elsewhere and links to them may write the target in place.
+func TestTheTargetOfALinkIsWatched(t *testing.T) {
+	target, links := inFiles(t, fresh(t, "old")), files{t, t.TempDir()}
+	require.NoError(t, os.Symlink(target.cert(), links.cert()))
+	require.NoError(t, os.Symlink(target.key(), links.key()))
+	told := watched(t, links.cert(), links.key())
+	for _, host := range []string{"new", "newer"} { // the first may be found by the look that Start begins with
+		target.write(fresh(t, host))
+		require.Equal(t, host, <-told)
+	}
+}

@@ -1,0 +1,82 @@
+// Package apiutil answers what a client has to know before it can send a request: of which kind
+// an object is, which path the kind has on the server, and how its objects travel.
+//
+// An object and a scheme go in, a kind comes out; the kind and the server's discovery documents
+// give the path; the kind and a configuration give a connection.
+//
+// Neighbours: below it are apimachinery's schemes, and client-go's connection and discovery. Above
+// it are the client and the cache.
+package apiutil
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// GVKForObject returns the kind of an object. Unstructured objects, and those that are metadata
+// only, say it themselves. For all others the scheme knows the Go type; the object's own
+// apiVersion and kind count only if the type stands for several.
+//
+// Errors: runtime.IsNotRegisteredError for a type that the scheme does not have,
+// runtime.IsMissingKind and IsMissingVersion for an object that should say what it is.
+func GVKForObject(obj runtime.Object, scheme *runtime.Scheme) (schema.GroupVersionKind, error) {
+	own := obj.GetObjectKind().GroupVersionKind()
+	switch obj.(type) {
+	case *metav1.PartialObjectMetadata, *metav1.PartialObjectMetadataList:
+		// The scheme would say that this is PartialObjectMetadata, which is true and no help.
+		switch {
+		case own.Kind == "":
+			return schema.GroupVersionKind{}, runtime.NewMissingKindErr(fmt.Sprintf("a %T must say of which kind it is", obj))
+		case own.Version == "":
+			return schema.GroupVersionKind{}, runtime.NewMissingVersionErr(fmt.Sprintf("a %T must say of which version it is", obj))
+		}
+		return own, nil
+	}
+
+	kinds, unversioned, err := scheme.ObjectKinds(obj)
+	switch {
+	case err != nil:
+		return schema.GroupVersionKind{}, err
+	case unversioned:
+		return schema.GroupVersionKind{}, fmt.Errorf("a %T belongs to no version of an API, and is no object of a cluster", obj)
+	case len(kinds) == 1:
+		return kinds[0], nil
+	case slices.Contains(kinds, own):
+		return own, nil
+	case !own.Empty():
+		return schema.GroupVersionKind{}, fmt.Errorf("a %T says that it is %s, but to the scheme it is one of %s", obj, own, kinds)
+	default:
+		return schema.GroupVersionKind{}, fmt.Errorf("a %T is one of %s to the scheme: the object has to say which", obj, kinds)
+	}
+}
+
+// IsObjectNamespaced reports whether objects of this kind are in namespaces.
+func IsObjectNamespaced(obj runtime.Object, scheme *runtime.Scheme, restmapper meta.RESTMapper) (bool, error) {
+	gvk, err := GVKForObject(obj, scheme)
+	if err != nil {
+		return false, err
+	}
+	return IsGVKNamespaced(gvk, restmapper)
+}
+
+// IsGVKNamespaced reports whether objects of this kind are in namespaces.
+func IsGVKNamespaced(gvk schema.GroupVersionKind, restmapper meta.RESTMapper) (bool, error) {
+	mapping, err := restmapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	if err != nil {
+		return false, fmt.Errorf("is %s in namespaces: %w", gvk, err)
+	}
+	switch mapping.Scope.Name() {
+	case "":
+		return false, errors.New("the RESTMapper does not say whether " + gvk.String() + " is in namespaces")
+	case meta.RESTScopeNameRoot:
+		return false, nil
+	default:
+		return true, nil
+	}
+}

@@ -1,0 +1,270 @@
+package apiutil
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/time/rate"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
+)
+
+// What is not on the server may be there in a second, so it is asked for again, but not without
+// end: a program that retries a missing kind in a loop would ask as fast as the server answers.
+const (
+	askAgainEvery = time.Second
+	askAgainBurst = 10
+)
+
+// answerLimit is how long the server may take for an answer. A question has no context: whoever asks
+// a server that never answers would wait forever, and could not even be stopped.
+const answerLimit = 30 * time.Second
+
+// NewDynamicRESTMapper returns a mapper that asks the server for what it does not know.
+//
+// The first question reads the list of groups. A server with aggregated discovery sends all
+// resources with it, in two requests; from an older one, a group and version is read when it is
+// asked for. What is unknown is asked for again: so a kind is found that was installed since.
+//
+// Guarantees: a question that can be answered sends no request, and waits for none. Callers who ask
+// for the same at the same time share one request. A kind that is not there is asked for ten times
+// in a row, and then once a second.
+//
+// Errors: meta.IsNoMatchError if the server says that it has no such kind. If the server does not
+// answer, its error; it is an ErrResourceDiscoveryFailed if that concerns some versions only. An
+// answer may take 30 s, or as long as the HTTP client's Timeout, if it has one.
+//
+// In controller-runtime a missing kind is asked for every time, and nobody can ask for another one
+// meanwhile.
+func NewDynamicRESTMapper(cfg *rest.Config, httpClient *http.Client) (meta.RESTMapper, error) {
+	if httpClient == nil {
+		return nil, errNoHTTPClient
+	}
+	limited := *httpClient
+	if limited.Timeout == 0 {
+		limited.Timeout = answerLimit
+	}
+	client, err := discovery.NewDiscoveryClientForConfigAndClient(cfg, &limited)
+	if err != nil {
+		return nil, err
+	}
+	return newMapper(client), nil
+}
+
+// mapper is the shell: it asks, and keeps the newest catalog.
+type mapper struct {
+	server  discovery.AggregatedDiscoveryInterface
+	current atomic.Pointer[catalog]
+
+	mu        sync.Mutex           // guards the writing of current, and what follows
+	questions map[string]*question // at most maxQuestions, and those that are being asked
+}
+
+// maxQuestions bounds what is remembered of questions. A program that looks for kinds whose names come from its
+// users would otherwise remember all that were ever misspelled.
+const maxQuestions = 500
+
+// question is one that the catalog could not answer: for a group, and for versions of it.
+type question struct {
+	limiter *rate.Limiter
+	asked   *exchange // with the server, at this moment; nil if there is none
+	err     error     // of the last exchange
+}
+
+// exchange is a question to the server for whose answer several callers may wait.
+type exchange struct {
+	done chan struct{} // closed by the one who asks, when the answer is in the catalog
+	err  error         // may be read when done is closed
+}
+
+func newMapper(server discovery.AggregatedDiscoveryInterface) *mapper {
+	m := &mapper{server: server, questions: map[string]*question{}}
+	m.current.Store(newCatalog())
+	return m
+}
+
+// ask looks something up. If it is not there, it asks the server and looks again.
+func ask[T any](m *mapper, group string, versions []string, lookUp func(meta.RESTMapper) (T, error)) (T, error) {
+	versions = named(versions)
+	known := m.current.Load()
+	answer, err := lookUp(known.mapper)
+	if !meta.IsNoMatchError(err) && (len(versions) > 0 || known.isComplete(group)) {
+		return answer, err
+	}
+	// What somebody else was asking when our caller came may have been answered before a kind was
+	// installed, of which our caller knows. The next question is late enough, whoever asks it.
+	mine, learnErr := m.learn(group, versions)
+	if answer, err = lookUp(m.current.Load().mapper); meta.IsNoMatchError(err) && !mine {
+		_, learnErr = m.learn(group, versions)
+		answer, err = lookUp(m.current.Load().mapper)
+	}
+	if meta.IsNoMatchError(err) && learnErr != nil {
+		err = learnErr
+	}
+	return answer, err
+}
+
+// named leaves out the empty version, which means any.
+func named(versions []string) []string {
+	var out []string
+	for _, version := range versions {
+		if version != "" {
+			out = append(out, version)
+		}
+	}
+	return out
+}
+
+// learn asks the server, unless it was asked too often. If somebody is asking the same already, it
+// waits for that answer, and returns false.
+func (m *mapper) learn(group string, versions []string) (mine bool, err error) {
+	key := group + "/" + strings.Join(versions, ",")
+	m.mu.Lock()
+	q := m.questions[key]
+	if q == nil {
+		m.forgetLocked()
+		q = &question{limiter: rate.NewLimiter(rate.Every(askAgainEvery), askAgainBurst)}
+		m.questions[key] = q
+	}
+	if asked := q.asked; asked != nil {
+		m.mu.Unlock()
+		<-asked.done
+		return false, asked.err
+	}
+	if !q.limiter.Allow() {
+		defer m.mu.Unlock()
+		return true, q.err
+	}
+	asked := &exchange{done: make(chan struct{})}
+	q.asked = asked
+	m.mu.Unlock()
+
+	defer func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		asked.err, q.err, q.asked = err, err, nil
+		close(asked.done)
+	}()
+	return true, m.request(group, versions)
+}
+
+// forgetLocked makes room for a question. It forgets those that may be asked most often, because for them it
+// matters least: most have not been asked for long, and lose nothing.
+func (m *mapper) forgetLocked() {
+	for len(m.questions) >= maxQuestions {
+		least, most := "", -1.0
+		for key, q := range m.questions {
+			tokens := q.limiter.Tokens()
+			if q.asked == nil && (tokens > most || tokens == most && key < least) {
+				least, most = key, tokens
+			}
+		}
+		if most < 0 {
+			return // all are being asked
+		}
+		delete(m.questions, least)
+	}
+}
+
+// request reads from the server what the catalog needs for an answer.
+func (m *mapper) request(group string, versions []string) error {
+	if len(versions) == 0 || m.current.Load().groups == nil {
+		groups, resources, failed, err := m.server.GroupsAndMaybeResources()
+		switch {
+		case err != nil:
+			return fmt.Errorf("list the groups of the API server: %w", err)
+		case len(groups.Groups) == 0:
+			return errors.New("list the groups of the API server: it says that it has none")
+		case len(resources) > 0: // aggregated discovery: this is all there is
+			m.update(func(c *catalog) *catalog { return c.listedWith(groups.Groups, answers{resources, failed}) })
+			return failure(failed, group)
+		}
+		m.update(func(c *catalog) *catalog { return c.listed(groups.Groups) })
+	}
+	if len(versions) == 0 {
+		versions = m.current.Load().versionsOf(group)
+	}
+	read := answers{map[schema.GroupVersion]*metav1.APIResourceList{}, map[schema.GroupVersion]error{}}
+	for _, version := range versions {
+		gv := schema.GroupVersion{Group: group, Version: version}
+		resources, err := m.server.ServerResourcesForGroupVersion(gv.String())
+		switch {
+		case apierrors.IsNotFound(err):
+			read.resources[gv] = nil
+		case err != nil:
+			read.failed[gv] = err
+		default:
+			read.resources[gv] = resources
+		}
+	}
+	m.update(func(c *catalog) *catalog { return c.read(read) })
+	return failure(read.failed, group)
+}
+
+// failure is the error for the versions of a group that failed, or nil if none did.
+func failure(failed map[schema.GroupVersion]error, group string) error {
+	failures := ErrResourceDiscoveryFailed{}
+	for gv, err := range failed {
+		if gv.Group == group {
+			failures[gv] = err
+		}
+	}
+	if len(failures) == 0 {
+		return nil
+	}
+	return &failures
+}
+
+func (m *mapper) update(change func(*catalog) *catalog) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.current.Store(change(m.current.Load()))
+}
+
+// KindFor implements meta.RESTMapper.
+func (m *mapper) KindFor(resource schema.GroupVersionResource) (schema.GroupVersionKind, error) {
+	return ask(m, resource.Group, []string{resource.Version}, func(known meta.RESTMapper) (schema.GroupVersionKind, error) { return known.KindFor(resource) })
+}
+
+// KindsFor implements meta.RESTMapper.
+func (m *mapper) KindsFor(resource schema.GroupVersionResource) ([]schema.GroupVersionKind, error) {
+	return ask(m, resource.Group, []string{resource.Version}, func(known meta.RESTMapper) ([]schema.GroupVersionKind, error) { return known.KindsFor(resource) })
+}
+
+// ResourceFor implements meta.RESTMapper.
+func (m *mapper) ResourceFor(input schema.GroupVersionResource) (schema.GroupVersionResource, error) {
+	return ask(m, input.Group, []string{input.Version}, func(known meta.RESTMapper) (schema.GroupVersionResource, error) { return known.ResourceFor(input) })
+}
+
+// ResourcesFor implements meta.RESTMapper.
+func (m *mapper) ResourcesFor(input schema.GroupVersionResource) ([]schema.GroupVersionResource, error) {
+	return ask(m, input.Group, []string{input.Version}, func(known meta.RESTMapper) ([]schema.GroupVersionResource, error) { return known.ResourcesFor(input) })
+}
+
+// RESTMapping implements meta.RESTMapper.
+func (m *mapper) RESTMapping(gk schema.GroupKind, versions ...string) (*meta.RESTMapping, error) {
+	return ask(m, gk.Group, versions, func(known meta.RESTMapper) (*meta.RESTMapping, error) { return known.RESTMapping(gk, versions...) })
+}
+
+// RESTMappings implements meta.RESTMapper.
+func (m *mapper) RESTMappings(gk schema.GroupKind, versions ...string) ([]*meta.RESTMapping, error) {
+	return ask(m, gk.Group, versions, func(known meta.RESTMapper) ([]*meta.RESTMapping, error) { return known.RESTMappings(gk, versions...) })
+}
+
+// Reset implements meta.ResettableRESTMapper: everything is asked for again when it is needed. It is for somebody who
+// knows that a kind has got another resource name or another scope, which answers that are known do not say.
+func (m *mapper) Reset() { m.update(func(*catalog) *catalog { return newCatalog() }) }
+
+// ResourceSingularizer implements meta.RESTMapper. It goes by what is known already.
+func (m *mapper) ResourceSingularizer(resource string) (string, error) {
+	return m.current.Load().mapper.ResourceSingularizer(resource)
+}

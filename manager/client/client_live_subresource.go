@@ -1,0 +1,128 @@
+package client
+
+import (
+	"context"
+	"errors"
+
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// Status implements StatusClient.
+func (c *liveClient) Status() SubResourceWriter { return c.SubResource("status") }
+
+// SubResource implements SubResourceClientConstructor.
+func (c *liveClient) SubResource(subResource string) SubResourceClient {
+	return &liveSubResource{c, subResource}
+}
+
+// liveSubResource reads and writes one subresource of objects. There is no cache of subresources.
+type liveSubResource struct {
+	client *liveClient
+	name   string
+}
+
+// of returns the target of requests about the subresource of an object.
+func (s *liveSubResource) of(obj Object) (target, error) {
+	t, err := s.client.endpoints.ofObject(obj)
+	t.subResource = s.name
+	return t, err
+}
+
+var errUnstructuredBody = errors.New("the subresource of an unstructured object must be an unstructured object, too")
+
+// withBody is of, for a subresource that has a form of its own. A subresource without a name gets
+// that of the object.
+func (s *liveSubResource) withBody(obj, subResource Object, verb string) (target, error) {
+	switch formOf(obj) {
+	case formMetadata:
+		return target{}, errors.New("cannot " + verb + " a subresource of an object of which only the metadata is known")
+	case formUnstructured:
+		if formOf(subResource) != formUnstructured {
+			return target{}, errUnstructuredBody
+		}
+	}
+	if subResource.GetName() == "" {
+		subResource.SetName(obj.GetName())
+	}
+	return s.of(obj)
+}
+
+// Get implements SubResourceReader.
+func (s *liveSubResource) Get(ctx context.Context, obj, subResource Object, opts ...SubResourceGetOption) error {
+	t, err := s.withBody(obj, subResource, "get")
+	if err != nil {
+		return err
+	}
+	options := (&SubResourceGetOptions{}).ApplyOptions(opts).AsGetOptions()
+	return t.form.decode(t.toObject(t.Get()).VersionedParams(options, queryCodec{}).Do(ctx), subResource)
+}
+
+// Create implements SubResourceWriter.
+func (s *liveSubResource) Create(ctx context.Context, obj, subResource Object, opts ...SubResourceCreateOption) error {
+	t, err := s.withBody(obj, subResource, "create")
+	if err != nil {
+		return err
+	}
+	defer keepKind(subResource)()
+	options := (&SubResourceCreateOptions{}).ApplyOptions(opts).AsCreateOptions()
+	return t.form.decode(t.toObject(t.Post()).Body(subResource).VersionedParams(options, queryCodec{}).Do(ctx), subResource)
+}
+
+// Update implements SubResourceWriter.
+func (s *liveSubResource) Update(ctx context.Context, obj Object, opts ...SubResourceUpdateOption) error {
+	options := (&SubResourceUpdateOptions{}).ApplyOptions(opts)
+	if formOf(obj) == formMetadata {
+		return errors.New("cannot update a subresource of an object of which only the metadata is known; it can be patched")
+	}
+	t, err := s.of(obj)
+	if err != nil {
+		return err
+	}
+	body := obj
+	if options.SubResourceBody != nil {
+		body = options.SubResourceBody
+	}
+	if body.GetName() == "" {
+		body.SetName(obj.GetName())
+	}
+	if body.GetNamespace() == "" {
+		body.SetNamespace(obj.GetNamespace())
+	}
+	defer keepKind(obj)()
+	return t.form.decode(t.toObject(t.Put()).Body(body).VersionedParams(options.AsUpdateOptions(), queryCodec{}).Do(ctx), body)
+}
+
+// Patch implements SubResourceWriter.
+func (s *liveSubResource) Patch(ctx context.Context, obj Object, patch Patch, opts ...SubResourcePatchOption) error {
+	options := (&SubResourcePatchOptions{}).ApplyOptions(opts)
+	t, err := s.of(obj)
+	if err != nil {
+		return err
+	}
+	body := obj
+	if options.SubResourceBody != nil {
+		body = options.SubResourceBody
+	}
+	defer keepKind(obj)()
+	return t.patch(ctx, body, patch, &options.PatchOptions)
+}
+
+// Apply implements SubResourceWriter. A body of its own gets the answer; in controller-runtime the
+// configuration of the object gets it, which has another form.
+func (s *liveSubResource) Apply(ctx context.Context, obj runtime.ApplyConfiguration, opts ...SubResourceApplyOption) error {
+	options := (&SubResourceApplyOptions{}).ApplyOpts(opts)
+	a, err := describeApplied(obj)
+	if err != nil {
+		return err
+	}
+	t, err := s.client.endpoints.ofApplied(a)
+	if err != nil {
+		return err
+	}
+	t.subResource = s.name
+	body := obj
+	if options.SubResourceBody != nil {
+		body = options.SubResourceBody
+	}
+	return t.apply(ctx, body, &options.ApplyOptions)
+}

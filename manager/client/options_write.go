@@ -1,0 +1,163 @@
+package client
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// CreateOptions are the options of Create.
+type CreateOptions struct {
+	// DryRun is empty, or has the one element metav1.DryRunAll: the server does everything but
+	// store the object.
+	DryRun []string
+	// FieldManager is who owns the fields that are written; see FieldOwner.
+	FieldManager string
+	// FieldValidation says what the server does about fields that it does not know; see the type
+	// of that name.
+	FieldValidation string
+	// DisableReadYourWritesConsistency lets later reads not wait for this write.
+	DisableReadYourWritesConsistency bool
+	// Raw is sent to the server where nothing is set above. In controller-runtime the fields above
+	// overwrite Raw even if they are empty, so that a dry run that was asked for in Raw is none.
+	Raw *metav1.CreateOptions
+}
+
+// AsCreateOptions returns what is sent to the server. Raw stays as it is.
+func (o *CreateOptions) AsCreateOptions() *metav1.CreateOptions {
+	if o == nil {
+		return &metav1.CreateOptions{}
+	}
+	out := copyOf(o.Raw)
+	setDryRun(&out.DryRun, o.DryRun)
+	set(&out.FieldManager, o.FieldManager)
+	set(&out.FieldValidation, o.FieldValidation)
+	return out
+}
+
+// ApplyOptions applies the options to o, in their order, and returns it.
+func (o *CreateOptions) ApplyOptions(opts []CreateOption) *CreateOptions {
+	for _, opt := range opts {
+		opt.ApplyToCreate(o)
+	}
+	return o
+}
+
+// ApplyToCreate implements CreateOption.
+func (o *CreateOptions) ApplyToCreate(to *CreateOptions) {
+	setDryRun(&to.DryRun, o.DryRun)
+	set(&to.FieldManager, o.FieldManager)
+	set(&to.FieldValidation, o.FieldValidation)
+	set(&to.DisableReadYourWritesConsistency, o.DisableReadYourWritesConsistency)
+	set(&to.Raw, o.Raw)
+}
+
+// UpdateOptions are the options of Update. See CreateOptions for the fields.
+type UpdateOptions struct {
+	DryRun                           []string
+	FieldManager                     string
+	FieldValidation                  string
+	DisableReadYourWritesConsistency bool
+	Raw                              *metav1.UpdateOptions
+}
+
+// AsUpdateOptions returns what is sent to the server. Raw stays as it is.
+func (o *UpdateOptions) AsUpdateOptions() *metav1.UpdateOptions {
+	if o == nil {
+		return &metav1.UpdateOptions{}
+	}
+	out := copyOf(o.Raw)
+	setDryRun(&out.DryRun, o.DryRun)
+	set(&out.FieldManager, o.FieldManager)
+	set(&out.FieldValidation, o.FieldValidation)
+	return out
+}
+
+// ApplyOptions applies the options to o, in their order, and returns it.
+func (o *UpdateOptions) ApplyOptions(opts []UpdateOption) *UpdateOptions {
+	for _, opt := range opts {
+		opt.ApplyToUpdate(o)
+	}
+	return o
+}
+
+// ApplyToUpdate implements UpdateOption.
+func (o *UpdateOptions) ApplyToUpdate(to *UpdateOptions) {
+	setDryRun(&to.DryRun, o.DryRun)
+	set(&to.FieldManager, o.FieldManager)
+	set(&to.FieldValidation, o.FieldValidation)
+	set(&to.DisableReadYourWritesConsistency, o.DisableReadYourWritesConsistency)
+	set(&to.Raw, o.Raw)
+}
+
+// PatchOptions are the options of Patch. See CreateOptions for the fields.
+type PatchOptions struct {
+	DryRun []string
+	// Force takes fields away from other owners. It is for the patch Apply only; the server refuses
+	// it with any other.
+	Force                            *bool
+	FieldManager                     string
+	FieldValidation                  string
+	DisableReadYourWritesConsistency bool
+	Raw                              *metav1.PatchOptions
+}
+
+// AsPatchOptions returns what is sent to the server. Raw stays as it is.
+func (o *PatchOptions) AsPatchOptions() *metav1.PatchOptions {
+	if o == nil {
+		return &metav1.PatchOptions{}
+	}
+	out := copyOf(o.Raw)
+	setDryRun(&out.DryRun, o.DryRun)
+	set(&out.Force, o.Force)
+	set(&out.FieldManager, o.FieldManager)
+	set(&out.FieldValidation, o.FieldValidation)
+	return out
+}
+
+// ApplyOptions applies the options to o, in their order, and returns it.
+func (o *PatchOptions) ApplyOptions(opts []PatchOption) *PatchOptions {
+	for _, opt := range opts {
+		opt.ApplyToPatch(o)
+	}
+	return o
+}
+
+// ApplyToPatch implements PatchOption.
+func (o *PatchOptions) ApplyToPatch(to *PatchOptions) {
+	setDryRun(&to.DryRun, o.DryRun)
+	set(&to.Force, o.Force)
+	set(&to.FieldManager, o.FieldManager)
+	set(&to.FieldValidation, o.FieldValidation)
+	set(&to.DisableReadYourWritesConsistency, o.DisableReadYourWritesConsistency)
+	set(&to.Raw, o.Raw)
+}
+
+// ApplyOptions are the options of Apply. There is no field validation: the server is always strict
+// about what is applied.
+type ApplyOptions struct {
+	DryRun []string
+	// Force takes fields away from other owners. Without it, a field that somebody else has set to
+	// another value is a conflict.
+	Force *bool
+	// FieldManager is who owns the fields that are applied. The server demands it.
+	FieldManager                     string
+	DisableReadYourWritesConsistency bool
+}
+
+// AsPatchOptions returns what is sent to the server.
+func (o *ApplyOptions) AsPatchOptions() *metav1.PatchOptions {
+	return &metav1.PatchOptions{DryRun: o.DryRun, Force: o.Force, FieldManager: o.FieldManager}
+}
+
+// ApplyOptions applies the options to o, in their order, and returns it.
+func (o *ApplyOptions) ApplyOptions(opts []ApplyOption) *ApplyOptions {
+	for _, opt := range opts {
+		opt.ApplyToApply(o)
+	}
+	return o
+}
+
+// ApplyToApply implements ApplyOption.
+func (o *ApplyOptions) ApplyToApply(to *ApplyOptions) {
+	setDryRun(&to.DryRun, o.DryRun)
+	set(&to.Force, o.Force)
+	set(&to.FieldManager, o.FieldManager)
+	set(&to.DisableReadYourWritesConsistency, o.DisableReadYourWritesConsistency)
+}

@@ -1,0 +1,135 @@
+package client
+
+import (
+	"encoding/json"
+	"fmt"
+
+	jsonpatch "github.com/evanphx/json-patch/v5"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+)
+
+// Patch is a change of an object.
+type Patch interface {
+	// Type says how the server reads the data.
+	Type() types.PatchType
+	// Data is the body of the request. obj is what the caller gives to Client.Patch.
+	Data(obj Object) ([]byte, error)
+}
+
+var (
+	// Apply sends the whole object as one to be applied. Client.Apply is better: an object has
+	// zero values that nobody meant, and a configuration has not.
+	Apply Patch = wholeObject(types.ApplyPatchType)
+	// Merge sends the whole object as a merge patch. MergeFrom sends only what has changed.
+	Merge Patch = wholeObject(types.MergePatchType)
+)
+
+type wholeObject types.PatchType
+
+// Type implements Patch.
+func (w wholeObject) Type() types.PatchType { return types.PatchType(w) }
+
+// Data implements Patch.
+func (w wholeObject) Data(obj Object) ([]byte, error) { return json.Marshal(obj) }
+
+// RawPatch is a patch that is written already.
+func RawPatch(patchType types.PatchType, data []byte) Patch { return rawPatch{patchType, data} }
+
+type rawPatch struct {
+	patchType types.PatchType
+	data      []byte
+}
+
+// Type implements Patch.
+func (p rawPatch) Type() types.PatchType { return p.patchType }
+
+// Data implements Patch.
+func (p rawPatch) Data(Object) ([]byte, error) { return p.data, nil }
+
+// MergeFrom is a merge patch of what differs between obj and the object that is given to
+// Client.Patch:
+//
+//	before := pod.DeepCopy()
+//	pod.Labels["seen"] = "true"
+//	err := c.Patch(ctx, pod, client.MergeFrom(before))
+//
+// A list that differs is replaced as a whole. What somebody else has added to it in the meantime
+// is lost, unless MergeFromWithOptimisticLock makes it a conflict.
+func MergeFrom(obj Object) Patch { return MergeFromWithOptions(obj) }
+
+// MergeFromWithOptions is MergeFrom with options.
+func MergeFromWithOptions(obj Object, opts ...MergeFromOption) Patch {
+	return newDifference(types.MergePatchType, obj, opts)
+}
+
+// StrategicMergeFrom is like MergeFrom, but lists are merged as their Go type says: containers by
+// their name, for instance. Custom resources do not know this.
+func StrategicMergeFrom(obj Object, opts ...MergeFromOption) Patch {
+	return newDifference(types.StrategicMergePatchType, obj, opts)
+}
+
+// MergeFromOptions are the options of MergeFromWithOptions and StrategicMergeFrom.
+type MergeFromOptions struct {
+	// OptimisticLock makes the patch a conflict if the object is no longer what it was when it was
+	// read: its resourceVersion is part of the patch.
+	OptimisticLock bool
+}
+
+// MergeFromOption sets one of MergeFromOptions.
+type MergeFromOption interface{ ApplyToMergeFrom(*MergeFromOptions) }
+
+// MergeFromWithOptimisticLock makes the patch a conflict if the object is no longer what it was.
+// Other than an update, it still leaves alone what the Go type of the caller does not have.
+type MergeFromWithOptimisticLock struct{}
+
+// ApplyToMergeFrom implements MergeFromOption.
+func (MergeFromWithOptimisticLock) ApplyToMergeFrom(opts *MergeFromOptions) {
+	opts.OptimisticLock = true
+}
+
+// difference is a patch of what has changed since from was copied.
+type difference struct {
+	patchType types.PatchType
+	from      Object
+	options   MergeFromOptions
+}
+
+func newDifference(patchType types.PatchType, from Object, opts []MergeFromOption) Patch {
+	d := difference{patchType: patchType, from: from}
+	for _, opt := range opts {
+		opt.ApplyToMergeFrom(&d.options)
+	}
+	return d
+}
+
+// Type implements Patch.
+func (d difference) Type() types.PatchType { return d.patchType }
+
+// Data implements Patch.
+func (d difference) Data(obj Object) ([]byte, error) {
+	before, after := d.from, obj
+	if d.options.OptimisticLock {
+		version := before.GetResourceVersion()
+		if version == "" {
+			return nil, fmt.Errorf("patch %s with an optimistic lock: the object that the patch starts from has no resourceVersion", ObjectKeyFromObject(before))
+		}
+		// A version that only one of them has is a difference, and so it is in the patch.
+		before = before.DeepCopyObject().(Object)
+		before.SetResourceVersion("")
+		after = after.DeepCopyObject().(Object)
+		after.SetResourceVersion(version)
+	}
+	old, err := json.Marshal(before)
+	if err != nil {
+		return nil, err
+	}
+	current, err := json.Marshal(after)
+	if err != nil {
+		return nil, err
+	}
+	if d.patchType == types.StrategicMergePatchType {
+		return strategicpatch.CreateTwoWayMergePatch(old, current, obj)
+	}
+	return jsonpatch.CreateMergePatch(old, current)
+}

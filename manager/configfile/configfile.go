@@ -1,0 +1,216 @@
+// Package configfile reads a manager's settings from a YAML file, so that they can be changed without a
+// new build.
+//
+// A program has defaults in a Config. A file overrides those it names, and flags override the file. The
+// program then takes the manager's settings from Config.Manager, and each controller's from
+// Config.Controller.
+//
+//	apiVersion: config.loopwright.dev/v1
+//	kind: ManagerConfiguration
+//	manager:
+//	  namespaces: [shop, bank]
+//	  metricsBindAddress: 127.0.0.1:8080
+//	  leaderElection:
+//	    enabled: true
+//	    id: website.example.com
+//	controllerDefaults:
+//	  reconciliationTimeout: 1m
+//	controllers:
+//	  website:
+//	    workers: 4
+//
+// A key that is unknown, one that is there twice, and a value of the wrong type are errors, all of them
+// with their lines: a setting that is misspelled must not be one that is ignored.
+//
+// Neighbours: below it are the YAML parser and the controllers' options. Above it are main and the
+// manager.
+package configfile
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// What the file must say it is.
+const (
+	APIVersion = "config.loopwright.dev/v1"
+	Kind       = "ManagerConfiguration"
+)
+
+// Config is what is set. What is nil or empty is not, and then the defaults of the manager and the
+// controllers count.
+type Config struct {
+	Manager Manager
+	// ControllerDefaults are for the controllers that do not say it themselves.
+	ControllerDefaults Controller
+	// Controllers are the settings by the controllers' names.
+	Controllers map[string]*Controller
+}
+
+// Manager has the settings of the manager. Each has the name of its field in manager.Options, or in the
+// options that are in there.
+type Manager struct {
+	// Namespaces are those that the cache watches: Cache.DefaultNamespaces.
+	Namespaces []string
+	// Addresses are host and port; the host may be empty. "0" turns a server off.
+	MetricsBindAddress, HealthProbeBindAddress, PprofBindAddress string
+	// SyncPeriod is Cache.SyncPeriod: how often everything is reconciled though nothing has changed.
+	SyncPeriod *time.Duration
+	// GracefulShutdownTimeout is how long a stop may take; less than 0 is forever.
+	GracefulShutdownTimeout *time.Duration
+	LeaderElection          LeaderElection
+}
+
+// LeaderElection has the settings of the lease.
+type LeaderElection struct {
+	Enabled                                   *bool
+	ID, Namespace                             string
+	LeaseDuration, RenewDeadline, RetryPeriod *time.Duration
+	ReleaseOnCancel                           *bool
+}
+
+// Load reads a file into the Config. What the file does not name stays as it is. The Config is unchanged
+// if there is an error.
+func Load(path string, into *Config) error { return (&Flags{file: path}).Load(into) }
+
+// Parse is Load for content that was read already. The name is for messages.
+func Parse(name string, content []byte, into *Config) error {
+	next, err := into.with(name, content)
+	if err != nil {
+		return err
+	}
+	if err := next.validate(); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	*into = next
+	return nil
+}
+
+// merge is Load without a look at the whole, which flags may still make right.
+func (c *Config) merge(path string) error {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("read the settings: %w", err)
+	}
+	next, err := c.with(path, content)
+	if err == nil {
+		*c = next
+	}
+	return err
+}
+
+func (c *Config) with(name string, content []byte) (Config, error) {
+	var document yaml.Node
+	decoder := yaml.NewDecoder(strings.NewReader(string(content)))
+	if err := decoder.Decode(&document); err != nil {
+		return Config{}, fmt.Errorf("%s: the file is no YAML, or empty: %w; it begins with apiVersion: %s and kind: %s", name, err, APIVersion, Kind)
+	}
+	if err := decoder.Decode(&yaml.Node{}); err == nil {
+		return Config{}, fmt.Errorf("%s: the file has several documents, and may have one", name)
+	}
+	d := &decoding{name: name}
+	d.header(document.Content[0])
+	next := c.clone()
+	if d.problems == nil {
+		section(next.file())(d, "", document.Content[0])
+	}
+	return next, errors.Join(d.problems...)
+}
+
+// clone is deep enough: what pointers point to is replaced, and never changed.
+func (c *Config) clone() Config {
+	next := *c
+	next.Controllers = map[string]*Controller{}
+	for name, controller := range c.Controllers {
+		copied := *controller
+		next.Controllers[name] = &copied
+	}
+	return next
+}
+
+// The keys of the file, and where their values go.
+func (c *Config) file() fields {
+	all := c.fields()
+	all["apiVersion"], all["kind"] = ignored, ignored // header has looked at them
+	return all
+}
+
+func (c *Config) fields() fields {
+	return fields{
+		"manager":            section(c.Manager.fields()),
+		"controllerDefaults": section(c.ControllerDefaults.fields()),
+		"controllers":        entries(c.Controllers, (*Controller).fields),
+	}
+}
+
+func (m *Manager) fields() fields {
+	return fields{
+		"namespaces":              list(&m.Namespaces, namespace),
+		"metricsBindAddress":      text(&m.MetricsBindAddress, address),
+		"healthProbeBindAddress":  text(&m.HealthProbeBindAddress, address),
+		"pprofBindAddress":        text(&m.PprofBindAddress, address),
+		"syncPeriod":              duration(&m.SyncPeriod, positive),
+		"gracefulShutdownTimeout": duration(&m.GracefulShutdownTimeout, anyLength),
+		"leaderElection":          section(m.LeaderElection.fields()),
+	}
+}
+
+func (l *LeaderElection) fields() fields {
+	return fields{
+		"enabled":         boolean(&l.Enabled),
+		"id":              text(&l.ID, notEmpty),
+		"namespace":       text(&l.Namespace, namespace),
+		"leaseDuration":   duration(&l.LeaseDuration, positive),
+		"renewDeadline":   duration(&l.RenewDeadline, positive),
+		"retryPeriod":     duration(&l.RetryPeriod, positive),
+		"releaseOnCancel": boolean(&l.ReleaseOnCancel),
+	}
+}
+
+// validate looks at what several values say together.
+func (c *Config) validate() error {
+	l := c.Manager.LeaderElection
+	if l.Enabled != nil && *l.Enabled && l.ID == "" {
+		return errors.New("manager.leaderElection.id: it is missing; all replicas of a program have the same, such as website.example.com")
+	}
+	// What is not set has the manager's defaults.
+	lease, renew, retry := or(l.LeaseDuration, 15*time.Second), or(l.RenewDeadline, 10*time.Second), or(l.RetryPeriod, 2*time.Second)
+	if lease <= renew || renew <= retry {
+		return fmt.Errorf("manager.leaderElection: leaseDuration (%v) must be longer than renewDeadline (%v), and that longer than retryPeriod (%v)", lease, renew, retry)
+	}
+	if err := c.ControllerDefaults.validate(); err != nil {
+		return fmt.Errorf("controllerDefaults: %w", err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Controllers)) {
+		if err := c.Controller(name).validate(); err != nil {
+			return fmt.Errorf("controllers.%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func or[V any](value *V, otherwise V) V {
+	if value == nil {
+		return otherwise
+	}
+	return *value
+}
+
+// Known returns an error if there are settings for a controller whose name is not among these: nobody
+// would ever read them.
+func (c *Config) Known(names ...string) error {
+	var problems []error
+	for _, name := range slices.Sorted(maps.Keys(c.Controllers)) {
+		if !slices.Contains(names, name) {
+			problems = append(problems, fmt.Errorf("controllers.%s: there is no such controller; there are %s", name, strings.Join(names, ", ")))
+		}
+	}
+	return errors.Join(problems...)
+}

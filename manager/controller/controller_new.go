@@ -1,0 +1,42 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/loopwright/loopwright/manager/config"
+)
+
+// Manager is what New needs of a manager.Manager. It is declared here so that a controller can be
+// used without a manager, and this package imported without that one.
+type Manager interface {
+	// Add starts what it is given when it is time, and stops it.
+	Add(runnable interface {
+		Start(ctx context.Context) error
+	}) error
+	// GetControllerOptions has the settings of all controllers of the manager.
+	GetControllerOptions() config.Controller
+}
+
+// New returns a controller that the manager starts and stops. What the options do not say, the
+// manager's settings do. For the name see NewUnmanaged.
+func New(name string, mgr Manager, options Options) (Controller, error) {
+	if mgr == nil {
+		return nil, fmt.Errorf("controller %s: New needs a manager; NewUnmanaged does without", name)
+	}
+	options.DefaultFromConfig(mgr.GetControllerOptions())
+	c, err := NewUnmanaged(name, options)
+	if err != nil {
+		return nil, err
+	}
+	if err := mgr.Add(c); err != nil {
+		if loop, ok := c.(*controlLoop); ok && !*loop.options.SkipNameValidation {
+			freeName(name) // it will never start, and the end of a start is what frees a name
+		}
+		return nil, fmt.Errorf("controller %s: %w", name, err)
+	}
+	return c, nil
+}
+
+// String is what a manager calls the controller in messages.
+func (c *controlLoop) String() string { return "controller " + c.name }

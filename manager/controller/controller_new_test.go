@@ -1,0 +1,71 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loopwright/loopwright/manager/config"
+)
+
+// ward is a manager that keeps what it is given.
+type ward struct {
+	settings config.Controller
+	refuses  error
+	added    []interface{ Start(context.Context) error }
+}
+
+func (w *ward) Add(r interface{ Start(context.Context) error }) error {
+	w.added = append(w.added, r)
+	return w.refuses
+}
+
+func (w *ward) GetControllerOptions() config.Controller { return w.settings }
+
+func TestANewControllerIsAddedToTheManagerAndHasItsSettings(t *testing.T) {
+	w := &ward{settings: config.Controller{MaxConcurrentReconciles: 7, NeedLeaderElection: new(false)}}
+	c, err := New(t.Name(), w, Options{Reconciler: new(calls).answering()})
+	require.NoError(t, err)
+	defer freeName(t.Name())
+	require.Len(t, w.added, 1)
+	require.Same(t, c, w.added[0])
+	loop := c.(*controlLoop)
+	require.Equal(t, 7, loop.options.MaxConcurrentReconciles)
+	require.False(t, loop.NeedLeaderElection())
+	require.Equal(t, "controller "+t.Name(), fmt.Sprint(c), "the manager's messages name it")
+
+	_, err = New(t.Name(), w, Options{Reconciler: new(calls).answering()})
+	require.ErrorContains(t, err, "exists")
+}
+
+func TestTheNameOfAControllerThatTheManagerRefusesIsFree(t *testing.T) {
+	refusal := errors.New("too late")
+	_, err := New(t.Name(), &ward{refuses: refusal}, Options{Reconciler: new(calls).answering()})
+	require.ErrorIs(t, err, refusal)
+	c, err := New(t.Name(), &ward{}, Options{Reconciler: new(calls).answering()})
+	require.NoError(t, err)
+	defer freeName(t.Name())
+
+	_, err = New(t.Name(), &ward{refuses: refusal}, Options{Reconciler: new(calls).answering(), SkipNameValidation: new(true)})
+	require.ErrorIs(t, err, refusal)
+	_, err = NewUnmanaged(t.Name(), Options{Reconciler: new(calls).answering()})
+	require.ErrorContains(t, err, "exists", "the name is that of %v still", c)
+}
+
+func TestANewControllerNeedsAManagerAndAReconciler(t *testing.T) {
+	_, err := New("a", nil, Options{Reconciler: new(calls).answering()})
+	require.ErrorContains(t, err, "New needs a manager")
+	_, err = New("a", &ward{}, Options{})
+	require.ErrorContains(t, err, "needs a Reconciler")
+}
+
+// Its Start does not wait for the lead. A Warmup next to it would end the sources before their time.
+func TestAControllerThatDoesNotWaitForTheLeadHasNoWarmup(t *testing.T) {
+	c := prepare(t, Options{Reconciler: new(calls).answering(), EnableWarmup: new(true), NeedLeaderElection: new(false)})
+	require.NoError(t, c.Warmup(t.Context()))
+	require.Nil(t, c.opened)
+	freeName(t.Name())
+}

@@ -1,0 +1,106 @@
+package controllerutil
+
+import (
+	"context"
+	"errors"
+	"reflect"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/loopwright/loopwright/manager/client"
+)
+
+// CreateOrPatch reads the object into obj, lets f change it, and sends the difference: that of the
+// status to the status, and all else to the object. If the object is not there, f changes obj as it
+// is, and that is created.
+//
+// Guarantees: what f does not touch is not in a patch. If f makes no difference, nothing is
+// written.
+//
+// Caveats: as for CreateOrUpdate; only the status is written, too. That of a new object is not, as the
+// server ignores it: call CreateOrPatch again after OperationResultCreated. The patches are merge
+// patches without a lock: a list that differs is replaced as a whole, with what others have added to it
+// since the read. If that can be, for finalizers as an example, use CreateOrUpdate.
+//
+// Errors: those of the client and of f. If the second of two patches fails, the result is
+// OperationResultUpdated.
+func CreateOrPatch(ctx context.Context, c client.Client, obj client.Object, f MutateFn) (OperationResult, error) {
+	found, err := readOrCreate(ctx, c, obj, f)
+	if err != nil {
+		return OperationResultNone, err
+	}
+	if !found {
+		return OperationResultCreated, nil
+	}
+	was := obj.DeepCopyObject().(client.Object)
+	if err := mutate(obj, f); err != nil {
+		return OperationResultNone, err
+	}
+	if reflect.DeepEqual(was, obj) {
+		return OperationResultNone, nil // nearly every time, and without the maps below
+	}
+	before, err := halvesOf(was)
+	after, err2 := halvesOf(obj)
+	if err := errors.Join(err, err2); err != nil {
+		return OperationResultNone, err
+	}
+	return patchHalves(ctx, c, was, obj, before, after)
+}
+
+// patchHalves sends what differs: nothing, one patch, or two.
+func patchHalves(ctx context.Context, c client.Client, was, obj client.Object, before, after halves) (OperationResult, error) {
+	result := OperationResultNone
+	newStatus := !reflect.DeepEqual(before.status, after.status)
+	if !reflect.DeepEqual(before.rest, after.rest) {
+		if err := c.Patch(ctx, obj, client.MergeFrom(was)); err != nil {
+			return result, err
+		}
+		result = OperationResultUpdated
+		if newStatus {
+			// The answer to the first patch has brought the old status back.
+			if err := after.restoreStatus(obj); err != nil {
+				return result, err
+			}
+		}
+	}
+	if !newStatus {
+		return result, nil
+	}
+	if err := c.Status().Patch(ctx, obj, client.MergeFrom(was)); err != nil {
+		return result, err
+	}
+	if result == OperationResultUpdated {
+		return OperationResultUpdatedStatus, nil
+	}
+	return OperationResultUpdatedStatusOnly, nil
+}
+
+// halves are an object's status, and all the rest. The server writes them separately.
+type halves struct {
+	rest   map[string]any
+	status any // nil if there is none
+}
+
+// halvesOf copies the object first. An unstructured object would be cut in halves itself, because it
+// is its own map; controller-runtime does that, and then writes that there is no status.
+func halvesOf(obj client.Object) (halves, error) {
+	whole, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj.DeepCopyObject())
+	if err != nil {
+		return halves{}, err
+	}
+	h := halves{rest: whole, status: whole["status"]}
+	delete(whole, "status")
+	return h, nil
+}
+
+// restoreStatus puts the status into the object.
+func (h halves) restoreStatus(obj client.Object) error {
+	whole, err := halvesOf(obj)
+	if err != nil {
+		return err
+	}
+	if h.status != nil {
+		whole.rest["status"] = h.status
+	}
+	return runtime.DefaultUnstructuredConverter.FromUnstructured(whole.rest, obj)
+}

@@ -1,0 +1,121 @@
+// Package debug shows what controllers are doing, over HTTP.
+//
+// The flight recorder's events go in; for each controller, its latest reconciles come out, with why they
+// happened, how long they waited and took, and what came of them.
+//
+// Neighbours: below it is only trace. Above it is the manager, which serves Reconciles at
+// /debug/reconciles, next to pprof.
+package debug
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/loopwright/loopwright/trace"
+)
+
+// ReconcilesPath is where Reconciles is served.
+const ReconcilesPath = "/debug/reconciles"
+
+const (
+	defaultShown = 20
+	maxShown     = trace.DefaultSize
+)
+
+// Reconciles answers GET requests with the latest reconciles of each controller that writes to the
+// recorder, newest first: as text, or as JSON with ?format=json or "Accept: application/json".
+//
+//	?controller=NAME   only this one
+//	?namespace=NAME    only requests in this namespace
+//	?name=NAME         only requests with this name
+//	?n=100             so many for each controller, instead of 20
+//
+// A nil recorder is off, and the answer says so. Names of objects are in it, and texts of errors: serve it
+// where strangers do not get.
+func Reconciles(recorder *trace.Recorder) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if req.Method != http.MethodGet && req.Method != http.MethodHead {
+			w.Header().Set("Allow", "GET, HEAD")
+			http.Error(w, "only GET is possible here", http.StatusMethodNotAllowed)
+			return
+		}
+		wanted, err := parse(req)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		events := recorder.Events()
+		shown := report{
+			On: recorder.On(), Recorded: recorder.Recorded(), Held: len(events),
+			Controllers: wanted.apply(summarize(events, recorder.Started())),
+		}
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		w.Header().Set("Cache-Control", "no-store")
+		if wanted.json {
+			w.Header().Set("Content-Type", "application/json")
+			enc := json.NewEncoder(w)
+			enc.SetIndent("", "  ")
+			_ = enc.Encode(shown) // an error means that the client has gone
+			return
+		}
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		shown.print(w)
+	})
+}
+
+// selection is what a client asked for.
+type selection struct {
+	controller, namespace, name string
+	n                           int
+	json                        bool
+}
+
+func parse(req *http.Request) (selection, error) {
+	query := req.URL.Query()
+	for key := range query {
+		switch key {
+		case "controller", "namespace", "name", "n", "format":
+		default:
+			return selection{}, fmt.Errorf("unknown parameter %q; possible are controller, namespace, name, n and format", key)
+		}
+	}
+	s := selection{controller: query.Get("controller"), namespace: query.Get("namespace"), name: query.Get("name"), n: defaultShown}
+	switch format := query.Get("format"); format {
+	case "json":
+		s.json = true
+	case "text":
+	case "":
+		s.json = strings.Contains(req.Header.Get("Accept"), "application/json")
+	default:
+		return s, fmt.Errorf("format %q: it must be text or json", format)
+	}
+	if n := query.Get("n"); n != "" {
+		var err error
+		if s.n, err = strconv.Atoi(n); err != nil || s.n < 1 || s.n > maxShown {
+			return s, fmt.Errorf("n %q: it must be a number from 1 to %d", n, maxShown)
+		}
+	}
+	return s, nil
+}
+
+// apply leaves out what was not asked for.
+func (s selection) apply(all []oneController) []oneController {
+	shown := []oneController{}
+	for _, c := range all {
+		if s.controller != "" && s.controller != c.Name {
+			continue
+		}
+		latest := []oneReconcile{}
+		for _, r := range c.Reconciles {
+			if len(latest) < s.n && (s.namespace == "" || s.namespace == r.Namespace) && (s.name == "" || s.name == r.Name) {
+				latest = append(latest, r)
+			}
+		}
+		c.Reconciles = latest
+		shown = append(shown, c)
+	}
+	return shown
+}

@@ -1,0 +1,107 @@
+// Package envtest gives a test a Kubernetes API server of its own.
+//
+// An Environment starts an etcd and a kube-apiserver as processes of this machine, installs
+// CustomResourceDefinitions and webhook configurations, makes users, and hands out the
+// configuration that reaches all of it. Stop removes everything. There is no controller manager, no
+// scheduler and no node: what a controller under test does not do, nobody does. Objects are not
+// garbage collected, namespaces never finish terminating, and pods stay Pending.
+//
+//	environment := &envtest.Environment{CRDDirectoryPaths: []string{"config/crd/bases"}}
+//	config, err := environment.Start()
+//	...
+//	err = environment.Stop()
+//
+// # Where the control plane comes from
+//
+// controller-runtime's envtest runs binaries that a tool has downloaded. This one compiles them from
+// their Go modules, once, and keeps them in the user's cache directory. On two idle cores the first
+// Start takes 3 to 5 minutes, or half a minute if Go's build cache has the packages. Every later one,
+// of any test binary, takes a few seconds; BenchmarkStart measures it. To have the wait before the
+// tests and not within, run this first:
+//
+//	go run github.com/loopwright/loopwright/cluster/cmd/cluster build
+//
+// So nothing looks at KUBEBUILDER_ASSETS, the TEST_ASSET_ variables and BinaryAssetsDirectory, and
+// DownloadBinaryAssets has nothing to do. Whoever asks for a version that is not the compiled one,
+// or for a binary of their own, gets an error.
+//
+// # Guarantees
+//
+// Environments do not share anything: any number of them, in one process or several, run at the same
+// time. What a failing Start had started it stops. When the process of a test ends without Stop, even
+// if it is killed, the control plane ends too, and takes its directory along.
+//
+// Below it are package cluster, which runs the processes, and manager/client, which writes the
+// objects. Above it are users' tests.
+package envtest
+
+import (
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+)
+
+// StartTimeout and StopTimeout are common limits for a test that starts or stops an Environment, in
+// seconds.
+const (
+	StartTimeout = 60
+	StopTimeout  = 60
+)
+
+// Environment is a control plane for tests, and what is installed on it. Its zero value is ready to
+// Start. It is not safe for use by several goroutines, but what Start returns is.
+type Environment struct {
+	// ControlPlane has the processes. Set flags of the API server before Start:
+	//
+	//	environment.ControlPlane.GetAPIServer().Configure().Append("feature-gates", "WatchList=true")
+	ControlPlane ControlPlane
+
+	// Scheme says which kinds have conversion webhooks: those of which one version is a Hub. nil
+	// stands for the scheme of client-go.
+	Scheme *runtime.Scheme
+
+	// Config reaches the API server as an administrator. Start sets it; for an existing cluster
+	// it may be given.
+	Config *rest.Config
+	// KubeConfig is the same as a file for kubectl. Start sets it unless it is given.
+	KubeConfig []byte
+
+	CRDInstallOptions     CRDInstallOptions
+	WebhookInstallOptions WebhookInstallOptions
+
+	// ErrorIfCRDPathMissing is CRDInstallOptions.ErrorIfPathMissing.
+	ErrorIfCRDPathMissing bool
+	// CRDs are installed in addition to CRDInstallOptions.CRDs. After Start they are all that are
+	// installed.
+	CRDs []*apiextensionsv1.CustomResourceDefinition
+	// CRDDirectoryPaths are read in addition to CRDInstallOptions.Paths.
+	CRDDirectoryPaths []string
+
+	// DownloadBinaryAssets is allowed, and needs no download: see the package.
+	DownloadBinaryAssets bool
+	// DownloadBinaryAssetsVersion may only be the version that is compiled.
+	DownloadBinaryAssetsVersion string
+	// DownloadBinaryAssetsIndexURL is not looked at, as nothing is downloaded.
+	DownloadBinaryAssetsIndexURL string
+	// BinaryAssetsDirectory is not looked at: the binaries are compiled.
+	BinaryAssetsDirectory string
+
+	// UseExistingCluster installs on a cluster that is there, and starts none. nil leaves it to
+	// the environment variable USE_EXISTING_CLUSTER.
+	UseExistingCluster *bool
+
+	// ControlPlaneStartTimeout is how long each of the two processes may take to start, not
+	// counting a first compilation. The default is KUBEBUILDER_CONTROLPLANE_START_TIMEOUT, or
+	// else a minute.
+	ControlPlaneStartTimeout time.Duration
+	// ControlPlaneStopTimeout is how long Stop may take for each of the two. A process that does not stop in good
+	// order within 3 seconds is killed before that. The default is
+	// KUBEBUILDER_CONTROLPLANE_STOP_TIMEOUT, or else a minute.
+	ControlPlaneStopTimeout time.Duration
+
+	// AttachControlPlaneOutput shows what the processes print on this process's standard output
+	// and error. KUBEBUILDER_ATTACH_CONTROL_PLANE_OUTPUT=true does the same.
+	AttachControlPlaneOutput bool
+}

@@ -1,0 +1,130 @@
+// Package healthz answers the questions "do you live?" and "are you ready?".
+//
+// A kubelet asks over HTTP; the Handler asks its Checkers, and the answer is 200 or 500. All checks
+// together are at the root, and each one is at its own name.
+//
+// Neighbours: below it is only net/http. Above it is the manager, which serves one Handler at /healthz
+// and another one at /readyz.
+package healthz
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/loopwright/loopwright/manager/log"
+)
+
+var logger = log.RuntimeLog.WithName("healthz")
+
+// Checker says what is wrong, or returns nil. The request is that of the client who asked, and its
+// context ends when the client has gone.
+type Checker func(req *http.Request) error
+
+// Ping is healthy as long as the process can answer at all.
+var Ping Checker = func(*http.Request) error { return nil }
+
+// CheckHandler serves one check. It tells the client what is wrong.
+type CheckHandler struct {
+	Checker
+}
+
+// ServeHTTP implements http.Handler.
+func (h CheckHandler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	if err := h.Checker(req); err != nil {
+		http.Error(w, fmt.Sprintf("internal server error: %v", err), http.StatusInternalServerError)
+		return
+	}
+	fmt.Fprint(w, "ok")
+}
+
+// Handler serves several checks: all of them at its root, and each one below it, by its name. Without
+// any, there is one that is called ping, and it is healthy.
+//
+// The answer at the root is "ok", or a list of the checks if one of them failed. The list says which
+// ones failed and not why, because anybody may ask; the reasons are in the log, and at the paths of
+// the single checks. With ?verbose there is always a list. ?exclude=NAME leaves a check out, and may
+// be given several times.
+//
+// Caveats: Checks must not change while requests are served.
+type Handler struct {
+	Checks map[string]Checker
+}
+
+// ServeHTTP implements http.Handler.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	name := strings.TrimPrefix(path.Clean("/"+req.URL.Path), "/")
+	if name == "" {
+		h.serveAll(w, req)
+		return
+	}
+	check, known := h.checks()[name]
+	if !known {
+		http.NotFound(w, req)
+		return
+	}
+	CheckHandler{check}.ServeHTTP(w, req)
+}
+
+func (h *Handler) checks() map[string]Checker {
+	if len(h.Checks) == 0 {
+		return map[string]Checker{"ping": Ping}
+	}
+	return h.Checks
+}
+
+// serveAll runs the checks in the order of their names.
+func (h *Handler) serveAll(w http.ResponseWriter, req *http.Request) {
+	excluded := map[string]bool{} // whether a check with this name was met
+	for _, name := range req.URL.Query()["exclude"] {
+		excluded[name] = false
+	}
+	checks, failed := h.checks(), []string(nil)
+	var list strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(checks)) {
+		if _, exclude := excluded[name]; exclude {
+			excluded[name] = true
+			fmt.Fprintf(&list, "[+]%s excluded: ok\n", name)
+		} else if err := checks[name](req); err != nil {
+			failed = append(failed, name+": "+err.Error())
+			fmt.Fprintf(&list, "[-]%s failed: reason withheld\n", name)
+		} else {
+			fmt.Fprintf(&list, "[+]%s ok\n", name)
+		}
+	}
+	if unknown := unmet(excluded); len(unknown) > 0 {
+		fmt.Fprintf(&list, "warn: some health checks cannot be excluded: no matches for %s\n", strings.Join(unknown, ","))
+	}
+	if len(failed) > 0 {
+		logger.Info("healthz check failed", "failed", failed)
+	}
+	_, verbose := req.URL.Query()["verbose"]
+	answer(w, list.String(), len(failed) > 0, verbose)
+}
+
+func answer(w http.ResponseWriter, list string, failed, verbose bool) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	switch {
+	case failed:
+		w.WriteHeader(http.StatusInternalServerError)
+		fmt.Fprint(w, list, "healthz check failed\n")
+	case verbose:
+		fmt.Fprint(w, list, "healthz check passed\n")
+	default:
+		fmt.Fprint(w, "ok")
+	}
+}
+
+// unmet are the names that nothing was excluded by, quoted.
+func unmet(excluded map[string]bool) (names []string) {
+	for _, name := range slices.Sorted(maps.Keys(excluded)) {
+		if !excluded[name] {
+			names = append(names, fmt.Sprintf("%q", name))
+		}
+	}
+	return names
+}

@@ -1,0 +1,178 @@
+// Package leaderelection lets one replica of many do the work, and another one when that one ends.
+//
+// Replicas take turns in writing their name into a lock, which is a Lease. Whoever has it leads,
+// and renews it again and again. If the renewals stop, the others wait until the holder must have
+// stopped its work, and one of them takes over.
+//
+// The data: answers of the lock -> election, a pure machine that decides (elector_machine.go) ->
+// requests to the lock, and the start and the end of the work (elector_run.go, elector_work.go).
+//
+// Neighbours: below it are the lock, in package resourcelock, the metrics and the flight recorder.
+// Above it is the manager, which starts everything that needs leadership. Names and fields are those
+// of client-go's tools/leaderelection, and of controller-runtime's pkg/leaderelection for the
+// options that make a lock.
+//
+// # Guarantees
+//
+// Two electors of one lock never run OnStartedLeading at the same time, whatever happens to requests
+// and answers, and even if somebody deletes the Lease. This needs three things. The work ends when its
+// context does, within StopTimeout. The clocks run at about the same speed: the fastest is faster than
+// the slowest by less than the factor LeaseDuration/RenewDeadline, 1.5 by default, minus what the work
+// needs to stop. What the clocks show does not matter. And all replicas use this package, or another
+// one that keeps the same rules: see the chapter for where client-go does not.
+//
+// # Caveats
+//
+// A process that stands still, for example because its machine was suspended, cannot stop in time. What
+// it writes when it wakes can be refused only by the one that it writes to: see Fence.
+//
+// A lock that is not there may have been deleted a moment ago. So the first leader waits for
+// LeaseDuration before it works: see LeaderElectionConfig.TakeMissingAtOnce.
+package leaderelection
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/loopwright/loopwright/manager/leaderelection/resourcelock"
+	"github.com/loopwright/loopwright/trace"
+)
+
+// JitterFactor says how much longer than RetryPeriod a follower may pause: by up to this part of it.
+const JitterFactor = 1.2
+
+// LeaderElectionConfig is what an election needs. In controller-runtime, and in most programs, the
+// three times are 15 s, 10 s and 2 s.
+type LeaderElectionConfig struct {
+	// Lock is what the replicas write their names into.
+	Lock resourcelock.Interface
+
+	// LeaseDuration is how long the others wait after the last renewal that they have seen. It
+	// must be longer than RenewDeadline; the difference is the time that the work has to stop. The
+	// Lease has it in seconds; a part of a second is rounded up.
+	LeaseDuration time.Duration
+	// RenewDeadline is how long after the last renewal, counted from when it was sent, the leader
+	// stops. It must be longer than RetryPeriod with its jitter.
+	RenewDeadline time.Duration
+	// RetryPeriod is how often the leader renews, and the least time between two looks of the others.
+	RetryPeriod time.Duration
+
+	// Callbacks are the work, and who else is told.
+	Callbacks LeaderCallbacks
+
+	// WatchDog is told of the elector, so that it can report it.
+	WatchDog *HealthzAdaptor
+
+	// ReleaseOnCancel gives the lock back when the context of Run has ended and the work has, too. The
+	// next leader need not wait then.
+	ReleaseOnCancel bool
+
+	// Name is the elector's in metrics; it is usually that of the lock.
+	Name string
+
+	// StopTimeout is how long OnStartedLeading may take to return when its context has ended. Zero means
+	// LeaseDuration - RenewDeadline. After the lock was lost, it is never longer than that, because then
+	// somebody else may lead. If the time is over, Run returns without it: see ErrStillWorking.
+	StopTimeout time.Duration
+
+	// TakeMissingAtOnce leads at once when the lock has just been created. By default, the new holder
+	// waits for LeaseDuration, because the lock may have been deleted while somebody led who has not
+	// noticed. Set it if nobody deletes it, and the first start must be quick, as in a test. client-go
+	// does not wait.
+	TakeMissingAtOnce bool
+
+	// Recorder is the flight recorder; nil is off.
+	Recorder *trace.Recorder
+
+	// Jitter returns numbers from 0 to 1, by which the pauses of followers differ. The default is
+	// random.
+	Jitter func() float64
+}
+
+// LeaderCallbacks are called by Run.
+type LeaderCallbacks struct {
+	// OnStartedLeading is the work. Its context ends when the work has to stop: because the context of
+	// Run has ended, or because the lock was lost, which is then the context's cause. It has the
+	// token of FenceFrom. When the function returns, the work must have ended; goroutines that it leaves
+	// behind are not protected. If it returns early, the elector goes on leading.
+	OnStartedLeading func(context.Context)
+	// OnStoppedLeading is called before Run returns, even if this replica has never led. The work has
+	// ended then, and the lock was released if it is to be; unless Run has given up waiting.
+	OnStoppedLeading func()
+	// OnNewLeader is called when another leader is seen, or this one, in order, and never twice at a
+	// time. If it is slow, it is told of the newest leader only. Run waits for it as for the work.
+	OnNewLeader func(identity string)
+}
+
+// Errors of Elect.
+var (
+	// ErrLost says that the lock was lost, and the work has ended.
+	ErrLost = errors.New("leader election lost")
+	// ErrStillWorking says that OnStartedLeading has not returned in time. Somebody else may lead soon
+	// or does so already, so the process has to end, at once.
+	ErrStillWorking = errors.New("the work has not stopped in time")
+)
+
+// LeaderElector takes part in an election. Its methods may be called from any goroutine.
+type LeaderElector struct {
+	config LeaderElectionConfig
+	meter  meter
+
+	mu     sync.Mutex // guards status
+	status status
+}
+
+// NewLeaderElector checks the configuration. It starts nothing.
+func NewLeaderElector(lec LeaderElectionConfig) (*LeaderElector, error) {
+	if err := lec.check(); err != nil {
+		return nil, fmt.Errorf("leader election %s: %w", lec.Name, err)
+	}
+	lec.complete()
+	le := &LeaderElector{config: lec, meter: meter{lec.Name}}
+	le.meter.begin()
+	return le, nil
+}
+
+// RunOrDie makes an elector and runs it. It panics if the configuration is wrong.
+func RunOrDie(ctx context.Context, lec LeaderElectionConfig) {
+	le, err := NewLeaderElector(lec)
+	if err != nil {
+		panic(err)
+	}
+	le.Run(ctx)
+}
+
+func (c *LeaderElectionConfig) check() error {
+	switch {
+	case c.Lock == nil:
+		return errors.New("there is no Lock")
+	case c.Lock.Identity() == "":
+		return errors.New("the Lock's identity is empty; give each replica another one")
+	case c.RetryPeriod <= 0:
+		return fmt.Errorf("RetryPeriod is %s, and must be more than zero", c.RetryPeriod)
+	case c.RenewDeadline <= time.Duration(JitterFactor*float64(c.RetryPeriod)):
+		return fmt.Errorf("RenewDeadline is %s, and must be more than RetryPeriod with its jitter, which is %g times %s", c.RenewDeadline, JitterFactor, c.RetryPeriod)
+	case c.LeaseDuration <= c.RenewDeadline:
+		return fmt.Errorf("LeaseDuration is %s, and must be more than RenewDeadline, which is %s", c.LeaseDuration, c.RenewDeadline)
+	case c.StopTimeout < 0:
+		return fmt.Errorf("StopTimeout is %s, and must not be negative", c.StopTimeout)
+	case c.Callbacks.OnStartedLeading == nil:
+		return errors.New("Callbacks.OnStartedLeading is missing: it is the work")
+	case c.Callbacks.OnStoppedLeading == nil:
+		return errors.New("Callbacks.OnStoppedLeading is missing; it may be empty")
+	}
+	return nil
+}
+
+func (c *LeaderElectionConfig) complete() {
+	if c.StopTimeout == 0 {
+		c.StopTimeout = c.LeaseDuration - c.RenewDeadline
+	}
+	if c.Jitter == nil {
+		c.Jitter = rand.Float64
+	}
+}

@@ -1,0 +1,86 @@
+package leaderelection
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/loopwright/loopwright/trace"
+)
+
+// record reports what has changed: to the flight recorder, the log, and those that want to know the
+// leader.
+func (r *run) record(before election) {
+	after := r.e
+	if holder, was := after.holder(), before.holder(); holder != was {
+		r.teller.sees(holder)
+		if holder != after.identity && after.phase != releasing && !r.resigned {
+			r.trace("observed", leaderIs(holder))
+		}
+	}
+	switch {
+	case before.phase == following && after.phase == claiming:
+		r.say("claimed", fmt.Sprintf("it was missing, so whoever held it before gets %s to stop", after.lease))
+	case before.phase == claiming && after.phase == following:
+		r.say("lost", "the claim was not kept")
+	case before.phase == claiming && after.phase == leading:
+		r.say("acquired", "whoever held it before has stopped by now")
+	case before.phase != leading && after.phase == leading:
+		r.say("acquired", after.why)
+	case before.phase == leading && after.phase == ended && !r.resigned:
+		r.say("lost", after.why)
+	case before.phase == releasing && after.phase == ended && after.why == "released":
+		r.say("released", "the work has ended")
+	case before.phase == releasing && after.phase == ended:
+		r.say("kept", "it was not released: "+after.why)
+	case before.renewed != after.renewed && after.phase == leading:
+		r.trace("renewed", "")
+	}
+	if before.phase == leading && after.phase != leading && r.work != nil {
+		r.teller.event("stopped leading")
+	}
+}
+
+func (e election) holder() string {
+	if e.sight != present {
+		return ""
+	}
+	return e.record.HolderIdentity
+}
+
+func leaderIs(holder string) string {
+	if holder == "" {
+		return "nobody leads"
+	}
+	return holder + " leads"
+}
+
+// say is for what a person wants to know even without a flight recorder.
+func (r *run) say(op, reason string) {
+	r.log.Info("The lock was "+op, "reason", reason)
+	r.trace(op, reason)
+}
+
+func (r *run) trace(op, reason string) {
+	if r.config.Recorder.On() {
+		r.config.Recorder.Record(r.event(trace.Event{Kind: trace.Lease, Op: op, Reason: reason}))
+	}
+}
+
+var requestNames = map[do]string{read: "reading", create: "creating", update: "writing"}
+
+func (r *run) recordError(a answer) {
+	r.log.V(2).Info("A request to the lock failed", "request", requestNames[a.to.do], "error", a.err.Error())
+	if r.config.Recorder.On() {
+		r.config.Recorder.Record(r.event(trace.Event{Kind: trace.Error, Outcome: trace.Failed, Reason: requestNames[a.to.do] + " the lock: " + a.err.Error()}))
+	}
+}
+
+// event fills in who and what.
+func (r *run) event(e trace.Event) trace.Event {
+	e.Layer, e.Object = r.e.identity, "Lease"
+	e.Namespace, e.Name, _ = strings.Cut(r.config.Lock.Describe(), "/")
+	if e.Name == "" { // a lock of the user's with another name
+		e.Namespace, e.Name = "", e.Namespace
+	}
+	return e
+}

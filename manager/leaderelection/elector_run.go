@@ -1,0 +1,254 @@
+package leaderelection
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-logr/logr"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/loopwright/loopwright/manager/leaderelection/resourcelock"
+)
+
+// This file is the shell around the machine: one loop that asks it for the next step, sends the
+// requests, and waits for whatever comes first.
+
+// Run takes part in the election, and leads if it gets the lock, until the context ends or the lock is
+// lost. Elect does the same and says why it has ended.
+func (le *LeaderElector) Run(ctx context.Context) { _ = le.Elect(ctx) }
+
+// Elect is Run with an error. It is nil if the context has ended and all is in order; ErrLost if the
+// lock was lost and the work has ended; and ErrStillWorking if it has not. It starts a new election
+// each time, and may not be called twice at a time.
+//
+// When it returns, no goroutine of the elector is left, with one exception: if it is ErrStillWorking,
+// the work is left, or a call of the lock or of another callback that does not return.
+func (le *LeaderElector) Elect(ctx context.Context) error {
+	twice := false
+	le.change(func(s *status) { twice, s.running = s.running, true })
+	if twice {
+		return fmt.Errorf("leader election %s: it runs already", le.config.Name)
+	}
+	if le.config.WatchDog != nil {
+		le.config.WatchDog.SetLeaderElection(le)
+	}
+	lock := le.config.Lock
+	r := &run{
+		LeaderElector: le,
+		log:           logr.FromContextOrDiscard(ctx).WithValues("lock", lock.Describe(), "identity", lock.Identity()),
+		e: newElection(timing{
+			identity: lock.Identity(), takeMissing: le.config.TakeMissingAtOnce,
+			lease: le.config.LeaseDuration, renew: le.config.RenewDeadline, retry: le.config.RetryPeriod,
+		}),
+		answers: make(chan answer, 1),
+		cut:     func() {},
+		teller:  newTeller(lock, le.config.Callbacks.OnNewLeader),
+		term: func(fence Fence) (context.Context, context.CancelCauseFunc) {
+			return context.WithCancelCause(WithFence(ctx, fence))
+		},
+	}
+	err := r.loop(ctx)
+	le.change(func(s *status) { s.running = false })
+	le.config.Callbacks.OnStoppedLeading()
+	if err != nil {
+		r.log.Error(err, "Leader election has ended")
+		return fmt.Errorf("leader election %s: %w", le.config.Name, err)
+	}
+	return nil
+}
+
+// run is one call of Elect. All of it belongs to the goroutine of the loop.
+type run struct {
+	*LeaderElector
+	log logr.Logger
+	e   election
+
+	// answers has room for one: there is one request at a time, and its goroutine ends even if nobody
+	// receives. The request's goroutine sends, the loop receives, nobody closes.
+	answers chan answer
+	cut     context.CancelFunc // ends the request
+
+	term     func(Fence) (context.Context, context.CancelCauseFunc) // makes the context of the work
+	teller   *teller
+	work     *work     // nil until this replica leads
+	stopBy   time.Time // when Run returns without the work; zero if the work may go on
+	canceled bool      // the context has ended, and that was taken in
+	resigned bool      // the machine knows that the work has ended
+	late     bool      // the work was not over in time
+}
+
+func (r *run) loop(ctx context.Context) error {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	ended := ctx.Done()
+	for {
+		if ctx.Err() != nil {
+			ended = nil
+			r.cancels()
+		}
+		r.resign()
+		r.steps(ctx)
+		if r.over() {
+			return r.result()
+		}
+		if at, ok := r.wake(); ok {
+			timer.Reset(time.Until(at))
+		} else {
+			timer.Stop()
+		}
+		select {
+		case a := <-r.answers:
+			r.hear(a)
+		case <-r.working():
+			r.workHasEnded()
+		case <-r.teller.ends():
+		case <-timer.C:
+		case <-ended:
+		}
+	}
+}
+
+// cancels takes in that the context has ended. The work's context has ended with it; the lock is
+// renewed until the work has ended, too.
+func (r *run) cancels() {
+	if r.canceled {
+		return
+	}
+	r.canceled = true
+	r.stopBy = time.Now().Add(r.config.StopTimeout)
+	if !r.e.holds() {
+		r.cut()
+	}
+}
+
+// resign tells the machine that no work is left and none is wanted.
+func (r *run) resign() {
+	if r.canceled && !r.resigned && !r.busy() && !(r.e.asking && !r.e.holds()) {
+		r.resigned = true
+		r.become(r.e.stops(r.config.ReleaseOnCancel))
+	}
+}
+
+func (r *run) steps(ctx context.Context) {
+	for {
+		now := time.Now()
+		switch s := r.e.next(now); s.do {
+		case wait, finish:
+			return
+		case pause:
+			r.e = r.e.rests(now, r.config.Jitter())
+		case giveUp:
+			r.become(r.e.expires())
+		default:
+			r.send(ctx, s, now)
+		}
+	}
+}
+
+// over means that there is nothing left to wait for, or no time to do so.
+func (r *run) over() bool {
+	switch {
+	case r.e.phase == ended:
+	case r.busy() && r.tooLate():
+		r.resigned = true
+		r.become(r.e.lose("the work does not stop"))
+	default:
+		return false
+	}
+	r.cut()
+	r.teller.finish()
+	if r.e.asking || r.busy() || !r.teller.finished() {
+		r.late = r.tooLate()
+		return r.late
+	}
+	return true
+}
+
+// busy means that the work has begun and has not ended.
+func (r *run) busy() bool { return r.work != nil && !r.work.ended }
+
+func (r *run) tooLate() bool { return !r.stopBy.IsZero() && !time.Now().Before(r.stopBy) }
+
+func (r *run) result() error {
+	lost := r.work != nil && r.work.lost
+	switch {
+	case r.late && lost:
+		return fmt.Errorf("%w: %w: %s", ErrStillWorking, ErrLost, r.e.why)
+	case r.late:
+		return fmt.Errorf("%w: it was given %s", ErrStillWorking, r.config.StopTimeout)
+	case lost:
+		return fmt.Errorf("%w: %s", ErrLost, r.e.why)
+	}
+	return nil
+}
+
+// wake is when the loop has to look again if nothing happens.
+func (r *run) wake() (at time.Time, ok bool) {
+	if r.e.phase != ended {
+		at, ok = r.e.wake()
+		if !r.busy() {
+			return at, ok // the lock is taken or released, and stopBy may be over
+		}
+	}
+	if !r.stopBy.IsZero() && (!ok || r.stopBy.Before(at)) {
+		return r.stopBy, true
+	}
+	return at, ok
+}
+
+// answer is what came back.
+type answer struct {
+	to     step
+	record *resourcelock.LeaderElectionRecord
+	raw    []byte
+	err    error
+}
+
+// send sends a request, from a goroutine of its own: the loop has to notice the deadline meanwhile. A
+// request may take half of RenewDeadline, so that one that hangs does not cost the lock. It goes on when
+// the context of Run ends, because a leader renews until its work has stopped.
+func (r *run) send(ctx context.Context, s step, now time.Time) {
+	if s.do == update && r.e.phase == leading && r.e.read {
+		r.meter.slowPath()
+	}
+	r.e = r.e.sends(s, now)
+	until := now.Add(r.config.RenewDeadline / 2)
+	if r.e.holds() && r.e.deadline().Before(until) {
+		until = r.e.deadline()
+	}
+	ctx, r.cut = context.WithDeadline(context.WithoutCancel(ctx), until)
+	lock, cut := r.config.Lock, r.cut
+	go func() {
+		defer cut()
+		a := answer{to: s}
+		switch s.do {
+		case read:
+			a.record, a.raw, a.err = lock.Get(ctx)
+		case create:
+			a.err = lock.Create(ctx, s.record)
+		default:
+			a.err = lock.Update(ctx, s.record)
+		}
+		r.answers <- a
+	}()
+}
+
+// hear gives an answer to the machine.
+func (r *run) hear(a answer) {
+	now := time.Now()
+	switch {
+	case a.err == nil && a.to.do == read:
+		r.become(r.e.saw(*a.record, string(a.raw), now))
+	case a.err == nil:
+		r.become(r.e.wrote(now))
+	case a.to.do == read && apierrors.IsNotFound(a.err):
+		r.become(r.e.sawNothing(now))
+	default:
+		if r.e.phase != ended && !errors.Is(a.err, context.Canceled) {
+			r.recordError(a)
+		}
+		r.become(r.e.failed(now, r.config.Jitter()))
+	}
+}

@@ -1,0 +1,101 @@
+package leaderelection
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/uuid"
+	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/loopwright/loopwright/manager/leaderelection/resourcelock"
+)
+
+// Options say which lock a manager uses.
+type Options struct {
+	// LeaderElection is false if there is none. Then NewResourceLock returns nil.
+	LeaderElection bool
+
+	// LeaderElectionResourceLock is the type of the lock: resourcelock.LeasesResourceLock, which is the
+	// default.
+	LeaderElectionResourceLock string
+
+	// LeaderElectionNamespace is where the lock is. In a Pod, the default is the Pod's namespace.
+	LeaderElectionNamespace string
+
+	// LeaderElectionID is the name of the lock. It has no default: two programs with one lock would take
+	// turns.
+	LeaderElectionID string
+
+	// RenewDeadline bounds how long a request may take: half of it, and a second at least. Zero sets no
+	// bound here; the elector's own is the same.
+	RenewDeadline time.Duration
+
+	// LeaderLabels are put onto the lock by the leader.
+	LeaderLabels map[string]string
+}
+
+// EventRecorderProvider makes recorders of events, by the name of who reports them. The manager brings
+// one.
+type EventRecorderProvider interface {
+	GetEventRecorderFor(name string) resourcelock.EventRecorder
+}
+
+// namespaceFile is where a Pod finds the name of its namespace.
+const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
+
+// NewResourceLock makes the lock that a manager uses. Its identity is the name of the host, which is
+// that of the Pod, and something random: a Pod that is restarted is another replica. The provider may be
+// nil; then there are no events.
+func NewResourceLock(config *rest.Config, recorderProvider EventRecorderProvider, options Options) (resourcelock.Interface, error) {
+	if !options.LeaderElection {
+		return nil, nil
+	}
+	if options.LeaderElectionID == "" {
+		return nil, errors.New("leader election: LeaderElectionID is missing; choose a name that no other program in the namespace uses")
+	}
+	if options.LeaderElectionResourceLock == "" {
+		options.LeaderElectionResourceLock = resourcelock.LeasesResourceLock
+	}
+	if options.LeaderElectionNamespace == "" {
+		namespace, err := podNamespace(namespaceFile)
+		if err != nil {
+			return nil, err
+		}
+		options.LeaderElectionNamespace = namespace
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return nil, fmt.Errorf("leader election: finding a name for this replica: %w", err)
+	}
+	identity := host + "_" + string(uuid.NewUUID())
+
+	config = rest.AddUserAgent(rest.CopyConfig(config), "leader-election")
+	if options.RenewDeadline != 0 {
+		config.Timeout = max(options.RenewDeadline/2, time.Second)
+	}
+	client, err := coordinationv1client.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("leader election: making a client: %w", err)
+	}
+	who := resourcelock.ResourceLockConfig{Identity: identity}
+	if recorderProvider != nil {
+		who.EventRecorder = recorderProvider.GetEventRecorderFor(identity)
+	}
+	return resourcelock.NewWithLabels(options.LeaderElectionResourceLock, options.LeaderElectionNamespace, options.LeaderElectionID, nil, client, who, options.LeaderLabels)
+}
+
+// podNamespace reads the name of the namespace in which this process runs.
+func podNamespace(file string) (string, error) {
+	content, err := os.ReadFile(file)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return "", errors.New("leader election: this process does not run in a Pod, so LeaderElectionNamespace is needed")
+	case err != nil:
+		return "", fmt.Errorf("leader election: finding the Pod's namespace: %w; or set LeaderElectionNamespace", err)
+	}
+	return strings.TrimSpace(string(content)), nil
+}

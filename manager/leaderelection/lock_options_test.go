@@ -1,0 +1,104 @@
+package leaderelection
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/loopwright/loopwright/internal/fakeapi"
+	"github.com/loopwright/loopwright/manager/leaderelection/resourcelock"
+)
+
+func TestAManagersLockIsALeaseWithANameOfItsOwn(t *testing.T) {
+	options := Options{LeaderElection: true, LeaderElectionID: "it", LeaderElectionNamespace: "shop", RenewDeadline: 10 * time.Second}
+	config := &rest.Config{Host: "http://nowhere"}
+	first, err := NewResourceLock(config, nil, options)
+	require.NoError(t, err)
+	second, err := NewResourceLock(config, nil, options)
+	require.NoError(t, err)
+	require.Equal(t, "shop/it", first.Describe())
+	host, err := os.Hostname()
+	require.NoError(t, err)
+	require.True(t, strings.HasPrefix(first.Identity(), host+"_"))
+	require.NotEqual(t, first.Identity(), second.Identity(), "a Pod that is restarted is another replica")
+	require.Zero(t, config.Timeout, "the user's configuration was changed")
+	require.Empty(t, config.UserAgent)
+
+	none, err := NewResourceLock(config, nil, Options{})
+	require.NoError(t, err)
+	require.Nil(t, none, "no leader election is wanted")
+}
+
+func TestAManagersLockNeedsANameAndAKnownType(t *testing.T) {
+	config := &rest.Config{Host: "http://nowhere"}
+	for _, c := range []struct {
+		options Options
+		says    string
+	}{
+		{Options{LeaderElection: true}, "LeaderElectionID is missing"},
+		{Options{LeaderElection: true, LeaderElectionID: "it", LeaderElectionNamespace: "a", LeaderElectionResourceLock: "configmaps"}, `no lock of type "configmaps": use "leases"`},
+	} {
+		_, err := NewResourceLock(config, nil, c.options)
+		require.ErrorContains(t, err, c.says)
+	}
+}
+
+func TestInAPodTheNamespaceIsThePods(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "namespace")
+	require.NoError(t, os.WriteFile(file, []byte("shop\n"), 0o600))
+	namespace, err := podNamespace(file)
+	require.NoError(t, err)
+	require.Equal(t, "shop", namespace)
+	_, err = podNamespace(file + "-missing")
+	require.ErrorContains(t, err, "LeaderElectionNamespace is needed")
+	_, err = podNamespace(filepath.Dir(file))
+	require.ErrorContains(t, err, "set LeaderElectionNamespace")
+}
+
+type recorders struct{ written *[]string }
+
+func (r recorders) GetEventRecorderFor(string) resourcelock.EventRecorder { return r }
+
+func (r recorders) Eventf(object runtime.Object, _, reason, message string, args ...any) {
+	lease := object.(metav1.Object)
+	*r.written = append(*r.written, object.GetObjectKind().GroupVersionKind().Kind+" "+lease.GetName()+" "+reason+": "+args[1].(string))
+	if lease.GetUID() == "" {
+		*r.written = append(*r.written, "an event without a UID is not shown by kubectl describe")
+	}
+}
+
+// kubectl describe shows who led when; and labels say which release of a program leads.
+func TestEventsAndLabelsAreOnTheLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := fakeapi.New(fakeapi.Options{})
+		defer server.Close()
+		var events []string
+		lock, err := NewResourceLock(server.Config(), recorders{&events}, Options{
+			LeaderElection: true, LeaderElectionID: "it", LeaderElectionNamespace: "default", LeaderLabels: map[string]string{"release": "7"}})
+		require.NoError(t, err)
+		s := &stand{T: t, server: server, clients: kubernetes.NewForConfigOrDie(server.Config())}
+		_, err = s.clients.CoordinationV1().Leases("default").Create(t.Context(), newLease(map[string]string{"release": "6", "other": "stays"}), metav1.CreateOptions{})
+		require.NoError(t, err)
+		m := s.join("", withRelease, func(c *LeaderElectionConfig) { c.Lock = lock })
+		<-m.started
+		lease, err := s.clients.CoordinationV1().Leases("default").Get(t.Context(), "it", metav1.GetOptions{})
+		require.NoError(t, err)
+		require.Equal(t, map[string]string{"release": "7", "other": "stays"}, lease.Labels)
+		s.end(m)
+		require.Equal(t, []string{"Lease it LeaderElection: became leader", "Lease it LeaderElection: stopped leading"}, events)
+	})
+}
+
+func newLease(labels map[string]string) *coordinationv1.Lease {
+	return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "it", Labels: labels}}
+}

@@ -1,0 +1,110 @@
+package resourcelock
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"sync"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
+)
+
+// LeaseLock keeps the record in the spec of a Lease. The Lease's resourceVersion makes it a lock: an
+// update names the version that it was made from, and the API server refuses it if there is a newer
+// one.
+type LeaseLock struct {
+	// LeaseMeta has the namespace and the name.
+	LeaseMeta  metav1.ObjectMeta
+	Client     coordinationv1client.LeasesGetter
+	LockConfig ResourceLockConfig
+	// Labels are put onto the Lease by whoever takes it. Other labels stay.
+	Labels map[string]string
+
+	mu    sync.Mutex            // guards lease, which RecordEvent reads while a request is under way
+	lease *coordinationv1.Lease // as last read or written; not changed once it is here
+}
+
+var _ Interface = (*LeaseLock)(nil)
+
+// Get reads the Lease.
+func (l *LeaseLock) Get(ctx context.Context) (*LeaderElectionRecord, []byte, error) {
+	lease, err := l.Client.Leases(l.LeaseMeta.Namespace).Get(ctx, l.LeaseMeta.Name, metav1.GetOptions{})
+	if err != nil {
+		return nil, nil, err
+	}
+	l.keep(lease)
+	// The spec has microseconds. client-go returns the record's JSON, which has seconds, and so it
+	// takes two renewals in one second for one.
+	raw, err := json.Marshal(lease.Spec)
+	return LeaseSpecToLeaderElectionRecord(&lease.Spec), raw, err
+}
+
+// Create makes the Lease.
+func (l *LeaseLock) Create(ctx context.Context, ler LeaderElectionRecord) error {
+	lease, err := l.Client.Leases(l.LeaseMeta.Namespace).Create(ctx, &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{Namespace: l.LeaseMeta.Namespace, Name: l.LeaseMeta.Name, Labels: maps.Clone(l.Labels)},
+		Spec:       LeaderElectionRecordToLeaseSpec(&ler),
+	}, metav1.CreateOptions{})
+	if err == nil {
+		l.keep(lease)
+	}
+	return err
+}
+
+// Update writes the Lease, if it is still the one that was read or written last.
+func (l *LeaseLock) Update(ctx context.Context, ler LeaderElectionRecord) error {
+	known := l.known()
+	if known == nil {
+		return errors.New("updating the Lease " + l.Describe() + ": it has not been read yet; call Get or Create first")
+	}
+	// A failed update leaves known as it is: its labels and spec must be what the version stands for.
+	lease := known.DeepCopy()
+	lease.Spec = LeaderElectionRecordToLeaseSpec(&ler)
+	if lease.Labels == nil && len(l.Labels) > 0 {
+		lease.Labels = map[string]string{}
+	}
+	maps.Copy(lease.Labels, l.Labels)
+	lease, err := l.Client.Leases(l.LeaseMeta.Namespace).Update(ctx, lease, metav1.UpdateOptions{})
+	if err == nil {
+		l.keep(lease)
+	}
+	return err
+}
+
+// RecordEvent writes an event about the Lease, if there is a recorder.
+func (l *LeaseLock) RecordEvent(what string) {
+	if l.LockConfig.EventRecorder == nil {
+		return
+	}
+	subject := &coordinationv1.Lease{ObjectMeta: l.LeaseMeta}
+	if known := l.known(); known != nil { // with the UID, which ties the event to this Lease
+		subject.ObjectMeta = *known.ObjectMeta.DeepCopy()
+	}
+	subject.SetGroupVersionKind(coordinationv1.SchemeGroupVersion.WithKind("Lease"))
+	l.LockConfig.EventRecorder.Eventf(subject, corev1.EventTypeNormal, "LeaderElection", "%s %s", l.LockConfig.Identity, what)
+}
+
+// Describe is the Lease's namespace and name.
+func (l *LeaseLock) Describe() string {
+	return fmt.Sprintf("%s/%s", l.LeaseMeta.Namespace, l.LeaseMeta.Name)
+}
+
+// Identity is the name of this replica.
+func (l *LeaseLock) Identity() string { return l.LockConfig.Identity }
+
+func (l *LeaseLock) keep(lease *coordinationv1.Lease) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lease = lease
+}
+
+func (l *LeaseLock) known() *coordinationv1.Lease {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.lease
+}

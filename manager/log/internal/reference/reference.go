@@ -1,0 +1,51 @@
+// Package reference says how an object of Kubernetes is shown in a log line: not in full, but by what
+// it is called.
+//
+// Neighbours: below it are the API types. Above it are package log, for slog, and package log/zap.
+package reference
+
+import (
+	"reflect"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Field is one part of a reference.
+type Field struct{ Key, Value string }
+
+// Of returns the reference that is logged in place of a value, and whether there is one. For an object
+// that is a nil pointer it has no fields.
+func Of(value any) ([]Field, bool) {
+	switch v := value.(type) {
+	case types.NamespacedName:
+		return named(nil, v.Namespace, v.Name), true
+	case runtime.Object:
+		return object(v)
+	}
+	return nil, false
+}
+
+func object(obj runtime.Object) ([]Field, bool) {
+	if v := reflect.ValueOf(obj); v.Kind() == reflect.Pointer && v.IsNil() {
+		return nil, true
+	}
+	m, err := meta.Accessor(obj)
+	if err != nil {
+		return nil, false // a list, for instance
+	}
+	var fields []Field
+	// An object of a typed client does not know its kind.
+	if gvk := obj.GetObjectKind().GroupVersionKind(); gvk.Version != "" {
+		fields = append(fields, Field{"apiVersion", gvk.GroupVersion().String()}, Field{"kind", gvk.Kind})
+	}
+	return named(fields, m.GetNamespace(), m.GetName()), true
+}
+
+func named(fields []Field, namespace, name string) []Field {
+	if namespace != "" {
+		fields = append(fields, Field{"namespace", namespace})
+	}
+	return append(fields, Field{"name", name})
+}

@@ -1,0 +1,174 @@
+// Package zap makes a logger from zap, with what a controller needs: readable lines in development and
+// JSON in production, flags for both, and objects of Kubernetes shown as references to them.
+//
+//	opts := zap.Options{}
+//	opts.BindFlags(flag.CommandLine)
+//	flag.Parse()
+//	log.SetLogger(zap.New(zap.UseFlagOptions(&opts)))
+//
+// logr's V(n) is zap's level -n: V(0) is Info, V(1) is Debug, and V(3) has no name.
+//
+// Neighbours: below it are zap and zapr, the bridge to logr. Above it is main.
+package zap
+
+import (
+	"io"
+	"os"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/go-logr/zapr"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+)
+
+// Options are the settings of New. The zero value works, and means production.
+type Options struct {
+	// Development is for people: text, from Debug on, with a stack trace from warnings on. Without it,
+	// lines are JSON, from Info on, with a stack trace from errors on; and of lines with the same text,
+	// only the first 100 in a second are written, and every hundredth after that.
+	Development bool
+	// Encoder makes a line of text. It has precedence over NewEncoder and EncoderConfigOptions.
+	Encoder zapcore.Encoder
+	// EncoderConfigOptions are passed to NewEncoder.
+	EncoderConfigOptions []EncoderConfigOption
+	// NewEncoder makes the encoder; by default it is JSON, and text in development.
+	NewEncoder NewEncoderFunc
+	// DestWriter is where lines go; by default it is os.Stderr.
+	DestWriter io.Writer
+	// Level is the lowest level that is written. logr's V(3) is zapcore.Level(-3).
+	Level zapcore.LevelEnabler
+	// StacktraceLevel is the lowest level that has a stack trace.
+	StacktraceLevel zapcore.LevelEnabler
+	// ZapOpts are passed to zap.
+	ZapOpts []zap.Option
+	// TimeEncoder makes the time stamps; by default they are of RFC 3339.
+	TimeEncoder zapcore.TimeEncoder
+}
+
+// Opts changes Options.
+type Opts func(*Options)
+
+// EncoderConfigOption changes an encoder's configuration.
+type EncoderConfigOption func(*zapcore.EncoderConfig)
+
+// NewEncoderFunc makes an encoder.
+type NewEncoderFunc func(...EncoderConfigOption) zapcore.Encoder
+
+// New makes a logger.
+func New(opts ...Opts) logr.Logger { return zapr.NewLogger(NewRaw(opts...)) }
+
+// NewRaw makes zap's own kind of logger, for New's settings.
+func NewRaw(opts ...Opts) *zap.Logger {
+	var o Options
+	for _, opt := range opts {
+		opt(&o)
+	}
+	o = o.withDefaults()
+	out := zapcore.AddSync(o.DestWriter)
+	core := zapcore.NewCore(&KubeAwareEncoder{Encoder: o.Encoder, Verbose: o.Development}, out, o.Level)
+	if !o.Development {
+		core = referringCore{core}
+	}
+	return zap.New(core, append(o.ZapOpts, zap.ErrorOutput(out))...)
+}
+
+// withDefaults returns a copy in which everything is set, and in ZapOpts what follows from it.
+func (o Options) withDefaults() Options {
+	level, stack, newEncoder := zap.InfoLevel, zap.ErrorLevel, NewEncoderFunc(newJSONEncoder)
+	if o.Development {
+		level, stack, newEncoder = zap.DebugLevel, zap.WarnLevel, newConsoleEncoder
+	}
+	if o.Level == nil {
+		o.Level = zap.NewAtomicLevelAt(level)
+	}
+	if o.StacktraceLevel == nil {
+		o.StacktraceLevel = zap.NewAtomicLevelAt(stack)
+	}
+	if o.NewEncoder == nil {
+		o.NewEncoder = newEncoder
+	}
+	if o.DestWriter == nil {
+		o.DestWriter = os.Stderr
+	}
+	if o.TimeEncoder == nil {
+		o.TimeEncoder = zapcore.RFC3339TimeEncoder
+	}
+	if o.Encoder == nil {
+		// The time comes first, so that the user's options may set another one.
+		options := []EncoderConfigOption{func(c *zapcore.EncoderConfig) { c.EncodeTime = o.TimeEncoder }}
+		o.Encoder = o.NewEncoder(append(options, o.EncoderConfigOptions...)...)
+	}
+	more := append([]zap.Option(nil), o.ZapOpts...)
+	switch {
+	case o.Development:
+		more = append(more, zap.Development())
+	case !o.Level.Enabled(zapcore.Level(-2)): // zap's sampler has no room for levels without a name
+		more = append(more, zap.WrapCore(func(core zapcore.Core) zapcore.Core {
+			return zapcore.NewSamplerWithOptions(core, time.Second, 100, 100)
+		}))
+	}
+	o.ZapOpts = append(more, zap.AddStacktrace(o.StacktraceLevel))
+	return o
+}
+
+// UseDevMode sets Options.Development.
+func UseDevMode(enabled bool) Opts {
+	return func(o *Options) { o.Development = enabled }
+}
+
+// WriteTo sets Options.DestWriter.
+func WriteTo(out io.Writer) Opts {
+	return func(o *Options) { o.DestWriter = out }
+}
+
+// Encoder sets Options.Encoder.
+func Encoder(encoder zapcore.Encoder) func(o *Options) {
+	return func(o *Options) { o.Encoder = encoder }
+}
+
+// JSONEncoder sets Options.Encoder to one for JSON.
+func JSONEncoder(opts ...EncoderConfigOption) func(o *Options) {
+	return Encoder(newJSONEncoder(opts...))
+}
+
+// ConsoleEncoder sets Options.Encoder to one for text that people read.
+func ConsoleEncoder(opts ...EncoderConfigOption) func(o *Options) {
+	return Encoder(newConsoleEncoder(opts...))
+}
+
+// Level sets Options.Level.
+func Level(level zapcore.LevelEnabler) func(o *Options) {
+	return func(o *Options) { o.Level = level }
+}
+
+// StacktraceLevel sets Options.StacktraceLevel.
+func StacktraceLevel(stacktraceLevel zapcore.LevelEnabler) func(o *Options) {
+	return func(o *Options) { o.StacktraceLevel = stacktraceLevel }
+}
+
+// RawZapOpts adds to Options.ZapOpts.
+func RawZapOpts(zapOpts ...zap.Option) func(o *Options) {
+	return func(o *Options) { o.ZapOpts = append(o.ZapOpts, zapOpts...) }
+}
+
+// UseFlagOptions takes over all settings, from Options that flags were bound to. Put it first: what comes
+// after it counts more.
+func UseFlagOptions(in *Options) Opts {
+	return func(o *Options) { *o = *in }
+}
+
+func newJSONEncoder(opts ...EncoderConfigOption) zapcore.Encoder {
+	return zapcore.NewJSONEncoder(configured(zap.NewProductionEncoderConfig(), opts))
+}
+
+func newConsoleEncoder(opts ...EncoderConfigOption) zapcore.Encoder {
+	return zapcore.NewConsoleEncoder(configured(zap.NewDevelopmentEncoderConfig(), opts))
+}
+
+func configured(config zapcore.EncoderConfig, opts []EncoderConfigOption) zapcore.EncoderConfig {
+	for _, opt := range opts {
+		opt(&config)
+	}
+	return config
+}

@@ -1,0 +1,27 @@
+package zap_test
+
+import (
+	"flag"
+	"os"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"go.uber.org/zap/zapcore"
+
+	"github.com/loopwright/loopwright/manager/log"
+	"github.com/loopwright/loopwright/manager/log/zap"
+)
+
+func Example() {
+	opts := zap.Options{Development: true}
+	opts.BindFlags(flag.CommandLine)
+	flag.Parse()
+	log.SetLogger(zap.New(zap.UseFlagOptions(&opts)))
+}
+
+func ExampleNew() {
+	logger := zap.New(zap.WriteTo(os.Stdout), zap.JSONEncoder(func(c *zapcore.EncoderConfig) { c.TimeKey = "" }))
+	logger.Info("created", "pod", &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}})
+	// Output: {"level":"info","msg":"created","pod":{"namespace":"shop","name":"web"}}
+}

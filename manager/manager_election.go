@@ -1,0 +1,124 @@
+package manager
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+
+	"github.com/loopwright/loopwright/manager/controller"
+	"github.com/loopwright/loopwright/manager/leaderelection"
+	"github.com/loopwright/loopwright/manager/leaderelection/resourcelock"
+	"github.com/loopwright/loopwright/manager/recorder"
+)
+
+// errStillElected is for a lost lease whose work goes on.
+var errStillElected = leaderelection.ErrStillWorking
+
+// tolerated is how long work may go on after its lease has run out, before the liveness probe asks for a
+// restart. The election itself stops the work long before that, unless the process hangs.
+const tolerated = 20 * time.Second
+
+// makeElection makes what asks for the lead, if the options want an election. Its events have a writer
+// of their own: the lease may be in another cluster, and the program's scheme need not know leases.
+func (m *controllerManager) makeElection(config *rest.Config) error {
+	o := m.options
+	if !o.LeaderElection {
+		return nil
+	}
+	lock := o.LeaderElectionResourceLockInterface
+	if lock == nil {
+		var err error
+		if lock, err = m.makeLock(cmp.Or(o.LeaderElectionConfig, config)); err != nil {
+			return err
+		}
+	}
+	watchDog := leaderelection.NewLeaderHealthzAdaptor(tolerated)
+	m.healthz[watchDog.Name()] = watchDog.Check
+	m.election = &electionRunnable{groups: m.groups, config: leaderelection.LeaderElectionConfig{
+		Lock: lock, Name: cmp.Or(o.LeaderElectionID, lock.Describe()),
+		LeaseDuration: *o.LeaseDuration, RenewDeadline: *o.RenewDeadline, RetryPeriod: *o.RetryPeriod,
+		ReleaseOnCancel: o.LeaderElectionReleaseOnCancel, Recorder: o.Recorder, WatchDog: watchDog,
+	}}
+	return m.election.check()
+}
+
+func (m *controllerManager) makeLock(config *rest.Config) (resourcelock.Interface, error) {
+	o := m.options
+	httpClient, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("making the HTTP client of the leader election: %w", err)
+	}
+	events, err := recorder.New(config, httpClient, scheme.Scheme, recorder.Options{Logger: o.Logger.WithName("events")})
+	if err != nil {
+		return nil, err
+	}
+	if err := m.groups.addTo(others, RunnableFunc(events.Run)); err != nil {
+		return nil, err
+	}
+	return leaderelection.NewResourceLock(config, electionEvents{events}, leaderelection.Options{
+		LeaderElection: true, LeaderElectionResourceLock: o.LeaderElectionResourceLock,
+		LeaderElectionNamespace: o.LeaderElectionNamespace, LeaderElectionID: o.LeaderElectionID,
+		RenewDeadline: *o.RenewDeadline, LeaderLabels: o.LeaderElectionLabels,
+	})
+}
+
+// electionEvents makes the recorder of a lock.
+type electionEvents struct{ recorder.Provider }
+
+// GetEventRecorderFor implements leaderelection.EventRecorderProvider. The name that a lock asks for is
+// its identity, which is too long for the server as the name of a controller.
+func (e electionEvents) GetEventRecorderFor(string) resourcelock.EventRecorder {
+	return e.Provider.GetEventRecorderFor("leader-election")
+}
+
+// electionRunnable asks for the lead, and starts what needs it.
+//
+// Its group comes before that of what needs the lead, so it is stopped after that: the lease is
+// renewed until the last reconciler has returned, and released then.
+type electionRunnable struct {
+	config leaderelection.LeaderElectionConfig // complete, but for the callbacks
+	groups *groups
+	// lead starts what needs the lead, and returns when that is ready. It is set before Start is called.
+	lead func(leading context.Context)
+}
+
+// Start implements Runnable. It returns an error if the lease is lost.
+func (e *electionRunnable) Start(ctx context.Context) error {
+	elector, err := leaderelection.NewLeaderElector(e.withCallbacks(func(leading context.Context) {
+		e.lead(leading)
+		<-leading.Done()
+		// If the manager stops, nothing is left of it. If the lease is lost, there is no time.
+		e.groups.stopElected(fmt.Errorf("%w: %w", controller.ErrStopNow, context.Cause(leading)))
+	}))
+	if err != nil {
+		return err
+	}
+	return elector.Elect(ctx)
+}
+
+// check finds mistakes in the options while New can still say so.
+func (e *electionRunnable) check() error {
+	_, err := leaderelection.NewLeaderElector(e.withCallbacks(func(context.Context) {}))
+	return err
+}
+
+func (e *electionRunnable) withCallbacks(work func(context.Context)) leaderelection.LeaderElectionConfig {
+	config := e.config
+	config.Callbacks = leaderelection.LeaderCallbacks{OnStartedLeading: work, OnStoppedLeading: func() {}}
+	return config
+}
+
+// String is what it is called in messages.
+func (e *electionRunnable) String() string { return "leader election " + e.config.Name }
+
+// withFenceOf puts the token that a leader has into another context.
+func withFenceOf(leading, base context.Context) context.Context {
+	if fence, ok := leaderelection.FenceFrom(leading); ok {
+		return leaderelection.WithFence(base, fence)
+	}
+	return base
+}

@@ -1,0 +1,174 @@
+package manager
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+)
+
+var (
+	// ErrStopped is the answer of Add when the manager stops or has stopped.
+	ErrStopped = errors.New("the manager is stopping or has stopped, and takes no more runnables")
+	// errEndedUnready is why nobody waits for a runnable any more.
+	errEndedUnready = errors.New("it has ended before it was ready")
+)
+
+// group runs runnables next to each other: those that were added before its start, and those
+// that come later, until it is told to end.
+type group struct {
+	name   groupName
+	failed func(error) // called with each error of a runnable, from the runnable's goroutine
+
+	mu      sync.Mutex // guards what follows
+	waiting []*member  // added before the start
+	running []*member
+	// launch starts a member with the group's context, which is stored nowhere; nil before the start.
+	launch   func(*member)
+	end      context.CancelCauseFunc // ends that context; nil before the start
+	isClosed bool                    // nothing can be added or started
+	// empty is closed when the group is closed and nothing runs: by close, or by the goroutine of
+	// the member that ends last.
+	empty chan struct{}
+}
+
+// member is a runnable in its group.
+type member struct {
+	runnable Runnable
+	start    func(context.Context) error // Start, or Warmup
+	ready    func(context.Context) error // waits until it is ready; nil if it is as soon as it is started
+	wait     func(context.Context) error // calls ready with a context that ends with the member; set by launch
+}
+
+func newGroup(name groupName, failed func(error)) *group {
+	return &group{name: name, failed: failed, empty: make(chan struct{})}
+}
+
+// add starts a member at once if the group runs.
+func (g *group) add(m *member) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch {
+	case g.isClosed:
+		return fmt.Errorf("%s cannot be added: %w", nameOf(m.runnable), ErrStopped)
+	case g.launch == nil:
+		g.waiting = append(g.waiting, m)
+	default:
+		g.launch(m)
+	}
+	return nil
+}
+
+// start starts what was added, with the values of base in its context, and returns when all of it
+// is ready. ctx bounds only the waiting.
+func (g *group) start(ctx, base context.Context) error {
+	first, err := g.open(base)
+	if err != nil {
+		return err
+	}
+	for _, m := range first {
+		if m.wait == nil {
+			continue
+		}
+		if err := m.wait(ctx); err != nil {
+			return fmt.Errorf("%s is not ready: %w", nameOf(m.runnable), err)
+		}
+	}
+	return nil
+}
+
+// open launches what was added, and from now on whatever is.
+func (g *group) open(base context.Context) ([]*member, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.isClosed {
+		return nil, ErrStopped
+	}
+	ctx, end := context.WithCancelCause(base)
+	g.end = end
+	g.launch = func(m *member) { g.launchLocked(ctx, m) }
+	first := g.waiting
+	g.waiting = nil
+	for _, m := range first {
+		g.launch(m)
+	}
+	return first, nil
+}
+
+func (g *group) launchLocked(ctx context.Context, m *member) {
+	g.running = append(g.running, m)
+	// A member that has ended never becomes ready, and who waits for it must hear so.
+	alive, ending := context.WithCancelCause(ctx)
+	if m.ready != nil {
+		m.wait = func(ctx context.Context) error {
+			defer context.AfterFunc(ctx, func() { ending(context.Cause(ctx)) })()
+			return m.ready(alive)
+		}
+	}
+	go func() {
+		err := m.start(ctx)
+		if err != nil {
+			err = fmt.Errorf("%s: %w", nameOf(m.runnable), err)
+			g.failed(err)
+			ending(err)
+		}
+		ending(errEndedUnready)
+		g.ended(m)
+	}()
+}
+
+// ended takes a member out.
+func (g *group) ended(m *member) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.running = slices.DeleteFunc(g.running, func(other *member) bool { return other == m })
+	if g.isClosed && len(g.running) == 0 {
+		close(g.empty)
+	}
+}
+
+// close lets nothing in any more. What runs goes on.
+func (g *group) close() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.isClosed {
+		return
+	}
+	g.isClosed = true
+	g.waiting = nil
+	if len(g.running) == 0 {
+		close(g.empty)
+	}
+}
+
+// stop tells what runs to end. The group must be closed.
+func (g *group) stop(cause error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.end != nil {
+		g.end(cause)
+	}
+}
+
+// members are the runnables that wait or run, in the order in which they were added.
+func (g *group) members() []Runnable {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var all []Runnable
+	for _, m := range slices.Concat(g.running, g.waiting) {
+		all = append(all, m.runnable)
+	}
+	return all
+}
+
+// left are the names of what runs, for somebody who waits for its end.
+func (g *group) left() []string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var names []string
+	for _, m := range g.running {
+		names = append(names, fmt.Sprintf("%s (%s)", nameOf(m.runnable), g.name))
+	}
+	return names
+}

@@ -1,0 +1,59 @@
+package manager
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/loopwright/loopwright/manager/cache"
+	"github.com/loopwright/loopwright/manager/webhook"
+)
+
+// place is where a runnable, or a part of it, belongs.
+type place struct {
+	group  groupName
+	member *member
+}
+
+// hasCache is implemented by a cluster, and so by a manager, which can be added to another one.
+type hasCache interface {
+	GetCache() cache.Cache
+}
+
+// placesOf decides where a runnable belongs: in one group, or in that for the warm-up as well.
+func placesOf(r Runnable, syncTimeout time.Duration) []place {
+	m := &member{runnable: r, start: r.Start}
+	if needs, ok := r.(ReadyRunnable); ok {
+		m.ready = needs.WaitUntilReady
+	}
+	switch is := r.(type) {
+	case *Server:
+		if is.OnlyServeWhenLeader {
+			return []place{{elected, m}}
+		}
+		return []place{{httpServers, m}}
+	case hasCache:
+		if m.ready == nil {
+			m.ready = func(ctx context.Context) error { return waitForSync(ctx, is.GetCache(), syncTimeout) }
+		}
+		return []place{{caches, m}}
+	case webhook.Server:
+		return []place{{webhooks, m}}
+	}
+	var places []place
+	if warm, ok := r.(warmupRunnable); ok {
+		places = append(places, place{warmups, &member{runnable: r, start: warm.Warmup}})
+	}
+	if election, ok := r.(LeaderElectionRunnable); ok && !election.NeedLeaderElection() {
+		return append(places, place{others, m})
+	}
+	return append(places, place{elected, m})
+}
+
+// waitForSync waits until the informers that were asked for before the start have listed. In
+// controller-runtime it waits without a limit, and nobody learns why the program does not begin.
+func waitForSync(ctx context.Context, c cache.Cache, timeout time.Duration) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("this has taken longer than %s", timeout))
+	defer cancel()
+	return cache.WaitForSync(ctx, c)
+}

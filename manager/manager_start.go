@@ -1,0 +1,145 @@
+package manager
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+)
+
+// Start implements Manager.
+func (m *controllerManager) Start(ctx context.Context) error {
+	if err := m.begin(); err != nil {
+		return err
+	}
+	running, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	first := &firstFailure{log: m.options.Logger, stop: end, running: running.Done()}
+	m.groups.onFailure(first.report)
+
+	err := m.addServers(ctx)
+	if err == nil {
+		err = m.startGroups(running, first.report)
+	}
+	if err == nil {
+		<-running.Done()
+	}
+	failure := first.orElse(err)
+	return errors.Join(failure, m.stopGroups(ctx, failure))
+}
+
+func (m *controllerManager) begin() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.started {
+		return errors.New("the manager was started before: it can run once; make a new one")
+	}
+	m.started = true
+	return nil
+}
+
+// startGroups returns when all groups have started, except for what waits for the lead. It returns an
+// error only if something did not become ready although it had the time.
+func (m *controllerManager) startGroups(running context.Context, report func(error)) error {
+	base := m.options.BaseContext()
+	if _, err := logr.FromContext(base); err != nil {
+		base = logr.NewContext(base, m.options.Logger)
+	}
+	if m.election != nil {
+		m.election.lead = func(leading context.Context) {
+			if err := m.startElected(running, withFenceOf(leading, base)); err != nil {
+				report(err)
+			}
+		}
+		if err := m.groups.addTo(election, m.election); err != nil {
+			return err
+		}
+	}
+	err := m.groups.start(running, base, false)
+	if running.Err() != nil {
+		return nil // a failure that was reported, or the end that was asked for
+	}
+	if err == nil && m.election == nil {
+		err = m.startElected(running, base)
+	}
+	return err
+}
+
+// startElected starts what needs the lead.
+func (m *controllerManager) startElected(running, base context.Context) error {
+	err := m.groups.start(running, base, true)
+	if running.Err() != nil {
+		return nil
+	}
+	if err == nil {
+		close(m.elected)
+	}
+	return err
+}
+
+// stopGroups waits for all that runs, as long as it may.
+func (m *controllerManager) stopGroups(ctx context.Context, failure error) error {
+	timeout := *m.options.GracefulShutdownTimeout
+	if errors.Is(failure, errStillElected) {
+		timeout = 0 // another replica leads
+	}
+	cause := failure
+	if cause == nil {
+		cause = context.Cause(ctx)
+	}
+	m.options.Logger.Info("Stopping", "gracefulShutdownTimeout", timeout, "reason", fmt.Sprint(cause))
+	grace := context.WithoutCancel(ctx)
+	if timeout >= 0 {
+		var cancel context.CancelFunc
+		grace, cancel = context.WithTimeout(grace, timeout)
+		defer cancel()
+	}
+	err := m.groups.stop(grace, fmt.Errorf("the manager stops: %w", cause))
+	switch {
+	case err == nil:
+		m.options.Logger.Info("Stopped")
+	case timeout == 0: // nobody wants to know
+		err = nil
+	default:
+		err = fmt.Errorf("not everything has ended within the graceful shutdown timeout of %s: %w: %w", timeout, err, grace.Err())
+	}
+	return err
+}
+
+// firstFailure keeps the first error that a runnable returns, and ends the manager's context with it.
+type firstFailure struct {
+	log     logr.Logger
+	stop    context.CancelCauseFunc
+	running <-chan struct{} // closed when the context has ended
+
+	once sync.Once
+	err  error // written in once
+}
+
+// report is called from the runnables' goroutines.
+func (f *firstFailure) report(err error) {
+	taken := false
+	f.once.Do(func() {
+		select {
+		case <-f.running: // an end that was asked for
+		default:
+			f.err, taken = err, true
+			f.stop(err)
+		}
+	})
+	if !taken {
+		logFailure(f.log, err)
+	}
+}
+
+// orElse returns the failure, or err if there was none. Whatever is reported from now on is too late.
+func (f *firstFailure) orElse(err error) error {
+	f.once.Do(func() { f.err = err })
+	return f.err
+}
+
+// defaultSyncTimeout is how long caches may take to list, unless the settings for controllers say how long.
+const defaultSyncTimeout = 2 * time.Minute

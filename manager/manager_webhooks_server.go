@@ -1,0 +1,7 @@
+package manager
+
+import "github.com/loopwright/loopwright/manager/webhook"
+
+func init() {
+	newWebhookServer = func() webhook.Server { return webhook.NewServer(webhook.Options{}) }
+}

@@ -1,0 +1,89 @@
+// Package filters decides who may read metrics: whoever the API server says.
+//
+// A request brings a token. A TokenReview tells whose it is, and a SubjectAccessReview whether this user
+// may do what the request does. Both answers are kept for a while.
+//
+// Neighbours: below it are the clients for reviews. Above it is the metrics server, which puts the filter
+// around its handlers.
+package filters
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/go-logr/logr"
+	"k8s.io/client-go/rest"
+
+	"github.com/loopwright/loopwright/manager/metrics/server"
+)
+
+// WithAuthenticationAndAuthorization makes a filter for server.Options.FilterProvider.
+//
+// The program's own role needs the verb create for tokenreviews in authentication.k8s.io and for
+// subjectaccessreviews in authorization.k8s.io. Who reads metrics needs a role with nonResourceURLs
+// ["/metrics"] and verbs [get].
+//
+// A client gets 401 without a token or with one that nobody knows, 403 without the permission, and 500
+// if the API server cannot be asked; the reason is in the log. A token and its user are believed for a
+// minute, a permission for 5 minutes, and a refusal for 30 seconds.
+func WithAuthenticationAndAuthorization(config *rest.Config, httpClient *http.Client) (server.Filter, error) {
+	asking, err := newReviews(config, httpClient)
+	if err != nil {
+		return nil, fmt.Errorf("make the filter for metrics: %w", err)
+	}
+	return func(log logr.Logger, handler http.Handler) (http.Handler, error) {
+		return &guard{reviews: asking, log: log, handler: handler}, nil
+	}, nil
+}
+
+// guard lets a request through to the handler, or answers it.
+type guard struct {
+	reviews *reviews
+	log     logr.Logger
+	handler http.Handler
+}
+
+// ServeHTTP implements http.Handler.
+func (g *guard) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	token := bearerToken(req)
+	if token == "" {
+		http.Error(w, "Unauthorized", http.StatusUnauthorized)
+		return
+	}
+	user, err := g.reviews.authenticate(req.Context(), token)
+	switch {
+	case errors.Is(err, errUnknown):
+		g.log.V(4).Info("A token is not valid", "why", err.Error())
+		http.Error(w, "Unauthorized", http.StatusUnauthorized)
+		return
+	case err != nil:
+		g.log.Error(err, "A token could not be reviewed")
+		http.Error(w, "Authentication failed", http.StatusInternalServerError)
+		return
+	}
+	verdict, err := g.reviews.authorize(req.Context(), user, strings.ToLower(req.Method), req.URL.Path)
+	switch {
+	case err != nil:
+		g.log.Error(err, "A permission could not be reviewed", "user", user.Username)
+		http.Error(w, fmt.Sprintf("Authorization for user %s failed", user.Username), http.StatusInternalServerError)
+		return
+	case !verdict.allowed:
+		g.log.V(4).Info("A request was refused", "user", user.Username, "why", verdict.reason)
+		http.Error(w, fmt.Sprintf("Authorization denied for user %s", user.Username), http.StatusForbidden)
+		return
+	}
+	req = req.Clone(req.Context())
+	req.Header.Del("Authorization") // the token is no business of the handler's
+	g.handler.ServeHTTP(w, req)
+}
+
+// bearerToken is empty if there is none.
+func bearerToken(req *http.Request) string {
+	scheme, token, _ := strings.Cut(strings.TrimSpace(req.Header.Get("Authorization")), " ")
+	if !strings.EqualFold(scheme, "bearer") {
+		return ""
+	}
+	return strings.TrimSpace(token)
+}

@@ -1,0 +1,159 @@
+package filters
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	authenticationclient "k8s.io/client-go/kubernetes/typed/authentication/v1"
+	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
+	"k8s.io/client-go/rest"
+)
+
+// How long answers are believed.
+const (
+	tokenFor   = time.Minute
+	failureFor = 10 * time.Second // a token that was refused with an error, which may pass
+	allowedFor = 5 * time.Minute
+	deniedFor  = 30 * time.Second
+)
+
+// A review that fails is tried again: 5 times in all, after pauses of 0.5, 0.75, ... seconds, and each
+// for at most 10 seconds.
+const (
+	tries       = 5
+	firstPause  = 500 * time.Millisecond
+	reviewLimit = 10 * time.Second
+)
+
+var errUnknown = errors.New("the token is not valid")
+
+// identity is what a TokenReview said: a user, or why there is none.
+type identity struct {
+	user *authenticationv1.UserInfo
+	why  string
+}
+
+// verdict is what a SubjectAccessReview said.
+type verdict struct {
+	allowed bool
+	reason  string
+}
+
+// reviews asks the API server, and remembers. Keys are hashes: a token should not lie around in memory,
+// and a user may have thousands of groups.
+type reviews struct {
+	tokens   authenticationclient.TokenReviewInterface
+	accesses authorizationclient.SubjectAccessReviewInterface
+
+	users    *answers[[sha256.Size]byte, identity]
+	verdicts *answers[[sha256.Size]byte, verdict]
+}
+
+func newReviews(config *rest.Config, httpClient *http.Client) (*reviews, error) {
+	authentication, err := authenticationclient.NewForConfigAndClient(config, httpClient)
+	if err != nil {
+		return nil, err
+	}
+	authorization, err := authorizationclient.NewForConfigAndClient(config, httpClient)
+	if err != nil {
+		return nil, err
+	}
+	return &reviews{
+		tokens:   authentication.TokenReviews(),
+		accesses: authorization.SubjectAccessReviews(),
+		users:    newAnswers[[sha256.Size]byte, identity](),
+		verdicts: newAnswers[[sha256.Size]byte, verdict](),
+	}, nil
+}
+
+// authenticate returns the token's user, or errUnknown. A review that ends with an error in its status
+// counts as a no, as it does in the API server: for a token that is malformed or expired it has one. In
+// controller-runtime the client gets 500 then, and looks for the mistake on the wrong side.
+func (r *reviews) authenticate(ctx context.Context, token string) (*authenticationv1.UserInfo, error) {
+	who, err := r.users.get(ctx, sha256.Sum256([]byte(token)), func(ctx context.Context) (who identity, keep time.Duration, err error) {
+		keep = tokenFor
+		err = again(ctx, func(ctx context.Context) error {
+			review, err := r.tokens.Create(ctx, &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token}}, metav1.CreateOptions{})
+			switch {
+			case err != nil:
+				return fmt.Errorf("create a TokenReview: %w", err)
+			case review.Status.Authenticated:
+				who.user = &review.Status.User
+			case review.Status.Error != "":
+				who.why, keep = review.Status.Error, failureFor
+			}
+			return nil
+		})
+		return who, keep, err
+	})
+	if err == nil && who.user == nil {
+		return nil, fmt.Errorf("%w: %s", errUnknown, who.why)
+	}
+	return who.user, err
+}
+
+// authorize returns whether the user may do this.
+func (r *reviews) authorize(ctx context.Context, user *authenticationv1.UserInfo, verb, path string) (verdict, error) {
+	spec := authorizationv1.SubjectAccessReviewSpec{
+		User: user.Username, UID: user.UID, Groups: user.Groups,
+		NonResourceAttributes: &authorizationv1.NonResourceAttributes{Path: path, Verb: verb},
+	}
+	if user.Extra != nil {
+		spec.Extra = map[string]authorizationv1.ExtraValue{}
+		for key, value := range user.Extra {
+			spec.Extra[key] = authorizationv1.ExtraValue(value)
+		}
+	}
+	encoded, err := json.Marshal(spec)
+	if err != nil {
+		return verdict{}, err
+	}
+	return r.verdicts.get(ctx, sha256.Sum256(encoded), func(ctx context.Context) (v verdict, keep time.Duration, err error) {
+		err = again(ctx, func(ctx context.Context) error {
+			review, err := r.accesses.Create(ctx, &authorizationv1.SubjectAccessReview{Spec: spec}, metav1.CreateOptions{})
+			if err != nil {
+				return fmt.Errorf("create a SubjectAccessReview: %w", err)
+			}
+			v = verdict{allowed: review.Status.Allowed && !review.Status.Denied, reason: review.Status.Reason}
+			return nil
+		})
+		if v.allowed {
+			return v, allowedFor, err
+		}
+		return v, deniedFor, err
+	})
+}
+
+// again tries something until it succeeds, or fails in a way that will not change.
+func again(ctx context.Context, do func(ctx context.Context) error) error {
+	pause := firstPause
+	for n := 1; ; n++ {
+		limited, cancel := context.WithTimeout(ctx, reviewLimit)
+		err := do(limited)
+		cancel()
+		if err == nil || n == tries || !mayPass(err) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(pause):
+		}
+		pause = pause * 3 / 2
+	}
+}
+
+// mayPass is true for errors of the network, and for a server that is overloaded or broken.
+func mayPass(err error) bool {
+	var status apierrors.APIStatus
+	return !errors.As(err, &status) || apierrors.IsTooManyRequests(err) || status.Status().Code >= http.StatusInternalServerError
+}

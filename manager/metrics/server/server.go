@@ -1,0 +1,232 @@
+// Package server serves metrics over HTTP, and what else belongs on the same port: pprof, the flight
+// recorder.
+//
+// A request passes the filter, if there is one, and reaches the registry's handler at /metrics or an
+// extra handler.
+//
+// Neighbours: below it are the registry in manager/metrics and certwatcher. Beside it is filters, with
+// a filter that asks the API server who may read. Above it is the manager, which starts it first and
+// stops it last.
+package server
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"k8s.io/client-go/rest"
+
+	"github.com/loopwright/loopwright/manager/log"
+	"github.com/loopwright/loopwright/manager/metrics"
+)
+
+const metricsPath = "/metrics"
+
+// disabled is the BindAddress of no server.
+const disabled = "0"
+
+// shutdownLimit is how long requests may go on after the context has ended. Theirs ends at the same
+// moment, so that it is for those that do not look at it.
+const shutdownLimit = 30 * time.Second
+
+// DefaultBindAddress is where metrics are served if nothing else is said: port 8080, for this machine
+// only. In controller-runtime it is ":8080", where anybody in the network can read them, and what extra
+// handlers show. To be scraped by Prometheus, a program says ":8080" or ":8443" itself.
+var DefaultBindAddress = "127.0.0.1:8080"
+
+// Filter is put around the metrics and each extra handler. The logger has the path in it.
+type Filter func(log logr.Logger, handler http.Handler) (http.Handler, error)
+
+// Server serves metrics. It is a manager's Runnable.
+type Server interface {
+	// AddExtraHandler adds a handler at a path. It must be called before Start.
+	AddExtraHandler(path string, handler http.Handler) error
+	// NeedLeaderElection says that each replica serves its own metrics.
+	NeedLeaderElection() bool
+	// Start serves until the context ends.
+	Start(ctx context.Context) error
+}
+
+// Options are the options of NewServer. The zero value serves plain HTTP on the loopback interface.
+type Options struct {
+	// SecureServing serves HTTPS.
+	SecureServing bool
+	// BindAddress is host and port; by default it is DefaultBindAddress. "0" means no server.
+	BindAddress string
+	// ExtraHandlers are served as well, by their paths. Beware of pprof and the like on a port that
+	// others can reach.
+	ExtraHandlers map[string]http.Handler
+	// FilterProvider makes the filter, such as filters.WithAuthenticationAndAuthorization.
+	FilterProvider func(c *rest.Config, httpClient *http.Client) (Filter, error)
+	// CertDir, CertName and KeyName say where certificate and key are. By default they are tls.crt and
+	// tls.key in the directory k8s-metrics-server/serving-certs below that of temporary files. They are
+	// read again when they change. Without these files, the server makes itself a certificate, and signs
+	// it itself.
+	CertDir  string
+	CertName string
+	KeyName  string
+	// TLSOpts change the TLS configuration. If one sets a certificate, no files are read.
+	TLSOpts []func(*tls.Config)
+	// HandlerOpts change how metrics are served. By default an error in one metric fails the request.
+	HandlerOpts []func(*promhttp.HandlerOpts)
+	// ListenConfig opens the port.
+	ListenConfig net.ListenConfig
+}
+
+// NewServer makes a server, or returns nil without an error if BindAddress is "0".
+func NewServer(o Options, config *rest.Config, httpClient *http.Client) (Server, error) {
+	o = o.withDefaults()
+	if o.BindAddress == disabled {
+		return nil, nil
+	}
+	s := &server{options: o, handlers: map[string]http.Handler{}}
+	for _, path := range slices.Sorted(maps.Keys(o.ExtraHandlers)) {
+		if err := s.AddExtraHandler(path, o.ExtraHandlers[path]); err != nil {
+			return nil, err
+		}
+	}
+	if o.FilterProvider == nil {
+		return s, nil
+	}
+	var err error
+	if s.filter, err = o.FilterProvider(config, httpClient); err != nil {
+		return nil, fmt.Errorf("make the metrics server's filter: %w", err)
+	}
+	return s, nil
+}
+
+type server struct {
+	options Options
+	filter  Filter // nil lets everybody in
+
+	mu       sync.Mutex // guards the following
+	handlers map[string]http.Handler
+	started  bool
+	address  string // where it listens, which differs from BindAddress if that has port 0
+}
+
+// AddExtraHandler implements Server.
+func (s *server) AddExtraHandler(path string, handler http.Handler) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.started:
+		return fmt.Errorf("add a handler for %q to the metrics server: it serves already; add it before the manager starts", path)
+	case path == metricsPath:
+		return fmt.Errorf("add a handler to the metrics server: %s is taken by the metrics; choose another path", metricsPath)
+	case s.handlers[path] != nil:
+		return fmt.Errorf("add a handler to the metrics server: there is one for %q already", path)
+	}
+	if err := handle(http.NewServeMux(), path, handler); err != nil {
+		return err
+	}
+	s.handlers[path] = handler
+	return nil
+}
+
+// NeedLeaderElection implements Server.
+func (s *server) NeedLeaderElection() bool { return false }
+
+// GetBindAddr returns the address and port that the server listens on, or nothing before it does.
+func (s *server) GetBindAddr() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.address
+}
+
+// Start implements Server. It returns nil when the context has ended and all requests have.
+func (s *server) Start(ctx context.Context) error {
+	log := log.RuntimeLog.WithName("metrics")
+	mux, err := s.routes(log)
+	if err != nil {
+		return fmt.Errorf("start the metrics server: %w", err)
+	}
+	// What Start starts for itself ends with it, even if it fails.
+	ctx, cancel := context.WithCancel(ctx)
+	var own sync.WaitGroup
+	defer own.Wait()
+	defer cancel()
+	listener, err := s.listen(ctx, log, &own)
+	if err != nil {
+		return fmt.Errorf("start the metrics server: %w", err)
+	}
+	s.mu.Lock()
+	s.address = listener.Addr().String()
+	s.mu.Unlock()
+	log.Info("Serving metrics", "address", listener.Addr().String(), "secure", s.options.SecureServing)
+
+	srv := &http.Server{
+		Handler:           mux,
+		BaseContext:       func(net.Listener) context.Context { return ctx },
+		ReadHeaderTimeout: 32 * time.Second,
+		IdleTimeout:       90 * time.Second, // as long as Go's clients keep connections
+		MaxHeaderBytes:    1 << 20,
+	}
+	own.Go(func() {
+		<-ctx.Done()
+		shutDown(srv, log)
+	})
+	if err := srv.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve metrics: %w", err)
+	}
+	return nil
+}
+
+func shutDown(srv *http.Server, log logr.Logger) {
+	ctx, cancel := context.WithTimeout(context.Background(), shutdownLimit)
+	defer cancel()
+	if err := srv.Shutdown(ctx); err != nil {
+		log.Error(err, "The metrics server cuts requests that do not end", "limit", shutdownLimit)
+		_ = srv.Close()
+	}
+}
+
+// routes puts the filter around each handler. From then on, none can be added.
+func (s *server) routes(log logr.Logger) (*http.ServeMux, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.started {
+		return nil, errors.New("it has been started before; make a new one")
+	}
+	s.started = true
+	options := promhttp.HandlerOpts{ErrorHandling: promhttp.HTTPErrorOnError}
+	for _, change := range s.options.HandlerOpts {
+		change(&options)
+	}
+	handlers := maps.Clone(s.handlers)
+	handlers[metricsPath] = promhttp.HandlerFor(metrics.Registry, options)
+	mux := http.NewServeMux()
+	for _, path := range slices.Sorted(maps.Keys(handlers)) {
+		handler := handlers[path]
+		if s.filter != nil {
+			var err error
+			if handler, err = s.filter(log.WithValues("path", path), handler); err != nil {
+				return nil, fmt.Errorf("filter for %s: %w", path, err)
+			}
+		}
+		if err := handle(mux, path, handler); err != nil {
+			return nil, err
+		}
+	}
+	return mux, nil
+}
+
+// handle is mux.Handle, which panics where it cannot do what it is told.
+func handle(mux *http.ServeMux, path string, handler http.Handler) (err error) {
+	defer func() {
+		if problem := recover(); problem != nil {
+			err = fmt.Errorf("add a handler for %q to the metrics server: %v", path, problem)
+		}
+	}()
+	mux.Handle(path, handler)
+	return nil
+}

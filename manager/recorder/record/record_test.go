@@ -1,0 +1,25 @@
+package record
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func TestTheFakeSaysWhatWasRecorded(t *testing.T) {
+	f := NewFakeRecorder(3)
+	pod := &corev1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}}
+	f.Event(pod, "Normal", "Scaled", "100%d")
+	require.Equal(t, "Normal Scaled 100%d", <-f.Events, "a message is not a format")
+	f.Eventf(pod, "Normal", "Scaled", "to %d", 3)
+	require.Equal(t, "Normal Scaled to 3", <-f.Events)
+	f.IncludeObject = true
+	f.AnnotatedEventf(pod, map[string]string{"a": "b"}, "Normal", "Scaled", "to %d", 3)
+	require.Equal(t, "Normal Scaled to 3 involvedObject{kind=Pod,apiVersion=v1} map[a:b]", <-f.Events)
+}
+
+func TestAFakeWithoutAChannelThrowsEventsAway(*testing.T) {
+	(&FakeRecorder{}).Event(nil, "Normal", "Scaled", "to nowhere")
+}

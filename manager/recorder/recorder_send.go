@@ -1,0 +1,187 @@
+package recorder
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+
+	"github.com/loopwright/loopwright/manager/metrics"
+)
+
+// writeTimeout bounds one request: a server that hangs must not hold up the other events.
+const writeTimeout = 10 * time.Second
+
+var errDrained = errors.New("the time for writing the last events is over")
+
+// Why events are lost.
+const (
+	lostInvalid     = "invalid"     // the caller passed what no Event may have
+	lostFull        = "full"        // too many wait already
+	lostRefused     = "refused"     // by the server
+	lostUnreachable = "unreachable" // tried too often
+	lostStopped     = "stopped"     // the writer has ended
+)
+
+var eventsLost = prometheus.NewCounterVec(prometheus.CounterOpts{
+	Name: "loopwright_events_lost_total",
+	Help: "Events that were not written, or whose count was not, by the reason.",
+}, []string{"reason"})
+
+func init() { metrics.Registry.MustRegister(eventsLost) }
+
+// lost counts events, and logs at most once a minute: who floods the book must not flood the log.
+func (w *Writer) lost(why string, n int) {
+	if n == 0 {
+		return
+	}
+	eventsLost.WithLabelValues(why).Add(float64(n))
+	if why != lostFull && why != lostStopped {
+		return // has been logged with the event
+	}
+	w.mu.Lock()
+	w.silent += n
+	tell := time.Since(w.told) >= time.Minute
+	n = w.silent
+	if tell {
+		w.told, w.silent = time.Now(), 0
+	}
+	w.mu.Unlock()
+	if tell {
+		w.options.Logger.Error(nil, "Events were lost", "why", why, "events", n)
+	}
+}
+
+// sink is where events are written.
+type sink interface {
+	create(ctx context.Context, event *eventsv1.Event) error
+	// patchSeries brings the series of an existing event up to date.
+	patchSeries(ctx context.Context, event *eventsv1.Event) error
+}
+
+// restSink is the API server.
+type restSink struct{ client rest.Interface }
+
+func newRESTSink(config *rest.Config, httpClient *http.Client) (*restSink, error) {
+	config = rest.CopyConfig(config)
+	version := eventsv1.SchemeGroupVersion
+	config.GroupVersion, config.APIPath = &version, "/apis"
+	config.NegotiatedSerializer = scheme.Codecs.WithoutConversion()
+	if config.UserAgent == "" {
+		config.UserAgent = rest.DefaultKubernetesUserAgent()
+	}
+	client, err := rest.RESTClientForConfigAndClient(config, httpClient)
+	if err != nil {
+		return nil, err
+	}
+	return &restSink{client}, nil
+}
+
+func (s *restSink) create(ctx context.Context, event *eventsv1.Event) error {
+	return s.client.Post().Namespace(event.Namespace).Resource("events").Body(event).Do(ctx).Error()
+}
+
+func (s *restSink) patchSeries(ctx context.Context, event *eventsv1.Event) error {
+	patch, err := json.Marshal(map[string]any{"series": event.Series})
+	if err != nil {
+		return err
+	}
+	return s.client.Patch(types.MergePatchType).Namespace(event.Namespace).Resource("events").Name(event.Name).Body(patch).Do(ctx).Error()
+}
+
+// write does one write that is due. It returns false if there is none.
+func (w *Writer) write(ctx context.Context) bool {
+	w.mu.Lock()
+	u, due := w.book.take(time.Now())
+	w.mu.Unlock()
+	if !due {
+		return false
+	}
+	err := w.send(ctx, u)
+	w.mu.Lock()
+	verdict := w.book.ended(u, classify(err, u.unsure), time.Now())
+	if verdict == renamed {
+		w.stamp = max(w.stamp+1, time.Now().UnixNano())
+		u.series.event.Name = eventName(u.event.Regarding.Name, w.stamp)
+	}
+	w.mu.Unlock()
+	w.tell(u, verdict, err)
+	return true
+}
+
+// send creates the event, or patches it. The server forgets events after an hour by default, so that
+// one which is to be patched may have gone.
+func (w *Writer) send(ctx context.Context, u update) error {
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	if u.created {
+		if err := w.sink.patchSeries(ctx, u.event); !apierrors.IsNotFound(err) {
+			return err
+		}
+	}
+	return w.sink.create(ctx, u.event)
+}
+
+// verdict is what came of a write.
+type verdict uint8
+
+const (
+	written     verdict = iota // the server has it
+	unsure                     // try again later: the server was away, or had too much to do
+	renamed                    // try again under another name
+	unwanted                   // the server says no, and will do so again
+	unreachable                // it was tried too often
+)
+
+// classify tells what an error says. A create that is answered with "already exists" has been done by
+// ourselves, if it was tried before and the answer was lost; otherwise the name is somebody else's.
+func classify(err error, again bool) verdict {
+	var status apierrors.APIStatus
+	switch {
+	case err == nil, again && apierrors.IsAlreadyExists(err):
+		return written
+	case apierrors.IsAlreadyExists(err):
+		return renamed
+	case !errors.As(err, &status), apierrors.IsTooManyRequests(err), apierrors.IsConflict(err),
+		apierrors.IsUnauthorized(err), status.Status().Code >= http.StatusInternalServerError:
+		return unsure
+	}
+	return unwanted
+}
+
+func (w *Writer) tell(u update, v verdict, err error) {
+	log := w.options.Logger.WithValues("object", u.event.Regarding, "reason", u.event.Reason, "note", u.event.Note)
+	switch v {
+	case unsure, renamed:
+		log.V(1).Info("An event could not be written, and will be tried again", "error", err)
+	case unreachable:
+		w.lost(lostUnreachable, 1)
+		log.Error(err, "An event was lost: it could not be written")
+	case unwanted:
+		w.lost(lostRefused, 1)
+		switch {
+		case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause), isNoNamespace(err):
+			log.V(1).Info("An event was not written: its namespace is going away", "error", err)
+		case apierrors.IsForbidden(err):
+			log.Error(fmt.Errorf("%w; the role needs the rule: apiGroups [events.k8s.io], resources [events], verbs [create, patch]", err), "An event was lost: it may not be written")
+		default:
+			log.Error(err, "An event was lost: the API server refused it")
+		}
+	}
+}
+
+func isNoNamespace(err error) bool {
+	var status apierrors.APIStatus
+	return apierrors.IsNotFound(err) && errors.As(err, &status) &&
+		status.Status().Details != nil && status.Status().Details.Kind == "namespaces"
+}

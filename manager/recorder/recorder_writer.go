@@ -1,0 +1,224 @@
+package recorder
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"reflect"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/client-go/rest"
+
+	"github.com/loopwright/loopwright/manager/recorder/record"
+)
+
+// defaultDrain is how long a Writer that was stopped may take for the events that are left.
+const defaultDrain = 5 * time.Second
+
+// Options are the options of New. The zero value works.
+type Options struct {
+	// Logger logs each event at V(1), and events that were lost as errors. By default nothing is logged.
+	Logger logr.Logger
+	// DrainTimeout is how long Run goes on writing after its context has ended; 0 means 5 seconds.
+	DrainTimeout time.Duration
+}
+
+// Writer writes the events of its recorders to the API server.
+//
+// Guarantees: recorders never wait, neither for the server nor for a slow Writer, and may be used before
+// Run, during it and after it. The same event again does not make another object: it becomes a series,
+// whose count and time are written when it begins, and then at most every 5 minutes. A recorder with the
+// older methods tells events apart by their messages, too; after 10 different ones, further ones are
+// combined. A write that the server could not take is tried again for about 3 minutes, and does not
+// delay the others.
+//
+// Caveats: events are for people, and may be lost: when more than 4096 different ones wait to be
+// written, when the server refuses one, and when Run has ended. Lost ones are logged, and counted in
+// loopwright_events_lost_total. The writer needs the verbs create and patch on events in the group
+// events.k8s.io, for recorders with the older methods as well: there is one API for both.
+type Writer struct {
+	scheme  *runtime.Scheme
+	sink    sink
+	options Options
+	host    string
+
+	// wake has room for one: it says that the book has changed, not how often. Recorders send, Run
+	// receives, nobody closes it.
+	wake chan struct{}
+
+	mu      sync.Mutex // guards the following
+	book    *book
+	stamp   int64 // of the newest event, in nanoseconds; no two are the same
+	running bool
+	ended   bool
+	told    time.Time // when a lost event was logged
+	silent  int       // events that were lost since then
+}
+
+var _ Provider = (*Writer)(nil)
+
+// New makes a Writer. Nothing is written before Run.
+func New(config *rest.Config, httpClient *http.Client, scheme *runtime.Scheme, options Options) (*Writer, error) {
+	if httpClient == nil {
+		return nil, fmt.Errorf("make an event writer: the HTTP client is nil; rest.HTTPClientFor makes one")
+	}
+	client, err := newRESTSink(config, httpClient)
+	if err != nil {
+		return nil, fmt.Errorf("make an event writer: %w", err)
+	}
+	return newWriter(client, scheme, options), nil
+}
+
+func newWriter(to sink, scheme *runtime.Scheme, options Options) *Writer {
+	if options.Logger.GetSink() == nil {
+		options.Logger = logr.Discard()
+	}
+	if options.DrainTimeout <= 0 {
+		options.DrainTimeout = defaultDrain
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return &Writer{scheme: scheme, sink: to, options: options, host: host, wake: make(chan struct{}, 1), book: newBook()}
+}
+
+// GetEventRecorder implements Provider.
+func (w *Writer) GetEventRecorder(name string) EventRecorder {
+	return &currentRecorder{writer: w, by: w.reporter(name)}
+}
+
+// GetEventRecorderFor implements Provider.
+func (w *Writer) GetEventRecorderFor(name string) record.EventRecorder {
+	return &olderRecorder{writer: w, by: w.reporter(name)}
+}
+
+// reporter cuts the instance to what the server accepts; with client-go, such events are refused.
+func (w *Writer) reporter(name string) reporter {
+	if wrong := validation.IsQualifiedName(name); len(wrong) > 0 {
+		w.options.Logger.Error(nil, "The API server will refuse events from a controller with this name", "name", name, "why", wrong)
+	}
+	instance := name + "-" + w.host
+	return reporter{controller: name, instance: instance[:min(len(instance), wordLimit)]}
+}
+
+// record puts an event into the book.
+func (w *Writer) record(by reporter, s said, byNote bool) {
+	log := w.options.Logger
+	now := time.Now()
+	event, err := newEvent(w.scheme, by, s, now, w.nextStamp(now))
+	if err != nil {
+		log.Error(err, "An event cannot be recorded", "type", s.eventType, "reason", s.reason, "note", s.note)
+		w.lost(lostInvalid, 1)
+		return
+	}
+	if detail := log.V(1); detail.Enabled() {
+		detail.Info(event.Note, "type", event.Type, "object", event.Regarding, "reason", event.Reason, "action", event.Action)
+	}
+	w.mu.Lock()
+	ended := w.ended
+	accepted := !ended && w.book.observe(event, byNote, now)
+	w.mu.Unlock()
+	switch {
+	case accepted:
+		select {
+		case w.wake <- struct{}{}:
+		default:
+		}
+	case ended:
+		w.lost(lostStopped, 1)
+	default:
+		w.lost(lostFull, 1)
+	}
+}
+
+// nextStamp is the time, or a little more: a coarse clock, and one that a test has stopped, shows the
+// same time twice.
+func (w *Writer) nextStamp(now time.Time) int64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stamp = max(w.stamp+1, now.UnixNano())
+	return w.stamp
+}
+
+// Run writes events until the context ends, and then what is left, for as long as DrainTimeout allows.
+// It returns nil then. A Writer runs once.
+func (w *Writer) Run(ctx context.Context) error {
+	if err := w.begin(); err != nil {
+		return err
+	}
+	writes, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	var bound sync.WaitGroup
+	bound.Go(func() {
+		select {
+		case <-ctx.Done():
+			timer := time.NewTimer(w.options.DrainTimeout)
+			defer timer.Stop()
+			select {
+			case <-timer.C:
+				cancel(errDrained)
+			case <-writes.Done():
+			}
+		case <-writes.Done():
+		}
+	})
+	for ctx.Err() == nil && (w.write(writes) || w.sleep(ctx)) {
+	}
+	w.mu.Lock()
+	w.book.stop()
+	w.mu.Unlock()
+	for writes.Err() == nil && w.write(writes) {
+	}
+	cancel(nil)
+	bound.Wait()
+	w.end()
+	return nil
+}
+
+func (w *Writer) begin() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.running {
+		return fmt.Errorf("run the event writer: it has been started before; make a new one")
+	}
+	w.running = true
+	return nil
+}
+
+func (w *Writer) end() {
+	w.mu.Lock()
+	w.ended = true
+	left := len(w.book.queue)
+	w.mu.Unlock()
+	w.lost(lostStopped, left)
+}
+
+// sleep waits until there may be something to write. It returns false when the context has ended.
+func (w *Writer) sleep(ctx context.Context) bool {
+	w.mu.Lock()
+	next := w.book.next()
+	w.mu.Unlock()
+	var due <-chan time.Time
+	if !next.IsZero() {
+		timer := time.NewTimer(time.Until(next))
+		defer timer.Stop()
+		due = timer.C
+	}
+	select {
+	case <-ctx.Done():
+		return false
+	case <-w.wake:
+	case <-due:
+	}
+	return true
+}
+
+func isNil(obj runtime.Object) bool {
+	v := reflect.ValueOf(obj)
+	return v.Kind() == reflect.Pointer && v.IsNil()
+}

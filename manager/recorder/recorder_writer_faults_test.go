@@ -1,0 +1,146 @@
+package recorder
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/loopwright/loopwright/internal/fakeapi"
+)
+
+func TestAServerThatIsAwayForAWhileGetsTheEventLater(t *testing.T) {
+	for name, fault := range map[string]fakeapi.Fault{
+		"refuses connections": {Refuse: true, Times: 5},
+		"has too much to do":  {Status: fakeapi.TooManyRequests(0), Times: 100},
+		"hangs":               {Hang: true, Times: 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, Options{}, func(w *world) {
+				fault.Match = fakeapi.Match{Group: "events.k8s.io", Verb: "create"}
+				lift := w.server.Inject(fault)
+				r := w.GetEventRecorder("websites")
+				r.Eventf(pod("a"), nil, "Warning", "Failed", "Create", "no room")
+				time.Sleep(40 * time.Second)
+				lift()
+				time.Sleep(time.Minute)
+				require.Equal(t, []string{"Warning Failed Create a no room"}, w.written("default"))
+			})
+		})
+	}
+}
+
+func TestALostAnswerDoesNotMakeASecondEvent(t *testing.T) {
+	inWorld(t, Options{}, func(w *world) {
+		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Group: "events.k8s.io", Verb: "create"}, LoseResponse: true, Times: 1})
+		r := w.GetEventRecorder("websites")
+		r.Eventf(pod("a"), nil, "Warning", "Failed", "Create", "no room")
+		time.Sleep(time.Minute)
+		require.Len(t, w.written("default"), 1)
+		w.requests()
+		r.Eventf(pod("a"), nil, "Warning", "Failed", "Create", "no room")
+		require.Equal(t, []string{"patch"}, w.requests(), "the writer knows that the event is there")
+	})
+}
+
+// Two replicas that write about one object at the same nanosecond choose the same name.
+func TestANameThatIsTakenIsReplaced(t *testing.T) {
+	inWorld(t, Options{}, func(w *world) {
+		taken := &eventsv1.Event{ObjectMeta: metav1.ObjectMeta{Name: eventName("a", time.Now().UnixNano())}, Regarding: corev1.ObjectReference{Name: "somebody else's"}}
+		_, err := w.client.EventsV1().Events("default").Create(w.Context(), taken, metav1.CreateOptions{})
+		require.NoError(t, err)
+		w.GetEventRecorder("websites").Eventf(pod("a"), nil, "Normal", "Scaled", "Scale", "mine")
+		time.Sleep(time.Minute)
+		require.Equal(t, []string{"   somebody else's ", "Normal Scaled Scale a mine"}, w.written("default"))
+	})
+}
+
+func TestWhatCannotBeWrittenIsLoggedAndCounted(t *testing.T) {
+	forbidden := metav1.Status{Status: "Failure", Code: 403, Reason: metav1.StatusReasonForbidden, Message: "you may not"}
+	for name, c := range map[string]struct {
+		fault  fakeapi.Fault
+		about  *corev1.Pod
+		reason string
+		log    string
+		wait   time.Duration
+	}{
+		"a missing permission":     {fakeapi.Fault{Status: &forbidden}, pod("a"), lostRefused, "apiGroups [events.k8s.io], resources [events], verbs [create, patch]", 0},
+		"a server that stays away": {fakeapi.Fault{Refuse: true}, pod("a"), lostUnreachable, "could not be written", 10 * time.Minute},
+		"nothing":                  {fakeapi.Fault{}, nil, lostInvalid, "it is nil", 0},
+		"a namespace that is gone": {fakeapi.Fault{}, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "gone", Name: "a"}}, lostRefused, "", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, Options{}, func(w *world) {
+				c.fault.Match = fakeapi.Match{Group: "events.k8s.io", Verb: "create"}
+				if c.fault.Refuse || c.fault.Status != nil {
+					w.server.Inject(c.fault)
+				}
+				before := lostFor(t, c.reason)
+				w.GetEventRecorder("websites").Eventf(c.about, nil, "Normal", "Scaled", "Scale", "mine")
+				time.Sleep(c.wait)
+				synctest.Wait()
+				require.Equal(t, before+1, lostFor(t, c.reason))
+				if c.log == "" {
+					require.Empty(t, w.logged(), "nobody needs to hear of it")
+				} else {
+					require.Contains(t, w.logged(), c.log)
+				}
+			})
+		})
+	}
+}
+
+// Reconcilers must go on when the server does not.
+func TestARecorderNeverWaits(t *testing.T) {
+	inWorld(t, Options{}, func(w *world) {
+		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Group: "events.k8s.io"}, Hang: true})
+		lost := lostFor(t, lostFull)
+		began := time.Now()
+		for n := range maxSeries + 100 {
+			w.GetEventRecorder("websites").Eventf(pod(fmt.Sprint(n)), nil, "Normal", "Scaled", "Scale", "mine")
+		}
+		require.Equal(t, began, time.Now())
+		require.Equal(t, lost+100, lostFor(t, lostFull))
+		require.Equal(t, 1, strings.Count(w.logged(), "Events were lost"), "a flood of events is no flood of log lines")
+	})
+}
+
+func TestAtTheEndWhatIsLeftIsWritten(t *testing.T) {
+	inWorld(t, Options{}, func(w *world) {
+		r := w.GetEventRecorder("websites")
+		for range 5 {
+			r.Eventf(pod("a"), nil, "Warning", "Failed", "Create", "no room")
+			synctest.Wait()
+		}
+		require.Equal(t, []string{"Warning Failed Create a no room x2"}, w.written("default"))
+		r.Eventf(pod("b"), nil, "Normal", "Stopped", "Stop", "bye")
+		require.NoError(t, w.ends())
+		require.Equal(t, []string{"Warning Failed Create a no room x5", "Normal Stopped Stop b bye"}, w.written("default"))
+		lost := lostFor(t, lostStopped)
+		r.Eventf(pod("c"), nil, "Normal", "Stopped", "Stop", "too late")
+		require.Equal(t, lost+1, lostFor(t, lostStopped))
+	})
+}
+
+func TestTheEndIsBounded(t *testing.T) {
+	inWorld(t, Options{DrainTimeout: 3 * time.Second}, func(w *world) {
+		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Group: "events.k8s.io"}, Hang: true})
+		for n := range 10 {
+			w.GetEventRecorder("websites").Eventf(pod(fmt.Sprint(n)), nil, "Normal", "Scaled", "Scale", "mine")
+		}
+		synctest.Wait()
+		count := func() float64 {
+			return lostFor(t, lostStopped) + lostFor(t, lostUnreachable)
+		}
+		began, lost := time.Now(), count()
+		require.NoError(t, w.ends())
+		require.Equal(t, 3*time.Second, time.Since(began))
+		require.Equal(t, lost+10, count())
+	})
+}

@@ -1,0 +1,128 @@
+package source
+
+import (
+	"bytes"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/loopwright/loopwright/informer"
+	"github.com/loopwright/loopwright/manager/event"
+	"github.com/loopwright/loopwright/manager/handler"
+	"github.com/loopwright/loopwright/manager/predicate"
+	"github.com/loopwright/loopwright/manager/reconcile"
+	"github.com/loopwright/loopwright/trace"
+	"github.com/loopwright/loopwright/workqueue"
+)
+
+// asks is a predicate that writes down that it was asked.
+func asks(name string, answer bool, asked *[]string) predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc:  func(event.CreateEvent) bool { *asked = append(*asked, name+" create"); return answer },
+		UpdateFunc:  func(event.UpdateEvent) bool { *asked = append(*asked, name+" update"); return answer },
+		DeleteFunc:  func(event.DeleteEvent) bool { *asked = append(*asked, name+" delete"); return answer },
+		GenericFunc: func(event.GenericEvent) bool { *asked = append(*asked, name+" generic"); return answer },
+	}
+}
+
+// allEvents makes one event of each sort.
+func allEvents(t *testing.T, d *delivery) {
+	h := d.handler(t.Context())
+	h.OnAdd(configMap("web"), true)
+	h.OnUpdate(configMap("web"), configMap("web"))
+	h.OnDelete(configMap("web"))
+	d.generic(t.Context(), event.GenericEvent{Object: configMap("web")})
+}
+
+func TestPredicatesAreAskedInOrderUntilOneSaysNo(t *testing.T) {
+	var asked []string
+	var told diary
+	allEvents(t, newDelivery(newQueue(), &told, []predicate.Predicate{asks("first", true, &asked), asks("second", false, &asked), asks("third", true, &asked)}))
+	require.Equal(t, []string{"first create", "second create", "first update", "second update", "first delete", "second delete", "first generic", "second generic"}, asked)
+	require.Empty(t, told.read())
+}
+
+func TestWhatAllPredicatesAcceptReachesTheHandler(t *testing.T) {
+	var asked []string
+	var told diary
+	allEvents(t, newDelivery(newQueue(), &told, []predicate.Predicate{asks("first", true, &asked)}))
+	require.Len(t, asked, 4)
+	require.Equal(t, []string{"create web, initial: true", `update web, "" to ""`, "delete web, unknown: false", "generic web"}, told.read())
+}
+
+func TestAnObjectWhoseEndNobodySawIsTheLastStateThatIsKnown(t *testing.T) {
+	var told diary
+	h := newDelivery(newQueue(), &told, nil).handler(t.Context())
+	h.OnDelete(informer.DeletedFinalStateUnknown{Key: "shop/web", Obj: configMap("web")})
+	require.Equal(t, []string{"delete web, unknown: true"}, told.read())
+}
+
+// A cache of somebody else's making may hand out anything. That is no reason for a crash.
+func TestWhatIsNoObjectIsLoggedAndDropped(t *testing.T) {
+	var told diary
+	queue := newQueue()
+	h := newDelivery(queue, &told, nil).handler(t.Context())
+	for _, wrong := range []any{nil, "web", (*corev1.ConfigMap)(nil), corev1.ConfigMap{}} {
+		h.OnAdd(wrong, false)
+		h.OnUpdate(wrong, configMap("web"))
+		h.OnUpdate(configMap("web"), wrong)
+		h.OnDelete(wrong)
+		h.OnDelete(informer.DeletedFinalStateUnknown{Key: "web", Obj: wrong})
+	}
+	require.Empty(t, told.read())
+	require.Len(t, queue.log.containing("not about an object"), 20)
+	require.Len(t, queue.log.containing(`"type"="v1.ConfigMap"`), 5)
+	for _, event := range []string{"create", "update", "delete"} {
+		require.NotEmpty(t, queue.log.containing(`"event"="`+event+`"`), event)
+	}
+}
+
+// Somebody who wonders why nothing happened looks there.
+func TestTheFlightRecorderKnowsWhatWasDroppedAndWhatWasAdded(t *testing.T) {
+	queue := newQueue()
+	h := newDelivery(queue, &handler.EnqueueRequestForObject{}, []predicate.Predicate{predicate.GenerationChangedPredicate{}}).handler(t.Context())
+	old, changed := configMap("web"), configMap("web")
+	changed.ResourceVersion = "5"
+	h.OnUpdate(old, changed)
+	h.OnDelete(changed)
+	var story []trace.Event
+	for _, e := range queue.recorder.Events() {
+		e.At, e.Seq = 0, 0
+		story = append(story, e)
+	}
+	about := trace.Event{Layer: "mirror", Object: "ConfigMap", Namespace: namespace, Name: "web", Version: "5"}
+	dropped, passed, added := about, about, about
+	dropped.Kind, dropped.Op, dropped.Outcome, dropped.Reason = trace.Predicate, "update", trace.Filtered, "GenerationChangedPredicate"
+	passed.Kind, passed.Op, passed.Outcome = trace.Predicate, "delete", trace.Passed
+	added.Kind, added.Op, added.Reason, added.ToNamespace, added.ToName = trace.Handler, "delete", "EnqueueRequestForObject", namespace, "web"
+	require.Equal(t, []trace.Event{dropped, passed, added}, story)
+	require.Equal(t, []string{"web"}, queue.waiting())
+}
+
+func TestRequestsHaveTheEventAsTheirReason(t *testing.T) {
+	queue := newQueue()
+	h := newDelivery(queue, &handler.EnqueueRequestForObject{}, nil).handler(t.Context())
+	h.OnDelete(configMap("web"))
+	work, err := queue.Next(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []string{"delete of ConfigMap shop/web"}, work.Causes.Reasons())
+}
+
+// A user's test may start a source with any queue.
+func TestAQueueThatIsNoControllersWorksAsWell(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		defer slog.SetDefault(slog.Default())
+		slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
+		q := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultLimiter[reconcile.Request]())
+		defer q.ShutDown()
+		h := newDelivery(q, &handler.EnqueueRequestForObject{}, nil).handler(t.Context())
+		h.OnAdd(configMap("web"), false)
+		h.OnAdd("web", false)
+		require.Equal(t, 1, q.Len())
+		require.Contains(t, log.String(), "not about an object")
+	})
+}

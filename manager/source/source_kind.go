@@ -1,0 +1,186 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/loopwright/loopwright/manager/cache"
+	"github.com/loopwright/loopwright/manager/client"
+	"github.com/loopwright/loopwright/manager/handler"
+	"github.com/loopwright/loopwright/manager/predicate"
+	"github.com/loopwright/loopwright/manager/reconcile"
+	"github.com/loopwright/loopwright/workqueue"
+)
+
+// InformerGetter is what Kind needs of a cache.
+//
+// If it also has a method WaitForKind(context.Context, schema.GroupVersionKind) error, which
+// returns when a kind may have been installed, the source calls that instead of trying again and
+// again. The version may be empty.
+type InformerGetter interface {
+	GetInformer(ctx context.Context, obj client.Object, opts ...cache.InformerGetOption) (cache.Informer, error)
+}
+
+// Kind follows the objects of obj's kind: those that are there come first, as creations, and then
+// what changes.
+//
+// A kind that is not installed yet is waited for, and the log says so. If it takes longer than the
+// controller's CacheSyncTimeout, the error of WaitForSync names the kind. A type that the scheme does
+// not know is an error at once.
+//
+// When the informer stops while the source goes on, because the kind's CRD was deleted for instance,
+// the source asks the cache for another one. So end the source before you call RemoveInformer. All
+// objects are then reported as if they were new; what was deleted in between is not reported.
+//
+// When the source ends, its handler is removed, and the informer goes on for others. In
+// controller-runtime the handler stays.
+func Kind[object client.Object](cache InformerGetter, obj object, handler handler.EventHandler, predicates ...predicate.Predicate) SyncingSource {
+	return &kindSource{cache: cache, object: obj, handler: handler, predicates: predicates}
+}
+
+type kindSource struct {
+	cache      InformerGetter
+	object     client.Object
+	handler    handler.EventHandler
+	predicates []predicate.Predicate
+	runs       runs
+}
+
+// Start implements Source.
+func (s *kindSource) Start(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+	switch {
+	case isNil(s.object):
+		return errors.New("the source has no object that says which kind to watch")
+	case isNil(s.cache):
+		return errors.New("the source has no cache")
+	case isNil(s.handler):
+		return errors.New("the source has no handler")
+	case slices.Contains(s.predicates, nil):
+		return errNilPredicate
+	}
+	events := newDelivery(queue, s.handler, s.predicates)
+	r := s.runs.begin(ctx)
+	r.waitsFor(func(end error) error { return fmt.Errorf("the cache has not returned an informer yet: %w", end) })
+	go func() {
+		defer s.runs.end(r)
+		for ctx.Err() == nil {
+			if err := s.follow(ctx, r, events); err != nil && ctx.Err() == nil {
+				events.log().Error(err, "A source cannot be started", "source", s.String())
+				r.settle(err)
+				<-ctx.Done()
+			}
+			sleep(ctx, firstPause) // in case informers end as soon as they begin
+		}
+	}()
+	return nil
+}
+
+// follow follows one informer to its end. It returns an error if there is no use in trying again.
+func (s *kindSource) follow(ctx context.Context, r *run, events *delivery) error {
+	var listening *listening
+	try := func() error {
+		from, err := s.cache.GetInformer(ctx, s.object, cache.BlockUntilSynced(false))
+		if err == nil {
+			listening, err = listen(ctx, from, events)
+		}
+		return err
+	}
+	if err := s.untilThereIs(ctx, r, events, try); err != nil {
+		return err
+	}
+	if err := listening.wait(ctx, r); ctx.Err() == nil {
+		events.log().Info("The informer of a source has ended; asking for another one", "source", s.String(), "reason", err.Error())
+	}
+	return nil
+}
+
+// untilThereIs tries until it succeeds. Meanwhile it says what it waits for.
+func (s *kindSource) untilThereIs(ctx context.Context, r *run, events *delivery, try func() error) error {
+	var wait kindWait
+	for began := time.Now(); ; {
+		err := try()
+		switch {
+		case err == nil:
+			return nil
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case isUnregistered(err):
+			return explain(err)
+		}
+		r.waitsFor(func(end error) error { return fmt.Errorf("%w: %w", explain(err), end) })
+		pause, say, silence := wait.failed(time.Since(began))
+		if say {
+			events.log().Error(explain(err), "A source waits for its kind", "source", s.String(), "since", time.Since(began))
+		}
+		asked := time.Now()
+		if s.awaitKind(ctx, err, silence) && wait.tries == 1 {
+			pause = 0 // a cache that is wrong about it more than once may always be
+		}
+		sleep(ctx, pause-time.Since(asked))
+	}
+}
+
+// awaitKind waits until the cache says that the kind may be there, or, so that the source can say
+// that it still waits, for the length of the silence. It returns false at once if the cache cannot say.
+func (s *kindSource) awaitKind(ctx context.Context, err error, silence time.Duration) bool {
+	knows, ok := s.cache.(interface {
+		WaitForKind(ctx context.Context, kind schema.GroupVersionKind) error
+	})
+	kind, missing := missingKind(err)
+	if !ok || !missing {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, silence)
+	defer cancel()
+	return knows.WaitForKind(ctx, kind) == nil
+}
+
+func sleep(ctx context.Context, pause time.Duration) {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// WaitForSync implements SyncingSource.
+func (s *kindSource) WaitForSync(ctx context.Context) error { return s.runs.waitForSync(ctx) }
+
+// WaitForStop implements controller.StoppingSource.
+func (s *kindSource) WaitForStop() { s.runs.WaitForStop() }
+
+// String is what the source is called in messages.
+func (s *kindSource) String() string {
+	if isNil(s.object) {
+		return "kind source: unknown type"
+	}
+	switch s.object.(type) {
+	case *unstructured.Unstructured, *metav1.PartialObjectMetadata:
+		version, kind := s.object.GetObjectKind().GroupVersionKind().ToAPIVersionAndKind()
+		return fmt.Sprintf("kind source: %T[%s %s]", s.object, version, kind)
+	default:
+		return fmt.Sprintf("kind source: %T", s.object)
+	}
+}
+
+// isNil reports whether an interface is nil, or holds a nil pointer, function or the like.
+func isNil(value any) bool {
+	v := reflect.ValueOf(value)
+	switch v.Kind() {
+	case reflect.Invalid:
+		return true
+	case reflect.Pointer, reflect.Func, reflect.Map, reflect.Slice, reflect.Chan:
+		return v.IsNil()
+	default:
+		return false
+	}
+}

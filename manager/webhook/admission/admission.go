@@ -1,0 +1,96 @@
+// Package admission answers the API server when it asks whether an object may be stored, and how.
+//
+// An HTTP request holds an AdmissionReview. It becomes a Request; a Handler turns that into a Response; and
+// the Response becomes an AdmissionReview again:
+//
+//	bytes -> readReview -> Request -> Handler -> Response -> Complete -> writeReview -> bytes
+//
+// Everything but ServeHTTP is a function of what it is given, and knows nothing of HTTP. A Handler is your own
+// function, or is made of a Defaulter or a Validator, which work on Go objects.
+//
+// Neighbours: below it is package log. Above it are the webhook server, which serves a Webhook at a path,
+// and the builder, which makes one for a kind.
+package admission
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"gomodules.xyz/jsonpatch/v2"
+	admissionv1 "k8s.io/api/admission/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Request is what the API server asks: who wants to do what with which object.
+type Request struct {
+	admissionv1.AdmissionRequest
+}
+
+// Response is the answer: yes or no, why, and how the object is to be changed.
+type Response struct {
+	// Patches are the changes. If there are any, Complete writes them into AdmissionResponse.Patch; whoever
+	// has a patch as bytes sets Patch and PatchType, and no Patches.
+	Patches []jsonpatch.JsonPatchOperation
+	admissionv1.AdmissionResponse
+}
+
+// Complete fills in what every answer needs: the UID of the question, a status code, and the patch as bytes.
+//
+// It leaves no patch type without a patch, which the API server refuses. And it changes nothing that the
+// response points to: a handler may return the same Response, and the same Result in it, many times.
+func (r *Response) Complete(req Request) error {
+	r.UID = req.UID
+	result := metav1.Status{}
+	if r.Result != nil {
+		result = *r.Result
+	}
+	if result.Code == 0 {
+		result.Code = http.StatusOK
+	}
+	r.Result = &result
+
+	if len(r.Patches) > 0 {
+		patch, err := json.Marshal(r.Patches)
+		if err != nil {
+			return err
+		}
+		patchType := admissionv1.PatchTypeJSONPatch
+		r.Patch, r.PatchType = patch, &patchType
+	}
+	if len(r.Patch) == 0 {
+		r.PatchType = nil
+	}
+	return nil
+}
+
+// Handler decides about a Request.
+type Handler interface {
+	// Handle answers the request. The context ends when the API server no longer waits for the answer.
+	Handle(context.Context, Request) Response
+}
+
+// HandlerFunc is a function that is a Handler.
+type HandlerFunc func(context.Context, Request) Response
+
+// Handle implements Handler.
+func (f HandlerFunc) Handle(ctx context.Context, req Request) Response { return f(ctx, req) }
+
+// requestKey is where a context has the Request.
+type requestKey struct{}
+
+// RequestFromContext returns the Request that a Defaulter or a Validator was called for.
+func RequestFromContext(ctx context.Context) (Request, error) {
+	req, found := ctx.Value(requestKey{}).(Request)
+	if !found {
+		return Request{}, errors.New("the context has no admission.Request: only contexts that a Defaulter or " +
+			"a Validator is given have one, and those made by NewContextWithRequest")
+	}
+	return req, nil
+}
+
+// NewContextWithRequest returns a context that has the Request. Tests of a Defaulter or a Validator use it.
+func NewContextWithRequest(ctx context.Context, req Request) context.Context {
+	return context.WithValue(ctx, requestKey{}, req)
+}

@@ -1,0 +1,141 @@
+package admission
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gomodules.xyz/jsonpatch/v2"
+)
+
+// changes returns the JSON patch that turns raw into after, but for one thing: it removes nothing from
+// raw that before has not got either.
+//
+// raw is an object as the API server sent it, before is what Go made of it, and after is what a defaulter made
+// of that. A field that is in raw only is one that the Go type does not know, or an empty one that it
+// leaves out. Nobody has asked for it to be removed. With raw in the place of before, nothing is kept.
+//
+// All three are JSON values: map[string]any, []any, string, bool, int64, float64 or nil. The operations
+// are in the order of the fields' names, so the same input has the same patch.
+//
+// controller-runtime makes two patches and takes the removals of one out of the other, by their paths. A
+// path names another element once a list has grown at its front. It also compares numbers as float64,
+// in which 9007199254740992 and 9007199254740993 are equal.
+func changes(raw, before, after any) []jsonpatch.Operation {
+	if equal(raw, after) {
+		return nil
+	}
+	return differ{}.value("", raw, before, after).operations
+}
+
+// differ collects operations on the way through the three values.
+type differ struct {
+	operations []jsonpatch.Operation
+}
+
+func (d differ) add(operation, path string, value any) differ {
+	d.operations = append(d.operations, jsonpatch.NewOperation(operation, path, value))
+	return d
+}
+
+// value compares two values that differ. Whoever calls it has looked, so that no path is made for a field that stays
+// the same, as nearly all do.
+func (d differ) value(path string, raw, before, after any) differ {
+	switch after := after.(type) {
+	case map[string]any:
+		if raw, same := raw.(map[string]any); same {
+			before, _ := before.(map[string]any)
+			return d.object(path, raw, before, after)
+		}
+	case []any:
+		if raw, same := raw.([]any); same {
+			before, _ := before.([]any)
+			return d.list(path, raw, before, after)
+		}
+	}
+	return d.add("replace", path, after)
+}
+
+func (d differ) object(path string, raw, before, after map[string]any) differ {
+	for _, name := range slices.Sorted(maps.Keys(after)) {
+		old, there := raw[name]
+		if !there {
+			d = d.add("add", below(path, name), after[name])
+		} else if !equal(old, after[name]) {
+			d = d.value(below(path, name), old, before[name], after[name])
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(raw)) {
+		_, stays := after[name]
+		_, known := before[name]
+		if !stays && known {
+			d = d.add("remove", below(path, name), nil)
+		}
+	}
+	return d
+}
+
+// list pairs elements that the defaulter left as they were, at both ends of the list. So a container
+// that is put in front of the others is one addition, and each of the others keeps its own fields.
+func (d differ) list(path string, raw, before, after []any) differ {
+	if len(before) != len(raw) {
+		before = raw // Go made another list of it, so their elements cannot be told apart
+	}
+	head, shorter := 0, min(len(before), len(after))
+	for head < shorter && equal(before[head], after[head]) {
+		head++
+	}
+	tail := 0
+	for tail < shorter-head && equal(before[len(before)-1-tail], after[len(after)-1-tail]) {
+		tail++
+	}
+	rawEnd, afterEnd := len(raw)-tail, len(after)-tail
+	paired := min(rawEnd, afterEnd)
+	for i := rawEnd - 1; i >= paired; i-- { // from behind: a removal moves what comes after it
+		d = d.add("remove", element(path, i), nil)
+	}
+	for i := paired; i < afterEnd; i++ {
+		d = d.add("add", element(path, i), after[i])
+	}
+	for i := range after { // the list has its final length now, and so the elements their final places
+		old := i
+		if i >= afterEnd {
+			old = i - afterEnd + rawEnd
+		} else if i >= paired {
+			continue // it was added
+		}
+		if !equal(raw[old], after[i]) {
+			d = d.value(element(path, i), raw[old], before[old], after[i])
+		}
+	}
+	return d
+}
+
+// pointerEscapes are those of a JSON pointer (RFC 6901).
+var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
+
+func below(path, name string) string { return path + "/" + pointerEscapes.Replace(name) }
+
+func element(path string, i int) string { return path + "/" + strconv.Itoa(i) }
+
+// equal compares two JSON values. A number is the same with and without a fraction of zero.
+func equal(a, b any) bool {
+	switch a := a.(type) {
+	case map[string]any:
+		b, same := b.(map[string]any)
+		return same && maps.EqualFunc(a, b, equal)
+	case []any:
+		b, same := b.([]any)
+		return same && slices.EqualFunc(a, b, equal)
+	case int64:
+		if b, is := b.(float64); is {
+			return float64(a) == b
+		}
+	case float64:
+		if b, is := b.(int64); is {
+			return a == float64(b)
+		}
+	}
+	return a == b
+}

@@ -1,0 +1,21 @@
+// Package metrics counts the panics in conversion webhooks.
+//
+// Neighbours: below it is the registry of package manager/metrics. Above it is package conversion, which counts.
+package metrics
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/loopwright/loopwright/manager/metrics"
+)
+
+// WebhookPanics counts how often a conversion webhook panicked, recovered or not. It has no labels.
+var WebhookPanics = prometheus.NewCounterVec(prometheus.CounterOpts{
+	Name: "controller_runtime_conversion_webhook_panics_total",
+	Help: "Total number of conversion webhook panics",
+}, nil)
+
+func init() {
+	metrics.Registry.MustRegister(WebhookPanics)
+	WebhookPanics.WithLabelValues() // so that it is 0 and not absent before the first panic
+}

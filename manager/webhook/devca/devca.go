@@ -1,0 +1,180 @@
+// Package devca gives webhooks certificates while they are being developed.
+//
+// The API server calls webhooks over TLS only, and trusts the CA whose certificate is in the field caBundle of the webhook's
+// configuration. A CA makes itself a key, signs the server's certificate, and writes its own certificate
+// into the configurations:
+//
+//	key -> certificate -> TLS handshakes
+//	    -> bundle -> Mutating- and ValidatingWebhookConfigurations, CustomResourceDefinitions
+//
+// It writes it again when somebody has overwritten it, and renews both in time. Keys stay in memory.
+//
+//	ca, err := devca.New(config, devca.Options{ValidatingWebhookConfigurations: []string{"shop"}})
+//	mgr, err := ctrl.NewManager(config, ctrl.Options{WebhookServer: ca.NewServer(webhook.Options{})})
+//
+// Caveats: It is for one process. Two replicas would each write their own CA, and the API server would
+// trust the last one only. In production, cert-manager or a Secret brings the certificate, and
+// the webhook server reads it from its CertDir.
+//
+// Neighbours: below it are the client and the webhook server. Above it is the user's main.
+package devca
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/loopwright/loopwright/manager/client"
+	"github.com/loopwright/loopwright/manager/healthz"
+	"github.com/loopwright/loopwright/manager/log"
+	"github.com/loopwright/loopwright/manager/webhook"
+)
+
+var packageLog = log.RuntimeLog.WithName("devca")
+
+// Options say for whom certificates are, and where the CA is announced.
+type Options struct {
+	// Hosts are the names and addresses at which the API server calls: the host of clientConfig.url, or
+	// service.namespace.svc for clientConfig.service. The default is localhost, 127.0.0.1 and ::1.
+	Hosts []string
+
+	// The configurations that get the CA's certificate, by name. All webhooks in one of them get it. They need not
+	// exist yet.
+	MutatingWebhookConfigurations   []string
+	ValidatingWebhookConfigurations []string
+	CustomResourceDefinitions       []string
+
+	// Lifetime is that of the server's certificate; the CA lives ten times as long. The default is a day.
+	// A certificate is renewed after two thirds of its life.
+	Lifetime time.Duration
+}
+
+// authorityLifetimes is how many lives of a serving certificate the CA has.
+const authorityLifetimes = 10
+
+// CA makes certificates and announces itself.
+type CA struct {
+	client  client.WithWatch
+	options Options
+	targets []target
+
+	mu         sync.Mutex    // guards all below
+	generation generation    // the certificates
+	another    chan struct{} // closed when the bundle changes; then there is a new one
+	announced  map[target]announcement
+	changed    chan struct{} // closed when announced changes; then there is a new one
+}
+
+// announcement is what a target has, or why it has nothing.
+type announcement struct {
+	bundle []byte
+	err    error
+}
+
+// New makes the CA and the first certificate. It does not announce it yet: that begins with the server.
+func New(config *rest.Config, options Options) (*CA, error) {
+	if options.Lifetime == 0 {
+		options.Lifetime = 24 * time.Hour
+	}
+	if options.Lifetime < 3*settling {
+		return nil, fmt.Errorf("devca: a lifetime of %s is too short: the API server needs some seconds to learn about a new CA; "+
+			"take %s or more", options.Lifetime, 3*settling)
+	}
+	if len(options.Hosts) == 0 {
+		options.Hosts = []string{"localhost", "127.0.0.1", "::1"}
+	}
+	c := &CA{options: options, another: make(chan struct{}), changed: make(chan struct{}), announced: map[target]announcement{}}
+	for _, name := range options.MutatingWebhookConfigurations {
+		c.targets = append(c.targets, target{mutating, name})
+	}
+	for _, name := range options.ValidatingWebhookConfigurations {
+		c.targets = append(c.targets, target{validating, name})
+	}
+	for _, name := range options.CustomResourceDefinitions {
+		c.targets = append(c.targets, target{crd, name})
+	}
+	var err error
+	if c.client, err = client.NewWithWatch(config, client.Options{}); err != nil {
+		return nil, fmt.Errorf("devca: %w", err)
+	}
+	now := time.Now()
+	if c.generation.signer, err = newAuthority(now, options.Lifetime*authorityLifetimes); err != nil {
+		return nil, err
+	}
+	if c.generation.serving, err = c.generation.signer.serve(now, options.Lifetime, options.Hosts); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// GetCertificate returns the server's certificate. It is meant for tls.Config.GetCertificate.
+func (c *CA) GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.generation.serving.pair, nil
+}
+
+// Bundle returns the certificates that the API server is to trust, in PEM form.
+func (c *CA) Bundle() []byte {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.generation.bundle()
+}
+
+// NewServer returns a webhook server with the certificate of this CA. The CA is announced while the
+// server runs.
+//
+// Its StartedChecker also fails until the CA is in all configurations, and says in which one it is not.
+func (c *CA) NewServer(options webhook.Options) webhook.Server {
+	options.TLSOpts = append(slices.Clip(options.TLSOpts), func(config *tls.Config) { config.GetCertificate = c.GetCertificate })
+	return &server{DefaultServer: &webhook.DefaultServer{Options: options}, ca: c}
+}
+
+type server struct {
+	*webhook.DefaultServer
+	ca *CA
+}
+
+// Start implements webhook.Server. The CA is announced as long as the server runs.
+func (s *server) Start(ctx context.Context) error {
+	announcing, stop := context.WithCancel(ctx)
+	announced := make(chan error, 1) // sent once, by the goroutine
+	go func() { announced <- s.ca.Start(announcing) }()
+	err := s.DefaultServer.Start(ctx)
+	stop()
+	return errors.Join(err, <-announced)
+}
+
+// StartedChecker implements webhook.Server.
+func (s *server) StartedChecker() healthz.Checker {
+	serving := s.DefaultServer.StartedChecker()
+	return func(request *http.Request) error { return errors.Join(serving(request), s.ca.Announced()) }
+}
+
+// Announced returns nil if all configurations have the CA's certificate, and otherwise what is wrong.
+func (c *CA) Announced() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.announcedLocked()
+}
+
+func (c *CA) announcedLocked() error {
+	bundle, errs := c.generation.bundle(), []error(nil)
+	for _, t := range c.targets {
+		switch has := c.announced[t]; {
+		case has.err != nil:
+			errs = append(errs, has.err)
+		case !bytes.Equal(has.bundle, bundle):
+			errs = append(errs, fmt.Errorf("%s does not have the CA's certificate yet", t))
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,110 @@
+package devca
+
+import (
+	"bytes"
+	"context"
+	"sync"
+	"time"
+)
+
+// Start announces the CA and renews the certificates, until the context ends. A server that NewServer made
+// calls it.
+//
+// Errors: It returns an error if a certificate cannot be made. An API server that does not answer, or refuses,
+// is asked again.
+func (c *CA) Start(ctx context.Context) error {
+	ctx, stop := context.WithCancel(ctx)
+	var tellers sync.WaitGroup
+	defer tellers.Wait()
+	defer stop()
+	for _, t := range c.targets {
+		tellers.Go(teller{client: c.client, target: t, bundle: c.present, report: c.report}.withContext(ctx))
+	}
+	for {
+		until, changed, err := c.advance(time.Now())
+		if err != nil {
+			return err
+		}
+		timer := time.NewTimer(time.Until(until))
+		select {
+		case <-timer.C:
+		case <-changed:
+		case <-ctx.Done():
+		}
+		timer.Stop()
+		if ctx.Err() != nil {
+			return nil
+		}
+	}
+}
+
+func (t teller) withContext(ctx context.Context) func() { return func() { t.run(ctx) } }
+
+// advance takes the steps that are due. It returns when the next one is, and a channel that is closed if an
+// announcement comes before.
+func (c *CA) advance(now time.Time) (time.Time, <-chan struct{}, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	before := c.generation.bundle()
+	for {
+		if c.generation.next != nil && c.generation.told.IsZero() && c.announcedLocked() == nil {
+			c.generation.told = now
+		}
+		what, at := c.generation.due(now)
+		if what == stay {
+			if !bytes.Equal(before, c.generation.bundle()) {
+				close(c.another)
+				c.another = make(chan struct{})
+			}
+			return at, c.changed, nil
+		}
+		var err error
+		if c.generation, err = c.generation.take(what, now, c.options); err != nil {
+			return time.Time{}, nil, err
+		}
+	}
+}
+
+// take takes a step.
+func (g generation) take(what step, now time.Time, options Options) (generation, error) {
+	var err error
+	switch what {
+	case renew:
+		packageLog.Info("Renewing the certificate")
+		g.serving, err = g.signer.serve(now, options.Lifetime, options.Hosts)
+	case makeNext:
+		packageLog.Info("Renewing the CA")
+		var next authority
+		next, err = newAuthority(now, options.Lifetime*authorityLifetimes)
+		g.next, g.told = &next, time.Time{}
+	case promote:
+		last := g.signer
+		g.last, g.signer, g.next, g.told = &last, *g.next, nil, time.Time{}
+		g.serving, err = g.signer.serve(now, options.Lifetime, options.Hosts)
+	case forgetLast:
+		g.last = nil
+	}
+	return g, err
+}
+
+// present is the bundle as it is to be, and a channel that is closed when there is another one.
+func (c *CA) present() ([]byte, <-chan struct{}) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.generation.bundle(), c.another
+}
+
+// report notes what a target has.
+func (c *CA) report(t target, bundle []byte, err error) {
+	c.mu.Lock()
+	old := c.announced[t]
+	c.announced[t] = announcement{bundle, err}
+	if !bytes.Equal(old.bundle, bundle) {
+		close(c.changed)
+		c.changed = make(chan struct{})
+	}
+	c.mu.Unlock()
+	if err != nil && (old.err == nil || old.err.Error() != err.Error()) {
+		packageLog.Error(err, "The API server does not know the CA")
+	}
+}

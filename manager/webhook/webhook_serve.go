@@ -1,0 +1,228 @@
+package webhook
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+
+	"github.com/loopwright/loopwright/manager/healthz"
+	"github.com/loopwright/loopwright/manager/log"
+	"github.com/loopwright/loopwright/manager/webhook/internal/metrics"
+)
+
+var packageLog = log.RuntimeLog.WithName("webhook")
+
+// shutdownLimit is how long requests that are being served may take when the server stops. The API server
+// waits 30 seconds for a webhook, at most.
+const shutdownLimit = time.Minute
+
+// NewServer returns a server. It does not start it: add it to a manager, or call Start.
+func NewServer(o Options) Server { return &DefaultServer{Options: o} }
+
+// DefaultServer serves webhooks over TLS. Its zero value is a server with default options; they must not
+// change after the first call of a method.
+//
+// Guarantees: When the certificate's files change, new connections get the new certificate, and those that are
+// open stay open. When the context of Start ends, requests that are being served are answered first, and
+// their contexts live on. In controller-runtime, their contexts end with that of Start.
+type DefaultServer struct {
+	Options Options
+
+	mu      sync.Mutex          // guards all below, and the first use of Options
+	ready   bool                // Options have their defaults
+	paths   map[string]struct{} // those that Register was called with
+	address net.Addr            // where the server listens, once it does
+	started bool                // Start was called
+	serving chan struct{}       // closed when address is set; made by the first who needs it
+}
+
+// options returns the options with their defaults.
+func (s *DefaultServer) options() Options {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.optionsLocked()
+}
+
+func (s *DefaultServer) optionsLocked() Options {
+	if !s.ready {
+		s.Options, s.ready = s.Options.withDefaults(), true
+	}
+	return s.Options
+}
+
+// NeedLeaderElection returns false: the API server calls any replica.
+func (*DefaultServer) NeedLeaderElection() bool { return false }
+
+// WebhookMux implements Server.
+func (s *DefaultServer) WebhookMux() *http.ServeMux { return s.options().WebhookMux }
+
+// Register serves a path, and measures it. It may be called while the server runs. It panics if the path was
+// registered before.
+func (s *DefaultServer) Register(path string, hook http.Handler) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	options := s.optionsLocked()
+	if _, taken := s.paths[path]; taken {
+		panic(fmt.Errorf("two webhooks want the path %s: give one of them another path", path))
+	}
+	if s.paths == nil {
+		s.paths = map[string]struct{}{}
+	}
+	s.paths[path] = struct{}{}
+	options.WebhookMux.Handle(path, metrics.InstrumentedHook(path, hook))
+	if log := packageLog.WithValues("path", path); options.disabled() {
+		log.Info("Not serving a webhook, because the server is switched off")
+	} else {
+		log.Info("Registered a webhook")
+	}
+}
+
+// Start serves until the context ends. A server runs once.
+//
+// Errors: It returns an error if there is no certificate, if it cannot listen, or if requests had to be cut off at
+// the end.
+func (s *DefaultServer) Start(ctx context.Context) error {
+	options := s.options()
+	if options.disabled() {
+		packageLog.Info("The webhook server is switched off")
+		return nil
+	}
+	s.mu.Lock()
+	again := s.started
+	s.started = true
+	s.mu.Unlock()
+	if again {
+		return errors.New("the webhook server was started before: make another one with webhook.NewServer")
+	}
+
+	config, certificates, err := tlsConfig(options)
+	if err != nil {
+		return fmt.Errorf("starting the webhook server: %w", err)
+	}
+	listener := options.Listener
+	if listener == nil {
+		if listener, err = net.Listen("tcp", net.JoinHostPort(options.Host, strconv.Itoa(options.Port))); err != nil {
+			return fmt.Errorf("starting the webhook server: %w", err)
+		}
+	}
+	if certificates != nil {
+		watching := make(chan struct{}) // closed by the goroutine when the watch has ended
+		watch, stop := context.WithCancel(ctx)
+		defer func() { stop(); <-watching }()
+		go func() {
+			defer close(watching)
+			if err := certificates.Start(watch); err != nil { // a server with an old certificate is better than none
+				packageLog.Error(err, "Not watching the certificate any more: a new one will not be served")
+			}
+		}()
+	}
+	s.mu.Lock()
+	s.address = listener.Addr()
+	close(s.servingLocked())
+	s.mu.Unlock()
+	packageLog.Info("Serving webhooks", "address", listener.Addr().String())
+	return serve(ctx, tls.NewListener(listener, config), options.WebhookMux)
+}
+
+func (s *DefaultServer) servingLocked() chan struct{} {
+	if s.serving == nil {
+		s.serving = make(chan struct{})
+	}
+	return s.serving
+}
+
+// WaitUntilReady returns when the server takes connections, or when the context ends. A manager calls it
+// before it starts its caches: their first list may need a conversion webhook.
+func (s *DefaultServer) WaitUntilReady(ctx context.Context) error {
+	if s.options().disabled() {
+		return nil
+	}
+	s.mu.Lock()
+	serving := s.servingLocked()
+	s.mu.Unlock()
+	select {
+	case <-serving:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("waiting for the webhook server: %w", context.Cause(ctx))
+	}
+}
+
+// serve answers requests until the context ends, and those that came before.
+func serve(ctx context.Context, listener net.Listener, handler http.Handler) error {
+	requests, cutOff := context.WithCancel(context.WithoutCancel(ctx))
+	defer cutOff()
+	server := &http.Server{
+		Handler:           handler,
+		BaseContext:       func(net.Listener) context.Context { return requests },
+		MaxHeaderBytes:    1 << 20,
+		ReadHeaderTimeout: 32 * time.Second,
+		IdleTimeout:       90 * time.Second, // as long as Go's clients keep a connection
+		// "TLS handshake error ... bad certificate" means that the API server does not know our CA. Whoever
+		// looks for the reason must find that.
+		ErrorLog: slog.NewLogLogger(logr.ToSlogHandler(packageLog), slog.LevelInfo),
+	}
+	served := make(chan error, 1) // sent once, by the goroutine, which need not wait for a receiver
+	go func() { served <- server.Serve(listener) }()
+	select {
+	case err := <-served:
+		return fmt.Errorf("serving webhooks: %w", err)
+	case <-ctx.Done():
+	}
+	packageLog.Info("Stopping the webhook server", "limit", shutdownLimit.String())
+	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownLimit)
+	defer cancel()
+	err := server.Shutdown(limit)
+	if err != nil {
+		err = errors.Join(fmt.Errorf("webhook requests were cut off when the server stopped: %w", err), server.Close())
+	}
+	<-served
+	return err
+}
+
+// StartedChecker returns a check that connects to the server, and fails if it cannot.
+func (s *DefaultServer) StartedChecker() healthz.Checker {
+	return func(req *http.Request) error {
+		options := s.options()
+		s.mu.Lock()
+		address := s.address
+		s.mu.Unlock()
+		if options.disabled() {
+			return nil
+		}
+		if address == nil {
+			return errors.New("webhook server has not been started yet")
+		}
+		ctx := context.Background()
+		if req != nil {
+			ctx = req.Context()
+		}
+		return reach(ctx, address)
+	}
+}
+
+// reach connects, and does not ask who answers: the certificate is for the API server to check, and it may be
+// made for a name that this process cannot resolve.
+func reach(ctx context.Context, address net.Addr) error {
+	dialer := tls.Dialer{
+		NetDialer: &net.Dialer{Timeout: 10 * time.Second},
+		Config:    &tls.Config{InsecureSkipVerify: true},
+	}
+	connection, err := dialer.DialContext(ctx, address.Network(), address.String())
+	if err != nil {
+		return fmt.Errorf("webhook server is not reachable: %w", err)
+	}
+	if err := connection.Close(); err != nil {
+		return fmt.Errorf("webhook server is not reachable: closing connection: %w", err)
+	}
+	return nil
+}

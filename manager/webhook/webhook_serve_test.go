@@ -1,0 +1,344 @@
+package webhook_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"math/big"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	admissionv1 "k8s.io/api/admission/v1"
+
+	"github.com/loopwright/loopwright/manager/webhook"
+	"github.com/loopwright/loopwright/manager/webhook/admission"
+)
+
+// certificates writes a new pair for 127.0.0.1 into a directory, and returns its certificate.
+func certificates(t testing.TB, dir string, serial int64) *x509.Certificate {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: fmt.Sprint("serial ", serial)},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	require.NoError(t, err)
+	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
+	require.NoError(t, err)
+	for name, block := range map[string]*pem.Block{
+		"tls.crt": {Type: "CERTIFICATE", Bytes: der}, "tls.key": {Type: "PRIVATE KEY", Bytes: keyDER},
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), pem.EncodeToMemory(block), 0o600))
+	}
+	parsed, err := x509.ParseCertificate(der)
+	require.NoError(t, err)
+	return parsed
+}
+
+// running is a server with the webhook /allow.
+type running struct {
+	webhook.Server
+	address string
+	stop    func() error
+}
+
+func start(t testing.TB, options webhook.Options) running {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	options.Listener = listener
+	server := webhook.NewServer(options)
+	server.Register("/allow", &admission.Webhook{Handler: admission.HandlerFunc(func(context.Context, admission.Request) admission.Response {
+		return admission.Allowed("")
+	})})
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- server.Start(ctx) }()
+	stop := sync.OnceValue(func() error { cancel(); return <-ended })
+	t.Cleanup(func() { _ = stop() })
+	for server.StartedChecker()(nil) != nil {
+		select {
+		case err := <-ended:
+			t.Fatal("the server ended:", err)
+		case <-time.After(time.Millisecond):
+		}
+	}
+	return running{server, listener.Addr().String(), stop}
+}
+
+// caller calls as the API server does. It keeps its connections.
+func caller(roots ...*x509.Certificate) *http.Client {
+	pool := x509.NewCertPool()
+	for _, root := range roots {
+		pool.AddCert(root)
+	}
+	return &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}, ForceAttemptHTTP2: true}}
+}
+
+// allowed asks /allow.
+func allowed(client *http.Client, address string) error {
+	question, err := json.Marshal(admissionv1.AdmissionReview{Request: &admissionv1.AdmissionRequest{UID: "1"}})
+	if err != nil {
+		return err
+	}
+	answer, err := client.Post("https://"+address+"/allow?timeout=10s", "application/json", bytes.NewReader(question))
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	var review admissionv1.AdmissionReview
+	if err := json.NewDecoder(answer.Body).Decode(&review); err != nil {
+		return err
+	}
+	if review.Response == nil || !review.Response.Allowed || review.Response.UID != "1" {
+		return fmt.Errorf("not allowed: %v", review.Response)
+	}
+	return nil
+}
+
+func TestAServerAnswersOverTLS(t *testing.T) {
+	dir := t.TempDir()
+	root := certificates(t, dir, 1)
+	server := start(t, webhook.Options{CertDir: dir})
+	require.NoError(t, allowed(caller(root), server.address))
+	require.ErrorContains(t, allowed(caller(), server.address), "certificate signed by unknown authority")
+	require.False(t, server.NeedLeaderElection())
+	require.NoError(t, server.stop())
+	require.Error(t, allowed(caller(root), server.address), "a server that was stopped does not answer")
+	require.ErrorContains(t, server.StartedChecker()(nil), "webhook server is not reachable")
+}
+
+// A certificate is renewed every few weeks, and nobody may notice.
+func TestANewCertificateIsServedWithoutAFailedRequest(t *testing.T) {
+	dir := t.TempDir()
+	roots := []*x509.Certificate{certificates(t, dir, 1)}
+	next := t.TempDir()
+	for serial := range int64(3) { // made before, so that the callers know them
+		at := filepath.Join(next, fmt.Sprint(serial))
+		require.NoError(t, os.Mkdir(at, 0o700))
+		roots = append(roots, certificates(t, at, serial+2))
+	}
+	server := start(t, webhook.Options{CertDir: dir})
+
+	var asked, failed atomic.Int64
+	done := make(chan struct{})
+	var callers sync.WaitGroup
+	for i := range 8 {
+		callers.Go(func() {
+			client := caller(roots...)
+			for n := 0; ; n++ {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				if err := allowed(client, server.address); err != nil {
+					failed.Add(1)
+					t.Error("a request failed while the certificate changed:", err)
+				}
+				asked.Add(1)
+				if i%2 == 0 { // half of them connect again each time
+					client.CloseIdleConnections()
+				}
+			}
+		})
+	}
+	kept := caller(roots...) // one connection all along
+	require.NoError(t, allowed(kept, server.address))
+	for serial := range int64(3) {
+		for _, name := range []string{"tls.crt", "tls.key"} {
+			content, err := os.ReadFile(filepath.Join(next, fmt.Sprint(serial), name))
+			require.NoError(t, err)
+			require.NoError(t, os.WriteFile(filepath.Join(dir, name), content, 0o600))
+		}
+		for shown(t, server.address).SerialNumber.Int64() != serial+2 {
+			time.Sleep(5 * time.Millisecond) // real files have no fake clock; the test's time-out bounds it
+		}
+		require.NoError(t, allowed(kept, server.address))
+	}
+	close(done)
+	callers.Wait()
+	require.Zero(t, failed.Load())
+	require.Positive(t, asked.Load())
+}
+
+// shown is the certificate that a new connection gets.
+func shown(t testing.TB, address string) *x509.Certificate {
+	t.Helper()
+	connection, err := tls.Dial("tcp", address, &tls.Config{InsecureSkipVerify: true})
+	require.NoError(t, err)
+	defer connection.Close()
+	return connection.ConnectionState().PeerCertificates[0]
+}
+
+// The API servers of a large cluster: 10,000 requests on 100 connections.
+func TestManyRequestsOnManyConnectionsAllHaveTheirAnswer(t *testing.T) {
+	dir := t.TempDir()
+	root := certificates(t, dir, 1)
+	server := start(t, webhook.Options{CertDir: dir})
+	requests := 10000
+	if testing.Short() {
+		requests = 1000
+	}
+	var callers sync.WaitGroup
+	for range 100 {
+		callers.Go(func() {
+			client := caller(root)
+			defer client.CloseIdleConnections()
+			for range requests / 100 {
+				if err := allowed(client, server.address); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	callers.Wait()
+}
+
+// A rollout must not refuse a user's request because the old replica ends.
+func TestARequestThatIsBeingServedIsAnsweredBeforeTheServerEnds(t *testing.T) {
+	dir := t.TempDir()
+	root := certificates(t, dir, 1)
+	server := start(t, webhook.Options{CertDir: dir})
+	entered, leave := make(chan struct{}), make(chan struct{})
+	server.Register("/slow", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		close(entered)
+		<-leave
+		if r.Context().Err() != nil {
+			t.Error("the request's context ended with the server's, so its work failed")
+		}
+		fmt.Fprint(w, "done")
+	}))
+	answered := make(chan string, 1)
+	go func() {
+		answer, err := caller(root).Get("https://" + server.address + "/slow")
+		if err != nil {
+			answered <- err.Error()
+			return
+		}
+		defer answer.Body.Close()
+		body, _ := io.ReadAll(answer.Body)
+		answered <- string(body)
+	}()
+	<-entered
+	ended := make(chan error, 1)
+	go func() { ended <- server.stop() }()
+	for server.StartedChecker()(nil) == nil { // until it takes no connections any more
+		time.Sleep(time.Millisecond)
+	}
+	close(leave)
+	require.Equal(t, "done", <-answered)
+	require.NoError(t, <-ended)
+}
+
+func TestBadCertificatesAreAnErrorThatSaysWhatToDo(t *testing.T) {
+	write := func(dir, name, content string) {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600))
+	}
+	for _, c := range []struct {
+		name    string
+		spoil   func(dir string)
+		options webhook.Options
+		want    string
+	}{
+		{"none", func(dir string) { _ = os.Remove(filepath.Join(dir, "tls.crt")) }, webhook.Options{}, "there is no certificate to serve with"},
+		{"no key", func(dir string) { _ = os.Remove(filepath.Join(dir, "tls.key")) }, webhook.Options{}, "there is no certificate to serve with"},
+		{"an empty one", func(dir string) { write(dir, "tls.crt", "") }, webhook.Options{}, "there is no certificate to serve with"},
+		{"half a one", func(dir string) { write(dir, "tls.crt", "-----BEGIN CERTIFICATE-----\nMII") }, webhook.Options{}, "there is no certificate to serve with"},
+		{"another key", func(dir string) {
+			other := t.TempDir()
+			certificates(t, other, 2)
+			key, _ := os.ReadFile(filepath.Join(other, "tls.key"))
+			write(dir, "tls.key", string(key))
+		}, webhook.Options{}, "there is no certificate to serve with"},
+		{"another name", func(string) {}, webhook.Options{CertName: "server.pem"}, "server.pem"},
+		{"no CA of the clients", func(string) {}, webhook.Options{ClientCAName: "ca.crt"}, "reading the CA of clients' certificates"},
+		{"a CA of the clients that is none", func(string) {}, webhook.Options{ClientCAName: "tls.key"}, "has no certificates in PEM form"},
+	} {
+		dir := t.TempDir()
+		certificates(t, dir, 1)
+		c.spoil(dir)
+		c.options.CertDir, c.options.Host, c.options.Port = dir, "127.0.0.1", 1
+		err := webhook.NewServer(c.options).Start(t.Context())
+		require.ErrorContains(t, err, "starting the webhook server: ", c.name)
+		require.ErrorContains(t, err, c.want, c.name)
+	}
+}
+
+func TestClientsWithoutACertificateAreTurnedAway(t *testing.T) {
+	dir := t.TempDir()
+	root := certificates(t, dir, 1)
+	server := start(t, webhook.Options{CertDir: dir, ClientCAName: "tls.crt"})
+	require.Error(t, allowed(caller(root), server.address))
+
+	pair, err := tls.LoadX509KeyPair(filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key"))
+	require.NoError(t, err)
+	client := caller(root)
+	client.Transport.(*http.Transport).TLSClientConfig.Certificates = []tls.Certificate{pair}
+	require.NoError(t, allowed(client, server.address))
+}
+
+func TestAServerIsSwitchedOffByItsPort(t *testing.T) {
+	server := webhook.NewServer(webhook.Options{Port: -1})
+	server.Register("/allow", http.NotFoundHandler())
+	require.NoError(t, server.StartedChecker()(nil))
+	require.NoError(t, server.Start(t.Context()))
+}
+
+func TestAPathBelongsToOneWebhook(t *testing.T) {
+	server := &webhook.DefaultServer{}
+	require.ErrorContains(t, server.StartedChecker()(nil), "webhook server has not been started yet")
+	server.Register("/a", http.NotFoundHandler())
+	require.PanicsWithError(t, "two webhooks want the path /a: give one of them another path", func() { server.Register("/a", http.NotFoundHandler()) })
+	_, pattern := server.WebhookMux().Handler(&http.Request{Method: http.MethodPost, URL: parsed(t, "/a")})
+	require.Equal(t, "/a", pattern)
+	require.Equal(t, 9443, server.Options.Port)
+	require.Equal(t, filepath.Join(os.TempDir(), "k8s-webhook-server", "serving-certs"), server.Options.CertDir)
+}
+
+func TestAServerRunsOnce(t *testing.T) {
+	dir := t.TempDir()
+	certificates(t, dir, 1)
+	server := start(t, webhook.Options{CertDir: dir})
+	require.ErrorContains(t, server.Start(t.Context()), "the webhook server was started before")
+}
+
+// Some clients, and some proxies in front of the API server, speak HTTP/1.1 only.
+func TestAClientMayPreferHTTP1(t *testing.T) {
+	dir := t.TempDir()
+	root := certificates(t, dir, 1)
+	server := start(t, webhook.Options{CertDir: dir})
+	client := caller(root)
+	client.Transport.(*http.Transport).ForceAttemptHTTP2 = false
+	client.Transport.(*http.Transport).TLSClientConfig.NextProtos = []string{"http/1.1"}
+	require.NoError(t, allowed(client, server.address))
+}
+
+func parsed(t testing.TB, address string) *url.URL {
+	t.Helper()
+	u, err := url.Parse(address)
+	require.NoError(t, err)
+	return u
+}
