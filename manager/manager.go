@@ -113,7 +113,7 @@ func New(config *rest.Config, options Options) (Manager, error) {
 		return nil, err
 	}
 	m := &controllerManager{
-		Cluster: made, options: options, groups: newGroups(options.Logger, cmp.Or(options.Controller.CacheSyncTimeout, defaultSyncTimeout)),
+		Cluster: made, options: options, groups: newGroups(options.Logger, cmp.Or(options.Controller.CacheSyncTimeout, defaultSyncTimeout), options.Recorder),
 		converters: conversion.NewRegistry(), elected: make(chan struct{}),
 		healthz: map[string]healthz.Checker{},
 	}

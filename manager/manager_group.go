@@ -28,6 +28,7 @@ type group struct {
 	launch   func(*member)
 	end      context.CancelCauseFunc // ends that context; nil before the start
 	isClosed bool                    // nothing can be added or started
+	isUsed   bool                    // something was added
 	// empty is closed when the group is closed and nothing runs: by close, or by the goroutine of
 	// the member that ends last.
 	empty chan struct{}
@@ -57,6 +58,7 @@ func (g *group) add(m *member) error {
 	default:
 		g.launch(m)
 	}
+	g.isUsed = true
 	return nil
 }
 
@@ -160,6 +162,12 @@ func (g *group) members() []Runnable {
 		all = append(all, m.runnable)
 	}
 	return all
+}
+
+func (g *group) wasUsed() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.isUsed
 }
 
 // left are the names of what runs, for somebody who waits for its end.

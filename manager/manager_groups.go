@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+
+	"github.com/loopwright/loopwright/trace"
 )
 
 // groups are a manager's runnables. What goes when is decided in manager_groups_order.go; here it
@@ -17,13 +19,15 @@ type groups struct {
 	all         [groupCount]*group
 	syncTimeout time.Duration // how long a cache may take to list
 
+	recorder *trace.Recorder
+
 	mu     sync.Mutex // guards what follows
 	phases phases
 	failed func(error) // where the error of a runnable goes; see onFailure
 }
 
-func newGroups(log logr.Logger, syncTimeout time.Duration) *groups {
-	g := &groups{syncTimeout: syncTimeout, failed: func(err error) { logFailure(log, err) }}
+func newGroups(log logr.Logger, syncTimeout time.Duration, recorder *trace.Recorder) *groups {
+	g := &groups{syncTimeout: syncTimeout, recorder: recorder, failed: func(err error) { logFailure(log, err) }}
 	for name := range groupName(groupCount) {
 		g.all[name] = newGroup(name, func(err error) {
 			g.mu.Lock()
@@ -91,7 +95,7 @@ func (g *groups) nextToStart(leads bool) (groupName, bool) {
 	defer g.mu.Unlock()
 	name, found := g.phases.toStart(leads)
 	if found {
-		g.phases[name] = starting
+		g.setLocked(name, starting)
 	}
 	return name, found
 }
@@ -100,7 +104,23 @@ func (g *groups) nextToStart(leads bool) (groupName, bool) {
 func (g *groups) reached(name groupName, phase groupPhase) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.phases[name] = max(g.phases[name], phase)
+	if phase > g.phases[name] {
+		g.setLocked(name, phase)
+	}
+}
+
+// setLocked is the only place where a phase changes, and the flight recorder hears of it. Groups in which there was
+// never anything are not worth a line.
+func (g *groups) setLocked(name groupName, phase groupPhase) {
+	g.phases[name] = phase
+	if !g.recorder.On() || !g.all[name].wasUsed() {
+		return
+	}
+	kind := trace.Start
+	if phase >= stopping {
+		kind = trace.Stop
+	}
+	g.recorder.Record(trace.Event{Kind: kind, Layer: "manager", Name: name.String(), Op: phase.String()})
 }
 
 // stop tells the groups to end in their order, and returns when all have ended. From now on nothing
@@ -135,7 +155,7 @@ func (g *groups) nextToStop() (groupName, bool) {
 	defer g.mu.Unlock()
 	name, found := g.phases.toStop()
 	if found {
-		g.phases[name] = stopping
+		g.setLocked(name, stopping)
 	}
 	return name, found
 }

@@ -40,6 +40,10 @@ const (
 	ended                      // none of its runnables is left
 )
 
+func (p groupPhase) String() string {
+	return [...]string{"idle", "starting", "ready", "stopping", "ended"}[p]
+}
+
 // phases are those of all groups.
 type phases [groupCount]groupPhase
 

@@ -14,6 +14,8 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/go-logr/logr/funcr"
 	"github.com/stretchr/testify/require"
+
+	"github.com/loopwright/loopwright/trace"
 )
 
 // part is a runnable that writes down when it starts and ends. Tests put it into a group directly.
@@ -85,7 +87,7 @@ func onStage(t *testing.T, test func(t *testing.T, s *stage)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		s := &stage{t: t}
-		s.groups = newGroups(funcr.New(func(_, line string) { s.logged.say("%s", line) }, funcr.Options{}), time.Minute)
+		s.groups = newGroups(funcr.New(func(_, line string) { s.logged.say("%s", line) }, funcr.Options{}), time.Minute, nil)
 		test(t, s)
 	})
 }
@@ -325,7 +327,7 @@ func TestRunnablesEndInAnyOrderWhileOthersAreAddedAndTheStopComes(t *testing.T) 
 	for seed := range 200 {
 		synctest.Test(t, func(t *testing.T) {
 			s := &stage{t: t}
-			s.groups = newGroups(logr.Discard(), time.Minute)
+			s.groups = newGroups(logr.Discard(), time.Minute, nil)
 			for number := range 20 {
 				go func() {
 					time.Sleep(time.Duration((number*7+seed)%13) * time.Millisecond)
@@ -352,4 +354,25 @@ func TestRunnablesEndInAnyOrderWhileOthersAreAddedAndTheStopComes(t *testing.T) 
 			require.Equal(t, starts, ends, "the stop has waited for all that was started")
 		})
 	}
+}
+
+func TestTheFlightRecorderHasTheStartAndTheEndOfEachGroupThatWasUsed(t *testing.T) {
+	onStage(t, func(t *testing.T, s *stage) {
+		s.recorder = trace.New(0)
+		s.put(caches, part{slowToBe: time.Second})
+		s.put(elected, part{slowToEnd: time.Second})
+		require.NoError(t, s.begin(true))
+		require.NoError(t, s.end(time.Minute))
+		var got []string
+		for _, e := range s.recorder.Events() {
+			got = append(got, strings.TrimSpace(trace.Timeline{}.Line(e)))
+		}
+		require.Len(t, got, 8)
+		for i, want := range []string{
+			"start caches starting", "start caches ready", "start leader-elected starting", "start leader-elected ready",
+			"stop leader-elected stopping", "stop leader-elected ended", "stop caches stopping", "stop caches ended",
+		} {
+			require.Contains(t, strings.Join(strings.Fields(got[i]), " "), "manager "+want)
+		}
+	})
 }

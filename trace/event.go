@@ -85,8 +85,8 @@ const (
 	Admission      // a webhook's answer: Op, Passed or Refused, Reason
 
 	// What the manager does.
-	Start // a runnable started
-	Stop  // a runnable stopped: Reason
+	Start // a runnable started; or a group of them: Op is how far it is
+	Stop  // a runnable stopped: Reason; or a group of them: Op is how far it is
 	Lease // leader election: Op acquired, renewed or lost, Reason
 
 	// Note is free text in Reason, for demos and for what no kind fits.

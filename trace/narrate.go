@@ -127,6 +127,8 @@ func narrateReconciling(e Event) string {
 		return e.Op + " refused" + because(e.Reason)
 	case e.Kind == Admission:
 		return e.Op + " admitted" + because(e.Reason)
+	case (e.Kind == Start || e.Kind == Stop) && e.Op != "":
+		return e.Op + because(e.Reason)
 	case e.Kind == Start:
 		return "started"
 	case e.Kind == Stop:

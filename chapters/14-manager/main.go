@@ -8,22 +8,31 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
 	ctrl "github.com/loopwright/loopwright"
 	"github.com/loopwright/loopwright/internal/demo"
+	"github.com/loopwright/loopwright/manager"
 	"github.com/loopwright/loopwright/manager/cache"
+	"github.com/loopwright/loopwright/manager/client"
 	"github.com/loopwright/loopwright/manager/config"
+	"github.com/loopwright/loopwright/manager/log"
 	"github.com/loopwright/loopwright/manager/metrics/server"
+	"github.com/loopwright/loopwright/trace"
 )
 
-func main() { demo.Main("Chapter 14: the manager", story) }
+func main() {
+	log.SetLogger(logr.Discard()) // the demo tells what happens
+	demo.Main("Chapter 14: the manager", story)
+}
 
 // stage is what the steps share.
 type stage struct {
@@ -54,7 +63,6 @@ func story(ctx context.Context, d *demo.Demo) error {
 // options are those of all managers here: nothing listens, and the cache has the demo's namespace.
 func (s *stage) options() ctrl.Options {
 	return ctrl.Options{
-		Logger:     quiet,
 		Metrics:    server.Options{BindAddress: "0"},
 		Cache:      cache.Options{DefaultNamespaces: map[string]cache.Config{s.Namespace: {}}, DefaultWatchErrorHandler: func(error) {}},
 		Controller: config.Controller{SkipNameValidation: new(true)},
@@ -69,38 +77,49 @@ func run(ctx context.Context, m ctrl.Manager) (end func() error) {
 	return func() error { stop(); return <-ended }
 }
 
-// inOrder adds parts in any order, and looks in which order they start and end.
+// inOrder adds parts in any order, and looks in which order their groups start and end.
 func (s *stage) inOrder(ctx context.Context) error {
-	m, err := ctrl.NewManager(s.Config(), s.options())
+	before := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "before-the-start", Namespace: s.Namespace}}
+	if _, err := s.Client.CoreV1().ConfigMaps(s.Namespace).Create(ctx, before, metav1.CreateOptions{}); err != nil {
+		return err
+	}
+	options := s.options()
+	options.Recorder = trace.New(0)
+	m, err := ctrl.NewManager(s.Config(), options)
 	if err != nil {
 		return err
 	}
 	if _, err := m.GetCache().GetInformer(ctx, &corev1.ConfigMap{}, cache.BlockUntilSynced(false)); err != nil {
 		return err
 	}
-	var began, ended log
+	found := make(chan error, 1) // one, because the controller says it once
 	err = errors.Join(
-		m.Add(&controllerPart{part{"a controller", &began, &ended, m}}),
-		m.Add(&independentPart{part{"a part that needs no lead", &began, &ended, m}}),
-		m.Add(serverPart(&began, &ended)),
+		m.Add(&controllerPart{cache: m.GetCache(), looksFor: client.ObjectKeyFromObject(before), found: found}),
+		m.Add(independentPart{}),
+		m.Add(&manager.Server{Name: "demo", Server: &http.Server{Addr: "127.0.0.1:0", ReadHeaderTimeout: time.Second}}),
 	)
 	if err != nil {
 		return err
 	}
+	s.Say("Added: a controller, a part that needs no lead, an HTTP server.")
 	end := run(ctx, m)
+	select {
+	case err := <-found:
+		if err != nil {
+			return errors.Join(fmt.Errorf("the controller looked into the cache: %w", err), end())
+		}
+		s.Say("The controller has started, and found in the cache what was there before.")
+	case <-ctx.Done():
+		return errors.Join(context.Cause(ctx), end())
+	}
 	select {
 	case <-m.Elected():
 	case <-ctx.Done():
 		return errors.Join(context.Cause(ctx), end())
 	}
-	s.Say("Added: a controller, a part that needs no lead, an HTTP server. Started:")
-	err = began.wait(ctx, 3)
-	for _, line := range began.lines() {
-		s.Say("  %s", line)
-	}
-	err = errors.Join(err, end())
-	s.Say("Stopped:")
-	for _, line := range ended.lines() {
+	err = end()
+	s.Say("What the flight recorder says of the groups:")
+	for _, line := range groupsIn(options.Recorder.Events()) {
 		s.Say("  %s", line)
 	}
 	return err
@@ -166,8 +185,8 @@ func (s *stage) twoReplicas(ctx context.Context) error {
 	}
 	err = errors.Join(err, endSecond())
 	s.counts = counts{first: first.done(), second: second.done()}
-	if both := slices.Concat(first.done(), second.done()); len(slices.Compact(slices.Sorted(slices.Values(both)))) != len(both) {
-		err = errors.Join(err, errors.New("a task was done twice"))
+	if both := slices.Sorted(slices.Values(slices.Concat(first.done(), second.done()))); len(slices.Compact(both)) != tasks {
+		err = errors.Join(err, fmt.Errorf("not each of the %d tasks was done: %v", tasks, both))
 	}
 	return err
 }

@@ -2,78 +2,56 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"net/http"
-	"slices"
-	"sync"
-	"time"
 
-	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/client-go/rest"
 
-	ctrl "github.com/loopwright/loopwright"
-	"github.com/loopwright/loopwright/manager"
+	"github.com/loopwright/loopwright/manager/client"
 	"github.com/loopwright/loopwright/manager/client/apiutil"
+	"github.com/loopwright/loopwright/trace"
 )
 
-var quiet = logr.Discard()
-
-// log is what happened, in order.
-type log struct {
-	mu  sync.Mutex // guards all
-	all []string
+// controllerPart needs the lead, as everything does that does not say otherwise. It looks once whether it can
+// read from the cache.
+type controllerPart struct {
+	cache    client.Reader
+	looksFor client.ObjectKey
+	found    chan<- error // sent once, by Start
 }
 
-func (l *log) say(format string, args ...any) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.all = append(l.all, fmt.Sprintf(format, args...))
-}
-
-func (l *log) lines() []string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return slices.Clone(l.all)
-}
-
-// wait waits until something has happened so many times.
-func (l *log) wait(ctx context.Context, times int) error {
-	for len(l.lines()) < times {
-		select {
-		case <-time.After(10 * time.Millisecond):
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
-	return nil
-}
-
-// part says when it starts and when it ends, and whether it can read from the cache.
-type part struct {
-	name         string
-	began, ended *log
-	manager      ctrl.Manager
-}
-
-func (p *part) Start(ctx context.Context) error {
-	p.began.say("%s; the cache is full: %t", p.name, p.manager.GetCache().WaitForCacheSync(ctx))
+func (p *controllerPart) Start(ctx context.Context) error {
+	p.found <- p.cache.Get(ctx, p.looksFor, &corev1.ConfigMap{})
 	<-ctx.Done()
-	p.ended.say("%s", p.name)
 	return nil
 }
 
-// controllerPart needs the lead, as everything does that does not say otherwise.
-type controllerPart struct{ part }
+type independentPart struct{}
 
-type independentPart struct{ part }
+func (independentPart) NeedLeaderElection() bool { return false }
 
-func (*independentPart) NeedLeaderElection() bool { return false }
+func (independentPart) Start(ctx context.Context) error {
+	<-ctx.Done()
+	return nil
+}
 
-// serverPart is an HTTP server that says when it is started and when it ends.
-func serverPart(began, ended *log) manager.Runnable {
-	listener := &pretendListener{began: began, ended: ended, closed: make(chan struct{})}
-	return &manager.Server{Name: "demo", Server: &http.Server{ReadHeaderTimeout: time.Second}, Listener: listener}
+// groupsIn has a line for each group and for its start and its end, in the order of the events.
+func groupsIn(events []trace.Event) []string {
+	var lines []string
+	last := ""
+	for _, e := range events {
+		if e.Layer != "manager" || e.Kind != trace.Start && e.Kind != trace.Stop {
+			continue
+		}
+		if e.Name == last {
+			lines[len(lines)-1] += ", " + e.Op
+		} else {
+			lines = append(lines, e.Name+": "+e.Op)
+		}
+		last = e.Name
+	}
+	return lines
 }
 
 // mapperOf asks as somebody who may ask.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -150,6 +151,12 @@ func (c counts) rows() [][]string {
 		{"tasks", fmt.Sprint(tasks)},
 		{"done by the first replica", fmt.Sprint(len(c.first))},
 		{"done by the second replica", fmt.Sprint(len(c.second))},
-		{"done twice", "0"},
+		{"done twice", fmt.Sprint(c.twice())},
 	}
+}
+
+// twice is how many tasks both replicas did, or one of them did again.
+func (c counts) twice() int {
+	both := slices.Sorted(slices.Values(slices.Concat(c.first, c.second)))
+	return len(both) - len(slices.Compact(slices.Clone(both)))
 }
