@@ -205,9 +205,6 @@ func (b *WebhookBuilder[T]) prepared(kind schema.GroupVersionKind, hook *admissi
 // logOf adds what the webhook is for, and what the request is about.
 func logOf(kind schema.GroupVersionKind) func(logr.Logger, *admission.Request) logr.Logger {
 	return func(base logr.Logger, req *admission.Request) logr.Logger {
-		if base.GetSink() == nil { // all is dropped anyway
-			return base
-		}
 		base = base.WithValues("webhookGroup", kind.Group, "webhookKind", kind.Kind)
 		if req == nil {
 			return base

@@ -99,7 +99,7 @@ func (wh *Webhook) logger(req *Request) logr.Logger {
 
 // DefaultLogConstructor adds what the request is about and who asked.
 func DefaultLogConstructor(base logr.Logger, req *Request) logr.Logger {
-	if req == nil || base.GetSink() == nil { // without a sink, all is dropped anyway
+	if req == nil {
 		return base
 	}
 	return base.WithValues("object", klog.KRef(req.Namespace, req.Name),
