@@ -2,7 +2,6 @@ package replicaset
 
 import (
 	"fmt"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -160,8 +159,7 @@ func TestAPodThatSomebodyElseHasDeletedCounts(t *testing.T) {
 func TestANameThatIsTakenIsNotUsedAgain(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.create(orphan("web-00001", nil))
-		var n atomic.Int32
-		w.suffix = func(length int) string { return fmt.Sprintf("%0*d", length, n.Add(1)) }
+		w.suffix = counter()
 		rs := w.set(2)
 		w.start()
 		require.Equal(t, int32(2), w.status(rs).Replicas)

@@ -88,14 +88,17 @@ func TestAStatusIsWrittenIfSomethingDiffers(t *testing.T) {
 	rs := newReplicaSet(1)
 	rs.Status = statusOf(rs, pods, nil, nil, noon)
 	require.True(t, isWritten(rs, statusOf(rs, pods, nil, nil, noon.Add(time.Hour)), false))
-	for name, differs := range map[string]appsv1.ReplicaSetStatus{
-		"a Pod":               statusOf(rs, nil, nil, nil, noon),
-		"its labels":          statusOf(rs, []*corev1.Pod{settledPod("a")}, nil, nil, noon),
-		"its readiness":       statusOf(rs, []*corev1.Pod{settledPod("a", labelled(template), notReady)}, nil, nil, noon),
-		"a Pod that is going": statusOf(rs, pods, []*corev1.Pod{settledPod("b", deleted)}, nil, noon),
-		"a failure":           statusOf(rs, pods, nil, &failure{failedCreate, errors.New("no")}, noon),
+	for _, differs := range []struct {
+		what   string
+		status appsv1.ReplicaSetStatus
+	}{
+		{"a Pod", statusOf(rs, nil, nil, nil, noon)},
+		{"its labels", statusOf(rs, []*corev1.Pod{settledPod("a")}, nil, nil, noon)},
+		{"its readiness", statusOf(rs, []*corev1.Pod{settledPod("a", labelled(template), notReady)}, nil, nil, noon)},
+		{"a Pod that is going", statusOf(rs, pods, []*corev1.Pod{settledPod("b", deleted)}, nil, noon)},
+		{"a failure", statusOf(rs, pods, nil, &failure{failedCreate, errors.New("no")}, noon)},
 	} {
-		require.False(t, isWritten(rs, differs, false), name)
+		require.False(t, isWritten(rs, differs.status, false), differs.what)
 	}
 	rs.Generation++
 	require.False(t, isWritten(rs, statusOf(rs, pods, nil, nil, noon), false), "a new generation was seen")

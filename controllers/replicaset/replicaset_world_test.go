@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -52,6 +53,12 @@ func inWorld(t *testing.T, test func(t *testing.T, w *world)) {
 		defer w.end()
 		test(t, w)
 	})
+}
+
+// counter returns a source of suffixes that are numbers.
+func counter() func(length int) string {
+	var n atomic.Int32
+	return func(length int) string { return fmt.Sprintf("%0*d", length, n.Add(1)) }
 }
 
 // start starts the controller, and waits until it has nothing to do.
