@@ -20,7 +20,7 @@ import (
 
 var (
 	simulationSeed  = flag.Int64("replicaset.seed", -1, "play only this seed of TestWhateverBreaksThePodsAreRight")
-	simulationSeeds = flag.Uint64("replicaset.seeds", 300, "how many seeds of it to play")
+	simulationSeeds = flag.Uint64("replicaset.seeds", 100, "how many seeds of it to play")
 )
 
 // Users scale, delete and relabel, a kubelet starts and ends Pods, and some of them fail. Meanwhile the controller's
@@ -193,7 +193,7 @@ func mishaps(random *rand.Rand) mishap {
 		{"unavailable", fakeapi.Fault{Probability: often, Status: fakeapi.Unavailable()}},
 		{"slow", fakeapi.Fault{Probability: often, Delay: time.Duration(random.IntN(3000)) * time.Millisecond}},
 		{"watch cut", fakeapi.Fault{Match: on("watch", ""), CutAfterEvents: 1 + random.IntN(4), CutAbruptly: random.IntN(2) == 0}},
-		{"watch cut in time", fakeapi.Fault{Match: on("watch", ""), CutAfter: time.Duration(1+random.IntN(20)) * time.Second}},
+		{"watch cut in time", fakeapi.Fault{Match: on("watch", ""), CutAfter: time.Duration(10+random.IntN(50)) * time.Second}},
 		{"watch late", fakeapi.Fault{Match: on("watch", ""), DelayEvents: time.Duration(random.IntN(2000)) * time.Millisecond}},
 		{"watch late", fakeapi.Fault{Match: on("watch", "pods"), DelayEvents: time.Duration(random.IntN(2000)) * time.Millisecond}},
 		{"no WatchList", fakeapi.Fault{Match: on("watch", ""), NoWatchList: true}},

@@ -59,7 +59,7 @@ func newSimulation(t *testing.T, seed uint64, wild bool, did map[string]int) *si
 	// Each request takes a moment, so that the bubble's clock moves on whatever the controller does.
 	s.server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: agent}, Delay: 10 * time.Millisecond})
 	if wild { // what is wrong with watches hits those that begin
-		s.lifts = append(s.lifts, s.server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: agent, Verb: "watch"}, CutAfter: 45 * time.Second}))
+		s.lifts = append(s.lifts, s.server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: agent, Verb: "watch"}, CutAfter: 3 * time.Minute}))
 	}
 	return s
 }
