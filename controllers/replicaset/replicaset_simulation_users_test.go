@@ -34,8 +34,10 @@ func (s *simulation) act() {
 	pods := slices.DeleteFunc(s.list(), func(pod *corev1.Pod) bool { return !podstate.IsActive(pod) })
 	switch what {
 	case 0, 1, 2, 3:
+		before := rs.DeepCopy()
 		rs.Spec.Replicas = &number
-		s.done(s.live.Update(s.t.Context(), rs), "user: scale", fmt.Sprint(number))
+		// Never a conflict, or the users would not have done the same in both runs.
+		s.done(s.live.Patch(s.t.Context(), rs, client.MergeFrom(before)), "user: scale", fmt.Sprint(number))
 		return
 	case 4:
 		if which%3 == 0 {
