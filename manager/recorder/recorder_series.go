@@ -44,8 +44,8 @@ type about struct {
 }
 
 // seriesKey tells notes apart, too: "Host a is registered" must not hide that host b is. In client-go's
-// newer recorder, whose series end with every change of the object, a note is lost only if two come with one
-// version of the object. Notes without end, such as those with a time in them, are combined: see maxNotes.
+// newer recorder (v0.37.2, tools/events/event_broadcaster.go, getKey) a note is lost only if two come with one
+// version of the object, because every change of the object begins another series. Notes without end, such as those with a time in them, are combined: see maxNotes.
 type seriesKey struct {
 	about
 	note string

@@ -81,7 +81,11 @@ func run(t *testing.T, namespace, binary string) *record {
 	certs := t.TempDir()
 	require.NoError(t, install.certificates(certs))
 	remove, err := install.install(ctx)
-	defer func() { assert.NoError(t, remove(ctx)) }()
+	defer func() {
+		if !t.Failed() { // else sites may be left that nobody finalizes, and the cluster goes away anyway
+			assert.NoError(t, remove(ctx))
+		}
+	}()
 	require.NoError(t, err)
 
 	desk := newDesk()
