@@ -48,8 +48,14 @@ func (m *controllerManager) startGroups(running context.Context, report func(err
 	if _, err := logr.FromContext(base); err != nil {
 		base = logr.NewContext(base, m.options.Logger)
 	}
+	begun := make(chan struct{}) // closed here, when only what waits for the lead is left to start
 	if m.election != nil {
 		m.election.lead = func(leading context.Context) {
+			select {
+			case <-begun: // a lease may be won while the election's own group is still starting
+			case <-leading.Done():
+				return
+			}
 			if err := m.startElected(running, withFenceOf(leading, base)); err != nil {
 				report(err)
 			}
@@ -59,13 +65,16 @@ func (m *controllerManager) startGroups(running context.Context, report func(err
 		}
 	}
 	err := m.groups.start(running, base, false)
-	if running.Err() != nil {
+	switch {
+	case running.Err() != nil:
 		return nil // a failure that was reported, or the end that was asked for
+	case err != nil:
+		return err
+	case m.election == nil:
+		return m.startElected(running, base)
 	}
-	if err == nil && m.election == nil {
-		err = m.startElected(running, base)
-	}
-	return err
+	close(begun)
+	return nil
 }
 
 // startElected starts what needs the lead.
