@@ -56,7 +56,10 @@ func (m *controllerManager) startGroups(running context.Context, report func(err
 			case <-leading.Done():
 				return
 			}
-			if err := m.startElected(running, withFenceOf(leading, base)); err != nil {
+			waiting, cancel := context.WithCancelCause(running)
+			defer cancel(nil)
+			defer context.AfterFunc(leading, func() { cancel(context.Cause(leading)) })()
+			if err := m.startElected(waiting, withFenceOf(leading, base)); err != nil {
 				report(err)
 			}
 		}
@@ -77,10 +80,10 @@ func (m *controllerManager) startGroups(running context.Context, report func(err
 	return nil
 }
 
-// startElected starts what needs the lead.
-func (m *controllerManager) startElected(running, base context.Context) error {
-	err := m.groups.start(running, base, true)
-	if running.Err() != nil {
+// startElected starts what needs the lead. It does not wait any longer if the manager stops or the lease is lost.
+func (m *controllerManager) startElected(waiting, base context.Context) error {
+	err := m.groups.start(waiting, base, true)
+	if waiting.Err() != nil {
 		return nil
 	}
 	if err == nil {
