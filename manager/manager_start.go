@@ -17,7 +17,9 @@ func (m *controllerManager) Start(ctx context.Context) error {
 	}
 	running, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	first := &firstFailure{log: m.options.Logger, stop: end, running: running.Done()}
+	grace, hurry := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer hurry(nil)
+	first := &firstFailure{log: m.options.Logger, stop: end, running: running.Done(), hurry: hurry}
 	m.groups.onFailure(first.report)
 
 	err := m.addServers(ctx)
@@ -28,7 +30,16 @@ func (m *controllerManager) Start(ctx context.Context) error {
 		<-running.Done()
 	}
 	failure := first.orElse(err)
-	return errors.Join(failure, m.stopGroups(ctx, failure))
+	cause := failure
+	if cause == nil {
+		cause = context.Cause(ctx)
+	}
+	err = m.stopGroups(grace, cause)
+	lost := context.Cause(grace)
+	if errors.Is(failure, errStillElected) {
+		lost = nil // it is the failure itself
+	}
+	return errors.Join(failure, lost, err)
 }
 
 func (m *controllerManager) begin() error {
@@ -92,18 +103,10 @@ func (m *controllerManager) startElected(waiting, base context.Context) error {
 	return err
 }
 
-// stopGroups waits for all that runs, as long as it may.
-func (m *controllerManager) stopGroups(ctx context.Context, failure error) error {
+// stopGroups waits for all that runs, as long as it may. grace ends if there is no time at all.
+func (m *controllerManager) stopGroups(grace context.Context, cause error) error {
 	timeout := *m.options.GracefulShutdownTimeout
-	if errors.Is(failure, errStillElected) {
-		timeout = 0 // another replica leads
-	}
-	cause := failure
-	if cause == nil {
-		cause = context.Cause(ctx)
-	}
 	m.options.Logger.Info("Stopping", "gracefulShutdownTimeout", timeout, "reason", fmt.Sprint(cause))
-	grace := context.WithoutCancel(ctx)
 	if timeout >= 0 {
 		var cancel context.CancelFunc
 		grace, cancel = context.WithTimeout(grace, timeout)
@@ -115,6 +118,7 @@ func (m *controllerManager) stopGroups(ctx context.Context, failure error) error
 		m.options.Logger.Info("Stopped")
 	case timeout == 0: // nobody wants to know
 		err = nil
+	case errors.Is(context.Cause(grace), errStillElected): // the caller has that
 	default:
 		err = fmt.Errorf("not everything has ended within the graceful shutdown timeout of %s: %w: %w", timeout, err, grace.Err())
 	}
@@ -126,6 +130,9 @@ type firstFailure struct {
 	log     logr.Logger
 	stop    context.CancelCauseFunc
 	running <-chan struct{} // closed when the context has ended
+	// hurry ends the time that runnables have to end, because another replica leads while work goes on here. This
+	// may happen after the first failure, and after an end that was asked for.
+	hurry context.CancelCauseFunc
 
 	once sync.Once
 	err  error // written in once
@@ -133,6 +140,9 @@ type firstFailure struct {
 
 // report is called from the runnables' goroutines.
 func (f *firstFailure) report(err error) {
+	if errors.Is(err, errStillElected) {
+		f.hurry(err)
+	}
 	taken := false
 	f.once.Do(func() {
 		select {
