@@ -3,6 +3,7 @@ package manager
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -86,7 +87,8 @@ type electionRunnable struct {
 	lead func(leading context.Context)
 }
 
-// Start implements Runnable. It returns an error if the lease is lost.
+// Start implements Runnable. It returns an error if the lease is lost, and leaves out what the elector is called:
+// the group says that already.
 func (e *electionRunnable) Start(ctx context.Context) error {
 	elector, err := leaderelection.NewLeaderElector(e.withCallbacks(func(leading context.Context) {
 		e.lead(leading)
@@ -97,7 +99,11 @@ func (e *electionRunnable) Start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return elector.Elect(ctx)
+	err = elector.Elect(ctx)
+	if named := errors.Unwrap(err); named != nil {
+		return named
+	}
+	return err
 }
 
 // check finds mistakes in the options while New can still say so.

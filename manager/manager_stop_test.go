@@ -8,11 +8,14 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/stretchr/testify/require"
+	"k8s.io/client-go/rest"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
 	"github.com/loopwright/loopwright/internal/inorder"
 	"github.com/loopwright/loopwright/manager/leaderelection"
+	"github.com/loopwright/loopwright/manager/metrics/server"
 )
 
 // The lease of a manager that stops may be lost before its work has ended, however long that may take. Another
@@ -66,6 +69,7 @@ func TestALeaseThatIsLostAfterAFailureIsReturnedWithIt(t *testing.T) {
 		err := <-r.ended
 		require.ErrorIs(t, err, broken)
 		require.ErrorIs(t, err, leaderelection.ErrStillWorking)
+		require.Equal(t, 1, strings.Count(err.Error(), "leader election shop: "), "the name is said once: %s", err)
 		time.Sleep(2 * time.Hour)
 	})
 }
@@ -86,4 +90,14 @@ func TestALeaseThatIsLostDuringTheStopAfterItsWorkHasEndedChangesNothing(t *test
 		require.Contains(t, strings.Join(w.logged.told(), " "), "leader election lost", "it was lost all the same")
 		time.Sleep(time.Minute)
 	})
+}
+
+func TestAManagerThatIsToldToStopBeforeItStartsReturnsNothing(t *testing.T) {
+	m, err := New(&rest.Config{}, Options{
+		Logger: logr.Discard(), HealthProbeBindAddress: "localhost:0", Metrics: server.Options{BindAddress: "0"},
+	})
+	require.NoError(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	require.NoError(t, m.Start(ctx))
 }
