@@ -60,20 +60,11 @@ func (m *controllerManager) makeLock(config *rest.Config) (resourcelock.Interfac
 	if err := m.groups.addTo(others, RunnableFunc(events.Run)); err != nil {
 		return nil, err
 	}
-	return leaderelection.NewResourceLock(config, electionEvents{events}, leaderelection.Options{
+	return leaderelection.NewResourceLock(config, events, leaderelection.Options{
 		LeaderElection: true, LeaderElectionResourceLock: o.LeaderElectionResourceLock,
 		LeaderElectionNamespace: o.LeaderElectionNamespace, LeaderElectionID: o.LeaderElectionID,
 		RenewDeadline: *o.RenewDeadline, LeaderLabels: o.LeaderElectionLabels,
 	})
-}
-
-// electionEvents makes the recorder of a lock.
-type electionEvents struct{ recorder.Provider }
-
-// GetEventRecorderFor implements leaderelection.EventRecorderProvider. The name that a lock asks for is
-// its identity, which is too long for the server as the name of a controller.
-func (e electionEvents) GetEventRecorderFor(string) resourcelock.EventRecorder {
-	return e.Provider.GetEventRecorderFor("leader-election")
 }
 
 // electionRunnable asks for the lead, and starts what needs it.
