@@ -22,6 +22,7 @@ func (m *controllerManager) Start(ctx context.Context) error {
 	first := &firstFailure{log: m.options.Logger, stop: end, running: running.Done(), hurry: hurry}
 	m.groups.onFailure(first.report)
 
+	events := m.writeEvents(ctx)
 	err := m.addServers(ctx)
 	if err == nil {
 		err = m.startGroups(running, first.report)
@@ -34,7 +35,7 @@ func (m *controllerManager) Start(ctx context.Context) error {
 	if cause == nil {
 		cause = context.Cause(ctx)
 	}
-	err = m.stopGroups(grace, cause)
+	err = m.stopGroups(grace, cause, events)
 	lost := context.Cause(grace)
 	if errors.Is(failure, errStillElected) {
 		lost = nil // it is the failure itself
@@ -103,8 +104,8 @@ func (m *controllerManager) startElected(waiting, base context.Context) error {
 	return err
 }
 
-// stopGroups waits for all that runs, as long as it may. grace ends if there is no time at all.
-func (m *controllerManager) stopGroups(grace context.Context, cause error) error {
+// stopGroups waits for all that runs, as long as it may, and for events at last. grace ends if there is no time at all.
+func (m *controllerManager) stopGroups(grace context.Context, cause error, events *eventWriter) error {
 	timeout := *m.options.GracefulShutdownTimeout
 	m.options.Logger.Info("Stopping", "gracefulShutdownTimeout", timeout, "reason", fmt.Sprint(cause))
 	if timeout >= 0 {
@@ -113,6 +114,9 @@ func (m *controllerManager) stopGroups(grace context.Context, cause error) error
 		defer cancel()
 	}
 	err := m.groups.stop(grace, fmt.Errorf("the manager stops: %w", cause))
+	if unwritten := events.finish(grace); err == nil {
+		err = unwritten
+	}
 	switch {
 	case err == nil:
 		m.options.Logger.Info("Stopped")
