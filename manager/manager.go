@@ -4,7 +4,7 @@
 //	New  -> a cluster: client, cache, events
 //	Add  -> each Runnable goes into one of seven groups
 //	Start -> HTTP servers, webhooks, caches, others, warm-up, leader election, leader-elected
-//	stop -> the same way back, each group when those that need it have ended
+//	stop -> the same way back, each group when those that need it have ended; then the last events are written
 //
 // The first runnable that fails stops the manager, and its error is what Start returns.
 //
@@ -85,7 +85,7 @@ const CacheSyncCheck = "caches"
 
 // controllerManager is what New returns.
 type controllerManager struct {
-	cluster.Cluster
+	ownCluster
 	options    Options // complete
 	groups     *groups
 	election   *electionRunnable // nil without leader election
@@ -113,7 +113,7 @@ func New(config *rest.Config, options Options) (Manager, error) {
 		return nil, err
 	}
 	m := &controllerManager{
-		Cluster: made, options: options, groups: newGroups(options.Logger, cmp.Or(options.Controller.CacheSyncTimeout, defaultSyncTimeout), options.Recorder),
+		ownCluster: made.(ownCluster), options: options, groups: newGroups(options.Logger, cmp.Or(options.Controller.CacheSyncTimeout, defaultSyncTimeout), options.Recorder),
 		converters: conversion.NewRegistry(), elected: make(chan struct{}),
 		healthz: map[string]healthz.Checker{},
 	}
@@ -121,7 +121,7 @@ func New(config *rest.Config, options Options) (Manager, error) {
 	if m.metrics, err = server.NewServer(options.Metrics, config, made.GetHTTPClient()); err != nil {
 		return nil, fmt.Errorf("making the metrics server: %w", err)
 	}
-	if err := errors.Join(m.makeElection(config), m.groups.add(made)); err != nil {
+	if err := errors.Join(m.makeElection(config), m.groups.add(ownCache{m.ownCluster})); err != nil {
 		return nil, err
 	}
 	return m, nil

@@ -3,6 +3,7 @@ package manager
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -59,20 +60,11 @@ func (m *controllerManager) makeLock(config *rest.Config) (resourcelock.Interfac
 	if err := m.groups.addTo(others, RunnableFunc(events.Run)); err != nil {
 		return nil, err
 	}
-	return leaderelection.NewResourceLock(config, electionEvents{events}, leaderelection.Options{
+	return leaderelection.NewResourceLock(config, events, leaderelection.Options{
 		LeaderElection: true, LeaderElectionResourceLock: o.LeaderElectionResourceLock,
 		LeaderElectionNamespace: o.LeaderElectionNamespace, LeaderElectionID: o.LeaderElectionID,
 		RenewDeadline: *o.RenewDeadline, LeaderLabels: o.LeaderElectionLabels,
 	})
-}
-
-// electionEvents makes the recorder of a lock.
-type electionEvents struct{ recorder.Provider }
-
-// GetEventRecorderFor implements leaderelection.EventRecorderProvider. The name that a lock asks for is
-// its identity, which is too long for the server as the name of a controller.
-func (e electionEvents) GetEventRecorderFor(string) resourcelock.EventRecorder {
-	return e.Provider.GetEventRecorderFor("leader-election")
 }
 
 // electionRunnable asks for the lead, and starts what needs it.
@@ -86,7 +78,8 @@ type electionRunnable struct {
 	lead func(leading context.Context)
 }
 
-// Start implements Runnable. It returns an error if the lease is lost.
+// Start implements Runnable. It returns an error if the lease is lost, and leaves out what the elector is called:
+// the group says that already.
 func (e *electionRunnable) Start(ctx context.Context) error {
 	elector, err := leaderelection.NewLeaderElector(e.withCallbacks(func(leading context.Context) {
 		e.lead(leading)
@@ -97,7 +90,11 @@ func (e *electionRunnable) Start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return elector.Elect(ctx)
+	err = elector.Elect(ctx)
+	if named := errors.Unwrap(err); named != nil {
+		return named
+	}
+	return err
 }
 
 // check finds mistakes in the options while New can still say so.

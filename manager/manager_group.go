@@ -48,18 +48,26 @@ func newGroup(name groupName, failed func(error)) *group {
 
 // add starts a member at once if the group runs.
 func (g *group) add(m *member) error {
+	if !g.take(m) {
+		return fmt.Errorf("%s cannot be added: %w", nameOf(m.runnable), ErrStopped)
+	}
+	return nil
+}
+
+// take is add without the error's text: the name of a runnable is the user's code, and no business of the lock.
+func (g *group) take(m *member) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	switch {
 	case g.isClosed:
-		return fmt.Errorf("%s cannot be added: %w", nameOf(m.runnable), ErrStopped)
+		return false
 	case g.launch == nil:
 		g.waiting = append(g.waiting, m)
 	default:
 		g.launch(m)
 	}
 	g.isUsed = true
-	return nil
+	return true
 }
 
 // start starts what was added, with the values of base in its context, and returns when all of it
@@ -173,9 +181,10 @@ func (g *group) wasUsed() bool {
 // left are the names of what runs, for somebody who waits for its end.
 func (g *group) left() []string {
 	g.mu.Lock()
-	defer g.mu.Unlock()
+	running := slices.Clone(g.running)
+	g.mu.Unlock()
 	var names []string
-	for _, m := range g.running {
+	for _, m := range running {
 		names = append(names, fmt.Sprintf("%s (%s)", nameOf(m.runnable), g.name))
 	}
 	return names

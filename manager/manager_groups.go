@@ -75,8 +75,9 @@ func (g *groups) addTo(group groupName, r Runnable) error {
 func (g *groups) members(group groupName) []Runnable { return g.all[group].members() }
 
 // start starts the groups that may start, one after the other, each when those before it are ready.
-// Without the lead, the last group is left out; it is started by another call. ctx bounds the waiting, base
-// has the values that the runnables find in their contexts.
+// Without the lead, the last group is left out; it is started by another call, after this one has returned: a call
+// that finds a group that is being started leaves it and those after it to the other call. ctx bounds the waiting,
+// base has the values that the runnables find in their contexts.
 func (g *groups) start(ctx, base context.Context, leads bool) error {
 	for {
 		name, found := g.nextToStart(leads)

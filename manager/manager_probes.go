@@ -39,7 +39,8 @@ func checkCache(c cache.Cache) error {
 }
 
 // addServers opens the ports that the options name, and adds what serves them. It is the beginning of Start and
-// not of New, so that a manager that is never started has no port. In controller-runtime, New opens them.
+// not of New, so that a manager that is never started has no port. In controller-runtime, New opens them. An end that
+// was asked for before the start is no reason to fail: it comes a moment later, as at any other time.
 func (m *controllerManager) addServers(ctx context.Context) error {
 	if m.metrics != nil {
 		if err := m.groups.addTo(httpServers, m.metrics); err != nil {
@@ -57,7 +58,7 @@ func (m *controllerManager) addServers(ctx context.Context) error {
 		if server.address == "" || server.address == "0" {
 			continue
 		}
-		listener, err := new(net.ListenConfig).Listen(ctx, "tcp", server.address)
+		listener, err := new(net.ListenConfig).Listen(context.WithoutCancel(ctx), "tcp", server.address)
 		if err != nil {
 			for _, other := range opened {
 				_ = other.Listener.Close()

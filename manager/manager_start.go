@@ -17,9 +17,12 @@ func (m *controllerManager) Start(ctx context.Context) error {
 	}
 	running, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	first := &firstFailure{log: m.options.Logger, stop: end, running: running.Done()}
+	grace, hurry := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer hurry(nil)
+	first := &firstFailure{log: m.options.Logger, stop: end, running: running.Done(), hurry: hurry}
 	m.groups.onFailure(first.report)
 
+	events := m.writeEvents(ctx)
 	err := m.addServers(ctx)
 	if err == nil {
 		err = m.startGroups(running, first.report)
@@ -28,7 +31,16 @@ func (m *controllerManager) Start(ctx context.Context) error {
 		<-running.Done()
 	}
 	failure := first.orElse(err)
-	return errors.Join(failure, m.stopGroups(ctx, failure))
+	cause := failure
+	if cause == nil {
+		cause = context.Cause(ctx)
+	}
+	err = m.stopGroups(grace, cause, events)
+	lost := context.Cause(grace)
+	if errors.Is(failure, errStillElected) {
+		lost = nil // it is the failure itself
+	}
+	return errors.Join(failure, lost, err)
 }
 
 func (m *controllerManager) begin() error {
@@ -48,9 +60,18 @@ func (m *controllerManager) startGroups(running context.Context, report func(err
 	if _, err := logr.FromContext(base); err != nil {
 		base = logr.NewContext(base, m.options.Logger)
 	}
+	begun := make(chan struct{}) // closed here, when only what waits for the lead is left to start
 	if m.election != nil {
 		m.election.lead = func(leading context.Context) {
-			if err := m.startElected(running, withFenceOf(leading, base)); err != nil {
+			select {
+			case <-begun: // a lease may be won while the election's own group is still starting
+			case <-leading.Done():
+				return
+			}
+			waiting, cancel := context.WithCancelCause(running)
+			defer cancel(nil)
+			defer context.AfterFunc(leading, func() { cancel(context.Cause(leading)) })()
+			if err := m.startElected(waiting, withFenceOf(leading, base)); err != nil {
 				report(err)
 			}
 		}
@@ -59,19 +80,22 @@ func (m *controllerManager) startGroups(running context.Context, report func(err
 		}
 	}
 	err := m.groups.start(running, base, false)
-	if running.Err() != nil {
+	switch {
+	case running.Err() != nil:
 		return nil // a failure that was reported, or the end that was asked for
+	case err != nil:
+		return err
+	case m.election == nil:
+		return m.startElected(running, base)
 	}
-	if err == nil && m.election == nil {
-		err = m.startElected(running, base)
-	}
-	return err
+	close(begun)
+	return nil
 }
 
-// startElected starts what needs the lead.
-func (m *controllerManager) startElected(running, base context.Context) error {
-	err := m.groups.start(running, base, true)
-	if running.Err() != nil {
+// startElected starts what needs the lead. It does not wait any longer if the manager stops or the lease is lost.
+func (m *controllerManager) startElected(waiting, base context.Context) error {
+	err := m.groups.start(waiting, base, true)
+	if waiting.Err() != nil {
 		return nil
 	}
 	if err == nil {
@@ -80,29 +104,25 @@ func (m *controllerManager) startElected(running, base context.Context) error {
 	return err
 }
 
-// stopGroups waits for all that runs, as long as it may.
-func (m *controllerManager) stopGroups(ctx context.Context, failure error) error {
+// stopGroups waits for all that runs, as long as it may, and for events at last. grace ends if there is no time at all.
+func (m *controllerManager) stopGroups(grace context.Context, cause error, events *eventWriter) error {
 	timeout := *m.options.GracefulShutdownTimeout
-	if errors.Is(failure, errStillElected) {
-		timeout = 0 // another replica leads
-	}
-	cause := failure
-	if cause == nil {
-		cause = context.Cause(ctx)
-	}
 	m.options.Logger.Info("Stopping", "gracefulShutdownTimeout", timeout, "reason", fmt.Sprint(cause))
-	grace := context.WithoutCancel(ctx)
 	if timeout >= 0 {
 		var cancel context.CancelFunc
 		grace, cancel = context.WithTimeout(grace, timeout)
 		defer cancel()
 	}
 	err := m.groups.stop(grace, fmt.Errorf("the manager stops: %w", cause))
+	if unwritten := events.finish(grace); err == nil {
+		err = unwritten
+	}
 	switch {
 	case err == nil:
 		m.options.Logger.Info("Stopped")
 	case timeout == 0: // nobody wants to know
 		err = nil
+	case errors.Is(context.Cause(grace), errStillElected): // the caller has that
 	default:
 		err = fmt.Errorf("not everything has ended within the graceful shutdown timeout of %s: %w: %w", timeout, err, grace.Err())
 	}
@@ -114,6 +134,9 @@ type firstFailure struct {
 	log     logr.Logger
 	stop    context.CancelCauseFunc
 	running <-chan struct{} // closed when the context has ended
+	// hurry ends the time that runnables have to end, because another replica leads while work goes on here. This
+	// may happen after the first failure, and after an end that was asked for.
+	hurry context.CancelCauseFunc
 
 	once sync.Once
 	err  error // written in once
@@ -121,6 +144,9 @@ type firstFailure struct {
 
 // report is called from the runnables' goroutines.
 func (f *firstFailure) report(err error) {
+	if errors.Is(err, errStillElected) {
+		f.hurry(err)
+	}
 	taken := false
 	f.once.Do(func() {
 		select {

@@ -22,6 +22,7 @@ import (
 	"github.com/loopwright/loopwright/manager/client"
 	"github.com/loopwright/loopwright/manager/client/apiutil"
 	"github.com/loopwright/loopwright/manager/controller"
+	"github.com/loopwright/loopwright/manager/event"
 	"github.com/loopwright/loopwright/manager/handler"
 	"github.com/loopwright/loopwright/manager/predicate"
 	"github.com/loopwright/loopwright/manager/reconcile"
@@ -173,6 +174,8 @@ func (b *Builder) kind() (schema.GroupVersionKind, error) {
 		return schema.GroupVersionKind{}, errors.New("For was called twice, and a controller reconciles one kind: use Owns or Watches for the other")
 	case b.reconciled.object == nil:
 		return schema.GroupVersionKind{}, nil
+	case event.IsNil(b.reconciled.object):
+		return schema.GroupVersionKind{}, fmt.Errorf("For was given a nil %T: give it an empty object of the kind", b.reconciled.object)
 	}
 	kind, err := apiutil.GVKForObject(b.reconciled.object, b.manager.GetScheme())
 	if err != nil {

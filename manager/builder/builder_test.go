@@ -307,6 +307,7 @@ func TestWhatIsWrongIsSaidAndTheManagerGetsNoController(t *testing.T) {
 			{"the kind of For is not known", made().For(unknown)},
 			{"Owns: the kind is not known", made().For(&corev1.Pod{}).Owns(unknown)},
 			{"Watches: the kind is not known", made().Watches(unknown, &handler.EnqueueRequestForObject{})},
+			{"For was given a nil *v1.Pod", made().For((*corev1.Pod)(nil))},
 			{"Owns: it was given a nil *v1.Pod", made().For(&corev1.Pod{}).Owns((*corev1.Pod)(nil))},
 			{"two reconcilers", made().For(&corev1.Pod{}).WithOptions(controller.Options{Reconciler: w.asks()})},
 		} {

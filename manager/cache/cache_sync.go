@@ -36,11 +36,16 @@ func (c *objectCache) WaitForCacheSync(ctx context.Context) bool { return c.Wait
 
 // WaitForSync waits until all informers that there are have listed, except those that are removed meanwhile. The error is a *SyncError, or
 // wraps an *ErrCacheNotStarted if the context ends before Start is called.
+//
+// A context that has ended asks whether they have listed now. That is the only question that a cache answers without
+// a wait, so a readiness check asks it.
 func (c *objectCache) WaitForSync(ctx context.Context) error {
-	select {
-	case <-c.started:
-	case <-ctx.Done():
-		return fmt.Errorf("%w: %w", &ErrCacheNotStarted{}, context.Cause(ctx))
+	if !c.isStarted() {
+		select {
+		case <-c.started:
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %w", &ErrCacheNotStarted{}, context.Cause(ctx))
+		}
 	}
 	var failures []error
 	for _, k := range c.sortedInformers() {

@@ -268,3 +268,29 @@ func TestAnInformerThatIsRemovedIsNotWaitedFor(t *testing.T) {
 		require.True(t, <-synced)
 	})
 }
+
+// A readiness check asks in this way, and must not be told by chance.
+func TestAnEndedContextAsksWhetherAllHaveListedNow(t *testing.T) {
+	inWorld(t, cache.Options{}, func(t *testing.T, w *world) {
+		ended, end := context.WithCancelCause(t.Context())
+		end(errors.New("now"))
+		_, err := w.GetInformer(t.Context(), &corev1.ConfigMap{})
+		require.NoError(t, err)
+		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Resource: "configmaps", UserAgent: "the-cache"}, Status: fakeapi.Unavailable(), Times: 1})
+		ask := func() (synced int) {
+			for range 100 {
+				if w.WaitForCacheSync(ended) {
+					synced++
+				}
+			}
+			return synced
+		}
+		require.Zero(t, ask(), "it does not run")
+		w.begin()
+		defer w.end()
+		synctest.Wait()
+		require.Zero(t, ask(), "it has not listed")
+		time.Sleep(time.Minute)
+		require.Equal(t, 100, ask())
+	})
+}

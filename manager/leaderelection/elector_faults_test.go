@@ -189,3 +189,29 @@ func TestNoTwoReplicasWorkOnABadNetwork(t *testing.T) {
 	}
 	require.Greater(t, terms, 3*runs, "so few terms prove nothing")
 }
+
+// deafReader is a lock of a user's own that does not know contexts.
+type deafReader struct {
+	resourcelock.Interface
+	release chan struct{} // closed by the test
+}
+
+func (l deafReader) Get(context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	<-l.release
+	return nil, nil, context.Canceled
+}
+
+// A process that was told to stop ends, even if its lock does not let it.
+func TestAFollowerWhoseLockDoesNotReturnEndsAfterStopTimeout(t *testing.T) {
+	inBubble(t, func(s *stand) {
+		release := make(chan struct{})
+		a := s.join("a", withRelease, func(c *LeaderElectionConfig) { c.Lock = deafReader{c.Lock, release} })
+		time.Sleep(time.Minute)
+		began := time.Now()
+		a.stop(nil)
+		require.ErrorIs(s, <-a.ended, ErrStillWorking)
+		require.Equal(s, worldTiming.lease-worldTiming.renew, time.Since(began))
+		require.Empty(s, a.started)
+		close(release)
+	})
+}

@@ -154,6 +154,9 @@ func (r *run) over() bool {
 	case r.busy() && r.tooLate():
 		r.resigned = true
 		r.become(r.e.lose("the work does not stop"))
+	case r.canceled && !r.resigned && r.tooLate(): // a call of the lock does not return
+		r.resigned = true
+		r.become(r.e.stops(false))
 	default:
 		return false
 	}
@@ -188,8 +191,8 @@ func (r *run) result() error {
 func (r *run) wake() (at time.Time, ok bool) {
 	if r.e.phase != ended {
 		at, ok = r.e.wake()
-		if !r.busy() {
-			return at, ok // the lock is taken or released, and stopBy may be over
+		if r.resigned {
+			return at, ok // the lock is released, and stopBy may be over
 		}
 	}
 	if !r.stopBy.IsZero() && (!ok || r.stopBy.Before(at)) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/rest"
@@ -38,11 +39,19 @@ type Options struct {
 	LeaderLabels map[string]string
 }
 
-// EventRecorderProvider makes recorders of events, by the name of who reports them. The manager brings
-// one.
+// EventRecorderProvider makes recorders of events, by the name of who reports them. A manager is one, and so is every
+// recorder.Provider. The recorder's type is written out, because package recorder comes after this one.
 type EventRecorderProvider interface {
-	GetEventRecorderFor(name string) resourcelock.EventRecorder
+	GetEventRecorderFor(name string) interface {
+		Event(object runtime.Object, eventtype, reason, message string)
+		Eventf(object runtime.Object, eventtype, reason, messageFmt string, args ...any)
+		AnnotatedEventf(object runtime.Object, annotations map[string]string, eventtype, reason, messageFmt string, args ...any)
+	}
 }
+
+// reportedBy is the controller in the events. In controller-runtime it is the identity, which may be longer than
+// what the server takes.
+const reportedBy = "leader-election"
 
 // namespaceFile is where a Pod finds the name of its namespace.
 const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
@@ -83,7 +92,7 @@ func NewResourceLock(config *rest.Config, recorderProvider EventRecorderProvider
 	}
 	who := resourcelock.ResourceLockConfig{Identity: identity}
 	if recorderProvider != nil {
-		who.EventRecorder = recorderProvider.GetEventRecorderFor(identity)
+		who.EventRecorder = recorderProvider.GetEventRecorderFor(reportedBy)
 	}
 	return resourcelock.NewWithLabels(options.LeaderElectionResourceLock, options.LeaderElectionNamespace, options.LeaderElectionID, nil, client, who, options.LeaderLabels)
 }

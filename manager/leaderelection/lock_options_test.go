@@ -16,7 +16,6 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
-	"github.com/loopwright/loopwright/manager/leaderelection/resourcelock"
 )
 
 func TestAManagersLockIsALeaseWithANameOfItsOwn(t *testing.T) {
@@ -67,7 +66,17 @@ func TestInAPodTheNamespaceIsThePods(t *testing.T) {
 
 type recorders struct{ written *[]string }
 
-func (r recorders) GetEventRecorderFor(string) resourcelock.EventRecorder { return r }
+func (r recorders) GetEventRecorderFor(string) interface {
+	Event(object runtime.Object, eventtype, reason, message string)
+	Eventf(object runtime.Object, eventtype, reason, messageFmt string, args ...any)
+	AnnotatedEventf(object runtime.Object, annotations map[string]string, eventtype, reason, messageFmt string, args ...any)
+} {
+	return r
+}
+
+func (recorders) Event(runtime.Object, string, string, string) {}
+
+func (recorders) AnnotatedEventf(runtime.Object, map[string]string, string, string, string, ...any) {}
 
 func (r recorders) Eventf(object runtime.Object, _, reason, message string, args ...any) {
 	lease := object.(metav1.Object)

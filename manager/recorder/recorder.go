@@ -6,7 +6,7 @@
 // date.
 //
 // Neighbours: below it are events and record, with the interfaces that users hold. Above it is the
-// manager, which makes one Writer, runs it, and stops it last.
+// manager, which makes one Writer, runs it, and stops it when all that could record an event has ended.
 package recorder
 
 import (

@@ -106,6 +106,9 @@ func (s *DefaultServer) Start(ctx context.Context) error {
 
 	config, certificates, err := tlsConfig(options)
 	if err != nil {
+		if options.Listener != nil {
+			_ = options.Listener.Close() // it is the server's, and nobody will serve it
+		}
 		return fmt.Errorf("starting the webhook server: %w", err)
 	}
 	listener := options.Listener

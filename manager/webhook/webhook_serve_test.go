@@ -144,6 +144,8 @@ func TestANewCertificateIsServedWithoutAFailedRequest(t *testing.T) {
 	var asked, failed atomic.Int64
 	done := make(chan struct{})
 	var callers sync.WaitGroup
+	stop := sync.OnceFunc(func() { close(done); callers.Wait() })
+	defer stop()
 	for i := range 8 {
 		callers.Go(func() {
 			client := caller(roots...)
@@ -172,13 +174,16 @@ func TestANewCertificateIsServedWithoutAFailedRequest(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, os.WriteFile(filepath.Join(dir, name), content, 0o600))
 		}
-		for shown(t, server.address).SerialNumber.Int64() != serial+2 {
-			time.Sleep(5 * time.Millisecond) // real files have no fake clock; the test's time-out bounds it
+		for giveUp := time.Now().Add(2 * time.Minute); ; time.Sleep(5 * time.Millisecond) { // real files have no fake clock
+			now := shown(t, server.address).SerialNumber.Int64()
+			if now == serial+2 {
+				break
+			}
+			require.True(t, time.Now().Before(giveUp), "certificate %d was written two minutes ago, and new connections still get %d", serial+2, now)
 		}
 		require.NoError(t, allowed(kept, server.address))
 	}
-	close(done)
-	callers.Wait()
+	stop()
 	require.Zero(t, failed.Load())
 	require.Positive(t, asked.Load())
 }
@@ -318,6 +323,15 @@ func TestAPathBelongsToOneWebhook(t *testing.T) {
 	require.Equal(t, "/a", pattern)
 	require.Equal(t, 9443, server.Options.Port)
 	require.Equal(t, filepath.Join(os.TempDir(), "k8s-webhook-server", "serving-certs"), server.Options.CertDir)
+}
+
+// Whoever connects to a port that nobody serves waits, and is not refused.
+func TestAListenerIsClosedIfTheServerCannotStart(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.Error(t, webhook.NewServer(webhook.Options{Listener: listener, CertDir: t.TempDir()}).Start(t.Context()))
+	_, err = net.Dial("tcp", listener.Addr().String())
+	require.Error(t, err)
 }
 
 func TestAServerRunsOnce(t *testing.T) {

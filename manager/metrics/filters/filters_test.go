@@ -237,7 +237,12 @@ func TestManyScrapesAtOnceAskOnce(t *testing.T) {
 		impatient, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
 		var all sync.WaitGroup
-		all.Go(func() { ask(impatient, h, "GET", "/metrics", "Bearer ann") }) // asks for all, and goes
+		all.Go(func() { // asks for all, and goes
+			began := time.Now()
+			code, _ := ask(impatient, h, "GET", "/metrics", "Bearer ann")
+			require.Equal(t, 500, code)
+			require.Equal(t, time.Millisecond, time.Since(began))
+		})
 		synctest.Wait()
 		for range 10 {
 			all.Go(func() {
@@ -259,46 +264,5 @@ func TestAServerThatHangsIsNotWaitedForForever(t *testing.T) {
 		code, _ := ask(t.Context(), guarded(t, j), "GET", "/metrics", "Bearer ann")
 		require.Equal(t, 500, code)
 		require.Less(t, time.Since(began), 2*time.Minute)
-	})
-}
-
-func TestWhoWaitsForAnAnswerMayGiveUp(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		a := newAnswers[int, int]()
-		release := make(chan struct{})
-		go func() {
-			_, _ = a.get(t.Context(), 1, func(context.Context) (int, time.Duration, error) { <-release; return 1, time.Second, nil })
-		}()
-		synctest.Wait()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		_, err := a.get(ctx, 1, nil)
-		require.ErrorIs(t, err, context.DeadlineExceeded)
-		close(release)
-	})
-}
-
-func TestAPanicLeavesNobodyWaiting(t *testing.T) {
-	a := newAnswers[int, int]()
-	require.Panics(t, func() {
-		_, _ = a.get(t.Context(), 1, func(context.Context) (int, time.Duration, error) { panic("oh") })
-	})
-	require.Empty(t, a.known)
-}
-
-func TestTheMemoryIsBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		a := newAnswers[int, int]()
-		for n := range 3 * maxAnswers {
-			_, err := a.get(t.Context(), n, func(context.Context) (int, time.Duration, error) { return n, time.Duration(n+1) * time.Second, nil })
-			require.NoError(t, err)
-			require.LessOrEqual(t, len(a.known), maxAnswers)
-		}
-		require.NotContains(t, a.known, 2*maxAnswers-1, "who would be forgotten first has gone first")
-		require.Contains(t, a.known, 2*maxAnswers)
-		time.Sleep(3 * maxAnswers * time.Second)
-		_, err := a.get(t.Context(), -1, func(context.Context) (int, time.Duration, error) { return 0, time.Second, nil })
-		require.NoError(t, err)
-		require.Len(t, a.known, 1)
 	})
 }

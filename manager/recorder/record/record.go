@@ -15,7 +15,10 @@ import (
 )
 
 // EventRecorder records that something happened to an object.
-type EventRecorder interface {
+//
+// It is an alias of an interface without a name, so that a package that comes before this one can have it in
+// an interface of its own; see leaderelection.EventRecorderProvider.
+type EventRecorder = interface {
 	// Event records an event about the object. eventtype is Normal or Warning. reason says why, in
 	// one word in CamelCase. The message is for people.
 	Event(object runtime.Object, eventtype, reason, message string)

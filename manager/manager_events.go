@@ -1,0 +1,51 @@
+package manager
+
+import (
+	"context"
+	"errors"
+
+	"github.com/loopwright/loopwright/manager/cluster"
+)
+
+// This file writes the events of the manager's own cluster. They are in none of the groups: every runnable may record
+// one until it ends, so the writer begins before the first group starts, and ends when all have ended.
+
+// ownCluster is what cluster.New returns. Its cache and its events can be run apart from each other.
+type ownCluster interface {
+	cluster.Cluster
+	StartCache(ctx context.Context) error
+	WriteEvents(ctx context.Context) error
+}
+
+// ownCache is the manager's own cluster as one of the caches.
+type ownCache struct{ ownCluster }
+
+// Start implements Runnable.
+func (c ownCache) Start(ctx context.Context) error { return c.StartCache(ctx) }
+
+// String is what it is called in messages.
+func (c ownCache) String() string { return nameOf(c.ownCluster) }
+
+// eventWriter is WriteEvents while it runs.
+type eventWriter struct {
+	stop  context.CancelFunc
+	ended chan error // sent once, by the goroutine, which need not wait for a receiver
+}
+
+func (m *controllerManager) writeEvents(ctx context.Context) *eventWriter {
+	writing, stop := context.WithCancel(context.WithoutCancel(ctx))
+	w := &eventWriter{stop: stop, ended: make(chan error, 1)}
+	go func() { w.ended <- m.WriteEvents(writing) }()
+	return w
+}
+
+// finish returns when all that was recorded is written, or when grace ends.
+func (w *eventWriter) finish(grace context.Context) error {
+	w.stop()
+	select {
+	case err := <-w.ended:
+		return err
+	case <-grace.Done():
+		return errors.New("still running: the writer of events")
+	}
+}

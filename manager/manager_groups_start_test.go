@@ -1,0 +1,57 @@
+package manager
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The election's goroutine may start what needs the lead while the manager still starts the rest.
+func TestTwoStartsAtTheSameTimeStartEachGroupOnceAndInOrder(t *testing.T) {
+	for range 100 {
+		onStage(t, func(t *testing.T, s *stage) {
+			var want []string
+			for group := range groupName(groupCount) {
+				s.put(group, part{slowToBe: time.Second})
+				want = append(want, group.String()+" starts", group.String()+" is ready")
+			}
+			var both sync.WaitGroup
+			for _, leads := range []bool{false, true} {
+				both.Go(func() { require.NoError(t, s.begin(leads)) })
+			}
+			both.Wait()
+			require.NoError(t, s.begin(true))
+			synctest.Wait()
+			require.Equal(t, want, s.story.told())
+			require.NoError(t, s.end(time.Minute))
+		})
+	}
+}
+
+// curious is a runnable whose name depends on its manager.
+type curious struct {
+	RunnableFunc
+	*groups
+}
+
+func (c curious) String() string {
+	for group := range groupName(groupCount) {
+		c.members(group)
+	}
+	return "curious"
+}
+
+func TestARunnableMayAskTheManagerSomethingWhenItIsAskedForItsName(t *testing.T) {
+	onStage(t, func(t *testing.T, s *stage) {
+		r := curious{func(context.Context) error { time.Sleep(time.Hour); return nil }, s.groups}
+		require.NoError(t, s.add(r))
+		require.NoError(t, s.begin(true))
+		require.ErrorContains(t, s.end(time.Second), "still running: curious")
+		require.ErrorContains(t, s.add(r), "curious cannot be added")
+		time.Sleep(2 * time.Hour)
+	})
+}
