@@ -63,6 +63,11 @@ type Options struct {
 	RenewDeadline *time.Duration
 	// RetryPeriod is the pause between two tries; nil is 2 s.
 	RetryPeriod *time.Duration
+	// LeaderElectionTakeMissingLeaseAtOnce lets a replica work as soon as it has created the lease. By
+	// default it waits for LeaseDuration first: somebody may have deleted the lease while another
+	// replica works that has not noticed. Set it where nobody deletes leases and the first start must
+	// be quick, as in a test. It is ours; controller-runtime does not wait.
+	LeaderElectionTakeMissingLeaseAtOnce bool
 
 	// Metrics has the options of the metrics server. By default it serves this machine alone, at
 	// server.DefaultBindAddress; the address "0" serves none.

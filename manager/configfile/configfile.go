@@ -74,6 +74,8 @@ type LeaderElection struct {
 	ID, Namespace                             string
 	LeaseDuration, RenewDeadline, RetryPeriod *time.Duration
 	ReleaseOnCancel                           *bool
+	// TakeMissingLeaseAtOnce is LeaderElectionTakeMissingLeaseAtOnce.
+	TakeMissingLeaseAtOnce *bool
 }
 
 // Load reads a file into the Config. What the file does not name stays as it is. The Config is unchanged
@@ -164,13 +166,14 @@ func (m *Manager) fields() fields {
 
 func (l *LeaderElection) fields() fields {
 	return fields{
-		"enabled":         boolean(&l.Enabled),
-		"id":              text(&l.ID, notEmpty),
-		"namespace":       text(&l.Namespace, namespace),
-		"leaseDuration":   duration(&l.LeaseDuration, positive),
-		"renewDeadline":   duration(&l.RenewDeadline, positive),
-		"retryPeriod":     duration(&l.RetryPeriod, positive),
-		"releaseOnCancel": boolean(&l.ReleaseOnCancel),
+		"enabled":                boolean(&l.Enabled),
+		"id":                     text(&l.ID, notEmpty),
+		"namespace":              text(&l.Namespace, namespace),
+		"leaseDuration":          duration(&l.LeaseDuration, positive),
+		"renewDeadline":          duration(&l.RenewDeadline, positive),
+		"retryPeriod":            duration(&l.RetryPeriod, positive),
+		"releaseOnCancel":        boolean(&l.ReleaseOnCancel),
+		"takeMissingLeaseAtOnce": boolean(&l.TakeMissingLeaseAtOnce),
 	}
 }
 
