@@ -16,6 +16,7 @@ import (
 	"github.com/loopwright/loopwright/manager/client"
 	"github.com/loopwright/loopwright/manager/cluster"
 	"github.com/loopwright/loopwright/manager/config"
+	"github.com/loopwright/loopwright/manager/controller"
 	"github.com/loopwright/loopwright/manager/leaderelection/resourcelock"
 	"github.com/loopwright/loopwright/manager/log"
 	"github.com/loopwright/loopwright/manager/metrics/server"
@@ -90,6 +91,9 @@ type Options struct {
 	GracefulShutdownTimeout *time.Duration
 	// Controller has settings for all controllers.
 	Controller config.Controller
+	// OverrideControllerOptions has the last word about the options of each controller that is made for
+	// this manager. It is how a configfile.Config reaches them, and it is ours.
+	OverrideControllerOptions func(name string, options *controller.Options)
 
 	// Recorder is the flight recorder of the caches and controllers; nil is off. It is ours, and so
 	// is what /debug/reconciles shows of it.
