@@ -55,7 +55,7 @@ func sizeOf(tb testing.TB, change func(string) string) int64 {
 	replaced, err := json.Marshal(map[string]map[string]string{"Replace": {original: changed}})
 	require.NoError(tb, err)
 	require.NoError(tb, os.WriteFile(overlay, replaced, 0o600))
-	build := exec.CommandContext(tb.Context(), "go", "build", "-overlay", overlay, "-trimpath", "-ldflags=-s -w", "-o", binary, "./program")
+	build := exec.CommandContext(tb.Context(), "go", "build", "-overlay", overlay, "-ldflags=-s -w", "-o", binary, "./program")
 	output, err := build.CombinedOutput()
 	require.NoError(tb, err, string(output))
 	info, err := os.Stat(binary)
