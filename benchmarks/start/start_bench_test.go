@@ -56,16 +56,19 @@ func BenchmarkFirstRound(b *testing.B) {
 	defer end()
 	for _, peer := range Peers {
 		b.Run(peer.Name, func(b *testing.B) {
+			var cpu time.Duration
 			b.ReportAllocs()
 			for b.Loop() {
-				p := NewProgress(objects)
+				p, began := NewProgress(objects), processorTime()
 				stop := peer.Run(config, p.Seen)
 				<-p.done
 				b.StopTimer()
+				cpu += processorTime() - began
 				must(stop())
 				runtime.GC()
 				b.StartTimer()
 			}
+			b.ReportMetric(float64(cpu.Microseconds())/1000/float64(b.N), "cpu-ms/op")
 		})
 	}
 }
