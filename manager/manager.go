@@ -26,6 +26,7 @@ import (
 
 	"github.com/loopwright/loopwright/manager/cluster"
 	"github.com/loopwright/loopwright/manager/config"
+	"github.com/loopwright/loopwright/manager/controller"
 	"github.com/loopwright/loopwright/manager/healthz"
 	"github.com/loopwright/loopwright/manager/metrics/server"
 	"github.com/loopwright/loopwright/manager/webhook"
@@ -74,6 +75,8 @@ type Manager interface {
 	GetLogger() logr.Logger
 	// GetControllerOptions returns the settings for all controllers.
 	GetControllerOptions() config.Controller
+	// OverrideControllerOptions calls the function of the options with this name, if there is one.
+	OverrideControllerOptions(name string, options *controller.Options)
 	// GetConverterRegistry returns what the conversion webhook asks.
 	GetConverterRegistry() conversion.Registry
 }
@@ -189,6 +192,13 @@ func (m *controllerManager) GetLogger() logr.Logger { return m.options.Logger }
 
 // GetControllerOptions implements Manager.
 func (m *controllerManager) GetControllerOptions() config.Controller { return m.options.Controller }
+
+// OverrideControllerOptions implements Manager.
+func (m *controllerManager) OverrideControllerOptions(name string, options *controller.Options) {
+	if m.options.OverrideControllerOptions != nil {
+		m.options.OverrideControllerOptions(name, options)
+	}
+}
 
 // GetConverterRegistry implements Manager.
 func (m *controllerManager) GetConverterRegistry() conversion.Registry { return m.converters }

@@ -42,7 +42,8 @@ func (m *controllerManager) makeElection(config *rest.Config) error {
 	m.election = &electionRunnable{groups: m.groups, config: leaderelection.LeaderElectionConfig{
 		Lock: lock, Name: cmp.Or(o.LeaderElectionID, lock.Describe()),
 		LeaseDuration: *o.LeaseDuration, RenewDeadline: *o.RenewDeadline, RetryPeriod: *o.RetryPeriod,
-		ReleaseOnCancel: o.LeaderElectionReleaseOnCancel, Recorder: o.Recorder, WatchDog: watchDog,
+		ReleaseOnCancel: o.LeaderElectionReleaseOnCancel, TakeMissingAtOnce: o.LeaderElectionTakeMissingLeaseAtOnce,
+		Recorder: o.Recorder, WatchDog: watchDog,
 	}}
 	return m.election.check()
 }

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
+	"github.com/loopwright/loopwright/internal/inorder"
 	"github.com/loopwright/loopwright/manager/config"
 	"github.com/loopwright/loopwright/manager/controller"
 	"github.com/loopwright/loopwright/manager/handler"
@@ -60,6 +61,24 @@ func TestTheLeadIsHandedOverWhenTheLeaderStops(t *testing.T) {
 		require.Equal(t, []string{"first starts", "first is told", "first ends", "second starts"}, story.told())
 		require.NoError(t, b.end())
 	})
+}
+
+func TestTheFirstLeaderWaitsForALeaseThatMayHaveBeenDeletedUnlessTheOptionsSayOtherwise(t *testing.T) {
+	for name, atOnce := range inorder.Map(map[string]bool{"by default": false, "LeaderElectionTakeMissingLeaseAtOnce": true}) {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w *world) {
+				options := ofElection()
+				options.LeaderElectionTakeMissingLeaseAtOnce = atOnce
+				began := time.Now()
+				r := w.start(w.manager(options))
+				lead(t, r)
+				took := time.Since(began)
+				require.NoError(t, r.end())
+				// A lease that is missing is looked for twice in either case, a RetryPeriod apart.
+				require.Equal(t, atOnce, took < 15*time.Second, "it took %s", took)
+			})
+		})
+	}
 }
 
 // A process that does not stop in time may still be at work. Whoever leads next must wait.

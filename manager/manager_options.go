@@ -16,6 +16,7 @@ import (
 	"github.com/loopwright/loopwright/manager/client"
 	"github.com/loopwright/loopwright/manager/cluster"
 	"github.com/loopwright/loopwright/manager/config"
+	"github.com/loopwright/loopwright/manager/controller"
 	"github.com/loopwright/loopwright/manager/leaderelection/resourcelock"
 	"github.com/loopwright/loopwright/manager/log"
 	"github.com/loopwright/loopwright/manager/metrics/server"
@@ -63,6 +64,11 @@ type Options struct {
 	RenewDeadline *time.Duration
 	// RetryPeriod is the pause between two tries; nil is 2 s.
 	RetryPeriod *time.Duration
+	// LeaderElectionTakeMissingLeaseAtOnce lets a replica work as soon as it has created the lease. By
+	// default it waits for LeaseDuration first: somebody may have deleted the lease while another
+	// replica works that has not noticed. Set it where nobody deletes leases and the first start must
+	// be quick, as in a test. It is ours; controller-runtime does not wait.
+	LeaderElectionTakeMissingLeaseAtOnce bool
 
 	// Metrics has the options of the metrics server. By default it serves this machine alone, at
 	// server.DefaultBindAddress; the address "0" serves none.
@@ -85,6 +91,9 @@ type Options struct {
 	GracefulShutdownTimeout *time.Duration
 	// Controller has settings for all controllers.
 	Controller config.Controller
+	// OverrideControllerOptions has the last word about the options of each controller that is made for
+	// this manager. It is how a configfile.Config reaches them, and it is ours.
+	OverrideControllerOptions func(name string, options *controller.Options)
 
 	// Recorder is the flight recorder of the caches and controllers; nil is off. It is ours, and so
 	// is what /debug/reconciles shows of it.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -230,6 +231,7 @@ func TestAManagerWhoseCacheMayNotListFailsAndNamesTheRuleThatIsMissing(t *testin
 		require.Equal(t, 2*time.Minute, time.Since(began))
 		require.ErrorContains(t, err, `verbs: ["list"`)
 		require.ErrorContains(t, err, "this has taken longer than 2m0s")
+		require.Contains(t, strings.Join(w.logged.told(), "\n"), `"msg"="An informer cannot read, and tries again"`, "the cache writes to the manager's log")
 	})
 }
 

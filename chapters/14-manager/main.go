@@ -89,12 +89,9 @@ func (s *stage) inOrder(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := m.GetCache().GetInformer(ctx, &corev1.ConfigMap{}, cache.BlockUntilSynced(false)); err != nil {
-		return err
-	}
 	found := make(chan error, 1) // one, because the controller says it once
 	err = errors.Join(
-		m.Add(&controllerPart{cache: m.GetCache(), looksFor: client.ObjectKeyFromObject(before), found: found}),
+		ctrl.NewControllerManagedBy(m).For(before).Complete(looker{m.GetClient(), client.ObjectKeyFromObject(before), found}),
 		m.Add(independentPart{}),
 		m.Add(&manager.Server{Name: "demo", Server: &http.Server{Addr: "127.0.0.1:0", ReadHeaderTimeout: time.Second}}),
 	)
@@ -118,8 +115,12 @@ func (s *stage) inOrder(ctx context.Context) error {
 		return errors.Join(context.Cause(ctx), end())
 	}
 	err = end()
-	s.Say("What the flight recorder says of the groups:")
+	s.Say("What the flight recorder says of the groups, without the warm-up:")
 	for _, line := range groupsIn(options.Recorder.Events()) {
+		s.Say("  %s", line)
+	}
+	s.Say("GET /debug/reconciles?name=%s would have shown:", before.Name)
+	for _, line := range reconcilesOf(options.Recorder, client.ObjectKeyFromObject(before)) {
 		s.Say("  %s", line)
 	}
 	return err

@@ -2,29 +2,35 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"net/http"
+	"net/http/httptest"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/client-go/rest"
 
+	ctrl "github.com/loopwright/loopwright"
 	"github.com/loopwright/loopwright/manager/client"
 	"github.com/loopwright/loopwright/manager/client/apiutil"
+	"github.com/loopwright/loopwright/manager/debug"
 	"github.com/loopwright/loopwright/trace"
 )
 
-// controllerPart needs the lead, as everything does that does not say otherwise. It looks once whether it can
-// read from the cache.
-type controllerPart struct {
+// looker is a controller's reconciler. It says whether one object is in the cache.
+type looker struct {
 	cache    client.Reader
 	looksFor client.ObjectKey
-	found    chan<- error // sent once, by Start
+	found    chan<- error // sent once
 }
 
-func (p *controllerPart) Start(ctx context.Context) error {
-	p.found <- p.cache.Get(ctx, p.looksFor, &corev1.ConfigMap{})
-	<-ctx.Done()
-	return nil
+func (l looker) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	if request.NamespacedName == l.looksFor {
+		l.found <- l.cache.Get(ctx, l.looksFor, &corev1.ConfigMap{})
+	}
+	return ctrl.Result{}, nil
 }
 
 type independentPart struct{}
@@ -36,12 +42,13 @@ func (independentPart) Start(ctx context.Context) error {
 	return nil
 }
 
-// groupsIn has a line for each group and for its start and its end, in the order of the events.
+// groupsIn has a line for each group and for its start and its end, in the order of the events. It leaves the
+// warm-up out, which is told to end together with what needs the lead: either may end first.
 func groupsIn(events []trace.Event) []string {
 	var lines []string
 	last := ""
 	for _, e := range events {
-		if e.Layer != "manager" || e.Kind != trace.Start && e.Kind != trace.Stop {
+		if e.Layer != "manager" || e.Name == "warm-up" || e.Kind != trace.Start && e.Kind != trace.Stop {
 			continue
 		}
 		if e.Name == last {
@@ -50,6 +57,29 @@ func groupsIn(events []trace.Event) []string {
 			lines = append(lines, e.Name+": "+e.Op)
 		}
 		last = e.Name
+	}
+	return lines
+}
+
+// reconcilesOf asks what the manager serves next to its profiles for the reconciles of one object.
+func reconcilesOf(recorder *trace.Recorder, object client.ObjectKey) []string {
+	answer := httptest.NewRecorder()
+	request := httptest.NewRequest(http.MethodGet, debug.ReconcilesPath+"?format=json&name="+object.Name, nil)
+	debug.Reconciles(recorder).ServeHTTP(answer, request)
+	var shown struct {
+		Controllers []struct {
+			Name       string
+			Reconciles []struct{ Result, Reasons string }
+		}
+	}
+	if err := json.Unmarshal(answer.Body.Bytes(), &shown); err != nil {
+		return []string{err.Error()}
+	}
+	var lines []string
+	for _, c := range shown.Controllers {
+		for _, r := range c.Reconciles {
+			lines = append(lines, fmt.Sprintf("controller %s: %s, because of %s", c.Name, r.Result, strings.ReplaceAll(r.Reasons, object.String(), object.Name)))
+		}
 	}
 	return lines
 }

@@ -43,7 +43,8 @@ func (s *stage) newReplica(name string) (*replica, error) {
 	options := s.options()
 	options.LeaderElection, options.LeaderElectionReleaseOnCancel = true, true
 	options.LeaderElectionID, options.LeaderElectionNamespace = "tasks", s.Namespace
-	options.LeaseDuration, options.RenewDeadline, options.RetryPeriod = new(5*time.Second), new(3*time.Second), new(500*time.Millisecond)
+	options.LeaderElectionTakeMissingLeaseAtOnce = true // the namespace is new: nobody can have led in it
+	options.RetryPeriod = new(500 * time.Millisecond)
 	m, err := ctrl.NewManager(s.Config(), options)
 	if err != nil {
 		return nil, err

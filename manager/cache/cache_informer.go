@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"log/slog"
 	"time"
 
 	"github.com/loopwright/loopwright/informer"
@@ -19,7 +18,11 @@ import (
 // says why the first list does not come. A registration has a method Done() <-chan struct{}, which
 // is closed when the handler is not called any more and its last call has returned.
 func InformerOf[T informer.Object](i *informer.Informer[T], name string, resync time.Duration) Informer {
-	return sharedInformer[T]{i, name, resync}
+	return informerOf(i, name, resync, nil)
+}
+
+func informerOf[T informer.Object](i *informer.Informer[T], name string, resync time.Duration, log *messages) Informer {
+	return sharedInformer[T]{i, name, resync, log}
 }
 
 // sharedInformer is a value, and not a pointer, so that two of one informer are the same.
@@ -27,6 +30,7 @@ type sharedInformer[T informer.Object] struct {
 	informer *informer.Informer[T]
 	name     string
 	resync   time.Duration
+	log      *messages // nil is slog's default
 }
 
 // String says which informer it is, for messages.
@@ -85,7 +89,7 @@ func (s sharedInformer[T]) AddIndexers(indexers informer.Indexers) error {
 		functions[name] = func(found []string, object T) []string {
 			more, err := values(object)
 			if err != nil {
-				slog.Error("an object is missing in an index", "informer", s.name, "index", name, "object", informer.KeyOf(object), "error", err)
+				s.log.logger().Error(err, "An object is missing in an index", "informer", s.name, "index", name, "object", informer.KeyOf(object).String())
 				return found
 			}
 			return append(found, more...)

@@ -234,7 +234,8 @@ func TestAnObjectIsFoundByTheValuesOfAnIndexer(t *testing.T) {
 		index, ok := i.Store().Index("letter")
 		require.True(t, ok)
 		require.Equal(t, []string{"e", "w"}, index.Values())
-		require.Contains(t, log.String(), `index=letter object=default/broken error="it is broken"`)
+		require.Contains(t, log.String(), `err="it is broken"`)
+		require.Contains(t, log.String(), `index=letter object=default/broken`)
 
 		one := func(any) ([]string, error) { return nil, nil }
 		require.ErrorContains(t, s.AddIndexers(informer.Indexers{"letter": one, "other": one}), "the informer of configmaps: adding index \"letter\"")

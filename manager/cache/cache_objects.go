@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
 	"reflect"
 	"sync"
@@ -23,6 +22,7 @@ type objectCache struct {
 	config   *rest.Config
 	options  Options
 	settings settings
+	log      *messages
 	joined   chan struct{} // sent to when there is an informer to start, received by Start; one, because Start looks at all
 	started  chan struct{} // closed by Start
 
@@ -60,7 +60,7 @@ type informerName struct {
 
 func newObjectCache(config *rest.Config, opts Options, settings settings) *objectCache {
 	c := &objectCache{
-		config: config, options: opts, settings: settings,
+		config: config, options: opts, settings: settings, log: &messages{opts.Logger},
 		joined: make(chan struct{}, 1), started: make(chan struct{}),
 		views: map[kindForm]*view{}, informers: map[informerName]*kindInformer{}, indices: map[kindForm]map[string]client.IndexerFunc{},
 	}
@@ -75,6 +75,7 @@ type kindInformer struct {
 	informer *informer.Informer[client.Object]
 	store    informer.StoreReader[client.Object]
 	presence *presentWatcher
+	log      *messages
 
 	failsOnRefusal bool // ReaderFailOnRefusal
 
@@ -96,10 +97,10 @@ func (c *objectCache) newInformer(name informerName, of place, scope scope) (*ki
 	if err != nil {
 		return nil, err
 	}
-	k := &kindInformer{name: name, scope: scope, presence: c.newPresentWatcher(from, name.GroupVersionKind, of, scope.bookmarks), failsOnRefusal: c.options.ReaderFailOnRefusal}
+	k := &kindInformer{name: name, scope: scope, presence: c.newPresentWatcher(from, name.GroupVersionKind, of, scope.bookmarks), log: c.log, failsOnRefusal: c.options.ReaderFailOnRefusal}
 	handle := c.options.DefaultWatchErrorHandler
 	if handle == nil {
-		handle = logOnce(of.GroupResource().String(), scope.String())
+		handle = c.log.once(of.GroupResource().String(), scope.String())
 	}
 	watchError := func(err error) {
 		k.presence.refusal.set(err)
@@ -108,7 +109,7 @@ func (c *objectCache) newInformer(name informerName, of place, scope scope) (*ki
 	options := informer.InformerOptions[client.Object]{
 		Transform: transformOf(name.GroupVersionKind, scope.transform, c.options.ShareEqualParts),
 		Reflector: informer.ReflectorOptions{NoStream: !scope.bookmarks, WatchErrorHandler: watchError},
-		Recorder:  c.options.Recorder,
+		Recorder:  c.options.Recorder, OnTransformError: c.log.transformError, OnPanic: c.log.handlerPanic,
 	}
 	if c.options.NewInformer != nil {
 		k.informer = c.options.NewInformer(k.presence, example, options)
@@ -117,18 +118,6 @@ func (c *objectCache) newInformer(name informerName, of place, scope scope) (*ki
 	}
 	k.store = k.informer.Store()
 	return k, nil
-}
-
-// logOnce logs errors of one informer, each when it is another than the last.
-func logOnce(resource, where string) func(error) {
-	last := ""
-	return func(err error) {
-		if errors.Is(err, errKindIsBack) || err.Error() == last {
-			return
-		}
-		last = err.Error()
-		slog.Error("an informer cannot read, and tries again", "resource", resource, "where", where, "error", err)
-	}
 }
 
 // resyncs is the period of the handlers, a little different for each informer.
@@ -184,7 +173,7 @@ func (c *objectCache) startInformers(ctx context.Context, running *sync.WaitGrou
 
 func (k *kindInformer) run(ctx context.Context) {
 	if err := k.informer.Run(ctx); err != nil {
-		slog.Error("an informer gave up", "informer", k.String(), "error", err)
+		k.log.logger().Error(err, "An informer gave up", "informer", k.String())
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
@@ -75,6 +76,9 @@ type Options struct {
 	// NewInformer makes the informers, for somebody who wants to change their options or what they
 	// read from. obj is an empty object of the kind. controller-runtime's has client-go's types.
 	NewInformer func(from informer.ListerWatcher[client.Object], obj client.Object, options informer.InformerOptions[client.Object]) *informer.Informer[client.Object]
+	// Logger is for what nobody is given as an error: a kind that is gone, a server that refuses, a
+	// handler's panic. Without it, slog's default is. A manager passes its own on. It is ours.
+	Logger logr.Logger
 	// Recorder records what the informers do; nil is off.
 	Recorder *trace.Recorder
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -74,7 +73,7 @@ func (c *objectCache) move(kind schema.GroupVersionKind, from place) error {
 		v := c.views[kindForm{kind, form}]
 		isHere := func(part *kindInformer) bool { return !part.presence.isGone() }
 		if v != nil && !slices.ContainsFunc(v.parts, isHere) {
-			slog.Info("a kind is back in another place, and gets another informer", "kind", kind.String(), "resource", mapping.Resource.Resource, "scope", mapping.Scope.Name())
+			c.log.logger().Info("A kind is back in another place, and gets another informer", "kind", kind.String(), "resource", mapping.Resource.Resource, "scope", mapping.Scope.Name())
 			c.removeLocked(v)
 		}
 	}

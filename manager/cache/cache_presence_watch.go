@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -27,6 +26,7 @@ type presentWatcher struct {
 	*informer.ListWatch[client.Object]
 	kind      schema.GroupVersionKind
 	bookmarks bool
+	log       *messages
 	ask       func(context.Context) discovery
 	move      func() error // ends this informer, because the kind has moved
 
@@ -51,7 +51,7 @@ var errKindIsBack = errors.New("the kind is served again")
 
 func (c *objectCache) newPresentWatcher(from *informer.ListWatch[client.Object], kind schema.GroupVersionKind, of place, bookmarks bool) *presentWatcher {
 	return &presentWatcher{
-		ListWatch: from, kind: kind, bookmarks: bookmarks, refusal: newRefusal(),
+		ListWatch: from, kind: kind, bookmarks: bookmarks, log: c.log, refusal: newRefusal(),
 		ask:  func(ctx context.Context) discovery { return c.discover(ctx, kind, of) },
 		move: func() error { return c.move(kind, of) },
 	}
@@ -120,7 +120,7 @@ func (w *presentWatcher) isGone() bool {
 func (w *presentWatcher) listed(version string) {
 	if w.isGone() {
 		w.absent.Store(&absence{isBack: true, listed: version})
-		slog.Info("a kind is back", "kind", w.kind.String())
+		w.log.logger().Info("A kind is back", "kind", w.kind.String())
 	}
 }
 
@@ -169,7 +169,7 @@ func (w *presentWatcher) note(ctx context.Context, err error) error {
 func (w *presentWatcher) disappeared() {
 	w.presence.gone = true
 	w.absent.Store(&absence{})
-	slog.Warn("a kind is gone, and its informer waits until it is back", "kind", w.kind.String())
+	w.log.logger().Info("A kind is gone, and its informer waits until it is back", "kind", w.kind.String())
 }
 
 // untilGone waits until the kind is gone, and returns false if the context ends before. A 404, which makes it
@@ -216,7 +216,7 @@ func (w *presentWatcher) untilBack(ctx context.Context, closed <-chan struct{}, 
 		case saysMoved:
 			if err := w.move(); err != nil && !failed {
 				failed = true
-				slog.Error("a kind cannot be read", "error", err)
+				w.log.logger().Error(err, "A kind cannot be read", "kind", w.kind.String())
 			}
 		}
 		pause.Reset(lookForKind)

@@ -29,7 +29,7 @@ var errInformerRemoved = errors.New("the informer was removed from the cache: as
 func newViewHandlers(of *view) *viewHandlers {
 	h := &viewHandlers{of: of, removed: make(chan struct{}), added: map[*viewRegistration]struct{}{}}
 	for _, part := range of.parts {
-		h.parts = append(h.parts, InformerOf(part.informer, part.String(), part.scope.resyncEvery()))
+		h.parts = append(h.parts, informerOf(part.informer, part.String(), part.scope.resyncEvery(), part.log))
 	}
 	h.synced = sync.OnceValue(func() <-chan struct{} {
 		var synced, stopped []<-chan struct{}

@@ -118,6 +118,9 @@ func (c *liveCluster) cacheOptions(options cache.Options) cache.Options {
 	if options.HTTPClient == nil {
 		options.HTTPClient = c.httpClient
 	}
+	if options.Logger.GetSink() == nil {
+		options.Logger = c.log.WithName("cache")
+	}
 	return options
 }
 

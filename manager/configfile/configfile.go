@@ -1,9 +1,8 @@
 // Package configfile reads a manager's settings from a YAML file, so that they can be changed without a
 // new build.
 //
-// A program has defaults in a Config. A file overrides those it names, and flags override the file. The
-// program then takes the manager's settings from Config.Manager, and each controller's from
-// Config.Controller.
+// A program has defaults in its options. A file overrides those it names, and flags override the file:
+// Flags.ApplyTo does all of it. Controllers find their settings by their names.
 //
 //	apiVersion: config.loopwright.dev/v1
 //	kind: ManagerConfiguration
@@ -22,8 +21,8 @@
 // A key that is unknown, one that is there twice, and a value of the wrong type are errors, all of them
 // with their lines: a setting that is misspelled must not be one that is ignored.
 //
-// Neighbours: below it are the YAML parser and the controllers' options. Above it are main and the
-// manager.
+// Neighbours: below it are the YAML parser, and the options of the manager and the controllers. Above it
+// is main.
 package configfile
 
 import (
@@ -74,6 +73,8 @@ type LeaderElection struct {
 	ID, Namespace                             string
 	LeaseDuration, RenewDeadline, RetryPeriod *time.Duration
 	ReleaseOnCancel                           *bool
+	// TakeMissingLeaseAtOnce is LeaderElectionTakeMissingLeaseAtOnce.
+	TakeMissingLeaseAtOnce *bool
 }
 
 // Load reads a file into the Config. What the file does not name stays as it is. The Config is unchanged
@@ -164,13 +165,14 @@ func (m *Manager) fields() fields {
 
 func (l *LeaderElection) fields() fields {
 	return fields{
-		"enabled":         boolean(&l.Enabled),
-		"id":              text(&l.ID, notEmpty),
-		"namespace":       text(&l.Namespace, namespace),
-		"leaseDuration":   duration(&l.LeaseDuration, positive),
-		"renewDeadline":   duration(&l.RenewDeadline, positive),
-		"retryPeriod":     duration(&l.RetryPeriod, positive),
-		"releaseOnCancel": boolean(&l.ReleaseOnCancel),
+		"enabled":                boolean(&l.Enabled),
+		"id":                     text(&l.ID, notEmpty),
+		"namespace":              text(&l.Namespace, namespace),
+		"leaseDuration":          duration(&l.LeaseDuration, positive),
+		"renewDeadline":          duration(&l.RenewDeadline, positive),
+		"retryPeriod":            duration(&l.RetryPeriod, positive),
+		"releaseOnCancel":        boolean(&l.ReleaseOnCancel),
+		"takeMissingLeaseAtOnce": boolean(&l.TakeMissingLeaseAtOnce),
 	}
 }
 

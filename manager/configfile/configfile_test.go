@@ -33,6 +33,7 @@ manager:
     renewDeadline: 20s
     retryPeriod: 5s
     releaseOnCancel: true
+    takeMissingLeaseAtOnce: true
 controllerDefaults: &quick
   workers: 2
   reconciliationTimeout: 1m
@@ -66,7 +67,8 @@ func TestEverySettingOfTheFileArrives(t *testing.T) {
 		SyncPeriod: new(10 * time.Hour), GracefulShutdownTimeout: new(-time.Second),
 		LeaderElection: LeaderElection{
 			Enabled: new(true), ID: "website.example.com", Namespace: "system",
-			LeaseDuration: new(30 * time.Second), RenewDeadline: new(20 * time.Second), RetryPeriod: new(5 * time.Second), ReleaseOnCancel: new(true),
+			LeaseDuration: new(30 * time.Second), RenewDeadline: new(20 * time.Second), RetryPeriod: new(5 * time.Second),
+			ReleaseOnCancel: new(true), TakeMissingLeaseAtOnce: new(true),
 		},
 	}, c.Manager)
 	require.Equal(t, Controller{

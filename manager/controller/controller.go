@@ -68,13 +68,13 @@ func NewUnmanaged(name string, options Options) (Controller, error) {
 	if err := options.complete(name); err != nil {
 		return nil, fmt.Errorf("controller %s: %w", name, err)
 	}
+	c := &controlLoop{name: name, options: options, meter: newMeter(name)}
+	c.log = sync.OnceValue(c.GetLogger)
 	if !*options.SkipNameValidation {
-		if err := claimName(name); err != nil {
+		if err := claimName(name, c); err != nil {
 			return nil, err
 		}
 	}
-	c := &controlLoop{name: name, options: options, meter: newMeter(name)}
-	c.log = sync.OnceValue(c.GetLogger)
 	return c, nil
 }
 
@@ -166,10 +166,7 @@ func (c *controlLoop) Warmup(ctx context.Context) error {
 	}
 	// If Start is never called, nobody else ends the queue.
 	context.AfterFunc(ctx, func() {
-		c.mu.Lock()
-		started := c.started
-		c.mu.Unlock()
-		if !started {
+		if !c.isStarted() {
 			c.discard(opened.queue)
 		}
 	})

@@ -16,15 +16,20 @@ type Manager interface {
 	}) error
 	// GetControllerOptions has the settings of all controllers of the manager.
 	GetControllerOptions() config.Controller
+	// OverrideControllerOptions changes what a user of the program has set for the controller with
+	// this name, in a file for instance. controller-runtime does not have it.
+	OverrideControllerOptions(name string, options *Options)
 }
 
 // New returns a controller that the manager starts and stops. What the options do not say, the
-// manager's settings do. For the name see NewUnmanaged.
+// manager's settings do, and what a user of the program has set counts more than both. For the name see
+// NewUnmanaged.
 func New(name string, mgr Manager, options Options) (Controller, error) {
 	if mgr == nil {
 		return nil, fmt.Errorf("controller %s: New needs a manager; NewUnmanaged does without", name)
 	}
 	options.DefaultFromConfig(mgr.GetControllerOptions())
+	mgr.OverrideControllerOptions(name, &options)
 	c, err := NewUnmanaged(name, options)
 	if err != nil {
 		return nil, err

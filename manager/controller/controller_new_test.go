@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -14,6 +15,7 @@ import (
 // ward is a manager that keeps what it is given.
 type ward struct {
 	settings config.Controller
+	override func(name string, options *Options)
 	refuses  error
 	added    []interface{ Start(context.Context) error }
 }
@@ -24,6 +26,12 @@ func (w *ward) Add(r interface{ Start(context.Context) error }) error {
 }
 
 func (w *ward) GetControllerOptions() config.Controller { return w.settings }
+
+func (w *ward) OverrideControllerOptions(name string, options *Options) {
+	if w.override != nil {
+		w.override(name, options)
+	}
+}
 
 func TestANewControllerIsAddedToTheManagerAndHasItsSettings(t *testing.T) {
 	w := &ward{settings: config.Controller{MaxConcurrentReconciles: 7, NeedLeaderElection: new(false)}}
@@ -39,6 +47,21 @@ func TestANewControllerIsAddedToTheManagerAndHasItsSettings(t *testing.T) {
 
 	_, err = New(t.Name(), w, Options{Reconciler: new(calls).answering()})
 	require.ErrorContains(t, err, "exists")
+}
+
+// Whoever runs a program has the last word, and must not break what the program needs.
+func TestWhatTheManagerOverridesCountsMoreThanTheOptionsAndTheSettings(t *testing.T) {
+	w := &ward{settings: config.Controller{MaxConcurrentReconciles: 7}, override: func(name string, options *Options) {
+		require.Equal(t, t.Name(), name)
+		require.Equal(t, 2, options.MaxConcurrentReconciles, "it sees what there would be without it")
+		options.MaxConcurrentReconciles, options.MaxRetries = 3, 5
+	}}
+	c, err := New(t.Name(), w, Options{Reconciler: new(calls).answering(), MaxConcurrentReconciles: 2, GracePeriod: time.Hour})
+	require.NoError(t, err)
+	defer freeName(t.Name())
+	loop := c.(*controlLoop)
+	require.Equal(t, []int{3, 5}, []int{loop.options.MaxConcurrentReconciles, loop.options.MaxRetries})
+	require.Equal(t, time.Hour, loop.options.GracePeriod)
 }
 
 func TestTheNameOfAControllerThatTheManagerRefusesIsFree(t *testing.T) {

@@ -1,0 +1,107 @@
+package cache_test
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/loopwright/loopwright/informer"
+	"github.com/loopwright/loopwright/internal/fakeapi"
+	"github.com/loopwright/loopwright/manager/cache"
+	"github.com/loopwright/loopwright/manager/client"
+)
+
+// written keeps what a logger is told.
+type written struct {
+	mu    sync.Mutex // guards lines
+	lines []string
+}
+
+func (w *written) logger() logr.Logger {
+	return funcr.New(func(_, line string) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.lines = append(w.lines, line)
+	}, funcr.Options{})
+}
+
+// with are the lines that have all these parts.
+func (w *written) with(parts ...string) []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var found []string
+	for _, line := range w.lines {
+		if !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(line, part) }) {
+			found = append(found, line)
+		}
+	}
+	return found
+}
+
+// Whoever looks for the reason of a trouble looks into the program's log, and not at standard error.
+func TestWhatHappensToACacheIsInTheLogOfTheOptions(t *testing.T) {
+	var log written
+	options := cache.Options{
+		Logger:           log.logger(),
+		DefaultTransform: func(object any) (any, error) { return nil, errors.New("no transform today") },
+		NewInformer: func(from informer.ListerWatcher[client.Object], _ client.Object, options informer.InformerOptions[client.Object]) *informer.Informer[client.Object] {
+			options.RecoverPanics = true
+			return informer.NewInformer(from, options)
+		},
+	}
+	inWorld(t, options, func(t *testing.T, w *world) {
+		w.configMaps("default", "a")
+		w.widget("default", "b", nil)
+		w.begin()
+		defer w.end()
+		i, err := w.GetInformer(t.Context(), &corev1.ConfigMap{})
+		require.NoError(t, err)
+		require.Len(t, log.with("An object is stored as it came", "no transform today", "default/a"), 1)
+
+		_, err = i.AddEventHandler(informer.ResourceEventHandlerFuncs{AddFunc: func(any) { panic("no handler today") }})
+		require.NoError(t, err)
+		synctest.Wait()
+		require.Len(t, log.with("A handler panicked", "no handler today", `"object"="default/a"`), 1)
+
+		require.NoError(t, i.AddIndexers(informer.Indexers{"none": func(any) ([]string, error) { return nil, errors.New("no index today") }}))
+		require.Len(t, log.with("An object is missing in an index", "no index today", `"object"="default/a"`), 1)
+
+		require.NoError(t, w.List(t.Context(), freeListOf(widgetKind)))
+		w.server.Unregister(widgets)
+		time.Sleep(time.Minute)
+		require.Len(t, log.with("A kind is gone", "Widget"), 1)
+		w.server.Register(widgetHere)
+		time.Sleep(time.Minute)
+		require.Len(t, log.with("A kind is back", "Widget"), 1)
+
+		w.withdraw()
+		require.Len(t, log.with("An informer cannot read", "this client may not watch configmaps"), 1, "once, and not with every try")
+	})
+}
+
+// A program sets slog's default when it has read its flags, which may be after it has made the cache.
+func TestWithoutALoggerTheDefaultOfSlogIsTakenWhenSomethingHappens(t *testing.T) {
+	inWorld(t, cache.Options{}, func(t *testing.T, w *world) {
+		var log bytes.Buffer
+		defer slog.SetDefault(slog.Default())
+		slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
+		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Resource: "configmaps", UserAgent: "the-cache"}, Status: fakeapi.Forbidden()})
+		w.begin()
+		_, err := w.GetInformer(t.Context(), &corev1.ConfigMap{}, cache.BlockUntilSynced(false))
+		require.NoError(t, err)
+		time.Sleep(time.Minute)
+		w.end()
+		require.Contains(t, log.String(), "An informer cannot read, and tries again")
+	})
+}
