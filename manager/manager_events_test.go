@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
+	"github.com/loopwright/loopwright/internal/inorder"
 	"github.com/loopwright/loopwright/manager/leaderelection"
 	"github.com/loopwright/loopwright/manager/leaderelection/resourcelock"
 )
@@ -79,7 +80,7 @@ func TestEventsOfWhatEndsLastAreWritten(t *testing.T) {
 }
 
 func TestEventsThatCannotBeWrittenInTimeAreWaitedForAsLongAsTheStopMayTake(t *testing.T) {
-	for grace, want := range map[time.Duration]time.Duration{0: 0, 3 * time.Second: 3 * time.Second, time.Minute: 5 * time.Second} {
+	for grace, want := range inorder.Map(map[time.Duration]time.Duration{0: 0, 3 * time.Second: 3 * time.Second, time.Minute: 5 * time.Second}) {
 		inWorld(t, func(t *testing.T, w *world) {
 			w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Resource: "events"}, Hang: true})
 			m := w.manager(Options{GracefulShutdownTimeout: &grace})
