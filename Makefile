@@ -75,6 +75,7 @@ test: $(CLUSTER_COMMAND) ## Run all tests: unit, race detector, integration on a
 	@test -n "$(RACE)" || echo "No C compiler, so no race detector: install one, and the tests use it."
 	go test $(RACE) -count=1 -timeout 30m ./...
 	cd benchmarks && go test $(RACE) -short ./... && go test -count=1 -run RealServer ./client ./election
+	cd operator && go test -count=1 -timeout 20m ./compare
 	@$(MAKE) --no-print-directory verify milestones
 
 ## milestone-N -- Build, vet and test the tree as it was after chapter N
@@ -91,7 +92,7 @@ mutants: $(MUTANTS) ## Make small mistakes in the code and list those that no te
 	@$(MUTANTS) $(FILE)
 
 .PHONY: api
-api: ## Compare our exported API with controller-runtime's, and write docs/api.md
+api: ## Compare our exported API with controller-runtime's; write docs/api.md and internal/port/names.yaml
 	cd benchmarks && go run ./cmd/apidiff
 
 .PHONY: check
@@ -102,6 +103,7 @@ check: $(COURSE) ## Check format, vet, lint, generated text, and that all platfo
 	cd cluster/controlplane && go mod tidy -diff
 	cd tools && go mod tidy -diff
 	cd benchmarks && go mod tidy -diff && go vet ./... && go run ./cmd/apidiff -check
+	cd operator && go mod tidy -diff && go vet ./...
 	@$(COURSE) check
 	go vet ./...
 	go tool -modfile=tools/go.mod staticcheck ./...

@@ -29,10 +29,12 @@ import (
 	theirlog "sigs.k8s.io/controller-runtime/pkg/log"
 	theirs "sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
+	ourlog "github.com/loopwright/loopwright/manager/log"
 	ours "github.com/loopwright/loopwright/manager/webhook/admission"
 )
 
 func TestMain(m *testing.M) {
+	ourlog.SetLogger(logr.Discard())
 	theirlog.SetLogger(logr.Discard())
 	utilruntime.PanicHandlers = nil // panics are part of the test
 	m.Run()
@@ -227,12 +229,17 @@ func TestOnlyOursKeepsUnknownFieldsAtTheirElement(t *testing.T) {
 	}
 }
 
-func BenchmarkReview(b *testing.B) {
-	pods := make([]string, 0, 20)
+// largePod has 21 containers, and DO for what is to be done.
+func largePod() string {
+	containers := make([]string, 0, 20)
 	for i := range 20 {
-		pods = append(pods, fmt.Sprintf(`{"name":"c%d","image":"apple","env":[{"name":"A","value":"b"},{"name":"C","value":"d"}],"resources":{}}`, i))
+		containers = append(containers, fmt.Sprintf(`{"name":"c%d","image":"apple","env":[{"name":"A","value":"b"},{"name":"C","value":"d"}],"resources":{}}`, i))
 	}
-	large := strings.Replace(pod("DO", ""), `{"name":"log","resources":{}}`, strings.Join(pods, ","), 1)
+	return strings.Replace(pod("DO", ""), `{"name":"log","resources":{}}`, strings.Join(containers, ","), 1)
+}
+
+func BenchmarkReview(b *testing.B) {
+	large := largePod()
 	for _, c := range []struct{ name, hook, object string }{
 		{"validate", "a validator", strings.Replace(large, "DO", "", 1)},
 		{"default-unchanged", "a defaulter", strings.Replace(large, "DO", "", 1)},

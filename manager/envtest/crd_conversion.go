@@ -1,11 +1,11 @@
 package envtest
 
 import (
-	"fmt"
-
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/loopwright/loopwright/manager/webhook/conversion"
 )
 
 // conversionPath is where a webhook server converts objects.
@@ -18,10 +18,6 @@ func directConversions(crds []*apiextensionsv1.CustomResourceDefinition, scheme 
 	if len(o.LocalServingCAData) == 0 {
 		return nil
 	}
-	convertible, err := hubs(scheme)
-	if err != nil {
-		return err
-	}
 	hostPort, err := o.hostPort()
 	if err != nil {
 		return err
@@ -31,7 +27,7 @@ func directConversions(crds []*apiextensionsv1.CustomResourceDefinition, scheme 
 			continue // the API server allows such a CRD no webhook
 		}
 		kind := schema.GroupKind{Group: crd.Spec.Group, Kind: crd.Spec.Names.Kind}
-		if !convertible[kind] && !o.IgnoreSchemeConvertible {
+		if !o.IgnoreSchemeConvertible && !converts(scheme, kind) {
 			crd.Spec.Conversion = nil
 			continue
 		}
@@ -47,18 +43,19 @@ func directConversions(crds []*apiextensionsv1.CustomResourceDefinition, scheme 
 	return nil
 }
 
-// hubs returns the kinds of which one version is the hub: the version that the others are converted
-// to and from, as package conversion has it.
-func hubs(scheme *runtime.Scheme) (map[schema.GroupKind]bool, error) {
-	found := map[schema.GroupKind]bool{}
-	for kind := range scheme.AllKnownTypes() {
-		object, err := scheme.New(kind)
+// converts reports whether the Go types of a kind convert themselves. A kind of which only some versions do is left alone,
+// as in controller-runtime: the builder of its webhooks says what is missing.
+func converts(scheme *runtime.Scheme, kind schema.GroupKind) bool {
+	for known := range scheme.AllKnownTypes() {
+		if known.GroupKind() != kind {
+			continue
+		}
+		object, err := scheme.New(known)
 		if err != nil {
-			return nil, fmt.Errorf("looking for kinds that can be converted: %w", err)
+			return false
 		}
-		if _, is := object.(interface{ Hub() }); is {
-			found[kind.GroupKind()] = true
-		}
+		is, err := conversion.IsConvertible(scheme, object)
+		return is && err == nil
 	}
-	return found, nil
+	return false
 }

@@ -27,6 +27,8 @@ var (
 	testEnv   *envtest.Environment
 )
 
+// region suite
+
 func beforeSuite() (err error) {
 	testEnv = &envtest.Environment{
 		CRDDirectoryPaths:     []string{filepath.Join("testdata", "crds")},
@@ -47,6 +49,8 @@ func beforeSuite() (err error) {
 }
 
 func afterSuite() error { return testEnv.Stop() }
+
+// endregion suite
 
 func TestAUsersSuiteWorksWithItsImportPathReplaced(t *testing.T) {
 	if testing.Short() {

@@ -64,7 +64,7 @@ func TestTheRealServerTakesEverythingThatIsWritten(t *testing.T) {
 
 	older.Eventf(about, "Normal", "Created", "pod %d", 1)
 	current.Eventf(node, nil, "Normal", "Ready", "Watch", "cluster-scoped")
-	current.Eventf(about, nil, "Warning", "Failed", "", "the note of a series is that of its first event")
+	current.Eventf(about, nil, "Warning", "Failed", "", "%s", strings.Repeat("ä", noteLimit))
 	stop() // what is left is written
 	require.NoError(t, <-ended)
 	require.Equal(t, map[string]int32{"Failed": 4, "Bound": 1, "Created": 2, "Ready": 2}, counts())

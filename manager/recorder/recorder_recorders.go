@@ -26,7 +26,7 @@ func (r *currentRecorder) AnnotatedEventf(regarding runtime.Object, related runt
 	r.writer.record(r.by, said{
 		regarding: regarding, related: related, annotations: annotations,
 		eventType: eventtype, reason: reason, action: action, note: fmt.Sprintf(note, args...),
-	}, false)
+	})
 }
 
 // olderRecorder has the older methods. They name no action, and the server wants one: it is the reason.
@@ -55,5 +55,5 @@ func (r *olderRecorder) AnnotatedEventf(object runtime.Object, annotations map[s
 func (r *olderRecorder) write(object runtime.Object, annotations map[string]string, eventtype, reason, message string) {
 	r.writer.record(r.by, said{
 		regarding: object, annotations: annotations, eventType: eventtype, reason: reason, note: message,
-	}, true)
+	})
 }

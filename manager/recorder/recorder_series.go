@@ -36,15 +36,16 @@ const (
 const combinedPrefix = "(combined from similar events): "
 
 // about is what makes two occurrences the same event. The regarding object's resourceVersion is not
-// part of it: in client-go it is, and a controller that writes an object's status breaks the series.
+// part of it: in client-go it is, so that a controller that writes an object's status breaks the series.
 type about struct {
 	controller, instance      string
 	eventType, reason, action string
 	regarding, related        corev1.ObjectReference
 }
 
-// seriesKey has a note only for recorders with the older methods, whose notes tell apart what actions
-// and related objects tell apart in the others.
+// seriesKey tells notes apart, too: "Host a is registered" must not hide that host b is. In client-go's
+// newer recorder (v0.37.2, tools/events/event_broadcaster.go, getKey) a note is lost only if two come with one
+// version of the object, because every change of the object begins another series. Notes without end, such as those with a time in them, are combined: see maxNotes.
 type seriesKey struct {
 	about
 	note string
@@ -91,9 +92,9 @@ func newBook() *book { return &book{all: map[seriesKey]*series{}, notes: map[abo
 
 // observe counts an occurrence. It returns false if the book is full of events that nobody could write
 // yet, and the occurrence is of another one.
-func (b *book) observe(event *eventsv1.Event, byNote bool, now time.Time) bool {
+func (b *book) observe(event *eventsv1.Event, now time.Time) bool {
 	b.forget(now)
-	key := b.keyOf(event, byNote)
+	key := b.keyOf(event)
 	s := b.all[key]
 	if s != nil && s.state == idle && now.Sub(s.last) > endsAfter {
 		b.remove(s)
@@ -113,7 +114,7 @@ func (b *book) observe(event *eventsv1.Event, byNote bool, now time.Time) bool {
 	return true
 }
 
-func (b *book) keyOf(event *eventsv1.Event, byNote bool) seriesKey {
+func (b *book) keyOf(event *eventsv1.Event) seriesKey {
 	key := seriesKey{about: about{
 		controller: event.ReportingController, instance: event.ReportingInstance,
 		eventType: event.Type, reason: event.Reason, action: event.Action, regarding: event.Regarding,
@@ -122,9 +123,6 @@ func (b *book) keyOf(event *eventsv1.Event, byNote bool) seriesKey {
 	if event.Related != nil {
 		key.related = *event.Related
 		key.related.ResourceVersion = ""
-	}
-	if !byNote {
-		return key
 	}
 	key.note = event.Note
 	if b.all[key] == nil && b.notes[key.about] >= maxNotes {

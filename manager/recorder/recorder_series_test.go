@@ -31,7 +31,7 @@ func playing(t *testing.T) *play {
 	return &play{T: t, book: newBook(), now: epoch, server: map[string]int32{}}
 }
 
-func (p *play) observe(event *eventsv1.Event) bool { return p.book.observe(event, false, p.now) }
+func (p *play) observe(event *eventsv1.Event) bool { return p.book.observe(event, p.now) }
 func (p *play) pass(d time.Duration)               { p.now = p.now.Add(d) }
 
 // writeAll writes what is due.
@@ -124,6 +124,7 @@ func TestWhatTellsEventsApart(t *testing.T) {
 		"instance":   func(e *eventsv1.Event) { e.ReportingInstance = "c-2" },
 		"object":     func(e *eventsv1.Event) { e.Regarding.Name = "b" },
 		"uid":        func(e *eventsv1.Event) { e.Regarding.UID = "2" },
+		"note":       func(e *eventsv1.Event) { e.Note = "another" },
 		"related":    func(e *eventsv1.Event) { e.Related = &corev1.ObjectReference{Name: "pod"} },
 	}
 	p := playing(t)
@@ -134,10 +135,10 @@ func TestWhatTellsEventsApart(t *testing.T) {
 		require.True(t, p.observe(e), name)
 	}
 	require.Len(t, p.all, 1+len(changes))
-	same := occurrence("a", "another note")
+	same := occurrence("a", "n")
 	same.Regarding.ResourceVersion = "42"
 	p.observe(same)
-	require.Len(t, p.all, 1+len(changes), "neither the note nor a new version of the object makes another event")
+	require.Len(t, p.all, 1+len(changes), "a new version of the object makes no other event")
 	related := occurrence("a", "n")
 	related.Related = &corev1.ObjectReference{Name: "pod", ResourceVersion: "42"}
 	p.observe(related)
@@ -145,23 +146,23 @@ func TestWhatTellsEventsApart(t *testing.T) {
 	require.Equal(t, "42", related.Related.ResourceVersion, "what is written keeps the version")
 }
 
-func TestTheOlderRecordersMessagesStayApartUntilThereAreTooMany(t *testing.T) {
+func TestNotesStayApartUntilThereAreTooMany(t *testing.T) {
 	p := playing(t)
 	for n := range 15 {
-		require.True(t, p.book.observe(occurrence("a", fmt.Sprint("pod ", n)), true, p.now))
+		require.True(t, p.book.observe(occurrence("a", fmt.Sprint("pod ", n)), p.now))
 	}
-	p.book.observe(occurrence("a", "pod 3"), true, p.now)
+	p.book.observe(occurrence("a", "pod 3"), p.now)
 	p.writeAll()
 	require.Len(t, p.server, maxNotes+1)
 	require.Equal(t, int32(2), p.server["a/pod 3"])
 	require.Equal(t, int32(5), p.server["a/(combined from similar events): pod 10"])
 
-	p.book.observe(occurrence("b", "pod 3"), true, p.now)
+	p.book.observe(occurrence("b", "pod 3"), p.now)
 	p.writeAll()
 	require.Equal(t, int32(1), p.server["b/pod 3"], "another object's messages are counted on their own")
 
 	p.pass(endsAfter + 1)
-	p.book.observe(occurrence("a", "pod 16"), true, p.now)
+	p.book.observe(occurrence("a", "pod 16"), p.now)
 	p.writeAll()
 	require.Equal(t, int32(1), p.server["a/pod 16"], "there is room again when the old ones have ended")
 }
@@ -249,8 +250,8 @@ func TestTheLongestIdleMakesRoomFirst(t *testing.T) {
 	p.observe(occurrence("0", "n"))
 	p.writeAll()
 	p.observe(occurrence("new", "n"))
-	require.NotContains(t, p.all, p.keyOf(occurrence("1", "n"), false))
-	require.Contains(t, p.all, p.keyOf(occurrence("0", "n"), false))
+	require.NotContains(t, p.all, p.keyOf(occurrence("1", "n")))
+	require.Contains(t, p.all, p.keyOf(occurrence("0", "n")))
 }
 
 func TestAtTheEndEverythingIsWrittenOnce(t *testing.T) {
@@ -312,7 +313,7 @@ func TestNoOccurrenceIsForgottenOnTheWay(t *testing.T) {
 		p.stop()
 		p.writeAll()
 		for name, n := range happened {
-			s := p.all[p.keyOf(occurrence(name, "n"), false)]
+			s := p.all[p.keyOf(occurrence(name, "n"))]
 			require.NotNil(t, s, "seed %d", seed)
 			require.Equal(t, n, s.count, "seed %d: %s", seed, name)
 			require.Equal(t, n, p.server[name+"/n"], "seed %d: %s", seed, name)

@@ -108,7 +108,7 @@ func (w *Writer) reporter(name string) reporter {
 }
 
 // record puts an event into the book.
-func (w *Writer) record(by reporter, s said, byNote bool) {
+func (w *Writer) record(by reporter, s said) {
 	log := w.options.Logger
 	now := time.Now()
 	event, err := newEvent(w.scheme, by, s, now, w.nextStamp(now))
@@ -122,7 +122,7 @@ func (w *Writer) record(by reporter, s said, byNote bool) {
 	}
 	w.mu.Lock()
 	ended := w.ended
-	accepted := !ended && w.book.observe(event, byNote, now)
+	accepted := !ended && w.book.observe(event, now)
 	w.mu.Unlock()
 	switch {
 	case accepted:

@@ -313,6 +313,8 @@ func TestAServerIsSwitchedOffByItsPort(t *testing.T) {
 }
 
 func TestAPathBelongsToOneWebhook(t *testing.T) {
+	defer func(before int) { webhook.DefaultPort = before }(webhook.DefaultPort)
+	webhook.DefaultPort = usualPort
 	server := &webhook.DefaultServer{}
 	require.ErrorContains(t, server.StartedChecker()(nil), "webhook server has not been started yet")
 	server.Register("/a", http.NotFoundHandler())

@@ -7,6 +7,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/loopwright/loopwright/internal/port"
 )
 
 // result is what the report shows.
@@ -16,6 +18,7 @@ type result struct {
 	absent     []*packageReason // theirs without ours, sorted by name
 	added      []string         // our packages without theirs, sorted
 	complaints []string         // differences without a reason, and reasons without a difference
+	names      *port.Names      // the same for the command that ports programs
 }
 
 // packageResult is the comparison of one package.
@@ -40,24 +43,24 @@ type explanation struct{ member, text, why string }
 
 // compare loads both sides and compares them. Dir is in the module whose go.mod has both.
 func compare(dir string, p places, r *reasons) (*result, error) {
-	theirs, err := packagesOf(dir, p.theirs)
+	theirs, err := packagesOf(dir, p.Theirs)
 	if err != nil {
 		return nil, err
 	}
-	if p.theirRoot != "" {
-		theirs = append(theirs, p.theirRoot)
+	if p.TheirRoot != "" {
+		theirs = append(theirs, p.TheirRoot)
 	}
-	ours, err := packagesOf(dir, p.ours)
+	ours, err := packagesOf(dir, p.Ours)
 	if err != nil {
 		return nil, err
 	}
-	if p.ourRoot != "" {
-		ours = append(ours, p.ourRoot)
+	if p.OurRoot != "" {
+		ours = append(ours, p.OurRoot)
 	}
 	done := &result{}
 	var compared, paths []string
 	for _, importPath := range theirs {
-		counterpart, ok := p.counterpart(importPath)
+		counterpart, ok := p.Counterpart(importPath)
 		if !ok {
 			continue // it holds nothing but a comment
 		}
@@ -68,14 +71,14 @@ func compare(dir string, p places, r *reasons) (*result, error) {
 		compared = append(compared, importPath)
 		paths = append(paths, importPath, counterpart)
 	}
-	moved := slices.Collect(maps.Values(p.moved)) // client-go's are compared below
+	moved := slices.Collect(maps.Values(p.Moved)) // client-go's are compared below
 	for _, importPath := range ours {
 		if !slices.Contains(paths, importPath) && !slices.Contains(moved, importPath) {
-			done.added = append(done.added, strings.TrimPrefix(importPath, path.Dir(p.ours)+"/"))
+			done.added = append(done.added, strings.TrimPrefix(importPath, path.Dir(p.Ours)+"/"))
 		}
 	}
-	for from, to := range p.moved {
-		if !p.isTheirs(from) {
+	for from, to := range p.Moved {
+		if !p.IsTheirs(from) {
 			paths = append(paths, from, to)
 		}
 	}
@@ -92,6 +95,7 @@ func compare(dir string, p places, r *reasons) (*result, error) {
 	slices.SortFunc(done.packages, func(a, b *packageResult) int { return strings.Compare(a.name, b.name) })
 	slices.SortFunc(done.absent, func(a, b *packageReason) int { return strings.Compare(a.Package, b.Package) })
 	done.complaints = append(done.complaints, r.unused()...)
+	done.names = namesOf(w, done, r)
 	return done, nil
 }
 
@@ -106,11 +110,11 @@ func (done *result) addAbsent(name string, r *reasons) {
 }
 
 func comparePackage(w *pairs, importPath string, r *reasons, done *result) *packageResult {
-	counterpart, _ := w.counterpart(importPath)
+	counterpart, _ := w.Counterpart(importPath)
 	in := &packageResult{name: w.name(importPath), ours: counterpart}
 	theirs, ours := w.loaded[importPath].Scope(), w.loaded[counterpart].Scope()
 	for _, name := range theirs.Names() {
-		if object := theirs.Lookup(name); object.Exported() && !typed.MatchString(name) {
+		if object := theirs.Lookup(name); object.Exported() && !port.Typed.MatchString(name) {
 			in.add(w, object, r, done)
 		}
 	}
@@ -199,7 +203,7 @@ func compareBorrowed(w *pairs, compared []string, r *reasons, done *result) {
 		}
 	}
 	for _, importPath := range slices.Sorted(maps.Keys(wanted)) {
-		counterpart, _ := w.counterpart(importPath)
+		counterpart, _ := w.Counterpart(importPath)
 		in := &packageResult{name: importPath, ours: counterpart}
 		for _, name := range slices.Sorted(maps.Keys(wanted[importPath])) {
 			in.add(w, wanted[importPath][name], r, done)

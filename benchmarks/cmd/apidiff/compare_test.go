@@ -10,13 +10,17 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/loopwright/loopwright/internal/port"
 )
 
 const testPackages = "github.com/loopwright/loopwright/benchmarks/cmd/apidiff/testdata/"
 
 var pretended = places{
-	theirs: testPackages + "theirs", ours: testPackages + "ours",
-	moved:   map[string]string{testPackages + "queues/theirs": testPackages + "queues/ours"},
+	Paths: port.Paths{
+		Theirs: testPackages + "theirs", Ours: testPackages + "ours",
+		Moved: map[string]string{testPackages + "queues/theirs": testPackages + "queues/ours"},
+	},
 	object:  testPackages + "theirs/client.Object",
 	request: testPackages + "theirs/reconcile.Request",
 }

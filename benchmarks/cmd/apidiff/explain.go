@@ -34,7 +34,9 @@ type reason struct {
 	Package string `yaml:"package"`
 	Name    string `yaml:"name"`
 	Why     string `yaml:"why"`
-	used    bool
+	// Breaks says that a usual use of what differs does not compile. What is missing never does.
+	Breaks bool `yaml:"breaks"`
+	used   bool
 }
 
 type borrowed struct {

@@ -12,39 +12,22 @@ import (
 	"strings"
 
 	"golang.org/x/tools/go/packages"
+
+	"github.com/loopwright/loopwright/internal/port"
 )
 
-// places says which import path of theirs becomes which of ours.
+// places says where both sides are, and which import path of theirs becomes which of ours.
 type places struct {
-	theirs, ours       string // the paths that all packages begin with
-	theirRoot, ourRoot string // the packages that hold the short names
-	moved              map[string]string
-	object, request    string // what non-Typed names have in the place of type parameters
-}
-
-// counterpart returns our import path for one of theirs.
-func (p places) counterpart(theirs string) (ours string, ok bool) {
-	if ours, ok := p.moved[theirs]; ok {
-		return ours, true
-	}
-	if theirs == p.theirRoot {
-		return p.ourRoot, true
-	}
-	rest, ok := strings.CutPrefix(theirs, p.theirs+"/")
-	return path.Join(p.ours, rest), ok
-}
-
-// isTheirs reports whether a package is one of those that are compared as a whole.
-func (p places) isTheirs(importPath string) bool {
-	return importPath == p.theirRoot || strings.HasPrefix(importPath, p.theirs+"/")
+	port.Paths
+	object, request string // what non-Typed names have in the place of type parameters
 }
 
 // name is what the report calls one of their packages.
 func (p places) name(theirs string) string {
-	if theirs == p.theirRoot {
+	if theirs == p.TheirRoot {
 		return path.Base(theirs)
 	}
-	return strings.TrimPrefix(theirs, p.theirs+"/")
+	return strings.TrimPrefix(theirs, p.Theirs+"/")
 }
 
 // packagesOf lists the packages below an import path that a user may import.

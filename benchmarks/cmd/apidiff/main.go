@@ -1,5 +1,5 @@
 // Command apidiff compares what this library exports with what controller-runtime exports, and
-// writes the report docs/api.md.
+// writes the report docs/api.md, and internal/port/names.yaml for the command that ports programs.
 //
 // The goal is that a user's file needs new import paths and nothing else, as long as it mentions no
 // name of the form Typed…. So each package of controller-runtime is compared with ours, with the
@@ -8,13 +8,13 @@
 // explained.yaml. A difference without an explanation, and an explanation without a difference, are
 // errors.
 //
-//	go run ./cmd/apidiff           writes docs/api.md
+//	go run ./cmd/apidiff           writes both
 //	go run ./cmd/apidiff -check    fails if that would change it
 //
 // The way of the data: load.go reads the packages' types; pairs.go knows which type of theirs is
 // which of ours; same.go decides whether two types are the same, and members.go which fields and
 // methods are not; names.go compares the declared names; explain.go adds the reasons, and report.go
-// writes it all down.
+// and usable.go write it all down.
 package main
 
 import (
@@ -25,23 +25,13 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/loopwright/loopwright/internal/port"
 )
 
 // real is where controller-runtime's packages are, and where ours are.
 var real = places{
-	theirs: "sigs.k8s.io/controller-runtime/pkg", ours: "github.com/loopwright/loopwright/manager",
-	theirRoot: "sigs.k8s.io/controller-runtime", ourRoot: "github.com/loopwright/loopwright",
-	moved: map[string]string{
-		"sigs.k8s.io/controller-runtime/pkg/manager":         "github.com/loopwright/loopwright/manager",
-		"sigs.k8s.io/controller-runtime/pkg/manager/signals": "github.com/loopwright/loopwright/manager/signals",
-		"k8s.io/client-go/tools/record":                      "github.com/loopwright/loopwright/manager/recorder/record",
-		"k8s.io/client-go/tools/events":                      "github.com/loopwright/loopwright/manager/recorder/events",
-		"k8s.io/client-go/util/workqueue":                    "github.com/loopwright/loopwright/workqueue",
-		"k8s.io/client-go/tools/cache":                       "github.com/loopwright/loopwright/informer",
-
-		"k8s.io/client-go/tools/leaderelection":              "github.com/loopwright/loopwright/manager/leaderelection",
-		"k8s.io/client-go/tools/leaderelection/resourcelock": "github.com/loopwright/loopwright/manager/leaderelection/resourcelock",
-	},
+	Paths:   port.ControllerRuntime,
 	object:  "sigs.k8s.io/controller-runtime/pkg/client.Object",
 	request: "sigs.k8s.io/controller-runtime/pkg/reconcile.Request",
 }
@@ -68,23 +58,34 @@ func run(check bool) error {
 	if err != nil {
 		return err
 	}
-	version, err := versionOf(root, real.theirRoot)
+	version, err := versionOf(root, real.TheirRoot)
 	if err != nil {
 		return err
 	}
 	var text bytes.Buffer
 	writeReport(&text, "controller-runtime "+version, result)
-	file := filepath.Join(root, "..", "docs", "api.md")
-	if check {
+	names, err := writeNames(result.names)
+	if err != nil {
+		return err
+	}
+	for _, written := range []struct {
+		file string
+		text []byte
+	}{{"docs/api.md", text.Bytes()}, {"internal/port/names.yaml", names}} {
+		file := filepath.Join(root, "..", filepath.FromSlash(written.file))
+		if !check {
+			if err := os.WriteFile(file, written.text, 0o644); err != nil {
+				return err
+			}
+			continue
+		}
 		old, err := os.ReadFile(file)
 		if err != nil {
 			return err
 		}
-		if !bytes.Equal(old, text.Bytes()) {
-			return fmt.Errorf("docs/api.md is out of date (%s); `make api` writes it", firstChange(string(old), text.String()))
+		if !bytes.Equal(old, written.text) {
+			return fmt.Errorf("%s is out of date (%s); `make api` writes it", written.file, firstChange(string(old), string(written.text)))
 		}
-	} else if err := os.WriteFile(file, text.Bytes(), 0o644); err != nil {
-		return err
 	}
 	if len(result.complaints) > 0 {
 		return errors.New("docs/api.md: " + strings.Join(result.complaints, "\n\t"))

@@ -37,7 +37,7 @@ func (m *mentions) in(t types.Type) {
 		if name.Pkg() == nil || m.names[name] || m.loaded[name.Pkg().Path()] == nil {
 			return
 		}
-		if _, borrowed := m.moved[name.Pkg().Path()]; borrowed && name.Exported() && !m.isTheirs(name.Pkg().Path()) {
+		if _, borrowed := m.Moved[name.Pkg().Path()]; borrowed && name.Exported() && !m.IsTheirs(name.Pkg().Path()) {
 			m.names[name] = true
 			m.inside(t.Origin())
 		}

@@ -2,15 +2,12 @@ package main
 
 import (
 	"go/types"
-	"regexp"
 	"strings"
 
 	"golang.org/x/tools/go/types/typeutil"
-)
 
-// typed matches the names that are ignored: those of generic twins, such as TypedFuncs and
-// NewTypedUnmanaged.
-var typed = regexp.MustCompile(`(^|[a-z])Typed[A-Z]|Typed$`)
+	"github.com/loopwright/loopwright/internal/port"
+)
 
 // pairs knows which type of theirs is which of ours.
 //
@@ -33,7 +30,7 @@ func newPairs(p places, loaded map[string]*types.Package, compared []string) *pa
 		scope := loaded[importPath].Scope()
 		for _, name := range scope.Names() {
 			theirs, ok := scope.Lookup(name).(*types.TypeName)
-			if !ok || !theirs.Exported() || !theirs.IsAlias() || typed.MatchString(name) {
+			if !ok || !theirs.Exported() || !theirs.IsAlias() || port.Typed.MatchString(name) {
 				continue
 			}
 			if alias, ok := theirs.Type().(*types.Alias); ok && alias.TypeParams().Len() > 0 {
@@ -59,7 +56,7 @@ func (w *pairs) ours(theirs types.Object) types.Object {
 	if theirs.Pkg() == nil {
 		return nil
 	}
-	importPath, ok := w.counterpart(theirs.Pkg().Path())
+	importPath, ok := w.Counterpart(theirs.Pkg().Path())
 	if !ok || w.loaded[importPath] == nil || !theirs.Exported() {
 		return nil
 	}
@@ -82,7 +79,7 @@ func (w *pairs) both(name string) (both [2]types.Type) {
 // known reports whether a type of theirs has a name that a user can write, in a package that is
 // here.
 func (w *pairs) known(name *types.TypeName) bool {
-	importPath, ok := w.counterpart(name.Pkg().Path())
+	importPath, ok := w.Counterpart(name.Pkg().Path())
 	return ok && name.Exported() && w.loaded[importPath] != nil
 }
 

@@ -78,7 +78,7 @@ func (w *pairs) sameNamed(theirs, ours *types.Named, open []pair) bool {
 
 // rewritten reports whether a type is declared in one of their packages, internal ones included.
 func (w *pairs) rewritten(theirs *types.Named) bool {
-	_, ok := w.counterpart(theirs.Obj().Pkg().Path())
+	_, ok := w.Counterpart(theirs.Obj().Pkg().Path())
 	return ok
 }
 

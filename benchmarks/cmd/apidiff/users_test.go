@@ -15,16 +15,19 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/loopwright/loopwright/internal/port"
 )
 
-// program is one of the directories of ../../users.
+// program is one of the directories of ../../users, as it is or as the port command makes it.
 type program struct {
 	name  string
 	set   *token.FileSet
 	files []*ast.File
 }
 
-func parsePrograms(t *testing.T) (programs []*program) {
+// parsePrograms reads all programs; change says what becomes of the text of their files.
+func parsePrograms(t *testing.T, change func(name string, text []byte) ([]byte, error)) (programs []*program) {
 	t.Helper()
 	users := filepath.Join("..", "..", "users")
 	entries, err := os.ReadDir(users)
@@ -37,7 +40,11 @@ func parsePrograms(t *testing.T) (programs []*program) {
 		files, err := filepath.Glob(filepath.Join(users, entry.Name(), "*.go"))
 		require.NoError(t, err)
 		for _, file := range files {
-			parsed, err := parser.ParseFile(p.set, file, nil, parser.SkipObjectResolution)
+			text, err := os.ReadFile(file)
+			require.NoError(t, err)
+			text, err = change(file, text)
+			require.NoError(t, err)
+			parsed, err := parser.ParseFile(p.set, file, text, parser.SkipObjectResolution)
 			require.NoError(t, err)
 			p.files = append(p.files, parsed)
 		}
@@ -45,6 +52,8 @@ func parsePrograms(t *testing.T) (programs []*program) {
 	}
 	return programs
 }
+
+func asTheyAre(_ string, text []byte) ([]byte, error) { return text, nil }
 
 // imports lists what the program imports.
 func (p *program) imports() (importPaths []string) {
@@ -58,22 +67,14 @@ func (p *program) imports() (importPaths []string) {
 	return slices.Compact(importPaths)
 }
 
-// replaced is the import path of ours for one of a user's.
-func replaced(importPath string) string {
-	if ours, ok := real.counterpart(importPath); ok {
-		return ours
-	}
-	return importPath
-}
-
-// check type-checks the program, with other import paths if replace says so.
-func (p *program) check(loaded map[string]*types.Package, replace func(string) string) (problems []string) {
+// check type-checks the program.
+func (p *program) check(loaded map[string]*types.Package) (problems []string) {
 	config := types.Config{
 		Importer: importer(func(importPath string) (*types.Package, error) {
-			if found := loaded[replace(importPath)]; found != nil {
+			if found := loaded[importPath]; found != nil {
 				return found, nil
 			}
-			return nil, fmt.Errorf("there is no package %s", replace(importPath))
+			return nil, fmt.Errorf("there is no package %s", importPath)
 		}),
 		Error: func(err error) { problems = append(problems, err.Error()) },
 	}
@@ -85,38 +86,39 @@ type importer func(string) (*types.Package, error)
 
 func (i importer) Import(importPath string) (*types.Package, error) { return i(importPath) }
 
-// TestUsersFilesCompileAfterTheirImportPathsAreReplaced holds what README and architecture
-// promise: a user changes import paths and nothing else.
-func TestUsersFilesCompileAfterTheirImportPathsAreReplaced(t *testing.T) {
+// TestUsersFilesCompileAfterTheyArePorted holds what README and architecture promise: a user changes
+// import paths and nothing else.
+func TestUsersFilesCompileAfterTheyArePorted(t *testing.T) {
 	root, err := moduleRoot()
 	require.NoError(t, err)
-	programs := parsePrograms(t)
-	require.NotEmpty(t, programs)
+	original, ported := parsePrograms(t, asTheyAre), parsePrograms(t, port.File)
+	require.NotEmpty(t, original)
 	var wanted []string
-	for _, p := range programs {
-		for _, importPath := range p.imports() {
-			wanted = append(wanted, importPath, replaced(importPath))
-		}
+	for i := range original {
+		wanted = append(wanted, append(original[i].imports(), ported[i].imports()...)...)
 	}
 	slices.Sort(wanted)
 	loaded, err := load(root, slices.Compact(wanted))
 	require.NoError(t, err)
-	for _, p := range programs {
+	for i, p := range original {
 		t.Run(p.name, func(t *testing.T) {
-			require.Empty(t, p.check(loaded, func(same string) string { return same }), "with controller-runtime")
-			assert.Empty(t, p.check(loaded, replaced), "with this library")
+			require.Empty(t, p.check(loaded), "with controller-runtime")
+			assert.Empty(t, ported[i].check(loaded), "with this library")
+			for _, importPath := range ported[i].imports() {
+				assert.False(t, real.IsTheirs(importPath), "%s still imports %s", p.name, importPath)
+			}
 		})
 	}
 }
 
 // TestUsersFilesMentionNoTypedName holds that the programs are what is promised, and no more.
 func TestUsersFilesMentionNoTypedName(t *testing.T) {
-	for _, p := range parsePrograms(t) {
+	for _, p := range parsePrograms(t, asTheyAre) {
 		for _, file := range p.files {
 			theirs := map[string]bool{} // the names under which the file has their packages
 			for _, spec := range file.Imports {
 				importPath, _ := strconv.Unquote(spec.Path.Value)
-				if !real.isTheirs(importPath) {
+				if !real.IsTheirs(importPath) {
 					continue
 				}
 				name := importPath[strings.LastIndex(importPath, "/")+1:]
@@ -131,7 +133,7 @@ func TestUsersFilesMentionNoTypedName(t *testing.T) {
 					continue
 				}
 				if in, ok := selector.X.(*ast.Ident); ok && theirs[in.Name] {
-					assert.False(t, typed.MatchString(selector.Sel.Name), "%s: %s.%s", p.set.Position(selector.Pos()), in.Name, selector.Sel.Name)
+					assert.False(t, port.Typed.MatchString(selector.Sel.Name), "%s: %s.%s", p.set.Position(selector.Pos()), in.Name, selector.Sel.Name)
 				}
 			}
 		}

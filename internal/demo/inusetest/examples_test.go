@@ -30,6 +30,7 @@ var examples = []struct{ chapter, file, layer, what string }{
 	{"13-leader-election", "manager/leaderelection/elector_inuse", "Elector", "the same in each of several replicas, of which one leads"},
 	{"14-manager", "manager/manager_inuse", "Manager", "a Manager, which starts and stops all of it"},
 	{"15-ownership-finalizers", "manager/controller/controllerutil/owner_inuse", "Ownership", "CreateOrUpdate, and a copy that the ConfigMap owns"},
+	{"16-webhooks", "manager/webhook/webhook_inuse", "Webhook", "a Defaulter, which the API server asks before it stores anything"},
 }
 
 // Somebody who reads the documentation of a package sees the same program as the reader of

@@ -50,9 +50,10 @@ func (wh *Webhook) review(ctx context.Context, body []byte) (head, Response) {
 		wh.logger(nil).Error(err, "Answering a request that is no review")
 		return answer, Errored(http.StatusBadRequest, err)
 	}
-	log := wh.logger(&req).V(5)
+	reqLog := wh.logger(&req)
+	log := reqLog.V(5)
 	log.Info("Received a request")
-	response := wh.Handle(ctx, req)
+	response := wh.handle(ctx, req, reqLog)
 	if log.Enabled() {
 		log.Info("Answered", "allowed", response.Allowed, "result", response.Result)
 	}

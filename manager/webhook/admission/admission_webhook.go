@@ -52,7 +52,10 @@ func (wh *Webhook) WithRecoverPanic(recoverPanic bool) *Webhook {
 // Handle asks the handler and completes its answer. A panic of the handler is counted, reported as the
 // machinery reports panics, and answered with code 500, unless RecoverPanic is false.
 func (wh *Webhook) Handle(ctx context.Context, req Request) (response Response) {
-	reqLog := wh.logger(&req)
+	return wh.handle(ctx, req, wh.logger(&req))
+}
+
+func (wh *Webhook) handle(ctx context.Context, req Request, reqLog logr.Logger) (response Response) {
 	ctx = log.IntoContext(ctx, reqLog)
 	defer func() {
 		if value := recover(); value != nil {

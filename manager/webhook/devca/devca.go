@@ -70,7 +70,8 @@ type CA struct {
 	generation generation    // the certificates
 	another    chan struct{} // closed when the bundle changes; then there is a new one
 	announced  map[target]announcement
-	changed    chan struct{} // closed when announced changes; then there is a new one
+	changed    chan struct{} // closed when announced changes, or Renew is called; then there is a new one
+	stepped    chan struct{} // closed when the generation changes; then there is a new one
 }
 
 // announcement is what a target has, or why it has nothing.
@@ -91,7 +92,7 @@ func New(config *rest.Config, options Options) (*CA, error) {
 	if len(options.Hosts) == 0 {
 		options.Hosts = []string{"localhost", "127.0.0.1", "::1"}
 	}
-	c := &CA{options: options, another: make(chan struct{}), changed: make(chan struct{}), announced: map[target]announcement{}}
+	c := &CA{options: options, another: make(chan struct{}), changed: make(chan struct{}), stepped: make(chan struct{}), announced: map[target]announcement{}}
 	for _, name := range options.MutatingWebhookConfigurations {
 		c.targets = append(c.targets, target{mutating, name})
 	}

@@ -12,6 +12,8 @@ type generation struct {
 	next *authority
 	// told is when all configurations had next; zero until then.
 	told time.Time
+	// asked is when somebody asked for the next authority; zero if nobody did.
+	asked time.Time
 	// last is the authority before signer. Connections that began with it go on, so the API server still
 	// trusts it until it runs out.
 	last *authority
@@ -53,7 +55,11 @@ func (g generation) due(now time.Time) (step, time.Time) {
 	}
 	deadlines := []deadline{{renew, after(renewAt, g.serving.from, g.serving.until)}}
 	if g.next == nil {
-		deadlines = append(deadlines, deadline{makeNext, after(renewAt, g.signer.from, g.signer.until)})
+		at := after(renewAt, g.signer.from, g.signer.until)
+		if !g.asked.IsZero() && g.asked.Before(at) {
+			at = g.asked
+		}
+		deadlines = append(deadlines, deadline{makeNext, at})
 	} else if g.told.IsZero() {
 		deadlines = append(deadlines, deadline{promote, after(promoteAt, g.signer.from, g.signer.until)})
 	} else {

@@ -3,6 +3,8 @@ package devca
 import (
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"sync"
 	"time"
 )
@@ -62,6 +64,36 @@ func (c *CA) advance(now time.Time) (time.Time, <-chan struct{}, error) {
 		if c.generation, err = c.generation.take(what, now, c.options); err != nil {
 			return time.Time{}, nil, err
 		}
+		close(c.stepped)
+		c.stepped = make(chan struct{})
+	}
+}
+
+// Renew renews the CA now, and returns when the new one signs. While Start runs, this takes some seconds: the API
+// server learns about the new CA first. If a renewal is under way, Renew waits for that one.
+//
+// Errors: It returns an error if ctx ends before. The renewal goes on then.
+func (c *CA) Renew(ctx context.Context) error {
+	c.mu.Lock()
+	before := c.generation.signer.pem
+	if c.generation.next == nil && c.generation.asked.IsZero() {
+		c.generation.asked = time.Now()
+		close(c.changed)
+		c.changed = make(chan struct{})
+	}
+	c.mu.Unlock()
+	for {
+		c.mu.Lock()
+		done, stepped := !bytes.Equal(before, c.generation.signer.pem), c.stepped
+		c.mu.Unlock()
+		if done {
+			return nil
+		}
+		select {
+		case <-stepped:
+		case <-ctx.Done():
+			return errors.Join(fmt.Errorf("renewing the CA: %w", context.Cause(ctx)), c.Announced())
+		}
 	}
 }
 
@@ -76,7 +108,7 @@ func (g generation) take(what step, now time.Time, options Options) (generation,
 		packageLog.Info("Renewing the CA")
 		var next authority
 		next, err = newAuthority(now, options.Lifetime*authorityLifetimes)
-		g.next, g.told = &next, time.Time{}
+		g.next, g.told, g.asked = &next, time.Time{}, time.Time{}
 	case promote:
 		last := g.signer
 		g.last, g.signer, g.next, g.told = &last, *g.next, nil, time.Time{}

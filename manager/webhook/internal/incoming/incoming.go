@@ -7,14 +7,18 @@ package incoming
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"mime"
 	"net/http"
 	"net/url"
+	"slices"
+	"strings"
 	"time"
 )
+
+// roomAhead bounds what is allocated for a body because a header says that it will come.
+const roomAhead = 64 << 10
 
 // Error says what is wrong with a request, and with which HTTP status code to say it.
 type Error struct {
@@ -32,7 +36,7 @@ func Body(r *http.Request, limit int64) ([]byte, *Error) {
 	if r.Body == nil {
 		r.Body = http.NoBody // in a test that calls a handler; a server always sets it
 	}
-	body, err := io.ReadAll(io.LimitReader(r.Body, limit+1)) // one more, which shows that it is too long
+	body, err := readUpTo(limit+1, r.Body, r.ContentLength) // one more, which shows that it is too long
 	if err != nil {
 		return body, &Error{http.StatusBadRequest, fmt.Sprintf("reading the request's body: %v", err)}
 	}
@@ -45,25 +49,60 @@ func Body(r *http.Request, limit int64) ([]byte, *Error) {
 	return body, nil
 }
 
+// readUpTo is io.ReadAll with a limit. If the length is what was said, all of it fits at once.
+func readUpTo(limit int64, from io.Reader, said int64) ([]byte, error) {
+	body := make([]byte, 0, max(512, min(said, limit, roomAhead)+1)) // one more, for the read that finds the end
+	for int64(len(body)) < limit {
+		if len(body) == cap(body) {
+			body = slices.Grow(body, len(body))
+		}
+		n, err := from.Read(body[len(body):min(int64(cap(body)), limit)])
+		body = body[:len(body)+n]
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return body, err
+		}
+	}
+	return body, nil
+}
+
 // JSON returns an Error unless the body's type is JSON.
 func JSON(r *http.Request) *Error {
 	contentType := r.Header.Get("Content-Type")
+	if contentType == "application/json" { // what the API server sends, without a map of parameters
+		return nil
+	}
 	if mediaType, _, err := mime.ParseMediaType(contentType); err != nil || mediaType != "application/json" {
 		return &Error{http.StatusBadRequest, fmt.Sprintf("contentType=%s, expected application/json", contentType)}
 	}
 	return nil
 }
 
-// errNoLongerAwaited is the cause of a context that ended because the API server stopped waiting.
-var errNoLongerAwaited = errors.New("the API server no longer waits for the answer")
+// noLongerAwaited is the cause of a context that ended because the API server stopped waiting, after this long.
+type noLongerAwaited time.Duration
+
+// Error implements error.
+func (n noLongerAwaited) Error() string {
+	return fmt.Sprintf("the API server no longer waits for the answer after %s", time.Duration(n))
+}
 
 // Awaited ends the context when whoever asks stops waiting. The API server says how long it waits in the
 // address, as in ?timeout=10s. What is no duration is no limit.
 func Awaited(ctx context.Context, address *url.URL) (context.Context, context.CancelFunc) {
 	if address != nil {
-		if limit, err := time.ParseDuration(address.Query().Get("timeout")); err == nil && limit > 0 {
-			return context.WithTimeoutCause(ctx, limit, fmt.Errorf("%w after %s", errNoLongerAwaited, limit))
+		if limit, err := time.ParseDuration(timeout(address)); err == nil && limit > 0 {
+			return context.WithTimeoutCause(ctx, limit, noLongerAwaited(limit))
 		}
 	}
 	return ctx, func() {}
+}
+
+// timeout returns that parameter. Most addresses have no other.
+func timeout(address *url.URL) string {
+	if text, is := strings.CutPrefix(address.RawQuery, "timeout="); is && !strings.ContainsAny(text, "&%+;") {
+		return text
+	}
+	return address.Query().Get("timeout")
 }

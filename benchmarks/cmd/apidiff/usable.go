@@ -1,0 +1,110 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/loopwright/loopwright/internal/port"
+)
+
+// namesOf says which names a program can use after its import paths are replaced.
+func namesOf(w *pairs, done *result, r *reasons) *port.Names {
+	names := &port.Names{}
+	for importPath, theirs := range w.loaded {
+		counterpart, ok := w.Counterpart(importPath)
+		if !ok {
+			continue
+		}
+		ours := w.loaded[counterpart]
+		p := &port.Package{Theirs: importPath, Name: theirs.Name(), Ours: counterpart}
+		if ours.Name() != theirs.Name() {
+			p.OurName = ours.Name()
+		}
+		explained := explainedIn(done, w.name(importPath))
+		for _, name := range theirs.Scope().Names() {
+			if w.usable(importPath, name, explained) {
+				p.Names = append(p.Names, name)
+			}
+		}
+		names.Packages = append(names.Packages, p)
+	}
+	for _, in := range append(slices.Clone(done.packages), done.borrowed...) {
+		i := slices.IndexFunc(names.Packages, func(p *port.Package) bool { return p.Ours == in.ours && w.name(p.Theirs) == in.name })
+		names.Packages[i].Lacks = lacksOf(in, r)
+	}
+	for _, p := range done.absent {
+		names.Packages = append(names.Packages, &port.Package{
+			Theirs: w.Theirs + "/" + p.Package, Name: lastOf(p.Package), Why: cmp.Or(oneLine(p.Why), "a later chapter brings it")})
+	}
+	slices.SortFunc(names.Packages, func(a, b *port.Package) int { return strings.Compare(a.Theirs, b.Theirs) })
+	return names
+}
+
+// usable reports whether we have a name of theirs. What they borrow from others is only compared as far as
+// controllers meet it, so there our declaration has to be the same, or somebody has to have looked at
+// the difference. A type parameter more is another thing under the same name.
+func (w *pairs) usable(importPath, name string, explained []finding) bool {
+	theirs := w.loaded[importPath].Scope().Lookup(name)
+	ours := w.ours(theirs)
+	if ours == nil {
+		return false
+	}
+	if w.IsTheirs(importPath) {
+		return !port.Typed.MatchString(name)
+	}
+	differences, _ := w.compareNames(theirs, ours)
+	if slices.ContainsFunc(differences, func(d difference) bool { return strings.HasPrefix(d.text, "type parameter") }) {
+		return false
+	}
+	return len(differences) == 0 || slices.ContainsFunc(explained, func(f finding) bool { return f.name == name })
+}
+
+// explainedIn lists the names of a borrowed package that differ, and for which somebody has said why.
+func explainedIn(done *result, name string) []finding {
+	for _, in := range done.borrowed {
+		if in.name == name {
+			return in.differ
+		}
+	}
+	return nil
+}
+
+func lacksOf(in *packageResult, r *reasons) (lacks []port.Lack) {
+	for _, f := range in.missing {
+		lacks = append(lacks, port.Lack{Name: f.name, Why: oneLine(f.how[0].why)})
+	}
+	for _, name := range in.coming {
+		lacks = append(lacks, port.Lack{Name: name, Why: "a later chapter brings it"})
+	}
+	for _, f := range in.differ {
+		for _, how := range f.how {
+			compiles := !strings.HasSuffix(how.text, "that is missing") && !r.breaks(in.name, f.name, how.member)
+			lacks = append(lacks, port.Lack{Name: difference{member: how.member}.named(f.name), Compiles: compiles, Why: oneLine(how.why)})
+		}
+	}
+	return lacks
+}
+
+// breaks reports whether somebody has said that a use of what differs does not compile.
+func (r *reasons) breaks(in, name, member string) bool {
+	return slices.ContainsFunc(r.Differences, func(d *reason) bool {
+		return d.Breaks && d.Package == in && (d.Name == name || member != "" && d.Name == name+"."+member)
+	})
+}
+
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+func writeNames(names *port.Names) ([]byte, error) {
+	var text bytes.Buffer
+	text.WriteString("# Which names of controller-runtime are here. `make api` writes it.\n")
+	encoder := yaml.NewEncoder(&text)
+	encoder.SetIndent(2)
+	if err := encoder.Encode(names); err != nil {
+		return nil, err
+	}
+	return text.Bytes(), nil
+}

@@ -1,0 +1,212 @@
+package webhook
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	theirwebhook "sigs.k8s.io/controller-runtime/pkg/webhook"
+
+	ourwebhook "github.com/loopwright/loopwright/manager/webhook"
+)
+
+// users is how many requests are under way at a time.
+const users = 16
+
+// server is what both webhook servers are.
+type server interface {
+	Register(path string, hook http.Handler)
+	Start(context.Context) error
+	WebhookMux() *http.ServeMux
+}
+
+// servers makes one of each side, which listens on this port.
+var servers = map[string]func(port int, certDir string) server{
+	"ours": func(port int, certDir string) server {
+		return ourwebhook.NewServer(ourwebhook.Options{Host: "127.0.0.1", Port: port, CertDir: certDir})
+	},
+	"theirs": func(port int, certDir string) server {
+		return theirwebhook.NewServer(theirwebhook.Options{Host: "127.0.0.1", Port: port, CertDir: certDir})
+	},
+}
+
+// asker calls a webhook.
+type asker func() error
+
+// overTLS starts a server, and returns what asks it as an API server does: with HTTP/2, and TLS, on one connection.
+func overTLS(b *testing.B, s server, port int, certDir, body string) asker {
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1) // sent once, by the goroutine
+	go func() { ended <- s.Start(ctx) }()
+	b.Cleanup(func() { stop(); <-ended })
+	authority, err := os.ReadFile(filepath.Join(certDir, "tls.crt"))
+	require.NoError(b, err)
+	trusted := x509.NewCertPool()
+	require.True(b, trusted.AppendCertsFromPEM(authority))
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: trusted}, ForceAttemptHTTP2: true}}
+	address := fmt.Sprintf("https://127.0.0.1:%d", port)
+	for begin := time.Now(); ; time.Sleep(time.Millisecond) {
+		answer, err := client.Get(address)
+		if err == nil {
+			_ = answer.Body.Close()
+			require.Equal(b, 2, answer.ProtoMajor)
+			return func() error { return call(client, address+"/hook?timeout=10s", body) }
+		}
+		require.Less(b, time.Since(begin), 10*time.Second, err)
+	}
+}
+
+// plainly asks without TLS, over HTTP/1.1: what is left is the handler and the server of net/http.
+func plainly(b *testing.B, s server, _ int, _, body string) asker {
+	plain := httptest.NewServer(s.WebhookMux())
+	b.Cleanup(plain.Close)
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: users}}
+	return func() error { return call(client, plain.URL+"/hook?timeout=10s", body) }
+}
+
+// BenchmarkServe measures what a request costs: processor time, memory, and, on a machine with nothing else to do, how
+// many requests it serves in a second. The client's part is in it, and is the same for both sides.
+func BenchmarkServe(b *testing.B) {
+	each(b, func(b *testing.B, own, _ asker) {
+		b.ReportAllocs()
+		used := processorTime()
+		askAll(b, func() error { return own() })
+		b.ReportMetric(float64(processorTime()-used)/float64(b.N), "cpu-ns/op")
+	})
+}
+
+// BenchmarkServeSlowest measures how long the slowest of a hundred requests take. Each user asks both sides in turn, so that
+// both have the same machine, whatever else it has to do.
+func BenchmarkServeSlowest(b *testing.B) {
+	each(b, func(b *testing.B, own, other asker) {
+		var mu sync.Mutex // guards all
+		all := make([]time.Duration, 0, b.N)
+		askAll(b, func() error {
+			begin := time.Now()
+			err := own()
+			took := time.Since(begin)
+			mu.Lock()
+			all = append(all, took)
+			mu.Unlock()
+			return errors.Join(err, other())
+		})
+		slices.Sort(all)
+		b.ReportMetric(float64(all[len(all)*99/100].Nanoseconds()), "p99-ns")
+		b.ReportMetric(float64(all[len(all)/2].Nanoseconds()), "p50-ns")
+		b.ReportMetric(0, "ns/op") // of both together: it means nothing
+	})
+}
+
+// each runs a benchmark for both sides of each case. It is given the own side and the other one.
+func each(b *testing.B, run func(b *testing.B, own, other asker)) {
+	certDir := b.TempDir()
+	certificate(b, certDir)
+	for _, way := range []struct {
+		name  string
+		start func(b *testing.B, s server, port int, certDir, body string) asker
+	}{{"tls", overTLS}, {"plain", plainly}} {
+		for _, c := range []struct{ name, hook, object string }{
+			{"validate", "a validator", strings.Replace(largePod(), "DO", "", 1)},
+			{"default", "a defaulter", strings.Replace(largePod(), "DO", "label", 1)},
+			{"small", "a validator", pod("", "")},
+		} {
+			body := review("v1", "CREATE", c.object, "null")
+			for i, side := range []string{"ours", "theirs"} {
+				b.Run(way.name+"/"+c.name+"/"+side, func(b *testing.B) {
+					made := func(side string, i int) asker {
+						port := freePort(b)
+						s := servers[side](port, certDir)
+						s.Register("/hook", hooks()[c.hook][i])
+						ask := way.start(b, s, port, certDir, body)
+						require.NoError(b, ask())
+						return ask
+					}
+					own, other := made(side, i), made([]string{"theirs", "ours"}[i], 1-i)
+					b.ResetTimer()
+					run(b, own, other)
+				})
+			}
+		}
+	}
+}
+
+// askAll asks b.N times, as many users at a time.
+func askAll(b *testing.B, ask asker) {
+	b.SetParallelism(users / runtime.GOMAXPROCS(0))
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			if err := ask(); err != nil {
+				b.Error(err)
+				return
+			}
+		}
+	})
+	b.StopTimer()
+}
+
+func processorTime() time.Duration {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		panic(err)
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}
+
+func call(client *http.Client, url, body string) error {
+	answer, err := client.Post(url, "application/json", strings.NewReader(body))
+	if err != nil {
+		return err
+	}
+	content, err := io.ReadAll(answer.Body)
+	_ = answer.Body.Close()
+	if err == nil && !strings.Contains(string(content), `"allowed":true`) {
+		err = fmt.Errorf("refused: %s", content)
+	}
+	return err
+}
+
+func freePort(t testing.TB) int {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer func() { require.NoError(t, listener.Close()) }()
+	return listener.Addr().(*net.TCPAddr).Port
+}
+
+// certificate writes a pair for 127.0.0.1.
+func certificate(t testing.TB, dir string) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	require.NoError(t, err)
+	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
+	require.NoError(t, err)
+	for name, block := range map[string]*pem.Block{"tls.crt": {Type: "CERTIFICATE", Bytes: der}, "tls.key": {Type: "PRIVATE KEY", Bytes: keyDER}} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), pem.EncodeToMemory(block), 0o600))
+	}
+}

@@ -1,0 +1,34 @@
+// Command loopwright moves programs from controller-runtime to this library:
+//
+//	go run github.com/loopwright/loopwright/cmd/loopwright@latest port -o ../ported .
+//
+// Package internal/port does the work; this is its command line.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := newCommand().ExecuteContext(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "loopwright:", err)
+		os.Exit(1)
+	}
+}
+
+func newCommand() *cobra.Command {
+	command := &cobra.Command{
+		Use: "loopwright", Short: "Tools for programs that use Loopwright",
+		SilenceErrors: true, SilenceUsage: true,
+	}
+	command.AddCommand(newPortCommand())
+	return command
+}

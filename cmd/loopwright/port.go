@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime/debug"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/diff"
+	"github.com/spf13/cobra"
+	"golang.org/x/mod/module"
+
+	"github.com/loopwright/loopwright/internal/port"
+)
+
+const portHelp = `Port replaces the import paths of a program that was written for controller-runtime,
+in all Go files at and below DIR (the current directory, if none is named), and the
+requirement in go.mod. Comments and the rest of the text stay as they are.
+
+  sigs.k8s.io/controller-runtime            github.com/loopwright/loopwright
+  sigs.k8s.io/controller-runtime/pkg/X      github.com/loopwright/loopwright/manager/X
+  k8s.io/client-go/util/workqueue           github.com/loopwright/loopwright/workqueue
+  k8s.io/client-go/tools/cache              github.com/loopwright/loopwright/informer
+  k8s.io/client-go/tools/{record,events}    .../manager/recorder/{record,events}
+  k8s.io/client-go/tools/leaderelection     .../manager/leaderelection
+
+A package of client-go moves only where everything that is used of it is here.
+
+What has to be done by hand is listed, with its place and the reason, and then the exit
+status is 1. Nothing is written if a file cannot be parsed.`
+
+type portFlags struct {
+	to      string
+	print   bool
+	force   bool
+	verbose bool
+	options port.Options
+}
+
+func newPortCommand() *cobra.Command {
+	var flags portFlags
+	command := &cobra.Command{
+		Use: "port [DIR]", Short: "Move a program from controller-runtime to Loopwright", Long: portHelp,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(command *cobra.Command, arguments []string) error {
+			flags.options.Dir = "."
+			if len(arguments) > 0 {
+				flags.options.Dir = arguments[0]
+			}
+			if flags.print && (flags.to != "" || flags.force) {
+				return errors.New("-n writes nothing, so it does not go together with -o and --force")
+			}
+			if flags.to != "" && flags.force {
+				return errors.New("--force is for porting in place, so it does not go together with -o")
+			}
+			return run(command.Context(), flags, command.OutOrStdout())
+		},
+	}
+	f := command.Flags()
+	f.StringVarP(&flags.to, "output", "o", "", "write the ported tree to this new or empty `directory`; without it, port in place")
+	f.BoolVarP(&flags.print, "dry-run", "n", false, "print what would change, and write nothing")
+	f.BoolVar(&flags.force, "force", false, "port in place even where git does not know the old text")
+	f.BoolVarP(&flags.verbose, "verbose", "v", false, "also list what differs but compiles as a rule")
+	f.StringVar(&flags.options.Version, "version", ownVersion(), "the `version` of Loopwright that go.mod requires")
+	f.StringVar(&flags.options.Replace, "replace", "", "a checkout of Loopwright: adds a replace directive for this `directory`")
+	return command
+}
+
+// ownVersion is the release that this program is, or "" if it was built from a checkout.
+func ownVersion() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || strings.Contains(info.Main.Version, "+dirty") || module.Check(info.Main.Path, info.Main.Version) != nil {
+		return ""
+	}
+	return info.Main.Version
+}
+
+func run(ctx context.Context, flags portFlags, out io.Writer) error {
+	plan, err := port.Make(ctx, flags.options)
+	if err != nil {
+		return err
+	}
+	switch {
+	case flags.print:
+		for _, change := range plan.Changes {
+			_, _ = out.Write(diff.Diff(change.Name, change.Before, change.Name, change.After))
+		}
+	case flags.to != "":
+		err = plan.WriteTo(flags.to)
+	default:
+		err = plan.WriteInPlace(ctx, flags.force)
+	}
+	if err != nil {
+		return err
+	}
+	return report(plan, flags, out)
+}
+
+// report says what was done, and returns an error if something is left to do.
+func report(plan *port.Plan, flags portFlags, out io.Writer) error {
+	for _, problem := range plan.Problems {
+		if !problem.Compiles || flags.verbose {
+			_, _ = fmt.Fprintln(out, problem)
+		}
+	}
+	if plan.Unchecked != nil {
+		_, _ = fmt.Fprintf(out, "Fields and methods were not compared, because that takes a program that compiles: %v\n", plan.Unchecked)
+	}
+	verb := "changed"
+	if flags.print {
+		verb = "would change"
+	}
+	_, _ = fmt.Fprintf(out, "%s %s.\n", count(len(plan.Changes), "file"), verb)
+	if len(plan.Changes) > 0 && !flags.print {
+		_, _ = fmt.Fprintln(out, "Next: go mod tidy && go vet ./...")
+	}
+	if open := len(plan.Open()); open > 0 {
+		return fmt.Errorf("%s left to do by hand", count(open, "thing"))
+	}
+	return nil
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

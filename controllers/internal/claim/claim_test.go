@@ -1,0 +1,230 @@
+package claim
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/loopwright/loopwright/internal/fakeapi"
+	"github.com/loopwright/loopwright/manager/client"
+)
+
+var webLabels = map[string]string{"app": "web"}
+
+func newOwner(uid types.UID, deleting bool) *Owner {
+	rs := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: uid}}
+	if deleting {
+		rs.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
+	}
+	return &Owner{Object: rs, Kind: appsv1.SchemeGroupVersion.WithKind("ReplicaSet"), Selector: labels.SelectorFromSet(webLabels)}
+}
+
+func newPod(labels map[string]string, deleting bool, owners ...metav1.OwnerReference) *corev1.Pod {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "pod", Labels: labels, OwnerReferences: owners}}
+	if deleting {
+		pod.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
+	}
+	return pod
+}
+
+// Two owners that both count a Pod make too few of them; two that both want it gone delete it twice.
+func TestAnObjectBelongsToItsControllerAndToASelectorThatMatches(t *testing.T) {
+	mine, other := newOwner("mine", false).Reference(), newOwner("other", false).Reference()
+	notController := other
+	notController.Controller = nil
+	for _, c := range []struct {
+		name          string
+		pod           *corev1.Pod
+		verdict       Verdict
+		whileDeletion Verdict // of the owner
+	}{
+		{"mine, and selected", newPod(webLabels, false, mine), Keep, Keep},
+		{"mine, and not selected", newPod(nil, false, mine), Release, Ignore},
+		{"mine, selected and being deleted", newPod(webLabels, true, mine), Keep, Keep},
+		{"somebody else's, and selected", newPod(webLabels, false, other), Ignore, Ignore},
+		{"somebody else's, and not selected", newPod(nil, false, other), Ignore, Ignore},
+		{"nobody's, and selected", newPod(webLabels, false), Adopt, Ignore},
+		{"nobody's, and not selected", newPod(nil, false), Ignore, Ignore},
+		{"nobody's, selected and being deleted", newPod(webLabels, true), Ignore, Ignore},
+		{"with an owner that does not control it", newPod(webLabels, false, notController), Adopt, Ignore},
+	} {
+		require.Equal(t, c.verdict, newOwner("mine", false).Decide(c.pod), c.name)
+		require.Equal(t, c.whileDeletion, newOwner("mine", true).Decide(c.pod), c.name)
+	}
+	elsewhere := newPod(webLabels, false)
+	elsewhere.Namespace = "elsewhere"
+	require.Equal(t, Ignore, newOwner("mine", false).Decide(elsewhere), "an owner owns nothing in another namespace")
+	require.Equal(t, "release", Release.String())
+}
+
+// A claim that is not settled by one round would write in each.
+func TestOneRoundOfClaimsSettlesThem(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 17))
+	for range 20_000 {
+		owner := newOwner("mine", random.IntN(4) == 0)
+		references := [][]metav1.OwnerReference{nil, {owner.Reference()}, {newOwner("other", false).Reference()}}
+		pod := newPod([]map[string]string{nil, webLabels, {"app": "web", "x": "y"}}[random.IntN(3)], random.IntN(3) == 0, references[random.IntN(3)]...)
+		before := owner.Decide(pod)
+		switch before {
+		case Adopt:
+			pod.OwnerReferences = append(pod.OwnerReferences, owner.Reference())
+			require.Equal(t, Keep, owner.Decide(pod))
+		case Release:
+			pod.OwnerReferences = nil
+			require.Equal(t, Ignore, owner.Decide(pod))
+		default:
+			require.Equal(t, before, owner.Decide(pod))
+		}
+	}
+}
+
+// claimWorld is a server with the ReplicaSet web.
+func claimWorld(t *testing.T, test func(t *testing.T, server *fakeapi.Server, c client.Client, owner *Owner)) {
+	synctest.Test(t, func(t *testing.T) {
+		server := fakeapi.New(fakeapi.Options{NoManagedFields: true})
+		defer server.Close()
+		c, err := client.New(server.Config(), client.Options{})
+		require.NoError(t, err)
+		owner := newOwner("", false)
+		rs := owner.Object.(*appsv1.ReplicaSet)
+		rs.Spec.Selector = &metav1.LabelSelector{MatchLabels: webLabels}
+		rs.Spec.Template = corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: webLabels}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "a", Image: "a"}}}}
+		require.NoError(t, c.Create(t.Context(), rs))
+		test(t, server, c, owner)
+	})
+}
+
+func makePod(t *testing.T, c client.Client, name string, labels map[string]string, owners ...metav1.OwnerReference) *corev1.Pod {
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Labels: labels, OwnerReferences: owners},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "a", Image: "a"}}},
+	}
+	require.NoError(t, c.Create(t.Context(), pod))
+	return pod
+}
+
+func ownersOf(t *testing.T, c client.Client, name string) []metav1.OwnerReference {
+	var pod corev1.Pod
+	require.NoError(t, c.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: name}, &pod))
+	return pod.OwnerReferences
+}
+
+func TestAClaimAdoptsAndReleasesAndKeepsWhatOthersHaveWritten(t *testing.T) {
+	claimWorld(t, func(t *testing.T, server *fakeapi.Server, c client.Client, owner *Owner) {
+		friend := metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "friend", UID: "friend"}
+		pods := []*corev1.Pod{
+			makePod(t, c, "kept", webLabels, owner.Reference()), makePod(t, c, "orphan", webLabels, friend),
+			makePod(t, c, "left", nil, owner.Reference(), friend), makePod(t, c, "stranger", nil),
+		}
+		asked := 0
+		orphan := pods[1].DeepCopy()
+		owned, err := Claim(t.Context(), c, owner, pods, func(ctx context.Context) error { asked++; return StillWants(owner.Object.(client.Object), c)(ctx) })
+		require.NoError(t, err)
+		require.Len(t, owned, 2)
+		require.Equal(t, "kept", owned[0].Name)
+		require.Equal(t, "orphan", owned[1].Name)
+		require.Equal(t, 1, asked)
+		require.Equal(t, orphan, pods[1], "the object may be a cache's")
+		require.ElementsMatch(t, []metav1.OwnerReference{friend, owner.Reference()}, ownersOf(t, c, "orphan"))
+		require.Equal(t, []metav1.OwnerReference{friend}, ownersOf(t, c, "left"))
+		require.Empty(t, ownersOf(t, c, "stranger"))
+
+		server.ForgetRequests()
+		_, err = Claim(t.Context(), c, owner, owned, func(context.Context) error { return errors.New("nobody should ask") })
+		require.NoError(t, err)
+		require.Empty(t, server.Requests(fakeapi.Match{}), "nothing is left to do")
+	})
+}
+
+// The successor of a deleted owner has the same name and the same selector.
+func TestNobodyIsAdoptedForAnOwnerThatIsGone(t *testing.T) {
+	claimWorld(t, func(t *testing.T, server *fakeapi.Server, c client.Client, owner *Owner) {
+		rs := owner.Object.(*appsv1.ReplicaSet)
+		stillWants := StillWants(rs.DeepCopy(), c)
+		pods := []*corev1.Pod{makePod(t, c, "a", webLabels), makePod(t, c, "b", webLabels)}
+		refused := func(message string) {
+			server.ForgetRequests()
+			owned, err := Claim(t.Context(), c, owner, pods, stillWants)
+			require.ErrorContains(t, err, message)
+			require.Empty(t, owned)
+			require.Len(t, server.Requests(fakeapi.Match{}), 1, "the server is asked once, and no Pod is patched")
+		}
+		deleted := rs.DeepCopy()
+		deleted.Finalizers = []string{"loopwright.dev/wait"}
+		require.NoError(t, c.Update(t.Context(), deleted))
+		require.NoError(t, c.Delete(t.Context(), deleted))
+		refused("has been deleted")
+		require.NoError(t, c.Get(t.Context(), client.ObjectKeyFromObject(rs), deleted))
+		deleted.Finalizers = nil
+		require.NoError(t, c.Update(t.Context(), deleted))
+		refused("not found")
+		successor := rs.DeepCopy()
+		successor.UID, successor.ResourceVersion = "", ""
+		require.NoError(t, c.Create(t.Context(), successor))
+		refused("another one has its name")
+	})
+}
+
+func TestAnObjectThatHasChangedMeanwhileIsNotTaken(t *testing.T) {
+	claimWorld(t, func(t *testing.T, _ *fakeapi.Server, c client.Client, owner *Owner) {
+		adopt := func(pod *corev1.Pod) ([]*corev1.Pod, error) {
+			return Claim(t.Context(), c, owner, []*corev1.Pod{pod}, func(context.Context) error { return nil })
+		}
+		gone := makePod(t, c, "gone", webLabels)
+		require.NoError(t, c.Delete(t.Context(), gone.DeepCopy()))
+		owned, err := adopt(gone)
+		require.NoError(t, err, "what is gone is no reason to try again")
+		require.Empty(t, owned)
+
+		makePod(t, c, "gone", webLabels)
+		owned, err = adopt(gone)
+		require.Error(t, err, "another Pod has the name, of which nothing was read")
+		require.Empty(t, owned)
+		require.Empty(t, ownersOf(t, c, "gone"))
+
+		taken := makePod(t, c, "taken", webLabels)
+		other := newOwner("other", false).Reference()
+		changed := taken.DeepCopy()
+		changed.OwnerReferences = []metav1.OwnerReference{other}
+		require.NoError(t, c.Update(t.Context(), changed))
+		owned, err = adopt(taken)
+		require.Error(t, err, "an object has one controller")
+		require.Empty(t, owned)
+		require.Equal(t, []metav1.OwnerReference{other}, ownersOf(t, c, "taken"))
+
+		left := makePod(t, c, "left", nil, owner.Reference())
+		require.NoError(t, c.Delete(t.Context(), left.DeepCopy()))
+		owned, err = adopt(left)
+		require.NoError(t, err)
+		require.Empty(t, owned)
+	})
+}
+
+func TestTheIndexFindsWhatAnOwnerControlsAndWhatNobodyControls(t *testing.T) {
+	index := Index{Kind: newOwner("mine", false).Kind.GroupKind()}
+	mine := newOwner("mine", false).Reference()
+	newer := mine
+	newer.APIVersion = "apps/v2"
+	foreign := mine
+	foreign.APIVersion = "shop.example/v1"
+	notController := mine
+	notController.Controller = nil
+	require.Equal(t, []string{"web"}, index.values(newPod(nil, false, mine)))
+	require.Equal(t, []string{"web"}, index.values(newPod(nil, false, newer)), "a reference keeps the version with which it was written")
+	require.Equal(t, []string{"-"}, index.values(newPod(nil, false)))
+	require.Equal(t, []string{"-"}, index.values(newPod(nil, false, notController)))
+	require.Empty(t, index.values(newPod(nil, false, foreign)), "another kind's")
+	require.NotEqual(t, index.field(), Index{}.field())
+	require.Equal(t, client.MatchingFields{"controller:ReplicaSet.apps": "web"}, index.Of("web"))
+	require.Equal(t, client.MatchingFields{"controller:ReplicaSet.apps": "-"}, index.Orphans())
+}

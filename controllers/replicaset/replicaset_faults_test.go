@@ -1,0 +1,235 @@
+package replicaset
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/loopwright/loopwright/internal/fakeapi"
+	"github.com/loopwright/loopwright/manager/client"
+)
+
+var (
+	createsOfPods = fakeapi.Match{UserAgent: agent, Verb: "create", Resource: "pods"}
+	deletesOfPods = fakeapi.Match{UserAgent: agent, Verb: "delete", Resource: "pods"}
+	watches       = fakeapi.Match{UserAgent: agent, Verb: "watch"}
+)
+
+func TestAQuotaStopsTheCreationAndShowsInTheStatus(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		lift := w.server.Inject(fakeapi.Fault{Match: createsOfPods, Skip: 5, Status: fakeapi.Forbidden()})
+		rs := w.set(100)
+		w.begin()
+		time.Sleep(3 * time.Millisecond) // less than the first retry takes
+		synctest.Wait()
+		require.LessOrEqual(t, len(w.server.Requests(createsOfPods)), 10, "1, 2 and 4, then one with each event, and not 100")
+		w.settle()
+		status := w.status(rs)
+		require.Equal(t, []int32{5, 5, 0}, []int32{status.Replicas, status.FullyLabeledReplicas, status.ReadyReplicas})
+		require.Len(t, status.Conditions, 1)
+		condition := status.Conditions[0]
+		require.Equal(t, []string{"ReplicaFailure", "True", "FailedCreate"}, []string{string(condition.Type), string(condition.Status), condition.Reason})
+		require.Contains(t, condition.Message, "forbidden: injected fault")
+		require.False(t, condition.LastTransitionTime.IsZero())
+		require.NotEmpty(t, w.events()["FailedCreate"])
+		require.Contains(t, w.events()["FailedCreate"][0], "Error creating: ")
+		w.did()
+		time.Sleep(time.Minute)
+		require.Zero(t, w.did()["patch replicasets/status"], "that it still fails is no news")
+
+		lift()
+		time.Sleep(20 * time.Minute) // the next retry
+		w.settle()
+		require.Len(t, w.pods(), 100)
+		require.Empty(t, w.status(rs).Conditions)
+	})
+}
+
+func TestAFailedDeletionShowsInTheStatusAndIsTriedAgain(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		rs := w.set(5)
+		w.start()
+		lift := w.server.Inject(fakeapi.Fault{Match: deletesOfPods, Skip: 1, Status: fakeapi.Forbidden()})
+		w.scale(rs, 2)
+		require.Len(t, w.pods(), 4, "one deletion was allowed, and the others do not wait for each other")
+		require.Equal(t, "FailedDelete", w.status(rs).Conditions[0].Reason)
+		require.Contains(t, w.events()["FailedDelete"][0], "Error deleting: ")
+		lift()
+		time.Sleep(20 * time.Minute)
+		require.Len(t, w.pods(), 2)
+		require.Empty(t, w.status(rs).Conditions)
+	})
+}
+
+// Whoever counts in a cache that is late makes too many, and then deletes the wrong ones.
+func TestALateCacheMakesNoPodTooMany(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.server.Inject(fakeapi.Fault{Match: watches, DelayEvents: 500 * time.Millisecond}) // one after the other
+		rs := w.set(20)
+		w.start()
+		for n, want := range []int32{7, 12, 0, 30} {
+			w.scale(rs, want)
+			require.Len(t, w.pods(), int(want), "step %d", n)
+		}
+		did := w.did()
+		require.Equal(t, []int{20 + 5 + 30, 13 + 12}, []int{did["create pods"], did["delete pods"]})
+		require.Equal(t, 5, did["patch replicasets/status"], "one for each number that was asked for")
+	})
+}
+
+// The answer to a write gets lost, the write does not: the connection breaks, or a proxy gives up.
+func TestALostAnswerMakesNoPodTooManyAndDeletesNone(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		fault fakeapi.Fault
+	}{
+		{"a broken connection", fakeapi.Fault{LoseResponse: true}},
+		{"a cache that is late, too", fakeapi.Fault{LoseResponse: true}},
+	} {
+		inWorld(t, func(t *testing.T, w *world) {
+			if c.name == "a cache that is late, too" {
+				w.server.Inject(fakeapi.Fault{Match: watches, DelayEvents: 2 * time.Second})
+			}
+			for _, match := range []fakeapi.Match{createsOfPods, deletesOfPods} {
+				fault := c.fault
+				fault.Match, fault.Probability, fault.Seed = match, 0.3, 17
+				w.server.Inject(fault)
+			}
+			rs := w.set(10)
+			w.start()
+			time.Sleep(time.Hour)
+			require.Len(t, w.pods(), 10, c.name)
+			did := w.did()
+			require.Zero(t, did["delete pods"], "%s: no Pod was too many", c.name)
+			w.scale(rs, 4)
+			time.Sleep(time.Hour)
+			require.Len(t, w.pods(), 4, c.name)
+			require.Zero(t, w.did()["create pods"], "%s: no Pod was too few", c.name)
+			require.Empty(t, w.status(rs).Conditions)
+		})
+	}
+}
+
+func TestTheErrorsThatLeaveADoubt(t *testing.T) {
+	pods := corev1.Resource("pods")
+	for _, err := range []error{
+		apierrors.NewForbidden(pods, "a", nil), apierrors.NewConflict(pods, "a", nil), apierrors.NewNotFound(pods, "a"),
+		apierrors.NewInvalid(schemaKind, "a", nil), apierrors.NewTooManyRequests("later", 1), fmt.Errorf("wrapped: %w", apierrors.NewBadRequest("no")),
+	} {
+		require.False(t, isInDoubt(err), "%v", err)
+	}
+	for _, err := range []error{
+		apierrors.NewInternalError(fmt.Errorf("storage")), apierrors.NewTimeoutError("slow", 1), apierrors.NewServerTimeout(pods, "create", 1),
+		apierrors.NewServiceUnavailable("stopping"), fmt.Errorf("EOF"), &apierrors.StatusError{ErrStatus: metav1.Status{Code: 408}}, &apierrors.StatusError{},
+	} {
+		require.True(t, isInDoubt(err), "%v", err)
+	}
+}
+
+var schemaKind = corev1.SchemeGroupVersion.WithKind("Pod").GroupKind()
+
+// A user deletes a Pod that the controller deletes, too. The cache is late, so the controller learns of it from a 404.
+// It must not take another Pod instead.
+func TestAPodThatSomebodyElseHasDeletedCounts(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		rs := w.set(5)
+		w.start()
+		pods := w.pods()
+		w.server.Inject(fakeapi.Fault{Match: watches, DelayEvents: 5 * time.Second})
+		w.end()
+		w.start()
+		first := firstToGo([]*corev1.Pod{&pods[0], &pods[1], &pods[2], &pods[3], &pods[4]}, nil, 1, time.Now())[0]
+		edit(w, rs, func(rs *appsv1.ReplicaSet) { rs.Spec.Replicas = new(int32(4)) })
+		time.Sleep(4 * time.Second)
+		w.did()
+		w.ends(first)
+		w.settle()
+		require.Len(t, w.pods(), 4)
+		require.Equal(t, 1, w.did()["delete pods"])
+	})
+}
+
+func TestANameThatIsTakenIsNotUsedAgain(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.create(orphan("web-00001", nil))
+		w.suffix = counter()
+		rs := w.set(2)
+		w.start()
+		require.Equal(t, int32(2), w.status(rs).Replicas)
+		require.Len(t, w.pods(), 3)
+		require.Empty(t, w.status(rs).Conditions)
+		require.Equal(t, map[string]int{"create pods": 3, "patch replicasets/status": 2}, w.did())
+		require.Empty(t, w.events()["FailedCreate"])
+	})
+}
+
+func TestNobodyComplainsInANamespaceThatIsBeingDeleted(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}
+		w.create(namespace)
+		rs := w.set(50, func(rs *appsv1.ReplicaSet) { rs.Namespace = "shop" })
+		require.NoError(t, w.users.Delete(t.Context(), namespace))
+		w.start()
+		time.Sleep(time.Hour)
+		did := w.did()
+		require.LessOrEqual(t, did["create pods"], 3)
+		require.Empty(t, w.status(rs).Conditions)
+		require.Empty(t, w.events())
+	})
+}
+
+// Of two ReplicaSets with the same selector, one gets the orphan, and the other goes on.
+func TestTwoReplicaSetsDoNotFightForAnOrphan(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		for i := range 6 {
+			w.create(orphan(fmt.Sprint("orphan-", i), template))
+		}
+		one, two := w.set(3), w.set(3, func(rs *appsv1.ReplicaSet) { rs.Name = "other" })
+		w.start()
+		time.Sleep(time.Hour)
+		require.Len(t, w.pods(), 6)
+		require.Equal(t, []int32{3, 3}, []int32{w.status(one).Replicas, w.status(two).Replicas})
+		w.did()
+		time.Sleep(time.Hour)
+		require.Empty(t, w.did())
+	})
+}
+
+func TestASuccessorOfTheSameNameHasItsOwnPods(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		rs := w.set(3)
+		w.start()
+		require.NoError(t, w.users.Delete(t.Context(), rs, client.PropagationPolicy(metav1.DeletePropagationBackground)))
+		successor := w.set(3)
+		w.settle()
+		own := 0
+		for _, pod := range w.pods() {
+			if metav1.IsControlledBy(&pod, successor) {
+				own++
+			}
+		}
+		require.Equal(t, 3, own)
+		require.Len(t, w.pods(), 6, "the old ones are left to the garbage collector")
+	})
+}
+
+// A user who scales at the same moment is no reason for another try.
+func TestTheStatusIsWrittenInOneRequest(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.server.Inject(fakeapi.Fault{Match: watches, DelayEvents: 2 * time.Second})
+		rs := w.set(1)
+		w.begin()
+		time.Sleep(3 * time.Second)
+		edit(w, rs, func(rs *appsv1.ReplicaSet) { rs.Annotations = map[string]string{"note": "yes"} })
+		w.settle()
+		require.Equal(t, 1, w.did()["patch replicasets/status"])
+		require.Equal(t, int32(1), w.status(rs).Replicas)
+	})
+}

@@ -1,0 +1,154 @@
+package replicaset
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/loopwright/loopwright/controllers/internal/podstate"
+)
+
+// firstToGo returns n of the Pods, those whose loss costs least. related are the active Pods of all ReplicaSets that
+// have the same owner: they say how crowded a node is. The list of Pods stays as it is.
+func firstToGo(pods, related []*corev1.Pod, n int, now time.Time) []*corev1.Pod {
+	if n >= len(pods) {
+		return pods
+	}
+	crowd := map[string]int{}
+	for _, pod := range related {
+		if podstate.IsActive(pod) {
+			crowd[pod.Spec.NodeName]++
+		}
+	}
+	ranked := make([]merits, len(pods))
+	for i, pod := range pods {
+		ranked[i] = meritsOf(pod, crowd[pod.Spec.NodeName], now)
+	}
+	slices.SortFunc(ranked, compareMerits)
+	chosen := make([]*corev1.Pod, n)
+	for i := range chosen {
+		chosen[i] = ranked[i].pod
+	}
+	return chosen
+}
+
+// merits are the reasons to keep a Pod, the most important first. A Pod with less of something goes before a Pod with
+// more, except where the comment says that less is better.
+type merits struct {
+	assigned        bool  // to a node
+	phase           int   // Pending, Unknown, Running
+	ready           bool  //
+	cost            int32 // of its deletion, as its annotation says
+	crowd           int   // related Pods on its node; less is better
+	readyFor        int   // as age
+	restarts        int   // of the container that was restarted most; less is better
+	sidecarRestarts int   // the same, of sidecars
+	age             int   // the logarithm of the time
+	uid             types.UID
+	pod             *corev1.Pod
+}
+
+// compareMerits is negative if the Pod with the merits a goes first.
+//
+// It compares one merit after the other, so it is a strict weak order. Kubernetes' own comparison is not: of two Pods
+// whose times are different, but in the same bucket, it takes the one with the smaller UID at once, without a look at
+// the restarts. Of three Pods, each may then have to go before the next, in a circle.
+func compareMerits(a, b merits) int {
+	return cmp.Or(
+		compareBool(a.assigned, b.assigned),
+		cmp.Compare(a.phase, b.phase),
+		compareBool(a.ready, b.ready),
+		cmp.Compare(a.cost, b.cost),
+		cmp.Compare(b.crowd, a.crowd),
+		cmp.Compare(a.readyFor, b.readyFor),
+		cmp.Compare(b.restarts, a.restarts),
+		cmp.Compare(b.sidecarRestarts, a.sidecarRestarts),
+		cmp.Compare(a.age, b.age),
+		cmp.Compare(a.uid, b.uid), // random, but the same each time
+	)
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	default:
+		return 1
+	}
+}
+
+func meritsOf(pod *corev1.Pod, crowd int, now time.Time) merits {
+	m := merits{
+		assigned: pod.Spec.NodeName != "", phase: phaseRank(pod.Status.Phase), cost: deletionCost(pod), crowd: crowd,
+		age: logarithmOf(pod.CreationTimestamp.Time, now), uid: pod.UID, pod: pod,
+	}
+	var since time.Time
+	if since, m.ready = podstate.Ready(pod); m.ready {
+		m.readyFor = logarithmOf(since, now)
+	}
+	m.restarts, m.sidecarRestarts = mostRestarts(pod)
+	return m
+}
+
+func phaseRank(phase corev1.PodPhase) int {
+	switch phase {
+	case corev1.PodRunning:
+		return 2
+	case corev1.PodUnknown:
+		return 1
+	default:
+		return 0
+	}
+}
+
+// deletionCost is 0 for a Pod without the annotation, or with one that is not a number as JSON writes it: the API
+// server refuses such a number, but has not always done so.
+func deletionCost(pod *corev1.Pod) int32 {
+	text := pod.Annotations[corev1.PodDeletionCost]
+	cost, err := strconv.ParseInt(text, 10, 32)
+	if err != nil || text[0] == '+' || text[0] == '0' && text != "0" {
+		return 0
+	}
+	return int32(cost)
+}
+
+// logarithmOf is the binary logarithm of the time that has passed, rounded down. Pods of about the same age are equal
+// then, and which of them goes is left to chance. Otherwise the youngest would always go, and a scale-down after an
+// update of many nodes would empty the nodes that were updated last. A moment in the future is less than any, and one
+// that is not known less than that.
+func logarithmOf(moment, now time.Time) int {
+	switch passed := now.Sub(moment); {
+	case moment.IsZero():
+		return -2
+	case passed <= 0:
+		return -1
+	default:
+		return bits.Len64(uint64(passed)) - 1
+	}
+}
+
+// mostRestarts is about the container that was restarted most. A sidecar is an init container that is restarted always.
+func mostRestarts(pod *corev1.Pod) (containers, sidecars int) {
+	for i := range pod.Status.ContainerStatuses {
+		containers = max(containers, int(pod.Status.ContainerStatuses[i].RestartCount))
+	}
+	for i := range pod.Status.InitContainerStatuses {
+		if status := &pod.Status.InitContainerStatuses[i]; isSidecar(pod, status.Name) {
+			sidecars = max(sidecars, int(status.RestartCount))
+		}
+	}
+	return containers, sidecars
+}
+
+func isSidecar(pod *corev1.Pod, name string) bool {
+	return slices.ContainsFunc(pod.Spec.InitContainers, func(c corev1.Container) bool {
+		return c.Name == name && c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
+	})
+}

@@ -1,0 +1,87 @@
+package replicaset
+
+import (
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/loopwright/loopwright/controllers/internal/podstate"
+)
+
+// failure is why the number of Pods could not be made right.
+type failure struct {
+	reason string // failedCreate or failedDelete
+	err    error
+}
+
+// statusOf is the status of a ReplicaSet that has these Pods. failed is nil if all that was tried has succeeded.
+func statusOf(rs *appsv1.ReplicaSet, active, terminating []*corev1.Pod, failed *failure, now time.Time) appsv1.ReplicaSetStatus {
+	status := appsv1.ReplicaSetStatus{
+		ObservedGeneration:  rs.Generation,
+		Replicas:            int32(len(active)),
+		TerminatingReplicas: new(int32(len(terminating))),
+		Conditions:          conditionsAfter(rs.Status.Conditions, failed, now),
+	}
+	template := labels.SelectorFromValidatedSet(rs.Spec.Template.Labels)
+	for _, pod := range active {
+		if template.Matches(labels.Set(pod.Labels)) {
+			status.FullyLabeledReplicas++
+		}
+		if _, ready := podstate.Ready(pod); ready {
+			status.ReadyReplicas++
+		}
+		if available, _ := podstate.Availability(pod, minReady(rs), now); available {
+			status.AvailableReplicas++
+		}
+	}
+	return status
+}
+
+// conditionsAfter leaves a ReplicaFailure that is there already as it is, though the failure may be another one now: a
+// message that changed with each try would be a write with each try. The other conditions are not ours.
+func conditionsAfter(conditions []appsv1.ReplicaSetCondition, failed *failure, now time.Time) []appsv1.ReplicaSetCondition {
+	var others []appsv1.ReplicaSetCondition
+	for _, condition := range conditions {
+		if condition.Type != appsv1.ReplicaSetReplicaFailure {
+			others = append(others, condition)
+		} else if failed != nil {
+			return conditions
+		}
+	}
+	if failed == nil {
+		return others
+	}
+	return append(others, appsv1.ReplicaSetCondition{
+		Type: appsv1.ReplicaSetReplicaFailure, Status: corev1.ConditionTrue, Reason: failed.reason,
+		Message: failed.err.Error(), LastTransitionTime: metav1.NewTime(now),
+	})
+}
+
+// isWritten reports whether the ReplicaSet has the status already. A server that does not know terminatingReplicas
+// drops it; it is left out of the comparison then, because otherwise every look would end with a write.
+func isWritten(rs *appsv1.ReplicaSet, status appsv1.ReplicaSetStatus, dropsTerminating bool) bool {
+	has := rs.Status
+	if dropsTerminating {
+		has.TerminatingReplicas = status.TerminatingReplicas
+	}
+	return equality.Semantic.DeepEqual(has, status)
+}
+
+// nextAvailable is after how long the next Pod becomes available if nothing happens, and 0 if there is none.
+// No event reports that moment, so somebody has to look.
+func nextAvailable(rs *appsv1.ReplicaSet, active []*corev1.Pod, now time.Time) (in time.Duration) {
+	for _, pod := range active {
+		if _, after := podstate.Availability(pod, minReady(rs), now); after > 0 && (in == 0 || after < in) {
+			in = after
+		}
+	}
+	return in
+}
+
+func minReady(rs *appsv1.ReplicaSet) time.Duration {
+	return time.Duration(rs.Spec.MinReadySeconds) * time.Second
+}

@@ -1,0 +1,100 @@
+package port
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/mod/modfile"
+	gomodule "golang.org/x/mod/module"
+	"golang.org/x/mod/semver"
+)
+
+// goVersion is what the go.mod of this library asks for. A module that requires it needs the same.
+const goVersion = "1.26.0"
+
+// module is a go.mod in the tree.
+type module struct {
+	name string // relative to the tree
+	text []byte
+	file *modfile.File
+}
+
+func newModule(name string, text []byte) (*module, error) {
+	parsed, err := modfile.Parse(name, text, nil)
+	return &module{name, text, parsed}, err
+}
+
+// ported returns the go.mod with this library among its requirements, and without controller-runtime if nobody
+// imports it any more. What else changes is the work of `go mod tidy`.
+func (m *module) ported(files []*file, mover *mover, options Options) ([]byte, error) {
+	moved, left := false, false
+	for _, f := range files {
+		if !m.has(f.name) {
+			continue
+		}
+		for _, i := range f.imports {
+			if mover.moves(f, i) {
+				moved = true
+			} else if mover.paths.IsTheirs(i.from.Theirs) {
+				left = true
+			}
+		}
+	}
+	if !moved {
+		return m.text, nil
+	}
+	if err := m.require(mover.paths.OurRoot, options); err != nil {
+		return nil, fmt.Errorf("%s: %w", m.name, err)
+	}
+	if !left {
+		if err := m.file.DropRequire(mover.paths.TheirRoot); err != nil {
+			return nil, err
+		}
+	}
+	if m.file.Go == nil || semver.Compare("v"+m.file.Go.Version, "v"+goVersion) < 0 {
+		if err := m.file.AddGoStmt(goVersion); err != nil {
+			return nil, err
+		}
+		m.file.DropToolchainStmt() // it may be older
+	}
+	m.file.Cleanup()
+	return m.file.Format()
+}
+
+func (m *module) require(library string, options Options) error {
+	if options.Replace != "" {
+		to, err := filepath.Abs(options.Replace)
+		if err != nil {
+			return err
+		}
+		if err := m.file.AddReplace(library, "", to, ""); err != nil {
+			return err
+		}
+	}
+	for _, r := range m.file.Require {
+		if r.Mod.Path == library {
+			return nil
+		}
+	}
+	version := options.Version
+	if version == "" {
+		if options.Replace == "" {
+			return errors.New("this program was not installed from a release, so it does not know which version to require: name one with --version, or a checkout with --replace")
+		}
+		version = "v0.0.0-00010101000000-000000000000" // what the go command writes for a module that is replaced
+	}
+	if !semver.IsValid(version) {
+		return fmt.Errorf("%q is not a version: versions look like v1.2.3", version)
+	}
+	m.file.SetRequireSeparateIndirect(append(m.file.Require, &modfile.Require{Mod: gomodule.Version{Path: library, Version: version}}))
+	return nil
+}
+
+// has reports whether a file of the tree is below the module's directory.
+func (m *module) has(name string) bool {
+	dir := path.Dir(m.name)
+	return dir == "." || strings.HasPrefix(name, dir+"/")
+}
