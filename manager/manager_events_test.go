@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
+	"github.com/loopwright/loopwright/internal/inorder"
 	"github.com/loopwright/loopwright/manager/leaderelection"
 	"github.com/loopwright/loopwright/manager/leaderelection/resourcelock"
 )
@@ -79,17 +80,17 @@ func TestEventsOfWhatEndsLastAreWritten(t *testing.T) {
 }
 
 func TestEventsThatCannotBeWrittenInTimeAreWaitedForAsLongAsTheStopMayTake(t *testing.T) {
-	for _, c := range []struct{ grace, want time.Duration }{{0, 0}, {3 * time.Second, 3 * time.Second}, {time.Minute, 5 * time.Second}} {
+	for grace, want := range inorder.Map(map[time.Duration]time.Duration{0: 0, 3 * time.Second: 3 * time.Second, time.Minute: 5 * time.Second}) {
 		inWorld(t, func(t *testing.T, w *world) {
 			w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Resource: "events"}, Hang: true})
-			m := w.manager(Options{GracefulShutdownTimeout: &c.grace})
+			m := w.manager(Options{GracefulShutdownTimeout: &grace})
 			r := w.start(m)
 			object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "one"}}
 			m.GetEventRecorder("shop").Eventf(object, nil, corev1.EventTypeNormal, "Stopped", "Stop", "")
 			began := time.Now()
 			err := r.end()
-			require.Equal(t, c.want, time.Since(began))
-			if c.want == 3*time.Second {
+			require.Equal(t, want, time.Since(began))
+			if want == 3*time.Second {
 				require.ErrorContains(t, err, "within the graceful shutdown timeout of 3s: still running: the writer of events")
 			} else {
 				require.NoError(t, err)

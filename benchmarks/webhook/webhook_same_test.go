@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -52,6 +53,8 @@ func (defaults) Default(_ context.Context, pod *corev1.Pod) error {
 		pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{Name: "last"})
 	case "prepend":
 		pod.Spec.Containers = append([]corev1.Container{{Name: "first"}}, pod.Spec.Containers...)
+	case "sort":
+		slices.SortFunc(pod.Spec.Containers, func(a, b corev1.Container) int { return strings.Compare(a.Name, b.Name) })
 	case "clear":
 		pod.Spec = corev1.PodSpec{}
 	case "image":
@@ -99,7 +102,7 @@ func review(version, operation, object, old string) string {
 // reviews are the questions, by name.
 func reviews() map[string]string {
 	all := map[string]string{}
-	for _, do := range []string{"", "label", "unlabel", "append", "prepend", "clear", "image", "drop", "fail", "status", "panic"} {
+	for _, do := range []string{"", "label", "unlabel", "append", "prepend", "sort", "clear", "image", "drop", "fail", "status", "panic"} {
 		for _, operation := range []string{"CREATE", "UPDATE", "DELETE", "CONNECT"} {
 			all[fmt.Sprintf("%s %q", operation, do)] = review("v1", operation, pod(do, ""), pod("", ""))
 		}
@@ -207,21 +210,23 @@ func TestWhatIsNoReviewIsRefusedOnBothSides(t *testing.T) {
 	require.Empty(t, b.Response.UID)
 }
 
-// With an unknown field in a list that grows at its front, controller-runtime gives the field to another element. If
-// this fails, they have changed it, and the chapter's text must say so.
+// With an unknown field in a list that grows at its front, or is sorted, controller-runtime gives the field to another
+// element. If this fails, they have changed it, and the chapter's text must say so.
 func TestOnlyOursKeepsUnknownFieldsAtTheirElement(t *testing.T) {
-	body := review("v1", "CREATE", strings.Replace(pod("prepend", ""), `"image":"apple"`, `"image":"apple","future":"web's"`, 1), "null")
-	owner := func(hook http.Handler) string {
-		for _, c := range ask(t, hook, "application/json", body).Object.(map[string]any)["spec"].(map[string]any)["containers"].([]any) {
-			if container := c.(map[string]any); container["future"] != nil {
-				return container["name"].(string)
+	for do, other := range map[string]string{"prepend": "first", "sort": "log"} {
+		body := review("v1", "CREATE", strings.Replace(pod(do, ""), `"image":"apple"`, `"image":"apple","future":"web's"`, 1), "null")
+		owner := func(hook http.Handler) string {
+			for _, c := range ask(t, hook, "application/json", body).Object.(map[string]any)["spec"].(map[string]any)["containers"].([]any) {
+				if container := c.(map[string]any); container["future"] != nil {
+					return container["name"].(string)
+				}
 			}
+			return "nobody"
 		}
-		return "nobody"
+		pair := hooks()["a defaulter"]
+		require.Equal(t, "web", owner(pair[0]), do)
+		require.Equal(t, other, owner(pair[1]), do)
 	}
-	pair := hooks()["a defaulter"]
-	require.Equal(t, "web", owner(pair[0]))
-	require.Equal(t, "first", owner(pair[1]))
 }
 
 // largePod has 21 containers, and DO for what is to be done.

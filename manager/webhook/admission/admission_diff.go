@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 	"strconv"
@@ -19,9 +20,12 @@ import (
 // All three are JSON values: map[string]any, []any, string, bool, int64, float64 or nil. The operations
 // are in the order of the fields' names, so the same input has the same patch.
 //
+// Caveats: an element of a list that is both changed and put into another place loses the fields that Go does not
+// know. It cannot be told from a new one.
+//
 // controller-runtime makes two patches and takes the removals of one out of the other, by their paths. A
-// path names another element once a list has grown at its front. It also compares numbers as float64,
-// in which 9007199254740992 and 9007199254740993 are equal.
+// path names another element once a list has grown at its front, or has been sorted. It also compares numbers
+// as float64, in which 9007199254740992 and 9007199254740993 are equal.
 func changes(raw, before, after any) []jsonpatch.Operation {
 	if equal(raw, after) {
 		return nil
@@ -77,7 +81,8 @@ func (d differ) object(path string, raw, before, after map[string]any) differ {
 }
 
 // list pairs elements that the defaulter left as they were, at both ends of the list. So a container
-// that is put in front of the others is one addition, and each of the others keeps its own fields.
+// that is put in front of the others is one addition, and each of the others keeps its own fields. So does each
+// element of a list that the defaulter has sorted.
 func (d differ) list(path string, raw, before, after []any) differ {
 	if len(before) != len(raw) {
 		before = raw // Go made another list of it, so their elements cannot be told apart
@@ -92,11 +97,16 @@ func (d differ) list(path string, raw, before, after []any) differ {
 	}
 	rawEnd, afterEnd := len(raw)-tail, len(after)-tail
 	paired := min(rawEnd, afterEnd)
+	here, gone := moved(raw[head:rawEnd], before[head:rawEnd], after[head:afterEnd], head)
 	for i := rawEnd - 1; i >= paired; i-- { // from behind: a removal moves what comes after it
 		d = d.add("remove", element(path, i), nil)
 	}
 	for i := paired; i < afterEnd; i++ {
-		d = d.add("add", element(path, i), after[i])
+		value, was := here[i]
+		if !was {
+			value = after[i]
+		}
+		d = d.add("add", element(path, i), value)
 	}
 	for i := range after { // the list has its final length now, and so the elements their final places
 		old := i
@@ -104,12 +114,48 @@ func (d differ) list(path string, raw, before, after []any) differ {
 			old = i - afterEnd + rawEnd
 		} else if i >= paired {
 			continue // it was added
+		} else if value, was := here[i]; was || gone[i] {
+			if !was {
+				value = after[i]
+			}
+			if !equal(raw[i], value) {
+				d = d.add("replace", element(path, i), value)
+			}
+			continue
 		}
 		if !equal(raw[old], after[i]) {
 			d = d.value(element(path, i), raw[old], before[old], after[i])
 		}
 	}
 	return d
+}
+
+// moved finds the elements that the defaulter has put into another place: what each is in raw, by its new place, and
+// the places that they have left. Places are counted from first.
+func moved(raw, before, after []any, first int) (here map[int]any, gone map[int]bool) {
+	if len(before) == 0 || len(after) == 0 {
+		return nil, nil
+	}
+	stays := func(i int) bool { return i < len(before) && i < len(after) && equal(before[i], after[i]) }
+	places := map[string][]int{} // by the element's text, so that a long list takes no longer for each of its elements
+	for i, element := range before {
+		if !stays(i) {
+			text, _ := json.Marshal(element) // it has come from JSON
+			places[string(text)] = append(places[string(text)], i)
+		}
+	}
+	here, gone = map[int]any{}, map[int]bool{}
+	for i, element := range after {
+		if stays(i) {
+			continue
+		}
+		text, _ := json.Marshal(element)
+		if from := places[string(text)]; len(from) > 0 {
+			here[first+i], gone[first+from[0]] = raw[from[0]], true
+			places[string(text)] = from[1:]
+		}
+	}
+	return here, gone
 }
 
 // pointerEscapes are those of a JSON pointer (RFC 6901).

@@ -18,7 +18,7 @@ func PatchResponseFromRaw(original, current []byte) Response {
 	return patchResponse(original, current, nil)
 }
 
-// patchResponse makes the patch from raw to after. If something would be removed, it asks for the object before, and
+// patchResponse makes the patch from raw to after. If something would be removed or replaced, it asks for the object before, and
 // removes nothing that is not there. Without that function, it removes all.
 func patchResponse(raw, after []byte, before func() ([]byte, error)) Response {
 	from, err := parsed(raw)
@@ -30,7 +30,7 @@ func patchResponse(raw, after []byte, before func() ([]byte, error)) Response {
 		return Errored(http.StatusInternalServerError, err)
 	}
 	operations := changes(from, from, to)
-	if before == nil || !slices.ContainsFunc(operations, isRemoval) {
+	if before == nil || !slices.ContainsFunc(operations, mayLose) {
 		return patched(operations)
 	}
 	document, err := before()
@@ -44,7 +44,14 @@ func patchResponse(raw, after []byte, before func() ([]byte, error)) Response {
 	return patched(changes(from, known, to))
 }
 
-func isRemoval(operation jsonpatch.Operation) bool { return operation.Operation == "remove" }
+// mayLose is true for a removal, and for an object or a list in the place of something else.
+func mayLose(operation jsonpatch.Operation) bool {
+	switch operation.Value.(type) {
+	case map[string]any, []any:
+		return operation.Operation == "replace"
+	}
+	return operation.Operation == "remove"
+}
 
 func parsed(document []byte) (value any, err error) {
 	if err := json.Unmarshal(document, &value); err != nil {
