@@ -108,7 +108,8 @@ func stateOf(output string, files []string) string {
 			return state
 		}
 	}
-	if strings.Contains(output, "goroutine running on other thread; stack unavailable") {
+	// Those that wait are blocked. One that could go on at once is what keeps the test from ending.
+	if strings.Contains(output, "goroutine running on other thread; stack unavailable") || strings.Contains(output, " [runnable") {
 		return "running"
 	}
 	return ""

@@ -134,7 +134,7 @@ func TestEveryKindOfFailureIsExplained(t *testing.T) {
 		"a compile error names the learner's own file": {"return undefinedName", NoCompile, "my/01-sum/sum.go:3:33: undefined: undefinedName"},
 		"a nil pointer":        {"var p *int; return *p", Panicked, "the code panics (my/01-sum/sum.go:3): it uses a pointer, or calls a method on something, that is nil."},
 		"a panic in words":     {`panic("Sum is not written yet")`, Panicked, "Sum is not written yet."},
-		"an endless loop":      {"for { _ = xs }", TimedOut, ": a loop never ends. Change Sum in my/01-sum/sum.go."},
+		"an endless loop":      {"for { _ = xs }", TimedOut, ": a loop never ends"}, // TestCrashesAreToldApart has the rest: Go does not always have a stack
 		"a wait forever":       {"return <-make(chan int)", TimedOut, "(my/01-sum/sum.go:3): it waits to receive from a channel to which nobody sends."},
 		"the right answer":     {"t := 0; for _, x := range xs { t += x }; return t", Passed, ""},
 		"printing without end": {`for { println("and so on, and so on") }`, Flooding, "the code prints without end"},

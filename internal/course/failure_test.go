@@ -92,6 +92,8 @@ func TestCrashesAreToldApart(t *testing.T) {
 			"after 30s and was stopped (lib/a.go:12): it waits for a lock that is not released"},
 		{"panic: test timed out after 30s\n\ngoroutine 9 [running]:\ntesting.x()\n\t/go/testing.go:1 +0x1\n\ngoroutine 8 [running]:\n\tgoroutine running on other thread; stack unavailable\ncreated by testing.y() in goroutine 1\n\t/go/testing.go:2 +0x1\n", TimedOut,
 			"after 30s and was stopped: a loop never ends"},
+		{"panic: test timed out after 30s\n\ngoroutine 9 [running]:\ntesting.x()\n\t/go/testing.go:1 +0x1\n\ngoroutine 8 [runnable, 1 minutes]:\ntesting.y()\n\t/go/testing.go:2 +0x1\n", TimedOut,
+			"after 30s and was stopped: a loop never ends"},
 	} {
 		f := judged(t, c.output)
 		assert.Equal(t, c.status, f.Status, c.output)

@@ -24,6 +24,8 @@ import (
 //   - EnqueueRequestForOwner asks for the owners of the object. It is for the kinds that a
 //     controller creates.
 //   - EnqueueRequestsFromMapFunc asks a function. It is for the kinds that a controller reads.
+//   - EnqueueRequestsThatWaitFor asks for those whose Reconciler waits for the object, and said so
+//     with reconcile.WaitFor.
 //   - Funcs is for what is none of these.
 //
 // The methods are called from the goroutine that brings the events, so they must not wait for

@@ -33,7 +33,8 @@ func (r ObjectRef) String() string {
 // A retry would be the wrong tool. The other object may come in a second or next week: a growing
 // delay asks too often at first, and is far too long when the object is there at last.
 //
-// Caveats: somebody has to watch the other kind, and to call Wake. In case nobody does, the
+// Caveats: somebody has to watch the other kind, and to call Wake, as the handler
+// handler.EnqueueRequestsThatWaitFor does. In case nobody does, the
 // controller looks again after Options.WaitFallback. A request waits for one object at a time,
 // the one of its last answer; an error that may be retried does not end the wait. The first time
 // that it waits for an object, it is looked at twice. If it waited for another until then, the

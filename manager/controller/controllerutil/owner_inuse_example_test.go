@@ -35,7 +35,7 @@ func Example_ownership() {
 func keepWithOwnership(ctx context.Context, config *rest.Config) error {
 	labelled, err := labels.Parse("checked in (yes, copy)")
 	objects, err2 := cache.New(config, cache.Options{ByObject: map[client.Object]cache.ByObject{&corev1.ConfigMap{}: {Label: labelled}}})
-	c, err3 := client.New(config, client.Options{Cache: &client.CacheOptions{Reader: objects}})
+	c, err3 := client.New(config, client.Options{Cache: &client.CacheOptions{Reader: objects, EnableReadYourWritesConsistency: new(true)}})
 	checksums, err4 := controller.NewUnmanaged("checksums", controller.Options{Reconciler: reconcile.AsReconciler(c, keeper{c})})
 	if err := errors.Join(err, err2, err3, err4); err != nil {
 		return err

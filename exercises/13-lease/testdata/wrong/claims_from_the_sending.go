@@ -1,0 +1,27 @@
+// Bug: a claim counts from the sending of the create, and the old holder may have renewed later.
+package leaderelection
+
+import (
+	"time"
+)
+
+func (e election) took(now time.Time) election {
+	if e.made && e.phase != leading && !e.takeMissing {
+		// Whoever held the lock that was deleted has sent its last renewal before this moment.
+		e.leadFrom = e.sent.Add(e.lease)
+	}
+	late := !now.Before(e.sent.Add(e.renew))
+	if late || e.phase == ended || e.holds() && !now.Before(e.deadline()) {
+		return e // too late to rely on it; next gives up, or writes again
+	}
+	e.renewed, e.tryAt = e.sent, e.sent.Add(e.retry)
+	switch {
+	case e.phase == releasing:
+		e.tryAt = now
+	case now.Before(e.leadFrom) && e.phase != leading:
+		e.phase = claiming
+	default:
+		e.phase, e.leadFrom = leading, time.Time{}
+	}
+	return e
+}
