@@ -14,8 +14,9 @@ var everything = worldFaults{
 	cuts: true, pauses: true, deletes: true, ends: true, calm: 10 * time.Minute,
 }
 
+// The world has one goroutine, so the race detector finds nothing in more of them.
 func seeds(t *testing.T) uint64 {
-	if testing.Short() {
+	if testing.Short() || underRaceDetector {
 		return 100
 	}
 	return 500
