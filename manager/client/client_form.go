@@ -87,10 +87,7 @@ func (f form) decode(result rest.Result, obj runtime.Object) error {
 	if !runtime.IsNotRegisteredError(err) {
 		return err
 	}
-	raw, err := result.Raw() // the whole object, of a kind that the decoder does not know
-	if err != nil {
-		return err
-	}
+	raw, _ := result.Raw() // the whole object, of a kind that the decoder does not know; result.Error was nil
 	if err := json.Unmarshal(raw, obj); err != nil {
 		return fmt.Errorf("decode the answer as metadata: %w", err)
 	}
@@ -107,10 +104,7 @@ func decodeApplied(result rest.Result, obj runtime.ApplyConfiguration) error {
 		return err
 	}
 	var contentType string
-	raw, err := result.ContentType(&contentType).Raw()
-	if err != nil {
-		return err
-	}
+	raw, _ := result.ContentType(&contentType).Raw() // result.Error was nil
 	if media, _, err := mime.ParseMediaType(contentType); err != nil || media != runtime.ContentTypeJSON {
 		return fmt.Errorf("the answer to an apply is %q, and should be JSON", contentType)
 	}
