@@ -128,7 +128,7 @@ func narrateReconciling(e Event) string {
 	case e.Kind == Admission:
 		return e.Op + " admitted" + because(e.Reason)
 	case (e.Kind == Start || e.Kind == Stop) && e.Op != "":
-		return e.Op + because(e.Reason)
+		return e.Op
 	case e.Kind == Start:
 		return "started"
 	case e.Kind == Stop:

@@ -72,6 +72,8 @@ func TestASentenceSaysWhatHappenedAndNothingElse(t *testing.T) {
 
 		{"started", Event{Kind: Start, Reason: "ignored"}},
 		{"stopped: the lease is lost", Event{Kind: Stop, Reason: "the lease is lost"}},
+		{"ready", Event{Kind: Start, Op: "ready"}},
+		{"stopping", Event{Kind: Stop, Op: "stopping"}},
 		{"stopped: the lease is lost", Event{Kind: Stop, Outcome: Refused, Reason: "the lease is lost"}},
 		{"lease acquired: nobody had it", Event{Kind: Lease, Op: "acquired", Reason: "nobody had it"}},
 		{"a note", Event{Kind: Note, Reason: "a note", Count: 2, Op: "ignored"}},
