@@ -20,7 +20,7 @@ func settledPod(uid string, changes ...func(*corev1.Pod)) *corev1.Pod {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: "pod-" + uid, UID: types.UID(uid), CreationTimestamp: metav1.NewTime(noon.Add(-10 * time.Hour))},
 		Spec: corev1.PodSpec{NodeName: "n1", InitContainers: []corev1.Container{
-			{Name: "sidecar", RestartPolicy: new(corev1.ContainerRestartPolicyAlways)}, {Name: "init"},
+			{Name: "sidecar", RestartPolicy: new(corev1.ContainerRestartPolicyAlways)}, {Name: "init", RestartPolicy: new(corev1.ContainerRestartPolicyOnFailure)},
 		}},
 		Status: corev1.PodStatus{Phase: corev1.PodRunning},
 	}
@@ -45,6 +45,13 @@ func costs(c string) func(*corev1.Pod) {
 func readyFor(d time.Duration) func(*corev1.Pod) {
 	return func(pod *corev1.Pod) {
 		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(noon.Add(-d))}}
+	}
+}
+
+func notReadyFor(d time.Duration) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) {
+		readyFor(d)(pod)
+		pod.Status.Conditions[0].Status = corev1.ConditionFalse
 	}
 }
 
@@ -90,6 +97,10 @@ func rankCases() []rankCase {
 		{"nor one with a zero in front", settledPod("b", costs("09"), on("n2")), settledPod("a"), crowded("n2", 3)},
 		{"nor one that is too large", settledPod("b", costs("4294967296"), on("n2")), settledPod("a"), crowded("n2", 3)},
 		{"a negative cost is less than none", settledPod("b", costs("-10")), settledPod("a"), nil},
+		{"nor one that is too large by one", settledPod("b", on("n2")), settledPod("a", costs("2147483648")), crowded("n2", 3)},
+		{"the largest cost there is counts", settledPod("b", costs("19")), settledPod("a", costs("2147483647"), on("n2")), crowded("n2", 3)},
+		{"no cost is the same as 0", settledPod("b", on("n2")), settledPod("a", costs("0")), crowded("n2", 3)},
+		{"how long one has not been ready does not matter", settledPod("a", notReadyFor(9*time.Hour)), settledPod("b", notReadyFor(time.Hour)), nil},
 		{"Pods that have finished make no crowd", settledPod("a"), settledPod("b", on("n2")), crowded("n2", 3, phase(corev1.PodFailed))},
 		{"nor do those that are being deleted", settledPod("a"), settledPod("b", on("n2")), crowded("n2", 3, deleted)},
 		{"one that is ready for a shorter time goes first", settledPod("b", readyFor(time.Hour)), settledPod("a", readyFor(9*time.Hour), restarted(3), aged(time.Minute)), nil},
