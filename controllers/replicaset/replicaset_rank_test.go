@@ -20,7 +20,7 @@ func settledPod(uid string, changes ...func(*corev1.Pod)) *corev1.Pod {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: "pod-" + uid, UID: types.UID(uid), CreationTimestamp: metav1.NewTime(noon.Add(-10 * time.Hour))},
 		Spec: corev1.PodSpec{NodeName: "n1", InitContainers: []corev1.Container{
-			{Name: "sidecar", RestartPolicy: new(corev1.ContainerRestartPolicyAlways)}, {Name: "init", RestartPolicy: new(corev1.ContainerRestartPolicyOnFailure)},
+			{Name: "sidecar", RestartPolicy: new(corev1.ContainerRestartPolicyAlways)}, {Name: "plain"}, {Name: "init", RestartPolicy: new(corev1.ContainerRestartPolicyOnFailure)},
 		}},
 		Status: corev1.PodStatus{Phase: corev1.PodRunning},
 	}
@@ -71,7 +71,7 @@ func restarted(n int32) func(*corev1.Pod) {
 
 func sidecarRestarted(n int32) func(*corev1.Pod) {
 	return func(pod *corev1.Pod) {
-		pod.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: "init", RestartCount: 9}, {Name: "sidecar", RestartCount: n}}
+		pod.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: "init", RestartCount: 9}, {Name: "plain", RestartCount: 9}, {Name: "sidecar", RestartCount: n}}
 	}
 }
 
@@ -99,6 +99,7 @@ func rankCases() []rankCase {
 		{"a negative cost is less than none", settledPod("b", costs("-10")), settledPod("a"), nil},
 		{"nor one that is too large by one", settledPod("b", on("n2")), settledPod("a", costs("2147483648")), crowded("n2", 3)},
 		{"the largest cost there is counts", settledPod("b", costs("19")), settledPod("a", costs("2147483647"), on("n2")), crowded("n2", 3)},
+		{"the digits are decimal", settledPod("b"), settledPod("a", costs("9"), on("n2")), crowded("n2", 3)},
 		{"no cost is the same as 0", settledPod("b", on("n2")), settledPod("a", costs("0")), crowded("n2", 3)},
 		{"how long one has not been ready does not matter", settledPod("a", notReadyFor(9*time.Hour)), settledPod("b", notReadyFor(time.Hour)), nil},
 		{"Pods that have finished make no crowd", settledPod("a"), settledPod("b", on("n2")), crowded("n2", 3, phase(corev1.PodFailed))},

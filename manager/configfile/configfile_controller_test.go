@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/loopwright/loopwright/manager/controller"
+	"github.com/loopwright/loopwright/manager/reconcile"
+	"github.com/loopwright/loopwright/workqueue"
 )
 
 // filled is a value that is set, for each type that a setting has.
@@ -93,4 +95,34 @@ func TestWhatContradictsItselfIsRefused(t *testing.T) {
 			require.ErrorContains(t, err, c.want, c.name)
 		}
 	}
+}
+
+func TestTheSmallestValueOfASettingIsAccepted(t *testing.T) {
+	for _, c := range []struct {
+		setting string
+		want    string // empty if it is right
+	}{
+		{"{maxRetries: 0}", ""},
+		{"{maxRetries: -1}", "maxRetries"},
+		{"{workers: 1}", ""},
+		{"{workers: 0}", "workers"},
+		{"{retryBurst: 1, retriesPerSecond: 1}", ""},
+		{"{retryBurst: 0, retriesPerSecond: 1}", "retryBurst"},
+	} {
+		err := Parse("file", []byte("apiVersion: "+APIVersion+"\nkind: "+Kind+"\ncontrollers:\n  a: "+c.setting+"\n"), &Config{})
+		if c.want == "" {
+			require.NoError(t, err, c.setting)
+		} else {
+			require.ErrorContains(t, err, c.want, c.setting)
+		}
+	}
+}
+
+func TestTheProgramsRateLimiterStaysIfNothingIsSaidAboutRetries(t *testing.T) {
+	own := &workqueue.Exponential[reconcile.Request]{Base: time.Second}
+	options := controller.Options{RateLimiter: own}
+	Controller{MaxRetries: new(3)}.ApplyTo(&options)
+	require.Same(t, own, options.RateLimiter)
+	Controller{RetryDelay: new(time.Minute)}.ApplyTo(&options)
+	require.NotSame(t, own, options.RateLimiter)
 }
