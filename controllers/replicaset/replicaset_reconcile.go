@@ -78,6 +78,9 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	} else if seen == nil || err != nil {
 		return reconcile.Result{}, err
 	}
+	if seen.missing() == 0 {
+		failed = nil // it was done all the same, or it is not wanted any more
+	}
 	result, err := r.report(ctx, seen, failed)
 	if err == nil && failed != nil {
 		err = failed.err
