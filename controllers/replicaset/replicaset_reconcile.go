@@ -167,7 +167,14 @@ func (r *reconciler) act(ctx context.Context, seen *sight) *failure {
 	}
 	related, err := r.related(ctx, seen)
 	if err == nil {
-		err = r.deletePods(ctx, seen.rs, firstToGo(seen.active, related, todo.remove, time.Now()))
+		now := time.Now()
+		chosen := firstToGo(seen.active, related, todo.remove, now)
+		if len(chosen) < len(seen.active) { // or none was chosen rather than another
+			for _, ratio := range ageRatios(seen.active, chosen, now) {
+				deletionAgeRatio.Observe(ratio)
+			}
+		}
+		err = r.deletePods(ctx, seen.rs, chosen)
 	}
 	if err != nil {
 		return &failure{failedDelete, err}

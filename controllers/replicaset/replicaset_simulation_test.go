@@ -73,7 +73,7 @@ var simulated = []struct {
 }{
 	{"crash", 200}, {"crash after create", 70}, {"crash after delete", 50}, {"crash after patch", 60},
 	{"fault: answer to a create lost", 100}, {"fault: answer to a delete lost", 40}, {"fault: refused", 20}, {"fault: watch late", 600},
-	{"fault: create fails", 200}, {"fault: conflict", 100}, {"fault: watch cut", 1000}, {"compacted", 80},
+	{"fault: create fails", 200}, {"fault: conflict", 40}, {"fault: watch cut", 1000}, {"compacted", 80},
 	{"user: scale", 400}, {"user: delete a Pod", 80}, {"user: relabel a Pod", 150}, {"user: make an orphan", 90}, {"user: replace the ReplicaSet", 25},
 	{"kubelet: fails a Pod", 70}, {"Pods created", 900}, {"Pods deleted", 450}, {"Pods adopted", 110}, {"Pods released", 110},
 }
