@@ -73,7 +73,7 @@ func inWorld(t *testing.T, test func(w *world)) {
 		w := &world{T: t, server: fakeapi.New(fakeapi.Options{})}
 		defer w.server.Close()
 		connection := w.server.Config()
-		connection.UserAgent = theirs
+		connection.UserAgent, connection.WarningHandler = theirs, rest.NoWarnings{}
 		var err error
 		w.live, err = client.NewWithWatch(connection, client.Options{})
 		require.NoError(w, err)
