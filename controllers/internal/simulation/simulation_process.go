@@ -70,6 +70,16 @@ func (w *World) Start() {
 	w.process = p
 }
 
+// Restart stops the process in good order, and starts the next one. Faults of watches hit those that begin.
+func (w *World) Restart() {
+	w.mu.Lock()
+	p := w.process
+	w.mu.Unlock()
+	p.stop()
+	p.running.Wait()
+	w.Start()
+}
+
 func (w *World) newManager(p *process) (manager.Manager, error) {
 	connection := w.Server.Config()
 	connection.UserAgent = Agent
