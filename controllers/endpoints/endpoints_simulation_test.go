@@ -27,7 +27,7 @@ import (
 
 var (
 	simulationSeed  = flag.Int64("endpoints.seed", -1, "play only this seed of TestWhateverBreaksTheEndpointsAreRight")
-	simulationSeeds = flag.Uint64("endpoints.seeds", 40, "how many seeds of it to play")
+	simulationSeeds = flag.Uint64("endpoints.seeds", 0, "how many seeds of it to play; 60 if 0, and less with -short or -race")
 )
 
 // Users make, change and delete Services and Pods, and touch Endpoints themselves. Meanwhile the controller's requests
@@ -38,8 +38,14 @@ func TestWhateverBreaksTheEndpointsAreRight(t *testing.T) {
 	defer slog.SetDefault(slog.Default())
 	slog.SetDefault(slog.New(slog.NewTextHandler(io.Discard, nil)))
 	seeds := *simulationSeeds
-	if testing.Short() {
-		seeds = min(seeds, 15)
+	switch {
+	case seeds > 0:
+	case testing.Short():
+		seeds = 15
+	case underRaceDetector:
+		seeds = 20
+	default:
+		seeds = 60
 	}
 	did := map[string]int{}
 	for seed := range seeds {
