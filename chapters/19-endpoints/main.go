@@ -72,7 +72,7 @@ func (s *stage) servesTwoVersions(ctx context.Context) error {
 	s.Show(nothing)
 	defer s.Show(endpointsWrites)
 	s.Say("The Pod blue calls another port http, and has no metrics.")
-	err := errors.Join(s.createPod(ctx, "blue", 9000), s.become(ctx, "green, red: http=8080 metrics=9090", "blue: http=9000"))
+	err := errors.Join(s.createPod(ctx, "blue", 9000), s.become(ctx, "green, red: http=8080 metrics=9090", "blue: http=9000"), s.answered(ctx))
 	if err == nil {
 		s.tell()
 	}
@@ -85,7 +85,7 @@ func (s *stage) writesWhatMatters(ctx context.Context) error {
 		return errors.Join(s.annotate(ctx, "red"), s.setReady(ctx, "red", false),
 			s.become(ctx, "green, (red): http=8080 metrics=9090", "blue: http=9000"))
 	}
-	if err := s.counted("an annotation and a label of a Pod, and its readiness", both); err != nil {
+	if err := s.counted(ctx, "an annotation and a label of a Pod, and its readiness", both); err != nil {
 		return err
 	}
 	s.tell()
@@ -93,7 +93,7 @@ func (s *stage) writesWhatMatters(ctx context.Context) error {
 	gone := func() error {
 		return errors.Join(s.deletePod(ctx, "blue"), s.become(ctx, "green, (red): http=8080 metrics=9090"))
 	}
-	return s.counted("a Pod is deleted, and gone a second later", gone)
+	return s.counted(ctx, "a Pod is deleted, and gone a second later", gone)
 }
 
 func (s *stage) repairs(ctx context.Context) error {
@@ -101,11 +101,11 @@ func (s *stage) repairs(ctx context.Context) error {
 	other := func() error {
 		return errors.Join(s.split(ctx), s.setReady(ctx, "red", true), s.become(ctx, "green, red: http=8080 metrics=9090"))
 	}
-	if err := s.counted("the same in another form, and the readiness of a Pod", other); err != nil {
+	if err := s.counted(ctx, "the same in another form, and the readiness of a Pod", other); err != nil {
 		return err
 	}
 	s.Say("A user writes an address that is none of a Pod.")
-	return s.counted("an address that is wrong", func() error {
+	return s.counted(ctx, "an address that is wrong", func() error {
 		return errors.Join(s.misdirect(ctx), s.become(ctx, "green, red: http=8080 metrics=9090"))
 	})
 }
@@ -121,15 +121,16 @@ func (s *stage) collects(ctx context.Context) error {
 	s.start(ctx, time.Second)
 	s.Show(nothing)
 	defer s.Show(endpointsWrites)
-	before := s.requests.count()
+	before, _ := s.requests.count()
 	var err error
 	for i := range storm {
 		err = errors.Join(err, s.createPod(ctx, fmt.Sprintf("pod-%02d", i), 8080, 9090))
 	}
-	if err := errors.Join(err, s.have(ctx, storm+2)); err != nil {
+	if err := errors.Join(err, s.have(ctx, storm+2), s.answered(ctx)); err != nil {
 		return err
 	}
-	s.Say("All %d addresses are there. Fewer than ten writes: %t.", storm+2, s.requests.count()-before < 10)
+	n, _ := s.requests.count()
+	s.Say("All %d addresses are there. Fewer than ten writes: %t.", storm+2, n-before < 10)
 	return nil
 }
 
@@ -138,9 +139,10 @@ func (s *stage) letsGo(ctx context.Context) error {
 	stays := func() error {
 		return errors.Join(s.setSelector(ctx, nil), s.deletePod(ctx, "pod-00"), s.setSelector(ctx, map[string]string{"app": "web"}), s.have(ctx, storm+1))
 	}
-	if err := s.counted("no selector, a Pod less, and the selector again", stays); err != nil {
+	if err := s.counted(ctx, "no selector, a Pod less, and the selector again", stays); err != nil {
 		return err
 	}
-	s.Say("A user deletes the Service.")
-	return s.counted("the Service is deleted", func() error { return s.deleteService(ctx) })
+	s.Show(nothing)
+	s.Say("A user deletes the Service. Its Endpoints go with it: the API server deletes them, or the controller, if it is faster.")
+	return s.deleteService(ctx)
 }

@@ -15,10 +15,15 @@ import (
 // requests puts the writes of the controller into the timeline, and counts them.
 type requests struct {
 	recorder *trace.Recorder
-	n        atomic.Int64
+	sent     atomic.Int64
+	recorded atomic.Int64
 }
 
-func (r *requests) count() int { return int(r.n.Load()) }
+// count is how many there were, and whether all of them are in the timeline.
+func (r *requests) count() (n int, complete bool) {
+	recorded := r.recorded.Load()
+	return int(recorded), recorded == r.sent.Load()
+}
 
 // recorded is a connection whose writes of Endpoints are in the timeline.
 type recorded struct {
@@ -37,7 +42,7 @@ func (r *recorded) RoundTrip(request *http.Request) (*http.Response, error) {
 		return r.next.RoundTrip(request)
 	}
 	began := time.Now()
-	r.requests.n.Add(1)
+	r.requests.sent.Add(1)
 	response, err := r.next.RoundTrip(request)
 	e := trace.Event{Kind: trace.Write, Layer: "endpoints", Op: verb, Object: "Endpoints", Namespace: path[3], Name: "web", Took: time.Since(began)}
 	if err != nil {
@@ -48,6 +53,7 @@ func (r *recorded) RoundTrip(request *http.Request) (*http.Response, error) {
 		e.Version = answer.Metadata.ResourceVersion
 	}
 	r.requests.recorder.Record(e)
+	r.requests.recorded.Add(1)
 	return response, err
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -91,11 +92,24 @@ func (s *stage) end() error {
 }
 
 // counted counts the writes of the controller that something leads to.
-func (s *stage) counted(what string, do func() error) error {
-	before := s.requests.count()
-	err := do()
-	s.results = append(s.results, counted{what, s.requests.count() - before})
-	return err
+func (s *stage) counted(ctx context.Context, what string, do func() error) error {
+	before, _ := s.requests.count()
+	if err := errors.Join(do(), s.answered(ctx)); err != nil {
+		return err
+	}
+	n, _ := s.requests.count()
+	s.results = append(s.results, counted{what, n - before})
+	return nil
+}
+
+// answered waits for the answers to all that the controller has written. Users may see the result before.
+func (s *stage) answered(ctx context.Context) error {
+	return s.until(ctx, "the answers to the controller's writes", func(context.Context) error {
+		if _, complete := s.requests.count(); !complete {
+			return errors.New("one is on its way")
+		}
+		return nil
+	})
 }
 
 // until repeats a question until the answer is nil, or ctx ends.
