@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -146,5 +147,24 @@ func TestATypedObjectThatIsReadOrMadeHasNoKind(t *testing.T) {
 		obj.SetGroupVersionKind(configMapKind)
 		require.NoError(w, w.Get(w.Context(), shopKey("a"), obj))
 		require.Empty(w, obj.TypeMeta)
+	})
+}
+
+// A request about an object that has no place would be answered with 404, which means to a reconciler that the object is
+// gone. A patch is the exception, as in controller-runtime.
+func TestOnlyAPatchIsSentWithoutItsNamespace(t *testing.T) {
+	inWorld(t, Options{}, func(w *world) {
+		ctx, bare := w.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a"}}
+		for _, err := range []error{
+			w.Get(ctx, ObjectKey{Name: "a"}, bare), w.Create(ctx, bare), w.Update(ctx, bare), w.Delete(ctx, bare), w.Status().Update(ctx, bare),
+		} {
+			require.ErrorContains(w, err, "an empty namespace may not be set")
+		}
+		require.Empty(w, w.wire.requests())
+		config := coreapply.ConfigMap("a", "")
+		config.Namespace = nil
+		require.True(w, apierrors.IsNotFound(w.Patch(ctx, bare, RawPatch(types.MergePatchType, []byte("{}")))))
+		require.True(w, apierrors.IsNotFound(w.Apply(ctx, config, FieldOwner("me"))))
+		require.Len(w, w.wire.requests(), 2)
 	})
 }
