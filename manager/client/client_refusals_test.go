@@ -66,11 +66,14 @@ func TestAPatchThatCannotBeMadeIsNotSent(t *testing.T) {
 // Otherwise a program without access to discovery could not even use its cache.
 func TestAReadThatTheCacheAnswersDoesNotAskWhereTheKindIs(t *testing.T) {
 	inWorld(t, Options{Cache: &CacheOptions{Reader: readerFunc(func(string, runtime.Object) error { return nil })}}, func(w *world) {
+		var asked []string
 		w.wire.next = roundTripper(func(request *http.Request) (*http.Response, error) {
-			return nil, errors.New("no server: " + request.URL.Path)
+			asked = append(asked, request.URL.Path)
+			return nil, errors.New("there is no server")
 		})
 		require.NoError(w, w.Get(w.Context(), ObjectKey{Name: "n"}, &corev1.Node{}))
 		require.NoError(w, w.List(w.Context(), &corev1.NodeList{}))
+		require.Empty(w, asked)
 	})
 }
 
