@@ -113,9 +113,13 @@ func TestABodyIsSentWithTheNameOfItsObjectOnlyIfItHasNone(t *testing.T) {
 	})
 }
 
-// A call that is refused here leaves what it was given as it is.
+// A call that is refused here leaves what it was given as it is, and asks the server for nothing.
 func TestASubresourceThatIsNotSentIsAsItWas(t *testing.T) {
 	inWorld(t, Options{}, func(w *world) {
+		w.wire.next = roundTripper(func(request *http.Request) (*http.Response, error) {
+			w.Errorf("the server is asked for %s", request.URL.Path)
+			return nil, errors.New("there is no server")
+		})
 		scale := &autoscalingv1.Scale{}
 		require.ErrorIs(w, w.SubResource("scale").Get(w.Context(), widget("w"), scale), errUnstructuredBody)
 		require.Error(w, w.SubResource("scale").Get(w.Context(), metadataOf(widgetKind, "w"), scale))
