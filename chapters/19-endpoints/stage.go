@@ -29,7 +29,7 @@ import (
 type stage struct {
 	*demo.Demo
 	users     client.Client
-	requests  *requests         // of the controller
+	requests  *requests // of the controller
 	endpoints *corev1.Endpoints
 	results   []counted
 
