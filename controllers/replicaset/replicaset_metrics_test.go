@@ -4,9 +4,10 @@ import (
 	"testing"
 	"time"
 
-	dto "github.com/prometheus/client_model/go"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/loopwright/loopwright/manager/metrics"
 )
 
 // A dashboard would show that Pods which are much older than others are deleted, or nothing at all.
@@ -33,23 +34,32 @@ func TestTheAgeOfAChosenPodIsComparedWithTheYoungestReadyPod(t *testing.T) {
 
 func TestAScaleDownIsMeasuredUnlessAllPodsGo(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		before := ageRatiosSoFar(t)
+		count, sum := ageRatiosSoFar(t)
 		rs := w.set(4)
 		w.start()
 		for _, pod := range w.pods() {
 			w.starts(&pod, "n1")
 		}
 		w.scale(rs, 1)
-		after := ageRatiosSoFar(t)
-		require.Equal(t, uint64(3), after.GetSampleCount()-before.GetSampleCount())
-		require.InDelta(t, 3, after.GetSampleSum()-before.GetSampleSum(), 0.01, "all are of the same age")
+		afterCount, afterSum := ageRatiosSoFar(t)
+		require.Equal(t, uint64(3), afterCount-count)
+		require.InDelta(t, 3, afterSum-sum, 0.01, "all are of the same age")
 		w.scale(rs, 0)
-		require.Equal(t, after.GetSampleCount(), ageRatiosSoFar(t).GetSampleCount(), "there was no choice")
+		last, _ := ageRatiosSoFar(t)
+		require.Equal(t, afterCount, last, "there was no choice")
 	})
 }
 
-func ageRatiosSoFar(t *testing.T) *dto.Histogram {
-	var metric dto.Metric
-	require.NoError(t, deletionAgeRatio.Write(&metric))
-	return metric.GetHistogram()
+// ageRatiosSoFar are how many there were, and their sum.
+func ageRatiosSoFar(t *testing.T) (count uint64, sum float64) {
+	families, err := metrics.Registry.Gather()
+	require.NoError(t, err)
+	for _, family := range families {
+		if family.GetName() == "replicaset_controller_sorting_deletion_age_ratio" {
+			histogram := family.GetMetric()[0].GetHistogram()
+			return histogram.GetSampleCount(), histogram.GetSampleSum()
+		}
+	}
+	t.Fatal("there is no such metric")
+	return 0, 0
 }

@@ -59,6 +59,7 @@ func TestTheNextLookIsForThePodThatBecomesAvailableFirst(t *testing.T) {
 	require.Equal(t, 10*time.Second, nextAvailable(rs, pods, noon))
 	require.Equal(t, 5*time.Second, nextAvailable(rs, pods, noon.Add(5*time.Second)))
 	require.Equal(t, 10*time.Second, nextAvailable(rs, pods, noon.Add(10*time.Second)), "and then for the next one")
+	require.Equal(t, time.Nanosecond, nextAvailable(rs, pods[1:2], noon.Add(10*time.Second-1)), "however short it is")
 	require.Zero(t, nextAvailable(rs, pods, noon.Add(time.Hour)))
 	require.Zero(t, nextAvailable(rs, nil, noon))
 }
