@@ -1,6 +1,7 @@
 package replicaset
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -178,5 +179,23 @@ func TestAReplicaSetThatIsBeingDeletedIsLeftAlone(t *testing.T) {
 		delete(did, "patch replicasets/status")
 		require.Equal(t, map[string]int{"create pods": 2}, did, "no Pod is made again, released or adopted")
 		require.Equal(t, int32(0), w.status(rs).Replicas)
+	})
+}
+
+// Two of them make twice as many Pods.
+func TestASecondControllerDoesNotStart(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.set(3)
+		w.start()
+		w.did()
+		err := Run(t.Context(), w.server.Config(), 1)
+		require.ErrorContains(t, err, "somebody else does the work of the replicaset-controller already")
+		w.settle()
+		require.Equal(t, map[string]int{"patch replicasets/status": 1}, w.did(), "to the probe, which is gone")
+		require.Len(t, w.pods(), 3)
+		w.end()
+		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+		defer stop()
+		require.NoError(t, Run(ctx, w.server.Config(), 1))
 	})
 }

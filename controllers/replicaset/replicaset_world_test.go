@@ -19,11 +19,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/rand"
 
+	"github.com/loopwright/loopwright/controllers"
 	"github.com/loopwright/loopwright/internal/fakeapi"
 	"github.com/loopwright/loopwright/manager"
 	"github.com/loopwright/loopwright/manager/client"
 	"github.com/loopwright/loopwright/manager/config"
-	"github.com/loopwright/loopwright/manager/controller"
 	"github.com/loopwright/loopwright/manager/metrics/server"
 )
 
@@ -74,7 +74,7 @@ func (w *world) begin() {
 		Logger: logr.Discard(), Metrics: server.Options{BindAddress: "0"}, Controller: config.Controller{SkipNameValidation: new(true)},
 	})
 	require.NoError(w.t, err)
-	require.NoError(w.t, add(mgr, controller.Options{}, w.suffix))
+	require.NoError(w.t, add(mgr, controllers.Options{Probe: controllers.ProbeOptions{Skip: true}}, w.suffix))
 	ctx, stop := context.WithCancel(w.t.Context())
 	w.stop = stop
 	w.running.Go(func() { w.ended = mgr.Start(ctx) })
