@@ -8,6 +8,7 @@ SHELL := /bin/sh
 
 COURSE := .loopwright/tools/course
 CLUSTER_COMMAND := .loopwright/tools/cluster
+CONTROLLERS := .loopwright/tools/controllers
 MUTANTS := .loopwright/tools/mutants
 
 # The race detector needs a C compiler on Linux. Without one, the tests run all
@@ -67,6 +68,14 @@ cluster-status: $(CLUSTER_COMMAND) ## Show what runs, where, since when, and how
 	@$(CLUSTER_COMMAND) status
 cluster-down: $(CLUSTER_COMMAND) ## Remove the cluster and its data
 	@$(CLUSTER_COMMAND) down
+
+##@ The controllers
+.PHONY: controllers
+controllers: $(CLUSTER_COMMAND) $(CONTROLLERS) ## Run the controllers on a cluster until Ctrl-C; FLAGS=--controllers=replicaset, FLAGS=--help
+	@$(CLUSTER_COMMAND) exec $(CONTROLLERS) $(if $(filter current,$(CLUSTER)),,$(AT_ONCE)) $(FLAGS)
+
+# Nobody can have led on a cluster of your own that has no lease yet, so nobody waits.
+AT_ONCE := --set=manager.leaderElection.takeMissingLeaseAtOnce=true
 
 ##@ Working on it
 .PHONY: test
@@ -138,13 +147,16 @@ clean: $(CLUSTER_COMMAND) ## Remove the cluster, its binaries, and what make bui
 	@rm -rf .loopwright
 
 # The go command knows best when there is something to build.
-.PHONY: $(COURSE) $(CLUSTER_COMMAND) $(MUTANTS)
+.PHONY: $(COURSE) $(CLUSTER_COMMAND) $(CONTROLLERS) $(MUTANTS)
 $(COURSE):
 	@mkdir -p $(@D) || { echo "Nothing can be written here: copy the checkout to a directory that you can write to."; exit 1; }
 	@go build -o $@ ./internal/course/cmd/course
 $(CLUSTER_COMMAND):
 	@mkdir -p $(@D) || { echo "Nothing can be written here: copy the checkout to a directory that you can write to."; exit 1; }
 	@go build -o $@ ./cluster/cmd/cluster
+$(CONTROLLERS):
+	@mkdir -p $(@D) || { echo "Nothing can be written here: copy the checkout to a directory that you can write to."; exit 1; }
+	@go build -o $@ ./controllers/cmd/controllers
 $(MUTANTS):
 	@mkdir -p $(@D) || { echo "Nothing can be written here: copy the checkout to a directory that you can write to."; exit 1; }
 	@go build -o $@ ./internal/mutants/cmd/mutants
