@@ -16,15 +16,17 @@ import (
 	"fmt"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
+	"github.com/loopwright/loopwright/controllers"
 	"github.com/loopwright/loopwright/controllers/internal/claim"
 	"github.com/loopwright/loopwright/manager"
 	"github.com/loopwright/loopwright/manager/builder"
 	"github.com/loopwright/loopwright/manager/client"
 	"github.com/loopwright/loopwright/manager/controller"
 	"github.com/loopwright/loopwright/manager/handler"
-	"github.com/loopwright/loopwright/manager/metrics/server"
 )
 
 // controllerName is what events say; it is the name of Kubernetes' own controller.
@@ -33,56 +35,55 @@ const controllerName = "deployment-controller"
 // kind is what owner references to a Deployment say.
 var kind = appsv1.SchemeGroupVersion.WithKind("Deployment")
 
-// Add adds the controller to a manager. What the options do not say, the manager's settings do; without these,
-// five Deployments are reconciled at a time.
+// probe is a Deployment that wants nothing done, because it is paused, and gets a status all the same.
+var probe = controllers.Probe{
+	Original: controllerName,
+	Object: &appsv1.Deployment{Spec: appsv1.DeploymentSpec{
+		Paused:   true,
+		Replicas: new(int32(0)),
+		Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"loopwright.dev/probe": controllerName}},
+		Template: corev1.PodTemplateSpec{
+			ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"loopwright.dev/probe": controllerName}},
+			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "none", Image: "none"}}},
+		},
+	}},
+	IsAnswered: func(o client.Object) bool { return o.(*appsv1.Deployment).Status.ObservedGeneration > 0 },
+}
+
+// Add adds the controller to a manager.
 //
-// Guarantees: as long as nobody else reconciles Deployments, its ReplicaSets together never ask for more Pods than
-// are desired and the surge allows, and Pods that serve are taken away only while enough others serve, as far as the
+// Guarantees: as long as nobody else reconciles Deployments, the ReplicaSets of one never ask for more Pods together
+// than are desired and the surge allows, and Pods that serve are taken away only while enough others serve, as far as the
 // statuses of the ReplicaSets tell. What the controller has written itself, it knows, and a write that was decided
-// from an older state of a ReplicaSet is refused.
+// on from an older state of a ReplicaSet is refused. If somebody else reconciles Deployments when it starts, it does
+// not, and the manager's Start returns an error that says what to do.
 //
 // Caveats: nothing happens without a ReplicaSet controller. The cache gets an index of ReplicaSets, so Add may be
-// called once for a manager.
-func Add(mgr manager.Manager, options controller.Options) error {
-	if options.MaxConcurrentReconciles == 0 && mgr.GetControllerOptions().MaxConcurrentReconciles == 0 {
-		options.MaxConcurrentReconciles = 5
-	}
-	waiter, ok := mgr.GetCache().(client.WriteWaiter)
-	if !ok {
-		return fmt.Errorf("the Deployment controller reads what it has written: it needs a cache that is a client.WriteWaiter, and not a %T", mgr.GetCache())
-	}
-	// A client of its own waits for its own writes, and not for those of the manager's other controllers.
-	c, err := client.New(mgr.GetConfig(), client.Options{
-		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(), Log: mgr.GetLogger(),
-		Cache: &client.CacheOptions{Reader: mgr.GetCache(), EnableReadYourWritesConsistency: new(true)},
-	})
+// called once for a manager. With the strategy Recreate, and a ReplicaSet controller that does not report terminating
+// Pods, the controller lists Pods, for which it needs the right.
+func Add(mgr manager.Manager, options controllers.Options) error {
+	c, waiter, err := controllers.Client(mgr)
 	if err != nil {
-		return fmt.Errorf("making the client of the Deployment controller: %w", err)
+		return fmt.Errorf("the Deployment controller: %w", err)
 	}
 	index := claim.Index{Kind: kind.GroupKind()}
 	if err := index.Add(context.Background(), mgr.GetFieldIndexer(), &appsv1.ReplicaSet{}); err != nil {
 		return fmt.Errorf("finding the ReplicaSets of a Deployment: %w", err)
 	}
 	r := &reconciler{client: c, live: mgr.GetAPIReader(), waiter: waiter, index: index, events: mgr.GetEventRecorder(controllerName)}
-	return builder.ControllerManagedBy(mgr).WithOptions(options).
+	build, err := options.Builder(mgr, probe)
+	if err != nil {
+		return fmt.Errorf("the Deployment controller: %w", err)
+	}
+	return build.
 		For(&appsv1.Deployment{}).
 		Owns(&appsv1.ReplicaSet{}).
 		Watches(&appsv1.ReplicaSet{}, handler.EnqueueRequestsFromMapFunc(wanting(mgr.GetCache())), builder.WithPredicates(becomesOrphan)).
 		Complete(r)
 }
 
-// Run runs the controller, and nothing else, until the context ends. It is for a program that has no manager.
+// Run runs the controller, and nothing else, until the context ends. A program that wants more than a number of workers
+// calls controllers.Run with Add.
 func Run(ctx context.Context, config *rest.Config, workers int) error {
-	config = rest.CopyConfig(config)
-	if config.QPS == 0 {
-		config.QPS = -1 // the API server knows better than a client what it can bear
-	}
-	mgr, err := manager.New(config, manager.Options{Metrics: server.Options{BindAddress: "0"}})
-	if err != nil {
-		return err
-	}
-	if err := Add(mgr, controller.Options{MaxConcurrentReconciles: workers}); err != nil {
-		return err
-	}
-	return mgr.Start(ctx)
+	return controllers.Run(ctx, config, controllers.Options{Controller: controller.Options{MaxConcurrentReconciles: workers}}, Add)
 }

@@ -39,10 +39,11 @@ func compareAge(a, b *appsv1.ReplicaSet) int {
 
 // all are the ReplicaSets of the family, the new one last.
 func (f *family) all() []*appsv1.ReplicaSet {
-	if f.newSet == nil {
-		return f.oldSets
+	all := slices.Clone(f.oldSets)
+	if f.newSet != nil {
+		all = append(all, f.newSet)
 	}
-	return append(slices.Clone(f.oldSets), f.newSet)
+	return all
 }
 
 // active are those that ask for Pods, the oldest first.
