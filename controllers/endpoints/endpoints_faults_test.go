@@ -37,7 +37,7 @@ func TestAStormOfChangesIsFewWrites(t *testing.T) {
 		require.Equal(w.t, pods, ready)
 	}
 	inWorld(t, func(t *testing.T, w *world) {
-		w.options.BatchPeriod = 500 * time.Millisecond
+		w.settings.BatchPeriod = 500 * time.Millisecond
 		storm(w)
 		require.LessOrEqual(t, w.did()["update endpoints"], 4)
 	})
@@ -52,7 +52,7 @@ func TestAStormOfChangesIsFewWrites(t *testing.T) {
 
 func TestAChangeWaitsNoLongerThanTheBatchPeriod(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.options.BatchPeriod = 10 * time.Second
+		w.settings.BatchPeriod = 10 * time.Second
 		service := w.service()
 		w.start()
 		w.pod(1)
@@ -93,7 +93,7 @@ func TestAConflictIsNoEventAndHasNoVictim(t *testing.T) {
 		w.service()
 		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: agent, Verb: "watch", Resource: "endpoints"}, DelayEvents: 5 * time.Second})
 		w.start()
-		edit(w, byHand(), func(e *corev1.Endpoints) { e.Annotations["mine"] = "yes" })
+		edit(w, byHand(), func(e *corev1.Endpoints) { e.Annotations = map[string]string{"mine": "yes"} })
 		w.pod(1)
 		w.says("all is right", "10.0.0.1  http=8080/TCP")
 		require.Contains(t, w.endpoints().Annotations, "mine")

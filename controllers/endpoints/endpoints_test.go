@@ -196,7 +196,7 @@ func TestEndpointsAreRestored(t *testing.T) {
 		w.settle()
 		require.Len(t, w.endpoints().Labels, 2)
 		w.did()
-		edit(w, byHand(), func(e *corev1.Endpoints) { e.Annotations["mine"] = "yes" })
+		edit(w, byHand(), func(e *corev1.Endpoints) { e.Annotations = map[string]string{"mine": "yes"} })
 		w.says("annotations are nobody's", "10.0.0.1  http=8080/TCP")
 		w.pod(2)
 		w.says("and one more", "10.0.0.1 10.0.0.2  http=8080/TCP")

@@ -14,12 +14,13 @@ import (
 	eventsv1 "k8s.io/api/events/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 
+	"github.com/loopwright/loopwright/controllers"
 	"github.com/loopwright/loopwright/internal/fakeapi"
 	"github.com/loopwright/loopwright/manager"
 	"github.com/loopwright/loopwright/manager/client"
 	"github.com/loopwright/loopwright/manager/config"
-	"github.com/loopwright/loopwright/manager/controller"
 	"github.com/loopwright/loopwright/manager/metrics/server"
 )
 
@@ -33,10 +34,10 @@ var (
 
 // world is an API server, the controller, and users.
 type world struct {
-	t       *testing.T
-	server  *fakeapi.Server
-	users   client.Client
-	options Options
+	t        *testing.T
+	server   *fakeapi.Server
+	users    client.Client
+	settings Settings
 
 	stop    context.CancelFunc
 	running sync.WaitGroup
@@ -48,8 +49,10 @@ func inWorld(t *testing.T, test func(t *testing.T, w *world)) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{t: t, server: fakeapi.New(fakeapi.Options{NoManagedFields: true}), stop: func() {}}
 		defer w.server.Close()
+		connection := w.server.Config()
+		connection.WarningHandlerWithContext = rest.NoWarnings{}
 		var err error
-		w.users, err = client.New(w.server.Config(), client.Options{Log: logr.Discard()})
+		w.users, err = client.New(connection, client.Options{})
 		require.NoError(t, err)
 		defer w.end()
 		test(t, w)
@@ -65,7 +68,7 @@ func (w *world) start() {
 		Logger: logr.Discard(), Metrics: server.Options{BindAddress: "0"}, Controller: config.Controller{SkipNameValidation: new(true)},
 	})
 	require.NoError(w.t, err)
-	require.NoError(w.t, w.options.Add(mgr, controller.Options{}))
+	require.NoError(w.t, w.settings.Add(mgr, controllers.Options{Probe: controllers.ProbeOptions{Skip: true}}))
 	ctx, stop := context.WithCancel(w.t.Context())
 	w.stop = stop
 	w.running.Go(func() { w.ended = mgr.Start(ctx) })
