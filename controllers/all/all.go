@@ -23,9 +23,9 @@ var known = []struct {
 	name string
 	add  func(manager.Manager, controllers.Options) error
 }{
-	{"deployment", func(mgr manager.Manager, o controllers.Options) error { return deployment.Add(mgr, o.Controller) }},
+	{"deployment", deployment.Add},
 	{"replicaset", replicaset.Add},
-	{"endpoints", func(mgr manager.Manager, o controllers.Options) error { return endpoints.Add(mgr, o.Controller) }},
+	{"endpoints", endpoints.Add},
 }
 
 // Names lists the controllers.

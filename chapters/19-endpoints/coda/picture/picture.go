@@ -28,9 +28,8 @@ type Picture struct {
 	name       string
 	deployment *appsv1.Deployment
 	sets       map[types.UID]*appsv1.ReplicaSet
-	//lint:ignore SA1019 this is what the Endpoints controller writes
-	endpoints *corev1.Endpoints
-	events    []event // oldest first
+	endpoints  *corev1.Endpoints
+	events     []event // oldest first
 }
 
 // event is the latest one of its reason about its object.
@@ -56,7 +55,6 @@ func (p *Picture) Saw(object metav1.Object) {
 		}
 	case *appsv1.ReplicaSet:
 		p.sets[o.UID] = o
-	//lint:ignore SA1019 this is what the Endpoints controller writes
 	case *corev1.Endpoints:
 		if o.Name == p.name {
 			p.endpoints = o
@@ -75,7 +73,6 @@ func (p *Picture) Gone(object metav1.Object) {
 		}
 	case *appsv1.ReplicaSet:
 		delete(p.sets, o.UID)
-	//lint:ignore SA1019 this is what the Endpoints controller writes
 	case *corev1.Endpoints:
 		if o.Name == p.name {
 			p.endpoints = nil

@@ -38,7 +38,6 @@ func set(revision int, wanted, pods, ready, available int32) *appsv1.ReplicaSet 
 	}
 }
 
-//lint:ignore SA1019 this is what the Endpoints controller writes
 func endpoints(name string, ready, notReady int) *corev1.Endpoints {
 	addresses := func(from, to int) (all []corev1.EndpointAddress) {
 		for i := range to - from {
@@ -46,7 +45,6 @@ func endpoints(name string, ready, notReady int) *corev1.Endpoints {
 		}
 		return all
 	}
-	//lint:ignore SA1019 this is what the Endpoints controller writes
 	return &corev1.Endpoints{ObjectMeta: metav1.ObjectMeta{Name: name}, Subsets: []corev1.EndpointSubset{
 		{Addresses: addresses(0, ready), NotReadyAddresses: addresses(ready, ready+notReady)},
 		{Addresses: addresses(0, ready), Ports: []corev1.EndpointPort{{Port: 9090}}}, // the same Pods, with another port
