@@ -7,6 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/loopwright/loopwright/chapters/19-endpoints/coda/picture"
 )
 
 func pod(uid types.UID, ready bool) *corev1.Pod {
@@ -29,17 +31,28 @@ func TestTheLedgerCountsAPodOnceHoweverOftenItIsSeen(t *testing.T) {
 	l.saw(pod("a", true))
 	l.saw(pod("b", true))
 	l.begin()
-	assert.Equal(t, []int{0, 0, 2, 2}, []int{l.created, l.deleted, l.most, l.fewestReady})
+	assert.Equal(t, []int{0, 0, 2}, []int{l.created, l.deleted, l.fewestReady})
 
 	l.saw(pod("c", false))
 	l.saw(told(pod("a", true))) // it may still be ready, but gets no traffic any more
 	l.saw(told(pod("a", true)))
 	l.gone(pod("a", true))
 	l.saw(pod("c", true))
-	assert.Equal(t, []int{1, 1, 3, 1}, []int{l.created, l.deleted, l.most, l.fewestReady})
+	assert.Equal(t, []int{1, 1, 1}, []int{l.created, l.deleted, l.fewestReady})
 
 	l.begin()
 	l.gone(pod("b", true)) // at once, as with --force
 	l.saw(told(pod("d", true)))
-	assert.Equal(t, []int{0, 1, 2, 1}, []int{l.created, l.deleted, l.most, l.fewestReady})
+	assert.Equal(t, []int{0, 1, 1}, []int{l.created, l.deleted, l.fewestReady})
+}
+
+func TestTheLedgerKnowsHowManyPodsWereAskedForAtMost(t *testing.T) {
+	var l ledger
+	for _, sets := range [][]picture.Set{{{Wanted: 10}}, {{Wanted: 10}, {Wanted: 3}}, {{Wanted: 8}, {Wanted: 3}}} {
+		l.ask(picture.Facts{Sets: sets})
+	}
+	assert.Equal(t, 13, l.asked)
+	l.begin()
+	l.ask(picture.Facts{Sets: []picture.Set{{Wanted: 8}}})
+	assert.Equal(t, 8, l.asked)
 }

@@ -26,7 +26,7 @@ func main() {
 func story(ctx context.Context, d *demo.Demo) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, 5*time.Minute, errors.New("the demo took longer than 5 minutes"))
 	defer cancel()
-	rows := [][]string{{"", "took", "created", "deleted", "most", "fewest ready", "Endpoints written"}}
+	rows := [][]string{{"", "took", "created", "deleted", "asked for", "fewest ready", "Endpoints written"}}
 	err := play(ctx, d, func(ctx context.Context, s *stage) error {
 		for _, step := range []struct {
 			headline string
@@ -117,7 +117,7 @@ func (s *stage) update(ctx context.Context) error {
 		if _, err := s.complete(ctx, "the end of the rollout", replicas); err != nil {
 			return err
 		}
-		s.Say("All Pods are new. A quarter more than 10 were allowed, rounded up, and a quarter fewer ready ones, rounded down: 13 and 8.")
+		s.Say("All Pods are new. The ReplicaSets may ask for a quarter more than 10, rounded up, and a quarter fewer may be ready, rounded down: 13 and 8.")
 		return nil
 	})
 }

@@ -29,11 +29,11 @@ func TestTheDemoDoesWhatTheTextShows(t *testing.T) {
 	rows := row.FindAllStringSubmatch(printed, -1)
 	require.Len(t, rows, 6)
 	for _, r := range rows[1:4] { // of an update, a bad one, and the way back
-		most, errMost := strconv.Atoi(r[4])
+		asked, errAsked := strconv.Atoi(r[4])
 		fewest, errFewest := strconv.Atoi(r[5])
-		require.NoError(t, errMost)
+		require.NoError(t, errAsked)
 		require.NoError(t, errFewest)
-		assert.LessOrEqual(t, most, 13, "maxSurge allows a quarter more than 10, rounded up: %s", r[0])
+		assert.LessOrEqual(t, asked, 13, "maxSurge allows a quarter more than 10, rounded up: %s", r[0])
 		assert.GreaterOrEqual(t, fewest, 8, "maxUnavailable allows a quarter fewer than 10, rounded down: %s", r[0])
 	}
 	assert.Less(t, strings.Count(printed, "\n  | "), 150, "somebody who reads this in a log of CI has to scroll")

@@ -52,8 +52,9 @@ func TestTheStoryScrollsAboveThePicture(t *testing.T) {
 	s.close()
 
 	text := ansi.Strip(out.String())
-	last := 0
-	for _, want := range []string{"line 0", "line 1", "line 2", "line 3", "line 4", "word word\r\n", "width 40", "the end"} {
+	assert.Contains(t, text, "width 40\nthe end", "there is no picture")
+	last := 0 // where the picture is does not follow from the order: its place is given by moves of the cursor
+	for _, want := range []string{"line 0", "line 1", "line 2", "line 3", "line 4", "word word\r\n"} {
 		at := strings.LastIndex(text, want)
 		require.GreaterOrEqual(t, at, last, "%s is missing, or in the wrong place: %q", want, text)
 		last = at

@@ -191,7 +191,7 @@ func (s *stage) step(what string, step func() error) error {
 	pods, written := s.world.counts()
 	s.rows = append(s.rows, []string{
 		what, time.Since(began).Round(10 * time.Millisecond).String(), strconv.Itoa(pods.created), strconv.Itoa(pods.deleted),
-		strconv.Itoa(pods.most), strconv.Itoa(pods.fewestReady), strconv.Itoa(written),
+		strconv.Itoa(pods.asked), strconv.Itoa(pods.fewestReady), strconv.Itoa(written),
 	})
 	return nil
 }

@@ -111,7 +111,9 @@ func (w *world) change(what func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	what()
-	w.tell(w.picture.Facts())
+	facts := w.picture.Facts()
+	w.pods.ask(facts)
+	w.tell(facts)
 	close(w.news)
 	w.news = make(chan struct{})
 }
