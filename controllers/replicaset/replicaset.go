@@ -60,11 +60,11 @@ var probe = controllers.Probe{
 // Add may be called once for a manager. A process that takes over must not start before what its predecessor has sent
 // has arrived; a leader's lease sees to that.
 func Add(mgr manager.Manager, options controllers.Options) error {
-	return add(mgr, options, rand.String)
+	return add(mgr, options, rand.String, defaultBurst)
 }
 
-// add is Add with a source of random suffixes for names.
-func add(mgr manager.Manager, options controllers.Options, suffix func(length int) string) error {
+// add is Add with a source of random suffixes for names, and a limit for what one look does.
+func add(mgr manager.Manager, options controllers.Options, suffix func(length int) string, burst int) error {
 	c, waiter, err := controllers.Client(mgr)
 	if err != nil {
 		return fmt.Errorf("the ReplicaSet controller: %w", err)
@@ -74,7 +74,7 @@ func add(mgr manager.Manager, options controllers.Options, suffix func(length in
 		return fmt.Errorf("finding the Pods of a ReplicaSet: %w", err)
 	}
 	r := &reconciler{
-		client: c, live: mgr.GetAPIReader(), waiter: waiter, index: index, suffix: suffix,
+		client: c, live: mgr.GetAPIReader(), waiter: waiter, index: index, suffix: suffix, burst: burst,
 		events: mgr.GetEventRecorder(controllerName),
 	}
 	build, err := options.Builder(mgr, probe)
