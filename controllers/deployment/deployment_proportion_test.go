@@ -28,6 +28,7 @@ func TestReplicaSetsKeepTheirShares(t *testing.T) {
 		{of(10, 8, 2), 20, 10, []int32{16, 4}, "twice as many Pods are twice as many of each"},
 		{of(20, 16, 4), 10, 20, []int32{8, 2}, "half as many are half as many of each"},
 		{of(10, 8, 2), 10, 10, []int32{8, 2}, "nothing has changed"},
+		{of(12, 6, 3, 3), 14, 12, []int32{7, 3, 4}, "3 of 12 are 3.5 of 14, and a half is rounded up; that leaves none for the other one"},
 		{of(13, 5, 8), 18, 13, []int32{7, 11}, "5 of 13 are 6.9 of 18, and 8 are 11.1: both are rounded to the nearest"},
 		{of(9, 3, 3, 3), 10, 9, []int32{3, 3, 4}, "one is left over: of equals, the newest gets it"},
 		{of(9, 3, 3, 3), 8, 9, []int32{2, 3, 3}, "one has to go: of equals, the oldest loses it"},

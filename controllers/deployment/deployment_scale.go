@@ -1,6 +1,11 @@
 package deployment
 
-import appsv1 "k8s.io/api/apps/v1"
+import (
+	"cmp"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+)
 
 // isScaled reports whether the Deployment asks for another number than it did when its ReplicaSets got their sizes. That
 // is no rollout: the ReplicaSets keep their shares.
@@ -26,6 +31,8 @@ type resize struct {
 	rs *appsv1.ReplicaSet
 	to int32
 }
+
+func (r resize) grows() int32 { return r.to - replicasOf(r.rs.Spec.Replicas) }
 
 // scaledSizes are the sizes of the ReplicaSets of a Deployment that was scaled, or is paused.
 func (f *family) scaledSizes() []resize {
@@ -78,5 +85,7 @@ func (f *family) proportionalSizes(active []*appsv1.ReplicaSet) []resize {
 	for i, to := range proportional(shares, allowed, f.d.Status.Replicas) {
 		out[i] = resize{active[i], to}
 	}
+	// Those that shrink come first, so that there are never more than are allowed in between.
+	slices.SortStableFunc(out, func(a, b resize) int { return cmp.Compare(a.grows(), b.grows()) })
 	return out
 }
