@@ -241,3 +241,29 @@ func TestWhoIsConcernedByNewLabels(t *testing.T) {
 		require.Equal(t, want, concerned(key("kept", "lost"), key("kept", "won"), changed), fmt.Sprint(changed))
 	}
 }
+
+// The watch is interrupted, and the server has forgotten what happened meanwhile: a list shows Pods that are complete
+// already, and others are missing.
+func TestPodsThatCameAndWentUnseenAreNoticed(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.service()
+		gone := w.pod(1)
+		pods := fakeapi.Match{UserAgent: agent, Resource: "pods"}
+		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: agent, Verb: "watch", Resource: "pods"}, CutAfter: 2 * time.Minute})
+		w.start()
+		lift := w.server.Inject(fakeapi.Fault{Match: pods, Status: fakeapi.Unavailable()})
+		time.Sleep(2 * time.Minute)
+		w.pod(2)
+		w.says("nobody knows yet", "10.0.0.1  http=8080/TCP")
+		w.server.CompactAll()
+		lift()
+		w.says("one is new", "10.0.0.1 10.0.0.2  http=8080/TCP")
+
+		lift = w.server.Inject(fakeapi.Fault{Match: pods, Status: fakeapi.Unavailable()})
+		time.Sleep(2 * time.Minute)
+		w.delete(gone, client.GracePeriodSeconds(0))
+		w.server.CompactAll()
+		lift()
+		w.says("one is gone", "10.0.0.2  http=8080/TCP")
+	})
+}

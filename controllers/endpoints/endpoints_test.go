@@ -73,6 +73,24 @@ func TestEndpointsFollowTheirPods(t *testing.T) {
 	})
 }
 
+// A Service that publishes all addresses has those of Pods that are being deleted, as long as they run.
+func TestAPodThatIsBeingDeletedStaysInAServiceThatPublishesAll(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.service(publishes)
+		pod := w.pod(1)
+		w.start()
+		w.delete(pod)
+		w.says("it is being deleted", "10.0.0.1  http=8080/TCP")
+		editStatus(w, pod, func(p *corev1.Pod) { p.Status.Phase = corev1.PodSucceeded })
+		w.says("it has ended", nil...)
+		pod = w.pod(2)
+		w.delete(pod)
+		w.says("another one is being deleted", "10.0.0.2  http=8080/TCP")
+		w.delete(pod, client.GracePeriodSeconds(0))
+		w.says("it is gone", nil...)
+	})
+}
+
 func TestEndpointsFollowTheirService(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		service := w.service()
@@ -244,5 +262,12 @@ func TestEndpointsSayWhatTriggeredThem(t *testing.T) {
 		lift()
 		time.Sleep(time.Hour)
 		require.Equal(t, later.UTC().Format(time.RFC3339Nano), trigger(), "it is not lost if the first try fails")
+		w.end()
+		w.start()
+		again := metav1.NewTime(time.Now().Truncate(time.Second))
+		editStatus(w, pod, func(p *corev1.Pod) {
+			p.Status.Conditions[0].Status, p.Status.Conditions[0].LastTransitionTime = corev1.ConditionTrue, again
+		})
+		require.Equal(t, again.UTC().Format(time.RFC3339Nano), trigger(), "a look that finds nothing to do remembers what it has seen")
 	})
 }

@@ -79,12 +79,12 @@ func (p podEvents) wake(q queue, services []client.ObjectKey) {
 func hasIP(pod *corev1.Pod) bool { return len(pod.Status.PodIPs) > 0 }
 
 // looksSame reports whether two states of a Pod are the same to all Services that select both. What else Endpoints
-// show of a Pod does not change in its life.
+// show of a Pod does not change once it has an address.
 func looksSame(a, b *corev1.Pod) bool {
 	_, aIsReady := podstate.Ready(a)
 	_, bIsReady := podstate.Ready(b)
 	return aIsReady == bIsReady && podstate.IsActive(a) == podstate.IsActive(b) && podstate.IsTerminating(a) == podstate.IsTerminating(b) &&
-		a.Spec.NodeName == b.Spec.NodeName && slices.Equal(a.Status.PodIPs, b.Status.PodIPs)
+		slices.Equal(a.Status.PodIPs, b.Status.PodIPs)
 }
 
 // concerned are the Services to wake for a Pod with other labels than before: those that have gained or lost it, and if
