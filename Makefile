@@ -77,6 +77,13 @@ controllers: $(CLUSTER_COMMAND) $(CONTROLLERS) ## Run the controllers on a clust
 # Nobody can have led on a cluster of your own that has no lease yet, so nobody waits.
 AT_ONCE := --set=manager.leaderElection.takeMissingLeaseAtOnce=true
 
+IMAGE := loopwright/controllers:dev
+IMAGE_PLATFORMS := linux/amd64,linux/arm64
+
+.PHONY: image
+image: ## Write the controllers as a container image, for amd64 and arm64; needs no Docker. IMAGE=name:tag
+	@cd tools && go run ./image -o ../.loopwright/image/controllers.tar -name $(IMAGE) -platforms $(IMAGE_PLATFORMS) ../controllers/cmd/controllers
+
 ##@ Working on it
 .PHONY: test
 test: $(CLUSTER_COMMAND) ## Run all tests: unit, race detector, integration on an embedded cluster
@@ -85,6 +92,7 @@ test: $(CLUSTER_COMMAND) ## Run all tests: unit, race detector, integration on a
 	go test $(RACE) -count=1 -timeout 30m ./...
 	cd benchmarks && go test $(RACE) -short ./... && go test -count=1 -run RealServer ./client ./election
 	cd operator && go test -count=1 -timeout 20m ./compare
+	cd tools && go test ./image
 	@$(MAKE) --no-print-directory verify milestones
 
 ## milestone-N -- Build, vet and test the tree as it was after chapter N
@@ -110,7 +118,7 @@ check: $(COURSE) ## Check format, vet, lint, generated text, and that all platfo
 		test -z "$$files" || { echo "run gofmt -w on these files:"; echo "$$files"; exit 1; }
 	go mod tidy -diff
 	cd cluster/controlplane && go mod tidy -diff
-	cd tools && go mod tidy -diff
+	cd tools && go mod tidy -diff && go vet ./image
 	cd benchmarks && go mod tidy -diff && go vet ./... && go run ./cmd/apidiff -check
 	cd operator && go mod tidy -diff && go vet ./...
 	@$(COURSE) check
