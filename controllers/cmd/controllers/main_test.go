@@ -61,7 +61,6 @@ func TestTheProgramRollsADeploymentOutAndRefusesToBeThereTwice(t *testing.T) {
 		d, err := client.AppsV1().Deployments(namespace).Get(context.Background(), "web", metav1.GetOptions{})
 		require.NoError(t, err)
 		require.Equal(t, int32(2), d.Status.AvailableReplicas)
-		//lint:ignore SA1019 this is what the Endpoints controller writes
 		e, err := client.CoreV1().Endpoints(namespace).Get(context.Background(), "web", metav1.GetOptions{})
 		require.NoError(t, err)
 		require.Len(t, e.Subsets, 1)
