@@ -161,21 +161,59 @@ func randomPod(random *rand.Rand, uid string) *corev1.Pod {
 	return pod
 }
 
+// theMerits are the fields of merits that decide, in their order.
+var theMerits = []struct {
+	name  string
+	equal func(a, b merits) bool
+	share func(to *merits, from merits)
+}{
+	{"assigned", func(a, b merits) bool { return a.assigned == b.assigned }, func(to *merits, from merits) { to.assigned = from.assigned }},
+	{"phase", func(a, b merits) bool { return a.phase == b.phase }, func(to *merits, from merits) { to.phase = from.phase }},
+	{"ready", func(a, b merits) bool { return a.ready == b.ready }, func(to *merits, from merits) { to.ready = from.ready }},
+	{"cost", func(a, b merits) bool { return a.cost == b.cost }, func(to *merits, from merits) { to.cost = from.cost }},
+	{"crowd", func(a, b merits) bool { return a.crowd == b.crowd }, func(to *merits, from merits) { to.crowd = from.crowd }},
+	{"readyFor", func(a, b merits) bool { return a.readyFor == b.readyFor }, func(to *merits, from merits) { to.readyFor = from.readyFor }},
+	{"restarts", func(a, b merits) bool { return a.restarts == b.restarts }, func(to *merits, from merits) { to.restarts = from.restarts }},
+	{"sidecarRestarts", func(a, b merits) bool { return a.sidecarRestarts == b.sidecarRestarts }, func(to *merits, from merits) { to.sidecarRestarts = from.sidecarRestarts }},
+	{"age", func(a, b merits) bool { return a.age == b.age }, func(to *merits, from merits) { to.age = from.age }},
+	{"uid", func(a, b merits) bool { return a.uid == b.uid }, func(*merits, merits) {}},
+}
+
 // If a comparison goes in circles, what a sort makes of it depends on the order of the input, and so on chance.
 func TestTheRankingIsAStrictOrder(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 17))
+	decided, chains := map[string]int{}, 0
 	for range 20_000 {
 		var of [3]merits
 		for i := range of {
 			of[i] = meritsOf(randomPod(random, fmt.Sprint(i)), random.IntN(2), noon)
 		}
+		// If all differ at random, the first merits decide nearly always. So some of them are shared.
+		for _, merit := range theMerits {
+			if random.IntN(4) > 0 {
+				merit.share(&of[1], of[0])
+				merit.share(&of[2], of[0])
+			}
+		}
 		a, b, c := of[0], of[1], of[2]
+		for _, merit := range theMerits {
+			if !merit.equal(a, b) {
+				decided[merit.name]++
+				break
+			}
+		}
 		require.Zero(t, compareMerits(a, a))
 		require.NotZero(t, compareMerits(a, b), "different Pods are never equal")
 		require.Equal(t, compareMerits(a, b) < 0, compareMerits(b, a) > 0)
 		if compareMerits(a, b) < 0 && compareMerits(b, c) < 0 {
+			chains++
 			require.Negative(t, compareMerits(a, c), "a goes before b, and b before c: a must go before c\n%+v\n%+v\n%+v", a, b, c)
 		}
+	}
+	t.Logf("%d chains of three; of two Pods was decided by: %v", chains, decided)
+	require.Greater(t, chains, 2000, "the test exercises too little")
+	for _, merit := range theMerits {
+		require.Greater(t, decided[merit.name], 200, "the test exercises too little: %s", merit.name)
 	}
 }
 
