@@ -167,11 +167,11 @@ func (j *judge) see(o observed) {
 			serving += sizeOf(rs).serving()
 		}
 	}
-	most, least, desired := int32(0), int32(1000), map[int32]bool{}
+	most, least, shapes := int32(0), int32(1000), map[[2]int32]bool{}
 	for _, d := range states {
 		l := limitsOf(&d.Spec)
 		most = max(most, l.desired+l.surge)
-		desired[l.desired] = true
+		shapes[[2]int32{l.desired, l.surge}] = true
 		if least = min(least, l.desired-l.unavailable); !isRolling(d) {
 			least = 0
 		}
@@ -181,8 +181,9 @@ func (j *judge) see(o observed) {
 	if to > from && total > most+gains {
 		j.Breaks("%s: %s went from %d to %d, so that %d Pods are asked for, and %d are allowed", when, o.rs.Name, from, to, total, most)
 	}
-	// Who scales asks for shares, and they come before availability; and so does who brings in Pods.
-	if lost := min(sizeOf(orNow(before, o.rs)).serving(), from) - sizeOf(o.rs).serving(); to < from && lost > 0 && len(desired) == 1 && gains == 0 && serving < least-kills {
+	// Whoever scales, or changes the surge of a paused rollout, asks for shares, and they come before availability. So does
+	// whoever brings in Pods.
+	if lost := min(sizeOf(orNow(before, o.rs)).serving(), from) - sizeOf(o.rs).serving(); to < from && lost > 0 && len(shapes) == 1 && gains == 0 && serving < least-kills {
 		j.Breaks("%s: %s went from %d to %d, so that %d Pods serve, and %d have to", when, o.rs.Name, from, to, serving, least)
 	}
 }
