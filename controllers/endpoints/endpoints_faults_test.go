@@ -137,12 +137,34 @@ func TestAServiceThatWasMadeAgainKeepsItsEndpoints(t *testing.T) {
 	})
 }
 
+// An API server deletes the Endpoints of a Service that it deletes, and the cache hears of that first.
+func TestEndpointsAreNotMadeAgainForAServiceThatIsGone(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		service := w.service()
+		w.pod(1)
+		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: agent, Verb: "watch", Resource: "services"}, DelayEvents: 5 * time.Second})
+		w.start()
+		w.did()
+		w.delete(service)
+		w.delete(w.endpoints())
+		w.settle()
+		require.Nil(t, w.endpoints())
+		require.Empty(t, w.did())
+		w.service()
+		w.says("a new Service of that name", "10.0.0.1  http=8080/TCP")
+		w.delete(w.endpoints())
+		w.says("they alone were deleted", "10.0.0.1  http=8080/TCP")
+	})
+}
+
 // A user deletes a Service, and uses its Endpoints for something else.
 func TestEndpointsThatHaveChangedAreNotDeletedUnseen(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		service := w.service()
 		w.start()
-		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: agent, Verb: "get", Resource: "services"}, Times: 1, Delay: time.Second})
+		deletion := endpointsWrites
+		deletion.Verb = "delete"
+		w.server.Inject(fakeapi.Fault{Match: deletion, Times: 1, Delay: time.Second})
 		w.delete(service)
 		time.Sleep(500 * time.Millisecond)
 		edit(w, byHand(), func(e *corev1.Endpoints) { e.Annotations = map[string]string{leaderAnnotation: "{}"} })

@@ -42,7 +42,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	service := &corev1.Service{}
 	if err := r.client.Get(ctx, name, service, client.UnsafeDisableDeepCopy); apierrors.IsNotFound(err) {
 		r.memory.forget(name)
-		return reconcile.Result{}, r.remove(ctx, name, current)
+		return reconcile.Result{}, r.remove(ctx, name)
 	} else if err != nil {
 		return reconcile.Result{}, err
 	}
@@ -84,11 +84,17 @@ func (r *reconciler) serve(ctx context.Context, service *corev1.Service, pods []
 		r.memory.looked(name, seen)
 		return nil
 	}
+	before := r.memory.about(name)
+	if current == nil && before.times != nil {
+		if is, err := r.isThere(ctx, service); !is || err != nil {
+			return err
+		}
+	}
 	next := &corev1.Endpoints{ObjectMeta: metav1.ObjectMeta{Namespace: name.Namespace, Name: name.Name}}
 	if current != nil {
 		current.ObjectMeta.DeepCopyInto(&next.ObjectMeta)
 	}
-	want.writeTo(next, seen.trigger(r.memory.about(name).times))
+	want.writeTo(next, seen.trigger(before.times))
 	var err error
 	if current == nil {
 		err = r.failed(r.client.Create(ctx, next), next, failedToCreate, "create")
@@ -105,6 +111,15 @@ func (r *reconciler) serve(ctx context.Context, service *corev1.Service, pods []
 	return nil
 }
 
+// isThere asks the server about a Service whose Endpoints were there and are not any more. An API server that deletes a
+// Service deletes its Endpoints, too, and the cache may hear of that first. Whoever makes them again then has to delete
+// them again.
+func (r *reconciler) isThere(ctx context.Context, service *corev1.Service) (bool, error) {
+	found := &corev1.Service{}
+	err := r.live.Get(ctx, client.ObjectKeyFromObject(service), found)
+	return err == nil && found.UID == service.UID, client.IgnoreNotFound(err)
+}
+
 // failed reports why a write has failed, if it has. That somebody else was faster, or that the namespace is being
 // deleted, is no news to anybody.
 func (r *reconciler) failed(err error, endpoints *corev1.Endpoints, reason, verb string) error {
@@ -119,24 +134,20 @@ func (r *reconciler) failed(err error, endpoints *corev1.Endpoints, reason, verb
 	return fmt.Errorf("%s the Endpoints: %w", verb, err)
 }
 
-// remove deletes the Endpoints of a Service that is gone, whoever has written them. Since the cache is late, the
-// server is asked whether there is a new Service of that name; its event will come. And what is deleted is the state
-// that was seen: a user may be about to use the object for something else.
-func (r *reconciler) remove(ctx context.Context, name client.ObjectKey, current *corev1.Endpoints) error {
+// remove deletes the Endpoints of a Service that is gone, whoever has written them. Most often, there is nothing left to
+// do: an API server that deletes a Service deletes its Endpoints, too.
+//
+// Since the cache is late, the server is asked. There may be a new Service of that name; then its event will come. And
+// what is deleted is the state that was seen: a user may be about to use the object for something else.
+func (r *reconciler) remove(ctx context.Context, name client.ObjectKey) error {
 	if err := r.live.Get(ctx, name, &corev1.Service{}); err == nil || !apierrors.IsNotFound(err) {
 		return err
 	}
-	if current == nil { // as far as the cache knows
-		current = &corev1.Endpoints{}
-		if err := r.live.Get(ctx, name, current); err != nil {
-			return client.IgnoreNotFound(err)
-		}
+	left := &corev1.Endpoints{}
+	if err := r.live.Get(ctx, name, left); err != nil || isElection(left) {
+		return client.IgnoreNotFound(err)
 	}
-	if isElection(current) {
-		return nil
-	}
-	gone := &corev1.Endpoints{ObjectMeta: metav1.ObjectMeta{Namespace: name.Namespace, Name: name.Name, UID: current.UID}}
-	err := r.client.Delete(ctx, gone, client.Preconditions{UID: &current.UID, ResourceVersion: &current.ResourceVersion})
+	err := r.client.Delete(ctx, left, client.Preconditions{UID: &left.UID, ResourceVersion: &left.ResourceVersion})
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("delete the Endpoints of a Service that is gone: %w", err)
 	}
