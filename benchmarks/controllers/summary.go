@@ -1,0 +1,76 @@
+package controllers
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"time"
+)
+
+// Summary prints what differs as soon as it is known, and how it went in all.
+type Summary struct {
+	to           io.Writer
+	of           int
+	played       int
+	failed       int
+	fields       map[string]int // how many scenarios have a difference in this field
+	theirs, ours int            // writes
+}
+
+// NewSummary expects so many reports.
+func NewSummary(to io.Writer, of int) *Summary {
+	return &Summary{to: to, of: of, fields: map[string]int{}}
+}
+
+func (s *Summary) printf(format string, arguments ...any) {
+	_, _ = fmt.Fprintf(s.to, format, arguments...)
+}
+
+// Add takes one report.
+func (s *Summary) Add(r Report) {
+	s.played++
+	s.theirs, s.ours = s.theirs+r.Theirs.Writes, s.ours+r.Ours.Writes
+	for _, broken := range r.Theirs.Broken {
+		s.printf("%s: the originals break a bound: %s\n", r.Scenario.Name, broken)
+	}
+	if !r.Failed() {
+		return
+	}
+	s.failed++
+	s.printf("%d/%d FAILED %s\n", s.played, s.of, r.Scenario.Name)
+	if r.Err != nil {
+		s.printf("    %v\n", r.Err)
+	}
+	for _, broken := range r.Ours.Broken {
+		s.printf("    ours breaks a bound: %s\n", broken)
+	}
+	fields := map[string]bool{}
+	for i, found := range r.Found {
+		if i < shown {
+			s.printf("    after %s: %s\n", found.Step, found.Difference)
+		}
+		fields[found.Field()] = true
+	}
+	if more := len(r.Found) - shown; more > 0 {
+		s.printf("    and %d more\n", more)
+	}
+	for field := range fields {
+		s.fields[field]++
+	}
+}
+
+// shown is how many differences of a scenario are printed.
+const shown = 12
+
+// End prints the summary. It is an error if something differed.
+func (s *Summary) End(took time.Duration) error {
+	s.printf("%d of %d scenarios played in %v, of which %d differ.\n", s.played, s.of, took.Round(time.Second), s.failed)
+	for _, field := range slices.SortedFunc(maps.Keys(s.fields), func(a, b string) int { return s.fields[b] - s.fields[a] }) {
+		s.printf("%6d  %s\n", s.fields[field], field)
+	}
+	if s.failed > 0 || s.played < s.of {
+		return fmt.Errorf("%d scenarios differ, %d were not played", s.failed, s.of-s.played)
+	}
+	return nil
+}
