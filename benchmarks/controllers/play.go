@@ -54,7 +54,9 @@ func Play(ctx context.Context, world *stage.World, scenario scenarios.Scenario, 
 		}
 		last := i == len(scenario.Steps)-1
 		if last {
-			s.SettleEvents(ctx)
+			if err := s.SettleEvents(ctx); err != nil {
+				return result, fail(err)
+			}
 		}
 		state, err := mask.Of(s.Objects(), s.Log(), last)
 		if err != nil {

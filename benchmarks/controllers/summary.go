@@ -10,12 +10,12 @@ import (
 
 // Summary prints what differs as soon as it is known, and how it went in all.
 type Summary struct {
-	to           io.Writer
-	of           int
-	played       int
-	failed       int
-	fields       map[string]int // how many scenarios have a difference in this field
-	theirs, ours int            // writes
+	to     io.Writer
+	of     int
+	played int
+	failed int
+	fields map[string]int // how many scenarios have a difference in this field
+	beyond [2]int         // Pods beyond the surge: theirs, ours
 }
 
 // NewSummary expects so many reports.
@@ -30,7 +30,7 @@ func (s *Summary) printf(format string, arguments ...any) {
 // Add takes one report.
 func (s *Summary) Add(r Report) {
 	s.played++
-	s.theirs, s.ours = s.theirs+r.Theirs.Writes, s.ours+r.Ours.Writes
+	s.beyond[0], s.beyond[1] = s.beyond[0]+r.Theirs.Beyond, s.beyond[1]+r.Ours.Beyond
 	for _, broken := range r.Theirs.Broken {
 		s.printf("%s: the originals break a bound: %s\n", r.Scenario.Name, broken)
 	}
@@ -66,6 +66,7 @@ const shown = 12
 // End prints the summary. It is an error if something differed.
 func (s *Summary) End(took time.Duration) error {
 	s.printf("%d of %d scenarios played in %v, of which %d differ.\n", s.played, s.of, took.Round(time.Second), s.failed)
+	s.printf("Pods that were created while there were as many as the surge allows: %d by the originals, %d by ours.\n", s.beyond[0], s.beyond[1])
 	for _, field := range slices.SortedFunc(maps.Keys(s.fields), func(a, b string) int { return s.fields[b] - s.fields[a] }) {
 		s.printf("%6d  %s\n", s.fields[field], field)
 	}

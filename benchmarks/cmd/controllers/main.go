@@ -16,8 +16,11 @@ import (
 	"slices"
 	"time"
 
+	"github.com/go-logr/logr"
+
 	"github.com/loopwright/loopwright/benchmarks/controllers"
 	"github.com/loopwright/loopwright/benchmarks/controllers/scenarios"
+	"github.com/loopwright/loopwright/manager/log"
 )
 
 func main() {
@@ -39,6 +42,7 @@ func run(match string, seeds int, self bool, atOnce int, limit time.Duration, ve
 	if err != nil {
 		return fmt.Errorf("-run: %w", err)
 	}
+	log.SetLogger(logr.Discard()) // what fails shows in the comparison
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	ctx, cancel := context.WithTimeout(ctx, limit)

@@ -42,7 +42,7 @@ func hurried(step Step) Step {
 // Written are the scenarios that are written down.
 func Written() []Scenario {
 	var all []Scenario
-	for _, group := range [][]Scenario{replicaSets, ranking} {
+	for _, group := range [][]Scenario{replicaSets, ranking, deploymentScenarios} {
 		all = append(all, group...)
 	}
 	return all

@@ -15,13 +15,15 @@ import (
 // Judgement is what a log shows.
 type Judgement struct {
 	Counts map[string]int // such as "Pod created"
-	Writes int            // by controllers: what a kind's own clients have not written
 	Broken []string       // bounds that were broken, and when
+	// Beyond counts the Pods that were created while there were as many as the Deployment and its surge allow. The
+	// originals count what they have asked the ReplicaSets for: a Pod that a ReplicaSet has still to delete is not in it.
+	Beyond int
 }
 
 // Judge replays what has happened, one change after the other, and looks at each moment whether there are more Pods than
-// are allowed, or fewer than are promised. What is wanted is what the newest spec says. If the user is in a hurry, it is
-// what any of the specs has said since all had settled: a controller may not know the newest one yet.
+// are allowed, or fewer than are promised. What is wanted is what any of the specs has said since all had settled: a
+// controller may not know the newest one yet. If the user is in a hurry, some limits are not judged.
 func (s *Stage) Judge(hurry bool) Judgement {
 	s.mu.Lock()
 	marks := slices.Clone(s.marks)
@@ -30,10 +32,10 @@ func (s *Stage) Judge(hurry bool) Judgement {
 		byUser[uid] = true
 	}
 	s.mu.Unlock()
-	j := &judge{sets: map[types.UID]*appsv1.ReplicaSet{}, pods: map[types.UID]*corev1.Pod{}, deployments: map[types.UID]*appsv1.Deployment{}, byUser: byUser}
+	j := &judge{sets: map[types.UID]*appsv1.ReplicaSet{}, pods: map[types.UID]*corev1.Pod{}, deployments: map[types.UID]*appsv1.Deployment{}, byUser: byUser, hurry: hurry}
 	j.Counts, j.wanted = map[string]int{}, map[types.UID]span{}
 	for _, change := range s.Log() {
-		if !hurry || len(marks) > 0 && change.Version > marks[0] {
+		if len(marks) > 0 && change.Version > marks[0] {
 			clear(j.wanted)
 			for ; len(marks) > 0 && change.Version > marks[0]; marks = marks[1:] {
 			}
@@ -51,6 +53,7 @@ type judge struct {
 	pods        map[types.UID]*corev1.Pod
 	byUser      map[types.UID]bool
 	wanted      map[types.UID]span // since all had settled
+	hurry       bool
 }
 
 // span is the smallest and the largest number of replicas that a spec has asked for.
@@ -90,8 +93,12 @@ func (j *judge) see(change Change) {
 		j.want(uid, o.Spec.Replicas)
 		keep(j.deployments, uid, o, change.Type)
 	case *appsv1.ReplicaSet:
+		before := j.sets[uid]
 		j.want(uid, o.Spec.Replicas)
 		keep(j.sets, uid, o, change.Type)
+		if change.Type != watch.Deleted && (before == nil || *o.Spec.Replicas > *before.Spec.Replicas) {
+			j.grew(o)
+		}
 	case *corev1.Pod:
 		before := j.pods[uid]
 		keep(j.pods, uid, o, change.Type)
@@ -145,6 +152,27 @@ func (j *judge) of(set *appsv1.ReplicaSet, d *appsv1.Deployment) func(*corev1.Po
 	}
 }
 
+// grew looks at the moment at which more is asked of a ReplicaSet than before.
+func (j *judge) grew(set *appsv1.ReplicaSet) {
+	owner := metav1.GetControllerOf(set)
+	if owner == nil || j.deployments[owner.UID] == nil || j.hurry {
+		return
+	}
+	d, total := j.deployments[owner.UID], 0
+	for _, one := range j.sets {
+		if metav1.IsControlledBy(one, d) {
+			total += int(*one.Spec.Replicas)
+		}
+	}
+	surge, limit := 0, 0
+	if d.Spec.Strategy.RollingUpdate != nil {
+		surge, _ = limits(d)
+	}
+	if limit = int(*d.Spec.Replicas) + surge; total > limit {
+		j.broke("the ReplicaSets of the Deployment %s are asked for %d Pods when %s grows to %d, and the limit is %d", d.Name, total, set.Name, *set.Spec.Replicas, limit)
+	}
+}
+
 // created looks at the moment at which a Pod was created.
 func (j *judge) created(pod *corev1.Pod) {
 	set, d := j.owners(pod)
@@ -167,7 +195,7 @@ func (j *judge) created(pod *corev1.Pod) {
 	}
 	surge, _ := limits(d)
 	if have, limit := j.number(func(p *corev1.Pod) bool { return active(p) && all(p) }), j.want(d.UID, d.Spec.Replicas).most+surge; have > limit {
-		j.broke("the Deployment %s has %d Pods when the Pod %s is created, and the limit is %d", d.Name, have, pod.Name, limit)
+		j.Beyond++
 	}
 }
 

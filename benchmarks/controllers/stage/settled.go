@@ -10,20 +10,22 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
 const (
 	// quiet is for how long nothing may change when all that can be seen is done.
-	quiet = 400 * time.Millisecond
+	quiet = 250 * time.Millisecond
 	// patience is for how long a step may take.
-	patience = 40 * time.Second
+	patience = time.Minute
 	// soon is the longest time that a scenario waits for: for minReadySeconds, or for a progress deadline.
 	soon = 20 * time.Second
 )
 
-// Settle waits until everybody has done their work: until nothing is open, and nothing changes any more.
+// Settle waits until everybody has done their work: until nothing is open, and nothing changes any more while the
+// controllers answer a pulse. So a busy machine makes the wait longer, and not the answer wrong.
 func (s *Stage) Settle(ctx context.Context) error {
 	begin := time.Now()
 	s.mu.Lock()
@@ -31,7 +33,7 @@ func (s *Stage) Settle(ctx context.Context) error {
 	s.mu.Unlock()
 	for {
 		s.mu.Lock()
-		still, err := time.Since(s.last), s.err
+		last, err := s.last, s.err
 		s.mu.Unlock()
 		open := Open(s.Objects(), time.Now())
 		switch {
@@ -39,40 +41,40 @@ func (s *Stage) Settle(ctx context.Context) error {
 			return errors.Join(err, s.world.Err())
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case len(open) == 0 && still >= quiet:
-			if current, err := s.isCurrent(ctx); current || err != nil {
-				s.mark()
+		case len(open) == 0 && time.Since(last) >= quiet:
+			if done, err := s.hasSettled(ctx, last); done || err != nil {
 				return err
 			}
 		case time.Since(begin) > patience:
-			return fmt.Errorf("after %v, nothing has changed for %v, and this is open: %s", patience, still.Round(time.Millisecond), strings.Join(open, "; "))
+			return fmt.Errorf("after %v, nothing has changed for %v, and this is open: %s", patience, time.Since(last).Round(time.Millisecond), strings.Join(open, "; "))
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
 }
 
-// mark notes that all that has happened up to now has settled.
-func (s *Stage) mark() {
+// hasSettled reports whether nothing has changed since the moment, after all controllers have shown that they have come
+// round, and whether the watches have shown all there is.
+func (s *Stage) hasSettled(ctx context.Context, since time.Time) (bool, error) {
+	if err := s.world.pulse(ctx); err != nil {
+		return false, err
+	}
+	current, err := s.isCurrent(ctx)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if err != nil || !current || s.last != since {
+		return false, err
+	}
+	s.markLocked()
+	return true, nil
+}
+
+// markLocked notes that all that has happened up to now has settled.
+func (s *Stage) markLocked() {
 	var newest uint64
 	for _, change := range s.log {
 		newest = max(newest, change.Version)
 	}
 	s.marks = append(s.marks, newest)
-}
-
-// SettleEvents waits until no Event comes any more. They are written behind the controllers' backs.
-func (s *Stage) SettleEvents(ctx context.Context) {
-	for ctx.Err() == nil {
-		s.mu.Lock()
-		still := time.Since(s.lastEvent)
-		s.mu.Unlock()
-		if still >= quiet {
-			return
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
 }
 
 // Open lists what somebody still has to do. What it cannot see, such as whether a rollout goes on, shows as changes.
@@ -146,8 +148,12 @@ func (v view) openOfPod(pod *corev1.Pod) string {
 
 func (v view) openOfSet(set *appsv1.ReplicaSet) string {
 	var have appsv1.ReplicaSetStatus
+	var terminating int32
 	minReady := time.Duration(set.Spec.MinReadySeconds) * time.Second
 	for _, pod := range v.pods {
+		if metav1.IsControlledBy(pod, set) && !finished(pod) && pod.DeletionTimestamp != nil {
+			terminating++
+		}
 		if !metav1.IsControlledBy(pod, set) || !active(pod) {
 			continue
 		}
@@ -167,6 +173,8 @@ func (v view) openOfSet(set *appsv1.ReplicaSet) string {
 	case is.Replicas != have.Replicas || is.ReadyReplicas != have.ReadyReplicas || is.AvailableReplicas != have.AvailableReplicas:
 		return fmt.Sprintf("the status says %d, %d, %d, and there are %d, %d, %d",
 			is.Replicas, is.ReadyReplicas, is.AvailableReplicas, have.Replicas, have.ReadyReplicas, have.AvailableReplicas)
+	case is.TerminatingReplicas != nil && *is.TerminatingReplicas != terminating:
+		return fmt.Sprintf("the status says that %d end, and there are %d", *is.TerminatingReplicas, terminating)
 	case set.DeletionTimestamp == nil && have.Replicas != *set.Spec.Replicas && !failed:
 		return fmt.Sprintf("%d Pods are wanted, and there are %d", *set.Spec.Replicas, have.Replicas)
 	}
@@ -201,10 +209,23 @@ func (v view) openOfDeployment(d *appsv1.Deployment) string {
 	case is.Replicas != have.Replicas || is.ReadyReplicas != have.ReadyReplicas || is.AvailableReplicas != have.AvailableReplicas:
 		return fmt.Sprintf("the status says %d, %d, %d, and its ReplicaSets say %d, %d, %d",
 			is.Replicas, is.ReadyReplicas, is.AvailableReplicas, have.Replicas, have.ReadyReplicas, have.AvailableReplicas)
+	case !d.Spec.Paused && d.Spec.Strategy.Type != appsv1.RecreateDeploymentStrategyType && !v.hasSetFor(d):
+		return "no ReplicaSet has its template"
 	case v.deadlineIsNear(d):
 		return "the progress deadline comes"
 	}
 	return ""
+}
+
+// hasSetFor reports whether there is a ReplicaSet with the template of a Deployment.
+func (v view) hasSetFor(d *appsv1.Deployment) bool {
+	return slices.ContainsFunc(v.sets, func(set *appsv1.ReplicaSet) bool {
+		template := set.Spec.Template.DeepCopy()
+		if d.Spec.Template.Labels[appsv1.DefaultDeploymentUniqueLabelKey] == "" {
+			delete(template.Labels, appsv1.DefaultDeploymentUniqueLabelKey)
+		}
+		return metav1.IsControlledBy(set, d) && equality.Semantic.DeepEqual(*template, d.Spec.Template)
+	})
 }
 
 // deadlineIsNear reports whether a rollout is neither done nor given up, and will be given up soon.

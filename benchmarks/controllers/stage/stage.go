@@ -30,7 +30,6 @@ type Stage struct {
 	log       []Change
 	marks     []uint64           // the newest version when a step had settled
 	last      time.Time          // of the last change that is not an Event
-	lastEvent time.Time          // of the last Event
 	addresses map[types.UID]int  // of Pods
 	byUser    map[types.UID]bool // what the scenario has deleted itself
 	err       error              // why the kubelet has stopped
@@ -40,7 +39,6 @@ type Stage struct {
 func (w *World) NewStage(ctx context.Context, namespace string) (*Stage, error) {
 	s := &Stage{
 		Namespace: namespace, Client: w.user, world: w, pods: make(chan *corev1.Pod, 100_000),
-		objects: map[Ref]Object{}, addresses: map[types.UID]int{}, byUser: map[types.UID]bool{}, last: time.Now(), lastEvent: time.Now(),
 	}
 	w.mu.Lock()
 	w.stages[namespace] = s
@@ -96,7 +94,6 @@ func (s *Stage) see(change Change) {
 		s.objects[change.ref()] = change.Object
 	}
 	if change.Kind == Event {
-		s.lastEvent = time.Now()
 		return
 	}
 	s.last = time.Now()

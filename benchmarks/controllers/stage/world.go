@@ -10,10 +10,12 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -34,6 +36,11 @@ type World struct {
 	cluster *cluster.Cluster
 	stop    context.CancelFunc
 	running sync.WaitGroup
+
+	canary    *Stage
+	pulsing   chan struct{} // holds one while somebody uses what follows
+	pulses    int
+	lastPulse time.Time // when the last one began
 
 	mu     sync.Mutex
 	stages map[string]*Stage // by namespace; guarded by mu
@@ -65,7 +72,7 @@ func New(ctx context.Context, name string, originals []string, ours map[string]C
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	ctx, stop := context.WithCancel(ctx)
-	w := &World{Name: name, Config: c.RESTConfig(), dir: dir, cluster: c, stop: stop, stages: map[string]*Stage{}}
+	w := &World{Name: name, Config: c.RESTConfig(), dir: dir, cluster: c, stop: stop, stages: map[string]*Stage{}, pulsing: make(chan struct{}, 1)}
 	if err := w.start(ctx, ours); err != nil {
 		return nil, errors.Join(err, w.Close())
 	}
@@ -122,7 +129,7 @@ func (w *World) start(ctx context.Context, ours map[string]Controller) (err erro
 	for name, controller := range ours {
 		w.run(ctx, name, func(ctx context.Context) error { return controller(ctx, config) })
 	}
-	return nil
+	return w.makeCanary(ctx)
 }
 
 // run runs something for as long as the world lasts. It must not end before.
@@ -151,13 +158,12 @@ func (w *World) addNode(ctx context.Context, name string, closed bool) error {
 			{Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "Played", LastTransitionTime: metav1.Now(), LastHeartbeatTime: metav1.Now()},
 		}},
 	}
-	made, err := w.nodes.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{})
-	if err != nil {
+	if _, err := w.nodes.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{}); err != nil {
 		return fmt.Errorf("making the node %s: %w", name, err)
 	}
 	// A new node is tainted until it is ready, which the node lifecycle controller would see.
-	made.Spec.Taints = nil
-	if _, err := w.nodes.CoreV1().Nodes().Update(ctx, made, metav1.UpdateOptions{}); err != nil {
+	open := []byte(`{"spec":{"taints":null}}`)
+	if _, err := w.nodes.CoreV1().Nodes().Patch(ctx, name, types.MergePatchType, open, metav1.PatchOptions{}); err != nil {
 		return fmt.Errorf("opening the node %s: %w", name, err)
 	}
 	return nil
