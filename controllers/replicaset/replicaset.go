@@ -16,16 +16,17 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/client-go/rest"
 
+	"github.com/loopwright/loopwright/controllers"
 	"github.com/loopwright/loopwright/controllers/internal/claim"
 	"github.com/loopwright/loopwright/manager"
 	"github.com/loopwright/loopwright/manager/builder"
 	"github.com/loopwright/loopwright/manager/client"
 	"github.com/loopwright/loopwright/manager/controller"
 	"github.com/loopwright/loopwright/manager/handler"
-	"github.com/loopwright/loopwright/manager/metrics/server"
 )
 
 // controllerName is what events say; it is the name of Kubernetes' own controller.
@@ -34,64 +35,61 @@ const controllerName = "replicaset-controller"
 // kind is what owner references to a ReplicaSet say.
 var kind = appsv1.SchemeGroupVersion.WithKind("ReplicaSet")
 
-// Add adds the controller to a manager. What the options do not say, the manager's settings do; without these,
-// five ReplicaSets are reconciled at a time.
+// probe is a ReplicaSet that wants no Pods, and gets a status all the same.
+var probe = controllers.Probe{
+	Original: controllerName,
+	Object: &appsv1.ReplicaSet{Spec: appsv1.ReplicaSetSpec{
+		Replicas: new(int32(0)),
+		Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"loopwright.dev/probe": controllerName}},
+		Template: corev1.PodTemplateSpec{
+			ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"loopwright.dev/probe": controllerName}},
+			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "none", Image: "none"}}},
+		},
+	}},
+	IsAnswered: func(o client.Object) bool { return o.(*appsv1.ReplicaSet).Status.ObservedGeneration > 0 },
+}
+
+// Add adds the controller to a manager.
 //
 // Guarantees: as long as nobody else reconciles ReplicaSets, no Pod is created that is too many, and none is deleted
 // that is needed, because the cache is old or because an answer was lost: what the controller has written itself, it
-// knows. What others write, it knows when the cache does.
+// knows. What others write, it knows when the cache does. If somebody else reconciles ReplicaSets when it starts, it
+// does not, and the manager's Start returns an error that says what to do.
 //
 // Caveats: the cache needs all Pods of the namespaces in which it has ReplicaSets. It gets an index for them, so
 // Add may be called once for a manager. A process that takes over must not start before what its predecessor has sent
 // has arrived; a leader's lease sees to that.
-func Add(mgr manager.Manager, options controller.Options) error {
-	return add(mgr, options, rand.String)
+func Add(mgr manager.Manager, options controllers.Options) error {
+	return add(mgr, options, rand.String, defaultBurst)
 }
 
-// add is Add with a source of random suffixes for names.
-func add(mgr manager.Manager, options controller.Options, suffix func(length int) string) error {
-	if options.MaxConcurrentReconciles == 0 && mgr.GetControllerOptions().MaxConcurrentReconciles == 0 {
-		options.MaxConcurrentReconciles = 5
-	}
-	waiter, ok := mgr.GetCache().(client.WriteWaiter)
-	if !ok {
-		return fmt.Errorf("the ReplicaSet controller reads what it has written: it needs a cache that is a client.WriteWaiter, and not a %T", mgr.GetCache())
-	}
-	// A client of its own waits for its own writes, and not for those of the manager's other controllers.
-	c, err := client.New(mgr.GetConfig(), client.Options{
-		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(), Log: mgr.GetLogger(),
-		Cache: &client.CacheOptions{Reader: mgr.GetCache(), EnableReadYourWritesConsistency: new(true)},
-	})
+// add is Add with a source of random suffixes for names, and a limit for what one look does.
+func add(mgr manager.Manager, options controllers.Options, suffix func(length int) string, burst int) error {
+	c, waiter, err := controllers.Client(mgr)
 	if err != nil {
-		return fmt.Errorf("making the client of the ReplicaSet controller: %w", err)
+		return fmt.Errorf("the ReplicaSet controller: %w", err)
 	}
 	index := claim.Index{Kind: kind.GroupKind()}
 	if err := index.Add(context.Background(), mgr.GetFieldIndexer(), &corev1.Pod{}); err != nil {
 		return fmt.Errorf("finding the Pods of a ReplicaSet: %w", err)
 	}
 	r := &reconciler{
-		client: c, live: mgr.GetAPIReader(), waiter: waiter, index: index, suffix: suffix,
+		client: c, live: mgr.GetAPIReader(), waiter: waiter, index: index, suffix: suffix, burst: burst,
 		events: mgr.GetEventRecorder(controllerName),
 	}
-	return builder.ControllerManagedBy(mgr).WithOptions(options).
+	build, err := options.Builder(mgr, probe)
+	if err != nil {
+		return fmt.Errorf("the ReplicaSet controller: %w", err)
+	}
+	return build.
 		For(&appsv1.ReplicaSet{}).
 		Owns(&corev1.Pod{}).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(wanting(mgr.GetCache())), builder.WithPredicates(becomesOrphan)).
 		Complete(r)
 }
 
-// Run runs the controller, and nothing else, until the context ends. It is for a program that has no manager.
+// Run runs the controller, and nothing else, until the context ends. A program that wants more than a number of workers
+// calls controllers.Run with Add.
 func Run(ctx context.Context, config *rest.Config, workers int) error {
-	config = rest.CopyConfig(config)
-	if config.QPS == 0 {
-		config.QPS = -1 // the API server knows better than a client what it can bear
-	}
-	mgr, err := manager.New(config, manager.Options{Metrics: server.Options{BindAddress: "0"}})
-	if err != nil {
-		return err
-	}
-	if err := Add(mgr, controller.Options{MaxConcurrentReconciles: workers}); err != nil {
-		return err
-	}
-	return mgr.Start(ctx)
+	return controllers.Run(ctx, config, controllers.Options{Controller: controller.Options{MaxConcurrentReconciles: workers}}, Add)
 }

@@ -16,8 +16,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/loopwright/loopwright/cluster/clustertest"
+	"github.com/loopwright/loopwright/controllers"
 	"github.com/loopwright/loopwright/controllers/internal/podstate"
 	"github.com/loopwright/loopwright/manager/client"
+	"github.com/loopwright/loopwright/manager/controller"
 )
 
 func TestMain(m *testing.M) { os.Exit(clustertest.Run(m)) }
@@ -30,7 +32,8 @@ type realSet struct {
 	rs *appsv1.ReplicaSet
 }
 
-func startOnCluster(t *testing.T, replicas int32) *realSet {
+// startOnCluster makes a ReplicaSet, and runs the controller.
+func startOnCluster(t *testing.T, replicas int32, probe controllers.ProbeOptions) *realSet {
 	c, err := client.New(clustertest.Config(t), client.Options{})
 	require.NoError(t, err)
 	rs := newReplicaSet(replicas)
@@ -38,7 +41,8 @@ func startOnCluster(t *testing.T, replicas int32) *realSet {
 	require.NoError(t, c.Create(t.Context(), rs))
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- Run(ctx, clustertest.Config(t), 2) }()
+	options := controllers.Options{Controller: controller.Options{MaxConcurrentReconciles: 2}, Probe: probe}
+	go func() { ended <- controllers.Run(ctx, clustertest.Config(t), options, Add) }()
 	t.Cleanup(func() {
 		stop()
 		require.NoError(t, <-ended)
@@ -78,7 +82,7 @@ func (r *realSet) scale(replicas int32) {
 }
 
 func TestOnACluster(t *testing.T) {
-	r := startOnCluster(t, 3)
+	r := startOnCluster(t, 3, controllers.ProbeOptions{})
 	r.becomes(3, 3, 3, 0)
 	require.Equal(t, int32(3), r.rs.Status.FullyLabeledReplicas)
 
@@ -131,7 +135,7 @@ func TestOnACluster(t *testing.T) {
 }
 
 func TestAQuotaOnACluster(t *testing.T) {
-	r := startOnCluster(t, 1)
+	r := startOnCluster(t, 1, controllers.ProbeOptions{Skip: true})
 	r.becomes(1, 1, 1, 0)
 	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: r.rs.Namespace, Name: "few"}}
 	quota.Spec.Hard = corev1.ResourceList{corev1.ResourcePods: resource.MustParse("3")}
@@ -155,7 +159,7 @@ func TestAQuotaOnACluster(t *testing.T) {
 func TestDeletionsOnACluster(t *testing.T) {
 	for _, policy := range []metav1.DeletionPropagation{metav1.DeletePropagationForeground, metav1.DeletePropagationBackground, metav1.DeletePropagationOrphan} {
 		t.Run(string(policy), func(t *testing.T) {
-			r := startOnCluster(t, 3)
+			r := startOnCluster(t, 3, controllers.ProbeOptions{Skip: true})
 			r.becomes(3, 3, 3, 0)
 			require.NoError(t, r.Delete(t.Context(), r.rs, client.PropagationPolicy(policy)))
 			left := 0

@@ -233,3 +233,17 @@ func TestTheStatusIsWrittenInOneRequest(t *testing.T) {
 		require.Equal(t, int32(1), w.status(rs).Replicas)
 	})
 }
+
+// A user who has scaled meanwhile sees the new generation in the status, and reads what it says as the answer.
+func TestAFailureThatDoesNotMatterAnyMoreIsNotReported(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.server.Inject(fakeapi.Fault{Match: createsOfPods, Delay: time.Second, Status: fakeapi.Forbidden()})
+		rs := w.set(1)
+		w.begin()
+		time.Sleep(500 * time.Millisecond)
+		edit(w, rs, func(rs *appsv1.ReplicaSet) { rs.Spec.Replicas = new(int32(0)) })
+		w.settle()
+		require.Equal(t, map[string]int{"create pods": 1, "patch replicasets/status": 1}, w.did())
+		require.Equal(t, []any{int64(2), 0}, []any{w.status(rs).ObservedGeneration, len(rs.Status.Conditions)})
+	})
+}

@@ -31,6 +31,7 @@ type reconciler struct {
 	events events.EventRecorder
 	index  claim.Index
 	suffix func(length int) string // of names; random
+	burst  int                     // how many Pods one look creates or deletes
 	doubts doubts
 	// dropsTerminating is set when the server has left terminatingReplicas out of an answer.
 	dropsTerminating atomic.Bool
@@ -77,6 +78,9 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		return reconcile.Result{}, fmt.Errorf("%w; and then: %w", failed.err, err)
 	} else if seen == nil || err != nil {
 		return reconcile.Result{}, err
+	}
+	if seen.missing() == 0 {
+		failed = nil // it was done all the same, or it is not wanted any more
 	}
 	result, err := r.report(ctx, seen, failed)
 	if err == nil && failed != nil {
@@ -154,7 +158,7 @@ func (r *reconciler) claim(ctx context.Context, rs *appsv1.ReplicaSet, pods []*c
 
 // act makes Pods, or deletes some, and returns why that has failed.
 func (r *reconciler) act(ctx context.Context, seen *sight) *failure {
-	todo := changeTo(seen.want(), len(seen.active))
+	todo := changeTo(seen.want(), len(seen.active), r.burst)
 	if todo.create > 0 {
 		if err := r.createPods(ctx, seen.rs, todo.create); err != nil {
 			return &failure{failedCreate, err}

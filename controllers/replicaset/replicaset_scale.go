@@ -2,15 +2,16 @@ package replicaset
 
 import "iter"
 
-// burst is the largest number of Pods that one look creates or deletes. What is left waits for the next look, so that
-// a ReplicaSet with a hundred thousand Pods does not act for minutes on what it saw once.
-const burst = 500
+// defaultBurst is the largest number of Pods that one look creates or deletes. What is left waits for the next look, so
+// that a ReplicaSet with a hundred thousand Pods does not act for minutes on what it saw once.
+const defaultBurst = 500
 
 // change is what has to happen to the number of Pods. One of the two is 0.
 type change struct{ create, remove int }
 
-// changeTo says how to get from the Pods that there are to the Pods that are wanted, in one look.
-func changeTo(want, have int) change {
+// changeTo says how to get from the Pods that there are to the Pods that are wanted, in one look that creates or deletes
+// no more than so many.
+func changeTo(want, have, burst int) change {
 	return change{create: min(max(want-have, 0), burst), remove: min(max(have-want, 0), burst)}
 }
 

@@ -18,7 +18,7 @@ func TestTheNumberOfPodsChangesByWhatIsMissingOrTooMuch(t *testing.T) {
 		{500, 0, change{create: 500}}, {1000, 0, change{create: 500}}, {1000, 700, change{create: 300}},
 		{0, 501, change{remove: 500}}, {100, 1000, change{remove: 500}},
 	} {
-		require.Equal(t, c.change, changeTo(c.want, c.have), "want %d, have %d", c.want, c.have)
+		require.Equal(t, c.change, changeTo(c.want, c.have, defaultBurst), "want %d, have %d", c.want, c.have)
 	}
 }
 

@@ -20,7 +20,7 @@ import (
 
 var (
 	simulationSeed  = flag.Int64("replicaset.seed", -1, "play only this seed of TestWhateverBreaksThePodsAreRight")
-	simulationSeeds = flag.Uint64("replicaset.seeds", 100, "how many seeds of it to play")
+	simulationSeeds = flag.Uint64("replicaset.seeds", 0, "how many seeds of it to play; 100 if 0, and less with -short or -race")
 )
 
 // Users scale, delete and relabel, a kubelet starts and ends Pods, and some of them fail. Meanwhile the controller's
@@ -31,8 +31,14 @@ func TestWhateverBreaksThePodsAreRight(t *testing.T) {
 	defer slog.SetDefault(slog.Default())
 	slog.SetDefault(slog.New(slog.NewTextHandler(io.Discard, nil)))
 	seeds := *simulationSeeds
-	if testing.Short() {
-		seeds = min(seeds, 40)
+	switch {
+	case seeds > 0:
+	case testing.Short():
+		seeds = 15
+	case underRaceDetector:
+		seeds = 25
+	default:
+		seeds = 100
 	}
 	did := map[string]int{}
 	for seed := range seeds {
@@ -66,7 +72,7 @@ var simulated = []struct {
 	of   int
 }{
 	{"crash", 200}, {"crash after create", 70}, {"crash after delete", 50}, {"crash after patch", 60},
-	{"fault: answer to a create lost", 100}, {"fault: answer to a delete lost", 40}, {"fault: refused", 20}, {"fault: watch late", 1000},
+	{"fault: answer to a create lost", 100}, {"fault: answer to a delete lost", 40}, {"fault: refused", 20}, {"fault: watch late", 600},
 	{"fault: create fails", 200}, {"fault: conflict", 100}, {"fault: watch cut", 1000}, {"compacted", 80},
 	{"user: scale", 400}, {"user: delete a Pod", 80}, {"user: relabel a Pod", 150}, {"user: make an orphan", 90}, {"user: replace the ReplicaSet", 25},
 	{"kubelet: fails a Pod", 70}, {"Pods created", 900}, {"Pods deleted", 450}, {"Pods adopted", 110}, {"Pods released", 110},

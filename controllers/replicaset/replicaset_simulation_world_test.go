@@ -18,6 +18,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/loopwright/loopwright/controllers"
 	"github.com/loopwright/loopwright/controllers/internal/podstate"
 	"github.com/loopwright/loopwright/internal/fakeapi"
 	"github.com/loopwright/loopwright/manager"
@@ -149,7 +150,7 @@ func (s *simulation) newManager(p *simulatedProcess) (manager.Manager, error) {
 	if err != nil {
 		return nil, err
 	}
-	return mgr, Add(mgr, controller.Options{GracePeriod: -1})
+	return mgr, Add(mgr, controllers.Options{Controller: controller.Options{GracePeriod: -1}, Probe: controllers.ProbeOptions{Skip: true}})
 }
 
 // crashAfter lets the process crash after a write has been carried out. Its successor starts when its lease has run out.

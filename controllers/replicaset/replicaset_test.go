@@ -1,6 +1,7 @@
 package replicaset
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -76,14 +77,14 @@ func TestScalingCreatesAndDeletesWhatIsMissingOrTooMuch(t *testing.T) {
 
 func TestMoreThanOneBurstIsDoneInSeveralLooks(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.suffix = counter() // of 500 random names, two may be equal
-		rs := w.set(503)
+		w.burst = 20
+		rs := w.set(63)
 		w.start()
-		require.Len(t, w.pods(), 503)
-		require.Equal(t, 503, w.did()["create pods"])
+		require.Len(t, w.pods(), 63)
+		require.Equal(t, map[string]int{"create pods": 63, "patch replicasets/status": 4}, w.did(), "one status for each look")
 		w.scale(rs, 1)
 		require.Len(t, w.pods(), 1)
-		require.Equal(t, 502, w.did()["delete pods"])
+		require.Equal(t, map[string]int{"delete pods": 62, "patch replicasets/status": 4}, w.did())
 	})
 }
 
@@ -178,5 +179,23 @@ func TestAReplicaSetThatIsBeingDeletedIsLeftAlone(t *testing.T) {
 		delete(did, "patch replicasets/status")
 		require.Equal(t, map[string]int{"create pods": 2}, did, "no Pod is made again, released or adopted")
 		require.Equal(t, int32(0), w.status(rs).Replicas)
+	})
+}
+
+// Two of them make twice as many Pods.
+func TestASecondControllerDoesNotStart(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.set(3)
+		w.start()
+		w.did()
+		err := Run(t.Context(), w.server.Config(), 1)
+		require.ErrorContains(t, err, "somebody else does the work of the replicaset-controller already")
+		w.settle()
+		require.Equal(t, map[string]int{"patch replicasets/status": 1}, w.did(), "to the probe, which is gone")
+		require.Len(t, w.pods(), 3)
+		w.end()
+		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+		defer stop()
+		require.NoError(t, Run(ctx, w.server.Config(), 1))
 	})
 }

@@ -19,11 +19,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/rand"
 
+	"github.com/loopwright/loopwright/controllers"
 	"github.com/loopwright/loopwright/internal/fakeapi"
 	"github.com/loopwright/loopwright/manager"
 	"github.com/loopwright/loopwright/manager/client"
 	"github.com/loopwright/loopwright/manager/config"
-	"github.com/loopwright/loopwright/manager/controller"
 	"github.com/loopwright/loopwright/manager/metrics/server"
 )
 
@@ -36,6 +36,7 @@ type world struct {
 	server *fakeapi.Server
 	users  client.Client
 	suffix func(length int) string // of the names of Pods
+	burst  int
 
 	stop    context.CancelFunc
 	running sync.WaitGroup
@@ -45,7 +46,7 @@ type world struct {
 // inWorld runs a test in a bubble. The controller does not run yet.
 func inWorld(t *testing.T, test func(t *testing.T, w *world)) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{t: t, server: fakeapi.New(fakeapi.Options{NoManagedFields: true}), suffix: rand.String, stop: func() {}}
+		w := &world{t: t, server: fakeapi.New(fakeapi.Options{NoManagedFields: true}), suffix: rand.String, burst: defaultBurst, stop: func() {}}
 		defer w.server.Close()
 		var err error
 		w.users, err = client.New(w.server.Config(), client.Options{})
@@ -74,7 +75,7 @@ func (w *world) begin() {
 		Logger: logr.Discard(), Metrics: server.Options{BindAddress: "0"}, Controller: config.Controller{SkipNameValidation: new(true)},
 	})
 	require.NoError(w.t, err)
-	require.NoError(w.t, add(mgr, controller.Options{}, w.suffix))
+	require.NoError(w.t, add(mgr, controllers.Options{Probe: controllers.ProbeOptions{Skip: true}}, w.suffix, w.burst))
 	ctx, stop := context.WithCancel(w.t.Context())
 	w.stop = stop
 	w.running.Go(func() { w.ended = mgr.Start(ctx) })

@@ -33,38 +33,72 @@ var examples = []struct{ chapter, file, layer, what string }{
 	{"16-webhooks", "manager/webhook/webhook_inuse", "Webhook", "a Defaulter, which the API server asks before it stores anything"},
 }
 
+// compiled are the programs that have a job of their own. Their examples are shown, and not run: they need a cluster.
+var compiled = []struct{ chapter, file, layer, what string }{
+	{"17-replicaset", "controllers/replicaset/replicaset_inuse", "ReplicaSet", "The controller in a program that may run in several replicas, of which one works."},
+}
+
 // Somebody who reads the documentation of a package sees the same program as the reader of
 // the chapter. If a program has changed, run this test with -update.
 func TestTheExamplesInTheDocumentationAreThePrograms(t *testing.T) {
 	root := filepath.Join("..", "..", "..")
 	programs, err := filepath.Glob(filepath.Join(root, "chapters", "*", "inuse", "main.go"))
 	require.NoError(t, err)
-	require.Len(t, programs, len(examples), "a program has no example in the list above")
+	require.Len(t, programs, len(examples)+len(compiled), "a program has no example in the list above")
 	for _, e := range examples {
-		program := "chapters/" + e.chapter + "/inuse/main.go"
-		text, err := os.ReadFile(filepath.Join(root, program))
-		require.NoError(t, err)
-		require.LessOrEqual(t, strings.Count(string(text), "\n"), 50, "%s has too many lines for a small program", program)
-		want := example(t, string(text), program, e.file, e.layer, e.what)
-		file := filepath.Join(root, e.file+"_example_test.go")
-		if *update {
-			require.NoError(t, os.WriteFile(file, []byte(want), 0o644))
-		}
-		got, err := os.ReadFile(file)
-		require.NoError(t, err)
-		require.Equal(t, want, string(got), "%s is not what %s has become: go test ./internal/demo/inusetest -update", file, program)
+		program, text := read(t, root, e.chapter)
+		compare(t, root, program, e.file, example(t, text, program, e.file, e.layer, e.what))
+	}
+	for _, e := range compiled {
+		program, text := read(t, root, e.chapter)
+		call := fmt.Sprintf("// %s\nfunc Example_%s() { inuse.Main(keepWith%s) }", e.what, strings.ToLower(e.layer[:1])+e.layer[1:], e.layer)
+		text = strings.Replace(bodyOf(t, text, program), mainFunction, call, 1)
+		compare(t, root, program, e.file, file(program, e.file, strings.Replace(text, "func keep(", "func keepWith"+e.layer+"(", 1)))
 	}
 }
 
-// example makes a whole-file example of a program: its functions, and a call.
-func example(t *testing.T, program, path, file, layer, what string) string {
+// read returns the name of a chapter's program, and the program.
+func read(t *testing.T, root, chapter string) (program, text string) {
 	t.Helper()
-	const (
-		mainFunction = "func main() { inuse.Main(keep) }"
-		ownImport    = "\t\"github.com/loopwright/loopwright/internal/demo/inuse\"\n"
-	)
-	_, body, hasMain := strings.Cut(program, "package main\n")
-	require.True(t, hasMain && strings.Contains(body, mainFunction) && strings.Contains(body, ownImport), "%s: it does not look like the other programs", path)
+	program = "chapters/" + chapter + "/inuse/main.go"
+	data, err := os.ReadFile(filepath.Join(root, program))
+	require.NoError(t, err)
+	require.LessOrEqual(t, strings.Count(string(data), "\n"), 50, "%s has too many lines for a small program", program)
+	return program, string(data)
+}
+
+func compare(t *testing.T, root, program, file, want string) {
+	t.Helper()
+	file = filepath.Join(root, file+"_example_test.go")
+	if *update {
+		require.NoError(t, os.WriteFile(file, []byte(want), 0o644))
+	}
+	got, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, want, string(got), "%s is not what %s has become: go test ./internal/demo/inusetest -update", file, program)
+}
+
+const (
+	mainFunction = "func main() { inuse.Main(keep) }"
+	ownImport    = "\t\"github.com/loopwright/loopwright/internal/demo/inuse\"\n"
+)
+
+// bodyOf is a program without what comes before its imports.
+func bodyOf(t *testing.T, text, program string) string {
+	t.Helper()
+	_, body, hasMain := strings.Cut(text, "package main\n")
+	require.True(t, hasMain && strings.Contains(body, mainFunction) && strings.Contains(body, ownImport), "%s: it does not look like the other programs", program)
+	return body
+}
+
+func file(program, path, body string) string {
+	return fmt.Sprintf("// Code generated from %s by a test in internal/demo/inusetest. DO NOT EDIT.\n\npackage %s_test\n%s", program, filepath.Base(filepath.Dir(path)), body)
+}
+
+// example makes a whole-file example of a program: its functions, and a call.
+func example(t *testing.T, program, path, name, layer, what string) string {
+	t.Helper()
+	body := bodyOf(t, program, path)
 	call := fmt.Sprintf(`// The job of the course with %s: each ConfigMap
 // labelled checked=yes has the checksum of its data in an annotation.
 func Example_%s() {
@@ -80,5 +114,5 @@ func Example_%s() {
 	} {
 		body = strings.Replace(body, edit[0], edit[1], 1)
 	}
-	return fmt.Sprintf("// Code generated from %s by a test in internal/demo/inusetest. DO NOT EDIT.\n\npackage %s_test\n%s", path, filepath.Base(filepath.Dir(file)), body)
+	return file(path, name, body)
 }

@@ -1,0 +1,181 @@
+package controllers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/rand"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/loopwright/loopwright/manager/client"
+)
+
+// Probe is an object that a controller answers, though it has nothing to do: a ReplicaSet with 0 replicas gets a status.
+// So a probe finds any controller for the kind, whatever process it runs in and whatever it is called.
+type Probe struct {
+	// Original is the name of Kubernetes' own controller, as kube-controller-manager's flag --controllers has it.
+	Original string
+	// Object is the probe, without a name. It is copied. Its controller must have nothing to do for it, but answer.
+	Object client.Object
+	// Answer is an object in which the answer comes, with the probe's name and namespace; only its type matters. Nil is
+	// for the probe itself.
+	Answer client.Object
+	// IsAnswered reports whether somebody has answered. Nil says that it is an answer that the object is there.
+	IsAnswered func(answer client.Object) bool
+}
+
+// ProbeOptions say whether, where and for how long to probe.
+//
+// A probe takes Wait, and five requests: a list, which finds probes that a crash has left, a create, a watch, a get and a
+// delete. For that long, whoever lists the kind in the namespace sees the probe.
+type ProbeOptions struct {
+	// Skip is for a program that knows that nobody else does the same work.
+	Skip bool
+	// Namespace is where the probe is made; "default" if empty. It has to be there.
+	Namespace string
+	// Wait is how long the other one may take to answer; 3 seconds if 0. One that has a long queue may take longer,
+	// and is not found then.
+	Wait time.Duration
+}
+
+const (
+	// probeLabel is on each probe. Its value is the name of the original.
+	probeLabel = "loopwright.dev/probe"
+	// probeManager is who has made a probe, in managed fields; whatever else is written there, somebody else has done.
+	probeManager = "loopwright-probe"
+	// pause is between two watches, and between two tries.
+	pause = time.Second
+)
+
+// prober probes once.
+type prober struct {
+	Probe
+	client    client.WithWatch
+	namespace string
+	wait      time.Duration
+	probes    schema.GroupVersionKind // the kind of Object
+	answers   schema.GroupVersionKind // the kind in which the answer comes
+}
+
+// probe returns nil if nobody answers, and otherwise an error that says who does. The probe is deleted in any case.
+func (p *prober) probe(ctx context.Context) (err error) {
+	if err := p.removeLeftovers(ctx); err != nil {
+		return err
+	}
+	object := p.Object.DeepCopyObject().(client.Object)
+	object.SetNamespace(p.namespace)
+	object.SetName(probeManager + "-" + rand.String(8)) // known before the request, whose answer may get lost
+	object.SetLabels(map[string]string{probeLabel: p.Original})
+	began := time.Now()
+	if err := p.client.Create(ctx, object, client.FieldOwner(probeManager)); err != nil {
+		return p.explain(err, "create", p.probes)
+	}
+	answer, err := p.await(ctx, client.ObjectKeyFromObject(object))
+	if answer != nil {
+		err = &otherOwnerError{original: p.Original, by: writersOf(answer), probe: p.describe(object), after: time.Since(began)}
+	}
+	// Whoever stops the process wants no probe to be left.
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	uid := object.GetUID()
+	deleted := p.client.Delete(ending, object, client.Preconditions{UID: &uid})
+	if err == nil && (apierrors.IsNotFound(deleted) || apierrors.IsConflict(deleted)) {
+		return &rivalError{original: p.Original, probe: p.describe(object)}
+	}
+	return errors.Join(err, p.explain(client.IgnoreNotFound(deleted), "delete", p.probes))
+}
+
+// removeLeftovers deletes the probes that a crash has left. If it hits one that is in use, then its process starts the
+// same controller at this moment; it will see that its probe is gone, and give up. So one of the two is left.
+func (p *prober) removeLeftovers(ctx context.Context) error {
+	list, err := newList(p.client, p.probes)
+	if err != nil {
+		return err
+	}
+	if err := p.client.List(ctx, list, client.InNamespace(p.namespace), client.MatchingLabels{probeLabel: p.Original}); err != nil {
+		return p.explain(err, "list", p.probes)
+	}
+	return eachItem(list, func(left client.Object) error {
+		return p.explain(client.IgnoreNotFound(p.client.Delete(ctx, left)), "delete", p.probes)
+	})
+}
+
+// await returns an answer, or nil if none has come when the time is over.
+func (p *prober) await(ctx context.Context, name client.ObjectKey) (answer client.Object, err error) {
+	waiting, cancel := context.WithTimeout(ctx, p.wait)
+	defer cancel()
+	for waiting.Err() == nil {
+		if answer, err = p.watch(waiting, name); answer != nil || err != nil && waiting.Err() == nil {
+			return answer, err
+		}
+		sleep(waiting, pause)
+	}
+	// A watch may be late, but a get is not.
+	answer, err = newObject(p.client, p.answers)
+	if err != nil {
+		return nil, err
+	}
+	switch err := p.client.Get(ctx, name, answer); {
+	case apierrors.IsNotFound(err) || err == nil && !p.isAnswered(answer):
+		return nil, nil
+	case err != nil:
+		return nil, p.explain(err, "get", p.answers)
+	}
+	return answer, nil
+}
+
+// watch returns the first answer that it sees. It returns nil if the watch ends before.
+func (p *prober) watch(ctx context.Context, name client.ObjectKey) (client.Object, error) {
+	list, err := newList(p.client, p.answers)
+	if err != nil {
+		return nil, err
+	}
+	// Without a resourceVersion, a watch begins with the objects that are there.
+	watching, err := p.client.Watch(ctx, list, client.InNamespace(name.Namespace), client.MatchingFields{"metadata.name": name.Name})
+	if err != nil {
+		return nil, p.explain(err, "watch", p.answers)
+	}
+	defer watching.Stop()
+	for {
+		select {
+		case event, open := <-watching.ResultChan():
+			if !open || event.Type == watch.Error {
+				return nil, nil
+			}
+			if object, ok := event.Object.(client.Object); ok && p.isAnswered(object) {
+				return object, nil
+			}
+		case <-ctx.Done():
+			return nil, nil
+		}
+	}
+}
+
+func (p *prober) isAnswered(answer client.Object) bool {
+	return p.IsAnswered == nil || p.IsAnswered(answer)
+}
+
+func (p *prober) answerOr(object client.Object) client.Object {
+	if p.Answer != nil {
+		return p.Answer
+	}
+	return object
+}
+
+// describe names a probe in messages.
+func (p *prober) describe(probe client.Object) string {
+	return fmt.Sprintf("%s %s", p.probes.Kind, client.ObjectKeyFromObject(probe))
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,115 @@
+package controllers
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// otherOwnerError says that somebody has answered a probe.
+type otherOwnerError struct {
+	original, probe string
+	by              []string // as managed fields name them; empty if they do not
+	after           time.Duration
+}
+
+func (e *otherOwnerError) Error() string {
+	by := "somebody"
+	if len(e.by) > 0 {
+		by = strings.Join(e.by, " and ")
+	}
+	return fmt.Sprintf("somebody else does the work of the %s already: %s has answered the probe %s after %s. %s",
+		e.original, by, e.probe, e.after.Round(time.Millisecond), howToSwitchOff(e.original))
+}
+
+func howToSwitchOff(original string) string {
+	return fmt.Sprintf("Two of them would undo each other's work, so switch the other one off: Kubernetes' own with"+
+		" kube-controller-manager --controllers=*,-%[1]s, and on an embedded or kind cluster of this project by leaving %[1]s"+
+		" out of ORIGINALS when the cluster is made", original)
+}
+
+// rivalError says that a probe was deleted by somebody else.
+type rivalError struct{ original, probe string }
+
+func (e *rivalError) Error() string {
+	return fmt.Sprintf("somebody has deleted the probe %s: most likely, another process starts its own %s at this moment. Run one, or use leader election", e.probe, e.original)
+}
+
+// refusedError says what right is missing.
+type refusedError struct {
+	verb, namespace string
+	rules           []string
+	kind            string
+	err             error // the server's answer
+}
+
+func (e *refusedError) Error() string {
+	return fmt.Sprintf("this client may not %s the kind %s in namespace %s, where it probes whether somebody else does its work: bind it to a Role there with %s, or set Probe.Skip: %v",
+		e.verb, e.kind, e.namespace, strings.Join(e.rules, " and "), e.err)
+}
+
+func (e *refusedError) Unwrap() error { return e.err }
+
+// explain says what was being done, and which right is missing if one is.
+func (p *prober) explain(err error, verb string, kind schema.GroupVersionKind) error {
+	switch {
+	case err == nil:
+		return nil
+	case apierrors.IsForbidden(err):
+		return &refusedError{verb: verb, kind: kind.Kind, namespace: p.namespace, rules: p.rules(), err: err}
+	}
+	return fmt.Errorf("probing whether somebody else does the work of the %s: %s %s in namespace %s: %w", p.Original, verb, kind.Kind, p.namespace, err)
+}
+
+// rules are those that a probe needs, as YAML.
+func (p *prober) rules() []string {
+	verbs := map[bool]string{true: `["list", "create", "watch", "get", "delete"]`, false: `["list", "create", "delete"]`}
+	rules := []string{p.rule(p.probes, verbs[p.probes == p.answers])}
+	if p.probes != p.answers {
+		rules = append(rules, p.rule(p.answers, `["watch", "get"]`))
+	}
+	return rules
+}
+
+func (p *prober) rule(kind schema.GroupVersionKind, verbs string) string {
+	resource := strings.ToLower(kind.Kind)
+	if mapping, err := p.client.RESTMapper().RESTMapping(kind.GroupKind(), kind.Version); err == nil {
+		resource = mapping.Resource.Resource
+	}
+	return fmt.Sprintf(`the rule {apiGroups: [%q], resources: [%q], verbs: %s}`, kind.Group, resource, verbs)
+}
+
+// isFinal reports whether it is of no use to probe again: somebody has answered, or the server says no. If it does not
+// answer, or asks to come back later, it may be restarting.
+func isFinal(err error) bool {
+	var (
+		other  *otherOwnerError
+		rival  *rivalError
+		status apierrors.APIStatus
+	)
+	if errors.As(err, &other) || errors.As(err, &rival) {
+		return true
+	}
+	if !errors.As(err, &status) {
+		return false
+	}
+	code := status.Status().Code
+	return code >= http.StatusBadRequest && code < http.StatusInternalServerError && code != http.StatusRequestTimeout && code != http.StatusTooManyRequests
+}
+
+// writersOf are those who have written to an object, besides this package.
+func writersOf(object metav1.Object) (writers []string) {
+	for _, entry := range object.GetManagedFields() {
+		if entry.Manager != probeManager && entry.Manager != "" && !slices.Contains(writers, entry.Manager) {
+			writers = append(writers, entry.Manager)
+		}
+	}
+	return writers
+}

@@ -1,0 +1,5 @@
+//go:build !race
+
+package replicaset
+
+const underRaceDetector = false
