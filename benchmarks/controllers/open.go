@@ -10,6 +10,8 @@ import (
 
 	"github.com/loopwright/loopwright/benchmarks/controllers/stage"
 	"github.com/loopwright/loopwright/cluster"
+	"github.com/loopwright/loopwright/controllers/deployment"
+	"github.com/loopwright/loopwright/controllers/endpoints"
 	"github.com/loopwright/loopwright/controllers/replicaset"
 )
 
@@ -18,7 +20,9 @@ var ours = []struct {
 	original string
 	run      func(ctx context.Context, config *rest.Config, workers int) error
 }{
+	{"deployment-controller", deployment.Run},
 	{"replicaset-controller", replicaset.Run},
+	{"endpoints-controller", endpoints.Run},
 }
 
 // workers is how many objects a controller reconciles at a time: as many as the original does.

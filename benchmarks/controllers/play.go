@@ -52,13 +52,13 @@ func Play(ctx context.Context, world *stage.World, scenario scenarios.Scenario, 
 		if err := s.Settle(ctx); err != nil {
 			return result, fail(err)
 		}
-		last := i == len(scenario.Steps)-1
-		if last {
+		withEvents := i == len(scenario.Steps)-1 && !scenario.Loose
+		if withEvents {
 			if err := s.SettleEvents(ctx); err != nil {
 				return result, fail(err)
 			}
 		}
-		state, err := mask.Of(s.Objects(), s.Log(), last)
+		state, err := mask.Of(s.Objects(), s.Log(), withEvents)
 		if err != nil {
 			return result, fail(err)
 		}

@@ -48,6 +48,11 @@ func run(match string, seeds int, self bool, atOnce int, limit time.Duration, ve
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	list := slices.DeleteFunc(scenarios.Written(), func(s scenarios.Scenario) bool { return !name.MatchString(s.Name) })
+	for seed := range seeds {
+		if one := scenarios.Random(uint64(seed)); name.MatchString(one.Name) {
+			list = append(list, one)
+		}
+	}
 	begin := time.Now()
 	worlds, err := controllers.Open(ctx, self)
 	if err != nil {

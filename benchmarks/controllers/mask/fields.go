@@ -42,6 +42,7 @@ func (n *names) scrubbed(object stage.Object) (map[string]any, error) {
 	}
 	if subsets, ok := tree["subsets"].([]any); ok {
 		tree["inOrder"] = inOrder(subsets)
+		sortPorts(subsets)
 	}
 	return n.scrub(tree).(map[string]any), nil
 }
@@ -138,6 +139,18 @@ func gather(into map[string]any, path string, fields map[string]any) {
 		}
 		gather(into, path+"/"+name, tree)
 	}
+}
+
+// sortPorts puts ports, and subsets by their ports, into one order. The originals sort both by a hash of their fields;
+// nobody reads an order into them.
+func sortPorts(subsets []any) {
+	byText := func(a, b any) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) }
+	for _, subset := range subsets {
+		if ports, ok := subset.(map[string]any)["ports"].([]any); ok {
+			slices.SortFunc(ports, byText)
+		}
+	}
+	slices.SortFunc(subsets, func(a, b any) int { return byText(a.(map[string]any)["ports"], b.(map[string]any)["ports"]) })
 }
 
 // inOrder reports whether the addresses of each subset are sorted, as they are before names replace them.

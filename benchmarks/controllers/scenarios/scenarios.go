@@ -20,7 +20,8 @@ type Scenario struct {
 	Name  string
 	About string // the controller that it is about: replicaset, deployment or endpoints
 	Steps []Step
-	// Loose says that the number of creations and deletions depends on the moment, as steps do not wait for each other.
+	// Loose says that the number of creations and deletions, and the Events, depend on the moment: steps do not wait for
+	// each other, or the user and a controller write the same field.
 	Loose bool
 }
 
@@ -42,7 +43,7 @@ func hurried(step Step) Step {
 // Written are the scenarios that are written down.
 func Written() []Scenario {
 	var all []Scenario
-	for _, group := range [][]Scenario{replicaSets, ranking, deploymentScenarios} {
+	for _, group := range [][]Scenario{replicaSets, ranking, deploymentScenarios, endpointsScenarios} {
 		all = append(all, group...)
 	}
 	return all

@@ -123,7 +123,7 @@ func revision(s *stage.Stage, number int) (*appsv1.ReplicaSet, error) {
 	}
 	found := s.ReplicaSets(func(rs *appsv1.ReplicaSet) bool { return of(rs) == number })
 	if len(found) == 0 {
-		return nil, fmt.Errorf("no ReplicaSet has the revision %d", number)
+		return nil, fmt.Errorf("%w: a ReplicaSet of revision %d", errNone, number)
 	}
 	return found[0], nil
 }
@@ -169,16 +169,15 @@ func deleteRevision(number int, policy metav1.DeletionPropagation) Step {
 
 // collide makes a Deployment whose first ReplicaSet has a name that is taken: it learns the name, and takes it.
 func collide(replicas int32) []Step {
-	var name string
 	return []Step{
 		deploy(deployment(app, 0)),
-		onSet("note the name of", 1, func(_ context.Context, _ *stage.Stage, rs *appsv1.ReplicaSet) error {
-			name = rs.Name
+		onSet("note the name of", 1, func(_ context.Context, s *stage.Stage, rs *appsv1.ReplicaSet) error {
+			s.Note = rs.Name
 			return nil
 		}),
 		deleteDeployment(background),
 		{Text: "make a ReplicaSet of that name", Do: func(ctx context.Context, s *stage.Stage) error {
-			_, err := sets(s).Create(ctx, set(name, 0, otherLabels), metav1.CreateOptions{})
+			_, err := sets(s).Create(ctx, set(s.Note, 0, otherLabels), metav1.CreateOptions{})
 			return err
 		}},
 		deploy(deployment(app, replicas)),

@@ -1,9 +1,12 @@
 package scenarios
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -34,7 +37,7 @@ func pod(name string, labels map[string]string, more ...func(*corev1.Pod)) *core
 const costs = corev1.PodDeletionCost
 
 func onNode(name string) func(*corev1.Pod) { return func(p *corev1.Pod) { p.Spec.NodeName = name } }
-func image(name string) func(*corev1.Pod) {
+func runsImage(name string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) { p.Spec.Containers[0].Image = name }
 }
 func cost(value string) func(*corev1.Pod) {
@@ -74,14 +77,18 @@ func isReady(p *corev1.Pod) bool {
 	return false
 }
 
-// pick returns the first Pod that fits.
+// errNone says that nothing fits.
+var errNone = errors.New("there is none")
+
+// pick returns the first Pod that fits, by image and name.
 func (w which) pick(s *stage.Stage) (*corev1.Pod, error) {
 	found := s.Pods(func(p *corev1.Pod) bool {
 		return p.DeletionTimestamp == nil && p.Status.Phase != corev1.PodFailed && p.Status.Phase != corev1.PodSucceeded && w.fits(p)
 	})
 	if len(found) == 0 {
-		return nil, fmt.Errorf("there is not %s", w.text)
+		return nil, fmt.Errorf("%w: %s", errNone, w.text)
 	}
+	slices.SortStableFunc(found, func(a, b *corev1.Pod) int { return cmp.Compare(a.Spec.Containers[0].Image, b.Spec.Containers[0].Image) })
 	return found[0], nil
 }
 
@@ -154,11 +161,17 @@ func say(w which, what string, report func(*corev1.Pod, metav1.Time)) Step {
 }
 
 func fail(w which) Step {
-	return say(w, "fails", func(p *corev1.Pod, _ metav1.Time) { p.Status.Phase, p.Status.Reason = corev1.PodFailed, "Evicted" })
+	return say(w, "fails", func(p *corev1.Pod, now metav1.Time) {
+		stage.SetReady(p, false, now) // as a kubelet does
+		p.Status.Phase, p.Status.Reason = corev1.PodFailed, "Evicted"
+	})
 }
 
 func succeed(w which) Step {
-	return say(w, "succeeds", func(p *corev1.Pod, _ metav1.Time) { p.Status.Phase = corev1.PodSucceeded })
+	return say(w, "succeeds", func(p *corev1.Pod, now metav1.Time) {
+		stage.SetReady(p, false, now)
+		p.Status.Phase = corev1.PodSucceeded
+	})
 }
 
 func becomeReady(w which) Step {

@@ -61,7 +61,7 @@ var replicaSets = []Scenario{
 	replicaset("an orphan that comes later is one too many", createSet(set(set1, 2)), createPod(pod("a", web))),
 	replicaset("an orphan that has failed is left alone", createPod(pod("a", web)), fail(named("a")), createSet(set(set1, 1))),
 	replicaset("a finished Pod keeps its owner when its labels change", createSet(set(set1, 1)), fail(anyPod), scaleSet(set1, 0)),
-	replicaset("an orphan that ends is not adopted", createPod(pod("a", web, image("lingers:1"))), deletePod(named("a")), createSet(set(set1, 1)), letGo),
+	replicaset("an orphan that ends is not adopted", createPod(pod("a", web, runsImage("lingers:1"))), deletePod(named("a")), createSet(set(set1, 1)), letGo),
 	replicaset("a Pod of somebody else is left alone", createSet(set("other", 1, otherLabels)), relabel(labelled("app", "other"), web), createSet(set(set1, 1))),
 	replicaset("a Pod with an owner that is not its controller is adopted", createSet(set("other", 0, otherLabels)),
 		createOwnedPod("a", web, "other"), createSet(set(set1, 1))),
@@ -98,8 +98,8 @@ func held(rs *appsv1.ReplicaSet) { rs.Finalizers = []string{"example.com/hold"} 
 // Which Pods go first is shown by Pods with names of their own, which are adopted.
 var ranking = []Scenario{
 	ranked("unassigned before assigned", createPod(pod("b", web, func(p *corev1.Pod) { p.Spec.NodeSelector = map[string]string{"disk": "ssd"} }))),
-	ranked("pending before running", createPod(pod("b", web, onNode("node-2"), image("pulls:1")))),
-	ranked("unready before ready", createPod(pod("b", web, onNode("node-2"), image("breaks:1")))),
+	ranked("pending before running", createPod(pod("b", web, onNode("node-2"), runsImage("pulls:1")))),
+	ranked("unready before ready", createPod(pod("b", web, onNode("node-2"), runsImage("breaks:1")))),
 	ranked("deletion costs", createPod(pod("b", web, onNode("node-2"), cost("-5"))), annotate(named("c"), costs, "7")),
 	ranked("large deletion costs", createPod(pod("b", web, onNode("node-2"), cost("2147483647"))), annotate(named("a"), costs, "-2147483648")),
 	ranked("doubled up on a node", createPod(pod("b", web, onNode("node-1"))), sameReady("a", "b", "c"), restart(named("b"), 1)),

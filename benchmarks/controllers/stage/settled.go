@@ -35,7 +35,10 @@ func (s *Stage) Settle(ctx context.Context) error {
 		s.mu.Lock()
 		last, err := s.last, s.err
 		s.mu.Unlock()
-		open := Open(s.Objects(), time.Now())
+		var open []string
+		if time.Since(last) >= quiet {
+			open = Open(s.Objects(), time.Now())
+		}
 		switch {
 		case err != nil || s.world.Err() != nil:
 			return errors.Join(err, s.world.Err())
@@ -48,7 +51,7 @@ func (s *Stage) Settle(ctx context.Context) error {
 		case time.Since(begin) > patience:
 			return fmt.Errorf("after %v, nothing has changed for %v, and this is open: %s", patience, time.Since(last).Round(time.Millisecond), strings.Join(open, "; "))
 		}
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(quiet / 5)
 	}
 }
 

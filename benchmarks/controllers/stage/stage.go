@@ -21,6 +21,8 @@ type Stage struct {
 	Namespace string
 	// Client acts as the user of the scenario.
 	Client kubernetes.Interface
+	// Note is what one step of the scenario writes down for a later one.
+	Note string
 
 	world *World
 	pods  chan *corev1.Pod // sent to by watches, received from by the kubelet; closed never. It is large, so that a watch does not wait
@@ -39,6 +41,7 @@ type Stage struct {
 func (w *World) NewStage(ctx context.Context, namespace string) (*Stage, error) {
 	s := &Stage{
 		Namespace: namespace, Client: w.user, world: w, pods: make(chan *corev1.Pod, 100_000),
+		objects: map[Ref]Object{}, addresses: map[types.UID]int{}, byUser: map[types.UID]bool{}, last: time.Now(),
 	}
 	w.mu.Lock()
 	w.stages[namespace] = s
