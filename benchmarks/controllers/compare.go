@@ -54,19 +54,19 @@ func (w Worlds) Compare(ctx context.Context, scenario scenarios.Scenario, namesp
 		}
 	}
 	if report.Err == nil && !scenario.Loose {
-		report.Found = append(report.Found, compareCounts(theirs.Counts, ours.Counts)...)
+		report.Found = append(report.Found, compareCounts(theirs.Judgement, ours.Judgement)...)
 	}
 	return report
 }
 
 // compareCounts compares how many objects were created and deleted in all.
-func compareCounts(theirs, ours map[string]int) (found []Found) {
-	both := maps.Clone(theirs)
-	maps.Copy(both, ours)
+func compareCounts(theirs, ours stage.Judgement) (found []Found) {
+	both := maps.Clone(theirs.Counts)
+	maps.Copy(both, ours.Counts)
 	for _, what := range slices.Sorted(maps.Keys(both)) {
-		if theirs[what] != ours[what] {
+		if theirs.Counts[what] != ours.Counts[what] {
 			found = append(found, Found{Step: "in all", Difference: mask.Difference{
-				Path: "Count/" + "." + what, Theirs: fmt.Sprint(theirs[what]), Ours: fmt.Sprint(ours[what]),
+				Path: "Count/" + "." + what, Theirs: fmt.Sprint(theirs.Counts[what], " ", theirs.History[what]), Ours: fmt.Sprint(ours.Counts[what], " ", ours.History[what]),
 			}})
 		}
 	}

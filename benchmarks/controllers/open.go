@@ -25,6 +25,9 @@ var ours = []struct {
 	{"endpoints-controller", endpoints.Run},
 }
 
+// Seeds is how many random scenarios belong to a comparison.
+const Seeds = 200
+
 // workers is how many objects a controller reconciles at a time: as many as the original does.
 const workers = 5
 

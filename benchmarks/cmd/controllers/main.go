@@ -3,7 +3,9 @@
 //
 //	go run ./cmd/controllers                      everything: what is written down, and 200 seeds
 //	go run ./cmd/controllers -run quota -seeds 0  the scenarios whose names match
-//	go run ./cmd/controllers -self                the originals with themselves, which must not differ
+//	go run ./cmd/controllers -run 'seed 17$'      the scenario of a seed
+//	go run ./cmd/controllers -self                the originals with themselves
+//	go run ./cmd/controllers -write               only writes docs/controllers-compared.md
 package main
 
 import (
@@ -12,8 +14,8 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"regexp"
-	"slices"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -23,43 +25,87 @@ import (
 	"github.com/loopwright/loopwright/manager/log"
 )
 
+type options struct {
+	match       string
+	self, steps bool
+	seeds       int
+	atOnce      int
+	limit       time.Duration
+}
+
 func main() {
-	match := flag.String("run", ".", "which scenarios to play: a regular expression for their names")
-	seeds := flag.Int("seeds", 200, "how many random scenarios to play")
-	self := flag.Bool("self", false, "compare the originals with themselves")
-	atOnce := flag.Int("p", 6, "how many scenarios to play at once")
-	limit := flag.Duration("limit", 40*time.Minute, "when to give up")
-	verbose := flag.Bool("v", false, "say of each scenario that it is being played")
+	var o options
+	flag.StringVar(&o.match, "run", "", "which scenarios to play: a regular expression for their names")
+	flag.IntVar(&o.seeds, "seeds", controllers.Seeds, "how many random scenarios there are")
+	flag.BoolVar(&o.self, "self", false, "compare the originals with themselves")
+	flag.BoolVar(&o.steps, "steps", false, "print the steps of the scenarios instead of playing them")
+	flag.IntVar(&o.atOnce, "p", 8, "how many scenarios to play at once")
+	flag.DurationVar(&o.limit, "limit", 40*time.Minute, "when to give up")
+	write := flag.Bool("write", false, "write docs/controllers-compared.md, and play nothing")
 	flag.Parse()
-	if err := run(*match, *seeds, *self, *atOnce, *limit, *verbose); err != nil {
+	do := func() error { return run(o) }
+	if *write {
+		do = writePage
+	}
+	if err := do(); err != nil {
 		fmt.Fprintln(os.Stderr, "controllers:", err)
 		os.Exit(1)
 	}
 }
 
-func run(match string, seeds int, self bool, atOnce int, limit time.Duration, verbose bool) error {
+func writePage() error {
+	explanations, err := controllers.Explanations()
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join("..", "docs", "controllers-compared.md"), []byte(controllers.Page(explanations, controllers.Seeds)), 0o644)
+}
+
+// chosen are the scenarios whose names match.
+func chosen(match string, seeds int) ([]scenarios.Scenario, error) {
 	name, err := regexp.Compile(match)
 	if err != nil {
-		return fmt.Errorf("-run: %w", err)
+		return nil, fmt.Errorf("-run: %w", err)
+	}
+	var list []scenarios.Scenario
+	for _, one := range scenarios.All(seeds) {
+		if name.MatchString(one.Name) {
+			list = append(list, one)
+		}
+	}
+	return list, nil
+}
+
+func run(o options) error {
+	list, err := chosen(o.match, o.seeds)
+	if err != nil {
+		return err
+	}
+	if o.steps {
+		for _, one := range list {
+			fmt.Println(one.Name)
+			for i, step := range one.Steps {
+				fmt.Printf("  %d. %s\n", i+1, step.Text)
+			}
+		}
+		return nil
+	}
+	explanations, err := controllers.Explanations()
+	if err != nil {
+		return err
 	}
 	log.SetLogger(logr.Discard()) // what fails shows in the comparison
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	ctx, cancel := context.WithTimeout(ctx, limit)
+	ctx, cancel := context.WithTimeout(ctx, o.limit)
 	defer cancel()
-	list := slices.DeleteFunc(scenarios.Written(), func(s scenarios.Scenario) bool { return !name.MatchString(s.Name) })
-	for seed := range seeds {
-		if one := scenarios.Random(uint64(seed)); name.MatchString(one.Name) {
-			list = append(list, one)
-		}
-	}
 	begin := time.Now()
-	worlds, err := controllers.Open(ctx, self)
+	worlds, err := controllers.Open(ctx, o.self)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = worlds.Close() }()
-	summary := controllers.NewSummary(os.Stdout, len(list))
-	worlds.All(ctx, list, atOnce, summary.Add)
-	return summary.End(time.Since(begin))
+	summary := controllers.NewSummary(os.Stdout, len(list), explanations)
+	worlds.All(ctx, list, o.atOnce, summary.Add)
+	return summary.End(time.Since(begin), o.match == "" && !o.self && o.seeds >= controllers.Seeds)
 }

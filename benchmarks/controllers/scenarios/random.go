@@ -87,7 +87,8 @@ func (r *dice) replicaSet() []Step {
 		case 0, 1, 2:
 			return []Step{scaleSet(set1, r.replicas())}
 		case 3: // it costs so much to delete that others go first
-			return []Step{createPod(pod(r.name(), web, runsImage(image), cost(fmt.Sprint(1000-r.names))))}
+			name := r.name()
+			return []Step{createPod(pod(name, map[string]string{"app": "new"}, runsImage(image), cost(fmt.Sprint(1000-r.names)))), ifAny(addLabel(named(name), "app", "web"))}
 		case 4:
 			return []Step{deleteSet(set1, oneOf(r, background, foreground, orphan)), letGo, createSet(rs)}
 		case 5:

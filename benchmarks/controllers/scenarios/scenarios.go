@@ -48,3 +48,12 @@ func Written() []Scenario {
 	}
 	return all
 }
+
+// All are the scenarios that are written down, and those of so many seeds.
+func All(seeds int) []Scenario {
+	all := Written()
+	for seed := range seeds {
+		all = append(all, Random(uint64(seed)))
+	}
+	return all
+}

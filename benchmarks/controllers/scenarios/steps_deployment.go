@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -108,7 +109,8 @@ func deleteDeployment(policy metav1.DeletionPropagation) Step {
 	return remove("Deployment", app, policy, deployments)
 }
 
-// revision returns the ReplicaSet of a revision; 0 is the newest, -1 the one before.
+// revision returns the ReplicaSet of a revision; 0 is the newest, -1 the one before. Those that nobody owns any more come
+// last: a new one may have their number.
 func revision(s *stage.Stage, number int) (*appsv1.ReplicaSet, error) {
 	of := func(rs *appsv1.ReplicaSet) int {
 		n, _ := strconv.Atoi(rs.Annotations["deployment.kubernetes.io/revision"])
@@ -116,7 +118,7 @@ func revision(s *stage.Stage, number int) (*appsv1.ReplicaSet, error) {
 	}
 	if number <= 0 {
 		newest := 0
-		for _, rs := range s.ReplicaSets(func(*appsv1.ReplicaSet) bool { return true }) {
+		for _, rs := range s.ReplicaSets(func(rs *appsv1.ReplicaSet) bool { return len(rs.OwnerReferences) > 0 }) {
 			newest = max(newest, of(rs))
 		}
 		number += newest
@@ -125,6 +127,7 @@ func revision(s *stage.Stage, number int) (*appsv1.ReplicaSet, error) {
 	if len(found) == 0 {
 		return nil, fmt.Errorf("%w: a ReplicaSet of revision %d", errNone, number)
 	}
+	slices.SortStableFunc(found, func(a, b *appsv1.ReplicaSet) int { return len(b.OwnerReferences) - len(a.OwnerReferences) })
 	return found[0], nil
 }
 

@@ -14,8 +14,9 @@ import (
 
 // Judgement is what a log shows.
 type Judgement struct {
-	Counts map[string]int // such as "Pod created"
-	Broken []string       // bounds that were broken, and when
+	Counts  map[string]int      // such as "Pod created"
+	History map[string][]string // the names of those that were counted
+	Broken  []string            // bounds that were broken, and when
 	// Beyond counts the Pods that were created while there were as many as the Deployment and its surge allow. The
 	// originals count what they have asked the ReplicaSets for: a Pod that a ReplicaSet has still to delete is not in it.
 	Beyond int
@@ -33,7 +34,7 @@ func (s *Stage) Judge(hurry bool) Judgement {
 	}
 	s.mu.Unlock()
 	j := &judge{sets: map[types.UID]*appsv1.ReplicaSet{}, pods: map[types.UID]*corev1.Pod{}, deployments: map[types.UID]*appsv1.Deployment{}, byUser: byUser, hurry: hurry}
-	j.Counts, j.wanted = map[string]int{}, map[types.UID]span{}
+	j.Counts, j.History, j.wanted = map[string]int{}, map[string][]string{}, map[types.UID]span{}
 	for _, change := range s.Log() {
 		if len(marks) > 0 && change.Version > marks[0] {
 			clear(j.wanted)
@@ -78,12 +79,18 @@ func (j *judge) count(change Change) {
 	before := j.pods[change.Object.GetUID()]
 	switch {
 	case change.Type == watch.Added:
-		j.Counts[change.Kind+" created"]++
+		j.note(change, "created")
 	case isPod && pod.DeletionTimestamp != nil && before != nil && before.DeletionTimestamp == nil:
-		j.Counts["Pod deleted"]++
+		j.note(change, "deleted")
 	case !isPod && change.Type == watch.Deleted:
-		j.Counts[change.Kind+" deleted"]++
+		j.note(change, "deleted")
 	}
+}
+
+func (j *judge) note(change Change, what string) {
+	what = change.Kind + " " + what
+	j.Counts[what]++
+	j.History[what] = append(j.History[what], fmt.Sprintf("%s at %d", change.Object.GetName(), change.Version))
 }
 
 func (j *judge) see(change Change) {
