@@ -1,10 +1,25 @@
 package endpoints
 
-import corev1 "k8s.io/api/core/v1"
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
 
 // maxAddresses is how many addresses Endpoints may have. The object is sent as a whole, with each change, to each node
 // that watches it; what needs more has EndpointSlices.
 const maxAddresses = 1000
+
+// restPerAddress says how long the controller leaves Endpoints alone after it has written them. A write costs the
+// cluster as much as the object is large. So those of three Pods may be written again at once, and those of a thousand
+// five times a second. A change that comes alone never waits.
+const restPerAddress = 200 * time.Microsecond
+
+// restAfter is the time to rest after these subsets were written.
+func restAfter(subsets []corev1.EndpointSubset) time.Duration {
+	ready, notReady := count(subsets)
+	return time.Duration(ready+notReady) * restPerAddress
+}
 
 // truncate leaves as many addresses in the subsets as there may be, and reports whether there were more. An address that
 // is in two subsets counts twice.

@@ -50,6 +50,36 @@ func TestAStormOfChangesIsFewWrites(t *testing.T) {
 	})
 }
 
+// Endpoints of many Pods are large, and each write is sent to all who watch them.
+func TestLargeEndpointsAreWrittenLessOften(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.service()
+		for n := range 50 {
+			w.pod(n)
+		}
+		w.start()
+		w.did()
+		pod := runningPod(7)
+		toggle := func() {
+			editStatus(w, pod, func(p *corev1.Pod) {
+				ready := &p.Status.Conditions[0].Status
+				*ready = map[corev1.ConditionStatus]corev1.ConditionStatus{corev1.ConditionTrue: corev1.ConditionFalse, corev1.ConditionFalse: corev1.ConditionTrue}[*ready]
+			})
+			synctest.Wait()
+		}
+		toggle()
+		require.Equal(t, one, w.did(), "one change does not wait")
+		for range 20 {
+			time.Sleep(2 * time.Millisecond)
+			toggle()
+		}
+		w.settle()
+		require.LessOrEqual(t, w.did()["update endpoints"], 5, "one in 10 ms, for 40 ms")
+		_, notReady := count(w.endpoints().Subsets)
+		require.Equal(t, 1, notReady, "the last change was written")
+	})
+}
+
 func TestAChangeWaitsNoLongerThanTheBatchPeriod(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.settings.BatchPeriod = 10 * time.Second

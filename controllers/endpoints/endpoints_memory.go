@@ -2,6 +2,7 @@ package endpoints
 
 import (
 	"sync"
+	"time"
 
 	"github.com/loopwright/loopwright/manager/client"
 )
@@ -17,6 +18,7 @@ type memory struct {
 type remembered struct {
 	times   *times // of the last look that ended well
 	version string // of the Endpoints, as the controller has last written them
+	restEnd time.Time
 }
 
 func (m *memory) about(service client.ObjectKey) remembered {
@@ -31,8 +33,8 @@ func (m *memory) looked(service client.ObjectKey, seen *times) {
 	m.change(service, func(r *remembered) { r.times = seen })
 }
 
-func (m *memory) wrote(service client.ObjectKey, version string) {
-	m.change(service, func(r *remembered) { r.version = version })
+func (m *memory) wrote(service client.ObjectKey, version string, restEnd time.Time) {
+	m.change(service, func(r *remembered) { r.version, r.restEnd = version, restEnd })
 }
 
 func (m *memory) change(service client.ObjectKey, change func(*remembered)) {

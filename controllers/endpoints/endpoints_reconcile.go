@@ -3,6 +3,7 @@ package endpoints
 import (
 	"context"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -33,6 +34,9 @@ const (
 // would be old after it.
 func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	name := request.NamespacedName
+	if rest := time.Until(r.memory.about(name).restEnd); rest > 0 {
+		return reconcile.Result{RequeueAfter: rest}, nil
+	}
 	current := &corev1.Endpoints{}
 	if err := r.client.Get(ctx, name, current, client.UnsafeDisableDeepCopy); apierrors.IsNotFound(err) {
 		current = nil
@@ -107,7 +111,7 @@ func (r *reconciler) serve(ctx context.Context, service *corev1.Service, pods []
 		return err
 	}
 	r.memory.looked(name, seen)
-	r.memory.wrote(name, next.ResourceVersion)
+	r.memory.wrote(name, next.ResourceVersion, time.Now().Add(restAfter(next.Subsets)))
 	return nil
 }
 

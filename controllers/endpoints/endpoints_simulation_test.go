@@ -43,7 +43,7 @@ func TestWhateverBreaksTheEndpointsAreRight(t *testing.T) {
 	case testing.Short():
 		seeds = 15
 	case underRaceDetector:
-		seeds = 20
+		seeds = 15
 	default:
 		seeds = 60
 	}
