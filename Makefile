@@ -11,6 +11,9 @@ CLUSTER_COMMAND := .loopwright/tools/cluster
 CONTROLLERS := .loopwright/tools/controllers
 MUTANTS := .loopwright/tools/mutants
 
+# Many tests wait for a cluster, so more packages than processors run at a time.
+AT_ONCE := $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1); test $$n -gt 4 && echo $$n || echo 4)
+
 # The race detector needs a C compiler on Linux. Without one, the tests run all
 # the same, and say what they leave out.
 RACE := $(shell test "$$(go env CGO_ENABLED)" = 1 && command -v "$$(go env CC)" >/dev/null 2>&1 && echo -race)
@@ -89,8 +92,8 @@ image: ## Write the controllers as a container image, for amd64 and arm64; needs
 test: $(CLUSTER_COMMAND) ## Run all tests: unit, race detector, integration on an embedded cluster
 	@$(CLUSTER_COMMAND) build
 	@test -n "$(RACE)" || echo "No C compiler, so no race detector: install one, and the tests use it."
-	go test $(RACE) -count=1 -timeout 30m ./...
-	cd benchmarks && go test $(RACE) -short ./... && go test -count=1 -run RealServer ./client ./election
+	go test $(RACE) -count=1 -timeout 30m -vet=off -p $(AT_ONCE) ./... # milestones vets it all
+	cd benchmarks && go test $(RACE) -short -p $(AT_ONCE) ./... && go test -count=1 -run RealServer ./client ./election
 	cd operator && go test -count=1 -timeout 20m ./compare
 	cd tools && go test ./image
 	@$(MAKE) --no-print-directory verify milestones

@@ -29,8 +29,8 @@ import (
 type stage struct {
 	*demo.Demo
 	users     client.Client
-	requests  *requests         // of the controller
-	endpoints *corev1.Endpoints //nolint:staticcheck // what this chapter is about
+	requests  *requests // of the controller
+	endpoints *corev1.Endpoints
 	results   []counted
 
 	stop    context.CancelFunc
@@ -150,7 +150,7 @@ func (s *stage) read(ctx context.Context) (lines []string, err error) {
 	return lines, nil
 }
 
-func nameOf(address corev1.EndpointAddress) string { //nolint:staticcheck // see above
+func nameOf(address corev1.EndpointAddress) string {
 	if address.TargetRef == nil {
 		return address.IP
 	}

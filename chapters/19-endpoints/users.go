@@ -14,8 +14,8 @@ import (
 	"github.com/loopwright/loopwright/manager/client"
 )
 
-func newEndpoints(namespace string) *corev1.Endpoints { //nolint:staticcheck // what this chapter is about
-	return &corev1.Endpoints{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web"}} //nolint:staticcheck // see above
+func newEndpoints(namespace string) *corev1.Endpoints {
+	return &corev1.Endpoints{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web"}}
 }
 
 func (s *stage) service() *corev1.Service {
@@ -87,7 +87,7 @@ func (s *stage) split(ctx context.Context) error {
 	s.endpoints.Subsets = nil
 	for _, port := range whole.Ports {
 		part := *whole.DeepCopy()
-		part.Ports = []corev1.EndpointPort{port} //nolint:staticcheck // see above
+		part.Ports = []corev1.EndpointPort{port}
 		s.endpoints.Subsets = append(s.endpoints.Subsets, part)
 	}
 	return s.users.Update(ctx, s.endpoints)

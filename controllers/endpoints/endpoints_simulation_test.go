@@ -79,7 +79,7 @@ var simulated = []struct {
 	of   int
 }{
 	{"crash", 200}, {"crash after create endpoints", 40}, {"crash after update endpoints", 100}, {"crash after delete endpoints", 15},
-	{"fault: answer to a create lost", 30}, {"fault: answer to an update lost", 200}, {"fault: answer to a delete lost", 8},
+	{"fault: answer to a create lost", 30}, {"fault: answer to an update lost", 200}, {"fault: answer to a delete lost", 4},
 	{"fault: conflict of an update", 200}, {"fault: write fails", 300}, {"fault: watch cut", 1500}, {"compacted", 120},
 	{"fault: watch of Endpoints late", 300}, {"fault: watch of Pods late", 400}, {"fault: watch of Services late", 400},
 	{"user: create a Pod", 900}, {"user: delete a Pod", 150}, {"user: relabel a Pod", 120}, {"kubelet: readiness", 500}, {"kubelet: end a Pod", 130},
