@@ -91,7 +91,7 @@ func (m model) View() tea.View {
 		lines = append(lines, m.lines(m.width, m.color)...)
 	}
 	lines = lines[:min(len(lines), max(m.height-1, 1))]
-	view := tea.NewView(strings.Join(lines, "\n"))
+	view := tea.NewView(strings.Join(lines, "\n") + "\n") // the last line is erased at the end
 	view.DisableBracketedPasteMode = true
 	return view
 }

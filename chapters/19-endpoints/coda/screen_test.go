@@ -80,11 +80,11 @@ func TestAScreenThatHasEndedBlocksNobody(t *testing.T) {
 
 func TestAfterAResizeThePictureFitsAgain(t *testing.T) {
 	var m tea.Model = model{lines: wide}
-	assert.Empty(t, m.View().Content, "nothing is drawn before the size is known")
+	assert.Equal(t, "\n", m.View().Content, "nothing is drawn before the size is known")
 	for _, test := range []struct {
 		width, height int
 		want          string
-	}{{80, 24, "\nwidth 80\nthe end"}, {20, 24, "\nwidth 20\nthe end"}, {20, 3, "\nwidth 20"}, {20, 1, ""}} {
+	}{{80, 24, "\nwidth 80\nthe end\n"}, {20, 24, "\nwidth 20\nthe end\n"}, {20, 3, "\nwidth 20\n"}, {20, 1, "\n"}} {
 		m, _ = m.Update(tea.WindowSizeMsg{Width: test.width, Height: test.height})
 		assert.Equal(t, test.want, m.View().Content)
 	}
