@@ -74,7 +74,7 @@ test: $(CLUSTER_COMMAND) ## Run all tests: unit, race detector, integration on a
 	@$(CLUSTER_COMMAND) build
 	@test -n "$(RACE)" || echo "No C compiler, so no race detector: install one, and the tests use it."
 	go test $(RACE) -count=1 -timeout 30m ./...
-	cd benchmarks && go test $(RACE) -short ./... && go test -count=1 -run RealServer ./client ./election
+	cd benchmarks && go test $(RACE) -short ./... && go test -count=1 -run RealServer ./client ./election ./controllers
 	cd operator && go test -count=1 -timeout 20m ./compare
 	@$(MAKE) --no-print-directory verify milestones
 
@@ -90,6 +90,11 @@ sync: $(COURSE) ## Bring the texts up to date with the code they quote
 .PHONY: mutants
 mutants: $(MUTANTS) ## Make small mistakes in the code and list those that no test notices; FILE=workqueue/priority_levels.go
 	@$(MUTANTS) $(FILE)
+
+.PHONY: compare-controllers
+compare-controllers: $(CLUSTER_COMMAND) ## Play 370 scenarios with our controllers and with Kubernetes' own; list what differs (about 20 minutes)
+	@$(CLUSTER_COMMAND) build
+	cd benchmarks && go run ./cmd/controllers
 
 .PHONY: api
 api: ## Compare our exported API with controller-runtime's; write docs/api.md and internal/port/names.yaml
@@ -130,7 +135,7 @@ cross-controlplane: ## Compile the control plane for all platforms (about 15 min
 bench: $(CLUSTER_COMMAND) ## Run the benchmarks
 	@$(CLUSTER_COMMAND) build
 	go test -run '^$$' -bench . -benchmem ./...
-	cd benchmarks && go run ./cmd/ratios
+	cd benchmarks && go run ./cmd/ratios && go run ./cmd/controllerspeed
 
 .PHONY: clean
 clean: $(CLUSTER_COMMAND) ## Remove the cluster, its binaries, and what make built

@@ -149,11 +149,11 @@ func (b *bench) measure(ctx context.Context, row Row, who, namespace string) (m 
 	if err := errors.Join(at.answer("before"), row.prepare(at)); err != nil {
 		return m, err
 	}
+	time.Sleep(2 * time.Second) // what is still under way is no part of the row
 	if row.restart {
 		if err := controllers.stop(); err != nil {
 			return m, err
 		}
-		time.Sleep(time.Second) // what the old process has sent arrives
 		if err := b.audit.forget(); err != nil {
 			return m, err
 		}
