@@ -132,8 +132,10 @@ func (o *Options) complete() error {
 		if *path.value == "" {
 			*path.value = path.standard
 		}
-		if !strings.HasPrefix(*path.value, "/") || len(*path.value) == 1 {
-			return fmt.Errorf("%s is %q: it must be a path such as %s", path.field, *path.value, path.standard)
+		asked := *path.value
+		*path.value = strings.TrimRight(asked, "/") // each check is at a path below, with a slash between
+		if !strings.HasPrefix(*path.value, "/") || strings.ContainsAny(*path.value, "{} ") {
+			return fmt.Errorf("%s is %q: it must be a path such as %s", path.field, asked, path.standard)
 		}
 	}
 	if o.ReadinessEndpointName == o.LivenessEndpointName {

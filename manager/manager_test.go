@@ -306,7 +306,7 @@ func (c *foreignCache) WaitForCacheSync(context.Context) bool { return c.synced 
 
 func TestAUsersCheckCountsAndCanReplaceTheManagersOwn(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		m := w.manager(Options{LivenessEndpointName: "/alive"})
+		m := w.manager(Options{LivenessEndpointName: "/alive/"}) // which is the same as without the slash
 		require.NoError(t, m.AddReadyzCheck(CacheSyncCheck, healthz.Ping))
 		require.NoError(t, m.AddHealthzCheck("engine", func(*http.Request) error { return errors.New("it smokes") }))
 		require.ErrorContains(t, m.AddHealthzCheck("none", nil), "is nil")
@@ -320,6 +320,10 @@ func TestAUsersCheckCountsAndCanReplaceTheManagersOwn(t *testing.T) {
 func TestOptionsThatCannotBeRightAreRefused(t *testing.T) {
 	_, err := New(&rest.Config{}, Options{ReadinessEndpointName: "readyz"})
 	require.ErrorContains(t, err, `ReadinessEndpointName is "readyz"`)
+	for _, path := range []string{"/", "//", "/{x}", "/a b"} {
+		_, err = New(&rest.Config{}, Options{LivenessEndpointName: path})
+		require.ErrorContains(t, err, fmt.Sprintf("LivenessEndpointName is %q", path))
+	}
 	_, err = New(&rest.Config{}, Options{ReadinessEndpointName: "/x", LivenessEndpointName: "/x"})
 	require.ErrorContains(t, err, "/x cannot be both the ReadinessEndpointName")
 	_, err = New(nil, Options{})

@@ -8,12 +8,16 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/loopwright/loopwright/manager"
+	"github.com/loopwright/loopwright/manager/builder"
 	"github.com/loopwright/loopwright/manager/client"
 	"github.com/loopwright/loopwright/manager/conditions"
 	"github.com/loopwright/loopwright/manager/controller/controllerutil"
 	"github.com/loopwright/loopwright/manager/finalizer"
+	"github.com/loopwright/loopwright/manager/handler"
 	"github.com/loopwright/loopwright/manager/reconcile"
 )
 
@@ -36,6 +40,22 @@ func newExposer(c client.Client, records *dns) (*exposer, error) {
 	e := &exposer{Client: c, dns: records, finalizers: finalizer.NewFinalizers()}
 	return e, e.finalizers.Register(dnsFinalizer, records)
 }
+
+// region watch
+
+// setUp tells the manager of the Deployments, and of the objects that they own.
+func (e *exposer) setUp(mgr manager.Manager) error {
+	return builder.ControllerManagedBy(mgr).Named(controllerName).
+		For(&appsv1.Deployment{}).
+		Owns(&corev1.Service{}).
+		Owns(&networkingv1.Ingress{}).
+		// An object that belongs to somebody else leads to no owner. Its end wakes who waits for its name.
+		Watches(&corev1.Service{}, handler.EnqueueRequestsThatWaitFor(schema.GroupKind{Kind: "Service"})).
+		Watches(&networkingv1.Ingress{}, handler.EnqueueRequestsThatWaitFor(schema.GroupKind{Group: networkingv1.GroupName, Kind: "Ingress"})).
+		Complete(reconcile.AsReconciler(e, e))
+}
+
+// endregion watch
 
 // region reconcile
 

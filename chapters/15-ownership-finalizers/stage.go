@@ -2,27 +2,22 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
-	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
 
 	"github.com/loopwright/loopwright/internal/demo"
+	"github.com/loopwright/loopwright/manager"
 	"github.com/loopwright/loopwright/manager/cache"
 	"github.com/loopwright/loopwright/manager/client"
-	"github.com/loopwright/loopwright/manager/controller"
-	"github.com/loopwright/loopwright/manager/event"
-	"github.com/loopwright/loopwright/manager/handler"
-	"github.com/loopwright/loopwright/manager/reconcile"
-	"github.com/loopwright/loopwright/manager/source"
+	"github.com/loopwright/loopwright/manager/config"
+	"github.com/loopwright/loopwright/manager/log"
+	"github.com/loopwright/loopwright/manager/metrics/server"
 	"github.com/loopwright/loopwright/trace"
-	"github.com/loopwright/loopwright/workqueue"
 )
 
 const controllerName = "exposer"
@@ -37,71 +32,42 @@ type stage struct {
 	ahead  []trace.Event // read, and not looked at yet
 	writes int           // of the controller, among those that were looked at
 
-	stop    context.CancelFunc
-	running sync.WaitGroup // of the cache and the controller
-	failed  error          // of the controller; read after running
+	end func() error // stops the manager, and returns what Start has returned
 }
 
 func newStage(d *demo.Demo) (s *stage, err error) {
-	s = &stage{Demo: d, dns: &dns{recorder: d.Recorder, records: map[record]bool{}}, events: d.Recorder.Cursor(), stop: func() {}}
+	s = &stage{Demo: d, dns: &dns{recorder: d.Recorder, records: map[record]bool{}}, events: d.Recorder.Cursor()}
 	s.users, err = client.New(d.Config(), client.Options{})
 	return s, err
 }
 
-// start makes a cache, a client and a controller, and runs them until end.
+// start makes a manager with the controller, and runs it until end.
 func (s *stage) start(ctx context.Context) error {
-	objects, err := cache.New(s.Config(), cache.Options{DefaultNamespaces: map[string]cache.Config{s.Namespace: {}}, Recorder: s.Recorder})
-	if err != nil {
-		return err
-	}
-	c, err := client.NewWithWatch(s.Config(), client.Options{Cache: &client.CacheOptions{Reader: objects, EnableReadYourWritesConsistency: new(true)}})
-	if err != nil {
-		return err
-	}
-	e, err := newExposer(recorded(c, s.Recorder), s.dns)
-	if err != nil {
-		return err
-	}
-	exposed, err := controller.NewUnmanaged(controllerName, controller.Options{
-		Reconciler: reconcile.AsReconciler(e, e), Recorder: s.Recorder, Kind: "Deployment", Logger: logr.Discard(),
+	mgr, err := manager.New(s.Config(), manager.Options{
+		Metrics: server.Options{BindAddress: "0"}, Recorder: s.Recorder, Logger: logr.New(log.NullLogSink{}),
+		Cache:      cache.Options{DefaultNamespaces: map[string]cache.Config{s.Namespace: {}}},
+		Controller: config.Controller{SkipNameValidation: new(true)}, // the last step starts it again
+		NewClient: func(c *rest.Config, options client.Options) (client.Client, error) {
+			options.Cache.EnableReadYourWritesConsistency = new(true)
+			writer, err := client.NewWithWatch(c, options)
+			return recorded(writer, s.Recorder), err
+		},
 	})
 	if err != nil {
 		return err
 	}
-	if err := watch(exposed, objects, c); err != nil {
+	e, err := newExposer(mgr.GetClient(), s.dns)
+	if err == nil {
+		err = e.setUp(mgr)
+	}
+	if err != nil {
 		return err
 	}
-	ctx, s.stop = context.WithCancel(ctx)
-	s.running.Go(func() { _ = objects.Start(ctx) })
-	s.running.Go(func() { s.failed = exposed.Start(ctx) })
+	ctx, stop := context.WithCancel(ctx)
+	ended := make(chan error, 1) // sent once, by the goroutine; received once, by end
+	go func() { ended <- mgr.Start(ctx) }()
+	s.end = sync.OnceValue(func() error { stop(); return <-ended })
 	return nil
-}
-
-// region watch
-
-// watch tells the controller of its Deployments, and of the objects that they own.
-func watch(exposed controller.Controller, objects cache.Cache, c client.Client) error {
-	owner := handler.EnqueueRequestForOwner(c.Scheme(), c.RESTMapper(), &appsv1.Deployment{}, handler.OnlyControllerOwner())
-	// An object that belongs to somebody else leads to no owner here. Its end wakes who waits for its name.
-	freed := handler.Funcs{DeleteFunc: func(_ context.Context, e event.DeleteEvent, _ workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-		exposed.Wake(refOf(e.Object))
-	}}
-	return errors.Join(
-		exposed.Watch(source.Kind(objects, &appsv1.Deployment{}, &handler.EnqueueRequestForObject{})),
-		exposed.Watch(source.Kind(objects, &corev1.Service{}, owner)),
-		exposed.Watch(source.Kind(objects, &networkingv1.Ingress{}, owner)),
-		exposed.Watch(source.Kind(objects, &corev1.Service{}, freed)),
-		exposed.Watch(source.Kind(objects, &networkingv1.Ingress{}, freed)),
-	)
-}
-
-// endregion watch
-
-// end stops the controller and its cache, and waits for both.
-func (s *stage) end() error {
-	s.stop()
-	s.running.Wait()
-	return s.failed
 }
 
 // find waits for an event.

@@ -38,7 +38,9 @@ const slow = "package sum\n\nimport \"testing\"\n\nfunc TestSumOnACluster(t *tes
 func TestOnlyTheNewestMilestoneRunsTheSlowTests(t *testing.T) {
 	t.Parallel()
 	r := tinyTree(t, map[string]string{"sum/slow_test.go": slow})
-	assert.NoError(t, r.Milestones(t.Context(), true, io.Discard))
+	var out strings.Builder
+	assert.NoError(t, r.Milestones(t.Context(), true, &out))
+	assert.Contains(t, out.String(), "milestone 2 is the whole tree: its tests are those of `go test ./...`, and not run here")
 	err := r.Milestones(t.Context(), false, io.Discard)
 	assert.ErrorContains(t, err, "milestone 2 does not hold, go test", "milestone 1 is proven with -short")
 }

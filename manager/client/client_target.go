@@ -28,6 +28,9 @@ func (t target) to(request *rest.Request) *rest.Request {
 // toObject completes a request to one object, or to a subresource of it. Without a name, or without a
 // namespace where there must be one, it is an error and not sent. controller-runtime sends that about
 // metadata, and the server says "not found", which to a reconciler means that the object was deleted.
+//
+// The exception is a patch without a namespace, and so an apply: client-go does not check it, and it is
+// sent, as controller-runtime does.
 func (t target) toObject(request *rest.Request) *rest.Request {
 	request = t.to(request).Name(t.name)
 	if t.subResource != "" {

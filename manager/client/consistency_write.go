@@ -234,7 +234,7 @@ func (s *consistentSubResource) Update(ctx context.Context, obj Object, opts ...
 	if options.SubResourceBody != nil {
 		answer = options.SubResourceBody
 	}
-	return s.client.write(obj, answer, options.DisableReadYourWritesConsistency || len(options.DryRun) > 0, func() error { return s.SubResourceClient.Update(ctx, obj, opts...) })
+	return s.client.write(obj, answer, options.DisableReadYourWritesConsistency || len(options.AsUpdateOptions().DryRun) > 0, func() error { return s.SubResourceClient.Update(ctx, obj, opts...) })
 }
 
 // Patch implements SubResourceWriter.
@@ -243,7 +243,7 @@ func (s *consistentSubResource) Patch(ctx context.Context, obj Object, patch Pat
 	if options.SubResourceBody != nil {
 		answer = options.SubResourceBody
 	}
-	return s.client.write(obj, answer, options.DisableReadYourWritesConsistency || len(options.DryRun) > 0, func() error { return s.SubResourceClient.Patch(ctx, obj, patch, opts...) })
+	return s.client.write(obj, answer, options.DisableReadYourWritesConsistency || len(options.AsPatchOptions().DryRun) > 0, func() error { return s.SubResourceClient.Patch(ctx, obj, patch, opts...) })
 }
 
 // Apply implements SubResourceWriter.

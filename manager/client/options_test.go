@@ -229,3 +229,10 @@ func TestOptionsStayAsTheyAreWhenTheyAreSent(t *testing.T) {
 	bare.AsCreateOptions()
 	require.Nil(t, bare.Raw)
 }
+
+// A cache and a server have no limit then, so a helper that passes on -1 must not set one either.
+func TestALimitBelowZeroIsNoLimit(t *testing.T) {
+	limited := &ListOptions{Limit: 3}
+	(&ListOptions{Limit: -1}).ApplyToList(limited)
+	require.EqualValues(t, 3, limited.Limit)
+}

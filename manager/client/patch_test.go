@@ -1,6 +1,7 @@
 package client
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -77,4 +78,43 @@ func TestALockMakesALostUpdateAConflict(t *testing.T) {
 		require.NoError(w, w.Patch(w.Context(), mine, MergeFrom(before)))
 		require.Equal(w, map[string]string{"mine": "1", "theirs": "1"}, mine.Data)
 	})
+}
+
+// The object may have been updated since, and that is what the lock is for.
+func TestALockIsTheVersionFromWhichThePatchStarts(t *testing.T) {
+	for _, patch := range []func(before Object) Patch{
+		func(before Object) Patch { return MergeFromWithOptions(before, MergeFromWithOptimisticLock{}) },
+		func(before Object) Patch { return StrategicMergeFrom(before, MergeFromWithOptimisticLock{}) },
+	} {
+		for _, version := range []string{"", "7", "9"} {
+			before := configMap("a")
+			before.ResourceVersion = "7"
+			after := configMap("a")
+			after.ResourceVersion = version
+			data, err := patch(before).Data(after)
+			require.NoError(t, err)
+			require.JSONEq(t, `{"metadata":{"resourceVersion":"7"}}`, string(data))
+			require.Equal(t, version, after.ResourceVersion, "the caller's object is as it was")
+		}
+	}
+}
+
+// unreadable is an object that cannot be written as JSON.
+type unreadable struct{ corev1.ConfigMap }
+
+// MarshalJSON implements json.Marshaler.
+func (*unreadable) MarshalJSON() ([]byte, error) { return nil, errors.New("this cannot be written") }
+
+func TestADifferenceOfWhatCannotBeWrittenIsAnError(t *testing.T) {
+	for _, patch := range []Patch{
+		MergeFrom(&unreadable{}), StrategicMergeFrom(&unreadable{}), // the state before
+		MergeFrom(configMap("a")), StrategicMergeFrom(configMap("a")), Merge,
+	} {
+		_, err := patch.Data(&unreadable{})
+		require.ErrorContains(t, err, "this cannot be written")
+	}
+	for _, patch := range []Patch{MergeFrom(&unreadable{}), StrategicMergeFrom(&unreadable{})} {
+		_, err := patch.Data(configMap("a"))
+		require.ErrorContains(t, err, "this cannot be written")
+	}
 }

@@ -92,8 +92,9 @@ func (s *DefaultServer) Register(path string, hook http.Handler) {
 // the end.
 func (s *DefaultServer) Start(ctx context.Context) error {
 	options := s.options()
+	logger := loggerFrom(ctx)
 	if options.disabled() {
-		packageLog.Info("The webhook server is switched off")
+		logger.Info("The webhook server is switched off")
 		return nil
 	}
 	s.mu.Lock()
@@ -124,7 +125,7 @@ func (s *DefaultServer) Start(ctx context.Context) error {
 		go func() {
 			defer close(watching)
 			if err := certificates.Start(watch); err != nil { // a server with an old certificate is better than none
-				packageLog.Error(err, "Not watching the certificate any more: a new one will not be served")
+				logger.Error(err, "Not watching the certificate any more: a new one will not be served")
 			}
 		}()
 	}
@@ -132,7 +133,7 @@ func (s *DefaultServer) Start(ctx context.Context) error {
 	s.address = listener.Addr()
 	close(s.servingLocked())
 	s.mu.Unlock()
-	packageLog.Info("Serving webhooks", "address", listener.Addr().String())
+	logger.Info("Serving webhooks", "address", listener.Addr().String())
 	return serve(ctx, tls.NewListener(listener, config), options.WebhookMux)
 }
 
@@ -160,8 +161,17 @@ func (s *DefaultServer) WaitUntilReady(ctx context.Context) error {
 	}
 }
 
+// loggerFrom returns the logger that the context's owner chose, such as a manager's, or the package's.
+func loggerFrom(ctx context.Context) logr.Logger {
+	if logger, err := logr.FromContext(ctx); err == nil {
+		return logger.WithName("webhook")
+	}
+	return packageLog
+}
+
 // serve answers requests until the context ends, and those that came before.
 func serve(ctx context.Context, listener net.Listener, handler http.Handler) error {
+	logger := loggerFrom(ctx)
 	requests, cutOff := context.WithCancel(context.WithoutCancel(ctx))
 	defer cutOff()
 	server := &http.Server{
@@ -172,7 +182,7 @@ func serve(ctx context.Context, listener net.Listener, handler http.Handler) err
 		IdleTimeout:       90 * time.Second, // as long as Go's clients keep a connection
 		// "TLS handshake error ... bad certificate" means that the API server does not know our CA. Whoever
 		// looks for the reason must find that.
-		ErrorLog: slog.NewLogLogger(logr.ToSlogHandler(packageLog), slog.LevelInfo),
+		ErrorLog: slog.NewLogLogger(logr.ToSlogHandler(logger), slog.LevelInfo),
 	}
 	served := make(chan error, 1) // sent once, by the goroutine, which need not wait for a receiver
 	go func() { served <- server.Serve(listener) }()
@@ -181,7 +191,7 @@ func serve(ctx context.Context, listener net.Listener, handler http.Handler) err
 		return fmt.Errorf("serving webhooks: %w", err)
 	case <-ctx.Done():
 	}
-	packageLog.Info("Stopping the webhook server", "limit", shutdownLimit.String())
+	logger.Info("Stopping the webhook server", "limit", shutdownLimit.String())
 	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownLimit)
 	defer cancel()
 	err := server.Shutdown(limit)

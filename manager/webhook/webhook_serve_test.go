@@ -24,6 +24,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
 	"github.com/stretchr/testify/require"
 	admissionv1 "k8s.io/api/admission/v1"
 
@@ -309,7 +311,10 @@ func TestAServerIsSwitchedOffByItsPort(t *testing.T) {
 	server := webhook.NewServer(webhook.Options{Port: -1})
 	server.Register("/allow", http.NotFoundHandler())
 	require.NoError(t, server.StartedChecker()(nil))
-	require.NoError(t, server.Start(t.Context()))
+	var said []string
+	logger := funcr.New(func(prefix, text string) { said = append(said, prefix+" "+text) }, funcr.Options{})
+	require.NoError(t, server.Start(logr.NewContext(t.Context(), logger)))
+	require.Equal(t, []string{`webhook "level"=0 "msg"="The webhook server is switched off"`}, said, "the manager's logger was not used")
 }
 
 func TestAPathBelongsToOneWebhook(t *testing.T) {

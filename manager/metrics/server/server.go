@@ -146,6 +146,9 @@ func (s *server) GetBindAddr() string {
 // Start implements Server. It returns nil when the context has ended and all requests have.
 func (s *server) Start(ctx context.Context) error {
 	log := log.RuntimeLog.WithName("metrics")
+	if chosen, err := logr.FromContext(ctx); err == nil { // such as a manager's
+		log = chosen.WithName("metrics")
+	}
 	mux, err := s.routes(log)
 	if err != nil {
 		return fmt.Errorf("start the metrics server: %w", err)

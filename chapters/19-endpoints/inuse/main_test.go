@@ -1,0 +1,16 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/go-logr/logr"
+
+	"github.com/loopwright/loopwright/internal/demo/inusetest"
+	"github.com/loopwright/loopwright/manager/log"
+)
+
+// The chapter's text shows this program.
+func TestTheEndpointsAreWhereThePodsAre(t *testing.T) {
+	log.SetLogger(logr.Discard())
+	inusetest.KeepsEndpoints(t, keep)
+}

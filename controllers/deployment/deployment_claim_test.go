@@ -1,0 +1,213 @@
+package deployment
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/loopwright/loopwright/internal/fakeapi"
+	"github.com/loopwright/loopwright/manager/client"
+)
+
+// orphanSet is a ReplicaSet that a user has made, or that a deleted Deployment has left.
+func (w *world) orphanSet(name, image string, replicas int32, owners ...metav1.OwnerReference) *appsv1.ReplicaSet {
+	w.t.Helper()
+	pods := template(image)
+	pods.Labels["set"] = name
+	rs := &appsv1.ReplicaSet{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Labels: pods.Labels, OwnerReferences: owners},
+		Spec:       appsv1.ReplicaSetSpec{Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: pods.Labels}, Template: pods},
+	}
+	require.NoError(w.t, w.Live.Create(w.t.Context(), rs))
+	return rs
+}
+
+func TestOrphansAreAdoptedAndRolledOutAndOthersReleased(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		old := w.orphanSet("early", "web:0", 2)
+		d := w.web(3)
+		require.Equal(t, []string{"web:0: 0", "web:1: 3"}, w.sizes())
+		w.read(old)
+		require.True(t, metav1.IsControlledBy(old, d))
+		require.Equal(t, []string{"", "3"}, []string{old.Annotations[revisionAnnotation], old.Annotations[desiredAnnotation]}, "it got its annotations with its size")
+
+		late := w.orphanSet("late", "web:9", 5)
+		w.settle()
+		w.read(late)
+		require.True(t, metav1.IsControlledBy(late, d), "one that comes later")
+		require.Equal(t, int32(0), *late.Spec.Replicas)
+
+		late.Labels = map[string]string{"app": "debug"}
+		require.NoError(t, w.Live.Update(t.Context(), late))
+		w.settle()
+		w.read(late)
+		require.Empty(t, late.OwnerReferences)
+		late.Labels["app"] = "web"
+		require.NoError(t, w.Live.Update(t.Context(), late))
+		w.settle()
+		w.read(late)
+		require.True(t, metav1.IsControlledBy(late, d), "it came back")
+
+		stranger := w.orphanSet("stranger", "web:1", 1, metav1.OwnerReference{APIVersion: "v1", Kind: "Other", Name: "x", UID: "x", Controller: new(true)})
+		w.settle()
+		w.read(stranger)
+		require.Equal(t, int32(1), *stranger.Spec.Replicas, "somebody else's")
+	})
+}
+
+// Whoever deletes a Deployment with --cascade=orphan and makes it again expects the same Pods.
+func TestAReplicaSetWithTheTemplateIsFoundUnderAnyName(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		d := w.web(3, func(d *appsv1.Deployment) { d.Annotations = map[string]string{"note": "old"} })
+		pods := w.Pods()
+		require.NoError(t, w.Live.Delete(t.Context(), d, client.PropagationPolicy(metav1.DeletePropagationBackground)))
+		rs := w.sets()[0]
+		rs.OwnerReferences = nil // as the garbage collector does it
+		require.NoError(t, w.Live.Update(t.Context(), rs))
+		w.settle()
+		w.did()
+		d = newWeb(2, func(d *appsv1.Deployment) { d.Spec.MinReadySeconds = 7 })
+		require.NoError(t, w.Live.Create(t.Context(), d))
+		w.settle()
+		require.Zero(t, w.did()["create replicasets"])
+		require.Equal(t, []string{"web:1: 2"}, w.sizes())
+		require.Len(t, w.Pods(), 2)
+		require.Subset(t, podNames(pods), podNames(w.Pods()))
+		rs = w.sets()[0]
+		require.Equal(t, int32(7), rs.Spec.MinReadySeconds)
+		require.Equal(t, "old", rs.Annotations["note"], "an annotation is copied, and never taken away")
+	})
+}
+
+func podNames(pods []*corev1.Pod) (names []string) {
+	for _, pod := range pods {
+		names = append(names, pod.Name)
+	}
+	return names
+}
+
+// The cache still has the Deployment, the server has its successor: the ReplicaSets are meant for that one.
+func TestNobodyIsAdoptedForADeploymentThatIsGone(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		d := w.web(1)
+		rs := w.sets()[0]
+		w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: "watch", Resource: "deployments"}, DelayEvents: 10 * time.Second})
+		w.Restart()
+		w.settle()
+		w.Server.ForgetRequests()
+		require.NoError(t, w.Live.Delete(t.Context(), d, client.PropagationPolicy(metav1.DeletePropagationBackground)))
+		rs.OwnerReferences = nil
+		require.NoError(t, w.Live.Update(t.Context(), rs))
+		w.settle()
+		w.read(rs)
+		require.Empty(t, rs.OwnerReferences)
+		require.NotEmpty(t, w.Server.Requests(fakeapi.Match{Verb: "get", Resource: "deployments"}), "the server was asked")
+	})
+}
+
+// Two Deployments that select the same: each has its own, and they leave each other alone.
+func TestTwoDeploymentsDoNotFight(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		for i := range 4 {
+			w.orphanSet(fmt.Sprint("orphan-", i), "web:0", 1)
+		}
+		other := newWeb(2, func(d *appsv1.Deployment) { d.Name = "other" })
+		require.NoError(t, w.Live.Create(t.Context(), other))
+		d := w.web(3)
+		w.settle()
+		owned := map[string]int32{}
+		for _, rs := range w.sets() {
+			owned[metav1.GetControllerOf(rs).Name] += *rs.Spec.Replicas
+		}
+		require.Equal(t, map[string]int32{"web": 3, "other": 2}, owned)
+		require.Len(t, w.Pods(), 5)
+		w.edit(d, image("web:2"))
+		w.did()
+		time.Sleep(time.Hour)
+		require.Empty(t, w.did())
+	})
+}
+
+// A Deployment is deleted and made again while the garbage collector has not come to its ReplicaSet.
+func TestACollisionLeadsToAnotherName(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		d := w.web(2)
+		left := w.sets()[0]
+		require.NoError(t, w.Live.Delete(t.Context(), d, client.PropagationPolicy(metav1.DeletePropagationBackground)))
+		d = newWeb(2)
+		require.NoError(t, w.Live.Create(t.Context(), d))
+		w.settle()
+		sets := w.sets()
+		require.Len(t, sets, 2)
+		w.read(d)
+		require.Equal(t, int32(1), *d.Status.CollisionCount)
+		for _, rs := range sets {
+			if rs.Name != left.Name {
+				require.Equal(t, "web-"+hashOf(&d.Spec.Template, new(int32(1))), rs.Name)
+				require.True(t, metav1.IsControlledBy(rs, d))
+			}
+		}
+		require.Equal(t, "True NewReplicaSetAvailable", w.conditions(d)["Progressing"])
+		require.Equal(t, int32(1), *d.Status.CollisionCount)
+	})
+}
+
+func TestADeploymentThatSelectsAllIsRefused(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		stranger := w.orphanSet("stranger", "web:1", 1)
+		d := newWeb(3)
+		d.Spec.Selector = &metav1.LabelSelector{}
+		_, err := w.Server.Load(appsv1.SchemeGroupVersion.WithResource("deployments"), d)
+		require.NoError(t, err)
+		w.Start()
+		w.settle()
+		require.Equal(t, []string{"web:1: 1"}, w.sizes())
+		w.read(stranger)
+		require.Empty(t, stranger.OwnerReferences)
+		require.Contains(t, w.events("SelectingAll"), "This deployment is selecting all pods. A non-empty selector is required.")
+		w.read(d)
+		require.Equal(t, d.Generation, d.Status.ObservedGeneration)
+	})
+}
+
+// What becomes of the ReplicaSets is up to the garbage collector.
+func TestADeploymentThatIsBeingDeletedIsOnlyCounted(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		d := w.web(3, func(d *appsv1.Deployment) { d.Finalizers = []string{"loopwright.dev/wait"} })
+		require.NoError(t, w.Live.Delete(t.Context(), d))
+		w.read(d)
+		image("web:2")(d)
+		require.NoError(t, w.Live.Update(t.Context(), d))
+		w.orphanSet("orphan", "web:3", 1)
+		w.did()
+		w.settle()
+		require.Equal(t, map[string]int{"patch deployments/status": 1}, w.did())
+		require.Len(t, w.sets(), 2)
+		w.read(d)
+		require.Equal(t, []int32{0, 3}, []int32{d.Status.UpdatedReplicas, d.Status.Replicas})
+	})
+}
+
+// The watch events of a ReplicaSet without an owner reach those who might want it, and nobody else.
+func TestOnlyOrphansAreOffered(t *testing.T) {
+	rs := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Labels: map[string]string{"app": "web"}}}
+	server := fakeapi.New(fakeapi.Options{})
+	defer server.Close()
+	c, err := client.New(server.Config(), client.Options{})
+	require.NoError(t, err)
+	require.NoError(t, c.Create(t.Context(), newWeb(1)))
+	require.NoError(t, c.Create(t.Context(), newWeb(1, func(d *appsv1.Deployment) {
+		d.Name, d.Spec.Selector, d.Spec.Template.Labels = "db", &metav1.LabelSelector{MatchLabels: map[string]string{"app": "db"}}, map[string]string{"app": "db"}
+	})))
+	asked := wanting(c)(context.Background(), rs)
+	require.Len(t, asked, 1)
+	require.Equal(t, "web", asked[0].Name)
+	rs.DeletionTimestamp = new(metav1.Now())
+	require.Empty(t, wanting(c)(context.Background(), rs))
+}

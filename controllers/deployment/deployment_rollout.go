@@ -1,0 +1,101 @@
+package deployment
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// limits are what a rolling update must respect at every moment.
+type limits struct {
+	desired     int32 // Pods that the Deployment asks for
+	surge       int32 // Pods that may be there besides
+	unavailable int32 // Pods of those desired that may be missing
+}
+
+// size is what the arithmetic knows of one ReplicaSet.
+type size struct {
+	wanted    int32 // Pods that it was asked for
+	available int32 // Pods that serve, as its status says
+}
+
+// serving is how many Pods serve for certain. A status that is older than the last change may count Pods that have to
+// go; the ReplicaSet takes those that do not serve first.
+func (s size) serving() int32 { return min(s.available, s.wanted) }
+
+func (s size) idle() int32 { return s.wanted - s.serving() }
+
+// limitsOf resolves percentages. Both are rounded to the careful side: the surge up, so that there is one at all, and
+// the unavailable down. If both come out as zero, nothing could ever move; one Pod may be missing then, because
+// a surge may be more than a quota allows.
+func limitsOf(spec *appsv1.DeploymentSpec) limits {
+	l := limits{desired: replicasOf(spec.Replicas)}
+	rolling := spec.Strategy.RollingUpdate
+	if spec.Strategy.Type != appsv1.RollingUpdateDeploymentStrategyType || rolling == nil {
+		return l
+	}
+	l.surge = scaled(rolling.MaxSurge, l.desired, true)
+	l.unavailable = scaled(rolling.MaxUnavailable, l.desired, false)
+	if l.surge == 0 && l.unavailable == 0 {
+		l.unavailable = 1
+	}
+	l.unavailable = min(l.unavailable, l.desired)
+	return l
+}
+
+// scaled is a number, or a percentage of the whole. The API server has refused what is neither.
+func scaled(value *intstr.IntOrString, whole int32, up bool) int32 {
+	if value == nil {
+		return 0
+	}
+	n, err := intstr.GetScaledValueFromIntOrPercent(value, int(whole), up)
+	if err != nil {
+		return 0
+	}
+	return int32(n)
+}
+
+// newSize is how many Pods the new ReplicaSet should ask for now: as many as there is room for, and no more than are
+// desired. It is less than it has only if fewer are desired.
+func newSize(l limits, newSet size, oldSets []size) int32 {
+	if newSet.wanted >= l.desired {
+		return l.desired
+	}
+	total := newSet.wanted
+	for _, old := range oldSets {
+		total += old.wanted
+	}
+	room := max(l.desired+l.surge-total, 0)
+	return min(newSet.wanted+room, l.desired)
+}
+
+// oldSizes is how many Pods each of the old ReplicaSets should ask for now. They are in the order of their age, and the
+// oldest goes first.
+//
+// Pods that do not serve go first, whichever ReplicaSet they belong to: nobody misses them, and an update that waited
+// for them to become available might wait forever. They may go as long as enough Pods are left that may still come to
+// serve. Then those that serve go, as long as enough others serve.
+func oldSizes(l limits, newSet size, oldSets []size) []int32 {
+	least := l.desired - l.unavailable
+	sizes := make([]int32, len(oldSets))
+	left, serving := newSet.serving(), newSet.serving()
+	for i, old := range oldSets {
+		sizes[i] = old.wanted
+		left += old.wanted
+		serving += old.serving()
+	}
+	take := func(most int32, from func(i int) int32) {
+		for i := range sizes {
+			n := max(min(most, from(i)), 0)
+			sizes[i] -= n
+			most -= n
+		}
+	}
+	take(left-least, func(i int) int32 { return oldSets[i].idle() })
+	take(serving-least, func(i int) int32 { return sizes[i] })
+	return sizes
+}
+
+// waitsFor is for how many Pods of the new ReplicaSet a rolling update waits that has nothing to do and is not at its
+// end. There is nothing else that it could wait for: as long as old Pods are left, and all new ones serve, the limits
+// leave room for one to come or to go.
+func waitsFor(newSet size) int32 { return newSet.idle() }

@@ -1,0 +1,217 @@
+package deployment
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/loopwright/loopwright/controllers/internal/podstate"
+	"github.com/loopwright/loopwright/controllers/internal/simulation"
+	"github.com/loopwright/loopwright/manager/client"
+)
+
+// simulatedWorld is a World with the Deployment web, whose users are played here, and a judge.
+type simulatedWorld struct {
+	*simulation.World
+	t      *testing.T
+	record record
+	byHand map[string]bool // the UIDs and generations of ReplicaSets that users have scaled; of the test's goroutine only
+}
+
+func newSimulation(t *testing.T, options simulation.Options) *simulatedWorld {
+	return &simulatedWorld{World: simulation.New(t, options), t: t, byHand: map[string]bool{}}
+}
+
+// begin makes the Deployment.
+func (s *simulatedWorld) begin() {
+	d := newWeb(1+s.Users.Int32N(8), limit("25%", "25%"), func(d *appsv1.Deployment) { d.Spec.RevisionHistoryLimit = new(int32(2)) })
+	require.NoError(s.t, s.Live.Create(s.t.Context(), d))
+}
+
+func (s *simulatedWorld) web() *appsv1.Deployment {
+	d := newWeb(0)
+	require.NoError(s.t, s.Live.Get(s.t.Context(), client.ObjectKeyFromObject(d), d))
+	return d
+}
+
+// change changes the Deployment with a patch: a conflict would let users do something else in the calm world.
+func (s *simulatedWorld) change(what string, changes ...func(*appsv1.Deployment)) {
+	d := s.web()
+	before := d.DeepCopy()
+	for _, change := range changes {
+		change(d)
+	}
+	s.OthersDid(s.Live.Patch(s.t.Context(), d, client.MergeFrom(before)), "user: "+what, "")
+}
+
+// act lets a user do something. It takes the same random numbers in each run.
+func (s *simulatedWorld) act() {
+	what, number, which := s.Users.IntN(12), s.Users.Int32N(9), s.Users.IntN(1000)
+	switch what {
+	case 0, 1, 2, 3:
+		name := fmt.Sprint([]string{"web:", "web:", "bad:"}[which%3], 1+number%4)
+		s.Tell("the next image is %s", name)
+		s.change("change the template", image(name))
+	case 4, 5:
+		s.Tell("the next size is %d", number)
+		s.change("scale", replicas(number))
+	case 6:
+		s.change("pause", pause(true))
+	case 7:
+		s.change("resume", pause(false))
+	case 8:
+		s.change("change the strategy", []func(*appsv1.Deployment){limit("1", "0"), limit("0", "1"), limit("25%", "25%"), limit("100%", "50%"), recreate}[which%5])
+	case 9:
+		s.kill(which)
+	case 10:
+		s.makeOrphan(which, number)
+	case 11:
+		if which%3 == 0 {
+			s.replace(number)
+		} else {
+			s.meddle(which, number)
+		}
+	}
+}
+
+// last brings the Deployment into a state in which it can come to an end.
+func (s *simulatedWorld) last() {
+	s.change("change the template", image(fmt.Sprint("web:", 1+s.Users.IntN(4))), replicas(s.Users.Int32N(9)), pause(false))
+}
+
+// kill deletes a Pod, or lets it fail.
+func (s *simulatedWorld) kill(which int) {
+	pods := slices.DeleteFunc(s.Pods(), func(pod *corev1.Pod) bool { return !podstate.IsActive(pod) })
+	if len(pods) == 0 {
+		return
+	}
+	s.note(observed{kills: 1})
+	pod := pods[which%len(pods)]
+	if which%2 == 0 {
+		s.OthersDid(s.Live.Delete(s.t.Context(), pod, client.Preconditions{UID: &pod.UID}), "user: delete a Pod", pod.Name)
+		return
+	}
+	pod.Status.Phase = corev1.PodFailed
+	s.OthersDid(s.Live.Status().Update(s.t.Context(), pod), "kubelet: fails a Pod", pod.Name)
+}
+
+func (s *simulatedWorld) makeOrphan(which int, number int32) {
+	w := &world{s.World, s.t}
+	name := fmt.Sprint("orphan-", which)
+	if err := s.Live.Get(s.t.Context(), client.ObjectKey{Namespace: "default", Name: name}, &appsv1.ReplicaSet{}); !apierrors.IsNotFound(err) {
+		return
+	}
+	s.note(observed{gains: number % 4})
+	w.orphanSet(name, fmt.Sprint("web:", 5+which%2), number%4)
+	s.OthersDid(nil, "user: make an orphan", name)
+}
+
+// meddle scales a ReplicaSet by hand, or takes it away from the Deployment.
+func (s *simulatedWorld) meddle(which int, number int32) {
+	sets := (&world{s.World, s.t}).sets()
+	if len(sets) == 0 {
+		return
+	}
+	rs := sets[which%len(sets)]
+	before := rs.DeepCopy()
+	if which%2 == 0 {
+		rs.Spec.Replicas = &number
+		s.note(observed{gains: number, kills: *before.Spec.Replicas})
+		s.OthersDid(s.Live.Patch(s.t.Context(), rs, client.MergeFrom(before)), "user: scale a ReplicaSet", fmt.Sprint(rs.Name, " to ", number))
+		s.byHand[fmt.Sprint(rs.UID, rs.Generation)] = true
+		return
+	}
+	rs.Labels = map[string]string{"app": "debug"}
+	s.note(observed{kills: *rs.Spec.Replicas})
+	s.OthersDid(s.Live.Patch(s.t.Context(), rs, client.MergeFrom(before)), "user: take a ReplicaSet away", rs.Name)
+}
+
+// replace deletes the Deployment, makes it again, and plays the garbage collector for what belonged to the old one.
+func (s *simulatedWorld) replace(number int32) {
+	old := s.web()
+	s.OthersDid(s.Live.Delete(s.t.Context(), old, client.PropagationPolicy(metav1.DeletePropagationBackground)), "user: replace the Deployment", string(old.UID))
+	s.begin()
+	s.change("scale", replicas(number))
+	s.Go(func() {
+		for range 200 {
+			select {
+			case <-s.Done():
+				return
+			case <-time.After(2 * time.Second):
+			}
+			for _, rs := range (&world{s.World, s.t}).sets() {
+				if metav1.IsControlledBy(rs, old) {
+					s.OthersDid(s.Live.Delete(s.t.Context(), rs, client.Preconditions{UID: &rs.UID}), "garbage collector: delete", rs.Name)
+				}
+			}
+		}
+	})
+	s.Go(func() { s.collect() })
+}
+
+// collect plays the garbage collector for Pods whose ReplicaSet is gone.
+func (s *simulatedWorld) collect() {
+	for range 300 {
+		select {
+		case <-s.Done():
+			return
+		case <-time.After(2 * time.Second):
+		}
+		there := map[string]bool{}
+		for _, rs := range (&world{s.World, s.t}).sets() {
+			there[string(rs.UID)] = true
+		}
+		for _, pod := range s.Pods() {
+			if owner := metav1.GetControllerOf(pod); owner != nil && !there[string(owner.UID)] && pod.DeletionTimestamp == nil {
+				s.OthersDid(s.Live.Delete(s.t.Context(), pod, client.Preconditions{UID: &pod.UID}), "garbage collector: delete", pod.Name)
+			}
+		}
+	}
+}
+
+// state is what users see in the end. How many old ReplicaSets there are depends on how many templates the controller
+// has seen.
+func (s *simulatedWorld) state() string {
+	d := s.web()
+	highest, old := int64(0), 0
+	pods := map[string]int{}
+	var sizes []string
+	for _, rs := range (&world{s.World, s.t}).sets() {
+		if !metav1.IsControlledBy(rs, d) {
+			continue
+		}
+		highest = max(highest, revisionOf(rs))
+		if sameTemplate(&rs.Spec.Template, &d.Spec.Template) {
+			sized := rs.Annotations[desiredAnnotation]
+			if *rs.Spec.Replicas == 0 {
+				sized = "nobody knows what, because it has no share"
+			}
+			sizes = append(sizes, fmt.Sprintf("new %d, when wanted were %s", *rs.Spec.Replicas, sized))
+		} else if old++; *rs.Spec.Replicas > 0 {
+			sizes = append(sizes, fmt.Sprintf("old %d", *rs.Spec.Replicas))
+		}
+		for _, pod := range s.Pods() {
+			if metav1.IsControlledBy(pod, rs) && podstate.IsActive(pod) {
+				pods[pod.Spec.Containers[0].Image]++
+			}
+		}
+	}
+	var conditions []string
+	for _, c := range d.Status.Conditions {
+		conditions = append(conditions, fmt.Sprint(c.Type, " ", c.Status, " ", c.Reason))
+	}
+	slices.Sort(conditions)
+	status := d.Status
+	return fmt.Sprintf("%s, wanted %d, sizes %v, Pods %v, history within limits %t, highest revision %t; status: generation %t, replicas %d, updated %d, ready %d, available %d, unavailable %d, terminating %d, %s",
+		d.Spec.Template.Spec.Containers[0].Image, *d.Spec.Replicas, sizes, pods, old <= 2, fmt.Sprint(highest) == d.Annotations[revisionAnnotation],
+		status.ObservedGeneration == d.Generation, status.Replicas, status.UpdatedReplicas, status.ReadyReplicas, status.AvailableReplicas,
+		status.UnavailableReplicas, *status.TerminatingReplicas, strings.Join(conditions, ", "))
+}

@@ -1,0 +1,94 @@
+package endpoints
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// managedBy is a label that says who wrote Endpoints, and controllerName its value. Both are Kubernetes' own: the API
+// server looks for them, and so does whoever asks which Endpoints were made by hand.
+const managedBy = "endpoints.kubernetes.io/managed-by"
+
+// truncated is the value of the annotation endpoints.kubernetes.io/over-capacity.
+const truncated = "truncated"
+
+// content is what the controller decides about Endpoints. The rest belongs to others.
+type content struct {
+	subsets      []corev1.EndpointSubset
+	labels       map[string]string
+	overCapacity bool
+}
+
+// contentOf is what a Service's Endpoints should have.
+func contentOf(service *corev1.Service, pods []*corev1.Pod) content {
+	subsets, over := truncate(pack(membersOf(service, pods)), maxAddresses)
+	return content{subsets, labelsOf(service), over}
+}
+
+// membersOf are the Pods as members of a Service's Endpoints.
+func membersOf(service *corev1.Service, pods []*corev1.Pod) []member {
+	members := make([]member, 0, len(pods))
+	for _, pod := range pods {
+		if !isListed(service, pod) {
+			continue
+		}
+		address, ok := addressOf(service, pod)
+		if !ok {
+			continue
+		}
+		ports := portsOf(service, pod)
+		if len(ports) > 0 || len(service.Spec.Ports) == 0 && service.Spec.ClusterIP == corev1.ClusterIPNone {
+			members = append(members, member{address, isReady(service, pod), ports})
+		}
+	}
+	return members
+}
+
+// labelsOf are the Service's labels, and two more.
+func labelsOf(service *corev1.Service) map[string]string {
+	labels := make(map[string]string, len(service.Labels)+2)
+	maps.Copy(labels, service.Labels)
+	if delete(labels, corev1.IsHeadlessService); !hasClusterIP(service) {
+		labels[corev1.IsHeadlessService] = ""
+	}
+	labels[managedBy] = controllerName
+	return labels
+}
+
+// isIn reports whether Endpoints have this content. They may say the same in another form: then another
+// implementation has written them, and they are good as they are.
+func (c content) isIn(current *corev1.Endpoints) bool {
+	_, over := current.Annotations[corev1.EndpointsOverCapacity]
+	return over == c.overCapacity && maps.Equal(current.Labels, c.labels) &&
+		(sameSubsets(current.Subsets, c.subsets) || sameSubsets(pack(unpack(current.Subsets)), pack(unpack(c.subsets))))
+}
+
+// writeTo gives Endpoints this content. An update without a trigger has no annotation about one: a moment that belongs
+// to an earlier change would make this one look slow.
+func (c content) writeTo(endpoints *corev1.Endpoints, trigger time.Time) {
+	endpoints.Subsets, endpoints.Labels = c.subsets, c.labels
+	if endpoints.Annotations == nil {
+		endpoints.Annotations = map[string]string{}
+	}
+	delete(endpoints.Annotations, corev1.EndpointsOverCapacity)
+	delete(endpoints.Annotations, corev1.EndpointsLastChangeTriggerTime)
+	if c.overCapacity {
+		endpoints.Annotations[corev1.EndpointsOverCapacity] = truncated
+	}
+	if !trigger.IsZero() {
+		endpoints.Annotations[corev1.EndpointsLastChangeTriggerTime] = trigger.UTC().Format(time.RFC3339Nano)
+	}
+}
+
+func sameSubsets(a, b []corev1.EndpointSubset) bool {
+	return slices.EqualFunc(a, b, func(a, b corev1.EndpointSubset) bool {
+		return slices.EqualFunc(a.Addresses, b.Addresses, sameAddress) &&
+			slices.EqualFunc(a.NotReadyAddresses, b.NotReadyAddresses, sameAddress) &&
+			slices.EqualFunc(a.Ports, b.Ports, func(a, b corev1.EndpointPort) bool { return comparePorts(a, b) == 0 })
+	})
+}
+
+func sameAddress(a, b corev1.EndpointAddress) bool { return compareAddresses(&a, &b) == 0 }

@@ -1,0 +1,6 @@
+//go:build race
+
+package endpoints
+
+// The race detector makes a test many times slower.
+const underRaceDetector = true

@@ -1,0 +1,70 @@
+package simulation
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/loopwright/loopwright/manager/client"
+)
+
+// Kubelet plays the scheduler and the kubelets until the World ends: once a second it binds Pods, starts them and ends
+// those that are being deleted. A Pod for which starts returns false does not become ready; nil is for all that do.
+func (w *World) Kubelet(starts func(*corev1.Pod) bool) {
+	ctx := context.Background()
+	for last := uint64(0); ; {
+		select {
+		case <-w.done:
+			return
+		case <-time.After(time.Second):
+		}
+		now := w.Server.ResourceVersion()
+		if now == last {
+			continue
+		}
+		last = now
+		for i, pod := range w.Pods() {
+			switch {
+			case pod.DeletionTimestamp != nil:
+				w.OthersDid(client.IgnoreNotFound(w.Live.Delete(ctx, pod, client.GracePeriodSeconds(0), client.Preconditions{UID: &pod.UID})), "kubelet: ends a Pod", pod.Name)
+			case pod.Status.Phase != corev1.PodPending:
+			case pod.Spec.NodeName == "":
+				binding := &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name}, Target: corev1.ObjectReference{Kind: "Node", Name: fmt.Sprint("n", i%3)}}
+				w.OthersDid(w.Live.SubResource("binding").Create(ctx, pod, binding), "kubelet: binds a Pod", pod.Name)
+			case starts == nil || starts(pod):
+				pod.Status.Phase = corev1.PodRunning
+				pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()}}
+				w.OthersDid(w.Live.Status().Update(ctx, pod), "kubelet: starts a Pod", pod.Name)
+			}
+		}
+	}
+}
+
+// Pods are all Pods, in the order of their names.
+func (w *World) Pods() []*corev1.Pod {
+	var list corev1.PodList
+	if err := w.Live.List(context.Background(), &list); err != nil {
+		w.T.Error(err)
+	}
+	pods := make([]*corev1.Pod, len(list.Items))
+	for i := range list.Items {
+		pods[i] = &list.Items[i]
+	}
+	return pods
+}
+
+// OthersDid counts what a user or a kubelet has done. Somebody else may have been faster.
+func (w *World) OthersDid(err error, what, name string) {
+	if err != nil {
+		if !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) && !apierrors.IsInvalid(err) {
+			w.T.Errorf("%s %s: %v", what, name, err)
+		}
+		return
+	}
+	w.Count(what)
+	w.Tell("%s: %s", what, name)
+}

@@ -1,0 +1,30 @@
+// Bug: a ReplicaSet may have less than none.
+package deployment
+
+func proportional(shares []share, allowed, current int32) []int32 {
+	sizes := make([]int32, len(shares))
+	change := allowed
+	for i, s := range shares {
+		sizes[i] = s.size
+		change -= s.size
+	}
+	rest := change
+	order := largestFirst(shares, change > 0)
+	for _, i := range order {
+		if rest == 0 {
+			break
+		}
+		part := fraction(shares[i], allowed, current)
+		if change > 0 {
+			part = min(part, rest)
+		} else {
+			part = max(part, rest)
+		}
+		sizes[i] += part
+		rest -= part
+	}
+	if len(order) > 0 {
+		sizes[order[0]] += rest
+	}
+	return sizes
+}

@@ -1,0 +1,23 @@
+// Bug: a number below zero gives Pods to the old ReplicaSets.
+package deployment
+
+func oldSizes(l limits, newSet size, oldSets []size) []int32 {
+	least := l.desired - l.unavailable
+	sizes := make([]int32, len(oldSets))
+	left, serving := newSet.serving(), newSet.serving()
+	for i, old := range oldSets {
+		sizes[i] = old.wanted
+		left += old.wanted
+		serving += old.serving()
+	}
+	take := func(most int32, from func(i int) int32) {
+		for i := range sizes {
+			n := min(most, from(i))
+			sizes[i] -= n
+			most -= n
+		}
+	}
+	take(left-least, func(i int) int32 { return oldSets[i].idle() })
+	take(serving-least, func(i int) int32 { return sizes[i] })
+	return sizes
+}

@@ -1,0 +1,21 @@
+// Bug: Pods that do not serve are not taken first, so that a bad rollout keeps its room.
+package deployment
+
+func oldSizes(l limits, newSet size, oldSets []size) []int32 {
+	least := l.desired - l.unavailable
+	sizes := make([]int32, len(oldSets))
+	serving := newSet.serving()
+	for i, old := range oldSets {
+		sizes[i] = old.wanted
+		serving += old.serving()
+	}
+	take := func(most int32, from func(i int) int32) {
+		for i := range sizes {
+			n := max(min(most, from(i)), 0)
+			sizes[i] -= n
+			most -= n
+		}
+	}
+	take(serving-least, func(i int) int32 { return sizes[i] })
+	return sizes
+}

@@ -1,0 +1,177 @@
+package client
+
+import (
+	"errors"
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	coreapply "k8s.io/client-go/applyconfigurations/core/v1"
+)
+
+// A program that has forgotten to add its types to the scheme must hear so from whatever it calls first.
+func TestEveryCallAboutATypeThatTheSchemeDoesNotHaveSaysSo(t *testing.T) {
+	inWorld(t, Options{}, func(w *world) {
+		ctx, merge := w.Context(), RawPatch(types.MergePatchType, []byte("{}"))
+		applied := ApplyConfigurationFromUnstructured(newUnstructured(widgetKind.GroupVersion().WithKind("Nothing")))
+		for i, err := range []error{
+			w.Get(ctx, shopKey("a"), &stranger{}),
+			w.Create(ctx, &stranger{}),
+			w.Update(ctx, &stranger{}),
+			w.Patch(ctx, &stranger{}, merge),
+			w.Delete(ctx, &stranger{}),
+			w.DeleteAllOf(ctx, &stranger{}),
+			w.Status().Update(ctx, &stranger{}),
+			w.Status().Patch(ctx, &stranger{}, merge),
+			w.SubResource("scale").Get(ctx, &stranger{}, &autoscalingv1.Scale{}),
+			w.SubResource("binding").Create(ctx, &stranger{}, &corev1.Binding{}),
+		} {
+			require.True(w, runtime.IsNotRegisteredError(err), "call %d: %v", i, err)
+		}
+		require.ErrorContains(w, w.Apply(ctx, applied), "Nothing")
+		require.ErrorContains(w, w.Status().Apply(ctx, applied), "Nothing")
+		require.ErrorContains(w, w.Status().Apply(ctx, notApplicable{}), "cannot be applied")
+		require.Empty(w, w.wire.requests(), "the server must not have been asked")
+	})
+}
+
+// unwritable is a configuration that cannot be written as JSON.
+type unwritable struct {
+	*coreapply.ConfigMapApplyConfiguration
+}
+
+// MarshalJSON implements json.Marshaler.
+func (unwritable) MarshalJSON() ([]byte, error) { return nil, errors.New("this cannot be written") }
+
+// An empty patch, sent instead of one that could not be made, would be taken for a success.
+func TestAPatchThatCannotBeMadeIsNotSent(t *testing.T) {
+	inWorld(t, Options{}, func(w *world) {
+		w.mustCreate(configMap("a"))
+		locked := MergeFromWithOptions(configMap("a"), MergeFromWithOptimisticLock{})
+		require.ErrorContains(w, w.Patch(w.Context(), configMap("a"), locked), "has no resourceVersion")
+		require.ErrorContains(w, w.Status().Patch(w.Context(), configMap("a"), locked), "has no resourceVersion")
+		err := w.Apply(w.Context(), unwritable{coreapply.ConfigMap("a", "shop")}, FieldOwner("me"))
+		require.ErrorContains(w, err, "apply ConfigMap a: ")
+		require.ErrorContains(w, err, "this cannot be written")
+		require.Empty(w, w.wire.requests())
+	})
+}
+
+// Otherwise a program without access to discovery could not even use its cache.
+func TestAReadThatTheCacheAnswersDoesNotAskWhereTheKindIs(t *testing.T) {
+	inWorld(t, Options{Cache: &CacheOptions{Reader: readerFunc(func(string, runtime.Object) error { return nil })}}, func(w *world) {
+		var asked []string
+		w.wire.next = roundTripper(func(request *http.Request) (*http.Response, error) {
+			asked = append(asked, request.URL.Path)
+			return nil, errors.New("there is no server")
+		})
+		require.NoError(w, w.Get(w.Context(), ObjectKey{Name: "n"}, &corev1.Node{}))
+		require.NoError(w, w.List(w.Context(), &corev1.NodeList{}))
+		require.Empty(w, asked)
+	})
+}
+
+// A program that lists page by page would go on with the token of another list.
+func TestAListOfNothingHasNoNextPage(t *testing.T) {
+	inWorld(t, Options{}, func(w *world) {
+		left := int64(3)
+		list := &corev1.ConfigMapList{ListMeta: metav1.ListMeta{ResourceVersion: "7", Continue: "there", RemainingItemCount: &left}}
+		require.NoError(w, w.List(w.Context(), list, MatchingLabelsSelector{}))
+		require.Equal(w, metav1.ListMeta{}, list.ListMeta)
+	})
+}
+
+const refusal = `{"kind":"Status","apiVersion":"v1","status":"Failure","message":"no","reason":"Forbidden","code":403}`
+
+// What is sent must have a name: some servers look at it. What has one keeps it, and the server says that it does not
+// fit.
+func TestABodyIsSentWithTheNameOfItsObjectOnlyIfItHasNone(t *testing.T) {
+	inWorld(t, Options{}, func(w *world) {
+		ctx := w.Context()
+		w.answers(http.StatusForbidden, "application/json", refusal) // so that no answer overwrites what was sent
+		own := metav1.ObjectMeta{Namespace: "own", Name: "own"}
+		binding, named := &corev1.Binding{}, &corev1.Binding{ObjectMeta: own}
+		require.ErrorContains(w, w.SubResource("binding").Create(ctx, pod("p"), binding), "no")
+		require.ErrorContains(w, w.SubResource("binding").Create(ctx, pod("p"), named), "no")
+		require.Equal(w, []string{"p", "own"}, []string{binding.Name, named.Name})
+
+		scale, other := &autoscalingv1.Scale{}, &autoscalingv1.Scale{ObjectMeta: own}
+		require.ErrorContains(w, w.SubResource("scale").Update(ctx, deployment("web"), WithSubResourceBody(scale)), "no")
+		require.ErrorContains(w, w.SubResource("scale").Update(ctx, deployment("web"), WithSubResourceBody(other)), "no")
+		require.Equal(w, []ObjectKey{shopKey("web"), {Namespace: "own", Name: "own"}}, []ObjectKey{ObjectKeyFromObject(scale), ObjectKeyFromObject(other)})
+
+		free := newUnstructured(autoscalingv1.SchemeGroupVersion.WithKind("Scale"))
+		require.ErrorIs(w, w.SubResource("scale").Get(ctx, widget("w"), scale.DeepCopy()), errUnstructuredBody)
+		require.ErrorContains(w, w.SubResource("scale").Get(ctx, widget("w"), free), "no")
+		require.Equal(w, "w", free.GetName())
+	})
+}
+
+// A call that is refused here leaves what it was given as it is, and asks the server for nothing.
+func TestASubresourceThatIsNotSentIsAsItWas(t *testing.T) {
+	inWorld(t, Options{}, func(w *world) {
+		w.wire.next = roundTripper(func(request *http.Request) (*http.Response, error) {
+			w.Errorf("the server is asked for %s", request.URL.Path)
+			return nil, errors.New("there is no server")
+		})
+		scale := &autoscalingv1.Scale{}
+		require.ErrorIs(w, w.SubResource("scale").Get(w.Context(), widget("w"), scale), errUnstructuredBody)
+		require.Error(w, w.SubResource("scale").Get(w.Context(), metadataOf(widgetKind, "w"), scale))
+		nothing := metadataOf(widgetKind.GroupVersion().WithKind("Nothing"), "w")
+		require.ErrorContains(w, w.Status().Update(w.Context(), nothing), "it can be patched", "whatever the kind is")
+		require.Empty(w, scale.Name)
+	})
+}
+
+// A server may answer in the version that it stores, and an unstructured object has no other place for its kind.
+func TestAnUnstructuredObjectKeepsItsKindWhateverTheAnswerSays(t *testing.T) {
+	inWorld(t, Options{}, func(w *world) {
+		w.answers(http.StatusOK, "application/json", `{"apiVersion":"shop.example/v2","kind":"Surprise","metadata":{"name":"w","namespace":"shop","uid":"1"}}`)
+		created, applied, read := widget("w"), widget("w"), newUnstructured(widgetKind)
+		require.NoError(w, w.Create(w.Context(), created))
+		require.NoError(w, w.Apply(w.Context(), ApplyConfigurationFromUnstructured(applied), FieldOwner("me")))
+		require.NoError(w, w.Get(w.Context(), shopKey("w"), read))
+		for _, obj := range []Object{created, applied, read} {
+			require.Equal(w, widgetKind, obj.GetObjectKind().GroupVersionKind())
+			require.EqualValues(w, "1", obj.GetUID())
+		}
+	})
+}
+
+// So it is in controller-runtime, and code that compares objects relies on it.
+func TestATypedObjectThatIsReadOrMadeHasNoKind(t *testing.T) {
+	inWorld(t, Options{}, func(w *world) {
+		obj := configMap("a")
+		obj.SetGroupVersionKind(configMapKind)
+		require.NoError(w, w.Create(w.Context(), obj))
+		require.Empty(w, obj.TypeMeta)
+		obj.SetGroupVersionKind(configMapKind)
+		require.NoError(w, w.Get(w.Context(), shopKey("a"), obj))
+		require.Empty(w, obj.TypeMeta)
+	})
+}
+
+// A request about an object that has no place would be answered with 404, which means to a reconciler that the object is
+// gone. A patch is the exception, as in controller-runtime.
+func TestOnlyAPatchIsSentWithoutItsNamespace(t *testing.T) {
+	inWorld(t, Options{}, func(w *world) {
+		ctx, bare := w.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a"}}
+		for _, err := range []error{
+			w.Get(ctx, ObjectKey{Name: "a"}, bare), w.Create(ctx, bare), w.Update(ctx, bare), w.Delete(ctx, bare), w.Status().Update(ctx, bare),
+		} {
+			require.ErrorContains(w, err, "an empty namespace may not be set")
+		}
+		require.Empty(w, w.wire.requests())
+		config := coreapply.ConfigMap("a", "")
+		config.Namespace = nil
+		require.True(w, apierrors.IsNotFound(w.Patch(ctx, bare, RawPatch(types.MergePatchType, []byte("{}")))))
+		require.True(w, apierrors.IsNotFound(w.Apply(ctx, config, FieldOwner("me"))))
+		require.Len(w, w.wire.requests(), 2)
+	})
+}
