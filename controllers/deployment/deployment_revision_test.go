@@ -71,3 +71,18 @@ func TestTheLastRevision(t *testing.T) {
 	require.Zero(t, lastRevision(of("7")))
 	require.Zero(t, lastRevision(nil))
 }
+
+// Written in another order, there would be more Pods than are allowed in between.
+func TestThoseThatShrinkComeFirst(t *testing.T) {
+	of := func(name string, size int32, whole string) *appsv1.ReplicaSet {
+		rs := &appsv1.ReplicaSet{}
+		rs.Name, rs.Spec.Replicas, rs.Annotations = name, &size, map[string]string{desiredAnnotation: "1", maxAnnotation: whole}
+		return rs
+	}
+	f := &family{d: newWeb(20, limit("0", "1")), oldSets: []*appsv1.ReplicaSet{of("a", 4, "5"), of("b", 12, "40")}, newSet: of("c", 2, "5")}
+	var order []string
+	for _, one := range f.scaledSizes() {
+		order = append(order, fmt.Sprintf("%s from %d to %d", one.rs.Name, *one.rs.Spec.Replicas, one.to))
+	}
+	require.Equal(t, []string{"b from 12 to 6", "c from 2 to 2", "a from 4 to 12"}, order)
+}

@@ -9,14 +9,10 @@ import (
 
 // isScaled reports whether the Deployment asks for another number than it did when its ReplicaSets got their sizes. That
 // is no rollout: the ReplicaSets keep their shares.
-//
-// Recreate has no shares. Kubernetes calls it scaled nevertheless, does nothing about it, and never comes to the
-// rollout, if a Deployment with two ReplicaSets gets both another strategy and another number.
 func (f *family) isScaled() bool {
-	active := f.active()
-	for _, rs := range active {
+	for _, rs := range f.active() {
 		if sized, ok := numberIn(rs, desiredAnnotation); ok && sized != f.desired() {
-			return len(active) == 1 || isRolling(f.d)
+			return true
 		}
 	}
 	return false
@@ -49,7 +45,7 @@ func (f *family) scaledSizes() []resize {
 	case isRolling(f.d):
 		return f.proportionalSizes(active)
 	}
-	return nil
+	return nil // Recreate has no shares, and its rollout is next
 }
 
 // isSaturated reports whether the new ReplicaSet has all the Pods that are desired, and they serve. Then the others are

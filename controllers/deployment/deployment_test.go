@@ -201,6 +201,35 @@ func TestRecreateStartsNobodyBeforeTheLastHasEnded(t *testing.T) {
 	})
 }
 
+// Kubernetes' own takes it for a Deployment that was scaled, does nothing about it, and never comes to the rollout.
+func TestRecreateWithAnotherSizeInTheMiddleOfARollout(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		d := w.web(4)
+		w.edit(d, image("bad:2"))
+		require.Equal(t, []string{"web:1: 3", "bad:2: 2"}, w.sizes())
+		w.edit(d, recreate, replicas(6), image("web:3"))
+		w.settle()
+		require.Equal(t, []string{"web:1: 0", "bad:2: 0", "web:3: 6"}, w.sizes())
+	})
+}
+
+// A status that is older than the size says nothing about the Pods that are being made at this moment.
+func TestAReplicaSetMayHavePodsUntilItsStatusSaysOtherwise(t *testing.T) {
+	for _, c := range []struct {
+		status appsv1.ReplicaSetStatus
+		want   bool
+	}{
+		{appsv1.ReplicaSetStatus{ObservedGeneration: 2, TerminatingReplicas: new(int32(0))}, false},
+		{appsv1.ReplicaSetStatus{ObservedGeneration: 1, TerminatingReplicas: new(int32(0))}, true},
+		{appsv1.ReplicaSetStatus{ObservedGeneration: 2, Replicas: 1, TerminatingReplicas: new(int32(0))}, true},
+		{appsv1.ReplicaSetStatus{ObservedGeneration: 2, TerminatingReplicas: new(int32(1))}, true},
+	} {
+		runs, err := (&turn{}).mayRun(t.Context(), &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Generation: 2}, Status: c.status})
+		require.NoError(t, err)
+		require.Equal(t, c.want, runs, "%+v", c.status)
+	}
+}
+
 // Two of them would undo each other's work.
 func TestASecondControllerDoesNotStart(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
