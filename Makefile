@@ -8,10 +8,11 @@ SHELL := /bin/sh
 
 COURSE := .loopwright/tools/course
 CLUSTER_COMMAND := .loopwright/tools/cluster
+CONTROLLERS := .loopwright/tools/controllers
 MUTANTS := .loopwright/tools/mutants
 
 # Many tests wait for a cluster, so more packages than processors run at a time.
-AT_ONCE := $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1); test $$n -gt 4 && echo $$n || echo 4)
+TESTED_AT_ONCE := $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1); test $$n -gt 4 && echo $$n || echo 4)
 
 # The race detector needs a C compiler on Linux. Without one, the tests run all
 # the same, and say what they leave out.
@@ -71,14 +72,30 @@ cluster-status: $(CLUSTER_COMMAND) ## Show what runs, where, since when, and how
 cluster-down: $(CLUSTER_COMMAND) ## Remove the cluster and its data
 	@$(CLUSTER_COMMAND) down
 
+##@ The controllers
+.PHONY: controllers
+controllers: $(CLUSTER_COMMAND) $(CONTROLLERS) ## Run the controllers on a cluster until Ctrl-C; FLAGS=--controllers=replicaset, FLAGS=--help
+	@$(CLUSTER_COMMAND) exec $(CONTROLLERS) $(if $(filter current,$(CLUSTER)),,$(LEAD_AT_ONCE)) $(FLAGS)
+
+# Nobody can have led on a cluster of your own that has no lease yet, so nobody waits.
+LEAD_AT_ONCE := --set=manager.leaderElection.takeMissingLeaseAtOnce=true
+
+IMAGE := loopwright/controllers:dev
+IMAGE_PLATFORMS := linux/amd64,linux/arm64
+
+.PHONY: image
+image: ## Write the controllers as a container image, for amd64 and arm64; needs no Docker. IMAGE=name:tag
+	@cd tools && go run ./image -o ../.loopwright/image/controllers.tar -name $(IMAGE) -platforms $(IMAGE_PLATFORMS) ../controllers/cmd/controllers
+
 ##@ Working on it
 .PHONY: test
 test: $(CLUSTER_COMMAND) ## Run all tests: unit, race detector, integration on an embedded cluster
 	@$(CLUSTER_COMMAND) build
 	@test -n "$(RACE)" || echo "No C compiler, so no race detector: install one, and the tests use it."
-	go test $(RACE) -count=1 -timeout 30m -vet=off -p $(AT_ONCE) ./... # milestones vets it all
-	cd benchmarks && go test $(RACE) -short -p $(AT_ONCE) ./... && go test -count=1 -run RealServer ./client ./election
+	go test $(RACE) -count=1 -timeout 30m -vet=off -p $(TESTED_AT_ONCE) ./... # milestones vets it all
+	cd benchmarks && go test $(RACE) -short -p $(TESTED_AT_ONCE) ./... && go test -count=1 -run RealServer ./client ./election ./controllers
 	cd operator && go test -count=1 -timeout 20m ./compare
+	cd tools && go test ./image
 	@$(MAKE) --no-print-directory verify milestones
 
 ## milestone-N -- Build, vet and test the tree as it was after chapter N
@@ -94,6 +111,11 @@ sync: $(COURSE) ## Bring the texts up to date with the code they quote
 mutants: $(MUTANTS) ## Make small mistakes in the code and list those that no test notices; FILE=workqueue/priority_levels.go
 	@$(MUTANTS) $(FILE)
 
+.PHONY: compare-controllers
+compare-controllers: $(CLUSTER_COMMAND) ## Play 370 scenarios with our controllers and with Kubernetes' own; list what differs (about 20 minutes)
+	@$(CLUSTER_COMMAND) build
+	cd benchmarks && go run ./cmd/controllers
+
 .PHONY: api
 api: ## Compare our exported API with controller-runtime's; write docs/api.md and internal/port/names.yaml
 	cd benchmarks && go run ./cmd/apidiff
@@ -104,7 +126,7 @@ check: $(COURSE) ## Check format, vet, lint, generated text, and that all platfo
 		test -z "$$files" || { echo "run gofmt -w on these files:"; echo "$$files"; exit 1; }
 	go mod tidy -diff
 	cd cluster/controlplane && go mod tidy -diff
-	cd tools && go mod tidy -diff
+	cd tools && go mod tidy -diff && go vet ./image
 	cd benchmarks && go mod tidy -diff && go vet ./... && go run ./cmd/apidiff -check
 	cd operator && go mod tidy -diff && go vet ./...
 	@$(COURSE) check
@@ -133,7 +155,7 @@ cross-controlplane: ## Compile the control plane for all platforms (about 15 min
 bench: $(CLUSTER_COMMAND) ## Run the benchmarks
 	@$(CLUSTER_COMMAND) build
 	go test -run '^$$' -bench . -benchmem ./...
-	cd benchmarks && go run ./cmd/ratios
+	cd benchmarks && go run ./cmd/ratios && go run ./cmd/controllerspeed
 
 .PHONY: clean
 clean: $(CLUSTER_COMMAND) ## Remove the cluster, its binaries, and what make built
@@ -141,13 +163,16 @@ clean: $(CLUSTER_COMMAND) ## Remove the cluster, its binaries, and what make bui
 	@rm -rf .loopwright
 
 # The go command knows best when there is something to build.
-.PHONY: $(COURSE) $(CLUSTER_COMMAND) $(MUTANTS)
+.PHONY: $(COURSE) $(CLUSTER_COMMAND) $(CONTROLLERS) $(MUTANTS)
 $(COURSE):
 	@mkdir -p $(@D) || { echo "Nothing can be written here: copy the checkout to a directory that you can write to."; exit 1; }
 	@go build -o $@ ./internal/course/cmd/course
 $(CLUSTER_COMMAND):
 	@mkdir -p $(@D) || { echo "Nothing can be written here: copy the checkout to a directory that you can write to."; exit 1; }
 	@go build -o $@ ./cluster/cmd/cluster
+$(CONTROLLERS):
+	@mkdir -p $(@D) || { echo "Nothing can be written here: copy the checkout to a directory that you can write to."; exit 1; }
+	@go build -o $@ ./controllers/cmd/controllers
 $(MUTANTS):
 	@mkdir -p $(@D) || { echo "Nothing can be written here: copy the checkout to a directory that you can write to."; exit 1; }
 	@go build -o $@ ./internal/mutants/cmd/mutants

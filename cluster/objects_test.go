@@ -73,6 +73,47 @@ func TestAPodIsScheduledRunsAndIsDeletedGracefully(t *testing.T) {
 	assert.True(t, graceful, "the pod was never seen terminating")
 }
 
+// As on a real node, where it cannot be pulled.
+func TestAPodWithAnImageThatNobodyHasGetsAnAddressAndNeverRuns(t *testing.T) {
+	client := sharedClient(t)
+	pods := client.CoreV1().Pods(newNamespace(t, client))
+	missing := newPod("missing")
+	missing.Spec.Containers[0].Image = "registry.invalid/web:2"
+	missing.Spec.Containers = append(missing.Spec.Containers, corev1.Container{Name: "other", Image: "web.invalid.example.com/web:2"})
+	for _, pod := range []*corev1.Pod{missing, newPod("there")} {
+		_, err := pods.Create(t.Context(), pod, metav1.CreateOptions{})
+		require.NoError(t, err)
+	}
+	eventually(t, "the Pod waits for its image", func() error {
+		pod, err := pods.Get(t.Context(), "missing", metav1.GetOptions{})
+		if err == nil && (pod.Status.PodIP == "" || len(pod.Status.ContainerStatuses) != 2) {
+			err = fmt.Errorf("its status is %+v", pod.Status)
+		}
+		missing = pod
+		return err
+	})
+	assert.Equal(t, corev1.PodPending, missing.Status.Phase)
+	assert.Equal(t, "ErrImagePull", missing.Status.ContainerStatuses[0].State.Waiting.Reason)
+	assert.Equal(t, "ContainerCreating", missing.Status.ContainerStatuses[1].State.Waiting.Reason)
+	eventually(t, "the other Pod is Ready", func() error {
+		pod, err := pods.Get(t.Context(), "there", metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		return conditionHolds(pod, corev1.PodReady)
+	})
+	missing, err := pods.Get(t.Context(), "missing", metav1.GetOptions{})
+	require.NoError(t, err)
+	assert.Error(t, conditionHolds(missing, corev1.PodReady))
+	require.NoError(t, pods.Delete(t.Context(), "missing", metav1.DeleteOptions{}))
+	eventually(t, "the Pod is gone", func() error {
+		if _, err := pods.Get(t.Context(), "missing", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+			return fmt.Errorf("it is there: %w", err)
+		}
+		return nil
+	})
+}
+
 func conditionHolds(pod *corev1.Pod, kind corev1.PodConditionType) error {
 	for _, condition := range pod.Status.Conditions {
 		if condition.Type == kind && condition.Status == corev1.ConditionTrue {

@@ -126,3 +126,29 @@ func TestGroupsThatNeverStartedDoNotKeepOthersFromEnding(t *testing.T) {
 		}
 	}
 }
+
+// Function: phases.areEnded
+func TestGroupsThatNeverStartedHaveNotEnded(t *testing.T) {
+	require.False(t, phases{}.areEnded())
+	for group := range groupName(groupCount) {
+		for _, phase := range []groupPhase{idle, starting, ready, stopping} {
+			p := phases{ended, ended, ended, ended, ended, ended, ended}
+			p[group] = phase
+			require.False(t, p.areEnded(), "the %s are left: a manager returns, and its process ends in the middle of their work", group)
+		}
+	}
+}
+
+// The names are in logs and errors.
+func TestGroupsStartOneByOneAndAreCalledByTheirNames(t *testing.T) {
+	var names []string
+	for group := range groupName(groupCount) {
+		names = append(names, group.String())
+	}
+	require.Equal(t, []string{"HTTP servers", "webhooks", "caches", "others", "warm-up", "leader election", "leader-elected"}, names)
+	names = nil
+	for phase := idle; phase <= ended; phase++ {
+		names = append(names, phase.String())
+	}
+	require.Equal(t, []string{"idle", "starting", "ready", "stopping", "ended"}, names)
+}

@@ -25,7 +25,7 @@ func TestReplicaSetsKeepTheirShares(t *testing.T) {
 		want    []int32
 		why     string
 	}{
-		{of(10, 8, 2), 20, 10, []int32{16, 4}, "twice as many Pods are twice as many of each"},
+		{of(10, 2, 8), 20, 10, []int32{4, 16}, "twice as many Pods are twice as many of each"},
 		{of(20, 16, 4), 10, 20, []int32{8, 2}, "half as many are half as many of each"},
 		{of(10, 8, 2), 10, 10, []int32{8, 2}, "nothing has changed"},
 		{of(12, 6, 3, 3), 14, 12, []int32{7, 3, 4}, "3 of 12 are 3.5 of 14, and a half is rounded up; that leaves none for the other one"},

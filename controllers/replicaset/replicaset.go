@@ -74,7 +74,7 @@ func add(mgr manager.Manager, options controllers.Options, suffix func(length in
 		return fmt.Errorf("finding the Pods of a ReplicaSet: %w", err)
 	}
 	r := &reconciler{
-		client: c, live: mgr.GetAPIReader(), waiter: waiter, index: index, suffix: suffix, burst: burst,
+		client: c, cached: mgr.GetCache(), live: mgr.GetAPIReader(), waiter: waiter, index: index, suffix: suffix, burst: burst,
 		events: mgr.GetEventRecorder(controllerName),
 	}
 	build, err := options.Builder(mgr, probe)

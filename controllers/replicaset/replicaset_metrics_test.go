@@ -40,6 +40,7 @@ func TestAScaleDownIsMeasuredUnlessAllPodsGo(t *testing.T) {
 		for _, pod := range w.pods() {
 			w.starts(&pod, "n1")
 		}
+		w.settle()
 		w.scale(rs, 1)
 		afterCount, afterSum := ageRatiosSoFar(t)
 		require.Equal(t, uint64(3), afterCount-count)

@@ -26,6 +26,7 @@ import (
 // reconciler does what the decisions say.
 type reconciler struct {
 	client client.Client      // reads from the cache, and reads what it has written
+	cached client.Reader      // reads from the cache, and does not wait
 	live   client.Reader      // asks the server
 	waiter client.WriteWaiter // the cache
 	events events.EventRecorder
@@ -33,6 +34,7 @@ type reconciler struct {
 	suffix func(length int) string // of names; random
 	burst  int                     // how many Pods one look creates or deletes
 	doubts doubts
+	unseen unseen
 	// dropsTerminating is set when the server has left terminatingReplicas out of an answer.
 	dropsTerminating atomic.Bool
 }
@@ -100,11 +102,17 @@ func (r *reconciler) look(ctx context.Context, name client.ObjectKey) (*sight, e
 	if err := r.settle(ctx, name); err != nil {
 		return nil, err
 	}
-	pods, err := r.list(ctx, name.Namespace, r.index.Of(name.Name))
+	from, waits := r.cached, r.unseen.has(name)
+	if waits {
+		from = r.client
+	}
+	pods, err := r.list(ctx, from, name.Namespace, r.index.Of(name.Name))
 	if err != nil {
 		return nil, err
 	}
-	orphans, err := r.list(ctx, name.Namespace, r.index.Orphans())
+	r.unseen.forget(name)
+	// What the first list has waited for, this one finds as well.
+	orphans, err := r.list(ctx, r.cached, name.Namespace, r.index.Orphans())
 	if err != nil {
 		return nil, err
 	}
@@ -115,12 +123,25 @@ func (r *reconciler) look(ctx context.Context, name client.ObjectKey) (*sight, e
 	} else if err != nil {
 		return nil, err
 	}
-	return r.claim(ctx, rs, append(pods, orphans...))
+	return r.claim(ctx, rs, together(pods, orphans), waits)
 }
 
-func (r *reconciler) list(ctx context.Context, namespace string, which client.MatchingFields) ([]*corev1.Pod, error) {
+// together are the Pods of two lists. A Pod that has lost its owner between the two is in both, and would count twice: it
+// is taken from the later one.
+func together(owned, orphans []*corev1.Pod) []*corev1.Pod {
+	if len(orphans) == 0 {
+		return owned
+	}
+	lost := make(map[types.UID]bool, len(orphans))
+	for _, pod := range orphans {
+		lost[pod.UID] = true
+	}
+	return append(slices.DeleteFunc(owned, func(pod *corev1.Pod) bool { return lost[pod.UID] }), orphans...)
+}
+
+func (r *reconciler) list(ctx context.Context, from client.Reader, namespace string, which client.MatchingFields) ([]*corev1.Pod, error) {
 	var list corev1.PodList
-	if err := r.client.List(ctx, &list, client.InNamespace(namespace), which, client.UnsafeDisableDeepCopy); err != nil {
+	if err := from.List(ctx, &list, client.InNamespace(namespace), which, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, err
 	}
 	pods := make([]*corev1.Pod, len(list.Items))
@@ -132,7 +153,10 @@ func (r *reconciler) list(ctx context.Context, namespace string, which client.Ma
 
 // claim decides which of the Pods belong to the ReplicaSet. Only Pods that count are adopted or released: one that has
 // finished, or is being deleted, stays with whom it has served.
-func (r *reconciler) claim(ctx context.Context, rs *appsv1.ReplicaSet, pods []*corev1.Pod) (*sight, error) {
+//
+// If there is something to adopt, and the look has not waited, it is repeated, and waits: another ReplicaSet of this
+// controller may have adopted it a moment ago.
+func (r *reconciler) claim(ctx context.Context, rs *appsv1.ReplicaSet, pods []*corev1.Pod, waited bool) (*sight, error) {
 	selector, err := metav1.LabelSelectorAsSelector(rs.Spec.Selector)
 	if err != nil {
 		return nil, reconcile.TerminalError(fmt.Errorf("the selector: %w", err))
@@ -140,12 +164,21 @@ func (r *reconciler) claim(ctx context.Context, rs *appsv1.ReplicaSet, pods []*c
 	owner := &claim.Owner{Object: rs, Kind: kind, Selector: selector}
 	seen := &sight{rs: rs}
 	var candidates []*corev1.Pod
+	writes := false
 	for _, pod := range pods {
 		switch {
 		case podstate.IsActive(pod):
 			candidates = append(candidates, pod)
+			verdict := owner.Decide(pod)
+			writes = writes || verdict == claim.Adopt || verdict == claim.Release
 		case podstate.IsTerminating(pod) && owner.Decide(pod) == claim.Keep:
 			seen.terminating = append(seen.terminating, pod)
+		}
+	}
+	if writes {
+		r.unseen.mark(client.ObjectKeyFromObject(rs))
+		if !waited {
+			return r.look(ctx, client.ObjectKeyFromObject(rs))
 		}
 	}
 	slices.SortFunc(candidates, func(a, b *corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
@@ -158,6 +191,7 @@ func (r *reconciler) claim(ctx context.Context, rs *appsv1.ReplicaSet, pods []*c
 
 // act makes Pods, or deletes some, and returns why that has failed.
 func (r *reconciler) act(ctx context.Context, seen *sight) *failure {
+	r.unseen.mark(client.ObjectKeyFromObject(seen.rs))
 	todo := changeTo(seen.want(), len(seen.active), r.burst)
 	if todo.create > 0 {
 		if err := r.createPods(ctx, seen.rs, todo.create); err != nil {
@@ -190,7 +224,7 @@ func (r *reconciler) related(ctx context.Context, seen *sight) ([]*corev1.Pod, e
 		return seen.active, nil
 	}
 	var sets appsv1.ReplicaSetList
-	if err := r.client.List(ctx, &sets, client.InNamespace(seen.rs.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+	if err := r.cached.List(ctx, &sets, client.InNamespace(seen.rs.Namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return nil, err
 	}
 	related := slices.Clone(seen.active)
@@ -199,7 +233,7 @@ func (r *reconciler) related(ctx context.Context, seen *sight) ([]*corev1.Pod, e
 		if sibling.UID == seen.rs.UID || !metav1.IsControlledBy(sibling, &metav1.ObjectMeta{UID: controller.UID}) {
 			continue
 		}
-		pods, err := r.list(ctx, sibling.Namespace, r.index.Of(sibling.Name))
+		pods, err := r.list(ctx, r.cached, sibling.Namespace, r.index.Of(sibling.Name))
 		if err != nil {
 			return nil, err
 		}

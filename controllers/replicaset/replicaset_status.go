@@ -1,11 +1,13 @@
 package replicaset
 
 import (
+	"errors"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
@@ -16,6 +18,16 @@ import (
 type failure struct {
 	reason string // failedCreate or failedDelete
 	err    error
+}
+
+// message is what the API server has said. The reason stands beside it, so a user does not need to read once more what
+// was tried.
+func (f *failure) message() string {
+	var refusal apierrors.APIStatus
+	if errors.As(f.err, &refusal) {
+		return refusal.Status().Message
+	}
+	return f.err.Error()
 }
 
 // statusOf is the status of a ReplicaSet that has these Pods. failed is nil if all that was tried has succeeded.
@@ -57,7 +69,7 @@ func conditionsAfter(conditions []appsv1.ReplicaSetCondition, failed *failure, n
 	}
 	return append(others, appsv1.ReplicaSetCondition{
 		Type: appsv1.ReplicaSetReplicaFailure, Status: corev1.ConditionTrue, Reason: failed.reason,
-		Message: failed.err.Error(), LastTransitionTime: metav1.NewTime(now),
+		Message: failed.message(), LastTransitionTime: metav1.NewTime(now),
 	})
 }
 

@@ -2,12 +2,14 @@ package replicaset
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -69,10 +71,11 @@ func TestAFailureIsAConditionUntilItIsOver(t *testing.T) {
 	rs := newReplicaSet(1)
 	other := appsv1.ReplicaSetCondition{Type: "Other", Status: corev1.ConditionTrue}
 	rs.Status.Conditions = []appsv1.ReplicaSetCondition{other}
-	quota := &failure{failedCreate, errors.New("exceeded quota")}
+	refusal := apierrors.NewForbidden(corev1.Resource("pods"), "a", errors.New("exceeded quota"))
+	quota := &failure{failedCreate, fmt.Errorf("creating a Pod: %w", refusal)}
 	rs.Status = statusOf(rs, nil, nil, quota, noon)
 	failing := appsv1.ReplicaSetCondition{
-		Type: appsv1.ReplicaSetReplicaFailure, Status: corev1.ConditionTrue, Reason: "FailedCreate", Message: "exceeded quota", LastTransitionTime: metav1.NewTime(noon),
+		Type: appsv1.ReplicaSetReplicaFailure, Status: corev1.ConditionTrue, Reason: "FailedCreate", Message: `pods "a" is forbidden: exceeded quota`, LastTransitionTime: metav1.NewTime(noon),
 	}
 	require.Equal(t, []appsv1.ReplicaSetCondition{other, failing}, rs.Status.Conditions)
 

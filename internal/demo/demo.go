@@ -225,6 +225,23 @@ func (d *Demo) Say(format string, args ...any) {
 	d.print(fmt.Sprintf("  # "+format+"\n", args...))
 }
 
+// Print prints text as it is.
+func (d *Demo) Print(text string) { d.print(text) }
+
+// Output is what the demo prints to.
+func (d *Demo) Output() io.Writer {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.out
+}
+
+// SetOutput makes the demo print to something else from now on, for a story that needs the terminal for itself.
+func (d *Demo) SetOutput(out io.Writer) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.out = out
+}
+
 // Table prints rows under a headline.
 func (d *Demo) Table(headline string, rows ...[]string) {
 	var text strings.Builder

@@ -82,3 +82,50 @@ func TestAClaimThatIsNotRenewedFollows(t *testing.T) {
 	require.Equal(t, giveUp.String(), e.next(at(12)).do.String(), "RenewDeadline is over")
 	require.Equal(t, following.String(), e.expires().phase.String(), "its work has not begun")
 }
+
+// A replica that asks again and again at once, because its requests fail, keeps a server down that is coming back.
+func TestAFollowerReadsOnceInARound(t *testing.T) {
+	e := sends(t, follower(), 0, read, "the first request").failed(at(1), 1)
+	require.Equal(t, at(5.4), e.tryAt, "the read has failed, so the round is over")
+	e = sends(t, follower(), 0, read, "the first request").saw(held("", 3, 0), "", at(0))
+	e = sends(t, e, 0, update, "nobody has it").failed(at(1), 1)
+	require.Equal(t, at(5.4), e.tryAt, "the lock was read in this round, and somebody else was quicker")
+	e = sends(t, follower().sawNothing(at(0)), 2, create, "it is missing").failed(at(3), 1)
+	require.Equal(t, at(7.4), e.tryAt, "it was looked for in this round, and somebody else was quicker")
+	e = sends(t, e.rests(at(3), 0), 5, read, "a new round").saw(held("other", 0, 0), "", at(5)).rests(at(5), 0)
+	require.Equal(t, read.String(), e.next(at(7)).do.String(), "what was read in another round is not relied on")
+}
+
+// The read is not a write, and does not make us forget the one that is looked for.
+func TestAWriteWhoseAnswerGotLostIsRecognisedByTheReadThatLooksForIt(t *testing.T) {
+	e := sends(t, leader(t), 22, update, "a renewal")
+	lost := e.mine
+	e = sends(t, e.failed(at(27), 0), 27, read, "the answer got lost").saw(lost, "", at(27.5))
+	require.Equal(t, at(32), e.deadline(), "the lock has the renewal that was sent at 22 s")
+}
+
+// Whoever waits for an answer that has come waits until its time is over.
+func TestALockIsReleasedAndNoAnswerIsWaitedFor(t *testing.T) {
+	e := leader(t).stops(true)
+	require.False(t, sends(t, e, 21, update, "the release").wrote(at(21.1)).asking)
+	e = sends(t, leader(t).failed(at(21), 0).stops(true), 21, read, "the last renewal is uncertain")
+	require.False(t, e.sawNothing(at(21)).asking)
+}
+
+// The work of a leader that has lost its lock may still be ending. Somebody else has the lock, or takes it soon.
+func TestNothingIsReleasedByALeaderThatHasLostItsLock(t *testing.T) {
+	e := sends(t, leader(t), 22, update, "a renewal").expires()
+	require.Equal(t, finish.String(), e.stops(true).next(at(33)).do.String())
+}
+
+// It was made long ago by then, and a write that nobody has answered may be the one that has taken it.
+func TestAnUncertainWriteIsReleasedEvenIfTheLockWasMadeOnce(t *testing.T) {
+	e := sends(t, follower().sawNothing(at(0)), 2, create, "it is missing")
+	made := e.mine
+	e = e.wrote(at(12.1))
+	e = sends(t, e, 12.1, update, "it is ours").failed(at(13), 0)
+	e = sends(t, e, 13, read, "the answer got lost").saw(made, "", at(13)).rests(at(13), 0)
+	e = sends(t, e, 28, read, "after the pause").saw(made, "", at(28))
+	e = sends(t, e, 28, update, "the lock was not renewed for LeaseDuration").failed(at(29), 0).stops(true)
+	require.Equal(t, read.String(), e.next(at(29)).do.String(), "the lock may have our name, and nobody works")
+}

@@ -40,6 +40,7 @@ func newCommand() *cobra.Command {
 		subcommand("up", "Find or make the cluster and wait until it can be used", up),
 		subcommand("down", "Remove the cluster and its data", down),
 		subcommand("status", "Show what runs, where, since when, and how to reach it", status),
+		execCommand(),
 		subcommand("clean", "Remove the cluster and the binaries built for it", clean),
 	)
 	return command

@@ -1,6 +1,6 @@
 // Command kwok plays the nodes of the embedded cluster: it reports fake Nodes
-// Ready, gives Pods that are bound to them an IP and a Ready condition, lets
-// Jobs' Pods succeed, and ends Pods that are being deleted.
+// Ready, gives Pods that are bound to them an IP and a Ready condition unless an
+// image cannot be there, lets Jobs' Pods succeed, and ends Pods that are being deleted.
 //
 // It is a command of its own because kwok's flags and those of the control
 // plane's parts collide. It differs from kwok's own command in two things: it
@@ -34,13 +34,20 @@ func main() {
 	}
 }
 
-// stages are kwok's own: everything happens as soon as it can.
-var stages = []string{
-	node.DefaultNodeInit, heartbeat.DefaultNodeHeartbeatWithLease,
-	pod.DefaultPodReady, pod.DefaultPodComplete, pod.DefaultPodDelete,
+// stages are kwok's own, but for images that are missing: everything happens as soon as it can.
+func stages() ([]string, error) {
+	ready, err := podReady()
+	return []string{
+		node.DefaultNodeInit, heartbeat.DefaultNodeHeartbeatWithLease,
+		ready, podImageMissing, pod.DefaultPodComplete, pod.DefaultPodDelete,
+	}, err
 }
 
 func run() error {
+	stages, err := stages()
+	if err != nil {
+		return err
+	}
 	stagesFile := filepath.Join(os.TempDir(), "stages.yaml")
 	if err := os.WriteFile(stagesFile, []byte(strings.Join(stages, "\n---\n")), 0o600); err != nil {
 		return fmt.Errorf("writing the stages: %w", err)
@@ -53,7 +60,7 @@ func run() error {
 	early.Usage = func() {}
 
 	ctx, _ := log.InitFlags(signals.SetupSignalContext(), early)
-	ctx, err := config.InitFlags(ctx, early)
+	ctx, err = config.InitFlags(ctx, early)
 	if err != nil {
 		return fmt.Errorf("reading the stages: %w", err)
 	}

@@ -36,6 +36,7 @@ var examples = []struct{ chapter, file, layer, what string }{
 // compiled are the programs that have a job of their own. Their examples are shown, and not run: they need a cluster.
 var compiled = []struct{ chapter, file, layer, what string }{
 	{"17-replicaset", "controllers/replicaset/replicaset_inuse", "ReplicaSet", "The controller in a program that may run in several replicas, of which one works."},
+	{"18-deployment", "controllers/deployment/deployment_inuse", "Deployment", "The controller, with that of ReplicaSets, in a program that may run in several replicas, of which one works."},
 	{"19-endpoints", "controllers/endpoints/endpoints_inuse", "Endpoints", "The controller in a program that may run in several replicas, of which one works."},
 }
 

@@ -1,6 +1,8 @@
 package fake_test
 
 import (
+	"context"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -34,12 +36,59 @@ func TestAnObjectThatGoesWhileItIsListedIsLeftOut(t *testing.T) {
 	require.Equal(t, "a", list.Items[0].GetName())
 }
 
+// An index function that gets the item itself asks the server for nothing, and sees what the list has.
+func TestAnIndexOfTheListsOwnTypeGetsItsItems(t *testing.T) {
+	var c client.WithWatch
+	c = builder().WithObjects(podOn("a", ""), podOn("b", "")).WithIndex(&corev1.Pod{}, "any", func(obj client.Object) []string {
+		if obj.GetName() == "a" {
+			require.NoError(t, c.Delete(t.Context(), pod("b"), client.GracePeriodSeconds(0)))
+		}
+		return []string{"yes"}
+	}).Build()
+	list := &corev1.PodList{}
+	require.NoError(t, c.List(t.Context(), list, client.MatchingFields{"any": "yes"}))
+	require.Equal(t, []string{"a", "b"}, names(list))
+}
+
+func TestAnIndexOfUnstructuredObjectsGetsThem(t *testing.T) {
+	byName := func(obj client.Object) []string {
+		return []string{obj.(*unstructured.Unstructured).GetKind() + " " + obj.GetName()}
+	}
+	c := builder().WithObjects(widget("a"), widget("b")).WithIndex(looseWidget("x"), "name", byName).Build()
+	list := &WidgetList{}
+	require.NoError(t, c.List(t.Context(), list, client.MatchingFields{"name": "Widget b"}))
+	require.Len(t, list.Items, 1)
+	require.Equal(t, "b", list.Items[0].Name)
+}
+
+// Half a list would be taken for the whole.
+func TestAListThatCannotBeReadToTheEndIsAnError(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	c := builder().WithObjects(podOn("a", ""), podOn("b", "")).WithIndex(&corev1.Pod{}, "any", func(client.Object) []string {
+		cancel()
+		return []string{"yes"}
+	}).Build()
+	require.ErrorIs(t, c.List(ctx, podMaps(), client.MatchingFields{"any": "yes"}), context.Canceled)
+}
+
 // Such a selector selects everything, and asks for no index.
 func TestASelectorOfNoFieldsNeedsNoIndex(t *testing.T) {
 	c := builder().WithObjects(podOn("a", "n1"), podOn("b", "n2")).Build()
 	list := &corev1.PodList{}
 	require.NoError(t, c.List(t.Context(), list, client.MatchingFieldsSelector{Selector: fields.Everything()}, client.MatchingLabels{"on": "n1"}))
 	require.Equal(t, []string{"a"}, names(list))
+	require.NoError(t, c.List(t.Context(), list, client.MatchingFieldsSelector{Selector: fields.Everything()}, client.Limit(1)))
+	require.Len(t, list.Items, 1, "such a list is the server's, and so is its limit")
+	require.NotEmpty(t, list.Continue)
+}
+
+func TestAnIndexCanBeAddedToAFakeClientOnly(t *testing.T) {
+	for _, other := range []client.Client{nil, client.NewNamespacedClient(fake.NewFakeClient(), "shop")} {
+		require.PanicsWithValue(t, fmt.Sprintf("fake: AddIndex: a %T is no fake client", other), func() {
+			_ = fake.AddIndex(other, &corev1.Pod{}, "x", nodeOf)
+		})
+	}
 }
 
 func TestAListByFieldSaysWhatIsWrongWithIt(t *testing.T) {

@@ -1,0 +1,111 @@
+// Command controllers plays scenarios with our controllers and with Kubernetes' own, each in an embedded cluster, and
+// lists what differs.
+//
+//	go run ./cmd/controllers                      everything: what is written down, and 200 seeds
+//	go run ./cmd/controllers -run quota -seeds 0  the scenarios whose names match
+//	go run ./cmd/controllers -run 'seed 17$'      the scenario of a seed
+//	go run ./cmd/controllers -self                the originals with themselves
+//	go run ./cmd/controllers -write               only writes docs/controllers-compared.md
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"time"
+
+	"github.com/go-logr/logr"
+
+	"github.com/loopwright/loopwright/benchmarks/controllers"
+	"github.com/loopwright/loopwright/benchmarks/controllers/scenarios"
+	"github.com/loopwright/loopwright/manager/log"
+)
+
+type options struct {
+	match       string
+	self, steps bool
+	seeds       int
+	atOnce      int
+	limit       time.Duration
+}
+
+func main() {
+	var o options
+	flag.StringVar(&o.match, "run", "", "which scenarios to play: a regular expression for their names")
+	flag.IntVar(&o.seeds, "seeds", controllers.Seeds, "how many random scenarios there are")
+	flag.BoolVar(&o.self, "self", false, "compare the originals with themselves")
+	flag.BoolVar(&o.steps, "steps", false, "print the steps of the scenarios instead of playing them")
+	flag.IntVar(&o.atOnce, "p", 8, "how many scenarios to play at once")
+	flag.DurationVar(&o.limit, "limit", 40*time.Minute, "when to give up")
+	write := flag.Bool("write", false, "write docs/controllers-compared.md, and play nothing")
+	flag.Parse()
+	do := func() error { return run(o) }
+	if *write {
+		do = writePage
+	}
+	if err := do(); err != nil {
+		fmt.Fprintln(os.Stderr, "controllers:", err)
+		os.Exit(1)
+	}
+}
+
+func writePage() error {
+	explanations, err := controllers.Explanations()
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join("..", "docs", "controllers-compared.md"), []byte(controllers.Page(explanations, controllers.Seeds)), 0o644)
+}
+
+// chosen are the scenarios whose names match.
+func chosen(match string, seeds int) ([]scenarios.Scenario, error) {
+	name, err := regexp.Compile(match)
+	if err != nil {
+		return nil, fmt.Errorf("-run: %w", err)
+	}
+	var list []scenarios.Scenario
+	for _, one := range scenarios.All(seeds) {
+		if name.MatchString(one.Name) {
+			list = append(list, one)
+		}
+	}
+	return list, nil
+}
+
+func run(o options) error {
+	list, err := chosen(o.match, o.seeds)
+	if err != nil {
+		return err
+	}
+	if o.steps {
+		for _, one := range list {
+			fmt.Println(one.Name)
+			for i, step := range one.Steps {
+				fmt.Printf("  %d. %s\n", i+1, step.Text)
+			}
+		}
+		return nil
+	}
+	explanations, err := controllers.Explanations()
+	if err != nil {
+		return err
+	}
+	log.SetLogger(logr.Discard()) // what fails shows in the comparison
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	ctx, cancel := context.WithTimeout(ctx, o.limit)
+	defer cancel()
+	begin := time.Now()
+	worlds, err := controllers.Open(ctx, o.self)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = worlds.Close() }()
+	summary := controllers.NewSummary(os.Stdout, len(list), explanations)
+	worlds.All(ctx, list, o.atOnce, summary.Add)
+	return summary.End(time.Since(begin), o.match == "" && !o.self && o.seeds >= controllers.Seeds)
+}

@@ -1,0 +1,63 @@
+package controllers
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/loopwright/loopwright/benchmarks/controllers/scenarios"
+)
+
+const introduction = `# Our controllers beside Kubernetes' own
+
+Written by ` + "`go run ./cmd/controllers -write`" + ` in benchmarks/. ` + "`make compare-controllers`" + ` plays %d scenarios, and %d that are
+drawn from seeds, with the originals of Kubernetes v1.36.3 and with ours, each on an embedded cluster. The nodes and Pods
+are played by the comparison, so that a scenario can say which Pod fails, is never ready, or takes its time to end.
+
+After each step, when all have done their work, every field of every Deployment, ReplicaSet, Pod, Service and Endpoints
+object of the namespace is compared: metadata, spec, status, and which fields the controllers own (managedFields); in the
+end the Events, and how many objects were created and deleted. Left out or replaced are what is new in each run (UIDs,
+versions, times, addresses, generated names and hashes), how often an Event came, and what depends on the number of steps
+in which a rollout went on (the generation of its ReplicaSets, the numbers in its Events). The order of a list with keys,
+and of ports, has no meaning.
+
+At each moment, as the watches have shown them in the order of their versions:
+
+- no Pod is created for a ReplicaSet that has as many as it is to have, and none is deleted that is needed;
+- the ReplicaSets of a Deployment are never asked for more Pods than its replicas and its surge, and no ready Pod is
+  deleted if fewer are left than are promised;
+- Recreate makes no new Pod while an old one is there.
+
+## What differs, and why
+
+| field | in | why |
+|---|---|---|
+`
+
+// Page is docs/controllers-compared.md.
+func Page(explanations []Explanation, seeds int) string {
+	var b strings.Builder
+	written := scenarios.Written()
+	fmt.Fprintf(&b, introduction, len(written), seeds)
+	for _, e := range explanations {
+		in := "all scenarios"
+		if e.Scenario != "" {
+			in = "`" + cell(e.Scenario) + "`"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", cell(e.Field), in, cell(e.Why))
+	}
+	b.WriteString("\n## The scenarios\n")
+	controller := ""
+	for _, s := range written {
+		if s.About != controller {
+			controller = s.About
+			fmt.Fprintf(&b, "\n### %s\n\n", controller)
+		}
+		fmt.Fprintf(&b, "- %s%s\n", strings.TrimPrefix(s.Name, s.About+": "), map[bool]string{true: " (the final states are compared, and not the numbers)"}[s.Loose])
+	}
+	return b.String()
+}
+
+// cell is a text that may stand in a table.
+func cell(text string) string {
+	return strings.ReplaceAll(strings.Join(strings.Fields(text), " "), "|", `\|`)
+}

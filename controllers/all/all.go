@@ -1,0 +1,65 @@
+// Package all has every controller of this library by its name, for programs that let their users choose.
+//
+//	names -> Add -> each controller's Add -> manager
+//
+// Neighbours: below it are the controllers. Above it are controllers/cmd/controllers, which runs them, and the demo.
+package all
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/loopwright/loopwright/controllers"
+	"github.com/loopwright/loopwright/controllers/deployment"
+	"github.com/loopwright/loopwright/controllers/endpoints"
+	"github.com/loopwright/loopwright/controllers/replicaset"
+	"github.com/loopwright/loopwright/manager"
+)
+
+// known are the controllers. Their names are those that a manager's settings and metrics have for them.
+var known = []struct {
+	name string
+	add  func(manager.Manager, controllers.Options) error
+}{
+	{"deployment", deployment.Add},
+	{"replicaset", replicaset.Add},
+	{"endpoints", endpoints.Add},
+}
+
+// Names lists the controllers.
+func Names() (names []string) {
+	for _, c := range known {
+		names = append(names, c.name)
+	}
+	return names
+}
+
+// Check returns an error if one of the names is not that of a controller, or if there is none.
+func Check(names ...string) error {
+	if len(names) == 0 {
+		return fmt.Errorf("no controller is chosen: there are %s", strings.Join(Names(), ", "))
+	}
+	for _, name := range names {
+		if !slices.Contains(Names(), name) {
+			return fmt.Errorf("there is no controller %q: there are %s", name, strings.Join(Names(), ", "))
+		}
+	}
+	return nil
+}
+
+// Add adds the controllers with these names to a manager, all with the same options. The order of the names does not
+// matter, and neither does a name that is there twice.
+func Add(mgr manager.Manager, options controllers.Options, names ...string) error {
+	if err := Check(names...); err != nil {
+		return err
+	}
+	var failures []error
+	for _, c := range known {
+		if slices.Contains(names, c.name) {
+			failures = append(failures, c.add(mgr, options))
+		}
+	}
+	return errors.Join(failures...)
+}

@@ -1,0 +1,14 @@
+package all
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+func TestANameThatIsNoControllersIsRefusedBeforeAnythingIsAdded(t *testing.T) {
+	assert.NoError(t, Check(Names()...))
+	assert.NoError(t, Check("replicaset", "replicaset"))
+	assert.EqualError(t, Check("replicaset", "job"), `there is no controller "job": there are deployment, replicaset, endpoints`)
+	assert.EqualError(t, Check(), "no controller is chosen: there are deployment, replicaset, endpoints")
+}

@@ -1,0 +1,55 @@
+// Command controllers runs the controllers of this library in the place of Kubernetes' own, until it is interrupted.
+//
+// The command line and a file become settings (settings.go), and these a manager with the controllers (run).
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	ctrl "github.com/loopwright/loopwright"
+	"github.com/loopwright/loopwright/controllers/all"
+	"github.com/loopwright/loopwright/manager/client/config"
+	"github.com/loopwright/loopwright/manager/log"
+)
+
+func main() {
+	err := run(ctrl.SetupSignalHandler(), os.Args[1:], os.Stdout, os.Stderr)
+	if errors.Is(err, flag.ErrHelp) {
+		return
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "controllers:", err)
+		os.Exit(1)
+	}
+}
+
+// run is main without a process: help goes to out, what is logged to logs. It returns when ctx ends, or with an error.
+func run(ctx context.Context, args []string, out, logs io.Writer) error {
+	s, err := parse(args, out)
+	if err != nil {
+		return err
+	}
+	logger := log.FromSlog(s.handler(logs))
+	ctrl.SetLogger(logger)
+	s.manager.Logger = logger
+	cluster, err := config.GetConfig()
+	if err != nil {
+		return fmt.Errorf("finding the cluster: %w", err)
+	}
+	mgr, err := ctrl.NewManager(cluster, s.manager)
+	if err != nil {
+		return err
+	}
+	if err := all.Add(mgr, s.options, s.controllers...); err != nil {
+		return err
+	}
+	logger.Info("Starting", "controllers", strings.Join(s.controllers, ","), "cluster", cluster.Host, "lease", s.lease(),
+		"metrics", s.manager.Metrics.BindAddress, "probes", s.manager.HealthProbeBindAddress, "debug", s.manager.PprofBindAddress)
+	return mgr.Start(ctx)
+}

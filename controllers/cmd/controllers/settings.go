@@ -1,0 +1,150 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+
+	ctrl "github.com/loopwright/loopwright"
+	"github.com/loopwright/loopwright/controllers"
+	"github.com/loopwright/loopwright/controllers/all"
+	"github.com/loopwright/loopwright/manager/configfile"
+	"github.com/loopwright/loopwright/manager/debug"
+	"github.com/loopwright/loopwright/manager/metrics/server"
+	"github.com/loopwright/loopwright/trace"
+)
+
+const (
+	// leaseName is the same in all replicas.
+	leaseName = "loopwright-controllers"
+	// leaseNamespace is where the lease is for a program that is in no Pod: with those of Kubernetes' own controllers.
+	leaseNamespace = "kube-system"
+)
+
+// namespaceFile is where a Pod finds the name of its namespace. It is a variable for tests.
+var namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
+
+// settings are all that the program is told.
+type settings struct {
+	controllers []string
+	options     controllers.Options
+	manager     ctrl.Options
+	level       slog.Level
+	json        bool
+}
+
+const usage = `controllers runs Loopwright's controllers in the place of Kubernetes' own: %[1]s.
+
+It works on the cluster of --kubeconfig, of KUBECONFIG, of the Pod that it runs in, or of ~/.kube/config, until it is
+interrupted. Kubernetes' own controllers of these kinds must be switched off there: it looks, and refuses to start
+where somebody else answers. Of several replicas, the one that holds the lease works.
+
+Unless a flag or a file says otherwise, it serves metrics at 127.0.0.1:8080, probes at 127.0.0.1:8081, profiles and
+%[2]s at 127.0.0.1:8082, and the lease is ` + leaseName + ` in the Pod's namespace or else in ` + leaseNamespace + `.
+
+  make controllers                       brings a cluster up, and runs it there
+  controllers --controllers=replicaset   runs one of them
+  controllers --config=settings.yaml     takes settings from a file; flags override it
+  curl http://127.0.0.1:8082%[2]s
+                                         shows what was reconciled lately, and why
+
+Flags:
+`
+
+// parse reads the command line, and the file that it names. Help is printed on out; the error is flag.ErrHelp then.
+func parse(args []string, out io.Writer) (*settings, error) {
+	s := &settings{manager: defaults()}
+	fs := flag.NewFlagSet("controllers", flag.ContinueOnError)
+	fs.SetOutput(io.Discard) // errors are returned, and printed once
+	ctrl.RegisterFlags(fs)
+	chosen := fs.String("controllers", strings.Join(all.Names(), ","), "the controllers to run, with commas between")
+	skip := fs.Bool("skip-owner-check", false, "do not look whether somebody else does the same work")
+	format := fs.String("log-format", "text", "how to log: text or json")
+	fs.TextVar(&s.level, "log-level", slog.LevelInfo, "what to log: debug, info, warn or error")
+	file := configfile.BindFlags(fs)
+	if err := fs.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			_, _ = fmt.Fprintf(out, usage, strings.Join(all.Names(), ", "), debug.ReconcilesPath)
+			fs.SetOutput(out)
+			fs.PrintDefaults()
+			return nil, err
+		}
+		return nil, fmt.Errorf("%w; --help lists the flags", err)
+	}
+	if fs.NArg() > 0 {
+		return nil, fmt.Errorf("unexpected argument %q: all settings are flags; --help lists them", fs.Arg(0))
+	}
+	s.controllers = split(*chosen)
+	if err := all.Check(s.controllers...); err != nil {
+		return nil, fmt.Errorf("--controllers: %w", err)
+	}
+	if *format != "text" && *format != "json" {
+		return nil, fmt.Errorf("--log-format %q: want text or json", *format)
+	}
+	s.json = *format == "json"
+	if err := s.load(file); err != nil {
+		return nil, err
+	}
+	// In a Pod, this namespace is the one in which it may write anything.
+	s.options.Probe = controllers.ProbeOptions{Skip: *skip, Namespace: s.manager.LeaderElectionNamespace}
+	return s, nil
+}
+
+// load applies the file and the flags that override it.
+func (s *settings) load(file *configfile.Flags) error {
+	var named configfile.Config
+	named.Manager.LeaderElection.ID = leaseName // so that the file need not
+	if err := file.Load(&named); err != nil {
+		return err
+	}
+	if err := named.Known(all.Names()...); err != nil {
+		return err
+	}
+	return file.ApplyTo(&s.manager)
+}
+
+// defaults are what the file and the flags override.
+func defaults() ctrl.Options {
+	return ctrl.Options{
+		LeaderElection: true, LeaderElectionID: leaseName, LeaderElectionNamespace: ownNamespace(),
+		LeaderElectionReleaseOnCancel: true,
+		Metrics:                       server.Options{BindAddress: server.DefaultBindAddress},
+		HealthProbeBindAddress:        "127.0.0.1:8081",
+		PprofBindAddress:              "127.0.0.1:8082",
+		Recorder:                      trace.New(0),
+	}
+}
+
+// ownNamespace is that of the Pod in which the program runs, or else leaseNamespace.
+func ownNamespace() string {
+	name, err := os.ReadFile(namespaceFile)
+	if own := strings.TrimSpace(string(name)); err == nil && own != "" {
+		return own
+	}
+	return leaseNamespace
+}
+
+func split(list string) []string {
+	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
+}
+
+// lease names the lease in messages.
+func (s *settings) lease() string {
+	if !s.manager.LeaderElection {
+		return "none"
+	}
+	return s.manager.LeaderElectionNamespace + "/" + s.manager.LeaderElectionID
+}
+
+// handler is where log lines go.
+func (s *settings) handler(logs io.Writer) slog.Handler {
+	options := &slog.HandlerOptions{Level: s.level}
+	if s.json {
+		return slog.NewJSONHandler(logs, options)
+	}
+	return slog.NewTextHandler(logs, options)
+}

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"bytes"
+	"flag"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loopwright/loopwright/manager/controller"
+)
+
+func TestWithoutFlagsAllControllersRunBehindALease(t *testing.T) {
+	s, err := parse(nil, io.Discard)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"deployment", "replicaset", "endpoints"}, s.controllers)
+	assert.Equal(t, "kube-system/loopwright-controllers", s.lease())
+	assert.Equal(t, "kube-system", s.options.Probe.Namespace)
+	assert.False(t, s.options.Probe.Skip)
+	assert.True(t, s.manager.Recorder.On(), "the debug page has nothing to show")
+	for _, address := range []string{s.manager.Metrics.BindAddress, s.manager.HealthProbeBindAddress, s.manager.PprofBindAddress} {
+		assert.Contains(t, address, "127.0.0.1:", "strangers are not let in unless somebody says so")
+	}
+}
+
+// In a Pod, the Role that the manifest gives is for the Pod's own namespace.
+func TestInAPodLeaseAndProbesAreInItsNamespace(t *testing.T) {
+	before := namespaceFile
+	t.Cleanup(func() { namespaceFile = before })
+	namespaceFile = filepath.Join(t.TempDir(), "namespace")
+	require.NoError(t, os.WriteFile(namespaceFile, []byte("loopwright\n"), 0o600))
+	s, err := parse(nil, io.Discard)
+	require.NoError(t, err)
+	assert.Equal(t, "loopwright/loopwright-controllers", s.lease())
+	assert.Equal(t, "loopwright", s.options.Probe.Namespace)
+}
+
+func TestFlagsOverrideTheFileAndTheFileTheDefaults(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "settings.yaml")
+	require.NoError(t, os.WriteFile(file, []byte(`apiVersion: config.loopwright.dev/v1
+kind: ManagerConfiguration
+manager:
+  metricsBindAddress: ":9090"
+  healthProbeBindAddress: ":9091"
+  leaderElection: {namespace: shop, leaseDuration: 1m}
+controllers:
+  replicaset: {workers: 7}
+`), 0o600))
+	s, err := parse([]string{"--config=" + file, "--metrics-bind-address=0", "--controllers=replicaset", "--log-format=json", "--log-level=debug", "--skip-owner-check"}, io.Discard)
+	require.NoError(t, err)
+	assert.Equal(t, "0", s.manager.Metrics.BindAddress)
+	assert.Equal(t, ":9091", s.manager.HealthProbeBindAddress)
+	assert.Equal(t, "shop", s.options.Probe.Namespace)
+	assert.Equal(t, new(time.Minute), s.manager.LeaseDuration)
+	assert.Equal(t, []string{"replicaset"}, s.controllers)
+	assert.True(t, s.options.Probe.Skip)
+	assert.IsType(t, &slog.JSONHandler{}, s.handler(io.Discard))
+	assert.True(t, s.handler(io.Discard).Enabled(t.Context(), slog.LevelDebug))
+	var options controller.Options
+	s.manager.OverrideControllerOptions("replicaset", &options)
+	assert.Equal(t, 7, options.MaxConcurrentReconciles)
+}
+
+func TestAMistakeInTheSettingsIsNamed(t *testing.T) {
+	for _, test := range []struct{ flag, want string }{
+		{"--controllers=replicaset,job", `--controllers: there is no controller "job": there are deployment, replicaset, endpoints`},
+		{"--controllers=", "--controllers: no controller is chosen"},
+		{"--set=controllers.job.workers=3", "controllers.job: there is no such controller"},
+		{"--set=manager.leaderElection.leaseDuration=1s", "leaseDuration (1s) must be longer"},
+		{"--log-format=xml", `--log-format "xml": want text or json`},
+		{"--log-level=loud", "--help lists the flags"},
+		{"--loud", "flag provided but not defined: -loud; --help lists the flags"},
+		{"replicaset", `unexpected argument "replicaset"`},
+		{"--config=none.yaml", "none.yaml: no such file"},
+	} {
+		_, err := parse([]string{test.flag}, io.Discard)
+		assert.ErrorContains(t, err, test.want, test.flag)
+	}
+}
+
+func TestHelpSaysWhatTheFlagsAre(t *testing.T) {
+	var out bytes.Buffer
+	_, err := parse([]string{"--help"}, &out)
+	require.ErrorIs(t, err, flag.ErrHelp)
+	for _, want := range []string{"make controllers", "-controllers string", "-kubeconfig", "-leader-elect", "/debug/reconciles", "127.0.0.1:8081"} {
+		assert.Contains(t, out.String(), want)
+	}
+	assert.NotContains(t, out.String(), "%!", "a verb without a value")
+}

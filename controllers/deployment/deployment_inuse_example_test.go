@@ -1,0 +1,36 @@
+// Code generated from chapters/18-deployment/inuse/main.go by a test in internal/demo/inusetest. DO NOT EDIT.
+
+package deployment_test
+
+import (
+	"context"
+	"errors"
+
+	"k8s.io/client-go/rest"
+
+	ctrl "github.com/loopwright/loopwright"
+	"github.com/loopwright/loopwright/controllers"
+	"github.com/loopwright/loopwright/controllers/deployment"
+	"github.com/loopwright/loopwright/controllers/replicaset"
+	"github.com/loopwright/loopwright/internal/demo/inuse"
+	"github.com/loopwright/loopwright/manager/metrics/server"
+)
+
+// The controller, with that of ReplicaSets, in a program that may run in several replicas, of which one works.
+func Example_deployment() { inuse.Main(keepWithDeployment) }
+
+func keepWithDeployment(ctx context.Context, config *rest.Config) error {
+	config = rest.CopyConfig(config)
+	config.QPS = -1 // the API server has limits of its own
+	mgr, err := ctrl.NewManager(config, ctrl.Options{
+		LeaderElection: true, LeaderElectionID: "deployments", LeaderElectionNamespace: "default", LeaderElectionReleaseOnCancel: true,
+		Metrics: server.Options{BindAddress: "0"},
+	})
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(replicaset.Add(mgr, controllers.Options{}), deployment.Add(mgr, controllers.Options{})); err != nil {
+		return err
+	}
+	return mgr.Start(ctx)
+}

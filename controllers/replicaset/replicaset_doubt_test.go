@@ -1,0 +1,83 @@
+package replicaset
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/loopwright/loopwright/manager/client"
+)
+
+var (
+	webSet = client.ObjectKey{Namespace: "default", Name: "web"}
+	apiSet = client.ObjectKey{Namespace: "default", Name: "api"}
+)
+
+// A doubt that is lost makes a Pod twice; one that stays asks the server forever.
+func TestADoubtStaysUntilItIsSettled(t *testing.T) {
+	var d doubts
+	d.mayHaveCreated(webSet, "a")
+	d.mayHaveCreated(webSet, "b")
+	d.mayHaveDeleted(webSet, "c", "1")
+	d.mayHaveDeleted(apiSet, "x", "2")
+	for range 2 {
+		created, deleted := d.open(webSet)
+		require.Equal(t, []string{"a", "b"}, created)
+		require.Equal(t, map[string]types.UID{"c": "1"}, deleted)
+	}
+	d.settled(webSet, "a", false)
+	d.settled(webSet, "c", false)
+	created, deleted := d.open(webSet)
+	require.Equal(t, []string{"b"}, created)
+	require.Empty(t, deleted)
+	d.settled(webSet, "b", false)
+	require.NotContains(t, d.of, webSet, "nothing is kept for a ReplicaSet without doubts")
+	_, deleted = d.open(apiSet)
+	require.Equal(t, map[string]types.UID{"x": "2"}, deleted)
+	d.forget(apiSet)
+	require.Empty(t, d.of)
+	created, deleted = d.open(webSet)
+	require.Empty(t, created)
+	require.Empty(t, deleted)
+	require.Empty(t, d.of)
+}
+
+// With a new name, the old request would make a Pod that is too many if it arrived late.
+func TestANameThatIsFreeIsUsedOnceAndInTheNextLook(t *testing.T) {
+	var d doubts
+	none := func() {
+		name, ok := d.takeFree(webSet)
+		require.False(t, ok)
+		require.Empty(t, name)
+	}
+	none()
+	for _, name := range []string{"a", "b"} {
+		d.mayHaveCreated(webSet, name)
+		d.settled(webSet, name, true)
+	}
+	for _, want := range []string{"a", "b"} {
+		name, ok := d.takeFree(webSet)
+		require.True(t, ok)
+		require.Equal(t, want, name)
+	}
+	none()
+	d.settled(webSet, "c", true)
+	d.open(webSet)
+	none()
+	require.Empty(t, d.of)
+}
+
+// A look that does not wait for what was written counts too few Pods. One that always waits is slow.
+func TestAWriteIsUnseenUntilItIsForgotten(t *testing.T) {
+	var u unseen
+	require.False(t, u.has(webSet))
+	u.mark(webSet)
+	u.mark(apiSet)
+	require.True(t, u.has(webSet))
+	u.forget(webSet)
+	require.False(t, u.has(webSet))
+	require.True(t, u.has(apiSet))
+	u.forget(apiSet)
+	require.Empty(t, u.sets, "nothing is kept")
+}
