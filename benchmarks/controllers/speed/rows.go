@@ -184,7 +184,7 @@ func (p place) getReady(n int) error {
 		return err
 	}
 	return p.until("the Endpoints", func() (string, bool, error) {
-		e, err := p.user.CoreV1().Endpoints(p.namespace).Get(p.ctx, "web", metav1.GetOptions{}) //nolint:staticcheck // they are what is measured
+		e, err := p.user.CoreV1().Endpoints(p.namespace).Get(p.ctx, "web", metav1.GetOptions{})
 		if err != nil {
 			return "", false, err
 		}
@@ -213,7 +213,7 @@ func (p place) answer(name string) error {
 		if err != nil || len(sets.Items) == 0 || sets.Items[0].Status.ObservedGeneration == 0 {
 			return "no ReplicaSet that was seen to", false, err
 		}
-		_, err = p.user.CoreV1().Endpoints(p.namespace).Get(p.ctx, name, metav1.GetOptions{}) //nolint:staticcheck // they are what is measured
+		_, err = p.user.CoreV1().Endpoints(p.namespace).Get(p.ctx, name, metav1.GetOptions{})
 		return "no Endpoints", err == nil, nil
 	})
 	if err != nil {
