@@ -111,7 +111,7 @@ func owned(entries []metav1.ManagedFieldsEntry) (map[string]any, error) {
 		}
 		fields := map[string]any{}
 		if entry.FieldsV1 != nil {
-			if err := json.Unmarshal(entry.FieldsV1.Raw, &fields); err != nil {
+			if err := json.Unmarshal(entry.FieldsV1.GetRawBytes(), &fields); err != nil {
 				return nil, fmt.Errorf("the fields of %s: %w", entry.Manager, err)
 			}
 		}

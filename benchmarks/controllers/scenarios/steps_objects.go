@@ -2,13 +2,11 @@ package scenarios
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/loopwright/loopwright/benchmarks/controllers/stage"
@@ -20,7 +18,6 @@ type calls[T stage.Object] interface {
 	Get(context.Context, string, metav1.GetOptions) (T, error)
 	Update(context.Context, T, metav1.UpdateOptions) (T, error)
 	Delete(context.Context, string, metav1.DeleteOptions) error
-	Patch(context.Context, string, types.PatchType, []byte, metav1.PatchOptions, ...string) (T, error)
 }
 
 // create makes an object.
@@ -57,16 +54,6 @@ func remove[T stage.Object](kind, name string, policy metav1.DeletionPropagation
 	return Step{Text: fmt.Sprintf("delete the %s %s (%s)", kind, name, policy), Do: func(ctx context.Context, s *stage.Stage) error {
 		return in(s).Delete(ctx, name, metav1.DeleteOptions{PropagationPolicy: &policy})
 	}}
-}
-
-// patch merges a piece of JSON into an object.
-func patch[T stage.Object](ctx context.Context, c calls[T], name string, with any) error {
-	data, err := json.Marshal(with)
-	if err != nil {
-		return err
-	}
-	_, err = c.Patch(ctx, name, types.MergePatchType, data, metav1.PatchOptions{})
-	return err
 }
 
 // many is several steps at once.

@@ -14,7 +14,7 @@ import (
 
 func services(s *stage.Stage) calls[*corev1.Service] { return s.Client.CoreV1().Services(s.Namespace) }
 
-func endpoints(s *stage.Stage) calls[*corev1.Endpoints] { //nolint:staticcheck // it is what the controller writes
+func endpoints(s *stage.Stage) calls[*corev1.Endpoints] {
 	return s.Client.CoreV1().Endpoints(s.Namespace)
 }
 

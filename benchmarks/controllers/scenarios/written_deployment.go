@@ -97,6 +97,8 @@ var deploymentScenarios = []Scenario{
 	of("a selector with expressions", deploy(deployment(app, 2, func(d *appsv1.Deployment) {
 		d.Spec.Selector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: metav1.LabelSelectorOpExists}}}
 	})), roll("works:2")),
+	of("two that select different Pods", deploy(deployment(app, 2)), deploy(deployment("shop", 2, labelledAs("shop"))), roll("works:2")),
+	of("which of its Pods go first", deploy(deployment(app, 3, runs("lingers:1"))), becomeUnready(anyPod), scale(2), letGo),
 	loose(of("scaled again and again", hurried(deploy(deployment(app, 6))), hurried(scale(9)), hurried(scale(2)), scale(5))),
 	loose(of("back while it rolls", deploy(deployment(app, 8)), hurried(roll("works:2")), roll("works:1"))),
 	loose(of("scaled while it rolls", deploy(deployment(app, 8)), hurried(roll("works:2")), hurried(scale(4)), scale(10))),

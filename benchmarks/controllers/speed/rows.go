@@ -9,6 +9,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
@@ -183,7 +184,7 @@ func (p place) getReady(n int) error {
 		return err
 	}
 	return p.until("the Endpoints", func() (string, bool, error) {
-		e, err := p.user.CoreV1().Endpoints(p.namespace).Get(p.ctx, "web", metav1.GetOptions{}) //nolint:staticcheck // they are what is measured
+		e, err := p.user.CoreV1().Endpoints(p.namespace).Get(p.ctx, "web", metav1.GetOptions{})
 		if err != nil {
 			return "", false, err
 		}
@@ -212,7 +213,7 @@ func (p place) answer(name string) error {
 		if err != nil || len(sets.Items) == 0 || sets.Items[0].Status.ObservedGeneration == 0 {
 			return "no ReplicaSet that was seen to", false, err
 		}
-		_, err = p.user.CoreV1().Endpoints(p.namespace).Get(p.ctx, name, metav1.GetOptions{}) //nolint:staticcheck // they are what is measured
+		_, err = p.user.CoreV1().Endpoints(p.namespace).Get(p.ctx, name, metav1.GetOptions{})
 		return "no Endpoints", err == nil, nil
 	})
 	if err != nil {
@@ -231,7 +232,10 @@ func (p place) empty() error {
 		return err
 	}
 	return p.until("the end of the namespace", func() (string, bool, error) {
-		all, err := p.user.CoreV1().Pods(p.namespace).List(p.ctx, metav1.ListOptions{Limit: 1})
-		return "there are Pods", err == nil && len(all.Items) == 0, err
+		_, err := p.user.CoreV1().Namespaces().Get(p.ctx, p.namespace, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return "", true, nil
+		}
+		return "it is there", false, err
 	})
 }
