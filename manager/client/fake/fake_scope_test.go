@@ -71,7 +71,6 @@ func TestAnApplyDecidesTheScope(t *testing.T) {
 			return c.Apply(t.Context(), config, client.FieldOwner("me"))
 		}},
 		{"patch", func(c client.Client) error {
-			//lint:ignore SA1019 programs use it
 			return c.Patch(t.Context(), loose(""), client.Apply, client.FieldOwner("me"))
 		}},
 	} {
