@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/loopwright/loopwright/controllers/internal/simulation"
 	"github.com/loopwright/loopwright/internal/fakeapi"
 	"github.com/loopwright/loopwright/manager/client"
 )
@@ -210,4 +211,30 @@ func TestOnlyOrphansAreOffered(t *testing.T) {
 	require.Equal(t, "web", asked[0].Name)
 	rs.DeletionTimestamp = new(metav1.Now())
 	require.Empty(t, wanting(c)(context.Background(), rs))
+}
+
+// The garbage collector deletes the ReplicaSet of a Deployment that is gone. If the controller sees that before it sees the
+// end of the Deployment, it must not make another one.
+func TestADeploymentThatIsGoneGetsNoReplicaSet(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		d := w.web(2)
+		w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: simulation.Agent, Verb: "watch", Resource: "deployments"}, DelayEvents: 10 * time.Second})
+		w.Restart()
+		w.settle()
+		w.did()
+		sets := w.sets()
+		require.NoError(t, w.Live.Delete(t.Context(), d))
+		require.NoError(t, w.Live.Delete(t.Context(), sets[0]))
+		w.settle()
+		require.Empty(t, w.sets())
+		require.Empty(t, w.did())
+
+		t.Log("one that lost its ReplicaSet gets another, and so does a new one of the same name")
+		again := newWeb(2)
+		require.NoError(t, w.Live.Create(t.Context(), again))
+		w.settle()
+		require.NoError(t, w.Live.Delete(t.Context(), w.sets()[0]))
+		w.settle()
+		require.Equal(t, []string{"web:1: 2"}, w.sizes())
+	})
 }

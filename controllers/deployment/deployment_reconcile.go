@@ -36,6 +36,8 @@ var (
 	errLookAgain = errors.New("look again")
 	// errNamespaceEnds: nothing can be created any more.
 	errNamespaceEnds = errors.New("the namespace is being deleted")
+	// errGone: the Deployment has been deleted, and an event will say so.
+	errGone = errors.New("the Deployment is gone")
 )
 
 // Reconcile looks, acts, and writes the status if it differs.
@@ -51,7 +53,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	switch again, err := t.run(ctx); {
 	case errors.Is(err, errLookAgain):
 		return reconcile.Result{RequeueAfter: time.Nanosecond}, nil
-	case errors.Is(err, errNamespaceEnds):
+	case errors.Is(err, errNamespaceEnds), errors.Is(err, errGone):
 		return reconcile.Result{}, nil
 	default:
 		return reconcile.Result{RequeueAfter: again}, err

@@ -152,8 +152,17 @@ func (t *turn) cleanUp(ctx context.Context) error {
 	return nil
 }
 
-// create creates the new ReplicaSet.
+// create creates the new ReplicaSet. If the Deployment has had one before, the server is asked first whether the Deployment
+// is still there: with a deletion, the end of the ReplicaSet may be seen before the end of its owner.
 func (t *turn) create(ctx context.Context, replicas int32) error {
+	if t.d.Status.ObservedGeneration > 0 {
+		switch isThere, err := t.isThere(ctx); {
+		case err != nil:
+			return fmt.Errorf("asking whether the Deployment is still there: %w", err)
+		case !isThere:
+			return errGone
+		}
+	}
 	rs := newReplicaSet(t.d, replicas, highestRevision(t.oldSets)+1)
 	name := rs.Name
 	switch err := t.client.Create(ctx, rs); {
@@ -172,6 +181,12 @@ func (t *turn) create(ctx context.Context, replicas int32) error {
 		t.doubts.add(client.ObjectKeyFromObject(t.d), name)
 		return t.notCreated(ctx, name, err)
 	}
+}
+
+func (t *turn) isThere(ctx context.Context) (bool, error) {
+	found := &appsv1.Deployment{}
+	err := t.live.Get(ctx, client.ObjectKeyFromObject(t.d), found)
+	return err == nil && found.UID == t.d.UID && found.DeletionTimestamp == nil, client.IgnoreNotFound(err)
 }
 
 // notCreated shows users why there is no ReplicaSet.
