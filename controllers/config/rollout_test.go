@@ -186,8 +186,15 @@ func (u *users) scaleUpAndDown() {
 	}
 }
 
-// deleteServices deletes one that has Endpoints, and one that never had any.
+// deleteServices deletes one that has Endpoints, and one that never had any. The API server deletes the Endpoints of the
+// first; so a third has left Endpoints behind, as if it had been deleted when no controller was running.
 func (u *users) deleteServices() {
+	left := &corev1.Endpoints{ObjectMeta: u.meta()}
+	left.Name, left.Labels = "left", map[string]string{"endpoints.kubernetes.io/managed-by": "endpoint-controller"}
+	require.NoError(u, u.Create(u.Context(), left))
+	u.until("what a Service has left behind is gone", func() bool {
+		return apierrors.IsNotFound(u.Get(u.Context(), client.ObjectKeyFromObject(left), left))
+	})
 	require.NoError(u, u.Delete(u.Context(), u.service()))
 	u.until("the Endpoints are gone", func() bool {
 		return apierrors.IsNotFound(u.Get(u.Context(), client.ObjectKeyFromObject(u.service()), &corev1.Endpoints{}))
