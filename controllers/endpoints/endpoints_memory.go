@@ -19,6 +19,9 @@ type remembered struct {
 	times   *times // of the last look that ended well
 	version string // of the Endpoints, as the controller has last written them
 	restEnd time.Time
+
+	isWriting bool   // a write is under way
+	seen      string // the version in the last event since it was sent
 }
 
 func (m *memory) about(service client.ObjectKey) remembered {
@@ -33,8 +36,36 @@ func (m *memory) looked(service client.ObjectKey, seen *times) {
 	m.change(service, func(r *remembered) { r.times = seen })
 }
 
-func (m *memory) wrote(service client.ObjectKey, version string, restEnd time.Time) {
-	m.change(service, func(r *remembered) { r.version, r.restEnd = version, restEnd })
+// writes notes that a write is about to be sent. Its event may come before its answer.
+func (m *memory) writes(service client.ObjectKey) {
+	m.change(service, func(r *remembered) { r.isWriting, r.seen = true, "" })
+}
+
+// wrote notes the answer, and reports whether somebody else has written since. Who wrote before makes no difference: then
+// there is no answer, but a conflict.
+func (m *memory) wrote(service client.ObjectKey, version string, restEnd time.Time) (isOlder bool) {
+	m.change(service, func(r *remembered) {
+		isOlder = r.seen != "" && r.seen != version
+		r.version, r.restEnd, r.isWriting = version, restEnd, false
+	})
+	return isOlder
+}
+
+func (m *memory) failedToWrite(service client.ObjectKey) {
+	m.change(service, func(r *remembered) { r.isWriting = false })
+}
+
+// isOwnWrite reports whether the controller has written this version, or may have: while a write is under way, its answer
+// will tell.
+func (m *memory) isOwnWrite(service client.ObjectKey, version string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r, ok := m.of[service]
+	if ok && r.isWriting {
+		r.seen = version
+		m.of[service] = r
+	}
+	return ok && (r.isWriting || r.version == version)
 }
 
 func (m *memory) change(service client.ObjectKey, change func(*remembered)) {

@@ -57,7 +57,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	return reconcile.Result{}, r.serve(ctx, service, pods, current)
+	return r.serve(ctx, service, pods, current)
 }
 
 // isServed reports whether the controller cares for a Service. Without a selector, the Endpoints are the user's. If
@@ -81,17 +81,17 @@ func (r *reconciler) selected(ctx context.Context, service *corev1.Service) ([]*
 
 // serve writes the Endpoints, unless they are as they should be. An update names the version that was compared. So if
 // somebody else has changed them, or if the cache is late, it is a conflict, and there is another look.
-func (r *reconciler) serve(ctx context.Context, service *corev1.Service, pods []*corev1.Pod, current *corev1.Endpoints) error {
+func (r *reconciler) serve(ctx context.Context, service *corev1.Service, pods []*corev1.Pod, current *corev1.Endpoints) (reconcile.Result, error) {
 	name := client.ObjectKeyFromObject(service)
 	want, seen := contentOf(service, pods), timesOf(service, pods)
 	if current != nil && want.isIn(current) {
 		r.memory.looked(name, seen)
-		return nil
+		return reconcile.Result{}, nil
 	}
 	before := r.memory.about(name)
 	if current == nil && before.times != nil {
 		if is, err := r.isThere(ctx, service); !is || err != nil {
-			return err
+			return reconcile.Result{}, err
 		}
 	}
 	next := &corev1.Endpoints{ObjectMeta: metav1.ObjectMeta{Namespace: name.Namespace, Name: name.Name}}
@@ -99,20 +99,27 @@ func (r *reconciler) serve(ctx context.Context, service *corev1.Service, pods []
 		current.ObjectMeta.DeepCopyInto(&next.ObjectMeta)
 	}
 	want.writeTo(next, seen.trigger(before.times))
+	r.memory.writes(name)
 	var err error
 	if current == nil {
 		err = r.failed(r.client.Create(ctx, next), next, failedToCreate, "create")
 	} else {
 		err = r.failed(r.client.Update(ctx, next), next, failedToUpdate, "update")
 	}
+	if err != nil {
+		r.memory.failedToWrite(name)
+	}
 	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
-		return nil // they are about to go, and the Service is, too
+		return reconcile.Result{}, nil // they are about to go, and the Service is, too
 	} else if err != nil {
-		return err
+		return reconcile.Result{}, err
 	}
 	r.memory.looked(name, seen)
-	r.memory.wrote(name, next.ResourceVersion, time.Now().Add(restAfter(next.Subsets)))
-	return nil
+	rest := restAfter(next.Subsets)
+	if r.memory.wrote(name, next.ResourceVersion, time.Now().Add(rest)) {
+		return reconcile.Result{RequeueAfter: max(rest, time.Nanosecond)}, nil
+	}
+	return reconcile.Result{}, nil
 }
 
 // isThere asks the server about a Service whose Endpoints were there and are not any more. An API server that deletes a

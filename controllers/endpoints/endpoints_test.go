@@ -144,6 +144,7 @@ func TestEndpointsStayWhenTheSelectorIsRemoved(t *testing.T) {
 			w.start()
 			w.did()
 			edit(w, service, c.change)
+			w.settle() // or the Pod may be seen before the change
 			w.pod(2)
 			w.says(c.name+": they stay", "10.0.0.1  http=8080/TCP")
 			edit(w, byHand(), func(e *corev1.Endpoints) { e.Subsets = byHand().Subsets })

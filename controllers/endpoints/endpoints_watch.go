@@ -173,7 +173,7 @@ func isManaged(endpoints client.Object) bool {
 
 // isOwnWrite reports whether the controller has just written this: then there is nothing to look at.
 func (e endpointsEvents) isOwnWrite(endpoints client.Object) bool {
-	return e.memory.about(client.ObjectKeyFromObject(endpoints)).version == endpoints.GetResourceVersion()
+	return e.memory.isOwnWrite(client.ObjectKeyFromObject(endpoints), endpoints.GetResourceVersion())
 }
 
 func requestFor(object client.Object) reconcile.Request {

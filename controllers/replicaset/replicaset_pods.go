@@ -60,6 +60,9 @@ func inParallel(n int, do func(i int) error) error {
 	return nil
 }
 
+// createPod creates a Pod and reports that. The event names the Pod in its note alone: events that are related to different
+// Pods are different events, and a thousand Pods would make a thousand of them. As it is, the recorder combines what
+// comes after the first ten.
 func (r *reconciler) createPod(ctx context.Context, rs *appsv1.ReplicaSet) error {
 	set := client.ObjectKeyFromObject(rs)
 	pod := newPod(rs, r.suffix)
@@ -69,7 +72,7 @@ func (r *reconciler) createPod(ctx context.Context, rs *appsv1.ReplicaSet) error
 	name := pod.Name
 	switch err := r.client.Create(ctx, pod); {
 	case err == nil:
-		r.events.Eventf(rs, pod, corev1.EventTypeNormal, successfulCreate, "Create", "Created pod: %s", name)
+		r.events.Eventf(rs, nil, corev1.EventTypeNormal, successfulCreate, "Create", "Created pod: %s", name)
 		return nil
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		return errNamespaceEnds
@@ -91,7 +94,7 @@ func (r *reconciler) deletePod(ctx context.Context, rs *appsv1.ReplicaSet, pod *
 	target := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}}
 	switch err := r.client.Delete(ctx, target, client.Preconditions{UID: &target.UID}); {
 	case err == nil:
-		r.events.Eventf(rs, pod, corev1.EventTypeNormal, successfulDelete, "Delete", "Deleted pod: %s", pod.Name)
+		r.events.Eventf(rs, nil, corev1.EventTypeNormal, successfulDelete, "Delete", "Deleted pod: %s", pod.Name)
 		return nil
 	case apierrors.IsNotFound(err), apierrors.IsConflict(err):
 		// It is gone, and the cache does not know that yet.
@@ -101,7 +104,7 @@ func (r *reconciler) deletePod(ctx context.Context, rs *appsv1.ReplicaSet, pod *
 		if isInDoubt(err) {
 			r.doubts.mayHaveDeleted(set, pod.Name, pod.UID)
 		}
-		r.events.Eventf(rs, pod, corev1.EventTypeWarning, failedDelete, "Delete", "Error deleting: %v", err)
+		r.events.Eventf(rs, nil, corev1.EventTypeWarning, failedDelete, "Delete", "Error deleting: %v", err)
 		return fmt.Errorf("deleting the Pod %s: %w", pod.Name, err)
 	}
 }

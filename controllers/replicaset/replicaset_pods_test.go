@@ -2,6 +2,7 @@ package replicaset
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -55,4 +56,20 @@ func TestCallsInParallelReturnTheFirstErrorByNumberWhenAllHaveReturned(t *testin
 	require.Equal(t, int32(4), calls.Load())
 	require.NoError(t, inParallel(3, func(int) error { return nil }))
 	require.NoError(t, inParallel(0, func(int) error { return two }))
+}
+
+// Kubernetes' own controller makes 25 events for an object and drops the rest. Without any bound, a ReplicaSet of a thousand
+// Pods would cost the API server two thousand writes.
+func TestManyPodsMakeFewEvents(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		rs := w.set(40)
+		w.start()
+		require.Len(t, w.events()["SuccessfulCreate"], 11, "ten, and one for all others")
+		w.scale(rs, 0)
+		deleted := w.events()["SuccessfulDelete"]
+		require.Len(t, deleted, 11)
+		require.Len(t, slices.DeleteFunc(deleted, func(note string) bool {
+			return !strings.HasPrefix(note, "(combined from similar events): Deleted pod: web-")
+		}), 1)
+	})
 }
