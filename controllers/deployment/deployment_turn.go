@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/loopwright/loopwright/controllers/internal/claim"
 	"github.com/loopwright/loopwright/manager/client"
 )
 
@@ -156,9 +157,9 @@ func (t *turn) cleanUp(ctx context.Context) error {
 // is still there: with a deletion, the end of the ReplicaSet may be seen before the end of its owner.
 func (t *turn) create(ctx context.Context, replicas int32) error {
 	if t.d.Status.ObservedGeneration > 0 {
-		switch isThere, err := t.isThere(ctx); {
+		switch isThere, err := claim.IsThere(ctx, t.live, t.d); {
 		case err != nil:
-			return fmt.Errorf("asking whether the Deployment is still there: %w", err)
+			return err
 		case !isThere:
 			return errGone
 		}
@@ -181,12 +182,6 @@ func (t *turn) create(ctx context.Context, replicas int32) error {
 		t.doubts.add(client.ObjectKeyFromObject(t.d), name)
 		return t.notCreated(ctx, name, err)
 	}
-}
-
-func (t *turn) isThere(ctx context.Context) (bool, error) {
-	found := &appsv1.Deployment{}
-	err := t.live.Get(ctx, client.ObjectKeyFromObject(t.d), found)
-	return err == nil && found.UID == t.d.UID && found.DeletionTimestamp == nil, client.IgnoreNotFound(err)
 }
 
 // notCreated shows users why there is no ReplicaSet.

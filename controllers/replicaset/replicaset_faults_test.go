@@ -247,3 +247,23 @@ func TestAFailureThatDoesNotMatterAnyMoreIsNotReported(t *testing.T) {
 		require.Equal(t, []any{int64(2), 0}, []any{w.status(rs).ObservedGeneration, len(rs.Status.Conditions)})
 	})
 }
+
+// The garbage collector deletes the Pods of a ReplicaSet that is gone. If the controller sees that before it sees the end
+// of the ReplicaSet, it must not make others.
+func TestAReplicaSetThatIsGoneGetsNoPods(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		rs := w.set(3)
+		late := watches
+		late.Resource = "replicasets"
+		w.server.Inject(fakeapi.Fault{Match: late, DelayEvents: 10 * time.Second})
+		w.start()
+		w.did()
+		require.NoError(t, w.users.Delete(t.Context(), rs))
+		for _, pod := range w.pods() {
+			require.NoError(t, w.users.Delete(t.Context(), &pod))
+		}
+		w.settle()
+		require.Empty(t, w.did()["create pods"])
+		require.Empty(t, w.pods())
+	})
+}

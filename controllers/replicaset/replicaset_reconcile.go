@@ -62,6 +62,12 @@ func (s *sight) want() int {
 	return int(*s.rs.Spec.Replicas)
 }
 
+// hasLost reports whether Pods are missing that were there when the status was written. Perhaps the garbage collector has
+// deleted them, because the ReplicaSet is gone, too.
+func (s *sight) hasLost() bool {
+	return s.missing() > 0 && len(s.active) < int(s.rs.Status.Replicas)
+}
+
 // Reconcile looks, acts, looks again if it has acted, and writes the status if it differs. The second look sees what
 // was done, so that a status is written once, and not once before and once after.
 func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
@@ -71,6 +77,11 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	}
 	if seen.missing() == 0 {
 		return r.report(ctx, seen, nil)
+	}
+	if seen.hasLost() {
+		if isThere, err := claim.IsThere(ctx, r.live, seen.rs); !isThere || err != nil {
+			return reconcile.Result{}, err // if it is gone, an event will say so
+		}
 	}
 	failed := r.act(ctx, seen)
 	if failed != nil && errors.Is(failed.err, errNamespaceEnds) {

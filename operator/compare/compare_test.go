@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
@@ -77,7 +78,9 @@ func run(t *testing.T, namespace, binary string) *record {
 	front, err := newFront()
 	require.NoError(t, err)
 	defer func() { assert.NoError(t, front.close()) }()
-	install := &installation{client: client, root: "..", front: front, ca: ca}
+	kinds, err := discovery.NewDiscoveryClientForConfig(config)
+	require.NoError(t, err)
+	install := &installation{client: client, kinds: kinds, root: "..", front: front, ca: ca}
 	certs := t.TempDir()
 	require.NoError(t, install.certificates(certs))
 	remove, err := install.install(ctx)

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 
 	"github.com/loopwright/loopwright/internal/pki"
@@ -33,6 +34,7 @@ var (
 // installation is what an operator needs in a cluster before it starts.
 type installation struct {
 	client dynamic.Interface
+	kinds  discovery.DiscoveryInterface
 	root   string // of the operator's module
 	front  *front
 	ca     *pki.Pair
@@ -82,9 +84,29 @@ func (i *installation) install(ctx context.Context) (remove func(context.Context
 		}
 	}
 	return remove, poll(ctx, "the CRD to be established", func() error {
-		_, err := i.client.Resource(sites).List(ctx, metav1.ListOptions{Limit: 1})
-		return err
+		if _, err := i.client.Resource(sites).List(ctx, metav1.ListOptions{Limit: 1}); err != nil {
+			return err
+		}
+		return i.isDiscovered()
 	})
+}
+
+// isDiscovered asks the two ways in which the API server says what it has. They are updated later than the server begins to
+// serve a kind, and each by itself. An operator that starts too early ends, with either library.
+func (i *installation) isDiscovered() error {
+	if _, err := i.kinds.ServerResourcesForGroupVersion(sites.GroupVersion().String()); err != nil {
+		return err
+	}
+	_, all, err := i.kinds.ServerGroupsAndResources()
+	if err != nil {
+		return err
+	}
+	for _, one := range all {
+		if one.GroupVersion == sites.GroupVersion().String() {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s is not discovered yet", sites.GroupVersion())
 }
 
 // gone deletes an object and waits until it is no longer there.

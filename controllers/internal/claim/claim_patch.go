@@ -76,6 +76,19 @@ func StillWants(owner client.Object, live client.Reader) func(context.Context) e
 	}
 }
 
+// IsThere asks the server whether the owner is still there, is still the same, and is not being deleted. With a deletion,
+// the end of an owner may be seen after that of what it owns, because each kind has a watch of its own. Who then makes
+// again what the garbage collector has just deleted makes it for nobody.
+func IsThere(ctx context.Context, live client.Reader, owner client.Object) (bool, error) {
+	fresh := owner.DeepCopyObject().(client.Object)
+	if err := live.Get(ctx, client.ObjectKeyFromObject(owner), fresh); apierrors.IsNotFound(err) {
+		return false, nil
+	} else if err != nil {
+		return false, fmt.Errorf("asking whether the owner is still there: %w", err)
+	}
+	return fresh.GetUID() == owner.GetUID() && fresh.GetDeletionTimestamp() == nil, nil
+}
+
 // A patch names the UID of the object that it is meant for, so that it cannot hit a later one of that name. It is
 // strategic: owner references are merged by their UID, so what others have written there stays. If somebody else has
 // become the controller, the server refuses an adoption, because an object has one controller at most.
