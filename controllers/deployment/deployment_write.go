@@ -45,7 +45,7 @@ func (t *turn) tellScaled(rs *appsv1.ReplicaSet, from, to int32) {
 	if to < from {
 		direction = "down"
 	}
-	t.events.Eventf(t.d, nil, corev1.EventTypeNormal, "ScalingReplicaSet", "Scale", "Scaled %s replica set %s from %d to %d", direction, rs.Name, from, to)
+	t.events.Eventf(t.d, rs, corev1.EventTypeNormal, "ScalingReplicaSet", "Scale", "Scaled %s replica set %s from %d to %d", direction, rs.Name, from, to)
 }
 
 // change writes what differs in a ReplicaSet, if anything does. The family has the answer then.
