@@ -135,12 +135,14 @@ func (s *stage) collects(ctx context.Context) error {
 }
 
 func (s *stage) letsGo(ctx context.Context) error {
-	s.Show(nothing) // whether a look falls between two of the user's writes is up to chance
 	s.Say("The Service has no selector any more, and a Pod is deleted. Then the selector is back.")
-	err := errors.Join(s.setSelector(ctx, nil), s.deletePod(ctx, "pod-00"), s.setSelector(ctx, map[string]string{"app": "web"}), s.have(ctx, storm+1))
-	if err != nil {
+	stays := func() error {
+		return errors.Join(s.setSelector(ctx, nil), s.deletePod(ctx, "pod-00"), s.setSelector(ctx, map[string]string{"app": "web"}), s.have(ctx, storm+1))
+	}
+	if err := s.counted(ctx, "no selector, a Pod less, and the selector again", stays); err != nil {
 		return err
 	}
+	s.Show(nothing)
 	s.Say("A user deletes the Service. Its Endpoints go with it: the API server deletes them, or the controller, if it is faster.")
 	return s.deleteService(ctx)
 }
