@@ -21,6 +21,7 @@ import (
 	"github.com/loopwright/loopwright/manager/client"
 	"github.com/loopwright/loopwright/manager/controller"
 	"github.com/loopwright/loopwright/manager/metrics/server"
+	"github.com/loopwright/loopwright/manager/predicate"
 )
 
 // Options are those of one controller. The zero value serves.
@@ -54,7 +55,8 @@ func (o Options) Builder(mgr manager.Manager, probe Probe) (*builder.Builder, er
 	if err != nil {
 		return nil, err
 	}
-	return builder.ControllerManagedBy(mgr).WithOptions(settings).WatchesRawSource(source), nil
+	return builder.ControllerManagedBy(mgr).WithOptions(settings).WatchesRawSource(source).
+		WithEventFilter(predicate.NewPredicateFuncs(source.prober.isOther)), nil
 }
 
 // Client makes a client for one controller. Its reads come from the manager's cache, and wait for its own writes, and

@@ -8,7 +8,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/loopwright/loopwright/manager/client"
@@ -56,6 +55,7 @@ type prober struct {
 	Probe
 	client    client.WithWatch
 	namespace string
+	name      string // the same in each try
 	wait      time.Duration
 	probes    schema.GroupVersionKind // the kind of Object
 	answers   schema.GroupVersionKind // the kind in which the answer comes
@@ -68,7 +68,7 @@ func (p *prober) probe(ctx context.Context) (err error) {
 	}
 	object := p.Object.DeepCopyObject().(client.Object)
 	object.SetNamespace(p.namespace)
-	object.SetName(probeManager + "-" + rand.String(8)) // known before the request, whose answer may get lost
+	object.SetName(p.name) // known before the request, whose answer may get lost
 	object.SetLabels(map[string]string{probeLabel: p.Original})
 	began := time.Now()
 	if err := p.client.Create(ctx, object, client.FieldOwner(probeManager)); err != nil {
@@ -153,6 +153,12 @@ func (p *prober) watch(ctx context.Context, name client.ObjectKey) (client.Objec
 			return nil, nil
 		}
 	}
+}
+
+// isOther reports whether an object is neither the probe nor its answer. A controller has no business with its own
+// probe: a cache that is late may show it when it is deleted, and would get an answer for it.
+func (p *prober) isOther(object client.Object) bool {
+	return object.GetName() != p.name || object.GetNamespace() != p.namespace
 }
 
 func (p *prober) isAnswered(answer client.Object) bool {

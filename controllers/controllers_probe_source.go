@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/rand"
 
 	"github.com/loopwright/loopwright/manager"
 	"github.com/loopwright/loopwright/manager/client"
@@ -34,7 +35,8 @@ func newProbeSource(mgr manager.Manager, probe Probe, options ProbeOptions) (*pr
 		return nil, fmt.Errorf("making the client of the probe: %w", err)
 	}
 	p := &prober{
-		Probe: probe, client: c, namespace: cmp.Or(options.Namespace, "default"), wait: cmp.Or(options.Wait, 3*time.Second),
+		Probe: probe, client: c, namespace: cmp.Or(options.Namespace, "default"), name: probeManager + "-" + rand.String(8),
+		wait: cmp.Or(options.Wait, 3*time.Second),
 	}
 	if p.probes, err = apiutil.GVKForObject(probe.Object, mgr.GetScheme()); err != nil {
 		return nil, fmt.Errorf("the probe of the %s: %w", probe.Original, err)

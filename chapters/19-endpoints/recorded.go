@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -44,13 +45,16 @@ func (r *recorded) RoundTrip(request *http.Request) (*http.Response, error) {
 	began := time.Now()
 	r.requests.sent.Add(1)
 	response, err := r.next.RoundTrip(request)
-	e := trace.Event{Kind: trace.Write, Layer: "endpoints", Op: verb, Object: "Endpoints", Namespace: path[3], Name: "web", Took: time.Since(began)}
+	e := trace.Event{Kind: trace.Write, Layer: "endpoints", Op: verb, Object: "Endpoints", Namespace: path[3], Took: time.Since(began)}
+	if len(path) > 5 {
+		e.Name = path[5]
+	}
 	if err != nil {
 		e.Outcome, e.Reason = trace.Failed, err.Error()
 	} else if answer := answerOf(response); response.StatusCode >= http.StatusBadRequest {
 		e.Outcome, e.Reason = trace.Failed, answer.Message
 	} else {
-		e.Version = answer.Metadata.ResourceVersion
+		e.Name, e.Version = cmp.Or(e.Name, answer.Metadata.Name), answer.Metadata.ResourceVersion
 	}
 	r.requests.recorder.Record(e)
 	r.requests.recorded.Add(1)
@@ -60,7 +64,7 @@ func (r *recorded) RoundTrip(request *http.Request) (*http.Response, error) {
 // answer is an object, or a Status that says why there is none.
 type answer struct {
 	Message  string
-	Metadata struct{ ResourceVersion string }
+	Metadata struct{ Name, ResourceVersion string }
 }
 
 // answerOf reads an answer in JSON, and puts it back.

@@ -81,6 +81,14 @@ func (r *realSet) scale(replicas int32) {
 	require.NoError(r, r.SubResource("scale").Update(r.Context(), r.rs, client.WithSubResourceBody(scale)))
 }
 
+// relabel patches, because an update would meet what the kubelet writes at the same time.
+func (r *realSet) relabel(pod *corev1.Pod, labels map[string]string) {
+	r.Helper()
+	before := pod.DeepCopy()
+	pod.Labels = labels
+	require.NoError(r, r.Patch(r.Context(), pod, client.MergeFrom(before)))
+}
+
 func TestOnACluster(t *testing.T) {
 	r := startOnCluster(t, 3, controllers.ProbeOptions{})
 	r.becomes(3, 3, 3, 0)
@@ -103,16 +111,14 @@ func TestOnACluster(t *testing.T) {
 
 	t.Log("a Pod with another label is released, and one that fits is adopted")
 	debugged := r.active()[0]
-	debugged.Labels = map[string]string{"app": "debug"}
-	require.NoError(t, r.Update(t.Context(), debugged))
+	r.relabel(debugged, map[string]string{"app": "debug"})
 	require.Eventually(t, func() bool { return len(r.active()) == 3 }, time.Minute, 20*time.Millisecond)
 	r.becomes(2, 2, 2, 0)
 	require.NoError(t, r.Get(t.Context(), client.ObjectKeyFromObject(debugged), debugged))
 	require.Empty(t, debugged.OwnerReferences)
 	r.scale(3)
 	r.becomes(3, 3, 3, 0)
-	debugged.Labels = template
-	require.NoError(t, r.Update(t.Context(), debugged))
+	r.relabel(debugged, template)
 	require.Eventually(t, func() bool { return len(r.active()) == 3 }, time.Minute, 20*time.Millisecond)
 	r.becomes(3, 3, 3, 0)
 	for _, pod := range r.active() {
