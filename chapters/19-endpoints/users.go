@@ -97,7 +97,7 @@ func (s *stage) misdirect(ctx context.Context) error {
 	if _, err := s.read(ctx); err != nil {
 		return err
 	}
-	s.endpoints.Subsets[0].Addresses[0].IP = "192.0.2.1"
+	s.endpoints.Subsets[0].Addresses[0] = corev1.EndpointAddress{IP: "192.0.2.1"}
 	return s.users.Update(ctx, s.endpoints)
 }
 
