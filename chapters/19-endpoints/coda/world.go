@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -140,8 +141,16 @@ func (w *world) lines(width int, color bool) []string {
 	return w.picture.Lines(width, color)
 }
 
-// until waits until the facts and the number of Pods are as they should be, and returns the facts.
+// patience is how long nothing may change. A single node may need minutes for 100 Pods, but gets on with it.
+const patience = 3 * time.Minute
+
+var errNothingChanges = fmt.Errorf("nothing has changed for %s", patience)
+
+// until waits until the facts and the number of Pods are as they should be, and returns the facts. It gives up if they
+// do not change any more.
 func (w *world) until(ctx context.Context, what string, is func(f picture.Facts, pods int) bool) (picture.Facts, error) {
+	before, enough := "", time.NewTimer(patience)
+	defer enough.Stop()
 	for {
 		w.mu.Lock()
 		facts, pods, news := w.picture.Facts(), len(w.pods.pods), w.news
@@ -149,10 +158,17 @@ func (w *world) until(ctx context.Context, what string, is func(f picture.Facts,
 		if is(facts, pods) {
 			return facts, nil
 		}
+		now := fmt.Sprintf("%d Pods, and %s", pods, facts)
+		if now != before {
+			before = now
+			enough.Reset(patience)
+		}
 		select {
 		case <-news:
+		case <-enough.C:
+			return facts, fmt.Errorf("waiting for %s, with %s: %w", what, now, errNothingChanges)
 		case <-ctx.Done():
-			return facts, fmt.Errorf("waiting for %s, with %d Pods, and %s: %w", what, pods, facts, context.Cause(ctx))
+			return facts, fmt.Errorf("waiting for %s, with %s: %w", what, now, context.Cause(ctx))
 		}
 	}
 }
