@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
+	"github.com/loopwright/loopwright/internal/race"
 )
 
 var informerSeed = flag.Int64("informer.seed", -1, "play only this seed of TestWhateverBreaks")
@@ -108,10 +109,7 @@ func someFaults(random *rand.Rand, seed uint64) []fakeapi.Fault {
 // what the server has, every listener has heard a legal history that ends there,
 // and nothing is left behind. A bubble that ends with a goroutine left fails.
 func TestWhateverBreaksTheViewsEndWhereTheServerIs(t *testing.T) {
-	for seed := range uint64(300) {
-		if *informerSeed >= 0 && seed != uint64(*informerSeed) {
-			continue
-		}
+	for seed := range race.Seeds(300, *informerSeed) {
 		if !t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { playInformer(t, seed) })
 		}) {

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
+	"github.com/loopwright/loopwright/internal/race"
 )
 
 var reflectorSeed = flag.Uint64("reflector.seed", 0, "replay this seed of TestAReflectorSurvivesWhateverTheServerDoes")
@@ -26,7 +27,7 @@ func TestAReflectorSurvivesWhateverTheServerDoes(t *testing.T) {
 		return
 	}
 	happened := map[string]int{} // how many seeds led to it
-	seeds := uint64(200)
+	seeds := race.Fewer(uint64(200))
 	if testing.Short() {
 		seeds = 60
 	}

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
+	"github.com/loopwright/loopwright/internal/race"
 	"github.com/loopwright/loopwright/manager/client"
 	"github.com/loopwright/loopwright/manager/config"
 	"github.com/loopwright/loopwright/manager/controller"
@@ -258,7 +259,7 @@ func play(t *testing.T, seed uint64) {
 }
 
 func TestTwoReplicasNeverReconcileAtTheSameTimeAndTheWorkIsDone(t *testing.T) {
-	seeds := 100
+	seeds := race.Fewer(100)
 	if testing.Short() {
 		seeds = 10
 	}

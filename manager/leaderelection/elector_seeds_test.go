@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/loopwright/loopwright/internal/race"
 )
 
 // everything that can go wrong, goes wrong.
@@ -16,7 +18,7 @@ var everything = worldFaults{
 
 // The world has one goroutine, so the race detector finds nothing in more of them.
 func seeds(t *testing.T) uint64 {
-	if testing.Short() || underRaceDetector {
+	if testing.Short() || race.Enabled {
 		return 100
 	}
 	return 500

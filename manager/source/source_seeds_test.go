@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
+	"github.com/loopwright/loopwright/internal/race"
 	"github.com/loopwright/loopwright/manager/client"
 	"github.com/loopwright/loopwright/manager/event"
 	"github.com/loopwright/loopwright/manager/reconcile"
@@ -27,10 +28,7 @@ var sourceSeed = flag.Int64("source.seed", -1, "play only this seed of the tests
 
 // seeds plays a test with many seeds, each in a bubble of its own.
 func seeds(t *testing.T, n uint64, play func(t *testing.T, seed uint64)) {
-	for seed := range n {
-		if *sourceSeed >= 0 && seed != uint64(*sourceSeed) {
-			continue
-		}
+	for seed := range race.Seeds(n, *sourceSeed) {
 		if !t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { play(t, seed) })
 		}) {
