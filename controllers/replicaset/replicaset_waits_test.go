@@ -21,7 +21,7 @@ func TestReplicaSetsOfOneNamespaceHardlyWaitForEachOther(t *testing.T) {
 	for _, namespaces := range []int{1, 40} {
 		inWorld(t, func(t *testing.T, w *world) {
 			for i := range namespaces {
-				w.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("shop-", i)}})
+				w.Create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("shop-", i)}})
 			}
 			for i := range 40 {
 				w.set(3, func(rs *appsv1.ReplicaSet) {
@@ -31,18 +31,18 @@ func TestReplicaSetsOfOneNamespaceHardlyWaitForEachOther(t *testing.T) {
 				})
 			}
 			for _, verb := range []string{"create", "patch"} {
-				w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: agent, Verb: verb}, Delay: 10 * time.Millisecond})
+				w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: agent, Verb: verb}, Delay: 10 * time.Millisecond})
 			}
-			w.server.Inject(fakeapi.Fault{Match: watches, DelayEvents: time.Millisecond})
-			w.begin()
+			w.Server.Inject(fakeapi.Fault{Match: watches, DelayEvents: time.Millisecond})
+			w.Start()
 			began := time.Now()
 			last := fakeapi.Match{UserAgent: agent, Resource: "replicasets", Subresource: "status"}
-			for len(w.server.Requests(last)) < 40 {
+			for len(w.Server.Requests(last)) < 40 {
 				time.Sleep(time.Millisecond)
 				synctest.Wait()
 			}
 			took[namespaces] = time.Since(began)
-			require.Equal(t, 120, w.did()["create pods"])
+			require.Equal(t, 120, w.Wrote()["create pods"])
 		})
 	}
 	t.Logf("40 ReplicaSets took %v in one namespace, and %v in 40", took[1], took[40])
