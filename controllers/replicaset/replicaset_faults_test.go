@@ -268,3 +268,19 @@ func TestAReplicaSetThatIsGoneGetsNoPods(t *testing.T) {
 		require.Empty(t, w.Pods())
 	})
 }
+
+// The cache still has the ReplicaSet. A Pod that it adopted would be the garbage collector's.
+func TestAReplicaSetThatIsGoneAdoptsNoPods(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		rs := w.set(1)
+		late := watches
+		late.Resource = "replicasets"
+		w.Server.Inject(fakeapi.Fault{Match: late, DelayEvents: 10 * time.Second})
+		w.run()
+		w.Wrote()
+		require.NoError(t, w.Live.Delete(t.Context(), rs))
+		w.Create(orphan("orphan", template))
+		w.Settle()
+		require.Empty(t, w.Wrote())
+	})
+}

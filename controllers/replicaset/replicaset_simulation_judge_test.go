@@ -2,6 +2,7 @@ package replicaset
 
 import (
 	"slices"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -10,7 +11,17 @@ import (
 
 	"github.com/loopwright/loopwright/controllers/internal/podstate"
 	"github.com/loopwright/loopwright/controllers/internal/simulation"
+	"github.com/loopwright/loopwright/internal/fakeapi"
 )
+
+// noteQuestions notes when the controller asks the server for a ReplicaSet. What it reads otherwise is the cache's.
+func (s *simulated) noteQuestions() {
+	s.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: agent, Verb: "get", Resource: "replicasets"}, OnHit: func(fakeapi.Request) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.asked.Add(time.Now(), struct{}{})
+	}})
+}
 
 // judge goes through all that has happened, and says where a Pod was created or deleted that should not have been.
 func (s *simulated) judge() {
@@ -71,6 +82,9 @@ func (j *judge) see(change simulation.Change, pod *corev1.Pod) {
 			}
 		case metav1.GetControllerOf(before) == nil:
 			j.Count("Pods adopted")
+			if len(j.asked.Added(change.At)) == 0 {
+				j.Breaks(change.At, "the Pod %s was adopted, and nobody had asked whether the ReplicaSet is still there", pod.Name)
+			}
 		default:
 			set.gained.Add(change.At, struct{}{})
 		}

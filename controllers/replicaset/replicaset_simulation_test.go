@@ -15,7 +15,7 @@ import (
 // Users scale, delete and relabel, a kubelet starts and ends Pods, and some of them fail. Meanwhile the controller's
 // requests fail or lose their answers, its watches are late and break, and its process crashes after a write and
 // starts again. In the end the ReplicaSet and its Pods are as in a run in which nothing went wrong. On the way, no Pod
-// was created that was too many, and none was deleted that was needed. And when all is done, nothing is written.
+// was created that was too many, none was deleted that was needed, and none was adopted unless the ReplicaSet was there. And when all is done, nothing is written.
 func TestWhateverBreaksThePodsAreRight(t *testing.T) {
 	simulation.Story{
 		Package: "./controllers/replicaset", Seeds: 100, Short: 15, Race: 25,
@@ -33,6 +33,7 @@ func TestWhateverBreaksThePodsAreRight(t *testing.T) {
 // play plays one seed. The users do the same with faults and without.
 func play(w *simulation.World) string {
 	s := &simulated{world: &world{World: w}}
+	s.noteQuestions()
 	s.Watch(&corev1.PodList{}, &appsv1.ReplicaSetList{})
 	s.Go(func() { s.Kubelet(nil) })
 	s.set(s.Users.Int32N(6))

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/loopwright/loopwright/controllers/internal/podstate"
+	"github.com/loopwright/loopwright/controllers/internal/simulation"
 	"github.com/loopwright/loopwright/manager/client"
 )
 
@@ -19,6 +20,9 @@ import (
 type simulated struct {
 	*world
 	byUser sync.Map // the UIDs of Pods that users have deleted
+
+	mu    sync.Mutex                   // guards asked
+	asked simulation.History[struct{}] // the controller has asked the server for a ReplicaSet
 }
 
 func (s *simulated) web() *appsv1.ReplicaSet {
