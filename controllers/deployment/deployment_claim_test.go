@@ -1,7 +1,6 @@
 package deployment
 
 import (
-	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -191,24 +190,6 @@ func TestADeploymentThatIsBeingDeletedIsOnlyCounted(t *testing.T) {
 		w.Read(d)
 		require.Equal(t, []int32{0, 3}, []int32{d.Status.UpdatedReplicas, d.Status.Replicas})
 	})
-}
-
-// The watch events of a ReplicaSet without an owner reach those who might want it, and nobody else.
-func TestOnlyOrphansAreOffered(t *testing.T) {
-	rs := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Labels: map[string]string{"app": "web"}}}
-	server := fakeapi.New(fakeapi.Options{})
-	defer server.Close()
-	c, err := client.New(server.Config(), client.Options{})
-	require.NoError(t, err)
-	require.NoError(t, c.Create(t.Context(), newWeb(1)))
-	require.NoError(t, c.Create(t.Context(), newWeb(1, func(d *appsv1.Deployment) {
-		d.Name, d.Spec.Selector, d.Spec.Template.Labels = "db", &metav1.LabelSelector{MatchLabels: map[string]string{"app": "db"}}, map[string]string{"app": "db"}
-	})))
-	asked := wanting(c)(context.Background(), rs)
-	require.Len(t, asked, 1)
-	require.Equal(t, "web", asked[0].Name)
-	rs.DeletionTimestamp = new(metav1.Now())
-	require.Empty(t, wanting(c)(context.Background(), rs))
 }
 
 // The garbage collector deletes the ReplicaSet of a Deployment that is gone. If the controller sees that before it sees the

@@ -49,6 +49,10 @@ func TestReplicaSetsOfOneNamespaceHardlyWaitForEachOther(t *testing.T) {
 	require.Less(t, took[1], took[40]*3/2, "with a wait in each list, it is more than twice as long")
 }
 
+func controlled(pod *corev1.Pod) {
+	pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(newReplicaSet(1), kind)}
+}
+
 // A Pod that counts twice is one too many, and another one would be deleted for it.
 func TestAPodThatHasLostItsOwnerBetweenTwoListsCountsOnce(t *testing.T) {
 	a, b, c := settledPod("a", controlled), settledPod("b", controlled), settledPod("c")
