@@ -71,6 +71,9 @@ func Add(mgr manager.Manager, options controllers.Options) error {
 		return fmt.Errorf("finding the ReplicaSets of a Deployment: %w", err)
 	}
 	r := &reconciler{client: c, live: mgr.GetAPIReader(), waiter: waiter, index: index, events: mgr.GetEventRecorder(controllerName)}
+	wanting := claim.Wanting(mgr.GetCache(), &appsv1.DeploymentList{}, func(d client.Object) *metav1.LabelSelector {
+		return d.(*appsv1.Deployment).Spec.Selector
+	})
 	build, err := options.Builder(mgr, probe)
 	if err != nil {
 		return fmt.Errorf("the Deployment controller: %w", err)
@@ -78,7 +81,7 @@ func Add(mgr manager.Manager, options controllers.Options) error {
 	return build.
 		For(&appsv1.Deployment{}).
 		Owns(&appsv1.ReplicaSet{}).
-		Watches(&appsv1.ReplicaSet{}, handler.EnqueueRequestsFromMapFunc(wanting(mgr.GetCache())), builder.WithPredicates(becomesOrphan)).
+		Watches(&appsv1.ReplicaSet{}, handler.EnqueueRequestsFromMapFunc(wanting), builder.WithPredicates(claim.BecomesOrphan)).
 		Complete(r)
 }
 

@@ -1,7 +1,6 @@
 package deployment
 
 import (
-	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -18,14 +17,14 @@ import (
 
 // orphanSet is a ReplicaSet that a user has made, or that a deleted Deployment has left.
 func (w *world) orphanSet(name, image string, replicas int32, owners ...metav1.OwnerReference) *appsv1.ReplicaSet {
-	w.t.Helper()
+	w.T.Helper()
 	pods := template(image)
 	pods.Labels["set"] = name
 	rs := &appsv1.ReplicaSet{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Labels: pods.Labels, OwnerReferences: owners},
 		Spec:       appsv1.ReplicaSetSpec{Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: pods.Labels}, Template: pods},
 	}
-	require.NoError(w.t, w.Live.Create(w.t.Context(), rs))
+	require.NoError(w.T, w.Live.Create(w.T.Context(), rs))
 	return rs
 }
 
@@ -34,30 +33,30 @@ func TestOrphansAreAdoptedAndRolledOutAndOthersReleased(t *testing.T) {
 		old := w.orphanSet("early", "web:0", 2)
 		d := w.web(3)
 		require.Equal(t, []string{"web:0: 0", "web:1: 3"}, w.sizes())
-		w.read(old)
+		w.Read(old)
 		require.True(t, metav1.IsControlledBy(old, d))
 		require.Equal(t, []string{"", "3"}, []string{old.Annotations[revisionAnnotation], old.Annotations[desiredAnnotation]}, "it got its annotations with its size")
 
 		late := w.orphanSet("late", "web:9", 5)
-		w.settle()
-		w.read(late)
+		w.Settle()
+		w.Read(late)
 		require.True(t, metav1.IsControlledBy(late, d), "one that comes later")
 		require.Equal(t, int32(0), *late.Spec.Replicas)
 
 		late.Labels = map[string]string{"app": "debug"}
 		require.NoError(t, w.Live.Update(t.Context(), late))
-		w.settle()
-		w.read(late)
+		w.Settle()
+		w.Read(late)
 		require.Empty(t, late.OwnerReferences)
 		late.Labels["app"] = "web"
 		require.NoError(t, w.Live.Update(t.Context(), late))
-		w.settle()
-		w.read(late)
+		w.Settle()
+		w.Read(late)
 		require.True(t, metav1.IsControlledBy(late, d), "it came back")
 
 		stranger := w.orphanSet("stranger", "web:1", 1, metav1.OwnerReference{APIVersion: "v1", Kind: "Other", Name: "x", UID: "x", Controller: new(true)})
-		w.settle()
-		w.read(stranger)
+		w.Settle()
+		w.Read(stranger)
 		require.Equal(t, int32(1), *stranger.Spec.Replicas, "somebody else's")
 	})
 }
@@ -71,11 +70,11 @@ func TestAReplicaSetWithTheTemplateIsFoundUnderAnyName(t *testing.T) {
 		rs := w.sets()[0]
 		rs.OwnerReferences = nil // as the garbage collector does it
 		require.NoError(t, w.Live.Update(t.Context(), rs))
-		w.settle()
+		w.Settle()
 		w.did()
 		d = newWeb(2, func(d *appsv1.Deployment) { d.Spec.MinReadySeconds = 7 })
-		require.NoError(t, w.Live.Create(t.Context(), d))
-		w.settle()
+		w.Create(d)
+		w.Settle()
 		require.Zero(t, w.did()["create replicasets"])
 		require.Equal(t, []string{"web:1: 2"}, w.sizes())
 		require.Len(t, w.Pods(), 2)
@@ -100,13 +99,13 @@ func TestNobodyIsAdoptedForADeploymentThatIsGone(t *testing.T) {
 		rs := w.sets()[0]
 		w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: "watch", Resource: "deployments"}, DelayEvents: 10 * time.Second})
 		w.Restart()
-		w.settle()
+		w.Settle()
 		w.Server.ForgetRequests()
 		require.NoError(t, w.Live.Delete(t.Context(), d, client.PropagationPolicy(metav1.DeletePropagationBackground)))
 		rs.OwnerReferences = nil
 		require.NoError(t, w.Live.Update(t.Context(), rs))
-		w.settle()
-		w.read(rs)
+		w.Settle()
+		w.Read(rs)
 		require.Empty(t, rs.OwnerReferences)
 		require.NotEmpty(t, w.Server.Requests(fakeapi.Match{Verb: "get", Resource: "deployments"}), "the server was asked")
 	})
@@ -119,9 +118,9 @@ func TestTwoDeploymentsDoNotFight(t *testing.T) {
 			w.orphanSet(fmt.Sprint("orphan-", i), "web:0", 1)
 		}
 		other := newWeb(2, func(d *appsv1.Deployment) { d.Name = "other" })
-		require.NoError(t, w.Live.Create(t.Context(), other))
+		w.Create(other)
 		d := w.web(3)
-		w.settle()
+		w.Settle()
 		owned := map[string]int32{}
 		for _, rs := range w.sets() {
 			owned[metav1.GetControllerOf(rs).Name] += *rs.Spec.Replicas
@@ -142,11 +141,11 @@ func TestACollisionLeadsToAnotherName(t *testing.T) {
 		left := w.sets()[0]
 		require.NoError(t, w.Live.Delete(t.Context(), d, client.PropagationPolicy(metav1.DeletePropagationBackground)))
 		d = newWeb(2)
-		require.NoError(t, w.Live.Create(t.Context(), d))
-		w.settle()
+		w.Create(d)
+		w.Settle()
 		sets := w.sets()
 		require.Len(t, sets, 2)
-		w.read(d)
+		w.Read(d)
 		require.Equal(t, int32(1), *d.Status.CollisionCount)
 		for _, rs := range sets {
 			if rs.Name != left.Name {
@@ -167,12 +166,12 @@ func TestADeploymentThatSelectsAllIsRefused(t *testing.T) {
 		_, err := w.Server.Load(appsv1.SchemeGroupVersion.WithResource("deployments"), d)
 		require.NoError(t, err)
 		w.Start()
-		w.settle()
+		w.Settle()
 		require.Equal(t, []string{"web:1: 1"}, w.sizes())
-		w.read(stranger)
+		w.Read(stranger)
 		require.Empty(t, stranger.OwnerReferences)
 		require.Contains(t, w.events("SelectingAll"), "This deployment is selecting all pods. A non-empty selector is required.")
-		w.read(d)
+		w.Read(d)
 		require.Equal(t, d.Generation, d.Status.ObservedGeneration)
 	})
 }
@@ -182,35 +181,15 @@ func TestADeploymentThatIsBeingDeletedIsOnlyCounted(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		d := w.web(3, func(d *appsv1.Deployment) { d.Finalizers = []string{"loopwright.dev/wait"} })
 		require.NoError(t, w.Live.Delete(t.Context(), d))
-		w.read(d)
-		image("web:2")(d)
-		require.NoError(t, w.Live.Update(t.Context(), d))
-		w.orphanSet("orphan", "web:3", 1)
+		w.Settle()
 		w.did()
-		w.settle()
+		w.orphanSet("orphan", "web:3", 1)
+		w.edit(d, image("web:2"))
 		require.Equal(t, map[string]int{"patch deployments/status": 1}, w.did())
 		require.Len(t, w.sets(), 2)
-		w.read(d)
+		w.Read(d)
 		require.Equal(t, []int32{0, 3}, []int32{d.Status.UpdatedReplicas, d.Status.Replicas})
 	})
-}
-
-// The watch events of a ReplicaSet without an owner reach those who might want it, and nobody else.
-func TestOnlyOrphansAreOffered(t *testing.T) {
-	rs := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Labels: map[string]string{"app": "web"}}}
-	server := fakeapi.New(fakeapi.Options{})
-	defer server.Close()
-	c, err := client.New(server.Config(), client.Options{})
-	require.NoError(t, err)
-	require.NoError(t, c.Create(t.Context(), newWeb(1)))
-	require.NoError(t, c.Create(t.Context(), newWeb(1, func(d *appsv1.Deployment) {
-		d.Name, d.Spec.Selector, d.Spec.Template.Labels = "db", &metav1.LabelSelector{MatchLabels: map[string]string{"app": "db"}}, map[string]string{"app": "db"}
-	})))
-	asked := wanting(c)(context.Background(), rs)
-	require.Len(t, asked, 1)
-	require.Equal(t, "web", asked[0].Name)
-	rs.DeletionTimestamp = new(metav1.Now())
-	require.Empty(t, wanting(c)(context.Background(), rs))
 }
 
 // The garbage collector deletes the ReplicaSet of a Deployment that is gone. If the controller sees that before it sees the
@@ -220,21 +199,21 @@ func TestADeploymentThatIsGoneGetsNoReplicaSet(t *testing.T) {
 		d := w.web(2)
 		w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: simulation.Agent, Verb: "watch", Resource: "deployments"}, DelayEvents: 10 * time.Second})
 		w.Restart()
-		w.settle()
+		w.Settle()
 		w.did()
 		sets := w.sets()
 		require.NoError(t, w.Live.Delete(t.Context(), d))
 		require.NoError(t, w.Live.Delete(t.Context(), sets[0]))
-		w.settle()
+		w.Settle()
 		require.Empty(t, w.sets())
 		require.Empty(t, w.did())
 
 		t.Log("one that lost its ReplicaSet gets another, and so does a new one of the same name")
 		again := newWeb(2)
-		require.NoError(t, w.Live.Create(t.Context(), again))
-		w.settle()
+		w.Create(again)
+		w.Settle()
 		require.NoError(t, w.Live.Delete(t.Context(), w.sets()[0]))
-		w.settle()
+		w.Settle()
 		require.Equal(t, []string{"web:1: 2"}, w.sizes())
 	})
 }

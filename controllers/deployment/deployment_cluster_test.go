@@ -14,6 +14,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 
 	"github.com/loopwright/loopwright/cluster/clustertest"
+	"github.com/loopwright/loopwright/controllers"
 	"github.com/loopwright/loopwright/manager/client"
 )
 
@@ -28,19 +29,16 @@ type shell struct {
 }
 
 func startOnCluster(t *testing.T) *shell {
-	connection := clustertest.Config(t)
-	connection.QPS = -1
-	mgr, err := bothControllers(connection)
+	c, err := client.New(clustertest.Config(t), client.Options{})
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- mgr.Start(ctx) }()
+	options := controllers.Options{Probe: controllers.ProbeOptions{Skip: true}}
+	go func() { ended <- controllers.Run(ctx, clustertest.Config(t), options, bothControllers) }()
 	t.Cleanup(func() {
 		stop()
 		require.NoError(t, <-ended)
 	})
-	c, err := client.New(clustertest.Config(t), client.Options{})
-	require.NoError(t, err)
 	return &shell{t, clustertest.Namespace(t), c}
 }
 

@@ -61,7 +61,7 @@ func TestALostAnswerMakesNoSecondReplicaSet(t *testing.T) {
 		d := w.web(4)
 		for i := range 4 {
 			w.edit(d, image(fmt.Sprint("web:", i+2)), replicas(int32(3+i)))
-			w.settle()
+			w.Settle()
 		}
 		require.Equal(t, []string{"web:1: 0", "web:2: 0", "web:3: 0", "web:4: 0", "web:5: 6"}, w.sizes())
 		require.Nil(t, d.Status.CollisionCount)
@@ -76,7 +76,7 @@ func TestAWriteFromAnOlderStateIsRefused(t *testing.T) {
 		d := w.web(4, limit("1", "0"))
 		w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: simulation.Agent, Verb: "watch", Resource: "replicasets"}, DelayEvents: 5 * time.Second})
 		w.Restart()
-		w.settle()
+		w.Settle()
 		rs := w.sets()[0]
 		rs.Spec.Replicas = new(int32(5))
 		require.NoError(t, w.Live.Update(t.Context(), rs))
@@ -90,9 +90,9 @@ func TestAWriteFromAnOlderStateIsRefused(t *testing.T) {
 func TestNobodyComplainsInANamespaceThatIsBeingDeleted(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}
-		require.NoError(t, w.Live.Create(t.Context(), namespace))
+		w.Create(namespace)
 		d := newWeb(3, func(d *appsv1.Deployment) { d.Namespace = "shop" })
-		require.NoError(t, w.Live.Create(t.Context(), d))
+		w.Create(d)
 		require.NoError(t, w.Live.Delete(t.Context(), namespace))
 		w.Start()
 		time.Sleep(time.Hour)
@@ -123,7 +123,7 @@ func TestTheOldFieldForRollbacksIsObeyed(t *testing.T) {
 		w.edit(d, image("web:2"), func(d *appsv1.Deployment) { d.Annotations["kubernetes.io/change-cause"] = "second" })
 		rollback := func(revision string) {
 			w.edit(d, func(d *appsv1.Deployment) { d.Annotations[appsv1.DeprecatedRollbackTo] = revision })
-			w.read(d)
+			w.Read(d)
 			require.NotContains(t, d.Annotations, appsv1.DeprecatedRollbackTo)
 		}
 		rollback("1")
@@ -158,14 +158,14 @@ func TestRecreateAsksForPodsIfNobodyCountsThem(t *testing.T) {
 		require.NoError(t, w.Live.Update(t.Context(), pod))
 		w.edit(d, image("web:2"))
 		olderController()
-		w.settle()
+		w.Settle()
 		require.Equal(t, []string{"web:1: 0"}, w.sizes())
-		w.read(d)
+		w.Read(d)
 		require.Nil(t, d.Status.TerminatingReplicas, "half a sum is none")
-		w.read(pod)
+		w.Read(pod)
 		pod.Finalizers = nil
 		require.NoError(t, w.Live.Update(t.Context(), pod))
-		w.settle()
+		w.Settle()
 		require.Equal(t, []string{"web:1: 0", "web:2: 1"}, w.sizes())
 	})
 }

@@ -1,10 +1,10 @@
 package deployment
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
-	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -12,48 +12,51 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/loopwright/loopwright/controllers/internal/podstate"
 	"github.com/loopwright/loopwright/controllers/internal/simulation"
 	"github.com/loopwright/loopwright/manager/client"
 )
 
-// simulatedWorld is a World with the Deployment web, whose users are played here, and a judge.
-type simulatedWorld struct {
-	*simulation.World
-	t      *testing.T
-	record record
-	byHand map[string]bool // the UIDs and generations of ReplicaSets that users have scaled; of the test's goroutine only
+// simulated is a world with the Deployment web, whose users are played here, and a judge.
+type simulated struct {
+	*world
+	byHand map[string]bool // the UIDs and generations of ReplicaSets that users have scaled
+	others simulation.History[byOthers]
 }
 
-func newSimulation(t *testing.T, options simulation.Options) *simulatedWorld {
-	return &simulatedWorld{World: simulation.New(t, options), t: t, byHand: map[string]bool{}}
+// byOthers is what somebody else is about to do, and not the controller.
+type byOthers struct {
+	kills int32 // so many Pods may stop serving
+	gains int32 // so many Pods may have been asked for
 }
 
-// begin makes the Deployment.
-func (s *simulatedWorld) begin() {
-	d := newWeb(1+s.Users.Int32N(8), limit("25%", "25%"), func(d *appsv1.Deployment) { d.Spec.RevisionHistoryLimit = new(int32(2)) })
-	require.NoError(s.t, s.Live.Create(s.t.Context(), d))
+func (s *simulated) note(o byOthers) { s.others.Add(time.Now(), o) }
+
+// make makes the Deployment.
+func (s *simulated) make() {
+	s.Create(newWeb(1+s.Users.Int32N(8), limit("25%", "25%"), func(d *appsv1.Deployment) { d.Spec.RevisionHistoryLimit = new(int32(2)) }))
 }
 
-func (s *simulatedWorld) web() *appsv1.Deployment {
+func (s *simulated) now() *appsv1.Deployment {
 	d := newWeb(0)
-	require.NoError(s.t, s.Live.Get(s.t.Context(), client.ObjectKeyFromObject(d), d))
+	s.Read(d)
 	return d
 }
 
 // change changes the Deployment with a patch: a conflict would let users do something else in the calm world.
-func (s *simulatedWorld) change(what string, changes ...func(*appsv1.Deployment)) {
-	d := s.web()
+func (s *simulated) change(what string, changes ...func(*appsv1.Deployment)) {
+	d := s.now()
 	before := d.DeepCopy()
 	for _, change := range changes {
 		change(d)
 	}
-	s.OthersDid(s.Live.Patch(s.t.Context(), d, client.MergeFrom(before)), "user: "+what, "")
+	s.OthersDid(s.Live.Patch(s.T.Context(), d, client.MergeFrom(before)), "user: "+what, "")
 }
 
 // act lets a user do something. It takes the same random numbers in each run.
-func (s *simulatedWorld) act() {
+func (s *simulated) act() {
 	what, number, which := s.Users.IntN(12), s.Users.Int32N(9), s.Users.IntN(1000)
 	switch what {
 	case 0, 1, 2, 3:
@@ -83,40 +86,39 @@ func (s *simulatedWorld) act() {
 }
 
 // last brings the Deployment into a state in which it can come to an end.
-func (s *simulatedWorld) last() {
+func (s *simulated) last() {
 	s.change("change the template", image(fmt.Sprint("web:", 1+s.Users.IntN(4))), replicas(s.Users.Int32N(9)), pause(false))
 }
 
 // kill deletes a Pod, or lets it fail.
-func (s *simulatedWorld) kill(which int) {
+func (s *simulated) kill(which int) {
 	pods := slices.DeleteFunc(s.Pods(), func(pod *corev1.Pod) bool { return !podstate.IsActive(pod) })
 	if len(pods) == 0 {
 		return
 	}
-	s.note(observed{kills: 1})
+	s.note(byOthers{kills: 1})
 	pod := pods[which%len(pods)]
 	if which%2 == 0 {
-		s.OthersDid(s.Live.Delete(s.t.Context(), pod, client.Preconditions{UID: &pod.UID}), "user: delete a Pod", pod.Name)
+		s.OthersDid(s.Live.Delete(s.T.Context(), pod, client.Preconditions{UID: &pod.UID}), "user: delete a Pod", pod.Name)
 		return
 	}
 	pod.Status.Phase = corev1.PodFailed
-	s.OthersDid(s.Live.Status().Update(s.t.Context(), pod), "kubelet: fails a Pod", pod.Name)
+	s.OthersDid(s.Live.Status().Update(s.T.Context(), pod), "kubelet: fails a Pod", pod.Name)
 }
 
-func (s *simulatedWorld) makeOrphan(which int, number int32) {
-	w := &world{s.World, s.t}
+func (s *simulated) makeOrphan(which int, number int32) {
 	name := fmt.Sprint("orphan-", which)
-	if err := s.Live.Get(s.t.Context(), client.ObjectKey{Namespace: "default", Name: name}, &appsv1.ReplicaSet{}); !apierrors.IsNotFound(err) {
+	if err := s.Live.Get(s.T.Context(), client.ObjectKey{Namespace: "default", Name: name}, &appsv1.ReplicaSet{}); !apierrors.IsNotFound(err) {
 		return
 	}
-	s.note(observed{gains: number % 4})
-	w.orphanSet(name, fmt.Sprint("web:", 5+which%2), number%4)
+	s.note(byOthers{gains: number % 4})
+	s.orphanSet(name, fmt.Sprint("web:", 5+which%2), number%4)
 	s.OthersDid(nil, "user: make an orphan", name)
 }
 
 // meddle scales a ReplicaSet by hand, or takes it away from the Deployment.
-func (s *simulatedWorld) meddle(which int, number int32) {
-	sets := (&world{s.World, s.t}).sets()
+func (s *simulated) meddle(which int, number int32) {
+	sets := s.sets()
 	if len(sets) == 0 {
 		return
 	}
@@ -124,67 +126,56 @@ func (s *simulatedWorld) meddle(which int, number int32) {
 	before := rs.DeepCopy()
 	if which%2 == 0 {
 		rs.Spec.Replicas = &number
-		s.note(observed{gains: number, kills: *before.Spec.Replicas})
-		s.OthersDid(s.Live.Patch(s.t.Context(), rs, client.MergeFrom(before)), "user: scale a ReplicaSet", fmt.Sprint(rs.Name, " to ", number))
+		s.note(byOthers{gains: number, kills: *before.Spec.Replicas})
+		s.OthersDid(s.Live.Patch(s.T.Context(), rs, client.MergeFrom(before)), "user: scale a ReplicaSet", fmt.Sprint(rs.Name, " to ", number))
 		s.byHand[fmt.Sprint(rs.UID, rs.Generation)] = true
 		return
 	}
 	rs.Labels = map[string]string{"app": "debug"}
-	s.note(observed{kills: *rs.Spec.Replicas})
-	s.OthersDid(s.Live.Patch(s.t.Context(), rs, client.MergeFrom(before)), "user: take a ReplicaSet away", rs.Name)
+	s.note(byOthers{kills: *rs.Spec.Replicas})
+	s.OthersDid(s.Live.Patch(s.T.Context(), rs, client.MergeFrom(before)), "user: take a ReplicaSet away", rs.Name)
 }
 
-// replace deletes the Deployment, makes it again, and plays the garbage collector for what belonged to the old one.
-func (s *simulatedWorld) replace(number int32) {
-	old := s.web()
-	s.OthersDid(s.Live.Delete(s.t.Context(), old, client.PropagationPolicy(metav1.DeletePropagationBackground)), "user: replace the Deployment", string(old.UID))
-	s.begin()
+// replace deletes the Deployment, makes it again, and leaves what belonged to the old one to the garbage collector.
+func (s *simulated) replace(number int32) {
+	old := s.now()
+	s.OthersDid(s.Live.Delete(s.T.Context(), old, client.PropagationPolicy(metav1.DeletePropagationBackground)), "user: replace the Deployment", string(old.UID))
+	s.make()
 	s.change("scale", replicas(number))
-	s.Go(func() {
-		for range 200 {
-			select {
-			case <-s.Done():
-				return
-			case <-time.After(2 * time.Second):
-			}
-			for _, rs := range (&world{s.World, s.t}).sets() {
-				if metav1.IsControlledBy(rs, old) {
-					s.OthersDid(s.Live.Delete(s.t.Context(), rs, client.Preconditions{UID: &rs.UID}), "garbage collector: delete", rs.Name)
-				}
-			}
-		}
-	})
-	s.Go(func() { s.collect() })
+	s.Collect(s.garbage)
 }
 
-// collect plays the garbage collector for Pods whose ReplicaSet is gone.
-func (s *simulatedWorld) collect() {
-	for range 300 {
-		select {
-		case <-s.Done():
-			return
-		case <-time.After(2 * time.Second):
-		}
-		there := map[string]bool{}
-		for _, rs := range (&world{s.World, s.t}).sets() {
-			there[string(rs.UID)] = true
-		}
-		for _, pod := range s.Pods() {
-			if owner := metav1.GetControllerOf(pod); owner != nil && !there[string(owner.UID)] && pod.DeletionTimestamp == nil {
-				s.OthersDid(s.Live.Delete(s.t.Context(), pod, client.Preconditions{UID: &pod.UID}), "garbage collector: delete", pod.Name)
-			}
+// garbage is what belongs to something that is gone. The owners are listed last, so that none is too new to be seen.
+func (s *simulated) garbage() (objects []client.Object) {
+	for _, pod := range s.Pods() {
+		if pod.DeletionTimestamp == nil {
+			objects = append(objects, pod)
 		}
 	}
+	there := map[types.UID]bool{}
+	for _, rs := range s.sets() {
+		there[rs.UID] = true
+		objects = append(objects, rs)
+	}
+	var deployments appsv1.DeploymentList
+	require.NoError(s.T, s.Live.List(context.Background(), &deployments))
+	for _, d := range deployments.Items {
+		there[d.UID] = true
+	}
+	return slices.DeleteFunc(objects, func(object client.Object) bool {
+		owner := metav1.GetControllerOf(object)
+		return owner == nil || there[owner.UID]
+	})
 }
 
 // state is what users see in the end. How many old ReplicaSets there are depends on how many templates the controller
 // has seen.
-func (s *simulatedWorld) state() string {
-	d := s.web()
+func (s *simulated) state() string {
+	d := s.now()
 	highest, old := int64(0), 0
 	pods := map[string]int{}
 	var sizes []string
-	for _, rs := range (&world{s.World, s.t}).sets() {
+	for _, rs := range s.sets() {
 		if !metav1.IsControlledBy(rs, d) {
 			continue
 		}

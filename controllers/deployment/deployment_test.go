@@ -32,7 +32,7 @@ func TestADeploymentGetsItsReplicaSet(t *testing.T) {
 			APIVersion: "apps/v1", Kind: "Deployment", Name: "web", UID: d.UID, Controller: new(true), BlockOwnerDeletion: new(true),
 		}}, rs.OwnerReferences)
 		require.Equal(t, map[string]string{"note": "yes", revisionAnnotation: "1", desiredAnnotation: "3", maxAnnotation: "4"}, rs.Annotations)
-		w.read(d)
+		w.Read(d)
 		require.Equal(t, "1", d.Annotations[revisionAnnotation])
 		conditions := d.Status.Conditions
 		d.Status.Conditions = nil
@@ -56,7 +56,7 @@ func TestAnotherTemplateIsRolledOut(t *testing.T) {
 		w.did()
 		w.edit(d, image("web:2"))
 		require.Equal(t, []string{"web:1: 0", "web:2: 10"}, w.sizes())
-		w.read(d)
+		w.Read(d)
 		require.Equal(t, []int32{10, 10, 10, 0}, []int32{d.Status.Replicas, d.Status.UpdatedReplicas, d.Status.AvailableReplicas, d.Status.UnavailableReplicas})
 		require.Equal(t, "2", d.Annotations[revisionAnnotation])
 		next := w.sets()[1]
@@ -91,7 +91,7 @@ func TestARollbackFindsTheOldReplicaSet(t *testing.T) {
 		require.Equal(t, "True NewReplicaSetAvailable", w.conditions(d)["Progressing"])
 		rs := w.sets()[0]
 		require.Equal(t, []string{"3", "1"}, []string{rs.Annotations[revisionAnnotation], rs.Annotations[historyAnnotation]})
-		w.read(d)
+		w.Read(d)
 		require.Equal(t, "3", d.Annotations[revisionAnnotation])
 		require.Zero(t, w.did()["create replicasets"])
 		w.edit(d, image("bad:2"))
@@ -125,7 +125,7 @@ func TestAPausedDeploymentIsScaledAndNotRolledOut(t *testing.T) {
 		w.edit(d, replicas(6))
 		require.Equal(t, []string{"web:1: 6"}, w.sizes())
 		require.Equal(t, d.Generation, d.Status.ObservedGeneration+1, "as it was read before the last change")
-		w.read(d)
+		w.Read(d)
 		require.Equal(t, d.Generation, d.Status.ObservedGeneration)
 		require.Equal(t, int32(0), d.Status.UpdatedReplicas)
 		w.edit(d, replicas(0))
@@ -208,7 +208,7 @@ func TestRecreateWithAnotherSizeInTheMiddleOfARollout(t *testing.T) {
 		w.edit(d, image("bad:2"))
 		require.Equal(t, []string{"web:1: 3", "bad:2: 2"}, w.sizes())
 		w.edit(d, recreate, replicas(6), image("web:3"))
-		w.settle()
+		w.Settle()
 		require.Equal(t, []string{"web:1: 0", "bad:2: 0", "web:3: 6"}, w.sizes())
 	})
 }
@@ -236,7 +236,7 @@ func TestASecondControllerDoesNotStart(t *testing.T) {
 		w.web(3)
 		w.did()
 		require.ErrorContains(t, Run(t.Context(), w.Server.Config(), 1), "somebody else does the work of the deployment-controller already")
-		w.settle()
+		w.Settle()
 		require.Equal(t, map[string]int{"patch deployments/status": 1}, w.did(), "to the probe, which is gone")
 	})
 	inWorld(t, func(t *testing.T, w *world) {

@@ -1,71 +1,45 @@
 package deployment
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
-	"github.com/go-logr/logr"
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	"k8s.io/client-go/rest"
 
 	"github.com/loopwright/loopwright/controllers"
 	"github.com/loopwright/loopwright/controllers/internal/simulation"
 	"github.com/loopwright/loopwright/controllers/replicaset"
 	"github.com/loopwright/loopwright/manager"
-	"github.com/loopwright/loopwright/manager/client"
-	"github.com/loopwright/loopwright/manager/config"
-	"github.com/loopwright/loopwright/manager/controller"
-	"github.com/loopwright/loopwright/manager/metrics/server"
 )
 
 // world is an API server, kubelets, users, and a process with the controllers of Deployments and of ReplicaSets.
-type world struct {
-	*simulation.World
-	t *testing.T
-}
+type world struct{ *simulation.World }
 
 // inWorld runs a test in a bubble. The controllers do not run yet.
 func inWorld(t *testing.T, test func(t *testing.T, w *world)) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{simulation.New(t, simulation.Options{Controllers: bothControllers, Did: map[string]int{}}), t}
-		defer w.End()
+		w := &world{simulation.New(t, bothControllers)}
+		w.Latency()
 		w.Go(func() { w.Kubelet(isGood) })
 		test(t, w)
 	})
 }
 
-// bothControllers makes the process.
-func bothControllers(connection *rest.Config) (manager.Manager, error) {
-	mgr, err := manager.New(connection, manager.Options{
-		Logger: logr.Discard(), Metrics: server.Options{BindAddress: "0"}, Controller: config.Controller{SkipNameValidation: new(true)},
-	})
-	if err != nil {
-		return nil, err
-	}
-	options := controllers.Options{Controller: controller.Options{GracePeriod: -1}, Probe: controllers.ProbeOptions{Skip: true}}
-	if err := replicaset.Add(mgr, options); err != nil {
-		return nil, err
-	}
-	return mgr, Add(mgr, options)
+// bothControllers adds the controllers of Deployments and of ReplicaSets.
+func bothControllers(mgr manager.Manager, options controllers.Options) error {
+	return errors.Join(replicaset.Add(mgr, options), Add(mgr, options))
 }
 
 // isGood reports whether a Pod becomes ready.
 func isGood(pod *corev1.Pod) bool { return !strings.HasPrefix(pod.Spec.Containers[0].Image, "bad") }
-
-// settle gives everybody time. Events are written within it, too.
-func (w *world) settle() {
-	time.Sleep(time.Minute)
-	synctest.Wait()
-}
 
 // template is that of the Deployment web with an image.
 func template(image string) corev1.PodTemplateSpec {
@@ -114,35 +88,26 @@ func recreate(d *appsv1.Deployment) {
 
 // web creates a Deployment, and waits until it stands.
 func (w *world) web(replicas int32, changes ...func(*appsv1.Deployment)) *appsv1.Deployment {
-	w.t.Helper()
+	w.T.Helper()
 	d := newWeb(replicas, changes...)
-	require.NoError(w.t, w.Live.Create(w.t.Context(), d))
+	w.Create(d)
 	w.Start()
-	w.settle()
+	w.Settle()
 	return d
 }
 
 // edit changes a Deployment as it is now, and waits.
 func (w *world) edit(d *appsv1.Deployment, changes ...func(*appsv1.Deployment)) {
-	w.t.Helper()
-	w.read(d)
-	for _, change := range changes {
-		change(d)
-	}
-	require.NoError(w.t, w.Live.Update(w.t.Context(), d))
-	w.settle()
-}
-
-func (w *world) read(object client.Object) {
-	w.t.Helper()
-	require.NoError(w.t, w.Live.Get(w.t.Context(), client.ObjectKeyFromObject(object), object))
+	w.T.Helper()
+	simulation.Edit(w.World, d, changes...)
+	w.Settle()
 }
 
 // sets are all ReplicaSets, the oldest first.
 func (w *world) sets() []*appsv1.ReplicaSet {
-	w.t.Helper()
+	w.T.Helper()
 	var list appsv1.ReplicaSetList
-	require.NoError(w.t, w.Live.List(w.t.Context(), &list))
+	require.NoError(w.T, w.Live.List(w.T.Context(), &list))
 	sets := make([]*appsv1.ReplicaSet, len(list.Items))
 	for i := range list.Items {
 		sets[i] = &list.Items[i]
@@ -153,7 +118,7 @@ func (w *world) sets() []*appsv1.ReplicaSet {
 
 // sizes are the images and the sizes of all ReplicaSets, the oldest first.
 func (w *world) sizes() (sizes []string) {
-	w.t.Helper()
+	w.T.Helper()
 	for _, rs := range w.sets() {
 		sizes = append(sizes, fmt.Sprintf("%s: %d", rs.Spec.Template.Spec.Containers[0].Image, *rs.Spec.Replicas))
 	}
@@ -162,8 +127,8 @@ func (w *world) sizes() (sizes []string) {
 
 // conditions are the Deployment's, by type.
 func (w *world) conditions(d *appsv1.Deployment) map[appsv1.DeploymentConditionType]string {
-	w.t.Helper()
-	w.read(d)
+	w.T.Helper()
+	w.Read(d)
 	out := map[appsv1.DeploymentConditionType]string{}
 	for _, c := range d.Status.Conditions {
 		out[c.Type] = string(c.Status) + " " + c.Reason
@@ -173,30 +138,12 @@ func (w *world) conditions(d *appsv1.Deployment) map[appsv1.DeploymentConditionT
 
 // did counts the writes of the Deployment controller by verb and resource, and forgets all.
 func (w *world) did() map[string]int {
-	did := map[string]int{}
-	for _, r := range w.Writes() {
-		what := r.Verb + " " + r.Resource
-		if r.Subresource != "" {
-			what += "/" + r.Subresource
-		}
-		if r.Resource != "pods" && what != "patch replicasets/status" { // which are the other controller's
-			did[what]++
-		}
+	did := w.Wrote()
+	for _, ofReplicaSets := range []string{"create pods", "delete pods", "patch pods", "patch replicasets/status"} {
+		delete(did, ofReplicaSets)
 	}
-	w.Server.ForgetRequests()
 	return did
 }
 
 // events are the notes of the Deployments' events with a reason, in their order.
-func (w *world) events(reason string) (notes []string) {
-	var list eventsv1.EventList
-	require.NoError(w.t, w.Live.List(w.t.Context(), &list))
-	slices.SortStableFunc(list.Items, func(a, b eventsv1.Event) int { return a.EventTime.Compare(b.EventTime.Time) })
-	for _, event := range list.Items {
-		if event.Regarding.Kind == "Deployment" && event.Reason == reason {
-			require.Equal(w.t, controllerName, event.ReportingController)
-			notes = append(notes, event.Note)
-		}
-	}
-	return notes
-}
+func (w *world) events(reason string) []string { return w.Notes(controllerName, "Deployment")[reason] }

@@ -257,10 +257,8 @@ func TestAPodWakesTheServicesThatSelectIt(t *testing.T) {
 		w.did()
 		written := func() (names []string) {
 			w.settle()
-			for _, r := range w.server.Requests(endpointsWrites) {
-				if isWrite(r) {
-					names = append(names, r.Name)
-				}
+			for _, r := range w.whole.Writes() {
+				names = append(names, r.Name)
 			}
 			w.server.ForgetRequests()
 			return names

@@ -1,96 +1,61 @@
 package endpoints
 
 import (
-	"context"
-	"slices"
-	"sync"
 	"testing"
 	"testing/synctest"
-	"time"
 
-	"github.com/go-logr/logr"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
-	eventsv1 "k8s.io/api/events/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
 
 	"github.com/loopwright/loopwright/controllers"
+	"github.com/loopwright/loopwright/controllers/internal/simulation"
 	"github.com/loopwright/loopwright/internal/fakeapi"
 	"github.com/loopwright/loopwright/manager"
 	"github.com/loopwright/loopwright/manager/client"
-	"github.com/loopwright/loopwright/manager/config"
-	"github.com/loopwright/loopwright/manager/metrics/server"
 )
 
 // agent is how the server knows the requests of the controller.
-const agent = "endpoints-test"
+const agent = simulation.Agent
 
 var (
 	watches         = fakeapi.Match{UserAgent: agent, Verb: "watch"}
 	endpointsWrites = fakeapi.Match{UserAgent: agent, Resource: "endpoints"}
 )
 
-// world is an API server, the controller, and users.
+// world is a World with this controller.
 type world struct {
 	t        *testing.T
 	server   *fakeapi.Server
 	users    client.Client
 	settings Settings
-
-	stop    context.CancelFunc
-	running sync.WaitGroup
-	ended   error // of the manager; read after running
+	whole    *simulation.World
 }
 
 // inWorld runs a test in a bubble. The controller does not run yet.
 func inWorld(t *testing.T, test func(t *testing.T, w *world)) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{t: t, server: fakeapi.New(fakeapi.Options{NoManagedFields: true}), stop: func() {}}
-		defer w.server.Close()
-		connection := w.server.Config()
-		connection.WarningHandlerWithContext = rest.NoWarnings{}
-		var err error
-		w.users, err = client.New(connection, client.Options{})
-		require.NoError(t, err)
-		defer w.end()
+		w := &world{t: t}
+		w.whole = simulation.New(t, func(mgr manager.Manager, options controllers.Options) error { return w.settings.Add(mgr, options) })
+		w.server, w.users = w.whole.Server, w.whole.Live
 		test(t, w)
 	})
 }
 
 // start starts the controller, and waits until it has nothing to do.
 func (w *world) start() {
-	w.t.Helper()
-	connection := w.server.Config()
-	connection.UserAgent = agent
-	mgr, err := manager.New(connection, manager.Options{
-		Logger: logr.Discard(), Metrics: server.Options{BindAddress: "0"}, Controller: config.Controller{SkipNameValidation: new(true)},
-	})
-	require.NoError(w.t, err)
-	require.NoError(w.t, w.settings.Add(mgr, controllers.Options{Probe: controllers.ProbeOptions{Skip: true}}))
-	ctx, stop := context.WithCancel(w.t.Context())
-	w.stop = stop
-	w.running.Go(func() { w.ended = mgr.Start(ctx) })
+	w.whole.Start()
 	w.settle()
 }
 
-// end stops the controller, and waits for its end.
-func (w *world) end() {
-	w.stop()
-	w.running.Wait()
-	require.NoError(w.t, w.ended)
-}
+func (w *world) end() { w.whole.Stop() }
 
-// settle gives everybody time. Events are written within it, too.
-func (w *world) settle() {
-	time.Sleep(time.Minute)
-	synctest.Wait()
-}
+func (w *world) settle() { w.whole.Settle() }
 
 func (w *world) create(object client.Object) {
 	w.t.Helper()
-	require.NoError(w.t, w.users.Create(w.t.Context(), object))
+	w.whole.Create(object)
 }
 
 // service makes a Service as webService does.
@@ -113,20 +78,14 @@ func (w *world) pod(n int, changes ...func(*corev1.Pod)) *corev1.Pod {
 	return pod
 }
 
-// edit changes an object as it is now.
 func edit[T client.Object](w *world, object T, how func(T)) {
 	w.t.Helper()
-	require.NoError(w.t, w.users.Get(w.t.Context(), client.ObjectKeyFromObject(object), object))
-	how(object)
-	require.NoError(w.t, w.users.Update(w.t.Context(), object))
+	simulation.Edit(w.whole, object, how)
 }
 
-// editStatus is edit for the status.
 func editStatus[T client.Object](w *world, object T, how func(T)) {
 	w.t.Helper()
-	require.NoError(w.t, w.users.Get(w.t.Context(), client.ObjectKeyFromObject(object), object))
-	how(object)
-	require.NoError(w.t, w.users.Status().Update(w.t.Context(), object))
+	simulation.EditStatus(w.whole, object, how)
 }
 
 func (w *world) delete(object client.Object, opts ...client.DeleteOption) {
@@ -156,33 +115,10 @@ func (w *world) says(what string, lines ...string) {
 }
 
 // did counts the controller's writes, by verb and resource, and forgets them.
-func (w *world) did() map[string]int {
-	did := map[string]int{}
-	for _, request := range w.server.Requests(fakeapi.Match{UserAgent: agent}) {
-		if isWrite(request) {
-			did[request.Verb+" "+request.Resource]++
-		}
-	}
-	w.server.ForgetRequests()
-	return did
-}
-
-func isWrite(r fakeapi.Request) bool {
-	return slices.Contains([]string{"create", "update", "patch", "delete"}, r.Verb) && r.Resource != "events"
-}
+func (w *world) did() map[string]int { return w.whole.Wrote() }
 
 // notes are those of all events, by reason.
-func (w *world) notes() map[string][]string {
-	var list eventsv1.EventList
-	require.NoError(w.t, w.users.List(w.t.Context(), &list))
-	notes := map[string][]string{}
-	for _, event := range list.Items {
-		require.Equal(w.t, "Endpoints", event.Regarding.Kind)
-		require.Equal(w.t, "endpoint-controller", event.ReportingController)
-		notes[event.Reason] = append(notes[event.Reason], event.Note)
-	}
-	return notes
-}
+func (w *world) notes() map[string][]string { return w.whole.Notes("endpoint-controller", "Endpoints") }
 
 // byHand are Endpoints that a user has made.
 func byHand(changes ...func(*corev1.Endpoints)) *corev1.Endpoints {

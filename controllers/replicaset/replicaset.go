@@ -77,6 +77,9 @@ func add(mgr manager.Manager, options controllers.Options, suffix func(length in
 		client: c, cached: mgr.GetCache(), live: mgr.GetAPIReader(), waiter: waiter, index: index, suffix: suffix, burst: burst,
 		events: mgr.GetEventRecorder(controllerName),
 	}
+	wanting := claim.Wanting(mgr.GetCache(), &appsv1.ReplicaSetList{}, func(set client.Object) *metav1.LabelSelector {
+		return set.(*appsv1.ReplicaSet).Spec.Selector
+	})
 	build, err := options.Builder(mgr, probe)
 	if err != nil {
 		return fmt.Errorf("the ReplicaSet controller: %w", err)
@@ -84,7 +87,7 @@ func add(mgr manager.Manager, options controllers.Options, suffix func(length in
 	return build.
 		For(&appsv1.ReplicaSet{}).
 		Owns(&corev1.Pod{}).
-		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(wanting(mgr.GetCache())), builder.WithPredicates(becomesOrphan)).
+		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(wanting), builder.WithPredicates(claim.BecomesOrphan)).
 		Complete(r)
 }
 

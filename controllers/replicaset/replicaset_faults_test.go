@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/loopwright/loopwright/controllers/internal/simulation"
 	"github.com/loopwright/loopwright/internal/fakeapi"
 	"github.com/loopwright/loopwright/manager/client"
 )
@@ -24,13 +25,13 @@ var (
 
 func TestAQuotaStopsTheCreationAndShowsInTheStatus(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		lift := w.server.Inject(fakeapi.Fault{Match: createsOfPods, Skip: 5, Status: fakeapi.Forbidden()})
+		lift := w.Server.Inject(fakeapi.Fault{Match: createsOfPods, Skip: 5, Status: fakeapi.Forbidden()})
 		rs := w.set(100)
-		w.begin()
+		w.Start()
 		time.Sleep(3 * time.Millisecond) // less than the first retry takes
 		synctest.Wait()
-		require.LessOrEqual(t, len(w.server.Requests(createsOfPods)), 10, "1, 2 and 4, then one with each event, and not 100")
-		w.settle()
+		require.LessOrEqual(t, len(w.Server.Requests(createsOfPods)), 10, "1, 2 and 4, then one with each event, and not 100")
+		w.Settle()
 		status := w.status(rs)
 		require.Equal(t, []int32{5, 5, 0}, []int32{status.Replicas, status.FullyLabeledReplicas, status.ReadyReplicas})
 		require.Len(t, status.Conditions, 1)
@@ -40,14 +41,14 @@ func TestAQuotaStopsTheCreationAndShowsInTheStatus(t *testing.T) {
 		require.False(t, condition.LastTransitionTime.IsZero())
 		require.NotEmpty(t, w.events()["FailedCreate"])
 		require.Contains(t, w.events()["FailedCreate"][0], "Error creating: ")
-		w.did()
+		w.Wrote()
 		time.Sleep(time.Minute)
-		require.Zero(t, w.did()["patch replicasets/status"], "that it still fails is no news")
+		require.Zero(t, w.Wrote()["patch replicasets/status"], "that it still fails is no news")
 
 		lift()
 		time.Sleep(20 * time.Minute) // the next retry
-		w.settle()
-		require.Len(t, w.pods(), 100)
+		w.Settle()
+		require.Len(t, w.Pods(), 100)
 		require.Empty(t, w.status(rs).Conditions)
 	})
 }
@@ -55,15 +56,15 @@ func TestAQuotaStopsTheCreationAndShowsInTheStatus(t *testing.T) {
 func TestAFailedDeletionShowsInTheStatusAndIsTriedAgain(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		rs := w.set(5)
-		w.start()
-		lift := w.server.Inject(fakeapi.Fault{Match: deletesOfPods, Skip: 1, Status: fakeapi.Forbidden()})
+		w.run()
+		lift := w.Server.Inject(fakeapi.Fault{Match: deletesOfPods, Skip: 1, Status: fakeapi.Forbidden()})
 		w.scale(rs, 2)
-		require.Len(t, w.pods(), 4, "one deletion was allowed, and the others do not wait for each other")
+		require.Len(t, w.Pods(), 4, "one deletion was allowed, and the others do not wait for each other")
 		require.Equal(t, "FailedDelete", w.status(rs).Conditions[0].Reason)
 		require.Contains(t, w.events()["FailedDelete"][0], "Error deleting: ")
 		lift()
 		time.Sleep(20 * time.Minute)
-		require.Len(t, w.pods(), 2)
+		require.Len(t, w.Pods(), 2)
 		require.Empty(t, w.status(rs).Conditions)
 	})
 }
@@ -71,14 +72,14 @@ func TestAFailedDeletionShowsInTheStatusAndIsTriedAgain(t *testing.T) {
 // Whoever counts in a cache that is late makes too many, and then deletes the wrong ones.
 func TestALateCacheMakesNoPodTooMany(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.server.Inject(fakeapi.Fault{Match: watches, DelayEvents: 500 * time.Millisecond}) // one after the other
+		w.Server.Inject(fakeapi.Fault{Match: watches, DelayEvents: 500 * time.Millisecond}) // one after the other
 		rs := w.set(20)
-		w.start()
+		w.run()
 		for n, want := range []int32{7, 12, 0, 30} {
 			w.scale(rs, want)
-			require.Len(t, w.pods(), int(want), "step %d", n)
+			require.Len(t, w.Pods(), int(want), "step %d", n)
 		}
-		did := w.did()
+		did := w.Wrote()
 		require.Equal(t, []int{20 + 5 + 30, 13 + 12}, []int{did["create pods"], did["delete pods"]})
 		require.Equal(t, 5, did["patch replicasets/status"], "one for each number that was asked for")
 	})
@@ -95,23 +96,23 @@ func TestALostAnswerMakesNoPodTooManyAndDeletesNone(t *testing.T) {
 	} {
 		inWorld(t, func(t *testing.T, w *world) {
 			if c.name == "a cache that is late, too" {
-				w.server.Inject(fakeapi.Fault{Match: watches, DelayEvents: 2 * time.Second})
+				w.Server.Inject(fakeapi.Fault{Match: watches, DelayEvents: 2 * time.Second})
 			}
 			for _, match := range []fakeapi.Match{createsOfPods, deletesOfPods} {
 				fault := c.fault
 				fault.Match, fault.Probability, fault.Seed = match, 0.3, 17
-				w.server.Inject(fault)
+				w.Server.Inject(fault)
 			}
 			rs := w.set(10)
-			w.start()
+			w.run()
 			time.Sleep(time.Hour)
-			require.Len(t, w.pods(), 10, c.name)
-			did := w.did()
+			require.Len(t, w.Pods(), 10, c.name)
+			did := w.Wrote()
 			require.Zero(t, did["delete pods"], "%s: no Pod was too many", c.name)
 			w.scale(rs, 4)
 			time.Sleep(time.Hour)
-			require.Len(t, w.pods(), 4, c.name)
-			require.Zero(t, w.did()["create pods"], "%s: no Pod was too few", c.name)
+			require.Len(t, w.Pods(), 4, c.name)
+			require.Zero(t, w.Wrote()["create pods"], "%s: no Pod was too few", c.name)
 			require.Empty(t, w.status(rs).Conditions)
 		})
 	}
@@ -140,32 +141,32 @@ var schemaKind = corev1.SchemeGroupVersion.WithKind("Pod").GroupKind()
 func TestAPodThatSomebodyElseHasDeletedCounts(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		rs := w.set(5)
-		w.start()
-		pods := w.pods()
-		w.server.Inject(fakeapi.Fault{Match: watches, DelayEvents: 5 * time.Second})
-		w.end()
-		w.start()
-		first := firstToGo([]*corev1.Pod{&pods[0], &pods[1], &pods[2], &pods[3], &pods[4]}, nil, 1, time.Now())[0]
-		edit(w, rs, func(rs *appsv1.ReplicaSet) { rs.Spec.Replicas = new(int32(4)) })
+		w.run()
+		pods := w.Pods()
+		w.Server.Inject(fakeapi.Fault{Match: watches, DelayEvents: 5 * time.Second})
+		w.Stop()
+		w.run()
+		first := firstToGo(pods, nil, 1, time.Now())[0]
+		simulation.Edit(w.World, rs, func(rs *appsv1.ReplicaSet) { rs.Spec.Replicas = new(int32(4)) })
 		time.Sleep(4 * time.Second)
-		w.did()
+		w.Wrote()
 		w.ends(first)
-		w.settle()
-		require.Len(t, w.pods(), 4)
-		require.Equal(t, 1, w.did()["delete pods"])
+		w.Settle()
+		require.Len(t, w.Pods(), 4)
+		require.Equal(t, 1, w.Wrote()["delete pods"])
 	})
 }
 
 func TestANameThatIsTakenIsNotUsedAgain(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.create(orphan("web-00001", nil))
+		w.Create(orphan("web-00001", nil))
 		w.suffix = counter()
 		rs := w.set(2)
-		w.start()
+		w.run()
 		require.Equal(t, int32(2), w.status(rs).Replicas)
-		require.Len(t, w.pods(), 3)
+		require.Len(t, w.Pods(), 3)
 		require.Empty(t, w.status(rs).Conditions)
-		require.Equal(t, map[string]int{"create pods": 3, "patch replicasets/status": 2}, w.did())
+		require.Equal(t, map[string]int{"create pods": 3, "patch replicasets/status": 2}, w.Wrote())
 		require.Empty(t, w.events()["FailedCreate"])
 	})
 }
@@ -173,12 +174,12 @@ func TestANameThatIsTakenIsNotUsedAgain(t *testing.T) {
 func TestNobodyComplainsInANamespaceThatIsBeingDeleted(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}
-		w.create(namespace)
+		w.Create(namespace)
 		rs := w.set(50, func(rs *appsv1.ReplicaSet) { rs.Namespace = "shop" })
-		require.NoError(t, w.users.Delete(t.Context(), namespace))
-		w.start()
+		require.NoError(t, w.Live.Delete(t.Context(), namespace))
+		w.run()
 		time.Sleep(time.Hour)
-		did := w.did()
+		did := w.Wrote()
 		require.LessOrEqual(t, did["create pods"], 3)
 		require.Empty(t, w.status(rs).Conditions)
 		require.Empty(t, w.events())
@@ -189,47 +190,47 @@ func TestNobodyComplainsInANamespaceThatIsBeingDeleted(t *testing.T) {
 func TestTwoReplicaSetsDoNotFightForAnOrphan(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		for i := range 6 {
-			w.create(orphan(fmt.Sprint("orphan-", i), template))
+			w.Create(orphan(fmt.Sprint("orphan-", i), template))
 		}
 		one, two := w.set(3), w.set(3, func(rs *appsv1.ReplicaSet) { rs.Name = "other" })
-		w.start()
+		w.run()
 		time.Sleep(time.Hour)
-		require.Len(t, w.pods(), 6)
+		require.Len(t, w.Pods(), 6)
 		require.Equal(t, []int32{3, 3}, []int32{w.status(one).Replicas, w.status(two).Replicas})
-		w.did()
+		w.Wrote()
 		time.Sleep(time.Hour)
-		require.Empty(t, w.did())
+		require.Empty(t, w.Wrote())
 	})
 }
 
 func TestASuccessorOfTheSameNameHasItsOwnPods(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		rs := w.set(3)
-		w.start()
-		require.NoError(t, w.users.Delete(t.Context(), rs, client.PropagationPolicy(metav1.DeletePropagationBackground)))
+		w.run()
+		require.NoError(t, w.Live.Delete(t.Context(), rs, client.PropagationPolicy(metav1.DeletePropagationBackground)))
 		successor := w.set(3)
-		w.settle()
+		w.Settle()
 		own := 0
-		for _, pod := range w.pods() {
-			if metav1.IsControlledBy(&pod, successor) {
+		for _, pod := range w.Pods() {
+			if metav1.IsControlledBy(pod, successor) {
 				own++
 			}
 		}
 		require.Equal(t, 3, own)
-		require.Len(t, w.pods(), 6, "the old ones are left to the garbage collector")
+		require.Len(t, w.Pods(), 6, "the old ones are left to the garbage collector")
 	})
 }
 
 // A user who scales at the same moment is no reason for another try.
 func TestTheStatusIsWrittenInOneRequest(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.server.Inject(fakeapi.Fault{Match: watches, DelayEvents: 2 * time.Second})
+		w.Server.Inject(fakeapi.Fault{Match: watches, DelayEvents: 2 * time.Second})
 		rs := w.set(1)
-		w.begin()
+		w.Start()
 		time.Sleep(3 * time.Second)
-		edit(w, rs, func(rs *appsv1.ReplicaSet) { rs.Annotations = map[string]string{"note": "yes"} })
-		w.settle()
-		require.Equal(t, 1, w.did()["patch replicasets/status"])
+		simulation.Edit(w.World, rs, func(rs *appsv1.ReplicaSet) { rs.Annotations = map[string]string{"note": "yes"} })
+		w.Settle()
+		require.Equal(t, 1, w.Wrote()["patch replicasets/status"])
 		require.Equal(t, int32(1), w.status(rs).Replicas)
 	})
 }
@@ -237,13 +238,13 @@ func TestTheStatusIsWrittenInOneRequest(t *testing.T) {
 // A user who has scaled meanwhile sees the new generation in the status, and reads what it says as the answer.
 func TestAFailureThatDoesNotMatterAnyMoreIsNotReported(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.server.Inject(fakeapi.Fault{Match: createsOfPods, Delay: time.Second, Status: fakeapi.Forbidden()})
+		w.Server.Inject(fakeapi.Fault{Match: createsOfPods, Delay: time.Second, Status: fakeapi.Forbidden()})
 		rs := w.set(1)
-		w.begin()
+		w.Start()
 		time.Sleep(500 * time.Millisecond)
-		edit(w, rs, func(rs *appsv1.ReplicaSet) { rs.Spec.Replicas = new(int32(0)) })
-		w.settle()
-		require.Equal(t, map[string]int{"create pods": 1, "patch replicasets/status": 1}, w.did())
+		simulation.Edit(w.World, rs, func(rs *appsv1.ReplicaSet) { rs.Spec.Replicas = new(int32(0)) })
+		w.Settle()
+		require.Equal(t, map[string]int{"create pods": 1, "patch replicasets/status": 1}, w.Wrote())
 		require.Equal(t, []any{int64(2), 0}, []any{w.status(rs).ObservedGeneration, len(rs.Status.Conditions)})
 	})
 }
@@ -255,15 +256,31 @@ func TestAReplicaSetThatIsGoneGetsNoPods(t *testing.T) {
 		rs := w.set(3)
 		late := watches
 		late.Resource = "replicasets"
-		w.server.Inject(fakeapi.Fault{Match: late, DelayEvents: 10 * time.Second})
-		w.start()
-		w.did()
-		require.NoError(t, w.users.Delete(t.Context(), rs))
-		for _, pod := range w.pods() {
-			require.NoError(t, w.users.Delete(t.Context(), &pod))
+		w.Server.Inject(fakeapi.Fault{Match: late, DelayEvents: 10 * time.Second})
+		w.run()
+		w.Wrote()
+		require.NoError(t, w.Live.Delete(t.Context(), rs))
+		for _, pod := range w.Pods() {
+			require.NoError(t, w.Live.Delete(t.Context(), pod))
 		}
-		w.settle()
-		require.Empty(t, w.did()["create pods"])
-		require.Empty(t, w.pods())
+		w.Settle()
+		require.Empty(t, w.Wrote()["create pods"])
+		require.Empty(t, w.Pods())
+	})
+}
+
+// The cache still has the ReplicaSet. A Pod that it adopted would be the garbage collector's.
+func TestAReplicaSetThatIsGoneAdoptsNoPods(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		rs := w.set(1)
+		late := watches
+		late.Resource = "replicasets"
+		w.Server.Inject(fakeapi.Fault{Match: late, DelayEvents: 10 * time.Second})
+		w.run()
+		w.Wrote()
+		require.NoError(t, w.Live.Delete(t.Context(), rs))
+		w.Create(orphan("orphan", template))
+		w.Settle()
+		require.Empty(t, w.Wrote())
 	})
 }

@@ -36,11 +36,11 @@ func TestAScaleDownIsMeasuredUnlessAllPodsGo(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		count, sum := ageRatiosSoFar(t)
 		rs := w.set(4)
-		w.start()
-		for _, pod := range w.pods() {
-			w.starts(&pod, "n1")
+		w.run()
+		for _, pod := range w.Pods() {
+			w.starts(pod, "n1")
 		}
-		w.settle()
+		w.Settle()
 		w.scale(rs, 1)
 		afterCount, afterSum := ageRatiosSoFar(t)
 		require.Equal(t, uint64(3), afterCount-count)

@@ -63,7 +63,7 @@ func TestCallsInParallelReturnTheFirstErrorByNumberWhenAllHaveReturned(t *testin
 func TestManyPodsMakeFewEvents(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		rs := w.set(40)
-		w.start()
+		w.run()
 		require.Len(t, w.events()["SuccessfulCreate"], 11, "ten, and one for all others")
 		w.scale(rs, 0)
 		deleted := w.events()["SuccessfulDelete"]

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/loopwright/loopwright/controllers/internal/simulation"
 	"github.com/loopwright/loopwright/manager/client"
 )
 
@@ -19,8 +20,8 @@ func TestAReplicaSetGetsItsPods(t *testing.T) {
 			rs.Spec.Template.Annotations = map[string]string{"note": "yes"}
 			rs.Spec.Template.Finalizers = []string{"loopwright.dev/wait"}
 		})
-		w.start()
-		pods := w.pods()
+		w.run()
+		pods := w.Pods()
 		require.Len(t, pods, 3)
 		for _, pod := range pods {
 			require.Regexp(t, "^web-[a-z0-9]{5}$", pod.Name)
@@ -34,44 +35,44 @@ func TestAReplicaSetGetsItsPods(t *testing.T) {
 			require.Contains(t, w.events()["SuccessfulCreate"], "Created pod: "+pod.Name)
 		}
 		require.Equal(t, appsv1.ReplicaSetStatus{ObservedGeneration: 1, Replicas: 3, FullyLabeledReplicas: 3, TerminatingReplicas: new(int32(0))}, w.status(rs))
-		require.Equal(t, map[string]int{"create pods": 3, "patch replicasets/status": 1}, w.did(), "no write more than it takes")
+		require.Equal(t, map[string]int{"create pods": 3, "patch replicasets/status": 1}, w.Wrote(), "no write more than it takes")
 	})
 }
 
 func TestScalingCreatesAndDeletesWhatIsMissingOrTooMuch(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		rs := w.set(2)
-		w.start()
-		for _, pod := range w.pods() {
-			w.starts(&pod, "n1")
+		w.run()
+		for _, pod := range w.Pods() {
+			w.starts(pod, "n1")
 		}
-		w.settle()
-		running := names(w.pods())
+		w.Settle()
+		running := names(w.Pods())
 		require.Equal(t, appsv1.ReplicaSetStatus{
 			ObservedGeneration: 1, Replicas: 2, FullyLabeledReplicas: 2, ReadyReplicas: 2, AvailableReplicas: 2, TerminatingReplicas: new(int32(0)),
 		}, w.status(rs))
 		w.scale(rs, 5)
-		require.Len(t, w.pods(), 5)
-		w.did()
+		require.Len(t, w.Pods(), 5)
+		w.Wrote()
 		w.scale(rs, 2)
-		require.Equal(t, running, names(w.pods()), "those without a node go first, and at once")
-		require.Equal(t, map[string]int{"delete pods": 3, "patch replicasets/status": 1}, w.did())
+		require.Equal(t, running, names(w.Pods()), "those without a node go first, and at once")
+		require.Equal(t, map[string]int{"delete pods": 3, "patch replicasets/status": 1}, w.Wrote())
 		require.Len(t, w.events()["SuccessfulDelete"], 3)
 
 		w.scale(rs, 1)
 		status := w.status(rs)
 		require.Equal(t, []int32{1, 1}, []int32{status.Replicas, *status.TerminatingReplicas}, "a Pod with a node takes its time")
-		for _, pod := range w.pods() {
+		for _, pod := range w.Pods() {
 			if pod.DeletionTimestamp != nil {
-				w.ends(&pod)
+				w.ends(pod)
 			}
 		}
-		w.settle()
+		w.Settle()
 		require.Equal(t, int32(0), *w.status(rs).TerminatingReplicas)
 		w.scale(rs, 0)
-		w.did()
-		w.settle()
-		require.Empty(t, w.did(), "nothing is left to do")
+		w.Wrote()
+		w.Settle()
+		require.Empty(t, w.Wrote(), "nothing is left to do")
 	})
 }
 
@@ -79,28 +80,28 @@ func TestMoreThanOneBurstIsDoneInSeveralLooks(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.burst = 20
 		rs := w.set(63)
-		w.start()
-		require.Len(t, w.pods(), 63)
-		require.Equal(t, map[string]int{"create pods": 63, "patch replicasets/status": 4}, w.did(), "one status for each look")
+		w.run()
+		require.Len(t, w.Pods(), 63)
+		require.Equal(t, map[string]int{"create pods": 63, "patch replicasets/status": 4}, w.Wrote(), "one status for each look")
 		w.scale(rs, 1)
-		require.Len(t, w.pods(), 1)
-		require.Equal(t, map[string]int{"delete pods": 62, "patch replicasets/status": 4}, w.did())
+		require.Len(t, w.Pods(), 1)
+		require.Equal(t, map[string]int{"delete pods": 62, "patch replicasets/status": 4}, w.Wrote())
 	})
 }
 
 func TestAPodThatIsGoneOrHasFinishedIsReplaced(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		rs := w.set(4)
-		w.start()
-		pods := w.pods()
-		w.ends(&pods[0])
-		w.starts(&pods[1], "n1")
-		require.NoError(t, w.users.Delete(t.Context(), &pods[1])) // it is terminating now
+		w.run()
+		pods := w.Pods()
+		w.ends(pods[0])
+		w.starts(pods[1], "n1")
+		require.NoError(t, w.Live.Delete(t.Context(), pods[1])) // it is terminating now
 		for i, phase := range []corev1.PodPhase{corev1.PodFailed, corev1.PodSucceeded} {
-			editStatus(w, &pods[2+i], func(pod *corev1.Pod) { pod.Status.Phase = phase })
+			simulation.EditStatus(w.World, pods[2+i], func(pod *corev1.Pod) { pod.Status.Phase = phase })
 		}
-		w.settle()
-		require.Len(t, w.pods(), 7, "four new ones, one that goes, and two that have finished and stay")
+		w.Settle()
+		require.Len(t, w.Pods(), 7, "four new ones, one that goes, and two that have finished and stay")
 		status := w.status(rs)
 		require.Equal(t, []int32{4, 1}, []int32{status.Replicas, *status.TerminatingReplicas})
 	})
@@ -108,33 +109,33 @@ func TestAPodThatIsGoneOrHasFinishedIsReplaced(t *testing.T) {
 
 func TestOrphansAreAdoptedAndPodsWithOtherLabelsReleased(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.create(orphan("early", map[string]string{"app": "web"}))
-		w.create(orphan("stranger", map[string]string{"app": "shop"}))
+		w.Create(orphan("early", map[string]string{"app": "web"}))
+		w.Create(orphan("stranger", map[string]string{"app": "shop"}))
 		rs := w.set(2)
-		w.start()
-		require.Len(t, w.pods(), 3, "one was adopted, and one made")
+		w.run()
+		require.Len(t, w.Pods(), 3, "one was adopted, and one made")
 		status := w.status(rs)
 		require.Equal(t, []int32{2, 1}, []int32{status.Replicas, status.FullyLabeledReplicas})
-		w.did()
+		w.Wrote()
 
 		late := orphan("late", template)
-		w.create(late)
-		w.settle()
-		require.Equal(t, map[string]int{"patch pods": 1, "delete pods": 1}, w.did(), "one more than wanted: it is adopted, and one goes")
+		w.Create(late)
+		w.Settle()
+		require.Equal(t, map[string]int{"patch pods": 1, "delete pods": 1}, w.Wrote(), "one more than wanted: it is adopted, and one goes")
 
 		early := orphan("early", nil)
 		if w.isGone(early) {
 			early = late
 		}
-		edit(w, early, func(pod *corev1.Pod) { pod.Labels = map[string]string{"app": "debug"} })
-		w.settle()
+		simulation.Edit(w.World, early, func(pod *corev1.Pod) { pod.Labels = map[string]string{"app": "debug"} })
+		w.Settle()
 		require.False(t, w.isGone(early))
 		require.Empty(t, early.OwnerReferences, "it was released")
 		require.Equal(t, int32(2), w.status(rs).Replicas, "and replaced")
-		w.did()
-		edit(w, early, func(pod *corev1.Pod) { pod.Labels = template })
-		w.settle()
-		require.Equal(t, 1, w.did()["patch pods"], "it came back")
+		w.Wrote()
+		simulation.Edit(w.World, early, func(pod *corev1.Pod) { pod.Labels = template })
+		w.Settle()
+		require.Equal(t, 1, w.Wrote()["patch pods"], "it came back")
 		require.Equal(t, int32(2), w.status(rs).Replicas)
 	})
 }
@@ -143,13 +144,13 @@ func TestOrphansAreAdoptedAndPodsWithOtherLabelsReleased(t *testing.T) {
 func TestPodsBecomeAvailableWithoutAnEvent(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		rs := w.set(2, func(rs *appsv1.ReplicaSet) { rs.Spec.MinReadySeconds = 600 })
-		w.start()
-		pods := w.pods()
-		w.starts(&pods[0], "n1")
+		w.run()
+		pods := w.Pods()
+		w.starts(pods[0], "n1")
 		time.Sleep(5 * time.Minute)
-		w.starts(&pods[1], "n1")
-		w.settle()
-		w.did()
+		w.starts(pods[1], "n1")
+		w.Settle()
+		w.Wrote()
 		available := func() []int32 { s := w.status(rs); return []int32{s.ReadyReplicas, s.AvailableReplicas} }
 		require.Equal(t, []int32{2, 0}, available())
 		time.Sleep(4*time.Minute - 2*time.Second)
@@ -158,9 +159,9 @@ func TestPodsBecomeAvailableWithoutAnEvent(t *testing.T) {
 		require.Equal(t, []int32{2, 1}, available())
 		time.Sleep(5 * time.Minute)
 		require.Equal(t, []int32{2, 2}, available())
-		require.Equal(t, map[string]int{"patch replicasets/status": 2}, w.did())
+		require.Equal(t, map[string]int{"patch replicasets/status": 2}, w.Wrote())
 		time.Sleep(24 * time.Hour)
-		require.Empty(t, w.did())
+		require.Empty(t, w.Wrote())
 	})
 }
 
@@ -168,14 +169,14 @@ func TestPodsBecomeAvailableWithoutAnEvent(t *testing.T) {
 func TestAReplicaSetThatIsBeingDeletedIsLeftAlone(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		rs := w.set(2)
-		w.start()
-		require.NoError(t, w.users.Delete(t.Context(), rs, client.PropagationPolicy(metav1.DeletePropagationForeground)))
-		pods := w.pods()
-		w.ends(&pods[0])
-		edit(w, &pods[1], func(pod *corev1.Pod) { pod.Labels = nil })
-		w.create(orphan("orphan", template))
-		w.settle()
-		did := w.did()
+		w.run()
+		require.NoError(t, w.Live.Delete(t.Context(), rs, client.PropagationPolicy(metav1.DeletePropagationForeground)))
+		pods := w.Pods()
+		w.ends(pods[0])
+		simulation.Edit(w.World, pods[1], func(pod *corev1.Pod) { pod.Labels = nil })
+		w.Create(orphan("orphan", template))
+		w.Settle()
+		did := w.Wrote()
 		delete(did, "patch replicasets/status")
 		require.Equal(t, map[string]int{"create pods": 2}, did, "no Pod is made again, released or adopted")
 		require.Equal(t, int32(0), w.status(rs).Replicas)
@@ -186,16 +187,16 @@ func TestAReplicaSetThatIsBeingDeletedIsLeftAlone(t *testing.T) {
 func TestASecondControllerDoesNotStart(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.set(3)
-		w.start()
-		w.did()
-		err := Run(t.Context(), w.server.Config(), 1)
+		w.run()
+		w.Wrote()
+		err := Run(t.Context(), w.Server.Config(), 1)
 		require.ErrorContains(t, err, "somebody else does the work of the replicaset-controller already")
-		w.settle()
-		require.Equal(t, map[string]int{"patch replicasets/status": 1}, w.did(), "to the probe, which is gone")
-		require.Len(t, w.pods(), 3)
-		w.end()
+		w.Settle()
+		require.Equal(t, map[string]int{"patch replicasets/status": 1}, w.Wrote(), "to the probe, which is gone")
+		require.Len(t, w.Pods(), 3)
+		w.Stop()
 		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 		defer stop()
-		require.NoError(t, Run(ctx, w.server.Config(), 1))
+		require.NoError(t, Run(ctx, w.Server.Config(), 1))
 	})
 }

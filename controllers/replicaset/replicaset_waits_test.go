@@ -21,7 +21,7 @@ func TestReplicaSetsOfOneNamespaceHardlyWaitForEachOther(t *testing.T) {
 	for _, namespaces := range []int{1, 40} {
 		inWorld(t, func(t *testing.T, w *world) {
 			for i := range namespaces {
-				w.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("shop-", i)}})
+				w.Create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("shop-", i)}})
 			}
 			for i := range 40 {
 				w.set(3, func(rs *appsv1.ReplicaSet) {
@@ -31,22 +31,26 @@ func TestReplicaSetsOfOneNamespaceHardlyWaitForEachOther(t *testing.T) {
 				})
 			}
 			for _, verb := range []string{"create", "patch"} {
-				w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: agent, Verb: verb}, Delay: 10 * time.Millisecond})
+				w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: agent, Verb: verb}, Delay: 10 * time.Millisecond})
 			}
-			w.server.Inject(fakeapi.Fault{Match: watches, DelayEvents: time.Millisecond})
-			w.begin()
+			w.Server.Inject(fakeapi.Fault{Match: watches, DelayEvents: time.Millisecond})
+			w.Start()
 			began := time.Now()
 			last := fakeapi.Match{UserAgent: agent, Resource: "replicasets", Subresource: "status"}
-			for len(w.server.Requests(last)) < 40 {
+			for len(w.Server.Requests(last)) < 40 {
 				time.Sleep(time.Millisecond)
 				synctest.Wait()
 			}
 			took[namespaces] = time.Since(began)
-			require.Equal(t, 120, w.did()["create pods"])
+			require.Equal(t, 120, w.Wrote()["create pods"])
 		})
 	}
 	t.Logf("40 ReplicaSets took %v in one namespace, and %v in 40", took[1], took[40])
 	require.Less(t, took[1], took[40]*3/2, "with a wait in each list, it is more than twice as long")
+}
+
+func controlled(pod *corev1.Pod) {
+	pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(newReplicaSet(1), kind)}
 }
 
 // A Pod that counts twice is one too many, and another one would be deleted for it.

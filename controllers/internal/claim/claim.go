@@ -3,7 +3,7 @@
 //
 // Two things must agree before a controller counts an object as its own: the selector matches, and the object's
 // controller reference names the controller. An object that matches and has no controller is adopted; one that does
-// not match any more is released. Decide says which; Claim does it.
+// not match any more is released. Decide says which; Claim does it; Wanting wakes those whom an orphan concerns.
 //
 // Neighbours: below it is the client. Above it are the controllers that select what they own: ReplicaSets claim Pods,
 // and Deployments claim ReplicaSets.

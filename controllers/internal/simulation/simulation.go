@@ -1,8 +1,12 @@
-// Package simulation lets controllers run in a world in which things go wrong, and writes down what happens.
+// Package simulation is the world in which controllers are tested: an API server, users, kubelets, and the process of
+// the controllers.
 //
-// A World has an API server, users, kubelets, and the process of the controllers, which may crash after a write. A seed
-// decides what users do, and another number what goes wrong, so that the same users can be watched twice: in a calm
-// world and in a wild one. What both lead to can be compared.
+//	a test of one thing -> New -> World
+//	a Story -> seeds -> a calm World and a wild one -> the same end
+//
+// In a World of its own (New), a test plays the users itself, and injects the faults that it is about. In a Story, a seed
+// decides what users do, and what goes wrong; its users are watched twice, in a calm World and in a wild one, in which the
+// process may crash after a write, too. What both lead to is compared.
 //
 // Neighbours: below it is internal/fakeapi. Above it are tests of controllers only; it has to run in a
 // testing/synctest bubble.
@@ -18,8 +22,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	"k8s.io/client-go/rest"
 
+	"github.com/loopwright/loopwright/controllers"
 	"github.com/loopwright/loopwright/internal/fakeapi"
 	"github.com/loopwright/loopwright/manager"
 	"github.com/loopwright/loopwright/manager/client"
@@ -28,25 +34,19 @@ import (
 // Agent is how the server knows the requests of the controllers.
 const Agent = "simulated-controllers"
 
-// Options say what a World is like.
-type Options struct {
-	Seed uint64
-	// Wild lets things go wrong. The users do the same in a calm world.
-	Wild bool
-	// Controllers makes the process: a manager with the controllers.
-	Controllers func(*rest.Config) (manager.Manager, error)
-	// Did counts what has happened, for all worlds of a test.
-	Did map[string]int
-}
+// Add adds controllers to the manager of their process.
+type Add func(manager.Manager, controllers.Options) error
 
 // World is an API server, users, kubelets, and the process of the controllers.
 type World struct {
-	T       testing.TB
-	Server  *fakeapi.Server
-	Live    client.WithWatch // of users and kubelets
-	Users   *rand.Rand       // for what users do
-	Faults  *rand.Rand       // for what goes wrong
-	options Options
+	T      testing.TB
+	Server *fakeapi.Server
+	Live   client.WithWatch // of users and kubelets
+	Users  *rand.Rand       // for what users do
+	Faults *rand.Rand       // for what goes wrong
+	add    Add
+	story  *Story // if it is played here
+	wild   bool   // whether things go wrong in it
 
 	lifts  []func()       // of the faults in force
 	blinds []func()       // of those that may keep the controllers from watching
@@ -57,27 +57,35 @@ type World struct {
 	process *process
 	old     []*process
 	ended   bool
+	counts  map[string]int
 	tale    []string
 	broken  []string
+	changes []Change
 }
 
-// New makes a World in which nothing runs yet. End has to be called.
-func New(t testing.TB, options Options) *World {
+// New makes a World in which nothing goes wrong, and nothing runs yet. It ends with the test.
+func New(t testing.TB, add Add) *World {
 	w := &World{
-		T: t, options: options, done: make(chan struct{}),
-		Users: rand.New(rand.NewPCG(options.Seed, 1)), Faults: rand.New(rand.NewPCG(options.Seed, 2)),
-		Server: fakeapi.New(fakeapi.Options{Seed: options.Seed, NoManagedFields: true, WatchTimeout: 10_000 * time.Hour}),
+		T: t, add: add, done: make(chan struct{}), counts: map[string]int{},
+		Server: fakeapi.New(fakeapi.Options{NoManagedFields: true, WatchTimeout: 10_000 * time.Hour}),
 	}
 	var err error
-	if w.Live, err = client.NewWithWatch(w.Server.Config(), client.Options{}); err != nil {
-		t.Fatal(err)
-	}
-	// Each request takes a moment, so that the bubble's clock moves on whatever the controllers do.
-	w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: Agent}, Delay: 10 * time.Millisecond})
-	if options.Wild { // what is wrong with watches hits those that begin
-		w.lifts = append(w.lifts, w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: Agent, Verb: "watch"}, CutAfter: 3 * time.Minute}))
-	}
+	w.Live, err = client.NewWithWatch(w.connection(), client.Options{})
+	require.NoError(t, err)
+	t.Cleanup(w.End)
 	return w
+}
+
+// connection is one to the server, which may warn of old kinds without being logged.
+func (w *World) connection() *rest.Config {
+	connection := w.Server.Config()
+	connection.WarningHandlerWithContext = rest.NoWarnings{}
+	return connection
+}
+
+// Latency lets each request of the controllers take a moment, so that the bubble's clock moves on whatever they do.
+func (w *World) Latency() {
+	w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: Agent}, Delay: 10 * time.Millisecond})
 }
 
 // Go runs f beside the test. f has to end when Done is closed; End waits for it.
@@ -101,8 +109,7 @@ func (w *World) End() {
 	w.mu.Unlock()
 	close(w.done)
 	for _, p := range processes {
-		p.stop()
-		p.running.Wait()
+		p.end()
 	}
 	w.others.Wait()
 	w.Server.Close()
@@ -112,52 +119,35 @@ func (w *World) End() {
 func (w *World) Count(what string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.options.Did[what]++
+	w.counts[what]++
 }
 
 // Tell writes something into the tale.
-func (w *World) Tell(format string, args ...any) {
+func (w *World) Tell(format string, args ...any) { w.TellOf(time.Now(), format, args...) }
+
+// TellOf writes something into the tale that has happened at another time.
+func (w *World) TellOf(at time.Time, format string, args ...any) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.tellLocked(format, args...)
+	w.tellLocked(at, format, args...)
 }
 
 const clockFormat = "15:04:05.000"
 
-func (w *World) tellLocked(format string, args ...any) {
-	w.tale = append(w.tale, time.Now().UTC().Format(clockFormat)+" "+fmt.Sprintf(format, args...))
+func (w *World) tellLocked(at time.Time, format string, args ...any) {
+	w.tale = append(w.tale, at.UTC().Format(clockFormat)+" "+fmt.Sprintf(format, args...))
 }
 
-// Breaks notes that a promise was broken.
-func (w *World) Breaks(format string, args ...any) {
+// Breaks notes that a promise was broken at some time.
+func (w *World) Breaks(at time.Time, format string, args ...any) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.broken = append(w.broken, fmt.Sprintf(format, args...))
-	w.tellLocked("BROKEN: "+format, args...)
+	w.broken = append(w.broken, at.UTC().Format(clockFormat)+" "+fmt.Sprintf(format, args...))
+	w.tellLocked(at, "BROKEN: "+format, args...)
 }
 
-// Broken are the promises that were broken.
-func (w *World) Broken() []string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return slices.Clone(w.broken)
-}
-
-// Tale is what has happened, in its order.
-func (w *World) Tale() string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	tale := slices.Clone(w.tale)
-	slices.SortStableFunc(tale, func(a, b string) int { return cmp.Compare(a[:len(clockFormat)], b[:len(clockFormat)]) })
-	return strings.Join(tale, "\n")
-}
-
-// Writes are the requests of the controllers that have changed something, apart from events.
-func (w *World) Writes() (writes []fakeapi.Request) {
-	for _, r := range w.Server.Requests(fakeapi.Match{UserAgent: Agent}) {
-		if slices.Contains([]string{"create", "update", "patch", "delete"}, r.Verb) && r.Resource != "events" {
-			writes = append(writes, r)
-		}
-	}
-	return writes
+// taleInOrder is what has happened, in its order.
+func (w *World) taleInOrder() string {
+	slices.SortStableFunc(w.tale, func(a, b string) int { return cmp.Compare(a[:len(clockFormat)], b[:len(clockFormat)]) })
+	return strings.Join(w.tale, "\n")
 }

@@ -57,6 +57,24 @@ func (w *World) Pods() []*corev1.Pod {
 	return pods
 }
 
+// Collect plays the garbage collector for ten minutes, which is longer than controllers may believe in an owner that is
+// gone: what garbage returns is deleted.
+func (w *World) Collect(garbage func() []client.Object) {
+	w.Go(func() {
+		for range 300 {
+			select {
+			case <-w.done:
+				return
+			case <-time.After(2 * time.Second):
+			}
+			for _, object := range garbage() {
+				uid := object.GetUID()
+				w.OthersDid(w.Live.Delete(context.Background(), object, client.Preconditions{UID: &uid}), "garbage collector: delete", object.GetName())
+			}
+		}
+	})
+}
+
 // OthersDid counts what a user or a kubelet has done. Somebody else may have been faster.
 func (w *World) OthersDid(err error, what, name string) {
 	if err != nil {

@@ -14,16 +14,16 @@ type Mishap struct {
 	Fault fakeapi.Fault
 }
 
-// Disturb lets something go wrong from now on, or lifts what does, or lets the process crash after one of these writes.
-// own are mishaps that mean most to the controllers under test. In a calm world, it does nothing.
-func (w *World) Disturb(own func(random *rand.Rand, often float64) []Mishap, crashes []fakeapi.Match) {
-	if !w.options.Wild {
+// Disturb lets something of the Story go wrong from now on, or lifts what does, or lets the process crash. In a calm
+// World, it does nothing.
+func (w *World) Disturb() {
+	if !w.wild {
 		return
 	}
 	switch w.Faults.IntN(10) {
 	case 0, 1, 2, 3, 4:
 		often := []float64{0.1, 0.3, 0.6}[w.Faults.IntN(3)]
-		all := append(general(w.Faults, often), own(w.Faults, often)...)
+		all := append(general(w.Faults, often), w.story.Mishaps(w.Faults, often)...)
 		w.inject(all[w.Faults.IntN(len(all))])
 	case 5:
 		if len(w.lifts) > 0 {
@@ -37,6 +37,7 @@ func (w *World) Disturb(own func(random *rand.Rand, often float64) []Mishap, cra
 		w.Count("compacted")
 		w.Server.CompactAll()
 	default:
+		crashes := w.story.Crashes
 		w.CrashAfter(crashes[w.Faults.IntN(len(crashes))], w.Faults.IntN(3))
 	}
 }
@@ -72,8 +73,8 @@ func general(random *rand.Rand, often float64) []Mishap {
 	}
 }
 
-// WatchesWork lifts the faults that may keep the controllers from watching.
-func (w *World) WatchesWork() {
+// watchesWork lifts the faults that may keep the controllers from watching.
+func (w *World) watchesWork() {
 	w.Tell("the watches work")
 	for _, lift := range w.blinds {
 		lift()

@@ -8,8 +8,14 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/go-logr/logr"
+
+	"github.com/loopwright/loopwright/controllers"
 	"github.com/loopwright/loopwright/internal/fakeapi"
 	"github.com/loopwright/loopwright/manager"
+	"github.com/loopwright/loopwright/manager/config"
+	"github.com/loopwright/loopwright/manager/controller"
+	"github.com/loopwright/loopwright/manager/metrics/server"
 )
 
 // lease is how long the next process waits after a crash. What the dead one has sent has arrived then.
@@ -38,11 +44,21 @@ func (p *process) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// Start starts the process. One that does not come up is started again, as a kubelet does it.
+// end stops the process, and waits for its end.
+func (p *process) end() {
+	p.stop()
+	p.running.Wait()
+}
+
+// Start starts the process. In a wild World, one that does not come up is started again, as a kubelet does it.
 func (w *World) Start() {
 	p := &process{}
 	mgr, err := w.newManager(p)
 	for ; err != nil; mgr, err = w.newManager(p) {
+		if !w.wild {
+			w.T.Errorf("the process does not come up: %v", err)
+			return
+		}
 		w.Count("did not come up")
 		select {
 		case <-w.done:
@@ -58,7 +74,11 @@ func (w *World) Start() {
 	var ctx context.Context
 	ctx, p.stop = context.WithCancel(context.Background())
 	p.running.Go(func() {
-		if err := mgr.Start(ctx); err != nil && !p.crashed.Load() && ctx.Err() == nil {
+		switch err := mgr.Start(ctx); {
+		case err == nil || p.crashed.Load():
+		case !w.wild:
+			w.T.Errorf("the process has ended: %v", err)
+		case ctx.Err() == nil:
 			w.Count("ended")
 			w.Tell("the process has ended: %v", err)
 			w.others.Go(w.Start)
@@ -70,30 +90,37 @@ func (w *World) Start() {
 	w.process = p
 }
 
-// Restart stops the process in good order, and starts the next one. Faults of watches hit those that begin.
-func (w *World) Restart() {
+// Stop stops the process in good order.
+func (w *World) Stop() {
 	w.mu.Lock()
 	p := w.process
 	w.mu.Unlock()
-	p.stop()
-	p.running.Wait()
+	p.end()
+}
+
+// Restart stops the process, and starts the next one. Faults of watches hit those that begin.
+func (w *World) Restart() {
+	w.Stop()
 	w.Start()
 }
 
 func (w *World) newManager(p *process) (manager.Manager, error) {
-	connection := w.Server.Config()
+	connection := w.connection()
 	connection.UserAgent = Agent
 	connection.WrapTransport = func(next http.RoundTripper) http.RoundTripper { p.next = next; return p }
-	return w.options.Controllers(connection)
+	mgr, err := manager.New(connection, manager.Options{
+		Logger: logr.Discard(), Metrics: server.Options{BindAddress: "0"}, Controller: config.Controller{SkipNameValidation: new(true)},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return mgr, w.add(mgr, controllers.Options{Controller: controller.Options{GracePeriod: -1}, Probe: controllers.ProbeOptions{Skip: true}})
 }
 
 // CrashAfter lets the process crash after a write that matches has been carried out. Its successor starts when its
 // lease has run out.
 func (w *World) CrashAfter(match fakeapi.Match, skip int) {
-	what := match.Verb + " " + match.Resource
-	if match.Subresource != "" {
-		what += "/" + match.Subresource
-	}
+	what := nameOf(match.Verb, match.Resource, match.Subresource)
 	w.Tell("the process will crash after: %s", what)
 	match.UserAgent = Agent
 	w.lifts = append(w.lifts, w.Server.Inject(fakeapi.Fault{
@@ -105,9 +132,9 @@ func (w *World) CrashAfter(match fakeapi.Match, skip int) {
 				w.mu.Unlock()
 				return // two of its requests were on their way
 			}
-			w.options.Did["crash"]++
-			w.options.Did["crash after "+what]++
-			w.tellLocked("crash after: %s", r)
+			w.counts["crash"]++
+			w.counts["crash after "+what]++
+			w.tellLocked(time.Now(), "crash after: %s", r)
 			w.mu.Unlock()
 			p.stop()
 			w.others.Go(func() {

@@ -1,5 +1,5 @@
 //go:build !race
 
-package replicaset
+package simulation
 
 const underRaceDetector = false

@@ -1,6 +1,6 @@
 //go:build race
 
-package endpoints
+package simulation
 
 // The race detector makes a test many times slower.
 const underRaceDetector = true

@@ -1,5 +1,0 @@
-//go:build !race
-
-package deployment
-
-const underRaceDetector = false

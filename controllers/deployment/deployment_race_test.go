@@ -1,6 +1,0 @@
-//go:build race
-
-package deployment
-
-// The race detector makes a test several times slower.
-const underRaceDetector = true

@@ -1,0 +1,143 @@
+package simulation
+
+import (
+	"flag"
+	"fmt"
+	"log/slog"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loopwright/loopwright/internal/fakeapi"
+)
+
+var (
+	oneSeed = flag.Int64("simulation.seed", -1, "play only this seed of a Story")
+	seeds   = flag.Uint64("simulation.seeds", 0, "how many seeds of a Story to play; if 0, what the Story says")
+)
+
+// Story is a test that is played with many seeds, and with each of them twice: in a calm World and in a wild one. The
+// users do the same in both. In the end, both have to look the same, and on the way, no promise may be broken.
+type Story struct {
+	// Package is for the command that plays a seed again.
+	Package string
+	// Seeds is how many are played. Short is for -short, and Race for the race detector, which is slow.
+	Seeds, Short, Race uint64
+	Controllers        Add
+	// Mishaps are those that mean most to the controllers; there are others that may happen to any request.
+	Mishaps func(random *rand.Rand, often float64) []Mishap
+	// Crashes are the writes after which the process may die.
+	Crashes []fakeapi.Match
+	// Play lets everything happen, and returns what users see in the end, without names and times.
+	Play func(*World) string
+	// Least says how often something must have happened in 100 seeds. A test that saw little proves little.
+	Least map[string]int
+}
+
+// ending is what a World has led to.
+type ending struct {
+	state  string
+	broken []string // promises
+	tale   string
+}
+
+// Test plays the Story.
+func (s Story) Test(t *testing.T) {
+	defer slog.SetDefault(slog.Default())
+	slog.SetDefault(slog.New(slog.DiscardHandler))
+	counts, played := map[string]int{}, s.seeds()
+	for _, seed := range played {
+		if !t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) { s.playTwice(t, seed, counts) }) {
+			// The order of goroutines is not in the seed, so it may take more than one try.
+			t.Logf("again: go test -count=20 -run %s %s -simulation.seed=%d", t.Name(), s.Package, seed)
+			return // one tale is enough
+		}
+	}
+	if len(played) < 15 {
+		return // which is too little to say what is usual
+	}
+	for _, what := range slices.Sorted(maps.Keys(counts)) {
+		t.Logf("%7d  %s", counts[what], what)
+	}
+	for _, what := range slices.Sorted(maps.Keys(s.Least)) {
+		require.GreaterOrEqual(t, counts[what], s.Least[what]*len(played)/100, "the test exercises too little: %s", what)
+	}
+}
+
+func (s Story) seeds() (played []uint64) {
+	n := s.Seeds
+	if testing.Short() {
+		n = min(n, s.Short)
+	}
+	if underRaceDetector {
+		n = min(n, s.Race)
+	}
+	switch {
+	case *oneSeed >= 0:
+		return []uint64{uint64(*oneSeed)}
+	case *seeds > 0:
+		n = *seeds
+	}
+	for seed := range n {
+		played = append(played, seed)
+	}
+	return played
+}
+
+// playTwice plays one seed, and counts what happens in the wild World.
+func (s Story) playTwice(t *testing.T, seed uint64, counts map[string]int) {
+	var calm, wild ending
+	synctest.Test(t, func(t *testing.T) { calm = s.play(t, seed, false, map[string]int{}) })
+	synctest.Test(t, func(t *testing.T) { wild = s.play(t, seed, true, counts) })
+	if len(calm.broken) > 0 {
+		t.Logf("what has happened, though nothing went wrong:\n%s", calm.tale)
+	} else if t.Failed() || calm.state != wild.state || len(wild.broken) > 0 {
+		t.Logf("what has happened:\n%s", wild.tale)
+	}
+	require.Equal(t, calm.state, wild.state, "seed %d: the end", seed)
+	require.Empty(t, calm.broken, "seed %d, in which nothing goes wrong", seed)
+	require.Empty(t, wild.broken, "seed %d", seed)
+}
+
+func (s Story) play(t *testing.T, seed uint64, wild bool, counts map[string]int) ending {
+	w := New(t, s.Controllers)
+	w.story, w.wild, w.counts = &s, wild, counts
+	w.Users, w.Faults = rand.New(rand.NewPCG(seed, 1)), rand.New(rand.NewPCG(seed, 2))
+	w.Latency()
+	if wild { // what is wrong with watches hits those that begin
+		w.lifts = append(w.lifts, w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: Agent, Verb: "watch"}, CutAfter: 3 * time.Minute}))
+	}
+	state := s.Play(w)
+	w.End()
+	return ending{state, w.broken, w.taleInOrder()}
+}
+
+// Pause lets a moment pass, or so much time that nobody may believe any more what is over.
+func (w *World) Pause() {
+	if w.Users.IntN(2) == 0 {
+		time.Sleep(time.Duration(w.Users.IntN(4000)) * time.Millisecond)
+		return
+	}
+	w.watchesWork() // one that is broken for longer than that would make a judge unjust
+	time.Sleep(2 * Memory)
+}
+
+// Rest gives everything the time to come to an end.
+func (w *World) Rest() {
+	time.Sleep(time.Hour)
+	synctest.Wait()
+}
+
+// NothingIsWritten notes what the controllers write all the same, now that all is done.
+func (w *World) NothingIsWritten() {
+	w.Server.ForgetRequests()
+	w.Rest()
+	for _, request := range w.Writes() {
+		w.Breaks(time.Now(), "%s, after all was done", request)
+	}
+}

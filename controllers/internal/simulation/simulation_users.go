@@ -1,0 +1,93 @@
+package simulation
+
+import (
+	"slices"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	eventsv1 "k8s.io/api/events/v1"
+
+	"github.com/loopwright/loopwright/internal/fakeapi"
+	"github.com/loopwright/loopwright/manager/client"
+)
+
+// Settle gives everybody a minute. Events are written within it, too.
+func (w *World) Settle() {
+	time.Sleep(time.Minute)
+	synctest.Wait()
+}
+
+// Create makes an object for a user.
+func (w *World) Create(object client.Object) {
+	w.T.Helper()
+	require.NoError(w.T, w.Live.Create(w.T.Context(), object))
+}
+
+// Read reads an object as it is now.
+func (w *World) Read(object client.Object) {
+	w.T.Helper()
+	require.NoError(w.T, w.Live.Get(w.T.Context(), client.ObjectKeyFromObject(object), object))
+}
+
+// Edit changes an object as it is now.
+func Edit[T client.Object](w *World, object T, how ...func(T)) {
+	w.T.Helper()
+	w.Read(object)
+	for _, change := range how {
+		change(object)
+	}
+	require.NoError(w.T, w.Live.Update(w.T.Context(), object))
+}
+
+// EditStatus is Edit for the status.
+func EditStatus[T client.Object](w *World, object T, how func(T)) {
+	w.T.Helper()
+	w.Read(object)
+	how(object)
+	require.NoError(w.T, w.Live.Status().Update(w.T.Context(), object))
+}
+
+// Wrote counts the writes of the controllers by verb and resource, and forgets all requests.
+func (w *World) Wrote() map[string]int {
+	wrote := map[string]int{}
+	for _, r := range w.Writes() {
+		wrote[nameOf(r.Verb, r.Resource, r.Subresource)]++
+	}
+	w.Server.ForgetRequests()
+	return wrote
+}
+
+// Writes are the requests of the controllers that have changed something, apart from events.
+func (w *World) Writes() (writes []fakeapi.Request) {
+	for _, r := range w.Server.Requests(fakeapi.Match{UserAgent: Agent}) {
+		if slices.Contains([]string{"create", "update", "patch", "delete"}, r.Verb) && r.Resource != "events" {
+			writes = append(writes, r)
+		}
+	}
+	return writes
+}
+
+// nameOf names a write, as in "patch deployments/status".
+func nameOf(verb, resource, subresource string) string {
+	if subresource != "" {
+		resource += "/" + subresource
+	}
+	return verb + " " + resource
+}
+
+// Notes are those of a controller's events, by reason, the oldest first. All of them have to be about one kind.
+func (w *World) Notes(controller, kind string) map[string][]string {
+	w.T.Helper()
+	var list eventsv1.EventList
+	require.NoError(w.T, w.Live.List(w.T.Context(), &list))
+	slices.SortStableFunc(list.Items, func(a, b eventsv1.Event) int { return a.EventTime.Compare(b.EventTime.Time) })
+	notes := map[string][]string{}
+	for _, event := range list.Items {
+		if event.ReportingController == controller {
+			require.Equal(w.T, kind, event.Regarding.Kind)
+			notes[event.Reason] = append(notes[event.Reason], event.Note)
+		}
+	}
+	return notes
+}
