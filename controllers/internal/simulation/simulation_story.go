@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
+	"github.com/loopwright/loopwright/internal/race"
 )
 
 var (
@@ -74,7 +75,7 @@ func (s Story) seeds() (played []uint64) {
 	if testing.Short() {
 		n = min(n, s.Short)
 	}
-	if underRaceDetector {
+	if race.Enabled {
 		n = min(n, s.Race)
 	}
 	switch {
