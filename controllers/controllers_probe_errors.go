@@ -73,7 +73,8 @@ func (p *prober) rules() []string {
 	verbs := map[bool]string{true: `["list", "create", "watch", "get", "delete"]`, false: `["list", "create", "delete"]`}
 	rules := []string{p.rule(p.probes, verbs[p.probes == p.answers])}
 	if p.probes != p.answers {
-		rules = append(rules, p.rule(p.answers, `["watch", "get"]`))
+		asks := map[bool]string{true: "get", false: "list"}[p.AnswerLabel == ""]
+		rules = append(rules, p.rule(p.answers, fmt.Sprintf(`["watch", %q]`, asks)))
 	}
 	return rules
 }

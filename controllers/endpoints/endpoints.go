@@ -76,7 +76,7 @@ func (s Settings) Add(mgr manager.Manager, options controllers.Options) error {
 	}
 	return build.Named("endpoints").
 		For(&corev1.Service{}, builder.WithPredicates(serviceChanges)).
-		Watches(&corev1.Pod{}, podEvents{mgr.GetCache(), s.BatchPeriod}.handler()).
+		Watches(&corev1.Pod{}, podEvents{mgr.GetCache(), s.BatchPeriod, selectorIndex}.handler()).
 		Watches(&corev1.Endpoints{}, endpointsEvents{mgr.GetCache(), &r.memory}.handler()).
 		Complete(r)
 }

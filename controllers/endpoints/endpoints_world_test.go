@@ -37,7 +37,9 @@ type world struct {
 	t        *testing.T
 	server   *fakeapi.Server
 	users    client.Client
-	settings Settings
+	settings interface {
+		Add(manager.Manager, controllers.Options) error
+	}
 
 	stop    context.CancelFunc
 	running sync.WaitGroup
@@ -47,7 +49,7 @@ type world struct {
 // inWorld runs a test in a bubble. The controller does not run yet.
 func inWorld(t *testing.T, test func(t *testing.T, w *world)) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{t: t, server: fakeapi.New(fakeapi.Options{NoManagedFields: true}), stop: func() {}}
+		w := &world{t: t, server: fakeapi.New(fakeapi.Options{NoManagedFields: true}), settings: Settings{}, stop: func() {}}
 		defer w.server.Close()
 		connection := w.server.Config()
 		connection.WarningHandlerWithContext = rest.NoWarnings{}
