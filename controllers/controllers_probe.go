@@ -18,6 +18,8 @@ import (
 type Probe struct {
 	// Original is the name of Kubernetes' own controller, as kube-controller-manager's flag --controllers has it.
 	Original string
+	// Optional is for one that is seldom switched off: on the clusters of this project, too, it is on.
+	Optional bool
 	// Object is the probe, without a name. It is copied. Its controller must have nothing to do for it, but answer.
 	Object client.Object
 	// Answer is an object in which the answer comes, with the probe's name and namespace; only its type matters. Nil is
@@ -78,7 +80,7 @@ func (p *prober) probe(ctx context.Context) (err error) {
 	}
 	answer, err := p.await(ctx, client.ObjectKeyFromObject(object))
 	if answer != nil {
-		err = &otherOwnerError{original: p.Original, by: writersOf(answer), probe: p.describe(object), after: time.Since(began)}
+		err = &otherOwnerError{original: p.Original, optional: p.Optional, by: writersOf(answer), probe: p.describe(object), after: time.Since(began)}
 	}
 	// Whoever stops the process wants no probe to be left.
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)

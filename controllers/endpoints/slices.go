@@ -37,7 +37,7 @@ const (
 
 // sliceProbe is a headless Service that selects nothing, and gets a slice all the same.
 var sliceProbe = controllers.Probe{
-	Original: "endpointslice-controller",
+	Original: "endpointslice-controller", Optional: true,
 	Object: &corev1.Service{Spec: corev1.ServiceSpec{
 		ClusterIP: corev1.ClusterIPNone,
 		Selector:  map[string]string{"loopwright.dev/probe": sliceReporter},
