@@ -3,6 +3,7 @@ package endpoints
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -62,12 +63,8 @@ func (w sliced) says(why string, lines ...string) {
 // wrote requires that the controller has written so much, and nothing else, since the last time.
 func (w sliced) wrote(why string, creates, updates, deletes int) {
 	w.t.Helper()
-	want := map[string]int{}
-	for verb, n := range map[string]int{"create endpointslices": creates, "update endpointslices": updates, "delete endpointslices": deletes} {
-		if n > 0 {
-			want[verb] = n
-		}
-	}
+	want := map[string]int{"create endpointslices": creates, "update endpointslices": updates, "delete endpointslices": deletes}
+	maps.DeleteFunc(want, func(_ string, n int) bool { return n == 0 })
 	require.Equal(w.t, want, w.did(), why)
 }
 
