@@ -26,18 +26,20 @@ func lost(verb string) fakeapi.Fault {
 // A second slice with the same endpoints would be sent to each node, and never go.
 func TestACreateWhoseAnswerIsLostIsNotRepeated(t *testing.T) {
 	for _, late := range []time.Duration{0, 5 * time.Second} {
-		inSlicedWorld(t, func(t *testing.T, w sliced) {
-			w.service()
-			for n := range 3 {
-				w.pod(n + 1)
-			}
-			w.server.Inject(fakeapi.Fault{Match: sliceWatches, DelayEvents: late})
-			w.server.Inject(lost("create"))
-			w.start()
-			w.says("no endpoint is there twice", "[1 2] on [8080]", "[3] on [8080]")
-			require.Empty(t, w.did()["delete endpointslices"], "and none ever was")
-			require.Empty(t, w.notes()[1:], "that the slice is there already is no news")
-		})
+		for _, pods := range []int{2, 3} { // with three, the answer to the next create says that the cache is late
+			inSlicedWorld(t, func(t *testing.T, w sliced) {
+				w.service()
+				for n := range pods {
+					w.pod(n + 1)
+				}
+				w.server.Inject(fakeapi.Fault{Match: sliceWatches, DelayEvents: late})
+				w.server.Inject(lost("create"))
+				w.start()
+				w.says("no endpoint is there twice", []string{"[1 2] on [8080]", "[3] on [8080]"}[:pods-1]...)
+				require.Empty(t, w.did()["delete endpointslices"], "and none ever was")
+				require.Empty(t, w.notes()[1:], "that the slice is there already is no news")
+			})
+		}
 	}
 }
 

@@ -139,7 +139,7 @@ func (r *sliceReconciler) carryOut(ctx context.Context, service *corev1.Service,
 // would have more and more to do. When a Service is gone, its slices go one after the other, and the cache may hear of
 // that first; so if there were slices before, the server is asked.
 func (r *sliceReconciler) mayCreate(ctx context.Context, service *corev1.Service, ask bool) (bool, error) {
-	if service.DeletionTimestamp != nil || !ask {
+	if !ask {
 		return service.DeletionTimestamp == nil, nil
 	}
 	found := &corev1.Service{}
