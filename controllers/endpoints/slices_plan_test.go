@@ -106,6 +106,26 @@ func TestTheStateOfAnEndpointIsWrittenInItsPlace(t *testing.T) {
 	require.Equal(t, []string{"update s01 [1 20] on [8080]"}, b.carryOut(2, runningPod(1), again, runningPod(3, notReady)), "another Pod of that name")
 }
 
+// Slices that are nearly empty may become empty, and go; those that are full stay.
+func TestTheFullestSliceWithRoomIsFilled(t *testing.T) {
+	b := newBoard()
+	b.carryOut(4, podsOf(1, 2, 3, 4, 5, 6, 7, 8)...)
+	b.carryOut(4, podsOf(1, 5, 6, 7)...)
+	require.Equal(t, []string{"update s02 [5 6 7 9]"}, withoutPortsIn(b.carryOut(4, podsOf(1, 5, 6, 7, 9)...)), "none has to be written")
+	b.carryOut(4, podsOf(1, 5, 6, 7)...)
+	pods := append(podsOf(6, 7, 9), runningPod(1, notReady), runningPod(5, notReady))
+	require.Equal(t, []string{"update s01 [(1)]", "update s02 [(5) 6 7 9]"}, withoutPortsIn(b.carryOut(4, pods...)), "both have to be written")
+	b.have[0].Labels["team"] = "search"
+	require.Equal(t, []string{"update s01 [(1) 2]"}, withoutPortsIn(b.carryOut(5, append(pods, runningPod(2))...)), "one has to be written")
+}
+
+func withoutPortsIn(lines []string) (short []string) {
+	for _, line := range lines {
+		short = append(short, strings.TrimSuffix(line, " on [8080]"))
+	}
+	return short
+}
+
 // A slice that is not needed any more becomes one that is: one write, and not two.
 func TestASliceIsUsedForOtherPorts(t *testing.T) {
 	b := newBoard()
