@@ -16,7 +16,9 @@ import (
 
 func TestAServiceGetsItsSlices(t *testing.T) {
 	inSlicedWorld(t, func(t *testing.T, w sliced) {
-		service := w.service(func(s *corev1.Service) { s.Labels["endpointslice.kubernetes.io/managed-by"] = "nobody" })
+		service := w.service(func(s *corev1.Service) { // labels that mean nothing there
+			s.Labels["endpointslice.kubernetes.io/managed-by"], s.Labels["service.kubernetes.io/headless"] = "nobody", ""
+		})
 		pod := w.pod(1)
 		w.pod(3, func(p *corev1.Pod) { p.Labels = map[string]string{"app": "db"} })
 		w.start()
