@@ -226,7 +226,7 @@ func randomPods(random *rand.Rand, of int) (pods []*corev1.Pod) {
 }
 
 func TestWhateverHappensEachEndpointIsInOneSliceAndNoneIsTooLarge(t *testing.T) {
-	for seed := range uint64(60) {
+	for seed := range uint64(30) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		most := 1 + random.IntN(9)
 		old := newBoard(families(corev1.IPv4Protocol, corev1.IPv6Protocol))
@@ -249,7 +249,7 @@ func TestWhateverHappensEachEndpointIsInOneSliceAndNoneIsTooLarge(t *testing.T) 
 
 // The writes are as many as the slices in which something changes, and not more.
 func TestOneEndpointIsOneWrite(t *testing.T) {
-	for seed := range uint64(60) {
+	for seed := range uint64(30) {
 		random := rand.New(rand.NewPCG(seed, 2))
 		most := 1 + random.IntN(9)
 		b := newBoard()

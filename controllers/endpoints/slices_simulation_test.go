@@ -33,7 +33,7 @@ import (
 func TestWhateverBreaksTheSlicesAreRight(t *testing.T) {
 	defer slog.SetDefault(slog.Default())
 	slog.SetDefault(slog.New(slog.NewTextHandler(io.Discard, nil)))
-	seeds := cmp.Or(*simulationSeeds, map[bool]uint64{true: 10, false: 40}[testing.Short() || underRaceDetector])
+	seeds := cmp.Or(*simulationSeeds, map[bool]uint64{true: 6, false: 40}[testing.Short() || underRaceDetector])
 	did := map[string]int{}
 	for seed := range seeds {
 		if *simulationSeed >= 0 && seed != uint64(*simulationSeed) {
