@@ -51,6 +51,15 @@ const (
 // kinds.
 var SampleControllers = []string{"deployment-controller", "replicaset-controller", "endpoints-controller"}
 
+// OptionalControllers names those that this project rebuilds as well, and that
+// are on all the same: what runs on a cluster needs what they write.
+// Options.Originals switches them off.
+var OptionalControllers = []string{"endpointslice-controller"}
+
+// off is before the name of an optional controller that is to be switched off,
+// as in kube-controller-manager's flag.
+const off = "-"
+
 // Options say which cluster is wanted. The zero value is an embedded cluster
 // with three nodes, kept in the checkout's .loopwright directory.
 type Options struct {
@@ -66,7 +75,8 @@ type Options struct {
 	// Port is where an embedded API server listens on 127.0.0.1; 0 stands for
 	// any free port.
 	Port int
-	// Originals names those of SampleControllers which stay switched on.
+	// Originals names those of SampleControllers which stay switched on, and with
+	// a minus before it, those of OptionalControllers which do not.
 	Originals []string
 	// Ephemeral ties the embedded cluster that Up starts to this process: it
 	// ends when the process ends, however that happens. A cluster that Up finds
@@ -163,8 +173,9 @@ func (o Options) withDefaults() (Options, error) {
 		return o, fmt.Errorf("port %d: want one of 1 to 65535, or none for any free one", o.Port)
 	}
 	for _, name := range o.Originals {
-		if !slices.Contains(SampleControllers, name) {
-			return o, fmt.Errorf("ORIGINALS names %q: want some of %s", name, strings.Join(SampleControllers, ", "))
+		optional, isOff := strings.CutPrefix(name, off)
+		if isOff && !slices.Contains(OptionalControllers, optional) || !isOff && !slices.Contains(SampleControllers, name) {
+			return o, fmt.Errorf("ORIGINALS names %q: want some of %s, %s%s", name, strings.Join(SampleControllers, ", "), off, strings.Join(OptionalControllers, ", "+off))
 		}
 	}
 	if err := checkParts(o.Parts); err != nil {

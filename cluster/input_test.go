@@ -21,15 +21,17 @@ func clearEnvironment(t *testing.T) {
 
 func TestAnOptionThatMakesNoSenseIsRefusedWithThoseThatDo(t *testing.T) {
 	for setting, want := range map[[2]string]string{
-		{"CLUSTER", "nonsense"}:     `CLUSTER="nonsense": want embedded (the default), kind or current`,
-		{"NODES", "x"}:              `NODES="x": want a whole number of at least 1`,
-		{"NODES", "0"}:              `NODES="0": want a whole number of at least 1`,
-		{"NODES", "1001"}:           `1001 nodes: want 1 to 1000`,
-		{"PORT", "https"}:           `PORT="https": want a whole number of at least 1`,
-		{"PORT", "65536"}:           `port 65536: want one of 1 to 65535, or none for any free one`,
-		{"ORIGINALS", "deployment"}: `ORIGINALS names "deployment": want some of deployment-controller, replicaset-controller, endpoints-controller`,
-		{"YES", "perhaps"}:          `YES="perhaps": want 1 or 0`,
-		{"KIND_NAME", "../../etc"}:  `KIND_NAME="../../etc": want lower-case letters, digits, dots and dashes`,
+		{"CLUSTER", "nonsense"}:                   `CLUSTER="nonsense": want embedded (the default), kind or current`,
+		{"NODES", "x"}:                            `NODES="x": want a whole number of at least 1`,
+		{"NODES", "0"}:                            `NODES="0": want a whole number of at least 1`,
+		{"NODES", "1001"}:                         `1001 nodes: want 1 to 1000`,
+		{"PORT", "https"}:                         `PORT="https": want a whole number of at least 1`,
+		{"PORT", "65536"}:                         `port 65536: want one of 1 to 65535, or none for any free one`,
+		{"ORIGINALS", "deployment"}:               `ORIGINALS names "deployment": want some of deployment-controller, replicaset-controller, endpoints-controller, -endpointslice-controller`,
+		{"ORIGINALS", "endpointslice-controller"}: `ORIGINALS names "endpointslice-controller": want some of deployment-controller, replicaset-controller, endpoints-controller, -endpointslice-controller`,
+		{"ORIGINALS", "-replicaset-controller"}:   `ORIGINALS names "-replicaset-controller": want some of deployment-controller, replicaset-controller, endpoints-controller, -endpointslice-controller`,
+		{"YES", "perhaps"}:                        `YES="perhaps": want 1 or 0`,
+		{"KIND_NAME", "../../etc"}:                `KIND_NAME="../../etc": want lower-case letters, digits, dots and dashes`,
 	} {
 		t.Run(setting[0]+"="+setting[1], func(t *testing.T) {
 			clearEnvironment(t)

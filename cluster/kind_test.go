@@ -51,6 +51,10 @@ func TestKindsConfigurationKeepsTheOriginalsThatAreAskedFor(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, string(content), "-deployment-controller,-endpoints-controller")
 	assert.NotContains(t, string(content), "-replicaset-controller")
+	assert.NotContains(t, string(content), "endpointslice", "it is on unless somebody says otherwise")
+	content, err = kindConfig([]string{"-endpointslice-controller"}, false)
+	require.NoError(t, err)
+	assert.Contains(t, string(content), "-endpoints-controller,-endpointslice-controller")
 }
 
 func TestOnlyAHostWithOldCgroupsGetsTheKubeletPatch(t *testing.T) {

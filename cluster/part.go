@@ -125,12 +125,18 @@ func apiServerArguments(at place, state state) []string {
 }
 
 // controllersFlag is the value of kube-controller-manager's --controllers: the
-// given base less the sample controllers, but for those that are to stay.
+// given base less the sample controllers, but for those that are to stay, and
+// less the optional ones that are to go.
 func controllersFlag(base string, originals []string) string {
 	flag := []string{base}
 	for _, name := range SampleControllers {
 		if !slices.Contains(originals, name) {
-			flag = append(flag, "-"+name)
+			flag = append(flag, off+name)
+		}
+	}
+	for _, name := range originals {
+		if strings.HasPrefix(name, off) {
+			flag = append(flag, name)
 		}
 	}
 	return strings.Join(flag, ",")

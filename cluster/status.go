@@ -30,6 +30,8 @@ type Status struct {
 	Nodes, ReadyNodes   int
 	// Originals are the sample controllers that kube-controller-manager keeps.
 	Originals []string
+	// Off are the optional controllers that it does not keep.
+	Off []string
 	// Parts are the processes of an embedded cluster.
 	Parts []PartStatus
 }
@@ -79,7 +81,14 @@ func inspectEmbedded(ctx context.Context, options Options) (Status, error) {
 	if !known {
 		return status, nil
 	}
-	status.Name, status.Since, status.Originals = state.serverURL(), state.Started, state.Originals
+	status.Name, status.Since = state.serverURL(), state.Started
+	for _, name := range state.Originals {
+		if optional, isOff := strings.CutPrefix(name, off); isOff {
+			status.Off = append(status.Off, optional)
+		} else {
+			status.Originals = append(status.Originals, name)
+		}
+	}
 	status.Kubeconfig, status.Kubectl = at.kubeconfig(), at.kubectl()
 
 	c := &embedded{at: at, state: state}

@@ -18,11 +18,15 @@ import (
 type Probe struct {
 	// Original is the name of Kubernetes' own controller, as kube-controller-manager's flag --controllers has it.
 	Original string
+	// Optional is for one that is seldom switched off: on the clusters of this project, too, it is on.
+	Optional bool
 	// Object is the probe, without a name. It is copied. Its controller must have nothing to do for it, but answer.
 	Object client.Object
 	// Answer is an object in which the answer comes, with the probe's name and namespace; only its type matters. Nil is
 	// for the probe itself.
 	Answer client.Object
+	// AnswerLabel is for an answer that has another name: a label of it, whose value is the name of the probe.
+	AnswerLabel string
 	// IsAnswered reports whether somebody has answered. Nil says that it is an answer that the object is there.
 	IsAnswered func(answer client.Object) bool
 }
@@ -76,7 +80,7 @@ func (p *prober) probe(ctx context.Context) (err error) {
 	}
 	answer, err := p.await(ctx, client.ObjectKeyFromObject(object))
 	if answer != nil {
-		err = &otherOwnerError{original: p.Original, by: writersOf(answer), probe: p.describe(object), after: time.Since(began)}
+		err = &otherOwnerError{original: p.Original, optional: p.Optional, by: writersOf(answer), probe: p.describe(object), after: time.Since(began)}
 	}
 	// Whoever stops the process wants no probe to be left.
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
@@ -114,18 +118,36 @@ func (p *prober) await(ctx context.Context, name client.ObjectKey) (answer clien
 		}
 		sleep(waiting, pause)
 	}
-	// A watch may be late, but a get is not.
-	answer, err = newObject(p.client, p.answers)
+	return p.ask(ctx, name)
+}
+
+// ask asks the server for an answer: a watch may be late.
+func (p *prober) ask(ctx context.Context, name client.ObjectKey) (answer client.Object, err error) {
+	if p.AnswerLabel == "" {
+		if answer, err = newObject(p.client, p.answers); err != nil {
+			return nil, err
+		}
+		switch err := p.client.Get(ctx, name, answer); {
+		case apierrors.IsNotFound(err) || err == nil && !p.isAnswered(answer):
+			return nil, nil
+		case err != nil:
+			return nil, p.explain(err, "get", p.answers)
+		}
+		return answer, nil
+	}
+	list, err := newList(p.client, p.answers)
 	if err != nil {
 		return nil, err
 	}
-	switch err := p.client.Get(ctx, name, answer); {
-	case apierrors.IsNotFound(err) || err == nil && !p.isAnswered(answer):
-		return nil, nil
-	case err != nil:
-		return nil, p.explain(err, "get", p.answers)
+	if err := p.client.List(ctx, list, client.InNamespace(name.Namespace), client.MatchingLabels{p.AnswerLabel: name.Name}); err != nil {
+		return nil, p.explain(err, "list", p.answers)
 	}
-	return answer, nil
+	return answer, eachItem(list, func(one client.Object) error {
+		if answer == nil && p.isAnswered(one) {
+			answer = one
+		}
+		return nil
+	})
 }
 
 // watch returns the first answer that it sees. It returns nil if the watch ends before.
@@ -134,8 +156,12 @@ func (p *prober) watch(ctx context.Context, name client.ObjectKey) (client.Objec
 	if err != nil {
 		return nil, err
 	}
+	var which client.ListOption = client.MatchingFields{"metadata.name": name.Name}
+	if p.AnswerLabel != "" {
+		which = client.MatchingLabels{p.AnswerLabel: name.Name}
+	}
 	// Without a resourceVersion, a watch begins with the objects that are there.
-	watching, err := p.client.Watch(ctx, list, client.InNamespace(name.Namespace), client.MatchingFields{"metadata.name": name.Name})
+	watching, err := p.client.Watch(ctx, list, client.InNamespace(name.Namespace), which)
 	if err != nil {
 		return nil, p.explain(err, "watch", p.answers)
 	}
@@ -158,7 +184,8 @@ func (p *prober) watch(ctx context.Context, name client.ObjectKey) (client.Objec
 // isOther reports whether an object is neither the probe nor its answer. A controller has no business with its own
 // probe: a cache that is late may show it when it is deleted, and would get an answer for it.
 func (p *prober) isOther(object client.Object) bool {
-	return object.GetName() != p.name || object.GetNamespace() != p.namespace
+	isAnswer := p.AnswerLabel != "" && object.GetLabels()[p.AnswerLabel] == p.name
+	return !isAnswer && object.GetName() != p.name || object.GetNamespace() != p.namespace
 }
 
 func (p *prober) isAnswered(answer client.Object) bool {

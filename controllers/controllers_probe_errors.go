@@ -16,6 +16,7 @@ import (
 // otherOwnerError says that somebody has answered a probe.
 type otherOwnerError struct {
 	original, probe string
+	optional        bool
 	by              []string // as managed fields name them; empty if they do not
 	after           time.Duration
 }
@@ -26,13 +27,19 @@ func (e *otherOwnerError) Error() string {
 		by = strings.Join(e.by, " and ")
 	}
 	return fmt.Sprintf("somebody else does the work of the %s already: %s has answered the probe %s after %s. %s",
-		e.original, by, e.probe, e.after.Round(time.Millisecond), howToSwitchOff(e.original))
+		e.original, by, e.probe, e.after.Round(time.Millisecond), howToSwitchOff(e.original, e.optional))
 }
 
-func howToSwitchOff(original string) string {
+// howToSwitchOff says how. The clusters of this project run an original that is optional here unless somebody asks them
+// not to.
+func howToSwitchOff(original string, optional bool) string {
+	here := "leaving %[1]s out of"
+	if optional {
+		here = "adding -%[1]s to"
+	}
 	return fmt.Sprintf("Two of them would undo each other's work, so switch the other one off: Kubernetes' own with"+
-		" kube-controller-manager --controllers=*,-%[1]s, and on an embedded or kind cluster of this project by leaving %[1]s"+
-		" out of ORIGINALS when the cluster is made", original)
+		" kube-controller-manager --controllers=*,-%[1]s, and on an embedded or kind cluster of this project by "+here+
+		" ORIGINALS when the cluster is made", original)
 }
 
 // rivalError says that a probe was deleted by somebody else.
@@ -73,7 +80,8 @@ func (p *prober) rules() []string {
 	verbs := map[bool]string{true: `["list", "create", "watch", "get", "delete"]`, false: `["list", "create", "delete"]`}
 	rules := []string{p.rule(p.probes, verbs[p.probes == p.answers])}
 	if p.probes != p.answers {
-		rules = append(rules, p.rule(p.answers, `["watch", "get"]`))
+		asks := map[bool]string{true: "get", false: "list"}[p.AnswerLabel == ""]
+		rules = append(rules, p.rule(p.answers, fmt.Sprintf(`["watch", %q]`, asks)))
 	}
 	return rules
 }

@@ -28,6 +28,8 @@ func TestARightThatIsMissingIsNamed(t *testing.T) {
 			`{apiGroups: [""], resources: ["services"], verbs: ["list", "create", "delete"]} and the rule {apiGroups: [""], resources: ["endpoints"], verbs: ["watch", "get"]}`}},
 		{serviceProbe, "watch", "endpoints", []string{"may not watch the kind Endpoints"}},
 		{serviceProbe, "get", "endpoints", []string{"may not get the kind Endpoints"}},
+		{sliceProbe, "list", "endpointslices", []string{"may not list the kind EndpointSlice",
+			`and the rule {apiGroups: ["discovery.k8s.io"], resources: ["endpointslices"], verbs: ["watch", "list"]}`}},
 	} {
 		t.Run(c.verb+" "+c.resource, func(t *testing.T) {
 			inWorld(t, func(w *world) {

@@ -18,14 +18,27 @@ import (
 	"github.com/loopwright/loopwright/manager"
 )
 
-// known are the controllers. Their names are those that a manager's settings and metrics have for them.
+// known are the controllers. Their names are those that a manager's settings and metrics have for them. One that is
+// optional runs only if somebody names it: where nobody has done anything about it, Kubernetes' own is on.
 var known = []struct {
-	name string
-	add  func(manager.Manager, controllers.Options) error
+	name     string
+	add      func(manager.Manager, controllers.Options) error
+	optional bool
 }{
-	{"deployment", deployment.Add},
-	{"replicaset", replicaset.Add},
-	{"endpoints", endpoints.Add},
+	{"deployment", deployment.Add, false},
+	{"replicaset", replicaset.Add, false},
+	{"endpoints", endpoints.Add, false},
+	{"endpointslice", endpoints.AddSlices, true},
+}
+
+// Default lists the controllers that are not optional.
+func Default() (names []string) {
+	for _, c := range known {
+		if !c.optional {
+			names = append(names, c.name)
+		}
+	}
+	return names
 }
 
 // Names lists the controllers.

@@ -46,6 +46,8 @@ func administrator(t *testing.T) client.Client {
 const (
 	home = "loopwright-system"
 	name = "loopwright-controllers"
+	// optional is the file that only the controller for EndpointSlices needs.
+	optional = "optional/endpointslice.yaml"
 )
 
 // documents are the objects in a file.
@@ -68,7 +70,14 @@ func documents(t *testing.T, file string) (objects []*unstructured.Unstructured)
 // granted are the rights in the file, in all namespaces and at home.
 func granted(t *testing.T) (everywhere, atHome rights) {
 	t.Helper()
-	content, err := os.ReadFile("rbac.yaml")
+	everywhere, atHome = grantedBy(t, "rbac.yaml")
+	require.NotEmpty(t, atHome)
+	return everywhere, atHome
+}
+
+func grantedBy(t *testing.T, file string) (everywhere, atHome rights) {
+	t.Helper()
+	content, err := os.ReadFile(file)
 	require.NoError(t, err)
 	for document := range strings.SplitSeq(string(content), "\n---\n") {
 		var role rbacv1.ClusterRole // a Role has the same fields
@@ -81,7 +90,6 @@ func granted(t *testing.T) (everywhere, atHome rights) {
 		}
 	}
 	require.NotEmpty(t, everywhere)
-	require.NotEmpty(t, atHome)
 	return everywhere, atHome
 }
 
@@ -93,11 +101,14 @@ func TestTheTableSaysWhatEachRuleIsFor(t *testing.T) {
 	require.True(t, found)
 	ofCluster, ofHome, found := strings.Cut(tables, "<!-- rules of the Role -->")
 	require.True(t, found)
+	ofHome, ofSlices, found := strings.Cut(ofHome, "<!-- rules of the optional ClusterRole -->")
+	require.True(t, found)
 	everywhere, atHome := granted(t)
+	besides, _ := grantedBy(t, optional)
 	for _, test := range []struct {
 		kind, table string
 		want        rights
-	}{{"ClusterRole", ofCluster, everywhere}, {"Role", ofHome, atHome}} {
+	}{{"ClusterRole", ofCluster, everywhere}, {"Role", ofHome, atHome}, {"optional ClusterRole", ofSlices, besides}} {
 		got := tableRights(t, test.table)
 		assert.Empty(t, test.want.without(got), "in the %s, and not in the table", test.kind)
 		assert.Empty(t, got.without(test.want), "in the table, and not in the %s", test.kind)
@@ -122,9 +133,9 @@ func tableRights(t *testing.T, table string) rights {
 }
 
 // apply applies all files, as kubectl apply --server-side does, with strict validation.
-func apply(t *testing.T, c client.Client) {
+func apply(t *testing.T, c client.Client, besides ...string) {
 	t.Helper()
-	for _, file := range []string{"namespace.yaml", "rbac.yaml", "controllers.yaml"} {
+	for _, file := range append([]string{"namespace.yaml", "rbac.yaml", "controllers.yaml"}, besides...) {
 		for _, object := range documents(t, file) {
 			require.NoError(t, c.Patch(t.Context(), object, client.Apply, client.FieldOwner("test"), client.FieldValidation(metav1.FieldValidationStrict)),
 				"%s: %s %s", file, object.GetKind(), object.GetName())

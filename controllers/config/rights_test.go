@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"testing"
+	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 )
@@ -161,4 +163,17 @@ func (l *record) compare(everywhere, atHome rights) (differences []string) {
 		differences = append(differences, "in the Role, and not used: "+r)
 	}
 	return differences
+}
+
+// settle waits until the record does not differ from what is granted: events are written a little later.
+func (l *record) settle(t *testing.T, everywhere, atHome rights) {
+	t.Helper()
+	var differences []string
+	for range 300 {
+		if differences = l.compare(everywhere, atHome); len(differences) == 0 {
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	t.Error(strings.Join(differences, "\n"))
 }

@@ -2,7 +2,6 @@ package config_test
 
 import (
 	"context"
-	"strings"
 	"testing"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
 	ctrl "github.com/loopwright/loopwright"
@@ -25,11 +25,13 @@ import (
 )
 
 // runAsServiceAccount runs the controllers as the manifests do, with the ServiceAccount's token, until the test is over.
-func runAsServiceAccount(t *testing.T, l *record) {
+func runAsServiceAccount(t *testing.T, administrator *rest.Config, l *record, names ...string) {
 	t.Helper()
-	token, err := clustertest.Client(t).CoreV1().ServiceAccounts(home).CreateToken(t.Context(), name, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	typed, err := kubernetes.NewForConfig(administrator)
 	require.NoError(t, err)
-	config := rest.AnonymousClientConfig(clustertest.Config(t))
+	token, err := typed.CoreV1().ServiceAccounts(home).CreateToken(t.Context(), name, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	config := rest.AnonymousClientConfig(administrator)
 	config.BearerToken, config.QPS = token.Status.Token, -1
 	config.Wrap(l.wrap)
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
@@ -37,7 +39,7 @@ func runAsServiceAccount(t *testing.T, l *record) {
 		LeaderElectionTakeMissingLeaseAtOnce: true, Metrics: server.Options{BindAddress: "0"},
 	})
 	require.NoError(t, err)
-	require.NoError(t, all.Add(mgr, controllers.Options{Probe: controllers.ProbeOptions{Namespace: home}}, all.Names()...))
+	require.NoError(t, all.Add(mgr, controllers.Options{Probe: controllers.ProbeOptions{Namespace: home}}, names...))
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1) // one, because nobody may receive it
 	go func() { ended <- mgr.Start(ctx) }()
@@ -54,7 +56,7 @@ func TestTheServiceAccountHasTheRightsThatARolloutNeedsAndNoOthers(t *testing.T)
 	l := &record{own: home, streams: rights{}, elsewhere: rights{}, atHome: rights{}, lose: rights{
 		{"", "pods", "create"}: true, {"apps", "replicasets", "create"}: true,
 	}}
-	runAsServiceAccount(t, l)
+	runAsServiceAccount(t, clustertest.Config(t), l, all.Default()...)
 	u := &users{t, c, clustertest.Namespace(t)}
 	u.rollOut()
 	u.adoptAndRelease()
@@ -63,14 +65,7 @@ func TestTheServiceAccountHasTheRightsThatARolloutNeedsAndNoOthers(t *testing.T)
 	u.deleteServices()
 
 	everywhere, atHome := granted(t)
-	var differences []string
-	for range 300 { // events are written a little later
-		if differences = l.compare(everywhere, atHome); len(differences) == 0 {
-			return
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
-	t.Error(strings.Join(differences, "\n"))
+	l.settle(t, everywhere, atHome)
 }
 
 // users do what makes the controllers use their rights.

@@ -8,8 +8,8 @@
 // endpoints_watch.go says when.
 //
 // Neighbours: below it are controllers/internal/podstate, which says what a Pod's status means, and the manager, which
-// runs it all. Kubernetes' own controllers do the same for EndpointSlices, which have replaced Endpoints wherever
-// traffic is routed.
+// runs it all. EndpointSlices have replaced Endpoints wherever traffic is routed; a second controller writes them, which
+// is optional. slices.go says how it is built.
 package endpoints
 
 import (
@@ -76,7 +76,7 @@ func (s Settings) Add(mgr manager.Manager, options controllers.Options) error {
 	}
 	return build.Named("endpoints").
 		For(&corev1.Service{}, builder.WithPredicates(serviceChanges)).
-		Watches(&corev1.Pod{}, podEvents{mgr.GetCache(), s.BatchPeriod}.handler()).
+		Watches(&corev1.Pod{}, podEvents{mgr.GetCache(), s.BatchPeriod, selectorIndex}.handler()).
 		Watches(&corev1.Endpoints{}, endpointsEvents{mgr.GetCache(), &r.memory}.handler()).
 		Complete(r)
 }

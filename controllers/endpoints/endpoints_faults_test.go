@@ -37,7 +37,7 @@ func TestAStormOfChangesIsFewWrites(t *testing.T) {
 		require.Equal(w.t, pods, ready)
 	}
 	inWorld(t, func(t *testing.T, w *world) {
-		w.settings.BatchPeriod = 500 * time.Millisecond
+		w.settings = Settings{BatchPeriod: 500 * time.Millisecond}
 		storm(w)
 		require.LessOrEqual(t, w.did()["update endpoints"], 4)
 	})
@@ -82,7 +82,7 @@ func TestLargeEndpointsAreWrittenLessOften(t *testing.T) {
 
 func TestAChangeWaitsNoLongerThanTheBatchPeriod(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.settings.BatchPeriod = 10 * time.Second
+		w.settings = Settings{BatchPeriod: 10 * time.Second}
 		service := w.service()
 		w.start()
 		w.pod(1)

@@ -36,6 +36,11 @@ func (m *memory) looked(service client.ObjectKey, seen *times) {
 	m.change(service, func(r *remembered) { r.times = seen })
 }
 
+// rests notes until when to leave a Service alone.
+func (m *memory) rests(service client.ObjectKey, until time.Time) {
+	m.change(service, func(r *remembered) { r.restEnd = until })
+}
+
 // writes notes that a write is about to be sent. Its event may come before its answer.
 func (m *memory) writes(service client.ObjectKey) {
 	m.change(service, func(r *remembered) { r.isWriting, r.seen = true, "" })

@@ -53,7 +53,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if !isServed(service) {
 		return reconcile.Result{}, nil
 	}
-	pods, err := r.selected(ctx, service)
+	pods, err := selectedBy(ctx, r.client, service)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
@@ -66,9 +66,9 @@ func isServed(service *corev1.Service) bool {
 	return len(service.Spec.Selector) > 0 && service.Spec.Type != corev1.ServiceTypeExternalName
 }
 
-func (r *reconciler) selected(ctx context.Context, service *corev1.Service) ([]*corev1.Pod, error) {
+func selectedBy(ctx context.Context, cache client.Reader, service *corev1.Service) ([]*corev1.Pod, error) {
 	var list corev1.PodList
-	err := r.client.List(ctx, &list, client.InNamespace(service.Namespace), client.MatchingLabels(service.Spec.Selector), client.UnsafeDisableDeepCopy)
+	err := cache.List(ctx, &list, client.InNamespace(service.Namespace), client.MatchingLabels(service.Spec.Selector), client.UnsafeDisableDeepCopy)
 	if err != nil {
 		return nil, fmt.Errorf("finding the Pods that the Service selects: %w", err)
 	}

@@ -36,6 +36,7 @@ var serviceChanges = predicate.Funcs{
 type podEvents struct {
 	services client.Reader // the cache
 	period   time.Duration // for which changes are collected
+	index    string        // the field of Services that says what they select
 }
 
 func (p podEvents) handler() handler.EventHandler {
@@ -123,7 +124,7 @@ func labelPair(key, value string) string { return key + "=" + value }
 func (p podEvents) selecting(ctx context.Context, pod client.Object) (services []client.ObjectKey) {
 	for _, key := range slices.Sorted(maps.Keys(pod.GetLabels())) {
 		var list corev1.ServiceList
-		which := client.MatchingFields{selectorIndex: labelPair(key, pod.GetLabels()[key])}
+		which := client.MatchingFields{p.index: labelPair(key, pod.GetLabels()[key])}
 		if err := p.services.List(ctx, &list, client.InNamespace(pod.GetNamespace()), which, client.UnsafeDisableDeepCopy); err != nil {
 			log.FromContext(ctx).Error(err, "Looking for the Services that select a Pod", "pod", client.ObjectKeyFromObject(pod))
 			continue

@@ -24,19 +24,21 @@ var (
 	endpointsWrites = fakeapi.Match{UserAgent: agent, Resource: "endpoints"}
 )
 
-// world is a World with this controller.
+// world is a World with one of the two controllers.
 type world struct {
 	t        *testing.T
 	server   *fakeapi.Server
 	users    client.Client
-	settings Settings
 	whole    *simulation.World
+	settings interface {
+		Add(manager.Manager, controllers.Options) error
+	}
 }
 
 // inWorld runs a test in a bubble. The controller does not run yet.
 func inWorld(t *testing.T, test func(t *testing.T, w *world)) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{t: t}
+		w := &world{t: t, settings: Settings{}}
 		w.whole = simulation.New(t, func(mgr manager.Manager, options controllers.Options) error { return w.settings.Add(mgr, options) })
 		w.server, w.users = w.whole.Server, w.whole.Live
 		test(t, w)

@@ -112,7 +112,7 @@ func (s *stage) manager() (ctrl.Manager, error) {
 	if err != nil {
 		return nil, err
 	}
-	return mgr, all.Add(mgr, controllers.Options{Probe: controllers.ProbeOptions{Namespace: s.Namespace}}, all.Names()...)
+	return mgr, all.Add(mgr, controllers.Options{Probe: controllers.ProbeOptions{Namespace: s.Namespace}}, all.Default()...)
 }
 
 // freeAddress is one at which nobody listens now.

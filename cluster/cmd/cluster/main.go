@@ -116,6 +116,9 @@ func status(ctx context.Context, options cluster.Options, out io.Writer) error {
 	if len(shown.Originals) > 0 {
 		_, _ = fmt.Fprintf(out, "  originals left on in kube-controller-manager: %s\n", strings.Join(shown.Originals, ", "))
 	}
+	if len(shown.Off) > 0 {
+		_, _ = fmt.Fprintf(out, "  originals switched off besides: %s\n", strings.Join(shown.Off, ", "))
+	}
 	printParts(shown.Parts, out)
 	if shown.Mode == cluster.Embedded {
 		_, _ = fmt.Fprintln(out, "\n  kwok plays the nodes: Pods run in name only. Switched off, because the course rebuilds them: the controllers\n  of Deployments, ReplicaSets and Endpoints.")

@@ -38,6 +38,7 @@ type settings struct {
 }
 
 const usage = `controllers runs Loopwright's controllers in the place of Kubernetes' own: %[1]s.
+It runs others, of which Kubernetes' own are seldom switched off, if --controllers names them.
 
 It works on the cluster of --kubeconfig, of KUBECONFIG, of the Pod that it runs in, or of ~/.kube/config, until it is
 interrupted. Kubernetes' own controllers of these kinds must be switched off there: it looks, and refuses to start
@@ -61,14 +62,14 @@ func parse(args []string, out io.Writer) (*settings, error) {
 	fs := flag.NewFlagSet("controllers", flag.ContinueOnError)
 	fs.SetOutput(io.Discard) // errors are returned, and printed once
 	ctrl.RegisterFlags(fs)
-	chosen := fs.String("controllers", strings.Join(all.Names(), ","), "the controllers to run, with commas between")
+	chosen := fs.String("controllers", strings.Join(all.Default(), ","), "the controllers to run, with commas between, of "+strings.Join(all.Names(), ", "))
 	skip := fs.Bool("skip-owner-check", false, "do not look whether somebody else does the same work")
 	format := fs.String("log-format", "text", "how to log: text or json")
 	fs.TextVar(&s.level, "log-level", slog.LevelInfo, "what to log: debug, info, warn or error")
 	file := configfile.BindFlags(fs)
 	if err := fs.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
-			_, _ = fmt.Fprintf(out, usage, strings.Join(all.Names(), ", "), debug.ReconcilesPath)
+			_, _ = fmt.Fprintf(out, usage, strings.Join(all.Default(), ", "), debug.ReconcilesPath)
 			fs.SetOutput(out)
 			fs.PrintDefaults()
 			return nil, err

@@ -69,7 +69,7 @@ controllers:
 
 func TestAMistakeInTheSettingsIsNamed(t *testing.T) {
 	for _, test := range []struct{ flag, want string }{
-		{"--controllers=replicaset,job", `--controllers: there is no controller "job": there are deployment, replicaset, endpoints`},
+		{"--controllers=replicaset,job", `--controllers: there is no controller "job": there are deployment, replicaset, endpoints, endpointslice`},
 		{"--controllers=", "--controllers: no controller is chosen"},
 		{"--set=controllers.job.workers=3", "controllers.job: there is no such controller"},
 		{"--set=manager.leaderElection.leaseDuration=1s", "leaseDuration (1s) must be longer"},

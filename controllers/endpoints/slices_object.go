@@ -1,0 +1,111 @@
+package endpoints
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// wanted is what the controller decides about the slices of a Service. The rest belongs to others.
+type wanted struct {
+	service      *corev1.Service
+	addressTypes []discoveryv1.AddressType
+	groups       []group
+	labels       map[string]string
+}
+
+// wantedOf is what a Service's slices should say.
+func wantedOf(service *corev1.Service, pods []*corev1.Pod, nodes nodes) wanted {
+	return wanted{service, addressTypesOf(service), groupsOf(service, pods, nodes), sliceLabelsOf(service)}
+}
+
+// sliceLabelsOf are the Service's labels, and those by which slices are found. A Service may have labels of these names
+// itself; then they mean nothing.
+func sliceLabelsOf(service *corev1.Service) map[string]string {
+	labels := make(map[string]string, len(service.Labels)+3)
+	maps.Copy(labels, service.Labels)
+	if delete(labels, corev1.IsHeadlessService); !hasClusterIP(service) {
+		labels[corev1.IsHeadlessService] = ""
+	}
+	labels[discoveryv1.LabelServiceName], labels[discoveryv1.LabelManagedBy] = service.Name, sliceManager
+	return labels
+}
+
+// owns reports whether a slice is that of this very Service, and not of an older one of the same name.
+func (w wanted) owns(slice *discoveryv1.EndpointSlice) bool {
+	return slices.ContainsFunc(slice.OwnerReferences, func(owner metav1.OwnerReference) bool {
+		return owner.UID == w.service.UID && owner.Kind == "Service" && owner.APIVersion == "v1"
+	})
+}
+
+// isMarked reports whether a slice has the labels that it should.
+func (w wanted) isMarked(slice *discoveryv1.EndpointSlice) bool {
+	return maps.Equal(slice.Labels, w.labels)
+}
+
+// isIn reports whether a slice says already what a draft says. A draft keeps the order of the endpoints.
+func (w wanted) isIn(slice *discoveryv1.EndpointSlice, d *draft) bool {
+	return w.isMarked(slice) && samePorts(portsIn(slice), d.ports) &&
+		slices.EqualFunc(slice.Endpoints, d.endpoints, func(a, b discoveryv1.Endpoint) bool { return sameEndpoint(&a, &b) })
+}
+
+// object is the slice to write for a draft. A new one has no name yet.
+func (w wanted) object(d *draft) *discoveryv1.EndpointSlice {
+	slice := &discoveryv1.EndpointSlice{AddressType: d.addresses, Endpoints: d.endpoints, Ports: slicePorts(d.ports)}
+	if d.was != nil {
+		d.was.ObjectMeta.DeepCopyInto(&slice.ObjectMeta)
+	} else {
+		slice.Namespace, slice.GenerateName = w.service.Namespace, w.service.Name+"-"
+		slice.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(w.service, corev1.SchemeGroupVersion.WithKind("Service"))}
+	}
+	if slice.Labels = maps.Clone(w.labels); slice.Endpoints == nil {
+		slice.Endpoints = []discoveryv1.Endpoint{} // null would be as good, and whoever reads JSON expects a list
+	}
+	return slice
+}
+
+// stamp writes down what has led to a write, as Endpoints have it. A slice without an annotation was written for a reason
+// that has no time of its own.
+func stamp(slice *discoveryv1.EndpointSlice, trigger time.Time) {
+	delete(slice.Annotations, corev1.EndpointsLastChangeTriggerTime)
+	if trigger.IsZero() {
+		return
+	}
+	if slice.Annotations == nil {
+		slice.Annotations = map[string]string{}
+	}
+	slice.Annotations[corev1.EndpointsLastChangeTriggerTime] = trigger.UTC().Format(time.RFC3339Nano)
+}
+
+// slicePorts and portsIn translate: in a slice, each field of a port may be missing.
+func slicePorts(ports []corev1.EndpointPort) []discoveryv1.EndpointPort {
+	all := make([]discoveryv1.EndpointPort, len(ports))
+	for i, port := range ports {
+		all[i] = discoveryv1.EndpointPort{Name: new(port.Name), Port: new(port.Port), Protocol: new(port.Protocol), AppProtocol: port.AppProtocol}
+	}
+	return all
+}
+
+// portsIn are a slice's ports in their order. What is missing becomes a value that a Service's port never has, unless the
+// API server reads it in the same way.
+func portsIn(slice *discoveryv1.EndpointSlice) []corev1.EndpointPort {
+	ports := make([]corev1.EndpointPort, len(slice.Ports))
+	for i, port := range slice.Ports {
+		ports[i] = corev1.EndpointPort{
+			Name: valueOr(port.Name, ""), Port: valueOr(port.Port, -1), Protocol: valueOr(port.Protocol, corev1.ProtocolTCP), AppProtocol: port.AppProtocol,
+		}
+	}
+	slices.SortFunc(ports, comparePorts)
+	return ports
+}
+
+func valueOr[T any](p *T, otherwise T) T {
+	if p == nil {
+		return otherwise
+	}
+	return *p
+}

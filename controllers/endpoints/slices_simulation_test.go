@@ -1,0 +1,141 @@
+package endpoints
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/loopwright/loopwright/controllers/internal/simulation"
+	"github.com/loopwright/loopwright/internal/fakeapi"
+)
+
+// The same stories as for Endpoints. A user who touches Endpoints touches nothing here, so one who touches slices joins
+// in. No garbage collector runs; so slices of a Service that is gone stay, and are left out.
+func TestWhateverBreaksTheSlicesAreRight(t *testing.T) {
+	simulation.Story{
+		Package: "./controllers/endpoints", Seeds: 40, Short: 6, Race: 6,
+		Controllers: SliceSettings{MaxPerSlice: 3}.Add, Mishaps: sliceMishaps, Crashes: sliceCrashes, Play: playSlices,
+		Least: map[string]int{
+			"crash": 100, "fault: answer to a create lost": 20, "fault: answer to an update lost": 100, "fault: watch of slices late": 200,
+			"user: delete a slice": 40, "user: empty a slice": 40, "user: take a slice": 20,
+		},
+	}.Test(t)
+}
+
+func playSlices(w *simulation.World) string {
+	require.NoError(w.T, w.Live.Create(context.Background(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}))
+	u := &crowd{World: w}
+	for range 12 {
+		u.act()
+	}
+	w.Start()
+	for range 25 {
+		w.Disturb()
+		for range 1 + w.Users.IntN(4) {
+			u.act()
+			time.Sleep(time.Duration(w.Users.IntN(200)) * time.Millisecond)
+		}
+		u.touchSlices()
+		time.Sleep([]time.Duration{time.Second, 2 * time.Minute}[w.Users.IntN(2)])
+	}
+	w.Calm()
+	w.Rest()
+	state := u.slicesState()
+	w.NothingIsWritten()
+	return state
+}
+
+// sliceCrashes are the writes after which the process may die.
+var sliceCrashes = []fakeapi.Match{
+	{Verb: "create", Resource: "endpointslices"}, {Verb: "update", Resource: "endpointslices"}, {Verb: "delete", Resource: "endpointslices"},
+}
+
+func sliceMishaps(random *rand.Rand, often float64) []simulation.Mishap {
+	on := func(verb, resource string) fakeapi.Match { return fakeapi.Match{Verb: verb, Resource: resource} }
+	late := time.Duration(random.IntN(4000)) * time.Millisecond
+	return []simulation.Mishap{
+		{Name: "answer to a create lost", Fault: fakeapi.Fault{Match: on("create", "endpointslices"), Probability: often, LoseResponse: true}},
+		{Name: "answer to an update lost", Fault: fakeapi.Fault{Match: on("update", "endpointslices"), Probability: often, LoseResponse: true}},
+		{Name: "answer to a delete lost", Fault: fakeapi.Fault{Match: on("delete", "endpointslices"), Probability: often, LoseResponse: true}},
+		{Name: "conflict of an update", Fault: fakeapi.Fault{Match: on("update", ""), Probability: often, Status: fakeapi.Conflict()}},
+		{Name: "write fails", Fault: fakeapi.Fault{Match: on("create", ""), Probability: often, Status: fakeapi.Forbidden()}},
+		{Name: "watch of Pods late", Fault: fakeapi.Fault{Match: on("watch", "pods"), DelayEvents: late}},
+		{Name: "watch of Services late", Fault: fakeapi.Fault{Match: on("watch", "services"), DelayEvents: late}},
+		{Name: "watch of slices late", Fault: fakeapi.Fault{Match: on("watch", "endpointslices"), DelayEvents: late}},
+		{Name: "watch of slices late", Fault: fakeapi.Fault{Match: on("watch", "endpointslices"), DelayEvents: 10 * late}},
+	}
+}
+
+// slicesOf are a Service's slices that the controller manages.
+func (u *crowd) slicesOf(service *corev1.Service) (all []*discoveryv1.EndpointSlice) {
+	var list discoveryv1.EndpointSliceList
+	require.NoError(u.T, u.Live.List(context.Background(), &list))
+	for i := range list.Items {
+		if owner := metav1.GetControllerOf(&list.Items[i]); owner != nil && owner.UID == service.UID && isSliceOf(&list.Items[i], service.Name) {
+			all = append(all, &list.Items[i])
+		}
+	}
+	return all
+}
+
+// touchSlices lets a user do what only the controller should.
+func (u *crowd) touchSlices() {
+	ctx := context.Background()
+	what, which := u.Users.IntN(4), u.Users.IntN(1000)
+	var list discoveryv1.EndpointSliceList
+	require.NoError(u.T, u.Live.List(ctx, &list))
+	if len(list.Items) == 0 {
+		return
+	}
+	slice := &list.Items[which%len(list.Items)]
+	switch what {
+	case 0:
+		u.OthersDid(u.Live.Delete(ctx, slice), "user: delete a slice", slice.Name)
+	case 1:
+		slice.Endpoints = nil
+		u.OthersDid(u.Live.Update(ctx, slice), "user: empty a slice", slice.Name)
+	case 2:
+		slice.Labels["endpointslice.kubernetes.io/managed-by"] = "me"
+		u.OthersDid(u.Live.Update(ctx, slice), "user: take a slice", slice.Name)
+	}
+}
+
+// slicesState is what the slices of all Services say. It requires that this is what the Services and Pods say: each
+// endpoint once, and none too many.
+func (u *crowd) slicesState() string {
+	var services corev1.ServiceList
+	require.NoError(u.T, u.Live.List(context.Background(), &services))
+	var state strings.Builder
+	for i := range services.Items {
+		service := &services.Items[i]
+		var selected []*corev1.Pod
+		for _, pod := range u.Pods() {
+			if pod.Labels["app"] == service.Spec.Selector["app"] || pod.Labels["tier"] == service.Spec.Selector["tier"] && service.Spec.Selector["app"] == "" {
+				selected = append(selected, pod)
+			}
+		}
+		want, have := &board{service: service}, &board{service: service, have: u.slicesOf(service)}
+		want.carryOut(3, selected...)
+		for _, b := range []*board{want, have} {
+			for _, slice := range b.have {
+				for i := range slice.Endpoints {
+					slice.Endpoints[i].Zone = nil // the plan of this test has others
+				}
+			}
+		}
+		require.Equal(u.T, want.state(), have.state(), "the slices of the Service %s", service.Name)
+		require.False(u.T, slices.ContainsFunc(have.have, func(s *discoveryv1.EndpointSlice) bool { return len(s.Endpoints) > 3 }), service.Name)
+		require.NotEmpty(u.T, have.have, service.Name)
+		fmt.Fprintln(&state, service.Name, have.state())
+	}
+	return state.String()
+}
