@@ -31,6 +31,10 @@ func TestObjectsAndListsOfAKindAreBothFoundByTheirType(t *testing.T) {
 		require.Same(t, known[reflect.TypeFor[*corev1.Pod]()], known[reflect.TypeFor[*corev1.PodList]()])
 		require.NoError(t, made.RemoveInformer(ctx, &corev1.Pod{}))
 		require.Empty(t, *made.(*objectCache).byType.Load())
+
+		// A read that was under way then must not bring it back: nobody updates its store any more.
+		made.(*objectCache).remember(&corev1.Pod{}, known[reflect.TypeFor[*corev1.Pod]()])
+		require.Empty(t, *made.(*objectCache).byType.Load())
 		stop()
 		require.NoError(t, <-ended)
 	})
