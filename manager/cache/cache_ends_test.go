@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/loopwright/loopwright/informer"
 	"github.com/loopwright/loopwright/internal/fakeapi"
 	"github.com/loopwright/loopwright/manager/cache"
 )
@@ -83,4 +84,66 @@ func TestReadsOfAKindThatWasGoneFailWhenItsRightIsWithdrawn(t *testing.T) {
 		time.Sleep(2 * time.Hour)
 		require.True(t, apierrors.IsForbidden(get()))
 	})
+}
+
+// What the other reader of an informer has added is not this one's.
+func TestAnInformerThatIsRemovedTakesNothingMoreAndLeavesWhatIsNotItsOwn(t *testing.T) {
+	inWorld(t, cache.Options{}, func(t *testing.T, w *world) {
+		w.configMaps("default", "a")
+		w.begin()
+		defer w.end()
+		typed, err := w.GetInformer(t.Context(), &corev1.ConfigMap{})
+		require.NoError(t, err)
+		partial, err := w.GetInformer(t.Context(), metadataOf(configMapKind)) // on the same informer
+		require.NoError(t, err)
+		indexers := informer.Indexers{"mine": func(any) ([]string, error) { return nil, nil }}
+		require.NoError(t, partial.AddIndexers(indexers))
+		require.Error(t, typed.AddIndexers(indexers), "the name is taken")
+		require.NoError(t, w.RemoveInformer(t.Context(), &corev1.ConfigMap{}))
+		require.Error(t, partial.AddIndexers(indexers), "it is still there")
+		hears := newHearing()
+		_, err = typed.AddEventHandler(hears)
+		require.ErrorContains(t, err, "ask the cache for another one")
+		synctest.Wait()
+		require.Empty(t, hears.all())
+	})
+}
+
+func TestTheInformerOfSeveralNamespacesHasSyncedWhenAllHave(t *testing.T) {
+	for _, end := range []bool{false, true} {
+		inWorld(t, inNamespaces("default", "shop", "bank"), func(t *testing.T, w *world) {
+			w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Resource: "configmaps", Namespace: "shop", UserAgent: "the-cache"}, Delay: time.Minute})
+			w.begin()
+			from, err := w.GetInformer(t.Context(), &corev1.ConfigMap{}, cache.BlockUntilSynced(false))
+			require.NoError(t, err)
+			_, err = from.AddEventHandler(nil)
+			require.Error(t, err)
+			require.Error(t, from.RemoveEventHandler(nil))
+			handler, err := from.AddEventHandler(newHearing())
+			require.NoError(t, err)
+			isDone := func(c informer.DoneChecker) bool {
+				synctest.Wait()
+				select {
+				case <-c.Done():
+					return true
+				default:
+					return false
+				}
+			}
+			time.Sleep(30 * time.Second)
+			require.False(t, isDone(from.HasSyncedChecker()))
+			require.False(t, isDone(handler.HasSyncedChecker()))
+			require.False(t, from.HasSynced())
+			require.False(t, handler.HasSynced())
+			if !end {
+				time.Sleep(time.Hour)
+				require.True(t, from.HasSynced())
+			}
+			require.False(t, from.IsStopped())
+			w.end()
+			require.True(t, from.IsStopped())
+			require.Equal(t, !end, isDone(from.HasSyncedChecker()), "what did not sync has not synced")
+			require.Equal(t, !end, isDone(handler.HasSyncedChecker()))
+		})
+	}
 }

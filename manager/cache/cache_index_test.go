@@ -106,11 +106,16 @@ func TestAUsersOwnIndicesAndHandlersSeeTheFormThatTheyAskedFor(t *testing.T) {
 		shared, err := w.GetInformer(t.Context(), metadataOf(configMapKind))
 		require.NoError(t, err)
 		seen := []string{}
-		require.NoError(t, shared.AddIndexers(informer.Indexers{"mine": func(object any) ([]string, error) {
-			seen = append(seen, fmt.Sprintf("%T", object))
+		indexers := informer.Indexers{"mine": func(object any) ([]string, error) {
+			seen = append(seen, fmt.Sprintf("%T of a %s", object, object.(client.Object).GetObjectKind().GroupVersionKind().Kind))
 			return nil, nil
-		}}))
-		require.Equal(t, []string{"*v1.PartialObjectMetadata"}, seen)
+		}}
+		require.NoError(t, shared.AddIndexers(indexers))
+		require.Equal(t, []string{"*v1.PartialObjectMetadata of a ConfigMap"}, seen)
+		whole, err := w.GetInformer(t.Context(), &corev1.ConfigMap{})
+		require.NoError(t, err)
+		require.NoError(t, whole.AddIndexers(informer.Indexers{"whole": indexers["mine"]}))
+		require.Equal(t, "*v1.ConfigMap of a ConfigMap", seen[1])
 		require.Error(t, shared.AddIndexers(informer.Indexers{"mine": func(any) ([]string, error) { return nil, nil }}), "the name is taken")
 		require.Error(t, shared.AddIndexers(informer.Indexers{"nothing": nil}))
 		hears := newHearing()
