@@ -56,6 +56,8 @@ func TestAListLooksAtAsFewObjectsAsItsIndicesAllow(t *testing.T) {
 			{"metadata.name=b,data.size=1", "shop", []string{}, 0, 0},
 			{"metadata.name=1,data.kind=0", "", []string{"default/1"}, 0, 0},
 			{"metadata.name=1,metadata.name=2", "default", []string{}, 0, 0},
+			{"data.kind=none,data.size=1", "", []string{}, 0, 0},
+			{"data.kind=none", "shop", []string{}, 0, 0},
 		} {
 			sizes, kinds = 0, 0
 			found := w.listed(client.InNamespace(c.namespace), client.MatchingFieldsSelector{Selector: fields.ParseSelectorOrDie(c.fields)})
