@@ -2,6 +2,7 @@ package cache_test
 
 import (
 	"fmt"
+	"reflect"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -200,4 +201,44 @@ func TestAKindIsNotGoneWhenDiscoveryDoesNotAnswer(t *testing.T) {
 		time.Sleep(time.Hour)
 		require.ErrorAs(t, list(), &gone)
 	})
+}
+
+func TestWhoeverMakesTheInformersIsToldTheKindOfEach(t *testing.T) {
+	var made []string
+	options := cache.Options{NewInformer: func(from informer.ListerWatcher[client.Object], obj client.Object, options informer.InformerOptions[client.Object]) *informer.Informer[client.Object] {
+		made = append(made, fmt.Sprintf("%T %s", obj, obj.GetObjectKind().GroupVersionKind().Kind))
+		return informer.NewInformer(from, options)
+	}}
+	inWorld(t, options, func(t *testing.T, w *world) {
+		for _, object := range []client.Object{metadataOf(configMapKind), freeOf(configMapKind), &corev1.ConfigMap{}} {
+			_, err := w.GetInformer(t.Context(), object)
+			require.NoError(t, err)
+		}
+		require.Equal(t, []string{"*v1.PartialObjectMetadata ConfigMap", "*unstructured.Unstructured ConfigMap", "*v1.ConfigMap "}, made)
+	})
+}
+
+// What is shared is most of the memory of a Deployment's pods. But nobody expects it who has not asked for it.
+func TestEqualPartsAreSharedIfThatIsWanted(t *testing.T) {
+	for _, shares := range []bool{true, false} {
+		inWorld(t, cache.Options{ShareEqualParts: shares}, func(t *testing.T, w *world) {
+			for _, name := range []string{"a", "b"} {
+				w.create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Labels: map[string]string{"app": "shop"}}})
+			}
+			w.begin()
+			defer w.end()
+			for _, form := range []client.Object{metadataOf(configMapKind), &corev1.ConfigMap{}} {
+				var labels [2]any
+				for i, name := range []string{"a", "b"} {
+					object := form.DeepCopyObject().(client.Object)
+					require.NoError(t, w.Get(t.Context(), key("default", name), object, client.UnsafeDisableDeepCopy))
+					labels[i] = object.GetLabels()
+				}
+				require.Equal(t, shares, reflect.ValueOf(labels[0]).Pointer() == reflect.ValueOf(labels[1]).Pointer(), "%T", form)
+			}
+			free := freeListOf(configMapKind)
+			require.NoError(t, w.List(t.Context(), free), "unstructured objects are left as they are")
+			require.Equal(t, []string{"default/a", "default/b"}, names(t, free))
+		})
+	}
 }
