@@ -105,8 +105,7 @@ func TestAKindThatIsGoneIsShownAsEmptyUntilItIsBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newHeralds(saysMissing)
 		w.disappeared()
-		w.noteVersion(metav1.ListOptions{ResourceVersion: "7"})
-		for _, version := range []string{"", "0"} { // these are no version
+		for _, version := range []string{"7", "", "0"} { // the last two are no version
 			list, err := w.List(t.Context(), metav1.ListOptions{ResourceVersion: version})
 			require.NoError(t, err)
 			require.Equal(t, &informer.List[client.Object]{ResourceVersion: "7"}, list)
@@ -114,12 +113,12 @@ func TestAKindThatIsGoneIsShownAsEmptyUntilItIsBack(t *testing.T) {
 		require.Zero(t, w.asked)
 
 		began := time.Now()
-		opened, err := w.Watch(t.Context(), metav1.ListOptions{SendInitialEvents: new(true)})
+		opened, err := w.Watch(t.Context(), metav1.ListOptions{SendInitialEvents: new(true), ResourceVersion: "8"})
 		require.NoError(t, err)
 		event, err := opened.Next()
 		require.NoError(t, err)
 		require.Equal(t, watch.Bookmark, event.Type)
-		require.Equal(t, []string{"7", "7", "true"}, []string{event.ResourceVersion, event.Object.GetResourceVersion(), event.Object.GetAnnotations()[metav1.InitialEventsAnnotationKey]})
+		require.Equal(t, []string{"8", "8", "true"}, []string{event.ResourceVersion, event.Object.GetResourceVersion(), event.Object.GetAnnotations()[metav1.InitialEventsAnnotationKey]})
 		require.Zero(t, time.Since(began))
 		time.AfterFunc(12*time.Second, func() { w.says = saysServed })
 		_, err = opened.Next()
@@ -144,6 +143,19 @@ func TestAKindThatIsGoneIsShownAsEmptyUntilItIsBack(t *testing.T) {
 			require.ErrorIs(t, err, errKindIsBack, "there is nothing to begin with")
 			w.presence.gone = true
 		}
+	})
+}
+
+// There is no moment of which is known that the kind was empty then.
+func TestAKindThatIsGoneAndWasNeverListedIsWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newHeralds(saysMissing)
+		w.disappeared()
+		patience := errors.New("patience")
+		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Hour, patience)
+		defer cancel()
+		_, err := w.List(ctx, metav1.ListOptions{})
+		require.ErrorIs(t, err, patience)
 	})
 }
 
