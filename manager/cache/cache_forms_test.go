@@ -3,6 +3,7 @@ package cache_test
 import (
 	"fmt"
 	"reflect"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -145,11 +146,14 @@ func TestTheResyncsOfKindsAreApart(t *testing.T) {
 		w.begin()
 		defer w.end()
 		began := time.Now()
+		var mu sync.Mutex // guards first and last
 		var first, last time.Duration
 		for _, object := range []client.Object{&corev1.ConfigMap{}, freeOf(configMapKind), freeOf(widgetKind), &corev1.Namespace{}} {
 			from, err := w.GetInformer(t.Context(), object)
 			require.NoError(t, err)
 			_, err = from.AddEventHandler(informer.ResourceEventHandlerFuncs{UpdateFunc: func(any, any) {
+				mu.Lock()
+				defer mu.Unlock()
 				last = time.Since(began)
 				if first == 0 {
 					first = last

@@ -1,6 +1,7 @@
 package cache_test
 
 import (
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -150,7 +151,7 @@ func TestAnIndexIsUsedAfterItsInformerWasRemoved(t *testing.T) {
 		inWorld(t, cache.Options{}, func(t *testing.T, w *world) {
 			w.create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a"}, Data: map[string]string{"size": "1"}})
 			w.create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "b"}, Data: map[string]string{"size": "2"}})
-			var calls int
+			var calls atomic.Int32
 			require.NoError(t, w.IndexField(t.Context(), &corev1.ConfigMap{}, "data.size", counted("size", &calls)))
 			w.begin()
 			defer w.end()
@@ -160,9 +161,9 @@ func TestAnIndexIsUsedAfterItsInformerWasRemoved(t *testing.T) {
 			}
 			require.NoError(t, w.RemoveInformer(t.Context(), &corev1.ConfigMap{}))
 			w.listed()
-			calls = 0
+			calls.Store(0)
 			require.Equal(t, []string{"default/a"}, w.listed(client.MatchingFields{"data.size": "1"}))
-			require.Zero(t, calls)
+			require.Zero(t, calls.Load())
 		})
 	}
 }

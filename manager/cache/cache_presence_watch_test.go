@@ -24,6 +24,7 @@ import (
 type heralds struct {
 	*presentWatcher
 	says  discovery
+	back  time.Time // then it says that the kind is served
 	asked int
 	moves int
 	log   []string
@@ -34,7 +35,13 @@ func newHeralds(says discovery) *heralds {
 	logger := funcr.New(func(_, line string) { h.log = append(h.log, line) }, funcr.Options{})
 	h.presentWatcher = &presentWatcher{
 		kind: schema.GroupVersionKind{Version: "v1", Kind: "Widget"}, log: &messages{logger}, refusal: newRefusal(),
-		ask:  func(context.Context) discovery { h.asked++; return h.says },
+		ask: func(context.Context) discovery {
+			h.asked++
+			if !h.back.IsZero() && time.Now().After(h.back) {
+				return saysServed
+			}
+			return h.says
+		},
 		move: func() error { h.moves++; return errMapperIsOld },
 	}
 	return h
@@ -120,7 +127,7 @@ func TestAKindThatIsGoneIsShownAsEmptyUntilItIsBack(t *testing.T) {
 		require.Equal(t, watch.Bookmark, event.Type)
 		require.Equal(t, []string{"8", "8", "true"}, []string{event.ResourceVersion, event.Object.GetResourceVersion(), event.Object.GetAnnotations()[metav1.InitialEventsAnnotationKey]})
 		require.Zero(t, time.Since(began))
-		time.AfterFunc(12*time.Second, func() { w.says = saysServed })
+		w.back = time.Now().Add(12 * time.Second)
 		_, err = opened.Next()
 		require.ErrorIs(t, err, errKindIsBack)
 		var status apierrors.APIStatus

@@ -2,6 +2,7 @@ package cache_test
 
 import (
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -16,9 +17,9 @@ import (
 
 // counted is dataField, and counts how many objects it is asked about. To be asked about each of a hundred thousand
 // objects at every list is what an index is there to avoid.
-func counted(name string, calls *int) client.IndexerFunc {
+func counted(name string, calls *atomic.Int32) client.IndexerFunc {
 	return func(object client.Object) []string {
-		*calls++
+		calls.Add(1)
 		return dataField(name)(object)
 	}
 }
@@ -30,7 +31,7 @@ func TestAListLooksAtAsFewObjectsAsItsIndicesAllow(t *testing.T) {
 			w.create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: fmt.Sprint(i)}, Data: map[string]string{"size": "1", "kind": fmt.Sprint(i / 2), "zone": fmt.Sprint(i / 2)}})
 		}
 		w.create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "a"}, Data: map[string]string{"size": "1", "kind": "0", "zone": "0"}})
-		var sizes, kinds int
+		var sizes, kinds atomic.Int32
 		require.NoError(t, w.IndexField(t.Context(), &corev1.ConfigMap{}, "data.size", counted("size", &sizes)))
 		require.NoError(t, w.IndexField(t.Context(), &corev1.ConfigMap{}, "data.kind", counted("kind", &kinds)))
 		require.NoError(t, w.IndexField(t.Context(), &corev1.ConfigMap{}, "data.zone", dataField("zone")))
@@ -41,7 +42,7 @@ func TestAListLooksAtAsFewObjectsAsItsIndicesAllow(t *testing.T) {
 		for _, c := range []struct {
 			fields, namespace string
 			want              []string
-			sizes, kinds      int
+			sizes, kinds      int32
 		}{
 			{"data.size=1", "", nil, 0, 0},
 			{"data.size=1,data.kind=0", "", []string{"default/0", "default/1", "shop/a"}, 3, 0},
@@ -59,7 +60,8 @@ func TestAListLooksAtAsFewObjectsAsItsIndicesAllow(t *testing.T) {
 			{"data.kind=none,data.size=1", "", []string{}, 0, 0},
 			{"data.kind=none", "shop", []string{}, 0, 0},
 		} {
-			sizes, kinds = 0, 0
+			sizes.Store(0)
+			kinds.Store(0)
 			found := w.listed(client.InNamespace(c.namespace), client.MatchingFieldsSelector{Selector: fields.ParseSelectorOrDie(c.fields)})
 			what := c.fields + " in " + c.namespace
 			if c.want == nil {
@@ -67,7 +69,7 @@ func TestAListLooksAtAsFewObjectsAsItsIndicesAllow(t *testing.T) {
 			} else {
 				require.Equal(t, c.want, found, what)
 			}
-			require.Equal(t, []int{c.sizes, c.kinds}, []int{sizes, kinds}, what)
+			require.Equal(t, []int32{c.sizes, c.kinds}, []int32{sizes.Load(), kinds.Load()}, what)
 		}
 	})
 }
@@ -81,15 +83,15 @@ func TestAListOfANameLooksAtOneObjectOfEachNamespace(t *testing.T) {
 				w.create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprint(i)}, Data: map[string]string{"size": "1"}})
 			}
 		}
-		var sizes int
+		var sizes atomic.Int32
 		require.NoError(t, w.IndexField(t.Context(), &corev1.ConfigMap{}, "data.size", counted("size", &sizes)))
 		w.begin()
 		defer w.end()
 		w.listed()
 		synctest.Wait()
-		sizes = 0
+		sizes.Store(0)
 		require.Equal(t, []string{"default/3", "shop/3"}, w.listed(client.MatchingFields{"metadata.name": "3", "data.size": "1"}))
-		require.Equal(t, 2, sizes)
+		require.EqualValues(t, 2, sizes.Load())
 		require.Equal(t, []string{"shop/3"}, w.listed(client.MatchingFields{"metadata.name": "3"}, client.InNamespace("shop")))
 		nodes := &corev1.NamespaceList{}
 		require.NoError(t, w.List(t.Context(), nodes, client.MatchingFields{"metadata.name": "shop"}, client.InNamespace("ignored")))
