@@ -64,7 +64,11 @@ func TestAPlaceIsGivenUpAfterATrial(t *testing.T) {
 	}{
 		{0, 0, false}, {511, 0, false}, {512, 0, true}, {512, 63, true}, {512, 64, false}, {1024, 127, true}, {1024, 128, false},
 	} {
-		require.Equal(t, c.hopeless, (&sharedType{tries: c.tries, hits: c.hits}).isHopeless(), "%d of %d", c.hits, c.tries)
+		place := &sharedType{tries: c.tries, hits: c.hits}
+		require.Equal(t, c.hopeless, place.isHopeless(), "%d of %d", c.hits, c.tries)
+		part := []string{"a"}
+		newSharer().visit(reflect.ValueOf(&part).Elem(), place)
+		require.Equal(t, c.hopeless, place.tries == c.tries, "what is given up is not looked up")
 	}
 }
 
@@ -113,6 +117,20 @@ func TestOnlyPlacesThatCanHavePartsAreLookedAt(t *testing.T) {
 		} else {
 			require.Equal(t, 2, field.of.tries, name)
 		}
+	}
+}
+
+// A CustomResourceDefinition has a schema, which contains schemas.
+func TestAnObjectThatContainsItsOwnTypeCanBeShared(t *testing.T) {
+	of := func() *schemaProps {
+		inner := schemaProps{ID: "inner", Required: []string{"a"}}
+		return &schemaProps{Required: []string{"a"}, Items: &schemaPropsOr{Schema: &inner, Schemas: []schemaProps{inner}}, AllOf: []schemaProps{inner}, Not: &inner, Properties: map[string]schemaProps{"p": inner}}
+	}
+	s := newSharer()
+	for range 2 {
+		object := of()
+		s.share(object)
+		require.Equal(t, of(), object)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -84,4 +85,15 @@ func TestNothingIsLeftOfAHandlerThatWasRemoved(t *testing.T) {
 		require.Empty(t, from.(*viewHandlers).added)
 		require.NoError(t, made.RemoveInformer(t.Context(), &corev1.Pod{}))
 	})
+}
+
+// A tenth more or less keeps the resyncs of many kinds apart.
+func TestAResyncComesUpToATenthEarlierOrLater(t *testing.T) {
+	first, last := time.Hour, time.Duration(0)
+	for range 10000 {
+		every := scope{resyncs: time.Minute}.resyncEvery()
+		first, last = min(first, every), max(last, every)
+	}
+	require.InDelta(t, 54*time.Second, first, float64(100*time.Millisecond))
+	require.InDelta(t, 66*time.Second, last, float64(100*time.Millisecond))
 }
