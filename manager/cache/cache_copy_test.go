@@ -25,7 +25,9 @@ type ownPodList struct {
 func TestATypeThatCopiesOnlyWhatIsInsideItIsAnError(t *testing.T) {
 	object := &ownPod{Extra: "extra"}
 	require.ErrorContains(t, (&view{}).writeTo(&ownPod{}, object, false), "DeepCopyObject of a *cache.ownPod makes a *v1.Pod")
-	require.ErrorContains(t, (&view{}).fill(&ownPodList{}, []client.Object{object}, false), "DeepCopyObject of a *cache.ownPod makes a *v1.Pod")
+	list := &ownPodList{}
+	require.ErrorContains(t, (&view{}).fill(list, []client.Object{object}, false), "DeepCopyObject of a *cache.ownPod makes a *v1.Pod")
+	require.Nil(t, list.Items, "the list is as it was")
 	var same ownPod
 	require.NoError(t, (&view{}).writeTo(&same, object, true))
 	require.Equal(t, "extra", same.Extra)
@@ -71,4 +73,31 @@ func TestAnObjectOfAnotherTypeIsNotWrittenToAReader(t *testing.T) {
 		require.Error(t, pods.fill(&corev1.PodList{}, secret, zeroCopy))
 		require.NoError(t, pods.fill(&corev1.PodList{}, nil, zeroCopy))
 	}
+}
+
+// A list of somebody else may keep its items in another way, or keep none.
+func TestOnlyASliceOfObjectsIsFilledAsOne(t *testing.T) {
+	for _, list := range []client.ObjectList{
+		&struct{ client.ObjectList }{},
+		&struct {
+			client.ObjectList
+			Items []*corev1.Pod
+		}{},
+		&struct {
+			client.ObjectList
+			Items [2]corev1.Pod
+		}{},
+		&struct {
+			client.ObjectList
+			Items map[string]corev1.Pod
+		}{},
+		&struct {
+			client.ObjectList
+			Items string
+		}{},
+	} {
+		require.Nil(t, shapeOf(list).object, "%T", list)
+		require.False(t, shapeOf(list).holds(nil), "%T", list)
+	}
+	require.Equal(t, reflect.TypeFor[*corev1.Pod](), shapeOf(&corev1.PodList{}).object)
 }
