@@ -41,14 +41,14 @@ func TestReadsInEachFormAreCopiesUnlessTheyAreToldOtherwise(t *testing.T) {
 				return free["metadata"].(map[string]any)["ownerReferences"].([]any)[0].(map[string]any)["controller"].(bool)
 			}
 			// change writes behind the pointer, or into the map, that a shallow copy shares.
-			change := func(object runtime.Object) {
+			change := func(object runtime.Object, to bool) {
 				switch object := object.(type) {
 				case runtime.Unstructured:
-					object.UnstructuredContent()["metadata"].(map[string]any)["ownerReferences"].([]any)[0].(map[string]any)["controller"] = true
+					object.UnstructuredContent()["metadata"].(map[string]any)["ownerReferences"].([]any)[0].(map[string]any)["controller"] = to
 				default:
 					found, err := meta.Accessor(object)
 					require.NoError(t, err)
-					*found.GetOwnerReferences()[0].Controller = true
+					*found.GetOwnerReferences()[0].Controller = to
 				}
 			}
 			get := func(opts ...client.GetOption) client.Object {
@@ -64,16 +64,17 @@ func TestReadsInEachFormAreCopiesUnlessTheyAreToldOtherwise(t *testing.T) {
 				require.Equal(t, "ConfigMap", item.GetObjectKind().GroupVersionKind().Kind)
 				return item
 			}
-			change(get())
-			change(list())
-			change(get(client.UnsafeDisableDeepCopyOption(false)))
-			change(list(client.UnsafeDisableDeepCopyOption(false)))
+			change(get(), true)
+			change(list(), true)
+			change(get(client.UnsafeDisableDeepCopyOption(false)), true)
+			change(list(client.UnsafeDisableDeepCopyOption(false)), true)
 			what := fmt.Sprintf("%T", form.object())
 			require.False(t, controls(get()), what)
 			require.False(t, controls(list(client.UnsafeDisableDeepCopy)), what)
-			change(list(client.UnsafeDisableDeepCopy))
+			change(list(client.UnsafeDisableDeepCopy), true)
 			require.True(t, controls(get()), what)
-			require.True(t, controls(get(client.UnsafeDisableDeepCopy)), what)
+			change(get(client.UnsafeDisableDeepCopy), false)
+			require.False(t, controls(list()), what)
 		})
 	}
 }

@@ -51,3 +51,22 @@ func TestMetadataThatCannotBeTakenOutIsReadFieldByField(t *testing.T) {
 	free := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"name": "a", "namespace": "shop", "generation": "three"}}}
 	require.Equal(t, metav1.ObjectMeta{Name: "a", Namespace: "shop"}, *objectMetaOf(free))
 }
+
+// To take the metadata of a hundred thousand objects must not copy it.
+func TestTheMetadataOfATypedObjectIsThatInsideIt(t *testing.T) {
+	whole := &corev1.ConfigMap{}
+	require.Same(t, &whole.ObjectMeta, objectMetaOf(whole))
+}
+
+// Many handlers skip what has not changed, and look whether both objects are the same.
+func TestAResyncOfMetadataShowsOneObjectTwice(t *testing.T) {
+	var olds, objects []any
+	h := metadataHandler{informer.ResourceEventHandlerFuncs{UpdateFunc: func(old, object any) { olds, objects = append(olds, old), append(objects, object) }}, toMetadata{}}
+	first, second := &corev1.ConfigMap{}, &corev1.ConfigMap{}
+	h.OnUpdate(first, first)
+	require.Len(t, olds, 1)
+	require.Same(t, olds[0], objects[0])
+	h.OnUpdate(first, second)
+	require.Len(t, olds, 2)
+	require.NotSame(t, olds[1], objects[1])
+}

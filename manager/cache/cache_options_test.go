@@ -119,6 +119,8 @@ func TestACacheMayReturnWhatItHasByDefault(t *testing.T) {
 			return was
 		}
 		require.Equal(t, "v", change("mine"))
+		require.Equal(t, "mine", change("again", &client.GetOptions{}), "an option that says nothing about it")
+		require.Equal(t, "again", change("mine"))
 		require.Equal(t, "mine", change("copied", client.UnsafeDisableDeepCopyOption(false)))
 		var list corev1.ConfigMapList
 		require.NoError(t, w.List(t.Context(), &list))
