@@ -185,6 +185,8 @@ func TestAKindIsWaitedForWithPausesThatGrow(t *testing.T) {
 			require.Equal(t, []time.Duration{0, 250 * ms, 750 * ms, 1750 * ms, 3750 * ms, 7750 * ms, 12750 * ms}, asked)
 			mapper.RESTMapper.(*meta.DefaultRESTMapper).Add(widgetKind, meta.RESTScopeNamespace)
 			require.NoError(t, waiter.WaitForKind(within(t, time.Second), kind))
+			kind.Version = "v2"
+			require.Error(t, waiter.WaitForKind(within(t, time.Second), kind), "another version is not installed")
 		})
 	}
 }
