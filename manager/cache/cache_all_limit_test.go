@@ -25,6 +25,38 @@ func TestALimitOfOneIsOneObjectOfAllInformers(t *testing.T) {
 	})
 }
 
+// A loop that goes on after its break is a panic.
+func TestALoopMayEndAtAnyObject(t *testing.T) {
+	inWorld(t, inNamespaces("default", "shop"), func(t *testing.T, w *world) {
+		w.namespaces("shop")
+		w.configMaps("default", "a", "b")
+		w.configMaps("shop", "a", "b")
+		w.begin()
+		defer w.end()
+		for last := range 5 {
+			seen := 0
+			for _, err := range cache.All(t.Context(), w.Cache, &corev1.ConfigMap{}) {
+				require.NoError(t, err)
+				if seen++; seen > last {
+					break
+				}
+			}
+			require.Equal(t, min(last+1, 4), seen)
+		}
+	})
+}
+
+func TestAllYieldsOnlyObjectsWithTheName(t *testing.T) {
+	inWorld(t, cache.Options{}, func(t *testing.T, w *world) {
+		w.namespaces("shop")
+		w.configMaps("default", "a", "b")
+		w.configMaps("shop", "a", "b")
+		w.begin()
+		defer w.end()
+		require.Equal(t, []string{"default/a", "shop/a"}, iterated(t, w.Cache, &corev1.ConfigMap{}, client.MatchingFields{"metadata.name": "a"}))
+	})
+}
+
 // explaining is a cache that knows why it has not synced.
 type explaining struct{ cache.Informers }
 

@@ -38,8 +38,15 @@ func TestEachFormHasItsIndices(t *testing.T) {
 		w.begin()
 		defer w.end()
 		require.NoError(t, w.IndexField(t.Context(), &corev1.ConfigMap{}, "owner", dataField("owner")))
+		shown := func(object client.Object) *metav1.PartialObjectMetadata {
+			partial := object.(*metav1.PartialObjectMetadata)
+			if partial.GroupVersionKind() != configMapKind {
+				t.Errorf("the function was given the metadata of a %s", partial.GroupVersionKind())
+			}
+			return partial
+		}
 		require.NoError(t, w.IndexField(t.Context(), metadataOf(configMapKind), "owner", func(object client.Object) []string {
-			return []string{object.(*metav1.PartialObjectMetadata).Annotations["owner"]}
+			return []string{shown(object).Annotations["owner"]}
 		}))
 		require.NoError(t, w.IndexField(t.Context(), freeOf(configMapKind), "owner", func(object client.Object) []string {
 			value, _, _ := unstructured.NestedString(object.(*unstructured.Unstructured).Object, "data", "owner")
@@ -56,7 +63,7 @@ func TestEachFormHasItsIndices(t *testing.T) {
 
 		// Two fields of metadata: one is found by the index, the other is asked of the object.
 		require.NoError(t, w.IndexField(t.Context(), metadataOf(configMapKind), "name", func(object client.Object) []string {
-			return []string{object.(*metav1.PartialObjectMetadata).Name}
+			return []string{shown(object).Name}
 		}))
 		require.NoError(t, w.List(t.Context(), metadataListOf(configMapKind), client.MatchingFields{"owner": "me", "name": "a"}))
 	})
@@ -106,11 +113,16 @@ func TestAUsersOwnIndicesAndHandlersSeeTheFormThatTheyAskedFor(t *testing.T) {
 		shared, err := w.GetInformer(t.Context(), metadataOf(configMapKind))
 		require.NoError(t, err)
 		seen := []string{}
-		require.NoError(t, shared.AddIndexers(informer.Indexers{"mine": func(object any) ([]string, error) {
-			seen = append(seen, fmt.Sprintf("%T", object))
+		indexers := informer.Indexers{"mine": func(object any) ([]string, error) {
+			seen = append(seen, fmt.Sprintf("%T of a %s", object, object.(client.Object).GetObjectKind().GroupVersionKind().Kind))
 			return nil, nil
-		}}))
-		require.Equal(t, []string{"*v1.PartialObjectMetadata"}, seen)
+		}}
+		require.NoError(t, shared.AddIndexers(indexers))
+		require.Equal(t, []string{"*v1.PartialObjectMetadata of a ConfigMap"}, seen)
+		whole, err := w.GetInformer(t.Context(), &corev1.ConfigMap{})
+		require.NoError(t, err)
+		require.NoError(t, whole.AddIndexers(informer.Indexers{"whole": indexers["mine"]}))
+		require.Equal(t, "*v1.ConfigMap of a ConfigMap", seen[1])
 		require.Error(t, shared.AddIndexers(informer.Indexers{"mine": func(any) ([]string, error) { return nil, nil }}), "the name is taken")
 		require.Error(t, shared.AddIndexers(informer.Indexers{"nothing": nil}))
 		hears := newHearing()

@@ -1,7 +1,11 @@
 package cache_test
 
 import (
+	"context"
 	"errors"
+	"net/http"
+	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
 
 	"github.com/loopwright/loopwright/informer"
 	"github.com/loopwright/loopwright/internal/fakeapi"
@@ -114,6 +119,8 @@ func TestACacheMayReturnWhatItHasByDefault(t *testing.T) {
 			return was
 		}
 		require.Equal(t, "v", change("mine"))
+		require.Equal(t, "mine", change("again", &client.GetOptions{}), "an option that says nothing about it")
+		require.Equal(t, "again", change("mine"))
 		require.Equal(t, "mine", change("copied", client.UnsafeDisableDeepCopyOption(false)))
 		var list corev1.ConfigMapList
 		require.NoError(t, w.List(t.Context(), &list))
@@ -179,4 +186,58 @@ func TestAKindWithSettingsMayBeInstalledLater(t *testing.T) {
 func TestACacheWithoutAConfigurationIsAnError(t *testing.T) {
 	_, err := cache.New(nil, cache.Options{})
 	require.ErrorContains(t, err, "a cache needs a configuration")
+}
+
+// counting counts the requests of a client.
+type counting struct {
+	http.RoundTripper
+	requests atomic.Int32
+}
+
+// RoundTrip implements http.RoundTripper.
+func (c *counting) RoundTrip(r *http.Request) (*http.Response, error) {
+	c.requests.Add(1)
+	return c.RoundTripper.RoundTrip(r)
+}
+
+// Whoever looks at a server's audit log wants to know who asks, and a program may have a client of its own.
+func TestTheRequestsOfACacheSayWhoSendsThemAndGoThroughTheClient(t *testing.T) {
+	for _, own := range []bool{false, true} {
+		inServer(t, func(t *testing.T, server *fakeapi.Server) {
+			config := server.Config()
+			config.UserAgent = ""
+			var options cache.Options
+			transport := &counting{}
+			if own {
+				made, err := rest.HTTPClientFor(server.Config())
+				require.NoError(t, err)
+				transport.RoundTripper = made.Transport
+				made.Transport = transport
+				options.HTTPClient = made
+			}
+			made, err := cache.New(config, options)
+			require.NoError(t, err)
+			require.Empty(t, config.UserAgent, "the configuration is the caller's")
+			ctx, stop := context.WithCancel(t.Context())
+			ended := make(chan error, 1)
+			go func() { ended <- made.Start(ctx) }()
+			synctest.Wait()
+			require.NoError(t, made.List(ctx, &corev1.ConfigMapList{}))
+			all := server.Requests(fakeapi.Match{})
+			require.NotEmpty(t, all)
+			if own {
+				require.EqualValues(t, len(all), transport.requests.Load())
+			} else {
+				require.Equal(t, all, server.Requests(fakeapi.Match{UserAgent: rest.DefaultKubernetesUserAgent()}))
+			}
+			stop()
+			require.NoError(t, <-ended)
+		})
+	}
+}
+
+func TestACacheWhoseCertificatesCannotBeReadIsAnError(t *testing.T) {
+	config := &rest.Config{Host: "https://server.example", TLSClientConfig: rest.TLSClientConfig{CAFile: filepath.Join(t.TempDir(), "none")}}
+	_, err := cache.New(config, cache.Options{})
+	require.ErrorContains(t, err, "making the HTTP client of a cache")
 }

@@ -198,3 +198,27 @@ func TestAKindStaysGoneForAMapperThatDoesNotKnowItsNewPlace(t *testing.T) {
 		require.NoError(t, get())
 	})
 }
+
+// A program may start while somebody reinstalls its CRD, and a server that has it again may not answer at once.
+func TestAKindThatWasGoneBeforeItWasListedIsReadWhenItIsBack(t *testing.T) {
+	for _, streams := range []bool{true, false} {
+		inWorld(t, cache.Options{DefaultEnableWatchBookmarks: &streams}, func(t *testing.T, w *world) {
+			_, err := w.GetInformer(t.Context(), freeOf(widgetKind))
+			require.NoError(t, err)
+			w.server.Unregister(widgets)
+			w.begin()
+			defer w.end()
+			for range 2 {
+				time.Sleep(time.Minute)
+				get := func() error { return w.Get(t.Context(), key("default", "a"), freeOf(widgetKind)) }
+				var gone *cache.KindGoneError
+				require.ErrorAs(t, get(), &gone)
+				w.server.Register(widgetHere)
+				w.widget("default", "a", nil)
+				w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Resource: "widgets", UserAgent: "the-cache"}, Times: 2, Status: fakeapi.Unavailable()})
+				w.within(time.Minute, func() bool { return get() == nil })
+				w.server.Unregister(widgets)
+			}
+		})
+	}
+}

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -126,7 +127,9 @@ func TestWhatTheCacheDoesNotHoldIsNotWaitedFor(t *testing.T) {
 		require.False(t, w.waiter().Holds(in("shop", "red", "red")), "that namespace is not in the cache")
 		require.NoError(t, w.waiter().WaitFor(t.Context(), red, key("shop", "red"), "999999"))
 		free := freeOf(configMapKind)
+		free.SetNamespace("default")
 		free.SetName("red")
+		free.SetLabels(red.Labels)
 		require.False(t, w.waiter().Holds(free), "nobody reads unstructured objects yet")
 	})
 }
@@ -162,5 +165,101 @@ func TestAWaitForAWriteEndsWhenTheKindIsGone(t *testing.T) {
 		w.server.Unregister(widgets)
 		var gone *cache.KindGoneError
 		require.ErrorAs(t, <-waited, &gone)
+	})
+}
+
+// Only the server knows what most fields of an object are, but a selector of names excludes objects for sure.
+func TestACacheThatSelectsByNameHoldsWhatHasTheName(t *testing.T) {
+	for _, c := range []struct {
+		selector string
+		want     []string
+	}{
+		{"", []string{"default/a", "default/b", "shop/a"}},
+		{"metadata.name=a", []string{"default/a", "shop/a"}},
+		{"metadata.name==a", []string{"default/a", "shop/a"}},
+		{"metadata.name!=a", []string{"default/b"}},
+		{"metadata.namespace=shop", []string{"shop/a"}},
+		{"metadata.namespace!=shop", []string{"default/a", "default/b"}},
+		{"metadata.namespace!=shop,metadata.name=a", []string{"default/a"}},
+		{"data.size=1", []string{"default/a", "default/b", "shop/a"}},
+		{"data.size=1,metadata.name=b", []string{"default/b"}},
+	} {
+		inWorld(t, cache.Options{DefaultFieldSelector: fields.ParseSelectorOrDie(c.selector)}, func(t *testing.T, w *world) {
+			_, err := w.GetInformer(t.Context(), &corev1.ConfigMap{})
+			require.NoError(t, err)
+			var holds []string
+			for _, where := range []client.ObjectKey{key("default", "a"), key("default", "b"), key("shop", "a")} {
+				if w.waiter().Holds(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: where.Namespace, Name: where.Name}}) {
+					holds = append(holds, where.String())
+				}
+			}
+			require.Equal(t, c.want, holds, c.selector)
+		})
+	}
+}
+
+// Metadata is read from the informer of whole objects if there is one, even if nobody has read it before: that
+// informer may be late.
+func TestAReadOfMetadataWaitsForTheInformerThatWillAnswerIt(t *testing.T) {
+	for _, informed := range []client.Object{&corev1.ConfigMap{}, freeOf(configMapKind), metadataOf(configMapKind)} {
+		inWorld(t, cache.Options{}, func(t *testing.T, w *world) {
+			w.configMaps("default", "a")
+			w.slowly()
+			w.begin()
+			defer w.end()
+			_, err := w.GetInformer(t.Context(), informed)
+			require.NoError(t, err)
+			written := w.update(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a", Labels: map[string]string{"app": "shop"}}})
+			metadata := metadataOf(configMapKind)
+			metadata.ObjectMeta = written.ObjectMeta
+			began := time.Now()
+			require.True(t, w.waiter().Holds(metadata), "%T", informed)
+			require.NoError(t, w.waiter().WaitFor(t.Context(), metadata, key("default", "a"), written.ResourceVersion))
+			require.Equal(t, time.Second, time.Since(began), "%T", informed)
+			require.NoError(t, w.Get(t.Context(), key("default", "a"), metadata))
+			require.Equal(t, "shop", metadata.Labels["app"])
+		})
+	}
+}
+
+// The server ignores the namespace, and so does a read.
+func TestAWaitForAnObjectWithoutNamespaceIgnoresTheNamespace(t *testing.T) {
+	inWorld(t, cache.Options{}, func(t *testing.T, w *world) {
+		w.slowly()
+		w.begin()
+		defer w.end()
+		require.NoError(t, w.List(t.Context(), &corev1.NamespaceList{}))
+		w.namespaces("shop")
+		written, err := w.live.CoreV1().Namespaces().Get(t.Context(), "shop", metav1.GetOptions{})
+		require.NoError(t, err)
+		began := time.Now()
+		require.NoError(t, w.waiter().WaitFor(t.Context(), &corev1.Namespace{}, key("ignored", "shop"), written.ResourceVersion))
+		require.Equal(t, time.Second, time.Since(began))
+	})
+}
+
+// Nothing comes that could be waited for.
+func TestAWaitForAWriteFailsBeforeTheStartAsAReadDoes(t *testing.T) {
+	inWorld(t, cache.Options{}, func(t *testing.T, w *world) {
+		require.NoError(t, w.waiter().WaitFor(within(t, time.Hour), &corev1.ConfigMap{}, key("default", "a"), "1"), "nobody reads ConfigMaps")
+		_, err := w.GetInformer(t.Context(), &corev1.ConfigMap{})
+		require.NoError(t, err)
+		var stopped *cache.ErrCacheNotStarted
+		require.ErrorAs(t, w.waiter().WaitFor(within(t, time.Hour), &corev1.ConfigMap{}, key("default", "a"), "1"), &stopped)
+	})
+}
+
+// A kind may be deleted before its informer has listed for the first time.
+func TestAWaitForAWriteSaysThatTheKindIsGoneEvenIfItWasNeverListed(t *testing.T) {
+	inWorld(t, cache.Options{}, func(t *testing.T, w *world) {
+		_, err := w.GetInformer(t.Context(), freeOf(widgetKind))
+		require.NoError(t, err)
+		w.server.Unregister(widgets)
+		w.begin()
+		defer w.end()
+		time.Sleep(time.Minute)
+		var gone *cache.KindGoneError
+		require.ErrorAs(t, w.Get(t.Context(), key("default", "a"), freeOf(widgetKind)), &gone)
+		require.ErrorAs(t, w.waiter().WaitFor(within(t, time.Hour), freeOf(widgetKind), key("default", "a"), "1"), &gone)
 	})
 }
