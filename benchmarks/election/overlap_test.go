@@ -181,7 +181,7 @@ func TestTwoReplicasOfOursNeverWorkTogether(t *testing.T) {
 func TestTwoReplicasOfClientGoMayWorkTogether(t *testing.T) {
 	for _, story := range stories {
 		var longest time.Duration
-		for range plays {
+		for n := 0; n < plays || n < 100*plays && story.theirs && longest == 0; n++ {
 			longest = max(longest, play(t, Theirs, story.play))
 		}
 		t.Logf("%s: up to %s", story.name, longest.Round(100*time.Millisecond))
