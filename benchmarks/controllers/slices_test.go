@@ -110,7 +110,7 @@ func compareSlices(ctx context.Context, worlds Worlds, scenario scenarios.Scenar
 // haveSameSlices waits until both have the same slices.
 func haveSameSlices(ctx context.Context, sides []*stage.Stage) error {
 	var theirs, ours string
-	for end := time.Now().Add(15 * time.Second); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
 		var texts [2]string
 		for i, s := range sides {
 			text, err := slicesText(ctx, s)

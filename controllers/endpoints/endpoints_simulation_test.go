@@ -33,27 +33,33 @@ func TestWhateverBreaksTheEndpointsAreRight(t *testing.T) {
 // play plays one seed. The users do the same with faults and without.
 func play(w *simulation.World) string {
 	u := &crowd{World: w}
+	u.live(func() {})
+	state := u.state()
+	w.NothingIsWritten()
+	return fmt.Sprint(state)
+}
+
+// live lets the users do what they like, and something else now and then, until all is calm.
+func (u *crowd) live(also func()) {
 	for range 12 {
 		u.act()
 	}
-	w.Start()
+	u.Start()
 	for range 25 {
-		w.Disturb()
-		for range 1 + w.Users.IntN(4) {
+		u.Disturb()
+		for range 1 + u.Users.IntN(4) {
 			u.act()
-			time.Sleep(time.Duration(w.Users.IntN(200)) * time.Millisecond)
+			time.Sleep(time.Duration(u.Users.IntN(200)) * time.Millisecond)
 		}
-		if w.Users.IntN(2) == 0 {
-			time.Sleep(time.Duration(w.Users.IntN(3000)) * time.Millisecond)
+		also()
+		if u.Users.IntN(2) == 0 {
+			time.Sleep(time.Duration(u.Users.IntN(3000)) * time.Millisecond)
 		} else {
 			time.Sleep(2 * time.Minute)
 		}
 	}
-	w.Calm()
-	w.Rest()
-	state := u.state()
-	w.NothingIsWritten()
-	return fmt.Sprint(state)
+	u.Calm()
+	u.Rest()
 }
 
 // crashes are the writes after which the process may die.

@@ -125,19 +125,22 @@ func TestEndpointsFollowTheirService(t *testing.T) {
 	})
 }
 
+// withoutSelector are the changes after which a Service selects nothing, and those that undo them.
+var withoutSelector = []struct {
+	name        string
+	change, and func(*corev1.Service)
+}{
+	{"no selector", func(s *corev1.Service) { s.Spec.Selector = nil }, func(s *corev1.Service) { s.Spec.Selector = map[string]string{"app": "web"} }},
+	{"an external name", func(s *corev1.Service) {
+		s.Spec.Type, s.Spec.ExternalName, s.Spec.ClusterIP, s.Spec.IPFamilies = corev1.ServiceTypeExternalName, "example.com", "", nil
+	}, func(s *corev1.Service) {
+		s.Spec.Type, s.Spec.ExternalName, s.Spec.ClusterIP, s.Spec.IPFamilies = corev1.ServiceTypeClusterIP, "", "10.96.0.7", []corev1.IPFamily{corev1.IPv4Protocol}
+	}},
+}
+
 // A user takes the list of addresses over, and gives it back.
 func TestEndpointsStayWhenTheSelectorIsRemoved(t *testing.T) {
-	for _, c := range []struct {
-		name        string
-		change, and func(*corev1.Service)
-	}{
-		{"no selector", func(s *corev1.Service) { s.Spec.Selector = nil }, func(s *corev1.Service) { s.Spec.Selector = map[string]string{"app": "web"} }},
-		{"an external name", func(s *corev1.Service) {
-			s.Spec.Type, s.Spec.ExternalName, s.Spec.ClusterIP, s.Spec.IPFamilies = corev1.ServiceTypeExternalName, "example.com", "", nil
-		}, func(s *corev1.Service) {
-			s.Spec.Type, s.Spec.ExternalName, s.Spec.ClusterIP, s.Spec.IPFamilies = corev1.ServiceTypeClusterIP, "", "10.96.0.7", []corev1.IPFamily{corev1.IPv4Protocol}
-		}},
-	} {
+	for _, c := range withoutSelector {
 		inWorld(t, func(t *testing.T, w *world) {
 			service := w.service()
 			w.pod(1)

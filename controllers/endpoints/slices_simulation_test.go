@@ -34,21 +34,7 @@ func TestWhateverBreaksTheSlicesAreRight(t *testing.T) {
 func playSlices(w *simulation.World) string {
 	require.NoError(w.T, w.Live.Create(context.Background(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}))
 	u := &crowd{World: w}
-	for range 12 {
-		u.act()
-	}
-	w.Start()
-	for range 25 {
-		w.Disturb()
-		for range 1 + w.Users.IntN(4) {
-			u.act()
-			time.Sleep(time.Duration(w.Users.IntN(200)) * time.Millisecond)
-		}
-		u.touchSlices()
-		time.Sleep([]time.Duration{time.Second, 2 * time.Minute}[w.Users.IntN(2)])
-	}
-	w.Calm()
-	w.Rest()
+	u.live(u.touchSlices)
 	state := u.slicesState()
 	w.NothingIsWritten()
 	return state

@@ -107,17 +107,7 @@ func TestSlicesFollowTheirService(t *testing.T) {
 
 // A user takes the slices over, and gives them back.
 func TestSlicesStayWhenTheSelectorIsRemoved(t *testing.T) {
-	for _, c := range []struct {
-		name        string
-		change, and func(*corev1.Service)
-	}{
-		{"no selector", func(s *corev1.Service) { s.Spec.Selector = nil }, func(s *corev1.Service) { s.Spec.Selector = map[string]string{"app": "web"} }},
-		{"an external name", func(s *corev1.Service) {
-			s.Spec.Type, s.Spec.ExternalName, s.Spec.ClusterIP, s.Spec.IPFamilies = corev1.ServiceTypeExternalName, "example.com", "", nil
-		}, func(s *corev1.Service) {
-			s.Spec.Type, s.Spec.ExternalName, s.Spec.ClusterIP, s.Spec.IPFamilies = corev1.ServiceTypeClusterIP, "", "10.96.0.7", []corev1.IPFamily{corev1.IPv4Protocol}
-		}},
-	} {
+	for _, c := range withoutSelector {
 		inSlicedWorld(t, func(t *testing.T, w sliced) {
 			service := w.service()
 			w.pod(1)

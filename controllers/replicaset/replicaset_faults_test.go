@@ -249,17 +249,22 @@ func TestAFailureThatDoesNotMatterAnyMoreIsNotReported(t *testing.T) {
 	})
 }
 
+// endsUnseen runs the controller, and deletes a ReplicaSet. The controller hears of that 10 seconds later.
+func (w *world) endsUnseen(rs *appsv1.ReplicaSet) {
+	late := watches
+	late.Resource = "replicasets"
+	w.Server.Inject(fakeapi.Fault{Match: late, DelayEvents: 10 * time.Second})
+	w.run()
+	w.Wrote()
+	require.NoError(w.T, w.Live.Delete(w.T.Context(), rs))
+}
+
 // The garbage collector deletes the Pods of a ReplicaSet that is gone. If the controller sees that before it sees the end
 // of the ReplicaSet, it must not make others.
 func TestAReplicaSetThatIsGoneGetsNoPods(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		rs := w.set(3)
-		late := watches
-		late.Resource = "replicasets"
-		w.Server.Inject(fakeapi.Fault{Match: late, DelayEvents: 10 * time.Second})
-		w.run()
-		w.Wrote()
-		require.NoError(t, w.Live.Delete(t.Context(), rs))
+		w.endsUnseen(rs)
 		for _, pod := range w.Pods() {
 			require.NoError(t, w.Live.Delete(t.Context(), pod))
 		}
@@ -273,12 +278,7 @@ func TestAReplicaSetThatIsGoneGetsNoPods(t *testing.T) {
 func TestAReplicaSetThatIsGoneAdoptsNoPods(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		rs := w.set(1)
-		late := watches
-		late.Resource = "replicasets"
-		w.Server.Inject(fakeapi.Fault{Match: late, DelayEvents: 10 * time.Second})
-		w.run()
-		w.Wrote()
-		require.NoError(t, w.Live.Delete(t.Context(), rs))
+		w.endsUnseen(rs)
 		w.Create(orphan("orphan", template))
 		w.Settle()
 		require.Empty(t, w.Wrote())
