@@ -36,3 +36,13 @@ func TestAControllerAnswersTheProbesOfOthersOnly(t *testing.T) {
 		})
 	}
 }
+
+// Another object may have the probe's name elsewhere.
+func TestTheProbeIsKnownByNameAndNamespace(t *testing.T) {
+	p := &prober{namespace: "default", name: "probe"}
+	require.False(t, p.isOther(newSet("probe")))
+	require.True(t, p.isOther(newSet("web")))
+	elsewhere := newSet("probe")
+	elsewhere.Namespace = "shop"
+	require.True(t, p.isOther(elsewhere))
+}

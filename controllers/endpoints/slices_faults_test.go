@@ -190,6 +190,38 @@ func TestSlicesAreNotMadeAgainForAServiceThatIsGone(t *testing.T) {
 	})
 }
 
+// What is remembered of a Service that is gone would be in memory for ever.
+func TestAServiceThatIsGoneIsForgotten(t *testing.T) {
+	inSlicedWorld(t, func(t *testing.T, w sliced) {
+		service := w.service()
+		w.pod(1)
+		w.start()
+		w.delete(service)
+		w.delete(w.all()[0])
+		w.settle()
+		w.server.ForgetRequests()
+		w.service()
+		w.says("a new Service of that name", "[1] on [8080]")
+		asked := w.server.Requests(fakeapi.Match{UserAgent: agent, Verb: "get", Resource: "services"})
+		require.Empty(t, asked, "one that had slices before would be asked for")
+	})
+}
+
+// The watch is late, so the controller does not know yet whose the slice is.
+func TestASliceThatSomebodyHasTakenIsNotDeleted(t *testing.T) {
+	inSlicedWorld(t, func(t *testing.T, w sliced) {
+		w.service()
+		w.pod(1)
+		w.pod(2)
+		gone := w.pod(3)
+		w.server.Inject(fakeapi.Fault{Match: sliceWatches, DelayEvents: 5 * time.Second})
+		w.start()
+		edit(w.world, w.all()[1], func(s *discoveryv1.EndpointSlice) { s.Labels["endpointslice.kubernetes.io/managed-by"] = "mesh" })
+		w.delete(gone, client.GracePeriodSeconds(0))
+		w.says("it is still there", "[1 2] on [8080]", "[3] on [8080]")
+	})
+}
+
 func TestAServiceThatIsBeingDeletedGetsNoNewSlices(t *testing.T) {
 	inSlicedWorld(t, func(t *testing.T, w sliced) {
 		service := w.service(func(s *corev1.Service) { s.Finalizers = []string{"example.com/held"} })

@@ -19,3 +19,12 @@ func TestASeedThatIsPlayedAgainIsPlayedInAnyCase(t *testing.T) {
 	require.Equal(t, []uint64{3}, slices.Collect(race.Seeds(4, 3)))
 	require.Equal(t, []uint64{0}, slices.Collect(race.Seeds(4, 0)))
 }
+
+func TestALoopOverSeedsMayEnd(t *testing.T) {
+	played := 0
+	for range race.Seeds(4, -1) {
+		played++
+		break
+	}
+	require.Equal(t, 1, played)
+}
