@@ -142,12 +142,13 @@ func (p *prober) ask(ctx context.Context, name client.ObjectKey) (answer client.
 	if err := p.client.List(ctx, list, client.InNamespace(name.Namespace), client.MatchingLabels{p.AnswerLabel: name.Name}); err != nil {
 		return nil, p.explain(err, "list", p.answers)
 	}
-	return answer, eachItem(list, func(one client.Object) error {
+	err = eachItem(list, func(one client.Object) error {
 		if answer == nil && p.isAnswered(one) {
 			answer = one
 		}
 		return nil
 	})
+	return answer, err
 }
 
 // watch returns the first answer that it sees. It returns nil if the watch ends before.

@@ -37,12 +37,20 @@ func TestAControllerAnswersTheProbesOfOthersOnly(t *testing.T) {
 	}
 }
 
-// Another object may have the probe's name elsewhere.
-func TestTheProbeIsKnownByNameAndNamespace(t *testing.T) {
+// Another object may have the probe's name elsewhere, and the answer may have a label instead of the name.
+func TestTheProbeAndItsAnswerAreKnown(t *testing.T) {
 	p := &prober{namespace: "default", name: "probe"}
 	require.False(t, p.isOther(newSet("probe")))
 	require.True(t, p.isOther(newSet("web")))
 	elsewhere := newSet("probe")
 	elsewhere.Namespace = "shop"
 	require.True(t, p.isOther(elsewhere))
+
+	answer := newSet("probe-x7k2p")
+	answer.Labels = map[string]string{"for": "probe"}
+	require.True(t, p.isOther(answer))
+	p.AnswerLabel = "for"
+	require.False(t, p.isOther(answer))
+	answer.Labels["for"] = "another"
+	require.True(t, p.isOther(answer))
 }
