@@ -17,6 +17,7 @@ var explainedYAML []byte
 type Explanation struct {
 	Field, Scenario, Why string
 	Theirs, Ours         *string
+	Sometimes            bool // it depends on the moment, and need not be seen in each run
 
 	field, scenario, theirs, ours *regexp.Regexp
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/loopwright/loopwright/informer"
 )
 
-// What a reader of one object suffers while 150,000 are replaced. It is measured
+// What a reader of one object suffers while a whole collection is replaced. It is measured
 // in two ways.
 //
 // blocked-ms is how long the reader was blocked by a lock in a Replace, all in all,
@@ -27,7 +27,17 @@ import (
 // Other processes on the machine still have their share. How large it is, the row
 // no-store shows, whose reader reads nothing.
 func BenchmarkStoreStall(b *testing.B) {
-	pods := somePods(150_000)
+	sizes := []int{5_000, 20_000, 50_000, 150_000}
+	if testing.Short() {
+		sizes = []int{1_000}
+	}
+	for _, size := range sizes {
+		b.Run(fmt.Sprintf("objects=%d", size), func(b *testing.B) { stallWith(b, size) })
+	}
+}
+
+func stallWith(b *testing.B, size int) {
+	pods := somePods(size)
 	objects := anys(pods)
 	b.Run("ours", func(b *testing.B) {
 		store, _ := ours(pods)

@@ -2,6 +2,7 @@ package manager
 
 import (
 	"context"
+	"fmt"
 	"runtime"
 	"testing"
 
@@ -137,14 +138,20 @@ func BenchmarkIterate(b *testing.B) {
 	})
 }
 
-// BenchmarkCacheSync syncs a cache with 20,000 pods. Heap is what it keeps then, and goroutines is what it
+// BenchmarkCacheSync syncs a cache with pods. Heap is what it keeps then, and goroutines is what it
 // has, apart from the one that waits in Start.
 func BenchmarkCacheSync(b *testing.B) {
-	count := 20_000
+	sizes := []int{1_000, 5_000, 20_000, 50_000}
 	if testing.Short() {
-		count = 500
+		sizes = []int{500}
 	}
-	config := ServePods(SomePods(count))
+	for _, pods := range sizes {
+		b.Run(fmt.Sprintf("objects=%d", pods), func(b *testing.B) { syncWith(b, pods) })
+	}
+}
+
+func syncWith(b *testing.B, pods int) {
+	config := ServePods(SomePods(pods))
 	for _, peer := range append(cachePeers, cachePeer{"ours-sharing", sharing}) {
 		b.Run(peer.name, func(b *testing.B) {
 			var heap, routines float64

@@ -2,6 +2,7 @@ package manager
 
 import (
 	"context"
+	"fmt"
 	"runtime"
 	"slices"
 	"sync"
@@ -85,26 +86,40 @@ func reconcileAll(b *testing.B, reconcile func(context.Context)) {
 }
 
 // BenchmarkSteady adds 1,000 requests a second, one each millisecond. The time for an operation
-// says nothing, because the pace is given. The two other figures do: how long a
-// request takes from its add to its reconcile, for the middle one and for the slowest of a hundred.
+// would say nothing, because the pace is given. The two figures say how long a
+// request takes from its add to its reconcile: the middle one, and the slowest of a hundred.
 func BenchmarkSteady(b *testing.B) {
 	for _, kind := range Kinds {
 		b.Run(kind.Name, func(b *testing.B) {
 			for _, peer := range kind.Peers {
-				b.Run(peer.Name, func(b *testing.B) {
-					latencies := steady(peer, Names(b.N))
-					b.ReportMetric(float64(latencies[len(latencies)/2].Nanoseconds()), "p50-ns")
-					b.ReportMetric(float64(latencies[len(latencies)*99/100].Nanoseconds()), "p99-ns")
-				})
+				b.Run(peer.Name, func(b *testing.B) { steady(b, peer, time.Millisecond) })
 			}
 		})
 	}
 }
 
-// steady adds requests, and returns how long they took, sorted. One that was late, because the
-// machine was busy, is followed by the next without a pause. All names are different, so no two
+// BenchmarkLoad is the same with the default queue, from a quiet controller to a busy one.
+func BenchmarkLoad(b *testing.B) {
+	for _, rate := range []int{500, 2_000, 8_000, 32_000} {
+		b.Run(fmt.Sprintf("rate=%d", rate), func(b *testing.B) {
+			for _, peer := range Kinds[0].Peers {
+				b.Run(peer.Name, func(b *testing.B) { steady(b, peer, time.Second/time.Duration(rate)) })
+			}
+		})
+	}
+}
+
+func steady(b *testing.B, peer Peer, pause time.Duration) {
+	latencies := latenciesOf(peer, Names(b.N), pause)
+	b.ReportMetric(float64(latencies[len(latencies)/2].Nanoseconds()), "p50-ns")
+	b.ReportMetric(float64(latencies[len(latencies)*99/100].Nanoseconds()), "p99-ns")
+	b.ReportMetric(0, "ns/op")
+}
+
+// latenciesOf adds requests with a pause between them, and returns how long they took, sorted. One that was late, because the
+// machine was busy or does not sleep for so short a time, is followed by the next without a pause. All names are different, so no two
 // requests are merged.
-func steady(peer Peer, names []types.NamespacedName) []time.Duration {
+func latenciesOf(peer Peer, names []types.NamespacedName, pause time.Duration) []time.Duration {
 	var mu sync.Mutex // guards both
 	added, latencies := make(map[types.NamespacedName]time.Time, len(names)), make([]time.Duration, 0, len(names))
 	var left sync.WaitGroup
@@ -118,7 +133,7 @@ func steady(peer Peer, names []types.NamespacedName) []time.Duration {
 	})
 	begin := time.Now()
 	for i, name := range names {
-		time.Sleep(time.Until(begin.Add(time.Duration(i) * time.Millisecond)))
+		time.Sleep(time.Until(begin.Add(time.Duration(i) * pause)))
 		mu.Lock()
 		added[name] = time.Now()
 		mu.Unlock()

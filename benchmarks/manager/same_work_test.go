@@ -47,7 +47,7 @@ func TestASteadyPaceMeasuresEveryRequest(t *testing.T) {
 	for _, kind := range Kinds {
 		for _, peer := range kind.Peers {
 			t.Run(kind.Name+"/"+peer.Name, func(t *testing.T) {
-				require.Len(t, steady(peer, Names(50)), 50)
+				require.Len(t, latenciesOf(peer, Names(50), time.Millisecond), 50)
 			})
 		}
 	}

@@ -1,6 +1,7 @@
 package start
 
 import (
+	"fmt"
 	"runtime"
 	"slices"
 	"sync"
@@ -14,10 +15,16 @@ import (
 // BenchmarkStart is the time from New until each of three controllers has reconciled an object. Heap is what
 // the program holds when all objects have been reconciled.
 func BenchmarkStart(b *testing.B) {
-	objects := 20_000
+	sizes := []int{2_000, 5_000, 20_000, 50_000}
 	if testing.Short() {
-		objects = 500
+		sizes = []int{500}
 	}
+	for _, objects := range sizes {
+		b.Run(fmt.Sprintf("objects=%d", objects), func(b *testing.B) { startWith(b, objects) })
+	}
+}
+
+func startWith(b *testing.B, objects int) {
 	config, end := Serve(objects)
 	defer end()
 	for _, peer := range append(slices.Clone(Peers), Peer{"ours-sharing", Sharing}) {

@@ -46,7 +46,7 @@ var servers = map[string]func(port int, certDir string) server{
 	"ours": func(port int, certDir string) server {
 		return ourwebhook.NewServer(ourwebhook.Options{Host: "127.0.0.1", Port: port, CertDir: certDir})
 	},
-	"theirs": func(port int, certDir string) server {
+	"controller-runtime": func(port int, certDir string) server {
 		return theirwebhook.NewServer(theirwebhook.Options{Host: "127.0.0.1", Port: port, CertDir: certDir})
 	},
 }
@@ -132,7 +132,7 @@ func each(b *testing.B, run func(b *testing.B, own, other asker)) {
 			{"small", "a validator", pod("", "")},
 		} {
 			body := review("v1", "CREATE", c.object, "null")
-			for i, side := range []string{"ours", "theirs"} {
+			for i, side := range []string{"ours", "controller-runtime"} {
 				b.Run(way.name+"/"+c.name+"/"+side, func(b *testing.B) {
 					made := func(side string, i int) asker {
 						port := freePort(b)
@@ -142,7 +142,7 @@ func each(b *testing.B, run func(b *testing.B, own, other asker)) {
 						require.NoError(b, ask())
 						return ask
 					}
-					own, other := made(side, i), made([]string{"theirs", "ours"}[i], 1-i)
+					own, other := made(side, i), made([]string{"controller-runtime", "ours"}[i], 1-i)
 					b.ResetTimer()
 					run(b, own, other)
 				})

@@ -247,7 +247,7 @@ func BenchmarkReview(b *testing.B) {
 		{"default-unknown", "a defaulter", strings.Replace(strings.Replace(large, "DO", "label", 1), `"spec":{`, `"spec":{"unknown":1,`, 1)},
 	} {
 		body := []byte(review("v1", "CREATE", c.object, "null"))
-		for i, side := range []string{"ours", "theirs"} {
+		for i, side := range []string{"ours", "controller-runtime"} {
 			hook := hooks()[c.hook][i]
 			b.Run(c.name+"/"+side, func(b *testing.B) {
 				b.ReportAllocs()

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// BenchmarkWorkers is one producer and 1, 10 or 100 workers that do nothing but
+// BenchmarkWorkers is one producer and 1, 2, 10 or 100 workers that do nothing but
 // get and done. One operation is one item.
 //
 // A queue with one lock has two modes here, and the machine selects between them. If the kernel
@@ -24,9 +24,9 @@ import (
 //     a switch or two.
 func BenchmarkWorkers(b *testing.B) {
 	keys := Requests(10_000)
-	for _, workers := range []int{1, 10, 100} {
+	for _, workers := range []int{1, 2, 10, 100} {
 		for _, peer := range Peers {
-			b.Run(fmt.Sprintf("%d/%s", workers, peer.Name), func(b *testing.B) {
+			b.Run(fmt.Sprintf("workers=%d/%s", workers, peer.Name), func(b *testing.B) {
 				b.ReportAllocs()
 				waited, used := lockWait(), processorTime()
 				Run(peer.Make(), keys, workers, b.N)

@@ -1,62 +1,96 @@
-// Command ratios compares this library with the originals: it runs the benchmarks
-// of this module, or reads their output, and prints how many times as fast, as
-// lean and as frugal ours is.
+// Command ratios compares this library with the originals: it runs the benchmarks of this module in rounds. In each round,
+// every workload is played by ours and by each original in turn, each in a process of its own. It prints how
+// much time and memory ours needs, as a multiple of what the original needs: below 1, ours needs less.
 //
-// A benchmark belongs to the table if it has a sub-benchmark named ours. Its
-// siblings are the peers.
+// A benchmark belongs to the table if it has a sub-benchmark whose last name is ours. Its siblings are the originals.
 //
-//	go run ./cmd/ratios                    runs all benchmarks of the module
-//	go run ./cmd/ratios -bench Store ./informer
-//	go test -bench . -benchmem ./... | go run ./cmd/ratios -read
+//	go run ./cmd/ratios                                   all benchmarks of the module, 8 rounds
+//	go run ./cmd/ratios -quick                            a selection, with small workloads: less than 3 minutes
+//	go run ./cmd/ratios -count 5 -bench Store ./informer  some of them
+//	go run ./cmd/ratios -report ../docs                   writes benchmarks.md and its plots there
 package main
 
 import (
+	"context"
 	"flag"
 	"fmt"
-	"io"
 	"os"
-	"os/exec"
-	"strings"
+	"os/signal"
+	"path/filepath"
+	"time"
 )
 
 func main() {
-	bench := flag.String("bench", ".", "which benchmarks to run, as for go test")
-	benchtime := flag.String("benchtime", "1s", "how long each runs, as for go test")
-	count := flag.Int("count", 1, "how often each runs; the median counts")
-	read := flag.Bool("read", false, "read the output of go test -bench from the standard input")
+	var s settings
+	flag.StringVar(&s.bench, "bench", ".", "which benchmarks to run, as for go test")
+	flag.DurationVar(&s.benchtime, "benchtime", 500*time.Millisecond, "how long each runs in a round")
+	flag.IntVar(&s.rounds, "count", 8, "how many rounds; an interval of 95 % needs 6")
+	flag.BoolVar(&s.quick, "quick", false, "a selection, with small workloads and short runs")
+	flag.StringVar(&s.report, "report", "", "write benchmarks.md and its plots to this directory, too")
 	flag.Parse()
-	if err := run(*read, *bench, *benchtime, *count, flag.Args()); err != nil {
+	s.packages = flag.Args()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, s); err != nil {
 		fmt.Fprintln(os.Stderr, "ratios:", err)
 		os.Exit(1)
 	}
 }
 
-func run(read bool, bench, benchtime string, count int, packages []string) error {
-	if read {
-		results, err := parse(os.Stdin)
-		if err != nil {
-			return err
+type settings struct {
+	bench     string
+	benchtime time.Duration
+	rounds    int
+	quick     bool
+	report    string // a directory, or nothing
+	packages  []string
+}
+
+// quickly are the benchmarks of the quick mode: one or two of each subject.
+const quickly = `^Benchmark(Cycle|AddAfter|Requeue|DeltaQueue|StoreGet|StoreUpdate|StoreByIndex|Reconcile|CachedGet|CachedList|Handle|Renew|Review)$`
+
+func run(ctx context.Context, s settings) error {
+	if s.rounds < 1 {
+		return fmt.Errorf("-count %d: at least one round is needed", s.rounds)
+	}
+	if s.quick && s.report != "" {
+		return fmt.Errorf("-quick and -report: a report needs the whole workloads; leave one of them out")
+	}
+	if s.quick {
+		s.rounds, s.benchtime = 6, 50*time.Millisecond
+		if s.bench == "." {
+			s.bench = quickly
 		}
-		return show(os.Stdout, results)
 	}
-	if len(packages) == 0 {
-		packages = []string{"./..."}
-	}
-	arguments := append([]string{"test", "-run", "^$", "-bench", bench, "-benchtime", benchtime, "-count", fmt.Sprint(count), "-benchmem", "-timeout", "1h"}, packages...)
-	command := exec.Command("go", arguments...)
-	var output strings.Builder
-	command.Stdout = io.MultiWriter(os.Stderr, &output) // so that one sees it work
-	command.Stderr = os.Stderr
-	failure := command.Run()
-	results, err := parse(strings.NewReader(output.String()))
+	dir, err := os.MkdirTemp("", "ratios-")
 	if err != nil {
 		return err
 	}
-	if err := show(os.Stdout, results); err != nil {
+	defer func() { _ = os.RemoveAll(dir) }()
+
+	began := time.Now()
+	workloads, err := prepare(ctx, s, dir)
+	if err != nil {
 		return err
 	}
-	if failure != nil {
-		return fmt.Errorf("go %s: %w", strings.Join(arguments, " "), failure)
+	measured, err := play(ctx, s, workloads)
+	if err != nil {
+		return err
 	}
-	return nil
+	rows := compare(workloads, measured)
+	if err := show(os.Stdout, rows); err != nil || s.report == "" {
+		return err
+	}
+	machine, err := lookAround(ctx)
+	if err != nil {
+		return err
+	}
+	plots, err := plotAll(filepath.Join(s.report, "plots"), rows)
+	if err != nil {
+		return err
+	}
+	return write(filepath.Join(s.report, "benchmarks.md"), report{
+		Rows: rows, Plots: plots, Machine: machine, Rounds: s.rounds, Benchtime: s.benchtime,
+		Date: began.UTC().Format(time.DateOnly), Took: time.Since(began).Round(time.Minute),
+	})
 }

@@ -59,7 +59,7 @@ func (s State) addEvent(names *names, event *eventsv1.Event) {
 	if by == "" {
 		by = event.DeprecatedSource.Component
 	}
-	if by == "default-scheduler" {
+	if by == "default-scheduler" || by == "ipallocator-repair-controller" { // the second one looks at times, not at events
 		return
 	}
 	note := strings.TrimPrefix(names.replaceAnyPod(event.Note), "(combined from similar events): ")

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -80,7 +81,8 @@ func isReady(p *corev1.Pod) bool {
 // errNone says that nothing fits.
 var errNone = errors.New("there is none")
 
-// pick returns the first Pod that fits, by image and name.
+// pick returns the first Pod that fits: by image, by what else can be seen of it, and by age. Names are made by chance, so
+// they decide only among Pods that are all the same.
 func (w which) pick(s *stage.Stage) (*corev1.Pod, error) {
 	found := s.Pods(func(p *corev1.Pod) bool {
 		return p.DeletionTimestamp == nil && p.Status.Phase != corev1.PodFailed && p.Status.Phase != corev1.PodSucceeded && w.fits(p)
@@ -88,8 +90,26 @@ func (w which) pick(s *stage.Stage) (*corev1.Pod, error) {
 	if len(found) == 0 {
 		return nil, fmt.Errorf("%w: %s", errNone, w.text)
 	}
-	slices.SortStableFunc(found, func(a, b *corev1.Pod) int { return cmp.Compare(a.Spec.Containers[0].Image, b.Spec.Containers[0].Image) })
+	slices.SortStableFunc(found, func(a, b *corev1.Pod) int {
+		return cmp.Or(cmp.Compare(a.Spec.Containers[0].Image, b.Spec.Containers[0].Image), cmp.Compare(looks(a), looks(b)),
+			a.CreationTimestamp.Compare(b.CreationTimestamp.Time))
+	})
 	return found[0], nil
+}
+
+// looks is what is the same for a Pod in both worlds. The hash of a template is not, nor what has it in its name.
+func looks(p *corev1.Pod) string {
+	labels := maps.Clone(p.Labels)
+	delete(labels, appsv1.DefaultDeploymentUniqueLabelKey)
+	owner := ""
+	if c := metav1.GetControllerOf(p); c != nil {
+		owner = c.Kind
+	}
+	restarts := int32(0)
+	for _, c := range p.Status.ContainerStatuses {
+		restarts += c.RestartCount
+	}
+	return fmt.Sprint(owner, labels, p.Annotations, p.Status.Phase, isReady(p), restarts) // fmt sorts maps by their keys
 }
 
 func deletePod(w which) Step {

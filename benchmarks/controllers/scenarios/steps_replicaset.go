@@ -89,6 +89,15 @@ func quota(pods string) Step {
 	}}
 }
 
+// noQuota waits until the ReplicaSets have noticed: they try again after pauses that grow, and nothing else tells them.
 var noQuota = Step{Text: "allow any number of Pods", Do: func(ctx context.Context, s *stage.Stage) error {
-	return s.Client.CoreV1().ResourceQuotas(s.Namespace).Delete(ctx, "few", metav1.DeleteOptions{})
+	if err := s.Client.CoreV1().ResourceQuotas(s.Namespace).Delete(ctx, "few", metav1.DeleteOptions{}); err != nil {
+		return err
+	}
+	return stage.Poll(ctx, "the ReplicaSets to try again", func() error {
+		for _, set := range s.ReplicaSets(func(set *appsv1.ReplicaSet) bool { return set.Status.Replicas != *set.Spec.Replicas }) {
+			return fmt.Errorf("%s has %d Pods of %d", set.Name, set.Status.Replicas, *set.Spec.Replicas)
+		}
+		return nil
+	})
 }}

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestEachVariantIsPlayedInEachRound(t *testing.T) {
+	s := settings{bench: "Keep|Alone", benchtime: time.Millisecond, rounds: 3, packages: []string{"./testdata/tiny"}}
+	workloads, err := prepare(t.Context(), s, t.TempDir())
+	require.NoError(t, err)
+	require.Len(t, workloads, 4, "who is alone has nothing to be compared with")
+	require.Equal(t, "tiny/tiny_test.go", workloads[0].file)
+
+	measured, err := play(t.Context(), s, workloads[:1])
+	require.NoError(t, err)
+	for _, variant := range []string{"ours", "client-go"} {
+		require.Len(t, measured[measure{"tiny", "Keep/size=100", variant, "sec/op"}], 3)
+		require.Len(t, measured[measure{"tiny", "Keep/size=100", variant, peakMemory}], 3)
+		require.Equal(t, []float64{0.002, 0.002, 0.002}, measured[measure{"tiny", "Keep/size=100", variant, "cpu-sec/op"}])
+	}
+	require.Empty(t, measured[measure{"tiny", "Keep/size=100", "no-store", "sec/op"}], "a reference is not compared")
+	require.Equal(t, []float64{208, 208, 208}, measured[measure{"tiny", "Keep/size=100", "client-go", "B/op"}])
+}
+
+func TestABenchmarkThatFailsIsNamedWithWhatItSays(t *testing.T) {
+	_, err := prepare(t.Context(), settings{bench: "Broken", packages: []string{"./testdata/tiny"}}, t.TempDir())
+	require.ErrorContains(t, err, "the store is broken")
+}
+
+func TestWhatCannotBeMeasuredIsRefused(t *testing.T) {
+	for want, s := range map[string]settings{
+		"at least one round":                   {bench: ".", rounds: 0},
+		"a report needs the whole workloads":   {bench: ".", rounds: 8, quick: true, report: "docs"},
+		"no benchmark that matches \"Nobody\"": {bench: "Nobody", rounds: 8, packages: []string{"./testdata/tiny"}},
+		"-bench \"(\": error parsing regexp":   {bench: "(", rounds: 8, packages: []string{"./testdata/tiny"}},
+		"nowhere: directory not found":         {bench: ".", rounds: 8, packages: []string{"./testdata/nowhere"}},
+	} {
+		require.ErrorContains(t, run(t.Context(), s), want)
+	}
+}
+
+// The log goes to the same output as the results. Whoever measures for an hour wants to know which
+// benchmark it was, and must not get a table with a figure missing.
+func TestALineThatCannotBeReadIsNamed(t *testing.T) {
+	for _, line := range []string{
+		"BenchmarkStore/ours-2 \t2026/11/22 01:02:03 INFO no WatchList here", // the result follows on a line of its own
+		"BenchmarkStore/ours-2 \t 100\t 50.0 ns/op\t level=INFO",
+	} {
+		_, err := parse("goos: linux\nBenchmarkStore\n" + line + "\n 100\t 50.0 ns/op\n")
+		require.ErrorContains(t, err, "line 3 is no result of a benchmark", line)
+	}
+}
+
+// someRows are what six rounds of three workloads make.
+func someRows() []row {
+	m := measurements{}
+	add := func(name, unit string, ours, original []float64) {
+		m[measure{"queue", name, "ours", unit}], m[measure{"queue", name, "client-go", unit}] = ours, original
+	}
+	add("Fast", "sec/op", []float64{1e-6, 1.1e-6, 1e-6, 1.2e-6, 1e-6, 1.1e-6}, []float64{4e-6, 4.2e-6, 4e-6, 4.1e-6, 4e-6, 4.2e-6})
+	add("Even", "sec/op", []float64{1e-3, 2e-3, 3e-3, 1e-3, 2e-3, 3e-3}, []float64{2e-3, 1e-3, 3e-3, 2e-3, 1e-3, 3e-3})
+	add("Nearly", "B/op", []float64{1005, 1005, 1005, 1005, 1005, 1005}, []float64{1000, 1000, 1000, 1000, 1000, 1000})
+	add("Slow", "sec/op", []float64{2, 2, 2, 2, 2, 2.1}, []float64{1, 1, 1, 1, 1, 1.1})
+	add("Slower", "B/op", []float64{3000, 3000, 3000, 3000, 3000, 3000}, []float64{1000, 1000, 1000, 1000, 1000, 1000})
+	add("Nothing", "allocs/op", []float64{0, 0, 0, 0, 0, 0}, []float64{2, 2, 2, 2, 2, 2})
+	add("Small", peakMemory, []float64{1e6, 1e6, 1e6, 1e6, 1e6, 1e6}, []float64{2e6, 2e6, 2e6, 2e6, 2e6, 2e6})
+	add("Small", "items/s", []float64{1e6, 1e6, 1e6, 1e6, 1e6, 1e6}, []float64{2e6, 2e6, 2e6, 2e6, 2e6, 2e6})
+	var workloads []workload
+	for _, name := range []string{"Fast", "Even", "Nearly", "Slow", "Slower", "Nothing", "Small"} {
+		workloads = append(workloads, workload{subject: "queue", name: name, file: "queue/queue_test.go", variants: []string{"ours", "client-go", "store"}})
+	}
+	return compare(workloads, m)
+}
+
+func TestWhereWeLoseComesFirstAndTheWorstOfIt(t *testing.T) {
+	var got []string
+	for _, r := range someRows() {
+		got = append(got, r.Workload+": "+decimal(r.Ratio)+", "+r.Verdict.String())
+	}
+	require.Equal(t, []string{
+		"Slower: 3.00, Where ours is worse",
+		"Slow: 2.00, Where ours is worse",
+		"Even: 1.00, No difference that is more than chance, or less than 1 %",
+		"Nearly: 1.00, No difference that is more than chance, or less than 1 %",
+		"Fast: 0.26, Where ours is better",
+		"Nothing: 0.00, Where ours is better",
+	}, got)
+}
+
+func TestARatioHasItsInterval(t *testing.T) {
+	rows := someRows()
+	fast := rows[slices.IndexFunc(rows, func(r row) bool { return r.Workload == "Fast" })]
+	require.Equal(t, "0.24 to 0.30", fast.Interval(), "1.0 of 4.2, and 1.2 of 4.0")
+	var few row
+	few.Rounds = 3
+	few.judge([]float64{1, 2, 3}, []float64{4, 5, 6})
+	require.Equal(t, "too few rounds", few.Interval())
+	require.Equal(t, same, few.Verdict, "three rounds prove nothing")
+}
+
+func TestTheReportHasEachRowAndSaysWhereItWasMeasured(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "docs", "benchmarks.md")
+	require.NoError(t, write(file, report{Rows: someRows(), Rounds: 6, Benchtime: time.Second, Date: "2026-11-22", Took: 5 * time.Minute,
+		Machine: machine{Processor: "a processor", Memory: "24 GB", Go: "go1.26", Originals: []module{{"k8s.io/client-go", "v0.37.2"}}}}))
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	page := string(text)
+	for _, want := range []string{
+		"| queue Slow | client-go | time | 2.00 s | 1.00 s | 2.00 | 1.82 to 2.10 | [queue/queue_test.go](../benchmarks/queue/queue_test.go) |",
+		"| queue Slower | client-go | bytes allocated | 3.00 kB | 1.00 kB | 3.00 |",
+		"| queue Fast | client-go | time | 1.05 µs | 4.05 µs | 0.26 |",
+		"| k8s.io/client-go | v0.37.2 |", "2026-11-22, 5m0s", "6 rounds of 1s",
+	} {
+		require.Contains(t, page, want)
+	}
+	require.Less(t, strings.Index(page, "queue Slow"), strings.Index(page, "queue Fast"))
+}
+
+func TestACurveIsDrawnFromWorkloadsThatDifferInANumber(t *testing.T) {
+	var rows []row
+	for _, size := range []string{"100", "1000", "10", "10000"} {
+		r := row{Subject: "workqueue", Workload: "Workers/workers=" + size, Ours: "ours", Original: "client-go", Unit: "sec/op"}
+		r.judge([]float64{1e-6, 1e-6, 2e-6, 1e-6, 1e-6, 2e-6}, []float64{4e-6, 4e-6, 4e-6, 4e-6, 4e-6, 4e-6})
+		rows = append(rows, r)
+	}
+	dir := t.TempDir()
+	drawn, err := plotAll(dir, rows)
+	require.NoError(t, err)
+	require.Len(t, drawn, 1)
+	lines := drawn[0].lines(rows)
+	require.Len(t, lines, 2)
+	require.Equal(t, "ours", lines[0].variant)
+	require.Equal(t, []point{{10, 1e6, 0.5e6, 1e6}, {100, 1e6, 0.5e6, 1e6}, {1000, 1e6, 0.5e6, 1e6}, {10000, 1e6, 0.5e6, 1e6}}, lines[0].points, "a throughput, in the order of the sizes")
+	picture, err := os.ReadFile(filepath.Join(dir, "throughput.svg"))
+	require.NoError(t, err)
+	for _, want := range []string{"<svg", "Throughput over workers", "10,000", "client-go"} {
+		require.Contains(t, string(picture), want)
+	}
+
+	_, err = plotAll(dir, rows[:3])
+	require.ErrorContains(t, err, "has 3 sizes")
+}
