@@ -159,10 +159,13 @@ cross-controlplane: ## Compile the control plane for all platforms (about 15 min
 	done
 
 .PHONY: bench
-bench: $(CLUSTER_COMMAND) ## Run the benchmarks
+bench: $(CLUSTER_COMMAND) ## Compare with client-go and controller-runtime (an hour), and write docs/benchmarks.md; QUICK=1 takes 3 minutes
+ifdef QUICK
+	cd benchmarks && go run ./cmd/ratios -quick
+else
 	@$(CLUSTER_COMMAND) build
-	go test -run '^$$' -bench . -benchmem ./...
-	cd benchmarks && go run ./cmd/ratios && go run ./cmd/controllerspeed
+	cd benchmarks && go run ./cmd/ratios -report ../docs && go run ./cmd/controllerspeed
+endif
 
 .PHONY: clean
 clean: $(CLUSTER_COMMAND) ## Remove the cluster, its binaries, and what make built

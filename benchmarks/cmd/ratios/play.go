@@ -23,7 +23,7 @@ type measure struct{ subject, name, variant, unit string }
 
 // peakMemory is the most that a process had in memory, its program and what was set up for the benchmark included. The
 // kernel counts it.
-const peakMemory = "peak-B"
+const peakMemory = "process-peak-B"
 
 // play plays all rounds. The variants of a workload take turns, and all workloads take turns, so that what else the machine
 // does meanwhile is spread over all of them.
