@@ -95,7 +95,7 @@ test: $(CLUSTER_COMMAND) $(COURSE) ## Run all tests: unit, race detector, integr
 	@$(MAKE) --no-print-directory -j2 test-packages test-course
 test-packages:
 	go test $(RACE) -count=1 -timeout 30m -vet=off -p $(TESTED_AT_ONCE) ./... # milestones vets it all
-	cd benchmarks && go test -short -p $(TESTED_AT_ONCE) ./... && go test -count=1 -run RealServer ./client ./election ./controllers
+	cd benchmarks && go test -short -p $(TESTED_AT_ONCE) ./... && go test -count=1 -run RealServer ./client ./election ./controllers ./endtoend
 	cd operator && go test -count=1 -timeout 20m ./compare
 	cd tools && go test ./image
 # Packages wait for their clusters half of the time; the exercises and milestones use the other half.

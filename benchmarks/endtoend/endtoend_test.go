@@ -67,6 +67,8 @@ func BenchmarkConverge(b *testing.B) {
 			b.ReportMetric(float64(all.CPUNanoseconds)/n, "cpu-ns/op")
 			b.ReportMetric(float64(all.Calls)/n, "api-calls/op")
 			b.ReportMetric(float64(all.Peak)/1e6, "peak-MB")
+			b.ReportMetric(0, "B/op") // of this process, which only waits
+			b.ReportMetric(0, "allocs/op")
 		})
 	}
 }

@@ -50,6 +50,8 @@ func (r row) Of() string {
 		return "bytes allocated"
 	case "allocs/op":
 		return "allocations"
+	case "peak-B":
+		return "peak memory"
 	case "heap-B":
 		return "heap"
 	case "stall-sec":
