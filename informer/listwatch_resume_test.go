@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
+	"github.com/loopwright/loopwright/internal/race"
 )
 
 // history is what a reader that follows a collection with a Cursor noted.
@@ -86,7 +87,7 @@ func (h *history) watch(ctx context.Context, from ListerWatcher[*corev1.ConfigMa
 // A reader is interrupted in every way there is, hundreds of times. In the end
 // its copy must equal the server's, and no change may have come twice.
 func TestAReaderThatIsInterruptedAllTheTimeLosesAndRepeatsNothing(t *testing.T) {
-	for seed := range uint64(25) {
+	for seed := range race.Fewer(uint64(25)) {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { interrupt(t, seed) })
 		})
