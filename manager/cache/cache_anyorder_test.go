@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
+	"github.com/loopwright/loopwright/internal/race"
 	"github.com/loopwright/loopwright/manager/cache"
 	"github.com/loopwright/loopwright/manager/client"
 )
@@ -19,7 +20,7 @@ import (
 // A manager's parts start and stop in an order that nobody has planned. Whatever they call meanwhile returns, and
 // nothing is left of it.
 func TestACacheCanBeUsedInAnyOrder(t *testing.T) {
-	seeds := 100
+	seeds := race.Fewer(100)
 	if testing.Short() {
 		seeds = 20
 	}

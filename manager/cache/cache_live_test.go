@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
+	"github.com/loopwright/loopwright/internal/race"
 	"github.com/loopwright/loopwright/manager/cache"
 	"github.com/loopwright/loopwright/manager/client"
 )
@@ -33,7 +34,7 @@ var (
 // A controller acts on what the cache says. If that were not what the server has, once the events are in, it
 // would act on something else, and nothing would ever correct it.
 func TestOnceCaughtUpACacheSaysWhatTheServerSays(t *testing.T) {
-	seeds := uint64(liveSeeds)
+	seeds := race.Fewer(uint64(liveSeeds))
 	if testing.Short() {
 		seeds = 30
 	}

@@ -21,6 +21,7 @@ import (
 	coreapply "k8s.io/client-go/applyconfigurations/core/v1"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
+	"github.com/loopwright/loopwright/internal/race"
 	"github.com/loopwright/loopwright/manager/cache"
 	"github.com/loopwright/loopwright/manager/client"
 )
@@ -132,7 +133,7 @@ func (c *counter) step(t *testing.T, ctx context.Context, random *rand.Rand, n i
 // Whatever is written, it is what is read: with a watch that is late, and is cut, in each form, from
 // several goroutines, for caches of all namespaces and of one.
 func TestAClientReadsItsOwnWritesFromACacheThatIsLate(t *testing.T) {
-	seeds := 60
+	seeds := race.Fewer(60)
 	if testing.Short() {
 		seeds = 12
 	}

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
+	"github.com/loopwright/loopwright/internal/race"
 	"github.com/loopwright/loopwright/manager/leaderelection/resourcelock"
 )
 
@@ -163,7 +164,7 @@ func (c *crowd) faults(seed uint64) {
 // What the machine decides is worth nothing if the loop around it is late: electors on an API server whose
 // connections break, hang and repeat what is sent, while somebody deletes the Lease now and then.
 func TestNoTwoReplicasWorkOnABadNetwork(t *testing.T) {
-	runs, terms := 100, 0
+	runs, terms := race.Fewer(100), 0
 	if testing.Short() {
 		runs = 15
 	}
