@@ -202,6 +202,14 @@ func TestAnObjectThatHasChangedMeanwhileIsNotTaken(t *testing.T) {
 		require.Empty(t, owned)
 		require.Equal(t, []metav1.OwnerReference{other}, ownersOf(t, c, "taken"))
 
+		relabelled := makePod(t, c, "relabelled", webLabels)
+		changed = relabelled.DeepCopy()
+		changed.Labels = map[string]string{"app": "debug"}
+		require.NoError(t, c.Update(t.Context(), changed))
+		owned, err = adopt(relabelled)
+		require.NoError(t, err)
+		require.Empty(t, owned, "who counts it deletes another one, because there is one too many")
+
 		left := makePod(t, c, "left", nil, owner.Reference())
 		require.NoError(t, c.Delete(t.Context(), left.DeepCopy()))
 		owned, err = adopt(left)
