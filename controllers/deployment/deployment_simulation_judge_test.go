@@ -61,11 +61,12 @@ func (j *judge) see(at time.Time, rs *appsv1.ReplicaSet) {
 			serving += sizeOf(rs).serving()
 		}
 	}
-	most, least, shapes := int32(0), int32(1000), map[[2]int32]bool{}
+	most, least, shapes, paused := int32(0), int32(1000), map[[2]int32]bool{}, false
 	for _, d := range j.deployments[owner.UID].Lately(at) {
 		l := limitsOf(&d.Spec)
 		most = max(most, l.desired+l.surge)
 		shapes[[2]int32{l.desired, l.surge}] = true
+		paused = paused || d.Spec.Paused
 		if least = min(least, l.desired-l.unavailable); !isRolling(d) {
 			least = 0
 		}
@@ -78,8 +79,9 @@ func (j *judge) see(at time.Time, rs *appsv1.ReplicaSet) {
 		j.Breaks(at, "%s went from %d to %d, so that %d Pods are asked for, and %d are allowed", rs.Name, from, to, total, most)
 	}
 	// Whoever scales, or changes the surge of a paused rollout, asks for shares, and they come before availability. So does
-	// whoever brings in Pods.
-	if lost := min(sizeOf(orNow(before, rs)).serving(), from) - sizeOf(rs).serving(); to < from && lost > 0 && len(shapes) == 1 && gains == 0 && serving < least-kills {
+	// whoever brings in Pods, and whoever pauses while there are too many.
+	shares := len(shapes) > 1 || gains > 0 || paused && total-to+from > most
+	if lost := min(sizeOf(orNow(before, rs)).serving(), from) - sizeOf(rs).serving(); to < from && lost > 0 && !shares && serving < least-kills {
 		j.Breaks(at, "%s went from %d to %d, so that %d Pods serve, and %d have to", rs.Name, from, to, serving, least)
 	}
 }
