@@ -51,7 +51,7 @@ func newCommand() *cobra.Command {
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.AddCommand(t.chapters(), t.chapter(), t.demo(), t.milestone(),
 		t.exercise(), t.hint(), t.diff(), t.reset(), t.verify(), t.progress(),
-		t.check(), t.sync())
+		t.class(), t.check(), t.sync())
 	return root
 }
 
