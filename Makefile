@@ -64,7 +64,9 @@ diff-%: $(COURSE)
 	@$(COURSE) diff "$*" $(if $(ANYWAY),--anyway)
 
 ##@ Teaching it
-.PHONY: class
+.PHONY: warm class
+warm: $(COURSE) ## Download and compile all that a day without a network needs
+	@$(COURSE) warm
 class: $(COURSE) ## Judge the solutions of a class; DIR=../learners has a directory for each learner. N=3 for one chapter
 	@$(COURSE) class "$(DIR)" $(if $(N),--only=$(N)) $(if $(TIMEOUT),--timeout=$(TIMEOUT))
 

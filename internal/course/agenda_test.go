@@ -16,7 +16,7 @@ workshops:
   short:
     - [1, 2]
   long:
-    - [2, 1, 2]
+    - [2, 1, 2, 1]
     - [1]
 `
 
@@ -63,6 +63,7 @@ func TestLunchIsAtNoonAndOnce(t *testing.T) {
 	text := read(t, r, "docs/teaching.md")
 	assert.Contains(t, text, "Day 1:\n\n| From |")
 	assert.Contains(t, text, "| 11:27 | 11:42 | break | 15 |\n| 11:42 | 11:47 | 1 [Sum](../chapters/01-sum/README.md) | 5 |\n| 11:47 | 12:47 | lunch | 60 |\n")
+	assert.Contains(t, text, "| 12:54 | 13:09 | break | 15 |\n")
 	assert.Contains(t, text, "Day 2:\n\n| From |")
 	assert.Equal(t, 1, strings.Count(text, "lunch"))
 }
