@@ -29,6 +29,7 @@ type milestoneTests int
 const (
 	allTests milestoneTests = iota
 	shortTests
+	newTests // short ones of the library and of the milestone's own chapter
 	noTests
 )
 
@@ -52,7 +53,9 @@ func (r *Repo) milestone(ctx context.Context, n int, tests milestoneTests, w io.
 	}
 	defer done()
 
-	built, vetted, tested := packagesLeft(files, hidden)
+	built, vetted, tested := packagesLeft(files, hidden, func(file string) bool {
+		return areaOf(file) == library || areaOf(file) == chapterDir && (tests != newTests || owners[file] == n)
+	})
 	fmt.Fprintf(w, "milestone %d, %s: %d packages, %d later files hidden\n", n, c.Title, len(vetted), len(hidden))
 	commands := [][]string{
 		append([]string{"build", "-buildmode=archive", "-overlay=" + overlay}, built...), // vet reads commands, too; to link each of them at each milestone would take minutes
@@ -60,7 +63,7 @@ func (r *Repo) milestone(ctx context.Context, n int, tests milestoneTests, w io.
 	}
 	test := []string{"test", "-vet=off", "-overlay=" + overlay} // vetted by the command before
 	switch tests {
-	case shortTests:
+	case shortTests, newTests:
 		test = append(test, "-short")
 		fallthrough
 	case allTests:
@@ -77,15 +80,17 @@ func (r *Repo) milestone(ctx context.Context, n int, tests milestoneTests, w io.
 }
 
 // Milestones proves every milestone. The newest is the full tree and is tested
-// in full; the earlier ones leave the slow tests to it. With short, the newest
-// is only built and vetted: `go test ./...` tests it.
+// in full. The earlier ones leave to it the slow tests, and those in the
+// directories of chapters that were there before: those have been tested at
+// their own milestone, and all else that they need is tested at each. With
+// short, the newest is only built and vetted: `go test ./...` tests it.
 func (r *Repo) Milestones(ctx context.Context, short bool, w io.Writer) error {
 	chapters, err := r.written()
 	if err != nil {
 		return err
 	}
 	for i, c := range chapters {
-		tests := shortTests
+		tests := newTests
 		if isNewest := i == len(chapters)-1; isNewest && short {
 			tests = noTests
 		} else if isNewest {
@@ -112,7 +117,7 @@ func (r *Repo) owned(chapters []Chapter) ([]string, Ownership, error) {
 // packagesLeft returns the packages that still have files, as arguments for
 // the go command: those to build (one with only test files cannot be), to vet,
 // and to test.
-func packagesLeft(files, hidden []string) (built, vetted, tested []string) {
+func packagesLeft(files, hidden []string, isTested func(file string) bool) (built, vetted, tested []string) {
 	addTo := func(list *[]string, pkg string) {
 		if !slices.Contains(*list, pkg) {
 			*list = append(*list, pkg)
@@ -127,7 +132,7 @@ func packagesLeft(files, hidden []string) (built, vetted, tested []string) {
 		if !strings.HasSuffix(f, "_test.go") {
 			addTo(&built, pkg)
 		}
-		if areaOf(f) != ground {
+		if isTested(f) {
 			addTo(&tested, pkg)
 		}
 	}

@@ -2,6 +2,7 @@ package course
 
 import (
 	"io"
+	"maps"
 	"strings"
 	"testing"
 
@@ -43,6 +44,41 @@ func TestOnlyTheNewestMilestoneRunsTheSlowTests(t *testing.T) {
 	assert.Contains(t, out.String(), "milestone 2 is the whole tree: its tests are those of `go test ./...`, and not run here")
 	err := r.Milestones(t.Context(), false, io.Discard)
 	assert.ErrorContains(t, err, "milestone 2 does not hold, go test", "milestone 1 is proven with -short")
+}
+
+// A chapter's own tests cost a binary each, and there are many chapters.
+func TestOnlyItsOwnMilestoneAndTheNewestRunAChaptersTests(t *testing.T) {
+	t.Parallel()
+	tree := maps.Clone(tiny)
+	own := "package main\n\nimport \"testing\"\n\nfunc TestOfTheChapter(*testing.T) {}\n"
+	for _, dir := range []string{"chapters/01-sum", "chapters/02-mean", "chapters/03-median"} {
+		tree[dir+"/main_test.go"] = own
+	}
+	tree["chapters/02-mean/main.go"] = "package main\n\nfunc main() {}\n"
+	tree["chapters/03-median/main.go"] = "package main\n\nfunc main() {}\n"
+	tree["chapters/03-median/README.md"] = "---\ntitle: Median\npart: 2\nminutes: 3\n---\n"
+	r := tinyTree(t, tree)
+
+	tested := func(out string) []string {
+		var lists []string
+		for milestone := range strings.SplitSeq(out, "milestone ") {
+			var dirs []string
+			for _, dir := range []string{"01-sum", "02-mean", "03-median"} {
+				if strings.Contains(milestone, "example.com/tiny/chapters/"+dir+"\t") {
+					dirs = append(dirs, dir)
+				}
+			}
+			if milestone != "" {
+				lists = append(lists, strings.Join(dirs, " "))
+			}
+		}
+		return lists
+	}
+	var all, one strings.Builder
+	require.NoError(t, r.Milestones(t.Context(), false, &all), "%s", &all)
+	assert.Equal(t, []string{"01-sum", "02-mean", "01-sum 02-mean 03-median"}, tested(all.String()))
+	require.NoError(t, r.Milestone(t.Context(), 2, true, &one), "%s", &one)
+	assert.Equal(t, []string{"01-sum 02-mean"}, tested(one.String()), "who asks for one milestone gets all of it")
 }
 
 func TestAnExerciseNeedsNoCluster(t *testing.T) {
