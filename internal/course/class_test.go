@@ -60,7 +60,7 @@ func TestATeacherSeesWhoNeedsHelpAndWithWhat(t *testing.T) {
 		".git/HEAD":                 "no learner",
 		"a file, and no learner.md": "",
 	})
-	text, status := classTable(t, r, dir, ClassOptions{Timeout: 2 * time.Second})
+	text, status := classTable(t, r, dir, ClassOptions{Timeout: 5 * time.Second})
 	assert.Equal(t, `learner  1                 solved
 anna     solved            1
 ben      not yet           0
@@ -93,7 +93,7 @@ func TestAClassIsJudgedAsEachLearnerIs(t *testing.T) {
 	e := theExercise(t, r)
 	n, err := r.newRunner(t.Context())
 	require.NoError(t, err)
-	n.timeout = 2 * time.Second
+	n.timeout = 5 * time.Second
 	var all []attempted
 	for i, body := range []string{"return 5", "return 6", "return len(xs) * 2", "var p *int\n\treturn *p", "x := 1\n\treturn 6", "return undefined", "return <-make(chan int)"} {
 		home := filepath.Join(classDir, "x", strconv.Itoa(i))
