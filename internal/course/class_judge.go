@@ -29,12 +29,6 @@ const (
 	notYet   = "not yet"
 )
 
-// attempted is a solution that has to be judged.
-type attempted struct {
-	learner int
-	solution
-}
-
 func verdictOf(f Failure) verdict {
 	switch f.Status {
 	case Passed:
@@ -57,10 +51,10 @@ func verdictOf(f Failure) verdict {
 func (c *class) judge(ctx context.Context, e Exercise, status io.Writer) error {
 	verdicts := make([]verdict, len(c.homes))
 	c.verdicts[e.Name] = verdicts
-	var unknown []attempted
+	var unknown []solution
 	same := map[string][]int{} // who has the same solution, by its text
 	for i, home := range c.homes {
-		a, v, err := c.look(e, i, home.dir)
+		s, v, err := c.look(e, home.dir)
 		if err != nil {
 			return fmt.Errorf("exercise %s of %s: %w", e.ID, home.name, err)
 		}
@@ -68,10 +62,10 @@ func (c *class) judge(ctx context.Context, e Exercise, status io.Writer) error {
 		if v.state != "" {
 			continue
 		}
-		if key := string(a.content); len(same[key]) == 0 {
-			unknown = append(unknown, a)
+		if len(same[string(s.content)]) == 0 {
+			unknown = append(unknown, s)
 		}
-		same[string(a.content)] = append(same[string(a.content)], i)
+		same[string(s.content)] = append(same[string(s.content)], i)
 	}
 	if len(unknown) == 0 {
 		return nil
@@ -81,8 +75,8 @@ func (c *class) judge(ctx context.Context, e Exercise, status io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("exercise %s: %w", e.ID, err)
 	}
-	for k, a := range unknown {
-		for _, i := range same[string(a.content)] {
+	for k, s := range unknown {
+		for _, i := range same[string(s.content)] {
 			verdicts[i] = verdictOf(found[k])
 		}
 	}
@@ -90,34 +84,34 @@ func (c *class) judge(ctx context.Context, e Exercise, status io.Writer) error {
 }
 
 // look returns a verdict if it is known already, and otherwise what has to be judged.
-func (c *class) look(e Exercise, learner int, home string) (attempted, verdict, error) {
+func (c *class) look(e Exercise, home string) (solution, verdict, error) {
 	r := c.n.repo
 	if !r.has(e.in(home)) {
-		return attempted{}, verdict{state: notBegun}, nil
+		return solution{}, verdict{state: notBegun}, nil
 	}
 	stub, err := r.isStub(e.in(home), e)
 	if err != nil || stub {
-		return attempted{}, verdict{state: notBegun}, err
+		return solution{}, verdict{state: notBegun}, err
 	}
 	s, err := r.learnerIn(home, e)
 	if err != nil { // a file of the learner's that cannot be compiled with the package
-		return attempted{}, verdict{string(NoCompile), strings.ReplaceAll(err.Error(), home+"/", "")}, nil
+		return solution{}, verdict{string(NoCompile), strings.ReplaceAll(err.Error(), home+"/", "")}, nil
 	}
 	f, known, err := c.n.recall(e, s)
 	if err != nil || !known {
-		return attempted{learner, s}, verdict{}, err
+		return s, verdict{}, err
 	}
-	return attempted{}, verdictOf(f), nil
+	return s, verdictOf(f), nil
 }
 
 // judgeLearners judges those that compile with one test binary. The others, and those that pass, are
 // compiled on their own, as on a learner's machine.
-func (n *runner) judgeLearners(ctx context.Context, e Exercise, all []attempted) ([]Failure, error) {
+func (n *runner) judgeLearners(ctx context.Context, e Exercise, all []solution) ([]Failure, error) {
 	verdicts := make([]Failure, len(all))
 	b := &batch{n: n, e: e}
 	var places []int
-	for i, a := range all {
-		patch, ok, err := n.asPatch(ctx, e, a.solution)
+	for i, s := range all {
+		patch, ok, err := n.asPatch(ctx, e, s)
 		if err != nil {
 			return nil, err
 		}
@@ -134,12 +128,12 @@ func (n *runner) judgeLearners(ctx context.Context, e Exercise, all []attempted)
 			verdicts[i] = found[k]
 		}
 	}
-	for i, a := range all {
-		before, err := n.resultFile(e, a.solution)
+	for i, s := range all {
+		before, err := n.resultFile(e, s)
 		if err == nil && (verdicts[i].Status == "" || !verdicts[i].decided()) {
-			verdicts[i], err = n.run(ctx, e, a.solution) // which remembers it
+			verdicts[i], err = n.run(ctx, e, s) // which remembers it
 		} else if err == nil {
-			err = n.remember(e, a.solution, verdicts[i], before)
+			err = n.remember(e, s, verdicts[i], before)
 		}
 		if err != nil {
 			return nil, err

@@ -94,20 +94,20 @@ func TestAClassIsJudgedAsEachLearnerIs(t *testing.T) {
 	n, err := r.newRunner(t.Context())
 	require.NoError(t, err)
 	n.timeout = 5 * time.Second
-	var all []attempted
+	var all []solution
 	for i, body := range []string{"return 5", "return 6", "return len(xs) * 2", "var p *int\n\treturn *p", "x := 1\n\treturn 6", "return undefined", "return <-make(chan int)"} {
 		home := filepath.Join(classDir, "x", strconv.Itoa(i))
 		put(t, r.Root, filepath.Join(home, "01-sum/sum.go"), sum(body))
 		s, err := r.learnerIn(home, e)
 		require.NoError(t, err)
-		all = append(all, attempted{i, s})
+		all = append(all, s)
 	}
 	together, err := n.judgeLearners(t.Context(), e, all)
 	require.NoError(t, err)
-	for i, a := range all {
-		alone, err := n.run(t.Context(), e, a.solution)
+	for i, s := range all {
+		alone, err := n.run(t.Context(), e, s)
 		require.NoError(t, err)
-		assert.Equal(t, verdictOf(alone), verdictOf(together[i]), "%s", a.content)
+		assert.Equal(t, verdictOf(alone), verdictOf(together[i]), "%s", s.content)
 	}
 }
 
@@ -199,7 +199,7 @@ func TestADirectoryWithoutLearnersIsAnError(t *testing.T) {
 	assert.ErrorContains(t, r.Class(t.Context(), dir+"/none", ClassOptions{}, io.Discard, io.Discard), "looking for learners")
 }
 
-// Ctrl-C ends it at once, also while tests run.
+// Ctrl-C ends it, and no copies stay behind.
 func TestAnInterruptedClassLeavesNothing(t *testing.T) {
 	t.Parallel()
 	r := tinyTree(t, nil)
@@ -207,4 +207,7 @@ func TestAnInterruptedClassLeavesNothing(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.ErrorIs(t, r.Class(ctx, dir, ClassOptions{}, io.Discard, io.Discard), context.Canceled)
+	left, err := filepath.Glob(r.Abs(classDir + "/*"))
+	require.NoError(t, err)
+	require.Empty(t, left)
 }
