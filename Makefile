@@ -63,6 +63,13 @@ hint-% reset-% milestone-%: $(COURSE)
 diff-%: $(COURSE)
 	@$(COURSE) diff "$*" $(if $(ANYWAY),--anyway)
 
+##@ Teaching it
+.PHONY: warm class
+warm: $(COURSE) ## Download and compile all that a day without a network needs
+	@$(COURSE) warm
+class: $(COURSE) ## Judge the solutions of a class; DIR=../learners has a directory for each learner. N=3 for one chapter
+	@$(COURSE) class "$(DIR)" $(if $(N),--only=$(N)) $(if $(TIMEOUT),--timeout=$(TIMEOUT))
+
 ##@ The cluster
 .PHONY: cluster-up cluster-down cluster-status
 cluster-up: $(CLUSTER_COMMAND) ## Find or make the cluster, and wait until it can be used

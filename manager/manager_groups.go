@@ -128,7 +128,7 @@ func (g *groups) setLocked(name groupName, phase groupPhase) {
 // can be added any more. If ctx ends before, all are told at once, and the error names what has
 // not ended. It may be called once.
 func (g *groups) stop(ctx context.Context, cause error) error {
-	// Received here, sent by a goroutine for each group; none of them ever waits.
+	// Received here, sent by a goroutine for each group, once. There is room for all, so no send ever waits.
 	news := make(chan groupName, groupCount)
 	for name, group := range g.all {
 		group.close()

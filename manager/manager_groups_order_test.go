@@ -12,11 +12,11 @@ func TestGroupsStartOneByOneEachWhenThoseBeforeItAreReady(t *testing.T) {
 	var p phases
 	for _, want := range []groupName{httpServers, webhooks, caches, others, warmups, election} {
 		next, found := p.toStart(false)
-		require.True(t, found, "nothing starts, although all before the %s are ready", want)
+		require.True(t, found, "nothing starts, although all groups before %q are ready", want)
 		require.Equal(t, want, next, "a group starts before one that it needs: a cache, for instance, cannot list objects while the conversion webhook does not answer")
 		p[want] = starting
 		next, found = p.toStart(true)
-		require.False(t, found, "%s start while %s are not ready yet", next, want)
+		require.False(t, found, "the group %q starts while %q is not ready yet", next, want)
 		p[want] = ready
 	}
 }
@@ -25,7 +25,7 @@ func TestGroupsStartOneByOneEachWhenThoseBeforeItAreReady(t *testing.T) {
 func TestWhatNeedsTheLeadWaitsForIt(t *testing.T) {
 	p := phases{httpServers: ready, webhooks: ready, caches: ready, others: ready, warmups: ready, election: ready}
 	next, found := p.toStart(false)
-	require.False(t, found, "%s starts in a replica that does not lead: two replicas do the same work", next)
+	require.False(t, found, "the group %q starts in a replica that does not lead: two replicas do the same work", next)
 	next, found = p.toStart(true)
 	require.True(t, found, "the leader does not start its controllers")
 	require.Equal(t, elected, next, "a leader starts its controllers")
@@ -43,7 +43,7 @@ func TestALeaderWaitsUntilItIsReadyBeforeItsControllersStart(t *testing.T) {
 			p := phases{httpServers: ready, webhooks: ready, caches: ready, others: ready, warmups: ready, election: ready}
 			p[unready] = phase
 			next, found := p.toStart(true)
-			require.False(t, found, "%s starts, although the %s are in phase %d and not ready", next, unready, phase)
+			require.False(t, found, "the group %q starts, although %q is %s and not ready", next, unready, phase)
 		}
 	}
 }
@@ -53,11 +53,11 @@ func TestGroupsEndInTheReverseOrderEachWhenThoseAfterItHaveEnded(t *testing.T) {
 	p := phases{ready, ready, ready, ready, ready, ended, ended}
 	for _, want := range []groupName{warmups, others, caches, webhooks, httpServers} {
 		next, found := p.toStop()
-		require.True(t, found, "nobody tells the %s to end: the process hangs until it is killed", want)
+		require.True(t, found, "nobody tells the group %q to end: the process hangs until it is killed", want)
 		require.Equal(t, want, next, "a group ends before one that needs it: a reconciler that finishes its work, for instance, cannot read from the cache any more")
 		p[want] = stopping
 		next, found = p.toStop()
-		require.False(t, found, "%s are told to end while %s still run", next, want)
+		require.False(t, found, "the group %q is told to end while %q still runs", next, want)
 		p[want] = ended
 	}
 	require.True(t, p.areEnded(), "all groups have ended")
@@ -79,7 +79,7 @@ func TestTheWarmUpIsToldToEndWhileTheControllersEnd(t *testing.T) {
 	for _, phase := range []groupPhase{stopping, ended} {
 		p[warmups] = phase
 		next, found = p.toStop()
-		require.False(t, found, "%s is told to end while reconcilers still run", next)
+		require.False(t, found, "the group %q is told to end while reconcilers still run", next)
 	}
 	p[elected] = ended
 	next, found = p.toStop()
@@ -105,7 +105,7 @@ func TestTheLeaseIsKeptUntilAllThatNeedsItHasEnded(t *testing.T) {
 func TestGroupsThatNeverStartedDoNotKeepOthersFromEnding(t *testing.T) {
 	for reached := range groupName(groupCount) {
 		for _, last := range []groupPhase{starting, ready} {
-			t.Run(fmt.Sprintf("%s, phase %d", reached, last), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%s, %s", reached, last), func(t *testing.T) {
 				var p phases
 				for group := range reached {
 					p[group] = ready
@@ -134,7 +134,7 @@ func TestGroupsThatNeverStartedHaveNotEnded(t *testing.T) {
 		for _, phase := range []groupPhase{idle, starting, ready, stopping} {
 			p := phases{ended, ended, ended, ended, ended, ended, ended}
 			p[group] = phase
-			require.False(t, p.areEnded(), "the %s are left: a manager returns, and its process ends in the middle of their work", group)
+			require.False(t, p.areEnded(), "the group %q is left: a manager returns, and its process ends in the middle of their work", group)
 		}
 	}
 }

@@ -40,39 +40,48 @@ type batch struct {
 // the reference does not pass in it, and those that pass. So a verdict against
 // an exercise never rests on the short cut.
 func (b *batch) judge(ctx context.Context) ([]Failure, error) {
-	verdicts := make([]Failure, len(b.all))
+	verdicts, apart, err := b.together(ctx)
+	if err != nil {
+		return nil, err
+	}
+	begin := time.Now()
+	for i, s := range b.all {
+		if verdicts[i].decided() {
+			continue
+		}
+		b.alone = append(b.alone, fmt.Sprintf("%s (%s)", path.Base(s.file), cmp.Or(apart[i], "it "+string(verdicts[i].Status))))
+		if verdicts[i], err = b.n.run(ctx, b.e, s); err != nil {
+			return nil, err
+		}
+	}
+	b.ran += time.Since(begin)
+	return verdicts, nil
+}
+
+// decided reports whether a verdict of one binary for all solutions needs no second opinion.
+func (f Failure) decided() bool {
+	return f.Status != Passed && f.Status != Broken && f.Status != NoTests
+}
+
+// together returns the verdicts that one binary for all solutions gives, and why some are not in it.
+func (b *batch) together(ctx context.Context) (verdicts []Failure, apart map[int]string, err error) {
+	verdicts = make([]Failure, len(b.all))
 	for i := range verdicts {
 		verdicts[i].Status = Broken // not decided yet
 	}
 	begin := time.Now()
-	apart, err := b.build(ctx)
+	apart, err = b.build(ctx)
 	b.built = time.Since(begin)
-	if err != nil {
-		return nil, err
+	if err != nil || len(b.binaries) == 0 {
+		return verdicts, apart, err
 	}
 	begin = time.Now()
 	defer func() { b.ran = time.Since(begin) }()
-	if len(b.binaries) > 0 {
-		reference, err := b.run(ctx, 0)
-		if err != nil {
-			return nil, err
-		}
-		if reference.Status == Passed {
-			if err := b.runAll(ctx, apart, verdicts); err != nil {
-				return nil, err
-			}
-		}
+	reference, err := b.run(ctx, 0)
+	if err == nil && reference.Status == Passed {
+		err = b.runAll(ctx, apart, verdicts)
 	}
-	for i, s := range b.all {
-		switch verdicts[i].Status {
-		case Passed, Broken, NoTests:
-			b.alone = append(b.alone, fmt.Sprintf("%s (%s)", path.Base(s.file), cmp.Or(apart[i], "it "+string(verdicts[i].Status))))
-			if verdicts[i], err = b.n.run(ctx, b.e, s); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return verdicts, nil
+	return verdicts, apart, err
 }
 
 // build makes the binaries, none if they cannot be built.

@@ -68,7 +68,13 @@ func (e Exercise) Dir() string { return "exercises/" + e.Name }
 func (e Exercise) Beginning() string { return path.Join(e.Dir(), path.Base(e.Replaces)) }
 
 // Mine is the learner's own file.
-func (e Exercise) Mine() string { return path.Join("my", e.Name, path.Base(e.Replaces)) }
+func (e Exercise) Mine() string { return e.in(myDir) }
+
+// myDir is where the learner of this checkout works.
+const myDir = "my"
+
+// in is the learner's file in a directory that holds what my/ does.
+func (e Exercise) in(home string) string { return path.Join(home, e.Name, path.Base(e.Replaces)) }
 
 // Exercises reads every exercise, in order. Like Chapters, it returns what is
 // wrong with single ones next to the good ones.

@@ -30,6 +30,13 @@ func (r *Repo) command(ctx context.Context, name string, args ...string) *exec.C
 	return cmd
 }
 
+// endGroup ends what a command has started and left behind, once it has ended itself.
+func endGroup(cmd *exec.Cmd) {
+	if cmd.Process != nil {
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // as a rule there is nothing left
+	}
+}
+
 // goOutput runs the go command and returns what it wrote to its standard
 // output, next to an error that holds what it wrote to the other.
 func (r *Repo) goOutput(ctx context.Context, args ...string) ([]byte, error) {

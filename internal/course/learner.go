@@ -88,7 +88,7 @@ func (r *Repo) Mine(chapter int) (overlay Overlay, added map[string]string, unto
 			continue
 		}
 		overlay[e.Replaces] = e.Mine()
-		extra, err := r.extraFiles(e)
+		extra, err := r.extraFiles(myDir, e)
 		if err != nil {
 			return nil, nil, nil, err
 		}

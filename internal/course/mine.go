@@ -91,7 +91,7 @@ func (r *Repo) explainCrash(chapter int, output string) (string, error) {
 		if chapter != 0 && e.Chapter > chapter || !r.has(e.Mine()) {
 			continue
 		}
-		extra, err := r.extraFiles(e)
+		extra, err := r.extraFiles(myDir, e)
 		if err != nil {
 			return "", err
 		}

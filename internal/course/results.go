@@ -79,7 +79,7 @@ func (n *runner) resultFile(e Exercise, s solution) (string, error) {
 	// Somebody may have saved the learner's file since the solution was read.
 	content := s.content
 	if s.isLearners() {
-		now, err := n.repo.learner(e)
+		now, err := n.repo.learnerIn(s.home, e)
 		if err != nil {
 			return "", err
 		}

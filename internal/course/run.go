@@ -135,6 +135,7 @@ func collect(ctx context.Context, cmd *exec.Cmd, cancel context.CancelCauseFunc)
 	out, errOut := bounded{full: cancel}, bounded{full: cancel}
 	cmd.Stdout, cmd.Stderr = &out, &errOut
 	runErr = cmd.Run()
+	endGroup(cmd) // a test may have started something that goes on
 	if ctx.Err() != nil {
 		return nil, runErr, context.Cause(ctx)
 	}

@@ -20,19 +20,23 @@ type solution struct {
 	content []byte            // what makes it differ from others; it is hashed
 	patch   *splice.File      // what it changes in the reference; nil for a whole file
 	isStub  bool              // content is the stub
+	home    string            // the directory with a learner's solutions; empty if it is no learner's
 	extra   map[string]string // a learner's other files: where they go -> where they are
 }
 
 func (s solution) isLearners() bool { return s.file != "" && s.patch == nil && !s.isStub }
 
-// learner is what a learner has written.
-func (r *Repo) learner(e Exercise) (solution, error) {
-	extra, err := r.extraFiles(e)
+// learner is what the learner of this checkout has written.
+func (r *Repo) learner(e Exercise) (solution, error) { return r.learnerIn(myDir, e) }
+
+// learnerIn is what is written in a directory that holds what my/ does.
+func (r *Repo) learnerIn(home string, e Exercise) (solution, error) {
+	extra, err := r.extraFiles(home, e)
 	if err != nil {
 		return solution{}, err
 	}
-	s := solution{file: e.Mine(), extra: extra}
-	for _, file := range append([]string{e.Mine()}, sortedValues(extra)...) {
+	s := solution{file: e.in(home), extra: extra, home: home}
+	for _, file := range append([]string{s.file}, sortedValues(extra)...) {
 		text, err := r.read(file)
 		if err != nil {
 			return solution{}, fmt.Errorf("reading your solution of exercise %s: %w", e.ID, err)
@@ -44,8 +48,8 @@ func (r *Repo) learner(e Exercise) (solution, error) {
 
 // extraFiles are the Go files that learners put next to the one that they were
 // given. They are compiled with it, and must not hide what is there.
-func (r *Repo) extraFiles(e Exercise) (map[string]string, error) {
-	dir := path.Dir(e.Mine())
+func (r *Repo) extraFiles(home string, e Exercise) (map[string]string, error) {
+	dir := path.Dir(e.in(home))
 	entries, err := os.ReadDir(r.Abs(dir))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("looking for your files of exercise %s: %w", e.ID, err)
@@ -53,12 +57,12 @@ func (r *Repo) extraFiles(e Exercise) (map[string]string, error) {
 	extra := map[string]string{}
 	for _, entry := range entries {
 		name := entry.Name()
-		if !entry.Type().IsRegular() || !strings.HasSuffix(name, ".go") || strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") || name == path.Base(e.Mine()) {
+		if !entry.Type().IsRegular() || !strings.HasSuffix(name, ".go") || strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") || name == path.Base(e.Replaces) {
 			continue
 		}
 		to, from := path.Join(path.Dir(e.Replaces), name), path.Join(dir, name)
 		if r.exists(to) {
-			return nil, fmt.Errorf("%s cannot be compiled with your %s: %s exists already and is needed, too. Give your file another name, or remove it if it is only a copy", from, path.Base(e.Mine()), to)
+			return nil, fmt.Errorf("%s cannot be compiled with your %s: %s exists already and is needed, too. Give your file another name, or remove it if it is only a copy", from, path.Base(e.Replaces), to)
 		}
 		extra[to] = from
 	}
@@ -213,10 +217,12 @@ func sortedValues(m map[string]string) []string {
 }
 
 // untouched reports whether the learner's file is still the stub.
-func (r *Repo) untouched(e Exercise) (bool, error) {
-	mine, err := r.read(e.Mine())
+func (r *Repo) untouched(e Exercise) (bool, error) { return r.isStub(e.Mine(), e) }
+
+func (r *Repo) isStub(file string, e Exercise) (bool, error) {
+	mine, err := r.read(file)
 	if err != nil {
-		return false, fmt.Errorf("reading %s: %w", e.Mine(), err)
+		return false, fmt.Errorf("reading %s: %w", file, err)
 	}
 	stub, err := r.stubText(e)
 	return bytes.Equal(mine, stub), err

@@ -183,15 +183,27 @@ func (d *document) fillGenerated(name string) {
 		}
 		end++
 	}
-	switch {
-	case end == len(d.lines):
+	if end == len(d.lines) {
 		d.problems.add("%s:%d: there is no closing <!-- /course:%s -->", d.file, d.at, name)
-	case name != "chapters":
-		d.problems.add("%s:%d: nothing is called course:%s; course:chapters is the only generated block", d.file, d.at, name)
-	default:
-		d.out = append(d.out, "", strings.TrimRight(d.chapterTable(), "\n"), "")
-		d.at = end
+		return
 	}
+	text, err := d.generated(name)
+	if err != nil { // what is there stays
+		d.problems.add("%s:%d: course:%s: %v", d.file, d.at, name, err)
+		return
+	}
+	d.out = append(d.out, "", strings.TrimRight(text, "\n"), "")
+	d.at = end
+}
+
+func (d *document) generated(name string) (string, error) {
+	if name == "chapters" {
+		return d.chapterTable(), nil
+	}
+	if workshop, ok := strings.CutPrefix(name, "agenda-"); ok {
+		return d.agenda(workshop)
+	}
+	return "", errors.New("there is no such block; course:chapters and course:agenda-NAME are generated")
 }
 
 func (d *document) chapterTable() string {

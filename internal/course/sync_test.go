@@ -67,7 +67,7 @@ func TestAMarkerThatCannotBeFilledIsReportedWithItsLine(t *testing.T) {
 		"<!-- snippet sum/sum.go -->":                    `"sum/sum.go" is not of the form key=value`,
 		"<!-- output file=gone.txt -->":                  "does not exist or cannot be read",
 		"<!-- course:chapters -->":                       "no closing <!-- /course:chapters -->",
-		"<!-- course:other -->\n<!-- /course:other -->":  "nothing is called course:other",
+		"<!-- course:other -->\n<!-- /course:other -->":  "course:other: there is no such block",
 		"<!-- snippet file=README.md region=a=b x=y -->": "no lines between",
 	} {
 		old := "before\n" + marker + "\n```go\nkept\n```\n"

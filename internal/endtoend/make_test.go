@@ -64,6 +64,8 @@ func TestWhatDoesNotExistIsAnsweredWithWhatDoes(t *testing.T) {
 		{[]string{"chapter", "N=99"}, []string{"there is no chapter 99", "List, then watch"}},
 		{[]string{"chapter"}, []string{"which one?", "make chapters"}},
 		{[]string{"exercise"}, []string{"which one?", "make exercise-1"}},
+		{[]string{"class"}, []string{"which directory?", "make class DIR=../learners"}},
+		{[]string{"class", "DIR=/none"}, []string{"looking for learners", "/none"}},
 		{[]string{"chapter-0"}, []string{"there is no chapter 0"}},
 		{[]string{"chapter-1-garbage"}, []string{"not a number", "make chapters"}},
 		{[]string{"chapter-x"}, []string{"not a number", "make chapters"}},

@@ -9,6 +9,21 @@ import (
 	"strings"
 )
 
+// Changed is what a whole file has in other words than the base, or in addition to it, as a patch of the base.
+//
+// Caveats: what the file lacks is not in the patch, so the base's stays. That makes no difference to a file that compiles
+// in the place of the base.
+func Changed(base, file *File) *File {
+	patch := *file
+	patch.Decls = nil
+	for _, d := range file.Decls {
+		if old, known := base.replacedBy(d); !known || base.code(old) != file.code(d) {
+			patch.Decls = append(patch.Decls, d)
+		}
+	}
+	return &patch
+}
+
 // Replace returns the base with the patch's declarations in place of its own;
 // those that the base does not have follow at the end. Imports are the union of
 // both, without those that are no longer needed.

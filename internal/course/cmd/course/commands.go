@@ -51,7 +51,7 @@ func newCommand() *cobra.Command {
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.AddCommand(t.chapters(), t.chapter(), t.demo(), t.milestone(),
 		t.exercise(), t.hint(), t.diff(), t.reset(), t.verify(), t.progress(),
-		t.check(), t.sync())
+		t.class(), t.warm(), t.check(), t.sync())
 	return root
 }
 
@@ -192,6 +192,16 @@ func (t *tree) milestone() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&short, "short", false, "leave out the tests that need a cluster (all does that for all but the newest)")
 	return cmd
+}
+
+func (t *tree) warm() *cobra.Command {
+	return plain("warm", "download and compile all that a day without a network needs", func(ctx context.Context) error {
+		repo, err := t.open()
+		if err != nil {
+			return err
+		}
+		return repo.Warm(ctx, os.Stdout)
+	})
 }
 
 func (t *tree) check() *cobra.Command {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 
@@ -132,4 +133,30 @@ func (t *tree) progress() *cobra.Command {
 		}
 		return repo.Progress(ctx, os.Stdout, os.Stderr)
 	})
+}
+
+func (t *tree) class() *cobra.Command {
+	var options course.ClassOptions
+	var only string
+	cmd := &cobra.Command{
+		Use:   "class DIR",
+		Short: "judge the solutions of a class: each directory in DIR is a learner's my/, or a checkout with one",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if args[0] == "" {
+				return errors.New("which directory? Name it, as in `make class DIR=../learners`; it has a directory for each learner")
+			}
+			repo, err := t.open()
+			if err == nil && only != "" {
+				options.Only, err = repo.FindExercises(only)
+			}
+			if err != nil {
+				return err
+			}
+			return repo.Class(cmd.Context(), args[0], options, os.Stdout, os.Stderr)
+		},
+	}
+	cmd.Flags().StringVar(&only, "only", "", "look at one exercise, or at those of one chapter, such as 3")
+	cmd.Flags().DurationVar(&options.Timeout, "timeout", 0, "how long the tests of one solution may take (default: as long as for a learner, 30s)")
+	return cmd
 }
