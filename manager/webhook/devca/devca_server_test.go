@@ -80,6 +80,26 @@ func TestALifetimeIsLongEnoughOrRefused(t *testing.T) {
 	require.ErrorContains(t, err, "missing.crt")
 }
 
+// The API server's clock may be behind ours, and a CA of one process signs for this process alone.
+func TestACertificateIsGoodAtOnceAndNoLongerThanItsCA(t *testing.T) {
+	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	signer, err := newAuthority(now, time.Hour)
+	require.NoError(t, err)
+	require.Equal(t, now.Add(-5*time.Minute), signer.certificate.NotBefore)
+	require.Equal(t, now.Add(time.Hour), signer.certificate.NotAfter)
+	require.True(t, signer.certificate.IsCA)
+	require.True(t, signer.certificate.MaxPathLenZero, "it signs no other CA")
+	for _, c := range []struct{ lifetime, want time.Duration }{{time.Minute, time.Minute}, {2 * time.Hour, time.Hour}} {
+		serving, err := signer.serve(now, c.lifetime, []string{"localhost"})
+		require.NoError(t, err)
+		certificate, err := x509.ParseCertificate(serving.pair.Certificate[0])
+		require.NoError(t, err)
+		require.Equal(t, now.Add(-5*time.Minute), certificate.NotBefore)
+		require.Equal(t, now.Add(c.want), certificate.NotAfter)
+		require.Equal(t, now.Add(c.want), serving.until)
+	}
+}
+
 // A certificate for another name is as bad as none: the API server does not connect.
 func TestACertificateIsForTheHostsThatAreCalled(t *testing.T) {
 	ca, err := New(&rest.Config{Host: "https://127.0.0.1:6443"}, Options{Hosts: []string{"hooks.shop.svc", "10.0.0.1"}})
