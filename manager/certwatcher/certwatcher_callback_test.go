@@ -79,26 +79,37 @@ func TestEveryReplicaWatchesItsCertificate(t *testing.T) {
 // A certificate that was not renewed in time is found in the log, or by users.
 func TestTheLogSaysWhatHappensToTheCertificate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex // guards lines
 		var lines []string
+		logger := funcr.New(func(_, args string) {
+			mu.Lock()
+			defer mu.Unlock()
+			lines = append(lines, args)
+		}, funcr.Options{})
+		said := func() (since []string) {
+			mu.Lock()
+			defer mu.Unlock()
+			since, lines = lines, nil
+			return since
+		}
 		f := inFiles(t, fresh(t, "old"))
-		cw := &CertWatcher{certPath: f.cert(), keyPath: f.key(), log: funcr.New(func(_, args string) { lines = append(lines, args) }, funcr.Options{})}
+		cw := &CertWatcher{certPath: f.cert(), keyPath: f.key(), log: logger}
 		require.NoError(t, cw.ReadCertificate())
-		require.Empty(t, lines, "the first one is no change")
+		require.Empty(t, said(), "the first one is no change")
 
 		running(t, cw, nil)
-		require.Equal(t, []string{`"level"=0 "msg"="Watching the certificate" "interval"="10s"`}, lines)
+		require.Equal(t, []string{`"level"=0 "msg"="Watching the certificate" "interval"="10s"`}, said())
 
-		lines = nil
 		f.write(fresh(t, "new"))
 		time.Sleep(3 * defaultWatchInterval)
 		synctest.Wait()
-		require.Equal(t, []string{`"level"=0 "msg"="The certificate has changed"`}, lines, "once, and not at each interval")
+		require.Equal(t, []string{`"level"=0 "msg"="The certificate has changed"`}, said(), "once, and not at each interval")
 
-		lines = nil
 		require.NoError(t, os.Remove(f.key()))
 		time.Sleep(defaultWatchInterval)
 		synctest.Wait()
-		require.Len(t, lines, 1)
-		require.Contains(t, lines[0], `"msg"="The certificate could not be read; the last one stays in use"`)
+		failed := said()
+		require.Len(t, failed, 1)
+		require.Contains(t, failed[0], `"msg"="The certificate could not be read; the last one stays in use"`)
 	})
 }
