@@ -47,10 +47,10 @@ type CertWatcher struct {
 
 	reading sync.Mutex // one read at a time, so that an older one does not win; guards no field
 
-	mu              sync.RWMutex // guards the following
-	current         *tls.Certificate
-	certPEM, keyPEM []byte // what current was made of
-	callback        func(tls.Certificate)
+	mu       sync.RWMutex // guards the following
+	current  *tls.Certificate
+	certPEM  []byte // what current was made of; only one key fits it
+	callback func(tls.Certificate)
 }
 
 // New reads the certificate and its key. It fails if there is no valid pair yet.
@@ -176,13 +176,13 @@ func (cw *CertWatcher) reload() (changed bool, err error) {
 	}
 	cw.mu.Lock()
 	defer cw.mu.Unlock()
-	if bytes.Equal(cw.certPEM, certPEM) && bytes.Equal(cw.keyPEM, keyPEM) {
+	if bytes.Equal(cw.certPEM, certPEM) {
 		return false, nil
 	}
 	if cw.current != nil {
 		cw.log.Info("The certificate has changed")
 	}
-	cw.current, cw.certPEM, cw.keyPEM = &pair, certPEM, keyPEM
+	cw.current, cw.certPEM = &pair, certPEM
 	return true, nil
 }
 

@@ -3,11 +3,15 @@ package certwatcher
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/fsnotify/fsnotify"
+	"github.com/go-logr/logr/funcr"
 	"github.com/stretchr/testify/require"
 
 	"github.com/loopwright/loopwright/internal/inorder"
@@ -95,4 +99,75 @@ func TestTheTargetOfALinkIsWatched(t *testing.T) {
 		target.write(fresh(t, host))
 		require.Equal(t, host, <-told)
 	}
+}
+
+// A link may lead to another directory than before, and what is there is written in place later.
+func TestTheNewTargetOfALinkIsWatched(t *testing.T) {
+	first, second, links := inFiles(t, fresh(t, "old")), inFiles(t, fresh(t, "new")), files{t, t.TempDir()}
+	link := func(target files) {
+		for _, pair := range [][2]string{{target.key(), links.key()}, {target.cert(), links.cert()}} {
+			require.NoError(t, os.Symlink(pair[0], pair[1]+".next"))
+			require.NoError(t, os.Rename(pair[1]+".next", pair[1]))
+		}
+	}
+	link(first)
+	told := watched(t, links.cert(), links.key())
+	link(second)
+	require.Equal(t, "new", <-told)
+	for _, host := range []string{"newer", "newest"} {
+		second.write(fresh(t, host))
+		require.Equal(t, host, <-told)
+	}
+}
+
+// Without the system's notices, the interval is left. Nobody may be left wondering why a change takes so long.
+func TestWhatCannotBeWatchedIsLogged(t *testing.T) {
+	f := inFiles(t, fresh(t, "old"))
+	var lines []string
+	cw := f.watcher()
+	cw.log = funcr.New(func(_, args string) { lines = append(lines, args) }, funcr.Options{Verbosity: 1})
+	_, stop := notifyOfFiles(cw)
+	stop()
+	require.Empty(t, lines)
+
+	cw.keyPath = filepath.Join(f.dir, "missing", "tls.key")
+	_, stop = notifyOfFiles(cw)
+	stop()
+	require.Len(t, lines, 1)
+	require.Contains(t, lines[0], `"msg"="A directory cannot be watched; its files are read at intervals only" "directory"="`+filepath.Dir(cw.keyPath))
+}
+
+func TestALostNoticeIsAChangeAndAnotherModeIsNone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var lines []string
+		cw := &CertWatcher{log: funcr.New(func(_, args string) { lines = append(lines, args) }, funcr.Options{})}
+		watcher := &fsnotify.Watcher{Events: make(chan fsnotify.Event), Errors: make(chan error)}
+		forwarding := func() (changes chan struct{}, ended <-chan struct{}) {
+			done := make(chan struct{})
+			changes = make(chan struct{}, 1)
+			go func() {
+				defer close(done)
+				cw.forward(watcher, changes)
+			}()
+			return changes, done
+		}
+		changes, ended := forwarding()
+		watcher.Events <- fsnotify.Event{Name: "tls.crt", Op: fsnotify.Chmod}
+		synctest.Wait()
+		require.Empty(t, changes, "other permissions are no other certificate")
+		for range 2 { // the second finds that the first is still waiting
+			watcher.Errors <- errors.New("too many changes")
+		}
+		synctest.Wait()
+		require.Len(t, changes, 1)
+		require.Equal(t, []string{`"msg"="Watching the certificate's files" "error"="too many changes"`, `"msg"="Watching the certificate's files" "error"="too many changes"`}, lines)
+		close(watcher.Errors)
+		<-ended
+		require.Len(t, lines, 2, "the end is no error")
+
+		watcher.Errors = nil // one that is closed would end it, too
+		_, ended = forwarding()
+		close(watcher.Events)
+		<-ended
+	})
 }

@@ -13,7 +13,6 @@ import (
 	"math/big"
 	"os"
 	"path/filepath"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,7 +20,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/loopwright/loopwright/internal/inorder"
-	"github.com/loopwright/loopwright/manager/metrics"
 )
 
 // pair is a certificate and its key, as files hold them.
@@ -151,7 +149,7 @@ func TestAChangedPairIsServedAsSoonAsTheFilesAreLeftAlone(t *testing.T) {
 }
 
 func TestAChangeThatNobodyAnnouncedIsFoundAtTheInterval(t *testing.T) {
-	for name, interval := range inorder.Map(map[string]time.Duration{"the default": 0, "a negative one": -1, "another": time.Minute}) {
+	for name, interval := range inorder.Map(map[string]time.Duration{"the default": 0, "none": 0, "a negative one": -1, "another": time.Minute}) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := inFiles(t, fresh(t, "old"))
@@ -226,66 +224,4 @@ func TestTheCallbackIsToldThePresentPairAndEachNewOne(t *testing.T) {
 	require.NoError(t, cw.ReadCertificate())
 	require.NoError(t, cw.ReadCertificate())
 	require.Equal(t, []string{"a", "b"}, told)
-}
-
-// A callback may read the certificate and register another callback: no lock is held.
-func TestACallbackMayCallTheWatcher(t *testing.T) {
-	f := inFiles(t, fresh(t, "a"))
-	cw := f.watcher()
-	calls := 0
-	cw.RegisterCallback(func(tls.Certificate) {
-		if calls++; calls == 1 {
-			require.Equal(t, "a", serves(t, cw))
-			f.write(fresh(t, "b"))
-			require.NoError(t, cw.ReadCertificate())
-		}
-	})
-	require.GreaterOrEqual(t, calls, 2)
-}
-
-func TestTheNewestPairIsToldLast(t *testing.T) {
-	f := inFiles(t, fresh(t, "a"))
-	cw := f.watcher()
-	var mu sync.Mutex
-	last := ""
-	var all sync.WaitGroup
-	for _, host := range []string{"b", "c", "d"} {
-		p := fresh(t, host)
-		all.Go(func() {
-			cw.RegisterCallback(func(c tls.Certificate) {
-				mu.Lock()
-				defer mu.Unlock()
-				last = c.Leaf.Subject.CommonName
-			})
-		})
-		f.write(p)
-		all.Go(func() { require.NoError(t, cw.ReadCertificate()) })
-		all.Wait()
-		require.Equal(t, host, last)
-	}
-}
-
-func TestReadsAreCounted(t *testing.T) {
-	count := func(name string) float64 {
-		families, err := metrics.Registry.Gather()
-		require.NoError(t, err)
-		for _, family := range families {
-			if family.GetName() == name {
-				return family.GetMetric()[0].GetCounter().GetValue()
-			}
-		}
-		t.Fatalf("there is no metric %s", name)
-		return 0
-	}
-	total, failed := count("certwatcher_read_certificate_total"), count("certwatcher_read_certificate_errors_total")
-	f := inFiles(t, fresh(t, "a"))
-	cw := f.watcher()
-	require.NoError(t, os.Remove(f.key()))
-	require.Error(t, cw.ReadCertificate())
-	require.Equal(t, total+2, count("certwatcher_read_certificate_total"))
-	require.Equal(t, failed+1, count("certwatcher_read_certificate_errors_total"))
-}
-
-func TestEveryReplicaWatchesItsCertificate(t *testing.T) {
-	require.False(t, inFiles(t, fresh(t, "a")).watcher().NeedLeaderElection())
 }

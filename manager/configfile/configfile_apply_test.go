@@ -23,6 +23,7 @@ import (
 	"github.com/loopwright/loopwright/manager/builder"
 	"github.com/loopwright/loopwright/manager/cache"
 	"github.com/loopwright/loopwright/manager/controller"
+	"github.com/loopwright/loopwright/manager/leaderelection/resourcelock"
 	"github.com/loopwright/loopwright/manager/metrics/server"
 	"github.com/loopwright/loopwright/manager/reconcile"
 )
@@ -139,6 +140,24 @@ func TestSettingsMustFitTogetherWithWhatTheProgramSays(t *testing.T) {
 	require.ErrorContains(t, appliedTo(t, &o, "", "--leader-elect"), "manager.leaderElection.id: it is missing")
 	require.False(t, o.LeaderElection, "nothing is half set")
 	require.ErrorContains(t, appliedTo(t, &o, "", "--set=manager.leaderElection.retryPeriod=5s"), "leaseDuration (15s) must be longer than renewDeadline (20s)")
+}
+
+// aLock is a lock of the program's own.
+type aLock struct {
+	resourcelock.Interface
+	name string
+}
+
+func (l aLock) Describe() string { return l.name }
+
+// A lock of the program's own has a name already, and needs no ID.
+func TestALockOfTheProgramTakesThePlaceOfAnID(t *testing.T) {
+	o := manager.Options{LeaderElectionResourceLockInterface: aLock{name: "shop/website"}}
+	require.NoError(t, appliedTo(t, &o, "", "--leader-elect"))
+	require.True(t, o.LeaderElection)
+
+	o = manager.Options{LeaderElectionID: "a", LeaderElectionResourceLockInterface: aLock{}}
+	require.NoError(t, appliedTo(t, &o, "", "--leader-elect"))
 }
 
 func TestTheProgramsOwnOverrideComesFirst(t *testing.T) {

@@ -134,7 +134,6 @@ func list(to *[]string, check func(string) error) field {
 	return func(d *decoding, path string, n *yaml.Node) {
 		items := n.Content
 		if n.Tag == "" { // of a flag
-			items = nil
 			for value := range strings.SplitSeq(n.Value, ",") {
 				items = append(items, &yaml.Node{Kind: yaml.ScalarNode, Value: strings.TrimSpace(value)})
 			}
@@ -191,8 +190,8 @@ func number(to **float64) field {
 		if !ok {
 			return
 		}
-		parsed, err := strconv.ParseFloat(value, 64)
-		if err != nil || !(parsed > 0 && parsed <= most) { // neither infinite nor no number
+		parsed, _ := strconv.ParseFloat(value, 64) // 0 or infinite if there is an error
+		if !(parsed > 0 && parsed <= most) {       // neither infinite nor no number
 			d.wrong(n, path, "want %s, have %q", want, value)
 			return
 		}
@@ -262,11 +261,8 @@ func address(value string) error {
 	if value == "0" {
 		return nil
 	}
-	_, port, err := net.SplitHostPort(value)
-	if err == nil {
-		_, err = strconv.ParseUint(port, 10, 16)
-	}
-	if err != nil {
+	_, port, _ := net.SplitHostPort(value) // empty if there is an error
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
 		return fmt.Errorf(`want host and port, such as "127.0.0.1:8080" or ":8080", or "0" for none`)
 	}
 	return nil

@@ -93,8 +93,7 @@ func parse(req *http.Request) (selection, error) {
 		return s, fmt.Errorf("format %q: it must be text or json", format)
 	}
 	if n := query.Get("n"); n != "" {
-		var err error
-		if s.n, err = strconv.Atoi(n); err != nil || s.n < 1 || s.n > maxShown {
+		if s.n, _ = strconv.Atoi(n); s.n < 1 || s.n > maxShown { // 0 or far away if it is no number
 			return s, fmt.Errorf("n %q: it must be a number from 1 to %d", n, maxShown)
 		}
 	}

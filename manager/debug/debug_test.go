@@ -162,7 +162,8 @@ func TestSeveralControllersAreShownByTheirNamesAndCounted(t *testing.T) {
 	require.NotContains(t, text(t, r, "?controller=b"), "\na:")
 	require.NotContains(t, text(t, r, "?name=y"), "shop/x")
 	require.Contains(t, text(t, r, "?name=y&namespace=shop"), "shop/y")
-	require.NotContains(t, text(t, r, "?namespace=bank"), "shop/")
+	require.Equal(t, "From the last 8 of 8 events.\n\na: 0 running, 2 ended, 0 of them failed\n\nb: 1 running, 2 ended, 2 of them failed\n", text(t, r, "?namespace=bank"),
+		"a controller without such reconciles has no table")
 	require.Equal(t, 1, strings.Count(text(t, r, "?controller=b&n=1"), "shop/"))
 	require.Contains(t, text(t, r, "?controller=none"), "No reconciles of such a controller")
 }
@@ -175,30 +176,34 @@ func TestOnlyTheLatestAreShownUnlessAskedForMore(t *testing.T) {
 	r := told(0, events...)
 	require.Equal(t, defaultShown, strings.Count(text(t, r, ""), "shop/web"))
 	require.Equal(t, 50, strings.Count(text(t, r, "?n=100"), "shop/web"))
+	require.Equal(t, 50, strings.Count(text(t, r, "?n=4096"), "shop/web"))
 	require.Contains(t, text(t, r, ""), "50 ended")
 }
 
 func TestARecorderThatIsOffSaysHowToTurnItOn(t *testing.T) {
-	require.Contains(t, text(t, nil, ""), "The flight recorder is off. Set Recorder")
+	require.Equal(t, "The flight recorder is off. Set Recorder in the manager's or the controller's options to trace.New(0).\n", text(t, nil, ""))
 	w := ask(nil, http.MethodGet, "/?format=json", "")
 	require.JSONEq(t, `{"on": false, "recorded": 0, "held": 0, "controllers": []}`, w.Body.String())
 }
 
 func TestAWrongRequestIsToldWhatIsPossible(t *testing.T) {
 	for query, want := range inorder.Map(map[string]string{
-		"?n=0":         "from 1 to 4096",
-		"?n=4097":      "from 1 to 4096",
-		"?n=many":      "from 1 to 4096",
-		"?format=xml":  "must be text or json",
-		"?controler=x": "possible are controller, namespace, name, n and format",
+		"?n=0":                    "from 1 to 4096",
+		"?n=4097":                 "from 1 to 4096",
+		"?n=many":                 "from 1 to 4096",
+		"?n=99999999999999999999": "from 1 to 4096",
+		"?format=xml":             "must be text or json",
+		"?controler=x":            "possible are controller, namespace, name, n and format",
 	}) {
 		w := ask(trace.New(0), http.MethodGet, "/"+query, "")
 		require.Equal(t, 400, w.Code, query)
 		require.Contains(t, w.Body.String(), want)
+		require.Equal(t, 1, strings.Count(w.Body.String(), "\n"), "nothing but the error is shown")
 	}
-	w := ask(trace.New(0), http.MethodPost, "/", "")
+	w := ask(trace.New(0), http.MethodPost, "/?n=0", "")
 	require.Equal(t, 405, w.Code)
-	require.Equal(t, "GET, HEAD", w.Header().Get("Allow"))
+	require.Equal(t, "only GET is possible here\n", w.Body.String())
+	require.Equal(t, "GET, HEAD", w.Result().Header.Get("Allow"))
 	require.Equal(t, 200, ask(trace.New(0), http.MethodHead, "/", "").Code)
 }
 
@@ -211,9 +216,26 @@ func TestTheFormIsTheClientsChoice(t *testing.T) {
 		"the parameter counts": {"?format=text", "application/json", "text/plain; charset=utf-8"},
 	}) {
 		w := ask(r, http.MethodGet, "/"+c.query, c.accept)
-		require.Equal(t, c.want, w.Header().Get("Content-Type"), name)
-		require.Equal(t, "nosniff", w.Header().Get("X-Content-Type-Options"), "an object's name is not a script")
+		sent := w.Result().Header
+		require.Equal(t, c.want, sent.Get("Content-Type"), name)
+		require.Equal(t, "nosniff", sent.Get("X-Content-Type-Options"), "an object's name is not a script")
+		require.Equal(t, "no-store", sent.Get("Cache-Control"), "what is happening now is not what happened before")
+		require.Equal(t, c.want == "application/json", strings.HasPrefix(w.Body.String(), "{\n  \"on\": true"), "JSON is for people, too")
 	}
+}
+
+func TestAReasonIsShownForWhatItIs(t *testing.T) {
+	for _, c := range []struct {
+		reasons string
+		causes  int
+		want    string
+	}{
+		{"", 0, "?"}, {"", 1, "?"}, {"", 2, "(2 causes)"},
+		{"Pod deleted", 0, "Pod deleted"}, {"Pod deleted", 1, "Pod deleted"}, {"Pod deleted", 2, "Pod deleted (2 causes)"},
+	} {
+		require.Equal(t, c.want, oneReconcile{Reasons: c.reasons, Causes: c.causes}.reasons())
+	}
+	require.Equal(t, "node", oneReconcile{Name: "node"}.request(), "an object in no namespace")
 }
 
 func TestDurationsAreShort(t *testing.T) {

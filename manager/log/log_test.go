@@ -102,11 +102,15 @@ func TestAProgramWithoutALoggerIsToldSoOnce(t *testing.T) {
 	r, log := fresh()
 	var told bytes.Buffer
 	r.tell = &told
+	require.False(t, log.Enabled(), "a line that is lost need not be made")
+	log.GetSink().Info(0, "lost") // by a program that does not ask
+	r.created = r.created.Add(-patience + 10*time.Second)
 	log.Info("early")
 	require.Empty(t, told.String())
-	r.created = r.created.Add(-patience)
+	r.created = r.created.Add(-10 * time.Second)
 	log.Info("late")
 	require.Contains(t, told.String(), "nobody has called log.SetLogger")
+	require.Contains(t, told.String(), "lost after 30s")
 	require.Contains(t, told.String(), "log_test.go", "it says who logged")
 	told.Reset()
 	log.Error(nil, "late")
@@ -125,6 +129,29 @@ func TestAnErrorThatIsLostIsToldAsWell(t *testing.T) {
 	r.created = r.created.Add(-patience)
 	log.Error(nil, "late")
 	require.NotEmpty(t, told.String())
+}
+
+func TestAProgramWithALoggerIsToldNothing(t *testing.T) {
+	r, log := fresh()
+	var told bytes.Buffer
+	r.tell = &told
+	r.created = r.created.Add(-patience)
+	actual, written := lines(t)
+	r.set(actual.GetSink())
+	log.Info("late")
+	log.Error(nil, "late")
+	require.Len(t, *written, 2)
+	require.Empty(t, told.String())
+}
+
+// Not every library's sink can skip frames.
+func TestALoggerThatCannotSkipFramesIsALogger(t *testing.T) {
+	r, log := fresh()
+	named := log.WithName("before").WithCallDepth(1)
+	actual, written := lines(t)
+	r.set(struct{ logr.LogSink }{actual.GetSink()})
+	named.Info("hello")
+	require.Equal(t, []string{`before "level"=0 "msg"="hello"`}, *written)
 }
 
 func TestABubblesClockIsNotTakenForAMissingLogger(t *testing.T) {
@@ -209,10 +236,12 @@ func TestSlogGetsReferencesInPlaceOfObjects(t *testing.T) {
 	pod := &corev1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}}
 	log.WithValues("pod", pod).WithName("worker").Info("hello", "node", &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}, "n", 1)
 	log.V(4).Info("detail", "request", types.NamespacedName{Namespace: "default", Name: "web"}, "none", (*corev1.Pod)(nil))
+	log.Info("nothing", "none", (*corev1.Pod)(nil))
 	log.V(5).Info("too much")
 	log.Error(errors.New("no"), "failed", "marshaled", marshals{})
 	require.Equal(t, `level=INFO msg=hello pod.apiVersion=v1 pod.kind=Pod pod.namespace=default pod.name=web logger=worker node.name=n1 n=1
 level=DEBUG msg=detail request.namespace=default request.name=web none=<nil>
+level=INFO msg=nothing none=<nil>
 level=ERROR msg=failed err=no marshaled="what it is"
 `, out.String())
 }

@@ -71,21 +71,29 @@ func TestRequestsToTheServerAreCountedAndMoreIfAskedFor(t *testing.T) {
 	} {
 		require.Contains(t, series, want)
 	}
-	require.Equal(t, 2, buckets(t, "rest_client_request_duration_seconds"), "who comes first sets the buckets")
-	require.Equal(t, len(restDurations), buckets(t, "rest_client_rate_limiter_duration_seconds"))
+	require.Equal(t, []float64{1, 2}, buckets(t, "rest_client_request_duration_seconds"), "who comes first sets the buckets")
+	// A dashboard shows ours and those of Kubernetes' components in one picture.
+	require.Equal(t, []float64{0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60}, buckets(t, "rest_client_rate_limiter_duration_seconds"))
+	require.Equal(t, []float64{64, 256, 512, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216}, buckets(t, "rest_client_request_size_bytes"))
 }
 
-func buckets(t *testing.T, name string) int {
+// buckets are the upper bounds of a histogram, which is also a native one, whose buckets grow by 2^(1/8): the most below 1.1.
+func buckets(t *testing.T, name string) (bounds []float64) {
 	t.Helper()
 	families, err := Registry.Gather()
 	require.NoError(t, err)
 	for _, family := range families {
 		if family.GetName() == name {
-			return len(family.GetMetric()[0].GetHistogram().GetBucket())
+			histogram := family.GetMetric()[0].GetHistogram()
+			require.EqualValues(t, 3, histogram.GetSchema())
+			for _, bucket := range histogram.GetBucket() {
+				bounds = append(bounds, bucket.GetUpperBound())
+			}
+			return bounds
 		}
 	}
 	t.Fatalf("there is no metric %s", name)
-	return 0
+	return nil
 }
 
 func TestWithoutBeingAskedForAMetricIsNotThere(t *testing.T) {
@@ -105,6 +113,7 @@ func TestWithoutBeingAskedForAMetricIsNotThere(t *testing.T) {
 func TestRegisteringTwiceIsHarmless(t *testing.T) {
 	RegisterRESTClientMetrics(MetricRequestRetry)
 	RegisterRESTClientMetrics(MetricRequestRetry)
-	families, _ := restMetrics(t, "")
-	require.Contains(t, families, "rest_client_requests_total")
+	requestRetries.IncrementRetry(context.Background(), "429", "GET", "twice")
+	_, series := restMetrics(t, "twice")
+	require.Equal(t, []string{"rest_client_request_retries_total code=429 host=twice verb=GET"}, series)
 }

@@ -330,6 +330,18 @@ func TestAPathBelongsToOneWebhook(t *testing.T) {
 	require.Equal(t, filepath.Join(os.TempDir(), "k8s-webhook-server", "serving-certs"), server.Options.CertDir)
 }
 
+// A program may have handlers of its own on the server's port.
+func TestAProgramMayBringItsOwnHandlers(t *testing.T) {
+	mux := http.NewServeMux()
+	mux.Handle("/mine", http.NotFoundHandler())
+	server := webhook.NewServer(webhook.Options{WebhookMux: mux})
+	server.Register("/a", http.NotFoundHandler())
+	for _, path := range []string{"/mine", "/a"} {
+		_, pattern := server.WebhookMux().Handler(&http.Request{Method: http.MethodPost, URL: parsed(t, path)})
+		require.Equal(t, path, pattern)
+	}
+}
+
 // Whoever connects to a port that nobody serves waits, and is not refused.
 func TestAListenerIsClosedIfTheServerCannotStart(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

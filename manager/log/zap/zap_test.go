@@ -3,7 +3,6 @@ package zap
 import (
 	"bytes"
 	"errors"
-	"flag"
 	"io"
 	"os"
 	"strings"
@@ -58,6 +57,23 @@ func TestAnObjectIsShownAsAReference(t *testing.T) {
 			require.Equal(t, `{"level":"info","msg":"m","v":`+c.want+"}\n", written(nil, func(l logr.Logger) { l.WithValues("v", c.value).Info("m") }),
 				"a logger that was made with it")
 		})
+	}
+}
+
+// One field that is no object must not keep the next one from being found.
+func TestEveryObjectOfALineIsShownAsAReference(t *testing.T) {
+	require.Equal(t, `{"level":"info","msg":"m","n":1,"list":[1],"a":{"apiVersion":"v1","kind":"Pod","namespace":"shop","name":"web"},"b":{"name":"n"}}`+"\n",
+		written(nil, func(l logr.Logger) {
+			l.Info("m", "n", 1, "list", []int{1}, "a", web(), "b", &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}})
+		}))
+}
+
+func TestACopyOfAnEncoderShowsAsMuchAsTheEncoder(t *testing.T) {
+	for _, verbose := range []bool{true, false} {
+		encoder := &KubeAwareEncoder{Encoder: newJSONEncoder(timeless), Verbose: verbose}
+		line, err := encoder.Clone().EncodeEntry(zapcore.Entry{Message: "m"}, []zapcore.Field{zap.Any("v", web())})
+		require.NoError(t, err)
+		require.Equal(t, verbose, strings.Contains(line.String(), "a secret"))
 	}
 }
 
@@ -138,59 +154,4 @@ func TestTimesAreOfRFC3339UnlessAskedOtherwise(t *testing.T) {
 
 func TestTheDefaultIsStandardError(t *testing.T) {
 	require.Equal(t, os.Stderr, Options{}.withDefaults().DestWriter)
-}
-
-func parse(t *testing.T, args ...string) (Options, error) {
-	t.Helper()
-	var o Options
-	fs := flag.NewFlagSet("test", flag.ContinueOnError)
-	fs.SetOutput(io.Discard)
-	o.BindFlags(fs)
-	err := fs.Parse(args)
-	return o, err
-}
-
-func TestFlagsSetOptions(t *testing.T) {
-	o, err := parse(t, "--zap-devel", "--zap-encoder=JSON", "--zap-log-level=5", "--zap-stacktrace-level=panic", "--zap-time-encoding=millis")
-	require.NoError(t, err)
-	require.True(t, o.Development)
-	require.True(t, o.Level.Enabled(zapcore.Level(-5)))
-	require.False(t, o.Level.Enabled(zapcore.Level(-6)))
-	require.False(t, o.StacktraceLevel.Enabled(zap.ErrorLevel))
-	require.True(t, o.StacktraceLevel.Enabled(zap.PanicLevel))
-	var out bytes.Buffer
-	New(UseFlagOptions(&o), WriteTo(&out)).Info("m")
-	require.True(t, strings.HasPrefix(out.String(), `{"L":"INFO","T":`) || strings.HasPrefix(out.String(), `{"level":"info","ts":`), out.String())
-}
-
-func TestAWrongFlagSaysWhatIsPossible(t *testing.T) {
-	for arg, want := range inorder.Map(map[string]string{
-		"--zap-encoder=xml":           `"xml" is not one of console, json`,
-		"--zap-log-level=loud":        `"loud" is not one of debug, error, info, panic, or a number above 0`,
-		"--zap-log-level=0":           "log level 0: it must be between 1 and 128",
-		"--zap-log-level=-1":          "log level -1: it must be between 1 and 128",
-		"--zap-log-level=129":         "log level 129: it must be between 1 and 128",
-		"--zap-stacktrace-level=none": `"none" is not one of error, info, panic`,
-		"--zap-time-encoding=sundial": `"sundial" is not one of epoch, iso8601, millis, nano, nanos, rfc3339, rfc3339nano`,
-	}) {
-		_, err := parse(t, arg)
-		require.ErrorContains(t, err, want, arg)
-	}
-}
-
-func TestEachLevelAndTimeIsTaken(t *testing.T) {
-	for text, level := range levels {
-		o, err := parse(t, "--zap-log-level="+strings.ToUpper(text))
-		require.NoError(t, err)
-		require.True(t, o.Level.Enabled(level), text)
-		require.False(t, o.Level.Enabled(level-1), text)
-	}
-	for text := range timeEncoders {
-		o, err := parse(t, "--zap-time-encoding="+text)
-		require.NoError(t, err)
-		require.NotNil(t, o.TimeEncoder)
-	}
-	o, err := parse(t)
-	require.NoError(t, err)
-	require.Nil(t, o.Level)
 }

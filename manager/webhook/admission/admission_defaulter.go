@@ -7,7 +7,6 @@ import (
 	"reflect"
 
 	admissionv1 "k8s.io/api/admission/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
@@ -70,9 +69,7 @@ type defaulting[T runtime.Object] struct {
 // Handle implements Handler.
 func (d defaulting[T]) Handle(ctx context.Context, req Request) Response {
 	if req.Operation == admissionv1.Delete { // there is nothing left to fill in
-		response := yes()
-		response.Result = &metav1.Status{Code: http.StatusOK}
-		return response
+		return yes()
 	}
 	object, err := d.read(req, req.Object)
 	if err != nil {

@@ -3,6 +3,7 @@ package admission
 import (
 	"context"
 	"errors"
+	"math"
 	"net/http"
 	"testing"
 
@@ -56,6 +57,26 @@ func TestAnObjectThatNeedsNoDefaultsIsAllowedWithoutAPatch(t *testing.T) {
 	require.True(t, response.Allowed)
 	require.Empty(t, response.Patch)
 	require.EqualValues(t, http.StatusOK, response.Result.Code)
+}
+
+// Go writes an empty status, and empty resources for each container. A patch with nothing else is work for the API server.
+func TestAnObjectThatNeedsNoDefaultsIsLeftInTheFormThatItCameIn(t *testing.T) {
+	hook := WithDefaulter(builtIn, defaultFunc[*corev1.Pod](func(context.Context, *corev1.Pod) error { return nil }))
+	const pod = `{"metadata":{"name":"web"},"spec":{"containers":[{"name":"web"}]}}`
+	require.Empty(t, ask(t, hook, true, question(t, admissionv1.Create, pod, nil)).Patch)
+}
+
+func TestAnObjectThatADefaulterSpoilsIsAFailure(t *testing.T) {
+	spoils := defaultFunc[*unstructured.Unstructured](func(_ context.Context, object *unstructured.Unstructured) error {
+		object.Object["size"] = math.NaN()
+		return nil
+	})
+	for _, options := range [][]DefaulterOption{nil, {DefaulterRemoveUnknownOrOmitableFields}} {
+		response := ask(t, WithDefaulter(builtIn, spoils, options...), true, question(t, admissionv1.Create, configMap(), nil))
+		require.False(t, response.Allowed)
+		require.EqualValues(t, http.StatusInternalServerError, response.Result.Code)
+		require.Contains(t, response.Result.Message, "unsupported value: NaN")
+	}
 }
 
 func TestADeletionHasNothingToFillIn(t *testing.T) {
@@ -137,7 +158,18 @@ func TestADefaulterOfAnyObjectGetsTheKindOfTheRequest(t *testing.T) {
 
 	response = ask(t, WithDefaulter(runtime.NewScheme(), noting), true, question(t, admissionv1.Create, configMap(), nil))
 	require.False(t, response.Allowed)
-	require.Contains(t, response.Result.Message, "no kind \"ConfigMap\" is registered")
+	require.Contains(t, response.Result.Message, "the webhook serves every client.Object that its scheme knows: no kind \"ConfigMap\" is registered")
+}
+
+// A rule may send more kinds than the program was written for.
+func TestADefaulterOfAnyObjectRefusesAKindThatIsNone(t *testing.T) {
+	var req Request
+	req.Kind.Version, req.Kind.Kind = "v1", "ConfigMapList"
+	req.Object.Raw = []byte(`{}`)
+	response := WithDefaulter(builtIn, defaultFunc[client.Object](func(context.Context, client.Object) error { return nil })).Handle(t.Context(), req)
+	require.False(t, response.Allowed)
+	require.EqualValues(t, http.StatusBadRequest, response.Result.Code)
+	require.Equal(t, "the webhook serves every client.Object, and a /v1, Kind=ConfigMapList is none", response.Result.Message)
 }
 
 func TestADefaulterOfUnstructuredObjectsNeedsNoGoType(t *testing.T) {
@@ -146,6 +178,16 @@ func TestADefaulterOfUnstructuredObjectsNeedsNoGoType(t *testing.T) {
 	}))
 	response := ask(t, hook, true, question(t, admissionv1.Create, `{"spec":{"big":9007199254740993}}`, nil))
 	require.JSONEq(t, `[{"op":"add","path":"/spec/replicas","value":3}]`, string(response.Patch))
+
+	for _, c := range []struct {
+		object  any
+		message string
+	}{{nil, "there is no content to decode"}, {`[]`, "cannot unmarshal array"}} {
+		response := ask(t, hook, true, question(t, admissionv1.Create, c.object, nil))
+		require.False(t, response.Allowed)
+		require.EqualValues(t, http.StatusBadRequest, response.Result.Code)
+		require.Contains(t, response.Result.Message, c.message)
+	}
 }
 
 func TestACustomDefaulterGetsACopyOfItsObject(t *testing.T) {

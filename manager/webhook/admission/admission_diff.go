@@ -118,9 +118,7 @@ func (d differ) list(path string, raw, before, after []any) differ {
 			if !was {
 				value = after[i]
 			}
-			if !equal(raw[i], value) {
-				d = d.add("replace", element(path, i), value)
-			}
+			d = d.add("replace", element(path, i), value)
 			continue
 		}
 		if !equal(raw[old], after[i]) {

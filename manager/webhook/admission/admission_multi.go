@@ -36,7 +36,7 @@ type several struct {
 func (s several) Handle(ctx context.Context, req Request) Response {
 	all := yes()
 	all.Result = &metav1.Status{Code: http.StatusOK}
-	all.Warnings = []string{}
+	all.AuditAnnotations = map[string]string{}
 	operations := []json.RawMessage{}
 	for _, handler := range s.handlers {
 		response := handler.Handle(ctx, req)
@@ -49,9 +49,6 @@ func (s several) Handle(ctx context.Context, req Request) Response {
 		}
 		operations = append(operations, theirs...)
 		all = all.WithWarnings(response.Warnings...)
-		if len(response.AuditAnnotations) > 0 && all.AuditAnnotations == nil {
-			all.AuditAnnotations = map[string]string{}
-		}
 		maps.Copy(all.AuditAnnotations, response.AuditAnnotations)
 	}
 	if !s.mutating {

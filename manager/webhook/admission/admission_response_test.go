@@ -53,6 +53,29 @@ func TestAPatchIsMadeOfTwoDocuments(t *testing.T) {
 	}
 }
 
+// A removal that nobody has asked for loses what a user has written. So if it is not known what Go made of
+// the object, there is no patch that removes something.
+func TestAPatchThatMayLoseSomethingNeedsTheObjectBefore(t *testing.T) {
+	for _, c := range []struct {
+		name, raw, after, before string
+		err                      error
+		want                     string
+	}{
+		{"it cannot be written", `{"a":1}`, `{}`, ``, errors.New("no words for it"), "no words for it"},
+		{"it is no JSON", `{"a":1}`, `{}`, `{`, nil, "making a patch: not a JSON document"},
+	} {
+		response := patchResponse([]byte(c.raw), []byte(c.after), func() ([]byte, error) { return []byte(c.before), c.err })
+		require.False(t, response.Allowed, c.name)
+		require.EqualValues(t, http.StatusInternalServerError, response.Result.Code, c.name)
+		require.Contains(t, response.Result.Message, c.want, c.name)
+	}
+	response := patchResponse([]byte(`{"a":1}`), []byte(`{"a":2,"b":{}}`), func() ([]byte, error) {
+		t.Error("the object was written once more, for a patch that loses nothing")
+		return nil, nil
+	})
+	require.Len(t, response.Patches, 2)
+}
+
 // One Response, kept in a variable, may answer many requests at the same time.
 func TestAResponseThatIsUsedTwiceIsNotChanged(t *testing.T) {
 	kept := Response{AdmissionResponse: admissionv1.AdmissionResponse{Allowed: true, Result: &metav1.Status{}}}
@@ -95,8 +118,9 @@ func TestAPatchThatIsNoJSONIsAFailure(t *testing.T) {
 	hook := &Webhook{Handler: HandlerFunc(func(context.Context, Request) Response {
 		return Patched("", jsonpatch.NewOperation("add", "/a", math.Inf(1)))
 	})}
-	response := ask(t, hook, true, question(t, admissionv1.Create, configMap(), nil))
+	response := hook.Handle(t.Context(), Request{admissionv1.AdmissionRequest{UID: questionUID}})
 	require.False(t, response.Allowed)
+	require.EqualValues(t, questionUID, response.UID, "without it, the API server refuses the answer, and the user never reads the message")
 	require.Equal(t, "unable to encode response", response.Result.Message)
 }
 
@@ -137,9 +161,12 @@ func TestSeveralHandlersAnswerTogether(t *testing.T) {
 		require.Equal(t, c.patch, string(response.Patch), c.name)
 		require.Contains(t, response.Result.Message, c.message, c.name)
 	}
-	response := MultiMutatingHandler(always(adds), always(moves)).Handle(t.Context(), Request{})
+	notes := Allowed("")
+	notes.AuditAnnotations = map[string]string{"noted": "yes"}
+	response := MultiMutatingHandler(always(notes), always(adds), always(moves)).Handle(t.Context(), Request{})
+	require.EqualValues(t, http.StatusOK, response.Result.Code)
 	require.Equal(t, []string{"added"}, response.Warnings)
-	require.Equal(t, map[string]string{"moved": "b"}, response.AuditAnnotations)
+	require.Equal(t, map[string]string{"noted": "yes", "moved": "b"}, response.AuditAnnotations)
 }
 
 func TestSeveralValidatorsMustAllAgree(t *testing.T) {

@@ -120,9 +120,7 @@ type StandaloneOptions struct {
 // StandaloneWebhook makes an HTTP handler of a webhook, for a server of your own. The API server calls no
 // webhook without TLS, which is up to your server then.
 func StandaloneWebhook(hook *Webhook, opts StandaloneOptions) (http.Handler, error) {
-	if opts.Logger.GetSink() != nil {
-		hook.log = opts.Logger
-	}
+	hook.log = opts.Logger
 	if opts.MetricsPath == "" {
 		return hook, nil
 	}

@@ -88,7 +88,7 @@ func post(t testing.TB, hook http.Handler, contentType string, body []byte) []by
 	answer := httptest.NewRecorder()
 	hook.ServeHTTP(answer, request)
 	require.Equal(t, http.StatusOK, answer.Code, "an answer with another status never reaches the user")
-	require.Equal(t, "application/json", answer.Header().Get("Content-Type"))
+	require.Equal(t, "application/json", answer.Result().Header.Get("Content-Type"))
 	return answer.Body.Bytes()
 }
 

@@ -18,7 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/kubernetes/scheme"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
 	conversionmetrics "github.com/loopwright/loopwright/manager/webhook/conversion/metrics"
 )
@@ -87,6 +87,8 @@ func ask(t *testing.T, hook http.Handler, review apiextensionsv1.ConversionRevie
 	require.NoError(t, err)
 	answer := post(hook, "application/json", body)
 	require.Equal(t, http.StatusOK, answer.Code, answer.Body)
+	require.Equal(t, "application/json", answer.Result().Header.Get("Content-Type"))
+	require.NotContains(t, answer.Body.String(), `"request"`, "the API server has the objects that it sent")
 	return accepted(answer.Body.Bytes(), review)
 }
 
@@ -147,6 +149,10 @@ func TestAFailureNamesTheObject(t *testing.T) {
 		{"a version that nobody knows", "shop.example/v2", object("v9", "bad", `"colour":"green"`), "no kind \"Banana\" is registered for version \"shop.example/v9\""},
 		{"a kind that nobody knows", "shop.example/v2", `{"apiVersion":"shop.example/v1","kind":"Apple"}`, "no kind \"Apple\" is registered"},
 		{"no object", "shop.example/v2", `[1]`, "object 2 of 2, to shop.example/v2: "},
+		{"an object of no kind", "shop.example/v2", `{"metadata":{"name":"bad"}}`, "object 2 of 2, to shop.example/v2: "},
+		{"an object that is broken elsewhere", "shop.example/v2", `{"kind":"Banana","metadata":1}`, "object 2 of 2, to shop.example/v2: "},
+		{"an object in no namespace", "shop.example/v2", `{"apiVersion":"shop.example/v9","kind":"Banana","metadata":{"name":"bad"}}`,
+			"object 2 of 2 (Banana bad, of shop.example/v9), to shop.example/v2: "},
 		{"a broken object", "shop.example/v2", object("v1", "bad", `"look":1`), "cannot unmarshal"},
 	} {
 		for name, hook := range handlers(t) {
@@ -155,10 +161,14 @@ func TestAFailureNamesTheObject(t *testing.T) {
 			require.Empty(t, objects)
 		}
 	}
-	for _, to := range []string{"shop.example/v9", "other.example/v1", "", "a/b/c"} {
+	for _, c := range []struct{ to, want string }{
+		{"shop.example/v9", `no kind "Banana" is registered for version "shop.example/v9"`},
+		{"other.example/v1", "are not versions of one kind"}, {"", "are not versions of one kind"}, {"a/b/c", "are not versions of one kind"},
+	} {
 		for name, hook := range handlers(t) {
-			_, err := ask(t, hook, question(to, good))
-			require.ErrorContains(t, err, "object 1 of 1", "to %q, by %s", to, name)
+			_, err := ask(t, hook, question(c.to, good))
+			require.ErrorContains(t, err, "object 1 of 1", "to %q, by %s", c.to, name)
+			require.ErrorContains(t, err, c.want, "to %q, by %s", c.to, name)
 		}
 	}
 }
@@ -171,11 +181,15 @@ func TestNoObjectsAreNoTrouble(t *testing.T) {
 	}
 }
 
-func TestPanicsAreCounted(t *testing.T) {
+func TestPanicsAreCountedAndReported(t *testing.T) {
+	var reported []any
+	defer func(before []func(context.Context, any)) { utilruntime.PanicHandlers = before }(utilruntime.PanicHandlers)
+	utilruntime.PanicHandlers = []func(context.Context, any){func(_ context.Context, value any) { reported = append(reported, value) }}
 	before := testutil.ToFloat64(conversionmetrics.WebhookPanics)
 	_, err := ask(t, handlers(t)["methods"], question("shop.example/v2", object("v1", "bad", `"look":"skin"`)))
 	require.Error(t, err)
 	require.Equal(t, before+1, testutil.ToFloat64(conversionmetrics.WebhookPanics))
+	require.Equal(t, []any{"slipped"}, reported)
 }
 
 func TestWhatIsNoConversionReviewIsABadRequest(t *testing.T) {
@@ -192,6 +206,9 @@ func TestWhatIsNoConversionReviewIsABadRequest(t *testing.T) {
 		{"another kind", "", `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1"}`, 400, "the body is a AdmissionReview of version admission.k8s.io/v1"},
 		{"a version to come", "", `{"kind":"ConversionReview","apiVersion":"apiextensions.k8s.io/v2"}`, 400, "of version apiextensions.k8s.io/v2"},
 		{"YAML", "application/yaml", "{}", 400, "contentType=application/yaml, expected application/json"},
+		{"nothing, as JSON", "application/json", "", 400, "request body is empty"},
+		{"another kind of that version", "", `{"kind":"AdmissionReview","apiVersion":"apiextensions.k8s.io/v1"}`, 400, "the body is a AdmissionReview of version apiextensions.k8s.io/v1"},
+		{"a version without a kind", "", `{"apiVersion":"apiextensions.k8s.io/v1"}`, 400, "the body is a  of version apiextensions.k8s.io/v1"},
 		{"too much", "", `{"request":{"uid":"` + strings.Repeat("x", 100) + `"}}`, 413, "request entity is too large; limit is 100 bytes"},
 	} {
 		answer := post(hook, c.contentType, []byte(c.body))
@@ -206,80 +223,6 @@ func TestTheOldVersionIsAnsweredInTheOldVersion(t *testing.T) {
 	_, err := ask(t, handlers(t)["methods"], review)
 	require.NoError(t, err)
 }
-
-// A kind that can be converted in part only is found when the program starts, and not by a user months later.
-func TestWhetherAKindIsConvertible(t *testing.T) {
-	for _, c := range []struct {
-		name  string
-		types map[string]runtime.Object
-		want  bool
-		err   string
-	}{
-		{"a hub and two spokes", map[string]runtime.Object{"v1": &bananaV1{}, "v2": &bananaV2{}, "v3": &bananaV3{}}, true, ""},
-		{"a hub alone", map[string]runtime.Object{"v2": &bananaV2{}}, false, ""},
-		{"a spoke alone", map[string]runtime.Object{"v1": &bananaV1{}}, false, ""},
-		{"no hub", map[string]runtime.Object{"v1": &bananaV1{}, "v3": &bananaV3{}}, false, "Banana.shop.example has no hub: the versions v1, v3 are Convertible"},
-		{"two hubs", map[string]runtime.Object{"v1": &otherHub{}, "v2": &bananaV2{}}, false, "Banana.shop.example has several hubs, the versions v1, v2"},
-		{"one that takes no part", map[string]runtime.Object{"v1": &bananaV1{}, "v2": &bananaV2{}, "v4": &plain{}}, false,
-			"Banana.shop.example cannot be converted to all of its versions: v4 must have the methods ConvertTo and ConvertFrom, as v2 is the hub"},
-	} {
-		var any runtime.Object
-		for _, object := range c.types {
-			any = object
-		}
-		got, err := IsConvertible(newScheme(c.types), any)
-		require.Equal(t, c.want, got, c.name)
-		if c.err == "" {
-			require.NoError(t, err, c.name)
-		} else {
-			require.ErrorContains(t, err, c.err, c.name)
-			require.ErrorAs(t, err, &PartialImplementationError{})
-		}
-	}
-	got, err := IsConvertible(scheme.Scheme, &metav1.PartialObjectMetadata{})
-	require.False(t, got)
-	require.Error(t, err)
-}
-
-type otherHub struct{ banana }
-
-func (b *otherHub) DeepCopyObject() runtime.Object { return &otherHub{*b.copied()} }
-func (*otherHub) Hub()                             {}
-
-func TestAHubSpokeConverterNeedsAllSpokesOnce(t *testing.T) {
-	spoke := func(object interface {
-		runtime.Object
-		metav1.Object
-	}) SpokeConverter[*bananaV2] {
-		return spokeOf{object}
-	}
-	v1, v3 := spoke(&bananaV1{}), spoke(&bananaV3{})
-	for _, c := range []struct {
-		name   string
-		spokes []SpokeConverter[*bananaV2]
-		want   string
-	}{
-		{"one is missing", []SpokeConverter[*bananaV2]{v1}, "there must be spoke converters for [v1 v3], and there are some for [v1]"},
-		{"all are missing", nil, "there must be spoke converters for [v1 v3], and there are some for []"},
-		{"one twice", []SpokeConverter[*bananaV2]{v1, v3, v1}, "there are two spoke converters for v1"},
-		{"the hub", []SpokeConverter[*bananaV2]{v1, v3, spoke(&bananaV2{})}, "there must be spoke converters for [v1 v3]"},
-		{"one of no kind", []SpokeConverter[*bananaV2]{spoke(&plain{})}, "the kind of a spoke"},
-	} {
-		_, err := NewHubSpokeConverter(&bananaV2{}, c.spokes...)(bananas())
-		require.ErrorContains(t, err, c.want, c.name)
-		require.ErrorContains(t, err, "making a converter with the hub *conversion.bananaV2", c.name)
-	}
-	other := bananas()
-	other.AddKnownTypeWithName(versionOf("v1").WithKind("Apple"), &plain{})
-	_, err := NewHubSpokeConverter(&bananaV2{}, v1, v3, spoke(&plain{}))(other)
-	require.ErrorContains(t, err, "a spoke is a Apple.shop.example, and the hub is a Banana.shop.example")
-}
-
-type spokeOf struct{ object runtime.Object }
-
-func (s spokeOf) GetSpoke() runtime.Object                                         { return s.object }
-func (spokeOf) ConvertHubToSpoke(context.Context, *bananaV2, runtime.Object) error { return nil }
-func (spokeOf) ConvertSpokeToHub(context.Context, runtime.Object, *bananaV2) error { return nil }
 
 // Whatever is sent, there is an answer, and it is one that the API server can read.
 func FuzzAConversionIsAnswered(f *testing.F) {

@@ -25,19 +25,15 @@ func putBundle(object *unstructured.Unstructured, bundle []byte) (changed bool, 
 		}
 	}
 	if object.GroupVersionKind() == crd {
-		clientConfig, found, err := unstructured.NestedFieldNoCopy(object.Object, "spec", "conversion", "webhook", "clientConfig")
+		clientConfig, _, _ := unstructured.NestedFieldNoCopy(object.Object, "spec", "conversion", "webhook", "clientConfig")
 		fields, is := clientConfig.(map[string]any)
-		if err != nil || !found || !is {
+		if !is {
 			return false, errors.New("it has no conversion webhook: set spec.conversion.strategy to Webhook, and spec.conversion.webhook.clientConfig")
 		}
 		put(fields)
 		return changed, nil
 	}
-	webhooks, _, err := unstructured.NestedFieldNoCopy(object.Object, "webhooks")
-	if err != nil {
-		return false, err
-	}
-	list, _ := webhooks.([]any)
+	list, _ := object.Object["webhooks"].([]any)
 	if len(list) == 0 {
 		return false, errors.New("it has no webhooks")
 	}

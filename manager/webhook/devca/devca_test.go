@@ -241,10 +241,24 @@ func TestWhatCannotHaveABundleIsNamed(t *testing.T) {
 		"its webhooks[0] has no client":      {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingWebhookConfiguration", "webhooks": []any{map[string]any{}}},
 		"its webhooks[0] has no clientConfi": {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingWebhookConfiguration", "webhooks": []any{"text"}},
 		"it has no conversion webhook":       {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "spec": map[string]any{}},
+		"it has no conversion":               {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "spec": "text"},
 	} {
 		changed, err := putBundle(&unstructured.Unstructured{Object: object}, []byte("bundle"))
 		require.False(t, changed)
 		require.ErrorContains(t, err, name)
+	}
+}
+
+// A write that changes nothing is seen by all who watch, and by the CA itself, which would write again.
+func TestABundleThatIsThereIsNotWrittenAgain(t *testing.T) {
+	for _, kind := range []target{{mutating, "shop"}, {validating, "shop"}, {crd, "bananas.shop.example"}} {
+		object := webhooks(kind)
+		changed, err := putBundle(object, []byte("bundle"))
+		require.NoError(t, err)
+		require.True(t, changed)
+		changed, err = putBundle(object, []byte("bundle"))
+		require.NoError(t, err)
+		require.False(t, changed, "%s", kind)
 	}
 }
 

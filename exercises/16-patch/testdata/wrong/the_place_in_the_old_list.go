@@ -15,11 +15,16 @@ func (d differ) list(path string, raw, before, after []any) differ {
 	}
 	rawEnd, afterEnd := len(raw)-tail, len(after)-tail
 	paired := min(rawEnd, afterEnd)
+	here, gone := moved(raw[head:rawEnd], before[head:rawEnd], after[head:afterEnd], head)
 	for i := rawEnd - 1; i >= paired; i-- { // from behind: a removal moves what comes after it
 		d = d.add("remove", element(path, i), nil)
 	}
 	for i := paired; i < afterEnd; i++ {
-		d = d.add("add", element(path, i), after[i])
+		value, was := here[i]
+		if !was {
+			value = after[i]
+		}
+		d = d.add("add", element(path, i), value)
 	}
 	for i := range after { // the list has its final length now, and so the elements their final places
 		old := i
@@ -27,6 +32,12 @@ func (d differ) list(path string, raw, before, after []any) differ {
 			old = i - afterEnd + rawEnd
 		} else if i >= paired {
 			continue // it was added
+		} else if value, was := here[i]; was || gone[i] {
+			if !was {
+				value = after[i]
+			}
+			d = d.add("replace", element(path, i), value)
+			continue
 		}
 		if !equal(raw[old], after[i]) {
 			d = d.value(element(path, old), raw[old], before[old], after[i])

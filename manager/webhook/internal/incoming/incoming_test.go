@@ -1,13 +1,16 @@
 package incoming
 
 import (
+	"context"
 	"errors"
 	"io"
+	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
 	"testing/iotest"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -32,11 +35,19 @@ func TestABodyIsReadWholeWhateverItsHeaderSays(t *testing.T) {
 
 func TestABodyThatIsTooLongIsRefused(t *testing.T) {
 	for _, said := range []int64{-1, 1001, 5} {
-		request := httptest.NewRequest("POST", "/", io.LimitReader(endless{}, 1001))
+		request := httptest.NewRequest("POST", "/", endless{})
 		request.ContentLength = said
 		body, wrong := Body(request, 1000)
 		require.EqualValues(t, 413, wrong.Code)
-		require.LessOrEqual(t, len(body), 1001)
+		require.Len(t, body, 1001, "the beginning is needed, and no more is read than shows that there is too much")
+	}
+}
+
+func TestARequestWithoutABodyIsRefused(t *testing.T) {
+	for _, request := range []*http.Request{{}, httptest.NewRequest("POST", "/", strings.NewReader(""))} {
+		body, wrong := Body(request, 1000)
+		require.Empty(t, body)
+		require.Equal(t, &Error{http.StatusBadRequest, "request body is empty"}, wrong)
 	}
 }
 
@@ -51,12 +62,51 @@ func TestOfABodyThatBreaksOffTheBeginningIsKept(t *testing.T) {
 func TestAHeaderAloneAllocatesLittle(t *testing.T) {
 	body, err := readUpTo(1<<40, strings.NewReader("x"), 1<<39)
 	require.NoError(t, err)
-	require.LessOrEqual(t, cap(body), 2*roomAhead)
+	require.LessOrEqual(t, cap(body), roomAhead+1)
+}
+
+// An object of a megabyte should not be copied again and again while it comes.
+func TestABodyOfTheLengthThatWasSaidIsNotCopied(t *testing.T) {
+	for _, length := range []int{1000, roomAhead} {
+		body, err := readUpTo(1<<40, strings.NewReader(strings.Repeat("x", length)), int64(length))
+		require.NoError(t, err)
+		require.Len(t, body, length)
+		require.Equal(t, length+1, cap(body), "a slice that has grown is larger")
+	}
+}
+
+// HTTP libraries of other languages say more than the API server does.
+func TestABodyOfJSONSaysThatItIsOne(t *testing.T) {
+	for _, c := range []struct {
+		contentType string
+		is          bool
+	}{
+		{"application/json", true}, {"application/json; charset=utf-8", true}, {"Application/JSON", true},
+		{"", false}, {"text/plain", false}, {"application/json;", true}, {"application/json; charset", false}, {"application/jsonl", false},
+	} {
+		request := httptest.NewRequest("POST", "/", nil)
+		request.Header.Set("Content-Type", c.contentType)
+		wrong := JSON(request)
+		if c.is {
+			require.Nil(t, wrong, c.contentType)
+			continue
+		}
+		require.Equal(t, &Error{http.StatusBadRequest, "contentType=" + c.contentType + ", expected application/json"}, wrong)
+	}
+}
+
+func TestTheCauseSaysHowLongTheAPIServerHasWaited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := Awaited(t.Context(), &url.URL{RawQuery: "timeout=1.5m"})
+		defer cancel()
+		<-ctx.Done()
+		require.EqualError(t, context.Cause(ctx), "the API server no longer waits for the answer after 1m30s")
+	})
 }
 
 func TestTheContextEndsWhenTheAddressSays(t *testing.T) {
 	for text, limited := range map[string]bool{
-		"": false, "timeout=10s": true, "timeout=1.5m": true, "timeout=10": false, "timeout=-1s": false, "timeout=": false,
+		"": false, "timeout=10s": true, "timeout=1.5m": true, "timeout=10": false, "timeout=-1s": false, "timeout=": false, "timeout=0s": false, "10s": false,
 		"a=b&timeout=10s": true, "timeout=10s&a=b": true, "timeout=10%73": true, "timeout=+10s": false, "nottimeout=10s": false,
 	} {
 		ctx, cancel := Awaited(t.Context(), &url.URL{RawQuery: text})
@@ -65,6 +115,10 @@ func TestTheContextEndsWhenTheAddressSays(t *testing.T) {
 		require.True(t, !has || time.Until(at) > 0)
 		cancel()
 	}
+	ctx, cancel := Awaited(t.Context(), nil)
+	defer cancel()
+	_, has := ctx.Deadline()
+	require.False(t, has, "a request in a test may have no address")
 }
 
 type endless struct{}

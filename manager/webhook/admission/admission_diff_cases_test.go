@@ -2,8 +2,6 @@ package admission
 
 import (
 	"encoding/json"
-	"fmt"
-	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -132,156 +130,10 @@ func TestWhatGoDoesNotKnowStays(t *testing.T) {
 		{"an element that Go fills, with another in front of it",
 			`{"a":[{}]}`, `{"a":[{"c":{}}]}`, `{"a":[{"b":0},{"c":{}}]}`, "add /a/0 {\"b\":0}\nadd /a/1/c {}"},
 		{"a list that Go makes shorter", `{"a":[1,2]}`, `{"a":[1]}`, `{"a":[1,3]}`, `replace /a/1 3`},
+		{"a list that Go makes shorter, and the defaulter longer", `{"a":[1,2,3]}`, `{"a":[1]}`, `{"a":[1,2,0,3]}`, `add /a/2 0`},
 		{"a list that Go makes an object of", `{"a":[1]}`, `{"a":{}}`, `{"a":{"b":1}}`, `replace /a {"b":1}`},
 	} {
 		require.Equal(t, c.want, written(t, c.raw, c.before, c.after),
 			"%s: Go read %s from %s, and the defaulter made %s of it", c.name, c.before, c.raw, c.after)
-	}
-}
-
-// random makes documents of few names and values, so that two of them have much in common.
-type random struct{ *rand.Rand }
-
-func (r random) document(depth int) any {
-	switch r.IntN(7) {
-	case 0, 1, 2:
-		if depth == 0 {
-			return int64(r.IntN(3))
-		}
-		object := map[string]any{}
-		for _, name := range []string{"a", "b/", "c~", "0"} {
-			if r.IntN(2) == 0 {
-				object[name] = r.document(depth - 1)
-			}
-		}
-		return object
-	case 3:
-		if depth == 0 {
-			return nil
-		}
-		list := make([]any, r.IntN(4))
-		for i := range list {
-			list[i] = r.document(depth - 1)
-		}
-		return list
-	case 4:
-		return []any{nil, true, false}[r.IntN(3)]
-	case 5:
-		return []any{"", "x", "y"}[r.IntN(3)]
-	default:
-		return []any{int64(0), int64(9007199254740993), 1.5}[r.IntN(3)]
-	}
-}
-
-// changed makes another document by a few changes.
-func (r random) changed(v any, depth int) any {
-	if r.IntN(6) == 0 {
-		return r.document(depth)
-	}
-	switch v := v.(type) {
-	case map[string]any:
-		object := map[string]any{}
-		for _, name := range []string{"a", "b/", "c~", "0"} {
-			if old, there := v[name]; there && r.IntN(8) > 0 {
-				object[name] = r.changed(old, depth-1)
-			}
-		}
-		return object
-	case []any:
-		var list = []any{}
-		for _, element := range v {
-			if r.IntN(8) == 0 {
-				list = append(list, r.document(0))
-			}
-			if r.IntN(8) > 0 {
-				list = append(list, r.changed(element, depth-1))
-			}
-		}
-		return list
-	}
-	return v
-}
-
-// Whatever a defaulter does to an object, the API server must end up with just that.
-func TestForRandomObjectsThePatchLeadsToTheObject(t *testing.T) {
-	r := random{rand.New(rand.NewPCG(16, 1))}
-	for i := range 1000 {
-		raw := map[string]any{"root": r.document(4)}
-		after := map[string]any{"root": r.changed(raw["root"], 4)}
-		require.Equal(t, string(document(t, after)), string(document(t, applied(t, raw, raw, after))),
-			"pair %d: from %s", i, document(t, raw))
-	}
-}
-
-// withUnknown adds fields that no Go type knows to all objects in v.
-func withUnknown(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		object := map[string]any{"unknown": "stays"}
-		for name, field := range v {
-			object[name] = withUnknown(field)
-		}
-		return object
-	case []any:
-		list := make([]any, len(v))
-		for i, element := range v {
-			list[i] = withUnknown(element)
-		}
-		return list
-	}
-	return v
-}
-
-// known takes them out again.
-func known(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		object := map[string]any{}
-		for name, field := range v {
-			if name != "unknown" {
-				object[name] = known(field)
-			}
-		}
-		return object
-	case []any:
-		list := make([]any, len(v))
-		for i, element := range v {
-			list[i] = known(element)
-		}
-		return list
-	}
-	return v
-}
-
-// As far as the Go type can see, the object is what the defaulter made, whatever else there is in it.
-func TestForRandomObjectsWhatGoKnowsIsWhatTheDefaulterMade(t *testing.T) {
-	r := random{rand.New(rand.NewPCG(16, 2))}
-	for i := range 1000 {
-		before := map[string]any{"root": r.document(4)}
-		after := map[string]any{"root": r.changed(before["root"], 4)}
-		raw := withUnknown(before)
-		result := applied(t, raw, before, after)
-		require.Equal(t, string(document(t, after)), string(document(t, known(result))), "object %d: from %s", i, document(t, raw))
-		require.Equal(t, "stays", result.(map[string]any)["unknown"], "object %d: from %s", i, document(t, raw))
-	}
-}
-
-// An object that only grows keeps every field that Go does not know, at its place, even in lists.
-func TestForRandomObjectsThatGrowNothingIsLost(t *testing.T) {
-	r := random{rand.New(rand.NewPCG(16, 3))}
-	for i := range 1000 {
-		containers := make([]any, 1+r.IntN(4))
-		for j := range containers {
-			containers[j] = map[string]any{"name": fmt.Sprint("container ", j)}
-		}
-		added := r.IntN(len(containers) + 1)
-		grown := append(append(append([]any{}, containers[:added]...), map[string]any{"name": "added"}), containers[added:]...)
-		before, after := map[string]any{"containers": containers}, map[string]any{"containers": grown}
-		result := applied(t, withUnknown(before), before, after)
-		for _, element := range result.(map[string]any)["containers"].([]any) {
-			container := element.(map[string]any)
-			require.Equal(t, container["name"] != "added", container["unknown"] == "stays",
-				"object %d: a container was added at index %d, and %v has the wrong fields", i, added, container)
-		}
 	}
 }
