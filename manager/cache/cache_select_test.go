@@ -90,6 +90,8 @@ func TestAListOfANameLooksAtOneObjectOfEachNamespace(t *testing.T) {
 		w.listed()
 		synctest.Wait()
 		sizes.Store(0)
+		require.Len(t, w.listed(client.MatchingFields{"data.size": "1"}), 10)
+		require.Zero(t, sizes.Load(), "each namespace has the index")
 		require.Equal(t, []string{"default/3", "shop/3"}, w.listed(client.MatchingFields{"metadata.name": "3", "data.size": "1"}))
 		require.EqualValues(t, 2, sizes.Load())
 		require.Equal(t, []string{"shop/3"}, w.listed(client.MatchingFields{"metadata.name": "3"}, client.InNamespace("shop")))
