@@ -57,8 +57,13 @@ func TestALeaseOfPartsOfASecondIsRoundedUp(t *testing.T) {
 }
 
 func TestAnElectorThatHasNotRunKnowsNothing(t *testing.T) {
-	elector, err := NewLeaderElector(goodConfig())
+	config := goodConfig()
+	config.Name = "waits for its start"
+	elector, err := NewLeaderElector(config)
 	require.NoError(t, err)
+	for _, metric := range []string{"leader_election_master_status", "leader_election_slowpath_total"} {
+		require.Zero(t, value(t, metric, config.Name), "an alert cannot count what is not there")
+	}
 	require.False(t, elector.IsLeader())
 	require.Empty(t, elector.GetLeader())
 	require.NoError(t, elector.Check(0))

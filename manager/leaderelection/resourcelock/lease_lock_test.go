@@ -57,9 +57,30 @@ func TestAnUpdateFailsIfSomebodyElseHasWritten(t *testing.T) {
 		require.NoError(t, a.Update(t.Context(), record("a")))
 		changed := record("a")
 		changed.LeaderTransitions = 9
+		require.NoError(t, a.Update(t.Context(), changed))
+		changed.LeaderTransitions = 10
 		require.NoError(t, a.Update(t.Context(), changed), "what it has written itself is no obstacle")
 		require.Error(t, b.Update(t.Context(), record("b")))
 		require.Error(t, b.Update(t.Context(), record("b")), "an update that failed must not count as read")
+	})
+}
+
+// The server may be away for a moment. A leader that forgets then what it has is refused until it reads again.
+func TestARequestThatFailsChangesNothingOfWhatIsKnown(t *testing.T) {
+	inServer(t, func(t *testing.T, server *fakeapi.Server) {
+		a, err := NewFromKubeconfig(LeasesResourceLock, "default", "it", ResourceLockConfig{Identity: "a"}, server.Config(), time.Second)
+		require.NoError(t, err)
+		away := func(do func() error) {
+			heal := server.Inject(fakeapi.Fault{Status: fakeapi.InternalError()})
+			defer heal()
+			require.Error(t, do())
+		}
+		away(func() error { return a.Create(t.Context(), record("a")) })
+		require.ErrorContains(t, a.Update(t.Context(), record("a")), "call Get or Create first")
+		require.NoError(t, a.Create(t.Context(), record("a")))
+		away(func() error { return a.Update(t.Context(), record("a")) })
+		away(func() error { _, _, err := a.Get(t.Context()); return err })
+		require.NoError(t, a.Update(t.Context(), record("a")))
 	})
 }
 
@@ -88,7 +109,11 @@ func TestARecordComesBackAsItWasWritten(t *testing.T) {
 
 // Somebody has made the Lease by hand.
 func TestALeaseWithoutFieldsIsAnEmptyRecord(t *testing.T) {
-	require.Equal(t, &LeaderElectionRecord{}, LeaseSpecToLeaderElectionRecord(new(LeaderElectionRecordToLeaseSpec(&LeaderElectionRecord{}))))
+	spec := LeaderElectionRecordToLeaseSpec(&LeaderElectionRecord{})
+	require.Equal(t, &LeaderElectionRecord{}, LeaseSpecToLeaderElectionRecord(&spec))
+	require.Equal(t, &LeaderElectionRecord{}, LeaseSpecToLeaderElectionRecord(&coordinationv1.LeaseSpec{}))
+	require.Nil(t, spec.Strategy, "the API server refuses one that is empty")
+	require.Nil(t, spec.PreferredHolder, "the same")
 }
 
 // Somebody who looks at the Lease wants to know which release leads, and has labels of his own there.
@@ -115,8 +140,9 @@ func TestTheHolderPutsItsLabelsOntoTheLeaseAndLeavesTheOthers(t *testing.T) {
 		require.NoError(t, plain.Create(t.Context(), record("a")))
 		require.NoError(t, plain.Update(t.Context(), record("a")))
 		require.Empty(t, labels())
+		take(labelled(map[string]string{"release": "1"}))
+		require.Equal(t, map[string]string{"release": "1"}, labels())
 		take(labelled(map[string]string{"release": "1", "team": "blue"}))
-		require.Equal(t, map[string]string{"release": "1", "team": "blue"}, labels())
 		take(labelled(map[string]string{"release": "2"}))
 		take(plain)
 		require.Equal(t, map[string]string{"release": "2", "team": "blue"}, labels())
