@@ -14,6 +14,7 @@ import (
 	"github.com/go-logr/logr/funcr"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -65,7 +66,7 @@ func TestTheClientWritesToTheServerAndReadsFromTheCache(t *testing.T) {
 		require.NoError(t, c.GetClient().Get(t.Context(), key, &corev1.ConfigMap{}))
 		require.Empty(t, api.Requests(fakeapi.Match{}), "the cache has answered")
 		require.NoError(t, c.GetAPIReader().Get(t.Context(), key, &corev1.ConfigMap{}))
-		require.Len(t, api.Requests(fakeapi.Match{Verb: "get"}), 1)
+		require.Len(t, api.Requests(fakeapi.Match{Verb: "get", UserAgent: rest.DefaultKubernetesUserAgent()}), 1, "an administrator sees who asks")
 		require.NoError(t, end())
 	})
 }
@@ -94,8 +95,11 @@ func TestEventsAreWrittenWhileTheClusterRunsAndAtItsEnd(t *testing.T) {
 		synctest.Wait()
 		require.Equal(t, 1, written())
 		c.GetEventRecorderFor("shop").Event(object, corev1.EventTypeNormal, "Closed", "it is closed")
+		api.Inject(fakeapi.Fault{Match: fakeapi.Match{Resource: "events"}, Delay: time.Second})
 		require.NoError(t, end())
-		require.Equal(t, 2, written(), "the last words are what people want to read")
+		var events eventsv1.EventList
+		require.NoError(t, c.GetAPIReader().List(t.Context(), &events))
+		require.Len(t, events.Items, 2, "the last words are what people want to read")
 	})
 }
 
@@ -137,7 +141,10 @@ func TestAClusterHasWhatItWasGiven(t *testing.T) {
 	require.Same(t, writer, c.GetClient())
 	require.Same(t, types, got.Scheme)
 	require.Same(t, sender, got.HTTPClient)
+	require.Equal(t, mapper, got.Mapper)
 	require.Same(t, types, reads.Scheme)
+	require.Equal(t, mapper, reads.Mapper)
+	require.Same(t, sender, reads.HTTPClient)
 	require.Same(t, reader, reads.Cache.Reader)
 	require.True(t, reads.Cache.Unstructured)
 	require.Nil(t, shared.Reader, "a second cluster with the same options must not read from this one's cache")
@@ -147,6 +154,7 @@ func TestTheSchemeIsThatOfKubernetesByDefault(t *testing.T) {
 	c, err := cluster.New(&rest.Config{})
 	require.NoError(t, err)
 	require.Same(t, scheme.Scheme, c.GetScheme())
+	require.NotNil(t, c.(interface{ GetLogger() logr.Logger }).GetLogger().GetSink(), "what cannot be returned is logged")
 }
 
 func TestNewSaysWhichPartCannotBeMade(t *testing.T) {
@@ -238,7 +246,10 @@ func TestAPartLogsAsItselfByDefault(t *testing.T) {
 			opts.Logger.Info("hello")
 			return &informertest.FakeInformers{}, nil
 		}
-		o.NewClient = func(_ *rest.Config, opts client.Options) (client.Client, error) { opts.Log.Info("hello"); return nil, nil }
+		o.NewClient = func(_ *rest.Config, opts client.Options) (client.Client, error) {
+			opts.Log.Info("hello")
+			return nil, nil
+		}
 	})
 	require.NoError(t, err)
 	require.Len(t, lines, 2)
