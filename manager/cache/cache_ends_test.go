@@ -100,6 +100,8 @@ func TestAnInformerThatIsRemovedTakesNothingMoreAndLeavesWhatIsNotItsOwn(t *test
 		indexers := informer.Indexers{"mine": func(any) ([]string, error) { return nil, nil }}
 		require.NoError(t, partial.AddIndexers(indexers))
 		require.Error(t, typed.AddIndexers(indexers), "the name is taken")
+		own := informer.Indexers{"own": indexers["mine"]}
+		require.NoError(t, typed.AddIndexers(own))
 		require.NoError(t, w.RemoveInformer(t.Context(), &corev1.ConfigMap{}))
 		require.Error(t, partial.AddIndexers(indexers), "it is still there")
 		hears := newHearing()
@@ -107,6 +109,10 @@ func TestAnInformerThatIsRemovedTakesNothingMoreAndLeavesWhatIsNotItsOwn(t *test
 		require.ErrorContains(t, err, "ask the cache for another one")
 		synctest.Wait()
 		require.Empty(t, hears.all())
+		require.ErrorContains(t, typed.AddIndexers(informer.Indexers{"more": indexers["mine"]}), "ask the cache for another one")
+		again, err := w.GetInformer(t.Context(), &corev1.ConfigMap{})
+		require.NoError(t, err)
+		require.NoError(t, again.AddIndexers(own), "that of the removed one is gone")
 	})
 }
 
@@ -169,45 +175,5 @@ func TestTheFailuresOfInformersOfOneKindDiffer(t *testing.T) {
 		allowed()
 		w.end()
 		require.Empty(t, log.with("gave up"), "that is no more than the end of the program")
-	})
-}
-
-// A handler that is never called looks like a cluster in which nothing happens.
-func TestAnInformerThatWasRemovedTakesNothingMore(t *testing.T) {
-	inWorld(t, cache.Options{}, func(t *testing.T, w *world) {
-		w.begin()
-		defer w.end()
-		removed, err := w.GetInformer(t.Context(), &corev1.ConfigMap{})
-		require.NoError(t, err)
-		partial, err := w.GetInformer(t.Context(), metadataOf(configMapKind))
-		require.NoError(t, err)
-		none := func(any) ([]string, error) { return nil, nil }
-		require.NoError(t, removed.AddIndexers(informer.Indexers{"whole": none}))
-		require.NoError(t, partial.AddIndexers(informer.Indexers{"partial": none}))
-		require.ErrorContains(t, removed.AddIndexers(informer.Indexers{"partial": none}), "partial", "the two share an informer, and the names")
-		require.NoError(t, w.RemoveInformer(t.Context(), &corev1.ConfigMap{}))
-
-		_, err = removed.AddEventHandler(newHearing())
-		require.ErrorContains(t, err, "adding a handler for /v1, Kind=ConfigMap: the informer was removed from the cache: ask the cache for another one")
-		require.ErrorContains(t, removed.AddIndexers(informer.Indexers{"more": none}), "the informer was removed from the cache")
-		require.Error(t, partial.AddIndexers(informer.Indexers{"partial": none}), "its own index is still there")
-		again, err := w.GetInformer(t.Context(), &corev1.ConfigMap{})
-		require.NoError(t, err)
-		require.NoError(t, again.AddIndexers(informer.Indexers{"whole": none}), "that of the removed one is gone")
-	})
-}
-
-// A mistake in a program must be an error where it is made, however many namespaces there are.
-func TestAHandlerThatIsNilIsAnErrorInSeveralNamespacesToo(t *testing.T) {
-	inWorld(t, inNamespaces("default", "shop"), func(t *testing.T, w *world) {
-		w.begin()
-		defer w.end()
-		for _, object := range []client.Object{&corev1.ConfigMap{}, metadataOf(configMapKind)} {
-			from, err := w.GetInformer(t.Context(), object)
-			require.NoError(t, err)
-			_, err = from.AddEventHandler(nil)
-			require.ErrorContains(t, err, "it is nil", "%T", object)
-			require.ErrorContains(t, from.RemoveEventHandler(nil), "is of another informer", "%T", object)
-		}
 	})
 }
