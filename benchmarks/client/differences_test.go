@@ -8,6 +8,13 @@ var differences = map[string]string{
 		"and the server returns all objects; ours returns none",
 	"Create: with options as a struct, typed":        dryRun,
 	"Create: with options as a struct, unstructured": dryRun,
+	"Patch: without a namespace, typed":              noNamespace,
+	"Patch: without a namespace, unstructured":       noNamespace,
+	"Patch: without a namespace, metadata":           noNamespace,
+	"Apply: without a namespace":                     noNamespace,
+	"Apply: without a namespace, unstructured":       noNamespace,
+	"Status: patch without a namespace":              noNamespace,
+	"Status: apply without a namespace":              noNamespace,
 	"Apply: after an unstructured read": "the Accept header. There a typed configuration is sent on the connection of unstructured " +
 		"objects, if one of the kind was used before. Other calls here have a new client each",
 	"Status: apply with a body":          "the answer goes into the body here; there it goes into the object's configuration",
@@ -15,3 +22,6 @@ var differences = map[string]string{
 }
 
 const dryRun = "DryRun in the field Raw counts here. There it is overwritten, and the object is created after all"
+
+const noNamespace = "ours says that the namespace is missing, and asks nothing, as both do for a Get, an Update and a Delete. " +
+	"There the request is sent, and the server's 404 does not say why"

@@ -41,7 +41,7 @@ func copierOf(t reflect.Type) reflect.Value {
 	}
 	var copier reflect.Value
 	if method, ok := t.MethodByName("DeepCopyInto"); ok {
-		if f := method.Type; f.NumIn() == 2 && f.In(1) == t && f.NumOut() == 0 && !f.IsVariadic() {
+		if f := method.Type; f.NumIn() == 2 && f.In(1) == t && f.NumOut() == 0 {
 			copier = method.Func
 		}
 	}

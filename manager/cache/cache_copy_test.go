@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/loopwright/loopwright/manager/client"
 )
@@ -48,6 +49,22 @@ func (c *copiedTwice) DeepCopyInto(_, _ *copiedTwice) {}
 type copiedNowhere struct{ corev1.Pod }
 
 func (c *copiedNowhere) DeepCopyInto() {}
+
+type ownCopiedPod struct{ ownPod }
+
+func (o *ownCopiedPod) DeepCopyObject() runtime.Object {
+	return &ownCopiedPod{ownPod{*o.DeepCopy(), o.Extra}}
+}
+
+// DeepCopyObject is all that a cluster's object must have.
+func TestATypeWithoutDeepCopyIntoIsCopiedAllTheSame(t *testing.T) {
+	object, read := &ownCopiedPod{ownPod{Extra: "extra"}}, &ownCopiedPod{}
+	object.Labels = map[string]string{"a": "b"}
+	require.NoError(t, (&view{}).writeTo(read, object, false))
+	require.Equal(t, object, read)
+	read.Labels["a"] = "changed"
+	require.Equal(t, "b", object.Labels["a"], "what the store has is not the reader's")
+}
 
 // A method that happens to have the name does something else.
 func TestOnlyAMethodThatCopiesTheWholeObjectIsTaken(t *testing.T) {

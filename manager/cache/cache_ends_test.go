@@ -100,6 +100,8 @@ func TestAnInformerThatIsRemovedTakesNothingMoreAndLeavesWhatIsNotItsOwn(t *test
 		indexers := informer.Indexers{"mine": func(any) ([]string, error) { return nil, nil }}
 		require.NoError(t, partial.AddIndexers(indexers))
 		require.Error(t, typed.AddIndexers(indexers), "the name is taken")
+		own := informer.Indexers{"own": indexers["mine"]}
+		require.NoError(t, typed.AddIndexers(own))
 		require.NoError(t, w.RemoveInformer(t.Context(), &corev1.ConfigMap{}))
 		require.Error(t, partial.AddIndexers(indexers), "it is still there")
 		hears := newHearing()
@@ -107,6 +109,10 @@ func TestAnInformerThatIsRemovedTakesNothingMoreAndLeavesWhatIsNotItsOwn(t *test
 		require.ErrorContains(t, err, "ask the cache for another one")
 		synctest.Wait()
 		require.Empty(t, hears.all())
+		require.ErrorContains(t, typed.AddIndexers(informer.Indexers{"more": indexers["mine"]}), "ask the cache for another one")
+		again, err := w.GetInformer(t.Context(), &corev1.ConfigMap{})
+		require.NoError(t, err)
+		require.NoError(t, again.AddIndexers(own), "that of the removed one is gone")
 	})
 }
 

@@ -1,17 +1,22 @@
 package cache_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/loopwright/loopwright/informer"
+	"github.com/loopwright/loopwright/internal/fakeapi"
 	"github.com/loopwright/loopwright/manager/cache"
 	"github.com/loopwright/loopwright/manager/client"
 )
@@ -139,5 +144,76 @@ func TestAUsersOwnIndicesAndHandlersSeeTheFormThatTheyAskedFor(t *testing.T) {
 		synctest.Wait()
 		as := "*v1.PartialObjectMetadata default/"
 		require.Equal(t, []string{"initial " + as + "a", "add " + as + "b", "update " + as + "b", "delete " + as + "b"}, hears.all())
+	})
+}
+
+// At a start, all that a program needs is asked for at once. What is wrong must be said there, and with the reason.
+func TestWhatCannotBeIndexedOrWatchedSaysWhy(t *testing.T) {
+	inWorld(t, cache.Options{}, func(t *testing.T, w *world) {
+		w.begin()
+		defer w.end()
+		nothing := freeOf(widgetKind.GroupVersion().WithKind("Nothing"))
+		err := w.IndexField(t.Context(), nothing, "size", dataField("size"))
+		require.True(t, meta.IsNoMatchError(err), "%v", err)
+		require.ErrorContains(t, err, `indexing the field "size"`)
+		_, err = w.GetInformer(t.Context(), nothing)
+		require.True(t, meta.IsNoMatchError(err), "%v", err)
+
+		// Programs ask for these types, which are the same without a cache.
+		for _, c := range []struct {
+			obj client.Object
+			is  func(error) bool
+		}{{&unstructured.Unstructured{Object: map[string]any{}}, runtime.IsMissingKind}, {&stranger{}, runtime.IsNotRegisteredError}} {
+			_, err := w.GetInformer(t.Context(), c.obj)
+			for i, err := range []error{
+				err, w.IndexField(t.Context(), c.obj, "size", dataField("size")), w.RemoveInformer(t.Context(), c.obj), w.Get(t.Context(), key("default", "a"), c.obj),
+			} {
+				require.True(t, c.is(err), "call %d with a %T: %v", i, c.obj, err)
+			}
+		}
+	})
+}
+
+// stranger is a type that was not added to the scheme.
+type stranger struct{ corev1.ConfigMap }
+
+// The name of an index in the informer's store may be taken by an indexer of the user's own.
+func TestAFieldWhoseIndexCannotBeAddedIsNotListedBy(t *testing.T) {
+	inWorld(t, cache.Options{}, func(t *testing.T, w *world) {
+		w.configMaps("default", "a")
+		w.begin()
+		defer w.end()
+		from, err := w.GetInformer(t.Context(), &corev1.ConfigMap{})
+		require.NoError(t, err)
+		require.NoError(t, from.AddIndexers(informer.Indexers{"field:typed:data.size": func(any) ([]string, error) { return []string{"1"}, nil }}))
+		require.ErrorContains(t, w.IndexField(t.Context(), &corev1.ConfigMap{}, "data.size", dataField("size")), "there is an index of that name already")
+		require.ErrorContains(t, w.List(t.Context(), &corev1.ConfigMapList{}, client.MatchingFields{"data.size": "1"}), `no index of the field "data.size"`)
+	})
+}
+
+// A source that starts before its informer has listed would report the first objects as new.
+func TestWhoeverAsksToWaitGetsAnInformerThatHasListed(t *testing.T) {
+	inWorld(t, cache.Options{}, func(t *testing.T, w *world) {
+		w.begin()
+		defer w.end()
+		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: "the-cache"}, Delay: time.Second})
+		for _, c := range []struct {
+			obj     client.Object
+			options []cache.InformerGetOption
+			waits   bool
+		}{
+			{&corev1.ConfigMap{}, nil, true},
+			{&corev1.Secret{}, []cache.InformerGetOption{cache.BlockUntilSynced(true)}, true},
+			{&corev1.Pod{}, []cache.InformerGetOption{cache.BlockUntilSynced(false)}, false},
+			{&corev1.Node{}, []cache.InformerGetOption{cache.BlockUntilSynced(false), cache.BlockUntilSynced(true)}, true},
+		} {
+			from, err := w.GetInformer(t.Context(), c.obj, c.options...)
+			require.NoError(t, err)
+			require.Equal(t, c.waits, from.HasSynced(), "%T", c.obj)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		_, err := w.GetInformer(ctx, &corev1.Service{})
+		require.ErrorIs(t, err, context.DeadlineExceeded)
 	})
 }

@@ -19,7 +19,7 @@ import (
 func (c *objectCache) kindOf(object runtime.Object) (kindForm, error) {
 	gvk, err := apiutil.GVKForObject(object, c.options.Scheme)
 	if err != nil {
-		return kindForm{}, fmt.Errorf("the kind of a %T: %w", object, err)
+		return kindForm{}, err // as it is, as runtime.IsNotRegisteredError and IsMissingKind look at nothing inside it
 	}
 	// An unstructured object has a list's methods, too, and may be a PriceList.
 	if _, isObject := object.(client.Object); !isObject {

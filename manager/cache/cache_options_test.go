@@ -241,3 +241,9 @@ func TestACacheWhoseCertificatesCannotBeReadIsAnError(t *testing.T) {
 	_, err := cache.New(config, cache.Options{})
 	require.ErrorContains(t, err, "making the HTTP client of a cache")
 }
+
+// The client of the requests may be given, and the address wrong all the same.
+func TestACacheWhoseServerHasNoAddressIsAnError(t *testing.T) {
+	_, err := cache.New(&rest.Config{Host: "no address!"}, cache.Options{HTTPClient: http.DefaultClient})
+	require.ErrorContains(t, err, "making the RESTMapper of a cache")
+}

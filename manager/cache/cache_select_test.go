@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/loopwright/loopwright/manager/cache"
 	"github.com/loopwright/loopwright/manager/client"
@@ -90,11 +91,40 @@ func TestAListOfANameLooksAtOneObjectOfEachNamespace(t *testing.T) {
 		w.listed()
 		synctest.Wait()
 		sizes.Store(0)
+		require.Len(t, w.listed(client.MatchingFields{"data.size": "1"}), 10)
+		require.Zero(t, sizes.Load(), "each namespace has the index")
 		require.Equal(t, []string{"default/3", "shop/3"}, w.listed(client.MatchingFields{"metadata.name": "3", "data.size": "1"}))
 		require.EqualValues(t, 2, sizes.Load())
 		require.Equal(t, []string{"shop/3"}, w.listed(client.MatchingFields{"metadata.name": "3"}, client.InNamespace("shop")))
 		nodes := &corev1.NamespaceList{}
 		require.NoError(t, w.List(t.Context(), nodes, client.MatchingFields{"metadata.name": "shop"}, client.InNamespace("ignored")))
 		require.Equal(t, []string{"/shop"}, names(t, nodes))
+	})
+}
+
+// countingSelector counts how many objects it is asked about.
+type countingSelector struct {
+	labels.Selector
+	calls *atomic.Int32
+}
+
+func (c countingSelector) Matches(set labels.Labels) bool {
+	c.calls.Add(1)
+	return c.Selector.Matches(set)
+}
+
+// A controller that lists the pods of one namespace must not pay for those of a thousand others.
+func TestAListOfANamespaceLooksAtNoObjectOfAnother(t *testing.T) {
+	inWorld(t, cache.Options{}, func(t *testing.T, w *world) {
+		w.namespaces("shop")
+		w.configMaps("default", "a", "b", "c")
+		w.configMaps("shop", "a")
+		w.begin()
+		defer w.end()
+		w.listed()
+		var calls atomic.Int32
+		selector := client.MatchingLabelsSelector{Selector: countingSelector{labels.SelectorFromSet(labels.Set{"color": "red"}), &calls}}
+		require.Empty(t, w.listed(client.InNamespace("shop"), selector))
+		require.EqualValues(t, 1, calls.Load())
 	})
 }

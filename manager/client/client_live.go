@@ -132,6 +132,9 @@ func (c *liveClient) Patch(ctx context.Context, obj Object, patch Patch, opts ..
 
 // patch sends a patch of body, which gets the answer.
 func (t target) patch(ctx context.Context, body Object, patch Patch, options *PatchOptions) error {
+	if err := t.mayPatch("patch"); err != nil {
+		return err
+	}
 	data, err := patch.Data(body)
 	if err != nil {
 		return err
@@ -155,6 +158,9 @@ func (c *liveClient) Apply(ctx context.Context, obj runtime.ApplyConfiguration, 
 
 // apply sends body, which gets the answer.
 func (t target) apply(ctx context.Context, body runtime.ApplyConfiguration, options *ApplyOptions) error {
+	if err := t.mayPatch("apply"); err != nil {
+		return err
+	}
 	if u, ok := body.(*unstructuredApplyConfiguration); ok {
 		defer keepKind(u.Unstructured)()
 	}

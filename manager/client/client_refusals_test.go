@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -158,8 +157,8 @@ func TestATypedObjectThatIsReadOrMadeHasNoKind(t *testing.T) {
 }
 
 // A request about an object that has no place would be answered with 404, which means to a reconciler that the object is
-// gone. A patch is the exception, as in controller-runtime.
-func TestOnlyAPatchIsSentWithoutItsNamespace(t *testing.T) {
+// gone, and says nobody what to do.
+func TestNothingIsSentAboutAnObjectWithoutItsNamespace(t *testing.T) {
 	inWorld(t, Options{}, func(w *world) {
 		ctx, bare := w.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a"}}
 		for _, err := range []error{
@@ -167,11 +166,39 @@ func TestOnlyAPatchIsSentWithoutItsNamespace(t *testing.T) {
 		} {
 			require.ErrorContains(w, err, "an empty namespace may not be set")
 		}
-		require.Empty(w, w.wire.requests())
 		config := coreapply.ConfigMap("a", "")
 		config.Namespace = nil
-		require.True(w, apierrors.IsNotFound(w.Patch(ctx, bare, RawPatch(types.MergePatchType, []byte("{}")))))
-		require.True(w, apierrors.IsNotFound(w.Apply(ctx, config, FieldOwner("me"))))
-		require.Len(w, w.wire.requests(), 2)
+		loose := newUnstructured(configMapKind)
+		loose.SetName("a")
+		merge := RawPatch(types.MergePatchType, []byte("{}"))
+		for _, err := range []error{
+			w.Patch(ctx, bare, merge), w.Patch(ctx, bare, Apply, FieldOwner("me")), w.Patch(ctx, loose, merge), w.Patch(ctx, metadataWithoutPlace(), merge),
+			w.Status().Patch(ctx, bare, merge), w.SubResource("scale").Patch(ctx, bare, merge, WithSubResourceBody(&autoscalingv1.Scale{})),
+		} {
+			require.EqualError(w, err, `patch ConfigMap "a": its namespace is missing: set it, a ConfigMap is always in one`)
+		}
+		for _, err := range []error{
+			w.Apply(ctx, config, FieldOwner("me")), w.Apply(ctx, ApplyConfigurationFromUnstructured(loose), FieldOwner("me")), w.Status().Apply(ctx, config, FieldOwner("me")),
+		} {
+			require.EqualError(w, err, `apply ConfigMap "a": its namespace is missing: set it, a ConfigMap is always in one`)
+		}
+		require.Empty(w, w.wire.requests())
+	})
+}
+
+func metadataWithoutPlace() *metav1.PartialObjectMetadata {
+	metadata := metadataOf(configMapKind, "a")
+	metadata.Namespace = ""
+	return metadata
+}
+
+// What is in no namespace must be patched without one.
+func TestAnObjectOfTheClusterIsPatchedAndAppliedWithoutANamespace(t *testing.T) {
+	inWorld(t, Options{}, func(w *world) {
+		ctx, shop := w.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}
+		require.NoError(w, w.Patch(ctx, shop, RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"patched":"yes"}}}`))))
+		require.NoError(w, w.Apply(ctx, coreapply.Namespace("shop").WithLabels(map[string]string{"applied": "yes"}), FieldOwner("me")))
+		require.NoError(w, w.Get(ctx, ObjectKey{Name: "shop"}, shop))
+		require.Subset(w, shop.Labels, map[string]string{"patched": "yes", "applied": "yes"})
 	})
 }

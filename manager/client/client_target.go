@@ -28,15 +28,21 @@ func (t target) to(request *rest.Request) *rest.Request {
 // toObject completes a request to one object, or to a subresource of it. Without a name, or without a
 // namespace where there must be one, it is an error and not sent. controller-runtime sends that about
 // metadata, and the server says "not found", which to a reconciler means that the object was deleted.
-//
-// The exception is a patch without a namespace, and so an apply: client-go does not check it, and it is
-// sent, as controller-runtime does.
 func (t target) toObject(request *rest.Request) *rest.Request {
 	request = t.to(request).Name(t.name)
 	if t.subResource != "" {
 		request = request.SubResource(t.subResource)
 	}
 	return request
+}
+
+// mayPatch is an error for a patch, or an apply, without a namespace where there must be one. client-go, which refuses
+// other requests by itself, sends these to a path that no server has, and the 404 says nothing about the reason.
+func (t target) mayPatch(verb string) error {
+	if t.isNamespaced() && t.namespace == "" {
+		return fmt.Errorf("%s %s %q: its namespace is missing: set it, a %s is always in one", verb, t.gvk.Kind, t.name, t.gvk.Kind)
+	}
+	return nil
 }
 
 // endpoint is a kind in one form: it does not change.

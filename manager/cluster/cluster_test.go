@@ -3,14 +3,18 @@ package cluster_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
+	"path/filepath"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -62,7 +66,7 @@ func TestTheClientWritesToTheServerAndReadsFromTheCache(t *testing.T) {
 		require.NoError(t, c.GetClient().Get(t.Context(), key, &corev1.ConfigMap{}))
 		require.Empty(t, api.Requests(fakeapi.Match{}), "the cache has answered")
 		require.NoError(t, c.GetAPIReader().Get(t.Context(), key, &corev1.ConfigMap{}))
-		require.Len(t, api.Requests(fakeapi.Match{Verb: "get"}), 1)
+		require.Len(t, api.Requests(fakeapi.Match{Verb: "get", UserAgent: rest.DefaultKubernetesUserAgent()}), 1, "an administrator sees who asks")
 		require.NoError(t, end())
 	})
 }
@@ -91,8 +95,11 @@ func TestEventsAreWrittenWhileTheClusterRunsAndAtItsEnd(t *testing.T) {
 		synctest.Wait()
 		require.Equal(t, 1, written())
 		c.GetEventRecorderFor("shop").Event(object, corev1.EventTypeNormal, "Closed", "it is closed")
+		api.Inject(fakeapi.Fault{Match: fakeapi.Match{Resource: "events"}, Delay: time.Second})
 		require.NoError(t, end())
-		require.Equal(t, 2, written(), "the last words are what people want to read")
+		var events eventsv1.EventList
+		require.NoError(t, c.GetAPIReader().List(t.Context(), &events))
+		require.Len(t, events.Items, 2, "the last words are what people want to read")
 	})
 }
 
@@ -134,7 +141,10 @@ func TestAClusterHasWhatItWasGiven(t *testing.T) {
 	require.Same(t, writer, c.GetClient())
 	require.Same(t, types, got.Scheme)
 	require.Same(t, sender, got.HTTPClient)
+	require.Equal(t, mapper, got.Mapper)
 	require.Same(t, types, reads.Scheme)
+	require.Equal(t, mapper, reads.Mapper)
+	require.Same(t, sender, reads.HTTPClient)
 	require.Same(t, reader, reads.Cache.Reader)
 	require.True(t, reads.Cache.Unstructured)
 	require.Nil(t, shared.Reader, "a second cluster with the same options must not read from this one's cache")
@@ -144,6 +154,7 @@ func TestTheSchemeIsThatOfKubernetesByDefault(t *testing.T) {
 	c, err := cluster.New(&rest.Config{})
 	require.NoError(t, err)
 	require.Same(t, scheme.Scheme, c.GetScheme())
+	require.NotNil(t, c.(interface{ GetLogger() logr.Logger }).GetLogger().GetSink(), "what cannot be returned is logged")
 }
 
 func TestNewSaysWhichPartCannotBeMade(t *testing.T) {
@@ -165,8 +176,85 @@ func TestNewSaysWhichPartCannotBeMade(t *testing.T) {
 	}
 	_, err := cluster.New(nil)
 	require.ErrorContains(t, err, "needs a configuration")
-	_, err = cluster.New(&rest.Config{Host: "::"})
-	require.Error(t, err)
+	nowhere := &rest.Config{Host: "no address!"}
+	_, err = cluster.New(nowhere)
+	require.ErrorContains(t, err, "making the RESTMapper of a cluster")
+	_, err = cluster.New(nowhere, func(o *cluster.Options) {
+		o.MapperProvider = func(*rest.Config, *http.Client) (meta.RESTMapper, error) { return meta.NewDefaultRESTMapper(nil), nil }
+		o.NewCache = func(*rest.Config, cache.Options) (cache.Cache, error) { return &informertest.FakeInformers{}, nil }
+		o.NewClient = func(*rest.Config, client.Options) (client.Client, error) { return nil, nil }
+	})
+	require.ErrorContains(t, err, "making the event writer of a cluster")
+	_, err = cluster.New(&rest.Config{TLSClientConfig: rest.TLSClientConfig{CAFile: filepath.Join(t.TempDir(), "none")}})
+	require.ErrorContains(t, err, "making the HTTP client of a cluster")
+}
+
+// A program may give its cache a scheme with fewer types, or its client another reader.
+func TestWhatTheOptionsOfAPartSayIsNotReplaced(t *testing.T) {
+	var (
+		config   = &rest.Config{Host: "https://example.invalid", UserAgent: "mine"}
+		ofCache  = cache.Options{Scheme: runtime.NewScheme(), Mapper: meta.NewDefaultRESTMapper(nil), HTTPClient: &http.Client{}, Logger: logr.New(sink{name: "of the cache"})}
+		reader   = &informertest.FakeInformers{}
+		ofClient = client.Options{
+			Scheme: runtime.NewScheme(), Mapper: meta.NewDefaultRESTMapper(nil), HTTPClient: &http.Client{}, Log: logr.New(sink{name: "of the client"}),
+			Cache: &client.CacheOptions{Reader: reader},
+		}
+		cacheGot  cache.Options
+		clientGot client.Options
+	)
+	c, err := cluster.New(config, func(o *cluster.Options) {
+		o.Cache, o.Client, o.Logger = ofCache, ofClient, logr.New(sink{name: "of the cluster"})
+		o.NewCache = func(c *rest.Config, opts cache.Options) (cache.Cache, error) {
+			require.Equal(t, "mine", c.UserAgent)
+			cacheGot = opts
+			return &informertest.FakeInformers{}, nil
+		}
+		o.NewClient = func(_ *rest.Config, opts client.Options) (client.Client, error) { clientGot = opts; return nil, nil }
+	})
+	require.NoError(t, err)
+	require.Same(t, ofCache.Scheme, cacheGot.Scheme)
+	require.Same(t, ofCache.Mapper, cacheGot.Mapper)
+	require.Same(t, ofCache.HTTPClient, cacheGot.HTTPClient)
+	require.Equal(t, sink{name: "of the cache"}, cacheGot.Logger.GetSink())
+	require.Same(t, ofClient.Scheme, clientGot.Scheme)
+	require.Same(t, ofClient.Mapper, clientGot.Mapper)
+	require.Same(t, ofClient.HTTPClient, clientGot.HTTPClient)
+	require.Equal(t, sink{name: "of the client"}, clientGot.Log.GetSink())
+	require.Same(t, reader, clientGot.Cache.Reader)
+	require.Equal(t, sink{name: "of the cluster"}, c.(interface{ GetLogger() logr.Logger }).GetLogger().GetSink())
+	require.Equal(t, "the cache of https://example.invalid", fmt.Sprint(c))
+}
+
+// sink is a logger's that can be recognised.
+type sink struct {
+	logr.LogSink
+	name string
+}
+
+func (s sink) Init(logr.RuntimeInfo)               {}
+func (s sink) WithName(string) logr.LogSink        { return s }
+func (s sink) WithValues(...any) logr.LogSink      { return s }
+func (s sink) Enabled(int) bool                    { return false }
+func (s sink) Info(int, string, ...any)            {}
+func (s sink) Error(err error, _ string, _ ...any) {}
+
+func TestAPartLogsAsItselfByDefault(t *testing.T) {
+	var lines []string
+	_, err := cluster.New(&rest.Config{Host: "https://example.invalid"}, func(o *cluster.Options) {
+		o.Logger = funcr.New(func(prefix, args string) { lines = append(lines, prefix+args) }, funcr.Options{})
+		o.NewCache = func(_ *rest.Config, opts cache.Options) (cache.Cache, error) {
+			opts.Logger.Info("hello")
+			return &informertest.FakeInformers{}, nil
+		}
+		o.NewClient = func(_ *rest.Config, opts client.Options) (client.Client, error) {
+			opts.Log.Info("hello")
+			return nil, nil
+		}
+	})
+	require.NoError(t, err)
+	require.Len(t, lines, 2)
+	require.Contains(t, lines[0], "cache")
+	require.NotContains(t, lines[1], "cache")
 }
 
 func TestStartReturnsTheErrorOfTheCache(t *testing.T) {

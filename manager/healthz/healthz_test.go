@@ -6,6 +6,8 @@ import (
 	"net/http/httptest"
 	"testing"
 
+	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
 	"github.com/stretchr/testify/require"
 
 	"github.com/loopwright/loopwright/internal/inorder"
@@ -16,7 +18,7 @@ var broken Checker = func(*http.Request) error { return errors.New("the disk is 
 func ask(h http.Handler, target string) (int, string, http.Header) {
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, target, nil))
-	return w.Code, w.Body.String(), w.Header()
+	return w.Code, w.Body.String(), w.Result().Header
 }
 
 func TestTheHandlerAnswersAsControllerRuntimesDoes(t *testing.T) {
@@ -38,6 +40,7 @@ func TestTheHandlerAnswersAsControllerRuntimesDoes(t *testing.T) {
 		"what is excluded is not asked":         {bad, "/?exclude=disk", answer{200, "ok"}},
 		"several are excluded":                  {bad, "/?exclude=disk&exclude=net&verbose=1", answer{200, "[+]cache ok\n[+]disk excluded: ok\n[+]net excluded: ok\nhealthz check passed\n"}},
 		"what is not there cannot be excluded":  {good, "/?exclude=moon&exclude=mars&verbose", answer{200, "[+]disk ok\n[+]net ok\nwarn: some health checks cannot be excluded: no matches for \"mars\",\"moon\"\nhealthz check passed\n"}},
+		"one that is not there, either":         {good, "/?exclude=moon&verbose", answer{200, "[+]disk ok\n[+]net ok\nwarn: some health checks cannot be excluded: no matches for \"moon\"\nhealthz check passed\n"}},
 		"a warning alone is not shown":          {good, "/?exclude=moon", answer{200, "ok"}},
 		"one check that is well":                {bad, "/net", answer{200, "ok"}},
 		"one check tells its reason":            {bad, "/disk", answer{500, "internal server error: the disk is full\n"}},
@@ -70,9 +73,24 @@ func TestTheHandlerWorksBelowAPath(t *testing.T) {
 
 // Names of checks come from the program, but a browser must not run what it is shown.
 func TestAListIsPlainText(t *testing.T) {
-	_, _, header := ask(&Handler{}, "/?verbose")
-	require.Equal(t, "text/plain; charset=utf-8", header.Get("Content-Type"))
-	require.Equal(t, "nosniff", header.Get("X-Content-Type-Options"))
+	for _, h := range []*Handler{{}, {Checks: map[string]Checker{"disk": broken}}} {
+		_, _, header := ask(h, "/?verbose")
+		require.Equal(t, "text/plain; charset=utf-8", header.Get("Content-Type"))
+		require.Equal(t, "nosniff", header.Get("X-Content-Type-Options"))
+	}
+}
+
+// The list does not say why a check failed, so whoever runs the program must find it somewhere else.
+func TestTheReasonOfAFailureIsInTheLogAndNothingElse(t *testing.T) {
+	var lines []string
+	defer func(was logr.Logger) { logger = was }(logger)
+	logger = funcr.New(func(_, args string) { lines = append(lines, args) }, funcr.Options{})
+	ask(&Handler{Checks: map[string]Checker{"disk": Ping}}, "/")
+	require.Empty(t, lines)
+	ask(&Handler{Checks: map[string]Checker{"disk": broken, "net": Ping}}, "/")
+	require.Len(t, lines, 1)
+	require.Contains(t, lines[0], "healthz check failed")
+	require.Contains(t, lines[0], "disk: the disk is full")
 }
 
 func TestACheckSeesTheClientsRequest(t *testing.T) {

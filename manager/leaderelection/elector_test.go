@@ -32,7 +32,7 @@ func TestAWrongConfigurationIsRefusedWithAReason(t *testing.T) {
 		{"identity is empty", func(c *LeaderElectionConfig) { c.Lock = &resourcelock.LeaseLock{} }},
 		{"RetryPeriod is 0s", func(c *LeaderElectionConfig) { c.RetryPeriod = 0 }},
 		{"RetryPeriod is -1s", func(c *LeaderElectionConfig) { c.RetryPeriod = -time.Second }},
-		{"RenewDeadline is 2.4s, and must be more", func(c *LeaderElectionConfig) { c.RenewDeadline = 2400 * time.Millisecond }},
+		{"RenewDeadline is 2.4s, and must be more than RetryPeriod with its jitter, which is 1.2 times 2s", func(c *LeaderElectionConfig) { c.RenewDeadline = 2400 * time.Millisecond }},
 		{"LeaseDuration is 10s, and must be more", func(c *LeaderElectionConfig) { c.LeaseDuration = 10 * time.Second }},
 		{"StopTimeout is -1ns", func(c *LeaderElectionConfig) { c.StopTimeout = -1 }},
 		{"OnStartedLeading is missing", func(c *LeaderElectionConfig) { c.Callbacks.OnStartedLeading = nil }},
@@ -43,8 +43,49 @@ func TestAWrongConfigurationIsRefusedWithAReason(t *testing.T) {
 		_, err := NewLeaderElector(config)
 		require.ErrorContains(t, err, c.says)
 		require.ErrorContains(t, err, "leader election good", "which one of several")
-		require.Panics(t, func() { RunOrDie(t.Context(), config) })
+		require.PanicsWithError(t, err.Error(), func() { RunOrDie(t.Context(), config) })
 	}
+}
+
+// What is refused is what is unsafe, and nothing else.
+func TestDurationsThatAreJustLongEnoughAreTaken(t *testing.T) {
+	for _, change := range []func(*LeaderElectionConfig){
+		func(c *LeaderElectionConfig) { c.RetryPeriod = 1 },
+		func(c *LeaderElectionConfig) { c.RenewDeadline = 2400*time.Millisecond + 1 },
+		func(c *LeaderElectionConfig) { c.LeaseDuration = c.RenewDeadline + 1 },
+		func(c *LeaderElectionConfig) { c.StopTimeout = 1 },
+	} {
+		config := goodConfig()
+		change(&config)
+		_, err := NewLeaderElector(config)
+		require.NoError(t, err)
+	}
+}
+
+func TestWhatTheConfigurationSaysIsNotReplacedByADefault(t *testing.T) {
+	config := goodConfig()
+	config.StopTimeout, config.Jitter = time.Second, func() float64 { return 0.25 }
+	elector, err := NewLeaderElector(config)
+	require.NoError(t, err)
+	require.Equal(t, time.Second, elector.config.StopTimeout)
+	require.Equal(t, 0.25, elector.config.Jitter())
+}
+
+func TestRunOrDieRunsUntilTheContextEnds(t *testing.T) {
+	inBubble(t, func(s *stand) {
+		lock, err := resourcelock.New(resourcelock.LeasesResourceLock, "default", "it", nil, s.clients.CoordinationV1(), resourcelock.ResourceLockConfig{Identity: "a"})
+		require.NoError(s, err)
+		config, worked := goodConfig(), false
+		config.Lock = lock
+		ctx, stop := context.WithCancel(s.Context())
+		config.Callbacks.OnStartedLeading = func(ctx context.Context) {
+			worked = true
+			stop()
+			<-ctx.Done()
+		}
+		RunOrDie(ctx, config)
+		require.True(s, worked)
+	})
 }
 
 // A part of a second that is cut off is a lease that is shorter than its holder believes.
@@ -57,8 +98,13 @@ func TestALeaseOfPartsOfASecondIsRoundedUp(t *testing.T) {
 }
 
 func TestAnElectorThatHasNotRunKnowsNothing(t *testing.T) {
-	elector, err := NewLeaderElector(goodConfig())
+	config := goodConfig()
+	config.Name = "waits for its start"
+	elector, err := NewLeaderElector(config)
 	require.NoError(t, err)
+	for _, metric := range []string{"leader_election_master_status", "leader_election_slowpath_total"} {
+		require.Zero(t, value(t, metric, config.Name), "an alert cannot count what is not there")
+	}
 	require.False(t, elector.IsLeader())
 	require.Empty(t, elector.GetLeader())
 	require.NoError(t, elector.Check(0))

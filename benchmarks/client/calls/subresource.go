@@ -63,6 +63,14 @@ func (s *side) statuses() {
 		t.Show(body)
 		return s.c.Status().Update(t.Ctx, after, client.WithSubResourceBody(body))
 	})
+	s.call("patch without a namespace", func(t *wire.Take) error {
+		made := widget(t, "")
+		made.Namespace = ""
+		return s.c.Status().Patch(t.Ctx, made, client.RawPatch(types.MergePatchType, []byte(`{}`)))
+	})
+	s.call("apply without a namespace", func(t *wire.Take) error {
+		return s.c.Status().Apply(t.Ctx, appsv1ac.Deployment(t.Name, ""), client.FieldOwner("somebody"))
+	})
 	s.call("apply patch", func(t *wire.Take) error {
 		t.Make(widget(t, ""))
 		given := &wire.Widget{TypeMeta: metav1.TypeMeta{APIVersion: wire.Widgets.String(), Kind: "Widget"}, ObjectMeta: metav1.ObjectMeta{Name: t.Name, Namespace: t.Namespace}}

@@ -80,6 +80,10 @@ func (s *side) patches() {
 		after.SetName("")
 		return client.RawPatch(types.MergePatchType, []byte(`{}`)), nil
 	})
+	change("without a namespace", func(_ *wire.Take, before, after wire.Object) (client.Patch, []client.PatchOption) {
+		after.SetNamespace("")
+		return client.RawPatch(types.MergePatchType, []byte(`{}`)), nil
+	})
 	change("with force, which is for apply only", func(_ *wire.Take, before, _ wire.Object) (client.Patch, []client.PatchOption) {
 		return client.MergeFrom(before), []client.PatchOption{client.ForceOwnership}
 	})
@@ -187,6 +191,13 @@ func (s *side) applies() {
 	})
 	s.call("without a namespace", func(t *wire.Take) error {
 		return s.c.Apply(t.Ctx, corev1ac.ConfigMap(t.Name, ""), client.FieldOwner("somebody"))
+	})
+	s.call("without a namespace, unstructured", func(t *wire.Take) error {
+		given := &unstructured.Unstructured{}
+		given.SetAPIVersion("v1")
+		given.SetKind("ConfigMap")
+		given.SetName(t.Name)
+		return s.c.Apply(t.Ctx, client.ApplyConfigurationFromUnstructured(given), client.FieldOwner("somebody"))
 	})
 	s.call("what is forbidden", func(t *wire.Take) error {
 		return s.forbidden.Apply(t.Ctx, configuration(t), client.FieldOwner("somebody"))

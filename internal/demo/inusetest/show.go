@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
@@ -20,7 +21,14 @@ func Show(keep Program) {
 	defer server.Close()
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop() // and do not wait: a program that sleeps for a second notices it later
-	configMaps := kubernetes.NewForConfigOrDie(server.Config()).CoreV1().ConfigMaps(namespace)
+	client := kubernetes.NewForConfigOrDie(server.Config())
+	configMaps := client.CoreV1().ConfigMaps(namespace)
+	// A replica before this one has released the lease. Without it, the first leader waits for its LeaseDuration, and whoever
+	// runs the example waits, too.
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "checksums"}, Spec: coordinationv1.LeaseSpec{HolderIdentity: new("")}}
+	if _, err := client.CoordinationV1().Leases(namespace).Create(ctx, lease, metav1.CreateOptions{}); err != nil {
+		panic(err)
+	}
 	created, err := configMaps.Create(ctx, &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Name: "hello", Labels: map[string]string{"checked": "yes"}},
 		Data:       map[string]string{"a": "1"},

@@ -1,22 +1,34 @@
 package resourcelock
 
 import (
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
 )
 
-func twoLocks(t *testing.T, f func(t *testing.T, a, b Interface)) {
+func inServer(t *testing.T, f func(t *testing.T, server *fakeapi.Server)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		server := fakeapi.New(fakeapi.Options{})
 		defer server.Close()
+		f(t, server)
+	})
+}
+
+func twoLocks(t *testing.T, f func(t *testing.T, a, b Interface)) {
+	t.Helper()
+	inServer(t, func(t *testing.T, server *fakeapi.Server) {
 		lock := func(identity string) Interface {
 			lock, err := NewFromKubeconfig(LeasesResourceLock, "default", "it", ResourceLockConfig{Identity: identity}, server.Config(), 10*time.Second)
 			require.NoError(t, err)
@@ -45,9 +57,30 @@ func TestAnUpdateFailsIfSomebodyElseHasWritten(t *testing.T) {
 		require.NoError(t, a.Update(t.Context(), record("a")))
 		changed := record("a")
 		changed.LeaderTransitions = 9
+		require.NoError(t, a.Update(t.Context(), changed))
+		changed.LeaderTransitions = 10
 		require.NoError(t, a.Update(t.Context(), changed), "what it has written itself is no obstacle")
 		require.Error(t, b.Update(t.Context(), record("b")))
 		require.Error(t, b.Update(t.Context(), record("b")), "an update that failed must not count as read")
+	})
+}
+
+// The server may be away for a moment. A leader that forgets then what it has is refused until it reads again.
+func TestARequestThatFailsChangesNothingOfWhatIsKnown(t *testing.T) {
+	inServer(t, func(t *testing.T, server *fakeapi.Server) {
+		a, err := NewFromKubeconfig(LeasesResourceLock, "default", "it", ResourceLockConfig{Identity: "a"}, server.Config(), time.Second)
+		require.NoError(t, err)
+		away := func(do func() error) {
+			heal := server.Inject(fakeapi.Fault{Status: fakeapi.InternalError()})
+			defer heal()
+			require.Error(t, do())
+		}
+		away(func() error { return a.Create(t.Context(), record("a")) })
+		require.ErrorContains(t, a.Update(t.Context(), record("a")), "call Get or Create first")
+		require.NoError(t, a.Create(t.Context(), record("a")))
+		away(func() error { return a.Update(t.Context(), record("a")) })
+		away(func() error { _, _, err := a.Get(t.Context()); return err })
+		require.NoError(t, a.Update(t.Context(), record("a")))
 	})
 }
 
@@ -76,5 +109,94 @@ func TestARecordComesBackAsItWasWritten(t *testing.T) {
 
 // Somebody has made the Lease by hand.
 func TestALeaseWithoutFieldsIsAnEmptyRecord(t *testing.T) {
-	require.Equal(t, &LeaderElectionRecord{}, LeaseSpecToLeaderElectionRecord(new(LeaderElectionRecordToLeaseSpec(&LeaderElectionRecord{}))))
+	spec := LeaderElectionRecordToLeaseSpec(&LeaderElectionRecord{})
+	require.Equal(t, &LeaderElectionRecord{}, LeaseSpecToLeaderElectionRecord(&spec))
+	require.Equal(t, &LeaderElectionRecord{}, LeaseSpecToLeaderElectionRecord(&coordinationv1.LeaseSpec{}))
+	require.Nil(t, spec.Strategy, "the API server refuses one that is empty")
+	require.Nil(t, spec.PreferredHolder, "the same")
+}
+
+// Somebody who looks at the Lease wants to know which release leads, and has labels of his own there.
+func TestTheHolderPutsItsLabelsOntoTheLeaseAndLeavesTheOthers(t *testing.T) {
+	inServer(t, func(t *testing.T, server *fakeapi.Server) {
+		leases := kubernetes.NewForConfigOrDie(server.Config()).CoordinationV1()
+		labelled := func(labels map[string]string) Interface {
+			lock, err := NewWithLabels(LeasesResourceLock, "default", "it", nil, leases, ResourceLockConfig{Identity: "a"}, labels)
+			require.NoError(t, err)
+			return lock
+		}
+		labels := func() map[string]string {
+			lease, err := leases.Leases("default").Get(t.Context(), "it", metav1.GetOptions{})
+			require.NoError(t, err)
+			return lease.Labels
+		}
+		take := func(lock Interface) {
+			_, _, err := lock.Get(t.Context())
+			require.NoError(t, err)
+			require.NoError(t, lock.Update(t.Context(), record("a")))
+		}
+		plain, err := New(LeasesResourceLock, "default", "it", nil, leases, ResourceLockConfig{Identity: "a"})
+		require.NoError(t, err)
+		require.NoError(t, plain.Create(t.Context(), record("a")))
+		require.NoError(t, plain.Update(t.Context(), record("a")))
+		require.Empty(t, labels())
+		take(labelled(map[string]string{"release": "1"}))
+		require.Equal(t, map[string]string{"release": "1"}, labels())
+		take(labelled(map[string]string{"release": "1", "team": "blue"}))
+		take(labelled(map[string]string{"release": "2"}))
+		take(plain)
+		require.Equal(t, map[string]string{"release": "2", "team": "blue"}, labels())
+
+		require.NoError(t, leases.Leases("default").Delete(t.Context(), "it", metav1.DeleteOptions{}))
+		require.NoError(t, labelled(map[string]string{"release": "3"}).Create(t.Context(), record("a")))
+		require.Equal(t, map[string]string{"release": "3"}, labels())
+	})
+}
+
+// eventsOf writes down events.
+type eventsOf struct{ subjects, texts []string }
+
+func (e *eventsOf) Eventf(obj runtime.Object, eventType, reason, message string, args ...any) {
+	lease := obj.(*coordinationv1.Lease)
+	e.subjects = append(e.subjects, fmt.Sprintf("%s %s/%s, UID: %v", lease.GroupVersionKind(), lease.Namespace, lease.Name, lease.UID != ""))
+	e.texts = append(e.texts, eventType+" "+reason+" "+fmt.Sprintf(message, args...))
+}
+
+// kubectl describe shows the events of an object by its UID.
+func TestAnEventIsAboutTheLeaseAsFarAsItIsKnown(t *testing.T) {
+	inServer(t, func(t *testing.T, server *fakeapi.Server) {
+		var events eventsOf
+		lock, err := NewFromKubeconfig(LeasesResourceLock, "default", "it", ResourceLockConfig{Identity: "a", EventRecorder: &events}, server.Config(), time.Second)
+		require.NoError(t, err)
+		lock.RecordEvent("waits")
+		require.NoError(t, lock.Create(t.Context(), record("a")))
+		lock.RecordEvent("became leader")
+		lease := "coordination.k8s.io/v1, Kind=Lease default/it, UID: "
+		require.Equal(t, []string{lease + "false", lease + "true"}, events.subjects)
+		require.Equal(t, []string{"Normal LeaderElection a waits", "Normal LeaderElection a became leader"}, events.texts)
+	})
+}
+
+// A request that hangs must leave time for another one before the lock is lost.
+func TestARequestMayTakeHalfOfTheRenewDeadline(t *testing.T) {
+	for _, c := range []struct{ renewDeadline, want time.Duration }{{10 * time.Second, 5 * time.Second}, {time.Second, time.Second}} {
+		inServer(t, func(t *testing.T, server *fakeapi.Server) {
+			server.Inject(fakeapi.Fault{Delay: time.Hour})
+			config := server.Config()
+			lock, err := NewFromKubeconfig(LeasesResourceLock, "default", "it", ResourceLockConfig{Identity: "a"}, config, c.renewDeadline)
+			require.NoError(t, err)
+			require.Zero(t, config.Timeout, "the configuration is the caller's")
+			begin := time.Now()
+			_, _, err = lock.Get(t.Context())
+			require.ErrorContains(t, err, "Timeout")
+			require.Equal(t, c.want, time.Since(begin))
+		})
+	}
+}
+
+func TestALockThatCannotBeMadeSaysWhy(t *testing.T) {
+	_, err := NewFromKubeconfig(LeasesResourceLock, "default", "it", ResourceLockConfig{}, &rest.Config{Host: "no address!"}, time.Second)
+	require.ErrorContains(t, err, "making a client for the Lease default/it")
+	_, err = NewFromKubeconfig("endpoints", "default", "it", ResourceLockConfig{}, &rest.Config{}, time.Second)
+	require.ErrorContains(t, err, `there is no lock of type "endpoints": use "leases"`)
 }

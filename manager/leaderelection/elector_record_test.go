@@ -1,0 +1,167 @@
+package leaderelection
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/loopwright/loopwright/internal/fakeapi"
+	"github.com/loopwright/loopwright/manager/leaderelection/resourcelock"
+	"github.com/loopwright/loopwright/trace"
+)
+
+// story is what a flight recorder has heard of a replica, without renewals.
+func story(recorder *trace.Recorder, identity string) []string {
+	var lines []string
+	for _, e := range recorder.Events() {
+		switch {
+		case e.Layer != identity || e.Op == "renewed":
+		case e.Kind == trace.Error:
+			request, _, _ := strings.Cut(e.Reason, ": ") // the rest is the server's
+			lines = append(lines, e.Outcome.String()+" "+request)
+		default:
+			lines = append(lines, e.Op+": "+e.Reason)
+		}
+	}
+	return lines
+}
+
+func (s *stand) patch(text string) {
+	s.Helper()
+	_, err := s.clients.CoordinationV1().Leases("default").Patch(s.Context(), "it", types.MergePatchType, []byte(text), metav1.PatchOptions{})
+	require.NoError(s, err)
+}
+
+func (s *stand) remove() {
+	s.Helper()
+	require.NoError(s, s.clients.CoordinationV1().Leases("default").Delete(s.Context(), "it", metav1.DeleteOptions{}))
+}
+
+// Somebody asks after an outage who led when, and why nobody did. Each replica has its own story.
+func TestEachTurnOfAnElectionIsRecordedWithItsReason(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		play func(s *stand, with func(*LeaderElectionConfig))
+		want []string // of the replica a
+	}{
+		{"a follower hears of each leader", func(s *stand, with func(*LeaderElectionConfig)) {
+			first := s.join("first", withRelease)
+			<-first.started
+			a := s.join("a", with)
+			time.Sleep(time.Minute)
+			s.server.Inject(fakeapi.Fault{Match: s.onLeases("update", "a"), Times: 1, Status: fakeapi.Conflict()})
+			s.end(first)
+			<-a.started
+			s.end(a)
+		}, []string{
+			"observed: first leads", "observed: nobody leads",
+			"failed writing the lock", "acquired: it was released",
+		}},
+		{"a leader that is gone is waited for", func(s *stand, with func(*LeaderElectionConfig)) {
+			first := s.join("first")
+			<-first.started
+			a := s.join("a", with)
+			time.Sleep(time.Minute)
+			s.end(first)
+			<-a.started
+			s.end(a)
+		}, []string{"observed: first leads", `acquired: "first" has not renewed it for 15s`}},
+		{"a lock that was missing is claimed first", func(s *stand, with func(*LeaderElectionConfig)) {
+			a := s.join("a", with, func(c *LeaderElectionConfig) { c.TakeMissingAtOnce = false })
+			<-a.started
+			s.end(a)
+		}, []string{"claimed: it was missing, so whoever held it before gets 15s to stop", "acquired: whoever held it before has stopped by now"}},
+		{"a claim may be lost", func(s *stand, with func(*LeaderElectionConfig)) {
+			a := s.join("a", with, func(c *LeaderElectionConfig) { c.TakeMissingAtOnce = false })
+			time.Sleep(5 * time.Second)
+			s.patch(`{"spec":{"holderIdentity":"me"}}`)
+			time.Sleep(5 * time.Second)
+			s.end(a)
+		}, []string{
+			"claimed: it was missing, so whoever held it before gets 15s to stop",
+			"failed writing the lock",
+			"observed: me leads", "lost: the claim was not kept",
+		}},
+		{"the lead may be lost", func(s *stand, with func(*LeaderElectionConfig)) {
+			a := s.join("a", with)
+			<-a.started
+			time.Sleep(time.Second)
+			s.patch(`{"spec":{"holderIdentity":"me"}}`)
+			require.ErrorIs(s, <-a.ended, ErrLost)
+		}, []string{
+			"acquired: nobody has it",
+			"failed writing the lock",
+			"observed: me leads", `lost: "me" has it`,
+		}},
+		{"a lock may be gone when it is released", func(s *stand, with func(*LeaderElectionConfig)) {
+			a := s.join("a", with, withRelease)
+			<-a.started
+			time.Sleep(time.Second)
+			s.remove()
+			s.end(a)
+		}, []string{
+			"acquired: nobody has it",
+			"failed writing the lock", "kept: it was not released: it was deleted",
+		}},
+		{"a release is told", func(s *stand, with func(*LeaderElectionConfig)) {
+			a := s.join("a", with, withRelease)
+			<-a.started
+			s.end(a)
+		}, []string{"acquired: nobody has it", "released: the work has ended"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inBubble(t, func(s *stand) {
+				recorder := trace.New(0)
+				c.play(s, func(c *LeaderElectionConfig) { c.Recorder = recorder })
+				require.Equal(s, c.want, story(recorder, "a"))
+			})
+		})
+	}
+}
+
+// Without a flight recorder there is the log.
+func TestTheLogSaysWhoLeadsAndWhy(t *testing.T) {
+	inBubble(t, func(s *stand) {
+		var lines []string
+		started := make(chan struct{})
+		log := funcr.New(func(_, args string) { lines = append(lines, args) }, funcr.Options{})
+		elector, err := NewLeaderElector(LeaderElectionConfig{
+			Lock: s.lock("a"), Name: "log", TakeMissingAtOnce: true, LeaseDuration: worldTiming.lease, RenewDeadline: worldTiming.renew, RetryPeriod: worldTiming.retry,
+			Callbacks: LeaderCallbacks{OnStartedLeading: func(ctx context.Context) { close(started); <-ctx.Done() }, OnStoppedLeading: func() {}},
+		})
+		require.NoError(s, err)
+		ended := make(chan error)
+		go func() { ended <- elector.Elect(logr.NewContext(s.Context(), log)) }()
+		<-started
+		s.patch(`{"spec":{"holderIdentity":"me"}}`)
+		require.ErrorIs(s, <-ended, ErrLost)
+		require.Equal(s, []string{
+			`"level"=0 "msg"="The lock was acquired" "lock"="default/it" "identity"="a" "reason"="nobody has it"`,
+			`"level"=0 "msg"="The lock was lost" "lock"="default/it" "identity"="a" "reason"="\"me\" has it"`,
+			`"msg"="Leader election has ended" "error"="leader election lost: \"me\" has it" "lock"="default/it" "identity"="a"`,
+		}, lines)
+	})
+}
+
+// namedLock is a user's own, whose name has no namespace.
+type namedLock struct{ resourcelock.Interface }
+
+func (namedLock) Describe() string { return "redis" }
+
+func TestALockWithoutANamespaceIsRecordedByItsName(t *testing.T) {
+	inBubble(t, func(s *stand) {
+		recorder := trace.New(0)
+		a := s.join("a", func(c *LeaderElectionConfig) { c.Recorder, c.Lock = recorder, namedLock{c.Lock} })
+		<-a.started
+		s.end(a)
+		require.True(s, slices.ContainsFunc(recorder.Events(), func(e trace.Event) bool { return e.Op == "acquired" && e.Name == "redis" && e.Namespace == "" }))
+	})
+}
