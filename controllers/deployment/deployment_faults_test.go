@@ -70,6 +70,37 @@ func TestALostAnswerMakesNoSecondReplicaSet(t *testing.T) {
 	})
 }
 
+// Whoever gives up asking decides from a cache that is late, and writes everything twice.
+func TestTheServerIsAskedUntilItAnswersAndThenNoMore(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		ofSets := func(verb string) fakeapi.Match {
+			return fakeapi.Match{UserAgent: simulation.Agent, Verb: verb, Resource: "replicasets"}
+		}
+		loses := func(verb string) {
+			w.Server.Inject(fakeapi.Fault{Match: ofSets(verb), Times: 1, LoseResponse: true})
+			w.Server.Inject(fakeapi.Fault{Match: ofSets("get"), Times: 3, Status: fakeapi.Unavailable()})
+		}
+		w.Server.Inject(fakeapi.Fault{Match: ofSets("watch"), DelayEvents: 2 * time.Second})
+		loses("create")
+		d := w.web(4, func(d *appsv1.Deployment) { d.Spec.RevisionHistoryLimit = new(int32(0)) })
+		require.Equal(t, []string{"web:1: 4"}, w.sizes())
+		require.Equal(t, 1, w.did()["create replicasets"])
+
+		loses("patch")
+		w.edit(d, replicas(6))
+		require.Equal(t, []string{"web:1: 6"}, w.sizes())
+		require.Equal(t, 1, w.did()["patch replicasets"])
+
+		loses("delete")
+		w.edit(d, image("web:2"))
+		require.Equal(t, []string{"web:2: 6"}, w.sizes())
+		require.Equal(t, 1, w.did()["delete replicasets"])
+
+		w.edit(d, replicas(3))
+		require.Empty(t, w.Server.Requests(ofSets("get")), "nothing is in doubt any more")
+	})
+}
+
 // Somebody scales a ReplicaSet at the moment at which the controller does. What was decided is not true any more.
 func TestAWriteFromAnOlderStateIsRefused(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
