@@ -104,13 +104,15 @@ func made(name string, hour int, image string) *appsv1.ReplicaSet {
 // A second ReplicaSet with the template may be there after an update of Kubernetes. If now one and now the other was the
 // new one, they would take each other's Pods away.
 func TestTheOldestReplicaSetWithTheTemplateIsTheNewOne(t *testing.T) {
-	f := familyOf(newWeb(1), []*appsv1.ReplicaSet{made("d", 3, "web:1"), made("c", 2, "web:1"), made("b", 2, "web:1"), made("x", 4, "web:0"), made("a", 1, "web:0")})
+	sets := []*appsv1.ReplicaSet{made("d", 3, "web:1"), made("c", 2, "web:1"), made("b", 2, "web:1"), made("x", 4, "web:0"), made("a", 1, "web:0")}
+	f := familyOf(newWeb(1), sets)
 	names := func(sets []*appsv1.ReplicaSet) (names []string) {
 		for _, rs := range sets {
 			names = append(names, rs.Name)
 		}
 		return names
 	}
+	require.Equal(t, []string{"d", "c", "b", "x", "a"}, names(sets), "the caller's list must stay as it is")
 	require.Equal(t, "b", f.newSet.Name, "of the same second, the first by name")
 	require.Equal(t, []string{"a", "c", "d", "x"}, names(f.oldSets))
 	require.Equal(t, []string{"a", "c", "d", "x", "b"}, names(f.all()))
@@ -125,7 +127,9 @@ func TestTheOldestReplicaSetWithTheTemplateIsTheNewOne(t *testing.T) {
 	require.Equal(t, size{wanted: 5, available: 5}, newSet)
 	require.Equal(t, []size{{1, 1}, {0, 1}, {7, 7}, {1, 1}}, oldSets)
 
-	newSet, oldSets = (&family{d: newWeb(1)}).sizes()
+	f = &family{d: newWeb(1), oldSets: []*appsv1.ReplicaSet{made("a", 1, "web:0")}}
+	f.replace(sized("a", 4, "", ""))
+	newSet, oldSets = f.sizes()
 	require.Zero(t, newSet, "one that is not there has no Pods")
-	require.Empty(t, oldSets)
+	require.Equal(t, []size{{4, 4}}, oldSets)
 }
