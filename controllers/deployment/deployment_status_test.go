@@ -37,8 +37,11 @@ func TestTheStatusAddsUpWhatTheReplicaSetsSay(t *testing.T) {
 // Whoever waits for the condition would be told too early that the Deployment can bear its load, or never.
 func TestADeploymentIsAvailableIfNoMorePodsAreMissingThanMayBe(t *testing.T) {
 	d := newWeb(4, limit("1", "1"))
-	for available, want := range map[int32]corev1.ConditionStatus{2: corev1.ConditionFalse, 3: corev1.ConditionTrue, 4: corev1.ConditionTrue} {
-		require.Equal(t, want, availability(d, available, noon).Status, "%d", available)
+	for _, c := range []struct {
+		available int32
+		want      corev1.ConditionStatus
+	}{{2, corev1.ConditionFalse}, {3, corev1.ConditionTrue}, {4, corev1.ConditionTrue}} {
+		require.Equal(t, c.want, availability(d, c.available, noon).Status, "%d of 4", c.available)
 	}
 }
 
