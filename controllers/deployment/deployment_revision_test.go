@@ -132,3 +132,34 @@ func TestTheLastRevision(t *testing.T) {
 	require.Zero(t, lastRevision(withRevisions("7")))
 	require.Zero(t, lastRevision(nil))
 }
+
+// Whoever goes back wants what was there, and with it the reason why it was there.
+func TestGoingBackTakesTheTemplateAndTheAnnotationsOfThatTime(t *testing.T) {
+	d := newWeb(1, image("web:2"), func(d *appsv1.Deployment) {
+		d.Annotations = map[string]string{"cause": "new", "later": "yes", revisionAnnotation: "5"}
+	})
+	rs := withRevisions("2")[0]
+	rs.Annotations["cause"], rs.Annotations[desiredAnnotation] = "old", "3"
+	rs.Spec.Template = template("web:1")
+	rs.Spec.Template.Labels[hashLabel] = "abc"
+	before := rs.DeepCopy()
+	goBack(d, rs)
+	require.Equal(t, template("web:1"), d.Spec.Template)
+	require.Equal(t, map[string]string{"cause": "old", revisionAnnotation: "5"}, d.Annotations)
+	d.Spec.Template.Spec.Containers[0].Image = "web:3"
+	require.Equal(t, before, rs, "the ReplicaSet is a cache's")
+}
+
+func TestARollbackIsToARevisionThatIsANumber(t *testing.T) {
+	for _, c := range []struct {
+		text     string
+		revision int64
+		ok       bool
+	}{{"10", 10, true}, {"0", 0, true}, {"last", 0, false}} {
+		revision, ok := rollbackTo(newWeb(1, func(d *appsv1.Deployment) { d.Annotations = map[string]string{appsv1.DeprecatedRollbackTo: c.text} }))
+		require.Equal(t, c.revision, revision, c.text)
+		require.Equal(t, c.ok, ok, c.text)
+	}
+	_, ok := rollbackTo(newWeb(1))
+	require.False(t, ok)
+}
