@@ -82,7 +82,7 @@ func TestTheServerIsAskedUntilItAnswersAndThenNoMore(t *testing.T) {
 		}
 		w.Server.Inject(fakeapi.Fault{Match: ofSets("watch"), DelayEvents: 2 * time.Second})
 		loses("create")
-		d := w.web(4, func(d *appsv1.Deployment) { d.Spec.RevisionHistoryLimit = new(int32(0)) })
+		d := w.web(4)
 		require.Equal(t, []string{"web:1: 4"}, w.sizes())
 		require.Equal(t, 1, w.did()["create replicasets"])
 
@@ -91,8 +91,9 @@ func TestTheServerIsAskedUntilItAnswersAndThenNoMore(t *testing.T) {
 		require.Equal(t, []string{"web:1: 6"}, w.sizes())
 		require.Equal(t, 1, w.did()["patch replicasets"])
 
-		loses("delete")
 		w.edit(d, image("web:2"))
+		loses("delete")
+		w.edit(d, func(d *appsv1.Deployment) { d.Spec.RevisionHistoryLimit = new(int32(0)) })
 		require.Equal(t, []string{"web:2: 6"}, w.sizes())
 		require.Equal(t, 1, w.did()["delete replicasets"])
 
@@ -164,9 +165,9 @@ func TestTheOldFieldForRollbacksIsObeyed(t *testing.T) {
 		rollback("0")
 		require.Equal(t, []string{"web:1: 0", "web:2: 2"}, w.sizes(), "to the last one")
 		rollback("4")
-		require.Len(t, w.events("DeploymentRollbackTemplateUnchanged"), 1)
+		require.Equal(t, []string{`The rollback revision contains the same template as current deployment "web"`}, w.events("DeploymentRollbackTemplateUnchanged"))
 		rollback("99")
-		require.Len(t, w.events("DeploymentRollbackRevisionNotFound"), 1)
+		require.Equal(t, []string{"Unable to find the revision to rollback to."}, w.events("DeploymentRollbackRevisionNotFound"))
 		require.Equal(t, []string{"web:1: 0", "web:2: 2"}, w.sizes())
 	})
 }
