@@ -209,3 +209,17 @@ func TestALongNameIsCut(t *testing.T) {
 	require.True(t, strings.HasSuffix(name, "x-abcdefghij"))
 	require.Equal(t, "web-abc", nameWith("web", "abc"))
 }
+
+// A doubt that is lost lets the next look decide from a cache that is late.
+func TestEachDeploymentHasItsOwnDoubts(t *testing.T) {
+	web, api := client.ObjectKey{Namespace: "default", Name: "web"}, client.ObjectKey{Namespace: "default", Name: "api"}
+	var d doubts
+	require.Empty(t, d.open(web))
+	d.add(web, "web-b")
+	d.add(api, "api-a")
+	d.add(web, "web-a")
+	require.Equal(t, []string{"web-a", "web-b"}, d.open(web))
+	d.settled(web)
+	require.Empty(t, d.open(web))
+	require.Equal(t, []string{"api-a"}, d.open(api))
+}
