@@ -82,11 +82,10 @@ func afterPause(c conditions, d *appsv1.Deployment, now time.Time) conditions {
 	if !hasDeadline(d) || before != nil && before.Reason == timedOut {
 		return c
 	}
-	wasPaused := before != nil && before.Reason == paused
 	switch {
-	case d.Spec.Paused && !wasPaused:
+	case d.Spec.Paused:
 		return c.with(progressing(corev1.ConditionUnknown, paused, "Deployment is paused", now))
-	case !d.Spec.Paused && wasPaused:
+	case before != nil && before.Reason == paused:
 		return c.with(progressing(corev1.ConditionUnknown, resumed, "Deployment is resumed", now))
 	}
 	return c
@@ -152,8 +151,7 @@ func withProgress(c conditions, f *family, next appsv1.DeploymentStatus, now tim
 // isComplete reports whether all Pods are there, serve, and have the new template.
 func isComplete(d *appsv1.Deployment, status appsv1.DeploymentStatus) bool {
 	desired := replicasOf(d.Spec.Replicas)
-	return status.UpdatedReplicas == desired && status.Replicas == desired && status.AvailableReplicas == desired &&
-		status.ObservedGeneration >= d.Generation
+	return status.UpdatedReplicas == desired && status.Replicas == desired && status.AvailableReplicas == desired
 }
 
 // hasMoved reports whether a rollout has come further: there are more new Pods, fewer old ones, or more that are ready.
@@ -163,10 +161,7 @@ func hasMoved(before, now appsv1.DeploymentStatus) bool {
 }
 
 func isLate(d *appsv1.Deployment, last *appsv1.DeploymentCondition, now time.Time) bool {
-	if last.Reason == completed {
-		return false
-	}
-	return last.Reason == timedOut || deadline(d, last).Before(now)
+	return last.Reason != completed && deadline(d, last).Before(now)
 }
 
 func deadline(d *appsv1.Deployment, last *appsv1.DeploymentCondition) time.Time {
@@ -177,7 +172,7 @@ func deadline(d *appsv1.Deployment, last *appsv1.DeploymentCondition) time.Time 
 // No event reports that moment.
 func nextCheck(d *appsv1.Deployment, status appsv1.DeploymentStatus, now time.Time) time.Duration {
 	last := conditions(status.Conditions).get(appsv1.DeploymentProgressing)
-	if d.Spec.Paused || !hasDeadline(d) || last == nil || last.Reason == timedOut || last.Reason == completed || isComplete(d, status) {
+	if d.Spec.Paused || !hasDeadline(d) || last == nil || last.Reason == timedOut || last.Reason == completed {
 		return 0
 	}
 	// The server keeps whole seconds, so what is written as the time of now may be a second earlier when it is read.

@@ -41,15 +41,17 @@ func TestTheProgressOfARollout(t *testing.T) {
 		{"nothing has moved", progress(createdNewSet, "True", noon), same, time.Minute, "True NewReplicaSetCreated"},
 		{"nothing has moved for too long", progress(createdNewSet, "True", noon), same, time.Minute + 1, "False ProgressDeadlineExceeded"},
 		{"a new Pod", progress(createdNewSet, "True", noon), more(func(s *appsv1.DeploymentStatus) { s.UpdatedReplicas++ }), time.Hour, "True ReplicaSetUpdated"},
+		{"a new Pod beside the old ones", progress(createdNewSet, "True", noon), more(func(s *appsv1.DeploymentStatus) { s.UpdatedReplicas++; s.Replicas++ }), time.Hour, "True ReplicaSetUpdated"},
 		{"an old Pod less", progress(createdNewSet, "True", noon), more(func(s *appsv1.DeploymentStatus) { s.Replicas-- }), time.Hour, "True ReplicaSetUpdated"},
 		{"one more is ready", progress(createdNewSet, "True", noon), more(func(s *appsv1.DeploymentStatus) { s.ReadyReplicas++ }), time.Hour, "True ReplicaSetUpdated"},
 		{"one more is available", progress(timedOut, "False", noon), more(func(s *appsv1.DeploymentStatus) { s.AvailableReplicas++ }), time.Hour, "True ReplicaSetUpdated"},
 		{"one less is available", progress(updated, "True", noon), more(func(s *appsv1.DeploymentStatus) { s.AvailableReplicas-- }), time.Hour, "False ProgressDeadlineExceeded"},
 		{"it is late, and stays so", progress(timedOut, "False", noon), same, time.Second, "False ProgressDeadlineExceeded"},
 		{"all are there", progress(updated, "True", noon), whole, time.Hour, "True NewReplicaSetAvailable"},
-		{"all are there, for an older generation", progress(completed, "True", noon), more(func(s *appsv1.DeploymentStatus) { *s = whole; s.ObservedGeneration = 1 }), time.Hour, "True NewReplicaSetAvailable"},
+		{"all new ones are there, and an old one is left", progress(updated, "True", noon), more(func(s *appsv1.DeploymentStatus) { *s = whole; s.Replicas = 4 }), time.Hour, "True ReplicaSetUpdated"},
 		{"a Pod is lost after the end", progress(completed, "True", noon), more(func(s *appsv1.DeploymentStatus) { s.UpdatedReplicas = 3 }), time.Hour, "True NewReplicaSetAvailable"},
 		{"the next rollout, of which nobody has written", progress(completed, "True", noon), same, time.Hour, "True NewReplicaSetAvailable"},
+		{"the next rollout has come further", progress(completed, "True", noon), more(func(s *appsv1.DeploymentStatus) { s.UpdatedReplicas++ }), time.Hour, "True ReplicaSetUpdated"},
 		{"no condition to count from", nil, same, time.Hour, ""},
 	} {
 		after := withProgress(c.before, f, c.next, noon.Add(c.after))
@@ -67,11 +69,36 @@ func TestTheProgressOfARollout(t *testing.T) {
 	later := withProgress(progress(updated, "True", noon), f, more(func(s *appsv1.DeploymentStatus) { s.ReadyReplicas++ }), noon.Add(time.Hour))
 	require.Equal(t, noon, later[0].LastTransitionTime.Time, "the status was True before")
 
-	d.Spec.ProgressDeadlineSeconds = new(int32(math.MaxInt32))
-	require.Empty(t, withProgress(progress(updated, "True", noon), f, same, noon), "nobody wants to know")
-	require.Equal(t, conditions(nil), atStart(nil, d, createdNewSet, "x", noon))
-	d.Spec.Paused = true
-	require.Equal(t, conditions(nil), afterPause(nil, d, noon))
+	late := withProgress(progress(updated, "True", noon), f, same, noon.Add(time.Hour))
+	require.Equal(t, noon.Add(time.Hour), late[0].LastTransitionTime.Time, "and now it is False")
+	f.newSet = nil
+	require.Equal(t, `Deployment "web" is progressing.`, withProgress(nil, f, more(func(s *appsv1.DeploymentStatus) { s.Replicas-- }), noon)[0].Message)
+}
+
+// kubectl rollout status waits for a condition, and a user who wants no deadline gets none.
+func TestWithoutADeadlineNobodySpeaksOfProgress(t *testing.T) {
+	for _, deadline := range []*int32{nil, new(int32(math.MaxInt32))} {
+		d := newWeb(3, func(d *appsv1.Deployment) { d.Spec.ProgressDeadlineSeconds = deadline })
+		other := condition(appsv1.DeploymentAvailable, corev1.ConditionTrue, minimumAvailable, "", noon)
+		left := append(conditions{other}, progress(updated, "True", noon)...)
+		require.Equal(t, conditions{other}, withProgress(left, &family{d: d}, appsv1.DeploymentStatus{Replicas: 1}, noon))
+		require.Equal(t, left, atStart(left, d, createdNewSet, "x", noon))
+		require.Zero(t, nextCheck(d, appsv1.DeploymentStatus{Conditions: left}, noon))
+		d.Spec.Paused = true
+		require.Equal(t, left, afterPause(left, d, noon))
+	}
+}
+
+// Whoever waits for a condition waits for its status.
+func TestAConditionWithAnotherStatusIsNewsThoughItsReasonIsTheSame(t *testing.T) {
+	before := conditions{condition(appsv1.DeploymentReplicaFailure, corev1.ConditionTrue, "Quota", "", noon)}
+	for _, next := range []appsv1.DeploymentCondition{
+		condition(appsv1.DeploymentReplicaFailure, corev1.ConditionFalse, "Quota", "", noon.Add(time.Hour)),
+		condition(appsv1.DeploymentReplicaFailure, corev1.ConditionTrue, "Webhook", "", noon),
+	} {
+		require.Equal(t, conditions{next}, before.with(next))
+	}
+	require.Equal(t, before, before.with(condition(appsv1.DeploymentReplicaFailure, corev1.ConditionTrue, "Quota", "with other words", noon)))
 }
 
 func TestTheNextCheckIsWhenTheDeadlineHasPassed(t *testing.T) {

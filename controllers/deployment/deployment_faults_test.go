@@ -70,6 +70,38 @@ func TestALostAnswerMakesNoSecondReplicaSet(t *testing.T) {
 	})
 }
 
+// Whoever gives up asking decides from a cache that is late, and writes everything twice.
+func TestTheServerIsAskedUntilItAnswersAndThenNoMore(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		ofSets := func(verb string) fakeapi.Match {
+			return fakeapi.Match{UserAgent: simulation.Agent, Verb: verb, Resource: "replicasets"}
+		}
+		loses := func(verb string) {
+			w.Server.Inject(fakeapi.Fault{Match: ofSets(verb), Times: 1, LoseResponse: true})
+			w.Server.Inject(fakeapi.Fault{Match: ofSets("get"), Times: 3, Status: fakeapi.Unavailable()})
+		}
+		w.Server.Inject(fakeapi.Fault{Match: ofSets("watch"), DelayEvents: 2 * time.Second})
+		loses("create")
+		d := w.web(4)
+		require.Equal(t, []string{"web:1: 4"}, w.sizes())
+		require.Equal(t, 1, w.did()["create replicasets"])
+
+		loses("patch")
+		w.edit(d, replicas(6))
+		require.Equal(t, []string{"web:1: 6"}, w.sizes())
+		require.Equal(t, 1, w.did()["patch replicasets"])
+
+		w.edit(d, image("web:2"))
+		loses("delete")
+		w.edit(d, func(d *appsv1.Deployment) { d.Spec.RevisionHistoryLimit = new(int32(0)) })
+		require.Equal(t, []string{"web:2: 6"}, w.sizes())
+		require.Equal(t, 1, w.did()["delete replicasets"])
+
+		w.edit(d, replicas(3))
+		require.Empty(t, w.Server.Requests(ofSets("get")), "nothing is in doubt any more")
+	})
+}
+
 // Somebody scales a ReplicaSet at the moment at which the controller does. What was decided is not true any more.
 func TestAWriteFromAnOlderStateIsRefused(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
@@ -133,9 +165,9 @@ func TestTheOldFieldForRollbacksIsObeyed(t *testing.T) {
 		rollback("0")
 		require.Equal(t, []string{"web:1: 0", "web:2: 2"}, w.sizes(), "to the last one")
 		rollback("4")
-		require.Len(t, w.events("DeploymentRollbackTemplateUnchanged"), 1)
+		require.Equal(t, []string{`The rollback revision contains the same template as current deployment "web"`}, w.events("DeploymentRollbackTemplateUnchanged"))
 		rollback("99")
-		require.Len(t, w.events("DeploymentRollbackRevisionNotFound"), 1)
+		require.Equal(t, []string{"Unable to find the revision to rollback to."}, w.events("DeploymentRollbackRevisionNotFound"))
 		require.Equal(t, []string{"web:1: 0", "web:2: 2"}, w.sizes())
 	})
 }
@@ -176,4 +208,18 @@ func TestALongNameIsCut(t *testing.T) {
 	require.Len(t, name, 253)
 	require.True(t, strings.HasSuffix(name, "x-abcdefghij"))
 	require.Equal(t, "web-abc", nameWith("web", "abc"))
+}
+
+// A doubt that is lost lets the next look decide from a cache that is late.
+func TestEachDeploymentHasItsOwnDoubts(t *testing.T) {
+	web, api := client.ObjectKey{Namespace: "default", Name: "web"}, client.ObjectKey{Namespace: "default", Name: "api"}
+	var d doubts
+	require.Empty(t, d.open(web))
+	d.add(web, "web-b")
+	d.add(api, "api-a")
+	d.add(web, "web-a")
+	require.Equal(t, []string{"web-a", "web-b"}, d.open(web))
+	d.settled(web)
+	require.Empty(t, d.open(web))
+	require.Equal(t, []string{"api-a"}, d.open(api))
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -42,4 +43,19 @@ func TestTemplatesAreTheSameApartFromTheHash(t *testing.T) {
 	require.False(t, sameTemplate(&a, &b))
 	b = template("web:2")
 	require.False(t, sameTemplate(&a, &b))
+}
+
+// A selector may ask for a label that is missing, and then the template needs no labels at all.
+func TestADeploymentThatSelectsByExpressionsAloneGetsAHashToo(t *testing.T) {
+	d := newWeb(1, func(d *appsv1.Deployment) {
+		d.Spec.Selector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: metav1.LabelSelectorOpDoesNotExist}}}
+		d.Spec.Template.Labels = nil
+	})
+	before := d.DeepCopy()
+	rs := newReplicaSet(d, 1, 1)
+	hash := map[string]string{hashLabel: hashOf(&d.Spec.Template, nil)}
+	require.Equal(t, hash, rs.Labels)
+	require.Equal(t, hash, rs.Spec.Template.Labels)
+	require.Equal(t, &metav1.LabelSelector{MatchLabels: hash, MatchExpressions: d.Spec.Selector.MatchExpressions}, rs.Spec.Selector)
+	require.Equal(t, before, d, "the Deployment is a cache's")
 }

@@ -42,6 +42,10 @@ func TestReplicaSetsKeepTheirShares(t *testing.T) {
 		{of(0, 6, 2), 10, 0, []int32{8, 2}, "and if there is nothing now, all that is new goes to the largest"},
 		{[]share{{4, 10}, {6, 12}}, 20, 10, []int32{8, 12}, "each got its size when the whole was another, and the largest gets what is left over"},
 		{of(math.MaxInt32/2, 50_000, 60_000), math.MaxInt32/2 + 10, 110_000, []int32{50_000, math.MaxInt32/2 + 10 - 50_000}, "the product of two numbers does not fit into 32 bits"},
+		{[]share{{1, 1}, {2, 4}}, 5, 3, []int32{2, 3}, "one was there alone, and may grow by four; the largest comes first, and its share grows by one, so one is left"},
+		{[]share{{4, 8}, {6, 12}}, 10, 10, []int32{4, 6}, "there is nothing to give or to take, whatever the annotations say"},
+		{[]share{{4, 4}, {6, 6}}, 11, 10, []int32{4, 7}, "the annotations say that all were there alone: nobody gets more than there is to give"},
+		{[]share{{4, 40}, {6, 60}}, 9, 10, []int32{4, 5}, "the annotations say that there were many more: nobody loses more than has to go"},
 		{nil, 5, 0, []int32{}, "there is nothing to scale"},
 	} {
 		require.Equal(t, c.want, proportional(c.shares, c.allowed, c.current), "%s: %+v, allowed %d", c.why, c.shares, c.allowed)

@@ -3,7 +3,6 @@ package deployment
 import (
 	"cmp"
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -70,7 +69,7 @@ func withRevision(list, revision string) string {
 		return revision
 	}
 	revisions := append(strings.Split(list, ","), revision)
-	for length := len(list) + 1 + len(revision); length > historyLimit && len(revisions) > 1; {
+	for length := len(list) + 1 + len(revision); length > historyLimit; {
 		length -= len(revisions[0]) + 1
 		revisions = revisions[1:]
 	}
@@ -111,7 +110,7 @@ func numberIn(rs *appsv1.ReplicaSet, annotation string) (n int32, ok bool) {
 // revisions. One that has Pods, or is about to get some or to lose some, is kept, and counts nevertheless.
 func expired(d *appsv1.Deployment, oldSets []*appsv1.ReplicaSet) (out []*appsv1.ReplicaSet) {
 	limit := d.Spec.RevisionHistoryLimit
-	if limit == nil || *limit == math.MaxInt32 {
+	if limit == nil {
 		return nil
 	}
 	alive := slices.DeleteFunc(slices.Clone(oldSets), func(rs *appsv1.ReplicaSet) bool { return rs.DeletionTimestamp != nil })

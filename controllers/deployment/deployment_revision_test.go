@@ -2,12 +2,15 @@ package deployment
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 func TestTheAnnotationsOfTheNewReplicaSet(t *testing.T) {
@@ -22,6 +25,7 @@ func TestTheAnnotationsOfTheNewReplicaSet(t *testing.T) {
 		{"one that was adopted", map[string]string{"own": "x"}, map[string]string{"own": "x", "note": "new", revisionAnnotation: "4"}},
 		{"an old one", map[string]string{"note": "old", revisionAnnotation: "2"}, map[string]string{"note": "new", revisionAnnotation: "4", historyAnnotation: "2"}},
 		{"one that comes back again", map[string]string{revisionAnnotation: "3", historyAnnotation: "1"}, map[string]string{"note": "new", revisionAnnotation: "4", historyAnnotation: "1,3"}},
+		{"the one that has the revision", map[string]string{revisionAnnotation: "4", historyAnnotation: "1"}, map[string]string{"note": "new", revisionAnnotation: "4", historyAnnotation: "1"}},
 		{"the newest, after a higher one was cleaned up", map[string]string{revisionAnnotation: "7"}, map[string]string{"note": "new", revisionAnnotation: "7"}},
 		{"somebody has written nonsense", map[string]string{revisionAnnotation: "x"}, map[string]string{"note": "new", revisionAnnotation: "x"}},
 	} {
@@ -29,6 +33,9 @@ func TestTheAnnotationsOfTheNewReplicaSet(t *testing.T) {
 		require.Equal(t, c.want, annotationsFor(d, c.has, 4), c.name)
 		require.Equal(t, before, fmt.Sprint(c.has), "the ReplicaSet may be a cache's")
 	}
+	ten := map[string]string{revisionAnnotation: "10"}
+	require.Equal(t, map[string]string{"note": "new", revisionAnnotation: "11", historyAnnotation: "10"}, annotationsFor(d, ten, 11))
+	require.Equal(t, map[string]string{"note": "new", revisionAnnotation: "10"}, annotationsFor(d, ten, 10))
 }
 
 // An annotation that grows without end makes an object that the server refuses.
@@ -40,6 +47,68 @@ func TestTheListOfRevisionsIsLimited(t *testing.T) {
 	}
 	require.True(t, strings.HasSuffix(list, ",2998,2999"))
 	require.Greater(t, len(list), historyLimit-10)
+
+	full := strings.Repeat("7,", historyLimit/2-1) + "88" // as long as it may be
+	require.Equal(t, full, withRevision(full[:historyLimit-3], "88"))
+	require.Equal(t, full[2:]+",5", withRevision(full, "5"), "one goes, because one comes")
+}
+
+// Somebody may have written anything into an annotation.
+func TestANumberInAnAnnotationIsOneThatAReplicaSetCanHave(t *testing.T) {
+	for _, want := range []int32{0, 7, math.MaxInt32} {
+		n, ok := numberIn(withRevisions(fmt.Sprint(want))[0], revisionAnnotation)
+		require.True(t, ok)
+		require.Equal(t, want, n)
+	}
+	for _, text := range []string{"", "-1", "2147483648", "many"} {
+		_, ok := numberIn(withRevisions(text)[0], revisionAnnotation)
+		require.False(t, ok, text)
+	}
+	require.Equal(t, int64(10), highestRevision(withRevisions("10", "99999999999999999999", "9")), "what is no number is no revision")
+	require.Zero(t, revisionOf(withRevisions("many")[0]))
+}
+
+// withRevisions are ReplicaSets with these revisions, the oldest first. They want no Pods and have none.
+func withRevisions(revisions ...string) (sets []*appsv1.ReplicaSet) {
+	for i, r := range revisions {
+		rs := &appsv1.ReplicaSet{}
+		rs.Name, rs.CreationTimestamp = fmt.Sprint("web-", i), metav1.NewTime(noon.Add(time.Duration(i)*time.Hour))
+		rs.Annotations, rs.Spec.Replicas = map[string]string{revisionAnnotation: r}, new(int32(0))
+		rs.Generation, rs.Status.ObservedGeneration = 2, 2
+		sets = append(sets, rs)
+	}
+	return sets
+}
+
+// A revision that is gone cannot be rolled back to, and a ReplicaSet that is deleted takes its Pods along.
+func TestTheLowestRevisionsGoIfTheyHaveNoPods(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		limit  *int32
+		change func(sets []*appsv1.ReplicaSet) // with the revisions 1, 4, 2 and 3
+		want   []string
+	}{
+		{"there is room for all", new(int32(4)), nil, nil},
+		{"there is room for three", new(int32(3)), nil, []string{"1"}},
+		{"there is room for one", new(int32(1)), nil, []string{"1", "2", "3"}},
+		{"there is no room", new(int32(0)), nil, []string{"1", "2", "3", "4"}},
+		{"nobody has said how many", nil, nil, nil},
+		{"as many as there may be", new(int32(math.MaxInt32)), nil, nil},
+		{"one wants Pods", new(int32(2)), func(sets []*appsv1.ReplicaSet) { sets[0].Spec.Replicas = new(int32(1)) }, []string{"2"}},
+		{"one has Pods", new(int32(2)), func(sets []*appsv1.ReplicaSet) { sets[2].Status.Replicas = 1 }, []string{"1"}},
+		{"one has been scaled down, and nobody has looked", new(int32(2)), func(sets []*appsv1.ReplicaSet) { sets[0].Generation = 3 }, []string{"2"}},
+		{"one is being deleted", new(int32(2)), func(sets []*appsv1.ReplicaSet) { sets[1].DeletionTimestamp = new(metav1.NewTime(noon)) }, []string{"1"}},
+	} {
+		sets := withRevisions("1", "4", "2", "3")
+		if c.change != nil {
+			c.change(sets)
+		}
+		var gone []string
+		for _, rs := range expired(newWeb(1, func(d *appsv1.Deployment) { d.Spec.RevisionHistoryLimit = c.limit }), sets) {
+			gone = append(gone, rs.Annotations[revisionAnnotation])
+		}
+		require.Equal(t, c.want, gone, c.name)
+	}
 }
 
 func TestAWriteNamesWhatItChanges(t *testing.T) {
@@ -59,30 +128,38 @@ func TestAWriteNamesWhatItChanges(t *testing.T) {
 }
 
 func TestTheLastRevision(t *testing.T) {
-	of := func(revisions ...string) (sets []*appsv1.ReplicaSet) {
-		for _, r := range revisions {
-			rs := &appsv1.ReplicaSet{}
-			rs.Annotations = map[string]string{revisionAnnotation: r}
-			sets = append(sets, rs)
-		}
-		return sets
-	}
-	require.Equal(t, int64(4), lastRevision(of("1", "7", "4")))
-	require.Zero(t, lastRevision(of("7")))
+	require.Equal(t, int64(4), lastRevision(withRevisions("1", "7", "4")))
+	require.Zero(t, lastRevision(withRevisions("7")))
 	require.Zero(t, lastRevision(nil))
 }
 
-// Written in another order, there would be more Pods than are allowed in between.
-func TestThoseThatShrinkComeFirst(t *testing.T) {
-	of := func(name string, size int32, whole string) *appsv1.ReplicaSet {
-		rs := &appsv1.ReplicaSet{}
-		rs.Name, rs.Spec.Replicas, rs.Annotations = name, &size, map[string]string{desiredAnnotation: "1", maxAnnotation: whole}
-		return rs
+// Whoever goes back wants what was there, and with it the reason why it was there.
+func TestGoingBackTakesTheTemplateAndTheAnnotationsOfThatTime(t *testing.T) {
+	d := newWeb(1, image("web:2"), func(d *appsv1.Deployment) {
+		d.Annotations = map[string]string{"cause": "new", "later": "yes", revisionAnnotation: "5"}
+	})
+	rs := withRevisions("2")[0]
+	rs.Annotations["cause"], rs.Annotations[desiredAnnotation] = "old", "3"
+	rs.Spec.Template = template("web:1")
+	rs.Spec.Template.Labels[hashLabel] = "abc"
+	before := rs.DeepCopy()
+	goBack(d, rs)
+	require.Equal(t, template("web:1"), d.Spec.Template)
+	require.Equal(t, map[string]string{"cause": "old", revisionAnnotation: "5"}, d.Annotations)
+	d.Spec.Template.Spec.Containers[0].Image = "web:3"
+	require.Equal(t, before, rs, "the ReplicaSet is a cache's")
+}
+
+func TestARollbackIsToARevisionThatIsANumber(t *testing.T) {
+	for _, c := range []struct {
+		text     string
+		revision int64
+		ok       bool
+	}{{"10", 10, true}, {"0", 0, true}, {"last", 0, false}} {
+		revision, ok := rollbackTo(newWeb(1, func(d *appsv1.Deployment) { d.Annotations = map[string]string{appsv1.DeprecatedRollbackTo: c.text} }))
+		require.Equal(t, c.revision, revision, c.text)
+		require.Equal(t, c.ok, ok, c.text)
 	}
-	f := &family{d: newWeb(20, limit("0", "1")), oldSets: []*appsv1.ReplicaSet{of("a", 4, "5"), of("b", 12, "40")}, newSet: of("c", 2, "5")}
-	var order []string
-	for _, one := range f.scaledSizes() {
-		order = append(order, fmt.Sprintf("%s from %d to %d", one.rs.Name, *one.rs.Spec.Replicas, one.to))
-	}
-	require.Equal(t, []string{"b from 12 to 6", "c from 2 to 2", "a from 4 to 12"}, order)
+	_, ok := rollbackTo(newWeb(1))
+	require.False(t, ok)
 }

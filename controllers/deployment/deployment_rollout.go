@@ -42,24 +42,16 @@ func limitsOf(spec *appsv1.DeploymentSpec) limits {
 	return l
 }
 
-// scaled is a number, or a percentage of the whole. The API server has refused what is neither.
+// scaled is a number, or a percentage of the whole. It is 0 for nil, and for what is neither, which the API server has
+// refused.
 func scaled(value *intstr.IntOrString, whole int32, up bool) int32 {
-	if value == nil {
-		return 0
-	}
-	n, err := intstr.GetScaledValueFromIntOrPercent(value, int(whole), up)
-	if err != nil {
-		return 0
-	}
+	n, _ := intstr.GetScaledValueFromIntOrPercent(value, int(whole), up) // 0 with an error
 	return int32(n)
 }
 
 // newSize is how many Pods the new ReplicaSet should ask for now: as many as there is room for, and no more than are
 // desired. It is less than it has only if fewer are desired.
 func newSize(l limits, newSet size, oldSets []size) int32 {
-	if newSet.wanted >= l.desired {
-		return l.desired
-	}
 	total := newSet.wanted
 	for _, old := range oldSets {
 		total += old.wanted

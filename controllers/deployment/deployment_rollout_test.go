@@ -18,6 +18,12 @@ func rolling(desired int32, surge, unavailable string) *appsv1.DeploymentSpec {
 	}}
 }
 
+// altered is a specification with another strategy.
+func altered(spec *appsv1.DeploymentSpec, change func(*appsv1.DeploymentStrategy)) *appsv1.DeploymentSpec {
+	change(&spec.Strategy)
+	return spec
+}
+
 // Function: limitsOf
 func TestPercentagesAreRoundedToTheCarefulSide(t *testing.T) {
 	for _, c := range []struct {
@@ -35,6 +41,9 @@ func TestPercentagesAreRoundedToTheCarefulSide(t *testing.T) {
 		{rolling(0, "0", "10%"), limits{0, 0, 0}, "where no Pods are desired, none can be missing"},
 		{rolling(1, "100%", "0"), limits{1, 1, 0}, "100% of one is one"},
 		{&appsv1.DeploymentSpec{Strategy: appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType}}, limits{1, 0, 0}, "Recreate has no limits, and without a number, one Pod is desired"},
+		{altered(rolling(8, "2", "3"), func(s *appsv1.DeploymentStrategy) { s.Type = appsv1.RecreateDeploymentStrategyType }), limits{8, 0, 0}, "limits that another strategy has left mean nothing"},
+		{altered(rolling(8, "2", "3"), func(s *appsv1.DeploymentStrategy) { s.RollingUpdate = nil }), limits{8, 0, 0}, "no limits were written, though the API server writes some"},
+		{altered(rolling(8, "2", "3"), func(s *appsv1.DeploymentStrategy) { s.RollingUpdate.MaxSurge = nil }), limits{8, 0, 3}, "one of the limits was not written"},
 	} {
 		require.Equal(t, c.want, limitsOf(c.spec), c.why)
 	}

@@ -9,6 +9,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/loopwright/loopwright/controllers/internal/simulation"
 )
 
 func TestADeploymentGetsItsReplicaSet(t *testing.T) {
@@ -244,4 +246,9 @@ func TestASecondControllerDoesNotStart(t *testing.T) {
 		defer stop()
 		require.NoError(t, Run(ctx, w.Server.Config(), 1))
 	})
+}
+
+// What keeps the controller from working has to be said before its process has the lead.
+func TestAddSaysWhatKeepsTheControllerFromWorking(t *testing.T) {
+	simulation.RefusesMisuse(t, Add, "the Deployment controller", "finding the ReplicaSets of a Deployment")
 }

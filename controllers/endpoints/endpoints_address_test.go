@@ -105,6 +105,10 @@ func TestPortsAreResolvedInEachPod(t *testing.T) {
 			p.Spec.Containers = append(p.Spec.Containers, corev1.Container{Ports: named("http", 9000, corev1.ProtocolTCP)})
 		}, []int32{9000}},
 		{"a sidecar", intstr.FromString("http"), init(new(corev1.ContainerRestartPolicyAlways)), []int32{7000}},
+		{"the second of two sidecars", intstr.FromString("http"), func(p *corev1.Pod) {
+			init(new(corev1.ContainerRestartPolicyAlways))(p)
+			p.Spec.InitContainers[0].RestartPolicy = new(corev1.ContainerRestartPolicyAlways)
+		}, []int32{7000}},
 		{"an init container, which ends", intstr.FromString("http"), init(nil), nil},
 		{"an init container that is tried again", intstr.FromString("http"), init(new(corev1.ContainerRestartPolicyOnFailure)), nil},
 		{"a container before a sidecar", intstr.FromString("http"), func(p *corev1.Pod) {

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -80,4 +81,11 @@ func TestAsManyAddressesAreKeptAsThereMayBe(t *testing.T) {
 		require.False(t, over)
 		require.Equal(t, left, again)
 	}
+}
+
+// A large object that is written all the time keeps each node busy with it.
+func TestTheRestAfterAWriteIsAsLongAsTheObjectIsLarge(t *testing.T) {
+	require.Zero(t, restAfter(nil))
+	require.Equal(t, time.Millisecond, restAfter([]corev1.EndpointSubset{subsetOf(0, 1, 2), subsetOf(3, 2, 0)}))
+	require.Equal(t, 200*time.Millisecond, restAfter([]corev1.EndpointSubset{subsetOf(0, maxAddresses, 0)}))
 }

@@ -113,15 +113,15 @@ func (c *column) subset(addresses []corev1.EndpointAddress) (s corev1.EndpointSu
 	return s
 }
 
-// portKey is a port by value. That of no port is empty.
+// portKey is a port by value. That of no port is empty, and each port has a number.
 type portKey struct {
 	name, protocol, appProtocol string
-	hasAppProtocol, isPort      bool
+	hasAppProtocol              bool
 	number                      int32
 }
 
 func keyOf(port *corev1.EndpointPort) portKey {
-	key := portKey{name: port.Name, protocol: string(port.Protocol), number: port.Port, isPort: true}
+	key := portKey{name: port.Name, protocol: string(port.Protocol), number: port.Port}
 	if port.AppProtocol != nil {
 		key.appProtocol, key.hasAppProtocol = *port.AppProtocol, true
 	}

@@ -82,6 +82,7 @@ type packCase struct {
 func packCases() []packCase {
 	udp := corev1.EndpointPort{Name: "http", Port: 8080, Protocol: corev1.ProtocolUDP}
 	h2c := corev1.EndpointPort{Name: "http", Port: 8080, Protocol: corev1.ProtocolTCP, AppProtocol: new("kubernetes.io/h2c")}
+	empty := corev1.EndpointPort{Name: "http", Port: 8080, Protocol: corev1.ProtocolTCP, AppProtocol: new("")}
 	other := h2c
 	other.AppProtocol = new("kubernetes.io/h2c") // the same in another place
 	shared, sharedToo := at(1), at(2)
@@ -112,6 +113,9 @@ func packCases() []packCase {
 		{"an application protocol makes another port",
 			[]member{{at(1), true, ports(http)}, {at(2), true, ports(h2c)}, {at(3), true, ports(other)}},
 			[]corev1.EndpointSubset{{Addresses: atAll(1), Ports: ports(http)}, {Addresses: atAll(2, 3), Ports: ports(h2c)}}},
+		{"an application protocol that is empty is not the same as none",
+			[]member{{at(1), true, ports(http)}, {at(2), true, ports(empty)}},
+			[]corev1.EndpointSubset{{Addresses: atAll(1), Ports: ports(http)}, {Addresses: atAll(2), Ports: ports(empty)}}},
 		{"two Pods of a node's network have one IP and are two addresses",
 			[]member{{sharedToo, true, ports(http)}, {shared, true, ports(http)}},
 			[]corev1.EndpointSubset{{Addresses: []corev1.EndpointAddress{shared, sharedToo}, Ports: ports(http)}}},

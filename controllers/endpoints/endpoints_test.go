@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/loopwright/loopwright/controllers/internal/simulation"
 	"github.com/loopwright/loopwright/manager/client"
 )
 
@@ -274,4 +275,9 @@ func TestEndpointsSayWhatTriggeredThem(t *testing.T) {
 		})
 		require.Equal(t, again.UTC().Format(time.RFC3339Nano), trigger(), "a look that finds nothing to do remembers what it has seen")
 	})
+}
+
+// What keeps the controller from working has to be said before its process has the lead.
+func TestAddSaysWhatKeepsTheControllerFromWorking(t *testing.T) {
+	simulation.RefusesMisuse(t, Add, "the Endpoints controller", "finding the Services that select a Pod")
 }

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/loopwright/loopwright/controllers"
+	"github.com/loopwright/loopwright/controllers/internal/simulation"
 	"github.com/loopwright/loopwright/manager/client"
 )
 
@@ -237,4 +238,8 @@ func TestANumberOfEndpointsThatTheAPIServerRefusesIsRefused(t *testing.T) {
 	for _, most := range []int{-1, 1001} {
 		require.ErrorContains(t, SliceSettings{MaxPerSlice: most}.Add(nil, controllers.Options{}), "has to be between 1 and 1000")
 	}
+}
+
+func TestAddSlicesSaysWhatKeepsTheControllerFromWorking(t *testing.T) {
+	simulation.RefusesMisuse(t, AddSlices, "the EndpointSlice controller", "the EndpointSlice controller")
 }

@@ -2,10 +2,12 @@ package replicaset
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/loopwright/loopwright/internal/fakeapi"
 	"github.com/loopwright/loopwright/manager/client"
 )
 
@@ -80,4 +82,53 @@ func TestAWriteIsUnseenUntilItIsForgotten(t *testing.T) {
 	require.True(t, u.has(apiSet))
 	u.forget(apiSet)
 	require.Empty(t, u.sets, "nothing is kept")
+}
+
+// loses lets one request be carried out and its answer be lost, and then the server does not answer questions, either.
+func (w *world) loses(match fakeapi.Match) {
+	w.Server.Inject(fakeapi.Fault{Match: match, Times: 1, LoseResponse: true})
+	w.Server.Inject(fakeapi.Fault{Match: getsOfPods, Times: 3, Status: fakeapi.Unavailable()})
+}
+
+var getsOfPods = fakeapi.Match{UserAgent: agent, Verb: "get", Resource: "pods"}
+
+// Whoever gives up asking counts in a cache that is late, and does everything twice.
+func TestTheServerIsAskedUntilItAnswersAndThenNoMore(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.Server.Inject(fakeapi.Fault{Match: watches, DelayEvents: 2 * time.Second})
+		w.loses(createsOfPods)
+		rs := w.set(4)
+		w.run()
+		require.Len(t, w.Pods(), 4)
+		require.Equal(t, 4, w.Wrote()["create pods"])
+
+		w.loses(deletesOfPods)
+		w.scale(rs, 3)
+		require.Len(t, w.Pods(), 3)
+		require.Equal(t, 1, w.Wrote()["delete pods"])
+
+		for _, pod := range w.Pods() {
+			w.starts(pod, "n1")
+		}
+		w.Settle()
+		w.loses(deletesOfPods)
+		w.scale(rs, 2)
+		require.Equal(t, []int32{2, 1}, []int32{w.status(rs).Replicas, *w.status(rs).TerminatingReplicas}, "a Pod with a node takes its time")
+		require.Equal(t, 1, w.Wrote()["delete pods"])
+
+		w.scale(rs, 5)
+		require.Empty(t, w.Server.Requests(getsOfPods), "nothing is in doubt any more")
+	})
+}
+
+// The request may still be on its way. If it arrives after all, it must not find that its Pod has been made under another name.
+func TestAPodThatWasNotMadeIsMadeUnderTheSameName(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.suffix = counter()
+		w.Server.Inject(fakeapi.Fault{Match: createsOfPods, Times: 1, Status: fakeapi.Timeout()})
+		w.Server.Inject(fakeapi.Fault{Match: getsOfPods, Times: 3, Status: fakeapi.Unavailable()})
+		w.set(1)
+		w.run()
+		require.Equal(t, []string{"web-00001"}, names(w.Pods()))
+	})
 }

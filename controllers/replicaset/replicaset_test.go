@@ -200,3 +200,8 @@ func TestASecondControllerDoesNotStart(t *testing.T) {
 		require.NoError(t, Run(ctx, w.Server.Config(), 1))
 	})
 }
+
+// What keeps the controller from working has to be said before its process has the lead.
+func TestAddSaysWhatKeepsTheControllerFromWorking(t *testing.T) {
+	simulation.RefusesMisuse(t, Add, "the ReplicaSet controller", "finding the Pods of a ReplicaSet")
+}

@@ -147,7 +147,7 @@ func Library(root string, cores bool) ([]string, error) {
 	for _, f := range all {
 		top, _, _ := strings.Cut(f, "/")
 		_, core := j.core(f)
-		if core || !cores && slices.Contains(library, top) && !strings.HasSuffix(f, "_test.go") {
+		if core || !cores && slices.Contains(library, top) && !strings.HasSuffix(f, "_test.go") && !strings.HasPrefix(f, simulations) {
 			files = append(files, f)
 		}
 	}
@@ -155,4 +155,7 @@ func Library(root string, cores bool) ([]string, error) {
 }
 
 // library is where the library is.
-var library = []string{"trace", "informer", "workqueue", "manager"}
+var library = []string{"trace", "informer", "workqueue", "manager", "controllers"}
+
+// simulations is the code of tests alone.
+const simulations = "controllers/internal/simulation/"

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -26,6 +27,7 @@ type lab struct {
 	jobs    int    // test binaries that run at the same time
 	work    string // for what it writes
 	binary  string
+	flags   []string // of the test binary
 	all     []string
 	took    map[string]cost         // by test, with no mutant active
 	reaches map[string]map[int]bool // by test: the mutants that it reaches
@@ -44,6 +46,7 @@ func prepare(ctx context.Context, s *schemata, j *judges, files []string, jobs i
 	if l.binary, err = compile(ctx, s.root, s.dir, s.text, work, "schemata"); err != nil {
 		return nil, err
 	}
+	l.flags = fewSeeds(ctx, l.binary, l.packageDir())
 	if l.all, err = testsOf(ctx, l.binary, l.packageDir()); err != nil {
 		return nil, err
 	}
@@ -78,13 +81,25 @@ func prepare(ctx context.Context, s *schemata, j *judges, files []string, jobs i
 	})
 }
 
+// fewSeeds is the flag by which a test binary plays few seeds of its simulations, if it has any. What does not show in
+// three seeds should show in a smaller test.
+func fewSeeds(ctx context.Context, binary, dir string) []string {
+	const flag = "-simulation.seeds=3"
+	cmd := exec.CommandContext(ctx, binary, "-test.list=^$", flag)
+	cmd.Dir = dir
+	if cmd.Run() != nil {
+		return nil // it does not know the flag
+	}
+	return []string{flag}
+}
+
 // passes reports whether a test passes in a binary.
 func (l *lab) passes(ctx context.Context, name string, compiled func() (binary string, err error)) bool {
 	binary, err := compiled()
 	if err != nil {
 		return false
 	}
-	v, _, _, err := test(ctx, binary, l.packageDir(), nil, []string{name}, func(string) time.Duration { return baselineLimit })
+	v, _, _, err := test(ctx, binary, l.packageDir(), nil, l.flags, []string{name}, func(string) time.Duration { return baselineLimit })
 	return err == nil && v == survived
 }
 
@@ -96,7 +111,7 @@ func (l *lab) baseline(ctx context.Context, name string) (took cost, reached map
 	if err := os.WriteFile(notes, nil, 0o600); err != nil {
 		return took, nil, fmt.Errorf("writing the notes of a test: %w", err)
 	}
-	v, out, took, err := test(ctx, l.binary, l.packageDir(), []string{notesVariable + "=" + notes}, []string{name},
+	v, out, took, err := test(ctx, l.binary, l.packageDir(), []string{notesVariable + "=" + notes}, l.flags, []string{name},
 		func(string) time.Duration { return baselineLimit })
 	if err != nil {
 		return took, nil, err
@@ -158,7 +173,8 @@ func (l *lab) reaching(m *Mutant, judging []string) []string {
 	return tests
 }
 
-// quick tests run in one process, since to start one takes as long as they do.
+// quick tests run in one process, since to start one takes as long as they do. It is the time of the processor that says
+// which are quick: on a busy machine, the clock calls all of them slow.
 const quick = 100 * time.Millisecond
 
 // cost is what a test took.
@@ -177,7 +193,7 @@ func (l *lab) try(ctx context.Context, binary string, id int, tests []string) (v
 	}
 	for len(tests) > 0 {
 		n := 1
-		for n < len(tests) && l.took[tests[n]].wall < quick {
+		for n < len(tests) && l.took[tests[n]].processor < quick {
 			n++
 		}
 		v, err := l.run(ctx, binary, id, tests[:n], 1)
@@ -198,7 +214,7 @@ func (l *lab) try(ctx context.Context, binary string, id int, tests []string) (v
 // run runs some tests with a mutant, each with so many times its limit. Tests that did not end, and
 // were hardly given the processor on a busy machine, are starved.
 func (l *lab) run(ctx context.Context, binary string, id int, tests []string, times time.Duration) (verdict, error) {
-	v, _, took, err := test(ctx, binary, l.packageDir(), []string{activeVariable + "=" + strconv.Itoa(id)}, tests,
+	v, _, took, err := test(ctx, binary, l.packageDir(), []string{activeVariable + "=" + strconv.Itoa(id)}, l.flags, tests,
 		func(test string) time.Duration { return times * l.took[test].limit() })
 	var most time.Duration // of one test, since one of them hangs
 	for _, name := range tests {

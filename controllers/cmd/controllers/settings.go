@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -122,11 +123,8 @@ func defaults() ctrl.Options {
 
 // ownNamespace is that of the Pod in which the program runs, or else leaseNamespace.
 func ownNamespace() string {
-	name, err := os.ReadFile(namespaceFile)
-	if own := strings.TrimSpace(string(name)); err == nil && own != "" {
-		return own
-	}
-	return leaseNamespace
+	name, _ := os.ReadFile(namespaceFile) // outside a Pod, there is none
+	return cmp.Or(strings.TrimSpace(string(name)), leaseNamespace)
 }
 
 func split(list string) []string {

@@ -23,6 +23,8 @@ func TestWithoutFlagsAllControllersRunBehindALease(t *testing.T) {
 	assert.Equal(t, "kube-system/loopwright-controllers", s.lease())
 	assert.Equal(t, "kube-system", s.options.Probe.Namespace)
 	assert.False(t, s.options.Probe.Skip)
+	assert.True(t, s.manager.LeaderElectionReleaseOnCancel, "another replica would have to wait")
+	assert.IsType(t, &slog.TextHandler{}, s.handler(io.Discard))
 	assert.True(t, s.manager.Recorder.On(), "the debug page has nothing to show")
 	for _, address := range []string{s.manager.Metrics.BindAddress, s.manager.HealthProbeBindAddress, s.manager.PprofBindAddress} {
 		assert.Contains(t, address, "127.0.0.1:", "strangers are not let in unless somebody says so")
@@ -39,6 +41,18 @@ func TestInAPodLeaseAndProbesAreInItsNamespace(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "loopwright/loopwright-controllers", s.lease())
 	assert.Equal(t, "loopwright", s.options.Probe.Namespace)
+
+	require.NoError(t, os.WriteFile(namespaceFile, []byte("\n"), 0o600))
+	s, err = parse(nil, io.Discard)
+	require.NoError(t, err)
+	assert.Equal(t, "kube-system/loopwright-controllers", s.lease(), "an empty name is none")
+}
+
+func TestWhoeverRunsOneReplicaNeedsNoLease(t *testing.T) {
+	s, err := parse([]string{"--leader-elect=false", "--controllers=replicaset, endpoints"}, io.Discard)
+	require.NoError(t, err)
+	assert.Equal(t, "none", s.lease())
+	assert.Equal(t, []string{"replicaset", "endpoints"}, s.controllers, "a list with spaces is a list")
 }
 
 func TestFlagsOverrideTheFileAndTheFileTheDefaults(t *testing.T) {
@@ -87,7 +101,7 @@ func TestAMistakeInTheSettingsIsNamed(t *testing.T) {
 func TestHelpSaysWhatTheFlagsAre(t *testing.T) {
 	var out bytes.Buffer
 	_, err := parse([]string{"--help"}, &out)
-	require.ErrorIs(t, err, flag.ErrHelp)
+	require.Equal(t, flag.ErrHelp, err, "to ask for help is no mistake")
 	for _, want := range []string{"make controllers", "-controllers string", "-kubeconfig", "-leader-elect", "/debug/reconciles", "127.0.0.1:8081"} {
 		assert.Contains(t, out.String(), want)
 	}

@@ -46,9 +46,6 @@ func (i Index) values(object client.Object) []string {
 }
 
 func groupOf(apiVersion string) string {
-	version, err := schema.ParseGroupVersion(apiVersion)
-	if err != nil {
-		return ""
-	}
+	version, _ := schema.ParseGroupVersion(apiVersion) // empty with an error
 	return version.Group
 }

@@ -225,6 +225,8 @@ func TestTheIndexFindsWhatAnOwnerControlsAndWhatNobodyControls(t *testing.T) {
 	newer.APIVersion = "apps/v2"
 	foreign := mine
 	foreign.APIVersion = "shop.example/v1"
+	sibling := mine
+	sibling.Kind = "StatefulSet"
 	notController := mine
 	notController.Controller = nil
 	require.Equal(t, []string{"web"}, index.values(newPod(nil, false, mine)))
@@ -232,6 +234,7 @@ func TestTheIndexFindsWhatAnOwnerControlsAndWhatNobodyControls(t *testing.T) {
 	require.Equal(t, []string{"-"}, index.values(newPod(nil, false)))
 	require.Equal(t, []string{"-"}, index.values(newPod(nil, false, notController)))
 	require.Empty(t, index.values(newPod(nil, false, foreign)), "another kind's")
+	require.Empty(t, index.values(newPod(nil, false, sibling)), "another kind's of the same group")
 	require.NotEqual(t, index.field(), Index{}.field())
 	require.Equal(t, client.MatchingFields{"controller:ReplicaSet.apps": "web"}, index.Of("web"))
 	require.Equal(t, client.MatchingFields{"controller:ReplicaSet.apps": "-"}, index.Orphans())

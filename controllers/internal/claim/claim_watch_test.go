@@ -5,7 +5,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -75,13 +75,17 @@ func TestAnOrphanWakesTheOwnersThatSelectIt(t *testing.T) {
 		set("all", &metav1.LabelSelector{}), set("web", &metav1.LabelSelector{MatchLabels: webLabels}),
 	}}
 	wanting := Wanting(objects, &appsv1.ReplicaSetList{}, func(set client.Object) *metav1.LabelSelector { return set.(*appsv1.ReplicaSet).Spec.Selector })
-	ctx, pod := log.IntoContext(t.Context(), logr.Discard()), newPod(webLabels, false)
+	logged := 0
+	ctx, pod := log.IntoContext(t.Context(), funcr.New(func(string, string) { logged++ }, funcr.Options{})), newPod(webLabels, false)
 	require.Equal(t, []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: "default", Name: "web"}}}, wanting(ctx, pod))
 
 	asked := objects.asked
 	require.Empty(t, wanting(ctx, newPod(webLabels, false, newOwner("1", false).Reference())))
 	require.Equal(t, asked, objects.asked, "a Pod that has a controller is of no interest, and there are many")
 
+	require.Zero(t, logged)
+
 	objects.fails = errors.New("no")
 	require.Empty(t, wanting(ctx, pod))
+	require.Equal(t, 1, logged, "there is nobody to whom the error could be returned")
 }

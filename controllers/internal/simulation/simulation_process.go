@@ -6,13 +6,17 @@ import (
 	"net/http"
 	"sync"
 	"sync/atomic"
+	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/go-logr/logr"
+	"github.com/stretchr/testify/require"
 
 	"github.com/loopwright/loopwright/controllers"
 	"github.com/loopwright/loopwright/internal/fakeapi"
 	"github.com/loopwright/loopwright/manager"
+	"github.com/loopwright/loopwright/manager/cache"
 	"github.com/loopwright/loopwright/manager/config"
 	"github.com/loopwright/loopwright/manager/controller"
 	"github.com/loopwright/loopwright/manager/metrics/server"
@@ -105,17 +109,45 @@ func (w *World) Restart() {
 }
 
 func (w *World) newManager(p *process) (manager.Manager, error) {
-	connection := w.connection()
-	connection.UserAgent = Agent
-	connection.WrapTransport = func(next http.RoundTripper) http.RoundTripper { p.next = next; return p }
-	mgr, err := manager.New(connection, manager.Options{
-		Logger: logr.Discard(), Metrics: server.Options{BindAddress: "0"}, Controller: config.Controller{SkipNameValidation: new(true)},
-	})
+	mgr, err := w.emptyManager(p)
 	if err != nil {
 		return nil, err
 	}
 	return mgr, w.add(mgr, controllers.Options{Controller: controller.Options{GracePeriod: -1}, Probe: controllers.ProbeOptions{Skip: true}})
 }
+
+// emptyManager is the manager of a process, without controllers.
+func (w *World) emptyManager(p *process) (manager.Manager, error) {
+	connection := w.connection()
+	connection.UserAgent = Agent
+	connection.WrapTransport = func(next http.RoundTripper) http.RoundTripper { p.next = next; return p }
+	return manager.New(connection, manager.Options{
+		Logger: logr.Discard(), Metrics: server.Options{BindAddress: "0"}, Controller: config.Controller{SkipNameValidation: new(true)},
+	})
+}
+
+// RefusesMisuse checks that Add returns an error that says what it was doing, where its controller could not work: in a
+// manager that has it already, in one whose cache cannot wait for what the controller has written, and if it would probe
+// before its process leads. name is what the controller calls itself, and index what it says if its index is refused.
+func RefusesMisuse(t *testing.T, add Add, name, index string) {
+	synctest.Test(t, func(t *testing.T) {
+		w := New(t, add)
+		mgr, err := w.newManager(&process{})
+		require.NoError(t, err)
+		skip := controllers.Options{Probe: controllers.ProbeOptions{Skip: true}}
+		require.ErrorContains(t, add(mgr, skip), index+": ")
+
+		mgr, err = w.emptyManager(&process{})
+		require.NoError(t, err)
+		require.ErrorContains(t, add(hasty{mgr}, skip), name+": a controller that reads what it has written needs a cache")
+		require.ErrorContains(t, add(mgr, controllers.Options{Controller: controller.Options{EnableWarmup: new(true)}}), name+": EnableWarmup")
+	})
+}
+
+// hasty is a manager whose cache cannot wait.
+type hasty struct{ manager.Manager }
+
+func (h hasty) GetCache() cache.Cache { return struct{ cache.Cache }{h.Manager.GetCache()} }
 
 // CrashAfter lets the process crash after a write that matches has been carried out. Its successor starts when its
 // lease has run out.
