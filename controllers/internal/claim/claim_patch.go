@@ -15,7 +15,8 @@ import (
 )
 
 // Claim adopts and releases, and returns the objects that the owner has then, in their order. An object that is gone
-// is left out, and so is one that was adopted after somebody had taken the labels away for which it was wanted; neither is an error. With an error, the list is not complete, and the caller must not count it.
+// is left out, and so is one that was adopted after somebody had taken away the labels for which it was wanted; neither is
+// an error. With an error, the list is not complete, and the caller must not count it.
 //
 // mayAdopt is asked before the first adoption, and only then. It has to ask the server, not a cache: an owner that was
 // deleted a moment ago must not adopt what its successor of the same name wants.
@@ -41,7 +42,7 @@ func Claim[T client.Object](ctx context.Context, c client.Writer, owner *Owner, 
 				failed = append(failed, fmt.Errorf("adopting %s: %w", client.ObjectKeyFromObject(object), err))
 			case owner.Decide(adopted) == Keep:
 				owned = append(owned, adopted)
-			} // else its labels changed before the adoption, and that event has it released
+			} // or else its labels changed before the adoption, and that event has it released
 		case Release:
 			released := object.DeepCopyObject().(T)
 			if err := c.Patch(ctx, released, owner.release(object)); !isReleased(err) {
