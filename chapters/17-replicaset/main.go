@@ -100,13 +100,13 @@ func (s *stage) scalesDown(ctx context.Context) error {
 
 func (s *stage) releasesAndAdopts(ctx context.Context) error {
 	s.Say("A user gives a Pod the label app=debug.")
-	debugged, err := s.relabel(ctx, "debug", 3)
+	debugged, err := s.relabel(ctx, "debug", 3, "create")
 	if err != nil {
 		return err
 	}
 	s.Say("It has lost its controller and runs on: %t. Another one was made in its place.", len(debugged.OwnerReferences) == 0)
 	s.Say("The user gives it the label app=web again.")
-	if _, err := s.relabel(ctx, "web", 2); err != nil {
+	if _, err := s.relabel(ctx, "web", 2, "delete"); err != nil {
 		return err
 	}
 	s.Say("It was adopted, and one of three was too many.")

@@ -55,10 +55,10 @@ func (r *recorded) RoundTrip(request *http.Request) (*http.Response, error) {
 	} else {
 		e.Name, e.Version = answer.Metadata.Name, answer.Metadata.ResourceVersion
 	}
+	r.requests.recorder.Record(e) // whoever waits for the count finds it in the timeline
 	r.requests.mu.Lock()
 	r.requests.counted[verb]++
 	r.requests.mu.Unlock()
-	r.requests.recorder.Record(e)
 	return response, err
 }
 

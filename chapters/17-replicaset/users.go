@@ -95,9 +95,10 @@ func (s *stage) makeDear(ctx context.Context, n int) ([]corev1.Pod, error) {
 	return pods[:n], nil
 }
 
-// relabel gives a Pod a label, waits until the ReplicaSet has settled with so many Pods in the namespace, and returns the
-// Pod.
-func (s *stage) relabel(ctx context.Context, app string, pods int) (*corev1.Pod, error) {
+// relabel gives a Pod a label, waits until the controller has had the answer to what it did last about that, and until the
+// ReplicaSet has settled with so many Pods in the namespace, and returns the Pod.
+func (s *stage) relabel(ctx context.Context, app string, pods int, last string) (*corev1.Pod, error) {
+	before := s.requests.counts()[last]
 	all, err := s.pods(ctx)
 	if err != nil {
 		return nil, err
@@ -115,6 +116,9 @@ func (s *stage) relabel(ctx context.Context, app string, pods int) (*corev1.Pod,
 		found, err := s.pods(ctx)
 		if err == nil && len(found) != pods {
 			err = fmt.Errorf("there are %d Pods", len(found))
+		}
+		if err == nil && s.requests.counts()[last] == before {
+			err = fmt.Errorf("the answer to %s is not there", last)
 		}
 		return err
 	})
