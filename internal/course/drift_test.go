@@ -119,7 +119,7 @@ func TestDriftShowsWhatChangedInADeclaration(t *testing.T) {
 	out, _ := driftOf(t, tinyDrift(t), DriftOptions{Diff: true})
 	assert.Contains(t, out, "  changed  Changed (mentioned in lines 15, 19)\n"+
 		"      --- Changed v1.2.0\n      +++ Changed v1.3.0\n      @@ -1,1 +1,3 @@\n      -func Changed() int { return 1 }\n      +func Changed() int {\n      +\treturn 2\n      +}\n")
-	assert.NotContains(t, out, "--- T.Moved", "it is the same in another file")
+	assert.Contains(t, out, "  moved    T.Moved, to pkg/more.go (mentioned in line 16)\n  changed  changedUnmentioned\n      --- ", "it is the same in another file")
 	assert.NotContains(t, out, "+func Added")
 }
 
@@ -192,12 +192,12 @@ func TestTheModulesOfAKubernetesReleaseMoveTogether(t *testing.T) {
 		return all
 	}
 	serve(t, r, map[string]map[string]*txtar.Archive{
-		"k8s.io/client-go":                   releases("v0.37.2", "v0.38.0", "v0.38.1", "v0.39.0-beta.0", "v1.5.2"),
+		"k8s.io/client-go":                   releases("v0.37.2", "v0.38.0", "v0.38.1", "v0.39.0-beta.0", "v1.5.2", "v12.0.0+incompatible"),
 		"k8s.io/apimachinery":                releases("v0.37.2", "v0.38.0"),
 		"k8s.io/apiserver":                   releases("v0.36.3", "v0.36.4", "v0.37.2"),
 		"k8s.io/kubernetes":                  releases("v1.36.3", "v1.36.4", "v1.37.2", "v1.38.0"),
 		"k8s.io/utils":                       releases("v0.0.1"),
-		"sigs.k8s.io/controller-runtime":     releases("v0.25.2", "v0.26.0"),
+		"sigs.k8s.io/controller-runtime":     releases("v0.25.2", "v0.26.0", "v0.27.0-alpha.0", "v9.0.0+incompatible"),
 		"example.org/only-pre-releases-left": releases("v1.0.0-rc.1", "v1.0.0-rc.2"),
 	})
 	targets, err := r.newestTargets(t.Context(), map[string]string{

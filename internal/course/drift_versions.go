@@ -111,12 +111,12 @@ func kubernetesRelease(name, version string) (release string, ok bool) {
 	return version, strings.HasPrefix(version, "v0.")
 }
 
-// newestRelease is the highest version that is no pre-release and has the major version of from, or from if there is
-// none above it. client-go has a v1.5.2 and a v12.0.0, which are older than its v0.15.
+// newestRelease is the highest version that is no pre-release, and none from before modules such as v12.0.0+incompatible.
+// It is from if there is none above it.
 func newestRelease(from string, versions []string) string {
 	newest := from
 	for _, v := range versions {
-		if semver.Prerelease(v) == "" && semver.Build(v) == "" && semver.Major(v) == semver.Major(from) && semver.Compare(v, newest) > 0 {
+		if semver.Prerelease(v) == "" && semver.Build(v) == "" && semver.Compare(v, newest) > 0 {
 			newest = v
 		}
 	}

@@ -123,3 +123,16 @@ func TestAMapThatLeadsNowhereIsReported(t *testing.T) {
 		assert.Equal(t, originalsMarker, read(t, r, "docs/originals.md"), "what cannot be filled in stays as it is")
 	}
 }
+
+func TestAnOriginalIsLinkedToWhereItCanBeRead(t *testing.T) {
+	for module, want := range map[string]string{
+		"k8s.io/client-go":               "https://github.com/kubernetes/client-go/blob/v1.2.3/a/b.go",
+		"sigs.k8s.io/controller-runtime": "https://github.com/kubernetes-sigs/controller-runtime/blob/v1.2.3/a/b.go",
+		"golang.org/x/time":              "https://github.com/golang/time/blob/v1.2.3/a/b.go",
+		"k8s.io/gengo/v2":                "https://github.com/kubernetes/gengo/blob/v1.2.3/a/b.go",
+		"sigs.k8s.io/kustomize/api":      "https://pkg.go.dev/sigs.k8s.io/kustomize/api@v1.2.3", // its tags are kustomize's business
+		"example.org/other":              "https://pkg.go.dev/example.org/other@v1.2.3",
+	} {
+		assert.Equal(t, want, Upstream{Module: module, Version: "v1.2.3", File: "a/b.go"}.url())
+	}
+}

@@ -45,6 +45,8 @@ type session struct {
 
 // record types the steps into a shell in dir, and films what its terminal shows.
 func record(ctx context.Context, dir string, env []string, width, height int, steps []step) (*film, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
 	cmd := exec.CommandContext(ctx, "sh", "-i")
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), env...)
@@ -126,8 +128,6 @@ func (s *session) send(ctx context.Context, key string) error {
 // untilPrompt films what a command writes, until the shell asks for the next one. Each wait is cut to most, and that for
 // the first output, before which there is nothing to read, to longestWait.
 func (s *session) untilPrompt(ctx context.Context, prompts int, most time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
 	begin := len(s.tail)
 	for s.prompts < prompts || !s.isIdle() {
 		limit := most

@@ -130,6 +130,16 @@ func TestASessionIsFilmedWithoutItsWaits(t *testing.T) {
 	}
 }
 
+func TestAnAttemptIsTheSolutionButForItsMistake(t *testing.T) {
+	attempt, err := withFunctionsOf([]byte("package p\n\nfunc (c C) F() int { return 1 }\n\n// G stays.\nfunc G() {}\n"), []byte("// Bug: two.\npackage p\n\nfunc (c C) F() int {\n\treturn 2\n}\n"))
+	if want := "package p\n\nfunc (c C) F() int {\n\treturn 2\n}\n\n// G stays.\nfunc G() {}\n"; err != nil || string(attempt) != want {
+		t.Errorf("got %q and %v", attempt, err)
+	}
+	if _, err := withFunctionsOf([]byte("package p\n"), []byte("package p\n\nfunc F() {}\n")); err == nil {
+		t.Error("a mistake in a function that is not there would be none")
+	}
+}
+
 // The README promises what this shows.
 func TestTheRecordingIsOfTheExerciseAsItIsToday(t *testing.T) {
 	recording, err := os.ReadFile("../../docs/first-exercise.svg")

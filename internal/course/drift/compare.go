@@ -47,7 +47,7 @@ func Compare(file string, before, after Package, far func(old Declaration) (file
 			c.Kind = Changed
 		default:
 			c.Kind = Removed
-			place, now, ok := elsewhere(after, file, old.Name)
+			place, now, ok := elsewhere(after, old.Name)
 			if !ok && far != nil {
 				place, now, ok = far(old)
 			}
@@ -62,7 +62,7 @@ func Compare(file string, before, after Package, far func(old Declaration) (file
 			continue
 		}
 		c := Change{Name: now.Name, Kind: Added, After: now.Code, differs: true}
-		if place, old, ok := elsewhere(before, file, now.Name); ok {
+		if place, old, ok := elsewhere(before, now.Name); ok {
 			c.File, c.Before, c.differs = place, old.Code, old.tokens != now.tokens
 		}
 		changes = append(changes, c)
@@ -70,12 +70,12 @@ func Compare(file string, before, after Package, far func(old Declaration) (file
 	return changes
 }
 
-// elsewhere finds a name in another file of a package. If build constraints choose between several, it is the first
-// by name.
-func elsewhere(p Package, file, name string) (place string, found Declaration, ok bool) {
-	for other, declarations := range p {
-		if d, has := find(declarations, name); has && other != file && (!ok || other < place) {
-			place, found, ok = other, d, true
+// elsewhere finds a name in a package, where it is not in the file that is compared. If build constraints choose between
+// several files, it is the first by name.
+func elsewhere(p Package, name string) (place string, found Declaration, ok bool) {
+	for file, declarations := range p {
+		if d, has := find(declarations, name); has && (!ok || file < place) {
+			place, found, ok = file, d, true
 		}
 	}
 	return place, found, ok
