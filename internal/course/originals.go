@@ -196,12 +196,12 @@ func (u Upstream) name() string {
 
 // link is an original as a link to the tag from which its module was released.
 func (u Upstream) link() string {
-	return fmt.Sprintf("[%s](%s)", u.File, u.url())
+	return fmt.Sprintf("[%s](%s)", u.File, u.URL())
 }
 
-// url is where the file can be read: the tag on GitHub, if the module's path says where that is, or else
+// URL is where the file can be read: the tag on GitHub, if the module's path says where that is, or else
 // the page of its module.
-func (u Upstream) url() string {
+func (u Upstream) URL() string {
 	ref := u.Version
 	if module.IsPseudoVersion(ref) {
 		ref, _ = module.PseudoVersionRev(ref)

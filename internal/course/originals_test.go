@@ -133,6 +133,6 @@ func TestAnOriginalIsLinkedToWhereItCanBeRead(t *testing.T) {
 		"sigs.k8s.io/kustomize/api":      "https://pkg.go.dev/sigs.k8s.io/kustomize/api@v1.2.3", // its tags are kustomize's business
 		"example.org/other":              "https://pkg.go.dev/example.org/other@v1.2.3",
 	} {
-		assert.Equal(t, want, Upstream{Module: module, Version: "v1.2.3", File: "a/b.go"}.url())
+		assert.Equal(t, want, Upstream{Module: module, Version: "v1.2.3", File: "a/b.go"}.URL())
 	}
 }
