@@ -50,7 +50,7 @@ func record(ctx context.Context, dir string, env []string, width, height int, st
 	cmd := exec.CommandContext(ctx, "sh", "-i")
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), env...)
-	cmd.Env = append(cmd.Env, "TERM=xterm-256color", "ENV=", "PS1="+promptMark+"\x1b[32m$\x1b[0m ")
+	cmd.Env = append(cmd.Env, "TERM=xterm-256color", "ENV=", "BASH_SILENCE_DEPRECATION_WARNING=1", "PS1="+promptMark+"\x1b[32m$\x1b[0m ")
 	terminal, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: uint16(height), Cols: uint16(width)})
 	if err != nil {
 		return nil, fmt.Errorf("starting a shell on a terminal: %w", err)
