@@ -15,7 +15,9 @@ import (
 )
 
 // ownLock is a lock that nobody else wants.
-type ownLock struct{ record *resourcelock.LeaderElectionRecord }
+type ownLock struct {
+	record *resourcelock.LeaderElectionRecord
+}
 
 func (l *ownLock) Get(context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	if l.record == nil {
