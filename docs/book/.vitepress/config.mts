@@ -19,7 +19,7 @@ export default defineConfig({
   lang: 'en',
   base,
   srcDir: 'pages',
-  outDir: '../../.loopwright/book',
+  outDir: process.env.BOOK_OUT || '../../.loopwright/book',
   cleanUrls: true,
   head: [
     ['link', { rel: 'icon', type: 'image/svg+xml', href: base + 'book/icon.svg' }],
