@@ -42,7 +42,9 @@ func start(t *testing.T) (browser context.Context, address string) {
 }
 
 // fromFolder is the address of a page that is opened as a file.
-func fromFolder(page string) string { return "file://" + filepath.ToSlash(filepath.Join(theBook, page)) }
+func fromFolder(page string) string {
+	return "file://" + filepath.ToSlash(filepath.Join(theBook, page))
+}
 
 // tab is one page of the browser. It writes down what goes wrong.
 type tab struct {

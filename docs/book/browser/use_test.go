@@ -15,7 +15,9 @@ func inColors(look string) chromedp.Action {
 	return emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: look}})
 }
 
-func click(selector string) chromedp.Action { return chromedp.Click(selector, chromedp.ByQuery, chromedp.NodeVisible) }
+func click(selector string) chromedp.Action {
+	return chromedp.Click(selector, chromedp.ByQuery, chromedp.NodeVisible)
+}
 
 // here is the address without the server, and the title of the page.
 const here = `location.pathname + location.hash + ' ' + document.querySelector('h1')?.innerText.replace(/\u200B/g, '').trim()`

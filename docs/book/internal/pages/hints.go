@@ -14,7 +14,7 @@ type fold struct {
 
 var kindFold = ast.NewNodeKind("Fold")
 
-func (f *fold) Kind() ast.NodeKind             { return kindFold }
+func (f *fold) Kind() ast.NodeKind            { return kindFold }
 func (f *fold) Dump(source []byte, level int) { ast.DumpHelper(f, source, level, nil, nil) }
 
 // foldHints puts each section "## Hint 1" of an exercise into a fold: a hint that

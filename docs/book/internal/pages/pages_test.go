@@ -81,7 +81,7 @@ type List struct {
 // endregion body
 `
 
-// course writes the small course, with more files or other ones, and opens it.
+// openCourse writes the small course, with more files or other ones, and opens it.
 func openCourse(t *testing.T, more string) (*Site, error) {
 	t.Helper()
 	root := t.TempDir()
@@ -93,7 +93,7 @@ func openCourse(t *testing.T, more string) (*Site, error) {
 	return Open(root)
 }
 
-// html is what a text becomes that stands in docs/.
+// htmlOf is what a text becomes that stands in docs/.
 func htmlOf(t *testing.T, text string) string {
 	t.Helper()
 	out, err := tryHTML(t, text)
@@ -107,7 +107,8 @@ func tryHTML(t *testing.T, text string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return s.text(s.pages["docs/text.md"])
+	out, found := s.text(s.pages["docs/text.md"])
+	return out, found.err()
 }
 
 func TestALinkToATextLeadsToItsPage(t *testing.T) {
@@ -136,7 +137,7 @@ func TestALinkThatLeadsNowhereIsAnErrorThatSaysWhereAndWhy(t *testing.T) {
 		{"# T\n\n\n[a](nothing.md)\n", `docs/text.md:4: the link "nothing.md" leads nowhere: there is no docs/nothing.md`},
 		{"# T\n\nOne line,\nand [a](architecture.md#the-way)\n", `docs/text.md:4: the link "architecture.md#the-way" leads nowhere: docs/architecture.md has no heading #the-way (#the-way-of-an-event is similar)`},
 		{"# T\n\n[a](#u)\n", `docs/text.md:3: the link "#u" leads nowhere: docs/text.md has no heading #u`},
-		{"# T\n\n[a](../list/list.go#L99)\n", `docs/text.md:3: the link "../list/list.go#L99" leads nowhere: list/list.go has 8 lines, and no line 99`},
+		{"# T\n\n[a](../list/list.go#L99)\n", `docs/text.md:3: the link "../list/list.go#L99" leads nowhere: list/list.go has 10 lines, and no line 99`},
 		{"# T\n\n[a](../list/list.go#body)\n", `docs/text.md:3: the link "../list/list.go#body" leads nowhere: #body is no line of list/list.go: write #L10 or #L10-L20`},
 		{"# T\n\n[a](/docs/architecture.md)\n", `docs/text.md:3: the link "/docs/architecture.md" begins with a slash: write the path from the text's own directory`},
 		{"# T\n\n![a](nothing.svg)\n", `docs/text.md:3: the link "nothing.svg" leads nowhere: there is no docs/nothing.svg`},
@@ -158,8 +159,8 @@ func TestALinkThatLeadsNowhereIsAnErrorThatSaysWhereAndWhy(t *testing.T) {
 func TestTheLinesOfTheFrontMatterCountInAnError(t *testing.T) {
 	s, err := openCourse(t, "-- chapters/02-watch/README.md --\n---\ntitle: Watch\npart: 1\n---\n# Watch\n\n[a](b.md)\n")
 	require.NoError(t, err)
-	_, err = s.text(s.pages["chapters/02-watch/README.md"])
-	assert.ErrorContains(t, err, "chapters/02-watch/README.md:7: ")
+	_, found := s.text(s.pages["chapters/02-watch/README.md"])
+	assert.ErrorContains(t, found.err(), "chapters/02-watch/README.md:7: ")
 }
 
 func TestCodeOfAFileHasItsNameInABarThatLeadsToTheLine(t *testing.T) {
@@ -191,8 +192,8 @@ func TestAFigureIsItsPictureAndAName(t *testing.T) {
 func TestAHintIsAFoldUntilTheNextSection(t *testing.T) {
 	s, err := openCourse(t, "")
 	require.NoError(t, err)
-	out, err := s.text(s.pages["exercises/01-resume/README.md"])
-	require.NoError(t, err)
+	out, found := s.text(s.pages["exercises/01-resume/README.md"])
+	require.Empty(t, found)
 	assert.Contains(t, out, "<details class=\"hint\" id=\"hint-1\"><summary>Hint 1</summary>\n<p>Think of {{ braces }}.</p>\n</details>\n")
 	assert.Contains(t, out, "<p>Think again.</p>\n</details>\n<h2 id=\"afterwards\"")
 	assert.Contains(t, out, `Exercise of <a href="../../chapters/01-list/index.html">chapter 1, List</a>`)
@@ -202,8 +203,8 @@ func TestAHintIsAFoldUntilTheNextSection(t *testing.T) {
 func TestAChapterBeginsWithItsFactsAndEndsWithItsExercisesAndOriginals(t *testing.T) {
 	s, err := openCourse(t, "")
 	require.NoError(t, err)
-	first, err := s.text(s.pages["chapters/01-list/README.md"])
-	require.NoError(t, err)
+	first, found := s.text(s.pages["chapters/01-list/README.md"])
+	require.Empty(t, found)
 	for _, want := range []string{
 		"<span>Part 1: Watching</span><span>30 minutes, with the exercise</span>",
 		`<a class="card" href="../../exercises/01-resume/index.html">`,
@@ -214,16 +215,17 @@ func TestAChapterBeginsWithItsFactsAndEndsWithItsExercisesAndOriginals(t *testin
 	} {
 		assert.Contains(t, first, want)
 	}
-	second, err := s.text(s.pages["chapters/02-watch/README.md"])
-	require.NoError(t, err)
+	second, found := s.text(s.pages["chapters/02-watch/README.md"])
+	require.Empty(t, found)
 	assert.Contains(t, second, `builds on <a href="../01-list/index.html">chapter 1, List</a>`)
 }
 
 func TestTheStartPageHasNoBadgesAndLeadsToTheFirstChapterAndExercise(t *testing.T) {
 	s, err := openCourse(t, "")
 	require.NoError(t, err)
-	page, err := s.vitePage(0)
+	page, found, err := s.vitePage(0)
 	require.NoError(t, err)
+	require.Empty(t, found)
 	assert.NotContains(t, page, "badge.svg")
 	assert.Contains(t, page, "link: /chapters/01-list/\n")
 	assert.Contains(t, page, "link: /exercises/01-resume/\n")
@@ -241,7 +243,7 @@ func TestPagesAreTurnedInTheOrderInWhichTheyAreRead(t *testing.T) {
 		"README.md", "chapters/01-list/README.md", "exercises/01-resume/README.md", "chapters/02-watch/README.md",
 		"docs/architecture.md", "docs/zebra.md", "CONTRIBUTING.md",
 	}, order)
-	page, err := s.vitePage(2)
+	page, _, err := s.vitePage(2)
 	require.NoError(t, err)
 	assert.Contains(t, page, "prev:\n  link: /chapters/01-list/\n  text: 1. List\n")
 	assert.Contains(t, page, "next:\n  link: /chapters/02-watch/\n  text: 2. Watch\n")
@@ -256,7 +258,7 @@ func TestNothingOfATextIsATemplateOrMarkdownToVitePress(t *testing.T) {
 		if p.file != "docs/text.md" {
 			continue
 		}
-		page, err := s.vitePage(i)
+		page, _, err := s.vitePage(i)
 		require.NoError(t, err)
 		_, body, _ := strings.Cut(page, "\n---\n\n")
 		assert.True(t, strings.HasPrefix(body, "<div v-pre class=\"text\">\n"), "v-pre switches Vue off")

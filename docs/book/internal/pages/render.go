@@ -21,21 +21,21 @@ type rendering struct {
 }
 
 // text is the page's HTML, without the frame.
-func (s *Site) text(p *page) (string, error) {
+func (s *Site) text(p *page) (string, problems) {
 	r := &rendering{site: s, page: p}
 	ours := goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(r, 1)))
 	var out bytes.Buffer
 	if err := markdown(ours).Renderer().Render(&out, p.body, p.doc); err != nil {
-		return "", fmt.Errorf("%s: %w", p.file, err)
+		r.found.add("%s: %v", p.file, err)
 	}
 	if p.chapter != nil {
 		end, err := s.chapterEnd(p)
 		if err != nil {
-			return "", fmt.Errorf("%s: %w", p.file, err)
+			r.found.add("%s: %v", p.file, err)
 		}
 		out.WriteString(end)
 	}
-	return out.String(), r.found.err()
+	return out.String(), r.found
 }
 
 func (r *rendering) problem(node ast.Node, err error) {

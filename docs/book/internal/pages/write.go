@@ -27,10 +27,10 @@ func (s *Site) Write(dir string) error {
 	}
 	var found problems
 	for i, p := range s.order {
-		text, err := s.vitePage(i)
+		text, wrong, err := s.vitePage(i)
+		found = append(found, wrong...)
 		if err != nil {
-			found = append(found, strings.Split(err.Error(), "\n- ")...)
-			continue
+			return err
 		}
 		if err := write(filepath.Join(pages, filepath.FromSlash(strings.TrimSuffix(p.out, ".html")+".md")), text); err != nil {
 			return err
@@ -135,12 +135,9 @@ type neighbour struct {
 }
 
 // vitePage is a page as VitePress reads it: front matter, and one block of HTML.
-func (s *Site) vitePage(at int) (string, error) {
+func (s *Site) vitePage(at int) (string, problems, error) {
 	p := s.order[at]
-	text, err := s.text(p)
-	if err != nil {
-		return "", err
-	}
+	text, found := s.text(p)
 	matter := frontMatter{Title: p.title, Description: p.description(), Source: p.file, Prev: false, Next: false}
 	if at > 0 {
 		matter.Prev = neighbour{s.order[at-1].short(), "/" + s.order[at-1].url()}
@@ -158,9 +155,9 @@ func (s *Site) vitePage(at int) (string, error) {
 	}
 	header, err := yaml.Marshal(matter)
 	if err != nil {
-		return "", fmt.Errorf("writing the front matter of %s: %w", p.file, err)
+		return "", nil, fmt.Errorf("writing the front matter of %s: %w", p.file, err)
 	}
-	return fmt.Sprintf("---\n%s---\n\n<div v-pre class=\"text\">\n%s</div>\n", header, withoutBlankLines(text)), nil
+	return fmt.Sprintf("---\n%s---\n\n<div v-pre class=\"text\">\n%s</div>\n", header, withoutBlankLines(text)), found, nil
 }
 
 // hero is the upper half of the start page: what this is, and where to begin.
