@@ -91,8 +91,11 @@ func TestEveryPageLoadsWithoutAnErrorAndFitsTheScreenOfAPhone(t *testing.T) {
 // inspect loads a page and returns what is wrong with it.
 func (b *tab) inspect(address string, pixels int64) []string {
 	b.wrong()
-	var wrong []string
-	if err := b.do(width(pixels), open(address), chromedp.Evaluate(inspect, &wrong)); err != nil {
+	if err := b.do(width(pixels), open(address)); err != nil {
+		return append(b.wrong(), err.Error())
+	}
+	wrong, err := get[[]string](b, inspect)
+	if err != nil {
 		wrong = append(wrong, err.Error())
 	}
 	return append(wrong, b.wrong()...)

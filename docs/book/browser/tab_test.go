@@ -2,6 +2,7 @@ package browser
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http/httptest"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
@@ -28,8 +30,7 @@ func start(t *testing.T) (browser context.Context, address string) {
 	t.Helper()
 	server := httptest.NewServer(serve.Handler(theBook))
 	t.Cleanup(server.Close)
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(theBrowser), chromedp.WSURLReadTimeout(patience),
-		chromedp.Flag("force-prefers-reduced-motion", true))
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(theBrowser), chromedp.Flag("force-prefers-reduced-motion", true))
 	if os.Geteuid() == 0 { // a browser refuses to sandbox what root runs
 		options = append(options, chromedp.NoSandbox)
 	}
@@ -37,7 +38,7 @@ func start(t *testing.T) (browser context.Context, address string) {
 	t.Cleanup(stop)
 	browser, stopBrowser := chromedp.NewContext(allocator)
 	t.Cleanup(stopBrowser)
-	require.NoError(t, chromedp.Run(browser), "starting %s", theBrowser)
+	require.NoError(t, chromedp.Do(browser), "starting %s", theBrowser)
 	return browser, server.URL
 }
 
@@ -56,20 +57,31 @@ type tab struct {
 
 func newTab(t *testing.T, browser context.Context) *tab {
 	t.Helper()
-	ctx, closeTab := chromedp.NewContext(browser)
+	b := &tab{}
+	ctx, closeTab := chromedp.NewContext(browser, chromedp.WithListener(b.listen))
 	t.Cleanup(closeTab)
-	b := &tab{ctx: ctx}
-	chromedp.ListenTarget(ctx, b.listen)
-	require.NoError(t, chromedp.Run(ctx, network.Enable()))
+	b.ctx = ctx
+	require.NoError(t, chromedp.Do(ctx, call(network.Enable, network.EnableParams{})))
 	return b
+}
+
+// step is an action that returns nothing.
+type step = chromedp.Action[chromedp.Void]
+
+// call is a command of the browser's own protocol.
+func call[P, R any](command cdp.Command[P, R], params P) step {
+	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		_, err := cdp.Call(ctx, t, command, params)
+		return err
+	})
 }
 
 func (b *tab) listen(event any) {
 	switch e := event.(type) {
 	case *runtime.EventExceptionThrown:
-		b.problem("%v", e.ExceptionDetails)
+		b.problem("an exception: %s", e.ExceptionDetails.Text)
 	case *runtime.EventConsoleAPICalled:
-		if e.Type == runtime.APITypeError || e.Type == runtime.APITypeWarning {
+		if e.Type == "error" || e.Type == "warning" {
 			var words []string
 			for _, arg := range e.Args {
 				words = append(words, string(arg.Value)+arg.Description)
@@ -77,7 +89,7 @@ func (b *tab) listen(event any) {
 			b.problem("console: %s", strings.Join(words, " "))
 		}
 	case *log.EventEntryAdded:
-		if e.Entry.Level == log.LevelError {
+		if e.Entry.Level == "error" {
 			b.problem("console: %s %s", e.Entry.Text, e.Entry.URL)
 		}
 	case *network.EventLoadingFailed:
@@ -107,10 +119,10 @@ func (b *tab) wrong() []string {
 }
 
 // do runs actions, each of which may take as long as our patience lasts.
-func (b *tab) do(actions ...chromedp.Action) error {
-	for _, action := range actions {
+func (b *tab) do(steps ...step) error {
+	for _, step := range steps {
 		ctx, stop := context.WithTimeout(b.ctx, patience)
-		err := chromedp.Run(ctx, action)
+		err := chromedp.Do(ctx, step)
 		stop()
 		if err != nil {
 			return err
@@ -119,9 +131,24 @@ func (b *tab) do(actions ...chromedp.Action) error {
 	return nil
 }
 
-// until waits for a condition in the page.
-func until(condition string) chromedp.Action {
-	return chromedp.Poll("Boolean("+condition+")", nil, chromedp.WithPollingInterval(20*time.Millisecond), chromedp.WithPollingTimeout(patience))
+// until waits for a condition in the page, or in the one that takes its place.
+func until(condition string) step {
+	poll := chromedp.Poll[bool]("Boolean("+condition+")", chromedp.WithPollingInterval(20*time.Millisecond), chromedp.WithPollingTimeout(patience))
+	return func(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
+		for {
+			_, err := poll(ctx, t)
+			if err == nil || ctx.Err() != nil || errors.Is(err, chromedp.ErrPollingTimeout) {
+				return chromedp.Void{}, wrap(err, "waiting until %s", condition)
+			}
+		}
+	}
+}
+
+func wrap(err error, format string, args ...any) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf(format+": %w", append(args, err)...)
 }
 
 // A page is ready when its scripts run and its diagrams are drawn. Source pages have no scripts.
@@ -129,23 +156,32 @@ const ready = `document.readyState === 'complete' &&
 	(!document.querySelector('#app') || location.protocol === 'file:' || document.querySelector('#app').__vue_app__) &&
 	[...document.querySelectorAll('.diagram')].every(d => d.dataset.look)`
 
-func open(address string) chromedp.Action {
-	return chromedp.Tasks{chromedp.Navigate(address), until(ready)}
-}
+func open(address string) step { return chromedp.Steps(chromedp.Navigate(address), until(ready)) }
 
 const (
 	desktop = 1280
 	phone   = 375
 )
 
-func width(pixels int64) chromedp.Action {
-	return emulation.SetDeviceMetricsOverride(pixels, 800, 1, pixels == phone)
+func width(pixels int64) step {
+	return call(emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
+		Width: pixels, Height: 800, DeviceScaleFactor: 1, Mobile: pixels == phone,
+	})
 }
 
 // get evaluates an expression of the page.
 func get[T any](b *tab, expression string) (value T, err error) {
-	err = b.do(chromedp.Evaluate(expression, &value))
-	return value, err
+	ctx, stop := context.WithTimeout(b.ctx, patience)
+	defer stop()
+	return chromedp.Run(ctx, chromedp.Evaluate[T](expression))
+}
+
+// in runs a statement in the page.
+func in(statement string) step {
+	return func(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
+		_, err := chromedp.Evaluate[any](statement+"; null")(ctx, t)
+		return chromedp.Void{}, err
+	}
 }
 
 // keep writes a picture of the page, if somebody wants pictures.
@@ -154,8 +190,8 @@ func keep(b *tab, name string) error {
 	if dir == "" {
 		return nil
 	}
-	var picture []byte
-	if err := b.do(chromedp.CaptureScreenshot(&picture)); err != nil {
+	picture, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
+	if err != nil {
 		return err
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {

@@ -11,13 +11,13 @@ import (
 )
 
 // inColors is what the system prefers: "dark" or "light".
-func inColors(look string) chromedp.Action {
-	return emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: look}})
+func inColors(look string) step {
+	return call(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: look}},
+	})
 }
 
-func click(selector string) chromedp.Action {
-	return chromedp.Click(selector, chromedp.ByQuery, chromedp.NodeVisible)
-}
+func click(selector string) step { return chromedp.Click(chromedp.CSS(selector)) }
 
 // here is the address without the server, and the title of the page.
 const here = `location.pathname + location.hash + ' ' + document.querySelector('h1')?.innerText.replace(/\u200B/g, '').trim()`
@@ -71,9 +71,9 @@ func TestTheSearchFindsAWordAndLeadsToIt(t *testing.T) {
 	browser, address := start(t)
 	b := newTab(t, browser)
 	require.NoError(t, b.do(width(desktop), open(address+"/docs/architecture"), click(`.DocSearch-Button`),
-		chromedp.SendKeys(`.VPLocalSearchBox input`, "bookmarks", chromedp.ByQuery, chromedp.NodeVisible),
+		chromedp.SendKeys(chromedp.CSS(`.VPLocalSearchBox input`), "bookmarks"),
 		until(`[...document.querySelectorAll('.VPLocalSearchBox .result')].some(r => r.getAttribute('href').endsWith('/chapters/01-list-watch/#bookmarks'))`),
-		chromedp.Evaluate(`document.querySelector('.VPLocalSearchBox .result[href$="/chapters/01-list-watch/#bookmarks"]').click()`, nil),
+		in(`document.querySelector('.VPLocalSearchBox .result[href$="/chapters/01-list-watch/#bookmarks"]').click()`),
 		until(`location.pathname === '/chapters/01-list-watch/'`), until(ready)))
 	expectHere(t, b, "/chapters/01-list-watch/#bookmarks Chapter 1: list, then watch")
 	assert.Empty(t, b.wrong())
@@ -83,9 +83,9 @@ func TestTheSearchFindsAWordInAFolder(t *testing.T) {
 	browser, _ := start(t)
 	b := newTab(t, browser)
 	require.NoError(t, b.do(width(desktop), open(fromFolder("docs/architecture.html")), click(`.DocSearch-Button`),
-		chromedp.SendKeys(`.folder-search input`, "bookmarks", chromedp.ByQuery, chromedp.NodeVisible),
+		chromedp.SendKeys(chromedp.CSS(`.folder-search input`), "bookmarks"),
 		until(`[...document.querySelectorAll('.folder-search a')].some(r => r.href.endsWith('#bookmarks'))`),
-		chromedp.Evaluate(`document.querySelector('.folder-search a[href$="/chapters/01-list-watch/index.html#bookmarks"]').click()`, nil),
+		in(`document.querySelector('.folder-search a[href$="/chapters/01-list-watch/index.html#bookmarks"]').click()`),
 		until(`location.pathname.endsWith('/chapters/01-list-watch/index.html')`), until(ready)))
 	title, err := get[string](b, `document.querySelector(':target').innerText`)
 	require.NoError(t, err)
@@ -116,7 +116,7 @@ func TestTheMenuOpensOnAPhoneOnAServerAndInAFolder(t *testing.T) {
 	for _, page := range []string{address + "/chapters/01-list-watch/", fromFolder("chapters/01-list-watch/index.html")} {
 		b := newTab(t, browser)
 		require.NoError(t, b.do(width(phone), open(page), click(`.VPLocalNav .menu`), until(`document.querySelector('.VPSidebar.open')`)))
-		require.NoError(t, b.do(chromedp.Evaluate(`[...document.querySelectorAll('.VPSidebar a')].find(a => a.innerText.includes('The reflector')).click()`, nil),
+		require.NoError(t, b.do(in(`[...document.querySelectorAll('.VPSidebar a')].find(a => a.innerText.includes('The reflector')).click()`),
 			until(`location.pathname.includes('/chapters/03-reflector/')`), until(ready)))
 		assert.Empty(t, b.wrong())
 	}
@@ -126,7 +126,7 @@ func TestAFoldOpensWithTheKeyboard(t *testing.T) {
 	browser, address := start(t)
 	b := newTab(t, browser)
 	require.NoError(t, b.do(width(desktop), open(address+"/exercises/03-failures/"),
-		chromedp.Evaluate(`document.querySelector('#hint-2 summary').focus()`, nil), chromedp.KeyEvent(kb.Enter)))
+		in(`document.querySelector('#hint-2 summary').focus()`), chromedp.KeyEvent(kb.Enter)))
 	shown, err := get[string](b, `[...document.querySelectorAll('details.hint')].filter(d => d.open).map(d => d.id).join()`)
 	require.NoError(t, err)
 	assert.Equal(t, "hint-2", shown)

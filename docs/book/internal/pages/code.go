@@ -6,7 +6,9 @@ import (
 	"html"
 	"os"
 	"path"
+	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/alecthomas/chroma/v2"
 	chromahtml "github.com/alecthomas/chroma/v2/formatters/html"
@@ -125,8 +127,34 @@ func highlight(language, source string, options []chromahtml.Option) (string, er
 	if err := formatter.Format(&out, lightStyle, tokens); err != nil {
 		return "", fmt.Errorf("highlighting %s: %w", language, err)
 	}
-	return out.String(), nil
+	return withoutPlain(out.String()), nil
 }
+
+var word = regexp.MustCompile(`<span class="(\w+)">([^<]*)</span>`)
+
+// withoutPlain takes away the marks of words that look like all others: most of
+// the size of a page of code.
+func withoutPlain(code string) string {
+	return word.ReplaceAllStringFunc(code, func(marked string) string {
+		match := word.FindStringSubmatch(marked)
+		if colored()[match[1]] {
+			return marked
+		}
+		return match[2]
+	})
+}
+
+// colored are the classes to which the style sheet for light gives a color of their own.
+var colored = sync.OnceValue(func() map[string]bool {
+	classes := map[string]bool{}
+	for kind, class := range chroma.StandardTypes {
+		color := lightStyle.Get(kind).Colour
+		if kind != chroma.Error && color != lightStyle.Get(chroma.NameOther).Colour && color != lightStyle.Get(chroma.NameNamespace).Colour {
+			classes[class] = true
+		}
+	}
+	return classes
+})
 
 // lexerFor knows the languages of the texts; the name of a file will do, too.
 func lexerFor(language string) chroma.Lexer {

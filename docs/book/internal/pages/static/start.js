@@ -15,6 +15,7 @@
 
   // VitePress changes the address without loading a page, so the links around the
   // text must not depend on the address: they become what VitePress wrote.
+  document.querySelectorAll('link[rel=icon]').forEach(function (link) { link.setAttribute('href', link.href) })
   document.querySelectorAll('#app a[href]').forEach(function (link) {
     if (link.closest('.text') || link.origin !== location.origin || link.getAttribute('href')[0] === '#') return
     link.setAttribute('href', link.pathname.replace(/(^|\/)index\.html$/, '$1').replace(/\.html$/, '') + link.hash)
