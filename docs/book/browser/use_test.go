@@ -98,7 +98,7 @@ func TestDarkCanBeSwitchedOnAServerAndInAFolder(t *testing.T) {
 	for _, page := range []string{address + "/chapters/01-list-watch/", fromFolder("chapters/01-list-watch/index.html")} {
 		b := newTab(t, browser)
 		require.NoError(t, b.do(width(desktop), inColors("light"), open(page),
-			until(`document.querySelector('.diagram').dataset.look === 'neutral'`), click(`.VPNavBarAppearance .VPSwitchAppearance`),
+			until(`document.querySelector('.diagram').dataset.look === 'light'`), click(`.VPNavBarAppearance .VPSwitchAppearance`),
 			until(`document.documentElement.classList.contains('dark')`), until(`document.querySelector('.diagram').dataset.look === 'dark'`)))
 		color, err := get[string](b, `getComputedStyle(document.body).backgroundColor`)
 		require.NoError(t, err)

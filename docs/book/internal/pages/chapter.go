@@ -78,9 +78,9 @@ func (s *Site) chapterEnd(p *page) (string, error) {
 		Href string
 	}
 	var data struct {
-		ExercisesID, OriginalsID string
-		Exercises, Files         []link
-		Originals                []original
+		OriginalsID      string
+		Exercises, Files []link
+		Originals        []original
 	}
 	for _, name := range p.chapter.Exercises {
 		e := s.pages["exercises/"+name+"/README.md"]
@@ -100,7 +100,7 @@ func (s *Site) chapterEnd(p *page) (string, error) {
 		s.sources[file] = true
 		data.Files = append(data.Files, link{Title: file, Href: relative(p.out, sourcePage(file))})
 	}
-	data.ExercisesID, data.OriginalsID = p.taken.next("Exercises of this chapter"), p.taken.next("The originals")
+	data.OriginalsID = p.taken.next("The originals")
 	return fill("chapter-end.html", data)
 }
 

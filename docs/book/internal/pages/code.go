@@ -115,7 +115,7 @@ func lineOf(file, code string) int {
 // highlight marks the words of a program with classes; the style sheets have the colors.
 func highlight(language, source string, options []chromahtml.Option) (string, error) {
 	lexer := lexerFor(language)
-	tokens, err := chroma.Coalesce(lexer).Tokenise(nil, source)
+	tokens, err := chroma.Coalesce(lexer).Tokenise(nil, strings.TrimRight(source, "\n"))
 	if err != nil {
 		return "", fmt.Errorf("highlighting %s: %w", language, err)
 	}

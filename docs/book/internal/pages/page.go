@@ -130,7 +130,7 @@ func plain(node ast.Node, source []byte) string {
 // description is the beginning of the first paragraph, for search engines.
 func (p *page) description() string {
 	for node := p.doc.FirstChild(); node != nil; node = node.NextSibling() {
-		if paragraph, ok := node.(*ast.Paragraph); ok && node.FirstChild().Kind() != ast.KindImage && plain(paragraph, p.body) != "" {
+		if paragraph, ok := node.(*ast.Paragraph); ok && strings.TrimSpace(plain(paragraph, p.body)) != "" {
 			return firstSentence(plain(paragraph, p.body))
 		}
 	}

@@ -140,6 +140,7 @@ func colors() (switched, followed string, err error) {
 	if err := formatter.WriteCSS(&dark, darkStyle); err != nil {
 		return "", "", fmt.Errorf("writing the colors of code: %w", err)
 	}
-	switched = light.String() + strings.ReplaceAll(dark.String(), ".chroma", ".dark .chroma")
-	return switched, light.String() + "@media (prefers-color-scheme: dark) {\n" + dark.String() + "}\n", nil
+	switched = strings.ReplaceAll(light.String(), ".chroma", "html:not(.dark) .chroma") + strings.ReplaceAll(dark.String(), ".chroma", ".dark .chroma")
+	followed = "@media (prefers-color-scheme: light) {\n" + light.String() + "}\n@media (prefers-color-scheme: dark) {\n" + dark.String() + "}\n"
+	return switched, followed, nil
 }
