@@ -61,7 +61,7 @@ func TestTheBarAboveCodeLeadsToTheLinesInTheFile(t *testing.T) {
 	browser, address := start(t)
 	b := newTab(t, browser)
 	require.NoError(t, b.do(width(desktop), open(address+"/chapters/01-list-watch/"), click(`.vp-doc .code-bar a`), until(`location.pathname.startsWith('/source/')`), until(ready)))
-	line, err := get[string](b, `document.querySelector(':target').closest('.line').innerText`)
+	line, err := get[string](b, `document.querySelector(':target').innerText`)
 	require.NoError(t, err)
 	assert.Contains(t, line, "ListerWatcher reads one collection")
 	assert.Empty(t, b.wrong())

@@ -37,7 +37,8 @@
     if (!diagrams.length) return queue
     queue = queue.then(function () { return load(here + 'mermaid.js') }).then(function () {
       var look = isDark() ? 'dark' : 'light'
-      window.mermaid.initialize({ startOnLoad: false, theme: 'base', themeVariables: looks[look], fontFamily: 'inherit', securityLevel: 'strict' })
+      window.mermaid.initialize({ startOnLoad: false, theme: 'base', themeVariables: looks[look], fontFamily: 'inherit', securityLevel: 'strict',
+        flowchart: { rankSpacing: 36, nodeSpacing: 28, padding: 10 } })
       return Array.from(diagrams).reduce(function (before, diagram) {
         return before.then(function () { return drawOne(diagram, look) })
       }, Promise.resolve())
@@ -61,7 +62,7 @@
       var natural = svg.viewBox.baseVal.width
       svg.style.width = '100%'
       svg.style.maxWidth = natural + 'px'
-      svg.style.minWidth = natural * 0.75 + 'px'
+      svg.style.minWidth = natural * 0.65 + 'px'
       diagram.dataset.look = look
     })
   }
