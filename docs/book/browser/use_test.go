@@ -140,7 +140,7 @@ func TestAFoldOpensWithTheKeyboard(t *testing.T) {
 func TestADiagramThatIsTooWideCanBeEnlarged(t *testing.T) {
 	browser, address := start(t)
 	b := newTab(t, browser)
-	require.NoError(t, b.do(width(phone), open(address+"/docs/architecture"), click(`.diagram-larger`), until(`document.querySelector('dialog[open] svg')`)))
+	require.NoError(t, b.do(width(desktop), open(address+"/docs/architecture"), click(`.diagram-larger`), until(`document.querySelector('dialog[open] svg')`)))
 	require.NoError(t, keep(b, "enlarged"))
 	require.NoError(t, b.do(chromedp.KeyEvent(kb.Escape), until(`!document.querySelector('dialog')`)))
 	assert.Empty(t, b.wrong())

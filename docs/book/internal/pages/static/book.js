@@ -72,7 +72,7 @@
   function offerLarger(diagram, svg, natural) {
     var old = diagram.querySelector('.diagram-larger')
     if (old) old.remove()
-    if (diagram.scrollWidth <= diagram.clientWidth) return
+    if (diagram.scrollWidth <= diagram.clientWidth || innerWidth < 960) return // a phone has no larger window
     var button = document.createElement('button')
     button.className = 'diagram-larger'
     button.textContent = 'Enlarge'
