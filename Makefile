@@ -10,6 +10,7 @@ COURSE := .loopwright/tools/course
 CLUSTER_COMMAND := .loopwright/tools/cluster
 CONTROLLERS := .loopwright/tools/controllers
 MUTANTS := .loopwright/tools/mutants
+BOOK := .loopwright/tools/book
 
 # Many tests wait for a cluster, so more packages than processors run at a time.
 TESTED_AT_ONCE := $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1); test $$n -gt 4 && echo $$n || echo 4)
@@ -70,6 +71,16 @@ warm: $(COURSE) ## Download and compile all that a day without a network needs
 class: $(COURSE) ## Judge the solutions of a class; DIR=../learners has a directory for each learner. N=3 for one chapter
 	@$(COURSE) class "$(DIR)" $(if $(N),--only=$(N)) $(if $(TIMEOUT),--timeout=$(TIMEOUT))
 
+##@ The book
+BUILT_BOOK := .loopwright/book/index.html
+.PHONY: book book-serve
+book: $(BOOK) ## Make the course a site in .loopwright/book, which can be read from the folder, too; needs Node
+	@$(BOOK) build
+book-serve: $(BOOK) ## Show the book on this machine until Ctrl-C, after making it if a text is newer; PORT=8080
+	@test -f $(BUILT_BOOK) && test -z "$$(find . \( -name node_modules -o -name .loopwright -o -path ./docs/book/pages \) -prune \
+		-o -name '*.md' -newer $(BUILT_BOOK) -print | head -1)" || $(BOOK) build
+	@$(BOOK) serve
+
 ##@ The cluster
 .PHONY: cluster-up cluster-down cluster-status
 cluster-up: $(CLUSTER_COMMAND) ## Find or make the cluster, and wait until it can be used
@@ -105,6 +116,7 @@ test-packages:
 	cd benchmarks && go test -short -p $(TESTED_AT_ONCE) ./... && go test -count=1 -run RealServer ./client ./election ./controllers ./endtoend
 	cd operator && go test -count=1 -timeout 20m ./compare
 	cd tools && go test ./image
+	cd docs/book && go test ./...
 # Packages wait for their clusters half of the time; the exercises and milestones use the other half.
 COURSE_LOG := .loopwright/test-course.log
 test-course: $(COURSE)
@@ -136,13 +148,14 @@ api: ## Compare our exported API with controller-runtime's; write docs/api.md an
 
 .PHONY: check
 check: $(COURSE) ## Check format, vet, lint, generated text, and that all platforms compile
-	@files="$$(find . \( -name .loopwright -o -name my \) -prune -o -name "*.go" -exec gofmt -l {} +)"; \
+	@files="$$(find . \( -name .loopwright -o -name my -o -name node_modules \) -prune -o -name "*.go" -exec gofmt -l {} +)"; \
 		test -z "$$files" || { echo "run gofmt -w on these files:"; echo "$$files"; exit 1; }
 	go mod tidy -diff
 	cd cluster/controlplane && go mod tidy -diff
 	cd tools && go mod tidy -diff && go vet ./image
 	cd benchmarks && go mod tidy -diff && go vet ./... && go run ./cmd/apidiff -check
 	cd operator && go mod tidy -diff && go vet ./...
+	cd docs/book && go mod tidy -diff && go vet ./...
 	@$(COURSE) check
 	go vet ./...
 	go tool -modfile=tools/go.mod staticcheck ./...
@@ -180,7 +193,7 @@ clean: $(CLUSTER_COMMAND) ## Remove the cluster, its binaries, and what make bui
 	@rm -rf .loopwright
 
 # The go command knows best when there is something to build.
-.PHONY: $(COURSE) $(CLUSTER_COMMAND) $(CONTROLLERS) $(MUTANTS)
+.PHONY: $(COURSE) $(CLUSTER_COMMAND) $(CONTROLLERS) $(MUTANTS) $(BOOK)
 $(COURSE):
 	@mkdir -p $(@D) || { echo "Nothing can be written here: copy the checkout to a directory that you can write to."; exit 1; }
 	@go build -o $@ ./internal/course/cmd/course
@@ -193,3 +206,6 @@ $(CONTROLLERS):
 $(MUTANTS):
 	@mkdir -p $(@D) || { echo "Nothing can be written here: copy the checkout to a directory that you can write to."; exit 1; }
 	@go build -o $@ ./internal/mutants/cmd/mutants
+$(BOOK):
+	@mkdir -p $(@D) || { echo "Nothing can be written here: copy the checkout to a directory that you can write to."; exit 1; }
+	@cd docs/book && go build -o ../../$@ ./cmd/book

@@ -25,6 +25,20 @@ func (r *Repo) readFrontMatter(rel string, v any) (body string, err error) {
 	return body, nil
 }
 
+// Body returns the text of a Markdown file below its front matter, if it has one,
+// and the number of lines above it. The book is made of bodies.
+func (r *Repo) Body(rel string) (body string, above int, err error) {
+	text, err := r.read(rel)
+	if err != nil {
+		return "", 0, fmt.Errorf("reading %s: %w", rel, err)
+	}
+	header, body, err := splitFrontMatter(string(text))
+	if err != nil { // not every text has one
+		return string(text), 0, nil
+	}
+	return body, strings.Count(header, "\n") + 2, nil
+}
+
 func splitFrontMatter(text string) (header, body string, err error) {
 	rest, ok := strings.CutPrefix(text, "---\n")
 	if !ok {

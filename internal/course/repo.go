@@ -129,8 +129,11 @@ func (r *Repo) switchedOff(rel string) (bool, error) {
 	return false, nil
 }
 
+// generated is what the book's generator writes: no source of anything.
+var generated = []string{"docs/book/pages", "docs/book/public"}
+
 // walk calls visit for each regular file, in sorted order. Hidden directories,
-// node_modules, my/ and whatever skip says are left out.
+// node_modules, my/, what is generated, and whatever skip says are left out.
 func (r *Repo) walk(visit func(rel string) error, skip func(rel, name string) bool) error {
 	return filepath.WalkDir(r.Root, func(p string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -147,7 +150,7 @@ func (r *Repo) walk(visit func(rel string) error, skip func(rel, name string) bo
 		rel = filepath.ToSlash(rel)
 		if d.IsDir() {
 			name := d.Name()
-			if strings.HasPrefix(name, ".") || name == "node_modules" || rel == "my" || skip(rel, name) {
+			if strings.HasPrefix(name, ".") || name == "node_modules" || rel == "my" || slices.Contains(generated, rel) || skip(rel, name) {
 				return filepath.SkipDir
 			}
 			return nil

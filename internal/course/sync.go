@@ -54,10 +54,11 @@ func (r *Repo) eachMarkdown(visit func(file, old, filled string) error) error {
 	if err != nil {
 		return err
 	}
-	err = r.walk(func(file string) error {
-		if !strings.HasSuffix(file, ".md") {
-			return nil
-		}
+	files, err := r.Markdown()
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
 		text, err := r.read(file)
 		if err != nil {
 			return fmt.Errorf("reading %s: %w", file, err)
@@ -65,12 +66,25 @@ func (r *Repo) eachMarkdown(visit func(file, old, filled string) error) error {
 		d := document{repo: r, file: file, chapters: chapters}
 		filled := d.fill(string(text))
 		problems = append(problems, d.problems...)
-		return visit(file, string(text), filled)
-	}, func(_, name string) bool { return name == "testdata" })
-	if err == nil && len(problems) > 0 {
-		err = brokenMarkers(problems)
+		if err := visit(file, string(text), filled); err != nil {
+			return err
+		}
 	}
-	return err
+	if len(problems) > 0 {
+		return brokenMarkers(problems)
+	}
+	return nil
+}
+
+// Markdown lists the Markdown files of the tree, sorted, without those of testdata.
+func (r *Repo) Markdown() (files []string, err error) {
+	err = r.walk(func(file string) error {
+		if strings.HasSuffix(file, ".md") {
+			files = append(files, file)
+		}
+		return nil
+	}, func(_, name string) bool { return name == "testdata" })
+	return files, err
 }
 
 // document fills the markers of one Markdown file.

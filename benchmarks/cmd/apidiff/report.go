@@ -33,8 +33,11 @@ func writeReport(to io.Writer, original string, r *result) {
 		if len(p.coming) > 0 {
 			later = fmt.Sprintf("%d (chapter %d)", len(p.coming), p.chapter)
 		}
-		fmt.Fprintf(to, "| [%s](#%s) | %d | %d | %d | %s | %d |\n", p.name, strings.ReplaceAll(p.name, "/", ""),
-			p.present, len(p.differ), len(p.missing), later, len(p.added))
+		name := p.name
+		if hasSection(p) {
+			name = fmt.Sprintf("[%s](#%s)", p.name, strings.ReplaceAll(p.name, "/", ""))
+		}
+		fmt.Fprintf(to, "| %s | %d | %d | %d | %s | %d |\n", name, p.present, len(p.differ), len(p.missing), later, len(p.added))
 	}
 	fmt.Fprintln(to, "\nAnd of client-go, the types that occur in these signatures, and what else controllers use next to them:")
 	fmt.Fprintln(to, "\n| package | here | present | differ | missing |\n|---|---|--:|--:|--:|")
@@ -63,8 +66,13 @@ func quoted(names []string) string { return "`" + strings.Join(names, "`, `") + 
 
 func lastOf(importPath string) string { return importPath[strings.LastIndex(importPath, "/")+1:] }
 
+// hasSection reports whether there is anything to say about a package.
+func hasSection(p *packageResult) bool {
+	return len(p.differ)+len(p.missing)+len(p.coming)+len(p.added) > 0
+}
+
 func writePackage(to io.Writer, p *packageResult) {
-	if len(p.differ)+len(p.missing)+len(p.coming)+len(p.added) == 0 {
+	if !hasSection(p) {
 		return
 	}
 	fmt.Fprintf(to, "\n## %s\n", p.name)

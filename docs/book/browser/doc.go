@@ -1,0 +1,5 @@
+// Package browser has the tests of the book that need a browser: each page is built
+// as readers get it, and loaded as they load it.
+//
+// BOOK_SCREENSHOTS=DIR keeps pictures of some pages.
+package browser

@@ -1,0 +1,133 @@
+package browser
+
+import (
+	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// inColors is what the system prefers: "dark" or "light".
+func inColors(look string) step {
+	return call(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: look}},
+	})
+}
+
+func click(selector string) step { return chromedp.Click(chromedp.CSS(selector)) }
+
+// here is the address without the server, and the title of the page.
+const here = `location.pathname + location.hash + ' ' + document.querySelector('h1')?.innerText.replace(/\u200B/g, '').trim()`
+
+func expectHere(t *testing.T, b *tab, want string) {
+	t.Helper()
+	at, err := get[string](b, here)
+	require.NoError(t, err)
+	assert.Equal(t, want, at)
+}
+
+func TestTheStartPageLeadsToTheFirstChapterAndTheFirstExercise(t *testing.T) {
+	browser, address := start(t)
+	b := newTab(t, browser)
+	require.NoError(t, b.do(width(desktop), open(address+"/"), click(`.VPHero .VPButton.brand`),
+		until(`location.pathname === '/chapters/01-list-watch/' && document.querySelector('h1')`), until(ready)))
+	expectHere(t, b, "/chapters/01-list-watch/ Chapter 1: list, then watch")
+	require.NoError(t, b.do(open(address+"/"), click(`.VPHero .VPButton.alt`),
+		until(`location.pathname === '/exercises/01-resume/' && document.querySelector('h1')`)))
+	expectHere(t, b, "/exercises/01-resume/ Resume a watch")
+	assert.Empty(t, b.wrong())
+}
+
+// VitePress changes the address and the page without loading one. Links that were
+// written for the first page must still lead to the right one, and diagrams appear.
+func TestLinksHoldAfterVitePressHasTurnedThePage(t *testing.T) {
+	browser, address := start(t)
+	b := newTab(t, browser)
+	require.NoError(t, b.do(width(desktop), open(address+"/docs/architecture"),
+		click(`.VPSidebar a[href="/chapters/03-reflector/"]`), until(`location.pathname === '/chapters/03-reflector/'`), until(ready),
+		until(`document.querySelector('.diagram-picture svg')`)))
+	expectHere(t, b, "/chapters/03-reflector/ Chapter 3: the reflector")
+	require.NoError(t, b.do(click(`.VPSidebar a[href="/exercises/03-failures/"]`), until(`location.pathname === '/exercises/03-failures/'`),
+		click(`.pager-link.next`), until(`location.pathname !== '/exercises/03-failures/'`), until(ready)))
+	expectHere(t, b, "/chapters/04-delta-queue/ Chapter 4: the delta queue and tombstones")
+	require.NoError(t, b.do(click(`.vp-doc .facts a`), until(`location.pathname === '/chapters/03-reflector/'`), until(ready)))
+	assert.Empty(t, b.wrong())
+}
+
+func TestTheBarAboveCodeLeadsToTheLinesInTheFile(t *testing.T) {
+	browser, address := start(t)
+	b := newTab(t, browser)
+	require.NoError(t, b.do(width(desktop), open(address+"/chapters/01-list-watch/"), click(`.vp-doc .code-bar a`), until(`location.pathname.startsWith('/source/')`), until(ready)))
+	line, err := get[string](b, `document.querySelector(':target').closest('.line').innerText`)
+	require.NoError(t, err)
+	assert.Contains(t, line, "ListerWatcher reads one collection")
+	assert.Empty(t, b.wrong())
+}
+
+func TestTheSearchFindsAWordAndLeadsToIt(t *testing.T) {
+	browser, address := start(t)
+	b := newTab(t, browser)
+	require.NoError(t, b.do(width(desktop), open(address+"/docs/architecture"), click(`.DocSearch-Button`),
+		chromedp.SendKeys(chromedp.CSS(`.VPLocalSearchBox input`), "bookmarks"),
+		until(`[...document.querySelectorAll('.VPLocalSearchBox .result')].some(r => r.getAttribute('href').endsWith('/chapters/01-list-watch/#bookmarks'))`),
+		in(`document.querySelector('.VPLocalSearchBox .result[href$="/chapters/01-list-watch/#bookmarks"]').click()`),
+		until(`location.pathname === '/chapters/01-list-watch/'`), until(ready)))
+	expectHere(t, b, "/chapters/01-list-watch/#bookmarks Chapter 1: list, then watch")
+	assert.Empty(t, b.wrong())
+}
+
+func TestTheSearchFindsAWordInAFolder(t *testing.T) {
+	browser, _ := start(t)
+	b := newTab(t, browser)
+	require.NoError(t, b.do(width(desktop), open(fromFolder("docs/architecture.html")), click(`.DocSearch-Button`),
+		chromedp.SendKeys(chromedp.CSS(`.folder-search input`), "bookmarks"),
+		until(`[...document.querySelectorAll('.folder-search a')].some(r => r.href.endsWith('#bookmarks'))`),
+		in(`document.querySelector('.folder-search a[href$="/chapters/01-list-watch/index.html#bookmarks"]').click()`),
+		until(`location.pathname.endsWith('/chapters/01-list-watch/index.html')`), until(ready)))
+	title, err := get[string](b, `document.querySelector(':target').innerText`)
+	require.NoError(t, err)
+	assert.Contains(t, title, "Bookmarks")
+	assert.Empty(t, b.wrong())
+}
+
+func TestDarkCanBeSwitchedOnAServerAndInAFolder(t *testing.T) {
+	browser, address := start(t)
+	for _, page := range []string{address + "/chapters/01-list-watch/", fromFolder("chapters/01-list-watch/index.html")} {
+		b := newTab(t, browser)
+		require.NoError(t, b.do(width(desktop), inColors("light"), open(page),
+			until(`document.querySelector('.diagram').dataset.look === 'neutral'`), click(`.VPNavBarAppearance .VPSwitchAppearance`),
+			until(`document.documentElement.classList.contains('dark')`), until(`document.querySelector('.diagram').dataset.look === 'dark'`)))
+		color, err := get[string](b, `getComputedStyle(document.body).backgroundColor`)
+		require.NoError(t, err)
+		assert.NotEqual(t, "rgb(255, 255, 255)", color, page)
+		require.NoError(t, b.do(open(page)))
+		dark, err := get[bool](b, `document.documentElement.classList.contains('dark')`)
+		require.NoError(t, err)
+		assert.True(t, dark, "%s: the choice must be remembered", page)
+		assert.Empty(t, b.wrong())
+	}
+}
+
+func TestTheMenuOpensOnAPhoneOnAServerAndInAFolder(t *testing.T) {
+	browser, address := start(t)
+	for _, page := range []string{address + "/chapters/01-list-watch/", fromFolder("chapters/01-list-watch/index.html")} {
+		b := newTab(t, browser)
+		require.NoError(t, b.do(width(phone), open(page), click(`.VPLocalNav .menu`), until(`document.querySelector('.VPSidebar.open')`)))
+		require.NoError(t, b.do(in(`[...document.querySelectorAll('.VPSidebar a')].find(a => a.innerText.includes('The reflector')).click()`),
+			until(`location.pathname.includes('/chapters/03-reflector/')`), until(ready)))
+		assert.Empty(t, b.wrong())
+	}
+}
+
+func TestAFoldOpensWithTheKeyboard(t *testing.T) {
+	browser, address := start(t)
+	b := newTab(t, browser)
+	require.NoError(t, b.do(width(desktop), open(address+"/exercises/03-failures/"),
+		in(`document.querySelector('#hint-2 summary').focus()`), chromedp.KeyEvent(kb.Enter)))
+	shown, err := get[string](b, `[...document.querySelectorAll('details.hint')].filter(d => d.open).map(d => d.id).join()`)
+	require.NoError(t, err)
+	assert.Equal(t, "hint-2", shown)
+}

@@ -1,0 +1,175 @@
+package pages
+
+import (
+	"bytes"
+	"fmt"
+	"html"
+	"os"
+	"path"
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/alecthomas/chroma/v2"
+	chromahtml "github.com/alecthomas/chroma/v2/formatters/html"
+	"github.com/alecthomas/chroma/v2/lexers"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/util"
+)
+
+// diagramLanguage is drawn by a script; without one, the reader sees its source.
+const diagramLanguage = "mermaid"
+
+// code writes a fenced block: a diagram, what a program printed, or code, with a
+// bar that says from which file it is.
+func (r *rendering) code(w util.BufWriter, node ast.Node, entering bool) ast.WalkStatus {
+	if !entering {
+		return ast.WalkContinue
+	}
+	block := node.(*ast.FencedCodeBlock)
+	language := string(block.Language(r.page.body))
+	var text strings.Builder
+	for i := range block.Lines().Len() {
+		segment := block.Lines().At(i)
+		text.Write(segment.Value(r.page.body))
+	}
+	source := text.String()
+	if language == diagramLanguage {
+		fmt.Fprintf(w, "<div class=\"diagram\"><pre class=\"diagram-source\"><code>%s</code></pre></div>\n", html.EscapeString(source))
+		return ast.WalkSkipChildren
+	}
+	bar, classes := "", ""
+	if snippet, ok := marked(node, snippetMarker); ok {
+		source, bar = r.snippet(node, snippet, source)
+	}
+	if _, ok := marked(node, outputMarker); ok {
+		classes, bar = " printed", `<div class="code-bar">Output</div>`
+	}
+	colored, err := highlight(language, source, nil)
+	if err != nil {
+		r.problem(node, err)
+	}
+	if language == "" {
+		language = "text"
+	}
+	name := language
+	if name == "text" {
+		name = ""
+	}
+	fmt.Fprintf(w, `<div class="language-%s%s">%s<button title="Copy" class="copy"></button><span class="lang">%s</span>`+
+		`<pre class="chroma" tabindex="0"><code>%s</code></pre></div>`+"\n", html.EscapeString(language), classes, bar, html.EscapeString(name), colored)
+	return ast.WalkSkipChildren
+}
+
+// snippet takes the line that names the file out of a block, because the bar above
+// it does so, and leads to the lines in the file.
+func (r *rendering) snippet(node ast.Node, args map[string]string, source string) (code, bar string) {
+	file := args["file"]
+	code = strings.TrimPrefix(source, "// "+file+"\n\n")
+	if args["title"] == "false" {
+		return code, ""
+	}
+	text, err := os.ReadFile(r.site.repo.Abs(file))
+	if err != nil {
+		r.problem(node, err)
+		return code, ""
+	}
+	line := lineOf(string(text), code)
+	if line == 0 {
+		r.problem(node, fmt.Errorf("%s does not have this code: run `make sync`", file))
+	}
+	r.site.sources[file] = true
+	href := fmt.Sprintf("%s#L%d", relative(r.page.out, sourcePage(file)), line)
+	return code, fmt.Sprintf(`<div class="code-bar"><a href="%s" target="_self">%s</a></div>`, html.EscapeString(href), html.EscapeString(file))
+}
+
+// lineOf finds code in a file: the number of its first line, or 0. What course
+// sync changed does not count: indentation, and the lines that mark regions.
+func lineOf(file, code string) int {
+	var lines []string
+	var numbers []int
+	for i, line := range strings.Split(file, "\n") {
+		line = strings.TrimSpace(line)
+		mark := strings.TrimSpace(strings.TrimLeft(line, "/#"))
+		if strings.HasPrefix(mark, "region ") || strings.HasPrefix(mark, "endregion ") {
+			continue
+		}
+		lines, numbers = append(lines, line), append(numbers, i+1)
+	}
+	var wanted []string
+	for line := range strings.Lines(code) {
+		wanted = append(wanted, strings.TrimSpace(line))
+	}
+	for at := 0; at+len(wanted) <= len(lines); at++ {
+		same := 0
+		for same < len(wanted) && lines[at+same] == wanted[same] {
+			same++
+		}
+		if same == len(wanted) {
+			return numbers[at]
+		}
+	}
+	return 0
+}
+
+// highlight marks the words of a program with classes; the style sheets have the colors.
+func highlight(language, source string, options []chromahtml.Option) (string, error) {
+	lexer := lexerFor(language)
+	tokens, err := chroma.Coalesce(lexer).Tokenise(nil, source)
+	if err != nil {
+		return "", fmt.Errorf("highlighting %s: %w", language, err)
+	}
+	if options == nil {
+		options = []chromahtml.Option{chromahtml.PreventSurroundingPre(true)}
+	}
+	var out bytes.Buffer
+	formatter := chromahtml.New(append(options, chromahtml.WithClasses(true))...)
+	if err := formatter.Format(&out, lightStyle, tokens); err != nil {
+		return "", fmt.Errorf("highlighting %s: %w", language, err)
+	}
+	return withoutPlain(out.String()), nil
+}
+
+var word = regexp.MustCompile(`<span class="(\w+)">([^<]*)</span>`)
+
+// withoutPlain takes away the marks of words that look like all others: most of
+// the size of a page of code.
+func withoutPlain(code string) string {
+	return word.ReplaceAllStringFunc(code, func(marked string) string {
+		match := word.FindStringSubmatch(marked)
+		if colored()[match[1]] {
+			return marked
+		}
+		return match[2]
+	})
+}
+
+// colored are the classes to which the style sheet for light gives a color of their own.
+var colored = sync.OnceValue(func() map[string]bool {
+	classes := map[string]bool{}
+	for kind, class := range chroma.StandardTypes {
+		color := lightStyle.Get(kind).Colour
+		if kind != chroma.Error && color != lightStyle.Get(chroma.NameOther).Colour && color != lightStyle.Get(chroma.NameNamespace).Colour {
+			classes[class] = true
+		}
+	}
+	return classes
+})
+
+// lexerFor knows the languages of the texts; the name of a file will do, too.
+func lexerFor(language string) chroma.Lexer {
+	named := map[string]string{"sh": "bash", "proto": "protobuf", "md": "markdown", "mod": "gomod"}
+	if name, ok := named[language]; ok {
+		language = name
+	}
+	if language == "" || language == "text" {
+		return lexers.Fallback
+	}
+	if lexer := lexers.Get(language); lexer != nil {
+		return lexer
+	}
+	if lexer := lexers.Match(path.Base(language)); lexer != nil {
+		return lexer
+	}
+	return lexers.Fallback
+}

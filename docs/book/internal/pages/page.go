@@ -1,0 +1,152 @@
+package pages
+
+import (
+	"bytes"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/loopwright/loopwright/internal/course"
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
+)
+
+// page is one Markdown file and what it becomes.
+type page struct {
+	file  string // "chapters/01-list-watch/README.md", from the root
+	out   string // "chapters/01-list-watch/index.html", in the book
+	body  []byte // without the front matter
+	above int    // lines of front matter
+
+	doc   ast.Node
+	title string          // the text of its first heading
+	ids   map[string]bool // where a link may lead
+	taken slugs
+
+	chapter  *course.Chapter  // of a chapter's text, or nil
+	exercise *course.Exercise // of an exercise's, or nil
+}
+
+// home is the text that greets people on GitHub, and here.
+const home = "README.md"
+
+// outOf says which page a Markdown file becomes. A README is the page of its directory.
+func outOf(file string) string {
+	if path.Base(file) == "README.md" {
+		return path.Join(path.Dir(file), "index.html")
+	}
+	return strings.TrimSuffix(file, ".md") + ".html"
+}
+
+// url is the page's address below the base, as VitePress writes it: "chapters/01-list-watch/".
+func (p *page) url() string {
+	if dir, ok := strings.CutSuffix(p.out, "index.html"); ok {
+		return dir
+	}
+	return strings.TrimSuffix(p.out, ".html")
+}
+
+// markdown is GitHub's dialect.
+func markdown(options ...goldmark.Option) goldmark.Markdown {
+	return goldmark.New(append(options, goldmark.WithExtensions(extension.GFM))...)
+}
+
+// newPage parses a text and finds all that links can lead to.
+func newPage(file, body string, above int) (*page, problems) {
+	p := &page{file: file, out: outOf(file), body: []byte(body), above: above, ids: map[string]bool{}, taken: slugs{}}
+	p.doc = markdown().Parser().Parse(text.NewReader(p.body), parser.WithContext(parser.NewContext()))
+	var found problems
+	_ = ast.Walk(p.doc, func(node ast.Node, entering bool) (ast.WalkStatus, error) {
+		if heading, ok := node.(*ast.Heading); ok && entering {
+			name := plain(heading, p.body)
+			id := p.taken.next(name)
+			heading.SetAttributeString("id", []byte(id))
+			p.ids[id] = true
+			if p.title == "" && heading.Level == 1 {
+				p.title = name
+			}
+		}
+		return ast.WalkContinue, nil
+	})
+	if p.title == "" {
+		found.add("%s: a page needs a title: begin the text with a heading, as in \"# Architecture\"", file)
+	}
+	found = append(found, p.checkTags()...)
+	p.readMarkers()
+	return p, found
+}
+
+// line is the number of the line in the file where a node stands, for errors.
+func (p *page) line(node ast.Node) int {
+	at := -1
+	for n := node; n != nil && at < 0; n = n.Parent() {
+		if n.Type() == ast.TypeBlock && n.Lines() != nil && n.Lines().Len() > 0 {
+			at = n.Lines().At(0).Start
+		}
+	}
+	// A paragraph has many lines; the first text inside the node says which.
+	_ = ast.Walk(node, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		switch n := n.(type) {
+		case *ast.Text:
+			at = n.Segment.Start
+			return ast.WalkStop, nil
+		case *ast.RawHTML:
+			at = n.Segments.At(0).Start
+			return ast.WalkStop, nil
+		}
+		return ast.WalkContinue, nil
+	})
+	return p.above + 1 + bytes.Count(p.body[:max(at, 0)], []byte("\n"))
+}
+
+// plain is the text of a node without markup, as GitHub takes it for an id.
+func plain(node ast.Node, source []byte) string {
+	var out strings.Builder
+	_ = ast.Walk(node, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if !entering {
+			return ast.WalkContinue, nil
+		}
+		switch n := n.(type) {
+		case *ast.Text:
+			out.Write(n.Segment.Value(source))
+			if n.SoftLineBreak() {
+				out.WriteByte(' ')
+			}
+		case *ast.String:
+			out.Write(n.Value)
+		case *ast.AutoLink:
+			out.Write(n.Label(source))
+		case *ast.Image:
+			return ast.WalkSkipChildren, nil
+		}
+		return ast.WalkContinue, nil
+	})
+	return out.String()
+}
+
+// description is the beginning of the first paragraph, for search engines.
+func (p *page) description() string {
+	for node := p.doc.FirstChild(); node != nil; node = node.NextSibling() {
+		if paragraph, ok := node.(*ast.Paragraph); ok && node.FirstChild().Kind() != ast.KindImage && plain(paragraph, p.body) != "" {
+			return firstSentence(plain(paragraph, p.body))
+		}
+	}
+	return ""
+}
+
+func firstSentence(text string) string {
+	if sentence, _, more := strings.Cut(text, ". "); more {
+		return sentence + "."
+	}
+	return text
+}
+
+// problems are collected: who mends one wants to see the others.
+type problems []string
+
+func (p *problems) add(format string, args ...any) { *p = append(*p, fmt.Sprintf(format, args...)) }
+
+func (p problems) err() error { return course.Problems(p).Err() }

@@ -1,0 +1,154 @@
+// Package pages makes the pages of the book from the texts of the repository.
+//
+// Markdown, Go and YAML files go in; out come pages for VitePress, which adds
+// the menu, the search and the looks, and plain HTML pages that show source
+// files. A text is on GitHub what it is here: nothing is written for the book
+// alone. A link that leads nowhere is an error.
+//
+// The text of a page is complete HTML, and the page tells Vue to leave it alone.
+// So what is in a text can never be taken for a template, ids are GitHub's, and
+// one parser decides what a link is.
+//
+// Neighbours: below it is internal/course, which knows chapters and exercises.
+// Above it is cmd/book.
+package pages
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/loopwright/loopwright/internal/course"
+)
+
+// Repository is where people read the texts and sources online.
+const Repository = "https://github.com/loopwright/loopwright"
+
+// Site is all that the book shows.
+type Site struct {
+	repo  *course.Repo
+	pages map[string]*page // by the file
+	order []*page          // as one reads them
+	menu  []group
+
+	sources  map[string]bool // files that have a page, because something links to them
+	listings map[string]bool // directories
+	pictures map[string]bool
+}
+
+// Open reads all texts of the checkout at root.
+func Open(root string) (*Site, error) {
+	repo, err := course.Open(root)
+	if err != nil {
+		return nil, err
+	}
+	chapters, wrong, err := repo.Chapters()
+	if err != nil {
+		return nil, err
+	}
+	found := problems(wrong)
+	exercises, wrong, err := repo.Exercises()
+	if err != nil {
+		return nil, err
+	}
+	found = append(found, wrong...)
+	s := &Site{repo: repo, pages: map[string]*page{}, sources: map[string]bool{}, listings: map[string]bool{}, pictures: map[string]bool{}}
+	files, err := repo.Markdown()
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range files {
+		text, above, err := repo.Body(file)
+		if err != nil {
+			return nil, err
+		}
+		p, wrong := newPage(file, text, above)
+		found = append(found, wrong...)
+		s.pages[file] = p
+	}
+	for i := range chapters {
+		s.pages[chapters[i].Dir+"/README.md"].chapter = &chapters[i]
+	}
+	for i := range exercises {
+		p := s.pages[exercises[i].Dir()+"/README.md"]
+		p.exercise = &exercises[i]
+		p.foldHints()
+	}
+	if err := found.err(); err != nil {
+		return nil, err
+	}
+	s.arrange(chapters, exercises)
+	return s, nil
+}
+
+// group is a part of the menu.
+type group struct {
+	Title     string `json:"text"`
+	Collapsed bool   `json:"collapsed"`
+	Items     []item `json:"items"`
+}
+
+type item struct {
+	Title string `json:"text"`
+	Link  string `json:"link,omitempty"`
+	Items []item `json:"items,omitempty"`
+}
+
+// reference is the order of the first of them; what is not here comes after them, by name.
+var reference = []string{
+	"docs/architecture.md", "docs/glossary.md", "docs/coming-from-client-go.md", "docs/porting.md", "docs/api.md",
+	"docs/client-calls.md", "docs/originals.md", "docs/benchmarks.md", "docs/measuring.md", "docs/controllers-compared.md",
+}
+
+// arrange puts the pages into the order in which they are read, and makes the menu of them.
+func (s *Site) arrange(chapters []course.Chapter, exercises []course.Exercise) {
+	placed := map[string]bool{home: true}
+	s.order = append(s.order, s.pages[home])
+	entry := func(file, title string) item {
+		p := s.pages[file]
+		placed[file] = true
+		s.order = append(s.order, p)
+		return item{Title: title, Link: "/" + p.url()}
+	}
+	for part := 1; part < len(course.Parts); part++ {
+		g := group{Title: fmt.Sprintf("Part %d: %s", part, course.Parts[part])}
+		for _, c := range chapters {
+			if c.Part != part {
+				continue
+			}
+			chapter := entry(c.Dir+"/README.md", fmt.Sprintf("%d. %s", c.Number, c.Title))
+			for _, file := range s.below(c.Dir, placed) {
+				chapter.Items = append(chapter.Items, entry(file, s.pages[file].title))
+			}
+			for _, e := range exercises {
+				if e.Chapter == c.Number {
+					chapter.Items = append(chapter.Items, entry(e.Dir()+"/README.md", e.Title))
+				}
+			}
+			g.Items = append(g.Items, chapter)
+		}
+		s.menu = append(s.menu, g)
+	}
+	book := group{Title: "Reference"}
+	for _, file := range slices.Concat(reference, s.below("docs", placed)) {
+		if s.pages[file] != nil && !placed[file] && !strings.HasPrefix(file, "docs/book/") {
+			book.Items = append(book.Items, entry(file, s.pages[file].title))
+		}
+	}
+	rest := group{Title: "The repository", Collapsed: true}
+	for _, file := range s.below(".", placed) {
+		rest.Items = append(rest.Items, entry(file, s.pages[file].title))
+	}
+	s.menu = append(s.menu, book, rest)
+}
+
+// below lists the texts in a directory and below it that have no place yet.
+func (s *Site) below(dir string, placed map[string]bool) (files []string) {
+	for file := range s.pages {
+		if !placed[file] && (dir == "." || strings.HasPrefix(file, dir+"/")) {
+			files = append(files, file)
+		}
+	}
+	slices.Sort(files)
+	return files
+}

@@ -1,0 +1,31 @@
+// The last thing on each page: on a server it starts VitePress, from a folder the
+// small script that does the same with less.
+(function () {
+  'use strict'
+  var script = document.currentScript
+  var root = script.src.replace(/book\/start\.js$/, '')
+
+  if (location.protocol === 'file:') {
+    var folder = document.createElement('script')
+    folder.src = root + 'book/folder.js'
+    folder.dataset.base = script.dataset.base
+    document.body.appendChild(folder)
+    return
+  }
+
+  // VitePress changes the address without loading a page, so the links around the
+  // text must not depend on the address: they become what VitePress wrote.
+  document.querySelectorAll('link[rel=icon]').forEach(function (link) { link.setAttribute('href', link.href) })
+  document.querySelectorAll('#app a[href]').forEach(function (link) {
+    if (link.closest('.text') || link.origin !== location.origin || link.getAttribute('href')[0] === '#') return
+    link.setAttribute('href', link.pathname.replace(/(^|\/)index\.html$/, '$1').replace(/\.html$/, '') + link.hash)
+  })
+  var modules = script.dataset.modules.split(' ')
+  modules.slice(1).forEach(function (module) {
+    var early = document.createElement('link')
+    early.rel = 'modulepreload'
+    early.href = root + module
+    document.head.appendChild(early)
+  })
+  import(root + modules[0])
+})()
