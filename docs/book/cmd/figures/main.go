@@ -3,6 +3,7 @@
 //
 //	figures -o DIR          # NAME.wasm.gz, NAME.wasm.js, wasm_exec.js, figures.js, figures.css
 //	figures -o DIR -page    # and index.html, a page with all figures, to look at while you change them
+//	figures -overlay DIR    # only the overlay, for go test -overlay DIR/overlay.json -tags figures ./figures/queueing
 package main
 
 import (
@@ -18,12 +19,19 @@ func main() {
 	out := flag.String("o", "", "the `directory` to write to")
 	root := flag.String("root", filepath.Join("..", ".."), "the root of the checkout, from docs/book")
 	page := flag.Bool("page", false, "write index.html, a page with all figures")
+	overlay := flag.String("overlay", "", "the `directory` to write the overlay of all modules to")
 	flag.Parse()
-	if *out == "" || flag.NArg() > 0 {
+	if *out == "" && *overlay == "" || flag.NArg() > 0 {
 		flag.Usage()
 		os.Exit(2)
 	}
-	if err := run(*root, *out, *page); err != nil {
+	var err error
+	if *overlay != "" {
+		_, err = build.WriteOverlay(*root, *overlay, build.Modules...)
+	} else {
+		err = run(*root, *out, *page)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "figures:", err)
 		os.Exit(1)
 	}

@@ -7,15 +7,17 @@ import (
 	"strings"
 )
 
-// Page writes a page with all figures, for whoever changes them, and for the tests. It is dark if the address ends with #dark.
+// Page writes a page with all figures, for whoever changes them, and for the tests. #dark
+// makes it dark, and #try opens all of them.
 func Page(root, out string) error {
 	var page strings.Builder
 	page.WriteString(`<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>The figures of the book</title>
 <style>body { margin: 0 auto; max-width: 700px; padding: 12px; font-family: system-ui, sans-serif } .dark body { background: #1b1b1f; color: #e6edf3 }</style>
-<script>if (location.hash === '#dark') document.documentElement.classList.add('dark')</script>
+<script>document.documentElement.classList.toggle('dark', location.hash.includes('dark'))</script>
 <script defer src="figures.js"></script>
+<script type="module">if (location.hash.includes('try')) document.querySelectorAll('loop-figure').forEach((f) => f.open())</script>
 `)
 	for _, m := range Modules {
 		for _, name := range m.Figures {

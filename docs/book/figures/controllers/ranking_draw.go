@@ -36,8 +36,9 @@ func (r *ranking) Draw(p *draw.Page) {
 		p.Y += 4
 		if i+1 == r.n {
 			p.Line("limit", draw.Margin, p.Y, p.Width-draw.Margin, p.Y)
-			p.Text("small bad end", p.Width-draw.Margin, p.Y+15, "these stay")
-			p.Y += 10
+			p.Text("small bad end", p.Width-draw.Margin, p.Y-5, "these go ↑")
+			p.Text("small bad end", p.Width-draw.Margin, p.Y+15, "these stay ↓")
+			p.Y += 20
 		}
 	}
 }

@@ -21,7 +21,8 @@ var Rollout = figure.Definition{
 	New: func() figure.Figure {
 		return newRollout(settings{replicas: 10, surge: "3", unavailable: "2"})
 	},
-	Story: []figure.Action{{Key: "step"}, {Key: "step"}, {Key: "step"}, {Key: "one"}, {Key: "step"}, {Key: "step"}, {Key: "step"}, {Key: "step"}, {Key: "step"}, {Key: "step"}},
+	Anew:  true,
+	Story: []figure.Action{{Key: "step"}, {Key: "step"}, {Key: "step"}, {Key: "step"}, {Key: "step"}, {Key: "step"}, {Key: "step"}, {Key: "step"}},
 }
 
 // settings are what a user writes.
@@ -126,7 +127,11 @@ func (r *rollout) step() string {
 	}
 	before := r.standing()
 	if went := r.shrink(); went > 0 {
-		return before + " So " + pods(went) + " of the old ones may go."
+		said := before + " So " + pods(went) + " of the old ones may go."
+		if r.isComplete() {
+			said += " The rollout is complete."
+		}
+		return said
 	}
 	if r.starting() == 0 || r.fails {
 		return r.stuck()

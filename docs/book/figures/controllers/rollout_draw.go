@@ -15,9 +15,9 @@ func (r *rollout) Draw(p *draw.Page) {
 	p.Heading("Pods", "desired: "+strconv.Itoa(r.limits.Desired))
 	top := p.Y
 	rows := r.rows[max(0, len(r.rows)-shownRows):]
-	left, room := draw.Margin+104.0, p.Width-2*draw.Margin-104-118
+	left, room := draw.Margin+112.0, p.Width-2*draw.Margin-112-118
 	if p.Narrow() {
-		left, room = draw.Margin+84, p.Inner()-84
+		left, room = draw.Margin+100, p.Inner()-100
 	}
 	pitch := min(22, room/float64(max(r.most(), r.replicas)))
 	for _, s := range rows {

@@ -78,15 +78,15 @@ func (p *Page) Heading(text, more string) {
 
 // Sentence writes a text of several lines, in a panel of its own.
 func (p *Page) Sentence(text string) {
-	lines := Wrap(text, p.Inner()-24, 15)
+	lines := Wrap(text, p.Inner(), 15)
 	if len(lines) == 0 {
 		return
 	}
 	p.Y += 6
 	height := float64(len(lines))*21 + 15
-	p.Rect("panel", Margin, p.Y, p.Inner(), height, 6)
+	p.Rect("panel", Margin/2, p.Y, p.Width-Margin, height, 8)
 	for i, line := range lines {
-		p.Text("", Margin+12, p.Y+24+float64(i)*21, line)
+		p.Text("", Margin, p.Y+24+float64(i)*21, line)
 	}
 	p.Y += height
 }

@@ -68,6 +68,7 @@ type Definition struct {
 	Hint  string // what to try, for the page
 	New   func() Figure
 	// Story leads from a new figure to the one that the chapter's picture shows. An opened figure begins there, so
-	// that the picture stays as it is when a reader opens it.
+	// that the picture stays as it is when a reader opens it; but one whose story is at its end begins Anew.
 	Story []Action
+	Anew  bool
 }

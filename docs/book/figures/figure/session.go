@@ -1,6 +1,8 @@
 package figure
 
 import (
+	"strings"
+
 	"github.com/loopwright/loopwright/docs/book/figures/draw"
 	"github.com/loopwright/loopwright/internal/figures"
 )
@@ -20,10 +22,14 @@ const (
 	restart = "restart"
 )
 
-// Open begins where the chapter's picture stands.
+// Open begins where the chapter's picture stands, or anew.
 func (d Definition) Open() *Session {
 	s := &Session{Definition: d}
-	s.replay(d.Story)
+	if d.Anew {
+		s.replay(nil)
+	} else {
+		s.replay(d.Story)
+	}
 	return s
 }
 
@@ -69,6 +75,9 @@ func (s *Session) Controls() []Control {
 		Control{Key: restart, Label: "Start over", Kind: Button, Group: "This figure", Off: off})
 }
 
+// Figure is the figure in its present state, for tests.
+func (s *Session) Figure() Figure { return s.figure }
+
 // Said is what happened last, and why.
 func (s *Session) Said() string {
 	if s.said == "" {
@@ -88,9 +97,11 @@ func (s *Session) View(width float64) string {
 }
 
 // Still is the picture of a chapter: what a page would say below the picture is in it.
-func (s *Session) Still() *figures.Canvas {
+func (d Definition) Still() *figures.Canvas {
+	s := &Session{Definition: d}
+	s.replay(d.Story)
 	page := draw.New(figures.Width)
 	s.figure.Draw(page)
-	page.Sentence(s.Said())
-	return page.Finish(s.Title, s.figure.Words()+" "+s.Said())
+	page.Sentence(s.said) // no hint: nobody can try it there
+	return page.Finish(s.Title, strings.TrimSpace(s.figure.Words()+" "+s.said))
 }

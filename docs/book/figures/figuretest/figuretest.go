@@ -45,7 +45,7 @@ func Module(t *testing.T, name string, definitions []figure.Definition) {
 func picture(t *testing.T, d figure.Definition) {
 	path, err := build.Picture(Root, d.Name)
 	require.NoError(t, err)
-	figurestest.Check(t, d.Open().Still(), path)
+	figurestest.Check(t, d.Still(), path)
 }
 
 // Press does what a reader does with some controls, which must be there and not be off.

@@ -36,7 +36,7 @@ func (d *delays) drawTimeline(p *draw.Page) {
 	second := (right - left) / (shownBefore + shownAfter)
 	x := func(at time.Duration) float64 { return left + ((at-d.now).Seconds()+shownBefore)*second }
 	top, bottom := p.Y+4, p.Y+4+lane*float64(len(items))
-	p.Rect("band", left, top, shownBefore*second, bottom-top, 0)
+	p.Rect("empty", left, top, shownBefore*second, bottom-top, 0)
 	for i := -shownBefore; i <= shownAfter; i++ {
 		at := d.now + time.Duration(i)*time.Second
 		if at < 0 {
@@ -56,6 +56,12 @@ func (d *delays) drawTimeline(p *draw.Page) {
 		d.drawLane(p, item, top+lane*(float64(i)+.5), left, right, x)
 	}
 	p.Text("small dim end", right, bottom+34, "seconds")
+	p.Squares("fill2", 9, draw.Margin, bottom+25)
+	p.Text("small dim", draw.Margin+15, bottom+34, "an add")
+	p.Rect("chip chosen", draw.Margin+72, bottom+23, 12, 12, 6)
+	p.Text("small dim", draw.Margin+90, bottom+34, "its alarm")
+	p.Text("small bold good", draw.Margin+162, bottom+34, "✓")
+	p.Text("small dim", draw.Margin+178, bottom+34, "done")
 	p.Y = bottom + 34
 }
 

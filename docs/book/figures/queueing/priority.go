@@ -218,9 +218,9 @@ func (q *priority) Draw(p *draw.Page) {
 	levels := q.cores.Levels()
 	class, _, ok := q.next()
 	for _, level := range levels {
-		waited := "waits for " + strconv.Itoa(level.Waited) + " of " + strconv.Itoa(q.patience) + " pops"
+		waited := "at the next pop it has waited for " + strconv.Itoa(level.Waited) + "; the patience is " + strconv.Itoa(q.patience)
 		if p.Narrow() {
-			waited = "waits " + strconv.Itoa(level.Waited) + " of " + strconv.Itoa(q.patience)
+			waited = "waited for " + strconv.Itoa(level.Waited) + ", patience " + strconv.Itoa(q.patience)
 		}
 		p.Heading("Priority "+strconv.Itoa(level.Priority), waited)
 		p.Panel(func() { q.drawLanes(p, level, ok && level.Priority == class) })

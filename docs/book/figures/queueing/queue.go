@@ -159,7 +159,7 @@ func (q *queue) Draw(p *draw.Page) {
 	p.Heading("What the queue knows", "one entry for each item")
 	p.Panel(func() { q.drawEntries(p) })
 	p.Y += 15
-	p.Text("small dim", draw.Margin, p.Y, strconv.Itoa(q.adds)+" adds so far, "+strconv.Itoa(q.looks)+" looks at an object")
+	p.Text("small dim", draw.Margin, p.Y, adds(q.adds)+" so far, answered by "+looks(q.looks))
 }
 
 func (q *queue) drawWorkers(p *draw.Page) {
@@ -214,6 +214,13 @@ func (q *queue) meaning(e workqueue.Entry, short bool) string {
 		return brief
 	}
 	return text
+}
+
+func looks(n int) string {
+	if n == 1 {
+		return "1 look"
+	}
+	return strconv.Itoa(n) + " looks"
 }
 
 func adds(n int) string {

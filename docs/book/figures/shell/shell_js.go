@@ -31,6 +31,7 @@ func open(d figure.Definition) any {
 	s := d.Open()
 	return map[string]any{
 		"title": s.Title,
+		"still": js.FuncOf(func(js.Value, []js.Value) any { return d.Still().String() }), // for tests
 		"look": js.FuncOf(func(_ js.Value, args []js.Value) any {
 			return view(s, args[0].Float())
 		}),

@@ -55,8 +55,8 @@ func (r *reflector) drawStates(p *draw.Page, top float64) {
 	}
 	box := func(state string, x, y, width, height float64) {
 		if state == now {
-			p.Rect("now", x, y, width, height, 6)
-			p.Text("bold middle now", x+width/2, y+height/2+5, state)
+			p.Rect("chip tint1 chosen", x, y, width, height, 6)
+			p.Text("bold middle", x+width/2, y+height/2+5, state)
 			return
 		}
 		p.Rect("box", x, y, width, height, 6)
@@ -90,7 +90,7 @@ func (r *reflector) drawStates(p *draw.Page, top float64) {
 // drawMemory draws what the machine remembers, from x to the right margin.
 func (r *reflector) drawMemory(p *draw.Page, x float64) {
 	m := r.machine.Memory()
-	value := x + 120
+	value := x + 132
 	line := func(name, text, class string) {
 		p.Y += 23
 		p.Text("dim", x, p.Y, name)

@@ -76,3 +76,15 @@ func Compare(a, b *corev1.Pod, crowd map[string]int, now time.Time) (order int, 
 	}
 	return compareMerits(first, second), decided
 }
+
+// Alone is the comparison of two Pods that differ by one rule only.
+func Alone(a, b *corev1.Pod, name string, crowd map[string]int, now time.Time) int {
+	first, second := meritsOf(a, crowd[a.Spec.NodeName], now), meritsOf(b, crowd[b.Spec.NodeName], now)
+	other := first
+	for _, rule := range Rules {
+		if rule.Name == name {
+			rule.take(&other, &second)
+		}
+	}
+	return compareMerits(first, other)
+}
