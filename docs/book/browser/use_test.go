@@ -61,7 +61,7 @@ func TestTheBarAboveCodeLeadsToTheLinesInTheFile(t *testing.T) {
 	browser, address := start(t)
 	b := newTab(t, browser)
 	require.NoError(t, b.do(width(desktop), open(address+"/chapters/01-list-watch/"), click(`.vp-doc .code-bar a`), until(`location.pathname.startsWith('/source/')`), until(ready)))
-	line, err := get[string](b, `document.querySelector(':target').closest('.line').innerText`)
+	line, err := get[string](b, `document.querySelector(':target').innerText`)
 	require.NoError(t, err)
 	assert.Contains(t, line, "ListerWatcher reads one collection")
 	assert.Empty(t, b.wrong())
@@ -98,7 +98,7 @@ func TestDarkCanBeSwitchedOnAServerAndInAFolder(t *testing.T) {
 	for _, page := range []string{address + "/chapters/01-list-watch/", fromFolder("chapters/01-list-watch/index.html")} {
 		b := newTab(t, browser)
 		require.NoError(t, b.do(width(desktop), inColors("light"), open(page),
-			until(`document.querySelector('.diagram').dataset.look === 'neutral'`), click(`.VPNavBarAppearance .VPSwitchAppearance`),
+			until(`document.querySelector('.diagram').dataset.look === 'light'`), click(`.VPNavBarAppearance .VPSwitchAppearance`),
 			until(`document.documentElement.classList.contains('dark')`), until(`document.querySelector('.diagram').dataset.look === 'dark'`)))
 		color, err := get[string](b, `getComputedStyle(document.body).backgroundColor`)
 		require.NoError(t, err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html/template"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/loopwright/loopwright/internal/course"
@@ -78,9 +79,9 @@ func (s *Site) chapterEnd(p *page) (string, error) {
 		Href string
 	}
 	var data struct {
-		ExercisesID, OriginalsID string
-		Exercises, Files         []link
-		Originals                []original
+		OriginalsID      string
+		Exercises, Files []link
+		Originals        []original
 	}
 	for _, name := range p.chapter.Exercises {
 		e := s.pages["exercises/"+name+"/README.md"]
@@ -100,11 +101,11 @@ func (s *Site) chapterEnd(p *page) (string, error) {
 		s.sources[file] = true
 		data.Files = append(data.Files, link{Title: file, Href: relative(p.out, sourcePage(file))})
 	}
-	data.ExercisesID, data.OriginalsID = p.taken.next("Exercises of this chapter"), p.taken.next("The originals")
+	data.OriginalsID = p.taken.next("The originals")
 	return fill("chapter-end.html", data)
 }
 
-// chapterFiles are the files that the chapter adds to the library.
+// chapterFiles are the files that the chapter adds to the library, without their tests.
 func (s *Site) chapterFiles(c *course.Chapter) ([]string, error) {
 	all, err := s.repo.GoFiles()
 	if err != nil {
@@ -114,7 +115,7 @@ func (s *Site) chapterFiles(c *course.Chapter) ([]string, error) {
 	if len(missing) > 0 {
 		return nil, fmt.Errorf("the front matter lists %s, which matches no file", strings.Join(missing, ", "))
 	}
-	return files, nil
+	return slices.DeleteFunc(files, func(file string) bool { return strings.HasSuffix(file, "_test.go") }), nil
 }
 
 // originalURL is where a file of Kubernetes' own modules can be read, at the tag

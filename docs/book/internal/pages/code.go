@@ -1,17 +1,14 @@
 package pages
 
 import (
-	"bytes"
 	"fmt"
 	"html"
 	"os"
 	"path"
-	"regexp"
 	"strings"
 	"sync"
 
 	"github.com/alecthomas/chroma/v2"
-	chromahtml "github.com/alecthomas/chroma/v2/formatters/html"
 	"github.com/alecthomas/chroma/v2/lexers"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/util"
@@ -45,7 +42,7 @@ func (r *rendering) code(w util.BufWriter, node ast.Node, entering bool) ast.Wal
 	if _, ok := marked(node, outputMarker); ok {
 		classes, bar = " printed", `<div class="code-bar">Output</div>`
 	}
-	colored, err := highlight(language, source, nil)
+	lines, err := highlight(language, source)
 	if err != nil {
 		r.problem(node, err)
 	}
@@ -57,7 +54,7 @@ func (r *rendering) code(w util.BufWriter, node ast.Node, entering bool) ast.Wal
 		name = ""
 	}
 	fmt.Fprintf(w, `<div class="language-%s%s">%s<button title="Copy" class="copy"></button><span class="lang">%s</span>`+
-		`<pre class="chroma" tabindex="0"><code>%s</code></pre></div>`+"\n", html.EscapeString(language), classes, bar, html.EscapeString(name), colored)
+		`<pre class="chroma" tabindex="0"><code>%s</code></pre></div>`+"\n", html.EscapeString(language), classes, bar, html.EscapeString(name), strings.Join(lines, "\n"))
 	return ast.WalkSkipChildren
 }
 
@@ -112,36 +109,37 @@ func lineOf(file, code string) int {
 	return 0
 }
 
-// highlight marks the words of a program with classes; the style sheets have the colors.
-func highlight(language, source string, options []chromahtml.Option) (string, error) {
-	lexer := lexerFor(language)
-	tokens, err := chroma.Coalesce(lexer).Tokenise(nil, source)
+// highlight marks the words of a program with classes, line by line; the style
+// sheets have the colors. A word that looks like all others gets no mark: marks are
+// most of the size of a page of code.
+func highlight(language, source string) ([]string, error) {
+	tokens, err := chroma.Coalesce(lexerFor(language)).Tokenise(nil, strings.TrimRight(source, "\n"))
 	if err != nil {
-		return "", fmt.Errorf("highlighting %s: %w", language, err)
+		return nil, fmt.Errorf("highlighting %s: %w", language, err)
 	}
-	if options == nil {
-		options = []chromahtml.Option{chromahtml.PreventSurroundingPre(true)}
+	var lines []string
+	for _, words := range chroma.SplitTokensIntoLines(tokens.Tokens()) {
+		var line strings.Builder
+		for _, word := range words {
+			text := html.EscapeString(strings.TrimRight(word.Value, "\n"))
+			if class := classOf(word.Type); colored()[class] && text != "" {
+				text = fmt.Sprintf(`<span class="%s">%s</span>`, class, text)
+			}
+			line.WriteString(text)
+		}
+		lines = append(lines, line.String())
 	}
-	var out bytes.Buffer
-	formatter := chromahtml.New(append(options, chromahtml.WithClasses(true))...)
-	if err := formatter.Format(&out, lightStyle, tokens); err != nil {
-		return "", fmt.Errorf("highlighting %s: %w", language, err)
-	}
-	return withoutPlain(out.String()), nil
+	return lines, nil
 }
 
-var word = regexp.MustCompile(`<span class="(\w+)">([^<]*)</span>`)
-
-// withoutPlain takes away the marks of words that look like all others: most of
-// the size of a page of code.
-func withoutPlain(code string) string {
-	return word.ReplaceAllStringFunc(code, func(marked string) string {
-		match := word.FindStringSubmatch(marked)
-		if colored()[match[1]] {
-			return marked
+// classOf is the class of a kind of word, or of the more general kind.
+func classOf(kind chroma.TokenType) string {
+	for ; kind != 0; kind = kind.Parent() {
+		if class, ok := chroma.StandardTypes[kind]; ok {
+			return class
 		}
-		return match[2]
-	})
+	}
+	return ""
 }
 
 // colored are the classes to which the style sheet for light gives a color of their own.
@@ -149,7 +147,7 @@ var colored = sync.OnceValue(func() map[string]bool {
 	classes := map[string]bool{}
 	for kind, class := range chroma.StandardTypes {
 		color := lightStyle.Get(kind).Colour
-		if kind != chroma.Error && color != lightStyle.Get(chroma.NameOther).Colour && color != lightStyle.Get(chroma.NameNamespace).Colour {
+		if kind > 0 && kind != chroma.TextWhitespace && color != lightStyle.Get(chroma.NameOther).Colour && color != lightStyle.Get(chroma.NameNamespace).Colour {
 			classes[class] = true
 		}
 	}

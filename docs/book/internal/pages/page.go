@@ -127,21 +127,27 @@ func plain(node ast.Node, source []byte) string {
 	return out.String()
 }
 
-// description is the beginning of the first paragraph, for search engines.
-func (p *page) description() string {
+// introduction is the first paragraph that has words, or nil.
+func (p *page) introduction() ast.Node {
 	for node := p.doc.FirstChild(); node != nil; node = node.NextSibling() {
-		if paragraph, ok := node.(*ast.Paragraph); ok && node.FirstChild().Kind() != ast.KindImage && plain(paragraph, p.body) != "" {
-			return firstSentence(plain(paragraph, p.body))
+		if node.Kind() == ast.KindParagraph && strings.TrimSpace(plain(node, p.body)) != "" {
+			return node
 		}
 	}
-	return ""
+	return nil
 }
 
-func firstSentence(text string) string {
-	if sentence, _, more := strings.Cut(text, ". "); more {
-		return sentence + "."
+// description is how the introduction begins, for search engines.
+func (p *page) description() string {
+	node := p.introduction()
+	if node == nil {
+		return ""
 	}
-	return text
+	sentence, _, more := strings.Cut(plain(node, p.body), ". ")
+	if more {
+		sentence += "."
+	}
+	return sentence
 }
 
 // problems are collected: who mends one wants to see the others.

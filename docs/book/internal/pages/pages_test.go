@@ -229,7 +229,8 @@ func TestTheStartPageHasNoBadgesAndLeadsToTheFirstChapterAndExercise(t *testing.
 	assert.NotContains(t, page, "badge.svg")
 	assert.Contains(t, page, "link: /chapters/01-list/\n")
 	assert.Contains(t, page, "link: /exercises/01-resume/\n")
-	assert.Contains(t, page, "tagline: This is a course.\n")
+	assert.Contains(t, page, "tagline: This is a course. It is small.\n")
+	assert.Equal(t, 1, strings.Count(page, "It is small."))
 }
 
 func TestPagesAreTurnedInTheOrderInWhichTheyAreRead(t *testing.T) {

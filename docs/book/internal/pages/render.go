@@ -95,9 +95,10 @@ func (r *rendering) fold(w util.BufWriter, node ast.Node, entering bool) ast.Wal
 }
 
 // paragraph leaves out what has only pictures from other sites: badges say how the
-// project is today, and a book may be read without a network.
+// project is today, and a book may be read without a network. What the start page says
+// in its upper half, it does not say again.
 func (r *rendering) paragraph(w util.BufWriter, node ast.Node, entering bool) ast.WalkStatus {
-	if r.onlyBadges(node) {
+	if r.onlyBadges(node) || r.page.file == home && node == r.page.introduction() {
 		return ast.WalkSkipChildren
 	}
 	if figure, ok := marked(node, figureMarker); ok {

@@ -51,18 +51,20 @@ func (s *Site) writeSource(public, file string) error {
 	if !utf8.Valid(text) {
 		return fmt.Errorf("%s is not text, so it has no page: link to its directory", file)
 	}
-	code, err := highlight(file, string(text), []chromahtml.Option{
-		chromahtml.WithLineNumbers(true), chromahtml.WithLinkableLineNumbers(true, "L"),
-	})
+	lines, err := highlight(file, string(text))
 	if err != nil {
 		return fmt.Errorf("showing %s: %w", file, err)
+	}
+	var code strings.Builder
+	for i, line := range lines {
+		fmt.Fprintf(&code, "<span id=\"L%d\"><a href=\"#L%d\">%d</a>%s\n</span>", i+1, i+1, i+1, line)
 	}
 	out := sourcePage(file)
 	page, err := fill("source.html", struct {
 		Title, Root, Online string
 		Way                 []crumb
 		Code                template.HTML
-	}{file, rootFrom(out), Repository + "/blob/main/" + file, way(file, out), template.HTML(code)})
+	}{file, rootFrom(out), Repository + "/blob/main/" + file, way(file, out), template.HTML(code.String())})
 	if err != nil {
 		return err
 	}
@@ -140,6 +142,7 @@ func colors() (switched, followed string, err error) {
 	if err := formatter.WriteCSS(&dark, darkStyle); err != nil {
 		return "", "", fmt.Errorf("writing the colors of code: %w", err)
 	}
-	switched = light.String() + strings.ReplaceAll(dark.String(), ".chroma", ".dark .chroma")
-	return switched, light.String() + "@media (prefers-color-scheme: dark) {\n" + dark.String() + "}\n", nil
+	switched = strings.ReplaceAll(light.String(), ".chroma", "html:not(.dark) .chroma") + strings.ReplaceAll(dark.String(), ".chroma", ".dark .chroma")
+	followed = "@media (prefers-color-scheme: light) {\n" + light.String() + "}\n@media (prefers-color-scheme: dark) {\n" + dark.String() + "}\n"
+	return switched, followed, nil
 }

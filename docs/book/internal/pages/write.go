@@ -120,7 +120,13 @@ type hero struct {
 	Name    string   `json:"name"`
 	Text    string   `json:"text"`
 	Tagline string   `json:"tagline"`
+	Image   image    `json:"image"`
 	Actions []action `json:"actions"`
+}
+
+type image struct {
+	Source string `json:"src"`
+	Text   string `json:"alt"`
 }
 
 type action struct {
@@ -162,7 +168,8 @@ func (s *Site) vitePage(at int) (string, problems, error) {
 
 // hero is the upper half of the start page: what this is, and where to begin.
 func (s *Site) hero(p *page) *hero {
-	h := &hero{Name: p.title, Text: "Kubernetes controllers, from the inside", Tagline: p.description()}
+	h := &hero{Name: p.title, Text: "Kubernetes controllers, from the inside", Tagline: plain(p.introduction(), p.body),
+		Image: image{"/book/hero.svg", "A loop: watch, queue, reconcile, write"}}
 	for _, first := range s.order {
 		if first.chapter != nil && len(h.Actions) == 0 {
 			h.Actions = append(h.Actions, action{"brand", "Begin with chapter 1", "/" + first.url()})

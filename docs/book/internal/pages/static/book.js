@@ -18,6 +18,17 @@
 
   function isDark() { return document.documentElement.classList.contains('dark') }
 
+  var looks = {
+    light: {
+      primaryColor: '#eaf1fb', primaryBorderColor: '#9ab5d8', primaryTextColor: '#24292f', lineColor: '#6b7785', textColor: '#24292f',
+      clusterBkg: '#f7f8fa', clusterBorder: '#d5dbe2', edgeLabelBackground: '#ffffff', noteBkgColor: '#fff8e1', noteBorderColor: '#e0cf98', noteTextColor: '#4d4326'
+    },
+    dark: {
+      darkMode: true, background: '#1b1b1f', primaryColor: '#23344a', primaryBorderColor: '#4c6a8f', primaryTextColor: '#e0e6ee', lineColor: '#8b97a5', textColor: '#e0e6ee',
+      clusterBkg: '#202127', clusterBorder: '#3c4149', edgeLabelBackground: '#1b1b1f', noteBkgColor: '#37311f', noteBorderColor: '#6d6238', noteTextColor: '#eadfb8'
+    }
+  }
+
   // Each diagram keeps its source, so that it can be drawn again in other colors.
   var drawn = 0
   var queue = Promise.resolve()
@@ -25,12 +36,13 @@
     var diagrams = document.querySelectorAll('.diagram')
     if (!diagrams.length) return queue
     queue = queue.then(function () { return load(here + 'mermaid.js') }).then(function () {
-      var look = isDark() ? 'dark' : 'neutral'
-      window.mermaid.initialize({ startOnLoad: false, theme: look, fontFamily: 'inherit', securityLevel: 'strict' })
+      var look = isDark() ? 'dark' : 'light'
+      window.mermaid.initialize({ startOnLoad: false, theme: 'base', themeVariables: looks[look], fontFamily: 'inherit', securityLevel: 'strict',
+        flowchart: { rankSpacing: 36, nodeSpacing: 28, padding: 10 } })
       return Array.from(diagrams).reduce(function (before, diagram) {
         return before.then(function () { return drawOne(diagram, look) })
       }, Promise.resolve())
-    }).catch(function (problem) { console.error(problem) })
+    }).then(backToTheHeading).catch(function (problem) { console.error(problem) })
     return queue
   }
 
@@ -45,11 +57,28 @@
         diagram.appendChild(picture)
       }
       picture.innerHTML = result.svg
+      // A wide one may shrink a little; after that it scrolls in its box, so that its words can be read.
+      var svg = picture.querySelector('svg')
+      var natural = svg.viewBox.baseVal.width
+      svg.style.width = '100%'
+      svg.style.maxWidth = natural + 'px'
+      svg.style.minWidth = natural * 0.65 + 'px'
       diagram.dataset.look = look
     })
   }
 
+  // Drawing moves what is below. A reader who came for a heading, and has not moved yet, stays with it.
+  var moved = false
+  ;['wheel', 'touchmove', 'keydown', 'mousedown'].forEach(function (event) {
+    addEventListener(event, function () { moved = true }, { passive: true })
+  })
+  function backToTheHeading() {
+    var heading = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)))
+    if (heading && !moved) heading.scrollIntoView()
+  }
+
   function update() {
+    moved = false
     if (document.querySelector('loop-figure')) load(here + '../figures/figures.js').catch(function (problem) { console.error(problem) })
     return draw()
   }
