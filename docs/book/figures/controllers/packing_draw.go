@@ -3,6 +3,8 @@
 package controllers
 
 import (
+	"strconv"
+
 	"github.com/loopwright/loopwright/controllers/endpoints"
 	"github.com/loopwright/loopwright/docs/book/figures/draw"
 )
@@ -60,20 +62,21 @@ func (k *packing) drawTable(p *draw.Page) {
 	}
 	left := draw.Margin + 80.0
 	pitch := min(130, (p.Width-draw.Margin-left)/float64(len(columns)))
+	head := 22.0
+	if p.Narrow() {
+		head = 36
+	}
 	for i, column := range columns {
 		x := left + float64(i)*pitch
-		p.Rect("chip "+k.tintOf(column), x+3, p.Y+22, pitch-6, float64(len(ips))*24+6, 6)
-		name := portOf(column.Name, column.Port)
-		class := "code middle"
+		p.Rect("chip "+k.tintOf(column), x+3, p.Y+head, pitch-6, float64(len(ips))*24+6, 6)
 		if p.Narrow() {
-			class = "small middle"
+			p.Text("small middle", x+pitch/2, p.Y+13, column.Name)
+			p.Text("small middle", x+pitch/2, p.Y+29, "="+strconv.Itoa(int(column.Port)))
+		} else {
+			p.Text("code middle", x+pitch/2, p.Y+14, portOf(column.Name, column.Port))
 		}
-		if p.Narrow() && len(columns) > 3 {
-			name = column.Name[:1] + name[len(column.Name):]
-		}
-		p.Text(class, x+pitch/2, p.Y+14, name)
 	}
-	p.Y += 22
+	p.Y += head
 	for _, ip := range ips {
 		p.Text("", draw.Margin, p.Y+20, ip)
 		for i, column := range columns {

@@ -50,7 +50,7 @@ type row struct {
 func newRollout(s settings) *rollout {
 	r := &rollout{settings: s, limits: deployment.LimitsOf(s.replicas, s.surge, s.unavailable)}
 	r.oldSets = []deployment.Size{{Wanted: s.replicas, Available: s.replicas}}
-	r.note("a new template")
+	r.note("at first")
 	return r
 }
 
@@ -162,7 +162,7 @@ func (r *rollout) shrink() (went int) {
 func (r *rollout) another() string {
 	r.oldSets = append(r.oldSets, r.newSet)
 	r.newSet, r.fails = deployment.Size{}, false
-	r.note("another template")
+	r.note("new template")
 	return "What was new is old now, and a third ReplicaSet begins with no Pods. " + r.standing()
 }
 

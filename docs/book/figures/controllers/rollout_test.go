@@ -27,14 +27,14 @@ func TestTheRolloutHasTheStepsOfTheChapter(t *testing.T) {
 		table = append(table, fmt.Sprint(row.what, ": ", row.oldSets[0].Wanted, " ", row.newSet.Wanted, " ", total, " ", serving))
 	}
 	require.Equal(t, []string{
-		"a new template: 10 0 10 10", "new up: 10 3 13 10", "old down: 8 3 11 8", "new up: 8 5 13 8",
+		"at first: 10 0 10 10", "new up: 10 3 13 10", "old down: 8 3 11 8", "new up: 8 5 13 8",
 		"one serves: 8 5 13 9", "old down: 7 5 12 8", "new up: 7 6 13 8",
 	}, table)
 }
 
 // Users do not notice a rollout, whatever they have written: enough Pods serve, there are not too many, and it ends.
 func TestEveryRolloutRespectsItsLimitsAndEnds(t *testing.T) {
-	for seed := range uint64(300) {
+	for seed := range uint64(120) {
 		random := rand.New(rand.NewPCG(seed, 4))
 		s := Rollout.Open()
 		controls := s.Controls()

@@ -67,13 +67,13 @@ func Press(t testing.TB, s *figure.Session, actions ...figure.Action) {
 // walk goes through long stories.
 func walk(t *testing.T, d figure.Definition) {
 	used := map[string]bool{}
-	for seed := range uint64(30) {
+	for seed := range uint64(12) {
 		random := rand.New(rand.NewPCG(seed, 11))
 		s := d.Open()
 		if seed%2 == 0 {
 			s.Do(figure.Action{Key: "restart"})
 		}
-		for range 60 {
+		for range 50 {
 			controls := s.Controls()
 			c := controls[random.IntN(len(controls))]
 			action := figure.Action{Key: c.Key, Value: valueOf(c, random)}

@@ -73,8 +73,13 @@ func (d *delays) Do(action figure.Action) string {
 	switch action.Key {
 	case "item":
 		d.item = action.Value
+		if d.isPending(d.item) {
+			return d.item + " has an alarm for second " + seconds(d.due(d.item)) + "."
+		}
+		return d.item + " has no alarm."
 	case "after":
 		d.after, _ = strconv.Atoi(action.Value)
+		return "It is second " + seconds(d.now) + ", so whoever asks for " + d.item + " now means second " + seconds(d.now+time.Duration(d.after)*time.Second) + "."
 	case "AddAfter", "ReplaceAfter":
 		return d.ask(action.Key == "ReplaceAfter")
 	case "Cancel":

@@ -80,8 +80,10 @@ func (q *priority) Do(action figure.Action) string {
 	switch action.Key {
 	case "group":
 		q.group = action.Value
+		return "What is added next is of " + q.group + ", with " + nameOf(q.class) + "."
 	case "priority":
 		q.class, _ = strconv.Atoi(action.Value)
+		return "What is added next is of " + q.group + ", with " + nameOf(q.class) + "."
 	case "one":
 		q.add(1)
 		return "An item of " + q.group + " waits, with " + nameOf(q.class) + "."
