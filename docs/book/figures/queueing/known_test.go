@@ -65,10 +65,13 @@ func TestTheLevelsTakeTurnsAsInTheChapter(t *testing.T) {
 		q.Do(figure.Action{Key: "five"})
 	}
 	var served []int
-	for range 11 {
+	for pop := range 11 {
 		class, _, _ := q.next()
 		served = append(served, class)
-		q.Do(figure.Action{Key: "serve"})
+		said := q.Do(figure.Action{Key: "serve"})
+		if pop == 4 {
+			require.Contains(t, said, "priority 0 has waited for 5 pops, more than the patience of 4")
+		}
 		if len(q.waiting) < 15 { // none runs dry
 			q.class = class
 			q.Do(figure.Action{Key: "one"})

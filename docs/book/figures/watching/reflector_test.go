@@ -34,6 +34,7 @@ func TestTheReflectorDecidesAsTheChapterSays(t *testing.T) {
 		{"the third failure of a list asks for the newest", "begin unknown break rest break rest break", "waiting", "", "the newest there is"},
 		{"a busy server is left alone for as long as it asks", "begin busy", "waiting", "", "Pause for 7.25 s"},
 		{"a view from the past is refused", watching + " gone rest accept older", "waiting", "", "which is older"},
+		{"a version that the server has not seen yet is not asked for again", watching + " gone rest future", "streaming", "", "From now on it asks for the newest there is"},
 		{"a stall leads to a list at once", "begin accept stall", "listing", "", "stalled"},
 	} {
 		s := Reflector.Open()
