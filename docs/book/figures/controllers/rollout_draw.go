@@ -8,8 +8,12 @@ import (
 	"github.com/loopwright/loopwright/docs/book/figures/draw"
 )
 
-// shownRows is how much of the story a page has room for.
-const shownRows = 12
+// shownRows is how much of the story a page has room for. There is always room for reservedRows, so that the controls
+// stay where they are while a reader steps.
+const (
+	shownRows    = 12
+	reservedRows = 9
+)
 
 func (r *rollout) Draw(p *draw.Page) {
 	p.Heading("Pods", "desired: "+strconv.Itoa(r.limits.Desired))
@@ -29,6 +33,7 @@ func (r *rollout) Draw(p *draw.Page) {
 		r.drawRow(p, s, left, pitch, i == len(rows)-1)
 	}
 	r.drawLimits(p, left, pitch, top)
+	p.Y += 26 * float64(max(0, reservedRows-len(rows)))
 	p.Y += 10
 	r.drawLegend(p)
 }

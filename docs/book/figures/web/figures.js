@@ -145,7 +145,9 @@
     update(c) {
       const element = this.elements[c.key]
       if (c.kind === 'button') {
-        element.textContent = c.label
+        const arrow = c.next ? 'Right' : c.key === 'back' ? 'Left' : ''
+        element.textContent = c.label + { Right: ' →', Left: ' ←', '': '' }[arrow]
+        if (arrow) element.setAttribute('aria-keyshortcuts', `Arrow${arrow}`)
         element.title = c.off
         element.toggleAttribute('data-off', Boolean(c.off))
         element.setAttribute('aria-disabled', String(Boolean(c.off))) // it keeps the focus, and says why
