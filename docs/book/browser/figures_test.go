@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -41,38 +40,51 @@ func figureNames() (names []string) {
 	return names
 }
 
-// A reader without a mouse opens a figure, uses its first control, and goes back and forth by the arrow keys.
-func TestEachFigureIsUsedByKeyboardOnAServerAndInAFolder(t *testing.T) {
+// Figures work on a server. From a folder, where all figures of a module are loaded in the same way, the first one of each is
+// enough.
+func TestFiguresAreUsedByKeyboardOnAServerAndInAFolder(t *testing.T) {
 	browser, address := start(t)
-	for _, name := range figureNames() {
-		chapter := chapterOf(t, name)
-		for _, page := range []string{address + "/" + chapter, fromFolder(chapter + "index.html")} {
+	for _, m := range build.Modules {
+		for i, name := range m.Figures {
+			chapter := chapterOf(t, name)
 			b := newTab(t, browser)
-			before, err := openFigure(b, page, name)
-			require.NoError(t, err, "%s: %v", page, b.wrong())
-			off := true
-			for off { // the first control that can do something
-				require.NoError(t, b.do(chromedp.KeyEvent(kb.Tab)))
-				off, err = get[bool](b, inFigure(name, `f.activeElement.hasAttribute('data-off')`))
-				require.NoError(t, err)
+			useByKeyboard(t, b, address+"/"+chapter, name)
+			fitsAPhone(t, b, name)
+			if i == 0 {
+				useByKeyboard(t, newTab(t, browser), fromFolder(chapter+"index.html"), name)
 			}
-			kind, err := get[string](b, inFigure(name, `f.activeElement.tagName + ' ' + f.activeElement.type`))
-			require.NoError(t, err)
-			key := map[bool]string{true: kb.Enter, false: kb.ArrowDown}[strings.HasPrefix(kind, "BUTTON")]
-			if strings.HasSuffix(kind, "range") {
-				key = kb.ArrowRight
-			}
-			require.NoError(t, b.do(chromedp.KeyEvent(key)))
-			after, err := get[string](b, inFigure(name, shown))
-			require.NoError(t, err)
-			assert.NotEqual(t, before, after, "%s: %s did nothing", name, kind)
-			require.NoError(t, b.do(in(inFigure(name, `f.querySelector('.picture').focus()`)), chromedp.KeyEvent(kb.ArrowLeft)))
-			again, err := get[string](b, inFigure(name, shown))
-			require.NoError(t, err)
-			assert.Equal(t, before, again, "%s: the left arrow takes it back", name)
-			assert.Empty(t, b.wrong(), page)
 		}
 	}
+}
+
+// A reader without a mouse opens a figure, uses its first control that can do something, and takes that back by an arrow key.
+func useByKeyboard(t *testing.T, b *tab, page, name string) {
+	t.Helper()
+	before, err := openFigure(b, page, name)
+	require.NoError(t, err, "%s: %v", page, b.wrong())
+	for off := true; off; {
+		require.NoError(t, b.do(chromedp.KeyEvent(kb.Tab)))
+		off, err = get[bool](b, inFigure(name, `f.activeElement.hasAttribute('data-off')`))
+		require.NoError(t, err)
+	}
+	kind, err := get[string](b, inFigure(name, `f.activeElement.tagName + ' ' + f.activeElement.type`))
+	require.NoError(t, err)
+	key := kb.ArrowDown
+	switch kind {
+	case "BUTTON button":
+		key = kb.Enter
+	case "INPUT range":
+		key = kb.ArrowRight
+	}
+	require.NoError(t, b.do(chromedp.KeyEvent(key)))
+	after, err := get[string](b, inFigure(name, shown))
+	require.NoError(t, err)
+	assert.NotEqual(t, before, after, "%s: %s did nothing", name, kind)
+	require.NoError(t, b.do(in(inFigure(name, `f.querySelector('.picture').focus()`)), chromedp.KeyEvent(kb.ArrowLeft)))
+	again, err := get[string](b, inFigure(name, shown))
+	require.NoError(t, err)
+	assert.Equal(t, before, again, "%s: the left arrow takes it back", name)
+	assert.Empty(t, b.wrong(), page)
 }
 
 // openFigure opens a figure as a reader does who has reached its button by Tab. It returns what is
@@ -90,15 +102,11 @@ func openFigure(b *tab, page, name string) (string, error) {
 	return get[string](b, inFigure(name, shown))
 }
 
-// Each button of a figure is pressed once at the width of a phone. Nothing may stick out, and each press is answered.
-func TestFiguresFitAPhoneAndAnswerEachPress(t *testing.T) {
-	browser, address := start(t)
-	for _, name := range figureNames() {
-		b := newTab(t, browser)
-		_, err := openFigure(b, address+"/"+chapterOf(t, name), name)
-		require.NoError(t, err)
-		require.NoError(t, b.do(width(phone), until(inFigure(name, `f.querySelector('svg').viewBox.baseVal.width === 360`))))
-		wrong, err := get[[]string](b, inFigure(name, `{
+// Each button of an open figure is pressed once at the width of a phone. Nothing may stick out, and each press is answered.
+func fitsAPhone(t *testing.T, b *tab, name string) {
+	t.Helper()
+	require.NoError(t, b.do(width(phone), until(inFigure(name, `f.querySelector('svg').viewBox.baseVal.width === 360`))))
+	wrong, err := get[[]string](b, inFigure(name, `{
 			const wrong = []
 			for (const key of [...f.querySelectorAll('.controls button')].map(b => b.dataset.key)) {
 				const button = f.querySelector('.controls button[data-key="' + key + '"]')
@@ -114,10 +122,9 @@ func TestFiguresFitAPhoneAndAnswerEachPress(t *testing.T) {
 			if (document.documentElement.scrollWidth > 375) wrong.push('the page scrolls sideways')
 			return wrong
 		}`))
-		require.NoError(t, err)
-		assert.Empty(t, wrong, name)
-		assert.Empty(t, b.wrong(), name)
-	}
+	require.NoError(t, err)
+	assert.Empty(t, wrong, name)
+	assert.Empty(t, b.wrong(), name)
 }
 
 // Where a module cannot be loaded, the reader is told so and keeps the picture.
