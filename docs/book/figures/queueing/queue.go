@@ -159,7 +159,7 @@ func (q *queue) Draw(p *draw.Page) {
 	p.Heading("What the queue knows", "one entry for each item")
 	p.Panel(func() { q.drawEntries(p) })
 	p.Y += 15
-	p.Text("small dim", draw.Margin, p.Y, adds(q.adds)+" so far, answered by "+looks(q.looks))
+	p.Text("small dim", draw.Margin, p.Y, adds(q.adds)+" so far, "+looks(q.looks)+" at an object")
 }
 
 func (q *queue) drawWorkers(p *draw.Page) {
