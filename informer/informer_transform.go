@@ -9,9 +9,9 @@ import (
 )
 
 // Transform changes an object before anybody sees it, to make it smaller, and
-// returns it or another one. It owns the object, except for the bytes of the field
-// sets in managedFields, which equal ones share. Name, namespace, UID and
-// resourceVersion must stay.
+// returns it or another one. It may change all of the object but the bytes of the
+// field sets in managedFields, which objects with equal sets share. Name, namespace,
+// UID and resourceVersion must stay.
 //
 // Errors: an object whose transform fails is stored as the transform left it, and
 // InformerOptions.OnTransformError is called. An object that is too large does less

@@ -86,8 +86,9 @@ func (q *Queue[T]) againLocked(yield func(*entry[T]) bool) {
 	}
 }
 
-// unfinishedWork is for how long all items in work together have been held: with
-// n of them, n times now, less the sum of the moments when they were taken.
+// unfinishedWork adds up for how long each item in work has been held. An item has been
+// held for now minus the moment when it was taken, so n of them give n times now, minus
+// the sum of these moments.
 func (q *Queue[T]) unfinishedWork() float64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()

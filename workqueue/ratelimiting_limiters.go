@@ -20,9 +20,9 @@ type RateLimiter[T comparable] interface {
 	NumRequeues(item T) int
 }
 
-// DefaultLimiter is what controllers use unless they say otherwise, with
-// client-go's numbers: 5 ms after an item's first failure, then doubled up to 1000
-// s, and for all items together 10 a second after the first 100.
+// DefaultLimiter has the numbers of client-go's default: 5 ms after an item's first
+// failure, then doubled up to 1000 s, and for all items together 10 a second after the
+// first 100.
 func DefaultLimiter[T comparable]() RateLimiter[T] {
 	return MaxOf[T]{
 		&Exponential[T]{},

@@ -159,7 +159,7 @@ func (s *stage) closeStall(ctx context.Context, stall string) error {
 	return nil
 }
 
-// beat reports a heartbeat of a seller, as a kubelet does, and returns the resourceVersion.
+// beat writes a heartbeat into a seller's status, and returns the resourceVersion.
 func (s *stage) beat(ctx context.Context, seller string, number int) (version string, err error) {
 	patch := fmt.Sprintf(`{"status":{"conditions":[{"type":"loopwright.dev/Heartbeat","status":"True","message":"%d"}]}}`, number)
 	pod, err := s.Client.CoreV1().Pods(s.Namespace).Patch(ctx, seller, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{}, "status")

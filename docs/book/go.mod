@@ -4,7 +4,7 @@ go 1.26.0
 
 replace github.com/loopwright/loopwright => ../..
 
-ignore ./node_modules
+ignore node_modules
 
 require (
 	github.com/alecthomas/chroma/v2 v2.27.0

@@ -15,48 +15,78 @@ import (
 	"github.com/loopwright/loopwright/docs/book/internal/build"
 )
 
-// browserPath finds a browser: CHROME_PATH, an installed one, or the one that npm has.
-func browserPath(ctx context.Context) (string, error) {
-	if path := os.Getenv("CHROME_PATH"); path != "" {
-		return path, nil
+// program is a browser, and what its environment needs.
+type program struct {
+	path     string
+	settings []string
+}
+
+var errNoBrowser = errors.New("no browser to load the pages with: install Chromium or Chrome, or set CHROME_PATH")
+
+// findBrowser takes CHROME_PATH, or an installed browser, or the one that npm has,
+// which CHROME_PATH=npm asks for.
+func findBrowser(ctx context.Context) (program, error) {
+	named := os.Getenv("CHROME_PATH")
+	if named != "" && named != "npm" {
+		return program{path: named}, nil
 	}
 	for _, name := range []string{
 		"chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome",
 		"/Applications/Google Chrome.app/Contents/MacOS/Google Chrome", "/Applications/Chromium.app/Contents/MacOS/Chromium",
 	} {
-		if path, err := exec.LookPath(name); err == nil {
-			return path, nil
+		if path, err := exec.LookPath(name); err == nil && named == "" {
+			return program{path: path}, nil
 		}
 	}
 	if runtime.GOOS == "linux" && runtime.GOARCH == "amd64" {
 		return browserOfNPM(ctx)
 	}
-	return "", errNoBrowser
+	return program{}, errNoBrowser
 }
 
-var errNoBrowser = errors.New("no browser to load the pages with: install Chromium or Chrome, or set CHROME_PATH")
-
-// browserOfNPM installs a package that has a browser in it, and unpacks that.
-func browserOfNPM(ctx context.Context) (string, error) {
+// browserOfNPM installs a package that has a browser for Linux in it, and unpacks that
+// and the libraries that it needs.
+func browserOfNPM(ctx context.Context) (program, error) {
 	if err := build.Packages(ctx, ".", io.Discard); err != nil {
-		return "", fmt.Errorf("%w (npm has one, too, but: %w)", errNoBrowser, err)
+		return program{}, fmt.Errorf("%w (npm has one, too, but: %w)", errNoBrowser, err)
 	}
-	const unpack = `import('@sparticuz/chromium').then(async m => console.log(await m.default.executablePath()))`
-	path, err := exec.CommandContext(ctx, "node", "-e", unpack).Output()
+	dir, err := filepath.Abs(filepath.Join("node_modules", ".browser"))
+	if err == nil {
+		err = os.MkdirAll(dir, 0o755)
+	}
 	if err != nil {
-		return "", fmt.Errorf("%w (npm has one, too, but it cannot be unpacked: %w)", errNoBrowser, err)
+		return program{}, fmt.Errorf("unpacking a browser: %w", err)
 	}
-	return strings.TrimSpace(string(path)), nil
+	unpack := exec.CommandContext(ctx, "node", "-e", `import('@sparticuz/chromium').then(async m => console.log(await m.default.executablePath()))`)
+	// It brings its libraries only where it believes that it needs them.
+	unpack.Env = append(os.Environ(), "TMPDIR="+dir, "AWS_EXECUTION_ENV=AWS_Lambda_nodejs22.x", "AWS_LAMBDA_JS_RUNTIME=nodejs22.x")
+	path, err := unpack.Output()
+	if err != nil {
+		return program{}, fmt.Errorf("%w (npm has one, too, but it cannot be unpacked: %w)", errNoBrowser, err)
+	}
+	// Without any font it crashes, and its own list of fonts names a directory of somebody else.
+	fonts := filepath.Join(dir, "fonts.conf")
+	text := fmt.Sprintf("<?xml version=\"1.0\"?><fontconfig><dir>/usr/share/fonts</dir><dir>%s</dir><cachedir>%s</cachedir></fontconfig>\n",
+		filepath.Join(dir, "fonts"), filepath.Join(dir, "cache"))
+	if err := os.WriteFile(fonts, []byte(text), 0o644); err != nil {
+		return program{}, fmt.Errorf("unpacking a browser: %w", err)
+	}
+	return program{path: strings.TrimSpace(string(path)), settings: []string{
+		"LD_LIBRARY_PATH=" + filepath.Join(dir, "al2023", "lib"), "FONTCONFIG_FILE=" + fonts,
+	}}, nil
 }
 
 // theBook is built once for all tests; theBrowser loads its pages.
-var theBook, theBrowser string
+var (
+	theBook    string
+	theBrowser program
+)
 
 func TestMain(m *testing.M) {
 	os.Exit(func() int {
 		ctx := context.Background()
 		var err error
-		if theBrowser, err = browserPath(ctx); err != nil {
+		if theBrowser, err = findBrowser(ctx); err != nil {
 			fmt.Println("skipped:", err)
 			return 0
 		}

@@ -30,7 +30,7 @@ func start(t *testing.T) (browser context.Context, address string) {
 	t.Helper()
 	server := httptest.NewServer(serve.Handler(theBook))
 	t.Cleanup(server.Close)
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(theBrowser), chromedp.Flag("force-prefers-reduced-motion", true))
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(theBrowser.path), chromedp.Env(theBrowser.settings...), chromedp.Flag("force-prefers-reduced-motion", true))
 	if os.Geteuid() == 0 { // a browser refuses to sandbox what root runs
 		options = append(options, chromedp.NoSandbox)
 	}
@@ -38,7 +38,7 @@ func start(t *testing.T) (browser context.Context, address string) {
 	t.Cleanup(stop)
 	browser, stopBrowser := chromedp.NewContext(allocator)
 	t.Cleanup(stopBrowser)
-	require.NoError(t, chromedp.Do(browser), "starting %s", theBrowser)
+	require.NoError(t, chromedp.Do(browser), "starting %s", theBrowser.path)
 	return browser, server.URL
 }
 

@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"strconv"
 	"testing"
 
 	"github.com/chromedp/cdproto/emulation"
@@ -22,11 +23,15 @@ func click(selector string) step { return chromedp.Click(chromedp.CSS(selector))
 // here is the address without the server, and the title of the page.
 const here = `location.pathname + location.hash + ' ' + document.querySelector('h1')?.innerText.replace(/\u200B/g, '').trim()`
 
+// expectHere waits for the page; if it does not come, it says which one is there.
 func expectHere(t *testing.T, b *tab, want string) {
 	t.Helper()
+	if err := b.do(until(here + " === " + strconv.Quote(want))); err == nil {
+		return
+	}
 	at, err := get[string](b, here)
 	require.NoError(t, err)
-	assert.Equal(t, want, at)
+	require.Equal(t, want, at)
 }
 
 func TestTheStartPageLeadsToTheFirstChapterAndTheFirstExercise(t *testing.T) {
@@ -130,4 +135,13 @@ func TestAFoldOpensWithTheKeyboard(t *testing.T) {
 	shown, err := get[string](b, `[...document.querySelectorAll('details.hint')].filter(d => d.open).map(d => d.id).join()`)
 	require.NoError(t, err)
 	assert.Equal(t, "hint-2", shown)
+}
+
+func TestADiagramThatIsTooWideCanBeEnlarged(t *testing.T) {
+	browser, address := start(t)
+	b := newTab(t, browser)
+	require.NoError(t, b.do(width(desktop), open(address+"/docs/architecture"), click(`.diagram-larger`), until(`document.querySelector('dialog[open] svg')`)))
+	require.NoError(t, keep(b, "enlarged"))
+	require.NoError(t, b.do(chromedp.KeyEvent(kb.Escape), until(`!document.querySelector('dialog')`)))
+	assert.Empty(t, b.wrong())
 }

@@ -63,8 +63,34 @@
       svg.style.width = '100%'
       svg.style.maxWidth = natural + 'px'
       svg.style.minWidth = natural * 0.65 + 'px'
+      offerLarger(diagram, svg, natural)
       diagram.dataset.look = look
     })
+  }
+
+  // What does not fit can be seen as a whole, in a window of its own that Escape closes.
+  function offerLarger(diagram, svg, natural) {
+    var old = diagram.querySelector('.diagram-larger')
+    if (old) old.remove()
+    if (diagram.scrollWidth <= diagram.clientWidth || innerWidth < 960) return // a phone has no larger window
+    var button = document.createElement('button')
+    button.className = 'diagram-larger'
+    button.textContent = 'Enlarge'
+    button.addEventListener('click', function () {
+      var dialog = document.createElement('dialog')
+      dialog.className = 'diagram-dialog'
+      dialog.tabIndex = 0
+      var whole = svg.cloneNode(true)
+      whole.style.width = natural + 'px'
+      whole.style.minWidth = '0'
+      whole.style.maxWidth = Math.max(natural * 0.65, innerWidth * 0.96 - 60) + 'px'
+      dialog.appendChild(whole)
+      dialog.addEventListener('click', function () { dialog.close() })
+      dialog.addEventListener('close', function () { dialog.remove() })
+      document.body.appendChild(dialog)
+      dialog.showModal()
+    })
+    diagram.prepend(button)
   }
 
   // Drawing moves what is below. A reader who came for a heading, and has not moved yet, stays with it.
