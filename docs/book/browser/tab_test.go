@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -28,7 +29,7 @@ const patience = time.Minute
 // start runs a browser until the test is over, and serves the book to it.
 func start(t *testing.T) (browser context.Context, address string) {
 	t.Helper()
-	server := httptest.NewServer(serve.Handler(theBook))
+	server := httptest.NewServer(serve.Handler(theBook, base))
 	t.Cleanup(server.Close)
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(theBrowser.path), chromedp.Env(theBrowser.settings...), chromedp.Flag("force-prefers-reduced-motion", true))
 	if os.Geteuid() == 0 { // a browser refuses to sandbox what root runs
@@ -39,7 +40,7 @@ func start(t *testing.T) (browser context.Context, address string) {
 	browser, stopBrowser := chromedp.NewContext(allocator)
 	t.Cleanup(stopBrowser)
 	require.NoError(t, chromedp.Do(browser), "starting %s", theBrowser.path)
-	return browser, server.URL
+	return browser, server.URL + strings.TrimSuffix(base, "/")
 }
 
 // fromFolder is the address of a page that is opened as a file.
@@ -131,9 +132,14 @@ func (b *tab) do(steps ...step) error {
 	return nil
 }
 
+// inBook writes @path in an expression as the address below that of the book.
+func inBook(expression string) string {
+	return strings.ReplaceAll(expression, "@path", "location.pathname.replace("+strconv.Quote(strings.TrimSuffix(base, "/"))+", '')")
+}
+
 // until waits for a condition in the page, or in the one that takes its place.
 func until(condition string) step {
-	poll := chromedp.Poll[bool]("Boolean("+condition+")", chromedp.WithPollingInterval(20*time.Millisecond), chromedp.WithPollingTimeout(patience))
+	poll := chromedp.Poll[bool]("Boolean("+inBook(condition)+")", chromedp.WithPollingInterval(20*time.Millisecond), chromedp.WithPollingTimeout(patience))
 	return func(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
 		for {
 			_, err := poll(ctx, t)
@@ -173,7 +179,7 @@ func width(pixels int64) step {
 func get[T any](b *tab, expression string) (value T, err error) {
 	ctx, stop := context.WithTimeout(b.ctx, patience)
 	defer stop()
-	return chromedp.Run(ctx, chromedp.Evaluate[T](expression))
+	return chromedp.Run(ctx, chromedp.Evaluate[T](inBook(expression)))
 }
 
 // in runs a statement in the page.
