@@ -114,6 +114,11 @@ func TestMain(m *testing.M) {
 			fmt.Println("building the book:", err)
 			return 1
 		}
+		defer func() {
+			if shared.stop != nil {
+				shared.stop()
+			}
+		}()
 		return m.Run()
 	}())
 }

@@ -26,21 +26,33 @@ import (
 // patience is for a machine that does other things, too.
 const patience = time.Minute
 
-// start runs a browser until the test is over, and serves the book to it.
+// start returns a browser and the address at which the book is served to it. All
+// tests have the same; each has tabs of its own, which know nothing of each other.
 func start(t *testing.T) (browser context.Context, address string) {
 	t.Helper()
-	server := httptest.NewServer(serve.Handler(theBook, base))
-	t.Cleanup(server.Close)
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(theBrowser.path), chromedp.Env(theBrowser.settings...), chromedp.Flag("force-prefers-reduced-motion", true))
-	if os.Geteuid() == 0 { // a browser refuses to sandbox what root runs
-		options = append(options, chromedp.NoSandbox)
-	}
-	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
-	t.Cleanup(stop)
-	browser, stopBrowser := chromedp.NewContext(allocator)
-	t.Cleanup(stopBrowser)
-	require.NoError(t, chromedp.Do(browser), "starting %s", theBrowser.path)
-	return browser, server.URL + strings.TrimSuffix(base, "/")
+	shared.once.Do(func() {
+		server := httptest.NewServer(serve.Handler(theBook, base))
+		options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(theBrowser.path),
+			chromedp.Env(theBrowser.settings...), chromedp.Flag("force-prefers-reduced-motion", true))
+		if os.Geteuid() == 0 { // a browser refuses to sandbox what root runs
+			options = append(options, chromedp.NoSandbox)
+		}
+		allocator, stopAllocator := chromedp.NewExecAllocator(context.Background(), options...)
+		browser, stopBrowser := chromedp.NewContext(allocator)
+		shared.browser, shared.address = browser, server.URL+strings.TrimSuffix(base, "/")
+		shared.stop = func() { stopBrowser(); stopAllocator(); server.Close() }
+		shared.err = chromedp.Do(browser)
+	})
+	require.NoError(t, shared.err, "starting %s", theBrowser.path)
+	return shared.browser, shared.address
+}
+
+var shared struct {
+	once    sync.Once
+	browser context.Context
+	address string
+	stop    func()
+	err     error
 }
 
 // fromFolder is the address of a page that is opened as a file.
@@ -59,7 +71,7 @@ type tab struct {
 func newTab(t *testing.T, browser context.Context) *tab {
 	t.Helper()
 	b := &tab{}
-	ctx, closeTab := chromedp.NewContext(browser, chromedp.WithListener(b.listen))
+	ctx, closeTab := chromedp.NewContext(browser, chromedp.WithNewBrowserContext(), chromedp.WithListener(b.listen))
 	t.Cleanup(closeTab)
 	b.ctx = ctx
 	require.NoError(t, chromedp.Do(ctx, call(network.Enable, network.EnableParams{})))
