@@ -38,9 +38,11 @@ var sourcePages = []string{
 const inspect = `(() => {
 	const wrong = []
 	const sideways = when => {
-		const by = document.documentElement.scrollWidth - window.innerWidth
+		// Not innerWidth: a phone zooms out until all fits into that.
+		const screen = document.documentElement.clientWidth
+		const by = document.documentElement.scrollWidth - screen
 		if (by <= 0) return
-		const wide = [...document.querySelectorAll('body *')].filter(e => e.getBoundingClientRect().right > window.innerWidth + 1)
+		const wide = [...document.querySelectorAll('body *')].filter(e => e.getBoundingClientRect().right > screen + 1)
 		wrong.push('scrolls sideways by ' + by + ' pixels' + when + ', because of ' + wide.slice(0, 3).map(e => e.tagName + '.' + e.className).join(', '))
 	}
 	if (!document.querySelector('h1, main, .VPHero')) wrong.push('has no content')

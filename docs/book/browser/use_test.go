@@ -59,6 +59,14 @@ func TestLinksHoldAfterVitePressHasTurnedThePage(t *testing.T) {
 		click(`.pager-link.next`), until(`@path !== '/exercises/03-failures/'`), until(ready)))
 	expectHere(t, b, "/chapters/04-delta-queue/ Chapter 4: the delta queue and tombstones")
 	require.NoError(t, b.do(click(`.vp-doc .facts a`), until(`@path === '/chapters/03-reflector/'`), until(ready)))
+	expectHere(t, b, "/chapters/03-reflector/ Chapter 3: the reflector")
+	const links = `[...document.querySelectorAll('.VPNav a, .VPSidebar a, .VPDocFooter a, .vp-doc a')].map(a => a.href.replace(/(index)?\.html/, ''))`
+	turned, err := get[[]string](b, links)
+	require.NoError(t, err)
+	require.NoError(t, b.do(chromedp.Reload(), until(ready)))
+	loaded, err := get[[]string](b, links)
+	require.NoError(t, err)
+	assert.Equal(t, loaded, turned, "the links of a page are the same, however one came there")
 	assert.Empty(t, b.wrong())
 }
 
