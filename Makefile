@@ -115,7 +115,7 @@ test-packages:
 	go test $(RACE) -count=1 -timeout 30m -vet=off -p $(TESTED_AT_ONCE) ./... # milestones vets it all
 	cd benchmarks && go test -short -p $(TESTED_AT_ONCE) ./... && go test -count=1 -run RealServer ./client ./election ./controllers ./endtoend
 	cd operator && go test -count=1 -timeout 20m ./compare
-	cd tools && go test ./image
+	cd tools && go test ./image ./recording
 	cd docs/book && go test -count=1 ./... # it reads the texts, which the cache of test results does not know
 # Packages wait for their clusters half of the time; the exercises and milestones use the other half.
 COURSE_LOG := .loopwright/test-course.log
@@ -132,6 +132,14 @@ verify: $(COURSE) ## Prove that every exercise can be solved and catches its pla
 	@$(COURSE) verify
 sync: $(COURSE) ## Bring the texts up to date with the code they quote
 	@$(COURSE) sync
+
+.PHONY: drift
+drift: $(COURSE) ## List the chapters to read again because an original has changed since; MODULE=k8s.io/client-go@v0.38.0, DIFF=1
+	@$(COURSE) drift $(MODULE) $(if $(DIFF),--diff)
+
+.PHONY: recording
+recording: ## Film the first exercise for README.md: write docs/first-exercise.svg from a real run
+	@cd tools && go run ./recording -o ../docs/first-exercise.svg ..
 
 .PHONY: mutants
 mutants: $(MUTANTS) ## Make small mistakes in the code and list those that no test notices; FILE=workqueue/priority_levels.go
@@ -152,7 +160,7 @@ check: $(COURSE) ## Check format, vet, lint, generated text, and that all platfo
 		test -z "$$files" || { echo "run gofmt -w on these files:"; echo "$$files"; exit 1; }
 	go mod tidy -diff
 	cd cluster/controlplane && go mod tidy -diff
-	cd tools && go mod tidy -diff && go vet ./image
+	cd tools && go mod tidy -diff && go vet ./image ./recording
 	cd benchmarks && go mod tidy -diff && go vet ./... && go run ./cmd/apidiff -check
 	cd operator && go mod tidy -diff && go vet ./...
 	cd docs/book && go mod tidy -diff && go vet ./...

@@ -81,11 +81,3 @@ func sizeOf(rs *appsv1.ReplicaSet) size {
 }
 
 func (f *family) desired() int32 { return replicasOf(f.d.Spec.Replicas) }
-
-// replicasOf is what the API server writes if nobody says a number.
-func replicasOf(replicas *int32) int32 {
-	if replicas == nil {
-		return 1
-	}
-	return *replicas
-}

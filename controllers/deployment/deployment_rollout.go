@@ -42,6 +42,14 @@ func limitsOf(spec *appsv1.DeploymentSpec) limits {
 	return l
 }
 
+// replicasOf is what the API server writes if nobody says a number.
+func replicasOf(replicas *int32) int32 {
+	if replicas == nil {
+		return 1
+	}
+	return *replicas
+}
+
 // scaled is a number, or a percentage of the whole. It is 0 for nil, and for what is neither, which the API server has
 // refused.
 func scaled(value *intstr.IntOrString, whole int32, up bool) int32 {

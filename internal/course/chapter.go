@@ -24,11 +24,12 @@ type Chapter struct {
 	Upstream  []Upstream `json:"upstream"`
 }
 
-// Upstream is a file of the original that the chapter mirrors.
+// Upstream is a file of the original that the chapter mirrors, or at least sends its readers to.
 type Upstream struct {
-	Module  string `json:"module"`
-	Version string `json:"version"`
-	File    string `json:"file"`
+	Module  string   `json:"module"`
+	Version string   `json:"version"`
+	File    string   `json:"file"`
+	Ours    []string `json:"ours"` // globs: the chapter's library files that do what the original does
 }
 
 // Chapters reads the front matter of every written chapter, in order. What is

@@ -27,7 +27,7 @@ func (r *Repo) Check(ctx context.Context) (Problems, error) {
 }
 
 // CheckStructure is Check without the text: front matter, outline, ownership,
-// import order, exercises, and the originals.
+// import order, exercises, the originals and what mirrors them.
 func (r *Repo) CheckStructure(ctx context.Context) (Problems, error) {
 	chapters, problems, err := r.Chapters()
 	if err != nil {
@@ -51,6 +51,7 @@ func (r *Repo) CheckStructure(ctx context.Context) (Problems, error) {
 		return nil, err
 	}
 	problems = append(problems, more...)
+	problems = append(problems, checkOriginals(chapters, files)...)
 	if more, err = r.checkUpstream(ctx, chapters); err != nil {
 		return nil, err
 	}

@@ -90,7 +90,8 @@ func TestTheFirstRunSetsUpTheStubAndSaysWhatToDo(t *testing.T) {
 
 Write Sum.
 
-Your file is my/01-sum/sum.go. It is a stub: it compiles, and its tests fail.
+Your file is my/01-sum/sum.go.
+It is a stub: it compiles, and its tests fail.
 
 Running its tests. The first time takes longer, because all of it is compiled.
 
@@ -98,7 +99,8 @@ Running its tests. The first time takes longer, because all of it is compiled.
 6, got 0. Change Sum in my/01-sum/sum.go; the check that failed is
 sum/sum_test.go:8. Read chapters/01-sum/README.md.
 
-Next: edit my/01-sum/sum.go and run `+"`make exercise-1`"+` again. Stuck? `+"`make hint-1`"+` shows the first of 2 hints.
+Next: edit my/01-sum/sum.go and run `+"`make exercise-1`"+` again.
+Stuck? `+"`make hint-1`"+` shows the first of 2 hints.
 `, out.String())
 }
 

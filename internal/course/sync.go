@@ -217,7 +217,10 @@ func (d *document) generated(name string) (string, error) {
 	if workshop, ok := strings.CutPrefix(name, "agenda-"); ok {
 		return d.agenda(workshop)
 	}
-	return "", errors.New("there is no such block; course:chapters and course:agenda-NAME are generated")
+	if name == "originals" {
+		return d.originals()
+	}
+	return "", errors.New("there is no such block; course:chapters, course:originals and course:agenda-NAME are generated")
 }
 
 func (d *document) chapterTable() string {

@@ -27,7 +27,7 @@ type tryOptions struct {
 func (r *Repo) try(ctx context.Context, e Exercise, options tryOptions, w io.Writer) (solved bool, err error) {
 	fmt.Fprintf(w, "exercise %s: %s\n\n", e.ID, e.Title)
 	if options.created {
-		fmt.Fprintf(w, "%s\n\nYour file is %s. It is a stub: it compiles, and its tests fail.\n\n", e.Task, e.Mine())
+		fmt.Fprintf(w, "%s\n\nYour file is %s.\nIt is a stub: it compiles, and its tests fail.\n\n", e.Task, e.Mine())
 	}
 	n, err := r.newRunner(ctx)
 	if err != nil {
@@ -53,13 +53,13 @@ func (r *Repo) try(ctx context.Context, e Exercise, options tryOptions, w io.Wri
 	}
 	if f.Status == Passed {
 		fmt.Fprintf(w, "Solved: all its tests pass on %s.\n", e.Mine())
-		fmt.Fprintf(w, "Next: `make diff-%s` compares it with the reference, `make chapter-%d MINE=1` runs the demo on it.\n", e.ID, e.Chapter)
+		fmt.Fprintf(w, "Next: `make diff-%s` compares it with the reference,\n`make chapter-%d MINE=1` runs the demo on it.\n", e.ID, e.Chapter)
 		return true, nil
 	}
 	next := fmt.Sprintf("edit %s and run `make exercise-%s` again.", e.Mine(), e.ID)
 	if options.watching {
 		next = fmt.Sprintf("edit %s and save it.", e.Mine())
 	}
-	fmt.Fprintf(w, "%s\n\nNext: %s %s\n", r.explain(e, f, e.Mine()), next, r.hintOffer(e))
+	fmt.Fprintf(w, "%s\n\nNext: %s\n%s\n", r.explain(e, f, e.Mine()), next, r.hintOffer(e))
 	return false, nil
 }

@@ -3,6 +3,7 @@ package course
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -112,24 +113,38 @@ func (m goMod) version(module string, indirect bool) (version string, found bool
 // moduleDir returns where a module is in the module cache, and puts it there
 // if it is missing.
 func (r *Repo) moduleDir(ctx context.Context, module, version string) (string, error) {
+	dir, err := r.cachedDir(ctx, module, version)
+	if err != nil || isDir(dir) {
+		return dir, err
+	}
+	_, dir, err = r.download(ctx, module, version)
+	if err != nil {
+		return "", fmt.Errorf("%s %s is not in the module cache and could not be downloaded (%w): go online and try again", module, version, err)
+	}
+	return dir, nil
+}
+
+// cachedDir is where a module is in the module cache, if it is there.
+func (r *Repo) cachedDir(ctx context.Context, module, version string) (string, error) {
 	cache, err := r.goOutput(ctx, "env", "GOMODCACHE")
 	if err != nil {
 		return "", fmt.Errorf("finding the module cache: %w", err)
 	}
-	dir := filepath.Join(strings.TrimSpace(string(cache)), filepath.FromSlash(escapeModule(module))+"@"+version)
-	if isDir(dir) {
-		return dir, nil
-	}
-	fmt.Fprintf(os.Stderr, "downloading %s %s\n", module, version)
-	out, err := r.goOutput(ctx, "mod", "download", "-json", module+"@"+version)
-	var info struct{ Dir, Error string }
+	return filepath.Join(strings.TrimSpace(string(cache)), filepath.FromSlash(escapeModule(module))+"@"+version), nil
+}
+
+// download puts a module into the module cache. The version may be anything that `go get` understands.
+func (r *Repo) download(ctx context.Context, module, query string) (version, dir string, err error) {
+	fmt.Fprintf(os.Stderr, "downloading %s %s\n", module, query)
+	out, err := r.goOutput(ctx, "mod", "download", "-json", module+"@"+query)
+	var info struct{ Version, Dir, Error string }
 	if jsonErr := json.Unmarshal(out, &info); jsonErr == nil && info.Dir != "" {
-		return info.Dir, nil
+		return info.Version, info.Dir, nil
 	}
 	if info.Error == "" && err != nil {
 		info.Error = err.Error()
 	}
-	return "", fmt.Errorf("%s %s is not in the module cache and could not be downloaded (%s): go online and try again", module, version, strings.TrimSpace(info.Error))
+	return "", "", errors.New(strings.TrimSpace(info.Error))
 }
 
 // escapeModule is the module cache's way to keep upper case on file systems

@@ -87,7 +87,7 @@ func TestWhatDoesNotExistIsAnsweredWithWhatDoes(t *testing.T) {
 	}
 }
 
-// The README's first command, and the one that takes everything back.
+// The README's first command on a cluster, and the one that takes everything back.
 func TestMakeDemoLeavesAClusterAndClusterDownLeavesNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs a cluster, which -short leaves out")

@@ -3,12 +3,12 @@
 // comes from the code that it is about; package figurestest holds it to that.
 //
 // A picture is 640 wide and its text is 13 or more, so that it can be read in a column
-// of 700 pixels, and on a telephone.
+// of 700 pixels, and on a telephone. The figures of the book that readers play with
+// (docs/book/figures) have their own width on a telephone, and are part of the page.
 package figures
 
 import (
 	_ "embed"
-	"encoding/xml"
 	"fmt"
 	"strings"
 )
@@ -19,22 +19,35 @@ import (
 //go:embed style.css
 var style string
 
-// Width is that of every picture.
+// Width is that of every picture in a chapter.
 const Width = 640
 
 // Canvas collects the shapes of a picture. Later ones cover earlier ones. A class is
 // one or several of those in style.css.
 type Canvas struct {
-	height      int
-	title, desc string
-	body        strings.Builder
+	width, height int
+	title, desc   string
+	extra         string // rules besides those of style.css
+	body          strings.Builder
 }
 
 // New returns an empty canvas. Screen readers read the title and the description
 // aloud, so the description says what somebody else sees.
 func New(height int, title, desc string) *Canvas {
-	return &Canvas{height: height, title: title, desc: desc}
+	return &Canvas{width: Width, height: height, title: title, desc: desc}
 }
+
+// Resize gives a canvas the size that what was drawn on it needs.
+func (c *Canvas) Resize(width, height int) { c.width, c.height = width, height }
+
+// Describe gives it another title and description.
+func (c *Canvas) Describe(title, desc string) { c.title, c.desc = title, desc }
+
+// Style adds rules to those of style.css, for classes that only this picture has.
+func (c *Canvas) Style(rules string) { c.extra += rules }
+
+// Style is the rules that every picture has, for a page that has pictures in it.
+func Style() string { return style }
 
 // Rect draws a rectangle with round corners.
 func (c *Canvas) Rect(class string, x, y, width, height, radius float64) {
@@ -104,15 +117,23 @@ func (c *Canvas) Dot(class string, x, y float64) {
 func (c *Canvas) String() string {
 	var out strings.Builder
 	fmt.Fprintf(&out, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" role="img" aria-labelledby="title desc">`+"\n",
-		Width, c.height, Width, c.height)
+		c.width, c.height, c.width, c.height)
 	fmt.Fprintf(&out, "<title id=\"title\">%s</title>\n<desc id=\"desc\">%s</desc>\n", escape(c.title), escape(c.desc))
-	fmt.Fprintf(&out, "<style>\n%s</style>\n", style)
-	out.WriteString(`<defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" markerUnits="userSpaceOnUse" orient="auto"><path class="tip" d="M0,0L8,4L0,8Z"/></marker></defs>` + "\n")
-	fmt.Fprintf(&out, `<rect class="background" width="%d" height="%d" rx="8"/>`+"\n", Width, c.height)
+	fmt.Fprintf(&out, "<style>\n%s%s</style>\n", style, c.extra)
+	out.WriteString(arrowHead + "\n")
+	fmt.Fprintf(&out, `<rect class="background" width="%d" height="%d" rx="8"/>`+"\n", c.width, c.height)
 	out.WriteString(c.body.String())
 	out.WriteString("</svg>\n")
 	return out.String()
 }
+
+// Inline is the picture as a part of a page, which has the style sheet and the background.
+func (c *Canvas) Inline() string {
+	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" role="img" aria-label="%s">`+arrowHead+"\n%s</svg>",
+		c.width, c.height, escape(c.title+". "+c.desc), c.body.String())
+}
+
+const arrowHead = `<defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" markerUnits="userSpaceOnUse" orient="auto"><path class="tip" d="M0,0L8,4L0,8Z"/></marker></defs>`
 
 func (c *Canvas) add(format string, args ...any) {
 	fmt.Fprintf(&c.body, format+"\n", args...)
@@ -134,8 +155,6 @@ func through(points []float64) string {
 // that round differently.
 func number(f float64) string { return strings.TrimSuffix(fmt.Sprintf("%.1f", f), ".0") }
 
-func escape(text string) string {
-	var out strings.Builder
-	_ = xml.EscapeText(&out, []byte(text)) // a strings.Builder takes everything
-	return out.String()
-}
+// escape makes text safe in XML, between tags and in attributes. encoding/xml does the same, and would
+// be a tenth of a figure's WebAssembly.
+var escape = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&#34;", "'", "&#39;").Replace

@@ -35,9 +35,7 @@ func New(name string, mgr Manager, options Options) (Controller, error) {
 		return nil, err
 	}
 	if err := mgr.Add(c); err != nil {
-		if loop, ok := c.(*controlLoop); ok && !*loop.options.SkipNameValidation {
-			freeName(name) // it will never start, and the end of a start is what frees a name
-		}
+		// Nobody has c now, which frees its name.
 		return nil, fmt.Errorf("controller %s: %w", name, err)
 	}
 	return c, nil

@@ -81,8 +81,10 @@ func TestTheNameOfAControllerThatTheManagerRefusesIsFree(t *testing.T) {
 func TestANewControllerNeedsAManagerAndAReconciler(t *testing.T) {
 	_, err := New("a", nil, Options{Reconciler: new(calls).answering()})
 	require.ErrorContains(t, err, "New needs a manager")
-	_, err = New("a", &ward{}, Options{})
+	w := &ward{}
+	_, err = New("a", w, Options{})
 	require.ErrorContains(t, err, "needs a Reconciler")
+	require.Empty(t, w.added, "a manager that gets nothing would fail when it starts")
 }
 
 // Its Start does not wait for the lead. A Warmup next to it would end the sources before their time.

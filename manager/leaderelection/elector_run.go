@@ -82,7 +82,7 @@ type run struct {
 func (r *run) loop(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	ended := ctx.Done()
+	ended, told := ctx.Done(), r.teller.done
 	for {
 		if ctx.Err() != nil {
 			ended = nil
@@ -103,7 +103,8 @@ func (r *run) loop(ctx context.Context) error {
 			r.hear(a)
 		case <-r.working():
 			r.workHasEnded()
-		case <-r.teller.ends():
+		case <-told:
+			told = nil
 		case <-timer.C:
 		case <-ended:
 		}

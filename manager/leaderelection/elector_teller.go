@@ -90,21 +90,9 @@ func (t *teller) finish() {
 	t.closing = true
 }
 
-// ends is closed when everything has been told. It is nil, which is never ready, before finish, and
-// when there is nothing to wait for any more.
-func (t *teller) ends() <-chan struct{} {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if !t.closing || t.finishedLocked() {
-		return nil
-	}
-	return t.done
-}
-
+// finished means that everything has been told, and that nothing more will come.
 func (t *teller) finished() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.finishedLocked()
+	return t.closing && !t.running
 }
-
-func (t *teller) finishedLocked() bool { return t.closing && !t.running }

@@ -16,8 +16,11 @@ import (
 	"github.com/loopwright/loopwright/internal/course"
 )
 
-// errNotSolved makes the exit code 1 where everything was said already.
-var errNotSolved = errors.New("not solved")
+// These make the exit code 1 where everything was said already.
+var (
+	errNotSolved = errors.New("not solved")
+	errDrifted   = errors.New("drifted")
+)
 
 // exitCode is that of a demo, which has said what there is to say.
 type exitCode int
@@ -51,7 +54,7 @@ func newCommand() *cobra.Command {
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.AddCommand(t.chapters(), t.chapter(), t.demo(), t.milestone(),
 		t.exercise(), t.hint(), t.diff(), t.reset(), t.verify(), t.progress(),
-		t.class(), t.warm(), t.check(), t.sync())
+		t.class(), t.warm(), t.check(), t.sync(), t.drift())
 	return root
 }
 
@@ -230,4 +233,33 @@ func (t *tree) sync() *cobra.Command {
 		}
 		return err
 	})
+}
+
+func (t *tree) drift() *cobra.Command {
+	var options course.DriftOptions
+	cmd := &cobra.Command{
+		Use:   "drift [MODULE[@VERSION]]...",
+		Short: "compare the originals with newer versions of their modules, and list the chapters to read again",
+		Long: `drift compares each original that a chapter mentions with the newest release of its module, declaration by
+declaration, or with the version that is named, as in
+
+  course drift k8s.io/client-go@v0.38.0
+
+It says which chapters to read again. What their texts mention in backticks comes first. The exit code is 1 if
+something has drifted.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			repo, err := t.open()
+			if err != nil {
+				return err
+			}
+			options.Modules = args
+			drifted, err := repo.Drift(cmd.Context(), options, os.Stdout)
+			if err == nil && drifted {
+				err = errDrifted
+			}
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&options.Diff, "diff", false, "show what has changed in each declaration")
+	return cmd
 }

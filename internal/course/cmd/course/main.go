@@ -29,7 +29,7 @@ func main() {
 	if errors.As(err, &code) {
 		os.Exit(int(code))
 	}
-	if err != nil && !errors.Is(err, errNotSolved) {
+	if err != nil && !errors.Is(err, errNotSolved) && !errors.Is(err, errDrifted) {
 		fmt.Fprintln(os.Stderr, "course: "+strings.TrimRight(err.Error(), "\n"))
 	}
 	if err != nil {

@@ -216,6 +216,7 @@ func TestEveryAnswerHasTheRightExitCodeAndSaysWhatIsThere(t *testing.T) {
 		{"progress", 0, "0 of 1 exercises done"},
 		{"check", 0, ""},
 		{"sync", 0, ""},
+		{"drift", 1, "no chapter mentions an original: there is nothing to compare"},
 		{"frob", 1, `unknown command "frob"`},
 	} {
 		code, out, errOut := run(t, root, strings.Fields(c.args)...)
@@ -247,5 +248,39 @@ func TestWhatGoesWrongInADemoIsShownInTheLearnersFile(t *testing.T) {
 		assert.NotZero(t, code)
 		assert.Contains(t, strings.Join(strings.Fields(errOut), " "), place)
 		assert.NotContains(t, strings.ReplaceAll(errOut, "my/01-name/lib.go:", ""), "lib.go:")
+	}
+}
+
+// A script that watches the originals needs to know whether there is something to read.
+func TestDriftHasAnExitCode(t *testing.T) {
+	t.Parallel()
+	root := tinyTree(t)
+	cache := filepath.Join(root, ".cache")
+	for name, text := range map[string]string{
+		"chapters/01-list-watch/README.md": "---\ntitle: List, then watch\npart: 1\nminutes: 5\nfiles: [lib/*.go]\nupstream: [{module: example.org/a, version: v1.0.0, file: a.go}]\n---\n`F`\n",
+		".cache/example.org/a@v1.0.0/a.go": "package a\n\nfunc F() {}\n",
+		".cache/example.org/a@v1.0.1/a.go": "package a\n\n// F does nothing.\nfunc F() {}\n",
+		".cache/example.org/a@v1.1.0/a.go": "package a\n\nfunc F() { F() }\n",
+	} {
+		file := filepath.Join(root, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o644))
+	}
+	for _, c := range []struct {
+		version string
+		code    int
+		want    string
+	}{
+		{"v1.0.1", 0, "Nothing that the chapters mention has drifted."},
+		{"v1.1.0", 1, "  changed  F (mentioned in line 8)\n      --- F v1.0.0\n"},
+	} {
+		cmd := command(root, "drift", "--diff", "example.org/a@"+c.version)
+		cmd.Env = append(cmd.Env, "GOMODCACHE="+cache)
+		var out, errOut bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &out, &errOut
+		_ = cmd.Run()
+		assert.Equal(t, c.code, cmd.ProcessState.ExitCode(), "%s%s", out.String(), errOut.String())
+		assert.Contains(t, out.String(), c.want)
+		assert.NotContains(t, errOut.String(), "course: ", "all is said")
 	}
 }

@@ -1,0 +1,162 @@
+package browser
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loopwright/loopwright/docs/book/figures/build"
+)
+
+// inFigure is an expression about the figure of a page: f is what a reader sees of it.
+func inFigure(name, expression string) string {
+	return fmt.Sprintf(`((f) => %s)(document.querySelector('loop-figure[name=%s]').shadowRoot)`, expression, name)
+}
+
+const (
+	isOpen = `!f.querySelector('.picture').hidden && f.activeElement === f.querySelector('.picture')`
+	said   = `f.querySelector('.said').textContent`
+	shown  = `f.querySelector('.picture').innerHTML + ` + said
+)
+
+// chapterOf is the directory of the chapter that has a figure.
+func chapterOf(t *testing.T, name string) string {
+	t.Helper()
+	path, err := build.Picture(filepath.Join("..", "..", ".."), name)
+	require.NoError(t, err)
+	return "chapters/" + filepath.Base(filepath.Dir(filepath.Dir(path))) + "/"
+}
+
+func figureNames() (names []string) {
+	for _, m := range build.Modules {
+		names = append(names, m.Figures...)
+	}
+	return names
+}
+
+// Figures work on a server. From a folder, where all figures of a module are loaded in the same way, the first one of each is
+// enough.
+func TestFiguresAreUsedByKeyboardOnAServerAndInAFolder(t *testing.T) {
+	browser, address := start(t)
+	for _, m := range build.Modules {
+		for i, name := range m.Figures {
+			chapter := chapterOf(t, name)
+			b := newTab(t, browser)
+			useByKeyboard(t, b, address+"/"+chapter, name)
+			fitsAPhone(t, b, name)
+			if i == 0 {
+				useByKeyboard(t, newTab(t, browser), fromFolder(chapter+"index.html"), name)
+			}
+		}
+	}
+}
+
+// A reader without a mouse opens a figure, uses its first control that can do something, and takes that back by an arrow key.
+func useByKeyboard(t *testing.T, b *tab, page, name string) {
+	t.Helper()
+	before, err := openFigure(b, page, name)
+	require.NoError(t, err, "%s: %v", page, b.wrong())
+	for off := true; off; {
+		require.NoError(t, b.do(chromedp.KeyEvent(kb.Tab)))
+		off, err = get[bool](b, inFigure(name, `f.activeElement.hasAttribute('data-off')`))
+		require.NoError(t, err)
+	}
+	kind, err := get[string](b, inFigure(name, `f.activeElement.tagName + ' ' + f.activeElement.type`))
+	require.NoError(t, err)
+	key := kb.ArrowDown
+	switch kind {
+	case "BUTTON button":
+		key = kb.Enter
+	case "INPUT range":
+		key = kb.ArrowRight
+	}
+	require.NoError(t, b.do(chromedp.KeyEvent(key)))
+	after, err := get[string](b, inFigure(name, shown))
+	require.NoError(t, err)
+	assert.NotEqual(t, before, after, "%s: %s did nothing", name, kind)
+	require.NoError(t, b.do(in(inFigure(name, `f.querySelector('.picture').focus()`)), chromedp.KeyEvent(kb.ArrowLeft)))
+	again, err := get[string](b, inFigure(name, shown))
+	require.NoError(t, err)
+	assert.Equal(t, before, again, "%s: the left arrow takes it back", name)
+	assert.Empty(t, b.wrong(), page)
+}
+
+// openFigure opens a figure as a reader does who has reached its button by Tab. It returns what is
+// shown.
+func openFigure(b *tab, page, name string) (string, error) {
+	err := b.do(width(desktop), open(page), until(inFigure(name, `f.querySelector('.try')`)),
+		in(inFigure(name, `f.querySelector('.try').focus()`)), chromedp.KeyEvent(kb.Enter),
+		until(inFigure(name, isOpen+` || !f.querySelector('.problem').hidden`)))
+	if err != nil {
+		return "", err
+	}
+	if problem, err := get[string](b, inFigure(name, `f.querySelector('.problem').textContent`)); err != nil || problem != "" {
+		return "", fmt.Errorf("%s says: %s (%w)", name, problem, err)
+	}
+	return get[string](b, inFigure(name, shown))
+}
+
+// Each button of an open figure is pressed once at the width of a phone. Nothing may stick out, and each press is answered.
+func fitsAPhone(t *testing.T, b *tab, name string) {
+	t.Helper()
+	require.NoError(t, b.do(width(phone), until(inFigure(name, `f.querySelector('svg').viewBox.baseVal.width === 360`))))
+	wrong, err := get[[]string](b, inFigure(name, `{
+			const wrong = []
+			for (const key of [...f.querySelectorAll('.controls button')].map(b => b.dataset.key)) {
+				const button = f.querySelector('.controls button[data-key="' + key + '"]')
+				if (!button) continue
+				button.focus()
+				button.click()
+				if (!`+said+`) wrong.push(key + ' says nothing')
+				if (!f.activeElement) wrong.push('the focus is lost after ' + key)
+			}
+			for (const e of f.querySelectorAll('.frame *')) {
+				if (!e.closest('svg') && e.getBoundingClientRect().right > 376) wrong.push(e.outerHTML.slice(0, 80) + ' sticks out')
+			}
+			if (document.documentElement.scrollWidth > 375) wrong.push('the page scrolls sideways')
+			return wrong
+		}`))
+	require.NoError(t, err)
+	assert.Empty(t, wrong, name)
+	assert.Empty(t, b.wrong(), name)
+}
+
+// Where a module cannot be loaded, the reader is told so and keeps the picture.
+func TestAFigureThatCannotBeLoadedSaysSo(t *testing.T) {
+	browser, address := start(t)
+	b := newTab(t, browser)
+	require.NoError(t, b.do(width(desktop), open(address+"/"+chapterOf(t, "queue")), in(`delete globalThis.WebAssembly`),
+		in(inFigure("queue", `f.querySelector('.try').click()`)), until(inFigure("queue", `!f.querySelector('.problem').hidden`))))
+	text, err := get[string](b, inFigure("queue", `f.querySelector('.problem').textContent`))
+	require.NoError(t, err)
+	assert.Contains(t, text, "no WebAssembly")
+	there, err := get[bool](b, `document.querySelector('loop-figure[name=queue] img').getBoundingClientRect().height > 100`)
+	require.NoError(t, err)
+	assert.True(t, there, "the picture stays")
+}
+
+// Pictures for people who look at the figures.
+func TestPicturesOfFiguresAreTaken(t *testing.T) {
+	if os.Getenv("BOOK_SCREENSHOTS") == "" {
+		t.Skip("BOOK_SCREENSHOTS names no directory")
+	}
+	browser, address := start(t)
+	for _, name := range figureNames() {
+		for _, look := range []string{"light", "dark"} {
+			for _, pixels := range []int64{desktop, phone} {
+				b := newTab(t, browser)
+				require.NoError(t, b.do(inColors(look)))
+				_, err := openFigure(b, address+"/"+chapterOf(t, name), name)
+				require.NoError(t, err)
+				require.NoError(t, b.do(width(pixels), in(fmt.Sprintf(`document.querySelector('loop-figure[name=%s]').scrollIntoView()`, name))))
+				require.NoError(t, keep(b, fmt.Sprintf("figure-%s-%s-%d", name, look, pixels)))
+			}
+		}
+	}
+}

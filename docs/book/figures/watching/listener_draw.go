@@ -1,0 +1,97 @@
+//go:build figures
+
+package watching
+
+import (
+	"github.com/loopwright/loopwright/docs/book/figures/draw"
+	"github.com/loopwright/loopwright/informer"
+)
+
+// tints are the colours of objects: each object that has a name has one of its own.
+var tints = map[string]string{"a": "tint1", "b": "tint2", "c": "tint3", "d": "tint4"}
+
+func chipOf(t *informer.Thing) draw.Chip {
+	return draw.Chip{Text: wordOf(t), Class: tints[t.UID]}
+}
+
+func (l *listener) Draw(p *draw.Page) {
+	p.Heading("The informer", "deltas while the handler sleeps; each is in the store already")
+	p.Panel(func() { l.drawDeltas(p) })
+	what := "one entry for each delta"
+	if l.coalesces {
+		what = "one entry for each key with news"
+	}
+	p.Heading("The backlog", what)
+	p.Panel(func() { l.drawBacklog(p) })
+	p.Heading("The handler", "what it was told when it was awake the last time")
+	p.Panel(func() { l.drawTold(p) })
+}
+
+func (l *listener) drawDeltas(p *draw.Page) {
+	if len(l.deltas) == 0 {
+		p.Row(draw.Margin, nil, "nothing has happened since")
+		return
+	}
+	var chips []draw.Chip
+	for _, delta := range l.deltas {
+		chip := chipOf(delta.Object)
+		chip.Mark = delta.Type.String()
+		chips = append(chips, chip)
+	}
+	p.Wide(draw.Margin, 64, chips)
+}
+
+// drawBacklog has a line for each entry: what it keeps on the left, and on the right what will be told.
+func (l *listener) drawBacklog(p *draw.Page) {
+	pending := l.backlog.Pending()
+	if len(pending) == 0 {
+		p.Row(draw.Margin, nil, "empty")
+		return
+	}
+	split := p.Width * .5
+	p.Text("small dim", draw.Margin, p.Y+12, "what it keeps")
+	p.Text("small dim", split, p.Y+12, "what will be told")
+	p.Y += 18
+	for i, one := range pending {
+		if i > 0 {
+			p.Line("grid", draw.Margin, p.Y+1, p.Width-draw.Margin, p.Y+1)
+			p.Y += 6
+		}
+		top := p.Y
+		x := float64(draw.Margin)
+		for _, kept := range []struct {
+			name  string
+			thing *informer.Thing
+		}{{"old", one.Old}, {"last", one.Last}, {"now", one.Now}} {
+			chip := draw.Chip{Text: "  ", Class: "ghost", Mark: kept.name}
+			if kept.thing != nil {
+				chip = chipOf(kept.thing)
+				chip.Mark = kept.name
+			}
+			p.Chip(x, top, chip)
+			x += 50
+		}
+		for n, call := range one.Calls {
+			p.Text("code", split, top+19+float64(n)*22, callInWords(call))
+		}
+		p.Y = top + max(draw.ChipHeight+20, float64(len(one.Calls))*22+8)
+	}
+}
+
+func (l *listener) drawTold(p *draw.Page) {
+	if len(l.told) == 0 {
+		p.Row(draw.Margin, nil, "nothing yet")
+		return
+	}
+	columns, x := 1, float64(draw.Margin)
+	if !p.Narrow() {
+		columns = 3
+	}
+	for i, call := range l.told {
+		if i > 0 && i%columns == 0 {
+			p.Y += 22
+		}
+		p.Text("code", x+float64(i%columns)*p.Inner()/float64(columns), p.Y+17, call)
+	}
+	p.Y += 24
+}
