@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -76,6 +77,10 @@ func browserOfNPM(ctx context.Context) (program, error) {
 	}}, nil
 }
 
+// base is the path below which the book is published. BOOK_BASE=/ tests the book that
+// people make for themselves; it differs by nothing else.
+var base = cmp.Or(os.Getenv("BOOK_BASE"), "/loopwright/")
+
 // theBook is built once for all tests; theBrowser loads its pages.
 var (
 	theBook    string
@@ -99,7 +104,7 @@ func TestMain(m *testing.M) {
 		root, err := filepath.Abs("../../..")
 		if err == nil {
 			theBook = filepath.Join(out, "book")
-			err = build.Book{Root: root, Out: theBook, Base: "/", Log: io.Discard}.Build(ctx)
+			err = build.Book{Root: root, Out: theBook, Base: base, Log: io.Discard}.Build(ctx)
 		}
 		if errors.Is(err, build.ErrNoNode) {
 			fmt.Println("skipped:", err)
@@ -109,6 +114,11 @@ func TestMain(m *testing.M) {
 			fmt.Println("building the book:", err)
 			return 1
 		}
+		defer func() {
+			if shared.stop != nil {
+				shared.stop()
+			}
+		}()
 		return m.Run()
 	}())
 }

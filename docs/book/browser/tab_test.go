@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -25,21 +26,33 @@ import (
 // patience is for a machine that does other things, too.
 const patience = time.Minute
 
-// start runs a browser until the test is over, and serves the book to it.
+// start returns a browser and the address at which the book is served to it. All
+// tests have the same; each has tabs of its own, which know nothing of each other.
 func start(t *testing.T) (browser context.Context, address string) {
 	t.Helper()
-	server := httptest.NewServer(serve.Handler(theBook))
-	t.Cleanup(server.Close)
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(theBrowser.path), chromedp.Env(theBrowser.settings...), chromedp.Flag("force-prefers-reduced-motion", true))
-	if os.Geteuid() == 0 { // a browser refuses to sandbox what root runs
-		options = append(options, chromedp.NoSandbox)
-	}
-	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
-	t.Cleanup(stop)
-	browser, stopBrowser := chromedp.NewContext(allocator)
-	t.Cleanup(stopBrowser)
-	require.NoError(t, chromedp.Do(browser), "starting %s", theBrowser.path)
-	return browser, server.URL
+	shared.once.Do(func() {
+		server := httptest.NewServer(serve.Handler(theBook, base))
+		options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(theBrowser.path),
+			chromedp.Env(theBrowser.settings...), chromedp.Flag("force-prefers-reduced-motion", true))
+		if os.Geteuid() == 0 { // a browser refuses to sandbox what root runs
+			options = append(options, chromedp.NoSandbox)
+		}
+		allocator, stopAllocator := chromedp.NewExecAllocator(context.Background(), options...)
+		browser, stopBrowser := chromedp.NewContext(allocator)
+		shared.browser, shared.address = browser, server.URL+strings.TrimSuffix(base, "/")
+		shared.stop = func() { stopBrowser(); stopAllocator(); server.Close() }
+		shared.err = chromedp.Do(browser)
+	})
+	require.NoError(t, shared.err, "starting %s", theBrowser.path)
+	return shared.browser, shared.address
+}
+
+var shared struct {
+	once    sync.Once
+	browser context.Context
+	address string
+	stop    func()
+	err     error
 }
 
 // fromFolder is the address of a page that is opened as a file.
@@ -58,7 +71,7 @@ type tab struct {
 func newTab(t *testing.T, browser context.Context) *tab {
 	t.Helper()
 	b := &tab{}
-	ctx, closeTab := chromedp.NewContext(browser, chromedp.WithListener(b.listen))
+	ctx, closeTab := chromedp.NewContext(browser, chromedp.WithNewBrowserContext(), chromedp.WithListener(b.listen))
 	t.Cleanup(closeTab)
 	b.ctx = ctx
 	require.NoError(t, chromedp.Do(ctx, call(network.Enable, network.EnableParams{})))
@@ -131,9 +144,14 @@ func (b *tab) do(steps ...step) error {
 	return nil
 }
 
+// inBook writes @path in an expression as the address below that of the book.
+func inBook(expression string) string {
+	return strings.ReplaceAll(expression, "@path", "location.pathname.replace("+strconv.Quote(strings.TrimSuffix(base, "/"))+", '')")
+}
+
 // until waits for a condition in the page, or in the one that takes its place.
 func until(condition string) step {
-	poll := chromedp.Poll[bool]("Boolean("+condition+")", chromedp.WithPollingInterval(20*time.Millisecond), chromedp.WithPollingTimeout(patience))
+	poll := chromedp.Poll[bool]("Boolean("+inBook(condition)+")", chromedp.WithPollingInterval(20*time.Millisecond), chromedp.WithPollingTimeout(patience))
 	return func(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
 		for {
 			_, err := poll(ctx, t)
@@ -173,7 +191,7 @@ func width(pixels int64) step {
 func get[T any](b *tab, expression string) (value T, err error) {
 	ctx, stop := context.WithTimeout(b.ctx, patience)
 	defer stop()
-	return chromedp.Run(ctx, chromedp.Evaluate[T](expression))
+	return chromedp.Run(ctx, chromedp.Evaluate[T](inBook(expression)))
 }
 
 // in runs a statement in the page.

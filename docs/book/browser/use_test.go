@@ -20,8 +20,8 @@ func inColors(look string) step {
 
 func click(selector string) step { return chromedp.Click(chromedp.CSS(selector)) }
 
-// here is the address without the server, and the title of the page.
-const here = `location.pathname + location.hash + ' ' + document.querySelector('h1')?.innerText.replace(/\u200B/g, '').trim()`
+// here is the address below the book's, and the title of the page.
+const here = `@path + location.hash + ' ' + document.querySelector('h1')?.innerText.replace(/\u200B/g, '').trim()`
 
 // expectHere waits for the page; if it does not come, it says which one is there.
 func expectHere(t *testing.T, b *tab, want string) {
@@ -38,10 +38,10 @@ func TestTheStartPageLeadsToTheFirstChapterAndTheFirstExercise(t *testing.T) {
 	browser, address := start(t)
 	b := newTab(t, browser)
 	require.NoError(t, b.do(width(desktop), open(address+"/"), click(`.VPHero .VPButton.brand`),
-		until(`location.pathname === '/chapters/01-list-watch/' && document.querySelector('h1')`), until(ready)))
+		until(`@path === '/chapters/01-list-watch/' && document.querySelector('h1')`), until(ready)))
 	expectHere(t, b, "/chapters/01-list-watch/ Chapter 1: list, then watch")
 	require.NoError(t, b.do(open(address+"/"), click(`.VPHero .VPButton.alt`),
-		until(`location.pathname === '/exercises/01-resume/' && document.querySelector('h1')`)))
+		until(`@path === '/exercises/01-resume/' && document.querySelector('h1')`)))
 	expectHere(t, b, "/exercises/01-resume/ Resume a watch")
 	assert.Empty(t, b.wrong())
 }
@@ -52,20 +52,28 @@ func TestLinksHoldAfterVitePressHasTurnedThePage(t *testing.T) {
 	browser, address := start(t)
 	b := newTab(t, browser)
 	require.NoError(t, b.do(width(desktop), open(address+"/docs/architecture"),
-		click(`.VPSidebar a[href="/chapters/03-reflector/"]`), until(`location.pathname === '/chapters/03-reflector/'`), until(ready),
+		click(`.VPSidebar a[href$="/chapters/03-reflector/"]`), until(`@path === '/chapters/03-reflector/'`), until(ready),
 		until(`document.querySelector('.diagram-picture svg')`)))
 	expectHere(t, b, "/chapters/03-reflector/ Chapter 3: the reflector")
-	require.NoError(t, b.do(click(`.VPSidebar a[href="/exercises/03-failures/"]`), until(`location.pathname === '/exercises/03-failures/'`),
-		click(`.pager-link.next`), until(`location.pathname !== '/exercises/03-failures/'`), until(ready)))
+	require.NoError(t, b.do(click(`.VPSidebar a[href$="/exercises/03-failures/"]`), until(`@path === '/exercises/03-failures/'`),
+		click(`.pager-link.next`), until(`@path !== '/exercises/03-failures/'`), until(ready)))
 	expectHere(t, b, "/chapters/04-delta-queue/ Chapter 4: the delta queue and tombstones")
-	require.NoError(t, b.do(click(`.vp-doc .facts a`), until(`location.pathname === '/chapters/03-reflector/'`), until(ready)))
+	require.NoError(t, b.do(click(`.vp-doc .facts a`), until(`@path === '/chapters/03-reflector/'`), until(ready)))
+	expectHere(t, b, "/chapters/03-reflector/ Chapter 3: the reflector")
+	const links = `[...document.querySelectorAll('.VPNav a, .VPSidebar a, .VPDocFooter a, .vp-doc a')].map(a => a.href.replace(/(index)?\.html/, ''))`
+	turned, err := get[[]string](b, links)
+	require.NoError(t, err)
+	require.NoError(t, b.do(chromedp.Reload(), until(ready)))
+	loaded, err := get[[]string](b, links)
+	require.NoError(t, err)
+	assert.Equal(t, loaded, turned, "the links of a page are the same, however one came there")
 	assert.Empty(t, b.wrong())
 }
 
 func TestTheBarAboveCodeLeadsToTheLinesInTheFile(t *testing.T) {
 	browser, address := start(t)
 	b := newTab(t, browser)
-	require.NoError(t, b.do(width(desktop), open(address+"/chapters/01-list-watch/"), click(`.vp-doc .code-bar a`), until(`location.pathname.startsWith('/source/')`), until(ready)))
+	require.NoError(t, b.do(width(desktop), open(address+"/chapters/01-list-watch/"), click(`.vp-doc .code-bar a`), until(`@path.startsWith('/source/')`), until(ready)))
 	line, err := get[string](b, `document.querySelector(':target').innerText`)
 	require.NoError(t, err)
 	assert.Contains(t, line, "ListerWatcher reads one collection")
@@ -79,7 +87,7 @@ func TestTheSearchFindsAWordAndLeadsToIt(t *testing.T) {
 		chromedp.SendKeys(chromedp.CSS(`.VPLocalSearchBox input`), "bookmarks"),
 		until(`[...document.querySelectorAll('.VPLocalSearchBox .result')].some(r => r.getAttribute('href').endsWith('/chapters/01-list-watch/#bookmarks'))`),
 		in(`document.querySelector('.VPLocalSearchBox .result[href$="/chapters/01-list-watch/#bookmarks"]').click()`),
-		until(`location.pathname === '/chapters/01-list-watch/'`), until(ready)))
+		until(`@path === '/chapters/01-list-watch/'`), until(ready)))
 	expectHere(t, b, "/chapters/01-list-watch/#bookmarks Chapter 1: list, then watch")
 	assert.Empty(t, b.wrong())
 }

@@ -134,8 +134,8 @@ func show(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("serving the book: %w", err)
 	}
-	fmt.Fprintf(out, "The book is at http://%s until Ctrl-C.\n", listener.Addr())
-	server := &http.Server{Handler: serve.Handler(dir), ReadHeaderTimeout: 10 * time.Second}
+	fmt.Fprintf(out, "The book is at http://%s%s until Ctrl-C.\n", listener.Addr(), base())
+	server := &http.Server{Handler: serve.Handler(dir, base()), ReadHeaderTimeout: 10 * time.Second}
 	stopped := context.AfterFunc(ctx, func() { _ = server.Close() })
 	defer stopped()
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {

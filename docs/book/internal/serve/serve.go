@@ -26,9 +26,10 @@ var types = map[string]string{
 	".gz":   "application/gzip", // a figure unpacks its module itself
 }
 
-// Handler serves the book in dir, with the addresses that VitePress writes:
-// /docs/architecture is the file docs/architecture.html.
-func Handler(dir string) http.Handler {
+// Handler serves the book in dir below base, which is "/" or the path for which it was
+// built, with the addresses that VitePress writes: docs/architecture is the file
+// docs/architecture.html.
+func Handler(dir, base string) http.Handler {
 	book := os.DirFS(dir)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
@@ -36,11 +37,16 @@ func Handler(dir string) http.Handler {
 			http.Error(w, "this is a book: it can be read", http.StatusMethodNotAllowed)
 			return
 		}
-		name := path.Clean("/" + r.URL.Path)[1:]
+		below, ok := strings.CutPrefix(r.URL.Path, base)
+		if !ok {
+			http.Redirect(w, r, base, http.StatusFound)
+			return
+		}
+		name := path.Clean("/" + below)[1:]
 		status := http.StatusOK
 		switch {
-		case isDir(book, name) && !strings.HasSuffix(r.URL.Path, "/"):
-			http.Redirect(w, r, "/"+name+"/", http.StatusMovedPermanently)
+		case isDir(book, name) && below != "" && !strings.HasSuffix(below, "/"):
+			http.Redirect(w, r, base+name+"/", http.StatusMovedPermanently)
 			return
 		case isDir(book, name):
 			name = path.Join(name, "index.html")

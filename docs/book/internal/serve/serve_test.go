@@ -19,7 +19,7 @@ func book(t *testing.T, files ...string) http.Handler {
 		require.NoError(t, os.MkdirAll(filepath.Dir(at), 0o755))
 		require.NoError(t, os.WriteFile(at, []byte("this is "+file), 0o644))
 	}
-	return Handler(dir)
+	return Handler(dir, "/")
 }
 
 func get(handler http.Handler, method, address string) *httptest.ResponseRecorder {
@@ -50,6 +50,16 @@ func TestADirectoryGetsItsSlashSoThatItsLinksLeadFromThere(t *testing.T) {
 	assert.Equal(t, "/chapters/01/", answer.Header().Get("Location"))
 }
 
+func TestABookThatIsPublishedBelowAPathIsServedThere(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "docs"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "index.html"), []byte("start"), 0o644))
+	handler := Handler(dir, "/loopwright/")
+	assert.Equal(t, "start", get(handler, http.MethodGet, "/loopwright/").Body.String())
+	assert.Equal(t, "/loopwright/", get(handler, http.MethodGet, "/").Header().Get("Location"))
+	assert.Equal(t, "/loopwright/docs/", get(handler, http.MethodGet, "/loopwright/docs").Header().Get("Location"))
+}
+
 func TestWhatIsNotThereIsThePageThatSaysSo(t *testing.T) {
 	handler := book(t, "404.html", "docs/a.html")
 	for _, address := range []string{"/nothing", "/docs/", "/docs/b.html", "/../secret"} {
@@ -63,7 +73,7 @@ func TestNothingOutsideOfTheBookIsServed(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "secret.html"), []byte("secret"), 0o644))
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "book"), 0o755))
-	handler := Handler(filepath.Join(dir, "book"))
+	handler := Handler(filepath.Join(dir, "book"), "/")
 	for _, address := range []string{"/../secret.html", "/..%2fsecret.html", "/%2e%2e/secret"} {
 		answer := get(handler, http.MethodGet, address)
 		assert.Equal(t, http.StatusNotFound, answer.Code, address)

@@ -57,12 +57,12 @@
         diagram.appendChild(picture)
       }
       picture.innerHTML = result.svg
-      // A wide one may shrink a little; after that it scrolls in its box, so that its words can be read.
+      // A wide one shrinks as long as its words can be read; after that it scrolls in its box.
       var svg = picture.querySelector('svg')
       var natural = svg.viewBox.baseVal.width
       svg.style.width = '100%'
       svg.style.maxWidth = natural + 'px'
-      svg.style.minWidth = natural * 0.65 + 'px'
+      svg.style.minWidth = natural * 0.52 > diagram.clientWidth ? natural * 0.65 + 'px' : '0'
       offerLarger(diagram, svg, natural)
       diagram.dataset.look = look
     })

@@ -13,13 +13,9 @@
     return
   }
 
-  // VitePress changes the address without loading a page, so the links around the
-  // text must not depend on the address: they become what VitePress wrote.
+  // VitePress writes the links of the menu anew when it starts. The picture in the tab
+  // is left to us: VitePress changes the address without loading a page.
   document.querySelectorAll('link[rel=icon]').forEach(function (link) { link.setAttribute('href', link.href) })
-  document.querySelectorAll('#app a[href]').forEach(function (link) {
-    if (link.closest('.text') || link.origin !== location.origin || link.getAttribute('href')[0] === '#') return
-    link.setAttribute('href', link.pathname.replace(/(^|\/)index\.html$/, '$1').replace(/\.html$/, '') + link.hash)
-  })
   var modules = script.dataset.modules.split(' ')
   modules.slice(1).forEach(function (module) {
     var early = document.createElement('link')
