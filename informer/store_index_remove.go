@@ -24,7 +24,6 @@ func (s *Store[T]) RemoveIndices(names ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.indexFuncs, s.now.indices = indexFuncs, indices
-	s.scratch = make([][]string, len(indexFuncs))
 }
 
 // removedIndex is a name that nobody gives.

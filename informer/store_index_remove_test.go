@@ -2,6 +2,7 @@ package informer
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -57,4 +58,27 @@ func TestAnIndexThatIsRemovedIsNotKeptUpAndTheOthersAre(t *testing.T) {
 	require.Equal(t, []string{"second d"}, second.Values())
 	store.Delete(Key{Namespace: "default", Name: "d"})
 	require.Empty(t, second.Values())
+}
+
+// What an index holds goes with it, and not only when its objects change.
+func TestAnIndexThatIsRemovedHoldsNothing(t *testing.T) {
+	store := NewStore[*corev1.Pod](StoreOptions{})
+	for _, name := range []string{"first", "second"} {
+		_, err := store.AddIndex(name, IndexNamespace[*corev1.Pod])
+		require.NoError(t, err)
+	}
+	store.Put(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a"}})
+	store.RemoveIndices("first")
+	require.Empty(t, slices.Collect(store.now.indices[0].lists.keys()))
+	store.RemoveIndices("second")
+	require.Empty(t, store.indexFuncs, "no place is left when the last one is removed")
+	store.RemoveIndices("second")
+	store.Put(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "b"}})
+	require.Equal(t, 2, store.Len())
+
+	alone := NewStore[*corev1.Pod](StoreOptions{})
+	_, err := alone.AddIndex("alone", IndexNamespace[*corev1.Pod])
+	require.NoError(t, err)
+	alone.RemoveIndices("alone")
+	require.Empty(t, alone.indexFuncs)
 }
