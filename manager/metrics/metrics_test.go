@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -51,9 +52,15 @@ func counterOf(t *testing.T, queue, metric string) string {
 	return ""
 }
 
+// freshName is the name of a queue that no earlier run of the test has counted for: counters stay in the Registry.
+func freshName(t *testing.T) string { return fmt.Sprint(t.Name(), " ", runs.Add(1)) }
+
+var runs atomic.Int64
+
 // A dashboard that was made for controller-runtime asks for exactly these.
 func TestAQueueHasTheMetricsOfControllerRuntime(t *testing.T) {
-	q := workqueue.NewPriority(workqueue.PriorityOptions[string]{Options: workqueue.Options[string]{Name: t.Name(), Metrics: WorkqueueMetricsProvider{}}})
+	name := freshName(t)
+	q := workqueue.NewPriority(workqueue.PriorityOptions[string]{Options: workqueue.Options[string]{Name: name, Metrics: WorkqueueMetricsProvider{}}})
 	defer q.ShutDown()
 	low := workqueue.LowPriority
 	q.AddWithOpts(workqueue.AddOpts{Priority: &low}, "a", "b")
@@ -64,7 +71,7 @@ func TestAQueueHasTheMetricsOfControllerRuntime(t *testing.T) {
 	require.Equal(t, "c", item)
 	q.Done(item)
 	item, _ = q.Get()
-	labels := "{controller=" + t.Name() + " name=" + t.Name()
+	labels := "{controller=" + name + " name=" + name
 	require.Equal(t, []string{
 		"workqueue_adds_total" + labels + "} 3",
 		"workqueue_depth" + labels + " priority=-100} 1",
@@ -74,15 +81,18 @@ func TestAQueueHasTheMetricsOfControllerRuntime(t *testing.T) {
 		"workqueue_retries_total" + labels + "} 1",
 		"workqueue_unfinished_work_seconds" + labels + "} 0",
 		"workqueue_work_duration_seconds" + labels + "} 1",
-	}, gathered(t, t.Name()))
+	}, gathered(t, name))
 	q.Done(item)
 }
 
 func TestThePlainQueueHasADepthWithoutAPriority(t *testing.T) {
 	q := workqueue.New(workqueue.Options[string]{Name: t.Name(), Metrics: WorkqueueMetricsProvider{}})
-	defer q.ShutDown()
 	q.Add("a")
 	require.Equal(t, "workqueue_depth{controller="+t.Name()+" name="+t.Name()+" priority=} 1", counterOf(t, t.Name(), "workqueue_depth"))
+	q.ShutDown()
+	item, _ := q.Get()
+	q.Done(item)
+	require.Empty(t, counterOf(t, t.Name(), "workqueue_depth"), "a queue that is done has no gauge")
 }
 
 // A controller that is started again makes its queue while the old one drains. The registry
