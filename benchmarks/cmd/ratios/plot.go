@@ -14,6 +14,7 @@ import (
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgsvg"
 )
 
 // curve is a plot of workloads that differ in one number of their name only: Workers/workers=1, Workers/workers=10.
@@ -22,7 +23,8 @@ type curve struct {
 	across, up    string
 	subject, name string // workqueue, Workers/workers=
 	units         []string
-	invert        bool // the unit is a time, and the curve shows how many in a second
+	invert        bool    // the unit is a time, and the curve shows how many in a second
+	least         float64 // what is less is drawn there: nothing at all has no place on a logarithmic axis
 }
 
 var curves = []curve{
@@ -34,8 +36,8 @@ var curves = []curve{
 		subject: "manager", name: "CacheSync/objects=", units: []string{"heap-B"}},
 	{File: "start", Title: "Start of a manager over objects", across: "objects", up: "seconds to the first reconcile of each controller",
 		subject: "start", name: "Start/objects=", units: []string{"sec/op"}},
-	{File: "stall", Title: "A reader during a relist, over objects", across: "objects", up: "seconds that a reader is blocked",
-		subject: "informer", name: "StoreStall/objects=", units: []string{"blocked-sec"}},
+	{File: "stall", Title: "A reader during a relist, over objects", across: "objects", up: "seconds that a reader is blocked (1 µ: or less)",
+		subject: "informer", name: "StoreStall/objects=", units: []string{"blocked-sec"}, least: 1e-6},
 }
 
 // line is one side of a curve in one unit.
@@ -88,7 +90,7 @@ func (c curve) point(x, y, low, high float64) point {
 	if c.invert {
 		return point{x, 1 / y, 1 / high, 1 / low}
 	}
-	return point{x, y, low, high}
+	return point{x, max(y, c.least), max(low, c.least), max(high, c.least)}
 }
 
 // plotAll writes the curves for which there are points, and returns them.
@@ -113,30 +115,60 @@ func plotAll(dir string, rows []row) (drawn []curve, err error) {
 }
 
 // colours can be told apart by people who do not see all of them (Okabe and Ito), on white and on black.
-var colours = []color.Color{color.RGBA{0, 114, 178, 255}, color.RGBA{230, 159, 0, 255}, color.RGBA{0, 158, 115, 255}, color.RGBA{204, 121, 167, 255}}
+var colours = []color.Color{
+	color.RGBA{0, 114, 178, 255}, color.RGBA{230, 159, 0, 255}, color.RGBA{0, 158, 115, 255},
+	color.RGBA{204, 121, 167, 255}, color.RGBA{213, 94, 0, 255}, color.RGBA{86, 180, 233, 255},
+}
 
 func (c curve) draw(file string, lines []line) error {
 	p := plot.New()
-	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = c.Title, c.across, c.up
+	p.X.Label.Text = c.across
 	p.X.Scale, p.Y.Scale = plot.LogScale{}, plot.LogScale{}
 	p.X.Tick.Marker, p.Y.Tick.Marker = sizes(lines), powers{}
-	p.Legend.Top, p.Legend.Left = true, true
 	p.BackgroundColor = color.White
 	p.Add(plotter.NewGrid())
+	legend := plot.NewLegend()
+	legend.Top, legend.Left, legend.XOffs, legend.Padding = true, true, vg.Centimeter, vg.Points(2)
 	var variants []string
 	for _, l := range lines {
 		if !slices.Contains(variants, l.variant) {
 			variants = append(variants, l.variant)
 		}
-		if err := l.addTo(p, colours[slices.Index(variants, l.variant)%len(colours)], slices.Index(c.units, l.unit), len(c.units) > 1); err != nil {
+		if len(variants) > len(colours) {
+			return fmt.Errorf("%d sides are more than there are colours", len(variants))
+		}
+		if err := l.addTo(p, &legend, colours[slices.Index(variants, l.variant)], slices.Index(c.units, l.unit), len(c.units) > 1); err != nil {
 			return err
 		}
 	}
-	return p.Save(16*vg.Centimeter, 10*vg.Centimeter, file)
+	return save(file, c.Title+": "+c.up, p, &legend)
+}
+
+// save puts the title and the legend above the plot, where they hide no curve. The title says what goes up, because a label of
+// a logarithmic axis takes room away from the curves.
+func save(file, title string, p *plot.Plot, legend *plot.Legend) error {
+	picture := vgsvg.New(16*vg.Centimeter, 11*vg.Centimeter)
+	whole := draw.New(picture)
+	whole.FillPolygon(color.White, []vg.Point{whole.Min, {X: whole.Max.X, Y: whole.Min.Y}, whole.Max, {X: whole.Min.X, Y: whole.Max.Y}})
+	style := p.Title.TextStyle
+	style.XAlign, style.YAlign = draw.XLeft, draw.YTop
+	whole.FillText(style, vg.Point{X: vg.Centimeter, Y: whole.Max.Y - vg.Points(6)}, title)
+	below := draw.Crop(whole, 0, 0, 0, -style.Height(title)-vg.Points(10))
+	legend.Draw(below)
+	p.Draw(draw.Crop(below, vg.Points(4), -vg.Points(14), vg.Points(2), -legend.Rectangle(below).Size().Y-vg.Points(6)))
+	to, err := os.Create(file)
+	if err != nil {
+		return err
+	}
+	if _, err := picture.WriteTo(to); err != nil {
+		_ = to.Close()
+		return err
+	}
+	return to.Close()
 }
 
 // addTo draws the medians as points on a line, with a bar from the lowest to the highest end of the interval.
-func (l line) addTo(p *plot.Plot, colour color.Color, dash int, named bool) error {
+func (l line) addTo(p *plot.Plot, legend *plot.Legend, colour color.Color, dash int, named bool) error {
 	points := struct {
 		plotter.XYs
 		plotter.YErrors
@@ -170,7 +202,7 @@ func (l line) addTo(p *plot.Plot, colour color.Color, dash int, named bool) erro
 	if named {
 		name += ", " + strings.TrimSuffix(l.unit, "-sec")
 	}
-	p.Legend.Add(name, through, marks)
+	legend.Add(name, through, marks)
 	return nil
 }
 
@@ -183,12 +215,16 @@ func sizes(lines []line) plot.ConstantTicks {
 	return ticks
 }
 
-// powers are ticks at 1, 2 and 5 times each power of ten, with their unit's prefix.
+// powers are ticks at 1, 2 and 5 times each power of ten, with their unit's prefix; or at 1, if there are many powers.
 type powers struct{}
 
 func (powers) Ticks(low, high float64) (ticks []plot.Tick) {
+	steps := []float64{1, 2, 5}
+	if high > low*1e4 {
+		steps = steps[:1]
+	}
 	for power := 1e-12; power < high; power *= 10 {
-		for _, times := range []float64{1, 2, 5} {
+		for _, times := range steps {
 			if value := power * times; value >= low*0.999 && value <= high*1.001 {
 				ticks = append(ticks, plot.Tick{Value: value, Label: strings.TrimRight(short(value), " ")})
 			}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -146,4 +147,39 @@ func TestACurveIsDrawnFromWorkloadsThatDifferInANumber(t *testing.T) {
 
 	_, err = plotAll(dir, rows[:3])
 	require.ErrorContains(t, err, "has 3 sizes")
+}
+
+// A reader who is never blocked is the best case, and a logarithmic axis has no place for nothing.
+func TestNothingIsDrawnAtTheBottomOfACurve(t *testing.T) {
+	var rows []row
+	for _, size := range []string{"10", "100", "1000", "10000"} {
+		r := row{Subject: "informer", Workload: "StoreStall/objects=" + size, Ours: "ours", Original: "client-go", Unit: "blocked-sec"}
+		r.judge([]float64{0, 0, 0, 0, 0, 0}, []float64{0.2, 0.2, 0.2, 0.2, 0.2, 0.2})
+		rows = append(rows, r)
+	}
+	dir := t.TempDir()
+	drawn, err := plotAll(dir, rows)
+	require.NoError(t, err)
+	require.Equal(t, point{10, 1e-6, 1e-6, 1e-6}, drawn[0].lines(rows)[0].points[0])
+	picture, err := os.ReadFile(filepath.Join(dir, "stall.svg"))
+	require.NoError(t, err)
+	for _, want := range []string{">1µ<", ">10m<", ">ours<"} {
+		require.Contains(t, string(picture), want)
+	}
+	require.NotContains(t, string(picture), ">2m<", "so many ticks are not legible")
+}
+
+func TestEachSideOfACurveHasItsOwnColour(t *testing.T) {
+	seen := map[string]bool{}
+	for _, c := range colours {
+		seen[fmt.Sprint(c)] = true
+	}
+	require.Len(t, seen, len(colours))
+	lines := make([]line, len(colours)+1)
+	for i := range lines {
+		lines[i] = line{variant: fmt.Sprint("side ", i), unit: "sec/op", points: []point{{1, 1, 1, 1}, {2, 2, 2, 2}}}
+	}
+	file := filepath.Join(t.TempDir(), "many.svg")
+	require.NoError(t, curves[0].draw(file, lines[1:]))
+	require.ErrorContains(t, curves[0].draw(file, lines), "more than there are colours")
 }
