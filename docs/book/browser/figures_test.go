@@ -57,14 +57,15 @@ func TestFiguresAreUsedByKeyboardOnAServerAndInAFolder(t *testing.T) {
 	}
 }
 
-// A reader without a mouse opens a figure, uses its first control that can do something, and takes that back by an arrow key.
+// A reader without a mouse opens a figure, uses its first control that can do something new, and takes that back by an
+// arrow key.
 func useByKeyboard(t *testing.T, b *tab, page, name string) {
 	t.Helper()
 	before, err := openFigure(b, page, name)
 	require.NoError(t, err, "%s: %v", page, b.wrong())
 	for off := true; off; {
 		require.NoError(t, b.do(chromedp.KeyEvent(kb.Tab)))
-		off, err = get[bool](b, inFigure(name, `f.activeElement.hasAttribute('data-off')`))
+		off, err = get[bool](b, inFigure(name, `f.activeElement.matches('[data-off], [data-key=back], [data-key=restart]')`))
 		require.NoError(t, err)
 	}
 	kind, err := get[string](b, inFigure(name, `f.activeElement.tagName + ' ' + f.activeElement.type`))

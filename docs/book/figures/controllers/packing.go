@@ -110,7 +110,7 @@ func (k *packing) Controls() []figure.Control {
 		choice("http", "http", s.http, "8080", "9000", none),
 		choice("metrics", "metrics", s.metrics, "9090", "9100", none),
 		{Key: "all", Label: "publishNotReadyAddresses", Kind: figure.Check, Group: "The Service", Value: strconv.FormatBool(k.all)},
-		{Key: "turn", Label: "List the Pods in another order", Kind: figure.Button, Group: "The controller"},
+		{Key: "turn", Label: "List the Pods in another order", Kind: figure.Button},
 	}
 }
 

@@ -8,8 +8,8 @@ import (
 	"github.com/loopwright/loopwright/docs/book/figures/draw"
 )
 
-// shownRows is how much of the story a page has room for. There is always room for reservedRows, so that the controls
-// stay where they are while a reader steps.
+// shownRows is how much of the story a page has room for. There is always room for reservedRows, through which the
+// limits are drawn, so that the controls stay where they are while a reader steps.
 const (
 	shownRows    = 12
 	reservedRows = 9
@@ -32,8 +32,8 @@ func (r *rollout) Draw(p *draw.Page) {
 	for i, s := range rows {
 		r.drawRow(p, s, left, pitch, i == len(rows)-1)
 	}
-	r.drawLimits(p, left, pitch, top)
 	p.Y += 26 * float64(max(0, reservedRows-len(rows)))
+	r.drawLimits(p, left, pitch, top)
 	p.Y += 10
 	r.drawLegend(p)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -17,6 +18,7 @@ import (
 // The table of the chapter: 10 Pods, a surge of 3, and 2 that may be missing.
 func TestTheRolloutHasTheStepsOfTheChapter(t *testing.T) {
 	s := Rollout.Open()
+	s.Do(figure.Action{Key: "restart"})
 	for range 3 {
 		figuretest.Press(t, s, figure.Action{Key: "step"})
 	}
@@ -30,6 +32,31 @@ func TestTheRolloutHasTheStepsOfTheChapter(t *testing.T) {
 		"at first: 10 0 10 10", "new up: 10 3 13 10", "old down: 8 3 11 8", "new up: 8 5 13 8",
 		"one serves: 8 5 13 9", "old down: 7 5 12 8", "new up: 7 6 13 8",
 	}, table)
+}
+
+// A reader compares the last row with the sentence below it. If the two were about different moments, the figure would
+// contradict itself.
+func TestASentenceIsAboutTheMomentOfItsRow(t *testing.T) {
+	for seed := range uint64(60) {
+		random := rand.New(rand.NewPCG(seed, 12))
+		s := Rollout.Open()
+		if seed%2 == 0 {
+			s.Do(figure.Action{Key: "restart"})
+		}
+		for range 30 {
+			before := len(s.Figure().(*rollout).rows)
+			s.Do(figure.Action{Key: []string{"step", "step", "one", "template", "fails"}[random.IntN(5)], Value: "true"})
+			r := s.Figure().(*rollout)
+			if len(r.rows) == before {
+				continue
+			}
+			last := r.rows[len(r.rows)-1]
+			total, serving := last.total()
+			require.Contains(t, s.Said(), fmt.Sprintf("Now there are %d of at most", total), last.what)
+			require.Contains(t, s.Said(), fmt.Sprintf("and %d serve,", serving), last.what)
+			require.Equal(t, r.isComplete(), strings.Contains(s.Said(), "complete"), s.Said())
+		}
+	}
 }
 
 // Users do not notice a rollout, whatever they have written: enough Pods serve, there are not too many, and it ends.
@@ -97,12 +124,13 @@ func TestTheLimitsAreExplained(t *testing.T) {
 // A bad version must stop where it does no harm, and the figure must say that it is stuck.
 func TestABadRolloutIsStuckAndAThirdTemplateHelps(t *testing.T) {
 	s := Rollout.Open()
+	s.Do(figure.Action{Key: "restart"})
 	s.Do(figure.Action{Key: "fails", Value: "true"})
 	for range 10 {
 		s.Do(figure.Action{Key: "step"})
 	}
 	require.Contains(t, s.Said(), "stuck")
-	require.Contains(t, s.Said(), "13 Pods are there, and 13 may be; 8 serve, and 8 have to.")
+	require.Contains(t, s.Said(), "Now there are 13 of at most 13 Pods, and 8 serve, of at least 8.")
 	figuretest.Press(t, s, figure.Action{Key: "template"}, figure.Action{Key: "step"})
-	require.Contains(t, s.Said(), "5 Pods of the old ones may go", "those that serve nobody")
+	require.Contains(t, s.Said(), "5 Pods of the old ones did not serve, so nobody misses them")
 }

@@ -63,7 +63,7 @@ func (d *delays) Controls() []figure.Control {
 		{Key: "AddAfter", Label: "AddAfter", Kind: figure.Button, Group: "What somebody asks for"},
 		{Key: "ReplaceAfter", Label: "ReplaceAfter", Kind: figure.Button, Group: "What somebody asks for"},
 		{Key: "Cancel", Label: "Cancel", Kind: figure.Button, Group: "What somebody asks for", Off: none},
-		{Key: "second", Label: "One second", Kind: figure.Button, Group: "Time passes", Next: true},
+		{Key: "second", Label: "One second", Kind: figure.Button, Next: true},
 		{Key: "timer", Label: "Until the timer is up", Kind: figure.Button, Group: "Time passes", Off: later},
 		{Key: "work", Label: "Get and Done", Kind: figure.Button, Group: "A worker", Off: idle},
 	}

@@ -65,12 +65,12 @@ func (q *priority) Controls() []figure.Control {
 		classes[i] = figure.Option{Value: strconv.Itoa(class), Label: nameOf(class)}
 	}
 	return []figure.Control{
-		{Key: "serve", Label: "Serve the next item", Kind: figure.Button, Group: "A worker", Off: empty, Next: true},
+		{Key: "serve", Label: "Serve the next item", Kind: figure.Button, Off: empty, Next: true},
 		{Key: "group", Label: "Namespace", Kind: figure.Choice, Group: "Somebody adds", Value: q.group, Options: figure.Options(groups...)},
 		{Key: "priority", Label: "Priority", Kind: figure.Choice, Group: "Somebody adds", Value: strconv.Itoa(q.class), Options: classes},
 		{Key: "one", Label: "Add one", Kind: figure.Button, Group: "Somebody adds", Off: full},
 		{Key: "five", Label: "Add five", Kind: figure.Button, Group: "Somebody adds", Off: full},
-		{Key: "raise", Label: "Add the last waiting item again, with this priority", Kind: figure.Button, Group: "Somebody adds", Off: empty},
+		{Key: "raise", Label: "Add the last one again", Kind: figure.Button, Group: "Somebody adds", Off: empty},
 		{Key: "fair", Label: "Namespaces take turns", Kind: figure.Check, Group: "The queue", Value: strconv.FormatBool(q.fair)},
 		{Key: "patience", Label: "Patience", Kind: figure.Range, Group: "The queue", Value: strconv.Itoa(q.patience), Min: 1, Max: 8},
 	}

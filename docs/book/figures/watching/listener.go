@@ -67,7 +67,7 @@ func (l *listener) Controls() (controls []figure.Control) {
 		asleep = "There is no news to wake up for."
 	}
 	return append(controls,
-		figure.Control{Key: "wake", Label: "The handler wakes up", Kind: figure.Button, Group: "The handler", Off: asleep, Next: true},
+		figure.Control{Key: "wake", Label: "The handler wakes up", Kind: figure.Button, Off: asleep, Next: true},
 		figure.Control{Key: "coalesce", Label: "Coalesce", Kind: figure.Check, Group: "The handler", Value: strconv.FormatBool(l.coalesces)})
 }
 
@@ -104,9 +104,9 @@ func (l *listener) happens(verb, key string) string {
 	switch verb {
 	case "create":
 		l.made[key]++
-		uid := map[string]string{"web": "a", "db": "c"}[key]
+		uid := key
 		if l.made[key]%2 == 0 {
-			uid = map[string]string{"web": "b", "db": "d"}[key]
+			uid += "'"
 		}
 		delta.Type, delta.Object = informer.DeltaAdded, &informer.Thing{Name: key, UID: uid, Version: strconv.Itoa(l.version)}
 		l.exists[key] = delta.Object
@@ -151,8 +151,9 @@ func entries(n int) string {
 	return strconv.Itoa(n) + " entries"
 }
 
-// wordOf is an object as the picture shows it: its UID and its version.
-func wordOf(t *informer.Thing) string { return t.UID + t.Version }
+// wordOf is an object as the picture shows it: its name, with a stroke if it is another one of that name, and its
+// version.
+func wordOf(t *informer.Thing) string { return t.UID + " " + t.Version }
 
 func callInWords(call informer.Call) string {
 	words := make([]string, len(call.Objects))

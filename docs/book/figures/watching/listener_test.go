@@ -20,11 +20,11 @@ func TestTheHandlerHearsWhatTheChapterSays(t *testing.T) {
 		presses []string
 		calls   []string
 	}{
-		{"OnAdd, then Updated", []string{"create web", "change web"}, []string{"OnAdd(a2)"}},
-		{"OnAdd, then Deleted", []string{"create web", "delete web"}, []string{"OnAdd(a2)", "OnDelete(a2)"}},
-		{"OnUpdate, then Updated", []string{"create web", "wake", "change web", "change web"}, []string{"OnUpdate(a1, a3)"}},
-		{"OnUpdate, then Deleted", []string{"create web", "wake", "change web", "delete web"}, []string{"OnUpdate(a1, a3)", "OnDelete(a3)"}},
-		{"OnDelete, then Added", []string{"create web", "wake", "delete web", "create web"}, []string{"OnDelete(a2)", "OnAdd(b3)"}},
+		{"OnAdd, then Updated", []string{"create web", "change web"}, []string{"OnAdd(web 2)"}},
+		{"OnAdd, then Deleted", []string{"create web", "delete web"}, []string{"OnAdd(web 2)", "OnDelete(web 2)"}},
+		{"OnUpdate, then Updated", []string{"create web", "wake", "change web", "change web"}, []string{"OnUpdate(web 1, web 3)"}},
+		{"OnUpdate, then Deleted", []string{"create web", "wake", "change web", "delete web"}, []string{"OnUpdate(web 1, web 3)", "OnDelete(web 3)"}},
+		{"OnDelete, then Added", []string{"create web", "wake", "delete web", "create web"}, []string{"OnDelete(web 2)", "OnAdd(web' 3)"}},
 	} {
 		s := Listener.Open()
 		s.Do(figure.Action{Key: "restart"})

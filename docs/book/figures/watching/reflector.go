@@ -44,13 +44,16 @@ type answer struct {
 	happening         informer.Happening
 }
 
-// The groups of answers.
+// The groups of answers. The usual one is not in a group but in the bar.
 const (
-	well  = "It goes well"
-	wrong = "It goes wrong"
+	well  = "What else may happen"
+	wrong = "What may go wrong"
 )
 
 const soon = 100 * time.Millisecond
+
+// usual are the keys of what happens if all goes well: one of them in each state.
+var usual = map[string]bool{"begin": true, "accept": true, "whole": true, "changed": true, "page": true, "rest": true}
 
 // answers are what can happen now: they depend on what the reflector does.
 func (r *reflector) answers() []answer {
@@ -140,8 +143,11 @@ func (r *reflector) news(newer string) []answer {
 
 func (r *reflector) Controls() (controls []figure.Control) {
 	for _, a := range r.answers() {
-		next := a.key == "begin" || a.key == "accept" || a.key == "whole" || a.key == "changed" || a.key == "page" || a.key == "rest"
-		controls = append(controls, figure.Control{Key: a.key, Label: a.label, Kind: figure.Button, Group: a.group, Next: next})
+		control := figure.Control{Key: a.key, Label: a.label, Kind: figure.Button, Group: a.group}
+		if usual[a.key] {
+			control.Group, control.Next = "", true
+		}
+		controls = append(controls, control)
 	}
 	return append(controls, figure.Control{
 		Key: "streams", Label: "It asks for streams first", Kind: figure.Check, Group: "The reflector", Value: strconv.FormatBool(r.streams),
