@@ -77,12 +77,12 @@ func (r *rollout) Controls() []figure.Control {
 	}
 	return []figure.Control{
 		{Key: "step", Label: "Step", Kind: figure.Button, Off: done, Next: true},
-		{Key: "one", Label: "One Pod becomes ready", Kind: figure.Button, Group: "The rollout", Off: starting},
+		{Key: "one", Label: "One Pod becomes ready", Kind: figure.Button, Off: starting},
 		{Key: "template", Label: "Change the template again", Kind: figure.Button, Group: "The rollout", Off: again},
 		{Key: "fails", Label: "New Pods never become ready", Kind: figure.Check, Group: "The rollout", Value: strconv.FormatBool(r.fails)},
-		{Key: "replicas", Label: "replicas", Kind: figure.Range, Group: "The Deployment (starts again)", Value: strconv.Itoa(r.replicas), Min: 1, Max: 12},
-		{Key: "surge", Label: "maxSurge", Kind: figure.Choice, Group: "The Deployment (starts again)", Value: r.surge, Options: amounts},
-		{Key: "unavailable", Label: "maxUnavailable", Kind: figure.Choice, Group: "The Deployment (starts again)", Value: r.unavailable, Options: amounts},
+		{Key: "replicas", Label: "replicas", Kind: figure.Range, Group: "Start again with", Value: strconv.Itoa(r.replicas), Min: 1, Max: 12},
+		{Key: "surge", Label: "maxSurge", Kind: figure.Choice, Group: "Start again with", Value: r.surge, Options: amounts},
+		{Key: "unavailable", Label: "maxUnavailable", Kind: figure.Choice, Group: "Start again with", Value: r.unavailable, Options: amounts},
 	}
 }
 
@@ -120,7 +120,7 @@ func (r *rollout) Do(action figure.Action) string {
 func (r *rollout) step() string {
 	if to := deployment.NewSize(r.limits, r.newSet, r.oldSets); to != r.newSet.Wanted {
 		total, _ := r.total()
-		said := pods(total) + " " + were(total) + " there, and " + strconv.Itoa(r.most()) + " may be. So the new ReplicaSet asks for " + strconv.Itoa(to-r.newSet.Wanted) + " more. "
+		said := pods(total) + " " + either(total, "was", "were") + " there, and " + strconv.Itoa(r.most()) + " may be. So the new ReplicaSet asks for " + strconv.Itoa(to-r.newSet.Wanted) + " more. "
 		r.newSet.Wanted = to
 		r.note("new up")
 		return said + r.standing()
@@ -152,7 +152,7 @@ func (r *rollout) shrink() (said string) {
 		said += pods(idle) + " of the old ones did not serve, so nobody misses them: they go. "
 	}
 	if served > 0 {
-		said += pods(serving) + " served, and " + strconv.Itoa(r.least()) + " have to. So " + strconv.Itoa(served) + " old " + goes(served) + ". "
+		said += pods(serving) + " served, and " + strconv.Itoa(r.least()) + " have to. So " + strconv.Itoa(served) + " old " + either(served, "one goes", "ones go") + ". "
 	}
 	if said != "" {
 		r.note("old down")
@@ -203,7 +203,7 @@ func (r *rollout) canMove() bool {
 // standing compares what there is now with the limits. It is about the same moment as the last row.
 func (r *rollout) standing() string {
 	total, serving := r.total()
-	said := "Now there are " + strconv.Itoa(total) + " of at most " + pods(r.most()) + ", and " + strconv.Itoa(serving) + " serve, of at least " + strconv.Itoa(r.least()) + "."
+	said := "Now there " + either(total, "is ", "are ") + pods(total) + " (at most " + strconv.Itoa(r.most()) + "), and " + strconv.Itoa(serving) + either(serving, " serves", " serve") + " (at least " + strconv.Itoa(r.least()) + ")."
 	if r.isComplete() {
 		said += " The rollout is complete."
 	}
@@ -225,25 +225,14 @@ func (r *rollout) explainLimits() string {
 	return said + " So there are at most " + strconv.Itoa(r.most()) + " Pods, and at least " + strconv.Itoa(r.least()) + " serve."
 }
 
-func pods(n int) string {
-	if n == 1 {
-		return "1 Pod"
-	}
-	return strconv.Itoa(n) + " Pods"
-}
+func pods(n int) string { return strconv.Itoa(n) + either(n, " Pod", " Pods") }
 
-func were(n int) string {
+// either is the form of a word for one thing, or that for several.
+func either(n int, one, several string) string {
 	if n == 1 {
-		return "was"
+		return one
 	}
-	return "were"
-}
-
-func goes(n int) string {
-	if n == 1 {
-		return "one goes"
-	}
-	return "ones go"
+	return several
 }
 
 func (r *rollout) Words() string {

@@ -52,8 +52,8 @@ func TestASentenceIsAboutTheMomentOfItsRow(t *testing.T) {
 			}
 			last := r.rows[len(r.rows)-1]
 			total, serving := last.total()
-			require.Contains(t, s.Said(), fmt.Sprintf("Now there are %d of at most", total), last.what)
-			require.Contains(t, s.Said(), fmt.Sprintf("and %d serve,", serving), last.what)
+			require.Contains(t, s.Said(), "Now there "+either(total, "is ", "are ")+pods(total)+" (at most", last.what)
+			require.Contains(t, s.Said(), fmt.Sprintf("and %d %s (at least", serving, either(serving, "serves", "serve")), last.what)
 			require.Equal(t, r.isComplete(), strings.Contains(s.Said(), "complete"), s.Said())
 		}
 	}
@@ -130,7 +130,7 @@ func TestABadRolloutIsStuckAndAThirdTemplateHelps(t *testing.T) {
 		s.Do(figure.Action{Key: "step"})
 	}
 	require.Contains(t, s.Said(), "stuck")
-	require.Contains(t, s.Said(), "Now there are 13 of at most 13 Pods, and 8 serve, of at least 8.")
+	require.Contains(t, s.Said(), "Now there are 13 Pods (at most 13), and 8 serve (at least 8).")
 	figuretest.Press(t, s, figure.Action{Key: "template"}, figure.Action{Key: "step"})
 	require.Contains(t, s.Said(), "5 Pods of the old ones did not serve, so nobody misses them")
 }

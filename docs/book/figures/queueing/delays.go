@@ -56,16 +56,16 @@ func (d *delays) Controls() []figure.Control {
 		later = "No alarm is pending, so there is no timer."
 	}
 	return []figure.Control{
-		{Key: "item", Label: "Item", Kind: figure.Choice, Group: "What somebody asks for", Value: d.item, Options: figure.Options(items...)},
-		{Key: "after", Label: "After", Kind: figure.Choice, Group: "What somebody asks for", Value: strconv.Itoa(d.after), Options: []figure.Option{
+		{Key: "second", Label: "One second", Kind: figure.Button, Next: true},
+		{Key: "timer", Label: "Until the timer is up", Kind: figure.Button, Off: later},
+		{Key: "work", Label: "Get and Done", Kind: figure.Button, Off: idle},
+		{Key: "item", Label: "Item", Kind: figure.Choice, Group: "Somebody asks", Value: d.item, Options: figure.Options(items...)},
+		{Key: "after", Label: "After", Kind: figure.Choice, Group: "Somebody asks", Value: strconv.Itoa(d.after), Options: []figure.Option{
 			{Value: "0", Label: "now"}, {Value: "1", Label: "1 s"}, {Value: "2", Label: "2 s"}, {Value: "3", Label: "3 s"}, {Value: "5", Label: "5 s"}, {Value: "8", Label: "8 s"}, {Value: "10", Label: "10 s"},
 		}},
-		{Key: "AddAfter", Label: "AddAfter", Kind: figure.Button, Group: "What somebody asks for"},
-		{Key: "ReplaceAfter", Label: "ReplaceAfter", Kind: figure.Button, Group: "What somebody asks for"},
-		{Key: "Cancel", Label: "Cancel", Kind: figure.Button, Group: "What somebody asks for", Off: none},
-		{Key: "second", Label: "One second", Kind: figure.Button, Next: true},
-		{Key: "timer", Label: "Until the timer is up", Kind: figure.Button, Group: "Time passes", Off: later},
-		{Key: "work", Label: "Get and Done", Kind: figure.Button, Group: "A worker", Off: idle},
+		{Key: "AddAfter", Label: "AddAfter", Kind: figure.Button, Group: "Somebody asks"},
+		{Key: "ReplaceAfter", Label: "ReplaceAfter", Kind: figure.Button, Group: "Somebody asks"},
+		{Key: "Cancel", Label: "Cancel", Kind: figure.Button, Group: "Somebody asks", Off: none},
 	}
 }
 

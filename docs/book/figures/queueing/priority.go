@@ -62,7 +62,7 @@ func (q *priority) Controls() []figure.Control {
 	}
 	classes := make([]figure.Option, len(priorities))
 	for i, class := range priorities {
-		classes[i] = figure.Option{Value: strconv.Itoa(class), Label: nameOf(class)}
+		classes[i] = figure.Option{Value: strconv.Itoa(class), Label: strconv.Itoa(class)}
 	}
 	return []figure.Control{
 		{Key: "serve", Label: "Serve the next item", Kind: figure.Button, Off: empty, Next: true},

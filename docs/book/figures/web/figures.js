@@ -124,10 +124,12 @@
       this.next = next
       this.elements = {}
       const groups = new Map()
-      this.bar.replaceChildren()
+      const undo = make('span', { className: 'undo' })
+      this.bar.replaceChildren(undo)
       for (const c of controls) {
         if (!c.group) {
-          this.bar.append(this.control(c))
+          if (c.key === 'back' || c.key === 'restart') undo.append(this.control(c))
+          else undo.before(this.control(c))
           continue
         }
         if (!groups.has(c.group)) groups.set(c.group, make('fieldset', {}, make('legend', { textContent: c.group })))
