@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/assert"
@@ -49,6 +50,7 @@ func TestFiguresAreUsedByKeyboardOnAServerAndInAFolder(t *testing.T) {
 			chapter := chapterOf(t, name)
 			b := newTab(t, browser)
 			useByKeyboard(t, b, address+"/"+chapter, name)
+			staysInSight(t, b, name)
 			fitsAPhone(t, b, name)
 			if i == 0 {
 				useByKeyboard(t, newTab(t, browser), fromFolder(chapter+"index.html"), name)
@@ -86,6 +88,26 @@ func useByKeyboard(t *testing.T, b *tab, page, name string) {
 	require.NoError(t, err)
 	assert.Equal(t, before, again, "%s: the left arrow takes it back", name)
 	assert.Empty(t, b.wrong(), page)
+}
+
+// Whoever steps looks at the picture. So Back must be in sight wherever the picture begins in the window, or a reader
+// scrolls at each step.
+func staysInSight(t *testing.T, b *tab, name string) {
+	t.Helper()
+	for _, size := range [][2]int64{{1280, 720}, {phone, 667}} {
+		require.NoError(t, b.do(call(emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: size[0], Height: size[1], DeviceScaleFactor: 1}),
+			until(inFigure(name, `f.querySelector('svg').viewBox.baseVal.width === `+map[bool]string{true: "360", false: "640"}[size[0] == phone]))))
+		for _, top := range []int{70, 300} { // 70: below the page's own bar
+			back, err := get[[]float64](b, inFigure(name, fmt.Sprintf(`{
+				scrollBy({ top: f.querySelector('.picture').getBoundingClientRect().top - %d, behavior: 'instant' })
+				const back = f.querySelector('[data-key=back]').getBoundingClientRect()
+				return [back.top, back.bottom]
+			}`, top)))
+			require.NoError(t, err)
+			assert.Greater(t, back[0], float64(top), "%s at %v", name, size)
+			assert.LessOrEqual(t, back[1], float64(size[1]), "%s at %v, where the picture begins at %d", name, size, top)
+		}
+	}
 }
 
 // openFigure opens a figure as a reader does who has reached its button by Tab. It returns what is

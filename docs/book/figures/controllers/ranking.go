@@ -136,12 +136,12 @@ func (r *ranking) Controls() []figure.Control {
 	node := choice("node", "Node", p.node, "n1", "n2")
 	node.Options = append(node.Options, figure.Option{Value: "", Label: "none"})
 	return []figure.Control{
-		{Key: "n", Label: "Pods that have to go", Kind: figure.Range, Group: "The ReplicaSet", Value: strconv.Itoa(r.n), Min: 1, Max: len(r.pods) - 1},
+		{Key: "n", Label: "Pods that have to go", Kind: figure.Range, Value: strconv.Itoa(r.n), Min: 1, Max: len(r.pods) - 1},
 		choice("pod", "Pod", r.chosen, names...),
 		node,
 		choice("phase", "Phase", p.phase, string(corev1.PodPending), string(corev1.PodUnknown), string(corev1.PodRunning)),
 		choice("ready", "Ready for", p.ready, "no", "1 min", "1 h", "8 h", "9 h"),
-		choice("cost", "Cost of its deletion", p.cost, "-100", "0", "100"),
+		choice("cost", "Deletion cost", p.cost, "-100", "0", "100"),
 		choice("restarts", "Restarts", p.restarts, "0", "1", "3", "5"),
 		choice("age", "Age", p.age, "1 min", "1 h", "9 h", "10 h"),
 	}

@@ -65,7 +65,7 @@ func (q *priority) Controls() []figure.Control {
 		classes[i] = figure.Option{Value: strconv.Itoa(class), Label: strconv.Itoa(class)}
 	}
 	return []figure.Control{
-		{Key: "serve", Label: "Serve the next item", Kind: figure.Button, Off: empty, Next: true},
+		{Key: "serve", Label: "Serve one", Kind: figure.Button, Off: empty, Next: true},
 		{Key: "group", Label: "Namespace", Kind: figure.Choice, Group: "Somebody adds", Value: q.group, Options: figure.Options(groups...)},
 		{Key: "priority", Label: "Priority", Kind: figure.Choice, Group: "Somebody adds", Value: strconv.Itoa(q.class), Options: classes},
 		{Key: "one", Label: "Add one", Kind: figure.Button, Group: "Somebody adds", Off: full},
