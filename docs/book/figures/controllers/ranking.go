@@ -116,12 +116,19 @@ func reason(rule string, p, next place) string {
 	case "readyFor":
 		return "it is ready for " + p.pod.ready + ", not " + next.pod.ready
 	case "restarts":
-		return "it was restarted " + p.pod.restarts + " times, not " + next.pod.restarts
+		return "it was restarted " + times(p.pod.restarts) + ", not " + times(next.pod.restarts)
 	case "age":
 		return "it is " + p.pod.age + " old, not " + next.pod.age
 	default:
 		return "all else is equal, so the UID decides: chance, but the same each time"
 	}
+}
+
+func times(n string) string {
+	if n == "1" {
+		return "once"
+	}
+	return n + " times"
 }
 
 func (r *ranking) Controls() []figure.Control {

@@ -73,7 +73,7 @@ func (r *rollout) Controls() []figure.Control {
 		done = r.stuck()
 	}
 	if len(r.oldSets) > 3 {
-		again = "Four templates are enough for the picture."
+		again = "Five templates are enough for the picture."
 	}
 	return []figure.Control{
 		{Key: "step", Label: "Step", Kind: figure.Button, Off: done, Next: true},
@@ -120,7 +120,7 @@ func (r *rollout) Do(action figure.Action) string {
 func (r *rollout) step() string {
 	if to := deployment.NewSize(r.limits, r.newSet, r.oldSets); to != r.newSet.Wanted {
 		total, _ := r.total()
-		said := pods(total) + " " + either(total, "was", "were") + " there, and " + strconv.Itoa(r.most()) + " may be. So the new ReplicaSet asks for " + strconv.Itoa(to-r.newSet.Wanted) + " more. "
+		said := pods(total) + " " + either(total, "was", "were") + " there, and " + strconv.Itoa(r.most()) + " may be. So the new ReplicaSet asks for " + strconv.Itoa(to-r.newSet.Wanted) + " more, which makes " + strconv.Itoa(to) + " of " + strconv.Itoa(r.replicas) + ". "
 		r.newSet.Wanted = to
 		r.note("new up")
 		return said + r.standing()
@@ -149,7 +149,7 @@ func (r *rollout) shrink() (said string) {
 		old.Wanted, old.Available = to, left
 	}
 	if idle > 0 {
-		said += pods(idle) + " of the old ones did not serve, so nobody misses them: they go. "
+		said += pods(idle) + " of the old ones did not serve, so nobody misses " + either(idle, "it: it goes. ", "them: they go. ")
 	}
 	if served > 0 {
 		said += pods(serving) + " served, and " + strconv.Itoa(r.least()) + " have to. So " + strconv.Itoa(served) + " old " + either(served, "one goes", "ones go") + ". "
@@ -218,11 +218,19 @@ func (r *rollout) stuck() string {
 }
 
 func (r *rollout) explainLimits() string {
-	said := "maxSurge " + r.surge + " of " + strconv.Itoa(r.replicas) + " is " + strconv.Itoa(r.limits.Surge) + ", rounded up; maxUnavailable " + r.unavailable + " is " + strconv.Itoa(r.limits.Unavailable) + ", rounded down."
+	said := "maxSurge" + amount(r.surge, " of "+strconv.Itoa(r.replicas), r.limits.Surge, "up") + "; maxUnavailable" + amount(r.unavailable, "", r.limits.Unavailable, "down") + "."
 	if zero := deployment.LimitsOf(r.replicas, r.surge, "0"); zero.Surge == 0 && r.limits.Unavailable == 1 && (r.unavailable == "0" || r.unavailable[len(r.unavailable)-1] == '%') {
 		said = "maxSurge is 0, and so would be maxUnavailable: then nothing could ever move, so one Pod may be missing."
 	}
 	return said + " So there are at most " + strconv.Itoa(r.most()) + " Pods, and at least " + strconv.Itoa(r.least()) + " serve."
+}
+
+// amount says what a number or a percentage comes to.
+func amount(text, of string, n int, rounded string) string {
+	if text[len(text)-1] != '%' {
+		return " is " + text
+	}
+	return " " + text + of + " is " + strconv.Itoa(n) + ", rounded " + rounded
 }
 
 func pods(n int) string { return strconv.Itoa(n) + either(n, " Pod", " Pods") }

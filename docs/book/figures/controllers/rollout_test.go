@@ -19,8 +19,9 @@ import (
 func TestTheRolloutHasTheStepsOfTheChapter(t *testing.T) {
 	s := Rollout.Open()
 	s.Do(figure.Action{Key: "restart"})
-	for range 3 {
+	for _, said := range []string{"asks for 3 more, which makes 3 of 10.", "So 2 old ones go.", "asks for 2 more, which makes 5 of 10."} {
 		figuretest.Press(t, s, figure.Action{Key: "step"})
+		require.Contains(t, s.Said(), said)
 	}
 	figuretest.Press(t, s, figure.Action{Key: "one"}, figure.Action{Key: "step"}, figure.Action{Key: "step"})
 	var table []string
@@ -111,6 +112,7 @@ func TestTheLimitsAreExplained(t *testing.T) {
 		said               string
 	}{
 		{10, "25%", "25%", "maxSurge 25% of 10 is 3, rounded up; maxUnavailable 25% is 2, rounded down."},
+		{10, "3", "20%", "maxSurge is 3; maxUnavailable 20% is 2, rounded down."},
 		{1, "25%", "25%", "at most 2 Pods, and at least 1 serve."},
 		{4, "0", "0", "nothing could ever move"},
 		{3, "0", "10%", "nothing could ever move"},

@@ -95,7 +95,10 @@ func (d *delays) Do(action figure.Action) string {
 		item, _, _ := d.cores.Get()
 		d.cores.Done(item)
 		d.past = append(d.past, moment{item, d.now, "done"})
-		return "The worker gets " + item + ", and is done with it. An alarm of " + item + ", if it has one, stays."
+		if d.isPending(item) {
+			return "The worker gets " + item + ", and is done with it. The alarm of " + item + " for second " + seconds(d.due(item)) + " stays."
+		}
+		return "The worker gets " + item + ", and is done with it. It has no alarm, so the queue forgets it."
 	}
 	return ""
 }

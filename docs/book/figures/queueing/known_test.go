@@ -55,6 +55,14 @@ func TestOfSeveralMomentsTheEarliestIsSaidToWin(t *testing.T) {
 	figuretest.Press(t, s, press("timer")...)
 	require.Contains(t, s.Said(), "merged", "it waited already")
 	require.Contains(t, s.Words(), "It is second 10.")
+	figuretest.Press(t, s, press("work")...)
+	require.Contains(t, s.Said(), "has no alarm, so the queue forgets it")
+	require.False(t, s.Figure().(*delays).cores.Entry("web").Known)
+	s.Do(figure.Action{Key: "after", Value: "5"})
+	figuretest.Press(t, s, press("AddAfter")...)
+	s.Do(figure.Action{Key: "after", Value: "0"})
+	figuretest.Press(t, s, press("AddAfter", "work")...)
+	require.Contains(t, s.Said(), "The alarm of web for second 15 stays.")
 }
 
 // The chapter's table of 11 pops, with a patience of 4.

@@ -104,7 +104,11 @@ func (q *priority) Do(action figure.Action) string {
 	case "patience":
 		q.patience, _ = strconv.Atoi(action.Value)
 		q.rebuild()
-		return "A level may wait for " + strconv.Itoa(q.patience) + " pops. Then it has its turn, whatever waits above."
+		pops := " pops"
+		if q.patience == 1 {
+			pops = " pop"
+		}
+		return "A level may wait for " + strconv.Itoa(q.patience) + pops + ". Then it has its turn, whatever waits above. The queue is filled again, in the order of adding."
 	}
 	return ""
 }

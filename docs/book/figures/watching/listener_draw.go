@@ -3,15 +3,17 @@
 package watching
 
 import (
+	"strings"
+
 	"github.com/loopwright/loopwright/docs/book/figures/draw"
 	"github.com/loopwright/loopwright/informer"
 )
 
-// tints are the colours of objects: each object that has a name has one of its own.
-var tints = map[string]string{"web": "tint1", "web'": "tint2", "db": "tint3", "db'": "tint4"}
+// tints are the colours of objects. Of one name, an object has another colour than the one before it.
+var tints = map[string][2]string{"web": {"tint1", "tint2"}, "db": {"tint3", "tint4"}}
 
 func chipOf(t *informer.Thing) draw.Chip {
-	return draw.Chip{Text: wordOf(t), Class: tints[t.UID]}
+	return draw.Chip{Text: wordOf(t), Class: tints[t.Name][strings.Count(t.UID, "'")%2]}
 }
 
 func (l *listener) Draw(p *draw.Page) {

@@ -35,6 +35,22 @@ func TestTheHandlerHearsWhatTheChapterSays(t *testing.T) {
 	}
 }
 
+// Two objects that look alike are one object to a reader.
+func TestEachObjectOfANameLooksDifferent(t *testing.T) {
+	s := Listener.Open()
+	s.Do(figure.Action{Key: "restart"})
+	seen := map[string]bool{}
+	for range 3 {
+		figuretest.Press(t, s, figure.Action{Key: "create web"})
+		before, object := len(seen), s.Figure().(*listener).exists["web"]
+		seen[object.UID] = true
+		require.Len(t, seen, before+1, "%s is another object than those before it", wordOf(object))
+		figuretest.Press(t, s, figure.Action{Key: "delete web"})
+	}
+	figuretest.Press(t, s, figure.Action{Key: "wake"}, figure.Action{Key: "create db"}, figure.Action{Key: "wake"})
+	require.Contains(t, s.Said(), "Of 1 delta it is told in 1 call: OnAdd(db 7).")
+}
+
 // A handler that believes what it is told must end with what is there, and must never be told of an end without a beginning.
 func TestWhatTheHandlerHearsIsALegalHistory(t *testing.T) {
 	for seed := range uint64(40) {
