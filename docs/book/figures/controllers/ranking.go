@@ -125,7 +125,10 @@ func reason(rule string, p, next place) string {
 }
 
 func times(n string) string {
-	if n == "1" {
+	switch n {
+	case "0":
+		return n
+	case "1":
 		return "once"
 	}
 	return n + " times"
@@ -211,7 +214,7 @@ func (r *ranking) standing() string {
 		}
 		if i > 0 {
 			before := places[i-1]
-			said += " Before it goes " + before.pod.name + ", because " + reason(before.rule, before, one) + "."
+			said += " " + before.pod.name + " goes before it because " + reason(before.rule, before, one) + "."
 		}
 		return said
 	}

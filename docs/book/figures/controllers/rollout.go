@@ -152,12 +152,27 @@ func (r *rollout) shrink() (said string) {
 		said += pods(idle) + " of the old ones did not serve, so nobody misses " + either(idle, "it: it goes. ", "them: they go. ")
 	}
 	if served > 0 {
-		said += pods(serving) + " served, and " + strconv.Itoa(r.least()) + " have to. So " + strconv.Itoa(served) + " old " + either(served, "one goes", "ones go") + ". "
+		said += pods(serving) + " served, and " + strconv.Itoa(r.least()) + " have to. So " + r.leaving(served) + ". "
 	}
 	if said != "" {
 		r.note("old down")
 	}
 	return said
+}
+
+// leaving names the old Pods that go.
+func (r *rollout) leaving(n int) string {
+	left := 0
+	for _, old := range r.oldSets {
+		left += old.Wanted
+	}
+	switch {
+	case left == 0 && n == 1:
+		return "the last old one goes"
+	case left == 0:
+		return "the last " + strconv.Itoa(n) + " old ones go"
+	}
+	return strconv.Itoa(n) + " old " + either(n, "one goes", "ones go")
 }
 
 // another makes the new ReplicaSet an old one.
@@ -222,7 +237,7 @@ func (r *rollout) explainLimits() string {
 	if zero := deployment.LimitsOf(r.replicas, r.surge, "0"); zero.Surge == 0 && r.limits.Unavailable == 1 && (r.unavailable == "0" || r.unavailable[len(r.unavailable)-1] == '%') {
 		said = "maxSurge is 0, and so would be maxUnavailable: then nothing could ever move, so one Pod may be missing."
 	}
-	return said + " So there are at most " + strconv.Itoa(r.most()) + " Pods, and at least " + strconv.Itoa(r.least()) + " serve."
+	return said + " So there are at most " + pods(r.most()) + ", and at least " + strconv.Itoa(r.least()) + either(r.least(), " serves.", " serve.")
 }
 
 // amount says what a number or a percentage comes to.

@@ -113,7 +113,8 @@ func TestTheLimitsAreExplained(t *testing.T) {
 	}{
 		{10, "25%", "25%", "maxSurge 25% of 10 is 3, rounded up; maxUnavailable 25% is 2, rounded down."},
 		{10, "3", "20%", "maxSurge is 3; maxUnavailable 20% is 2, rounded down."},
-		{1, "25%", "25%", "at most 2 Pods, and at least 1 serve."},
+		{1, "25%", "25%", "at most 2 Pods, and at least 1 serves."},
+		{1, "0", "1", "at most 1 Pod, and at least 0 serve."},
 		{4, "0", "0", "nothing could ever move"},
 		{3, "0", "10%", "nothing could ever move"},
 		{4, "0", "1", "at most 4 Pods, and at least 3 serve."},

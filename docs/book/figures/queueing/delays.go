@@ -79,6 +79,9 @@ func (d *delays) Do(action figure.Action) string {
 		return d.item + " has no alarm."
 	case "after":
 		d.after, _ = strconv.Atoi(action.Value)
+		if d.after == 0 {
+			return "Without a delay, whoever asks for " + d.item + " adds it now."
+		}
 		return "It is second " + seconds(d.now) + ", so whoever asks for " + d.item + " now means second " + seconds(d.now+time.Duration(d.after)*time.Second) + "."
 	case "AddAfter", "ReplaceAfter":
 		return d.ask(action.Key == "ReplaceAfter")

@@ -87,7 +87,11 @@ func (q *queue) add(item string) string {
 		if held {
 			return "merged: " + item + " is dirty already. When its worker is done, one more look answers all of these adds."
 		}
-		return "merged: " + item + " waits already. One look will answer both adds."
+		all := "both adds."
+		if n := q.cores.Entry(item).Adds; n > 2 {
+			all = "all " + adds(n) + "."
+		}
+		return "merged: " + item + " waits already. One look will answer " + all
 	}
 }
 

@@ -27,6 +27,7 @@ type reflector struct {
 	last    informer.Decision
 	from    string // the state before the last step
 	server  int    // the newest resourceVersion that the server has
+	kept    bool   // a part of a view was collected
 	steps   []step
 }
 
@@ -176,11 +177,27 @@ func (r *reflector) step(a answer) string {
 		r.server = max(r.server, version)
 	}
 	r.from, r.last = before.State, r.machine.Step(a.happening)
+	r.collect()
 	after := r.machine.Memory()
 	r.steps = append(r.steps, step{a.happened, r.inWords()})
 	said := a.happened + " " + capital(r.inWords())
-	if why := r.why(before, after); why != "" {
+	if why := r.why(a.happening, before, after); why != "" {
 		said += " " + why
 	}
 	return said
+}
+
+// collect notes what the reflector keeps of a view. If that is nothing, it has nothing to throw away.
+func (r *reflector) collect() {
+	switch r.last.Deliver {
+	case "collect":
+		r.kept = true
+	case "replace":
+		r.kept = false
+	case "discard":
+		if !r.kept {
+			r.last.Deliver = ""
+		}
+		r.kept = false
+	}
 }
