@@ -1,7 +1,11 @@
 package browser
 
 import (
+	"bytes"
 	"fmt"
+	"image"
+	"image/color"
+	"image/png"
 	"os"
 	"path/filepath"
 	"testing"
@@ -22,7 +26,7 @@ func inFigure(name, expression string) string {
 
 const (
 	isOpen = `!f.querySelector('.picture').hidden && f.activeElement === f.querySelector('.picture')`
-	said   = `f.querySelector('.said').textContent`
+	said   = `f.querySelector('[aria-live=polite]').textContent`
 	shown  = `f.querySelector('.picture').innerHTML + ` + said
 )
 
@@ -65,8 +69,14 @@ func useByKeyboard(t *testing.T, b *tab, page, name string) {
 	t.Helper()
 	before, err := openFigure(b, page, name)
 	require.NoError(t, err, "%s: %v", page, b.wrong())
+	keys, err := get[bool](b, inFigure(name, `f.querySelector('.picture').ariaLabel.includes('step forward') === Boolean(f.querySelector('[aria-keyshortcuts=ArrowRight]'))`))
+	require.NoError(t, err)
+	assert.True(t, keys, "%s: the keys that it names are those that work", name)
 	for off := true; off; {
 		require.NoError(t, b.do(chromedp.KeyEvent(kb.Tab)))
+		outline, err := get[string](b, inFigure(name, `getComputedStyle(f.activeElement).outlineStyle`))
+		require.NoError(t, err)
+		require.Equal(t, "solid", outline, "%s: what has the focus can be seen", name)
 		off, err = get[bool](b, inFigure(name, `f.activeElement.matches('[data-off], [data-key=back], [data-key=restart]')`))
 		require.NoError(t, err)
 	}
@@ -125,7 +135,8 @@ func openFigure(b *tab, page, name string) (string, error) {
 	return get[string](b, inFigure(name, shown))
 }
 
-// Each button of an open figure is pressed once at the width of a phone. Nothing may stick out, and each press is answered.
+// Each button of an open figure is pressed once at the width of a phone. Nothing may stick out, each press is answered, and a
+// finger hits what it aims at.
 func fitsAPhone(t *testing.T, b *tab, name string) {
 	t.Helper()
 	require.NoError(t, b.do(width(phone), until(inFigure(name, `f.querySelector('svg').viewBox.baseVal.width === 360`))))
@@ -138,6 +149,10 @@ func fitsAPhone(t *testing.T, b *tab, name string) {
 				button.click()
 				if (!`+said+`) wrong.push(key + ' says nothing')
 				if (!f.activeElement) wrong.push('the focus is lost after ' + key)
+			}
+			for (const e of f.querySelectorAll('button, select, label')) {
+				const height = e.getBoundingClientRect().height
+				if (height > 0 && height < 40) wrong.push(e.outerHTML.slice(0, 80) + ' is ' + height + ' pixels high')
 			}
 			for (const e of f.querySelectorAll('.frame *')) {
 				if (!e.closest('svg') && e.getBoundingClientRect().right > 376) wrong.push(e.outerHTML.slice(0, 80) + ' sticks out')
@@ -162,6 +177,35 @@ func TestAFigureThatCannotBeLoadedSaysSo(t *testing.T) {
 	there, err := get[bool](b, `document.querySelector('loop-figure[name=queue] img').getBoundingClientRect().height > 100`)
 	require.NoError(t, err)
 	assert.True(t, there, "the picture stays")
+}
+
+// A picture is a file of its own, and its colors are the system's, unless the page says what it is.
+func TestAPictureIsAsDarkAsItsPageWhateverTheSystemPrefers(t *testing.T) {
+	browser, address := start(t)
+	for _, system := range []string{"light", "dark"} {
+		b := newTab(t, browser)
+		require.NoError(t, b.do(width(desktop), inColors(system), open(address+"/"+chapterOf(t, "queue"))))
+		for _, dark := range []bool{true, false} {
+			require.NoError(t, b.do(in(fmt.Sprintf(`document.documentElement.classList.toggle('dark', %t)`, dark)),
+				in(`document.querySelector('loop-figure img').scrollIntoView({ block: 'center', behavior: 'instant' })`)))
+			edge, err := get[[]float64](b, `{
+				const r = document.querySelector('loop-figure img').getBoundingClientRect()
+				return [r.left + 4, r.top + r.height / 2]
+			}`)
+			require.NoError(t, err)
+			gray := color.GrayModel.Convert(screenshot(t, b).At(int(edge[0]), int(edge[1]))).(color.Gray).Y
+			assert.Equal(t, dark, gray < 128, "the system is %s, and the page is dark: %t", system, dark)
+		}
+	}
+}
+
+func screenshot(t *testing.T, b *tab) image.Image {
+	t.Helper()
+	file, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
+	require.NoError(t, err)
+	picture, err := png.Decode(bytes.NewReader(file))
+	require.NoError(t, err)
+	return picture
 }
 
 // Pictures for people who look at the figures.

@@ -46,6 +46,7 @@
     connectedCallback() {
       if (this.shadowRoot) return
       this.button = make('button', { type: 'button', className: 'try', textContent: 'Try it', onclick: () => this.open() })
+      this.start = make('div', { className: 'start' }, this.button, make('span', { textContent: 'It runs the library\u2019s own code, in this page.' }))
       this.problem = make('p', { className: 'problem', hidden: true })
       this.problem.setAttribute('role', 'alert')
       this.picture = make('div', { className: 'picture', tabIndex: 0, hidden: true })
@@ -55,7 +56,7 @@
       this.controls = make('div', { className: 'controls', hidden: true })
       this.still = make('slot')
       this.frame = make('div', { className: 'frame', onkeydown: (event) => this.step(event) },
-        this.still, this.picture, this.bar, this.said, this.controls, this.button, this.problem)
+        this.still, this.picture, this.bar, this.said, this.controls, this.start, this.problem)
       this.attachShadow({ mode: 'open' }).append(make('link', { rel: 'stylesheet', href: `${base}figures.css` }), this.frame)
       const root = document.documentElement // a page of the book is dark if it has this class
       const shade = () => this.frame.classList.toggle('dark', root.classList.contains('dark'))
@@ -72,9 +73,10 @@
         started[module] ??= start(module)
         this.figure = (await started[module])(this.getAttribute('name'))
         this.picture.setAttribute('role', 'group')
-        this.picture.setAttribute('aria-label', `${this.figure.title}: the arrow keys step forward and back`)
         this.show(this.figure.look(this.width()))
-        this.still.hidden = this.button.hidden = true
+        const keys = this.view.controls.some((c) => c.next) ? 'the arrow keys step forward and back' : 'the left arrow key steps back'
+        this.picture.setAttribute('aria-label', `${this.figure.title}: ${keys}`)
+        this.still.hidden = this.start.hidden = true
         this.picture.hidden = this.bar.hidden = this.said.hidden = this.controls.hidden = false
         this.picture.focus({ preventScroll: true })
         new ResizeObserver(() => { if (this.width() !== this.drawn) this.show(this.figure.look(this.width())) }).observe(this)
@@ -87,7 +89,7 @@
     fail(error) {
       delete started[modules[this.getAttribute('name')]]
       this.problem.textContent = `This figure cannot be used here: ${error.message}. The picture shows a part of what it does.`
-      this.problem.hidden = this.button.hidden = this.still.hidden = false
+      this.problem.hidden = this.start.hidden = this.still.hidden = false
       this.picture.hidden = this.bar.hidden = this.said.hidden = this.controls.hidden = true
     }
 
