@@ -56,6 +56,7 @@ func TestFiguresAreUsedByKeyboardOnAServerAndInAFolder(t *testing.T) {
 			useByKeyboard(t, b, address+"/"+chapter, name)
 			staysInSight(t, b, name)
 			fitsAPhone(t, b, name)
+			linesStayLines(t, b, name)
 			if i == 0 {
 				useByKeyboard(t, newTab(t, browser), fromFolder(chapter+"index.html"), name)
 			}
@@ -163,6 +164,15 @@ func fitsAPhone(t *testing.T, b *tab, name string) {
 	require.NoError(t, err)
 	assert.Empty(t, wrong, name)
 	assert.Empty(t, b.wrong(), name)
+}
+
+// The rules of a dark page are in a block of their own, and must not win against what they do not mean to change.
+func linesStayLines(t *testing.T, b *tab, name string) {
+	t.Helper()
+	require.NoError(t, b.do(in(`document.documentElement.classList.add('dark')`)))
+	filled, err := get[int](b, inFigure(name, `[...f.querySelectorAll('svg .line')].filter(l => getComputedStyle(l).fill !== 'none').length`))
+	require.NoError(t, err)
+	assert.Zero(t, filled, "%s: lines are filled if the page is dark", name)
 }
 
 // Where a module cannot be loaded, the reader is told so and keeps the picture.

@@ -103,11 +103,15 @@ func (r *rollout) drawLegend(p *draw.Page) {
 		p.Text("small", x+20, at+13, text)
 		x += width
 	}
-	entry("quiet", "old, serves")
-	for i := 1; i < len(r.oldSets); i++ {
-		entry(oldTint(i), "old, the "+[]string{"", "second", "third", "fourth"}[i]+" template")
+	if newest := len(r.oldSets); newest == 1 {
+		entry(oldTint(0), "old, serves")
+		entry(newTint(1), "new, serves")
+	} else {
+		for i, name := range []string{"first template", "second", "third", "fourth", "fifth"}[:newest] {
+			entry(oldTint(i), name)
+		}
+		entry(newTint(newest), "new")
 	}
-	entry(newTint(len(r.oldSets)), "new, serves")
 	entry(newTint(len(r.oldSets))+" idle", "does not serve")
 	p.Y = at + 20
 }
