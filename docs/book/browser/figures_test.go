@@ -198,10 +198,7 @@ func TestAPictureIsAsDarkAsItsPageWhateverTheSystemPrefers(t *testing.T) {
 		for _, dark := range []bool{true, false} {
 			require.NoError(t, b.do(in(fmt.Sprintf(`document.documentElement.classList.toggle('dark', %t)`, dark)),
 				in(`document.querySelector('loop-figure img').scrollIntoView({ block: 'center', behavior: 'instant' })`)))
-			edge, err := get[[]float64](b, `{
-				const r = document.querySelector('loop-figure img').getBoundingClientRect()
-				return [r.left + 4, r.top + r.height / 2]
-			}`)
+			edge, err := get[[]float64](b, `(r => [r.left + 4, r.top + r.height / 2])(document.querySelector('loop-figure img').getBoundingClientRect())`)
 			require.NoError(t, err)
 			gray := color.GrayModel.Convert(screenshot(t, b).At(int(edge[0]), int(edge[1]))).(color.Gray).Y
 			assert.Equal(t, dark, gray < 128, "the system is %s, and the page is dark: %t", system, dark)
