@@ -1,11 +1,16 @@
 package browser
 
 import (
+	"bytes"
 	"fmt"
+	"image"
+	"image/color"
+	"image/png"
 	"os"
 	"path/filepath"
 	"testing"
 
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/assert"
@@ -21,7 +26,7 @@ func inFigure(name, expression string) string {
 
 const (
 	isOpen = `!f.querySelector('.picture').hidden && f.activeElement === f.querySelector('.picture')`
-	said   = `f.querySelector('.said').textContent`
+	said   = `f.querySelector('[aria-live=polite]').textContent`
 	shown  = `f.querySelector('.picture').innerHTML + ` + said
 )
 
@@ -49,7 +54,9 @@ func TestFiguresAreUsedByKeyboardOnAServerAndInAFolder(t *testing.T) {
 			chapter := chapterOf(t, name)
 			b := newTab(t, browser)
 			useByKeyboard(t, b, address+"/"+chapter, name)
+			staysInSight(t, b, name)
 			fitsAPhone(t, b, name)
+			linesStayLines(t, b, name)
 			if i == 0 {
 				useByKeyboard(t, newTab(t, browser), fromFolder(chapter+"index.html"), name)
 			}
@@ -57,14 +64,21 @@ func TestFiguresAreUsedByKeyboardOnAServerAndInAFolder(t *testing.T) {
 	}
 }
 
-// A reader without a mouse opens a figure, uses its first control that can do something, and takes that back by an arrow key.
+// A reader without a mouse opens a figure, uses its first control that can do something new, and takes that back by an
+// arrow key.
 func useByKeyboard(t *testing.T, b *tab, page, name string) {
 	t.Helper()
 	before, err := openFigure(b, page, name)
 	require.NoError(t, err, "%s: %v", page, b.wrong())
+	keys, err := get[bool](b, inFigure(name, `f.querySelector('.picture').ariaLabel.includes('step forward') === Boolean(f.querySelector('[aria-keyshortcuts=ArrowRight]'))`))
+	require.NoError(t, err)
+	assert.True(t, keys, "%s: the keys that it names are those that work", name)
 	for off := true; off; {
 		require.NoError(t, b.do(chromedp.KeyEvent(kb.Tab)))
-		off, err = get[bool](b, inFigure(name, `f.activeElement.hasAttribute('data-off')`))
+		outline, err := get[string](b, inFigure(name, `getComputedStyle(f.activeElement).outlineStyle`))
+		require.NoError(t, err)
+		require.Equal(t, "solid", outline, "%s: what has the focus can be seen", name)
+		off, err = get[bool](b, inFigure(name, `f.activeElement.matches('[data-off], [data-key=back], [data-key=restart]')`))
 		require.NoError(t, err)
 	}
 	kind, err := get[string](b, inFigure(name, `f.activeElement.tagName + ' ' + f.activeElement.type`))
@@ -87,6 +101,26 @@ func useByKeyboard(t *testing.T, b *tab, page, name string) {
 	assert.Empty(t, b.wrong(), page)
 }
 
+// Whoever steps looks at the picture. So Back must be in sight wherever the picture begins in the window, or a reader
+// scrolls at each step.
+func staysInSight(t *testing.T, b *tab, name string) {
+	t.Helper()
+	for _, size := range [][2]int64{{1280, 720}, {phone, 667}} {
+		require.NoError(t, b.do(call(emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: size[0], Height: size[1], DeviceScaleFactor: 1}),
+			until(inFigure(name, `f.querySelector('svg').viewBox.baseVal.width === `+map[bool]string{true: "360", false: "640"}[size[0] == phone]))))
+		for _, top := range []int{70, 300} { // 70: below the page's own bar
+			back, err := get[[]float64](b, inFigure(name, fmt.Sprintf(`{
+				scrollBy({ top: f.querySelector('.picture').getBoundingClientRect().top - %d, behavior: 'instant' })
+				const back = f.querySelector('[data-key=back]').getBoundingClientRect()
+				return [back.top, back.bottom]
+			}`, top)))
+			require.NoError(t, err)
+			assert.Greater(t, back[0], float64(top), "%s at %v", name, size)
+			assert.LessOrEqual(t, back[1], float64(size[1]), "%s at %v, where the picture begins at %d", name, size, top)
+		}
+	}
+}
+
 // openFigure opens a figure as a reader does who has reached its button by Tab. It returns what is
 // shown.
 func openFigure(b *tab, page, name string) (string, error) {
@@ -102,7 +136,8 @@ func openFigure(b *tab, page, name string) (string, error) {
 	return get[string](b, inFigure(name, shown))
 }
 
-// Each button of an open figure is pressed once at the width of a phone. Nothing may stick out, and each press is answered.
+// Each button of an open figure is pressed once at the width of a phone. Nothing may stick out, each press is answered, and a
+// finger hits what it aims at.
 func fitsAPhone(t *testing.T, b *tab, name string) {
 	t.Helper()
 	require.NoError(t, b.do(width(phone), until(inFigure(name, `f.querySelector('svg').viewBox.baseVal.width === 360`))))
@@ -116,6 +151,10 @@ func fitsAPhone(t *testing.T, b *tab, name string) {
 				if (!`+said+`) wrong.push(key + ' says nothing')
 				if (!f.activeElement) wrong.push('the focus is lost after ' + key)
 			}
+			for (const e of f.querySelectorAll('button, select, label')) {
+				const height = e.getBoundingClientRect().height
+				if (height > 0 && height < 40) wrong.push(e.outerHTML.slice(0, 80) + ' is ' + height + ' pixels high')
+			}
 			for (const e of f.querySelectorAll('.frame *')) {
 				if (!e.closest('svg') && e.getBoundingClientRect().right > 376) wrong.push(e.outerHTML.slice(0, 80) + ' sticks out')
 			}
@@ -125,6 +164,15 @@ func fitsAPhone(t *testing.T, b *tab, name string) {
 	require.NoError(t, err)
 	assert.Empty(t, wrong, name)
 	assert.Empty(t, b.wrong(), name)
+}
+
+// The rules of a dark page are in a block of their own, and must not win against what they do not mean to change.
+func linesStayLines(t *testing.T, b *tab, name string) {
+	t.Helper()
+	require.NoError(t, b.do(in(`document.documentElement.classList.add('dark')`)))
+	filled, err := get[int](b, inFigure(name, `[...f.querySelectorAll('svg .line')].filter(l => getComputedStyle(l).fill !== 'none').length`))
+	require.NoError(t, err)
+	assert.Zero(t, filled, "%s: lines are filled if the page is dark", name)
 }
 
 // Where a module cannot be loaded, the reader is told so and keeps the picture.
@@ -139,6 +187,32 @@ func TestAFigureThatCannotBeLoadedSaysSo(t *testing.T) {
 	there, err := get[bool](b, `document.querySelector('loop-figure[name=queue] img').getBoundingClientRect().height > 100`)
 	require.NoError(t, err)
 	assert.True(t, there, "the picture stays")
+}
+
+// A picture is a file of its own, and its colors are the system's, unless the page says what it is.
+func TestAPictureIsAsDarkAsItsPageWhateverTheSystemPrefers(t *testing.T) {
+	browser, address := start(t)
+	for _, system := range []string{"light", "dark"} {
+		b := newTab(t, browser)
+		require.NoError(t, b.do(width(desktop), inColors(system), open(address+"/"+chapterOf(t, "queue"))))
+		for _, dark := range []bool{true, false} {
+			require.NoError(t, b.do(in(fmt.Sprintf(`document.documentElement.classList.toggle('dark', %t)`, dark)),
+				in(`document.querySelector('loop-figure img').scrollIntoView({ block: 'center', behavior: 'instant' })`)))
+			edge, err := get[[]float64](b, `(r => [r.left + 4, r.top + r.height / 2])(document.querySelector('loop-figure img').getBoundingClientRect())`)
+			require.NoError(t, err)
+			gray := color.GrayModel.Convert(screenshot(t, b).At(int(edge[0]), int(edge[1]))).(color.Gray).Y
+			assert.Equal(t, dark, gray < 128, "the system is %s, and the page is dark: %t", system, dark)
+		}
+	}
+}
+
+func screenshot(t *testing.T, b *tab) image.Image {
+	t.Helper()
+	file, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
+	require.NoError(t, err)
+	picture, err := png.Decode(bytes.NewReader(file))
+	require.NoError(t, err)
+	return picture
 }
 
 // Pictures for people who look at the figures.

@@ -138,8 +138,8 @@ func pageScript() ([]byte, error) {
 }
 
 // pageStyle has the rules of the chapters' pictures. Those are dark if the reader's system is; a page of the book is
-// dark if it says so.
+// dark if it says so. With :where, a rule counts there as much as it does in a picture.
 func pageStyle() []byte {
-	rules := strings.ReplaceAll(figures.Style()+draw.Rules, "@media (prefers-color-scheme: dark)", ".dark")
+	rules := strings.ReplaceAll(figures.Style()+draw.Rules, "@media (prefers-color-scheme: dark)", ":where(.dark)")
 	return []byte(web.Style + rules)
 }

@@ -110,7 +110,7 @@ func (k *packing) Controls() []figure.Control {
 		choice("http", "http", s.http, "8080", "9000", none),
 		choice("metrics", "metrics", s.metrics, "9090", "9100", none),
 		{Key: "all", Label: "publishNotReadyAddresses", Kind: figure.Check, Group: "The Service", Value: strconv.FormatBool(k.all)},
-		{Key: "turn", Label: "List the Pods in another order", Kind: figure.Button, Group: "The controller"},
+		{Key: "turn", Label: "List the Pods in another order", Kind: figure.Button},
 	}
 }
 
@@ -143,24 +143,33 @@ func (k *packing) Do(action figure.Action) string {
 }
 
 func subsets(n int) string {
-	if n == 1 {
-		return "1 subset"
+	if n == 0 {
+		return "no subset"
 	}
-	return strconv.Itoa(n) + " subsets"
+	return strconv.Itoa(n) + either(n, " subset", " subsets")
 }
 
 // grouping says which columns are alike.
 func (k *packing) grouping() string {
+	said := ""
 	for _, s := range k.subsets() {
 		if len(s.Ports) > 1 {
 			var ports []string
 			for _, port := range s.Ports {
 				ports = append(ports, portOf(port.Name, port.Port))
 			}
-			return "The columns " + list(ports) + " look the same, so they share a subset."
+			said += "The columns " + list(ports) + " look the same, so they share a subset. "
 		}
 	}
-	return "No two columns look the same, so each has a subset of its own."
+	switch n := len(k.subsets()); {
+	case n == 0:
+		return "No Pod is listed: each has none of the ports, or is being deleted."
+	case said == "" && n == 1:
+		return "There is only one column."
+	case said == "":
+		return "No two columns look the same, so each has a subset of its own."
+	}
+	return said[:len(said)-1]
 }
 
 func (k *packing) subsets() []corev1.EndpointSubset {
@@ -173,7 +182,7 @@ func portOf(name string, number int32) string { return name + "=" + strconv.Itoa
 func (k *packing) inWords() string {
 	var lines []string
 	for _, s := range k.subsets() {
-		lines = append(lines, k.names(s.Addresses, false)+k.names(s.NotReadyAddresses, true)+": "+portsInWords(s.Ports))
+		lines = append(lines, strings.TrimSpace(k.names(s.Addresses, false)+k.names(s.NotReadyAddresses, true))+": "+portsInWords(s.Ports))
 	}
 	return strings.Join(lines, "; ")
 }

@@ -21,6 +21,24 @@ func TestTheSubsetsAreThoseOfTheChapter(t *testing.T) {
 	require.Equal(t, "green, red: http=8080 metrics=9090; blue: http=9000", k.inWords())
 }
 
+// The sentence compares the columns that are there: two pairs may be alike, or there may be none to compare.
+func TestTheSentenceIsAboutTheColumnsThatAreThere(t *testing.T) {
+	k := newPacking()
+	set := func(pod, key, value string) string {
+		k.Do(figure.Action{Key: "pod", Value: pod})
+		return k.Do(figure.Action{Key: key, Value: value})
+	}
+	require.Contains(t, set("blue", "metrics", "9100"), "The columns http=8080 and metrics=9090 look the same, so they share a subset. The columns http=9000 and metrics=9100 look the same")
+	require.Equal(t, "The Endpoints have 4 subsets now. No two columns look the same, so each has a subset of its own.", set("green", "metrics", "9100"))
+	for _, pod := range []string{"green", "red", "white"} {
+		set(pod, "state", "being deleted")
+	}
+	require.Equal(t, "The Endpoints have 1 subset now. There is only one column.", set("blue", "metrics", none))
+	require.Equal(t, "The Endpoints have no subset now. No Pod is listed: each has none of the ports, or is being deleted.", set("blue", "http", none))
+	require.Equal(t, "The Endpoints have 1 subset now. The columns http=8080 and metrics=9090 look the same, so they share a subset.", set("white", "state", "not ready"))
+	require.Equal(t, "The Endpoints have 1 subset: (not ready: white): http=8080 metrics=9090.", k.Words())
+}
+
 // Nothing is lost and nothing is said twice, and the order of the Pods does not matter.
 func TestTheSubsetsSayWhatTheTableSays(t *testing.T) {
 	for seed := range uint64(400) {

@@ -116,12 +116,22 @@ func reason(rule string, p, next place) string {
 	case "readyFor":
 		return "it is ready for " + p.pod.ready + ", not " + next.pod.ready
 	case "restarts":
-		return "it was restarted " + p.pod.restarts + " times, not " + next.pod.restarts
+		return "it was restarted " + times(p.pod.restarts) + ", not " + times(next.pod.restarts)
 	case "age":
 		return "it is " + p.pod.age + " old, not " + next.pod.age
 	default:
 		return "all else is equal, so the UID decides: chance, but the same each time"
 	}
+}
+
+func times(n string) string {
+	switch n {
+	case "0":
+		return n
+	case "1":
+		return "once"
+	}
+	return n + " times"
 }
 
 func (r *ranking) Controls() []figure.Control {
@@ -136,12 +146,12 @@ func (r *ranking) Controls() []figure.Control {
 	node := choice("node", "Node", p.node, "n1", "n2")
 	node.Options = append(node.Options, figure.Option{Value: "", Label: "none"})
 	return []figure.Control{
-		{Key: "n", Label: "Pods that have to go", Kind: figure.Range, Group: "The ReplicaSet", Value: strconv.Itoa(r.n), Min: 1, Max: len(r.pods) - 1},
+		{Key: "n", Label: "Pods that have to go", Kind: figure.Range, Value: strconv.Itoa(r.n), Min: 1, Max: len(r.pods) - 1},
 		choice("pod", "Pod", r.chosen, names...),
 		node,
 		choice("phase", "Phase", p.phase, string(corev1.PodPending), string(corev1.PodUnknown), string(corev1.PodRunning)),
 		choice("ready", "Ready for", p.ready, "no", "1 min", "1 h", "8 h", "9 h"),
-		choice("cost", "Cost of its deletion", p.cost, "-100", "0", "100"),
+		choice("cost", "Deletion cost", p.cost, "-100", "0", "100"),
 		choice("restarts", "Restarts", p.restarts, "0", "1", "3", "5"),
 		choice("age", "Age", p.age, "1 min", "1 h", "9 h", "10 h"),
 	}
@@ -204,7 +214,7 @@ func (r *ranking) standing() string {
 		}
 		if i > 0 {
 			before := places[i-1]
-			said += " Before it goes " + before.pod.name + ", because " + reason(before.rule, before, one) + "."
+			said += " " + before.pod.name + " goes before it because " + reason(before.rule, before, one) + "."
 		}
 		return said
 	}

@@ -23,6 +23,12 @@ func shuffled(random *rand.Rand) *ranking {
 	return r
 }
 
+func TestAReasonComparesTheTwoPods(t *testing.T) {
+	one, three := place{pod: pod{restarts: "1"}}, place{pod: pod{restarts: "3"}}
+	require.Equal(t, "it was restarted 3 times, not once", reason("restarts", three, one))
+	require.Equal(t, "it was restarted once, not 0", reason("restarts", one, place{pod: pod{restarts: "0"}}))
+}
+
 // The line in the picture is between the Pods that the controller would delete and those that it would keep.
 func TestThePodsAboveTheLineAreThoseThatTheControllerDeletes(t *testing.T) {
 	for seed := range uint64(300) {

@@ -17,11 +17,10 @@ var Figures = []figure.Definition{Rollout, Ranking, Packing}
 // Rollout is the figure of chapter 18.
 var Rollout = figure.Definition{
 	Name: "rollout", Title: "A rollout, step by step",
-	Hint: "Step through a rollout. Then let the new version fail: where does it stop, and what does a third template do about it?",
+	Hint: "Step through the rollout. Then let the new version fail: where does it stop, and what does a third template do about it?",
 	New: func() figure.Figure {
 		return newRollout(settings{replicas: 10, surge: "3", unavailable: "2"})
 	},
-	Anew:  true,
 	Story: []figure.Action{{Key: "step"}, {Key: "step"}, {Key: "step"}, {Key: "step"}, {Key: "step"}, {Key: "step"}, {Key: "step"}, {Key: "step"}},
 }
 
@@ -63,8 +62,8 @@ func (r *rollout) Controls() []figure.Control {
 	done, starting, again := "", "", ""
 	switch {
 	case r.isComplete():
-		done = "The rollout is complete: all Pods are new, and serve."
-		starting = done
+		starting = "The rollout is complete: all Pods are new, and serve."
+		done = starting + " Start over, or change the template again."
 	case r.starting() == 0:
 		starting = "No new Pod is starting."
 	case r.fails:
@@ -74,16 +73,16 @@ func (r *rollout) Controls() []figure.Control {
 		done = r.stuck()
 	}
 	if len(r.oldSets) > 3 {
-		again = "Four templates are enough for the picture."
+		again = "Five templates are enough for the picture."
 	}
 	return []figure.Control{
-		{Key: "step", Label: "Step", Kind: figure.Button, Group: "The rollout", Off: done, Next: true},
-		{Key: "one", Label: "One Pod becomes ready", Kind: figure.Button, Group: "The rollout", Off: starting},
+		{Key: "step", Label: "Step", Kind: figure.Button, Off: done, Next: true},
+		{Key: "one", Label: "One Pod becomes ready", Kind: figure.Button, Off: starting},
 		{Key: "template", Label: "Change the template again", Kind: figure.Button, Group: "The rollout", Off: again},
 		{Key: "fails", Label: "New Pods never become ready", Kind: figure.Check, Group: "The rollout", Value: strconv.FormatBool(r.fails)},
-		{Key: "replicas", Label: "replicas", Kind: figure.Range, Group: "The Deployment (starts again)", Value: strconv.Itoa(r.replicas), Min: 1, Max: 12},
-		{Key: "surge", Label: "maxSurge", Kind: figure.Choice, Group: "The Deployment (starts again)", Value: r.surge, Options: amounts},
-		{Key: "unavailable", Label: "maxUnavailable", Kind: figure.Choice, Group: "The Deployment (starts again)", Value: r.unavailable, Options: amounts},
+		{Key: "replicas", Label: "replicas", Kind: figure.Range, Group: "Start again with", Value: strconv.Itoa(r.replicas), Min: 1, Max: 12},
+		{Key: "surge", Label: "maxSurge", Kind: figure.Choice, Group: "Start again with", Value: r.surge, Options: amounts},
+		{Key: "unavailable", Label: "maxUnavailable", Kind: figure.Choice, Group: "Start again with", Value: r.unavailable, Options: amounts},
 	}
 }
 
@@ -120,18 +119,14 @@ func (r *rollout) Do(action figure.Action) string {
 // step does one write of the controller, if there is one to do; or else all Pods that start become ready.
 func (r *rollout) step() string {
 	if to := deployment.NewSize(r.limits, r.newSet, r.oldSets); to != r.newSet.Wanted {
-		came := to - r.newSet.Wanted
+		total, _ := r.total()
+		said := pods(total) + " " + either(total, "was", "were") + " there, and " + strconv.Itoa(r.most()) + " may be. So the new ReplicaSet asks for " + strconv.Itoa(to-r.newSet.Wanted) + " more, which makes " + strconv.Itoa(to) + " of " + strconv.Itoa(r.replicas) + ". "
 		r.newSet.Wanted = to
 		r.note("new up")
-		return "There is room for " + pods(came) + ": the new ReplicaSet asks for " + strconv.Itoa(to) + ". " + r.standing()
+		return said + r.standing()
 	}
-	before := r.standing()
-	if went := r.shrink(); went > 0 {
-		said := before + " So " + pods(went) + " of the old ones may go."
-		if r.isComplete() {
-			said += " The rollout is complete."
-		}
-		return said
+	if said := r.shrink(); said != "" {
+		return said + r.standing()
 	}
 	if r.starting() == 0 || r.fails {
 		return r.stuck()
@@ -139,23 +134,45 @@ func (r *rollout) step() string {
 	came := r.starting()
 	r.newSet.Available = r.newSet.Wanted
 	r.note("they serve")
-	if r.isComplete() {
-		return "The last " + pods(came) + " serve. The rollout is complete."
-	}
-	return "The controller has nothing to do but to wait, until " + pods(came) + " have become ready. " + r.standing()
+	return "The controller could only wait, until " + pods(came) + " had become ready. " + r.standing()
 }
 
-// shrink lets old Pods go, and returns how many went. Those that do not serve go first, as a ReplicaSet does it.
-func (r *rollout) shrink() (went int) {
+// shrink lets old Pods go, and says why, if any may. Those that do not serve go first, as a ReplicaSet does it.
+func (r *rollout) shrink() (said string) {
+	_, serving := r.total()
+	idle, served := 0, 0 // of those that go
 	for i, to := range deployment.OldSizes(r.limits, r.newSet, r.oldSets) {
 		old := &r.oldSets[i]
-		went += old.Wanted - to
-		old.Wanted, old.Available = to, min(old.Available, to)
+		left := min(old.Available, to)
+		served += old.Available - left
+		idle += old.Wanted - to - (old.Available - left)
+		old.Wanted, old.Available = to, left
 	}
-	if went > 0 {
+	if idle > 0 {
+		said += pods(idle) + " of the old ones did not serve, so nobody misses " + either(idle, "it: it goes. ", "them: they go. ")
+	}
+	if served > 0 {
+		said += pods(serving) + " served, and " + strconv.Itoa(r.least()) + " have to. So " + r.leaving(served) + ". "
+	}
+	if said != "" {
 		r.note("old down")
 	}
-	return went
+	return said
+}
+
+// leaving names the old Pods that go.
+func (r *rollout) leaving(n int) string {
+	left := 0
+	for _, old := range r.oldSets {
+		left += old.Wanted
+	}
+	switch {
+	case left == 0 && n == 1:
+		return "the last old one goes"
+	case left == 0:
+		return "the last " + strconv.Itoa(n) + " old ones go"
+	}
+	return strconv.Itoa(n) + " old " + either(n, "one goes", "ones go")
 }
 
 // another makes the new ReplicaSet an old one.
@@ -163,7 +180,7 @@ func (r *rollout) another() string {
 	r.oldSets = append(r.oldSets, r.newSet)
 	r.newSet, r.fails = deployment.Size{}, false
 	r.note("new template")
-	return "What was new is old now, and a third ReplicaSet begins with no Pods. " + r.standing()
+	return "What was new is old now, and another ReplicaSet begins with no Pods. " + r.standing()
 }
 
 func (r *rollout) starting() int { return r.newSet.Wanted - r.newSet.Available }
@@ -198,32 +215,47 @@ func (r *rollout) canMove() bool {
 	return false
 }
 
-// standing compares what there is with the limits.
+// standing compares what there is now with the limits. It is about the same moment as the last row.
 func (r *rollout) standing() string {
 	total, serving := r.total()
-	return strconv.Itoa(total) + " Pods are there, and " + strconv.Itoa(r.most()) + " may be; " + strconv.Itoa(serving) + " serve, and " + strconv.Itoa(r.least()) + " have to."
+	said := "Now there " + either(total, "is ", "are ") + pods(total) + " (at most " + strconv.Itoa(r.most()) + "), and " + strconv.Itoa(serving) + either(serving, " serves", " serve") + " (at least " + strconv.Itoa(r.least()) + ")."
+	if r.isComplete() {
+		said += " The rollout is complete."
+	}
+	return said
 }
 
 func (r *rollout) most() int  { return r.limits.Desired + r.limits.Surge }
 func (r *rollout) least() int { return r.limits.Desired - r.limits.Unavailable }
 
 func (r *rollout) stuck() string {
-	return "The rollout is stuck, and does no harm: " + r.standing() + " It waits for " + pods(r.starting()) + " that never become ready. Change the template again."
+	return "The rollout is stuck: it waits for " + pods(r.starting()) + " that never become ready. It does no harm. " + r.standing() + " Change the template again."
 }
 
 func (r *rollout) explainLimits() string {
-	said := "maxSurge " + r.surge + " of " + strconv.Itoa(r.replicas) + " is " + strconv.Itoa(r.limits.Surge) + ", rounded up; maxUnavailable " + r.unavailable + " is " + strconv.Itoa(r.limits.Unavailable) + ", rounded down."
+	said := "maxSurge" + amount(r.surge, " of "+strconv.Itoa(r.replicas), r.limits.Surge, "up") + "; maxUnavailable" + amount(r.unavailable, "", r.limits.Unavailable, "down") + "."
 	if zero := deployment.LimitsOf(r.replicas, r.surge, "0"); zero.Surge == 0 && r.limits.Unavailable == 1 && (r.unavailable == "0" || r.unavailable[len(r.unavailable)-1] == '%') {
 		said = "maxSurge is 0, and so would be maxUnavailable: then nothing could ever move, so one Pod may be missing."
 	}
-	return said + " So there are at most " + strconv.Itoa(r.most()) + " Pods, and at least " + strconv.Itoa(r.least()) + " serve."
+	return said + " So there are at most " + pods(r.most()) + ", and at least " + strconv.Itoa(r.least()) + either(r.least(), " serves.", " serve.")
 }
 
-func pods(n int) string {
-	if n == 1 {
-		return "1 Pod"
+// amount says what a number or a percentage comes to.
+func amount(text, of string, n int, rounded string) string {
+	if text[len(text)-1] != '%' {
+		return " is " + text
 	}
-	return strconv.Itoa(n) + " Pods"
+	return " " + text + of + " is " + strconv.Itoa(n) + ", rounded " + rounded
+}
+
+func pods(n int) string { return strconv.Itoa(n) + either(n, " Pod", " Pods") }
+
+// either is the form of a word for one thing, or that for several.
+func either(n int, one, several string) string {
+	if n == 1 {
+		return one
+	}
+	return several
 }
 
 func (r *rollout) Words() string {

@@ -8,8 +8,8 @@ import (
 	"github.com/loopwright/loopwright/docs/book/figures/draw"
 )
 
-// shownRows is how much of the story a page has room for. There is always room for reservedRows, so that the controls
-// stay where they are while a reader steps.
+// shownRows is how much of the story a page has room for. There is always room for reservedRows, through which the
+// limits are drawn, so that the controls stay where they are while a reader steps.
 const (
 	shownRows    = 12
 	reservedRows = 9
@@ -32,8 +32,8 @@ func (r *rollout) Draw(p *draw.Page) {
 	for i, s := range rows {
 		r.drawRow(p, s, left, pitch, i == len(rows)-1)
 	}
-	r.drawLimits(p, left, pitch, top)
 	p.Y += 26 * float64(max(0, reservedRows-len(rows)))
+	r.drawLimits(p, left, pitch, top)
 	p.Y += 10
 	r.drawLegend(p)
 }
@@ -103,11 +103,15 @@ func (r *rollout) drawLegend(p *draw.Page) {
 		p.Text("small", x+20, at+13, text)
 		x += width
 	}
-	entry("quiet", "old, serves")
-	for i := 1; i < len(r.oldSets); i++ {
-		entry(oldTint(i), "old, the "+[]string{"", "second", "third", "fourth"}[i]+" template")
+	if newest := len(r.oldSets); newest == 1 {
+		entry(oldTint(0), "old, serves")
+		entry(newTint(1), "new, serves")
+	} else {
+		for i, name := range []string{"first template", "second", "third", "fourth", "fifth"}[:newest] {
+			entry(oldTint(i), name)
+		}
+		entry(newTint(newest), "new")
 	}
-	entry(newTint(len(r.oldSets)), "new, serves")
 	entry(newTint(len(r.oldSets))+" idle", "does not serve")
 	p.Y = at + 20
 }

@@ -40,7 +40,7 @@ type Control struct {
 	Key     string
 	Label   string
 	Kind    Kind
-	Group   string // what it has in common with its neighbours; those of a group stand together
+	Group   string // what it has in common with its neighbours; those of none are in the bar, close to the picture
 	Value   string
 	Options []Option
 	Min     int
@@ -68,7 +68,6 @@ type Definition struct {
 	Hint  string // what to try, for the page
 	New   func() Figure
 	// Story leads from a new figure to the one that the chapter's picture shows. An opened figure begins there, so
-	// that the picture stays as it is when a reader opens it; but one whose story is at its end begins Anew.
+	// that the picture stays as it is when a reader opens it.
 	Story []Action
-	Anew  bool
 }

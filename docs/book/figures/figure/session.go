@@ -22,14 +22,10 @@ const (
 	restart = "restart"
 )
 
-// Open begins where the chapter's picture stands, or anew.
+// Open begins where the chapter's picture stands.
 func (d Definition) Open() *Session {
 	s := &Session{Definition: d}
-	if d.Anew {
-		s.replay(nil)
-	} else {
-		s.replay(d.Story)
-	}
+	s.replay(d.Story)
 	return s
 }
 
@@ -64,15 +60,15 @@ func (s *Session) replay(actions []Action) {
 	}
 }
 
-// Controls are those of the figure, and two more.
+// Controls are those of the figure, and two more, which are in the bar.
 func (s *Session) Controls() []Control {
 	off := ""
 	if len(s.actions) == 0 {
 		off = "This is the beginning."
 	}
 	return append(s.figure.Controls(),
-		Control{Key: back, Label: "Back", Kind: Button, Group: "This figure", Off: off},
-		Control{Key: restart, Label: "Start over", Kind: Button, Group: "This figure", Off: off})
+		Control{Key: back, Label: "Back", Kind: Button, Off: off},
+		Control{Key: restart, Label: "Start over", Kind: Button, Off: off})
 }
 
 // Figure is the figure in its present state, for tests.

@@ -56,16 +56,16 @@ func (d *delays) Controls() []figure.Control {
 		later = "No alarm is pending, so there is no timer."
 	}
 	return []figure.Control{
-		{Key: "item", Label: "Item", Kind: figure.Choice, Group: "What somebody asks for", Value: d.item, Options: figure.Options(items...)},
-		{Key: "after", Label: "After", Kind: figure.Choice, Group: "What somebody asks for", Value: strconv.Itoa(d.after), Options: []figure.Option{
+		{Key: "second", Label: "One second", Kind: figure.Button, Next: true},
+		{Key: "timer", Label: "Until the timer is up", Kind: figure.Button, Off: later},
+		{Key: "work", Label: "Get and Done", Kind: figure.Button, Off: idle},
+		{Key: "item", Label: "Item", Kind: figure.Choice, Group: "Somebody asks", Value: d.item, Options: figure.Options(items...)},
+		{Key: "after", Label: "After", Kind: figure.Choice, Group: "Somebody asks", Value: strconv.Itoa(d.after), Options: []figure.Option{
 			{Value: "0", Label: "now"}, {Value: "1", Label: "1 s"}, {Value: "2", Label: "2 s"}, {Value: "3", Label: "3 s"}, {Value: "5", Label: "5 s"}, {Value: "8", Label: "8 s"}, {Value: "10", Label: "10 s"},
 		}},
-		{Key: "AddAfter", Label: "AddAfter", Kind: figure.Button, Group: "What somebody asks for"},
-		{Key: "ReplaceAfter", Label: "ReplaceAfter", Kind: figure.Button, Group: "What somebody asks for"},
-		{Key: "Cancel", Label: "Cancel", Kind: figure.Button, Group: "What somebody asks for", Off: none},
-		{Key: "second", Label: "One second", Kind: figure.Button, Group: "Time passes", Next: true},
-		{Key: "timer", Label: "Until the timer is up", Kind: figure.Button, Group: "Time passes", Off: later},
-		{Key: "work", Label: "Get and Done", Kind: figure.Button, Group: "A worker", Off: idle},
+		{Key: "AddAfter", Label: "AddAfter", Kind: figure.Button, Group: "Somebody asks"},
+		{Key: "ReplaceAfter", Label: "ReplaceAfter", Kind: figure.Button, Group: "Somebody asks"},
+		{Key: "Cancel", Label: "Cancel", Kind: figure.Button, Group: "Somebody asks", Off: none},
 	}
 }
 
@@ -79,6 +79,9 @@ func (d *delays) Do(action figure.Action) string {
 		return d.item + " has no alarm."
 	case "after":
 		d.after, _ = strconv.Atoi(action.Value)
+		if d.after == 0 {
+			return "Without a delay, whoever asks for " + d.item + " adds it now."
+		}
 		return "It is second " + seconds(d.now) + ", so whoever asks for " + d.item + " now means second " + seconds(d.now+time.Duration(d.after)*time.Second) + "."
 	case "AddAfter", "ReplaceAfter":
 		return d.ask(action.Key == "ReplaceAfter")
@@ -95,7 +98,10 @@ func (d *delays) Do(action figure.Action) string {
 		item, _, _ := d.cores.Get()
 		d.cores.Done(item)
 		d.past = append(d.past, moment{item, d.now, "done"})
-		return "The worker gets " + item + ", and is done with it. An alarm of " + item + ", if it has one, stays."
+		if d.isPending(item) {
+			return "The worker gets " + item + ", and is done with it. The alarm of " + item + " for second " + seconds(d.due(item)) + " stays."
+		}
+		return "The worker gets " + item + ", and is done with it. It has no alarm, so the queue forgets it."
 	}
 	return ""
 }

@@ -24,7 +24,9 @@ func TestAnAddDuringWorkIsSaidToBeDeferredAndComesAfterDone(t *testing.T) {
 	s := Queue.Open()
 	s.Do(figure.Action{Key: "restart"})
 	figuretest.Press(t, s, press("add web", "add web")...)
-	require.Contains(t, s.Said(), "merged")
+	require.Contains(t, s.Said(), "merged: web waits already. One look will answer both adds.")
+	s.Do(figure.Action{Key: "add web"})
+	require.Contains(t, s.Said(), "One look will answer all 3 adds.")
 	figuretest.Press(t, s, press("worker 1", "add web")...)
 	require.Contains(t, s.Said(), "deferred")
 	require.Contains(t, s.Words(), "web is dirty and processing")
@@ -55,6 +57,14 @@ func TestOfSeveralMomentsTheEarliestIsSaidToWin(t *testing.T) {
 	figuretest.Press(t, s, press("timer")...)
 	require.Contains(t, s.Said(), "merged", "it waited already")
 	require.Contains(t, s.Words(), "It is second 10.")
+	figuretest.Press(t, s, press("work")...)
+	require.Contains(t, s.Said(), "has no alarm, so the queue forgets it")
+	require.False(t, s.Figure().(*delays).cores.Entry("web").Known)
+	s.Do(figure.Action{Key: "after", Value: "5"})
+	figuretest.Press(t, s, press("AddAfter")...)
+	s.Do(figure.Action{Key: "after", Value: "0"})
+	figuretest.Press(t, s, press("AddAfter", "work")...)
+	require.Contains(t, s.Said(), "The alarm of web for second 15 stays.")
 }
 
 // The chapter's table of 11 pops, with a patience of 4.

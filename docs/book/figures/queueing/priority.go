@@ -62,15 +62,15 @@ func (q *priority) Controls() []figure.Control {
 	}
 	classes := make([]figure.Option, len(priorities))
 	for i, class := range priorities {
-		classes[i] = figure.Option{Value: strconv.Itoa(class), Label: nameOf(class)}
+		classes[i] = figure.Option{Value: strconv.Itoa(class), Label: strconv.Itoa(class)}
 	}
 	return []figure.Control{
-		{Key: "serve", Label: "Serve the next item", Kind: figure.Button, Group: "A worker", Off: empty, Next: true},
+		{Key: "serve", Label: "Serve one", Kind: figure.Button, Off: empty, Next: true},
 		{Key: "group", Label: "Namespace", Kind: figure.Choice, Group: "Somebody adds", Value: q.group, Options: figure.Options(groups...)},
 		{Key: "priority", Label: "Priority", Kind: figure.Choice, Group: "Somebody adds", Value: strconv.Itoa(q.class), Options: classes},
 		{Key: "one", Label: "Add one", Kind: figure.Button, Group: "Somebody adds", Off: full},
 		{Key: "five", Label: "Add five", Kind: figure.Button, Group: "Somebody adds", Off: full},
-		{Key: "raise", Label: "Add the last waiting item again, with this priority", Kind: figure.Button, Group: "Somebody adds", Off: empty},
+		{Key: "raise", Label: "Add the last one again", Kind: figure.Button, Group: "Somebody adds", Off: empty},
 		{Key: "fair", Label: "Namespaces take turns", Kind: figure.Check, Group: "The queue", Value: strconv.FormatBool(q.fair)},
 		{Key: "patience", Label: "Patience", Kind: figure.Range, Group: "The queue", Value: strconv.Itoa(q.patience), Min: 1, Max: 8},
 	}
@@ -104,7 +104,11 @@ func (q *priority) Do(action figure.Action) string {
 	case "patience":
 		q.patience, _ = strconv.Atoi(action.Value)
 		q.rebuild()
-		return "A level may wait for " + strconv.Itoa(q.patience) + " pops. Then it has its turn, whatever waits above."
+		pops := " pops"
+		if q.patience == 1 {
+			pops = " pop"
+		}
+		return "A level may wait for " + strconv.Itoa(q.patience) + pops + ". Then it has its turn, whatever waits above. The queue is filled again, in the order of adding."
 	}
 	return ""
 }

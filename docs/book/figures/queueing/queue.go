@@ -43,10 +43,10 @@ type queue struct {
 
 func (q *queue) Controls() (controls []figure.Control) {
 	for _, item := range items {
-		controls = append(controls, figure.Control{Key: "add " + item, Label: "Add " + item, Kind: figure.Button, Group: "Somebody notices a change"})
+		controls = append(controls, figure.Control{Key: "add " + item, Label: "Add " + item, Kind: figure.Button})
 	}
 	for i, held := range q.holds {
-		control := figure.Control{Key: "worker " + strconv.Itoa(i+1), Kind: figure.Button, Group: "The workers", Label: "Worker " + strconv.Itoa(i+1) + ": Get"}
+		control := figure.Control{Key: "worker " + strconv.Itoa(i+1), Kind: figure.Button, Label: "Worker " + strconv.Itoa(i+1) + ": Get"}
 		switch {
 		case held != "":
 			control.Label = "Worker " + strconv.Itoa(i+1) + ": Done " + held
@@ -87,7 +87,11 @@ func (q *queue) add(item string) string {
 		if held {
 			return "merged: " + item + " is dirty already. When its worker is done, one more look answers all of these adds."
 		}
-		return "merged: " + item + " waits already. One look will answer both adds."
+		all := "both adds."
+		if n := q.cores.Entry(item).Adds; n > 2 {
+			all = "all " + adds(n) + "."
+		}
+		return "merged: " + item + " waits already. One look will answer " + all
 	}
 }
 

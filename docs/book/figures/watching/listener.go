@@ -67,7 +67,7 @@ func (l *listener) Controls() (controls []figure.Control) {
 		asleep = "There is no news to wake up for."
 	}
 	return append(controls,
-		figure.Control{Key: "wake", Label: "The handler wakes up", Kind: figure.Button, Group: "The handler", Off: asleep, Next: true},
+		figure.Control{Key: "wake", Label: "The handler wakes up", Kind: figure.Button, Off: asleep, Next: true},
 		figure.Control{Key: "coalesce", Label: "Coalesce", Kind: figure.Check, Group: "The handler", Value: strconv.FormatBool(l.coalesces)})
 }
 
@@ -104,10 +104,7 @@ func (l *listener) happens(verb, key string) string {
 	switch verb {
 	case "create":
 		l.made[key]++
-		uid := map[string]string{"web": "a", "db": "c"}[key]
-		if l.made[key]%2 == 0 {
-			uid = map[string]string{"web": "b", "db": "d"}[key]
-		}
+		uid := key + strings.Repeat("'", (l.made[key]-1)%4)
 		delta.Type, delta.Object = informer.DeltaAdded, &informer.Thing{Name: key, UID: uid, Version: strconv.Itoa(l.version)}
 		l.exists[key] = delta.Object
 	case "change":
@@ -141,18 +138,21 @@ func (l *listener) wake() string {
 	}
 	deltas := len(l.deltas)
 	l.deltas = nil
-	return "The handler wakes up. Of " + strconv.Itoa(deltas) + " deltas it is told in " + strconv.Itoa(n) + " calls: " + strings.Join(l.told, ", ") + ". Then it sleeps again."
+	return "The handler wakes up. Of " + several(deltas, "delta", "deltas") + " it is told in " + several(n, "call", "calls") + ": " + strings.Join(l.told, ", ") + ". Then it sleeps again."
 }
 
-func entries(n int) string {
+func entries(n int) string { return several(n, "entry", "entries") }
+
+func several(n int, one, many string) string {
 	if n == 1 {
-		return "1 entry"
+		return "1 " + one
 	}
-	return strconv.Itoa(n) + " entries"
+	return strconv.Itoa(n) + " " + many
 }
 
-// wordOf is an object as the picture shows it: its UID and its version.
-func wordOf(t *informer.Thing) string { return t.UID + t.Version }
+// wordOf is an object as the picture shows it: its name, with a stroke for each one of that name that was before it, and
+// its version.
+func wordOf(t *informer.Thing) string { return t.UID + " " + t.Version }
 
 func callInWords(call informer.Call) string {
 	words := make([]string, len(call.Objects))

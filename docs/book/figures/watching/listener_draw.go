@@ -3,15 +3,17 @@
 package watching
 
 import (
+	"strings"
+
 	"github.com/loopwright/loopwright/docs/book/figures/draw"
 	"github.com/loopwright/loopwright/informer"
 )
 
-// tints are the colours of objects: each object that has a name has one of its own.
-var tints = map[string]string{"a": "tint1", "b": "tint2", "c": "tint3", "d": "tint4"}
+// tints are the colours of objects. Of one name, an object has another colour than the one before it.
+var tints = map[string][2]string{"web": {"tint1", "tint2"}, "db": {"tint3", "tint4"}}
 
 func chipOf(t *informer.Thing) draw.Chip {
-	return draw.Chip{Text: wordOf(t), Class: tints[t.UID]}
+	return draw.Chip{Text: wordOf(t), Class: tints[t.Name][strings.Count(t.UID, "'")%2]}
 }
 
 func (l *listener) Draw(p *draw.Page) {
@@ -25,6 +27,7 @@ func (l *listener) Draw(p *draw.Page) {
 	p.Panel(func() { l.drawBacklog(p) })
 	p.Heading("The handler", "what it was told when it was awake the last time")
 	p.Panel(func() { l.drawTold(p) })
+	p.Paragraph("web 4 is the object web with resourceVersion 4. web' is another object of that name: the first one was deleted.")
 }
 
 func (l *listener) drawDeltas(p *draw.Page) {
@@ -33,24 +36,32 @@ func (l *listener) drawDeltas(p *draw.Page) {
 		return
 	}
 	var chips []draw.Chip
+	room := 0.0
 	for _, delta := range l.deltas {
 		chip := chipOf(delta.Object)
 		chip.Mark = delta.Type.String()
 		chips = append(chips, chip)
+		room = max(room, draw.ChipWidth(chip.Text)+12)
 	}
-	p.Wide(draw.Margin, 64, chips)
+	p.Wide(draw.Margin, room, chips)
 }
 
-// drawBacklog has a line for each entry: what it keeps on the left, and on the right what will be told.
+// drawBacklog has a line for each entry: what it keeps on the left, and on the right, or below it where there is no
+// room, what will be told.
 func (l *listener) drawBacklog(p *draw.Page) {
 	pending := l.backlog.Pending()
 	if len(pending) == 0 {
 		p.Row(draw.Margin, nil, "empty")
 		return
 	}
-	split := p.Width * .5
-	p.Text("small dim", draw.Margin, p.Y+12, "what it keeps")
-	p.Text("small dim", split, p.Y+12, "what will be told")
+	split, below := p.Width*.5, 0.0
+	if p.Narrow() {
+		split, below = draw.Margin, draw.ChipHeight+18
+		p.Text("small dim", draw.Margin, p.Y+12, "what it keeps, and what will be told")
+	} else {
+		p.Text("small dim", draw.Margin, p.Y+12, "what it keeps")
+		p.Text("small dim", split, p.Y+12, "what will be told")
+	}
 	p.Y += 18
 	for i, one := range pending {
 		if i > 0 {
@@ -68,13 +79,12 @@ func (l *listener) drawBacklog(p *draw.Page) {
 				chip = chipOf(kept.thing)
 				chip.Mark = kept.name
 			}
-			p.Chip(x, top, chip)
-			x += 50
+			x += max(p.Chip(x, top, chip), 44) + 12
 		}
 		for n, call := range one.Calls {
-			p.Text("code", split, top+19+float64(n)*22, callInWords(call))
+			p.Text("code", split, top+below+19+float64(n)*22, callInWords(call))
 		}
-		p.Y = top + max(draw.ChipHeight+20, float64(len(one.Calls))*22+8)
+		p.Y = top + max(draw.ChipHeight+20, below+float64(len(one.Calls))*22+8)
 	}
 }
 
@@ -85,7 +95,7 @@ func (l *listener) drawTold(p *draw.Page) {
 	}
 	columns, x := 1, float64(draw.Margin)
 	if !p.Narrow() {
-		columns = 3
+		columns = 2
 	}
 	for i, call := range l.told {
 		if i > 0 && i%columns == 0 {

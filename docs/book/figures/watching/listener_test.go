@@ -20,11 +20,11 @@ func TestTheHandlerHearsWhatTheChapterSays(t *testing.T) {
 		presses []string
 		calls   []string
 	}{
-		{"OnAdd, then Updated", []string{"create web", "change web"}, []string{"OnAdd(a2)"}},
-		{"OnAdd, then Deleted", []string{"create web", "delete web"}, []string{"OnAdd(a2)", "OnDelete(a2)"}},
-		{"OnUpdate, then Updated", []string{"create web", "wake", "change web", "change web"}, []string{"OnUpdate(a1, a3)"}},
-		{"OnUpdate, then Deleted", []string{"create web", "wake", "change web", "delete web"}, []string{"OnUpdate(a1, a3)", "OnDelete(a3)"}},
-		{"OnDelete, then Added", []string{"create web", "wake", "delete web", "create web"}, []string{"OnDelete(a2)", "OnAdd(b3)"}},
+		{"OnAdd, then Updated", []string{"create web", "change web"}, []string{"OnAdd(web 2)"}},
+		{"OnAdd, then Deleted", []string{"create web", "delete web"}, []string{"OnAdd(web 2)", "OnDelete(web 2)"}},
+		{"OnUpdate, then Updated", []string{"create web", "wake", "change web", "change web"}, []string{"OnUpdate(web 1, web 3)"}},
+		{"OnUpdate, then Deleted", []string{"create web", "wake", "change web", "delete web"}, []string{"OnUpdate(web 1, web 3)", "OnDelete(web 3)"}},
+		{"OnDelete, then Added", []string{"create web", "wake", "delete web", "create web"}, []string{"OnDelete(web 2)", "OnAdd(web' 3)"}},
 	} {
 		s := Listener.Open()
 		s.Do(figure.Action{Key: "restart"})
@@ -33,6 +33,22 @@ func TestTheHandlerHearsWhatTheChapterSays(t *testing.T) {
 		}
 		require.Equal(t, c.calls, s.Figure().(*listener).told, c.name)
 	}
+}
+
+// Two objects that look alike are one object to a reader.
+func TestEachObjectOfANameLooksDifferent(t *testing.T) {
+	s := Listener.Open()
+	s.Do(figure.Action{Key: "restart"})
+	seen := map[string]bool{}
+	for range 3 {
+		figuretest.Press(t, s, figure.Action{Key: "create web"})
+		before, object := len(seen), s.Figure().(*listener).exists["web"]
+		seen[object.UID] = true
+		require.Len(t, seen, before+1, "%s is another object than those before it", wordOf(object))
+		figuretest.Press(t, s, figure.Action{Key: "delete web"})
+	}
+	figuretest.Press(t, s, figure.Action{Key: "wake"}, figure.Action{Key: "create db"}, figure.Action{Key: "wake"})
+	require.Contains(t, s.Said(), "Of 1 delta it is told in 1 call: OnAdd(db 7).")
 }
 
 // A handler that believes what it is told must end with what is there, and must never be told of an end without a beginning.

@@ -27,6 +27,7 @@ type reflector struct {
 	last    informer.Decision
 	from    string // the state before the last step
 	server  int    // the newest resourceVersion that the server has
+	kept    bool   // a part of a view was collected
 	steps   []step
 }
 
@@ -44,13 +45,16 @@ type answer struct {
 	happening         informer.Happening
 }
 
-// The groups of answers.
+// The groups of answers. The usual one is not in a group but in the bar.
 const (
-	well  = "It goes well"
-	wrong = "It goes wrong"
+	well  = "What else may happen"
+	wrong = "What may go wrong"
 )
 
 const soon = 100 * time.Millisecond
+
+// usual are the keys of what happens if all goes well: one of them in each state.
+var usual = map[string]bool{"begin": true, "accept": true, "whole": true, "changed": true, "page": true, "rest": true}
 
 // answers are what can happen now: they depend on what the reflector does.
 func (r *reflector) answers() []answer {
@@ -140,8 +144,11 @@ func (r *reflector) news(newer string) []answer {
 
 func (r *reflector) Controls() (controls []figure.Control) {
 	for _, a := range r.answers() {
-		next := a.key == "begin" || a.key == "accept" || a.key == "whole" || a.key == "changed" || a.key == "page" || a.key == "rest"
-		controls = append(controls, figure.Control{Key: a.key, Label: a.label, Kind: figure.Button, Group: a.group, Next: next})
+		control := figure.Control{Key: a.key, Label: a.label, Kind: figure.Button, Group: a.group}
+		if usual[a.key] {
+			control.Group, control.Next = "", true
+		}
+		controls = append(controls, control)
 	}
 	return append(controls, figure.Control{
 		Key: "streams", Label: "It asks for streams first", Kind: figure.Check, Group: "The reflector", Value: strconv.FormatBool(r.streams),
@@ -170,11 +177,27 @@ func (r *reflector) step(a answer) string {
 		r.server = max(r.server, version)
 	}
 	r.from, r.last = before.State, r.machine.Step(a.happening)
+	r.collect()
 	after := r.machine.Memory()
 	r.steps = append(r.steps, step{a.happened, r.inWords()})
 	said := a.happened + " " + capital(r.inWords())
-	if why := r.why(before, after); why != "" {
+	if why := r.why(a.happening, before, after); why != "" {
 		said += " " + why
 	}
 	return said
+}
+
+// collect notes what the reflector keeps of a view. If that is nothing, it has nothing to throw away.
+func (r *reflector) collect() {
+	switch r.last.Deliver {
+	case "collect":
+		r.kept = true
+	case "replace":
+		r.kept = false
+	case "discard":
+		if !r.kept {
+			r.last.Deliver = ""
+		}
+		r.kept = false
+	}
 }

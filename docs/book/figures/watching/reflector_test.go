@@ -24,7 +24,7 @@ func TestTheReflectorDecidesAsTheChapterSays(t *testing.T) {
 		{"the end of the initial events makes the view whole", watching, "watching", "102", "Hand the whole view to the sink"},
 		{"a watch that lived is opened again at once", watching + " break late", "connecting", "102", "Watch from 102"},
 		{"one that did not waits, and keeps its place", watching + " break early", "waiting", "102", "nothing is lost but time"},
-		{"the third in a row leads to a new view", watching + " break early rest accept break early rest accept break early", "waiting", "", "The place in the history is lost"},
+		{"the third in a row leads to a new view", watching + " break early rest accept break early rest accept break early", "waiting", "", "That was the third time in a row: brokenWatches begins at 0 again"},
 		{"410 takes the place away", watching + " gone", "waiting", "", "then ask for a new view"},
 		{"after 410 and the pause comes a stream that is no older", watching + " gone rest", "streaming", "", "no older than 102"},
 		{"a server that refuses streams is asked for a list", "begin unknown", "listing", "", "the server refuses WatchList"},
@@ -47,6 +47,27 @@ func TestTheReflectorDecidesAsTheChapterSays(t *testing.T) {
 		require.Equal(t, c.state, memory.State, c.name)
 		require.Equal(t, c.cursor, memory.Cursor, c.name)
 		require.Contains(t, strings.ToLower(s.Said()), strings.ToLower(c.said), c.name)
+	}
+}
+
+// What the machine decides fits several causes. The sentence is about the one that was there.
+func TestTheReflectorSaysNoMoreThanHappened(t *testing.T) {
+	for _, c := range []struct{ presses, said, never string }{
+		{"begin break", "the connection fails. pause for 0.75 s", "stream ended"},
+		{"begin break", "failedstreams counts 1 of 3.", "throw away"},
+		{"begin accept initial break", "throw away what was collected", "begins at 0"},
+		{"begin unknown", "the server refuses watchlist. list in pages", ". the server refuses watchlist"},
+		{"begin accept bookmark", "failedstreams is 3 of 3 at once", "throw away"},
+		{"begin accept whole break early rest accept changed", "brokenwatches begins at 0 again", "third time"},
+		{"begin break rest busy", "pause for 7.5 s", "gets longer"},
+	} {
+		s := Reflector.Open()
+		s.Do(figure.Action{Key: "restart"})
+		for key := range keysOf(c.presses) {
+			figuretest.Press(t, s, figure.Action{Key: key})
+		}
+		require.Contains(t, strings.ToLower(s.Said()), c.said, c.presses)
+		require.NotContains(t, strings.ToLower(s.Said()), c.never, c.presses)
 	}
 }
 

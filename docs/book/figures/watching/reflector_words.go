@@ -75,9 +75,9 @@ func then(m informer.Memory) string {
 
 // why says what a decision is based on: what was lost, and what was counted. It compares the machine's memory before
 // and after, so it cannot say more than is there.
-func (r *reflector) why(before, after informer.Memory) string {
+func (r *reflector) why(what informer.Happening, before, after informer.Memory) string {
 	var reasons []string
-	if r.last.Reason != "" {
+	if r.last.Reason != "" && (what.Kind != "failed" || what.Fault == "stalled") { // otherwise an error says it
 		reasons = append(reasons, capital(r.last.Reason)+".")
 	}
 	switch {
@@ -87,9 +87,7 @@ func (r *reflector) why(before, after informer.Memory) string {
 		reasons = append(reasons, "The cursor is good, so nothing is lost but time.")
 	}
 	for i, counter := range after.Counters {
-		if was := before.Counters[i].N; counter.N > was {
-			reasons = append(reasons, counter.Name+" counts "+strconv.Itoa(counter.N)+" of "+strconv.Itoa(informer.Tries)+".")
-		}
+		reasons = append(reasons, counted(before.Counters[i], counter, what.Kind)...)
 	}
 	if !before.Newest && after.Newest {
 		reasons = append(reasons, "From now on it asks for the newest there is.")
@@ -97,10 +95,27 @@ func (r *reflector) why(before, after informer.Memory) string {
 	if before.Floor != "" && after.Floor == "" && !after.Polls {
 		reasons = append(reasons, "The floor is forgotten: the server's history went back.")
 	}
-	if after.Failures > 1 && r.last.Do == "pause" && after.State == "waiting" {
+	if after.Failures > 1 && r.last.Do == "pause" && after.State == "waiting" && what.Asked == 0 {
 		reasons = append(reasons, "The pause gets longer with each failure.")
 	}
 	return strings.Join(reasons, " ")
+}
+
+// counted says what became of a counter.
+func counted(before, after informer.Counter, kind string) []string {
+	of := strconv.Itoa(after.N) + " of " + strconv.Itoa(informer.Tries)
+	switch {
+	case after.N == before.N:
+		return nil
+	case after.N == before.N+1:
+		return []string{after.Name + " counts " + of + "."}
+	case after.N > before.N:
+		return []string{after.Name + " is " + of + " at once."}
+	case kind == "failed" && before.N == informer.Tries-1:
+		return []string{"That was the third time in a row: " + after.Name + " begins at 0 again."}
+	default:
+		return []string{after.Name + " begins at 0 again."}
+	}
 }
 
 func capital(text string) string {

@@ -46,15 +46,17 @@
     connectedCallback() {
       if (this.shadowRoot) return
       this.button = make('button', { type: 'button', className: 'try', textContent: 'Try it', onclick: () => this.open() })
+      this.start = make('div', { className: 'start' }, this.button, make('span', { textContent: 'It runs the library\u2019s own code, in this page.' }))
       this.problem = make('p', { className: 'problem', hidden: true })
       this.problem.setAttribute('role', 'alert')
       this.picture = make('div', { className: 'picture', tabIndex: 0, hidden: true })
       this.said = make('p', { className: 'said', hidden: true })
       this.said.setAttribute('aria-live', 'polite')
+      this.bar = make('div', { className: 'bar controls', hidden: true })
       this.controls = make('div', { className: 'controls', hidden: true })
       this.still = make('slot')
       this.frame = make('div', { className: 'frame', onkeydown: (event) => this.step(event) },
-        this.still, this.picture, this.said, this.controls, this.button, this.problem)
+        this.still, this.picture, this.bar, this.said, this.controls, this.start, this.problem)
       this.attachShadow({ mode: 'open' }).append(make('link', { rel: 'stylesheet', href: `${base}figures.css` }), this.frame)
       const root = document.documentElement // a page of the book is dark if it has this class
       const shade = () => this.frame.classList.toggle('dark', root.classList.contains('dark'))
@@ -71,10 +73,11 @@
         started[module] ??= start(module)
         this.figure = (await started[module])(this.getAttribute('name'))
         this.picture.setAttribute('role', 'group')
-        this.picture.setAttribute('aria-label', `${this.figure.title}: the arrow keys step forward and back`)
         this.show(this.figure.look(this.width()))
-        this.still.hidden = this.button.hidden = true
-        this.picture.hidden = this.said.hidden = this.controls.hidden = false
+        const keys = this.view.controls.some((c) => c.next) ? 'the arrow keys step forward and back' : 'the left arrow key steps back'
+        this.picture.setAttribute('aria-label', `${this.figure.title}: ${keys}`)
+        this.still.hidden = this.start.hidden = true
+        this.picture.hidden = this.bar.hidden = this.said.hidden = this.controls.hidden = false
         this.picture.focus({ preventScroll: true })
         new ResizeObserver(() => { if (this.width() !== this.drawn) this.show(this.figure.look(this.width())) }).observe(this)
       } catch (error) {
@@ -86,8 +89,8 @@
     fail(error) {
       delete started[modules[this.getAttribute('name')]]
       this.problem.textContent = `This figure cannot be used here: ${error.message}. The picture shows a part of what it does.`
-      this.problem.hidden = this.button.hidden = this.still.hidden = false
-      this.picture.hidden = this.said.hidden = this.controls.hidden = true
+      this.problem.hidden = this.start.hidden = this.still.hidden = false
+      this.picture.hidden = this.bar.hidden = this.said.hidden = this.controls.hidden = true
     }
 
     // A figure is drawn in one of two widths, and scaled a little.
@@ -111,20 +114,31 @@
       for (const c of view.controls) this.update(c)
     }
 
-    // Controls stay the same elements as long as they can, so that a slider can be dragged and the focus stays.
+    // Controls stay the same elements as long as they can, so that a slider can be dragged and the focus stays. Those
+    // without a group are in the bar. Whoever has pressed the one that steps can press the next one that does.
     arrange(controls) {
       const arranged = controls.map((c) => `${c.group}/${c.kind}/${c.key}/${c.options.map((o) => o.value)}`).join('\n')
       if (arranged === this.arranged) return
       this.arranged = arranged
       const focused = this.shadowRoot.activeElement?.dataset.key
+      const next = controls.find((c) => c.next)?.key
+      const stepped = focused && focused === this.next
+      this.next = next
       this.elements = {}
       const groups = new Map()
+      const undo = make('span', { className: 'undo' })
+      this.bar.replaceChildren(undo)
       for (const c of controls) {
+        if (!c.group) {
+          if (c.key === 'back' || c.key === 'restart') undo.append(this.control(c))
+          else undo.before(this.control(c))
+          continue
+        }
         if (!groups.has(c.group)) groups.set(c.group, make('fieldset', {}, make('legend', { textContent: c.group })))
         groups.get(c.group).append(this.control(c))
       }
       this.controls.replaceChildren(...groups.values())
-      if (focused) (this.elements[focused] ?? this.picture).focus({ preventScroll: true })
+      if (focused) (this.elements[focused] ?? (stepped ? this.elements[next] : undefined) ?? this.picture).focus({ preventScroll: true })
     }
 
     control(c) {
@@ -146,7 +160,7 @@
       const element = this.elements[c.key]
       if (c.kind === 'button') {
         const arrow = c.next ? 'Right' : c.key === 'back' ? 'Left' : ''
-        element.textContent = c.label + { Right: ' →', Left: ' ←', '': '' }[arrow]
+        element.textContent = { Right: `${c.label} →`, Left: `← ${c.label}`, '': c.label }[arrow]
         if (arrow) element.setAttribute('aria-keyshortcuts', `Arrow${arrow}`)
         element.title = c.off
         element.toggleAttribute('data-off', Boolean(c.off))

@@ -13,9 +13,10 @@ const (
 	snippetMarker = "snippet" // the code block that follows is cut from a file
 	outputMarker  = "output"  // the block that follows is what a program printed
 	figureMarker  = "figure"  // the picture that follows can be tried
+	githubMarker  = "github"  // what follows is for readers on GitHub only
 )
 
-// readMarkers writes on each node what the comment before it says about it.
+// readMarkers writes on each node what the comment before it says about it. It leaves out what is only for GitHub.
 func (p *page) readMarkers() {
 	_ = ast.Walk(p.doc, func(node ast.Node, entering bool) (ast.WalkStatus, error) {
 		block, ok := node.(*ast.HTMLBlock)
@@ -23,6 +24,10 @@ func (p *page) readMarkers() {
 			return ast.WalkContinue, nil
 		}
 		inner, ok := comment(rawText(block, p.body))
+		if inner == githubMarker && ok {
+			block.Parent().RemoveChild(block.Parent(), block.NextSibling())
+			return ast.WalkContinue, nil
+		}
 		if word, args, _ := strings.Cut(inner, " "); ok && (word == snippetMarker || word == outputMarker || word == figureMarker) {
 			block.NextSibling().SetAttributeString(word, args)
 		}

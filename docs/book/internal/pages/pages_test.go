@@ -189,6 +189,12 @@ func TestAFigureIsItsPictureAndAName(t *testing.T) {
 	assert.ErrorContains(t, err, "docs/text.md:4: a figure is the marker")
 }
 
+func TestWhatIsOnlyForGitHubIsNotInTheBook(t *testing.T) {
+	out := htmlOf(t, "# T\n\n<!-- github -->\nHere it is only a picture, see [there](architecture.md).\n\nThe next one stays.\n")
+	assert.NotContains(t, out, "only a picture")
+	assert.Contains(t, out, "<p>The next one stays.</p>")
+}
+
 func TestAHintIsAFoldUntilTheNextSection(t *testing.T) {
 	s, err := openCourse(t, "")
 	require.NoError(t, err)
