@@ -66,7 +66,7 @@ func (r *rendering) term(w util.BufWriter, node ast.Node, entering bool) ast.Wal
 	if entering {
 		fmt.Fprintf(w, `<h4 class="term" id="%s" tabindex="-1">`, html.EscapeString(t.id))
 	} else {
-		fmt.Fprintf(w, ` <a class="header-anchor" href="#%s" aria-label="Permalink to &quot;%s&quot;">&#8203;</a></h4>`,
+		fmt.Fprintf(w, `<a class="header-anchor" href="#%s" aria-label="Permalink to &quot;%s&quot;">&#8203;</a></h4>`,
 			html.EscapeString(t.id), html.EscapeString(plain(t, r.page.body)))
 	}
 	return ast.WalkContinue

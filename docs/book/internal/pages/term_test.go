@@ -27,9 +27,9 @@ func TestEachTermOfTheGlossaryCanBeFoundByItself(t *testing.T) {
 	out, found := s.text(s.pages[glossary])
 	require.Empty(t, found)
 	for _, want := range []string{
-		`<li><h4 class="term" id="term-410-gone" tabindex="-1">410 Gone <a class="header-anchor" href="#term-410-gone" aria-label="Permalink to &quot;410 Gone&quot;">&#8203;</a></h4>` +
+		`<li><h4 class="term" id="term-410-gone" tabindex="-1">410 Gone<a class="header-anchor" href="#term-410-gone" aria-label="Permalink to &quot;410 Gone&quot;">&#8203;</a></h4>` +
 			`: <span class="meaning">The history is over. (<a href="../chapters/01-list/index.html">chapter 1</a>)</span></li>`,
-		`<h4 class="term" id="term-alarm" tabindex="-1">alarm <a class="header-anchor" href="#term-alarm" aria-label="Permalink to &quot;alarm&quot;">&#8203;</a></h4>` +
+		`<h4 class="term" id="term-alarm" tabindex="-1">alarm<a class="header-anchor" href="#term-alarm" aria-label="Permalink to &quot;alarm&quot;">&#8203;</a></h4>` +
 			` <span class="meaning"> (<em>ours</em>): A moment.</span></li>`,
 		"<li>no term: Only an item.</li>",
 	} {

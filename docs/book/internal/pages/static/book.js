@@ -103,13 +103,24 @@
     if (heading && !moved) heading.scrollIntoView()
   }
 
+  // The menu shows where the reader is: VitePress marks the page, but leaves it below the fold.
+  function place() {
+    var sidebar = document.querySelector('.VPSidebar')
+    var row = sidebar && sidebar.querySelector('.VPSidebarItem.is-active > .item')
+    if (!row) return
+    var frame = sidebar.getBoundingClientRect()
+    var at = row.getBoundingClientRect()
+    if (at.top < frame.top + 80 || at.bottom > frame.bottom - 40) sidebar.scrollTop += at.top - frame.top - frame.height / 3
+  }
+
   function update() {
     moved = false
+    setTimeout(place) // VitePress has marked the page then, and unfolded its part of the menu
     if (document.querySelector('loop-figure')) load(here + '../figures/figures.js').catch(function (problem) { console.error(problem) })
     return draw()
   }
 
-  window.loopwrightBook = { update: update, load: load, here: here }
+  window.loopwrightBook = { update: update, place: place, load: load, here: here }
   new MutationObserver(draw).observe(document.documentElement, { attributes: true, attributeFilter: ['class'] })
   if (location.protocol === 'file:') update()
 })()
