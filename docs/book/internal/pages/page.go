@@ -10,6 +10,7 @@ import (
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
+	tables "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
 )
@@ -58,12 +59,19 @@ func markdown(options ...goldmark.Option) goldmark.Markdown {
 	return goldmark.New(append(options, goldmark.WithExtensions(extension.GFM))...)
 }
 
+// wideTable is the number of columns from which a phone cannot show a table at once: its first column stays in
+// sight while the others are scrolled.
+const wideTable = 6
+
 // newPage parses a text and finds all that links can lead to.
 func newPage(file, body string, above int) (*page, problems) {
 	p := &page{file: file, out: outOf(file), body: []byte(body), above: above, ids: map[string]bool{}, named: map[string]string{}, taken: slugs{}}
 	p.doc = markdown().Parser().Parse(text.NewReader(p.body), parser.WithContext(parser.NewContext()))
 	var found problems
 	_ = ast.Walk(p.doc, func(node ast.Node, entering bool) (ast.WalkStatus, error) {
+		if table, ok := node.(*tables.Table); ok && len(table.Alignments) >= wideTable {
+			table.SetAttributeString("class", []byte("wide"))
+		}
 		if heading, ok := node.(*ast.Heading); ok && entering {
 			name := plain(heading, p.body)
 			id := p.taken.next(name)
