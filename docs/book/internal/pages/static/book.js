@@ -62,17 +62,17 @@
       var natural = svg.viewBox.baseVal.width
       svg.style.width = '100%'
       svg.style.maxWidth = natural + 'px'
-      svg.style.minWidth = natural * 0.52 > diagram.clientWidth ? natural * 0.65 + 'px' : '0'
+      svg.style.minWidth = natural * 0.45 > diagram.clientWidth ? natural * 0.65 + 'px' : '0'
       offerLarger(diagram, svg, natural)
       diagram.dataset.look = look
     })
   }
 
-  // What does not fit can be seen as a whole, in a window of its own that Escape closes.
+  // What does not fit, or is small, can be seen in a window of its own that Escape closes.
   function offerLarger(diagram, svg, natural) {
     var old = diagram.querySelector('.diagram-larger')
     if (old) old.remove()
-    if (diagram.scrollWidth <= diagram.clientWidth || innerWidth < 960) return // a phone has no larger window
+    if (svg.clientWidth > natural * 0.6 && diagram.scrollWidth <= diagram.clientWidth || innerWidth < 960) return // a phone has no larger window
     var button = document.createElement('button')
     button.className = 'diagram-larger'
     button.textContent = 'Enlarge'
