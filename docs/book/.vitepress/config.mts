@@ -1,6 +1,7 @@
 // The site around the pages: menu, search, looks. The pages and the menu are made
 // by `go run ./cmd/book pages`, from the texts of the repository.
 import { copyFileSync, readFileSync } from 'node:fs'
+import { posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitepress'
 
@@ -28,6 +29,16 @@ export default defineConfig({
   ],
   // The generator has checked the links, and pictures are where they are: Vite has nothing to do with them.
   ignoreDeadLinks: true,
+  // A result of the search shows a part of another page, with its pictures: their addresses must not depend on the page.
+  // From a folder they must; what makes it one writes them anew.
+  markdown: {
+    config(md) {
+      const block = md.renderer.rules.html_block
+      md.renderer.rules.html_block = (tokens, at, options, env, self) =>
+        block(tokens, at, options, env, self).replace(/<img src="(?![a-z]+:|\/)([^"]+)"/g, (_, source) =>
+          '<img src="' + base + posix.join(posix.dirname(env.relativePath), source) + '"')
+    }
+  },
   vue: { template: { transformAssetUrls: false } },
   vite: { publicDir: here('public'), build: { chunkSizeWarningLimit: 4000 } },
   themeConfig: {
@@ -58,7 +69,7 @@ export default defineConfig({
             boostDocument: (id) => {
               const page = id.replace(/#.*/, '')
               if (/\/docs\/glossary$/.test(page)) return 2
-              if (/\/(api|benchmarks|client-calls|mutants|measuring|originals|CONTRIBUTING|CHANGELOG|SECURITY)$/.test(page)) return 0.2
+              if (/\/(api|benchmarks|client-calls|mutants|measuring|originals|CONTRIBUTING|CHANGELOG|SECURITY)$/.test(page)) return 0.1
               return /\/(chapters|exercises|docs)\//.test(page) ? 1 : 0.5
             }
           }
