@@ -62,7 +62,8 @@ func checkOriginals(chapters []Chapter, all []string) (problems Problems) {
 	return problems
 }
 
-// originals is the map in both directions, as Markdown: first by chapter and our file, then by module and original.
+// originals is the map in both directions, as Markdown: first by module and original, then by chapter and our
+// file: most readers come with the name of an original, and the second part is the longer one.
 func (d *document) originals() (string, error) {
 	files, err := d.repo.GoFiles()
 	if err != nil {
@@ -77,7 +78,9 @@ func (d *document) originals() (string, error) {
 		mirrors = append(mirrors, m)
 	}
 	var out strings.Builder
-	out.WriteString("## From our files to the originals\n")
+	out.WriteString("## From the originals to the chapters\n")
+	d.originalTables(&out, mirrors)
+	out.WriteString("\n## From our files to the originals\n")
 	for _, m := range mirrors {
 		t, err := d.oursTable(m)
 		if err != nil {
@@ -85,8 +88,6 @@ func (d *document) originals() (string, error) {
 		}
 		fmt.Fprintf(&out, "\n### %d %s\n\n%s", m.chapter.Number, m.chapter.Title, t.Markdown())
 	}
-	out.WriteString("\n## From the originals to the chapters\n")
-	d.originalTables(&out, mirrors)
 	return out.String(), nil
 }
 

@@ -40,22 +40,6 @@ func TestTheMapOfOriginalsIsMadeOfTheFrontMatter(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, `<!-- course:originals -->
 
-## From our files to the originals
-
-### 1 Sum
-
-| Ours | The original |
-|---|---|
-| [sum/more.go](../sum/more.go) | *ours alone:* More adds \| and \*more\*. |
-| [sum/none.go](../sum/none.go) | *ours alone* |
-| [sum/sum.go](../sum/sum.go) | original v1.2.0 [pkg/sum.go](https://pkg.go.dev/example.org/original@v1.2.0) |
-
-### 2 Mean
-
-| Ours | The original |
-|---|---|
-| [mean/mean.go](../mean/mean.go) | original v1.2.0 [pkg/sum.go](https://pkg.go.dev/example.org/original@v1.2.0)<br>klog v2.1.0 [klog.go](https://github.com/kubernetes/klog/blob/v2.1.0/klog.go) |
-
 ## From the originals to the chapters
 
 ### example.org/Replaced v0.3.0
@@ -81,6 +65,22 @@ func TestTheMapOfOriginalsIsMadeOfTheFrontMatter(t *testing.T) {
 | The original | Rebuilt in | Also mentioned in |
 |---|---|---|
 | [a/b.go](https://github.com/kubernetes-sigs/other/blob/be93311217bd/a/b.go) |  | [2 Mean](../chapters/02-mean/README.md) |
+
+## From our files to the originals
+
+### 1 Sum
+
+| Ours | The original |
+|---|---|
+| [sum/more.go](../sum/more.go) | *ours alone:* More adds \| and \*more\*. |
+| [sum/none.go](../sum/none.go) | *ours alone* |
+| [sum/sum.go](../sum/sum.go) | original v1.2.0 [pkg/sum.go](https://pkg.go.dev/example.org/original@v1.2.0) |
+
+### 2 Mean
+
+| Ours | The original |
+|---|---|
+| [mean/mean.go](../mean/mean.go) | original v1.2.0 [pkg/sum.go](https://pkg.go.dev/example.org/original@v1.2.0)<br>klog v2.1.0 [klog.go](https://github.com/kubernetes/klog/blob/v2.1.0/klog.go) |
 
 <!-- /course:originals -->
 `, read(t, r, "docs/originals.md"))

@@ -69,6 +69,9 @@ func (r *Repo) extraFiles(home string, e Exercise) (map[string]string, error) {
 	return extra, nil
 }
 
+// Stub is the file that a learner starts from, for texts that show it.
+func (r *Repo) Stub(e Exercise) ([]byte, error) { return r.stubText(e) }
+
 // stubText is the file that a learner starts from: the reference with empty
 // functions, or with those of a hand-written beginning.
 func (r *Repo) stubText(e Exercise) ([]byte, error) {

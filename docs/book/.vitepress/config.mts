@@ -1,6 +1,7 @@
 // The site around the pages: menu, search, looks. The pages and the menu are made
 // by `go run ./cmd/book pages`, from the texts of the repository.
 import { copyFileSync, readFileSync } from 'node:fs'
+import { posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitepress'
 
@@ -28,17 +29,53 @@ export default defineConfig({
   ],
   // The generator has checked the links, and pictures are where they are: Vite has nothing to do with them.
   ignoreDeadLinks: true,
+  // A result of the search shows a part of another page, with its pictures: their addresses must not depend on the page.
+  // From a folder they must; what makes it one writes them anew.
+  markdown: {
+    config(md) {
+      const block = md.renderer.rules.html_block
+      md.renderer.rules.html_block = (tokens, at, options, env, self) =>
+        block(tokens, at, options, env, self).replace(/<img src="(?![a-z]+:|\/)([^"]+)"/g, (_, source) =>
+          '<img src="' + base + posix.join(posix.dirname(env.relativePath), source) + '"')
+    }
+  },
   vue: { template: { transformAssetUrls: false } },
   vite: { publicDir: here('public'), build: { chunkSizeWarningLimit: 4000 } },
   themeConfig: {
     nav: [
-      { text: 'Chapters', link: menu[0].items[0].link, activeMatch: '^/chapters/' },
-      { text: 'Exercises', link: menu[0].items[0].items[0].link, activeMatch: '^/exercises/' },
-      { text: 'Reference', link: menu.at(-2).items[0].link, activeMatch: '^/docs/' }
+      { text: 'Chapters', link: '/#the-chapters', activeMatch: '^/chapters/' },
+      { text: 'Exercises', link: '/exercises/', activeMatch: '^/exercises/' },
+      { text: 'Glossary', link: '/docs/glossary' },
+      { text: 'Originals', link: '/docs/originals' }
     ],
     sidebar: menu,
     outline: { level: [2, 3], label: 'On this page' },
-    search: { provider: 'local' },
+    search: {
+      provider: 'local',
+      options: {
+        detailedView: true,
+        miniSearch: {
+          // What a folder shows of a result. VitePress loads the page instead.
+          options: {
+            storeFields: ['title', 'titles', 'start'],
+            extractField: (document, field) => (field === 'start' ? document.text.replace(/\s+/g, ' ').trim().slice(0, 180) : document[field])
+          },
+          // book/folder.js takes these from here, too. Each function is sent as text: it can use nothing around it.
+          searchOptions: {
+            // In a short word or a number, one other character makes another word.
+            fuzzy: (term) => (term.length < 5 || /\d/.test(term) ? false : 0.2),
+            prefix: true,
+            boost: { title: 8, titles: 2, text: 1 },
+            boostDocument: (id) => {
+              const page = id.replace(/#.*/, '')
+              if (/\/docs\/glossary$/.test(page)) return 2
+              if (/\/(api|benchmarks|client-calls|mutants|measuring|originals|CONTRIBUTING|CHANGELOG|SECURITY)$/.test(page)) return 0.1
+              return /\/(chapters|exercises|docs)\//.test(page) ? 1 : 0.5
+            }
+          }
+        }
+      }
+    },
     socialLinks: [{ icon: 'github', link: repository }],
     editLink: {
       pattern: ({ frontmatter }) => 'https://github.com/loopwright/loopwright/edit/main/' + frontmatter.source,

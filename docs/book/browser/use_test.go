@@ -70,42 +70,6 @@ func TestLinksHoldAfterVitePressHasTurnedThePage(t *testing.T) {
 	assert.Empty(t, b.wrong())
 }
 
-func TestTheBarAboveCodeLeadsToTheLinesInTheFile(t *testing.T) {
-	browser, address := start(t)
-	b := newTab(t, browser)
-	require.NoError(t, b.do(width(desktop), open(address+"/chapters/01-list-watch/"), click(`.vp-doc .code-bar a`), until(`@path.startsWith('/source/')`), until(ready)))
-	line, err := get[string](b, `document.querySelector(':target').innerText`)
-	require.NoError(t, err)
-	assert.Contains(t, line, "ListerWatcher reads one collection")
-	assert.Empty(t, b.wrong())
-}
-
-func TestTheSearchFindsAWordAndLeadsToIt(t *testing.T) {
-	browser, address := start(t)
-	b := newTab(t, browser)
-	require.NoError(t, b.do(width(desktop), open(address+"/docs/architecture"), click(`.DocSearch-Button`),
-		chromedp.SendKeys(chromedp.CSS(`.VPLocalSearchBox input`), "bookmarks"),
-		until(`[...document.querySelectorAll('.VPLocalSearchBox .result')].some(r => r.getAttribute('href').endsWith('/chapters/01-list-watch/#bookmarks'))`),
-		in(`document.querySelector('.VPLocalSearchBox .result[href$="/chapters/01-list-watch/#bookmarks"]').click()`),
-		until(`@path === '/chapters/01-list-watch/'`), until(ready)))
-	expectHere(t, b, "/chapters/01-list-watch/#bookmarks Chapter 1: list, then watch")
-	assert.Empty(t, b.wrong())
-}
-
-func TestTheSearchFindsAWordInAFolder(t *testing.T) {
-	browser, _ := start(t)
-	b := newTab(t, browser)
-	require.NoError(t, b.do(width(desktop), open(fromFolder("docs/architecture.html")), click(`.DocSearch-Button`),
-		chromedp.SendKeys(chromedp.CSS(`.folder-search input`), "bookmarks"),
-		until(`[...document.querySelectorAll('.folder-search a')].some(r => r.href.endsWith('#bookmarks'))`),
-		in(`document.querySelector('.folder-search a[href$="/chapters/01-list-watch/index.html#bookmarks"]').click()`),
-		until(`location.pathname.endsWith('/chapters/01-list-watch/index.html')`), until(ready)))
-	title, err := get[string](b, `document.querySelector(':target').innerText`)
-	require.NoError(t, err)
-	assert.Contains(t, title, "Bookmarks")
-	assert.Empty(t, b.wrong())
-}
-
 func TestDarkCanBeSwitchedOnAServerAndInAFolder(t *testing.T) {
 	browser, address := start(t)
 	for _, page := range []string{address + "/chapters/01-list-watch/", fromFolder("chapters/01-list-watch/index.html")} {
@@ -120,17 +84,6 @@ func TestDarkCanBeSwitchedOnAServerAndInAFolder(t *testing.T) {
 		dark, err := get[bool](b, `document.documentElement.classList.contains('dark')`)
 		require.NoError(t, err)
 		assert.True(t, dark, "%s: the choice must be remembered", page)
-		assert.Empty(t, b.wrong())
-	}
-}
-
-func TestTheMenuOpensOnAPhoneOnAServerAndInAFolder(t *testing.T) {
-	browser, address := start(t)
-	for _, page := range []string{address + "/chapters/01-list-watch/", fromFolder("chapters/01-list-watch/index.html")} {
-		b := newTab(t, browser)
-		require.NoError(t, b.do(width(phone), open(page), click(`.VPLocalNav .menu`), until(`document.querySelector('.VPSidebar.open')`)))
-		require.NoError(t, b.do(in(`[...document.querySelectorAll('.VPSidebar a')].find(a => a.innerText.includes('The reflector')).click()`),
-			until(`location.pathname.includes('/chapters/03-reflector/')`), until(ready)))
 		assert.Empty(t, b.wrong())
 	}
 }

@@ -54,6 +54,7 @@ func (s *Site) facts(p *page, r *rendering) string {
 			Command: "make exercise-" + e.ID, Functions: e.Function,
 		}
 		text, err = fill("facts-exercise.html", data)
+		text += s.begin(p, r)
 	}
 	if err != nil {
 		r.found.add("%s: %v", p.file, err)

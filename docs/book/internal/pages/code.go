@@ -35,9 +35,9 @@ func (r *rendering) code(w util.BufWriter, node ast.Node, entering bool) ast.Wal
 		fmt.Fprintf(w, "<div class=\"diagram\"><pre class=\"diagram-source\"><code>%s</code></pre></div>\n", html.EscapeString(source))
 		return ast.WalkSkipChildren
 	}
-	bar, classes := "", ""
+	bar, classes, id := "", "", ""
 	if snippet, ok := marked(node, snippetMarker); ok {
-		source, bar = r.snippet(node, snippet, source)
+		source, bar, id = r.snippet(node, snippet, source)
 	}
 	if _, ok := marked(node, outputMarker); ok {
 		classes, bar = " printed", `<div class="code-bar">Output</div>`
@@ -46,43 +46,52 @@ func (r *rendering) code(w util.BufWriter, node ast.Node, entering bool) ast.Wal
 	if err != nil {
 		r.problem(node, err)
 	}
-	if language == "" {
-		language = "text"
-	}
-	name := language
-	if name == "text" {
-		name = ""
-	}
-	fmt.Fprintf(w, `<div class="language-%s%s">%s<button title="Copy" class="copy"></button><span class="lang">%s</span>`+
-		`<pre class="chroma" tabindex="0"><code>%s</code></pre></div>`+"\n", html.EscapeString(language), classes, bar, html.EscapeString(name), strings.Join(lines, "\n"))
+	_, _ = w.WriteString(codeBlock(language, classes, id, bar, lines))
 	return ast.WalkSkipChildren
 }
 
+// codeBlock is a block as VitePress writes one: its script for copying looks for that.
+func codeBlock(language, classes, id, bar string, lines []string) string {
+	name := language
+	if language == "" || language == "text" {
+		language, name = "text", ""
+	}
+	if id != "" {
+		id = fmt.Sprintf(` id="%s"`, html.EscapeString(id))
+	}
+	return fmt.Sprintf(`<div class="language-%s%s"%s>%s<button title="Copy" class="copy"></button><span class="lang">%s</span>`+
+		`<pre class="chroma" tabindex="0"><code>%s</code></pre></div>`+"\n", html.EscapeString(language), classes, id, bar, html.EscapeString(name), strings.Join(lines, "\n"))
+}
+
 // snippet takes the line that names the file out of a block, because the bar above
-// it does so, and leads to the lines in the file.
-func (r *rendering) snippet(node ast.Node, args map[string]string, source string) (code, bar string) {
+// it does so, and leads to the lines in the file. They lead back to the block's id.
+func (r *rendering) snippet(node ast.Node, args map[string]string, source string) (code, bar, id string) {
 	file := args["file"]
 	code = strings.TrimPrefix(source, "// "+file+"\n\n")
 	if args["title"] == "false" {
-		return code, ""
+		return code, "", ""
 	}
 	text, err := os.ReadFile(r.site.repo.Abs(file))
 	if err != nil {
 		r.problem(node, err)
-		return code, ""
+		return code, "", ""
 	}
-	line := lineOf(string(text), code)
-	if line == 0 {
+	lines, found := linesOf(string(text), code)
+	if !found {
 		r.problem(node, fmt.Errorf("%s does not have this code: run `make sync`", file))
+		return code, "", ""
 	}
+	r.snippets++
+	id = fmt.Sprintf("snippet-%d", r.snippets)
 	r.site.sources[file] = true
-	href := fmt.Sprintf("%s#L%d", relative(r.page.out, sourcePage(file)), line)
-	return code, fmt.Sprintf(`<div class="code-bar"><a href="%s" target="_self">%s</a></div>`, html.EscapeString(href), html.EscapeString(file))
+	r.site.ranges.add(file, lines, quote{r.page, id})
+	href := relative(r.page.out, sourcePage(file)) + "#" + lines.id()
+	return code, fmt.Sprintf(`<div class="code-bar"><a href="%s" target="_self">%s</a></div>`, html.EscapeString(href), html.EscapeString(file)), id
 }
 
-// lineOf finds code in a file: the number of its first line, or 0. What course
+// linesOf finds code in a file. What course
 // sync changed does not count: indentation, and the lines that mark regions.
-func lineOf(file, code string) int {
+func linesOf(file, code string) (lineRange, bool) {
 	var lines []string
 	var numbers []int
 	for i, line := range strings.Split(file, "\n") {
@@ -103,10 +112,10 @@ func lineOf(file, code string) int {
 			same++
 		}
 		if same == len(wanted) {
-			return numbers[at]
+			return lineRange{numbers[at], numbers[at+len(wanted)-1]}, true
 		}
 	}
-	return 0
+	return lineRange{}, false
 }
 
 // highlight marks the words of a program with classes, line by line; the style

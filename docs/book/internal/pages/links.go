@@ -84,32 +84,41 @@ func (s *Site) fileTarget(from *page, file string, link *url.URL, destination st
 	s.sources[file] = true
 	href := relative(from.out, sourcePage(file))
 	if link.Fragment != "" {
-		line, err := s.lineAnchor(file, link.Fragment)
+		lines, err := s.lineRange(file, link.Fragment)
 		if err != nil {
 			return target{}, fmt.Errorf("the link %q leads nowhere: %w", destination, err)
 		}
-		href += line
+		s.ranges.add(file, lines)
+		href += "#" + lines.id()
 	}
 	return target{href: href, file: true}, nil
 }
 
-var lineFragment = regexp.MustCompile(`^L([0-9]+)(-L[0-9]+)?$`)
+var lineFragment = regexp.MustCompile(`^L([0-9]+)(?:-L([0-9]+))?$`)
 
-// lineAnchor turns GitHub's #L10-L20 into the anchor of the first of the lines.
-func (s *Site) lineAnchor(file, fragment string) (string, error) {
+// lineRange reads GitHub's #L10-L20.
+func (s *Site) lineRange(file, fragment string) (lineRange, error) {
 	match := lineFragment.FindStringSubmatch(fragment)
 	if match == nil {
-		return "", fmt.Errorf("#%s is no line of %s: write #L10 or #L10-L20", fragment, file)
+		return lineRange{}, fmt.Errorf("#%s is no line of %s: write #L10 or #L10-L20", fragment, file)
 	}
 	text, err := os.ReadFile(s.repo.Abs(file))
 	if err != nil {
-		return "", err
+		return lineRange{}, err
 	}
-	line, err := strconv.Atoi(match[1])
-	if lines := bytes.Count(text, []byte("\n")); err != nil || line < 1 || line > lines {
-		return "", fmt.Errorf("%s has %d lines, and no line %s", file, lines, match[1])
+	first, err := strconv.Atoi(match[1])
+	lines := bytes.Count(text, []byte("\n"))
+	if err != nil || first < 1 || first > lines {
+		return lineRange{}, fmt.Errorf("%s has %d lines, and no line %s", file, lines, match[1])
 	}
-	return "#L" + match[1], nil
+	if match[2] == "" {
+		return lineRange{first, first}, nil
+	}
+	last, err := strconv.Atoi(match[2])
+	if err != nil || last < first || last > lines {
+		return lineRange{}, fmt.Errorf("%s has %d lines, and no lines %s to %s", file, lines, match[1], match[2])
+	}
+	return lineRange{first, last}, nil
 }
 
 func sourcePage(file string) string { return path.Join(sourceDir, file) + ".html" }

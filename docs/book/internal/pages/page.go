@@ -10,6 +10,7 @@ import (
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
+	tables "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
 )
@@ -22,9 +23,13 @@ type page struct {
 	above int    // lines of front matter
 
 	doc   ast.Node
-	title string          // the text of its first heading
-	ids   map[string]bool // where a link may lead
+	title string            // the text of its first heading
+	about string            // its first sentence, for search engines
+	ids   map[string]bool   // where a link may lead
+	named map[string]string // the id of the first heading with a text
 	taken slugs
+
+	generated bool // there is no such file: this package wrote the text
 
 	chapter  *course.Chapter  // of a chapter's text, or nil
 	exercise *course.Exercise // of an exercise's, or nil
@@ -54,17 +59,27 @@ func markdown(options ...goldmark.Option) goldmark.Markdown {
 	return goldmark.New(append(options, goldmark.WithExtensions(extension.GFM))...)
 }
 
+// wideTable is the number of columns from which a phone cannot show a table at once: its first column stays in
+// sight while the others are scrolled.
+const wideTable = 6
+
 // newPage parses a text and finds all that links can lead to.
 func newPage(file, body string, above int) (*page, problems) {
-	p := &page{file: file, out: outOf(file), body: []byte(body), above: above, ids: map[string]bool{}, taken: slugs{}}
+	p := &page{file: file, out: outOf(file), body: []byte(body), above: above, ids: map[string]bool{}, named: map[string]string{}, taken: slugs{}}
 	p.doc = markdown().Parser().Parse(text.NewReader(p.body), parser.WithContext(parser.NewContext()))
 	var found problems
 	_ = ast.Walk(p.doc, func(node ast.Node, entering bool) (ast.WalkStatus, error) {
+		if table, ok := node.(*tables.Table); ok && len(table.Alignments) >= wideTable {
+			table.SetAttributeString("class", []byte("wide"))
+		}
 		if heading, ok := node.(*ast.Heading); ok && entering {
 			name := plain(heading, p.body)
 			id := p.taken.next(name)
 			heading.SetAttributeString("id", []byte(id))
 			p.ids[id] = true
+			if p.named[name] == "" {
+				p.named[name] = id
+			}
 			if p.title == "" && heading.Level == 1 {
 				p.title = name
 			}
@@ -76,6 +91,13 @@ func newPage(file, body string, above int) (*page, problems) {
 	}
 	found = append(found, p.checkTags()...)
 	p.readMarkers()
+	p.about = p.firstSentence()
+	switch file {
+	case home:
+		p.cutFirstSentence() // the start page says it in its upper half
+	case glossary:
+		p.nameTerms()
+	}
 	return p, found
 }
 
@@ -137,8 +159,40 @@ func (p *page) introduction() ast.Node {
 	return nil
 }
 
-// description is how the introduction begins, for search engines.
-func (p *page) description() string {
+// cutFirstSentence takes the first sentence out of the introduction, unless there is markup in it.
+func (p *page) cutFirstSentence() {
+	paragraph := p.introduction()
+	if paragraph == nil {
+		return
+	}
+	var cut []ast.Node
+	left := len(p.about) + len(" ")
+	for node := paragraph.FirstChild(); node != nil && left > 0; node = node.NextSibling() {
+		part, ok := node.(*ast.Text)
+		if !ok {
+			return
+		}
+		size := part.Segment.Len()
+		if part.SoftLineBreak() {
+			size++
+		}
+		if size > left {
+			part.Segment = part.Segment.WithStart(part.Segment.Start + left)
+			break
+		}
+		cut = append(cut, part)
+		left -= size
+	}
+	for _, part := range cut {
+		paragraph.RemoveChild(paragraph, part)
+	}
+	if !paragraph.HasChildren() {
+		p.doc.RemoveChild(p.doc, paragraph)
+	}
+}
+
+// firstSentence is how the introduction begins.
+func (p *page) firstSentence() string {
 	node := p.introduction()
 	if node == nil {
 		return ""

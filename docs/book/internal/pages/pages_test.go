@@ -21,6 +21,10 @@ module example.com/course
 [![ci](https://example.com/badge.svg)](https://example.com)
 
 This is a course. It is small.
+
+## Your first exercise
+
+Get it.
 -- chapters/01-list/README.md --
 ---
 title: List
@@ -36,6 +40,8 @@ upstream:
 # Chapter 1: list
 
 A list is a list.
+
+## Next & last
 -- chapters/02-watch/README.md --
 ---
 title: Watch
@@ -47,7 +53,9 @@ minutes: 40
 ---
 title: Resume
 chapter: 1
+replaces: list/next.go
 function: [List.Next, List.Last]
+reads: chapters/01-list/README.md, sections "Next & last" and, at its end, the rules
 ---
 # Resume
 
@@ -79,6 +87,16 @@ type List struct {
 }
 
 // endregion body
+-- list/next.go --
+package list
+
+// Next returns the first of them.
+func (l *List) Next() string { return l.Items[0] }
+
+// Last returns the last of them.
+func (l *List) Last() string { return l.Items[len(l.Items)-1] }
+
+func (l *List) first(n int) []string { return l.Items[:n] }
 `
 
 // openCourse writes the small course, with more files or other ones, and opens it.
@@ -125,7 +143,7 @@ func TestALinkToATextLeadsToItsPage(t *testing.T) {
 func TestALinkToAFileLeadsToItsSourcePagePastTheRouter(t *testing.T) {
 	out := htmlOf(t, "# T\n\n[a](../list/list.go) [b](../list/list.go#L3-L5) [c](../list) [d](https://example.com/x)\n")
 	for _, want := range []string{
-		`<a href="../source/list/list.go.html" target="_self">a</a>`, `<a href="../source/list/list.go.html#L3" target="_self">b</a>`,
+		`<a href="../source/list/list.go.html" target="_self">a</a>`, `<a href="../source/list/list.go.html#L3-L5" target="_self">b</a>`,
 		`<a href="../source/list/index.html" target="_self">c</a>`, `<a href="https://example.com/x" target="_blank" rel="noreferrer">d</a>`,
 	} {
 		assert.Contains(t, out, want)
@@ -138,6 +156,8 @@ func TestALinkThatLeadsNowhereIsAnErrorThatSaysWhereAndWhy(t *testing.T) {
 		{"# T\n\nOne line,\nand [a](architecture.md#the-way)\n", `docs/text.md:4: the link "architecture.md#the-way" leads nowhere: docs/architecture.md has no heading #the-way (#the-way-of-an-event is similar)`},
 		{"# T\n\n[a](#u)\n", `docs/text.md:3: the link "#u" leads nowhere: docs/text.md has no heading #u`},
 		{"# T\n\n[a](../list/list.go#L99)\n", `docs/text.md:3: the link "../list/list.go#L99" leads nowhere: list/list.go has 10 lines, and no line 99`},
+		{"# T\n\n[a](../list/list.go#L3-L99)\n", `docs/text.md:3: the link "../list/list.go#L3-L99" leads nowhere: list/list.go has 10 lines, and no lines 3 to 99`},
+		{"# T\n\n[a](../list/list.go#L5-L3)\n", `docs/text.md:3: the link "../list/list.go#L5-L3" leads nowhere: list/list.go has 10 lines, and no lines 5 to 3`},
 		{"# T\n\n[a](../list/list.go#body)\n", `docs/text.md:3: the link "../list/list.go#body" leads nowhere: #body is no line of list/list.go: write #L10 or #L10-L20`},
 		{"# T\n\n[a](/docs/architecture.md)\n", `docs/text.md:3: the link "/docs/architecture.md" begins with a slash: write the path from the text's own directory`},
 		{"# T\n\n![a](nothing.svg)\n", `docs/text.md:3: the link "nothing.svg" leads nowhere: there is no docs/nothing.svg`},
@@ -163,9 +183,9 @@ func TestTheLinesOfTheFrontMatterCountInAnError(t *testing.T) {
 	assert.ErrorContains(t, found.err(), "chapters/02-watch/README.md:7: ")
 }
 
-func TestCodeOfAFileHasItsNameInABarThatLeadsToTheLine(t *testing.T) {
+func TestCodeOfAFileHasItsNameInABarThatLeadsToItsLines(t *testing.T) {
 	out := htmlOf(t, "# T\n\n<!-- snippet file=list/list.go region=body -->\n```go\n// list/list.go\n\ntype List struct {\n\tItems []string\n}\n```\n")
-	assert.Contains(t, out, `<div class="code-bar"><a href="../source/list/list.go.html#L6" target="_self">list/list.go</a></div>`)
+	assert.Contains(t, out, `<div class="code-bar"><a href="../source/list/list.go.html#L6-L8" target="_self">list/list.go</a></div>`)
 	assert.NotContains(t, out, "// list/list.go", "the bar has the name")
 	assert.Contains(t, out, `<span class="kd">type</span>`)
 	assert.NotContains(t, out, "<!--")
@@ -226,19 +246,6 @@ func TestAChapterBeginsWithItsFactsAndEndsWithItsExercisesAndOriginals(t *testin
 	assert.Contains(t, second, `builds on <a href="../01-list/index.html">chapter 1, List</a>`)
 }
 
-func TestTheStartPageHasNoBadgesAndLeadsToTheFirstChapterAndExercise(t *testing.T) {
-	s, err := openCourse(t, "")
-	require.NoError(t, err)
-	page, found, err := s.vitePage(0)
-	require.NoError(t, err)
-	require.Empty(t, found)
-	assert.NotContains(t, page, "badge.svg")
-	assert.Contains(t, page, "link: /chapters/01-list/\n")
-	assert.Contains(t, page, "link: /exercises/01-resume/\n")
-	assert.Contains(t, page, "tagline: This is a course. It is small.\n")
-	assert.Equal(t, 1, strings.Count(page, "It is small."))
-}
-
 func TestPagesAreTurnedInTheOrderInWhichTheyAreRead(t *testing.T) {
 	s, err := openCourse(t, "-- CONTRIBUTING.md --\n# Contributing\n-- docs/zebra.md --\n# Zebra\n")
 	require.NoError(t, err)
@@ -248,7 +255,7 @@ func TestPagesAreTurnedInTheOrderInWhichTheyAreRead(t *testing.T) {
 	}
 	assert.Equal(t, []string{
 		"README.md", "chapters/01-list/README.md", "exercises/01-resume/README.md", "chapters/02-watch/README.md",
-		"docs/architecture.md", "docs/zebra.md", "CONTRIBUTING.md",
+		"exercises/README.md", "docs/architecture.md", "docs/zebra.md", "CONTRIBUTING.md",
 	}, order)
 	page, _, err := s.vitePage(2)
 	require.NoError(t, err)

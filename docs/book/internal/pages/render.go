@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"html"
+	"io"
 	"strings"
 
 	"github.com/yuin/goldmark"
@@ -18,6 +19,9 @@ type rendering struct {
 	site  *Site
 	page  *page
 	found problems
+
+	snippets int  // so far
+	stubbed  bool // whether the exercise's stub has been shown
 }
 
 // text is the page's HTML, without the frame.
@@ -27,6 +31,9 @@ func (s *Site) text(p *page) (string, problems) {
 	var out bytes.Buffer
 	if err := markdown(ours).Renderer().Render(&out, p.body, p.doc); err != nil {
 		r.found.add("%s: %v", p.file, err)
+	}
+	if p.exercise != nil && !r.stubbed {
+		r.stub(&out)
 	}
 	if p.chapter != nil {
 		end, err := s.chapterEnd(p)
@@ -53,6 +60,8 @@ func (r *rendering) RegisterFuncs(to renderer.NodeRendererFuncRegisterer) {
 		ast.KindHTMLBlock:       r.raw,
 		ast.KindRawHTML:         r.raw,
 		kindFold:                r.fold,
+		kindTerm:                r.term,
+		kindMeaning:             r.meaning,
 	} {
 		to.Register(kind, func(w util.BufWriter, _ []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
 			return write(w, node, entering), nil
@@ -84,10 +93,23 @@ func (r *rendering) id(heading *ast.Heading) string {
 	return html.EscapeString(string(id.([]byte)))
 }
 
+// stub comes after the task, before the first hint.
+func (r *rendering) stub(w io.StringWriter) {
+	text, err := r.site.stub(r.page)
+	if err != nil {
+		r.found.add("%s: %v", r.page.file, err)
+	}
+	_, _ = w.WriteString(text)
+	r.stubbed = true
+}
+
 func (r *rendering) fold(w util.BufWriter, node ast.Node, entering bool) ast.WalkStatus {
 	if !entering {
 		_, _ = w.WriteString("</details>\n")
 		return ast.WalkContinue
+	}
+	if r.page.exercise != nil && !r.stubbed {
+		r.stub(w)
 	}
 	heading := node.(*fold).heading
 	fmt.Fprintf(w, "<details class=\"hint\" id=\"%s\"><summary>%s</summary>\n", r.id(heading), html.EscapeString(plain(heading, r.page.body)))
@@ -95,10 +117,9 @@ func (r *rendering) fold(w util.BufWriter, node ast.Node, entering bool) ast.Wal
 }
 
 // paragraph leaves out what has only pictures from other sites: badges say how the
-// project is today, and a book may be read without a network. What the start page says
-// in its upper half, it does not say again.
+// project is today, and a book may be read without a network.
 func (r *rendering) paragraph(w util.BufWriter, node ast.Node, entering bool) ast.WalkStatus {
-	if r.onlyBadges(node) || r.page.file == home && node == r.page.introduction() {
+	if r.onlyBadges(node) {
 		return ast.WalkSkipChildren
 	}
 	if figure, ok := marked(node, figureMarker); ok {

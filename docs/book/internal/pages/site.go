@@ -33,6 +33,7 @@ type Site struct {
 
 	sources  map[string]bool // files that have a page, because something links to them
 	listings map[string]bool // directories
+	ranges   ranges          // of the sources: which lines a text shows or means
 	pictures map[string]bool
 }
 
@@ -52,7 +53,7 @@ func Open(root string) (*Site, error) {
 		return nil, err
 	}
 	found = append(found, wrong...)
-	s := &Site{repo: repo, pages: map[string]*page{}, sources: map[string]bool{}, listings: map[string]bool{}, pictures: map[string]bool{}}
+	s := &Site{repo: repo, pages: map[string]*page{}, sources: map[string]bool{}, listings: map[string]bool{}, pictures: map[string]bool{}, ranges: ranges{}}
 	files, err := repo.Markdown()
 	if err != nil {
 		return nil, err
@@ -73,6 +74,12 @@ func Open(root string) (*Site, error) {
 		p := s.pages[exercises[i].Dir()+"/README.md"]
 		p.exercise = &exercises[i]
 		p.foldHints()
+	}
+	if len(exercises) > 0 && s.pages[exerciseList] == nil {
+		list, wrong := newPage(exerciseList, listOf(exercises, chapters), 0)
+		found = append(found, wrong...)
+		list.generated = true
+		s.pages[exerciseList] = list
 	}
 	if err := found.err(); err != nil {
 		return nil, err
@@ -96,7 +103,7 @@ type item struct {
 
 // reference is the order of the first of them; what is not here comes after them, by name.
 var reference = []string{
-	"docs/architecture.md", "docs/glossary.md", "docs/coming-from-client-go.md", "docs/porting.md", "docs/api.md",
+	exerciseList, "docs/architecture.md", "docs/glossary.md", "docs/coming-from-client-go.md", "docs/porting.md", "docs/api.md",
 	"docs/client-calls.md", "docs/originals.md", "docs/benchmarks.md", "docs/measuring.md", "docs/controllers-compared.md",
 }
 
@@ -122,7 +129,7 @@ func (s *Site) arrange(chapters []course.Chapter, exercises []course.Exercise) {
 			}
 			for _, e := range exercises {
 				if e.Chapter == c.Number {
-					chapter.Items = append(chapter.Items, entry(e.Dir()+"/README.md", e.Title))
+					chapter.Items = append(chapter.Items, entry(e.Dir()+"/README.md", s.pages[e.Dir()+"/README.md"].short()))
 				}
 			}
 			g.Items = append(g.Items, chapter)

@@ -57,7 +57,7 @@ func (s *Site) writeSource(public, file string) error {
 	}
 	var code strings.Builder
 	for i, line := range lines {
-		fmt.Fprintf(&code, "<span id=\"L%d\"><a href=\"#L%d\">%d</a>%s\n</span>", i+1, i+1, i+1, line)
+		fmt.Fprintf(&code, "<span id=\"L%d\"><a href=\"#L%d\">%d</a>%s%s\n</span>", i+1, i+1, i+1, line, s.ranges.anchors(file, i+1))
 	}
 	out := sourcePage(file)
 	page, err := fill("source.html", struct {

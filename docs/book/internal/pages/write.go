@@ -110,6 +110,7 @@ type frontMatter struct {
 	Template    any    `json:"titleTemplate,omitempty"`
 	Description string `json:"description,omitempty"`
 	Source      string `json:"source"` // the text, for the link to it
+	EditLink    *bool  `json:"editLink,omitempty"`
 	PageClass   string `json:"pageClass,omitempty"`
 	Prev        any    `json:"prev"`
 	Next        any    `json:"next"`
@@ -144,12 +145,15 @@ type neighbour struct {
 func (s *Site) vitePage(at int) (string, problems, error) {
 	p := s.order[at]
 	text, found := s.text(p)
-	matter := frontMatter{Title: p.title, Description: p.description(), Source: p.file, Prev: false, Next: false}
+	matter := frontMatter{Title: p.title, Description: p.about, Source: p.file, Prev: false, Next: false}
 	if at > 0 {
 		matter.Prev = neighbour{s.order[at-1].short(), "/" + s.order[at-1].url()}
 	}
 	if at+1 < len(s.order) {
 		matter.Next = neighbour{s.order[at+1].short(), "/" + s.order[at+1].url()}
+	}
+	if p.generated {
+		matter.EditLink = new(bool)
 	}
 	switch {
 	case p.file == home:
@@ -168,7 +172,7 @@ func (s *Site) vitePage(at int) (string, problems, error) {
 
 // hero is the upper half of the start page: what this is, and where to begin.
 func (s *Site) hero(p *page) *hero {
-	h := &hero{Name: p.title, Text: "Kubernetes controllers, from the inside", Tagline: plain(p.introduction(), p.body),
+	h := &hero{Name: p.title, Text: "Kubernetes controllers, from the inside", Tagline: p.about,
 		Image: image{"/book/hero.svg", "A loop: watch, queue, reconcile, write"}}
 	for _, first := range s.order {
 		if first.chapter != nil && len(h.Actions) == 0 {

@@ -62,17 +62,17 @@
       var natural = svg.viewBox.baseVal.width
       svg.style.width = '100%'
       svg.style.maxWidth = natural + 'px'
-      svg.style.minWidth = natural * 0.52 > diagram.clientWidth ? natural * 0.65 + 'px' : '0'
+      svg.style.minWidth = natural * 0.45 > diagram.clientWidth ? natural * 0.65 + 'px' : '0'
       offerLarger(diagram, svg, natural)
       diagram.dataset.look = look
     })
   }
 
-  // What does not fit can be seen as a whole, in a window of its own that Escape closes.
+  // What does not fit, or is small, can be seen in a window of its own that Escape closes.
   function offerLarger(diagram, svg, natural) {
     var old = diagram.querySelector('.diagram-larger')
     if (old) old.remove()
-    if (diagram.scrollWidth <= diagram.clientWidth || innerWidth < 960) return // a phone has no larger window
+    if (svg.clientWidth > natural * 0.6 && diagram.scrollWidth <= diagram.clientWidth || innerWidth < 960) return // a phone has no larger window
     var button = document.createElement('button')
     button.className = 'diagram-larger'
     button.textContent = 'Enlarge'
@@ -103,13 +103,24 @@
     if (heading && !moved) heading.scrollIntoView()
   }
 
+  // The menu shows where the reader is: VitePress marks the page, but leaves it below the fold.
+  function place() {
+    var sidebar = document.querySelector('.VPSidebar')
+    var row = sidebar && sidebar.querySelector('.VPSidebarItem.is-active > .item')
+    if (!row) return
+    var frame = sidebar.getBoundingClientRect()
+    var at = row.getBoundingClientRect()
+    if (at.top < frame.top + 80 || at.bottom > frame.bottom - 40) sidebar.scrollTop += at.top - frame.top - frame.height / 3
+  }
+
   function update() {
     moved = false
+    setTimeout(place) // VitePress has marked the page then, and unfolded its part of the menu
     if (document.querySelector('loop-figure')) load(here + '../figures/figures.js').catch(function (problem) { console.error(problem) })
     return draw()
   }
 
-  window.loopwrightBook = { update: update, load: load, here: here }
+  window.loopwrightBook = { update: update, place: place, load: load, here: here }
   new MutationObserver(draw).observe(document.documentElement, { attributes: true, attributeFilter: ['class'] })
   if (location.protocol === 'file:') update()
 })()

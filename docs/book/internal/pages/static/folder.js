@@ -16,14 +16,27 @@
     return element
   }
 
+  page.classList.add('from-folder')
+
   // Dark: VitePress's own key, so that both remember the same.
-  all('.VPSwitchAppearance', function (button) {
+  function switchesDark(button) {
     button.addEventListener('click', function () {
       var dark = page.classList.toggle('dark')
       button.setAttribute('aria-checked', String(dark))
       try { localStorage.setItem('vitepress-theme-appearance', dark ? 'dark' : 'light') } catch (_) { /* not kept */ }
     })
+  }
+  all('.VPSwitchAppearance', switchesDark)
+
+  // The menu marks the page that is shown, and unfolds its part.
+  all('.VPSidebar a', function (link) {
+    if (link.href.replace(/#.*/, '') !== location.href.replace(/[?#].*/, '')) return
+    for (var item = link.closest('.VPSidebarItem'); item; item = item.parentElement.closest('.VPSidebarItem')) {
+      if (item === link.closest('.VPSidebarItem')) item.classList.add('is-active')
+      item.classList.remove('collapsed')
+    }
   })
+  book.place()
 
   // The menu on a phone, and parts of it that fold.
   var sidebar = document.querySelector('.VPSidebar')
@@ -40,24 +53,34 @@
   curtain.addEventListener('click', function () { menu(false) })
   all('.VPLocalNav .menu', function (button) { button.addEventListener('click', function () { menu(true) }) })
   all('.VPNavBarHamburger', function (button) {
-    button.addEventListener('click', function () { sidebar ? menu(true) : screen(button) })
+    button.addEventListener('click', function () { screen(button) })
   })
   all('.VPSidebarItem.collapsible', function (part) {
     var row = part.querySelector(':scope > .item')
     if (row) row.addEventListener('click', function () { part.classList.toggle('collapsed') })
   })
 
-  // The start page has no sidebar: its menu is the row of links that a phone hides.
+  // The bar's own menu: what a phone has no room for in the bar.
   function screen(button) {
     var old = document.querySelector('.folder-screen')
     button.setAttribute('aria-expanded', String(!old))
+    button.classList.toggle('active', !old)
     if (old) return old.remove()
     var panel = make('nav', 'folder-screen')
     all('.VPNavBarMenu a', function (link) {
       var copy = make('a', '', link.textContent)
       copy.href = link.href
+      copy.addEventListener('click', function () { screen(button) }) // it may lead to a heading of this page
       panel.appendChild(copy)
     })
+    var look = document.querySelector('.VPNavBarAppearance .VPSwitchAppearance')
+    if (look) {
+      var row = make('div', 'folder-look', 'Appearance')
+      var copied = look.cloneNode(true)
+      switchesDark(copied)
+      row.appendChild(copied)
+      panel.appendChild(row)
+    }
     document.body.appendChild(panel)
   }
 
@@ -91,13 +114,16 @@
     })
   })
 
-  // Search: VitePress's index, and the library that it searches with.
+  // Search: VitePress's index, its settings, and the library that it searches with.
+  var settings = window.__VP_SITE_DATA__.themeConfig.search.options.miniSearch
   var index
   function ready() {
     return index || (index = book.load(here + 'minisearch.js').then(function () {
       return book.load(here + 'search-index.js')
     }).then(function () {
-      return window.MiniSearch.loadJSON(window.loopwrightSearchIndex, { fields: ['title', 'titles', 'text'], storeFields: ['title', 'titles'] })
+      return window.MiniSearch.loadJSON(window.loopwrightSearchIndex, {
+        fields: ['title', 'titles', 'text'], storeFields: settings.options.storeFields, searchOptions: settings.searchOptions
+      })
     }))
   }
   function address(id) {
@@ -105,6 +131,8 @@
     var at = (hash < 0 ? id : id.slice(0, hash)).slice(base.length)
     return here + '../' + (at === '' || /\/$/.test(at) ? at + 'index.html' : at + '.html') + (hash < 0 ? '' : id.slice(hash))
   }
+  // The index has the text of a page's HTML, with its entities.
+  function text(html) { return new DOMParser().parseFromString(html || '', 'text/html').body.textContent }
   var box
   function search() {
     if (box) { box.showModal(); return }
@@ -120,11 +148,11 @@
     input.addEventListener('input', function () {
       ready().then(function (found) {
         results.textContent = ''
-        found.search(input.value, { fuzzy: 0.2, prefix: true, boost: { title: 4, text: 2, titles: 1 } }).slice(0, 16).forEach(function (hit) {
+        found.search(input.value).slice(0, 16).forEach(function (hit) {
           var row = make('li')
           var link = make('a')
           link.href = address(hit.id)
-          link.append(make('span', 'folder-where', hit.titles.join(' › ')), make('span', 'folder-title', hit.title))
+          link.append(make('span', 'folder-where', text(hit.titles.join(' › '))), make('span', 'folder-title', text(hit.title)), make('span', 'folder-excerpt', text(hit.start)))
           row.appendChild(link)
           results.appendChild(row)
         })
