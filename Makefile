@@ -116,7 +116,7 @@ test-packages:
 	cd benchmarks && go test -short -p $(TESTED_AT_ONCE) ./... && go test -count=1 -run RealServer ./client ./election ./controllers ./endtoend
 	cd operator && go test -count=1 -timeout 20m ./compare
 	cd tools && go test ./image ./recording
-	cd docs/book && go test -count=1 ./... # it reads the texts, which the cache of test results does not know
+	cd docs/book && go test -count=1 -timeout 30m ./... # it reads the texts, which the cache of test results does not know
 # Packages wait for their clusters half of the time; the exercises and milestones use the other half.
 COURSE_LOG := .loopwright/test-course.log
 test-course: $(COURSE)
