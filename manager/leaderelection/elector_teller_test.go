@@ -3,6 +3,8 @@ package leaderelection
 import (
 	"context"
 	"runtime"
+	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -61,36 +63,50 @@ func TestTheLastEventDoesNotHoldUpTheEnd(t *testing.T) {
 // recordingLock writes down what it is told, and takes its time.
 type recordingLock struct {
 	ownLock
-	story *[]string
+	mu    sync.Mutex // guards story
+	story []string
 }
 
 func (l *recordingLock) RecordEvent(event string) {
-	*l.story = append(*l.story, event)
+	l.say(event)
 	time.Sleep(time.Second)
-	*l.story = append(*l.story, event+", recorded")
+	l.say(event + ", recorded")
 }
 
-func tellerOf(story *[]string) *teller {
-	return newTeller(&recordingLock{story: story}, func(leader string) { *story = append(*story, "leader "+leader) })
+func (l *recordingLock) say(what string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.story = append(l.story, what)
+}
+
+func (l *recordingLock) told() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.story)
+}
+
+func recordingTeller() (*recordingLock, *teller) {
+	lock := &recordingLock{}
+	return lock, newTeller(lock, func(leader string) { lock.say("leader " + leader) })
 }
 
 // Events are how people see who led when, and a callback is how programs do.
 func TestEventsAndLeadersAreToldAsTheyComeAndOneAfterTheOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var story []string
-		teller := tellerOf(&story)
+		lock, teller := recordingTeller()
 		teller.sees("a")
 		synctest.Wait()
-		require.Equal(t, []string{"leader a"}, story)
+		require.Equal(t, []string{"leader a"}, lock.told())
 		teller.sees("a")
 		teller.event("became leader")
 		synctest.Wait()
-		require.Equal(t, []string{"leader a", "became leader"}, story, "a leader is told once")
+		require.Equal(t, []string{"leader a", "became leader"}, lock.told(), "a leader is told once")
 		teller.event("stopped leading")
 		teller.sees("b")
 		teller.sees("c")
 		time.Sleep(time.Minute)
-		require.Equal(t, []string{"leader a", "became leader", "became leader, recorded", "stopped leading", "stopped leading, recorded", "leader c"}, story,
+		synctest.Wait()
+		require.Equal(t, []string{"leader a", "became leader", "became leader, recorded", "stopped leading", "stopped leading, recorded", "leader c"}, lock.told(),
 			"what comes while something is told waits, and of the leaders the last one counts")
 	})
 }
@@ -107,8 +123,7 @@ func TestALeaderThatNobodyWantsToKnowIsNotTold(t *testing.T) {
 // The last answer of a lock may come when all seems to be told.
 func TestWhatIsToldAfterTheEndIsWaitedForAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var story []string
-		teller := tellerOf(&story)
+		lock, teller := recordingTeller()
 		require.True(t, teller.finished(), "there is nothing to tell")
 		for _, leader := range []string{"a", "b"} {
 			teller.event("stopped leading")
@@ -116,7 +131,7 @@ func TestWhatIsToldAfterTheEndIsWaitedForAgain(t *testing.T) {
 			require.False(t, teller.finished())
 			<-teller.told
 			require.True(t, teller.finished())
-			require.Equal(t, "leader "+leader, story[len(story)-1])
+			require.Contains(t, lock.told(), "leader "+leader)
 		}
 	})
 }
@@ -160,6 +175,7 @@ func TestALeaderThatLearnsOfAnotherOneWhileItStopsTellsItAndEnds(t *testing.T) {
 		go func() { ended <- elector.Elect(ctx) }()
 		<-started
 		time.Sleep(worldTiming.retry + time.Second/2) // its renewal was refused, and it reads
+		synctest.Wait()
 		require.True(t, lock.taken)
 		stop()
 		require.NoError(t, <-ended)
