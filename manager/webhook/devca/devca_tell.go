@@ -73,18 +73,15 @@ func (t teller) watch(ctx context.Context) error {
 		if err != nil && !apierrors.IsNotFound(err) { // a target that is created is an event
 			wait = again
 		}
-		timer := time.NewTimer(wait)
 		select {
 		case <-another:
-		case <-timer.C:
+		case <-time.After(wait):
 		case event, open := <-changes.ResultChan():
 			if !open || event.Type == watch.Error {
-				timer.Stop()
 				return nil
 			}
 		case <-ctx.Done():
 		}
-		timer.Stop()
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -128,10 +125,8 @@ func hint(err error) error {
 }
 
 func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 	case <-ctx.Done():
 	}
 }
