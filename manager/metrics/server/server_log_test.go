@@ -32,14 +32,19 @@ func TestTheServerAndItsFilterWriteToTheManagersLogger(t *testing.T) {
 		`metrics "level"=0 "msg"="Serving metrics" "address"="`+s.(*server).GetBindAddr()+`" "secure"=false`, log.told())
 }
 
-// A program that runs a server without a manager has set its logger for all.
-func TestAServerWithoutAManagerWritesToTheProgramsLogger(t *testing.T) {
+// program is the log of the program; it can be set once.
+var program = func() *logged {
 	var written logged
 	log.SetLogger(written.logger())
+	return &written
+}()
+
+// A program that runs a server without a manager has set its logger for all.
+func TestAServerWithoutAManagerWritesToTheProgramsLogger(t *testing.T) {
 	s, err := NewServer(Options{BindAddress: "127.0.0.1:0"}, nil, nil)
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
 	require.NoError(t, s.Start(ctx))
-	require.Contains(t, written.told(), s.(*server).GetBindAddr())
+	require.Contains(t, program.told(), s.(*server).GetBindAddr())
 }
