@@ -150,6 +150,19 @@ func TestTheLogSaysWhyAManagerStopsAndThatItHasStopped(t *testing.T) {
 		require.Equal(t, []string{
 			`"level"=0 "msg"="Stopping" "gracefulShutdownTimeout"="30s" "reason"="enough"`, `"level"=0 "msg"="Stopped"`,
 		}, told[len(told)-2:])
+
+		m := w.manager(Options{})
+		require.NoError(t, m.Add(RunnableFunc(func(context.Context) error { return errors.New("broken") })))
+		require.Error(t, <-w.start(m).ended)
+		require.Contains(t, w.log(), `"reason"="manager.RunnableFunc: broken"`)
+	})
+}
+
+func TestAManagerTakesNoRunnableThatIsNil(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		m := w.manager(Options{})
+		require.ErrorContains(t, m.Add(nil), "a runnable that is nil")
+		require.NoError(t, w.start(m).end())
 	})
 }
 
