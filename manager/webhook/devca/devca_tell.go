@@ -43,7 +43,7 @@ type teller struct {
 // run writes the bundle whenever it, or the target, has changed, until the context ends.
 func (t teller) run(ctx context.Context) {
 	for ctx.Err() == nil {
-		if err := t.watch(ctx); err != nil {
+		if err := t.watch(ctx); err != nil && ctx.Err() == nil {
 			t.report(t.target, nil, err)
 		}
 		pause(ctx, again)
@@ -64,9 +64,12 @@ func (t teller) watch(ctx context.Context) error {
 	for {
 		bundle, another := t.bundle()
 		err := t.put(ctx, bundle)
-		if err == nil {
+		switch {
+		case ctx.Err() != nil: // which is why put has failed, if it has
+			return nil
+		case err == nil:
 			t.report(t.target, bundle, nil)
-		} else {
+		default:
 			t.report(t.target, nil, err)
 		}
 		wait := spareLook
@@ -81,8 +84,6 @@ func (t teller) watch(ctx context.Context) error {
 				return nil
 			}
 		case <-ctx.Done():
-		}
-		if ctx.Err() != nil {
 			return nil
 		}
 	}

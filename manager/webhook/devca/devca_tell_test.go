@@ -143,6 +143,28 @@ func TestTheLogSaysOnceWhatHappensToTheCA(t *testing.T) {
 	})
 }
 
+// A program that ends must not look as if something were wrong.
+func TestACAThatEndsInTheMiddleOfARequestDoesNotComplain(t *testing.T) {
+	for _, verb := range []string{"watch", "get", "update"} {
+		log := collectLog(t)
+		inWorld(t, Options{ValidatingWebhookConfigurations: []string{"shop"}}, func(w *world) {
+			require.NoError(w, w.Create(w.Context(), webhooks(w.ca.targets[0])))
+			synctest.Wait()
+		}, fakeapi.Fault{Match: fakeapi.Match{Verb: verb, Resource: "validatingwebhookconfigurations"}, Hang: true})
+		require.NotContains(t, log.since(), "The API server does not know the CA", verb)
+	}
+}
+
+func TestAConfigurationThatCannotHaveTheCAIsNamed(t *testing.T) {
+	inWorld(t, Options{MutatingWebhookConfigurations: []string{"shop"}}, func(w *world) {
+		empty := webhooks(w.ca.targets[0])
+		delete(empty.Object, "webhooks")
+		require.NoError(w, w.Create(w.Context(), empty))
+		synctest.Wait()
+		require.ErrorContains(w, w.ca.Announced(), "MutatingWebhookConfiguration shop cannot have the CA's certificate: ")
+	})
+}
+
 func TestNothingOfACAIsLeftWhenItEnds(t *testing.T) {
 	for range 20 {
 		synctest.Test(t, func(t *testing.T) {
