@@ -101,6 +101,7 @@ func TestADefaultersOptionsReachIt(t *testing.T) {
 					hooks.WithDefaulter(agrees[*corev1.Pod]{}, opts...)
 				}
 				require.NoError(t, hooks.Complete())
+				require.Equal(t, []string{defaults}, w.served(defaults, validates), "nobody asked for a validator")
 				require.Equal(t, removes, strings.Contains(string(w.call(defaults).Patch), "/unknown"))
 			})
 		}
@@ -172,6 +173,7 @@ func TestTheLogOfAWebhookNamesTheKindTheObjectAndTheUser(t *testing.T) {
 		})
 		program()
 		require.NoError(t, builder.WebhookManagedBy(w, &corev1.Pod{}).WithValidator(hook).Complete())
+		require.Equal(t, []string{validates}, w.served(defaults, validates), "nobody asked for a defaulter")
 		require.Contains(t, program(), `"msg"="Registering a webhook" "kind"="/v1, Kind=Pod" "path"="`+validates+`"`)
 		require.True(t, w.call(validates).Allowed)
 		require.Contains(t, program(), `"msg"="here" "webhookGroup"="" "webhookKind"="Pod" "Pod"={"name"="web" "namespace"="default"} `+
