@@ -55,3 +55,15 @@ func TestARunnableMayAskTheManagerSomethingWhenItIsAskedForItsName(t *testing.T)
 		time.Sleep(2 * time.Hour)
 	})
 }
+
+// Whoever has no time to wait, and need not, must not hear that something is left.
+func TestAStopWithoutTimeIsNoErrorIfNothingRuns(t *testing.T) {
+	for range 100 {
+		onStage(t, func(t *testing.T, s *stage) {
+			s.put(elected, part{name: "never started"})
+			require.NoError(t, s.begin(false))
+			require.NoError(t, s.end(0))
+			require.Empty(t, s.members(elected), "what was never started is not there any more")
+		})
+	}
+}

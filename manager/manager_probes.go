@@ -77,7 +77,7 @@ func (m *controllerManager) addServers(ctx context.Context) error {
 
 // newHTTPServer has limits, because anybody in the cluster may connect.
 func newHTTPServer(handler http.Handler) *http.Server {
-	return &http.Server{Handler: handler, MaxHeaderBytes: 1 << 20, IdleTimeout: 90 * time.Second, ReadHeaderTimeout: 32 * time.Second}
+	return &http.Server{Handler: handler, IdleTimeout: 90 * time.Second, ReadHeaderTimeout: 32 * time.Second}
 }
 
 // probes serves the checks. Each is also at a path of its own, with its reason.

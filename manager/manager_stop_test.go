@@ -44,6 +44,7 @@ func TestALeaseThatIsLostDuringTheStopEndsTheGracePeriod(t *testing.T) {
 				ended := time.Now()
 				require.ErrorIs(t, err, leaderelection.ErrStillWorking)
 				require.ErrorContains(t, err, "still running: stubborn (leader-elected)")
+				require.NotContains(t, err.Error(), "graceful shutdown timeout", "that is not why it did not wait")
 				lead(t, b)
 				synctest.Wait()
 				require.False(t, leads.Before(ended), "two replicas work: the first one's process ends %s after the second has begun", ended.Sub(leads))

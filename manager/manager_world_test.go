@@ -3,6 +3,7 @@ package manager
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -35,6 +36,9 @@ func inWorld(t *testing.T, test func(t *testing.T, w *world)) {
 		test(t, w)
 	})
 }
+
+// log is what the managers have logged.
+func (w *world) log() string { return strings.Join(w.logged.told(), "\n") }
 
 // manager makes one that logs into the world's log.
 func (w *world) manager(options Options) *controllerManager {

@@ -22,7 +22,7 @@ func (b *Builder) completeOptions(r reconcile.Reconciler, name string, kind sche
 	case options.Reconciler == nil && options.Batch == nil:
 		return options, errors.New("it needs a reconciler: Complete or Build was given nil")
 	}
-	if options.MaxConcurrentReconciles == 0 && kind.Kind != "" {
+	if options.MaxConcurrentReconciles == 0 {
 		options.MaxConcurrentReconciles = b.manager.GetControllerOptions().GroupKindConcurrency[kind.GroupKind().String()]
 	}
 	if options.Kind == "" {

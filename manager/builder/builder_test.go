@@ -160,13 +160,13 @@ func TestPredicatesOfAKindAndFiltersOfAllBothHaveToAgree(t *testing.T) {
 			return []reconcile.Request{{NamespacedName: client.ObjectKey{Name: "pod-" + o.GetName()}}}
 		})
 		require.NoError(t, builder.ControllerManagedBy(w).
-			For(&corev1.ConfigMap{}, builder.WithPredicates(named("a", "b"))).
+			For(&corev1.ConfigMap{}, builder.WithPredicates(named("a", "c"))).
 			Owns(&corev1.Secret{}, builder.WithPredicates(named("a", "c"))).
 			Watches(&corev1.ServiceAccount{}, everything, builder.WithPredicates(named("x")), builder.WithPredicates(named("b", "c"))).
 			WithEventFilter(named("a", "b")).Complete(w.asks()))
 		w.run(func() {
 			w.create(configMap("a"), configMap("b"), configMap("c"))
-			require.Equal(t, []string{"a", "b"}, w.taken())
+			require.Equal(t, []string{"a"}, w.taken())
 			w.create(secretOf("a", "owner-a"), secretOf("b", "owner-b"), secretOf("c", "owner-c"))
 			require.Equal(t, []string{"owner-a"}, w.taken())
 			w.create(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "b"}}, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "c"}})
@@ -198,6 +198,9 @@ func TestOnlyMetadataWatchesNothingElse(t *testing.T) {
 					require.NoError(t, err)
 					require.True(t, informer.HasSynced())
 					require.Len(t, w.server.Requests(fakeapi.Match{Verb: "watch", Resource: "configmaps"}), 1, "a second watch is for whole objects")
+					_, err = w.GetCache().GetInformer(t.Context(), &corev1.ConfigMap{})
+					require.NoError(t, err)
+					require.Len(t, w.server.Requests(fakeapi.Match{Verb: "watch", Resource: "configmaps"}), 2, "whole objects were watched already")
 				})
 			})
 		})

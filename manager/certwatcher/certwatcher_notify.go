@@ -2,7 +2,6 @@ package certwatcher
 
 import (
 	"path/filepath"
-	"slices"
 
 	"github.com/fsnotify/fsnotify"
 )
@@ -65,17 +64,15 @@ func (cw *CertWatcher) forward(watcher *fsnotify.Watcher, changes chan<- struct{
 
 // watchDirectories watches where the files are, and where links lead. Watching twice is watching once.
 func (cw *CertWatcher) watchDirectories(watcher *fsnotify.Watcher) {
-	var directories []string
 	for _, path := range []string{cw.certPath, cw.keyPath} {
-		directories = append(directories, filepath.Dir(path))
+		directories := []string{filepath.Dir(path)}
 		if target, err := filepath.EvalSymlinks(path); err == nil {
 			directories = append(directories, filepath.Dir(target))
 		}
-	}
-	slices.Sort(directories)
-	for _, directory := range slices.Compact(directories) {
-		if err := watcher.Add(directory); err != nil {
-			cw.log.V(1).Info("A directory cannot be watched; its files are read at intervals only", "directory", directory, "error", err)
+		for _, directory := range directories {
+			if err := watcher.Add(directory); err != nil {
+				cw.log.V(1).Info("A directory cannot be watched; its files are read at intervals only", "directory", directory, "error", err)
+			}
 		}
 	}
 }

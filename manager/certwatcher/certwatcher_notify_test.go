@@ -6,11 +6,13 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+	"github.com/go-logr/logr"
 	"github.com/go-logr/logr/funcr"
 	"github.com/stretchr/testify/require"
 
@@ -120,19 +122,48 @@ func TestTheNewTargetOfALinkIsWatched(t *testing.T) {
 	}
 }
 
+// What is watched in vain costs notices, and what is not watched is noticed late.
+func TestTheDirectoriesOfTheFilesAndOfTheirTargetsAreWatched(t *testing.T) {
+	target, links, other := inFiles(t, fresh(t, "a")), files{t, t.TempDir()}, files{t, t.TempDir()}
+	require.NoError(t, os.Symlink(target.cert(), links.cert()))
+	behind, err := filepath.EvalSymlinks(target.dir)
+	require.NoError(t, err)
+	watcher, err := fsnotify.NewWatcher()
+	require.NoError(t, err)
+	defer watcher.Close()
+	cw := &CertWatcher{certPath: links.cert(), keyPath: other.key(), log: logr.Discard()} // the key does not exist yet
+	cw.watchDirectories(watcher)
+	require.ElementsMatch(t, []string{links.dir, behind, other.dir}, watcher.WatchList())
+}
+
+func TestNoGoroutineIsLeftWhenTheFilesAreNoLongerWatched(t *testing.T) {
+	cw := inFiles(t, fresh(t, "a")).watcher()
+	for range 100 {
+		_, stop := notifyOfFiles(cw)
+		stop()
+		stacks := make([]byte, 1<<20)
+		stacks = stacks[:runtime.Stack(stacks, true)]
+		require.NotContains(t, string(stacks), "CertWatcher).forward")
+	}
+}
+
 // Without the system's notices, the interval is left. Nobody may be left wondering why a change takes so long.
 func TestWhatCannotBeWatchedIsLogged(t *testing.T) {
 	f := inFiles(t, fresh(t, "old"))
 	var lines []string
 	cw := f.watcher()
-	cw.log = funcr.New(func(_, args string) { lines = append(lines, args) }, funcr.Options{Verbosity: 1})
-	_, stop := notifyOfFiles(cw)
-	stop()
+	logs := func(verbosity int) {
+		cw.log = funcr.New(func(_, args string) { lines = append(lines, args) }, funcr.Options{Verbosity: verbosity})
+		_, stop := notifyOfFiles(cw)
+		stop()
+	}
+	logs(1)
 	require.Empty(t, lines)
 
 	cw.keyPath = filepath.Join(f.dir, "missing", "tls.key")
-	_, stop = notifyOfFiles(cw)
-	stop()
+	logs(0)
+	require.Empty(t, lines, "it would be said again with each change")
+	logs(1)
 	require.Len(t, lines, 1)
 	require.Contains(t, lines[0], `"msg"="A directory cannot be watched; its files are read at intervals only" "directory"="`+filepath.Dir(cw.keyPath))
 }

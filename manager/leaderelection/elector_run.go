@@ -82,7 +82,7 @@ type run struct {
 func (r *run) loop(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	ended, told := ctx.Done(), r.teller.done
+	ended := ctx.Done()
 	for {
 		if ctx.Err() != nil {
 			ended = nil
@@ -103,8 +103,7 @@ func (r *run) loop(ctx context.Context) error {
 			r.hear(a)
 		case <-r.working():
 			r.workHasEnded()
-		case <-told:
-			told = nil
+		case <-r.teller.told:
 		case <-timer.C:
 		case <-ended:
 		}
@@ -162,7 +161,6 @@ func (r *run) over() bool {
 		return false
 	}
 	r.cut()
-	r.teller.finish()
 	if r.e.asking || r.busy() || !r.teller.finished() {
 		r.late = r.tooLate()
 		return r.late

@@ -18,14 +18,15 @@ type teller struct {
 	leader  string     // the newest
 	news    bool       // leader has not been told
 	running bool       // the goroutine
-	closing bool       // nothing more will come
+	waited  bool       // the loop waits for its end
 
-	// done is closed by whoever finds closing set and nothing left, and received by the loop.
-	done chan struct{}
+	// told is sent by the goroutine when it ends and the loop waits, and received by the loop. There is room for one:
+	// a late answer of the lock may be news, so that the goroutine begins and ends again.
+	told chan struct{}
 }
 
 func newTeller(lock resourcelock.Interface, onNewLeader func(string)) *teller {
-	return &teller{lock: lock, onNewLeader: onNewLeader, done: make(chan struct{})}
+	return &teller{lock: lock, onNewLeader: onNewLeader, told: make(chan struct{}, 1)}
 }
 
 // event tells the lock what happened to it.
@@ -40,14 +41,14 @@ func (t *teller) event(what string) {
 func (t *teller) sees(leader string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if leader != t.leader {
-		t.leader, t.news = leader, t.onNewLeader != nil
+	if leader != t.leader && t.onNewLeader != nil {
+		t.leader, t.news = leader, true
 		t.goLocked()
 	}
 }
 
 func (t *teller) goLocked() {
-	if !t.running && (len(t.events) > 0 || t.news) {
+	if !t.running {
 		t.running = true
 		go t.run()
 	}
@@ -74,25 +75,19 @@ func (t *teller) take() (events []string, leader string, news, more bool) {
 	events, news = t.events, t.news
 	t.events, t.news = nil, false
 	t.running = len(events) > 0 || news
-	if !t.running && t.closing {
-		close(t.done)
+	if !t.running && t.waited {
+		select {
+		case t.told <- struct{}{}:
+		default:
+		}
 	}
 	return events, t.leader, news, t.running
 }
 
-// finish says that nothing more will come.
-func (t *teller) finish() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if !t.closing && !t.running {
-		close(t.done)
-	}
-	t.closing = true
-}
-
-// finished means that everything has been told, and that nothing more will come.
+// finished returns true if all has been told. Otherwise told is sent when it has.
 func (t *teller) finished() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.closing && !t.running
+	t.waited = true
+	return !t.running
 }

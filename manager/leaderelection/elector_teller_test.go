@@ -3,6 +3,8 @@ package leaderelection
 import (
 	"context"
 	"runtime"
+	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -55,5 +57,128 @@ func TestTheLastEventDoesNotHoldUpTheEnd(t *testing.T) {
 			require.NoError(t, elector.Elect(ctx))
 			require.Less(t, time.Since(began), time.Minute, "nothing was left to do but to tell an event")
 		}
+	})
+}
+
+// recordingLock writes down what it is told, and takes its time.
+type recordingLock struct {
+	ownLock
+	mu    sync.Mutex // guards story
+	story []string
+}
+
+func (l *recordingLock) RecordEvent(event string) {
+	l.say(event)
+	time.Sleep(time.Second)
+	l.say(event + ", recorded")
+}
+
+func (l *recordingLock) say(what string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.story = append(l.story, what)
+}
+
+func (l *recordingLock) told() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.story)
+}
+
+func recordingTeller() (*recordingLock, *teller) {
+	lock := &recordingLock{}
+	return lock, newTeller(lock, func(leader string) { lock.say("leader " + leader) })
+}
+
+// Events are how people see who led when, and a callback is how programs do.
+func TestEventsAndLeadersAreToldAsTheyComeAndOneAfterTheOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lock, teller := recordingTeller()
+		teller.sees("a")
+		synctest.Wait()
+		require.Equal(t, []string{"leader a"}, lock.told())
+		teller.sees("a")
+		teller.event("became leader")
+		synctest.Wait()
+		require.Equal(t, []string{"leader a", "became leader"}, lock.told(), "a leader is told once")
+		teller.event("stopped leading")
+		teller.sees("b")
+		teller.sees("c")
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		require.Equal(t, []string{"leader a", "became leader", "became leader, recorded", "stopped leading", "stopped leading, recorded", "leader c"}, lock.told(),
+			"what comes while something is told waits, and of the leaders the last one counts")
+	})
+}
+
+func TestALeaderThatNobodyWantsToKnowIsNotTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		teller := newTeller(&ownLock{}, nil)
+		teller.sees("a")
+		synctest.Wait()
+		require.True(t, teller.finished())
+	})
+}
+
+// The last answer of a lock may come when all seems to be told.
+func TestWhatIsToldAfterTheEndIsWaitedForAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lock, teller := recordingTeller()
+		require.True(t, teller.finished(), "there is nothing to tell")
+		for _, leader := range []string{"a", "b"} {
+			teller.event("stopped leading")
+			teller.sees(leader)
+			require.False(t, teller.finished())
+			<-teller.told
+			require.True(t, teller.finished())
+			require.Contains(t, lock.told(), "leader "+leader)
+		}
+	})
+}
+
+// takenLock is a lock that somebody else takes by force after the first write, and that does not look at contexts.
+type takenLock struct {
+	ownLock
+	taken bool
+}
+
+func (l *takenLock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	if !l.taken {
+		return l.ownLock.Get(ctx)
+	}
+	time.Sleep(time.Second) // whatever becomes of the context
+	return &resourcelock.LeaderElectionRecord{HolderIdentity: "thief"}, []byte("thief"), nil
+}
+
+func (l *takenLock) Update(context.Context, resourcelock.LeaderElectionRecord) error {
+	l.taken = true
+	return apierrors.NewConflict(schema.GroupResource{Resource: "leases"}, "it", nil)
+}
+
+// Somebody takes the lock by force while this replica stops. It must stop in good order all the same.
+func TestALeaderThatLearnsOfAnotherOneWhileItStopsTellsItAndEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var seen []string
+		started := make(chan struct{})
+		lock := &takenLock{}
+		elector, err := NewLeaderElector(LeaderElectionConfig{
+			Lock: lock, Name: "it", TakeMissingAtOnce: true,
+			LeaseDuration: worldTiming.lease, RenewDeadline: worldTiming.renew, RetryPeriod: worldTiming.retry,
+			Callbacks: LeaderCallbacks{
+				OnStartedLeading: func(context.Context) { close(started) }, OnStoppedLeading: func() {},
+				OnNewLeader: func(leader string) { seen = append(seen, leader) },
+			},
+		})
+		require.NoError(t, err)
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- elector.Elect(ctx) }()
+		<-started
+		time.Sleep(worldTiming.retry + time.Second/2) // its renewal was refused, and it reads
+		synctest.Wait()
+		require.True(t, lock.taken)
+		stop()
+		require.NoError(t, <-ended)
+		require.Equal(t, []string{"me", "thief"}, seen)
 	})
 }

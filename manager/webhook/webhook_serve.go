@@ -37,8 +37,7 @@ func NewServer(o Options) Server { return &DefaultServer{Options: o} }
 type DefaultServer struct {
 	Options Options
 
-	mu      sync.Mutex          // guards all below, and the first use of Options
-	ready   bool                // Options have their defaults
+	mu      sync.Mutex          // guards all below, and the defaults of Options
 	paths   map[string]struct{} // those that Register was called with
 	address net.Addr            // where the server listens, once it does
 	started bool                // Start was called
@@ -53,9 +52,7 @@ func (s *DefaultServer) options() Options {
 }
 
 func (s *DefaultServer) optionsLocked() Options {
-	if !s.ready {
-		s.Options, s.ready = s.Options.withDefaults(), true
-	}
+	s.Options = s.Options.withDefaults()
 	return s.Options
 }
 
@@ -177,7 +174,6 @@ func serve(ctx context.Context, listener net.Listener, handler http.Handler) err
 	server := &http.Server{
 		Handler:           handler,
 		BaseContext:       func(net.Listener) context.Context { return requests },
-		MaxHeaderBytes:    1 << 20,
 		ReadHeaderTimeout: 32 * time.Second,
 		IdleTimeout:       90 * time.Second, // as long as Go's clients keep a connection
 		// "TLS handshake error ... bad certificate" means that the API server does not know our CA. Whoever

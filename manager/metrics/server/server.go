@@ -166,21 +166,26 @@ func (s *server) Start(ctx context.Context) error {
 	s.address = listener.Addr().String()
 	s.mu.Unlock()
 	log.Info("Serving metrics", "address", listener.Addr().String(), "secure", s.options.SecureServing)
+	return serveOn(ctx, listener, mux, log)
+}
 
+// serveOn answers requests until the context ends, and those that came before.
+func serveOn(ctx context.Context, listener net.Listener, handler http.Handler, log logr.Logger) error {
 	srv := &http.Server{
-		Handler:           mux,
+		Handler:           handler,
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 		ReadHeaderTimeout: 32 * time.Second,
 		IdleTimeout:       90 * time.Second, // as long as Go's clients keep connections
-		MaxHeaderBytes:    1 << 20,
 	}
-	own.Go(func() {
-		<-ctx.Done()
+	ended := make(chan struct{}) // closed when the context has ended, and all requests have
+	running := context.AfterFunc(ctx, func() {
+		defer close(ended)
 		shutDown(srv, log)
 	})
-	if err := srv.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+	if err := srv.Serve(listener); running() {
 		return fmt.Errorf("serve metrics: %w", err)
 	}
+	<-ended
 	return nil
 }
 
@@ -201,15 +206,14 @@ func (s *server) routes(log logr.Logger) (*http.ServeMux, error) {
 		return nil, errors.New("it has been started before; make a new one")
 	}
 	s.started = true
-	options := promhttp.HandlerOpts{ErrorHandling: promhttp.HTTPErrorOnError}
+	var options promhttp.HandlerOpts // without a change, an error in one metric fails the request
 	for _, change := range s.options.HandlerOpts {
 		change(&options)
 	}
-	handlers := maps.Clone(s.handlers)
-	handlers[metricsPath] = promhttp.HandlerFor(metrics.Registry, options)
+	s.handlers[metricsPath] = promhttp.HandlerFor(metrics.Registry, options)
 	mux := http.NewServeMux()
-	for _, path := range slices.Sorted(maps.Keys(handlers)) {
-		handler := handlers[path]
+	for _, path := range slices.Sorted(maps.Keys(s.handlers)) {
+		handler := s.handlers[path]
 		if s.filter != nil {
 			var err error
 			if handler, err = s.filter(log.WithValues("path", path), handler); err != nil {

@@ -1,20 +1,33 @@
 package server
 
 import (
+	"context"
+	"io"
 	"net"
 	"net/http"
+	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
 	"github.com/stretchr/testify/require"
+
+	"github.com/loopwright/loopwright/internal/inorder"
 )
 
 // pipes is a listener without a network, so that it works in a bubble.
 type pipes struct {
 	conns  chan net.Conn
-	closed chan struct{}
+	closed chan struct{} // closed by close
+	close  func()
+}
+
+func newPipes() pipes {
+	closed := make(chan struct{})
+	return pipes{make(chan net.Conn), closed, sync.OnceFunc(func() { close(closed) })}
 }
 
 func (p pipes) Accept() (net.Conn, error) {
@@ -25,25 +38,122 @@ func (p pipes) Accept() (net.Conn, error) {
 		return nil, net.ErrClosed
 	}
 }
-func (p pipes) Close() error   { close(p.closed); return nil }
+func (p pipes) Close() error   { p.close(); return nil }
 func (p pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipe"} }
+
+// caller is a connection to a server in a bubble.
+type caller struct {
+	*testing.T
+	net.Conn
+}
+
+// connect serves a handler, and returns a connection to it.
+func connect(t *testing.T, ctx context.Context, log logr.Logger, handler http.HandlerFunc) (caller, pipes, <-chan error) {
+	t.Helper()
+	listener := newPipes()
+	ended := make(chan error, 1)
+	go func() { ended <- serveOn(ctx, listener, handler, log) }()
+	near, far := net.Pipe()
+	listener.conns <- far
+	return caller{t, near}, listener, ended
+}
+
+func (c caller) ask() {
+	c.Helper()
+	_, err := c.Write([]byte("GET / HTTP/1.1\r\nHost: x\r\n\r\n"))
+	require.NoError(c, err)
+	synctest.Wait()
+}
+
+// logged collects what is logged.
+type logged struct {
+	mu    sync.Mutex // guards lines
+	lines []string
+}
+
+func (l *logged) logger() logr.Logger {
+	return funcr.New(func(prefix, text string) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.lines = append(l.lines, prefix+" "+text)
+	}, funcr.Options{})
+}
+
+func (l *logged) told() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Join(l.lines, "\n")
+}
 
 func TestARequestThatDoesNotEndDelaysTheStopOnlySoLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		listener := pipes{make(chan net.Conn), make(chan struct{})}
+		var log logged
+		ctx, stop := context.WithCancel(t.Context())
 		release := make(chan struct{})
-		srv := &http.Server{Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release })}
-		go func() { _ = srv.Serve(listener) }()
-		near, far := net.Pipe()
-		listener.conns <- far
-		_, err := near.Write([]byte("GET / HTTP/1.1\r\nHost: x\r\n\r\n"))
-		require.NoError(t, err)
-		synctest.Wait()
+		c, _, ended := connect(t, ctx, log.logger(), func(http.ResponseWriter, *http.Request) { <-release })
+		c.ask()
 		began := time.Now()
-		shutDown(srv, logr.Discard())
+		stop()
+		require.NoError(t, <-ended)
 		require.Equal(t, shutdownLimit, time.Since(began))
-		_, err = near.Read(make([]byte, 1))
+		require.Contains(t, log.told(), "The metrics server cuts requests that do not end")
+		_, err := c.Read(make([]byte, 1))
 		require.Error(t, err, "the connection was cut")
 		close(release)
 	})
+}
+
+// Prometheus asks at any time, and the last values are often those that somebody looks for.
+func TestTheServerEndsWhenItsRequestsHave(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log logged
+		ctx, stop := context.WithCancel(t.Context())
+		c, _, ended := connect(t, ctx, log.logger(), func(_ http.ResponseWriter, r *http.Request) {
+			<-r.Context().Done()
+			time.Sleep(time.Second)
+		})
+		c.ask()
+		answered := make(chan error, 1)
+		go func() {
+			_, err := io.ReadAll(c)
+			answered <- err
+		}()
+		began := time.Now()
+		stop()
+		require.NoError(t, <-ended)
+		require.GreaterOrEqual(t, time.Since(began), time.Second, "the request was still being served")
+		require.Less(t, time.Since(began), shutdownLimit)
+		require.NoError(t, <-answered)
+		require.Empty(t, log.told(), "nothing was cut")
+	})
+}
+
+func TestAServerWhosePortIsGoneSaysSo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, listener, ended := connect(t, t.Context(), logr.Discard(), http.NotFound)
+		require.NoError(t, listener.Close())
+		require.ErrorContains(t, <-ended, "serve metrics: ")
+		require.NoError(t, c.Close())
+	})
+}
+
+// Anybody who reaches the port could otherwise take all of the process's connections.
+func TestConnectionsThatDoNothingAreClosed(t *testing.T) {
+	for name, asks := range inorder.Map(map[string]bool{"without a question": false, "after an answer": true}) {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, stop := context.WithCancel(t.Context())
+				c, _, ended := connect(t, ctx, logr.Discard(), func(http.ResponseWriter, *http.Request) {})
+				if asks {
+					c.ask()
+				}
+				began := time.Now()
+				_, err := io.ReadAll(c)
+				require.NoError(t, err)
+				require.Less(t, time.Since(began), 5*time.Minute)
+				stop()
+				require.NoError(t, <-ended)
+			})
+		})
+	}
 }

@@ -44,6 +44,21 @@ func TestTwoWhoAskForARenewalAtOnceGetOne(t *testing.T) {
 	})
 }
 
+// The second one comes when the next CA is there, and is not used yet.
+func TestARenewalThatIsUnderWayIsTheOneThatOthersWaitFor(t *testing.T) {
+	inWorld(t, Options{}, func(w *world) {
+		renewed := make(chan error, 2)
+		for range 2 {
+			go func() { renewed <- w.ca.Renew(w.Context()) }()
+			time.Sleep(settling / 2)
+		}
+		require.NoError(w, <-renewed)
+		require.NoError(w, <-renewed)
+		time.Sleep(time.Hour)
+		require.Equal(w, 2, strings.Count(string(w.ca.Bundle()), "BEGIN"))
+	})
+}
+
 func TestARenewalThatCannotBeAnnouncedSaysWhy(t *testing.T) {
 	inWorld(t, Options{ValidatingWebhookConfigurations: []string{"missing"}}, func(w *world) {
 		ctx, cancel := context.WithTimeout(w.Context(), time.Minute)

@@ -27,13 +27,11 @@ func (c *CA) Start(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		timer := time.NewTimer(time.Until(until))
 		select {
-		case <-timer.C:
+		case <-time.After(time.Until(until)):
 		case <-changed:
 		case <-ctx.Done():
 		}
-		timer.Stop()
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -76,7 +74,7 @@ func (c *CA) advance(now time.Time) (time.Time, <-chan struct{}, error) {
 func (c *CA) Renew(ctx context.Context) error {
 	c.mu.Lock()
 	before := c.generation.signer.pem
-	if c.generation.next == nil && c.generation.asked.IsZero() {
+	if c.generation.next == nil {
 		c.generation.asked = time.Now()
 		close(c.changed)
 		c.changed = make(chan struct{})

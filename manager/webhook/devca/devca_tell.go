@@ -43,7 +43,7 @@ type teller struct {
 // run writes the bundle whenever it, or the target, has changed, until the context ends.
 func (t teller) run(ctx context.Context) {
 	for ctx.Err() == nil {
-		if err := t.watch(ctx); err != nil {
+		if err := t.watch(ctx); err != nil && ctx.Err() == nil {
 			t.report(t.target, nil, err)
 		}
 		pause(ctx, again)
@@ -64,28 +64,26 @@ func (t teller) watch(ctx context.Context) error {
 	for {
 		bundle, another := t.bundle()
 		err := t.put(ctx, bundle)
-		if err == nil {
+		switch {
+		case ctx.Err() != nil: // which is why put has failed, if it has
+			return nil
+		case err == nil:
 			t.report(t.target, bundle, nil)
-		} else {
+		default:
 			t.report(t.target, nil, err)
 		}
 		wait := spareLook
 		if err != nil && !apierrors.IsNotFound(err) { // a target that is created is an event
 			wait = again
 		}
-		timer := time.NewTimer(wait)
 		select {
 		case <-another:
-		case <-timer.C:
+		case <-time.After(wait):
 		case event, open := <-changes.ResultChan():
 			if !open || event.Type == watch.Error {
-				timer.Stop()
 				return nil
 			}
 		case <-ctx.Done():
-		}
-		timer.Stop()
-		if ctx.Err() != nil {
 			return nil
 		}
 	}
@@ -128,10 +126,8 @@ func hint(err error) error {
 }
 
 func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 	case <-ctx.Done():
 	}
 }

@@ -1,0 +1,214 @@
+package manager
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/loopwright/loopwright/internal/inorder"
+	"github.com/loopwright/loopwright/manager/cache"
+	"github.com/loopwright/loopwright/manager/cluster"
+	"github.com/loopwright/loopwright/manager/config"
+	"github.com/loopwright/loopwright/manager/controller"
+	"github.com/loopwright/loopwright/manager/leaderelection/resourcelock"
+	"github.com/loopwright/loopwright/trace"
+)
+
+func TestAManagerHandsOutWhatItWasGiven(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		m := w.manager(Options{
+			Controller:                config.Controller{MaxConcurrentReconciles: 7},
+			OverrideControllerOptions: func(name string, options *controller.Options) { options.Kind = "kind of " + name },
+		})
+		m.GetLogger().Info("here")
+		require.Contains(t, w.logged.told(), `"level"=0 "msg"="here"`)
+		require.Equal(t, 7, m.GetControllerOptions().MaxConcurrentReconciles)
+		var options controller.Options
+		m.OverrideControllerOptions("shop", &options)
+		require.Equal(t, "kind of shop", options.Kind)
+		require.NotNil(t, m.GetConverterRegistry())
+		require.Same(t, m.GetConverterRegistry(), m.GetConverterRegistry(), "a converter that was registered must be found")
+
+		w.manager(Options{}).OverrideControllerOptions("shop", &options)
+		require.Equal(t, "kind of shop", options.Kind, "without the option, nothing is changed")
+	})
+}
+
+// A program whose metrics are switched off must not need other code.
+func TestAHandlerNextToMetricsThatAreSwitchedOffIsNoError(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		require.NoError(t, w.manager(Options{}).AddMetricsServerExtraHandler("/extra", http.NotFoundHandler()))
+		require.Contains(t, w.log(), `"path"="/extra"`)
+	})
+}
+
+func TestAWebhookServerThatIsAskedForTooLateIsLogged(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		server := &missingServer{mux: http.NewServeMux()}
+		m := w.manager(Options{WebhookServer: server})
+		require.NoError(t, w.start(m).end())
+		require.Same(t, server, m.GetWebhookServer())
+		require.Contains(t, w.log(), "The webhook server will not run")
+		require.False(t, server.NeedLeaderElection())
+		require.ErrorIs(t, server.StartedChecker()(nil), errNoWebhookServer)
+	})
+}
+
+func TestOptionsAreCompletedAndNotReplaced(t *testing.T) {
+	of := func(l logr.Logger) logr.LogSink { return l.GetSink() }
+	general, own := funcr.New(func(string, string) {}, funcr.Options{}), funcr.New(func(string, string) {}, funcr.Options{})
+	all, one := trace.New(1), trace.New(1)
+
+	o := Options{Logger: general, Recorder: all}
+	require.NoError(t, o.complete())
+	require.Equal(t, of(general), of(o.Controller.Logger))
+	require.Same(t, all, o.Controller.Recorder)
+	require.Same(t, all, o.Cache.Recorder)
+	require.NotNil(t, o.BaseContext())
+	require.NotNil(t, o.WebhookServer)
+
+	o = Options{
+		Logger: general, Recorder: all, Controller: config.Controller{Logger: own, Recorder: one}, Cache: cache.Options{Recorder: one},
+		GracefulShutdownTimeout: new(time.Hour), ReadinessEndpointName: "/ready", LivenessEndpointName: "/alive",
+		BaseContext: func() context.Context { return context.WithValue(context.Background(), key{}, "mine") },
+	}
+	require.NoError(t, o.complete())
+	require.Same(t, of(own), of(o.Controller.Logger))
+	require.Same(t, of(general), of(o.Logger))
+	require.Same(t, one, o.Controller.Recorder)
+	require.Same(t, one, o.Cache.Recorder)
+	require.Equal(t, time.Hour, *o.GracefulShutdownTimeout)
+	require.Equal(t, []string{"/ready", "/alive"}, []string{o.ReadinessEndpointName, o.LivenessEndpointName})
+	require.Equal(t, "mine", o.BaseContext().Value(key{}))
+
+	o = Options{}
+	require.NoError(t, o.complete())
+	require.NotNil(t, o.Logger.GetSink(), "a logger that is missing is the program's")
+}
+
+// A lock of the user's own needs neither a namespace nor a name in the options.
+func TestAManagerLeadsWithALockOfTheUsersOwn(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		m := w.manager(Options{LeaderElection: true, LeaderElectionResourceLockInterface: &resourcelock.LeaseLock{
+			LeaseMeta: metav1.ObjectMeta{Namespace: "default", Name: "mine"}, Client: w.live.CoordinationV1(),
+			LockConfig: resourcelock.ResourceLockConfig{Identity: "me"},
+		}})
+		require.Equal(t, "leader election default/mine", m.election.String())
+		r := w.start(m)
+		lead(t, r)
+		lease, err := w.live.CoordinationV1().Leases("default").Get(t.Context(), "mine", metav1.GetOptions{})
+		require.NoError(t, err)
+		require.Equal(t, "me", *lease.Spec.HolderIdentity)
+		require.NoError(t, r.end())
+	})
+}
+
+func TestAConfigurationOfTheElectionThatCannotWorkIsRefused(t *testing.T) {
+	options := ofElection()
+	options.LeaderElectionConfig = &rest.Config{Host: "https://127.0.0.1:6443", TLSClientConfig: rest.TLSClientConfig{CAFile: "missing.crt"}}
+	_, err := New(&rest.Config{}, options)
+	require.ErrorContains(t, err, "making the HTTP client of the leader election: ")
+}
+
+// Runnables log where the program does.
+func TestRunnablesFindALoggerInTheirContexts(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		var own story
+		mine := funcr.New(func(_, line string) { own.say("%s", line) }, funcr.Options{})
+		for _, base := range []BaseContextFunc{nil, func() context.Context { return logr.NewContext(context.Background(), mine) }} {
+			m := w.manager(Options{BaseContext: base})
+			require.NoError(t, m.Add(RunnableFunc(func(ctx context.Context) error {
+				logr.FromContextOrDiscard(ctx).Info("runs")
+				return nil
+			})))
+			require.NoError(t, w.start(m).end())
+		}
+		runs := `"level"=0 "msg"="runs"`
+		require.Equal(t, []string{runs}, own.told())
+		require.Equal(t, 1, strings.Count(w.log(), runs))
+	})
+}
+
+// Somebody who has only the log of a Pod that went away wants to know why.
+func TestTheLogSaysWhyAManagerStopsAndThatItHasStopped(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		r := w.start(w.manager(Options{}))
+		r.stop(errors.New("enough"))
+		require.NoError(t, <-r.ended)
+		told := w.logged.told()
+		require.Equal(t, []string{
+			`"level"=0 "msg"="Stopping" "gracefulShutdownTimeout"="30s" "reason"="enough"`, `"level"=0 "msg"="Stopped"`,
+		}, told[len(told)-2:])
+
+		m := w.manager(Options{})
+		require.NoError(t, m.Add(RunnableFunc(func(context.Context) error { return errors.New("broken") })))
+		require.Error(t, <-w.start(m).ended)
+		require.Contains(t, w.log(), `"reason"="manager.RunnableFunc: broken"`)
+	})
+}
+
+func TestAManagerTakesNoRunnableThatIsNil(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		m := w.manager(Options{})
+		require.ErrorContains(t, m.Add(nil), "a runnable that is nil")
+		require.NoError(t, w.start(m).end())
+	})
+}
+
+func TestServersWithoutAnAddressAreNotThere(t *testing.T) {
+	for name, address := range inorder.Map(map[string]string{"none": "", "zero": "0"}) {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w *world) {
+				m := w.manager(Options{HealthProbeBindAddress: address, PprofBindAddress: address})
+				r := w.start(m)
+				require.Empty(t, m.groups.members(httpServers))
+				require.NoError(t, r.end())
+			})
+		})
+	}
+}
+
+func TestEveryProfileIsServed(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		mux := w.manager(Options{}).profiles().(*http.ServeMux)
+		for _, name := range []string{"", "cmdline", "profile", "symbol", "trace"} {
+			path := "/debug/pprof/" + name
+			_, pattern := mux.Handler(httptest.NewRequest(http.MethodGet, path, nil))
+			require.Equal(t, path, pattern)
+		}
+	})
+}
+
+// readyLater is a cluster that knows itself when it is ready.
+type readyLater struct {
+	cluster.Cluster
+	after time.Duration
+}
+
+func (r *readyLater) WaitUntilReady(context.Context) error { time.Sleep(r.after); return nil }
+
+func TestAClusterMaySayItselfWhenItIsReady(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		other, err := cluster.New(w.server.Config())
+		require.NoError(t, err)
+		m := w.manager(Options{})
+		require.NoError(t, m.Add(&readyLater{other, time.Minute}))
+		r := w.start(m)
+		require.False(t, r.isElected())
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		require.True(t, r.isElected())
+		require.NoError(t, r.end())
+	})
+}

@@ -1,0 +1,157 @@
+package webhook
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
+	"github.com/stretchr/testify/require"
+)
+
+// pipes is a listener without a network, so that it works in a bubble.
+type pipes struct {
+	conns  chan net.Conn
+	closed chan struct{} // closed by close
+	close  func()
+}
+
+func newPipes() pipes {
+	closed := make(chan struct{})
+	return pipes{make(chan net.Conn), closed, sync.OnceFunc(func() { close(closed) })}
+}
+
+func (p pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.conns:
+		return c, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	}
+}
+func (p pipes) Close() error   { p.close(); return nil }
+func (p pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipe"} }
+
+// lines collects what is logged.
+type lines struct {
+	mu   sync.Mutex // guards said
+	said []string
+}
+
+func (l *lines) logger() logr.Logger {
+	return funcr.New(func(prefix, line string) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.said = append(l.said, prefix+" "+line)
+	}, funcr.Options{})
+}
+
+func (l *lines) all() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Join(l.said, "\n")
+}
+
+// serving is a server in a bubble, and one connection to it.
+type serving struct {
+	net.Conn
+	pipes
+	log   lines
+	stop  context.CancelFunc
+	ended chan error
+}
+
+func (s *serving) Close() error { return s.Conn.Close() }
+
+func serveInBubble(t *testing.T, handler http.HandlerFunc, test func(t *testing.T, s *serving)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		near, far := net.Pipe()
+		s := &serving{Conn: near, pipes: newPipes(), ended: make(chan error, 1)}
+		ctx, stop := context.WithCancel(logr.NewContext(t.Context(), s.log.logger()))
+		s.stop = stop
+		defer stop()
+		go func() { s.ended <- serve(ctx, s.pipes, handler) }()
+		s.conns <- far
+		test(t, s)
+	})
+}
+
+// asks begins a request whose body comes later, or never.
+func (s *serving) asks(t *testing.T) {
+	t.Helper()
+	_, err := s.Write([]byte("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n"))
+	require.NoError(t, err)
+	synctest.Wait()
+}
+
+// A webhook that hangs must not hang the process, and whoever asked has to learn that there is no answer.
+func TestARequestThatDoesNotEndIsCutOffWhenTheServerHasWaitedLongEnough(t *testing.T) {
+	var told time.Time
+	serveInBubble(t, func(_ http.ResponseWriter, r *http.Request) {
+		<-r.Context().Done()
+		told = time.Now()
+	}, func(t *testing.T, s *serving) {
+		s.asks(t)
+		began := time.Now()
+		s.stop()
+		require.ErrorContains(t, <-s.ended, "webhook requests were cut off when the server stopped: ")
+		require.Equal(t, shutdownLimit, time.Since(began))
+		synctest.Wait()
+		require.Equal(t, shutdownLimit, told.Sub(began), "the handler's context ends with the connection, and not before")
+		_, err := s.Read(make([]byte, 1))
+		require.Error(t, err)
+		require.Contains(t, s.log.all(), `webhook "level"=0 "msg"="Stopping the webhook server" "limit"="1m0s"`)
+	})
+}
+
+func TestAServerWhosePortIsGoneSaysSo(t *testing.T) {
+	serveInBubble(t, http.NotFound, func(t *testing.T, s *serving) {
+		require.NoError(t, s.pipes.Close())
+		require.ErrorContains(t, <-s.ended, "serving webhooks: ")
+		require.NoError(t, s.Close())
+	})
+}
+
+// Anybody who reaches the port could otherwise take all of the process's connections.
+func TestConnectionsThatDoNothingAreClosed(t *testing.T) {
+	serveInBubble(t, http.NotFound, func(t *testing.T, s *serving) {
+		began := time.Now()
+		_, err := io.ReadAll(s)
+		require.NoError(t, err)
+		require.Less(t, time.Since(began), 5*time.Minute)
+		s.stop()
+		require.NoError(t, <-s.ended)
+	})
+}
+
+// A program without a manager has no logger in its context.
+func TestTheServersLoggerIsThatOfTheContextOrThePackages(t *testing.T) {
+	var own, program lines
+	before := packageLog
+	defer func() { packageLog = before }()
+	packageLog = own.logger()
+	loggerFrom(t.Context()).Info("without")
+	loggerFrom(logr.NewContext(t.Context(), program.logger())).Info("with")
+	require.Equal(t, ` "level"=0 "msg"="without"`, own.all())
+	require.Equal(t, `webhook "level"=0 "msg"="with"`, program.all())
+}
+
+// Whoever wonders why a webhook is not called looks here first.
+func TestTheLogSaysWhichWebhooksAreServed(t *testing.T) {
+	for want, port := range map[string]int{"Registered a webhook": 1, "Not serving a webhook, because the server is switched off": -1} {
+		var own lines
+		before := packageLog
+		packageLog = own.logger()
+		NewServer(Options{Port: port}).Register("/a", http.NotFoundHandler())
+		packageLog = before
+		require.Equal(t, ` "level"=0 "msg"="`+want+`" "path"="/a"`, own.all())
+	}
+}
