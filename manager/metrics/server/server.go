@@ -183,6 +183,7 @@ func serveOn(ctx context.Context, listener net.Listener, handler http.Handler, l
 		shutDown(srv, log)
 	})
 	if err := srv.Serve(listener); running() {
+		_ = srv.Close() // the port is gone, and connections are left
 		return fmt.Errorf("serve metrics: %w", err)
 	}
 	<-ended

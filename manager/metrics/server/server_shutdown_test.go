@@ -133,7 +133,8 @@ func TestAServerWhosePortIsGoneSaysSo(t *testing.T) {
 		c, listener, ended := connect(t, t.Context(), logr.Discard(), http.NotFound)
 		require.NoError(t, listener.Close())
 		require.ErrorContains(t, <-ended, "serve metrics: ")
-		require.NoError(t, c.Close())
+		_, err := c.Read(make([]byte, 1))
+		require.Error(t, err, "whoever is connected would wait for an answer of nobody")
 	})
 }
 
