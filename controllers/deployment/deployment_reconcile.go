@@ -50,14 +50,15 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if selectsAll(f.d) {
 		return reconcile.Result{}, t.refuse(ctx)
 	}
-	switch again, err := t.run(ctx); {
+	switch err := t.run(ctx); {
 	case errors.Is(err, errLookAgain):
 		return reconcile.Result{RequeueAfter: time.Nanosecond}, nil
 	case errors.Is(err, errNamespaceEnds), errors.Is(err, errGone):
 		return reconcile.Result{}, nil
-	default:
-		return reconcile.Result{RequeueAfter: again}, err
+	case err != nil:
+		return reconcile.Result{}, err
 	}
+	return reconcile.Result{RequeueAfter: t.again}, nil
 }
 
 // look reads a Deployment and its ReplicaSets. It is nil if there is no such Deployment.
