@@ -159,6 +159,26 @@ func TestWhicheverCallFailsTheNextLookEndsWhatWasBegun(t *testing.T) {
 			"web:2 of web: 1, for 2 to 3, revision 2",
 			"web:1, revision 3, Available True MinimumReplicasAvailable, Progressing True ReplicaSetUpdated",
 		}},
+		{"somebody wants to go back, and it is paused", func() []client.Object {
+			back := func(d *appsv1.Deployment) { d.Annotations = map[string]string{appsv1.DeprecatedRollbackTo: "1"} }
+			return []client.Object{had(2, image("web:2"), back, pause(true), history(0)), setOf("web:1", 0, 2, 1), setOf("web:2", 2, 2, 2)}
+		}, []string{
+			"web:1 of web: 0, for 2 to 3, revision 1",
+			"web:2 of web: 2, for 2 to 3, revision 2",
+			"web:2, revision 2, Progressing Unknown DeploymentPaused, Available True MinimumReplicasAvailable",
+		}},
+		{"somebody has given its ReplicaSet the size before", func() []client.Object {
+			return []client.Object{had(5), setOf("web:1", 5, 3, 1)}
+		}, []string{
+			"web:1 of web: 5, for 5 to 6, revision 1",
+			"web:1, revision 1, Available True MinimumReplicasAvailable, Progressing True NewReplicaSetAvailable",
+		}},
+		{"it is paused, and was scaled to nothing before", func() []client.Object {
+			return []client.Object{had(0, pause(true)), setOf("web:1", 0, 3, 1)}
+		}, []string{
+			"web:1 of web: 0, for 3 to 4, revision 1",
+			"web:1, revision 1, Progressing Unknown DeploymentPaused, Available True MinimumReplicasAvailable",
+		}},
 		{"the name is taken", func() []client.Object {
 			d := had(2, image("web:2"))
 			stranger := setOf("web:9", 1, 1, 1)

@@ -79,7 +79,6 @@ func (r *reconciler) look(ctx context.Context, name client.ObjectKey) (*family, 
 	}
 	d := &appsv1.Deployment{}
 	if err := r.client.Get(ctx, name, d, client.UnsafeDisableDeepCopy); apierrors.IsNotFound(err) {
-		r.doubts.settled(name)
 		return nil, nil
 	} else if err != nil {
 		return nil, err

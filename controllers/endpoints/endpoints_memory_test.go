@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/loopwright/loopwright/controllers/internal/simulation"
 	"github.com/loopwright/loopwright/manager/client"
 	"github.com/loopwright/loopwright/manager/client/fake"
 	"github.com/loopwright/loopwright/manager/client/interceptor"
@@ -91,7 +92,7 @@ func TestWhoWritesWhileTheControllerDoesIsNotOverlooked(t *testing.T) {
 
 			s := &sliceReconciler{events: events.NewFakeRecorder(10), most: 100}
 			builder := meddled(&s.written, objects...)
-			require.NoError(t, addSliceIndexes(fieldIndexer{builder}))
+			require.NoError(t, addSliceIndexes(simulation.IndexerOf(builder)))
 			built = builder.Build()
 			s.client, s.live = built, built
 			result, err = s.Reconcile(t.Context(), request)
@@ -99,12 +100,4 @@ func TestWhoWritesWhileTheControllerDoesIsNotOverlooked(t *testing.T) {
 			require.Equal(t, reconcile.Result{RequeueAfter: c.want}, result, c.name)
 		})
 	}
-}
-
-// fieldIndexer adds indexes to a client that is being built.
-type fieldIndexer struct{ to *fake.ClientBuilder }
-
-func (i fieldIndexer) IndexField(_ context.Context, of client.Object, field string, values client.IndexerFunc) error {
-	i.to.WithIndex(of, field, values)
-	return nil
 }

@@ -79,7 +79,7 @@ func (w Work) play(t *testing.T, failing int, lost bool) (out played) {
 	synctest.Test(t, func(t *testing.T) {
 		out.calls = &calls{failing: failing, lost: lost, wrote: map[string]int{}}
 		builder := fake.NewClientBuilder().WithObjects(w.Objects()...)
-		require.NoError(t, w.Indexes(indexer{builder}))
+		require.NoError(t, w.Indexes(IndexerOf(builder)))
 		calm := builder.Build()
 		r := w.New(interceptor.NewClient(calm, out.funcs()), out)
 		for range 20 {
@@ -183,7 +183,9 @@ func (c *calls) WaitForEnd(_ context.Context, o client.Object, _ client.ObjectKe
 	return c.call("wait", o, func() error { return nil })
 }
 
-// indexer adds indexes to a client that is being built.
+// IndexerOf adds indexes to a client that is being built.
+func IndexerOf(to *fake.ClientBuilder) client.FieldIndexer { return indexer{to} }
+
 type indexer struct{ to *fake.ClientBuilder }
 
 // IndexField implements client.FieldIndexer.
