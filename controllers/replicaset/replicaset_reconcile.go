@@ -142,9 +142,6 @@ func (r *reconciler) look(ctx context.Context, name client.ObjectKey) (*sight, e
 // together are the Pods of two lists. A Pod that has lost its owner between the two is in both, and would count twice: it
 // is taken from the later one.
 func together(owned, orphans []*corev1.Pod) []*corev1.Pod {
-	if len(orphans) == 0 {
-		return owned
-	}
 	lost := make(map[types.UID]bool, len(orphans))
 	for _, pod := range orphans {
 		lost[pod.UID] = true

@@ -89,6 +89,28 @@ func TestAReplicaSetThatIsGoneIsForgotten(t *testing.T) {
 	require.Empty(t, r.unseen.sets)
 }
 
+// A cache lists in any order, and who compares two runs would see a difference where there is none.
+func TestOrphansAreAdoptedInTheOrderOfTheirNames(t *testing.T) {
+	var adopted []string
+	rs := newReplicaSet(3)
+	pods := []*corev1.Pod{there("b"), there("c"), there("a")}
+	objects := []client.Object{rs}
+	for _, pod := range pods {
+		pod.OwnerReferences = nil
+		objects = append(objects, pod)
+	}
+	r := in(interceptor.Funcs{
+		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
+			adopted = append(adopted, o.GetName())
+			return c.Patch(ctx, o, patch, opts...)
+		},
+	}, objects...)
+	seen, err := r.claim(t.Context(), rs, pods, true)
+	require.NoError(t, err)
+	require.Equal(t, []string{"pod-a", "pod-b", "pod-c"}, adopted)
+	require.Equal(t, adopted, names(seen.active))
+}
+
 // Kubernetes writes 1 there; an object of the tests, or of an old server, may have nothing.
 func TestHowManyPodsAreMissing(t *testing.T) {
 	going := newReplicaSet(3)
