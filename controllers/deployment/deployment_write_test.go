@@ -213,6 +213,11 @@ func TestARefusalThatIsNobodysFaultEndsTheTurn(t *testing.T) {
 	}
 }
 
+func TestALookCopiesNothingThatTheCacheHas(t *testing.T) {
+	_, err := in(simulation.Sharing(t), had(2), setOf("web:1", 2, 2, 1)).Reconcile(t.Context(), webRequest)
+	require.NoError(t, err)
+}
+
 func TestADeploymentOfNoPodsIsMadeInSilenceAndWithoutAQuestion(t *testing.T) {
 	questions := 0
 	r := in(interceptor.Funcs{}, newWeb(0))

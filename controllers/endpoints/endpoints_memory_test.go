@@ -56,6 +56,28 @@ func TestWhatALookHasSeenIsRemembered(t *testing.T) {
 	require.Zero(t, m.about(client.ObjectKey{Name: "other"}))
 }
 
+// What is remembered of a Service that is gone would be in memory for ever.
+func TestEndpointsOfAServiceThatIsGoneAreForgotten(t *testing.T) {
+	live := fake.NewFakeClient()
+	r := &reconciler{client: live, live: live}
+	r.memory.looked(webKey, &times{})
+	_, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: webKey})
+	require.NoError(t, err)
+	require.Empty(t, r.memory.of)
+}
+
+func TestALookCopiesNothingThatTheCacheHas(t *testing.T) {
+	request, recorder := reconcile.Request{NamespacedName: webKey}, events.NewFakeRecorder(10)
+	objects := []client.Object{webService(), runningPod(1), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}}
+	r := &reconciler{client: fake.NewClientBuilder().WithObjects(objects...).WithInterceptorFuncs(simulation.Sharing(t)).Build(), events: recorder}
+	_, err := r.Reconcile(t.Context(), request)
+	require.NoError(t, err)
+	builder := fake.NewClientBuilder().WithObjects(objects...).WithInterceptorFuncs(simulation.Sharing(t))
+	require.NoError(t, addSliceIndexes(simulation.IndexerOf(builder)))
+	_, err = (&sliceReconciler{client: builder.Build(), events: recorder, most: 100}).Reconcile(t.Context(), request)
+	require.NoError(t, err)
+}
+
 // meddled is a client with which somebody else writes, and that is seen, before the controller has its answer.
 func meddled(m *memory, objects ...client.Object) *fake.ClientBuilder {
 	return fake.NewClientBuilder().WithObjects(objects...).WithInterceptorFuncs(interceptor.Funcs{

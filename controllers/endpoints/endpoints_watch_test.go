@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/loopwright/loopwright/controllers/internal/simulation"
 	"github.com/loopwright/loopwright/manager/client"
 	"github.com/loopwright/loopwright/manager/client/fake"
 	"github.com/loopwright/loopwright/manager/client/interceptor"
@@ -62,7 +63,7 @@ func services(t *testing.T, funcs interceptor.Funcs) client.Reader {
 
 // A Service that is woken for nothing costs a look at all of its Pods; one that is not woken routes to where nobody is.
 func TestWhomAnEventOfAPodWakes(t *testing.T) {
-	events := podEvents{services: services(t, interceptor.Funcs{}), index: selectorIndex}
+	events := podEvents{services: services(t, simulation.Sharing(t)), index: selectorIndex}
 	with := func(labels map[string]string) func(*corev1.Pod) { return func(pod *corev1.Pod) { pod.Labels = labels } }
 	front := map[string]string{"app": "web", "tier": "front"}
 	started := runningPod(1)
@@ -123,7 +124,7 @@ func TestWhomAnEventOfEndpointsWakes(t *testing.T) {
 	var memory memory
 	memory.writes(webKey)
 	memory.wrote(webKey, "5", time.Time{})
-	events := endpointsEvents{services(t, interceptor.Funcs{}), &memory}
+	events := endpointsEvents{services(t, simulation.Sharing(t)), &memory}
 	version := func(version string, changes ...func(*corev1.Endpoints)) *corev1.Endpoints {
 		endpoints := byHand(changes...)
 		endpoints.ResourceVersion = version

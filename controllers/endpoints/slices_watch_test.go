@@ -12,6 +12,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/loopwright/loopwright/controllers/internal/simulation"
 	"github.com/loopwright/loopwright/manager/client"
 	"github.com/loopwright/loopwright/manager/client/fake"
 	"github.com/loopwright/loopwright/manager/client/interceptor"
@@ -75,7 +76,7 @@ func TestWhomAnEventOfANodeWakes(t *testing.T) {
 		builder.WithIndex(&corev1.Pod{}, nodeIndex, func(o client.Object) []string { return []string{o.(*corev1.Pod).Spec.NodeName} })
 		return builder.Build()
 	}
-	events := nodeEvents{cache(interceptor.Funcs{}), podEvents{services: cache(interceptor.Funcs{}), index: sliceSelectorIndex}}
+	events := nodeEvents{cache(simulation.Sharing(t)), podEvents{services: cache(simulation.Sharing(t)), index: sliceSelectorIndex}}
 	for _, c := range []struct {
 		name  string
 		event any

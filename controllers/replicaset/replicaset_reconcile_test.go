@@ -89,6 +89,14 @@ func TestAReplicaSetThatIsGoneIsForgotten(t *testing.T) {
 	require.Empty(t, r.unseen.sets)
 }
 
+func TestALookCopiesNothingThatTheCacheHas(t *testing.T) {
+	owner := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "d", UID: "d"}}
+	rs := newReplicaSet(1)
+	rs.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(owner, appsv1.SchemeGroupVersion.WithKind("Deployment"))}
+	_, err := in(simulation.Sharing(t), rs, there("a"), there("b")).Reconcile(t.Context(), webRequest)
+	require.NoError(t, err)
+}
+
 // A cache lists in any order, and who compares two runs would see a difference where there is none.
 func TestOrphansAreAdoptedInTheOrderOfTheirNames(t *testing.T) {
 	var adopted []string

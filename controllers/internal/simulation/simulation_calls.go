@@ -183,6 +183,25 @@ func (c *calls) WaitForEnd(_ context.Context, o client.Object, _ client.ObjectKe
 	return c.call("wait", o, func() error { return nil })
 }
 
+// Sharing is for the client of a Reconciler that reads from a cache. A test fails if a read asks for copies: a look at a
+// thousand Pods would allocate them all.
+func Sharing(t *testing.T) interceptor.Funcs {
+	return interceptor.Funcs{
+		Get: func(ctx context.Context, to client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+			options := client.GetOptions{UnsafeDisableDeepCopy: new(false)}
+			options.ApplyOptions(opts)
+			require.True(t, *options.UnsafeDisableDeepCopy, "%T %s is copied", o, key)
+			return to.Get(ctx, key, o, opts...)
+		},
+		List: func(ctx context.Context, to client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+			options := client.ListOptions{UnsafeDisableDeepCopy: new(false)}
+			options.ApplyOptions(opts)
+			require.True(t, *options.UnsafeDisableDeepCopy, "%T is copied", list)
+			return to.List(ctx, list, opts...)
+		},
+	}
+}
+
 // IndexerOf adds indexes to a client that is being built.
 func IndexerOf(to *fake.ClientBuilder) client.FieldIndexer { return indexer{to} }
 
