@@ -3,6 +3,7 @@ package deployment
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -115,6 +116,55 @@ func TestAFailureThatCannotBeReportedIsReturnedWithTheOther(t *testing.T) {
 	_, err = in(fails, newWeb(2, none)).Reconcile(t.Context(), webRequest)
 	require.ErrorIs(t, err, full)
 	require.NotErrorIs(t, err, gone, "nobody wants to know about progress")
+}
+
+// waits is a cache that notes what somebody waits for.
+type waits struct {
+	client.WriteWaiter
+	notes []string
+	err   error
+}
+
+func (w *waits) WaitFor(_ context.Context, _ client.Object, key client.ObjectKey, version string) error {
+	w.notes = append(w.notes, key.Name+" since "+version)
+	return w.err
+}
+
+func (w *waits) WaitForEnd(_ context.Context, o client.Object, key client.ObjectKey, isOld func(client.Object) bool) error {
+	w.notes = append(w.notes, fmt.Sprint(key.Name, " gone: ", isOld(o)))
+	return w.err
+}
+
+// A wait for too little lets the next look decide from what is over; a wait for too much never ends.
+func TestWhatALookWaitsForIfAWriteIsInDoubt(t *testing.T) {
+	broken := errors.New("the connection broke")
+	is := setOf("web:1", 2, 2, 1)
+	is.Name, is.ResourceVersion = "web-a", "70"
+	unreachable := interceptor.Funcs{Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
+		return broken
+	}}
+	for _, c := range []struct {
+		name    string
+		there   []client.Object
+		funcs   interceptor.Funcs
+		waiting error
+		waits   []string
+		fails   bool
+	}{
+		{name: "they are there or not", there: []client.Object{is}, waits: []string{"web-a since 70", "web-b gone: true"}},
+		{name: "nobody knows", there: []client.Object{is}, funcs: unreachable, fails: true},
+		{name: "the cache does not show it", there: []client.Object{is}, waiting: broken, waits: []string{"web-a since 70"}, fails: true},
+		{name: "the cache still shows it", waiting: broken, waits: []string{"web-a gone: true"}, fails: true},
+	} {
+		r, cache := in(c.funcs, c.there...), &waits{err: c.waiting}
+		r.waiter = cache
+		r.doubts.add(webRequest.NamespacedName, "web-b")
+		r.doubts.add(webRequest.NamespacedName, "web-a")
+		err := r.settle(t.Context(), webRequest.NamespacedName)
+		require.Equal(t, c.fails, errors.Is(err, broken), "%s: %v", c.name, err)
+		require.Equal(t, c.waits, cache.notes, c.name)
+		require.Equal(t, c.fails, len(r.doubts.open(webRequest.NamespacedName)) == 2, "%s: what is not known stays in doubt", c.name)
+	}
 }
 
 // With an unknown strategy, or a selector that cannot be read, nothing may be done.
