@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -20,6 +21,7 @@ import (
 	"github.com/loopwright/loopwright/internal/fakeapi"
 	"github.com/loopwright/loopwright/manager/client"
 	"github.com/loopwright/loopwright/manager/client/fake"
+	"github.com/loopwright/loopwright/manager/client/interceptor"
 )
 
 // A process that gives up while the API server restarts is down for longer than the server; one that does not give up when
@@ -75,6 +77,64 @@ func TestAKindThatDoesNotServeIsAnError(t *testing.T) {
 	require.ErrorContains(t, err, `no kind "Nothing"`)
 	_, err = newOf[client.ObjectList](scheme.Scheme, pods)
 	require.ErrorContains(t, err, "the kind /v1, Kind=Pod is a *v1.Pod in Go, which does not serve")
+}
+
+func TestAProbeOfAKindWithoutAListIsAnError(t *testing.T) {
+	nothing, name := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"}, client.ObjectKey{Namespace: "default", Name: "probe"}
+	p := &prober{client: fake.NewFakeClient(), probes: nothing, answers: nothing, namespace: "default"}
+	require.ErrorContains(t, p.removeLeftovers(t.Context()), `no kind "WidgetList"`)
+	_, err := p.watch(t.Context(), name)
+	require.ErrorContains(t, err, `no kind "WidgetList"`)
+	_, err = p.ask(t.Context(), name)
+	require.ErrorContains(t, err, `no kind "Widget"`)
+	p.AnswerLabel = "for"
+	_, err = p.ask(t.Context(), name)
+	require.ErrorContains(t, err, `no kind "WidgetList"`)
+}
+
+// An object that has the label, and says nothing yet, is no answer.
+func TestTheFirstAnswerCounts(t *testing.T) {
+	set := func(name string, generation int64) *appsv1.ReplicaSet {
+		set := newSet(name)
+		set.Labels, set.Status.ObservedGeneration = map[string]string{"for": "probe"}, generation
+		return set
+	}
+	p := &prober{Probe: setProbe, client: fake.NewFakeClient(set("a", 0), set("b", 1), set("c", 1)), answers: appsv1.SchemeGroupVersion.WithKind("ReplicaSet")}
+	p.AnswerLabel = "for"
+	answer, err := p.ask(t.Context(), client.ObjectKey{Namespace: "default", Name: "probe"})
+	require.NoError(t, err)
+	require.Equal(t, "b", answer.GetName())
+}
+
+// Of two processes that start at once, one deletes the other's probe, and may have made one of its own under that name. But
+// if somebody has answered before, that is what an administrator has to know.
+func TestAProbeThatSomebodyHasDeletedMeansARivalUnlessItWasAnswered(t *testing.T) {
+	sets, kind := appsv1.Resource("replicasets"), appsv1.SchemeGroupVersion.WithKind("ReplicaSet")
+	for _, gone := range []error{apierrors.NewNotFound(sets, "probe"), apierrors.NewConflict(sets, "probe", errors.New("another UID"))} {
+		for _, isAnswered := range []bool{false, true} {
+			inWorld(t, func(w *world) {
+				live := fake.NewClientBuilder().WithInterceptorFuncs(interceptor.Funcs{
+					Delete: func(context.Context, client.WithWatch, client.Object, ...client.DeleteOption) error { return gone },
+				}).Build()
+				p := &prober{Probe: setProbe, client: live, namespace: "default", name: "probe", wait: time.Second, probes: kind, answers: kind}
+				p.IsAnswered = func(client.Object) bool { return isAnswered }
+				err := p.probe(w.Context())
+				var rival *rivalError
+				var other *otherOwnerError
+				require.Equal(w, []bool{!isAnswered, isAnswered}, []bool{errors.As(err, &rival), errors.As(err, &other)}, "%v", err)
+			})
+		}
+	}
+}
+
+// A server that does not answer to a watch is asked when the time is over.
+func TestAWatchThatHangsIsNoAnswer(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: ours, Verb: "watch"}, Hang: true})
+		began := time.Now()
+		require.NoError(w, w.source(3*time.Second, logr.Discard()).WaitForSync(w.Context()))
+		require.Equal(w, 3*time.Second, time.Since(began))
+	})
 }
 
 // source is that of a probe of ReplicaSets, as a manager starts it.

@@ -59,6 +59,8 @@ func TestAWarmUpNeedsAControllerThatDoesNotProbe(t *testing.T) {
 		options := Options{Controller: controller.Options{EnableWarmup: new(true)}}
 		_, err = options.Builder(mgr, setProbe)
 		require.ErrorContains(w, err, "set Probe.Skip, or leave EnableWarmup out")
+		_, err = Options{Controller: controller.Options{EnableWarmup: new(false)}}.Builder(mgr, setProbe)
+		require.NoError(w, err, "nobody wants one")
 		options.Probe.Skip = true
 		_, err = options.Builder(mgr, setProbe)
 		require.NoError(w, err)
