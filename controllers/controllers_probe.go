@@ -185,7 +185,7 @@ func (p *prober) watch(ctx context.Context, name client.ObjectKey) (client.Objec
 // isOther reports whether an object is neither the probe nor its answer. A controller has no business with its own
 // probe: a cache that is late may show it when it is deleted, and would get an answer for it.
 func (p *prober) isOther(object client.Object) bool {
-	isAnswer := p.AnswerLabel != "" && object.GetLabels()[p.AnswerLabel] == p.name
+	isAnswer := object.GetLabels()[p.AnswerLabel] == p.name // no label has an empty name
 	return !isAnswer && object.GetName() != p.name || object.GetNamespace() != p.namespace
 }
 

@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
 
 	"github.com/loopwright/loopwright/manager"
 	"github.com/loopwright/loopwright/manager/cache"
@@ -58,6 +59,8 @@ func TestAWarmUpNeedsAControllerThatDoesNotProbe(t *testing.T) {
 		options := Options{Controller: controller.Options{EnableWarmup: new(true)}}
 		_, err = options.Builder(mgr, setProbe)
 		require.ErrorContains(w, err, "set Probe.Skip, or leave EnableWarmup out")
+		_, err = Options{Controller: controller.Options{EnableWarmup: new(false)}}.Builder(mgr, setProbe)
+		require.NoError(w, err, "nobody wants one")
 		options.Probe.Skip = true
 		_, err = options.Builder(mgr, setProbe)
 		require.NoError(w, err)
@@ -116,6 +119,24 @@ func TestRunRunsOneControllerWithAsManyWorkersAsItsOptionsSay(t *testing.T) {
 			require.ErrorIs(w, Run(ctx, w.connection(), options, func(manager.Manager, Options) error { return context.Canceled }), context.Canceled)
 		})
 	}
+}
+
+// A program may have a limit of its own, and its settings are not this package's to change.
+func TestRunLeavesTheConnectionOfItsCallerAsItIs(t *testing.T) {
+	inWorld(t, func(w *world) {
+		for _, limit := range []struct{ has, want float32 }{{0, -1}, {7, 7}} {
+			connection := w.connection()
+			connection.QPS = limit.has
+			err := Run(w.Context(), connection, Options{}, func(mgr manager.Manager, _ Options) error {
+				require.Equal(w, limit.want, mgr.GetConfig().QPS)
+				return context.Canceled
+			})
+			require.ErrorIs(w, err, context.Canceled)
+			require.Equal(w, limit.has, connection.QPS)
+		}
+		err := Run(w.Context(), &rest.Config{Host: "a b"}, Options{}, func(manager.Manager, Options) error { return nil })
+		require.Error(w, err, "nobody can connect to that")
+	})
 }
 
 // A manager's settings hold for all its controllers, unless a controller has its own.

@@ -24,19 +24,19 @@ import (
 // doubts are the names of the ReplicaSets of which the cache may not know what has become.
 type doubts struct {
 	mu sync.Mutex // guards of
-	of map[client.ObjectKey]map[string]bool
+	of map[client.ObjectKey]map[string]struct{}
 }
 
 func (d *doubts) add(deployment client.ObjectKey, replicaSet string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.of == nil {
-		d.of = map[client.ObjectKey]map[string]bool{}
+		d.of = map[client.ObjectKey]map[string]struct{}{}
 	}
 	if d.of[deployment] == nil {
-		d.of[deployment] = map[string]bool{}
+		d.of[deployment] = map[string]struct{}{}
 	}
-	d.of[deployment][replicaSet] = true
+	d.of[deployment][replicaSet] = struct{}{}
 }
 
 // open are the names, in their order.
@@ -54,15 +54,12 @@ func (d *doubts) settled(deployment client.ObjectKey) {
 
 // settle asks the server about all that is in doubt for a Deployment, and waits until the cache has what it says.
 func (r *reconciler) settle(ctx context.Context, deployment client.ObjectKey) error {
-	names := r.doubts.open(deployment)
-	for _, name := range names {
+	for _, name := range r.doubts.open(deployment) {
 		if err := r.catchUp(ctx, client.ObjectKey{Namespace: deployment.Namespace, Name: name}); err != nil {
 			return fmt.Errorf("what has become of the ReplicaSet %s? %w", name, err)
 		}
 	}
-	if len(names) > 0 {
-		r.doubts.settled(deployment)
-	}
+	r.doubts.settled(deployment)
 	return nil
 }
 

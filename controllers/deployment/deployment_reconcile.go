@@ -50,14 +50,15 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if selectsAll(f.d) {
 		return reconcile.Result{}, t.refuse(ctx)
 	}
-	switch again, err := t.run(ctx); {
+	switch err := t.run(ctx); {
 	case errors.Is(err, errLookAgain):
 		return reconcile.Result{RequeueAfter: time.Nanosecond}, nil
 	case errors.Is(err, errNamespaceEnds), errors.Is(err, errGone):
 		return reconcile.Result{}, nil
-	default:
-		return reconcile.Result{RequeueAfter: again}, err
+	case err != nil:
+		return reconcile.Result{}, err
 	}
+	return reconcile.Result{RequeueAfter: t.again}, nil
 }
 
 // look reads a Deployment and its ReplicaSets. It is nil if there is no such Deployment.
@@ -78,7 +79,6 @@ func (r *reconciler) look(ctx context.Context, name client.ObjectKey) (*family, 
 	}
 	d := &appsv1.Deployment{}
 	if err := r.client.Get(ctx, name, d, client.UnsafeDisableDeepCopy); apierrors.IsNotFound(err) {
-		r.doubts.settled(name)
 		return nil, nil
 	} else if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package deployment
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -24,47 +25,45 @@ type turn struct {
 	again      time.Duration // when to look again though nothing has happened; 0 is never
 }
 
-// run acts and reports, and says when to look again. If a write fails, nothing is reported: the status says what was
+// run acts and reports, and notes when to look again. If a write fails, nothing is reported: the status says what was
 // seen after the Deployment had been dealt with.
-func (t *turn) run(ctx context.Context) (again time.Duration, err error) {
+func (t *turn) run(ctx context.Context) error {
 	if t.d.DeletionTimestamp != nil {
-		return 0, t.report(ctx, statusOf(t.family, t.conditions, t.now))
+		return t.report(ctx, statusOf(t.family, t.conditions, t.now))
 	}
 	t.conditions = afterPause(t.conditions, t.d, t.now)
 	if err := t.keepNewSet(ctx); err != nil {
-		return 0, err
+		return err
 	}
 	if t.d.Spec.Paused || t.isScaled() {
 		if err := t.scale(ctx); err != nil {
-			return 0, err
+			return err
 		}
 	}
 	revision, rollsBack := rollbackTo(t.d)
-	switch {
-	case t.d.Spec.Paused && !rollsBack:
-		if err := t.cleanUp(ctx); err != nil {
-			return 0, err
+	if t.d.Spec.Paused {
+		if !rollsBack { // or the revision that somebody wants to go back to might be deleted
+			if err := t.cleanUp(ctx); err != nil {
+				return err
+			}
 		}
-		return 0, t.report(ctx, statusOf(t.family, t.conditions, t.now))
-	case t.d.Spec.Paused:
-		return 0, t.report(ctx, statusOf(t.family, t.conditions, t.now))
-	case rollsBack:
-		return 0, t.rollBack(ctx, revision)
+		return t.report(ctx, statusOf(t.family, t.conditions, t.now))
+	}
+	if rollsBack {
+		return t.rollBack(ctx, revision)
 	}
 	if err := t.roll(ctx); err != nil {
-		return 0, err
+		return err
 	}
 	status := statusOf(t.family, t.conditions, t.now)
 	status.Conditions = withFailure(withProgress(status.Conditions, t.family, status, t.now), t.family)
 	if isComplete(t.d, status) {
 		if err := t.cleanUp(ctx); err != nil {
-			return 0, err
+			return err
 		}
 	}
-	if check := nextCheck(t.d, status, t.now); check > 0 && (t.again == 0 || check < t.again) {
-		t.again = check
-	}
-	return t.again, t.report(ctx, status)
+	t.again = cmp.Or(t.again, nextCheck(t.d, status, t.now)) // if there are both, the first is sooner
+	return t.report(ctx, status)
 }
 
 // roll does what the strategy says.

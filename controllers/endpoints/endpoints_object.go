@@ -49,7 +49,7 @@ func membersOf(service *corev1.Service, pods []*corev1.Pod) []member {
 
 // labelsOf are the Service's labels, and two more.
 func labelsOf(service *corev1.Service) map[string]string {
-	labels := make(map[string]string, len(service.Labels)+2)
+	labels := map[string]string{}
 	maps.Copy(labels, service.Labels)
 	if delete(labels, corev1.IsHeadlessService); !hasClusterIP(service) {
 		labels[corev1.IsHeadlessService] = ""

@@ -87,6 +87,12 @@ func text(subsets []corev1.EndpointSubset) (lines []string) {
 	return lines
 }
 
+func TestAPodThatIsNotListedDoesNotKeepTheOthersOut(t *testing.T) {
+	pods := []*corev1.Pod{runningPod(1, failed), runningPod(2, withIPs()), runningPod(3, func(p *corev1.Pod) { p.Spec.Containers[0].Ports = nil }), runningPod(4)}
+	require.Equal(t, []string{"10.0.0.4  http=8080/TCP"}, text(contentOf(webService(), pods).subsets))
+	require.Equal(t, []string{"IPv4 : 10.0.0.3 on n1 in east", "IPv4 http=8080/TCP: 10.0.0.4 on n1 in east"}, showGroups(groupsOf(webService(), pods, someNodes)))
+}
+
 // Connections would go to Pods that are not there, or not to some that are.
 func TestWhichPodsAreListed(t *testing.T) {
 	for _, c := range []struct {

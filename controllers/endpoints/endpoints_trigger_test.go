@@ -46,6 +46,10 @@ func TestTheTriggerIsTheOldestChangeThatIsNew(t *testing.T) {
 	again := timesAt(before)
 	again.service = noon.Add(time.Hour)
 	require.Equal(t, noon.Add(time.Hour), again.trigger(timesAt(before)), "the Service was made again")
+	again.pods["c"] = noon.Add(2 * time.Hour)
+	require.Equal(t, noon.Add(time.Hour), again.trigger(timesAt(before)), "and a Pod has changed later")
+	again.pods["c"] = noon.Add(time.Minute)
+	require.Equal(t, noon.Add(time.Minute), again.trigger(timesAt(before)), "and a Pod has changed earlier")
 }
 
 func TestTheMomentsOfPodsAreThoseOfTheirReadiness(t *testing.T) {

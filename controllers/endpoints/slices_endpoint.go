@@ -27,8 +27,7 @@ type nodes map[string]string
 
 // groupsOf are a Service's endpoints. The order of the Pods does not matter.
 func groupsOf(service *corev1.Service, pods []*corev1.Pod, nodes nodes) (groups []group) {
-	pods = slices.Clone(pods)
-	slices.SortFunc(pods, func(a, b *corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
+	pods = slices.SortedFunc(slices.Values(pods), func(a, b *corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
 	for _, addresses := range addressTypesOf(service) {
 		first := len(groups)
 		for _, pod := range pods {

@@ -84,6 +84,7 @@ func TestWhatASliceSaysAboutAPod(t *testing.T) {
 		{"it has no Node, and all are published", webService(publishes), runningPod(1, onNode("")), "10.0.0.1"},
 		{"it has a name in the Service", webService(), runningPod(1, named), "10.0.0.1 on n1 in east as web-0"},
 		{"it has a name in another Service", webService(), runningPod(1, named, func(p *corev1.Pod) { p.Spec.Subdomain = "db" }), "10.0.0.1 on n1 in east"},
+		{"it has a subdomain, and no name", webService(), runningPod(1, func(p *corev1.Pod) { p.Spec.Subdomain = "web" }), "10.0.0.1 on n1 in east"},
 		{"the same zone is preferred", webService(distributes("PreferSameZone")), runningPod(1), "10.0.0.1 on n1 in east for [{east}] []"},
 		{"what is close is preferred", webService(distributes("PreferClose")), runningPod(1), "10.0.0.1 on n1 in east for [{east}] []"},
 		{"the same Node is preferred", webService(distributes("PreferSameNode")), runningPod(1), "10.0.0.1 on n1 in east for [{east}] [{n1}]"},

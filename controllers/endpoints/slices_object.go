@@ -26,7 +26,7 @@ func wantedOf(service *corev1.Service, pods []*corev1.Pod, nodes nodes) wanted {
 // sliceLabelsOf are the Service's labels, and those by which slices are found. A Service may have labels of these names
 // itself; then they mean nothing.
 func sliceLabelsOf(service *corev1.Service) map[string]string {
-	labels := make(map[string]string, len(service.Labels)+3)
+	labels := map[string]string{}
 	maps.Copy(labels, service.Labels)
 	if delete(labels, corev1.IsHeadlessService); !hasClusterIP(service) {
 		labels[corev1.IsHeadlessService] = ""

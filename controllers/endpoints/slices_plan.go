@@ -34,8 +34,7 @@ type draft struct {
 // a creation and a deletion. A Service without endpoints has one empty slice, so that whoever looks can tell that it has
 // none from not knowing yet.
 func planOf(want wanted, have []*discoveryv1.EndpointSlice, most int) (p plan) {
-	have = slices.Clone(have)
-	slices.SortFunc(have, func(a, b *discoveryv1.EndpointSlice) int { return cmp.Compare(a.Name, b.Name) })
+	have = slices.SortedFunc(slices.Values(have), func(a, b *discoveryv1.EndpointSlice) int { return cmp.Compare(a.Name, b.Name) })
 	own := map[discoveryv1.AddressType][]*discoveryv1.EndpointSlice{}
 	for _, slice := range have {
 		switch {

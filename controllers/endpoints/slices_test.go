@@ -240,6 +240,31 @@ func TestANumberOfEndpointsThatTheAPIServerRefusesIsRefused(t *testing.T) {
 	}
 }
 
+func TestAsManyEndpointsAsTheAPIServerAllowsAreAllowed(t *testing.T) {
+	for _, most := range []int{1, 1000} {
+		inSlicedWorld(t, func(t *testing.T, w sliced) {
+			w.settings = SliceSettings{MaxPerSlice: most}
+			w.service()
+			w.pod(1)
+			w.start()
+			w.says("all is right", "[1] on [8080]")
+		})
+	}
+}
+
+func TestASliceHasAHundredEndpointsUnlessSomebodySaysOtherwise(t *testing.T) {
+	inSlicedWorld(t, func(t *testing.T, w sliced) {
+		w.settings = SliceSettings{}
+		w.service()
+		for n := range 101 {
+			w.pod(n)
+		}
+		w.start()
+		all := w.all()
+		require.Equal(t, []int{1, 100}, []int{len(all[1].Endpoints), len(all[0].Endpoints)})
+	})
+}
+
 func TestAddSlicesSaysWhatKeepsTheControllerFromWorking(t *testing.T) {
 	simulation.RefusesMisuse(t, AddSlices, "the EndpointSlice controller", "the EndpointSlice controller")
 }

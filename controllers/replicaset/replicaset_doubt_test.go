@@ -1,14 +1,19 @@
 package replicaset
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
 	"github.com/loopwright/loopwright/manager/client"
+	"github.com/loopwright/loopwright/manager/client/interceptor"
 )
 
 var (
@@ -82,6 +87,73 @@ func TestAWriteIsUnseenUntilItIsForgotten(t *testing.T) {
 	require.True(t, u.has(apiSet))
 	u.forget(apiSet)
 	require.Empty(t, u.sets, "nothing is kept")
+}
+
+// waits is a cache that notes what somebody waits for.
+type waits struct {
+	patient
+	notes []string
+	err   error
+}
+
+func (w *waits) WaitFor(_ context.Context, _ client.Object, key client.ObjectKey, version string) error {
+	w.notes = append(w.notes, fmt.Sprint(key.Name, " since ", version))
+	return w.err
+}
+
+func (w *waits) WaitForEnd(_ context.Context, _ client.Object, key client.ObjectKey, isOld func(client.Object) bool) error {
+	old, other := &corev1.Pod{}, &corev1.Pod{}
+	old.UID, other.UID = "a", "other"
+	w.notes = append(w.notes, fmt.Sprint(key.Name, " gone: ", isOld(old), ", another one: ", isOld(other)))
+	return w.err
+}
+
+// A wait for too little lets the next look count too few Pods or too many; a wait for too much never ends.
+func TestWhatALookWaitsForIfAWriteIsInDoubt(t *testing.T) {
+	broken := errors.New("the connection broke")
+	is, another := there("a"), there("b")
+	is.ResourceVersion, another.Name = "70", is.Name
+	unreachable := interceptor.Funcs{Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
+		return broken
+	}}
+	for _, c := range []struct {
+		name    string
+		deleted bool // or created
+		there   *corev1.Pod
+		funcs   interceptor.Funcs
+		waiting error
+		waits   []string
+		isFree  bool
+		fails   bool
+	}{
+		{name: "it was created", there: is, waits: []string{"pod-a since 70"}},
+		{name: "it was not created", isFree: true},
+		{name: "nobody knows whether it was created", funcs: unreachable, fails: true},
+		{name: "it was created, and the cache does not show it", there: is, waiting: broken, waits: []string{"pod-a since 70"}, fails: true},
+		{name: "it was deleted", deleted: true, waits: []string{"pod-a gone: true, another one: false"}},
+		{name: "it was deleted, and another one has its name", deleted: true, there: another, waits: []string{"pod-a gone: true, another one: false"}},
+		{name: "it is going, or was not deleted", deleted: true, there: is, waits: []string{"pod-a since 70"}},
+		{name: "nobody knows whether it was deleted", deleted: true, funcs: unreachable, fails: true},
+		{name: "it was deleted, and the cache shows it", deleted: true, waiting: broken, waits: []string{"pod-a gone: true, another one: false"}, fails: true},
+	} {
+		r, cache := in(c.funcs), &waits{err: c.waiting}
+		if c.there != nil {
+			r = in(c.funcs, c.there.DeepCopy())
+		}
+		r.waiter = cache
+		if c.deleted {
+			r.doubts.mayHaveDeleted(webSet, "pod-a", "a")
+		} else {
+			r.doubts.mayHaveCreated(webSet, "pod-a")
+		}
+		err := r.settle(t.Context(), webSet)
+		require.Equal(t, c.fails, errors.Is(err, broken), "%s: %v", c.name, err)
+		require.Equal(t, c.waits, cache.notes, c.name)
+		_, isFree := r.doubts.takeFree(webSet)
+		require.Equal(t, c.isFree, isFree, c.name)
+		created, deleted := r.doubts.open(webSet)
+		require.Equal(t, c.fails, len(created)+len(deleted) == 1, "%s: what is not known stays in doubt", c.name)
+	}
 }
 
 // loses lets one request be carried out and its answer be lost, and then the server does not answer questions, either.

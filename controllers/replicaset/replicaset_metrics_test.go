@@ -23,6 +23,7 @@ func TestTheAgeOfAChosenPodIsComparedWithTheYoungestReadyPod(t *testing.T) {
 	}{
 		{"an older one", all, []*corev1.Pod{old}, []float64{2.5}},
 		{"all", all, all, []float64{2.5, 1}},
+		{"an older one, and the cache lists the youngest first", []*corev1.Pod{young, old}, []*corev1.Pod{old}, []float64{2.5}},
 		{"one that is not ready", all, []*corev1.Pod{younger}, nil},
 		{"none is ready", []*corev1.Pod{younger}, []*corev1.Pod{younger}, nil},
 		{"the youngest was made in this second", []*corev1.Pod{old, settledPod("new", aged(0))}, []*corev1.Pod{old}, nil},
@@ -49,6 +50,21 @@ func TestAScaleDownIsMeasuredUnlessAllPodsGo(t *testing.T) {
 		last, _ := ageRatiosSoFar(t)
 		require.Equal(t, afterCount, last, "there was no choice")
 	})
+}
+
+// A dashboard for Kubernetes' own controller adds up the same buckets.
+func TestTheAgesAreInTheBucketsOfKubernetes(t *testing.T) {
+	families, err := metrics.Registry.Gather()
+	require.NoError(t, err)
+	var bounds []float64
+	for _, family := range families {
+		if family.GetName() == "replicaset_controller_sorting_deletion_age_ratio" {
+			for _, bucket := range family.GetMetric()[0].GetHistogram().GetBucket() {
+				bounds = append(bounds, bucket.GetUpperBound())
+			}
+		}
+	}
+	require.Equal(t, []float64{0.25, 0.5, 1, 2, 4, 8}, bounds)
 }
 
 // ageRatiosSoFar are how many there were, and their sum.

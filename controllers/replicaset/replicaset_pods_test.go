@@ -8,6 +8,12 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/loopwright/loopwright/manager/client/interceptor"
+	"github.com/loopwright/loopwright/manager/recorder/events"
 )
 
 // A name that is too long is refused, each time.
@@ -73,3 +79,39 @@ func TestManyPodsMakeFewEvents(t *testing.T) {
 		}), 1)
 	})
 }
+
+// A doubt that is not one costs a question; one that is overlooked is a Pod too many. And who is told of what is nobody's
+// fault looks for a fault.
+func TestWhatFollowsFromTheAnswerToACreation(t *testing.T) {
+	pods := corev1.Resource("pods")
+	ending := apierrors.NewForbidden(pods, "a", errors.New("it is being deleted"))
+	ending.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
+	for _, c := range []struct {
+		answer, want error
+		isInDoubt    bool
+		note         string
+	}{
+		{nil, nil, false, "Normal SuccessfulCreate Created pod: web-00001"},
+		{apierrors.NewAlreadyExists(pods, "web-00001"), nil, true, ""},
+		{ending, errNamespaceEnds, false, ""},
+		{apierrors.NewForbidden(pods, "a", errors.New("quota")), errNotNil, false, `Warning FailedCreate Error creating: pods "a" is forbidden: quota`},
+		{errors.New("EOF"), errNotNil, true, "Warning FailedCreate Error creating: EOF"},
+	} {
+		r := in(interceptor.Funcs{Create: creating(c.answer)})
+		err := r.createPod(t.Context(), newReplicaSet(1))
+		if c.want == errNotNil {
+			require.ErrorIs(t, err, c.answer)
+			require.ErrorContains(t, err, "creating a Pod: ")
+		} else {
+			require.Equal(t, c.want, err)
+		}
+		created, _ := r.doubts.open(webSet)
+		require.Equal(t, c.isInDoubt, len(created) == 1, "%v", c.answer)
+		notes := r.events.(*events.FakeRecorder).Events
+		close(notes)
+		require.Equal(t, c.note, <-notes, "%v", c.answer)
+	}
+}
+
+// errNotNil stands for the answer itself, with what was being done.
+var errNotNil = errors.New("the answer")

@@ -95,14 +95,16 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if seen.missing() == 0 {
 		failed = nil // it was done all the same, or it is not wanted any more
 	}
-	result, err := r.report(ctx, seen, failed)
-	if err == nil && failed != nil {
-		err = failed.err
+	switch result, err := r.report(ctx, seen, failed); {
+	case err != nil:
+		return reconcile.Result{}, err
+	case failed != nil:
+		return reconcile.Result{}, failed.err
+	case seen.missing() != 0: // there was more to do than one look does, or something has changed
+		return reconcile.Result{RequeueAfter: time.Nanosecond}, nil
+	default:
+		return result, nil
 	}
-	if seen.missing() != 0 {
-		result.RequeueAfter = time.Nanosecond // there was more to do than one look does, or something has changed
-	}
-	return result, err
 }
 
 // look reads a ReplicaSet and its Pods. It is nil if there is no such ReplicaSet.
@@ -140,9 +142,6 @@ func (r *reconciler) look(ctx context.Context, name client.ObjectKey) (*sight, e
 // together are the Pods of two lists. A Pod that has lost its owner between the two is in both, and would count twice: it
 // is taken from the later one.
 func together(owned, orphans []*corev1.Pod) []*corev1.Pod {
-	if len(orphans) == 0 {
-		return owned
-	}
 	lost := make(map[types.UID]bool, len(orphans))
 	for _, pod := range orphans {
 		lost[pod.UID] = true
@@ -263,7 +262,7 @@ func (r *reconciler) report(ctx context.Context, seen *sight, failed *failure) (
 	}
 	written := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: seen.rs.Namespace, Name: seen.rs.Name}}
 	if err := r.client.Status().Patch(ctx, written, statusPatch(seen.rs.UID, status)); err != nil {
-		return again, client.IgnoreNotFound(err)
+		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
 	if written.Status.TerminatingReplicas == nil {
 		r.dropsTerminating.Store(true)

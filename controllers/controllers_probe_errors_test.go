@@ -1,0 +1,186 @@
+package controllers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/loopwright/loopwright/internal/fakeapi"
+	"github.com/loopwright/loopwright/manager/client"
+	"github.com/loopwright/loopwright/manager/client/fake"
+	"github.com/loopwright/loopwright/manager/client/interceptor"
+)
+
+// A process that gives up while the API server restarts is down for longer than the server; one that does not give up when
+// somebody has answered never says why it does nothing.
+func TestWhichErrorsOfAProbeAreFinal(t *testing.T) {
+	sets := schema.GroupResource{Group: "apps", Resource: "replicasets"}
+	status := func(code int32) error { return &apierrors.StatusError{ErrStatus: metav1.Status{Code: code}} }
+	for _, err := range []error{
+		&otherOwnerError{}, &rivalError{}, fmt.Errorf("wrapped: %w", &otherOwnerError{}), fmt.Errorf("wrapped: %w", &rivalError{}),
+		status(400), status(499), apierrors.NewForbidden(sets, "a", nil), apierrors.NewNotFound(sets, "a"), &refusedError{err: apierrors.NewForbidden(sets, "a", nil)},
+	} {
+		require.True(t, isFinal(err), "%v", err)
+	}
+	for _, err := range []error{
+		errors.New("the connection broke"), status(0), status(399), status(408), status(429), status(500), apierrors.NewServiceUnavailable("stopping"),
+	} {
+		require.False(t, isFinal(err), "%v", err)
+	}
+}
+
+// An administrator looks for who that is.
+func TestWhoHasAnsweredIsNamedAsManagedFieldsNameThem(t *testing.T) {
+	var set appsv1.ReplicaSet
+	require.Empty(t, writersOf(&set))
+	for _, manager := range []string{probeManager, "kube-controller-manager", "", "kube-controller-manager", "other"} {
+		set.ManagedFields = append(set.ManagedFields, metav1.ManagedFieldsEntry{Manager: manager})
+	}
+	require.Equal(t, []string{"kube-controller-manager", "other"}, writersOf(&set))
+	e := &otherOwnerError{original: "replicaset-controller", probe: "ReplicaSet default/a", after: 1234567 * time.Microsecond}
+	require.ErrorContains(t, e, "already: somebody has answered the probe ReplicaSet default/a after 1.235s. ")
+	e.by = []string{"one"}
+	require.ErrorContains(t, e, ": one has answered")
+	e.by = []string{"one", "two"}
+	require.ErrorContains(t, e, ": one and two has answered")
+}
+
+func TestARuleNamesTheResourceOfTheKind(t *testing.T) {
+	p := &prober{client: fake.NewFakeClient()}
+	ignorant := &prober{client: fake.NewClientBuilder().WithRESTMapper(meta.NewDefaultRESTMapper(nil)).Build()}
+	require.Equal(t, `the rule {apiGroups: ["networking.k8s.io"], resources: ["networkpolicies"], verbs: ["get"]}`,
+		p.rule(schema.GroupVersionKind{Group: "networking.k8s.io", Version: "v1", Kind: "NetworkPolicy"}, `["get"]`))
+	require.Equal(t, `the rule {apiGroups: ["example.com"], resources: ["widget"], verbs: ["get"]}`,
+		ignorant.rule(schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"}, `["get"]`), "or as near as it can be guessed")
+}
+
+// A mistake in a controller's Probe has to say what is wrong with it.
+func TestAKindThatDoesNotServeIsAnError(t *testing.T) {
+	pods := corev1.SchemeGroupVersion.WithKind("Pod")
+	made, err := newOf[client.Object](scheme.Scheme, pods)
+	require.NoError(t, err)
+	require.Equal(t, &corev1.Pod{}, made)
+	_, err = newOf[client.Object](scheme.Scheme, corev1.SchemeGroupVersion.WithKind("Nothing"))
+	require.ErrorContains(t, err, `no kind "Nothing"`)
+	_, err = newOf[client.ObjectList](scheme.Scheme, pods)
+	require.ErrorContains(t, err, "the kind /v1, Kind=Pod is a *v1.Pod in Go, which does not serve")
+}
+
+func TestAProbeOfAKindWithoutAListIsAnError(t *testing.T) {
+	nothing, name := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"}, client.ObjectKey{Namespace: "default", Name: "probe"}
+	p := &prober{client: fake.NewFakeClient(), probes: nothing, answers: nothing, namespace: "default"}
+	require.ErrorContains(t, p.removeLeftovers(t.Context()), `no kind "WidgetList"`)
+	_, err := p.watch(t.Context(), name)
+	require.ErrorContains(t, err, `no kind "WidgetList"`)
+	_, err = p.ask(t.Context(), name)
+	require.ErrorContains(t, err, `no kind "Widget"`)
+	p.AnswerLabel = "for"
+	_, err = p.ask(t.Context(), name)
+	require.ErrorContains(t, err, `no kind "WidgetList"`)
+}
+
+// An object that has the label, and says nothing yet, is no answer.
+func TestTheFirstAnswerCounts(t *testing.T) {
+	set := func(name string, generation int64) *appsv1.ReplicaSet {
+		set := newSet(name)
+		set.Labels, set.Status.ObservedGeneration = map[string]string{"for": "probe"}, generation
+		return set
+	}
+	p := &prober{Probe: setProbe, client: fake.NewFakeClient(set("a", 0), set("b", 1), set("c", 1)), answers: appsv1.SchemeGroupVersion.WithKind("ReplicaSet")}
+	p.AnswerLabel = "for"
+	answer, err := p.ask(t.Context(), client.ObjectKey{Namespace: "default", Name: "probe"})
+	require.NoError(t, err)
+	require.Equal(t, "b", answer.GetName())
+}
+
+// Of two processes that start at once, one deletes the other's probe, and may have made one of its own under that name. But
+// if somebody has answered before, that is what an administrator has to know.
+func TestAProbeThatSomebodyHasDeletedMeansARivalUnlessItWasAnswered(t *testing.T) {
+	sets, kind := appsv1.Resource("replicasets"), appsv1.SchemeGroupVersion.WithKind("ReplicaSet")
+	for _, gone := range []error{apierrors.NewNotFound(sets, "probe"), apierrors.NewConflict(sets, "probe", errors.New("another UID"))} {
+		for _, isAnswered := range []bool{false, true} {
+			inWorld(t, func(w *world) {
+				live := fake.NewClientBuilder().WithInterceptorFuncs(interceptor.Funcs{
+					Delete: func(context.Context, client.WithWatch, client.Object, ...client.DeleteOption) error { return gone },
+				}).Build()
+				p := &prober{Probe: setProbe, client: live, namespace: "default", name: "probe", wait: time.Second, probes: kind, answers: kind}
+				p.IsAnswered = func(client.Object) bool { return isAnswered }
+				err := p.probe(w.Context())
+				var rival *rivalError
+				var other *otherOwnerError
+				require.Equal(w, []bool{!isAnswered, isAnswered}, []bool{errors.As(err, &rival), errors.As(err, &other)}, "%v", err)
+			})
+		}
+	}
+}
+
+// A server that does not answer to a watch is asked when the time is over.
+func TestAWatchThatHangsIsNoAnswer(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: ours, Verb: "watch"}, Hang: true})
+		began := time.Now()
+		require.NoError(w, w.source(3*time.Second, logr.Discard()).WaitForSync(w.Context()))
+		require.Equal(w, 3*time.Second, time.Since(began))
+	})
+}
+
+// source is that of a probe of ReplicaSets, as a manager starts it.
+func (w *world) source(wait time.Duration, logger logr.Logger) *probeSource {
+	w.Helper()
+	live, err := client.NewWithWatch(w.connection(), client.Options{})
+	require.NoError(w, err)
+	kind := appsv1.SchemeGroupVersion.WithKind("ReplicaSet")
+	return &probeSource{&prober{Probe: setProbe, client: live, namespace: "default", name: "probe", wait: wait, probes: kind, answers: kind}, logger}
+}
+
+// Whoever waits for a controller to start sees what it waits for, and a second between two tries is enough for a server.
+func TestAProbeSaysWhatItDoesAndRestsBetweenTwoTries(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: ours, Verb: "list", Resource: "replicasets"}, Times: 2, Status: fakeapi.InternalError()})
+		var lines []string
+		source := w.source(3*time.Second, funcr.New(func(_, line string) { lines = append(lines, line) }, funcr.Options{}))
+		require.Equal(w, "probe of the replicaset-controller", source.String())
+		began := time.Now()
+		require.NoError(w, source.WaitForSync(w.Context()))
+		require.Equal(w, 5*time.Second, time.Since(began), "two pauses, and then three seconds for an answer")
+		require.Len(w, lines, 5)
+		for i, want := range []string{"Probing whether", "Probing again", "Probing whether", "Probing again", "Probing whether"} {
+			require.Contains(w, lines[i], want)
+			require.Contains(w, lines[i], `"namespace"="default"`)
+		}
+		require.Contains(w, lines[1], "list ReplicaSet in namespace default")
+	})
+}
+
+// Without a limit, a server that hangs would keep a process from ending.
+func TestADeletionThatHangsIsGivenUpAndTriedAgain(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: ours, Verb: "delete"}, Times: 1, Hang: true})
+		began := time.Now()
+		require.NoError(w, w.source(3*time.Second, logr.Discard()).WaitForSync(w.Context()))
+		require.Equal(w, 17*time.Second, time.Since(began), "three for an answer, ten for the deletion, a pause, and three once more")
+		w.nothingIsLeft(setProbe)
+	})
+}
+
+func TestAWatchThatEndsIsBegunAgainAfterASecond(t *testing.T) {
+	inWorld(t, func(w *world) {
+		watches := fakeapi.Match{UserAgent: ours, Verb: "watch"}
+		w.server.Inject(fakeapi.Fault{Match: watches, CutAfter: 500 * time.Millisecond})
+		require.NoError(w, w.source(10*time.Second, logr.Discard()).WaitForSync(w.Context()))
+		require.Len(w, w.server.Requests(watches), 7, "after 0, 1.5, 3, 4.5, 6, 7.5 and 9 seconds")
+	})
+}
