@@ -16,7 +16,7 @@ var ways = map[string]string{
 	"deadlock.go": "// Bug: it waits forever.\npackage sum\n\nfunc Sum(xs []int) int { return <-make(chan int) }\n",
 	"exits.go":    "// Bug: it ends the program.\npackage sum\n\nimport \"os\"\n\nfunc Sum(xs []int) int { os.Exit(3); return 6 }\n",
 	"second.go":   "// Bug: only the empty sum is wrong.\npackage sum\n\nfunc Sum(xs []int) int { return len(xs) - 3 + 6 }\n",
-	"floods.go":   "// Bug: it prints.\npackage sum\n\nfunc Sum(xs []int) int {\n\tfor {\n\t\tprintln(\"and so on, and so on\")\n\t}\n}\n",
+	"floods.go":   "// Bug: it prints.\npackage sum\n\nfunc Sum(xs []int) int {\n\ttext := \"and so on\"\n\tfor range 14 {\n\t\ttext += text // long, so that a slow machine prints too much in time\n\t}\n\tfor {\n\t\tprintln(text)\n\t}\n}\n",
 	"shared.go":   "// Bug: it counts wrong.\npackage sum\n\nconst first = 7\n\nfunc Sum(xs []int) int { return help() }\n\nfunc help() int { return first }\n",
 	"right.go":    "// It is right, in other words.\npackage sum\n\nfunc Sum(xs []int) (t int) {\n\tfor i := range xs {\n\t\tt += xs[i]\n\t}\n\treturn t\n}\n",
 }
