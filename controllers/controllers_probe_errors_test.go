@@ -19,9 +19,11 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
+	"github.com/loopwright/loopwright/manager"
 	"github.com/loopwright/loopwright/manager/client"
 	"github.com/loopwright/loopwright/manager/client/fake"
 	"github.com/loopwright/loopwright/manager/client/interceptor"
+	"github.com/loopwright/loopwright/manager/metrics/server"
 )
 
 // A process that gives up while the API server restarts is down for longer than the server; one that does not give up when
@@ -151,9 +153,10 @@ func TestAProbeSaysWhatItDoesAndRestsBetweenTwoTries(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: ours, Verb: "list", Resource: "replicasets"}, Times: 2, Status: fakeapi.InternalError()})
 		var lines []string
-		source := w.source(3*time.Second, funcr.New(func(_, line string) { lines = append(lines, line) }, funcr.Options{}))
-		require.Equal(w, "probe of the replicaset-controller", source.String())
+		var after []time.Duration
 		began := time.Now()
+		source := w.source(3*time.Second, funcr.New(func(_, line string) { lines, after = append(lines, line), append(after, time.Since(began)) }, funcr.Options{}))
+		require.Equal(w, "probe of the replicaset-controller", source.String())
 		require.NoError(w, source.WaitForSync(w.Context()))
 		require.Equal(w, 5*time.Second, time.Since(began), "two pauses, and then three seconds for an answer")
 		require.Len(w, lines, 5)
@@ -162,6 +165,25 @@ func TestAProbeSaysWhatItDoesAndRestsBetweenTwoTries(t *testing.T) {
 			require.Contains(w, lines[i], `"namespace"="default"`)
 		}
 		require.Contains(w, lines[1], "list ReplicaSet in namespace default")
+		require.Equal(w, []time.Duration{0, 0, time.Second, time.Second, 2 * time.Second}, after, "a failure is told at once")
+	})
+}
+
+// nowhere is a type that no scheme knows.
+type nowhere struct{ corev1.Pod }
+
+func TestAProbeWhoseKindTheSchemeDoesNotKnowIsAnErrorBeforeTheStart(t *testing.T) {
+	inWorld(t, func(w *world) {
+		mgr, err := manager.New(w.connection(), manager.Options{Logger: logr.Discard(), Metrics: server.Options{BindAddress: "0"}})
+		require.NoError(w, err)
+		for _, probe := range []Probe{{Original: "them", Object: &nowhere{}}, {Original: "them", Object: &corev1.Pod{}, Answer: &nowhere{}}} {
+			_, err = newProbeSource(mgr, probe, ProbeOptions{})
+			require.ErrorContains(w, err, "the probe of the them: ")
+			require.ErrorContains(w, err, "nowhere")
+		}
+		source, err := newProbeSource(mgr, Probe{Original: "them", Object: &corev1.Pod{}}, ProbeOptions{})
+		require.NoError(w, err)
+		require.Equal(w, source.prober.probes, source.prober.answers)
 	})
 }
 
