@@ -87,14 +87,11 @@ func newList(c client.Client, kind schema.GroupVersionKind) (client.ObjectList, 
 
 func newOf[T any](scheme *runtime.Scheme, kind schema.GroupVersionKind) (made T, err error) {
 	object, err := scheme.New(kind)
-	if err != nil {
-		return made, err
-	}
 	made, ok := object.(T)
-	if !ok {
-		return made, fmt.Errorf("the kind %s is a %T in Go, which does not serve", kind, object)
+	if err == nil && !ok {
+		err = fmt.Errorf("the kind %s is a %T in Go, which does not serve", kind, object)
 	}
-	return made, nil
+	return made, err
 }
 
 func eachItem(list client.ObjectList, do func(client.Object) error) error {
