@@ -8,6 +8,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // Facts are the numbers in the picture. The zero value is that of a Deployment that is not there.
@@ -91,17 +92,28 @@ func (p *Picture) ownSets(d *appsv1.Deployment) []Set {
 }
 
 // addresses counts each address once, in however many subsets it is. One that is ready for some ports only counts as
-// not ready.
+// not ready. Two Pods may have one IP: those of the host's network do, and kwok has given the first two Pods of a new
+// cluster the same one.
 func (p *Picture) addresses() (serving, notReady int) {
-	ready := map[string]bool{}
+	type address struct {
+		ip  string
+		pod types.UID
+	}
+	of := func(a corev1.EndpointAddress) address {
+		if a.TargetRef == nil {
+			return address{ip: a.IP}
+		}
+		return address{a.IP, a.TargetRef.UID}
+	}
+	ready := map[address]bool{}
 	for _, subset := range p.endpoints.Subsets {
 		for _, a := range subset.Addresses {
-			if _, known := ready[a.IP]; !known {
-				ready[a.IP] = true
+			if _, known := ready[of(a)]; !known {
+				ready[of(a)] = true
 			}
 		}
 		for _, a := range subset.NotReadyAddresses {
-			ready[a.IP] = false
+			ready[of(a)] = false
 		}
 	}
 	for _, r := range ready {

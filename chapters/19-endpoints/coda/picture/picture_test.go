@@ -174,3 +174,18 @@ func TestARolloutIsCompleteWhenNothingIsLeftToDo(t *testing.T) {
 		assert.False(t, f.Complete(), what)
 	}
 }
+
+// Two Pods of one IP are two addresses, as in the Endpoints. A demo that counted them once would wait for the last one for ever.
+func TestTwoPodsWithOneIPAreTwoAddresses(t *testing.T) {
+	of := func(uid string) corev1.EndpointAddress {
+		return corev1.EndpointAddress{IP: "10.0.0.1", TargetRef: &corev1.ObjectReference{UID: types.UID(uid)}}
+	}
+	p := New("web")
+	p.Saw(&corev1.Endpoints{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Subsets: []corev1.EndpointSubset{
+		{Addresses: []corev1.EndpointAddress{of("a"), of("b")}, NotReadyAddresses: []corev1.EndpointAddress{of("c")}},
+		{Addresses: []corev1.EndpointAddress{of("a"), of("b")}, Ports: []corev1.EndpointPort{{Port: 9090}}},
+	}})
+	if f := p.Facts(); f.Serving != 2 || f.NotReady != 1 {
+		t.Errorf("2 serve and 1 is not ready, but got %d and %d", f.Serving, f.NotReady)
+	}
+}
