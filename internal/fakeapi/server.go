@@ -16,6 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/client-go/rest"
+
+	"github.com/loopwright/loopwright/internal/pipe"
 )
 
 // Options configure a server. The zero value is a server with the common
@@ -82,7 +84,7 @@ type Server struct {
 	faults   faults
 	log      requestLog
 
-	listener  *pipeListener
+	listener  *pipe.Listener
 	transport *http.Transport
 	// done is closed by Close: it ends watches and faults that wait.
 	done chan struct{}
@@ -105,7 +107,7 @@ func New(options Options) *Server {
 		random:    rand.New(rand.NewPCG(options.Seed, 0x6c6f6f70)),
 		resources: map[schema.GroupVersionResource]*resource{},
 		changed:   map[schema.GroupResource]chan struct{}{},
-		listener:  newPipeListener(),
+		listener:  pipe.NewListener(),
 		done:      make(chan struct{}),
 		managers:  managers{schemas: options.TypeConverters},
 	}
@@ -233,7 +235,11 @@ func (s *Server) dial(ctx context.Context) (net.Conn, error) {
 		}(s.http)
 	}
 	s.mu.Unlock()
-	return s.listener.dial(ctx)
+	conn, err := s.listener.Dial(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("the in-memory API server: %w", err)
+	}
+	return conn, nil
 }
 
 // countConn lets Close wait for the connections' goroutines: some linger for

@@ -14,30 +14,9 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/go-logr/logr/funcr"
 	"github.com/stretchr/testify/require"
+
+	"github.com/loopwright/loopwright/internal/pipe"
 )
-
-// pipes is a listener without a network, so that it works in a bubble.
-type pipes struct {
-	conns  chan net.Conn
-	closed chan struct{} // closed by close
-	close  func()
-}
-
-func newPipes() pipes {
-	closed := make(chan struct{})
-	return pipes{make(chan net.Conn), closed, sync.OnceFunc(func() { close(closed) })}
-}
-
-func (p pipes) Accept() (net.Conn, error) {
-	select {
-	case c := <-p.conns:
-		return c, nil
-	case <-p.closed:
-		return nil, net.ErrClosed
-	}
-}
-func (p pipes) Close() error   { p.close(); return nil }
-func (p pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipe"} }
 
 // lines collects what is logged.
 type lines struct {
@@ -62,24 +41,23 @@ func (l *lines) all() string {
 // serving is a server in a bubble, and one connection to it.
 type serving struct {
 	net.Conn
-	pipes
-	log   lines
-	stop  context.CancelFunc
-	ended chan error
+	listener *pipe.Listener
+	log      lines
+	stop     context.CancelFunc
+	ended    chan error
 }
-
-func (s *serving) Close() error { return s.Conn.Close() }
 
 func serveInBubble(t *testing.T, handler http.HandlerFunc, test func(t *testing.T, s *serving)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		near, far := net.Pipe()
-		s := &serving{Conn: near, pipes: newPipes(), ended: make(chan error, 1)}
+		s := &serving{listener: pipe.NewListener(), ended: make(chan error, 1)}
 		ctx, stop := context.WithCancel(logr.NewContext(t.Context(), s.log.logger()))
 		s.stop = stop
 		defer stop()
-		go func() { s.ended <- serve(ctx, s.pipes, handler) }()
-		s.conns <- far
+		go func() { s.ended <- serve(ctx, s.listener, handler) }()
+		var err error
+		s.Conn, err = s.listener.Dial(ctx)
+		require.NoError(t, err)
 		test(t, s)
 	})
 }
@@ -114,9 +92,12 @@ func TestARequestThatDoesNotEndIsCutOffWhenTheServerHasWaitedLongEnough(t *testi
 
 func TestAServerWhosePortIsGoneSaysSo(t *testing.T) {
 	serveInBubble(t, http.NotFound, func(t *testing.T, s *serving) {
-		require.NoError(t, s.pipes.Close())
+		require.NoError(t, s.listener.Close())
 		require.ErrorContains(t, <-s.ended, "serving webhooks: ")
-		require.NoError(t, s.Close())
+		began := time.Now()
+		_, err := s.Read(make([]byte, 1))
+		require.Error(t, err)
+		require.Zero(t, time.Since(began), "an API server that is connected would wait for an answer of nobody")
 	})
 }
 

@@ -16,30 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/loopwright/loopwright/internal/inorder"
+	"github.com/loopwright/loopwright/internal/pipe"
 )
-
-// pipes is a listener without a network, so that it works in a bubble.
-type pipes struct {
-	conns  chan net.Conn
-	closed chan struct{} // closed by close
-	close  func()
-}
-
-func newPipes() pipes {
-	closed := make(chan struct{})
-	return pipes{make(chan net.Conn), closed, sync.OnceFunc(func() { close(closed) })}
-}
-
-func (p pipes) Accept() (net.Conn, error) {
-	select {
-	case c := <-p.conns:
-		return c, nil
-	case <-p.closed:
-		return nil, net.ErrClosed
-	}
-}
-func (p pipes) Close() error   { p.close(); return nil }
-func (p pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipe"} }
 
 // caller is a connection to a server in a bubble.
 type caller struct {
@@ -48,14 +26,14 @@ type caller struct {
 }
 
 // connect serves a handler, and returns a connection to it.
-func connect(t *testing.T, ctx context.Context, log logr.Logger, handler http.HandlerFunc) (caller, pipes, <-chan error) {
+func connect(t *testing.T, ctx context.Context, log logr.Logger, handler http.HandlerFunc) (caller, *pipe.Listener, <-chan error) {
 	t.Helper()
-	listener := newPipes()
+	listener := pipe.NewListener()
 	ended := make(chan error, 1)
 	go func() { ended <- serveOn(ctx, listener, handler, log) }()
-	near, far := net.Pipe()
-	listener.conns <- far
-	return caller{t, near}, listener, ended
+	conn, err := listener.Dial(ctx)
+	require.NoError(t, err)
+	return caller{t, conn}, listener, ended
 }
 
 func (c caller) ask() {
