@@ -184,7 +184,7 @@ func serve(ctx context.Context, listener net.Listener, handler http.Handler) err
 	go func() { served <- server.Serve(listener) }()
 	select {
 	case err := <-served:
-		return fmt.Errorf("serving webhooks: %w", err)
+		return errors.Join(fmt.Errorf("serving webhooks: %w", err), server.Close()) // it closes the connections
 	case <-ctx.Done():
 	}
 	logger.Info("Stopping the webhook server", "limit", shutdownLimit.String())
