@@ -41,8 +41,11 @@ func newStage(d *demo.Demo) (s *stage, err error) {
 	return s, err
 }
 
-// start makes a manager with the controller, and runs it until end.
+// start makes a manager with the controller, and runs it until end. What an earlier one has recorded is not
+// waited for any more.
 func (s *stage) start(ctx context.Context) error {
+	s.events.Read()
+	s.ahead = nil
 	mgr, err := manager.New(s.Config(), manager.Options{
 		Metrics: server.Options{BindAddress: "0"}, Recorder: s.Recorder, Logger: logr.New(log.NullLogSink{}),
 		Cache:      cache.Options{DefaultNamespaces: map[string]cache.Config{s.Namespace: {}}},
