@@ -85,7 +85,12 @@ func (c *embedded) start(ctx context.Context, options Options) error {
 	if err := c.startParts(ControllerManager, Scheduler, Kwok); err != nil {
 		return err
 	}
-	return c.settle(ctx, options)
+	if err := c.settle(ctx, options); err != nil || !c.state.has(Kwok) {
+		return err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, startLimit, errTooSlow)
+	defer cancel()
+	return c.await(ctx, "the first address of a Pod", Kwok, checkAddresses)
 }
 
 // dropUnfounded removes data of which no API server has ever got ready. An etcd

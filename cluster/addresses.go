@@ -1,0 +1,57 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+)
+
+// firstPod is the name of the Pod that a new kwok gives its first address to. It is gone before anybody
+// gets the cluster.
+const firstPod = "loopwright-first"
+
+var errNoAddress = errors.New("the first Pod has no address yet")
+
+// checkAddresses makes a Pod, finds out whether it has an address, and removes it. kwok 0.8.0 makes its pool
+// of addresses when the first Pod wants one. If two want one at that moment, it may make two pools, and give
+// both Pods the same address: see ipPool in its pkg/kwok/controllers/pod_controller.go.
+func checkAddresses(ctx context.Context, client kubernetes.Interface) error {
+	pods := client.CoreV1().Pods(metav1.NamespaceDefault)
+	pod, err := pods.Get(ctx, firstPod, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return makeFirstPod(ctx, client)
+	case err != nil:
+		return fmt.Errorf("looking for the address of the first Pod: %w", err)
+	case pod.Status.PodIP == "":
+		return errNoAddress
+	}
+	if err := pods.Delete(ctx, firstPod, *metav1.NewDeleteOptions(0)); err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("deleting the first Pod: %w", err)
+	}
+	return nil
+}
+
+func makeFirstPod(ctx context.Context, client kubernetes.Interface) error {
+	nodes, err := client.CoreV1().Nodes().List(ctx, ours)
+	if err != nil || len(nodes.Items) == 0 {
+		return errors.Join(errNoAddress, err)
+	}
+	_, err = client.CoreV1().Pods(metav1.NamespaceDefault).Create(ctx, &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: firstPod},
+		Spec: corev1.PodSpec{
+			NodeName:                     nodes.Items[0].Name, // past the scheduler, which may be left away
+			AutomountServiceAccountToken: new(false),
+			Containers:                   []corev1.Container{{Name: "main", Image: "none"}},
+		},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		return nil // a cluster that is started again may have a quota, a policy or a webhook in it
+	}
+	return errNoAddress
+}

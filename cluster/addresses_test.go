@@ -1,0 +1,69 @@
+package cluster
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+)
+
+// Otherwise the first two Pods of a cluster may get one address.
+func TestAPodOfTheClusterItselfGetsTheFirstAddressAndIsGone(t *testing.T) {
+	dir := sharedDir(t)
+	call{dir: dir}.must(t, "down")
+	call{dir: dir}.must(t, "up")
+	pods := clientOf(t, dir).CoreV1().Pods(metav1.NamespaceAll)
+	left, err := pods.List(t.Context(), metav1.ListOptions{})
+	require.NoError(t, err)
+	assert.Empty(t, left.Items)
+
+	changes, err := pods.Watch(t.Context(), metav1.ListOptions{ResourceVersion: "1"}) // all that ever happened
+	require.NoError(t, err)
+	defer changes.Stop()
+	for change := range changes.ResultChan() {
+		pod, isPod := change.Object.(*corev1.Pod)
+		require.True(t, isPod, "%v", change.Object)
+		require.Equal(t, firstPod, pod.Name)
+		if change.Type == watch.Deleted {
+			assert.NotEmpty(t, pod.Status.PodIP, "it was deleted before it had an address")
+			return
+		}
+	}
+	t.Fatal("the watch ended")
+}
+
+func TestTheFirstPodIsWaitedForAndRemoved(t *testing.T) {
+	client := fake.NewClientset()
+	require.ErrorIs(t, checkAddresses(t.Context(), client), errNoAddress, "there is no node yet")
+	_, err := client.CoreV1().Nodes().Create(t.Context(), newNode("node-1"), metav1.CreateOptions{})
+	require.NoError(t, err)
+	require.ErrorIs(t, checkAddresses(t.Context(), client), errNoAddress, "it is made")
+	require.ErrorIs(t, checkAddresses(t.Context(), client), errNoAddress, "it has no address")
+	pods := client.CoreV1().Pods(metav1.NamespaceDefault)
+	pod, err := pods.Get(t.Context(), firstPod, metav1.GetOptions{})
+	require.NoError(t, err)
+	assert.Equal(t, "node-1", pod.Spec.NodeName)
+	pod.Status.PodIP = "10.0.0.1"
+	_, err = pods.UpdateStatus(t.Context(), pod, metav1.UpdateOptions{})
+	require.NoError(t, err)
+	require.NoError(t, checkAddresses(t.Context(), client))
+	_, err = pods.Get(t.Context(), firstPod, metav1.GetOptions{})
+	assert.True(t, apierrors.IsNotFound(err))
+}
+
+// Or a webhook that does not serve: a cluster that is started again has what its user left in it.
+func TestAClusterWithAQuotaStartsAllTheSame(t *testing.T) {
+	client := fake.NewClientset(newNode("node-1"))
+	client.PrependReactor("create", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, apierrors.NewForbidden(corev1.Resource("pods"), firstPod, errors.New("exceeded quota"))
+	})
+	require.NoError(t, checkAddresses(t.Context(), client))
+}
