@@ -56,7 +56,7 @@ func story(ctx context.Context, d *demo.Demo) error {
 			return err
 		}
 	}
-	if k.late > 5*time.Second {
+	if k.late > 20*time.Second {
 		return fmt.Errorf("an item came %s late", k.late)
 	}
 	d.Table("What the queue did",
@@ -136,8 +136,8 @@ func (k *kitchen) shop(ctx context.Context) error {
 			return err
 		}
 	}
-	err := errors.Join(k.addAfter(ctx, "bread", 3*time.Second), k.addAfter(ctx, "milk", time.Second),
-		k.addAfter(ctx, "honey", time.Hour), k.addAfter(ctx, "fish", 2*time.Second))
+	err := errors.Join(k.addAfter(ctx, "bread", 6*time.Second), k.addAfter(ctx, "milk", 2*time.Second),
+		k.addAfter(ctx, "honey", time.Hour), k.addAfter(ctx, "fish", 4*time.Second))
 	if err != nil {
 		return err
 	}
@@ -177,7 +177,7 @@ func (k *kitchen) earliest(ctx context.Context) error {
 }
 
 func (k *kitchen) replace(ctx context.Context) error {
-	long, err := k.keeps(ctx, "bread", 4*time.Second)
+	long, err := k.keeps(ctx, "bread", 3*time.Second)
 	if err != nil {
 		return err
 	}
@@ -187,7 +187,7 @@ func (k *kitchen) replace(ctx context.Context) error {
 	if err := k.throwAway(ctx, "bread"); err != nil {
 		return err
 	}
-	if err := errors.Join(k.buy(ctx, "ice"), k.addAfter(ctx, "ice", 200*time.Millisecond)); err != nil {
+	if err := errors.Join(k.buy(ctx, "ice"), k.addAfter(ctx, "ice", 5*time.Second)); err != nil {
 		return err
 	}
 	k.Say("The ice goes into the freezer. Its alarm was cancelled: %t.", k.queue.Cancel(k.key("ice")))

@@ -193,11 +193,11 @@ func (y *yard) overtake(ctx context.Context) error {
 }
 
 // crowd has six items fail at the same moment, with a bucket that holds three
-// tokens and gets two a second.
+// tokens and gets one every two seconds.
 func (y *yard) crowd(context.Context) error {
 	queue := workqueue.NewRateLimiting(workqueue.MaxOf[key]{
-		&workqueue.Exponential[key]{Base: 100 * time.Millisecond},
-		workqueue.Bucket[key]{Limiter: rate.NewLimiter(2, 3)},
+		&workqueue.Exponential[key]{Base: time.Second},
+		workqueue.Bucket[key]{Limiter: rate.NewLimiter(0.5, 3)},
 	}, workqueue.Options[key]{Name: "crowd", Recorder: y.Recorder, Key: demo.SplitKey, Kind: "ConfigMap"})
 	defer queue.ShutDown()
 	for _, name := range []string{"anna", "bert", "cora", "dora", "emil", "finn"} {

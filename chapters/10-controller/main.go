@@ -114,10 +114,10 @@ func (s *stage) panics(ctx context.Context) error {
 
 func (s *stage) timesOut(ctx context.Context) error {
 	s.cloud.hold("honeydew")
-	if err := errors.Join(s.order(ctx, "honeydew", nil), s.finished(ctx, "honeydew", trace.Failed)); err != nil {
+	if err := errors.Join(s.order(ctx, "honeydew", nil), s.finished(ctx, "honeydew", trace.Failed), s.cloud.asked(ctx, "honeydew")); err != nil {
 		return err
 	}
-	s.Say("The worker is free again. The cloud answers from now on.")
+	s.Say("Between the two tries, the worker was free. From now on, the cloud answers.")
 	s.cloud.release("honeydew")
 	return s.finished(ctx, "honeydew", trace.Succeeded)
 }

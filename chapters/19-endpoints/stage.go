@@ -23,6 +23,7 @@ import (
 	"github.com/loopwright/loopwright/manager/cache"
 	"github.com/loopwright/loopwright/manager/client"
 	"github.com/loopwright/loopwright/manager/metrics/server"
+	"github.com/loopwright/loopwright/trace"
 )
 
 // stage runs the controller, and waits for what it does.
@@ -107,6 +108,17 @@ func (s *stage) answered(ctx context.Context) error {
 	return s.until(ctx, "the answers to the controller's writes", func(context.Context) error {
 		if _, complete := s.requests.count(); !complete {
 			return errors.New("one is on its way")
+		}
+		return nil
+	})
+}
+
+// known waits until the controller's cache has this version of an object.
+func (s *stage) known(ctx context.Context, object client.Object) error {
+	return s.until(ctx, "the controller's cache", func(context.Context) error {
+		indexed := func(e trace.Event) bool { return e.Kind == trace.Index && e.Version == object.GetResourceVersion() }
+		if !slices.ContainsFunc(s.Recorder.Events(), indexed) {
+			return errors.New("it does not have the new version")
 		}
 		return nil
 	})

@@ -78,7 +78,7 @@ func (s *stage) gone(ctx context.Context, object client.Object) error {
 	})
 }
 
-// split writes what the Endpoints say in another form.
+// split writes what the Endpoints say in another form, and waits until the controller knows it.
 func (s *stage) split(ctx context.Context) error {
 	if _, err := s.read(ctx); err != nil {
 		return err
@@ -90,7 +90,7 @@ func (s *stage) split(ctx context.Context) error {
 		part.Ports = []corev1.EndpointPort{port}
 		s.endpoints.Subsets = append(s.endpoints.Subsets, part)
 	}
-	return s.users.Update(ctx, s.endpoints)
+	return errors.Join(s.users.Update(ctx, s.endpoints), s.known(ctx, s.endpoints))
 }
 
 func (s *stage) misdirect(ctx context.Context) error {
