@@ -230,8 +230,6 @@ func reach(ctx context.Context, address net.Addr) error {
 	if err != nil {
 		return fmt.Errorf("webhook server is not reachable: %w", err)
 	}
-	if err := connection.Close(); err != nil {
-		return fmt.Errorf("webhook server is not reachable: closing connection: %w", err)
-	}
+	_ = connection.Close() // it was reached
 	return nil
 }

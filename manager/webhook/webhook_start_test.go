@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"runtime/pprof"
 	"strings"
 	"sync"
 	"testing"
@@ -124,4 +125,51 @@ func TestAPathThatIsTakenStaysTakenWhateverElseIsRegistered(t *testing.T) {
 	server.Register("/a", http.NotFoundHandler())
 	server.Register("/b", http.NotFoundHandler())
 	require.PanicsWithError(t, "two webhooks want the path /a: give one of them another path", func() { server.Register("/a", http.NotFoundHandler()) })
+}
+
+// Most programs bring no listener, but a port.
+func TestAServerListensOnItsPort(t *testing.T) {
+	dir := t.TempDir()
+	root := certificates(t, dir, 1)
+	for tries := 1; ; tries++ { // somebody else may take the port between the two calls of Listen
+		free, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		port := free.Addr().(*net.TCPAddr).Port
+		require.NoError(t, free.Close())
+		server := webhook.NewServer(webhook.Options{Host: "127.0.0.1", Port: port, CertDir: dir})
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() {
+			ended <- server.Start(ctx)
+			stop()
+		}()
+		if server.(waiter).WaitUntilReady(ctx) != nil {
+			require.ErrorContains(t, <-ended, "starting the webhook server: listen tcp 127.0.0.1:")
+			require.Less(t, tries, 10)
+			continue
+		}
+		answer, err := caller(root).Get("https://" + free.Addr().String() + "/nothing")
+		require.NoError(t, err)
+		require.Equal(t, http.StatusNotFound, answer.StatusCode)
+		require.NoError(t, answer.Body.Close())
+		stop()
+		require.NoError(t, <-ended)
+		return
+	}
+}
+
+func TestAServerWhosePortIsGoneWatchesItsCertificateNoMore(t *testing.T) {
+	dir := t.TempDir()
+	certificates(t, dir, 1)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	server := webhook.NewServer(webhook.Options{CertDir: dir, Listener: listener})
+	ended := make(chan error, 1)
+	go func() { ended <- server.Start(t.Context()) }()
+	require.NoError(t, server.(waiter).WaitUntilReady(t.Context()))
+	require.NoError(t, listener.Close())
+	require.ErrorContains(t, <-ended, "serving webhooks: ")
+	var running strings.Builder
+	require.NoError(t, pprof.Lookup("goroutine").WriteTo(&running, 1))
+	require.NotContains(t, running.String(), "certwatcher")
 }
