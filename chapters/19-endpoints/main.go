@@ -59,7 +59,7 @@ func endpointsWrites(e trace.Event) bool { return e.Kind == trace.Write && e.Obj
 func (s *stage) serves(ctx context.Context) error {
 	s.Show(nothing) // how many writes it takes depends on the nodes
 	defer s.Show(endpointsWrites)
-	err := errors.Join(s.createService(ctx), s.createPod(ctx, "red", 8080, 9090), s.createPod(ctx, "green", 8080, 9090))
+	err := errors.Join(s.createService(ctx), s.createGatedPod(ctx, "red", 8080, 9090), s.createPod(ctx, "green", 8080, 9090))
 	if err := errors.Join(err, s.become(ctx, "green, red: http=8080 metrics=9090")); err != nil {
 		return err
 	}

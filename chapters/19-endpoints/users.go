@@ -2,8 +2,8 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
-	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -32,16 +32,33 @@ func (s *stage) createService(ctx context.Context) error {
 	return s.users.Create(ctx, service)
 }
 
-// createPod makes a Pod with the ports http and, if there is another number, metrics.
-func (s *stage) createPod(ctx context.Context, name string, numbers ...int32) error {
+// newPod is a Pod with the ports http and, if there is another number, metrics.
+func (s *stage) newPod(name string, numbers ...int32) *corev1.Pod {
 	container := corev1.Container{Name: "web", Image: s.Image}
 	for i, number := range numbers {
 		container.Ports = append(container.Ports, corev1.ContainerPort{Name: []string{"http", "metrics"}[i], ContainerPort: number})
 	}
-	return s.users.Create(ctx, &corev1.Pod{
+	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: name, Labels: map[string]string{"app": "web"}},
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{container}, TerminationGracePeriodSeconds: new(int64(1))},
-	})
+	}
+}
+
+func (s *stage) createPod(ctx context.Context, name string, numbers ...int32) error {
+	return s.users.Create(ctx, s.newPod(name, numbers...))
+}
+
+// inService is a condition of the Pod red. It is ready only if somebody says that it may serve.
+const inService = "loopwright.dev/in-service"
+
+// createGatedPod makes a Pod that is ready as long as the user wants it to be.
+func (s *stage) createGatedPod(ctx context.Context, name string, numbers ...int32) error {
+	pod := s.newPod(name, numbers...)
+	pod.Spec.ReadinessGates = []corev1.PodReadinessGate{{ConditionType: inService}}
+	if err := s.users.Create(ctx, pod); err != nil {
+		return err
+	}
+	return s.setConditions(ctx, name, "True", inService)
 }
 
 func (s *stage) pod(name string) *corev1.Pod {
@@ -53,11 +70,22 @@ func (s *stage) annotate(ctx context.Context, pod string) error {
 	return s.users.Patch(ctx, s.pod(pod), client.RawPatch(types.MergePatchType, []byte(patch)))
 }
 
-// setReady plays a readiness probe that fails, or succeeds.
+// setReady says whether the Pod may serve. A kubelet decides from that whether it is ready; fake nodes do not.
 func (s *stage) setReady(ctx context.Context, name string, ready bool) error {
 	status := map[bool]string{true: "True", false: "False"}[ready]
-	patch := fmt.Sprintf(`{"status":{"conditions":[{"type":"Ready","status":%q}]}}`, status)
-	return s.users.Status().Patch(ctx, s.pod(name), client.RawPatch(types.StrategicMergePatchType, []byte(patch)))
+	return s.setConditions(ctx, name, status, inService, string(corev1.PodReady))
+}
+
+func (s *stage) setConditions(ctx context.Context, name, status string, kinds ...string) error {
+	var conditions []map[string]string
+	for _, t := range kinds {
+		conditions = append(conditions, map[string]string{"type": t, "status": status})
+	}
+	patch, err := json.Marshal(map[string]any{"status": map[string]any{"conditions": conditions}})
+	if err != nil {
+		return err
+	}
+	return s.users.Status().Patch(ctx, s.pod(name), client.RawPatch(types.StrategicMergePatchType, patch))
 }
 
 // deletePod deletes a Pod, and waits for its end.
