@@ -49,7 +49,8 @@ func TestTheLogSaysWhereACertificateWasLookedFor(t *testing.T) {
 // A program that chooses for each client brings its certificates, too, so files that are there do not matter.
 func TestACertificateOfTheProgramsOwnCountsMoreThanFiles(t *testing.T) {
 	files, own := t.TempDir(), t.TempDir()
-	writePair(t, files, "files")
+	require.NoError(t, os.WriteFile(filepath.Join(files, "tls.crt"), []byte("broken"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(files, "tls.key"), []byte("broken"), 0o600))
 	writePair(t, own, "own")
 	pair, err := tls.LoadX509KeyPair(filepath.Join(own, "tls.crt"), filepath.Join(own, "tls.key"))
 	require.NoError(t, err)
@@ -66,4 +67,27 @@ func TestACertificateOfTheProgramsOwnCountsMoreThanFiles(t *testing.T) {
 			require.Equal(t, []string{"own"}, hostOf(t, url))
 		})
 	}
+}
+
+// It is called by a name or by an address of the same machine.
+func TestACertificateThatTheServerSignsIsForItsOwnMachine(t *testing.T) {
+	pair, err := selfSigned()
+	require.NoError(t, err)
+	require.NoError(t, pair.Leaf.VerifyHostname("localhost"))
+	require.NoError(t, pair.Leaf.VerifyHostname("127.0.0.1"))
+	require.Error(t, pair.Leaf.VerifyHostname("example.com"))
+}
+
+// Whoever reads the log of a stop looks for what went wrong.
+func TestAServerThatStopsDoesNotComplainAboutItsCertificate(t *testing.T) {
+	dir := t.TempDir()
+	writePair(t, dir, "mine")
+	s, err := NewServer(Options{SecureServing: true, BindAddress: "127.0.0.1:0", CertDir: dir}, nil, nil)
+	require.NoError(t, err)
+	var log logged
+	ctx, stop := context.WithCancel(logr.NewContext(t.Context(), log.logger()))
+	stop()
+	require.NoError(t, s.Start(ctx))
+	require.Contains(t, log.told(), `"secure"=true`)
+	require.NotContains(t, log.told(), "watched")
 }
