@@ -65,6 +65,18 @@ func TestInAPodTheNamespaceIsThePods(t *testing.T) {
 	require.ErrorContains(t, err, "set LeaderElectionNamespace")
 }
 
+// This test may run in a Pod or not.
+func TestWithoutANamespaceTheLockIsInThePodsOrNowhere(t *testing.T) {
+	namespace, notInAPod := podNamespace(namespaceFile)
+	lock, err := NewResourceLock(&rest.Config{Host: "http://nowhere"}, nil, Options{LeaderElection: true, LeaderElectionID: "it"})
+	if notInAPod != nil {
+		require.EqualError(t, err, notInAPod.Error())
+		return
+	}
+	require.NoError(t, err)
+	require.Equal(t, namespace+"/it", lock.Describe())
+}
+
 type recorders struct{ written *[]string }
 
 func (r recorders) GetEventRecorderFor(string) interface {

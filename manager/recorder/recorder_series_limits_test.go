@@ -27,6 +27,13 @@ func TestASeriesHasEndedAlsoIfOneBeforeItHasNot(t *testing.T) {
 	require.True(t, due)
 	require.False(t, u.created)
 	require.Nil(t, u.event.Series)
+	p.ended(u, written, p.now)
+
+	p.pass(time.Minute)
+	p.observe(occurrence("slow", "n"))
+	u, due = p.take(p.now)
+	require.True(t, due)
+	require.True(t, u.created, "what is left of the old one is not taken for the new one")
 }
 
 // The field of the API has 32 bits. A count that begins again below zero is refused by the server.
