@@ -13,7 +13,7 @@ func (r *run) record(before election) {
 	after := r.e
 	if holder, was := after.holder(), before.holder(); holder != was {
 		r.teller.sees(holder)
-		if holder != after.identity && after.phase != releasing && !r.resigned {
+		if holder != after.identity && !r.resigned {
 			r.trace("observed", leaderIs(holder))
 		}
 	}
@@ -28,16 +28,22 @@ func (r *run) record(before election) {
 		r.say("acquired", after.why)
 	case before.phase == leading && after.phase == ended && !r.resigned:
 		r.say("lost", after.why)
-	case before.phase == releasing && after.phase == ended && after.why == "released":
-		r.say("released", "the work has ended")
 	case before.phase == releasing && after.phase == ended:
-		r.say("kept", "it was not released: "+after.why)
+		r.sayReleased(after.why)
 	case before.renewed != after.renewed && after.phase == leading:
 		r.trace("renewed", "")
 	}
-	if before.phase == leading && after.phase != leading && r.work != nil {
+	if before.phase == leading && after.phase != leading {
 		r.teller.event("stopped leading")
 	}
+}
+
+func (r *run) sayReleased(why string) {
+	if why == "released" {
+		r.say("released", "the work has ended")
+		return
+	}
+	r.say("kept", "it was not released: "+why)
 }
 
 func (e election) holder() string {

@@ -45,6 +45,14 @@ func (s *stand) remove() {
 	require.NoError(s, s.clients.CoordinationV1().Leases("default").Delete(s.Context(), "it", metav1.DeleteOptions{}))
 }
 
+// lateLock is a lock of a user's own, whose answer to the first renewal comes when it is too late, but before the lock is free.
+type lateLock struct{ resourcelock.Interface }
+
+func (l lateLock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	time.Sleep(worldTiming.renew + time.Second)
+	return context.DeadlineExceeded
+}
+
 // Somebody asks after an outage who led when, and why nobody did. Each replica has its own story.
 func TestEachTurnOfAnElectionIsRecordedWithItsReason(t *testing.T) {
 	for _, c := range []struct {
@@ -74,6 +82,21 @@ func TestEachTurnOfAnElectionIsRecordedWithItsReason(t *testing.T) {
 			<-a.started
 			s.end(a)
 		}, []string{"observed: first leads", `acquired: "first" has not renewed it for 15s`}},
+		{"a lock that is gone has no leader", func(s *stand, with func(*LeaderElectionConfig)) {
+			first := s.join("first")
+			<-first.started
+			a := s.join("a", with)
+			time.Sleep(time.Minute)
+			s.end(first)
+			s.remove()
+			<-a.started
+			s.end(a)
+		}, []string{"observed: first leads", "observed: nobody leads", "acquired: nobody has it"}},
+		{"a lead that ends while an answer is on its way ends once", func(s *stand, with func(*LeaderElectionConfig)) {
+			a := s.join("a", with, func(c *LeaderElectionConfig) { c.Lock = lateLock{c.Lock} })
+			<-a.started
+			require.ErrorIs(s, <-a.ended, ErrLost)
+		}, []string{"acquired: nobody has it", "lost: it could not be renewed for 10s"}},
 		{"a lock that was missing is claimed first", func(s *stand, with func(*LeaderElectionConfig)) {
 			a := s.join("a", with, func(c *LeaderElectionConfig) { c.TakeMissingAtOnce = false })
 			<-a.started

@@ -190,6 +190,35 @@ func TestWorkThatDoesNotStopIsReportedWhenTheLockIsFree(t *testing.T) {
 	})
 }
 
+// Work that goes on when somebody else may lead is the worst that can happen. A process that waits for it any longer hides it.
+func TestTheShortestTimeCountsForWorkThatDoesNotStop(t *testing.T) {
+	for _, c := range []struct {
+		timeout, canceled, ends time.Duration
+		why                     string
+	}{
+		{timeout: time.Hour, ends: 15 * time.Second, why: "then the lock is free"},
+		{timeout: time.Second, ends: 11 * time.Second, why: "StopTimeout after the lock was lost"},
+		{timeout: 5 * time.Second, canceled: 7 * time.Second, ends: 12 * time.Second, why: "StopTimeout after the context has ended, although the lock was lost meanwhile"},
+	} {
+		inBubble(t, func(s *stand) {
+			a := s.join("a", func(config *LeaderElectionConfig) { config.StopTimeout = c.timeout })
+			a.winding = 2 * time.Hour
+			<-a.started
+			renewed := time.Now()
+			s.server.Inject(fakeapi.Fault{Match: s.onLeases("", "a"), Refuse: true})
+			if c.canceled > 0 {
+				time.Sleep(c.canceled)
+				a.stop(nil)
+			}
+			err := <-a.ended
+			require.ErrorIs(s, err, ErrStillWorking)
+			require.ErrorIs(s, err, ErrLost)
+			require.Equal(s, c.ends, time.Since(renewed), c.why)
+			time.Sleep(2 * time.Hour)
+		})
+	}
+}
+
 func TestWorkThatDoesNotStopIsLeftBehindAfterStopTimeout(t *testing.T) {
 	inBubble(t, func(s *stand) {
 		a := s.join("a", withRelease)

@@ -18,10 +18,9 @@ type teller struct {
 	leader  string     // the newest
 	news    bool       // leader has not been told
 	running bool       // the goroutine
-	waited  bool       // the loop waits for its end
 
-	// told is sent by the goroutine when it ends and the loop waits, and received by the loop. There is room for one:
-	// a late answer of the lock may be news, so that the goroutine begins and ends again.
+	// told is sent by the goroutine when it ends, and received by the loop. There is room for one: the loop may be busy
+	// then, and looks for itself whether all has been told.
 	told chan struct{}
 }
 
@@ -75,7 +74,7 @@ func (t *teller) take() (events []string, leader string, news, more bool) {
 	events, news = t.events, t.news
 	t.events, t.news = nil, false
 	t.running = len(events) > 0 || news
-	if !t.running && t.waited {
+	if !t.running {
 		select {
 		case t.told <- struct{}{}:
 		default:
@@ -88,6 +87,5 @@ func (t *teller) take() (events []string, leader string, news, more bool) {
 func (t *teller) finished() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.waited = true
 	return !t.running
 }

@@ -136,6 +136,19 @@ func TestWhatIsToldAfterTheEndIsWaitedForAgain(t *testing.T) {
 	})
 }
 
+// The loop may be busy when the last event has been told. If it misses that, the process stays for StopTimeout.
+func TestTheEndOfTheTellingIsKeptForALoopThatIsBusy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, teller := recordingTeller()
+		teller.event("stopped leading")
+		require.False(t, teller.finished())
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		require.Len(t, teller.told, 1)
+		require.True(t, teller.finished())
+	})
+}
+
 // takenLock is a lock that somebody else takes by force after the first write, and that does not look at contexts.
 type takenLock struct {
 	ownLock

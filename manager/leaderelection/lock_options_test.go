@@ -1,6 +1,7 @@
 package leaderelection
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -64,6 +65,18 @@ func TestInAPodTheNamespaceIsThePods(t *testing.T) {
 	require.ErrorContains(t, err, "set LeaderElectionNamespace")
 }
 
+// This test may run in a Pod or not.
+func TestWithoutANamespaceTheLockIsInThePodsOrNowhere(t *testing.T) {
+	namespace, notInAPod := podNamespace(namespaceFile)
+	lock, err := NewResourceLock(&rest.Config{Host: "http://nowhere"}, nil, Options{LeaderElection: true, LeaderElectionID: "it"})
+	if notInAPod != nil {
+		require.EqualError(t, err, notInAPod.Error())
+		return
+	}
+	require.NoError(t, err)
+	require.Equal(t, namespace+"/it", lock.Describe())
+}
+
 type recorders struct{ written *[]string }
 
 func (r recorders) GetEventRecorderFor(string) interface {
@@ -103,9 +116,46 @@ func TestEventsAndLabelsAreOnTheLease(t *testing.T) {
 		lease, err := s.clients.CoordinationV1().Leases("default").Get(t.Context(), "it", metav1.GetOptions{})
 		require.NoError(t, err)
 		require.Equal(t, map[string]string{"release": "7", "other": "stays"}, lease.Labels)
+		time.Sleep(time.Minute)
+		require.Len(t, events, 1, "a renewal is no event")
 		s.end(m)
 		require.Equal(t, []string{"Lease it LeaderElection: became leader", "Lease it LeaderElection: stopped leading"}, events)
+
+		m = s.join("", func(c *LeaderElectionConfig) { c.Lock = lock })
+		<-m.started
+		s.end(m)
+		require.Len(t, events, 4, "a leader that keeps its lock has stopped, too")
 	})
+}
+
+// A connection that hangs must not cost the lock, so a request may take a part of RenewDeadline only; but not less than what
+// a slow server needs.
+func TestARequestOfAManagersLockIsBounded(t *testing.T) {
+	for _, c := range []struct{ deadline, takes time.Duration }{
+		{10 * time.Second, 5 * time.Second}, {3 * time.Second, 1500 * time.Millisecond}, {time.Second, time.Second}, {0, time.Hour},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			server := fakeapi.New(fakeapi.Options{})
+			defer server.Close()
+			server.Inject(fakeapi.Fault{Match: fakeapi.Match{Resource: "leases"}, Hang: true})
+			lock, err := NewResourceLock(server.Config(), nil, Options{LeaderElection: true, LeaderElectionID: "it", LeaderElectionNamespace: "default", RenewDeadline: c.deadline})
+			require.NoError(t, err)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+			defer cancel()
+			began := time.Now()
+			_, _, err = lock.Get(ctx)
+			require.Error(t, err)
+			require.Equal(t, c.takes, time.Since(began))
+			requests := server.Requests(fakeapi.Match{Resource: "leases"})
+			require.Len(t, requests, 1)
+			require.True(t, strings.HasSuffix(requests[0].UserAgent, "/leader-election"), "the server's log tells its requests from the controllers'")
+		})
+	}
+}
+
+func TestALockForAServerThatCannotBeIsRefused(t *testing.T) {
+	_, err := NewResourceLock(&rest.Config{Host: "://"}, nil, Options{LeaderElection: true, LeaderElectionID: "it", LeaderElectionNamespace: "default"})
+	require.ErrorContains(t, err, "leader election: making a client")
 }
 
 func newLease(labels map[string]string) *coordinationv1.Lease {

@@ -258,7 +258,7 @@ const (
 )
 
 func pauseAfter(failures int) time.Duration {
-	return min(time.Second<<min(failures-1, 10), longestPause)
+	return min(time.Second<<(failures-1), longestPause)
 }
 
 // seriesHeap has the series that is due first at its front.

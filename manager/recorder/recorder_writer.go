@@ -75,9 +75,6 @@ func New(config *rest.Config, httpClient *http.Client, scheme *runtime.Scheme, o
 }
 
 func newWriter(to sink, scheme *runtime.Scheme, options Options) *Writer {
-	if options.Logger.GetSink() == nil {
-		options.Logger = logr.Discard()
-	}
 	if options.DrainTimeout <= 0 {
 		options.DrainTimeout = defaultDrain
 	}
@@ -157,17 +154,18 @@ func (w *Writer) Run(ctx context.Context) error {
 	bound.Go(func() {
 		select {
 		case <-ctx.Done():
-			timer := time.NewTimer(w.options.DrainTimeout)
-			defer timer.Stop()
 			select {
-			case <-timer.C:
+			case <-time.After(w.options.DrainTimeout):
 				cancel(errDrained)
 			case <-writes.Done():
 			}
 		case <-writes.Done():
 		}
 	})
-	for ctx.Err() == nil && (w.write(writes) || w.sleep(ctx)) {
+	for ctx.Err() == nil {
+		if !w.write(writes) {
+			w.sleep(ctx)
+		}
 	}
 	w.mu.Lock()
 	w.book.stop()
@@ -198,24 +196,20 @@ func (w *Writer) end() {
 	w.lost(lostStopped, left)
 }
 
-// sleep waits until there may be something to write. It returns false when the context has ended.
-func (w *Writer) sleep(ctx context.Context) bool {
+// sleep waits until there may be something to write, or the context has ended.
+func (w *Writer) sleep(ctx context.Context) {
 	w.mu.Lock()
 	next := w.book.next()
 	w.mu.Unlock()
 	var due <-chan time.Time
 	if !next.IsZero() {
-		timer := time.NewTimer(time.Until(next))
-		defer timer.Stop()
-		due = timer.C
+		due = time.After(time.Until(next))
 	}
 	select {
 	case <-ctx.Done():
-		return false
 	case <-w.wake:
 	case <-due:
 	}
-	return true
 }
 
 func isNil(obj runtime.Object) bool {

@@ -11,6 +11,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
 )
@@ -120,7 +122,9 @@ func TestAtTheEndWhatIsLeftIsWritten(t *testing.T) {
 		}
 		require.Equal(t, []string{"Warning Failed Create a no room x2"}, w.written("default"))
 		r.Eventf(pod("b"), nil, "Normal", "Stopped", "Stop", "bye")
+		began := time.Now()
 		require.NoError(t, w.ends())
+		require.Equal(t, began, time.Now(), "a process that has written all need not wait")
 		require.Equal(t, []string{"Warning Failed Create a no room x5", "Normal Stopped Stop b bye"}, w.written("default"))
 		lost := lostFor(t, lostStopped)
 		r.Eventf(pod("c"), nil, "Normal", "Stopped", "Stop", "too late")
@@ -135,12 +139,48 @@ func TestTheEndIsBounded(t *testing.T) {
 			w.GetEventRecorder("websites").Eventf(pod(fmt.Sprint(n)), nil, "Normal", "Scaled", "Scale", "mine")
 		}
 		synctest.Wait()
-		count := func() float64 {
-			return lostFor(t, lostStopped) + lostFor(t, lostUnreachable)
-		}
-		began, lost := time.Now(), count()
+		began, stopped, unreachable := time.Now(), lostFor(t, lostStopped), lostFor(t, lostUnreachable)
 		require.NoError(t, w.ends())
 		require.Equal(t, 3*time.Second, time.Since(began))
-		require.Equal(t, lost+10, count())
+		require.Equal(t, stopped+10, lostFor(t, lostStopped))
+		require.Equal(t, unreachable, lostFor(t, lostUnreachable), "they were not tried any more")
+		require.Equal(t, 1, strings.Count(w.logged(), "lost"), "one line for all of them")
+	})
+}
+
+// A manager gives all that it runs some time to end. Whoever sets no time for the events has not asked for a long one.
+func TestTheEndIsBoundedByDefault(t *testing.T) {
+	for _, c := range []struct{ timeout, takes time.Duration }{{0, 5 * time.Second}, {-1, 5 * time.Second}, {1, 1}} {
+		inWorld(t, Options{DrainTimeout: c.timeout}, func(w *world) {
+			w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Group: "events.k8s.io"}, Hang: true})
+			w.GetEventRecorder("websites").Eventf(pod("a"), nil, "Normal", "Scaled", "Scale", "mine")
+			synctest.Wait()
+			began := time.Now()
+			require.NoError(t, w.ends())
+			require.Equal(t, c.takes, time.Since(began))
+		})
+	}
+}
+
+// With client-go, nothing says why there are no events from a controller whose name the server does not take.
+func TestANameThatTheServerWillRefuseIsLoggedAtOnce(t *testing.T) {
+	inWorld(t, Options{}, func(w *world) {
+		w.GetEventRecorder("shop.example.com/websites")
+		require.Empty(t, w.logged())
+		w.GetEventRecorder("web sites")
+		require.Contains(t, w.logged(), `"name"="web sites"`)
+	})
+}
+
+// value is an object of a user's own that is no pointer.
+type value struct{ corev1.Pod }
+
+func (v value) DeepCopyObject() runtime.Object   { return v }
+func (v value) GetObjectKind() schema.ObjectKind { return v.Pod.GetObjectKind() }
+
+func TestAnObjectThatIsNoPointerIsAnErrorInTheLog(t *testing.T) {
+	inWorld(t, Options{}, func(w *world) {
+		w.GetEventRecorder("websites").Eventf(value{}, nil, "Normal", "Scaled", "Scale", "mine")
+		require.Contains(t, w.logged(), "An event cannot be recorded")
 	})
 }

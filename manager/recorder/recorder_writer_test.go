@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -146,7 +147,9 @@ func TestAnEventIsWrittenWithAllThatKubectlShows(t *testing.T) {
 		require.Equal(t, "7", e.Annotations["run"])
 		require.Equal(t, time.Now(), e.EventTime.Local())
 		require.Equal(t, "shop.example.com/websites", e.ReportingController)
-		require.Equal(t, "shop.example.com/websites-"+w.host, e.ReportingInstance)
+		host, err := os.Hostname()
+		require.NoError(t, err)
+		require.Equal(t, "shop.example.com/websites-"+host, e.ReportingInstance, "the host is the Pod")
 		require.Equal(t, corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: "default", Name: "a", UID: "1"}, e.Regarding)
 		require.Equal(t, "b", e.Related.Name)
 		require.Equal(t, []string{"Normal Scaled Scale a now 3"}, w.written("default"))
@@ -224,4 +227,20 @@ func TestManyReconcilersRecordAtTheSameTime(t *testing.T) {
 func TestAWriterWithoutAnHTTPClientIsRefused(t *testing.T) {
 	_, err := New(&rest.Config{}, nil, scheme.Scheme, Options{})
 	require.ErrorContains(t, err, "rest.HTTPClientFor makes one")
+	_, err = New(&rest.Config{Host: "://"}, &http.Client{}, scheme.Scheme, Options{})
+	require.ErrorContains(t, err, "make an event writer")
+}
+
+// A developer's terminal shows events where they happen, without kubectl.
+func TestTheDetailedLogHasEachEvent(t *testing.T) {
+	var lines []string
+	log := funcr.New(func(_, args string) { lines = append(lines, args) }, funcr.Options{Verbosity: 1})
+	w, err := New(&rest.Config{Host: "http://nowhere"}, &http.Client{}, scheme.Scheme, Options{Logger: log})
+	require.NoError(t, err)
+	r := w.GetEventRecorder("websites")
+	r.Eventf(pod("a"), nil, "Warning", "Failed", "Create", "no room")
+	r.Eventf(pod("a"), nil, "Bad", "Failed", "Create", "no room")
+	require.Len(t, lines, 2)
+	require.Contains(t, lines[0], `"msg"="no room" "type"="Warning"`)
+	require.Contains(t, lines[1], "An event cannot be recorded")
 }
