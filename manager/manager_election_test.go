@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -248,30 +247,6 @@ func TestTheElectionIsReportedAsEvents(t *testing.T) {
 		require.Len(t, notes, 2)
 		require.Contains(t, notes[0], "became leader")
 		require.Contains(t, notes[1], "stopped leading")
-	})
-}
-
-func TestTheLivenessProbeKnowsTheElection(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		m := w.manager(ofElection())
-		r := w.start(m)
-		require.Equal(t, http.StatusOK, ask(m, "/healthz/leaderElection").Code)
-		require.NoError(t, r.end())
-	})
-}
-
-func TestALeaseInAnotherClusterIsTakenThere(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		there := fakeapi.New(fakeapi.Options{})
-		defer there.Close()
-		options := ofElection()
-		options.LeaderElectionConfig = there.Config()
-		r := w.start(w.manager(options))
-		lead(t, r)
-		require.Empty(t, w.requestsOf("leases"))
-		require.NotEmpty(t, there.Requests(fakeapi.Match{Resource: "leases"}))
-		require.NoError(t, r.end())
-		require.NotEmpty(t, there.Requests(fakeapi.Match{Resource: "events"}))
 	})
 }
 

@@ -2,6 +2,7 @@ package manager
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -66,4 +67,34 @@ func TestAStopWithoutTimeIsNoErrorIfNothingRuns(t *testing.T) {
 			require.Empty(t, s.members(elected), "what was never started is not there any more")
 		})
 	}
+}
+
+// The lease may be lost in the moment in which it is won. What needs it must not begin then, and no caller may
+// believe that it has.
+func TestAGroupThatWasClosedBeforeItsStartStartsNothingAndSaysSo(t *testing.T) {
+	onStage(t, func(t *testing.T, s *stage) {
+		s.put(elected, part{})
+		s.all[elected].close()
+		require.ErrorIs(t, s.begin(true), ErrStopped)
+		synctest.Wait()
+		require.Empty(t, s.story.told())
+		require.NoError(t, s.end(time.Second))
+	})
+}
+
+// The manager stops with the first error that it hears. That must be the runnable's own, and not that of the start
+// which waited for it.
+func TestAFailureIsReportedBeforeThoseWhoWaitForTheRunnableHearOfIt(t *testing.T) {
+	onStage(t, func(t *testing.T, s *stage) {
+		s.put(caches, part{slowToBe: time.Hour, failure: errors.New("broken")})
+		started := make(chan error, 1)
+		s.onFailure(func(error) {
+			synctest.Wait()
+			require.Empty(t, started, "the start has returned")
+		})
+		go func() { started <- s.begin(true) }()
+		time.Sleep(time.Second)
+		require.ErrorContains(t, <-started, "caches is not ready: ")
+		require.NoError(t, s.end(time.Second))
+	})
 }

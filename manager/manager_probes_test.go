@@ -4,12 +4,16 @@ import (
 	"net/http"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
+	"github.com/loopwright/loopwright/internal/fakeapi"
 	"github.com/loopwright/loopwright/manager/cache"
+	"github.com/loopwright/loopwright/manager/leaderelection"
 )
 
 // wrapped is a cache as a user may have it: ours, with something around it that hides all but the interface.
@@ -31,5 +35,35 @@ func TestAWrappedCacheThatHasListedIsReadyEachTime(t *testing.T) {
 			require.Equal(t, http.StatusOK, ask(m, "/readyz").Code)
 		}
 		require.NoError(t, r.end())
+	})
+}
+
+func TestTheLivenessProbeKnowsTheElection(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		m := w.manager(ofElection())
+		r := w.start(m)
+		require.Equal(t, http.StatusOK, ask(m, "/healthz/leaderElection").Code)
+		require.NoError(t, r.end())
+	})
+}
+
+// The kubelet must restart a process that goes on working without the lease, and no other.
+func TestTheLivenessProbeFailsWhenTheWorkGoesOnLongAfterTheLeaseHasRunOut(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		m := w.manager(ofElection())
+		require.NoError(t, m.Add(&part{name: "stubborn", story: &story{}, slowToEnd: time.Hour}))
+		r := w.start(m)
+		lead(t, r)
+		remove := w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Resource: "leases"}, Refuse: true})
+		require.ErrorIs(t, <-r.ended, leaderelection.ErrStillWorking)
+		remove()
+		lease, err := w.live.CoordinationV1().Leases("default").Get(t.Context(), "shop", metav1.GetOptions{})
+		require.NoError(t, err)
+		runsOut := lease.Spec.RenewTime.Add(15 * time.Second)
+		time.Sleep(time.Until(runsOut.Add(20 * time.Second)))
+		require.Equal(t, http.StatusOK, ask(m, "/healthz/leaderElection").Code)
+		time.Sleep(time.Second)
+		require.Equal(t, http.StatusInternalServerError, ask(m, "/healthz/leaderElection").Code)
+		time.Sleep(time.Hour) // or the bubble has a goroutine left
 	})
 }

@@ -229,6 +229,7 @@ func TestAManagerWhoseCacheMayNotListFailsAndNamesTheRuleThatIsMissing(t *testin
 		began := time.Now()
 		err = <-r.ended
 		require.Equal(t, 2*time.Minute, time.Since(began))
+		require.ErrorContains(t, err, "the cache of "+w.server.Config().Host+" is not ready: ", "a program may have more than one cluster")
 		require.ErrorContains(t, err, `verbs: ["list"`)
 		require.ErrorContains(t, err, "this has taken longer than 2m0s")
 		require.Contains(t, strings.Join(w.logged.told(), "\n"), `"msg"="An informer cannot read, and tries again"`, "the cache writes to the manager's log")
