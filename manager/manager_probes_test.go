@@ -67,3 +67,27 @@ func TestTheLivenessProbeFailsWhenTheWorkGoesOnLongAfterTheLeaseHasRunOut(t *tes
 		time.Sleep(time.Hour) // or the bubble has a goroutine left
 	})
 }
+
+// A replica that cannot reach the API server works on what was true some time ago. A restart of the server is no
+// reason to take all replicas out of service.
+func TestAReplicaIsNotReadyWhenItsCachesHaveHadNoAnswerForAMinute(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		m := w.manager(Options{})
+		_, err := m.GetCache().GetInformer(t.Context(), &corev1.ConfigMap{}, cache.BlockUntilSynced(false))
+		require.NoError(t, err)
+		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Resource: "configmaps", Verb: "watch"}, CutAfter: 4 * time.Minute})
+		r := w.start(m)
+		remove := w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Resource: "configmaps"}, Refuse: true})
+		time.Sleep(4*time.Minute - time.Second)
+		require.Equal(t, http.StatusOK, ask(m, "/readyz").Code, "a watch may be quiet for as long as it likes")
+		time.Sleep(time.Minute)
+		require.Equal(t, http.StatusOK, ask(m, "/readyz").Code)
+		time.Sleep(2 * time.Second)
+		require.Equal(t, http.StatusInternalServerError, ask(m, "/readyz").Code)
+		require.Contains(t, ask(m, "/readyz/caches").Body.String(), "out of touch with the API server for 1m")
+		remove()
+		time.Sleep(time.Minute)
+		require.Equal(t, http.StatusOK, ask(m, "/readyz").Code)
+		require.NoError(t, r.end())
+	})
+}
