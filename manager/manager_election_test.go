@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -137,8 +138,10 @@ func TestAManagerThatHasLostItsLeaseDoesNotWaitForWorkThatDoesNotEnd(t *testing.
 		lead(t, r)
 		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Resource: "leases"}, Refuse: true})
 		began := time.Now()
-		require.ErrorIs(t, <-r.ended, leaderelection.ErrStillWorking)
+		err := <-r.ended
+		require.ErrorIs(t, err, leaderelection.ErrStillWorking)
 		require.LessOrEqual(t, time.Since(began), 15*time.Second)
+		require.Equal(t, 1, strings.Count(err.Error(), "leader election lost"), "it is said once: %s", err)
 		time.Sleep(2 * time.Hour)
 	})
 }

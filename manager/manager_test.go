@@ -77,6 +77,7 @@ func TestTheFirstFailureStopsTheManagerAndIsReturned(t *testing.T) {
 		require.NotErrorIs(t, err, later)
 		require.Contains(t, story.told(), "innocent ends")
 		require.Contains(t, fmt.Sprint(w.logged.told()), "broken later", "other failures are at least in the log")
+		require.Equal(t, 1, strings.Count(w.log(), "A runnable failed while the manager was stopping"), "the first one did not fail then, and is returned")
 	})
 }
 
@@ -341,6 +342,8 @@ func TestWebhooksWithoutAServerForThemAreAnErrorAtTheStart(t *testing.T) {
 		m := w.manager(Options{WebhookServer: &missingServer{mux: http.NewServeMux()}}) // the default before chapter 16
 		server := m.GetWebhookServer()
 		server.Register("/hook", http.NotFoundHandler())
+		_, pattern := server.WebhookMux().Handler(httptest.NewRequest(http.MethodPost, "/hook", nil))
+		require.Equal(t, "/hook", pattern, "a test of the webhook may ask it without a server")
 		require.Same(t, server, m.GetWebhookServer())
 		require.ErrorIs(t, <-w.start(m).ended, errNoWebhookServer)
 	})
