@@ -69,6 +69,22 @@ func TestAStopWithoutTimeIsNoErrorIfNothingRuns(t *testing.T) {
 	}
 }
 
+// prepared is a runnable that works in every replica and has something to prepare.
+type prepared struct{ independent }
+
+func (p *prepared) Warmup(context.Context) error { p.story.say("%s warms up", p.name); return nil }
+
+// Whether it needs the lead is its own affair. A runnable that has a method Warmup may rely on it.
+func TestARunnableThatDoesNotNeedTheLeadIsWarmedUpToo(t *testing.T) {
+	onStage(t, func(t *testing.T, s *stage) {
+		require.NoError(t, s.add(&prepared{independent{part{name: "probe", story: &s.story}}}))
+		require.NoError(t, s.begin(false))
+		synctest.Wait()
+		require.ElementsMatch(t, []string{"probe starts", "probe warms up"}, s.story.told())
+		require.NoError(t, s.end(time.Second))
+	})
+}
+
 // The lease may be lost in the moment in which it is won. What needs it must not begin then, and no caller may
 // believe that it has.
 func TestAGroupThatWasClosedBeforeItsStartStartsNothingAndSaysSo(t *testing.T) {

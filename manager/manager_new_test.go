@@ -13,6 +13,7 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/go-logr/logr/funcr"
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
@@ -128,6 +129,23 @@ func TestOptionsAreCompletedAndNotReplaced(t *testing.T) {
 	require.NoError(t, o.complete())
 	require.NotNil(t, o.Logger.GetSink(), "a logger that is missing is the program's")
 	require.Same(t, of(o.Logger), of(o.Controller.Logger), "the controllers, too, write to the program's log")
+}
+
+// What the cache lists and watches is the beginning of every story that the recorder tells.
+func TestTheFlightRecorderOfTheOptionsIsThatOfTheCache(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		recorder := trace.New(100)
+		m := w.manager(Options{Recorder: recorder})
+		_, err := m.GetCache().GetInformer(t.Context(), &corev1.ConfigMap{}, cache.BlockUntilSynced(false))
+		require.NoError(t, err)
+		w.configMap("one")
+		require.NoError(t, w.start(m).end())
+		var names []string
+		for _, e := range recorder.Events() {
+			names = append(names, e.Name)
+		}
+		require.Contains(t, names, "one")
+	})
 }
 
 // A lock of the user's own needs neither a namespace nor a name in the options.
