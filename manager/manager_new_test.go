@@ -173,7 +173,7 @@ func TestAConfigurationOfTheElectionThatCannotWorkIsRefused(t *testing.T) {
 	}{
 		{&rest.Config{Host: "https://127.0.0.1:6443", TLSClientConfig: rest.TLSClientConfig{CAFile: "missing.crt"}},
 			[]string{"making the HTTP client of the leader election: ", "missing.crt"}},
-		{&rest.Config{Host: "://"}, []string{"making the event writer of the leader election: ", "host must be"}},
+		{&rest.Config{Host: "://"}, []string{"making the event writer of the leader election: make an event writer: ", "host must be"}},
 	} {
 		options := ofElection()
 		options.LeaderElectionConfig = c.config
