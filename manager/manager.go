@@ -105,9 +105,6 @@ type controllerManager struct {
 
 // New returns a manager. It starts nothing and opens no port.
 func New(config *rest.Config, options Options) (Manager, error) {
-	if config == nil {
-		return nil, errors.New("a manager needs a configuration; config.GetConfig finds one")
-	}
 	if err := options.complete(); err != nil {
 		return nil, err
 	}

@@ -39,13 +39,16 @@ func (m *controllerManager) makeElection(config *rest.Config) error {
 	}
 	watchDog := leaderelection.NewLeaderHealthzAdaptor(tolerated)
 	m.healthz[watchDog.Name()] = watchDog.Check
-	m.election = &electionRunnable{groups: m.groups, config: leaderelection.LeaderElectionConfig{
-		Lock: lock, Name: cmp.Or(o.LeaderElectionID, lock.Describe()),
+	m.election = &electionRunnable{groups: m.groups, name: cmp.Or(o.LeaderElectionID, lock.Describe())}
+	var err error
+	m.election.elector, err = leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
+		Lock: lock, Name: m.election.name,
 		LeaseDuration: *o.LeaseDuration, RenewDeadline: *o.RenewDeadline, RetryPeriod: *o.RetryPeriod,
 		ReleaseOnCancel: o.LeaderElectionReleaseOnCancel, TakeMissingAtOnce: o.LeaderElectionTakeMissingLeaseAtOnce,
 		Recorder: o.Recorder, WatchDog: watchDog,
-	}}
-	return m.election.check()
+		Callbacks: leaderelection.LeaderCallbacks{OnStartedLeading: m.election.work, OnStoppedLeading: func() {}},
+	})
+	return err
 }
 
 func (m *controllerManager) makeLock(config *rest.Config) (resourcelock.Interface, error) {
@@ -56,16 +59,14 @@ func (m *controllerManager) makeLock(config *rest.Config) (resourcelock.Interfac
 	}
 	events, err := recorder.New(config, httpClient, scheme.Scheme, recorder.Options{Logger: o.Logger.WithName("events")})
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("making the event writer of the leader election: %w", err)
 	}
-	if err := m.groups.addTo(others, RunnableFunc(events.Run)); err != nil {
-		return nil, err
-	}
-	return leaderelection.NewResourceLock(config, events, leaderelection.Options{
+	lock, err := leaderelection.NewResourceLock(config, events, leaderelection.Options{
 		LeaderElection: true, LeaderElectionResourceLock: o.LeaderElectionResourceLock,
 		LeaderElectionNamespace: o.LeaderElectionNamespace, LeaderElectionID: o.LeaderElectionID,
 		RenewDeadline: *o.RenewDeadline, LeaderLabels: o.LeaderElectionLabels,
 	})
+	return lock, errors.Join(err, m.groups.addTo(others, RunnableFunc(events.Run)))
 }
 
 // electionRunnable asks for the lead, and starts what needs it.
@@ -73,8 +74,9 @@ func (m *controllerManager) makeLock(config *rest.Config) (resourcelock.Interfac
 // Its group comes before that of what needs the lead, so it is stopped after that: the lease is
 // renewed until the last reconciler has returned, and released then.
 type electionRunnable struct {
-	config leaderelection.LeaderElectionConfig // complete, but for the callbacks
-	groups *groups
+	name    string
+	elector *leaderelection.LeaderElector
+	groups  *groups
 	// lead starts what needs the lead, and returns when that is ready. It is set before Start is called.
 	lead func(leading context.Context)
 }
@@ -82,41 +84,26 @@ type electionRunnable struct {
 // Start implements Runnable. It returns an error if the lease is lost, and leaves out what the elector is called:
 // the group says that already.
 func (e *electionRunnable) Start(ctx context.Context) error {
-	elector, err := leaderelection.NewLeaderElector(e.withCallbacks(func(leading context.Context) {
-		e.lead(leading)
-		<-leading.Done()
-		// If the manager stops, nothing is left of it. If the lease is lost, there is no time.
-		e.groups.stopElected(fmt.Errorf("%w: %w", controller.ErrStopNow, context.Cause(leading)))
-	}))
-	if err != nil {
-		return err
-	}
-	err = elector.Elect(ctx)
+	err := e.elector.Elect(ctx)
 	if named := errors.Unwrap(err); named != nil {
 		return named
 	}
 	return err
 }
 
-// check finds mistakes in the options while New can still say so.
-func (e *electionRunnable) check() error {
-	_, err := leaderelection.NewLeaderElector(e.withCallbacks(func(context.Context) {}))
-	return err
-}
-
-func (e *electionRunnable) withCallbacks(work func(context.Context)) leaderelection.LeaderElectionConfig {
-	config := e.config
-	config.Callbacks = leaderelection.LeaderCallbacks{OnStartedLeading: work, OnStoppedLeading: func() {}}
-	return config
+// work is called when the lease is won, and returns when nothing is left that needs it.
+func (e *electionRunnable) work(leading context.Context) {
+	e.lead(leading)
+	<-leading.Done()
+	// If the manager stops, nothing is left of it. If the lease is lost, there is no time.
+	e.groups.stopElected(fmt.Errorf("%w: %w", controller.ErrStopNow, context.Cause(leading)))
 }
 
 // String is what it is called in messages.
-func (e *electionRunnable) String() string { return "leader election " + e.config.Name }
+func (e *electionRunnable) String() string { return "leader election " + e.name }
 
-// withFenceOf puts the token that a leader has into another context.
+// withFenceOf puts the token that a leader has into another context. An elector's context has one.
 func withFenceOf(leading, base context.Context) context.Context {
-	if fence, ok := leaderelection.FenceFrom(leading); ok {
-		return leaderelection.WithFence(base, fence)
-	}
-	return base
+	fence, _ := leaderelection.FenceFrom(leading)
+	return leaderelection.WithFence(base, fence)
 }

@@ -137,3 +137,13 @@ func TestALeaderWhoseControllersDoNotBecomeReadyReturnsWhy(t *testing.T) {
 		require.False(t, r.isElected())
 	})
 }
+
+// An election that ends without an error would leave a replica that never works.
+func TestAnElectionThatRunsAlreadyIsAnError(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		m := w.manager(ofElection())
+		r := w.start(m)
+		require.ErrorContains(t, m.election.Start(t.Context()), "leader election shop: it runs already")
+		require.NoError(t, r.end())
+	})
+}

@@ -29,13 +29,19 @@ func (c ownCache) String() string { return nameOf(c.ownCluster) }
 // eventWriter is WriteEvents while it runs.
 type eventWriter struct {
 	stop  context.CancelFunc
-	ended chan error // sent once, by the goroutine, which need not wait for a receiver
+	ended chan struct{} // closed by the goroutine
 }
 
-func (m *controllerManager) writeEvents(ctx context.Context) *eventWriter {
+// writeEvents begins to write. If it cannot, that is a failure, like that of a runnable.
+func (m *controllerManager) writeEvents(ctx context.Context, report func(error)) *eventWriter {
 	writing, stop := context.WithCancel(context.WithoutCancel(ctx))
-	w := &eventWriter{stop: stop, ended: make(chan error, 1)}
-	go func() { w.ended <- m.WriteEvents(writing) }()
+	w := &eventWriter{stop: stop, ended: make(chan struct{})}
+	go func() {
+		defer close(w.ended)
+		if err := m.WriteEvents(writing); err != nil {
+			report(err)
+		}
+	}()
 	return w
 }
 
@@ -43,8 +49,8 @@ func (m *controllerManager) writeEvents(ctx context.Context) *eventWriter {
 func (w *eventWriter) finish(grace context.Context) error {
 	w.stop()
 	select {
-	case err := <-w.ended:
-		return err
+	case <-w.ended:
+		return nil
 	case <-grace.Done():
 		return errors.New("still running: the writer of events")
 	}

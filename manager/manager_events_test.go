@@ -3,7 +3,9 @@ package manager
 import (
 	"context"
 	"net/http"
+	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -98,4 +100,17 @@ func TestEventsThatCannotBeWrittenInTimeAreWaitedForAsLongAsTheStopMayTake(t *te
 			time.Sleep(time.Minute)
 		})
 	}
+}
+
+// Without a writer, nobody would learn what the controllers have to say.
+func TestAManagerWhoseEventsNobodyCanWriteStops(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		m := w.manager(Options{})
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		go func() { _ = m.WriteEvents(ctx) }() // a writer runs once
+		synctest.Wait()
+		require.ErrorContains(t, <-w.start(m).ended, "run the event writer: it has been started before")
+		require.Equal(t, 1, strings.Count(w.log(), "event writer"), "it is said once, as the reason of the stop")
+	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -176,12 +177,15 @@ func (g *groups) areEnded() bool {
 	return g.phases.areEnded()
 }
 
-// abandon tells all that is left to end.
+// abandon tells all that is left to end. It asks for the names first: what ends as soon as it is told had not ended in
+// time either.
 func (g *groups) abandon(cause error) error {
 	var left []string
-	for name := groupName(groupCount - 1); name >= 0; name-- {
-		g.all[name].stop(cause)
-		left = append(left, g.all[name].left()...)
+	for _, group := range slices.Backward(g.all[:]) {
+		left = append(left, group.left()...)
+	}
+	for _, group := range g.all {
+		group.stop(cause)
 	}
 	if len(left) == 0 {
 		return nil

@@ -2,6 +2,7 @@ package manager
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -66,4 +67,50 @@ func TestAStopWithoutTimeIsNoErrorIfNothingRuns(t *testing.T) {
 			require.Empty(t, s.members(elected), "what was never started is not there any more")
 		})
 	}
+}
+
+// prepared is a runnable that works in every replica and has something to prepare.
+type prepared struct{ independent }
+
+func (p *prepared) Warmup(context.Context) error { p.story.say("%s warms up", p.name); return nil }
+
+// Whether it needs the lead is its own affair. A runnable that has a method Warmup may rely on it.
+func TestARunnableThatDoesNotNeedTheLeadIsWarmedUpToo(t *testing.T) {
+	onStage(t, func(t *testing.T, s *stage) {
+		require.NoError(t, s.add(&prepared{independent{part{name: "probe", story: &s.story}}}))
+		require.NoError(t, s.begin(false))
+		synctest.Wait()
+		require.ElementsMatch(t, []string{"probe starts", "probe warms up"}, s.story.told())
+		require.NoError(t, s.end(time.Second))
+	})
+}
+
+// The lease may be lost in the moment in which it is won. What needs it must not begin then, and no caller may
+// believe that it has.
+func TestAGroupThatWasClosedBeforeItsStartStartsNothingAndSaysSo(t *testing.T) {
+	onStage(t, func(t *testing.T, s *stage) {
+		s.put(elected, part{})
+		s.all[elected].close()
+		require.ErrorIs(t, s.begin(true), ErrStopped)
+		synctest.Wait()
+		require.Empty(t, s.story.told())
+		require.NoError(t, s.end(time.Second))
+	})
+}
+
+// The manager stops with the first error that it hears. That must be the runnable's own, and not that of the start
+// which waited for it.
+func TestAFailureIsReportedBeforeThoseWhoWaitForTheRunnableHearOfIt(t *testing.T) {
+	onStage(t, func(t *testing.T, s *stage) {
+		s.put(caches, part{slowToBe: time.Hour, failure: errors.New("broken")})
+		started := make(chan error, 1)
+		s.onFailure(func(error) {
+			synctest.Wait()
+			require.Empty(t, started, "the start has returned")
+		})
+		go func() { started <- s.begin(true) }()
+		time.Sleep(time.Second)
+		require.ErrorContains(t, <-started, "caches is not ready: ")
+		require.NoError(t, s.end(time.Second))
+	})
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/go-logr/logr/funcr"
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
@@ -22,6 +23,7 @@ import (
 	"github.com/loopwright/loopwright/manager/config"
 	"github.com/loopwright/loopwright/manager/controller"
 	"github.com/loopwright/loopwright/manager/leaderelection/resourcelock"
+	"github.com/loopwright/loopwright/manager/metrics/server"
 	"github.com/loopwright/loopwright/trace"
 )
 
@@ -53,15 +55,46 @@ func TestAHandlerNextToMetricsThatAreSwitchedOffIsNoError(t *testing.T) {
 	})
 }
 
+// Who scrapes a path that was never registered gets a 404, and nobody knows why.
+func TestAHandlerNextToTheMetricsThatCannotBeServedIsAnError(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		m, err := New(w.server.Config(), Options{Logger: logr.Discard(), Metrics: server.Options{BindAddress: ":0"}})
+		require.NoError(t, err)
+		require.NoError(t, m.AddMetricsServerExtraHandler("/extra", http.NotFoundHandler()))
+		require.ErrorContains(t, m.AddMetricsServerExtraHandler("/extra", http.NotFoundHandler()), `there is one for "/extra" already`)
+	})
+}
+
+func TestAMetricsServerThatCannotWorkIsRefusedByNew(t *testing.T) {
+	extra := map[string]http.Handler{"/metrics": http.NotFoundHandler()}
+	_, err := New(&rest.Config{}, Options{Metrics: server.Options{BindAddress: ":0", ExtraHandlers: extra}})
+	require.ErrorContains(t, err, "making the metrics server: ")
+	require.ErrorContains(t, err, "/metrics is taken by the metrics")
+}
+
+// A server that is started a second time finds its port taken.
+func TestAWebhookServerIsStartedOnceHoweverManyAskForIt(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		runs := 0
+		m := w.manager(Options{WebhookServer: &lastRequest{missingServer{http.NewServeMux()}, func() { runs++ }}})
+		require.Same(t, m.GetWebhookServer(), m.GetWebhookServer())
+		r := w.start(m)
+		require.Same(t, m.GetWebhookServer(), m.GetWebhookServer())
+		require.NoError(t, r.end())
+		require.Equal(t, 1, runs)
+		require.NotContains(t, w.log(), "The webhook server will not run")
+	})
+}
+
 func TestAWebhookServerThatIsAskedForTooLateIsLogged(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		server := &missingServer{mux: http.NewServeMux()}
-		m := w.manager(Options{WebhookServer: server})
+		hooks := &missingServer{mux: http.NewServeMux()}
+		m := w.manager(Options{WebhookServer: hooks})
 		require.NoError(t, w.start(m).end())
-		require.Same(t, server, m.GetWebhookServer())
+		require.Same(t, hooks, m.GetWebhookServer())
 		require.Contains(t, w.log(), "The webhook server will not run")
-		require.False(t, server.NeedLeaderElection())
-		require.ErrorIs(t, server.StartedChecker()(nil), errNoWebhookServer)
+		require.False(t, hooks.NeedLeaderElection())
+		require.ErrorIs(t, hooks.StartedChecker()(nil), errNoWebhookServer)
 	})
 }
 
@@ -95,6 +128,24 @@ func TestOptionsAreCompletedAndNotReplaced(t *testing.T) {
 	o = Options{}
 	require.NoError(t, o.complete())
 	require.NotNil(t, o.Logger.GetSink(), "a logger that is missing is the program's")
+	require.Same(t, of(o.Logger), of(o.Controller.Logger), "the controllers, too, write to the program's log")
+}
+
+// What the cache lists and watches is the beginning of every story that the recorder tells.
+func TestTheFlightRecorderOfTheOptionsIsThatOfTheCache(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		recorder := trace.New(100)
+		m := w.manager(Options{Recorder: recorder})
+		_, err := m.GetCache().GetInformer(t.Context(), &corev1.ConfigMap{}, cache.BlockUntilSynced(false))
+		require.NoError(t, err)
+		w.configMap("one")
+		require.NoError(t, w.start(m).end())
+		var names []string
+		for _, e := range recorder.Events() {
+			names = append(names, e.Name)
+		}
+		require.Contains(t, names, "one")
+	})
 }
 
 // A lock of the user's own needs neither a namespace nor a name in the options.
@@ -114,11 +165,23 @@ func TestAManagerLeadsWithALockOfTheUsersOwn(t *testing.T) {
 	})
 }
 
+// A program has two configurations then, and must hear which of them is wrong.
 func TestAConfigurationOfTheElectionThatCannotWorkIsRefused(t *testing.T) {
-	options := ofElection()
-	options.LeaderElectionConfig = &rest.Config{Host: "https://127.0.0.1:6443", TLSClientConfig: rest.TLSClientConfig{CAFile: "missing.crt"}}
-	_, err := New(&rest.Config{}, options)
-	require.ErrorContains(t, err, "making the HTTP client of the leader election: ")
+	for _, c := range []struct {
+		config *rest.Config
+		want   []string
+	}{
+		{&rest.Config{Host: "https://127.0.0.1:6443", TLSClientConfig: rest.TLSClientConfig{CAFile: "missing.crt"}},
+			[]string{"making the HTTP client of the leader election: ", "missing.crt"}},
+		{&rest.Config{Host: "://"}, []string{"making the event writer of the leader election: make an event writer: ", "host must be"}},
+	} {
+		options := ofElection()
+		options.LeaderElectionConfig = c.config
+		_, err := New(&rest.Config{}, options)
+		for _, want := range c.want {
+			require.ErrorContains(t, err, want)
+		}
+	}
 }
 
 // Runnables log where the program does.

@@ -22,9 +22,7 @@ const staleAfter = time.Minute
 func (m *controllerManager) checkCaches(*http.Request) error {
 	var failures []error
 	for _, r := range m.groups.members(caches) {
-		if has, ok := r.(hasCache); ok {
-			failures = append(failures, checkCache(has.GetCache()))
-		}
+		failures = append(failures, checkCache(r.(hasCache).GetCache())) // as placesOf decides
 	}
 	return errors.Join(failures...)
 }

@@ -64,6 +64,23 @@ func TestAServerSaysWhereItServesAndThatItHasStopped(t *testing.T) {
 	})
 }
 
+// Whoever starts it again, or a replica of it, needs the port.
+func TestAServerThatIsToldToStopBeforeItServesHasClosedItsPortWhenItReturns(t *testing.T) {
+	for range 100 {
+		synctest.Test(t, func(t *testing.T) {
+			port := newSilence()
+			ctx, stop := context.WithCancel(logr.NewContext(t.Context(), logr.Discard()))
+			stop()
+			require.NoError(t, (&Server{Server: newHTTPServer(http.NotFoundHandler()), Listener: port}).Start(ctx))
+			select {
+			case <-port.closed:
+			default:
+				require.Fail(t, "the port is still open")
+			}
+		})
+	}
+}
+
 // What only the leader serves would show the state of a replica that does nothing.
 func TestAServerOfTheLeaderWaitsForTheLead(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {

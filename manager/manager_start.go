@@ -22,7 +22,7 @@ func (m *controllerManager) Start(ctx context.Context) error {
 	first := &firstFailure{log: m.options.Logger, stop: end, running: running.Done(), hurry: hurry}
 	m.groups.onFailure(first.report)
 
-	events := m.writeEvents(ctx)
+	events := m.writeEvents(ctx, first.report)
 	err := m.addServers(ctx)
 	if err == nil {
 		err = m.startGroups(running, first.report)

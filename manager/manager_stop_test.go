@@ -102,3 +102,48 @@ func TestAManagerThatIsToldToStopBeforeItStartsReturnsNothing(t *testing.T) {
 	stop()
 	require.NoError(t, m.Start(ctx))
 }
+
+// A signal may come while the controllers get ready. It is no failure, and nobody may believe that they work.
+func TestAManagerThatIsToldToStopWhileItsControllersGetReadyReturnsNothing(t *testing.T) {
+	for name, answer := range inorder.Map(map[string]func(context.Context) error{
+		"not ready":                   context.Cause,
+		"ready in the last moment":    func(context.Context) error { return nil },
+		"ready in time, told to stop": nil,
+	}) {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w *world) {
+				m := w.manager(Options{})
+				slow := &part{name: "slow", story: &story{}}
+				ready := func(ctx context.Context) error { <-ctx.Done(); return answer(ctx) }
+				if answer == nil {
+					ready = slow.waitUntilReady
+				}
+				require.NoError(t, m.groups.all[elected].add(&member{runnable: slow, start: slow.Start, ready: ready}))
+				r := w.start(m)
+				require.NoError(t, r.end())
+				require.Equal(t, answer == nil, r.isElected())
+				require.Contains(t, slow.story.told(), "slow ends")
+			})
+		})
+	}
+}
+
+// ofChannel is a context that is not one of package context, such as that of wait.ContextForChannel. Each context that
+// is derived from it costs a goroutine until it ends.
+type ofChannel struct {
+	context.Context
+	done chan struct{} // never closed
+}
+
+func (c ofChannel) Done() <-chan struct{} { return c.done }
+func (ofChannel) Value(any) any           { return nil }
+
+// A program that goes on after a manager has failed, as a test does, must not keep anything of it.
+func TestAManagerThatFailsToStartLeavesNoGoroutineBehind(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		m := w.manager(Options{})
+		slow, broken := &part{name: "slow", story: &story{}}, errors.New("broken")
+		require.NoError(t, m.groups.all[caches].add(&member{runnable: slow, start: slow.Start, ready: func(context.Context) error { return broken }}))
+		require.ErrorIs(t, m.Start(ofChannel{context.Background(), make(chan struct{})}), broken) // the bubble looks for what is left
+	})
+}

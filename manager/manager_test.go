@@ -77,6 +77,7 @@ func TestTheFirstFailureStopsTheManagerAndIsReturned(t *testing.T) {
 		require.NotErrorIs(t, err, later)
 		require.Contains(t, story.told(), "innocent ends")
 		require.Contains(t, fmt.Sprint(w.logged.told()), "broken later", "other failures are at least in the log")
+		require.Equal(t, 1, strings.Count(w.log(), "A runnable failed while the manager was stopping"), "the first one did not fail then, and is returned")
 	})
 }
 
@@ -229,6 +230,7 @@ func TestAManagerWhoseCacheMayNotListFailsAndNamesTheRuleThatIsMissing(t *testin
 		began := time.Now()
 		err = <-r.ended
 		require.Equal(t, 2*time.Minute, time.Since(began))
+		require.ErrorContains(t, err, "the cache of "+w.server.Config().Host+" is not ready: ", "a program may have more than one cluster")
 		require.ErrorContains(t, err, `verbs: ["list"`)
 		require.ErrorContains(t, err, "this has taken longer than 2m0s")
 		require.Contains(t, strings.Join(w.logged.told(), "\n"), `"msg"="An informer cannot read, and tries again"`, "the cache writes to the manager's log")
@@ -340,6 +342,8 @@ func TestWebhooksWithoutAServerForThemAreAnErrorAtTheStart(t *testing.T) {
 		m := w.manager(Options{WebhookServer: &missingServer{mux: http.NewServeMux()}}) // the default before chapter 16
 		server := m.GetWebhookServer()
 		server.Register("/hook", http.NotFoundHandler())
+		_, pattern := server.WebhookMux().Handler(httptest.NewRequest(http.MethodPost, "/hook", nil))
+		require.Equal(t, "/hook", pattern, "a test of the webhook may ask it without a server")
 		require.Same(t, server, m.GetWebhookServer())
 		require.ErrorIs(t, <-w.start(m).ended, errNoWebhookServer)
 	})
