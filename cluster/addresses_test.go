@@ -57,6 +57,31 @@ func TestTheFirstPodIsWaitedForAndRemoved(t *testing.T) {
 	require.NoError(t, checkAddresses(t.Context(), client))
 	_, err = pods.Get(t.Context(), firstPod, metav1.GetOptions{})
 	assert.True(t, apierrors.IsNotFound(err))
+	for _, action := range client.Actions() {
+		if deletion, is := action.(clienttesting.DeleteAction); is {
+			assert.Equal(t, *metav1.NewDeleteOptions(0), deletion.GetDeleteOptions(), "nobody waits for its end")
+		}
+	}
+}
+
+// A cluster whose API server does not answer is not ready.
+func TestAFirstPodThatCannotBeReadIsAnError(t *testing.T) {
+	client := fake.NewClientset(newNode("node-1"))
+	client.PrependReactor("get", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, apierrors.NewInternalError(errors.New("etcd is away"))
+	})
+	require.ErrorContains(t, checkAddresses(t.Context(), client), "looking for the address of the first Pod: ")
+	require.Len(t, client.Actions(), 1, "and nothing else is asked")
+}
+
+// Somebody may be quicker: then there is nothing left to do.
+func TestAFirstPodThatSomebodyElseDeletesIsFine(t *testing.T) {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: firstPod}, Status: corev1.PodStatus{PodIP: "10.0.0.1"}}
+	client := fake.NewClientset(pod)
+	client.PrependReactor("delete", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, apierrors.NewNotFound(corev1.Resource("pods"), firstPod)
+	})
+	require.NoError(t, checkAddresses(t.Context(), client))
 }
 
 // Or a webhook that does not serve: a cluster that is started again has what its user left in it.
