@@ -29,6 +29,8 @@ type batch struct {
 	binaries  []string   // one for each package of the exercise
 	test2json string
 
+	reference Failure // its verdict in the binary
+
 	built, ran time.Duration // where the time went; ran is the wall clock
 	alone      []string      // which had to be compiled on their own, and why
 }
@@ -77,8 +79,8 @@ func (b *batch) together(ctx context.Context) (verdicts []Failure, apart map[int
 	}
 	begin = time.Now()
 	defer func() { b.ran = time.Since(begin) }()
-	reference, err := b.run(ctx, 0)
-	if err == nil && reference.Status == Passed {
+	b.reference, err = b.run(ctx, 0)
+	if err == nil && b.reference.Status == Passed {
 		err = b.runAll(ctx, apart, verdicts)
 	}
 	return verdicts, apart, err

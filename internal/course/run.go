@@ -88,7 +88,7 @@ func (n *runner) run(ctx context.Context, e Exercise, s solution) (Failure, erro
 	}
 	defer done()
 	// -count=1: a test that passed by luck must not be believed twice.
-	args := []string{"test", "-json", "-short", "-failfast", "-count=1", "-timeout=" + n.timeout.String(), "-overlay=" + file}
+	args := []string{"test", "-json", "-short", "-failfast", "-count=1", "-timeout=" + n.timeout.String(), "-ldflags=-s -w", "-overlay=" + file}
 	if e.Run.Race && n.raceOK {
 		args = append(args, "-race")
 	}

@@ -68,21 +68,17 @@ type attempt struct {
 // verify returns how many solutions it tried next to what is wrong.
 func (n *runner) verify(ctx context.Context, e Exercise, w io.Writer) (problems Problems, tried int, err error) {
 	fmt.Fprintf(w, "exercise %s: %s\n", e.ID, e.Title)
-	reference, err := n.cached(ctx, e, solution{})
-	if err != nil {
-		return nil, 0, err
-	}
-	if reference.Status != Passed {
-		problems.add("exercise %s: the reference %s %s: the solution must pass its own tests: %s", e.ID, e.Replaces, reference.Status, oneLine(n.repo.explain(e, reference, e.Replaces)))
-	}
 	attempts, more, err := n.attempts(e)
 	if err != nil {
 		return nil, 0, err
 	}
 	problems = append(problems, more...)
-	verdicts, err := n.judgeAll(ctx, e, attempts, w)
+	reference, verdicts, err := n.judgeAll(ctx, e, attempts, w)
 	if err != nil {
 		return nil, 0, err
+	}
+	if reference.Status != Passed {
+		problems.add("exercise %s: the reference %s %s: the solution must pass its own tests: %s", e.ID, e.Replaces, reference.Status, oneLine(n.repo.explain(e, reference, e.Replaces)))
 	}
 	told := map[string]string{} // what is told -> for which attempt
 	for i, a := range attempts {
@@ -125,9 +121,21 @@ func (n *runner) attempts(e Exercise) (attempts []attempt, problems Problems, er
 	return attempts, problems, nil
 }
 
-// judgeAll returns a verdict for each attempt: a remembered one, or else that of
+// judgeAll returns a verdict for the reference and for each attempt: a remembered one, or else that of
 // a run now. It says how long that took.
-func (n *runner) judgeAll(ctx context.Context, e Exercise, attempts []attempt, w io.Writer) (verdicts []Failure, err error) {
+func (n *runner) judgeAll(ctx context.Context, e Exercise, attempts []attempt, w io.Writer) (reference Failure, verdicts []Failure, err error) {
+	reference, verdicts, err = n.judgeAttempts(ctx, e, attempts, w)
+	if err == nil && reference.Status != Passed {
+		// There was no binary for all solutions, or the reference did not pass in it.
+		if reference, err = n.cached(ctx, e, solution{}); err != nil {
+			err = fmt.Errorf("running the reference of exercise %s: %w", e.ID, err)
+		}
+	}
+	return reference, verdicts, err
+}
+
+// judgeAttempts knows the reference's verdict only if the attempts were run together with it, and it passed.
+func (n *runner) judgeAttempts(ctx context.Context, e Exercise, attempts []attempt, w io.Writer) (reference Failure, verdicts []Failure, err error) {
 	verdicts = make([]Failure, len(attempts))
 	var unknown []int
 	b := &batch{n: n, e: e}
@@ -136,13 +144,13 @@ func (n *runner) judgeAll(ctx context.Context, e Exercise, attempts []attempt, w
 		if a.name == stubName {
 			// A learner compiles it on its own, without the functions that it leaves out.
 			if verdicts[i], err = n.cached(ctx, e, a.solution); err != nil {
-				return nil, fmt.Errorf("running the stub of exercise %s: %w", e.ID, err)
+				return reference, nil, fmt.Errorf("running the stub of exercise %s: %w", e.ID, err)
 			}
 			continue
 		}
 		f, known, err := n.recall(e, a.solution)
 		if err != nil {
-			return nil, err
+			return reference, nil, err
 		}
 		if known {
 			verdicts[i] = f
@@ -150,30 +158,41 @@ func (n *runner) judgeAll(ctx context.Context, e Exercise, attempts []attempt, w
 		}
 		file, err := n.resultFile(e, a.solution)
 		if err != nil {
-			return nil, err
+			return reference, nil, err
 		}
 		unknown, before = append(unknown, i), append(before, file)
 		b.all = append(b.all, a.solution)
 	}
 	if len(unknown) == 0 {
 		fmt.Fprintf(w, "  all %d results are remembered\n", len(attempts))
-		return verdicts, nil
+		reference, _, err = n.recall(e, solution{})
+		return reference, verdicts, err
+	}
+	file, err := n.resultFile(e, solution{})
+	if err != nil {
+		return reference, nil, err
 	}
 	found, err := b.judge(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("running the tests of exercise %s: %w", e.ID, err)
+		return reference, nil, fmt.Errorf("running the tests of exercise %s: %w", e.ID, err)
+	}
+	if b.reference.Status == Passed {
+		reference = b.reference
+		if err := n.remember(e, solution{}, reference, file); err != nil {
+			return reference, nil, err
+		}
 	}
 	for k, i := range unknown {
 		verdicts[i] = found[k]
 		if err := n.remember(e, attempts[i].solution, found[k], before[k]); err != nil {
-			return nil, err
+			return reference, nil, err
 		}
 	}
 	fmt.Fprintf(w, "  %d wrong solutions tried: %s to build, %s to run\n", len(unknown), inSeconds(b.built), inSeconds(b.ran))
 	if len(b.alone) > 0 {
 		fmt.Fprintf(w, "  compiled on their own: %s\n", strings.Join(b.alone, ", "))
 	}
-	return verdicts, nil
+	return reference, verdicts, nil
 }
 
 // caught checks the verdict on a solution that must fail.
