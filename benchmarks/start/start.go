@@ -49,9 +49,9 @@ func ours(c *rest.Config, seen func(kind string)) func() error {
 	return ourManager(c, cache.Options{}, seen)
 }
 
-// Sharing is our side with ShareEqualParts.
-func Sharing(c *rest.Config, seen func(kind string)) func() error {
-	return ourManager(c, cache.Options{ShareEqualParts: true}, seen)
+// NotSharing is our side without ShareEqualParts.
+func NotSharing(c *rest.Config, seen func(kind string)) func() error {
+	return ourManager(c, cache.Options{ShareEqualParts: new(false)}, seen)
 }
 
 func ourManager(c *rest.Config, cached cache.Options, seen func(kind string)) func() error {

@@ -27,7 +27,7 @@ func BenchmarkStart(b *testing.B) {
 func startWith(b *testing.B, objects int) {
 	config, end := Serve(objects)
 	defer end()
-	for _, peer := range append(slices.Clone(Peers), Peer{"ours-sharing", Sharing}) {
+	for _, peer := range append(slices.Clone(Peers), Peer{"ours-not-sharing", NotSharing}) {
 		b.Run(peer.Name, func(b *testing.B) {
 			var cpu time.Duration
 			var heap, routines float64

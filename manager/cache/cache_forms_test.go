@@ -225,10 +225,11 @@ func TestWhoeverMakesTheInformersIsToldTheKindOfEach(t *testing.T) {
 	})
 }
 
-// What is shared is most of the memory of a Deployment's pods. But nobody expects it who has not asked for it.
-func TestEqualPartsAreSharedIfThatIsWanted(t *testing.T) {
-	for _, shares := range []bool{true, false} {
-		inWorld(t, cache.Options{ShareEqualParts: shares}, func(t *testing.T, w *world) {
+// What is shared is most of the memory of a Deployment's pods.
+func TestEqualPartsAreSharedUnlessSomebodyDoesNotWantThat(t *testing.T) {
+	for _, option := range []*bool{nil, new(true), new(false)} {
+		shares := option == nil || *option
+		inWorld(t, cache.Options{ShareEqualParts: option}, func(t *testing.T, w *world) {
 			for _, name := range []string{"a", "b"} {
 				w.create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Labels: map[string]string{"app": "shop"}}})
 			}

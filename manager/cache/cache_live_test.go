@@ -93,7 +93,7 @@ func liveOptions(random *rand.Rand) (cache.Options, []string) {
 	case 0:
 		return inNamespaces("default", "bank"), []string{"default", "bank"}
 	case 4:
-		return cache.Options{ShareEqualParts: true}, liveNamespaces
+		return cache.Options{ShareEqualParts: new(false)}, liveNamespaces
 	case 1:
 		return inNamespaces("shop", cache.AllNamespaces), liveNamespaces
 	case 2:

@@ -67,11 +67,12 @@ type Options struct {
 	ByObject map[client.Object]ByObject
 
 	// ShareEqualParts keeps parts of typed and metadata-only objects that are equal, such as the labels and
-	// resources of a Deployment's pods, in memory once. It takes about 10 µs for each pod that comes.
+	// resources of a Deployment's pods, in memory once; nil is true. It saves nearly half of the memory of
+	// pods, and takes about 6 µs for each pod that comes. It is ours.
 	//
 	// The price: whoever breaks the rule, and changes an object that it got without a copy or in a handler, changes
 	// those parts in other objects, too. Reads that copy are as safe as ever.
-	ShareEqualParts bool
+	ShareEqualParts *bool
 
 	// NewInformer makes the informers, for somebody who wants to change their options or what they
 	// read from. obj is an empty object of the kind. controller-runtime's has client-go's types.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -45,7 +44,7 @@ func (wh *webhook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if wrong == nil && r.Header.Get("Content-Type") != "" { // controller-runtime does not look at it at all
 		wrong = incoming.JSON(r)
 	}
-	var review apiextensionsv1.ConversionReview
+	var review conversionReview
 	if wrong == nil {
 		wrong = readReview(body, &review)
 	}
@@ -62,11 +61,9 @@ func (wh *webhook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-const reviewKind = "ConversionReview"
-
 // readReview reads a question. Versions v1 and v1beta1 have the same fields, and the answer has the version of the
 // question. One without a version is taken for v1.
-func readReview(body []byte, review *apiextensionsv1.ConversionReview) *incoming.Error {
+func readReview(body []byte, review *conversionReview) *incoming.Error {
 	bad := func(format string, args ...any) *incoming.Error {
 		return &incoming.Error{Code: http.StatusBadRequest, Message: fmt.Sprintf(format, args...)}
 	}
@@ -74,12 +71,11 @@ func readReview(body []byte, review *apiextensionsv1.ConversionReview) *incoming
 		return bad("the body is not a ConversionReview: %v", err)
 	}
 	if review.TypeMeta == (metav1.TypeMeta{}) {
-		review.TypeMeta = metav1.TypeMeta{Kind: reviewKind, APIVersion: apiextensionsv1.SchemeGroupVersion.String()}
+		review.TypeMeta = metav1.TypeMeta{Kind: reviewKind, APIVersion: reviewVersion}
 	}
-	if review.Kind != reviewKind || review.APIVersion != apiextensionsv1.SchemeGroupVersion.String() &&
-		review.APIVersion != apiextensionsv1.GroupName+"/v1beta1" {
+	if review.Kind != reviewKind || review.APIVersion != reviewVersion && review.APIVersion != olderReviews {
 		return bad("the body is a %s of version %s, and not a ConversionReview of version %s or v1beta1",
-			review.Kind, review.APIVersion, apiextensionsv1.SchemeGroupVersion)
+			review.Kind, review.APIVersion, reviewVersion)
 	}
 	if review.Request == nil {
 		return bad("the ConversionReview has no request")

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -18,8 +17,8 @@ import (
 
 // respond answers a request: with all its objects, in its order, or with the first error. The API
 // server takes all or nothing.
-func (wh *webhook) respond(ctx context.Context, req *apiextensionsv1.ConversionRequest) *apiextensionsv1.ConversionResponse {
-	response := &apiextensionsv1.ConversionResponse{UID: req.UID, Result: metav1.Status{Status: metav1.StatusSuccess}}
+func (wh *webhook) respond(ctx context.Context, req *conversionRequest) *conversionResponse {
+	response := &conversionResponse{UID: req.UID, Result: metav1.Status{Status: metav1.StatusSuccess}}
 	for i, object := range req.Objects {
 		converted, err := wh.convert(ctx, object.Raw, req.DesiredAPIVersion)
 		if err != nil {
