@@ -71,7 +71,8 @@ type Options struct {
 	// pods, and takes about 6 µs for each pod that comes. It is ours.
 	//
 	// The price: whoever breaks the rule, and changes an object that it got without a copy or in a handler, changes
-	// those parts in other objects, too. Reads that copy are as safe as ever.
+	// those parts in other objects, too. Reads that copy are as safe as ever. And what a transform returns must
+	// be the object's own, as it is if the transform only removes something: it is written into.
 	ShareEqualParts *bool
 
 	// NewInformer makes the informers, for somebody who wants to change their options or what they

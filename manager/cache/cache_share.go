@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"slices"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // sharer makes equal parts of objects the same part. The pods of a Deployment have the same labels, the same
@@ -80,8 +82,11 @@ func (s *sharer) share(object any) {
 
 // newSharedType finds the fields in which there may be parts, and is nil if there are none. inside are the types
 // around this one: a type that contains itself, as a JSON schema does in a dozen fields, is followed once.
+//
+// A field set of managedFields may be in other objects already, because the decoder shares them. So it is taken as a
+// whole: nothing may be written into it.
 func newSharedType(t reflect.Type, inside []reflect.Type) *sharedType {
-	if slices.Contains(inside, t) || t.PkgPath() == "time" {
+	if slices.Contains(inside, t) || t.PkgPath() == "time" || t == reflect.TypeFor[metav1.FieldsV1]() {
 		return nil
 	}
 	inside = append(inside, t)

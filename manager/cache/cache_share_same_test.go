@@ -206,3 +206,19 @@ func TestNumbersBehindPointersAreNotShared(t *testing.T) {
 	s.share(&metav1.Time{})
 	require.Nil(t, s.kinds[reflect.TypeFor[*metav1.Time]()], "nothing in it can be shared")
 }
+
+// The decoder gives equal field sets to many objects, and somebody may read one of them at any time.
+func TestNothingIsWrittenIntoAFieldSet(t *testing.T) {
+	s := newSharer()
+	of := func(set *metav1.FieldsV1) *corev1.ConfigMap {
+		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubelet", FieldsV1: set}}}}
+	}
+	set := func() *metav1.FieldsV1 { return &metav1.FieldsV1{Raw: []byte(`{"f:data":{}}`)} }
+	first, later := set(), set()
+	raw := reflect.ValueOf(later.Raw).Pointer()
+	s.share(of(first))
+	object := of(later)
+	s.share(object)
+	require.Equal(t, raw, reflect.ValueOf(later.Raw).Pointer())
+	require.Same(t, first, object.ManagedFields[0].FieldsV1)
+}
