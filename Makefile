@@ -111,12 +111,14 @@ test: $(CLUSTER_COMMAND) $(COURSE) ## Run all tests: unit, race detector, integr
 	@$(CLUSTER_COMMAND) build
 	@test -n "$(RACE)" || echo "No C compiler, so no race detector: install one, and the tests use it."
 	@$(MAKE) --no-print-directory -j2 test-packages test-course
+# Linked without symbol tables: no test reads them, and there are 200 binaries to link.
+TESTED := -ldflags=-s -p $(TESTED_AT_ONCE)
 test-packages:
-	go test $(RACE) -count=1 -timeout 30m -vet=off -p $(TESTED_AT_ONCE) ./... # milestones vets it all
-	cd benchmarks && go test -short -p $(TESTED_AT_ONCE) ./... && go test -count=1 -run RealServer ./client ./election ./controllers ./endtoend
+	go test $(RACE) -count=1 -timeout 30m -vet=off $(TESTED) ./... # milestones vets it all
+	cd benchmarks && go test -short $(TESTED) ./... && go test -count=1 $(TESTED) -run RealServer ./client ./election ./controllers ./endtoend
 	cd operator && go test -count=1 -timeout 20m ./compare
-	cd tools && go test ./image ./recording
-	cd docs/book && go test -count=1 -timeout 30m ./... # it reads the texts, which the cache of test results does not know
+	cd tools && go test $(TESTED) ./image ./recording
+	cd docs/book && go test -count=1 -timeout 30m $(TESTED) ./... # it reads the texts, which the cache of test results does not know
 # Packages wait for their clusters half of the time; the exercises and milestones use the other half.
 COURSE_LOG := .loopwright/test-course.log
 test-course: $(COURSE)
