@@ -101,7 +101,7 @@ func TestAReleaseIsGivenUpRenewDeadlineAfterTheLastRenewal(t *testing.T) {
 		a := s.join("a", withRelease, withAnHourToStop)
 		<-a.started
 		renewed := time.Now()
-		s.server.Inject(fakeapi.Fault{Match: s.onLeases("", "a"), Refuse: true})
+		s.server.Inject(fakeapi.Fault{Match: s.onLeases("update", "a"), Refuse: true})
 		s.end(a)
 		require.Equal(s, worldTiming.renew, time.Since(renewed))
 		require.Equal(s, "a", *s.lease().HolderIdentity)
