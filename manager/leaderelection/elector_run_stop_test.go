@@ -117,6 +117,7 @@ func TestARequestIsCutWhenTheWorkIsLeftBehind(t *testing.T) {
 		a.winding = time.Hour
 		<-a.started
 		time.Sleep(3 * time.Second)
+		synctest.Wait()
 		require.Len(s, lock.updates, 1)
 		require.NoError(s, lock.updates[0].Err(), "the renewal is on its way")
 		a.stop(nil)
