@@ -29,6 +29,7 @@ func TestPartsThatDifferInOnePlaceHaveDifferentHashes(t *testing.T) {
 		{[][]string{{"a"}, {"b", "c"}}, [][]string{{"a", "b"}, {"c"}}},
 		{[][]byte{[]byte("a"), []byte("bc")}, [][]byte{[]byte("ab"), []byte("c")}, [][]byte{[]byte("ab"), []byte("d")}},
 		{map[string]string{}, map[string]string{"a": "b"}, map[string]string{"b": "a"}, map[string]string{"a": "a"}, map[string]string{"a": "b", "b": "a"}, map[string]string{"a": "b", "c": "d"}, map[string]string{"a": "d", "c": "b"}},
+		{map[string][]byte{}, map[string][]byte{"a": []byte("b")}, map[string][]byte{"b": []byte("a")}, map[string][]byte{"a": []byte("b"), "c": []byte("d")}},
 		{[]map[string]string{{"a": "b"}, {"c": "d"}}, []map[string]string{{"c": "d"}, {"a": "b"}}, []map[string]string{{"a": "b", "c": "d"}, {}}},
 		{object{}, object{Is: true}, object{Small: 1}, object{Small: -1}, object{Count: 1}, object{At: &pair{A: "a"}}, object{At: &pair{B: "a"}}, object{Any: "a"}, object{Any: int8(3)}},
 	} {

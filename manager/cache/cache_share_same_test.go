@@ -180,6 +180,16 @@ func TestThePartOfTheObjectBeforeIsFoundFirst(t *testing.T) {
 	require.Equal(t, address(first), address(third), "what was found in the table is the last one, too")
 	require.NotEqual(t, address(other), address(fourth))
 	require.Len(t, s.parts, 1)
+	s.share(of("b"))
+	var labels *sharedType
+	for _, field := range s.kinds[reflect.TypeFor[*corev1.ConfigMap]()].fields {
+		for _, inside := range field.of.fields {
+			if inside.of.tries > 0 {
+				labels = inside.of
+			}
+		}
+	}
+	require.Equal(t, []int{6, 3}, []int{labels.tries, labels.hits}, "one was in the table, and two were the last one")
 }
 
 // A pointer to a number is as large as the number.

@@ -226,8 +226,12 @@ func TestWorkThatDoesNotStopIsLeftBehindAfterStopTimeout(t *testing.T) {
 		<-a.started
 		begin := time.Now()
 		a.stop(nil)
-		require.ErrorIs(t, <-a.ended, ErrStillWorking)
+		err := <-a.ended
+		require.ErrorIs(t, err, ErrStillWorking)
+		require.NotErrorIs(t, err, ErrLost, "the lock is still its own")
 		require.Equal(t, 5*time.Second, time.Since(begin), "LeaseDuration - RenewDeadline")
+		require.False(t, a.IsLeader(), "it does not renew the lock any more")
+		require.Zero(t, value(t, "leader_election_master_status", a.config.Name))
 		require.Equal(t, "a", *s.lease().HolderIdentity, "nobody may take the lock while the work goes on")
 		time.Sleep(time.Minute)
 	})
