@@ -4,7 +4,7 @@
 //
 // A benchmark belongs to the table if it has a sub-benchmark whose last name is ours. Its siblings are the originals.
 //
-//	go run ./cmd/ratios                                   all benchmarks of the module, 8 rounds
+//	go run ./cmd/ratios                                   all benchmarks of the module, 6 rounds
 //	go run ./cmd/ratios -quick                            a selection, with small workloads: less than 3 minutes
 //	go run ./cmd/ratios -count 5 -bench Store ./informer  some of them
 //	go run ./cmd/ratios -report ../docs                   writes benchmarks.md and its plots there
@@ -24,7 +24,7 @@ func main() {
 	var s settings
 	flag.StringVar(&s.bench, "bench", ".", "which benchmarks to run, as for go test")
 	flag.DurationVar(&s.benchtime, "benchtime", 500*time.Millisecond, "how long each runs in a round")
-	flag.IntVar(&s.rounds, "count", 8, "how many rounds; an interval of 95 % needs 6")
+	flag.IntVar(&s.rounds, "count", 6, "how many rounds; an interval of 95 % needs 6")
 	flag.BoolVar(&s.quick, "quick", false, "a selection, with small workloads and short runs")
 	flag.StringVar(&s.report, "report", "", "write benchmarks.md and its plots to this directory, too")
 	flag.Parse()
