@@ -15,12 +15,11 @@ const (
 	// startLimit is how long a whole start may take. It takes 3 to 6 s on two
 	// idle cores; the rest is for busy machines.
 	startLimit = 2 * time.Minute
-	// portTries is how often a port that somebody snatched is replaced.
-	portTries = 3
+	// startTries is how often a start is tried that fails for a reason that passes.
+	startTries = 3
 )
 
-// boot starts all parts. Between finding a free port and using it, somebody else
-// may take it: then it tries others.
+// boot starts all parts, and starts them again if what stopped it will not do so again.
 func (c *embedded) boot(ctx context.Context, options Options) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, startLimit, errTooSlow)
 	defer cancel()
@@ -41,14 +40,30 @@ func (c *embedded) boot(ctx context.Context, options Options) error {
 			return err
 		}
 		err := c.start(ctx, options)
-		if err == nil || try == portTries || options.Port != 0 || !strings.Contains(err.Error(), "address already in use") {
+		if err == nil || try == startTries {
 			return err
 		}
-		c.say("A port was taken meanwhile; trying others.")
+		why := passes(err, options)
+		if why == "" {
+			return err
+		}
+		c.say("%s", why)
 		if err := stopAll(c.at); err != nil {
 			return err
 		}
 	}
+}
+
+// passes says why a start that failed may work when it is tried again, or nothing.
+func passes(err error, options Options) string {
+	failure := err.Error()
+	switch {
+	case options.Port == 0 && strings.Contains(failure, "address already in use"): // between finding it free and using it
+		return "A port was taken meanwhile; trying others."
+	case strings.Contains(failure, "fatal error: concurrent map"): // Go ends a program that has such a bug; kwok 0.8.0 has one
+		return "A part ended because of a race in itself; starting again."
+	}
+	return ""
 }
 
 // start brings the parts up in the order of their needs.

@@ -38,7 +38,7 @@ func TestTheWebhookIsServedWhereTheAPIServerCanReachIt(t *testing.T) {
 }
 
 func TestAnAPIServerThatCannotConnectLeadsToAnErrorThatSaysWhatToDo(t *testing.T) {
-	calling := `Internal error occurred: failed calling webhook "default.stalls.market.example": failed to call webhook: Post "https://10.0.0.1:1/m?timeout=5s": `
+	calling := `Internal error occurred: failed calling webhook "default.stalls.market.example": failed to call webhook: Post "https://10.0.0.1:1/m?timeout=30s": `
 	require.True(t, connecting(errors.New(calling+"dial tcp 10.0.0.1:1: connect: connection refused")))
 	require.True(t, connecting(errors.New(calling+"context deadline exceeded")))
 	require.False(t, connecting(errors.New(calling+"tls: failed to verify certificate: x509: certificate signed by unknown authority")))

@@ -39,7 +39,7 @@ func defaulterConfiguration(address string) *admissionregistrationv1.MutatingWeb
 		ObjectMeta: metav1.ObjectMeta{Name: market},
 		Webhooks: []admissionregistrationv1.MutatingWebhook{{
 			Name: "default." + stalls, ClientConfig: client, Rules: rules,
-			SideEffects: new(admissionregistrationv1.SideEffectClassNone), AdmissionReviewVersions: []string{"v1"}, TimeoutSeconds: new(int32(5)),
+			SideEffects: new(admissionregistrationv1.SideEffectClassNone), AdmissionReviewVersions: []string{"v1"}, TimeoutSeconds: new(int32(30)),
 		}},
 	}
 }
@@ -50,7 +50,7 @@ func validatorConfiguration(address string) *admissionregistrationv1.ValidatingW
 		ObjectMeta: metav1.ObjectMeta{Name: market},
 		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
 			Name: "validate." + stalls, ClientConfig: client, Rules: rules,
-			SideEffects: new(admissionregistrationv1.SideEffectClassNone), AdmissionReviewVersions: []string{"v1"}, TimeoutSeconds: new(int32(5)),
+			SideEffects: new(admissionregistrationv1.SideEffectClassNone), AdmissionReviewVersions: []string{"v1"}, TimeoutSeconds: new(int32(30)),
 		}},
 	}
 }

@@ -223,12 +223,12 @@ func TestNothingIsWrittenIntoAFieldSet(t *testing.T) {
 	of := func(set *metav1.FieldsV1) *corev1.ConfigMap {
 		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubelet", FieldsV1: set}}}}
 	}
-	set := func() *metav1.FieldsV1 { return &metav1.FieldsV1{Raw: []byte(`{"f:data":{}}`)} }
+	set := func() *metav1.FieldsV1 { return metav1.NewFieldsV1(`{"f:data":{}}`) }
 	first, later := set(), set()
-	raw := reflect.ValueOf(later.Raw).Pointer()
+	raw := &later.GetRawBytes()[0]
 	s.share(of(first))
 	object := of(later)
 	s.share(object)
-	require.Equal(t, raw, reflect.ValueOf(later.Raw).Pointer())
+	require.Same(t, raw, &later.GetRawBytes()[0])
 	require.Same(t, first, object.ManagedFields[0].FieldsV1)
 }
