@@ -26,7 +26,7 @@ type reconciler struct {
 	events events.EventRecorder
 	index  claim.Index
 	doubts doubts
-	// dropsTerminating is set when the server has left terminatingReplicas out of an answer.
+	// dropsTerminating is whether the server has left terminatingReplicas out of its last answer.
 	dropsTerminating atomic.Bool
 }
 
@@ -134,8 +134,8 @@ func (t *turn) report(ctx context.Context, status appsv1.DeploymentStatus) error
 	if err := t.client.Status().Patch(ctx, written, statusPatch(t.d, status, t.revision)); err != nil {
 		return client.IgnoreNotFound(err)
 	}
-	if status.TerminatingReplicas != nil && written.Status.TerminatingReplicas == nil {
-		t.dropsTerminating.Store(true)
+	if status.TerminatingReplicas != nil {
+		t.dropsTerminating.Store(written.Status.TerminatingReplicas == nil)
 	}
 	return nil
 }

@@ -57,10 +57,10 @@ func terminating(sets []*appsv1.ReplicaSet) *int32 {
 }
 
 // isWritten reports whether the Deployment has the status and the revision already. A server that does not know
-// terminatingReplicas drops it; it is left out of the comparison then.
+// terminatingReplicas drops it: where it is missing, it is left out of the comparison then.
 func isWritten(d *appsv1.Deployment, status appsv1.DeploymentStatus, revision string, dropsTerminating bool) bool {
 	has := d.Status
-	if dropsTerminating {
+	if dropsTerminating && has.TerminatingReplicas == nil {
 		has.TerminatingReplicas = status.TerminatingReplicas
 	}
 	return equality.Semantic.DeepEqual(has, status) && (revision == "" || d.Annotations[revisionAnnotation] == revision)

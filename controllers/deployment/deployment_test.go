@@ -203,6 +203,28 @@ func TestRecreateStartsNobodyBeforeTheLastHasEnded(t *testing.T) {
 	})
 }
 
+// An API server may be upgraded, or go back to the version before, while the controllers run. With a count of terminating
+// Pods that stayed as it was, the Deployment would wait for them for good.
+func TestRecreateComesToItsEndOnAServerThatIsUpgradedAndBack(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.KnowsTerminating(false)
+		d := w.web(2, recreate)
+		require.Nil(t, d.Status.TerminatingReplicas)
+
+		w.KnowsTerminating(true)
+		w.edit(d, image("web:2"))
+		require.Equal(t, []string{"web:1: 0", "web:2: 2"}, w.sizes())
+		require.Equal(t, "True NewReplicaSetAvailable", w.conditions(d)["Progressing"])
+		require.Equal(t, int32(0), *d.Status.TerminatingReplicas)
+
+		w.KnowsTerminating(false)
+		w.edit(d, image("web:3"))
+		require.Equal(t, []string{"web:1: 0", "web:2: 0", "web:3: 2"}, w.sizes())
+		require.Equal(t, "True NewReplicaSetAvailable", w.conditions(d)["Progressing"])
+		require.Nil(t, d.Status.TerminatingReplicas)
+	})
+}
+
 // Kubernetes' own takes it for a Deployment that was scaled, does nothing about it, and never comes to the rollout.
 func TestRecreateWithAnotherSizeInTheMiddleOfARollout(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {

@@ -35,7 +35,7 @@ type reconciler struct {
 	burst  int                     // how many Pods one look creates or deletes
 	doubts doubts
 	unseen unseen
-	// dropsTerminating is set when the server has left terminatingReplicas out of an answer.
+	// dropsTerminating is whether the server has left terminatingReplicas out of its last answer.
 	dropsTerminating atomic.Bool
 }
 
@@ -264,9 +264,7 @@ func (r *reconciler) report(ctx context.Context, seen *sight, failed *failure) (
 	if err := r.client.Status().Patch(ctx, written, statusPatch(seen.rs.UID, status)); err != nil {
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
-	if written.Status.TerminatingReplicas == nil {
-		r.dropsTerminating.Store(true)
-	}
+	r.dropsTerminating.Store(written.Status.TerminatingReplicas == nil)
 	return again, nil
 }
 

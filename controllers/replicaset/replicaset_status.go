@@ -74,10 +74,11 @@ func conditionsAfter(conditions []appsv1.ReplicaSetCondition, failed *failure, n
 }
 
 // isWritten reports whether the ReplicaSet has the status already. A server that does not know terminatingReplicas
-// drops it; it is left out of the comparison then, because otherwise every look would end with a write.
+// drops it: where it is missing, it is left out of the comparison then, because otherwise every look would end with a
+// write. A number that is there is always compared: Deployments wait until it is 0.
 func isWritten(rs *appsv1.ReplicaSet, status appsv1.ReplicaSetStatus, dropsTerminating bool) bool {
 	has := rs.Status
-	if dropsTerminating {
+	if dropsTerminating && has.TerminatingReplicas == nil {
 		has.TerminatingReplicas = status.TerminatingReplicas
 	}
 	return equality.Semantic.DeepEqual(has, status)

@@ -107,6 +107,51 @@ func TestAPodThatIsGoneOrHasFinishedIsReplaced(t *testing.T) {
 	})
 }
 
+// An API server may be upgraded, or go back to the version before, while the controller runs.
+func TestTheNumberOfTerminatingPodsIsRightWheneverTheServerKnowsIt(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		rs := w.set(4)
+		w.KnowsTerminating(false)
+		w.run()
+		for _, pod := range w.Pods() {
+			w.starts(pod, "n1")
+		}
+		w.Settle()
+		running := w.Pods()
+		goes := func(pod *corev1.Pod) {
+			require.NoError(t, w.Live.Delete(t.Context(), pod))
+			w.Settle()
+		}
+		goes(running[0])
+		require.Nil(t, w.status(rs).TerminatingReplicas)
+
+		w.KnowsTerminating(true)
+		goes(running[1])
+		require.Equal(t, int32(2), *w.status(rs).TerminatingReplicas)
+		w.ends(running[0])
+		w.Settle()
+		require.Equal(t, int32(1), *w.status(rs).TerminatingReplicas)
+		w.ends(running[1])
+		w.Settle()
+		require.Equal(t, int32(0), *w.status(rs).TerminatingReplicas)
+
+		w.KnowsTerminating(false)
+		goes(running[2])
+		require.Nil(t, w.status(rs).TerminatingReplicas)
+		w.Wrote()
+		w.ends(running[2])
+		w.Settle()
+		require.Empty(t, w.Wrote(), "what the server drops is no reason for a write")
+	})
+}
+
+// A server before 1.35 keeps the number that a newer one has stored, and one of several servers may be the newer one.
+func TestANumberOfTerminatingPodsThatIsThereIsKeptRight(t *testing.T) {
+	rs := newReplicaSet(0)
+	rs.Status = statusOf(rs, nil, []*corev1.Pod{settledPod("a", deleted)}, nil, noon)
+	require.False(t, isWritten(rs, statusOf(rs, nil, nil, nil, noon), true))
+}
+
 func TestOrphansAreAdoptedAndPodsWithOtherLabelsReleased(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.Create(orphan("early", map[string]string{"app": "web"}))

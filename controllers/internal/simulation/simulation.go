@@ -19,6 +19,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -47,6 +48,8 @@ type World struct {
 	add    Add
 	story  *Story // if it is played here
 	wild   bool   // whether things go wrong in it
+
+	dropsTerminating atomic.Bool // see KnowsTerminating
 
 	lifts  []func()       // of the faults in force
 	blinds []func()       // of those that may keep the controllers from watching

@@ -1,9 +1,13 @@
 package simulation
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io"
 	"net/http"
+	"regexp"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -120,10 +124,38 @@ func (w *World) newManager(p *process) (manager.Manager, error) {
 func (w *World) emptyManager(p *process) (manager.Manager, error) {
 	connection := w.connection()
 	connection.UserAgent = Agent
-	connection.WrapTransport = func(next http.RoundTripper) http.RoundTripper { p.next = next; return p }
+	connection.WrapTransport = func(next http.RoundTripper) http.RoundTripper { p.next = way{w, next}; return p }
 	return manager.New(connection, manager.Options{
 		Logger: logr.Discard(), Metrics: server.Options{BindAddress: "0"}, Controller: config.Controller{SkipNameValidation: new(true)},
 	})
+}
+
+// KnowsTerminating says whether the server knows status.terminatingReplicas, as those from 1.35 do. One that does not drops
+// the field from what the controllers write.
+func (w *World) KnowsTerminating(does bool) { w.dropsTerminating.Store(!does) }
+
+var terminatingReplicas = regexp.MustCompile(`"terminatingReplicas":\d+`)
+
+// way is that of a request to the server of w.
+type way struct {
+	w    *World
+	next http.RoundTripper
+}
+
+// RoundTrip implements http.RoundTripper.
+func (y way) RoundTrip(r *http.Request) (*http.Response, error) {
+	if !y.w.dropsTerminating.Load() || r.Method != http.MethodPatch || !strings.HasSuffix(r.URL.Path, "/status") {
+		return y.next.RoundTrip(r)
+	}
+	defer r.Body.Close()
+	patch, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	patch = terminatingReplicas.ReplaceAll(patch, []byte(`"terminatingReplicas":null`))
+	r = r.Clone(r.Context())
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(patch)), int64(len(patch))
+	return y.next.RoundTrip(r)
 }
 
 // RefusesMisuse checks that Add returns an error that says what it was doing, where its controller could not work: in a
