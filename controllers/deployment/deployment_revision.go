@@ -96,7 +96,7 @@ func highestRevision(sets []*appsv1.ReplicaSet) (highest int64) {
 func scaleAnnotations(d *appsv1.Deployment) map[string]string {
 	l := limitsOf(&d.Spec)
 	return map[string]string{
-		desiredAnnotation: strconv.Itoa(int(l.desired)), maxAnnotation: strconv.FormatInt(int64(l.desired)+int64(l.surge), 10),
+		desiredAnnotation: strconv.Itoa(int(l.desired)), maxAnnotation: strconv.Itoa(int(l.desired + l.surge)),
 	}
 }
 

@@ -1,6 +1,8 @@
 package deployment
 
 import (
+	"math"
+
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
@@ -26,14 +28,14 @@ func (s size) idle() int32 { return s.wanted - s.serving() }
 
 // limitsOf resolves percentages. Both are rounded to the careful side: the surge up, so that there is one at all, and
 // the unavailable down. If both come out as zero, nothing could ever move; one Pod may be missing then, because
-// a surge may be more than a quota allows.
+// a surge may be more than a quota allows. There is no more surge than a number of Pods can hold.
 func limitsOf(spec *appsv1.DeploymentSpec) limits {
 	l := limits{desired: replicasOf(spec.Replicas)}
 	rolling := spec.Strategy.RollingUpdate
 	if spec.Strategy.Type != appsv1.RollingUpdateDeploymentStrategyType || rolling == nil {
 		return l
 	}
-	l.surge = scaled(rolling.MaxSurge, l.desired, true)
+	l.surge = min(scaled(rolling.MaxSurge, l.desired, true), math.MaxInt32-l.desired)
 	l.unavailable = scaled(rolling.MaxUnavailable, l.desired, false)
 	if l.surge == 0 && l.unavailable == 0 {
 		l.unavailable = 1
@@ -54,7 +56,7 @@ func replicasOf(replicas *int32) int32 {
 // refused.
 func scaled(value *intstr.IntOrString, whole int32, up bool) int32 {
 	n, _ := intstr.GetScaledValueFromIntOrPercent(value, int(whole), up) // 0 with an error
-	return int32(n)
+	return int32(min(n, math.MaxInt32))
 }
 
 // newSize is how many Pods the new ReplicaSet should ask for now: as many as there is room for, and no more than are

@@ -2,6 +2,7 @@ package deployment
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -103,6 +104,17 @@ func TestOldPodsGoAsNewOnesServe(t *testing.T) {
 	} {
 		require.Equal(t, c.want, oldSizes(c.limits, c.newSet, c.old), "%s: %+v, new %+v, old %+v", c.why, c.limits, c.newSet, c.old)
 	}
+}
+
+// With numbers that overflow, such a Deployment would never get a Pod.
+func TestReplicasAndSurgeTogetherAreANumberOfPods(t *testing.T) {
+	const most = math.MaxInt32
+	for _, surge := range []string{"1", "25%", "200%", "2147483647"} {
+		l := limitsOf(rolling(most, surge, "0"))
+		require.Equal(t, limits{most, 0, 1}, l, "a surge of %s", surge)
+		require.Equal(t, int32(most), newSize(l, size{}, nil), "a surge of %s", surge)
+	}
+	require.Equal(t, limits{most - 5, 5, 3}, limitsOf(rolling(most-5, "25%", "3")), "as far as there is room")
 }
 
 // randomSizes are a Deployment in any state: in the middle of several rollouts, with Pods that fail, and with statuses

@@ -119,9 +119,6 @@ const (
 func newPod(rs *appsv1.ReplicaSet, suffix func(length int) string) *corev1.Pod {
 	template := &rs.Spec.Template
 	prefix := rs.Name + "-"
-	if len(prefix) > validation.DNS1123SubdomainMaxLength {
-		prefix = rs.Name
-	}
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: rs.Namespace, Name: prefix[:min(len(prefix), baseLength)] + suffix(suffixLength), GenerateName: prefix,

@@ -27,14 +27,13 @@ func TestTheNameOfAPodIsAsTheServerWouldMakeIt(t *testing.T) {
 		{"a short one", 3, 4, 4},
 		{"one that just fits", 57, 58, 58},
 		{"one that is cut", 58, 58, 59},
-		{"one that leaves room for a hyphen", 252, 58, 253},
-		{"one that leaves none", 253, 58, 253},
+		{"the longest that there is", 253, 58, 254},
 	} {
 		rs := newReplicaSet(1)
 		rs.Name = strings.Repeat("w", c.length)
 		pod := newPod(rs, suffix)
 		require.Equal(t, c.generate, len(pod.GenerateName), c.what)
-		require.Equal(t, c.generate != c.length, strings.HasSuffix(pod.GenerateName, "-"), c.what)
+		require.True(t, strings.HasSuffix(pod.GenerateName, "-"), c.what)
 		require.Equal(t, pod.GenerateName[:c.base]+"xxxxx", pod.Name, c.what)
 	}
 }

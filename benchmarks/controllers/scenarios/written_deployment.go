@@ -1,6 +1,8 @@
 package scenarios
 
 import (
+	"math"
+
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -91,6 +93,7 @@ var deploymentScenarios = []Scenario{
 	of("its end is held up by a finalizer", deploy(deployment(app, 2, func(d *appsv1.Deployment) { d.Finalizers = []string{"example.com/hold"} })),
 		deleteDeployment(background), scale(4), editApp("the finalizer goes", func(d *appsv1.Deployment) { d.Finalizers = nil })),
 	of("a quota", deploy(deployment(app, 2)), quota("2"), roll("works:2"), noQuota, scale(3)),
+	of("more replicas and surge than fit into a number", quota("0"), deploy(deployment(app, math.MaxInt32)), scale(0)),
 	of("Pods that fit on no node", deploy(deployment(app, 3)), editApp("a node that is not there", func(d *appsv1.Deployment) {
 		d.Spec.Template.Spec.NodeSelector = map[string]string{"disk": "ssd"}
 	}), undo(1)),

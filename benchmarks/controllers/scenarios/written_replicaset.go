@@ -1,11 +1,13 @@
 package scenarios
 
 import (
+	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 const (
@@ -86,6 +88,7 @@ var replicaSets = []Scenario{
 		rs.Spec.Selector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: metav1.LabelSelectorOpIn, Values: []string{"web", "shop"}}}}
 	})), relabel(anyPod, map[string]string{"app": "shop"}), createPod(pod("a", map[string]string{"app": "shop"}))),
 	replicaset("a long name", createSet(set("a-name-that-is-so-long-that-the-names-of-pods-have-to-be-cut-off-somewhere", 2))),
+	replicaset("the longest name", createSet(set(strings.Repeat("w", validation.DNS1123SubdomainMaxLength), 2))),
 }
 
 func otherLabels(rs *appsv1.ReplicaSet) {
