@@ -24,8 +24,9 @@ import (
 // up, for as long as it takes to add what is due. client-go has a goroutine, which
 // AddAfter hands its items through a channel with room for 1000: with more at a
 // time, the caller waits. There a delay cannot be cancelled or put off. As here, an Add
-// does not end it. In controller-runtime's priority queue, an Add does end it, and an
-// AddAfter for an item that waits for a worker already is ignored.
+// does not end it. In controller-runtime's priority queue, an Add does end it, and the
+// delay of an AddAfter is dropped if the item waits for a worker already; but its
+// priority counts at once, and so a plain AddAfter raises an item of LowPriority.
 //
 // It satisfies client-go's workqueue.TypedDelayingInterface.
 type DelayingQueue[T comparable] struct {

@@ -2,6 +2,7 @@ package workqueue
 
 import (
 	"crypto/rand"
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -146,6 +147,44 @@ func TestANegativeDelayWithARateLimitIsNowAsInControllerRuntime(t *testing.T) {
 				synctest.Wait()
 				require.Equal(t, 1, q.Len())
 				require.Equal(t, 1, q.NumRequeues(request{}))
+				q.ShutDown()
+			})
+		})
+	}
+}
+
+// An object of the initial list waits with a low priority, and something sets an alarm for it.
+func TestControllerRuntimesAddAfterDropsTheDelayOfWhatWaitsAndRaisesItAtOnce(t *testing.T) {
+	low, early, late := -100, request{}, request{}
+	early.Name, late.Name = "early", "late"
+	for name, c := range map[string]struct {
+		queue func() priorityqueue.PriorityQueue[request]
+		now   []string
+		later []string
+	}{
+		"theirs": {func() priorityqueue.PriorityQueue[request] { return priorityqueue.New[request]("") },
+			[]string{"late 0", "early -100"}, nil},
+		"ours": {func() priorityqueue.PriorityQueue[request] {
+			return adapter{workqueue.NewPriority(workqueue.PriorityOptions[request]{})}
+		}, []string{"early -100", "late -100"}, []string{"late 0"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				q := c.queue()
+				q.AddWithOpts(priorityqueue.AddOpts{Priority: &low}, early, late)
+				q.AddAfter(late, time.Hour)
+				work := func() (out []string) {
+					synctest.Wait()
+					for q.Len() > 0 {
+						item, priority, _ := q.GetWithPriority()
+						out = append(out, fmt.Sprint(item.Name, " ", priority))
+						q.Done(item)
+					}
+					return out
+				}
+				require.Equal(t, c.now, work())
+				time.Sleep(2 * time.Hour)
+				require.Equal(t, c.later, work())
 				q.ShutDown()
 			})
 		})
