@@ -40,15 +40,14 @@ func (m *controllerManager) makeElection(config *rest.Config) error {
 	watchDog := leaderelection.NewLeaderHealthzAdaptor(tolerated)
 	m.healthz[watchDog.Name()] = watchDog.Check
 	m.election = &electionRunnable{groups: m.groups, name: cmp.Or(o.LeaderElectionID, lock.Describe())}
-	var err error
-	m.election.elector, err = leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
+	m.election.config = leaderelection.LeaderElectionConfig{
 		Lock: lock, Name: m.election.name,
 		LeaseDuration: *o.LeaseDuration, RenewDeadline: *o.RenewDeadline, RetryPeriod: *o.RetryPeriod,
 		ReleaseOnCancel: o.LeaderElectionReleaseOnCancel, TakeMissingAtOnce: o.LeaderElectionTakeMissingLeaseAtOnce,
 		Recorder: o.Recorder, WatchDog: watchDog,
 		Callbacks: leaderelection.LeaderCallbacks{OnStartedLeading: m.election.work, OnStoppedLeading: func() {}},
-	})
-	return err
+	}
+	return nil
 }
 
 func (m *controllerManager) makeLock(config *rest.Config) (resourcelock.Interface, error) {
@@ -75,10 +74,17 @@ func (m *controllerManager) makeLock(config *rest.Config) (resourcelock.Interfac
 // renewed until the last reconciler has returned, and released then.
 type electionRunnable struct {
 	name    string
-	elector *leaderelection.LeaderElector
+	config  leaderelection.LeaderElectionConfig
+	elector *leaderelection.LeaderElector // made by prepare
 	groups  *groups
 	// lead starts what needs the lead, and returns when that is ready. It is set before Start is called.
 	lead func(leading context.Context)
+}
+
+// prepare checks the configuration, as the first thing that the manager's Start does.
+func (e *electionRunnable) prepare() (err error) {
+	e.elector, err = leaderelection.NewLeaderElector(e.config)
+	return err
 }
 
 // Start implements Runnable. It returns an error if the lease is lost, and leaves out what the elector is called:

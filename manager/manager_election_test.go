@@ -253,6 +253,27 @@ func TestTheElectionIsReportedAsEvents(t *testing.T) {
 	})
 }
 
+// As in controller-runtime: a program may make a manager that it never starts.
+func TestAnElectionWhoseTimesCannotWorkIsRefusedByStart(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		for _, c := range []struct {
+			want   string
+			change func(*Options)
+		}{
+			{"leader election shop: LeaseDuration is 9s", func(o *Options) { o.LeaseDuration = new(9 * time.Second) }},
+			{"leader election shop: RenewDeadline is 1s", func(o *Options) { o.RenewDeadline = new(time.Second) }},
+		} {
+			options := ofElection()
+			c.change(&options)
+			m := w.manager(options)
+			var story story
+			require.NoError(t, m.Add(&independent{part{name: "probe", story: &story}}))
+			require.ErrorContains(t, m.Start(t.Context()), c.want)
+			require.Empty(t, story.told())
+		}
+	})
+}
+
 func TestAnElectionThatCannotWorkIsRefusedByNew(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		for _, c := range []struct {
@@ -261,8 +282,6 @@ func TestAnElectionThatCannotWorkIsRefusedByNew(t *testing.T) {
 		}{
 			{"LeaderElectionID is missing", func(o *Options) { o.LeaderElectionID = "" }},
 			{"LeaderElectionNamespace is needed", func(o *Options) { o.LeaderElectionNamespace = "" }},
-			{"LeaseDuration is 9s", func(o *Options) { o.LeaseDuration = new(9 * time.Second) }},
-			{"RenewDeadline is 1s", func(o *Options) { o.RenewDeadline = new(time.Second) }},
 			{`there is no lock of type "configma`, func(o *Options) { o.LeaderElectionResourceLock = "configmaps" }},
 		} {
 			options := ofElection()

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+
+	"github.com/go-logr/logr"
 )
 
 var (
@@ -20,6 +22,7 @@ var (
 type group struct {
 	name   groupName
 	failed func(error) // called with each error of a runnable, from the runnable's goroutine
+	log    logr.Logger // of runnables that were added while the group runs, and do not become ready
 
 	mu      sync.Mutex // guards what follows
 	waiting []*member  // added before the start
@@ -40,10 +43,11 @@ type member struct {
 	start    func(context.Context) error // Start, or Warmup
 	ready    func(context.Context) error // waits until it is ready; nil if it is as soon as it is started
 	wait     func(context.Context) error // calls ready with a context that ends with the member; set by launch
+	isLate   bool                        // added while the group runs, so that no start waits for it
 }
 
-func newGroup(name groupName, failed func(error)) *group {
-	return &group{name: name, failed: failed, empty: make(chan struct{})}
+func newGroup(name groupName, log logr.Logger, failed func(error)) *group {
+	return &group{name: name, failed: failed, log: log, empty: make(chan struct{})}
 }
 
 // add starts a member at once if the group runs.
@@ -64,6 +68,7 @@ func (g *group) take(m *member) bool {
 	case g.launch == nil:
 		g.waiting = append(g.waiting, m)
 	default:
+		m.isLate = true
 		g.launch(m)
 	}
 	g.isUsed = true
@@ -116,6 +121,14 @@ func (g *group) launchLocked(ctx context.Context, m *member) {
 			return m.ready(alive)
 		}
 	}
+	var late sync.WaitGroup
+	if m.isLate && m.ready != nil {
+		late.Go(func() {
+			if err := m.ready(alive); err != nil && alive.Err() == nil {
+				g.log.Error(err, nameOf(m.runnable)+" is not ready")
+			}
+		})
+	}
 	go func() {
 		err := m.start(ctx)
 		if err != nil {
@@ -124,6 +137,7 @@ func (g *group) launchLocked(ctx context.Context, m *member) {
 			ending(err)
 		}
 		ending(errEndedUnready)
+		late.Wait()
 		g.ended(m)
 	}()
 }

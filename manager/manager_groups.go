@@ -30,7 +30,7 @@ type groups struct {
 func newGroups(log logr.Logger, syncTimeout time.Duration, recorder *trace.Recorder) *groups {
 	g := &groups{syncTimeout: syncTimeout, recorder: recorder, failed: func(err error) { logFailure(log, err) }}
 	for name := range groupName(groupCount) {
-		g.all[name] = newGroup(name, func(err error) {
+		g.all[name] = newGroup(name, log, func(err error) {
 			g.mu.Lock()
 			failed := g.failed
 			g.mu.Unlock()

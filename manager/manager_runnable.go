@@ -27,8 +27,8 @@ type LeaderElectionRunnable interface {
 }
 
 // ReadyRunnable is implemented by a Runnable that others depend on: the manager does not start
-// what comes after its group before WaitUntilReady has returned nil. An error stops the manager. The context
-// ends when Start has returned.
+// what comes after its group before WaitUntilReady has returned nil. An error stops the manager. Nothing waits for
+// a runnable that is added while its group runs: an error is logged. The context ends when Start has returned.
 //
 // controller-runtime does this for caches alone, and there is no way to ask for it.
 type ReadyRunnable interface {

@@ -50,7 +50,10 @@ func (m *controllerManager) begin() error {
 		return errors.New("the manager was started before: it can run once; make a new one")
 	}
 	m.started = true
-	return nil
+	if m.election == nil {
+		return nil
+	}
+	return m.election.prepare()
 }
 
 // startGroups returns when all groups have started, except for what waits for the lead. It returns an
