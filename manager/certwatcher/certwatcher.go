@@ -53,7 +53,8 @@ type CertWatcher struct {
 	callback func(tls.Certificate)
 }
 
-// New reads the certificate and its key. It fails if there is no valid pair yet.
+// New reads the certificate and its key. It fails if there is no valid pair yet; os.IsNotExist says whether a file is
+// missing.
 func New(certPath, keyPath string) (*CertWatcher, error) {
 	cw := &CertWatcher{
 		certPath: certPath, keyPath: keyPath,
@@ -164,11 +165,11 @@ func (cw *CertWatcher) reload() (changed bool, err error) {
 	metrics.ReadCertificateTotal.Inc()
 	certPEM, err := readPEM(cw.certPath)
 	if err != nil {
-		return false, fmt.Errorf("read the certificate: %w", err)
+		return false, err
 	}
 	keyPEM, err := readPEM(cw.keyPath)
 	if err != nil {
-		return false, fmt.Errorf("read the certificate's key: %w", err)
+		return false, err
 	}
 	pair, err := tls.X509KeyPair(certPEM, keyPEM)
 	if err != nil {

@@ -85,8 +85,8 @@ func (s *DefaultServer) Register(path string, hook http.Handler) {
 
 // Start serves until the context ends. A server runs once.
 //
-// Errors: It returns an error if there is no certificate, if it cannot listen, or if requests had to be cut off at
-// the end.
+// Errors: It returns an error if there is no certificate (os.IsNotExist says whether a file is missing), if it cannot
+// listen, or if requests had to be cut off at the end.
 func (s *DefaultServer) Start(ctx context.Context) error {
 	options := s.options()
 	logger := loggerFrom(ctx)
@@ -102,12 +102,12 @@ func (s *DefaultServer) Start(ctx context.Context) error {
 		return errors.New("the webhook server was started before: make another one with webhook.NewServer")
 	}
 
-	config, certificates, err := tlsConfig(options)
+	config, certificates, err := tlsConfig(options, logger)
 	if err != nil {
 		if options.Listener != nil {
 			_ = options.Listener.Close() // it is the server's, and nobody will serve it
 		}
-		return fmt.Errorf("starting the webhook server: %w", err)
+		return err
 	}
 	listener := options.Listener
 	if listener == nil {

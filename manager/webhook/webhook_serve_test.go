@@ -260,37 +260,51 @@ func TestARequestThatIsBeingServedIsAnsweredBeforeTheServerEnds(t *testing.T) {
 	require.NoError(t, <-ended)
 }
 
-func TestBadCertificatesAreAnErrorThatSaysWhatToDo(t *testing.T) {
+func TestBadCertificatesAreAnErrorAndTheLogSaysWhatToDo(t *testing.T) {
 	write := func(dir, name, content string) {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600))
 	}
+	const advice = "There is no certificate to serve webhooks with"
 	for _, c := range []struct {
 		name    string
 		spoil   func(dir string)
 		options webhook.Options
 		want    string
+		logs    string
 	}{
-		{"none", func(dir string) { _ = os.Remove(filepath.Join(dir, "tls.crt")) }, webhook.Options{}, "there is no certificate to serve with"},
-		{"no key", func(dir string) { _ = os.Remove(filepath.Join(dir, "tls.key")) }, webhook.Options{}, "there is no certificate to serve with"},
-		{"an empty one", func(dir string) { write(dir, "tls.crt", "") }, webhook.Options{}, "there is no certificate to serve with"},
-		{"half a one", func(dir string) { write(dir, "tls.crt", "-----BEGIN CERTIFICATE-----\nMII") }, webhook.Options{}, "there is no certificate to serve with"},
+		{"none", func(dir string) { _ = os.Remove(filepath.Join(dir, "tls.crt")) }, webhook.Options{}, "tls.crt", advice},
+		{"no key", func(dir string) { _ = os.Remove(filepath.Join(dir, "tls.key")) }, webhook.Options{}, "tls.key", advice},
+		{"an empty one", func(dir string) { write(dir, "tls.crt", "") }, webhook.Options{}, "tls.crt", advice},
+		{"half a one", func(dir string) { write(dir, "tls.crt", "-----BEGIN CERTIFICATE-----\nMII") }, webhook.Options{}, "tls.crt", advice},
 		{"another key", func(dir string) {
 			other := t.TempDir()
 			certificates(t, other, 2)
 			key, _ := os.ReadFile(filepath.Join(other, "tls.key"))
 			write(dir, "tls.key", string(key))
-		}, webhook.Options{}, "there is no certificate to serve with"},
-		{"another name", func(string) {}, webhook.Options{CertName: "server.pem"}, "server.pem"},
-		{"no CA of the clients", func(string) {}, webhook.Options{ClientCAName: "ca.crt"}, "reading the CA of clients' certificates"},
-		{"a CA of the clients that is none", func(string) {}, webhook.Options{ClientCAName: "tls.key"}, "has no certificates in PEM form"},
+		}, webhook.Options{}, "tls.key", advice},
+		{"another name", func(string) {}, webhook.Options{CertName: "server.pem"}, "server.pem", advice},
+		{"no CA of the clients", func(string) {}, webhook.Options{ClientCAName: "ca.crt"}, "reading the CA of clients' certificates", ""},
+		{"a CA of the clients that is none", func(string) {}, webhook.Options{ClientCAName: "tls.key"}, "has no certificates in PEM form", ""},
 	} {
 		dir := t.TempDir()
 		certificates(t, dir, 1)
 		c.spoil(dir)
 		c.options.CertDir, c.options.Host, c.options.Port = dir, "127.0.0.1", 1
-		err := webhook.NewServer(c.options).Start(t.Context())
-		require.ErrorContains(t, err, "starting the webhook server: ", c.name)
-		require.ErrorContains(t, err, c.want, c.name)
+		var logged string
+		ctx := logr.NewContext(t.Context(), funcr.New(func(_, line string) { logged += line }, funcr.Options{}))
+		require.ErrorContains(t, webhook.NewServer(c.options).Start(ctx), c.want, c.name)
+		require.Contains(t, logged, c.logs, c.name)
+	}
+}
+
+// Programs that wait for cert-manager tell by os.IsNotExist that the certificate is not there yet.
+func TestACertificateThatIsMissingIsAFileThatDoesNotExist(t *testing.T) {
+	for _, missing := range []string{"tls.crt", "tls.key"} {
+		dir := t.TempDir()
+		certificates(t, dir, 1)
+		require.NoError(t, os.Remove(filepath.Join(dir, missing)))
+		err := webhook.NewServer(webhook.Options{CertDir: dir, Port: 1}).Start(t.Context())
+		require.True(t, os.IsNotExist(err), "%s: %v", missing, err)
 	}
 }
 

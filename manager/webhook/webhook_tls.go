@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/go-logr/logr"
+
 	"github.com/loopwright/loopwright/manager/certwatcher"
 )
 
@@ -19,7 +21,7 @@ type certificates interface {
 }
 
 // tlsConfig returns how to serve, and the certificates to watch, or nil if the options bring their own.
-func tlsConfig(options Options) (*tls.Config, certificates, error) {
+func tlsConfig(options Options, logger logr.Logger) (*tls.Config, certificates, error) {
 	config := &tls.Config{NextProtos: []string{"h2"}}
 	for _, change := range options.TLSOpts {
 		change(config)
@@ -29,8 +31,9 @@ func tlsConfig(options Options) (*tls.Config, certificates, error) {
 		certPath, keyPath := filepath.Join(options.CertDir, options.CertName), filepath.Join(options.CertDir, options.KeyName)
 		watcher, err := certwatcher.New(certPath, keyPath)
 		if err != nil {
-			return nil, nil, fmt.Errorf("there is no certificate to serve with: %w. Put one into %s and its key into %s, or set CertDir; "+
-				"for development, package devca makes both", err, certPath, keyPath)
+			logger.Error(err, "There is no certificate to serve webhooks with: put one and its key where they are looked for, or set CertDir; "+
+				"for development, package devca makes both", "cert", certPath, "key", keyPath)
+			return nil, nil, err // as it is: os.IsNotExist does not look into an error that is wrapped
 		}
 		watched, config.GetCertificate = watcher, watcher.GetCertificate
 	}
