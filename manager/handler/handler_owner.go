@@ -122,13 +122,14 @@ func ownersOf(obj client.Object, kind schema.GroupKind, onlyController bool) fun
 	}
 }
 
-// refersTo compares group and kind. The API server does not let a malformed apiVersion in.
+// refersTo compares group and kind. A malformed apiVersion, which the API server does not let in, refers to nothing.
 func refersTo(ref metav1.OwnerReference, kind schema.GroupKind) bool {
-	group, _, found := strings.Cut(ref.APIVersion, "/")
-	if !found {
-		group = "" // "v1" is the core group's
+	version, err := schema.ParseGroupVersion(ref.APIVersion) // "v1" is the core group's, which is ""
+	if err != nil {
+		slog.Error("An owner reference is left out", "owner", ref.Name, "error", err)
+		return false
 	}
-	return ref.Kind == kind.Kind && group == kind.Group
+	return ref.Kind == kind.Kind && version.Group == kind.Group
 }
 
 // ownerRequest is for an owner of the given scope. The owner of an object in a namespace is in the

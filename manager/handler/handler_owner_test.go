@@ -84,6 +84,7 @@ func TestOwnersAreComparedByGroupAndKindAndNotByVersion(t *testing.T) {
 		{"the core group, asked for another", owner("v1", "ReplicaSet", "web"), replicaSet, false},
 		{"another group, asked for core", owner("apps/v1", "Node", "web"), &corev1.Node{}, false},
 		{"the core group in another version", owner("v2", "Node", "web"), &corev1.Node{}, true},
+		{"what is no group and version", owner("apps/v1/beta", "ReplicaSet", "web"), replicaSet, false},
 	} {
 		q := newQueue()
 		create(pod("web-1", "1", c.ref), false).tell(forOwner(c.ownerType), q)

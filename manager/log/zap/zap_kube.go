@@ -1,6 +1,7 @@
 package zap
 
 import (
+	"errors"
 	"slices"
 
 	"go.uber.org/zap"
@@ -57,17 +58,20 @@ func references(fields []zapcore.Field) []zapcore.Field {
 			fields, own = slices.Clone(fields), true
 		}
 		fields[i] = zap.Object(field.Key, shown(parts))
-		if parts == nil {
-			fields[i] = zap.Reflect(field.Key, nil)
-		}
 	}
 	return fields
 }
 
+// shown is a reference; that of an object that is a nil pointer is nil.
 type shown []reference.Field
 
-// MarshalLogObject implements zapcore.ObjectMarshaler.
+var errNil = errors.New("got nil for runtime.Object")
+
+// MarshalLogObject implements zapcore.ObjectMarshaler. Its error is written beside the field, as KEYError.
 func (s shown) MarshalLogObject(enc zapcore.ObjectEncoder) error {
+	if s == nil {
+		return errNil
+	}
 	for _, field := range s {
 		enc.AddString(field.Key, field.Value)
 	}

@@ -45,7 +45,7 @@ func TestAnObjectIsShownAsAReference(t *testing.T) {
 		"an object":                       {web(), `{"apiVersion":"v1","kind":"Pod","namespace":"shop","name":"web"}`},
 		"one that does not know its kind": {&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}, `{"name":"n"}`},
 		"an unstructured one":             {free, `{"apiVersion":"example.com/v1","kind":"Website","name":"w"}`},
-		"a nil pointer":                   {(*corev1.Pod)(nil), `null`},
+		"a nil pointer":                   {(*corev1.Pod)(nil), `{},"vError":"got nil for runtime.Object"`},
 		"a name":                          {types.NamespacedName{Namespace: "shop", Name: "web"}, `{"name":"web","namespace":"shop"}`},
 		"a name without a namespace":      {types.NamespacedName{Name: "web"}, `{"name":"web"}`},
 		"a text":                          {"web", `"web"`},
