@@ -52,6 +52,15 @@ func TestAnAnswerHasTheVersionAndTheUIDOfTheQuestion(t *testing.T) {
 	}
 }
 
+// Tests of ported webhooks compare the text.
+func TestAnAnswerEndsWithANewline(t *testing.T) {
+	hook := WithValidator(builtIn, &noted[*corev1.ConfigMap]{})
+	for _, body := range [][]byte{question(t, admissionv1.Create, configMap(), nil), []byte("nonsense")} {
+		answer := post(t, hook, "application/json", body)
+		require.True(t, bytes.HasSuffix(answer, []byte("}\n")), "%s", answer)
+	}
+}
+
 func TestWhatIsNoQuestionIsRefused(t *testing.T) {
 	hook := WithValidator(builtIn, &noted[*corev1.ConfigMap]{})
 	for _, c := range []struct{ body, message string }{

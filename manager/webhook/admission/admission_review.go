@@ -50,7 +50,7 @@ func answerVersion(question metav1.TypeMeta) metav1.TypeMeta {
 	return metav1.TypeMeta{APIVersion: version, Kind: reviewKind}
 }
 
-// writeReview writes an answer. A review has nothing but strings, numbers and bytes, so it
+// writeReview writes an answer, which ends with a newline. A review has nothing but strings, numbers and bytes, so it
 // always is JSON.
 func writeReview(to head, response Response) []byte {
 	response.UID = to.uid
@@ -58,7 +58,7 @@ func writeReview(to head, response Response) []byte {
 	if err != nil {
 		panic(fmt.Sprintf("an AdmissionReview is no JSON: %v", err))
 	}
-	return document
+	return append(document, '\n')
 }
 
 // headOf finds version and UID in the beginning of a review that is cut off or damaged. API servers write
