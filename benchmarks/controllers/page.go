@@ -31,6 +31,11 @@ EndpointSlices, which ours write only if somebody asks for it, are compared apar
 of the scenarios about Endpoints, the slices have to be the same as with the original: how many there are, labels, owner, ports
 and endpoints. They are.
 
+Two things differ everywhere. In managedFields, the originals are called ` + "`kube-controller-manager`" + `, and ours ` + "`controllers`" + `,
+as the program: whoever looks for the process that has written a field has to find the right one. And ours have no
+feature gates: they do what the originals do by default, and learn from the answers of the API server whether it keeps
+` + "`terminatingReplicas`" + `.
+
 ## What differs, and why
 
 | field | in | why |
