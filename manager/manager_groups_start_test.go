@@ -3,12 +3,15 @@ package manager
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/loopwright/loopwright/manager/cache"
 )
 
 // The election's goroutine may start what needs the lead while the manager still starts the rest.
@@ -112,5 +115,56 @@ func TestAFailureIsReportedBeforeThoseWhoWaitForTheRunnableHearOfIt(t *testing.T
 		time.Sleep(time.Second)
 		require.ErrorContains(t, <-started, "caches is not ready: ")
 		require.NoError(t, s.end(time.Second))
+	})
+}
+
+// otherCluster is a runnable with a cache.
+type otherCluster struct {
+	part
+	lists bool
+}
+
+func (c *otherCluster) GetCache() cache.Cache { return otherCache{c: c} }
+
+type otherCache struct {
+	cache.Cache
+	c *otherCluster
+}
+
+func (o otherCache) WaitForCacheSync(ctx context.Context) bool {
+	if !o.c.lists {
+		<-ctx.Done()
+		return false
+	}
+	o.c.story.say("%s has listed", o.c.name)
+	return true
+}
+
+// A program may come to know another cluster while it runs. If that cannot be listed, the log is the only place that says so.
+func TestACacheThatIsAddedWhileTheManagerRunsIsWaitedFor(t *testing.T) {
+	onStage(t, func(t *testing.T, s *stage) {
+		require.NoError(t, s.begin(true))
+		for _, lists := range []bool{true, false} {
+			require.NoError(t, s.add(&otherCluster{part{name: fmt.Sprint("a cluster that lists: ", lists), story: &s.story}, lists}))
+		}
+		synctest.Wait()
+		require.Contains(t, s.story.told(), "a cluster that lists: true has listed")
+		require.Empty(t, s.logged.told())
+		time.Sleep(time.Hour)
+		require.Len(t, s.logged.told(), 1)
+		require.Contains(t, s.logged.told()[0], "a cluster that lists: false is not ready")
+		require.Contains(t, s.logged.told()[0], "this has taken longer than 1m0s")
+		require.NoError(t, s.end(time.Second))
+	})
+}
+
+// Whoever stops a program knows that nothing more will be ready.
+func TestACacheThatHasNotListedAtTheStopIsNotReported(t *testing.T) {
+	onStage(t, func(t *testing.T, s *stage) {
+		require.NoError(t, s.begin(true))
+		require.NoError(t, s.add(&otherCluster{part: part{name: "far", story: &s.story}}))
+		synctest.Wait()
+		require.NoError(t, s.end(time.Second))
+		require.Empty(t, s.logged.told())
 	})
 }

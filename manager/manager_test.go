@@ -104,29 +104,6 @@ func TestAManagerThatIsToldToStopWhileItStartsStops(t *testing.T) {
 	})
 }
 
-// A program may come to know another cluster while it runs. If that cannot be listed, the log is the only place that says so.
-func TestACacheThatIsAddedWhileTheManagerRunsIsWaitedFor(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		m := w.manager(Options{})
-		r := w.start(m)
-		add := func() {
-			other, err := cluster.New(w.server.Config())
-			require.NoError(t, err)
-			_, err = other.GetCache().GetInformer(t.Context(), &corev1.ConfigMap{}, cache.BlockUntilSynced(false))
-			require.NoError(t, err)
-			require.NoError(t, m.Add(other))
-			time.Sleep(2 * defaultSyncTimeout)
-		}
-		add()
-		require.NotContains(t, w.log(), "not ready")
-		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Resource: "configmaps"}, Hang: true})
-		add()
-		require.Contains(t, w.log(), "the cache of http://fakeapi is not ready")
-		require.Contains(t, w.log(), "this has taken longer than 2m0s")
-		require.NoError(t, r.end(), "the manager goes on")
-	})
-}
-
 func TestAManagerRunsOnce(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		m := w.manager(Options{})
