@@ -52,6 +52,8 @@ func coreKinds() []builtin {
 	split := func(k Kind) Kind { k.Status = true; return k }
 	cluster := func(k Kind) Kind { k.ClusterScoped = true; return k }
 	inAll := func(k Kind) Kind { k.Categories = []string{"all"}; return k }
+	controller := split(inAll(kind("ReplicationController", "replicationcontrollers", "rc")))
+	controller.Scale = &Scale{SpecReplicas: ".spec.replicas", StatusReplicas: ".status.replicas"}
 	plain := rules{noGeneration: true}
 	event := rules{noGeneration: true, ignoresPropagation: true, createOnPut: true,
 		fields: eventFields, knownFields: eventFieldNames, badField: notSupported}
@@ -64,6 +66,7 @@ func coreKinds() []builtin {
 		{split(inAll(kind("Pod", "pods", "po"))), rules{defaults: defaultPod, creating: creatingPod, updatingStatus: updatingPodStatus,
 			validate: validatePod, grace: podGrace, returnsDeleted: true,
 			fields: podFields, knownFields: podFieldNames, badField: notSupported}},
+		{controller, rules{defaults: defaultController, validate: validateController, orphans: true}},
 		{kind("ConfigMap", "configmaps", "cm"), rules{noGeneration: true, validate: validateImmutableData}},
 		{kind("Secret", "secrets"), rules{noGeneration: true, defaults: defaultSecret, validate: validateImmutableData,
 			fields: secretFields, knownFields: []string{"type", "metadata.namespace", "metadata.name"}, badField: notSupported}},

@@ -70,7 +70,6 @@
 //	OpenAPI, CBOR
 //	legacy paths, websockets         no /api/v1/watch/...; no exec, attach, port-forward, logs, proxy
 //	pods/resize, ephemeralcontainers not served
-//	scale by server-side apply       415
 //	deletecollection                 deletes in order and stops at the first error, with one worker
 //	requests in flight, audit        no priority and fairness, no audit headers
 //	faults                           DropEvents and Stale can break promises that no real server breaks

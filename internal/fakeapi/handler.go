@@ -120,11 +120,11 @@ func (s *Server) route(ctx context.Context, a answer, res *resource, r Request, 
 		return s.routeSubresource(ctx, a, res, r, hr, plan)
 	}
 	// All namespaces can be read at once, but a new object needs one of its own.
-	if r.Verb == "create" && !res.ClusterScoped && r.Namespace == "" {
+	if r.Verb == "create" && !res.ClusterScoped && !res.loose && r.Namespace == "" {
 		return noSuchMethod()
 	}
 	everywhere := r.Name == "" && r.Verb != "create"
-	if res.ClusterScoped && r.Namespace != "" || !res.ClusterScoped && r.Namespace == "" && !everywhere {
+	if !res.loose && (res.ClusterScoped && r.Namespace != "" || !res.ClusterScoped && r.Namespace == "" && !everywhere) {
 		return noSuchResource()
 	}
 	switch r.Verb {
@@ -167,6 +167,16 @@ func (s *Server) route(ctx context.Context, a answer, res *resource, r Request, 
 
 func (s *Server) routeSubresource(ctx context.Context, a answer, res *resource, r Request, hr *http.Request, plan faultPlan) error {
 	at := slices.IndexFunc(res.subresources(), func(sub subresource) bool { return sub.name == r.Subresource })
+	if at < 0 && res.loose && r.Subresource != "status" {
+		switch r.Verb {
+		case "update": // approval, for example: it is the status that changes
+			r.Subresource = "status"
+			return s.routeSubresource(ctx, a, res, r, hr, plan)
+		case "patch": // resize, for example: anything may change
+			r.Subresource = ""
+			return s.route(ctx, a, res, r, hr, plan)
+		}
+	}
 	if at < 0 && !res.typed {
 		return apierrors.NewNotFound(res.gr(), r.Name)
 	}

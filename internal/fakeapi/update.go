@@ -27,6 +27,8 @@ func checkVersion(res *resource, obj, old runtime.Object) error {
 	}
 	unset := rv == "" || rv == "0"
 	switch {
+	case unset && res.needsVersion && res.loose:
+		return apierrors.NewConflict(res.gr(), m.GetName(), errors.New(modified))
 	case unset && res.needsVersion:
 		invalid := field.Invalid(field.NewPath("metadata", "resourceVersion"), uint64(0), "must be specified for an update")
 		kind := res.gk()
@@ -43,6 +45,9 @@ func checkVersion(res *resource, obj, old runtime.Object) error {
 // prepareUpdate turns what a client sent into what replaces old. obj belongs
 // to the caller; old is shared and is not changed.
 func prepareUpdate(res *resource, subresource string, obj, old runtime.Object) error {
+	if res.loose {
+		return prepareLooseUpdate(res, subresource, obj, old)
+	}
 	m, before := metaOf(obj), metaOf(old)
 	m.SetGeneration(before.GetGeneration())
 	switch subresource {
@@ -141,7 +146,7 @@ func diesByUpdate(res *resource, obj, old runtime.Object) bool {
 	if len(metaOf(obj).GetFinalizers()) > 0 || metaOf(old).GetDeletionTimestamp() == nil {
 		return false
 	}
-	if res.gr() == namespaces && len(namespaceFinalizers(obj)) > 0 {
+	if res.gr() == namespaces && !res.loose && len(namespaceFinalizers(obj)) > 0 {
 		return false
 	}
 	grace := metaOf(old).GetDeletionGracePeriodSeconds()

@@ -79,7 +79,7 @@ func TestSubresources(t *testing.T) {
 	replicas := int32(1)
 	d := &appsv1.Deployment{ObjectMeta: inShop("d"), Spec: appsv1.DeploymentSpec{Replicas: &replicas}}
 	account := &corev1.ServiceAccount{ObjectMeta: inShop("robot")}
-	c := builder().WithoutValidation().WithObjects(d, account, pod("p")).Build()
+	c := builder().LikeControllerRuntime().WithObjects(d, account, pod("p")).Build()
 	scale := &autoscalingv1.Scale{}
 	require.NoError(t, c.SubResource("scale").Get(t.Context(), d, scale))
 	scale.Spec.Replicas = 5
