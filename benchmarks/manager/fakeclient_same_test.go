@@ -37,6 +37,7 @@ type side struct {
 	removeBy     func(theirclient.Object, metav1.DeletionPropagation) error
 	patch        func(theirclient.Object, types.PatchType, string) error
 	patchStatus  func(theirclient.Object, string) error
+	patchSub     func(subResource string, obj theirclient.Object, data string) error
 	apply        func(theirclient.Object) error // with a patch
 	applyStatus  func(theirclient.Object) error
 	listPage     func(list theirclient.ObjectList, limit int64) error
@@ -93,6 +94,9 @@ func ourSideOf(b *ourfake.ClientBuilder, seeds []theirclient.Object) side {
 		},
 		patch: func(obj theirclient.Object, kind types.PatchType, data string) error {
 			return c.Patch(ctx, obj, ourclient.RawPatch(kind, []byte(data)))
+		},
+		patchSub: func(subResource string, obj theirclient.Object, data string) error {
+			return c.SubResource(subResource).Patch(ctx, obj, ourclient.RawPatch(types.MergePatchType, []byte(data)))
 		},
 		patchStatus: func(obj theirclient.Object, data string) error {
 			return c.Status().Patch(ctx, obj, ourclient.RawPatch(types.MergePatchType, []byte(data)))
@@ -157,6 +161,9 @@ func theirSide(seeds ...theirclient.Object) side {
 		},
 		patch: func(obj theirclient.Object, kind types.PatchType, data string) error {
 			return c.Patch(ctx, obj, theirclient.RawPatch(kind, []byte(data)))
+		},
+		patchSub: func(subResource string, obj theirclient.Object, data string) error {
+			return c.SubResource(subResource).Patch(ctx, obj, theirclient.RawPatch(types.MergePatchType, []byte(data)))
 		},
 		patchStatus: func(obj theirclient.Object, data string) error {
 			return c.Status().Patch(ctx, obj, theirclient.RawPatch(types.MergePatchType, []byte(data)))

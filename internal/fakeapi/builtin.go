@@ -54,7 +54,6 @@ func coreKinds() []builtin {
 	inAll := func(k Kind) Kind { k.Categories = []string{"all"}; return k }
 	controller := split(inAll(kind("ReplicationController", "replicationcontrollers", "rc")))
 	controller.Scale = &Scale{SpecReplicas: ".spec.replicas", StatusReplicas: ".status.replicas"}
-	plain := rules{noGeneration: true}
 	event := rules{noGeneration: true, ignoresPropagation: true, createOnPut: true,
 		fields: eventFields, knownFields: eventFieldNames, badField: notSupported}
 	return []builtin{
@@ -80,7 +79,7 @@ func coreKinds() []builtin {
 		{split(cluster(kind("PersistentVolume", "persistentvolumes", "pv"))), rules{noGeneration: true, defaults: defaultVolume, returnsDeleted: true}},
 		{split(kind("PersistentVolumeClaim", "persistentvolumeclaims", "pvc")), rules{noGeneration: true, defaults: defaultClaim, returnsDeleted: true}},
 		{split(kind("ResourceQuota", "resourcequotas", "quota")), rules{noGeneration: true, returnsDeleted: true}},
-		{kind("LimitRange", "limitranges", "limits"), plain},
+		{kind("LimitRange", "limitranges", "limits"), rules{noGeneration: true, createOnPut: true}},
 	}
 }
 

@@ -116,6 +116,9 @@ func noSuchMethod() error {
 
 // route calls the verb.
 func (s *Server) route(ctx context.Context, a answer, res *resource, r Request, hr *http.Request, plan faultPlan) error {
+	if res.loose {
+		r.Subresource = looseSubresource(res, r, hr.Header.Get("Content-Type"))
+	}
 	if r.Subresource != "" {
 		return s.routeSubresource(ctx, a, res, r, hr, plan)
 	}
@@ -167,16 +170,6 @@ func (s *Server) route(ctx context.Context, a answer, res *resource, r Request, 
 
 func (s *Server) routeSubresource(ctx context.Context, a answer, res *resource, r Request, hr *http.Request, plan faultPlan) error {
 	at := slices.IndexFunc(res.subresources(), func(sub subresource) bool { return sub.name == r.Subresource })
-	if at < 0 && res.loose && r.Subresource != "status" {
-		switch r.Verb {
-		case "update": // approval, for example: it is the status that changes
-			r.Subresource = "status"
-			return s.routeSubresource(ctx, a, res, r, hr, plan)
-		case "patch": // resize, for example: anything may change
-			r.Subresource = ""
-			return s.route(ctx, a, res, r, hr, plan)
-		}
-	}
 	if at < 0 && !res.typed {
 		return apierrors.NewNotFound(res.gr(), r.Name)
 	}

@@ -66,7 +66,7 @@ func (s *Server) loadLocked(res *resource, obj runtime.Object, m metav1.Object) 
 	rv := uint64(loadedVersion)
 	if given := m.GetResourceVersion(); given != "" {
 		var err error
-		if rv, err = strconv.ParseUint(given, 10, 64); err != nil || rv == 0 {
+		if rv, err = strconv.ParseUint(given, 10, 64); err != nil || rv == 0 && !res.loose {
 			return fmt.Errorf("resourceVersion %q is not a positive number", given)
 		}
 	}

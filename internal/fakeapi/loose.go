@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -45,6 +46,17 @@ func prepareLooseCreate(res *resource, obj runtime.Object, b birth) error {
 		return apierrors.NewBadRequest("resourceVersion should not be set on objects to be created")
 	}
 	return nil
+}
+
+// checkLooseVersion takes a version as a text. None is another one, too, for
+// the kinds that need one.
+func checkLooseVersion(res *resource, obj, old runtime.Object) error {
+	m := metaOf(obj)
+	rv := m.GetResourceVersion()
+	if rv == "" && !res.needsVersion || rv == metaOf(old).GetResourceVersion() {
+		return nil
+	}
+	return apierrors.NewConflict(res.gr(), m.GetName(), errors.New(modified))
 }
 
 func prepareLooseUpdate(res *resource, subresource string, obj, old runtime.Object) error {
@@ -85,6 +97,21 @@ func prepareLooseDelete(res *resource, old runtime.Object, options *metav1.Delet
 	obj, stamp := old.DeepCopyObject(), seconds(now)
 	metaOf(obj).SetDeletionTimestamp(&stamp)
 	return deletion{marked: obj}, nil
+}
+
+// looseSubresource is what a request to a subresource is about. A patch is one
+// of the object, and an update one of its status, whatever their names are:
+// resize, approval.
+func looseSubresource(res *resource, r Request, contentType string) string {
+	isScale := r.Subresource == "scale" && res.Scale != nil
+	switch {
+	case r.Subresource == "" || r.Subresource == "status":
+	case r.Verb == "patch" && contentType != string(types.ApplyPatchType):
+		return ""
+	case r.Verb == "update" && !isScale:
+		return "status"
+	}
+	return r.Subresource
 }
 
 // nextOwnVersion counts the versions of one object.

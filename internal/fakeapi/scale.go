@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
@@ -104,7 +105,7 @@ func (s *Server) serveScale(a answer, res *resource, r Request, hr *http.Request
 		a.object(http.StatusOK, scale)
 		return nil
 	}
-	change, dryRun, err := s.readScaleChange(r, hr)
+	change, dryRun, err := s.readScaleChange(res, r, hr)
 	if err != nil {
 		return err
 	}
@@ -170,14 +171,20 @@ func pathElements(path string) (out []any) {
 type scaleChange func(before *autoscalingv1.Scale) (*autoscalingv1.Scale, error)
 
 // readScaleChange reads a PUT or PATCH of a Scale.
-func (s *Server) readScaleChange(r Request, hr *http.Request) (change scaleChange, dryRun bool, err error) {
+func (s *Server) readScaleChange(res *resource, r Request, hr *http.Request) (change scaleChange, dryRun bool, err error) {
 	if r.Verb == "patch" {
 		p, dryRun, err := readPatch(scaleResource, r, hr)
 		if err != nil {
 			return nil, false, err
 		}
+		p.force = p.force || res.loose
 		return func(before *autoscalingv1.Scale) (*autoscalingv1.Scale, error) {
 			after, _, err := s.patched(scaleResource, r, p, before)
+			if err == nil && p.kind == types.ApplyPatchType && !res.typed {
+				// A defect of the real server, on which a program must not rely.
+				err = fmt.Errorf("failed to convert new object (/%s; %s) to proper version: request to convert CR to an invalid group/version: %s",
+					r.Name, scaleGVK, scaleGVK.GroupVersion())
+			}
 			if err != nil {
 				return nil, err
 			}

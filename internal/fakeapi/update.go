@@ -18,6 +18,9 @@ const modified = "the object has been modified; please apply your changes to the
 // name the stored one. An update that names none takes the stored one, for
 // the kinds that allow it.
 func checkVersion(res *resource, obj, old runtime.Object) error {
+	if res.loose {
+		return checkLooseVersion(res, obj, old)
+	}
 	m := metaOf(obj)
 	rv := m.GetResourceVersion()
 	if rv != "" {
@@ -27,8 +30,6 @@ func checkVersion(res *resource, obj, old runtime.Object) error {
 	}
 	unset := rv == "" || rv == "0"
 	switch {
-	case unset && res.needsVersion && res.loose:
-		return apierrors.NewConflict(res.gr(), m.GetName(), errors.New(modified))
 	case unset && res.needsVersion:
 		invalid := field.Invalid(field.NewPath("metadata", "resourceVersion"), uint64(0), "must be specified for an update")
 		kind := res.gk()

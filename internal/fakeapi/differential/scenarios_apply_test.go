@@ -49,7 +49,7 @@ var applyScenarios = []scenario{
 		c.patch(patchApply, widgets+"/w?fieldManager=one", `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w","resourceVersion":"5"}}`)
 		c.patch(patchMerge, widgets+"/w", `{"metadata":{"resourceVersion":null},"spec":{"color":"blue"}}`)
 		c.put(leases+"/l", `{"metadata":{"name":"l","resourceVersion":"5"}}`)
-		c.put("/api/v1/namespaces/{ns}/limitranges/l", `{"metadata":{"name":"l"},"spec":{"limits":[]}}`)
+		c.put("/api/v1/namespaces/{ns}/limitranges/l", `{"metadata":{"name":"l"},"spec":{"limits":null}}`)
 		c.post(configMaps, `{"metadata":{"name":"b","resourceVersion":"5"}}`)
 	}},
 	{name: "numbers that were applied to a custom resource", play: func(c *client) {
