@@ -247,6 +247,12 @@ var looseStories = []story{
 		list := &corev1.ConfigMapList{}
 		note(verdict(s.list(list, nil, nil)), list.Kind, list.Items[0].Kind)
 	}},
+	{name: "the scale of an unstructured object", seeds: objects(aDeployment()), differs: cluster, remains: "its body has to be unstructured in production", play: func(s side, note func(...any)) {
+		u := aGizmo("d")
+		u.SetAPIVersion("apps/v1")
+		u.SetKind("Deployment")
+		note(verdict(s.subResource("scale").get(u, &autoscalingv1.Scale{})))
+	}},
 	{name: "a call whose context has ended", seeds: objects(aConfigMap("a")), differs: cluster, remains: "it fails in production", play: func(s side, note func(...any)) {
 		note(s.getTooLate(aConfigMap("a")) == nil)
 	}},

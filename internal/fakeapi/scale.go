@@ -38,7 +38,7 @@ func scaleOf(res *resource, obj runtime.Object) (*autoscalingv1.Scale, error) {
 	scale.SetGroupVersionKind(scaleGVK)
 	spec, found, _ := unstructured.NestedInt64(content, splitPath(res.Scale.SpecReplicas)...)
 	if !found && res.typed {
-		spec = 1
+		spec = 1 // a server without defaults has objects without it
 	}
 	status, _, _ := unstructured.NestedInt64(content, splitPath(res.Scale.StatusReplicas)...)
 	scale.Spec.Replicas, scale.Status.Replicas = int32(spec), int32(status)

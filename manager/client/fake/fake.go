@@ -23,11 +23,10 @@
 // the right kind of namespace, and is not validated otherwise.
 //
 // The cluster's behaviour is the default, because a test is there to find what would go wrong in a
-// cluster: a reconciler that waits for an object that a foreground deletion keeps, that compares a
-// generation, or that reads without a namespace passes on controller-runtime's fake client and fails
-// in production. Tests that were written for that client rely on its behaviour, and many are right to:
-// they test something else, with objects that are not complete.
-// ClientBuilder.LikeControllerRuntime is for these.
+// cluster: a reconciler that reads without a namespace, or takes an object for gone that a foreground
+// deletion keeps, passes on controller-runtime's fake client and fails in production. Tests that were
+// written for that client may rely on its behaviour, though, and many are right to: they test
+// something else, with objects that are not complete. ClientBuilder.LikeControllerRuntime is for them.
 //
 // A custom resource has a status of its own only with WithStatusSubresource. If its definition in
 // the cluster says so, and the test does not, an Update writes the status in the test and not in
