@@ -2,7 +2,9 @@ package manager_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -12,6 +14,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
 	theirclient "sigs.k8s.io/controller-runtime/pkg/client"
 	theirfake "sigs.k8s.io/controller-runtime/pkg/client/fake"
 
@@ -30,15 +34,40 @@ type side struct {
 	remove       func(theirclient.Object) error
 	removeAll    func(theirclient.Object, map[string]string) error
 	dryCreate    func(theirclient.Object) error
+	removeBy     func(theirclient.Object, metav1.DeletionPropagation) error
+	patch        func(theirclient.Object, types.PatchType, string) error
+	patchStatus  func(theirclient.Object, string) error
+	patchSub     func(subResource string, obj theirclient.Object, data string) error
+	apply        func(theirclient.Object) error // with a patch
+	applyStatus  func(theirclient.Object) error
+	listPage     func(list theirclient.ObjectList, limit int64) error
+	watch        func(theirclient.ObjectList) (watch.Interface, error)
+	subResource  func(name string) subResource
+	isNamespaced func(theirclient.Object) (bool, error)
+	getTooLate   func(theirclient.Object) error // with a context that has ended
 }
 
-func ourSide(seeds ...theirclient.Object) side {
-	b := ourfake.NewClientBuilder()
+// subResource is a client of a subresource, without its options.
+type subResource struct {
+	get, create, update func(obj, body theirclient.Object) error
+}
+
+// ourSide is what a test has without LikeControllerRuntime.
+func ourSide(seeds ...theirclient.Object) side { return ourSideOf(ourfake.NewClientBuilder(), seeds) }
+
+// looseSide is what it has with it.
+func looseSide(seeds ...theirclient.Object) side {
+	return ourSideOf(ourfake.NewClientBuilder().LikeControllerRuntime(), seeds)
+}
+
+func ourSideOf(b *ourfake.ClientBuilder, seeds []theirclient.Object) side {
 	for _, obj := range seeds {
 		b.WithObjects(obj)
 	}
 	b.WithIndex(&corev1.Pod{}, "node", func(obj ourclient.Object) []string { return []string{obj.(*corev1.Pod).Spec.NodeName} })
 	c, ctx := b.Build(), context.Background()
+	ended, cancel := context.WithCancel(ctx)
+	cancel()
 	return side{
 		get: func(namespace, name string, obj theirclient.Object) error {
 			return c.Get(ctx, ourclient.ObjectKey{Namespace: namespace, Name: name}, obj)
@@ -60,6 +89,43 @@ func ourSide(seeds ...theirclient.Object) side {
 			return c.DeleteAllOf(ctx, obj, ourclient.InNamespace("default"), ourclient.MatchingLabels(labels))
 		},
 		dryCreate: func(obj theirclient.Object) error { return c.Create(ctx, obj, ourclient.DryRunAll) },
+		removeBy: func(obj theirclient.Object, policy metav1.DeletionPropagation) error {
+			return c.Delete(ctx, obj, ourclient.PropagationPolicy(policy))
+		},
+		patch: func(obj theirclient.Object, kind types.PatchType, data string) error {
+			return c.Patch(ctx, obj, ourclient.RawPatch(kind, []byte(data)))
+		},
+		patchSub: func(subResource string, obj theirclient.Object, data string) error {
+			return c.SubResource(subResource).Patch(ctx, obj, ourclient.RawPatch(types.MergePatchType, []byte(data)))
+		},
+		patchStatus: func(obj theirclient.Object, data string) error {
+			return c.Status().Patch(ctx, obj, ourclient.RawPatch(types.MergePatchType, []byte(data)))
+		},
+		apply: func(obj theirclient.Object) error {
+			return c.Patch(ctx, obj, ourclient.Apply, ourclient.FieldOwner("me"), ourclient.ForceOwnership) //nolint:staticcheck // tests use it
+		},
+		applyStatus: func(obj theirclient.Object) error {
+			return c.Status().Patch(ctx, obj, ourclient.Apply, ourclient.FieldOwner("me"), ourclient.ForceOwnership) //nolint:staticcheck // tests use it
+		},
+		listPage:     func(list theirclient.ObjectList, limit int64) error { return c.List(ctx, list, ourclient.Limit(limit)) },
+		watch:        func(list theirclient.ObjectList) (watch.Interface, error) { return c.Watch(ctx, list) },
+		isNamespaced: func(obj theirclient.Object) (bool, error) { return c.IsObjectNamespaced(obj) },
+		getTooLate: func(obj theirclient.Object) error {
+			return c.Get(ended, ourclient.ObjectKeyFromObject(obj), obj)
+		},
+		subResource: func(name string) subResource {
+			s := c.SubResource(name)
+			return subResource{
+				get:    func(obj, body theirclient.Object) error { return s.Get(ctx, obj, body) },
+				create: func(obj, body theirclient.Object) error { return s.Create(ctx, obj, body) },
+				update: func(obj, body theirclient.Object) error {
+					if body == nil {
+						return s.Update(ctx, obj)
+					}
+					return s.Update(ctx, obj, ourclient.WithSubResourceBody(body))
+				},
+			}
+		},
 	}
 }
 
@@ -67,6 +133,8 @@ func theirSide(seeds ...theirclient.Object) side {
 	b := theirfake.NewClientBuilder().WithObjects(seeds...)
 	b.WithIndex(&corev1.Pod{}, "node", func(obj theirclient.Object) []string { return []string{obj.(*corev1.Pod).Spec.NodeName} })
 	c, ctx := b.Build(), context.Background()
+	ended, cancel := context.WithCancel(ctx)
+	cancel()
 	return side{
 		get: func(namespace, name string, obj theirclient.Object) error {
 			return c.Get(ctx, theirclient.ObjectKey{Namespace: namespace, Name: name}, obj)
@@ -88,6 +156,45 @@ func theirSide(seeds ...theirclient.Object) side {
 			return c.DeleteAllOf(ctx, obj, theirclient.InNamespace("default"), theirclient.MatchingLabels(labels))
 		},
 		dryCreate: func(obj theirclient.Object) error { return c.Create(ctx, obj, theirclient.DryRunAll) },
+		removeBy: func(obj theirclient.Object, policy metav1.DeletionPropagation) error {
+			return c.Delete(ctx, obj, theirclient.PropagationPolicy(policy))
+		},
+		patch: func(obj theirclient.Object, kind types.PatchType, data string) error {
+			return c.Patch(ctx, obj, theirclient.RawPatch(kind, []byte(data)))
+		},
+		patchSub: func(subResource string, obj theirclient.Object, data string) error {
+			return c.SubResource(subResource).Patch(ctx, obj, theirclient.RawPatch(types.MergePatchType, []byte(data)))
+		},
+		patchStatus: func(obj theirclient.Object, data string) error {
+			return c.Status().Patch(ctx, obj, theirclient.RawPatch(types.MergePatchType, []byte(data)))
+		},
+		apply: func(obj theirclient.Object) error {
+			return c.Patch(ctx, obj, theirclient.Apply, theirclient.FieldOwner("me"), theirclient.ForceOwnership) //nolint:staticcheck // tests use it
+		},
+		applyStatus: func(obj theirclient.Object) error {
+			return c.Status().Patch(ctx, obj, theirclient.Apply, theirclient.FieldOwner("me"), theirclient.ForceOwnership) //nolint:staticcheck // tests use it
+		},
+		listPage: func(list theirclient.ObjectList, limit int64) error {
+			return c.List(ctx, list, theirclient.Limit(limit))
+		},
+		watch:        func(list theirclient.ObjectList) (watch.Interface, error) { return c.Watch(ctx, list) },
+		isNamespaced: func(obj theirclient.Object) (bool, error) { return c.IsObjectNamespaced(obj) },
+		getTooLate: func(obj theirclient.Object) error {
+			return c.Get(ended, theirclient.ObjectKeyFromObject(obj), obj)
+		},
+		subResource: func(name string) subResource {
+			s := c.SubResource(name)
+			return subResource{
+				get:    func(obj, body theirclient.Object) error { return s.Get(ctx, obj, body) },
+				create: func(obj, body theirclient.Object) error { return s.Create(ctx, obj, body) },
+				update: func(obj, body theirclient.Object) error {
+					if body == nil {
+						return s.Update(ctx, obj)
+					}
+					return s.Update(ctx, obj, theirclient.WithSubResourceBody(body))
+				},
+			}
+		},
 	}
 }
 
@@ -105,6 +212,8 @@ type story struct {
 	play  func(s side, note func(what ...any))
 	// differs says why ours is another one, on purpose.
 	differs string
+	// remains says why it still is with LikeControllerRuntime.
+	remains string
 }
 
 func verdict(err error) string {
@@ -159,22 +268,33 @@ func withFinalizer(obj theirclient.Object) theirclient.Object {
 	return obj
 }
 
-func TestTheFakeClientsTellTheSameStories(t *testing.T) {
+func TestTheFakeClientsTellTheSameStories(t *testing.T) { tellStories(t, stories) }
+
+func tellStories(t *testing.T, stories []story) {
+	t.Helper()
 	for _, st := range stories {
 		t.Run(st.name, func(t *testing.T) {
 			seeds := st.seeds
 			if seeds == nil {
 				seeds = objects()
 			}
-			want, got := hear(st, seeds, theirSide), hear(st, seeds, ourSide)
-			if st.differs == "" {
-				require.Equal(t, want, got, "a user's test must mean the same with our fake client")
-				return
-			}
-			require.NotEqual(t, want, got, "the two agree by now: remove what explains the difference")
-			t.Logf("on purpose: %s\ntheirs: %s\nours:   %s", st.differs, want, got)
+			want := hear(st, seeds, theirSide)
+			compareStories(t, want, hear(st, seeds, ourSide), st.differs)
+			t.Run("LikeControllerRuntime", func(t *testing.T) {
+				compareStories(t, want, hear(st, seeds, looseSide), st.remains)
+			})
 		})
 	}
+}
+
+func compareStories(t *testing.T, want, got, onPurpose string) {
+	t.Helper()
+	if onPurpose == "" {
+		require.Equal(t, want, got, "a user's test must mean the same with our fake client")
+		return
+	}
+	require.NotEqual(t, want, got, "the two agree by now: remove what explains the difference")
+	t.Logf("on purpose: %s\ntheirs: %s\nours:   %s", onPurpose, want, got)
 }
 
 // hear plays a story. A panic is something that a test notices, too.
@@ -189,3 +309,14 @@ func hear(st story, seeds func() []theirclient.Object, make func(...theirclient.
 	st.play(make(seeds()...), func(what ...any) { lines = append(lines, strings.TrimSpace(fmt.Sprintln(what...))) })
 	return
 }
+
+// whole shows all of an object. A time that the clients take from the clock is shown as "now".
+func whole(obj any) string {
+	text, err := json.Marshal(obj)
+	if err != nil {
+		return err.Error()
+	}
+	return aMomentAgo.ReplaceAllString(string(text), `"now"`)
+}
+
+var aMomentAgo = regexp.MustCompile(`"202[5-9]-[^"]*Z"`)

@@ -52,7 +52,8 @@ func coreKinds() []builtin {
 	split := func(k Kind) Kind { k.Status = true; return k }
 	cluster := func(k Kind) Kind { k.ClusterScoped = true; return k }
 	inAll := func(k Kind) Kind { k.Categories = []string{"all"}; return k }
-	plain := rules{noGeneration: true}
+	controller := split(inAll(kind("ReplicationController", "replicationcontrollers", "rc")))
+	controller.Scale = &Scale{SpecReplicas: ".spec.replicas", StatusReplicas: ".status.replicas"}
 	event := rules{noGeneration: true, ignoresPropagation: true, createOnPut: true,
 		fields: eventFields, knownFields: eventFieldNames, badField: notSupported}
 	return []builtin{
@@ -64,6 +65,7 @@ func coreKinds() []builtin {
 		{split(inAll(kind("Pod", "pods", "po"))), rules{defaults: defaultPod, creating: creatingPod, updatingStatus: updatingPodStatus,
 			validate: validatePod, grace: podGrace, returnsDeleted: true,
 			fields: podFields, knownFields: podFieldNames, badField: notSupported}},
+		{controller, rules{defaults: defaultController, validate: validateController, orphans: true}},
 		{kind("ConfigMap", "configmaps", "cm"), rules{noGeneration: true, validate: validateImmutableData}},
 		{kind("Secret", "secrets"), rules{noGeneration: true, defaults: defaultSecret, validate: validateImmutableData,
 			fields: secretFields, knownFields: []string{"type", "metadata.namespace", "metadata.name"}, badField: notSupported}},
@@ -77,7 +79,7 @@ func coreKinds() []builtin {
 		{split(cluster(kind("PersistentVolume", "persistentvolumes", "pv"))), rules{noGeneration: true, defaults: defaultVolume, returnsDeleted: true}},
 		{split(kind("PersistentVolumeClaim", "persistentvolumeclaims", "pvc")), rules{noGeneration: true, defaults: defaultClaim, returnsDeleted: true}},
 		{split(kind("ResourceQuota", "resourcequotas", "quota")), rules{noGeneration: true, returnsDeleted: true}},
-		{kind("LimitRange", "limitranges", "limits"), plain},
+		{kind("LimitRange", "limitranges", "limits"), rules{noGeneration: true, createOnPut: true}},
 	}
 }
 

@@ -28,10 +28,13 @@ type birth struct {
 
 // wipeSystemFields drops metadata that only the server may set. It happens
 // before managedFields are computed, so that nobody owns these fields.
-func wipeSystemFields(obj runtime.Object) {
+func wipeSystemFields(res *resource, obj runtime.Object) {
 	m := metaOf(obj)
-	m.SetCreationTimestamp(metav1.Time{})
 	m.SetDeletionTimestamp(nil)
+	if res.loose {
+		return
+	}
+	m.SetCreationTimestamp(metav1.Time{})
 	m.SetDeletionGracePeriodSeconds(nil)
 	m.SetUID("")
 	m.SetSelfLink("")
@@ -41,7 +44,7 @@ func wipeSystemFields(obj runtime.Object) {
 // it names another one.
 func checkNamespace(res *resource, obj runtime.Object, namespace string) error {
 	m := metaOf(obj)
-	if res.ClusterScoped {
+	if res.ClusterScoped && !res.loose {
 		namespace = ""
 	}
 	switch m.GetNamespace() {
@@ -57,6 +60,9 @@ func checkNamespace(res *resource, obj runtime.Object, namespace string) error {
 // prepareCreate turns what a client sent into what is stored. Metadata has
 // been wiped, and obj belongs to the caller.
 func prepareCreate(res *resource, obj runtime.Object, b birth) error {
+	if res.loose {
+		return prepareLooseCreate(res, obj, b)
+	}
 	m := metaOf(obj)
 	m.SetUID(b.uid)
 	m.SetCreationTimestamp(seconds(b.now))
@@ -137,7 +143,7 @@ func seconds(t time.Time) metav1.Time {
 // away. namespace is the stored Namespace, or nil.
 func admitCreate(res *resource, obj runtime.Object, namespace runtime.Object) error {
 	m := metaOf(obj)
-	if res.ClusterScoped {
+	if res.ClusterScoped || res.loose {
 		return nil
 	}
 	if namespace == nil {

@@ -51,6 +51,20 @@ func defaultReplicaSet(obj runtime.Object) {
 	defaultPodSpec(&spec.Template.Spec)
 }
 
+func defaultController(obj runtime.Object) {
+	rc := obj.(*corev1.ReplicationController)
+	rc.Spec.Replicas = or(rc.Spec.Replicas, 1)
+	if rc.Spec.Template == nil {
+		return
+	}
+	defaultPodSpec(&rc.Spec.Template.Spec)
+	for _, labels := range []*map[string]string{&rc.Spec.Selector, &rc.Labels} {
+		if len(*labels) == 0 && rc.Spec.Template.Labels != nil {
+			*labels = copyMap(rc.Spec.Template.Labels)
+		}
+	}
+}
+
 func defaultStatefulSet(obj runtime.Object) {
 	spec := &obj.(*appsv1.StatefulSet).Spec
 	spec.Replicas = or(spec.Replicas, 1)

@@ -18,7 +18,8 @@
 // Tests of every other package stand on it, and so does manager/client/fake,
 // which goes through Server.Transport: without connections and goroutines.
 // Package internal/fakeapi/differential holds it to the real server, scenario
-// by scenario.
+// by scenario. With Options.Loose it has other rules, for tests that expect
+// those of controller-runtime's fake client.
 //
 //	server := fakeapi.New(fakeapi.Options{})
 //	defer server.Close()
@@ -70,7 +71,6 @@
 //	OpenAPI, CBOR
 //	legacy paths, websockets         no /api/v1/watch/...; no exec, attach, port-forward, logs, proxy
 //	pods/resize, ephemeralcontainers not served
-//	scale by server-side apply       415
 //	deletecollection                 deletes in order and stops at the first error, with one worker
 //	requests in flight, audit        no priority and fairness, no audit headers
 //	faults                           DropEvents and Stale can break promises that no real server breaks

@@ -167,7 +167,7 @@ func (s *Server) update(u updating) (obj runtime.Object, created bool, err error
 		if before == nil {
 			return s.createByUpdate(u)
 		}
-		if u.uid != "" && u.uid != metaOf(before.obj).GetUID() {
+		if u.uid != "" && !u.res.loose && u.uid != metaOf(before.obj).GetUID() {
 			return nil, false, apierrors.NewConflict(u.res.gr(), u.name, fmt.Errorf(
 				"StorageError: invalid object, Code: 4, Key: %s, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: %v, UID in object meta: %v",
 				"/registry/"+u.res.Resource+"/"+key, u.uid, metaOf(before.obj).GetUID()))
@@ -203,7 +203,7 @@ func (s *Server) commit(u updating, key string, before *version, next runtime.Ob
 			s.finalizeNamespaceLocked(u.namespace)
 		}
 		return next, false
-	case sameObject(before.obj, next):
+	case !u.res.loose && sameObject(before.obj, next):
 		// Writing what is already there is not a change, and wakes nobody.
 		return before.obj, false
 	case u.dryRun:
@@ -228,6 +228,11 @@ func (s *Server) createByUpdate(u updating) (runtime.Object, bool, error) {
 	if err := checkNamespace(u.res, obj, u.namespace); err != nil {
 		return nil, false, err
 	}
+	if u.res.loose && u.res.Status {
+		statusSection.clear(obj)
+	}
+	// A version that a new object cannot have is an error in a POST only.
+	metaOf(obj).SetResourceVersion("")
 	out, err := s.create(u.res, obj, u.dryRun)
 	return out, err == nil, err
 }
@@ -246,7 +251,10 @@ func (s *Server) deleteLocked(res *resource, key, name string, options *metav1.D
 		return nil, false, apierrors.NewNotFound(res.gr(), name)
 	}
 	decide := prepareDelete
-	if res.gr() == namespaces {
+	switch {
+	case res.loose:
+		decide = prepareLooseDelete
+	case res.gr() == namespaces:
 		decide = prepareNamespaceDelete
 	}
 	d, err := decide(res, before.obj, options, time.Now())
@@ -260,7 +268,7 @@ func (s *Server) deleteLocked(res *resource, key, name string, options *metav1.D
 		return before.obj, d.gone, nil
 	}
 	last := before.obj
-	if d.marked != nil && !sameObject(before.obj, d.marked) {
+	if d.marked != nil && (res.loose || !sameObject(before.obj, d.marked)) {
 		last = s.putLocked(res, key, d.marked).obj
 	}
 	if d.gone {

@@ -116,15 +116,18 @@ func noSuchMethod() error {
 
 // route calls the verb.
 func (s *Server) route(ctx context.Context, a answer, res *resource, r Request, hr *http.Request, plan faultPlan) error {
+	if res.loose {
+		r.Subresource = looseSubresource(res, r, hr.Header.Get("Content-Type"))
+	}
 	if r.Subresource != "" {
 		return s.routeSubresource(ctx, a, res, r, hr, plan)
 	}
 	// All namespaces can be read at once, but a new object needs one of its own.
-	if r.Verb == "create" && !res.ClusterScoped && r.Namespace == "" {
+	if r.Verb == "create" && !res.ClusterScoped && !res.loose && r.Namespace == "" {
 		return noSuchMethod()
 	}
 	everywhere := r.Name == "" && r.Verb != "create"
-	if res.ClusterScoped && r.Namespace != "" || !res.ClusterScoped && r.Namespace == "" && !everywhere {
+	if !res.loose && (res.ClusterScoped && r.Namespace != "" || !res.ClusterScoped && r.Namespace == "" && !everywhere) {
 		return noSuchResource()
 	}
 	switch r.Verb {

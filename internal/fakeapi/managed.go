@@ -100,10 +100,15 @@ func (m *managers) newFieldManager(res *resource, subresource string) (*managedf
 	}
 	known := kindOps{res}
 	gv := res.gvk().GroupVersion()
+	deduced := managedfields.NewDeducedTypeConverter()
 	if !res.typed {
-		return managedfields.NewDefaultCRDFieldManager(firstOf(append(slices.Clip(m.schemas), managedfields.NewDeducedTypeConverter())), known, known, known, res.gvk(), gv, subresource, reset)
+		return managedfields.NewDefaultCRDFieldManager(firstOf(append(slices.Clip(m.schemas), deduced)), known, known, known, res.gvk(), gv, subresource, reset)
 	}
-	return managedfields.NewDefaultFieldManager(typeSchemas(), known, known, known, res.gvk(), gv, subresource, reset)
+	schemas := typeSchemas()
+	if res == scaleResource {
+		schemas = deduced // nothing is applied to a Scale but numbers, and there is no schema of it
+	}
+	return managedfields.NewDefaultFieldManager(schemas, known, known, known, res.gvk(), gv, subresource, reset)
 }
 
 // resetFields are the fields that a write to the subresource does not reach,

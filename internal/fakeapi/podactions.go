@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	policyv1beta1 "k8s.io/api/policy/v1beta1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -81,7 +82,32 @@ func bind(pod *corev1.Pod, binding *corev1.Binding) error {
 	return nil
 }
 
-var evictionResource = &resource{Kind: Kind{Group: "policy", Version: "v1", Kind: "Eviction", Resource: "evictions"}, typed: true}
+var (
+	evictionResource    = &resource{Kind: Kind{Group: "policy", Version: "v1", Kind: "Eviction", Resource: "evictions"}, typed: true}
+	oldEvictionResource = &resource{Kind: Kind{Group: "policy", Version: "v1beta1", Kind: "Eviction", Resource: "evictions"}, typed: true}
+)
+
+// decodeEviction reads an Eviction of either version, and returns the options
+// of its deletion.
+func decodeEviction(contentType string, body []byte) (*metav1.DeleteOptions, error) {
+	obj, _, err := decodeObject(evictionResource, contentType, "", body)
+	if err != nil {
+		if old, _, oldErr := decodeObject(oldEvictionResource, contentType, "", body); oldErr == nil {
+			obj, err = old, nil
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	options := &metav1.DeleteOptions{}
+	switch eviction := obj.(type) {
+	case *policyv1.Eviction:
+		options = or(eviction.DeleteOptions, *options)
+	case *policyv1beta1.Eviction:
+		options = or(eviction.DeleteOptions, *options)
+	}
+	return options, nil
+}
 
 // serveEviction answers a POST to pods/eviction: a delete that a disruption
 // budget may refuse.
@@ -90,20 +116,15 @@ func (s *Server) serveEviction(a answer, res *resource, r Request, hr *http.Requ
 	if err != nil {
 		return err
 	}
-	obj, _, err := decodeObject(evictionResource, hr.Header.Get("Content-Type"), "", body)
+	options, err := decodeEviction(hr.Header.Get("Content-Type"), body)
 	if err != nil {
 		return err
-	}
-	eviction := obj.(*policyv1.Eviction)
-	options := eviction.DeleteOptions
-	if options == nil {
-		options = &metav1.DeleteOptions{}
 	}
 	v, err := s.find(hr.Context(), res, r, 0)
 	if err != nil {
 		return err
 	}
-	if budget := s.budgetAgainst(v.obj.(*corev1.Pod)); budget != "" {
+	if budget := s.budgetAgainst(v.obj.(*corev1.Pod)); budget != "" && !res.loose {
 		err := apierrors.NewTooManyRequests("Cannot evict pod as it would violate the pod's disruption budget.", 0)
 		err.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: policyv1.DisruptionBudgetCause,
 			Message: fmt.Sprintf("The disruption budget %s does not allow a disruption now", budget)}}

@@ -49,8 +49,15 @@ type Options struct {
 	// server-side apply. For a kind that none of them knows, the schema is
 	// deduced from the object.
 	TypeConverters []managedfields.TypeConverter
-	// NoValidation believes every spec; only metadata is validated.
-	NoValidation bool
+	// Loose makes this the server behind controller-runtime's fake client: it
+	// stores what it is given. Nothing is validated, defaulted, generated but
+	// for names, or kept from changing; a deletion knows of finalizers only; any
+	// kind may be in a namespace or in none; lists come whole and have no
+	// version, and a watch begins with the next change.
+	Loose bool
+	// OwnVersions counts the versions of each object from 1, instead of those of
+	// all objects together.
+	OwnVersions bool
 	// NoLog keeps no log of requests.
 	NoLog bool
 	// AnyNamespace starts without namespaces, and lets objects into one that
@@ -115,12 +122,12 @@ func New(options Options) *Server {
 		DialContext:         func(ctx context.Context, _, _ string) (net.Conn, error) { return s.dial(ctx) },
 		MaxIdleConnsPerHost: 256,
 	}
-	for _, res := range builtinResources() {
-		if options.NoValidation {
-			loose := *res
-			loose.validate, loose.shared = nil, false
-			res = &loose
-		}
+	s.store.ownVersions = options.OwnVersions
+	builtins := builtinResources
+	if options.Loose {
+		builtins = looseResources
+	}
+	for _, res := range builtins() {
 		s.resources[res.gvr()] = res
 	}
 	for _, k := range options.Kinds {
@@ -136,7 +143,7 @@ func New(options Options) *Server {
 // kind of client-go's scheme is served with its Go type, any other one as a
 // custom resource. It panics if the kind is incomplete.
 func (s *Server) Register(k Kind) {
-	res, err := newResource(k, rules{})
+	res, err := newResource(k, rules{loose: s.options.Loose})
 	if err != nil {
 		panic("fakeapi: " + err.Error())
 	}

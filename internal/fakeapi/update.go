@@ -18,6 +18,9 @@ const modified = "the object has been modified; please apply your changes to the
 // name the stored one. An update that names none takes the stored one, for
 // the kinds that allow it.
 func checkVersion(res *resource, obj, old runtime.Object) error {
+	if res.loose {
+		return checkLooseVersion(res, obj, old)
+	}
 	m := metaOf(obj)
 	rv := m.GetResourceVersion()
 	if rv != "" {
@@ -43,6 +46,9 @@ func checkVersion(res *resource, obj, old runtime.Object) error {
 // prepareUpdate turns what a client sent into what replaces old. obj belongs
 // to the caller; old is shared and is not changed.
 func prepareUpdate(res *resource, subresource string, obj, old runtime.Object) error {
+	if res.loose {
+		return prepareLooseUpdate(res, subresource, obj, old)
+	}
 	m, before := metaOf(obj), metaOf(old)
 	m.SetGeneration(before.GetGeneration())
 	switch subresource {
@@ -141,7 +147,7 @@ func diesByUpdate(res *resource, obj, old runtime.Object) bool {
 	if len(metaOf(obj).GetFinalizers()) > 0 || metaOf(old).GetDeletionTimestamp() == nil {
 		return false
 	}
-	if res.gr() == namespaces && len(namespaceFinalizers(obj)) > 0 {
+	if res.gr() == namespaces && !res.loose && len(namespaceFinalizers(obj)) > 0 {
 		return false
 	}
 	grace := metaOf(old).GetDeletionGracePeriodSeconds()

@@ -58,6 +58,25 @@ func validateWorkload(obj, old runtime.Object) field.ErrorList {
 	return append(errs, validateContainers(template.Spec.Containers, spec.Child("template", "spec", "containers"))...)
 }
 
+func validateController(obj, _ runtime.Object) field.ErrorList {
+	rc := obj.(*corev1.ReplicationController)
+	spec := field.NewPath("spec")
+	var errs field.ErrorList
+	if len(rc.Spec.Selector) == 0 {
+		errs = append(errs, field.Required(spec.Child("selector"), ""))
+	}
+	if *rc.Spec.Replicas < 0 {
+		errs = append(errs, field.Invalid(spec.Child("replicas"), *rc.Spec.Replicas, "must be greater than or equal to 0").WithOrigin("minimum"))
+	}
+	if rc.Spec.Template == nil {
+		return append(errs, field.Required(spec.Child("template"), ""))
+	}
+	if !labels.SelectorFromSet(rc.Spec.Selector).Matches(labels.Set(rc.Spec.Template.Labels)) {
+		errs = append(errs, field.Invalid(spec.Child("template", "metadata", "labels"), rc.Spec.Template.Labels, "`selector` does not match template `labels`"))
+	}
+	return append(errs, validateContainers(rc.Spec.Template.Spec.Containers, spec.Child("template", "spec", "containers"))...)
+}
+
 // creatingJob gives the job the selector that tells its pods from all others:
 // the server, not the controller, makes it, from the job's own UID.
 func creatingJob(obj runtime.Object) {

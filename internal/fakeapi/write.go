@@ -40,7 +40,7 @@ func (s *Server) serveCreate(a answer, res *resource, r Request, hr *http.Reques
 	for _, w := range warnings {
 		warn(a.w, w.Error())
 	}
-	wipeSystemFields(obj)
+	wipeSystemFields(res, obj)
 	if err := checkNamespace(res, obj, r.Namespace); err != nil {
 		return err
 	}

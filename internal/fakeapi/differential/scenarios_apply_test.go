@@ -41,6 +41,17 @@ var applyScenarios = []scenario{
 		c.patch(patchApply, configMaps+"/a?fieldManager=m", `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","managedFields":[{}]}}`)
 		c.patch(patchApply, configMaps+"/a?fieldManager=m", `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","uid":"00000000-0000-0000-0000-000000000000"}}`)
 	}},
+	{name: "a version in what is applied, or created by an update", play: func(c *client) {
+		one := `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","resourceVersion":"5"},"data":{"k":"1"}}`
+		r := c.patch(patchApply, configMaps+"/a?fieldManager=one", one)
+		c.patch(patchApply, configMaps+"/a?fieldManager=one", one)
+		c.patch(patchApply, configMaps+"/a?fieldManager=one", strings.Replace(one, `"5"`, `"`+r.rv()+`"`, 1))
+		c.patch(patchApply, widgets+"/w?fieldManager=one", `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w","resourceVersion":"5"}}`)
+		c.patch(patchMerge, widgets+"/w", `{"metadata":{"resourceVersion":null},"spec":{"color":"blue"}}`)
+		c.put(leases+"/l", `{"metadata":{"name":"l","resourceVersion":"5"}}`)
+		c.put("/api/v1/namespaces/{ns}/limitranges/l", `{"metadata":{"name":"l"},"spec":{"limits":null}}`)
+		c.post(configMaps, `{"metadata":{"name":"b","resourceVersion":"5"}}`)
+	}},
 	{name: "numbers that were applied to a custom resource", play: func(c *client) {
 		c.patch(patchApply, widgets+"/w?fieldManager=one", `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w"},"spec":{"replicas":3,"ratio":0.5}}`)
 		c.get(widgets + "/w/scale")

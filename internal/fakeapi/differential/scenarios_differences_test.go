@@ -74,11 +74,6 @@ var differenceScenarios = []scenario{
 		c.silently(http.MethodPost, pods, pod)
 		c.note("%d", c.silently(http.MethodGet, pods+"/p/resize", "").code)
 	}},
-	{name: "scale by server-side apply", differs: "not supported", play: func(c *client) {
-		c.silently(http.MethodPost, deployments, deployment)
-		r := c.silently(http.MethodPatch, deployments+"/d/scale?fieldManager=m", `{"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"d"},"spec":{"replicas":2}}`, "Content-Type", patchApply)
-		c.note("%d", r.code)
-	}},
 	{name: "headers of audit and fairness", differs: "neither of them", play: func(c *client) {
 		r := c.silently(http.MethodGet, configMaps, "")
 		c.note("%v %v", r.head.Get("Audit-Id") != "", r.head.Get("X-Kubernetes-Pf-Flowschema-Uid") != "")

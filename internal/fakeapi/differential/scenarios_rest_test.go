@@ -123,6 +123,38 @@ var subresourceScenarios = []scenario{
 		c.patch(patchMerge, widgets+"/w/scale", `{"spec":{"replicas":4}}`)
 		c.get(widgets + "/w")
 	}},
+	{name: "the scale of a ReplicationController", play: func(c *client) {
+		c.post(controllers, controller)
+		c.get(controllers + "/rc/scale")
+		c.patch(patchMerge, controllers+"/rc/scale", `{"spec":{"replicas":3}}`)
+		c.get(controllers + "/rc")
+		c.patch(patchMerge, controllers+"/rc/status", `{"status":{"replicas":1},"spec":{"replicas":5}}`)
+		c.post(controllers, `{"metadata":{"name":"empty"},"spec":{"replicas":-1,"template":{"spec":`+podSpec+`}}}`)
+		c.post(controllers, strings.Replace(controller, `"selector":{"app":"x"}`, `"selector":{"app":"y"}`, 1))
+		c.post(controllers, `{"metadata":{"name":"none"},"spec":{}}`)
+		c.delete(controllers+"/rc", "")
+		c.silently(http.MethodPatch, controllers+"/rc", `{"metadata":{"finalizers":[]}}`, "Content-Type", patchMerge)
+	}},
+	{name: "a scale is applied", play: func(c *client) {
+		c.norm.managed = true
+		scale := `{"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"d"},"spec":{"replicas":%}}`
+		for _, path := range []string{deployments + "/d", widgets + "/w"} {
+			c.post(deployments+"?fieldManager=one", strings.Replace(deployment, `"selector"`, `"replicas":2,"selector"`, 1))
+			c.post(widgets+"?fieldManager=one", widget)
+			apply := func(query, replicas string) {
+				c.patch(patchApply, path+"/scale"+query, strings.Replace(strings.Replace(scale, "%", replicas, 1), `"d"`, `"`+path[len(path)-1:]+`"`, 1))
+			}
+			apply("?fieldManager=two", "3")
+			apply("?fieldManager=two&force=true", "3")
+			apply("?fieldManager=two", "4")
+			apply("?fieldManager=two", "-1")
+			c.patch(patchMerge, path+"/scale?fieldManager=three", `{"spec":{"replicas":6}}`)
+			apply("?fieldManager=two", "7")
+			apply("", "7")
+			c.get(path)
+		}
+		c.patch(patchApply, deployments+"/nope/scale?fieldManager=two", strings.Replace(strings.Replace(scale, "%", "1", 1), `"d"`, `"nope"`, 1))
+	}},
 	{name: "binding a pod", play: func(c *client) {
 		c.post(pods, pod)
 		c.post(pods+"/p/binding", `{"metadata":{"name":"p","annotations":{"b":"c"}},"target":{"kind":"Node","name":"no-such-node"}}`)
@@ -130,6 +162,13 @@ var subresourceScenarios = []scenario{
 		c.post(pods+"/p/binding", `{"metadata":{"name":"p"},"target":{"kind":"Node","name":"other"}}`)
 		c.post(pods+"/nope/binding", `{"metadata":{"name":"nope"},"target":{"kind":"Node","name":"other"}}`)
 		c.silently(http.MethodDelete, pods+"/p", `{"gracePeriodSeconds":0}`)
+	}},
+	{name: "evicting a pod in the old version", play: func(c *client) {
+		c.post(pods, pod)
+		c.post(pods+"/p/eviction", `{"apiVersion":"policy/v1beta1","kind":"Eviction","metadata":{"name":"p"},"deleteOptions":{"preconditions":{"uid":"00000000-0000-0000-0000-000000000000"}}}`)
+		c.post(pods+"/p/eviction", `{"apiVersion":"policy/v1beta1","kind":"Eviction","metadata":{"name":"p"}}`)
+		c.get(pods + "/p")
+		c.post(pods+"/p/eviction", `{"apiVersion":"policy/v2","kind":"Eviction","metadata":{"name":"p"}}`)
 	}},
 	{name: "evicting a pod", play: func(c *client) {
 		c.post(pods, strings.Replace(pod, `"name":"p"`, `"name":"p","labels":{"app":"x"}`, 1))

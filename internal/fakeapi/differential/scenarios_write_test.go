@@ -14,6 +14,7 @@ const (
 	accounts    = "/api/v1/namespaces/{ns}/serviceaccounts"
 	deployments = "/apis/apps/v1/namespaces/{ns}/deployments"
 	replicaSets = "/apis/apps/v1/namespaces/{ns}/replicasets"
+	controllers = "/api/v1/namespaces/{ns}/replicationcontrollers"
 	jobs        = "/apis/batch/v1/namespaces/{ns}/jobs"
 	slicesPath  = "/apis/discovery.k8s.io/v1/namespaces/{ns}/endpointslices"
 	leases      = "/apis/coordination.k8s.io/v1/namespaces/{ns}/leases"
@@ -28,6 +29,7 @@ const (
 	pod        = `{"metadata":{"name":"p"},"spec":` + podSpec + `}`
 	deployment = `{"metadata":{"name":"d"},"spec":{"selector":{"matchLabels":{"app":"x"}},"template":` + template + `}}`
 	replicaSet = `{"metadata":{"name":"r"},"spec":{"selector":{"matchLabels":{"app":"x"}},"template":` + template + `}}`
+	controller = `{"metadata":{"name":"rc"},"spec":{"selector":{"app":"x"},"template":` + template + `}}`
 	widget     = `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w"},"spec":{"color":"red","replicas":2},"status":{"replicas":9}}`
 )
 

@@ -19,9 +19,14 @@
 //
 // Where controller-runtime's fake client believes everything, this one refuses what a cluster would
 // refuse: a pod without containers, a namespaced object without a namespace, an owner reference
-// without a UID, a label that is no label. ClientBuilder.WithoutValidation turns a part of it off.
-// What the builder puts into the cluster needs a name and the right kind of namespace, and is not
-// validated otherwise.
+// without a UID, a label that is no label. What the builder puts into the cluster needs a name and
+// the right kind of namespace, and is not validated otherwise.
+//
+// The cluster's behaviour is the default, because a test is there to find what would go wrong in a
+// cluster: a reconciler that reads without a namespace, or takes an object for gone that a foreground
+// deletion keeps, passes on controller-runtime's fake client and fails in production. Tests that were
+// written for that client may rely on its behaviour, though, and many are right to: they test
+// something else, with objects that are not complete. ClientBuilder.LikeControllerRuntime is for them.
 //
 // A custom resource has a status of its own only with WithStatusSubresource. If its definition in
 // the cluster says so, and the test does not, an Update writes the status in the test and not in
@@ -67,7 +72,8 @@ type ClientBuilder struct {
 	interceptors        *interceptor.Funcs
 	typeConverters      []managedfields.TypeConverter
 	returnManagedFields bool
-	noValidation        bool
+	likeOriginal        bool
+	oneCounter          bool
 	isBuilt             bool
 }
 
@@ -116,9 +122,12 @@ func (f *ClientBuilder) WithRuntimeObjects(initRuntimeObjs ...runtime.Object) *C
 	return f
 }
 
-// WithGlobalResourceVersionCounter does nothing: there is one counter of versions for all objects
-// here anyway, as in a cluster.
-func (f *ClientBuilder) WithGlobalResourceVersionCounter() *ClientBuilder { return f }
+// WithGlobalResourceVersionCounter counts the versions of all objects together, as a cluster does.
+// Only with LikeControllerRuntime does each object have a counter of its own otherwise.
+func (f *ClientBuilder) WithGlobalResourceVersionCounter() *ClientBuilder {
+	f.oneCounter = true
+	return f
+}
 
 // WithIndex lets List select objects by a field, as after FieldIndexer.IndexField. The scheme must
 // have been set before. An index that is there already makes it panic.
@@ -166,10 +175,24 @@ func (f *ClientBuilder) WithReturnManagedFields() *ClientBuilder {
 	return f
 }
 
-// WithoutValidation is for tests whose objects are not complete: pods without containers and
-// Deployments without selectors are accepted, and what cannot change may change. Metadata is
-// validated all the same. controller-runtime has no such method, because it validates nothing.
-func (f *ClientBuilder) WithoutValidation() *ClientBuilder {
-	f.noValidation = true
+// LikeControllerRuntime is for tests that were written for controller-runtime's fake client. The
+// cluster then stores what it is given, as that client does:
+//
+//   - Nothing is validated, and nothing is set that the test did not set: no defaults, no UID, no
+//     creation timestamp, no generation. What the test sets stays, and may change.
+//   - An object is gone when it is deleted, unless it has finalizers: for every propagation policy,
+//     for pods on nodes and for namespaces, whose content stays.
+//   - A namespace is a part of the name. Any kind may be in one or in none. A Get without a name, or
+//     without a namespace, finds nothing.
+//   - Versions are counted for each object: 1 when it is created, 999 in the builder, and one more
+//     with each write, even if nothing changes.
+//   - A new object keeps its status. A write of the status changes nothing else, labels included.
+//   - Lists come whole and carry no version. A watch begins with the next change.
+//   - An eviction does not ask disruption budgets. Any subresource can be updated, which writes the
+//     status.
+//
+// docs/porting.md lists what differs all the same.
+func (f *ClientBuilder) LikeControllerRuntime() *ClientBuilder {
+	f.likeOriginal = true
 	return f
 }

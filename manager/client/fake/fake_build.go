@@ -44,10 +44,11 @@ func (f *ClientBuilder) build() (*fakeClient, error) {
 		Seed:               built.Add(1),
 		HideManagedFields:  !f.returnManagedFields,
 		TypeConverters:     f.typeConverters,
-		NoValidation:       f.noValidation,
+		Loose:              f.likeOriginal,
+		OwnVersions:        f.likeOriginal && !f.oneCounter,
 		NoLog:              true,
 		AnyNamespace:       true,
-		FinalizeNamespaces: true,
+		FinalizeNamespaces: !f.likeOriginal,
 	})
 	known := newKinds(server, f.scheme, f.mapper)
 	for _, obj := range f.withStatus {
@@ -64,17 +65,28 @@ func (f *ClientBuilder) build() (*fakeClient, error) {
 	}
 	// The host is in the text of some errors.
 	config := &rest.Config{Host: "http://fake", QPS: -1}
-	live, err := client.NewWithWatch(config, client.Options{
-		HTTPClient: &http.Client{Transport: server.Transport()}, Scheme: f.scheme, Mapper: known,
-	})
-	if err != nil {
-		return nil, err
+	if f.likeOriginal {
+		config.ContentType = runtime.ContentTypeJSON // which tells empty lists from none; protobuf does not
 	}
-	c := &fakeClient{WithWatch: live, kinds: known, mapper: f.mapper, indexes: &f.indexes, strict: !f.noValidation}
+	live := func(mapper meta.RESTMapper) (client.WithWatch, error) {
+		return client.NewWithWatch(config, client.Options{
+			HTTPClient: &http.Client{Transport: server.Transport()}, Scheme: f.scheme, Mapper: mapper,
+		})
+	}
+	c := &fakeClient{kinds: known, mapper: f.mapper, indexes: &f.indexes}
 	if c.mapper == nil {
 		c.mapper = known
 	}
-	return c, nil
+	var err error
+	if !f.likeOriginal {
+		c.WithWatch, err = live(known)
+		return c, err
+	}
+	if c.WithWatch, err = live(inScope{known, meta.RESTScopeNamespace}); err != nil {
+		return nil, err
+	}
+	c.loose, err = live(inScope{known, meta.RESTScopeRoot})
+	return c, err
 }
 
 // load puts an object, or the items of a list, into the cluster.

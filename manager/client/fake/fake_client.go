@@ -6,6 +6,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -13,16 +14,32 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/loopwright/loopwright/manager/client"
+	"github.com/loopwright/loopwright/manager/client/apiutil"
 )
 
 // fakeClient is the real client. It looks at calls in passing, because only they say whether a
 // custom resource is in namespaces, and it answers lists by field from indexes.
 type fakeClient struct {
 	client.WithWatch
+	// loose is for objects without a namespace, of any kind. It is nil unless the client is like
+	// controller-runtime's, and WithWatch is for objects in namespaces then.
+	loose   client.WithWatch
 	kinds   *kinds
 	mapper  meta.RESTMapper
 	indexes *indexes
-	strict  bool // objects are validated
+}
+
+// in returns the client for an object in a namespace, or in none.
+func (c *fakeClient) in(namespace string) client.WithWatch {
+	if namespace == "" && c.loose != nil {
+		return c.loose
+	}
+	return c.WithWatch
+}
+
+// IsObjectNamespaced implements client.Client.
+func (c *fakeClient) IsObjectNamespaced(obj runtime.Object) (bool, error) {
+	return apiutil.IsObjectNamespaced(obj, c.Scheme(), c.kinds)
 }
 
 // RESTMapper implements client.Client.
@@ -39,7 +56,27 @@ func (c *fakeClient) meet(obj runtime.Object, namespace string, creates bool) {
 // Get implements client.Reader.
 func (c *fakeClient) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
 	c.meet(obj, key.Namespace, false)
-	return c.WithWatch.Get(ctx, key, obj, opts...)
+	if err := c.find(obj, key.Name); err != nil {
+		return err
+	}
+	return c.in(key.Namespace).Get(ctx, key, obj, opts...)
+}
+
+// find is the answer to a request for an object without a name. controller-runtime's client finds
+// none; others refuse the request.
+func (c *fakeClient) find(obj runtime.Object, name string) error {
+	if c.loose == nil || name != "" {
+		return nil
+	}
+	gvk, err := c.GroupVersionKindFor(obj)
+	if err != nil {
+		return err
+	}
+	mapping, err := c.kinds.RESTMapping(gvk.GroupKind(), gvk.Version)
+	if err != nil {
+		return err
+	}
+	return apierrors.NewNotFound(mapping.Resource.GroupResource(), name)
 }
 
 // Watch implements client.WithWatch. It ends with its context, even if nobody reads it: that of
@@ -66,41 +103,58 @@ func (w *endingWatch) Stop() {
 // Create implements client.Writer.
 func (c *fakeClient) Create(ctx context.Context, obj client.Object, opts ...client.CreateOption) error {
 	c.meet(obj, obj.GetNamespace(), true)
-	return c.explain(c.WithWatch.Create(ctx, obj, opts...))
+	return c.finish(obj, c.in(obj.GetNamespace()).Create(ctx, obj, opts...))
 }
 
 // Update implements client.Writer.
 func (c *fakeClient) Update(ctx context.Context, obj client.Object, opts ...client.UpdateOption) error {
 	c.meet(obj, obj.GetNamespace(), false)
-	return c.explain(c.WithWatch.Update(ctx, obj, opts...))
+	return c.finish(obj, c.in(obj.GetNamespace()).Update(ctx, obj, opts...))
 }
 
 // Patch implements client.Writer.
 func (c *fakeClient) Patch(ctx context.Context, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
 	c.meet(obj, obj.GetNamespace(), patch.Type() == types.ApplyPatchType)
-	return c.explain(c.WithWatch.Patch(ctx, obj, patch, opts...))
+	return c.finish(obj, c.in(obj.GetNamespace()).Patch(ctx, obj, patch, opts...))
 }
 
 // Delete implements client.Writer.
 func (c *fakeClient) Delete(ctx context.Context, obj client.Object, opts ...client.DeleteOption) error {
 	c.meet(obj, obj.GetNamespace(), false)
-	return c.WithWatch.Delete(ctx, obj, opts...)
+	if err := c.find(obj, obj.GetName()); err != nil {
+		return err
+	}
+	return c.in(obj.GetNamespace()).Delete(ctx, obj, opts...)
 }
 
 // Apply implements client.Writer.
 func (c *fakeClient) Apply(ctx context.Context, obj runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
-	if gvk, namespace, ok := applied(obj); ok {
+	gvk, namespace, ok := applied(obj)
+	if ok {
 		c.kinds.meet(gvk, namespace, true)
 	}
-	return c.explain(c.WithWatch.Apply(ctx, obj, opts...))
+	return c.explain(c.in(namespace).Apply(ctx, obj, opts...))
+}
+
+// finish is the end of a write that has an answer. controller-runtime's client leaves no kind in
+// an object with a Go type, and others leave it as it was.
+func (c *fakeClient) finish(obj client.Object, err error) error {
+	switch obj.(type) {
+	case runtime.Unstructured, *metav1.PartialObjectMetadata:
+	default:
+		if c.loose != nil && err == nil {
+			obj.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
+		}
+	}
+	return c.explain(err)
 }
 
 // explain says what to do if an object of a test is not complete. The error is the server's
 // otherwise.
 func (c *fakeClient) explain(err error) error {
 	var refused *apierrors.StatusError
-	if c.strict && apierrors.IsInvalid(err) && errors.As(err, &refused) {
-		refused.ErrStatus.Message += " (if the object is not meant to be complete, build the client with WithoutValidation)"
+	if c.loose == nil && apierrors.IsInvalid(err) && errors.As(err, &refused) {
+		refused.ErrStatus.Message += " (if the object is not meant to be complete, build the client with LikeControllerRuntime)"
 	}
 	return err
 }
@@ -110,37 +164,45 @@ func (c *fakeClient) Status() client.SubResourceWriter { return c.SubResource("s
 
 // SubResource implements client.SubResourceClientConstructor.
 func (c *fakeClient) SubResource(name string) client.SubResourceClient {
-	return &fakeSubResource{c.WithWatch.SubResource(name), c}
+	return &fakeSubResource{c, name}
 }
 
 // fakeSubResource looks at calls as fakeClient does.
 type fakeSubResource struct {
-	client.SubResourceClient
 	client *fakeClient
+	name   string
+}
+
+// of returns the client for the subresource of an object.
+func (s *fakeSubResource) of(obj client.Object) client.SubResourceClient {
+	s.client.meet(obj, obj.GetNamespace(), false)
+	return s.client.in(obj.GetNamespace()).SubResource(s.name)
+}
+
+// Apply implements client.SubResourceWriter.
+func (s *fakeSubResource) Apply(ctx context.Context, obj runtime.ApplyConfiguration, opts ...client.SubResourceApplyOption) error {
+	_, namespace, _ := applied(obj)
+	return s.client.in(namespace).SubResource(s.name).Apply(ctx, obj, opts...)
 }
 
 // Get implements client.SubResourceReader.
 func (s *fakeSubResource) Get(ctx context.Context, obj, subResource client.Object, opts ...client.SubResourceGetOption) error {
-	s.client.meet(obj, obj.GetNamespace(), false)
-	return s.SubResourceClient.Get(ctx, obj, subResource, opts...)
+	return s.of(obj).Get(ctx, obj, subResource, opts...)
 }
 
 // Create implements client.SubResourceWriter.
 func (s *fakeSubResource) Create(ctx context.Context, obj, subResource client.Object, opts ...client.SubResourceCreateOption) error {
-	s.client.meet(obj, obj.GetNamespace(), false)
-	return s.SubResourceClient.Create(ctx, obj, subResource, opts...)
+	return s.of(obj).Create(ctx, obj, subResource, opts...)
 }
 
 // Update implements client.SubResourceWriter.
 func (s *fakeSubResource) Update(ctx context.Context, obj client.Object, opts ...client.SubResourceUpdateOption) error {
-	s.client.meet(obj, obj.GetNamespace(), false)
-	return s.SubResourceClient.Update(ctx, obj, opts...)
+	return s.client.finish(obj, s.of(obj).Update(ctx, obj, opts...))
 }
 
 // Patch implements client.SubResourceWriter.
 func (s *fakeSubResource) Patch(ctx context.Context, obj client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
-	s.client.meet(obj, obj.GetNamespace(), false)
-	return s.SubResourceClient.Patch(ctx, obj, patch, opts...)
+	return s.client.finish(obj, s.of(obj).Patch(ctx, obj, patch, opts...))
 }
 
 // applied returns the kind and the namespace of something to apply.

@@ -55,6 +55,21 @@ func (s *scope) Name() meta.RESTScopeName {
 	return meta.RESTScopeNameNamespace
 }
 
+// inScope are kinds that are all in namespaces, or all in none.
+type inScope struct {
+	*kinds
+	scope meta.RESTScope
+}
+
+// RESTMapping implements meta.RESTMapper.
+func (in inScope) RESTMapping(gk schema.GroupKind, versions ...string) (*meta.RESTMapping, error) {
+	mapping, err := in.kinds.RESTMapping(gk, versions...)
+	if err == nil {
+		mapping.Scope = in.scope
+	}
+	return mapping, err
+}
+
 // meet returns a kind, of which an object in this namespace is asked for, or created.
 func (ks *kinds) meet(gvk schema.GroupVersionKind, namespace string, creates bool) *kind {
 	ks.mu.Lock()

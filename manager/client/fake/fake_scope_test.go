@@ -109,7 +109,7 @@ func TestKindsOfAggregatedServersAreInNoNamespaceAndHaveAStatus(t *testing.T) {
 // Every write of an incomplete object says what to do, and so does the error of none other.
 func TestWhoeverWritesAnIncompleteObjectIsToldWhatToDo(t *testing.T) {
 	c := fake.NewFakeClient(pod("p"))
-	hint := "build the client with WithoutValidation"
+	hint := "build the client with LikeControllerRuntime"
 	broken := read(t, c, pod("p"))
 	broken.Spec.Containers[0].Image = ""
 	require.ErrorContains(t, c.Update(t.Context(), broken), hint)

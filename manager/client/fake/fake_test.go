@@ -117,19 +117,10 @@ func TestWhatAClusterRefusesIsRefused(t *testing.T) {
 
 // Most tests that move over have incomplete objects. Their authors must not have to search.
 func TestWhoeverCreatesAnIncompleteObjectIsToldWhatToDo(t *testing.T) {
-	incomplete, badLabel := &corev1.Pod{ObjectMeta: inShop("a")}, pod("b")
-	badLabel.Labels = map[string]string{"a b": ""}
-	c := builder().Build()
-	err := c.Create(t.Context(), incomplete)
+	err := builder().Build().Create(t.Context(), &corev1.Pod{ObjectMeta: inShop("a")})
 	require.True(t, apierrors.IsInvalid(err), "it is the server's error")
 	require.ErrorContains(t, err, "spec.containers: Required value")
-	require.ErrorContains(t, err, "build the client with WithoutValidation")
-	require.NotContains(t, builder().WithoutValidation().Build().Create(t.Context(), badLabel).Error(), "WithoutValidation", "that would not help")
-}
-
-func TestWithoutValidationIncompleteObjectsAreAccepted(t *testing.T) {
-	c := builder().WithoutValidation().Build()
-	require.NoError(t, c.Create(t.Context(), &corev1.Pod{ObjectMeta: inShop("a")}))
+	require.ErrorContains(t, err, "build the client with LikeControllerRuntime")
 }
 
 func TestTheBuildersObjectsAreKept(t *testing.T) {

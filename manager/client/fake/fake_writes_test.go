@@ -11,10 +11,12 @@ import (
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	policyv1beta1 "k8s.io/api/policy/v1beta1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/watch"
+	applyautoscalingv1 "k8s.io/client-go/applyconfigurations/autoscaling/v1"
 	applycorev1 "k8s.io/client-go/applyconfigurations/core/v1"
 
 	"github.com/loopwright/loopwright/manager/client"
@@ -79,7 +81,7 @@ func TestSubresources(t *testing.T) {
 	replicas := int32(1)
 	d := &appsv1.Deployment{ObjectMeta: inShop("d"), Spec: appsv1.DeploymentSpec{Replicas: &replicas}}
 	account := &corev1.ServiceAccount{ObjectMeta: inShop("robot")}
-	c := builder().WithoutValidation().WithObjects(d, account, pod("p")).Build()
+	c := builder().LikeControllerRuntime().WithObjects(d, account, pod("p")).Build()
 	scale := &autoscalingv1.Scale{}
 	require.NoError(t, c.SubResource("scale").Get(t.Context(), d, scale))
 	scale.Spec.Replicas = 5
@@ -90,6 +92,31 @@ func TestSubresources(t *testing.T) {
 	require.NoError(t, c.SubResource("token").Create(t.Context(), account, token))
 	require.NotEmpty(t, token.Status.Token)
 	require.NoError(t, c.SubResource("eviction").Create(t.Context(), pod("p"), &policyv1.Eviction{}))
+	require.True(t, apierrors.IsNotFound(c.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: "p"}, pod("p"))))
+}
+
+// A server takes all of these, and tests have them.
+func TestScalesAndEvictionsInTheirOtherForms(t *testing.T) {
+	labels := map[string]string{"a": "b"}
+	rc := &corev1.ReplicationController{ObjectMeta: inShop("rc"), Spec: corev1.ReplicationControllerSpec{
+		Selector: labels, Template: &corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: pod("p").Spec}}}
+	c := builder().WithObjects(pod("p")).Build()
+	require.NoError(t, c.Create(t.Context(), rc))
+	scale := &autoscalingv1.Scale{}
+	require.NoError(t, c.SubResource("scale").Get(t.Context(), rc, scale))
+	require.EqualValues(t, 1, scale.Spec.Replicas)
+	require.Equal(t, "a=b", scale.Status.Selector)
+
+	five := applyautoscalingv1.Scale().WithName("rc").WithNamespace("shop").WithSpec(applyautoscalingv1.ScaleSpec().WithReplicas(5))
+	apply := func(options ...client.SubResourceApplyOption) error {
+		options = append(options, &client.SubResourceApplyOptions{SubResourceBody: five})
+		return c.SubResource("scale").Apply(t.Context(), applycorev1.ReplicationController("rc", "shop"), options...)
+	}
+	require.True(t, apierrors.IsConflict(apply(client.FieldOwner("me"))), "another one has set the replicas")
+	require.NoError(t, apply(client.FieldOwner("me"), client.ForceOwnership))
+	require.EqualValues(t, 5, *read(t, c, &corev1.ReplicationController{ObjectMeta: inShop("rc")}).Spec.Replicas)
+
+	require.NoError(t, c.SubResource("eviction").Create(t.Context(), pod("p"), &policyv1beta1.Eviction{}))
 	require.True(t, apierrors.IsNotFound(c.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: "p"}, pod("p"))))
 }
 

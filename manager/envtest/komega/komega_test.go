@@ -20,7 +20,7 @@ func named(name string) *appsv1.Deployment {
 func server() client.Client {
 	web := named("web")
 	web.Spec.Replicas = new(int32(5))
-	return fake.NewClientBuilder().WithObjects(web).WithStatusSubresource(web).WithoutValidation().Build()
+	return fake.NewClientBuilder().WithObjects(web).WithStatusSubresource(web).LikeControllerRuntime().Build()
 }
 
 // each runs a test with the methods of a Komega, and with the functions of the package.

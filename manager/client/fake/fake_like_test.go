@@ -1,0 +1,130 @@
+package fake_test
+
+import (
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	applycorev1 "k8s.io/client-go/applyconfigurations/core/v1"
+
+	"github.com/loopwright/loopwright/manager/client"
+	"github.com/loopwright/loopwright/manager/client/fake"
+)
+
+// These are the points in which tests that were written for controller-runtime's fake client break
+// without LikeControllerRuntime. benchmarks/manager compares the two clients in all of them.
+
+func like() *fake.ClientBuilder { return builder().LikeControllerRuntime() }
+
+func isGone(t *testing.T, c client.Client, obj client.Object) bool {
+	t.Helper()
+	err := c.Get(t.Context(), client.ObjectKeyFromObject(obj), obj)
+	require.NoError(t, client.IgnoreNotFound(err))
+	return apierrors.IsNotFound(err)
+}
+
+func TestADeletionInTheForegroundLeavesNothingIfTheTestSaysSo(t *testing.T) {
+	for _, policy := range []metav1.DeletionPropagation{metav1.DeletePropagationForeground, metav1.DeletePropagationOrphan} {
+		c := like().WithObjects(widget("a")).Build()
+		require.NoError(t, c.Delete(t.Context(), widget("a"), client.PropagationPolicy(policy)))
+		require.True(t, isGone(t, c, widget("a")), "%s: tests of what is deleted after a time to live rely on it", policy)
+
+		c = builder().WithObjects(widget("a")).Build()
+		require.NoError(t, c.Delete(t.Context(), widget("a"), client.PropagationPolicy(policy)))
+		require.False(t, isGone(t, c, widget("a")), "%s: in a cluster the garbage collector has to come first", policy)
+	}
+	onNode := pod("p")
+	onNode.Spec.NodeName = "n"
+	c := like().WithObjects(onNode).Build()
+	require.NoError(t, c.Delete(t.Context(), pod("p")))
+	require.True(t, isGone(t, c, pod("p")), "there is no kubelet to wait for")
+}
+
+func TestANamespaceIsAPartOfTheNameIfTheTestSaysSo(t *testing.T) {
+	ctx, nowhere := t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a"}}
+	c := like().WithObjects(nowhere, pod("b")).Build()
+	require.False(t, isGone(t, c, nowhere))
+	require.True(t, isGone(t, c, pod("a")), "it is another object")
+	require.True(t, isGone(t, c, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "b"}}), "a webhook's test asks without a namespace")
+	require.True(t, isGone(t, c, &corev1.Pod{}))
+	require.True(t, apierrors.IsNotFound(c.Delete(ctx, &corev1.Pod{})))
+
+	list := &corev1.PodList{}
+	require.NoError(t, c.List(ctx, list))
+	require.Len(t, list.Items, 2)
+	require.NoError(t, c.List(ctx, list, client.InNamespace("shop")))
+	require.Len(t, list.Items, 1)
+
+	merge := client.RawPatch(types.MergePatchType, []byte(`{"status":{"reason":"x"}}`))
+	require.NoError(t, c.Status().Patch(ctx, nowhere, merge))
+	require.NoError(t, c.Apply(ctx, applycorev1.Pod("a", "").WithLabels(map[string]string{"a": "b"}), client.FieldOwner("me")))
+	require.NoError(t, c.Status().Apply(ctx, applycorev1.Pod("a", "").WithStatus(applycorev1.PodStatus().WithMessage("y")), client.FieldOwner("me")))
+	require.False(t, isGone(t, c, nowhere))
+	require.Equal(t, "x y b", nowhere.Status.Reason+" "+nowhere.Status.Message+" "+nowhere.Labels["a"])
+	require.NoError(t, c.Delete(ctx, nowhere))
+
+	require.NoError(t, c.Create(ctx, &corev1.Node{ObjectMeta: inShop("n")}))
+	require.True(t, isGone(t, c, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}))
+	namespaced, err := c.IsObjectNamespaced(&corev1.Node{})
+	require.NoError(t, err)
+	require.False(t, namespaced, "what a kind is does not change")
+}
+
+func TestWhatIsStoredIsWhatWasGivenIfTheTestSaysSo(t *testing.T) {
+	c := like().Build()
+	odd := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "Odd", UID: "mine", Generation: 7,
+		CreationTimestamp: metav1.Unix(1, 0), Labels: map[string]string{"no label": ""}}, Status: corev1.PodStatus{Phase: corev1.PodRunning}}
+	given := odd.DeepCopy()
+	require.NoError(t, c.Create(t.Context(), odd))
+	given.ResourceVersion = "1"
+	require.Equal(t, given, read(t, c, &corev1.Pod{ObjectMeta: odd.ObjectMeta}), "nothing is refused, and nothing is added")
+
+	odd.Generation, odd.UID = 8, "other"
+	require.NoError(t, c.Update(t.Context(), odd))
+	odd.Labels["a"], odd.Status.Phase = "b", corev1.PodFailed
+	require.NoError(t, c.Status().Update(t.Context(), odd))
+	got := read(t, c, &corev1.Pod{ObjectMeta: odd.ObjectMeta})
+	require.EqualValues(t, 8, got.Generation, "tests count generations themselves")
+	require.EqualValues(t, "other", got.UID)
+	require.NotContains(t, got.Labels, "a", "a write of the status changes nothing else")
+	require.Equal(t, corev1.PodFailed, got.Status.Phase)
+}
+
+func TestEachObjectCountsItsVersionsIfTheTestSaysSo(t *testing.T) {
+	seed := configMap("seed")
+	c := like().WithObjects(seed).Build()
+	require.Equal(t, "999", seed.ResourceVersion)
+	require.NoError(t, c.Update(t.Context(), seed))
+	require.Equal(t, "1000", seed.ResourceVersion, "an update that changes nothing counts, too")
+	for _, name := range []string{"a", "b"} {
+		cm := configMap(name)
+		require.NoError(t, c.Create(t.Context(), cm))
+		require.Equal(t, "1", cm.ResourceVersion)
+	}
+	list := &corev1.ConfigMapList{}
+	require.NoError(t, c.List(t.Context(), list, client.Limit(1)))
+	require.Len(t, list.Items, 3, "tests do not ask for a second page")
+	require.Empty(t, list.ResourceVersion)
+
+	c = like().WithGlobalResourceVersionCounter().Build()
+	one, two := configMap("a"), configMap("b")
+	require.NoError(t, c.Create(t.Context(), one))
+	require.NoError(t, c.Create(t.Context(), two))
+	require.NotEqual(t, one.ResourceVersion, two.ResourceVersion)
+}
+
+func TestAWatchBeginsWithTheNextChangeIfTheTestSaysSo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := like().WithObjects(configMap("old")).Build()
+		w, err := c.Watch(t.Context(), &corev1.ConfigMapList{}, client.MatchingLabels{"a": "b"})
+		require.NoError(t, err)
+		defer w.Stop()
+		require.NoError(t, c.Create(t.Context(), configMap("new")))
+		event := <-w.ResultChan()
+		require.Equal(t, "new", event.Object.(*corev1.ConfigMap).Name, "what is there already is no event, and a selector selects nothing")
+	})
+}
