@@ -23,7 +23,8 @@ type Package struct {
 	Ours    string `yaml:"ours,omitempty"`    // our import path, or "" if it is not here
 	OurName string `yaml:"ourName,omitempty"` // the name of our package, if it is another one
 	Why     string `yaml:"why,omitempty"`     // why it is not here
-	// Names can be used after the import path is replaced. Sorted.
+	// Names are here, too, and can be used after the import path is replaced, unless Lacks says that it does
+	// not compile. Sorted.
 	Names []string `yaml:"names,flow,omitempty"`
 	Lacks []Lack   `yaml:"lacks,omitempty"`
 }
