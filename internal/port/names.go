@@ -60,6 +60,14 @@ func (n *Names) find(importPath string) *Package {
 	return n.Packages[i]
 }
 
+// findOurs returns what is known about the package of theirs in whose place one of ours is, or nil.
+func (n *Names) findOurs(importPath string) *Package {
+	if i := slices.IndexFunc(n.Packages, func(p *Package) bool { return p.Ours == importPath }); i >= 0 {
+		return n.Packages[i]
+	}
+	return nil
+}
+
 // lacks returns the entry for a name, or for Name.Member, or nil.
 func (p *Package) lacks(name string) *Lack {
 	if i := slices.IndexFunc(p.Lacks, func(l Lack) bool { return l.Name == name }); i >= 0 {
