@@ -135,7 +135,10 @@ func resolve(config *packages.Config, aside string) error {
 		lines := slices.DeleteFunc(strings.Split(strings.TrimSpace(said.String()), "\n"), func(line string) bool {
 			return strings.HasPrefix(line, "go: downloading ")
 		})
-		return errors.New(cmp.Or(strings.Join(lines, "\n"), err.Error()))
+		if len(lines) > 1 { // as a rule, the same of one import after the other
+			return fmt.Errorf("%s (and %d more lines)", lines[0], len(lines)-1)
+		}
+		return errors.New(cmp.Or(strings.Join(lines, ""), err.Error()))
 	}
 	return nil
 }
