@@ -113,12 +113,15 @@ test: $(CLUSTER_COMMAND) $(COURSE) ## Run all tests: unit, race detector, integr
 	@$(MAKE) --no-print-directory -j2 test-packages test-course
 # Linked without symbol tables: no test reads them, and there are 200 binaries to link.
 TESTED := -ldflags=-s
+# Commands without a shell: make passes a SIGTERM on to them, and with the go command its tests and their clusters end.
+# The milestones vet everything. The book's tests read texts, which the cache of test results does not know.
 test-packages:
-	go test $(RACE) -count=1 -timeout 30m -vet=off -p $(TESTED_AT_ONCE) $(TESTED) ./... # milestones vets it all
-	cd benchmarks && go test -short -p $(TESTED_AT_ONCE) $(TESTED) ./... && go test -count=1 $(TESTED) -run RealServer ./client ./election ./controllers ./endtoend
-	cd operator && go test -count=1 -timeout 20m ./compare
-	cd tools && go test $(TESTED) ./image ./recording
-	cd docs/book && go test -count=1 -timeout 30m $(TESTED) ./... # it reads the texts, which the cache of test results does not know
+	go test $(RACE) -count=1 -timeout 30m -vet=off -p $(TESTED_AT_ONCE) $(TESTED) ./...
+	go -C benchmarks test -short -p $(TESTED_AT_ONCE) $(TESTED) ./...
+	go -C benchmarks test -count=1 $(TESTED) -run RealServer ./client ./election ./controllers ./endtoend
+	go -C operator test -count=1 -timeout 20m ./compare
+	go -C tools test $(TESTED) ./image ./recording
+	go -C docs/book test -count=1 -timeout 30m $(TESTED) ./...
 # Packages wait for their clusters half of the time; the exercises and milestones use the other half.
 COURSE_LOG := .loopwright/test-course.log
 test-course: $(COURSE)

@@ -29,11 +29,9 @@ func (c *embedded) boot(ctx context.Context, options Options) error {
 		}
 	}
 	c.state.Originals, c.state.Binaries, c.state.Parts = options.Originals, c.binaries.id, options.Parts
-	if options.Ephemeral {
-		var err error
-		if c.state.lifeline, err = tieLifeline(c.at); err != nil {
-			return err
-		}
+	var err error
+	if c.state.lifeline, err = lifelineOf(c.at, options); err != nil {
+		return err
 	}
 	for try := 1; ; try++ {
 		if err := c.state.choosePorts(options.Port); err != nil {

@@ -67,7 +67,8 @@ type Options struct {
 
 	// Dir holds an embedded cluster's state: data, keys, logs, kubeconfig; for
 	// kind it holds the kubeconfig. The default is .loopwright at the root of
-	// the checkout.
+	// the checkout; for an ephemeral cluster it is a temporary directory, which
+	// Cluster.Down removes, or the end of this process, or else the next such cluster.
 	Dir string
 	// Nodes is how many nodes an embedded cluster is to have; 0 stands for those
 	// that it has, and for 3 in a new one.
@@ -79,11 +80,11 @@ type Options struct {
 	// a minus before it, those of OptionalControllers which do not.
 	Originals []string
 	// Ephemeral ties the embedded cluster that Up starts to this process: it
-	// ends when the process ends, however that happens. A cluster that Up finds
-	// running stays tied to whom it is tied to.
+	// ends when the process ends, however that happens, and its data are removed. A
+	// cluster that Up finds running stays tied to whom it is tied to.
 	Ephemeral bool
-	// RemoveDir is a directory to remove, with all that is in it, when an ephemeral cluster ends
-	// because its process did. It may be Dir or one above.
+	// RemoveDir is a directory to remove instead, with all that is in it, when an ephemeral cluster
+	// ends because its process did. It may be Dir or one above.
 	RemoveDir string
 	// Parts are the parts that an embedded cluster is to have; nil stands for all of them. It
 	// cannot be without etcd and the API server. Without the controller manager, nobody makes
@@ -220,6 +221,7 @@ type Cluster struct {
 
 	config   *rest.Config
 	embedded *embedded // of mode Embedded
+	scratch  *scratch  // of an ephemeral one without a directory of its user's
 	kindName string    // of mode Kind
 }
 
@@ -238,6 +240,9 @@ func (c *Cluster) RESTConfig() *rest.Config { return rest.CopyConfig(c.config) }
 // Errors name the part that failed, quote the end of its log, and say what to
 // do.
 func Up(ctx context.Context, options Options) (*Cluster, error) {
+	if options.Ephemeral && options.Dir == "" && (options.Mode == Embedded || options.Mode == "") {
+		return upScratch(ctx, options)
+	}
 	options, err := options.withDefaults()
 	if err != nil {
 		return nil, err
@@ -280,6 +285,9 @@ func (c *Cluster) Down(ctx context.Context) error {
 	}
 	for _, exited := range c.embedded.exited {
 		<-exited // the part has ended: what is left to do is not up to anybody else
+	}
+	if c.scratch != nil {
+		return c.scratch.remove()
 	}
 	return nil
 }

@@ -3,8 +3,16 @@ package cluster
 import (
 	"fmt"
 	"os"
+	"strconv"
 	"sync"
+	"syscall"
+	"time"
 )
+
+// lifelineVariable has the number of the file that is the reading end of a
+// lifeline, in the environment of a part. The command that brings a cluster up
+// passes on one that it has itself: so a test ties what its commands start to itself.
+const lifelineVariable = "LOOPWRIGHT_LIFELINE_FD"
 
 // A lifeline ties the parts of an ephemeral cluster to the process that started
 // them: a pipe that nobody writes to, whose reading end the parts inherit. When
@@ -18,6 +26,20 @@ type lifeline struct{ reading, writing *os.File }
 var lifelines struct {
 	sync.Mutex // guards byDir
 	byDir      map[string]lifeline
+}
+
+// lifelineOf returns the reading end of the lifeline that the parts are to follow, or nil if the cluster is to
+// outlive this process.
+func lifelineOf(at place, options Options) (*os.File, error) {
+	if options.Ephemeral {
+		return tieLifeline(at)
+	}
+	descriptor, err := strconv.Atoi(os.Getenv(lifelineVariable))
+	if err != nil {
+		return nil, nil
+	}
+	syscall.CloseOnExec(descriptor)
+	return os.NewFile(uintptr(descriptor), lifelineVariable), nil
 }
 
 // tieLifeline returns the reading end of the lifeline of the cluster at a place.
@@ -46,4 +68,21 @@ func cutLifeline(at place) {
 		_, _ = tied.reading.Close(), tied.writing.Close()
 		delete(lifelines.byDir, at.dir)
 	}
+}
+
+// parentGlance is how often EndWithParent looks.
+const parentGlance = time.Second
+
+// EndWithParent ends this process when the one that started it is gone. It is for TestMain: a `go test` that is
+// ended by a signal leaves the test binaries running, with their clusters, until they are done.
+func EndWithParent() {
+	parent := os.Getppid()
+	go func() { // ends with this process
+		for range time.Tick(parentGlance) {
+			if os.Getppid() != parent {
+				_, _ = fmt.Fprintln(os.Stderr, "the process that started this one is gone, so this one ends")
+				os.Exit(1)
+			}
+		}
+	}()
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,7 +19,7 @@ import (
 // The tests use clusters of three kinds: one that all tests of this process
 // share, one that the tests of the command share, and some for one test alone.
 // All of them live below testRoot, so that whatever a test leaves behind can be
-// found by that name and is an error.
+// found by that name and is an error. All of them end with this process.
 
 // patience bounds what must not hang. It is far above what anything takes.
 const patience = 2 * time.Minute
@@ -28,70 +27,63 @@ const patience = 2 * time.Minute
 // roleVariable makes this test binary play a part other than running tests.
 const roleVariable = "LOOPWRIGHT_CLUSTER_TEST_ROLE"
 
-var testRoot string
+var (
+	testRoot     string
+	testLifeline *os.File // the reading end; the commands' clusters follow it
+)
 
 func TestMain(m *testing.M) {
 	switch os.Getenv(roleVariable) {
-	case "reaper":
-		os.Exit(reap(os.Stdin, os.Args[1]))
 	case "starter":
-		os.Exit(startAndWait(os.Args[1]))
+		os.Exit(startAndWait(os.Args[1:]))
+	case "owner":
+		os.Exit(ownAndWait())
+	case "parent":
+		os.Exit(haveAChild())
+	case "child":
+		os.Exit(waitForTheParent())
 	}
 	os.Exit(runTests(m))
 }
 
 func runTests(m *testing.M) int {
-	var err error
-	if testRoot, err = os.MkdirTemp("", "loopwright-cluster-test-"); err != nil {
+	EndWithParent()
+	own, err := newScratch()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	// The reaper cleans up when its standard input ends. So it does even when
-	// this process is killed or panics over a time-out.
-	reaper := exec.Command(os.Args[0], testRoot)
-	reaper.Env = append(os.Environ(), roleVariable+"=reaper")
-	reaper.Stderr = os.Stderr
-	lifeline, err := reaper.StdinPipe()
-	if err == nil {
-		err = reaper.Start()
-	}
+	testRoot = own.dir
+	reading, err := tieLifeline(place{dir: testRoot})
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "starting the reaper:", err)
+		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
+	testLifeline = reading
 	code := m.Run()
-	if err := errors.Join(lifeline.Close(), reaper.Wait()); err != nil {
+	if err := errors.Join(takeDown(testRoot), own.remove()); err != nil {
 		fmt.Fprintln(os.Stderr, "cleaning up after the tests:", err)
 		code = max(code, 1)
 	}
 	return code
 }
 
-// reap takes down every cluster below root when the input ends, and fails if a
-// process outlives that.
-func reap(input io.Reader, root string) int {
-	_, _ = io.Copy(io.Discard, input)
+// takeDown takes down every cluster below root, and fails if a process outlives that.
+func takeDown(root string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	entries, err := os.ReadDir(root)
 	for _, dir := range entries {
-		if !dir.IsDir() {
-			continue
+		if dir.IsDir() {
+			err = errors.Join(err, Down(ctx, Options{Dir: filepath.Join(root, dir.Name())}))
 		}
-		err = errors.Join(err, Down(ctx, Options{Dir: filepath.Join(root, dir.Name())}))
 	}
-	err = errors.Join(err, os.RemoveAll(root))
 	for left := processesOf(root); len(left) > 0; left = processesOf(root) {
 		if pause(ctx, pollInterval) != nil {
-			err = errors.Join(err, fmt.Errorf("processes are left: %s", strings.Join(left, "; ")))
-			break
+			return errors.Join(err, fmt.Errorf("processes are left: %s", strings.Join(left, "; ")))
 		}
 	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return 0
+	return err
 }
 
 // processesOf lists the processes of a cluster: those that have its directory in
@@ -197,7 +189,8 @@ func (c call) command(t testing.TB, verb string) *exec.Cmd {
 			command.Env = append(command.Env, setting)
 		}
 	}
-	command.Env = append(append(command.Env, "LOOPWRIGHT_DIR="+c.dir), c.env...)
+	command.Env = append(append(command.Env, "LOOPWRIGHT_DIR="+c.dir, lifelineVariable+"=3"), c.env...)
+	command.ExtraFiles = []*os.File{testLifeline} // the first of them is file 3
 	command.Stdin = strings.NewReader(c.stdin)
 	return command
 }

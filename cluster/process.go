@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -65,9 +66,9 @@ func start(part Part, at place, state state, binaries binaries, options Options)
 	command.Env = append(command.Env, "LOOPWRIGHT_ALIVE_FD=3")
 	if state.lifeline != nil {
 		command.ExtraFiles = append(command.ExtraFiles, state.lifeline)
-		command.Env = append(command.Env, "LOOPWRIGHT_LIFELINE_FD=4")
-		if options.RemoveDir != "" && part == Etcd { // one is enough, and etcd writes the most
-			command.Env = append(command.Env, "LOOPWRIGHT_REMOVE_DIR="+options.RemoveDir)
+		command.Env = append(command.Env, lifelineVariable+"=4")
+		if part == Etcd { // one is enough, and etcd writes the most
+			command.Env = append(command.Env, "LOOPWRIGHT_REMOVE_DIR="+cmp.Or(options.RemoveDir, at.cluster()))
 		}
 	}
 	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true}

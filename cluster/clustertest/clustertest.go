@@ -2,7 +2,7 @@
 //
 // Every test binary gets an embedded cluster of its own, brought up when the
 // first test asks for it (about 3 s) and gone when the binary ends, however it
-// ends. So a test may restart the API server or compact etcd without asking the
+// ends; the binary ends when `go test` does. So a test may restart the API server or compact etcd without asking the
 // tests of other packages. Within a binary, tests share the cluster and keep
 // apart by namespaces.
 //
@@ -13,7 +13,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -34,7 +33,6 @@ var shared struct {
 	sync.Mutex
 	running  bool // Run is in charge, so somebody will clean up
 	starting bool // a start was tried; cluster or err is its result
-	dir      string
 	cluster  *cluster.Cluster
 	err      error
 }
@@ -44,6 +42,7 @@ var shared struct {
 //
 //	func TestMain(m *testing.M) { os.Exit(clustertest.Run(m)) }
 func Run(m *testing.M) int {
+	cluster.EndWithParent()
 	shared.Lock()
 	shared.running = true
 	shared.Unlock()
@@ -58,13 +57,10 @@ func Run(m *testing.M) int {
 func remove() error {
 	shared.Lock()
 	defer shared.Unlock()
-	if shared.dir == "" {
+	if shared.cluster == nil {
 		return nil
 	}
-	if err := cluster.Down(context.Background(), options(shared.dir)); err != nil {
-		return err
-	}
-	return os.RemoveAll(shared.dir)
+	return shared.cluster.Down(context.Background())
 }
 
 // Shared returns the cluster of this test binary. With -short the test is
@@ -89,20 +85,10 @@ func Shared(t testing.TB) *cluster.Cluster {
 	return shared.cluster
 }
 
-// up is called with the mutex held.
 func up() (*cluster.Cluster, error) {
-	dir, err := os.MkdirTemp("", "loopwright-test-")
-	if err != nil {
-		return nil, err
-	}
-	shared.dir = dir
 	ctx, cancel := context.WithTimeout(context.Background(), startLimit)
 	defer cancel()
-	return cluster.Up(ctx, options(dir))
-}
-
-func options(dir string) cluster.Options {
-	return cluster.Options{Dir: filepath.Join(dir, "state"), Ephemeral: true, Out: os.Stderr}
+	return cluster.Up(ctx, cluster.Options{Ephemeral: true, Out: os.Stderr})
 }
 
 // Config reaches the cluster as its administrator.

@@ -7,6 +7,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -20,7 +21,10 @@ func main() {
 	defer stop()
 	if err := newCommand().ExecuteContext(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "loopwright:", err)
-		os.Exit(1)
+		if left := leftToDo(""); errors.As(err, &left) {
+			os.Exit(1)
+		}
+		os.Exit(2)
 	}
 }
 

@@ -28,8 +28,10 @@ requirement in go.mod. Comments and the rest of the text stay as they are.
 
 A package of client-go moves only where everything that is used of it is here.
 
-What has to be done by hand is listed, with its place and the reason, and then the exit
-status is 1. Nothing is written if a file cannot be parsed.`
+Then the result is compiled, with its tests. What does not compile is listed, with its place,
+what the compiler says, and the reason if it is known. The exit status is 0 if the result
+compiles, 1 if something is left to do by hand, and 2 if the port failed or the result could
+not be compiled: without a network, for example. Nothing is written if a file cannot be parsed.`
 
 type portFlags struct {
 	to      string
@@ -55,7 +57,7 @@ func newPortCommand() *cobra.Command {
 			if flags.to != "" && flags.force {
 				return errors.New("--force is for porting in place, so it does not go together with -o")
 			}
-			return run(command.Context(), flags, command.OutOrStdout())
+			return run(command.Context(), flags, command.OutOrStdout(), command.ErrOrStderr())
 		},
 	}
 	f := command.Flags()
@@ -77,17 +79,19 @@ func ownVersion() string {
 	return info.Main.Version
 }
 
-func run(ctx context.Context, flags portFlags, out io.Writer) error {
-	plan, err := port.Make(ctx, flags.options)
+func run(ctx context.Context, flags portFlags, out, progress io.Writer) error {
+	plan, err := port.Make(flags.options)
 	if err != nil {
 		return err
 	}
+	result := flags.options.Dir
 	switch {
 	case flags.print:
 		for _, change := range plan.Changes {
 			_, _ = out.Write(diff.Diff(change.Name, change.Before, change.Name, change.After))
 		}
 	case flags.to != "":
+		result = flags.to
 		err = plan.WriteTo(flags.to)
 	default:
 		err = plan.WriteInPlace(ctx, flags.force)
@@ -95,18 +99,22 @@ func run(ctx context.Context, flags portFlags, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	_, _ = fmt.Fprintln(progress, "Compiling the result. The first time, that takes minutes.")
+	plan.Check(ctx, result)
 	return report(plan, flags, out)
 }
 
-// report says what was done, and returns an error if something is left to do.
+// report says what was done, and returns an error unless the result compiles.
 func report(plan *port.Plan, flags portFlags, out io.Writer) error {
 	for _, problem := range plan.Problems {
-		if !problem.Compiles || flags.verbose {
+		if !problem.Compiles {
 			_, _ = fmt.Fprintln(out, problem)
+		} else if flags.verbose {
+			_, _ = fmt.Fprintln(out, "differs:", problem)
 		}
 	}
-	if plan.Unchecked != nil {
-		_, _ = fmt.Fprintf(out, "Fields and methods were not compared, because that takes a program that compiles: %v\n", plan.Unchecked)
+	for _, note := range plan.Notes {
+		_, _ = fmt.Fprintln(out, "note:", note)
 	}
 	verb := "changed"
 	if flags.print {
@@ -116,11 +124,23 @@ func report(plan *port.Plan, flags portFlags, out io.Writer) error {
 	if len(plan.Changes) > 0 && !flags.print {
 		_, _ = fmt.Fprintln(out, "Next: go mod tidy && go vet ./...")
 	}
-	if open := len(plan.Open()); open > 0 {
-		return fmt.Errorf("%s left to do by hand", count(open, "thing"))
+	if plan.Unchecked != nil {
+		_, _ = fmt.Fprintln(out, "The result was not compiled:", plan.Unchecked)
 	}
+	switch open := len(plan.Open()); {
+	case open > 0:
+		return leftToDo(count(open, "thing") + " left to do by hand")
+	case plan.Unchecked != nil:
+		return errors.New("something may be left to do by hand: the result was not compiled")
+	}
+	_, _ = fmt.Fprintln(out, "The result compiles.")
 	return nil
 }
+
+// leftToDo is the error of a port that is done as far as it goes.
+type leftToDo string
+
+func (l leftToDo) Error() string { return string(l) }
 
 func count(n int, what string) string {
 	if n == 1 {

@@ -1,10 +1,6 @@
 package port
 
-import (
-	"fmt"
-	"go/token"
-	"strings"
-)
+import "fmt"
 
 // mover decides which imports are replaced.
 //
@@ -15,58 +11,57 @@ import (
 // half a package cannot move.
 type mover struct {
 	paths Paths
-	stay  map[string]string // directory and import path to the name that keeps it
+	stay  map[string]string // directory and import path to the first name that keeps it
+	notes []Problem         // what stays, and why
 }
 
 func newMover(files []*file, paths Paths) *mover {
 	m := &mover{paths: paths, stay: map[string]string{}}
 	for _, f := range files {
 		for _, i := range f.imports {
-			if m.paths.IsTheirs(i.from.Theirs) || i.from.Ours == "" {
+			if i.from.Ours == "" {
+				at := f.position(i.spec.Pos())
+				if len(i.uses) > 0 {
+					at = i.uses[0].at // imports may get another order
+				}
+				m.notes = append(m.notes, Problem{At: at, What: "package " + i.from.Theirs, Why: "it stays: " + i.from.Why})
+				continue
+			}
+			if m.paths.IsTheirs(i.from.Theirs) {
 				continue
 			}
 			for _, u := range i.uses {
-				if i.from.missing(u.name) != "" {
-					m.stay[f.dir+" "+i.from.Theirs] = u.name
+				if m.stay[f.key(i)] != "" || i.from.missing(u.name) == "" {
+					continue
 				}
+				m.stay[f.key(i)] = u.name
+				m.notes = append(m.notes, Problem{At: u.at, What: i.as + "." + u.name,
+					Why: fmt.Sprintf("this directory stays with %s: %s", i.from.Theirs, i.from.missing(u.name))})
 			}
 		}
 	}
 	return m
 }
 
+func (f *file) key(i imported) string { return f.dir + " " + i.from.Theirs }
+
 func (m *mover) moves(f *file, i imported) bool {
-	return i.from.Ours != "" && m.stay[f.dir+" "+i.from.Theirs] == ""
+	return i.from.Ours != "" && m.stay[f.key(i)] == ""
 }
 
 // problems lists what a person has to look at in a file.
 func (m *mover) problems(f *file) (found []Problem) {
-	add := func(at token.Position, what, why string) {
-		found = append(found, Problem{At: at, What: what, Why: why})
-	}
 	for _, i := range f.imports {
-		at := f.position(i.spec.Pos())
-		switch {
-		case i.from.Ours == "":
-			add(at, "package "+i.from.Theirs, i.from.Why)
+		if !m.moves(f, i) {
 			continue
-		case i.as == ".":
-			add(at, "import . "+i.spec.Path.Value, "the names that the file uses of it were not compared")
-		case !m.moves(f, i):
-			add(at, "package "+i.from.Theirs, fmt.Sprintf("it stays, because %s has no %s", shortened(i.from.Ours), m.stay[f.dir+" "+i.from.Theirs]))
 		}
 		for _, u := range i.uses {
 			if why := i.from.missing(u.name); why != "" {
-				add(u.at, i.as+"."+u.name, why)
+				found = append(found, Problem{At: u.at, What: i.as + "." + u.name, Why: why})
 			} else if lack := i.from.lacks(u.name); lack != nil {
 				found = append(found, Problem{At: u.at, What: i.as + "." + u.name, Why: lack.Why, Compiles: true})
 			}
 		}
 	}
 	return found
-}
-
-// shortened is how a message names one of our packages.
-func shortened(importPath string) string {
-	return strings.TrimPrefix(importPath, ControllerRuntime.OurRoot+"/")
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/mod/modfile"
@@ -74,10 +75,8 @@ func (m *module) require(library string, options Options) error {
 			return err
 		}
 	}
-	for _, r := range m.file.Require {
-		if r.Mod.Path == library {
-			return nil
-		}
+	if m.requires(library) {
+		return nil
 	}
 	version := options.Version
 	if version == "" {
@@ -91,6 +90,10 @@ func (m *module) require(library string, options Options) error {
 	}
 	m.file.SetRequireSeparateIndirect(append(m.file.Require, &modfile.Require{Mod: gomodule.Version{Path: library, Version: version}}))
 	return nil
+}
+
+func (m *module) requires(library string) bool {
+	return slices.ContainsFunc(m.file.Require, func(r *modfile.Require) bool { return r.Mod.Path == library })
 }
 
 // has reports whether a file of the tree is below the module's directory.

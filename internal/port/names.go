@@ -23,7 +23,8 @@ type Package struct {
 	Ours    string `yaml:"ours,omitempty"`    // our import path, or "" if it is not here
 	OurName string `yaml:"ourName,omitempty"` // the name of our package, if it is another one
 	Why     string `yaml:"why,omitempty"`     // why it is not here
-	// Names can be used after the import path is replaced. Sorted.
+	// Names are here, too, and can be used after the import path is replaced, unless Lacks says that it does
+	// not compile. Sorted.
 	Names []string `yaml:"names,flow,omitempty"`
 	Lacks []Lack   `yaml:"lacks,omitempty"`
 }
@@ -57,6 +58,14 @@ func (n *Names) find(importPath string) *Package {
 		return nil
 	}
 	return n.Packages[i]
+}
+
+// findOurs returns what is known about the package of theirs in whose place one of ours is, or nil.
+func (n *Names) findOurs(importPath string) *Package {
+	if i := slices.IndexFunc(n.Packages, func(p *Package) bool { return p.Ours == importPath }); i >= 0 {
+		return n.Packages[i]
+	}
+	return nil
 }
 
 // lacks returns the entry for a name, or for Name.Member, or nil.

@@ -1,10 +1,10 @@
 // Package port moves a program from controller-runtime to this library: it replaces import paths, says what
 // else has to be done, and leaves everything else as it is.
 //
-// The way of the data: tree.go finds the files; file.go reads one and replaces its imports; file_uses.go and
-// members.go find which names it uses; names.go knows which of them are here, out of names.yaml, which
-// `make api` writes together with docs/api.md; decide.go decides what moves and what is reported; module.go
-// changes go.mod; write.go writes all of it, or nothing.
+// The way of the data: tree.go finds the files; file.go reads one and replaces its imports; file_uses.go finds
+// which names it uses; names.go knows which of them are here, out of names.yaml, which `make api` writes together
+// with docs/api.md; decide.go decides what moves and what is reported, and offers.go what is offered; module.go
+// changes go.mod; write.go writes all of it, or nothing; compile.go asks the compiler about the result.
 //
 // Above it is the command cmd/loopwright. The tests of benchmarks/ use it to compile the same programs with
 // both libraries. It stands on nothing of this repository.
@@ -12,9 +12,8 @@ package port
 
 import (
 	"bytes"
-	"context"
 	"fmt"
-	"path"
+	"slices"
 )
 
 // Options say what to port.
@@ -29,12 +28,16 @@ type Options struct {
 
 // Plan is what is to be written, and what a person has to do after that.
 type Plan struct {
-	dir string
+	dir     string
+	names   *Names
+	modules []string // the go.mods that require this library afterwards
 	// Changes are the files that become others, sorted by name.
 	Changes []Change
-	// Problems are sorted by place.
+	// Problems are sorted by place. Before Check they are what the list of names says.
 	Problems []Problem
-	// Unchecked says why fields and methods were not looked at. It is nil if they were.
+	// Notes say what compiles and is worth knowing.
+	Notes []Problem
+	// Unchecked says why the compiler was not asked.
 	Unchecked error
 }
 
@@ -44,8 +47,8 @@ type Change struct {
 	Before, After []byte
 }
 
-// Make reads a tree and returns what is to be done with it. It writes nothing.
-func Make(ctx context.Context, options Options) (*Plan, error) {
+// Make reads a tree and returns what is to be done with it. It writes nothing, and compiles nothing.
+func Make(options Options) (*Plan, error) {
 	names, err := Known()
 	if err != nil {
 		return nil, err
@@ -54,7 +57,7 @@ func Make(ctx context.Context, options Options) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	plan := &Plan{dir: options.Dir}
+	plan := &Plan{dir: options.Dir, names: names}
 	var files []*file
 	for _, source := range found.sources {
 		parsed, err := parse(source.name, source.text, names, ControllerRuntime)
@@ -81,13 +84,12 @@ func Make(ctx context.Context, options Options) (*Plan, error) {
 			return nil, err
 		}
 		plan.change(m.name, m.text, text)
-		members, err := membersIn(ctx, options.Dir, path.Dir(m.name), names)
-		plan.Problems = append(plan.Problems, members...)
-		if err != nil && plan.Unchecked == nil {
-			plan.Unchecked = err
+		if m.requires(mover.paths.OurRoot) {
+			plan.modules = append(plan.modules, m.name)
 		}
 	}
-	plan.Problems = append(sortProblems(plan.Problems), found.problems...)
+	plan.Problems = sortProblems(plan.Problems)
+	plan.Notes = slices.Concat(mover.notes, found.notes, offered(files))
 	return plan, nil
 }
 

@@ -10,13 +10,16 @@ import (
 // Problem is something that a person has to look at.
 type Problem struct {
 	At   token.Position // without a line, it is about the whole file
-	What string         // what the program uses
-	Why  string
-	// Compiles says that a usual use compiles; it is worth a look only if this one does not.
+	What string         // what the program uses, or what the compiler says
+	Why  string         // "" if only the compiler knows
+	// Compiles says that it differs, and compiles. Before Check, that is so for a usual use.
 	Compiles bool
 }
 
 func (p Problem) String() string {
+	if p.Why == "" {
+		return fmt.Sprintf("%s: %s", p.At, p.What)
+	}
 	return fmt.Sprintf("%s: %s: %s", p.At, p.What, p.Why)
 }
 

@@ -12,9 +12,9 @@ import (
 
 // tree is what a directory holds that may have to change.
 type tree struct {
-	sources  []source
-	modules  []*module // sorted by name
-	problems []Problem
+	sources []source
+	modules []*module // sorted by name
+	notes   []Problem
 }
 
 // source is a file, as it was.
@@ -71,7 +71,7 @@ func readTree(dir string) (*tree, error) {
 func (t *tree) directory(name string) error {
 	base := path.Base(name)
 	if base == "vendor" {
-		t.problems = append(t.problems, Problem{At: token.Position{Filename: name}, What: "a copy of other modules",
+		t.notes = append(t.notes, Problem{At: token.Position{Filename: name}, What: "a copy of other modules",
 			Why: "it is not changed: run `go mod tidy` and `go mod vendor`"})
 	}
 	if strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_") || base == "testdata" || base == "vendor" {

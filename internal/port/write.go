@@ -130,7 +130,7 @@ func (p *Plan) copyTo(to string) error {
 // WriteInPlace replaces the files that change, each at once. Git has to know their old text, unless force says
 // that it need not.
 func (p *Plan) WriteInPlace(ctx context.Context, force bool) error {
-	if !force {
+	if !force && len(p.Changes) > 0 {
 		if err := p.kept(ctx); err != nil {
 			return err
 		}

@@ -30,6 +30,7 @@ type packageResult struct {
 	coming     []string // missing names that a later chapter brings
 	chapter    int
 	added      []string // names and members that only ours has
+	unrelated  []string // names that mean something else here
 }
 
 // finding is a name that is not as it is there. One of its texts may be the name's, the others
@@ -171,7 +172,7 @@ func (d difference) named(name string) string {
 }
 
 // compareBorrowed compares the types of client-go that users meet in the signatures of what was
-// compared, and the other names of client-go that are listed.
+// compared, and the other names of client-go that are here, but for those that mean something else.
 func compareBorrowed(w *pairs, compared []string, r *reasons, done *result) {
 	seen := &mentions{pairs: w, names: map[*types.TypeName]bool{}}
 	for _, importPath := range compared {
@@ -193,18 +194,25 @@ func compareBorrowed(w *pairs, compared []string, r *reasons, done *result) {
 	for name := range seen.names {
 		want(name)
 	}
-	for _, list := range r.Borrowed {
-		for _, name := range list.Names {
-			if p := w.loaded[list.Package]; p != nil && p.Scope().Lookup(name) != nil {
-				want(p.Scope().Lookup(name))
-			} else {
-				done.complaints = append(done.complaints, fmt.Sprintf("explained.yaml lists %s.%s, which does not exist", list.Package, name))
+	for importPath := range w.Moved {
+		if w.IsTheirs(importPath) {
+			continue
+		}
+		scope, unrelated := w.loaded[importPath].Scope(), r.unrelatedIn(importPath)
+		for _, name := range scope.Names() {
+			if theirs := scope.Lookup(name); theirs.Exported() && w.ours(theirs) != nil && !slices.Contains(unrelated, name) {
+				want(theirs)
+			}
+		}
+		for _, name := range unrelated {
+			if theirs := scope.Lookup(name); theirs == nil || w.ours(theirs) == nil {
+				done.complaints = append(done.complaints, fmt.Sprintf("explained.yaml says that %s.%s means something else here, and it does not exist on both sides", importPath, name))
 			}
 		}
 	}
 	for _, importPath := range slices.Sorted(maps.Keys(wanted)) {
 		counterpart, _ := w.Counterpart(importPath)
-		in := &packageResult{name: importPath, ours: counterpart}
+		in := &packageResult{name: importPath, ours: counterpart, unrelated: r.unrelatedIn(importPath)}
 		for _, name := range slices.Sorted(maps.Keys(wanted[importPath])) {
 			in.add(w, wanted[importPath][name], r, done)
 		}

@@ -105,6 +105,7 @@ func TestEveryKindOfDifferenceIsFound(t *testing.T) {
 		{"a third party's generic interface", "queue", "TypedInterface", []string{"present"}},
 		{"one that is an alias here", "queue", "TypedLimiter", []string{"present"}},
 		{"one that is missing", "queue", "Gone", []string{"missing"}},
+		{"one that no signature mentions", "queue", "Config", []string{"Config.Clock: a field that is missing"}},
 	} {
 		t.Run(test.what, func(t *testing.T) {
 			assert.Equal(t, test.want, found(t, done, test.in, test.name))
@@ -138,6 +139,23 @@ func found(t *testing.T, done *result, in, name string) []string {
 	}
 	t.Fatalf("package %s was not compared", in)
 	return nil
+}
+
+// TestAThirdPartysNameThatIsHereIsNotReportedAsMissing holds that the port command knows every name that both
+// have, and that a name that means something else here is not used by mistake.
+func TestAThirdPartysNameThatIsHereIsNotReportedAsMissing(t *testing.T) {
+	done := comparePretended(t)
+	i := slices.IndexFunc(done.names.Packages, func(p *port.Package) bool { return strings.HasSuffix(p.Theirs, "queues/theirs") })
+	require.GreaterOrEqual(t, i, 0)
+	queues := done.names.Packages[i]
+	assert.Contains(t, queues.Names, "NewTyped")
+	assert.Contains(t, queues.Names, "Config", "it is here, with a field less")
+	assert.Contains(t, queues.Lacks, port.Lack{Name: "Other", Why: "it is something else here, under the same name"})
+	assert.NotContains(t, strings.Join(done.complaints, "\n"), "theirs.Other")
+
+	done, err := compare(".", pretended, &reasons{Unrelated: []unrelated{{Package: queues.Theirs, Names: []string{"Gone"}}}})
+	require.NoError(t, err)
+	assert.Contains(t, strings.Join(done.complaints, "\n"), "queues/theirs.Gone means something else here, and it does not exist on both sides")
 }
 
 // TestTheNumbersAddUp holds that no name is left out, and that Typed names are.

@@ -15,9 +15,8 @@ type reasons struct {
 	Packages []*packageReason `yaml:"packages"`
 	// Differences are wanted.
 	Differences []*reason `yaml:"differences"`
-	// Borrowed are names of client-go that controllers mention, but that occur in no
-	// signature of controller-runtime.
-	Borrowed []borrowed `yaml:"borrowed"`
+	// Unrelated are names of client-go that mean something else here, and are not compared.
+	Unrelated []unrelated `yaml:"unrelated"`
 }
 
 type packageReason struct {
@@ -39,7 +38,7 @@ type reason struct {
 	used   bool
 }
 
-type borrowed struct {
+type unrelated struct {
 	Package string   `yaml:"package"`
 	Names   []string `yaml:"names"`
 }
@@ -86,6 +85,16 @@ func (r *reasons) forPackage(name string) *packageReason {
 		return nil
 	}
 	return r.Packages[i]
+}
+
+// unrelatedIn lists the names of a package that mean something else here.
+func (r *reasons) unrelatedIn(importPath string) (names []string) {
+	for _, list := range r.Unrelated {
+		if list.Package == importPath {
+			names = append(names, list.Names...)
+		}
+	}
+	return names
 }
 
 // unused lists the entries that explain nothing.

@@ -39,7 +39,7 @@ func writeReport(to io.Writer, original string, r *result) {
 		}
 		fmt.Fprintf(to, "| %s | %d | %d | %d | %s | %d |\n", name, p.present, len(p.differ), len(p.missing), later, len(p.added))
 	}
-	fmt.Fprintln(to, "\nAnd of client-go, the types that occur in these signatures, and what else controllers use next to them:")
+	fmt.Fprintln(to, "\nAnd of client-go, the types that occur in these signatures, and the other names that both have:")
 	fmt.Fprintln(to, "\n| package | here | present | differ | missing |\n|---|---|--:|--:|--:|")
 	for _, p := range r.borrowed {
 		fmt.Fprintf(to, "| %s | %s | %d | %d | %d |\n", p.name, lastOf(p.ours), p.present, len(p.differ), len(p.missing))
@@ -68,7 +68,7 @@ func lastOf(importPath string) string { return importPath[strings.LastIndex(impo
 
 // hasSection reports whether there is anything to say about a package.
 func hasSection(p *packageResult) bool {
-	return len(p.differ)+len(p.missing)+len(p.coming)+len(p.added) > 0
+	return len(p.differ)+len(p.missing)+len(p.coming)+len(p.added)+len(p.unrelated) > 0
 }
 
 func writePackage(to io.Writer, p *packageResult) {
@@ -101,6 +101,9 @@ func writePackage(to io.Writer, p *packageResult) {
 			names = append(names, p.missing[i].name)
 		}
 		fmt.Fprintf(to, "- %s: %s\n", quoted(names), reasonText(why))
+	}
+	if len(p.unrelated) > 0 {
+		fmt.Fprintf(to, "\nSomething else under the same name: %s\n", quoted(p.unrelated))
 	}
 	if len(p.coming) > 0 {
 		fmt.Fprintf(to, "\nTo come with chapter %d: %s\n", p.chapter, quoted(p.coming))

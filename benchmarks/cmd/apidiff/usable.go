@@ -24,9 +24,8 @@ func namesOf(w *pairs, done *result, r *reasons) *port.Names {
 		if ours.Name() != theirs.Name() {
 			p.OurName = ours.Name()
 		}
-		explained := explainedIn(done, w.name(importPath))
 		for _, name := range theirs.Scope().Names() {
-			if w.usable(importPath, name, explained) {
+			if w.usable(importPath, name) {
 				p.Names = append(p.Names, name)
 			}
 		}
@@ -44,33 +43,9 @@ func namesOf(w *pairs, done *result, r *reasons) *port.Names {
 	return names
 }
 
-// usable reports whether we have a name of theirs. What they borrow from others is only compared as far as
-// controllers meet it, so there our declaration has to be the same, or somebody has to have looked at
-// the difference. A type parameter more is another thing under the same name.
-func (w *pairs) usable(importPath, name string, explained []finding) bool {
-	theirs := w.loaded[importPath].Scope().Lookup(name)
-	ours := w.ours(theirs)
-	if ours == nil {
-		return false
-	}
-	if w.IsTheirs(importPath) {
-		return !port.Typed.MatchString(name)
-	}
-	differences, _ := w.compareNames(theirs, ours)
-	if slices.ContainsFunc(differences, func(d difference) bool { return strings.HasPrefix(d.text, "type parameter") }) {
-		return false
-	}
-	return len(differences) == 0 || slices.ContainsFunc(explained, func(f finding) bool { return f.name == name })
-}
-
-// explainedIn lists the names of a borrowed package that differ, and for which somebody has said why.
-func explainedIn(done *result, name string) []finding {
-	for _, in := range done.borrowed {
-		if in.name == name {
-			return in.differ
-		}
-	}
-	return nil
+// usable reports whether we have a name of theirs. How it differs, if it does, is in the lacks.
+func (w *pairs) usable(importPath, name string) bool {
+	return w.ours(w.loaded[importPath].Scope().Lookup(name)) != nil && !(w.IsTheirs(importPath) && port.Typed.MatchString(name))
 }
 
 func lacksOf(in *packageResult, r *reasons) (lacks []port.Lack) {
@@ -85,6 +60,9 @@ func lacksOf(in *packageResult, r *reasons) (lacks []port.Lack) {
 			compiles := !strings.HasSuffix(how.text, "that is missing") && !r.breaks(in.name, f.name, how.member)
 			lacks = append(lacks, port.Lack{Name: difference{member: how.member}.named(f.name), Compiles: compiles, Why: oneLine(how.why)})
 		}
+	}
+	for _, name := range in.unrelated {
+		lacks = append(lacks, port.Lack{Name: name, Why: "it is something else here, under the same name"})
 	}
 	return lacks
 }

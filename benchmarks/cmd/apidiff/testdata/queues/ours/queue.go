@@ -10,3 +10,7 @@ type TypedLimiter[T comparable] = Limiter[T]
 func NewTyped[T comparable]() TypedInterface[T] { return nil }
 
 type NobodyAskedForThis struct{}
+
+type Config struct{}
+
+type Other func()

@@ -8,3 +8,7 @@ type TypedLimiter[T comparable] interface{ When(item T) int }
 type Gone struct{}
 
 func NewTyped[T comparable]() TypedInterface[T] { return nil }
+
+type Config struct{ Clock int }
+
+type Other struct{ Items int }

@@ -1,0 +1,80 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// scratchName begins the names of all scratch directories, below the temporary directory.
+const scratchName = "loopwright-cluster-"
+
+// scratch is a directory that belongs to this process. The file beside it is locked for as long as the
+// process lives. So whoever makes the next one finds those whose processes are gone, however they ended,
+// and removes them.
+type scratch struct {
+	dir  string
+	lock *os.File
+}
+
+func newScratch() (*scratch, error) {
+	sweepScratch()
+	for {
+		file, err := os.CreateTemp("", scratchName+"*.lock")
+		if err != nil {
+			return nil, fmt.Errorf("making a directory for the cluster: %w", err)
+		}
+		name := file.Name()
+		_ = file.Close()
+		lock, err := tryLock(name)
+		if errors.Is(err, errLocked) { // by a process that takes it for a left one, and removes it
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("making a directory for the cluster: %w", err)
+		}
+		made := &scratch{dir: strings.TrimSuffix(name, ".lock"), lock: lock}
+		if err := privateDir(made.dir); err != nil { // after the lock, so that nobody finds it unlocked
+			return nil, errors.Join(err, made.remove())
+		}
+		return made, nil
+	}
+}
+
+func (s *scratch) remove() error {
+	// The lock goes last: what cannot be removed now is left for the next process.
+	err := os.RemoveAll(s.dir)
+	if err == nil {
+		err = os.Remove(s.lock.Name())
+	}
+	return errors.Join(err, s.lock.Close())
+}
+
+// sweepScratch removes the directories of processes that are gone. One that cannot be removed, because it is
+// another user's for example, is nobody's trouble here.
+func sweepScratch() {
+	names, _ := filepath.Glob(filepath.Join(os.TempDir(), scratchName+"*.lock"))
+	for _, name := range names {
+		if lock, err := tryLock(name); err == nil {
+			_ = (&scratch{dir: strings.TrimSuffix(name, ".lock"), lock: lock}).remove()
+		}
+	}
+}
+
+// upScratch brings up a cluster in a directory that goes away with it.
+func upScratch(ctx context.Context, options Options) (*Cluster, error) {
+	made, err := newScratch()
+	if err != nil {
+		return nil, err
+	}
+	options.Dir, options.RemoveDir = made.dir, made.dir
+	up, err := Up(ctx, options)
+	if err != nil {
+		return nil, errors.Join(err, Down(context.WithoutCancel(ctx), options), made.remove())
+	}
+	up.scratch = made
+	return up, nil
+}
