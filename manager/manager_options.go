@@ -31,8 +31,8 @@ type Options struct {
 	// does with controller-runtime; the field is ours.
 	//
 	//   - Metrics are served to this machine alone, and not to everybody who reaches its port.
-	//   - If the lease is missing at the start, because somebody may have deleted it, a leader waits for
-	//     LeaseDuration before it works. So the first start takes 18 to 20 s.
+	//   - If the lease is missing, a leader waits for LeaseDuration before it works: somebody may have deleted the
+	//     lease of a leader that has not noticed. So the first start takes 18 to 20 s.
 	//   - Start fails if a cache has not listed within Controller.CacheSyncTimeout, and names the rule that
 	//     is missing. Otherwise it waits forever.
 	//   - Reconciles that are under way have 10 s to end when a controller stops: see

@@ -106,7 +106,7 @@ func (s *stage) manager() (ctrl.Manager, error) {
 	mgr, err := ctrl.NewManager(s.Config(), ctrl.Options{
 		LeaderElection: true, LeaderElectionID: leaseName, LeaderElectionNamespace: s.Namespace,
 		LeaderElectionReleaseOnCancel: true,
-		Metrics: server.Options{BindAddress: s.metrics}, HealthProbeBindAddress: s.probes,
+		Metrics:                       server.Options{BindAddress: s.metrics}, HealthProbeBindAddress: s.probes,
 		Cache:      cache.Options{DefaultNamespaces: map[string]cache.Config{s.Namespace: {}}},
 		Controller: config.Controller{SkipNameValidation: new(true)}, // a test runs the demo in its own process
 	})
