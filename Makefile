@@ -93,10 +93,7 @@ cluster-down: $(CLUSTER_COMMAND) ## Remove the cluster and its data
 ##@ The controllers
 .PHONY: controllers
 controllers: $(CLUSTER_COMMAND) $(CONTROLLERS) ## Run the controllers on a cluster until Ctrl-C; FLAGS=--controllers=replicaset, FLAGS=--help
-	@$(CLUSTER_COMMAND) exec $(CONTROLLERS) $(if $(filter current,$(CLUSTER)),,$(LEAD_AT_ONCE)) $(FLAGS)
-
-# Nobody can have led on a cluster of your own that has no lease yet, so nobody waits.
-LEAD_AT_ONCE := --set=manager.leaderElection.takeMissingLeaseAtOnce=true
+	@$(CLUSTER_COMMAND) exec $(CONTROLLERS) $(FLAGS)
 
 IMAGE := loopwright/controllers:dev
 IMAGE_PLATFORMS := linux/amd64,linux/arm64

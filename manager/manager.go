@@ -14,7 +14,6 @@
 package manager
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,7 +62,7 @@ type Manager interface {
 	// container. Call it before Start.
 	AddHealthzCheck(name string, check healthz.Checker) error
 	// AddReadyzCheck adds a check to the readiness probe: while it fails, Services leave the Pod out.
-	// There is one from the beginning, CacheSyncCheck. Call it before Start.
+	// Without any, the path answers 404. See CacheSyncCheck. Call it before Start.
 	AddReadyzCheck(name string, check healthz.Checker) error
 
 	// Start runs everything until the context ends, or until something fails; it returns that error
@@ -80,11 +79,6 @@ type Manager interface {
 	// GetConverterRegistry returns what the conversion webhook asks.
 	GetConverterRegistry() conversion.Registry
 }
-
-// CacheSyncCheck is the name of the readiness check that every manager has: it fails until the
-// caches have what they are asked for, and says which kind is missing and why: which rule of RBAC, for
-// instance. AddReadyzCheck with this name replaces it.
-const CacheSyncCheck = "caches"
 
 // controllerManager is what New returns.
 type controllerManager struct {
@@ -113,11 +107,10 @@ func New(config *rest.Config, options Options) (Manager, error) {
 		return nil, err
 	}
 	m := &controllerManager{
-		ownCluster: made.(ownCluster), options: options, groups: newGroups(options.Logger, cmp.Or(options.Controller.CacheSyncTimeout, defaultSyncTimeout), options.Recorder),
+		ownCluster: made.(ownCluster), options: options, groups: newGroups(options.Logger, options.syncTimeout(), options.Recorder),
 		converters: conversion.NewRegistry(), elected: make(chan struct{}),
-		healthz: map[string]healthz.Checker{},
+		healthz: map[string]healthz.Checker{}, readyz: map[string]healthz.Checker{},
 	}
-	m.readyz = map[string]healthz.Checker{CacheSyncCheck: m.checkCaches}
 	if m.metrics, err = server.NewServer(options.Metrics, config, made.GetHTTPClient()); err != nil {
 		return nil, fmt.Errorf("making the metrics server: %w", err)
 	}

@@ -43,7 +43,7 @@ func (m *controllerManager) makeElection(config *rest.Config) error {
 	m.election.config = leaderelection.LeaderElectionConfig{
 		Lock: lock, Name: m.election.name,
 		LeaseDuration: *o.LeaseDuration, RenewDeadline: *o.RenewDeadline, RetryPeriod: *o.RetryPeriod,
-		ReleaseOnCancel: o.LeaderElectionReleaseOnCancel, TakeMissingAtOnce: o.LeaderElectionTakeMissingLeaseAtOnce,
+		ReleaseOnCancel: o.LeaderElectionReleaseOnCancel, WaitForMissing: o.Strict,
 		Recorder: o.Recorder, WatchDog: watchDog,
 		Callbacks: leaderelection.LeaderCallbacks{OnStartedLeading: m.election.work, OnStoppedLeading: func() {}},
 	}

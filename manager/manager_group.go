@@ -175,17 +175,6 @@ func (g *group) stop(cause error) {
 	}
 }
 
-// members are the runnables that wait or run, in the order in which they were added.
-func (g *group) members() []Runnable {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	var all []Runnable
-	for _, m := range slices.Concat(g.running, g.waiting) {
-		all = append(all, m.runnable)
-	}
-	return all
-}
-
 func (g *group) wasUsed() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

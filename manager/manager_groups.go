@@ -18,7 +18,7 @@ import (
 // is done.
 type groups struct {
 	all         [groupCount]*group
-	syncTimeout time.Duration // how long a cache may take to list
+	syncTimeout time.Duration // how long a cache may take to list; 0 is forever
 
 	recorder *trace.Recorder
 
@@ -71,9 +71,6 @@ func (g *groups) add(r Runnable) error {
 func (g *groups) addTo(group groupName, r Runnable) error {
 	return g.all[group].add(&member{runnable: r, start: r.Start})
 }
-
-// members are the runnables of a group that wait for its start, or run.
-func (g *groups) members(group groupName) []Runnable { return g.all[group].members() }
 
 // start starts the groups that may start, one after the other, each when those before it are ready.
 // Without the lead, the last group is left out; it is started by another call, after this one has returned: a call

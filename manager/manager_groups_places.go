@@ -50,10 +50,12 @@ func placesOf(r Runnable, syncTimeout time.Duration) []place {
 	return append(places, place{elected, m})
 }
 
-// waitForSync waits until the informers that were asked for before the start have listed. In
-// controller-runtime it waits without a limit, and nobody learns why the program does not begin.
+// waitForSync waits until the informers that were asked for before the start have listed.
 func waitForSync(ctx context.Context, c cache.Cache, timeout time.Duration) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("this has taken longer than %s", timeout))
-	defer cancel()
+	if timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, timeout, fmt.Errorf("this has taken longer than %s", timeout))
+		defer cancel()
+	}
 	return cache.WaitForSync(ctx, c)
 }

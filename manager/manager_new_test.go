@@ -27,6 +27,28 @@ import (
 	"github.com/loopwright/loopwright/trace"
 )
 
+// One word is enough to be safe, and what the user says counts more.
+func TestAStrictManagerServesItsMetricsToThisMachineUnlessTheUserSaysWhere(t *testing.T) {
+	address := func(o Options) string {
+		require.NoError(t, o.complete())
+		return o.Metrics.BindAddress
+	}
+	require.Empty(t, address(Options{}), "server.DefaultBindAddress, as in controller-runtime")
+	require.Equal(t, "127.0.0.1:8080", address(Options{Strict: true}))
+	require.Equal(t, ":8443", address(Options{Strict: true, Metrics: server.Options{BindAddress: ":8443"}}))
+	defer func(before string) { server.DefaultBindAddress = before }(server.DefaultBindAddress)
+	server.DefaultBindAddress = "0" // as many test suites set it
+	require.Empty(t, address(Options{Strict: true}))
+}
+
+// Controllers learn it from the settings that they are given anyway.
+func TestTheControllersOfAStrictManagerAreStrict(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		require.False(t, w.manager(Options{}).GetControllerOptions().Strict)
+		require.True(t, w.manager(Options{Strict: true}).GetControllerOptions().Strict)
+	})
+}
+
 func TestAManagerHandsOutWhatItWasGiven(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		m := w.manager(Options{

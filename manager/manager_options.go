@@ -1,6 +1,7 @@
 package manager
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -24,8 +25,22 @@ import (
 	"github.com/loopwright/loopwright/trace"
 )
 
-// Options of a manager. All may be left empty.
+// Options of a manager. All may be left empty; the defaults are those of controller-runtime.
 type Options struct {
+	// Strict chooses what is safer, wherever the options do not say otherwise. Without it, a program behaves as it
+	// does with controller-runtime; the field is ours.
+	//
+	//   - Metrics are served to this machine alone, and not to everybody who reaches its port.
+	//   - If the lease is missing, a leader waits for LeaseDuration before it works: somebody may have deleted the
+	//     lease of a leader that has not noticed. So the first start takes 18 to 20 s.
+	//   - Start fails if a cache has not listed within Controller.CacheSyncTimeout, and names the rule that
+	//     is missing. Otherwise it waits forever.
+	//   - Reconciles that are under way have 10 s to end when a controller stops: see
+	//     controller.Options.GracePeriod. Otherwise their contexts end at once.
+	//   - Requests of several namespaces take turns: see controller.Options.Group. Otherwise those of a
+	//     priority are first in, first out.
+	Strict bool
+
 	// Scheme knows the Go types; by default it is client-go's, with the types of Kubernetes itself.
 	Scheme *runtime.Scheme
 	// MapperProvider makes what knows the resources of the kinds; the default asks the server.
@@ -64,14 +79,9 @@ type Options struct {
 	RenewDeadline *time.Duration
 	// RetryPeriod is the pause between two tries; nil is 2 s.
 	RetryPeriod *time.Duration
-	// LeaderElectionTakeMissingLeaseAtOnce lets a replica work as soon as it has created the lease. By
-	// default it waits for LeaseDuration first: somebody may have deleted the lease while another
-	// replica works that has not noticed. Set it where nobody deletes leases and the first start must
-	// be quick, as in a test. It is ours; controller-runtime does not wait.
-	LeaderElectionTakeMissingLeaseAtOnce bool
 
-	// Metrics has the options of the metrics server. By default it serves this machine alone, at
-	// server.DefaultBindAddress; the address "0" serves none.
+	// Metrics has the options of the metrics server. By default it serves at server.DefaultBindAddress; the
+	// address "0" serves none.
 	Metrics server.Options
 	// HealthProbeBindAddress is where the probes are served; "" and "0" serve none.
 	HealthProbeBindAddress string
@@ -120,6 +130,9 @@ func (o *Options) complete() error {
 	if o.WebhookServer == nil {
 		o.WebhookServer = newWebhookServer()
 	}
+	if o.Strict {
+		o.beStrict()
+	}
 	orDefault(&o.GracefulShutdownTimeout, 30*time.Second)
 	orDefault(&o.LeaseDuration, 15*time.Second)
 	orDefault(&o.RenewDeadline, 10*time.Second)
@@ -142,6 +155,22 @@ func (o *Options) complete() error {
 		return fmt.Errorf("%s cannot be both the ReadinessEndpointName and the LivenessEndpointName", o.LivenessEndpointName)
 	}
 	return nil
+}
+
+// beStrict is what Strict says of the options' other fields.
+func (o *Options) beStrict() {
+	o.Controller.Strict = true
+	if o.Metrics.BindAddress == "" && strings.HasPrefix(server.DefaultBindAddress, ":") {
+		o.Metrics.BindAddress = "127.0.0.1" + server.DefaultBindAddress
+	}
+}
+
+// syncTimeout is how long caches may take to list at the start; 0 is forever.
+func (o *Options) syncTimeout() time.Duration {
+	if !o.Strict {
+		return 0
+	}
+	return cmp.Or(o.Controller.CacheSyncTimeout, 2*time.Minute)
 }
 
 func orDefault[V any](field **V, value V) {

@@ -19,6 +19,31 @@ import (
 // wrapped is a cache as a user may have it: ours, with something around it that hides all but the interface.
 type wrapped struct{ cache.Cache }
 
+// The API server needs the conversion webhook to answer the list, and reaches it through a Service, which has no endpoints
+// until the Pod is ready. A readiness probe that waits for the list locks the program out of its own start.
+func TestAManagerWhoseInformerNeedsItsOwnConversionWebhookStarts(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		server := &slowWebhooks{missingServer: missingServer{mux: http.NewServeMux()}, world: w}
+		m := w.manager(Options{WebhookServer: server})
+		require.NoError(t, m.AddReadyzCheck("webhook", m.GetWebhookServer().StartedChecker()))
+		_, err := m.GetCache().GetInformer(t.Context(), &corev1.ConfigMap{}, cache.BlockUntilSynced(false))
+		require.NoError(t, err)
+		remove := w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Resource: "configmaps"}, Status: &metav1.Status{
+			Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Reason: metav1.StatusReasonInternalError,
+			Message: "conversion webhook for /v1, Kind=ConfigMap failed: no endpoints available",
+		}})
+		r := w.start(m)
+		for range 60 { // the kubelet asks, and lets the Service have the Pod
+			if ask(m, "/readyz").Code == http.StatusOK {
+				remove()
+			}
+			time.Sleep(time.Second)
+		}
+		require.True(t, r.isElected(), "it waits for an answer that nobody can give before it is ready: %s", ask(m, "/readyz").Body)
+		require.NoError(t, r.end())
+	})
+}
+
 // A probe that fails by chance takes the Pod out of its Service.
 func TestAWrappedCacheThatHasListedIsReadyEachTime(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
@@ -26,6 +51,7 @@ func TestAWrappedCacheThatHasListedIsReadyEachTime(t *testing.T) {
 			made, err := cache.New(c, o)
 			return wrapped{made}, err
 		}})
+		require.NoError(t, m.AddReadyzCheck("caches", CacheSyncCheck(m.GetCache())))
 		_, err := m.GetCache().GetInformer(t.Context(), &corev1.ConfigMap{}, cache.BlockUntilSynced(false))
 		require.NoError(t, err)
 		require.Equal(t, http.StatusInternalServerError, ask(m, "/readyz").Code, "it does not run")
@@ -73,6 +99,7 @@ func TestTheLivenessProbeFailsWhenTheWorkGoesOnLongAfterTheLeaseHasRunOut(t *tes
 func TestAReplicaIsNotReadyWhenItsCachesHaveHadNoAnswerForAMinute(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		m := w.manager(Options{})
+		require.NoError(t, m.AddReadyzCheck("caches", CacheSyncCheck(m.GetCache())))
 		_, err := m.GetCache().GetInformer(t.Context(), &corev1.ConfigMap{}, cache.BlockUntilSynced(false))
 		require.NoError(t, err)
 		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Resource: "configmaps", Verb: "watch"}, CutAfter: 4 * time.Minute})

@@ -69,6 +69,7 @@ func (r *replica) process(ctx context.Context) error {
 	connection := r.server.Config()
 	connection.WrapTransport = func(next http.RoundTripper) http.RoundTripper { return agent{r.name, next} }
 	m, err := New(connection, Options{
+		Strict: true, // somebody deletes the lease
 		Logger: logr.Discard(), Metrics: server.Options{BindAddress: "0"},
 		LeaderElection: true, LeaderElectionID: "copier", LeaderElectionNamespace: "default", LeaderElectionReleaseOnCancel: r.free,
 		Controller: config.Controller{SkipNameValidation: new(true), EnableWarmup: &r.warm},

@@ -19,6 +19,7 @@ import (
 	"github.com/loopwright/loopwright/internal/fakeapi"
 	"github.com/loopwright/loopwright/internal/pipe"
 	"github.com/loopwright/loopwright/manager/controller"
+	"github.com/loopwright/loopwright/manager/healthz"
 	"github.com/loopwright/loopwright/manager/metrics/server"
 	"github.com/loopwright/loopwright/manager/reconcile"
 	"github.com/loopwright/loopwright/trace"
@@ -222,6 +223,7 @@ func TestTheServersOfTheOptionsServe(t *testing.T) {
 	require.NoError(t, err)
 	m := made.(*controllerManager)
 	require.NoError(t, m.AddMetricsServerExtraHandler("/extra", http.NotFoundHandler()))
+	require.NoError(t, m.AddReadyzCheck("ping", healthz.Ping))
 	c, err := controller.New(t.Name(), m, controller.Options{Reconciler: reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) { return reconcile.Result{}, nil })})
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(t.Context())

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"time"
 
 	"github.com/go-logr/logr"
 )
@@ -169,6 +168,3 @@ func (f *firstFailure) orElse(err error) error {
 	f.once.Do(func() { f.err = err })
 	return f.err
 }
-
-// defaultSyncTimeout is how long caches may take to list, unless the settings for controllers say how long.
-const defaultSyncTimeout = 2 * time.Minute

@@ -20,6 +20,7 @@ import (
 	"github.com/loopwright/loopwright/manager/cache"
 	"github.com/loopwright/loopwright/manager/client"
 	"github.com/loopwright/loopwright/manager/cluster"
+	"github.com/loopwright/loopwright/manager/config"
 	"github.com/loopwright/loopwright/manager/controller"
 	"github.com/loopwright/loopwright/manager/handler"
 	"github.com/loopwright/loopwright/manager/healthz"
@@ -155,7 +156,7 @@ func TestTheGracefulShutdownTimeoutBoundsTheStop(t *testing.T) {
 func TestAReconcileThatIsUnderWayCanReadFromTheCacheAndWriteWhileTheManagerStops(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.configMap("one")
-		m := w.manager(Options{})
+		m := w.manager(Options{Strict: true})
 		var outcome error
 		c, err := controller.New("slow", m, controller.Options{Reconciler: reconcile.Func(func(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
 			time.Sleep(5 * time.Second)
@@ -176,7 +177,7 @@ func TestAReconcileThatIsUnderWayCanReadFromTheCacheAndWriteWhileTheManagerStops
 
 func TestAManagerUnderLoadFinishesWhatIsUnderWayAndStopsWithinItsGracePeriod(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		m := w.manager(Options{})
+		m := w.manager(Options{Strict: true})
 		var begun, finished, cut atomic.Int32
 		c, err := controller.New(t.Name(), m, controller.Options{MaxConcurrentReconciles: 8, Reconciler: reconcile.Func(func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
 			begun.Add(1)
@@ -215,10 +216,12 @@ func TestAManagerWithoutLeaderElectionLeadsAtOnce(t *testing.T) {
 }
 
 // The error must help somebody who has only the log of a Pod that does not start.
-func TestAManagerWhoseCacheMayNotListFailsAndNamesTheRuleThatIsMissing(t *testing.T) {
+func TestAStrictManagerWhoseCacheMayNotListFailsAndNamesTheRuleThatIsMissing(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Resource: "configmaps"}, Status: fakeapi.Forbidden()})
-		m := w.manager(Options{})
+		m := w.manager(Options{Strict: true})
+		require.NoError(t, m.AddReadyzCheck("caches", CacheSyncCheck(m.GetCache())))
+		require.NoError(t, m.AddHealthzCheck("ping", healthz.Ping))
 		_, err := m.GetCache().GetInformer(t.Context(), &corev1.ConfigMap{}, cache.BlockUntilSynced(false))
 		require.NoError(t, err)
 		r := w.start(m)
@@ -237,16 +240,36 @@ func TestAManagerWhoseCacheMayNotListFailsAndNamesTheRuleThatIsMissing(t *testin
 	})
 }
 
+// As in controller-runtime. Whoever installs the program may grant the right later.
+func TestAManagerWaitsForItsCachesAsLongAsItTakes(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		remove := w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Resource: "configmaps"}, Status: fakeapi.Forbidden()})
+		m := w.manager(Options{Controller: config.Controller{CacheSyncTimeout: time.Second}}) // which is for controllers
+		_, err := m.GetCache().GetInformer(t.Context(), &corev1.ConfigMap{}, cache.BlockUntilSynced(false))
+		require.NoError(t, err)
+		r := w.start(m)
+		time.Sleep(time.Hour)
+		require.Empty(t, r.ended)
+		require.False(t, r.isElected())
+		require.Contains(t, w.log(), `verbs: [\"list\"`, "the log names the rule meanwhile")
+		remove()
+		time.Sleep(time.Hour)
+		require.True(t, r.isElected())
+		require.NoError(t, r.end())
+	})
+}
+
 func ask(m *controllerManager, path string) *httptest.ResponseRecorder {
 	answer := httptest.NewRecorder()
 	m.probes().ServeHTTP(answer, httptest.NewRequest(http.MethodGet, path, nil))
 	return answer
 }
 
-func TestAManagerIsReadyWhenItsCachesHaveListed(t *testing.T) {
+func TestAManagerWithTheCheckIsReadyWhenItsCacheHasListed(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		remove := w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Resource: "secrets"}, Status: fakeapi.Unavailable()})
 		m := w.manager(Options{})
+		require.NoError(t, m.AddReadyzCheck("caches", CacheSyncCheck(m.GetCache())))
 		require.Equal(t, http.StatusInternalServerError, ask(m, "/readyz").Code, "it does not even run")
 		r := w.start(m)
 		require.Equal(t, http.StatusOK, ask(m, "/readyz").Code, "nobody has asked for an informer")
@@ -262,7 +285,7 @@ func TestAManagerIsReadyWhenItsCachesHaveListed(t *testing.T) {
 	})
 }
 
-func TestTheCacheOfAnotherClusterMattersForReadinessAndIsStoppedAfterItsReaders(t *testing.T) {
+func TestTheCacheOfAnotherClusterListsBeforeTheWorkBeginsAndIsStoppedAfterItsReaders(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		there := fakeapi.New(fakeapi.Options{})
 		defer there.Close()
@@ -273,6 +296,7 @@ func TestTheCacheOfAnotherClusterMattersForReadinessAndIsStoppedAfterItsReaders(
 		require.NoError(t, err)
 		m := w.manager(Options{})
 		require.NoError(t, m.Add(second))
+		require.NoError(t, m.AddReadyzCheck("there", CacheSyncCheck(second.GetCache())))
 		var answer error
 		require.NoError(t, m.Add(RunnableFunc(func(ctx context.Context) error {
 			<-ctx.Done()
@@ -282,7 +306,7 @@ func TestTheCacheOfAnotherClusterMattersForReadinessAndIsStoppedAfterItsReaders(
 		})))
 		r := w.start(m)
 		require.False(t, r.isElected(), "the cache there has not listed")
-		require.Contains(t, ask(m, "/readyz/caches").Body.String(), "secrets")
+		require.Contains(t, ask(m, "/readyz/there").Body.String(), "secrets")
 		time.Sleep(time.Minute)
 		require.True(t, r.isElected())
 		answer = errors.New("not asked")
@@ -294,9 +318,10 @@ func TestTheCacheOfAnotherClusterMattersForReadinessAndIsStoppedAfterItsReaders(
 // A cache of somebody's own cannot say why it is not ready, but whether it is.
 func TestAForeignCacheIsAskedWhetherItHasSynced(t *testing.T) {
 	synced := &foreignCache{}
-	require.ErrorContains(t, checkCache(synced), "foreignCache")
+	check := CacheSyncCheck(synced)
+	require.ErrorContains(t, check(nil), "foreignCache")
 	synced.synced = true
-	require.NoError(t, checkCache(synced))
+	require.NoError(t, check(nil))
 }
 
 type foreignCache struct {
@@ -306,10 +331,14 @@ type foreignCache struct {
 
 func (c *foreignCache) WaitForCacheSync(context.Context) bool { return c.synced }
 
-func TestAUsersCheckCountsAndCanReplaceTheManagersOwn(t *testing.T) {
+// A program that was ported answers its probes as before.
+func TestAProbeHasTheUsersChecksAndIsNotThereWithoutAny(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
+		none := w.manager(Options{})
+		require.Equal(t, http.StatusNotFound, ask(none, "/readyz").Code)
+		require.Equal(t, http.StatusNotFound, ask(none, "/healthz").Code)
 		m := w.manager(Options{LivenessEndpointName: "/alive/"}) // which is the same as without the slash
-		require.NoError(t, m.AddReadyzCheck(CacheSyncCheck, healthz.Ping))
+		require.NoError(t, m.AddReadyzCheck("ping", healthz.Ping))
 		require.NoError(t, m.AddHealthzCheck("engine", func(*http.Request) error { return errors.New("it smokes") }))
 		require.ErrorContains(t, m.AddHealthzCheck("none", nil), "is nil")
 		require.Equal(t, http.StatusOK, ask(m, "/readyz").Code)
@@ -381,3 +410,6 @@ func (s *slowWebhooks) WaitUntilReady(context.Context) error {
 	s.askedBefore = s.world.requestsOf("configmaps")
 	return nil
 }
+
+// StartedChecker says that it serves; there is no port in a test.
+func (*slowWebhooks) StartedChecker() healthz.Checker { return healthz.Ping }

@@ -73,6 +73,18 @@ func (r *running) end() error {
 	return <-r.ended
 }
 
+// members are the runnables of a group that wait for its start, or run.
+func (g *groups) members(name groupName) []Runnable {
+	group := g.all[name]
+	group.mu.Lock()
+	defer group.mu.Unlock()
+	var all []Runnable
+	for _, m := range slices.Concat(group.running, group.waiting) {
+		all = append(all, m.runnable)
+	}
+	return all
+}
+
 func (r *running) isElected() bool {
 	select {
 	case <-r.Elected():

@@ -39,7 +39,7 @@ type Peer struct {
 	Run  func(context.Context, Replica)
 }
 
-// Ours waits when the Lease is missing, which client-go does not.
+// Ours is told to wait when the Lease is missing, which client-go cannot.
 var Ours = Peer{"ours", func(ctx context.Context, r Replica) {
 	t := r.Times.orUsual()
 	leaderelection.RunOrDie(ctx, leaderelection.LeaderElectionConfig{
@@ -48,7 +48,7 @@ var Ours = Peer{"ours", func(ctx context.Context, r Replica) {
 			LockConfig: resourcelock.ResourceLockConfig{Identity: r.Identity},
 		},
 		Name: r.Identity, LeaseDuration: t.Lease, RenewDeadline: t.Renew, RetryPeriod: t.Retry,
-		ReleaseOnCancel: r.ReleaseOnCancel, StopTimeout: time.Hour,
+		ReleaseOnCancel: r.ReleaseOnCancel, WaitForMissing: true, StopTimeout: time.Hour,
 		Callbacks: leaderelection.LeaderCallbacks{OnStartedLeading: r.Work, OnStoppedLeading: func() {}},
 	})
 }}

@@ -73,8 +73,8 @@ func elect(ctx context.Context, b *bookkeeper) error {
 		Name:          "bookkeeping",
 		LeaseDuration: 6 * time.Second, RenewDeadline: 4 * time.Second, RetryPeriod: 500 * time.Millisecond,
 		StopTimeout:     10 * time.Second,
-		ReleaseOnCancel: true,
-		Recorder:        b.recorder,
+		ReleaseOnCancel: true, WaitForMissing: true,
+		Recorder: b.recorder,
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: b.pay,
 			OnStoppedLeading: func() {},

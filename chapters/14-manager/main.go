@@ -132,7 +132,7 @@ func (s *stage) rightIsMissing(ctx context.Context) error {
 	visitor.Impersonate = rest.ImpersonationConfig{UserName: "visitor"}
 	options := s.options()
 	options.MapperProvider = mapperOf(s.Config())
-	options.Controller.CacheSyncTimeout = 2 * time.Second
+	options.Strict, options.Controller.CacheSyncTimeout = true, 2*time.Second
 	m, err := ctrl.NewManager(visitor, options)
 	if err != nil {
 		return err

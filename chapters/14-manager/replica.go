@@ -43,7 +43,6 @@ func (s *stage) newReplica(name string) (*replica, error) {
 	options := s.options()
 	options.LeaderElection, options.LeaderElectionReleaseOnCancel = true, true
 	options.LeaderElectionID, options.LeaderElectionNamespace = "tasks", s.Namespace
-	options.LeaderElectionTakeMissingLeaseAtOnce = true // the namespace is new: nobody can have led in it
 	options.RetryPeriod = new(500 * time.Millisecond)
 	m, err := ctrl.NewManager(s.Config(), options)
 	if err != nil {
@@ -61,7 +60,7 @@ func (s *stage) newReplica(name string) (*replica, error) {
 	isTask := predicate.NewPredicateFuncs(func(o client.Object) bool { return o.GetLabels()["story"] == "task" })
 	return r, ctrl.NewControllerManagedBy(m).Named("tasks").
 		For(&corev1.ConfigMap{}, builder.WithPredicates(isTask)).
-		WithOptions(controller.Options{EnableWarmup: new(true)}).
+		WithOptions(controller.Options{EnableWarmup: new(true), GracePeriod: 10 * time.Second}).
 		Complete(reconcile.AsReconciler(m.GetClient(), r))
 }
 

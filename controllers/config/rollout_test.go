@@ -36,7 +36,7 @@ func runAsServiceAccount(t *testing.T, administrator *rest.Config, l *record, na
 	config.Wrap(l.wrap)
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
 		LeaderElection: true, LeaderElectionID: name, LeaderElectionNamespace: home, LeaderElectionReleaseOnCancel: true,
-		LeaderElectionTakeMissingLeaseAtOnce: true, Metrics: server.Options{BindAddress: "0"},
+		Metrics: server.Options{BindAddress: "0"},
 	})
 	require.NoError(t, err)
 	require.NoError(t, all.Add(mgr, controllers.Options{Probe: controllers.ProbeOptions{Namespace: home}}, names...))

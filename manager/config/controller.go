@@ -30,6 +30,8 @@ type Controller struct {
 	UsePriorityQueue        *bool
 	Logger                  logr.Logger
 	ReconciliationTimeout   time.Duration
+	// Strict is that of manager.Options: reconciles have a grace period, and namespaces take turns. It is ours.
+	Strict bool
 	// Recorder is the flight recorder; nil is off. controller-runtime does not have it.
 	Recorder *trace.Recorder
 }

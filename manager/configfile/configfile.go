@@ -56,6 +56,8 @@ type Config struct {
 // Manager has the settings of the manager. Each has the name of its field in manager.Options, or in the
 // options that are in there.
 type Manager struct {
+	// Strict chooses what is safer, for all that is not set.
+	Strict *bool
 	// Namespaces are those that the cache watches: Cache.DefaultNamespaces.
 	Namespaces []string
 	// Addresses are host and port; the host may be empty. "0" turns a server off.
@@ -73,8 +75,6 @@ type LeaderElection struct {
 	ID, Namespace                             string
 	LeaseDuration, RenewDeadline, RetryPeriod *time.Duration
 	ReleaseOnCancel                           *bool
-	// TakeMissingLeaseAtOnce is LeaderElectionTakeMissingLeaseAtOnce.
-	TakeMissingLeaseAtOnce *bool
 }
 
 // Load reads a file into the Config. What the file does not name stays as it is. The Config is unchanged
@@ -153,6 +153,7 @@ func (c *Config) fields() fields {
 
 func (m *Manager) fields() fields {
 	return fields{
+		"strict":                  boolean(&m.Strict),
 		"namespaces":              list(&m.Namespaces, namespace),
 		"metricsBindAddress":      text(&m.MetricsBindAddress, address),
 		"healthProbeBindAddress":  text(&m.HealthProbeBindAddress, address),
@@ -165,14 +166,13 @@ func (m *Manager) fields() fields {
 
 func (l *LeaderElection) fields() fields {
 	return fields{
-		"enabled":                boolean(&l.Enabled),
-		"id":                     text(&l.ID, notEmpty),
-		"namespace":              text(&l.Namespace, namespace),
-		"leaseDuration":          duration(&l.LeaseDuration, positive),
-		"renewDeadline":          duration(&l.RenewDeadline, positive),
-		"retryPeriod":            duration(&l.RetryPeriod, positive),
-		"releaseOnCancel":        boolean(&l.ReleaseOnCancel),
-		"takeMissingLeaseAtOnce": boolean(&l.TakeMissingLeaseAtOnce),
+		"enabled":         boolean(&l.Enabled),
+		"id":              text(&l.ID, notEmpty),
+		"namespace":       text(&l.Namespace, namespace),
+		"leaseDuration":   duration(&l.LeaseDuration, positive),
+		"renewDeadline":   duration(&l.RenewDeadline, positive),
+		"retryPeriod":     duration(&l.RetryPeriod, positive),
+		"releaseOnCancel": boolean(&l.ReleaseOnCancel),
 	}
 }
 

@@ -44,6 +44,7 @@ func (c *Config) ApplyTo(options *manager.Options) {
 }
 
 func (m *Manager) applyTo(o *manager.Options) {
+	apply(&o.Strict, m.Strict)
 	if m.Namespaces != nil {
 		namespaces := map[string]cache.Config{}
 		for _, name := range m.Namespaces {
@@ -64,7 +65,6 @@ func (m *Manager) applyTo(o *manager.Options) {
 	applyLength(&o.RenewDeadline, l.RenewDeadline)
 	applyLength(&o.RetryPeriod, l.RetryPeriod)
 	apply(&o.LeaderElectionReleaseOnCancel, l.ReleaseOnCancel)
-	apply(&o.LeaderElectionTakeMissingLeaseAtOnce, l.TakeMissingLeaseAtOnce)
 }
 
 // managerOf is what the options say already about settings that must fit together.

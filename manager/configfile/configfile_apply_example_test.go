@@ -40,7 +40,7 @@ func ExampleLoad_mistakes() {
 	var settings configfile.Config
 	fmt.Println(configfile.Load("testdata/typing-errors.yaml", &settings))
 	// Output:
-	// testdata/typing-errors.yaml:4: manager.metricBindAddress: there is no such setting; there are gracefulShutdownTimeout, healthProbeBindAddress, leaderElection, metricsBindAddress, namespaces, pprofBindAddress, syncPeriod
+	// testdata/typing-errors.yaml:4: manager.metricBindAddress: there is no such setting; there are gracefulShutdownTimeout, healthProbeBindAddress, leaderElection, metricsBindAddress, namespaces, pprofBindAddress, strict, syncPeriod
 	// testdata/typing-errors.yaml:5: manager.syncPeriod: want a duration with its unit, such as "30s" or "5m", have "30"
 	// testdata/typing-errors.yaml:9: controllers.website.retryDelay: want a duration with its unit, such as "30s" or "5m", have "soon"
 	// testdata/typing-errors.yaml:10: controllers.website: it is in line 7 already

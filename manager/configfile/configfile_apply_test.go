@@ -84,7 +84,7 @@ func workersOf(t *testing.T, name string, options manager.Options) int64 {
 		<-ctx.Done()
 		return reconcile.Result{}, nil
 	})
-	one := controller.Options{MaxConcurrentReconciles: 1, GracePeriod: -1}
+	one := controller.Options{MaxConcurrentReconciles: 1}
 	require.NoError(t, builder.ControllerManagedBy(m).Named(name).For(&corev1.ConfigMap{}).WithOptions(one).Complete(hangs))
 	for _, object := range []string{"a", "b", "c", "d", "e", "f"} {
 		require.NoError(t, m.GetClient().Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: object}}))
@@ -108,7 +108,7 @@ func TestEverySettingReachesTheOptionsOfTheManager(t *testing.T) {
 	require.Equal(t, -time.Second, *o.GracefulShutdownTimeout)
 	require.Equal(t, []string{"website.example.com", "system"}, []string{o.LeaderElectionID, o.LeaderElectionNamespace})
 	require.Equal(t, []time.Duration{30 * time.Second, 20 * time.Second, 5 * time.Second}, []time.Duration{*o.LeaseDuration, *o.RenewDeadline, *o.RetryPeriod})
-	require.Equal(t, []bool{true, true, true}, []bool{o.LeaderElection, o.LeaderElectionReleaseOnCancel, o.LeaderElectionTakeMissingLeaseAtOnce})
+	require.Equal(t, []bool{true, true, true}, []bool{o.Strict, o.LeaderElection, o.LeaderElectionReleaseOnCancel})
 }
 
 func TestWhatNobodySetsStaysAsTheProgramHasIt(t *testing.T) {

@@ -17,6 +17,7 @@ const header = "apiVersion: config.loopwright.dev/v1\nkind: ManagerConfiguration
 
 const everything = header + `
 manager:
+  strict: true
   namespaces: [shop, bank]
   metricsBindAddress: ":8080"
   healthProbeBindAddress: "[::1]:8081"
@@ -31,7 +32,6 @@ manager:
     renewDeadline: 20s
     retryPeriod: 5s
     releaseOnCancel: true
-    takeMissingLeaseAtOnce: true
 controllerDefaults: &quick
   workers: 2
   reconciliationTimeout: 1m
@@ -60,13 +60,14 @@ func parse(t *testing.T, content string) Config {
 func TestEverySettingOfTheFileArrives(t *testing.T) {
 	c := parse(t, everything)
 	require.Equal(t, Manager{
+		Strict:             new(true),
 		Namespaces:         []string{"shop", "bank"},
 		MetricsBindAddress: ":8080", HealthProbeBindAddress: "[::1]:8081", PprofBindAddress: "0",
 		SyncPeriod: new(10 * time.Hour), GracefulShutdownTimeout: new(-time.Second),
 		LeaderElection: LeaderElection{
 			Enabled: new(true), ID: "website.example.com", Namespace: "system",
 			LeaseDuration: new(30 * time.Second), RenewDeadline: new(20 * time.Second), RetryPeriod: new(5 * time.Second),
-			ReleaseOnCancel: new(true), TakeMissingLeaseAtOnce: new(true),
+			ReleaseOnCancel: new(true),
 		},
 	}, c.Manager)
 	require.Equal(t, Controller{

@@ -73,8 +73,8 @@ type Options struct {
 	MaxBatch int
 
 	// GracePeriod is how long reconciles that are under way may go on when the controller stops,
-	// before their contexts end; 0 stands for 10 s. With less than 0 they end at once, as they do
-	// in controller-runtime. Start waits for them in either case.
+	// before their contexts end. 0 ends them at once, as controller-runtime does; but it stands for 10 s with
+	// DrainOnStop, or if the manager is Strict. With less than 0 they end at once in any case. Start waits for them.
 	GracePeriod time.Duration
 	// DrainOnStop reconciles what waits in the queue before the controller stops, as far as the
 	// grace period allows. Retries are dropped.
@@ -85,7 +85,8 @@ type Options struct {
 	WaitFallback time.Duration
 
 	// Group says whose turn a request takes: among requests of one priority, the groups take
-	// turns. Nil stands for the request's namespace. Only the default queue asks.
+	// turns. Nil is first in, first out, as in controller-runtime; if the manager is Strict, it stands for the
+	// request's namespace. Only the default queue asks.
 	Group func(reconcile.Request) string
 	// Recorder is the flight recorder; nil is off. Kind is the kind of the objects that the
 	// requests name, such as "Deployment", for the recorder.
@@ -109,7 +110,16 @@ func (o *Options) DefaultFromConfig(config config.Controller) {
 	orDefault(&o.NeedLeaderElection, config.NeedLeaderElection)
 	orDefault(&o.EnableWarmup, config.EnableWarmup)
 	orDefault(&o.Recorder, config.Recorder)
+	if config.Strict {
+		orDefault(&o.GracePeriod, defaultGrace)
+		if o.Group == nil {
+			o.Group = func(r reconcile.Request) string { return r.Namespace }
+		}
+	}
 }
+
+// defaultGrace is the GracePeriod of those who want one and do not say how long.
+const defaultGrace = 10 * time.Second
 
 func orDefault[V comparable](field *V, value V) {
 	var zero V
@@ -133,7 +143,9 @@ func (o *Options) complete(name string) error {
 	}
 	orDefault(&o.MaxBatch, 100)
 	orDefault(&o.CacheSyncTimeout, 2*time.Minute)
-	orDefault(&o.GracePeriod, 10*time.Second)
+	if o.DrainOnStop {
+		orDefault(&o.GracePeriod, defaultGrace)
+	}
 	orDefault(&o.WaitFallback, 10*time.Minute)
 	orDefault(&o.SkipNameValidation, new(false))
 	orDefault(&o.UsePriorityQueue, new(true))
@@ -147,9 +159,6 @@ func (o *Options) complete(name string) error {
 	}
 	if o.LogConstructor == nil {
 		o.LogConstructor = logConstructor(o.Logger, name)
-	}
-	if o.Group == nil {
-		o.Group = func(r reconcile.Request) string { return r.Namespace }
 	}
 	if o.NewQueue == nil {
 		o.NewQueue = o.defaultQueue

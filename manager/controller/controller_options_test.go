@@ -89,9 +89,9 @@ func TestOptionsThatAreLeftOutHaveTheirDefaults(t *testing.T) {
 	require.Equal(t, 1, options.MaxConcurrentReconciles)
 	require.Equal(t, 100, options.MaxBatch)
 	require.Equal(t, 2*time.Minute, options.CacheSyncTimeout)
-	require.Equal(t, 10*time.Second, options.GracePeriod)
+	require.Zero(t, options.GracePeriod, "as in controller-runtime")
+	require.Nil(t, options.Group, "as in controller-runtime")
 	require.Equal(t, 10*time.Minute, options.WaitFallback)
-	require.Equal(t, "shop", options.Group(req("web")))
 	require.IsType(t, &workqueue.Exponential[reconcile.Request]{}, options.RateLimiter)
 	require.NotNil(t, options.LogConstructor(nil).GetSink(), "errors must not go nowhere")
 	require.Zero(t, options.MaxRetries)
@@ -111,6 +111,25 @@ func TestOptionsThatAreLeftOutHaveTheirDefaults(t *testing.T) {
 	require.IsType(t, &workqueue.Exponential[reconcile.Request]{}, own.RateLimiter)
 	require.Equal(t, []any{7, 7, time.Duration(7), time.Duration(7), time.Duration(7)},
 		[]any{own.MaxConcurrentReconciles, own.MaxBatch, own.CacheSyncTimeout, own.GracePeriod, own.WaitFallback})
+}
+
+// What is safer is one choice, and what a controller says itself counts more.
+func TestAControllerOfAStrictManagerHasAGracePeriodAndNamespacesTakeTurns(t *testing.T) {
+	var taken Options
+	taken.DefaultFromConfig(config.Controller{Strict: true})
+	require.Equal(t, 10*time.Second, taken.GracePeriod)
+	require.Equal(t, "shop", taken.Group(req("web")))
+	own := Options{GracePeriod: -1, Group: func(reconcile.Request) string { return "all" }}
+	own.DefaultFromConfig(config.Controller{Strict: true})
+	require.Equal(t, time.Duration(-1), own.GracePeriod)
+	require.Equal(t, "all", own.Group(req("web")))
+}
+
+// Whoever wants a drain wants it to have some time.
+func TestADrainHasAGracePeriod(t *testing.T) {
+	options := Options{Reconciler: new(calls).answering(), DrainOnStop: true}
+	require.NoError(t, options.complete("web"))
+	require.Equal(t, 10*time.Second, options.GracePeriod)
 }
 
 // Two controllers share a name if both want it. The end of one must not free it for a third.

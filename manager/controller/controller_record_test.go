@@ -108,7 +108,7 @@ func TestTheRecorderNotesWhatIsDropped(t *testing.T) {
 func TestTheRecorderNotesEvenOneThatIsDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		recorder := trace.New(0)
-		c, queue := start(t, Options{Recorder: recorder, Reconciler: &slow{takes: time.Second}})
+		c, queue := start(t, Options{Recorder: recorder, Reconciler: &slow{takes: time.Second}, GracePeriod: time.Minute})
 		add(queue, "a", "b")
 		synctest.Wait()
 		require.NoError(t, c.end())

@@ -57,7 +57,7 @@ func (c *controlLoop) run(start, ctx context.Context, queue requestQueue) {
 
 // finish returns when the workers are gone. It cuts them off when the grace period is over.
 func (c *controlLoop) finish(working context.Context, cutOff context.CancelCauseFunc, workers *sync.WaitGroup, queue requestQueue) {
-	grace := time.NewTimer(c.options.GracePeriod) // less than 0 is over at once
+	grace := time.NewTimer(c.options.GracePeriod) // 0 or less is over at once
 	defer grace.Stop()
 	idle := make(chan struct{}) // closed by the goroutine below
 	go func() {

@@ -38,7 +38,7 @@ func (s *slow) Reconcile(ctx context.Context, r reconcile.Request) (reconcile.Re
 func TestAStopWaitsForWhatIsUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reconciler := &slow{takes: 9 * time.Second}
-		c, queue := start(t, Options{Reconciler: reconciler})
+		c, queue := start(t, Options{Reconciler: reconciler, GracePeriod: 10 * time.Second})
 		queue.Add(req("web"))
 		synctest.Wait()
 		stopping := time.Now()
@@ -54,9 +54,9 @@ func TestAStopCutsOffWhatTakesLongerThanTheGracePeriod(t *testing.T) {
 		name         string
 		option, want time.Duration
 	}{
-		{"by default", 0, 10 * time.Second},
+		{"of nothing by default, as in controller-runtime", 0, 0},
 		{"of a minute", time.Minute, time.Minute},
-		{"of nothing, as in controller-runtime", -1, 0},
+		{"of less than nothing", -1, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -102,7 +102,7 @@ func TestAStopBeginsNothingNew(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var log logged
 				reconciler := &slow{takes: time.Second}
-				options := Options{Reconciler: reconciler, Logger: log.logger(0)}
+				options := Options{Reconciler: reconciler, Logger: log.logger(0), GracePeriod: time.Minute}
 				kind.use(&options)
 				c, queue := start(t, options)
 				for _, name := range []string{"a", "b", "c"} {
@@ -123,7 +123,7 @@ func TestAStopBeginsNothingNew(t *testing.T) {
 func TestTheContextOfAReconcileEndsWithTheController(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var given context.Context
-		c, queue := start(t, Options{Reconciler: reconcile.Func(func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
+		c, queue := start(t, Options{GracePeriod: time.Minute, Reconciler: reconcile.Func(func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
 			given = ctx
 			return reconcile.Result{}, nil
 		})})

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/time/rate"
 
+	"github.com/loopwright/loopwright/manager/config"
 	"github.com/loopwright/loopwright/manager/reconcile"
 	"github.com/loopwright/loopwright/workqueue"
 )
@@ -172,16 +173,25 @@ func TestAsManyRequestsAreReconciledAtATimeAsThereAreWorkers(t *testing.T) {
 	})
 }
 
-// One tenant's thousand objects must not delay another's single one.
-func TestNamespacesTakeTurns(t *testing.T) {
+// One tenant's thousand objects must not delay another's single one, if the user wants that. In controller-runtime
+// they do.
+func TestNamespacesTakeTurnsIfTheManagerIsStrict(t *testing.T) {
+	require.Equal(t, []string{"shop/first", "shop/a", "shop/b", "shop/c", "blog/a"}, inTurn(t, config.Controller{}))
+	require.Equal(t, []string{"shop/first", "shop/a", "blog/a", "shop/b", "shop/c"}, inTurn(t, config.Controller{Strict: true}))
+}
+
+// inTurn is the order in which a controller reconciles what waits.
+func inTurn(t *testing.T, settings config.Controller) (order []string) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
-		var order []string
-		c, queue := start(t, Options{Reconciler: reconcile.Func(func(_ context.Context, r reconcile.Request) (reconcile.Result, error) {
+		options := Options{Reconciler: reconcile.Func(func(_ context.Context, r reconcile.Request) (reconcile.Result, error) {
 			<-release
 			order = append(order, r.String())
 			return reconcile.Result{}, nil
-		})})
+		})}
+		options.DefaultFromConfig(settings)
+		c, queue := start(t, options)
 		queue.Add(req("first"))
 		synctest.Wait()
 		for _, name := range []string{"a", "b", "c"} {
@@ -192,9 +202,9 @@ func TestNamespacesTakeTurns(t *testing.T) {
 		queue.Add(other)
 		close(release)
 		synctest.Wait()
-		require.Equal(t, []string{"shop/first", "shop/a", "blog/a", "shop/b", "shop/c"}, order)
 		require.NoError(t, c.end())
 	})
+	return order
 }
 
 func TestAControllerRunsOnce(t *testing.T) {

@@ -15,7 +15,7 @@
 // # Guarantees
 //
 // Two electors of one lock never run OnStartedLeading at the same time, whatever happens to requests
-// and answers, and even if somebody deletes the Lease. This needs three things. The work ends when its
+// and answers; with LeaderElectionConfig.WaitForMissing, even if somebody deletes the Lease. This needs three things. The work ends when its
 // context does, within StopTimeout. The clocks run at about the same speed: the fastest is faster than
 // the slowest by less than the factor LeaseDuration/RenewDeadline, 1.5 by default, minus what the work
 // needs to stop. What the clocks show does not matter. And all replicas use this package, or another
@@ -26,8 +26,8 @@
 // A process that stands still, for example because its machine was suspended, cannot stop in time. What
 // it writes when it wakes can be refused only by the one that it writes to: see Fence.
 //
-// A lock that is not there may have been deleted a moment ago. So the first leader waits for
-// LeaseDuration before it works: see LeaderElectionConfig.TakeMissingAtOnce.
+// A lock that is not there may have been deleted a moment ago, and its holder may still work. Whoever makes it leads
+// at once, as in client-go, unless LeaderElectionConfig.WaitForMissing is set.
 package leaderelection
 
 import (
@@ -79,11 +79,10 @@ type LeaderElectionConfig struct {
 	// somebody else may lead. If the time is over, Run returns without it: see ErrStillWorking.
 	StopTimeout time.Duration
 
-	// TakeMissingAtOnce leads at once when the lock has just been created. By default, the new holder
-	// waits for LeaseDuration, because the lock may have been deleted while somebody led who has not
-	// noticed. Set it if nobody deletes it, and the first start must be quick, as in a test. client-go
-	// does not wait.
-	TakeMissingAtOnce bool
+	// WaitForMissing is for a lock that somebody may delete. Its holder has RetryPeriod to make it again, and
+	// whoever makes it otherwise waits for LeaseDuration before it leads, because the old holder may not have
+	// noticed. So the first start takes longer. client-go makes a lock that is missing, and leads at once.
+	WaitForMissing bool
 
 	// Recorder is the flight recorder; nil is off.
 	Recorder *trace.Recorder

@@ -120,7 +120,7 @@ func (c *crowd) replica(ctx context.Context, name string) {
 		lock := c.lock(identity)
 		lock.Client = kubernetes.NewForConfigOrDie(config).CoordinationV1()
 		elector, err := NewLeaderElector(LeaderElectionConfig{
-			Lock: skewed{lock, by}, Name: "crowd", ReleaseOnCancel: c.upTo(2) == 0,
+			Lock: skewed{lock, by}, Name: "crowd", ReleaseOnCancel: c.upTo(2) == 0, WaitForMissing: true,
 			LeaseDuration: worldTiming.lease, RenewDeadline: worldTiming.renew, RetryPeriod: worldTiming.retry,
 			Jitter:    func() float64 { return float64(c.upTo(1000)) / 1000 },
 			Callbacks: LeaderCallbacks{OnStartedLeading: c.work(identity), OnStoppedLeading: func() {}},

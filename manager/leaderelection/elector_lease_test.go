@@ -18,7 +18,7 @@ import (
 // The Lease was deleted, and the leader does not know it yet. client-go's next replica leads at once.
 func TestALeaseThatIsDeletedIsMadeAgainByItsHolder(t *testing.T) {
 	inBubble(t, func(s *stand) {
-		strict := func(c *LeaderElectionConfig) { c.TakeMissingAtOnce = false }
+		strict := func(c *LeaderElectionConfig) { c.WaitForMissing = true }
 		a := s.join("a", strict)
 		work := <-a.started
 		b := s.join("b", strict)
@@ -35,13 +35,24 @@ func TestALeaseThatIsDeletedIsMadeAgainByItsHolder(t *testing.T) {
 func TestAMissingLeaseIsClaimedAndLedLater(t *testing.T) {
 	inBubble(t, func(s *stand) {
 		begin := time.Now()
-		a := s.join("a", func(c *LeaderElectionConfig) { c.TakeMissingAtOnce = false })
+		a := s.join("a", func(c *LeaderElectionConfig) { c.WaitForMissing = true })
 		time.Sleep(10 * time.Second)
 		require.Equal(t, "a", *s.lease().HolderIdentity)
 		require.False(t, a.IsLeader())
 		<-a.started
 		require.Greater(t, time.Since(begin), 17*time.Second, "RetryPeriod for a holder to make it again, and LeaseDuration to stop")
 		require.Less(t, time.Since(begin), 25*time.Second)
+		s.end(a)
+	})
+}
+
+// A new installation works at once, as it does with client-go.
+func TestALeaseThatWasNeverThereIsLedAtOnceByDefault(t *testing.T) {
+	inBubble(t, func(s *stand) {
+		begin := time.Now()
+		a := s.join("a")
+		<-a.started
+		require.Less(t, time.Since(begin), time.Second)
 		s.end(a)
 	})
 }

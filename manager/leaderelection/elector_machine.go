@@ -34,7 +34,7 @@ func (e election) next(now time.Time) step {
 		return step{do: read}
 	case e.phase == releasing:
 		return step{do: update, record: e.released(now)}
-	case e.sight == missing && !e.holds() && now.Before(e.since.Add(e.retry)):
+	case e.sight == missing && e.waitForMissing && !e.holds() && now.Before(e.since.Add(e.retry)):
 		return step{do: pause} // it may have been deleted, and a holder that lives makes it again
 	case e.sight == missing:
 		return step{do: create, record: e.taking(now), why: "nobody has it"}
@@ -106,7 +106,7 @@ func (e election) wrote(now time.Time) election {
 
 // took draws the conclusion from a write of ours that the lock has.
 func (e election) took(now time.Time) election {
-	if e.made && e.phase != leading && !e.takeMissing {
+	if e.made && e.phase != leading && e.waitForMissing {
 		// Whoever held the lock that was deleted has sent its last renewal before this moment.
 		e.leadFrom = now.Add(e.lease)
 	}

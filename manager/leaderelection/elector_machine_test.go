@@ -206,11 +206,12 @@ func TestTheOneThatMakesAMissingLockWaitsBeforeItLeads(t *testing.T) {
 	require.Equal(t, leading.String(), e.phase.String(), "the wait is over")
 }
 
-func TestAMissingLockIsTakenAtOnceIfTheUserSaysSo(t *testing.T) {
+// As in client-go: a new installation works at once.
+func TestAMissingLockIsMadeAndLedAtOnceUnlessTheUserWaitsForIt(t *testing.T) {
 	e := follower()
-	e.takeMissing = true
-	e = sends(t, e.sawNothing(at(0)), 2, create, "it is missing").wrote(at(2.1))
-	require.Equal(t, leading.String(), e.phase.String(), "TakeMissingAtOnce")
+	e.waitForMissing = false
+	e = sends(t, e.sawNothing(at(0)), 0, create, "nobody has it").wrote(at(0.1))
+	require.Equal(t, leading.String(), e.phase.String(), "WaitForMissing is not set")
 }
 
 func TestAClaimThatSeesAnotherNameFollows(t *testing.T) {

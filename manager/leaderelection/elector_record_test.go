@@ -98,12 +98,12 @@ func TestEachTurnOfAnElectionIsRecordedWithItsReason(t *testing.T) {
 			require.ErrorIs(s, <-a.ended, ErrLost)
 		}, []string{"acquired: nobody has it", "lost: it could not be renewed for 10s"}},
 		{"a lock that was missing is claimed first", func(s *stand, with func(*LeaderElectionConfig)) {
-			a := s.join("a", with, func(c *LeaderElectionConfig) { c.TakeMissingAtOnce = false })
+			a := s.join("a", with, func(c *LeaderElectionConfig) { c.WaitForMissing = true })
 			<-a.started
 			s.end(a)
 		}, []string{"claimed: it was missing, so whoever held it before gets 15s to stop", "acquired: whoever held it before has stopped by now"}},
 		{"a claim may be lost", func(s *stand, with func(*LeaderElectionConfig)) {
-			a := s.join("a", with, func(c *LeaderElectionConfig) { c.TakeMissingAtOnce = false })
+			a := s.join("a", with, func(c *LeaderElectionConfig) { c.WaitForMissing = true })
 			time.Sleep(5 * time.Second)
 			s.patch(`{"spec":{"holderIdentity":"me"}}`)
 			time.Sleep(5 * time.Second)
@@ -157,7 +157,7 @@ func TestTheLogSaysWhoLeadsAndWhy(t *testing.T) {
 		started := make(chan struct{})
 		log := funcr.New(func(_, args string) { lines = append(lines, args) }, funcr.Options{})
 		elector, err := NewLeaderElector(LeaderElectionConfig{
-			Lock: s.lock("a"), Name: "log", TakeMissingAtOnce: true, LeaseDuration: worldTiming.lease, RenewDeadline: worldTiming.renew, RetryPeriod: worldTiming.retry,
+			Lock: s.lock("a"), Name: "log", LeaseDuration: worldTiming.lease, RenewDeadline: worldTiming.renew, RetryPeriod: worldTiming.retry,
 			Callbacks: LeaderCallbacks{OnStartedLeading: func(ctx context.Context) { close(started); <-ctx.Done() }, OnStoppedLeading: func() {}},
 		})
 		require.NoError(s, err)

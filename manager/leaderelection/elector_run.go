@@ -39,7 +39,7 @@ func (le *LeaderElector) Elect(ctx context.Context) error {
 		LeaderElector: le,
 		log:           logr.FromContextOrDiscard(ctx).WithValues("lock", lock.Describe(), "identity", lock.Identity()),
 		e: newElection(timing{
-			identity: lock.Identity(), takeMissing: le.config.TakeMissingAtOnce,
+			identity: lock.Identity(), waitForMissing: le.config.WaitForMissing,
 			lease: le.config.LeaseDuration, renew: le.config.RenewDeadline, retry: le.config.RetryPeriod,
 		}),
 		answers: make(chan answer, 1),

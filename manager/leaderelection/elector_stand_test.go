@@ -60,7 +60,7 @@ func (s *stand) join(identity string, change ...func(*LeaderElectionConfig)) *me
 	s.Helper()
 	m := &member{ended: make(chan error, 1), started: make(chan context.Context, 1)}
 	config := LeaderElectionConfig{
-		Lock: s.lock(identity), Name: s.Name() + identity, TakeMissingAtOnce: true,
+		Lock: s.lock(identity), Name: s.Name() + identity,
 		LeaseDuration: worldTiming.lease, RenewDeadline: worldTiming.renew, RetryPeriod: worldTiming.retry,
 		Callbacks: LeaderCallbacks{
 			OnStartedLeading: func(ctx context.Context) {

@@ -12,7 +12,7 @@ type phase uint8
 const (
 	// following: somebody else has the lock, or nobody has.
 	following phase = iota
-	// claiming: the lock is ours, but it was missing before. Whoever held it when it was deleted may
+	// claiming: the lock is ours, but it was missing, and the user waits for that. Whoever held it when it was deleted may
 	// not have noticed, so the work has to wait until that holder has given up.
 	claiming
 	// leading: the work runs.
@@ -25,11 +25,11 @@ const (
 
 // timing is what the configuration says.
 type timing struct {
-	identity    string
-	lease       time.Duration // LeaseDuration
-	renew       time.Duration // RenewDeadline
-	retry       time.Duration // RetryPeriod
-	takeMissing bool          // TakeMissingAtOnce
+	identity       string
+	lease          time.Duration // LeaseDuration
+	renew          time.Duration // RenewDeadline
+	retry          time.Duration // RetryPeriod
+	waitForMissing bool          // WaitForMissing
 }
 
 // election is what a replica knows. All times are by its own clock: when *it* sent a request, and
@@ -43,7 +43,7 @@ type election struct {
 	// It is the sending that counts: nobody can have seen the write before it was sent, so everybody
 	// else starts to wait later.
 	renewed time.Time
-	// leadFrom ends the claim. It is zero if the lock was not missing.
+	// leadFrom ends the claim. It is zero if there is none.
 	leadFrom time.Time
 
 	sight  sight

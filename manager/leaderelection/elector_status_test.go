@@ -27,7 +27,7 @@ func TestALeaderThatHangsIsNoLeaderAfterRenewDeadlineAndUnhealthyAfterLeaseDurat
 		}, funcr.Options{Verbosity: 2})
 		started := make(chan struct{})
 		a, err := NewLeaderElector(LeaderElectionConfig{
-			Lock: s.lock("a"), Name: "hangs", TakeMissingAtOnce: true,
+			Lock: s.lock("a"), Name: "hangs",
 			LeaseDuration: worldTiming.lease, RenewDeadline: worldTiming.renew, RetryPeriod: worldTiming.retry,
 			Callbacks: LeaderCallbacks{
 				OnStartedLeading: func(context.Context) { close(started) }, // the work is in other goroutines
@@ -68,7 +68,7 @@ func TestWhoeverIsToldOfALeaderFindsTheSame(t *testing.T) {
 		var err error
 		started := make(chan struct{})
 		b, err = NewLeaderElector(LeaderElectionConfig{
-			Lock: s.lock("b"), Name: "found", TakeMissingAtOnce: true,
+			Lock: s.lock("b"), Name: "found",
 			LeaseDuration: worldTiming.lease, RenewDeadline: worldTiming.renew, RetryPeriod: worldTiming.retry,
 			Callbacks: LeaderCallbacks{
 				OnStartedLeading: func(context.Context) { close(started) }, OnStoppedLeading: func() {},

@@ -48,7 +48,7 @@ func TestTheLastEventDoesNotHoldUpTheEnd(t *testing.T) {
 		for range 3000 {
 			ctx, stop := context.WithCancel(t.Context())
 			elector, err := NewLeaderElector(LeaderElectionConfig{
-				Lock: &ownLock{}, Name: "it", TakeMissingAtOnce: true, StopTimeout: time.Hour,
+				Lock: &ownLock{}, Name: "it", StopTimeout: time.Hour,
 				LeaseDuration: worldTiming.lease, RenewDeadline: worldTiming.renew, RetryPeriod: worldTiming.retry,
 				Callbacks: LeaderCallbacks{OnStartedLeading: func(context.Context) { stop() }, OnStoppedLeading: func() {}},
 			})
@@ -175,7 +175,7 @@ func TestALeaderThatLearnsOfAnotherOneWhileItStopsTellsItAndEnds(t *testing.T) {
 		started := make(chan struct{})
 		lock := &takenLock{}
 		elector, err := NewLeaderElector(LeaderElectionConfig{
-			Lock: lock, Name: "it", TakeMissingAtOnce: true,
+			Lock: lock, Name: "it",
 			LeaseDuration: worldTiming.lease, RenewDeadline: worldTiming.renew, RetryPeriod: worldTiming.retry,
 			Callbacks: LeaderCallbacks{
 				OnStartedLeading: func(context.Context) { close(started) }, OnStoppedLeading: func() {},

@@ -9,8 +9,8 @@ import (
 	"github.com/loopwright/loopwright/manager/leaderelection/resourcelock"
 )
 
-// worldTiming is what everybody uses who changes nothing.
-var worldTiming = timing{lease: 15 * time.Second, renew: 10 * time.Second, retry: 2 * time.Second}
+// worldTiming is what everybody uses who changes nothing, but for waitForMissing: somebody deletes locks here.
+var worldTiming = timing{lease: 15 * time.Second, renew: 10 * time.Second, retry: 2 * time.Second, waitForMissing: true}
 
 // world is a server with one lock, and replicas with clocks of their own. It plays the shell around
 // the machine, in one goroutine and without waiting; what goes wrong is decided by a seed.

@@ -29,7 +29,7 @@ func keep(ctx context.Context, config *rest.Config) error {
 	checksums, err3 := controller.NewUnmanaged("checksums", controller.Options{Reconciler: reconcile.AsReconciler(c, keeper{c})})
 	lock, err4 := leaderelection.NewResourceLock(config, nil, leaderelection.Options{LeaderElection: true, LeaderElectionID: "checksums", LeaderElectionNamespace: "default"})
 	elector, err5 := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
-		Lock: lock, LeaseDuration: 15 * time.Second, RenewDeadline: 10 * time.Second, RetryPeriod: 2 * time.Second, ReleaseOnCancel: true,
+		Lock: lock, LeaseDuration: 15 * time.Second, RenewDeadline: 10 * time.Second, RetryPeriod: 2 * time.Second, ReleaseOnCancel: true, WaitForMissing: true,
 		Callbacks: leaderelection.LeaderCallbacks{OnStartedLeading: func(ctx context.Context) { _ = checksums.Start(ctx) }, OnStoppedLeading: func() {}}})
 	if err := errors.Join(err1, err2, err3, err4, err5); err != nil {
 		return err

@@ -21,6 +21,7 @@ import (
 	"github.com/loopwright/loopwright/controllers"
 	"github.com/loopwright/loopwright/controllers/all"
 	"github.com/loopwright/loopwright/internal/demo"
+	"github.com/loopwright/loopwright/manager"
 	"github.com/loopwright/loopwright/manager/cache"
 	"github.com/loopwright/loopwright/manager/config"
 	"github.com/loopwright/loopwright/manager/metrics/server"
@@ -104,15 +105,18 @@ func (s *stage) manager() (ctrl.Manager, error) {
 	}
 	mgr, err := ctrl.NewManager(s.Config(), ctrl.Options{
 		LeaderElection: true, LeaderElectionID: leaseName, LeaderElectionNamespace: s.Namespace,
-		LeaderElectionReleaseOnCancel: true, LeaderElectionTakeMissingLeaseAtOnce: true, // the namespace is new
-		Metrics: server.Options{BindAddress: s.metrics}, HealthProbeBindAddress: s.probes,
+		LeaderElectionReleaseOnCancel: true,
+		Metrics:                       server.Options{BindAddress: s.metrics}, HealthProbeBindAddress: s.probes,
 		Cache:      cache.Options{DefaultNamespaces: map[string]cache.Config{s.Namespace: {}}},
 		Controller: config.Controller{SkipNameValidation: new(true)}, // a test runs the demo in its own process
 	})
 	if err != nil {
 		return nil, err
 	}
-	return mgr, all.Add(mgr, controllers.Options{Probe: controllers.ProbeOptions{Namespace: s.Namespace}}, all.Default()...)
+	return mgr, errors.Join(
+		all.Add(mgr, controllers.Options{Probe: controllers.ProbeOptions{Namespace: s.Namespace}}, all.Default()...),
+		mgr.AddReadyzCheck("caches", manager.CacheSyncCheck(mgr.GetCache())),
+	)
 }
 
 // freeAddress is one at which nobody listens now.

@@ -14,7 +14,9 @@ import (
 
 	ctrl "github.com/loopwright/loopwright"
 	"github.com/loopwright/loopwright/controllers/all"
+	"github.com/loopwright/loopwright/manager"
 	"github.com/loopwright/loopwright/manager/client/config"
+	"github.com/loopwright/loopwright/manager/healthz"
 	"github.com/loopwright/loopwright/manager/log"
 )
 
@@ -46,7 +48,12 @@ func run(ctx context.Context, args []string, out, logs io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err := all.Add(mgr, s.options, s.controllers...); err != nil {
+	err = errors.Join(
+		all.Add(mgr, s.options, s.controllers...),
+		mgr.AddHealthzCheck("ping", healthz.Ping),
+		mgr.AddReadyzCheck("caches", manager.CacheSyncCheck(mgr.GetCache())),
+	)
+	if err != nil {
 		return err
 	}
 	logger.Info("Starting", "controllers", strings.Join(s.controllers, ","), "cluster", cluster.Host, "lease", s.lease(),

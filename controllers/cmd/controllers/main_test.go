@@ -34,7 +34,7 @@ func start(t *testing.T, namespace string, flags ...string) (program *exec.Cmd, 
 	t.Cleanup(cancel)
 	program = exec.CommandContext(ctx, os.Args[0], append([]string{
 		"--kubeconfig=" + clustertest.Shared(t).Kubeconfig, "--namespaces=" + namespace, "--leader-election-namespace=" + namespace,
-		"--metrics-bind-address=0", "--pprof-bind-address=0", "--health-probe-bind-address=0", "--set=manager.leaderElection.takeMissingLeaseAtOnce=true",
+		"--metrics-bind-address=0", "--pprof-bind-address=0", "--health-probe-bind-address=0",
 	}, flags...)...)
 	said = &bytes.Buffer{}
 	program.Stdout, program.Stderr, program.Env = said, said, append(os.Environ(), asProgram+"=1")

@@ -114,7 +114,7 @@ func defaults() ctrl.Options {
 	return ctrl.Options{
 		LeaderElection: true, LeaderElectionID: leaseName, LeaderElectionNamespace: ownNamespace(),
 		LeaderElectionReleaseOnCancel: true,
-		Metrics:                       server.Options{BindAddress: server.DefaultBindAddress},
+		Metrics:                       server.Options{BindAddress: "127.0.0.1:8080"},
 		HealthProbeBindAddress:        "127.0.0.1:8081",
 		PprofBindAddress:              "127.0.0.1:8082",
 		Recorder:                      trace.New(0),

@@ -38,10 +38,10 @@ const disabled = "0"
 // moment, so that it is for those that do not look at it.
 const shutdownLimit = 30 * time.Second
 
-// DefaultBindAddress is where metrics are served if nothing else is said: port 8080, for this machine
-// only. In controller-runtime it is ":8080", where anybody in the network can read them, and what extra
-// handlers show. To be scraped by Prometheus, a program says ":8080" or ":8443" itself.
-var DefaultBindAddress = "127.0.0.1:8080"
+// DefaultBindAddress is where metrics are served if nothing else is said: port 8080, on all addresses, as in
+// controller-runtime. Anybody in the network can read them there, and what extra handlers show. A manager that
+// is Strict serves this machine alone.
+var DefaultBindAddress = ":8080"
 
 // Filter is put around the metrics and each extra handler. The logger has the path in it.
 type Filter func(log logr.Logger, handler http.Handler) (http.Handler, error)
@@ -56,7 +56,7 @@ type Server interface {
 	Start(ctx context.Context) error
 }
 
-// Options are the options of NewServer. The zero value serves plain HTTP on the loopback interface.
+// Options are the options of NewServer. The zero value serves plain HTTP on all addresses.
 type Options struct {
 	// SecureServing serves HTTPS.
 	SecureServing bool

@@ -1,4 +1,4 @@
-// Bug: TakeMissingAtOnce is ignored.
+// Bug: it waits even if WaitForMissing is not set.
 package leaderelection
 
 import (

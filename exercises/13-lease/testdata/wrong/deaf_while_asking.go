@@ -17,7 +17,7 @@ func (e election) next(now time.Time) step {
 		return step{do: read}
 	case e.phase == releasing:
 		return step{do: update, record: e.released(now)}
-	case e.sight == missing && !e.holds() && now.Before(e.since.Add(e.retry)):
+	case e.sight == missing && e.waitForMissing && !e.holds() && now.Before(e.since.Add(e.retry)):
 		return step{do: pause} // it may have been deleted, and a holder that lives makes it again
 	case e.sight == missing:
 		return step{do: create, record: e.taking(now), why: "nobody has it"}

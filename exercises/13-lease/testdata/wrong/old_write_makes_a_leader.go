@@ -6,7 +6,7 @@ import (
 )
 
 func (e election) took(now time.Time) election {
-	if e.made && e.phase != leading && !e.takeMissing {
+	if e.made && e.phase != leading && e.waitForMissing {
 		// Whoever held the lock that was deleted has sent its last renewal before this moment.
 		e.leadFrom = now.Add(e.lease)
 	}
