@@ -107,7 +107,7 @@ func (c *objectCache) newInformer(name informerName, of place, scope scope) (*ki
 		handle(err)
 	}
 	options := informer.InformerOptions[client.Object]{
-		Transform: transformOf(name.GroupVersionKind, scope.transform, c.options.ShareEqualParts == nil || *c.options.ShareEqualParts),
+		Transform: transformOf(name.GroupVersionKind, scope.transform),
 		Reflector: informer.ReflectorOptions{NoStream: !scope.bookmarks, WatchErrorHandler: watchError},
 		Recorder:  c.options.Recorder, OnTransformError: c.log.transformError, OnPanic: c.log.handlerPanic,
 	}
