@@ -158,7 +158,7 @@ func TestTheInformerOfSeveralNamespacesHasSyncedWhenAllHave(t *testing.T) {
 // Whoever reads that a kind cannot be listed must see for whom: each form has an informer of its own.
 func TestTheFailuresOfInformersOfOneKindDiffer(t *testing.T) {
 	var log written
-	inWorld(t, cache.Options{Logger: log.logger()}, func(t *testing.T, w *world) {
+	inWorld(t, cache.Options{Logger: new(log.logger())}, func(t *testing.T, w *world) {
 		allowed := w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Resource: "configmaps", UserAgent: "the-cache"}, Status: fakeapi.Forbidden()})
 		w.begin()
 		for _, object := range []client.Object{metadataOf(configMapKind), freeOf(configMapKind), &corev1.ConfigMap{}} {
