@@ -127,7 +127,7 @@ func (s scope) resyncEvery() time.Duration {
 
 var (
 	errCacheRan     = errors.New("the cache was started before: make another one")
-	errCacheStopped = errors.New("the cache has stopped: make another one")
+	errCacheStopped = timeout{errors.New("the cache has stopped: make another one")}
 )
 
 // Start implements Informers. It returns when all informers have stopped, and so no handler is
