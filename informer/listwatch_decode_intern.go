@@ -2,13 +2,13 @@ package informer
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// internedFields lets objects share the largest part that many of them have in
+// internedFields lets objects share the largest text that many of them have in
 // common: the field sets of their managedFields. The pods of a Deployment were all
 // written by the same clients in the same way.
 //
-// It is safe because nobody changes an object that others may have. A DeepCopy,
-// which is made to be changed, shares nothing.
-type internedFields map[string]*metav1.FieldsV1
+// Each object has a FieldsV1 of its own, so that a transform may set or empty it. Only
+// the text in it is shared, and nobody writes into that. A DeepCopy shares nothing.
+type internedFields map[string]metav1.FieldsV1
 
 // maxInterned bounds what is remembered; a collection has few different field sets,
 // or too many for sharing them to help.
@@ -26,12 +26,12 @@ func (s internedFields) intern(object any) {
 		return
 	}
 	for i := range about.ManagedFields {
-		set := &about.ManagedFields[i].FieldsV1
-		if *set == nil {
+		set := about.ManagedFields[i].FieldsV1
+		if set == nil {
 			continue
 		}
-		text := (*set).GetRawBytes()
-		if seen := s[string(text)]; seen != nil {
+		text := set.GetRawBytes()
+		if seen, known := s[string(text)]; known {
 			*set = seen
 		} else if len(s) < maxInterned {
 			s[string(text)] = *set

@@ -152,7 +152,7 @@ func BenchmarkCacheSync(b *testing.B) {
 
 func syncWith(b *testing.B, pods int) {
 	config := ServePods(SomePods(pods))
-	for _, peer := range append(cachePeers, cachePeer{"ours-not-sharing", notSharing}) {
+	for _, peer := range cachePeers {
 		b.Run(peer.name, func(b *testing.B) {
 			var heap, routines float64
 			for b.Loop() {
@@ -187,12 +187,6 @@ type cachePeer struct {
 var cachePeers = []cachePeer{
 	{"ours", func(config *rest.Config) CachePeer { peer, _ := OurCache(config); return peer }},
 	{"controller-runtime", TheirCache},
-}
-
-// notSharing is our cache without ShareEqualParts.
-func notSharing(config *rest.Config) CachePeer {
-	peer, _ := ourCache(config, cache.Options{ShareEqualParts: new(false)})
-	return peer
 }
 
 func eachCache(b *testing.B, count int, measure func(b *testing.B, c CachePeer)) {

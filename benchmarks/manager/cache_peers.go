@@ -42,12 +42,11 @@ type CachePeer struct {
 const nodeName = "spec.nodeName"
 
 // OurCache returns a cache that has synced, and what iterates over it.
-func OurCache(config *rest.Config) (CachePeer, cache.Cache) { return ourCache(config, cache.Options{}) }
-
-func ourCache(config *rest.Config, options cache.Options) (CachePeer, cache.Cache) {
-	options.Mapper = podMapper()
-	options.DefaultWatchErrorHandler = func(error) {} // a log would end up in the middle of a benchmark's line
-	c, err := cache.New(config, options)
+func OurCache(config *rest.Config) (CachePeer, cache.Cache) {
+	c, err := cache.New(config, cache.Options{
+		Mapper:                   podMapper(),
+		DefaultWatchErrorHandler: func(error) {}, // a log would end up in the middle of a benchmark's line
+	})
 	must(err)
 	ctx := context.Background()
 	must(c.IndexField(ctx, &corev1.Pod{}, nodeName, func(o client.Object) []string { return []string{o.(*corev1.Pod).Spec.NodeName} }))

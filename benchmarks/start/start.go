@@ -18,7 +18,6 @@ import (
 	upstreamreconcile "sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	ctrl "github.com/loopwright/loopwright"
-	"github.com/loopwright/loopwright/manager/cache"
 	"github.com/loopwright/loopwright/manager/client"
 	"github.com/loopwright/loopwright/manager/config"
 	"github.com/loopwright/loopwright/manager/log"
@@ -46,17 +45,8 @@ func init() { // a log would end up in the middle of a benchmark's line
 }
 
 func ours(c *rest.Config, seen func(kind string)) func() error {
-	return ourManager(c, cache.Options{}, seen)
-}
-
-// NotSharing is our side without ShareEqualParts.
-func NotSharing(c *rest.Config, seen func(kind string)) func() error {
-	return ourManager(c, cache.Options{ShareEqualParts: new(false)}, seen)
-}
-
-func ourManager(c *rest.Config, cached cache.Options, seen func(kind string)) func() error {
 	m, err := ctrl.NewManager(c, ctrl.Options{
-		Cache: cached, Metrics: server.Options{BindAddress: "0"}, Controller: config.Controller{SkipNameValidation: new(true)},
+		Metrics: server.Options{BindAddress: "0"}, Controller: config.Controller{SkipNameValidation: new(true)},
 	})
 	must(err)
 	for kind, object := range map[string]client.Object{"pods": &corev1.Pod{}, "configmaps": &corev1.ConfigMap{}, "services": &corev1.Service{}} {

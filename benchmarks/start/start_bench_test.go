@@ -3,7 +3,6 @@ package start
 import (
 	"fmt"
 	"runtime"
-	"slices"
 	"sync"
 	"syscall"
 	"testing"
@@ -27,7 +26,7 @@ func BenchmarkStart(b *testing.B) {
 func startWith(b *testing.B, objects int) {
 	config, end := Serve(objects)
 	defer end()
-	for _, peer := range append(slices.Clone(Peers), Peer{"ours-not-sharing", NotSharing}) {
+	for _, peer := range Peers {
 		b.Run(peer.Name, func(b *testing.B) {
 			var cpu time.Duration
 			var heap, routines float64

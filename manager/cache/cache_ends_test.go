@@ -1,6 +1,7 @@
 package cache_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -39,9 +40,31 @@ func TestAReadThatWaitsForAnInformerThatEndsIsAnError(t *testing.T) {
 				err := <-answers
 				require.ErrorContains(t, err, "configmaps cannot be read from the cache", end)
 				require.False(t, apierrors.IsNotFound(err))
+				require.True(t, apierrors.IsTimeout(err), end)
 			}
 		})
 	}
+}
+
+// Programs ask whether it was a time-out, and try again if it was, as with controller-runtime.
+func TestAWaitForAnInformerThatLastsTooLongIsATimeout(t *testing.T) {
+	inWorld(t, cache.Options{}, func(t *testing.T, w *world) {
+		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Resource: "configmaps", UserAgent: "the-cache"}, Delay: time.Hour})
+		w.begin()
+		waits := map[string]func(ctx context.Context) error{
+			"Get":         func(ctx context.Context) error { return w.Get(ctx, key("default", "a"), &corev1.ConfigMap{}) },
+			"List":        func(ctx context.Context) error { return w.List(ctx, &corev1.ConfigMapList{}) },
+			"GetInformer": func(ctx context.Context) error { _, err := w.GetInformer(ctx, &corev1.ConfigMap{}); return err },
+		}
+		for what, wait := range waits {
+			err := wait(within(t, time.Minute))
+			require.True(t, apierrors.IsTimeout(err), "%s: %v", what, err)
+			require.ErrorContains(t, err, "the test's patience", what)
+		}
+		w.end()
+		err := w.List(t.Context(), &corev1.SecretList{})
+		require.True(t, apierrors.IsTimeout(err), "a kind that nobody read before the cache has stopped: %v", err)
+	})
 }
 
 // Two starts of a program that fails should be compared line by line.
@@ -158,7 +181,7 @@ func TestTheInformerOfSeveralNamespacesHasSyncedWhenAllHave(t *testing.T) {
 // Whoever reads that a kind cannot be listed must see for whom: each form has an informer of its own.
 func TestTheFailuresOfInformersOfOneKindDiffer(t *testing.T) {
 	var log written
-	inWorld(t, cache.Options{Logger: log.logger()}, func(t *testing.T, w *world) {
+	inWorld(t, cache.Options{Logger: new(log.logger())}, func(t *testing.T, w *world) {
 		allowed := w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Resource: "configmaps", UserAgent: "the-cache"}, Status: fakeapi.Forbidden()})
 		w.begin()
 		for _, object := range []client.Object{metadataOf(configMapKind), freeOf(configMapKind), &corev1.ConfigMap{}} {

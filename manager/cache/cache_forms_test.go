@@ -2,7 +2,6 @@ package cache_test
 
 import (
 	"fmt"
-	"reflect"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -223,30 +222,4 @@ func TestWhoeverMakesTheInformersIsToldTheKindOfEach(t *testing.T) {
 		}
 		require.Equal(t, []string{"*v1.PartialObjectMetadata ConfigMap", "*unstructured.Unstructured ConfigMap", "*v1.ConfigMap "}, made)
 	})
-}
-
-// What is shared is most of the memory of a Deployment's pods.
-func TestEqualPartsAreSharedUnlessSomebodyDoesNotWantThat(t *testing.T) {
-	for _, option := range []*bool{nil, new(true), new(false)} {
-		shares := option == nil || *option
-		inWorld(t, cache.Options{ShareEqualParts: option}, func(t *testing.T, w *world) {
-			for _, name := range []string{"a", "b"} {
-				w.create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Labels: map[string]string{"app": "shop"}}})
-			}
-			w.begin()
-			defer w.end()
-			for _, form := range []client.Object{metadataOf(configMapKind), &corev1.ConfigMap{}} {
-				var labels [2]any
-				for i, name := range []string{"a", "b"} {
-					object := form.DeepCopyObject().(client.Object)
-					require.NoError(t, w.Get(t.Context(), key("default", name), object, client.UnsafeDisableDeepCopy))
-					labels[i] = object.GetLabels()
-				}
-				require.Equal(t, shares, reflect.ValueOf(labels[0]).Pointer() == reflect.ValueOf(labels[1]).Pointer(), "%T", form)
-			}
-			free := freeListOf(configMapKind)
-			require.NoError(t, w.List(t.Context(), free), "unstructured objects are left as they are")
-			require.Equal(t, []string{"default/a", "default/b"}, names(t, free))
-		})
-	}
 }

@@ -83,19 +83,13 @@ func typeMetaOf(gvk schema.GroupVersionKind) metav1.TypeMeta {
 // transformOf makes typed objects carry their kind, which the server leaves out of lists, and then
 // calls the user's transform. So every read, every event and every iteration shows the kind, and none
 // has to write it.
-//
-// Last of all, equal parts are shared, if that is wanted: from then on nobody may change them.
-func transformOf(gvk schema.GroupVersionKind, transform informer.TransformFunc, shares bool) informer.Transform[client.Object] {
-	about, parts := typeMetaOf(gvk), newSharer()
+func transformOf(gvk schema.GroupVersionKind, transform informer.TransformFunc) informer.Transform[client.Object] {
+	about := typeMetaOf(gvk)
 	return func(object client.Object) (client.Object, error) {
 		if typed, ok := object.GetObjectKind().(*metav1.TypeMeta); ok {
 			*typed = about
 		}
-		object, err := transformed(object, transform)
-		if _, free := object.(runtime.Unstructured); shares && !free {
-			parts.share(object)
-		}
-		return object, err
+		return transformed(object, transform)
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/loopwright/loopwright/informer"
-	"github.com/loopwright/loopwright/manager/client"
 )
 
 // An object that is missing in the cache is taken for one that was deleted, so a transform that goes wrong must leave one there.
@@ -50,42 +49,12 @@ func TestATransformSeesTheKindOfATypedObject(t *testing.T) {
 	transform := transformOf(secretKind, func(object any) (any, error) {
 		seen = object.(*corev1.Secret).TypeMeta
 		return object, nil
-	}, false)
+	})
 	object := &corev1.Secret{}
 	got, err := transform(object)
 	require.NoError(t, err)
 	require.Same(t, object, got)
 	require.Equal(t, metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}, seen)
-}
-
-// Parts that are shared before the transform is done would be changed for all who share them; an unstructured object is
-// never shared, because users change its maps.
-func TestPartsAreSharedAfterTheTransformAndNotInUnstructuredObjects(t *testing.T) {
-	relabel := func(object any) (any, error) {
-		object.(client.Object).SetLabels(map[string]string{"color": "red"})
-		return object, nil
-	}
-	changed := func(m map[string]string, other map[string]string) bool {
-		m["size"] = "xl"
-		defer delete(m, "size")
-		return other["size"] == "xl"
-	}
-	for _, shares := range []bool{true, false} {
-		transform := transformOf(secretKind, relabel, shares)
-		a, err := transform(&corev1.Secret{})
-		require.NoError(t, err)
-		b, err := transform(&corev1.Secret{})
-		require.NoError(t, err)
-		require.Equal(t, shares, changed(a.GetLabels(), b.GetLabels()), "shares: %v", shares)
-	}
-	transform := transformOf(secretKind, nil, true)
-	free := func() map[string]any { return map[string]any{"data": map[string]any{"key": "value"}} }
-	a, err := transform(&unstructured.Unstructured{Object: free()})
-	require.NoError(t, err)
-	b, err := transform(&unstructured.Unstructured{Object: free()})
-	require.NoError(t, err)
-	a.(*unstructured.Unstructured).Object["data"].(map[string]any)["key"] = "other"
-	require.Equal(t, free(), b.(*unstructured.Unstructured).Object)
 }
 
 var secretKind = schema.GroupVersionKind{Version: "v1", Kind: "Secret"}

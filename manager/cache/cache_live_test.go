@@ -89,11 +89,9 @@ var liveForms = []liveForm{
 
 // liveOptions are options of a cache, and the namespaces that it has.
 func liveOptions(random *rand.Rand) (cache.Options, []string) {
-	switch random.IntN(5) {
+	switch random.IntN(4) {
 	case 0:
 		return inNamespaces("default", "bank"), []string{"default", "bank"}
-	case 4:
-		return cache.Options{ShareEqualParts: new(false)}, liveNamespaces
 	case 1:
 		return inNamespaces("shop", cache.AllNamespaces), liveNamespaces
 	case 2:
@@ -134,7 +132,7 @@ func (w *world) write(random *rand.Rand, times int) {
 			Data:       map[string]string{"size": liveSizes[random.IntN(2)], "at": fmt.Sprint(random.IntN(1000))},
 		}
 		var err error
-		switch random.IntN(5) {
+		switch random.IntN(4) {
 		case 0, 1:
 			_, err = of.Create(w.t.Context(), object, metav1.CreateOptions{})
 		case 2, 3:

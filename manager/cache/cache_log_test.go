@@ -53,7 +53,7 @@ func (w *written) with(parts ...string) []string {
 func TestWhatHappensToACacheIsInTheLogOfTheOptions(t *testing.T) {
 	var log written
 	options := cache.Options{
-		Logger:           log.logger(),
+		Logger:           new(log.logger()),
 		DefaultTransform: func(object any) (any, error) { return nil, errors.New("no transform today") },
 		NewInformer: func(from informer.ListerWatcher[client.Object], _ client.Object, options informer.InformerOptions[client.Object]) *informer.Informer[client.Object] {
 			options.RecoverPanics = true

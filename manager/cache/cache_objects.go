@@ -107,7 +107,7 @@ func (c *objectCache) newInformer(name informerName, of place, scope scope) (*ki
 		handle(err)
 	}
 	options := informer.InformerOptions[client.Object]{
-		Transform: transformOf(name.GroupVersionKind, scope.transform, c.options.ShareEqualParts == nil || *c.options.ShareEqualParts),
+		Transform: transformOf(name.GroupVersionKind, scope.transform),
 		Reflector: informer.ReflectorOptions{NoStream: !scope.bookmarks, WatchErrorHandler: watchError},
 		Recorder:  c.options.Recorder, OnTransformError: c.log.transformError, OnPanic: c.log.handlerPanic,
 	}
@@ -127,7 +127,7 @@ func (s scope) resyncEvery() time.Duration {
 
 var (
 	errCacheRan     = errors.New("the cache was started before: make another one")
-	errCacheStopped = errors.New("the cache has stopped: make another one")
+	errCacheStopped = timeout{errors.New("the cache has stopped: make another one")}
 )
 
 // Start implements Informers. It returns when all informers have stopped, and so no handler is

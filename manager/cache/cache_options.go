@@ -66,21 +66,13 @@ type Options struct {
 	// matter. They hold for typed, unstructured and metadata-only objects.
 	ByObject map[client.Object]ByObject
 
-	// ShareEqualParts keeps parts of typed and metadata-only objects that are equal, such as the labels and
-	// resources of a Deployment's pods, in memory once; nil is true. It saves nearly half of the memory of
-	// pods, and takes about 7 µs for each pod that comes. It is ours.
-	//
-	// The price: whoever breaks the rule, and changes an object that it got without a copy or in a handler, changes
-	// those parts in other objects, too. Reads that copy are as safe as ever. And what a transform returns must
-	// be the object's own, as it is if the transform only removes something: it is written into.
-	ShareEqualParts *bool
-
 	// NewInformer makes the informers, for somebody who wants to change their options or what they
 	// read from. obj is an empty object of the kind. controller-runtime's has client-go's types.
 	NewInformer func(from informer.ListerWatcher[client.Object], obj client.Object, options informer.InformerOptions[client.Object]) *informer.Informer[client.Object]
 	// Logger is for what nobody is given as an error: a kind that is gone, a server that refuses, a
-	// handler's panic. Without it, slog's default is. A manager passes its own on. It is ours.
-	Logger logr.Logger
+	// handler's panic; nil is slog's default. A manager passes its own on. It is ours, and a pointer, because
+	// go-cmp cannot compare Options that hold a logger.
+	Logger *logr.Logger
 	// Recorder records what the informers do; nil is off.
 	Recorder *trace.Recorder
 }

@@ -34,7 +34,7 @@ func newHeralds(says discovery) *heralds {
 	h := &heralds{says: says}
 	logger := funcr.New(func(_, line string) { h.log = append(h.log, line) }, funcr.Options{})
 	h.presentWatcher = &presentWatcher{
-		kind: schema.GroupVersionKind{Version: "v1", Kind: "Widget"}, log: &messages{logger}, refusal: newRefusal(),
+		kind: schema.GroupVersionKind{Version: "v1", Kind: "Widget"}, log: &messages{&logger}, refusal: newRefusal(),
 		ask: func(context.Context) discovery {
 			h.asked++
 			if !h.back.IsZero() && time.Now().After(h.back) {

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	"github.com/loopwright/loopwright/informer"
@@ -30,6 +32,17 @@ func (e *SyncError) Error() string {
 }
 
 func (e *SyncError) Unwrap() []error { return e.Failures }
+
+// timeout is the error of a wait that has ended before an informer has listed. As with controller-runtime,
+// apierrors.IsTimeout recognises it.
+type timeout struct{ error }
+
+func (e timeout) Unwrap() error { return e.error }
+
+// Status implements apierrors.APIStatus.
+func (e timeout) Status() metav1.Status {
+	return metav1.Status{Status: metav1.StatusFailure, Code: http.StatusGatewayTimeout, Reason: metav1.StatusReasonTimeout, Message: e.Error()}
+}
 
 // WaitForCacheSync implements Informers.
 func (c *objectCache) WaitForCacheSync(ctx context.Context) bool { return c.WaitForSync(ctx) == nil }
@@ -75,7 +88,7 @@ func (c *objectCache) sortedInformers() []*kindInformer {
 // waitForSync waits as long as the context allows: a right that is missing may be granted.
 func (k *kindInformer) waitForSync(ctx context.Context) error {
 	if err := k.informer.WaitForSync(ctx); err != nil {
-		return fmt.Errorf("%s: %w", k, withoutNotFound(err))
+		return timeout{fmt.Errorf("%s: %w", k, withoutNotFound(err))}
 	}
 	return nil
 }
@@ -125,7 +138,7 @@ func (k *kindInformer) readable(ctx context.Context) error {
 	}
 	if _, err := resourceversion.CompareResourceVersion(now.listed, now.listed); err == nil { // else nobody can wait for it
 		if err := k.informer.WaitFor(ctx, informer.Key{}, now.listed); err != nil {
-			return fmt.Errorf("%s is back, and its objects are not in the cache yet: %w", k, err)
+			return timeout{fmt.Errorf("%s is back, and its objects are not in the cache yet: %w", k, err)}
 		}
 	}
 	k.presence.absent.CompareAndSwap(now, nil)

@@ -118,8 +118,8 @@ func (c *liveCluster) cacheOptions(options cache.Options) cache.Options {
 	if options.HTTPClient == nil {
 		options.HTTPClient = c.httpClient
 	}
-	if options.Logger.GetSink() == nil {
-		options.Logger = c.log.WithName("cache")
+	if options.Logger == nil {
+		options.Logger = new(c.log.WithName("cache"))
 	}
 	return options
 }

@@ -193,7 +193,7 @@ func TestNewSaysWhichPartCannotBeMade(t *testing.T) {
 func TestWhatTheOptionsOfAPartSayIsNotReplaced(t *testing.T) {
 	var (
 		config   = &rest.Config{Host: "https://example.invalid", UserAgent: "mine"}
-		ofCache  = cache.Options{Scheme: runtime.NewScheme(), Mapper: meta.NewDefaultRESTMapper(nil), HTTPClient: &http.Client{}, Logger: logr.New(sink{name: "of the cache"})}
+		ofCache  = cache.Options{Scheme: runtime.NewScheme(), Mapper: meta.NewDefaultRESTMapper(nil), HTTPClient: &http.Client{}, Logger: new(logr.New(sink{name: "of the cache"}))}
 		reader   = &informertest.FakeInformers{}
 		ofClient = client.Options{
 			Scheme: runtime.NewScheme(), Mapper: meta.NewDefaultRESTMapper(nil), HTTPClient: &http.Client{}, Log: logr.New(sink{name: "of the client"}),

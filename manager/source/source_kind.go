@@ -96,10 +96,23 @@ func (s *kindSource) follow(ctx context.Context, r *run, events *delivery) error
 	if err := s.untilThereIs(ctx, r, events, try); err != nil {
 		return err
 	}
+	if !s.cacheSyncs(ctx) {
+		return errors.New("cache did not sync")
+	}
 	if err := listening.wait(ctx, r); ctx.Err() == nil {
 		events.log().Info("The informer of a source has ended; asking for another one", "source", s.String(), "reason", err.Error())
 	}
 	return nil
+}
+
+// cacheSyncs asks a cache of somebody else's making, such as a fake, which may never sync. One that New returned is not
+// asked: it would answer for all kinds, and the handler knows about this one.
+func (s *kindSource) cacheSyncs(ctx context.Context) bool {
+	if _, explains := s.cache.(interface{ WaitForSync(context.Context) error }); explains {
+		return true
+	}
+	waits, ok := s.cache.(interface{ WaitForCacheSync(context.Context) bool })
+	return !ok || waits.WaitForCacheSync(ctx) || ctx.Err() != nil
 }
 
 // untilThereIs tries until it succeeds. Meanwhile it says what it waits for.

@@ -27,7 +27,7 @@ type FakeInformers struct {
 	Scheme *runtime.Scheme
 	// Error is what Start and every question for an informer return.
 	Error error
-	// Synced is what WaitForCacheSync returns; nil is true.
+	// Synced is what WaitForCacheSync returns; nil is true. With false, a source of this cache fails.
 	Synced *bool
 
 	mu sync.Mutex // guards InformersByGVK, and Scheme when it is set by default

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -18,6 +20,10 @@ import (
 	"github.com/loopwright/loopwright/manager/cache/informertest"
 	"github.com/loopwright/loopwright/manager/client"
 	"github.com/loopwright/loopwright/manager/controller/controllertest"
+	"github.com/loopwright/loopwright/manager/handler"
+	"github.com/loopwright/loopwright/manager/reconcile"
+	"github.com/loopwright/loopwright/manager/source"
+	"github.com/loopwright/loopwright/workqueue"
 )
 
 // A test of a handler says what happens, and needs neither a server nor a wait.
@@ -147,4 +153,17 @@ func TestAFakeCacheMayBeAskedByManyAtOnce(t *testing.T) {
 		})
 	}
 	asking.Wait()
+}
+
+// A test of what happens when the cache does not sync says so with a fake, and waits for the error.
+func TestASourceOfAFakeThatDoesNotSyncFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
+		defer queue.ShutDown()
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		pods := source.Kind(&informertest.FakeInformers{Synced: new(false)}, &corev1.Pod{}, &handler.EnqueueRequestForObject{})
+		require.NoError(t, pods.Start(ctx, queue))
+		require.EqualError(t, pods.WaitForSync(ctx), "cache did not sync")
+	})
 }
