@@ -147,7 +147,7 @@ func (e *endpoint) get(ctx context.Context, options metav1.ListOptions) (io.Read
 	if options.Watch {
 		request.Header.Set("Accept", e.watchTypes)
 	}
-	response, err := e.client.Do(request)
+	response, err := e.do(request, options.Watch)
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil {
 			err = cause

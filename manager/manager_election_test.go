@@ -237,12 +237,12 @@ func TestTheElectionIsReportedAsEvents(t *testing.T) {
 		r := w.start(w.manager(ofElection()))
 		lead(t, r)
 		require.NoError(t, r.end())
-		list, err := w.live.EventsV1().Events("default").List(t.Context(), metav1.ListOptions{})
+		list, err := w.live.CoreV1().Events("default").List(t.Context(), metav1.ListOptions{})
 		require.NoError(t, err)
 		var notes []string
 		for _, event := range list.Items {
-			require.Equal(t, "Lease", event.Regarding.Kind)
-			notes = append(notes, event.Note)
+			require.Equal(t, "Lease", event.InvolvedObject.Kind)
+			notes = append(notes, event.Message)
 		}
 		require.Len(t, notes, 2)
 		require.Contains(t, notes[0], "became leader")

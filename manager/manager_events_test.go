@@ -30,11 +30,11 @@ func TestALockMayHaveAManagersRecorder(t *testing.T) {
 		require.NoError(t, lock.Create(t.Context(), resourcelock.LeaderElectionRecord{HolderIdentity: lock.Identity()}))
 		lock.RecordEvent("became leader")
 		require.NoError(t, r.end())
-		list, err := w.live.EventsV1().Events("default").List(t.Context(), metav1.ListOptions{})
+		list, err := w.live.CoreV1().Events("default").List(t.Context(), metav1.ListOptions{})
 		require.NoError(t, err)
 		require.Len(t, list.Items, 1)
-		require.Equal(t, lock.Identity()+" became leader", list.Items[0].Note)
-		require.Equal(t, "leader-election", list.Items[0].ReportingController)
+		require.Equal(t, lock.Identity()+" became leader", list.Items[0].Message)
+		require.Equal(t, lock.Identity(), list.Items[0].Source.Component, "as with controller-runtime")
 	})
 }
 

@@ -15,6 +15,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
 	"github.com/loopwright/loopwright/manager"
@@ -344,4 +346,19 @@ func TestADroppedManagerKeepsNoNamesOfControllers(t *testing.T) {
 			require.NoError(t, builder.ControllerManagedBy(w).For(&corev1.ConfigMap{}).Owns(&corev1.Pod{}).Named("dropped").Complete(w.asks()))
 		})
 	}
+}
+
+// unkind is an object as people write it by hand for a test: it does not know its kind.
+type unkind struct{ corev1.ConfigMap }
+
+func (*unkind) GetObjectKind() schema.ObjectKind { return nil }
+func (o *unkind) DeepCopyObject() runtime.Object { return o }
+
+func TestAKindThatDoesNotKnowItselfIsAnErrorOfComplete(t *testing.T) {
+	inWorld(t, config.Controller{}, func(t *testing.T, w *world) {
+		require.ErrorContains(t, builder.ControllerManagedBy(w).For(&unkind{}).Complete(w.asks()), "no kind is registered")
+		require.ErrorContains(t, builder.ControllerManagedBy(w).For(&corev1.ConfigMap{}).Owns(&unkind{}).Complete(w.asks()), "no kind is registered")
+		require.ErrorContains(t, builder.ControllerManagedBy(w).For((*unkind)(nil)).Complete(w.asks()), "nil")
+		require.ErrorContains(t, builder.ControllerManagedBy(w).Named("n").Watches(nil, &handler.EnqueueRequestForObject{}).Complete(w.asks()), "nil")
+	})
 }

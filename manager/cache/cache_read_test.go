@@ -180,3 +180,26 @@ func TestASelectorThatMatchesNothingListsNothing(t *testing.T) {
 		}
 	})
 }
+
+// A mistake in one reconciler must not end the process, whether the cache knows the kind already or not.
+func TestAReadIntoNilIsAnError(t *testing.T) {
+	inWorld(t, cache.Options{}, func(t *testing.T, w *world) {
+		w.create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "prices"}})
+		w.begin()
+		defer w.end()
+		for range 2 {
+			for _, object := range []client.Object{nil, (*corev1.ConfigMap)(nil), (*unstructured.Unstructured)(nil), (*metav1.PartialObjectMetadata)(nil)} {
+				require.Error(t, w.Get(t.Context(), key("default", "prices"), object), "%T", object)
+				_, err := w.GetInformer(t.Context(), object)
+				require.Error(t, err, "%T", object)
+				require.Error(t, w.RemoveInformer(t.Context(), object), "%T", object)
+				require.Error(t, w.IndexField(t.Context(), object, "f", func(client.Object) []string { return nil }), "%T", object)
+			}
+			for _, list := range []client.ObjectList{nil, (*corev1.ConfigMapList)(nil), (*unstructured.UnstructuredList)(nil), (*metav1.PartialObjectMetadataList)(nil)} {
+				require.Error(t, w.List(t.Context(), list), "%T", list)
+			}
+			require.NoError(t, w.Get(t.Context(), key("default", "prices"), &corev1.ConfigMap{}))
+			require.NoError(t, w.List(t.Context(), &corev1.ConfigMapList{}))
+		}
+	})
+}

@@ -205,7 +205,7 @@ func (c *objectCache) removeLocked(v *view) {
 // viewForRead is the view for a read of a namespace into an object or a list. That namespace has listed; the
 // others may be slow, or forbidden.
 func (c *objectCache) viewForRead(ctx context.Context, into runtime.Object, namespace string) (*view, error) {
-	if v := (*c.byType.Load())[reflect.TypeOf(into)]; v != nil {
+	if v := (*c.byType.Load())[reflect.TypeOf(into)]; v != nil && !reflect.ValueOf(into).IsNil() {
 		return v, nil
 	}
 	kind, err := c.kindOf(into)

@@ -39,8 +39,14 @@ type applied struct {
 }
 
 func describeApplied(obj runtime.ApplyConfiguration) (applied, error) {
+	if isNil(obj) {
+		return applied{}, fmt.Errorf("what is to be applied is nil (%T)", obj)
+	}
 	switch config := obj.(type) {
 	case *unstructuredApplyConfiguration:
+		if config.Unstructured == nil {
+			return applied{}, fmt.Errorf("what is to be applied is nil (%T)", config.Unstructured)
+		}
 		return applied{config.GroupVersionKind(), ObjectKeyFromObject(config), formUnstructured}, nil
 	case applyConfiguration:
 		version, err := schema.ParseGroupVersion(value(config.GetAPIVersion()))

@@ -135,6 +135,9 @@ func (t target) patch(ctx context.Context, body Object, patch Patch, options *Pa
 	if err := t.mayPatch("patch"); err != nil {
 		return err
 	}
+	if isNil(patch) || isNil(body) {
+		return fmt.Errorf("patch %s %q: the patch (%T) or the object (%T) is nil", t.gvk.Kind, t.name, patch, body)
+	}
 	data, err := patch.Data(body)
 	if err != nil {
 		return err
@@ -160,6 +163,9 @@ func (c *liveClient) Apply(ctx context.Context, obj runtime.ApplyConfiguration, 
 func (t target) apply(ctx context.Context, body runtime.ApplyConfiguration, options *ApplyOptions) error {
 	if err := t.mayPatch("apply"); err != nil {
 		return err
+	}
+	if isNil(body) {
+		return fmt.Errorf("apply %s %q: the configuration is nil (%T)", t.gvk.Kind, t.name, body)
 	}
 	if u, ok := body.(*unstructuredApplyConfiguration); ok {
 		defer keepKind(u.Unstructured)()

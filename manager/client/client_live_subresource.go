@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"k8s.io/apimachinery/pkg/runtime"
 )
@@ -41,10 +42,17 @@ func (s *liveSubResource) withBody(obj, subResource Object, verb string) (target
 			return target{}, errUnstructuredBody
 		}
 	}
+	t, err := s.of(obj)
+	if err != nil {
+		return target{}, err
+	}
+	if isNil(subResource) {
+		return target{}, fmt.Errorf("%s the %s of %s %q: its object is nil (%T)", verb, s.name, t.gvk.Kind, t.name, subResource)
+	}
 	if subResource.GetName() == "" {
 		subResource.SetName(obj.GetName())
 	}
-	return s.of(obj)
+	return t, nil
 }
 
 // Get implements SubResourceReader.
@@ -81,6 +89,9 @@ func (s *liveSubResource) Update(ctx context.Context, obj Object, opts ...SubRes
 	body := obj
 	if options.SubResourceBody != nil {
 		body = options.SubResourceBody
+	}
+	if isNil(body) {
+		return fmt.Errorf("update the %s of %s %q: its object is nil (%T)", s.name, t.gvk.Kind, t.name, body)
 	}
 	if body.GetName() == "" {
 		body.SetName(obj.GetName())

@@ -33,7 +33,7 @@ func newReads(options *CacheOptions, scheme *runtime.Scheme) (reads, error) {
 
 // areCached reports whether the cache answers a read of this object or list.
 func (r *reads) areCached(obj runtime.Object, scheme *runtime.Scheme) (bool, error) {
-	if r.cache == nil || formOf(obj) == formUnstructured && !r.unstructured {
+	if r.cache == nil || isNil(obj) || formOf(obj) == formUnstructured && !r.unstructured {
 		return false, nil
 	}
 	if len(r.live) == 0 {

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"testing"
@@ -9,9 +10,12 @@ import (
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	coreapply "k8s.io/client-go/applyconfigurations/core/v1"
+
+	"github.com/loopwright/loopwright/internal/inorder"
 )
 
 // A program that has forgotten to add its types to the scheme must hear so from whatever it calls first.
@@ -201,4 +205,64 @@ func TestAnObjectOfTheClusterIsPatchedAndAppliedWithoutANamespace(t *testing.T) 
 		require.NoError(w, w.Get(ctx, ObjectKey{Name: "shop"}, shop))
 		require.Subset(w, shop.Labels, map[string]string{"patched": "yes", "applied": "yes"})
 	})
+}
+
+// An object that is nil is a mistake of the program, in one reconcile. It must not end the process, and take all other
+// controllers with it.
+func TestACallAboutNilIsAnError(t *testing.T) {
+	options := map[string]Options{
+		"live":       {},
+		"cached":     {Cache: &CacheOptions{Reader: readerFunc(func(string, runtime.Object) error { panic("the cache was asked for nil") })}},
+		"consistent": {Cache: &CacheOptions{EnableReadYourWritesConsistency: new(true), Reader: &lateCache{}}},
+		"wrapped":    {DryRun: new(true), FieldOwner: "me", FieldValidation: "Strict"},
+	}
+	for name, options := range inorder.Map(options) {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, options, func(w *world) {
+				for _, c := range []Client{w, NewNamespacedClient(w, "shop")} {
+					for _, obj := range []Object{nil, (*corev1.Pod)(nil), (*unstructured.Unstructured)(nil), (*metav1.PartialObjectMetadata)(nil)} {
+						for call, err := range aboutNil(w.Context(), c, obj) {
+							require.Error(w, err, "%s of %T", call, obj)
+						}
+					}
+					for _, list := range []ObjectList{nil, (*corev1.PodList)(nil), (*unstructured.UnstructuredList)(nil), (*metav1.PartialObjectMetadataList)(nil)} {
+						require.Error(w, c.List(w.Context(), list), "List of %T", list)
+					}
+					for _, applied := range []runtime.ApplyConfiguration{nil, (*coreapply.PodApplyConfiguration)(nil), ApplyConfigurationFromUnstructured(nil)} {
+						require.Error(w, c.Apply(w.Context(), applied), "Apply of %T", applied)
+						require.Error(w, c.Status().Apply(w.Context(), applied), "Apply of the status of %T", applied)
+					}
+				}
+				_, err := w.Watch(w.Context(), (*corev1.PodList)(nil))
+				require.Error(w, err)
+				require.Empty(w, w.wire.requests())
+			})
+		})
+	}
+}
+
+func aboutNil(ctx context.Context, c Client, obj Object) map[string]error {
+	merge, some := RawPatch(types.MergePatchType, []byte("{}")), configMap("a")
+	_, kind := c.GroupVersionKindFor(obj)
+	_, namespaced := c.IsObjectNamespaced(obj)
+	return map[string]error{
+		"GroupVersionKindFor": kind,
+		"IsObjectNamespaced":  namespaced,
+		"Get":                 c.Get(ctx, shopKey("a"), obj),
+		"Create":              c.Create(ctx, obj),
+		"Update":              c.Update(ctx, obj),
+		"Patch":               c.Patch(ctx, obj, merge),
+		"Patch by nil":        c.Patch(ctx, some, nil),
+		"Delete":              c.Delete(ctx, obj),
+		"DeleteAllOf":         c.DeleteAllOf(ctx, obj),
+		"Status.Update":       c.Status().Update(ctx, obj),
+		"Status.Patch":        c.Status().Patch(ctx, obj, merge),
+		"Scale.Get":           c.SubResource("scale").Get(ctx, obj, &autoscalingv1.Scale{}),
+		"Scale.Get into":      c.SubResource("scale").Get(ctx, some, obj),
+		"Scale.Update":        c.SubResource("scale").Update(ctx, obj, WithSubResourceBody(&autoscalingv1.Scale{})),
+		"Scale.Update by":     c.SubResource("scale").Update(ctx, some, WithSubResourceBody((*autoscalingv1.Scale)(nil))),
+		"Scale.Patch by":      c.SubResource("scale").Patch(ctx, some, merge, WithSubResourceBody((*autoscalingv1.Scale)(nil))),
+		"Binding.Create":      c.SubResource("binding").Create(ctx, obj, &corev1.Binding{}),
+		"Binding.Create of":   c.SubResource("binding").Create(ctx, some, obj),
+	}
 }

@@ -3,6 +3,7 @@ package client
 import (
 	"fmt"
 	"net/http"
+	"reflect"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -34,6 +35,12 @@ func (t target) toObject(request *rest.Request) *rest.Request {
 		request = request.SubResource(t.subResource)
 	}
 	return request
+}
+
+// isNil reports whether there is no object, and so nothing that could be sent or filled in.
+func isNil(obj any) bool {
+	v := reflect.ValueOf(obj)
+	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
 }
 
 // mayPatch is an error for a patch, or an apply, without a namespace where there must be one. client-go, which refuses

@@ -49,10 +49,6 @@ type EventRecorderProvider interface {
 	}
 }
 
-// reportedBy is the controller in the events. In controller-runtime it is the identity, which may be longer than
-// what the server takes.
-const reportedBy = "leader-election"
-
 // namespaceFile is where a Pod finds the name of its namespace.
 const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
@@ -92,7 +88,7 @@ func NewResourceLock(config *rest.Config, recorderProvider EventRecorderProvider
 	}
 	who := resourcelock.ResourceLockConfig{Identity: identity}
 	if recorderProvider != nil {
-		who.EventRecorder = recorderProvider.GetEventRecorderFor(reportedBy)
+		who.EventRecorder = recorderProvider.GetEventRecorderFor(identity)
 	}
 	return resourcelock.NewWithLabels(options.LeaderElectionResourceLock, options.LeaderElectionNamespace, options.LeaderElectionID, nil, client, who, options.LeaderLabels)
 }

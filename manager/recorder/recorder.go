@@ -22,9 +22,9 @@ type EventRecorder interface {
 
 // Provider makes recorders for the controllers of a program. A manager is one.
 type Provider interface {
-	// GetEventRecorderFor returns a recorder with the older methods.
+	// GetEventRecorderFor returns a recorder with the older methods, which writes to the core group. The name may be any.
 	GetEventRecorderFor(name string) record.EventRecorder
-	// GetEventRecorder returns a recorder that reports as the controller with this name, which is a
+	// GetEventRecorder returns a recorder that writes to the group events.k8s.io, and reports as the controller with this name, which is a
 	// qualified name, such as "website-controller" or "example.com/website-controller".
 	GetEventRecorder(name string) EventRecorder
 }

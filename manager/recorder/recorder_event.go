@@ -31,11 +31,16 @@ type said struct {
 	eventType, reason, action, note string
 }
 
-// reporter is who reports: a controller, and the process that it runs in.
-type reporter struct{ controller, instance string }
+// reporter is who reports, and by which API: a controller, and the process that it runs in, which the older API
+// does not ask for.
+type reporter struct {
+	api                  *api
+	controller, instance string
+}
 
 // newEvent makes the Event. What the server would refuse is made fit where that loses nothing that
-// matters: a note is cut, and an empty action becomes the reason. For the rest there is an error.
+// matters: a note is cut, and an empty action becomes the reason. For the rest there is an error. The older API
+// takes any reason, and has no action.
 func newEvent(scheme *runtime.Scheme, by reporter, s said, now time.Time, stamp int64) (*eventsv1.Event, error) {
 	regarding, err := referenceTo(scheme, s.regarding)
 	if err != nil {
@@ -50,11 +55,13 @@ func newEvent(scheme *runtime.Scheme, by reporter, s said, now time.Time, stamp 
 	if s.eventType != corev1.EventTypeNormal && s.eventType != corev1.EventTypeWarning {
 		return nil, fmt.Errorf("type %q: it must be Normal or Warning", s.eventType)
 	}
-	if s.action == "" {
-		s.action = s.reason
-	}
-	if s.reason == "" || len(s.reason) > wordLimit || len(s.action) > wordLimit {
-		return nil, fmt.Errorf("reason %q, action %q: they need 1 to %d bytes", s.reason, s.action, wordLimit)
+	if by.api == currentAPI {
+		if s.action == "" {
+			s.action = s.reason
+		}
+		if s.reason == "" || len(s.reason) > wordLimit || len(s.action) > wordLimit {
+			return nil, fmt.Errorf("reason %q, action %q: they need 1 to %d bytes", s.reason, s.action, wordLimit)
+		}
 	}
 	namespace := regarding.Namespace
 	if namespace == "" {
@@ -70,7 +77,7 @@ func newEvent(scheme *runtime.Scheme, by reporter, s said, now time.Time, stamp 
 		Action:              s.action,
 		Regarding:           *regarding,
 		Related:             related,
-		Note:                shortened(s.note, noteLimit),
+		Note:                shortened(s.note, by.api.noteLimit),
 	}, nil
 }
 

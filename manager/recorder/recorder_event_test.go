@@ -15,7 +15,7 @@ import (
 	"github.com/loopwright/loopwright/internal/inorder"
 )
 
-var me = reporter{controller: "websites", instance: "websites-host"}
+var me = reporter{api: currentAPI, controller: "websites", instance: "websites-host"}
 
 func valid() said {
 	return said{regarding: pod("a"), eventType: "Normal", reason: "Scaled", action: "Scale", note: "n"}

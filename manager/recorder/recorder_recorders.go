@@ -29,7 +29,7 @@ func (r *currentRecorder) AnnotatedEventf(regarding runtime.Object, related runt
 	})
 }
 
-// olderRecorder has the older methods. They name no action, and the server wants one: it is the reason.
+// olderRecorder has the methods of the core group's API, which names no action.
 type olderRecorder struct {
 	writer *Writer
 	by     reporter

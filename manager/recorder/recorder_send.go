@@ -1,6 +1,7 @@
 package recorder
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -62,41 +63,56 @@ func (w *Writer) lost(why string, n int) {
 	}
 }
 
-// sink is where events are written.
-type sink interface {
-	create(ctx context.Context, event *eventsv1.Event) error
-	// patchSeries brings the series of an existing event up to date.
-	patchSeries(ctx context.Context, event *eventsv1.Event) error
+// refusal is a permission that is missing: to create events in a namespace, or to patch them.
+type refusal struct {
+	api       *api
+	namespace string
+	patch     bool
 }
 
-// restSink is the API server.
-type restSink struct{ client rest.Interface }
+// isNews returns false for what has been logged: it stays as it is until somebody changes the role.
+func (w *Writer) isNews(r refusal) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.refused[r] {
+		return false
+	}
+	w.refused[r] = true
+	return true
+}
 
-func newRESTSink(config *rest.Config, httpClient *http.Client) (*restSink, error) {
+// sink is the API server, where events are written.
+type sink map[*api]rest.Interface
+
+func newSink(config *rest.Config, httpClient *http.Client) (sink, error) {
 	config = rest.CopyConfig(config)
-	version := eventsv1.SchemeGroupVersion
-	config.GroupVersion, config.APIPath = &version, "/apis"
 	config.NegotiatedSerializer = scheme.Codecs.WithoutConversion()
 	if config.UserAgent == "" {
 		config.UserAgent = rest.DefaultKubernetesUserAgent()
 	}
-	client, err := rest.RESTClientForConfigAndClient(config, httpClient)
-	if err != nil {
-		return nil, err
+	s := sink{}
+	for _, by := range []*api{currentAPI, olderAPI} {
+		config.GroupVersion, config.APIPath = &by.version, by.path
+		client, err := rest.RESTClientForConfigAndClient(config, httpClient)
+		if err != nil {
+			return nil, err
+		}
+		s[by] = client
 	}
-	return &restSink{client}, nil
+	return s, nil
 }
 
-func (s *restSink) create(ctx context.Context, event *eventsv1.Event) error {
-	return s.client.Post().Namespace(event.Namespace).Resource("events").Body(event).Do(ctx).Error()
+func (s sink) create(ctx context.Context, by *api, event *eventsv1.Event) error {
+	return s[by].Post().Namespace(event.Namespace).Resource("events").Body(by.body(event)).Do(ctx).Error()
 }
 
-func (s *restSink) patchSeries(ctx context.Context, event *eventsv1.Event) error {
-	patch, err := json.Marshal(map[string]any{"series": event.Series})
+// patch brings an existing event up to date.
+func (s sink) patch(ctx context.Context, by *api, event *eventsv1.Event) error {
+	patch, err := json.Marshal(by.patch(event))
 	if err != nil {
 		return err
 	}
-	return s.client.Patch(types.MergePatchType).Namespace(event.Namespace).Resource("events").Name(event.Name).Body(patch).Do(ctx).Error()
+	return s[by].Patch(types.MergePatchType).Namespace(event.Namespace).Resource("events").Name(event.Name).Body(patch).Do(ctx).Error()
 }
 
 // write does one write that is due. It returns false if there is none.
@@ -125,11 +141,11 @@ func (w *Writer) send(ctx context.Context, u update) error {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	if u.created {
-		if err := w.sink.patchSeries(ctx, u.event); !apierrors.IsNotFound(err) {
+		if err := w.sink.patch(ctx, u.api, u.event); !apierrors.IsNotFound(err) {
 			return err
 		}
 	}
-	return w.sink.create(ctx, u.event)
+	return w.sink.create(ctx, u.api, u.event)
 }
 
 // verdict is what came of a write.
@@ -173,7 +189,10 @@ func (w *Writer) tell(u update, v verdict, err error) {
 		case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause), isNoNamespace(err):
 			log.V(1).Info("An event was not written: its namespace is going away", "error", err)
 		case apierrors.IsForbidden(err):
-			log.Error(fmt.Errorf("%w; the role needs the rule: apiGroups [events.k8s.io], resources [events], verbs [create, patch]", err), "An event was lost: it may not be written")
+			if w.isNews(refusal{u.api, u.event.Namespace, u.created}) {
+				log.Error(fmt.Errorf("%w; the role needs the rule: apiGroups [%s], resources [events], verbs [create, patch], namespace %s", err, cmp.Or(u.api.version.Group, `""`), u.event.Namespace),
+					"An event was lost: it may not be written. Others that are lost for this reason are not logged")
+			}
 		default:
 			log.Error(err, "An event was lost: the API server refused it")
 		}

@@ -73,12 +73,12 @@ func TestTheLogSaysWhyAnEventIsMissing(t *testing.T) {
 		{"something else is not there", unwanted, apierrors.NewNotFound(ofEvents, "a"), refused},
 		{"nobody says what is not there", unwanted, bare, refused},
 		{"no permission", unwanted, apierrors.NewForbidden(ofEvents, "a", errors.New("no")),
-			`"msg"="An event was lost: it may not be written"~"error"="events.events.k8s.io \"a\" is forbidden: no; the role needs the rule`},
+			`"msg"="An event was lost: it may not be written. Others that are lost for this reason are not logged"~"error"="events.events.k8s.io \"a\" is forbidden: no; the role needs the rule`},
 		{"not valid", unwanted, apierrors.NewInvalid(schema.GroupKind{Kind: "Event"}, "a", nil), refused},
 	} {
 		var lines []string
-		w := &Writer{options: Options{Logger: funcr.New(func(_, args string) { lines = append(lines, args) }, funcr.Options{Verbosity: 1})}}
-		w.tell(update{event: &eventsv1.Event{Reason: "Scaled"}}, c.verdict, c.err)
+		w := newWriter(nil, nil, Options{Logger: funcr.New(func(_, args string) { lines = append(lines, args) }, funcr.Options{Verbosity: 1})})
+		w.tell(update{api: currentAPI, event: &eventsv1.Event{Reason: "Scaled"}}, c.verdict, c.err)
 		if c.want == "" {
 			require.Empty(t, lines, c.name)
 			continue

@@ -13,15 +13,15 @@ import (
 
 // How often an event that goes on is written.
 //
-//	what                      when it is written
-//	first occurrence          at once: the Event is created
-//	second one                at once: it becomes a series with count 2
-//	third one and later       refreshEvery after the last write, or at once if that is long ago
-//	end of the series         nothing extra: the last count is written by the rule above
-//	one after endsAfter       at once: it is new, and a new Event is created
+//	what                       when it is written
+//	first occurrence           at once: the Event is created
+//	the next, up to api.atOnce at once: it becomes a series with count 2, 3, ...
+//	later ones                 refreshEvery after the last write, or at once if that is long ago
+//	end of the series          nothing extra: the last count is written by the rule above
+//	one after endsAfter        at once: it is new, and a new Event is created, unless api.goesOn
 //
-// A series outlives the longest pause of a controller's retries, which is 1000 seconds. client-go ends
-// it after 6 minutes and writes the count every 30 minutes.
+// A series outlives the longest pause of a controller's retries, which is 1000 seconds. client-go's newer recorder
+// ends it after 6 minutes and writes the count every 30 minutes.
 const (
 	refreshEvery = 5 * time.Minute
 	endsAfter    = 20 * time.Minute
@@ -38,6 +38,7 @@ const combinedPrefix = "(combined from similar events): "
 // about is what makes two occurrences the same event. The regarding object's resourceVersion is not
 // part of it: in client-go it is, so that a controller that writes an object's status breaks the series.
 type about struct {
+	api                       *api
 	controller, instance      string
 	eventType, reason, action string
 	regarding, related        corev1.ObjectReference
@@ -45,7 +46,8 @@ type about struct {
 
 // seriesKey tells notes apart, too: "Host a is registered" must not hide that host b is. In client-go's
 // newer recorder (v0.37.2, tools/events/event_broadcaster.go, getKey) a note is lost only if two come with one
-// version of the object, because every change of the object begins another series. Notes without end, such as those with a time in them, are combined: see maxNotes.
+// version of the object, because every change of the object begins another series. Notes without end, such as those
+// with a time in them, are combined: see maxNotes.
 type seriesKey struct {
 	about
 	note string
@@ -62,7 +64,7 @@ const (
 // series is one event and how often it happened.
 type series struct {
 	key   seriesKey
-	event *eventsv1.Event // as of its first occurrence; only its name may change, see rename
+	event *eventsv1.Event // as of its first occurrence; its name may change, see renamed, and the note of a combined one
 	state seriesState
 
 	count     int32     // occurrences
@@ -81,28 +83,31 @@ type series struct {
 // brings the time, holds a lock, and does the writing.
 type book struct {
 	all     map[seriesKey]*series
-	notes   map[about]int // how many series differ in nothing but their notes
-	queue   seriesHeap    // those that wait
-	rest    list.List     // the *series that are idle, longest first
+	alike   map[about]map[*series]bool // those that differ in nothing but their notes
+	queue   seriesHeap                 // those that wait
+	rest    list.List                  // the *series that are idle, longest first
 	arrived uint64
 	stopped bool // what fails is not tried again
 }
 
-func newBook() *book { return &book{all: map[seriesKey]*series{}, notes: map[about]int{}} }
+func newBook() *book { return &book{all: map[seriesKey]*series{}, alike: map[about]map[*series]bool{}} }
 
 // observe counts an occurrence. It returns false if the book is full of events that nobody could write
 // yet, and the occurrence is of another one.
-func (b *book) observe(event *eventsv1.Event, now time.Time) bool {
-	b.forget(now)
-	key := b.keyOf(event)
+func (b *book) observe(by *api, event *eventsv1.Event, now time.Time) bool {
+	key := b.keyOf(by, event, now)
+	if key.note == combinedPrefix {
+		event.Note = shortened(combinedPrefix+event.Note, by.noteLimit)
+	}
 	s := b.all[key]
-	if s != nil && s.state == idle && now.Sub(s.last) > endsAfter {
+	if s != nil && s.pauses(now) && !by.goesOn {
 		b.remove(s)
 		s = nil
 	}
 	if s == nil {
 		return b.open(key, event, now)
 	}
+	s.event.Note = event.Note // of a combined one, the newest
 	if s.count < math.MaxInt32 {
 		s.count++
 	}
@@ -114,9 +119,9 @@ func (b *book) observe(event *eventsv1.Event, now time.Time) bool {
 	return true
 }
 
-func (b *book) keyOf(event *eventsv1.Event) seriesKey {
+func (b *book) keyOf(by *api, event *eventsv1.Event, now time.Time) seriesKey {
 	key := seriesKey{about: about{
-		controller: event.ReportingController, instance: event.ReportingInstance,
+		api: by, controller: event.ReportingController, instance: event.ReportingInstance,
 		eventType: event.Type, reason: event.Reason, action: event.Action, regarding: event.Regarding,
 	}}
 	key.regarding.ResourceVersion = ""
@@ -125,10 +130,20 @@ func (b *book) keyOf(event *eventsv1.Event) seriesKey {
 		key.related.ResourceVersion = ""
 	}
 	key.note = event.Note
-	if b.all[key] == nil && b.notes[key.about] >= maxNotes {
+	if b.all[key] == nil && b.goingOn(key.about, now) >= maxNotes {
 		key.note = combinedPrefix
 	}
 	return key
+}
+
+// goingOn counts the series that differ in nothing but their notes.
+func (b *book) goingOn(a about, now time.Time) (n int) {
+	for s := range b.alike[a] {
+		if !s.pauses(now) {
+			n++
+		}
+	}
+	return n
 }
 
 func (b *book) open(key seriesKey, event *eventsv1.Event, now time.Time) bool {
@@ -139,22 +154,14 @@ func (b *book) open(key seriesKey, event *eventsv1.Event, now time.Time) bool {
 		}
 		b.remove(longest.Value.(*series))
 	}
-	if key.note == combinedPrefix {
-		event.Note = shortened(combinedPrefix+event.Note, noteLimit)
-	}
 	s := &series{key: key, event: event, count: 1, last: now}
 	b.all[key] = s
-	b.notes[key.about]++
+	if b.alike[key.about] == nil {
+		b.alike[key.about] = map[*series]bool{}
+	}
+	b.alike[key.about][s] = true
 	b.wait(s, now)
 	return true
-}
-
-// forget drops series that have ended. It makes room; whether a series has ended is decided where it
-// is continued.
-func (b *book) forget(now time.Time) {
-	for e := b.rest.Front(); e != nil && now.Sub(e.Value.(*series).last) > endsAfter; e = b.rest.Front() {
-		b.remove(e.Value.(*series))
-	}
 }
 
 func (b *book) remove(s *series) {
@@ -162,14 +169,19 @@ func (b *book) remove(s *series) {
 		b.rest.Remove(s.place)
 	}
 	delete(b.all, s.key)
-	if b.notes[s.key.about]--; b.notes[s.key.about] == 0 {
-		delete(b.notes, s.key.about)
+	delete(b.alike[s.key.about], s)
+	if len(b.alike[s.key.about]) == 0 {
+		delete(b.alike, s.key.about)
 	}
 }
 
+// pauses returns true if the server has all of a series, and nothing has happened for so long that the next
+// occurrence is a new event.
+func (s *series) pauses(now time.Time) bool { return s.state == idle && now.Sub(s.last) > endsAfter }
+
 // nextWrite is when a series with news is written.
 func (s *series) nextWrite(now time.Time) time.Time {
-	if s.written < 2 {
+	if s.written < s.key.api.atOnce {
 		return now
 	}
 	if at := s.writtenAt.Add(refreshEvery); at.After(now) {
@@ -187,6 +199,7 @@ func (b *book) wait(s *series, due time.Time) {
 // update is what is to be written: all of the event, or only its series if the server has the event.
 type update struct {
 	series  *series
+	api     *api
 	event   *eventsv1.Event // with name and series
 	created bool            // the server has it already
 	unsure  bool            // see series
@@ -207,7 +220,7 @@ func (b *book) take(now time.Time) (update, bool) {
 	}
 	s := heap.Pop(&b.queue).(*series)
 	s.state = writing
-	u := update{series: s, event: s.event.DeepCopy(), created: s.written > 0, unsure: s.unsure}
+	u := update{series: s, api: s.key.api, event: s.event.DeepCopy(), created: s.written > 0, unsure: s.unsure}
 	if s.count > 1 {
 		u.event.Series = &eventsv1.EventSeries{Count: s.count, LastObservedTime: metav1.NewMicroTime(s.last)}
 	}

@@ -40,7 +40,7 @@ func TestASeriesHasEndedAlsoIfOneBeforeItHasNot(t *testing.T) {
 func TestACountThatCannotGrowStays(t *testing.T) {
 	p := playing(t)
 	p.observe(occurrence("a", "n"))
-	p.all[p.keyOf(occurrence("a", "n"))].count = math.MaxInt32 - 1
+	p.all[key(p, "a")].count = math.MaxInt32 - 1
 	p.observe(occurrence("a", "n"))
 	p.observe(occurrence("a", "n"))
 	p.writeAll()

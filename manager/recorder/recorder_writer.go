@@ -31,16 +31,17 @@ type Options struct {
 // Writer writes the events of its recorders to the API server.
 //
 // Guarantees: recorders never wait, neither for the server nor for a slow Writer, and may be used before
-// Run, during it and after it. The same event again does not make another object: it becomes a series,
-// whose count and time are written when it begins, and then at most every 5 minutes. A recorder with the
-// older methods tells events apart by their messages, too; after 10 different ones, further ones are
-// combined. A write that the server could not take is tried again for about 3 minutes, and does not
-// delay the others.
+// Run, during it and after it. The same event again does not make another object: it is counted, and the
+// count is written at once for the first few times, and then at most every 5 minutes. Events with different
+// messages are different events; after 10, further ones are combined. A write that the server could not take
+// is tried again for about 3 minutes, and does not delay the others.
+//
+// A recorder of GetEventRecorder writes to the group events.k8s.io, one of GetEventRecorderFor to the core group.
 //
 // Caveats: events are for people, and may be lost: when more than 4096 different ones wait to be
 // written, when the server refuses one, and when Run has ended. Lost ones are logged, and counted in
-// loopwright_events_lost_total. The writer needs the verbs create and patch on events in the group
-// events.k8s.io, for recorders with the older methods as well: there is one API for both.
+// loopwright_events_lost_total. The writer needs the verbs create and patch on events, in the group that
+// the recorder writes to.
 type Writer struct {
 	scheme  *runtime.Scheme
 	sink    sink
@@ -56,8 +57,9 @@ type Writer struct {
 	stamp   int64 // of the newest event, in nanoseconds; no two are the same
 	running bool
 	ended   bool
-	told    time.Time // when a lost event was logged
-	silent  int       // events that were lost since then
+	told    time.Time        // when a lost event was logged
+	silent  int              // events that were lost since then
+	refused map[refusal]bool // what has been logged
 }
 
 var _ Provider = (*Writer)(nil)
@@ -67,11 +69,11 @@ func New(config *rest.Config, httpClient *http.Client, scheme *runtime.Scheme, o
 	if httpClient == nil {
 		return nil, fmt.Errorf("make an event writer: the HTTP client is nil; rest.HTTPClientFor makes one")
 	}
-	client, err := newRESTSink(config, httpClient)
+	to, err := newSink(config, httpClient)
 	if err != nil {
 		return nil, fmt.Errorf("make an event writer: %w", err)
 	}
-	return newWriter(client, scheme, options), nil
+	return newWriter(to, scheme, options), nil
 }
 
 func newWriter(to sink, scheme *runtime.Scheme, options Options) *Writer {
@@ -82,7 +84,7 @@ func newWriter(to sink, scheme *runtime.Scheme, options Options) *Writer {
 	if err != nil {
 		host = "unknown"
 	}
-	return &Writer{scheme: scheme, sink: to, options: options, host: host, wake: make(chan struct{}, 1), book: newBook()}
+	return &Writer{scheme: scheme, sink: to, options: options, host: host, wake: make(chan struct{}, 1), book: newBook(), refused: map[refusal]bool{}}
 }
 
 // GetEventRecorder implements Provider.
@@ -92,7 +94,7 @@ func (w *Writer) GetEventRecorder(name string) EventRecorder {
 
 // GetEventRecorderFor implements Provider.
 func (w *Writer) GetEventRecorderFor(name string) record.EventRecorder {
-	return &olderRecorder{writer: w, by: w.reporter(name)}
+	return &olderRecorder{writer: w, by: reporter{api: olderAPI, controller: name}}
 }
 
 // reporter cuts the instance to what the server accepts; with client-go, such events are refused.
@@ -101,7 +103,7 @@ func (w *Writer) reporter(name string) reporter {
 		w.options.Logger.Error(nil, "The API server will refuse events from a controller with this name", "name", name, "why", wrong)
 	}
 	instance := name + "-" + w.host
-	return reporter{controller: name, instance: instance[:min(len(instance), wordLimit)]}
+	return reporter{api: currentAPI, controller: name, instance: instance[:min(len(instance), wordLimit)]}
 }
 
 // record puts an event into the book.
@@ -119,7 +121,7 @@ func (w *Writer) record(by reporter, s said) {
 	}
 	w.mu.Lock()
 	ended := w.ended
-	accepted := !ended && w.book.observe(event, now)
+	accepted := !ended && w.book.observe(by.api, event, now)
 	w.mu.Unlock()
 	switch {
 	case accepted:

@@ -156,18 +156,6 @@ func TestAnEventIsWrittenWithAllThatKubectlShows(t *testing.T) {
 	})
 }
 
-func TestTheOlderMethodsWriteEventsOfTheNewAPI(t *testing.T) {
-	inWorld(t, Options{}, func(w *world) {
-		r := w.GetEventRecorderFor("websites")
-		r.Event(pod("a"), "Normal", "Created", "100%")
-		r.Eventf(pod("a"), "Warning", "Failed", "try %d", 1)
-		r.Eventf(pod("a"), "Warning", "Failed", "try %d", 2)
-		r.AnnotatedEventf(pod("b"), map[string]string{"run": "7"}, "Warning", "Failed", "try %d", 3)
-		require.Equal(t, []string{"Normal Created Created a 100%", "Warning Failed Failed a try 1", "Warning Failed Failed a try 2", "Warning Failed Failed b try 3"}, w.written("default"))
-		require.Equal(t, "7", w.objects("default")[3].Annotations["run"])
-	})
-}
-
 func TestARepeatedEventBecomesASeries(t *testing.T) {
 	inWorld(t, Options{}, func(w *world) {
 		r := w.GetEventRecorder("websites")

@@ -26,15 +26,8 @@ const lease = "coordination.k8s.io/v1 Lease/site-operator.web.example.com"
 // README.md shows them to users, and a test holds that it does.
 var differences = []difference{
 	{
-		part:   "events",
-		theirs: []string{"Normal LeaderElection  of " + lease + " by HOLDER: HOLDER became leader"},
-		ours:   []string{"Normal LeaderElection LeaderElection of " + lease + " by leader-election: HOLDER became leader"},
-		why: "The election uses the older recorder, which writes core/v1 there and events.k8s.io/v1 here. So it has an action " +
-			"here, and its reporting controller is a name instead of the replica's identity.",
-	},
-	{
 		part: "events", sometimes: true,
-		ours: []string{"Normal LeaderElection LeaderElection of " + lease + " by leader-election: HOLDER stopped leading"},
+		ours: []string{"Normal LeaderElection  of " + lease + " by HOLDER: HOLDER stopped leading"},
 		why:  "Events that are left when a replica is told to end are written here before it ends. There they are lost as a rule.",
 	},
 	{

@@ -11,6 +11,7 @@ package apiutil
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -24,9 +25,15 @@ import (
 // apiVersion and kind count only if the type stands for several.
 //
 // Errors: runtime.IsNotRegisteredError for a type that the scheme does not have,
-// runtime.IsMissingKind and IsMissingVersion for an object that should say what it is.
+// runtime.IsMissingKind and IsMissingVersion for an object that should say what it is, and one for nil.
 func GVKForObject(obj runtime.Object, scheme *runtime.Scheme) (schema.GroupVersionKind, error) {
-	own := obj.GetObjectKind().GroupVersionKind()
+	if v := reflect.ValueOf(obj); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+		return schema.GroupVersionKind{}, fmt.Errorf("the object is nil (%T), and of no kind", obj)
+	}
+	var own schema.GroupVersionKind
+	if kind := obj.GetObjectKind(); kind != nil {
+		own = kind.GroupVersionKind()
+	}
 	switch obj.(type) {
 	case *metav1.PartialObjectMetadata, *metav1.PartialObjectMetadataList:
 		// The scheme would say that this is PartialObjectMetadata, which is true and no help.

@@ -111,3 +111,26 @@ func TestWhetherAKindIsInNamespaces(t *testing.T) {
 type noScope struct{}
 
 func (noScope) Name() meta.RESTScopeName { return "" }
+
+// A type without a kind of its own is one that the scheme knows, or does not: to ask it must not end the process.
+type withoutKind struct{ corev1.Pod }
+
+func (*withoutKind) GetObjectKind() schema.ObjectKind { return nil }
+func (o *withoutKind) DeepCopyObject() runtime.Object { return o }
+
+func TestAnObjectThatIsNilOrDoesNotKnowItsKindEndsNobody(t *testing.T) {
+	for _, obj := range []runtime.Object{nil, (*corev1.Pod)(nil), (*unstructured.Unstructured)(nil), (*metav1.PartialObjectMetadata)(nil)} {
+		_, err := GVKForObject(obj, clientgoscheme.Scheme)
+		require.ErrorContains(t, err, "nil", "%T", obj)
+	}
+	scheme, kind := runtime.NewScheme(), schema.GroupVersionKind{Group: "a", Version: "v1", Kind: "Thing"}
+	_, err := GVKForObject(&withoutKind{}, scheme)
+	require.True(t, runtime.IsNotRegisteredError(err), err)
+	scheme.AddKnownTypeWithName(kind, &withoutKind{})
+	found, err := GVKForObject(&withoutKind{}, scheme)
+	require.NoError(t, err)
+	require.Equal(t, kind, found)
+	scheme.AddKnownTypeWithName(kind.GroupVersion().WithKind("Other"), &withoutKind{})
+	_, err = GVKForObject(&withoutKind{}, scheme)
+	require.ErrorContains(t, err, "the object has to say which")
+}

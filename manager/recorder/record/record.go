@@ -1,9 +1,9 @@
 // Package record has the older interface of a recorder, with one object and a message, and a fake one
 // for tests.
 //
-// What is recorded becomes an Event of events.k8s.io/v1 all the same; see package recorder. The names
-// are those of client-go's tools/record, so that a user only changes the import path. A recorder of
-// client-go fits, too: the methods are the same.
+// What is recorded becomes an Event of the core group; see package recorder. The names are those of client-go's
+// tools/record, so that a user only changes the import path. A recorder of client-go fits, too: the methods are
+// the same.
 //
 // Neighbours: below it are only the API types. Above it is package recorder.
 package record
