@@ -132,7 +132,7 @@ func value(t *testing.T, metric, name string) float64 {
 
 func TestTheMetricsSayWhoLeadsAndHowSlowly(t *testing.T) {
 	inBubble(t, func(s *stand) {
-		a := s.join("a")
+		a := s.join("a", func(c *LeaderElectionConfig) { c.WaitForMissing = true })
 		name := a.config.Name
 		require.Zero(t, value(t, "leader_election_master_status", name), "it is there from the beginning, so that an alert can count leaders")
 		<-a.started
