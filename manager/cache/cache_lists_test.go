@@ -41,14 +41,17 @@ func inWorldWithASource(t *testing.T, fault fakeapi.Fault, test func(t *testing.
 // A reconciler that reads another kind, or a map function that does, would wait for that one's first list itself. If the
 // manager is stopped meanwhile, it gets an error. But a kind that the program may not list must not keep it from starting.
 func TestASourceIsReadyWhenTheOtherKindsOfTheCacheHaveListedOrAreRefused(t *testing.T) {
-	for want, fault := range map[time.Duration]fakeapi.Fault{
-		time.Minute: {Delay: time.Minute},
-		0:           {Status: fakeapi.Forbidden()},
+	for _, test := range []struct {
+		fault fakeapi.Fault
+		takes time.Duration
+	}{
+		{fakeapi.Fault{Delay: time.Minute}, time.Minute},
+		{fakeapi.Fault{Status: fakeapi.Forbidden()}, 0},
 	} {
-		inWorldWithASource(t, fault, func(t *testing.T, configMaps source.SyncingSource) {
+		inWorldWithASource(t, test.fault, func(t *testing.T, configMaps source.SyncingSource) {
 			began := time.Now()
 			require.NoError(t, configMaps.WaitForSync(t.Context()))
-			require.Equal(t, want, time.Since(began))
+			require.Equal(t, test.takes, time.Since(began))
 		})
 	}
 }
