@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/go-logr/logr/funcr"
@@ -360,5 +361,34 @@ func TestAKindThatDoesNotKnowItselfIsAnErrorOfComplete(t *testing.T) {
 		require.ErrorContains(t, builder.ControllerManagedBy(w).For(&corev1.ConfigMap{}).Owns(&unkind{}).Complete(w.asks()), "no kind is registered")
 		require.ErrorContains(t, builder.ControllerManagedBy(w).For((*unkind)(nil)).Complete(w.asks()), "nil")
 		require.ErrorContains(t, builder.ControllerManagedBy(w).Named("n").Watches(nil, &handler.EnqueueRequestForObject{}).Complete(w.asks()), "nil")
+	})
+}
+
+// Some programs end themselves when a map function cannot list, because requests would be lost. A test of such a program
+// stops its manager as soon as it has seen what it waits for.
+func TestAMapFunctionCanListWhenTheFirstReconcileStopsTheManager(t *testing.T) {
+	inWorld(t, config.Controller{}, func(t *testing.T, w *world) {
+		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Resource: "secrets"}, Delay: time.Second})
+		ctx, stop := context.WithCancel(context.Background())
+		ended := make(chan error, 1)
+		go func() { ended <- w.Start(ctx) }()
+		synctest.Wait()
+
+		listed := make(chan error, 1)
+		all := func(ctx context.Context, _ client.Object) []reconcile.Request {
+			listed <- w.GetClient().List(ctx, &corev1.SecretList{})
+			return nil
+		}
+		require.NoError(t, builder.ControllerManagedBy(w).For(&corev1.Secret{}).
+			Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(all)).Complete(w.asks()))
+		synctest.Wait()
+		require.NoError(t, builder.ControllerManagedBy(w).For(&corev1.ConfigMap{}).
+			Complete(reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {
+				stop()
+				return reconcile.Result{}, nil
+			})))
+		require.NoError(t, w.GetClient().Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "policy"}}))
+		require.NoError(t, <-ended)
+		require.NoError(t, <-listed)
 	})
 }

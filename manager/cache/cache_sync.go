@@ -72,6 +72,15 @@ func (c *objectCache) WaitForSync(ctx context.Context) error {
 	return nil
 }
 
+// WaitForLists waits until each informer that there is has listed, or has been refused. It is for a source whose
+// controller reads other kinds. controller-runtime's source waits for one that is refused, too: one kind that the
+// program may not list, and that somebody reads, keeps all controllers from starting.
+func (c *objectCache) WaitForLists(ctx context.Context) {
+	for _, k := range c.sortedInformers() {
+		_ = k.waitForRead(ctx) // whoever reads the kind is told
+	}
+}
+
 // hasInformer reports whether an informer was not removed.
 func (c *objectCache) hasInformer(k *kindInformer) bool {
 	c.mu.Lock()

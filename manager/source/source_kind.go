@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -96,23 +97,29 @@ func (s *kindSource) follow(ctx context.Context, r *run, events *delivery) error
 	if err := s.untilThereIs(ctx, r, events, try); err != nil {
 		return err
 	}
-	if !s.cacheSyncs(ctx) {
-		return errors.New("cache did not sync")
-	}
-	if err := listening.wait(ctx, r); ctx.Err() == nil {
+	if err := listening.wait(ctx, r, s.othersHaveListed); ctx.Err() == nil {
 		events.log().Info("The informer of a source has ended; asking for another one", "source", s.String(), "reason", err.Error())
 	}
 	return nil
 }
 
-// cacheSyncs asks a cache of somebody else's making, such as a fake, which may never sync. One that New returned is not
-// asked: it would answer for all kinds, and the handler knows about this one.
-func (s *kindSource) cacheSyncs(ctx context.Context) bool {
-	if _, explains := s.cache.(interface{ WaitForSync(context.Context) error }); explains {
-		return true
+// othersHaveListed waits for the other informers of the cache, as controller-runtime's source does. Handlers and
+// reconcilers read other kinds. They would wait themselves, perhaps until the manager stops, and then get an error. The
+// error is that of a cache, such as a fake, that never will have synced.
+func (s *kindSource) othersHaveListed(ctx context.Context, r *run) error {
+	switch c := s.cache.(type) {
+	case interface {
+		WaitForLists(context.Context)
+		WaitForSync(context.Context) error
+	}:
+		r.waitsFor(func(end error) error { return cmp.Or(c.WaitForSync(endedBy(end)), end) })
+		c.WaitForLists(ctx)
+	case interface{ WaitForCacheSync(context.Context) bool }:
+		if !c.WaitForCacheSync(ctx) && ctx.Err() == nil {
+			return errors.New("cache did not sync")
+		}
 	}
-	waits, ok := s.cache.(interface{ WaitForCacheSync(context.Context) bool })
-	return !ok || waits.WaitForCacheSync(ctx) || ctx.Err() != nil
+	return nil
 }
 
 // untilThereIs tries until it succeeds. Meanwhile it says what it waits for.
