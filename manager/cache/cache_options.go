@@ -79,7 +79,7 @@ type Options struct {
 	// read from. obj is an empty object of the kind. controller-runtime's has client-go's types.
 	NewInformer func(from informer.ListerWatcher[client.Object], obj client.Object, options informer.InformerOptions[client.Object]) *informer.Informer[client.Object]
 	// Logger is for what nobody is given as an error: a kind that is gone, a server that refuses, a
-	// handler's panic. Without it, slog's default is. A manager passes its own on. It is ours.
+	// handler's panic. Without it, the program's is. A manager passes its own on. It is ours.
 	Logger logr.Logger
 	// Recorder records what the informers do; nil is off.
 	Recorder *trace.Recorder
