@@ -7,16 +7,18 @@ package main
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"strconv"
 	"time"
 
+	"github.com/go-logr/logr"
+
 	"github.com/loopwright/loopwright/internal/demo"
+	"github.com/loopwright/loopwright/manager/log"
 	"github.com/loopwright/loopwright/trace"
 )
 
 func main() {
-	slog.SetDefault(slog.New(slog.DiscardHandler)) // the story says what caches log
+	log.SetLogger(logr.Discard()) // the story says what caches log
 	demo.Main("Chapter 12: client and cache", story)
 }
 

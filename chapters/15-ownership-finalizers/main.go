@@ -8,16 +8,18 @@ package main
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"strconv"
 	"time"
 
+	"github.com/go-logr/logr"
+
 	"github.com/loopwright/loopwright/internal/demo"
+	"github.com/loopwright/loopwright/manager/log"
 	"github.com/loopwright/loopwright/trace"
 )
 
 func main() {
-	slog.SetDefault(slog.New(slog.DiscardHandler)) // the timeline has what the caches log
+	log.SetLogger(logr.Discard()) // the timeline has what the caches log
 	demo.Main("Chapter 15: ownership and finalizers", story)
 }
 

@@ -7,19 +7,20 @@ package main
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/loopwright/loopwright/internal/demo"
+	"github.com/loopwright/loopwright/manager/log"
 	"github.com/loopwright/loopwright/trace"
 )
 
 func main() {
-	slog.SetDefault(slog.New(slog.DiscardHandler)) // the timeline has what the caches log
+	log.SetLogger(logr.Discard()) // the timeline has what the caches log
 	demo.Main("Chapter 17: ReplicaSet", story)
 }
 

@@ -1,16 +1,18 @@
 package main
 
 import (
-	"log/slog"
 	"os"
 	"testing"
 
+	"github.com/go-logr/logr"
+
 	"github.com/loopwright/loopwright/cluster/clustertest"
 	"github.com/loopwright/loopwright/internal/demo/demotest"
+	"github.com/loopwright/loopwright/manager/log"
 )
 
 func TestMain(m *testing.M) {
-	slog.SetDefault(slog.New(slog.DiscardHandler))
+	log.SetLogger(logr.Discard())
 	os.Exit(clustertest.Run(m))
 }
 

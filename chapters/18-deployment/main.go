@@ -7,18 +7,19 @@ package main
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"strconv"
 	"time"
 
+	"github.com/go-logr/logr"
 	appsv1 "k8s.io/api/apps/v1"
 
 	"github.com/loopwright/loopwright/internal/demo"
+	"github.com/loopwright/loopwright/manager/log"
 	"github.com/loopwright/loopwright/trace"
 )
 
 func main() {
-	slog.SetDefault(slog.New(slog.DiscardHandler)) // the timeline has what the caches log
+	log.SetLogger(logr.Discard()) // the timeline has what the caches log
 	demo.Main("Chapter 18: Deployment", story)
 }
 

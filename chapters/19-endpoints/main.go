@@ -8,15 +8,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"time"
 
+	"github.com/go-logr/logr"
+
 	"github.com/loopwright/loopwright/internal/demo"
+	"github.com/loopwright/loopwright/manager/log"
 	"github.com/loopwright/loopwright/trace"
 )
 
 func main() {
-	slog.SetDefault(slog.New(slog.DiscardHandler)) // the timeline has what the caches log
+	log.SetLogger(logr.Discard()) // the timeline has what the caches log
 	demo.Main("Chapter 19: Endpoints", story)
 }
 

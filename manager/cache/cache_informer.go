@@ -30,7 +30,7 @@ type sharedInformer[T informer.Object] struct {
 	informer *informer.Informer[T]
 	name     string
 	resync   time.Duration
-	log      *messages // nil is slog's default
+	log      *messages // nil is the program's logger
 }
 
 // String says which informer it is, for messages.

@@ -1,11 +1,9 @@
 package cache
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"sync"
 	"testing"
@@ -20,6 +18,7 @@ import (
 
 	"github.com/loopwright/loopwright/informer"
 	"github.com/loopwright/loopwright/internal/fakeapi"
+	"github.com/loopwright/loopwright/manager/internal/logtest"
 )
 
 // inInformer runs a test in a synctest bubble, with an informer of ConfigMaps that is not running
@@ -214,9 +213,7 @@ func withPeriod(period time.Duration) func(Informer, informer.ResourceEventHandl
 
 func TestAnObjectIsFoundByTheValuesOfAnIndexer(t *testing.T) {
 	inInformer(t, func(t *testing.T, _ *fakeapi.Server, configMaps typed.ConfigMapInterface, i *informer.Informer[*corev1.ConfigMap], start, _ func()) {
-		var log bytes.Buffer
-		defer slog.SetDefault(slog.Default())
-		slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
+		log := logtest.Read(t)
 		s := InformerOf(i, "configmaps", 0)
 		create(t, configMaps, "web")
 		create(t, configMaps, "broken")

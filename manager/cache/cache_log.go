@@ -1,20 +1,20 @@
 package cache
 
 import (
-	"log/slog"
-
 	"github.com/go-logr/logr"
+
+	"github.com/loopwright/loopwright/manager/log"
 )
 
-// messages are what nobody is given as an error. They go to a logger; without one, or if this is nil, to
-// slog's default, as it is when the message is written: a program may set that after it has made its cache.
+// messages are what nobody is given as an error. They go to a logger; without one, or if this is nil, to the
+// program's.
 type messages struct {
 	given *logr.Logger
 }
 
 func (m *messages) logger() logr.Logger {
 	if m == nil || m.given == nil {
-		return logr.FromSlogHandler(slog.Default().Handler())
+		return log.RuntimeLog.WithName("cache")
 	}
 	return *m.given
 }

@@ -1,9 +1,7 @@
 package cache_test
 
 import (
-	"bytes"
 	"errors"
-	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -20,6 +18,7 @@ import (
 	"github.com/loopwright/loopwright/internal/fakeapi"
 	"github.com/loopwright/loopwright/manager/cache"
 	"github.com/loopwright/loopwright/manager/client"
+	"github.com/loopwright/loopwright/manager/internal/logtest"
 )
 
 // written keeps what a logger is told.
@@ -90,12 +89,10 @@ func TestWhatHappensToACacheIsInTheLogOfTheOptions(t *testing.T) {
 	})
 }
 
-// A program sets slog's default when it has read its flags, which may be after it has made the cache.
-func TestWithoutALoggerTheDefaultOfSlogIsTakenWhenSomethingHappens(t *testing.T) {
+// A program sets its logger when it has read its flags, which may be after it has made the cache.
+func TestWithoutALoggerTheProgramsOneIsTakenWhenSomethingHappens(t *testing.T) {
 	inWorld(t, cache.Options{}, func(t *testing.T, w *world) {
-		var log bytes.Buffer
-		defer slog.SetDefault(slog.Default())
-		slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
+		log := logtest.Read(t)
 		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Resource: "configmaps", UserAgent: "the-cache"}, Status: fakeapi.Forbidden()})
 		w.begin()
 		_, err := w.GetInformer(t.Context(), &corev1.ConfigMap{}, cache.BlockUntilSynced(false))

@@ -70,7 +70,7 @@ type Options struct {
 	// read from. obj is an empty object of the kind. controller-runtime's has client-go's types.
 	NewInformer func(from informer.ListerWatcher[client.Object], obj client.Object, options informer.InformerOptions[client.Object]) *informer.Informer[client.Object]
 	// Logger is for what nobody is given as an error: a kind that is gone, a server that refuses, a
-	// handler's panic; nil is slog's default. A manager passes its own on. It is ours, and a pointer, because
+	// handler's panic; nil is the program's. A manager passes its own on. It is ours, and a pointer, because
 	// go-cmp cannot compare Options that hold a logger.
 	Logger *logr.Logger
 	// Recorder records what the informers do; nil is off.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
@@ -12,6 +11,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/loopwright/loopwright/manager/client/apiutil"
+	"github.com/loopwright/loopwright/manager/log"
 )
 
 // New returns a client. Writes go to the API server; reads go to Options.Cache, and to the server
@@ -68,7 +68,7 @@ func withDefaults(config *rest.Config, options Options) (*rest.Config, Options, 
 		config.UserAgent = rest.DefaultKubernetesUserAgent()
 	}
 	if options.Log.IsZero() {
-		options.Log = logr.FromSlogHandler(slog.Default().Handler()).WithName("client")
+		options.Log = log.RuntimeLog.WithName("client")
 	}
 	if config.WarningHandler == nil && config.WarningHandlerWithContext == nil {
 		config.WarningHandlerWithContext = warnings{options.Log}

@@ -26,7 +26,7 @@ type Options struct {
 	FieldOwner string
 	// FieldValidation is for all writes, unless a call says otherwise; see WithFieldValidation.
 	FieldValidation string
-	// Log is for what cannot be returned as an error. The default is slog's default logger.
+	// Log is for what cannot be returned as an error. The default is the program's logger.
 	Log logr.Logger
 }
 

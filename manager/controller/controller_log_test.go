@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log"
-	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -18,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/loopwright/loopwright/manager/controller/priorityqueue"
+	"github.com/loopwright/loopwright/manager/internal/logtest"
 	"github.com/loopwright/loopwright/manager/reconcile"
 	"github.com/loopwright/loopwright/trace"
 	"github.com/loopwright/loopwright/workqueue"
@@ -207,17 +206,10 @@ func TestTheLoggerIsMadeWhenTheControllerStarts(t *testing.T) {
 	})
 }
 
-func TestWithoutALoggerItIsSlogsDefaultOfTheStart(t *testing.T) {
-	before, output, flags := slog.Default(), log.Writer(), log.Flags()
-	defer func() {
-		slog.SetDefault(before)
-		log.SetOutput(output) // which SetDefault has changed
-		log.SetFlags(flags)
-	}()
-	var text strings.Builder
+func TestWithoutALoggerItIsTheProgramsOne(t *testing.T) {
 	options := Options{Reconciler: new(calls).answering()}
 	require.NoError(t, options.complete("web"))
-	slog.SetDefault(slog.New(slog.NewTextHandler(&text, nil)))
+	text := logtest.Read(t) // main may set it later
 	options.LogConstructor(nil).Info("hello")
 	require.Contains(t, text.String(), "msg=hello controller=web")
 }

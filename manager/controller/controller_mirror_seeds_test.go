@@ -3,8 +3,6 @@ package controller_test
 import (
 	"flag"
 	"fmt"
-	"io"
-	"log/slog"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -80,8 +78,6 @@ func (w *mirrorWorld) isBusy(name string) bool {
 // over, each ConfigMap has the Secrets that it should have. Meanwhile no request is reconciled twice
 // at a time, none is forgotten, a stop is in time, and nothing is left when the bubble ends.
 func TestWhateverBreaksTheChildrenAreRight(t *testing.T) {
-	defer slog.SetDefault(slog.Default())
-	slog.SetDefault(slog.New(slog.NewTextHandler(io.Discard, nil)))
 	seeds := *mirrorSeeds
 	if testing.Short() {
 		seeds = min(seeds, 60)

@@ -2,13 +2,12 @@ package controller
 
 import (
 	"errors"
-	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
 
 	"github.com/loopwright/loopwright/manager/config"
+	"github.com/loopwright/loopwright/manager/log"
 	"github.com/loopwright/loopwright/manager/metrics"
 	"github.com/loopwright/loopwright/manager/reconcile"
 	"github.com/loopwright/loopwright/trace"
@@ -53,7 +52,7 @@ type Options struct {
 	// NewQueue makes another queue. It is called once, when the sources are started.
 	NewQueue func(controllerName string, rateLimiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-	// Logger is what LogConstructor begins with; without it, slog's default.
+	// Logger is what LogConstructor begins with; without it, log.Log.
 	Logger logr.Logger
 	// LogConstructor makes the logger that a reconciler finds in its context. It is called with
 	// nil for messages that are about no request, and not before the controller starts. Nil stands
@@ -167,18 +166,15 @@ func (o *Options) complete(name string) error {
 }
 
 func logConstructor(logger logr.Logger, name string) func(*reconcile.Request) logr.Logger {
-	// When it is called first, the controller starts, and the program has set slog's default.
-	common := sync.OnceValue(func() logr.Logger {
-		if logger.GetSink() == nil {
-			logger = logr.FromSlogHandler(slog.Default().Handler())
-		}
-		return logger.WithValues("controller", name)
-	})
+	if logger.GetSink() == nil {
+		logger = log.Log
+	}
+	logger = logger.WithValues("controller", name)
 	return func(request *reconcile.Request) logr.Logger {
 		if request == nil {
-			return common()
+			return logger
 		}
-		return common().WithValues("object", request.NamespacedName, "namespace", request.Namespace, "name", request.Name)
+		return logger.WithValues("object", request.NamespacedName, "namespace", request.Namespace, "name", request.Name)
 	}
 }
 

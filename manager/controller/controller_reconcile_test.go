@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"os"
 	"os/exec"
 	"runtime"
@@ -10,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/stretchr/testify/require"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
@@ -91,7 +93,8 @@ func TestWithoutRecoverPanicAPanicEndsTheProcess(t *testing.T) {
 }
 
 func crash(how string) {
-	c, err := NewUnmanaged("crash", Options{RecoverPanic: new(false), Reconciler: reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {
+	logger := logr.FromSlogHandler(slog.NewTextHandler(os.Stderr, nil))
+	c, err := NewUnmanaged("crash", Options{Logger: logger, RecoverPanic: new(false), Reconciler: reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {
 		if how == "goexit" {
 			runtime.Goexit()
 		}

@@ -2,10 +2,10 @@ package handler
 
 import (
 	"context"
-	"log/slog"
 
 	"github.com/loopwright/loopwright/manager/client"
 	"github.com/loopwright/loopwright/manager/event"
+	"github.com/loopwright/loopwright/manager/log"
 	"github.com/loopwright/loopwright/manager/reconcile"
 	"github.com/loopwright/loopwright/workqueue"
 )
@@ -38,7 +38,7 @@ var objectPhrases = phrases{}
 
 func enqueueObject(queue clientQueue, o occurrence) {
 	if o.object == nil {
-		slog.Error("An event without an object is dropped: there is nothing to reconcile", "event", whatNames[o.what])
+		log.RuntimeLog.WithName("handler").Error(nil, "An event without an object is dropped: there is nothing to reconcile", "event", whatNames[o.what])
 		return
 	}
 	enqueue(queue, objectPhrases.opts(o), requestFor(o.object))

@@ -14,6 +14,7 @@ import (
 	"github.com/loopwright/loopwright/manager/client"
 	"github.com/loopwright/loopwright/manager/event"
 	"github.com/loopwright/loopwright/manager/handler"
+	"github.com/loopwright/loopwright/manager/internal/logtest"
 	"github.com/loopwright/loopwright/manager/reconcile"
 	"github.com/loopwright/loopwright/workqueue"
 )
@@ -56,7 +57,7 @@ func TestAnEventWithoutAnObjectIsLoggedAndDropped(t *testing.T) {
 		{create(nil, false), `event=create`}, {create(nobody, true), `event="first listing"`},
 		{update(nil, nobody), `event=update`}, {remove(nil, false), `event=delete`}, {generic(nobody), `event="generic event"`},
 	} {
-		log, q := logged(t), newQueue()
+		log, q := logtest.Read(t), newQueue()
 		c.event.tell(&handler.EnqueueRequestForObject{}, q)
 		require.Empty(t, added(t, q), c.event.name)
 		require.Contains(t, log.String(), c.want)

@@ -3,7 +3,6 @@ package handler
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"strings"
 	"sync/atomic"
 
@@ -15,6 +14,7 @@ import (
 
 	"github.com/loopwright/loopwright/manager/client"
 	"github.com/loopwright/loopwright/manager/event"
+	"github.com/loopwright/loopwright/manager/log"
 	"github.com/loopwright/loopwright/manager/reconcile"
 	"github.com/loopwright/loopwright/workqueue"
 )
@@ -154,7 +154,7 @@ func (h *ownerHandler) scopeOf(ref metav1.OwnerReference) meta.RESTScopeName {
 		mapping, err = h.mapper.RESTMapping(h.owner.GroupKind(), version)
 	}
 	if err != nil {
-		slog.Error("It is not known whether owners of this kind are in a namespace; they are looked for in that of the object", "kind", h.owner.GroupKind().String(), "error", err)
+		log.RuntimeLog.WithName("handler").Error(err, "It is not known whether owners of this kind are in a namespace; they are looked for in that of the object", "kind", h.owner.GroupKind().String())
 		return meta.RESTScopeNameNamespace
 	}
 	h.scope.Store(mapping.Scope.Name())

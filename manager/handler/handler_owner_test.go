@@ -17,6 +17,7 @@ import (
 
 	"github.com/loopwright/loopwright/manager/client"
 	"github.com/loopwright/loopwright/manager/handler"
+	"github.com/loopwright/loopwright/manager/internal/logtest"
 	"github.com/loopwright/loopwright/manager/reconcile"
 )
 
@@ -161,7 +162,7 @@ func TestTheMapperIsAskedOnce(t *testing.T) {
 // The reference keeps the version with which it was written. When that is no longer served,
 // controller-runtime drops the event.
 func TestAVersionThatIsNoLongerServedDoesNotLoseTheEvent(t *testing.T) {
-	h, q, log := forOwner(&corev1.Node{}), newQueue(), logged(t)
+	h, q, log := forOwner(&corev1.Node{}), newQueue(), logtest.Read(t)
 	create(pod("web-1", "1", owner("v1alpha1", "Node", "n1")), false).tell(h, q)
 	require.Equal(t, []string{"/n1 at 0: create of Pod shop/web-1, through its owner"}, added(t, q))
 
@@ -181,7 +182,7 @@ func TestAVersionThatIsNoLongerServedDoesNotLoseTheEvent(t *testing.T) {
 func TestWhileTheMapperFailsOwnersAreLookedForInTheObjectsNamespace(t *testing.T) {
 	down := errors.New("the API server is down")
 	mapper := &counting{RESTMapper: restMapper(), errors: []error{down, down}}
-	h, q, log := handler.EnqueueRequestForOwner(scheme.Scheme, mapper, &corev1.Node{}), newQueue(), logged(t)
+	h, q, log := handler.EnqueueRequestForOwner(scheme.Scheme, mapper, &corev1.Node{}), newQueue(), logtest.Read(t)
 	lost := pod("web-1", "1", owner("v1", "Node", "n1"))
 	create(lost, false).tell(h, q)
 	require.Equal(t, []string{"shop/n1 at 0: create of Pod shop/web-1, through its owner"}, added(t, q))

@@ -1,10 +1,8 @@
 package handler_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"log/slog"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -88,15 +86,6 @@ func generic(obj client.Object) happening {
 	return happening{"generic", func(h handler.EventHandler, q queue) {
 		h.Generic(context.Background(), event.GenericEvent{Object: obj}, q)
 	}}
-}
-
-// logged returns what is logged from now to the end of the test.
-func logged(t *testing.T) *bytes.Buffer {
-	var text bytes.Buffer
-	before := slog.Default()
-	slog.SetDefault(slog.New(slog.NewTextHandler(&text, nil)))
-	t.Cleanup(func() { slog.SetDefault(before) })
-	return &text
 }
 
 // restMapper knows ReplicaSets and Deployments, which have a namespace, and Nodes, which have

@@ -1,11 +1,11 @@
 package predicate
 
 import (
-	"log/slog"
 	"maps"
 
 	"github.com/loopwright/loopwright/manager/client"
 	"github.com/loopwright/loopwright/manager/event"
+	"github.com/loopwright/loopwright/manager/log"
 )
 
 // The predicates of this file let an update through if one thing differs between the old and the
@@ -64,10 +64,10 @@ func (AnnotationChangedPredicate) Update(e event.UpdateEvent) bool {
 func changed(what string, e event.UpdateEvent, differ func(was, is client.Object) bool) bool {
 	switch {
 	case event.IsNil(e.ObjectOld):
-		slog.Error("An update event without the old object is dropped: there is nothing to compare with", "compared", what, "new", keyOf(e.ObjectNew))
+		log.RuntimeLog.WithName("predicate").Error(nil, "An update event without the old object is dropped: there is nothing to compare with", "compared", what, "new", keyOf(e.ObjectNew))
 		return false
 	case event.IsNil(e.ObjectNew):
-		slog.Error("An update event without the new object is dropped: there is nothing to compare", "compared", what, "old", keyOf(e.ObjectOld))
+		log.RuntimeLog.WithName("predicate").Error(nil, "An update event without the new object is dropped: there is nothing to compare", "compared", what, "old", keyOf(e.ObjectOld))
 		return false
 	}
 	return differ(e.ObjectOld, e.ObjectNew)

@@ -2,7 +2,6 @@ package predicate
 
 import (
 	"fmt"
-	"log/slog"
 	"strings"
 	"testing"
 
@@ -12,6 +11,7 @@ import (
 
 	"github.com/loopwright/loopwright/manager/client"
 	"github.com/loopwright/loopwright/manager/event"
+	"github.com/loopwright/loopwright/manager/internal/logtest"
 )
 
 // state is what the predicates of this file see of an object.
@@ -151,10 +151,7 @@ func TestAPredicateDropsUpdatesWithoutBothObjects(t *testing.T) {
 			{"a nil Pod for the new object", there, (*corev1.Pod)(nil), "web"},
 		} {
 			t.Run(nameOf(asked)+": "+c.name, func(t *testing.T) {
-				before := slog.Default()
-				defer slog.SetDefault(before)
-				var log strings.Builder
-				slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
+				log := logtest.Read(t)
 				require.False(t, asked.Update(event.UpdateEvent{ObjectOld: c.was, ObjectNew: c.is}), "%T let an update pass that has %s", asked, c.name)
 				require.Contains(t, log.String(), "level=ERROR", "%T dropped an update that has %s, and did not log an error", asked, c.name)
 				require.Contains(t, log.String(), c.logged, "%T dropped an update that has %s, and did not log the name of the other one", asked, c.name)

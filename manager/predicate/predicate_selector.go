@@ -2,13 +2,13 @@ package predicate
 
 import (
 	"fmt"
-	"log/slog"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/loopwright/loopwright/manager/client"
 	"github.com/loopwright/loopwright/manager/event"
+	"github.com/loopwright/loopwright/manager/log"
 )
 
 // LabelSelectorPredicate lets events of objects through whose labels match. Of an update it looks
@@ -44,7 +44,7 @@ func (s selected) String() string { return "LabelSelectorPredicate(" + s.Selecto
 
 func (s selected) matches(obj client.Object) bool {
 	if event.IsNil(obj) {
-		slog.Error("An event without an object is dropped: there are no labels to select by", "selector", s.Selector.String())
+		log.RuntimeLog.WithName("predicate").Error(nil, "An event without an object is dropped: there are no labels to select by", "selector", s.Selector.String())
 		return false
 	}
 	return s.Matches(labels.Set(obj.GetLabels()))

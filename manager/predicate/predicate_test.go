@@ -9,6 +9,7 @@ import (
 
 	"github.com/loopwright/loopwright/manager/client"
 	"github.com/loopwright/loopwright/manager/event"
+	"github.com/loopwright/loopwright/manager/internal/logtest"
 	"github.com/loopwright/loopwright/manager/predicate"
 )
 
@@ -117,7 +118,7 @@ func TestAnUpdateThatLacksAnObjectIsDroppedAndLogged(t *testing.T) {
 			{update(with(), none), "without the new object"},
 			{update(nil, nil), "without the old object"},
 		} {
-			log := logged(t)
+			log := logtest.Read(t)
 			require.False(t, p.Update(c.e), "%T", p)
 			require.Contains(t, log.String(), c.missing, "%T", p)
 			if c.e != update(nil, nil) {
@@ -151,7 +152,7 @@ func TestAnEmptySelectorPassesEverythingThatIsThere(t *testing.T) {
 	require.True(t, p.Create(event.CreateEvent{Object: with()}))
 	var none *corev1.Pod
 	for _, missing := range []client.Object{nil, none} {
-		log := logged(t)
+		log := logtest.Read(t)
 		create, update, deleted, generic := verdicts(p, missing)
 		require.Equal(t, [4]bool{}, [4]bool{create, update, deleted, generic})
 		require.Contains(t, log.String(), "without an object")

@@ -1,10 +1,6 @@
 package predicate_test
 
 import (
-	"bytes"
-	"log/slog"
-	"testing"
-
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -33,15 +29,6 @@ func update(was, is client.Object) event.UpdateEvent {
 func verdicts(p predicate.Predicate, obj client.Object) (create, update, deleted, generic bool) {
 	return p.Create(event.CreateEvent{Object: obj}), p.Update(event.UpdateEvent{ObjectOld: obj, ObjectNew: obj}),
 		p.Delete(event.DeleteEvent{Object: obj}), p.Generic(event.GenericEvent{Object: obj})
-}
-
-// logged returns what is logged from now to the end of the test.
-func logged(t *testing.T) *bytes.Buffer {
-	var text bytes.Buffer
-	before := slog.Default()
-	slog.SetDefault(slog.New(slog.NewTextHandler(&text, nil)))
-	t.Cleanup(func() { slog.SetDefault(before) })
-	return &text
 }
 
 // answers is a predicate that gives the same answer to all events, and counts the questions.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 
 	"github.com/go-logr/logr"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/loopwright/loopwright/manager/client"
 	"github.com/loopwright/loopwright/manager/event"
 	"github.com/loopwright/loopwright/manager/handler"
+	"github.com/loopwright/loopwright/manager/log"
 	"github.com/loopwright/loopwright/manager/predicate"
 	"github.com/loopwright/loopwright/trace"
 )
@@ -42,12 +42,12 @@ func newDelivery(q queue, to handler.EventHandler, predicates []predicate.Predic
 	return d
 }
 
-// log returns the controller's logger; slog's default if the queue is not a controller's.
+// log returns the controller's logger; the program's if the queue is not a controller's.
 func (d *delivery) log() logr.Logger {
 	if known, ok := d.queue.(interface{ GetLogger() logr.Logger }); ok {
 		return known.GetLogger()
 	}
-	return logr.FromSlogHandler(slog.Default().Handler())
+	return log.RuntimeLog.WithName("source")
 }
 
 // handler is what an informer calls. The context is that of the source.

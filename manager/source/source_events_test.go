@@ -1,8 +1,6 @@
 package source
 
 import (
-	"bytes"
-	"log/slog"
 	"testing"
 	"testing/synctest"
 
@@ -12,6 +10,7 @@ import (
 	"github.com/loopwright/loopwright/informer"
 	"github.com/loopwright/loopwright/manager/event"
 	"github.com/loopwright/loopwright/manager/handler"
+	"github.com/loopwright/loopwright/manager/internal/logtest"
 	"github.com/loopwright/loopwright/manager/predicate"
 	"github.com/loopwright/loopwright/manager/reconcile"
 	"github.com/loopwright/loopwright/trace"
@@ -114,9 +113,7 @@ func TestRequestsHaveTheEventAsTheirReason(t *testing.T) {
 // A user's test may start a source with any queue.
 func TestAQueueThatIsNoControllersWorksAsWell(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var log bytes.Buffer
-		defer slog.SetDefault(slog.Default())
-		slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
+		log := logtest.Read(t)
 		q := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultLimiter[reconcile.Request]())
 		defer q.ShutDown()
 		h := newDelivery(q, &handler.EnqueueRequestForObject{}, nil).handler(t.Context())

@@ -4,18 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/stretchr/testify/require"
 
 	"github.com/loopwright/loopwright/manager/client"
 	"github.com/loopwright/loopwright/manager/client/fake"
 	"github.com/loopwright/loopwright/manager/client/interceptor"
+	"github.com/loopwright/loopwright/manager/log"
 	"github.com/loopwright/loopwright/manager/reconcile"
 )
 
@@ -39,8 +40,7 @@ var errBroken = errors.New("the connection broke")
 // be the same as if nothing had happened, with no write more and none less. It returns what users see in the end.
 func (w Work) SurvivesEachFailure(t *testing.T) (shows string) {
 	t.Helper()
-	defer slog.SetDefault(slog.Default())
-	slog.SetDefault(slog.New(slog.DiscardHandler)) // the server warns of old kinds
+	log.SetLogger(logr.Discard()) // the server warns of old kinds
 	calm := w.play(t, -1, false)
 	require.Empty(t, calm.errors)
 	for n := range calm.made {

@@ -3,7 +3,6 @@ package simulation
 import (
 	"flag"
 	"fmt"
-	"log/slog"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -11,10 +10,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/stretchr/testify/require"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
 	"github.com/loopwright/loopwright/internal/race"
+	"github.com/loopwright/loopwright/manager/log"
 )
 
 var (
@@ -49,8 +50,7 @@ type ending struct {
 
 // Test plays the Story.
 func (s Story) Test(t *testing.T) {
-	defer slog.SetDefault(slog.Default())
-	slog.SetDefault(slog.New(slog.DiscardHandler))
+	log.SetLogger(logr.Discard())
 	counts, played := map[string]int{}, s.seeds()
 	for _, seed := range played {
 		if !t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) { s.playTwice(t, seed, counts) }) {

@@ -10,15 +10,17 @@ package config
 import (
 	"flag"
 	"fmt"
-	"log/slog"
 	"os"
 	"os/user"
 	"path/filepath"
 	"slices"
 	"sync"
 
+	"github.com/go-logr/logr"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/loopwright/loopwright/manager/log"
 )
 
 // KubeconfigFlagName is the name of the flag that names the file.
@@ -84,16 +86,23 @@ func GetConfigWithContext(context string) (*rest.Config, error) {
 	return config, nil
 }
 
-// GetConfigOrDie is GetConfig for main functions: without a configuration it logs why, and ends
-// the process.
+// GetConfigOrDie is GetConfig for main functions: without a configuration it logs why, or writes it to
+// standard error if no logger is set yet, and ends the process.
 func GetConfigOrDie() *rest.Config {
 	config, err := GetConfig()
 	if err != nil {
-		slog.Error("There is no configuration for a client", "error", err)
+		const why = "There is no configuration for a client"
+		if logger := logger(); logger.Enabled() {
+			logger.Error(err, why)
+		} else {
+			fmt.Fprintf(os.Stderr, "%s: %v\n", why, err)
+		}
 		os.Exit(1)
 	}
 	return config
 }
+
+func logger() logr.Logger { return log.RuntimeLog.WithName("client").WithName("config") }
 
 // These are variables for tests, which are in no cluster and in nobody's home.
 var (
@@ -123,7 +132,7 @@ func load(context string) (*rest.Config, error) {
 	config, err := fromFiles(rules, context)
 	if err != nil && notInCluster != nil {
 		// The error that is returned must be clientcmd's own: callers ask clientcmd.IsEmptyConfig.
-		slog.Error("There is no configuration of a pod either", "error", notInCluster)
+		logger().Error(notInCluster, "There is no configuration of a pod either")
 	}
 	return config, err
 }

@@ -1,10 +1,8 @@
 package config
 
 import (
-	"bytes"
 	"errors"
 	"flag"
-	"log/slog"
 	"os"
 	"os/exec"
 	"os/user"
@@ -15,6 +13,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/loopwright/loopwright/manager/internal/logtest"
 )
 
 // places are all the places in which there may be a configuration. Their servers have their names.
@@ -119,10 +119,7 @@ func TestNoConfigurationAtAllIsAnErrorThatSaysWhereItWasLookedFor(t *testing.T) 
 	p := setUp(t)
 	setHome(t, filepath.Join(t.TempDir(), "none"))
 	inCluster = func() (*rest.Config, error) { return nil, errors.New("no token") }
-	var log bytes.Buffer
-	before := slog.Default()
-	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
-	defer slog.SetDefault(before)
+	log := logtest.Read(t)
 	_, err := GetConfig()
 	require.True(t, clientcmd.IsEmptyConfig(err), "%v", err)
 	require.Contains(t, log.String(), "no token")

@@ -2,15 +2,14 @@
 package predicate
 
 import (
-	"log/slog"
-
 	"github.com/loopwright/loopwright/manager/client"
 	"github.com/loopwright/loopwright/manager/event"
+	"github.com/loopwright/loopwright/manager/log"
 )
 
 func changed(what string, e event.UpdateEvent, differ func(was, is client.Object) bool) bool {
 	if event.IsNil(e.ObjectOld) && event.IsNil(e.ObjectNew) {
-		slog.Error("An update event lacks its objects", "compared", what, "old", keyOf(e.ObjectOld), "new", keyOf(e.ObjectNew))
+		log.RuntimeLog.Error(nil, "An update event lacks its objects", "compared", what, "old", keyOf(e.ObjectOld), "new", keyOf(e.ObjectNew))
 		return false
 	}
 	return differ(e.ObjectOld, e.ObjectNew)
