@@ -63,11 +63,7 @@ func parseListOptions(res *resource, r Request, watchList bool) (listOptions, er
 func (o *listOptions) loosen() {
 	o.ResourceVersion, o.ResourceVersionMatch, o.Limit, o.Continue = "", "", 0, ""
 	if o.Watch {
-		o.LabelSelector, o.FieldSelector = nil, nil
-	}
-	if o.Watch && o.SendInitialEvents == nil {
-		none := false // from now on
-		o.SendInitialEvents, o.ResourceVersionMatch = &none, metav1.ResourceVersionMatchNotOlderThan
+		o.LabelSelector, o.FieldSelector, o.SendInitialEvents = nil, nil, nil
 	}
 }
 
