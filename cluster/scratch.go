@@ -58,6 +58,9 @@ func (s *scratch) remove() error {
 func sweepScratch() {
 	names, _ := filepath.Glob(filepath.Join(os.TempDir(), scratchName+"*.lock"))
 	for _, name := range names {
+		if info, err := os.Lstat(name); err != nil || !info.Mode().IsRegular() {
+			continue // a link that somebody laid there is not followed
+		}
 		if lock, err := tryLock(name); err == nil {
 			_ = (&scratch{dir: strings.TrimSuffix(name, ".lock"), lock: lock}).remove()
 		}

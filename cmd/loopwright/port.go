@@ -64,7 +64,7 @@ func newPortCommand() *cobra.Command {
 	f.StringVarP(&flags.to, "output", "o", "", "write the ported tree to this new or empty `directory`; without it, port in place")
 	f.BoolVarP(&flags.print, "dry-run", "n", false, "print what would change, and write nothing")
 	f.BoolVar(&flags.force, "force", false, "port in place even where git does not know the old text")
-	f.BoolVarP(&flags.verbose, "verbose", "v", false, "also list what differs but compiles as a rule")
+	f.BoolVarP(&flags.verbose, "verbose", "v", false, "also list what differs here and compiles")
 	f.StringVar(&flags.options.Version, "version", ownVersion(), "the `version` of Loopwright that go.mod requires")
 	f.StringVar(&flags.options.Replace, "replace", "", "a checkout of Loopwright: adds a replace directive for this `directory`")
 	return command
