@@ -126,7 +126,7 @@ func ownersOf(obj client.Object, kind schema.GroupKind, onlyController bool) fun
 func refersTo(ref metav1.OwnerReference, kind schema.GroupKind) bool {
 	version, err := schema.ParseGroupVersion(ref.APIVersion) // "v1" is the core group's, which is ""
 	if err != nil {
-		slog.Error("An owner reference is left out", "owner", ref.Name, "error", err)
+		log.RuntimeLog.WithName("handler").Error(err, "An owner reference is left out", "owner", ref.Name)
 		return false
 	}
 	return ref.Kind == kind.Kind && version.Group == kind.Group
