@@ -33,6 +33,9 @@ type InformerGetter interface {
 // Kind follows the objects of obj's kind: those that are there come first, as creations, and then
 // what changes.
 //
+// WaitForSync returns when the handler has seen those that are there, and the cache's other informers have listed,
+// except those that may not: reconcilers read other kinds, too.
+//
 // A kind that is not installed yet is waited for, and the log says so. If it takes longer than the
 // controller's CacheSyncTimeout, the error of WaitForSync names the kind. A type that the scheme does
 // not know is an error at once.
