@@ -34,7 +34,8 @@ type Options struct {
 	//   - If the lease is missing, a leader waits for LeaseDuration before it works: somebody may have deleted the
 	//     lease of a leader that has not noticed. So the first start takes 18 to 20 s.
 	//   - Start fails if a cache has not listed within Controller.CacheSyncTimeout, and names the rule that
-	//     is missing. Otherwise it waits forever.
+	//     is missing. Otherwise it does so only for the kinds that controllers watch, and waits forever for others
+	//     that the cache was asked for before, by IndexField for instance.
 	//   - Reconciles that are under way have 10 s to end when a controller stops: see
 	//     controller.Options.GracePeriod. Otherwise their contexts end at once.
 	//   - Requests of several namespaces take turns: see controller.Options.Group. Otherwise those of a

@@ -153,6 +153,7 @@ type updating struct {
 	name        string
 	uid         types.UID // if set, the stored object must have it
 	mayCreate   bool
+	put         bool // and not a patch
 	dryRun      bool
 	mutate      mutation
 }
@@ -220,6 +221,10 @@ func (s *Server) createByUpdate(u updating) (runtime.Object, bool, error) {
 	obj, err := u.mutate(nil)
 	if err != nil {
 		return nil, false, err
+	}
+	if u.res.loose && u.put {
+		out, err := s.create(u.res, obj, u.dryRun) // as by a POST
+		return out, err == nil, err
 	}
 	if uid := metaOf(obj).GetUID(); uid != "" {
 		return nil, false, apierrors.NewConflict(u.res.gr(), u.name,

@@ -151,7 +151,7 @@ func diesByUpdate(res *resource, obj, old runtime.Object) bool {
 		return false
 	}
 	grace := metaOf(old).GetDeletionGracePeriodSeconds()
-	return grace == nil || *grace == 0
+	return res.loose || grace == nil || *grace == 0
 }
 
 // dedupOwners removes repeated owner references, which the server drops with a

@@ -74,11 +74,15 @@ func (c *objectCache) WaitForSync(ctx context.Context) error {
 
 // WaitForLists waits until each informer that there is has listed, or has been refused. It is for a source whose
 // controller reads other kinds. controller-runtime's source waits for one that is refused, too: one kind that the
-// program may not list, and that somebody reads, keeps all controllers from starting.
-func (c *objectCache) WaitForLists(ctx context.Context) {
+// program may not list, and that somebody reads, keeps all controllers from starting. The error names the kind that
+// was still listing when the context ended.
+func (c *objectCache) WaitForLists(ctx context.Context) error {
 	for _, k := range c.sortedInformers() {
-		_ = k.waitForRead(ctx) // whoever reads the kind is told
+		if err := k.waitForRead(ctx); err != nil && ctx.Err() != nil { // whoever reads a refused kind is told
+			return err
+		}
 	}
+	return nil
 }
 
 // hasInformer reports whether an informer was not removed.

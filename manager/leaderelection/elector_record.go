@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"github.com/loopwright/loopwright/trace"
 )
 
@@ -14,7 +16,7 @@ func (r *run) record(before election) {
 	if holder, was := after.holder(), before.holder(); holder != was {
 		r.teller.sees(holder)
 		if holder != after.identity && !r.resigned {
-			r.trace("observed", leaderIs(holder))
+			r.say("observed", leaderIs(holder))
 		}
 	}
 	switch {
@@ -74,8 +76,16 @@ func (r *run) trace(op, reason string) {
 
 var requestNames = map[do]string{read: "reading", create: "creating", update: "writing"}
 
+// recordError logs a failure that is not that of the last such request. That another replica was quicker is no failure.
 func (r *run) recordError(a answer) {
-	r.log.V(2).Info("A request to the lock failed", "request", requestNames[a.to.do], "error", a.err.Error())
+	why := a.err.Error()
+	switch {
+	case apierrors.IsConflict(a.err), apierrors.IsAlreadyExists(a.err), r.failures[a.to.do] == why:
+		r.log.V(2).Info("A request to the lock failed", "request", requestNames[a.to.do], "error", why)
+	default:
+		r.failures[a.to.do] = why
+		r.log.Error(a.err, "A request to the lock failed. It is sent again and again, and logged when the reason changes", "request", requestNames[a.to.do])
+	}
 	if r.config.Recorder.On() {
 		r.config.Recorder.Record(r.event(trace.Event{Kind: trace.Error, Outcome: trace.Failed, Reason: requestNames[a.to.do] + " the lock: " + a.err.Error()}))
 	}

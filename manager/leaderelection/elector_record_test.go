@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -168,6 +169,7 @@ func TestTheLogSaysWhoLeadsAndWhy(t *testing.T) {
 		require.ErrorIs(s, <-ended, ErrLost)
 		require.Equal(s, []string{
 			`"level"=0 "msg"="The lock was acquired" "lock"="default/it" "identity"="a" "reason"="nobody has it"`,
+			`"level"=0 "msg"="The lock was observed" "lock"="default/it" "identity"="a" "reason"="me leads"`,
 			`"level"=0 "msg"="The lock was lost" "lock"="default/it" "identity"="a" "reason"="\"me\" has it"`,
 			`"msg"="Leader election has ended" "error"="leader election lost: \"me\" has it" "lock"="default/it" "identity"="a"`,
 		}, lines)
@@ -186,5 +188,32 @@ func TestALockWithoutANamespaceIsRecordedByItsName(t *testing.T) {
 		<-a.started
 		s.end(a)
 		require.True(s, slices.ContainsFunc(recorder.Events(), func(e trace.Event) bool { return e.Op == "acquired" && e.Name == "redis" && e.Namespace == "" }))
+	})
+}
+
+// A role without the right to leases is the mistake that people make most. A replica that says nothing looks as if it waited
+// for another one.
+func TestARefusedRequestIsInTheLogUntilItSucceeds(t *testing.T) {
+	inBubble(t, func(s *stand) {
+		var lines []string
+		log := funcr.New(func(_, args string) { lines = append(lines, args) }, funcr.Options{})
+		allow := s.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Resource: "leases", Verb: "get"}, Status: fakeapi.Forbidden()})
+		started := make(chan struct{})
+		elector, err := NewLeaderElector(LeaderElectionConfig{
+			Lock: s.lock("a"), Name: "log", LeaseDuration: worldTiming.lease, RenewDeadline: worldTiming.renew, RetryPeriod: worldTiming.retry,
+			Callbacks: LeaderCallbacks{OnStartedLeading: func(ctx context.Context) { close(started); <-ctx.Done() }, OnStoppedLeading: func() {}},
+		})
+		require.NoError(s, err)
+		ctx, stop := context.WithCancel(logr.NewContext(s.Context(), log))
+		ended := make(chan error)
+		go func() { ended <- elector.Elect(ctx) }()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		require.Len(s, lines, 1, "once, and not at each try")
+		require.Contains(s, lines[0], "A request to the lock failed")
+		allow()
+		<-started
+		stop()
+		require.NoError(s, <-ended)
 	})
 }

@@ -42,9 +42,10 @@ func (le *LeaderElector) Elect(ctx context.Context) error {
 			identity: lock.Identity(), waitForMissing: le.config.WaitForMissing,
 			lease: le.config.LeaseDuration, renew: le.config.RenewDeadline, retry: le.config.RetryPeriod,
 		}),
-		answers: make(chan answer, 1),
-		cut:     func() {},
-		teller:  newTeller(lock, le.config.Callbacks.OnNewLeader),
+		answers:  make(chan answer, 1),
+		failures: map[do]string{},
+		cut:      func() {},
+		teller:   newTeller(lock, le.config.Callbacks.OnNewLeader),
 		term: func(fence Fence) (context.Context, context.CancelCauseFunc) {
 			return context.WithCancelCause(WithFence(ctx, fence))
 		},
@@ -77,6 +78,8 @@ type run struct {
 	canceled bool      // the context has ended, and that was taken in
 	resigned bool      // the machine knows that the work has ended
 	late     bool      // the work was not over in time
+
+	failures map[do]string // what was logged about requests that fail; one that succeeds is deleted
 }
 
 func (r *run) loop(ctx context.Context) error {
@@ -240,6 +243,9 @@ func (r *run) send(ctx context.Context, s step, now time.Time) {
 // hear gives an answer to the machine.
 func (r *run) hear(a answer) {
 	now := time.Now()
+	if a.err == nil {
+		delete(r.failures, a.to.do)
+	}
 	switch {
 	case a.err == nil && a.to.do == read:
 		r.become(r.e.saw(*a.record, string(a.raw), now))

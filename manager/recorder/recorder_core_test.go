@@ -142,7 +142,10 @@ func TestSimilarEventsOfTheCoreGroupAreCombinedAndTheNewestIsShown(t *testing.T)
 func TestAMissingPermissionIsLoggedOnceWithTheRule(t *testing.T) {
 	forbidden := metav1.Status{Status: "Failure", Code: 403, Reason: metav1.StatusReasonForbidden, Message: "you may not"}
 	inWorld(t, Options{}, func(w *world) {
-		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Resource: "events", Verb: "create"}, Status: &forbidden})
+		refuse := func() (allow func()) {
+			return w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Resource: "events", Verb: "create"}, Status: &forbidden})
+		}
+		allow := refuse()
 		lost := lostFor(t, lostRefused)
 		for n := range 10 {
 			w.GetEventRecorderFor("websites").Event(pod(fmt.Sprint(n)), "Warning", "Failed", "no room")
@@ -161,5 +164,12 @@ func TestAMissingPermissionIsLoggedOnceWithTheRule(t *testing.T) {
 		} {
 			require.Contains(t, w.logged(), rule)
 		}
+		allow()
+		w.GetEventRecorderFor("websites").Event(elsewhere, "Normal", "Made", "there is room")
+		synctest.Wait()
+		refuse()
+		w.GetEventRecorderFor("websites").Event(elsewhere, "Warning", "Failed", "no room again")
+		synctest.Wait()
+		require.Equal(t, 4, strings.Count(w.logged(), "you may not"), "a right that is taken away again")
 	})
 }

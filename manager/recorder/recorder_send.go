@@ -70,7 +70,9 @@ type refusal struct {
 	patch     bool
 }
 
-// isNews returns false for what has been logged: it stays as it is until somebody changes the role.
+func refusalOf(u update) refusal { return refusal{u.api, u.event.Namespace, u.created} }
+
+// isNews returns false for what has been logged, until such an event is written again.
 func (w *Writer) isNews(r refusal) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -178,6 +180,10 @@ func classify(err error, again bool) verdict {
 func (w *Writer) tell(u update, v verdict, err error) {
 	log := w.options.Logger.WithValues("object", u.event.Regarding, "reason", u.event.Reason, "note", u.event.Note)
 	switch v {
+	case written:
+		w.mu.Lock()
+		delete(w.refused, refusalOf(u))
+		w.mu.Unlock()
 	case unsure, renamed:
 		log.V(1).Info("An event could not be written, and will be tried again", "error", err)
 	case unreachable:
@@ -189,7 +195,7 @@ func (w *Writer) tell(u update, v verdict, err error) {
 		case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause), isNoNamespace(err):
 			log.V(1).Info("An event was not written: its namespace is going away", "error", err)
 		case apierrors.IsForbidden(err):
-			if w.isNews(refusal{u.api, u.event.Namespace, u.created}) {
+			if w.isNews(refusalOf(u)) {
 				log.Error(fmt.Errorf("%w; the role needs the rule: apiGroups [%s], resources [events], verbs [create, patch], namespace %s", err, cmp.Or(u.api.version.Group, `""`), u.event.Namespace),
 					"An event was lost: it may not be written. Others that are lost for this reason are not logged")
 			}

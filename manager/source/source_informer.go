@@ -48,7 +48,7 @@ func (s *Informer) Start(ctx context.Context, queue workqueue.TypedRateLimitingI
 	r := s.runs.begin(ctx)
 	go func() {
 		defer s.runs.end(r)
-		if err := listening.wait(ctx, r, noOthers); ctx.Err() == nil {
+		if err := listening.wait(ctx, r); ctx.Err() == nil {
 			events.log().Error(err, "A source has ended", "source", s.String())
 			r.settle(err)
 			<-ctx.Done()
@@ -102,17 +102,14 @@ func listen(ctx context.Context, from cache.Informer, events *delivery) (*listen
 }
 
 // wait returns when the handler is not called any more: it removes it when ctx ends. If the
-// informer has stopped before, it returns errInformerStopped. The run is settled when the handler has
-// seen the initial list and others has returned.
-func (l *listening) wait(ctx context.Context, r *run, others func(context.Context, *run) error) error {
+// informer has stopped before, it returns errInformerStopped.
+func (l *listening) wait(ctx context.Context, r *run) error {
 	r.waitsFor(l.notReady)
 	synced := l.registration.HasSyncedChecker().Done()
 	for {
 		select {
 		case <-synced:
-			if err := others(ctx, r); ctx.Err() == nil {
-				r.settle(err)
-			}
+			r.settle(nil)
 			synced = nil
 		case <-l.done:
 			if ctx.Err() == nil {
@@ -130,24 +127,17 @@ func (l *listening) wait(ctx context.Context, r *run, others func(context.Contex
 	}
 }
 
-func noOthers(context.Context, *run) error { return nil }
-
 // notReady says why the handler does not know the initial list yet.
 func (l *listening) notReady(end error) error {
 	if !l.informer.HasSynced() {
 		if informer, ok := l.informer.(interface{ WaitForSync(context.Context) error }); ok {
-			if err := informer.WaitForSync(endedBy(end)); err != nil {
+			ended, cancel := context.WithCancelCause(context.Background())
+			cancel(end)
+			if err := informer.WaitForSync(ended); err != nil {
 				return err
 			}
 		}
 		return fmt.Errorf("the informer has not listed yet: %w", end)
 	}
 	return fmt.Errorf("the objects are listed, and the handler has not seen all of them yet: %w", end)
-}
-
-// endedBy is a context that has ended.
-func endedBy(cause error) context.Context {
-	ctx, cancel := context.WithCancelCause(context.Background())
-	cancel(cause)
-	return ctx
 }

@@ -1,7 +1,6 @@
 package source
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,7 +24,8 @@ import (
 //
 // If it also has a method WaitForKind(context.Context, schema.GroupVersionKind) error, which
 // returns when a kind may have been installed, the source calls that instead of trying again and
-// again. The version may be empty.
+// again. The version may be empty. Its WaitForLists(context.Context) error, or else its
+// WaitForCacheSync, is how WaitForSync waits for the cache's other kinds.
 type InformerGetter interface {
 	GetInformer(ctx context.Context, obj client.Object, opts ...cache.InformerGetOption) (cache.Informer, error)
 }
@@ -100,27 +100,8 @@ func (s *kindSource) follow(ctx context.Context, r *run, events *delivery) error
 	if err := s.untilThereIs(ctx, r, events, try); err != nil {
 		return err
 	}
-	if err := listening.wait(ctx, r, s.othersHaveListed); ctx.Err() == nil {
+	if err := listening.wait(ctx, r); ctx.Err() == nil {
 		events.log().Info("The informer of a source has ended; asking for another one", "source", s.String(), "reason", err.Error())
-	}
-	return nil
-}
-
-// othersHaveListed waits for the other informers of the cache, as controller-runtime's source does. Handlers and
-// reconcilers read other kinds. They would wait themselves, perhaps until the manager stops, and then get an error. The
-// error is that of a cache, such as a fake, that never will have synced.
-func (s *kindSource) othersHaveListed(ctx context.Context, r *run) error {
-	switch c := s.cache.(type) {
-	case interface {
-		WaitForLists(context.Context)
-		WaitForSync(context.Context) error
-	}:
-		r.waitsFor(func(end error) error { return cmp.Or(c.WaitForSync(endedBy(end)), end) })
-		c.WaitForLists(ctx)
-	case interface{ WaitForCacheSync(context.Context) bool }:
-		if !c.WaitForCacheSync(ctx) && ctx.Err() == nil {
-			return errors.New("cache did not sync")
-		}
 	}
 	return nil
 }
@@ -176,7 +157,30 @@ func sleep(ctx context.Context, pause time.Duration) {
 }
 
 // WaitForSync implements SyncingSource.
-func (s *kindSource) WaitForSync(ctx context.Context) error { return s.runs.waitForSync(ctx) }
+func (s *kindSource) WaitForSync(ctx context.Context) error {
+	if err := s.runs.waitForSync(ctx); err != nil {
+		return err
+	}
+	return s.othersHaveListed(ctx)
+}
+
+// othersHaveListed waits for the other informers of the cache, as controller-runtime's source does. Handlers and
+// reconcilers read other kinds. They would wait themselves, perhaps until the manager stops, and then get an error.
+func (s *kindSource) othersHaveListed(ctx context.Context) error {
+	switch c := s.cache.(type) {
+	case interface{ WaitForLists(context.Context) error }:
+		return c.WaitForLists(ctx)
+	case interface{ WaitForCacheSync(context.Context) bool }: // a fake, or a cache in a wrapper
+		if !c.WaitForCacheSync(ctx) {
+			err := errors.New("cache did not sync")
+			if cause := context.Cause(ctx); cause != nil {
+				return fmt.Errorf("%w: %w", err, cause)
+			}
+			return err
+		}
+	}
+	return nil
+}
 
 // WaitForStop implements controller.StoppingSource.
 func (s *kindSource) WaitForStop() { s.runs.WaitForStop() }

@@ -3,6 +3,7 @@ package source
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -279,5 +280,51 @@ func TestAStopWhileTheCacheIsAskedIsNoError(t *testing.T) {
 		require.ErrorContains(t, s.WaitForSync(ctx), "the cache has not returned an informer yet: context deadline exceeded")
 		stop()
 		require.Empty(t, queue.log.containing(""))
+	})
+}
+
+// lateCache has another kind that has not listed, because its conversion webhook fails for instance.
+type lateCache struct{ *testCache }
+
+func (lateCache) WaitForLists(ctx context.Context) error {
+	<-ctx.Done()
+	return fmt.Errorf("Kind=Secret: %w", context.Cause(ctx))
+}
+
+// wrappedCache is a cache in a struct of a user's, which passes on what the interface has.
+type wrappedCache struct{ *testCache }
+
+func (wrappedCache) WaitForCacheSync(ctx context.Context) bool { <-ctx.Done(); return false }
+
+// A source that is deaf while another kind lists would miss that its own kind's CRD was deleted and made again.
+func TestASourceWhoseCacheHasNotListedAnotherKindFollowsItsOwnAllTheSame(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		var told diary
+		w.create("web")
+		s := Kind(lateCache{w.cache}, configMap(""), &told)
+		stop := starts(t, s, newQueue())
+		defer stop()
+		waited := make(chan error, 1)
+		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Hour, errors.New("an hour is over"))
+		defer cancel()
+		go func() { waited <- s.WaitForSync(ctx) }()
+		synctest.Wait()
+		told.read()
+		w.cache.remove()
+		time.Sleep(time.Minute)
+		require.Equal(t, []string{"create web, initial: true"}, told.read(), "of another informer")
+		require.EqualError(t, <-waited, "Kind=Secret: an hour is over")
+	})
+}
+
+func TestASourceOfAWrappedCacheSaysThatTheCacheDidNotSync(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		var told diary
+		s := Kind(wrappedCache{w.cache}, configMap(""), &told)
+		stop := starts(t, s, newQueue())
+		defer stop()
+		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Minute, errors.New("a minute is over"))
+		defer cancel()
+		require.EqualError(t, s.WaitForSync(ctx), "cache did not sync: a minute is over")
 	})
 }

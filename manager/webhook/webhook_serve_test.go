@@ -264,7 +264,7 @@ func TestBadCertificatesAreAnErrorAndTheLogSaysWhatToDo(t *testing.T) {
 	write := func(dir, name, content string) {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600))
 	}
-	const advice = "There is no certificate to serve webhooks with"
+	const advice = "The certificate to serve webhooks with cannot be read"
 	for _, c := range []struct {
 		name    string
 		spoil   func(dir string)

@@ -31,7 +31,7 @@ func tlsConfig(options Options, logger logr.Logger) (*tls.Config, certificates, 
 		certPath, keyPath := filepath.Join(options.CertDir, options.CertName), filepath.Join(options.CertDir, options.KeyName)
 		watcher, err := certwatcher.New(certPath, keyPath)
 		if err != nil {
-			logger.Error(err, "There is no certificate to serve webhooks with: put one and its key where they are looked for, or set CertDir; "+
+			logger.Error(err, "The certificate to serve webhooks with cannot be read: put it and its key where they are looked for, or set CertDir; "+
 				"for development, package devca makes both", "cert", certPath, "key", keyPath)
 			return nil, nil, err // as it is: os.IsNotExist does not look into an error that is wrapped
 		}

@@ -3,6 +3,7 @@ package fake
 import (
 	"context"
 	"errors"
+	"reflect"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/loopwright/loopwright/manager/client"
 	"github.com/loopwright/loopwright/manager/client/apiutil"
+	"github.com/loopwright/loopwright/manager/event"
 )
 
 // fakeClient is the real client. It looks at calls in passing, because only they say whether a
@@ -44,6 +46,14 @@ func (c *fakeClient) IsObjectNamespaced(obj runtime.Object) (bool, error) {
 
 // RESTMapper implements client.Client.
 func (c *fakeClient) RESTMapper() meta.RESTMapper { return c.mapper }
+
+// keyOf is empty if the object is nil, which is the client's to refuse.
+func keyOf(obj client.Object) client.ObjectKey {
+	if event.IsNil(obj) {
+		return client.ObjectKey{}
+	}
+	return client.ObjectKeyFromObject(obj)
+}
 
 // meet notes that there is a call for an object in a namespace. What is wrong with the object is
 // the client's to say.
@@ -102,29 +112,29 @@ func (w *endingWatch) Stop() {
 
 // Create implements client.Writer.
 func (c *fakeClient) Create(ctx context.Context, obj client.Object, opts ...client.CreateOption) error {
-	c.meet(obj, obj.GetNamespace(), true)
-	return c.finish(obj, c.in(obj.GetNamespace()).Create(ctx, obj, opts...))
+	c.meet(obj, keyOf(obj).Namespace, true)
+	return c.finish(obj, c.in(keyOf(obj).Namespace).Create(ctx, obj, opts...))
 }
 
 // Update implements client.Writer.
 func (c *fakeClient) Update(ctx context.Context, obj client.Object, opts ...client.UpdateOption) error {
-	c.meet(obj, obj.GetNamespace(), false)
-	return c.finish(obj, c.in(obj.GetNamespace()).Update(ctx, obj, opts...))
+	c.meet(obj, keyOf(obj).Namespace, false)
+	return c.finish(obj, c.in(keyOf(obj).Namespace).Update(ctx, obj, opts...))
 }
 
 // Patch implements client.Writer.
 func (c *fakeClient) Patch(ctx context.Context, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
-	c.meet(obj, obj.GetNamespace(), patch.Type() == types.ApplyPatchType)
-	return c.finish(obj, c.in(obj.GetNamespace()).Patch(ctx, obj, patch, opts...))
+	c.meet(obj, keyOf(obj).Namespace, patch != nil && patch.Type() == types.ApplyPatchType)
+	return c.finish(obj, c.in(keyOf(obj).Namespace).Patch(ctx, obj, patch, opts...))
 }
 
 // Delete implements client.Writer.
 func (c *fakeClient) Delete(ctx context.Context, obj client.Object, opts ...client.DeleteOption) error {
-	c.meet(obj, obj.GetNamespace(), false)
-	if err := c.find(obj, obj.GetName()); err != nil {
+	c.meet(obj, keyOf(obj).Namespace, false)
+	if err := c.find(obj, keyOf(obj).Name); err != nil {
 		return err
 	}
-	return c.in(obj.GetNamespace()).Delete(ctx, obj, opts...)
+	return c.in(keyOf(obj).Namespace).Delete(ctx, obj, opts...)
 }
 
 // Apply implements client.Writer.
@@ -175,8 +185,8 @@ type fakeSubResource struct {
 
 // of returns the client for the subresource of an object.
 func (s *fakeSubResource) of(obj client.Object) client.SubResourceClient {
-	s.client.meet(obj, obj.GetNamespace(), false)
-	return s.client.in(obj.GetNamespace()).SubResource(s.name)
+	s.client.meet(obj, keyOf(obj).Namespace, false)
+	return s.client.in(keyOf(obj).Namespace).SubResource(s.name)
 }
 
 // Apply implements client.SubResourceWriter.
@@ -207,6 +217,9 @@ func (s *fakeSubResource) Patch(ctx context.Context, obj client.Object, patch cl
 
 // applied returns the kind and the namespace of something to apply.
 func applied(obj runtime.ApplyConfiguration) (gvk schema.GroupVersionKind, namespace string, ok bool) {
+	if v := reflect.ValueOf(obj); v.Kind() == reflect.Pointer && v.IsNil() {
+		return gvk, "", false
+	}
 	switch config := obj.(type) {
 	case interface {
 		GroupVersionKind() schema.GroupVersionKind

@@ -128,3 +128,56 @@ func TestAWatchBeginsWithTheNextChangeIfTheTestSaysSo(t *testing.T) {
 		require.Equal(t, "new", event.Object.(*corev1.ConfigMap).Name, "what is there already is no event, and a selector selects nothing")
 	})
 }
+
+// A test that updates what is gone, by mistake, must not bring it back.
+func TestAnUpdateOfWhatIsGoneIsACreateIfTheTestSaysSo(t *testing.T) {
+	service := func() *corev1.Service {
+		return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}}
+	}
+	c := like().Build()
+	stale := service()
+	stale.ResourceVersion = "5"
+	require.ErrorContains(t, c.Update(t.Context(), stale), "resourceVersion")
+	require.True(t, isGone(t, c, service()))
+
+	given := service()
+	given.UID = "given"
+	given.Status.Conditions = []metav1.Condition{{Type: "Ready"}}
+	require.NoError(t, c.Update(t.Context(), given))
+	made := service()
+	require.False(t, isGone(t, c, made))
+	require.Equal(t, types.UID("given"), made.UID)
+	require.Len(t, made.Status.Conditions, 1)
+}
+
+// The fake has no kubelet that would end a grace period.
+func TestTheLastFinalizerEndsAnObjectWhateverItsGracePeriodIfTheTestSaysSo(t *testing.T) {
+	ending := pod("p")
+	ending.Finalizers, ending.DeletionTimestamp, ending.DeletionGracePeriodSeconds = []string{"example.com/hold"}, new(metav1.Now()), new(int64(30))
+	c := like().WithObjects(ending).Build()
+	held := pod("p")
+	require.False(t, isGone(t, c, held))
+	held.Finalizers = nil
+	require.NoError(t, c.Update(t.Context(), held))
+	require.True(t, isGone(t, c, pod("p")))
+}
+
+// It must not end the test binary, and hide what else fails.
+func TestACallAboutNilIsAnError(t *testing.T) {
+	for _, c := range []client.Client{builder().Build(), like().Build()} {
+		for _, obj := range []client.Object{nil, (*corev1.Pod)(nil)} {
+			merge := client.RawPatch(types.MergePatchType, []byte("{}"))
+			for _, err := range []error{
+				c.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "a"}, obj), c.Create(t.Context(), obj), c.Update(t.Context(), obj),
+				c.Patch(t.Context(), obj, merge), c.Patch(t.Context(), pod("p"), nil), c.Delete(t.Context(), obj), c.DeleteAllOf(t.Context(), obj),
+				c.Status().Update(t.Context(), obj), c.Status().Patch(t.Context(), obj, merge), c.SubResource("scale").Get(t.Context(), obj, pod("p")),
+			} {
+				require.Error(t, err)
+			}
+		}
+		require.Error(t, c.List(t.Context(), nil))
+		require.Error(t, c.List(t.Context(), (*corev1.PodList)(nil)))
+		require.Error(t, c.Apply(t.Context(), nil))
+		require.Error(t, c.Apply(t.Context(), (*applycorev1.PodApplyConfiguration)(nil)))
+	}
+}
