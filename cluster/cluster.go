@@ -84,7 +84,7 @@ type Options struct {
 	// cluster that Up finds running stays tied to whom it is tied to.
 	Ephemeral bool
 	// RemoveDir is a directory to remove instead, with all that is in it, when an ephemeral cluster
-	// ends because its process did. It may be Dir or one above.
+	// ends because its process did. It may be Dir or one above, and needs a Dir.
 	RemoveDir string
 	// Parts are the parts that an embedded cluster is to have; nil stands for all of them. It
 	// cannot be without etcd and the API server. Without the controller manager, nobody makes
@@ -286,9 +286,13 @@ func (c *Cluster) Down(ctx context.Context) error {
 	for _, exited := range c.embedded.exited {
 		<-exited // the part has ended: what is left to do is not up to anybody else
 	}
-	if c.scratch != nil {
-		return c.scratch.remove()
+	if c.scratch == nil {
+		return nil
 	}
+	if err := c.scratch.remove(); err != nil {
+		return err
+	}
+	c.scratch = nil // it is not there any more
 	return nil
 }
 

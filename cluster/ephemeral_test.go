@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -41,19 +42,21 @@ func startAndWait(arguments []string) int {
 }
 
 // helper starts this test binary in a role, with a temporary directory of its own, and returns the first line that
-// it prints.
-func helper(t testing.TB, role, temporary string, arguments ...string) (command *exec.Cmd, said string) {
+// it prints, and the rest. It is killed when the test ends, or runs out of patience.
+func helper(t testing.TB, role, temporary string, arguments ...string) (command *exec.Cmd, said string, rest io.Reader) {
 	t.Helper()
-	command = exec.Command(os.Args[0], arguments...)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	command = exec.CommandContext(ctx, os.Args[0], arguments...)
 	command.Env = append(os.Environ(), roleVariable+"="+role, "TMPDIR="+temporary)
 	command.Stderr = os.Stderr
 	output, err := command.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, command.Start())
-	t.Cleanup(func() { _ = command.Process.Kill(); _ = command.Wait() })
-	line, err := bufio.NewReader(output).ReadString('\n')
+	t.Cleanup(func() { cancel(); _ = command.Wait() })
+	reader := bufio.NewReader(output)
+	line, err := reader.ReadString('\n')
 	require.NoError(t, err, line)
-	return command, strings.TrimSpace(line)
+	return command, strings.TrimSpace(line), reader
 }
 
 // newTemporary is a temporary directory below testRoot, so that what is left there can be found.
@@ -73,7 +76,7 @@ func TestWhatTestsStartEndsWithThemHoweverTheyEnd(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			temporary := newTemporary(t)
 			commands := filepath.Join(temporary, "command")
-			tests, own := helper(t, "starter", temporary, path, commands)
+			tests, own, _ := helper(t, "starter", temporary, path, commands)
 			require.Equal(t, temporary, filepath.Dir(own))
 			require.Len(t, pids(t, own), 2)
 			require.Len(t, pids(t, commands), len(Parts))
@@ -107,8 +110,8 @@ func ownAndWait() int {
 
 func TestADirectoryWhoseProcessWasKilledIsRemovedByTheNextRunAndNoOther(t *testing.T) {
 	temporary := newTemporary(t)
-	killed, dir := helper(t, "owner", temporary)
-	_, dirOfAnother := helper(t, "owner", temporary)
+	killed, dir, _ := helper(t, "owner", temporary)
+	_, dirOfAnother, _ := helper(t, "owner", temporary)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "data"), nil, 0o600))
 	require.NoError(t, killed.Process.Kill())
 	_ = killed.Wait()
@@ -128,9 +131,26 @@ func TestADirectoryWhoseProcessWasKilledIsRemovedByTheNextRunAndNoOther(t *testi
 	assert.ElementsMatch(t, []string{dirOfAnother, dirOfAnother + ".lock"}, left)
 }
 
-// haveAChild starts a process that ends with this one, and hands it the standard output.
-func haveAChild() int {
-	child := exec.Command(os.Args[0])
+func TestTakingAnEphemeralClusterDownTwiceIsNoError(t *testing.T) {
+	t.Setenv("TMPDIR", newTemporary(t))
+	own, err := newScratch()
+	require.NoError(t, err)
+	up := &Cluster{Mode: Embedded, embedded: &embedded{options: Options{Dir: own.dir, Out: io.Discard}}, scratch: own}
+	require.NoError(t, up.Down(t.Context()))
+	require.NoDirExists(t, own.dir)
+	require.NoFileExists(t, own.dir+".lock")
+	assert.NoError(t, up.Down(t.Context()))
+}
+
+func TestADirectoryToRemoveIsRefusedWithoutOneForTheCluster(t *testing.T) {
+	mine := t.TempDir()
+	_, err := Up(t.Context(), Options{Ephemeral: true, RemoveDir: mine, Parts: []Part{Kwok}}) // which never gets up
+	assert.EqualError(t, err, "an ephemeral cluster with RemoveDir="+mine+" and no Dir: want both or neither")
+}
+
+// haveAChild starts a process that calls EndWithParent, and hands it its arguments and the standard output.
+func haveAChild(arguments []string) int {
+	child := exec.Command(os.Args[0], arguments...)
 	child.Env = append(os.Environ(), roleVariable+"=child")
 	child.Stdout, child.Stderr = os.Stdout, os.Stderr
 	if err := child.Run(); err != nil {
@@ -139,26 +159,78 @@ func haveAChild() int {
 	return 1
 }
 
-func waitForTheParent() int {
+// outliveTheParent says so if it is still there when the parent has been gone for the time that the last argument
+// gives. It ends then: nobody else would end it.
+func outliveTheParent(arguments []string) int {
+	parent := os.Getppid()
 	EndWithParent()
+	long, err := time.ParseDuration(arguments[len(arguments)-1])
+	if err != nil {
+		fmt.Println("failed:", err)
+		return 1
+	}
 	fmt.Println("waiting")
-	select {}
+	for os.Getppid() == parent {
+		time.Sleep(pollInterval)
+	}
+	time.Sleep(long)
+	fmt.Println("goes on")
+	return 0
 }
 
 func TestTestsEndWhenTheGoCommandThatRunsThemIsKilled(t *testing.T) {
-	parent := exec.Command(os.Args[0])
-	parent.Env = append(os.Environ(), roleVariable+"=parent")
-	output, err := parent.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, parent.Start())
-	read := bufio.NewReader(output)
-	said, err := read.ReadString('\n')
-	require.NoError(t, err)
-	require.Equal(t, "waiting\n", said)
+	assert.Empty(t, saidAfterTheParent(t, "-test.paniconexit0", patience.String()), "the child goes on")
+}
+
+func TestTestsThatAUserRunsInTheBackgroundOutliveTheShell(t *testing.T) {
+	assert.Equal(t, "goes on\n", saidAfterTheParent(t, "-test.v", (2*parentGlance).String()))
+}
+
+// saidAfterTheParent runs tests with these arguments, kills their parent, and returns what they print then.
+func saidAfterTheParent(t *testing.T, arguments ...string) string {
+	t.Helper()
+	parent, said, rest := helper(t, "parent", t.TempDir(), arguments...)
+	require.Equal(t, "waiting", said)
 	require.NoError(t, parent.Process.Kill())
-	_, err = read.ReadString('\n')
-	require.ErrorIs(t, err, io.EOF, "the child goes on")
-	_ = parent.Wait()
+	after, err := io.ReadAll(rest)
+	require.NoError(t, err)
+	return string(after)
+}
+
+// passLifeline hands this process a file for its lifeline, as whoever starts it would.
+func passLifeline(t *testing.T, file *os.File) (descriptor int) {
+	t.Helper()
+	descriptor, err := syscall.Dup(int(file.Fd()))
+	require.NoError(t, err)
+	t.Setenv(lifelineVariable, strconv.Itoa(descriptor))
+	return descriptor
+}
+
+func TestALifelineIsNotPassedOnToACommandThatDoesNotInheritIt(t *testing.T) {
+	reading, writing, err := os.Pipe()
+	require.NoError(t, err)
+	defer func() { _, _ = reading.Close(), writing.Close() }()
+	descriptor := passLifeline(t, reading)
+	taken, err := lifelineOf(place{}, Options{})
+	require.NoError(t, err)
+	defer func() { _ = taken.Close() }()
+	assert.EqualValues(t, descriptor, taken.Fd())
+	_, found := os.LookupEnv(lifelineVariable)
+	assert.False(t, found, "a cluster that the command brings up follows whatever has this number there")
+}
+
+func TestAFileIsNotTakenForALifeline(t *testing.T) {
+	file, err := os.Open(os.DevNull) // at its end at once, as a lifeline that was cut
+	require.NoError(t, err)
+	defer func() { _ = file.Close() }()
+	descriptor := passLifeline(t, file)
+	_, err = lifelineOf(place{}, Options{})
+	require.EqualError(t, err, fmt.Sprintf("LOOPWRIGHT_LIFELINE_FD=%d: want the number of an open pipe", descriptor))
+	assert.NoError(t, syscall.Close(descriptor), "somebody else's file was closed")
+
+	t.Setenv(lifelineVariable, strconv.Itoa(1<<30))
+	_, err = lifelineOf(place{}, Options{})
+	assert.Error(t, err, "no file has this number")
 }
 
 func TestAnEphemeralClusterOutlivesTheGarbageCollector(t *testing.T) {

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"strconv"
@@ -38,7 +39,13 @@ func lifelineOf(at place, options Options) (*os.File, error) {
 	if err != nil {
 		return nil, nil
 	}
+	var file syscall.Stat_t
+	if err := syscall.Fstat(descriptor, &file); err != nil || file.Mode&syscall.S_IFMT != syscall.S_IFIFO {
+		return nil, fmt.Errorf("%s=%d: want the number of an open pipe", lifelineVariable, descriptor)
+	}
+	// The parts get it under another number, and a command that replaces this process does not get it.
 	syscall.CloseOnExec(descriptor)
+	_ = os.Unsetenv(lifelineVariable)
 	return os.NewFile(uintptr(descriptor), lifelineVariable), nil
 }
 
@@ -73,9 +80,20 @@ func cutLifeline(at place) {
 // parentGlance is how often EndWithParent looks.
 const parentGlance = time.Second
 
-// EndWithParent ends this process when the one that started it is gone. It is for TestMain: a `go test` that is
-// ended by a signal leaves the test binaries running, with their clusters, until they are done.
+// EndWithParent ends this process when the one that started it is gone, if it is a test binary that `go test`
+// runs. It is for TestMain: a `go test` that is ended by a signal leaves the test binaries running, with their
+// clusters, until they are done. It parses the command line unless that has been done.
+//
+// A binary that somebody runs without `go test` goes on without its shell. Nothing is noticed of a parent that was gone
+// before the call, or that is outside the process's PID namespace.
 func EndWithParent() {
+	if !flag.Parsed() {
+		flag.Parse()
+	}
+	// The go command sets this flag, and a person who runs the binary does not.
+	if byGo := flag.Lookup("test.paniconexit0"); byGo == nil || byGo.Value.String() != "true" {
+		return
+	}
 	parent := os.Getppid()
 	go func() { // ends with this process
 		for range time.Tick(parentGlance) {

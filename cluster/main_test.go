@@ -39,9 +39,9 @@ func TestMain(m *testing.M) {
 	case "owner":
 		os.Exit(ownAndWait())
 	case "parent":
-		os.Exit(haveAChild())
+		os.Exit(haveAChild(os.Args[1:]))
 	case "child":
-		os.Exit(waitForTheParent())
+		os.Exit(outliveTheParent(os.Args[1:]))
 	}
 	os.Exit(runTests(m))
 }

@@ -45,12 +45,11 @@ func newScratch() (*scratch, error) {
 }
 
 func (s *scratch) remove() error {
-	// The lock goes last: what cannot be removed now is left for the next process.
-	err := os.RemoveAll(s.dir)
-	if err == nil {
-		err = os.Remove(s.lock.Name())
+	// The lock goes last: what cannot be removed now is left for another try, or for the next process.
+	if err := os.RemoveAll(s.dir); err != nil {
+		return err
 	}
-	return errors.Join(err, s.lock.Close())
+	return errors.Join(os.Remove(s.lock.Name()), s.lock.Close())
 }
 
 // sweepScratch removes the directories of processes that are gone. One that cannot be removed, because it is
@@ -63,12 +62,16 @@ func sweepScratch() {
 		}
 		if lock, err := tryLock(name); err == nil {
 			_ = (&scratch{dir: strings.TrimSuffix(name, ".lock"), lock: lock}).remove()
+			_ = lock.Close()
 		}
 	}
 }
 
 // upScratch brings up a cluster in a directory that goes away with it.
 func upScratch(ctx context.Context, options Options) (*Cluster, error) {
+	if options.RemoveDir != "" {
+		return nil, fmt.Errorf("an ephemeral cluster with RemoveDir=%s and no Dir: want both or neither", options.RemoveDir)
+	}
 	made, err := newScratch()
 	if err != nil {
 		return nil, err

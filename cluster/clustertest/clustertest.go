@@ -2,7 +2,7 @@
 //
 // Every test binary gets an embedded cluster of its own, brought up when the
 // first test asks for it (about 3 s) and gone when the binary ends, however it
-// ends; the binary ends when `go test` does. So a test may restart the API server or compact etcd without asking the
+// ends; a binary that `go test` runs ends with it. So a test may restart the API server or compact etcd without asking the
 // tests of other packages. Within a binary, tests share the cluster and keep
 // apart by namespaces.
 //
