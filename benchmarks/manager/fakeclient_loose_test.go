@@ -118,6 +118,20 @@ var looseStories = []story{
 		applied.SetResourceVersion("5")
 		note(verdict(s.apply(applied)), applied.GetResourceVersion())
 	}},
+	{name: "an update that creates", differs: cluster, remains: "a mistake: the version, the UID and the status are treated as in an apply", play: func(s side, note func(...any)) {
+		versioned, event, limits := &corev1.Service{ObjectMeta: meta("a")}, &corev1.Event{ObjectMeta: meta("b")}, &corev1.LimitRange{ObjectMeta: meta("c")}
+		versioned.ResourceVersion, event.UID, limits.UID = "5", "my-uid", "other"
+		note(verdict(s.update(versioned)), verdict(s.get("default", "a", &corev1.Service{})))
+		note(verdict(s.update(event)), whole(event), verdict(s.update(limits)), whole(limits))
+		service := &corev1.Service{ObjectMeta: meta("d"), Status: corev1.ServiceStatus{Conditions: []metav1.Condition{{Type: "Ready"}}}}
+		note(verdict(s.update(service)), whole(service), verdict(s.get("default", "d", service)), whole(service))
+	}},
+	{name: "an apply that creates", differs: cluster, play: func(s side, note func(...any)) {
+		known, service := aGizmo("a"), &corev1.Service{ObjectMeta: meta("b"), Status: corev1.ServiceStatus{Conditions: []metav1.Condition{{Type: "Ready"}}}}
+		known.SetUID("my-uid")
+		service.APIVersion, service.Kind = "v1", "Service"
+		note(verdict(s.apply(known)), verdict(s.apply(service)), verdict(s.get("default", "b", service)), whole(service))
+	}},
 	{name: "a new object without a name", play: func(s side, note func(...any)) { note(verdict(s.create(aConfigMap("")))) }},
 	{name: "a deletion that waits for finalizers", differs: cluster, seeds: objects(withFinalizer(aDeployment())), play: func(s side, note func(...any)) {
 		d := &appsv1.Deployment{}
@@ -126,6 +140,17 @@ var looseStories = []story{
 		d.DeletionTimestamp = &metav1.Time{Time: d.DeletionTimestamp.AddDate(1, 0, 0)}
 		note(s.update(d) != nil)
 		note(verdict(s.patch(d, types.JSONPatchType, `[{"op":"remove","path":"/metadata/finalizers"}]`)), verdict(s.get("default", "d", d)))
+	}},
+	{name: "a deletion that waits for a finalizer, with a period of grace", differs: cluster, remains: "a mistake: the period of grace is waited for", seeds: func() []theirclient.Object {
+		going, stamp := withFinalizer(aPod("a", "n1")), metav1.Unix(1_500_000_000, 0)
+		going.SetDeletionTimestamp(&stamp)
+		going.SetDeletionGracePeriodSeconds(new(int64(30)))
+		return []theirclient.Object{going}
+	}, play: func(s side, note func(...any)) {
+		pod := &corev1.Pod{}
+		note(verdict(s.get("default", "a", pod)), whole(pod))
+		pod.Finalizers = nil
+		note(verdict(s.update(pod)), verdict(s.get("default", "a", pod)))
 	}},
 	{name: "a deletionTimestamp in a new object", play: func(s side, note func(...any)) {
 		cm, now := aConfigMap("a"), metav1.Now()
