@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 )
 
 // scratchName begins the names of all scratch directories, below the temporary directory.
@@ -19,6 +20,10 @@ type scratch struct {
 	dir  string
 	lock *os.File
 }
+
+// scratches are those of this process. An open file that only a Cluster leads to is closed when the program drops
+// that, and the lock would be gone while the cluster runs.
+var scratches sync.Map
 
 func newScratch() (*scratch, error) {
 	sweepScratch()
@@ -40,6 +45,7 @@ func newScratch() (*scratch, error) {
 		if err := privateDir(made.dir); err != nil { // after the lock, so that nobody finds it unlocked
 			return nil, errors.Join(err, made.remove())
 		}
+		scratches.Store(made, nil)
 		return made, nil
 	}
 }
@@ -49,6 +55,7 @@ func (s *scratch) remove() error {
 	if err := os.RemoveAll(s.dir); err != nil {
 		return err
 	}
+	scratches.Delete(s)
 	return errors.Join(os.Remove(s.lock.Name()), s.lock.Close())
 }
 

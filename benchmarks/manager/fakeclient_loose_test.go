@@ -118,7 +118,7 @@ var looseStories = []story{
 		applied.SetResourceVersion("5")
 		note(verdict(s.apply(applied)), applied.GetResourceVersion())
 	}},
-	{name: "an update that creates", differs: cluster, remains: "a mistake: the version, the UID and the status are treated as in an apply", play: func(s side, note func(...any)) {
+	{name: "an update that creates", differs: cluster, play: func(s side, note func(...any)) {
 		versioned, event, limits := &corev1.Service{ObjectMeta: meta("a")}, &corev1.Event{ObjectMeta: meta("b")}, &corev1.LimitRange{ObjectMeta: meta("c")}
 		versioned.ResourceVersion, event.UID, limits.UID = "5", "my-uid", "other"
 		note(verdict(s.update(versioned)), verdict(s.get("default", "a", &corev1.Service{})))
@@ -141,7 +141,7 @@ var looseStories = []story{
 		note(s.update(d) != nil)
 		note(verdict(s.patch(d, types.JSONPatchType, `[{"op":"remove","path":"/metadata/finalizers"}]`)), verdict(s.get("default", "d", d)))
 	}},
-	{name: "a deletion that waits for a finalizer, with a period of grace", differs: cluster, remains: "a mistake: the period of grace is waited for", seeds: func() []theirclient.Object {
+	{name: "a deletion that waits for a finalizer, with a period of grace", differs: cluster, seeds: func() []theirclient.Object {
 		going, stamp := withFinalizer(aPod("a", "n1")), metav1.Unix(1_500_000_000, 0)
 		going.SetDeletionTimestamp(&stamp)
 		going.SetDeletionGracePeriodSeconds(new(int64(30)))

@@ -128,10 +128,10 @@ func report(plan *port.Plan, flags portFlags, out io.Writer) error {
 		_, _ = fmt.Fprintln(out, "The result was not compiled:", plan.Unchecked)
 	}
 	switch open := len(plan.Open()); {
+	case plan.Unchecked != nil: // what is listed may not be all
+		return errors.New("something may be left to do by hand: the result was not compiled")
 	case open > 0:
 		return leftToDo(count(open, "thing") + " left to do by hand")
-	case plan.Unchecked != nil:
-		return errors.New("something may be left to do by hand: the result was not compiled")
 	}
 	_, _ = fmt.Fprintln(out, "The result compiles.")
 	return nil
