@@ -97,7 +97,7 @@ func TestAnObjectTakesNoMoreMemoryThanItsLimit(t *testing.T) {
 
 // A body that is not read to its end costs the connection, and each list would
 // begin with a handshake.
-func TestManyListsTakeOneConnection(t *testing.T) {
+func TestManyListsDoNotTakeAConnectionEach(t *testing.T) {
 	for _, mediaType := range []string{jsonType, protobufType} {
 		list := &corev1.PodList{}
 		for i := range 200 {
@@ -123,7 +123,8 @@ func TestManyListsTakeOneConnection(t *testing.T) {
 			require.NoError(t, err)
 		}
 		server.Close()
-		require.EqualValues(t, 1, connections.Load(), mediaType)
+		// On a busy machine net/http may give one up: it waits 50 ms for its own goroutine that has written the request.
+		require.Less(t, connections.Load(), int32(5), mediaType)
 	}
 }
 
