@@ -62,8 +62,9 @@ func TestTheMemoryIsBounded(t *testing.T) {
 func TestTheQuestionsWithoutAnAnswerAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAnswers[int, int]()
-		for n := range maxAnswers { // the memory is full
-			_, err := a.get(t.Context(), -1-n, func(context.Context) (int, time.Duration, error) { return n, time.Hour, nil })
+		for n := range maxAnswers { // the memory is full, and the last answer is the last to expire
+			keep := time.Hour + time.Duration(n)*time.Second
+			_, err := a.get(t.Context(), -1-n, func(context.Context) (int, time.Duration, error) { return n, keep, nil })
 			require.NoError(t, err)
 		}
 		release, asked := make(chan struct{}), 0
