@@ -1,0 +1,24 @@
+// Package mini is a complete Kubernetes controller runtime, small enough to read whole,
+// with the controllers that make a cluster a cluster: ReplicaSet, Deployment, Endpoints
+// and the garbage collector.
+//
+// It is the body of the course. Each chapter adds one file, which compiles with the files
+// before it and with no others:
+//
+//	part I    watching     listwatch  store  reflector  informer  shared
+//	part II   queueing     queue  delay
+//	part III  reconciling  controller  events  client  cache  first  lease  manager
+//	                       finalizer  webhook
+//	part IV   controllers  owner  replicaset  template  rolling  scaling  deployment
+//	                       endpoints  garbage
+//
+// Data flow:
+//
+//	API server -> ListWatch -> Reflector -> SharedInformer (Store, then one queue for each
+//	handler) -> Predicate -> EventHandler -> RetryQueue -> Controller -> Reconciler ->
+//	CachedClient -> API server
+//
+// Neighbours: it stands on k8s.io/api, k8s.io/apimachinery, client-go's rest and the
+// flight recorder in package trace. The library of this module does not use it; it is
+// what mini looks like when it has grown up.
+package mini

@@ -1,0 +1,64 @@
+package mini
+
+import (
+	"context"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// FirstReplicaSet is a ReplicaSet controller that can count: it creates Pods if there
+// are too few, and deletes some if there are too many.
+type FirstReplicaSet struct {
+	Client *CachedClient
+}
+
+// Reconcile makes the number of Pods the number that the ReplicaSet asks for.
+func (f *FirstReplicaSet) Reconcile(ctx context.Context, req Request) (Result, error) {
+	rs, err := Get[*appsv1.ReplicaSet](ctx, f.Client, req)
+	if apierrors.IsNotFound(err) {
+		return Result{}, nil // deleted; the garbage collector deletes its Pods
+	}
+	if err != nil || rs.DeletionTimestamp != nil {
+		return Result{}, err
+	}
+	owned, err := OwnedBy[*corev1.Pod](ctx, f.Client, rs)
+	if err != nil {
+		return Result{}, err
+	}
+	var pods []*corev1.Pod
+	for _, pod := range owned {
+		if pod.DeletionTimestamp == nil {
+			pods = append(pods, pod)
+		}
+	}
+	want := int(*rs.Spec.Replicas)
+	for range want - len(pods) {
+		if err := f.Client.Create(ctx, podFor(rs)); err != nil {
+			return Result{}, err
+		}
+	}
+	for _, pod := range pods[min(want, len(pods)):] {
+		if err := f.Client.Delete(ctx, pod, metav1.DeleteOptions{}); err != nil {
+			return Result{}, err
+		}
+	}
+	return Result{}, nil
+}
+
+// podFor returns a new Pod from the template. The API server makes the name: names that
+// we chose would have to be free.
+func podFor(rs *appsv1.ReplicaSet) *corev1.Pod {
+	kind := appsv1.SchemeGroupVersion.WithKind("ReplicaSet")
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: rs.Namespace, GenerateName: rs.Name + "-",
+			Labels: rs.Spec.Template.Labels, Annotations: rs.Spec.Template.Annotations,
+			Finalizers:      rs.Spec.Template.Finalizers,
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(rs, kind)},
+		},
+		Spec: rs.Spec.Template.Spec,
+	}
+}
