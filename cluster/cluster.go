@@ -225,6 +225,10 @@ type Cluster struct {
 	kindName string    // of mode Kind
 }
 
+// Of is a cluster that somebody else has started, and will end: for a test with an API server of
+// its own.
+func Of(name string, config *rest.Config) *Cluster { return &Cluster{Name: name, config: config} }
+
 // RESTConfig returns a copy of the configuration that reaches the cluster, as
 // its administrator. It sets no limit on requests per second; a client that needs
 // one sets QPS and Burst.

@@ -56,6 +56,10 @@ func (r *Repo) CheckStructure(ctx context.Context) (Problems, error) {
 		return nil, err
 	}
 	problems = append(problems, more...)
+	if more, err = r.checkPages(); err != nil {
+		return nil, err
+	}
+	problems = append(problems, more...)
 	more, err = r.checkIgnored(ctx)
 	return append(problems, more...), err
 }

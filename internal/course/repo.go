@@ -66,7 +66,7 @@ func (r *Repo) has(rel string) bool { return isFile(r.Abs(rel)) }
 
 // groundFloor is what every milestone has: it belongs to no chapter.
 // Everything else outside chapters/ is the library.
-var groundFloor = []string{"cluster", "cmd", "internal", "benchmarks", "docs", "exercises", "my"}
+var groundFloor = []string{"cluster", "cmd", "internal", "benchmarks", "docs", "exercises", "mini", "my"}
 
 // area says what part of the tree a file is in.
 type area int

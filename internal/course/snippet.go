@@ -11,12 +11,31 @@ import (
 // cutSymbol returns the source of a function, type, variable or constant
 // ("ListWatch", "NewListWatch") or method ("ListWatch.Watch"), with its doc
 // comment unless doc is false. A name that is declared in a group brings the
-// whole group.
+// whole group. "imports" is the package clause with the imports.
 func cutSymbol(file, source, symbol string, doc bool) (string, error) {
+	from, to, err := symbolRange(file, source, symbol, doc)
+	if err != nil {
+		return "", err
+	}
+	return strings.TrimRight(withoutRegions(source[from:to]), "\n"), nil
+}
+
+// symbolRange returns the bytes that cutSymbol shows.
+func symbolRange(file, source, symbol string, doc bool) (from, to int, err error) {
 	fset := token.NewFileSet()
 	f, err := parser.ParseFile(fset, file, source, parser.ParseComments)
 	if err != nil {
-		return "", fmt.Errorf("reading %s: %w", file, err)
+		return 0, 0, fmt.Errorf("reading %s: %w", file, err)
+	}
+	offset := func(pos token.Pos) int { return fset.Position(pos).Offset }
+	if symbol == "imports" {
+		to := f.Name.End()
+		for _, decl := range f.Decls {
+			if d, ok := decl.(*ast.GenDecl); ok && d.Tok == token.IMPORT {
+				to = d.End()
+			}
+		}
+		return offset(f.Package), offset(to), nil
 	}
 	for _, decl := range f.Decls {
 		comment, found := declares(decl, symbol)
@@ -27,9 +46,9 @@ func cutSymbol(file, source, symbol string, doc bool) (string, error) {
 		if comment != nil && doc {
 			from = comment.Pos()
 		}
-		return strings.TrimRight(withoutRegions(source[fset.Position(from).Offset:fset.Position(decl.End()).Offset]), "\n"), nil
+		return offset(from), offset(decl.End()), nil
 	}
-	return "", fmt.Errorf("%s declares no %s: correct the symbol", file, symbol)
+	return 0, 0, fmt.Errorf("%s declares no %s: correct the symbol", file, symbol)
 }
 
 // declares reports whether a declaration is that of symbol, with its comment.

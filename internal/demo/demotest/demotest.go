@@ -12,11 +12,14 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/loopwright/loopwright/cluster"
 	"github.com/loopwright/loopwright/cluster/clustertest"
 	"github.com/loopwright/loopwright/internal/demo"
+	"github.com/loopwright/loopwright/internal/fakeapi"
 )
 
 // Rule replaces what a regular expression finds.
@@ -43,7 +46,23 @@ func Compare(t *testing.T, story func(context.Context, *demo.Demo) error, rules 
 // what the demo printed.
 func CompareTidied(t *testing.T, story func(context.Context, *demo.Demo) error, tidy func(string) string, rules ...Rule) (printed string) {
 	t.Helper()
-	on := clustertest.Shared(t)
+	return compareOn(t, clustertest.Shared(t), story, tidy, rules)
+}
+
+// InMemory is Compare on an in-memory API server, in a bubble in which time passes only while
+// nothing happens. So a story about a race between two goroutines has the same end each time.
+func InMemory(t *testing.T, story func(context.Context, *demo.Demo) error, rules ...Rule) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		server := fakeapi.New(fakeapi.Options{FinalizeNamespaces: true})
+		defer server.Close()
+		asItIs := func(text string) string { return text }
+		compareOn(t, cluster.Of("in memory", server.Config()), story, asItIs, rules)
+	})
+}
+
+func compareOn(t *testing.T, on *cluster.Cluster, story func(context.Context, *demo.Demo) error, tidy func(string) string, rules []Rule) (printed string) {
+	t.Helper()
 	var out bytes.Buffer
 	require.NoError(t, demo.On(t.Context(), &out, on, story), "%s", &out)
 	shown, err := os.ReadFile("testdata/output.txt")
