@@ -17,7 +17,7 @@ import (
 
 const portHelp = `Port replaces the import paths of a program that was written for controller-runtime,
 in all Go files at and below DIR (the current directory, if none is named), and the
-requirement in go.mod. Comments and the rest of the text stay as they are.
+requirement in each go.mod. Comments and the rest of the text stay as they are.
 
   sigs.k8s.io/controller-runtime            github.com/loopwright/loopwright
   sigs.k8s.io/controller-runtime/pkg/X      github.com/loopwright/loopwright/manager/X
@@ -29,7 +29,8 @@ requirement in go.mod. Comments and the rest of the text stay as they are.
 A package of client-go moves only where everything that is used of it is here.
 
 Then the result is compiled, with its tests. What does not compile is listed, with its place,
-what the compiler says, and the reason if it is known. The exit status is 0 if the result
+what the compiler says, and the reason if it is known. A file that imports Loopwright and was
+not compiled, because of a build tag for example, is named. The exit status is 0 if the result
 compiles, 1 if something is left to do by hand, and 2 if the port failed or the result could
 not be compiled: without a network, for example. Nothing is written if a file cannot be parsed.`
 
@@ -127,11 +128,17 @@ func report(plan *port.Plan, flags portFlags, out io.Writer) error {
 	if plan.Unchecked != nil {
 		_, _ = fmt.Fprintln(out, "The result was not compiled:", plan.Unchecked)
 	}
+	if len(plan.Skipped) > 0 {
+		_, _ = fmt.Fprintln(out, "Not compiled, because of a build tag for example:", strings.Join(plan.Skipped, ", "))
+	}
 	switch open := len(plan.Open()); {
 	case plan.Unchecked != nil: // what is listed may not be all
 		return errors.New("something may be left to do by hand: the result was not compiled")
 	case open > 0:
 		return leftToDo(count(open, "thing") + " left to do by hand")
+	case len(plan.Skipped) > 0:
+		_, _ = fmt.Fprintln(out, "The rest compiles.")
+		return nil
 	}
 	_, _ = fmt.Fprintln(out, "The result compiles.")
 	return nil

@@ -27,7 +27,7 @@ const compileLimit = 15 * time.Minute
 
 // Check compiles what the plan makes, tests too, in a directory that holds the tree: the old one, or the new one.
 // After that Problems has what the compiler says, with our reasons, and what is in files that the compiler skips,
-// because of a build tag for example. It writes nothing there: go.mod is a copy elsewhere, to which the go command
+// because of a build tag for example. Skipped has the names of these files. It writes nothing there: go.mod is a copy elsewhere, to which the go command
 // adds what `go mod tidy` would add.
 //
 // Where that is not possible, because a module cannot be had or there is no go.mod, Unchecked says why, and
@@ -48,6 +48,7 @@ func (p *Plan) Check(ctx context.Context, dir string) {
 		return
 	}
 	p.Problems = all.explained(append(p.Problems, all.members...))
+	p.Skipped = slices.DeleteFunc(slices.Clone(p.users), func(name string) bool { return all.files[name] })
 }
 
 // compile type-checks the packages of the module whose go.mod has this name.
@@ -153,7 +154,7 @@ type compiled struct {
 }
 
 func (c *compiled) add(p *packages.Package) {
-	for _, name := range p.CompiledGoFiles {
+	for _, name := range p.GoFiles {
 		c.files[c.relative(name)] = true
 	}
 	for _, e := range p.TypeErrors {

@@ -22,6 +22,7 @@ type file struct {
 	set     *token.FileSet
 	syntax  *ast.File
 	imports []imported
+	ours    bool // it imports this library already
 }
 
 // imported is an import that may be replaced.
@@ -49,6 +50,7 @@ func parse(name string, text []byte, names *Names, paths Paths) (*file, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: import %s: %w", f.set.Position(spec.Pos()), spec.Path.Value, err)
 		}
+		f.ours = f.ours || paths.IsOurs(importPath)
 		if _, ok := paths.Counterpart(importPath); !ok {
 			continue
 		}

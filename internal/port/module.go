@@ -3,10 +3,8 @@ package port
 import (
 	"errors"
 	"fmt"
-	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"golang.org/x/mod/modfile"
 	gomodule "golang.org/x/mod/module"
@@ -21,37 +19,41 @@ type module struct {
 	name string // relative to the tree
 	text []byte
 	file *modfile.File
+
+	moved bool // a file of it has an import that moves
+	left  bool // a file of it goes on to import controller-runtime
 }
 
 func newModule(name string, text []byte) (*module, error) {
 	parsed, err := modfile.Parse(name, text, nil)
-	return &module{name, text, parsed}, err
+	return &module{name: name, text: text, file: parsed}, err
+}
+
+// see looks at the imports of a file of the module.
+func (m *module) see(f *file, mover *mover) {
+	for _, i := range f.imports {
+		if mover.moves(f, i) {
+			m.moved = true
+		} else if mover.paths.IsTheirs(i.from.Theirs) {
+			m.left = true
+		}
+	}
+}
+
+// needs reports whether the module needs this library because of what moves in another one, or in itself. A module
+// names all modules that its packages come from, so it requires another one even if a third lies between the two.
+func (m *module) needs(other *module) bool {
+	return other.moved && (m == other || other.file.Module != nil && m.requires(other.file.Module.Mod.Path))
 }
 
 // ported returns the go.mod with this library among its requirements, and without controller-runtime if nobody
 // imports it any more. What else changes is the work of `go mod tidy`.
-func (m *module) ported(files []*file, mover *mover, options Options) ([]byte, error) {
-	moved, left := false, false
-	for _, f := range files {
-		if !m.has(f.name) {
-			continue
-		}
-		for _, i := range f.imports {
-			if mover.moves(f, i) {
-				moved = true
-			} else if mover.paths.IsTheirs(i.from.Theirs) {
-				left = true
-			}
-		}
-	}
-	if !moved {
-		return m.text, nil
-	}
-	if err := m.require(mover.paths.OurRoot, options); err != nil {
+func (m *module) ported(paths Paths, options Options) ([]byte, error) {
+	if err := m.require(paths.OurRoot, options); err != nil {
 		return nil, fmt.Errorf("%s: %w", m.name, err)
 	}
-	if !left {
-		if err := m.file.DropRequire(mover.paths.TheirRoot); err != nil {
+	if !m.left {
+		if err := m.file.DropRequire(paths.TheirRoot); err != nil {
 			return nil, err
 		}
 	}
@@ -94,10 +96,4 @@ func (m *module) require(library string, options Options) error {
 
 func (m *module) requires(library string) bool {
 	return slices.ContainsFunc(m.file.Require, func(r *modfile.Require) bool { return r.Mod.Path == library })
-}
-
-// has reports whether a file of the tree is below the module's directory.
-func (m *module) has(name string) bool {
-	dir := path.Dir(m.name)
-	return dir == "." || strings.HasPrefix(name, dir+"/")
 }

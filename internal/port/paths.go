@@ -49,6 +49,11 @@ func (p Paths) IsTheirs(importPath string) bool {
 	return importPath == p.TheirRoot || strings.HasPrefix(importPath, p.Theirs+"/")
 }
 
+// IsOurs reports whether a package is one of this library.
+func (p Paths) IsOurs(importPath string) bool {
+	return importPath == p.OurRoot || strings.HasPrefix(importPath, p.OurRoot+"/")
+}
+
 // Typed matches the names of generic twins, such as TypedFuncs and NewTypedUnmanaged. There are none
 // below manager.
 var Typed = regexp.MustCompile(`(^|[a-z])Typed[A-Z]|Typed$`)

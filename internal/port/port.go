@@ -31,12 +31,15 @@ type Plan struct {
 	dir     string
 	names   *Names
 	modules []string // the go.mods that require this library afterwards
+	users   []string // the Go files that import it afterwards
 	// Changes are the files that become others, sorted by name.
 	Changes []Change
 	// Problems are sorted by place. Before Check they are what the list of names says.
 	Problems []Problem
 	// Notes say what compiles and is worth knowing.
 	Notes []Problem
+	// Skipped are the Go files that import this library and that no compiled package contains, sorted by name.
+	Skipped []string
 	// Unchecked says why the compiler was not asked.
 	Unchecked error
 }
@@ -73,17 +76,25 @@ func Make(options Options) (*Plan, error) {
 			return nil, err
 		}
 		plan.change(f.name, f.text, text)
+		if f.ours || !bytes.Equal(f.text, text) {
+			plan.users = append(plan.users, f.name)
+		}
 		plan.Problems = append(plan.Problems, mover.problems(f)...)
+		if m := found.moduleOf(f.name); m != nil {
+			m.see(f, mover)
+		}
 	}
 	if len(found.modules) == 0 {
 		plan.Unchecked = fmt.Errorf("%s has no go.mod; name the directory of one, or add the requirement yourself", options.Dir)
 	}
 	for _, m := range found.modules {
-		text, err := m.ported(files, mover, options)
-		if err != nil {
-			return nil, err
+		if slices.ContainsFunc(found.modules, m.needs) {
+			text, err := m.ported(mover.paths, options)
+			if err != nil {
+				return nil, err
+			}
+			plan.change(m.name, m.text, text)
 		}
-		plan.change(m.name, m.text, text)
 		if m.requires(mover.paths.OurRoot) {
 			plan.modules = append(plan.modules, m.name)
 		}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -66,6 +67,19 @@ func readTree(dir string) (*tree, error) {
 		return nil, fmt.Errorf("%s has no Go files", dir)
 	}
 	return found, nil
+}
+
+// moduleOf returns the module that a file belongs to: the innermost of those around it, or nil.
+func (t *tree) moduleOf(name string) *module {
+	for dir := path.Dir(name); ; dir = path.Dir(dir) {
+		at := slices.IndexFunc(t.modules, func(m *module) bool { return path.Dir(m.name) == dir })
+		if at >= 0 {
+			return t.modules[at]
+		}
+		if dir == "." {
+			return nil
+		}
+	}
 }
 
 func (t *tree) directory(name string) error {
