@@ -64,6 +64,13 @@ hint-% reset-% milestone-%: $(COURSE)
 diff-%: $(COURSE)
 	@$(COURSE) diff "$*" $(if $(ANYWAY),--anyway)
 
+## mini-N -- Run the program of chapter N of mini/book; NAIVE=1 the one that breaks, MINE=1 on your files
+## write-N -- Write the file of mini that chapter N of mini/book builds; WATCH=1 tests it on every save
+mini-%: $(COURSE)
+	@$(COURSE) mini "$*" $(if $(NAIVE),--naive) $(if $(MINE),--mine)
+write-%: $(COURSE)
+	@$(COURSE) exercise "m$*" $(if $(WATCH),--watch)
+
 ##@ Teaching it
 .PHONY: warm class
 warm: $(COURSE) ## Download and compile all that a day without a network needs

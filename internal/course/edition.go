@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"sigs.k8s.io/yaml"
@@ -17,6 +18,35 @@ type page struct {
 	Minutes int      `json:"minutes"` // for a reader, with the exercise
 	File    string   `json:"file"`    // the file of mini that it builds
 	Names   []string `json:"names"`   // the new names that a reader has to keep
+
+	Exercise struct {
+		Write StringList `json:"write"` // what the learner writes; the rest of the file is given
+		Race  bool       `json:"race"`  // run the tests with the race detector
+	} `json:"exercise"`
+}
+
+// miniOrder are the files of mini, in the order of the chapters.
+var miniOrder = []string{
+	"listwatch", "store", "reflector", "informer", "shared",
+	"queue", "delay",
+	"controller", "events", "client", "cache", "first", "lease", "manager", "finalizer", "webhook",
+	"owner", "replicaset", "template", "rolling", "scaling", "deployment", "endpoints", "garbage",
+}
+
+// laterThan returns the files of mini that come after file, tests too.
+func (r *Repo) laterThan(file string) (later []string, err error) {
+	at := slices.Index(miniOrder, strings.TrimSuffix(path.Base(file), ".go"))
+	if at < 0 {
+		return nil, fmt.Errorf("%s is not in the order of mini's files", file)
+	}
+	for _, name := range miniOrder[at+1:] {
+		for _, ending := range []string{".go", "_test.go", "_bench_test.go"} {
+			if f := "mini/" + name + ending; r.has(f) {
+				later = append(later, f)
+			}
+		}
+	}
+	return later, nil
 }
 
 // The budgets of a page: what somebody can take in at one sitting.

@@ -26,6 +26,8 @@ type Exercise struct {
 	Without  StringList `json:"without"`  // helpers that the stub leaves out: the learner may need others
 	Run      RunSpec    `json:"run"`
 	Reads    StringList `json:"reads"` // where to read
+
+	hide []string // of a file of mini: those that come after it
 }
 
 // Hint is one stage of help: the section "## Hint 1" and so on.
@@ -102,7 +104,8 @@ func (r *Repo) Exercises() ([]Exercise, Problems, error) {
 	if err := r.sortAsTaught(exercises); err != nil {
 		return nil, nil, err
 	}
-	return exercises, problems, nil
+	ofMini, more, err := r.miniExercises()
+	return append(exercises, ofMini...), append(problems, more...), err
 }
 
 // sortAsTaught puts the exercises of a chapter into the order in which its front
@@ -178,7 +181,8 @@ func (r *Repo) FindExercises(name string) ([]Exercise, error) {
 	if err != nil {
 		return nil, err
 	}
-	digits, rest, named := strings.Cut(name, "-")
+	digits, ofMini := strings.CutPrefix(name, miniPrefix)
+	digits, rest, named := strings.Cut(digits, "-")
 	number, err := strconv.Atoi(digits)
 	if err != nil {
 		return nil, fmt.Errorf("%q is no exercise: give its chapter's number, or its name", name)
@@ -187,7 +191,7 @@ func (r *Repo) FindExercises(name string) ([]Exercise, error) {
 	t := table{header: []string{"", "exercise", "chapter"}}
 	for _, e := range exercises {
 		_, ending, _ := strings.Cut(e.Name, "-")
-		if e.Number == number && (!named || ending == rest) {
+		if e.ofMini() == ofMini && e.Number == number && (!named || ending == rest) {
 			found = append(found, e)
 		}
 		t.add(e.ID, e.Title, fmt.Sprint(e.Chapter))
@@ -252,6 +256,10 @@ func (r *Repo) checkExercises(chapters []Chapter, exercises []Exercise, owners O
 		}
 	}
 	for _, e := range exercises {
+		if e.ofMini() {
+			problems = append(problems, r.checkParts(e)...)
+			continue
+		}
 		readme := e.Dir() + "/README.md"
 		if e.Number != e.Chapter {
 			problems.add("%s says chapter %d: name the directory exercises/%02d-...", readme, e.Chapter, e.Chapter)

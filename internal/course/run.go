@@ -56,6 +56,9 @@ func (r *Repo) newRunner(ctx context.Context) (*runner, error) {
 // examples that are whole programs. No exercise runs these, and the tests of workqueue,
 // which knows nothing of Kubernetes, would have to be linked with a client for it.
 func (n *runner) hidden(e Exercise) []string {
+	if e.ofMini() {
+		return e.hide
+	}
 	hidden := n.owners.Hidden(e.Chapter)
 	for _, file := range n.files {
 		if strings.HasSuffix(file, "_inuse_example_test.go") && n.owners[file] <= e.Chapter {

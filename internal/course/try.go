@@ -53,10 +53,23 @@ func (r *Repo) try(ctx context.Context, e Exercise, options tryOptions, w io.Wri
 	}
 	if f.Status == Passed {
 		fmt.Fprintf(w, "Solved: all its tests pass on %s.\n", e.Mine())
+		if e.ofMini() {
+			fmt.Fprintf(w, "Next: `make mini-%d MINE=1` runs the chapter's program on it.\n", e.Number)
+			return true, nil
+		}
 		fmt.Fprintf(w, "Next: `make diff-%s` compares it with the reference,\n`make chapter-%d MINE=1` runs the demo on it.\n", e.ID, e.Chapter)
 		return true, nil
 	}
-	next := fmt.Sprintf("edit %s and run `make exercise-%s` again.", e.Mine(), e.ID)
+	again := "exercise-" + e.ID
+	if e.ofMini() {
+		again = fmt.Sprintf("write-%d", e.Number)
+		passed, all, err := r.steps(e, f)
+		if err != nil {
+			return false, err
+		}
+		fmt.Fprintf(w, "%d of %d tests pass.\n\n", passed, all)
+	}
+	next := fmt.Sprintf("edit %s and run `make %s` again.", e.Mine(), again)
 	if options.watching {
 		next = fmt.Sprintf("edit %s and save it.", e.Mine())
 	}

@@ -211,7 +211,9 @@ func (n *runner) caught(e Exercise, a attempt, f Failure, told map[string]string
 	}
 	// Of two loops that never end there is nothing to tell but that, and a busy
 	// machine may make a slow test look like one.
-	if other, taken := told[f.core()]; taken && f.Status != TimedOut {
+	if e.ofMini() {
+		problems = append(problems, n.caughtByName(e, a, f)...)
+	} else if other, taken := told[f.core()]; taken && f.Status != TimedOut {
 		problems.add("exercise %s: a learner is told the same for %s as for %s: make a test's message or order tell the two apart", e.ID, a.name, other)
 	}
 	told[f.core()] = a.name
@@ -245,6 +247,9 @@ func (r *Repo) checkParts(e Exercise) (problems Problems) {
 
 // wrongFiles lists the plausible bugs, sorted.
 func (r *Repo) wrongFiles(e Exercise) ([]string, error) {
+	if e.ofMini() {
+		return r.unpackWrong(e)
+	}
 	dir := e.Dir() + "/testdata/wrong"
 	entries, err := os.ReadDir(r.Abs(dir))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -54,7 +54,7 @@ func newCommand() *cobra.Command {
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.AddCommand(t.chapters(), t.chapter(), t.demo(), t.milestone(),
 		t.exercise(), t.hint(), t.diff(), t.reset(), t.verify(), t.progress(),
-		t.class(), t.warm(), t.check(), t.sync(), t.drift())
+		t.class(), t.warm(), t.check(), t.sync(), t.drift(), t.mini())
 	return root
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -158,5 +159,32 @@ func (t *tree) class() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&only, "only", "", "look at one exercise, or at those of one chapter, such as 3")
 	cmd.Flags().DurationVar(&options.Timeout, "timeout", 0, "how long the tests of one solution may take (default: as long as for a learner, 30s)")
+	return cmd
+}
+
+func (t *tree) mini() *cobra.Command {
+	var naive, mine bool
+	cmd := &cobra.Command{
+		Use:   "mini N",
+		Short: "run the program of a chapter of the book about mini",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			number, err := strconv.Atoi(args[0])
+			if err != nil {
+				return fmt.Errorf("%q is no chapter: give its number", args[0])
+			}
+			repo, err := t.open()
+			if err != nil {
+				return err
+			}
+			code, err := repo.Play(cmd.Context(), number, naive, mine)
+			if err == nil && code != 0 {
+				err = exitCode(code)
+			}
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&naive, "naive", false, "the program that breaks")
+	cmd.Flags().BoolVar(&mine, "mine", false, "with your files in the place of mini's")
 	return cmd
 }
