@@ -54,7 +54,7 @@ var SampleControllers = []string{"deployment-controller", "replicaset-controller
 // OptionalControllers names those that this project rebuilds as well, and that
 // are on all the same: what runs on a cluster needs what they write.
 // Options.Originals switches them off.
-var OptionalControllers = []string{"endpointslice-controller"}
+var OptionalControllers = []string{"endpointslice-controller", "garbage-collector-controller"}
 
 // off is before the name of an optional controller that is to be switched off,
 // as in kube-controller-manager's flag.

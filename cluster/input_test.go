@@ -27,9 +27,9 @@ func TestAnOptionThatMakesNoSenseIsRefusedWithThoseThatDo(t *testing.T) {
 		{"NODES", "1001"}:                         `1001 nodes: want 1 to 1000`,
 		{"PORT", "https"}:                         `PORT="https": want a whole number of at least 1`,
 		{"PORT", "65536"}:                         `port 65536: want one of 1 to 65535, or none for any free one`,
-		{"ORIGINALS", "deployment"}:               `ORIGINALS names "deployment": want some of deployment-controller, replicaset-controller, endpoints-controller, -endpointslice-controller`,
-		{"ORIGINALS", "endpointslice-controller"}: `ORIGINALS names "endpointslice-controller": want some of deployment-controller, replicaset-controller, endpoints-controller, -endpointslice-controller`,
-		{"ORIGINALS", "-replicaset-controller"}:   `ORIGINALS names "-replicaset-controller": want some of deployment-controller, replicaset-controller, endpoints-controller, -endpointslice-controller`,
+		{"ORIGINALS", "deployment"}:               `ORIGINALS names "deployment": want some of deployment-controller, replicaset-controller, endpoints-controller, -endpointslice-controller, -garbage-collector-controller`,
+		{"ORIGINALS", "endpointslice-controller"}: `ORIGINALS names "endpointslice-controller": want some of deployment-controller, replicaset-controller, endpoints-controller, -endpointslice-controller, -garbage-collector-controller`,
+		{"ORIGINALS", "-replicaset-controller"}:   `ORIGINALS names "-replicaset-controller": want some of deployment-controller, replicaset-controller, endpoints-controller, -endpointslice-controller, -garbage-collector-controller`,
 		{"YES", "perhaps"}:                        `YES="perhaps": want 1 or 0`,
 		{"KIND_NAME", "../../etc"}:                `KIND_NAME="../../etc": want lower-case letters, digits, dots and dashes`,
 	} {
