@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/loopwright/loopwright/informer"
+	"github.com/loopwright/loopwright/mini"
 )
 
 // pod has what a store looks at. What else is in an object matters to neither.
@@ -74,4 +75,26 @@ func theirs(objects []any) cache.Indexer {
 		panic(err)
 	}
 	return indexer
+}
+
+// minis is the store of the course, with the same indices.
+func minis(pods []*corev1.Pod) *mini.Store {
+	store := mini.NewStore(miniIndexers())
+	store.Replace(miniObjects(pods))
+	return store
+}
+
+func miniIndexers() mini.Indexers {
+	return mini.Indexers{
+		"namespace": func(object mini.Object) []string { return []string{object.GetNamespace()} },
+		"node":      func(object mini.Object) []string { return []string{object.(*corev1.Pod).Spec.NodeName} },
+	}
+}
+
+func miniObjects(pods []*corev1.Pod) []mini.Object {
+	objects := make([]mini.Object, len(pods))
+	for i, pod := range pods {
+		objects[i] = pod
+	}
+	return objects
 }

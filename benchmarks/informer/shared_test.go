@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/loopwright/loopwright/informer"
+	"github.com/loopwright/loopwright/mini"
 )
 
 const (
@@ -120,6 +121,17 @@ type theirWatch struct {
 func (w *theirWatch) ResultChan() <-chan watch.Event { return w.results }
 func (w *theirWatch) Stop()                          { w.once.Do(func() { close(w.stopped) }) }
 
+// miniFeed is the feed as mini reads it: with client-go's watch.
+type miniFeed struct{ *feed }
+
+func (miniFeed) List(context.Context) ([]mini.Object, string, error) { return nil, "1", nil }
+
+func (f miniFeed) Watch(ctx context.Context, _ string) (watch.Interface, error) {
+	w, err := theirFeed(f).Watch(metav1.ListOptions{})
+	context.AfterFunc(ctx, w.Stop) // mini asks for the end by the context
+	return w, err
+}
+
 // 100,000 events go through an informer with two indices to 10 listeners: each of
 // another object, or all of 1,000 objects. By default every listener is told of all that
 // the store has shown, on both sides; with Coalesce, which client-go does not have, listeners
@@ -151,6 +163,30 @@ func BenchmarkInformer(b *testing.B) {
 							told.Done()
 						}
 					}}, informer.HandlerOptions{Coalesce: c.coalesce})
+				}
+				ctx, cancel := context.WithCancel(b.Context())
+				var running sync.WaitGroup
+				running.Go(func() { _ = i.Run(ctx) })
+				told.Wait()
+				cancel()
+				running.Wait()
+			}
+		})
+		b.Run(name+"/ours-mini", func(b *testing.B) {
+			if c.coalesce {
+				b.Skip("mini tells every listener of every change")
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				i := mini.NewSharedInformer(miniFeed{f}, miniIndexers())
+				var told sync.WaitGroup
+				told.Add(listeners)
+				for range listeners {
+					i.AddHandler(func(change mini.Change) {
+						if change.Old == nil && change.New.GetName() == "last" {
+							told.Done()
+						}
+					})
 				}
 				ctx, cancel := context.WithCancel(b.Context())
 				var running sync.WaitGroup

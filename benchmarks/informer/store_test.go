@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/loopwright/loopwright/informer"
+	"github.com/loopwright/loopwright/mini"
 )
 
 // One of 10,000 objects changes, in a store with two indices.
@@ -28,6 +29,17 @@ func BenchmarkStoreUpdate(b *testing.B) {
 						store.Put(pods[at])
 					} else {
 						store.Put(moved[i%len(pods)])
+					}
+				}
+			})
+			b.Run("ours-mini", func(b *testing.B) {
+				store := minis(pods)
+				b.ReportAllocs()
+				for i := 0; b.Loop(); i++ {
+					if at := pick(i, move); at >= 0 {
+						store.Update(pods[at])
+					} else {
+						store.Update(moved[i%len(pods)])
 					}
 				}
 			})
@@ -57,6 +69,13 @@ func BenchmarkStoreReplace(b *testing.B) {
 			store.Replace(pods)
 		}
 	})
+	b.Run("ours-mini", func(b *testing.B) {
+		store, all := minis(nil), miniObjects(pods)
+		b.ReportAllocs()
+		for b.Loop() {
+			store.Replace(all)
+		}
+	})
 	b.Run("client-go", func(b *testing.B) {
 		store := theirs(nil)
 		b.ReportAllocs()
@@ -73,6 +92,13 @@ func BenchmarkStoreGet(b *testing.B) {
 		b.ReportAllocs()
 		for i := 0; b.Loop(); i++ {
 			store.Get(informer.KeyOf(pods[i%len(pods)]))
+		}
+	})
+	b.Run("ours-mini", func(b *testing.B) {
+		store := minis(pods)
+		b.ReportAllocs()
+		for i := 0; b.Loop(); i++ {
+			store.Get(mini.KeyOf(pods[i%len(pods)]))
 		}
 	})
 	b.Run("client-go", func(b *testing.B) {
@@ -97,6 +123,20 @@ func BenchmarkStoreByIndex(b *testing.B) {
 			}
 			if found != 50 {
 				b.Fatal(found)
+			}
+		}
+	})
+	b.Run("ours-mini", func(b *testing.B) {
+		store := minis(pods)
+		b.ReportAllocs()
+		for b.Loop() {
+			found := 0
+			onNode, err := store.ByIndex("node", "node-7")
+			for range onNode {
+				found++
+			}
+			if found != 50 {
+				b.Fatal(found, err)
 			}
 		}
 	})
@@ -125,6 +165,16 @@ func BenchmarkStoreList(b *testing.B) {
 		for b.Loop() {
 			found := 0
 			for range store.All() {
+				found++
+			}
+		}
+	})
+	b.Run("ours-mini", func(b *testing.B) {
+		store := minis(pods)
+		b.ReportAllocs()
+		for b.Loop() {
+			found := 0
+			for range store.List() {
 				found++
 			}
 		}
@@ -160,6 +210,9 @@ func BenchmarkStoreMemory(b *testing.B) {
 	}
 	b.Run("ours", func(b *testing.B) {
 		measure(b, func() any { store, _ := ours(pods); return store })
+	})
+	b.Run("ours-mini", func(b *testing.B) {
+		measure(b, func() any { return minis(pods) })
 	})
 	b.Run("client-go", func(b *testing.B) {
 		measure(b, func() any { return theirs(objects) })

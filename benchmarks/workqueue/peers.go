@@ -11,13 +11,19 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/loopwright/loopwright/mini"
 	"github.com/loopwright/loopwright/workqueue"
 )
 
 type request = reconcile.Request
 
 // Queue is what all of them can do.
-type Queue = upstream.TypedInterface[request]
+type Queue interface {
+	Add(request)
+	Get() (item request, shutdown bool)
+	Done(request)
+	ShutDown()
+}
 
 // Requests are keys as a controller has them.
 func Requests(n int) []request {
@@ -39,8 +45,19 @@ var Peers = []struct {
 	{"ours-fair", func() Queue {
 		return workqueue.NewPriority(workqueue.PriorityOptions[request]{Group: func(r request) string { return r.Namespace }})
 	}},
+	{"ours-mini", func() Queue { return miniQueue{mini.NewQueue("mini")} }},
 	{"client-go", func() Queue { return upstream.NewTyped[request]() }},
 	{"controller-runtime", func() Queue { return priorityqueue.New[request]("") }},
+}
+
+// miniQueue is the queue of the course, which knows requests by their names alone.
+type miniQueue struct{ *mini.Queue }
+
+func (q miniQueue) Add(r request)  { q.Queue.Add(r.NamespacedName) }
+func (q miniQueue) Done(r request) { q.Queue.Done(r.NamespacedName) }
+func (q miniQueue) Get() (request, bool) {
+	name, shutdown := q.Queue.Get()
+	return request{NamespacedName: name}, shutdown
 }
 
 // Run has workers finish n items that one producer adds, 10,000 different ones
