@@ -3,6 +3,7 @@ package course
 import (
 	"fmt"
 	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -180,4 +181,56 @@ func checkPrinted(readme, text, file, source string) (problems Problems) {
 		}
 	}
 	return problems
+}
+
+// miniTable lists the files of mini in order, with their lines without comments and blanks, and
+// the pages of the book that there are.
+func (d *document) miniTable() (string, error) {
+	names, err := d.repo.numbered(bookDir)
+	if err != nil {
+		return "", err
+	}
+	t := table{header: []string{"", "File", "Lines", "Chapter"}}
+	all := 0
+	for i, name := range miniOrder {
+		file := "mini/" + name + ".go"
+		source, err := d.repo.read(file)
+		if err != nil {
+			return "", fmt.Errorf("counting the lines of mini: %w", err)
+		}
+		lines := linesOfCode(string(source))
+		all += lines
+		chapter := ""
+		for _, page := range names {
+			if numberOf(page) == i+1 {
+				p, _, err := d.repo.page(path.Join(bookDir, page))
+				if err != nil {
+					return "", err
+				}
+				chapter = fmt.Sprintf("[%s](%s)", p.Title, relative(d.file, path.Join(bookDir, page, "README.md")))
+			}
+		}
+		t.add(fmt.Sprint(i+1), fmt.Sprintf("[%s.go](%s)", name, relative(d.file, file)), fmt.Sprint(lines), chapter)
+	}
+	t.add("", "", fmt.Sprint(all), "")
+	return t.Markdown(), nil
+}
+
+// relative is the link from one file to another.
+func relative(from, to string) string {
+	link, err := filepath.Rel(path.Dir(from), to)
+	if err != nil {
+		return to
+	}
+	return filepath.ToSlash(link)
+}
+
+// linesOfCode counts the lines that are neither blank nor a comment.
+func linesOfCode(source string) (n int) {
+	for line := range strings.SplitSeq(source, "\n") {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "//") {
+			n++
+		}
+	}
+	return n
 }

@@ -217,10 +217,13 @@ func (d *document) generated(name string) (string, error) {
 	if workshop, ok := strings.CutPrefix(name, "agenda-"); ok {
 		return d.agenda(workshop)
 	}
-	if name == "originals" {
+	switch name {
+	case "originals":
 		return d.originals()
+	case "mini":
+		return d.miniTable()
 	}
-	return "", errors.New("there is no such block; course:chapters, course:originals and course:agenda-NAME are generated")
+	return "", errors.New("there is no such block; course:chapters, course:mini, course:originals and course:agenda-NAME are generated")
 }
 
 func (d *document) chapterTable() string {
