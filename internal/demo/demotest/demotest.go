@@ -53,9 +53,16 @@ func CompareTidied(t *testing.T, story func(context.Context, *demo.Demo) error, 
 // nothing happens. So a story about a race between two goroutines has the same end each time.
 func InMemory(t *testing.T, story func(context.Context, *demo.Demo) error, rules ...Rule) {
 	t.Helper()
+	InMemoryWith(t, func(*fakeapi.Server) {}, story, rules...)
+}
+
+// InMemoryWith prepares the API server before: with faults, or other kinds.
+func InMemoryWith(t *testing.T, prepare func(*fakeapi.Server), story func(context.Context, *demo.Demo) error, rules ...Rule) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		server := fakeapi.New(fakeapi.Options{FinalizeNamespaces: true})
 		defer server.Close()
+		prepare(server)
 		asItIs := func(text string) string { return text }
 		compareOn(t, cluster.Of("in memory", server.Config()), story, asItIs, rules)
 	})

@@ -1,0 +1,20 @@
+package main
+
+import (
+	"testing"
+	"time"
+
+	"github.com/loopwright/loopwright/internal/demo/demotest"
+	"github.com/loopwright/loopwright/internal/fakeapi"
+	"github.com/loopwright/loopwright/mini/book/11-cache/tenpods"
+)
+
+// Events take as long as three writes: the client has to wait for each.
+func TestTheProgramDoesWhatTheTextShows(t *testing.T) {
+	slow := func(server *fakeapi.Server) {
+		server.Inject(fakeapi.Fault{
+			Match: fakeapi.Match{Verb: "watch", Resource: "pods"}, DelayEvents: 30 * time.Millisecond,
+		})
+	}
+	demotest.InMemoryWith(t, slow, tenpods.Story(prepare))
+}
