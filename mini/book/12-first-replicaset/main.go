@@ -31,7 +31,8 @@ func run(ctx context.Context, d *demo.Demo, cluster *mini.Cluster) error {
 	c := mini.NewController("replicaset", reconciler)
 	here := func(c mini.Change) bool { return c.Object().GetNamespace() == d.Namespace }
 	c.Watch(sets, mini.EnqueueObject, here)
-	c.Watch(pods, mini.EnqueueOwner(schema.GroupKind{Group: "apps", Kind: "ReplicaSet"}), here)
+	ofSets := schema.GroupKind{Group: "apps", Kind: "ReplicaSet"}
+	c.Watch(pods, mini.EnqueueOwner(ofSets), here)
 
 	ended := make(chan error)
 	ctx, stop := context.WithCancel(ctx)
