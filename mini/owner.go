@@ -23,9 +23,10 @@ import (
 // Caveats: an adopted object becomes what the API server has stored, so objs must be
 // copies. With an error, the objects that were claimed before and after it are returned.
 func Claim[T Object](
-	ctx context.Context, c *CachedClient, owner Object, selector labels.Selector, objs []T,
+	ctx context.Context, c *CachedClient, owner Object, selector labels.Selector,
+	objs []T,
 ) (mine []T, err error) {
-	canAdopt := sync.OnceValue(func() error { // one read for all orphans, if there are any
+	canAdopt := sync.OnceValue(func() error { // one read for all orphans
 		return recheckDeletionTimestamp(ctx, c.Client, owner)
 	})
 	var errs []error
@@ -87,7 +88,7 @@ func recheckDeletionTimestamp(ctx context.Context, c *Client, owner Object) erro
 		return fmt.Errorf("may %s still adopt? %w", KeyOf(owner), err)
 	}
 	if live.GetUID() != owner.GetUID() {
-		return fmt.Errorf("%s cannot adopt: it is gone, and another has its name", KeyOf(owner))
+		return fmt.Errorf("%s cannot adopt: another has its name by now", KeyOf(owner))
 	}
 	if live.GetDeletionTimestamp() != nil {
 		return fmt.Errorf("%s cannot adopt: it is being deleted", KeyOf(owner))
@@ -113,7 +114,8 @@ func adopt(
 }
 
 func release(ctx context.Context, c *Client, owner, obj Object) error {
-	err := patchOwner(ctx, c, obj, map[string]any{"$patch": "delete", "uid": owner.GetUID()})
+	remove := map[string]any{"$patch": "delete", "uid": owner.GetUID()}
+	err := patchOwner(ctx, c, obj, remove)
 	if isGone(err) {
 		return nil
 	}
@@ -135,4 +137,6 @@ func patchOwner(ctx context.Context, c *Client, obj Object, reference any) error
 
 // isGone: there is no object (404), or another with its name, or another controller has
 // adopted it: an object has one controller at most (both 422). The watch brings the rest.
-func isGone(err error) bool { return apierrors.IsNotFound(err) || apierrors.IsInvalid(err) }
+func isGone(err error) bool {
+	return apierrors.IsNotFound(err) || apierrors.IsInvalid(err)
+}

@@ -1,0 +1,217 @@
+package mini
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// burstReplicas is how many Pods one reconcile creates or deletes at most: one huge
+// ReplicaSet must not keep a worker from all others. The next reconcile goes on.
+const burstReplicas = 500
+
+// ReplicaSets is the ReplicaSet controller.
+//
+// Guarantees: it never creates a Pod because it has not seen one of its own. The cached
+// client waits until the cache shows this process's writes, so there are no expectations
+// to keep: the original counts the Pods that it has yet to see, in memory. A new process
+// has no writes to wait for: its first list shows all that the old one has created.
+type ReplicaSets struct {
+	Client *CachedClient
+}
+
+// NewReplicaSetController returns the controller with its watches. Add it to m.
+func NewReplicaSetController(m *Manager) (*Controller, error) {
+	sets, err := m.Cache.Informer(&appsv1.ReplicaSet{})
+	if err != nil {
+		return nil, err
+	}
+	pods, err := m.Cache.Informer(&corev1.Pod{})
+	if err != nil {
+		return nil, err
+	}
+	c := NewController("replicaset", &ReplicaSets{Client: m.Client})
+	c.Workers, c.Trace, c.Queue.Trace = 5, m.Cluster.Trace, m.Cluster.Trace
+	c.Watch(sets, EnqueueObject)
+	c.Watch(pods, EnqueueOwner(schema.GroupKind{Group: "apps", Kind: "ReplicaSet"}))
+	c.Watch(pods, EnqueueMapped(func(pod Object) []Request {
+		return getPodReplicaSets(sets, pod)
+	}))
+	return c, nil
+}
+
+// getPodReplicaSets returns the ReplicaSets that may adopt the Pod, if it is an orphan.
+func getPodReplicaSets(sets *SharedInformer, pod Object) (matching []Request) {
+	if metav1.GetControllerOfNoCopy(pod) != nil {
+		return nil
+	}
+	near, _ := sets.ByIndex(ByNamespace, pod.GetNamespace()) // all of a Cache's have it
+	for _, obj := range near {
+		rs := obj.(*appsv1.ReplicaSet)
+		selector, err := metav1.LabelSelectorAsSelector(rs.Spec.Selector)
+		if err == nil && selector.Matches(labels.Set(pod.GetLabels())) {
+			matching = append(matching, KeyOf(rs))
+		}
+	}
+	return matching
+}
+
+// Reconcile brings one ReplicaSet closer to the number of Pods that it asks for.
+func (r *ReplicaSets) Reconcile(ctx context.Context, req Request) (Result, error) {
+	rs, err := Get[*appsv1.ReplicaSet](ctx, r.Client, req)
+	if apierrors.IsNotFound(err) {
+		return Result{}, nil // deleted; the garbage collector deletes its Pods
+	}
+	if err != nil {
+		return Result{}, err
+	}
+	return r.syncReplicaSet(ctx, rs)
+}
+
+func (r *ReplicaSets) syncReplicaSet(
+	ctx context.Context, rs *appsv1.ReplicaSet,
+) (Result, error) {
+	active, terminating, err := r.claimPods(ctx, rs)
+	if err != nil {
+		return Result{}, err
+	}
+	var failure error
+	if rs.DeletionTimestamp == nil { // otherwise the garbage collector is at work
+		failure = r.manageReplicas(ctx, rs, active)
+	}
+	status, next := calculateStatus(rs, active, terminating, failure, time.Now())
+	if !equality.Semantic.DeepEqual(rs.Status, status) { // each write calls us again
+		rs.Status = status
+		failure = errors.Join(failure, r.Client.UpdateStatus(ctx, rs))
+	}
+	return Result{RequeueAfter: next}, failure
+}
+
+// claimPods returns the Pods that count, and how many others are still ending.
+func (r *ReplicaSets) claimPods(
+	ctx context.Context, rs *appsv1.ReplicaSet,
+) (active []*corev1.Pod, terminating int, err error) {
+	selector, err := metav1.LabelSelectorAsSelector(rs.Spec.Selector)
+	if err != nil {
+		err = fmt.Errorf("the selector of ReplicaSet %s: %w", KeyOf(rs), err)
+		return nil, 0, TerminalError(err)
+	}
+	// All Pods of the namespace: also those that match no longer, and those that do not
+	// belong to the ReplicaSet yet.
+	pods, err := List[*corev1.Pod](ctx, r.Client, Selection{Namespace: rs.Namespace})
+	if err != nil {
+		return nil, 0, err
+	}
+	pods = slices.DeleteFunc(pods, isPodTerminal)
+	claimed, err := Claim(ctx, r.Client, rs, selector, pods)
+	for _, pod := range claimed {
+		if pod.DeletionTimestamp == nil {
+			active = append(active, pod)
+		}
+	}
+	return active, len(claimed) - len(active), err
+}
+
+func (r *ReplicaSets) manageReplicas(
+	ctx context.Context, rs *appsv1.ReplicaSet, active []*corev1.Pod,
+) error {
+	diff := len(active) - int(*rs.Spec.Replicas)
+	if diff <= 0 {
+		return slowStartBatch(min(-diff, burstReplicas), 1, func(int) error {
+			return r.Client.Create(ctx, podFor(rs))
+		})
+	}
+	related, err := getIndirectlyRelatedPods(ctx, r.Client, rs)
+	if err != nil {
+		return err
+	}
+	doomed := GetPodsToDelete(active, related, min(diff, burstReplicas), time.Now())
+	return inParallel(len(doomed), func(i int) error {
+		err := r.Client.Delete(ctx, doomed[i], metav1.DeleteOptions{})
+		if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+			return nil // gone, or another Pod has its name: another process was faster
+		}
+		return err
+	})
+}
+
+// slowStartBatch calls fn count times, in batches that double. A failure is the end of
+// it: if a quota refuses one Pod, it refuses 500, and each one costs the API server work.
+func slowStartBatch(count, initialBatchSize int, fn func(int) error) error {
+	for batch := min(count, initialBatchSize); batch > 0; batch = min(2*batch, count) {
+		if err := inParallel(batch, fn); err != nil {
+			return err
+		}
+		count -= batch
+	}
+	return nil
+}
+
+// inParallel calls fn with 0 to n-1, and returns one of the errors: they are alike.
+func inParallel(n int, fn func(i int) error) error {
+	errs := make([]error, n) // each call has a place of its own, so no lock is needed
+	var calls sync.WaitGroup
+	for i := range n {
+		calls.Go(func() { errs[i] = fn(i) })
+	}
+	calls.Wait()
+	return cmp.Or(errs...)
+}
+
+// calculateStatus returns the status, and after which time a Pod becomes available
+// although nothing changes that a watch could show: 0 is never.
+func calculateStatus(
+	rs *appsv1.ReplicaSet, active []*corev1.Pod, terminating int, failure error,
+	now time.Time,
+) (status appsv1.ReplicaSetStatus, next time.Duration) {
+	status = appsv1.ReplicaSetStatus{
+		ObservedGeneration: rs.Generation, Replicas: int32(len(active)),
+		TerminatingReplicas: new(int32(terminating)),
+		Conditions:          slices.Clone(rs.Status.Conditions),
+	}
+	template := labels.Set(rs.Spec.Template.Labels).AsSelectorPreValidated()
+	for _, pod := range active {
+		if template.Matches(labels.Set(pod.Labels)) {
+			status.FullyLabeledReplicas++
+		}
+		since, ready := podReady(pod)
+		if !ready {
+			continue
+		}
+		status.ReadyReplicas++
+		left := time.Duration(rs.Spec.MinReadySeconds)*time.Second - now.Sub(since)
+		if left <= 0 {
+			status.AvailableReplicas++
+		} else if next == 0 || left < next {
+			next = left
+		}
+	}
+	failed := func(c appsv1.ReplicaSetCondition) bool {
+		return c.Type == appsv1.ReplicaSetReplicaFailure
+	}
+	if failure == nil {
+		status.Conditions = slices.DeleteFunc(status.Conditions, failed)
+	} else if !slices.ContainsFunc(status.Conditions, failed) { // the first failure stays
+		reason := "FailedCreate"
+		if len(active) > int(*rs.Spec.Replicas) {
+			reason = "FailedDelete"
+		}
+		status.Conditions = append(status.Conditions, appsv1.ReplicaSetCondition{
+			Type: appsv1.ReplicaSetReplicaFailure, Status: corev1.ConditionTrue,
+			Reason: reason, Message: failure.Error(), LastTransitionTime: metav1.NewTime(now),
+		})
+	}
+	return status, next
+}
