@@ -1,0 +1,352 @@
+package mini_test
+
+import (
+	"strconv"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/loopwright/loopwright/internal/fakeapi"
+	"github.com/loopwright/loopwright/mini"
+)
+
+// claiming is a ReplicaSet and a client that claims Pods for it.
+type claiming struct {
+	*world
+	client *mini.CachedClient
+	owner  *appsv1.ReplicaSet
+}
+
+func (w *world) claiming() *claiming {
+	cache := mini.NewCache(w.Cluster)
+	client := mini.NewCachedClient(cache)
+	w.run(cache.Run)
+	owner := w.createReplicaSet(replicaSet("web", 3))
+	_, err := mini.Get[*appsv1.ReplicaSet](w.ctx, client, mini.KeyOf(owner)) // now it is cached
+	require.NoError(w, err)
+	return &claiming{world: w, client: client, owner: owner}
+}
+
+// pod creates a Pod that has the owner's labels and these owners.
+func (c *claiming) pod(name string, owners ...metav1.OwnerReference) *corev1.Pod {
+	c.Helper()
+	pod, err := c.Other.CoreV1().Pods("default").Create(c.ctx, &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: name, Labels: map[string]string{"app": "web"}, OwnerReferences: owners,
+		},
+		Spec: c.owner.Spec.Template.Spec,
+	}, metav1.CreateOptions{})
+	require.NoError(c, err)
+	return pod
+}
+
+// controller is a reference to an owner that controls.
+func controller(name, uid string) metav1.OwnerReference {
+	return metav1.OwnerReference{
+		APIVersion: "apps/v1", Kind: "ReplicaSet", Name: name, UID: types.UID(uid),
+		Controller: new(true), BlockOwnerDeletion: new(true),
+	}
+}
+
+func (c *claiming) us() metav1.OwnerReference { return controller("web", string(c.owner.UID)) }
+
+// claim claims copies of the Pods, and returns the names of those that are now ours.
+func (c *claiming) claim(pods ...*corev1.Pod) (names []string, err error) {
+	c.Helper()
+	copies := make([]*corev1.Pod, len(pods))
+	for i, pod := range pods {
+		copies[i] = pod.DeepCopy()
+	}
+	selector := labels.SelectorFromSet(labels.Set{"app": "web"})
+	mine, err := mini.Claim(c.ctx, c.client, c.owner, selector, copies)
+	for _, pod := range mine {
+		names = append(names, pod.Name)
+	}
+	return names, err
+}
+
+// live is what the API server has.
+func (c *claiming) live(pod *corev1.Pod) *corev1.Pod {
+	c.Helper()
+	live, err := c.Other.CoreV1().Pods(pod.Namespace).Get(c.ctx, pod.Name, metav1.GetOptions{})
+	require.NoError(c, err)
+	return live
+}
+
+func (c *claiming) unchanged(pod *corev1.Pod, why string) {
+	c.Helper()
+	require.Equal(c, pod.ResourceVersion, c.live(pod).ResourceVersion, why)
+}
+
+func (c *claiming) deleteOwner() {
+	c.Helper()
+	err := c.Other.AppsV1().ReplicaSets("default").Delete(c.ctx, "web", metav1.DeleteOptions{})
+	require.NoError(c, err)
+}
+
+func relabel(pod *corev1.Pod) { pod.Labels = map[string]string{"app": "debug"} }
+
+func TestPodsThatBelongToTheOwnerAreReturnedWithoutARequest(t *testing.T) {
+	inMemory(t, func(w *world) {
+		c := w.claiming()
+		pods := []*corev1.Pod{c.pod("a", c.us()), c.pod("b", c.us())}
+		synctest.Wait()
+		w.Server.ForgetRequests()
+		names, err := c.claim(pods...)
+		require.NoError(w, err)
+		require.Equal(w, []string{"a", "b"}, names)
+		require.Empty(w, w.Server.Requests(fakeapi.Match{}), "this is what every reconcile does: it has to be free")
+	})
+}
+
+func TestStrangersPodsAreLeftAlone(t *testing.T) {
+	inMemory(t, func(w *world) {
+		c := w.claiming()
+		stranger := c.pod("stranger", controller("other", "other-uid"))
+		before := c.pod("before", controller("web", "uid-of-an-owner-that-had-this-name-before"))
+		both := c.pod("both", controller("other", "other-uid"), metav1.OwnerReference{
+			APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web", UID: c.owner.UID,
+		})
+		different := c.changePod(c.pod("different"), relabel)
+		names, err := c.claim(stranger, before, both, different)
+		require.NoError(w, err)
+		require.Empty(w, names)
+		c.unchanged(stranger, "another controller has it")
+		c.unchanged(before, "a UID says who an owner is, and its name does not")
+		c.unchanged(both, "another controller has it, whoever else is an owner")
+		c.unchanged(different, "an orphan that the selector does not match")
+	})
+}
+
+func TestAnOrphanThatMatchesIsAdopted(t *testing.T) {
+	inMemory(t, func(w *world) {
+		c := w.claiming()
+		other := metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "x", UID: "x-uid"}
+		half := c.us()
+		half.Controller, half.BlockOwnerDeletion = nil, nil
+		names, err := c.claim(c.pod("a"), c.pod("b", other), c.pod("c", half))
+		require.NoError(w, err)
+		require.Equal(w, []string{"a", "b", "c"}, names)
+		pods := w.pods()
+		require.Equal(w, []metav1.OwnerReference{c.us()}, pods[0].OwnerReferences)
+		require.ElementsMatch(w, []metav1.OwnerReference{other, c.us()}, pods[1].OwnerReferences,
+			"other owners are not ours to remove")
+		require.Equal(w, []metav1.OwnerReference{c.us()}, pods[2].OwnerReferences,
+			"an owner that does not control becomes the controller")
+		for _, pod := range pods {
+			require.Equal(w, "web", pod.Labels["app"])
+		}
+	})
+}
+
+func TestAPodThatNoLongerMatchesIsReleased(t *testing.T) {
+	inMemory(t, func(w *world) {
+		c := w.claiming()
+		other := metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "x", UID: "x-uid"}
+		a := c.changePod(c.pod("a", c.us()), relabel)
+		b := c.changePod(c.pod("b", c.us(), other), relabel)
+		synctest.Wait()
+		w.Server.ForgetRequests()
+		names, err := c.claim(a, c.pod("mine", c.us()), b)
+		require.NoError(w, err)
+		require.Equal(w, []string{"mine"}, names)
+		require.Empty(w, c.live(a).OwnerReferences,
+			"somebody takes a Pod out by a label, to look into it: it must not be deleted with the ReplicaSet")
+		require.Equal(w, []metav1.OwnerReference{other}, c.live(b).OwnerReferences,
+			"other owners are not ours to remove")
+		require.Empty(w, w.Server.Requests(fakeapi.Match{Verb: "get", Resource: "replicasets"}),
+			"to release, one need not ask whether the owner is still there")
+	})
+}
+
+func TestAnOrphanThatIsEndingIsNotAdopted(t *testing.T) {
+	inMemory(t, func(w *world) {
+		c := w.claiming()
+		orphan := c.bind(c.pod("a"), "node")
+		mine := c.bind(c.pod("b", c.us()), "node")
+		c.deletePod(orphan)
+		c.deletePod(mine)
+		orphan, mine = c.live(orphan), c.live(mine)
+		names, err := c.claim(orphan, mine)
+		require.NoError(w, err)
+		require.Equal(w, []string{"b"}, names, "ours is ours until it is gone")
+		c.unchanged(orphan, "it is being deleted")
+	})
+}
+
+func TestAnOrphanInAnotherNamespaceIsNotAdopted(t *testing.T) {
+	inMemory(t, func(w *world) {
+		c := w.claiming()
+		far, err := w.Other.CoreV1().Pods("kube-system").Create(w.ctx, &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Name: "far", Labels: map[string]string{"app": "web"}},
+			Spec:       c.owner.Spec.Template.Spec,
+		}, metav1.CreateOptions{})
+		require.NoError(w, err)
+		names, err := c.claim(far)
+		require.NoError(w, err)
+		require.Empty(w, names)
+		c.unchanged(far, "the garbage collector deletes what has an owner in another namespace")
+	})
+}
+
+func TestAnOwnerThatIsBeingDeletedKeepsWhatItHasAndChangesNothing(t *testing.T) {
+	inMemory(t, func(w *world) {
+		c := w.claiming()
+		c.owner.DeletionTimestamp = new(metav1.Now())
+		mine, orphan := c.pod("mine", c.us()), c.pod("orphan")
+		different := c.changePod(c.pod("different", c.us()), relabel)
+		names, err := c.claim(mine, orphan, different)
+		require.NoError(w, err)
+		require.Equal(w, []string{"mine"}, names)
+		c.unchanged(orphan, "the owner is being deleted: it must not adopt")
+		c.unchanged(different, "the owner is being deleted: the garbage collector decides about its Pods")
+	})
+}
+
+func TestAnOwnerThatTheCacheShowsAlthoughItIsGoneAdoptsNothing(t *testing.T) {
+	for name, happens := range map[string]func(c *claiming){
+		"deleted": func(c *claiming) { c.deleteOwner() },
+		"being deleted": func(c *claiming) {
+			c.changeReplicaSet("web", func(rs *appsv1.ReplicaSet) { rs.Finalizers = []string{"orphan"} })
+			c.deleteOwner()
+		},
+		"replaced": func(c *claiming) {
+			c.deleteOwner()
+			c.createReplicaSet(replicaSet("web", 3))
+		},
+		"not to be read": func(c *claiming) {
+			c.Server.Inject(fakeapi.Fault{
+				Match:  fakeapi.Match{Verb: "get", Resource: "replicasets"},
+				Status: fakeapi.InternalError(),
+			})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inMemory(t, func(w *world) {
+				w.slowWatch("replicasets", time.Hour)
+				c := w.claiming()
+				happens(c)
+				mine, orphan := c.pod("mine", c.us()), c.pod("orphan")
+				another := c.pod("another")
+				names, err := c.claim(orphan, mine, another)
+				require.Error(w, err, "without it, the caller would create a Pod in place of the orphan")
+				require.Equal(w, []string{"mine"}, names)
+				c.unchanged(orphan, "the owner is gone: only the API server knows")
+				c.unchanged(another, "the owner is gone: only the API server knows")
+			})
+		})
+	}
+}
+
+func TestTheOwnerIsReadOnceForAHundredOrphans(t *testing.T) {
+	inMemory(t, func(w *world) {
+		c := w.claiming()
+		var orphans []*corev1.Pod
+		for i := range 100 {
+			orphans = append(orphans, c.pod("orphan-"+strconv.Itoa(i)))
+		}
+		w.Server.ForgetRequests()
+		names, err := c.claim(orphans...)
+		require.NoError(w, err)
+		require.Len(w, names, 100)
+		require.Len(w, w.Server.Requests(fakeapi.Match{Verb: "get", Resource: "replicasets"}), 1)
+	})
+}
+
+func TestPodsThatAreGoneOrReplacedAreNoErrorAndNotOurs(t *testing.T) {
+	inMemory(t, func(w *world) {
+		c := w.claiming()
+		gone := []*corev1.Pod{
+			c.pod("a"), c.changePod(c.pod("b", c.us()), relabel),
+			c.pod("c"), c.changePod(c.pod("d", c.us()), relabel),
+		}
+		for _, pod := range gone {
+			c.deletePod(pod)
+		}
+		newC, newD := c.pod("c"), c.changePod(c.pod("d", c.us()), relabel)
+		names, err := c.claim(append(gone, c.pod("mine", c.us()))...)
+		require.NoError(w, err)
+		require.Equal(w, []string{"mine"}, names)
+		c.unchanged(newC, "it has the name of the Pod that the cache showed, and is another one")
+		c.unchanged(newD, "it has the name of the Pod that the cache showed, and is another one")
+	})
+}
+
+func TestAnOrphanThatAnotherControllerAdoptsFirstIsNotOurs(t *testing.T) {
+	inMemory(t, func(w *world) {
+		c := w.claiming()
+		orphan := c.pod("a")
+		theirs := c.changePod(orphan, func(pod *corev1.Pod) {
+			pod.OwnerReferences = []metav1.OwnerReference{controller("other", "other-uid")}
+		})
+		names, err := c.claim(orphan)
+		require.NoError(w, err)
+		require.Empty(w, names)
+		c.unchanged(theirs, "another controller was faster")
+	})
+}
+
+func TestAPodThatAnotherClientHasChangedIsAdoptedAllTheSame(t *testing.T) {
+	inMemory(t, func(w *world) {
+		c := w.claiming()
+		orphan := c.pod("a")
+		c.changePod(orphan, func(pod *corev1.Pod) { pod.Annotations = map[string]string{"note": "1"} })
+		names, err := c.claim(orphan)
+		require.NoError(w, err)
+		require.Equal(w, []string{"a"}, names)
+		require.Equal(w, "1", c.live(orphan).Annotations["note"], "the other client's change")
+	})
+}
+
+func TestARefusedPatchIsAnErrorAndDoesNotKeepFromTheRest(t *testing.T) {
+	inMemory(t, func(w *world) {
+		c := w.claiming()
+		for _, name := range []string{"a", "b"} {
+			w.Server.Inject(fakeapi.Fault{
+				Match:  fakeapi.Match{Verb: "patch", Resource: "pods", Name: name},
+				Status: fakeapi.Forbidden(),
+			})
+		}
+		a, b := c.pod("a"), c.changePod(c.pod("b", c.us()), relabel)
+		d := c.changePod(c.pod("d", c.us()), relabel)
+		names, err := c.claim(a)
+		require.Error(w, err, "the orphan could not be adopted")
+		require.Empty(w, names)
+		_, err = c.claim(b)
+		require.Error(w, err, "the Pod could not be released")
+		names, err = c.claim(a, b, c.pod("c"), d)
+		require.Error(w, err)
+		require.Equal(w, []string{"c"}, names)
+		require.Empty(w, c.live(d).OwnerReferences)
+	})
+}
+
+func TestADeploymentClaimsReplicaSets(t *testing.T) {
+	inMemory(t, func(w *world) {
+		c := w.claiming()
+		deployment, err := w.Other.AppsV1().Deployments("default").Create(w.ctx, &appsv1.Deployment{
+			ObjectMeta: metav1.ObjectMeta{Name: "web"},
+			Spec: appsv1.DeploymentSpec{
+				Selector: c.owner.Spec.Selector, Template: c.owner.Spec.Template,
+			},
+		}, metav1.CreateOptions{})
+		require.NoError(w, err)
+		w.changeReplicaSet("web", func(rs *appsv1.ReplicaSet) { rs.Labels = map[string]string{"app": "web"} })
+		sets, err := mini.Claim(w.ctx, c.client, deployment,
+			labels.SelectorFromSet(labels.Set{"app": "web"}), []*appsv1.ReplicaSet{w.replicaSet("web")})
+		require.NoError(w, err)
+		require.Len(w, sets, 1)
+		stored := w.replicaSet("web")
+		require.True(w, metav1.IsControlledBy(stored, deployment))
+		require.Equal(w, "Deployment", stored.OwnerReferences[0].Kind)
+		require.Equal(w, stored.ResourceVersion, sets[0].ResourceVersion,
+			"what is returned is what the API server has stored: an update of it is no conflict")
+	})
+}
