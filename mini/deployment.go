@@ -1,0 +1,237 @@
+package mini
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Reasons of the Progressing condition that the next reconcile looks at.
+const (
+	ReplicaSetUpdatedReason = "ReplicaSetUpdated" // there is progress
+	NewRSAvailableReason    = "NewReplicaSetAvailable"
+	PausedDeployReason      = "DeploymentPaused"
+)
+
+type condition = appsv1.DeploymentCondition
+
+// NewDeploymentController returns the controller with its watches. Add it to m.
+func NewDeploymentController(m *Manager) (*Controller, error) {
+	deployments, err1 := m.Cache.Informer(&appsv1.Deployment{})
+	sets, err2 := m.Cache.Informer(&appsv1.ReplicaSet{})
+	pods, err3 := m.Cache.Informer(&corev1.Pod{})
+	if err := errors.Join(err1, err2, err3); err != nil {
+		return nil, err
+	}
+	c := NewController("deployment", &Deployments{Client: m.Client})
+	c.Workers, c.Trace, c.Queue.Trace = 5, m.Cluster.Trace, m.Cluster.Trace
+	ofSet := EnqueueOwner(appsv1.SchemeGroupVersion.WithKind("Deployment").GroupKind())
+	setOf := EnqueueOwner(appsv1.SchemeGroupVersion.WithKind("ReplicaSet").GroupKind())
+	c.Watch(deployments, EnqueueObject)
+	c.Watch(sets, ofSet)
+	// Recreate waits for the end of Pods, of which a ReplicaSet's status says nothing.
+	c.Watch(pods, func(change Change) (all []Request) {
+		for _, key := range setOf(change) {
+			if rs := sets.Get(key); rs != nil {
+				all = append(all, ofSet(Change{New: rs})...)
+			}
+		}
+		return all
+	}, func(change Change) bool { return change.New == nil })
+	return c, nil
+}
+
+// Reconcile brings a Deployment one step on, and reports where it stands.
+func (c *Deployments) Reconcile(ctx context.Context, req Request) (Result, error) {
+	r, err := c.getRollout(ctx, req)
+	if err != nil || r == nil {
+		return Result{}, err
+	}
+	begun := "FoundNewReplicaSet" // as after a rollback
+	if r.newRS == nil {
+		begun = "NewReplicaSetCreated"
+	}
+	if err := c.scaleOrRoll(ctx, r); err != nil {
+		return Result{}, err
+	}
+	now := metav1.Now().Rfc3339Copy() // in seconds, as the API server stores it
+	status := deploymentStatus(r, begun, now)
+	if r.d.Spec.Paused || deploymentComplete(r.d, &status) {
+		if err := c.cleanupDeployment(ctx, r); err != nil {
+			return Result{}, err
+		}
+	}
+	// No watch reports that a deadline has passed: call us again then.
+	progress := getCondition(status.Conditions, appsv1.DeploymentProgressing)
+	result := Result{RequeueAfter: progressDeadline(r.d, progress).Sub(now.Time)}
+	return result, c.syncDeploymentStatus(ctx, r, status)
+}
+
+// syncDeploymentStatus writes the status and the revision, if they are different.
+func (c *Deployments) syncDeploymentStatus(
+	ctx context.Context, r *rollout, status appsv1.DeploymentStatus,
+) error {
+	d := r.d.DeepCopy()
+	d.Status = status
+	if r.newRS != nil {
+		revision := r.newRS.Annotations[RevisionAnnotation]
+		metav1.SetMetaDataAnnotation(&d.ObjectMeta, RevisionAnnotation, revision)
+	}
+	if equality.Semantic.DeepEqual(d, r.d) {
+		return nil // each write would call us again
+	}
+	return c.Client.UpdateStatus(ctx, d)
+}
+
+// deploymentStatus adds up what the ReplicaSets report. begun is why there is progress if
+// the rollout has just begun.
+func deploymentStatus(
+	r *rollout, begun string, now metav1.Time,
+) (status appsv1.DeploymentStatus) {
+	status.ObservedGeneration = r.d.Generation
+	status.CollisionCount = r.d.Status.CollisionCount
+	for _, rs := range r.allRSs() {
+		status.Replicas += rs.Status.Replicas
+		status.ReadyReplicas += rs.Status.ReadyReplicas
+		status.AvailableReplicas += rs.Status.AvailableReplicas
+		if rs == r.newRS {
+			status.UpdatedReplicas = rs.Status.Replicas
+		}
+	}
+	missing := specReplicas(r.allRSs()...) - status.AvailableReplicas
+	status.UnavailableReplicas = max(missing, 0)
+	for _, c := range []condition{
+		availableCondition(r.d, status.AvailableReplicas),
+		progressingCondition(r, &status, begun, now),
+		replicaFailureCondition(r),
+	} {
+		if c.Status != "" {
+			was := getCondition(r.d.Status.Conditions, c.Type)
+			status.Conditions = append(status.Conditions, withTimes(c, was, now))
+		}
+	}
+	return status
+}
+
+// getCondition returns the zero value if there is no condition of this type.
+func getCondition(all []condition, kind appsv1.DeploymentConditionType) condition {
+	for _, c := range all {
+		if c.Type == kind {
+			return c
+		}
+	}
+	return condition{}
+}
+
+// withTimes keeps the times of what has not changed. Progress is an exception: each bit
+// of it moves the deadline.
+func withTimes(c, was condition, now metav1.Time) condition {
+	if c == was {
+		return was
+	}
+	c.LastUpdateTime, c.LastTransitionTime = now, now
+	if c.Status == was.Status {
+		c.LastTransitionTime = was.LastTransitionTime
+		if c.Reason == was.Reason && c.Reason != ReplicaSetUpdatedReason {
+			c.LastUpdateTime = was.LastUpdateTime
+		}
+	}
+	return c
+}
+
+func availableCondition(d *appsv1.Deployment, available int32) (c condition) {
+	c.Type = appsv1.DeploymentAvailable
+	c.Status, c.Reason = corev1.ConditionFalse, "MinimumReplicasUnavailable"
+	if available >= *d.Spec.Replicas-MaxUnavailable(d) {
+		c.Status, c.Reason = corev1.ConditionTrue, "MinimumReplicasAvailable"
+	}
+	return c
+}
+
+// replicaFailureCondition says why a ReplicaSet cannot create or delete Pods. It has no
+// Status if all can.
+func replicaFailureCondition(r *rollout) (c condition) {
+	for _, rs := range r.allRSs() { // the new one comes last, and overrides the others
+		for _, failure := range rs.Status.Conditions {
+			if failure.Type == appsv1.ReplicaSetReplicaFailure {
+				c.Type, c.Status = appsv1.DeploymentReplicaFailure, failure.Status
+				c.Reason, c.Message = failure.Reason, failure.Message
+			}
+		}
+	}
+	return c
+}
+
+// progressingCondition says whether the rollout gets on. It stays as it was until there
+// is a reason to change it.
+func progressingCondition(
+	r *rollout, status *appsv1.DeploymentStatus, begun string, now metav1.Time,
+) (c condition) {
+	was := getCondition(r.d.Status.Conditions, appsv1.DeploymentProgressing)
+	c.Type, c.Status = appsv1.DeploymentProgressing, corev1.ConditionTrue
+	switch {
+	case r.d.Spec.Paused:
+		c.Status, c.Reason = corev1.ConditionUnknown, PausedDeployReason
+	case was.Reason == PausedDeployReason: // the deadline starts over
+		c.Status, c.Reason = corev1.ConditionUnknown, "DeploymentResumed"
+	case r.newRS != nil && (was.Reason == "" || Revision(r.newRS) != Revision(r.d)):
+		c.Reason = begun
+	case was.Reason == NewRSAvailableReason && status.Replicas == status.UpdatedReplicas:
+		return was // it is over: Pods that fail later are no new rollout
+	case deploymentComplete(r.d, status):
+		c.Reason = NewRSAvailableReason
+	case deploymentProgressing(&r.d.Status, status):
+		c.Reason = ReplicaSetUpdatedReason
+	case was.Reason != "" && !now.Time.Before(progressDeadline(r.d, was)):
+		c.Status, c.Reason = corev1.ConditionFalse, "ProgressDeadlineExceeded"
+	default:
+		return was
+	}
+	return c
+}
+
+// progressDeadline is when there will have been no progress for too long.
+func progressDeadline(d *appsv1.Deployment, was condition) time.Time {
+	seconds := time.Duration(*d.Spec.ProgressDeadlineSeconds)
+	return was.LastUpdateTime.Add(seconds * time.Second)
+}
+
+// deploymentComplete returns true if all new Pods are available, and no old one is left.
+func deploymentComplete(d *appsv1.Deployment, status *appsv1.DeploymentStatus) bool {
+	return status.UpdatedReplicas == *d.Spec.Replicas &&
+		status.Replicas == status.UpdatedReplicas &&
+		status.AvailableReplicas == status.Replicas
+}
+
+// deploymentProgressing returns true if there are more new Pods, fewer old ones, or more
+// that are ready or available.
+func deploymentProgressing(before, after *appsv1.DeploymentStatus) bool {
+	return after.UpdatedReplicas > before.UpdatedReplicas ||
+		after.Replicas-after.UpdatedReplicas < before.Replicas-before.UpdatedReplicas ||
+		after.ReadyReplicas > before.ReadyReplicas ||
+		after.AvailableReplicas > before.AvailableReplicas
+}
+
+// cleanupDeployment deletes the oldest revisions, and keeps as many as the user wants to
+// be able to roll back to. It deletes no ReplicaSet that has Pods or may get some.
+func (c *Deployments) cleanupDeployment(ctx context.Context, r *rollout) error {
+	old := slices.SortedFunc(slices.Values(r.oldRSs), func(a, b *appsv1.ReplicaSet) int {
+		return cmp.Compare(Revision(a), Revision(b))
+	})
+	for _, rs := range old[:max(len(old)-int(*r.d.Spec.RevisionHistoryLimit), 0)] {
+		if *rs.Spec.Replicas > 0 || !settled(rs) {
+			continue
+		}
+		if err := c.Client.Delete(ctx, rs, metav1.DeleteOptions{}); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,253 @@
+package mini
+
+import (
+	"context"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// What a ReplicaSet remembers of its Deployment at the time when it got its size.
+const (
+	DesiredReplicasAnnotation = "deployment.kubernetes.io/desired-replicas"
+	MaxReplicasAnnotation     = "deployment.kubernetes.io/max-replicas" // and surge
+)
+
+// ResolveFenceposts returns how many Pods there may be beyond the desired ones, and how
+// many of the desired ones may be missing. A surge is rounded up and what may be missing
+// is rounded down: to the careful side. If both are 0, nothing could move, and one Pod
+// may be missing.
+func ResolveFenceposts(
+	maxSurge, maxUnavailable *intstr.IntOrString, desired int32,
+) (surge, unavailable int32, err error) {
+	zero := intstr.FromInt32(0)
+	up, err := intstr.GetScaledValueFromIntOrPercent(
+		intstr.ValueOrDefault(maxSurge, zero), int(desired), true)
+	if err != nil {
+		return 0, 0, fmt.Errorf("maxSurge: %w", err)
+	}
+	down, err := intstr.GetScaledValueFromIntOrPercent(
+		intstr.ValueOrDefault(maxUnavailable, zero), int(desired), false)
+	if err != nil {
+		return 0, 0, fmt.Errorf("maxUnavailable: %w", err)
+	}
+	if up == 0 && down == 0 {
+		down = 1
+	}
+	return int32(up), int32(down), nil
+}
+
+// fenceposts are those of a Deployment. Recreate has none: no Pod too many, and none that
+// it would have to keep.
+func fenceposts(d *appsv1.Deployment) (surge, unavailable int32) {
+	rolling := d.Spec.Strategy.RollingUpdate
+	if rolling == nil {
+		return 0, 0
+	}
+	desired := *d.Spec.Replicas
+	surge, unavailable, _ = ResolveFenceposts( // the API server has validated both
+		rolling.MaxSurge, rolling.MaxUnavailable, desired)
+	return surge, min(unavailable, desired)
+}
+
+// MaxSurge returns how many Pods a Deployment may have beyond the desired ones.
+func MaxSurge(d *appsv1.Deployment) int32 {
+	surge, _ := fenceposts(d)
+	return surge
+}
+
+// MaxUnavailable returns how many of the desired Pods of a Deployment may be missing.
+func MaxUnavailable(d *appsv1.Deployment) int32 {
+	_, unavailable := fenceposts(d)
+	return unavailable
+}
+
+// NewRSNewReplicas returns how many Pods the new ReplicaSet should ask for: as many as
+// there is room for, and not more than are desired. allRSs includes newRS.
+func NewRSNewReplicas(
+	d *appsv1.Deployment, allRSs []*appsv1.ReplicaSet, newRS *appsv1.ReplicaSet,
+) int32 {
+	room := *d.Spec.Replicas + MaxSurge(d) - specReplicas(allRSs...)
+	return min(*newRS.Spec.Replicas+max(room, 0), *d.Spec.Replicas)
+}
+
+// Roll is a Reconciler that rolls Deployments out by their strategy.
+func (c *Deployments) Roll(ctx context.Context, req Request) (Result, error) {
+	r, err := c.getRollout(ctx, req)
+	if err != nil || r == nil {
+		return Result{}, err
+	}
+	return Result{}, c.roll(ctx, r)
+}
+
+func (c *Deployments) roll(ctx context.Context, r *rollout) error {
+	if r.d.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType {
+		return c.rolloutRecreate(ctx, r)
+	}
+	return c.rolloutRolling(ctx, r)
+}
+
+// rolloutRolling goes one step: as many new Pods and as few old ones as the fenceposts
+// allow now. What changes next is a ReplicaSet's status, and brings the next step.
+func (c *Deployments) rolloutRolling(ctx context.Context, r *rollout) error {
+	if err := c.getNewReplicaSet(ctx, r); err != nil {
+		return err
+	}
+	if err := c.scaleReplicaSets(ctx, r.d, reconcileNewReplicaSet(r)); err != nil {
+		return err
+	}
+	return c.scaleReplicaSets(ctx, r.d, reconcileOldReplicaSets(r))
+}
+
+// rolloutRecreate creates the new Pods when the last old one has ended: its volumes are
+// free, and no two versions run at one time.
+func (c *Deployments) rolloutRecreate(ctx context.Context, r *rollout) error {
+	var down []scaling
+	for _, rs := range r.oldRSs {
+		down = append(down, scaling{rs, 0})
+	}
+	if err := c.scaleReplicaSets(ctx, r.d, down); err != nil {
+		return err
+	}
+	if running, err := c.oldPodsRunning(ctx, r); err != nil || running {
+		return err
+	}
+	if err := c.getNewReplicaSet(ctx, r); err != nil {
+		return err
+	}
+	return c.scaleReplicaSets(ctx, r.d, []scaling{{r.newRS, *r.d.Spec.Replicas}})
+}
+
+// oldPodsRunning counts Pods themselves: a ReplicaSet's status does not count those that
+// are being deleted and still run.
+func (c *Deployments) oldPodsRunning(ctx context.Context, r *rollout) (bool, error) {
+	for _, rs := range r.oldRSs {
+		if !settled(rs) {
+			return true, nil // it may be about to create some
+		}
+		pods, err := OwnedBy[*corev1.Pod](ctx, c.Client, rs)
+		if err != nil {
+			return false, err
+		}
+		for _, pod := range pods {
+			phase := pod.Status.Phase
+			if phase != corev1.PodFailed && phase != corev1.PodSucceeded {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
+}
+
+// scaling is a decision: this ReplicaSet should ask for so many Pods.
+type scaling struct {
+	rs       *appsv1.ReplicaSet
+	replicas int32
+}
+
+// reconcileNewReplicaSet grows the new ReplicaSet into the room that the others leave.
+func reconcileNewReplicaSet(r *rollout) []scaling {
+	n := NewRSNewReplicas(r.d, r.allRSs(), r.newRS)
+	if n > *r.newRS.Spec.Replicas && !settled(r.allRSs()...) {
+		return nil
+	}
+	return []scaling{{r.newRS, n}}
+}
+
+// settled returns true if no ReplicaSet has more Pods than it asks for. One that was told
+// another size, and has not answered yet, may still be creating Pods for the one before.
+// Growing then would go beyond the surge.
+func settled(rsList ...*appsv1.ReplicaSet) bool {
+	for _, rs := range rsList {
+		resized := rs.Generation > 1
+		if resized && rs.Status.ObservedGeneration < rs.Generation ||
+			rs.Status.Replicas > *rs.Spec.Replicas {
+			return false
+		}
+	}
+	return true
+}
+
+// reconcileOldReplicaSets takes the old Pods that the Deployment can do without.
+func reconcileOldReplicaSets(r *rollout) []scaling {
+	minAvailable := *r.d.Spec.Replicas - MaxUnavailable(r.d)
+	var plan []scaling
+	for _, rs := range r.oldRSs {
+		plan = append(plan, scaling{rs, *rs.Spec.Replicas})
+	}
+	// Pods of the new ReplicaSet that are not available yet can replace no old one.
+	cleanupUnhealthyReplicas(plan,
+		specReplicas(r.oldRSs...)+availableReplicas(r.newRS)-minAvailable)
+	scaleDownOldReplicaSetsForRollingUpdate(plan,
+		availableReplicas(r.allRSs()...)-minAvailable)
+	return plan
+}
+
+// cleanupUnhealthyReplicas takes the Pods that do not serve, oldest ReplicaSet first. A
+// rollout that waited for them to become available might wait forever.
+func cleanupUnhealthyReplicas(plan []scaling, maxCleanup int32) {
+	for i, s := range plan {
+		n := max(min(maxCleanup, s.replicas-availableReplicas(s.rs)), 0)
+		plan[i].replicas -= n
+		maxCleanup -= n
+	}
+}
+
+// scaleDownOldReplicaSetsForRollingUpdate takes Pods that serve, as long as enough others
+// do.
+func scaleDownOldReplicaSetsForRollingUpdate(plan []scaling, spare int32) {
+	for i, s := range plan {
+		n := max(min(spare, s.replicas), 0)
+		plan[i].replicas -= n
+		spare -= n
+	}
+}
+
+// specReplicas returns how many Pods the ReplicaSets ask for.
+func specReplicas(rsList ...*appsv1.ReplicaSet) (sum int32) {
+	for _, rs := range rsList {
+		sum += *rs.Spec.Replicas
+	}
+	return sum
+}
+
+// availableReplicas returns how many Pods serve for certain. A status may be older than
+// the size, and count Pods that have to go.
+func availableReplicas(rsList ...*appsv1.ReplicaSet) (sum int32) {
+	for _, rs := range rsList {
+		sum += min(rs.Status.AvailableReplicas, *rs.Spec.Replicas)
+	}
+	return sum
+}
+
+// scaleReplicaSets does what was decided, for ReplicaSets that have another size.
+func (c *Deployments) scaleReplicaSets(
+	ctx context.Context, d *appsv1.Deployment, plan []scaling,
+) error {
+	for _, s := range plan {
+		if *s.rs.Spec.Replicas == s.replicas {
+			continue
+		}
+		if err := c.scaleReplicaSet(ctx, d, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// scaleReplicaSet writes the size, and what the ReplicaSet has to remember.
+func (c *Deployments) scaleReplicaSet(
+	ctx context.Context, d *appsv1.Deployment, s scaling,
+) error {
+	return c.updateReplicaSet(ctx, s.rs, func() {
+		desired := *d.Spec.Replicas
+		*s.rs.Spec.Replicas = s.replicas
+		meta := &s.rs.ObjectMeta
+		metav1.SetMetaDataAnnotation(meta, DesiredReplicasAnnotation, fmt.Sprint(desired))
+		metav1.SetMetaDataAnnotation(meta, MaxReplicasAnnotation,
+			fmt.Sprint(desired+MaxSurge(d)))
+	})
+}

@@ -1,0 +1,299 @@
+package mini_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/loopwright/loopwright/internal/fakeapi"
+	"github.com/loopwright/loopwright/mini"
+)
+
+var roll = controllerOf((*mini.Deployments).Roll)
+
+func TestFencepostsAreRoundedToTheCarefulSide(t *testing.T) {
+	for _, c := range []struct {
+		surge, unavailable string
+		desired            int32
+		up, down           int32
+	}{
+		{"25%", "25%", 10, 3, 2},
+		{"25%", "25%", 4, 1, 1},
+		{"25%", "25%", 1, 1, 0},
+		{"1%", "1%", 2, 1, 0},
+		{"0", "1%", 2, 0, 1}, // nothing could move
+		{"0%", "0%", 10, 0, 1},
+		{"0", "25%", 8, 0, 2},
+		{"3", "2", 10, 3, 2},
+		{"5", "5", 2, 5, 5},
+		{"100%", "100%", 7, 7, 7},
+		{"25%", "25%", 0, 0, 1},
+	} {
+		surge, unavailable := intstr.Parse(c.surge), intstr.Parse(c.unavailable)
+		up, down, err := mini.ResolveFenceposts(&surge, &unavailable, c.desired)
+		require.NoError(t, err)
+		require.Equal(t, []int32{c.up, c.down}, []int32{up, down},
+			"maxSurge %s, maxUnavailable %s, of %d", c.surge, c.unavailable, c.desired)
+	}
+	up, down, err := mini.ResolveFenceposts(nil, nil, 5)
+	require.NoError(t, err)
+	require.Equal(t, []int32{0, 1}, []int32{up, down}, "nil is 0")
+	bad := intstr.FromString("many")
+	_, _, err = mini.ResolveFenceposts(&bad, nil, 5)
+	require.Error(t, err)
+	_, _, err = mini.ResolveFenceposts(nil, &bad, 5)
+	require.Error(t, err)
+}
+
+func TestNoMoreMayBeMissingThanThereAre(t *testing.T) {
+	require.EqualValues(t, 2, mini.MaxUnavailable(deployment(2, fences("0", "5"))))
+	require.EqualValues(t, 0, mini.MaxUnavailable(deployment(0, fences("0", "5"))))
+	require.EqualValues(t, 3, mini.MaxSurge(deployment(10, fences("25%", "0"))))
+	recreate := deployment(10, func(d *appsv1.Deployment) {
+		d.Spec.Strategy.Type = appsv1.RecreateDeploymentStrategyType
+	})
+	require.Zero(t, mini.MaxSurge(recreate))
+	require.Zero(t, mini.MaxUnavailable(recreate))
+}
+
+func TestTheNewReplicaSetGrowsIntoTheRoom(t *testing.T) {
+	for _, c := range []struct {
+		desired     int32
+		surge       string
+		old, before int32
+		want        int32
+	}{
+		{10, "3", 10, 0, 3},
+		{10, "3", 8, 3, 5},
+		{10, "3", 8, 5, 5},  // no room
+		{10, "3", 20, 2, 2}, // less than no room takes no Pod away
+		{10, "3", 0, 5, 10}, // no more than are desired
+		{10, "0", 10, 0, 0},
+		{10, "25%", 10, 0, 3},
+		{4, "3", 0, 10, 4}, // fewer are desired
+		{4, "3", 9, 10, 4},
+		{0, "3", 0, 5, 0},
+	} {
+		d := deployment(c.desired, fences(c.surge, "1"))
+		oldRS, newRS := replicaSet("old", c.old), replicaSet("new", c.before)
+		got := mini.NewRSNewReplicas(d, []*appsv1.ReplicaSet{oldRS, newRS}, newRS)
+		require.Equal(t, c.want, got,
+			"%d desired, surge %s, %d old, %d new", c.desired, c.surge, c.old, c.before)
+		require.Equal(t, c.before, *newRS.Spec.Replicas, "deciding must not change the ReplicaSet")
+	}
+}
+
+func TestARolloutKeepsToItsFenceposts(t *testing.T) {
+	for _, c := range []struct {
+		surge, unavailable string
+		desired            int32
+		up, down           int // Pods more and fewer than desired
+	}{
+		{"25%", "25%", 10, 3, 2}, {"1", "0", 3, 1, 0}, {"0", "1", 3, 0, 1},
+		{"25%", "25%", 1, 1, 0}, {"100%", "0", 4, 4, 0}, {"0", "1%", 5, 0, 1},
+		{"0", "100%", 4, 0, 4},
+	} {
+		name := fmt.Sprintf("%d desired, surge %s, unavailable %s", c.desired, c.surge, c.unavailable)
+		inRollout(t, roll, func(w *rolloutWorld) {
+			w.create(deployment(c.desired, fences(c.surge, c.unavailable)))
+			require.Equal(w, map[string]int{"v1": int(c.desired)}, w.ready(), name)
+			w.watch()
+			w.change(image("v2"))
+			most, fewest := w.counted(time.Minute)
+			require.Equal(w, map[string]int{"v2": int(c.desired)}, w.ready(), "the rollout is not at its end: "+name)
+			require.Equal(w, map[string]int32{"v1": 0, "v2": c.desired}, w.sizes(), name)
+			require.LessOrEqual(w, most, int(c.desired)+c.up, "too many Pods: "+name)
+			require.GreaterOrEqual(w, fewest, int(c.desired)-c.down, "too few ready Pods: "+name)
+			require.Equal(w, int(c.desired)+c.up, most, "the surge is there to be used: "+name)
+			require.Equal(w, int(c.desired)-c.down, fewest, "old Pods have to make room: "+name)
+		})
+	}
+}
+
+func TestTheReplicaSetsRememberTheirDeploymentsSize(t *testing.T) {
+	inRollout(t, roll, func(w *rolloutWorld) {
+		w.create(deployment(10, fences("3", "2")))
+		rs := w.sets()["v1"]
+		require.Equal(w, "10", rs.Annotations[mini.DesiredReplicasAnnotation])
+		require.Equal(w, "13", rs.Annotations[mini.MaxReplicasAnnotation])
+		w.change(replicas(4))
+		rs = w.sets()["v1"]
+		require.EqualValues(w, 4, *rs.Spec.Replicas)
+		require.Equal(w, "4", rs.Annotations[mini.DesiredReplicasAnnotation])
+		require.Equal(w, "7", rs.Annotations[mini.MaxReplicasAnnotation])
+	})
+}
+
+func TestABadImageStalls(t *testing.T) {
+	inRollout(t, roll, func(w *rolloutWorld) {
+		w.create(deployment(10, fences("3", "2")))
+		w.watch()
+		w.change(image("bad"))
+		most, fewest := w.counted(time.Hour)
+		require.Equal(w, map[string]int32{"v1": 8, "bad": 5}, w.sizes())
+		require.Equal(w, 8, fewest, "8 Pods have to go on serving")
+		require.LessOrEqual(w, most, 13)
+
+		w.change(image("v1")) // kubectl rollout undo
+		most, fewest = w.counted(time.Minute)
+		require.Equal(w, map[string]int32{"v1": 10, "bad": 0}, w.sizes())
+		require.Equal(w, 8, fewest)
+		require.LessOrEqual(w, most, 13)
+		require.EqualValues(w, 3, mini.Revision(w.sets()["v1"]))
+	})
+}
+
+func TestBadPodsOfAnOldTemplateGoFirst(t *testing.T) {
+	inRollout(t, roll, func(w *rolloutWorld) {
+		w.create(deployment(10, fences("3", "2")))
+		w.change(image("bad"))
+		time.Sleep(time.Minute)
+		w.watch()
+		w.change(image("worse-but-also-bad"), image("bad2"))
+		_, fewest := w.counted(time.Minute)
+		require.Equal(w, map[string]int32{"v1": 8, "bad": 0, "bad2": 5}, w.sizes(),
+			"Pods that never serve are in the way of those that might")
+		require.Equal(w, 8, fewest)
+		w.change(image("v2"))
+		most, fewest := w.counted(time.Minute)
+		require.Equal(w, map[string]int{"v2": 10}, w.ready())
+		require.Equal(w, 8, fewest)
+		require.LessOrEqual(w, most, 13)
+	})
+}
+
+func TestARolloutDoesNotWaitForOldPodsThatNeverBecomeReady(t *testing.T) {
+	inRollout(t, roll, func(w *rolloutWorld) {
+		w.create(deployment(4, image("bad"), fences("1", "0")))
+		require.Empty(w, w.ready())
+		w.watch()
+		w.change(image("v1"))
+		most, _ := w.counted(time.Minute)
+		require.Equal(w, map[string]int{"v1": 4}, w.ready())
+		require.Equal(w, map[string]int32{"v1": 4, "bad": 0}, w.sizes())
+		require.Equal(w, 5, most)
+	})
+}
+
+func TestTheOldestPodsGoFirst(t *testing.T) {
+	inRollout(t, roll, func(w *rolloutWorld) {
+		w.create(deployment(10, fences("5", "0")))
+		w.change(image("v2"))
+		time.Sleep(1500 * time.Millisecond) // 5 of v2 are ready, and replace 5 of v1
+		require.Equal(w, map[string]int32{"v1": 5, "v2": 10}, w.sizes())
+		w.change(image("bad"), fences("5", "5"))
+		time.Sleep(time.Minute)
+		require.Equal(w, map[string]int32{"v1": 0, "v2": 5, "bad": 10}, w.sizes())
+	})
+}
+
+// Pods are slow to be created and deleted, so a ReplicaSet has more of them than it asks
+// for when the next change comes.
+func TestTwoChangesAtOnceKeepToTheSurge(t *testing.T) {
+	for _, pause := range []time.Duration{
+		20 * time.Millisecond, 150 * time.Millisecond, 500 * time.Millisecond, 1100 * time.Millisecond,
+		1300 * time.Millisecond,
+	} {
+		inRollout(t, roll, func(w *rolloutWorld) {
+			for _, verb := range []string{"create", "delete"} {
+				w.Server.Inject(fakeapi.Fault{
+					Match: fakeapi.Match{Verb: verb, Resource: "pods"}, Delay: 100 * time.Millisecond,
+				})
+			}
+			w.create(deployment(16, fences("25%", "25%")))
+			w.watch()
+			w.change(image("v2"))
+			time.Sleep(pause)
+			w.change(image("v3"))
+			time.Sleep(pause)
+			w.change(image("v4"), replicas(20))
+			most, fewest := w.counted(2 * time.Minute)
+			require.Equal(w, map[string]int{"v4": 20}, w.ready())
+			require.LessOrEqual(w, most, 25, "changes %s apart: more Pods than the surge allows", pause)
+			require.GreaterOrEqual(w, fewest, 12, "changes %s apart", pause)
+		})
+	}
+}
+
+func recreate(d *appsv1.Deployment) {
+	d.Spec.Strategy = appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType}
+}
+
+func TestRecreateWaitsUntilTheLastOldPodHasEnded(t *testing.T) {
+	inRollout(t, roll, func(w *rolloutWorld) {
+		w.create(deployment(3, recreate))
+		require.Equal(w, map[string]int{"v1": 3}, w.ready())
+		w.watch()
+		w.change(image("v2"))
+		time.Sleep(4 * time.Second) // the old Pods take 5 s to end
+		require.Empty(w, w.ready())
+		require.Zero(w, w.sizes()["v2"], "a Pod that is being deleted still runs")
+		w.counted(time.Minute)
+		require.Equal(w, map[string]int{"v2": 3}, w.ready())
+		w.change(image("v3"))
+		time.Sleep(100 * time.Millisecond)
+		w.change(image("v2")) // and back, while its Pods are ending
+		w.counted(time.Minute)
+		require.Equal(w, map[string]int{"v2": 3}, w.ready())
+		require.False(w, w.mixed, "Pods of two templates were there at one time")
+	})
+}
+
+func TestRecreateWaitsForAReplicaSetThatHasNotAnswered(t *testing.T) {
+	inRollout(t, roll, func(w *rolloutWorld) {
+		w.Server.Inject(fakeapi.Fault{
+			Match: fakeapi.Match{Verb: "create", Resource: "pods"}, Delay: 100 * time.Millisecond,
+		})
+		w.create(deployment(8, recreate))
+		w.watch()
+		w.change(replicas(16))
+		time.Sleep(50 * time.Millisecond) // the first Pods are being created
+		w.change(image("v2"))
+		w.counted(time.Minute)
+		require.Equal(w, map[string]int{"v2": 16}, w.ready())
+		require.False(w, w.mixed, "Pods of two templates were there at one time")
+	})
+}
+
+func TestRecreateDoesNotWaitForPodsThatHaveEndedByThemselves(t *testing.T) {
+	for _, phase := range []corev1.PodPhase{corev1.PodFailed, corev1.PodSucceeded} {
+		inRollout(t, roll, func(w *rolloutWorld) {
+			w.create(deployment(1, recreate))
+			pods := w.Other.CoreV1().Pods("default")
+			list, err := pods.List(w.ctx, metav1.ListOptions{})
+			require.NoError(w, err)
+			pod := &list.Items[0]
+			pod.Status.Phase = phase
+			_, err = pods.UpdateStatus(w.ctx, pod, metav1.UpdateOptions{})
+			require.NoError(w, err)
+			w.change(image("v2"))
+			time.Sleep(time.Minute)
+			require.Equal(w, 1, w.ready()["v2"], "a Pod that is %s holds nothing any more", phase)
+		})
+	}
+}
+
+func TestAFailureOfARolloutIsTriedAgain(t *testing.T) {
+	for _, strategy := range []func(*appsv1.Deployment){recreate, fences("1", "1")} {
+		for skip := range 3 {
+			for _, verb := range []string{"create", "update"} {
+				inRollout(t, roll, func(w *rolloutWorld) {
+					w.create(deployment(3, strategy))
+					w.Server.Inject(fakeapi.Fault{
+						Match: fakeapi.Match{Verb: verb, Resource: "replicasets"},
+						Skip:  skip, Times: 1, Status: fakeapi.Forbidden(),
+					})
+					w.change(image("v2"))
+					time.Sleep(time.Minute)
+					require.Equal(w, map[string]int32{"v1": 0, "v2": 3}, w.sizes(), "%s, %d", verb, skip)
+				})
+			}
+		}
+	}
+}

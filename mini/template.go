@@ -1,0 +1,253 @@
+package mini
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strconv"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/rand"
+)
+
+// RevisionAnnotation numbers the ReplicaSets of a Deployment in the order in which their
+// templates were rolled out. kubectl rollout history and undo read it.
+const RevisionAnnotation = "deployment.kubernetes.io/revision"
+
+// hashLabel is in the selector of a ReplicaSet and on its Pods. The Deployment's own
+// selector matches the Pods of all its ReplicaSets.
+const hashLabel = appsv1.DefaultDeploymentUniqueLabelKey
+
+// Deployments brings the Pods of Deployments from one template to the next. It never
+// touches a Pod: each template has a ReplicaSet, and the Deployment says how many Pods
+// each of them has.
+type Deployments struct {
+	Client *CachedClient
+}
+
+// rollout is a Deployment and its ReplicaSets, as one reconcile finds and changes them.
+type rollout struct {
+	d      *appsv1.Deployment
+	newRS  *appsv1.ReplicaSet   // has the Deployment's template; nil: not created yet
+	oldRSs []*appsv1.ReplicaSet // all others, oldest first
+}
+
+// allRSs returns the old ReplicaSets, and then the new one if there is one.
+func (r *rollout) allRSs() []*appsv1.ReplicaSet {
+	if r.newRS == nil {
+		return r.oldRSs
+	}
+	return append(slices.Clone(r.oldRSs), r.newRS)
+}
+
+// ReplaceAll is a Reconciler with the simplest strategy: all Pods of the new template at
+// once, and none of the old ones. Until the first new Pod is ready, no Pod serves.
+func (c *Deployments) ReplaceAll(ctx context.Context, req Request) (Result, error) {
+	r, err := c.getRollout(ctx, req)
+	if err != nil || r == nil {
+		return Result{}, err
+	}
+	if err := c.getNewReplicaSet(ctx, r); err != nil {
+		return Result{}, err
+	}
+	for _, rs := range r.allRSs() {
+		replicas := int32(0)
+		if rs == r.newRS {
+			replicas = *r.d.Spec.Replicas
+		}
+		err := c.updateReplicaSet(ctx, rs, func() { rs.Spec.Replicas = &replicas })
+		if err != nil {
+			return Result{}, err
+		}
+	}
+	return Result{}, nil
+}
+
+// getRollout reads the Deployment, and claims its ReplicaSets. It returns nil if there is
+// nothing to do: the Deployment is gone, or is being deleted.
+func (c *Deployments) getRollout(ctx context.Context, req Request) (*rollout, error) {
+	d, err := Get[*appsv1.Deployment](ctx, c.Client, req)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil || d.DeletionTimestamp != nil {
+		return nil, err
+	}
+	selector, err := metav1.LabelSelectorAsSelector(d.Spec.Selector)
+	if err != nil {
+		return nil, err
+	}
+	here := Selection{Namespace: d.Namespace}
+	rsList, err := List[*appsv1.ReplicaSet](ctx, c.Client, here)
+	if err != nil {
+		return nil, err
+	}
+	rsList, err = Claim(ctx, c.Client, d, selector, rsList)
+	return &rollout{
+		d: d, newRS: FindNewReplicaSet(d, rsList), oldRSs: FindOldReplicaSets(d, rsList),
+	}, err
+}
+
+// FindNewReplicaSet returns the ReplicaSet that has the Deployment's template, or nil if
+// there is none. If there are several, it is the oldest, so that all callers take the
+// same one.
+func FindNewReplicaSet(
+	d *appsv1.Deployment, rsList []*appsv1.ReplicaSet,
+) *appsv1.ReplicaSet {
+	for _, rs := range byAge(rsList) {
+		if EqualIgnoreHash(&rs.Spec.Template, &d.Spec.Template) {
+			return rs
+		}
+	}
+	return nil
+}
+
+// FindOldReplicaSets returns all ReplicaSets but the new one, oldest first.
+func FindOldReplicaSets(
+	d *appsv1.Deployment, rsList []*appsv1.ReplicaSet,
+) []*appsv1.ReplicaSet {
+	newRS := FindNewReplicaSet(d, rsList)
+	return slices.DeleteFunc(byAge(rsList), func(rs *appsv1.ReplicaSet) bool {
+		return rs == newRS
+	})
+}
+
+// byAge sorts by the time of creation, which is in seconds, and then by name.
+func byAge(rsList []*appsv1.ReplicaSet) []*appsv1.ReplicaSet {
+	return slices.SortedFunc(slices.Values(rsList), func(a, b *appsv1.ReplicaSet) int {
+		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time),
+			cmp.Compare(a.Name, b.Name))
+	})
+}
+
+// EqualIgnoreHash returns true if both templates make the same Pods. Comparing hashes
+// would not do: other versions of a controller compute other ones of the same template.
+func EqualIgnoreHash(a, b *corev1.PodTemplateSpec) bool {
+	a, b = a.DeepCopy(), b.DeepCopy()
+	delete(a.Labels, hashLabel)
+	delete(b.Labels, hashLabel)
+	return equality.Semantic.DeepEqual(a, b)
+}
+
+// getNewReplicaSet creates the new ReplicaSet if there is none, and otherwise makes its
+// revision the highest: the template may be one that the Deployment has returned to.
+func (c *Deployments) getNewReplicaSet(ctx context.Context, r *rollout) error {
+	revision := int64(1)
+	for _, rs := range r.oldRSs {
+		revision = max(revision, Revision(rs)+1)
+	}
+	if r.newRS == nil {
+		return c.createNewReplicaSet(ctx, r, revision)
+	}
+	return c.updateReplicaSet(ctx, r.newRS, func() {
+		setAnnotations(r.d, r.newRS, revision)
+		r.newRS.Spec.MinReadySeconds = r.d.Spec.MinReadySeconds
+	})
+}
+
+// createNewReplicaSet creates a ReplicaSet without Pods: the strategy decides how many it
+// may have. Its name follows from the template, so that a second try cannot create
+// a second one.
+func (c *Deployments) createNewReplicaSet(
+	ctx context.Context, r *rollout, revision int64,
+) error {
+	d := r.d
+	r.newRS = newReplicaSet(d, revision)
+	taken := c.Client.Create(ctx, r.newRS)
+	if !apierrors.IsAlreadyExists(taken) {
+		return taken
+	}
+	// The cache may not show the other one yet, so ask the API server.
+	other, err := Get[*appsv1.ReplicaSet](ctx, c.Client.Client, KeyOf(r.newRS))
+	if err != nil {
+		return err
+	}
+	same := EqualIgnoreHash(&other.Spec.Template, &d.Spec.Template)
+	if same && metav1.IsControlledBy(other, d) {
+		return taken // by ourselves: try again until the cache shows it
+	}
+	if d.Status.CollisionCount == nil {
+		d.Status.CollisionCount = new(int32)
+	}
+	*d.Status.CollisionCount++ // the next try has another hash, and so another name
+	return errors.Join(taken, c.Client.UpdateStatus(ctx, d))
+}
+
+func newReplicaSet(d *appsv1.Deployment, revision int64) *appsv1.ReplicaSet {
+	hash := ComputeHash(&d.Spec.Template, d.Status.CollisionCount)
+	template, selector := d.Spec.Template.DeepCopy(), d.Spec.Selector.DeepCopy()
+	metav1.SetMetaDataLabel(&template.ObjectMeta, hashLabel, hash)
+	kind := appsv1.SchemeGroupVersion.WithKind("Deployment")
+	rs := &appsv1.ReplicaSet{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: d.Namespace, Name: d.Name + "-" + hash, Labels: template.Labels,
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(d, kind)},
+		},
+		Spec: appsv1.ReplicaSetSpec{
+			Replicas:        new(int32(0)),
+			MinReadySeconds: d.Spec.MinReadySeconds,
+			Selector:        metav1.AddLabelToSelector(selector, hashLabel, hash),
+			Template:        *template,
+		},
+	}
+	setAnnotations(d, rs, revision)
+	return rs
+}
+
+// ComputeHash returns a short name for a template. It is 32 bits, so two templates may
+// have the same one: the number of collisions so far makes the next one different.
+func ComputeHash(template *corev1.PodTemplateSpec, collisionCount *int32) string {
+	hash := fnv.New32a()
+	_ = json.NewEncoder(hash).Encode(template) // every API type can be encoded
+	if collisionCount != nil {
+		fmt.Fprint(hash, *collisionCount)
+	}
+	return rand.SafeEncodeString(fmt.Sprint(hash.Sum32()))
+}
+
+// Revision returns the revision of a ReplicaSet or Deployment, or 0 if it has none.
+func Revision(obj Object) int64 {
+	revision, _ := strconv.ParseInt(obj.GetAnnotations()[RevisionAnnotation], 10, 64)
+	return revision
+}
+
+// setAnnotations copies the Deployment's annotations to the new ReplicaSet, and sets the
+// revision. A revision never falls: old ReplicaSets may have been deleted since.
+func setAnnotations(d *appsv1.Deployment, rs *appsv1.ReplicaSet, revision int64) {
+	for key, value := range d.Annotations {
+		if !isOwnAnnotation(key) {
+			metav1.SetMetaDataAnnotation(&rs.ObjectMeta, key, value)
+		}
+	}
+	if Revision(rs) < revision {
+		n := strconv.FormatInt(revision, 10)
+		metav1.SetMetaDataAnnotation(&rs.ObjectMeta, RevisionAnnotation, n)
+	}
+}
+
+// isOwnAnnotation: a Deployment and its ReplicaSets have values of their own for these.
+func isOwnAnnotation(key string) bool {
+	return strings.HasPrefix(key, "deployment.kubernetes.io/") ||
+		key == corev1.LastAppliedConfigAnnotation
+}
+
+// updateReplicaSet writes what change makes of the ReplicaSet, if that is different.
+func (c *Deployments) updateReplicaSet(
+	ctx context.Context, rs *appsv1.ReplicaSet, change func(),
+) error {
+	before := rs.DeepCopy()
+	change()
+	if equality.Semantic.DeepEqual(before, rs) {
+		return nil
+	}
+	return c.Client.Update(ctx, rs)
+}
