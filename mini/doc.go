@@ -9,8 +9,8 @@
 //	part II   queueing     queue  delay
 //	part III  reconciling  controller  events  client  cache  first  lease  manager
 //	                       finalizer  webhook
-//	part IV   controllers  owner  replicaset  template  rolling  scaling  deployment
-//	                       endpoints  garbage
+//	part IV   controllers  owner  ranking  replicaset  template  rolling  scaling
+//	                       deployment  endpoints  garbage
 //
 // Data flow:
 //

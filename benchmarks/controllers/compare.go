@@ -15,7 +15,10 @@ import (
 
 // Worlds are the two sides of a comparison. Both may be the same world: then the originals are compared with themselves,
 // which shows whether the comparison is fair.
-type Worlds struct{ Theirs, Ours *stage.World }
+type Worlds struct {
+	Theirs, Ours *stage.World
+	NoEvents     bool // ours write no Events
+}
 
 // Found is a difference, and where it was first seen.
 type Found struct {
@@ -39,8 +42,9 @@ func (w Worlds) Compare(ctx context.Context, scenario scenarios.Scenario, namesp
 	var theirs, ours Result
 	var failedThere, failedHere error
 	var both sync.WaitGroup
-	both.Go(func() { theirs, failedThere = Play(ctx, w.Theirs, scenario, namespace+"-a") })
-	both.Go(func() { ours, failedHere = Play(ctx, w.Ours, scenario, namespace+"-b") })
+	events := !scenario.Loose && !w.NoEvents
+	both.Go(func() { theirs, failedThere = Play(ctx, w.Theirs, scenario, namespace+"-a", events) })
+	both.Go(func() { ours, failedHere = Play(ctx, w.Ours, scenario, namespace+"-b", events) })
 	both.Wait()
 	report.Err = errors.Join(failedThere, failedHere)
 	report.Theirs, report.Ours = theirs.Judgement, ours.Judgement

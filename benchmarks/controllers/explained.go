@@ -25,6 +25,12 @@ type Explanation struct {
 // Explanations reads explained.yaml.
 func Explanations() ([]Explanation, error) { return readExplanations(explainedYAML) }
 
+//go:embed explained-mini.yaml
+var explainedMiniYAML []byte
+
+// MiniExplanations reads explained-mini.yaml, which says what mini does not do.
+func MiniExplanations() ([]Explanation, error) { return readExplanations(explainedMiniYAML) }
+
 func readExplanations(text []byte) ([]Explanation, error) {
 	decoder := yaml.NewDecoder(strings.NewReader(string(text)))
 	decoder.KnownFields(true)

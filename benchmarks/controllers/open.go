@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 
+	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 
 	"github.com/loopwright/loopwright/benchmarks/controllers/stage"
@@ -13,16 +14,44 @@ import (
 	"github.com/loopwright/loopwright/controllers/deployment"
 	"github.com/loopwright/loopwright/controllers/endpoints"
 	"github.com/loopwright/loopwright/controllers/replicaset"
+	"github.com/loopwright/loopwright/mini"
 )
 
-// ours are the controllers that take the places of originals.
-var ours = []struct {
+// Set are controllers that take the places of originals.
+type Set []struct {
 	original string
 	run      func(ctx context.Context, config *rest.Config, workers int) error
-}{
+}
+
+// Library are this library's.
+var Library = Set{
 	{"deployment-controller", deployment.Run},
 	{"replicaset-controller", replicaset.Run},
 	{"endpoints-controller", endpoints.Run},
+}
+
+// Mini are those of package mini.
+var Mini = Set{
+	{"deployment-controller", ofMini(mini.NewDeploymentController)},
+	{"replicaset-controller", ofMini(mini.NewReplicaSetController)},
+}
+
+// ofMini runs one of mini's controllers with a manager of its own.
+func ofMini(add func(*mini.Manager) (*mini.Controller, error)) func(context.Context, *rest.Config, int) error {
+	return func(ctx context.Context, config *rest.Config, workers int) error {
+		cluster, err := mini.NewCluster(config, scheme.Scheme)
+		if err != nil {
+			return err
+		}
+		m := mini.NewManager(cluster)
+		c, err := add(m)
+		if err != nil {
+			return err
+		}
+		c.Workers = workers
+		m.AddController(c)
+		return m.Run(ctx)
+	}
 }
 
 // Seeds is how many random scenarios belong to a comparison.
@@ -31,10 +60,11 @@ const Seeds = 200
 // workers is how many objects a controller reconciles at a time: as many as the original does.
 const workers = 5
 
-// Open brings both worlds up. With self, it is one world with the originals, which are compared with themselves.
-func Open(ctx context.Context, self bool) (Worlds, error) {
+// Open brings both worlds up: one with the originals, and one with ours. Without any, it is one world, and the originals are
+// compared with themselves.
+func Open(ctx context.Context, ours Set) (Worlds, error) {
 	theirs, err := stage.New(ctx, "originals", cluster.SampleControllers, nil, os.Stderr)
-	if err != nil || self {
+	if err != nil || len(ours) == 0 {
 		return Worlds{Theirs: theirs, Ours: theirs}, err
 	}
 	originals, running := slices.Clone(cluster.SampleControllers), map[string]stage.Controller{}

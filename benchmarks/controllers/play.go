@@ -31,8 +31,8 @@ type After struct {
 	State mask.State
 }
 
-// Play plays a scenario in a namespace of a world.
-func Play(ctx context.Context, world *stage.World, scenario scenarios.Scenario, namespace string) (result Result, err error) {
+// Play plays a scenario in a namespace of a world. With events, it waits for the Events about it.
+func Play(ctx context.Context, world *stage.World, scenario scenarios.Scenario, namespace string, events bool) (result Result, err error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	s, err := world.NewStage(ctx, namespace)
@@ -52,7 +52,7 @@ func Play(ctx context.Context, world *stage.World, scenario scenarios.Scenario, 
 		if err := s.Settle(ctx); err != nil {
 			return result, fail(err)
 		}
-		withEvents := i == len(scenario.Steps)-1 && !scenario.Loose
+		withEvents := i == len(scenario.Steps)-1 && events
 		if withEvents {
 			if err := s.SettleEvents(ctx); err != nil {
 				return result, fail(err)

@@ -5,6 +5,7 @@
 //	go run ./cmd/controllers -run quota -seeds 0  the scenarios whose names match
 //	go run ./cmd/controllers -run 'seed 17$'      the scenario of a seed
 //	go run ./cmd/controllers -self                the originals with themselves
+//	go run ./cmd/controllers -mini -seeds 0       mini's controllers in the place of the library's
 //	go run ./cmd/controllers -write               only writes docs/controllers-compared.md
 package main
 
@@ -12,6 +13,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -28,6 +30,7 @@ import (
 type options struct {
 	match       string
 	self, steps bool
+	mini        bool
 	seeds       int
 	atOnce      int
 	limit       time.Duration
@@ -38,6 +41,7 @@ func main() {
 	flag.StringVar(&o.match, "run", "", "which scenarios to play: a regular expression for their names")
 	flag.IntVar(&o.seeds, "seeds", controllers.Seeds, "how many random scenarios there are")
 	flag.BoolVar(&o.self, "self", false, "compare the originals with themselves")
+	flag.BoolVar(&o.mini, "mini", false, "compare mini's controllers with the originals, in the place of the library's")
 	flag.BoolVar(&o.steps, "steps", false, "print the steps of the scenarios instead of playing them")
 	flag.IntVar(&o.atOnce, "p", 8, "how many scenarios to play at once")
 	flag.DurationVar(&o.limit, "limit", 40*time.Minute, "when to give up")
@@ -90,21 +94,30 @@ func run(o options) error {
 		}
 		return nil
 	}
-	explanations, err := controllers.Explanations()
-	if err != nil {
-		return err
-	}
+	slog.SetDefault(slog.New(slog.DiscardHandler))
 	log.SetLogger(logr.Discard()) // what fails shows in the comparison
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	ctx, cancel := context.WithTimeout(ctx, o.limit)
 	defer cancel()
 	begin := time.Now()
-	worlds, err := controllers.Open(ctx, o.self)
+	ours, explain := controllers.Library, controllers.Explanations
+	if o.mini {
+		ours, explain = controllers.Mini, controllers.MiniExplanations
+	}
+	if o.self {
+		ours = nil
+	}
+	explanations, err := explain()
+	if err != nil {
+		return err
+	}
+	worlds, err := controllers.Open(ctx, ours)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = worlds.Close() }()
+	worlds.NoEvents = o.mini
 	summary := controllers.NewSummary(os.Stdout, len(list), explanations)
 	worlds.All(ctx, list, o.atOnce, summary.Add)
 	return summary.End(time.Since(begin), o.match == "" && !o.self && o.seeds >= controllers.Seeds)
