@@ -47,15 +47,15 @@ func (c *claiming) pod(name string, owners ...metav1.OwnerReference) *corev1.Pod
 	return pod
 }
 
-// controller is a reference to an owner that controls.
-func controller(name, uid string) metav1.OwnerReference {
+// controllerRef is a reference to an owner that controls.
+func controllerRef(name, uid string) metav1.OwnerReference {
 	return metav1.OwnerReference{
 		APIVersion: "apps/v1", Kind: "ReplicaSet", Name: name, UID: types.UID(uid),
 		Controller: new(true), BlockOwnerDeletion: new(true),
 	}
 }
 
-func (c *claiming) us() metav1.OwnerReference { return controller("web", string(c.owner.UID)) }
+func (c *claiming) us() metav1.OwnerReference { return controllerRef("web", string(c.owner.UID)) }
 
 // claim claims copies of the Pods, and returns the names of those that are now ours.
 func (c *claiming) claim(pods ...*corev1.Pod) (names []string, err error) {
@@ -109,9 +109,9 @@ func TestPodsThatBelongToTheOwnerAreReturnedWithoutARequest(t *testing.T) {
 func TestStrangersPodsAreLeftAlone(t *testing.T) {
 	inMemory(t, func(w *world) {
 		c := w.claiming()
-		stranger := c.pod("stranger", controller("other", "other-uid"))
-		before := c.pod("before", controller("web", "uid-of-an-owner-that-had-this-name-before"))
-		both := c.pod("both", controller("other", "other-uid"), metav1.OwnerReference{
+		stranger := c.pod("stranger", controllerRef("other", "other-uid"))
+		before := c.pod("before", controllerRef("web", "uid-of-an-owner-that-had-this-name-before"))
+		both := c.pod("both", controllerRef("other", "other-uid"), metav1.OwnerReference{
 			APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web", UID: c.owner.UID,
 		})
 		different := c.changePod(c.pod("different"), relabel)
@@ -284,7 +284,7 @@ func TestAnOrphanThatAnotherControllerAdoptsFirstIsNotOurs(t *testing.T) {
 		c := w.claiming()
 		orphan := c.pod("a")
 		theirs := c.changePod(orphan, func(pod *corev1.Pod) {
-			pod.OwnerReferences = []metav1.OwnerReference{controller("other", "other-uid")}
+			pod.OwnerReferences = []metav1.OwnerReference{controllerRef("other", "other-uid")}
 		})
 		names, err := c.claim(orphan)
 		require.NoError(w, err)

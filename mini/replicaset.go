@@ -18,18 +18,21 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// burstReplicas is how many Pods one reconcile creates or deletes at most: one huge
-// ReplicaSet must not keep a worker from all others. The next reconcile goes on.
-const burstReplicas = 500
-
 // ReplicaSets is the ReplicaSet controller.
 //
 // Guarantees: it never creates a Pod because it has not seen one of its own. The cached
-// client waits until the cache shows this process's writes, so there are no expectations
-// to keep: the original counts the Pods that it has yet to see, in memory. A new process
-// has no writes to wait for: its first list shows all that the old one has created.
+// client waits until the cache shows this process's writes, so there are no expectations:
+// the original counts, in memory, the Pods that it has yet to see. A new process has no
+// writes to wait for: its first list shows what the old one has created.
+//
+// Caveats: a request that the old process sent just before it ended may be carried out
+// after that list, and make one Pod too many for a moment. A lease gives it time.
 type ReplicaSets struct {
 	Client *CachedClient
+
+	// Burst is how many Pods one reconcile creates or deletes at most; 0 is 500. A huge
+	// ReplicaSet must not keep a worker from all others.
+	Burst int
 }
 
 // NewReplicaSetController returns the controller with its watches. Add it to m.
@@ -127,9 +130,10 @@ func (r *ReplicaSets) claimPods(
 func (r *ReplicaSets) manageReplicas(
 	ctx context.Context, rs *appsv1.ReplicaSet, active []*corev1.Pod,
 ) error {
+	burst := cmp.Or(r.Burst, 500)
 	diff := len(active) - int(*rs.Spec.Replicas)
 	if diff <= 0 {
-		return slowStartBatch(min(-diff, burstReplicas), 1, func(int) error {
+		return slowStartBatch(min(-diff, burst), 1, func(int) error {
 			return r.Client.Create(ctx, podFor(rs))
 		})
 	}
@@ -137,7 +141,7 @@ func (r *ReplicaSets) manageReplicas(
 	if err != nil {
 		return err
 	}
-	doomed := GetPodsToDelete(active, related, min(diff, burstReplicas), time.Now())
+	doomed := GetPodsToDelete(active, related, min(diff, burst), time.Now())
 	return inParallel(len(doomed), func(i int) error {
 		err := r.Client.Delete(ctx, doomed[i], metav1.DeleteOptions{})
 		if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
