@@ -1,0 +1,301 @@
+package mini_test
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/loopwright/loopwright/internal/fakeapi"
+	"github.com/loopwright/loopwright/mini"
+)
+
+func deadline(seconds int32) func(*appsv1.Deployment) {
+	return func(d *appsv1.Deployment) { d.Spec.ProgressDeadlineSeconds = &seconds }
+}
+
+// condition returns the Deployment's condition, or an empty one.
+func (w *rolloutWorld) condition(kind appsv1.DeploymentConditionType) appsv1.DeploymentCondition {
+	w.Helper()
+	var found []appsv1.DeploymentCondition
+	for _, c := range w.get().Status.Conditions {
+		if c.Type == kind {
+			found = append(found, c)
+		}
+	}
+	require.LessOrEqual(w, len(found), 1, "a condition is there once")
+	if found == nil {
+		return appsv1.DeploymentCondition{}
+	}
+	return found[0]
+}
+
+// progress returns the status and the reason of the Progressing condition.
+func (w *rolloutWorld) progress() string {
+	w.Helper()
+	c := w.condition(appsv1.DeploymentProgressing)
+	return fmt.Sprintf("%s %s", c.Status, c.Reason)
+}
+
+func TestTheStatusAddsUpWhatTheReplicaSetsReport(t *testing.T) {
+	inRollout(t, mini.NewDeploymentController, func(w *rolloutWorld) {
+		w.create(deployment(10, fences("3", "2")))
+		want := appsv1.DeploymentStatus{
+			ObservedGeneration: 1, Replicas: 10, UpdatedReplicas: 10, ReadyReplicas: 10, AvailableReplicas: 10,
+		}
+		status := func() appsv1.DeploymentStatus {
+			s := w.get().Status
+			s.Conditions, s.TerminatingReplicas = nil, nil
+			return s
+		}
+		require.Equal(w, want, status())
+		w.change(image("bad"))
+		time.Sleep(time.Minute)
+		require.Equal(w, appsv1.DeploymentStatus{
+			ObservedGeneration: w.get().Generation,
+			Replicas:           13, UpdatedReplicas: 5, ReadyReplicas: 8, AvailableReplicas: 8, UnavailableReplicas: 5,
+		}, status())
+		require.Equal(w, "2", w.get().Annotations[mini.RevisionAnnotation])
+		w.change(image("v1"))
+		time.Sleep(time.Minute)
+		want.ObservedGeneration = w.get().Generation
+		require.Equal(w, want, status())
+		require.Equal(w, "3", w.get().Annotations[mini.RevisionAnnotation], "kubectl rollout shows it")
+	})
+}
+
+func TestAvailableMeansThatEnoughPodsServe(t *testing.T) {
+	inRollout(t, mini.NewDeploymentController, func(w *rolloutWorld) {
+		_, err := w.Other.AppsV1().Deployments("default").Create(
+			w.ctx, deployment(4, fences("0", "1"), func(d *appsv1.Deployment) { d.Spec.MinReadySeconds = 10 }),
+			metav1.CreateOptions{})
+		require.NoError(w, err)
+		available := func() string {
+			c := w.condition(appsv1.DeploymentAvailable)
+			return fmt.Sprintf("%s %s", c.Status, c.Reason)
+		}
+		time.Sleep(9 * time.Second)
+		require.EqualValues(w, 4, w.get().Status.ReadyReplicas)
+		require.Equal(w, "False MinimumReplicasUnavailable", available(), "they have to be ready for 10 s")
+		since := w.condition(appsv1.DeploymentAvailable).LastTransitionTime
+		require.Less(w, time.Since(since.Time), 10*time.Second)
+		time.Sleep(5 * time.Second)
+		require.Equal(w, "True MinimumReplicasAvailable", available())
+		require.True(w, since.Before(new(w.condition(appsv1.DeploymentAvailable).LastTransitionTime)))
+
+		since = w.condition(appsv1.DeploymentAvailable).LastTransitionTime
+		w.change(image("bad"))
+		time.Sleep(time.Minute)
+		require.EqualValues(w, 3, w.get().Status.AvailableReplicas)
+		require.Equal(w, "True MinimumReplicasAvailable", available(), "one may be missing")
+		require.Equal(w, since, w.condition(appsv1.DeploymentAvailable).LastTransitionTime)
+	})
+}
+
+func TestProgressIsReported(t *testing.T) {
+	inRollout(t, mini.NewDeploymentController, func(w *rolloutWorld) {
+		bad := deployment(2, image("bad"), fences("1", "0"))
+		_, err := w.Other.AppsV1().Deployments("default").Create(w.ctx, bad, metav1.CreateOptions{})
+		require.NoError(w, err)
+		time.Sleep(time.Second)
+		require.Equal(w, "True ReplicaSetUpdated", w.progress())
+		w.change(image("v1"))
+		time.Sleep(time.Minute)
+		require.Equal(w, "True NewReplicaSetAvailable", w.progress())
+		since := w.condition(appsv1.DeploymentProgressing)
+		w.change(replicas(3))
+		time.Sleep(time.Minute)
+		require.Equal(w, since, w.condition(appsv1.DeploymentProgressing), "scaling is no rollout")
+	})
+}
+
+func TestARolloutThatHasJustBegunSaysSo(t *testing.T) {
+	inRollout(t, mini.NewDeploymentController, func(w *rolloutWorld) {
+		w.create(deployment(2))
+		w.Server.Inject(fakeapi.Fault{
+			Match: fakeapi.Match{Verb: "update", Resource: "replicasets", Subresource: "status"}, Delay: 10 * time.Second,
+		})
+		w.change(image("v2"))
+		time.Sleep(time.Second)
+		require.Equal(w, "True NewReplicaSetCreated", w.progress())
+		time.Sleep(2 * time.Minute)
+		require.Equal(w, "True NewReplicaSetAvailable", w.progress())
+		w.change(image("v1"))
+		time.Sleep(time.Second)
+		require.Equal(w, "True FoundNewReplicaSet", w.progress(), "a rollback creates none")
+	})
+}
+
+func TestARolloutThatMakesNoProgressExceedsItsDeadline(t *testing.T) {
+	inRollout(t, mini.NewDeploymentController, func(w *rolloutWorld) {
+		w.create(deployment(10, fences("3", "2"), deadline(60)))
+		w.change(image("bad"))
+		time.Sleep(30 * time.Second)
+		require.Equal(w, "True ReplicaSetUpdated", w.progress())
+		time.Sleep(28 * time.Second)
+		require.Equal(w, "True ReplicaSetUpdated", w.progress(), "too early")
+		time.Sleep(4 * time.Second)
+		require.Equal(w, "False ProgressDeadlineExceeded", w.progress(),
+			"no watch event comes then: the controller has to set an alarm")
+		exceeded := w.condition(appsv1.DeploymentProgressing)
+		require.Equal(w, exceeded.LastUpdateTime, exceeded.LastTransitionTime)
+
+		// What happens afterwards is no progress.
+		w.change(func(d *appsv1.Deployment) { d.Labels = map[string]string{"another": "label"} })
+		time.Sleep(time.Hour)
+		w.change(deadline(24 * 60 * 60))
+		time.Sleep(time.Hour)
+		require.Equal(w, exceeded, w.condition(appsv1.DeploymentProgressing), "the condition flips")
+
+		w.change(image("v2"))
+		time.Sleep(time.Minute)
+		require.Equal(w, "True NewReplicaSetAvailable", w.progress())
+		require.True(w, exceeded.LastTransitionTime.Before(
+			new(w.condition(appsv1.DeploymentProgressing).LastTransitionTime)))
+	})
+}
+
+func TestEachBitOfProgressMovesTheDeadline(t *testing.T) {
+	inRollout(t, mini.NewDeploymentController, func(w *rolloutWorld) {
+		w.create(deployment(8, fences("1", "0"), deadline(15), func(d *appsv1.Deployment) { d.Spec.MinReadySeconds = 10 }))
+		time.Sleep(time.Minute)
+		transition := w.condition(appsv1.DeploymentProgressing).LastTransitionTime
+		w.change(image("v2")) // one Pod after the other, 11 s each
+		for range 18 {
+			time.Sleep(5 * time.Second)
+			require.Equal(w, corev1.ConditionTrue, w.condition(appsv1.DeploymentProgressing).Status)
+		}
+		require.Equal(w, "True NewReplicaSetAvailable", w.progress())
+		require.Equal(w, transition, w.condition(appsv1.DeploymentProgressing).LastTransitionTime, "it was True all the time")
+	})
+}
+
+func TestWhatIsCompleteDoesNotBecomeLateAgain(t *testing.T) {
+	inRollout(t, mini.NewDeploymentController, func(w *rolloutWorld) {
+		w.create(deployment(2, deadline(30)))
+		complete := w.condition(appsv1.DeploymentProgressing)
+		require.Equal(w, "NewReplicaSetAvailable", complete.Reason)
+		list, err := w.Other.CoreV1().Pods("default").List(w.ctx, metav1.ListOptions{})
+		require.NoError(w, err)
+		pod := &list.Items[0]
+		pod.Status.Conditions[0].Status = corev1.ConditionFalse // for example, its node is gone
+		_, err = w.Other.CoreV1().Pods("default").UpdateStatus(w.ctx, pod, metav1.UpdateOptions{})
+		require.NoError(w, err)
+		time.Sleep(time.Hour)
+		require.EqualValues(w, 1, w.get().Status.AvailableReplicas)
+		require.Equal(w, complete, w.condition(appsv1.DeploymentProgressing),
+			"a Pod that fails long after the rollout is no failure of the rollout")
+	})
+}
+
+func TestAPauseIsNotLate(t *testing.T) {
+	inRollout(t, mini.NewDeploymentController, func(w *rolloutWorld) {
+		w.create(deployment(10, fences("3", "2"), deadline(60)))
+		w.change(image("bad"))
+		time.Sleep(30 * time.Second)
+		w.change(pause(true))
+		time.Sleep(time.Hour)
+		require.Equal(w, "Unknown DeploymentPaused", w.progress())
+		w.change(pause(false))
+		require.Equal(w, "Unknown DeploymentResumed", w.progress())
+		time.Sleep(57 * time.Second)
+		require.Equal(w, "Unknown DeploymentResumed", w.progress(), "the deadline starts over")
+		time.Sleep(5 * time.Second)
+		require.Equal(w, "False ProgressDeadlineExceeded", w.progress())
+	})
+}
+
+func TestAQuotaIsReported(t *testing.T) {
+	inRollout(t, mini.NewDeploymentController, func(w *rolloutWorld) {
+		w.create(deployment(2, fences("1", "0")))
+		lift := w.Server.Inject(fakeapi.Fault{
+			Match: fakeapi.Match{Verb: "create", Resource: "pods"}, Status: fakeapi.Forbidden(),
+		})
+		w.change(image("v2"))
+		time.Sleep(time.Minute)
+		failure := w.condition(appsv1.DeploymentReplicaFailure)
+		require.Equal(w, corev1.ConditionTrue, failure.Status)
+		require.Equal(w, "FailedCreate", failure.Reason)
+		require.NotEmpty(w, failure.Message, "the user wants to know why")
+		lift()
+		time.Sleep(30 * time.Minute) // the back-off has become long
+		require.Equal(w, map[string]int{"v2": 2}, w.ready())
+		require.Empty(w, w.condition(appsv1.DeploymentReplicaFailure), "it is over")
+	})
+}
+
+func TestARecreateIsWokenByTheEndOfTheLastPod(t *testing.T) {
+	inRollout(t, mini.NewDeploymentController, func(w *rolloutWorld) {
+		w.create(deployment(3, recreate))
+		w.watch()
+		w.change(image("v2"))
+		time.Sleep(20 * time.Second)
+		require.Equal(w, map[string]int{"v2": 3}, w.ready(), "the ReplicaSets do not change when a Pod ends")
+		require.False(w, w.mixed)
+		require.Equal(w, "True NewReplicaSetAvailable", w.progress())
+	})
+}
+
+func TestTheHistoryHasALimit(t *testing.T) {
+	inRollout(t, mini.NewDeploymentController, func(w *rolloutWorld) {
+		w.create(deployment(1, func(d *appsv1.Deployment) { d.Spec.RevisionHistoryLimit = new(int32(2)) }))
+		for i := 2; i <= 4; i++ {
+			w.change(image(fmt.Sprint("v", i)))
+			time.Sleep(30 * time.Second)
+		}
+		require.Equal(w, map[string]int32{"v2": 0, "v3": 0, "v4": 1}, w.sizes(), "2 old ones, and the new one")
+		w.change(image("v2")) // revision 5
+		time.Sleep(30 * time.Second)
+		w.change(image("v5"))
+		time.Sleep(30 * time.Second)
+		require.Equal(w, map[string]int32{"v2": 0, "v4": 0, "v5": 1}, w.sizes(), "it is the revision that counts, and not the age")
+
+		w.change(image("bad"))
+		time.Sleep(30 * time.Second)
+		require.Len(w, w.sizes(), 4, "a rollout that is under way may have to be undone")
+		w.change(func(d *appsv1.Deployment) { d.Spec.RevisionHistoryLimit, d.Spec.Paused = new(int32(0)), true })
+		time.Sleep(30 * time.Second)
+		require.Equal(w, map[string]int32{"v5": 1, "bad": 1}, w.sizes(), "a ReplicaSet with Pods stays")
+	})
+}
+
+func TestAStatusIsWrittenOnlyIfItDiffers(t *testing.T) {
+	inRollout(t, mini.NewDeploymentController, func(w *rolloutWorld) {
+		w.create(deployment(2))
+		version := w.get().ResourceVersion
+		d := &mini.Deployments{Client: w.Manager.Client}
+		for range 3 {
+			_, err := d.Reconcile(w.ctx, web)
+			require.NoError(w, err)
+			synctest.Wait()
+		}
+		time.Sleep(time.Hour)
+		require.Equal(w, version, w.get().ResourceVersion, "each write wakes the controller, which would write again")
+	})
+}
+
+func TestAFailedStatusIsWrittenAgain(t *testing.T) {
+	inRollout(t, mini.NewDeploymentController, func(w *rolloutWorld) {
+		for _, match := range []fakeapi.Match{
+			{Verb: "update", Resource: "deployments", Subresource: "status"}, {Verb: "delete", Resource: "replicasets"},
+			{Verb: "create", Resource: "replicasets"},
+		} {
+			w.Server.Inject(fakeapi.Fault{Match: match, Times: 2, Status: fakeapi.Unavailable()})
+		}
+		w.create(deployment(2, func(d *appsv1.Deployment) { d.Spec.RevisionHistoryLimit = new(int32(0)) }))
+		w.change(image("v2"))
+		time.Sleep(time.Minute)
+		require.Equal(w, "True NewReplicaSetAvailable", w.progress())
+		require.Equal(w, map[string]int32{"v2": 2}, w.sizes())
+		require.NoError(w, w.Other.AppsV1().Deployments("default").Delete(w.ctx, "web", metav1.DeleteOptions{}))
+		d := &mini.Deployments{Client: w.Manager.Client}
+		synctest.Wait()
+		_, err := d.Reconcile(w.ctx, web)
+		require.NoError(w, err)
+	})
+}

@@ -1,0 +1,333 @@
+package mini_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/loopwright/loopwright/internal/fakeapi"
+	"github.com/loopwright/loopwright/mini"
+)
+
+var scaleOrRoll = controllerOf((*mini.Deployments).ScaleOrRoll)
+
+func pause(paused bool) func(*appsv1.Deployment) {
+	return func(d *appsv1.Deployment) { d.Spec.Paused = paused }
+}
+
+func TestAProportionIsAPartOfTheWhole(t *testing.T) {
+	for _, c := range []struct {
+		name         string
+		size         int32
+		max          string // the annotation
+		desired      int32
+		surge        string
+		status       int32
+		toAdd, added int32
+		want         int32
+	}{
+		{"8 of 13 become 11 of 18", 8, "13", 15, "3", 13, 5, 0, 3},
+		{"5 of 13 become 7 of 18", 5, "13", 15, "3", 13, 5, 0, 2},
+		{"a half is rounded up", 1, "2", 3, "0", 2, 5, 0, 1},
+		{"no more than are left", 8, "13", 15, "3", 13, 5, 3, 2},
+		{"nothing is left", 8, "13", 15, "3", 13, 5, 5, 0},
+		{"nothing is to be added", 8, "13", 15, "3", 13, 0, 0, 0},
+		{"8 of 13 become 5 of 8", 8, "13", 5, "3", 13, -5, 0, -3},
+		{"no more are taken than have to be", 8, "13", 5, "3", 13, -5, -4, -1},
+		{"growing takes nothing away", 8, "26", 10, "3", 13, 2, 0, 0},
+		{"shrinking adds nothing", 8, "6", 10, "3", 13, -2, 0, 0},
+		{"nobody is desired", 8, "13", 0, "3", 13, -8, 0, -8},
+		{"no annotation: what is there is the whole", 8, "", 15, "3", 13, 5, 0, 3},
+		{"no good annotation", 8, "many", 15, "3", 13, 5, 0, 3},
+		{"0 is no whole", 8, "0", 15, "3", 13, 5, 0, 3},
+		{"nothing is known", 8, "", 15, "3", 0, 5, 0, 0},
+		{"great numbers", 60_000, "60000", 120_000, "0", 0, 60_000, 0, 60_000},
+	} {
+		d, rs := deployment(c.desired, fences(c.surge, "2")), replicaSet("a", c.size)
+		d.Status.Replicas = c.status
+		if c.max != "" {
+			rs.Annotations = map[string]string{mini.MaxReplicasAnnotation: c.max}
+		}
+		require.Equal(t, c.want, mini.GetReplicaSetProportion(rs, d, c.toAdd, c.added), c.name)
+	}
+}
+
+// scaled returns the sizes of the ReplicaSets of a Deployment that was scaled. The last
+// one has its template. No Pods are created.
+func scaled(t *testing.T, from, to int32, surge string, sizes ...int32) (got []int32) {
+	t.Helper()
+	inMemory(t, func(w *world) {
+		m := mini.NewManager(w.Cluster)
+		w.run(m.Run)
+		sets := w.Other.AppsV1().ReplicaSets("default")
+		name := func(i int) string { return fmt.Sprint("v", i) }
+		for i, size := range sizes {
+			d := deployment(from, image(name(i)))
+			rs := replicaSet(name(i), size)
+			rs.Labels, rs.Spec.Selector, rs.Spec.Template = d.Spec.Template.Labels, d.Spec.Selector, d.Spec.Template
+			rs.Annotations = map[string]string{
+				mini.DesiredReplicasAnnotation: fmt.Sprint(from),
+				mini.MaxReplicasAnnotation:     fmt.Sprint(from + mini.MaxSurge(deployment(from, fences(surge, "1")))),
+			}
+			_, err := sets.Create(w.ctx, rs, metav1.CreateOptions{})
+			require.NoError(w, err)
+			time.Sleep(time.Second) // so that they have an order of age
+		}
+		_, err := w.Other.AppsV1().Deployments("default").Create(w.ctx,
+			deployment(to, image(name(len(sizes)-1)), fences(surge, "1")), metav1.CreateOptions{})
+		require.NoError(w, err)
+		time.Sleep(time.Second)
+		d := &mini.Deployments{Client: m.Client}
+		_, err = d.ScaleOrRoll(w.ctx, web)
+		require.NoError(w, err)
+		for i := range sizes {
+			rs, err := sets.Get(w.ctx, name(i), metav1.GetOptions{})
+			require.NoError(w, err)
+			got = append(got, *rs.Spec.Replicas)
+			if *rs.Spec.Replicas > 0 {
+				require.Equal(w, fmt.Sprint(to), rs.Annotations[mini.DesiredReplicasAnnotation],
+					"the scaling event would never be over")
+			}
+		}
+	})
+	return got
+}
+
+func TestReplicaSetsKeepTheirProportions(t *testing.T) {
+	for _, c := range []struct {
+		from, to    int32
+		surge       string
+		sizes, want []int32
+	}{
+		{10, 15, "3", []int32{8, 5}, []int32{11, 7}},
+		{10, 5, "3", []int32{8, 5}, []int32{5, 3}},
+		{10, 20, "0", []int32{5, 5}, []int32{10, 10}},
+		{10, 11, "0", []int32{5, 5}, []int32{5, 6}},            // of equals, the newest grows
+		{10, 9, "0", []int32{5, 5}, []int32{4, 5}},             // and the oldest shrinks
+		{10, 12, "0", []int32{3, 4, 3}, []int32{3, 5, 4}},      // the rest is for the newest
+		{6, 12, "0", []int32{1, 4, 0, 1}, []int32{2, 8, 0, 2}}, // nothing grows from nothing
+		{4, 2, "0", []int32{1, 1, 1, 1}, []int32{0, 0, 1, 1}},  // the sum is what counts
+		{20, 10, "0", []int32{1, 1, 1, 17}, []int32{1, 1, 1, 7}},
+		{10, 10, "3", []int32{8, 5}, []int32{8, 5}},
+		{10, 0, "3", []int32{8, 5}, []int32{0, 0}},
+		{3, 5, "1", []int32{0, 3}, []int32{0, 5}}, // no rollout: one has all
+		{3, 5, "1", []int32{3}, []int32{5}},
+		{3, 2, "1", []int32{3}, []int32{2}},
+	} {
+		require.Equal(t, c.want, scaled(t, c.from, c.to, c.surge, c.sizes...), "%+v", c)
+	}
+}
+
+func TestABadRolloutGetsNoFurtherByScaling(t *testing.T) {
+	inRollout(t, scaleOrRoll, func(w *rolloutWorld) {
+		w.create(deployment(10, fences("3", "2")))
+		w.change(image("bad"))
+		time.Sleep(time.Minute)
+		require.Equal(w, map[string]int32{"v1": 8, "bad": 5}, w.sizes())
+		w.change(replicas(15))
+		time.Sleep(time.Minute)
+		require.Equal(w, map[string]int32{"v1": 11, "bad": 7}, w.sizes(),
+			"the user wanted more Pods, and not more bad ones")
+		w.change(replicas(10))
+		time.Sleep(time.Minute)
+		require.Equal(w, map[string]int32{"v1": 8, "bad": 5}, w.sizes())
+		w.change(replicas(0))
+		time.Sleep(time.Minute)
+		require.Equal(w, map[string]int32{"v1": 0, "bad": 0}, w.sizes())
+		w.change(replicas(4), image("v2"))
+		time.Sleep(time.Minute)
+		require.Equal(w, map[string]int{"v2": 4}, w.ready())
+	})
+}
+
+func TestAfterScalingTheRolloutGoesOn(t *testing.T) {
+	inRollout(t, scaleOrRoll, func(w *rolloutWorld) {
+		w.create(deployment(10, fences("3", "2")))
+		w.watch()
+		w.change(image("v2"))
+		time.Sleep(1500 * time.Millisecond)
+		require.Len(w, w.ready(), 2, "the rollout is not at its end yet")
+		w.change(replicas(20))
+		most, fewest := w.counted(time.Minute)
+		require.Equal(w, map[string]int{"v2": 20}, w.ready())
+		require.LessOrEqual(w, most, 23)
+		require.GreaterOrEqual(w, fewest, 8)
+	})
+}
+
+func TestAChangeAndAScaleUpAtOnceKeepToTheSurge(t *testing.T) {
+	for _, apart := range []time.Duration{20 * time.Millisecond, 150 * time.Millisecond, 1200 * time.Millisecond} {
+		inRollout(t, scaleOrRoll, func(w *rolloutWorld) {
+			for _, verb := range []string{"create", "delete"} {
+				w.Server.Inject(fakeapi.Fault{
+					Match: fakeapi.Match{Verb: verb, Resource: "pods"}, Delay: 100 * time.Millisecond,
+				})
+			}
+			w.create(deployment(10, fences("25%", "25%")))
+			w.watch()
+			w.change(image("v2"))
+			time.Sleep(apart)
+			w.change(image("v3"))
+			time.Sleep(apart)
+			w.change(replicas(12))
+			most, _ := w.counted(time.Minute)
+			require.Equal(w, map[string]int{"v3": 12}, w.ready())
+			require.LessOrEqual(w, most, 15, "changes %s apart: more Pods than the surge allows", apart)
+		})
+	}
+}
+
+func TestAPausedDeploymentDoesNotRoll(t *testing.T) {
+	inRollout(t, scaleOrRoll, func(w *rolloutWorld) {
+		w.create(deployment(10, fences("3", "2")))
+		w.change(pause(true), image("v2"))
+		time.Sleep(time.Minute)
+		require.Equal(w, map[string]int32{"v1": 10}, w.sizes())
+		w.change(replicas(6))
+		time.Sleep(time.Minute)
+		require.Equal(w, map[string]int32{"v1": 6}, w.sizes(), "a paused Deployment can be scaled")
+		w.change(replicas(8))
+		time.Sleep(time.Minute)
+		require.Equal(w, map[string]int{"v1": 8}, w.ready())
+		w.change(pause(false))
+		time.Sleep(time.Minute)
+		require.Equal(w, map[string]int{"v2": 8}, w.ready(), "what was changed during the pause is rolled out")
+	})
+}
+
+func TestAPauseStopsARolloutInTheMiddle(t *testing.T) {
+	inRollout(t, scaleOrRoll, func(w *rolloutWorld) {
+		w.create(deployment(10, fences("3", "2")))
+		w.change(image("bad"))
+		time.Sleep(time.Minute)
+		w.change(pause(true), image("v2"))
+		time.Sleep(time.Minute)
+		require.Equal(w, map[string]int32{"v1": 8, "bad": 5}, w.sizes())
+		w.change(replicas(15))
+		time.Sleep(time.Minute)
+		require.Equal(w, map[string]int32{"v1": 11, "bad": 7}, w.sizes())
+		w.change(replicas(0))
+		time.Sleep(time.Minute)
+		require.Equal(w, map[string]int32{"v1": 0, "bad": 0}, w.sizes())
+		w.change(replicas(2))
+		time.Sleep(time.Minute)
+		require.Equal(w, map[string]int32{"v1": 0, "bad": 2}, w.sizes(), "the latest one is the one to grow from nothing")
+		w.change(image("v1"), replicas(0))
+		time.Sleep(time.Minute)
+		w.change(replicas(3))
+		time.Sleep(time.Minute)
+		require.Equal(w, map[string]int32{"v1": 3, "bad": 0}, w.sizes(), "unless there is one with the template")
+	})
+}
+
+func TestAPausedDeploymentThatNeverRanHasNothingToScale(t *testing.T) {
+	inRollout(t, scaleOrRoll, func(w *rolloutWorld) {
+		w.create(deployment(3, pause(true)))
+		require.Empty(w, w.sizes())
+		d := &mini.Deployments{Client: w.Manager.Client}
+		_, err := d.ScaleOrRoll(w.ctx, web)
+		require.NoError(w, err)
+	})
+}
+
+func TestOldPodsThatAreAdoptedAtTheEndOfARolloutAreNotNeeded(t *testing.T) {
+	inRollout(t, scaleOrRoll, func(w *rolloutWorld) {
+		w.create(deployment(4))
+		w.change(pause(true))
+		for name, size := range map[string]int32{"v8": 2, "v9": 0} {
+			other := deployment(1, image(name))
+			rs := replicaSet(name, size)
+			rs.Labels, rs.Spec.Selector, rs.Spec.Template = other.Spec.Template.Labels, other.Spec.Selector, other.Spec.Template
+			rs.Spec.Template.Labels["hash"], rs.Spec.Selector.MatchLabels["hash"] = name, name
+			_, err := w.Other.AppsV1().ReplicaSets("default").Create(w.ctx, rs, metav1.CreateOptions{})
+			require.NoError(w, err)
+		}
+		w.change(func(d *appsv1.Deployment) { d.Annotations = map[string]string{"wake": "up"} })
+		time.Sleep(time.Minute)
+		require.Equal(w, map[string]int32{"v1": 4, "v8": 0, "v9": 0}, w.sizes())
+	})
+}
+
+func TestAReplicaSetThatHasTheNewSizeAlreadyDoesNotStopRollouts(t *testing.T) {
+	inRollout(t, scaleOrRoll, func(w *rolloutWorld) {
+		w.create(deployment(3))
+		rs := w.sets()["v1"]
+		w.change(pause(true)) // no rollout while the user works
+		rs.Spec.Replicas = new(int32(5))
+		_, err := w.Other.AppsV1().ReplicaSets("default").Update(w.ctx, rs, metav1.UpdateOptions{})
+		require.NoError(w, err)
+		w.change(pause(false), replicas(5), image("v2"))
+		time.Sleep(time.Minute)
+		require.Equal(w, map[string]int{"v2": 5}, w.ready())
+	})
+}
+
+func TestRollback(t *testing.T) {
+	const cause = "kubernetes.io/change-cause"
+	because := func(why string) func(*appsv1.Deployment) {
+		return func(d *appsv1.Deployment) {
+			d.Annotations = maps.Clone(d.Annotations)
+			if d.Annotations == nil {
+				d.Annotations = map[string]string{}
+			}
+			d.Annotations[cause] = why
+		}
+	}
+	inRollout(t, scaleOrRoll, func(w *rolloutWorld) {
+		d := &mini.Deployments{Client: w.Manager.Client}
+		require.Error(w, d.Rollback(w.ctx, web, 0), "there is no Deployment")
+		w.create(deployment(3, because("first")))
+		require.Error(w, d.Rollback(w.ctx, web, 0), "there is no revision before the first")
+		w.change(image("v2"), because("second"))
+		time.Sleep(time.Minute)
+		w.change(image("v3"), because("third"), func(d *appsv1.Deployment) { d.Annotations["only"] = "v3" })
+		time.Sleep(time.Minute)
+		before := w.sets()
+
+		require.NoError(w, d.Rollback(w.ctx, web, 0))
+		time.Sleep(time.Minute)
+		require.Equal(w, map[string]int{"v2": 3}, w.ready(), "0 is the revision before")
+		now := w.sets()
+		require.Len(w, now, 3, "the ReplicaSet is there already")
+		require.Equal(w, before["v2"].UID, now["v2"].UID)
+		require.Equal(w, before["v2"].Spec.Template, now["v2"].Spec.Template)
+		require.EqualValues(w, 4, mini.Revision(now["v2"]))
+		require.Equal(w, "second", now["v2"].Annotations[cause], "history has to say why it was made")
+		require.Equal(w, "second", w.get().Annotations[cause])
+		require.NotContains(w, w.get().Annotations, "only")
+		require.NotContains(w, w.get().Annotations, mini.MaxReplicasAnnotation, "this is the ReplicaSet's own")
+		require.NotContains(w, w.get().Spec.Template.Labels, appsv1.DefaultDeploymentUniqueLabelKey,
+			"the next ReplicaSet would have the hash of another template")
+
+		require.NoError(w, d.Rollback(w.ctx, web, 1))
+		time.Sleep(time.Minute)
+		require.Equal(w, map[string]int{"v1": 3}, w.ready())
+		require.EqualValues(w, 5, mini.Revision(w.sets()["v1"]))
+		require.Error(w, d.Rollback(w.ctx, web, 2), "revision 2 has become revision 4")
+		require.Equal(w, []string{"v1", "v2", "v3"}, slices.Sorted(maps.Keys(w.sets())))
+		require.NoError(w, d.Rollback(w.ctx, web, 0))
+		time.Sleep(time.Minute)
+		require.Equal(w, map[string]int{"v2": 3}, w.ready(), "twice back is where one was")
+	})
+}
+
+func TestAFailureOfAScalingIsTriedAgain(t *testing.T) {
+	inRollout(t, scaleOrRoll, func(w *rolloutWorld) {
+		w.create(deployment(10, fences("3", "2")))
+		w.change(image("bad"))
+		time.Sleep(time.Minute)
+		w.Server.Inject(fakeapi.Fault{
+			Match: fakeapi.Match{Verb: "update", Resource: "replicasets"},
+			Skip:  1, Times: 1, Status: fakeapi.Forbidden(),
+		})
+		w.change(replicas(15))
+		time.Sleep(time.Minute)
+		require.Equal(w, map[string]int32{"v1": 11, "bad": 7}, w.sizes())
+	})
+}
