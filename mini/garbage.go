@@ -1,0 +1,206 @@
+package mini
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// garbageCollector deletes objects whose owners are all gone, and finishes foreground and
+// orphan deletions: there the API server keeps the owner, with a finalizer, until its
+// dependents are deleted or have been given up.
+type garbageCollector struct {
+	client *CachedClient
+	graph  *OwnerGraph
+}
+
+// NewGarbageCollector returns one controller for each kind. Together they collect the
+// objects of these kinds. Add them to m.
+//
+// Guarantees: an object that has a living owner is not deleted, however late the cache
+// is. The collector asks the API server for each owner first. The API server refuses the
+// deletion if the object has got another owner since.
+//
+// Caveats: for owners of other kinds, the collector asks when a dependent appears or gets
+// other owners. It does not see these owners end later.
+func NewGarbageCollector(m *Manager, kinds ...Object) (all []*Controller, err error) {
+	graph, err := NewOwnerGraph(m, kinds...)
+	if err != nil {
+		return nil, err
+	}
+	gc := &garbageCollector{client: m.Client, graph: graph}
+	for _, k := range graph.kinds {
+		c := NewController("garbage-"+strings.ToLower(k.kind.Kind), ReconcilerFunc(
+			func(ctx context.Context, req Request) (Result, error) {
+				return Result{}, gc.reconcile(ctx, req, k.like.DeepCopyObject().(Object))
+			}))
+		c.Trace, c.Queue.Trace = m.Cluster.Trace, m.Cluster.Trace
+		graph.watch(c, k)
+		all = append(all, c)
+	}
+	return all, nil
+}
+
+// reconcile fills item with the object, and decides what has to happen to it.
+func (gc *garbageCollector) reconcile(
+	ctx context.Context, req Request, item Object,
+) error {
+	err := gc.client.Get(ctx, req, item)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil
+	case err != nil:
+		return err
+	case item.GetDeletionTimestamp() == nil:
+		return gc.attemptToDeleteItem(ctx, item)
+	case slices.Contains(item.GetFinalizers(), metav1.FinalizerOrphanDependents):
+		return gc.orphanDependents(ctx, item)
+	case isDeletingDependents(item):
+		return gc.processDeletingDependentsItem(ctx, item)
+	}
+	return nil // it waits for the finalizers of others
+}
+
+// attemptToDeleteItem deletes the item if all of its owners are gone, or are waiting for
+// it to be gone.
+func (gc *garbageCollector) attemptToDeleteItem(ctx context.Context, item Object) error {
+	if gc.graph.ShowsOwners(item) {
+		return nil // if one of them has gone since: that change wakes the item
+	}
+	uid := item.GetUID()
+	err := gc.client.Client.Get(ctx, KeyOf(item), item) // not from the cache
+	if apierrors.IsNotFound(err) || err == nil && item.GetUID() != uid {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	solid, waiting, err := gc.graph.ClassifyReferences(ctx, item)
+	if err != nil {
+		return err
+	}
+	refs, dependents := item.GetOwnerReferences(), gc.graph.Dependents(item)
+	switch {
+	case len(solid) == len(refs): // it may have no owner at all
+		return nil
+	case len(solid) > 0:
+		return gc.patch(ctx, item, "ownerReferences", solid)
+	case len(waiting) == 0 || len(dependents) == 0:
+		return gc.deleteObject(ctx, item, policyOf(item))
+	}
+	// The item's own dependents go before it does. If one of them waits for dependents
+	// already, the item may be one of these: they would wait for each other forever.
+	if slices.ContainsFunc(dependents, isDeletingDependents) {
+		for i := range refs {
+			refs[i].BlockOwnerDeletion = new(false)
+		}
+		if err := gc.patch(ctx, item, "ownerReferences", refs); err != nil {
+			return err
+		}
+	}
+	return gc.deleteObject(ctx, item, metav1.DeletePropagationForeground)
+}
+
+// policyOf returns the policy that leaves the object's finalizers as they are.
+func policyOf(obj Object) metav1.DeletionPropagation {
+	switch finalizers := obj.GetFinalizers(); {
+	case slices.Contains(finalizers, metav1.FinalizerOrphanDependents):
+		return metav1.DeletePropagationOrphan
+	case slices.Contains(finalizers, metav1.FinalizerDeleteDependents):
+		return metav1.DeletePropagationForeground
+	}
+	return metav1.DeletePropagationBackground
+}
+
+// deleteObject deletes what was judged: the API server refuses if the object has changed
+// since. If its owners are the same, that does not matter, and an object that changes all
+// the time has to go, too.
+func (gc *garbageCollector) deleteObject(
+	ctx context.Context, obj Object, policy metav1.DeletionPropagation,
+) error {
+	uid, version, refs := obj.GetUID(), obj.GetResourceVersion(), obj.GetOwnerReferences()
+	only := &metav1.Preconditions{UID: &uid, ResourceVersion: &version}
+	options := metav1.DeleteOptions{PropagationPolicy: &policy, Preconditions: only}
+	err := gc.client.Delete(ctx, obj, options)
+	if apierrors.IsConflict(err) {
+		failed := gc.client.Client.Get(ctx, KeyOf(obj), obj)
+		if failed == nil && equality.Semantic.DeepEqual(obj.GetOwnerReferences(), refs) {
+			only.ResourceVersion = nil
+			err = gc.client.Delete(ctx, obj, options)
+		}
+	}
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// processDeletingDependentsItem lets the item go when it has nothing left to wait for.
+// The end of each dependent wakes the item.
+func (gc *garbageCollector) processDeletingDependentsItem(
+	ctx context.Context, item Object,
+) error {
+	if len(gc.graph.BlockingDependents(item)) > 0 {
+		return nil
+	}
+	return gc.removeFinalizer(ctx, item, metav1.FinalizerDeleteDependents)
+}
+
+// orphanDependents takes the owner out of its dependents, and lets it go. It asks the API
+// server for them: one that a late cache does not show would be deleted in the end.
+func (gc *garbageCollector) orphanDependents(ctx context.Context, owner Object) error {
+	inNamespace := Selection{Namespace: owner.GetNamespace()}
+	for _, k := range gc.graph.kinds {
+		objs, err := gc.client.Client.List(ctx, k.like, inNamespace)
+		if err != nil {
+			return err
+		}
+		for _, obj := range objs {
+			refs := obj.GetOwnerReferences()
+			others := slices.DeleteFunc(slices.Clone(refs), refersTo(owner))
+			if len(others) == len(refs) {
+				continue
+			}
+			if err := gc.patch(ctx, obj, "ownerReferences", others); err != nil {
+				return err
+			}
+		}
+	}
+	return gc.removeFinalizer(ctx, owner, metav1.FinalizerOrphanDependents)
+}
+
+func refersTo(owner Object) func(metav1.OwnerReference) bool {
+	return func(ref metav1.OwnerReference) bool { return ref.UID == owner.GetUID() }
+}
+
+func (gc *garbageCollector) removeFinalizer(
+	ctx context.Context, obj Object, finalizer string,
+) error {
+	others := slices.DeleteFunc(slices.Clone(obj.GetFinalizers()), func(f string) bool {
+		return f == finalizer
+	})
+	return gc.patch(ctx, obj, "finalizers", others)
+}
+
+// patch replaces one field of the metadata, if the object has not changed since.
+func (gc *garbageCollector) patch(
+	ctx context.Context, obj Object, field string, value any,
+) error {
+	data, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		field: value, "resourceVersion": obj.GetResourceVersion(),
+	}})
+	if err != nil {
+		return err
+	}
+	err = gc.client.Patch(ctx, obj, types.MergePatchType, data)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
