@@ -1,12 +1,14 @@
 package mini
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -18,15 +20,16 @@ var ErrLeaseLost = errors.New("the lease was lost")
 
 // Elector lets one of several processes work: the one that holds a Lease.
 //
-// Guarantees: work runs only while nobody else may take the lease, as far as the clocks
-// of all processes run at about the same speed. They need not show the same time: a
-// process measures how long ago *it* has seen the lease change.
+// Guarantees: two processes never work at the same time, if their clocks run at about the
+// same speed and work ends within LeaseDuration - RenewDeadline after its context. The
+// clocks need not show the same time: a process measures how long ago *it* has seen the
+// lease change.
 //
 // Caveats: a process that is stopped and goes on (a frozen machine, a long garbage
 // collection) may send one more write before it notices. Only the API server can refuse
 // that: by the resourceVersion of what is written.
 type Elector struct {
-	Client   *Client // not a cached one: who leads is read from the API server
+	Client   *Client // not a cached one: the API server knows who leads
 	Lease    Request
 	Identity string // of this process; no other may have it
 
@@ -36,16 +39,22 @@ type Elector struct {
 
 	observed     coordinationv1.LeaseSpec // the last state that was read
 	observedTime time.Time                // when it was first seen
+	renewed      time.Time                // when the last try that succeeded began
 }
 
 // Run waits for the lease, and then runs work until ctx ends, or work does, or the
 // lease is lost: then the context of work ends. It returns when work has, and releases
 // the lease, so that the next process need not wait for it to expire.
 func (e *Elector) Run(ctx context.Context, work func(context.Context) error) error {
-	e.setDefaults()
+	e.LeaseDuration = cmp.Or(e.LeaseDuration, 15*time.Second)
+	e.RenewDeadline = cmp.Or(e.RenewDeadline, 10*time.Second)
+	e.RetryPeriod = cmp.Or(e.RetryPeriod, 2*time.Second)
 	if e.RenewDeadline >= e.LeaseDuration || e.RetryPeriod >= e.RenewDeadline {
-		return fmt.Errorf("lease %s: want RetryPeriod < RenewDeadline < LeaseDuration, got %s, %s, %s",
+		return fmt.Errorf("lease %s: RetryPeriod %s < RenewDeadline %s < LeaseDuration %s is not true",
 			e.Lease, e.RetryPeriod, e.RenewDeadline, e.LeaseDuration)
+	}
+	if e.Identity == "" {
+		return fmt.Errorf("lease %s: a holder without an identity is no holder", e.Lease)
 	}
 	for !e.try(ctx, e.RenewDeadline) {
 		if !sleep(ctx, e.RetryPeriod) {
@@ -54,103 +63,96 @@ func (e *Elector) Run(ctx context.Context, work func(context.Context) error) err
 	}
 	e.record("acquired")
 	working, lose := context.WithCancelCause(ctx)
+	defer lose(nil)
 	renewing, stopRenewing := context.WithCancel(context.WithoutCancel(ctx))
-	renewed := make(chan struct{})
+	over := make(chan struct{})
 	go func() {
-		defer close(renewed)
+		defer close(over)
 		if !e.renew(renewing) {
 			lose(ErrLeaseLost)
 		}
 	}()
 	err := work(working)
-	stopRenewing() // only now: while work is ending, nobody else may begin
-	<-renewed
+	stopRenewing() // only now: while work is ending, no other process may begin
+	<-over
 	if errors.Is(context.Cause(working), ErrLeaseLost) {
 		e.record("lost")
 		return errors.Join(fmt.Errorf("lease %s: %w", e.Lease, ErrLeaseLost), err)
 	}
-	lose(nil)
 	return errors.Join(err, e.release(context.WithoutCancel(ctx)))
 }
 
-func (e *Elector) setDefaults() {
-	for value, standard := range map[*time.Duration]time.Duration{
-		&e.LeaseDuration: 15 * time.Second,
-		&e.RenewDeadline: 10 * time.Second,
-		&e.RetryPeriod:   2 * time.Second,
-	} {
-		if *value == 0 {
-			*value = standard
-		}
-	}
-}
-
-// renew holds the lease until ctx ends, and returns false if it was lost: somebody else
-// has it, or no try has succeeded for RenewDeadline.
+// renew renews the lease until ctx ends. It returns false if the lease is lost: another
+// process has it, or no try has succeeded for RenewDeadline.
 func (e *Elector) renew(ctx context.Context) bool {
-	last := time.Now() // the beginning of the last try that succeeded
-	for sleep(ctx, e.RetryPeriod) {
-		began := time.Now()
-		left := e.RenewDeadline - time.Since(last)
-		switch {
-		case left > 0 && e.try(ctx, left):
-			last = began
-		case ctx.Err() == nil && (e.heldByOther() || time.Since(last) >= e.RenewDeadline):
+	for {
+		left := time.Until(e.renewed.Add(e.RenewDeadline))
+		if left <= 0 || e.heldByOther() {
 			return false
 		}
+		if !sleep(ctx, min(e.RetryPeriod, left)) {
+			return true
+		}
+		e.try(ctx, left-e.RetryPeriod)
 	}
-	return true
 }
 
-// try is one try to get or to renew the lease. It takes at most limit.
+// try is one try to get or to renew the lease. It takes at most limit: an answer that
+// comes later is of no use.
 func (e *Elector) try(ctx context.Context, limit time.Duration) bool {
+	began := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	ok, err := e.tryAcquireOrRenew(ctx)
+	held, err := e.tryAcquireOrRenew(ctx)
+	if held {
+		// Others count from the moment when they see the write, which is after this one. The
+		// moment of the answer may be long after theirs.
+		e.renewed = began
+	}
 	if err != nil {
 		e.Client.Cluster.Trace.Record(trace.Event{
 			Layer: "elector", Kind: trace.Error, Namespace: e.Lease.Namespace, Name: e.Lease.Name,
 			Reason: err.Error(),
 		})
 	}
-	return ok
+	return held
 }
 
-func (e *Elector) tryAcquireOrRenew(ctx context.Context) (bool, error) {
-	now := metav1.NowMicro()
+func (e *Elector) tryAcquireOrRenew(ctx context.Context) (held bool, err error) {
 	lease, err := Get[*coordinationv1.Lease](ctx, e.Client, e.Lease)
-	if apierrors.IsNotFound(err) {
-		lease.Namespace, lease.Name = e.Lease.Namespace, e.Lease.Name
-		lease.Spec = e.spec(coordinationv1.LeaseSpec{}, now)
-		err = e.Client.Create(ctx, lease) // two that try have one that succeeds
-		return err == nil, err
+	missing := apierrors.IsNotFound(err)
+	if err != nil && !missing {
+		return false, err
+	}
+	if !missing {
+		e.observe(lease.Spec)
+	}
+	if e.heldByOther() && !e.expired() {
+		return false, nil // even if the lease was deleted: its holder works on
+	}
+	lease.Namespace, lease.Name = e.Lease.Namespace, e.Lease.Name
+	lease.Spec = e.spec(lease.Spec)
+	if missing {
+		err = e.Client.Create(ctx, lease) // if two processes try, one succeeds
+	} else {
+		err = e.Client.Update(ctx, lease) // a conflict: another process was faster
 	}
 	if err != nil {
 		return false, err
-	}
-	e.observe(lease.Spec)
-	if e.heldByOther() && !e.expired() {
-		return false, nil
-	}
-	lease.Spec = e.spec(lease.Spec, now)
-	if err := e.Client.Update(ctx, lease); err != nil {
-		return false, err // a conflict: somebody was faster
 	}
 	e.observe(lease.Spec)
 	return true, nil
 }
 
 // spec is the lease with this process as its holder.
-func (e *Elector) spec(
-	old coordinationv1.LeaseSpec, now metav1.MicroTime,
-) coordinationv1.LeaseSpec {
-	next := *old.DeepCopy()
-	if holder(old) != e.Identity {
-		next.AcquireTime = &now
-		next.LeaseTransitions = new(int32(0))
-		if old.LeaseTransitions != nil {
-			*next.LeaseTransitions = *old.LeaseTransitions + 1
-		}
+func (e *Elector) spec(old coordinationv1.LeaseSpec) coordinationv1.LeaseSpec {
+	next, now := old, metav1.NowMicro()
+	switch {
+	case holder(old) == e.Identity:
+	case old.LeaseTransitions == nil:
+		next.AcquireTime, next.LeaseTransitions = &now, new(int32(0))
+	default:
+		next.AcquireTime, next.LeaseTransitions = &now, new(*old.LeaseTransitions+1)
 	}
 	next.HolderIdentity = &e.Identity
 	next.RenewTime = &now
@@ -158,11 +160,10 @@ func (e *Elector) spec(
 	return next
 }
 
-// observe notes when the lease has changed, by our own clock: its renewTime is from
-// another's.
+// observe notes when the lease has changed, by the clock of this process: the renewTime
+// is from another one.
 func (e *Elector) observe(spec coordinationv1.LeaseSpec) {
-	if e.observedTime.IsZero() || holder(spec) != holder(e.observed) ||
-		!spec.RenewTime.Equal(e.observed.RenewTime) {
+	if !equality.Semantic.DeepEqual(spec, e.observed) {
 		e.observed, e.observedTime = spec, time.Now()
 	}
 }
@@ -181,21 +182,28 @@ func (e *Elector) expired() bool {
 	return time.Since(e.observedTime) >= duration
 }
 
-// release gives the lease back: it has no holder, and the next who tries gets it.
+// release takes this process out of the lease: the next one that tries gets it.
 func (e *Elector) release(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, e.RenewDeadline)
 	defer cancel()
-	lease, err := Get[*coordinationv1.Lease](ctx, e.Client, e.Lease)
-	if err != nil || holder(lease.Spec) != e.Identity {
-		return err
+	for {
+		lease, err := Get[*coordinationv1.Lease](ctx, e.Client, e.Lease)
+		if apierrors.IsNotFound(err) || err == nil && holder(lease.Spec) != e.Identity {
+			return nil
+		}
+		if err == nil {
+			lease.Spec.HolderIdentity = nil
+			err = e.Client.Update(ctx, lease)
+		}
+		if apierrors.IsConflict(err) {
+			continue // with a renewal of our own that was still on its way
+		}
+		if err != nil {
+			return fmt.Errorf("releasing lease %s: %w", e.Lease, err)
+		}
+		e.record("released")
+		return nil
 	}
-	lease.Spec.HolderIdentity = new("")
-	lease.Spec.LeaseDurationSeconds = new(int32(1))
-	if err := e.Client.Update(ctx, lease); err != nil {
-		return fmt.Errorf("releasing lease %s: %w", e.Lease, err)
-	}
-	e.record("released")
-	return nil
 }
 
 func holder(spec coordinationv1.LeaseSpec) string {

@@ -1,9 +1,11 @@
 package mini
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -28,7 +30,9 @@ type Manager struct {
 	Client  *CachedClient
 	Elector *Elector // nil: this process always leads
 
-	StopTimeout time.Duration // for all parts together; 0 is 30 s
+	// StopTimeout is how long Run waits for the controllers to end, then for the cache,
+	// and then for the servers; 0 is 30 s.
+	StopTimeout time.Duration
 
 	servers     []Runnable
 	controllers []Runnable
@@ -54,87 +58,119 @@ func (m *Manager) AddController(r Runnable) { m.controllers = append(m.controlle
 func (m *Manager) Run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	all := &failures{stop: stop}
-	lead := RunnableFunc(func(ctx context.Context) error {
-		work := func(ctx context.Context) error {
-			controllers := start(ctx, all, m.controllers...)
-			<-ctx.Done() // told to stop, or the lease is lost
-			<-controllers.done
-			return nil
-		}
-		if m.Elector == nil {
-			return work(ctx)
-		}
-		return m.Elector.Run(ctx, work)
-	})
+	r := &run{stop: stop, running: map[string]int{}}
 	// The groups outlive ctx: each is told to stop when its turn has come. Controllers
 	// need the cache until their last reconcile, and the cache may need a webhook of
 	// this process.
 	outlive := context.WithoutCancel(ctx)
 	groups := []*group{
-		start(outlive, all, m.servers...),
-		start(outlive, all, m.Cache),
-		start(outlive, all, lead),
+		begin(outlive, func(ctx context.Context) { r.parts(ctx, m.servers...) }),
+		begin(outlive, func(ctx context.Context) { r.parts(ctx, m.Cache) }),
+		begin(outlive, func(ctx context.Context) { r.failed(m.lead(ctx, r)) }),
 	}
 	<-ctx.Done()
-	timeout := m.StopTimeout
-	if timeout == 0 {
-		timeout = 30 * time.Second
-	}
-	patience, giveUp := context.WithTimeout(outlive, timeout)
-	defer giveUp()
+	timeout := cmp.Or(m.StopTimeout, 30*time.Second)
 	for _, g := range slices.Backward(groups) {
 		g.stop()
 		select {
 		case <-g.done:
-		case <-patience.Done(): // also for the groups that come after this one
-			all.add(fmt.Errorf("a part is still running %s after it was told to stop", timeout))
+		case <-time.After(timeout): // the others are stopped all the same
 		}
 	}
-	return all.join()
+	return r.result(timeout)
 }
 
-// group is a number of parts that are told to stop together.
+// lead runs the controllers for as long as this process leads.
+func (m *Manager) lead(ctx context.Context, r *run) error {
+	// A process that cannot list would hold the lease and do nothing.
+	if err := m.Cache.WaitForSync(ctx); err != nil {
+		return nil // told to stop while waiting: not a failure
+	}
+	work := func(ctx context.Context) error {
+		r.parts(ctx, m.controllers...)
+		<-ctx.Done() // told to stop, or the lease is lost
+		return nil
+	}
+	if m.Elector == nil {
+		return work(ctx)
+	}
+	return m.Elector.Run(ctx, work)
+}
+
+// group is what is told to stop at one time.
 type group struct {
 	stop context.CancelFunc
-	done chan struct{} // closed when all parts have returned
+	done chan struct{} // closed by the group's goroutine when it ends
 }
 
-// start runs each part in a goroutine of its own.
-func start(ctx context.Context, all *failures, parts ...Runnable) *group {
+func begin(ctx context.Context, f func(context.Context)) *group {
 	ctx, stop := context.WithCancel(ctx)
 	g := &group{stop: stop, done: make(chan struct{})}
-	var running sync.WaitGroup
-	for _, part := range parts {
-		running.Go(func() { all.add(part.Run(ctx)) })
-	}
 	go func() {
-		running.Wait()
-		close(g.done)
+		defer close(g.done)
+		f(ctx)
 	}()
 	return g
 }
 
-// failures are the errors of all parts. The first one stops the manager.
-type failures struct {
+// run is what happens during one call of Run. The first error stops it.
+type run struct {
 	stop context.CancelFunc
 
-	mu   sync.Mutex // guards errs
-	errs []error
+	mu      sync.Mutex // guards all below
+	errs    []error
+	running map[string]int // how many parts of each name have not returned
 }
 
-func (f *failures) add(err error) {
+// parts runs each part in a goroutine of its own, and waits for all of them.
+func (r *run) parts(ctx context.Context, parts ...Runnable) {
+	var all sync.WaitGroup
+	for _, part := range parts {
+		name := partName(part)
+		r.count(name, 1)
+		all.Go(func() {
+			err := part.Run(ctx)
+			r.count(name, -1)
+			if ctx.Err() == nil || !errors.Is(err, context.Canceled) {
+				r.failed(err) // unless it only repeats that it was told to stop
+			}
+		})
+	}
+	all.Wait()
+}
+
+func (r *run) count(name string, change int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.running[name] += change; r.running[name] == 0 {
+		delete(r.running, name)
+	}
+}
+
+func (r *run) failed(err error) {
 	if err == nil {
 		return
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.errs = append(f.errs, err)
-	f.stop()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.errs = append(r.errs, err)
+	r.stop()
 }
 
-func (f *failures) join() error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return errors.Join(f.errs...)
+// result returns all errors. A part that is still running is one of them.
+func (r *run) result(timeout time.Duration) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	errs := slices.Clone(r.errs)
+	for _, name := range slices.Sorted(maps.Keys(r.running)) {
+		errs = append(errs, fmt.Errorf("%s is still running %s after the stop", name, timeout))
+	}
+	return errors.Join(errs...)
+}
+
+func partName(part Runnable) string {
+	if c, ok := part.(*Controller); ok {
+		return "controller " + c.Name
+	}
+	return fmt.Sprintf("%T", part)
 }
