@@ -387,9 +387,11 @@ func TestTheFlightRecorderShowsTheQueue(t *testing.T) {
 			trace.Enqueue, trace.Enqueue, trace.Dequeue, trace.Enqueue, trace.Done,
 		}, kinds(recorder))
 		events := recorder.Events()
+		require.Zero(t, events[0].Outcome)
 		require.Equal(t, trace.Deduplicated, events[1].Outcome)
 		require.Equal(t, time.Second, events[2].Took, "how long the request was in the queue")
 		require.Equal(t, trace.Deferred, events[3].Outcome)
 		require.Equal(t, "a", events[4].Name)
+		require.Zero(t, events[4].Outcome)
 	})
 }
