@@ -189,7 +189,7 @@ func (lw *ListWatch) Watch(ctx context.Context, version string) (watch.Interface
 //
 // Errors: nil if the stream just ended, as every watch does sooner or later. The server
 // may also end it by an ERROR event, which becomes the error. If IsExpired is true of
-// it, the caller must list again.
+// it, the caller must list again. After a Stop, the error means nothing.
 func Follow(
 	w watch.Interface, version string, handle func(watch.EventType, Object),
 ) (last string, err error) {

@@ -142,8 +142,12 @@ func (s *Store) Replace(items []Object) (old map[Request]Object) {
 // sorted puts objects in the order of their keys. A map would return them in a different
 // order each time.
 func sorted(objects map[Request]Object) []Object {
-	return slices.SortedFunc(maps.Values(objects), func(a, b Object) int {
-		return cmp.Or(cmp.Compare(a.GetNamespace(), b.GetNamespace()),
-			cmp.Compare(a.GetName(), b.GetName()))
+	keys := slices.SortedFunc(maps.Keys(objects), func(a, b Request) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
+	all := make([]Object, len(keys))
+	for i, key := range keys {
+		all[i] = objects[key]
+	}
+	return all
 }

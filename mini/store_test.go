@@ -221,7 +221,7 @@ func TestAReaderSeesAllOldObjectsOrAllNewOnes(t *testing.T) {
 	var readers, writers sync.WaitGroup
 	for range 2 {
 		writers.Go(func() {
-			for round := range 200 {
+			for round := range 40 {
 				s.Replace(state(round))
 				runtime.Gosched()
 			}
