@@ -115,7 +115,7 @@ func (g *OwnerGraph) watch(c *Controller, k *graphKind) {
 // have come after they had gone.
 func ownershipChanged(change Change) bool {
 	before, after := change.Old, change.New
-	if before == nil || after == nil || isResync(change) {
+	if isWhole(change) {
 		return true
 	}
 	was, is := before.GetOwnerReferences(), after.GetOwnerReferences()
