@@ -23,13 +23,13 @@ func TestADeploymentGetsItsPodsAndNewOnes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := fakeapi.New(fakeapi.Options{})
 		defer server.Close()
-		server.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: "watch", UserAgent: "inuse"}, CutAfter: time.Minute, CutAbruptly: true})
-		server.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: "create", UserAgent: "inuse"}, Probability: 0.3, Status: fakeapi.InternalError()})
+		server.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: "watch", UserAgent: "the program"}, CutAfter: time.Minute, CutAbruptly: true})
+		server.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: "create", UserAgent: "the program"}, Probability: 0.3, Status: fakeapi.InternalError()})
 		users, err := client.New(server.Config(), client.Options{})
 		require.NoError(t, err)
 		ctx, stop := context.WithCancel(t.Context())
 		config := server.Config()
-		config.UserAgent = "inuse"
+		config.UserAgent = "the program"
 		ended := make(chan error, 1)
 		go func() { ended <- keep(ctx, config) }()
 		labels := map[string]string{"app": "web"}
