@@ -102,6 +102,10 @@ cluster-down: $(CLUSTER_COMMAND) ## Remove the cluster and its data
 controllers: $(CLUSTER_COMMAND) $(CONTROLLERS) ## Run the controllers on a cluster until Ctrl-C; FLAGS=--controllers=replicaset, FLAGS=--help
 	@$(CLUSTER_COMMAND) exec $(CONTROLLERS) $(FLAGS)
 
+.PHONY: mini
+mini: $(CLUSTER_COMMAND) $(COURSE) ## Run the controllers of mini on a cluster until Ctrl-C; MINE=1 on your files
+	@ORIGINALS=-garbage-collector-controller $(CLUSTER_COMMAND) exec $(COURSE) mini controllers $(if $(MINE),--mine)
+
 IMAGE := loopwright/controllers:dev
 IMAGE_PLATFORMS := linux/amd64,linux/arm64
 

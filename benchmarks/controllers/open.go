@@ -34,6 +34,7 @@ var Library = Set{
 var Mini = Set{
 	{"deployment-controller", ofMini(mini.NewDeploymentController)},
 	{"replicaset-controller", ofMini(mini.NewReplicaSetController)},
+	{"endpoints-controller", ofMini(mini.NewEndpointsController)},
 }
 
 // ofMini runs one of mini's controllers with a manager of its own.

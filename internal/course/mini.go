@@ -7,7 +7,6 @@ import (
 	"go/parser"
 	"go/token"
 	"os"
-	"os/exec"
 	"path"
 	"slices"
 	"strings"
@@ -129,8 +128,7 @@ func (n *runner) caughtByName(e Exercise, a attempt, f Failure) (problems Proble
 	return problems
 }
 
-// Play runs the program of a page of the book: the naive one, or with mine, on the files that the
-// learner has solved or begun.
+// Play runs the program of a page of the book: the naive one, or with mine, on the learner's files.
 func (r *Repo) Play(ctx context.Context, number int, naive, mine bool) (exitCode int, err error) {
 	names, err := r.numbered(bookDir)
 	if err != nil {
@@ -140,11 +138,22 @@ func (r *Repo) Play(ctx context.Context, number int, naive, mine bool) (exitCode
 	if at < 0 {
 		return 0, fmt.Errorf("%s has no chapter %d yet", bookDir, number)
 	}
-	dir := "./" + path.Join(bookDir, names[at])
+	dir := path.Join(bookDir, names[at])
 	if naive {
 		dir += "/naive"
 	}
-	args := []string{"run"}
+	return r.playMini(ctx, dir, number, mine)
+}
+
+// PlayControllers runs all controllers of mini on the cluster of $KUBECONFIG.
+func (r *Repo) PlayControllers(ctx context.Context, mine bool) (exitCode int, err error) {
+	return r.playMini(ctx, "mini/cmd/mini", len(miniOrder), mine)
+}
+
+// playMini builds and runs a program on mini's files, of which those up to a chapter may be the learner's.
+func (r *Repo) playMini(ctx context.Context, dir string, number int, mine bool) (exitCode int, err error) {
+	binary := r.Abs(path.Join(stateDir, "play", path.Base(dir)))
+	args := []string{"build", "-o", binary}
 	if mine {
 		overlay, err := r.learnersMini(number)
 		if err != nil {
@@ -157,14 +166,10 @@ func (r *Repo) Play(ctx context.Context, number int, naive, mine bool) (exitCode
 		defer done()
 		args = append(args, "-overlay="+file)
 	}
-	cmd := exec.CommandContext(ctx, "go", append(args, dir)...)
-	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = r.Root, os.Stdin, os.Stdout, os.Stderr
-	cmd.Cancel = func() error { return nil } // it has the terminal's Ctrl-C, and cleans up
-	err = cmd.Run()
-	if cmd.ProcessState != nil {
-		return cmd.ProcessState.ExitCode(), nil
+	if _, err := r.goOutput(ctx, append(args, "./"+dir)...); err != nil {
+		return 0, fmt.Errorf("building %s: %w", dir, err)
 	}
-	return 0, fmt.Errorf("running %s: %w", dir, err)
+	return r.RunMine(binary, number)
 }
 
 // learnersMini puts the learner's files up to this chapter in the place of mini's, and says so.

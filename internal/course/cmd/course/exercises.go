@@ -165,19 +165,24 @@ func (t *tree) class() *cobra.Command {
 func (t *tree) mini() *cobra.Command {
 	var naive, mine bool
 	cmd := &cobra.Command{
-		Use:   "mini N",
-		Short: "run the program of a chapter of the book about mini",
+		Use:   "mini N|controllers",
+		Short: "run the program of a chapter of the book about mini, or its controllers",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			number, err := strconv.Atoi(args[0])
-			if err != nil {
-				return fmt.Errorf("%q is no chapter: give its number", args[0])
-			}
 			repo, err := t.open()
 			if err != nil {
 				return err
 			}
-			code, err := repo.Play(cmd.Context(), number, naive, mine)
+			code := 0
+			if args[0] == "controllers" {
+				code, err = repo.PlayControllers(cmd.Context(), mine)
+			} else {
+				var number int
+				if number, err = strconv.Atoi(args[0]); err != nil {
+					return fmt.Errorf("%q is no chapter: give its number", args[0])
+				}
+				code, err = repo.Play(cmd.Context(), number, naive, mine)
+			}
 			if err == nil && code != 0 {
 				err = exitCode(code)
 			}
