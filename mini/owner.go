@@ -31,7 +31,8 @@ func Claim[T Object](
 	})
 	var errs []error
 	for _, obj := range objs {
-		claimed, err := false, error(nil)
+		var claimed bool
+		var err error
 		switch claimObject(owner, obj, selector) {
 		case keepIt:
 			claimed = true
@@ -102,10 +103,7 @@ func adopt(
 	if err := canAdopt(); err != nil {
 		return false, err
 	}
-	kind, err := c.Cluster.KindOf(owner)
-	if err != nil {
-		return false, err
-	}
+	kind, _ := c.Cluster.KindOf(owner) // canAdopt has found it already
 	err = patchOwner(ctx, c, obj, metav1.NewControllerRef(owner, kind))
 	if isGone(err) {
 		return false, nil
@@ -126,12 +124,8 @@ func release(ctx context.Context, c *Client, owner, obj Object) error {
 // not get in the way: there is no resourceVersion. The UID is the guard: it cannot be
 // changed, so the API server refuses the patch if another object has the name by now.
 func patchOwner(ctx context.Context, c *Client, obj Object, reference any) error {
-	data, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		"uid": obj.GetUID(), "ownerReferences": []any{reference},
-	}})
-	if err != nil {
-		return err
-	}
+	metadata := map[string]any{"uid": obj.GetUID(), "ownerReferences": []any{reference}}
+	data, _ := json.Marshal(map[string]any{"metadata": metadata}) // texts: cannot fail
 	return c.Patch(ctx, obj, types.StrategicMergePatchType, data)
 }
 

@@ -115,9 +115,11 @@ func TestStrangersPodsAreLeftAlone(t *testing.T) {
 			APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web", UID: c.owner.UID,
 		})
 		different := c.changePod(c.pod("different"), relabel)
+		w.Server.ForgetRequests()
 		names, err := c.claim(stranger, before, both, different)
 		require.NoError(w, err)
 		require.Empty(w, names)
+		require.Empty(w, w.Server.Requests(fakeapi.Match{Verb: "patch"}), "it was none of ours")
 		c.unchanged(stranger, "another controller has it")
 		c.unchanged(before, "a UID says who an owner is, and its name does not")
 		c.unchanged(both, "another controller has it, whoever else is an owner")

@@ -79,7 +79,8 @@ func getIndirectlyRelatedPods(
 ) (related []*corev1.Pod, err error) {
 	sets := []*appsv1.ReplicaSet{rs}
 	if ref := metav1.GetControllerOf(rs); ref != nil {
-		owner := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{UID: ref.UID}}
+		owner := &metav1.PartialObjectMetadata{}
+		owner.UID = ref.UID
 		if sets, err = OwnedBy[*appsv1.ReplicaSet](ctx, c, owner); err != nil {
 			return nil, err
 		}

@@ -214,7 +214,8 @@ func calculateStatus(
 		}
 		status.Conditions = append(status.Conditions, appsv1.ReplicaSetCondition{
 			Type: appsv1.ReplicaSetReplicaFailure, Status: corev1.ConditionTrue,
-			Reason: reason, Message: failure.Error(), LastTransitionTime: metav1.NewTime(now),
+			Reason: reason, Message: failure.Error(),
+			LastTransitionTime: metav1.NewTime(now),
 		})
 	}
 	return status, next
