@@ -193,30 +193,35 @@ func TestTheOldestPodsGoFirst(t *testing.T) {
 	})
 }
 
-// Pods are slow to be created and deleted, so a ReplicaSet has more of them than it asks
-// for when the next change comes.
+// slowPods makes the API server take its time for them, so that a ReplicaSet has more Pods
+// than it asks for when the next change comes.
+func (w *rolloutWorld) slowPods(create, remove time.Duration) {
+	for verb, delay := range map[string]time.Duration{"create": create, "delete": remove} {
+		w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: verb, Resource: "pods"}, Delay: delay})
+	}
+}
+
 func TestTwoChangesAtOnceKeepToTheSurge(t *testing.T) {
-	for _, pause := range []time.Duration{
-		20 * time.Millisecond, 150 * time.Millisecond, 500 * time.Millisecond, 1100 * time.Millisecond,
-		1300 * time.Millisecond,
+	const ms = time.Millisecond
+	for _, c := range []struct{ create, remove, apart time.Duration }{
+		{100 * ms, 100 * ms, 20 * ms}, {100 * ms, 100 * ms, 1150 * ms}, {300 * ms, 1000 * ms, 20 * ms},
 	} {
 		inRollout(t, roll, func(w *rolloutWorld) {
-			for _, verb := range []string{"create", "delete"} {
-				w.Server.Inject(fakeapi.Fault{
-					Match: fakeapi.Match{Verb: verb, Resource: "pods"}, Delay: 100 * time.Millisecond,
-				})
-			}
-			w.create(deployment(16, fences("25%", "25%")))
+			w.slowPods(c.create, c.remove)
+			w.create(deployment(8, fences("2", "0")))
 			w.watch()
 			w.change(image("v2"))
-			time.Sleep(pause)
+			time.Sleep(c.apart)
 			w.change(image("v3"))
-			time.Sleep(pause)
-			w.change(image("v4"), replicas(20))
-			most, fewest := w.counted(2 * time.Minute)
-			require.Equal(w, map[string]int{"v4": 20}, w.ready())
-			require.LessOrEqual(w, most, 25, "changes %s apart: more Pods than the surge allows", pause)
-			require.GreaterOrEqual(w, fewest, 12, "changes %s apart", pause)
+			most, _ := w.counted(5 * time.Second)
+			require.LessOrEqual(w, most, 10, "more Pods than the surge allows: %+v", c)
+			w.change(image("v4"), fences("4", "4"))
+			time.Sleep(c.apart)
+			w.change(image("v5"), replicas(12))
+			most, fewest := w.counted(time.Minute)
+			require.Equal(w, map[string]int{"v5": 12}, w.ready())
+			require.LessOrEqual(w, most, 16, "more Pods than the surge allows: %+v", c)
+			require.GreaterOrEqual(w, fewest, 4, "%+v", c)
 		})
 	}
 }
