@@ -151,16 +151,16 @@ func TestABadRolloutGetsNoFurtherByScaling(t *testing.T) {
 
 func TestAfterScalingTheRolloutGoesOn(t *testing.T) {
 	inRollout(t, scaleOrRoll, func(w *rolloutWorld) {
-		w.create(deployment(10, fences("3", "2")))
+		w.create(deployment(6, fences("2", "1")))
 		w.watch()
 		w.change(image("v2"))
 		time.Sleep(1500 * time.Millisecond)
 		require.Len(w, w.ready(), 2, "the rollout is not at its end yet")
-		w.change(replicas(20))
+		w.change(replicas(9))
 		most, fewest := w.counted(time.Minute)
-		require.Equal(w, map[string]int{"v2": 20}, w.ready())
-		require.LessOrEqual(w, most, 23)
-		require.GreaterOrEqual(w, fewest, 8)
+		require.Equal(w, map[string]int{"v2": 9}, w.ready())
+		require.LessOrEqual(w, most, 11)
+		require.GreaterOrEqual(w, fewest, 5)
 	})
 }
 
@@ -168,16 +168,16 @@ func TestAChangeAndAScaleUpAtOnceKeepToTheSurge(t *testing.T) {
 	for _, apart := range []time.Duration{20 * time.Millisecond, 1200 * time.Millisecond} {
 		inRollout(t, scaleOrRoll, func(w *rolloutWorld) {
 			w.slowPods(100*time.Millisecond, 100*time.Millisecond)
-			w.create(deployment(10, fences("25%", "25%")))
+			w.create(deployment(6, fences("2", "1")))
 			w.watch()
 			w.change(image("v2"))
 			time.Sleep(apart)
 			w.change(image("v3"))
 			time.Sleep(apart)
-			w.change(replicas(12))
+			w.change(replicas(8))
 			most, _ := w.counted(time.Minute)
-			require.Equal(w, map[string]int{"v3": 12}, w.ready())
-			require.LessOrEqual(w, most, 15, "changes %s apart: more Pods than the surge allows", apart)
+			require.Equal(w, map[string]int{"v3": 8}, w.ready())
+			require.LessOrEqual(w, most, 10, "changes %s apart: more Pods than the surge allows", apart)
 		})
 	}
 }
