@@ -182,6 +182,25 @@ func TestAChangeAndAScaleUpAtOnceKeepToTheSurge(t *testing.T) {
 	}
 }
 
+func TestScalingWaitsForPodsThatHaveToGo(t *testing.T) {
+	inRollout(t, scaleOrRoll, func(w *rolloutWorld) {
+		w.create(deployment(4, fences("1", "1")))
+		lift := w.Server.Inject(fakeapi.Fault{
+			Match: fakeapi.Match{Verb: "delete", Resource: "pods"}, Status: fakeapi.Forbidden(),
+		})
+		w.change(image("bad"))
+		time.Sleep(10 * time.Second)
+		w.change(replicas(8))
+		w.watch()
+		most, _ := w.counted(time.Minute)
+		require.LessOrEqual(w, most, 9, "a ReplicaSet was told to have fewer Pods, but has them still")
+		lift()
+		time.Sleep(time.Hour) // the back-off has become long
+		sizes := w.sizes()
+		require.EqualValues(w, 9, sizes["v1"]+sizes["bad"], "they are gone, and the Deployment may grow")
+	})
+}
+
 func TestAPausedDeploymentDoesNotRoll(t *testing.T) {
 	inRollout(t, scaleOrRoll, func(w *rolloutWorld) {
 		w.create(deployment(10, fences("3", "2")))
