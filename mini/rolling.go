@@ -157,13 +157,12 @@ func reconcileNewReplicaSet(r *rollout) []scaling {
 	return []scaling{{r.newRS, n}}
 }
 
-// settled returns true if no ReplicaSet has more Pods than it asks for. One that was told
-// another size, and has not answered yet, may still be creating Pods for the one before.
-// Growing then would go beyond the surge.
+// settled returns true if no ReplicaSet has more Pods than it asks for. One whose
+// controller has not seen its new size may still be creating Pods for the one before. If
+// another one grew then, there would be more Pods than the surge allows.
 func settled(rsList ...*appsv1.ReplicaSet) bool {
 	for _, rs := range rsList {
-		resized := rs.Generation > 1
-		if resized && rs.Status.ObservedGeneration < rs.Generation ||
+		if rs.Status.ObservedGeneration < rs.Generation ||
 			rs.Status.Replicas > *rs.Spec.Replicas {
 			return false
 		}

@@ -95,9 +95,8 @@ func TestARolloutKeepsToItsFenceposts(t *testing.T) {
 		desired            int32
 		up, down           int // Pods more and fewer than desired
 	}{
-		{"25%", "25%", 10, 3, 2}, {"1", "0", 3, 1, 0}, {"0", "1", 3, 0, 1},
-		{"25%", "25%", 1, 1, 0}, {"100%", "0", 4, 4, 0}, {"0", "1%", 5, 0, 1},
-		{"0", "100%", 4, 0, 4},
+		{"25%", "25%", 6, 2, 1}, {"1", "0", 2, 1, 0}, {"0", "1", 2, 0, 1},
+		{"25%", "25%", 1, 1, 0}, {"0", "1%", 2, 0, 1}, {"0", "100%", 3, 0, 3},
 	} {
 		name := fmt.Sprintf("%d desired, surge %s, unavailable %s", c.desired, c.surge, c.unavailable)
 		inRollout(t, roll, func(w *rolloutWorld) {
@@ -183,42 +182,63 @@ func TestARolloutDoesNotWaitForOldPodsThatNeverBecomeReady(t *testing.T) {
 
 func TestTheOldestPodsGoFirst(t *testing.T) {
 	inRollout(t, roll, func(w *rolloutWorld) {
-		w.create(deployment(10, fences("5", "0")))
+		w.create(deployment(4, fences("2", "0")))
 		w.change(image("v2"))
-		time.Sleep(1500 * time.Millisecond) // 5 of v2 are ready, and replace 5 of v1
-		require.Equal(w, map[string]int32{"v1": 5, "v2": 10}, w.sizes())
-		w.change(image("bad"), fences("5", "5"))
+		time.Sleep(1500 * time.Millisecond) // 2 of v2 are ready, and replace 2 of v1
+		require.Equal(w, map[string]int32{"v1": 2, "v2": 4}, w.sizes())
+		w.change(image("bad"), fences("2", "2"))
 		time.Sleep(time.Minute)
-		require.Equal(w, map[string]int32{"v1": 0, "v2": 5, "bad": 10}, w.sizes())
+		require.Equal(w, map[string]int32{"v1": 0, "v2": 2, "bad": 4}, w.sizes())
 	})
 }
 
-// Pods are slow to be created and deleted, so a ReplicaSet has more of them than it asks
-// for when the next change comes.
+// slowPods makes the API server take its time for them, so that a ReplicaSet has more Pods
+// than it asks for when the next change comes.
+func (w *rolloutWorld) slowPods(create, remove time.Duration) {
+	for verb, delay := range map[string]time.Duration{"create": create, "delete": remove} {
+		w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: verb, Resource: "pods"}, Delay: delay})
+	}
+}
+
 func TestTwoChangesAtOnceKeepToTheSurge(t *testing.T) {
-	for _, pause := range []time.Duration{
-		20 * time.Millisecond, 150 * time.Millisecond, 500 * time.Millisecond, 1100 * time.Millisecond,
-		1300 * time.Millisecond,
+	const ms = time.Millisecond
+	for _, c := range []struct{ create, remove, apart time.Duration }{
+		{100 * ms, 100 * ms, 20 * ms}, {100 * ms, 100 * ms, 1150 * ms}, {300 * ms, 1000 * ms, 20 * ms},
 	} {
 		inRollout(t, roll, func(w *rolloutWorld) {
-			for _, verb := range []string{"create", "delete"} {
-				w.Server.Inject(fakeapi.Fault{
-					Match: fakeapi.Match{Verb: verb, Resource: "pods"}, Delay: 100 * time.Millisecond,
-				})
-			}
-			w.create(deployment(16, fences("25%", "25%")))
+			w.slowPods(c.create, c.remove)
+			w.create(deployment(6, fences("2", "0")))
 			w.watch()
 			w.change(image("v2"))
-			time.Sleep(pause)
+			time.Sleep(c.apart)
 			w.change(image("v3"))
-			time.Sleep(pause)
-			w.change(image("v4"), replicas(20))
-			most, fewest := w.counted(2 * time.Minute)
-			require.Equal(w, map[string]int{"v4": 20}, w.ready())
-			require.LessOrEqual(w, most, 25, "changes %s apart: more Pods than the surge allows", pause)
-			require.GreaterOrEqual(w, fewest, 12, "changes %s apart", pause)
+			most, _ := w.counted(5 * time.Second)
+			require.LessOrEqual(w, most, 8, "more Pods than the surge allows: %+v", c)
+			w.change(image("v4"), fences("4", "4"))
+			time.Sleep(c.apart)
+			w.change(image("v5"), replicas(8))
+			most, fewest := w.counted(time.Minute)
+			require.Equal(w, map[string]int{"v5": 8}, w.ready())
+			require.LessOrEqual(w, most, 12, "more Pods than the surge allows: %+v", c)
+			require.GreaterOrEqual(w, fewest, 2, "%+v", c)
 		})
 	}
+}
+
+func TestPodsThatCannotBeDeletedTakeUpRoom(t *testing.T) {
+	inRollout(t, roll, func(w *rolloutWorld) {
+		w.create(deployment(4, fences("1", "1")))
+		lift := w.Server.Inject(fakeapi.Fault{
+			Match: fakeapi.Match{Verb: "delete", Resource: "pods"}, Status: fakeapi.Forbidden(),
+		})
+		w.watch()
+		w.change(image("v2"))
+		most, _ := w.counted(time.Minute)
+		require.LessOrEqual(w, most, 5, "a ReplicaSet was told to have fewer Pods, but has them still")
+		lift()
+		time.Sleep(time.Hour) // the back-off has become long
+		require.Equal(w, map[string]int{"v2": 4}, w.ready())
+	})
 }
 
 func recreate(d *appsv1.Deployment) {
@@ -281,17 +301,17 @@ func TestRecreateDoesNotWaitForPodsThatHaveEndedByThemselves(t *testing.T) {
 
 func TestAFailureOfARolloutIsTriedAgain(t *testing.T) {
 	for _, strategy := range []func(*appsv1.Deployment){recreate, fences("1", "1")} {
-		for skip := range 3 {
+		for skip := range 2 {
 			for _, verb := range []string{"create", "update"} {
 				inRollout(t, roll, func(w *rolloutWorld) {
-					w.create(deployment(3, strategy))
+					w.create(deployment(2, strategy))
 					w.Server.Inject(fakeapi.Fault{
 						Match: fakeapi.Match{Verb: verb, Resource: "replicasets"},
 						Skip:  skip, Times: 1, Status: fakeapi.Forbidden(),
 					})
 					w.change(image("v2"))
 					time.Sleep(time.Minute)
-					require.Equal(w, map[string]int32{"v1": 0, "v2": 3}, w.sizes(), "%s, %d", verb, skip)
+					require.Equal(w, map[string]int32{"v1": 0, "v2": 2}, w.sizes(), "%s, %d", verb, skip)
 				})
 			}
 		}

@@ -75,7 +75,10 @@ func scaled(t *testing.T, from, to int32, surge string, sizes ...int32) (got []i
 				mini.DesiredReplicasAnnotation: fmt.Sprint(from),
 				mini.MaxReplicasAnnotation:     fmt.Sprint(from + mini.MaxSurge(deployment(from, fences(surge, "1")))),
 			}
-			_, err := sets.Create(w.ctx, rs, metav1.CreateOptions{})
+			rs, err := sets.Create(w.ctx, rs, metav1.CreateOptions{})
+			require.NoError(w, err)
+			rs.Status.ObservedGeneration = rs.Generation
+			_, err = sets.UpdateStatus(w.ctx, rs, metav1.UpdateOptions{})
 			require.NoError(w, err)
 			time.Sleep(time.Second) // so that they have an order of age
 		}
@@ -148,39 +151,54 @@ func TestABadRolloutGetsNoFurtherByScaling(t *testing.T) {
 
 func TestAfterScalingTheRolloutGoesOn(t *testing.T) {
 	inRollout(t, scaleOrRoll, func(w *rolloutWorld) {
-		w.create(deployment(10, fences("3", "2")))
+		w.create(deployment(6, fences("2", "1")))
 		w.watch()
 		w.change(image("v2"))
 		time.Sleep(1500 * time.Millisecond)
 		require.Len(w, w.ready(), 2, "the rollout is not at its end yet")
-		w.change(replicas(20))
+		w.change(replicas(9))
 		most, fewest := w.counted(time.Minute)
-		require.Equal(w, map[string]int{"v2": 20}, w.ready())
-		require.LessOrEqual(w, most, 23)
-		require.GreaterOrEqual(w, fewest, 8)
+		require.Equal(w, map[string]int{"v2": 9}, w.ready())
+		require.LessOrEqual(w, most, 11)
+		require.GreaterOrEqual(w, fewest, 5)
 	})
 }
 
 func TestAChangeAndAScaleUpAtOnceKeepToTheSurge(t *testing.T) {
-	for _, apart := range []time.Duration{20 * time.Millisecond, 150 * time.Millisecond, 1200 * time.Millisecond} {
+	for _, apart := range []time.Duration{20 * time.Millisecond, 1200 * time.Millisecond} {
 		inRollout(t, scaleOrRoll, func(w *rolloutWorld) {
-			for _, verb := range []string{"create", "delete"} {
-				w.Server.Inject(fakeapi.Fault{
-					Match: fakeapi.Match{Verb: verb, Resource: "pods"}, Delay: 100 * time.Millisecond,
-				})
-			}
-			w.create(deployment(10, fences("25%", "25%")))
+			w.slowPods(100*time.Millisecond, 100*time.Millisecond)
+			w.create(deployment(6, fences("2", "1")))
 			w.watch()
 			w.change(image("v2"))
 			time.Sleep(apart)
 			w.change(image("v3"))
 			time.Sleep(apart)
-			w.change(replicas(12))
+			w.change(replicas(8))
 			most, _ := w.counted(time.Minute)
-			require.Equal(w, map[string]int{"v3": 12}, w.ready())
-			require.LessOrEqual(w, most, 15, "changes %s apart: more Pods than the surge allows", apart)
+			require.Equal(w, map[string]int{"v3": 8}, w.ready())
+			require.LessOrEqual(w, most, 10, "changes %s apart: more Pods than the surge allows", apart)
 		})
 	}
+}
+
+func TestScalingWaitsForPodsThatHaveToGo(t *testing.T) {
+	inRollout(t, scaleOrRoll, func(w *rolloutWorld) {
+		w.create(deployment(4, fences("1", "1")))
+		lift := w.Server.Inject(fakeapi.Fault{
+			Match: fakeapi.Match{Verb: "delete", Resource: "pods"}, Status: fakeapi.Forbidden(),
+		})
+		w.change(image("bad"))
+		time.Sleep(10 * time.Second)
+		w.change(replicas(8))
+		w.watch()
+		most, _ := w.counted(time.Minute)
+		require.LessOrEqual(w, most, 9, "a ReplicaSet was told to have fewer Pods, but has them still")
+		lift()
+		time.Sleep(time.Hour) // the back-off has become long
+		sizes := w.sizes()
+		require.EqualValues(w, 9, sizes["v1"]+sizes["bad"], "they are gone, and the Deployment may grow")
+	})
 }
 
 func TestAPausedDeploymentDoesNotRoll(t *testing.T) {
