@@ -1,0 +1,258 @@
+package mini_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/loopwright/loopwright/internal/fakeapi"
+	"github.com/loopwright/loopwright/mini"
+)
+
+const ours, theirs = "example.com/bucket", "example.com/theirs"
+
+func TestAFinalizerIsAddedAndRemovedInMemory(t *testing.T) {
+	obj := &corev1.ConfigMap{}
+	require.False(t, mini.ContainsFinalizer(obj, ours))
+	require.True(t, mini.AddFinalizer(obj, ours), "true means that there is something to write")
+	require.True(t, mini.ContainsFinalizer(obj, ours))
+	require.False(t, mini.AddFinalizer(obj, ours))
+	require.True(t, mini.AddFinalizer(obj, theirs))
+	require.Equal(t, []string{ours, theirs}, obj.Finalizers)
+	require.True(t, mini.RemoveFinalizer(obj, ours))
+	require.Equal(t, []string{theirs}, obj.Finalizers)
+	require.False(t, mini.RemoveFinalizer(obj, ours))
+	require.Equal(t, []string{theirs}, obj.Finalizers)
+	require.True(t, mini.RemoveFinalizer(obj, theirs))
+	require.Empty(t, obj.Finalizers)
+}
+
+func TestAnotherCopyOfAnObjectKeepsItsFinalizers(t *testing.T) {
+	list := append(make([]string, 0, 8), ours, theirs)
+	a := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Finalizers: list}}
+	b := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Finalizers: list}}
+	mini.RemoveFinalizer(a, ours)
+	require.Equal(t, []string{ours, theirs}, b.Finalizers)
+	c := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Finalizers: list}}
+	mini.AddFinalizer(b, "example.com/b")
+	mini.AddFinalizer(c, "example.com/c")
+	require.Equal(t, []string{ours, theirs, "example.com/b"}, b.Finalizers)
+}
+
+// buckets is something outside of the cluster: one bucket for each ConfigMap.
+type buckets struct {
+	*world
+	made, cleanups map[string]int
+	err            error // of the clean-up
+	during         func()
+}
+
+func (b *buckets) Reconcile(ctx context.Context, req mini.Request) (mini.Result, error) {
+	stored := b.get(req.Name)
+	if stored == nil || !mini.ContainsFinalizer(stored, ours) {
+		b.Errorf("if the process dies now, the bucket of %s is never deleted", req.Name)
+	}
+	b.made[req.Name]++
+	return mini.Result{RequeueAfter: time.Hour}, nil
+}
+
+func (b *buckets) cleanup(_ context.Context, obj *corev1.ConfigMap) error {
+	b.cleanups[obj.Name]++
+	if b.during != nil {
+		b.during()
+	}
+	if b.err == nil {
+		delete(b.made, obj.Name)
+	}
+	return b.err
+}
+
+func (b *buckets) get(name string) *corev1.ConfigMap {
+	obj, err := b.Other.CoreV1().ConfigMaps("default").Get(b.ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	require.NoError(b, err)
+	return obj
+}
+
+func (b *buckets) create(finalizers ...string) {
+	_, err := b.Other.CoreV1().ConfigMaps("default").Create(b.ctx, &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Name: "x", Finalizers: finalizers},
+	}, metav1.CreateOptions{})
+	require.NoError(b, err)
+	synctest.Wait()
+}
+
+func (b *buckets) delete() {
+	err := b.Other.CoreV1().ConfigMaps("default").Delete(b.ctx, "x", metav1.DeleteOptions{})
+	require.NoError(b, err)
+	synctest.Wait()
+}
+
+func (b *buckets) patch(patch string) {
+	_, err := b.Other.CoreV1().ConfigMaps("default").
+		Patch(b.ctx, "x", types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+	require.NoError(b, err)
+}
+
+var x = mini.Request{Namespace: "default", Name: "x"}
+
+// withBuckets hands out a Finalizing; with run, a controller calls it.
+func withBuckets(t *testing.T, test func(b *buckets, f *mini.Finalizing[*corev1.ConfigMap], run func())) {
+	inMemory(t, func(w *world) {
+		cache := mini.NewCache(w.Cluster)
+		b := &buckets{world: w, made: map[string]int{}, cleanups: map[string]int{}}
+		f := &mini.Finalizing[*corev1.ConfigMap]{
+			Client: mini.NewCachedClient(cache), Finalizer: ours, Cleanup: b.cleanup, Next: b,
+		}
+		maps, err := cache.Informer(&corev1.ConfigMap{})
+		require.NoError(w, err)
+		w.run(cache.Run)
+		synctest.Wait()
+		test(b, f, func() {
+			c := mini.NewController("buckets", f)
+			c.Watch(maps, mini.EnqueueObject)
+			w.run(c.Run)
+			synctest.Wait()
+		})
+	})
+}
+
+func TestTheFinalizerIsStoredBeforeAnythingOutsideIsMade(t *testing.T) {
+	withBuckets(t, func(b *buckets, f *mini.Finalizing[*corev1.ConfigMap], _ func()) {
+		b.create(theirs)
+		result, err := f.Reconcile(b.ctx, x)
+		require.NoError(b, err)
+		require.Equal(b, time.Hour, result.RequeueAfter, "the result is the one of Next")
+		require.Equal(b, []string{theirs, ours}, b.get("x").Finalizers)
+		require.Equal(b, 1, b.made["x"])
+		version := b.get("x").ResourceVersion
+		_, err = f.Reconcile(b.ctx, x)
+		require.NoError(b, err)
+		require.Equal(b, 2, b.made["x"])
+		require.Equal(b, version, b.get("x").ResourceVersion)
+		require.Empty(b, b.cleanups)
+	})
+}
+
+func TestNothingIsMadeIfTheFinalizerCannotBeStored(t *testing.T) {
+	withBuckets(t, func(b *buckets, f *mini.Finalizing[*corev1.ConfigMap], _ func()) {
+		b.create()
+		b.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: "patch"}, Status: fakeapi.Forbidden(), Times: 1})
+		b.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: "update"}, Status: fakeapi.Forbidden(), Times: 1})
+		_, err := f.Reconcile(b.ctx, x)
+		require.True(b, apierrors.IsForbidden(err))
+		require.Empty(b, b.made)
+	})
+}
+
+func TestADeletedObjectIsCleanedUpAndThenGone(t *testing.T) {
+	withBuckets(t, func(b *buckets, f *mini.Finalizing[*corev1.ConfigMap], run func()) {
+		run()
+		b.create()
+		require.NotZero(b, b.made["x"])
+		b.delete()
+		require.Nil(b, b.get("x"), "the finalizer blocks the deletion forever")
+		require.Empty(b, b.made)
+		require.NotZero(b, b.cleanups["x"])
+		_, err := f.Reconcile(b.ctx, x)
+		require.NoError(b, err, "an object that is gone needs nothing")
+	})
+}
+
+func TestAnObjectWithoutOurFinalizerIsNotCleanedUp(t *testing.T) {
+	withBuckets(t, func(b *buckets, f *mini.Finalizing[*corev1.ConfigMap], _ func()) {
+		b.create(theirs)
+		b.delete()
+		_, err := f.Reconcile(b.ctx, x)
+		require.NoError(b, err)
+		require.Empty(b, b.cleanups, "there is nothing of ours to clean up")
+		require.Empty(b, b.made, "a new bucket for an object that is being deleted")
+		require.Equal(b, []string{theirs}, b.get("x").Finalizers)
+	})
+}
+
+func TestFinalizersOfOtherProcessesStay(t *testing.T) {
+	withBuckets(t, func(b *buckets, f *mini.Finalizing[*corev1.ConfigMap], run func()) {
+		run()
+		b.create(theirs)
+		b.delete()
+		require.NotZero(b, b.cleanups["x"])
+		require.Equal(b, []string{theirs}, b.get("x").Finalizers)
+		calls := b.cleanups["x"]
+		b.patch(`{"metadata":{"labels":{"a":"b"}}}`)
+		synctest.Wait()
+		require.Equal(b, calls, b.cleanups["x"], "it was cleaned up already")
+	})
+}
+
+func TestAChangeOfAnotherProcessAtTheSameMomentIsNotOverwritten(t *testing.T) {
+	withBuckets(t, func(b *buckets, f *mini.Finalizing[*corev1.ConfigMap], run func()) {
+		b.during = func() { // after the object was read, before the finalizer is removed
+			b.during = nil
+			b.patch(`{"metadata":{"finalizers":["` + theirs + `"],"labels":{"a":"b"}}}`)
+		}
+		b.create(ours, theirs, "example.com/more")
+		b.delete()
+		_, err := f.Reconcile(b.ctx, x)
+		require.True(b, apierrors.IsConflict(err), "the finalizer of another process has come back: %v", err)
+		require.Equal(b, []string{theirs}, b.get("x").Finalizers)
+		require.Equal(b, "b", b.get("x").Labels["a"])
+	})
+}
+
+func TestAFailedCleanUpIsTriedAgainAndTheObjectStays(t *testing.T) {
+	withBuckets(t, func(b *buckets, f *mini.Finalizing[*corev1.ConfigMap], run func()) {
+		run()
+		b.create()
+		b.err = errors.New("the bucket is not empty")
+		b.delete()
+		_, err := f.Reconcile(b.ctx, x)
+		require.ErrorIs(b, err, b.err)
+		time.Sleep(10 * time.Second)
+		require.Greater(b, b.cleanups["x"], 3)
+		require.True(b, mini.ContainsFinalizer(b.get("x"), ours), "the bucket is forgotten")
+		b.err = nil
+		time.Sleep(time.Hour)
+		require.Nil(b, b.get("x"))
+		require.Empty(b, b.made)
+	})
+}
+
+func TestAFinalizerThatCannotBeRemovedLeadsToAnotherCleanUp(t *testing.T) {
+	withBuckets(t, func(b *buckets, f *mini.Finalizing[*corev1.ConfigMap], run func()) {
+		b.create(ours)
+		b.delete()
+		for _, verb := range []string{"patch", "update"} {
+			b.Server.Inject(fakeapi.Fault{
+				Match: fakeapi.Match{Verb: verb}, Status: fakeapi.Conflict(), Times: 1,
+			})
+		}
+		_, err := f.Reconcile(b.ctx, x)
+		require.Error(b, err, "the controller has to try again")
+		_, err = f.Reconcile(b.ctx, x)
+		require.NoError(b, err)
+		require.Equal(b, 2, b.cleanups["x"])
+		require.Nil(b, b.get("x"))
+	})
+}
+
+func TestAnObjectThatIsGoneBeforeTheFinalizerIsRemovedIsFine(t *testing.T) {
+	withBuckets(t, func(b *buckets, f *mini.Finalizing[*corev1.ConfigMap], _ func()) {
+		b.create(ours)
+		b.delete()
+		b.during = func() { b.patch(`{"metadata":{"finalizers":null}}`) } // by hand
+		_, err := f.Reconcile(b.ctx, x)
+		require.NoError(b, err)
+		require.Nil(b, b.get("x"))
+	})
+}
