@@ -198,7 +198,7 @@ func TestABackoffDoublesUpToItsMaximum(t *testing.T) {
 	}
 	require.Equal(t, []time.Duration{1, 2, 4, 8, 16, 30, 30}, got)
 	require.Equal(t, exactBackoff.Max, exactBackoff.After(1_000_000), "nothing overflows")
-	require.Equal(t, exactBackoff.Max, mini.Backoff{Base: time.Hour, Max: exactBackoff.Max}.After(1))
+	require.Equal(t, time.Minute, mini.Backoff{Base: time.Hour, Max: time.Minute}.After(1))
 }
 
 func TestTheJitterOfABackoffOnlyAdds(t *testing.T) {
@@ -352,7 +352,8 @@ func TestAWatchThatIsRefusedIsRepeatedAfterLongerAndLongerPauses(t *testing.T) {
 	}}
 	playScript(t, source, 3*time.Minute)
 	require.Len(t, source.lists, 1, "a list does not help")
-	require.Equal(t, []time.Duration{1, 2, 4, 8, 16, 30, 30, 30, 30}, inSeconds(pauses(source.starts)))
+	require.Equal(t, []time.Duration{1, 2, 4, 8, 16, 30, 30, 30, 30},
+		inSeconds(pauses(source.starts)))
 }
 
 func TestAWatchThatEndsAtOnceAgainAndAgainIsNoHotLoop(t *testing.T) {
@@ -403,8 +404,8 @@ func TestProgressEndsARowOfFailures(t *testing.T) {
 		return nil, errors.New("not now")
 	}}
 	playScript(t, source, time.Hour)
-	require.Equal(t, []time.Duration{1, 2, 4, 0, 1, 2, 1, 2, 10, 1}, inSeconds(pauses(source.starts)),
-		"the pauses of: %v", turns)
+	require.Equal(t, []time.Duration{1, 2, 4, 0, 1, 2, 1, 2, 10, 1},
+		inSeconds(pauses(source.starts)), "the pauses of: %v", turns)
 }
 
 func TestTheUsualBackoffIsThatOfClientGo(t *testing.T) {
@@ -484,7 +485,9 @@ func TestTheFlightRecorderShowsTheReflector(t *testing.T) {
 				watch.Event{Type: watch.Bookmark, Object: mapAt(3, "", "")},
 				watch.Event{Type: watch.Error, Object: fakeapi.Expired()}), nil
 		}}
-		r := &mini.Reflector{Source: source, Sink: newSink(), Backoff: exactBackoff, Trace: recorder}
+		r := &mini.Reflector{
+			Source: source, Sink: newSink(), Backoff: exactBackoff, Trace: recorder,
+		}
 		require.NoError(t, r.Run(ctx))
 		var got []trace.Event
 		for _, e := range recorder.Events() {
