@@ -76,9 +76,11 @@ func (c *Controller) Run(ctx context.Context) error {
 	defer workers.Wait()
 	defer c.Queue.ShutDown() // wakes workers that wait in Get
 	for _, wait := range c.WaitFor {
-		if err := wait(ctx); ctx.Err() != nil {
+		err := wait(ctx)
+		if ctx.Err() != nil {
 			return nil // told to stop while waiting: that is no failure
-		} else if err != nil {
+		}
+		if err != nil {
 			return fmt.Errorf("starting controller %s: %w", c.Name, err)
 		}
 	}

@@ -18,7 +18,7 @@ type Queue struct {
 
 	mu         sync.Mutex // guards all below
 	changed    *sync.Cond
-	waiting    []Request             // in order; each is dirty, and none is being processed
+	waiting    []Request             // in order; all are dirty, none is processing
 	dirty      map[Request]time.Time // the requests that need work, and since when
 	processing map[Request]bool      // the requests that workers have
 	shutDown   bool

@@ -1,0 +1,468 @@
+package mini_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/loopwright/loopwright/internal/fakeapi"
+	"github.com/loopwright/loopwright/mini"
+)
+
+// lag is how late the watch of ConfigMaps is in a world with a late cache.
+const lag = 10 * time.Second
+
+// cached returns a client whose cache runs.
+func (w *world) cached() *mini.CachedClient {
+	cache := mini.NewCache(w.Cluster)
+	w.run(cache.Run)
+	return mini.NewCachedClient(cache)
+}
+
+// late returns a client whose cache has listed ConfigMaps, and hears of each change
+// lag later.
+func (w *world) late() *mini.CachedClient {
+	w.Server.Inject(fakeapi.Fault{
+		Match: fakeapi.Match{Verb: "watch", Resource: "configmaps"}, DelayEvents: lag,
+	})
+	c := w.cached()
+	_, err := mini.List[*corev1.ConfigMap](w.ctx, c, mini.Selection{})
+	require.NoError(w, err)
+	synctest.Wait()
+	return c
+}
+
+// read reads a ConfigMap, and returns it or nil, and how long that took.
+func (w *world) read(c *mini.CachedClient, name string) (*corev1.ConfigMap, time.Duration) {
+	w.Helper()
+	began := time.Now()
+	cm, err := mini.Get[*corev1.ConfigMap](w.ctx, c, request(name))
+	if apierrors.IsNotFound(err) {
+		return nil, time.Since(began)
+	}
+	require.NoError(w, err)
+	return cm, time.Since(began)
+}
+
+func TestReadsComeFromTheCache(t *testing.T) {
+	inMemory(t, func(w *world) {
+		want := w.otherCreates(configMap("a", "k", "v"))
+		c := w.cached()
+		got, _ := w.read(c, "a")
+		require.Equal(w, want, got)
+		_, err := mini.Get[*corev1.ConfigMap](w.ctx, c, request("b"))
+		require.True(w, apierrors.IsNotFound(err), "%v", err)
+		require.ErrorContains(w, err, "b")
+		into := configMap("other", "before", "x")
+		into.Immutable = new(true)
+		require.NoError(w, c.Get(w.ctx, request("a"), into))
+		require.Equal(w, want, into, "Get merges the object with what was in the Go value")
+		for range 100 {
+			w.read(c, "a")
+		}
+		synctest.Wait()
+		require.Len(w, w.Server.Requests(fakeapi.Match{Resource: "configmaps"}), 3,
+			"create, list and watch: reads ask the API server for nothing")
+		w.otherDeletes("a")
+		synctest.Wait()
+		got, _ = w.read(c, "a")
+		require.Nil(w, got)
+	})
+}
+
+func TestReadsCopy(t *testing.T) {
+	inMemory(t, func(w *world) {
+		cm := configMap("a", "k", "v")
+		cm.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "X", Name: "x", UID: "x"}}
+		w.otherCreates(cm)
+		c := w.cached()
+		spoil := func(cm *corev1.ConfigMap) { cm.Data["k"], cm.Name = "spoiled", "spoiled" }
+		got, _ := w.read(c, "a")
+		spoil(got)
+		all, err := mini.List[*corev1.ConfigMap](w.ctx, c, mini.Selection{})
+		require.NoError(w, err)
+		spoil(all[0])
+		some, err := mini.List[*corev1.ConfigMap](w.ctx, c, mini.Selection{Namespace: "default"})
+		require.NoError(w, err)
+		spoil(some[0])
+		owned, err := mini.OwnedBy[*corev1.ConfigMap](w.ctx, c, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "x"}})
+		require.NoError(w, err)
+		spoil(owned[0])
+		got, _ = w.read(c, "a")
+		require.Equal(w, "v", got.Data["k"], "the object in the cache belongs to all readers")
+		require.Equal(w, "a", got.Name)
+	})
+}
+
+func TestACachedListHasTheObjectsInTheSelection(t *testing.T) {
+	inMemory(t, func(w *world) {
+		for _, key := range [][3]string{
+			{"kube-system", "c", "red"}, {"default", "b", "blue"}, {"default", "a", "red"},
+		} {
+			cm := configMap(key[1])
+			cm.Namespace, cm.Labels = key[0], map[string]string{"color": key[2]}
+			w.otherCreates(cm)
+		}
+		checkSelections(w, w.cached())
+	})
+}
+
+func TestOwnedByHasTheObjectsOfOneOwner(t *testing.T) {
+	inMemory(t, func(w *world) {
+		reference := func(uid string) metav1.OwnerReference {
+			return metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: "x", UID: types.UID(uid)}
+		}
+		for name, uids := range map[string][]string{"none": nil, "a": {"1"}, "b": {"2"}, "c": {"2", "1"}} {
+			cm := configMap(name)
+			for _, uid := range uids {
+				cm.OwnerReferences = append(cm.OwnerReferences, reference(uid))
+			}
+			w.otherCreates(cm)
+		}
+		c := w.cached()
+		for uid, want := range map[string][]string{"1": {"a", "c"}, "2": {"b", "c"}, "3": nil} {
+			owned, err := mini.OwnedBy[*corev1.ConfigMap](w.ctx, c, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: types.UID(uid)}})
+			require.NoError(w, err)
+			var names []string
+			for _, cm := range owned {
+				names = append(names, cm.Name)
+			}
+			require.Equal(w, want, names, "owner %s", uid)
+		}
+	})
+}
+
+func TestThereIsOneInformerForEachKind(t *testing.T) {
+	inMemory(t, func(w *world) {
+		cache := mini.NewCache(w.Cluster)
+		maps, err := cache.Informer(&corev1.ConfigMap{})
+		require.NoError(w, err)
+		again, err := cache.Informer(&corev1.ConfigMap{})
+		require.NoError(w, err)
+		require.Same(w, maps, again)
+		pods, err := cache.Informer(&corev1.Pod{})
+		require.NoError(w, err)
+		require.NotSame(w, maps, pods)
+		_, err = cache.Informer(&lamp{})
+		require.ErrorContains(w, err, "lamp", "the scheme does not know it")
+		synctest.Wait()
+		require.Empty(w, w.Server.Requests(fakeapi.Match{}), "nothing runs before Run")
+
+		w.run(cache.Run)
+		synctest.Wait()
+		require.Len(w, w.Server.Requests(fakeapi.Match{Verb: "list"}), 2)
+		_, err = cache.Informer(&corev1.Service{})
+		require.NoError(w, err)
+		_, err = cache.Informer(&corev1.Service{})
+		require.NoError(w, err)
+		synctest.Wait()
+		require.Len(w, w.Server.Requests(fakeapi.Match{Verb: "list", Resource: "services"}), 1,
+			"an informer that is made while the cache runs, runs too")
+		require.Empty(w, again.List())
+	})
+}
+
+func TestTheCacheEndsWithItsContext(t *testing.T) {
+	inMemory(t, func(w *world) {
+		cache := mini.NewCache(w.Cluster)
+		_, err := cache.Informer(&corev1.Pod{})
+		require.NoError(w, err)
+		stop := background(w.T, cache.Run)
+		synctest.Wait()
+		require.NoError(w, stop(), "an informer that still runs fails the test")
+		w.Server.ForgetRequests()
+		_, err = cache.Informer(&corev1.ConfigMap{})
+		require.NoError(w, err)
+		synctest.Wait()
+		require.Empty(w, w.Server.Requests(fakeapi.Match{}), "the cache has stopped")
+	})
+}
+
+func TestWaitForSyncWaitsForAllLists(t *testing.T) {
+	inMemory(t, func(w *world) {
+		cache := mini.NewCache(w.Cluster)
+		require.NoError(w, cache.WaitForSync(w.ctx), "there is nothing to wait for")
+		for i, like := range []mini.Object{&corev1.Pod{}, &corev1.ConfigMap{}, &corev1.Service{}} {
+			w.Server.Inject(fakeapi.Fault{
+				Match: fakeapi.Match{Verb: "list", Resource: []string{"pods", "configmaps", "services"}[i]},
+				Delay: []time.Duration{time.Second, time.Minute, time.Second}[i],
+			})
+			_, err := cache.Informer(like)
+			require.NoError(w, err)
+		}
+		ctx, cancel := context.WithTimeout(w.ctx, 30*time.Second)
+		defer cancel()
+		w.run(cache.Run)
+		began := time.Now()
+		require.ErrorIs(w, cache.WaitForSync(ctx), context.DeadlineExceeded)
+		require.NoError(w, cache.WaitForSync(w.ctx))
+		require.Equal(w, time.Minute, time.Since(began))
+	})
+}
+
+func TestAReadWaitsForTheFirstList(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.otherCreates(configMap("a"))
+		w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: "list"}, Delay: time.Minute})
+		cm, took := w.read(w.cached(), "a")
+		require.NotNil(w, cm, "before the first list, \"not found\" would be a lie")
+		require.Equal(w, time.Minute, took)
+	})
+}
+
+func TestAReadEndsWithItsContext(t *testing.T) {
+	inMemory(t, func(w *world) {
+		c := mini.NewCachedClient(mini.NewCache(w.Cluster)) // does not run
+		why := errors.New("enough")
+		ctx, cancel := context.WithCancelCause(w.ctx)
+		time.AfterFunc(time.Second, func() { cancel(why) })
+		_, err := mini.Get[*corev1.ConfigMap](ctx, c, request("a"))
+		require.ErrorIs(w, err, why)
+		require.False(w, apierrors.IsNotFound(err), "who knows?")
+		_, err = mini.List[*corev1.ConfigMap](ctx, c, mini.Selection{})
+		require.ErrorIs(w, err, why)
+		_, err = mini.OwnedBy[*corev1.ConfigMap](ctx, c, &corev1.Pod{})
+		require.ErrorIs(w, err, why)
+	})
+}
+
+func TestAReadOfATypeThatTheSchemeDoesNotKnowIsAnError(t *testing.T) {
+	inMemory(t, func(w *world) {
+		c := w.cached()
+		_, err := mini.Get[*lamp](w.ctx, c, request("a"))
+		require.ErrorContains(w, err, "lamp")
+		_, err = mini.List[*lamp](w.ctx, c, mini.Selection{})
+		require.ErrorContains(w, err, "lamp")
+		_, err = mini.OwnedBy[*lamp](w.ctx, c, &corev1.Pod{})
+		require.ErrorContains(w, err, "lamp")
+	})
+}
+
+func TestAReadShowsWhatTheClientHasCreated(t *testing.T) {
+	inMemory(t, func(w *world) {
+		c := w.late()
+		require.NoError(w, c.Create(w.ctx, configMap("a")))
+		began := time.Now()
+		cm, _ := w.read(c, "a")
+		require.NotNil(w, cm, "the read does not show the client's own write: it would create a second one")
+		require.Equal(w, lag, time.Since(began), "until the watch has it, and no longer")
+		_, took := w.read(c, "a")
+		require.Zero(w, took, "the next read has nothing to wait for")
+	})
+}
+
+func TestEveryKindOfReadShowsOwnWrites(t *testing.T) {
+	inMemory(t, func(w *world) {
+		c := w.late()
+		owner := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "x"}}
+		for i := range 3 {
+			cm := configMap(fmt.Sprint("a", i))
+			cm.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: "x", UID: "x"}}
+			require.NoError(w, c.Create(w.ctx, cm))
+			var all []*corev1.ConfigMap
+			var err error
+			switch i {
+			case 0:
+				all, err = mini.List[*corev1.ConfigMap](w.ctx, c, mini.Selection{})
+			case 1:
+				all, err = mini.List[*corev1.ConfigMap](w.ctx, c, mini.Selection{Namespace: "default"})
+			case 2:
+				all, err = mini.OwnedBy[*corev1.ConfigMap](w.ctx, c, owner)
+			}
+			require.NoError(w, err)
+			require.Len(w, all, i+1)
+		}
+	})
+}
+
+func TestAReadShowsUpdatesPatchesAndStatus(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.otherCreates(configMap("a"))
+		c := w.late()
+		cm, took := w.read(c, "a")
+		require.Zero(w, took)
+		cm.Data = map[string]string{"k": "v"}
+		require.NoError(w, c.Update(w.ctx, cm))
+		cm, _ = w.read(c, "a")
+		require.Equal(w, map[string]string{"k": "v"}, cm.Data)
+		require.NoError(w, c.Patch(w.ctx, configMap("a"), types.MergePatchType, []byte(`{"data":{"l":"w"}}`)))
+		cm, _ = w.read(c, "a")
+		require.Equal(w, "w", cm.Data["l"])
+
+		w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: "watch", Resource: "replicasets"}, DelayEvents: lag})
+		rs := replicaSet("web", 1)
+		require.NoError(w, c.Create(w.ctx, rs))
+		rs.Status.Replicas = 7
+		require.NoError(w, c.UpdateStatus(w.ctx, rs))
+		got, err := mini.Get[*appsv1.ReplicaSet](w.ctx, c, request("web"))
+		require.NoError(w, err)
+		require.EqualValues(w, 7, got.Status.Replicas)
+	})
+}
+
+func TestAReadShowsThatTheClientHasDeleted(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.otherCreates(configMap("a"))
+		w.otherCreates(configMap("b"))
+		c := w.late()
+		a, _ := w.read(c, "a")
+		require.NoError(w, c.Delete(w.ctx, a, metav1.DeleteOptions{}))
+		gone, took := w.read(c, "a")
+		require.Nil(w, gone, "the object is deleted, and the read still shows it")
+		require.Equal(w, lag, took)
+		require.NoError(w, c.Delete(w.ctx, configMap("b"), metav1.DeleteOptions{}))
+		gone, took = w.read(c, "b")
+		require.Nil(w, gone, "deleted by its name alone")
+		require.Equal(w, lag, took)
+	})
+}
+
+func TestAReadShowsThatADeletionHasBegunAndItsEnd(t *testing.T) {
+	inMemory(t, func(w *world) {
+		cm := configMap("a")
+		cm.Finalizers = []string{"example.com/f"}
+		w.otherCreates(cm)
+		c := w.late()
+		cm, _ = w.read(c, "a")
+		require.NoError(w, c.Delete(w.ctx, cm, metav1.DeleteOptions{}))
+		cm, took := w.read(c, "a")
+		require.NotNil(w, cm.DeletionTimestamp)
+		require.Equal(w, lag, took)
+		cm.Finalizers = nil
+		require.NoError(w, c.Update(w.ctx, cm))
+		gone, took := w.read(c, "a")
+		require.Nil(w, gone, "the client has removed the last finalizer: the object is gone")
+		require.Equal(w, lag, took)
+	})
+}
+
+func TestAnObjectThatIsDeletedAndCreatedAgainIsTheNewOne(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.otherCreates(configMap("a", "is", "old"))
+		c := w.late()
+		old, _ := w.read(c, "a")
+		require.NoError(w, c.Delete(w.ctx, old, metav1.DeleteOptions{}))
+		w.otherCreates(configMap("a", "is", "new"))
+		for range 2 {
+			cm, took := w.read(c, "a")
+			require.LessOrEqual(w, took, 2*lag)
+			if cm != nil { // between the two it does not exist
+				require.Equal(w, "new", cm.Data["is"])
+			}
+			time.Sleep(2 * lag)
+		}
+		_, took := w.read(c, "a")
+		require.Zero(w, took, "the read waits for the end of an object that has long been another")
+		cm, _ := w.read(c, "a")
+		require.NoError(w, c.Delete(w.ctx, cm, metav1.DeleteOptions{}))
+		again := configMap("a", "is", "mine")
+		require.NoError(w, c.Create(w.ctx, again))
+		cm, _ = w.read(c, "a")
+		require.Equal(w, again, cm)
+	})
+}
+
+func TestAReadDoesNotWaitForOtherClients(t *testing.T) {
+	inMemory(t, func(w *world) {
+		c, other := w.late(), w.cached()
+		w.otherCreates(configMap("a"))
+		require.NoError(w, other.Create(w.ctx, configMap("b")))
+		_, took := w.read(c, "a")
+		require.Zero(w, took)
+	})
+}
+
+func TestAReadDoesNotWaitForWritesOfOtherKinds(t *testing.T) {
+	inMemory(t, func(w *world) {
+		c := w.late()
+		require.NoError(w, c.Create(w.ctx, configMap("a")))
+		began := time.Now()
+		_, err := mini.List[*corev1.Pod](w.ctx, c, mini.Selection{})
+		require.NoError(w, err)
+		require.NoError(w, c.Create(w.ctx, replicaSet("web", 1)))
+		_, err = mini.List[*appsv1.ReplicaSet](w.ctx, c, mini.Selection{})
+		require.NoError(w, err)
+		require.Less(w, time.Since(began), time.Second)
+	})
+}
+
+func TestAReadDoesNotWaitForAWriteThatHasFailed(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.otherCreates(configMap("a"))
+		c := w.late()
+		a, _ := w.read(c, "a")
+		stale := a.DeepCopy()
+		a.Data = map[string]string{"k": "v"}
+		w.otherUpdates(a)
+		stale.Data = map[string]string{"k": "w"}
+		require.True(w, apierrors.IsConflict(c.Update(w.ctx, stale)))
+		require.Error(w, c.Create(w.ctx, a))
+		require.True(w, apierrors.IsNotFound(c.Delete(w.ctx, configMap("b"), metav1.DeleteOptions{})))
+		_, took := w.read(c, "a")
+		require.Zero(w, took)
+	})
+}
+
+func TestAReadThatWaitsForAWriteEndsWithItsContext(t *testing.T) {
+	inMemory(t, func(w *world) {
+		c := w.late()
+		require.NoError(w, c.Create(w.ctx, configMap("a")))
+		ctx, cancel := context.WithTimeout(w.ctx, lag/2)
+		defer cancel()
+		_, err := mini.Get[*corev1.ConfigMap](ctx, c, request("a"))
+		require.ErrorIs(w, err, context.DeadlineExceeded)
+		cm, took := w.read(c, "a")
+		require.NotNil(w, cm)
+		require.Equal(w, lag/2, took)
+	})
+}
+
+func TestManyGoroutinesReadTheirOwnWrites(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: "watch"}, DelayEvents: time.Millisecond})
+		c := w.cached()
+		var all sync.WaitGroup
+		for g := range 6 {
+			all.Go(func() {
+				for i := range 10 {
+					name := fmt.Sprint(g, "-", i)
+					cm := configMap(name)
+					if err := c.Create(w.ctx, cm); err != nil {
+						w.Error(err)
+						return
+					}
+					if got, _ := w.read(c, name); got == nil {
+						w.Errorf("%s is created, and the read does not show it", name)
+						return
+					}
+					if i%2 == 0 {
+						continue
+					}
+					if err := c.Delete(w.ctx, cm, metav1.DeleteOptions{}); err != nil {
+						w.Error(err)
+						return
+					}
+					if got, _ := w.read(c, name); got != nil {
+						w.Errorf("%s is deleted, and the read shows it", name)
+						return
+					}
+				}
+			})
+		}
+		all.Wait()
+		left, err := mini.List[*corev1.ConfigMap](w.ctx, c, mini.Selection{})
+		require.NoError(w, err)
+		require.Len(w, left, 30)
+	})
+}
