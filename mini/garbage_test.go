@@ -177,6 +177,49 @@ func TestAHealthyClusterCostsNoRequests(t *testing.T) {
 	})
 }
 
+func TestAnOwnerOfAnotherKindIsNotLookedUpAtEachChangeOfItsDependent(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.runGarbage()
+		secret, err := w.Other.CoreV1().Secrets("default").Create(w.ctx, &corev1.Secret{ObjectMeta: withOwners("s")}, metav1.CreateOptions{})
+		require.NoError(w, err)
+		m := w.configMap("dependent", ownedBy("Secret", secret))
+		synctest.Wait()
+		w.Server.ForgetRequests()
+		m.Data = map[string]string{"a": "b"}
+		m, err = w.Other.CoreV1().ConfigMaps("default").Update(w.ctx, m, metav1.UpdateOptions{})
+		require.NoError(w, err)
+		synctest.Wait()
+		require.Empty(w, w.Server.Requests(fakeapi.Match{Verb: "get", Resource: "secrets"}))
+
+		require.NoError(w, w.Other.CoreV1().Secrets("default").Delete(w.ctx, "s", metav1.DeleteOptions{}))
+		m.OwnerReferences[0].Controller = new(true)
+		_, err = w.Other.CoreV1().ConfigMaps("default").Update(w.ctx, m, metav1.UpdateOptions{})
+		require.NoError(w, err)
+		require.Empty(w, w.left(), "other owner references are a reason to ask")
+	})
+}
+
+func TestAnOwnerThatIsKnownToBeAbsentIsNotAskedForAgain(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.runGarbage()
+		gone := metav1.OwnerReference{APIVersion: "v1", Kind: "Secret", Name: "gone", UID: "gone"}
+		for _, name := range []string{"a", "b", "c"} {
+			w.configMap(name, gone)
+			require.Empty(w, w.left())
+		}
+		require.Len(w, w.Server.Requests(fakeapi.Match{Verb: "get", Resource: "secrets"}), 1)
+	})
+}
+
+func TestAKindThatIsNotInTheSchemeIsAnError(t *testing.T) {
+	inMemory(t, func(w *world) {
+		_, err := mini.NewGarbageCollector(mini.NewManager(w.Cluster), &appsv1.Deployment{}, &unknown{})
+		require.Error(w, err)
+	})
+}
+
+type unknown struct{ corev1.Pod }
+
 func TestDependentsAreFoundThatLostTheirOwnerWhileTheCollectorWasDown(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.tree()
@@ -282,7 +325,7 @@ func TestAForegroundDeletionDeletesTheOwnerAfterItsDependents(t *testing.T) {
 		pod, err := w.Other.CoreV1().Pods("default").Get(w.ctx, "a", metav1.GetOptions{})
 		require.NoError(w, err)
 		pod.Finalizers = []string{"example.com/slow"}
-		pod, err = w.Other.CoreV1().Pods("default").Update(w.ctx, pod, metav1.UpdateOptions{})
+		_, err = w.Other.CoreV1().Pods("default").Update(w.ctx, pod, metav1.UpdateOptions{})
 		require.NoError(w, err)
 		w.deleteDeployment(metav1.DeletePropagationForeground)
 		require.Equal(w, []string{"-deployment/web", "-pod/a", "-replicaset/web"}, w.left(),

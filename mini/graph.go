@@ -19,7 +19,7 @@ type OwnerGraph struct {
 	cluster *Cluster
 	kinds   []*graphKind
 
-	mu     sync.Mutex // guards absent
+	mu     sync.Mutex      // guards absent
 	absent map[string]bool // owners that do not exist, as dependents describe them
 }
 
@@ -77,8 +77,8 @@ func (g *OwnerGraph) BlockingDependents(owner Object) (all []Object) {
 	return all
 }
 
-// ShowsOwners is true if the cache has all owners, and none of them is waiting. So
-// the API server need not be asked about each object of a healthy cluster.
+// ShowsOwners is true if the cache has all owners, and none of them is waiting. So the
+// collector asks the API server nothing about the objects of a healthy cluster.
 func (g *OwnerGraph) ShowsOwners(item Object) bool {
 	for _, ref := range item.GetOwnerReferences() {
 		owner := g.Owner(ref, item.GetNamespace())
@@ -190,9 +190,10 @@ func (g *OwnerGraph) ClassifyReferences(
 func (g *OwnerGraph) getOwner(
 	ctx context.Context, ref metav1.OwnerReference, namespace string,
 ) (Object, error) {
-	// The UID alone would not do. It is the owner of one dependent, and of another one that
-	// names the wrong kind, or is in the wrong namespace, it is not.
-	id := fmt.Sprintf("%s/%s/%s/%s/%s", namespace, ref.APIVersion, ref.Kind, ref.Name, ref.UID)
+	// The UID alone would not do: a dependent that names the wrong kind, or lives in
+	// another namespace, has no owner, while others have one with this very UID.
+	ref.Controller, ref.BlockOwnerDeletion = nil, nil
+	id := namespace + " " + ref.String()
 	g.mu.Lock()
 	absent := g.absent[id]
 	g.mu.Unlock()
