@@ -101,7 +101,7 @@ func (e *Endpoints) syncService(ctx context.Context, req Request) error {
 	// The API server stores subsets in an order of its own. Without our order on both
 	// sides, equal content would look different, and be written at each reconcile.
 	current.Subsets = RepackSubsets(current.Subsets)
-	next := endpointsFor(service, pods, current)
+	next := EndpointsFor(service, pods, current)
 	switch {
 	case !exists:
 		return e.Client.Create(ctx, next)
@@ -111,8 +111,8 @@ func (e *Endpoints) syncService(ctx context.Context, req Request) error {
 	return nil
 }
 
-// endpointsFor returns current as it should be.
-func endpointsFor(
+// EndpointsFor returns current as it should be, with labels, annotations and subsets.
+func EndpointsFor(
 	service *corev1.Service, pods []*corev1.Pod, current *corev1.Endpoints,
 ) *corev1.Endpoints {
 	next, truncated := current.DeepCopy(), false

@@ -12,7 +12,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // OwnerGraph knows which objects own which: as the cache shows it, and for certain.
@@ -20,8 +19,8 @@ type OwnerGraph struct {
 	cluster *Cluster
 	kinds   []*graphKind
 
-	mu     sync.Mutex // guards absent
-	absent map[ownerID]bool
+	mu     sync.Mutex      // guards absent
+	absent map[string]bool // owners that do not exist, as dependents describe them
 }
 
 // graphKind is the part of the graph that objects of one kind are.
@@ -31,16 +30,9 @@ type graphKind struct {
 	informer *SharedInformer
 }
 
-// ownerID is an owner as a dependent describes it. The UID alone would not do: of two
-// dependents with one UID, one may name the wrong kind or be in the wrong namespace.
-type ownerID struct {
-	namespace, apiVersion, kind, name string
-	uid                               types.UID
-}
-
 // NewOwnerGraph returns the graph of all objects of these kinds.
 func NewOwnerGraph(m *Manager, kinds ...Object) (*OwnerGraph, error) {
-	g := &OwnerGraph{cluster: m.Cluster, absent: map[ownerID]bool{}}
+	g := &OwnerGraph{cluster: m.Cluster, absent: map[string]bool{}}
 	for _, like := range kinds {
 		informer, err := m.Cache.Informer(like)
 		if err != nil {
@@ -85,8 +77,8 @@ func (g *OwnerGraph) BlockingDependents(owner Object) (all []Object) {
 	return all
 }
 
-// ShowsOwners is true if the cache has all owners, and none of them is waiting. So
-// the API server need not be asked about each object of a healthy cluster.
+// ShowsOwners is true if the cache has all owners, and none of them is waiting. So the
+// collector asks the API server nothing about the objects of a healthy cluster.
 func (g *OwnerGraph) ShowsOwners(item Object) bool {
 	for _, ref := range item.GetOwnerReferences() {
 		owner := g.Owner(ref, item.GetNamespace())
@@ -198,7 +190,10 @@ func (g *OwnerGraph) ClassifyReferences(
 func (g *OwnerGraph) getOwner(
 	ctx context.Context, ref metav1.OwnerReference, namespace string,
 ) (Object, error) {
-	id := ownerID{namespace, ref.APIVersion, ref.Kind, ref.Name, ref.UID}
+	// The UID alone would not do: a dependent that names the wrong kind, or lives in
+	// another namespace, has no owner, while others have one with this very UID.
+	ref.Controller, ref.BlockOwnerDeletion = nil, nil
+	id := namespace + " " + ref.String()
 	g.mu.Lock()
 	absent := g.absent[id]
 	g.mu.Unlock()
@@ -231,8 +226,8 @@ func (g *OwnerGraph) getMetadata(
 		}
 		answer := req.Name(ref.Name).SetHeader("Accept", "application/json").Do(ctx)
 		err = answer.Error()
-		if apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) {
-			continue // a 404 for the path says nothing about the owner
+		if apierrors.IsNotFound(err) && !isAbsent(err) {
+			continue
 		}
 		if err != nil {
 			return nil, err
@@ -242,4 +237,14 @@ func (g *OwnerGraph) getMetadata(
 		return owner, errors.Join(err, json.Unmarshal(body, owner))
 	}
 	return nil, fmt.Errorf("the API server does not know the owner's kind %s", kind)
+}
+
+// isAbsent is true if the API server knows the kind, and has no object of that name. It
+// answers 404, too, when it does not serve the path, and that says nothing about the
+// object: the kind may be spelt in another way, or its CRD may be away for a moment.
+func isAbsent(err error) bool {
+	var answer apierrors.APIStatus
+	return errors.As(err, &answer) && apierrors.IsNotFound(err) &&
+		!apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) &&
+		answer.Status().Details != nil && answer.Status().Details.Name != ""
 }

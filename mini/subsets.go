@@ -144,7 +144,7 @@ func RepackSubsets(subsets []corev1.EndpointSubset) (packed []corev1.EndpointSub
 	position := map[string]int{} // of the subset with these addresses in packed
 	for _, key := range slices.Sorted(maps.Keys(byPort)) {
 		s := byPort[key]
-		same := sortAddresses(s.Addresses) + "not ready:" + sortAddresses(s.NotReadyAddresses)
+		same := sortAddresses(s.Addresses) + "|" + sortAddresses(s.NotReadyAddresses)
 		if i, ok := position[same]; ok {
 			packed[i].Ports = append(packed[i].Ports, s.Ports...)
 			continue

@@ -1,0 +1,592 @@
+package mini_test
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/loopwright/loopwright/internal/fakeapi"
+	"github.com/loopwright/loopwright/mini"
+)
+
+// runGarbage runs a manager with the garbage collector for Deployments, ReplicaSets, Pods
+// and ConfigMaps.
+func (w *world) runGarbage() {
+	w.Helper()
+	m := mini.NewManager(w.Cluster)
+	all, err := mini.NewGarbageCollector(m,
+		&appsv1.Deployment{}, &appsv1.ReplicaSet{}, &corev1.Pod{}, &corev1.ConfigMap{})
+	require.NoError(w, err)
+	for _, c := range all {
+		m.AddController(c)
+	}
+	w.run(m.Run)
+}
+
+// ownedBy returns a reference as controllers write it: it blocks the owner's deletion.
+func ownedBy(kind string, owner metav1.Object) metav1.OwnerReference {
+	apiVersion := "apps/v1"
+	if kind == "ConfigMap" || kind == "Node" || kind == "Secret" {
+		apiVersion = "v1"
+	}
+	return metav1.OwnerReference{
+		APIVersion: apiVersion, Kind: kind, Name: owner.GetName(), UID: owner.GetUID(),
+		BlockOwnerDeletion: new(true),
+	}
+}
+
+func withOwners(name string, refs ...metav1.OwnerReference) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: "default", Name: name, OwnerReferences: refs}
+}
+
+// configMap creates a ConfigMap with these owners.
+func (w *world) configMap(name string, refs ...metav1.OwnerReference) *corev1.ConfigMap {
+	w.Helper()
+	m, err := w.Other.CoreV1().ConfigMaps("default").Create(w.ctx,
+		&corev1.ConfigMap{ObjectMeta: withOwners(name, refs...)}, metav1.CreateOptions{})
+	require.NoError(w, err)
+	return m
+}
+
+// tree creates Deployment web -> ReplicaSet web -> Pods a and b, which have no node and so
+// end at once when they are deleted.
+func (w *world) tree() (*appsv1.Deployment, *appsv1.ReplicaSet) {
+	w.Helper()
+	rs := replicaSet("web", 2)
+	d, err := w.Other.AppsV1().Deployments("default").Create(w.ctx, &appsv1.Deployment{
+		ObjectMeta: withOwners("web"),
+		Spec:       appsv1.DeploymentSpec{Selector: rs.Spec.Selector, Template: rs.Spec.Template},
+	}, metav1.CreateOptions{})
+	require.NoError(w, err)
+	rs.OwnerReferences = []metav1.OwnerReference{ownedBy("Deployment", d)}
+	rs, err = w.Other.AppsV1().ReplicaSets("default").Create(w.ctx, rs, metav1.CreateOptions{})
+	require.NoError(w, err)
+	w.podOf("a", ownedBy("ReplicaSet", rs))
+	w.podOf("b", ownedBy("ReplicaSet", rs))
+	return d, rs
+}
+
+func (w *world) podOf(name string, refs ...metav1.OwnerReference) *corev1.Pod {
+	w.Helper()
+	pod, err := w.Other.CoreV1().Pods("default").Create(w.ctx, &corev1.Pod{
+		ObjectMeta: withOwners(name, refs...),
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}},
+	}, metav1.CreateOptions{})
+	require.NoError(w, err)
+	return pod
+}
+
+// left lists what the API server has when all is quiet: kind/name, and "-" if it is
+// being deleted.
+func (w *world) left() (all []string) {
+	w.Helper()
+	synctest.Wait()
+	add := func(kind string, obj metav1.Object) {
+		if obj.GetDeletionTimestamp() != nil {
+			kind = "-" + kind
+		}
+		all = append(all, kind+"/"+obj.GetName())
+	}
+	deployments, err := w.Other.AppsV1().Deployments("").List(w.ctx, metav1.ListOptions{})
+	require.NoError(w, err)
+	for _, obj := range deployments.Items {
+		add("deployment", &obj)
+	}
+	sets, err := w.Other.AppsV1().ReplicaSets("").List(w.ctx, metav1.ListOptions{})
+	require.NoError(w, err)
+	for _, obj := range sets.Items {
+		add("replicaset", &obj)
+	}
+	pods, err := w.Other.CoreV1().Pods("").List(w.ctx, metav1.ListOptions{})
+	require.NoError(w, err)
+	for _, obj := range pods.Items {
+		add("pod", &obj)
+	}
+	maps, err := w.Other.CoreV1().ConfigMaps("").List(w.ctx, metav1.ListOptions{})
+	require.NoError(w, err)
+	for _, obj := range maps.Items {
+		add("configmap", &obj)
+	}
+	slices.Sort(all)
+	return all
+}
+
+func cascade(policy metav1.DeletionPropagation) metav1.DeleteOptions {
+	return metav1.DeleteOptions{PropagationPolicy: &policy}
+}
+
+// deleteConfigMap is kubectl delete configmap --cascade=policy.
+func (w *world) deleteConfigMap(name string, policy metav1.DeletionPropagation) {
+	w.Helper()
+	require.NoError(w, w.Other.CoreV1().ConfigMaps("default").Delete(w.ctx, name, cascade(policy)))
+}
+
+func (w *world) deleteDeployment(policy metav1.DeletionPropagation) {
+	w.Helper()
+	require.NoError(w, w.Other.AppsV1().Deployments("default").Delete(w.ctx, "web", cascade(policy)))
+}
+
+// refs are the names of the owners that a ConfigMap has left.
+func (w *world) refs(name string) (owners []string) {
+	w.Helper()
+	synctest.Wait()
+	m, err := w.Other.CoreV1().ConfigMaps("default").Get(w.ctx, name, metav1.GetOptions{})
+	require.NoError(w, err)
+	for _, ref := range m.OwnerReferences {
+		owners = append(owners, ref.Name)
+	}
+	return owners
+}
+
+var wholeTree = []string{"deployment/web", "pod/a", "pod/b", "replicaset/web"}
+
+func TestABackgroundDeletionDeletesDependentsAfterTheirOwner(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.runGarbage()
+		w.tree()
+		w.podOf("alone")
+		require.Equal(w, []string{"deployment/web", "pod/a", "pod/alone", "pod/b", "replicaset/web"}, w.left())
+		w.deleteDeployment(metav1.DeletePropagationBackground)
+		require.Equal(w, []string{"pod/alone"}, w.left(), "an object without an owner is never garbage")
+	})
+}
+
+func TestAnObjectWithALivingOwnerStays(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.tree()
+		w.runGarbage()
+		require.Equal(w, wholeTree, w.left())
+		require.Empty(w, w.Server.Requests(fakeapi.Match{Verb: "delete"}))
+	})
+}
+
+func TestAHealthyClusterCostsNoRequests(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.tree()
+		w.runGarbage()
+		synctest.Wait()
+		require.Empty(w, w.Server.Requests(fakeapi.Match{Verb: "get"}), "the cache shows the owners")
+	})
+}
+
+func TestAnOwnerOfAnotherKindIsNotLookedUpAtEachChangeOfItsDependent(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.runGarbage()
+		secret, err := w.Other.CoreV1().Secrets("default").Create(w.ctx, &corev1.Secret{ObjectMeta: withOwners("s")}, metav1.CreateOptions{})
+		require.NoError(w, err)
+		m := w.configMap("dependent", ownedBy("Secret", secret))
+		synctest.Wait()
+		w.Server.ForgetRequests()
+		m.Data = map[string]string{"a": "b"}
+		m, err = w.Other.CoreV1().ConfigMaps("default").Update(w.ctx, m, metav1.UpdateOptions{})
+		require.NoError(w, err)
+		synctest.Wait()
+		require.Empty(w, w.Server.Requests(fakeapi.Match{Verb: "get", Resource: "secrets"}))
+
+		require.NoError(w, w.Other.CoreV1().Secrets("default").Delete(w.ctx, "s", metav1.DeleteOptions{}))
+		m.OwnerReferences[0].Controller = new(true)
+		_, err = w.Other.CoreV1().ConfigMaps("default").Update(w.ctx, m, metav1.UpdateOptions{})
+		require.NoError(w, err)
+		require.Empty(w, w.left(), "other owner references are a reason to ask")
+	})
+}
+
+func TestAnOwnerThatIsKnownToBeAbsentIsNotAskedForAgain(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.runGarbage()
+		gone := metav1.OwnerReference{APIVersion: "v1", Kind: "Secret", Name: "gone", UID: "gone"}
+		for _, name := range []string{"a", "b", "c"} {
+			w.configMap(name, gone)
+			require.Empty(w, w.left())
+		}
+		require.Len(w, w.Server.Requests(fakeapi.Match{Verb: "get", Resource: "secrets"}), 1)
+	})
+}
+
+func TestAKindThatIsNotInTheSchemeIsAnError(t *testing.T) {
+	inMemory(t, func(w *world) {
+		_, err := mini.NewGarbageCollector(mini.NewManager(w.Cluster), &appsv1.Deployment{}, &unknown{})
+		require.Error(w, err)
+	})
+}
+
+type unknown struct{ corev1.Pod }
+
+func TestDependentsAreFoundThatLostTheirOwnerWhileTheCollectorWasDown(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.tree()
+		w.deleteDeployment(metav1.DeletePropagationBackground)
+		w.runGarbage()
+		require.Empty(w, w.left())
+	})
+}
+
+func TestADependentThatComesAfterItsOwnerIsGoneIsDeleted(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.runGarbage()
+		owner := w.configMap("owner")
+		synctest.Wait()
+		w.deleteConfigMap("owner", metav1.DeletePropagationBackground)
+		synctest.Wait()
+		w.configMap("late", ownedBy("ConfigMap", owner))
+		require.Empty(w, w.left())
+		w.configMap("later", ownedBy("ConfigMap", owner))
+		require.Empty(w, w.left())
+	})
+}
+
+func TestAnOwnerThatWasReplacedUnderItsNameIsGone(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.runGarbage()
+		owner := w.configMap("owner")
+		w.configMap("dependent", ownedBy("ConfigMap", owner))
+		synctest.Wait()
+		w.deleteConfigMap("owner", metav1.DeletePropagationBackground)
+		again := w.configMap("owner")
+		w.configMap("new", ownedBy("ConfigMap", again))
+		require.Equal(w, []string{"configmap/new", "configmap/owner"}, w.left())
+	})
+}
+
+func TestDeadOwnersAreTakenOutIfALivingOneIsLeft(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.runGarbage()
+		one, two, three := w.configMap("one"), w.configMap("two"), w.configMap("three")
+		w.configMap("shared", ownedBy("ConfigMap", one), ownedBy("ConfigMap", two), ownedBy("ConfigMap", three))
+		w.deleteConfigMap("two", metav1.DeletePropagationBackground)
+		require.Equal(w, []string{"one", "three"}, w.refs("shared"))
+		w.deleteConfigMap("one", metav1.DeletePropagationForeground)
+		require.Equal(w, []string{"three"}, w.refs("shared"))
+		w.deleteConfigMap("three", metav1.DeletePropagationBackground)
+		require.Empty(w, w.left())
+	})
+}
+
+func TestAnOrphanDeletionLeavesTheDependentsWithoutTheOwner(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.runGarbage()
+		w.tree()
+		synctest.Wait()
+		w.deleteDeployment(metav1.DeletePropagationOrphan)
+		require.Equal(w, []string{"pod/a", "pod/b", "replicaset/web"}, w.left())
+		rs, err := w.Other.AppsV1().ReplicaSets("default").Get(w.ctx, "web", metav1.GetOptions{})
+		require.NoError(w, err)
+		require.Empty(w, rs.OwnerReferences)
+		pod, err := w.Other.CoreV1().Pods("default").Get(w.ctx, "a", metav1.GetOptions{})
+		require.NoError(w, err)
+		require.Len(w, pod.OwnerReferences, 1, "the ReplicaSet still owns its Pods")
+	})
+}
+
+func TestAnOrphanDeletionKeepsOtherOwnersAndOtherFinalizers(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.runGarbage()
+		one, two := w.configMap("one"), w.configMap("two")
+		w.configMap("shared", ownedBy("ConfigMap", one), ownedBy("ConfigMap", two))
+		one.Finalizers = []string{"example.com/theirs"}
+		_, err := w.Other.CoreV1().ConfigMaps("default").Update(w.ctx, one, metav1.UpdateOptions{})
+		require.NoError(w, err)
+		w.deleteConfigMap("one", metav1.DeletePropagationOrphan)
+		require.Equal(w, []string{"two"}, w.refs("shared"))
+		require.Equal(w, []string{"-configmap/one", "configmap/shared", "configmap/two"}, w.left())
+		one, err = w.Other.CoreV1().ConfigMaps("default").Get(w.ctx, "one", metav1.GetOptions{})
+		require.NoError(w, err)
+		require.Equal(w, []string{"example.com/theirs"}, one.Finalizers)
+	})
+}
+
+func TestAnOrphanDeletionFindsDependentsThatTheCacheDoesNotShowYet(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.Server.Inject(fakeapi.Fault{
+			Match: fakeapi.Match{Verb: "watch", Resource: "pods"}, DelayEvents: time.Minute,
+		})
+		w.runGarbage()
+		synctest.Wait()
+		_, rs := w.tree()
+		require.NoError(w, w.Other.AppsV1().ReplicaSets("default").Delete(w.ctx, rs.Name, cascade(metav1.DeletePropagationOrphan)))
+		require.Equal(w, []string{"deployment/web", "pod/a", "pod/b"}, w.left())
+		time.Sleep(10 * time.Minute)
+		require.Equal(w, []string{"deployment/web", "pod/a", "pod/b"}, w.left())
+	})
+}
+
+func TestAForegroundDeletionDeletesTheOwnerAfterItsDependents(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.runGarbage()
+		w.tree()
+		pod, err := w.Other.CoreV1().Pods("default").Get(w.ctx, "a", metav1.GetOptions{})
+		require.NoError(w, err)
+		pod.Finalizers = []string{"example.com/slow"}
+		_, err = w.Other.CoreV1().Pods("default").Update(w.ctx, pod, metav1.UpdateOptions{})
+		require.NoError(w, err)
+		w.deleteDeployment(metav1.DeletePropagationForeground)
+		require.Equal(w, []string{"-deployment/web", "-pod/a", "-replicaset/web"}, w.left(),
+			"the owners wait for the Pod that is left")
+		pod, err = w.Other.CoreV1().Pods("default").Get(w.ctx, "a", metav1.GetOptions{})
+		require.NoError(w, err)
+		pod.Finalizers = nil
+		_, err = w.Other.CoreV1().Pods("default").Update(w.ctx, pod, metav1.UpdateOptions{})
+		require.NoError(w, err)
+		require.Empty(w, w.left())
+	})
+}
+
+func TestAForegroundDeletionWaitsOnlyForBlockingDependents(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.runGarbage()
+		owner := w.configMap("owner")
+		for name, blocks := range map[string]*bool{"no": new(false), "unset": nil} {
+			ref := ownedBy("ConfigMap", owner)
+			ref.BlockOwnerDeletion = blocks
+			m, err := w.Other.CoreV1().ConfigMaps("default").Create(w.ctx, &corev1.ConfigMap{ObjectMeta: withOwners(name, ref)}, metav1.CreateOptions{})
+			require.NoError(w, err)
+			m.Finalizers = []string{"example.com/slow"}
+			_, err = w.Other.CoreV1().ConfigMaps("default").Update(w.ctx, m, metav1.UpdateOptions{})
+			require.NoError(w, err)
+		}
+		w.deleteConfigMap("owner", metav1.DeletePropagationForeground)
+		require.Equal(w, []string{"-configmap/no", "-configmap/unset"}, w.left())
+	})
+}
+
+func TestAnOwnerStopsWaitingForADependentThatStopsBlocking(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.runGarbage()
+		owner := w.configMap("owner")
+		m := w.configMap("dependent", ownedBy("ConfigMap", owner))
+		m.Finalizers = []string{"example.com/slow"}
+		_, err := w.Other.CoreV1().ConfigMaps("default").Update(w.ctx, m, metav1.UpdateOptions{})
+		require.NoError(w, err)
+		w.deleteConfigMap("owner", metav1.DeletePropagationForeground)
+		require.Equal(w, []string{"-configmap/dependent", "-configmap/owner"}, w.left())
+		m, err = w.Other.CoreV1().ConfigMaps("default").Get(w.ctx, "dependent", metav1.GetOptions{})
+		require.NoError(w, err)
+		m.OwnerReferences = nil
+		_, err = w.Other.CoreV1().ConfigMaps("default").Update(w.ctx, m, metav1.UpdateOptions{})
+		require.NoError(w, err)
+		require.Equal(w, []string{"-configmap/dependent"}, w.left())
+	})
+}
+
+func TestAForegroundDeletionGoesOnAfterARestart(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.tree()
+		w.deleteDeployment(metav1.DeletePropagationForeground)
+		w.runGarbage()
+		require.Empty(w, w.left())
+	})
+}
+
+func TestACircleOfOwnersIsDeleted(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.runGarbage()
+		a := w.configMap("a")
+		b := w.configMap("b", ownedBy("ConfigMap", a))
+		c := w.configMap("c", ownedBy("ConfigMap", b))
+		a.OwnerReferences = []metav1.OwnerReference{ownedBy("ConfigMap", c)}
+		_, err := w.Other.CoreV1().ConfigMaps("default").Update(w.ctx, a, metav1.UpdateOptions{})
+		require.NoError(w, err)
+		require.Len(w, w.left(), 3)
+		w.deleteConfigMap("a", metav1.DeletePropagationForeground)
+		require.Empty(w, w.left(), "they wait for each other forever")
+	})
+}
+
+func TestACollectedDependentKeepsItsOwnWishForItsDependents(t *testing.T) {
+	for finalizer, left := range map[string][]string{
+		metav1.FinalizerOrphanDependents: {"configmap/leaf"},
+		metav1.FinalizerDeleteDependents: nil,
+	} {
+		t.Run(finalizer, func(t *testing.T) {
+			inMemory(t, func(w *world) {
+				w.runGarbage()
+				root := w.configMap("root")
+				middle := w.configMap("middle", ownedBy("ConfigMap", root))
+				w.configMap("leaf", ownedBy("ConfigMap", middle))
+				middle.Finalizers = []string{finalizer}
+				_, err := w.Other.CoreV1().ConfigMaps("default").Update(w.ctx, middle, metav1.UpdateOptions{})
+				require.NoError(w, err)
+				synctest.Wait()
+				w.Server.ForgetRequests()
+				w.deleteConfigMap("root", metav1.DeletePropagationBackground)
+				require.Equal(w, left, w.left())
+			})
+		})
+	}
+}
+
+func TestAnOwnerInAnotherNamespaceIsNoOwner(t *testing.T) {
+	inMemory(t, func(w *world) {
+		_, err := w.Other.CoreV1().Namespaces().Create(w.ctx,
+			&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "other"}}, metav1.CreateOptions{})
+		require.NoError(w, err)
+		w.runGarbage()
+		owner := w.configMap("owner")
+		w.configMap("right", ownedBy("ConfigMap", owner))
+		wrong := &corev1.ConfigMap{ObjectMeta: withOwners("wrong", ownedBy("ConfigMap", owner))}
+		wrong.Namespace = "other"
+		_, err = w.Other.CoreV1().ConfigMaps("other").Create(w.ctx, wrong, metav1.CreateOptions{})
+		require.NoError(w, err)
+		named := ownedBy("ConfigMap", owner)
+		named.Name = "misspelt"
+		w.configMap("misspelt-owner", named)
+		require.Equal(w, []string{"configmap/owner", "configmap/right"}, w.left())
+		w.configMap("late", ownedBy("ConfigMap", owner))
+		require.Equal(w, []string{"configmap/late", "configmap/owner", "configmap/right"}, w.left(),
+			"the wrong references must not make the owner absent for the right ones")
+	})
+}
+
+func TestOwnersOfOtherKindsAreLookedUp(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.runGarbage()
+		node, err := w.Other.CoreV1().Nodes().Create(w.ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}, metav1.CreateOptions{})
+		require.NoError(w, err)
+		secret, err := w.Other.CoreV1().Secrets("default").Create(w.ctx, &corev1.Secret{ObjectMeta: withOwners("s")}, metav1.CreateOptions{})
+		require.NoError(w, err)
+		w.configMap("of-node", ownedBy("Node", node))
+		w.configMap("of-secret", ownedBy("Secret", secret))
+		gone := ownedBy("Node", node)
+		gone.Name = "gone"
+		w.configMap("of-no-node", gone)
+		gone = ownedBy("Secret", secret)
+		gone.UID = "another"
+		w.configMap("of-no-secret", gone)
+		require.Equal(w, []string{"configmap/of-node", "configmap/of-secret"}, w.left())
+	})
+}
+
+func TestAnOwnerOfAKindThatTheServerDoesNotKnowIsNotAbsent(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.runGarbage()
+		ref := metav1.OwnerReference{APIVersion: "example.com/v1", Kind: "Banana", Name: "b", UID: "b"}
+		w.configMap("of-banana", ref)
+		time.Sleep(time.Minute)
+		require.Equal(w, []string{"configmap/of-banana"}, w.left(),
+			"the API server's 404 is about the path: its CRD may be back in a moment")
+	})
+}
+
+func TestAnOwnerThatCannotBeReadIsNotAbsent(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.Server.Inject(fakeapi.Fault{
+			Match: fakeapi.Match{Verb: "get", Resource: "secrets"}, Times: 3, Status: fakeapi.Forbidden(),
+		})
+		w.runGarbage()
+		w.configMap("dependent", metav1.OwnerReference{APIVersion: "v1", Kind: "Secret", Name: "gone", UID: "gone"})
+		require.Equal(w, []string{"configmap/dependent"}, w.left())
+		time.Sleep(time.Minute)
+		require.Empty(w, w.left(), "the collector has to ask again")
+	})
+}
+
+func TestALateCacheDeletesNothingThatHasALivingOwner(t *testing.T) {
+	inMemory(t, func(w *world) {
+		for _, resource := range []string{"deployments", "replicasets"} {
+			w.Server.Inject(fakeapi.Fault{
+				Match: fakeapi.Match{Verb: "watch", Resource: resource}, DelayEvents: time.Minute,
+			})
+		}
+		w.runGarbage()
+		synctest.Wait()
+		w.tree() // the collector sees the Pods long before their owner
+		require.Equal(w, wholeTree, w.left())
+		time.Sleep(10 * time.Minute)
+		require.Equal(w, wholeTree, w.left())
+	})
+}
+
+func TestADependentThatGotALivingOwnerInTheMeantimeStays(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.runGarbage()
+		dead, alive := w.configMap("dead"), w.configMap("alive")
+		dependent := w.configMap("dependent", ownedBy("ConfigMap", dead))
+		synctest.Wait()
+		// Between the collector's questions and its deletion, another process adopts.
+		adopted := make(chan struct{})
+		w.Server.Inject(fakeapi.Fault{
+			Match: fakeapi.Match{Verb: "delete", Resource: "configmaps", Name: "dependent"},
+			Times: 1, Delay: time.Second,
+		})
+		w.running.Go(func() {
+			defer close(adopted)
+			time.Sleep(500 * time.Millisecond)
+			dependent.OwnerReferences = []metav1.OwnerReference{ownedBy("ConfigMap", alive)}
+			_, err := w.Other.CoreV1().ConfigMaps("default").Update(w.ctx, dependent, metav1.UpdateOptions{})
+			if err != nil {
+				w.Errorf("adopting: %v", err)
+			}
+		})
+		w.deleteConfigMap("dead", metav1.DeletePropagationBackground)
+		<-adopted
+		time.Sleep(time.Minute)
+		require.Equal(w, []string{"configmap/alive", "configmap/dependent"}, w.left())
+	})
+}
+
+func TestAnObjectThatChangesAllTheTimeIsDeletedAllTheSame(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.runGarbage()
+		owner := w.configMap("owner")
+		dependent := w.configMap("dependent", ownedBy("ConfigMap", owner))
+		synctest.Wait()
+		deletions := w.Server.Inject(fakeapi.Fault{
+			Match: fakeapi.Match{Verb: "delete", Name: "dependent"}, Delay: 20 * time.Millisecond,
+		})
+		defer deletions()
+		start := time.Now()
+		w.deleteConfigMap("owner", metav1.DeletePropagationBackground)
+		patch, err := json.Marshal(map[string]any{"data": map[string]string{"n": "1"}})
+		require.NoError(w, err)
+		for i := 0; time.Since(start) < 5*time.Second; i++ {
+			time.Sleep(5 * time.Millisecond)
+			patch[len(patch)-4] = byte('0' + i%10)
+			if _, err := w.Other.CoreV1().ConfigMaps("default").Patch(w.ctx, dependent.Name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+				break // it is gone
+			}
+		}
+		require.Less(w, time.Since(start), time.Second)
+	})
+}
+
+func TestAFailedRequestIsTriedAgain(t *testing.T) {
+	for _, verb := range []string{"get", "patch", "delete", "list"} {
+		for _, policy := range []metav1.DeletionPropagation{
+			metav1.DeletePropagationBackground, metav1.DeletePropagationForeground, metav1.DeletePropagationOrphan,
+		} {
+			t.Run(verb+" "+string(policy), func(t *testing.T) {
+				inMemory(t, func(w *world) {
+					w.runGarbage()
+					owner, other := w.configMap("owner"), w.configMap("other")
+					w.configMap("dependent", ownedBy("ConfigMap", owner))
+					w.configMap("shared", ownedBy("ConfigMap", owner), ownedBy("ConfigMap", other))
+					synctest.Wait()
+					requests := fakeapi.Match{Verb: verb, Resource: "configmaps"}
+					if verb == "delete" {
+						requests.Name = "dependent" // not the request that begins it all
+					}
+					stopFailing := w.Server.Inject(fakeapi.Fault{
+						Match: requests, Times: 3, Status: fakeapi.InternalError(),
+					})
+					w.deleteConfigMap("owner", policy)
+					time.Sleep(time.Minute)
+					stopFailing()
+					want := []string{"configmap/other", "configmap/shared"}
+					if policy == metav1.DeletePropagationOrphan {
+						want = append([]string{"configmap/dependent"}, want...)
+					}
+					require.Equal(w, want, w.left())
+					require.Equal(w, []string{"other"}, w.refs("shared"))
+				})
+			})
+		}
+	}
+}
