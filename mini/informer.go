@@ -6,15 +6,16 @@ import (
 	"github.com/loopwright/loopwright/trace"
 )
 
-// Change is what happened to one object: the state before and the state after.
+// Change says what happened to one object: its state before, and its state after.
 //
 //	Old == nil   the object is new
-//	New == nil   the object is gone
-//	otherwise    it has changed
+//	New == nil   the object is gone; Old is its last state
+//	otherwise    the object has changed
 type Change struct {
 	Old, New Object
-	// Tombstone: nobody saw the deletion. It was found out by a list, and Old is the last
-	// state that is known, which may be older than the object's end.
+	// Tombstone is true if the watch missed the deletion, and a list without the object
+	// showed it. Old is then the last state that was seen, and may not be the last one
+	// that there was.
 	Tombstone bool
 }
 
@@ -26,11 +27,14 @@ func (c Change) Object() Object {
 	return c.Old
 }
 
-// Informer keeps a Store up to date and tells one function what has changed.
+// Informer keeps a Store up to date, and tells one function what has changed.
 //
-// Guarantees: when it is told, the store has the change already. Changes of one object
-// come in order, and the New of one is the Old of the next. Two changes may have been
-// merged into one, if the watch was broken between them.
+// Guarantees: at the time of the call, the store already has the change. The changes of
+// one object come in order: each Old is the New of the change before, except that a
+// deletion shows the state at the end.
+//
+// Caveats: after a relist, one change may stand for many, and an object that was created
+// and deleted in between causes none.
 type Informer struct {
 	*Store
 	Source   ListerWatcher
@@ -39,45 +43,48 @@ type Informer struct {
 }
 
 // NewInformer returns an informer. It does nothing until Run.
-func NewInformer(source ListerWatcher, indexers Indexers, onChange func(Change)) *Informer {
+func NewInformer(
+	source ListerWatcher, indexers Indexers, onChange func(Change),
+) *Informer {
 	return &Informer{Store: NewStore(indexers), Source: source, OnChange: onChange}
 }
 
-// Run keeps the store up to date until ctx ends.
+// Run keeps the store up to date until ctx ends, and then returns nil.
 func (i *Informer) Run(ctx context.Context) error {
 	return (&Reflector{Source: i.Source, Sink: i, Trace: i.Trace}).Run(ctx)
 }
 
-// Update is called by the reflector.
-func (i *Informer) Update(obj Object) { i.tell(i.Store.Update(obj), obj) }
+// Update makes the informer a Sink.
+func (i *Informer) Update(obj Object) { i.notify(i.Store.Update(obj), obj) }
 
-// Delete is called by the reflector.
+// Delete makes the informer a Sink.
 func (i *Informer) Delete(obj Object) {
 	if i.Store.Delete(KeyOf(obj)) != nil {
 		i.OnChange(Change{Old: obj})
 	}
 }
 
-// Replace is called by the reflector. What the list lacks has been deleted while nobody
-// watched.
+// Replace makes the informer a Sink. An object that the list lacks was deleted while
+// there was no watch.
 func (i *Informer) Replace(items []Object, _ string) {
-	gone := i.Store.Replace(items)
+	old := i.Store.Replace(items)
 	for _, obj := range items {
 		key := KeyOf(obj)
-		i.tell(gone[key], obj)
-		delete(gone, key)
+		i.notify(old[key], obj)
+		delete(old, key)
 	}
-	for _, obj := range sorted(gone) {
+	for _, obj := range sorted(old) { // what is left
 		i.OnChange(Change{Old: obj, Tombstone: true})
 	}
 }
 
-// tell tells of a new state, unless it is the old one again, as in a list.
-func (i *Informer) tell(old, obj Object) {
+// notify reports the state that has taken the place of old. A list shows most objects
+// unchanged, and those cause no change.
+func (i *Informer) notify(old, obj Object) {
 	switch {
 	case old == nil:
 		i.OnChange(Change{New: obj})
-	case old.GetUID() != obj.GetUID(): // deleted, and another one created under its name
+	case old.GetUID() != obj.GetUID(): // deleted, and created again under the same name
 		i.OnChange(Change{Old: old, Tombstone: true})
 		i.OnChange(Change{New: obj})
 	case old.GetResourceVersion() != obj.GetResourceVersion():

@@ -19,17 +19,17 @@ import (
 	"github.com/loopwright/loopwright/trace"
 )
 
-// Object is anything the API server stores: it has metadata, and the scheme knows its
-// type.
+// Object is anything that the API server stores. It has metadata, and the scheme knows
+// its Go type.
 type Object interface {
 	metav1.Object
 	runtime.Object
 }
 
-// Cluster is the connection to one API server. It may be used from any goroutine.
+// Cluster is the connection to one API server. It may be used from several goroutines.
 type Cluster struct {
 	Scheme *runtime.Scheme
-	Trace  *trace.Recorder // nil records nothing; set it before the first request
+	Trace  *trace.Recorder // set before the first request; nil records nothing
 
 	config *rest.Config
 	http   *http.Client
@@ -39,32 +39,37 @@ type Cluster struct {
 	clients map[schema.GroupVersion]*rest.RESTClient
 }
 
-// NewCluster connects to the API server that config names. It sends no request yet.
+// NewCluster returns a connection to the API server that config names. It sends no
+// request yet.
 func NewCluster(config *rest.Config, scheme *runtime.Scheme) (*Cluster, error) {
 	config = rest.CopyConfig(config)
-	config.QPS = -1 // the API server limits its clients; client-go's 5 requests a second is too few
+	// The API server protects itself from clients that ask too much. client-go's limit of
+	// 5 requests a second would only slow us down.
+	config.QPS = -1
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {
 		return nil, fmt.Errorf("connecting to the API server: %w", err)
 	}
 	return &Cluster{
-		Scheme: scheme, config: config, http: client, codecs: serializer.NewCodecFactory(scheme),
+		Scheme: scheme, config: config, http: client,
+		codecs:  serializer.NewCodecFactory(scheme),
 		clients: map[schema.GroupVersion]*rest.RESTClient{},
 	}, nil
 }
 
-// KindOf returns the API group, version and kind that the scheme has for the type of obj.
+// KindOf returns the API group, version and kind of an object: the scheme finds them by
+// its Go type.
 func (c *Cluster) KindOf(obj runtime.Object) (schema.GroupVersionKind, error) {
 	kinds, _, err := c.Scheme.ObjectKinds(obj)
 	if err != nil {
-		return schema.GroupVersionKind{}, fmt.Errorf("%T is not in the scheme: %w", obj, err)
+		return schema.GroupVersionKind{}, fmt.Errorf("the kind of %T: %w", obj, err)
 	}
 	return kinds[0], nil
 }
 
-// request begins a request for objects of one kind. The name of the resource is guessed
-// from the kind (Endpoints -> endpoints, Policy -> policies); client-go asks the API
-// server.
+// request begins a request for objects of one kind, in one namespace or, with "", in all.
+// It guesses the name of the resource from the kind: Endpoints -> endpoints, Policy ->
+// policies. controller-runtime asks the API server for it.
 func (c *Cluster) request(
 	verb string, kind schema.GroupVersionKind, namespace string,
 ) (*rest.Request, error) {
@@ -76,7 +81,7 @@ func (c *Cluster) request(
 		config := rest.CopyConfig(c.config)
 		config.GroupVersion, config.APIPath = &group, "/apis"
 		if group.Group == "" {
-			config.APIPath = "/api" // Pods, Services and the like: older than groups
+			config.APIPath = "/api" // Pods and Services are older than API groups
 		}
 		config.NegotiatedSerializer = c.codecs.WithoutConversion()
 		var err error
@@ -94,56 +99,69 @@ func (c *Cluster) request(
 type ListWatch struct {
 	Cluster   *Cluster
 	Kind      schema.GroupVersionKind
-	Namespace string // "" is all of them
+	Namespace string // "" is all namespaces
 }
 
-// ListWatch returns the way to list and watch all objects with the type of obj. With a
-// namespace, it sees only the objects in it.
+// ListWatch returns a ListWatch for the objects that have obj's type, in one namespace
+// or, with "", in all.
 func (c *Cluster) ListWatch(obj Object, namespace string) (*ListWatch, error) {
 	kind, err := c.KindOf(obj)
-	return &ListWatch{Cluster: c, Kind: kind, Namespace: namespace}, err
+	if err != nil {
+		return nil, err
+	}
+	return &ListWatch{Cluster: c, Kind: kind, Namespace: namespace}, nil
 }
 
-// List returns all objects, and the resourceVersion of the moment that the list shows.
-func (lw *ListWatch) List(ctx context.Context) (items []Object, version string, err error) {
+// List returns all objects, and the resourceVersion at which they looked like this. It
+// asks for pages, and all pages show the same moment.
+func (lw *ListWatch) List(
+	ctx context.Context,
+) (items []Object, version string, err error) {
 	began, next := time.Now(), ""
 	for {
-		req, err := lw.Cluster.request("GET", lw.Kind, lw.Namespace)
-		if err != nil {
-			return nil, "", err
-		}
-		req = req.Param("limit", "500")
-		if next != "" {
-			req = req.Param("continue", next)
-		}
-		list, err := req.Do(ctx).Get()
+		page, info, err := lw.page(ctx, next)
 		if err != nil {
 			return nil, "", fmt.Errorf("listing %s: %w", lw.Kind.Kind, err)
 		}
-		// Each object gets memory of its own. Pointers into the list would keep the whole
-		// page alive for as long as one of its objects is.
-		err = meta.EachListItemWithAlloc(list, func(item runtime.Object) error {
-			items = append(items, item.(Object))
-			return nil
+		items = append(items, page...)
+		if next = info.GetContinue(); next != "" {
+			continue
+		}
+		version = info.GetResourceVersion()
+		lw.Cluster.Trace.Record(trace.Event{
+			Layer: "listwatch", Kind: trace.List, Object: lw.Kind.Kind,
+			Count: len(items), Version: version, Took: time.Since(began),
 		})
-		if err != nil {
-			return nil, "", fmt.Errorf("listing %s: %w", lw.Kind.Kind, err)
-		}
-		page, err := meta.ListAccessor(list)
-		if err != nil {
-			return nil, "", fmt.Errorf("listing %s: %w", lw.Kind.Kind, err)
-		}
-		if next = page.GetContinue(); next == "" {
-			lw.Cluster.Trace.Record(trace.Event{
-				Layer: "listwatch", Kind: trace.List, Object: lw.Kind.Kind,
-				Count: len(items), Version: page.GetResourceVersion(), Took: time.Since(began),
-			})
-			return items, page.GetResourceVersion(), nil
-		}
+		return items, version, nil
 	}
 }
 
-// Watch opens a stream of everything that changes after version. Stop it when done.
+// page requests one page. next is the token that came with the page before.
+func (lw *ListWatch) page(
+	ctx context.Context, next string,
+) (items []Object, info metav1.ListInterface, err error) {
+	req, err := lw.Cluster.request("GET", lw.Kind, lw.Namespace)
+	if err != nil {
+		return nil, nil, err
+	}
+	list, err := req.Param("limit", "500").Param("continue", next).Do(ctx).Get()
+	if err != nil {
+		return nil, nil, err
+	}
+	if info, err = meta.ListAccessor(list); err != nil {
+		return nil, nil, err
+	}
+	// Each object is allocated on its own. A pointer into the page would keep all 500
+	// objects in memory for as long as one of them is needed.
+	err = meta.EachListItemWithAlloc(list, func(item runtime.Object) error {
+		items = append(items, item.(Object))
+		return nil
+	})
+	return items, info, err
+}
+
+// Watch opens a stream of all changes after version, which comes from a list or from an
+// earlier watch. The stream ends when ctx does. The caller must stop it.
 func (lw *ListWatch) Watch(ctx context.Context, version string) (watch.Interface, error) {
 	req, err := lw.Cluster.request("GET", lw.Kind, lw.Namespace)
 	if err != nil {
@@ -157,36 +175,41 @@ func (lw *ListWatch) Watch(ctx context.Context, version string) (watch.Interface
 		return nil, fmt.Errorf("watching %s: %w", lw.Kind.Kind, err)
 	}
 	lw.Cluster.Trace.Record(trace.Event{
-		Layer: "listwatch", Kind: trace.WatchStart, Object: lw.Kind.Kind, Version: version,
+		Layer: "listwatch", Kind: trace.WatchStart,
+		Object: lw.Kind.Kind, Version: version,
 	})
 	return w, nil
 }
 
-// Follow hands each change to handle until the watch ends, and returns the version up
-// to which the caller now knows everything: the next watch may start there. The error
-// is nil if the server ended the watch in the normal way. IsExpired tells whether only
-// a new list helps.
+// Follow passes each event of a watch to handle until the watch ends. It returns the
+// version up to which the caller has now seen every change, even with an error: the next
+// watch can start there.
+//
+// handle gets bookmarks, too. The object of a bookmark has a version and nothing else.
+//
+// Errors: nil if the stream just ended, as every watch does sooner or later. The server
+// may also end it by an ERROR event, which becomes the error. If IsExpired is true of
+// it, the caller must list again. After a Stop, the error means nothing.
 func Follow(
 	w watch.Interface, version string, handle func(watch.EventType, Object),
 ) (last string, err error) {
 	for event := range w.ResultChan() {
 		if event.Type == watch.Error {
-			return version, fmt.Errorf("the watch failed: %w", apierrors.FromObject(event.Object))
+			err := apierrors.FromObject(event.Object) // a Status, which has no version
+			return version, fmt.Errorf("the watch failed: %w", err)
 		}
 		obj, ok := event.Object.(Object)
 		if !ok {
-			return version, fmt.Errorf("the watch sent %T, which has no metadata", event.Object)
+			return version, fmt.Errorf("the watch sent a %T: no metadata", event.Object)
 		}
+		handle(event.Type, obj)
 		version = obj.GetResourceVersion()
-		handle(event.Type, obj) // a bookmark is an event, too: it has a version and nothing else
 	}
 	return version, nil
 }
 
-// IsExpired returns true if the server has forgotten what happened after the version
-// that it was asked for (410 Gone), or if it has not come so far: it was restored from
-// a backup.
+// IsExpired returns true if the API server has forgotten what happened after the version
+// that a client wants to start from (410 Gone). Only a new list helps then.
 func IsExpired(err error) bool {
-	return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) ||
-		apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge)
+	return apierrors.IsResourceExpired(err) || apierrors.IsGone(err)
 }

@@ -1,6 +1,7 @@
 package mini
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math/rand/v2"
@@ -12,26 +13,29 @@ import (
 	"github.com/loopwright/loopwright/trace"
 )
 
-// ListerWatcher is where a Reflector gets objects from. A ListWatch is one.
+// ListerWatcher is where a Reflector gets objects from, for example a ListWatch. List and
+// a watch must end when their ctx does.
 type ListerWatcher interface {
 	List(ctx context.Context) (items []Object, version string, err error)
 	Watch(ctx context.Context, version string) (watch.Interface, error)
 }
 
-// Sink is what a Reflector keeps up to date. It gets one call at a time.
+// Sink is what a Reflector keeps up to date. The Reflector makes one call at a time.
 type Sink interface {
-	// Replace hands over all objects there are, and the version of the list.
+	// Replace gets all objects that exist, and the version of the list.
 	Replace(items []Object, version string)
-	// Update hands over an object that was added or changed.
+	// Update gets an object that was added or changed.
 	Update(obj Object)
-	// Delete hands over the last state of an object that is gone.
+	// Delete gets the last state of an object that was deleted.
 	Delete(obj Object)
 }
 
-// Backoff is the pause after a failure: it doubles with each one, up to Max.
+// Backoff says how long to pause after failures: Base after the first, and twice as long
+// after each further one, up to Max. A random part of the pause, up to Jitter times as
+// long, is added to it, so that clients which failed together do not retry together.
 type Backoff struct {
 	Base, Max time.Duration
-	Jitter    float64 // adds up to this part of the pause, so that clients do not retry together
+	Jitter    float64
 }
 
 // After returns the pause after this many failures in a row.
@@ -43,32 +47,39 @@ func (b Backoff) After(failures int) time.Duration {
 	return time.Duration(float64(min(pause, b.Max)) * (1 + b.Jitter*rand.Float64()))
 }
 
-// Reflector makes a Sink reflect what the API server has: it lists once, watches from
-// there, and lists again only if the server has forgotten the way.
+// Reflector makes a Sink reflect what the API server has. It lists once and watches from
+// there. When a watch ends, it watches again from the version that it has reached, and
+// lists again only if the API server has forgotten that version.
 type Reflector struct {
 	Source  ListerWatcher
 	Sink    Sink
-	Backoff Backoff         // zero: 0.8 s doubling up to 30 s, with a jitter of one half
+	Backoff Backoff         // zero: 0.8 s, doubling up to 30 s, with a jitter of 1
 	Trace   *trace.Recorder // nil records nothing
 }
 
-// errShortWatch is a failure because a loop without a pause would follow from it.
-var errShortWatch = errors.New("the watch ended at once, without an event")
+var (
+	errNoVersion  = errors.New("the list has no version to watch from")
+	errShortWatch = errors.New("the watch ended at once, without news")
+)
 
-// Run lists and watches until ctx ends, and then returns nil. Nothing else ends it: a
-// server that refuses or fails is asked again after a pause.
+// Run lists and watches until ctx ends, and then returns nil. Nothing else ends it: after
+// a failure it pauses, and tries again.
 func (r *Reflector) Run(ctx context.Context) error {
-	if r.Backoff == (Backoff{}) {
-		r.Backoff = Backoff{Base: 800 * time.Millisecond, Max: 30 * time.Second, Jitter: 0.5}
-	}
-	version := "" // up to where the sink knows everything; "" asks for a list
+	backoff := cmp.Or(r.Backoff, Backoff{800 * time.Millisecond, 30 * time.Second, 1})
+	version := "" // the sink knows everything up to here; "" asks for a list
 	failures := 0 // in a row
 	for ctx.Err() == nil {
-		before, err := version, error(nil)
+		var err error
 		if version == "" {
-			version, err = r.list(ctx) // does not end a row of failures: the watch has to work
-		} else if version, err = r.watch(ctx, version); err == nil || version != before {
-			failures = 0
+			// Only a watch ends a row of failures: otherwise a list that succeeds and a
+			// watch that fails would take turns without a pause.
+			version, err = r.list(ctx)
+		} else {
+			from := version
+			version, err = r.watch(ctx, from)
+			if err == nil || version != from {
+				failures = 0
+			}
 		}
 		if err == nil || ctx.Err() != nil {
 			continue
@@ -78,7 +89,7 @@ func (r *Reflector) Run(ctx context.Context) error {
 			version = ""
 		}
 		failures++
-		pause := r.Backoff.After(failures)
+		pause := backoff.After(failures)
 		r.record(trace.Event{
 			Kind: trace.Backoff, Took: pause, Count: failures, Reason: err.Error(),
 		})
@@ -90,10 +101,13 @@ func (r *Reflector) Run(ctx context.Context) error {
 	return nil
 }
 
-// list hands all objects to the sink. On an error the sink keeps what it has: old objects
-// are better than none.
+// list fills the sink, and returns the version to watch from. If the list fails, the sink
+// keeps the old objects, which are better than none.
 func (r *Reflector) list(ctx context.Context) (version string, err error) {
 	items, version, err := r.Source.List(ctx)
+	if err == nil && version == "" {
+		err = errNoVersion
+	}
 	if err != nil {
 		return "", err
 	}
@@ -101,23 +115,24 @@ func (r *Reflector) list(ctx context.Context) (version string, err error) {
 	return version, nil
 }
 
-// watch hands changes to the sink until the watch ends, and returns the version that was
-// reached: also with an error, because nothing that was seen has to be seen again.
-func (r *Reflector) watch(ctx context.Context, version string) (string, error) {
-	began, from := time.Now(), version
-	w, err := r.Source.Watch(ctx, version)
+// watch passes changes to the sink until the watch ends, and returns the version that it
+// has reached, even with an error.
+func (r *Reflector) watch(ctx context.Context, from string) (version string, err error) {
+	began := time.Now()
+	w, err := r.Source.Watch(ctx, from)
 	if err != nil {
-		return version, err
+		return from, err
 	}
 	defer w.Stop()
-	version, err = Follow(w, version, func(event watch.EventType, obj Object) {
+	version, err = Follow(w, from, func(event watch.EventType, obj Object) {
 		if event == watch.Bookmark {
 			r.record(trace.Event{Kind: trace.Bookmark, Version: obj.GetResourceVersion()})
 			return
 		}
 		r.record(trace.Event{
 			Kind: trace.WatchEvent, Op: string(event), Object: kindName(obj),
-			Namespace: obj.GetNamespace(), Name: obj.GetName(), Version: obj.GetResourceVersion(),
+			Namespace: obj.GetNamespace(), Name: obj.GetName(),
+			Version: obj.GetResourceVersion(),
 		})
 		if event == watch.Deleted {
 			r.Sink.Delete(obj)
@@ -126,7 +141,7 @@ func (r *Reflector) watch(ctx context.Context, version string) (string, error) {
 		}
 	})
 	if err == nil && version == from && time.Since(began) < time.Second {
-		err = errShortWatch
+		err = errShortWatch // a failure, because the next watch may end as quickly
 	}
 	return version, err
 }
@@ -136,6 +151,6 @@ func (r *Reflector) record(e trace.Event) {
 	r.Trace.Record(e)
 }
 
-// kindName is the name of the object's Go type, which is its kind: decoded objects of
-// typed kinds do not carry the kind themselves.
+// kindName returns the name of the object's Go type, which is its kind. The object itself
+// does not say: the decoder leaves kind and apiVersion of a typed object empty.
 func kindName(obj Object) string { return reflect.TypeOf(obj).Elem().Name() }

@@ -9,35 +9,40 @@ import (
 
 // SharedInformer is one watch and one store for many handlers.
 //
-// Guarantees: a handler is told of every object that is in the store, also if it is
-// added late, and then of every change, once, in order. Each handler has a goroutine of
-// its own: a slow one delays nobody else.
+// Guarantees: a handler gets every object that is in the store, even if it is added late,
+// and after that every change, once and in order. Each handler has a goroutine of its
+// own: a slow handler delays no other. At the time of a call, the store already has the
+// change, and perhaps later ones.
 //
-// Caveats: a handler that stays behind keeps all changes that it has not seen in memory.
+// Caveats: the changes that a slow handler has not seen yet stay in memory, all of them.
 type SharedInformer struct {
 	*Informer
-	Resync time.Duration // tell all handlers of all objects so often; 0 is never
+	// ResyncPeriod: so often, all handlers get all objects again, as changes whose Old
+	// and New are the same. 0 is never.
+	ResyncPeriod time.Duration
 
-	// mu is held while a change is stored and given to the handlers' queues, so that a
-	// handler that is added at that moment gets it exactly once. It guards all below.
+	// mu guards all below. It is held from before a change enters the store until the
+	// change is in the queue of each handler. So a handler that is added at that moment
+	// finds the change either in the store or in its queue, and never in both.
 	mu       sync.Mutex
 	handlers []*Registration
-	version  uint64        // the newest that was seen; 0 before the first list
-	moved    chan struct{} // closed, and replaced, when version moves
+	synced   bool          // the first list is in the store
+	newest   uint64        // the version that the store has reached
+	moved    chan struct{} // sawLocked closes and replaces it when the store has changed
 	running  bool
-	work     sync.WaitGroup // the handlers' goroutines
+	work     sync.WaitGroup // the goroutines that Run waits for
 }
 
 // NewSharedInformer returns an informer without handlers. It does nothing until Run.
 func NewSharedInformer(source ListerWatcher, indexers Indexers) *SharedInformer {
 	s := &SharedInformer{moved: make(chan struct{})}
-	s.Informer = NewInformer(source, indexers, s.distribute)
+	s.Informer = NewInformer(source, indexers, s.distributeLocked)
 	return s
 }
 
-// Run keeps the store up to date and the handlers informed until ctx ends. When it
-// returns, no handler is running. Changes that a handler has not been told of are
-// dropped.
+// Run keeps the store up to date and calls the handlers until ctx ends, and then returns
+// nil. When it returns, no handler is running. It drops the changes that are still in a
+// handler's queue. It can run once.
 func (s *SharedInformer) Run(ctx context.Context) error {
 	s.mu.Lock()
 	s.running = true
@@ -45,43 +50,40 @@ func (s *SharedInformer) Run(ctx context.Context) error {
 		s.work.Go(r.run)
 	}
 	s.mu.Unlock()
-	defer s.work.Wait()
-	defer s.stopHandlers()
-	if s.Resync > 0 {
+	if s.ResyncPeriod > 0 {
 		s.work.Go(func() { s.resync(ctx) })
 	}
-	return (&Reflector{Source: s.Source, Sink: s, Trace: s.Trace}).Run(ctx)
-}
-
-func (s *SharedInformer) stopHandlers() {
+	err := (&Reflector{Source: s.Source, Sink: s, Trace: s.Trace}).Run(ctx)
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.running = false
 	for _, r := range s.handlers {
 		r.stop()
 	}
+	s.mu.Unlock()
+	s.work.Wait()
+	return err
 }
 
-// resync tells the handlers of all objects again. It asks the API server for nothing:
-// it is for handlers that compare an object with something that cannot be watched.
+// resync sends nothing to the API server. It is for handlers that compare an object with
+// something that cannot be watched.
 func (s *SharedInformer) resync(ctx context.Context) {
-	tick := time.NewTicker(s.Resync)
+	tick := time.NewTicker(s.ResyncPeriod)
 	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			s.mu.Lock()
-			for _, obj := range s.List() {
-				s.distribute(Change{Old: obj, New: obj})
-			}
-			s.mu.Unlock()
 		}
+		s.mu.Lock()
+		for _, obj := range s.List() {
+			s.distributeLocked(Change{Old: obj, New: obj})
+		}
+		s.mu.Unlock()
 	}
 }
 
-// Update is called by the reflector.
+// Update makes the informer a Sink.
 func (s *SharedInformer) Update(obj Object) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -89,7 +91,7 @@ func (s *SharedInformer) Update(obj Object) {
 	s.sawLocked(obj.GetResourceVersion())
 }
 
-// Delete is called by the reflector.
+// Delete makes the informer a Sink.
 func (s *SharedInformer) Delete(obj Object) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -97,12 +99,13 @@ func (s *SharedInformer) Delete(obj Object) {
 	s.sawLocked(obj.GetResourceVersion())
 }
 
-// Replace is called by the reflector.
+// Replace makes the informer a Sink.
 func (s *SharedInformer) Replace(items []Object, version string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.Informer.Replace(items, version)
-	if s.version == 0 {
+	if !s.synced {
+		s.synced = true
 		for _, r := range s.handlers {
 			r.add(r.markSynced)
 		}
@@ -110,31 +113,31 @@ func (s *SharedInformer) Replace(items []Object, version string) {
 	s.sawLocked(version)
 }
 
-// distribute is the informer's OnChange: it runs under mu.
-func (s *SharedInformer) distribute(change Change) {
+// distributeLocked is the OnChange of the Informer, whose methods run with mu held.
+func (s *SharedInformer) distributeLocked(change Change) {
 	for _, r := range s.handlers {
 		r.add(func() { r.handle(change) })
 	}
 }
 
-// sawLocked notes the newest version. Versions are numbers that grow with every write
-// to the API server, whatever the kind.
+// sawLocked notes the version of a change or a list, and wakes WaitFor. The API server
+// counts its writes: a newer version is a greater number.
 func (s *SharedInformer) sawLocked(version string) {
 	number, _ := strconv.ParseUint(version, 10, 64)
-	s.version = max(s.version, number, 1)
+	s.newest = max(s.newest, number)
 	close(s.moved)
 	s.moved = make(chan struct{})
 }
 
-// AddHandler has handle called with every object and every change from now on, from one
-// goroutine. It may be called before and during Run.
+// AddHandler makes the informer call handle with every object, and with every change from
+// now on, one call at a time. It may be called before Run and during Run.
 func (s *SharedInformer) AddHandler(handle func(Change)) *Registration {
 	r := &Registration{handle: handle, synced: make(chan struct{})}
 	r.wake = sync.NewCond(&r.mu)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.handlers = append(s.handlers, r)
-	if s.version > 0 {
+	if s.synced {
 		for _, obj := range s.List() {
 			r.add(func() { handle(Change{New: obj}) })
 		}
@@ -146,23 +149,28 @@ func (s *SharedInformer) AddHandler(handle func(Change)) *Registration {
 	return r
 }
 
-// HasSynced returns true when the first list is in the store. Until then "not found"
-// means nothing.
-func (s *SharedInformer) HasSynced() bool { return s.Version() > 0 }
+// HasSynced returns true once the first list is in the store. Before that, an object that
+// is not in the store may well exist.
+func (s *SharedInformer) HasSynced() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.synced
+}
 
-// Version is the newest resourceVersion that the store shows, or 0 before the first list.
+// Version returns the newest resourceVersion that the store shows, or 0 before the first
+// list.
 func (s *SharedInformer) Version() uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.version
+	return s.newest
 }
 
-// WaitFor blocks until done returns true. It asks again after every change of the
-// store. If ctx ends first, it returns the cause.
+// WaitFor blocks until done returns true. It calls done now, and again after every change
+// of the store. If ctx ends first, it returns the cause.
 func (s *SharedInformer) WaitFor(ctx context.Context, done func() bool) error {
 	for {
 		s.mu.Lock()
-		moved := s.moved
+		moved := s.moved // before done: a change during the call must not be missed
 		s.mu.Unlock()
 		if done() {
 			return nil
@@ -175,19 +183,19 @@ func (s *SharedInformer) WaitFor(ctx context.Context, done func() bool) error {
 	}
 }
 
-// Registration is one handler: a queue without a bound, and the goroutine that empties
-// it.
+// Registration is one handler of a SharedInformer, with the queue of its calls.
 type Registration struct {
 	handle func(Change)
-	synced chan struct{} // closed by the goroutine, once
+	synced chan struct{} // run closes it, with the call that markSynced is
 
 	mu      sync.Mutex // guards all below
 	wake    *sync.Cond
-	pending []func()
+	pending []func() // without a bound: the informer must never wait for a handler
 	stopped bool
 }
 
-// WaitForSync blocks until the handler has been told of all objects of the first list.
+// WaitForSync blocks until the handler has returned from the last object of the first
+// list. If ctx ends first, it returns the cause.
 func (r *Registration) WaitForSync(ctx context.Context) error {
 	select {
 	case <-r.synced:
@@ -213,21 +221,27 @@ func (r *Registration) stop() {
 	r.wake.Signal()
 }
 
+// run makes the calls, one after the other, until stop.
 func (r *Registration) run() {
 	for {
-		r.mu.Lock()
-		for len(r.pending) == 0 && !r.stopped {
-			r.wake.Wait()
-		}
-		if r.stopped {
-			r.mu.Unlock()
+		call := r.next()
+		if call == nil {
 			return
 		}
-		batch := r.pending
-		r.pending = nil
-		r.mu.Unlock()
-		for _, call := range batch {
-			call()
-		}
+		call()
 	}
+}
+
+// next blocks until there is a call. It returns nil after stop.
+func (r *Registration) next() (call func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for len(r.pending) == 0 && !r.stopped {
+		r.wake.Wait()
+	}
+	if r.stopped {
+		return nil
+	}
+	call, r.pending = r.pending[0], r.pending[1:]
+	return call
 }

@@ -1,0 +1,324 @@
+package mini_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/loopwright/loopwright/mini"
+)
+
+// byValue finds ConfigMaps by their value. An empty one is not in the index.
+func byValue(obj mini.Object) []string {
+	if value := obj.(*corev1.ConfigMap).Data["value"]; value != "" {
+		return []string{value}
+	}
+	return nil
+}
+
+// newStore returns a store with the index "value".
+func newStore() *mini.Store { return mini.NewStore(mini.Indexers{"value": byValue}) }
+
+// key names a ConfigMap in the namespace default.
+func key(name string) mini.Request { return mini.Request{Namespace: "default", Name: name} }
+
+// with returns the ConfigMaps "name=value" that have the value.
+func with(t *testing.T, s *mini.Store, value string) []string {
+	t.Helper()
+	objs, err := s.ByIndex("value", value)
+	require.NoError(t, err)
+	return namesAndValues(objs)
+}
+
+func TestAnObjectsKeyIsItsNamespaceAndName(t *testing.T) {
+	require.Equal(t, mini.Request{Namespace: "default", Name: "a"}, mini.KeyOf(configMap("a", "")))
+}
+
+func TestAStoreReturnsWhatWasStored(t *testing.T) {
+	s := newStore()
+	a := configMap("a", "1")
+	s.Update(a)
+	require.Same(t, a, s.Get(key("a")))
+	elsewhere := configMap("a", "2")
+	elsewhere.Namespace = "elsewhere"
+	s.Update(elsewhere)
+	require.Same(t, a, s.Get(key("a")), "another namespace may have the same name")
+	require.Same(t, elsewhere, s.Get(mini.KeyOf(elsewhere)))
+}
+
+func TestAnAbsentObjectIsNil(t *testing.T) {
+	s := newStore()
+	require.True(t, s.Get(key("a")) == nil, "callers compare with nil")
+	require.Empty(t, s.List())
+	s.Update(configMap("a", "1"))
+	s.Delete(key("a"))
+	require.True(t, s.Get(key("a")) == nil, "it was deleted")
+	require.Empty(t, s.List())
+}
+
+func TestUpdateReturnsTheObjectThatWasThereBefore(t *testing.T) {
+	s := newStore()
+	first, second := configMap("a", "1"), configMap("a", "2")
+	require.True(t, s.Update(first) == nil, "there was none")
+	require.Same(t, first, s.Update(second))
+	require.Same(t, second, s.Get(key("a")))
+	require.Len(t, s.List(), 1)
+}
+
+func TestDeleteReturnsTheObjectThatWasThere(t *testing.T) {
+	s := newStore()
+	require.True(t, s.Delete(key("a")) == nil, "there was none")
+	a := configMap("a", "1")
+	s.Update(a)
+	s.Update(configMap("b", "1"))
+	require.Same(t, a, s.Delete(key("a")))
+	require.True(t, s.Delete(key("a")) == nil, "it is gone")
+	require.Equal(t, []string{"b=1"}, namesAndValues(s.List()), "nothing else is deleted")
+}
+
+func TestAListIsSortedByNamespaceAndName(t *testing.T) {
+	s := newStore()
+	var want []mini.Object
+	for _, namespace := range []string{"a", "ab", "b"} {
+		for _, name := range []string{"x", "xy", "y"} {
+			obj := configMap(name, "same")
+			obj.Namespace = namespace
+			want = append(want, obj)
+		}
+	}
+	for _, i := range rand.New(rand.NewPCG(1, 1)).Perm(len(want)) {
+		s.Update(want[i])
+	}
+	require.Equal(t, want, s.List())
+	objs, err := s.ByIndex("value", "same")
+	require.NoError(t, err)
+	require.Equal(t, want, objs)
+}
+
+func TestAnIndexFindsObjectsByTheirValue(t *testing.T) {
+	s := newStore()
+	for _, obj := range []mini.Object{
+		configMap("a", "red"), configMap("b", "blue"), configMap("c", "red"),
+		configMap("d", ""),
+	} {
+		s.Update(obj)
+	}
+	require.Equal(t, []string{"a=red", "c=red"}, with(t, s, "red"))
+	require.Equal(t, []string{"b=blue"}, with(t, s, "blue"))
+	require.Empty(t, with(t, s, "green"))
+	require.Empty(t, with(t, s, ""), "the index function has no value for d")
+}
+
+func TestAnUpdatedObjectIsFoundByItsNewValueOnly(t *testing.T) {
+	s := newStore()
+	s.Update(configMap("a", "red"))
+	s.Update(configMap("b", "red"))
+	s.Update(configMap("a", "blue"))
+	require.Equal(t, []string{"b=red"}, with(t, s, "red"))
+	require.Equal(t, []string{"a=blue"}, with(t, s, "blue"))
+	s.Update(configMap("a", "blue"))
+	require.Equal(t, []string{"a=blue"}, with(t, s, "blue"))
+	s.Update(configMap("a", ""))
+	require.Empty(t, with(t, s, "blue"))
+}
+
+func TestADeletedObjectIsInNoIndex(t *testing.T) {
+	s := newStore()
+	s.Update(configMap("a", "red"))
+	s.Update(configMap("b", "red"))
+	s.Delete(key("a"))
+	require.Equal(t, []string{"b=red"}, with(t, s, "red"))
+	s.Delete(key("b"))
+	require.Empty(t, with(t, s, "red"))
+	s.Update(configMap("c", "red"))
+	require.Equal(t, []string{"c=red"}, with(t, s, "red"), "the value can come back")
+}
+
+func TestAStoreMayHaveSeveralIndicesWithSeveralValues(t *testing.T) {
+	s := mini.NewStore(mini.Indexers{
+		"letter": func(obj mini.Object) (all []string) {
+			for _, letter := range obj.GetName() {
+				all = append(all, string(letter))
+			}
+			return all
+		},
+		"length": func(obj mini.Object) []string {
+			return []string{strconv.Itoa(len(obj.GetName()))}
+		},
+	})
+	find := func(index, value string) (names []string) {
+		objs, err := s.ByIndex(index, value)
+		require.NoError(t, err)
+		for _, obj := range objs {
+			names = append(names, obj.GetName())
+		}
+		return names
+	}
+	s.Update(configMap("ab", ""))
+	s.Update(configMap("bc", ""))
+	s.Update(configMap("b", ""))
+	require.Equal(t, []string{"ab"}, find("letter", "a"))
+	require.Equal(t, []string{"ab", "b", "bc"}, find("letter", "b"))
+	require.Equal(t, []string{"ab", "bc"}, find("length", "2"))
+	s.Delete(key("ab"))
+	require.Empty(t, find("letter", "a"))
+	require.Equal(t, []string{"b", "bc"}, find("letter", "b"))
+	require.Equal(t, []string{"bc"}, find("length", "2"))
+}
+
+func TestAnIndexThatDoesNotExistIsAnError(t *testing.T) {
+	for _, s := range []*mini.Store{newStore(), mini.NewStore(nil)} {
+		objs, err := s.ByIndex("colour", "red")
+		require.ErrorContains(t, err, "colour", "an empty answer would hide the typing error")
+		require.Nil(t, objs)
+	}
+}
+
+func TestReplaceMakesTheNewObjectsTheOnlyOnes(t *testing.T) {
+	s := newStore()
+	a, b := configMap("a", "red"), configMap("b", "red")
+	s.Update(a)
+	s.Update(b)
+	old := s.Replace([]mini.Object{configMap("b", "blue"), configMap("c", "red")})
+	require.Equal(t, map[mini.Request]mini.Object{key("a"): a, key("b"): b}, old)
+	require.Equal(t, []string{"b=blue", "c=red"}, namesAndValues(s.List()))
+	require.Equal(t, []string{"c=red"}, with(t, s, "red"))
+	require.Equal(t, []string{"b=blue"}, with(t, s, "blue"))
+	s.Replace(nil)
+	require.Empty(t, s.List())
+	require.Empty(t, with(t, s, "red"), "the index is still there, and empty")
+}
+
+func TestWhatReplaceReturnedBelongsToTheCaller(t *testing.T) {
+	s := newStore()
+	s.Update(configMap("a", "1"))
+	old := s.Replace([]mini.Object{configMap("b", "1")})
+	old[key("c")] = configMap("c", "1")
+	clear(old)
+	require.Equal(t, []string{"b=1"}, namesAndValues(s.List()))
+}
+
+// Every state that a writer makes has one colour and 50 objects.
+func TestAReaderSeesAllOldObjectsOrAllNewOnes(t *testing.T) {
+	s := newStore()
+	state := func(round int) (objs []mini.Object) {
+		value := []string{"red", "blue"}[round%2]
+		for i := range 50 {
+			objs = append(objs, configMap(fmt.Sprintf("%s-%d", value, i), value))
+		}
+		return objs
+	}
+	s.Replace(state(0))
+	stop := make(chan struct{})
+	var readers, writers sync.WaitGroup
+	for range 2 {
+		writers.Go(func() {
+			for round := range 40 {
+				s.Replace(state(round))
+				runtime.Gosched()
+			}
+		})
+	}
+	for range 4 {
+		readers.Go(func() {
+			for {
+				all := namesAndValues(s.List())
+				value := all[0][strings.Index(all[0], "=")+1:]
+				mixed := slices.ContainsFunc(all, func(one string) bool {
+					return !strings.HasSuffix(one, "="+value)
+				})
+				objs, err := s.ByIndex("value", "red")
+				if len(all) != 50 || mixed || err != nil || len(objs)%50 != 0 {
+					t.Errorf("a half replaced store: %d objects, mixed: %v; %d by index; %v",
+						len(all), mixed, len(objs), err)
+				}
+				s.Get(key("red-1"))
+				select {
+				case <-stop:
+					return
+				default:
+				}
+			}
+		})
+	}
+	writers.Wait()
+	close(stop)
+	readers.Wait()
+}
+
+func TestAStoreIsUsedFromSeveralGoroutines(t *testing.T) {
+	s := newStore()
+	var all sync.WaitGroup
+	for i := range 4 {
+		all.Go(func() {
+			mine := strconv.Itoa(i)
+			for range 100 {
+				s.Update(configMap(mine, mine))
+				objs, err := s.ByIndex("value", mine)
+				if err != nil || len(objs) != 1 || s.Get(key(mine)) == nil {
+					t.Errorf("a goroutine does not see its own object: %v, %v", objs, err)
+				}
+				s.List()
+				if s.Delete(key(mine)) == nil {
+					t.Error("a goroutine's own object has vanished")
+				}
+			}
+		})
+	}
+	all.Wait()
+	require.Empty(t, s.List())
+}
+
+// A map and a walk through it do the same as the store, but slowly.
+func TestAStoreAgreesWithAMap(t *testing.T) {
+	for seed := range uint64(50) {
+		random := rand.New(rand.NewPCG(seed, 0))
+		s, model := newStore(), map[mini.Request]mini.Object{}
+		some := func() mini.Object {
+			return configMap(strconv.Itoa(random.IntN(8)), strconv.Itoa(random.IntN(3)))
+		}
+		for range 60 {
+			obj := some()
+			key := mini.KeyOf(obj)
+			switch random.IntN(8) {
+			case 0:
+				var items []mini.Object
+				next := map[mini.Request]mini.Object{}
+				for range random.IntN(10) {
+					if obj := some(); next[mini.KeyOf(obj)] == nil {
+						next[mini.KeyOf(obj)] = obj
+						items = append(items, obj)
+					}
+				}
+				require.Equal(t, model, s.Replace(items))
+				model = next
+			case 1, 2, 3:
+				require.Equal(t, model[key], s.Delete(key))
+				delete(model, key)
+			default:
+				require.Equal(t, model[key], s.Update(obj))
+				model[key] = obj
+			}
+			var all []string
+			byValue := map[string][]string{}
+			for _, obj := range model {
+				value := obj.(*corev1.ConfigMap).Data["value"]
+				all = append(all, nameAndValue(obj))
+				byValue[value] = append(byValue[value], nameAndValue(obj))
+			}
+			require.ElementsMatch(t, all, namesAndValues(s.List()))
+			for value := range 3 {
+				value := strconv.Itoa(value)
+				require.ElementsMatch(t, byValue[value], with(t, s, value))
+			}
+		}
+	}
+}
