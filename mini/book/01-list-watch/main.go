@@ -15,7 +15,7 @@ import (
 
 func main() { demo.Main("Chapter 1: list, then watch from there", follow) }
 
-// follow lists the fruit, watches it until there is a cherry, and later until there is a date.
+// follow lists the fruit, and watches it: until there is a cherry, then until a date.
 func follow(ctx context.Context, d *demo.Demo) error {
 	cluster, err := mini.NewCluster(d.Config(), scheme.Scheme)
 	if err != nil {
@@ -35,12 +35,13 @@ func follow(ctx context.Context, d *demo.Demo) error {
 		if err != nil {
 			return err
 		}
-		version, _ = mini.Follow(w, version, func(event watch.EventType, obj mini.Object) {
+		handle := func(event watch.EventType, obj mini.Object) {
 			basket.Saw(d, event, obj)
 			if obj.GetName() == last {
-				w.Stop() // cuts the connection: Follow returns an error, and a good version
+				w.Stop() // cuts the connection
 			}
-		})
+		}
+		version, _ = mini.Follow(w, version, handle) // good after an error, too
 		d.Say("The program knows everything up to resourceVersion %s.", version)
 		return nil
 	}
@@ -65,7 +66,7 @@ func follow(ctx context.Context, d *demo.Demo) error {
 		{"3. The program watches from the version of the list", func() error {
 			return watchUntil("cherry")
 		}},
-		{"4. The connection is cut. The user deletes the apple, and creates a date", func() error {
+		{"4. Meanwhile the user deletes the apple, and creates a date", func() error {
 			if err := fruit.Delete(ctx, d, "apple"); err != nil {
 				return err
 			}
