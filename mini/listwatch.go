@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -32,11 +31,7 @@ type Cluster struct {
 	Trace  *trace.Recorder // set before the first request; nil records nothing
 
 	config *rest.Config
-	http   *http.Client
-	codecs serializer.CodecFactory
-
-	mu      sync.Mutex // guards clients
-	clients map[schema.GroupVersion]*rest.RESTClient
+	http   *http.Client // the connections, which all requests share
 }
 
 // NewCluster returns a connection to the API server that config names. It sends no
@@ -50,11 +45,8 @@ func NewCluster(config *rest.Config, scheme *runtime.Scheme) (*Cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connecting to the API server: %w", err)
 	}
-	return &Cluster{
-		Scheme: scheme, config: config, http: client,
-		codecs:  serializer.NewCodecFactory(scheme),
-		clients: map[schema.GroupVersion]*rest.RESTClient{},
-	}, nil
+	config.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
+	return &Cluster{Scheme: scheme, config: config, http: client}, nil
 }
 
 // KindOf returns the API group, version and kind of an object: the scheme finds them by
@@ -73,22 +65,14 @@ func (c *Cluster) KindOf(obj runtime.Object) (schema.GroupVersionKind, error) {
 func (c *Cluster) request(
 	verb string, kind schema.GroupVersionKind, namespace string,
 ) (*rest.Request, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	group := kind.GroupVersion()
-	client := c.clients[group]
-	if client == nil {
-		config := rest.CopyConfig(c.config)
-		config.GroupVersion, config.APIPath = &group, "/apis"
-		if group.Group == "" {
-			config.APIPath = "/api" // Pods and Services are older than API groups
-		}
-		config.NegotiatedSerializer = c.codecs.WithoutConversion()
-		var err error
-		if client, err = rest.RESTClientForConfigAndClient(config, c.http); err != nil {
-			return nil, fmt.Errorf("connecting to %s: %w", group, err)
-		}
-		c.clients[group] = client
+	config, group := rest.CopyConfig(c.config), kind.GroupVersion()
+	config.GroupVersion, config.APIPath = &group, "/apis"
+	if group.Group == "" {
+		config.APIPath = "/api" // Pods and Services are older than API groups
+	}
+	client, err := rest.RESTClientForConfigAndClient(config, c.http)
+	if err != nil {
+		return nil, fmt.Errorf("connecting to the API server: %w", err)
 	}
 	resource, _ := meta.UnsafeGuessKindToResource(kind)
 	return client.Verb(verb).NamespaceIfScoped(namespace, namespace != "").
@@ -124,16 +108,16 @@ func (lw *ListWatch) List(
 			return nil, "", fmt.Errorf("listing %s: %w", lw.Kind.Kind, err)
 		}
 		items = append(items, page...)
-		if next = info.GetContinue(); next != "" {
-			continue
+		next, version = info.GetContinue(), info.GetResourceVersion()
+		if next == "" {
+			break
 		}
-		version = info.GetResourceVersion()
-		lw.Cluster.Trace.Record(trace.Event{
-			Layer: "listwatch", Kind: trace.List, Object: lw.Kind.Kind,
-			Count: len(items), Version: version, Took: time.Since(began),
-		})
-		return items, version, nil
 	}
+	lw.Cluster.Trace.Record(trace.Event{
+		Layer: "listwatch", Kind: trace.List, Object: lw.Kind.Kind,
+		Count: len(items), Version: version, Took: time.Since(began),
+	})
+	return items, version, nil
 }
 
 // page requests one page. next is the token that came with the page before.

@@ -2,8 +2,10 @@ package mini_test
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -523,9 +525,15 @@ func TestAConnectionServesManyGoroutines(t *testing.T) {
 
 func TestRequestsAreNotHeldBackByTheClient(t *testing.T) {
 	inMemory(t, func(w *world) {
+		config := w.Server.Config()
+		config.QPS = 0 // as usual
+		cluster, err := mini.NewCluster(config, scheme.Scheme)
+		require.NoError(w, err)
+		lw, err := cluster.ListWatch(&corev1.ConfigMap{}, "")
+		require.NoError(w, err)
 		began := time.Now()
 		for range 100 {
-			_, _, err := w.maps().List(w.ctx)
+			_, _, err := lw.List(w.ctx)
 			require.NoError(w, err)
 		}
 		require.Zero(w, time.Since(began), "client-go would allow 5 requests a second")
@@ -535,6 +543,7 @@ func TestRequestsAreNotHeldBackByTheClient(t *testing.T) {
 func TestNewClusterLeavesTheConfigurationAsItIs(t *testing.T) {
 	inMemory(t, func(w *world) {
 		config := w.Server.Config()
+		config.QPS = 17
 		before := rest.CopyConfig(config).String()
 		cluster, err := mini.NewCluster(config, scheme.Scheme)
 		require.NoError(w, err)
@@ -544,6 +553,44 @@ func TestNewClusterLeavesTheConfigurationAsItIs(t *testing.T) {
 		require.NoError(w, err)
 		require.Equal(w, before, config.String(), "other clients may be made from it")
 	})
+}
+
+func TestARequestThatCannotBeSentIsAnError(t *testing.T) {
+	cluster, err := mini.NewCluster(&rest.Config{Host: "http://no host"}, scheme.Scheme)
+	if err != nil {
+		return // it may as well be found at once
+	}
+	lw, err := cluster.ListWatch(&corev1.ConfigMap{}, "")
+	require.NoError(t, err)
+	_, _, err = lw.List(t.Context())
+	require.Error(t, err)
+	_, err = lw.Watch(t.Context(), "1")
+	require.Error(t, err)
+}
+
+// answering is a proxy that answers every request itself.
+type answering string
+
+func (a answering) RoundTrip(*http.Request) (*http.Response, error) {
+	return &http.Response{
+		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}},
+		Body: io.NopCloser(strings.NewReader(string(a))),
+	}, nil
+}
+
+func TestAnAnswerThatIsNoListIsAnError(t *testing.T) {
+	for _, answer := range []string{
+		`{"apiVersion": "v1", "kind": "ConfigMap"}`, `{}`, `<p>Please log in.</p>`,
+	} {
+		cluster, err := mini.NewCluster(
+			&rest.Config{Host: "proxy", Transport: answering(answer)}, scheme.Scheme)
+		require.NoError(t, err)
+		lw, err := cluster.ListWatch(&corev1.ConfigMap{}, "")
+		require.NoError(t, err)
+		items, _, err := lw.List(t.Context())
+		require.Error(t, err, "an empty list would look like a cluster without objects")
+		require.Empty(t, items)
+	}
 }
 
 func TestAConfigurationThatCannotWorkIsRefused(t *testing.T) {
@@ -562,6 +609,9 @@ func TestTheFlightRecorderShowsListsAndWatches(t *testing.T) {
 		_, version, err := lw.List(w.ctx)
 		require.NoError(w, err)
 		w.follow(lw, version).end()
+		w.Server.Inject(fakeapi.Fault{Match: watchesOfMaps, Status: fakeapi.Forbidden()})
+		_, err = lw.Watch(w.ctx, version) // it does not start
+		require.Error(w, err)
 		events := w.Cluster.Trace.Events()
 		require.Len(w, events, 2)
 		for i, want := range []trace.Event{

@@ -12,7 +12,7 @@ func BenchmarkStoreGet(b *testing.B) {
 	for i := range 1000 {
 		s.Update(configMap(fmt.Sprint(i), "red"))
 	}
-	wanted := key("500")
+	wanted := mapKey("500")
 	for b.Loop() {
 		s.Get(wanted)
 	}

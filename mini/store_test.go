@@ -16,8 +16,8 @@ import (
 	"github.com/loopwright/loopwright/mini"
 )
 
-// byValue finds ConfigMaps by their value. An empty one is not in the index.
-func byValue(obj mini.Object) []string {
+// indexByValue finds ConfigMaps by their value. An empty one is not in the index.
+func indexByValue(obj mini.Object) []string {
 	if value := obj.(*corev1.ConfigMap).Data["value"]; value != "" {
 		return []string{value}
 	}
@@ -25,13 +25,13 @@ func byValue(obj mini.Object) []string {
 }
 
 // newStore returns a store with the index "value".
-func newStore() *mini.Store { return mini.NewStore(mini.Indexers{"value": byValue}) }
+func newStore() *mini.Store { return mini.NewStore(mini.Indexers{"value": indexByValue}) }
 
-// key names a ConfigMap in the namespace default.
-func key(name string) mini.Request { return mini.Request{Namespace: "default", Name: name} }
+// mapKey names a ConfigMap in the namespace default.
+func mapKey(name string) mini.Request { return mini.Request{Namespace: "default", Name: name} }
 
-// with returns the ConfigMaps "name=value" that have the value.
-func with(t *testing.T, s *mini.Store, value string) []string {
+// withValue returns the ConfigMaps "name=value" that have the value.
+func withValue(t *testing.T, s *mini.Store, value string) []string {
 	t.Helper()
 	objs, err := s.ByIndex("value", value)
 	require.NoError(t, err)
@@ -46,21 +46,21 @@ func TestAStoreReturnsWhatWasStored(t *testing.T) {
 	s := newStore()
 	a := configMap("a", "1")
 	s.Update(a)
-	require.Same(t, a, s.Get(key("a")))
+	require.Same(t, a, s.Get(mapKey("a")))
 	elsewhere := configMap("a", "2")
 	elsewhere.Namespace = "elsewhere"
 	s.Update(elsewhere)
-	require.Same(t, a, s.Get(key("a")), "another namespace may have the same name")
+	require.Same(t, a, s.Get(mapKey("a")), "another namespace may have the same name")
 	require.Same(t, elsewhere, s.Get(mini.KeyOf(elsewhere)))
 }
 
 func TestAnAbsentObjectIsNil(t *testing.T) {
 	s := newStore()
-	require.True(t, s.Get(key("a")) == nil, "callers compare with nil")
+	require.True(t, s.Get(mapKey("a")) == nil, "callers compare with nil")
 	require.Empty(t, s.List())
 	s.Update(configMap("a", "1"))
-	s.Delete(key("a"))
-	require.True(t, s.Get(key("a")) == nil, "it was deleted")
+	s.Delete(mapKey("a"))
+	require.True(t, s.Get(mapKey("a")) == nil, "it was deleted")
 	require.Empty(t, s.List())
 }
 
@@ -69,18 +69,18 @@ func TestUpdateReturnsTheObjectThatWasThereBefore(t *testing.T) {
 	first, second := configMap("a", "1"), configMap("a", "2")
 	require.True(t, s.Update(first) == nil, "there was none")
 	require.Same(t, first, s.Update(second))
-	require.Same(t, second, s.Get(key("a")))
+	require.Same(t, second, s.Get(mapKey("a")))
 	require.Len(t, s.List(), 1)
 }
 
 func TestDeleteReturnsTheObjectThatWasThere(t *testing.T) {
 	s := newStore()
-	require.True(t, s.Delete(key("a")) == nil, "there was none")
+	require.True(t, s.Delete(mapKey("a")) == nil, "there was none")
 	a := configMap("a", "1")
 	s.Update(a)
 	s.Update(configMap("b", "1"))
-	require.Same(t, a, s.Delete(key("a")))
-	require.True(t, s.Delete(key("a")) == nil, "it is gone")
+	require.Same(t, a, s.Delete(mapKey("a")))
+	require.True(t, s.Delete(mapKey("a")) == nil, "it is gone")
 	require.Equal(t, []string{"b=1"}, namesAndValues(s.List()), "nothing else is deleted")
 }
 
@@ -111,10 +111,10 @@ func TestAnIndexFindsObjectsByTheirValue(t *testing.T) {
 	} {
 		s.Update(obj)
 	}
-	require.Equal(t, []string{"a=red", "c=red"}, with(t, s, "red"))
-	require.Equal(t, []string{"b=blue"}, with(t, s, "blue"))
-	require.Empty(t, with(t, s, "green"))
-	require.Empty(t, with(t, s, ""), "the index function has no value for d")
+	require.Equal(t, []string{"a=red", "c=red"}, withValue(t, s, "red"))
+	require.Equal(t, []string{"b=blue"}, withValue(t, s, "blue"))
+	require.Empty(t, withValue(t, s, "green"))
+	require.Empty(t, withValue(t, s, ""), "the index function has no value for d")
 }
 
 func TestAnUpdatedObjectIsFoundByItsNewValueOnly(t *testing.T) {
@@ -122,24 +122,40 @@ func TestAnUpdatedObjectIsFoundByItsNewValueOnly(t *testing.T) {
 	s.Update(configMap("a", "red"))
 	s.Update(configMap("b", "red"))
 	s.Update(configMap("a", "blue"))
-	require.Equal(t, []string{"b=red"}, with(t, s, "red"))
-	require.Equal(t, []string{"a=blue"}, with(t, s, "blue"))
+	require.Equal(t, []string{"b=red"}, withValue(t, s, "red"))
+	require.Equal(t, []string{"a=blue"}, withValue(t, s, "blue"))
 	s.Update(configMap("a", "blue"))
-	require.Equal(t, []string{"a=blue"}, with(t, s, "blue"))
+	require.Equal(t, []string{"a=blue"}, withValue(t, s, "blue"))
 	s.Update(configMap("a", ""))
-	require.Empty(t, with(t, s, "blue"))
+	require.Empty(t, withValue(t, s, "blue"))
 }
 
 func TestADeletedObjectIsInNoIndex(t *testing.T) {
 	s := newStore()
 	s.Update(configMap("a", "red"))
 	s.Update(configMap("b", "red"))
-	s.Delete(key("a"))
-	require.Equal(t, []string{"b=red"}, with(t, s, "red"))
-	s.Delete(key("b"))
-	require.Empty(t, with(t, s, "red"))
+	s.Delete(mapKey("a"))
+	require.Equal(t, []string{"b=red"}, withValue(t, s, "red"))
+	s.Delete(mapKey("b"))
+	require.Empty(t, withValue(t, s, "red"))
 	s.Update(configMap("c", "red"))
-	require.Equal(t, []string{"c=red"}, with(t, s, "red"), "the value can come back")
+	require.Equal(t, []string{"c=red"}, withValue(t, s, "red"), "the value can come back")
+}
+
+func TestAnIndexDoesNotGrowWithValuesThatNoObjectHasAnyMore(t *testing.T) {
+	heap := func() int64 {
+		var stats runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&stats)
+		return int64(stats.HeapAlloc)
+	}
+	s := newStore()
+	before := heap()
+	for i := range 20_000 {
+		s.Update(configMap("a", strconv.Itoa(i)))
+	}
+	require.Less(t, heap()-before, int64(3<<20), "bytes: one empty map a value is 8 MB")
+	runtime.KeepAlive(s)
 }
 
 func TestAStoreMayHaveSeveralIndicesWithSeveralValues(t *testing.T) {
@@ -168,7 +184,7 @@ func TestAStoreMayHaveSeveralIndicesWithSeveralValues(t *testing.T) {
 	require.Equal(t, []string{"ab"}, find("letter", "a"))
 	require.Equal(t, []string{"ab", "b", "bc"}, find("letter", "b"))
 	require.Equal(t, []string{"ab", "bc"}, find("length", "2"))
-	s.Delete(key("ab"))
+	s.Delete(mapKey("ab"))
 	require.Empty(t, find("letter", "a"))
 	require.Equal(t, []string{"b", "bc"}, find("letter", "b"))
 	require.Equal(t, []string{"bc"}, find("length", "2"))
@@ -188,20 +204,20 @@ func TestReplaceMakesTheNewObjectsTheOnlyOnes(t *testing.T) {
 	s.Update(a)
 	s.Update(b)
 	old := s.Replace([]mini.Object{configMap("b", "blue"), configMap("c", "red")})
-	require.Equal(t, map[mini.Request]mini.Object{key("a"): a, key("b"): b}, old)
+	require.Equal(t, map[mini.Request]mini.Object{mapKey("a"): a, mapKey("b"): b}, old)
 	require.Equal(t, []string{"b=blue", "c=red"}, namesAndValues(s.List()))
-	require.Equal(t, []string{"c=red"}, with(t, s, "red"))
-	require.Equal(t, []string{"b=blue"}, with(t, s, "blue"))
+	require.Equal(t, []string{"c=red"}, withValue(t, s, "red"))
+	require.Equal(t, []string{"b=blue"}, withValue(t, s, "blue"))
 	s.Replace(nil)
 	require.Empty(t, s.List())
-	require.Empty(t, with(t, s, "red"), "the index is still there, and empty")
+	require.Empty(t, withValue(t, s, "red"), "the index is still there, and empty")
 }
 
 func TestWhatReplaceReturnedBelongsToTheCaller(t *testing.T) {
 	s := newStore()
 	s.Update(configMap("a", "1"))
 	old := s.Replace([]mini.Object{configMap("b", "1")})
-	old[key("c")] = configMap("c", "1")
+	old[mapKey("c")] = configMap("c", "1")
 	clear(old)
 	require.Equal(t, []string{"b=1"}, namesAndValues(s.List()))
 }
@@ -240,7 +256,7 @@ func TestAReaderSeesAllOldObjectsOrAllNewOnes(t *testing.T) {
 					t.Errorf("a half replaced store: %d objects, mixed: %v; %d by index; %v",
 						len(all), mixed, len(objs), err)
 				}
-				s.Get(key("red-1"))
+				s.Get(mapKey("red-1"))
 				select {
 				case <-stop:
 					return
@@ -263,11 +279,11 @@ func TestAStoreIsUsedFromSeveralGoroutines(t *testing.T) {
 			for range 100 {
 				s.Update(configMap(mine, mine))
 				objs, err := s.ByIndex("value", mine)
-				if err != nil || len(objs) != 1 || s.Get(key(mine)) == nil {
+				if err != nil || len(objs) != 1 || s.Get(mapKey(mine)) == nil {
 					t.Errorf("a goroutine does not see its own object: %v, %v", objs, err)
 				}
 				s.List()
-				if s.Delete(key(mine)) == nil {
+				if s.Delete(mapKey(mine)) == nil {
 					t.Error("a goroutine's own object has vanished")
 				}
 			}
@@ -317,7 +333,7 @@ func TestAStoreAgreesWithAMap(t *testing.T) {
 			require.ElementsMatch(t, all, namesAndValues(s.List()))
 			for value := range 3 {
 				value := strconv.Itoa(value)
-				require.ElementsMatch(t, byValue[value], with(t, s, value))
+				require.ElementsMatch(t, byValue[value], withValue(t, s, value))
 			}
 		}
 	}

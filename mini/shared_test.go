@@ -1,0 +1,411 @@
+package mini_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loopwright/loopwright/internal/fakeapi"
+	"github.com/loopwright/loopwright/mini"
+)
+
+// share returns an informer of the ConfigMaps that does not run yet.
+func (w *world) share() *mini.SharedInformer {
+	w.Helper()
+	return mini.NewSharedInformer(w.maps(), mini.Indexers{"value": indexByValue})
+}
+
+func TestEveryHandlerGetsEveryChange(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.createMap("a", "1")
+		s := w.share()
+		var first, second changes
+		s.AddHandler(first.add)
+		s.AddHandler(second.add)
+		w.run(s.Run)
+		synctest.Wait()
+		w.createMap("b", "1")
+		w.updateMap("a", "2")
+		w.deleteMap("b")
+		want := []string{"a: - -> 1", "b: - -> 1", "a: 1 -> 2", "b: 1 -> -"}
+		require.Equal(w, want, first.took())
+		require.Equal(w, want, second.took())
+		require.Equal(w, []string{"a=2"}, namesAndValues(s.List()))
+		lists, watches := w.requests()
+		require.Equal(w, 2, lists+watches, "all handlers share one list and one watch")
+	})
+}
+
+func TestAHandlerThatIsAddedLateGetsAllObjectsFirst(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.createMap("a", "1")
+		s := w.share()
+		w.run(s.Run)
+		synctest.Wait()
+		w.createMap("b", "1")
+		w.updateMap("a", "2")
+		synctest.Wait()
+		var late changes
+		s.AddHandler(late.add)
+		require.Equal(w, []string{"a: - -> 2", "b: - -> 1"}, late.took(),
+			"to a new handler, every object is new")
+		w.updateMap("a", "3")
+		require.Equal(w, []string{"a: 2 -> 3"}, late.took())
+	})
+}
+
+func TestAHandlerThatIsAddedDuringChangesGetsEachExactlyOnce(t *testing.T) {
+	inMemory(t, func(w *world) {
+		s := w.share()
+		w.run(s.Run)
+		histories := make([]changes, 10)
+		w.running.Go(func() {
+			for i := range 30 {
+				w.createMap(strconv.Itoa(i), "1")
+				if i > 0 {
+					w.updateMap(strconv.Itoa(i-1), "2")
+				}
+			}
+		})
+		w.running.Go(func() {
+			for i := range histories {
+				for len(s.List()) < 3*i {
+					time.Sleep(time.Nanosecond) // lets the others go on
+				}
+				s.AddHandler(histories[i].add)
+			}
+		})
+		synctest.Wait()
+		time.Sleep(time.Second)
+		synctest.Wait()
+		for i := range histories {
+			h := &history{T: w.T, states: map[mini.Request]mini.Object{}}
+			for _, change := range histories[i].all {
+				h.add(change)
+			}
+			require.Len(w, h.states, 30)
+			for key, obj := range h.states {
+				require.True(w, obj == s.Get(key), "handler %d does not know the state of %s", i, key)
+			}
+		}
+	})
+}
+
+func TestASlowHandlerDelaysNeitherTheStoreNorOtherHandlers(t *testing.T) {
+	inMemory(t, func(w *world) {
+		s := w.share()
+		var slow, quick changes
+		s.AddHandler(func(c mini.Change) {
+			time.Sleep(time.Hour)
+			slow.add(c)
+		})
+		s.AddHandler(quick.add)
+		w.run(s.Run)
+		synctest.Wait()
+		for _, name := range []string{"a", "b", "c"} {
+			w.createMap(name, "1")
+		}
+		want := []string{"a: - -> 1", "b: - -> 1", "c: - -> 1"}
+		require.Equal(w, want, quick.took())
+		require.Len(w, s.List(), 3)
+		require.Empty(w, slow.took())
+		time.Sleep(4 * time.Hour)
+		require.Equal(w, want, slow.took(), "it gets all changes in the end, in order")
+	})
+}
+
+func TestAHandlerIsCalledOnceAtATime(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.createMap("a", "1")
+		s := w.share()
+		calls, inside := 0, 0 // without a lock: the race detector checks
+		s.AddHandler(func(mini.Change) {
+			calls++
+			inside++
+			time.Sleep(time.Second)
+			require.Equal(w, 1, inside)
+			inside--
+		})
+		w.run(s.Run)
+		for i := range 5 {
+			w.createMap(fmt.Sprint(i), "1")
+		}
+		time.Sleep(time.Minute)
+		w.end()
+		require.Equal(w, 6, calls)
+	})
+}
+
+func TestAHandlerMayUseTheInformer(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.createMap("a", "1")
+		s := w.share()
+		var inner changes
+		s.AddHandler(func(c mini.Change) {
+			require.True(w, s.HasSynced())
+			require.NotZero(w, s.Version())
+			require.NotNil(w, s.Get(mini.KeyOf(c.Object())))
+			require.NoError(w, s.WaitFor(w.ctx, s.HasSynced))
+			s.AddHandler(inner.add)
+		})
+		w.run(s.Run)
+		require.Equal(w, []string{"a: - -> 1"}, inner.took())
+	})
+}
+
+func TestAnInformerHasSyncedWhenTheFirstListIsInTheStore(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.createMap("a", "1")
+		slowly(w, time.Minute)
+		s := w.share()
+		require.False(w, s.HasSynced())
+		w.run(s.Run)
+		time.Sleep(59 * time.Second)
+		require.False(w, s.HasSynced(), "\"not found\" would mean nothing yet")
+		require.Zero(w, s.Version())
+		require.NoError(w, s.WaitFor(w.ctx, s.HasSynced))
+		require.Len(w, s.List(), 1)
+	})
+}
+
+// slowly makes each list take a time.
+func slowly(w *world, delay time.Duration) {
+	w.Server.Inject(fakeapi.Fault{Match: listsOfMaps, Delay: delay})
+}
+
+func TestAnEmptyListSyncsTooAndSoDoesItsHandler(t *testing.T) {
+	inMemory(t, func(w *world) {
+		s := w.share()
+		early := s.AddHandler(func(mini.Change) {})
+		w.run(s.Run)
+		require.NoError(w, early.WaitForSync(w.ctx))
+		require.True(w, s.HasSynced())
+		late := s.AddHandler(func(mini.Change) {})
+		require.NoError(w, late.WaitForSync(w.ctx))
+	})
+}
+
+func TestAHandlerHasSyncedWhenItIsDoneWithTheFirstList(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.createMap("a", "1")
+		w.createMap("b", "1")
+		s := w.share()
+		slow := func(mini.Change) { time.Sleep(time.Minute) }
+		early := s.AddHandler(slow)
+		w.run(s.Run)
+		began := time.Now()
+		require.NoError(w, s.WaitFor(w.ctx, s.HasSynced))
+		require.Zero(w, time.Since(began), "the store is full before the handler is done")
+		require.NoError(w, early.WaitForSync(w.ctx))
+		require.Equal(w, 2*time.Minute, time.Since(began), "a minute for each object")
+		began = time.Now()
+		late := s.AddHandler(slow)
+		require.NoError(w, late.WaitForSync(w.ctx))
+		require.Equal(w, 2*time.Minute, time.Since(began))
+		require.NoError(w, early.WaitForSync(w.ctx), "once synced, always synced")
+	})
+}
+
+func TestAHandlerStaysSyncedWhenTheInformerListsAgain(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.createMap("a", "1")
+		w.breakable()
+		s := w.share()
+		var got changes
+		r := s.AddHandler(got.add)
+		w.run(s.Run)
+		synctest.Wait()
+		w.blind(func() { w.deleteMap("a") })
+		require.Equal(w, []string{"a: - -> 1", "a: 1 -> - (tombstone)"}, got.took())
+		require.NoError(w, r.WaitForSync(w.ctx))
+	})
+}
+
+func TestAWaitEndsWithItsContextAndReturnsTheCause(t *testing.T) {
+	inMemory(t, func(w *world) {
+		s := w.share() // does not run
+		r := s.AddHandler(func(mini.Change) {})
+		cause := errors.New("tired of waiting")
+		ctx, cancel := context.WithTimeoutCause(w.ctx, time.Minute, cause)
+		defer cancel()
+		require.ErrorIs(w, r.WaitForSync(ctx), cause)
+		require.ErrorIs(w, s.WaitFor(ctx, s.HasSynced), cause)
+	})
+}
+
+func TestTheVersionMovesWithTheStore(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.createMap("a", "1")
+		s := w.share()
+		w.run(s.Run)
+		number := func(version string) uint64 {
+			n, err := strconv.ParseUint(version, 10, 64)
+			require.NoError(w, err)
+			synctest.Wait()
+			return n
+		}
+		synctest.Wait()
+		require.Equal(w, w.Server.ResourceVersion(), s.Version(), "of the list")
+		require.Equal(w, number(w.createMap("b", "1").ResourceVersion), s.Version())
+		require.Equal(w, number(w.updateMap("b", "2").ResourceVersion), s.Version())
+		w.deleteMap("b")
+		synctest.Wait()
+		require.Equal(w, w.Server.ResourceVersion(), s.Version(), "of the deletion")
+	})
+}
+
+func TestTheVersionNeverGoesBack(t *testing.T) {
+	s := mini.NewSharedInformer(&script{}, nil)
+	s.Replace(nil, "10")
+	require.Equal(t, uint64(10), s.Version())
+	s.Update(mapAt(9, "a", "1"))
+	require.Equal(t, uint64(10), s.Version())
+	s.Update(mapAt(100, "a", "1"))
+	require.Equal(t, uint64(100), s.Version(), "versions are numbers, not texts")
+}
+
+func TestWaitForAsksAgainAfterEachChange(t *testing.T) {
+	inMemory(t, func(w *world) {
+		s := w.share()
+		w.run(s.Run)
+		synctest.Wait()
+		var waiting sync.WaitGroup
+		for n := range 4 {
+			waiting.Go(func() {
+				if err := s.WaitFor(w.ctx, func() bool { return len(s.List()) == n }); err != nil {
+					w.Errorf("waiting for %d objects: %v", n, err)
+				}
+			})
+		}
+		for i := range 3 {
+			synctest.Wait()
+			w.createMap(strconv.Itoa(i), "1")
+		}
+		waiting.Wait()
+		waiting.Go(func() {
+			if err := s.WaitFor(w.ctx, func() bool { return len(s.List()) == 2 }); err != nil {
+				w.Errorf("waiting for a deletion: %v", err)
+			}
+		})
+		synctest.Wait()
+		w.deleteMap("0")
+		waiting.Wait()
+	})
+}
+
+func TestWaitForDoesNotMissAChangeWhileItAsks(t *testing.T) {
+	inMemory(t, func(w *world) {
+		s := w.share()
+		w.run(s.Run)
+		synctest.Wait()
+		asked := 0
+		ctx, cancel := context.WithTimeout(w.ctx, time.Minute)
+		defer cancel()
+		require.NoError(w, s.WaitFor(ctx, func() bool {
+			asked++
+			if asked == 1 {
+				w.createMap("a", "1")
+				synctest.Wait() // the store has it before the first answer is known
+			}
+			return asked == 2
+		}))
+	})
+}
+
+func TestAResyncTellsOfAllObjectsAgainAndAsksTheServerForNothing(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.createMap("a", "1")
+		w.createMap("b", "1")
+		s := w.share()
+		s.ResyncPeriod = 10 * time.Minute
+		var got changes
+		s.AddHandler(func(c mini.Change) {
+			if c.Old != nil && c.Old != c.New {
+				w.Errorf("a handler tells a resync by Old == New: %s", changeText(c))
+			}
+			got.add(c)
+		})
+		w.run(s.Run)
+		time.Sleep(9 * time.Minute)
+		require.Len(w, got.took(), 2)
+		for range 3 {
+			time.Sleep(10 * time.Minute)
+			require.Equal(w, []string{"a: 1 -> 1", "b: 1 -> 1"}, got.took())
+		}
+		lists, _ := w.requests()
+		require.Equal(w, 1, lists)
+	})
+}
+
+func TestWithoutAPeriodThereIsNoResync(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.createMap("a", "1")
+		s := w.share()
+		var got changes
+		s.AddHandler(got.add)
+		w.run(s.Run)
+		time.Sleep(3 * time.Hour)
+		require.Len(w, got.took(), 1)
+	})
+}
+
+func TestWhenRunReturnsNoHandlerIsRunning(t *testing.T) {
+	inMemory(t, func(w *world) {
+		for i := range 10 {
+			w.createMap(strconv.Itoa(i), "1")
+		}
+		s := w.share()
+		s.ResyncPeriod = time.Minute
+		begun, ended := 0, 0
+		s.AddHandler(func(mini.Change) {
+			begun++
+			time.Sleep(time.Hour)
+			ended++
+		})
+		s.AddHandler(func(mini.Change) {}) // waits for its next change
+		ctx, cancel := context.WithCancel(w.ctx)
+		w.running.Go(func() {
+			time.Sleep(90 * time.Minute)
+			cancel()
+		})
+		began := time.Now()
+		require.NoError(w, s.Run(ctx), "a stop is no failure")
+		require.Equal(w, 2*time.Hour, time.Since(began), "the second call ends")
+		require.Equal(w, []int{2, 2}, []int{begun, ended}, "and the other eight are dropped")
+		time.Sleep(24 * time.Hour)
+		require.Equal(w, 2, begun)
+	})
+}
+
+func TestAHandlerThatIsAddedAfterTheEndIsNotCalled(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.createMap("a", "1")
+		s := w.share()
+		ctx, cancel := context.WithTimeout(w.ctx, time.Minute)
+		defer cancel()
+		require.NoError(w, s.Run(ctx))
+		var got changes
+		s.AddHandler(got.add)
+		require.Empty(w, got.took())
+	})
+}
+
+func TestTheFlightRecorderShowsTheSharedInformersReflector(t *testing.T) {
+	inMemory(t, func(w *world) {
+		s := w.share()
+		s.Trace = w.Cluster.Trace
+		w.run(s.Run)
+		synctest.Wait()
+		before := w.Cluster.Trace.Recorded()
+		w.createMap("a", "1")
+		synctest.Wait()
+		require.Greater(w, w.Cluster.Trace.Recorded(), before)
+	})
+}
