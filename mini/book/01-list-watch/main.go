@@ -1,0 +1,85 @@
+// Command 01-list-watch lists ConfigMaps, and watches from the version of the list.
+package main
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/loopwright/loopwright/internal/demo"
+	"github.com/loopwright/loopwright/mini"
+	"github.com/loopwright/loopwright/mini/book/01-list-watch/fruit"
+)
+
+func main() { demo.Main("Chapter 1: list, then watch from there", follow) }
+
+// follow lists the fruit, and watches it: until there is a cherry, then until a date.
+func follow(ctx context.Context, d *demo.Demo) error {
+	cluster, err := mini.NewCluster(d.Config(), scheme.Scheme)
+	if err != nil {
+		return err
+	}
+	cluster.Trace = d.Recorder
+	configMaps, err := cluster.ListWatch(&corev1.ConfigMap{}, d.Namespace)
+	if err != nil {
+		return err
+	}
+	if err := fruit.Create(ctx, d, "apple", "banana"); err != nil {
+		return err
+	}
+	basket, version := fruit.Basket{}, ""
+	watchUntil := func(last string) error {
+		w, err := configMaps.Watch(ctx, version)
+		if err != nil {
+			return err
+		}
+		handle := func(event watch.EventType, obj mini.Object) {
+			basket.Saw(d, event, obj)
+			if obj.GetName() == last {
+				w.Stop() // cuts the connection
+			}
+		}
+		version, _ = mini.Follow(w, version, handle) // good after an error, too
+		d.Say("The program knows everything up to resourceVersion %s.", version)
+		return nil
+	}
+	steps := []struct {
+		headline string
+		step     func() error
+	}{
+		{"1. The program lists", func() error {
+			items, listed, err := configMaps.List(ctx)
+			for _, obj := range items {
+				basket.Put(obj)
+			}
+			version = listed
+			return err
+		}},
+		{"2. A user deletes the banana, and creates a cherry", func() error {
+			if err := fruit.Delete(ctx, d, "banana"); err != nil {
+				return err
+			}
+			return fruit.Create(ctx, d, "cherry")
+		}},
+		{"3. The program watches from the version of the list", func() error {
+			return watchUntil("cherry")
+		}},
+		{"4. Meanwhile the user deletes the apple, and creates a date", func() error {
+			if err := fruit.Delete(ctx, d, "apple"); err != nil {
+				return err
+			}
+			return fruit.Create(ctx, d, "date")
+		}},
+		{"5. The program watches from where it was", func() error {
+			return watchUntil("date")
+		}},
+	}
+	for _, s := range steps {
+		if err := d.Step(s.headline, s.step); err != nil {
+			return err
+		}
+	}
+	return basket.Compare(ctx, d)
+}
