@@ -56,7 +56,6 @@ func run(ctx context.Context) error {
 		c.Workers = 5
 		m.AddController(c)
 	}
-	fmt.Println("mini runs the controllers of ReplicaSets, Deployments, Endpoints and garbage;",
-		"Ctrl-C ends it")
+	fmt.Println("mini's controllers run; Ctrl-C ends them")
 	return m.Run(ctx)
 }
