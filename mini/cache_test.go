@@ -57,14 +57,14 @@ func (w *world) read(c *mini.CachedClient, name string) (*corev1.ConfigMap, time
 
 func TestReadsComeFromTheCache(t *testing.T) {
 	inMemory(t, func(w *world) {
-		want := w.otherCreates(configMap("a", "k", "v"))
+		want := w.otherCreates(aConfigMap("a", "k", "v"))
 		c := w.cached()
 		got, _ := w.read(c, "a")
 		require.Equal(w, want, got)
 		_, err := mini.Get[*corev1.ConfigMap](w.ctx, c, request("b"))
 		require.True(w, apierrors.IsNotFound(err), "%v", err)
 		require.ErrorContains(w, err, "b")
-		into := configMap("other", "before", "x")
+		into := aConfigMap("other", "before", "x")
 		into.Immutable = new(true)
 		require.NoError(w, c.Get(w.ctx, request("a"), into))
 		require.Equal(w, want, into, "Get merges the object with what was in the Go value")
@@ -83,7 +83,7 @@ func TestReadsComeFromTheCache(t *testing.T) {
 
 func TestReadsCopy(t *testing.T) {
 	inMemory(t, func(w *world) {
-		cm := configMap("a", "k", "v")
+		cm := aConfigMap("a", "k", "v")
 		cm.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "X", Name: "x", UID: "x"}}
 		w.otherCreates(cm)
 		c := w.cached()
@@ -110,7 +110,7 @@ func TestACachedListHasTheObjectsInTheSelection(t *testing.T) {
 		for _, key := range [][3]string{
 			{"kube-system", "c", "red"}, {"default", "b", "blue"}, {"default", "a", "red"},
 		} {
-			cm := configMap(key[1])
+			cm := aConfigMap(key[1])
 			cm.Namespace, cm.Labels = key[0], map[string]string{"color": key[2]}
 			w.otherCreates(cm)
 		}
@@ -124,7 +124,7 @@ func TestOwnedByHasTheObjectsOfOneOwner(t *testing.T) {
 			return metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: "x", UID: types.UID(uid)}
 		}
 		for name, uids := range map[string][]string{"none": nil, "a": {"1"}, "b": {"2"}, "c": {"2", "1"}} {
-			cm := configMap(name)
+			cm := aConfigMap(name)
 			for _, uid := range uids {
 				cm.OwnerReferences = append(cm.OwnerReferences, reference(uid))
 			}
@@ -213,7 +213,7 @@ func TestWaitForSyncWaitsForAllLists(t *testing.T) {
 
 func TestAReadWaitsForTheFirstList(t *testing.T) {
 	inMemory(t, func(w *world) {
-		w.otherCreates(configMap("a"))
+		w.otherCreates(aConfigMap("a"))
 		w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: "list"}, Delay: time.Minute})
 		cm, took := w.read(w.cached(), "a")
 		require.NotNil(w, cm, "before the first list, \"not found\" would be a lie")
@@ -252,7 +252,7 @@ func TestAReadOfATypeThatTheSchemeDoesNotKnowIsAnError(t *testing.T) {
 func TestAReadShowsWhatTheClientHasCreated(t *testing.T) {
 	inMemory(t, func(w *world) {
 		c := w.late()
-		require.NoError(w, c.Create(w.ctx, configMap("a")))
+		require.NoError(w, c.Create(w.ctx, aConfigMap("a")))
 		began := time.Now()
 		cm, _ := w.read(c, "a")
 		require.NotNil(w, cm, "the read does not show the client's own write: it would create a second one")
@@ -267,7 +267,7 @@ func TestEveryKindOfReadShowsOwnWrites(t *testing.T) {
 		c := w.late()
 		owner := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "x"}}
 		for i := range 3 {
-			cm := configMap(fmt.Sprint("a", i))
+			cm := aConfigMap(fmt.Sprint("a", i))
 			cm.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: "x", UID: "x"}}
 			require.NoError(w, c.Create(w.ctx, cm))
 			var all []*corev1.ConfigMap
@@ -288,7 +288,7 @@ func TestEveryKindOfReadShowsOwnWrites(t *testing.T) {
 
 func TestAReadShowsUpdatesPatchesAndStatus(t *testing.T) {
 	inMemory(t, func(w *world) {
-		w.otherCreates(configMap("a"))
+		w.otherCreates(aConfigMap("a"))
 		c := w.late()
 		cm, took := w.read(c, "a")
 		require.Zero(w, took)
@@ -296,7 +296,7 @@ func TestAReadShowsUpdatesPatchesAndStatus(t *testing.T) {
 		require.NoError(w, c.Update(w.ctx, cm))
 		cm, _ = w.read(c, "a")
 		require.Equal(w, map[string]string{"k": "v"}, cm.Data)
-		require.NoError(w, c.Patch(w.ctx, configMap("a"), types.MergePatchType, []byte(`{"data":{"l":"w"}}`)))
+		require.NoError(w, c.Patch(w.ctx, aConfigMap("a"), types.MergePatchType, []byte(`{"data":{"l":"w"}}`)))
 		cm, _ = w.read(c, "a")
 		require.Equal(w, "w", cm.Data["l"])
 
@@ -313,15 +313,15 @@ func TestAReadShowsUpdatesPatchesAndStatus(t *testing.T) {
 
 func TestAReadShowsThatTheClientHasDeleted(t *testing.T) {
 	inMemory(t, func(w *world) {
-		w.otherCreates(configMap("a"))
-		w.otherCreates(configMap("b"))
+		w.otherCreates(aConfigMap("a"))
+		w.otherCreates(aConfigMap("b"))
 		c := w.late()
 		a, _ := w.read(c, "a")
 		require.NoError(w, c.Delete(w.ctx, a, metav1.DeleteOptions{}))
 		gone, took := w.read(c, "a")
 		require.Nil(w, gone, "the object is deleted, and the read still shows it")
 		require.Equal(w, lag, took)
-		require.NoError(w, c.Delete(w.ctx, configMap("b"), metav1.DeleteOptions{}))
+		require.NoError(w, c.Delete(w.ctx, aConfigMap("b"), metav1.DeleteOptions{}))
 		gone, took = w.read(c, "b")
 		require.Nil(w, gone, "deleted by its name alone")
 		require.Equal(w, lag, took)
@@ -330,7 +330,7 @@ func TestAReadShowsThatTheClientHasDeleted(t *testing.T) {
 
 func TestAReadShowsThatADeletionHasBegunAndItsEnd(t *testing.T) {
 	inMemory(t, func(w *world) {
-		cm := configMap("a")
+		cm := aConfigMap("a")
 		cm.Finalizers = []string{"example.com/f"}
 		w.otherCreates(cm)
 		c := w.late()
@@ -349,11 +349,11 @@ func TestAReadShowsThatADeletionHasBegunAndItsEnd(t *testing.T) {
 
 func TestAnObjectThatIsDeletedAndCreatedAgainIsTheNewOne(t *testing.T) {
 	inMemory(t, func(w *world) {
-		w.otherCreates(configMap("a", "is", "old"))
+		w.otherCreates(aConfigMap("a", "is", "old"))
 		c := w.late()
 		old, _ := w.read(c, "a")
 		require.NoError(w, c.Delete(w.ctx, old, metav1.DeleteOptions{}))
-		w.otherCreates(configMap("a", "is", "new"))
+		w.otherCreates(aConfigMap("a", "is", "new"))
 		for range 2 {
 			cm, took := w.read(c, "a")
 			require.LessOrEqual(w, took, 2*lag)
@@ -366,7 +366,7 @@ func TestAnObjectThatIsDeletedAndCreatedAgainIsTheNewOne(t *testing.T) {
 		require.Zero(w, took, "the read waits for the end of an object that has long been another")
 		cm, _ := w.read(c, "a")
 		require.NoError(w, c.Delete(w.ctx, cm, metav1.DeleteOptions{}))
-		again := configMap("a", "is", "mine")
+		again := aConfigMap("a", "is", "mine")
 		require.NoError(w, c.Create(w.ctx, again))
 		cm, _ = w.read(c, "a")
 		require.Equal(w, again, cm)
@@ -376,8 +376,8 @@ func TestAnObjectThatIsDeletedAndCreatedAgainIsTheNewOne(t *testing.T) {
 func TestAReadDoesNotWaitForOtherClients(t *testing.T) {
 	inMemory(t, func(w *world) {
 		c, other := w.late(), w.cached()
-		w.otherCreates(configMap("a"))
-		require.NoError(w, other.Create(w.ctx, configMap("b")))
+		w.otherCreates(aConfigMap("a"))
+		require.NoError(w, other.Create(w.ctx, aConfigMap("b")))
 		_, took := w.read(c, "a")
 		require.Zero(w, took)
 	})
@@ -386,7 +386,7 @@ func TestAReadDoesNotWaitForOtherClients(t *testing.T) {
 func TestAReadDoesNotWaitForWritesOfOtherKinds(t *testing.T) {
 	inMemory(t, func(w *world) {
 		c := w.late()
-		require.NoError(w, c.Create(w.ctx, configMap("a")))
+		require.NoError(w, c.Create(w.ctx, aConfigMap("a")))
 		began := time.Now()
 		_, err := mini.List[*corev1.Pod](w.ctx, c, mini.Selection{})
 		require.NoError(w, err)
@@ -399,7 +399,7 @@ func TestAReadDoesNotWaitForWritesOfOtherKinds(t *testing.T) {
 
 func TestAReadDoesNotWaitForAWriteThatHasFailed(t *testing.T) {
 	inMemory(t, func(w *world) {
-		w.otherCreates(configMap("a"))
+		w.otherCreates(aConfigMap("a"))
 		c := w.late()
 		a, _ := w.read(c, "a")
 		stale := a.DeepCopy()
@@ -408,7 +408,7 @@ func TestAReadDoesNotWaitForAWriteThatHasFailed(t *testing.T) {
 		stale.Data = map[string]string{"k": "w"}
 		require.True(w, apierrors.IsConflict(c.Update(w.ctx, stale)))
 		require.Error(w, c.Create(w.ctx, a))
-		require.True(w, apierrors.IsNotFound(c.Delete(w.ctx, configMap("b"), metav1.DeleteOptions{})))
+		require.True(w, apierrors.IsNotFound(c.Delete(w.ctx, aConfigMap("b"), metav1.DeleteOptions{})))
 		_, took := w.read(c, "a")
 		require.Zero(w, took)
 	})
@@ -417,7 +417,7 @@ func TestAReadDoesNotWaitForAWriteThatHasFailed(t *testing.T) {
 func TestAReadThatWaitsForAWriteEndsWithItsContext(t *testing.T) {
 	inMemory(t, func(w *world) {
 		c := w.late()
-		require.NoError(w, c.Create(w.ctx, configMap("a")))
+		require.NoError(w, c.Create(w.ctx, aConfigMap("a")))
 		ctx, cancel := context.WithTimeout(w.ctx, lag/2)
 		defer cancel()
 		_, err := mini.Get[*corev1.ConfigMap](ctx, c, request("a"))
@@ -437,7 +437,7 @@ func TestManyGoroutinesReadTheirOwnWrites(t *testing.T) {
 			all.Go(func() {
 				for i := range 10 {
 					name := fmt.Sprint(g, "-", i)
-					cm := configMap(name)
+					cm := aConfigMap(name)
 					if err := c.Create(w.ctx, cm); err != nil {
 						w.Error(err)
 						return

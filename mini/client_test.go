@@ -85,7 +85,7 @@ func (w *world) asOther(name string) *corev1.ConfigMap {
 func TestGetReadsFromTheAPIServer(t *testing.T) {
 	inMemory(t, func(w *world) {
 		c := &mini.Client{Cluster: w.Cluster}
-		want := w.otherCreates(configMap("a", "k", "v"))
+		want := w.otherCreates(aConfigMap("a", "k", "v"))
 		got, err := mini.Get[*corev1.ConfigMap](w.ctx, c, request("a"))
 		require.NoError(w, err)
 		require.Equal(w, want, got)
@@ -107,7 +107,7 @@ func TestListHasTheObjectsInTheSelection(t *testing.T) {
 		for _, key := range [][3]string{
 			{"default", "a", "red"}, {"default", "b", "blue"}, {"kube-system", "c", "red"},
 		} {
-			cm := configMap(key[1])
+			cm := aConfigMap(key[1])
 			cm.Namespace, cm.Labels = key[0], map[string]string{"color": key[2]}
 			w.otherCreates(cm)
 		}
@@ -161,7 +161,7 @@ func TestAfterCreateTheObjectIsWhatTheServerHasStored(t *testing.T) {
 func TestTheServerChoosesAGeneratedName(t *testing.T) {
 	inMemory(t, func(w *world) {
 		c := &mini.Client{Cluster: w.Cluster}
-		one, two := configMap(""), configMap("")
+		one, two := aConfigMap(""), aConfigMap("")
 		one.GenerateName, two.GenerateName = "a-", "a-"
 		require.NoError(w, c.Create(w.ctx, one))
 		require.NoError(w, c.Create(w.ctx, two))
@@ -174,7 +174,7 @@ func TestTheServerChoosesAGeneratedName(t *testing.T) {
 func TestAnUpdateReplacesTheObject(t *testing.T) {
 	inMemory(t, func(w *world) {
 		c := &mini.Client{Cluster: w.Cluster}
-		w.otherCreates(configMap("a", "k", "v"))
+		w.otherCreates(aConfigMap("a", "k", "v"))
 		cm := w.asOther("a")
 		before := cm.ResourceVersion
 		cm.Data = map[string]string{"other": "w"}
@@ -183,7 +183,7 @@ func TestAnUpdateReplacesTheObject(t *testing.T) {
 		require.Equal(w, cm, w.asOther("a"))
 		require.Equal(w, map[string]string{"other": "w"}, cm.Data)
 
-		err := c.Update(w.ctx, configMap("b"))
+		err := c.Update(w.ctx, aConfigMap("b"))
 		require.True(w, apierrors.IsNotFound(err), "%v", err)
 	})
 }
@@ -191,7 +191,7 @@ func TestAnUpdateReplacesTheObject(t *testing.T) {
 func TestAnUpdateOfAnOldVersionIsAConflict(t *testing.T) {
 	inMemory(t, func(w *world) {
 		c := &mini.Client{Cluster: w.Cluster}
-		mine := w.otherCreates(configMap("a"))
+		mine := w.otherCreates(aConfigMap("a"))
 		theirs := mine.DeepCopy()
 		theirs.Data = map[string]string{"from": "another process"}
 		w.otherUpdates(theirs)
@@ -207,8 +207,8 @@ func TestAnUpdateOfAnOldVersionIsAConflict(t *testing.T) {
 func TestAnUpdateWithoutAVersionOverwritesBuiltInKindsOnly(t *testing.T) {
 	inMemory(t, func(w *world) {
 		c := &mini.Client{Cluster: w.Cluster}
-		w.otherCreates(configMap("a", "from", "another process"))
-		require.NoError(w, c.Update(w.ctx, configMap("a", "from", "me")))
+		w.otherCreates(aConfigMap("a", "from", "another process"))
+		require.NoError(w, c.Update(w.ctx, aConfigMap("a", "from", "me")))
 		require.Equal(w, map[string]string{"from": "me"}, w.asOther("a").Data)
 
 		lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "l"}}
@@ -263,15 +263,15 @@ func TestUpdateStatusChangesTheStatus(t *testing.T) {
 func TestAPatchChangesAPart(t *testing.T) {
 	inMemory(t, func(w *world) {
 		c := &mini.Client{Cluster: w.Cluster}
-		w.otherCreates(configMap("a", "k", "v"))
-		cm := configMap("a", "not", "sent")
+		w.otherCreates(aConfigMap("a", "k", "v"))
+		cm := aConfigMap("a", "not", "sent")
 		require.NoError(w, c.Patch(w.ctx, cm, types.MergePatchType, []byte(`{"data":{"l":"w"}}`)))
 		require.Equal(w, map[string]string{"k": "v", "l": "w"}, cm.Data)
 		require.Equal(w, cm, w.asOther("a"))
 
 		err := c.Patch(w.ctx, cm, types.MergePatchType, []byte(`{"metadata":{"resourceVersion":"1"}}`))
 		require.True(w, apierrors.IsConflict(err), "%v", err)
-		err = c.Patch(w.ctx, configMap("b"), types.MergePatchType, []byte(`{}`))
+		err = c.Patch(w.ctx, aConfigMap("b"), types.MergePatchType, []byte(`{}`))
 		require.True(w, apierrors.IsNotFound(err), "%v", err)
 		require.NoError(w, c.Patch(w.ctx, cm, types.JSONPatchType, []byte(`[{"op":"remove","path":"/data/k"}]`)))
 		require.Equal(w, map[string]string{"l": "w"}, cm.Data)
@@ -281,15 +281,15 @@ func TestAPatchChangesAPart(t *testing.T) {
 func TestDeleteDeletes(t *testing.T) {
 	inMemory(t, func(w *world) {
 		c := &mini.Client{Cluster: w.Cluster}
-		cm := w.otherCreates(configMap("a"))
+		cm := w.otherCreates(aConfigMap("a"))
 		before := cm.DeepCopy()
 		require.NoError(w, c.Delete(w.ctx, cm, metav1.DeleteOptions{}))
 		require.Equal(w, before, cm, "Delete does not change the object")
-		err := c.Delete(w.ctx, configMap("a"), metav1.DeleteOptions{})
+		err := c.Delete(w.ctx, aConfigMap("a"), metav1.DeleteOptions{})
 		require.True(w, apierrors.IsNotFound(err), "%v", err)
 
-		w.otherCreates(configMap("a"))
-		require.NoError(w, c.Delete(w.ctx, configMap("a"), metav1.DeleteOptions{}), "by its name alone")
+		w.otherCreates(aConfigMap("a"))
+		require.NoError(w, c.Delete(w.ctx, aConfigMap("a"), metav1.DeleteOptions{}), "by its name alone")
 
 		rs := replicaSet("web", 1)
 		require.NoError(w, c.Create(w.ctx, rs))
@@ -303,9 +303,9 @@ func TestDeleteDeletes(t *testing.T) {
 func TestDeleteDoesNotHitAnotherObjectOfThatName(t *testing.T) {
 	inMemory(t, func(w *world) {
 		c := &mini.Client{Cluster: w.Cluster}
-		old := w.otherCreates(configMap("a"))
+		old := w.otherCreates(aConfigMap("a"))
 		w.otherDeletes("a")
-		second := w.otherCreates(configMap("a"))
+		second := w.otherCreates(aConfigMap("a"))
 		err := c.Delete(w.ctx, old, metav1.DeleteOptions{})
 		require.True(w, apierrors.IsConflict(err), "%v", err)
 		require.Equal(w, second.UID, w.asOther("a").UID)
@@ -376,10 +376,10 @@ func TestAnAnswerOfAnotherTypeIsAnError(t *testing.T) {
 		cluster, err := mini.NewCluster(config, scheme.Scheme)
 		require.NoError(w, err)
 		c := &mini.Client{Cluster: cluster, Wrote: func(mini.Object, bool) { w.Error("nothing was written") }}
-		cm := configMap("a", "k", "v")
+		cm := aConfigMap("a", "k", "v")
 		require.Error(w, c.Get(w.ctx, request("a"), cm), "a Pod is no ConfigMap")
 		require.Error(w, c.Update(w.ctx, cm))
-		require.Equal(w, configMap("a", "k", "v"), cm)
+		require.Equal(w, aConfigMap("a", "k", "v"), cm)
 	})
 }
 
@@ -388,7 +388,7 @@ func TestAContextThatEndsEndsTheRequest(t *testing.T) {
 		w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: "get"}, Hang: true})
 		ctx, cancel := context.WithTimeout(w.ctx, time.Second)
 		defer cancel()
-		err := (&mini.Client{Cluster: w.Cluster}).Get(ctx, request("a"), configMap(""))
+		err := (&mini.Client{Cluster: w.Cluster}).Get(ctx, request("a"), aConfigMap(""))
 		require.True(w, errors.Is(err, context.DeadlineExceeded), "%v", err)
 	})
 }
@@ -404,18 +404,18 @@ func TestWroteHearsOfEachWriteThatSucceeds(t *testing.T) {
 			require.NotEmpty(w, obj.GetUID())
 			heard = append(heard, text)
 		}}
-		cm := configMap("a")
+		cm := aConfigMap("a")
 		require.NoError(w, c.Create(w.ctx, cm))
 		require.NoError(w, c.Get(w.ctx, request("a"), cm))
 		require.NoError(w, c.Update(w.ctx, cm))
-		require.Error(w, c.Update(w.ctx, configMap("b")))
+		require.Error(w, c.Update(w.ctx, aConfigMap("b")))
 		require.NoError(w, c.Patch(w.ctx, cm, types.MergePatchType, []byte("{}")))
-		require.NoError(w, c.Delete(w.ctx, configMap("a"), metav1.DeleteOptions{}))
-		require.Error(w, c.Delete(w.ctx, configMap("a"), metav1.DeleteOptions{}))
+		require.NoError(w, c.Delete(w.ctx, aConfigMap("a"), metav1.DeleteOptions{}))
+		require.Error(w, c.Delete(w.ctx, aConfigMap("a"), metav1.DeleteOptions{}))
 		require.Equal(w, []string{"a", "a", "a", "a is gone"}, heard)
 		heard = nil
 
-		blocked := configMap("b")
+		blocked := aConfigMap("b")
 		blocked.Finalizers = []string{"example.com/f"}
 		require.NoError(w, c.Create(w.ctx, blocked))
 		require.NoError(w, c.Delete(w.ctx, blocked, metav1.DeleteOptions{}))
@@ -448,12 +448,12 @@ func TestWroteHearsOfEachWriteThatSucceeds(t *testing.T) {
 
 func TestTheFlightRecorderShowsWrites(t *testing.T) {
 	inMemory(t, func(w *world) {
-		c, cm := &mini.Client{Cluster: w.Cluster}, configMap("a")
+		c, cm := &mini.Client{Cluster: w.Cluster}, aConfigMap("a")
 		require.NoError(w, c.Create(w.ctx, cm))
 		require.NoError(w, c.Get(w.ctx, request("a"), cm))
 		cm.ResourceVersion = "1"
 		require.Error(w, c.Update(w.ctx, cm))
-		require.Error(w, c.UpdateStatus(w.ctx, configMap("b")))
+		require.Error(w, c.UpdateStatus(w.ctx, aConfigMap("b")))
 		events := w.Cluster.Trace.Events()
 		require.Equal(w, []trace.Kind{trace.Write, trace.Write, trace.Write}, kinds(w.Cluster.Trace))
 		require.Equal(w, "create ConfigMap a", events[0].Op+" "+events[0].Object+" "+events[0].Name)

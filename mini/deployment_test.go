@@ -264,7 +264,7 @@ func TestTheHistoryHasALimit(t *testing.T) {
 	})
 }
 
-func TestAStatusIsWrittenOnlyIfItDiffers(t *testing.T) {
+func TestADeploymentsStatusIsWrittenOnlyIfItDiffers(t *testing.T) {
 	inRollout(t, mini.NewDeploymentController, func(w *rolloutWorld) {
 		w.create(deployment(2))
 		version := w.get().ResourceVersion

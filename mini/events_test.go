@@ -177,7 +177,7 @@ func (w *world) configMaps() *mini.SharedInformer {
 }
 
 // configMap returns a ConfigMap in the namespace "default".
-func configMap(name string, data ...string) *corev1.ConfigMap {
+func aConfigMap(name string, data ...string) *corev1.ConfigMap {
 	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
 	for i := 0; i < len(data); i += 2 {
 		cm.Data = map[string]string{data[i]: data[i+1]}
@@ -220,7 +220,7 @@ func noting() (*mini.Controller, *notes) {
 
 func TestEachChangeOfAWatchedObjectIsReconciled(t *testing.T) {
 	inMemory(t, func(w *world) {
-		w.otherCreates(configMap("old"))
+		w.otherCreates(aConfigMap("old"))
 		informer := w.configMaps()
 		c, n := noting()
 		c.Watch(informer, mini.EnqueueObject)
@@ -228,7 +228,7 @@ func TestEachChangeOfAWatchedObjectIsReconciled(t *testing.T) {
 		w.run(c.Run)
 		time.Sleep(time.Second)
 		require.Equal(w, []string{"0s old"}, n.all(), "what was there before is an addition")
-		cm := w.otherCreates(configMap("new"))
+		cm := w.otherCreates(aConfigMap("new"))
 		time.Sleep(time.Second)
 		cm.Data = map[string]string{"a": "b"}
 		w.otherUpdates(cm)
@@ -250,7 +250,7 @@ func TestAChangeHasToPassAllPredicates(t *testing.T) {
 		w.run(informer.Run)
 		w.run(c.Run)
 		for _, name := range []string{"a", "b", "c"} {
-			w.otherCreates(configMap(name))
+			w.otherCreates(aConfigMap(name))
 		}
 		synctest.Wait()
 		require.Equal(w, []string{"0s c"}, n.all())
@@ -259,7 +259,7 @@ func TestAChangeHasToPassAllPredicates(t *testing.T) {
 
 func TestTheControllerWaitsForAllThatItWatches(t *testing.T) {
 	inMemory(t, func(w *world) {
-		w.otherCreates(configMap("a"))
+		w.otherCreates(aConfigMap("a"))
 		w.Server.Inject(fakeapi.Fault{
 			Match: fakeapi.Match{Verb: "list", Resource: "pods"}, Delay: time.Minute,
 		})
@@ -280,9 +280,9 @@ func TestTheControllerWaitsForAllThatItWatches(t *testing.T) {
 
 func TestAResyncReconcilesEverythingAgain(t *testing.T) {
 	inMemory(t, func(w *world) {
-		w.otherCreates(configMap("a"))
+		w.otherCreates(aConfigMap("a"))
 		informer := w.configMaps()
-		informer.Resync = 10 * time.Minute
+		informer.ResyncPeriod = 10 * time.Minute
 		c, n := noting()
 		c.Watch(informer, mini.EnqueueObject, mini.GenerationChanged, mini.LabelsChanged)
 		w.run(informer.Run)
@@ -294,7 +294,7 @@ func TestAResyncReconcilesEverythingAgain(t *testing.T) {
 
 func TestADeletionThatNoWatchHasSeenIsReconciled(t *testing.T) {
 	inMemory(t, func(w *world) {
-		w.otherCreates(configMap("a"))
+		w.otherCreates(aConfigMap("a"))
 		w.Server.Inject(fakeapi.Fault{ // the first watch ends after a second, the next ones fail
 			Match: fakeapi.Match{Verb: "watch"}, CutAfter: time.Second, Times: 1,
 		})
@@ -327,7 +327,7 @@ func TestTheFlightRecorderShowsWhyARequestWasAdded(t *testing.T) {
 		})
 		w.run(informer.Run)
 		synctest.Wait()
-		a, b := w.otherCreates(configMap("a")), w.otherCreates(configMap("b"))
+		a, b := w.otherCreates(aConfigMap("a")), w.otherCreates(aConfigMap("b"))
 		synctest.Wait()
 		require.Equal(w, []trace.Kind{trace.Handler, trace.Handler, trace.Predicate}, kinds(c.Trace))
 		events := c.Trace.Events()

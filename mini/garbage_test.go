@@ -32,7 +32,7 @@ func (w *world) runGarbage() {
 }
 
 // ownedBy returns a reference as controllers write it: it blocks the owner's deletion.
-func ownedBy(kind string, owner metav1.Object) metav1.OwnerReference {
+func ownerRef(kind string, owner metav1.Object) metav1.OwnerReference {
 	apiVersion := "apps/v1"
 	if kind == "ConfigMap" || kind == "Node" || kind == "Secret" {
 		apiVersion = "v1"
@@ -66,11 +66,11 @@ func (w *world) tree() (*appsv1.Deployment, *appsv1.ReplicaSet) {
 		Spec:       appsv1.DeploymentSpec{Selector: rs.Spec.Selector, Template: rs.Spec.Template},
 	}, metav1.CreateOptions{})
 	require.NoError(w, err)
-	rs.OwnerReferences = []metav1.OwnerReference{ownedBy("Deployment", d)}
+	rs.OwnerReferences = []metav1.OwnerReference{ownerRef("Deployment", d)}
 	rs, err = w.Other.AppsV1().ReplicaSets("default").Create(w.ctx, rs, metav1.CreateOptions{})
 	require.NoError(w, err)
-	w.podOf("a", ownedBy("ReplicaSet", rs))
-	w.podOf("b", ownedBy("ReplicaSet", rs))
+	w.podOf("a", ownerRef("ReplicaSet", rs))
+	w.podOf("b", ownerRef("ReplicaSet", rs))
 	return d, rs
 }
 
@@ -182,7 +182,7 @@ func TestAnOwnerOfAnotherKindIsNotLookedUpAtEachChangeOfItsDependent(t *testing.
 		w.runGarbage()
 		secret, err := w.Other.CoreV1().Secrets("default").Create(w.ctx, &corev1.Secret{ObjectMeta: withOwners("s")}, metav1.CreateOptions{})
 		require.NoError(w, err)
-		m := w.configMap("dependent", ownedBy("Secret", secret))
+		m := w.configMap("dependent", ownerRef("Secret", secret))
 		synctest.Wait()
 		w.Server.ForgetRequests()
 		m.Data = map[string]string{"a": "b"}
@@ -236,9 +236,9 @@ func TestADependentThatComesAfterItsOwnerIsGoneIsDeleted(t *testing.T) {
 		synctest.Wait()
 		w.deleteConfigMap("owner", metav1.DeletePropagationBackground)
 		synctest.Wait()
-		w.configMap("late", ownedBy("ConfigMap", owner))
+		w.configMap("late", ownerRef("ConfigMap", owner))
 		require.Empty(w, w.left())
-		w.configMap("later", ownedBy("ConfigMap", owner))
+		w.configMap("later", ownerRef("ConfigMap", owner))
 		require.Empty(w, w.left())
 	})
 }
@@ -247,11 +247,11 @@ func TestAnOwnerThatWasReplacedUnderItsNameIsGone(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.runGarbage()
 		owner := w.configMap("owner")
-		w.configMap("dependent", ownedBy("ConfigMap", owner))
+		w.configMap("dependent", ownerRef("ConfigMap", owner))
 		synctest.Wait()
 		w.deleteConfigMap("owner", metav1.DeletePropagationBackground)
 		again := w.configMap("owner")
-		w.configMap("new", ownedBy("ConfigMap", again))
+		w.configMap("new", ownerRef("ConfigMap", again))
 		require.Equal(w, []string{"configmap/new", "configmap/owner"}, w.left())
 	})
 }
@@ -260,7 +260,7 @@ func TestDeadOwnersAreTakenOutIfALivingOneIsLeft(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.runGarbage()
 		one, two, three := w.configMap("one"), w.configMap("two"), w.configMap("three")
-		w.configMap("shared", ownedBy("ConfigMap", one), ownedBy("ConfigMap", two), ownedBy("ConfigMap", three))
+		w.configMap("shared", ownerRef("ConfigMap", one), ownerRef("ConfigMap", two), ownerRef("ConfigMap", three))
 		w.deleteConfigMap("two", metav1.DeletePropagationBackground)
 		require.Equal(w, []string{"one", "three"}, w.refs("shared"))
 		w.deleteConfigMap("one", metav1.DeletePropagationForeground)
@@ -290,7 +290,7 @@ func TestAnOrphanDeletionKeepsOtherOwnersAndOtherFinalizers(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.runGarbage()
 		one, two := w.configMap("one"), w.configMap("two")
-		w.configMap("shared", ownedBy("ConfigMap", one), ownedBy("ConfigMap", two))
+		w.configMap("shared", ownerRef("ConfigMap", one), ownerRef("ConfigMap", two))
 		one.Finalizers = []string{"example.com/theirs"}
 		_, err := w.Other.CoreV1().ConfigMaps("default").Update(w.ctx, one, metav1.UpdateOptions{})
 		require.NoError(w, err)
@@ -344,7 +344,7 @@ func TestAForegroundDeletionWaitsOnlyForBlockingDependents(t *testing.T) {
 		w.runGarbage()
 		owner := w.configMap("owner")
 		for name, blocks := range map[string]*bool{"no": new(false), "unset": nil} {
-			ref := ownedBy("ConfigMap", owner)
+			ref := ownerRef("ConfigMap", owner)
 			ref.BlockOwnerDeletion = blocks
 			m, err := w.Other.CoreV1().ConfigMaps("default").Create(w.ctx, &corev1.ConfigMap{ObjectMeta: withOwners(name, ref)}, metav1.CreateOptions{})
 			require.NoError(w, err)
@@ -361,7 +361,7 @@ func TestAnOwnerStopsWaitingForADependentThatStopsBlocking(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.runGarbage()
 		owner := w.configMap("owner")
-		m := w.configMap("dependent", ownedBy("ConfigMap", owner))
+		m := w.configMap("dependent", ownerRef("ConfigMap", owner))
 		m.Finalizers = []string{"example.com/slow"}
 		_, err := w.Other.CoreV1().ConfigMaps("default").Update(w.ctx, m, metav1.UpdateOptions{})
 		require.NoError(w, err)
@@ -389,9 +389,9 @@ func TestACircleOfOwnersIsDeleted(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.runGarbage()
 		a := w.configMap("a")
-		b := w.configMap("b", ownedBy("ConfigMap", a))
-		c := w.configMap("c", ownedBy("ConfigMap", b))
-		a.OwnerReferences = []metav1.OwnerReference{ownedBy("ConfigMap", c)}
+		b := w.configMap("b", ownerRef("ConfigMap", a))
+		c := w.configMap("c", ownerRef("ConfigMap", b))
+		a.OwnerReferences = []metav1.OwnerReference{ownerRef("ConfigMap", c)}
 		_, err := w.Other.CoreV1().ConfigMaps("default").Update(w.ctx, a, metav1.UpdateOptions{})
 		require.NoError(w, err)
 		require.Len(w, w.left(), 3)
@@ -409,8 +409,8 @@ func TestACollectedDependentKeepsItsOwnWishForItsDependents(t *testing.T) {
 			inMemory(t, func(w *world) {
 				w.runGarbage()
 				root := w.configMap("root")
-				middle := w.configMap("middle", ownedBy("ConfigMap", root))
-				w.configMap("leaf", ownedBy("ConfigMap", middle))
+				middle := w.configMap("middle", ownerRef("ConfigMap", root))
+				w.configMap("leaf", ownerRef("ConfigMap", middle))
 				middle.Finalizers = []string{finalizer}
 				_, err := w.Other.CoreV1().ConfigMaps("default").Update(w.ctx, middle, metav1.UpdateOptions{})
 				require.NoError(w, err)
@@ -430,16 +430,16 @@ func TestAnOwnerInAnotherNamespaceIsNoOwner(t *testing.T) {
 		require.NoError(w, err)
 		w.runGarbage()
 		owner := w.configMap("owner")
-		w.configMap("right", ownedBy("ConfigMap", owner))
-		wrong := &corev1.ConfigMap{ObjectMeta: withOwners("wrong", ownedBy("ConfigMap", owner))}
+		w.configMap("right", ownerRef("ConfigMap", owner))
+		wrong := &corev1.ConfigMap{ObjectMeta: withOwners("wrong", ownerRef("ConfigMap", owner))}
 		wrong.Namespace = "other"
 		_, err = w.Other.CoreV1().ConfigMaps("other").Create(w.ctx, wrong, metav1.CreateOptions{})
 		require.NoError(w, err)
-		named := ownedBy("ConfigMap", owner)
+		named := ownerRef("ConfigMap", owner)
 		named.Name = "misspelt"
 		w.configMap("misspelt-owner", named)
 		require.Equal(w, []string{"configmap/owner", "configmap/right"}, w.left())
-		w.configMap("late", ownedBy("ConfigMap", owner))
+		w.configMap("late", ownerRef("ConfigMap", owner))
 		require.Equal(w, []string{"configmap/late", "configmap/owner", "configmap/right"}, w.left(),
 			"the wrong references must not make the owner absent for the right ones")
 	})
@@ -452,12 +452,12 @@ func TestOwnersOfOtherKindsAreLookedUp(t *testing.T) {
 		require.NoError(w, err)
 		secret, err := w.Other.CoreV1().Secrets("default").Create(w.ctx, &corev1.Secret{ObjectMeta: withOwners("s")}, metav1.CreateOptions{})
 		require.NoError(w, err)
-		w.configMap("of-node", ownedBy("Node", node))
-		w.configMap("of-secret", ownedBy("Secret", secret))
-		gone := ownedBy("Node", node)
+		w.configMap("of-node", ownerRef("Node", node))
+		w.configMap("of-secret", ownerRef("Secret", secret))
+		gone := ownerRef("Node", node)
 		gone.Name = "gone"
 		w.configMap("of-no-node", gone)
-		gone = ownedBy("Secret", secret)
+		gone = ownerRef("Secret", secret)
 		gone.UID = "another"
 		w.configMap("of-no-secret", gone)
 		require.Equal(w, []string{"configmap/of-node", "configmap/of-secret"}, w.left())
@@ -508,7 +508,7 @@ func TestADependentThatGotALivingOwnerInTheMeantimeStays(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.runGarbage()
 		dead, alive := w.configMap("dead"), w.configMap("alive")
-		dependent := w.configMap("dependent", ownedBy("ConfigMap", dead))
+		dependent := w.configMap("dependent", ownerRef("ConfigMap", dead))
 		synctest.Wait()
 		// Between the collector's questions and its deletion, another process adopts.
 		adopted := make(chan struct{})
@@ -519,7 +519,7 @@ func TestADependentThatGotALivingOwnerInTheMeantimeStays(t *testing.T) {
 		w.running.Go(func() {
 			defer close(adopted)
 			time.Sleep(500 * time.Millisecond)
-			dependent.OwnerReferences = []metav1.OwnerReference{ownedBy("ConfigMap", alive)}
+			dependent.OwnerReferences = []metav1.OwnerReference{ownerRef("ConfigMap", alive)}
 			_, err := w.Other.CoreV1().ConfigMaps("default").Update(w.ctx, dependent, metav1.UpdateOptions{})
 			if err != nil {
 				w.Errorf("adopting: %v", err)
@@ -536,7 +536,7 @@ func TestAnObjectThatChangesAllTheTimeIsDeletedAllTheSame(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.runGarbage()
 		owner := w.configMap("owner")
-		dependent := w.configMap("dependent", ownedBy("ConfigMap", owner))
+		dependent := w.configMap("dependent", ownerRef("ConfigMap", owner))
 		synctest.Wait()
 		deletions := w.Server.Inject(fakeapi.Fault{
 			Match: fakeapi.Match{Verb: "delete", Name: "dependent"}, Delay: 20 * time.Millisecond,
@@ -566,8 +566,8 @@ func TestAFailedRequestIsTriedAgain(t *testing.T) {
 				inMemory(t, func(w *world) {
 					w.runGarbage()
 					owner, other := w.configMap("owner"), w.configMap("other")
-					w.configMap("dependent", ownedBy("ConfigMap", owner))
-					w.configMap("shared", ownedBy("ConfigMap", owner), ownedBy("ConfigMap", other))
+					w.configMap("dependent", ownerRef("ConfigMap", owner))
+					w.configMap("shared", ownerRef("ConfigMap", owner), ownerRef("ConfigMap", other))
 					synctest.Wait()
 					requests := fakeapi.Match{Verb: verb, Resource: "configmaps"}
 					if verb == "delete" {

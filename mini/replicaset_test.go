@@ -39,7 +39,7 @@ func (w *world) runReplicaSets() (manager *mini.Manager, kill func()) {
 }
 
 // requests is how many requests the controller has sent since ForgetRequests.
-func (w *world) requests(verb, resource, subresource string) int {
+func (w *world) podRequests(verb, resource, subresource string) int {
 	w.Helper()
 	synctest.Wait()
 	return len(w.Server.Requests(fakeapi.Match{Verb: verb, Resource: resource, Subresource: subresource}))
@@ -185,7 +185,7 @@ func TestAPodIsAvailableWhenItHasBeenReadyForLongEnough(t *testing.T) {
 		require.EqualValues(w, 3, available())
 		w.Server.ForgetRequests()
 		time.Sleep(10 * time.Minute)
-		require.Zero(w, w.requests("update", "replicasets", "status"), "nothing happens any more")
+		require.Zero(w, w.podRequests("update", "replicasets", "status"), "nothing happens any more")
 	})
 }
 
@@ -231,7 +231,7 @@ func TestAStatusIsWrittenOnlyIfItDiffers(t *testing.T) {
 		require.Equal(w, version, w.replicaSet("web").ResourceVersion)
 		w.Server.ForgetRequests()
 		time.Sleep(time.Hour)
-		require.Zero(w, w.requests("update", "", ""), "each write is an event, and asks for the next reconcile")
+		require.Zero(w, w.podRequests("update", "", ""), "each write is an event, and asks for the next reconcile")
 	})
 }
 
@@ -369,7 +369,7 @@ func TestAProcessThatIsKilledInTheMiddleIsFollowedByOneThatCreatesTheRest(t *tes
 				w.runReplicaSets()
 				time.Sleep(time.Minute)
 				require.Len(w, w.pods(), 20)
-				require.Zero(w, w.requests("delete", "pods", ""), "there was a Pod too many")
+				require.Zero(w, w.podRequests("delete", "pods", ""), "there was a Pod too many")
 			})
 		})
 	}
@@ -411,7 +411,7 @@ func TestFiveHundredRefusedPodsAreOneRequest(t *testing.T) {
 		w.Server.ForgetRequests()
 		_, err := sets.Reconcile(w.ctx, mini.KeyOf(rs))
 		require.Error(w, err, "the controller has to try again, later each time")
-		require.Equal(w, 1, w.requests("create", "pods", ""), "the quota that refuses one Pod refuses 500")
+		require.Equal(w, 1, w.podRequests("create", "pods", ""), "the quota that refuses one Pod refuses 500")
 	})
 }
 
@@ -431,7 +431,7 @@ func TestCreationsDoubleAndEndWithTheBatchThatFails(t *testing.T) {
 		_, err := sets.Reconcile(w.ctx, mini.KeyOf(rs))
 		require.Error(w, err)
 		require.Equal(w, 3*time.Second, time.Since(began), "batches of 1, 2 and 4, each of a second")
-		require.Equal(w, 1+2+4, w.requests("create", "pods", ""))
+		require.Equal(w, 1+2+4, w.podRequests("create", "pods", ""))
 		require.Len(w, w.pods(), 1+2+3)
 		began = time.Now()
 		_, err = sets.Reconcile(w.ctx, mini.KeyOf(rs))
@@ -482,7 +482,7 @@ func TestTheBurstIsFiveHundred(t *testing.T) {
 		w.run(cache.Run)
 		_, err := (&mini.ReplicaSets{Client: mini.NewCachedClient(cache)}).Reconcile(w.ctx, mini.KeyOf(rs))
 		require.NoError(w, err)
-		require.Equal(w, 500, w.requests("delete", "pods", ""))
+		require.Equal(w, 500, w.podRequests("delete", "pods", ""))
 	})
 }
 
@@ -728,7 +728,7 @@ func TestWithoutReadingPodsOrReplicaSetsThereIsAnErrorAndNoPod(t *testing.T) {
 				_, err := (&mini.ReplicaSets{Client: mini.NewCachedClient(cache)}).Reconcile(impatient,
 					mini.Request{Namespace: "default", Name: "web"})
 				require.Error(w, err)
-				require.Zero(w, w.requests("create", "pods", ""))
+				require.Zero(w, w.podRequests("create", "pods", ""))
 			})
 		})
 	}

@@ -72,7 +72,7 @@ func ask(t *testing.T, handler http.Handler, body string) *admissionv1.Admission
 	return got.Response
 }
 
-func configMap(name string) string {
+func reviewed(name string) string {
 	return `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"` + name + `"}}`
 }
 
@@ -82,13 +82,13 @@ func TestAValidatorSeesTheOldAndTheNewObject(t *testing.T) {
 		old, now = o, n
 		return nil
 	})
-	require.True(t, ask(t, handler, review("CREATE", "ConfigMap", "", configMap("new"))).Allowed)
+	require.True(t, ask(t, handler, review("CREATE", "ConfigMap", "", reviewed("new"))).Allowed)
 	require.Nil(t, old)
 	require.Equal(t, "new", now.Name)
-	require.True(t, ask(t, handler, review("UPDATE", "ConfigMap", configMap("old"), configMap("new"))).Allowed)
+	require.True(t, ask(t, handler, review("UPDATE", "ConfigMap", reviewed("old"), reviewed("new"))).Allowed)
 	require.Equal(t, "old", old.Name)
 	require.Equal(t, "new", now.Name)
-	answer := ask(t, handler, review("DELETE", "ConfigMap", configMap("old"), ""))
+	answer := ask(t, handler, review("DELETE", "ConfigMap", reviewed("old"), ""))
 	require.True(t, answer.Allowed)
 	require.Nil(t, answer.Result)
 	require.Equal(t, "old", old.Name, "a deletion is about the old object")
@@ -109,7 +109,7 @@ func TestADenialHasTheReasonAndTheCode(t *testing.T) {
 		deny := mini.Validate(func(context.Context, *corev1.ConfigMap, *corev1.ConfigMap) error { return c.err })
 		refuse := mini.Default(func(context.Context, *corev1.ConfigMap) error { return c.err })
 		for _, handler := range []http.Handler{deny, refuse} {
-			answer := ask(t, handler, review("CREATE", "ConfigMap", "", configMap("x")))
+			answer := ask(t, handler, review("CREATE", "ConfigMap", "", reviewed("x")))
 			require.False(t, answer.Allowed)
 			require.Empty(t, answer.Patch)
 			require.Equal(t, metav1.StatusFailure, answer.Result.Status)
@@ -127,7 +127,7 @@ func TestWarningsReachTheUser(t *testing.T) {
 		mini.Warn(ctx, "two")
 		return denied
 	})
-	question := review("CREATE", "ConfigMap", "", configMap("x"))
+	question := review("CREATE", "ConfigMap", "", reviewed("x"))
 	require.Equal(t, []string{"one", "two"}, ask(t, validate, question).Warnings)
 	denied = errors.New("no")
 	require.Equal(t, []string{"one", "two"}, ask(t, validate, question).Warnings)
@@ -148,7 +148,7 @@ func TestAnObjectOfAnotherKindIsRefused(t *testing.T) {
 		require.False(t, answer.Allowed)
 		require.EqualValues(t, 400, answer.Result.Code)
 		for _, bad := range []string{
-			review("UPDATE", "ConfigMap", configMap("x"), `{"data":3}`),
+			review("UPDATE", "ConfigMap", reviewed("x"), `{"data":3}`),
 			review("UPDATE", "ConfigMap", `{"data":3}`, `{"data":3}`),
 		} {
 			answer = ask(t, handler, bad)
@@ -157,7 +157,7 @@ func TestAnObjectOfAnotherKindIsRefused(t *testing.T) {
 		}
 	}
 	require.False(t, called)
-	require.False(t, ask(t, validate, review("UPDATE", "ConfigMap", `{"data":3}`, configMap("x"))).Allowed)
+	require.False(t, ask(t, validate, review("UPDATE", "ConfigMap", `{"data":3}`, reviewed("x"))).Allowed)
 	require.False(t, called)
 }
 
@@ -166,7 +166,7 @@ func TestAPanicIsAnErrorAnswer(t *testing.T) {
 		mini.Warn(ctx, "careful")
 		panic("no such key")
 	})
-	answer := ask(t, validate, review("DELETE", "ConfigMap", configMap("x"), ""))
+	answer := ask(t, validate, review("DELETE", "ConfigMap", reviewed("x"), ""))
 	require.False(t, answer.Allowed)
 	require.EqualValues(t, 500, answer.Result.Code)
 	require.Equal(t, metav1.StatusReasonInternalError, answer.Result.Reason)
@@ -175,7 +175,7 @@ func TestAPanicIsAnErrorAnswer(t *testing.T) {
 
 func TestWhatIsNotAReviewIsAnHTTPError(t *testing.T) {
 	handler := mini.Validate(func(context.Context, *corev1.ConfigMap, *corev1.ConfigMap) error { return nil })
-	good := review("CREATE", "ConfigMap", "", configMap("x"))
+	good := review("CREATE", "ConfigMap", "", reviewed("x"))
 	for name, c := range map[string]struct {
 		contentType, body string
 		code              int
@@ -288,7 +288,7 @@ func TestADefaultInAFieldThatTheAPIServerHasNotSentIsAPatchThatApplies(t *testin
 
 func TestADeletionHasNoDefaults(t *testing.T) {
 	fill := mini.Default(func(context.Context, *corev1.ConfigMap) error { return errors.New("called") })
-	answer := ask(t, fill, review("DELETE", "ConfigMap", configMap("x"), ""))
+	answer := ask(t, fill, review("DELETE", "ConfigMap", reviewed("x"), ""))
 	require.True(t, answer.Allowed)
 	require.Empty(t, answer.Patch)
 }
@@ -316,7 +316,7 @@ func serve(t *testing.T, config *tls.Config, client *tls.Config, scheme string) 
 		answers := make(chan int, 1)
 		go func() {
 			response, err := (&http.Client{Transport: transport}).Post(scheme+"://webhook/slow", "application/json",
-				strings.NewReader(review("CREATE", "ConfigMap", "", configMap("x"))))
+				strings.NewReader(review("CREATE", "ConfigMap", "", reviewed("x"))))
 			if err != nil {
 				t.Error("the review was cut off: ", err)
 				answers <- 0
