@@ -423,6 +423,8 @@ func TestTheUsualBackoffIsThatOfClientGo(t *testing.T) {
 			least = min(2*least, 30*time.Second)
 		}
 		require.Equal(t, 30*time.Second, least)
+		all := pauses(source.lists)
+		require.NotEqual(t, all[len(all)-2], all[len(all)-1], "there is chance in it")
 	})
 }
 
@@ -439,14 +441,25 @@ func TestAStopIsObeyedAtOnce(t *testing.T) {
 				s := w.reflect()
 				time.Sleep(10 * time.Second)
 				s.took()
-				began := time.Now()
+				began, failures := time.Now(), w.failures()
 				w.end()
 				require.Zero(w, time.Since(began))
+				require.Equal(w, failures, w.failures(), "a stop is no failure")
 				lists, watches := w.requests()
 				require.LessOrEqual(w, lists+watches, 6, "and it asks for nothing any more")
 			})
 		})
 	}
+}
+
+// failures returns how many pauses after a failure the flight recorder has seen.
+func (w *world) failures() (n int) {
+	for _, e := range w.Cluster.Trace.Events() {
+		if e.Kind == trace.Backoff {
+			n++
+		}
+	}
+	return n
 }
 
 // stopCounter counts calls of Stop.
@@ -476,7 +489,12 @@ func TestTheFlightRecorderShowsTheReflector(t *testing.T) {
 		recorder := trace.New(0)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		source := &script{watch: func(call int, _ string) (watch.Interface, error) {
+		source := &script{list: func(call int) ([]mini.Object, string, error) {
+			if call == 1 {
+				return nil, "", errors.New("not now")
+			}
+			return nil, "1", nil
+		}, watch: func(call int, _ string) (watch.Interface, error) {
 			if call > 1 {
 				return watch.NewFake(), nil
 			}
@@ -490,16 +508,15 @@ func TestTheFlightRecorderShowsTheReflector(t *testing.T) {
 		}
 		require.NoError(t, r.Run(ctx))
 		var got []trace.Event
+		var reasons []string
 		for _, e := range recorder.Events() {
 			require.NotEmpty(t, e.Layer)
 			e.Seq, e.At, e.Layer = 0, 0, ""
-			if e.Kind == trace.Backoff {
-				require.NotEmpty(t, e.Reason)
-				e.Reason = ""
-			}
+			reasons, e.Reason = append(reasons, e.Reason), ""
 			got = append(got, e)
 		}
 		require.Equal(t, []trace.Event{
+			{Kind: trace.Backoff, Took: time.Second, Count: 1},
 			{
 				Kind: trace.WatchEvent, Op: "MODIFIED", Object: "ConfigMap",
 				Namespace: "default", Name: "a", Version: "2",
@@ -508,6 +525,8 @@ func TestTheFlightRecorderShowsTheReflector(t *testing.T) {
 			{Kind: trace.Expired, Version: "3"},
 			{Kind: trace.Backoff, Took: time.Second, Count: 1},
 		}, got)
+		require.Contains(t, reasons[0], "not now", "the reason is the source's own error")
+		require.NotEmpty(t, reasons[4])
 	})
 }
 
