@@ -294,7 +294,7 @@ func (m *queueModel) done(name string) {
 }
 
 func TestAnyOrderOfCallsDoesWhatTheContractSays(t *testing.T) {
-	for seed := range uint64(200) {
+	for seed := range uint64(50) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		q := mini.NewQueue("test")
 		model := &queueModel{again: map[string]bool{}, processing: map[string]bool{}}
