@@ -71,6 +71,14 @@ func (w *world) pods() (live []*corev1.Pod) {
 	return live
 }
 
+// names are the Pods' names.
+func names(pods []*corev1.Pod) (all []string) {
+	for _, pod := range pods {
+		all = append(all, pod.Name)
+	}
+	return all
+}
+
 // changePod changes everything but the status.
 func (w *world) changePod(pod *corev1.Pod, change func(*corev1.Pod)) *corev1.Pod {
 	w.Helper()
@@ -137,10 +145,10 @@ func TestThereAreAsManyPodsAsTheReplicaSetAsksFor(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.runFirst()
 		w.createReplicaSet(replicaSet("web", 10))
-		require.Len(w, w.pods(), 10)
+		require.Len(w, names(w.pods()), 10)
 		for _, replicas := range []int32{3, 4, 0, 2} {
 			w.changeReplicaSet("web", func(rs *appsv1.ReplicaSet) { rs.Spec.Replicas = &replicas })
-			require.Len(w, w.pods(), int(replicas), "Pods after scaling")
+			require.Len(w, names(w.pods()), int(replicas), "Pods after scaling")
 		}
 	})
 }
@@ -153,7 +161,7 @@ func TestAPodIsMadeFromTheTemplateAndBelongsToTheReplicaSet(t *testing.T) {
 		rs.Spec.Template.Finalizers = []string{"example.com/wait"}
 		rs = w.createReplicaSet(rs)
 		pods := w.pods()
-		require.Len(w, pods, 1)
+		require.Len(w, names(pods), 1)
 		require.Equal(w, rs.Spec.Template.Labels, pods[0].Labels)
 		require.Equal(w, rs.Spec.Template.Annotations, pods[0].Annotations)
 		require.Equal(w, rs.Spec.Template.Finalizers, pods[0].Finalizers)
@@ -172,11 +180,11 @@ func TestADeletedPodIsReplacedAlsoWhileItIsStillEnding(t *testing.T) {
 		w.createReplicaSet(replicaSet("web", 2))
 		ending := w.bind(w.pods()[0], "node") // so that the deletion waits for a kubelet
 		w.deletePod(ending)
-		require.Len(w, w.pods(), 2, "a Pod that is ending does not count")
+		require.Len(w, names(w.pods()), 2, "a Pod that is ending does not count")
 		w.deletePod(w.pods()[0])
-		require.Len(w, w.pods(), 2)
+		require.Len(w, names(w.pods()), 2)
 		w.changeReplicaSet("web", func(rs *appsv1.ReplicaSet) { rs.Spec.Replicas = new(int32(1)) })
-		require.Len(w, w.pods(), 1, "a Pod that is ending is none that can be deleted")
+		require.Len(w, names(w.pods()), 1, "a Pod that is ending is none that can be deleted")
 	})
 }
 
@@ -186,16 +194,16 @@ func TestAReplicaSetThatIsGoneOrEndingCreatesNothing(t *testing.T) {
 		rs := replicaSet("web", 2)
 		rs.Finalizers = []string{"example.com/wait"}
 		w.createReplicaSet(rs)
-		require.Len(w, w.pods(), 2)
+		require.Len(w, names(w.pods()), 2)
 		err := w.Other.AppsV1().ReplicaSets("default").Delete(w.ctx, "web", metav1.DeleteOptions{})
 		require.NoError(w, err)
 		w.deletePod(w.pods()[0])
-		require.Len(w, w.pods(), 1, "the ReplicaSet is being deleted: no new Pods")
+		require.Len(w, names(w.pods()), 1, "the ReplicaSet is being deleted: no new Pods")
 		w.changeReplicaSet("web", func(rs *appsv1.ReplicaSet) { rs.Finalizers = nil })
 		synctest.Wait()
 		_, err = first.Reconcile(w.ctx, mini.Request{Namespace: "default", Name: "web"})
 		require.NoError(w, err, "a ReplicaSet that is gone is the normal end, not a failure")
-		require.Len(w, w.pods(), 1, "to delete the rest is the garbage collector's work")
+		require.Len(w, names(w.pods()), 1, "to delete the rest is the garbage collector's work")
 	})
 }
 
@@ -209,10 +217,10 @@ func TestARefusedWriteIsTriedAgain(t *testing.T) {
 		}
 		w.createReplicaSet(replicaSet("web", 3))
 		time.Sleep(time.Second)
-		require.Len(w, w.pods(), 3, "the API server refused two Pods, a second ago")
+		require.Len(w, names(w.pods()), 3, "the API server refused two Pods, a second ago")
 		w.changeReplicaSet("web", func(rs *appsv1.ReplicaSet) { rs.Spec.Replicas = new(int32(0)) })
 		time.Sleep(time.Second)
-		require.Empty(w, w.pods(), "the API server refused to delete two Pods, a second ago")
+		require.Empty(w, names(w.pods()), "the API server refused to delete two Pods, a second ago")
 	})
 }
 
@@ -242,6 +250,6 @@ func TestTenPodsAreTenAlthoughTheWatchIsSlow(t *testing.T) {
 		time.Sleep(100 * time.Millisecond)
 		w.changeReplicaSet("web", func(rs *appsv1.ReplicaSet) { rs.Annotations = map[string]string{"a": "1"} })
 		time.Sleep(time.Minute)
-		require.Len(w, w.pods(), 10, "the second reconcile did not see the first one's Pods")
+		require.Len(w, names(w.pods()), 10, "the second reconcile did not see the first one's Pods")
 	})
 }

@@ -68,14 +68,6 @@ func (w *world) ready(pod *corev1.Pod) *corev1.Pod {
 	})
 }
 
-// names are the Pods' names.
-func names(pods []*corev1.Pod) (all []string) {
-	for _, pod := range pods {
-		all = append(all, pod.Name)
-	}
-	return all
-}
-
 // Level 1: count and create.
 
 func TestEveryReplicaSetGetsThePodsThatItAsksFor(t *testing.T) {
@@ -83,14 +75,14 @@ func TestEveryReplicaSetGetsThePodsThatItAsksFor(t *testing.T) {
 		w.createReplicaSet(replicaSet("before", 2))
 		w.runReplicaSets()
 		w.createReplicaSet(replicaSet("web", 5))
-		require.Len(w, w.pods(), 7, "two for before, which was there before the controller, and five for web")
+		require.Len(w, names(w.pods()), 7, "two for before, which was there before the controller, and five for web")
 		for _, pod := range w.pods() {
 			require.NotNil(w, metav1.GetControllerOf(pod), "the garbage collector has to know whose Pod %s is", pod.Name)
 		}
 		w.scale("before", 0)
 		for _, replicas := range []int32{3, 4, 0, 2} {
 			w.scale("web", replicas)
-			require.Len(w, w.pods(), int(replicas), "Pods after scaling")
+			require.Len(w, names(w.pods()), int(replicas), "Pods after scaling")
 		}
 	})
 }
@@ -101,12 +93,12 @@ func TestPodsThatAreGoneEndingOrFinishedAreReplaced(t *testing.T) {
 		w.createReplicaSet(replicaSet("web", 4))
 		pods := w.pods()
 		w.deletePod(pods[0])
-		require.Len(w, w.pods(), 4, "a Pod was deleted")
+		require.Len(w, names(w.pods()), 4, "a Pod was deleted")
 		w.deletePod(w.bind(pods[1], "node")) // a kubelet has to end it
-		require.Len(w, w.pods(), 4, "a Pod is ending")
+		require.Len(w, names(w.pods()), 4, "a Pod is ending")
 		for i, phase := range []corev1.PodPhase{corev1.PodFailed, corev1.PodSucceeded} {
 			w.changePodStatus(pods[2+i], func(pod *corev1.Pod) { pod.Status.Phase = phase })
-			require.Len(w, w.pods(), 5+i, "a Pod has %s: another takes its place, and it stays for the user to see", phase)
+			require.Len(w, names(w.pods()), 5+i, "a Pod has %s: another takes its place, and it stays for the user to see", phase)
 		}
 		w.scale("web", 0)
 		require.Equal(w, []string{pods[2].Name, pods[3].Name}, names(w.pods()),
@@ -120,17 +112,17 @@ func TestAReplicaSetThatIsBeingDeletedCreatesNothingAndSaysWhatItHas(t *testing.
 		rs := replicaSet("web", 3)
 		rs.Finalizers = []string{"example.com/wait"}
 		w.createReplicaSet(rs)
-		require.Len(w, w.pods(), 3)
+		require.Len(w, names(w.pods()), 3)
 		err := w.Other.AppsV1().ReplicaSets("default").Delete(w.ctx, "web", metav1.DeleteOptions{})
 		require.NoError(w, err)
 		w.deletePod(w.pods()[0])
-		require.Len(w, w.pods(), 2, "the garbage collector deletes Pods: new ones would never end")
+		require.Len(w, names(w.pods()), 2, "the garbage collector deletes Pods: new ones would never end")
 		require.EqualValues(w, 2, w.replicaSet("web").Status.Replicas)
 		w.scale("web", 1)
-		require.Len(w, w.pods(), 2, "which Pods go is the garbage collector's business now")
+		require.Len(w, names(w.pods()), 2, "which Pods go is the garbage collector's business now")
 
 		w.changeReplicaSet("web", func(rs *appsv1.ReplicaSet) { rs.Finalizers = nil })
-		require.Len(w, w.pods(), 2)
+		require.Len(w, names(w.pods()), 2)
 		_, err = (&mini.ReplicaSets{Client: manager.Client}).Reconcile(w.ctx,
 			mini.Request{Namespace: "default", Name: "web"})
 		require.NoError(w, err, "a ReplicaSet that is gone is the normal end, not a failure")
@@ -270,7 +262,7 @@ func TestOfTwoReadyPodsTheOneBesidePodsOfTheSameDeploymentGoes(t *testing.T) {
 		require.NotContains(w, names(w.pods()), pods[1].Name, "two new Pods of the Deployment are on its node")
 
 		w.scale("old", 1)
-		require.Len(w, w.pods(), 3)
+		require.Len(w, names(w.pods()), 3)
 	})
 }
 
@@ -297,13 +289,13 @@ func TestPodsAreDeletedInParallel(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.runReplicaSets()
 		w.createReplicaSet(replicaSet("web", 20))
-		require.Len(w, w.pods(), 20)
+		require.Len(w, names(w.pods()), 20)
 		w.Server.Inject(fakeapi.Fault{
 			Match: fakeapi.Match{Verb: "delete", Resource: "pods"}, Delay: time.Second,
 		})
 		w.scale("web", 0)
 		time.Sleep(1500 * time.Millisecond)
-		require.Empty(w, w.pods(), "twenty deletions of a second each")
+		require.Empty(w, names(w.pods()), "twenty deletions of a second each")
 	})
 }
 
@@ -323,7 +315,7 @@ func TestTenPodsAreTenAlthoughTheControllersWatchIsSlow(t *testing.T) {
 			require.LessOrEqual(w, len(w.pods()), 10, "the controller did not see its own Pods")
 		}
 		time.Sleep(time.Minute)
-		require.Len(w, w.pods(), 10)
+		require.Len(w, names(w.pods()), 10)
 	})
 }
 
@@ -346,7 +338,7 @@ func TestTenPodsAreNotNineAlthoughTheControllersWatchIsSlow(t *testing.T) {
 			require.GreaterOrEqual(w, len(w.pods()), 10, "the controller did not see its own deletions")
 		}
 		time.Sleep(time.Minute)
-		require.Len(w, w.pods(), 10)
+		require.Len(w, names(w.pods()), 10)
 	})
 }
 
@@ -368,7 +360,7 @@ func TestAProcessThatIsKilledInTheMiddleIsFollowedByOneThatCreatesTheRest(t *tes
 				w.Server.ForgetRequests()
 				w.runReplicaSets()
 				time.Sleep(time.Minute)
-				require.Len(w, w.pods(), 20)
+				require.Len(w, names(w.pods()), 20)
 				require.Zero(w, w.podRequests("delete", "pods", ""), "there was a Pod too many")
 			})
 		})
@@ -379,7 +371,7 @@ func TestAPodThatAnotherProcessDeletesAtTheSameTimeIsNoFailure(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.runReplicaSets()
 		w.createReplicaSet(replicaSet("web", 3))
-		require.Len(w, w.pods(), 3)
+		require.Len(w, names(w.pods()), 3)
 		w.Server.Inject(fakeapi.Fault{ // the controller's deletions arrive late
 			Match: fakeapi.Match{Verb: "delete", Resource: "pods"}, Times: 3, Delay: time.Second,
 		})
@@ -432,12 +424,12 @@ func TestCreationsDoubleAndEndWithTheBatchThatFails(t *testing.T) {
 		require.Error(w, err)
 		require.Equal(w, 3*time.Second, time.Since(began), "batches of 1, 2 and 4, each of a second")
 		require.Equal(w, 1+2+4, w.podRequests("create", "pods", ""))
-		require.Len(w, w.pods(), 1+2+3)
+		require.Len(w, names(w.pods()), 1+2+3)
 		began = time.Now()
 		_, err = sets.Reconcile(w.ctx, mini.KeyOf(rs))
 		require.NoError(w, err)
 		require.Equal(w, 6*time.Second, time.Since(began), "34 Pods: 1, 2, 4, 8, 16 and the last 3")
-		require.Len(w, w.pods(), 40)
+		require.Len(w, names(w.pods()), 40)
 	})
 }
 
@@ -451,7 +443,7 @@ func TestOneReconcileCreatesAndDeletesNoMoreThanTheBurst(t *testing.T) {
 			synctest.Wait()
 			_, err := sets.Reconcile(w.ctx, mini.Request{Namespace: "default", Name: "web"})
 			require.NoError(w, err)
-			require.Len(w, w.pods(), want, why)
+			require.Len(w, names(w.pods()), want, why)
 		}
 		w.createReplicaSet(replicaSet("web", 13))
 		reconcile(10, "one huge ReplicaSet must not keep a worker from all others")
@@ -495,9 +487,9 @@ func TestThePodsBeyondTheBurstFollow(t *testing.T) {
 		manager.AddController(c)
 		w.run(manager.Run)
 		w.createReplicaSet(replicaSet("web", 23))
-		require.Len(w, w.pods(), 23)
+		require.Len(w, names(w.pods()), 23)
 		w.scale("web", 0)
-		require.Empty(w, w.pods())
+		require.Empty(w, names(w.pods()))
 	})
 }
 
@@ -519,7 +511,7 @@ func TestAQuotaShowsInTheStatusUntilItIsLifted(t *testing.T) {
 		require.Equal(w, version, w.replicaSet("web").ResourceVersion, "the same failure again is no news")
 		lift()
 		time.Sleep(time.Hour)
-		require.Len(w, w.pods(), 3)
+		require.Len(w, names(w.pods()), 3)
 		require.Empty(w, w.replicaSet("web").Status.Conditions)
 	})
 }
@@ -528,7 +520,7 @@ func TestARefusedDeletionShowsInTheStatusAndIsTriedAgain(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.runReplicaSets()
 		w.createReplicaSet(replicaSet("web", 3))
-		require.Len(w, w.pods(), 3)
+		require.Len(w, names(w.pods()), 3)
 		other := appsv1.ReplicaSetCondition{Type: "Other", Status: corev1.ConditionTrue}
 		rs := w.replicaSet("web")
 		rs.Status.Conditions = []appsv1.ReplicaSetCondition{other}
@@ -540,13 +532,13 @@ func TestARefusedDeletionShowsInTheStatusAndIsTriedAgain(t *testing.T) {
 		})
 		w.scale("web", 0)
 		time.Sleep(100 * time.Millisecond)
-		require.Len(w, w.pods(), 1, "the other two need not wait for it")
+		require.Len(w, names(w.pods()), 1, "the other two need not wait for it")
 		conditions := w.replicaSet("web").Status.Conditions
 		require.Len(w, conditions, 2)
 		require.Equal(w, "FailedDelete", conditions[1].Reason)
 		lift()
 		time.Sleep(time.Hour)
-		require.Empty(w, w.pods())
+		require.Empty(w, names(w.pods()))
 		require.Equal(w, []appsv1.ReplicaSetCondition{other}, w.replicaSet("web").Status.Conditions,
 			"a condition of another type is another program's")
 	})
@@ -560,7 +552,7 @@ func TestAFailureToWriteTheStatusIsAnErrorAndPodsAreCreatedAllTheSame(t *testing
 			Times: 3, Status: fakeapi.Conflict(),
 		})
 		w.createReplicaSet(replicaSet("web", 3))
-		require.Len(w, w.pods(), 3)
+		require.Len(w, names(w.pods()), 3)
 		time.Sleep(time.Minute)
 		require.EqualValues(w, 3, w.replicaSet("web").Status.Replicas)
 	})
@@ -589,7 +581,7 @@ func TestOrphansThatMatchAreAdoptedInPlaceOfNewPods(t *testing.T) {
 		w.runReplicaSets()
 		rs = w.createReplicaSet(rs)
 		pods := w.pods()
-		require.Len(w, pods, 4, "two that were there, one that has failed, and one that is new")
+		require.Len(w, names(pods), 4, "two that were there, one that has failed, and one that is new")
 		require.True(w, metav1.IsControlledBy(pods[0], rs))
 		require.True(w, metav1.IsControlledBy(pods[1], rs))
 		require.Empty(w, pods[2].OwnerReferences, "a Pod that has failed does not count, so nothing is won")
@@ -609,7 +601,7 @@ func TestAnOrphanThatComesLaterIsAdoptedAndOneTooManyGoes(t *testing.T) {
 			ObjectMeta: metav1.ObjectMeta{Name: "late"}, Spec: rs.Spec.Template.Spec,
 		}, metav1.CreateOptions{})
 		require.NoError(w, err)
-		require.Len(w, w.pods(), 4, "a Pod without labels concerns no ReplicaSet")
+		require.Len(w, names(w.pods()), 4, "a Pod without labels concerns no ReplicaSet")
 		w.changePod(pod, func(pod *corev1.Pod) { pod.Labels = rs.Spec.Template.Labels })
 		require.Equal(w, names(old), names(w.pods()), "the ReplicaSet got a third Pod, and the least useful one goes")
 	})
@@ -621,7 +613,7 @@ func TestAPodThatLosesItsLabelIsReleasedAndReplaced(t *testing.T) {
 		w.createReplicaSet(replicaSet("web", 3))
 		debugged := w.changePod(w.pods()[1], func(pod *corev1.Pod) { pod.Labels["app"] = "debug" })
 		pods := w.pods()
-		require.Len(w, pods, 4, "a user takes a Pod out by a label, to look into it: another one takes its place")
+		require.Len(w, names(pods), 4, "a user takes a Pod out by a label, to look into it: another one takes its place")
 		i := slices.IndexFunc(pods, func(pod *corev1.Pod) bool { return pod.UID == debugged.UID })
 		require.Empty(w, pods[i].OwnerReferences, "it must not be deleted with the ReplicaSet")
 		w.scale("web", 0)
@@ -642,7 +634,7 @@ func TestStrangersPodsAreNeitherCountedNorDeleted(t *testing.T) {
 		require.NoError(w, err)
 		w.runReplicaSets()
 		w.createReplicaSet(rs)
-		require.Len(w, w.pods(), 3, "two of its own, and the stranger")
+		require.Len(w, names(w.pods()), 3, "two of its own, and the stranger")
 		w.scale("web", 0)
 		require.Equal(w, []string{"stranger"}, names(w.pods()))
 		require.Equal(w, stranger.ResourceVersion, w.pods()[0].ResourceVersion)
@@ -661,7 +653,7 @@ func TestAnOrphanWakesAllReplicaSetsOfItsNamespaceThatMatch(t *testing.T) {
 		}, metav1.CreateOptions{})
 		require.NoError(w, err)
 		w.orphan(rs, "near")
-		require.Empty(w, w.pods(), "adopted, and one too many")
+		require.Empty(w, names(w.pods()), "adopted, and one too many")
 		w.orphan(replicaSet("nobody", 0), "unrelated")
 		require.Equal(w, []string{"unrelated"}, names(w.pods()))
 	})
@@ -696,7 +688,7 @@ func TestAnInvalidSelectorIsAFailureThatNoRetryCures(t *testing.T) {
 		rs := w.createReplicaSet(replicaSet("web", 1))
 		w.orphan(rs, "a")
 		time.Sleep(time.Hour)
-		require.Len(w, w.pods(), 1, "the other ReplicaSet has to work")
+		require.Len(w, names(w.pods()), 1, "the other ReplicaSet has to work")
 		_, err = (&mini.ReplicaSets{Client: manager.Client}).Reconcile(w.ctx, mini.KeyOf(broken))
 		require.Error(w, err)
 		var tries atomic.Int32
