@@ -184,20 +184,20 @@ func TestAChangeAndAScaleUpAtOnceKeepToTheSurge(t *testing.T) {
 
 func TestScalingWaitsForPodsThatHaveToGo(t *testing.T) {
 	inRollout(t, scaleOrRoll, func(w *rolloutWorld) {
-		w.create(deployment(4, fences("1", "1")))
+		w.create(deployment(4, fences("4", "0")))
 		lift := w.Server.Inject(fakeapi.Fault{
 			Match: fakeapi.Match{Verb: "delete", Resource: "pods"}, Status: fakeapi.Forbidden(),
 		})
-		w.change(image("bad"))
+		w.change(image("v2"))
 		time.Sleep(10 * time.Second)
-		w.change(replicas(8))
+		require.Equal(w, map[string]int32{"v1": 0, "v2": 4}, w.sizes())
 		w.watch()
+		w.change(replicas(8), fences("0", "1"))
 		most, _ := w.counted(time.Minute)
-		require.LessOrEqual(w, most, 9, "a ReplicaSet was told to have fewer Pods, but has them still")
+		require.LessOrEqual(w, most, 8, "a ReplicaSet was told to have no Pods, but has them still")
 		lift()
 		time.Sleep(time.Hour) // the back-off has become long
-		sizes := w.sizes()
-		require.EqualValues(w, 9, sizes["v1"]+sizes["bad"], "they are gone, and the Deployment may grow")
+		require.Equal(w, map[string]int{"v2": 8}, w.ready(), "they are gone, and the Deployment may grow")
 	})
 }
 
