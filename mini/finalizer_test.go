@@ -212,17 +212,19 @@ func TestAChangeOfAnotherProcessAtTheSameMomentIsNotOverwritten(t *testing.T) {
 
 func TestAFailedCleanUpIsTriedAgainAndTheObjectStays(t *testing.T) {
 	withBuckets(t, func(b *buckets, f *mini.Finalizing[*corev1.ConfigMap], run func()) {
-		run()
-		b.create()
+		b.create(ours)
 		b.err = errors.New("the bucket is not empty")
 		b.delete()
 		_, err := f.Reconcile(b.ctx, x)
 		require.ErrorIs(b, err, b.err)
+		run()
 		time.Sleep(10 * time.Second)
+		synctest.Wait()
 		require.Greater(b, b.cleanups["x"], 3)
 		require.True(b, mini.ContainsFinalizer(b.get("x"), ours), "the bucket is forgotten")
 		b.err = nil
 		time.Sleep(time.Hour)
+		synctest.Wait()
 		require.Nil(b, b.get("x"))
 		require.Empty(b, b.made)
 	})
