@@ -50,7 +50,7 @@ func (e *Elector) Run(ctx context.Context, work func(context.Context) error) err
 	e.RenewDeadline = cmp.Or(e.RenewDeadline, 10*time.Second)
 	e.RetryPeriod = cmp.Or(e.RetryPeriod, 2*time.Second)
 	if e.RenewDeadline >= e.LeaseDuration || e.RetryPeriod >= e.RenewDeadline {
-		return fmt.Errorf("lease %s: want RetryPeriod %s < RenewDeadline %s < LeaseDuration %s",
+		return fmt.Errorf("lease %s: want retry %s < deadline %s < duration %s",
 			e.Lease, e.RetryPeriod, e.RenewDeadline, e.LeaseDuration)
 	}
 	if e.Identity == "" {
