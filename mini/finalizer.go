@@ -67,7 +67,7 @@ func (f *Finalizing[T]) Reconcile(ctx context.Context, req Request) (Result, err
 	if obj.GetDeletionTimestamp() == nil {
 		if AddFinalizer(obj, f.Finalizer) {
 			if err := f.write(ctx, obj); err != nil {
-				return Result{}, fmt.Errorf("adding finalizer %s to %s: %w", f.Finalizer, req, err)
+				return Result{}, fmt.Errorf("adding a finalizer to %s: %w", req, err)
 			}
 		}
 		return f.Next.Reconcile(ctx, req)
@@ -80,7 +80,7 @@ func (f *Finalizing[T]) Reconcile(ctx context.Context, req Request) (Result, err
 	}
 	RemoveFinalizer(obj, f.Finalizer)
 	if err := f.write(ctx, obj); err != nil && !apierrors.IsNotFound(err) {
-		return Result{}, fmt.Errorf("removing finalizer %s from %s: %w", f.Finalizer, req, err)
+		return Result{}, fmt.Errorf("removing a finalizer from %s: %w", req, err)
 	}
 	return Result{}, nil
 }

@@ -3,6 +3,7 @@ package mini_test
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -50,6 +51,7 @@ func TestAnotherCopyOfAnObjectKeepsItsFinalizers(t *testing.T) {
 // buckets is something outside of the cluster: one bucket for each ConfigMap.
 type buckets struct {
 	*world
+	mu             sync.Mutex // guards what a clean-up uses
 	made, cleanups map[string]int
 	err            error // of the clean-up
 	during         func()
@@ -65,6 +67,8 @@ func (b *buckets) Reconcile(ctx context.Context, req mini.Request) (mini.Result,
 }
 
 func (b *buckets) cleanup(_ context.Context, obj *corev1.ConfigMap) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	b.cleanups[obj.Name]++
 	if b.during != nil {
 		b.during()
@@ -212,17 +216,20 @@ func TestAChangeOfAnotherProcessAtTheSameMomentIsNotOverwritten(t *testing.T) {
 
 func TestAFailedCleanUpIsTriedAgainAndTheObjectStays(t *testing.T) {
 	withBuckets(t, func(b *buckets, f *mini.Finalizing[*corev1.ConfigMap], run func()) {
-		run()
-		b.create()
+		b.create(ours)
 		b.err = errors.New("the bucket is not empty")
 		b.delete()
 		_, err := f.Reconcile(b.ctx, x)
 		require.ErrorIs(b, err, b.err)
+		run()
 		time.Sleep(10 * time.Second)
+		b.mu.Lock()
 		require.Greater(b, b.cleanups["x"], 3)
 		require.True(b, mini.ContainsFinalizer(b.get("x"), ours), "the bucket is forgotten")
 		b.err = nil
+		b.mu.Unlock()
 		time.Sleep(time.Hour)
+		synctest.Wait()
 		require.Nil(b, b.get("x"))
 		require.Empty(b, b.made)
 	})

@@ -34,7 +34,7 @@ type Elector struct {
 	Identity string // of this process; no other may have it
 
 	LeaseDuration time.Duration // others wait this long after the last renewal; 0 is 15 s
-	RenewDeadline time.Duration // the leader gives up after so long without one; 0 is 10 s
+	RenewDeadline time.Duration // the leader gives up after this long; 0 is 10 s
 	RetryPeriod   time.Duration // between two tries; 0 is 2 s
 
 	observed     coordinationv1.LeaseSpec // the last state that was read
@@ -50,7 +50,7 @@ func (e *Elector) Run(ctx context.Context, work func(context.Context) error) err
 	e.RenewDeadline = cmp.Or(e.RenewDeadline, 10*time.Second)
 	e.RetryPeriod = cmp.Or(e.RetryPeriod, 2*time.Second)
 	if e.RenewDeadline >= e.LeaseDuration || e.RetryPeriod >= e.RenewDeadline {
-		return fmt.Errorf("lease %s: RetryPeriod %s < RenewDeadline %s < LeaseDuration %s is not true",
+		return fmt.Errorf("lease %s: want retry %s < deadline %s < duration %s",
 			e.Lease, e.RetryPeriod, e.RenewDeadline, e.LeaseDuration)
 	}
 	if e.Identity == "" {
@@ -105,14 +105,14 @@ func (e *Elector) try(ctx context.Context, limit time.Duration) bool {
 	defer cancel()
 	held, err := e.tryAcquireOrRenew(ctx)
 	if held {
-		// Others count from the moment when they see the write, which is after this one. The
-		// moment of the answer may be long after theirs.
+		// Others count from the moment when they see the write, which is after this
+		// one. The moment of the answer may be long after theirs.
 		e.renewed = began
 	}
 	if err != nil {
 		e.Client.Cluster.Trace.Record(trace.Event{
-			Layer: "elector", Kind: trace.Error, Namespace: e.Lease.Namespace, Name: e.Lease.Name,
-			Reason: err.Error(),
+			Layer: "elector", Kind: trace.Error, Reason: err.Error(),
+			Namespace: e.Lease.Namespace, Name: e.Lease.Name,
 		})
 	}
 	return held
@@ -156,7 +156,8 @@ func (e *Elector) spec(old coordinationv1.LeaseSpec) coordinationv1.LeaseSpec {
 	}
 	next.HolderIdentity = &e.Identity
 	next.RenewTime = &now
-	next.LeaseDurationSeconds = new(int32((e.LeaseDuration + time.Second - 1) / time.Second))
+	seconds := (e.LeaseDuration + time.Second - 1) / time.Second // rounded up
+	next.LeaseDurationSeconds = new(int32(seconds))
 	return next
 }
 

@@ -235,8 +235,8 @@ func TestAChangeOfLabelsIsNoRenewal(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.hold(15, time.Now())
 		b := w.lead(w.elector("b"), 0)
-		for i := range 18 {
-			time.Sleep(time.Second)
+		for i := range 19 {
+			time.Sleep(950 * time.Millisecond) // never at the moment of b's try
 			lease := w.lease()
 			lease.Labels = map[string]string{"i": fmt.Sprint(i)}
 			// If b was faster, it has the lease already.

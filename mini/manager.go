@@ -163,7 +163,8 @@ func (r *run) result(timeout time.Duration) error {
 	defer r.mu.Unlock()
 	errs := slices.Clone(r.errs)
 	for _, name := range slices.Sorted(maps.Keys(r.running)) {
-		errs = append(errs, fmt.Errorf("%s is still running %s after the stop", name, timeout))
+		errs = append(errs,
+			fmt.Errorf("%s is still running %s after the stop", name, timeout))
 	}
 	return errors.Join(errs...)
 }

@@ -35,12 +35,13 @@ import (
 type Webhook struct {
 	http.ServeMux
 	Listener net.Listener // Run closes it
-	TLS      *tls.Config  // with the certificate; nil serves HTTP: the API server wants TLS
+	TLS      *tls.Config  // with the certificate; nil serves HTTP
 }
 
 // Run answers reviews until ctx ends, and waits for those that are running.
 func (w *Webhook) Run(ctx context.Context) error {
-	server := &http.Server{Handler: &w.ServeMux, TLSConfig: w.TLS, ReadTimeout: 30 * time.Second}
+	const patience = 30 * time.Second // the API server has no more
+	server := &http.Server{Handler: &w.ServeMux, TLSConfig: w.TLS, ReadTimeout: patience}
 	failed := make(chan error, 1) // one error, which is not waited for after a stop
 	go func() {
 		if w.TLS != nil {
@@ -114,15 +115,16 @@ func Default[T Object](fill func(ctx context.Context, obj T) error) Admission {
 }
 
 // decode returns nil if there is no object.
-func decode[T Object](req *admissionv1.AdmissionRequest, raw runtime.RawExtension) (T, error) {
+func decode[T Object](
+	req *admissionv1.AdmissionRequest, raw runtime.RawExtension,
+) (T, error) {
 	obj := newObject[T]()
-	if req.Kind.Kind != kindName(obj) { // a Scale, decoded as a Deployment, is an empty one
+	if req.Kind.Kind != kindName(obj) { // a Scale would decode as an empty one
 		return obj, apierrors.NewBadRequest(
 			fmt.Sprintf("got a %s, want a %s", req.Kind.Kind, kindName(obj)))
 	}
 	if len(raw.Raw) == 0 {
-		var none T
-		return none, nil
+		return *new(T), nil
 	}
 	if err := json.Unmarshal(raw.Raw, obj); err != nil {
 		return obj, apierrors.NewBadRequest(err.Error())
@@ -163,17 +165,14 @@ func (a Admission) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if review.APIVersion != "admission.k8s.io/v1" || review.Kind != "AdmissionReview" ||
 		review.Request == nil {
-		http.Error(w, "want an AdmissionReview of admission.k8s.io/v1 with a request",
-			http.StatusBadRequest)
+		http.Error(w, "want an AdmissionReview of v1", http.StatusBadRequest)
 		return
 	}
 	review.Response = a.answer(r.Context(), review.Request)
 	review.Response.UID = review.Request.UID
 	review.Request = nil
 	w.Header().Set("Content-Type", "application/json")
-	if err := json.NewEncoder(w).Encode(review); err != nil {
-		slog.Error("the answer to a review could not be sent", "err", err)
-	}
+	_ = json.NewEncoder(w).Encode(review) // fails if the API server has given up
 }
 
 // answer calls the Admission, and makes an answer of an error or a panic.
@@ -183,7 +182,7 @@ func (a Admission) answer(
 	var warnings []string
 	defer func() {
 		if p := recover(); p != nil {
-			slog.Error("a webhook has panicked", "panic", p, "stack", string(debug.Stack()))
+			slog.Error("webhook panic", "panic", p, "stack", string(debug.Stack()))
 			response = denied(apierrors.NewInternalError(fmt.Errorf("panic: %v", p)))
 		}
 		response.Warnings = warnings
@@ -197,7 +196,7 @@ func (a Admission) answer(
 
 func denied(err error) *admissionv1.AdmissionResponse {
 	status := metav1.Status{
-		Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden, Message: err.Error(),
+		Code: 403, Reason: metav1.StatusReasonForbidden, Message: err.Error(),
 	}
 	var known apierrors.APIStatus
 	if errors.As(err, &known) {
