@@ -1,0 +1,29 @@
+// Command 03-reflector keeps a store like the API server by mini's reflector.
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/loopwright/loopwright/internal/demo"
+	"github.com/loopwright/loopwright/mini"
+	"github.com/loopwright/loopwright/mini/book/03-reflector/outage"
+)
+
+func main() { demo.Main("Chapter 3: the reflector", outage.Story(keep)) }
+
+// keep runs a reflector. It pauses for less than usual, so that the program ends soon.
+func keep(ctx context.Context, fruit *mini.ListWatch, store *mini.Store) error {
+	reflector := &mini.Reflector{
+		Source: fruit, Sink: sink{store},
+		Backoff: mini.Backoff{Base: 100 * time.Millisecond, Max: time.Second},
+	}
+	return reflector.Run(ctx)
+}
+
+// sink is a store that a reflector fills.
+type sink struct{ store *mini.Store }
+
+func (s sink) Replace(items []mini.Object, version string) { s.store.Replace(items) }
+func (s sink) Update(obj mini.Object)                      { s.store.Update(obj) }
+func (s sink) Delete(obj mini.Object)                      { s.store.Delete(mini.KeyOf(obj)) }
