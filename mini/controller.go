@@ -12,14 +12,14 @@ import (
 	"github.com/loopwright/loopwright/trace"
 )
 
-// Result says when a successful reconcile wants to be called again.
+// Result is the answer of a reconcile that has succeeded.
 type Result struct {
-	RequeueAfter time.Duration // 0: when something changes
+	RequeueAfter time.Duration // reconcile again after this time; 0 waits for a change
 }
 
-// Reconciler brings one object's world closer to what the object asks for. It is told
-// which object, and not what happened: it has to find out what is, and must come to the
-// same end however often it is called.
+// Reconciler makes the world what one object asks for. The controller tells it which
+// object, but not what has happened. So it compares what is with what should be, and a
+// second call in a row finds nothing left to do.
 type Reconciler interface {
 	Reconcile(ctx context.Context, req Request) (Result, error)
 }
@@ -32,8 +32,14 @@ func (f ReconcilerFunc) Reconcile(ctx context.Context, req Request) (Result, err
 	return f(ctx, req)
 }
 
-// TerminalError marks an error that no retry will cure. It is logged once.
-func TerminalError(err error) error { return &terminalError{err} }
+// TerminalError marks an error that a retry cannot cure, such as an invalid spec. The
+// controller logs it and waits for the next change.
+func TerminalError(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &terminalError{err}
+}
 
 type terminalError struct{ error }
 
@@ -41,18 +47,19 @@ func (e *terminalError) Unwrap() error { return e.error }
 
 // Controller takes requests from its queue and calls the Reconciler with them.
 //
-// Guarantees: no two workers have the same request at one time. An error or a panic
-// brings the request back, later each time. When Run returns, no worker is running.
+// Guarantees: two workers never have the same request at the same time. After an error
+// or a panic, the controller tries again, with a pause that grows. When Run returns, no
+// reconcile is running.
 type Controller struct {
 	Name       string
 	Reconciler Reconciler
 	Queue      *RetryQueue
-	Workers    int             // 0 is 1
-	Timeout    time.Duration   // of one reconcile; 0 is none
+	Workers    int             // reconciles that run at the same time; 0 is 1
+	Timeout    time.Duration   // ends the context of a reconcile; 0 is never
 	Trace      *trace.Recorder // nil records nothing
 
-	// WaitFor are waited for before the first worker starts: a reconciler that reads a
-	// half filled cache would create what is there already.
+	// WaitFor runs before the first reconcile. Watch adds the informers' first lists:
+	// with a cache that is half full, a Reconciler would create objects that exist.
 	WaitFor []func(context.Context) error
 }
 
@@ -61,67 +68,77 @@ func NewController(name string, r Reconciler) *Controller {
 	return &Controller{Name: name, Reconciler: r, Queue: NewRetryQueue(name)}
 }
 
-// Run works until ctx ends. Reconciles that are running then see their context end.
+// Run starts the workers and blocks until ctx ends. The end of ctx also ends the contexts
+// of the reconciles that are running; Run returns when they have. What is left in the
+// queue is dropped: after a restart, the first list brings every object again.
 func (c *Controller) Run(ctx context.Context) error {
-	defer c.Queue.ShutDown()
+	var workers sync.WaitGroup
+	defer workers.Wait()
+	defer c.Queue.ShutDown() // wakes workers that wait in Get
 	for _, wait := range c.WaitFor {
-		if err := wait(ctx); err != nil {
-			if ctx.Err() != nil {
-				return nil // told to stop while waiting: not a failure
-			}
-			return fmt.Errorf("controller %s: %w", c.Name, err)
+		if err := wait(ctx); ctx.Err() != nil {
+			return nil // told to stop while waiting: that is no failure
+		} else if err != nil {
+			return fmt.Errorf("starting controller %s: %w", c.Name, err)
 		}
 	}
-	defer context.AfterFunc(ctx, c.Queue.ShutDown)()
-	var workers sync.WaitGroup
 	for range max(c.Workers, 1) {
 		workers.Go(func() {
 			for c.processNextWorkItem(ctx) {
 			}
 		})
 	}
-	workers.Wait()
+	<-ctx.Done()
 	return nil
 }
 
+// processNextWorkItem reconciles one request. It returns false when the worker is to end.
 func (c *Controller) processNextWorkItem(ctx context.Context) bool {
 	req, shutdown := c.Queue.Get()
-	if shutdown || ctx.Err() != nil {
+	if shutdown {
 		return false
 	}
 	defer c.Queue.Done(req)
+	if ctx.Err() != nil {
+		return false
+	}
+	c.record(req, trace.Event{Kind: trace.ReconcileStart})
+	began := time.Now()
 	result, err := c.reconcile(ctx, req)
+	end := trace.Event{
+		Kind: trace.ReconcileEnd, Outcome: trace.Succeeded, Took: time.Since(began),
+	}
+	if err != nil {
+		end.Outcome, end.Reason = trace.Failed, err.Error()
+		slog.Error("reconcile failed", "controller", c.Name, "request", req, "err", err)
+	}
 	var terminal *terminalError
 	switch {
 	case errors.As(err, &terminal):
+		end.Outcome = trace.GivenUp
 		c.Queue.Forget(req)
 	case err != nil:
 		c.Queue.AddRateLimited(req)
+	case result.RequeueAfter > 0:
+		end.Outcome, end.Reason = trace.Requeued, "in "+result.RequeueAfter.String()
+		c.Queue.Forget(req)
+		c.Queue.AddAfter(req, result.RequeueAfter)
 	default:
 		c.Queue.Forget(req)
-		if result.RequeueAfter > 0 {
-			c.Queue.AddAfter(req, result.RequeueAfter)
-		}
 	}
+	c.record(req, end)
 	return true
 }
 
-// reconcile calls the Reconciler once, and makes an error of a panic.
-func (c *Controller) reconcile(ctx context.Context, req Request) (result Result, err error) {
-	began := time.Now()
-	c.record(trace.ReconcileStart, req, trace.Event{})
+// reconcile calls the Reconciler. A panic becomes an error, because it must not end the
+// work on all other objects.
+func (c *Controller) reconcile(
+	ctx context.Context, req Request,
+) (result Result, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
 		}
-		end := trace.Event{Outcome: trace.Succeeded, Took: time.Since(began)}
-		if err != nil {
-			end.Outcome, end.Reason = trace.Failed, err.Error()
-			slog.Error("reconcile failed", "controller", c.Name, "request", req, "err", err)
-		} else if result.RequeueAfter > 0 {
-			end.Outcome, end.Reason = trace.Requeued, result.RequeueAfter.String()
-		}
-		c.record(trace.ReconcileEnd, req, end)
 	}()
 	if c.Timeout > 0 {
 		var cancel context.CancelFunc
@@ -131,7 +148,7 @@ func (c *Controller) reconcile(ctx context.Context, req Request) (result Result,
 	return c.Reconciler.Reconcile(ctx, req)
 }
 
-func (c *Controller) record(kind trace.Kind, req Request, e trace.Event) {
-	e.Layer, e.Kind, e.Namespace, e.Name = c.Name, kind, req.Namespace, req.Name
+func (c *Controller) record(req Request, e trace.Event) {
+	e.Layer, e.Namespace, e.Name = c.Name, req.Namespace, req.Name
 	c.Trace.Record(e)
 }

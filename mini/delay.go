@@ -7,16 +7,19 @@ import (
 	"github.com/loopwright/loopwright/trace"
 )
 
-// DelayQueue is a Queue with alarm clocks.
+// DelayQueue is a Queue to which requests can be added later.
+//
+// Guarantees: a request has at most one alarm, at the earliest time that was asked for.
+// Add and Get leave it alone: it rings all the same.
 type DelayQueue struct {
 	*Queue
 
 	mu      sync.Mutex // guards all below
-	alarms  map[Request]*alarm
+	alarms  map[Request]alarm
 	stopped bool
 }
 
-// alarm will add a request at a time.
+// alarm adds a request when its time has come.
 type alarm struct {
 	at    time.Time
 	timer *time.Timer
@@ -24,11 +27,11 @@ type alarm struct {
 
 // NewDelayQueue returns an empty queue.
 func NewDelayQueue(name string) *DelayQueue {
-	return &DelayQueue{Queue: NewQueue(name), alarms: map[Request]*alarm{}}
+	return &DelayQueue{Queue: NewQueue(name), alarms: map[Request]alarm{}}
 }
 
-// AddAfter adds the request when the delay is over. A request has one alarm, the
-// earliest that was asked for; an Add in the meantime does not take it away.
+// AddAfter adds the request when the delay is over. If the request has an alarm already,
+// the earlier one counts. After ShutDown, AddAfter does nothing.
 func (q *DelayQueue) AddAfter(req Request, delay time.Duration) {
 	if delay <= 0 {
 		q.Add(req)
@@ -36,58 +39,59 @@ func (q *DelayQueue) AddAfter(req Request, delay time.Duration) {
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	at, earlier := time.Now().Add(delay), q.alarms[req]
-	if q.stopped || earlier != nil && !at.Before(earlier.at) {
+	at := time.Now().Add(delay)
+	old, exists := q.alarms[req]
+	if q.stopped || exists && !at.Before(old.at) {
 		return
 	}
 	event := trace.Event{
 		Layer: q.Name, Kind: trace.Delay, Namespace: req.Namespace, Name: req.Name, Took: delay,
 	}
-	if earlier != nil {
-		earlier.timer.Stop() // if it is too late for that, ring finds another alarm in its place
+	if exists {
+		old.timer.Stop() // if this comes too late, both ring: one reconcile too many
 		event.Outcome = trace.Replaced
 	}
 	q.Trace.Record(event)
-	a := &alarm{at: at}
-	a.timer = time.AfterFunc(delay, func() { q.ring(req, a) })
-	q.alarms[req] = a
+	q.alarms[req] = alarm{at, time.AfterFunc(delay, func() { q.ring(req) })}
 }
 
-func (q *DelayQueue) ring(req Request, a *alarm) {
+func (q *DelayQueue) ring(req Request) {
 	q.mu.Lock()
-	current := q.alarms[req] == a
-	if current {
-		delete(q.alarms, req)
-	}
-	q.mu.Unlock()
-	if current {
-		q.Add(req)
-	}
+	defer q.mu.Unlock()
+	delete(q.alarms, req)
+	q.Add(req)
 }
 
-// ShutDown stops all alarms, and shuts the queue down.
+// ShutDown stops all alarms and shuts the queue down.
 func (q *DelayQueue) ShutDown() {
 	q.mu.Lock()
+	defer q.mu.Unlock()
 	q.stopped = true
 	for _, a := range q.alarms {
 		a.timer.Stop()
 	}
 	clear(q.alarms)
-	q.mu.Unlock()
 	q.Queue.ShutDown()
 }
 
-// RetryQueue is a DelayQueue that counts failures: each one of a request makes its next
-// delay longer.
+// ShutDownWithDrain stops all alarms, and then blocks until workers have finished with
+// all requests in the queue.
+func (q *DelayQueue) ShutDownWithDrain() {
+	q.ShutDown()
+	q.Queue.ShutDownWithDrain()
+}
+
+// RetryQueue is a DelayQueue that counts failures. The delay before a retry doubles with
+// each failure of the same request in a row.
 type RetryQueue struct {
 	*DelayQueue
 	Backoff Backoff // set it before the first use
 
 	mu       sync.Mutex      // guards failures
-	failures map[Request]int // in a row, of each request
+	failures map[Request]int // in a row
 }
 
-// NewRetryQueue returns an empty queue whose delays double from 5 ms to 1000 s.
+// NewRetryQueue returns an empty queue with delays from 5 ms to 1000 s.
 func NewRetryQueue(name string) *RetryQueue {
 	return &RetryQueue{
 		DelayQueue: NewDelayQueue(name),
@@ -96,17 +100,17 @@ func NewRetryQueue(name string) *RetryQueue {
 	}
 }
 
-// AddRateLimited counts a failure, and adds the request after the delay that follows
-// from all of its failures so far.
+// AddRateLimited counts a failure of the request, and adds it after a delay that grows
+// with the number of failures.
 func (q *RetryQueue) AddRateLimited(req Request) {
 	q.mu.Lock()
+	defer q.mu.Unlock()
 	q.failures[req]++
-	delay := q.Backoff.After(q.failures[req])
-	q.mu.Unlock()
-	q.AddAfter(req, delay)
+	q.AddAfter(req, q.Backoff.After(q.failures[req]))
 }
 
-// Forget says that the request has succeeded: its next failure is the first one again.
+// Forget sets the failures of the request back to none. Call it after a success, or if
+// there will be no retry: otherwise the request stays in memory forever.
 func (q *RetryQueue) Forget(req Request) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

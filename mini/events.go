@@ -9,27 +9,27 @@ import (
 	"github.com/loopwright/loopwright/trace"
 )
 
-// Predicate says whether a change matters. Some changes pass none: write predicates
-// that are true when in doubt, because one reconcile too many does no harm, and one too
-// few does.
+// Predicate returns true if a change matters. In doubt it should return true: a reconcile
+// too many costs little, and a change that is filtered by mistake is lost.
 type Predicate func(Change) bool
 
-// EventHandler turns a change into requests: who has to look at it?
+// EventHandler turns a change into requests: which objects does it concern?
 type EventHandler func(Change) []Request
 
-// Watch adds to the controller's queue the requests that handler makes of each change
-// that passes all predicates. Call it before Run: the controller then waits for the
-// informer.
+// Watch gives each change of the informer that passes all predicates to handler, and adds
+// the requests to the queue. Call it before Run, which then waits for the informer's
+// first list.
 func (c *Controller) Watch(
 	informer *SharedInformer, handler EventHandler, predicates ...Predicate,
 ) {
+	matters := And(predicates...)
 	registration := informer.AddHandler(func(change Change) {
 		obj := change.Object()
 		e := trace.Event{
 			Layer: c.Name, Object: kindName(obj), Namespace: obj.GetNamespace(), Name: obj.GetName(),
 			Version: obj.GetResourceVersion(),
 		}
-		if !And(predicates...)(change) {
+		if !matters(change) {
 			e.Kind, e.Outcome = trace.Predicate, trace.Filtered
 			c.Trace.Record(e)
 			return
@@ -43,11 +43,14 @@ func (c *Controller) Watch(
 	c.WaitFor = append(c.WaitFor, registration.WaitForSync)
 }
 
-// EnqueueObject asks for the object itself.
+// EnqueueObject asks for the object that has changed.
 func EnqueueObject(change Change) []Request { return []Request{KeyOf(change.Object())} }
 
-// EnqueueOwner asks for the object of this kind that controls the changed one. If the
-// change moved it from one owner to another, it asks for both.
+// EnqueueOwner asks for the controller of the object that has changed, if it is of this
+// kind. It compares group and kind, because an owner reference may be in another version.
+//
+// Caveats: owner and object are in the same namespace. For owners that have none, use
+// EnqueueMapped.
 func EnqueueOwner(kind schema.GroupKind) EventHandler {
 	return EnqueueMapped(func(obj Object) []Request {
 		ref := metav1.GetControllerOf(obj)
@@ -58,41 +61,45 @@ func EnqueueOwner(kind schema.GroupKind) EventHandler {
 	})
 }
 
-// EnqueueMapped asks for what toRequests returns for the old state and for the new one:
-// a Pod that loses a label concerns the Service that it leaves.
+// EnqueueMapped asks for what toRequests returns for the old state and for the new one.
+// It needs both: a Pod that moves to another owner concerns two owners.
 func EnqueueMapped(toRequests func(Object) []Request) EventHandler {
 	return func(change Change) []Request {
 		var all []Request
 		if change.Old != nil {
-			all = toRequests(change.Old)
+			all = append(all, toRequests(change.Old)...)
 		}
 		if change.New != nil {
 			all = append(all, toRequests(change.New)...)
 		}
-		return all // the queue deduplicates
+		return all // with duplicates, which the queue removes
 	}
 }
 
-// GenerationChanged is true if the spec has changed, and for additions and deletions. The
-// generation does not grow with changes of the status, of labels or of annotations.
+// GenerationChanged is true if the spec has changed, and for additions, deletions and
+// resyncs. The API server increments the generation with each change of the spec, but not
+// of the status or of the metadata. Kinds without generations, such as ConfigMaps, always
+// pass.
 func GenerationChanged(change Change) bool {
-	return change.Old == nil || change.New == nil || isResync(change) ||
+	return isWhole(change) || change.New.GetGeneration() == 0 ||
 		change.Old.GetGeneration() != change.New.GetGeneration() ||
 		(change.Old.GetDeletionTimestamp() == nil) != (change.New.GetDeletionTimestamp() == nil)
 }
 
-// LabelsChanged is true if labels have changed, and for additions and deletions.
+// LabelsChanged is true if the labels have changed, and for additions, deletions and
+// resyncs.
 func LabelsChanged(change Change) bool {
-	return change.Old == nil || change.New == nil || isResync(change) ||
-		!maps.Equal(change.Old.GetLabels(), change.New.GetLabels())
+	return isWhole(change) || !maps.Equal(change.Old.GetLabels(), change.New.GetLabels())
 }
 
-// isResync: the informer tells of the same state again, because somebody asked for that.
-func isResync(change Change) bool {
-	return change.Old.GetResourceVersion() == change.New.GetResourceVersion()
+// isWhole returns true for an addition, a deletion and a resync: the change is the whole
+// object, and not a difference between two states.
+func isWhole(change Change) bool {
+	return change.Old == nil || change.New == nil ||
+		change.Old.GetResourceVersion() == change.New.GetResourceVersion()
 }
 
-// And is true if all are.
+// And is true if all predicates are.
 func And(predicates ...Predicate) Predicate {
 	return func(change Change) bool {
 		for _, p := range predicates {
@@ -104,7 +111,7 @@ func And(predicates ...Predicate) Predicate {
 	}
 }
 
-// Or is true if one is.
+// Or is true if one of the predicates is.
 func Or(predicates ...Predicate) Predicate {
 	return func(change Change) bool {
 		for _, p := range predicates {

@@ -7,21 +7,20 @@ import (
 	"github.com/loopwright/loopwright/trace"
 )
 
-// Queue holds requests that wait for a worker.
+// Queue holds requests until a worker takes them.
 //
-// Guarantees: a request waits at most once, however often it is added, and is with at
-// most one worker at a time. One that is added while a worker has it waits again when
-// the worker is done: no change is lost. Requests come out in the order in which they
-// were added first.
+// Guarantees: a request is in the queue at most once, and only one worker has it at a
+// time. If it is added while a worker has it, it goes back into the queue when that
+// worker is done, so no change is lost. Requests come out in the order they went in.
 type Queue struct {
 	Name  string
 	Trace *trace.Recorder // nil records nothing
 
 	mu         sync.Mutex // guards all below
 	changed    *sync.Cond
-	waiting    []Request             // in order: all are dirty, none is being processed
-	dirty      map[Request]time.Time // all that need a worker, and since when
-	processing map[Request]bool      // all that a worker has
+	waiting    []Request             // in order; each is dirty, and none is being processed
+	dirty      map[Request]time.Time // the requests that need work, and since when
+	processing map[Request]bool      // the requests that workers have
 	shutDown   bool
 }
 
@@ -34,7 +33,8 @@ func NewQueue(name string) *Queue {
 	return q
 }
 
-// Add asks for a worker. After ShutDown it does nothing.
+// Add puts a request into the queue, unless it is there already. After ShutDown, Add
+// does nothing.
 func (q *Queue) Add(req Request) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -48,15 +48,15 @@ func (q *Queue) Add(req Request) {
 	q.dirty[req] = time.Now()
 	if q.processing[req] {
 		q.record(trace.Enqueue, req, trace.Deferred)
-		return // Done will make it wait
+		return // Done puts it into the queue
 	}
 	q.record(trace.Enqueue, req, 0)
 	q.waiting = append(q.waiting, req)
 	q.changed.Signal()
 }
 
-// Get waits for a request. The worker must call Done when it is finished with it. After
-// ShutDown it returns what is still waiting, and then shutdown.
+// Get blocks until there is a request to work on. The worker must call Done when it has
+// finished. After ShutDown, Get hands out the rest of the queue; then shutdown is true.
 func (q *Queue) Get() (req Request, shutdown bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -71,31 +71,37 @@ func (q *Queue) Get() (req Request, shutdown bool) {
 		Layer: q.Name, Kind: trace.Dequeue, Namespace: req.Namespace, Name: req.Name,
 		Took: time.Since(q.dirty[req]),
 	})
-	delete(q.dirty, req) // before the work begins: what changes from now on asks for more work
+	delete(q.dirty, req) // now, not in Done: a change during the work needs more work
 	q.processing[req] = true
 	return req, false
 }
 
-// Done gives a request back. If it was added in the meantime, it waits again.
+// Done says that the worker has finished with the request. If the request was added in
+// the meantime, it goes back into the queue. Done of a request that no worker has does
+// nothing.
 func (q *Queue) Done(req Request) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	if !q.processing[req] {
+		return // it may be in the queue, and must not get there twice
+	}
 	delete(q.processing, req)
 	q.record(trace.Done, req, 0)
 	if _, ok := q.dirty[req]; ok {
 		q.waiting = append(q.waiting, req)
 	}
-	q.changed.Broadcast() // to a worker in Get, and to ShutDownWithDrain
+	q.changed.Broadcast() // wakes workers in Get, and ShutDownWithDrain
 }
 
-// Len returns how many requests wait. Those that a worker has do not count.
+// Len returns the length of the queue. Requests that workers have are not in it.
 func (q *Queue) Len() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return len(q.waiting)
 }
 
-// ShutDown refuses what is added from now on. Workers get the rest, and then the end.
+// ShutDown makes Add do nothing from now on. Workers get the rest of the queue, and then
+// the end.
 func (q *Queue) ShutDown() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -103,8 +109,8 @@ func (q *Queue) ShutDown() {
 	q.changed.Broadcast()
 }
 
-// ShutDownWithDrain is ShutDown, and waits until workers are done with all that was
-// added.
+// ShutDownWithDrain does what ShutDown does, and then blocks until workers have finished
+// with all requests, including those that Done puts back into the queue.
 func (q *Queue) ShutDownWithDrain() {
 	q.ShutDown()
 	q.mu.Lock()

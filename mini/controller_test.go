@@ -1,0 +1,417 @@
+package mini_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"log/slog"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loopwright/loopwright/mini"
+	"github.com/loopwright/loopwright/trace"
+)
+
+// notes is what reconciles write down, from many goroutines.
+type notes struct {
+	mu    sync.Mutex // guards lines
+	began time.Time
+	lines []string
+}
+
+func newNotes() *notes { return &notes{began: time.Now()} }
+
+// add notes the time since the test began, and the text.
+func (n *notes) add(text string) int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.lines = append(n.lines, fmt.Sprint(time.Since(n.began), " ", text))
+	return len(n.lines)
+}
+
+func (n *notes) all() []string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return append([]string(nil), n.lines...)
+}
+
+// background runs a part until the test ends, and returns what stops it earlier and waits.
+func background(t *testing.T, run func(context.Context) error) (stop func() error) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	var err error
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		err = run(ctx)
+	}()
+	stop = func() error {
+		cancel()
+		<-ended
+		return err
+	}
+	t.Cleanup(func() { _ = stop() })
+	return stop
+}
+
+// quiet keeps the log of failed reconciles out of the test's output, and returns it.
+func quiet(t *testing.T) *bytes.Buffer {
+	t.Helper()
+	var text bytes.Buffer
+	before, output, flags := slog.Default(), log.Writer(), log.Flags()
+	slog.SetDefault(slog.New(slog.NewTextHandler(&text, nil)))
+	t.Cleanup(func() {
+		slog.SetDefault(before)
+		log.SetOutput(output) // SetDefault has changed these, too
+		log.SetFlags(flags)
+	})
+	return &text
+}
+
+func TestTheReconcilerIsCalledWithEachRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNotes()
+		c := mini.NewController("test", mini.ReconcilerFunc(
+			func(_ context.Context, req mini.Request) (mini.Result, error) {
+				n.add(req.String())
+				return mini.Result{}, nil
+			}))
+		c.Queue.Add(request("a"))
+		stop := background(t, c.Run)
+		synctest.Wait()
+		c.Queue.Add(request("b"))
+		time.Sleep(time.Second)
+		c.Queue.Add(request("a"))
+		time.Sleep(time.Hour)
+		require.Equal(t, []string{"0s default/a", "0s default/b", "1s default/a"}, n.all(),
+			"once for each Add, and not again after a success")
+		require.NoError(t, stop())
+	})
+}
+
+func TestAReconcileIsRepeatedWhenItAsksForThat(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNotes()
+		c := mini.NewController("test", mini.ReconcilerFunc(
+			func(_ context.Context, req mini.Request) (mini.Result, error) {
+				if n.add(req.Name) < 3 {
+					return mini.Result{RequeueAfter: time.Minute}, nil
+				}
+				return mini.Result{}, nil
+			}))
+		c.Queue.Add(request("a"))
+		background(t, c.Run)
+		time.Sleep(time.Hour)
+		require.Equal(t, []string{"0s a", "1m0s a", "2m0s a"}, n.all())
+	})
+}
+
+func TestAnErrorIsRetriedWithAGrowingPause(t *testing.T) {
+	log := quiet(t)
+	synctest.Test(t, func(t *testing.T) {
+		n := newNotes()
+		c := mini.NewController("test", mini.ReconcilerFunc(
+			func(_ context.Context, req mini.Request) (mini.Result, error) {
+				switch n.add(req.Name) {
+				case 1, 2, 3, 5: // an hour would be wrong: an error comes before the result
+					return mini.Result{RequeueAfter: time.Hour}, errors.New("the quota is used up")
+				case 6:
+					return mini.Result{RequeueAfter: time.Second}, nil
+				case 7:
+					return mini.Result{}, errors.New("the quota is used up")
+				}
+				return mini.Result{}, nil
+			}))
+		c.Queue.Add(request("a"))
+		background(t, c.Run)
+		time.Sleep(time.Second)
+		require.Equal(t, []string{"0s a", "5ms a", "15ms a", "35ms a"}, n.all())
+		c.Queue.Add(request("a"))
+		time.Sleep(time.Hour)
+		require.Equal(t, []string{"1s a", "1.005s a", "2.005s a", "2.01s a"}, n.all()[4:],
+			"after a success the pause is short again")
+		require.Zero(t, c.Queue.NumRequeues(request("a")), "failures are forgotten after a success")
+	})
+	require.Contains(t, log.String(), "the quota is used up", "the log has each error")
+}
+
+func TestATerminalErrorIsNotRetried(t *testing.T) {
+	log := quiet(t)
+	synctest.Test(t, func(t *testing.T) {
+		n := newNotes()
+		cause := errors.New("the selector is empty")
+		c := mini.NewController("test", mini.ReconcilerFunc(
+			func(_ context.Context, req mini.Request) (mini.Result, error) {
+				if n.add(req.Name) < 3 {
+					return mini.Result{}, cause
+				}
+				return mini.Result{RequeueAfter: time.Second},
+					fmt.Errorf("reconciling a: %w", mini.TerminalError(cause))
+			}))
+		c.Queue.Add(request("a"))
+		background(t, c.Run)
+		time.Sleep(time.Hour)
+		require.Len(t, n.all(), 3, "the third error is terminal, even though another error wraps it")
+		require.Zero(t, c.Queue.NumRequeues(request("a")), "otherwise a stays in memory forever")
+		c.Queue.Add(request("a"))
+		synctest.Wait()
+		require.Len(t, n.all(), 4, "the next change is another chance")
+
+		require.ErrorIs(t, mini.TerminalError(cause), cause)
+		require.EqualError(t, mini.TerminalError(cause), cause.Error())
+		require.NoError(t, mini.TerminalError(nil))
+	})
+	require.Contains(t, log.String(), "the selector is empty")
+}
+
+func TestAPanicIsAnErrorAndTheWorkerLivesOn(t *testing.T) {
+	log := quiet(t)
+	synctest.Test(t, func(t *testing.T) {
+		n := newNotes()
+		c := mini.NewController("test", mini.ReconcilerFunc(
+			func(_ context.Context, req mini.Request) (mini.Result, error) {
+				if n.add(req.Name) == 1 {
+					var replicas *int32
+					return mini.Result{RequeueAfter: time.Duration(*replicas)}, nil
+				}
+				return mini.Result{}, nil
+			}))
+		c.Queue.Add(request("a"))
+		c.Queue.Add(request("b"))
+		background(t, c.Run)
+		time.Sleep(time.Hour)
+		require.Equal(t, []string{"0s a", "0s b", "5ms a"}, n.all())
+	})
+	require.Contains(t, log.String(), "nil pointer dereference")
+	require.Contains(t, log.String(), "controller_test.go", "the log says where it panicked")
+}
+
+func TestTheTimeoutEndsTheContextOfAReconcile(t *testing.T) {
+	quiet(t)
+	synctest.Test(t, func(t *testing.T) {
+		n := newNotes()
+		c := mini.NewController("test", mini.ReconcilerFunc(
+			func(ctx context.Context, req mini.Request) (mini.Result, error) {
+				if n.add(req.Name) > 1 {
+					return mini.Result{}, nil
+				}
+				<-ctx.Done()
+				return mini.Result{}, ctx.Err()
+			}))
+		c.Timeout = 10 * time.Second
+		c.Queue.Add(request("a"))
+		background(t, c.Run)
+		time.Sleep(time.Hour)
+		require.Equal(t, []string{"0s a", "10.005s a"}, n.all(), "a time-out is an error")
+	})
+}
+
+func TestWithoutATimeoutAReconcileMayTakeAnyTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var took time.Duration
+		c := mini.NewController("test", mini.ReconcilerFunc(
+			func(ctx context.Context, _ mini.Request) (mini.Result, error) {
+				began := time.Now()
+				select {
+				case <-ctx.Done():
+				case <-time.After(24 * time.Hour):
+				}
+				took = time.Since(began)
+				return mini.Result{}, nil
+			}))
+		c.Queue.Add(request("a"))
+		stop := background(t, c.Run)
+		time.Sleep(25 * time.Hour)
+		require.NoError(t, stop())
+		require.Equal(t, 24*time.Hour, took)
+	})
+}
+
+// atOnce returns how many reconciles run at the same time, and whether two of them had the
+// same request.
+func atOnce(t *testing.T, workers, requests int) (most int, shared bool) {
+	t.Helper()
+	var mu sync.Mutex
+	busy := map[mini.Request]bool{}
+	c := mini.NewController("test", nil)
+	c.Reconciler = mini.ReconcilerFunc(
+		func(_ context.Context, req mini.Request) (mini.Result, error) {
+			mu.Lock()
+			shared = shared || busy[req]
+			busy[req] = true
+			most = max(most, len(busy))
+			mu.Unlock()
+			c.Queue.Add(req) // a change during the reconcile
+			time.Sleep(time.Second)
+			mu.Lock()
+			delete(busy, req)
+			mu.Unlock()
+			return mini.Result{}, nil
+		})
+	c.Workers = workers
+	for i := range requests {
+		c.Queue.Add(request(fmt.Sprint(i)))
+	}
+	stop := background(t, c.Run)
+	time.Sleep(10 * time.Second)
+	require.NoError(t, stop())
+	return most, shared
+}
+
+func TestWorkersReconcileAtTheSameTime(t *testing.T) {
+	for workers, want := range map[int]int{0: 1, 1: 1, 3: 3} {
+		synctest.Test(t, func(t *testing.T) {
+			most, _ := atOnce(t, workers, 5)
+			require.Equal(t, want, most, "%d workers", workers)
+		})
+	}
+}
+
+func TestARequestIsNeverWithTwoWorkers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		most, shared := atOnce(t, 8, 2)
+		require.Equal(t, 2, most)
+		require.False(t, shared, "two workers reconcile one object at the same time")
+	})
+}
+
+func TestTheFirstReconcileWaitsForTheCaches(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNotes()
+		c := mini.NewController("test", mini.ReconcilerFunc(
+			func(_ context.Context, req mini.Request) (mini.Result, error) {
+				n.add(req.Name)
+				return mini.Result{}, nil
+			}))
+		for _, pause := range []time.Duration{time.Second, 2 * time.Second} {
+			listed := time.After(pause)
+			c.WaitFor = append(c.WaitFor, func(ctx context.Context) error {
+				select {
+				case <-listed:
+					return nil
+				case <-ctx.Done():
+					return context.Cause(ctx)
+				}
+			})
+		}
+		c.Queue.Add(request("a"))
+		background(t, c.Run)
+		time.Sleep(time.Minute)
+		require.Equal(t, []string{"2s a"}, n.all())
+	})
+}
+
+func TestACacheThatFailsEndsTheController(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := mini.NewController("test", mini.ReconcilerFunc(
+			func(context.Context, mini.Request) (mini.Result, error) {
+				t.Error("there is no cache to read from")
+				return mini.Result{}, nil
+			}))
+		cause := errors.New("there is no such kind")
+		c.WaitFor = append(c.WaitFor, func(context.Context) error { return cause })
+		c.Queue.Add(request("a"))
+		require.ErrorIs(t, c.Run(t.Context()), cause)
+		require.ErrorContains(t, c.Run(t.Context()), "test", "the error names the controller")
+	})
+}
+
+func TestAStopWhileTheCachesFillIsNoError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := mini.NewController("test", mini.ReconcilerFunc(
+			func(context.Context, mini.Request) (mini.Result, error) {
+				t.Error("the cache was not full")
+				return mini.Result{}, nil
+			}))
+		c.WaitFor = append(c.WaitFor, func(ctx context.Context) error {
+			<-ctx.Done()
+			return context.Cause(ctx)
+		})
+		c.Queue.Add(request("a"))
+		c.Queue.AddAfter(request("b"), time.Hour)
+		stop := background(t, c.Run)
+		synctest.Wait()
+		require.NoError(t, stop())
+	})
+}
+
+func TestRunReturnsWhenTheRunningReconcilesHave(t *testing.T) {
+	quiet(t)
+	synctest.Test(t, func(t *testing.T) {
+		n := newNotes()
+		c := mini.NewController("test", mini.ReconcilerFunc(
+			func(ctx context.Context, req mini.Request) (mini.Result, error) {
+				n.add(req.Name)
+				<-ctx.Done()
+				time.Sleep(time.Second) // cleans up
+				n.add(req.Name + " ends")
+				return mini.Result{}, ctx.Err()
+			}))
+		c.Workers = 2
+		for _, name := range []string{"a", "b", "c", "d"} {
+			c.Queue.Add(request(name))
+		}
+		stop := background(t, c.Run)
+		time.Sleep(time.Minute)
+		require.NoError(t, stop(), "a stop is not a failure")
+		require.ElementsMatch(t, []string{"0s a", "0s b", "1m1s a ends", "1m1s b ends"}, n.all(),
+			"no reconcile begins after the stop, and none runs when Run has returned")
+		c.Queue.Add(request("e"))
+		time.Sleep(time.Hour)
+		require.Len(t, n.all(), 4)
+		c.Queue.ShutDownWithDrain() // returns: no worker has kept a request
+	})
+}
+
+func TestWorkersWithoutWorkAreStopped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := mini.NewController("test", nil)
+		c.Workers = 3
+		c.Queue.AddAfter(request("a"), time.Hour)
+		stop := background(t, c.Run)
+		time.Sleep(time.Minute)
+		require.NoError(t, stop())
+		time.Sleep(2 * time.Hour)
+		require.Zero(t, c.Queue.Len(), "an alarm rings after the stop")
+	})
+}
+
+func TestTheFlightRecorderShowsReconciles(t *testing.T) {
+	quiet(t)
+	synctest.Test(t, func(t *testing.T) {
+		answers := map[string]func() (mini.Result, error){
+			"ok":       func() (mini.Result, error) { return mini.Result{}, nil },
+			"later":    func() (mini.Result, error) { return mini.Result{RequeueAfter: time.Hour}, nil },
+			"failed":   func() (mini.Result, error) { return mini.Result{}, errors.New("no") },
+			"terminal": func() (mini.Result, error) { return mini.Result{}, mini.TerminalError(errors.New("no")) },
+		}
+		want := map[string]trace.Outcome{
+			"ok": trace.Succeeded, "later": trace.Requeued, "failed": trace.Failed, "terminal": trace.GivenUp,
+		}
+		for name, outcome := range want {
+			c := mini.NewController("test", mini.ReconcilerFunc(
+				func(context.Context, mini.Request) (mini.Result, error) {
+					time.Sleep(time.Millisecond)
+					return answers[name]()
+				}))
+			c.Trace = trace.New(0)
+			c.Queue.Add(request(name))
+			stop := background(t, c.Run)
+			time.Sleep(2 * time.Millisecond)
+			require.NoError(t, stop())
+			require.Equal(t, []trace.Kind{trace.ReconcileStart, trace.ReconcileEnd}, kinds(c.Trace))
+			start, end := c.Trace.Events()[0], c.Trace.Events()[1]
+			require.Equal(t, name, start.Name)
+			require.Equal(t, outcome, end.Outcome, name)
+			require.Equal(t, name, end.Name)
+			require.Equal(t, time.Millisecond, end.Took)
+			require.Equal(t, outcome == trace.Succeeded, end.Reason == "", "the reason of all else")
+		}
+	})
+}

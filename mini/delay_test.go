@@ -1,0 +1,310 @@
+package mini_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loopwright/loopwright/mini"
+	"github.com/loopwright/loopwright/trace"
+)
+
+// moments returns when requests come out of the queue within a time, as "1s a".
+func moments(t *testing.T, q getter, length func() int, within time.Duration) (all []string) {
+	t.Helper()
+	began := time.Now()
+	for synctest.Wait(); ; synctest.Wait() {
+		for length() > 0 {
+			all = append(all, fmt.Sprint(time.Since(began), " ", take(t, q)))
+		}
+		if time.Since(began) >= within {
+			return all
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+func TestADelayedRequestIsAddedWhenItsDelayIsOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := mini.NewDelayQueue("test")
+		q.AddAfter(request("a"), 2*time.Second)
+		q.AddAfter(request("b"), time.Second)
+		require.Zero(t, q.Len())
+		require.Equal(t, []string{"1s b", "2s a"}, moments(t, q, q.Len, 3*time.Second))
+	})
+}
+
+func TestWithoutADelayARequestIsAddedAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := mini.NewDelayQueue("test")
+		q.AddAfter(request("a"), 0)
+		q.AddAfter(request("b"), -time.Second)
+		require.Equal(t, 2, q.Len(), "a delay of zero is none, and one that is over is none")
+		q.AddAfter(request("c"), time.Nanosecond)
+		require.Equal(t, 2, q.Len())
+		synctest.Wait()
+		time.Sleep(time.Nanosecond)
+		synctest.Wait()
+		require.Equal(t, 3, q.Len(), "a short delay is a delay, too")
+	})
+}
+
+func TestAnAlarmIsBroughtForward(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := mini.NewDelayQueue("test")
+		q.AddAfter(request("a"), 10*time.Second)
+		time.Sleep(time.Second)
+		q.AddAfter(request("a"), 2*time.Second)
+		require.Equal(t, []string{"2s a"}, moments(t, q, q.Len, 20*time.Second),
+			"the earlier time counts, and the later one is gone")
+	})
+}
+
+func TestAnAlarmIsNotPutBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := mini.NewDelayQueue("test")
+		q.AddAfter(request("a"), 2*time.Second)
+		time.Sleep(time.Second)
+		q.AddAfter(request("a"), 10*time.Second)
+		q.AddAfter(request("a"), time.Second) // the same time as the first
+		require.Equal(t, []string{"1s a"}, moments(t, q, q.Len, 20*time.Second))
+	})
+}
+
+func TestAnAlarmThatHasRungMakesRoomForTheNext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := mini.NewDelayQueue("test")
+		q.AddAfter(request("a"), time.Second)
+		require.Equal(t, []string{"1s a"}, moments(t, q, q.Len, time.Second))
+		q.AddAfter(request("a"), 5*time.Second)
+		q.Done(request("a"))
+		require.Equal(t, []string{"5s a"}, moments(t, q, q.Len, 10*time.Second),
+			"the reconcile asked to be called again in 5 s")
+	})
+}
+
+func TestAnAddInTheMeantimeKeepsTheAlarm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := mini.NewDelayQueue("test")
+		q.AddAfter(request("a"), 5*time.Second)
+		q.Add(request("a"))
+		q.AddAfter(request("a"), 0)
+		require.Equal(t, "a", take(t, q))
+		q.Done(request("a"))
+		require.Equal(t, []string{"5s a"}, moments(t, q, q.Len, 10*time.Second))
+	})
+}
+
+func TestAnAlarmThatRingsDuringTheWorkIsNotLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := mini.NewDelayQueue("test")
+		q.Add(request("a"))
+		take(t, q)
+		q.AddAfter(request("a"), time.Second)
+		time.Sleep(2 * time.Second)
+		require.Zero(t, q.Len())
+		q.Done(request("a"))
+		require.Equal(t, 1, q.Len())
+	})
+}
+
+func TestAfterShutDownNoAlarmRings(t *testing.T) {
+	for name, shutDown := range map[string]func(*mini.DelayQueue){
+		"ShutDown":          (*mini.DelayQueue).ShutDown,
+		"ShutDownWithDrain": (*mini.DelayQueue).ShutDownWithDrain,
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				q := mini.NewDelayQueue("test")
+				q.Trace = trace.New(0)
+				q.AddAfter(request("a"), time.Second)
+				shutDown(q)
+				shutDown(q) // may be called twice
+				before := q.Trace.Recorded()
+				q.AddAfter(request("b"), time.Second)
+				q.AddAfter(request("c"), 0)
+				time.Sleep(time.Hour)
+				require.Zero(t, q.Len())
+				require.Equal(t, before, q.Trace.Recorded(), "AddAfter has done something")
+				_, shutdown := q.Get()
+				require.True(t, shutdown)
+			})
+		})
+	}
+}
+
+// A timer that is not stopped would run in an hour and keep the queue in memory.
+func TestShutDownLeavesNothingBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := mini.NewDelayQueue("test")
+		for i := range 100 {
+			q.AddAfter(request(fmt.Sprint(i)), time.Duration(i%7)*time.Millisecond)
+		}
+		go q.AddAfter(request("late"), time.Millisecond)
+		go q.ShutDown()
+		time.Sleep(time.Millisecond)
+		for {
+			if _, shutdown := q.Get(); shutdown {
+				return // a goroutine that is left over fails the test
+			}
+		}
+	})
+}
+
+func TestDrainWaitsForWorkersButForNoAlarm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := mini.NewDelayQueue("test")
+		q.Add(request("a"))
+		take(t, q)
+		q.AddAfter(request("b"), time.Hour)
+		began := time.Now()
+		time.AfterFunc(time.Second, func() { q.Done(request("a")) })
+		q.ShutDownWithDrain()
+		require.Equal(t, time.Second, time.Since(began))
+	})
+}
+
+func TestAlarmsFromManyGoroutines(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := mini.NewDelayQueue("test")
+		var all sync.WaitGroup
+		for g := range 8 {
+			all.Go(func() {
+				for i := range 50 {
+					q.AddAfter(request(fmt.Sprint(i)), time.Duration(1+(i*g)%11)*time.Millisecond)
+					if i%10 == g {
+						time.Sleep(time.Millisecond)
+					}
+				}
+			})
+		}
+		all.Wait()
+		time.Sleep(20 * time.Millisecond)
+		synctest.Wait()
+		require.Equal(t, 50, q.Len(), "each request has been added")
+		q.ShutDown()
+	})
+}
+
+func TestTheDelayDoublesWithEachFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := mini.NewRetryQueue("test")
+		var delays []time.Duration
+		for range 5 {
+			q.AddRateLimited(request("a"))
+			began := time.Now()
+			q.Get()
+			delays = append(delays, time.Since(began))
+			q.Done(request("a"))
+		}
+		ms := time.Millisecond
+		require.Equal(t, []time.Duration{5 * ms, 10 * ms, 20 * ms, 40 * ms, 80 * ms}, delays)
+		require.Equal(t, 5, q.NumRequeues(request("a")))
+		for range 20 {
+			q.AddRateLimited(request("a"))
+			q.Get()
+			q.Done(request("a"))
+		}
+		q.AddRateLimited(request("a"))
+		began := time.Now()
+		q.Get()
+		require.Equal(t, 1000*time.Second, time.Since(began), "the longest delay")
+	})
+}
+
+func TestEachRequestHasFailuresOfItsOwn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := mini.NewRetryQueue("test")
+		for range 4 {
+			q.AddRateLimited(request("a"))
+			finish(t, q)
+		}
+		q.AddRateLimited(request("b"))
+		began := time.Now()
+		q.Get()
+		require.Equal(t, 5*time.Millisecond, time.Since(began))
+		require.Equal(t, 4, q.NumRequeues(request("a")))
+		require.Equal(t, 1, q.NumRequeues(request("b")))
+		require.Zero(t, q.NumRequeues(request("c")))
+	})
+}
+
+// finish waits for the next request, however long that takes, and calls Done.
+func finish(t *testing.T, q *mini.RetryQueue) {
+	t.Helper()
+	req, shutdown := q.Get()
+	require.False(t, shutdown)
+	q.Done(req)
+}
+
+func TestForgetStartsOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := mini.NewRetryQueue("test")
+		for range 6 {
+			q.AddRateLimited(request("a"))
+			finish(t, q)
+		}
+		q.Forget(request("a"))
+		q.Forget(request("b"))
+		require.Zero(t, q.NumRequeues(request("a")))
+		q.AddRateLimited(request("a"))
+		began := time.Now()
+		q.Get()
+		require.Equal(t, 5*time.Millisecond, time.Since(began))
+	})
+}
+
+func TestTheBackoffOfAQueueCanBeChosen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := mini.NewRetryQueue("test")
+		q.Backoff = mini.Backoff{Base: time.Second, Max: 3 * time.Second}
+		q.AddRateLimited(request("a"))
+		began := time.Now()
+		finish(t, q)
+		q.AddRateLimited(request("a"))
+		finish(t, q)
+		q.AddRateLimited(request("a"))
+		finish(t, q)
+		require.Equal(t, 6*time.Second, time.Since(began), "1 s, 2 s, and at most 3 s")
+	})
+}
+
+func TestFailuresAreCountedFromManyGoroutines(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := mini.NewRetryQueue("test")
+		var all sync.WaitGroup
+		for range 8 {
+			all.Go(func() {
+				for range 5 {
+					q.AddRateLimited(request("a"))
+					q.NumRequeues(request("a"))
+				}
+				q.Forget(request("b"))
+			})
+		}
+		all.Wait()
+		require.Equal(t, 40, q.NumRequeues(request("a")))
+		q.ShutDown()
+	})
+}
+
+func TestTheFlightRecorderShowsDelays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := mini.NewDelayQueue("test")
+		q.Trace = trace.New(0)
+		q.AddAfter(request("a"), time.Minute)
+		q.AddAfter(request("a"), time.Hour)
+		q.AddAfter(request("a"), time.Second)
+		time.Sleep(time.Second)
+		synctest.Wait()
+		require.Equal(t, []trace.Kind{trace.Delay, trace.Delay, trace.Enqueue}, kinds(q.Trace))
+		require.Zero(t, q.Trace.Events()[0].Outcome)
+		moved := q.Trace.Events()[1]
+		require.Equal(t, trace.Replaced, moved.Outcome)
+		require.Equal(t, time.Second, moved.Took)
+	})
+}

@@ -1,0 +1,397 @@
+package mini_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loopwright/loopwright/mini"
+	"github.com/loopwright/loopwright/trace"
+)
+
+// request names an object in the namespace "default".
+func request(name string) mini.Request {
+	return mini.Request{Namespace: "default", Name: name}
+}
+
+// getter is what takes requests from a queue.
+type getter interface {
+	Get() (mini.Request, bool)
+}
+
+// take returns the name of the next request. A Get that blocks fails the test.
+func take(t *testing.T, q getter) string {
+	t.Helper()
+	name, ok := "", false
+	got := make(chan struct{})
+	go func() {
+		defer close(got)
+		req, shutdown := q.Get()
+		name, ok = req.Name, !shutdown
+	}()
+	synctest.Wait()
+	select {
+	case <-got:
+	default:
+		t.Fatal("Get blocks, though a request is in the queue")
+	}
+	require.True(t, ok, "Get says that the queue is shut down")
+	return name
+}
+
+// kinds returns what kinds of events the recorder has, in order.
+func kinds(recorder *trace.Recorder) (all []trace.Kind) {
+	for _, e := range recorder.Events() {
+		all = append(all, e.Kind)
+	}
+	return all
+}
+
+func TestRequestsComeOutInTheOrderTheyWentIn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := mini.NewQueue("test")
+		for _, name := range []string{"b", "a", "c"} {
+			q.Add(request(name))
+		}
+		require.Equal(t, 3, q.Len())
+		require.Equal(t, []string{"b", "a", "c"}, []string{take(t, q), take(t, q), take(t, q)})
+		require.Zero(t, q.Len(), "requests that workers have are not in the queue")
+	})
+}
+
+func TestARequestKeepsItsNamespace(t *testing.T) {
+	q := mini.NewQueue("test")
+	want := mini.Request{Namespace: "kube-system", Name: "a"}
+	q.Add(want)
+	q.Add(mini.Request{Namespace: "default", Name: "a"})
+	got, shutdown := q.Get()
+	require.Equal(t, want, got)
+	require.False(t, shutdown)
+	require.Equal(t, 1, q.Len(), "two objects with one name in two namespaces are two requests")
+}
+
+func TestARequestThatIsAddedTwiceIsHandedOutOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := mini.NewQueue("test")
+		q.Add(request("a"))
+		q.Add(request("b"))
+		q.Add(request("a"))
+		require.Equal(t, 2, q.Len())
+		require.Equal(t, "a", take(t, q), "a keeps its place")
+		require.Equal(t, "b", take(t, q))
+		q.Done(request("a"))
+		q.Done(request("b"))
+		require.Zero(t, q.Len())
+	})
+}
+
+func TestARequestThatIsDoneCanBeAddedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := mini.NewQueue("test")
+		for range 3 {
+			q.Add(request("a"))
+			require.Equal(t, "a", take(t, q))
+			q.Done(request("a"))
+		}
+		require.Zero(t, q.Len())
+	})
+}
+
+func TestAnAddDuringTheWorkIsNotLostAndNotHandedOutBeforeDone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := mini.NewQueue("test")
+		q.Add(request("a"))
+		require.Equal(t, "a", take(t, q))
+		q.Add(request("a"))
+		q.Add(request("a"))
+		require.Zero(t, q.Len(), "a second worker would get what the first one still has")
+		q.Add(request("b"))
+		q.Done(request("a"))
+		require.Equal(t, 2, q.Len(), "the change during the work is lost")
+		require.Equal(t, []string{"b", "a"}, []string{take(t, q), take(t, q)})
+		q.Done(request("a"))
+		require.Zero(t, q.Len(), "two Adds during the work are one more turn")
+	})
+}
+
+func TestDoneOfARequestThatNoWorkerHasDoesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := mini.NewQueue("test")
+		q.Done(request("a"))
+		require.Zero(t, q.Len())
+		q.Add(request("a"))
+		q.Done(request("a"))
+		require.Equal(t, 1, q.Len(), "a is in the queue twice: two workers would get it")
+		require.Equal(t, "a", take(t, q))
+		q.Done(request("a"))
+		q.Done(request("a"))
+		require.Zero(t, q.Len())
+	})
+}
+
+func TestGetBlocksUntilARequestIsAdded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := mini.NewQueue("test")
+		got := make(chan mini.Request, 3)
+		worker := func() {
+			req, _ := q.Get()
+			got <- req
+		}
+		go worker()
+		go worker()
+		go worker()
+		synctest.Wait()
+		require.Empty(t, got, "Get returned, and there was nothing in the queue")
+		q.Add(request("a"))
+		synctest.Wait()
+		require.Len(t, got, 1, "one request is for one worker")
+		require.Equal(t, request("a"), <-got)
+		q.Add(request("a")) // while the worker has it
+		q.Add(request("b"))
+		synctest.Wait()
+		require.Equal(t, request("b"), <-got)
+		q.Done(request("a"))
+		synctest.Wait()
+		require.Len(t, got, 1, "Done put a request into the queue, and woke no worker")
+	})
+}
+
+func TestAfterShutDownWorkersGetTheRestAndThenTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := mini.NewQueue("test")
+		q.Add(request("a"))
+		q.Add(request("b"))
+		q.ShutDown()
+		q.ShutDown() // may be called twice
+		q.Add(request("c"))
+		require.Equal(t, 2, q.Len(), "Add does nothing after ShutDown")
+		require.Equal(t, []string{"a", "b"}, []string{take(t, q), take(t, q)})
+		q.Add(request("a")) // after ShutDown: does not come back
+		q.Done(request("a"))
+		req, shutdown := q.Get()
+		require.True(t, shutdown)
+		require.Zero(t, req)
+	})
+}
+
+func TestARequestAddedDuringTheWorkSurvivesShutDown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := mini.NewQueue("test")
+		q.Add(request("a"))
+		take(t, q)
+		q.Add(request("a"))
+		q.ShutDown()
+		q.Done(request("a"))
+		require.Equal(t, "a", take(t, q), "it was added before the queue was shut down")
+		_, shutdown := q.Get()
+		require.True(t, shutdown)
+	})
+}
+
+func TestShutDownWakesAllWorkers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := mini.NewQueue("test")
+		var mu sync.Mutex
+		ended := 0
+		for range 5 {
+			go func() {
+				_, shutdown := q.Get()
+				mu.Lock()
+				defer mu.Unlock()
+				if shutdown {
+					ended++
+				}
+			}()
+		}
+		synctest.Wait()
+		q.ShutDown()
+		synctest.Wait()
+		mu.Lock()
+		defer mu.Unlock()
+		require.Equal(t, 5, ended, "workers that still wait in Get would wait forever")
+	})
+}
+
+func TestShutDownWithDrainWaitsUntilAllWorkIsDone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := mini.NewQueue("test")
+		q.Add(request("a"))
+		q.Add(request("b"))
+		take(t, q)
+		q.Add(request("a")) // during the work
+		drained := make(chan struct{})
+		go func() {
+			q.ShutDownWithDrain()
+			close(drained)
+		}()
+		undrained := func(why string) {
+			t.Helper()
+			synctest.Wait()
+			select {
+			case <-drained:
+				t.Fatal("ShutDownWithDrain has returned, but " + why)
+			default:
+			}
+		}
+		undrained("b is in the queue, and a worker has a")
+		require.Equal(t, "b", take(t, q))
+		q.Done(request("b"))
+		undrained("a worker has a")
+		q.Add(request("c"))
+		require.Zero(t, q.Len(), "Add does nothing while the queue is drained")
+		q.Done(request("a"))
+		undrained("Done has put a back into the queue")
+		require.Equal(t, "a", take(t, q))
+		undrained("a worker has a again")
+		q.Done(request("a"))
+		synctest.Wait()
+		<-drained
+		_, shutdown := q.Get()
+		require.True(t, shutdown)
+	})
+}
+
+func TestShutDownWithDrainOfAnEmptyQueueReturns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := mini.NewQueue("test")
+		q.ShutDownWithDrain()
+		q.ShutDownWithDrain()
+		_, shutdown := q.Get()
+		require.True(t, shutdown)
+	})
+}
+
+// queueModel is what a Queue has to do, without locks and without blocking.
+type queueModel struct {
+	waiting    []string
+	again      map[string]bool // added while a worker had it
+	processing map[string]bool
+	closed     bool
+}
+
+func (m *queueModel) add(name string) {
+	switch {
+	case m.closed:
+	case m.processing[name]:
+		m.again[name] = true
+	case !slices.Contains(m.waiting, name):
+		m.waiting = append(m.waiting, name)
+	}
+}
+
+func (m *queueModel) done(name string) {
+	delete(m.processing, name)
+	if m.again[name] {
+		delete(m.again, name)
+		m.waiting = append(m.waiting, name)
+	}
+}
+
+func TestAnyOrderOfCallsDoesWhatTheContractSays(t *testing.T) {
+	for seed := range uint64(200) {
+		random := rand.New(rand.NewPCG(seed, 1))
+		q := mini.NewQueue("test")
+		model := &queueModel{again: map[string]bool{}, processing: map[string]bool{}}
+		var calls []string
+		for range 300 {
+			name := string(rune('a' + random.IntN(5)))
+			switch chance := random.IntN(300); {
+			case chance == 0:
+				calls = append(calls, "ShutDown")
+				q.ShutDown()
+				model.closed = true
+			case chance < 130:
+				calls = append(calls, "Add "+name)
+				q.Add(request(name))
+				model.add(name)
+			case chance < 210:
+				calls = append(calls, "Done "+name)
+				q.Done(request(name))
+				model.done(name)
+			case len(model.waiting) > 0:
+				calls = append(calls, "Get")
+				req, shutdown := q.Get()
+				require.False(t, shutdown, "seed %d: %v", seed, calls)
+				require.Equal(t, request(model.waiting[0]), req, "seed %d: %v", seed, calls)
+				model.processing[model.waiting[0]] = true
+				model.waiting = model.waiting[1:]
+			}
+			require.Equal(t, len(model.waiting), q.Len(), "seed %d: %v", seed, calls)
+		}
+	}
+}
+
+func TestManyWorkersNeverShareARequestAndLoseNone(t *testing.T) {
+	const names, adders, workers, each = 7, 4, 4, 500
+	q := mini.NewQueue("test")
+	var mu sync.Mutex // guards the maps
+	version, seen := map[mini.Request]int{}, map[mini.Request]int{}
+	busy := map[mini.Request]bool{}
+	var work, adding sync.WaitGroup
+	for range workers {
+		work.Go(func() {
+			for {
+				req, shutdown := q.Get()
+				if shutdown {
+					return
+				}
+				mu.Lock()
+				if busy[req] {
+					t.Errorf("two workers have %s at the same time", req)
+				}
+				busy[req], seen[req] = true, version[req] // as a reconcile reads the object
+				mu.Unlock()
+				mu.Lock()
+				busy[req] = false
+				mu.Unlock()
+				q.Done(req)
+			}
+		})
+	}
+	for adder := range adders {
+		adding.Go(func() {
+			random := rand.New(rand.NewPCG(uint64(adder), 2))
+			for range each {
+				req := request(fmt.Sprint(random.IntN(names)))
+				mu.Lock()
+				version[req]++ // as a change of the object
+				mu.Unlock()
+				q.Add(req)
+			}
+		})
+	}
+	adding.Wait()
+	q.ShutDownWithDrain()
+	work.Wait()
+	require.Equal(t, version, seen, "a worker has not seen the last change of each object")
+}
+
+func TestTheFlightRecorderShowsTheQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		recorder := trace.New(0)
+		q := mini.NewQueue("test")
+		q.Trace = recorder
+		q.Add(request("a"))
+		q.Add(request("a"))
+		time.Sleep(time.Second)
+		take(t, q)
+		q.Add(request("a"))
+		q.Done(request("a"))
+		require.Equal(t, []trace.Kind{
+			trace.Enqueue, trace.Enqueue, trace.Dequeue, trace.Enqueue, trace.Done,
+		}, kinds(recorder))
+		events := recorder.Events()
+		require.Zero(t, events[0].Outcome)
+		require.Equal(t, trace.Deduplicated, events[1].Outcome)
+		require.Equal(t, time.Second, events[2].Took, "how long the request was in the queue")
+		require.Equal(t, trace.Deferred, events[3].Outcome)
+		require.Equal(t, "a", events[4].Name)
+		require.Zero(t, events[4].Outcome)
+	})
+}
