@@ -11,10 +11,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// The indices that every informer of a Cache has.
+// The names of the indices that a Cache has.
 const (
 	ByNamespace = "namespace"
-	ByOwner     = "owner" // the UIDs of all owners
+	ByOwner     = "owner" // by the UID of each owner
 )
 
 func cacheIndexers() Indexers {
@@ -29,22 +29,23 @@ func cacheIndexers() Indexers {
 	}
 }
 
-// Cache has one informer for each kind that was asked for.
+// Cache has one informer for each kind of object.
 type Cache struct {
 	cluster *Cluster
 
 	mu        sync.Mutex // guards all below
 	informers map[schema.GroupVersionKind]*SharedInformer
-	start     func(*SharedInformer) // set while Run runs
+	start     func(*SharedInformer) // nil if Run does not run
 }
 
 // NewCache returns a cache without informers.
 func NewCache(cluster *Cluster) *Cache {
-	return &Cache{cluster: cluster, informers: map[schema.GroupVersionKind]*SharedInformer{}}
+	informers := map[schema.GroupVersionKind]*SharedInformer{}
+	return &Cache{cluster: cluster, informers: informers}
 }
 
 // Informer returns the informer for the type of like. The first call for a type makes
-// it. It runs while Run does.
+// one, which runs as soon as Run does.
 func (c *Cache) Informer(like Object) (*SharedInformer, error) {
 	lw, err := c.cluster.ListWatch(like, "")
 	if err != nil {
@@ -64,7 +65,7 @@ func (c *Cache) Informer(like Object) (*SharedInformer, error) {
 	return informer, nil
 }
 
-// Run runs all informers until ctx ends, also those that are asked for in the meantime.
+// Run runs all informers until ctx ends, including those that are made in the meantime.
 func (c *Cache) Run(ctx context.Context) error {
 	var running sync.WaitGroup
 	c.mu.Lock()
@@ -83,7 +84,7 @@ func (c *Cache) Run(ctx context.Context) error {
 	return nil
 }
 
-// WaitForSync waits until all informers there are have listed.
+// WaitForSync blocks until each informer that exists has its first list.
 func (c *Cache) WaitForSync(ctx context.Context) error {
 	c.mu.Lock()
 	var all []*SharedInformer
@@ -93,7 +94,7 @@ func (c *Cache) WaitForSync(ctx context.Context) error {
 	c.mu.Unlock()
 	for _, informer := range all {
 		if err := informer.WaitFor(ctx, informer.HasSynced); err != nil {
-			return fmt.Errorf("the cache has not listed everything: %w", err)
+			return fmt.Errorf("waiting for the first lists: %w", err)
 		}
 	}
 	return nil
@@ -101,11 +102,13 @@ func (c *Cache) WaitForSync(ctx context.Context) error {
 
 // CachedClient reads from a Cache and writes to the API server.
 //
-// Guarantees: a read shows everything that was written through this client before. It
-// waits for that if it must, and not longer.
+// Guarantees: a read shows all that this client has written before. If the watch is late,
+// the read waits for it, but only for writes of the same kind, and not for those of other
+// clients. A read blocks until the kind has its first list.
 //
-// Caveats: what others have written may be missing for a moment. So a write can be
-// refused as late (a conflict): reconcile again.
+// Caveats: what other clients have written may be missing for a moment. If an update
+// meets such a write, the API server refuses it with a conflict: reconcile again. A write
+// that was carried out, but whose answer got lost, counts as failed.
 type CachedClient struct {
 	*Client
 	Cache *Cache
@@ -116,8 +119,8 @@ type CachedClient struct {
 
 // ownWrites is what reads of one kind have to show.
 type ownWrites struct {
-	newest  uint64                // the highest version that a write has returned
-	deleted map[types.UID]Request // a deletion returns no version that counts
+	newest uint64                // the highest resourceVersion that a write has returned
+	gone   map[types.UID]Request // deleted: the answer to that may have no version
 }
 
 // NewCachedClient returns a client that reads from the cache.
@@ -127,15 +130,14 @@ func NewCachedClient(cache *Cache) *CachedClient {
 	return c
 }
 
-// Get returns a copy of the object in the cache.
+// Get fills into with a copy of the object in the cache.
 func (c *CachedClient) Get(ctx context.Context, key Request, into Object) error {
-	informer, err := c.informer(ctx, into)
+	informer, kind, err := c.upToDate(ctx, into)
 	if err != nil {
 		return err
 	}
 	obj := informer.Get(key)
 	if obj == nil {
-		kind, _ := c.Cluster.KindOf(into) // the informer has found it already
 		resource := schema.GroupResource{Group: kind.Group, Resource: kind.Kind}
 		return apierrors.NewNotFound(resource, key.Name)
 	}
@@ -143,19 +145,22 @@ func (c *CachedClient) Get(ctx context.Context, key Request, into Object) error 
 	return nil
 }
 
-// List returns copies of the objects in the cache, sorted by key.
+// List returns copies of the objects in the cache that are in the selection, sorted by
+// key.
 func (c *CachedClient) List(
 	ctx context.Context, like Object, selection Selection,
 ) (all []Object, err error) {
-	informer, err := c.informer(ctx, like)
+	informer, _, err := c.upToDate(ctx, like)
 	if err != nil {
 		return nil, err
 	}
-	objs := informer.List
-	if selection.Namespace != "" {
-		objs = func() []Object { return c.indexed(informer, ByNamespace, selection.Namespace) }
+	var objs []Object
+	if selection.Namespace == "" {
+		objs = informer.List()
+	} else if objs, err = informer.ByIndex(ByNamespace, selection.Namespace); err != nil {
+		return nil, err
 	}
-	for _, obj := range objs() {
+	for _, obj := range objs {
 		if selection.Matches(obj) {
 			all = append(all, obj.DeepCopyObject().(Object))
 		}
@@ -163,44 +168,41 @@ func (c *CachedClient) List(
 	return all, nil
 }
 
-// OwnedBy returns copies of the objects in the cache that name owner among their owners.
+// OwnedBy returns copies of the objects in the cache that have owner among their owners,
+// sorted by key.
 func OwnedBy[T Object](ctx context.Context, c *CachedClient, owner Object) ([]T, error) {
-	informer, err := c.informer(ctx, newObject[T]())
+	informer, _, err := c.upToDate(ctx, newObject[T]())
 	if err != nil {
 		return nil, err
 	}
-	var all []T
-	for _, obj := range c.indexed(informer, ByOwner, string(owner.GetUID())) {
-		all = append(all, obj.DeepCopyObject().(T))
+	objs, err := informer.ByIndex(ByOwner, string(owner.GetUID()))
+	all := make([]T, len(objs))
+	for i, obj := range objs {
+		all[i] = obj.DeepCopyObject().(T)
 	}
-	return all, nil
+	return all, err
 }
 
-func (c *CachedClient) indexed(informer *SharedInformer, index, value string) []Object {
-	objs, err := informer.ByIndex(index, value)
-	if err != nil {
-		panic(err) // every informer of a Cache has these indices
-	}
-	return objs
-}
-
-// informer returns the informer of a kind when it shows all that this client has written.
-func (c *CachedClient) informer(ctx context.Context, like Object) (*SharedInformer, error) {
-	informer, err := c.Cache.Informer(like)
-	if err != nil {
-		return nil, err
-	}
+// upToDate returns the informer for the type of like when it shows all that this client
+// has written.
+func (c *CachedClient) upToDate(
+	ctx context.Context, like Object,
+) (*SharedInformer, schema.GroupVersionKind, error) {
 	kind, err := c.Cluster.KindOf(like)
 	if err != nil {
-		return nil, err
+		return nil, kind, err
+	}
+	informer, err := c.Cache.Informer(like)
+	if err != nil {
+		return nil, kind, err
 	}
 	err = informer.WaitFor(ctx, func() bool {
 		return informer.HasSynced() && c.showsWrites(kind, informer)
 	})
 	if err != nil {
-		return nil, fmt.Errorf("reading %s from the cache: %w", kind.Kind, err)
+		return nil, kind, fmt.Errorf("reading %s from the cache: %w", kind.Kind, err)
 	}
-	return informer, nil
+	return informer, kind, nil
 }
 
 func (c *CachedClient) showsWrites(
@@ -215,30 +217,28 @@ func (c *CachedClient) showsWrites(
 	if informer.Version() < own.newest {
 		return false
 	}
-	for uid, key := range own.deleted {
-		obj := informer.Get(key)
-		if obj != nil && obj.GetUID() == uid && obj.GetDeletionTimestamp() == nil {
+	for uid, key := range own.gone {
+		if obj := informer.Get(key); obj != nil && obj.GetUID() == uid {
 			return false
 		}
-		delete(own.deleted, uid)
+		delete(own.gone, uid)
 	}
 	return true
 }
 
-// wrote makes reads wait until they can show this write.
-func (c *CachedClient) wrote(verb string, obj Object) {
+// wrote makes reads wait until the cache shows this write.
+func (c *CachedClient) wrote(obj Object, gone bool) {
 	kind, _ := c.Cluster.KindOf(obj) // the request has found it already
 	version, _ := strconv.ParseUint(obj.GetResourceVersion(), 10, 64)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	own := c.writes[kind]
 	if own == nil {
-		own = &ownWrites{deleted: map[types.UID]Request{}}
+		own = &ownWrites{gone: map[types.UID]Request{}}
 		c.writes[kind] = own
 	}
-	if verb == "delete" {
-		own.deleted[obj.GetUID()] = KeyOf(obj)
-	} else {
-		own.newest = max(own.newest, version)
+	own.newest = max(own.newest, version)
+	if gone {
+		own.gone[obj.GetUID()] = KeyOf(obj)
 	}
 }

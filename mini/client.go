@@ -17,20 +17,20 @@ import (
 
 // Reader reads objects: from the API server (Client) or from memory (CachedClient).
 type Reader interface {
-	// Get fills into with the object that has this key. IsNotFound is true of the error
-	// if there is none.
+	// Get fills into with the object that has this key. If there is none, IsNotFound is
+	// true of the error.
 	Get(ctx context.Context, key Request, into Object) error
-	// List returns all objects with the type of like that the selection takes.
+	// List returns all objects in the selection that have the type of like.
 	List(ctx context.Context, like Object, selection Selection) ([]Object, error)
 }
 
-// Selection says which objects a list is about. The zero value takes all.
+// Selection says which objects a list has. The zero value selects all.
 type Selection struct {
-	Namespace string
-	Labels    labels.Selector // nil takes all
+	Namespace string          // "" selects all
+	Labels    labels.Selector // nil selects all
 }
 
-// Matches returns true if the selection takes obj.
+// Matches returns true if obj is in the selection.
 func (s Selection) Matches(obj Object) bool {
 	return (s.Namespace == "" || s.Namespace == obj.GetNamespace()) &&
 		(s.Labels == nil || s.Labels.Matches(labels.Set(obj.GetLabels())))
@@ -44,7 +44,7 @@ func Get[T Object](ctx context.Context, r Reader, key Request) (T, error) {
 	return obj, r.Get(ctx, key, obj)
 }
 
-// List returns the objects of type T that the selection takes.
+// List returns the objects of type T in the selection.
 func List[T Object](ctx context.Context, r Reader, selection Selection) ([]T, error) {
 	objs, err := r.List(ctx, newObject[T](), selection)
 	all := make([]T, len(objs))
@@ -58,16 +58,22 @@ func newObject[T Object]() T {
 	return reflect.New(reflect.TypeFor[T]().Elem()).Interface().(T)
 }
 
-// assign makes *into what *from is.
+// assign makes *into what *from is, and keeps nothing of what was in it before.
 func assign(into, from runtime.Object) {
 	reflect.ValueOf(into).Elem().Set(reflect.ValueOf(from).Elem())
 }
 
-// Client reads from and writes to the API server: one call is one request. After a
-// write, the object is what the server has stored.
+// Client reads from and writes to the API server.
+//
+// Guarantees: after a write that succeeds, the object is what the server has stored, with
+// its defaults, UID and resourceVersion. After a failure, the object has not changed.
+//
+// Errors: IsNotFound, IsConflict and the others of apimachinery's api/errors.
 type Client struct {
 	Cluster *Cluster
-	Wrote   func(verb string, obj Object) // nil, or told of each write that has succeeded
+	// Wrote, if there is one, is called after each write that has succeeded. If the write
+	// was the end of the object, gone is true.
+	Wrote func(obj Object, gone bool)
 }
 
 // Get asks the API server for one object.
@@ -79,7 +85,8 @@ func (c *Client) Get(ctx context.Context, key Request, into Object) error {
 	return c.send(ctx, "get", req, into)
 }
 
-// List asks the API server for a list.
+// List asks the API server for all objects in the namespace, and compares their labels
+// here: the server could do that, too.
 func (c *Client) List(
 	ctx context.Context, like Object, selection Selection,
 ) (all []Object, err error) {
@@ -96,18 +103,22 @@ func (c *Client) List(
 	return all, err
 }
 
-// Create stores a new object. IsAlreadyExists is true of the error if the name is taken.
+// Create stores a new object. If the name is taken, IsAlreadyExists is true of the error.
+// An object with a generateName and no name gets one from the API server.
 func (c *Client) Create(ctx context.Context, obj Object) error {
-	req, err := c.request("POST", obj, Request{Namespace: obj.GetNamespace()})
+	req, err := c.request("POST", obj, KeyOf(obj))
 	if err != nil {
 		return err
 	}
 	return c.send(ctx, "create", req.Body(obj), obj)
 }
 
-// Update replaces the stored object, but not its status. If obj has a resourceVersion,
-// it must be the stored one: IsConflict is true of the error if another client has
-// written since.
+// Update replaces the stored object. If another client has changed it since obj was read,
+// the resourceVersion differs, and IsConflict is true of the error. Without a
+// resourceVersion, Update overwrites most built-in kinds, and fails for custom resources
+// and Leases.
+//
+// Of kinds with a status subresource, Update leaves the status alone.
 func (c *Client) Update(ctx context.Context, obj Object) error {
 	req, err := c.request("PUT", obj, KeyOf(obj))
 	if err != nil {
@@ -116,7 +127,9 @@ func (c *Client) Update(ctx context.Context, obj Object) error {
 	return c.send(ctx, "update", req.Body(obj), obj)
 }
 
-// UpdateStatus replaces the status of the stored object, and next to nothing else.
+// UpdateStatus replaces the status of the stored object. Of a custom resource it changes
+// nothing else. Built-in kinds also take some metadata: a Deployment takes annotations, a
+// Pod takes labels.
 func (c *Client) UpdateStatus(ctx context.Context, obj Object) error {
 	req, err := c.request("PUT", obj, KeyOf(obj))
 	if err != nil {
@@ -125,7 +138,8 @@ func (c *Client) UpdateStatus(ctx context.Context, obj Object) error {
 	return c.send(ctx, "update status", req.SubResource("status").Body(obj), obj)
 }
 
-// Patch changes a part of the stored object.
+// Patch changes the part of the stored object that data names. It needs no
+// resourceVersion: only one in data itself is compared.
 func (c *Client) Patch(
 	ctx context.Context, obj Object, patch types.PatchType, data []byte,
 ) error {
@@ -133,13 +147,14 @@ func (c *Client) Patch(
 	if err != nil {
 		return err
 	}
-	return c.send(ctx, "patch", req.SetHeader("Content-Type", string(patch)).Body(data), obj)
+	req = req.SetHeader("Content-Type", string(patch)).Body(data)
+	return c.send(ctx, "patch", req, obj)
 }
 
-// Delete asks for the end of the object. If it has finalizers, or Pods take their time,
-// it is still there afterwards, with a deletionTimestamp. If obj has a UID, only that
-// object is deleted, and not one that has its name by now: IsConflict is then true of
-// the error.
+// Delete asks for the end of the object, and does not change obj. An object with
+// finalizers, or a Pod that runs, is still there afterwards, with a deletionTimestamp. If
+// obj has a UID, only the object with this UID is deleted: if another one has taken the
+// name, IsConflict is true of the error. Preconditions in options replace this one.
 func (c *Client) Delete(
 	ctx context.Context, obj Object, options metav1.DeleteOptions,
 ) error {
@@ -150,52 +165,67 @@ func (c *Client) Delete(
 	if uid := obj.GetUID(); uid != "" && options.Preconditions == nil {
 		options.Preconditions = &metav1.Preconditions{UID: &uid}
 	}
-	err = req.Body(&options).Do(ctx).Error()
-	c.wrote("delete", obj, err)
-	return err
+	return c.send(ctx, "delete", req.Body(&options), obj.DeepCopyObject().(Object))
 }
 
-// request begins a request for an object: with a name, or for all in the namespace.
+// request begins a request for one object.
 func (c *Client) request(verb string, obj Object, key Request) (*rest.Request, error) {
 	kind, err := c.Cluster.KindOf(obj)
 	if err != nil {
 		return nil, err
 	}
 	req, err := c.Cluster.request(verb, kind, key.Namespace)
-	if err == nil && verb != "POST" {
+	if err == nil && verb != "POST" { // a new object is posted to the collection
 		req = req.Name(key.Name)
 	}
 	return req, err
 }
 
-// send sends the request, and makes obj what comes back.
-func (c *Client) send(ctx context.Context, verb string, req *rest.Request, obj Object) error {
+// send sends the request, and makes obj what the API server answers.
+func (c *Client) send(
+	ctx context.Context, verb string, req *rest.Request, obj Object,
+) error {
+	gone := false
 	answer, err := req.Do(ctx).Get()
-	if err == nil && reflect.TypeOf(answer) != reflect.TypeOf(obj) {
-		err = fmt.Errorf("%s %T: the API server answered with %T", verb, obj, answer)
-	}
 	if err == nil {
-		assign(obj, answer)
+		gone, err = receive(verb, answer, obj)
 	}
-	if verb != "get" {
-		c.wrote(verb, obj, err)
-	}
-	return err
-}
-
-func (c *Client) wrote(verb string, obj Object, err error) {
-	if err == nil && c.Wrote != nil {
-		c.Wrote(verb, obj)
+	if verb == "get" {
+		return err
 	}
 	e := trace.Event{
 		Layer: "client", Kind: trace.Write, Op: verb, Object: kindName(obj),
-		Namespace: obj.GetNamespace(), Name: obj.GetName(), Version: obj.GetResourceVersion(),
+		Namespace: obj.GetNamespace(), Name: obj.GetName(),
+		Version: obj.GetResourceVersion(),
 	}
 	switch {
 	case apierrors.IsConflict(err):
 		e.Outcome, e.Reason = trace.Conflict, err.Error()
 	case err != nil:
 		e.Outcome, e.Reason = trace.Failed, err.Error()
+	case c.Wrote != nil:
+		c.Wrote(obj, gone)
 	}
 	c.Cluster.Trace.Record(e)
+	return err
+}
+
+// receive makes obj what the API server has answered. It returns true if the object is
+// gone: deleted at once, or by an update that removed the last finalizer.
+func receive(verb string, answer runtime.Object, obj Object) (gone bool, err error) {
+	if status, ok := answer.(*metav1.Status); ok && verb == "delete" {
+		if status.Details != nil {
+			obj.SetUID(status.Details.UID) // of the object that was deleted
+		}
+		return true, nil
+	}
+	if reflect.TypeOf(answer) != reflect.TypeOf(obj) {
+		return false, fmt.Errorf("%s %T: the API server sent %T", verb, obj, answer)
+	}
+	assign(obj, answer)
+	if obj.GetDeletionTimestamp() == nil {
+		return verb == "delete", nil // some kinds answer with the object that is gone
+	}
+	grace := obj.GetDeletionGracePeriodSeconds() // a Pod may have some time left
+	return len(obj.GetFinalizers()) == 0 && (grace == nil || *grace == 0), nil
 }

@@ -14,12 +14,12 @@ import (
 type DelayQueue struct {
 	*Queue
 
-	mu      sync.Mutex // guards all below
-	alarms  map[Request]alarm
-	stopped bool
+	mu     sync.Mutex // guards alarms
+	alarms map[Request]alarm
 }
 
-// alarm adds a request when its time has come.
+// alarm adds a request when its time has come. After ShutDown it still rings, but Add
+// does nothing.
 type alarm struct {
 	at    time.Time
 	timer *time.Timer
@@ -31,7 +31,7 @@ func NewDelayQueue(name string) *DelayQueue {
 }
 
 // AddAfter adds the request when the delay is over. If the request has an alarm already,
-// the earlier one counts. After ShutDown, AddAfter does nothing.
+// the earlier one counts.
 func (q *DelayQueue) AddAfter(req Request, delay time.Duration) {
 	if delay <= 0 {
 		q.Add(req)
@@ -39,20 +39,17 @@ func (q *DelayQueue) AddAfter(req Request, delay time.Duration) {
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	var outcome trace.Outcome
 	at := time.Now().Add(delay)
-	old, exists := q.alarms[req]
-	if q.stopped || exists && !at.Before(old.at) {
-		return
-	}
-	event := trace.Event{
-		Layer: q.Name, Kind: trace.Delay, Namespace: req.Namespace, Name: req.Name, Took: delay,
-	}
-	if exists {
+	if old, exists := q.alarms[req]; exists {
+		if !at.Before(old.at) {
+			return
+		}
 		old.timer.Stop() // if this comes too late, both ring: one reconcile too many
-		event.Outcome = trace.Replaced
+		outcome = trace.Replaced
 	}
-	q.Trace.Record(event)
 	q.alarms[req] = alarm{at, time.AfterFunc(delay, func() { q.ring(req) })}
+	q.record(trace.Delay, req, outcome, delay)
 }
 
 func (q *DelayQueue) ring(req Request) {
@@ -60,25 +57,6 @@ func (q *DelayQueue) ring(req Request) {
 	defer q.mu.Unlock()
 	delete(q.alarms, req)
 	q.Add(req)
-}
-
-// ShutDown stops all alarms and shuts the queue down.
-func (q *DelayQueue) ShutDown() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.stopped = true
-	for _, a := range q.alarms {
-		a.timer.Stop()
-	}
-	clear(q.alarms)
-	q.Queue.ShutDown()
-}
-
-// ShutDownWithDrain stops all alarms, and then blocks until workers have finished with
-// all requests in the queue.
-func (q *DelayQueue) ShutDownWithDrain() {
-	q.ShutDown()
-	q.Queue.ShutDownWithDrain()
 }
 
 // RetryQueue is a DelayQueue that counts failures. The delay before a retry doubles with

@@ -26,8 +26,8 @@ func (c *Controller) Watch(
 	registration := informer.AddHandler(func(change Change) {
 		obj := change.Object()
 		e := trace.Event{
-			Layer: c.Name, Object: kindName(obj), Namespace: obj.GetNamespace(), Name: obj.GetName(),
-			Version: obj.GetResourceVersion(),
+			Layer: c.Name, Object: kindName(obj), Version: obj.GetResourceVersion(),
+			Namespace: obj.GetNamespace(), Name: obj.GetName(),
 		}
 		if !matters(change) {
 			e.Kind, e.Outcome = trace.Predicate, trace.Filtered
@@ -54,7 +54,10 @@ func EnqueueObject(change Change) []Request { return []Request{KeyOf(change.Obje
 func EnqueueOwner(kind schema.GroupKind) EventHandler {
 	return EnqueueMapped(func(obj Object) []Request {
 		ref := metav1.GetControllerOf(obj)
-		if ref == nil || schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind).GroupKind() != kind {
+		if ref == nil {
+			return nil
+		}
+		if schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind).GroupKind() != kind {
 			return nil
 		}
 		return []Request{{Namespace: obj.GetNamespace(), Name: ref.Name}}
@@ -81,9 +84,12 @@ func EnqueueMapped(toRequests func(Object) []Request) EventHandler {
 // of the status or of the metadata. Kinds without generations, such as ConfigMaps, always
 // pass.
 func GenerationChanged(change Change) bool {
-	return isWhole(change) || change.New.GetGeneration() == 0 ||
-		change.Old.GetGeneration() != change.New.GetGeneration() ||
-		(change.Old.GetDeletionTimestamp() == nil) != (change.New.GetDeletionTimestamp() == nil)
+	if isWhole(change) || change.New.GetGeneration() == 0 {
+		return true
+	}
+	deleting := func(obj Object) bool { return obj.GetDeletionTimestamp() != nil }
+	return change.Old.GetGeneration() != change.New.GetGeneration() ||
+		deleting(change.Old) != deleting(change.New)
 }
 
 // LabelsChanged is true if the labels have changed, and for additions, deletions and

@@ -18,7 +18,7 @@ type Queue struct {
 
 	mu         sync.Mutex // guards all below
 	changed    *sync.Cond
-	waiting    []Request             // in order; each is dirty, and none is being processed
+	waiting    []Request             // in order; all are dirty, none is processing
 	dirty      map[Request]time.Time // the requests that need work, and since when
 	processing map[Request]bool      // the requests that workers have
 	shutDown   bool
@@ -42,15 +42,15 @@ func (q *Queue) Add(req Request) {
 		return
 	}
 	if _, ok := q.dirty[req]; ok {
-		q.record(trace.Enqueue, req, trace.Deduplicated)
+		q.record(trace.Enqueue, req, trace.Deduplicated, 0)
 		return
 	}
 	q.dirty[req] = time.Now()
 	if q.processing[req] {
-		q.record(trace.Enqueue, req, trace.Deferred)
+		q.record(trace.Enqueue, req, trace.Deferred, 0)
 		return // Done puts it into the queue
 	}
-	q.record(trace.Enqueue, req, 0)
+	q.record(trace.Enqueue, req, 0, 0)
 	q.waiting = append(q.waiting, req)
 	q.changed.Signal()
 }
@@ -67,10 +67,7 @@ func (q *Queue) Get() (req Request, shutdown bool) {
 		return Request{}, true
 	}
 	req, q.waiting = q.waiting[0], q.waiting[1:]
-	q.Trace.Record(trace.Event{
-		Layer: q.Name, Kind: trace.Dequeue, Namespace: req.Namespace, Name: req.Name,
-		Took: time.Since(q.dirty[req]),
-	})
+	q.record(trace.Dequeue, req, 0, time.Since(q.dirty[req]))
 	delete(q.dirty, req) // now, not in Done: a change during the work needs more work
 	q.processing[req] = true
 	return req, false
@@ -86,7 +83,7 @@ func (q *Queue) Done(req Request) {
 		return // it may be in the queue, and must not get there twice
 	}
 	delete(q.processing, req)
-	q.record(trace.Done, req, 0)
+	q.record(trace.Done, req, 0, 0)
 	if _, ok := q.dirty[req]; ok {
 		q.waiting = append(q.waiting, req)
 	}
@@ -120,8 +117,11 @@ func (q *Queue) ShutDownWithDrain() {
 	}
 }
 
-func (q *Queue) record(kind trace.Kind, req Request, outcome trace.Outcome) {
+func (q *Queue) record(
+	kind trace.Kind, req Request, outcome trace.Outcome, took time.Duration,
+) {
 	q.Trace.Record(trace.Event{
-		Layer: q.Name, Kind: kind, Namespace: req.Namespace, Name: req.Name, Outcome: outcome,
+		Layer: q.Name, Kind: kind, Namespace: req.Namespace, Name: req.Name,
+		Outcome: outcome, Took: took,
 	})
 }
