@@ -79,8 +79,8 @@ func TestAnAlarmIsNotPutBack(t *testing.T) {
 		q := mini.NewDelayQueue("test")
 		q.AddAfter(request("a"), 2*time.Second)
 		time.Sleep(time.Second)
-		q.AddAfter(request("a"), 10*time.Second)
 		q.AddAfter(request("a"), time.Second) // the same time as the first
+		q.AddAfter(request("a"), 10*time.Second)
 		require.Equal(t, []string{"1s a"}, moments(t, q, 20*time.Second))
 	})
 }

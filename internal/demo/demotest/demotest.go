@@ -53,16 +53,17 @@ func CompareTidied(t *testing.T, story func(context.Context, *demo.Demo) error, 
 // nothing happens. So a story about a race between two goroutines has the same end each time.
 func InMemory(t *testing.T, story func(context.Context, *demo.Demo) error, rules ...Rule) {
 	t.Helper()
-	InMemoryWith(t, func(*fakeapi.Server) {}, story, rules...)
+	InMemoryWith(t, func(context.Context, *fakeapi.Server) {}, story, rules...)
 }
 
-// InMemoryWith prepares the API server before: with faults, or other kinds.
-func InMemoryWith(t *testing.T, prepare func(*fakeapi.Server), story func(context.Context, *demo.Demo) error, rules ...Rule) {
+// InMemoryWith is InMemory on a server that prepare makes ready for the story: it registers kinds,
+// and plays what a cluster has beside an API server until the context ends.
+func InMemoryWith(t *testing.T, prepare func(context.Context, *fakeapi.Server), story func(context.Context, *demo.Demo) error, rules ...Rule) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		server := fakeapi.New(fakeapi.Options{FinalizeNamespaces: true})
 		defer server.Close()
-		prepare(server)
+		prepare(t.Context(), server)
 		asItIs := func(text string) string { return text }
 		compareOn(t, cluster.Of("in memory", server.Config()), story, asItIs, rules)
 	})

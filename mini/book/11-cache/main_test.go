@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -11,7 +12,7 @@ import (
 
 // Events take as long as three writes: the client has to wait for each.
 func TestTheProgramDoesWhatTheTextShows(t *testing.T) {
-	slow := func(server *fakeapi.Server) {
+	slow := func(_ context.Context, server *fakeapi.Server) {
 		server.Inject(fakeapi.Fault{
 			Match: fakeapi.Match{Verb: "watch", Resource: "pods"}, DelayEvents: 30 * time.Millisecond,
 		})

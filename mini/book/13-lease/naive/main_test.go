@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -11,7 +12,7 @@ import (
 
 // A create takes its time, so that both processes count before the first Pod is there.
 func TestTheNaiveProgramFailsAsTheTextShows(t *testing.T) {
-	slow := func(server *fakeapi.Server) {
+	slow := func(_ context.Context, server *fakeapi.Server) {
 		server.Inject(fakeapi.Fault{
 			Match: fakeapi.Match{Verb: "create", Resource: "pods"}, Delay: 10 * time.Millisecond,
 		})

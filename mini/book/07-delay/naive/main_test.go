@@ -1,0 +1,11 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/loopwright/loopwright/internal/demo/demotest"
+)
+
+func TestTheNaiveProgramFailsAsTheTextShows(t *testing.T) {
+	demotest.InMemory(t, story, demotest.Rule{Find: `second: \d{3}`, Put: "second: N"})
+}

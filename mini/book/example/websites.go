@@ -1,0 +1,67 @@
+package example
+
+import (
+	"context"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+)
+
+// Websites is a client for Websites: client-go's clientset has methods for the built-in kinds
+// only. Chapter 10 writes a client that knows all kinds of a scheme.
+type Websites struct{ client dynamic.Interface }
+
+// Create stores a new Website.
+func (w Websites) Create(ctx context.Context, site *Website) error {
+	obj, err := unstructuredOf(site)
+	if err != nil {
+		return err
+	}
+	_, err = w.in(site.Namespace).Create(ctx, obj, metav1.CreateOptions{})
+	return err
+}
+
+// Patch changes a part of a Website, as kubectl patch does.
+func (w Websites) Patch(ctx context.Context, namespace, name, patch string) error {
+	_, err := w.in(namespace).Patch(
+		ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+	return err
+}
+
+// UpdateStatus replaces the status.
+func (w Websites) UpdateStatus(ctx context.Context, site *Website) error {
+	obj, err := unstructuredOf(site)
+	if err != nil {
+		return err
+	}
+	_, err = w.in(site.Namespace).UpdateStatus(ctx, obj, metav1.UpdateOptions{})
+	return err
+}
+
+// Get reads a Website from the API server.
+func (w Websites) Get(ctx context.Context, namespace, name string) (*Website, error) {
+	obj, err := w.in(namespace).Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	site := &Website{}
+	return site, runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, site)
+}
+
+func (w Websites) in(namespace string) dynamic.ResourceInterface {
+	return w.client.Resource(Resource).Namespace(namespace)
+}
+
+func unstructuredOf(site *Website) (*unstructured.Unstructured, error) {
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(site)
+	if err != nil {
+		return nil, fmt.Errorf("converting Website %s: %w", site.Name, err)
+	}
+	obj := &unstructured.Unstructured{Object: content}
+	obj.SetGroupVersionKind(Kind)
+	return obj, nil
+}
