@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
+	"github.com/loopwright/loopwright/internal/inorder"
 	"github.com/loopwright/loopwright/mini"
 )
 
@@ -123,7 +124,7 @@ func TestOwnedByHasTheObjectsOfOneOwner(t *testing.T) {
 		reference := func(uid string) metav1.OwnerReference {
 			return metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: "x", UID: types.UID(uid)}
 		}
-		for name, uids := range map[string][]string{"none": nil, "a": {"1"}, "b": {"2"}, "c": {"2", "1"}} {
+		for name, uids := range inorder.Map(map[string][]string{"none": nil, "a": {"1"}, "b": {"2"}, "c": {"2", "1"}}) {
 			cm := aConfigMap(name)
 			for _, uid := range uids {
 				cm.OwnerReferences = append(cm.OwnerReferences, reference(uid))
@@ -131,7 +132,7 @@ func TestOwnedByHasTheObjectsOfOneOwner(t *testing.T) {
 			w.otherCreates(cm)
 		}
 		c := w.cached()
-		for uid, want := range map[string][]string{"1": {"a", "c"}, "2": {"b", "c"}, "3": nil} {
+		for uid, want := range inorder.Map(map[string][]string{"1": {"a", "c"}, "2": {"b", "c"}, "3": nil}) {
 			owned, err := mini.OwnedBy[*corev1.ConfigMap](w.ctx, c, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: types.UID(uid)}})
 			require.NoError(w, err)
 			var names []string

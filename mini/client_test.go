@@ -22,9 +22,25 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
+	"github.com/loopwright/loopwright/internal/inorder"
 	"github.com/loopwright/loopwright/mini"
 	"github.com/loopwright/loopwright/trace"
 )
+
+// replicaSet returns one that asks for this many Pods.
+func replicaSet(name string, replicas int32) *appsv1.ReplicaSet {
+	labels := map[string]string{"app": name}
+	return &appsv1.ReplicaSet{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name},
+		Spec: appsv1.ReplicaSetSpec{
+			Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: labels},
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: labels},
+				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}},
+			},
+		},
+	}
+}
 
 // lamp is a custom resource.
 type lamp struct {
@@ -343,12 +359,12 @@ func TestATypeThatTheSchemeDoesNotKnowIsAnError(t *testing.T) {
 	inMemory(t, func(w *world) {
 		c, obj := &mini.Client{Cluster: w.Cluster}, &lamp{}
 		obj.Namespace, obj.Name = "default", "desk"
-		for verb, err := range map[string]error{
+		for verb, err := range inorder.Map(map[string]error{
 			"get": c.Get(w.ctx, request("desk"), obj), "create": c.Create(w.ctx, obj),
 			"update": c.Update(w.ctx, obj), "update status": c.UpdateStatus(w.ctx, obj),
 			"patch":  c.Patch(w.ctx, obj, types.MergePatchType, []byte("{}")),
 			"delete": c.Delete(w.ctx, obj, metav1.DeleteOptions{}),
-		} {
+		}) {
 			require.ErrorContains(w, err, "lamp", verb)
 		}
 		_, err := c.List(w.ctx, obj, mini.Selection{})

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/loopwright/loopwright/internal/inorder"
 	"github.com/loopwright/loopwright/mini"
 	"github.com/loopwright/loopwright/trace"
 )
@@ -265,7 +266,7 @@ func atOnce(t *testing.T, workers, requests int) (most int, shared bool) {
 }
 
 func TestWorkersReconcileAtTheSameTime(t *testing.T) {
-	for workers, want := range map[int]int{0: 1, 1: 1, 3: 3} {
+	for workers, want := range inorder.Map(map[int]int{0: 1, 1: 1, 3: 3}) {
 		synctest.Test(t, func(t *testing.T) {
 			most, _ := atOnce(t, workers, 5)
 			require.Equal(t, want, most, "%d workers", workers)

@@ -16,21 +16,6 @@ import (
 	"github.com/loopwright/loopwright/mini"
 )
 
-// replicaSet returns one that asks for this many Pods.
-func replicaSet(name string, replicas int32) *appsv1.ReplicaSet {
-	labels := map[string]string{"app": name}
-	return &appsv1.ReplicaSet{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name},
-		Spec: appsv1.ReplicaSetSpec{
-			Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: labels},
-			Template: corev1.PodTemplateSpec{
-				ObjectMeta: metav1.ObjectMeta{Labels: labels},
-				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}},
-			},
-		},
-	}
-}
-
 // createReplicaSet is what kubectl does.
 func (w *world) createReplicaSet(rs *appsv1.ReplicaSet) *appsv1.ReplicaSet {
 	w.Helper()

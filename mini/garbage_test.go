@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
+	"github.com/loopwright/loopwright/internal/inorder"
 	"github.com/loopwright/loopwright/mini"
 )
 
@@ -343,7 +344,7 @@ func TestAForegroundDeletionWaitsOnlyForBlockingDependents(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.runGarbage()
 		owner := w.configMap("owner")
-		for name, blocks := range map[string]*bool{"no": new(false), "unset": nil} {
+		for name, blocks := range inorder.Map(map[string]*bool{"no": new(false), "unset": nil}) {
 			ref := ownerRef("ConfigMap", owner)
 			ref.BlockOwnerDeletion = blocks
 			m, err := w.Other.CoreV1().ConfigMaps("default").Create(w.ctx, &corev1.ConfigMap{ObjectMeta: withOwners(name, ref)}, metav1.CreateOptions{})
@@ -401,10 +402,10 @@ func TestACircleOfOwnersIsDeleted(t *testing.T) {
 }
 
 func TestACollectedDependentKeepsItsOwnWishForItsDependents(t *testing.T) {
-	for finalizer, left := range map[string][]string{
+	for finalizer, left := range inorder.Map(map[string][]string{
 		metav1.FinalizerOrphanDependents: {"configmap/leaf"},
 		metav1.FinalizerDeleteDependents: nil,
-	} {
+	}) {
 		t.Run(finalizer, func(t *testing.T) {
 			inMemory(t, func(w *world) {
 				w.runGarbage()

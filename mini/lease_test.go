@@ -22,6 +22,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
+	"github.com/loopwright/loopwright/internal/inorder"
 	"github.com/loopwright/loopwright/mini"
 )
 
@@ -171,7 +172,7 @@ func TestAProcessThatIsToldToStopBeforeItsTurnReturnsNil(t *testing.T) {
 }
 
 func TestALeaseThatIsRenewedIsNotTakenWhateverItsHoldersClockShows(t *testing.T) {
-	for name, clock := range map[string]time.Duration{"behind": -time.Hour, "ahead": time.Hour} {
+	for name, clock := range inorder.Map(map[string]time.Duration{"behind": -time.Hour, "ahead": time.Hour}) {
 		for _, seconds := range []int32{1, 15} {
 			t.Run(fmt.Sprintf("%s, %d s", name, seconds), func(t *testing.T) {
 				inMemory(t, func(w *world) {
@@ -189,7 +190,7 @@ func TestALeaseThatIsRenewedIsNotTakenWhateverItsHoldersClockShows(t *testing.T)
 }
 
 func TestALeaseThatIsNotRenewedIsTakenWhenItsHoldersPromiseIsOver(t *testing.T) {
-	for name, clock := range map[string]time.Duration{"behind": -time.Hour, "ahead": time.Hour} {
+	for name, clock := range inorder.Map(map[string]time.Duration{"behind": -time.Hour, "ahead": time.Hour}) {
 		for _, seconds := range []int32{15, 60} {
 			t.Run(fmt.Sprintf("%s, %d s", name, seconds), func(t *testing.T) {
 				inMemory(t, func(w *world) {
@@ -483,12 +484,12 @@ func TestAStopWithoutAnAPIServerDoesNotTakeForever(t *testing.T) {
 }
 
 func TestAnElectorThatCannotBeSafeRefusesToRun(t *testing.T) {
-	for name, change := range map[string]func(*mini.Elector){
+	for name, change := range inorder.Map(map[string]func(*mini.Elector){
 		"gives up when the others begin": func(e *mini.Elector) { e.RenewDeadline = 15 * time.Second },
 		"gives up after the others":      func(e *mini.Elector) { e.LeaseDuration = 5 * time.Second },
 		"has one try":                    func(e *mini.Elector) { e.RetryPeriod = 10 * time.Second },
 		"has no identity":                func(e *mini.Elector) { e.Identity = "" },
-	} {
+	}) {
 		t.Run(name, func(t *testing.T) {
 			inMemory(t, func(w *world) {
 				e := w.elector("a")

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
+	"github.com/loopwright/loopwright/internal/inorder"
 	"github.com/loopwright/loopwright/mini"
 )
 
@@ -213,7 +214,7 @@ func TestAnOwnerThatIsBeingDeletedKeepsWhatItHasAndChangesNothing(t *testing.T) 
 }
 
 func TestAnOwnerThatTheCacheShowsAlthoughItIsGoneAdoptsNothing(t *testing.T) {
-	for name, happens := range map[string]func(c *claiming){
+	for name, happens := range inorder.Map(map[string]func(c *claiming){
 		"deleted": func(c *claiming) { c.deleteOwner() },
 		"being deleted": func(c *claiming) {
 			c.changeReplicaSet("web", func(rs *appsv1.ReplicaSet) { rs.Finalizers = []string{"orphan"} })
@@ -229,7 +230,7 @@ func TestAnOwnerThatTheCacheShowsAlthoughItIsGoneAdoptsNothing(t *testing.T) {
 				Status: fakeapi.InternalError(),
 			})
 		},
-	} {
+	}) {
 		t.Run(name, func(t *testing.T) {
 			inMemory(t, func(w *world) {
 				w.slowWatch("replicasets", time.Hour)

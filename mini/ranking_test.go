@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/loopwright/loopwright/internal/inorder"
 	"github.com/loopwright/loopwright/mini"
 )
 
@@ -218,11 +219,11 @@ func TestPodsOfTheSameApplicationCrowdANode(t *testing.T) {
 	}
 	require.Equal(t, []string{"a"}, goFirst(t, 1, pods, append(pods, neighbour())),
 		"another ReplicaSet of the Deployment has a Pod on its node")
-	for why, gone := range map[string]func(*corev1.Pod){
+	for why, gone := range inorder.Map(map[string]func(*corev1.Pod){
 		"failed":    inPhase(corev1.PodFailed),
 		"succeeded": inPhase(corev1.PodSucceeded),
 		"ending":    func(pod *corev1.Pod) { pod.DeletionTimestamp = new(metav1.Now()) },
-	} {
+	}) {
 		require.Equal(t, []string{"b"}, goFirst(t, 1, pods, append(pods, neighbour(gone))),
 			"a Pod that has %s crowds nothing", why)
 	}

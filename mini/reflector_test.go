@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
+	"github.com/loopwright/loopwright/internal/inorder"
 	"github.com/loopwright/loopwright/mini"
 	"github.com/loopwright/loopwright/trace"
 )
@@ -429,12 +430,12 @@ func TestTheUsualBackoffIsThatOfClientGo(t *testing.T) {
 }
 
 func TestAStopIsObeyedAtOnce(t *testing.T) {
-	for what, source := range map[string]fakeapi.Fault{
+	for what, source := range inorder.Map(map[string]fakeapi.Fault{
 		"in a list":          {Match: listsOfMaps, Hang: true},
 		"in a watch's start": {Match: watchesOfMaps, Hang: true},
 		"in a watch":         {Match: watchesOfMaps, Skip: 1, Hang: true}, // hits none
 		"in a pause":         {Match: watchesOfMaps, Status: fakeapi.Unavailable()},
-	} {
+	}) {
 		t.Run(what, func(t *testing.T) {
 			inMemory(t, func(w *world) {
 				w.Server.Inject(source)

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
+	"github.com/loopwright/loopwright/internal/inorder"
 	"github.com/loopwright/loopwright/mini"
 )
 
@@ -195,7 +196,7 @@ func TestTheOldestPodsGoFirst(t *testing.T) {
 // slowPods makes the API server take its time for them, so that a ReplicaSet has more Pods
 // than it asks for when the next change comes.
 func (w *rolloutWorld) slowPods(create, remove time.Duration) {
-	for verb, delay := range map[string]time.Duration{"create": create, "delete": remove} {
+	for verb, delay := range inorder.Map(map[string]time.Duration{"create": create, "delete": remove}) {
 		w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: verb, Resource: "pods"}, Delay: delay})
 	}
 }

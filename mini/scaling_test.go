@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
+	"github.com/loopwright/loopwright/internal/inorder"
 	"github.com/loopwright/loopwright/mini"
 )
 
@@ -258,7 +259,7 @@ func TestOldPodsThatAreAdoptedAtTheEndOfARolloutAreNotNeeded(t *testing.T) {
 	inRollout(t, scaleOrRoll, func(w *rolloutWorld) {
 		w.create(deployment(4))
 		w.change(pause(true))
-		for name, size := range map[string]int32{"v8": 2, "v9": 0} {
+		for name, size := range inorder.Map(map[string]int32{"v8": 2, "v9": 0}) {
 			other := deployment(1, image(name))
 			rs := replicaSet(name, size)
 			rs.Labels, rs.Spec.Selector, rs.Spec.Template = other.Spec.Template.Labels, other.Spec.Selector, other.Spec.Template

@@ -23,6 +23,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/loopwright/loopwright/internal/inorder"
 	"github.com/loopwright/loopwright/internal/pipe"
 	"github.com/loopwright/loopwright/mini"
 )
@@ -176,7 +177,7 @@ func TestAPanicIsAnErrorAnswer(t *testing.T) {
 func TestWhatIsNotAReviewIsAnHTTPError(t *testing.T) {
 	handler := mini.Validate(func(context.Context, *corev1.ConfigMap, *corev1.ConfigMap) error { return nil })
 	good := review("CREATE", "ConfigMap", "", reviewed("x"))
-	for name, c := range map[string]struct {
+	for name, c := range inorder.Map(map[string]struct {
 		contentType, body string
 		code              int
 	}{
@@ -188,7 +189,7 @@ func TestWhatIsNotAReviewIsAnHTTPError(t *testing.T) {
 		"a version of the past":    {"application/json", strings.Replace(good, "k8s.io/v1", "k8s.io/v1beta1", 1), http.StatusBadRequest},
 		"no request":               {"application/json", `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1"}`, http.StatusBadRequest},
 		"more than fits in memory": {"application/json", good + strings.Repeat(" ", 8<<20), http.StatusRequestEntityTooLarge},
-	} {
+	}) {
 		t.Run(name, func(t *testing.T) {
 			require.Equal(t, c.code, post(handler, c.contentType, c.body).Code)
 		})
@@ -219,7 +220,7 @@ func patched[T mini.Object](t *testing.T, kind, obj string, fill func(T)) (store
 }
 
 func TestADefaultIsSentAsAPatch(t *testing.T) {
-	for name, c := range map[string]struct {
+	for name, c := range inorder.Map(map[string]struct {
 		before string
 		fill   func(*corev1.ConfigMap)
 		after  string
@@ -263,7 +264,7 @@ func TestADefaultIsSentAsAPatch(t *testing.T) {
 		"a null": {
 			`{"data":null}`, func(c *corev1.ConfigMap) { c.Data = map[string]string{"a": "1"} }, `{"data":{"a":"1"}}`,
 		},
-	} {
+	}) {
 		t.Run(name, func(t *testing.T) {
 			after, _ := patched(t, "ConfigMap", c.before, c.fill)
 			require.JSONEq(t, c.after, after)
