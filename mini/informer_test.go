@@ -324,7 +324,8 @@ func TestChangesFollowFromOneAnotherWhateverFails(t *testing.T) {
 			defer cancel()
 			require.NoError(t, i.Run(ctx))
 			for key, obj := range h.states {
-				require.True(t, i.Get(key) == obj, "seed %d: the store has something else for %s", seed, key)
+				require.True(t, i.Get(key) == obj,
+					"seed %d: the store has something else for %s", seed, key)
 			}
 		})
 	}

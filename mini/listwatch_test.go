@@ -284,7 +284,7 @@ func TestOtherErrorsNeedNoNewList(t *testing.T) {
 			w.Server.Inject(fakeapi.Fault{Match: watchesOfMaps, Status: status})
 			_, err := w.maps().Watch(w.ctx, "1")
 			require.Error(w, err)
-			require.False(w, mini.IsExpired(err), "a new list would cost much and help nothing: %v", err)
+			require.False(w, mini.IsExpired(err), "a new list would not help: %v", err)
 		})
 	}
 }
@@ -449,7 +449,8 @@ func TestACustomResourceIsListedAndWatchedLikeAnyOther(t *testing.T) {
 		path := "/apis/example.com/v1/namespaces/default/widgets/a"
 		client, err := rest.HTTPClientFor(w.Server.Config())
 		require.NoError(w, err)
-		req, err := http.NewRequestWithContext(w.ctx, http.MethodDelete, w.Server.Config().Host+path, nil)
+		url := w.Server.Config().Host + path
+		req, err := http.NewRequestWithContext(w.ctx, http.MethodDelete, url, nil)
 		require.NoError(w, err)
 		answer, err := client.Do(req)
 		require.NoError(w, err)

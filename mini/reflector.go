@@ -105,11 +105,11 @@ func (r *Reflector) Run(ctx context.Context) error {
 // keeps the old objects, which are better than none.
 func (r *Reflector) list(ctx context.Context) (version string, err error) {
 	items, version, err := r.Source.List(ctx)
-	if err == nil && version == "" {
-		err = errNoVersion
-	}
 	if err != nil {
 		return "", err
+	}
+	if version == "" {
+		return "", errNoVersion
 	}
 	r.Sink.Replace(items, version)
 	return version, nil

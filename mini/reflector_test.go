@@ -198,7 +198,7 @@ func TestABackoffDoublesUpToItsMaximum(t *testing.T) {
 	}
 	require.Equal(t, []time.Duration{1, 2, 4, 8, 16, 30, 30}, got)
 	require.Equal(t, exactBackoff.Max, exactBackoff.After(1_000_000), "nothing overflows")
-	require.Equal(t, exactBackoff.Max, mini.Backoff{Base: time.Hour, Max: exactBackoff.Max}.After(1))
+	require.Equal(t, time.Minute, mini.Backoff{Base: time.Hour, Max: time.Minute}.After(1))
 }
 
 func TestTheJitterOfABackoffOnlyAdds(t *testing.T) {
@@ -352,7 +352,8 @@ func TestAWatchThatIsRefusedIsRepeatedAfterLongerAndLongerPauses(t *testing.T) {
 	}}
 	playScript(t, source, 3*time.Minute)
 	require.Len(t, source.lists, 1, "a list does not help")
-	require.Equal(t, []time.Duration{1, 2, 4, 8, 16, 30, 30, 30, 30}, inSeconds(pauses(source.starts)))
+	require.Equal(t, []time.Duration{1, 2, 4, 8, 16, 30, 30, 30, 30},
+		inSeconds(pauses(source.starts)))
 }
 
 func TestAWatchThatEndsAtOnceAgainAndAgainIsNoHotLoop(t *testing.T) {
@@ -403,8 +404,8 @@ func TestProgressEndsARowOfFailures(t *testing.T) {
 		return nil, errors.New("not now")
 	}}
 	playScript(t, source, time.Hour)
-	require.Equal(t, []time.Duration{1, 2, 4, 0, 1, 2, 1, 2, 10, 1}, inSeconds(pauses(source.starts)),
-		"the pauses of: %v", turns)
+	require.Equal(t, []time.Duration{1, 2, 4, 0, 1, 2, 1, 2, 10, 1},
+		inSeconds(pauses(source.starts)), "the pauses of: %v", turns)
 }
 
 func TestTheUsualBackoffIsThatOfClientGo(t *testing.T) {
@@ -422,6 +423,8 @@ func TestTheUsualBackoffIsThatOfClientGo(t *testing.T) {
 			least = min(2*least, 30*time.Second)
 		}
 		require.Equal(t, 30*time.Second, least)
+		all := pauses(source.lists)
+		require.NotEqual(t, all[len(all)-2], all[len(all)-1], "there is chance in it")
 	})
 }
 
@@ -438,14 +441,25 @@ func TestAStopIsObeyedAtOnce(t *testing.T) {
 				s := w.reflect()
 				time.Sleep(10 * time.Second)
 				s.took()
-				began := time.Now()
+				began, failures := time.Now(), w.failures()
 				w.end()
 				require.Zero(w, time.Since(began))
+				require.Equal(w, failures, w.failures(), "a stop is no failure")
 				lists, watches := w.requests()
 				require.LessOrEqual(w, lists+watches, 6, "and it asks for nothing any more")
 			})
 		})
 	}
+}
+
+// failures returns how many pauses after a failure the flight recorder has seen.
+func (w *world) failures() (n int) {
+	for _, e := range w.Cluster.Trace.Events() {
+		if e.Kind == trace.Backoff {
+			n++
+		}
+	}
+	return n
 }
 
 // stopCounter counts calls of Stop.
@@ -475,7 +489,12 @@ func TestTheFlightRecorderShowsTheReflector(t *testing.T) {
 		recorder := trace.New(0)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		source := &script{watch: func(call int, _ string) (watch.Interface, error) {
+		source := &script{list: func(call int) ([]mini.Object, string, error) {
+			if call == 1 {
+				return nil, "", errors.New("not now")
+			}
+			return nil, "1", nil
+		}, watch: func(call int, _ string) (watch.Interface, error) {
 			if call > 1 {
 				return watch.NewFake(), nil
 			}
@@ -484,19 +503,20 @@ func TestTheFlightRecorderShowsTheReflector(t *testing.T) {
 				watch.Event{Type: watch.Bookmark, Object: mapAt(3, "", "")},
 				watch.Event{Type: watch.Error, Object: fakeapi.Expired()}), nil
 		}}
-		r := &mini.Reflector{Source: source, Sink: newSink(), Backoff: exactBackoff, Trace: recorder}
+		r := &mini.Reflector{
+			Source: source, Sink: newSink(), Backoff: exactBackoff, Trace: recorder,
+		}
 		require.NoError(t, r.Run(ctx))
 		var got []trace.Event
+		var reasons []string
 		for _, e := range recorder.Events() {
 			require.NotEmpty(t, e.Layer)
 			e.Seq, e.At, e.Layer = 0, 0, ""
-			if e.Kind == trace.Backoff {
-				require.NotEmpty(t, e.Reason)
-				e.Reason = ""
-			}
+			reasons, e.Reason = append(reasons, e.Reason), ""
 			got = append(got, e)
 		}
 		require.Equal(t, []trace.Event{
+			{Kind: trace.Backoff, Took: time.Second, Count: 1},
 			{
 				Kind: trace.WatchEvent, Op: "MODIFIED", Object: "ConfigMap",
 				Namespace: "default", Name: "a", Version: "2",
@@ -505,6 +525,8 @@ func TestTheFlightRecorderShowsTheReflector(t *testing.T) {
 			{Kind: trace.Expired, Version: "3"},
 			{Kind: trace.Backoff, Took: time.Second, Count: 1},
 		}, got)
+		require.Contains(t, reasons[0], "not now", "the reason is the source's own error")
+		require.NotEmpty(t, reasons[4])
 	})
 }
 

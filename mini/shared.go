@@ -17,8 +17,8 @@ import (
 // Caveats: the changes that a slow handler has not seen yet stay in memory, all of them.
 type SharedInformer struct {
 	*Informer
-	// ResyncPeriod: so often, all handlers get all objects again, as changes whose Old
-	// and New are the same. 0 is never.
+	// ResyncPeriod is the time after which all handlers get all objects again, and again:
+	// as changes whose Old and New are the same object. 0 is never.
 	ResyncPeriod time.Duration
 
 	// mu guards all below. It is held from before a change enters the store until the
@@ -64,16 +64,14 @@ func (s *SharedInformer) Run(ctx context.Context) error {
 	return err
 }
 
-// resync sends nothing to the API server. It is for handlers that compare an object with
-// something that cannot be watched.
+// resync is for handlers that compare an object with something that cannot be watched.
+// It sends nothing to the API server.
 func (s *SharedInformer) resync(ctx context.Context) {
-	tick := time.NewTicker(s.ResyncPeriod)
-	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-tick.C:
+		case <-time.After(s.ResyncPeriod):
 		}
 		s.mu.Lock()
 		for _, obj := range s.List() {

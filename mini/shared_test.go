@@ -92,7 +92,8 @@ func TestAHandlerThatIsAddedDuringChangesGetsEachExactlyOnce(t *testing.T) {
 			}
 			require.Len(w, h.states, 30)
 			for key, obj := range h.states {
-				require.True(w, obj == s.Get(key), "handler %d does not know the state of %s", i, key)
+				require.True(w, obj == s.Get(key),
+					"handler %d does not know the state of %s", i, key)
 			}
 		}
 	})
