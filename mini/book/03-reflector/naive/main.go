@@ -20,19 +20,20 @@ func keep(ctx context.Context, fruit *mini.ListWatch, store *mini.Store) error {
 		return err
 	}
 	store.Replace(items)
+	handle := func(event watch.EventType, obj mini.Object) {
+		switch event {
+		case watch.Added, watch.Modified:
+			store.Update(obj)
+		case watch.Deleted:
+			store.Delete(mini.KeyOf(obj))
+		}
+	}
 	for ctx.Err() == nil {
 		w, err := fruit.Watch(ctx, version)
 		if err != nil {
 			continue // the API server is away: try again
 		}
-		version, _ = mini.Follow(w, version, func(event watch.EventType, obj mini.Object) {
-			switch event {
-			case watch.Added, watch.Modified:
-				store.Update(obj)
-			case watch.Deleted:
-				store.Delete(mini.KeyOf(obj))
-			}
-		})
+		version, _ = mini.Follow(w, version, handle)
 		w.Stop()
 	}
 	return nil

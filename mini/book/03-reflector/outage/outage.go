@@ -67,8 +67,8 @@ func (o *outage) play(ctx context.Context, start func()) error {
 	if err := o.create(ctx, "apple", "banana"); err != nil {
 		return err
 	}
-	// Each request takes a millisecond. The first watch will be cut after a second.
-	o.server.Inject(fakeapi.Fault{Match: program, Delay: time.Millisecond})
+	// Each request takes 10 ms. The first watch will be cut after a second.
+	o.server.Inject(fakeapi.Fault{Match: program, Delay: 10 * time.Millisecond})
 	o.server.Inject(fakeapi.Fault{
 		Match: fakeapi.Match{UserAgent: program.UserAgent, Verb: "watch"}, Times: 1,
 		CutAfter: time.Second, CutAbruptly: true,
