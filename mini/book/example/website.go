@@ -39,7 +39,8 @@ type WebsiteSpec struct {
 
 // WebsiteStatus is what there is.
 type WebsiteStatus struct {
-	Ready int32 `json:"ready"` // how many Pods serve the page now
+	Ready   int32            `json:"ready"`   // how many Pods serve the page now
+	Checked metav1.MicroTime `json:"checked"` // when the controller counted them
 }
 
 // WebsiteList is what the API server answers to a list.
