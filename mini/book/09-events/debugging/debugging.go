@@ -15,7 +15,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/loopwright/loopwright/internal/demo"
 	"github.com/loopwright/loopwright/mini"
@@ -99,11 +98,10 @@ func (s *story) debug(ctx context.Context) error {
 
 // with runs a controller while act acts.
 func (s *story) with(ctx context.Context, build New, act func(context.Context) error) error {
-	cluster, err := mini.NewCluster(s.Config(), scheme.Scheme)
+	cluster, err := mini.NewCluster(s.Config(), example.NewScheme())
 	if err != nil {
 		return err
 	}
-	example.AddToScheme(scheme.Scheme)
 	var informers []*mini.SharedInformer
 	for _, like := range []mini.Object{&example.Website{}, &corev1.Pod{}, &corev1.ConfigMap{}} {
 		source, err := cluster.ListWatch(like, s.Namespace)
