@@ -14,7 +14,5 @@ func main() { demo.Main("Chapter 8: the controller", opening.Story(run)) }
 
 func run(ctx context.Context, d *demo.Demo, r *website.Reconciler) error {
 	d.Show(func(e trace.Event) bool { return e.Kind == trace.Delay })
-	c := website.New(r)
-	c.Queue.Trace = d.Recorder
-	return c.Run(ctx)
+	return website.New(r, d.Recorder).Run(ctx)
 }

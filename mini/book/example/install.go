@@ -26,6 +26,8 @@ var crds = schema.GroupVersionResource{
 // With installs the kind, runs f, and removes the kind and all Websites. An API server that
 // serves the kind already, such as the in-memory one, keeps it.
 func With(ctx context.Context, config *rest.Config, f func(Websites) error) error {
+	config = rest.CopyConfig(config)
+	config.QPS = -1 // the API server limits its clients
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return fmt.Errorf("installing the kind Website: %w", err)

@@ -9,6 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/client-go/kubernetes/scheme"
 )
 
 // Kind is that of a Website.
@@ -39,7 +41,8 @@ type WebsiteSpec struct {
 
 // WebsiteStatus is what there is.
 type WebsiteStatus struct {
-	Ready int32 `json:"ready"` // how many Pods serve the page now
+	Ready   int32            `json:"ready"`   // how many Pods serve the page now
+	Checked metav1.MicroTime `json:"checked"` // when the controller counted them
 }
 
 // WebsiteList is what the API server answers to a list.
@@ -54,6 +57,15 @@ type WebsiteList struct {
 func AddToScheme(scheme *runtime.Scheme) {
 	scheme.AddKnownTypes(Kind.GroupVersion(), &Website{}, &WebsiteList{})
 	metav1.AddToGroupVersion(scheme, Kind.GroupVersion())
+}
+
+// NewScheme returns a scheme that knows Websites beside the built-in kinds. client-go's own
+// scheme is shared by the whole program, and must not change while it is used.
+func NewScheme() *runtime.Scheme {
+	s := runtime.NewScheme()
+	utilruntime.Must(scheme.AddToScheme(s))
+	AddToScheme(s)
+	return s
 }
 
 // DeepCopy returns a copy that shares no memory with w.

@@ -11,7 +11,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/loopwright/loopwright/internal/demo"
 	"github.com/loopwright/loopwright/mini"
@@ -26,8 +25,7 @@ func Story(
 	return func(ctx context.Context, d *demo.Demo) error {
 		slog.SetDefault(slog.New(slog.DiscardHandler)) // the stack of each panic is long
 		return example.With(ctx, d.Config(), func(sites example.Websites) error {
-			example.AddToScheme(scheme.Scheme)
-			cluster, err := mini.NewCluster(d.Config(), scheme.Scheme)
+			cluster, err := mini.NewCluster(d.Config(), example.NewScheme())
 			if err != nil {
 				return err
 			}

@@ -11,11 +11,13 @@ import (
 
 	"github.com/loopwright/loopwright/mini"
 	"github.com/loopwright/loopwright/mini/book/example"
+	"github.com/loopwright/loopwright/trace"
 )
 
-// New returns the controller.
-func New(r *Reconciler) *mini.Controller {
+// New returns the controller. Its queue writes to the recorder.
+func New(r *Reconciler, recorder *trace.Recorder) *mini.Controller {
 	c := mini.NewController("websites", r)
+	c.Queue.Trace = recorder // before the first handler can add
 	websites := r.Websites.AddHandler(func(change mini.Change) {
 		c.Queue.Add(mini.KeyOf(change.Object()))
 	})
