@@ -12,7 +12,9 @@ import (
 func main() { demo.Main("Chapter 13: the lease", twice.Story(process)) }
 
 // process runs the controller for as long as it holds the lease.
-func process(ctx context.Context, cluster *mini.Cluster, d *demo.Demo, name string) error {
+func process(
+	ctx context.Context, cluster *mini.Cluster, d *demo.Demo, name string,
+) error {
 	elector := &mini.Elector{
 		Client: &mini.Client{Cluster: cluster}, Identity: name,
 		Lease: mini.Request{Namespace: d.Namespace, Name: "replicaset"},
