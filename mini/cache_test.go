@@ -56,6 +56,7 @@ func (w *world) read(c *mini.CachedClient, name string) (*corev1.ConfigMap, time
 	return cm, time.Since(began)
 }
 
+// A read that is a request makes the API server pay for every reconcile.
 func TestReadsComeFromTheCache(t *testing.T) {
 	inMemory(t, func(w *world) {
 		want := w.otherCreates(aConfigMap("a", "k", "v"))

@@ -113,6 +113,7 @@ func TestAReconcileIsRepeatedWhenItAsksForThat(t *testing.T) {
 	})
 }
 
+// An error that is forgotten leaves the object as it is until something else changes.
 func TestAnErrorIsRetriedWithAGrowingPause(t *testing.T) {
 	log := quiet(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -171,6 +172,7 @@ func TestATerminalErrorIsNotRetried(t *testing.T) {
 	require.Contains(t, log.String(), "the selector is empty")
 }
 
+// One bad object must not stop the controller for all others.
 func TestAPanicIsAnErrorAndTheWorkerLivesOn(t *testing.T) {
 	log := quiet(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -213,6 +215,7 @@ func TestTheTimeoutEndsTheContextOfAReconcile(t *testing.T) {
 	})
 }
 
+// A time-out of zero means none, and not one that is over at once.
 func TestWithoutATimeoutAReconcileMayTakeAnyTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var took time.Duration
@@ -282,6 +285,8 @@ func TestARequestIsNeverWithTwoWorkers(t *testing.T) {
 	})
 }
 
+// In a cache that is half full, a Reconciler finds objects missing, and creates them a
+// second time.
 func TestTheFirstReconcileWaitsForTheCaches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNotes()
@@ -323,6 +328,7 @@ func TestACacheThatFailsEndsTheController(t *testing.T) {
 	})
 }
 
+// A program that was told to stop has not failed.
 func TestAStopWhileTheCachesFillIsNoError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := mini.NewController("test", mini.ReconcilerFunc(

@@ -38,6 +38,7 @@ func moments(t *testing.T, q delayed, within time.Duration) (all []string) {
 	}
 }
 
+// A retry comes when it was asked for, and AddAfter blocks nobody until then.
 func TestADelayedRequestIsAddedWhenItsDelayIsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := mini.NewDelayQueue("test")
@@ -74,6 +75,7 @@ func TestAnAlarmIsBroughtForward(t *testing.T) {
 	})
 }
 
+// A reconcile that was asked for in a second must not be put off by one that has an hour.
 func TestAnAlarmIsNotPutBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := mini.NewDelayQueue("test")
@@ -96,6 +98,7 @@ func TestAnAlarmThatHasRungMakesRoomForTheNext(t *testing.T) {
 	})
 }
 
+// The alarm may be for something that the reconcile in the meantime could not see yet.
 func TestAnAddInTheMeantimeKeepsTheAlarm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := mini.NewDelayQueue("test")
@@ -108,6 +111,7 @@ func TestAnAddInTheMeantimeKeepsTheAlarm(t *testing.T) {
 	})
 }
 
+// The worker may have read the state before the alarm.
 func TestAnAlarmThatRingsDuringTheWorkIsNotLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := mini.NewDelayQueue("test")
@@ -170,6 +174,7 @@ func TestAlarmsFromManyGoroutines(t *testing.T) {
 	})
 }
 
+// What fails for a minute should not be tried a thousand times.
 func TestTheDelayDoublesWithEachFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := mini.NewRetryQueue("test")
@@ -196,6 +201,7 @@ func TestTheDelayDoublesWithEachFailure(t *testing.T) {
 	})
 }
 
+// One broken object must not slow down all others.
 func TestEachRequestHasFailuresOfItsOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := mini.NewRetryQueue("test")
@@ -221,6 +227,7 @@ func finish(t *testing.T, q *mini.RetryQueue) {
 	q.Done(req)
 }
 
+// After a success, the next failure is a new one.
 func TestForgetStartsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := mini.NewRetryQueue("test")

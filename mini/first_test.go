@@ -126,6 +126,7 @@ func (w *world) runFirst() *mini.FirstReplicaSet {
 	return first
 }
 
+// This is what a ReplicaSet is for.
 func TestThereAreAsManyPodsAsTheReplicaSetAsksFor(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.runFirst()

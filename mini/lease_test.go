@@ -136,6 +136,7 @@ func (w *world) hold(seconds int32, renewed time.Time) {
 	require.NoError(w, err)
 }
 
+// Two processes that work at once create everything twice.
 func TestOneOfTwoProcessesWorksAndTheOtherWaits(t *testing.T) {
 	inMemory(t, func(w *world) {
 		a := w.lead(w.elector("a"), 0)
@@ -189,6 +190,7 @@ func TestALeaseThatIsRenewedIsNotTakenWhateverItsHoldersClockShows(t *testing.T)
 	}
 }
 
+// Too early, and two processes work. Too late, and none does.
 func TestALeaseThatIsNotRenewedIsTakenWhenItsHoldersPromiseIsOver(t *testing.T) {
 	for name, clock := range inorder.Map(map[string]time.Duration{"behind": -time.Hour, "ahead": time.Hour}) {
 		for _, seconds := range []int32{15, 60} {
@@ -309,6 +311,7 @@ var gone = map[string]fakeapi.Fault{
 	"answers 503":         {Status: fakeapi.Unavailable()},
 }
 
+// The API server cannot tell a leader that it has lost the lease if the network is cut.
 func TestALeaderThatCannotRenewEndsItsWorkBeforeAnyOtherProcessMayBegin(t *testing.T) {
 	for name, fault := range gone {
 		t.Run(name, func(t *testing.T) {
@@ -376,6 +379,7 @@ func TestALostAnswerIsNotALostLease(t *testing.T) {
 	})
 }
 
+// A conflict says that another write was faster, and nothing about who leads.
 func TestAConflictIsTriedAgain(t *testing.T) {
 	inMemory(t, func(w *world) {
 		a := w.lead(w.elector("a"), 0)

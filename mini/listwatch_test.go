@@ -133,6 +133,7 @@ func (f *following) end() {
 	<-f.ended
 }
 
+// A controller that misses an object never reconciles it.
 func TestAListHasAllObjects(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.createMap("a", "1")
@@ -145,6 +146,7 @@ func TestAListHasAllObjects(t *testing.T) {
 	})
 }
 
+// Without the version of the list, nobody knows from where to watch.
 func TestAnEmptyListHasAVersionToo(t *testing.T) {
 	inMemory(t, func(w *world) {
 		items, version, err := w.maps().List(w.ctx)
@@ -222,6 +224,8 @@ func TestAQuietWatchMovesOnWithBookmarks(t *testing.T) {
 	})
 }
 
+// What was seen before an error was seen. A version that is lost means a list of
+// everything, and one that is too old sends it again.
 func TestAnErrorInTheStreamKeepsTheVersionThatWasReached(t *testing.T) {
 	a := configMap("a", "1")
 	a.ResourceVersion = "18"
@@ -310,6 +314,8 @@ func TestAWatchEndsWithItsContext(t *testing.T) {
 	})
 }
 
+// The API server sends a long list in pieces. Who reads only the first believes that the
+// rest is deleted.
 func TestALongListComesInPagesAndHasEveryObjectOnce(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.loadMaps(1001)

@@ -53,6 +53,7 @@ func kinds(recorder *trace.Recorder) (all []trace.Kind) {
 	return all
 }
 
+// Otherwise a request may wait forever behind newer ones.
 func TestRequestsComeOutInTheOrderTheyWentIn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := mini.NewQueue("test")
@@ -76,6 +77,7 @@ func TestARequestKeepsItsNamespace(t *testing.T) {
 	require.Equal(t, 1, q.Len(), "two objects with one name in two namespaces are two requests")
 }
 
+// Ten changes of one object are one reconcile.
 func TestARequestThatIsAddedTwiceIsHandedOutOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := mini.NewQueue("test")

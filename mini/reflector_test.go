@@ -192,6 +192,7 @@ func playScript(t *testing.T, source *script, howLong time.Duration) *sink {
 // exactBackoff is a Backoff without chance.
 var exactBackoff = mini.Backoff{Base: time.Second, Max: 30 * time.Second}
 
+// A client that asks without a pause keeps a server that is in trouble from getting up.
 func TestABackoffDoublesUpToItsMaximum(t *testing.T) {
 	var got []time.Duration
 	for failures := 1; failures <= 7; failures++ {
@@ -202,6 +203,7 @@ func TestABackoffDoublesUpToItsMaximum(t *testing.T) {
 	require.Equal(t, time.Minute, mini.Backoff{Base: time.Hour, Max: time.Minute}.After(1))
 }
 
+// Without chance, all clients come back at one moment.
 func TestTheJitterOfABackoffOnlyAdds(t *testing.T) {
 	b := mini.Backoff{Base: time.Second, Max: time.Minute, Jitter: 0.5}
 	lowest, highest := time.Hour, time.Duration(0)
@@ -251,6 +253,7 @@ func TestAWatchThatEndsIsResumedWithoutAList(t *testing.T) {
 	})
 }
 
+// After 410 Gone no watch from that version ever works again.
 func TestAForgottenVersionMakesTheReflectorListAgain(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.createMap("a", "1")
@@ -302,6 +305,7 @@ func TestABookmarkMovesTheVersionAndIsNoObject(t *testing.T) {
 	require.Equal(t, []string{"replace []"}, s.calls)
 }
 
+// A change that is sent twice, or not at all, makes a controller act on a wrong history.
 func TestAWatchThatBreaksResumesAfterTheLastEventThatCame(t *testing.T) {
 	var versions []string
 	source := &script{watch: func(call int, version string) (watch.Interface, error) {
@@ -429,6 +433,7 @@ func TestTheUsualBackoffIsThatOfClientGo(t *testing.T) {
 	})
 }
 
+// A program that waits for the end of a pause does not end when it is told to.
 func TestAStopIsObeyedAtOnce(t *testing.T) {
 	for what, source := range inorder.Map(map[string]fakeapi.Fault{
 		"in a list":          {Match: listsOfMaps, Hang: true},

@@ -42,6 +42,7 @@ func TestAnObjectsKeyIsItsNamespaceAndName(t *testing.T) {
 	require.Equal(t, mini.Request{Namespace: "default", Name: "a"}, mini.KeyOf(configMap("a", "")))
 }
 
+// A controller reads what the watch has brought.
 func TestAStoreReturnsWhatWasStored(t *testing.T) {
 	s := newStore()
 	a := configMap("a", "1")
@@ -64,6 +65,7 @@ func TestAnAbsentObjectIsNil(t *testing.T) {
 	require.Empty(t, s.List())
 }
 
+// Who wants to know what has changed needs the state before.
 func TestUpdateReturnsTheObjectThatWasThereBefore(t *testing.T) {
 	s := newStore()
 	first, second := configMap("a", "1"), configMap("a", "2")
@@ -84,6 +86,8 @@ func TestDeleteReturnsTheObjectThatWasThere(t *testing.T) {
 	require.Equal(t, []string{"b=1"}, namesAndValues(s.List()), "nothing else is deleted")
 }
 
+// Go's maps have another order each time, and so would everything that is decided from a
+// list.
 func TestAListIsSortedByNamespaceAndName(t *testing.T) {
 	s := newStore()
 	var want []mini.Object
@@ -117,6 +121,7 @@ func TestAnIndexFindsObjectsByTheirValue(t *testing.T) {
 	require.Empty(t, withValue(t, s, ""), "the index function has no value for d")
 }
 
+// A Pod that has moved to another node must not be found on the old one.
 func TestAnUpdatedObjectIsFoundByItsNewValueOnly(t *testing.T) {
 	s := newStore()
 	s.Update(configMap("a", "red"))
@@ -130,6 +135,7 @@ func TestAnUpdatedObjectIsFoundByItsNewValueOnly(t *testing.T) {
 	require.Empty(t, withValue(t, s, "blue"))
 }
 
+// An index that keeps what is deleted shows Pods that are gone.
 func TestADeletedObjectIsInNoIndex(t *testing.T) {
 	s := newStore()
 	s.Update(configMap("a", "red"))
@@ -198,6 +204,7 @@ func TestAnIndexThatDoesNotExistIsAnError(t *testing.T) {
 	}
 }
 
+// An object that a new list lacks is deleted.
 func TestReplaceMakesTheNewObjectsTheOnlyOnes(t *testing.T) {
 	s := newStore()
 	a, b := configMap("a", "red"), configMap("b", "red")
