@@ -75,6 +75,7 @@ func TestAHandlerDoesNotWriteIntoTheMappersSlice(t *testing.T) {
 	require.Equal(t, mini.Request{}, shared[:2][1], "the slice belongs to the mapper")
 }
 
+// A Pod that changes concerns the object that made it.
 func TestEnqueueOwnerAsksForTheController(t *testing.T) {
 	handler := mini.EnqueueOwner(schema.GroupKind{Group: "apps", Kind: "ReplicaSet"})
 	web := ownedBy("apps/v1", "ReplicaSet", "web")
@@ -239,6 +240,7 @@ func TestEachChangeOfAWatchedObjectIsReconciled(t *testing.T) {
 	})
 }
 
+// A predicate that is ignored lets a controller wake itself.
 func TestAChangeHasToPassAllPredicates(t *testing.T) {
 	inMemory(t, func(w *world) {
 		informer := w.configMaps()
