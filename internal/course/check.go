@@ -33,7 +33,7 @@ func (r *Repo) CheckStructure(ctx context.Context) (Problems, error) {
 	if err != nil {
 		return nil, err
 	}
-	exercises, more, err := r.Exercises()
+	exercises, more, err := r.AllExercises()
 	if err != nil {
 		return nil, err
 	}

@@ -104,6 +104,15 @@ func (r *Repo) Exercises() ([]Exercise, Problems, error) {
 	if err := r.sortAsTaught(exercises); err != nil {
 		return nil, nil, err
 	}
+	return exercises, problems, nil
+}
+
+// AllExercises are those of the chapters and those of the book about mini.
+func (r *Repo) AllExercises() ([]Exercise, Problems, error) {
+	exercises, problems, err := r.Exercises()
+	if err != nil {
+		return nil, nil, err
+	}
 	ofMini, more, err := r.miniExercises()
 	return append(exercises, ofMini...), append(problems, more...), err
 }
@@ -177,7 +186,7 @@ func splitHints(body string) (task string, hints []Hint) {
 // "03-backoff", the one of that name. If there is none, the error lists those
 // that there are.
 func (r *Repo) FindExercises(name string) ([]Exercise, error) {
-	exercises, problems, err := r.Exercises()
+	exercises, problems, err := r.AllExercises()
 	if err != nil {
 		return nil, err
 	}

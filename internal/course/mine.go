@@ -81,7 +81,7 @@ func (t *tail) String() string { return string(t.text) }
 // explainCrash says in plain words what a crash of a demo means for the learner's
 // files; it is empty if there was no crash. A chapter of 0 is the newest.
 func (r *Repo) explainCrash(chapter int, output string) (string, error) {
-	exercises, _, err := r.Exercises()
+	exercises, _, err := r.AllExercises()
 	if err != nil {
 		return "", err
 	}

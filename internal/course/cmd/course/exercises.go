@@ -114,7 +114,7 @@ func (t *tree) verify() *cobra.Command {
 				}
 				return repo.Verify(cmd.Context(), found, os.Stdout)
 			}
-			exercises, problems, err := repo.Exercises()
+			exercises, problems, err := repo.AllExercises()
 			if err != nil {
 				return err
 			}
