@@ -86,6 +86,7 @@ func (w *world) breakable() {
 	w.Server.Inject(fakeapi.Fault{Match: watchesOfMaps, Times: 1, CutAfter: time.Minute})
 }
 
+// A handler asks a change for its object, and must not get nil.
 func TestTheObjectOfAChangeIsItsNewestState(t *testing.T) {
 	a, b := configMap("a", "1"), configMap("a", "2")
 	require.Same(t, a, mini.Change{New: a}.Object())
@@ -110,6 +111,7 @@ func TestAnInformerKeepsItsStoreUpToDate(t *testing.T) {
 	})
 }
 
+// A handler has to know whether an object is new, has changed or is gone.
 func TestAnInformerTellsWhatHasChanged(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.createMap("a", "1")
@@ -122,6 +124,7 @@ func TestAnInformerTellsWhatHasChanged(t *testing.T) {
 	})
 }
 
+// Who is told of a new Pod looks it up, and must find it.
 func TestTheStoreHasAChangeBeforeItIsTold(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.breakable()
@@ -217,6 +220,7 @@ func TestAnObjectThatWasCreatedAnewIsNotAnUpdate(t *testing.T) {
 	})
 }
 
+// What was never reported as there must not be reported as gone.
 func TestADeletionOfAnUnknownObjectIsNoChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		got := &changes{}

@@ -26,8 +26,8 @@ var ErrLeaseLost = errors.New("the lease was lost")
 // lease change.
 //
 // Caveats: a process that is stopped and goes on (a frozen machine, a long garbage
-// collection) may send one more write before it notices. Only the API server can refuse
-// that: by the resourceVersion of what is written.
+// collection) may go on writing until it notices. Only the API server can refuse that: by
+// the resourceVersion of what is written.
 type Elector struct {
 	Client   *Client // not a cached one: the API server knows who leads
 	Lease    Request

@@ -22,6 +22,7 @@ func (w *world) share() *mini.SharedInformer {
 	return mini.NewSharedInformer(w.maps(), mini.Indexers{"value": indexByValue})
 }
 
+// A controller whose handler misses a change does nothing about it.
 func TestEveryHandlerGetsEveryChange(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.createMap("a", "1")
@@ -99,6 +100,7 @@ func TestAHandlerThatIsAddedDuringChangesGetsEachExactlyOnce(t *testing.T) {
 	})
 }
 
+// One slow controller must not make all others late.
 func TestASlowHandlerDelaysNeitherTheStoreNorOtherHandlers(t *testing.T) {
 	inMemory(t, func(w *world) {
 		s := w.share()
@@ -301,6 +303,7 @@ func TestWaitForAsksAgainAfterEachChange(t *testing.T) {
 	})
 }
 
+// A change that is missed may be the last one, and the wait would never end.
 func TestWaitForDoesNotMissAChangeWhileItAsks(t *testing.T) {
 	inMemory(t, func(w *world) {
 		s := w.share()

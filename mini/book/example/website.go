@@ -1,6 +1,5 @@
-// Package example is the custom resource that grows from chapter 8 to the end of part III: its
-// Go types, its CRD, and what a user does with it. Its controller is in the folders of the
-// chapters.
+// Package example is the custom resource of chapters 8 and 9: its Go types, its CRD, and what a
+// user does with it. Its controller is in the folders of the chapters.
 //
 // A Website asks for a number of Pods that serve one page. The page is in a ConfigMap.
 package example
