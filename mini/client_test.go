@@ -98,6 +98,7 @@ func (w *world) asOther(name string) *corev1.ConfigMap {
 	return cm
 }
 
+// What a caller had in its object before must not be mixed with what the server has.
 func TestGetReadsFromTheAPIServer(t *testing.T) {
 	inMemory(t, func(w *world) {
 		c := &mini.Client{Cluster: w.Cluster}
@@ -159,6 +160,7 @@ func checkSelections(w *world, c mini.Reader) {
 	}
 }
 
+// The caller needs the UID and the version that the server has given.
 func TestAfterCreateTheObjectIsWhatTheServerHasStored(t *testing.T) {
 	inMemory(t, func(w *world) {
 		c := &mini.Client{Cluster: w.Cluster}
@@ -253,6 +255,7 @@ func TestAFieldThatTheServerDropsIsGoneFromTheObject(t *testing.T) {
 	})
 }
 
+// A controller whose status is ignored looks dead to its users.
 func TestUpdateStatusChangesTheStatus(t *testing.T) {
 	inMemory(t, func(w *world) {
 		c := &mini.Client{Cluster: w.Cluster}
