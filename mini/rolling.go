@@ -133,8 +133,7 @@ func (c *Deployments) oldPodsRunning(ctx context.Context, r *rollout) (bool, err
 			return false, err
 		}
 		for _, pod := range pods {
-			phase := pod.Status.Phase
-			if phase != corev1.PodFailed && phase != corev1.PodSucceeded {
+			if !isPodTerminal(pod) {
 				return true, nil
 			}
 		}

@@ -29,11 +29,12 @@ func EndpointSubsets(
 		address, ok := podToEndpointAddress(service, pod)
 		ports := portsOf(service, pod)
 		// Only a headless Service may have no ports: it is a name for the addresses.
+		_, isReady := podReady(pod)
 		useful := len(ports) > 0 ||
 			len(service.Spec.Ports) == 0 && service.Spec.ClusterIP == corev1.ClusterIPNone
 		switch addresses := []corev1.EndpointAddress{address}; {
 		case !ok || !useful || !shouldPodBeInEndpoints(service, pod):
-		case service.Spec.PublishNotReadyAddresses || isPodReady(pod):
+		case service.Spec.PublishNotReadyAddresses || isReady:
 			one := corev1.EndpointSubset{Addresses: addresses, Ports: ports}
 			ready = append(ready, one)
 		default:
@@ -48,15 +49,8 @@ func EndpointSubsets(
 // shouldPodBeInEndpoints is false for a Pod that has ended, and for one that is ending.
 // The latter still serves the Services that publish addresses in any state.
 func shouldPodBeInEndpoints(service *corev1.Service, pod *corev1.Pod) bool {
-	phase := pod.Status.Phase
-	return phase != corev1.PodSucceeded && phase != corev1.PodFailed &&
+	return !isPodTerminal(pod) &&
 		(pod.DeletionTimestamp == nil || service.Spec.PublishNotReadyAddresses)
-}
-
-func isPodReady(pod *corev1.Pod) bool {
-	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
-		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
-	})
 }
 
 // podToEndpointAddress returns the Pod's address in the Service's IP family. A Pod that

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -90,11 +88,7 @@ func (d *document) day(w workshops, now int, numbers []int) (t table, end int, e
 			return t, 0, fmt.Errorf("%s takes chapter %d, which is not written yet", workshopsFile, number)
 		}
 		chapter := d.chapters[c]
-		link, err := filepath.Rel(path.Dir(d.file), chapter.Dir+"/README.md")
-		if err != nil {
-			return t, 0, err
-		}
-		add(fmt.Sprintf("%d [%s](%s)", number, chapter.Title, filepath.ToSlash(link)), chapter.Minutes)
+		add(fmt.Sprintf("%d [%s](%s)", number, chapter.Title, d.relative(chapter.Dir+"/README.md")), chapter.Minutes)
 		switch {
 		case i == len(numbers)-1:
 		case !eaten && now >= lunchFrom:

@@ -3,7 +3,6 @@ package course
 import (
 	"fmt"
 	"path"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -207,22 +206,13 @@ func (d *document) miniTable() (string, error) {
 				if err != nil {
 					return "", err
 				}
-				chapter = fmt.Sprintf("[%s](%s)", p.Title, relative(d.file, path.Join(bookDir, page, "README.md")))
+				chapter = fmt.Sprintf("[%s](%s)", p.Title, d.relative(path.Join(bookDir, page, "README.md")))
 			}
 		}
-		t.add(fmt.Sprint(i+1), fmt.Sprintf("[%s.go](%s)", name, relative(d.file, file)), fmt.Sprint(lines), chapter)
+		t.add(fmt.Sprint(i+1), fmt.Sprintf("[%s.go](%s)", name, d.relative(file)), fmt.Sprint(lines), chapter)
 	}
 	t.add("", "", fmt.Sprint(all), "")
 	return t.Markdown(), nil
-}
-
-// relative is the link from one file to another.
-func relative(from, to string) string {
-	link, err := filepath.Rel(path.Dir(from), to)
-	if err != nil {
-		return to
-	}
-	return filepath.ToSlash(link)
 }
 
 // linesOfCode counts the lines that are neither blank nor a comment.

@@ -2,9 +2,12 @@ package course
 
 import (
 	"bytes"
+	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -89,4 +92,77 @@ func TestALearnerOfMiniSeesHowFarTheFileIs(t *testing.T) {
 	solved, out = try()
 	assert.True(t, solved, out)
 	assert.Contains(t, out, "make mini-1 MINE=1")
+}
+
+// A reader's own file must run in the place of mini's, and the naive program never does.
+func TestTheProgramOfAPageRunsOnMiniOrOnTheLearnersFile(t *testing.T) {
+	t.Parallel()
+	files := maps.Clone(tinyMini)
+	delete(files, "mini/store_test.go")
+	program := func(code string) string {
+		return "package main\n\nimport (\n\t\"os\"\n\n\t\"example.com/tiny/mini\"\n)\n\nfunc main() { os.Exit(" + code + ") }\n"
+	}
+	files["mini/book/01-sum/main.go"] = program("mini.Sum(20, 3)")
+	files["mini/book/01-sum/naive/main.go"] = program("40 + mini.Zero()")
+	files["mini/cmd/mini/main.go"] = program("mini.Sum(50, 3)")
+	r := tinyTree(t, files)
+	play := func(number int, naive, mine bool) int {
+		code, err := r.Play(t.Context(), number, naive, mine)
+		require.NoError(t, err)
+		return code
+	}
+	assert.Equal(t, 23, play(1, false, false))
+	assert.Equal(t, 40, play(1, true, false))
+	_, err := r.Play(t.Context(), 2, false, false)
+	require.ErrorContains(t, err, "no chapter 2 yet")
+	_, err = r.Play(t.Context(), 1, false, true)
+	require.ErrorContains(t, err, "`make write-1` begins one")
+
+	mine := strings.Replace(tinyMini["mini/listwatch.go"], "a + b", "a - b", 1)
+	put(t, r.Root, miniExercise(t, r).Mine(), mine)
+	assert.Equal(t, 17, play(1, false, true))
+	code, err := r.PlayControllers(t.Context(), true)
+	require.NoError(t, err)
+	assert.Equal(t, 47, code)
+	code, err = r.PlayControllers(t.Context(), false)
+	require.NoError(t, err)
+	assert.Equal(t, 53, code)
+}
+
+// What comes later is not the reader's yet: a program of chapter 1 runs on mini's own later files.
+func TestAProgramTakesNoFileOfALaterChapterFromTheLearner(t *testing.T) {
+	t.Parallel()
+	files := maps.Clone(tinyMini)
+	files["mini/book/02-late/README.md"] = "# 2. Late\n"
+	files["mini/book/02-late/chapter.yaml"] = "title: Late\npart: 1\nminutes: 5\nfile: mini/store.go\nexercise: {write: [late]}\n"
+	files["mini/book/02-late/exercise.md"] = "Write late.\n"
+	r := tinyTree(t, files)
+	found, err := r.FindExercises("m2")
+	require.NoError(t, err)
+	put(t, r.Root, found[0].Mine(), files["mini/store.go"])
+	put(t, r.Root, miniExercise(t, r).Mine(), files["mini/listwatch.go"])
+	overlay, err := r.learnersMini(1)
+	require.NoError(t, err)
+	assert.Len(t, overlay, 1)
+	overlay, err = r.learnersMini(2)
+	require.NoError(t, err)
+	assert.Len(t, overlay, 2)
+}
+
+// The table is what a reader of mini sees first.
+func TestTheTableOfMiniCountsLinesAndLinksPages(t *testing.T) {
+	t.Parallel()
+	files := maps.Clone(tinyMini)
+	for _, name := range miniOrder {
+		if file := "mini/" + name + ".go"; files[file] == "" {
+			files[file] = "package mini\n"
+		}
+	}
+	r := tinyTree(t, files)
+	d := document{repo: r, file: "mini/README.md"}
+	table, err := d.miniTable()
+	require.NoError(t, err)
+	assert.Contains(t, table, "| 1 | [listwatch.go](listwatch.go) | 3 | [Sum](book/01-sum/README.md) |")
+	assert.Contains(t, table, "| 3 | [reflector.go](reflector.go) | 1 |  |")
+	assert.Contains(t, table, fmt.Sprintf("|  |  | %d |  |", 3+2+len(miniOrder)-2))
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path"
-	"path/filepath"
 	"strings"
 )
 
@@ -232,11 +231,7 @@ func (d *document) chapterTable() string {
 		title, minutes := p.Title, "planned"
 		for _, c := range d.chapters {
 			if c.Number == p.Number {
-				link, err := filepath.Rel(path.Dir(d.file), c.Dir+"/README.md")
-				if err != nil {
-					link = c.Dir
-				}
-				title, minutes = fmt.Sprintf("[%s](%s)", p.Title, filepath.ToSlash(link)), fmt.Sprint(c.Minutes)
+				title, minutes = fmt.Sprintf("[%s](%s)", p.Title, d.relative(c.Dir+"/README.md")), fmt.Sprint(c.Minutes)
 				if c.Draft {
 					minutes = draft
 				}

@@ -36,7 +36,7 @@ func Story(run Controller) func(context.Context, *demo.Demo) error {
 		}
 		defer func() { stop() }()
 		err = d.Step("1. The ReplicaSet web asks for three Pods", func() error {
-			_, err := sets.Create(ctx, web(d), metav1.CreateOptions{})
+			_, err := sets.Create(ctx, Web(d), metav1.CreateOptions{})
 			d.Say("There are %d Pods.", count())
 			return err
 		})
@@ -82,7 +82,8 @@ func begin(ctx context.Context, d *demo.Demo, run Controller) (stop func(), err 
 	return func() { cancel(); <-ended }, nil
 }
 
-func web(d *demo.Demo) *appsv1.ReplicaSet {
+// Web is a ReplicaSet that asks for three Pods.
+func Web(d *demo.Demo) *appsv1.ReplicaSet {
 	labels := map[string]string{"app": "web"}
 	return &appsv1.ReplicaSet{
 		ObjectMeta: metav1.ObjectMeta{Name: "web"},

@@ -15,6 +15,7 @@ import (
 
 	"github.com/loopwright/loopwright/internal/demo"
 	"github.com/loopwright/loopwright/mini"
+	"github.com/loopwright/loopwright/mini/book/12-first-replicaset/restart"
 	"github.com/loopwright/loopwright/trace"
 )
 
@@ -50,7 +51,7 @@ func Story(process Process) func(context.Context, *demo.Demo) error {
 			var err1, err2 error
 			stopA, err1 = start("a")
 			_, err2 = start("b")
-			_, err3 := sets.Create(ctx, web(d), metav1.CreateOptions{})
+			_, err3 := sets.Create(ctx, restart.Web(d), metav1.CreateOptions{})
 			time.Sleep(3 * time.Second)
 			tell(d)
 			return errors.Join(err1, err2, err3)
@@ -105,20 +106,4 @@ func Control(ctx context.Context, cluster *mini.Cluster, d *demo.Demo) error {
 	err := c.Run(ctx)
 	stop()
 	return errors.Join(err, <-ended)
-}
-
-func web(d *demo.Demo) *appsv1.ReplicaSet {
-	labels := map[string]string{"app": "web"}
-	return &appsv1.ReplicaSet{
-		ObjectMeta: metav1.ObjectMeta{Name: "web"},
-		Spec: appsv1.ReplicaSetSpec{
-			Replicas: new(int32(3)), Selector: &metav1.LabelSelector{MatchLabels: labels},
-			Template: corev1.PodTemplateSpec{
-				ObjectMeta: metav1.ObjectMeta{Labels: labels},
-				Spec: corev1.PodSpec{
-					Containers: []corev1.Container{{Name: "c", Image: d.Image}},
-				},
-			},
-		},
-	}
 }
