@@ -12,7 +12,7 @@ import (
 	"github.com/loopwright/loopwright/internal/figures/figurestest"
 )
 
-// lifeOfAKey is what the figures of chapters 4 and 5 show: an object changes, is
+// lifeOfAKey is what the figures of the delta queue and of the informer show: an object changes, is
 // deleted, and another one gets its name.
 var lifeOfAKey = []Event[*corev1.Pod]{
 	{Type: watch.Added, Object: podAt("a", "1")},
@@ -47,7 +47,7 @@ func TestTheFigureOfAPendingKeyShowsTheDeltaQueue(t *testing.T) {
 	}
 	queue.Pop(&batch)
 	lanes.end(inWordsOf(batch.Deltas))
-	figurestest.Check(t, lanes.Canvas, "../chapters/04-delta-queue/pending.svg")
+	figurestest.Check(t, lanes.Canvas, "../chapters/04-informer/pending.svg")
 }
 
 func applyTo(store *Store[*corev1.Pod], deltas []Delta[*corev1.Pod]) {

@@ -1,4 +1,4 @@
-// Code generated from chapters/05-shared-informer/inuse/main.go by a test in internal/demo/inusetest. DO NOT EDIT.
+// Code generated from chapters/05-shared/inuse/main.go by a test in internal/demo/inusetest. DO NOT EDIT.
 
 package informer_test
 

@@ -35,7 +35,7 @@ func TestTheFigureOfASleepingHandlerShowsTheNotification(t *testing.T) {
 		}
 	}
 	lanes.end(callsOf(waiting))
-	figurestest.Check(t, lanes.Canvas, "../chapters/05-shared-informer/pending.svg")
+	figurestest.Check(t, lanes.Canvas, "../chapters/05-shared/pending.svg")
 }
 
 // callsOf are the calls that a handler gets now.

@@ -14,7 +14,7 @@ import (
 // The chapter draws the machine's states. Each arrow must be a way that the machine
 // takes, and each way must have an arrow, or readers learn another machine.
 func TestTheChaptersDiagramHasTheMachinesTransitions(t *testing.T) {
-	text, err := os.ReadFile("../chapters/03-reflector/README.md")
+	text, err := os.ReadFile("../chapters/03-reflector/library.md")
 	require.NoError(t, err)
 	_, diagram, found := strings.Cut(string(text), "stateDiagram-v2")
 	require.True(t, found, "the chapter must have a state diagram")

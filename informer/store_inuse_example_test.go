@@ -1,4 +1,4 @@
-// Code generated from chapters/02-store-index/inuse/main.go by a test in internal/demo/inusetest. DO NOT EDIT.
+// Code generated from chapters/02-store/inuse/main.go by a test in internal/demo/inusetest. DO NOT EDIT.
 
 package informer_test
 

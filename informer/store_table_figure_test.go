@@ -41,7 +41,7 @@ func TestTheFigureOfCopyOnWriteShowsTheStore(t *testing.T) {
 	film.frame(store, nil, "The loop ends", "what only it had is garbage")
 	film.garbage = nil
 	film.write(store, nil, "An object changes", 140)
-	figurestest.Check(t, film.Canvas, "../chapters/02-store-index/copy-on-write.svg")
+	figurestest.Check(t, film.Canvas, "../chapters/02-store/copy-on-write.svg")
 }
 
 type podChunks = []*chunk[*corev1.Pod]

@@ -368,7 +368,7 @@ func TestOptionsThatCannotBeRightAreRefused(t *testing.T) {
 
 func TestWebhooksWithoutAServerForThemAreAnErrorAtTheStart(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		m := w.manager(Options{WebhookServer: &missingServer{mux: http.NewServeMux()}}) // the default before chapter 16
+		m := w.manager(Options{WebhookServer: &missingServer{mux: http.NewServeMux()}})
 		server := m.GetWebhookServer()
 		server.Register("/hook", http.NotFoundHandler())
 		_, pattern := server.WebhookMux().Handler(httptest.NewRequest(http.MethodPost, "/hook", nil))

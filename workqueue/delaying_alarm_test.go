@@ -89,7 +89,7 @@ func TestTheRecorderSaysHowLongTheDelayIs(t *testing.T) {
 	})
 }
 
-// Chapter 7's text counts how often the timer is set. To set it for every alarm costs time
+// The text counts how often the timer is set. To set it for every alarm costs time
 // under the lock; not to set it again loses all alarms but the first.
 func TestTheTimerIsSetForAnEarlierAlarmAndForTheNextOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

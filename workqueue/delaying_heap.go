@@ -47,9 +47,9 @@ type alarmTable[T comparable] = itemTable[T, alarmRecord[T], *alarmRecord[T]]
 type addRequest struct {
 	after    time.Duration // zero or less is now
 	replace  bool          // after counts even if the item has an earlier alarm
-	priority int           // chapter 9 sets one
+	priority int           // a priority queue sets one
 	causes   Causes
-	failures int // how often the item failed, for the recorder; chapter 8 knows
+	failures int // how often the item failed, for the recorder; the retrying queue knows
 }
 
 // delayOutcome is what became of a request for an alarm.

@@ -2,7 +2,7 @@ package workqueue
 
 // heapSlots is the memory of a heap: a list that grows and shrinks at its end. A slice that
 // is full moves to a larger one, and with a million alarms everybody waits for that. Here
-// the slots lie in segments, as the buckets of chapter 6's table do, and nothing moves.
+// the slots lie in segments, as the buckets of the queue's table do, and nothing moves.
 //
 // The first slots of the first segment are not used. So the children of a slot, which are
 // compared with each other, never lie in two segments, and mostly in one cache line.

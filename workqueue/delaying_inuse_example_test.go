@@ -1,4 +1,4 @@
-// Code generated from chapters/07-delaying-queue/inuse/main.go by a test in internal/demo/inusetest. DO NOT EDIT.
+// Code generated from chapters/07-delay/inuse/main.go by a test in internal/demo/inusetest. DO NOT EDIT.
 
 package workqueue_test
 

@@ -181,7 +181,7 @@ func FuzzDelays(f *testing.F) {
 	})
 }
 
-// delayingModel is chapter 6's model, with the moments of the alarms beside it.
+// delayingModel is the queue's model, with the moments of the alarms beside it.
 type delayingModel struct {
 	dedupModel
 	alarms map[string]*modelAlarm

@@ -12,7 +12,7 @@ package workqueue
 //
 // It is a value without lock or clock.
 type fairLanes[T comparable] struct {
-	// waiting finds the lane of a group. It is chapter 6's table, because it gives the memory
+	// waiting finds the lane of a group. It is the queue's table, because it gives the memory
 	// of a hundred thousand groups back when most of them are gone.
 	waiting     itemTable[string, lane[T], *lane[T]] // no lane is empty
 	first, last *lane[T]                             // the ring, cut open before the next turn

@@ -183,7 +183,7 @@ func TestLevelsThatWereEmptyBeginToWait(t *testing.T) {
 	require.Equal(t, "urgent", l.pop().item, "the level of a single item was served with each pop; it has not waited")
 }
 
-// Chapter 9 works through these turns pop by pop, with a patience of 4 and three levels
+// The text works through these turns pop by pop, with a patience of 4 and three levels
 // that never run dry.
 //
 // Function: priorityLevels.next or priorityLevels.pop

@@ -33,7 +33,7 @@ type Queue[T comparable] struct {
 	meter   *queueMeter    // nil without Options.Metrics
 	started time.Time      // the zero of all durations in the queue
 	timed   bool           // metrics or a recorder need the times
-	group   func(T) string // chapter 9's; nil is one group for all
+	group   func(T) string // the priority queue's; nil is one group for all
 
 	mu       spinMutex // guards all below
 	dedup    dedup[T]

@@ -31,7 +31,7 @@ type entryTable[T comparable] = itemTable[T, entry[T], *entry[T]]
 // entry is all that the queue knows about one item.
 type entry[T comparable] struct {
 	tableKey[T, entry[T]]        // has the item and its hash
-	group                 string // chapter 9 has groups of items that take turns
+	group                 string // of items that take turns in a priority queue
 	dirty                 bool
 	processing            bool
 	prev, next            *entry[T] // among the ready ones or in working; an entry is never in both

@@ -19,7 +19,7 @@ type bench struct {
 }
 
 // priorityOrder is the plainest order that lives by priorities: a list for each. It insists
-// on what readyOrder promises to chapter 9's order.
+// on what readyOrder promises to the order by priority.
 type priorityOrder struct {
 	t      *testing.T
 	lists  map[int]*entryList[string]
@@ -209,7 +209,7 @@ func TestDedupKeepsAllCausesOfTheAddsDuringWork(t *testing.T) {
 	require.Equal(t, 2, b.take("the item was added while a worker held it, so it is ready again").causes.Count, "the next piece of work answers two adds")
 }
 
-// To a fifo a priority is only a number, and chapter 9's order lives by it.
+// To a fifo a priority is only a number, and the order by priority lives by it.
 //
 // Function: dedup.add
 func TestDedupRaisesWhatIsAddedAgainWithAHigherPriority(t *testing.T) {
@@ -275,7 +275,7 @@ func TestDedupKnowsWhatIsHeldAndForHowLong(t *testing.T) {
 	require.Equal(t, time.Duration(22), b.d.takenSum, "done takes the moment of its take out of takenSum again")
 }
 
-// Chapter 9's order has the item in its group's lane, and looks for it there. So the group
+// The order by priority has the item in its group's lane, and looks for it there. So the group
 // may not change while the item waits, even if the user's function changes its mind.
 //
 // Function: dedup.done

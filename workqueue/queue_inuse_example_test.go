@@ -1,4 +1,4 @@
-// Code generated from chapters/06-dedup-queue/inuse/main.go by a test in internal/demo/inusetest. DO NOT EDIT.
+// Code generated from chapters/06-queue/inuse/main.go by a test in internal/demo/inusetest. DO NOT EDIT.
 
 package workqueue_test
 

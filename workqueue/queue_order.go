@@ -2,7 +2,7 @@ package workqueue
 
 // readyOrder decides in which order ready items are handed out. Its methods are called
 // with the queue's lock held. A queue that is first-in first-out has a fifo;
-// chapter 9 has another.
+// the priority queue has another.
 type readyOrder[T comparable] interface {
 	// push adds an entry that is in no order and no list.
 	push(e *entry[T])

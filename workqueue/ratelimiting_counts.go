@@ -3,7 +3,7 @@ package workqueue
 // countTable is a map from items to numbers that gives memory back as it empties. After an
 // outage in which a million objects failed, a Go map would keep room for a million until
 // the process ends, even if only ten of them still fail. Copying those ten into a new map
-// would block everybody for as long as the walk over the old one takes. Chapter 6's table,
+// would block everybody for as long as the walk over the old one takes. The queue's table,
 // which keeps the numbers here, shrinks by one bucket at a time.
 type countTable[T comparable] struct {
 	counts itemTable[T, countRecord[T], *countRecord[T]]

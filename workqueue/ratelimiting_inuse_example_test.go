@@ -1,4 +1,4 @@
-// Code generated from chapters/08-rate-limiters/inuse/main.go by a test in internal/demo/inusetest. DO NOT EDIT.
+// Code generated from chapters/07-delay/inuse-rate-limiters/main.go by a test in internal/demo/inusetest. DO NOT EDIT.
 
 package workqueue_test
 

@@ -18,7 +18,7 @@ import (
 // ReplicaSet, and the cache does not know that yet. Either way the cache is behind. So before the next look the server is
 // asked about the ReplicaSet, and the cache is waited for.
 //
-// Chapter 17 has to know names that were made up. A ReplicaSet's name is always the same, so that it is enough here
+// The ReplicaSet controller has to know names that were made up. A ReplicaSet's name is always the same, so that it is enough here
 // to remember it.
 
 // doubts are the names of the ReplicaSets of which the cache may not know what has become.

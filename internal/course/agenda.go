@@ -13,7 +13,7 @@ import (
 // workshopsFile is the one place that says which chapters a workshop takes.
 const workshopsFile = "docs/workshops.yaml"
 
-// workshops are the days of each workshop, and what a day is like. How long a chapter takes is in its front matter.
+// workshops are the days of each workshop, and what a day is like. How long a chapter takes is in its chapter.yaml.
 type workshops struct {
 	Starts    string             `json:"starts"` // "09:00"
 	Ends      string             `json:"ends"`   // a day may not be longer
@@ -83,12 +83,12 @@ func (d *document) day(w workshops, now int, numbers []int) (t table, end int, e
 	}
 	eaten := false
 	for i, number := range numbers {
-		c := slices.IndexFunc(d.chapters, func(c Chapter) bool { return c.Number == number && !c.Draft })
+		c := slices.IndexFunc(d.chapters, func(c Chapter) bool { return c.Number == number })
 		if c < 0 {
-			return t, 0, fmt.Errorf("%s takes chapter %d, which is not written yet", workshopsFile, number)
+			return t, 0, fmt.Errorf("%s takes chapter %d, which does not exist", workshopsFile, number)
 		}
 		chapter := d.chapters[c]
-		add(fmt.Sprintf("%d [%s](%s)", number, chapter.Title, d.relative(chapter.Dir+"/README.md")), chapter.Minutes)
+		add(fmt.Sprintf("%d [%s](%s)", number, chapter.Title, d.relative(chapter.Readme())), chapter.Minutes)
 		switch {
 		case i == len(numbers)-1:
 		case !eaten && now >= lunchFrom:

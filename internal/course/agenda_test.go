@@ -48,7 +48,7 @@ func TestAnAgendaIsOutOfDateWhenAChapterTakesLonger(t *testing.T) {
 	r := withWorkshops(t, tinyWorkshops, "<!-- course:agenda-short -->\n<!-- /course:agenda-short -->\n")
 	_, err := r.Sync()
 	require.NoError(t, err)
-	put(t, r.Root, "chapters/01-sum/README.md", strings.Replace(read(t, r, "chapters/01-sum/README.md"), "minutes: 5", "minutes: 50", 1))
+	put(t, r.Root, "chapters/01-sum/chapter.yaml", strings.Replace(read(t, r, "chapters/01-sum/chapter.yaml"), "minutes: 5", "minutes: 50", 1))
 	problems, err := r.checkText()
 	require.NoError(t, err)
 	require.Len(t, problems, 2, "the README lists the minutes, too")
@@ -72,7 +72,7 @@ func TestAnAgendaThatCannotBeKeptIsAnError(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, workshops, marker, want string }{
 		{"a day that is too long", strings.Replace(tinyWorkshops, "18:00", "09:20", 1), "agenda-short", `day 1 of the workshop "short" ends at 09:27, and may not be longer than 09:20`},
-		{"a chapter that is not there", strings.Replace(tinyWorkshops, "[1, 2]", "[1, 3]", 1), "agenda-short", "takes chapter 3, which is not written yet"},
+		{"a chapter that is not there", strings.Replace(tinyWorkshops, "[1, 2]", "[1, 3]", 1), "agenda-short", "takes chapter 3, which does not exist"},
 		{"a workshop that is not there", tinyWorkshops, "agenda-medium", `has no workshop "medium"; it has long, short`},
 		{"a time that is none", strings.Replace(tinyWorkshops, "09:00", "nine", 1), "agenda-short", `"nine" is not a time of day`},
 		{"a misspelled key", strings.Replace(tinyWorkshops, "lunch", "lunhc", 1), "agenda-short", `unknown field "lunhc"`},

@@ -19,14 +19,14 @@ import (
 // runs.
 const selector = "LOOPWRIGHT_SOLUTION"
 
-// batch judges many solutions of one exercise with one test binary for each
-// package, in which a solution is selected at run time: to compile and link
+// batch judges many solutions of one exercise with one test binary, in
+// which a solution is selected at run time: to compile and link
 // takes far longer than to run the tests of a pure core.
 type batch struct {
 	n         *runner
 	e         Exercise
 	all       []solution // patches of the reference
-	binaries  []string   // one for each package of the exercise
+	binary    string     // of the tests; empty if it does not build
 	test2json string
 
 	reference Failure // its verdict in the binary
@@ -74,7 +74,7 @@ func (b *batch) together(ctx context.Context) (verdicts []Failure, apart map[int
 	begin := time.Now()
 	apart, err = b.build(ctx)
 	b.built = time.Since(begin)
-	if err != nil || len(b.binaries) == 0 {
+	if err != nil || b.binary == "" {
 		return verdicts, apart, err
 	}
 	begin = time.Now()
@@ -86,7 +86,7 @@ func (b *batch) together(ctx context.Context) (verdicts []Failure, apart map[int
 	return verdicts, apart, err
 }
 
-// build makes the binaries, none if they cannot be built.
+// build makes the binary, if it can be built.
 func (b *batch) build(ctx context.Context) (apart map[int]string, err error) {
 	base, err := b.n.repo.parse(b.e.Replaces)
 	if err != nil {
@@ -105,11 +105,11 @@ func (b *batch) build(ctx context.Context) (apart map[int]string, err error) {
 	if err := b.n.repo.writeState(file, text); err != nil {
 		return nil, err
 	}
-	overlay := hide(b.n.hidden(b.e))
+	overlay := hide(b.e.hidden)
 	overlay[b.e.Replaces] = file
 	overlayFile, done, err := overlay.write(b.n.repo, nil)
 	if err != nil {
-		return nil, fmt.Errorf("exercise %s: %w", b.e.ID, err)
+		return nil, fmt.Errorf("exercise %s: %w", b.e.ID(), err)
 	}
 	defer done()
 	tool, err := b.n.repo.goOutput(ctx, "tool", "-n", "test2json")
@@ -117,25 +117,20 @@ func (b *batch) build(ctx context.Context) (apart map[int]string, err error) {
 		return nil, fmt.Errorf("looking for test2json: %w", err)
 	}
 	b.test2json = strings.TrimSpace(string(tool))
-	var binaries []string
-	for i, pkg := range b.e.Run.Packages {
-		binary := b.n.repo.Abs(path.Join(dir, fmt.Sprintf("%d.test", i)))
-		// Without symbol tables it is linked in half the time; stack traces do not
-		// need them.
-		args := []string{"test", "-c", "-ldflags=-s -w", "-overlay=" + overlayFile, "-o", binary}
-		if b.e.Run.Race && b.n.raceOK {
-			args = append(args, "-race")
-		}
-		_, err := b.n.repo.goOutput(ctx, append(args, pkg)...)
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-		if err != nil || !isFile(binary) {
-			return apart, nil // compiling them one by one shows which one it is
-		}
-		binaries = append(binaries, binary)
+	binary := b.n.repo.Abs(path.Join(dir, "all.test"))
+	// Without symbol tables it is linked in half the time; stack traces do not
+	// need them.
+	args := []string{"test", "-c", "-ldflags=-s -w", "-overlay=" + overlayFile, "-o", binary}
+	if b.e.Race && b.n.raceOK {
+		args = append(args, "-race")
 	}
-	b.binaries = binaries
+	_, err = b.n.repo.goOutput(ctx, append(args, miniPackage)...)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if err == nil && isFile(binary) { // else compiling them one by one shows which one it is
+		b.binary = binary
+	}
 	return apart, nil
 }
 
@@ -174,25 +169,14 @@ func (b *batch) run(ctx context.Context, number int) (Failure, error) {
 	if number > 0 {
 		places = b.all[number-1].places(b.e)
 	}
-	f := Failure{}
-	for i, pkg := range b.e.Run.Packages {
-		var err error
-		if f, err = b.runPackage(ctx, number, b.binaries[i], pkg, places); err != nil || f.Status != Passed && f.Status != NoTests {
-			return f, err
-		}
-	}
-	return f, nil
-}
-
-func (b *batch) runPackage(ctx context.Context, number int, binary, pkg string, places []string) (Failure, error) {
 	ctx, cancelTimeout := context.WithTimeout(ctx, compileTimeout)
 	defer cancelTimeout()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	args := []string{"-p", path.Join(b.n.repo.Module, pkg), "-t", binary,
-		"-test.v=test2json", "-test.paniconexit0", "-test.short", "-test.failfast", "-test.count=1", "-test.timeout=" + b.n.timeout.String(), "-test.run=" + b.e.Run.Tests}
+	args := []string{"-p", path.Join(b.n.repo.Module, miniDir), "-t", b.binary,
+		"-test.v=test2json", "-test.paniconexit0", "-test.short", "-test.failfast", "-test.count=1", "-test.timeout=" + b.n.timeout.String(), "-test.run=" + b.e.run()}
 	cmd := b.n.repo.command(ctx, b.test2json, args...)
-	cmd.Dir = b.n.repo.Abs(path.Clean(pkg))
+	cmd.Dir = b.n.repo.Abs(miniDir)
 	cmd.Env = append(cmd.Env, "PWD="+cmd.Dir, selector+"="+strconv.Itoa(number))
 	log, runErr, err := collect(ctx, cmd, cancel)
 	if errors.Is(err, errFlood) {
@@ -204,7 +188,7 @@ func (b *batch) runPackage(ctx context.Context, number int, binary, pkg string, 
 	if runErr != nil {
 		log.finish()
 	}
-	f := judge(log, []string{pkg}, places)
+	f := judge(log, []string{miniPackage}, places)
 	if f.Status == Passed && runErr != nil {
 		f = Failure{Status: Broken, Detail: strings.TrimSpace(log.other + runErr.Error())}
 	}

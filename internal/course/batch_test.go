@@ -11,25 +11,21 @@ import (
 
 // ways are plausible bugs that end in every way in which a solution can.
 var ways = map[string]string{
-	"small.go":    "// Bug: one is missing.\npackage sum\n\nfunc Sum(xs []int) int { return 5 }\n",
-	"crash.go":    "// Bug: it crashes.\npackage sum\n\nfunc Sum(xs []int) int { var p *int; return *p }\n",
-	"deadlock.go": "// Bug: it waits forever.\npackage sum\n\nfunc Sum(xs []int) int { return <-make(chan int) }\n",
-	"exits.go":    "// Bug: it ends the program.\npackage sum\n\nimport \"os\"\n\nfunc Sum(xs []int) int { os.Exit(3); return 6 }\n",
-	"second.go":   "// Bug: only the empty sum is wrong.\npackage sum\n\nfunc Sum(xs []int) int { return len(xs) - 3 + 6 }\n",
-	"floods.go":   "// Bug: it prints.\npackage sum\n\nfunc Sum(xs []int) int {\n\ttext := \"and so on\"\n\tfor range 14 {\n\t\ttext += text // long, so that a slow machine prints too much in time\n\t}\n\tfor {\n\t\tprintln(text)\n\t}\n}\n",
-	"shared.go":   "// Bug: it counts wrong.\npackage sum\n\nconst first = 7\n\nfunc Sum(xs []int) int { return help() }\n\nfunc help() int { return first }\n",
-	"right.go":    "// It is right, in other words.\npackage sum\n\nfunc Sum(xs []int) (t int) {\n\tfor i := range xs {\n\t\tt += xs[i]\n\t}\n\treturn t\n}\n",
+	"small.go":    "// Bug: one is missing.\npackage mini\n\nfunc Sum(xs []int) int { return 5 }\n",
+	"crash.go":    "// Bug: it crashes.\npackage mini\n\nfunc Sum(xs []int) int { var p *int; return *p }\n",
+	"deadlock.go": "// Bug: it waits forever.\npackage mini\n\nfunc Sum(xs []int) int { return <-make(chan int) }\n",
+	"exits.go":    "// Bug: it ends the program.\npackage mini\n\nimport \"os\"\n\nfunc Sum(xs []int) int { os.Exit(3); return 6 }\n",
+	"second.go":   "// Bug: only the empty sum is wrong.\npackage mini\n\nfunc Sum(xs []int) int { return len(xs) - 3 + 6 }\n",
+	"floods.go":   "// Bug: it prints.\npackage mini\n\nfunc Sum(xs []int) int {\n\ttext := \"and so on\"\n\tfor range 14 {\n\t\ttext += text // long, so that a slow machine prints too much in time\n\t}\n\tfor {\n\t\tprintln(text)\n\t}\n}\n",
+	"shared.go":   "// Bug: it counts wrong.\npackage mini\n\nconst first = 7\n\nfunc Sum(xs []int) int { return help() }\n\nfunc help() int { return first }\n",
+	"right.go":    "// It is right, in other words.\npackage mini\n\nfunc Sum(xs []int) (t int) {\n\tfor i := range xs {\n\t\tt += xs[i]\n\t}\n\treturn t\n}\n",
 }
 
 // The short cut must never tell another story than go test does on the
 // learner's machine.
 func TestManyInOneBinaryAreJudgedAsEachAlone(t *testing.T) {
 	t.Parallel()
-	tree := map[string]string{}
-	for name, text := range ways {
-		tree["exercises/01-sum/testdata/wrong/"+name] = text
-	}
-	r := tinyTree(t, tree)
+	r := tinyTree(t, map[string]string{"chapters/01-sum/wrong.txtar": mistakes(ways)})
 	e := theExercise(t, r)
 	n, err := r.newRunner(t.Context())
 	require.NoError(t, err)
@@ -44,12 +40,15 @@ func TestManyInOneBinaryAreJudgedAsEachAlone(t *testing.T) {
 	}
 	together, err := b.judge(t.Context())
 	require.NoError(t, err)
-	require.Len(t, together, len(ways)+2)
+	require.Len(t, together, len(ways))
 	assert.Equal(t, []string{"right.go (it passed)", "shared.go (first is no function)"}, b.alone)
 	for i, a := range attempts {
 		alone, err := n.run(t.Context(), e, a.solution)
 		require.NoError(t, err)
-		assert.Equal(t, alone.core(), together[i].core(), a.name)
+		core := func(f Failure) []string {
+			return []string{string(f.Status), f.Test, f.Expected, f.Actual, f.Detail, f.Message}
+		}
+		assert.Equal(t, core(alone), core(together[i]), a.name)
 		assert.Equal(t, alone.In, together[i].In, a.name)
 		assert.Equal(t, alone.Line, together[i].Line, a.name)
 	}
@@ -59,12 +58,12 @@ func TestManyInOneBinaryAreJudgedAsEachAlone(t *testing.T) {
 // others must be judged all the same.
 func TestOneThatDoesNotCompileDoesNotSpoilTheOthers(t *testing.T) {
 	t.Parallel()
-	wrong := "exercises/01-sum/testdata/wrong/"
-	r := tinyTree(t, map[string]string{wrong + "broken.go": "// Bug: it does not compile.\npackage sum\n\nfunc Sum(xs []int) int { return nothing }\n"})
+	r := tinyTree(t, map[string]string{"chapters/01-sum/wrong.txtar": tiny["chapters/01-sum/wrong.txtar"] +
+		"-- broken.go --\n// Bug: it does not compile.\npackage mini\n\nfunc Sum(xs []int) int { return nothing }\n"})
 	var out strings.Builder
 	err := r.Verify(t.Context(), []Exercise{theExercise(t, r)}, &out)
 	require.Error(t, err)
-	assert.Contains(t, err.Error(), wrong+"broken.go must compile and fail a test, but it does not compile: ")
+	assert.Contains(t, err.Error(), ".loopwright/wrong/01-sum/broken.go must compile and fail a test, but it does not compile: ")
 	assert.Contains(t, err.Error(), "broken.go:4:33: undefined: nothing")
 	assert.NotContains(t, err.Error(), "problems:", "there is only this one")
 	assert.Contains(t, oneLine(out.String()), "must be 6, got 5.")
@@ -74,7 +73,7 @@ func TestOneThatDoesNotCompileDoesNotSpoilTheOthers(t *testing.T) {
 // allocations, say), it proves nothing about the others.
 func TestAReferenceThatFailsInTheBinaryOfAllIsNoProofAgainstIt(t *testing.T) {
 	t.Parallel()
-	tree := map[string]string{"sum/alone_test.go": "package sum\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nfunc TestSumAlone(t *testing.T) {\n\tif _, set := os.LookupEnv(\"" + selector + "\"); set {\n\t\tt.Error(\"not alone\")\n\t}\n}\n"}
+	tree := map[string]string{"mini/alone_test.go": "package mini\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nfunc TestSumAlone(t *testing.T) {\n\tif _, set := os.LookupEnv(\"" + selector + "\"); set {\n\t\tt.Error(\"not alone\")\n\t}\n}\n"}
 	r := tinyTree(t, tree)
 	var out strings.Builder
 	require.NoError(t, r.Verify(t.Context(), []Exercise{theExercise(t, r)}, &out))

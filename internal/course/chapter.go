@@ -8,52 +8,96 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"sigs.k8s.io/yaml"
 )
 
-// Chapter is a chapter that is written: its front matter and where it is.
+// Parts names the parts of the course; part 1 is Parts[1].
+var Parts = []string{1: "Watching", 2: "Queueing", 3: "Reconciling", 4: "Controllers"}
+
+// Chapter is what a chapter.yaml says, and where it is. The text beside it is the README.md,
+// which begins with the title.
 type Chapter struct {
 	Number int    `json:"-"`
 	Dir    string `json:"-"` // "chapters/01-list-watch"
 
-	Title     string     `json:"title"`
-	Part      int        `json:"part"`
-	Minutes   int        `json:"minutes"`
-	Draft     bool       `json:"draft"` // its files stand, its text and its demo are still being written
-	Files     []string   `json:"files"` // paths or globs; Expand makes paths of them
-	Exercises []string   `json:"exercises"`
-	Upstream  []Upstream `json:"upstream"`
+	Title   string   `json:"title"`
+	Part    int      `json:"part"`
+	Minutes int      `json:"minutes"` // for a reader, with the exercise
+	File    string   `json:"file"`    // the file of mini that it builds
+	Names   []string `json:"names"`   // the new names that a reader has to keep
+
+	Exercise struct {
+		Write []string `json:"write"` // what the learner writes; the rest of the file is given
+		Race  bool     `json:"race"`  // run the tests with the race detector
+	} `json:"exercise"`
+
+	Upstream []Upstream `json:"upstream"` // the originals of which the chapter's texts tell
 }
 
-// Upstream is a file of the original that the chapter mirrors, or at least sends its readers to.
+// Upstream is a file of the original that the library mirrors, or that a text sends its readers to.
 type Upstream struct {
 	Module  string   `json:"module"`
 	Version string   `json:"version"`
 	File    string   `json:"file"`
-	Ours    []string `json:"ours"` // globs: the chapter's library files that do what the original does
+	Ours    []string `json:"ours"` // globs: the library's files that do what the original does
 }
 
-// Chapters reads the front matter of every written chapter, in order. What is
-// wrong with single chapters is returned as problems next to the good ones.
-func (r *Repo) Chapters() ([]Chapter, Problems, error) {
-	names, err := r.numbered("chapters")
+const (
+	chaptersDir = "chapters"
+	miniDir     = "mini"
+)
+
+// Readme is the chapter's text.
+func (c Chapter) Readme() string { return path.Join(c.Dir, "README.md") }
+
+// Texts are what the chapter's directory has to read: the README.md first, then what goes
+// deeper, such as library.md.
+func (r *Repo) Texts(c Chapter) (texts []string, err error) {
+	entries, err := os.ReadDir(r.Abs(c.Dir))
 	if err != nil {
-		return nil, nil, err
+		return nil, fmt.Errorf("listing %s: %w", c.Dir, err)
 	}
-	var chapters []Chapter
-	var problems Problems
-	for _, name := range names {
-		c := Chapter{Number: numberOf(name), Dir: "chapters/" + name}
-		if _, err := r.readFrontMatter(c.Dir+"/README.md", &c); err != nil {
-			problems.add("%v", err)
+	texts = []string{c.Readme()}
+	for _, e := range entries {
+		if name := e.Name(); strings.HasSuffix(name, ".md") && name != "README.md" && name != exerciseText {
+			texts = append(texts, path.Join(c.Dir, name))
+		}
+	}
+	return texts, nil
+}
+
+// Chapters reads every chapter, in order. What is wrong with single chapters is returned as
+// problems next to the good ones.
+func (r *Repo) Chapters() (chapters []Chapter, problems Problems, err error) {
+	entries, err := os.ReadDir(r.Abs(chaptersDir))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, fmt.Errorf("listing the chapters: %w", err)
+	}
+	for _, e := range entries {
+		number := numberOf(e.Name())
+		if !e.IsDir() || number == 0 {
+			continue
+		}
+		c := Chapter{Number: number, Dir: path.Join(chaptersDir, e.Name())}
+		text, err := r.read(c.Dir + "/chapter.yaml")
+		if err == nil {
+			err = yaml.UnmarshalStrict(text, &c)
+		}
+		if err == nil {
+			_, err = r.read(c.Readme())
+		}
+		if err != nil {
+			problems.add("reading %s: %v", c.Dir, err)
 			continue
 		}
 		chapters = append(chapters, c)
 	}
+	slices.SortFunc(chapters, func(a, b Chapter) int { return a.Number - b.Number })
 	return chapters, problems, nil
 }
 
-// written reads the chapters and insists that all of them are in order. What
-// runs code uses it: a milestone of half the chapters would prove nothing.
+// written reads the chapters and insists that all of them are in order.
 func (r *Repo) written() ([]Chapter, error) {
 	chapters, problems, err := r.Chapters()
 	if err != nil {
@@ -62,27 +106,7 @@ func (r *Repo) written() ([]Chapter, error) {
 	return chapters, problems.Err()
 }
 
-// numbered lists the directories in dir that are called NN-name, sorted.
-func (r *Repo) numbered(dir string) ([]string, error) {
-	entries, err := os.ReadDir(r.Abs(dir))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("listing %s: %w", dir, err)
-	}
-	var names []string
-	for _, e := range entries {
-		// A directory without its README.md is somebody's work in progress.
-		if e.IsDir() && numberOf(e.Name()) > 0 && r.has(path.Join(dir, e.Name(), "README.md")) {
-			names = append(names, e.Name())
-		}
-	}
-	slices.SortFunc(names, func(a, b string) int { return numberOf(a) - numberOf(b) })
-	return names, nil
-}
-
-// numberOf returns 7 for "07-delaying-queue" and 0 for what is not so named.
+// numberOf returns 7 for "07-delay" and 0 for what is not so named.
 func numberOf(name string) int {
 	digits, _, ok := strings.Cut(name, "-")
 	if !ok {
@@ -98,59 +122,30 @@ func numberOf(name string) int {
 	return n
 }
 
-// draft is what a chapter that is being written is called in the tables.
-const draft = "in progress"
-
-// Expand returns the library files that a chapter adds. Globs are matched
-// against all, the files of the tree; a path or glob that matches nothing is
-// returned in missing.
-func (c Chapter) Expand(all []string) (files, missing []string) {
-	for _, pattern := range c.Files {
-		found := false
-		for _, f := range all {
-			if ok, err := path.Match(pattern, f); ok && err == nil {
-				files, found = append(files, f), true
-			}
-		}
-		if !found {
-			missing = append(missing, pattern)
-		}
+// FindChapter returns the chapter that a reader means by "7", "07" or "07-delay", or an error
+// that lists those that there are.
+func (r *Repo) FindChapter(name string) (Chapter, error) {
+	chapters, err := r.written()
+	if err != nil {
+		return Chapter{}, err
 	}
-	slices.Sort(files)
-	return slices.Compact(files), missing
-}
-
-// find returns the chapter with that number, or an error that helps whoever
-// typed a number that is not there.
-func (r *Repo) find(chapters []Chapter, number int) (Chapter, error) {
 	for _, c := range chapters {
-		if c.Number == number {
+		if name == path.Base(c.Dir) || name == fmt.Sprint(c.Number) || name == fmt.Sprintf("%02d", c.Number) {
 			return c, nil
 		}
 	}
-	table := ChapterTable(r.Outline, chapters)
-	for _, p := range r.Outline {
-		if p.Number == number {
-			return Chapter{}, fmt.Errorf("chapter %d, %q, is planned but not written yet; choose one that is written:\n\n%s", number, p.Title, table)
-		}
+	what := fmt.Sprintf("there is no chapter %q", name)
+	if name == "" {
+		what = "which chapter? Give its number, as in `make chapter-1`"
 	}
-	return Chapter{}, fmt.Errorf("there is no chapter %d; the chapters are:\n\n%s", number, table)
+	return Chapter{}, fmt.Errorf("%s; the chapters are:\n\n%s", what, ChapterTable(chapters))
 }
 
-// ChapterTable is the outline as a table for a terminal.
-func ChapterTable(outline []Planned, chapters []Chapter) string {
-	t := table{header: []string{"", "chapter", "part", "minutes", ""}}
-	for _, p := range outline {
-		minutes, state := "", "planned"
-		for _, c := range chapters {
-			if c.Number == p.Number {
-				minutes, state = fmt.Sprint(c.Minutes), "written"
-				if c.Draft {
-					minutes, state = "", draft
-				}
-			}
-		}
-		t.add(fmt.Sprintf("%2d", p.Number), p.Title, partName(p.Part), minutes, state)
+// ChapterTable lists the chapters for a terminal.
+func ChapterTable(chapters []Chapter) string {
+	t := table{header: []string{"", "chapter", "part", "minutes", "builds"}}
+	for _, c := range chapters {
+		t.add(fmt.Sprintf("%2d", c.Number), c.Title, partName(c.Part), fmt.Sprint(c.Minutes), c.File)
 	}
 	return t.String()
 }

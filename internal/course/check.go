@@ -2,6 +2,9 @@ package course
 
 import (
 	"context"
+	"fmt"
+	"path"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -18,7 +21,7 @@ func (r *Repo) Check(ctx context.Context) (Problems, error) {
 		return nil, err
 	}
 	for _, p := range text {
-		// Front matter that cannot be read is found by both.
+		// A chapter.yaml that cannot be read is found by both.
 		if !slices.Contains(problems, p) {
 			problems = append(problems, p)
 		}
@@ -26,28 +29,28 @@ func (r *Repo) Check(ctx context.Context) (Problems, error) {
 	return problems, nil
 }
 
-// CheckStructure is Check without the text: front matter, outline, ownership,
-// import order, exercises, the originals and what mirrors them.
+// CheckStructure is Check without the text: chapters, exercises, imports, the
+// originals and what mirrors them.
 func (r *Repo) CheckStructure(ctx context.Context) (Problems, error) {
 	chapters, problems, err := r.Chapters()
 	if err != nil {
 		return nil, err
 	}
-	exercises, more, err := r.AllExercises()
+	problems = append(problems, r.checkChapters(chapters)...)
+	exercises, more, err := r.Exercises()
 	if err != nil {
 		return nil, err
+	}
+	problems = append(problems, more...)
+	for _, e := range exercises {
+		problems = append(problems, r.checkExercise(e)...)
 	}
 	files, err := r.GoFiles()
 	if err != nil {
 		return nil, err
 	}
-	problems = append(problems, more...)
-	problems = append(problems, agree(r.Outline, chapters)...)
-	owners, more := own(files, chapters)
-	problems = append(problems, more...)
-	problems = append(problems, r.checkExercises(chapters, exercises, owners)...)
-	problems = append(problems, r.checkOrder(exercises, files)...)
-	if more, err = r.checkImports(files, owners); err != nil {
+	problems = append(problems, r.checkOrder(files)...)
+	if more, err = r.checkImports(files); err != nil {
 		return nil, err
 	}
 	problems = append(problems, more...)
@@ -56,12 +59,32 @@ func (r *Repo) CheckStructure(ctx context.Context) (Problems, error) {
 		return nil, err
 	}
 	problems = append(problems, more...)
-	if more, err = r.checkPages(); err != nil {
-		return nil, err
-	}
-	problems = append(problems, more...)
 	more, err = r.checkIgnored(ctx)
 	return append(problems, more...), err
+}
+
+// checkExercise proves, without a compiler, that the stub can be made, that a learner who is
+// stuck has a hint, and that every wrong solution holds only what differs.
+func (r *Repo) checkExercise(e Exercise) (problems Problems) {
+	if len(e.Hints) == 0 {
+		problems.add("%s/%s needs a section \"## Hint 1\" for a learner who is stuck", e.Dir(), exerciseText)
+	}
+	if _, err := r.stub(e); err != nil {
+		problems.add("exercise %d: %v", e.Number, err)
+	}
+	files, err := r.wrongFiles(e)
+	if err != nil {
+		problems.add("%v", err)
+	}
+	for _, file := range files {
+		if _, err := r.bugOf(file); err != nil {
+			problems.add("%v", err)
+		}
+		if _, err := r.wrong(e, file); err != nil {
+			problems.add("exercise %d: %v", e.Number, err)
+		}
+	}
+	return problems
 }
 
 // checkIgnored proves that `go build ./...` leaves out what compiles only in
@@ -71,19 +94,182 @@ func (r *Repo) checkIgnored(ctx context.Context) (Problems, error) {
 	if err != nil {
 		return nil, err
 	}
-	var missing []string
-	for _, dir := range []string{"./exercises", "./my"} {
-		found := false
-		for _, ignored := range mods["go.mod"].Ignore {
-			found = found || ignored.Path == dir
-		}
-		if !found {
-			missing = append(missing, "ignore "+dir)
+	for _, ignored := range mods["go.mod"].Ignore {
+		if ignored.Path == "./"+myDir {
+			return nil, nil
 		}
 	}
-	var problems Problems
-	if len(missing) > 0 {
-		problems.add("go.mod lacks %s: the files there compile only in place of a reference file, so `go build ./...` must not see them", strings.Join(missing, " and "))
+	return Problems{"go.mod lacks ignore ./my: the files there compile only in place of a reference file, so `go build ./...` must not see them"}, nil
+}
+
+// The budgets of a chapter: what somebody can take in at one sitting.
+const (
+	maxWords   = 3000
+	maxNames   = 12
+	maxMinutes = 90
+	maxColumns = 90 // of code: wider lines scroll sideways in the book
+)
+
+// checkChapters holds each chapter to its budgets, and proves that it prints every line of
+// its file, once.
+func (r *Repo) checkChapters(chapters []Chapter) (problems Problems) {
+	for i, c := range chapters {
+		if c.Number != i+1 {
+			problems.add("%s is the %d. chapter: number the chapters from 1 without gaps", c.Dir, i+1)
+		}
+		text, err := r.read(c.Readme())
+		if err != nil {
+			problems.add("%v", err)
+			continue
+		}
+		problems = append(problems, c.check(string(text))...)
+		source, err := r.read(c.File)
+		if err != nil {
+			problems.add("%s/chapter.yaml: its file: %v", c.Dir, err)
+			continue
+		}
+		problems = append(problems, checkPrinted(c.Readme(), string(text), c.File, string(source))...)
+	}
+	return problems
+}
+
+// check holds the text to the budgets.
+func (c Chapter) check(text string) (problems Problems) {
+	readme := c.Readme()
+	if title := fmt.Sprintf("# %d. %s\n", c.Number, c.Title); !strings.HasPrefix(text, title) {
+		problems.add("%s does not begin with %q", readme, strings.TrimSpace(title))
+	}
+	prose, code := proseAndCode(text)
+	if n := len(strings.Fields(prose)); n > maxWords {
+		problems.add("%s has %d words, and at most %d are read at one sitting: move details to library.md", readme, n, maxWords)
+	}
+	for _, line := range code {
+		if width := len([]rune(strings.ReplaceAll(line, "\t", "    "))); width > maxColumns {
+			problems.add("%s: %d columns, and more than %d scroll sideways: %s", readme, width, maxColumns, strings.TrimSpace(line))
+		}
+	}
+	if len(c.Names) > maxNames {
+		problems.add("%s has %d new names, and a reader can keep %d", readme, len(c.Names), maxNames)
+	}
+	for _, name := range c.Names {
+		if !strings.Contains(prose, name) {
+			problems.add("%s does not explain %q, which chapter.yaml lists under names", readme, name)
+		}
+	}
+	if c.Minutes < 1 || c.Minutes > maxMinutes {
+		problems.add("%s/chapter.yaml: want 1 to %d minutes, got %d", c.Dir, maxMinutes, c.Minutes)
+	}
+	if c.Part < 1 || c.Part >= len(Parts) {
+		problems.add("%s/chapter.yaml: want a part from 1 to %d, got %d", c.Dir, len(Parts)-1, c.Part)
+	}
+	return problems
+}
+
+// proseAndCode takes a Markdown text apart: into its words, and its Go code.
+func proseAndCode(text string) (prose string, code []string) {
+	var words strings.Builder
+	fence, language := "", ""
+	for line := range strings.SplitSeq(text, "\n") {
+		switch f := fenceOf(line); {
+		case fence == "" && f != "":
+			fence, language = f, strings.TrimPrefix(strings.TrimSpace(line), f)
+		case fence != "" && strings.HasPrefix(strings.TrimSpace(line), fence):
+			fence = ""
+		case fence != "":
+			if language == "go" {
+				code = append(code, line)
+			}
+		default:
+			if _, ok := comment(line); !ok {
+				words.WriteString(line + "\n")
+			}
+		}
+	}
+	return words.String(), code
+}
+
+// snippetOf finds the markers of a chapter.
+var snippetOf = regexp.MustCompile(`(?m)^<!-- snippet file=(\S+) symbol=(\S+)[^>]*-->$`)
+
+// checkPrinted proves that a text prints each line of the file once: the book is the program.
+func checkPrinted(readme, text, file, source string) (problems Problems) {
+	printed := make([]int, strings.Count(source, "\n")+1) // how often, of each line
+	for _, m := range snippetOf.FindAllStringSubmatch(text, -1) {
+		if m[1] != file {
+			continue
+		}
+		from, to, err := symbolRange(file, source, m[2], true)
+		if err != nil {
+			return append(problems, fmt.Sprintf("%s: %v", readme, err))
+		}
+		first := strings.Count(source[:from], "\n")
+		for i := range strings.Count(source[from:to], "\n") + 1 {
+			printed[first+i]++
+		}
+	}
+	for i, line := range strings.Split(source, "\n") {
+		switch n := printed[i]; {
+		case n > 1:
+			problems.add("%s prints %s:%d %d times: %s", readme, file, i+1, n, line)
+		case n == 0 && strings.TrimSpace(line) != "":
+			problems.add("%s does not print %s:%d: %s", readme, file, i+1, line)
+		}
+	}
+	return problems
+}
+
+// rebuilt are the packages that this library is about. Importing one of them
+// outside a test would be answering the question with the question.
+var rebuilt = []string{
+	"k8s.io/client-go/tools/cache", "k8s.io/client-go/util/workqueue", "k8s.io/client-go/tools/leaderelection",
+	"k8s.io/client-go/informers", "k8s.io/client-go/listers", "k8s.io/client-go/tools/record",
+	"sigs.k8s.io/controller-runtime", "k8s.io/kubernetes",
+}
+
+// layers are the parts of the tree in the order of an event. A file imports its own part and
+// those before it; what is not listed may import everything.
+var layers = []string{"trace", "informer", "workqueue", "manager", "controllers"}
+
+// checkImports proves that imports go down, that the library and mini know nothing of each other
+// but the trace, and that nothing but tests imports what we rebuild.
+func (r *Repo) checkImports(files []string) (problems Problems, err error) {
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		imports, err := r.imports(file)
+		if err != nil {
+			return nil, err
+		}
+		for _, imp := range imports {
+			for _, pkg := range rebuilt {
+				if imp == pkg || strings.HasPrefix(imp, pkg+"/") {
+					problems.add("%s imports %s, which this library rebuilds: use our own package (only tests may import the original)", file, imp)
+				}
+			}
+			if target, ours := strings.CutPrefix(imp, r.Module+"/"); ours {
+				problems = append(problems, checkDirection(file, top(file), top(target))...)
+			}
+		}
 	}
 	return problems, nil
+}
+
+func checkDirection(file, from, to string) (problems Problems) {
+	at, target := slices.Index(layers, from), slices.Index(layers, to)
+	switch {
+	case from == miniDir && path.Dir(file) == miniDir && to != miniDir && to != "trace":
+		problems.add("%s imports %s: mini imports nothing of this module but trace", file, to)
+	case at >= 0 && to == miniDir:
+		problems.add("%s imports mini, which the library does not know", file)
+	case at >= 0 && target > at:
+		problems.add("%s imports %s, which lies above %s in the way of an event", file, to, from)
+	}
+	return problems
+}
+
+// top is the first element of a path.
+func top(file string) string {
+	first, _, _ := strings.Cut(file, "/")
+	return first
 }

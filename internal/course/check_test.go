@@ -1,8 +1,6 @@
 package course
 
 import (
-	"io"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -20,70 +18,65 @@ func TestATreeInOrderHasNothingToReport(t *testing.T) {
 	assert.Empty(t, problems)
 }
 
-// Each case breaks one thing on purpose. The message must name the file and
-// what to do; a check that stays silent would let the course rot.
-func TestEveryWayToBreakTheStructureIsReportedOnce(t *testing.T) {
+// Each case breaks one rule on purpose. The message must name the file and what to do. A chapter
+// that lacks a line is a program that a reader cannot write.
+func TestEveryWayToBreakARuleIsReportedOnce(t *testing.T) {
 	t.Parallel()
-	one, two, exercise := "chapters/01-sum/README.md", "chapters/02-mean/README.md", "exercises/01-sum/README.md"
+	const (
+		readme, meta = "chapters/01-sum/README.md", "chapters/01-sum/chapter.yaml"
+		task, wrong  = "chapters/01-sum/exercise.md", "chapters/01-sum/wrong.txtar"
+		shown        = "<!-- snippet file=mini/sum.go symbol=Sum -->\n"
+	)
+	imports := func(file, pkg string) map[string]string {
+		return map[string]string{file: "package x\n\nimport _ \"" + pkg + "\"\n"}
+	}
 	for name, c := range map[string]struct {
 		tree map[string]string
 		want string
 	}{
-		"a file in no chapter": {map[string]string{"sum/new.go": "package sum\n"}, ""},
-		"a file that no chapter lists": {map[string]string{"extra/extra.go": "package extra\n"},
-			"extra/extra.go belongs to no chapter: if it"},
-		"a file in two chapters": {changed(t, two, "- mean/mean.go", "- mean/mean.go\n  - sum/sum.go"),
-			"sum/sum.go belongs to chapter 1 and to chapter 2: remove it"},
-		"a listed file that does not exist": {changed(t, two, "- mean/mean.go", "- mean/mean.go\n  - mean/gone.go"),
-			"chapters/02-mean/README.md lists mean/gone.go under files, but no such Go file exists"},
-		"a ground floor file in a chapter": {changed(t, two, "- mean/mean.go", "- mean/mean.go\n  - internal/floor/floor.go"),
-			"internal/floor/floor.go under files, but that is ground floor"},
-		"a chapter's own file listed": {changed(t, one, "[sum/*.go]", "[sum/*.go, chapters/01-sum/main.go]"),
-			"a chapter's directory belongs to it anyway"},
-		"an import of a later chapter": {map[string]string{"sum/late.go": "package sum\n\nimport _ \"example.com/tiny/mean\"\n"},
-			"sum/late.go belongs to chapter 1 and imports example.com/tiny/mean, which starts in chapter 2"},
-		"a ground floor that needs a chapter": {map[string]string{"internal/floor/floor.go": "package floor\n\nimport _ \"example.com/tiny/mean\"\n"},
-			"internal/floor/floor.go is ground floor and imports example.com/tiny/mean, which starts in chapter 2"},
-		"a ground floor that needs only the first chapter": {map[string]string{"internal/floor/floor.go": "package floor\n\nimport _ \"example.com/tiny/sum\"\n"}, ""},
-		"cases in a random order": {map[string]string{"sum/more_test.go": "package sum\n\nfunc each() {\n\tfor range map[string]int{\"a\": 1} {\n\t}\n}\n"},
-			"sum/more_test.go:4 goes through its cases in a random order"},
-		"an import of what is rebuilt": {map[string]string{"sum/cache.go": "package sum\n\nimport _ \"k8s.io/client-go/tools/cache\"\n"},
-			"sum/cache.go imports k8s.io/client-go/tools/cache, which this library rebuilds"},
-		"an import of nothing": {map[string]string{"sum/gone.go": "package sum\n\nimport _ \"example.com/tiny/gone\"\n"},
-			"example.com/tiny/gone, which has no Go files"},
-		"a chapter directory without front matter": {map[string]string{"chapters/03-median/main.go": "package main\n"},
-			"chapters/03-median/main.go lies in no written chapter"},
-		"a title that is not the outline's": {changed(t, one, "title: Sum", "title: Total"),
-			`chapters/01-sum/README.md has the title "Total", the outline has "Sum"`},
-		"a part that is not the outline's": {changed(t, one, "part: 1", "part: 2"), `the part "2", the outline has "1"`},
-		"no minutes":                       {changed(t, one, "minutes: 5", "minutes: 0"), "has no minutes"},
-		"no minutes in a draft":            {changed(t, one, "minutes: 5", "draft: true"), ""},
-		"an upstream version that is not pinned": {changed(t, one, "v1.2.0", "v1.1.0"),
-			"it names example.org/original v1.1.0, but benchmarks/go.mod has v1.2.0"},
-		"an upstream file that does not exist": {changed(t, one, "pkg/sum.go", "pkg/gone.go"),
-			"upstream pkg/gone.go: example.org/original v1.2.0 has no such file"},
-		"an upstream module that nobody requires": {changed(t, one, "example.org/original", "example.org/other"),
+		"a line missing":  {changed(t, readme, shown, ""), "does not print mini/sum.go:3: // Sum adds up."},
+		"a line twice":    {changed(t, readme, shown, shown+shown), "prints mini/sum.go:3 2 times"},
+		"no such symbol":  {changed(t, readme, shown, strings.Replace(shown, "symbol=Sum", "symbol=Som", 1)), "mini/sum.go declares no Som"},
+		"another title":   {changed(t, meta, "title: Sum", "title: Sums"), `does not begin with "# 1. Sums"`},
+		"too long":        {changed(t, readme, "A **sum**", strings.Repeat("word ", 3000)+"sum"), "has 3008 words"},
+		"too many names":  {changed(t, meta, "[sum]", "[sum,sum,sum,sum,sum,sum,sum,sum,sum,sum,sum,sum,sum]"), "has 13 new names"},
+		"a name not said": {changed(t, meta, "[sum]", "[sum, product]"), `does not explain "product"`},
+		"too many hours":  {changed(t, meta, "minutes: 5", "minutes: 91"), "want 1 to 90 minutes, got 91"},
+		"no such part":    {changed(t, meta, "part: 1", "part: 9"), "want a part from 1 to 4, got 9"},
+		"a wide line":     {changed(t, readme, "A **sum**", "```go\n\t// "+strings.Repeat("x", 84)+"\n```\nA **sum**"), "91 columns"},
+		"a wide output":   {changed(t, readme, "A **sum**", "```text\n"+strings.Repeat("x", 91)+"\n```\nA **sum**"), ""},
+		"an unknown key":  {changed(t, meta, "names:", "nmes:"), `unknown field "nmes"`},
+		"no text":         {map[string]string{readme: ""}, "reading chapters/01-sum: open "},
+		"a gap":           {map[string]string{readme: "", meta: ""}, "chapters/02-mean is the 1. chapter: number the chapters"},
+
+		"no such file":                   {changed(t, "chapters/02-mean/chapter.yaml", "mini/mean.go", "mini/no.go"), "its file: open"},
+		"a file out of the order":        {changed(t, meta, "mini/sum.go", "mini/som.go"), "exercise 1: reading the tests of mini/som.go"},
+		"no function of that name":       {changed(t, meta, "[Sum]", "[Som]"), "mini/sum.go: there is no function Som"},
+		"no task":                        {map[string]string{task: ""}, "exercise 1: it has no task"},
+		"one hint":                       {changed(t, task, "## Hint 1", "## Note"), ""},
+		"no hints":                       {map[string]string{task: "Write Sum.\n"}, `needs a section "## Hint 1"`},
+		"a mistake that is none":         {map[string]string{wrong: "-- same.go --\n// It is right.\n" + tiny["mini/sum.go"]}, "same.go declares Sum as the reference does"},
+		"too many mistakes":              {map[string]string{wrong: strings.Repeat("-- a.go --\n// x\n", 13)}, "has 13 mistakes: keep the 12"},
+		"cases in a random order":        {map[string]string{"mini/more_test.go": "package mini\n\nfunc each() {\n\tfor range map[string]int{\"a\": 1} {\n\t}\n}\n"}, "mini/more_test.go:4 goes through its cases in a random order"},
+		"an import of what is rebuilt":   {imports("tools/cache.go", "k8s.io/client-go/tools/cache"), "tools/cache.go imports k8s.io/client-go/tools/cache, which this library rebuilds"},
+		"an import that goes up":         {imports("informer/up.go", "example.com/tiny/manager"), "informer/up.go imports manager, which lies above informer"},
+		"an import that goes down":       {imports("manager/down.go", "example.com/tiny/informer"), ""},
+		"a library that knows mini":      {imports("informer/m.go", "example.com/tiny/mini"), "informer/m.go imports mini, which the library does not know"},
+		"a mini that knows the library":  {imports("mini/up.go", "example.com/tiny/workqueue"), "mini/up.go imports workqueue: mini imports nothing"},
+		"a mini that knows the trace":    {imports("mini/trace.go", "example.com/tiny/trace"), ""},
+		"build patterns that see stubs":  {changed(t, "go.mod", "ignore ./my\n", ""), "go.mod lacks ignore ./my"},
+		"an original of another version": {changed(t, meta, "v1.2.0", "v1.1.0"), "it names example.org/original v1.1.0, but benchmarks/go.mod has v1.2.0"},
+		"an original that is not there":  {changed(t, meta, "pkg/sum.go", "pkg/gone.go"), "upstream pkg/gone.go: example.org/original v1.2.0 has no such file"},
+		"an original of an unknown module": {changed(t, meta, "example.org/original", "example.org/other"),
 			"no go.mod requires example.org/other (looked in go.mod, cluster/controlplane/go.mod, benchmarks/go.mod"},
-		"an upstream module that is not in the cache": {map[string]string{".modcache/example.org/original@v1.2.0/pkg/sum.go": ""},
+		"an original that is not in the cache": {map[string]string{".modcache/example.org/original@v1.2.0/pkg/sum.go": ""},
 			"is not in the module cache and could not be downloaded"},
-		"an exercise that replaces nothing": {changed(t, exercise, "sum/sum.go", "sum/som.go"),
-			`replaces "sum/som.go", which does not exist: the overlay would be ignored silently`},
-		"a function that the reference does not have": {changed(t, exercise, "function: Sum", "function: Som"), "sum/sum.go: there is no function Som"},
-		"a wrong solution that repeats the reference": {map[string]string{"exercises/01-sum/testdata/wrong/same.go": "// It is right.\n" + tiny["sum/sum.go"]},
-			"wrong/same.go declares Sum as the reference does"},
-		"an exercise that its chapter does not list": {changed(t, one, "exercises: [01-sum]", "exercises: []"),
-			"that chapter's front matter does not list 01-sum"},
-		"a listed exercise that does not exist": {changed(t, one, "[01-sum]", "[01-sum, 02-gone]"), "exercises/02-gone/README.md does not exist"},
-		"an exercise without hints":             {changed(t, exercise, "## Hint 1", "## Note"), ""},
-		"an exercise that sends nowhere":        {changed(t, exercise, "reads: chapters/01-sum/README.md", "reads: chapters/07-x/README.md"), "reads chapters/07-x/README.md, which does not exist"},
-		"build patterns that see the stubs":     {changed(t, "go.mod", "\t./exercises\n", ""), "go.mod lacks ignore ./exercises"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			problems, err := tinyTree(t, c.tree).CheckStructure(t.Context())
 			require.NoError(t, err)
 			if c.want == "" {
-				// A glob takes in new files, and one hint is left of two.
 				assert.Empty(t, problems)
 				return
 			}
@@ -98,42 +91,19 @@ func TestEveryWayToBreakTheStructureIsReportedOnce(t *testing.T) {
 	}
 }
 
-func TestFrontMatterThatCannotBeReadIsReportedAndTheRestIsStillChecked(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct{ old, text, want string }{
-		{"minutes: 7", "minuts: 7", "minuts"},
-		{"---\n<!--", "<!--", "no closing ---"},
-		{"---\ntitle: Mean", "title: Mean", "the first line must be ---"},
-	} {
-		r := tinyTree(t, changed(t, "chapters/02-mean/README.md", c.old, c.text))
-		problems, err := r.CheckStructure(t.Context())
-		require.NoError(t, err)
-		assert.ErrorContains(t, problems.Err(), c.want)
-		assert.ErrorContains(t, problems.Err(), "mean/mean.go belongs to no chapter")
-	}
-}
-
 func TestANumberThatDoesNotExistIsAnsweredWithWhatDoes(t *testing.T) {
 	t.Parallel()
 	r := tinyTree(t, nil)
-	chapters, err := r.written()
-	require.NoError(t, err)
-
-	_, err = r.find(chapters, 3)
-	assert.ErrorContains(t, err, `chapter 3, "Median", is planned but not written yet`)
-	_, err = r.find(chapters, 9)
-	assert.ErrorContains(t, err, "there is no chapter 9; the chapters are:")
-	assert.ErrorContains(t, err, " 2  Mean     1 Watching  7        written")
-	_, err = r.FindExercises("9")
-	assert.ErrorContains(t, err, "there is no exercise 9")
-	assert.ErrorContains(t, err, "Add up")
-}
-
-func TestTheOutlineIsCountedFromOneWithoutGaps(t *testing.T) {
-	for i, p := range Outline {
-		assert.Equal(t, i+1, p.Number)
-		assert.Contains(t, Parts[p.Part:], Parts[p.Part])
+	for _, name := range []string{"2", "02", "02-mean"} {
+		c, err := r.FindChapter(name)
+		require.NoError(t, err)
+		assert.Equal(t, "Mean", c.Title)
 	}
+	_, err := r.FindChapter("9")
+	assert.ErrorContains(t, err, `there is no chapter "9"; the chapters are:`)
+	assert.ErrorContains(t, err, " 2  Mean     1 Watching  7        mini/mean.go")
+	_, err = r.FindChapter("")
+	assert.ErrorContains(t, err, "which chapter? Give its number")
 }
 
 // The tree that this test is part of is held to the rules, too. Text is left
@@ -144,29 +114,4 @@ func TestThisRepositoryKeepsItsOwnRules(t *testing.T) {
 	problems, err := r.CheckStructure(t.Context())
 	require.NoError(t, err)
 	assert.NoError(t, problems.Err())
-}
-
-// Part of a chapter may land before its text: what stands is tested, and nobody is sent to what
-// is not there yet.
-func TestADraftIsAMilestoneButNotPlayed(t *testing.T) {
-	t.Parallel()
-	r := tinyTree(t, changed(t, "chapters/02-mean/README.md", "minutes: 7", "draft: true"))
-	_, err := r.Sync()
-	require.NoError(t, err)
-	problems, err := r.Check(t.Context())
-	require.NoError(t, err)
-	assert.Empty(t, problems)
-	assert.Contains(t, read(t, r, "README.md"), "| 02 | [Mean](chapters/02-mean/README.md) | 1 Watching | in progress |\n")
-
-	chapters, err := r.written()
-	require.NoError(t, err)
-	assert.Contains(t, ChapterTable(r.Outline, chapters), " 2  Mean     1 Watching           in progress")
-	binary, err := r.BuildDemo(t.Context(), 0, false, io.Discard)
-	require.NoError(t, err)
-	assert.Equal(t, "01-sum", filepath.Base(binary), "the newest chapter has no demo yet")
-	_, err = r.BuildDemo(t.Context(), 2, false, io.Discard)
-	assert.ErrorContains(t, err, `chapter 2, "Mean", is in progress`)
-	var out strings.Builder
-	require.NoError(t, r.Milestone(t.Context(), 2, true, &out))
-	assert.Contains(t, out.String(), "milestone 2, Mean: ")
 }

@@ -31,10 +31,7 @@ type ClassOptions struct {
 //
 // Errors: a directory that cannot be read, or that has no subdirectory.
 func (r *Repo) Class(ctx context.Context, dir string, o ClassOptions, w, status io.Writer) error {
-	exercises, problems, err := r.Exercises()
-	if err == nil {
-		err = problems.Err()
-	}
+	exercises, err := r.allExercises()
 	if err != nil {
 		return err
 	}
@@ -100,7 +97,7 @@ func (r *Repo) copyClass(dir string, exercises []Exercise) (homes []learnerHome,
 		for _, e := range exercises {
 			if err := copySolution(path.Join(from, e.Name), r.Abs(path.Join(home.dir, e.Name))); err != nil {
 				done()
-				return nil, nil, fmt.Errorf("copying the solution of %s for exercise %s: %w", name, e.ID, err)
+				return nil, nil, fmt.Errorf("copying the solution of %s for exercise %s: %w", name, e.ID(), err)
 			}
 		}
 		homes = append(homes, home)

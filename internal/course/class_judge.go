@@ -56,7 +56,7 @@ func (c *class) judge(ctx context.Context, e Exercise, status io.Writer) error {
 	for i, home := range c.homes {
 		s, v, err := c.look(e, home.dir)
 		if err != nil {
-			return fmt.Errorf("exercise %s of %s: %w", e.ID, home.name, err)
+			return fmt.Errorf("exercise %s of %s: %w", e.ID(), home.name, err)
 		}
 		verdicts[i] = v
 		if v.state != "" {
@@ -70,10 +70,10 @@ func (c *class) judge(ctx context.Context, e Exercise, status io.Writer) error {
 	if len(unknown) == 0 {
 		return nil
 	}
-	fmt.Fprintf(status, "exercise %s: %d solutions to judge ...\n", e.ID, len(unknown))
+	fmt.Fprintf(status, "exercise %s: %d solutions to judge ...\n", e.ID(), len(unknown))
 	found, err := c.n.judgeLearners(ctx, e, unknown)
 	if err != nil {
-		return fmt.Errorf("exercise %s: %w", e.ID, err)
+		return fmt.Errorf("exercise %s: %w", e.ID(), err)
 	}
 	for k, s := range unknown {
 		for _, i := range same[string(s.content)] {
@@ -160,7 +160,7 @@ func (n *runner) asPatch(ctx context.Context, e Exercise, s solution) (solution,
 	if err != nil {
 		return solution{}, false, nil
 	}
-	overlay := hide(n.hidden(e))
+	overlay := hide(e.hidden)
 	for from, to := range instead {
 		overlay[from] = to
 	}
@@ -191,7 +191,7 @@ func (c *class) report(exercises []Exercise) string {
 		}
 		if begun {
 			shown = append(shown, e)
-			t.header = append(t.header, e.ID)
+			t.header = append(t.header, e.ID())
 		}
 	}
 	t.header = append(t.header, "solved")
@@ -205,7 +205,7 @@ func (c *class) report(exercises []Exercise) string {
 				count++
 			}
 			if v.note != "" {
-				fmt.Fprintf(&notes, "%s, %s: %s\n", home.name, e.ID, v.note)
+				fmt.Fprintf(&notes, "%s, %s: %s\n", home.name, e.ID(), v.note)
 			}
 		}
 		t.add(append(row, fmt.Sprint(count))...)

@@ -18,7 +18,7 @@ import (
 
 // sum is a solution with a body of its own.
 func sum(body string) string {
-	return "package sum\n\nfunc Sum(xs []int) int {\n\t" + body + "\n}\n"
+	return "package mini\n\nfunc Sum(xs []int) int {\n\t" + body + "\n}\n"
 }
 
 // aClass writes learners' directories, next to the tree and not in it.
@@ -52,9 +52,9 @@ func TestATeacherSeesWhoNeedsHelpAndWithWhat(t *testing.T) {
 		"emil/notes.txt":            "nothing yet",
 		"fay/my/01-sum/sum.go":      sum("return 6"),
 		"gina/01-sum/sum.go":        sum("return help(xs)"),
-		"gina/01-sum/help.go":       "package sum\n\nfunc help(xs []int) int { return len(xs) * 3 }\n",
+		"gina/01-sum/help.go":       "package mini\n\nfunc help(xs []int) int { return len(xs) * 3 }\n",
 		"hugo/01-sum/sum.go":        sum("return help(xs)"),
-		"hugo/01-sum/sum_test.go":   "package sum\n",
+		"hugo/01-sum/sum_test.go":   "package mini\n",
 		"ines/01-sum/sum.go":        sum("for {\n\t}"),
 		"jack/01-sum/sum.go":        sum("var p *int\n\treturn *p"),
 		".git/HEAD":                 "no learner",
@@ -79,7 +79,7 @@ ben2, 1: "A sum contains every number" does not hold
 dora, 1: sum.go:4:13: undefined: x
 fay, 1: "The sum of nothing is zero" does not hold
 gina, 1: "A sum contains every number" does not hold
-hugo, 1: 01-sum/sum_test.go cannot be compiled with your sum.go: sum/sum_test.go exists already and is needed, too. Give your file another name, or remove it if it is only a copy
+hugo, 1: 01-sum/sum_test.go cannot be compiled with your sum.go: mini/sum_test.go exists already and is needed, too. Give your file another name, or remove it if it is only a copy
 ines, 1: "A sum contains every number" does not hold: the code does not end
 jack, 1: "A sum contains every number" does not hold: the code panics
 `, text)
@@ -115,7 +115,7 @@ func TestAClassIsJudgedAsEachLearnerIs(t *testing.T) {
 func TestNothingIsWrittenWhereLearnersWork(t *testing.T) {
 	t.Parallel()
 	r := tinyTree(t, nil)
-	dir := aClass(t, map[string]string{"anna/01-sum/sum.go": sum("return 5"), "ben/01-sum/sum.go": sum("return 6"), "ben/01-sum/sum_mine_test.go": "package sum\n"})
+	dir := aClass(t, map[string]string{"anna/01-sum/sum.go": sum("return 5"), "ben/01-sum/sum.go": sum("return 6"), "ben/01-sum/sum_mine_test.go": "package mini\n"})
 	require.NoError(t, filepath.WalkDir(dir, func(p string, _ fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -159,7 +159,7 @@ func TestWhatALearnersCodeHasStartedEndsWithItsTests(t *testing.T) {
 	t.Parallel()
 	r := tinyTree(t, nil)
 	file := filepath.Join(t.TempDir(), "pid")
-	dir := aClass(t, map[string]string{"anna/01-sum/sum.go": `package sum
+	dir := aClass(t, map[string]string{"anna/01-sum/sum.go": `package mini
 
 import (
 	"os"

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"path"
 	"slices"
 	"strings"
 
@@ -40,11 +41,10 @@ func (r *Repo) Drift(ctx context.Context, options DriftOptions, w io.Writer) (dr
 	}
 	report := driftReport{targets: targets, diff: options.Diff}
 	for _, c := range chapters {
-		text, err := r.read(c.Dir + "/README.md")
+		mentioned, err := r.mentions(c)
 		if err != nil {
 			return false, fmt.Errorf("reading what chapter %d mentions: %w", c.Number, err)
 		}
-		mentioned := mentionsIn(string(text))
 		for _, u := range c.Upstream {
 			with := comparisons[u.Module]
 			if with == nil {
@@ -63,6 +63,23 @@ func (r *Repo) Drift(ctx context.Context, options DriftOptions, w io.Writer) (dr
 	return len(report.drifts) > 0, err
 }
 
+// mentions reads all texts of a chapter.
+func (r *Repo) mentions(c Chapter) (mentions, error) {
+	texts, err := r.Texts(c)
+	if err != nil {
+		return nil, err
+	}
+	found := mentions{}
+	for _, name := range texts {
+		text, err := r.read(name)
+		if err != nil {
+			return nil, err
+		}
+		found.read(path.Base(name), string(text))
+	}
+	return found, nil
+}
+
 // drifted is an original that has changed, and the chapter that mentions it.
 type drifted struct {
 	chapter Chapter
@@ -74,7 +91,7 @@ type drifted struct {
 
 type mentionedChange struct {
 	drift.Change
-	lines []int // of the chapter's text that mention it
+	places []place // that mention it
 }
 
 // newDrifted puts the declarations first that the text mentions: it is these sentences that may be wrong now.
@@ -84,7 +101,7 @@ func newDrifted(c Chapter, t driftTarget, file string, isGone bool, changes []dr
 		d.changes = append(d.changes, mentionedChange{change, text.of(change.Name)})
 	}
 	slices.SortStableFunc(d.changes, func(a, b mentionedChange) int {
-		return min(len(b.lines), 1) - min(len(a.lines), 1)
+		return min(len(b.places), 1) - min(len(a.places), 1)
 	})
 	return d
 }
@@ -158,7 +175,7 @@ func (d drifted) count() string {
 func (d drifted) mentioned() string {
 	var names []string
 	for _, c := range d.changes {
-		if len(c.lines) > 0 {
+		if len(c.places) > 0 {
 			names = append(names, c.Name)
 		}
 	}
@@ -175,7 +192,7 @@ func (d drifted) mentioned() string {
 
 // write lists every declaration, and where the text mentions it.
 func (d drifted) write(out *strings.Builder, diff bool) {
-	fmt.Fprintf(out, "\n%s/README.md: %s in %s %s -> %s\n", d.chapter.Dir, d.original(), d.target.module, d.target.from, d.target.to)
+	fmt.Fprintf(out, "\n%s: %s in %s %s -> %s\n", d.chapter.Dir, d.original(), d.target.module, d.target.from, d.target.to)
 	for _, c := range d.changes {
 		fmt.Fprintf(out, "  %-7s  %s", c.Kind, c.Name)
 		switch {
@@ -187,21 +204,12 @@ func (d drifted) write(out *strings.Builder, diff bool) {
 		if c.File != "" && c.Differs() {
 			out.WriteString(", and changed")
 		}
-		if len(c.lines) > 0 {
-			fmt.Fprintf(out, " (mentioned in %s)", inLines(c.lines))
+		if len(c.places) > 0 {
+			fmt.Fprintf(out, " (mentioned in %s)", strings.Trim(strings.ReplaceAll(fmt.Sprint(c.places), " ", ", "), "[]"))
 		}
 		out.WriteByte('\n')
 		if diff && c.Before != "" && c.After != "" && c.Differs() {
 			out.WriteString(indent(strings.TrimSpace(unified(c.Name+" "+d.target.from, c.Name+" "+d.target.to, c.Before, c.After)), "      ") + "\n")
 		}
 	}
-}
-
-// inLines is "line 3" or "lines 3, 7".
-func inLines(lines []int) string {
-	text := strings.Trim(strings.ReplaceAll(fmt.Sprint(lines), " ", ", "), "[]")
-	if len(lines) == 1 {
-		return "line " + text
-	}
-	return "lines " + text
 }

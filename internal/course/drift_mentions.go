@@ -1,6 +1,8 @@
 package course
 
 import (
+	"cmp"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -10,21 +12,23 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// mentions are the names in the code spans of a text, with the lines where they are: "NewReflector", "Reflector.Run",
-// "cache.NewReflector".
-type mentions map[string][]int
+// mentions are the names in the code spans of a chapter's texts, with the places where they are: "NewReflector",
+// "Reflector.Run", "cache.NewReflector".
+type mentions map[string][]place
+
+// place is a line of a text.
+type place struct {
+	text string
+	line int
+}
+
+func (p place) String() string { return fmt.Sprintf("%s:%d", p.text, p.line) }
 
 var identifier = regexp.MustCompile(`[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*`)
 
-// mentionsIn looks at what stands in backticks. Fenced blocks do not count: they are our code, and checked otherwise.
-func mentionsIn(markdown string) mentions {
-	_, body, err := splitFrontMatter(markdown)
-	if err != nil {
-		body = markdown
-	}
-	before := strings.Count(markdown[:len(markdown)-len(body)], "\n")
-	source := []byte(body)
-	found := mentions{}
+// read looks at what stands in backticks. Fenced blocks do not count: they are our code, and checked otherwise.
+func (m mentions) read(name, markdown string) {
+	source := []byte(markdown)
 	_ = ast.Walk(goldmark.DefaultParser().Parse(text.NewReader(source)), func(node ast.Node, entering bool) (ast.WalkStatus, error) {
 		span, ok := node.(*ast.CodeSpan)
 		if !ok || !entering {
@@ -32,33 +36,34 @@ func mentionsIn(markdown string) mentions {
 		}
 		for part := span.FirstChild(); part != nil; part = part.NextSibling() {
 			segment := part.(*ast.Text).Segment
-			found.add(string(segment.Value(source)), before+1+strings.Count(body[:segment.Start], "\n"))
+			m.add(string(segment.Value(source)), place{name, 1 + strings.Count(markdown[:segment.Start], "\n")})
 		}
 		return ast.WalkSkipChildren, nil
 	})
-	return found
 }
 
-func (m mentions) add(code string, line int) {
+func (m mentions) add(code string, at place) {
 	if strings.Contains(code, "/") || strings.HasSuffix(code, ".go") { // a path, in which "cache" is no name
 		return
 	}
 	for _, name := range identifier.FindAllString(code, -1) {
-		if !slices.Contains(m[name], line) {
-			m[name] = append(m[name], line)
+		if !slices.Contains(m[name], at) {
+			m[name] = append(m[name], at)
 		}
 	}
 }
 
-// of returns the lines that mention a declaration, sorted.
-func (m mentions) of(declaration string) (lines []int) {
+// of returns the places that mention a declaration, sorted.
+func (m mentions) of(declaration string) (places []place) {
 	for name, at := range m {
 		if means(name, declaration) {
-			lines = append(lines, at...)
+			places = append(places, at...)
 		}
 	}
-	slices.Sort(lines)
-	return slices.Compact(lines)
+	slices.SortFunc(places, func(a, b place) int {
+		return cmp.Or(cmp.Compare(a.text, b.text), cmp.Compare(a.line, b.line))
+	})
+	return slices.Compact(places)
 }
 
 // means reports whether a name in a text may be that declaration. A text often leaves the type of a method out, or has

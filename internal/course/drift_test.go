@@ -59,12 +59,10 @@ func zipped(t *testing.T, file, prefix, mod string, archive *txtar.Archive) {
 // tinyDrift is a course that mentions an original, of which there is a newer version.
 func tinyDrift(t *testing.T) *Repo {
 	t.Helper()
-	files := changed(t, "chapters/01-sum/README.md", "  - {module: example.org/Replaced, version: v0.3.0, file: x.go}\n",
+	files := changed(t, "chapters/01-sum/chapter.yaml", "  - {module: example.org/Replaced, version: v0.3.0, file: x.go}\n",
 		"  - {module: example.org/original, version: v1.2.0, file: gone.go}\n")
-	files["chapters/01-sum/README.md"] += "\nThe original has `pkg.Changed(ints)` and\n[`T.Moved`](x.md); `Same` is ours.\nIts `pkg/Added.go` and\n`Removed` are not, nor\n`Changed`.\n\n```go\nArrives()\n```\n"
-	for name, text := range changed(t, "chapters/02-mean/README.md", "- mean/mean.go\n", "- mean/mean.go\nupstream:\n  - {module: example.org/original, version: v1.2.0, file: pkg/more.go}\n") {
-		files[name] = text
-	}
+	files["chapters/01-sum/library.md"] = "# The library\n\nThe original has `pkg.Changed(ints)` and\n[`T.Moved`](x.md); `Same` is ours.\nIts `pkg/Added.go` and\n`Removed` are not, nor\n`Changed`.\n\n```go\nArrives()\n```\n"
+	files["chapters/02-mean/chapter.yaml"] = tiny["chapters/02-mean/chapter.yaml"] + "upstream:\n  - {module: example.org/original, version: v1.2.0, file: pkg/more.go}\n"
 	for _, f := range original(t, "v1.2.0").Files {
 		files[".modcache/example.org/original@v1.2.0/"+f.Name] = string(f.Data)
 	}
@@ -96,19 +94,19 @@ chapter to read again  original        declarations                             
                        gone.go (gone)  1: 1 removed                               none
  2 Mean                pkg/more.go     2: 1 moved, 1 added                        none
 
-chapters/01-sum/README.md: pkg/sum.go in example.org/original v1.2.0 -> v1.3.0
-  changed  Changed (mentioned in lines 15, 19)
-  removed  Removed (mentioned in line 18)
-  moved    T.Moved, to pkg/more.go (mentioned in line 16)
+chapters/01-sum: pkg/sum.go in example.org/original v1.2.0 -> v1.3.0
+  changed  Changed (mentioned in library.md:3, library.md:7)
+  removed  Removed (mentioned in library.md:6)
+  moved    T.Moved, to pkg/more.go (mentioned in library.md:4)
   changed  changedUnmentioned
   moved    MovedFar, to other/far.go
   added    Arrives, from pkg/more.go
   added    Added
 
-chapters/01-sum/README.md: gone.go (gone) in example.org/original v1.2.0 -> v1.3.0
+chapters/01-sum: gone.go (gone) in example.org/original v1.2.0 -> v1.3.0
   removed  Left
 
-chapters/02-mean/README.md: pkg/more.go in example.org/original v1.2.0 -> v1.3.0
+chapters/02-mean: pkg/more.go in example.org/original v1.2.0 -> v1.3.0
   moved    Arrives, to pkg/sum.go
   added    T.Moved, from pkg/sum.go
 `, out)
@@ -117,9 +115,9 @@ chapters/02-mean/README.md: pkg/more.go in example.org/original v1.2.0 -> v1.3.0
 func TestDriftShowsWhatChangedInADeclaration(t *testing.T) {
 	t.Parallel()
 	out, _ := driftOf(t, tinyDrift(t), DriftOptions{Diff: true})
-	assert.Contains(t, out, "  changed  Changed (mentioned in lines 15, 19)\n"+
+	assert.Contains(t, out, "  changed  Changed (mentioned in library.md:3, library.md:7)\n"+
 		"      --- Changed v1.2.0\n      +++ Changed v1.3.0\n      @@ -1,1 +1,3 @@\n      -func Changed() int { return 1 }\n      +func Changed() int {\n      +\treturn 2\n      +}\n")
-	assert.Contains(t, out, "  moved    T.Moved, to pkg/more.go (mentioned in line 16)\n  changed  changedUnmentioned\n      --- ", "it is the same in another file")
+	assert.Contains(t, out, "  moved    T.Moved, to pkg/more.go (mentioned in library.md:4)\n  changed  changedUnmentioned\n      --- ", "it is the same in another file")
 	assert.NotContains(t, out, "+func Added")
 }
 
@@ -127,14 +125,14 @@ func TestAnOlderVersionAPreReleaseAndTheSameOneAreComparedIfTheyAreNamed(t *test
 	t.Parallel()
 	r := tinyDrift(t)
 	// The chapters move on, and somebody asks what has changed since.
-	for _, file := range []string{"chapters/01-sum/README.md", "chapters/02-mean/README.md"} {
+	for _, file := range []string{"chapters/01-sum/chapter.yaml", "chapters/02-mean/chapter.yaml"} {
 		put(t, r.Root, file, strings.ReplaceAll(read(t, r, file), "v1.2.0, file: pkg", "v1.3.0, file: pkg"))
 	}
-	put(t, r.Root, "chapters/01-sum/README.md", strings.Replace(read(t, r, "chapters/01-sum/README.md"), "  - {module: example.org/original, version: v1.2.0, file: gone.go}\n", "", 1))
+	put(t, r.Root, "chapters/01-sum/chapter.yaml", strings.Replace(read(t, r, "chapters/01-sum/chapter.yaml"), "  - {module: example.org/original, version: v1.2.0, file: gone.go}\n", "", 1))
 	out, drifted := driftOf(t, r, DriftOptions{Modules: []string{"example.org/original@v1.2.0"}})
 	assert.True(t, drifted)
 	assert.Contains(t, out, "example.org/original  v1.3.0    v1.2.0\n")
-	assert.Contains(t, out, "  added    Removed (mentioned in line 17)\n")
+	assert.Contains(t, out, "  added    Removed (mentioned in library.md:6)\n")
 
 	for _, version := range []string{"", "@v1.3.0", "@v1.3", "@latest"} {
 		out, drifted = driftOf(t, r, DriftOptions{Modules: []string{"example.org/original" + version}})
@@ -175,7 +173,7 @@ func TestAVersionInTheModuleCacheNeedsNoNetwork(t *testing.T) {
 	r.Env = append(r.Env, "GOPROXY=off")
 	out, drifted := driftOf(t, r, DriftOptions{Modules: []string{"example.org/original@v1.3.0"}})
 	assert.True(t, drifted)
-	assert.Contains(t, out, "  changed  Changed (mentioned in lines 15, 19)\n")
+	assert.Contains(t, out, "  changed  Changed (mentioned in library.md:3, library.md:7)\n")
 	_, err := r.Drift(t.Context(), DriftOptions{Modules: []string{"example.org/original@v1.3.1"}}, &strings.Builder{})
 	assert.ErrorContains(t, err, "example.org/original@v1.3.1 is not in the module cache and could not be downloaded")
 }
@@ -235,6 +233,8 @@ func TestANameInATextMayLeaveTheTypeOut(t *testing.T) {
 	} {
 		assert.Equal(t, c.want, means(c.text, c.declaration), "%s, %s", c.text, c.declaration)
 	}
-	m := mentionsIn("---\ntitle: x\n---\nOne `a.B(c.D)` and\n`tools/cache/E.go`.\n\n- `F`\n  and `F\n  G`\n\n    H\n\n```\n`I`\n```\n")
-	assert.Equal(t, mentions{"a.B": {4}, "c.D": {4}, "F": {7, 8}, "G": {9}}, m)
+	m := mentions{}
+	m.read("x.md", "One `a.B(c.D)` and\n`tools/cache/E.go`.\n\n- `F`\n  and `F\n  G`\n\n    H\n\n```\n`I`\n```\n")
+	in := func(line int) place { return place{"x.md", line} }
+	assert.Equal(t, mentions{"a.B": {in(1)}, "c.D": {in(1)}, "F": {in(4), in(5)}, "G": {in(6)}}, m)
 }

@@ -25,14 +25,17 @@ const packageDir = ".package"
 // right is removed; a learner's own file is never touched.
 func (n *runner) linkPackage(e Exercise) error {
 	if err := n.copyPackage(e); err != nil {
-		return fmt.Errorf("setting up exercise %s for your editor: %w", e.ID, err)
+		return fmt.Errorf("setting up exercise %s for your editor: %w", e.ID(), err)
 	}
 	return nil
 }
 
 func (n *runner) copyPackage(e Exercise) error {
 	dir := path.Dir(e.Mine())
-	wanted := n.packageFiles(e)
+	wanted, err := n.packageFiles(e)
+	if err != nil {
+		return err
+	}
 	for _, file := range wanted {
 		if err := n.copyReadOnly(file, path.Join(dir, packageDir, path.Base(file))); err != nil {
 			return err
@@ -67,17 +70,19 @@ func (n *runner) copyPackage(e Exercise) error {
 	return nil
 }
 
-// packageFiles are the files of the library that a learner's file is compiled with.
-func (n *runner) packageFiles(e Exercise) []string {
-	hidden := n.owners.Hidden(e.Chapter)
-	var files []string
-	for _, file := range n.files {
-		_, later := slices.BinarySearch(hidden, file)
-		if path.Dir(file) == path.Dir(e.Replaces) && file != e.Replaces && !later && !strings.HasSuffix(file, "_test.go") {
+// packageFiles are the files of mini that a learner's file is compiled with.
+func (n *runner) packageFiles(e Exercise) (files []string, err error) {
+	entries, err := os.ReadDir(n.repo.Abs(miniDir))
+	if err != nil {
+		return nil, err
+	}
+	for _, entry := range entries {
+		file := path.Join(miniDir, entry.Name())
+		if strings.HasSuffix(file, ".go") && !strings.HasSuffix(file, "_test.go") && file != e.Replaces && !slices.Contains(e.hidden, file) {
 			files = append(files, file)
 		}
 	}
-	return files
+	return files, nil
 }
 
 // copyReadOnly leaves a copy alone that is right: an editor would load it again. It renames

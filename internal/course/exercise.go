@@ -1,153 +1,130 @@
 package course
 
 import (
-	"cmp"
-	"context"
-	"encoding/json"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
+
+	"golang.org/x/tools/txtar"
 )
 
-// Exercise is one exercise: its front matter, its text, and where it is.
+// Exercise is to write the file of mini that a chapter builds. The tests of the file lead from
+// step to step, in their order. They run on mini without the files of later chapters.
 type Exercise struct {
 	Number int    `json:"-"` // that of its chapter
-	Name   string `json:"-"` // "01-resume"
-	ID     string `json:"-"` // the shortest name: "1", or "01-resume" if the chapter has several
+	Name   string `json:"-"` // "06-queue", as the chapter's directory
 	Task   string `json:"-"` // the text up to the first hint
 	Hints  []Hint `json:"-"`
 
-	Title    string     `json:"title"`
-	Chapter  int        `json:"chapter"`
-	Replaces string     `json:"replaces"` // the reference file, which is the solution
-	Function StringList `json:"function"` // what the learner is to write
-	Without  StringList `json:"without"`  // helpers that the stub leaves out: the learner may need others
-	Run      RunSpec    `json:"run"`
-	Reads    StringList `json:"reads"` // where to read
+	Title    string   // "write mini/queue.go"
+	Replaces string   // the reference file, which is the solution
+	Function []string // what the learner is to write
+	Tests    []string // of the file, in their order
+	Race     bool     // with the race detector, if there is a C compiler
 
-	hide []string // of a file of mini: those that come after it
+	hidden []string // the files of mini that come later
 }
 
 // Hint is one stage of help: the section "## Hint 1" and so on.
 type Hint struct{ Title, Text string }
 
-// RunSpec says which tests judge an exercise. In YAML it is either the regular
-// expression alone or both fields.
-type RunSpec struct {
-	Packages []string `json:"packages"` // ./informer; default: the package of Replaces
-	Tests    string   `json:"tests"`    // as for go test -run; default: all
-	Race     bool     `json:"race"`     // with the race detector, if there is a C compiler
-}
+// ID is how a reader calls the exercise.
+func (e Exercise) ID() string { return fmt.Sprint(e.Number) }
 
-// UnmarshalJSON accepts the short form.
-func (s *RunSpec) UnmarshalJSON(text []byte) error {
-	if len(text) > 0 && text[0] == '"' {
-		return json.Unmarshal(text, &s.Tests)
-	}
-	type plain RunSpec
-	return json.Unmarshal(text, (*plain)(s))
-}
+// Dir is that of the chapter.
+func (e Exercise) Dir() string { return path.Join(chaptersDir, e.Name) }
 
-// StringList is a list that may be written as a single string.
-type StringList []string
-
-// UnmarshalJSON accepts the short form.
-func (l *StringList) UnmarshalJSON(text []byte) error {
-	if len(text) > 0 && text[0] == '"' {
-		*l = make(StringList, 1)
-		return json.Unmarshal(text, &(*l)[0])
-	}
-	return json.Unmarshal(text, (*[]string)(l))
-}
-
-// Dir is "exercises/01-resume".
-func (e Exercise) Dir() string { return "exercises/" + e.Name }
-
-// Beginning holds functions of the stub that are written by hand; it need not
-// exist. The others are those of the reference, emptied.
-func (e Exercise) Beginning() string { return path.Join(e.Dir(), path.Base(e.Replaces)) }
+// Reads is where to read what the exercise needs.
+func (e Exercise) Reads() string { return path.Join(e.Dir(), "README.md") }
 
 // Mine is the learner's own file.
 func (e Exercise) Mine() string { return e.in(myDir) }
 
-// myDir is where the learner of this checkout works.
-const myDir = "my"
+const (
+	exerciseText = "exercise.md"
+	myDir        = "my" // where the learner of this checkout works
+	miniPackage  = "./" + miniDir
+	maxWrong     = 12 // mistakes: those that people make
+)
 
 // in is the learner's file in a directory that holds what my/ does.
 func (e Exercise) in(home string) string { return path.Join(home, e.Name, path.Base(e.Replaces)) }
 
-// Exercises reads every exercise, in order. Like Chapters, it returns what is
-// wrong with single ones next to the good ones.
-func (r *Repo) Exercises() ([]Exercise, Problems, error) {
-	names, err := r.numbered("exercises")
+// run is the regular expression that go test takes.
+func (e Exercise) run() string { return "^(" + strings.Join(e.Tests, "|") + ")$" }
+
+// Exercises makes an exercise of each chapter that asks for one. Like Chapters, it returns what
+// is wrong with single ones next to the good ones.
+func (r *Repo) Exercises() (exercises []Exercise, problems Problems, err error) {
+	chapters, _, err := r.Chapters() // what is wrong with them is reported by others
 	if err != nil {
 		return nil, nil, err
 	}
-	var exercises []Exercise
-	var problems Problems
-	for _, name := range names {
-		e := Exercise{Name: name, Number: numberOf(name)}
-		body, err := r.readFrontMatter(e.Dir()+"/README.md", &e)
-		if err != nil {
-			problems.add("%v", err)
+	for _, c := range chapters {
+		if len(c.Exercise.Write) == 0 {
 			continue
 		}
-		e.Task, e.Hints = splitHints(body)
-		if len(e.Run.Packages) == 0 {
-			e.Run.Packages = []string{"./" + path.Dir(e.Replaces)}
+		e, err := r.exercise(c)
+		if err != nil {
+			problems.add("exercise %d: %v", c.Number, err)
+			continue
 		}
 		exercises = append(exercises, e)
-	}
-	giveIDs(exercises)
-	if err := r.sortAsTaught(exercises); err != nil {
-		return nil, nil, err
 	}
 	return exercises, problems, nil
 }
 
-// AllExercises are those of the chapters and those of the book about mini.
-func (r *Repo) AllExercises() ([]Exercise, Problems, error) {
+func (r *Repo) exercise(c Chapter) (e Exercise, err error) {
+	e = Exercise{
+		Number: c.Number, Name: path.Base(c.Dir), Title: "write " + c.File,
+		Replaces: c.File, Function: c.Exercise.Write, Race: c.Exercise.Race,
+	}
+	if e.Tests, err = r.testsOf(c.File); err != nil {
+		return e, err
+	}
+	if e.hidden, err = r.laterThan(c.File); err != nil {
+		return e, err
+	}
+	task, err := r.read(path.Join(c.Dir, exerciseText))
+	if err != nil {
+		return e, fmt.Errorf("it has no task: %w", err)
+	}
+	e.Task, e.Hints = splitHints(string(task))
+	return e, nil
+}
+
+// allExercises insists that all of them are in order.
+func (r *Repo) allExercises() ([]Exercise, error) {
 	exercises, problems, err := r.Exercises()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	ofMini, more, err := r.miniExercises()
-	return append(exercises, ofMini...), append(problems, more...), err
+	return exercises, problems.Err()
 }
 
-// sortAsTaught puts the exercises of a chapter into the order in which its front
-// matter lists them.
-func (r *Repo) sortAsTaught(exercises []Exercise) error {
-	chapters, _, err := r.Chapters() // what is wrong with them is reported by others
+// testsOf lists the tests of a file of mini in their order, which is that of the steps.
+func (r *Repo) testsOf(file string) (tests []string, err error) {
+	name := strings.TrimSuffix(file, ".go") + "_test.go"
+	parsed, err := parser.ParseFile(token.NewFileSet(), r.Abs(name), nil, parser.SkipObjectResolution)
 	if err != nil {
-		return err
+		return nil, fmt.Errorf("reading the tests of %s: %w", file, err)
 	}
-	place := map[string]int{}
-	for _, c := range chapters {
-		for i, name := range c.Exercises {
-			place[name] = i
+	for _, decl := range parsed.Decls {
+		if f, ok := decl.(*ast.FuncDecl); ok && f.Recv == nil && strings.HasPrefix(f.Name.Name, "Test") {
+			tests = append(tests, f.Name.Name)
 		}
 	}
-	slices.SortStableFunc(exercises, func(a, b Exercise) int {
-		return cmp.Or(cmp.Compare(a.Number, b.Number), cmp.Compare(place[a.Name], place[b.Name]))
-	})
-	return nil
+	return tests, nil
 }
 
-// giveIDs decides by what name a reader calls each exercise.
-func giveIDs(exercises []Exercise) {
-	count := map[int]int{}
-	for _, e := range exercises {
-		count[e.Number]++
-	}
-	for i, e := range exercises {
-		exercises[i].ID = fmt.Sprint(e.Number)
-		if count[e.Number] > 1 {
-			exercises[i].ID = e.Name
-		}
-	}
+// steps is how many of the tests have passed before the first that has not.
+func (e Exercise) steps(f Failure) int {
+	name, _, _ := strings.Cut(f.Test, "/")
+	return max(0, slices.Index(e.Tests, name))
 }
 
 // splitHints cuts the text at the headings that begin with "## Hint". A hint
@@ -175,125 +152,50 @@ func splitHints(body string) (task string, hints []Hint) {
 	}
 	flush()
 	task = strings.TrimSpace(task)
-	// The front matter has the title already.
+	// The title is shown already.
 	if title, rest, ok := strings.Cut(task, "\n"); ok && strings.HasPrefix(title, "# ") {
 		task = strings.TrimSpace(rest)
 	}
 	return task, hints
 }
 
-// FindExercises returns the exercises that a reader means: by "3", all of chapter 3; by
-// "03-backoff", the one of that name. If there is none, the error lists those
-// that there are.
-func (r *Repo) FindExercises(name string) ([]Exercise, error) {
-	exercises, problems, err := r.AllExercises()
-	if err != nil {
-		return nil, err
-	}
-	digits, ofMini := strings.CutPrefix(name, miniPrefix)
-	digits, rest, named := strings.Cut(digits, "-")
-	number, err := strconv.Atoi(digits)
-	if err != nil {
-		return nil, fmt.Errorf("%q is no exercise: give its chapter's number, or its name", name)
-	}
-	var found []Exercise
-	t := table{header: []string{"", "exercise", "chapter"}}
-	for _, e := range exercises {
-		_, ending, _ := strings.Cut(e.Name, "-")
-		if e.ofMini() == ofMini && e.Number == number && (!named || ending == rest) {
-			found = append(found, e)
-		}
-		t.add(e.ID, e.Title, fmt.Sprint(e.Chapter))
-	}
-	if len(found) > 0 {
-		return found, nil
-	}
-	if err := problems.Err(); err != nil {
-		return nil, err
-	}
-	return nil, fmt.Errorf("there is no exercise %s; the exercises are:\n\n%s", name, t)
-}
-
-// One insists that a name means one exercise.
-func One(name string, found []Exercise) (Exercise, error) {
-	if len(found) == 1 {
-		return found[0], nil
-	}
-	names := make([]string, 0, len(found))
-	for _, e := range found {
-		names = append(names, e.ID)
-	}
-	return Exercise{}, fmt.Errorf("chapter %s has several exercises: name one of %s", name, strings.Join(names, ", "))
-}
-
-// Next is the first exercise that is not solved yet, or the last one if all are.
-func (r *Repo) Next(ctx context.Context, found []Exercise) (Exercise, error) {
-	if len(found) == 1 {
-		return found[0], nil
-	}
-	n, err := r.newRunner(ctx)
+// FindExercise returns the exercise that a reader means by "6", "06" or "06-queue". If there is
+// none, the error lists those that there are.
+func (r *Repo) FindExercise(name string) (Exercise, error) {
+	exercises, problems, err := r.Exercises()
 	if err != nil {
 		return Exercise{}, err
 	}
-	for _, e := range found {
-		if !r.has(e.Mine()) {
+	t := table{header: []string{"", "exercise"}}
+	for _, e := range exercises {
+		if name == e.Name || name == e.ID() || name == fmt.Sprintf("%02d", e.Number) {
 			return e, nil
 		}
-		mine, err := r.learner(e)
-		if err != nil {
-			return e, err
-		}
-		f, err := n.cached(ctx, e, mine)
-		if err != nil || f.Status != Passed {
-			return e, err
-		}
+		t.add(e.ID(), e.Title)
 	}
-	return found[len(found)-1], nil
+	if err := problems.Err(); err != nil {
+		return Exercise{}, err
+	}
+	return Exercise{}, fmt.Errorf("there is no exercise %q; the exercises are:\n\n%s", name, t)
 }
 
-// checkExercises proves that chapters and exercises name each other, and that
-// all files of an exercise are there.
-func (r *Repo) checkExercises(chapters []Chapter, exercises []Exercise, owners Ownership) Problems {
-	var problems Problems
-	chapterOf := map[string]int{}
-	for _, c := range chapters {
-		for _, name := range c.Exercises {
-			chapterOf[name] = c.Number
-			if !r.has("exercises/" + name + "/README.md") {
-				problems.add("%s/README.md lists the exercise %s, but exercises/%s/README.md does not exist", c.Dir, name, name)
-			}
-		}
+// wrongFiles writes the mistakes of wrong.txtar to files, and lists these.
+func (r *Repo) wrongFiles(e Exercise) (files []string, err error) {
+	name := path.Join(e.Dir(), "wrong.txtar")
+	text, err := r.read(name)
+	if err != nil {
+		return nil, fmt.Errorf("reading the mistakes of exercise %d: %w", e.Number, err)
 	}
-	for _, e := range exercises {
-		if e.ofMini() {
-			problems = append(problems, r.checkParts(e)...)
-			continue
-		}
-		readme := e.Dir() + "/README.md"
-		if e.Number != e.Chapter {
-			problems.add("%s says chapter %d: name the directory exercises/%02d-...", readme, e.Chapter, e.Chapter)
-		}
-		if chapterOf[e.Name] != e.Chapter {
-			problems.add("%s says chapter %d, but that chapter's front matter does not list %s under exercises", readme, e.Chapter, e.Name)
-		}
-		owner, ok := owners[e.Replaces]
-		if !ok && !r.has(e.Replaces) { // a file that is there has an owner, or was reported for having none
-			problems.add("%s replaces %q, which does not exist: the overlay would be ignored silently", readme, e.Replaces)
-		} else if owner > e.Chapter {
-			problems.add("%s replaces %s, which comes only in chapter %d: the exercise belongs to that chapter", readme, e.Replaces, owner)
-		}
-		if r.has(e.Replaces) {
-			problems = append(problems, r.checkParts(e)...)
-		}
-		if len(e.Function) == 0 || len(e.Reads) == 0 || len(e.Hints) == 0 {
-			problems.add("%s needs function: and reads: in its front matter, and a section \"## Hint 1\": a learner who is stuck sees all three", readme)
-		}
-		for _, read := range e.Reads {
-			file, _, _ := strings.Cut(read, "#")
-			if file, _, _ = strings.Cut(file, ","); strings.Contains(file, "/") && !strings.Contains(file, "://") && !r.has(strings.TrimSpace(file)) {
-				problems.add("%s reads %s, which does not exist", readme, file)
-			}
-		}
+	archive := txtar.Parse(text)
+	if n := len(archive.Files); n > maxWrong {
+		return nil, fmt.Errorf("%s has %d mistakes: keep the %d that people make most", name, n, maxWrong)
 	}
-	return problems
+	for _, f := range archive.Files {
+		file := path.Join(stateDir, "wrong", e.Name, f.Name)
+		if err := r.writeState(file, f.Data); err != nil {
+			return nil, err
+		}
+		files = append(files, file)
+	}
+	return files, nil
 }

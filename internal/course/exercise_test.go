@@ -13,57 +13,28 @@ import (
 
 func theExercise(t *testing.T, r *Repo) Exercise {
 	t.Helper()
-	found, err := r.FindExercises("1")
-	require.NoError(t, err)
-	e, err := One("1", found)
+	e, err := r.FindExercise("1")
 	require.NoError(t, err)
 	return e
 }
 
-// A chapter may have several exercises. Its number then means the first one that
-// is not solved, and where one must be named, all names are listed.
-func TestAChapterMayHaveSeveralExercises(t *testing.T) {
+func TestAnExerciseIsFoundByItsNumberOrItsName(t *testing.T) {
 	t.Parallel()
 	r := tinyTree(t, nil)
-	for _, file := range []string{"README.md"} {
-		text, err := r.read("exercises/01-sum/" + file)
+	for _, name := range []string{"1", "01", "01-sum"} {
+		e, err := r.FindExercise(name)
 		require.NoError(t, err)
-		require.NoError(t, os.MkdirAll(r.Abs("exercises/01-total"), 0o755))
-		require.NoError(t, os.WriteFile(r.Abs("exercises/01-total/"+file), text, 0o644))
+		assert.Equal(t, "01-sum", e.Name)
 	}
-	found, err := r.FindExercises("01")
-	require.NoError(t, err)
-	require.Len(t, found, 2)
-	assert.Equal(t, "01-sum", found[0].ID)
-	_, err = One("1", found)
-	assert.ErrorContains(t, err, "chapter 1 has several exercises: name one of 01-sum, 01-total")
-
-	next, err := r.Next(t.Context(), found)
-	require.NoError(t, err)
-	assert.Equal(t, "01-sum", next.Name)
-	solution, err := r.read(next.Replaces)
-	require.NoError(t, err)
-	require.NoError(t, os.MkdirAll(r.Abs("my/01-sum"), 0o755))
-	require.NoError(t, os.WriteFile(r.Abs(next.Mine()), solution, 0o644))
-	next, err = r.Next(t.Context(), found)
-	require.NoError(t, err)
-	assert.Equal(t, "01-total", next.Name)
-
-	found, err = r.FindExercises("1-total")
-	require.NoError(t, err)
-	require.Len(t, found, 1)
-	assert.Equal(t, "01-total", found[0].Name)
-
-	put(t, r.Root, "chapters/01-sum/README.md", strings.Replace(tiny["chapters/01-sum/README.md"], "exercises: [01-sum]", "exercises: [01-total, 01-sum]", 1))
-	found, err = r.FindExercises("1")
-	require.NoError(t, err)
-	assert.Equal(t, "01-total", found[0].Name, "the chapter says which exercise comes first")
+	_, err := r.FindExercise("2")
+	assert.ErrorContains(t, err, `there is no exercise "2"; the exercises are:`)
+	assert.ErrorContains(t, err, "1  write mini/sum.go")
 }
 
 // stub is what the tool makes of the tiny reference.
-const stub = `// Exercise 1, Add up: you write Sum. The rest is given.
+const stub = `// Exercise 1, write mini/sum.go: you write Sum. The rest is given.
 
-package sum
+package mini
 
 // Sum adds up.
 func Sum(xs []int) int {
@@ -86,7 +57,7 @@ func TestTheFirstRunSetsUpTheStubAndSaysWhatToDo(t *testing.T) {
 	solved, err := r.Try(t.Context(), theExercise(t, r), false, &out)
 	require.NoError(t, err)
 	assert.False(t, solved)
-	assert.Equal(t, `exercise 1: Add up
+	assert.Equal(t, `exercise 1: write mini/sum.go
 
 Write Sum.
 
@@ -95,9 +66,11 @@ It is a stub: it compiles, and its tests fail.
 
 Running its tests. The first time takes longer, because all of it is compiled.
 
+0 of 2 tests pass.
+
 "A sum contains every number" does not hold yet: the sum of 1, 2 and 3 must be
 6, got 0. Change Sum in my/01-sum/sum.go; the check that failed is
-sum/sum_test.go:8. Read chapters/01-sum/README.md.
+mini/sum_test.go:8. Read chapters/01-sum/README.md.
 
 Next: edit my/01-sum/sum.go and run `+"`make exercise-1`"+` again.
 Stuck? `+"`make hint-1`"+` shows the first of 2 hints.
@@ -144,7 +117,7 @@ func TestEveryKindOfFailureIsExplained(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := tinyTree(t, map[string]string{"my/01-sum/sum.go": "package sum\n\nfunc Sum(xs []int) int { " + c.body + " }\n"})
+			r := tinyTree(t, map[string]string{"my/01-sum/sum.go": "package mini\n\nfunc Sum(xs []int) int { " + c.body + " }\n"})
 			n, err := r.newRunner(t.Context())
 			require.NoError(t, err)
 			n.timeout = 10 * time.Second // a busy machine starts slowly
@@ -161,11 +134,11 @@ func TestEveryKindOfFailureIsExplained(t *testing.T) {
 
 func TestAChangedSignatureIsExplainedEvenThoughTheErrorIsInTheTest(t *testing.T) {
 	t.Parallel()
-	r := tinyTree(t, map[string]string{"my/01-sum/sum.go": "package sum\n\nfunc Total(xs []int) int { return 0 }\n"})
+	r := tinyTree(t, map[string]string{"my/01-sum/sum.go": "package mini\n\nfunc Total(xs []int) int { return 0 }\n"})
 	var out strings.Builder
 	_, err := r.Try(t.Context(), theExercise(t, r), true, &out)
 	require.NoError(t, err)
-	assert.Contains(t, out.String(), "    sum/sum_test.go:7:12: undefined: Sum")
+	assert.Contains(t, out.String(), "    mini/sum_test.go:7:12: undefined: Sum")
 	assert.Contains(t, oneLine(out.String()), "keep the names and the signatures that the stub had (`make reset-1` gives you a new one, and keeps your file)")
 }
 
@@ -176,25 +149,25 @@ func TestVerifyProvesAnExerciseBothWaysAndShowsWhatALearnerIsTold(t *testing.T) 
 	require.NoError(t, r.Verify(t.Context(), []Exercise{theExercise(t, r)}, &out))
 	assert.Contains(t, out.String(), "first.go (It skips the first number.)")
 	assert.Contains(t, oneLine(out.String()), "must be 6, got 5.")
-	assert.Contains(t, oneLine(out.String()), "the code panics (exercises/01-sum/testdata/wrong/beyond.go:7): it reads beyond the end of a slice")
+	assert.Contains(t, oneLine(out.String()), "the code panics (.loopwright/wrong/01-sum/beyond.go:8): it reads beyond the end of a slice")
 }
 
 func TestVerifyReportsEveryExerciseThatProvesNothing(t *testing.T) {
 	t.Parallel()
-	good := "package sum\n\nfunc Sum(xs []int) (t int) {\n\tfor _, x := range xs {\n\t\tt += x\n\t}\n\treturn t\n}\n"
-	wrong := "exercises/01-sum/testdata/wrong/"
-	r := tinyTree(t, map[string]string{
-		wrong + "same.go":     "// It does what the stub does.\npackage sum\n\nfunc Sum([]int) (none int) {\n\treturn none\n}\n",
-		wrong + "right.go":    "// It is right, in other words.\n" + good,
-		wrong + "equal.go":    "// It is right, in the same words.\n" + tiny["sum/sum.go"],
-		wrong + "idle.go":     "// It adds what nobody calls.\npackage sum\n\nfunc idle() {}\n",
-		wrong + "nameless.go": good,
-		wrong + "broken.go":   "// It does not compile.\npackage sum\n\nfunc Sum([]int) int { return nothing }\n",
-	})
+	good := "package mini\n\nfunc Sum(xs []int) (t int) {\n\tfor _, x := range xs {\n\t\tt += x\n\t}\n\treturn t\n}\n"
+	r := tinyTree(t, map[string]string{"chapters/01-sum/wrong.txtar": mistakes(map[string]string{
+		"another.go":  "// It is caught by another test.\n// Caught by: TestTheSumOfNothingIsZero\npackage mini\n\nfunc Sum([]int) int { return 5 }\n",
+		"right.go":    "// It is right, in other words.\n" + good,
+		"equal.go":    "// It is right, in the same words.\n" + tiny["mini/sum.go"],
+		"idle.go":     "// It adds what nobody calls.\npackage mini\n\nfunc idle() {}\n",
+		"nameless.go": good,
+		"broken.go":   "// It does not compile.\npackage mini\n\nfunc Sum([]int) int { return nothing }\n",
+	})})
 	err := r.Verify(t.Context(), []Exercise{theExercise(t, r)}, io.Discard)
 	require.Error(t, err)
+	const wrong = ".loopwright/wrong/01-sum/"
 	for _, want := range []string{
-		"a learner is told the same for " + wrong + "same.go as for the stub",
+		`another.go says that it is caught by "TestTheSumOfNothingIsZero", and "TestASumContainsEveryNumber" catches it`,
 		wrong + "equal.go declares Sum as the reference does: leave it out",
 		wrong + "idle.go declares idle, which the reference does not have and nothing in the file uses",
 		wrong + "right.go passes all tests: add a test that catches it",
@@ -204,31 +177,14 @@ func TestVerifyReportsEveryExerciseThatProvesNothing(t *testing.T) {
 		assert.ErrorContains(t, err, want)
 	}
 
-	r = tinyTree(t, map[string]string{wrong + "first.go": "", wrong + "beyond.go": "", "exercises/01-sum/sum.go": good,
-		"sum/sum.go": strings.Replace(tiny["sum/sum.go"], "total := 0", "total := 7", 1)})
+	r = tinyTree(t, map[string]string{
+		"chapters/01-sum/wrong.txtar": "nothing\n",
+		"mini/sum_test.go":            strings.ReplaceAll(tiny["mini/sum_test.go"], "got != 6", "got == 6"),
+	})
 	err = r.Verify(t.Context(), []Exercise{theExercise(t, r)}, io.Discard)
-	assert.ErrorContains(t, err, "the reference sum/sum.go fails a test")
+	assert.ErrorContains(t, err, "the reference mini/sum.go fails a test")
 	assert.ErrorContains(t, err, "the stub passes all tests")
 	assert.ErrorContains(t, err, "has no wrong solutions")
-}
-
-// What the stub leaves out is not there for the functions that it keeps.
-func TestVerifyCompilesTheStubAsALearnerDoes(t *testing.T) {
-	t.Parallel()
-	tree := changed(t, "exercises/01-sum/README.md", "run: Sum", "without: plus\nrun: Sum")
-	tree["sum/sum.go"] = strings.Replace(tiny["sum/sum.go"], "total += x", "total = plus(total, x)", 1) +
-		"\nfunc plus(a, b int) int { return a + b }\n\n// Twice is given.\nfunc Twice(x int) int { return plus(x, x) }\n"
-	r := tinyTree(t, tree)
-	err := r.Verify(t.Context(), []Exercise{theExercise(t, r)}, io.Discard)
-	assert.ErrorContains(t, err, "the stub must compile and fail a test, but it does not compile: ")
-	assert.ErrorContains(t, err, "undefined: plus")
-}
-
-func TestAnExerciseWhoseTestsDoNotExistIsTheCoursesMistake(t *testing.T) {
-	t.Parallel()
-	r := tinyTree(t, changed(t, "exercises/01-sum/README.md", "run: Sum", "run: {tests: Nowhere, packages: [./sum]}"))
-	err := r.Verify(t.Context(), []Exercise{theExercise(t, r)}, io.Discard)
-	assert.ErrorContains(t, err, "the reference sum/sum.go runs no test")
 }
 
 func TestProgressIsFoundByRunningAndNeverStale(t *testing.T) {
@@ -242,20 +198,20 @@ func TestProgressIsFoundByRunningAndNeverStale(t *testing.T) {
 	assert.Contains(t, table(), "not started  make exercise-1")
 	_, err := r.Setup(theExercise(t, r))
 	require.NoError(t, err)
-	assert.Contains(t, table(), "not started  edit my/01-sum/sum.go")
+	assert.Contains(t, table(), "begun        still the stub: edit my/01-sum/sum.go")
 
-	put(t, r.Root, "my/01-sum/sum.go", tiny["sum/sum.go"])
+	put(t, r.Root, "my/01-sum/sum.go", tiny["mini/sum.go"])
 	assert.Contains(t, table(), "done")
-	assert.Contains(t, table(), "1 of 1 exercises done; 2 of 3 chapters are written")
+	assert.Contains(t, table(), "1 of 1 exercises done")
 
 	// A remembered result must not outlive a change of what it depends on.
-	put(t, r.Root, "sum/sum_test.go", strings.Replace(tiny["sum/sum_test.go"], "got != 6", "got != 66", 1))
+	put(t, r.Root, "mini/sum_test.go", strings.Replace(tiny["mini/sum_test.go"], "got != 6", "got != 66", 1))
 	assert.Contains(t, table(), "not yet      fails a test: A sum contains every number")
 }
 
 func TestAResultIsRememberedByTheContentOfAllThatWentIn(t *testing.T) {
 	t.Parallel()
-	r := tinyTree(t, map[string]string{"my/01-sum/sum.go": tiny["sum/sum.go"]})
+	r := tinyTree(t, map[string]string{"my/01-sum/sum.go": tiny["mini/sum.go"]})
 	e := theExercise(t, r)
 	name := func() string {
 		n, err := r.newRunner(t.Context())
@@ -265,10 +221,10 @@ func TestAResultIsRememberedByTheContentOfAllThatWentIn(t *testing.T) {
 		return file
 	}
 	before := name()
-	put(t, r.Root, "mean/mean.go", tiny["mean/mean.go"]+"\n// A later chapter.\n")
+	put(t, r.Root, "mini/mean.go", tiny["mini/mean.go"]+"\n// A later chapter.\n")
 	put(t, r.Root, "chapters/01-sum/README.md", tiny["chapters/01-sum/README.md"]+"\nText.\n")
 	assert.Equal(t, before, name(), "neither a later chapter nor text can change the result")
-	for _, input := range []string{"sum/sum_test.go", "my/01-sum/sum.go", "my/01-sum/more.go", "internal/floor/floor.go", "go.mod"} {
+	for _, input := range []string{"mini/sum_test.go", "my/01-sum/sum.go", "my/01-sum/more.go", "internal/floor/floor.go", "go.mod"} {
 		put(t, r.Root, input, tiny[input]+"\n// changed\n")
 		after := name()
 		assert.NotEqual(t, before, after, input)
@@ -282,7 +238,7 @@ func (f writerFunc) Write(p []byte) (int, error) { f(); return len(p), nil }
 
 func TestAFileThatWasSavedDuringTheRunIsNotCreditedWithItsResult(t *testing.T) {
 	t.Parallel()
-	r := tinyTree(t, map[string]string{"my/01-sum/sum.go": tiny["sum/sum.go"]})
+	r := tinyTree(t, map[string]string{"my/01-sum/sum.go": tiny["mini/sum.go"]})
 	e := theExercise(t, r)
 	n, err := r.newRunner(t.Context())
 	require.NoError(t, err)
@@ -335,13 +291,63 @@ func TestMineUsesTheLearnersFilesButNoStub(t *testing.T) {
 	e := theExercise(t, r)
 	_, err := r.Setup(e)
 	require.NoError(t, err)
-	_, err = r.BuildDemo(t.Context(), 2, true, io.Discard)
-	assert.ErrorContains(t, err, "chapter 2 has no demo")
-	_, err = r.BuildDemo(t.Context(), 1, true, io.Discard)
-	assert.ErrorContains(t, err, "you have no solution for a chapter up to 1 yet")
+	var told strings.Builder
+	_, _, err = r.learnersMini(2, &told)
+	assert.ErrorContains(t, err, "none of the files up to chapter 2 is yours yet: `make exercise-2` begins one")
+	assert.Contains(t, told.String(), "not using my/01-sum/sum.go: it is still the stub")
 
-	put(t, r.Root, e.Mine(), strings.Replace(tiny["sum/sum.go"], "total := 0", "total := 1", 1))
-	overlay, _, _, err := r.Mine(2)
+	put(t, r.Root, e.Mine(), strings.Replace(tiny["mini/sum.go"], "total := 0", "total := 1", 1))
+	overlay, _, err := r.learnersMini(2, &told)
 	require.NoError(t, err)
-	assert.Equal(t, Overlay{"sum/sum.go": "my/01-sum/sum.go"}, overlay)
+	assert.Equal(t, []string{"mini/sum.go"}, sortedKeys(overlay))
+	overlay, _, err = r.learnersMini(0, &told)
+	require.Error(t, err, "what comes later is not the reader's yet")
+	assert.Empty(t, overlay)
+}
+
+// A reader's own file must run in the place of mini's.
+func TestAProgramRunsOnMiniOrOnTheLearnersFile(t *testing.T) {
+	t.Parallel()
+	r := tinyTree(t, nil)
+	c, err := r.FindChapter("1")
+	require.NoError(t, err)
+	play := func(naive, mine bool) int {
+		code, err := r.Play(t.Context(), c, naive, mine, io.Discard)
+		require.NoError(t, err)
+		return code
+	}
+	assert.Equal(t, 23, play(false, false))
+	assert.Equal(t, 40, play(true, false))
+	_, err = r.Play(t.Context(), c, false, true, io.Discard)
+	require.ErrorContains(t, err, "`make exercise-1` begins one")
+	put(t, r.Root, "my/01-sum/sum.go", strings.Replace(tiny["mini/sum.go"], "total += x", "total -= x", 1))
+	assert.Equal(t, 256-23, play(false, true))
+	code, err := r.PlayControllers(t.Context(), true, io.Discard)
+	require.NoError(t, err)
+	assert.Equal(t, 256-53, code)
+	code, err = r.PlayControllers(t.Context(), false, io.Discard)
+	require.NoError(t, err)
+	assert.Equal(t, 53, code)
+}
+
+// Somebody who joins at chapter 2 needs chapter 1, and must not lose what is there.
+func TestCatchingUpFillsInWhatIsNotSolvedAndKeepsTheRest(t *testing.T) {
+	t.Parallel()
+	r := tinyTree(t, map[string]string{
+		"my/01-sum/sum.go":              "package mini\n\nfunc Sum([]int) int { return 5 }\n",
+		"chapters/02-mean/chapter.yaml": tiny["chapters/02-mean/chapter.yaml"] + "exercise: {write: [Mean.Of]}\n",
+		"chapters/02-mean/exercise.md":  "Divide.\n",
+		"mini/mean_test.go":             "package mini\n",
+	})
+	second, err := r.FindExercise("2")
+	require.NoError(t, err)
+	catchUp := func() string {
+		var out strings.Builder
+		require.NoError(t, r.CatchUp(t.Context(), second, &out))
+		return out.String()
+	}
+	assert.Equal(t, "your work is kept in my/01-sum/sum.go.1\nmy/01-sum/sum.go is the reference now\n", catchUp())
+	assert.Equal(t, tiny["mini/sum.go"], read(t, r, "my/01-sum/sum.go"))
+	assert.Contains(t, read(t, r, "my/01-sum/sum.go.1"), "return 5")
+	assert.Equal(t, "my/01-sum/sum.go stays: it is yours, and solved\n", catchUp())
 }

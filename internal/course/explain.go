@@ -15,13 +15,13 @@ func (r *Repo) explain(e Exercise, f Failure, file string) string {
 		errors := r.shortPaths(f.Detail)
 		advice := "Go reports the place as file:line:column. Correct the first line above first; the others may follow from it."
 		if !strings.Contains(errors, path.Dir(file)+"/") {
-			advice = fmt.Sprintf("Your file has changed something that other files use: keep the names and the signatures that the stub had (`make reset-%s` gives you a new one, and keeps your file).", e.ID)
+			advice = fmt.Sprintf("Your file has changed something that other files use: keep the names and the signatures that the stub had (`make reset-%s` gives you a new one, and keeps your file).", e.ID())
 		}
 		return "Your code does not compile yet:\n\n" + indent(errors, "    ") + "\n\n" + wrap(advice, 80)
 	}
 	doc := r.testDoc(f)
 	parts := []string{r.happened(f, doc.text)}
-	functions := []string(e.Function)
+	functions := e.Function
 	if doc.function != "" {
 		functions = []string{doc.function}
 	}
@@ -30,9 +30,7 @@ func (r *Repo) explain(e Exercise, f Failure, file string) string {
 		change += fmt.Sprintf("; the check that failed is %s", path.Join(r.packageDir(f.Package), f.At))
 	}
 	parts = append(parts, change+".")
-	if len(e.Reads) > 0 {
-		parts = append(parts, "Read "+strings.Join(e.Reads, " and ")+".")
-	}
+	parts = append(parts, "Read "+e.Reads()+".")
 	return wrap(strings.Join(parts, " "), 80)
 }
 
@@ -52,7 +50,7 @@ func (r *Repo) happened(f Failure, why string) string {
 	case Flooding:
 		return quoted + ": the code prints without end, so it was stopped: a loop never ends."
 	case NoTests:
-		return "No test was run: the exercise's `run` names a test that does not exist. That is a mistake in the course, not yours."
+		return "No test was run: the file's tests are not there. That is a mistake in the course, not yours."
 	case Broken:
 		return "The tests could not be run: " + f.Detail
 	default:
@@ -77,12 +75,6 @@ func (f Failure) outcome(why string) string {
 	default:
 		return endSentence(strings.TrimRight(short(f.Message), ".") + " (" + saw + ")")
 	}
-}
-
-// core identifies what a learner is told, without line numbers: verify demands
-// that different mistakes are told apart.
-func (f Failure) core() string {
-	return strings.Join([]string{string(f.Status), f.Test, f.Expected, f.Actual, f.Detail, f.Message}, "|")
 }
 
 // shortPaths makes the absolute paths of the tree's files relative.

@@ -25,20 +25,20 @@ func (r *Repo) hintOffer(e Exercise) string {
 	case len(e.Hints) == 0:
 		return ""
 	case seen == 0 && len(e.Hints) == 1:
-		return fmt.Sprintf("Stuck? `make hint-%s` shows a hint.", e.ID)
+		return fmt.Sprintf("Stuck? `make hint-%s` shows a hint.", e.ID())
 	case seen == 0:
-		return fmt.Sprintf("Stuck? `make hint-%s` shows the first of %d hints.", e.ID, len(e.Hints))
+		return fmt.Sprintf("Stuck? `make hint-%s` shows the first of %d hints.", e.ID(), len(e.Hints))
 	case seen < len(e.Hints):
-		return fmt.Sprintf("Stuck? `make hint-%s` shows hint %d of %d.", e.ID, seen+1, len(e.Hints))
+		return fmt.Sprintf("Stuck? `make hint-%s` shows hint %d of %d.", e.ID(), seen+1, len(e.Hints))
 	default:
-		return fmt.Sprintf("You have seen all hints (`make hint-%s` shows them again); the reference is `make diff-%s ANYWAY=1`.", e.ID, e.ID)
+		return fmt.Sprintf("You have seen all hints (`make hint-%s` shows them again); the reference is `make diff-%s ANYWAY=1`.", e.ID(), e.ID())
 	}
 }
 
 // NextHint shows the next hint, and all of them once all have been seen.
 func (r *Repo) NextHint(e Exercise, w io.Writer) error {
 	if len(e.Hints) == 0 {
-		return fmt.Errorf("exercise %s has no hints", e.ID)
+		return fmt.Errorf("exercise %s has no hints", e.ID())
 	}
 	seen := r.hintsSeen()[e.Name]
 	shown := e.Hints

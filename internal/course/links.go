@@ -12,11 +12,7 @@ import (
 // deadLinks reports each link and picture of a Markdown file that leads to a
 // file which is not in the tree. Links to other sites are not followed.
 func (r *Repo) deadLinks(file, markdown string) (problems Problems) {
-	_, body, err := splitFrontMatter(markdown)
-	if err != nil {
-		body = markdown // not every text has front matter
-	}
-	for _, target := range linksIn(body) {
+	for _, target := range linksIn(markdown) {
 		if to := path.Join(path.Dir(file), target); !r.exists(to) {
 			problems.add("%s links to %s, but there is no %s", file, target, to)
 		}

@@ -13,14 +13,13 @@ import (
 	"syscall"
 )
 
-// RunMine runs a demo that was built with the learner's files, and explains a
-// crash in them after it, as a failed test is explained. It returns the demo's
-// exit code.
+// run runs a chapter's program, and explains a crash in the learner's files after
+// it, as a failed test is explained. It returns the program's exit code.
 //
-// The demo has the caller's input and output. Its errors pass through this
+// The program has the caller's input and output. Its errors pass through this
 // process, which reads along. It is in the same process group, so that Ctrl-C
 // reaches it without us.
-func (r *Repo) RunMine(binary string, chapter int) (exitCode int, err error) {
+func (r *Repo) run(binary string, chapter int) (exitCode int, err error) {
 	cmd := exec.Command(binary)
 	cmd.Dir = r.Root
 	crash := &tail{}
@@ -79,16 +78,16 @@ func (t *tail) Write(p []byte) (int, error) {
 func (t *tail) String() string { return string(t.text) }
 
 // explainCrash says in plain words what a crash of a demo means for the learner's
-// files; it is empty if there was no crash. A chapter of 0 is the newest.
+// files; it is empty if there was no crash.
 func (r *Repo) explainCrash(chapter int, output string) (string, error) {
-	exercises, _, err := r.AllExercises()
+	exercises, _, err := r.Exercises()
 	if err != nil {
 		return "", err
 	}
 	owner := map[string]Exercise{}
 	var files []string
 	for _, e := range exercises {
-		if chapter != 0 && e.Chapter > chapter || !r.has(e.Mine()) {
+		if e.Number > chapter || !r.has(e.Mine()) {
 			continue
 		}
 		extra, err := r.extraFiles(myDir, e)
@@ -110,7 +109,7 @@ func (r *Repo) explainCrash(chapter int, output string) (string, error) {
 	}
 	e := owner[f.In]
 	text := fmt.Sprintf("In the demo, %s Change %s in %s. Read %s. `make exercise-%s` tests it.",
-		endSentence(f.plainCrash(fmt.Sprintf(" (%s:%d)", f.In, f.Line))), functionIn(output, f, e), f.In, strings.Join(e.Reads, " and "), e.ID)
+		endSentence(f.plainCrash(fmt.Sprintf(" (%s:%d)", f.In, f.Line))), functionIn(output, f, e), f.In, e.Reads(), e.ID())
 	return "\n" + wrap(text, 80) + "\n", nil
 }
 

@@ -5,22 +5,15 @@ import (
 	"go/parser"
 	"go/token"
 	"path"
-	"slices"
 	"strings"
 )
 
-// checkOrder proves that the tests of an exercise take their cases in the same
+// checkOrder proves that the tests of the exercises take their cases in the same
 // order on every run. The cases of a map literal have a random order, so a
 // learner's mistake would be explained by another case each time.
-func (r *Repo) checkOrder(exercises []Exercise, files []string) (problems Problems) {
-	judges := map[string]bool{} // the directories with tests of exercises
-	for _, e := range exercises {
-		for _, pkg := range e.Run.Packages {
-			judges[path.Clean(pkg)] = true
-		}
-	}
-	for _, name := range slices.Sorted(slices.Values(files)) {
-		if !strings.HasSuffix(name, "_test.go") || !judges[path.Dir(name)] {
+func (r *Repo) checkOrder(files []string) (problems Problems) {
+	for _, name := range files {
+		if !strings.HasSuffix(name, "_test.go") || path.Dir(name) != miniDir {
 			continue
 		}
 		fset := token.NewFileSet()
@@ -31,7 +24,7 @@ func (r *Repo) checkOrder(exercises []Exercise, files []string) (problems Proble
 		}
 		ast.Inspect(file, func(node ast.Node) bool {
 			if loop, ok := node.(*ast.RangeStmt); ok && isMapLiteral(loop.X) {
-				problems.add("%s:%d goes through its cases in a random order, so a learner is told something else on every run: use inorder.Map, or a slice", name, fset.Position(loop.Pos()).Line)
+				problems.add("%s:%d goes through its cases in a random order, so a learner is told something else on every run: use a slice", name, fset.Position(loop.Pos()).Line)
 			}
 			return true
 		})

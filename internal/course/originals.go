@@ -2,10 +2,6 @@ package course
 
 import (
 	"fmt"
-	"go/ast"
-	"go/doc"
-	"go/parser"
-	"go/token"
 	"path"
 	"path/filepath"
 	"slices"
@@ -17,40 +13,41 @@ import (
 // mirror is a chapter's half of the map from our files to the originals. Either side may have several of the other.
 type mirror struct {
 	chapter   Chapter
-	files     []string              // the chapter's library files without tests, sorted
-	originals map[string][]Upstream // of each of them: what it mirrors, in the order of the front matter
+	files     []string              // the library's files that mirror something here, sorted
+	originals map[string][]Upstream // of each of them: what it mirrors, in the order of chapter.yaml
 	ours      [][]string            // of each upstream entry: which files mirror it; none if the text only mentions it
 }
 
-// mirrorOf matches the globs of a chapter's front matter with its library files. Problems are globs that match
+// mirrorOf matches the globs of a chapter with the library's files. Problems are globs that match
 // nothing, and originals that are listed twice.
 func mirrorOf(c Chapter, all []string) (mirror, Problems) {
-	expanded, _ := c.Expand(all)
 	m := mirror{chapter: c, originals: map[string][]Upstream{}, ours: make([][]string, len(c.Upstream))}
-	m.files = slices.DeleteFunc(expanded, func(f string) bool { return strings.HasSuffix(f, "_test.go") })
 	var problems Problems
 	for i, u := range c.Upstream {
 		if slices.ContainsFunc(c.Upstream[:i], func(o Upstream) bool { return o.Module == u.Module && o.File == u.File }) {
-			problems.add("%s/README.md lists upstream %s of %s twice: make one entry of them", c.Dir, u.File, u.Module)
+			problems.add("%s/chapter.yaml lists upstream %s of %s twice: make one entry of them", c.Dir, u.File, u.Module)
 		}
 		for _, pattern := range u.Ours {
 			found := false
-			for _, f := range m.files {
-				if ok, err := path.Match(pattern, f); !ok || err != nil {
+			for _, f := range all {
+				if ok, err := path.Match(pattern, f); !ok || err != nil || strings.HasSuffix(f, "_test.go") {
 					continue
 				}
 				found = true
 				if !slices.Contains(m.ours[i], f) {
 					m.ours[i] = append(m.ours[i], f)
 					m.originals[f] = append(m.originals[f], u)
+					m.files = append(m.files, f)
 				}
 			}
 			if !found {
-				problems.add("%s/README.md, upstream %s: ours lists %s, which is no library file of this chapter (tests do not count): correct the name or remove it", c.Dir, u.File, pattern)
+				problems.add("%s/chapter.yaml, upstream %s: ours lists %s, which is no file of the library (tests do not count): correct the name or remove it", c.Dir, u.File, pattern)
 			}
 		}
 		slices.Sort(m.ours[i])
 	}
+	slices.Sort(m.files)
+	m.files = slices.Compact(m.files)
 	return m, problems
 }
 
@@ -82,37 +79,24 @@ func (d *document) originals() (string, error) {
 	d.originalTables(&out, mirrors)
 	out.WriteString("\n## From our files to the originals\n")
 	for _, m := range mirrors {
-		t, err := d.oursTable(m)
-		if err != nil {
-			return "", err
+		if len(m.files) > 0 {
+			fmt.Fprintf(&out, "\n### %d %s\n\n%s", m.chapter.Number, m.chapter.Title, d.oursTable(m).Markdown())
 		}
-		fmt.Fprintf(&out, "\n### %d %s\n\n%s", m.chapter.Number, m.chapter.Title, t.Markdown())
 	}
 	return out.String(), nil
 }
 
-// oursTable has a row for each library file of a chapter.
-func (d *document) oursTable(m mirror) (table, error) {
+// oursTable has a row for each of our files that mirrors something.
+func (d *document) oursTable(m mirror) table {
 	t := table{header: []string{"Ours", "The original"}}
 	for _, f := range m.files {
 		var cells []string
 		for _, u := range m.originals[f] {
 			cells = append(cells, u.name()+" "+u.Version+" "+u.link())
 		}
-		if cells == nil {
-			text, err := d.repo.synopsis(f)
-			if err != nil {
-				return t, err
-			}
-			cell := "*ours alone*"
-			if text != "" {
-				cell = "*ours alone:* " + inCell(text)
-			}
-			cells = append(cells, cell)
-		}
 		t.add(fmt.Sprintf("[%s](%s)", f, d.relative(f)), strings.Join(cells, "<br>"))
 	}
-	return t, nil
+	return t
 }
 
 // originalTables has a table for each module: where its files are taught, and where they are only mentioned.
@@ -120,7 +104,7 @@ func (d *document) originalTables(out *strings.Builder, mirrors []mirror) {
 	type original struct{ taught, mentioned []string }
 	rows := map[string]map[string]*original{} // by module and version, by link
 	for _, m := range mirrors {
-		chapter := fmt.Sprintf("[%d %s](%s)", m.chapter.Number, m.chapter.Title, d.relative(m.chapter.Dir+"/README.md"))
+		chapter := fmt.Sprintf("[%d %s](%s)", m.chapter.Number, m.chapter.Title, d.relative(m.chapter.Readme()))
 		for i, u := range m.chapter.Upstream {
 			name := u.Module + " " + u.Version
 			if rows[name] == nil {
@@ -154,39 +138,6 @@ func (d *document) relative(file string) string {
 		return file
 	}
 	return filepath.ToSlash(link)
-}
-
-// synopsis is the first sentence that a file says about itself: of its package comment, or else of the first
-// declaration that has a comment.
-func (r *Repo) synopsis(file string) (string, error) {
-	source, err := r.read(file)
-	if err != nil {
-		return "", fmt.Errorf("reading %s: %w", file, err)
-	}
-	f, err := parser.ParseFile(token.NewFileSet(), file, source, parser.ParseComments|parser.SkipObjectResolution)
-	if err != nil {
-		return "", fmt.Errorf("reading %s: %w", file, err)
-	}
-	comments := []*ast.CommentGroup{f.Doc}
-	for _, decl := range f.Decls {
-		switch d := decl.(type) {
-		case *ast.FuncDecl:
-			comments = append(comments, d.Doc)
-		case *ast.GenDecl:
-			comments = append(comments, d.Doc)
-		}
-	}
-	for _, c := range comments {
-		if text := new(doc.Package).Synopsis(c.Text()); text != "" {
-			return text, nil
-		}
-	}
-	return "", nil
-}
-
-// inCell makes one line of text out of a comment, in which nothing is Markdown.
-func inCell(text string) string {
-	return strings.NewReplacer("|", `\|`, "*", `\*`, "_", `\_`, "<", "&lt;", "[", `\[`, "\n", " ").Replace(text)
 }
 
 // name is what people call the module: client-go.

@@ -1,6 +1,7 @@
 package course
 
 import (
+	"maps"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -10,32 +11,26 @@ import (
 const originalsMarker = "<!-- course:originals -->\n<!-- /course:originals -->\n"
 
 // withMirrors is the tiny tree with a map: two of our files share an original, and one has two of them.
-func withMirrors(t *testing.T, changes map[string]string) map[string]string {
+func withMirrors(t *testing.T) map[string]string {
 	t.Helper()
 	files := map[string]string{
 		"docs/originals.md": originalsMarker,
-		"sum/more.go":       "package sum\n\nfunc plain() {}\n\n// More adds | and *more*. It is never read.\ntype More struct{}\n",
-		"sum/none.go":       "package sum\n",
+		"lib/sum.go":        "package lib\n",
+		"lib/sum_more.go":   "package lib\n",
+		"lib/mean.go":       "package lib\n",
 	}
-	for name, text := range changed(t, "chapters/01-sum/README.md", "file: pkg/sum.go}", "file: pkg/sum.go, ours: [sum/sum*.go]}") {
-		files[name] = text
-	}
-	for name, text := range changed(t, "chapters/02-mean/README.md", "- mean/mean.go\n", "- mean/mean.go\nupstream:\n"+
-		"  - {module: example.org/original, version: v1.2.0, file: pkg/sum.go, ours: [mean/*.go]}\n"+
-		"  - {module: k8s.io/klog/v2, version: v2.1.0, file: klog.go, ours: [mean/mean.go, mean/mean.go]}\n"+
-		"  - {module: sigs.k8s.io/other, version: v0.0.0-20260626114624-be93311217bd, file: a/b.go}\n") {
-		files[name] = text
-	}
-	for name, text := range changes {
-		files[name] = text
-	}
+	maps.Copy(files, changed(t, "chapters/01-sum/chapter.yaml", "file: pkg/sum.go}", "file: pkg/sum.go, ours: [lib/sum*.go]}"))
+	files["chapters/02-mean/chapter.yaml"] = tiny["chapters/02-mean/chapter.yaml"] + "upstream:\n" +
+		"  - {module: example.org/original, version: v1.2.0, file: pkg/sum.go, ours: [lib/mean.go]}\n" +
+		"  - {module: k8s.io/klog/v2, version: v2.1.0, file: klog.go, ours: [lib/mean.go, lib/mean.go]}\n" +
+		"  - {module: sigs.k8s.io/other, version: v0.0.0-20260626114624-be93311217bd, file: a/b.go}\n"
 	return files
 }
 
 // A reader of the original asks where it is taught, and a reader of ours what it stands for.
-func TestTheMapOfOriginalsIsMadeOfTheFrontMatter(t *testing.T) {
+func TestTheMapOfOriginalsIsMadeOfWhatTheChaptersName(t *testing.T) {
 	t.Parallel()
-	r := tinyTree(t, withMirrors(t, nil))
+	r := tinyTree(t, withMirrors(t))
 	_, err := r.Sync()
 	require.NoError(t, err)
 	assert.Equal(t, `<!-- course:originals -->
@@ -72,15 +67,14 @@ func TestTheMapOfOriginalsIsMadeOfTheFrontMatter(t *testing.T) {
 
 | Ours | The original |
 |---|---|
-| [sum/more.go](../sum/more.go) | *ours alone:* More adds \| and \*more\*. |
-| [sum/none.go](../sum/none.go) | *ours alone* |
-| [sum/sum.go](../sum/sum.go) | original v1.2.0 [pkg/sum.go](https://pkg.go.dev/example.org/original@v1.2.0) |
+| [lib/sum.go](../lib/sum.go) | original v1.2.0 [pkg/sum.go](https://pkg.go.dev/example.org/original@v1.2.0) |
+| [lib/sum_more.go](../lib/sum_more.go) | original v1.2.0 [pkg/sum.go](https://pkg.go.dev/example.org/original@v1.2.0) |
 
 ### 2 Mean
 
 | Ours | The original |
 |---|---|
-| [mean/mean.go](../mean/mean.go) | original v1.2.0 [pkg/sum.go](https://pkg.go.dev/example.org/original@v1.2.0)<br>klog v2.1.0 [klog.go](https://github.com/kubernetes/klog/blob/v2.1.0/klog.go) |
+| [lib/mean.go](../lib/mean.go) | original v1.2.0 [pkg/sum.go](https://pkg.go.dev/example.org/original@v1.2.0)<br>klog v2.1.0 [klog.go](https://github.com/kubernetes/klog/blob/v2.1.0/klog.go) |
 
 <!-- /course:originals -->
 `, read(t, r, "docs/originals.md"))
@@ -89,26 +83,25 @@ func TestTheMapOfOriginalsIsMadeOfTheFrontMatter(t *testing.T) {
 // A map that is not checked says where a file was last year.
 func TestTheMapOfOriginalsIsOutOfDateWhenAFileIsNew(t *testing.T) {
 	t.Parallel()
-	r := tinyTree(t, withMirrors(t, nil))
+	r := tinyTree(t, withMirrors(t))
 	_, err := r.Sync()
 	require.NoError(t, err)
-	put(t, r.Root, "sum/sum_new.go", "package sum\n")
+	put(t, r.Root, "lib/sum_new.go", "package lib\n")
 	problems, err := r.checkText()
 	require.NoError(t, err)
 	require.Len(t, problems, 1)
 	assert.Contains(t, problems[0], "docs/originals.md does not show the code as it is: run `make sync`")
-	assert.Contains(t, problems[0], "+| [sum/sum_new.go](../sum/sum_new.go) | original v1.2.0 ")
+	assert.Contains(t, problems[0], "+| [lib/sum_new.go](../lib/sum_new.go) | original v1.2.0 ")
 }
 
 func TestAMapThatLeadsNowhereIsReported(t *testing.T) {
 	t.Parallel()
-	one := "chapters/01-sum/README.md"
+	one := "chapters/01-sum/chapter.yaml"
 	for _, c := range []struct{ ours, want string }{
-		{"sum/gone.go", "chapters/01-sum/README.md, upstream pkg/sum.go: ours lists sum/gone.go, which is no library file of this chapter"},
-		{"mean/mean.go", "ours lists mean/mean.go, which is no library file of this chapter"}, // it is chapter 2's
-		{"sum/sum_test.go", "ours lists sum/sum_test.go, which is no library file of this chapter (tests do not count)"},
-		{"'sum/[.go'", "ours lists sum/[.go, which is no library file of this chapter"},
-		{"sum/*.go]}\n  - {module: example.org/original, version: v1.2.0, file: pkg/sum.go, ours: [sum/*.go", "chapters/01-sum/README.md lists upstream pkg/sum.go of example.org/original twice"},
+		{"lib/gone.go", "chapters/01-sum/chapter.yaml, upstream pkg/sum.go: ours lists lib/gone.go, which is no file of the library"},
+		{"mini/sum_test.go", "ours lists mini/sum_test.go, which is no file of the library (tests do not count)"},
+		{"'lib/[.go'", "ours lists lib/[.go, which is no file of the library"},
+		{"mini/*.go]}\n  - {module: example.org/original, version: v1.2.0, file: pkg/sum.go, ours: [mini/*.go", "chapters/01-sum/chapter.yaml lists upstream pkg/sum.go of example.org/original twice"},
 	} {
 		files := changed(t, one, "file: pkg/sum.go}", "file: pkg/sum.go, ours: ["+c.ours+"]}")
 		files["docs/originals.md"] = originalsMarker

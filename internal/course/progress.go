@@ -14,11 +14,8 @@ func (r *Repo) Progress(ctx context.Context, w, status io.Writer) error {
 	if err != nil {
 		return err
 	}
-	exercises, problems, err := r.Exercises()
+	exercises, err := r.allExercises()
 	if err != nil {
-		return err
-	}
-	if err := problems.Err(); err != nil {
 		return err
 	}
 	n, err := r.newRunner(ctx)
@@ -31,7 +28,7 @@ func (r *Repo) Progress(ctx context.Context, w, status io.Writer) error {
 		title := fmt.Sprintf("%2d %s", c.Number, c.Title)
 		rows := len(t.rows)
 		for _, e := range exercises {
-			if e.Chapter != c.Number {
+			if e.Number != c.Number {
 				continue
 			}
 			state, note, err := n.progress(ctx, e, status)
@@ -41,29 +38,29 @@ func (r *Repo) Progress(ctx context.Context, w, status io.Writer) error {
 			if state == "done" {
 				solved++
 			}
-			t.add(title, fmt.Sprintf("%2s %s", e.ID, e.Title), state, note)
+			t.add(title, e.Title, state, note)
 			title = ""
 		}
 		if len(t.rows) == rows {
 			t.add(title, "", "no exercise", "")
 		}
 	}
-	fmt.Fprintf(w, "%s\n%d of %d exercises done; %d of %d chapters are written\n", t, solved, len(exercises), len(chapters), len(r.Outline))
+	fmt.Fprintf(w, "%s\n%d of %d exercises done\n", t, solved, len(exercises))
 	return nil
 }
 
 func (n *runner) progress(ctx context.Context, e Exercise, status io.Writer) (state, note string, err error) {
 	if !n.repo.has(e.Mine()) {
-		return "not started", fmt.Sprintf("make exercise-%s", e.ID), nil
+		return "not started", fmt.Sprintf("make exercise-%s", e.ID()), nil
 	}
 	same, err := n.repo.untouched(e)
 	if err != nil {
 		return "", "", err
 	}
 	if same {
-		return "not started", "edit " + e.Mine(), nil
+		return "begun", "still the stub: edit " + e.Mine(), nil
 	}
-	fmt.Fprintf(status, "checking exercise %s ...\n", e.ID)
+	fmt.Fprintf(status, "checking exercise %d ...\n", e.Number)
 	mine, err := n.repo.learner(e)
 	if err != nil {
 		return "", "", err

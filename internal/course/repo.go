@@ -1,3 +1,12 @@
+// Package course is the course tool: it knows what a chapter and an exercise
+// are, checks that the tree agrees, and runs them.
+//
+// The chapter.yaml and the texts of chapters/NN-name go in; overlays for the go
+// command, test results in plain words, and Markdown with code cut from the real
+// files come out.
+//
+// Neighbours: below it are the go command and the file system. Above it is
+// internal/course/cmd/course, the command line that the Makefile calls.
 package course
 
 import (
@@ -16,10 +25,10 @@ import (
 // Repo is a tree to work on. All paths in this package are relative to Root
 // and use slashes, except where a name says Abs.
 type Repo struct {
-	Root    string // absolute
-	Module  string // the module path in Root/go.mod
-	Outline []Planned
-	Env     []string // added to the environment of the go command; tests set it
+	Root   string   // absolute
+	Module string   // the module path in Root/go.mod
+	Order  []string // the files of mini, in the order of the chapters
+	Env    []string // added to the environment of the go command; tests set it
 }
 
 // Open reads the module path of the tree at root.
@@ -34,7 +43,7 @@ func Open(root string) (*Repo, error) {
 	}
 	for line := range strings.Lines(string(mod)) {
 		if name, ok := strings.CutPrefix(line, "module "); ok {
-			return &Repo{Root: abs, Module: strings.TrimSpace(name), Outline: Outline}, nil
+			return &Repo{Root: abs, Module: strings.TrimSpace(name), Order: miniOrder}, nil
 		}
 	}
 	return nil, fmt.Errorf("%s has no module line", filepath.Join(abs, "go.mod"))
@@ -64,37 +73,12 @@ func (r *Repo) read(rel string) ([]byte, error) { return os.ReadFile(r.Abs(rel))
 
 func (r *Repo) has(rel string) bool { return isFile(r.Abs(rel)) }
 
-// groundFloor is what every milestone has: it belongs to no chapter.
-// Everything else outside chapters/ is the library.
-var groundFloor = []string{"cluster", "cmd", "internal", "benchmarks", "docs", "exercises", "mini", "my"}
-
-// area says what part of the tree a file is in.
-type area int
-
-const (
-	library area = iota
-	chapterDir
-	ground
-)
-
-func areaOf(rel string) area {
-	top, _, nested := strings.Cut(rel, "/")
-	switch {
-	case nested && top == "chapters":
-		return chapterDir
-	case nested && slices.Contains(groundFloor, top):
-		return ground
-	default:
-		return library
-	}
-}
-
 // GoFiles lists the Go files that the go command sees in the main module, and
-// that are built without extra tags: sorted, without exercises/ and my/.
+// that are built without extra tags: sorted, without my/.
 func (r *Repo) GoFiles() ([]string, error) {
 	var files []string
 	err := r.walk(func(rel string) error {
-		if !strings.HasSuffix(rel, ".go") || strings.HasPrefix(rel, "exercises/") {
+		if !strings.HasSuffix(rel, ".go") {
 			return nil
 		}
 		off, err := r.switchedOff(rel)
@@ -110,7 +94,7 @@ func (r *Repo) GoFiles() ([]string, error) {
 
 // switchedOff reports whether a file is no part of any build: its constraint
 // is a bare tag of ours, such as ignore or seed. Files for other systems
-// (_windows.go, //go:build linux) do count: they belong to a chapter too.
+// (_windows.go, //go:build linux) do count.
 func (r *Repo) switchedOff(rel string) (bool, error) {
 	text, err := r.read(rel)
 	if err != nil {

@@ -16,24 +16,9 @@ func TestWhatTheBooksGeneratorWritesIsNoText(t *testing.T) {
 		"docs/book/README.md":          "# The book\n",
 		"docs/book/pages/docs/a.md":    "# A\n",
 		"docs/book/public/source/x.md": "# X\n",
-		"sum/testdata/golden.md":       "# Golden\n",
+		"mini/testdata/golden.md":      "# Golden\n",
 	})
 	files, err := r.Markdown()
 	require.NoError(t, err)
-	assert.Equal(t, []string{"README.md", "chapters/01-sum/README.md", "chapters/02-mean/README.md", "docs/a.md", "docs/book/README.md", "exercises/01-sum/README.md"}, files)
-}
-
-// The lines above are counted, so that an error about the text names the right line.
-func TestTheBodyOfATextComesWithTheNumberOfLinesAboveIt(t *testing.T) {
-	t.Parallel()
-	r := tinyTree(t, map[string]string{"docs/a.md": "# A\n", "docs/b.md": "---\ntitle: B\npart: 1\n---\n# B\n"})
-	for _, c := range []struct {
-		file, body string
-		above      int
-	}{{"docs/a.md", "# A\n", 0}, {"docs/b.md", "# B\n", 4}} {
-		body, above, err := r.Body(c.file)
-		require.NoError(t, err)
-		assert.Equal(t, c.body, body)
-		assert.Equal(t, c.above, above)
-	}
+	assert.Equal(t, []string{"README.md", "chapters/01-sum/README.md", "chapters/01-sum/exercise.md", "chapters/02-mean/README.md", "docs/a.md", "docs/book/README.md"}, files)
 }

@@ -61,17 +61,17 @@ func (n *runner) resultFile(e Exercise, s solution) (string, error) {
 	h := sha256.New()
 	spec, err := json.Marshal(e)
 	if err != nil {
-		return "", fmt.Errorf("hashing exercise %s: %w", e.ID, err)
+		return "", fmt.Errorf("hashing exercise %s: %w", e.ID(), err)
 	}
 	fmt.Fprintf(h, "%s\n%s\n%s\n", n.goFlavor, spec, n.timeout)
-	inputs, err := n.inputs(e.Chapter)
+	inputs, err := n.inputs(e)
 	if err != nil {
 		return "", err
 	}
 	for _, rel := range inputs {
 		text, err := n.repo.read(rel)
 		if err != nil {
-			return "", fmt.Errorf("hashing the inputs of exercise %s: %w", e.ID, err)
+			return "", fmt.Errorf("hashing the inputs of exercise %s: %w", e.ID(), err)
 		}
 		fmt.Fprintf(h, "%s %d\n", rel, len(text))
 		h.Write(text)
@@ -89,20 +89,17 @@ func (n *runner) resultFile(e Exercise, s solution) (string, error) {
 	return stateDir + "/results/" + hex.EncodeToString(h.Sum(nil)[:16]) + ".json", nil
 }
 
-// inputs lists the files of a milestone that a build or test can read.
-func (n *runner) inputs(chapter int) ([]string, error) {
-	hidden := n.owners.Hidden(chapter)
+// inputs lists the files that the tests of an exercise can read.
+func (n *runner) inputs(e Exercise) ([]string, error) {
 	var inputs []string
 	err := n.repo.walk(func(rel string) error {
-		_, later := slices.BinarySearch(hidden, rel)
 		prose := strings.HasSuffix(rel, ".md") && !strings.Contains(rel, "testdata/")
-		if !later && !prose {
+		if !prose && !slices.Contains(e.hidden, rel) {
 			inputs = append(inputs, rel)
 		}
 		return nil
 	}, func(rel, _ string) bool {
-		laterChapter := path.Dir(rel) == "chapters" && numberOf(path.Base(rel)) > chapter
-		return laterChapter || rel == "exercises" || rel == "docs" || n.repo.has(path.Join(rel, "go.mod"))
+		return rel == chaptersDir || rel == "docs" || n.repo.has(path.Join(rel, "go.mod"))
 	})
 	return inputs, err
 }

@@ -18,8 +18,6 @@ import (
 // tests run again.
 type runner struct {
 	repo     *Repo
-	files    []string // the tree's Go files
-	owners   Ownership
 	timeout  time.Duration // for the tests alone, compiling not counted
 	goFlavor string        // version and settings of the go command
 	raceOK   bool          // the race detector can be used here
@@ -34,38 +32,14 @@ const testTimeout = 30 * time.Second
 const compileTimeout = 15 * time.Minute
 
 func (r *Repo) newRunner(ctx context.Context) (*runner, error) {
-	chapters, err := r.written()
-	if err != nil {
-		return nil, err
-	}
-	files, owners, err := r.owned(chapters)
-	if err != nil {
-		return nil, err
-	}
 	env, err := r.goOutput(ctx, "env", "GOVERSION", "GOFLAGS", "GOOS", "GOARCH", "CGO_ENABLED", "GOEXPERIMENT", "CC")
 	if err != nil {
 		return nil, fmt.Errorf("asking the go command for its settings: %w", err)
 	}
 	settings := strings.Split(string(env), "\n")
 	_, noCC := exec.LookPath(strings.TrimSpace(settings[6]))
-	return &runner{repo: r, files: files, owners: owners, timeout: testTimeout,
+	return &runner{repo: r, timeout: testTimeout,
 		goFlavor: string(env), raceOK: settings[4] == "1" && noCC == nil}, nil
-}
-
-// hidden are the files that an exercise's tests do without: those of later chapters, and the
-// examples that are whole programs. No exercise runs these, and the tests of workqueue,
-// which knows nothing of Kubernetes, would have to be linked with a client for it.
-func (n *runner) hidden(e Exercise) []string {
-	if e.ofMini() {
-		return e.hide
-	}
-	hidden := n.owners.Hidden(e.Chapter)
-	for _, file := range n.files {
-		if strings.HasSuffix(file, "_inuse_example_test.go") && n.owners[file] <= e.Chapter {
-			hidden = append(hidden, file)
-		}
-	}
-	return hidden
 }
 
 // run runs an exercise's tests on a solution. The tree is that of the exercise's
@@ -75,29 +49,29 @@ func (n *runner) run(ctx context.Context, e Exercise, s solution) (Failure, erro
 	if err != nil {
 		return Failure{}, err
 	}
-	overlay := hide(n.hidden(e))
+	overlay := hide(e.hidden)
 	instead, err := s.overlay(n.repo, e)
 	var clause clauseError
 	if errors.As(err, &clause) {
 		return Failure{Status: NoCompile, Detail: clause.Error()}, nil
 	}
 	if err != nil {
-		return Failure{}, fmt.Errorf("exercise %s: %w", e.ID, err)
+		return Failure{}, fmt.Errorf("exercise %s: %w", e.ID(), err)
 	}
 	maps.Copy(overlay, instead)
 	file, done, err := overlay.write(n.repo, s.extra)
 	if err != nil {
-		return Failure{}, fmt.Errorf("exercise %s: %w", e.ID, err)
+		return Failure{}, fmt.Errorf("exercise %s: %w", e.ID(), err)
 	}
 	defer done()
 	// -count=1: a test that passed by luck must not be believed twice.
 	args := []string{"test", "-json", "-short", "-failfast", "-count=1", "-timeout=" + n.timeout.String(), "-ldflags=-s -w", "-overlay=" + file}
-	if e.Run.Race && n.raceOK {
+	if e.Race && n.raceOK {
 		args = append(args, "-race")
 	}
-	failure, err := n.goTest(ctx, e, s, slices.Concat(args, []string{"-run=" + e.Run.Tests}, e.Run.Packages))
+	failure, err := n.goTest(ctx, e, s, slices.Concat(args, []string{"-run=" + e.run(), miniPackage}))
 	if err != nil {
-		return Failure{}, fmt.Errorf("running the tests of exercise %s: %w", e.ID, err)
+		return Failure{}, fmt.Errorf("running the tests of exercise %s: %w", e.ID(), err)
 	}
 	return failure, n.remember(e, s, failure, before)
 }
@@ -124,7 +98,7 @@ func (n *runner) goTest(ctx context.Context, e Exercise, s solution, args []stri
 		fmt.Fprintf(n.raw, "%s%s\n", &log.raw, log.other)
 	}
 	n.repo.markLogs(log, s.extra)
-	failure := judge(log, e.Run.Packages, s.places(e))
+	failure := judge(log, []string{miniPackage}, s.places(e))
 	if failure.Status == Passed && runErr != nil {
 		failure = Failure{Status: Broken, Detail: strings.TrimSpace(log.other + runErr.Error())}
 	}

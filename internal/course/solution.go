@@ -39,7 +39,7 @@ func (r *Repo) learnerIn(home string, e Exercise) (solution, error) {
 	for _, file := range append([]string{s.file}, sortedValues(extra)...) {
 		text, err := r.read(file)
 		if err != nil {
-			return solution{}, fmt.Errorf("reading your solution of exercise %s: %w", e.ID, err)
+			return solution{}, fmt.Errorf("reading your solution of exercise %s: %w", e.ID(), err)
 		}
 		s.content = fmt.Appendf(s.content, "%s %d\n%s", path.Base(file), len(text), text)
 	}
@@ -52,7 +52,7 @@ func (r *Repo) extraFiles(home string, e Exercise) (map[string]string, error) {
 	dir := path.Dir(e.in(home))
 	entries, err := os.ReadDir(r.Abs(dir))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("looking for your files of exercise %s: %w", e.ID, err)
+		return nil, fmt.Errorf("looking for your files of exercise %s: %w", e.ID(), err)
 	}
 	extra := map[string]string{}
 	for _, entry := range entries {
@@ -72,45 +72,30 @@ func (r *Repo) extraFiles(home string, e Exercise) (map[string]string, error) {
 // Stub is the file that a learner starts from, for texts that show it.
 func (r *Repo) Stub(e Exercise) ([]byte, error) { return r.stubText(e) }
 
-// stubText is the file that a learner starts from: the reference with empty
-// functions, or with those of a hand-written beginning.
+// stubText is the file that a learner starts from: the reference with empty functions.
 func (r *Repo) stubText(e Exercise) ([]byte, error) {
 	base, err := r.parse(e.Replaces)
 	if err != nil {
 		return nil, err
 	}
-	reference := base
 	emptied, err := splice.Stub(base, e.Function)
-	if err == nil {
-		base, err = splice.Without(base, e.Without)
-	}
 	if err != nil {
-		return nil, fmt.Errorf("making the stub of exercise %s: %s: %w", e.ID, e.Replaces, err)
+		return nil, fmt.Errorf("making the stub of exercise %d: %s: %w", e.Number, e.Replaces, err)
 	}
-	for _, patch := range []string{"", e.Beginning()} {
-		changed := emptied
-		if patch != "" {
-			if !r.has(patch) {
-				continue
-			}
-			if changed, err = r.parsePatch(reference, patch); err != nil {
-				return nil, err
-			}
-		}
-		text, err := splice.Render(base, changed)
-		if err == nil {
-			base, err = splice.Parse("", text)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("making the stub of exercise %s: %w", e.ID, err)
-		}
+	text, err := splice.Render(base, emptied)
+	if err != nil {
+		return nil, fmt.Errorf("making the stub of exercise %d: %w", e.Number, err)
 	}
-	return append(stubHeader(e, splice.Missing(reference, base)), base.Bytes()...), nil
+	stub, err := splice.Parse("", text)
+	if err != nil {
+		return nil, fmt.Errorf("making the stub of exercise %d: %w", e.Number, err)
+	}
+	return append(stubHeader(e, splice.Missing(base, stub)), stub.Bytes()...), nil
 }
 
 // stubHeader tells whoever opens the file what is asked.
 func stubHeader(e Exercise, imports []string) []byte {
-	text := fmt.Sprintf("Exercise %s, %s: you write %s. The rest is given.", e.ID, e.Title, list(e.Function, "and"))
+	text := fmt.Sprintf("Exercise %s, %s: you write %s. The rest is given.", e.ID(), e.Title, list(e.Function, "and"))
 	if len(imports) > 0 {
 		text += fmt.Sprintf(" You may want to import %s.", list(imports, "and"))
 	}

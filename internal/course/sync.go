@@ -227,17 +227,8 @@ func (d *document) generated(name string) (string, error) {
 
 func (d *document) chapterTable() string {
 	t := table{header: []string{"", "Chapter", "Part", "Minutes"}}
-	for _, p := range d.repo.Outline {
-		title, minutes := p.Title, "planned"
-		for _, c := range d.chapters {
-			if c.Number == p.Number {
-				title, minutes = fmt.Sprintf("[%s](%s)", p.Title, d.relative(c.Dir+"/README.md")), fmt.Sprint(c.Minutes)
-				if c.Draft {
-					minutes = draft
-				}
-			}
-		}
-		t.add(fmt.Sprintf("%02d", p.Number), title, partName(p.Part), minutes)
+	for _, c := range d.chapters {
+		t.add(fmt.Sprintf("%02d", c.Number), fmt.Sprintf("[%s](%s)", c.Title, d.relative(c.Readme())), partName(c.Part), fmt.Sprint(c.Minutes))
 	}
 	return t.Markdown()
 }

@@ -8,12 +8,13 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/tools/txtar"
 )
 
 // tiny is a whole course in a few files, without a dependency, so that the go
 // command is quick on it and needs no network.
 var tiny = map[string]string{
-	"go.mod": "module example.com/tiny\n\ngo 1.26\n\nignore (\n\t./exercises\n\t./my\n)\n",
+	"go.mod": "module example.com/tiny\n\ngo 1.26\n\nignore ./my\n",
 	"benchmarks/go.mod": `module example.com/tiny/benchmarks
 
 require (
@@ -24,7 +25,7 @@ require (
 replace example.org/Replaced => example.org/Replaced v0.3.0
 `,
 	"README.md": "# Tiny\n\n<!-- course:chapters -->\n<!-- /course:chapters -->\n",
-	"sum/sum.go": `package sum
+	"mini/sum.go": `package mini
 
 // Sum adds up.
 func Sum(xs []int) int {
@@ -37,7 +38,7 @@ func Sum(xs []int) int {
 	return total
 }
 `,
-	"sum/sum_test.go": `package sum
+	"mini/sum_test.go": `package mini
 
 import "testing"
 
@@ -54,9 +55,7 @@ func TestTheSumOfNothingIsZero(t *testing.T) {
 	}
 }
 `,
-	"mean/mean.go": `package mean
-
-import "example.com/tiny/sum"
+	"mini/mean.go": `package mini
 
 type Mean struct{}
 
@@ -64,76 +63,48 @@ type Mean struct{}
 func (*Mean) Of(xs []int) int { return sum.Sum(xs) / len(xs) }
 `,
 	"internal/floor/floor.go": "package floor\n",
-	"chapters/01-sum/README.md": `---
-title: Sum
+	"mini/cmd/mini/main.go":   tinyProgram("mini.Sum([]int{50, 3})"),
+	"chapters/01-sum/README.md": "# 1. Sum\n\nA **sum** is what adding gives.\n\n<!-- snippet file=mini/sum.go symbol=imports -->\n\n" +
+		"<!-- snippet file=mini/sum.go symbol=Sum -->\n\n<!-- output file=testdata/output.txt -->\n",
+	"chapters/01-sum/chapter.yaml": `title: Sum
 part: 1
 minutes: 5
-files: [sum/*.go]
-exercises: [01-sum]
+file: mini/sum.go
+names: [sum]
+exercise: {write: [Sum]}
 upstream:
   - {module: example.org/original, version: v1.2.0, file: pkg/sum.go}
   - {module: example.org/Replaced, version: v0.3.0, file: x.go}
----
-<!-- snippet file=sum/sum.go symbol=Sum -->
-
-<!-- output file=testdata/output.txt -->
 `,
 	"chapters/01-sum/testdata/output.txt": "6\n",
-	"chapters/01-sum/main.go": `package main
-
-import (
-	"fmt"
-	"os"
-
-	"example.com/tiny/sum"
-)
-
-func main() {
-	fmt.Println(sum.Sum([]int{1, 2, 3}), os.Getenv("GREETING"))
-	os.Exit(3)
-}
-`,
-	"chapters/02-mean/README.md": `---
-title: Mean
-part: 1
-minutes: 7
-files:
-  - mean/mean.go
----
-<!-- snippet file=mean/mean.go symbol=Mean.Of doc=false title=false -->
-`,
-	"exercises/01-sum/README.md": `---
-title: Add up
-chapter: 1
-replaces: sum/sum.go
-function: Sum
-run: Sum
-reads: chapters/01-sum/README.md
----
-# Add up
-
-Write Sum.
-
-## Hint 1
-
-Start at zero.
-
-## Hint 2
-
-Use a loop.
-`,
-	"exercises/01-sum/testdata/wrong/first.go":  "// It skips the first number.\npackage sum\n\nfunc Sum(xs []int) int {\n\tt := 0\n\tfor i := 1; i < len(xs); i++ {\n\t\tt += xs[i]\n\t}\n\treturn t\n}\n",
-	"exercises/01-sum/testdata/wrong/beyond.go": "// It reads one too many.\npackage sum\n\nfunc Sum(xs []int) int {\n\tt := 0\n\tfor i := 0; i <= len(xs); i++ {\n\t\tt += xs[i]\n\t}\n\treturn t\n}\n",
+	"chapters/01-sum/main.go":             tinyProgram("mini.Sum([]int{20, 3})"),
+	"chapters/01-sum/naive/main.go":       tinyProgram("40"),
+	"chapters/01-sum/exercise.md":         "# Write Sum\n\nWrite Sum.\n\n## Hint 1\n\nStart at zero.\n\n## Hint 2\n\nUse a loop.\n",
+	"chapters/01-sum/wrong.txtar": mistakes(map[string]string{
+		"first.go":  "// It skips the first number.\n// Caught by: TestASumContainsEveryNumber\npackage mini\n\nfunc Sum(xs []int) int {\n\tt := 0\n\tfor i := 1; i < len(xs); i++ {\n\t\tt += xs[i]\n\t}\n\treturn t\n}\n",
+		"beyond.go": "// It reads one too many.\n// Caught by: TestASumContainsEveryNumber\npackage mini\n\nfunc Sum(xs []int) int {\n\tt := 0\n\tfor i := 0; i <= len(xs); i++ {\n\t\tt += xs[i]\n\t}\n\treturn t\n}\n",
+	}),
+	"chapters/02-mean/README.md": "# 2. Mean\n\nDivide.\n\n<!-- snippet file=mini/mean.go symbol=imports -->\n\n<!-- snippet file=mini/mean.go symbol=Mean -->\n\n" +
+		"<!-- snippet file=mini/mean.go symbol=Mean.Of title=false -->\n",
+	"chapters/02-mean/chapter.yaml": "title: Mean\npart: 1\nminutes: 7\nfile: mini/mean.go\n",
 
 	// What the module cache would hold.
 	".modcache/example.org/original@v1.2.0/pkg/sum.go": "package pkg\n",
 	".modcache/example.org/!replaced@v0.3.0/x.go":      "package x\n",
 }
 
-var tinyOutline = []Planned{
-	{1, "sum", "Sum", 1},
-	{2, "mean", "Mean", 1},
-	{3, "median", "Median", 2},
+// tinyProgram ends with an exit code.
+func tinyProgram(code string) string {
+	return "package main\n\nimport (\n\t\"os\"\n\n\t\"example.com/tiny/mini\"\n)\n\nvar _ = mini.Sum\n\nfunc main() { os.Exit(" + code + ") }\n"
+}
+
+// mistakes is a wrong.txtar.
+func mistakes(files map[string]string) string {
+	var archive txtar.Archive
+	for _, name := range sortedKeys(files) {
+		archive.Files = append(archive.Files, txtar.File{Name: name, Data: []byte(files[name])})
+	}
+	return string(txtar.Format(&archive))
 }
 
 // tinyTree writes the tiny course with changes: a path with "" is left out.
@@ -149,7 +120,7 @@ func tinyTree(t *testing.T, changes map[string]string) *Repo {
 	}
 	r, err := Open(root)
 	require.NoError(t, err)
-	r.Outline = tinyOutline
+	r.Order = []string{"sum", "mean"}
 	r.Env = []string{"GOFLAGS=-mod=mod -vet=off -ldflags=-w", "GOPROXY=off", "GOTOOLCHAIN=local", "GOWORK=off", "GOMODCACHE=" + filepath.Join(root, ".modcache")}
 	return r
 }

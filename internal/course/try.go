@@ -25,7 +25,7 @@ type tryOptions struct {
 }
 
 func (r *Repo) try(ctx context.Context, e Exercise, options tryOptions, w io.Writer) (solved bool, err error) {
-	fmt.Fprintf(w, "exercise %s: %s\n\n", e.ID, e.Title)
+	fmt.Fprintf(w, "exercise %s: %s\n\n", e.ID(), e.Title)
 	if options.created {
 		fmt.Fprintf(w, "%s\n\nYour file is %s.\nIt is a stub: it compiles, and its tests fail.\n\n", e.Task, e.Mine())
 	}
@@ -53,23 +53,11 @@ func (r *Repo) try(ctx context.Context, e Exercise, options tryOptions, w io.Wri
 	}
 	if f.Status == Passed {
 		fmt.Fprintf(w, "Solved: all its tests pass on %s.\n", e.Mine())
-		if e.ofMini() {
-			fmt.Fprintf(w, "Next: `make mini-%d MINE=1` runs the chapter's program on it.\n", e.Number)
-			return true, nil
-		}
-		fmt.Fprintf(w, "Next: `make diff-%s` compares it with the reference,\n`make chapter-%d MINE=1` runs the demo on it.\n", e.ID, e.Chapter)
+		fmt.Fprintf(w, "Next: `make diff-%d` compares it with the reference,\n`make chapter-%d MINE=1` runs the chapter's program on it.\n", e.Number, e.Number)
 		return true, nil
 	}
-	again := "exercise-" + e.ID
-	if e.ofMini() {
-		again = fmt.Sprintf("write-%d", e.Number)
-		passed, all, err := r.steps(e, f)
-		if err != nil {
-			return false, err
-		}
-		fmt.Fprintf(w, "%d of %d tests pass.\n\n", passed, all)
-	}
-	next := fmt.Sprintf("edit %s and run `make %s` again.", e.Mine(), again)
+	fmt.Fprintf(w, "%d of %d tests pass.\n\n", e.steps(f), len(e.Tests))
+	next := fmt.Sprintf("edit %s and run `make exercise-%d` again.", e.Mine(), e.Number)
 	if options.watching {
 		next = fmt.Sprintf("edit %s and save it.", e.Mine())
 	}

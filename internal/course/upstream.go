@@ -38,7 +38,7 @@ func (r *Repo) checkUpstream(ctx context.Context, chapters []Chapter) (Problems,
 	for _, c := range chapters {
 		for _, u := range c.Upstream {
 			if err := r.checkUpstreamFile(ctx, mods, u); err != nil {
-				problems.add("%s/README.md, upstream %s: %v", c.Dir, u.File, err)
+				problems.add("%s/chapter.yaml, upstream %s: %v", c.Dir, u.File, err)
 			}
 		}
 	}

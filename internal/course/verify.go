@@ -2,11 +2,8 @@ package course
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"path"
 	"strings"
 	"time"
@@ -67,7 +64,7 @@ type attempt struct {
 
 // verify returns how many solutions it tried next to what is wrong.
 func (n *runner) verify(ctx context.Context, e Exercise, w io.Writer) (problems Problems, tried int, err error) {
-	fmt.Fprintf(w, "exercise %s: %s\n", e.ID, e.Title)
+	fmt.Fprintf(w, "exercise %s: %s\n", e.ID(), e.Title)
 	attempts, more, err := n.attempts(e)
 	if err != nil {
 		return nil, 0, err
@@ -78,12 +75,11 @@ func (n *runner) verify(ctx context.Context, e Exercise, w io.Writer) (problems 
 		return nil, 0, err
 	}
 	if reference.Status != Passed {
-		problems.add("exercise %s: the reference %s %s: the solution must pass its own tests: %s", e.ID, e.Replaces, reference.Status, oneLine(n.repo.explain(e, reference, e.Replaces)))
+		problems.add("exercise %s: the reference %s %s: the solution must pass its own tests: %s", e.ID(), e.Replaces, reference.Status, oneLine(n.repo.explain(e, reference, e.Replaces)))
 	}
-	told := map[string]string{} // what is told -> for which attempt
 	for i, a := range attempts {
 		fmt.Fprintf(w, "  %s (%s)\n", path.Base(a.name), a.bug)
-		problems = append(problems, n.caught(e, a, verdicts[i], told, w)...)
+		problems = append(problems, n.caught(e, a, verdicts[i], w)...)
 	}
 	return problems, 1 + len(attempts), nil
 }
@@ -94,7 +90,7 @@ const stubName = "the stub"
 func (n *runner) attempts(e Exercise) (attempts []attempt, problems Problems, err error) {
 	stub, err := n.repo.stub(e)
 	if err != nil {
-		problems.add("exercise %s: %v", e.ID, err)
+		problems.add("exercise %s: %v", e.ID(), err)
 	} else {
 		attempts = append(attempts, attempt{stub, stubName, "Nothing is written yet."})
 	}
@@ -103,7 +99,7 @@ func (n *runner) attempts(e Exercise) (attempts []attempt, problems Problems, er
 		return nil, nil, err
 	}
 	if len(files) == 0 {
-		problems.add("exercise %s has no wrong solutions: put plausible bugs into %s/testdata/wrong/*.go", e.ID, e.Dir())
+		problems.add("exercise %s has no wrong solutions: put the mistakes that people make into %s/wrong.txtar", e.ID(), e.Dir())
 	}
 	for _, file := range files {
 		bug, err := n.repo.bugOf(file)
@@ -113,7 +109,7 @@ func (n *runner) attempts(e Exercise) (attempts []attempt, problems Problems, er
 		}
 		s, err := n.repo.wrong(e, file)
 		if err != nil {
-			problems.add("exercise %s: %v", e.ID, err)
+			problems.add("exercise %s: %v", e.ID(), err)
 			continue
 		}
 		attempts = append(attempts, attempt{s, file, bug})
@@ -128,7 +124,7 @@ func (n *runner) judgeAll(ctx context.Context, e Exercise, attempts []attempt, w
 	if err == nil && reference.Status != Passed {
 		// There was no binary for all solutions, or the reference did not pass in it.
 		if reference, err = n.cached(ctx, e, solution{}); err != nil {
-			err = fmt.Errorf("running the reference of exercise %s: %w", e.ID, err)
+			err = fmt.Errorf("running the reference of exercise %s: %w", e.ID(), err)
 		}
 	}
 	return reference, verdicts, err
@@ -144,7 +140,7 @@ func (n *runner) judgeAttempts(ctx context.Context, e Exercise, attempts []attem
 		if a.name == stubName {
 			// A learner compiles it on its own, without the functions that it leaves out.
 			if verdicts[i], err = n.cached(ctx, e, a.solution); err != nil {
-				return reference, nil, fmt.Errorf("running the stub of exercise %s: %w", e.ID, err)
+				return reference, nil, fmt.Errorf("running the stub of exercise %s: %w", e.ID(), err)
 			}
 			continue
 		}
@@ -174,7 +170,7 @@ func (n *runner) judgeAttempts(ctx context.Context, e Exercise, attempts []attem
 	}
 	found, err := b.judge(ctx)
 	if err != nil {
-		return reference, nil, fmt.Errorf("running the tests of exercise %s: %w", e.ID, err)
+		return reference, nil, fmt.Errorf("running the tests of exercise %s: %w", e.ID(), err)
 	}
 	if b.reference.Status == Passed {
 		reference = b.reference
@@ -196,72 +192,43 @@ func (n *runner) judgeAttempts(ctx context.Context, e Exercise, attempts []attem
 }
 
 // caught checks the verdict on a solution that must fail.
-func (n *runner) caught(e Exercise, a attempt, f Failure, told map[string]string, w io.Writer) (problems Problems) {
+func (n *runner) caught(e Exercise, a attempt, f Failure, w io.Writer) (problems Problems) {
 	switch f.Status {
 	case Passed:
-		problems.add("exercise %s: %s passes all tests: add a test that catches it, or remove it", e.ID, a.name)
+		problems.add("exercise %s: %s passes all tests: add a test that catches it, or remove it", e.ID(), a.name)
 		return problems
 	case NoCompile, NoTests, Broken:
-		problems.add("exercise %s: %s must compile and fail a test, but it %s: %s", e.ID, a.name, f.Status, oneLine(f.Detail))
+		problems.add("exercise %s: %s must compile and fail a test, but it %s: %s", e.ID(), a.name, f.Status, oneLine(f.Detail))
 		return problems
 	case TimedOut:
 		if a.name == stubName {
-			problems.add("exercise %s: the stub runs into the time-out: make it fail at once, a learner's first run waits for it", e.ID)
+			problems.add("exercise %s: the stub runs into the time-out: make it fail at once, a learner's first run waits for it", e.ID())
 		}
 	}
-	// Of two loops that never end there is nothing to tell but that, and a busy
-	// machine may make a slow test look like one.
-	if e.ofMini() {
-		problems = append(problems, n.caughtByName(e, a, f)...)
-	} else if other, taken := told[f.core()]; taken && f.Status != TimedOut {
-		problems.add("exercise %s: a learner is told the same for %s as for %s: make a test's message or order tell the two apart", e.ID, a.name, other)
-	}
-	told[f.core()] = a.name
+	problems = append(problems, caughtByName(e, a, f)...)
 	if f.Status == Failing && f.Message == "" && n.repo.testDoc(f).text == "" {
-		problems.add("exercise %s: %s fails %s, which has neither a message nor a comment that tells a learner what it means", e.ID, a.name, f.Test)
+		problems.add("exercise %s: %s fails %s, which has neither a message nor a comment that tells a learner what it means", e.ID(), a.name, f.Test)
 	}
 	fmt.Fprintln(w, indent(n.repo.explain(e, f, a.file), "    "))
 	return problems
 }
 
-// checkParts proves, without a compiler, that the stub can be made and that every
-// wrong solution holds only what differs.
-func (r *Repo) checkParts(e Exercise) (problems Problems) {
-	if _, err := r.stub(e); err != nil {
-		problems.add("exercise %s: %v", e.ID, err)
+// caughtByName proves that a mistake is caught by the test that it names.
+func caughtByName(e Exercise, a attempt, f Failure) (problems Problems) {
+	if a.name == stubName {
+		return nil
 	}
-	files, err := r.wrongFiles(e)
-	if err != nil {
-		problems.add("%v", err)
+	test, _, _ := strings.Cut(f.Test, "/")
+	want := ""
+	for line := range strings.SplitSeq(string(a.content), "\n") {
+		if name, ok := strings.CutPrefix(line, "// Caught by: "); ok {
+			want = strings.TrimSpace(name)
+		}
 	}
-	for _, file := range files {
-		if _, err := r.bugOf(file); err != nil {
-			problems.add("%v", err)
-		}
-		if _, err := r.wrong(e, file); err != nil {
-			problems.add("exercise %s: %v", e.ID, err)
-		}
+	if test != want {
+		problems.add("exercise %d: %s says that it is caught by %q, and %q catches it (%s)", e.Number, path.Base(a.name), want, test, f.Status)
 	}
 	return problems
-}
-
-// wrongFiles lists the plausible bugs, sorted.
-func (r *Repo) wrongFiles(e Exercise) ([]string, error) {
-	if e.ofMini() {
-		return r.unpackWrong(e)
-	}
-	dir := e.Dir() + "/testdata/wrong"
-	entries, err := os.ReadDir(r.Abs(dir))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("listing the wrong solutions of exercise %s: %w", e.ID, err)
-	}
-	var files []string
-	for _, entry := range entries {
-		if strings.HasSuffix(entry.Name(), ".go") {
-			files = append(files, path.Join(dir, entry.Name()))
-		}
-	}
-	return files, nil
 }
 
 // bugOf returns the first line of a wrong solution, which says what is wrong.

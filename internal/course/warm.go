@@ -9,23 +9,18 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 )
 
 // Warm is `course warm`: it loads and compiles all that a day without a network needs. The modules of every go.mod are
-// downloaded; the control plane, the demos and the commands are compiled, and the tests of each exercise at its
-// milestone, with what go vet finds out about them. At the end it says how large all of it is.
+// downloaded; the control plane, the demos and the commands are compiled, and the tests of each exercise, with what go vet finds out about them. At the end it says how large all of it is.
 //
 // Errors: what could not be loaded or compiled, with the go command's words. What has been done stays, so a
 // second call goes on from there.
 func (r *Repo) Warm(ctx context.Context, w io.Writer) error {
 	begin := time.Now()
-	exercises, problems, err := r.Exercises()
-	if err == nil {
-		err = problems.Err()
-	}
+	exercises, err := r.allExercises()
 	if err != nil {
 		return err
 	}
@@ -48,9 +43,9 @@ func (r *Repo) Warm(ctx context.Context, w io.Writer) error {
 		return err
 	}
 	for i, e := range exercises {
-		fmt.Fprintf(w, "compiling the tests of exercise %s (%d of %d) ...\n", e.ID, i+1, len(exercises))
+		fmt.Fprintf(w, "compiling the tests of exercise %s (%d of %d) ...\n", e.ID(), i+1, len(exercises))
 		if err := n.warm(ctx, e); err != nil {
-			return fmt.Errorf("compiling the tests of exercise %s: %w", e.ID, err)
+			return fmt.Errorf("compiling the tests of exercise %s: %w", e.ID(), err)
 		}
 	}
 	sizes, err := r.sizes(ctx)
@@ -95,16 +90,16 @@ func (r *Repo) downloadModules(ctx context.Context, w io.Writer) error {
 
 // warm compiles, vets and links the tests of an exercise as `course exercise` does, and runs none.
 func (n *runner) warm(ctx context.Context, e Exercise) error {
-	file, done, err := hide(n.hidden(e)).write(n.repo, nil)
+	file, done, err := hide(e.hidden).write(n.repo, nil)
 	if err != nil {
 		return err
 	}
 	defer done()
 	args := []string{"test", "-short", "-run=^$", "-overlay=" + file}
-	if e.Run.Race && n.raceOK {
+	if e.Race && n.raceOK {
 		args = append(args, "-race")
 	}
-	_, err = n.repo.goOutput(ctx, slices.Concat(args, e.Run.Packages)...)
+	_, err = n.repo.goOutput(ctx, append(args, miniPackage)...)
 	return err
 }
 

@@ -132,16 +132,16 @@ func TestSavingTheFileTestsItAgain(t *testing.T) {
 	seen.await(t, "Next: edit my/01-sum/sum.go and save it.")
 	seen.await(t, "Waiting for you to save a file in my/01-sum. Ctrl-C ends it.")
 
-	put(t, r.Root, "my/01-sum/sum.go", "package sum\n\nfunc Sum(xs []int) int { return 4 }\n")
+	put(t, r.Root, "my/01-sum/sum.go", "package mini\n\nfunc Sum(xs []int) int { return 4 }\n")
 	seen.await(t, "6, got 4.")
 	seen.await(t, "Waiting for you to save")
 
 	// As many editors do.
-	put(t, r.Root, "my/01-sum/sum.go.new", "package sum\n\nfunc Sum(xs []int) int { return helper(xs) }\n")
+	put(t, r.Root, "my/01-sum/sum.go.new", "package mini\n\nfunc Sum(xs []int) int { return helper(xs) }\n")
 	require.NoError(t, os.Rename(r.Abs("my/01-sum/sum.go.new"), r.Abs("my/01-sum/sum.go")))
 	seen.await(t, "undefined: helper")
 	seen.await(t, "Waiting for you to save")
-	put(t, r.Root, "my/01-sum/helper.go", "package sum\n\nfunc helper(xs []int) (t int) {\n\tfor _, x := range xs {\n\t\tt += x\n\t}\n\treturn t\n}\n")
+	put(t, r.Root, "my/01-sum/helper.go", "package mini\n\nfunc helper(xs []int) (t int) {\n\tfor _, x := range xs {\n\t\tt += x\n\t}\n\treturn t\n}\n")
 	seen.await(t, "Solved: all its tests pass")
 	cancel()
 	assert.NoError(t, <-ended)

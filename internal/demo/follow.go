@@ -21,7 +21,7 @@ import (
 // eventLimit is how long an event may take to come.
 const eventLimit = time.Minute
 
-// Follower reads the ConfigMaps of one namespace with what chapter 1 built: a
+// Follower reads the ConfigMaps of one namespace with the library's ListWatch: a
 // list, a watch and a cursor. It is the source of events for the demos of part
 // II, which are about what comes after it. A Follower belongs to one goroutine.
 type Follower struct {

@@ -6,7 +6,7 @@
 // For, Owns and Watches become sources with their predicates and handlers; Complete makes the
 // controller, gives it the sources and adds it to the manager.
 //
-// Neighbours: below it are the manager and the controller, and chapter 11's sources, handlers and
+// Neighbours: below it are the manager and the controller, and the sources, handlers and
 // predicates: a program may use them directly. Above it is the user's main.
 package builder
 

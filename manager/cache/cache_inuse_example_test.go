@@ -1,4 +1,4 @@
-// Code generated from chapters/12-client-cache/inuse/main.go by a test in internal/demo/inusetest. DO NOT EDIT.
+// Code generated from chapters/11-cache/inuse/main.go by a test in internal/demo/inusetest. DO NOT EDIT.
 
 package cache_test
 

@@ -11,8 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// An exercise of chapter 12 is judged by these tests.
-
 // setting shows what a setting is, and not where in memory.
 func setting[T any](s *T) string {
 	if s == nil {

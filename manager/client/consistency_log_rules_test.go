@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// The exercise of chapter 12 is judged by these tests: what a log remembers, and when it forgets.
+// What a log remembers, and when it forgets.
 
 func isOver(write chan struct{}) bool {
 	select {

@@ -5,7 +5,7 @@
 // the reconciler's answer decides whether a request comes again, and when.
 //
 // Neighbours: below it are reconcile, which the user writes, and the workqueue. Above it are
-// the sources of chapter 11, which it knows as the interface Source, and the manager, which
+// the sources, which it knows as the interface Source, and the manager, which
 // starts and stops it.
 package controller
 

@@ -14,7 +14,7 @@ import (
 	"github.com/loopwright/loopwright/workqueue"
 )
 
-// once is the smallest source: it adds one request. The sources of chapter 11 watch a cluster.
+// once is the smallest source: it adds one request. The sources of package source watch a cluster.
 type once struct{ request reconcile.Request }
 
 func (o once) Start(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {

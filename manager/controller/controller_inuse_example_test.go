@@ -1,4 +1,4 @@
-// Code generated from chapters/10-controller/inuse/main.go by a test in internal/demo/inusetest. DO NOT EDIT.
+// Code generated from chapters/08-controller/inuse/main.go by a test in internal/demo/inusetest. DO NOT EDIT.
 
 package controller_test
 

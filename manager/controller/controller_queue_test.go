@@ -84,7 +84,7 @@ func TestAControllerRunsOnEveryQueue(t *testing.T) {
 	}
 }
 
-// A handler of chapter 11 gives priorities to what it adds, if the queue that it is given knows
+// A handler gives priorities to what it adds, if the queue that it is given knows
 // them.
 func TestASourceCanAddWithPriorities(t *testing.T) {
 	for _, kind := range queueKinds {

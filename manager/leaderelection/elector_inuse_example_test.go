@@ -1,4 +1,4 @@
-// Code generated from chapters/13-leader-election/inuse/main.go by a test in internal/demo/inusetest. DO NOT EDIT.
+// Code generated from chapters/13-lease/inuse/main.go by a test in internal/demo/inusetest. DO NOT EDIT.
 
 package leaderelection_test
 

@@ -18,7 +18,7 @@ import (
 
 // A controller of ConfigMaps watches them, and looks only when one is not the same as before.
 func ExampleKind() {
-	var c source.InformerGetter // a cache, which chapter 12 has
+	var c source.InformerGetter // a cache
 	src := source.Kind(c, &corev1.ConfigMap{}, &handler.EnqueueRequestForObject{}, predicate.ResourceVersionChangedPredicate{})
 	fmt.Println(src)
 	// Output: kind source: *v1.ConfigMap

@@ -1,4 +1,4 @@
-// Code generated from chapters/11-events/inuse/main.go by a test in internal/demo/inusetest. DO NOT EDIT.
+// Code generated from chapters/09-events/inuse/main.go by a test in internal/demo/inusetest. DO NOT EDIT.
 
 package source_test
 

@@ -28,23 +28,6 @@ func Stub(base *File, functions []string) (*File, error) {
 	return Parse("", []byte(text))
 }
 
-// Without returns the base without these declarations.
-func Without(base *File, names []string) (*File, error) {
-	w := &writer{base: base}
-	for _, name := range names {
-		d, ok := base.Find(name)
-		if !ok {
-			return nil, fmt.Errorf("there is no %s", name)
-		}
-		w.edits = append(w.edits, edit{d.start, d.end, ""})
-	}
-	text, err := w.file(base.imports())
-	if err != nil {
-		return nil, err
-	}
-	return Parse(base.Name, text)
-}
-
 // Missing lists the packages that one file imports and the other does not.
 func Missing(from, in *File) []string {
 	var missing []string

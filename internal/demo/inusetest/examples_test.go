@@ -14,45 +14,45 @@ import (
 var update = flag.Bool("update", false, "write the examples")
 
 // examples are the files that show the programs in the documentation of the packages.
-var examples = []struct{ chapter, file, layer, what string }{
-	{"01-list-watch", "informer/listwatch_inuse", "ListWatch", "a ListWatch and a Cursor"},
-	{"02-store-index", "informer/store_inuse", "Store", "a Store, whose index knows the work that is left"},
-	{"03-reflector", "informer/reflector_inuse", "Reflector", "a Reflector"},
-	{"04-delta-queue", "informer/delta_inuse", "DeltaQueue", "a DeltaQueue between the reader and the writer"},
-	{"05-shared-informer", "informer/informer_inuse", "Informer", "an Informer, a handler and a lister"},
-	{"06-dedup-queue", "workqueue/queue_inuse", "Queue", "an informer, a Queue and a worker"},
-	{"07-delaying-queue", "workqueue/delaying_inuse", "DelayingQueue", "a DelayingQueue, which tries again after a second"},
-	{"08-rate-limiters", "workqueue/ratelimiting_inuse", "RateLimitingQueue", "a RateLimitingQueue, which backs off"},
-	{"09-priority-fairness", "workqueue/priority_queue_inuse", "PriorityQueue", "a PriorityQueue, in which users overtake the initial list"},
-	{"10-controller", "manager/controller/controller_inuse", "Controller", "a Controller, and a source of requests"},
-	{"11-events", "manager/source/source_inuse", "Source", "a Source and a handler of events"},
-	{"12-client-cache", "manager/cache/cache_inuse", "Cache", "a Cache, and a Client that reads from it"},
-	{"13-leader-election", "manager/leaderelection/elector_inuse", "Elector", "the same in each of several replicas, of which one leads"},
-	{"14-manager", "manager/manager_inuse", "Manager", "a Manager, which starts and stops all of it"},
-	{"15-ownership-finalizers", "manager/controller/controllerutil/owner_inuse", "Ownership", "CreateOrUpdate, and a copy that the ConfigMap owns"},
-	{"16-webhooks", "manager/webhook/webhook_inuse", "Webhook", "a Defaulter, which the API server asks before it stores anything"},
+var examples = []struct{ program, file, layer, what string }{
+	{"01-list-watch/inuse", "informer/listwatch_inuse", "ListWatch", "a ListWatch and a Cursor"},
+	{"02-store/inuse", "informer/store_inuse", "Store", "a Store, whose index knows the work that is left"},
+	{"03-reflector/inuse", "informer/reflector_inuse", "Reflector", "a Reflector"},
+	{"04-informer/inuse", "informer/delta_inuse", "DeltaQueue", "a DeltaQueue between the reader and the writer"},
+	{"05-shared/inuse", "informer/informer_inuse", "Informer", "an Informer, a handler and a lister"},
+	{"06-queue/inuse", "workqueue/queue_inuse", "Queue", "an informer, a Queue and a worker"},
+	{"07-delay/inuse", "workqueue/delaying_inuse", "DelayingQueue", "a DelayingQueue, which tries again after a second"},
+	{"07-delay/inuse-rate-limiters", "workqueue/ratelimiting_inuse", "RateLimitingQueue", "a RateLimitingQueue, which backs off"},
+	{"06-queue/inuse-priority", "workqueue/priority_queue_inuse", "PriorityQueue", "a PriorityQueue, in which users overtake the initial list"},
+	{"08-controller/inuse", "manager/controller/controller_inuse", "Controller", "a Controller, and a source of requests"},
+	{"09-events/inuse", "manager/source/source_inuse", "Source", "a Source and a handler of events"},
+	{"11-cache/inuse", "manager/cache/cache_inuse", "Cache", "a Cache, and a Client that reads from it"},
+	{"13-lease/inuse", "manager/leaderelection/elector_inuse", "Elector", "the same in each of several replicas, of which one leads"},
+	{"14-manager/inuse", "manager/manager_inuse", "Manager", "a Manager, which starts and stops all of it"},
+	{"15-finalizer/inuse", "manager/controller/controllerutil/owner_inuse", "Ownership", "CreateOrUpdate, and a copy that the ConfigMap owns"},
+	{"16-webhook/inuse", "manager/webhook/webhook_inuse", "Webhook", "a Defaulter, which the API server asks before it stores anything"},
 }
 
 // compiled are the programs that have a job of their own. Their examples are shown, and not run: they need a cluster.
-var compiled = []struct{ chapter, file, layer, what string }{
-	{"17-replicaset", "controllers/replicaset/replicaset_inuse", "ReplicaSet", "The controller in a program that may run in several replicas, of which one works."},
-	{"18-deployment", "controllers/deployment/deployment_inuse", "Deployment", "The controller, with that of ReplicaSets, in a program that may run in several replicas, of which one works."},
-	{"19-endpoints", "controllers/endpoints/endpoints_inuse", "Endpoints", "The controller in a program that may run in several replicas, of which one works."},
+var compiled = []struct{ program, file, layer, what string }{
+	{"19-replicaset/inuse", "controllers/replicaset/replicaset_inuse", "ReplicaSet", "The controller in a program that may run in several replicas, of which one works."},
+	{"21-rolling/inuse", "controllers/deployment/deployment_inuse", "Deployment", "The controller, with that of ReplicaSets, in a program that may run in several replicas, of which one works."},
+	{"25-endpoints/inuse", "controllers/endpoints/endpoints_inuse", "Endpoints", "The controller in a program that may run in several replicas, of which one works."},
 }
 
 // Somebody who reads the documentation of a package sees the same program as the reader of
 // the chapter. If a program has changed, run this test with -update.
 func TestTheExamplesInTheDocumentationAreThePrograms(t *testing.T) {
 	root := filepath.Join("..", "..", "..")
-	programs, err := filepath.Glob(filepath.Join(root, "chapters", "*", "inuse", "main.go"))
+	programs, err := filepath.Glob(filepath.Join(root, "chapters", "*", "inuse*", "main.go"))
 	require.NoError(t, err)
 	require.Len(t, programs, len(examples)+len(compiled), "a program has no example in the list above")
 	for _, e := range examples {
-		program, text := read(t, root, e.chapter)
+		program, text := read(t, root, e.program)
 		compare(t, root, program, e.file, example(t, text, program, e.file, e.layer, e.what))
 	}
 	for _, e := range compiled {
-		program, text := read(t, root, e.chapter)
+		program, text := read(t, root, e.program)
 		call := fmt.Sprintf("// %s\nfunc Example_%s() { inuse.Main(keepWith%s) }", e.what, strings.ToLower(e.layer[:1])+e.layer[1:], e.layer)
 		text = strings.Replace(bodyOf(t, text, program), mainFunction, call, 1)
 		compare(t, root, program, e.file, file(program, e.file, strings.Replace(text, "func keep(", "func keepWith"+e.layer+"(", 1)))
@@ -60,9 +60,9 @@ func TestTheExamplesInTheDocumentationAreThePrograms(t *testing.T) {
 }
 
 // read returns the name of a chapter's program, and the program.
-func read(t *testing.T, root, chapter string) (program, text string) {
+func read(t *testing.T, root, dir string) (program, text string) {
 	t.Helper()
-	program = "chapters/" + chapter + "/inuse/main.go"
+	program = "chapters/" + dir + "/main.go"
 	data, err := os.ReadFile(filepath.Join(root, program))
 	require.NoError(t, err)
 	require.LessOrEqual(t, strings.Count(string(data), "\n"), 50, "%s has too many lines for a small program", program)

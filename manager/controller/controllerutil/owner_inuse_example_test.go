@@ -1,4 +1,4 @@
-// Code generated from chapters/15-ownership-finalizers/inuse/main.go by a test in internal/demo/inusetest. DO NOT EDIT.
+// Code generated from chapters/15-finalizer/inuse/main.go by a test in internal/demo/inusetest. DO NOT EDIT.
 
 package controllerutil_test
 

@@ -1,7 +1,7 @@
 // Command throughput measures how many items a second go through the work queues,
-// over the number of workers, and draws chapter 9's plot.
+// over the number of workers, and draws the plot of its text.
 //
-//	go run ./workqueue/cmd/throughput -measure ../chapters/09-priority-fairness
+//	go run ./workqueue/cmd/throughput -measure ../chapters/06-queue
 //
 // measures, writes throughput.csv there, and draws throughput.svg from it. Without
 // -measure it only draws.

@@ -5,11 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path"
-	"slices"
-	"strconv"
-	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -46,56 +41,16 @@ func newCommand() *cobra.Command {
 	t := &tree{}
 	root := &cobra.Command{
 		Use:           "course",
-		Short:         "chapters, milestones, exercises and progress of the course",
+		Short:         "chapters, exercises and progress of the course",
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
 	root.PersistentFlags().StringVar(&t.root, "root", "", "the checkout (default: the one that contains the current directory)")
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.AddCommand(t.chapters(), t.chapter(), t.demo(), t.milestone(),
-		t.exercise(), t.hint(), t.diff(), t.reset(), t.verify(), t.progress(),
-		t.class(), t.warm(), t.check(), t.sync(), t.drift(), t.mini())
+	root.AddCommand(t.chapters(), t.chapter(), t.demo(), t.controllers(),
+		t.exercise(), t.hint(), t.diff(), t.reset(), t.solve(), t.catchUp(), t.verify(), t.progress(),
+		t.class(), t.warm(), t.check(), t.sync(), t.drift())
 	return root
-}
-
-// numbered is a command that takes the number of a chapter or exercise.
-func numbered(use, short string, run func(ctx context.Context, number int) error) *cobra.Command {
-	return &cobra.Command{
-		Use:   use,
-		Short: short,
-		Args:  cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			// "01" and "01-list-watch" are what a reader sees in a path.
-			if args[0] == "" {
-				return errors.New("which one? Give its number, as in `make chapter-1`; `make chapters` lists them")
-			}
-			digits, _, _ := strings.Cut(args[0], "-")
-			n, err := strconv.Atoi(digits)
-			if err != nil || n < 0 || digits != args[0] && !isSlug(n, args[0]) {
-				return fmt.Errorf("%q is not a number such as 1: `make chapters` lists the chapters, `make progress` the exercises", args[0])
-			}
-			return run(cmd.Context(), n)
-		},
-	}
-}
-
-func (t *tree) noChapterZero() error {
-	repo, err := t.open()
-	if err != nil {
-		return err
-	}
-	chapters, _, err := repo.Chapters()
-	if err != nil {
-		return err
-	}
-	return fmt.Errorf("there is no chapter 0; the chapters are:\n\n%s", course.ChapterTable(repo.Outline, chapters))
-}
-
-// isSlug reports whether a name such as "01-list-watch" is that of chapter n.
-func isSlug(n int, name string) bool {
-	return slices.ContainsFunc(course.Outline, func(p course.Planned) bool {
-		return p.Number == n && path.Base(p.Dir()) == name
-	})
 }
 
 // plain is a command without arguments.
@@ -105,7 +60,7 @@ func plain(use, short string, run func(ctx context.Context) error) *cobra.Comman
 }
 
 func (t *tree) chapters() *cobra.Command {
-	return plain("chapters", "list the chapters, written and planned", func(context.Context) error {
+	return plain("chapters", "list the chapters", func(context.Context) error {
 		repo, err := t.open()
 		if err != nil {
 			return err
@@ -114,87 +69,52 @@ func (t *tree) chapters() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		fmt.Print(course.ChapterTable(repo.Outline, chapters))
+		fmt.Print(course.ChapterTable(chapters))
 		return problems.Err()
 	})
 }
 
-func (t *tree) chapter() *cobra.Command {
-	var mine bool
-	cmd := numbered("chapter N", "run a chapter's demo", func(ctx context.Context, n int) error {
-		if n == 0 { // the newest to BuildDemo, but not to somebody who types it
-			return t.noChapterZero()
+// plays is a command that runs a program on mini.
+func (t *tree) plays(cmd *cobra.Command, play func(ctx context.Context, repo *course.Repo, args []string, mine bool) (exitCode int, err error)) *cobra.Command {
+	mine := cmd.Flags().Bool("mine", false, "with your files in my/ in the place of mini's")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		repo, err := t.open()
+		if err != nil {
+			return err
 		}
-		return t.runDemo(ctx, n, mine)
-	})
-	cmd.Flags().BoolVar(&mine, "mine", false, "on your own solutions in my/")
-	return cmd
-}
-
-func (t *tree) demo() *cobra.Command {
-	var mine bool
-	cmd := plain("demo", "run the newest chapter's coda, or its demo if it has none", func(ctx context.Context) error {
-		return t.runDemo(ctx, 0, mine)
-	})
-	cmd.Flags().BoolVar(&mine, "mine", false, "on your own solutions in my/")
-	return cmd
-}
-
-// runDemo replaces this process by the demo. So the demo has our standard
-// streams, environment and process id, gets Ctrl-C exactly once and in time to
-// clean up, and its exit code is ours without anybody passing it on. A demo on
-// the learner's files is a child, because a crash of it is explained.
-func (t *tree) runDemo(ctx context.Context, n int, mine bool) error {
-	repo, err := t.open()
-	if err != nil {
-		return err
-	}
-	binary, err := repo.BuildDemo(ctx, n, mine, os.Stderr)
-	if err != nil {
-		return err
-	}
-	if err := os.Chdir(repo.Root); err != nil {
-		return fmt.Errorf("running the demo: %w", err)
-	}
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	if mine {
-		code, err := repo.RunMine(binary, n)
+		code, err := play(cmd.Context(), repo, args, *mine)
 		if err == nil && code != 0 {
 			err = exitCode(code)
 		}
 		return err
 	}
-	return fmt.Errorf("starting %s: %w", binary, syscall.Exec(binary, []string{binary}, os.Environ()))
+	return cmd
 }
 
-func (t *tree) milestone() *cobra.Command {
-	var short bool
-	cmd := &cobra.Command{
-		Use:   "milestone N|all",
-		Short: "build, vet and test the tree as it was after a chapter",
-		Args:  cobra.ExactArgs(1),
-	}
-	one := numbered("", "", func(ctx context.Context, n int) error {
-		repo, err := t.open()
+func (t *tree) chapter() *cobra.Command {
+	cmd := &cobra.Command{Use: "chapter N", Short: "run a chapter's program", Args: cobra.ExactArgs(1)}
+	naive := cmd.Flags().Bool("naive", false, "the program that breaks")
+	return t.plays(cmd, func(ctx context.Context, repo *course.Repo, args []string, mine bool) (int, error) {
+		c, err := repo.FindChapter(args[0])
 		if err != nil {
-			return err
+			return 0, err
 		}
-		return repo.Milestone(ctx, n, short, os.Stdout)
+		return repo.Play(ctx, c, *naive, mine, os.Stderr)
 	})
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if args[0] != "all" {
-			return one.RunE(cmd, args)
-		}
-		repo, err := t.open()
-		if err != nil {
-			return err
-		}
-		return repo.Milestones(cmd.Context(), short, os.Stdout)
-	}
-	cmd.Flags().BoolVar(&short, "short", false, "leave out the tests that need a cluster (all does that for all but the newest)")
-	return cmd
+}
+
+func (t *tree) demo() *cobra.Command {
+	cmd := &cobra.Command{Use: "demo", Short: "show the controllers of mini at work", Args: cobra.NoArgs}
+	return t.plays(cmd, func(ctx context.Context, repo *course.Repo, _ []string, mine bool) (int, error) {
+		return repo.PlayDemo(ctx, mine, os.Stderr)
+	})
+}
+
+func (t *tree) controllers() *cobra.Command {
+	cmd := &cobra.Command{Use: "controllers", Short: "run the controllers of mini on the cluster of $KUBECONFIG", Args: cobra.NoArgs}
+	return t.plays(cmd, func(ctx context.Context, repo *course.Repo, _ []string, mine bool) (int, error) {
+		return repo.PlayControllers(ctx, mine, os.Stderr)
+	})
 }
 
 func (t *tree) warm() *cobra.Command {
@@ -208,7 +128,7 @@ func (t *tree) warm() *cobra.Command {
 }
 
 func (t *tree) check() *cobra.Command {
-	return plain("check", "fail if front matter, files, imports, exercises, originals, text or links do not agree", func(ctx context.Context) error {
+	return plain("check", "fail if chapters, exercises, imports, originals, text or links do not agree", func(ctx context.Context) error {
 		repo, err := t.open()
 		if err != nil {
 			return err

@@ -5,48 +5,32 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strconv"
 
 	"github.com/spf13/cobra"
 
 	"github.com/loopwright/loopwright/internal/course"
 )
 
-// onExercises is a command on the exercises that its argument means.
-func (t *tree) onExercises(use, short string, run func(ctx context.Context, repo *course.Repo, name string, found []course.Exercise) error) *cobra.Command {
+// onExercise is a command on the exercise that its argument means.
+func (t *tree) onExercise(use, short string, run func(ctx context.Context, repo *course.Repo, e course.Exercise) error) *cobra.Command {
 	return &cobra.Command{Use: use, Short: short, Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			repo, err := t.open()
 			if err != nil {
 				return err
 			}
-			found, err := repo.FindExercises(args[0])
+			e, err := repo.FindExercise(args[0])
 			if err != nil {
 				return err
 			}
-			return run(cmd.Context(), repo, args[0], found)
+			return run(cmd.Context(), repo, e)
 		}}
-}
-
-// withExercise is a command on a single exercise.
-func (t *tree) withExercise(use, short string, run func(ctx context.Context, repo *course.Repo, e course.Exercise) error) *cobra.Command {
-	return t.onExercises(use, short, func(ctx context.Context, repo *course.Repo, name string, found []course.Exercise) error {
-		e, err := course.One(name, found)
-		if err != nil {
-			return err
-		}
-		return run(ctx, repo, e)
-	})
 }
 
 func (t *tree) exercise() *cobra.Command {
 	var verbose, watch bool
-	cmd := t.onExercises("exercise N", "set up an exercise on first use, and test your solution",
-		func(ctx context.Context, repo *course.Repo, _ string, found []course.Exercise) error {
-			e, err := repo.Next(ctx, found)
-			if err != nil {
-				return err
-			}
+	cmd := t.onExercise("exercise N", "set up an exercise on first use, and test your solution",
+		func(ctx context.Context, repo *course.Repo, e course.Exercise) error {
 			if watch {
 				return repo.Watch(ctx, e, verbose, os.Stdout)
 			}
@@ -62,19 +46,15 @@ func (t *tree) exercise() *cobra.Command {
 }
 
 func (t *tree) hint() *cobra.Command {
-	return t.onExercises("hint N", "show the next hint of an exercise",
-		func(ctx context.Context, repo *course.Repo, _ string, found []course.Exercise) error {
-			e, err := repo.Next(ctx, found)
-			if err != nil {
-				return err
-			}
+	return t.onExercise("hint N", "show the next hint of an exercise",
+		func(_ context.Context, repo *course.Repo, e course.Exercise) error {
 			return repo.NextHint(e, os.Stdout)
 		})
 }
 
 func (t *tree) diff() *cobra.Command {
 	var anyway bool
-	cmd := t.withExercise("diff N", "compare your solution with the reference, once it is solved",
+	cmd := t.onExercise("diff N", "compare your solution with the reference, once it is solved",
 		func(ctx context.Context, repo *course.Repo, e course.Exercise) error {
 			return repo.Diff(ctx, e, anyway, os.Stdout)
 		})
@@ -83,7 +63,7 @@ func (t *tree) diff() *cobra.Command {
 }
 
 func (t *tree) reset() *cobra.Command {
-	return t.withExercise("reset N", "start an exercise again; your file is kept under another name",
+	return t.onExercise("reset N", "start an exercise again; your file is kept under another name",
 		func(_ context.Context, repo *course.Repo, e course.Exercise) error {
 			kept, err := repo.Reset(e)
 			if err != nil {
@@ -94,6 +74,20 @@ func (t *tree) reset() *cobra.Command {
 			}
 			fmt.Println(e.Mine(), "is the stub again")
 			return nil
+		})
+}
+
+func (t *tree) solve() *cobra.Command {
+	return t.onExercise("solve N", "put the reference in the place of your file, which is kept under another name",
+		func(_ context.Context, repo *course.Repo, e course.Exercise) error {
+			return repo.Solve(e, os.Stdout)
+		})
+}
+
+func (t *tree) catchUp() *cobra.Command {
+	return t.onExercise("catch-up N", "fill in the reference for what you have not solved before chapter N",
+		func(ctx context.Context, repo *course.Repo, e course.Exercise) error {
+			return repo.CatchUp(ctx, e, os.Stdout)
 		})
 }
 
@@ -108,13 +102,13 @@ func (t *tree) verify() *cobra.Command {
 				return err
 			}
 			if len(args) == 1 {
-				found, err := repo.FindExercises(args[0])
+				e, err := repo.FindExercise(args[0])
 				if err != nil {
 					return err
 				}
-				return repo.Verify(cmd.Context(), found, os.Stdout)
+				return repo.Verify(cmd.Context(), []course.Exercise{e}, os.Stdout)
 			}
-			exercises, problems, err := repo.AllExercises()
+			exercises, problems, err := repo.Exercises()
 			if err != nil {
 				return err
 			}
@@ -149,7 +143,9 @@ func (t *tree) class() *cobra.Command {
 			}
 			repo, err := t.open()
 			if err == nil && only != "" {
-				options.Only, err = repo.FindExercises(only)
+				var e course.Exercise
+				e, err = repo.FindExercise(only)
+				options.Only = []course.Exercise{e}
 			}
 			if err != nil {
 				return err
@@ -157,39 +153,7 @@ func (t *tree) class() *cobra.Command {
 			return repo.Class(cmd.Context(), args[0], options, os.Stdout, os.Stderr)
 		},
 	}
-	cmd.Flags().StringVar(&only, "only", "", "look at one exercise, or at those of one chapter, such as 3")
+	cmd.Flags().StringVar(&only, "only", "", "look at one exercise, such as 3")
 	cmd.Flags().DurationVar(&options.Timeout, "timeout", 0, "how long the tests of one solution may take (default: as long as for a learner, 30s)")
-	return cmd
-}
-
-func (t *tree) mini() *cobra.Command {
-	var naive, mine bool
-	cmd := &cobra.Command{
-		Use:   "mini N|controllers",
-		Short: "run the program of a chapter of the book about mini, or its controllers",
-		Args:  cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			repo, err := t.open()
-			if err != nil {
-				return err
-			}
-			code := 0
-			if args[0] == "controllers" {
-				code, err = repo.PlayControllers(cmd.Context(), mine)
-			} else {
-				var number int
-				if number, err = strconv.Atoi(args[0]); err != nil {
-					return fmt.Errorf("%q is no chapter: give its number", args[0])
-				}
-				code, err = repo.Play(cmd.Context(), number, naive, mine)
-			}
-			if err == nil && code != 0 {
-				err = exitCode(code)
-			}
-			return err
-		},
-	}
-	cmd.Flags().BoolVar(&naive, "naive", false, "the program that breaks")
-	cmd.Flags().BoolVar(&mine, "mine", false, "with your files in the place of mini's")
 	return cmd
 }

@@ -1,4 +1,4 @@
-// Command course is the command line of the course tool: chapters, milestones,
+// Command course is the command line of the course tool: chapters,
 // exercises, progress, and the check that text and code agree.
 //
 // The Makefile calls it with a number; it finds the tree, hands the work to
@@ -20,8 +20,8 @@ import (
 )
 
 func main() {
-	// Only what the go command runs needs the context: a demo replaces this
-	// process and gets its signals itself.
+	// Only what the go command runs needs the context: a program that it has built
+	// gets its signals itself.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := newCommand().ExecuteContext(ctx)
 	stop()

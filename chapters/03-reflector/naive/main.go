@@ -1,0 +1,40 @@
+// Command naive keeps a store like the API server by a loop over watches.
+package main
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/loopwright/loopwright/internal/demo"
+	"github.com/loopwright/loopwright/mini"
+	"github.com/loopwright/loopwright/chapters/03-reflector/outage"
+)
+
+func main() { demo.Main("Chapter 3, naive: a loop", outage.Story(keep)) }
+
+// keep lists once, and watches from there. When a watch ends, it watches again.
+func keep(ctx context.Context, fruit *mini.ListWatch, store *mini.Store) error {
+	items, version, err := fruit.List(ctx)
+	if err != nil {
+		return err
+	}
+	store.Replace(items)
+	handle := func(event watch.EventType, obj mini.Object) {
+		switch event {
+		case watch.Added, watch.Modified:
+			store.Update(obj)
+		case watch.Deleted:
+			store.Delete(mini.KeyOf(obj))
+		}
+	}
+	for ctx.Err() == nil {
+		w, err := fruit.Watch(ctx, version)
+		if err != nil {
+			continue // the API server is away: try again
+		}
+		version, _ = mini.Follow(w, version, handle)
+		w.Stop()
+	}
+	return nil
+}

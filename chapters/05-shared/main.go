@@ -1,0 +1,20 @@
+// Command 05-shared gives each handler of an informer a queue and a goroutine.
+package main
+
+import (
+	"github.com/loopwright/loopwright/internal/demo"
+	"github.com/loopwright/loopwright/mini"
+	"github.com/loopwright/loopwright/chapters/05-shared/slow"
+)
+
+func main() { demo.Main("Chapter 5: the shared informer", slow.Story(shared)) }
+
+// adder adds handlers to mini's informer.
+type adder struct{ *mini.SharedInformer }
+
+func shared(fruit *mini.ListWatch) slow.Informer {
+	return adder{mini.NewSharedInformer(fruit, nil)}
+}
+
+// Add has handle called with all objects, and with all changes from now on.
+func (a adder) Add(handle func(mini.Change)) { a.AddHandler(handle) }

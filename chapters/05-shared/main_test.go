@@ -1,0 +1,10 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/loopwright/loopwright/internal/demo/demotest"
+	"github.com/loopwright/loopwright/chapters/05-shared/slow"
+)
+
+func TestTheProgramDoesWhatTheTextShows(t *testing.T) { demotest.InMemory(t, slow.Story(shared)) }

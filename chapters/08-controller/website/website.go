@@ -1,0 +1,88 @@
+// Package website is the controller of Websites, as chapter 8 leaves it.
+package website
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/loopwright/loopwright/mini"
+	"github.com/loopwright/loopwright/chapters/example"
+	"github.com/loopwright/loopwright/trace"
+)
+
+// New returns the controller. Its queue writes to the recorder.
+func New(r *Reconciler, recorder *trace.Recorder) *mini.Controller {
+	c := mini.NewController("websites", r)
+	c.Queue.Trace = recorder // before the first handler can add
+	websites := r.Websites.AddHandler(func(change mini.Change) {
+		c.Queue.Add(mini.KeyOf(change.Object()))
+	})
+	c.WaitFor = append(c.WaitFor, websites.WaitForSync)
+	return c
+}
+
+// Reconciler makes as many Pods as a Website asks for.
+type Reconciler struct {
+	Websites *mini.SharedInformer
+	Client   kubernetes.Interface
+	Image    string // of a web server
+}
+
+// Reconcile makes the Pods that are missing, and deletes those that are too many.
+func (r *Reconciler) Reconcile(
+	ctx context.Context, req mini.Request,
+) (mini.Result, error) {
+	site, ok := r.Websites.Get(req).(*example.Website)
+	if !ok {
+		return mini.Result{}, nil // it is gone
+	}
+	pages := r.Client.CoreV1().ConfigMaps(site.Namespace)
+	if _, err := pages.Get(ctx, site.Spec.Page, metav1.GetOptions{}); err != nil {
+		return mini.Result{}, fmt.Errorf("the page of %s: %w", site.Name, err)
+	}
+	pods := r.Client.CoreV1().Pods(site.Namespace)
+	there, err := pods.List(ctx, metav1.ListOptions{
+		LabelSelector: example.Label + "=" + site.Name,
+	})
+	if err != nil {
+		return mini.Result{}, err
+	}
+	want := int(*site.Spec.Replicas)
+	for range want - len(there.Items) {
+		_, err := pods.Create(ctx, r.podFor(site), metav1.CreateOptions{})
+		if err != nil {
+			return mini.Result{}, err
+		}
+	}
+	for _, pod := range there.Items[min(want, len(there.Items)):] {
+		if err := pods.Delete(ctx, pod.Name, metav1.DeleteOptions{}); err != nil {
+			return mini.Result{}, err
+		}
+	}
+	return mini.Result{}, nil
+}
+
+// podFor returns a Pod that serves the page.
+func (r *Reconciler) podFor(site *example.Website) *corev1.Pod {
+	page := corev1.ConfigMapVolumeSource{
+		LocalObjectReference: corev1.LocalObjectReference{Name: site.Spec.Page},
+	}
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			GenerateName: site.Name + "-", Labels: map[string]string{example.Label: site.Name},
+		},
+		Spec: corev1.PodSpec{
+			Containers: []corev1.Container{{
+				Name: "server", Image: r.Image,
+				VolumeMounts: []corev1.VolumeMount{{Name: "page", MountPath: "/page"}},
+			}},
+			Volumes: []corev1.Volume{{
+				Name: "page", VolumeSource: corev1.VolumeSource{ConfigMap: &page},
+			}},
+		},
+	}
+}

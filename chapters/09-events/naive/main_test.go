@@ -1,0 +1,14 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/loopwright/loopwright/internal/demo/demotest"
+	"github.com/loopwright/loopwright/chapters/example"
+)
+
+func TestTheNaiveProgramFailsAsTheTextShows(t *testing.T) {
+	demotest.InMemoryWith(t, example.InMemory, story, demotest.Rule{
+		Find: `to do: \d\d+`, Put: "to do: N",
+	})
+}

@@ -1,0 +1,12 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/loopwright/loopwright/internal/demo/demotest"
+	"github.com/loopwright/loopwright/chapters/12-first-replicaset/restart"
+)
+
+func TestTheProgramDoesWhatTheTextShows(t *testing.T) {
+	demotest.InMemory(t, restart.Story(run), demotest.Rule{Find: `web-[a-z0-9]{5}`, Put: "web-NAME"})
+}

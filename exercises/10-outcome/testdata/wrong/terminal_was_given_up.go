@@ -1,9 +1,0 @@
-// Bug: limitRetries gives up what is not retried anyway.
-package controller
-
-func (d decision) limitRetries(retries, limit int) decision {
-	if limit > 0 && retries >= limit && d.label == labelError {
-		d.again, d.forget, d.gaveUp = onlyWhenAdded, true, true
-	}
-	return d
-}
