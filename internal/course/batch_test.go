@@ -63,7 +63,7 @@ func TestOneThatDoesNotCompileDoesNotSpoilTheOthers(t *testing.T) {
 	var out strings.Builder
 	err := r.Verify(t.Context(), []Exercise{theExercise(t, r)}, &out)
 	require.Error(t, err)
-	assert.Contains(t, err.Error(), ".loopwright/wrong/01-sum/broken.go must compile and fail a test, but it does not compile: ")
+	assert.Contains(t, err.Error(), ".loopwright/course/wrong/01-sum/broken.go must compile and fail a test, but it does not compile: ")
 	assert.Contains(t, err.Error(), "broken.go:4:33: undefined: nothing")
 	assert.NotContains(t, err.Error(), "problems:", "there is only this one")
 	assert.Contains(t, oneLine(out.String()), "must be 6, got 5.")
@@ -73,8 +73,9 @@ func TestOneThatDoesNotCompileDoesNotSpoilTheOthers(t *testing.T) {
 // allocations, say), it proves nothing about the others.
 func TestAReferenceThatFailsInTheBinaryOfAllIsNoProofAgainstIt(t *testing.T) {
 	t.Parallel()
-	tree := map[string]string{"mini/alone_test.go": "package mini\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nfunc TestSumAlone(t *testing.T) {\n\tif _, set := os.LookupEnv(\"" + selector + "\"); set {\n\t\tt.Error(\"not alone\")\n\t}\n}\n"}
-	r := tinyTree(t, tree)
+	tests := strings.Replace(tiny["mini/sum_test.go"], "import \"testing\"", "import (\n\t\"os\"\n\t\"testing\"\n)", 1) +
+		"\nfunc TestSumAlone(t *testing.T) {\n\tif _, set := os.LookupEnv(\"" + selector + "\"); set {\n\t\tt.Error(\"not alone\")\n\t}\n}\n"
+	r := tinyTree(t, map[string]string{"mini/sum_test.go": tests})
 	var out strings.Builder
 	require.NoError(t, r.Verify(t.Context(), []Exercise{theExercise(t, r)}, &out))
 	assert.Contains(t, out.String(), "compiled on their own: beyond.go (")

@@ -2,7 +2,6 @@ package course
 
 import (
 	"io"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -149,7 +148,7 @@ func TestVerifyProvesAnExerciseBothWaysAndShowsWhatALearnerIsTold(t *testing.T) 
 	require.NoError(t, r.Verify(t.Context(), []Exercise{theExercise(t, r)}, &out))
 	assert.Contains(t, out.String(), "first.go (It skips the first number.)")
 	assert.Contains(t, oneLine(out.String()), "must be 6, got 5.")
-	assert.Contains(t, oneLine(out.String()), "the code panics (.loopwright/wrong/01-sum/beyond.go:8): it reads beyond the end of a slice")
+	assert.Contains(t, oneLine(out.String()), "the code panics (.loopwright/course/wrong/01-sum/beyond.go:8): it reads beyond the end of a slice")
 }
 
 func TestVerifyReportsEveryExerciseThatProvesNothing(t *testing.T) {
@@ -165,7 +164,7 @@ func TestVerifyReportsEveryExerciseThatProvesNothing(t *testing.T) {
 	})})
 	err := r.Verify(t.Context(), []Exercise{theExercise(t, r)}, io.Discard)
 	require.Error(t, err)
-	const wrong = ".loopwright/wrong/01-sum/"
+	const wrong = ".loopwright/course/wrong/01-sum/"
 	for _, want := range []string{
 		`another.go says that it is caught by "TestTheSumOfNothingIsZero", and "TestASumContainsEveryNumber" catches it`,
 		wrong + "equal.go declares Sum as the reference does: leave it out",

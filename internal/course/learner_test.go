@@ -2,7 +2,6 @@ package course
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -23,15 +22,13 @@ func try(t *testing.T, r *Repo) (solved bool, told string) {
 func TestFilesNextToTheFirstAreCompiledWithIt(t *testing.T) {
 	t.Parallel()
 	r := tinyTree(t, map[string]string{
-		"my/01-sum/sum.go":       "package mini\n\nfunc Sum(xs []int) int { return addUp(xs) }\n",
-		"my/01-sum/helper.go":    "package mini\n\nfunc addUp(xs []int) (t int) {\n\tfor _, x := range xs {\n\t\tt += x\n\t}\n\treturn t\n}\n",
-		"my/01-sum/mine_test.go": "package mini\n\nimport \"testing\"\n\nfunc TestASumOfMine(t *testing.T) {\n\tt.Log(\"my own test was here\")\n}\n",
-		"my/01-sum/sum.go.1":     "package mini\n",
-		"my/01-sum/_old.go":      "package mini\n\nfunc addUp() {}\n",
+		"my/01-sum/sum.go":    "package mini\n\nfunc Sum(xs []int) int { return addUp(xs) }\n",
+		"my/01-sum/helper.go": "package mini\n\nfunc addUp(xs []int) (t int) {\n\tfor _, x := range xs {\n\t\tt += x\n\t}\n\treturn t\n}\n",
+		"my/01-sum/sum.go.1":  "package mini\n",
+		"my/01-sum/_old.go":   "package mini\n\nfunc addUp() {}\n",
 	})
 	solved, told := try(t, r)
 	assert.True(t, solved, told)
-	assert.Contains(t, told, "Your code printed:\n\n    mine_test.go:6: my own test was here\n")
 
 	put(t, r.Root, "my/01-sum/helper.go", "package mini\n\nfunc addUp(xs []int) int { return xs[7] }\n")
 	_, told = try(t, r)
@@ -84,9 +81,6 @@ func TestTheLearnersDirectoryIsAWholePackageForAnEditor(t *testing.T) {
 	t.Parallel()
 	tree := changed(t, "mini/sum.go", "total := 0", "total := zero")
 	tree["mini/zero.go"] = "package mini\n\nconst zero = 0\n"
-	tree["mini/later.go"] = "package mini\n\nconst later = 1\n"
-	tree["chapters/01-sum/README.md"] = strings.Replace(tiny["chapters/01-sum/README.md"], "mini/*.go", "mini/sum*.go, mini/zero.go", 1)
-	tree["chapters/02-mean/README.md"] = strings.Replace(tiny["chapters/02-mean/README.md"], "- mini/mean.go", "- mini/mean.go\n  - mini/later.go", 1)
 	tree["my/01-sum/sum.go"] = tree["mini/sum.go"]
 	tree["my/01-sum/own.go"] = "package mini\n"
 	r := tinyTree(t, tree)
@@ -108,7 +102,6 @@ func TestTheLearnersDirectoryIsAWholePackageForAnEditor(t *testing.T) {
 
 	// A file of the package that was renamed must not be left behind as a dead link.
 	require.NoError(t, os.Rename(r.Abs("mini/zero.go"), r.Abs("mini/sum_zero.go")))
-	put(t, r.Root, "chapters/01-sum/README.md", strings.Replace(tree["chapters/01-sum/README.md"], "mini/zero.go", "mini/sum_zero.go", 1))
 	solved, told = try(t, r)
 	require.True(t, solved, told)
 	assert.Equal(t, "own.go sum.go sum_zero.go", files())
@@ -169,7 +162,7 @@ func Sum(xs []int) int {
 `})
 	_, told := try(t, r)
 	assert.Contains(t, told, "Your code printed:\n\n    ... 59 lines before these\n    step 59 of 3\n")
-	assert.Contains(t, told, "    step 98 of 3\n\n\"A sum contains")
+	assert.Contains(t, told, "    step 98 of 3\n\n0 of 2 tests pass.\n\n\"A sum contains")
 	assert.Contains(t, oneLine(told), "must be 6, got 5.", "what it prints is no part of the explanation")
 }
 
@@ -199,7 +192,7 @@ func TestACrashOfADemoIsExplainedLikeAFailedTest(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "In the demo, the code panics (my/01-sum/sum.go:9): it uses a pointer, or calls a method on something, that is nil. Change Sum in my/01-sum/sum.go. Read chapters/01-sum/README.md. `make exercise-1` tests it.", oneLine(text))
 
-	text, err = r.explainCrash(0, strings.Replace(crash, "sum.go:9", "more.go:2", 1))
+	text, err = r.explainCrash(1, strings.Replace(crash, "sum.go:9", "more.go:2", 1))
 	require.NoError(t, err)
 	assert.Contains(t, oneLine(text), "Change Sum in my/01-sum/more.go.")
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"strings"
 )
 
 // Play runs a chapter's program: the naive one, or with mine, on the learner's files.
@@ -35,7 +36,7 @@ func (r *Repo) play(ctx context.Context, dir string, number int, mine bool, stat
 	if !r.has(path.Join(dir, "main.go")) {
 		return 0, fmt.Errorf("%s has no program", dir)
 	}
-	name := path.Join(stateDir, "bin", dir)
+	name := path.Join(stateDir, "bin", strings.ReplaceAll(dir, "/", "-"))
 	args := []string{"build"}
 	if mine {
 		overlay, added, err := r.learnersMini(number, status)

@@ -60,7 +60,7 @@ func TestTheSumOfNothingIsZero(t *testing.T) {
 type Mean struct{}
 
 // Of divides.
-func (*Mean) Of(xs []int) int { return sum.Sum(xs) / len(xs) }
+func (*Mean) Of(xs []int) int { return Sum(xs) / len(xs) }
 `,
 	"internal/floor/floor.go": "package floor\n",
 	"mini/cmd/mini/main.go":   tinyProgram("mini.Sum([]int{50, 3})"),

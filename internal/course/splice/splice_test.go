@@ -187,15 +187,10 @@ func b() (state, error, *state, [2]int, []int) { return 1, nil, nil, [2]int{}, n
 func c() { println(strings.ToUpper("")) }
 
 func d() state { return 1 }
-
-// e goes.
-func e() {}
 `)
 	stub, err := Stub(base, []string{"a", "b", "c", "d"})
 	require.NoError(t, err)
-	rest, err := Without(base, []string{"e"})
-	require.NoError(t, err)
-	text, err := Render(rest, stub)
+	text, err := Render(base, stub)
 	require.NoError(t, err)
 	assert.Equal(t, `package stub
 
@@ -232,8 +227,6 @@ func d() state {
 	assert.Equal(t, []string{`"strings"`}, Missing(base, parse(t, "", string(text))))
 	_, err = Stub(base, []string{"f"})
 	assert.ErrorContains(t, err, "there is no function f")
-	_, err = Without(base, []string{"f"})
-	assert.ErrorContains(t, err, "there is no f")
 }
 
 // The stub would not compile, and a learner would begin with somebody else's mistake.

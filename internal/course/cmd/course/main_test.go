@@ -41,12 +41,12 @@ import (
 	"os"
 	"os/signal"
 
-	"example.com/tiny/lib"
+	"example.com/tiny/mini"
 )
 
 func main() {
 	line, _ := bufio.NewReader(os.Stdin).ReadString('\n')
-	fmt.Print(lib.Name(), " ", os.Getenv("GREETING"), " ", line)
+	fmt.Print(mini.Name(), " ", os.Getenv("GREETING"), " ", line)
 	if os.Getenv("WAIT") != "" {
 		signals := make(chan os.Signal, 9)
 		signal.Notify(signals, os.Interrupt)
@@ -61,14 +61,19 @@ func main() {
 func tinyTree(t *testing.T) string {
 	t.Helper()
 	root := t.TempDir()
+	const chapter = "chapters/01-list-watch/"
 	for name, text := range map[string]string{
-		"go.mod":                                "module example.com/tiny\n\ngo 1.26\n\nignore (\n\t./exercises\n\t./my\n)\n",
-		"lib/lib.go":                            "package lib\n\nfunc Name() string { return \"reference\" }\n",
-		"lib/lib_test.go":                       "package lib\n\nimport \"testing\"\n\nfunc TestTheLibraryHasAName(t *testing.T) {\n\tif Name() == \"\" {\n\t\tt.Error(\"the name must not be empty\")\n\t}\n}\n",
-		"chapters/01-list-watch/main.go":        demo,
-		"chapters/01-list-watch/README.md":      "---\ntitle: List, then watch\npart: 1\nminutes: 5\nfiles: [lib/lib.go, lib/lib_test.go]\nexercises: [01-name]\n---\n",
-		"exercises/01-name/README.md":           "---\ntitle: Name it\nchapter: 1\nreplaces: lib/lib.go\nfunction: Name\nreads: chapters/01-list-watch/README.md\n---\nName it.\n\n## Hint 1\n\nAny name.\n",
-		"exercises/01-name/testdata/wrong/a.go": "// It shouts before it fails.\npackage lib\n\nimport \"os\"\n\nfunc Name() string { return os.Args[99] }\n",
+		"go.mod":                  "module example.com/tiny\n\ngo 1.26\n\nignore ./my\n",
+		"mini/listwatch.go":       "package mini\n\nfunc Name() string { return \"reference\" }\n",
+		"mini/listwatch_test.go":  "package mini\n\nimport \"testing\"\n\nfunc TestTheLibraryHasAName(t *testing.T) {\n\tif Name() == \"\" {\n\t\tt.Error(\"the name must not be empty\")\n\t}\n}\n",
+		"mini/cmd/demo/main.go":   demo,
+		"mini/cmd/mini/main.go":   demo,
+		chapter + "main.go":       demo,
+		chapter + "naive/main.go": strings.Replace(demo, `mini.Name(), " "`, `"naive "+mini.Name(), " "`, 1),
+		chapter + "README.md":     "# 1. List, then watch\n\n<!-- snippet file=mini/listwatch.go symbol=imports -->\n```go\n// mini/listwatch.go\n\npackage mini\n```\n\n<!-- snippet file=mini/listwatch.go symbol=Name -->\n```go\n// mini/listwatch.go\n\nfunc Name() string { return \"reference\" }\n```\n",
+		chapter + "chapter.yaml":  "title: List, then watch\npart: 1\nminutes: 5\nfile: mini/listwatch.go\nexercise: {write: [Name]}\n",
+		chapter + "exercise.md":   "Name it.\n\n## Hint 1\n\nAny name.\n",
+		chapter + "wrong.txtar":   "-- a.go --\n// It shouts before it fails.\n// Caught by: TestTheLibraryHasAName\npackage mini\n\nimport \"os\"\n\nfunc Name() string { return os.Args[99] }\n",
 	} {
 		file := filepath.Join(root, name)
 		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
@@ -100,46 +105,21 @@ func TestADemoHasTheCallersInputEnvironmentAndExitCode(t *testing.T) {
 	code, out, errOut := run(t, root, "chapter", "1")
 	assert.Equal(t, 7, code, errOut)
 	assert.Equal(t, "reference hello from stdin\n", out)
-	code, out, _ = run(t, root, "demo")
+	for _, command := range []string{"demo", "controllers"} {
+		code, out, _ = run(t, root, command)
+		assert.Equal(t, 7, code)
+		assert.Equal(t, "reference hello from stdin\n", out)
+	}
+	code, out, _ = run(t, root, "chapter", "1", "--naive")
 	assert.Equal(t, 7, code)
-	assert.Equal(t, "reference hello from stdin\n", out)
+	assert.Equal(t, "naive reference hello from stdin\n", out)
 
-	require.NoError(t, os.MkdirAll(filepath.Join(root, "my/01-name"), 0o755))
-	require.NoError(t, os.WriteFile(filepath.Join(root, "my/01-name/lib.go"), []byte("package lib\n\nfunc Name() string { return \"mine\" }\n"), 0o644))
+	require.NoError(t, os.MkdirAll(filepath.Join(root, "my/01-list-watch"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(root, "my/01-list-watch/listwatch.go"), []byte("package mini\n\nfunc Name() string { return \"mine\" }\n"), 0o644))
 	code, out, errOut = run(t, root, "chapter", "--mine", "01-list-watch")
 	assert.Equal(t, 7, code)
 	assert.Equal(t, "mine hello from stdin\n", out)
-	assert.Contains(t, errOut, "using your my/01-name/lib.go in place of lib/lib.go")
-}
-
-// The last chapter of a part closes with a coda, which is what `make demo` shows. The
-// chapter's own demo stays what it was.
-func TestTheNewestDemoIsTheChaptersCodaIfItHasOne(t *testing.T) {
-	t.Parallel()
-	root := tinyTree(t)
-	coda := filepath.Join(root, "chapters/01-list-watch/coda")
-	require.NoError(t, os.MkdirAll(coda, 0o755))
-	code, out, errOut := run(t, root, "demo")
-	assert.Equal(t, 7, code, errOut)
-	assert.Equal(t, "reference hello from stdin\n", out, "a folder without a main.go is no coda yet")
-
-	text := strings.Replace(demo, `lib.Name(), " "`, `"the coda of ", lib.Name(), " "`, 1)
-	require.NoError(t, os.WriteFile(filepath.Join(coda, "main.go"), []byte(text), 0o644))
-	code, out, errOut = run(t, root, "demo")
-	assert.Equal(t, 7, code, errOut)
-	assert.Equal(t, "the coda of reference hello from stdin\n", out)
-	code, out, _ = run(t, root, "chapter", "1")
-	assert.Equal(t, 7, code)
-	assert.Equal(t, "reference hello from stdin\n", out)
-
-	require.NoError(t, os.MkdirAll(filepath.Join(root, "my/01-name"), 0o755))
-	require.NoError(t, os.WriteFile(filepath.Join(root, "my/01-name/lib.go"), []byte("package lib\n\nfunc Name() string { return \"mine\" }\n"), 0o644))
-	code, out, errOut = run(t, root, "demo", "--mine")
-	assert.Equal(t, 7, code)
-	assert.Equal(t, "the coda of mine hello from stdin\n", out)
-	assert.Contains(t, errOut, "using your my/01-name/lib.go in place of lib/lib.go")
-	code, _, errOut = run(t, root, "check")
-	assert.Zero(t, code, "the coda belongs to its chapter: %s", errOut)
+	assert.Contains(t, errOut, "using your my/01-list-watch/listwatch.go")
 }
 
 func TestCtrlCReachesTheDemoOnceSoThatItCanCleanUp(t *testing.T) {
@@ -149,8 +129,8 @@ func TestCtrlCReachesTheDemoOnceSoThatItCanCleanUp(t *testing.T) {
 		args := []string{"chapter", "1"}
 		if mine {
 			args = append(args, "--mine")
-			require.NoError(t, os.MkdirAll(filepath.Join(root, "my/01-name"), 0o755))
-			require.NoError(t, os.WriteFile(filepath.Join(root, "my/01-name/lib.go"), []byte("package lib\n\nfunc Name() string { return \"mine\" }\n"), 0o644))
+			require.NoError(t, os.MkdirAll(filepath.Join(root, "my/01-list-watch"), 0o755))
+			require.NoError(t, os.WriteFile(filepath.Join(root, "my/01-list-watch/listwatch.go"), []byte("package mini\n\nfunc Name() string { return \"mine\" }\n"), 0o644))
 		}
 		interrupted(t, command(root, args...))
 	}
@@ -199,21 +179,20 @@ func TestEveryAnswerHasTheRightExitCodeAndSaysWhatIsThere(t *testing.T) {
 		want string
 	}{
 		{"chapters", 0, " 1  List, then watch"},
-		{"chapter 2", 1, `chapter 2, "Store and index", is planned but not written yet`},
-		{"chapter 77", 1, "there is no chapter 77; the chapters are:"},
-		{"chapter 0", 1, "the chapters are:"},
-		{"chapter x", 1, `"x" is not a number such as 1: ` + "`make chapters` lists the chapters"},
-		{"chapter 1 --mine", 1, "`make exercise-1` starts the first exercise"},
-		{"milestone 5", 1, "is planned but not written yet"},
-		{"milestone all --short", 0, "milestone 1, List, then watch"},
-		{"exercise 8", 1, "there is no exercise 8; the exercises are:"},
+		{"chapter 77", 1, "there is no chapter \"77\"; the chapters are:"},
+		{"chapter x", 1, "there is no chapter \"x\"; the chapters are:"},
+		{"chapter 1 --mine", 1, "`make exercise-1` begins one"},
+		{"exercise 8", 1, "there is no exercise \"8\"; the exercises are:"},
 		{"exercise 1", 1, "the name must not be empty."},
 		{"exercise -v 1", 1, "--- FAIL: TestTheLibraryHasAName"},
 		{"hint 1", 0, "Any name."},
 		{"diff 1", 1, "is not solved yet"},
 		{"verify", 0, "a.go (It shouts before it fails.)"},
-		{"reset 1", 0, "my/01-name/lib.go is the stub again"},
+		{"reset 1", 0, "my/01-list-watch/listwatch.go is the stub again"},
 		{"progress", 0, "0 of 1 exercises done"},
+		{"solve 1", 0, "my/01-list-watch/listwatch.go is the reference now"},
+		{"catch-up 1", 0, ""},
+		{"progress", 0, "1 of 1 exercises done"},
 		{"check", 0, ""},
 		{"sync", 0, ""},
 		{"drift", 1, "no chapter mentions an original: there is nothing to compare"},
@@ -223,10 +202,10 @@ func TestEveryAnswerHasTheRightExitCodeAndSaysWhatIsThere(t *testing.T) {
 		assert.Equal(t, c.code, code, "%s\n%s%s", c.args, out, errOut)
 		assert.Contains(t, out+errOut, c.want, c.args)
 	}
-	require.NoError(t, os.WriteFile(filepath.Join(root, "my/01-name/lib.go"), []byte("package lib\n"), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(root, "my/01-list-watch/listwatch.go"), []byte("package mini\n"), 0o644))
 	code, out, errOut := run(t, root, "reset", "1")
 	assert.Equal(t, 0, code, errOut)
-	assert.Contains(t, out, "your work is kept in my/01-name/lib.go.1")
+	assert.Contains(t, out, "your work is kept in my/01-list-watch/listwatch.go.1")
 
 	code, _, errOut = run(t, t.TempDir(), "chapters")
 	assert.Equal(t, 1, code)
@@ -237,17 +216,17 @@ func TestEveryAnswerHasTheRightExitCodeAndSaysWhatIsThere(t *testing.T) {
 func TestWhatGoesWrongInADemoIsShownInTheLearnersFile(t *testing.T) {
 	t.Parallel()
 	root := tinyTree(t)
-	mine := filepath.Join(root, "my/01-name/lib.go")
+	mine := filepath.Join(root, "my/01-list-watch/listwatch.go")
 	require.NoError(t, os.MkdirAll(filepath.Dir(mine), 0o755))
 	for text, place := range map[string]string{
-		"package lib\n\nconst name = nothing\n\nfunc Name() string { return name }\n":     "my/01-name/lib.go:3:14",
-		"package lib\n\nfunc Name() string {\n\tvar none []string\n\treturn none[1]\n}\n": "In the demo, the code panics (my/01-name/lib.go:5): it reads beyond the end of a slice",
+		"package mini\n\nconst name = nothing\n\nfunc Name() string { return name }\n":     "my/01-list-watch/listwatch.go:3:14",
+		"package mini\n\nfunc Name() string {\n\tvar none []string\n\treturn none[1]\n}\n": "In the demo, the code panics (my/01-list-watch/listwatch.go:5): it reads beyond the end of a slice",
 	} {
 		require.NoError(t, os.WriteFile(mine, []byte(text), 0o644))
 		code, _, errOut := run(t, root, "chapter", "--mine", "1")
 		assert.NotZero(t, code)
 		assert.Contains(t, strings.Join(strings.Fields(errOut), " "), place)
-		assert.NotContains(t, strings.ReplaceAll(errOut, "my/01-name/lib.go:", ""), "lib.go:")
+		assert.NotContains(t, strings.ReplaceAll(errOut, "my/01-list-watch/listwatch.go:", ""), "listwatch.go:")
 	}
 }
 
@@ -257,10 +236,11 @@ func TestDriftHasAnExitCode(t *testing.T) {
 	root := tinyTree(t)
 	cache := filepath.Join(root, ".cache")
 	for name, text := range map[string]string{
-		"chapters/01-list-watch/README.md": "---\ntitle: List, then watch\npart: 1\nminutes: 5\nfiles: [lib/*.go]\nupstream: [{module: example.org/a, version: v1.0.0, file: a.go}]\n---\n`F`\n",
-		".cache/example.org/a@v1.0.0/a.go": "package a\n\nfunc F() {}\n",
-		".cache/example.org/a@v1.0.1/a.go": "package a\n\n// F does nothing.\nfunc F() {}\n",
-		".cache/example.org/a@v1.1.0/a.go": "package a\n\nfunc F() { F() }\n",
+		"chapters/01-list-watch/chapter.yaml": "title: List, then watch\npart: 1\nminutes: 5\nfile: mini/listwatch.go\nupstream: [{module: example.org/a, version: v1.0.0, file: a.go}]\n",
+		"chapters/01-list-watch/README.md":    "# 1. List, then watch\n\n`F`\n",
+		".cache/example.org/a@v1.0.0/a.go":    "package a\n\nfunc F() {}\n",
+		".cache/example.org/a@v1.0.1/a.go":    "package a\n\n// F does nothing.\nfunc F() {}\n",
+		".cache/example.org/a@v1.1.0/a.go":    "package a\n\nfunc F() { F() }\n",
 	} {
 		file := filepath.Join(root, name)
 		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
@@ -272,7 +252,7 @@ func TestDriftHasAnExitCode(t *testing.T) {
 		want    string
 	}{
 		{"v1.0.1", 0, "Nothing that the chapters mention has drifted."},
-		{"v1.1.0", 1, "  changed  F (mentioned in line 8)\n      --- F v1.0.0\n"},
+		{"v1.1.0", 1, "  changed  F (mentioned in README.md:3)\n      --- F v1.0.0\n"},
 	} {
 		cmd := command(root, "drift", "--diff", "example.org/a@"+c.version)
 		cmd.Env = append(cmd.Env, "GOMODCACHE="+cache)
