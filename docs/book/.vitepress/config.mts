@@ -44,7 +44,6 @@ export default defineConfig({
   themeConfig: {
     nav: [
       { text: 'Chapters', link: '/#the-chapters', activeMatch: '^/chapters/' },
-      { text: 'Exercises', link: '/exercises/', activeMatch: '^/exercises/' },
       { text: 'Glossary', link: '/docs/glossary' },
       { text: 'Originals', link: '/docs/originals' }
     ],
@@ -69,8 +68,8 @@ export default defineConfig({
             boostDocument: (id) => {
               const page = id.replace(/#.*/, '')
               if (/\/docs\/glossary$/.test(page)) return 2
-              if (/\/(api|benchmarks|client-calls|mutants|measuring|originals|CONTRIBUTING|CHANGELOG|SECURITY)$/.test(page)) return 0.1
-              return /\/(chapters|exercises|docs)\//.test(page) ? 1 : 0.5
+              if (/\/(api|benchmarks|client-calls|measuring|originals|CONTRIBUTING|CHANGELOG|SECURITY)$/.test(page)) return 0.1
+              return /\/(chapters|docs)\//.test(page) ? 1 : 0.5
             }
           }
         }

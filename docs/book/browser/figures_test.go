@@ -8,6 +8,7 @@ import (
 	"image/png"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/cdproto/emulation"
@@ -30,12 +31,23 @@ const (
 	shown  = `f.querySelector('.picture').innerHTML + ` + said
 )
 
-// chapterOf is the directory of the chapter that has a figure.
-func chapterOf(t *testing.T, name string) string {
+// pageOf is the page that has a figure, without its ending.
+func pageOf(t *testing.T, name string) string {
 	t.Helper()
-	path, err := build.Picture(filepath.Join("..", "..", ".."), name)
+	root := filepath.Join("..", "..", "..")
+	texts, err := filepath.Glob(filepath.Join(root, "chapters", "*", "*.md"))
 	require.NoError(t, err)
-	return "chapters/" + filepath.Base(filepath.Dir(filepath.Dir(path))) + "/"
+	for _, file := range texts {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		if bytes.Contains(text, []byte("<!-- figure name="+name+" -->")) {
+			page, err := filepath.Rel(root, strings.TrimSuffix(file, ".md"))
+			require.NoError(t, err)
+			return filepath.ToSlash(page)
+		}
+	}
+	t.Fatalf("no text has the figure %s", name)
+	return ""
 }
 
 func figureNames() (names []string) {
@@ -51,14 +63,14 @@ func TestFiguresAreUsedByKeyboardOnAServerAndInAFolder(t *testing.T) {
 	browser, address := start(t)
 	for _, m := range build.Modules {
 		for i, name := range m.Figures {
-			chapter := chapterOf(t, name)
+			page := pageOf(t, name)
 			b := newTab(t, browser)
-			useByKeyboard(t, b, address+"/"+chapter, name)
+			useByKeyboard(t, b, address+"/"+page, name)
 			staysInSight(t, b, name)
 			fitsAPhone(t, b, name)
 			linesStayLines(t, b, name)
 			if i == 0 {
-				useByKeyboard(t, newTab(t, browser), fromFolder(chapter+"index.html"), name)
+				useByKeyboard(t, newTab(t, browser), fromFolder(page+".html"), name)
 			}
 		}
 	}
@@ -179,7 +191,7 @@ func linesStayLines(t *testing.T, b *tab, name string) {
 func TestAFigureThatCannotBeLoadedSaysSo(t *testing.T) {
 	browser, address := start(t)
 	b := newTab(t, browser)
-	require.NoError(t, b.do(width(desktop), open(address+"/"+chapterOf(t, "queue")), in(`delete globalThis.WebAssembly`),
+	require.NoError(t, b.do(width(desktop), open(address+"/"+pageOf(t, "queue")), in(`delete globalThis.WebAssembly`),
 		in(inFigure("queue", `f.querySelector('.try').click()`)), until(inFigure("queue", `!f.querySelector('.problem').hidden`))))
 	text, err := get[string](b, inFigure("queue", `f.querySelector('.problem').textContent`))
 	require.NoError(t, err)
@@ -194,7 +206,7 @@ func TestAPictureIsAsDarkAsItsPageWhateverTheSystemPrefers(t *testing.T) {
 	browser, address := start(t)
 	for _, system := range []string{"light", "dark"} {
 		b := newTab(t, browser)
-		require.NoError(t, b.do(width(desktop), inColors(system), open(address+"/"+chapterOf(t, "queue"))))
+		require.NoError(t, b.do(width(desktop), inColors(system), open(address+"/"+pageOf(t, "queue"))))
 		for _, dark := range []bool{true, false} {
 			require.NoError(t, b.do(in(fmt.Sprintf(`document.documentElement.classList.toggle('dark', %t)`, dark)),
 				in(`document.querySelector('loop-figure img').scrollIntoView({ block: 'center', behavior: 'instant' })`)))
@@ -226,7 +238,7 @@ func TestPicturesOfFiguresAreTaken(t *testing.T) {
 			for _, pixels := range []int64{desktop, phone} {
 				b := newTab(t, browser)
 				require.NoError(t, b.do(inColors(look)))
-				_, err := openFigure(b, address+"/"+chapterOf(t, name), name)
+				_, err := openFigure(b, address+"/"+pageOf(t, name), name)
 				require.NoError(t, err)
 				require.NoError(t, b.do(width(pixels), in(fmt.Sprintf(`document.querySelector('loop-figure[name=%s]').scrollIntoView()`, name))))
 				require.NoError(t, keep(b, fmt.Sprintf("figure-%s-%s-%d", name, look, pixels)))

@@ -12,7 +12,7 @@ import (
 func TestCodeOf100ColumnsFitsASmallDesk(t *testing.T) {
 	browser, address := start(t)
 	b := newTab(t, browser)
-	require.NoError(t, b.do(width(desktop), open(address+"/chapters/06-dedup-queue/")))
+	require.NoError(t, b.do(width(desktop), open(address+"/chapters/06-queue/")))
 	columns, err := get[float64](b, `(() => {
 		const code = document.querySelector('.vp-doc div.language-go pre code'), room = code.parentElement.clientWidth - 2 * parseFloat(getComputedStyle(code).paddingLeft)
 		const line = code.appendChild(document.createElement('span'))
@@ -57,7 +57,7 @@ func TestTheBarAboveCodeLeadsToItsLinesInTheFileAndTheyLeadBack(t *testing.T) {
 // A table that is too wide scrolls in its own box; those of paths need not even do that.
 func TestTheTablesOfPathsFitAPhone(t *testing.T) {
 	browser, address := start(t)
-	for _, page := range []string{"/docs/originals", "/exercises/"} {
+	for _, page := range []string{"/docs/originals", "/mini/"} {
 		b := newTab(t, browser)
 		require.NoError(t, b.do(width(phone), open(address+page)))
 		wide, err := get[[]string](b, `[...document.querySelectorAll('.vp-doc table')].filter(t => t.scrollWidth > t.clientWidth + 1).map(t => t.innerText.slice(0, 80))`)
@@ -69,7 +69,7 @@ func TestTheTablesOfPathsFitAPhone(t *testing.T) {
 func TestTheFirstColumnOfAWideTableStaysInSightOnAPhone(t *testing.T) {
 	browser, address := start(t)
 	b := newTab(t, browser)
-	require.NoError(t, b.do(width(phone), open(address+"/docs/mutants"), in(`document.querySelector('table.wide').scrollLeft = 150`)))
+	require.NoError(t, b.do(width(phone), open(address+"/docs/benchmarks"), in(`document.querySelector('table.wide').scrollLeft = 150`)))
 	cell, err := get[[]float64](b, `(() => {
 		const table = document.querySelector('table.wide'), cell = table.querySelector('tbody td').getBoundingClientRect()
 		return [table.scrollLeft, cell.left, cell.right]

@@ -17,7 +17,7 @@ const markInSight = `(() => {
 func TestTheMenuShowsWhereTheReaderIsOnAServerAndInAFolder(t *testing.T) {
 	browser, address := start(t)
 	for _, page := range []string{
-		address + "/exercises/19-packing/", fromFolder("docs/originals.html"), address + "/CONTRIBUTING", fromFolder("CONTRIBUTING.html"),
+		address + "/chapters/13-lease/exercise", fromFolder("docs/originals.html"), address + "/CONTRIBUTING", fromFolder("CONTRIBUTING.html"),
 	} {
 		b := newTab(t, browser)
 		require.NoError(t, b.do(width(desktop), open(page), until(markInSight)), page)
@@ -30,8 +30,8 @@ func TestTheMenuShowsWhereTheReaderIsOnAServerAndInAFolder(t *testing.T) {
 func TestTheMenuFollowsTheReaderToTheNextPage(t *testing.T) {
 	browser, address := start(t)
 	b := newTab(t, browser)
-	require.NoError(t, b.do(width(desktop), open(address+"/"), in(`document.querySelector('.vp-doc a[href*="18-deployment/"]').click()`),
-		until(`@path === '/chapters/18-deployment/'`), until(ready), until(markInSight)))
+	require.NoError(t, b.do(width(desktop), open(address+"/"), in(`document.querySelector('.vp-doc a[href*="12-first-replicaset/"]').click()`),
+		until(`@path === '/chapters/12-first-replicaset/'`), until(ready), until(markInSight)))
 	assert.Empty(t, b.wrong())
 }
 
@@ -50,7 +50,7 @@ func TestTheBarLeadsToTheListsOnAServerAndInAFolder(t *testing.T) {
 	browser, address := start(t)
 	for _, page := range []string{address + "/", fromFolder("index.html")} {
 		for _, c := range []struct{ name, to string }{
-			{"Chapters", "#the-chapters"}, {"Exercises", "/exercises/"}, {"Glossary", "/docs/glossary"}, {"Originals", "/docs/originals"},
+			{"Chapters", "#the-chapters"}, {"Glossary", "/docs/glossary"}, {"Originals", "/docs/originals"},
 		} {
 			b := newTab(t, browser)
 			require.NoError(t, b.do(width(desktop), open(page), in(`[...document.querySelectorAll('.VPNavBarMenu a')].find(a => a.innerText.trim() === "`+c.name+`").click()`),

@@ -13,10 +13,10 @@ func TestTheSearchFindsAWordAndLeadsToIt(t *testing.T) {
 	b := newTab(t, browser)
 	require.NoError(t, b.do(width(desktop), open(address+"/docs/architecture"), click(`.DocSearch-Button`),
 		chromedp.SendKeys(chromedp.CSS(`.VPLocalSearchBox input`), "bookmarks"),
-		until(`[...document.querySelectorAll('.VPLocalSearchBox .result')].some(r => r.getAttribute('href').endsWith('/chapters/01-list-watch/#bookmarks'))`),
-		in(`document.querySelector('.VPLocalSearchBox .result[href$="/chapters/01-list-watch/#bookmarks"]').click()`),
-		until(`@path === '/chapters/01-list-watch/'`), until(ready)))
-	expectHere(t, b, "/chapters/01-list-watch/#bookmarks Chapter 1: list, then watch")
+		until(`[...document.querySelectorAll('.VPLocalSearchBox .result')].some(r => r.getAttribute('href').endsWith('/chapters/01-list-watch/library#bookmarks'))`),
+		in(`document.querySelector('.VPLocalSearchBox .result[href$="/chapters/01-list-watch/library#bookmarks"]').click()`),
+		until(`@path === '/chapters/01-list-watch/library'`), until(ready)))
+	expectHere(t, b, "/chapters/01-list-watch/library#bookmarks The library: list and watch")
 	assert.Empty(t, b.wrong())
 }
 
@@ -26,8 +26,8 @@ func TestTheSearchFindsAWordInAFolder(t *testing.T) {
 	require.NoError(t, b.do(width(desktop), open(fromFolder("docs/architecture.html")), click(`.DocSearch-Button`),
 		chromedp.SendKeys(chromedp.CSS(`.folder-search input`), "bookmarks"),
 		until(`[...document.querySelectorAll('.folder-search a')].some(r => r.href.endsWith('#bookmarks'))`),
-		in(`document.querySelector('.folder-search a[href$="/chapters/01-list-watch/index.html#bookmarks"]').click()`),
-		until(`location.pathname.endsWith('/chapters/01-list-watch/index.html')`), until(ready)))
+		in(`document.querySelector('.folder-search a[href$="/chapters/01-list-watch/library.html#bookmarks"]').click()`),
+		until(`location.pathname.endsWith('/chapters/01-list-watch/library.html')`), until(ready)))
 	title, err := get[string](b, `document.querySelector(':target').innerText`)
 	require.NoError(t, err)
 	assert.Contains(t, title, "Bookmarks")

@@ -39,10 +39,10 @@ func TestTheStartPageLeadsToTheFirstChapterAndTheFirstExercise(t *testing.T) {
 	b := newTab(t, browser)
 	require.NoError(t, b.do(width(desktop), open(address+"/"), click(`.VPHero .VPButton.brand`),
 		until(`@path === '/chapters/01-list-watch/' && document.querySelector('h1')`), until(ready)))
-	expectHere(t, b, "/chapters/01-list-watch/ Chapter 1: list, then watch")
+	expectHere(t, b, "/chapters/01-list-watch/ 1. List, then watch")
 	require.NoError(t, b.do(open(address+"/"), click(`.VPHero .VPButton.alt`),
-		until(`@path === '/exercises/01-resume/' && document.querySelector('h1')`)))
-	expectHere(t, b, "/exercises/01-resume/ Resume a watch")
+		until(`@path === '/chapters/01-list-watch/exercise' && document.querySelector('h1')`)))
+	expectHere(t, b, "/chapters/01-list-watch/exercise Write mini/listwatch.go")
 	assert.Empty(t, b.wrong())
 }
 
@@ -54,12 +54,12 @@ func TestLinksHoldAfterVitePressHasTurnedThePage(t *testing.T) {
 	require.NoError(t, b.do(width(desktop), open(address+"/docs/architecture"),
 		click(`.VPSidebar a[href$="/chapters/03-reflector/"]`), until(`@path === '/chapters/03-reflector/'`), until(ready),
 		until(`document.querySelector('.diagram-picture svg')`)))
-	expectHere(t, b, "/chapters/03-reflector/ Chapter 3: the reflector")
-	require.NoError(t, b.do(click(`.VPSidebar a[href$="/exercises/03-failures/"]`), until(`@path === '/exercises/03-failures/'`),
-		click(`.pager-link.next`), until(`@path !== '/exercises/03-failures/'`), until(ready)))
-	expectHere(t, b, "/chapters/04-delta-queue/ Chapter 4: the delta queue and tombstones")
-	require.NoError(t, b.do(click(`.vp-doc .facts a`), until(`@path === '/chapters/03-reflector/'`), until(ready)))
-	expectHere(t, b, "/chapters/03-reflector/ Chapter 3: the reflector")
+	expectHere(t, b, "/chapters/03-reflector/ 3. The reflector")
+	require.NoError(t, b.do(click(`.VPSidebar a[href$="/chapters/03-reflector/exercise"]`), until(`@path === '/chapters/03-reflector/exercise'`),
+		click(`.pager-link.next`), until(`@path !== '/chapters/03-reflector/exercise'`), until(ready)))
+	expectHere(t, b, "/chapters/03-reflector/library The library: the reflector")
+	require.NoError(t, b.do(in(`document.querySelector('.vp-doc a[href="./"], .vp-doc a[href$="/chapters/03-reflector/"], .vp-doc a[href="index.html"]').click()`), until(`@path === '/chapters/03-reflector/'`), until(ready)))
+	expectHere(t, b, "/chapters/03-reflector/ 3. The reflector")
 	const links = `[...document.querySelectorAll('.VPNav a, .VPSidebar a, .VPDocFooter a, .vp-doc a')].map(a => a.href.replace(/(index)?\.html/, ''))`
 	turned, err := get[[]string](b, links)
 	require.NoError(t, err)
@@ -91,7 +91,7 @@ func TestDarkCanBeSwitchedOnAServerAndInAFolder(t *testing.T) {
 func TestAFoldOpensWithTheKeyboard(t *testing.T) {
 	browser, address := start(t)
 	b := newTab(t, browser)
-	require.NoError(t, b.do(width(desktop), open(address+"/exercises/03-failures/"),
+	require.NoError(t, b.do(width(desktop), open(address+"/chapters/03-reflector/exercise"),
 		in(`document.querySelector('#hint-2 summary').focus()`), chromedp.KeyEvent(kb.Enter)))
 	shown, err := get[string](b, `[...document.querySelectorAll('details.hint')].filter(d => d.open).map(d => d.id).join()`)
 	require.NoError(t, err)

@@ -41,7 +41,7 @@ func Page(root, out string) error {
 
 // Picture is the file of a figure's picture. It is beside the one chapter that has the figure's marker.
 func Picture(root, name string) (string, error) {
-	texts, err := filepath.Glob(filepath.Join(root, "chapters", "*", "README.md"))
+	texts, err := filepath.Glob(filepath.Join(root, "chapters", "*", "*.md"))
 	if err != nil {
 		return "", err
 	}

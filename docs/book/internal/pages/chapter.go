@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"html/template"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/loopwright/loopwright/internal/course"
@@ -25,7 +24,7 @@ func fill(name string, data any) (string, error) {
 	return out.String(), nil
 }
 
-// facts is what the front matter says, under the title: of a chapter, which part it
+// facts is what chapter.yaml says, under the title: of a chapter, which part it
 // belongs to, how long it takes, and what comes before it; of an exercise, what to
 // write, and how it is tested.
 func (s *Site) facts(p *page, r *rendering) string {
@@ -36,8 +35,8 @@ func (s *Site) facts(p *page, r *rendering) string {
 		c := p.chapter
 		data := struct {
 			Part, Before, BeforeHref string
-			Minutes, Exercises       int
-		}{Part: fmt.Sprintf("Part %d: %s", c.Part, course.Parts[c.Part]), Minutes: c.Minutes, Exercises: len(c.Exercises)}
+			Minutes                  int
+		}{Part: fmt.Sprintf("Part %d: %s", c.Part, course.Parts[c.Part]), Minutes: c.Minutes}
 		if before := s.chapterNumber(c.Number - 1); before != nil {
 			data.Before = fmt.Sprintf("chapter %d, %s", before.chapter.Number, before.chapter.Title)
 			data.BeforeHref = relative(p.out, before.out)
@@ -45,13 +44,13 @@ func (s *Site) facts(p *page, r *rendering) string {
 		text, err = fill("facts-chapter.html", data)
 	case p.exercise != nil:
 		e := p.exercise
-		chapter := s.chapterNumber(e.Chapter)
+		chapter := s.chapterNumber(e.Number)
 		data := struct {
 			Chapter, ChapterHref, Command string
 			Functions                     []string
 		}{
-			Chapter: fmt.Sprintf("chapter %d, %s", e.Chapter, chapter.chapter.Title), ChapterHref: relative(p.out, chapter.out),
-			Command: "make exercise-" + e.ID, Functions: e.Function,
+			Chapter: fmt.Sprintf("chapter %d, %s", e.Number, chapter.chapter.Title), ChapterHref: relative(p.out, chapter.out),
+			Command: "make exercise-" + e.ID(), Functions: e.Function,
 		}
 		text, err = fill("facts-exercise.html", data)
 		text += s.begin(p, r)
@@ -71,52 +70,35 @@ func (s *Site) chapterNumber(number int) *page {
 	return nil
 }
 
-// chapterEnd is what the front matter says below the text: the exercises, the
-// originals, and the chapter's files.
+// chapterEnd is what chapter.yaml says below the text: the exercise, and the file that the chapter builds.
 func (s *Site) chapterEnd(p *page) (string, error) {
 	type link struct{ Title, Note, Href string }
+	var data struct{ Exercise, File *link }
+	if e := s.pages[p.chapter.Dir+exercisePage]; e != nil && e.exercise != nil {
+		data.Exercise = &link{e.exercise.Title, "make exercise-" + e.exercise.ID(), relative(p.out, e.out)}
+	}
+	s.sources[p.chapter.File] = true
+	data.File = &link{Title: p.chapter.File, Href: relative(p.out, sourcePage(p.chapter.File))}
+	return fill("chapter-end.html", data)
+}
+
+// libraryPage is the text about the library that a chapter leads to.
+const libraryPage = "/library.md"
+
+// originalsEnd lists the originals below a text about the library.
+func originalsEnd(p *page) (string, error) {
 	type original struct {
 		course.Upstream
 		Href string
 	}
-	var data struct {
-		OriginalsID      string
-		Exercises, Files []link
-		Originals        []original
-	}
-	for _, name := range p.chapter.Exercises {
-		e := s.pages["exercises/"+name+"/README.md"]
-		if e == nil || e.exercise == nil {
-			return "", fmt.Errorf("the front matter lists the exercise %s, but exercises/%s/README.md does not exist", name, name)
-		}
-		data.Exercises = append(data.Exercises, link{e.exercise.Title, "make exercise-" + e.exercise.ID, relative(p.out, e.out)})
-	}
-	for _, u := range p.chapter.Upstream {
+	data := struct {
+		ID        string
+		Originals []original
+	}{ID: p.taken.next("The originals")}
+	for _, u := range p.originals {
 		data.Originals = append(data.Originals, original{u, originalURL(u)})
 	}
-	files, err := s.chapterFiles(p.chapter)
-	if err != nil {
-		return "", err
-	}
-	for _, file := range files {
-		s.sources[file] = true
-		data.Files = append(data.Files, link{Title: file, Href: relative(p.out, sourcePage(file))})
-	}
-	data.OriginalsID = p.taken.next("The originals")
-	return fill("chapter-end.html", data)
-}
-
-// chapterFiles are the files that the chapter adds to the library, without their tests.
-func (s *Site) chapterFiles(c *course.Chapter) ([]string, error) {
-	all, err := s.repo.GoFiles()
-	if err != nil {
-		return nil, err
-	}
-	files, missing := c.Expand(all)
-	if len(missing) > 0 {
-		return nil, fmt.Errorf("the front matter lists %s, which matches no file", strings.Join(missing, ", "))
-	}
-	return slices.DeleteFunc(files, func(file string) bool { return strings.HasSuffix(file, "_test.go") }), nil
+	return fill("originals.html", data)
 }
 
 // originalURL is where a file of Kubernetes' own modules can be read, at the tag

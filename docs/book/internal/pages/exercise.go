@@ -3,29 +3,10 @@ package pages
 import (
 	"fmt"
 	"html"
-	"html/template"
-	"strings"
-
-	"github.com/loopwright/loopwright/internal/course"
 )
 
-// exerciseList is a page that the repository does not have as a text: its README lists the
-// chapters, and nothing lists the exercises.
-const exerciseList = "exercises/README.md"
-
-func listOf(exercises []course.Exercise, chapters []course.Chapter) string {
-	titles := map[int]string{}
-	for _, c := range chapters {
-		titles[c.Number] = fmt.Sprintf("[%d. %s](../%s/README.md)", c.Number, c.Title, c.Dir)
-	}
-	var out strings.Builder
-	fmt.Fprintf(&out, "# The exercises\n\nNew here? [Your first exercise](../%s#%s) says how to begin.\n\n", home, firstExercise)
-	out.WriteString("| Exercise | Chapter | Its command |\n|---|---|---|\n")
-	for _, e := range exercises {
-		fmt.Fprintf(&out, "| [%s](%s/README.md) | %s | `make exercise-%s` |\n", e.Title, e.Name, titles[e.Chapter], e.ID)
-	}
-	return out.String()
-}
+// exercisePage is the text of a chapter's exercise.
+const exercisePage = "/exercise.md"
 
 // firstExercise is the section of the README that says how to get the repository.
 const firstExercise = "your-first-exercise"
@@ -34,49 +15,14 @@ const firstExercise = "your-first-exercise"
 // to read first.
 func (s *Site) begin(p *page, r *rendering) string {
 	e := p.exercise
-	var reads []template.HTML
-	for _, text := range e.Reads {
-		link, err := s.readLinks(p, text)
-		if err != nil {
-			r.found.add("%s: reads: %v", p.file, err)
-		}
-		reads = append(reads, template.HTML(link))
-	}
+	chapter := s.pages[e.Reads()]
 	text, err := fill("begin.html", struct {
-		StartHref, Command, Mine string
-		Reads                    []template.HTML
-	}{relative(p.out, s.pages[home].out) + "#" + firstExercise, "make exercise-" + e.ID, e.Mine(), reads})
+		StartHref, Command, Mine, Reads, ReadsHref string
+	}{relative(p.out, s.pages[home].out) + "#" + firstExercise, "make exercise-" + e.ID(), e.Mine(), chapter.name(), relative(p.out, chapter.out)})
 	if err != nil {
 		r.found.add("%s: %v", p.file, err)
 	}
 	return text
-}
-
-// readLinks makes links of what an exercise's front matter says about where to read: a file, and sections in quotes.
-func (s *Site) readLinks(from *page, reads string) (string, error) {
-	file, rest, more := strings.Cut(reads, ",")
-	to := s.pages[file]
-	if to == nil {
-		return "", fmt.Errorf("there is no text %q", file)
-	}
-	href := relative(from.out, to.out)
-	var out strings.Builder
-	fmt.Fprintf(&out, `<a href="%s">%s</a>`, html.EscapeString(href), html.EscapeString(to.name()))
-	if more {
-		out.WriteString(",")
-	}
-	for i, part := range strings.Split(rest, `"`) {
-		if i%2 == 0 {
-			out.WriteString(html.EscapeString(part))
-			continue
-		}
-		id := to.named[part]
-		if id == "" {
-			return "", fmt.Errorf("%s has no section %q", file, part)
-		}
-		fmt.Fprintf(&out, `<a href="%s#%s">%s</a>`, html.EscapeString(href), html.EscapeString(id), html.EscapeString(part))
-	}
-	return out.String(), nil
 }
 
 // name is how a sentence calls a page.

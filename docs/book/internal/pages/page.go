@@ -17,10 +17,9 @@ import (
 
 // page is one Markdown file and what it becomes.
 type page struct {
-	file  string // "chapters/01-list-watch/README.md", from the root
-	out   string // "chapters/01-list-watch/index.html", in the book
-	body  []byte // without the front matter
-	above int    // lines of front matter
+	file string // "chapters/01-list-watch/README.md", from the root
+	out  string // "chapters/01-list-watch/index.html", in the book
+	body []byte
 
 	doc   ast.Node
 	title string            // the text of its first heading
@@ -29,10 +28,10 @@ type page struct {
 	named map[string]string // the id of the first heading with a text
 	taken slugs
 
-	generated bool // there is no such file: this package wrote the text
-
 	chapter  *course.Chapter  // of a chapter's text, or nil
 	exercise *course.Exercise // of an exercise's, or nil
+
+	originals []course.Upstream // of a text about the library
 }
 
 // home is the text that greets people on GitHub, and here.
@@ -64,8 +63,8 @@ func markdown(options ...goldmark.Option) goldmark.Markdown {
 const wideTable = 6
 
 // newPage parses a text and finds all that links can lead to.
-func newPage(file, body string, above int) (*page, problems) {
-	p := &page{file: file, out: outOf(file), body: []byte(body), above: above, ids: map[string]bool{}, named: map[string]string{}, taken: slugs{}}
+func newPage(file, body string) (*page, problems) {
+	p := &page{file: file, out: outOf(file), body: []byte(body), ids: map[string]bool{}, named: map[string]string{}, taken: slugs{}}
 	p.doc = markdown().Parser().Parse(text.NewReader(p.body), parser.WithContext(parser.NewContext()))
 	var found problems
 	_ = ast.Walk(p.doc, func(node ast.Node, entering bool) (ast.WalkStatus, error) {
@@ -121,7 +120,7 @@ func (p *page) line(node ast.Node) int {
 		}
 		return ast.WalkContinue, nil
 	})
-	return p.above + 1 + bytes.Count(p.body[:max(at, 0)], []byte("\n"))
+	return 1 + bytes.Count(p.body[:max(at, 0)], []byte("\n"))
 }
 
 // plain is the text of a node without markup, as GitHub takes it for an id.

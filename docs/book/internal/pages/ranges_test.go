@@ -12,12 +12,7 @@ import (
 
 const quoting = `
 -- chapters/02-watch/README.md --
----
-title: Watch
-part: 1
-minutes: 40
----
-# Chapter 2: watch
+# 2. Watch
 
 <!-- snippet file=list/list.go region=body -->
 ` + "```go\n// list/list.go\n\ntype List struct {\n\tItems []string\n}\n```" + `

@@ -42,6 +42,13 @@ func (s *Site) text(p *page) (string, problems) {
 		}
 		out.WriteString(end)
 	}
+	if len(p.originals) > 0 {
+		end, err := originalsEnd(p)
+		if err != nil {
+			r.found.add("%s: %v", p.file, err)
+		}
+		out.WriteString(end)
+	}
 	return out.String(), r.found
 }
 

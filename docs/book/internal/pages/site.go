@@ -15,6 +15,7 @@ package pages
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -59,32 +60,29 @@ func Open(root string) (*Site, error) {
 		return nil, err
 	}
 	for _, file := range files {
-		text, above, err := repo.Body(file)
+		text, err := os.ReadFile(repo.Abs(file))
 		if err != nil {
 			return nil, err
 		}
-		p, wrong := newPage(file, text, above)
+		p, wrong := newPage(file, string(text))
 		found = append(found, wrong...)
 		s.pages[file] = p
 	}
 	for i := range chapters {
-		s.pages[chapters[i].Dir+"/README.md"].chapter = &chapters[i]
+		s.pages[chapters[i].Readme()].chapter = &chapters[i]
+		if p := s.pages[chapters[i].Dir+libraryPage]; p != nil {
+			p.originals = chapters[i].Upstream
+		}
 	}
 	for i := range exercises {
-		p := s.pages[exercises[i].Dir()+"/README.md"]
+		p := s.pages[exercises[i].Dir()+exercisePage]
 		p.exercise = &exercises[i]
 		p.foldHints()
-	}
-	if len(exercises) > 0 && s.pages[exerciseList] == nil {
-		list, wrong := newPage(exerciseList, listOf(exercises, chapters), 0)
-		found = append(found, wrong...)
-		list.generated = true
-		s.pages[exerciseList] = list
 	}
 	if err := found.err(); err != nil {
 		return nil, err
 	}
-	s.arrange(chapters, exercises)
+	s.arrange(chapters)
 	return s, nil
 }
 
@@ -103,12 +101,12 @@ type item struct {
 
 // reference is the order of the first of them; what is not here comes after them, by name.
 var reference = []string{
-	exerciseList, "docs/architecture.md", "docs/glossary.md", "docs/coming-from-client-go.md", "docs/porting.md", "docs/api.md",
+	"docs/architecture.md", "docs/glossary.md", "docs/coming-from-client-go.md", "docs/porting.md", "docs/api.md",
 	"docs/client-calls.md", "docs/originals.md", "docs/benchmarks.md", "docs/measuring.md", "docs/controllers-compared.md",
 }
 
 // arrange puts the pages into the order in which they are read, and makes the menu of them.
-func (s *Site) arrange(chapters []course.Chapter, exercises []course.Exercise) {
+func (s *Site) arrange(chapters []course.Chapter) {
 	placed := map[string]bool{home: true}
 	s.order = append(s.order, s.pages[home])
 	entry := func(file, title string) item {
@@ -123,14 +121,9 @@ func (s *Site) arrange(chapters []course.Chapter, exercises []course.Exercise) {
 			if c.Part != part {
 				continue
 			}
-			chapter := entry(c.Dir+"/README.md", fmt.Sprintf("%d. %s", c.Number, c.Title))
+			chapter := entry(c.Readme(), fmt.Sprintf("%d. %s", c.Number, c.Title))
 			for _, file := range s.below(c.Dir, placed) {
-				chapter.Items = append(chapter.Items, entry(file, s.pages[file].title))
-			}
-			for _, e := range exercises {
-				if e.Chapter == c.Number {
-					chapter.Items = append(chapter.Items, entry(e.Dir()+"/README.md", s.pages[e.Dir()+"/README.md"].short()))
-				}
+				chapter.Items = append(chapter.Items, entry(file, s.pages[file].short()))
 			}
 			g.Items = append(g.Items, chapter)
 		}

@@ -17,7 +17,7 @@ func TestHeadingsHaveTheIdsThatGitHubGivesThem(t *testing.T) {
 		{"Client-go's Store", "client-gos-store"},
 		{"100% of 2<sup>41</sup>", "100-of-241"},
 	} {
-		p, _ := newPage("a.md", "# "+c.heading+"\n", 0)
+		p, _ := newPage("a.md", "# "+c.heading+"\n")
 		assert.True(t, p.ids[c.id], "%q should be #%s, and is %v", c.heading, c.id, p.ids)
 	}
 }

@@ -16,7 +16,7 @@ func TestTheStartPageHasNoBadgesAndLeadsToTheFirstChapterAndExercise(t *testing.
 	require.Empty(t, found)
 	assert.NotContains(t, page, "badge.svg")
 	assert.Contains(t, page, "link: /chapters/01-list/\n")
-	assert.Contains(t, page, "link: /exercises/01-resume/\n")
+	assert.Contains(t, page, "link: /chapters/01-list/exercise\n")
 	assert.Contains(t, page, "tagline: This is a course.\n")
 	assert.Contains(t, page, "description: This is a course.\n")
 	assert.Contains(t, page, "<p>It is small.</p>", "the upper half has the first sentence")
@@ -30,7 +30,7 @@ func TestTheFirstSentenceOfTheStartPageIsCutOnlyWhereItIsPlainText(t *testing.T)
 		{"One. With `code` in it.", "One.", "<p>With <code>code</code> in it.</p>"},
 		{"With `code` in it. Two.", "With code in it.", "<p>With <code>code</code> in it. Two.</p>"},
 	} {
-		p, found := newPage(home, "# Course\n\n"+c.intro+"\n", 0)
+		p, found := newPage(home, "# Course\n\n"+c.intro+"\n")
 		require.Empty(t, found)
 		out, found := (&Site{}).text(p)
 		require.Empty(t, found)

@@ -110,7 +110,6 @@ type frontMatter struct {
 	Template    any    `json:"titleTemplate,omitempty"`
 	Description string `json:"description,omitempty"`
 	Source      string `json:"source"` // the text, for the link to it
-	EditLink    *bool  `json:"editLink,omitempty"`
 	PageClass   string `json:"pageClass,omitempty"`
 	Prev        any    `json:"prev"`
 	Next        any    `json:"next"`
@@ -151,9 +150,6 @@ func (s *Site) vitePage(at int) (string, problems, error) {
 	}
 	if at+1 < len(s.order) {
 		matter.Next = neighbour{s.order[at+1].short(), "/" + s.order[at+1].url()}
-	}
-	if p.generated {
-		matter.EditLink = new(bool)
 	}
 	switch {
 	case p.file == home:
