@@ -1,6 +1,6 @@
 # Everything a reader types. `make` alone explains itself.
 # The work is done by three Go programs: cluster (brings clusters up and down),
-# course (chapters, milestones, exercises) and go test.
+# course (chapters, exercises) and go test.
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
@@ -34,42 +34,39 @@ help: ## Show this help
 	@echo "  NODES=5 PORT=6443      nodes and port of an embedded cluster; more in cluster/README.md"
 
 .PHONY: demo
-demo: $(COURSE) ## Bring a cluster up and run the newest chapter's demo, or its coda; MINE=1 works too
+demo: $(COURSE) ## Bring a cluster up and roll a Deployment out with the controllers of mini; MINE=1 with yours
 	@$(COURSE) demo $(if $(MINE),--mine)
 
-## chapter-N -- Run chapter N's demo on a cluster; MINE=1 takes your own solutions
-.PHONY: chapter exercise hint diff reset milestone
-exercise hint diff reset milestone:
+## chapter-N -- Run chapter N's program on a cluster; NAIVE=1 the one that breaks, MINE=1 on your files
+.PHONY: chapter exercise hint diff reset solve catch-up
+exercise hint diff reset solve catch-up:
 	@echo "which one? Give its number, as in \`make $@-1\`; \`make chapters\` and \`make progress\` list them"; exit 1
 chapter: $(COURSE)
-	@$(COURSE) chapter "$(N)" $(if $(MINE),--mine)
+	@$(COURSE) chapter "$(N)" $(if $(NAIVE),--naive) $(if $(MINE),--mine)
 chapter-%: $(COURSE)
-	@$(COURSE) chapter "$*" $(if $(MINE),--mine)
+	@$(COURSE) chapter "$*" $(if $(NAIVE),--naive) $(if $(MINE),--mine)
 
 .PHONY: chapters
 chapters: $(COURSE) ## List the chapters
 	@$(COURSE) chapters
 
-## exercise-N -- Set up exercise N, and test your solution in my/; WATCH=1 does so on every save
+## exercise-N -- Write the file of mini that chapter N builds, in my/, and test it; WATCH=1 does so on every save
 ## hint-N -- Show the next hint for exercise N
 ## diff-N -- Compare your solution with the reference, once it passes
 ## reset-N -- Start exercise N again; your file is kept under another name
+## solve-N -- Put the reference in the place of your file, which is kept under another name
+## catch-up-N -- Fill in the reference for what you have not solved before chapter N
 .PHONY: progress
-progress: $(COURSE) ## Show which chapters and exercises you have done
+progress: $(COURSE) ## Show which exercises you have begun and done
 	@$(COURSE) progress
 exercise-%: $(COURSE)
 	@$(COURSE) exercise "$*" $(if $(WATCH),--watch)
-hint-% reset-% milestone-%: $(COURSE)
+hint-% reset-% solve-%: $(COURSE)
 	@$(COURSE) $(firstword $(subst -, ,$@)) "$*"
+catch-up-%: $(COURSE)
+	@$(COURSE) catch-up "$*"
 diff-%: $(COURSE)
 	@$(COURSE) diff "$*" $(if $(ANYWAY),--anyway)
-
-## mini-N -- Run the program of chapter N of mini/book; NAIVE=1 the one that breaks, MINE=1 on your files
-## write-N -- Write the file of mini that chapter N of mini/book builds; WATCH=1 tests it on every save
-mini-%: $(COURSE)
-	@$(COURSE) mini "$*" $(if $(NAIVE),--naive) $(if $(MINE),--mine)
-write-%: $(COURSE)
-	@$(COURSE) exercise "m$*" $(if $(WATCH),--watch)
 
 ##@ Teaching it
 .PHONY: warm class
@@ -98,13 +95,15 @@ cluster-down: $(CLUSTER_COMMAND) ## Remove the cluster and its data
 	@$(CLUSTER_COMMAND) down
 
 ##@ The controllers
-.PHONY: controllers
-controllers: $(CLUSTER_COMMAND) $(CONTROLLERS) ## Run the controllers on a cluster until Ctrl-C; FLAGS=--controllers=replicaset, FLAGS=--help
+.PHONY: controllers mini
+controllers: $(CLUSTER_COMMAND) $(CONTROLLERS) ## Run the library's controllers on a cluster until Ctrl-C; FLAGS=--help. MINE=1: mini's with your files
+ifdef MINE
+	@$(MAKE) --no-print-directory mini MINE=1
+else
 	@$(CLUSTER_COMMAND) exec $(CONTROLLERS) $(FLAGS)
-
-.PHONY: mini
-mini: $(CLUSTER_COMMAND) $(COURSE) ## Run the controllers of mini on a cluster until Ctrl-C; MINE=1 on your files
-	@ORIGINALS=-garbage-collector-controller $(CLUSTER_COMMAND) exec $(COURSE) mini controllers $(if $(MINE),--mine)
+endif
+mini: $(CLUSTER_COMMAND) $(COURSE) ## Run the controllers of mini on a cluster until Ctrl-C; MINE=1 with your files
+	@ORIGINALS=-garbage-collector-controller $(CLUSTER_COMMAND) exec $(COURSE) controllers $(if $(MINE),--mine)
 
 IMAGE := loopwright/controllers:dev
 IMAGE_PLATFORMS := linux/amd64,linux/arm64
@@ -122,26 +121,23 @@ test: $(CLUSTER_COMMAND) $(COURSE) ## Run all tests: unit, race detector, integr
 # Linked without symbol tables: no test reads them, and there are 200 binaries to link.
 TESTED := -ldflags=-s
 # Commands without a shell: make passes a SIGTERM on to them, and with the go command its tests and their clusters end.
-# The milestones vet everything. The book's tests read texts, which the cache of test results does not know.
+# `make check` vets everything. The book's tests read texts, which the cache of test results does not know.
 test-packages:
 	go test $(RACE) -count=1 -timeout 30m -vet=off -p $(TESTED_AT_ONCE) $(TESTED) ./...
 	go -C benchmarks test -short -p $(TESTED_AT_ONCE) $(TESTED) ./...
 	go -C benchmarks test -count=1 $(TESTED) -run RealServer ./client ./election ./controllers ./endtoend
 	go -C operator test -count=1 -timeout 20m ./compare
-	go -C tools test $(TESTED) ./image ./recording
+	go -C tools test $(TESTED) ./image
 	go -C docs/book test -count=1 -timeout 30m $(TESTED) ./...
-# Packages wait for their clusters half of the time; the exercises and milestones use the other half.
+# Packages wait for their clusters half of the time; the exercises use the other half.
 COURSE_LOG := .loopwright/test-course.log
 test-course: $(COURSE)
-	@echo "Beside the tests, all exercises and milestones are checked; what they say goes to $(COURSE_LOG)"
-	@{ $(COURSE) verify && $(COURSE) milestone all --short; } > $(COURSE_LOG) 2>&1 || { cat $(COURSE_LOG); exit 1; }
-	@echo "All exercises and milestones hold: $$(grep 'solutions in' $(COURSE_LOG))"
+	@echo "Beside the tests, all exercises are checked; what they say goes to $(COURSE_LOG)"
+	@$(COURSE) verify > $(COURSE_LOG) 2>&1 || { cat $(COURSE_LOG); exit 1; }
+	@echo "All exercises hold: $$(grep 'solutions in' $(COURSE_LOG))"
 
-## milestone-N -- Build, vet and test the tree as it was after chapter N
-.PHONY: milestones verify sync
-milestones: $(COURSE) ## The same for all chapters, without the tests that need a cluster
-	@$(COURSE) milestone all --short
-verify: $(COURSE) ## Prove that every exercise can be solved and catches its plausible bugs
+.PHONY: verify sync
+verify: $(COURSE) ## Prove that every exercise can be solved without later files, and catches the mistakes that people make
 	@$(COURSE) verify
 sync: $(COURSE) ## Bring the texts up to date with the code they quote
 	@$(COURSE) sync
@@ -150,12 +146,8 @@ sync: $(COURSE) ## Bring the texts up to date with the code they quote
 drift: $(COURSE) ## List the chapters to read again because an original has changed since; MODULE=k8s.io/client-go@v0.38.0, DIFF=1
 	@$(COURSE) drift $(MODULE) $(if $(DIFF),--diff)
 
-.PHONY: recording
-recording: ## Film the first exercise for README.md: write docs/first-exercise.svg from a real run
-	@cd tools && go run ./recording -o ../docs/first-exercise.svg ..
-
 .PHONY: mutants
-mutants: $(MUTANTS) ## Make small mistakes in the code and list those that no test notices; FILE=workqueue/priority_levels.go
+mutants: $(MUTANTS) ## Make small mistakes in mini and list those that no test notices; FILE=mini/queue.go
 	@$(MUTANTS) $(FILE)
 
 .PHONY: compare-controllers
@@ -173,7 +165,7 @@ check: $(COURSE) ## Check format, vet, lint, generated text, and that all platfo
 		test -z "$$files" || { echo "run gofmt -w on these files:"; echo "$$files"; exit 1; }
 	go mod tidy -diff
 	cd cluster/controlplane && go mod tidy -diff
-	cd tools && go mod tidy -diff && go vet ./image ./recording
+	cd tools && go mod tidy -diff && go vet ./image
 	cd benchmarks && go mod tidy -diff && go vet ./... && go run ./cmd/apidiff -check
 	cd operator && go mod tidy -diff && go vet ./...
 	cd docs/book && go mod tidy -diff && go vet ./...

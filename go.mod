@@ -100,6 +100,5 @@ require (
 )
 
 ignore (
-	./exercises
 	./my
 )

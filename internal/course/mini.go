@@ -15,6 +15,14 @@ var miniOrder = []string{
 	"owner", "ranking", "replicaset", "template", "rolling", "scaling", "deployment", "subsets", "endpoints", "graph", "garbage",
 }
 
+// Mini lists the files of mini, in the order of the chapters.
+func Mini() (files []string) {
+	for _, name := range miniOrder {
+		files = append(files, path.Join(miniDir, name+".go"))
+	}
+	return files
+}
+
 // laterThan returns the files of mini that come after file, tests too.
 func (r *Repo) laterThan(file string) (later []string, err error) {
 	at := slices.Index(r.Order, strings.TrimSuffix(path.Base(file), ".go"))

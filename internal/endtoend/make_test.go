@@ -45,7 +45,7 @@ func typed(t *testing.T, dir string, arguments ...string) (output string, failed
 func TestMakeAloneExplainsWhatThereIs(t *testing.T) {
 	output, failed := typed(t, t.TempDir())
 	require.False(t, failed, output)
-	for _, target := range []string{"demo", "chapter-N", "test", "check", "bench", "cluster-up", "cluster-down", "cluster-status", "clean", "exercise-N", "milestone-N", "progress"} {
+	for _, target := range []string{"demo", "chapter-N", "test", "check", "bench", "cluster-up", "cluster-down", "cluster-status", "clean", "exercise-N", "catch-up-N", "mini", "progress"} {
 		assert.Contains(t, output, "make "+target+" ")
 	}
 	for _, listed := range regexp.MustCompile(`(?m)^  make (\S+)`).FindAllStringSubmatch(output, -1) {
@@ -60,18 +60,14 @@ func TestWhatDoesNotExistIsAnsweredWithWhatDoes(t *testing.T) {
 		arguments []string
 		answers   []string
 	}{
-		{[]string{"chapter-99"}, []string{"there is no chapter 99", "List, then watch"}},
-		{[]string{"chapter", "N=99"}, []string{"there is no chapter 99", "List, then watch"}},
-		{[]string{"chapter"}, []string{"which one?", "make chapters"}},
+		{[]string{"chapter-99"}, []string{"there is no chapter \"99\"", "List, then watch"}},
+		{[]string{"chapter", "N=99"}, []string{"there is no chapter \"99\"", "List, then watch"}},
+		{[]string{"chapter"}, []string{"which chapter?", "List, then watch"}},
 		{[]string{"exercise"}, []string{"which one?", "make exercise-1"}},
 		{[]string{"class"}, []string{"which directory?", "make class DIR=../learners"}},
 		{[]string{"class", "DIR=/none"}, []string{"looking for learners", "/none"}},
-		{[]string{"chapter-0"}, []string{"there is no chapter 0"}},
-		{[]string{"chapter-1-garbage"}, []string{"not a number", "make chapters"}},
-		{[]string{"chapter-x"}, []string{"not a number", "make chapters"}},
-		{[]string{"chapter-20"}, []string{"planned but not written yet", "List, then watch"}},
-		{[]string{"milestone-99"}, []string{"there is no chapter 99"}},
-		{[]string{"exercise-99"}, []string{"there is no exercise 99", "Resume a watch"}},
+		{[]string{"chapter-1-garbage"}, []string{"there is no chapter", "List, then watch"}},
+		{[]string{"exercise-99"}, []string{"there is no exercise \"99\"", "write mini/listwatch.go"}},
 		{[]string{"chapter-1", "CLUSTER=nonsense"}, []string{`CLUSTER="nonsense"`, "embedded", "kind", "current"}},
 		{[]string{"cluster-up", "CLUSTER=nonsense"}, []string{`CLUSTER="nonsense"`, "embedded", "kind", "current"}},
 		{[]string{"cluster-up", "NODES=many"}, []string{`NODES="many"`, "whole number"}},

@@ -71,7 +71,7 @@ const maxMemory = 4 << 20 // KiB
 
 // test runs some tests of a test binary, which ends when one of them has taken longer than its limit.
 // A limit for all of them together would let the first one hang for as long as all the others need.
-func test(ctx context.Context, binary, dir string, env, flags, tests []string, limit func(test string) time.Duration) (v verdict, output string, took cost, err error) {
+func test(ctx context.Context, binary, dir string, env, tests []string, limit func(test string) time.Duration) (v verdict, output string, took cost, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	tooLong := time.AfterFunc(limit(tests[0]), func() { cancel(errTooLong) })
@@ -79,7 +79,7 @@ func test(ctx context.Context, binary, dir string, env, flags, tests []string, l
 	// Where the shell cannot limit the memory, the tests run without.
 	args := []string{"-c", fmt.Sprintf(`ulimit -v %d 2>/dev/null; exec "$0" "$@"`, maxMemory),
 		binary, "-test.v", "-test.short", "-test.failfast", "-test.count=1", "-test.timeout=0", "-test.run=^(" + strings.Join(tests, "|") + ")$"}
-	cmd := exec.CommandContext(ctx, "sh", append(args, flags...)...)
+	cmd := exec.CommandContext(ctx, "sh", args...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

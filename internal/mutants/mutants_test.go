@@ -128,7 +128,7 @@ func shelf(t *testing.T) (*lab, []Outcome) {
 		}
 	}
 	s.mutants = few
-	l, err := prepare(ctx, s, nil, files, 2, t.TempDir())
+	l, err := prepare(ctx, s, 2, t.TempDir())
 	require.NoError(t, err)
 	outcomes, err := l.file(ctx, files[0], func(int, int) {})
 	require.NoError(t, err)

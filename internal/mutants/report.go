@@ -14,53 +14,33 @@ import (
 	"time"
 )
 
-// Options say what to run, and where to write it down.
+// Options say what to run.
 type Options struct {
-	Root       string   // of the module, absolute
-	Files      []string // relative to Root
-	Jobs       int      // test binaries at the same time
-	Check      int      // so many mutants of each file as plain source, too
-	Seed       uint64   // picks them
-	Equivalent string   // the list of equivalent mutants
-	Summary    string   // where the summary is; empty for none
-	Course     bool     // pure cores are judged by their exercises
-	Live       bool     // the output is a terminal: count while a file runs
-	Verbose    bool     // every mutant with its verdict
-	Entries    bool     // survivors as entries for the list of equivalent mutants
+	Root    string   // of the module, absolute
+	Files   []string // relative to Root
+	Jobs    int      // test binaries at the same time
+	Check   int      // so many mutants of each file as plain source, too
+	Seed    uint64   // picks them
+	Live    bool     // the output is a terminal: count while a file runs
+	Verbose bool     // every mutant with its verdict
 }
 
-// errNotGood is returned by Run when it worked, and the tests or the list of equivalent
-// mutants are not as they should be.
+// errNotGood is returned by Run when it worked, and the tests are not as they should be.
 var errNotGood = errors.New("see above")
 
-// Run runs the mutants of the files and reports. It returns an error if a file misses its
-// target, an entry for an equivalent mutant is stale, or a check failed.
+// Run runs the mutants of the files and reports. It returns an error if a file misses the
+// target, or a check failed.
 func Run(ctx context.Context, o Options, w io.Writer) error {
 	for _, file := range o.Files {
 		if _, err := os.Stat(filepath.Join(o.Root, filepath.FromSlash(file))); err != nil {
 			return fmt.Errorf("there is no file %s: give its path from the root, such as workqueue/queue.go", file)
 		}
 	}
-	list, err := readEquivalents(o.Equivalent)
-	if err != nil {
-		return err
-	}
-	var j *judges
-	if o.Course {
-		if j, err = newJudges(o.Root); err != nil {
-			return err
-		}
-	}
-	r := &report{Options: o, list: list, judges: j, w: w, random: rand.New(rand.NewPCG(o.Seed, 0))}
+	r := &report{Options: o, w: w, random: rand.New(rand.NewPCG(o.Seed, 0))}
 	for _, dir := range dirsOf(o.Files) {
 		files := slices.DeleteFunc(slices.Clone(o.Files), func(f string) bool { return path.Dir(f) != dir })
 		if err := r.dir(ctx, dir, files); err != nil {
 			return err
-		}
-	}
-	for _, e := range list {
-		if _, err := os.Stat(filepath.Join(o.Root, filepath.FromSlash(e.File))); err != nil {
-			r.problem("%v: is listed as equivalent, but there is no such file: correct or remove the entry", e)
 		}
 	}
 	if r.bad {
@@ -71,8 +51,6 @@ func Run(ctx context.Context, o Options, w io.Writer) error {
 
 type report struct {
 	Options
-	list   []Equivalent
-	judges *judges
 	w      io.Writer
 	random *rand.Rand
 	bad    bool
@@ -99,7 +77,7 @@ func (r *report) dir(ctx context.Context, dir string, files []string) error {
 	if err != nil {
 		return err
 	}
-	l, err := prepare(ctx, s, r.judges, files, r.Jobs, work)
+	l, err := prepare(ctx, s, r.Jobs, work)
 	if err != nil {
 		return err
 	}
@@ -129,41 +107,16 @@ func (r *report) file(ctx context.Context, l *lab, file string) error {
 	if r.Live {
 		fmt.Fprint(r.w, "\r\x1b[K")
 	}
-	line := tally(file, r.judges.name(file), outcomes, r.list)
-	hangs := 0
+	s := tally(outcomes)
+	fmt.Fprintf(r.w, "%-40s %4d mutants, %4d covered, %4d killed (%d hung), %3d survived: %.1f %% (%s)\n",
+		file, s.mutants, s.covered, s.killed, s.hung, s.covered-s.killed, s.score(), time.Since(start).Round(time.Second))
 	for _, o := range outcomes {
-		if o.verdict == hung {
-			hangs++
-		}
-	}
-	fmt.Fprintf(r.w, "%-40s %4d mutants, %4d covered, %4d killed (%d hung), %3d survived, %2d equivalent: %.1f %% (%s; %s)\n", file, line.mutants,
-		line.covered, line.killed, hangs, line.survived, line.equivalent, line.score(), line.judge, time.Since(start).Round(time.Second))
-	for _, o := range outcomes {
-		explained := slices.ContainsFunc(r.list, func(e Equivalent) bool { return e.is(o.Mutant) })
-		if r.Verbose || o.verdict == survived && !explained {
+		if r.Verbose || o.verdict == survived {
 			fmt.Fprintf(r.w, "  %s: %v (%d tests: %s)\n", o.verdict, o.Mutant, len(o.tests), some(o.tests))
 		}
 	}
-	if r.Entries {
-		text, err := entries(outcomes, r.list)
-		if err != nil {
-			return fmt.Errorf("writing entries for equivalent mutants: %w", err)
-		}
-		fmt.Fprintf(r.w, "%s", text)
-	}
-	for _, p := range stale(r.list, file, outcomes) {
-		r.problem("%s", p)
-	}
-	if line.score() < float64(line.target()) {
-		r.problem("%s: %.1f %% is below the target of %d %%", file, line.score(), line.target())
-	}
-	if r.Summary != "" {
-		if err := writeSummary(r.Summary, []row{line}, func(f string) bool {
-			_, err := os.Stat(filepath.Join(r.Root, filepath.FromSlash(f)))
-			return err == nil
-		}); err != nil {
-			return err
-		}
+	if s.score() < target {
+		r.problem("%s: %.1f %% is below the target of %d %%", file, s.score(), target)
 	}
 	if r.Check == 0 {
 		return nil
@@ -173,6 +126,37 @@ func (r *report) file(ctx context.Context, l *lab, file string) error {
 		r.problem("%s: %d verdicts behind a switch are not those of the plain source (seed %d)", file, differ, r.Seed)
 	}
 	return err
+}
+
+// target is the part of the covered mutants that the tests must notice, in per cent. Some mistakes cannot be noticed:
+// the code does the same.
+const target = 95
+
+// sums are what became of the mutants of a file.
+type sums struct{ mutants, covered, killed, hung int }
+
+func tally(outcomes []Outcome) (s sums) {
+	s.mutants = len(outcomes)
+	for _, o := range outcomes {
+		if o.verdict != uncovered {
+			s.covered++
+		}
+		if o.verdict == killed || o.verdict == hung {
+			s.killed++
+		}
+		if o.verdict == hung {
+			s.hung++
+		}
+	}
+	return s
+}
+
+// score is the part of the covered mutants that the tests notice, in per cent.
+func (s sums) score() float64 {
+	if s.covered == 0 {
+		return 100
+	}
+	return 100 * float64(s.killed) / float64(s.covered)
 }
 
 // some names the quickest tests; there may be hundreds.

@@ -23,47 +23,33 @@ type Outcome struct {
 // lab runs the mutants of one package.
 type lab struct {
 	*schemata
-	judges  *judges
 	jobs    int    // test binaries that run at the same time
 	work    string // for what it writes
 	binary  string
-	flags   []string // of the test binary
-	all     []string
 	took    map[string]cost         // by test, with no mutant active
 	reaches map[string]map[int]bool // by test: the mutants that it reaches
 	unfit   map[string]bool         // tests that pass, but not with the switches
 }
 
-// prepare compiles the schemata and runs every test that judges one of the files, alone
+// prepare compiles the schemata and runs every test alone
 // and with no mutant active. All must pass: that is the proof that the switches
 // change nothing. It also shows which mutants each test reaches.
 //
 // A test that passes only without the switches judges nothing: one that counts
 // allocations, say, since a function with switches is too large to be inlined.
-func prepare(ctx context.Context, s *schemata, j *judges, files []string, jobs int, work string) (*lab, error) {
-	l := &lab{schemata: s, judges: j, jobs: jobs, work: work, took: map[string]cost{}, reaches: map[string]map[int]bool{}, unfit: map[string]bool{}}
+func prepare(ctx context.Context, s *schemata, jobs int, work string) (*lab, error) {
+	l := &lab{schemata: s, jobs: jobs, work: work, took: map[string]cost{}, reaches: map[string]map[int]bool{}, unfit: map[string]bool{}}
 	var err error
 	if l.binary, err = compile(ctx, s.root, s.dir, s.text, work, "schemata"); err != nil {
 		return nil, err
 	}
-	l.flags = fewSeeds(ctx, l.binary, l.packageDir())
-	if l.all, err = testsOf(ctx, l.binary, l.packageDir()); err != nil {
+	names, err := testsOf(ctx, l.binary, l.packageDir())
+	if err != nil {
 		return nil, err
 	}
-	needed := map[string]bool{}
-	for _, file := range files {
-		tests, err := j.of(file, l.all)
-		if err != nil {
-			return nil, err
-		}
-		if len(tests) == 0 {
-			return nil, fmt.Errorf("no test judges %s", file)
-		}
-		for _, name := range tests {
-			needed[name] = true
-		}
+	if len(names) == 0 {
+		return nil, fmt.Errorf("%s has no test", s.dir)
 	}
-	names := sorted(needed)
 	plain := sync.OnceValues(func() (string, error) { return compile(ctx, s.root, s.dir, nil, work, "plain") })
 	var mu sync.Mutex // guards took, reaches and unfit
 	return l, l.each(ctx, len(names), func(ctx context.Context, i int) error {
@@ -81,16 +67,15 @@ func prepare(ctx context.Context, s *schemata, j *judges, files []string, jobs i
 	})
 }
 
-// fewSeeds is the flag by which a test binary plays few seeds of its simulations, if it has any. What does not show in
-// three seeds should show in a smaller test.
-func fewSeeds(ctx context.Context, binary, dir string) []string {
-	const flag = "-simulation.seeds=3"
-	cmd := exec.CommandContext(ctx, binary, "-test.list=^$", flag)
+// testsOf lists the tests of a test binary that can fail: benchmarks cannot.
+func testsOf(ctx context.Context, binary, dir string) ([]string, error) {
+	cmd := exec.CommandContext(ctx, binary, "-test.list=^(Test|Fuzz|Example)")
 	cmd.Dir = dir
-	if cmd.Run() != nil {
-		return nil // it does not know the flag
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("listing the tests of %s: %w", filepath.Base(dir), err)
 	}
-	return []string{flag}
+	return strings.Fields(string(out)), nil
 }
 
 // passes reports whether a test passes in a binary.
@@ -99,7 +84,7 @@ func (l *lab) passes(ctx context.Context, name string, compiled func() (binary s
 	if err != nil {
 		return false
 	}
-	v, _, _, err := test(ctx, binary, l.packageDir(), nil, l.flags, []string{name}, func(string) time.Duration { return baselineLimit })
+	v, _, _, err := test(ctx, binary, l.packageDir(), nil, []string{name}, func(string) time.Duration { return baselineLimit })
 	return err == nil && v == survived
 }
 
@@ -111,7 +96,7 @@ func (l *lab) baseline(ctx context.Context, name string) (took cost, reached map
 	if err := os.WriteFile(notes, nil, 0o600); err != nil {
 		return took, nil, fmt.Errorf("writing the notes of a test: %w", err)
 	}
-	v, out, took, err := test(ctx, l.binary, l.packageDir(), []string{notesVariable + "=" + notes}, l.flags, []string{name},
+	v, out, took, err := test(ctx, l.binary, l.packageDir(), []string{notesVariable + "=" + notes}, []string{name},
 		func(string) time.Duration { return baselineLimit })
 	if err != nil {
 		return took, nil, err
@@ -138,14 +123,10 @@ func (l *lab) packageDir() string { return filepath.Join(l.root, filepath.FromSl
 
 // file runs all mutants of a file. done is called after each of them.
 func (l *lab) file(ctx context.Context, name string, done func(n, of int)) ([]Outcome, error) {
-	judging, err := l.judges.of(name, l.all)
-	if err != nil {
-		return nil, err
-	}
 	var outcomes []Outcome
 	for _, m := range l.mutants {
 		if m.File == name {
-			outcomes = append(outcomes, Outcome{Mutant: m, tests: l.reaching(m, judging)})
+			outcomes = append(outcomes, Outcome{Mutant: m, tests: l.reaching(m)})
 		}
 	}
 	var mu sync.Mutex // guards n
@@ -162,9 +143,9 @@ func (l *lab) file(ctx context.Context, name string, done func(n, of int)) ([]Ou
 }
 
 // reaching lists the tests that reach a mutant, the quickest first.
-func (l *lab) reaching(m *Mutant, judging []string) []string {
+func (l *lab) reaching(m *Mutant) []string {
 	var tests []string
-	for _, name := range judging {
+	for _, name := range sorted(l.reaches) {
 		if l.reaches[name][m.ID] {
 			tests = append(tests, name)
 		}
@@ -214,7 +195,7 @@ func (l *lab) try(ctx context.Context, binary string, id int, tests []string) (v
 // run runs some tests with a mutant, each with so many times its limit. Tests that did not end, and
 // were hardly given the processor on a busy machine, are starved.
 func (l *lab) run(ctx context.Context, binary string, id int, tests []string, times time.Duration) (verdict, error) {
-	v, _, took, err := test(ctx, binary, l.packageDir(), []string{activeVariable + "=" + strconv.Itoa(id)}, l.flags, tests,
+	v, _, took, err := test(ctx, binary, l.packageDir(), []string{activeVariable + "=" + strconv.Itoa(id)}, tests,
 		func(test string) time.Duration { return times * l.took[test].limit() })
 	var most time.Duration // of one test, since one of them hangs
 	for _, name := range tests {

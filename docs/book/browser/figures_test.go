@@ -35,19 +35,11 @@ const (
 func pageOf(t *testing.T, name string) string {
 	t.Helper()
 	root := filepath.Join("..", "..", "..")
-	texts, err := filepath.Glob(filepath.Join(root, "chapters", "*", "*.md"))
+	text, err := build.Text(root, name)
 	require.NoError(t, err)
-	for _, file := range texts {
-		text, err := os.ReadFile(file)
-		require.NoError(t, err)
-		if bytes.Contains(text, []byte("<!-- figure name="+name+" -->")) {
-			page, err := filepath.Rel(root, strings.TrimSuffix(file, ".md"))
-			require.NoError(t, err)
-			return filepath.ToSlash(page)
-		}
-	}
-	t.Fatalf("no text has the figure %s", name)
-	return ""
+	page, err := filepath.Rel(root, strings.TrimSuffix(text, ".md"))
+	require.NoError(t, err)
+	return filepath.ToSlash(page)
 }
 
 func figureNames() (names []string) {

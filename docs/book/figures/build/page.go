@@ -39,8 +39,8 @@ func Page(root, out string) error {
 	return os.WriteFile(filepath.Join(out, "index.html"), []byte(page.String()), 0o644)
 }
 
-// Picture is the file of a figure's picture. It is beside the one chapter that has the figure's marker.
-func Picture(root, name string) (string, error) {
+// Text is the one text of a chapter that has the figure's marker.
+func Text(root, name string) (string, error) {
 	texts, err := filepath.Glob(filepath.Join(root, "chapters", "*", "*.md"))
 	if err != nil {
 		return "", err
@@ -52,11 +52,17 @@ func Picture(root, name string) (string, error) {
 			return "", err
 		}
 		if strings.Contains(string(content), "<!-- figure name="+name+" -->\n![") {
-			found = append(found, filepath.Join(filepath.Dir(text), "testdata", "figure-"+name+".svg"))
+			found = append(found, text)
 		}
 	}
 	if len(found) != 1 {
-		return "", fmt.Errorf("the figure %s belongs in one chapter, below a line <!-- figure name=%[1]s -->, and is in %d", name, len(found))
+		return "", fmt.Errorf("the figure %s belongs in one text of a chapter, below a line <!-- figure name=%[1]s -->, and is in %d", name, len(found))
 	}
 	return found[0], nil
+}
+
+// Picture is the file of a figure's picture, beside the figure's text.
+func Picture(root, name string) (string, error) {
+	text, err := Text(root, name)
+	return filepath.Join(filepath.Dir(text), "testdata", "figure-"+name+".svg"), err
 }

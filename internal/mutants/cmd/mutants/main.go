@@ -1,8 +1,8 @@
-// Command mutants makes small mistakes in the library and shows which of them no test
-// notices. With no argument it takes every file of the library.
+// Command mutants makes small mistakes in mini and shows which of them no test
+// notices. With no argument it takes every file of mini.
 //
 // The Makefile calls it; internal/mutants, below, does the work. The exit code is 0 if
-// all files reach their targets.
+// all files reach the target.
 package main
 
 import (
@@ -33,14 +33,11 @@ func main() {
 }
 
 func run(ctx context.Context) error {
-	o := mutants.Options{Course: true, Live: term.IsTerminal(int(os.Stdout.Fd()))}
+	o := mutants.Options{Live: term.IsTerminal(int(os.Stdout.Fd()))}
 	flag.IntVar(&o.Jobs, "jobs", 2, "test binaries that run at the same time")
 	flag.IntVar(&o.Check, "check", 0, "make so many mutants of each file as plain source, too, and compare the verdicts")
 	flag.Uint64Var(&o.Seed, "seed", rand.Uint64(), "picks the mutants for -check")
 	flag.BoolVar(&o.Verbose, "v", false, "show every mutant with its verdict")
-	flag.BoolVar(&o.Entries, "entries", false, "write survivors as entries for the list of equivalent mutants, without a reason")
-	cores := flag.Bool("cores", false, "only the pure cores: the files that exercises replace")
-	dry := flag.Bool("n", false, "leave the summary as it is")
 	flag.Parse()
 
 	root, err := course.FindRoot(".")
@@ -48,17 +45,11 @@ func run(ctx context.Context) error {
 		return err
 	}
 	o.Root = root
-	o.Equivalent = filepath.Join(root, "docs", "mutants-equivalent.yaml")
-	if !*dry {
-		o.Summary = filepath.Join(root, "docs", "mutants.md")
-	}
 	for _, f := range flag.Args() {
 		o.Files = append(o.Files, path.Clean(filepath.ToSlash(f)))
 	}
 	if len(o.Files) == 0 {
-		if o.Files, err = mutants.Library(root, *cores); err != nil {
-			return err
-		}
+		o.Files = course.Mini()
 	}
 	if o.Check > 0 {
 		fmt.Printf("seed %d\n", o.Seed)
