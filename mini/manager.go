@@ -73,7 +73,8 @@ func (m *Manager) Run(ctx context.Context) error {
 		select {
 		case <-g.done:
 		case <-time.After(stopTimeout): // the others are stopped all the same
-			r.failed(fmt.Errorf("%s: still running %s after the stop", g.name, stopTimeout))
+			r.failed(fmt.Errorf("%s: still running %s after the stop",
+				g.name, stopTimeout))
 		}
 	}
 	r.mu.Lock()
