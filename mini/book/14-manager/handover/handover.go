@@ -120,13 +120,13 @@ func (s *story) handover(ctx context.Context) error {
 		return err
 	}
 	defer stopA()
-	time.Sleep(time.Second) // a has the lease by then
+	time.Sleep(500 * time.Millisecond) // a has the lease by then
 	stopB, _, err := s.start(ctx, "b")
 	if err != nil {
 		return err
 	}
 	defer stopB()
-	time.Sleep(time.Second)
+	time.Sleep(500 * time.Millisecond)
 	s.Say("a is told to stop. A user changes the page.")
 	stopA()
 	_, err = s.Client.CoreV1().ConfigMaps(s.Namespace).Patch(ctx, "home", types.MergePatchType,

@@ -1,6 +1,8 @@
 package website
 
 import (
+	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -44,9 +46,31 @@ func (c *CDN) Upload(by string, site mini.Request, page string) {
 	time.Sleep(takes)
 	c.mu.Lock()
 	c.pages[site] = page
-	c.uploaded++
 	c.mu.Unlock()
 	c.Say("%s has uploaded %q.", by, page)
+	c.mu.Lock()
+	c.uploaded++ // only now: the story goes on
+	c.mu.Unlock()
+}
+
+// Remove removes the page of a Website, if there is one. It takes a second. If ctx ends first, the
+// page stays.
+func (c *CDN) Remove(ctx context.Context, by string, site mini.Request) error {
+	page := c.Shows(site)
+	if page == "" {
+		return nil
+	}
+	c.Say("%s begins to remove %q.", by, page)
+	select {
+	case <-time.After(time.Second):
+	case <-ctx.Done():
+		return fmt.Errorf("removing the page of %s from the CDN: %w", site, ctx.Err())
+	}
+	c.mu.Lock()
+	delete(c.pages, site)
+	c.mu.Unlock()
+	c.Say("%s has removed %q.", by, page)
+	return nil
 }
 
 // Uploaded is how many uploads have ended.

@@ -118,3 +118,8 @@ func (r *Reconciler) publish(site mini.Request, page string) {
 		r.CDN.Upload(r.Name, site, page)
 	}
 }
+
+// Unpublish removes the page of a Website from the CDN.
+func (r *Reconciler) Unpublish(ctx context.Context, site *example.Website) error {
+	return r.CDN.Remove(ctx, r.Name, mini.KeyOf(site))
+}
