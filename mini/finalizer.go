@@ -67,7 +67,7 @@ func (f *Finalizing[T]) Reconcile(ctx context.Context, req Request) (Result, err
 	if obj.GetDeletionTimestamp() == nil {
 		if AddFinalizer(obj, f.Finalizer) {
 			if err := f.write(ctx, obj); err != nil {
-				return Result{}, fmt.Errorf("adding a finalizer to %s: %w", req, err)
+				return Result{}, err
 			}
 		}
 		return f.Next.Reconcile(ctx, req)
@@ -79,19 +79,17 @@ func (f *Finalizing[T]) Reconcile(ctx context.Context, req Request) (Result, err
 		return Result{}, fmt.Errorf("cleaning up for %s: %w", req, err)
 	}
 	RemoveFinalizer(obj, f.Finalizer)
-	if err := f.write(ctx, obj); err != nil && !apierrors.IsNotFound(err) {
-		return Result{}, fmt.Errorf("removing a finalizer from %s: %w", req, err)
-	}
-	return Result{}, nil
+	return Result{}, f.write(ctx, obj)
 }
 
 // write stores the finalizers and nothing else: an update would drop fields that the Go
 // type does not know. The list is replaced whole, so the resourceVersion must be the
 // stored one: finalizers that another process has added since would be lost.
 func (f *Finalizing[T]) write(ctx context.Context, obj T) error {
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
+	metadata := map[string]any{
 		"resourceVersion": obj.GetResourceVersion(), "finalizers": obj.GetFinalizers(),
-	}})
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": metadata})
 	if err != nil {
 		return err
 	}

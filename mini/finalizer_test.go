@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
 	"github.com/loopwright/loopwright/mini"
@@ -20,32 +21,35 @@ import (
 
 const ours, theirs = "example.com/bucket", "example.com/theirs"
 
+// The caller writes the object only if it has changed.
 func TestAFinalizerIsAddedAndRemovedInMemory(t *testing.T) {
 	obj := &corev1.ConfigMap{}
 	require.False(t, mini.ContainsFinalizer(obj, ours))
 	require.True(t, mini.AddFinalizer(obj, ours), "true means that there is something to write")
 	require.True(t, mini.ContainsFinalizer(obj, ours))
-	require.False(t, mini.AddFinalizer(obj, ours))
+	require.False(t, mini.AddFinalizer(obj, ours), "the object has it already")
 	require.True(t, mini.AddFinalizer(obj, theirs))
-	require.Equal(t, []string{ours, theirs}, obj.Finalizers)
-	require.True(t, mini.RemoveFinalizer(obj, ours))
-	require.Equal(t, []string{theirs}, obj.Finalizers)
-	require.False(t, mini.RemoveFinalizer(obj, ours))
+	require.Equal(t, []string{ours, theirs}, obj.Finalizers, "each finalizer once, in their order")
+	require.True(t, mini.RemoveFinalizer(obj, ours), "true means that there is something to write")
+	require.Equal(t, []string{theirs}, obj.Finalizers, "the finalizer of another process stays")
+	require.False(t, mini.RemoveFinalizer(obj, ours), "the object does not have it")
 	require.Equal(t, []string{theirs}, obj.Finalizers)
 	require.True(t, mini.RemoveFinalizer(obj, theirs))
 	require.Empty(t, obj.Finalizers)
 }
 
+// Two structs that were copied by assignment share the memory of their finalizers.
 func TestAnotherCopyOfAnObjectKeepsItsFinalizers(t *testing.T) {
 	list := append(make([]string, 0, 8), ours, theirs)
 	a := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Finalizers: list}}
 	b := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Finalizers: list}}
 	mini.RemoveFinalizer(a, ours)
-	require.Equal(t, []string{ours, theirs}, b.Finalizers)
+	require.Equal(t, []string{ours, theirs}, b.Finalizers, "a was changed, and b with it")
 	c := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Finalizers: list}}
 	mini.AddFinalizer(b, "example.com/b")
 	mini.AddFinalizer(c, "example.com/c")
-	require.Equal(t, []string{ours, theirs, "example.com/b"}, b.Finalizers)
+	require.Equal(t, []string{ours, theirs, "example.com/b"}, b.Finalizers,
+		"c was changed, and b with it")
 }
 
 // buckets is something outside of the cluster: one bucket for each ConfigMap.
@@ -113,7 +117,11 @@ var x = mini.Request{Namespace: "default", Name: "x"}
 // withBuckets hands out a Finalizing; with run, a controller calls it.
 func withBuckets(t *testing.T, test func(b *buckets, f *mini.Finalizing[*corev1.ConfigMap], run func())) {
 	inMemory(t, func(w *world) {
-		cache := mini.NewCache(w.Cluster)
+		config := w.Server.Config()
+		config.UserAgent = "buckets" // faults for it hit no other process
+		cluster, err := mini.NewCluster(config, scheme.Scheme)
+		require.NoError(w, err)
+		cache := mini.NewCache(cluster)
 		b := &buckets{world: w, made: map[string]int{}, cleanups: map[string]int{}}
 		f := &mini.Finalizing[*corev1.ConfigMap]{
 			Client: mini.NewCachedClient(cache), Finalizer: ours, Cleanup: b.cleanup, Next: b,
@@ -131,6 +139,18 @@ func withBuckets(t *testing.T, test func(b *buckets, f *mini.Finalizing[*corev1.
 	})
 }
 
+// A controller is often called for an object that has gone in the meantime.
+func TestAnObjectThatIsGoneNeedsNothing(t *testing.T) {
+	withBuckets(t, func(b *buckets, f *mini.Finalizing[*corev1.ConfigMap], _ func()) {
+		result, err := f.Reconcile(b.ctx, x)
+		require.NoError(b, err, "the object is gone: that is no failure")
+		require.Zero(b, result)
+		require.Empty(b, b.made)
+		require.Empty(b, b.cleanups)
+	})
+}
+
+// A process that dies between the two would leave a bucket that nobody deletes.
 func TestTheFinalizerIsStoredBeforeAnythingOutsideIsMade(t *testing.T) {
 	withBuckets(t, func(b *buckets, f *mini.Finalizing[*corev1.ConfigMap], _ func()) {
 		b.create(theirs)
@@ -138,41 +158,42 @@ func TestTheFinalizerIsStoredBeforeAnythingOutsideIsMade(t *testing.T) {
 		require.NoError(b, err)
 		require.Equal(b, time.Hour, result.RequeueAfter, "the result is the one of Next")
 		require.Equal(b, []string{theirs, ours}, b.get("x").Finalizers)
-		require.Equal(b, 1, b.made["x"])
+		require.Equal(b, 1, b.made["x"], "Next is called in the same reconcile")
 		version := b.get("x").ResourceVersion
 		_, err = f.Reconcile(b.ctx, x)
 		require.NoError(b, err)
-		require.Equal(b, 2, b.made["x"])
-		require.Equal(b, version, b.get("x").ResourceVersion)
-		require.Empty(b, b.cleanups)
+		require.Equal(b, 2, b.made["x"], "Next is called in each reconcile")
+		require.Equal(b, version, b.get("x").ResourceVersion, "there was nothing to write")
+		require.Empty(b, b.cleanups, "the object is not being deleted")
 	})
 }
 
+// Without the finalizer, the deletion of the object would not wait for the bucket's.
 func TestNothingIsMadeIfTheFinalizerCannotBeStored(t *testing.T) {
 	withBuckets(t, func(b *buckets, f *mini.Finalizing[*corev1.ConfigMap], _ func()) {
 		b.create()
 		b.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: "patch"}, Status: fakeapi.Forbidden(), Times: 1})
 		b.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: "update"}, Status: fakeapi.Forbidden(), Times: 1})
 		_, err := f.Reconcile(b.ctx, x)
-		require.True(b, apierrors.IsForbidden(err))
-		require.Empty(b, b.made)
+		require.True(b, apierrors.IsForbidden(err), "the error of the write is returned: %v", err)
+		require.Empty(b, b.made, "the finalizer is not stored, and a bucket was made")
 	})
 }
 
+// A finalizer that nobody removes blocks the deletion forever.
 func TestADeletedObjectIsCleanedUpAndThenGone(t *testing.T) {
 	withBuckets(t, func(b *buckets, f *mini.Finalizing[*corev1.ConfigMap], run func()) {
 		run()
 		b.create()
 		require.NotZero(b, b.made["x"])
 		b.delete()
-		require.Nil(b, b.get("x"), "the finalizer blocks the deletion forever")
+		require.NotZero(b, b.cleanups["x"], "the bucket was not deleted")
 		require.Empty(b, b.made)
-		require.NotZero(b, b.cleanups["x"])
-		_, err := f.Reconcile(b.ctx, x)
-		require.NoError(b, err, "an object that is gone needs nothing")
+		require.Nil(b, b.get("x"), "the finalizer blocks the deletion forever")
 	})
 }
 
+// Another process may hold the object for hours. It is none of ours by then.
 func TestAnObjectWithoutOurFinalizerIsNotCleanedUp(t *testing.T) {
 	withBuckets(t, func(b *buckets, f *mini.Finalizing[*corev1.ConfigMap], _ func()) {
 		b.create(theirs)
@@ -185,13 +206,14 @@ func TestAnObjectWithoutOurFinalizerIsNotCleanedUp(t *testing.T) {
 	})
 }
 
+// Each finalizer is removed by the process that has added it.
 func TestFinalizersOfOtherProcessesStay(t *testing.T) {
 	withBuckets(t, func(b *buckets, f *mini.Finalizing[*corev1.ConfigMap], run func()) {
 		run()
 		b.create(theirs)
 		b.delete()
 		require.NotZero(b, b.cleanups["x"])
-		require.Equal(b, []string{theirs}, b.get("x").Finalizers)
+		require.Equal(b, []string{theirs}, b.get("x").Finalizers, "ours is removed, and no other")
 		calls := b.cleanups["x"]
 		b.patch(`{"metadata":{"labels":{"a":"b"}}}`)
 		synctest.Wait()
@@ -199,32 +221,18 @@ func TestFinalizersOfOtherProcessesStay(t *testing.T) {
 	})
 }
 
-func TestAChangeOfAnotherProcessAtTheSameMomentIsNotOverwritten(t *testing.T) {
-	withBuckets(t, func(b *buckets, f *mini.Finalizing[*corev1.ConfigMap], run func()) {
-		b.during = func() { // after the object was read, before the finalizer is removed
-			b.during = nil
-			b.patch(`{"metadata":{"finalizers":["` + theirs + `"],"labels":{"a":"b"}}}`)
-		}
-		b.create(ours, theirs, "example.com/more")
-		b.delete()
-		_, err := f.Reconcile(b.ctx, x)
-		require.True(b, apierrors.IsConflict(err), "the finalizer of another process has come back: %v", err)
-		require.Equal(b, []string{theirs}, b.get("x").Finalizers)
-		require.Equal(b, "b", b.get("x").Labels["a"])
-	})
-}
-
+// What exists outside is forgotten for good when the object goes.
 func TestAFailedCleanUpIsTriedAgainAndTheObjectStays(t *testing.T) {
 	withBuckets(t, func(b *buckets, f *mini.Finalizing[*corev1.ConfigMap], run func()) {
 		b.create(ours)
 		b.err = errors.New("the bucket is not empty")
 		b.delete()
 		_, err := f.Reconcile(b.ctx, x)
-		require.ErrorIs(b, err, b.err)
+		require.ErrorIs(b, err, b.err, "only an error makes the controller try again")
 		run()
 		time.Sleep(10 * time.Second)
 		b.mu.Lock()
-		require.Greater(b, b.cleanups["x"], 3)
+		require.Greater(b, b.cleanups["x"], 3, "the clean-up is not tried again")
 		require.True(b, mini.ContainsFinalizer(b.get("x"), ours), "the bucket is forgotten")
 		b.err = nil
 		b.mu.Unlock()
@@ -235,31 +243,61 @@ func TestAFailedCleanUpIsTriedAgainAndTheObjectStays(t *testing.T) {
 	})
 }
 
+// The process may die after the clean-up, or the API server may refuse the write.
 func TestAFinalizerThatCannotBeRemovedLeadsToAnotherCleanUp(t *testing.T) {
 	withBuckets(t, func(b *buckets, f *mini.Finalizing[*corev1.ConfigMap], run func()) {
 		b.create(ours)
 		b.delete()
 		for _, verb := range []string{"patch", "update"} {
 			b.Server.Inject(fakeapi.Fault{
-				Match: fakeapi.Match{Verb: verb}, Status: fakeapi.Conflict(), Times: 1,
+				Match: fakeapi.Match{Verb: verb}, Status: fakeapi.Forbidden(), Times: 1,
 			})
 		}
 		_, err := f.Reconcile(b.ctx, x)
-		require.Error(b, err, "the controller has to try again")
+		require.Error(b, err, "the finalizer is still there: the controller has to try again")
 		_, err = f.Reconcile(b.ctx, x)
 		require.NoError(b, err)
 		require.Equal(b, 2, b.cleanups["x"])
-		require.Nil(b, b.get("x"))
+		require.Nil(b, b.get("x"), "the second pass removes the finalizer")
 	})
 }
 
-func TestAnObjectThatIsGoneBeforeTheFinalizerIsRemovedIsFine(t *testing.T) {
+// Another process adds a finalizer of its own between our read and our write. If our list replaces
+// its list, what it makes outside is never deleted.
+func TestAChangeOfAnotherProcessAtTheSameMomentIsNotOverwritten(t *testing.T) {
+	withBuckets(t, func(b *buckets, f *mini.Finalizing[*corev1.ConfigMap], run func()) {
+		b.create()
+		for _, verb := range []string{"patch", "update"} {
+			b.Server.Inject(fakeapi.Fault{
+				Match: fakeapi.Match{Verb: verb, UserAgent: "buckets"}, Delay: time.Second, Times: 1,
+			})
+		}
+		var err error
+		var reconcile sync.WaitGroup
+		reconcile.Go(func() { _, err = f.Reconcile(b.ctx, x) })
+		time.Sleep(500 * time.Millisecond)
+		b.patch(`{"metadata":{"finalizers":["` + theirs + `"],"labels":{"a":"b"}}}`)
+		reconcile.Wait()
+		require.True(b, apierrors.IsConflict(err), "the write starts from an old version: %v", err)
+		require.Equal(b, []string{theirs}, b.get("x").Finalizers, "another process has lost its finalizer")
+		require.Equal(b, "b", b.get("x").Labels["a"], "another process has lost its label")
+		require.Empty(b, b.made, "the finalizer is not stored, and a bucket was made")
+		_, err = f.Reconcile(b.ctx, x)
+		require.NoError(b, err)
+		require.Equal(b, []string{theirs, ours}, b.get("x").Finalizers)
+	})
+}
+
+// A user may have removed the finalizer by hand.
+func TestAnObjectThatIsGoneBeforeTheFinalizerIsRemovedIsNotTriedForever(t *testing.T) {
 	withBuckets(t, func(b *buckets, f *mini.Finalizing[*corev1.ConfigMap], _ func()) {
 		b.create(ours)
 		b.delete()
 		b.during = func() { b.patch(`{"metadata":{"finalizers":null}}`) } // by hand
+		_, _ = f.Reconcile(b.ctx, x)                                      // it may report that the object is gone
+		synctest.Wait()
 		_, err := f.Reconcile(b.ctx, x)
 		require.NoError(b, err)
-		require.Nil(b, b.get("x"))
+		require.Equal(b, 1, b.cleanups["x"])
 	})
 }

@@ -1,18 +1,16 @@
 package mini
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 	"time"
 )
 
 // Runnable is a part of a program. Run returns when ctx has ended and all that it
-// started is over, or earlier with an error.
+// started is over, or earlier: with an error, or with nil if its work is finished.
 type Runnable interface {
 	Run(ctx context.Context) error
 }
@@ -29,10 +27,6 @@ type Manager struct {
 	Cache   *Cache
 	Client  *CachedClient
 	Elector *Elector // nil: this process always leads
-
-	// StopTimeout is how long Run waits for the controllers to end, then for the cache,
-	// and then for the servers; 0 is 30 s.
-	StopTimeout time.Duration
 
 	servers     []Runnable
 	controllers []Runnable
@@ -52,32 +46,40 @@ func (m *Manager) AddServer(r Runnable) { m.servers = append(m.servers, r) }
 // AddController adds a part that only the leader runs.
 func (m *Manager) AddController(r Runnable) { m.controllers = append(m.controllers, r) }
 
-// Run starts servers, then the cache, then, with the lease, the controllers. It ends
-// when ctx does, or when a part fails, and returns all errors. A part that returns nil
-// is finished: no reason to stop the others.
+// stopTimeout is how long each group has to end. Kubernetes kills a Pod 30 s after it
+// was told to stop: the last group needs some of that, too.
+const stopTimeout = 20 * time.Second
+
+// Run starts the servers, then the cache, then, with the lease, the controllers. It ends
+// when ctx does, or when a part fails, and returns all errors. That it was told to stop
+// is not one of them.
 func (m *Manager) Run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	r := &run{stop: stop, running: map[string]int{}}
+	r := &run{stop: stop}
+	lead := func(ctx context.Context) error { return m.lead(ctx, r) }
 	// The groups outlive ctx: each is told to stop when its turn has come. Controllers
 	// need the cache until their last reconcile, and the cache may need a webhook of
 	// this process.
 	outlive := context.WithoutCancel(ctx)
 	groups := []*group{
-		begin(outlive, func(ctx context.Context) { r.parts(ctx, m.servers...) }),
-		begin(outlive, func(ctx context.Context) { r.parts(ctx, m.Cache) }),
-		begin(outlive, func(ctx context.Context) { r.failed(m.lead(ctx, r)) }),
+		r.begin(outlive, "servers", m.servers...),
+		r.begin(outlive, "cache", m.Cache),
+		r.begin(outlive, "controllers", RunnableFunc(lead)),
 	}
 	<-ctx.Done()
-	timeout := cmp.Or(m.StopTimeout, 30*time.Second)
 	for _, g := range slices.Backward(groups) {
 		g.stop()
 		select {
 		case <-g.done:
-		case <-time.After(timeout): // the others are stopped all the same
+		case <-time.After(stopTimeout): // the others are stopped all the same
+			r.failed(fmt.Errorf("%s: still running %s after the stop",
+				g.name, stopTimeout))
 		}
 	}
-	return r.result(timeout)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return errors.Join(r.errs...)
 }
 
 // lead runs the controllers for as long as this process leads.
@@ -87,8 +89,8 @@ func (m *Manager) lead(ctx context.Context, r *run) error {
 		return nil // told to stop while waiting: not a failure
 	}
 	work := func(ctx context.Context) error {
-		r.parts(ctx, m.controllers...)
-		<-ctx.Done() // told to stop, or the lease is lost
+		r.all(ctx, m.controllers)
+		<-ctx.Done() // without a controller, this process leads all the same
 		return nil
 	}
 	if m.Elector == nil {
@@ -97,81 +99,53 @@ func (m *Manager) lead(ctx context.Context, r *run) error {
 	return m.Elector.Run(ctx, work)
 }
 
-// group is what is told to stop at one time.
-type group struct {
+// run is one call of Manager.Run. The first error stops it.
+type run struct {
 	stop context.CancelFunc
-	done chan struct{} // closed by the group's goroutine when it ends
+
+	mu   sync.Mutex // guards errs
+	errs []error
 }
 
-func begin(ctx context.Context, f func(context.Context)) *group {
+// group is parts that are told to stop at the same time.
+type group struct {
+	name string
+	stop context.CancelFunc
+	done chan struct{} // closed by the group's goroutine when all parts have ended
+}
+
+// begin starts a group.
+func (r *run) begin(ctx context.Context, name string, parts ...Runnable) *group {
 	ctx, stop := context.WithCancel(ctx)
-	g := &group{stop: stop, done: make(chan struct{})}
+	g := &group{name: name, stop: stop, done: make(chan struct{})}
 	go func() {
 		defer close(g.done)
-		f(ctx)
+		r.all(ctx, parts)
 	}()
 	return g
 }
 
-// run is what happens during one call of Run. The first error stops it.
-type run struct {
-	stop context.CancelFunc
-
-	mu      sync.Mutex // guards all below
-	errs    []error
-	running map[string]int // how many parts of each name have not returned
-}
-
-// parts runs each part in a goroutine of its own, and waits for all of them.
-func (r *run) parts(ctx context.Context, parts ...Runnable) {
-	var all sync.WaitGroup
+// all runs each part in a goroutine of its own, and waits for all of them.
+func (r *run) all(ctx context.Context, parts []Runnable) {
+	var running sync.WaitGroup
 	for _, part := range parts {
-		name := partName(part)
-		r.count(name, 1)
-		all.Go(func() {
+		running.Go(func() {
 			err := part.Run(ctx)
-			r.count(name, -1)
-			if ctx.Err() == nil || !errors.Is(err, context.Canceled) {
-				r.failed(err) // unless it only repeats that it was told to stop
+			if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+				return // it only repeats that it was told to stop
 			}
+			r.failed(err)
 		})
 	}
-	all.Wait()
-}
-
-func (r *run) count(name string, change int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.running[name] += change; r.running[name] == 0 {
-		delete(r.running, name)
-	}
+	running.Wait()
 }
 
 func (r *run) failed(err error) {
 	if err == nil {
-		return
+		return // the part is finished: no reason to stop the others
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.errs = append(r.errs, err)
 	r.stop()
-}
-
-// result returns all errors. A part that is still running is one of them.
-func (r *run) result(timeout time.Duration) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	errs := slices.Clone(r.errs)
-	for _, name := range slices.Sorted(maps.Keys(r.running)) {
-		errs = append(errs,
-			fmt.Errorf("%s is still running %s after the stop", name, timeout))
-	}
-	return errors.Join(errs...)
-}
-
-func partName(part Runnable) string {
-	if c, ok := part.(*Controller); ok {
-		return "controller " + c.Name
-	}
-	return fmt.Sprintf("%T", part)
 }

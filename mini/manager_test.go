@@ -3,6 +3,7 @@ package mini_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -35,12 +36,12 @@ func (j *journal) all() []string {
 	return append([]string{}, j.lines...)
 }
 
-// part notes when it begins and when it has ended, a second after it was told to.
-func (j *journal) part(name string) mini.Runnable {
+// part notes when it begins and when it has ended, some time after it was told to.
+func (j *journal) part(name string, windDown time.Duration) mini.Runnable {
 	return mini.RunnableFunc(func(ctx context.Context) error {
 		j.note(name + " runs")
 		<-ctx.Done()
-		time.Sleep(time.Second)
+		time.Sleep(windDown)
 		j.note(name + " has ended")
 		return nil
 	})
@@ -68,66 +69,80 @@ func (w *world) returned(result chan error) error {
 
 var errSignal = errors.New("a signal has come")
 
+// A program with nothing but a client must run until it is told to stop, and an orderly stop
+// must not look like a crash.
 func TestAManagerWithNothingToRunWaitsForItsContext(t *testing.T) {
 	inMemory(t, func(w *world) {
 		stop, result := w.manage(mini.NewManager(w.Cluster))
 		time.Sleep(time.Hour)
-		require.Empty(w, result)
+		require.Empty(w, result, "Run has returned although nothing has told it to")
 		stop(errSignal) // signal.NotifyContext sets a cause, too
 		require.NoError(w, w.returned(result), "a normal stop is no failure")
 	})
 }
 
-func TestPartsOfAllKindsRunAndAreStoppedInTheOppositeOrder(t *testing.T) {
-	for _, elected := range []bool{false, true} {
-		inMemory(t, func(w *world) {
-			var j journal
-			m := mini.NewManager(w.Cluster)
-			if elected {
-				m.Elector = w.elector("a")
-			}
-			m.AddServer(j.part("server"))
-			m.AddController(j.part("controller"))
-			stop, result := w.manage(m)
-			require.ElementsMatch(w, []string{"server runs", "controller runs"}, j.all())
-			stop(errSignal)
-			require.NoError(w, w.returned(result))
-			require.Equal(w, []string{"controller has ended", "server has ended"}, j.all()[2:],
-				"the last reconcile may need the server")
-			if elected {
-				require.Empty(w, w.holder(), "the lease is released")
-			}
-		})
-	}
+// Without an Elector this process always leads.
+func TestServersAndControllersRunAndAreStoppedInTheOppositeOrder(t *testing.T) {
+	inMemory(t, func(w *world) {
+		var j journal
+		m := mini.NewManager(w.Cluster)
+		m.AddServer(j.part("server", time.Second))
+		m.AddController(j.part("controller", 2*time.Second))
+		stop, result := w.manage(m)
+		require.ElementsMatch(w, []string{"server runs", "controller runs"}, j.all())
+		stop(errSignal)
+		require.NoError(w, w.returned(result))
+		require.Equal(w, []string{"controller has ended", "server has ended"}, j.all()[2:],
+			"the last reconcile may need the server")
+	})
 }
 
-func TestControllersWaitForTheCacheAndTheLeaseDoes(t *testing.T) {
+// Two controllers that are started one after the other would be one that works.
+func TestPartsOfOneKindRunAndEndAtTheSameTime(t *testing.T) {
+	inMemory(t, func(w *world) {
+		var j journal
+		m := mini.NewManager(w.Cluster)
+		for range 3 {
+			m.AddServer(j.part("server", time.Second))
+			m.AddController(j.part("controller", 2*time.Second))
+		}
+		stop, result := w.manage(m)
+		require.Len(w, j.all(), 6, "not all parts run")
+		stop(errSignal)
+		began := time.Now()
+		require.NoError(w, w.returned(result))
+		require.Len(w, j.all(), 12, "Run has returned before all parts have")
+		require.Equal(w, 3*time.Second, time.Since(began),
+			"a controller takes 2 s to end, a server 1 s; those of one kind are told to at the same time")
+	})
+}
+
+// A controller that starts with an empty cache believes that the cluster is empty.
+func TestControllersWaitForTheFirstListsAndServersDoNot(t *testing.T) {
 	inMemory(t, func(w *world) {
 		var j journal
 		heal := w.Server.Inject(fakeapi.Fault{
 			Match: fakeapi.Match{Resource: "pods"}, Status: fakeapi.Forbidden(),
 		})
 		m := mini.NewManager(w.Cluster)
-		m.Elector = w.elector("a")
 		_, err := m.Cache.Informer(&corev1.Pod{})
 		require.NoError(w, err)
-		m.AddServer(j.part("server"))
-		m.AddController(j.part("controller"))
+		m.AddServer(j.part("server", time.Second))
+		m.AddController(j.part("controller", 2*time.Second))
 		stop, result := w.manage(m)
 		time.Sleep(time.Minute)
-		require.Equal(w, []string{"server runs"}, j.all(), "servers run before the cache has listed")
-		b := w.lead(w.elector("b"), 0)
-		require.Zero(w, w.took(b.working, "b works"),
-			"a process that cannot list keeps the lease from those that can")
-		b.stop(nil)
+		require.Equal(w, []string{"server runs"}, j.all(),
+			"want the server, which the first list may need, and no controller yet")
 		heal()
 		time.Sleep(2 * time.Minute)
-		require.Equal(w, []string{"server runs", "controller runs"}, j.all())
+		require.Equal(w, []string{"server runs", "controller runs"}, j.all(),
+			"the first list is there now")
 		stop(errSignal)
 		require.NoError(w, w.returned(result))
 	})
 }
 
+// Who stops a program that is still starting has not seen it fail.
 func TestAManagerThatIsStoppedBeforeItsCacheHasListedReturnsNil(t *testing.T) {
 	inMemory(t, func(w *world) {
 		var j journal
@@ -135,14 +150,148 @@ func TestAManagerThatIsStoppedBeforeItsCacheHasListedReturnsNil(t *testing.T) {
 		m := mini.NewManager(w.Cluster)
 		_, err := m.Cache.Informer(&corev1.Pod{})
 		require.NoError(w, err)
-		m.AddController(j.part("controller"))
+		m.AddController(j.part("controller", 2*time.Second))
 		stop, result := w.manage(m)
 		stop(errSignal)
-		require.NoError(w, w.returned(result))
-		require.Empty(w, j.all())
+		require.NoError(w, w.returned(result), "a stop is no failure, however early")
+		require.Empty(w, j.all(), "a controller was started by the stop")
 	})
 }
 
+// An error that nobody sees is a program that runs and does nothing.
+func TestTheFirstErrorEndsAllAndEveryErrorIsReturned(t *testing.T) {
+	first, second := errors.New("first"), errors.New("second")
+	for _, add := range []func(*mini.Manager, mini.Runnable){
+		(*mini.Manager).AddServer, (*mini.Manager).AddController,
+	} {
+		inMemory(t, func(w *world) {
+			var j journal
+			m := mini.NewManager(w.Cluster)
+			m.AddServer(j.part("server", time.Second))
+			m.AddController(j.part("controller", 2*time.Second))
+			m.AddController(mini.RunnableFunc(func(ctx context.Context) error {
+				<-ctx.Done()
+				return second
+			}))
+			add(m, mini.RunnableFunc(func(context.Context) error {
+				time.Sleep(time.Minute)
+				return first
+			}))
+			_, result := w.manage(m)
+			time.Sleep(50 * time.Second)
+			require.Empty(w, result, "no part has failed yet")
+			err := w.returned(result)
+			require.ErrorIs(w, err, first, "the error that ended all is missing")
+			require.ErrorIs(w, err, second, "an error of a part that was told to stop is missing")
+			require.Len(w, j.all(), 4, "the others are stopped, and waited for")
+		})
+	}
+}
+
+// Parts commonly return ctx.Err(): an orderly stop would be a crash in every log.
+func TestAPartThatOnlyRepeatsThatItWasToldToStopHasNotFailed(t *testing.T) {
+	inMemory(t, func(w *world) {
+		m := mini.NewManager(w.Cluster)
+		for _, add := range []func(mini.Runnable){m.AddServer, m.AddController} {
+			add(mini.RunnableFunc(func(ctx context.Context) error {
+				<-ctx.Done()
+				return fmt.Errorf("serving: %w", ctx.Err())
+			}))
+		}
+		stop, result := w.manage(m)
+		stop(errSignal)
+		require.NoError(w, w.returned(result), "it was told to stop, and did")
+	})
+}
+
+// A part that ends with context.Canceled by a mistake of its own is missing from then on.
+func TestACancellationThatNobodyAskedForIsAFailure(t *testing.T) {
+	inMemory(t, func(w *world) {
+		m := mini.NewManager(w.Cluster)
+		m.AddServer(mini.RunnableFunc(func(context.Context) error { return context.Canceled }))
+		_, result := w.manage(m)
+		require.ErrorIs(w, w.returned(result), context.Canceled,
+			"nothing has told this part to stop")
+	})
+}
+
+// Only one of two processes may run the controllers; both serve webhooks.
+func TestOnlyTheLeaderRunsControllersAndTheLeaseIsReleased(t *testing.T) {
+	inMemory(t, func(w *world) {
+		var j journal
+		other := w.lead(w.elector("b"), 0)
+		w.took(other.working, "b works")
+		m := mini.NewManager(w.Cluster)
+		m.Elector = w.elector("a")
+		m.AddServer(j.part("server", time.Second))
+		m.AddController(j.part("controller", 2*time.Second))
+		stop, result := w.manage(m)
+		time.Sleep(time.Hour)
+		require.Equal(w, []string{"server runs"}, j.all(), "b leads")
+		other.stop(nil)
+		time.Sleep(5 * time.Second)
+		require.Equal(w, []string{"server runs", "controller runs"}, j.all())
+		require.Equal(w, "a", w.holder())
+		stop(errSignal)
+		require.NoError(w, w.returned(result))
+		require.Equal(w, []string{"controller has ended", "server has ended"}, j.all()[2:])
+		require.Empty(w, w.holder(), "the next process waits 15 s for a lease that nobody needs")
+	})
+}
+
+// A leader that may not read Pods keeps the lease from a process that may.
+func TestAProcessThatCannotListLeavesTheLeaseToOthers(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.Server.Inject(fakeapi.Fault{
+			Match: fakeapi.Match{Resource: "pods"}, Status: fakeapi.Forbidden(),
+		})
+		m := mini.NewManager(w.Cluster)
+		m.Elector = w.elector("a")
+		_, err := m.Cache.Informer(&corev1.Pod{})
+		require.NoError(w, err)
+		stop, result := w.manage(m)
+		time.Sleep(time.Minute)
+		b := w.lead(w.elector("b"), 0)
+		require.True(w, happened(b.working), "a has the lease, and can do nothing with it")
+		stop(errSignal)
+		require.NoError(w, w.returned(result))
+	})
+}
+
+// Other parts of the program go on when one has done its work.
+func TestAPartThatIsFinishedStopsNothing(t *testing.T) {
+	inMemory(t, func(w *world) {
+		var j journal
+		m := mini.NewManager(w.Cluster)
+		m.Elector = w.elector("a")
+		done := mini.RunnableFunc(func(context.Context) error { return nil })
+		m.AddServer(done)
+		m.AddController(done)
+		m.AddServer(j.part("server", time.Second))
+		_, result := w.manage(m)
+		time.Sleep(time.Minute)
+		require.Empty(w, result, "nil means that the part is finished, and is no failure")
+		require.Equal(w, []string{"server runs"}, j.all())
+		require.Equal(w, "a", w.holder(), "the manager leads until it ends")
+	})
+}
+
+// A process that has lost the lease and works on works at the same time as the next leader.
+func TestALostLeaseEndsTheManager(t *testing.T) {
+	inMemory(t, func(w *world) {
+		var j journal
+		m := mini.NewManager(w.Cluster)
+		m.Elector = w.elector("a")
+		m.AddServer(j.part("server", time.Second))
+		m.AddController(j.part("controller", 2*time.Second))
+		_, result := w.manage(m)
+		w.hold(15, time.Now())
+		require.ErrorIs(w, w.returned(result), mini.ErrLeaseLost)
+		require.Equal(w, []string{"controller has ended", "server has ended"}, j.all()[2:])
+	})
+}
+
+// A stop must not cut the last write of a controller, nor let another process write before it.
 func TestTheLastReconcileHasCacheAndClientAndTheLease(t *testing.T) {
 	inMemory(t, func(w *world) {
 		m := mini.NewManager(w.Cluster)
@@ -150,40 +299,35 @@ func TestTheLastReconcileHasCacheAndClientAndTheLease(t *testing.T) {
 		pods, err := m.Cache.Informer(&corev1.Pod{})
 		require.NoError(w, err)
 		begun := make(chan struct{})
-		var read *corev1.Pod
 		c := mini.NewController("slow", mini.ReconcilerFunc(
 			func(ctx context.Context, req mini.Request) (mini.Result, error) {
 				close(begun)
 				<-ctx.Done()
-				ctx = context.WithoutCancel(ctx)
-				time.Sleep(10 * time.Second)
-				_, err := w.Other.CoreV1().Pods("default").
-					Create(ctx, pod("second"), metav1.CreateOptions{})
-				require.NoError(w, err)
-				time.Sleep(10 * time.Second)
-				ctx, cancel := context.WithTimeout(ctx, time.Second)
+				ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 12*time.Second)
 				defer cancel()
-				read, err = mini.Get[*corev1.Pod](ctx, m.Client,
+				time.Sleep(8 * time.Second)
+				if err := m.Client.Create(ctx, pod("second")); err != nil {
+					w.Errorf("the last write of a reconcile is refused: %v", err)
+				}
+				_, err := mini.Get[*corev1.Pod](ctx, m.Client,
 					mini.Request{Namespace: "default", Name: "second"})
 				if err != nil {
-					w.Errorf("the cache is older than the last reconcile: %v", err)
+					w.Errorf("the cache has ended before the last reconcile: %v", err)
 				}
-				return mini.Result{}, m.Client.Create(ctx, pod("third"))
+				time.Sleep(2 * time.Second)
+				return mini.Result{}, nil
 			}))
 		c.Watch(pods, mini.EnqueueObject)
 		m.AddController(c)
 		stop, result := w.manage(m)
 		_, err = w.Other.CoreV1().Pods("default").Create(w.ctx, pod("first"), metav1.CreateOptions{})
 		require.NoError(w, err)
-		<-begun
+		w.took(begun, "the reconcile begins")
 		b := w.lead(w.elector("b"), 0)
 		stop(errSignal)
-		time.Sleep(19 * time.Second)
+		time.Sleep(9 * time.Second)
 		require.False(w, happened(b.working), "b has begun while a reconciles")
 		require.NoError(w, w.returned(result))
-		require.NotNil(w, read)
-		_, err = w.Other.CoreV1().Pods("default").Get(w.ctx, "third", metav1.GetOptions{})
-		require.NoError(w, err, "the last write of a reconcile is made")
 		require.LessOrEqual(w, w.took(b.working, "b works"), 2*time.Second)
 	})
 }
@@ -195,149 +339,45 @@ func pod(name string) *corev1.Pod {
 	}
 }
 
-func TestTheFirstErrorEndsAllAndEveryErrorIsReturned(t *testing.T) {
-	first, second, third := errors.New("first"), errors.New("second"), errors.New("third")
-	for _, add := range []func(*mini.Manager, mini.Runnable){
-		(*mini.Manager).AddServer, (*mini.Manager).AddController,
-	} {
-		inMemory(t, func(w *world) {
-			var j journal
-			m := mini.NewManager(w.Cluster)
-			m.AddServer(j.part("server"))
-			m.AddController(j.part("controller"))
-			m.AddController(mini.RunnableFunc(func(ctx context.Context) error {
-				<-ctx.Done()
-				return second
-			}))
-			m.AddServer(mini.RunnableFunc(func(ctx context.Context) error {
-				<-ctx.Done()
-				return errors.Join(third, ctx.Err())
-			}))
-			add(m, mini.RunnableFunc(func(context.Context) error {
-				time.Sleep(time.Minute)
-				return first
-			}))
-			_, result := w.manage(m)
-			require.Len(w, j.all(), 2)
-			time.Sleep(50 * time.Second)
-			require.Empty(w, result)
-			err := w.returned(result)
-			require.ErrorIs(w, err, first)
-			require.ErrorIs(w, err, second)
-			require.Len(w, j.all(), 4, "the others are stopped, and waited for")
-		})
-	}
-}
-
-func TestAPartThatOnlyRepeatsThatItWasToldToStopHasNotFailed(t *testing.T) {
-	inMemory(t, func(w *world) {
-		m := mini.NewManager(w.Cluster)
-		for _, add := range []func(mini.Runnable){m.AddServer, m.AddController} {
-			add(mini.RunnableFunc(func(ctx context.Context) error {
-				<-ctx.Done()
-				return ctx.Err()
-			}))
-		}
-		stop, result := w.manage(m)
-		stop(errSignal)
-		require.NoError(w, w.returned(result))
-	})
-}
-
-func TestACancellationThatNobodyAskedForIsAFailure(t *testing.T) {
-	inMemory(t, func(w *world) {
-		m := mini.NewManager(w.Cluster)
-		m.AddServer(mini.RunnableFunc(func(context.Context) error { return context.Canceled }))
-		_, result := w.manage(m)
-		require.ErrorIs(w, w.returned(result), context.Canceled)
-	})
-}
-
-func TestAPartThatIsFinishedStopsNothing(t *testing.T) {
-	inMemory(t, func(w *world) {
-		var j journal
-		m := mini.NewManager(w.Cluster)
-		m.Elector = w.elector("a")
-		done := mini.RunnableFunc(func(context.Context) error { return nil })
-		m.AddServer(done)
-		m.AddController(done)
-		m.AddServer(j.part("server"))
-		_, result := w.manage(m)
-		time.Sleep(time.Minute)
-		require.Empty(w, result)
-		require.Equal(w, []string{"server runs"}, j.all())
-		require.Equal(w, "a", w.holder(), "the manager leads until it ends")
-	})
-}
-
-func TestALostLeaseEndsTheManager(t *testing.T) {
-	inMemory(t, func(w *world) {
-		var j journal
-		m := mini.NewManager(w.Cluster)
-		m.Elector = w.elector("a")
-		m.AddServer(j.part("server"))
-		m.AddController(j.part("controller"))
-		_, result := w.manage(m)
-		w.hold(15, time.Now())
-		require.ErrorIs(w, w.returned(result), mini.ErrLeaseLost)
-		require.Equal(w, []string{"controller has ended", "server has ended"}, j.all()[2:])
-	})
-}
-
-// stubborn is a part that does not end when it is told to.
-type stubborn struct{ until chan struct{} }
-
-func (s stubborn) Run(context.Context) error {
-	<-s.until
-	return nil
-}
-
-func TestAPartThatHangsIsNamedAndTheOthersAreStopped(t *testing.T) {
+// One part that hangs must not keep the others from an orderly stop, and the log must say
+// where to search for it.
+func TestPartsThatHangAreReportedAndTheOthersAreStopped(t *testing.T) {
 	inMemory(t, func(w *world) {
 		var j journal
 		until := make(chan struct{})
 		defer time.Sleep(time.Second) // for what ends then
 		defer close(until)
+		hang := mini.RunnableFunc(func(context.Context) error { <-until; return nil })
 		m := mini.NewManager(w.Cluster)
 		m.Elector = w.elector("a")
-		m.StopTimeout = 20 * time.Second
-		m.AddServer(j.part("server"))
-		m.AddController(j.part("controller"))
-		m.AddController(stubborn{until})
-		c := mini.NewController("endless", mini.ReconcilerFunc(
-			func(context.Context, mini.Request) (mini.Result, error) {
-				<-until
-				return mini.Result{}, nil
-			}))
-		c.Queue.Add(mini.Request{Name: "x"})
-		m.AddController(c)
+		m.AddServer(j.part("server", time.Second))
+		m.AddController(j.part("controller", 2*time.Second))
+		m.AddController(hang)
 		stop, result := w.manage(m)
-		require.Len(w, j.all(), 2)
 		stop(errSignal)
 		began := time.Now()
 		err := w.returned(result)
-		require.ErrorContains(w, err, "stubborn")
-		require.ErrorContains(w, err, "endless")
-		require.NotContains(w, err.Error(), "Cache", "the cache has ended in time")
-		require.NotContains(w, err.Error(), "RunnableFunc", "the others have ended in time")
-		require.InDelta(w, 21, time.Since(began).Seconds(), 0.1)
+		require.ErrorContains(w, err, "controllers: still running 20s after the stop")
+		require.NotContains(w, err.Error(), "server", "the servers have ended in time")
+		require.NotContains(w, err.Error(), "cache", "the cache has ended in time")
+		require.Equal(w, 21*time.Second, time.Since(began), "20 s for one group, and 1 s for another")
 		require.Equal(w, []string{"controller has ended", "server has ended"}, j.all()[2:])
 		require.Equal(w, "a", w.holder(), "a still works: no other process may begin")
 	})
 }
 
-func TestAServerThatHangsIsGivenHalfAMinute(t *testing.T) {
+// A server that hangs must not keep the process from ending.
+func TestAServerThatHangsIsReportedToo(t *testing.T) {
 	inMemory(t, func(w *world) {
 		until := make(chan struct{})
 		defer time.Sleep(time.Second) // for what ends then
 		defer close(until)
 		m := mini.NewManager(w.Cluster)
-		m.AddServer(stubborn{until})
-		m.AddServer(stubborn{until})
+		m.AddServer(mini.RunnableFunc(func(context.Context) error { <-until; return nil }))
 		stop, result := w.manage(m)
 		stop(errSignal)
 		began := time.Now()
-		require.ErrorContains(w, w.returned(result), "stubborn")
-		require.InDelta(w, 30, time.Since(began).Seconds(), 0.1)
+		require.ErrorContains(w, w.returned(result), "servers: still running 20s after the stop")
+		require.Equal(w, 20*time.Second, time.Since(began))
 	})
 }

@@ -42,6 +42,11 @@ func (w Websites) UpdateStatus(ctx context.Context, site *Website) error {
 	return err
 }
 
+// Delete deletes a Website.
+func (w Websites) Delete(ctx context.Context, namespace, name string) error {
+	return w.in(namespace).Delete(ctx, name, metav1.DeleteOptions{})
+}
+
 // Get reads a Website from the API server.
 func (w Websites) Get(ctx context.Context, namespace, name string) (*Website, error) {
 	obj, err := w.in(namespace).Get(ctx, name, metav1.GetOptions{})

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
@@ -53,7 +52,7 @@ func (r *Reconciler) Reconcile(
 	}
 	want := int(*site.Spec.Replicas)
 	for range want - len(there.Items) {
-		_, err := pods.Create(ctx, r.podFor(site), metav1.CreateOptions{})
+		_, err := pods.Create(ctx, example.PodFor(site, r.Image), metav1.CreateOptions{})
 		if err != nil {
 			return mini.Result{}, err
 		}
@@ -64,25 +63,4 @@ func (r *Reconciler) Reconcile(
 		}
 	}
 	return mini.Result{}, nil
-}
-
-// podFor returns a Pod that serves the page.
-func (r *Reconciler) podFor(site *example.Website) *corev1.Pod {
-	page := corev1.ConfigMapVolumeSource{
-		LocalObjectReference: corev1.LocalObjectReference{Name: site.Spec.Page},
-	}
-	return &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{
-			GenerateName: site.Name + "-", Labels: map[string]string{example.Label: site.Name},
-		},
-		Spec: corev1.PodSpec{
-			Containers: []corev1.Container{{
-				Name: "server", Image: r.Image,
-				VolumeMounts: []corev1.VolumeMount{{Name: "page", MountPath: "/page"}},
-			}},
-			Volumes: []corev1.Volume{{
-				Name: "page", VolumeSource: corev1.VolumeSource{ConfigMap: &page},
-			}},
-		},
-	}
 }

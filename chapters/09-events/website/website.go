@@ -92,24 +92,9 @@ func (r *Reconciler) report(
 	return r.Sites.UpdateStatus(ctx, site)
 }
 
-// podFor returns a Pod that serves the page.
+// podFor returns a Pod that serves the page and belongs to the Website.
 func (r *Reconciler) podFor(site *example.Website) *corev1.Pod {
-	page := corev1.ConfigMapVolumeSource{
-		LocalObjectReference: corev1.LocalObjectReference{Name: site.Spec.Page},
-	}
-	return &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{
-			GenerateName: site.Name + "-", Labels: map[string]string{example.Label: site.Name},
-			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(site, example.Kind)},
-		},
-		Spec: corev1.PodSpec{
-			Containers: []corev1.Container{{
-				Name: "server", Image: r.Image,
-				VolumeMounts: []corev1.VolumeMount{{Name: "page", MountPath: "/page"}},
-			}},
-			Volumes: []corev1.Volume{{
-				Name: "page", VolumeSource: corev1.VolumeSource{ConfigMap: &page},
-			}},
-		},
-	}
+	pod := example.PodFor(site, r.Image)
+	pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(site, example.Kind)}
+	return pod
 }

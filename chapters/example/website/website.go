@@ -1,0 +1,125 @@
+// Package website is the controller of Websites from chapter 14 on: it reads from a cache, and
+// uploads each page to a content delivery network.
+package website
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/loopwright/loopwright/mini"
+	"github.com/loopwright/loopwright/mini/book/example"
+)
+
+// New returns the controller.
+func New(cache *mini.Cache, r *Reconciler) (*mini.Controller, error) {
+	sites, err1 := cache.Informer(&example.Website{})
+	pods, err2 := cache.Informer(&corev1.Pod{})
+	pages, err3 := cache.Informer(&corev1.ConfigMap{})
+	if err := errors.Join(err1, err2, err3); err != nil {
+		return nil, err
+	}
+	c := mini.NewController("websites", r)
+	c.Watch(sites, mini.EnqueueObject, mini.GenerationChanged)
+	c.Watch(pods, mini.EnqueueOwner(example.Kind.GroupKind()))
+	c.Watch(pages, mini.EnqueueMapped(websitesOf(sites)))
+	return c, nil
+}
+
+// websitesOf returns a function that finds the Websites that show a page.
+func websitesOf(sites *mini.SharedInformer) func(page mini.Object) []mini.Request {
+	return func(page mini.Object) (all []mini.Request) {
+		for _, obj := range sites.List() {
+			site := obj.(*example.Website)
+			if site.Namespace == page.GetNamespace() && site.Spec.Page == page.GetName() {
+				all = append(all, mini.KeyOf(site))
+			}
+		}
+		return all
+	}
+}
+
+// Reconciler makes as many Pods as a Website asks for, and puts its page on the CDN.
+type Reconciler struct {
+	Client *mini.CachedClient
+	CDN    *CDN
+	Image  string // of a web server
+	Name   string // of the process, which the CDN logs
+}
+
+// Reconcile makes the Pods that are missing, deletes those that are too many, and uploads the
+// page if the CDN shows another one.
+func (r *Reconciler) Reconcile(
+	ctx context.Context, req mini.Request,
+) (mini.Result, error) {
+	site, err := mini.Get[*example.Website](ctx, r.Client, req)
+	if apierrors.IsNotFound(err) {
+		return mini.Result{}, nil // it is gone
+	}
+	if err != nil || site.DeletionTimestamp != nil {
+		return mini.Result{}, err
+	}
+	key := mini.Request{Namespace: site.Namespace, Name: site.Spec.Page}
+	page, err := mini.Get[*corev1.ConfigMap](ctx, r.Client, key)
+	if err != nil {
+		return mini.Result{}, fmt.Errorf("the page of %s: %w", site.Name, err)
+	}
+	ofSite := labels.SelectorFromSet(labels.Set{example.Label: site.Name})
+	pods, err := mini.List[*corev1.Pod](ctx, r.Client,
+		mini.Selection{Namespace: site.Namespace, Labels: ofSite})
+	if err != nil {
+		return mini.Result{}, err
+	}
+	want := int(*site.Spec.Replicas)
+	for range want - len(pods) {
+		pod := example.PodFor(site, r.Image)
+		pod.OwnerReferences = []metav1.OwnerReference{
+			*metav1.NewControllerRef(site, example.Kind),
+		}
+		if err := r.Client.Create(ctx, pod); err != nil {
+			return mini.Result{}, err
+		}
+	}
+	for _, pod := range pods[min(want, len(pods)):] {
+		if err := r.Client.Delete(ctx, pod, metav1.DeleteOptions{}); err != nil {
+			return mini.Result{}, err
+		}
+	}
+	if err := r.report(ctx, site, pods); err != nil {
+		return mini.Result{}, err
+	}
+	r.publish(req, page.Data["index.html"])
+	return mini.Result{}, nil
+}
+
+// report writes the status.
+func (r *Reconciler) report(
+	ctx context.Context, site *example.Website, pods []*corev1.Pod,
+) error {
+	site.Status = example.WebsiteStatus{Checked: metav1.NowMicro()}
+	for _, pod := range pods {
+		for _, c := range pod.Status.Conditions {
+			if c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue {
+				site.Status.Ready++
+			}
+		}
+	}
+	return r.Client.UpdateStatus(ctx, site)
+}
+
+// publish uploads the page of a Website if the CDN shows another one.
+func (r *Reconciler) publish(site mini.Request, page string) {
+	if r.CDN.Shows(site) != page {
+		r.CDN.Upload(r.Name, site, page)
+	}
+}
+
+// Unpublish removes the page of a Website from the CDN.
+func (r *Reconciler) Unpublish(ctx context.Context, site *example.Website) error {
+	return r.CDN.Remove(ctx, r.Name, mini.KeyOf(site))
+}
