@@ -122,19 +122,15 @@ func Validate[T Object](check func(ctx context.Context, old, new T) error) Admis
 // decode returns nil if there is no object.
 func decode[T Object](
 	req *admissionv1.AdmissionRequest, raw runtime.RawExtension,
-) (none T, err error) {
-	obj := newObject[T]()
-	if req.Kind.Kind != kindName(obj) { // a Scale would decode as an empty Deployment
-		return none, apierrors.NewBadRequest(
-			fmt.Sprintf("got a %s, want a %s", req.Kind.Kind, kindName(obj)))
+) (obj T, err error) {
+	switch want := kindName(obj); {
+	case req.Kind.Kind != want: // a Scale would decode as an empty Deployment
+		err = fmt.Errorf("got a %s, want a %s: see the rules", req.Kind.Kind, want)
+	case len(raw.Raw) > 0:
+		obj = newObject[T]()
+		err = json.Unmarshal(raw.Raw, obj)
 	}
-	if len(raw.Raw) == 0 {
-		return none, nil
-	}
-	if err := json.Unmarshal(raw.Raw, obj); err != nil {
-		return none, apierrors.NewBadRequest(err.Error())
-	}
-	return obj, nil
+	return obj, err
 }
 
 // Default has fill called with each object that is about to be stored. What fill changes
@@ -144,12 +140,9 @@ func Default[T Object](fill func(ctx context.Context, obj T) error) Admission {
 	return func(
 		ctx context.Context, req *admissionv1.AdmissionRequest,
 	) ([]Operation, error) {
-		if len(req.Object.Raw) == 0 {
-			return nil, nil // a deletion: nothing will be stored
-		}
 		obj, err := decode[T](req, req.Object)
-		if err != nil {
-			return nil, err
+		if err != nil || len(req.Object.Raw) == 0 {
+			return nil, err // a deletion has no object: nothing will be stored
 		}
 		before, err1 := json.Marshal(obj)
 		err2 := fill(ctx, obj)
@@ -166,19 +159,19 @@ func Default[T Object](fill func(ctx context.Context, obj T) error) Admission {
 // fields that it does not know, and have empty ones that sent lacks.
 func diff(path string, sent, before, after json.RawMessage) (ops []Operation) {
 	s, b, a := fields(sent), fields(before), fields(after)
-	if s == nil || b == nil || a == nil {
+	if s == nil || a == nil {
 		return []Operation{{Op: "add", Path: path, Value: after}}
 	}
-	keys := maps.Clone(b)
-	maps.Copy(keys, a)
+	keys := maps.Clone(a)
+	maps.Copy(keys, b)
 	for _, key := range slices.Sorted(maps.Keys(keys)) {
 		at := path + "/" + pointer.Replace(key)
 		switch {
 		case bytes.Equal(b[key], a[key]):
-		case a[key] != nil:
-			ops = append(ops, diff(at, s[key], b[key], a[key])...)
-		case s[key] != nil:
+		case a[key] == nil:
 			ops = append(ops, Operation{Op: "remove", Path: at})
+		default:
+			ops = append(ops, diff(at, s[key], b[key], a[key])...)
 		}
 	}
 	return ops
