@@ -320,6 +320,29 @@ func TestAnErrorOfADefaultDeniesTheRequest(t *testing.T) {
 	require.Contains(t, answer.Result.Message, "no bananas")
 }
 
+// fragile cannot be encoded while its data is broken.
+type fragile struct{ corev1.ConfigMap }
+
+func (f *fragile) MarshalJSON() ([]byte, error) {
+	if f.Data["state"] == "broken" {
+		return nil, errors.New("it is broken")
+	}
+	return json.Marshal(f.ConfigMap)
+}
+
+// Half of a comparison would be a patch that deletes, or adds, whole objects.
+func TestAnObjectThatCannotBeEncodedIsRefused(t *testing.T) {
+	for _, state := range []struct{ before, after string }{{"broken", "whole"}, {"whole", "broken"}} {
+		fill := mini.Default(func(_ context.Context, f *fragile) error {
+			f.Data["state"] = state.after
+			return nil
+		})
+		answer := ask(t, fill, review("CREATE", "fragile", "", `{"data":{"state":"`+state.before+`"}}`))
+		require.False(t, answer.Allowed, "what fill has changed is not known")
+		require.Contains(t, answer.Result.Message, "it is broken")
+	}
+}
+
 // A process that is updated must not cut off reviews: each is a user who waits.
 func TestAStopLetsRunningReviewsFinish(t *testing.T) {
 	server := httptest.NewUnstartedServer(nil) // for its certificate

@@ -79,11 +79,11 @@ func act(ctx context.Context, u *typo.User, r *registration) error {
 			return u.Apply(ctx, "shop", new(int32(30)))
 		}},
 		{"2. The user reads the answer, and corrects the file", func() error {
-			return errors.Join(u.Apply(ctx, "shop", new(int32(3))), u.Show(ctx, "shop"))
+			return errors.Join(u.Apply(ctx, "shop", new(int32(3))), u.Show(ctx, "shop", 3))
 		}},
 		{"3. blog does not say how many. Its file is applied twice", func() error {
 			return errors.Join(
-				u.Apply(ctx, "blog", nil), u.Show(ctx, "blog"), u.Apply(ctx, "blog", nil))
+				u.Apply(ctx, "blog", nil), u.Show(ctx, "blog", 4), u.Apply(ctx, "blog", nil))
 		}},
 		{"4. A user scales the Deployment web to 30", func() error {
 			return errors.Join(r.deploy(ctx), u.Answer("deployment/web scaled", r.scale(ctx, 30)))

@@ -47,10 +47,10 @@ func (l *limits) Reconcile(ctx context.Context, req mini.Request) (mini.Result, 
 func act(ctx context.Context, u *typo.User) error {
 	return errors.Join(
 		u.Step("1. shop is to have 3 Pods. The user types 30", func() error {
-			return errors.Join(u.Apply(ctx, "shop", new(int32(30))), u.Show(ctx, "shop"))
+			return errors.Join(u.Apply(ctx, "shop", new(int32(30))), u.Show(ctx, "shop", 30))
 		}),
 		u.Step("2. A pipeline applies the same file again", func() error {
-			return errors.Join(u.Apply(ctx, "shop", new(int32(30))), u.Show(ctx, "shop"))
+			return errors.Join(u.Apply(ctx, "shop", new(int32(30))), u.Show(ctx, "shop", 55))
 		}),
 	)
 }

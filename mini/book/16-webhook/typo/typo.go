@@ -145,19 +145,28 @@ func (u *User) Answer(done string, err error) error {
 	return err
 }
 
-// Show says what there is, when the controllers have had time.
-func (u *User) Show(ctx context.Context, name string) error {
-	time.Sleep(3 * time.Second)
-	site, err := u.sites.Get(ctx, u.Namespace, name)
-	if err != nil {
-		return err
+// Show says what there is when the controllers have come to rest: that many Pods were created, and
+// there are as many as the Website asks for. It does not wait for longer than half a minute.
+func (u *User) Show(ctx context.Context, name string, created int64) error {
+	began := time.Now()
+	for {
+		site, err := u.sites.Get(ctx, u.Namespace, name)
+		if err != nil {
+			return err
+		}
+		pods, err := u.Client.CoreV1().Pods(u.Namespace).List(ctx, metav1.ListOptions{
+			LabelSelector: example.Label + "=" + name,
+		})
+		if err != nil {
+			return err
+		}
+		stored, there := int(Replicas(site)), len(pods.Items)
+		atRest := u.created.Load() >= created && there == stored && stored <= Limit
+		if atRest || time.Since(began) > 30*time.Second {
+			u.Say("Stored replicas: %d. Pods: %d. Pods created so far: %d.",
+				stored, there, u.created.Load())
+			return nil
+		}
+		time.Sleep(50 * time.Millisecond)
 	}
-	pods, err := u.Client.CoreV1().Pods(u.Namespace).List(ctx, metav1.ListOptions{
-		LabelSelector: example.Label + "=" + name,
-	})
-	if err == nil {
-		u.Say("Stored replicas: %d. Pods: %d. Pods created so far: %d.",
-			Replicas(site), len(pods.Items), u.created.Load())
-	}
-	return err
 }
