@@ -54,12 +54,17 @@ func served(ctx context.Context, client dynamic.Interface) bool {
 	return err == nil
 }
 
-// uninstall gets time of its own, because the program may have been interrupted.
+// uninstall gets time of its own, because the program may have been interrupted. It waits until
+// the kind is gone: the next program must not find one that is about to go.
 func uninstall(ctx context.Context, client dynamic.Interface, name string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
 	err := client.Resource(crds).Delete(ctx, name, metav1.DeleteOptions{})
-	if err == nil || apierrors.IsNotFound(err) {
+	for err == nil {
+		time.Sleep(20 * time.Millisecond)
+		_, err = client.Resource(crds).Get(ctx, name, metav1.GetOptions{})
+	}
+	if apierrors.IsNotFound(err) {
 		return nil
 	}
 	return fmt.Errorf("removing the kind Website: kubectl delete crd %s: %w", name, err)
