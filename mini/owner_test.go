@@ -94,6 +94,7 @@ func (c *claiming) deleteOwner() {
 
 func relabel(pod *corev1.Pod) { pod.Labels = map[string]string{"app": "debug"} }
 
+// A Pod whose controller reference has the owner's UID, and whose labels match, counts.
 func TestPodsThatBelongToTheOwnerAreReturnedWithoutARequest(t *testing.T) {
 	inMemory(t, func(w *world) {
 		c := w.claiming()
@@ -107,6 +108,8 @@ func TestPodsThatBelongToTheOwnerAreReturnedWithoutARequest(t *testing.T) {
 	})
 }
 
+// A Pod counts only if the owner controls it: its UID is in the controller reference. A Pod of
+// another controller is never touched.
 func TestStrangersPodsAreLeftAlone(t *testing.T) {
 	inMemory(t, func(w *world) {
 		c := w.claiming()
@@ -128,6 +131,7 @@ func TestStrangersPodsAreLeftAlone(t *testing.T) {
 	})
 }
 
+// An adoption adds a controller reference. The Pod counts at once.
 func TestAnOrphanThatMatchesIsAdopted(t *testing.T) {
 	inMemory(t, func(w *world) {
 		c := w.claiming()
@@ -149,6 +153,7 @@ func TestAnOrphanThatMatchesIsAdopted(t *testing.T) {
 	})
 }
 
+// Claim is for all kinds: the reference has the owner's kind.
 func TestADeploymentClaimsReplicaSets(t *testing.T) {
 	inMemory(t, func(w *world) {
 		c := w.claiming()
@@ -172,6 +177,7 @@ func TestADeploymentClaimsReplicaSets(t *testing.T) {
 	})
 }
 
+// A Pod whose labels no longer match loses the reference to its owner, and counts no longer.
 func TestAPodThatNoLongerMatchesIsReleased(t *testing.T) {
 	inMemory(t, func(w *world) {
 		c := w.claiming()
@@ -192,6 +198,7 @@ func TestAPodThatNoLongerMatchesIsReleased(t *testing.T) {
 	})
 }
 
+// A Pod with a deletion timestamp will be gone soon: adopting it would help nobody.
 func TestAnOrphanThatIsEndingIsNotAdopted(t *testing.T) {
 	inMemory(t, func(w *world) {
 		c := w.claiming()
@@ -207,6 +214,7 @@ func TestAnOrphanThatIsEndingIsNotAdopted(t *testing.T) {
 	})
 }
 
+// An owner with a deletion timestamp still has what it has, and writes nothing.
 func TestAnOwnerThatIsBeingDeletedKeepsWhatItHasAndChangesNothing(t *testing.T) {
 	inMemory(t, func(w *world) {
 		c := w.claiming()
@@ -221,6 +229,8 @@ func TestAnOwnerThatIsBeingDeletedKeepsWhatItHasAndChangesNothing(t *testing.T) 
 	})
 }
 
+// The Pod has changed since it was read, but not its owners: a patch without a resourceVersion
+// is no conflict.
 func TestAPodThatAnotherClientHasChangedIsAdoptedAllTheSame(t *testing.T) {
 	inMemory(t, func(w *world) {
 		c := w.claiming()
@@ -233,6 +243,8 @@ func TestAPodThatAnotherClientHasChangedIsAdoptedAllTheSame(t *testing.T) {
 	})
 }
 
+// The cache shows Pods that are deleted by now, and two of them have a successor of the same
+// name: the patch must be for the Pod with this UID.
 func TestPodsThatAreGoneOrReplacedAreNoErrorAndNotOurs(t *testing.T) {
 	inMemory(t, func(w *world) {
 		c := w.claiming()
@@ -252,6 +264,7 @@ func TestPodsThatAreGoneOrReplacedAreNoErrorAndNotOurs(t *testing.T) {
 	})
 }
 
+// The cache shows an orphan that has a controller by now. The API server refuses a second one.
 func TestAnOrphanThatAnotherControllerAdoptsFirstIsNotOurs(t *testing.T) {
 	inMemory(t, func(w *world) {
 		c := w.claiming()
@@ -266,6 +279,7 @@ func TestAnOrphanThatAnotherControllerAdoptsFirstIsNotOurs(t *testing.T) {
 	})
 }
 
+// A patch that is refused for any other reason is an error, but the other Pods are tried, too.
 func TestARefusedPatchIsAnErrorAndDoesNotKeepFromTheRest(t *testing.T) {
 	inMemory(t, func(w *world) {
 		c := w.claiming()
@@ -289,6 +303,8 @@ func TestARefusedPatchIsAnErrorAndDoesNotKeepFromTheRest(t *testing.T) {
 	})
 }
 
+// The cache shows the owner as it was an hour ago. If it adopted Pods now, the garbage
+// collector would delete them.
 func TestAnOwnerThatTheCacheShowsAlthoughItIsGoneAdoptsNothing(t *testing.T) {
 	for name, happens := range inorder.Map(map[string]func(c *claiming){
 		"deleted": func(c *claiming) { c.deleteOwner() },
@@ -324,6 +340,7 @@ func TestAnOwnerThatTheCacheShowsAlthoughItIsGoneAdoptsNothing(t *testing.T) {
 	}
 }
 
+// One answer from the API server is enough for all orphans of a call.
 func TestTheOwnerIsReadOnceForAHundredOrphans(t *testing.T) {
 	inMemory(t, func(w *world) {
 		c := w.claiming()
