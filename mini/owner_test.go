@@ -94,6 +94,7 @@ func (c *claiming) deleteOwner() {
 
 func relabel(pod *corev1.Pod) { pod.Labels = map[string]string{"app": "debug"} }
 
+// A Pod whose controller reference has the owner's UID, and whose labels match, counts.
 func TestPodsThatBelongToTheOwnerAreReturnedWithoutARequest(t *testing.T) {
 	inMemory(t, func(w *world) {
 		c := w.claiming()
@@ -107,6 +108,8 @@ func TestPodsThatBelongToTheOwnerAreReturnedWithoutARequest(t *testing.T) {
 	})
 }
 
+// A Pod counts only if the owner controls it: its UID is in the controller reference. A Pod of
+// another controller is never touched.
 func TestStrangersPodsAreLeftAlone(t *testing.T) {
 	inMemory(t, func(w *world) {
 		c := w.claiming()
@@ -128,6 +131,7 @@ func TestStrangersPodsAreLeftAlone(t *testing.T) {
 	})
 }
 
+// An adoption adds a controller reference. The Pod counts at once.
 func TestAnOrphanThatMatchesIsAdopted(t *testing.T) {
 	inMemory(t, func(w *world) {
 		c := w.claiming()
@@ -149,6 +153,31 @@ func TestAnOrphanThatMatchesIsAdopted(t *testing.T) {
 	})
 }
 
+// Claim is for all kinds: the reference has the owner's kind.
+func TestADeploymentClaimsReplicaSets(t *testing.T) {
+	inMemory(t, func(w *world) {
+		c := w.claiming()
+		deployment, err := w.Other.AppsV1().Deployments("default").Create(w.ctx, &appsv1.Deployment{
+			ObjectMeta: metav1.ObjectMeta{Name: "web"},
+			Spec: appsv1.DeploymentSpec{
+				Selector: c.owner.Spec.Selector, Template: c.owner.Spec.Template,
+			},
+		}, metav1.CreateOptions{})
+		require.NoError(w, err)
+		w.changeReplicaSet("web", func(rs *appsv1.ReplicaSet) { rs.Labels = map[string]string{"app": "web"} })
+		sets, err := mini.Claim(w.ctx, c.client, deployment,
+			labels.SelectorFromSet(labels.Set{"app": "web"}), []*appsv1.ReplicaSet{w.replicaSet("web")})
+		require.NoError(w, err)
+		require.Len(w, sets, 1)
+		stored := w.replicaSet("web")
+		require.True(w, metav1.IsControlledBy(stored, deployment))
+		require.Equal(w, "Deployment", stored.OwnerReferences[0].Kind)
+		require.Equal(w, stored.ResourceVersion, sets[0].ResourceVersion,
+			"what is returned is what the API server has stored: an update of it is no conflict")
+	})
+}
+
+// A Pod whose labels no longer match loses the reference to its owner, and counts no longer.
 func TestAPodThatNoLongerMatchesIsReleased(t *testing.T) {
 	inMemory(t, func(w *world) {
 		c := w.claiming()
@@ -161,14 +190,15 @@ func TestAPodThatNoLongerMatchesIsReleased(t *testing.T) {
 		require.NoError(w, err)
 		require.Equal(w, []string{"mine"}, names)
 		require.Empty(w, c.live(a).OwnerReferences,
-			"somebody takes a Pod out by a label, to look into it: it must not be deleted with the ReplicaSet")
+			"a user takes a Pod out by its label, to look into it: it must not be deleted with the ReplicaSet")
 		require.Equal(w, []metav1.OwnerReference{other}, c.live(b).OwnerReferences,
 			"other owners are not ours to remove")
 		require.Empty(w, w.Server.Requests(fakeapi.Match{Verb: "get", Resource: "replicasets"}),
-			"to release, one need not ask whether the owner is still there")
+			"a release needs no proof that the owner is still there")
 	})
 }
 
+// A Pod with a deletion timestamp will be gone soon: adopting it would help nobody.
 func TestAnOrphanThatIsEndingIsNotAdopted(t *testing.T) {
 	inMemory(t, func(w *world) {
 		c := w.claiming()
@@ -184,21 +214,7 @@ func TestAnOrphanThatIsEndingIsNotAdopted(t *testing.T) {
 	})
 }
 
-func TestAnOrphanInAnotherNamespaceIsNotAdopted(t *testing.T) {
-	inMemory(t, func(w *world) {
-		c := w.claiming()
-		far, err := w.Other.CoreV1().Pods("kube-system").Create(w.ctx, &corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Name: "far", Labels: map[string]string{"app": "web"}},
-			Spec:       c.owner.Spec.Template.Spec,
-		}, metav1.CreateOptions{})
-		require.NoError(w, err)
-		names, err := c.claim(far)
-		require.NoError(w, err)
-		require.Empty(w, names)
-		c.unchanged(far, "the garbage collector deletes what has an owner in another namespace")
-	})
-}
-
+// An owner with a deletion timestamp still has what it has, and writes nothing.
 func TestAnOwnerThatIsBeingDeletedKeepsWhatItHasAndChangesNothing(t *testing.T) {
 	inMemory(t, func(w *world) {
 		c := w.claiming()
@@ -213,6 +229,82 @@ func TestAnOwnerThatIsBeingDeletedKeepsWhatItHasAndChangesNothing(t *testing.T) 
 	})
 }
 
+// The Pod has changed since it was read, but not its owners: a patch without a resourceVersion
+// is no conflict.
+func TestAPodThatAnotherClientHasChangedIsAdoptedAllTheSame(t *testing.T) {
+	inMemory(t, func(w *world) {
+		c := w.claiming()
+		orphan := c.pod("a")
+		c.changePod(orphan, func(pod *corev1.Pod) { pod.Annotations = map[string]string{"note": "1"} })
+		names, err := c.claim(orphan)
+		require.NoError(w, err)
+		require.Equal(w, []string{"a"}, names)
+		require.Equal(w, "1", c.live(orphan).Annotations["note"], "the other client's change")
+	})
+}
+
+// The cache shows Pods that are deleted by now, and two of them have a successor of the same
+// name: the patch must be for the Pod with this UID.
+func TestPodsThatAreGoneOrReplacedAreNoErrorAndNotOurs(t *testing.T) {
+	inMemory(t, func(w *world) {
+		c := w.claiming()
+		gone := []*corev1.Pod{
+			c.pod("a"), c.changePod(c.pod("b", c.us()), relabel),
+			c.pod("c"), c.changePod(c.pod("d", c.us()), relabel),
+		}
+		for _, pod := range gone {
+			c.deletePod(pod)
+		}
+		newC, newD := c.pod("c"), c.changePod(c.pod("d", c.us()), relabel)
+		names, err := c.claim(append(gone, c.pod("mine", c.us()))...)
+		require.NoError(w, err)
+		require.Equal(w, []string{"mine"}, names)
+		c.unchanged(newC, "it has the name of the Pod that the cache showed, and is another one")
+		c.unchanged(newD, "it has the name of the Pod that the cache showed, and is another one")
+	})
+}
+
+// The cache shows an orphan that has a controller by now. The API server refuses a second one.
+func TestAnOrphanThatAnotherControllerAdoptsFirstIsNotOurs(t *testing.T) {
+	inMemory(t, func(w *world) {
+		c := w.claiming()
+		orphan := c.pod("a")
+		theirs := c.changePod(orphan, func(pod *corev1.Pod) {
+			pod.OwnerReferences = []metav1.OwnerReference{controllerRef("other", "other-uid")}
+		})
+		names, err := c.claim(orphan)
+		require.NoError(w, err)
+		require.Empty(w, names)
+		c.unchanged(theirs, "another controller was faster")
+	})
+}
+
+// A patch that is refused for any other reason is an error, but the other Pods are tried, too.
+func TestARefusedPatchIsAnErrorAndDoesNotKeepFromTheRest(t *testing.T) {
+	inMemory(t, func(w *world) {
+		c := w.claiming()
+		for _, name := range []string{"a", "b"} {
+			w.Server.Inject(fakeapi.Fault{
+				Match:  fakeapi.Match{Verb: "patch", Resource: "pods", Name: name},
+				Status: fakeapi.Forbidden(),
+			})
+		}
+		a, b := c.pod("a"), c.changePod(c.pod("b", c.us()), relabel)
+		d := c.changePod(c.pod("d", c.us()), relabel)
+		names, err := c.claim(a)
+		require.Error(w, err, "the orphan could not be adopted")
+		require.Empty(w, names)
+		_, err = c.claim(b)
+		require.Error(w, err, "the Pod could not be released")
+		names, err = c.claim(a, b, c.pod("c"), d)
+		require.Error(w, err)
+		require.Equal(w, []string{"c"}, names)
+		require.Empty(w, c.live(d).OwnerReferences)
+	})
+}
+
+// The cache shows the owner as it was an hour ago. If it adopted Pods now, the garbage
+// collector would delete them.
 func TestAnOwnerThatTheCacheShowsAlthoughItIsGoneAdoptsNothing(t *testing.T) {
 	for name, happens := range inorder.Map(map[string]func(c *claiming){
 		"deleted": func(c *claiming) { c.deleteOwner() },
@@ -248,6 +340,7 @@ func TestAnOwnerThatTheCacheShowsAlthoughItIsGoneAdoptsNothing(t *testing.T) {
 	}
 }
 
+// One answer from the API server is enough for all orphans of a call.
 func TestTheOwnerIsReadOnceForAHundredOrphans(t *testing.T) {
 	inMemory(t, func(w *world) {
 		c := w.claiming()
@@ -260,96 +353,5 @@ func TestTheOwnerIsReadOnceForAHundredOrphans(t *testing.T) {
 		require.NoError(w, err)
 		require.Len(w, names, 100)
 		require.Len(w, w.Server.Requests(fakeapi.Match{Verb: "get", Resource: "replicasets"}), 1)
-	})
-}
-
-func TestPodsThatAreGoneOrReplacedAreNoErrorAndNotOurs(t *testing.T) {
-	inMemory(t, func(w *world) {
-		c := w.claiming()
-		gone := []*corev1.Pod{
-			c.pod("a"), c.changePod(c.pod("b", c.us()), relabel),
-			c.pod("c"), c.changePod(c.pod("d", c.us()), relabel),
-		}
-		for _, pod := range gone {
-			c.deletePod(pod)
-		}
-		newC, newD := c.pod("c"), c.changePod(c.pod("d", c.us()), relabel)
-		names, err := c.claim(append(gone, c.pod("mine", c.us()))...)
-		require.NoError(w, err)
-		require.Equal(w, []string{"mine"}, names)
-		c.unchanged(newC, "it has the name of the Pod that the cache showed, and is another one")
-		c.unchanged(newD, "it has the name of the Pod that the cache showed, and is another one")
-	})
-}
-
-func TestAnOrphanThatAnotherControllerAdoptsFirstIsNotOurs(t *testing.T) {
-	inMemory(t, func(w *world) {
-		c := w.claiming()
-		orphan := c.pod("a")
-		theirs := c.changePod(orphan, func(pod *corev1.Pod) {
-			pod.OwnerReferences = []metav1.OwnerReference{controllerRef("other", "other-uid")}
-		})
-		names, err := c.claim(orphan)
-		require.NoError(w, err)
-		require.Empty(w, names)
-		c.unchanged(theirs, "another controller was faster")
-	})
-}
-
-func TestAPodThatAnotherClientHasChangedIsAdoptedAllTheSame(t *testing.T) {
-	inMemory(t, func(w *world) {
-		c := w.claiming()
-		orphan := c.pod("a")
-		c.changePod(orphan, func(pod *corev1.Pod) { pod.Annotations = map[string]string{"note": "1"} })
-		names, err := c.claim(orphan)
-		require.NoError(w, err)
-		require.Equal(w, []string{"a"}, names)
-		require.Equal(w, "1", c.live(orphan).Annotations["note"], "the other client's change")
-	})
-}
-
-func TestARefusedPatchIsAnErrorAndDoesNotKeepFromTheRest(t *testing.T) {
-	inMemory(t, func(w *world) {
-		c := w.claiming()
-		for _, name := range []string{"a", "b"} {
-			w.Server.Inject(fakeapi.Fault{
-				Match:  fakeapi.Match{Verb: "patch", Resource: "pods", Name: name},
-				Status: fakeapi.Forbidden(),
-			})
-		}
-		a, b := c.pod("a"), c.changePod(c.pod("b", c.us()), relabel)
-		d := c.changePod(c.pod("d", c.us()), relabel)
-		names, err := c.claim(a)
-		require.Error(w, err, "the orphan could not be adopted")
-		require.Empty(w, names)
-		_, err = c.claim(b)
-		require.Error(w, err, "the Pod could not be released")
-		names, err = c.claim(a, b, c.pod("c"), d)
-		require.Error(w, err)
-		require.Equal(w, []string{"c"}, names)
-		require.Empty(w, c.live(d).OwnerReferences)
-	})
-}
-
-func TestADeploymentClaimsReplicaSets(t *testing.T) {
-	inMemory(t, func(w *world) {
-		c := w.claiming()
-		deployment, err := w.Other.AppsV1().Deployments("default").Create(w.ctx, &appsv1.Deployment{
-			ObjectMeta: metav1.ObjectMeta{Name: "web"},
-			Spec: appsv1.DeploymentSpec{
-				Selector: c.owner.Spec.Selector, Template: c.owner.Spec.Template,
-			},
-		}, metav1.CreateOptions{})
-		require.NoError(w, err)
-		w.changeReplicaSet("web", func(rs *appsv1.ReplicaSet) { rs.Labels = map[string]string{"app": "web"} })
-		sets, err := mini.Claim(w.ctx, c.client, deployment,
-			labels.SelectorFromSet(labels.Set{"app": "web"}), []*appsv1.ReplicaSet{w.replicaSet("web")})
-		require.NoError(w, err)
-		require.Len(w, sets, 1)
-		stored := w.replicaSet("web")
-		require.True(w, metav1.IsControlledBy(stored, deployment))
-		require.Equal(w, "Deployment", stored.OwnerReferences[0].Kind)
-		require.Equal(w, stored.ResourceVersion, sets[0].ResourceVersion,
-			"what is returned is what the API server has stored: an update of it is no conflict")
 	})
 }
