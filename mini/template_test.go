@@ -458,6 +458,7 @@ func TestAnOrphanWithTheTemplateIsAdopted(t *testing.T) {
 		}
 		_, err := w.Other.AppsV1().ReplicaSets("default").Create(w.ctx, orphan, metav1.CreateOptions{})
 		require.NoError(w, err)
+		synctest.Wait() // the controller has seen it
 		w.create(d)
 		rs := w.sets()["v1"]
 		require.Equal(w, "orphan", rs.Name, "whoever made it, its Pods are the right ones")
