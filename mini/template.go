@@ -1,7 +1,6 @@
 package mini
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,6 +16,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/rand"
+	"k8s.io/utils/ptr"
 )
 
 // RevisionAnnotation numbers the ReplicaSets of a Deployment in the order in which their
@@ -82,51 +82,37 @@ func (c *Deployments) getRollout(ctx context.Context, req Request) (*rollout, er
 	if err != nil || d.DeletionTimestamp != nil {
 		return nil, err
 	}
-	selector, err := metav1.LabelSelectorAsSelector(d.Spec.Selector)
-	if err != nil {
-		return nil, err
-	}
 	here := Selection{Namespace: d.Namespace}
-	rsList, err := List[*appsv1.ReplicaSet](ctx, c.Client, here)
-	if err != nil {
+	selector, err1 := metav1.LabelSelectorAsSelector(d.Spec.Selector)
+	rsList, err2 := List[*appsv1.ReplicaSet](ctx, c.Client, here)
+	if err := errors.Join(err1, err2); err != nil {
 		return nil, err
 	}
 	rsList, err = Claim(ctx, c.Client, d, selector, rsList)
-	return &rollout{
-		d: d, newRS: FindNewReplicaSet(d, rsList), oldRSs: FindOldReplicaSets(d, rsList),
-	}, err
+	r := &rollout{d: d}
+	r.newRS, r.oldRSs = FindNewReplicaSet(d, rsList)
+	return r, err
 }
 
 // FindNewReplicaSet returns the ReplicaSet that has the Deployment's template, or nil if
-// there is none. If there are several, it is the oldest, so that all callers take the
-// same one.
+// there is none, and all others, oldest first. If several have the template, it is the
+// oldest of them: each call has to take the same one.
 func FindNewReplicaSet(
 	d *appsv1.Deployment, rsList []*appsv1.ReplicaSet,
-) *appsv1.ReplicaSet {
-	for _, rs := range byAge(rsList) {
+) (newRS *appsv1.ReplicaSet, oldRSs []*appsv1.ReplicaSet) {
+	oldRSs = slices.SortedStableFunc(slices.Values(rsList), olderFirst)
+	for i, rs := range oldRSs {
 		if EqualIgnoreHash(&rs.Spec.Template, &d.Spec.Template) {
-			return rs
+			return rs, slices.Delete(oldRSs, i, i+1)
 		}
 	}
-	return nil
+	return nil, oldRSs
 }
 
-// FindOldReplicaSets returns all ReplicaSets but the new one, oldest first.
-func FindOldReplicaSets(
-	d *appsv1.Deployment, rsList []*appsv1.ReplicaSet,
-) []*appsv1.ReplicaSet {
-	newRS := FindNewReplicaSet(d, rsList)
-	return slices.DeleteFunc(byAge(rsList), func(rs *appsv1.ReplicaSet) bool {
-		return rs == newRS
-	})
-}
-
-// byAge sorts by the time of creation, which is in seconds, and then by name.
-func byAge(rsList []*appsv1.ReplicaSet) []*appsv1.ReplicaSet {
-	return slices.SortedFunc(slices.Values(rsList), func(a, b *appsv1.ReplicaSet) int {
-		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time),
-			cmp.Compare(a.Name, b.Name))
-	})
+// olderFirst compares the times of creation, which are in seconds. Two of one second stay
+// in the order of the list, which the client has sorted by name.
+func olderFirst(a, b *appsv1.ReplicaSet) int {
+	return a.CreationTimestamp.Compare(b.CreationTimestamp.Time)
 }
 
 // EqualIgnoreHash returns true if both templates make the same Pods. Comparing hashes
@@ -145,43 +131,36 @@ func (c *Deployments) getNewReplicaSet(ctx context.Context, r *rollout) error {
 	for _, rs := range r.oldRSs {
 		revision = max(revision, Revision(rs)+1)
 	}
-	if r.newRS == nil {
-		return c.createNewReplicaSet(ctx, r, revision)
+	if r.newRS != nil {
+		follow := func() { inherit(r.d, r.newRS, revision) }
+		return c.updateReplicaSet(ctx, r.newRS, follow)
 	}
-	return c.updateReplicaSet(ctx, r.newRS, func() {
-		setAnnotations(r.d, r.newRS, revision)
-		r.newRS.Spec.MinReadySeconds = r.d.Spec.MinReadySeconds
-	})
+	r.newRS = newReplicaSet(r.d, revision)
+	err := c.Client.Create(ctx, r.newRS)
+	if apierrors.IsAlreadyExists(err) {
+		return errors.Join(err, c.nameIsTaken(ctx, r)) // an error: try again
+	}
+	return err
 }
 
-// createNewReplicaSet creates a ReplicaSet without Pods: the strategy decides how many it
-// may have. Its name follows from the template, so that a second try cannot create
-// a second one.
-func (c *Deployments) createNewReplicaSet(
-	ctx context.Context, r *rollout, revision int64,
-) error {
-	d := r.d
-	r.newRS = newReplicaSet(d, revision)
-	taken := c.Client.Create(ctx, r.newRS)
-	if !apierrors.IsAlreadyExists(taken) {
-		return taken
-	}
-	// The cache may not show the other one yet, so ask the API server.
+// nameIsTaken finds out why there is a ReplicaSet with the name of the new one. The cache
+// may not show it yet, so it asks the API server.
+func (c *Deployments) nameIsTaken(ctx context.Context, r *rollout) error {
 	other, err := Get[*appsv1.ReplicaSet](ctx, c.Client.Client, KeyOf(r.newRS))
 	if err != nil {
 		return err
 	}
-	same := EqualIgnoreHash(&other.Spec.Template, &d.Spec.Template)
-	if same && metav1.IsControlledBy(other, d) {
-		return taken // by ourselves: try again until the cache shows it
+	same := EqualIgnoreHash(&other.Spec.Template, &r.d.Spec.Template)
+	if same && metav1.IsControlledBy(other, r.d) {
+		return nil // it is ours, and the answer to its creation was lost
 	}
-	if d.Status.CollisionCount == nil {
-		d.Status.CollisionCount = new(int32)
-	}
-	*d.Status.CollisionCount++ // the next try has another hash, and so another name
-	return errors.Join(taken, c.Client.UpdateStatus(ctx, d))
+	collisions := ptr.Deref(r.d.Status.CollisionCount, 0) + 1
+	r.d.Status.CollisionCount = &collisions // makes another hash, and so another name
+	return c.Client.UpdateStatus(ctx, r.d)
 }
 
+// newReplicaSet returns one without Pods: the strategy decides how many it may have. Its
+// name follows from the template, so that a second try cannot create a second one.
 func newReplicaSet(d *appsv1.Deployment, revision int64) *appsv1.ReplicaSet {
 	hash := ComputeHash(&d.Spec.Template, d.Status.CollisionCount)
 	template, selector := d.Spec.Template.DeepCopy(), d.Spec.Selector.DeepCopy()
@@ -193,13 +172,12 @@ func newReplicaSet(d *appsv1.Deployment, revision int64) *appsv1.ReplicaSet {
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(d, kind)},
 		},
 		Spec: appsv1.ReplicaSetSpec{
-			Replicas:        new(int32(0)),
-			MinReadySeconds: d.Spec.MinReadySeconds,
-			Selector:        metav1.AddLabelToSelector(selector, hashLabel, hash),
-			Template:        *template,
+			Replicas: new(int32(0)),
+			Selector: metav1.AddLabelToSelector(selector, hashLabel, hash),
+			Template: *template,
 		},
 	}
-	setAnnotations(d, rs, revision)
+	inherit(d, rs, revision)
 	return rs
 }
 
@@ -208,9 +186,7 @@ func newReplicaSet(d *appsv1.Deployment, revision int64) *appsv1.ReplicaSet {
 func ComputeHash(template *corev1.PodTemplateSpec, collisionCount *int32) string {
 	hash := fnv.New32a()
 	_ = json.NewEncoder(hash).Encode(template) // every API type can be encoded
-	if collisionCount != nil {
-		fmt.Fprint(hash, *collisionCount)
-	}
+	fmt.Fprint(hash, ptr.Deref(collisionCount, 0))
 	return rand.SafeEncodeString(fmt.Sprint(hash.Sum32()))
 }
 
@@ -220,16 +196,17 @@ func Revision(obj Object) int64 {
 	return revision
 }
 
-// setAnnotations copies the Deployment's annotations to the new ReplicaSet, and sets the
-// revision. A revision never falls: old ReplicaSets may have been deleted since.
-func setAnnotations(d *appsv1.Deployment, rs *appsv1.ReplicaSet, revision int64) {
+// inherit copies to the new ReplicaSet what makes no other Pods and so needs no other
+// ReplicaSet, and sets the revision, which never falls: others may have been deleted.
+func inherit(d *appsv1.Deployment, rs *appsv1.ReplicaSet, revision int64) {
+	rs.Spec.MinReadySeconds = d.Spec.MinReadySeconds
 	for key, value := range d.Annotations {
 		if !isOwnAnnotation(key) {
 			metav1.SetMetaDataAnnotation(&rs.ObjectMeta, key, value)
 		}
 	}
 	if Revision(rs) < revision {
-		n := strconv.FormatInt(revision, 10)
+		n := fmt.Sprint(revision)
 		metav1.SetMetaDataAnnotation(&rs.ObjectMeta, RevisionAnnotation, n)
 	}
 }

@@ -297,6 +297,11 @@ func (w *rolloutWorld) sizes() map[string]int32 {
 
 var replaceAll = controllerOf((*mini.Deployments).ReplaceAll)
 
+// idle leaves the work to the test, which calls the Reconciler.
+var idle = controllerOf(func(*mini.Deployments, context.Context, mini.Request) (mini.Result, error) {
+	return mini.Result{}, nil
+})
+
 func TestTemplatesAreEqualWhateverTheirHash(t *testing.T) {
 	a, b := deployment(1).Spec.Template, deployment(1).Spec.Template
 	a.Labels[appsv1.DefaultDeploymentUniqueLabelKey] = "abc"
@@ -322,6 +327,17 @@ func TestAHashIsAName(t *testing.T) {
 	require.NotEqual(t, mini.ComputeHash(&one, new(int32(1))), mini.ComputeHash(&one, new(int32(2))))
 }
 
+func TestARevisionIsANumber(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want int64
+	}{{"12", 12}, {"", 0}, {"new", 0}} {
+		rs := &appsv1.ReplicaSet{}
+		rs.Annotations = map[string]string{mini.RevisionAnnotation: c.text}
+		require.Equal(t, c.want, mini.Revision(rs), "revision 12 comes after revision 2")
+	}
+}
+
 func TestTheNewReplicaSetIsTheOneWithTheTemplate(t *testing.T) {
 	now := metav1.Now()
 	set := func(name, image string, age time.Duration) *appsv1.ReplicaSet {
@@ -337,14 +353,15 @@ func TestTheNewReplicaSetIsTheOneWithTheTemplate(t *testing.T) {
 	a, b := set("a", "v2", time.Minute), set("b", "v1", 2*time.Minute)
 	c, d := set("c", "v1", time.Minute), set("d", "v3", 3*time.Minute)
 	e := set("e", "v4", time.Minute)
-	all := []*appsv1.ReplicaSet{e, a, c, b, d}
-	require.Same(t, b, mini.FindNewReplicaSet(deployment(1), all), "of two, it is the older one")
-	require.Equal(t, []*appsv1.ReplicaSet{d, a, c, e}, mini.FindOldReplicaSets(deployment(1), all),
+	all := []*appsv1.ReplicaSet{a, b, c, d, e} // sorted by name, as the client returns them
+	newRS, oldRSs := mini.FindNewReplicaSet(deployment(1), all)
+	require.Same(t, b, newRS, "of two, it is the older one")
+	require.Equal(t, []*appsv1.ReplicaSet{d, a, c, e}, oldRSs,
 		"all others are old, the oldest first; of one age, in the order of their names")
-	require.Equal(t, []*appsv1.ReplicaSet{e, a, c, b, d}, all, "the list is the caller's")
-	none := deployment(1, image("v5"))
-	require.Nil(t, mini.FindNewReplicaSet(none, all))
-	require.Len(t, mini.FindOldReplicaSets(none, all), 5)
+	require.Equal(t, []*appsv1.ReplicaSet{a, b, c, d, e}, all, "the list is the caller's")
+	newRS, oldRSs = mini.FindNewReplicaSet(deployment(1, image("v5")), all)
+	require.Nil(t, newRS)
+	require.Equal(t, []*appsv1.ReplicaSet{d, b, a, c, e}, oldRSs)
 }
 
 func TestATemplateGetsAReplicaSet(t *testing.T) {
@@ -441,44 +458,12 @@ func TestAnOrphanWithTheTemplateIsAdopted(t *testing.T) {
 		}
 		_, err := w.Other.AppsV1().ReplicaSets("default").Create(w.ctx, orphan, metav1.CreateOptions{})
 		require.NoError(w, err)
+		synctest.Wait() // the controller has seen it
 		w.create(d)
 		rs := w.sets()["v1"]
 		require.Equal(w, "orphan", rs.Name, "whoever made it, its Pods are the right ones")
 		require.True(w, metav1.IsControlledBy(rs, w.get()))
 		require.EqualValues(w, 2, *rs.Spec.Replicas)
-	})
-}
-
-func TestATakenNameIsNotTheEnd(t *testing.T) {
-	inRollout(t, replaceAll, func(w *rolloutWorld) {
-		w.create(deployment(2))
-		d := w.get()
-		image("v2")(d)
-		name := func(collisions *int32) string {
-			return "web-" + mini.ComputeHash(&d.Spec.Template, collisions)
-		}
-		stranger := &appsv1.ReplicaSet{ // with the same template, but not ours
-			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name(nil)},
-			Spec: appsv1.ReplicaSetSpec{
-				Replicas: new(int32(0)), Selector: d.Spec.Selector, Template: d.Spec.Template,
-			},
-		}
-		ours := w.sets()["v1"].DeepCopy() // with the same hash, but another template
-		ours.ObjectMeta = metav1.ObjectMeta{
-			Namespace: "default", Name: name(new(int32(1))), Labels: ours.Labels,
-			OwnerReferences: ours.OwnerReferences,
-		}
-		ours.Spec.Template.Spec.Containers[0].Image = "v3"
-		for _, rs := range []*appsv1.ReplicaSet{stranger, ours} {
-			_, err := w.Other.AppsV1().ReplicaSets("default").Create(w.ctx, rs, metav1.CreateOptions{})
-			require.NoError(w, err)
-		}
-		w.change(image("v2"))
-		time.Sleep(time.Minute)
-		require.Equal(w, map[string]int{"v2": 2}, w.ready(), "the rollout has to find a free name")
-		require.NotNil(w, w.get().Status.CollisionCount)
-		require.EqualValues(w, 2, *w.get().Status.CollisionCount)
-		require.Equal(w, map[string]int32{"v1": 0, "v2": 2, "v3": 0}, w.sizes())
 	})
 }
 
@@ -494,6 +479,47 @@ func TestALostAnswerIsNoCollision(t *testing.T) {
 		require.Len(w, w.sets(), 1, "the first one was created, although no answer came")
 		require.EqualValues(w, 2, w.sizes()["v1"])
 		require.Nil(w, w.get().Status.CollisionCount)
+	})
+}
+
+func TestATakenNameIsNotTheEnd(t *testing.T) {
+	inRollout(t, idle, func(w *rolloutWorld) {
+		w.create(deployment(2))
+		d := w.get()
+		name := func(collisions *int32) string {
+			return "web-" + mini.ComputeHash(&d.Spec.Template, collisions)
+		}
+		stranger := &appsv1.ReplicaSet{ // with the same template, but not ours
+			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name(nil)},
+			Spec: appsv1.ReplicaSetSpec{
+				Replicas: new(int32(0)), Selector: d.Spec.Selector, Template: d.Spec.Template,
+			},
+		}
+		ours := stranger.DeepCopy() // with the same hash, but another template
+		ours.Name, ours.Labels = name(new(int32(1))), d.Spec.Template.Labels
+		kind := appsv1.SchemeGroupVersion.WithKind("Deployment")
+		ours.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(d, kind)}
+		ours.Spec.Template.Spec.Containers[0].Image = "v3"
+		for _, rs := range []*appsv1.ReplicaSet{stranger, ours} {
+			_, err := w.Other.AppsV1().ReplicaSets("default").Create(w.ctx, rs, metav1.CreateOptions{})
+			require.NoError(w, err)
+		}
+		time.Sleep(time.Second)
+		c := &mini.Deployments{Client: w.Manager.Client}
+		for collisions := range int32(2) {
+			_, err := c.ReplaceAll(w.ctx, web)
+			require.True(w, apierrors.IsAlreadyExists(err), "the controller has to try again: %v", err)
+			require.NotNil(w, w.get().Status.CollisionCount, "the next try would meet the same name")
+			require.Equal(w, collisions+1, *w.get().Status.CollisionCount,
+				"the first name is a stranger's, the second that of another template")
+		}
+		var err error
+		for range 3 { // the controller of ReplicaSets may write at the same time
+			_, err = c.ReplaceAll(w.ctx, web)
+			time.Sleep(time.Second)
+		}
+		require.NoError(w, err, "the third name is free")
+		require.Equal(w, map[string]int32{"v1": 2, "v3": 0}, w.sizes(), "the third name is free")
 	})
 }
 
@@ -515,21 +541,54 @@ func TestADeploymentThatIsBeingDeletedGetsNoReplicaSet(t *testing.T) {
 func TestAFailureIsReported(t *testing.T) {
 	for _, match := range []fakeapi.Match{
 		{Verb: "create", Resource: "replicasets"}, {Verb: "update", Resource: "replicasets"},
-		{Verb: "patch", Resource: "replicasets"},
+		{Verb: "patch", Resource: "replicasets"}, // the adoption
+		{Verb: "get", Resource: "replicasets"}, {Verb: "update", Resource: "deployments"},
 	} {
-		inRollout(t, replaceAll, func(w *rolloutWorld) {
-			orphan := deployment(1)
-			_, err := w.Other.AppsV1().ReplicaSets("default").Create(w.ctx, &appsv1.ReplicaSet{
-				ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "o", Labels: orphan.Spec.Template.Labels},
-				Spec: appsv1.ReplicaSetSpec{
-					Replicas: new(int32(1)), Selector: orphan.Spec.Selector, Template: orphan.Spec.Template,
-				},
-			}, metav1.CreateOptions{})
-			require.NoError(w, err)
-			w.Server.Inject(fakeapi.Fault{Match: match, Times: 2, Status: fakeapi.Forbidden()})
+		inRollout(t, idle, func(w *rolloutWorld) {
 			w.create(deployment(2, image("v2")))
-			time.Sleep(time.Minute)
+			other := func(name string, template corev1.PodTemplateSpec, labels map[string]string) {
+				_, err := w.Other.AppsV1().ReplicaSets("default").Create(w.ctx, &appsv1.ReplicaSet{
+					ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Labels: labels},
+					Spec: appsv1.ReplicaSetSpec{
+						Replicas: new(int32(1)), Selector: w.get().Spec.Selector, Template: template,
+					},
+				}, metav1.CreateOptions{})
+				require.NoError(w, err)
+			}
+			v1, v2 := deployment(1).Spec.Template, w.get().Spec.Template
+			other("orphan", v1, v1.Labels)
+			other("web-"+mini.ComputeHash(&v2, nil), v2, nil) // a stranger has the name
+			c := &mini.Deployments{Client: w.Manager.Client}
+			replace := func() error {
+				time.Sleep(time.Minute)
+				_, err := c.ReplaceAll(w.ctx, web)
+				return err
+			}
+			lift := w.Server.Inject(fakeapi.Fault{Match: match, Status: fakeapi.Forbidden()})
+			forbidden := "" // the first errors may be about the name that is taken
+			for range 3 {
+				err := replace()
+				require.Error(w, err, "it gave up silently: %s %s", match.Verb, match.Resource)
+				forbidden += err.Error()
+			}
+			require.Contains(w, forbidden, "injected fault", "the error is lost: %s %s", match.Verb, match.Resource)
+			lift()
+			for range 3 {
+				_ = replace()
+			}
 			require.Equal(w, map[string]int32{"v1": 0, "v2": 2}, w.sizes(), "%s was not tried again", match.Verb)
 		})
 	}
+}
+
+func TestWhatIsRightIsNotWrittenAgain(t *testing.T) {
+	inRollout(t, replaceAll, func(w *rolloutWorld) {
+		w.create(deployment(1))
+		w.change(image("v2"))
+		time.Sleep(time.Minute)
+		w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: "update"}, Status: fakeapi.Forbidden()})
+		c := &mini.Deployments{Client: w.Manager.Client}
+		_, err := c.ReplaceAll(w.ctx, web)
+		require.NoError(w, err, "each reconcile would cost the API server a write")
+	})
 }
