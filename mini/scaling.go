@@ -57,7 +57,7 @@ func active(rsList []*appsv1.ReplicaSet) (all []*appsv1.ReplicaSet) {
 
 // replicasAnnotation returns a number that scaleReplicaSet has written.
 func replicasAnnotation(rs *appsv1.ReplicaSet, key string) (n int32, known bool) {
-	number, err := strconv.ParseInt(rs.Annotations[key], 10, 32)
+	number, err := strconv.Atoi(rs.Annotations[key])
 	return int32(number), err == nil
 }
 

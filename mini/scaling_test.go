@@ -34,6 +34,7 @@ func TestAProportionIsAPartOfTheWhole(t *testing.T) {
 		{"5 of 13 become 7 of 18", 5, "13", 15, "3", 5, 0, 2},
 		{"a half is rounded up", 1, "2", 3, "0", 5, 0, 1},
 		{"no more than are left", 8, "13", 15, "3", 5, 3, 2},
+		{"the last one", 8, "13", 15, "3", 1, 0, 1},
 		{"nothing is left", 8, "13", 15, "3", 5, 5, 0},
 		{"nothing is to be added", 8, "13", 15, "3", 0, 0, 0},
 		{"8 of 13 become 5 of 8", 8, "13", 5, "3", -5, 0, -3},
@@ -42,6 +43,7 @@ func TestAProportionIsAPartOfTheWhole(t *testing.T) {
 		{"shrinking adds nothing", 8, "6", 10, "3", -2, 0, 0},
 		{"no Pod is wanted any more", 8, "13", 0, "3", -8, 0, -8},
 		{"no annotation: it has no part in the change", 8, "", 15, "3", 5, 0, 0},
+		{"no annotation, and Pods have to go", 8, "", 5, "3", -5, 0, 0},
 		{"no good annotation", 8, "many", 15, "3", 5, 0, 0},
 		{"0 is no whole", 8, "0", 15, "3", 5, 0, 0},
 		{"the product of two sizes does not overflow", 60_000, "60000", 120_000, "0", 60_000, 0, 60_000},
@@ -278,6 +280,47 @@ func TestScalingWaitsForPodsThatHaveToGo(t *testing.T) {
 	})
 }
 
+// Shrinking makes room, so there is nothing to wait for.
+func TestShrinkingDoesNotWait(t *testing.T) {
+	inRollout(t, scaleOrRoll, func(w *rolloutWorld) {
+		w.create(deployment(10, fences("3", "0")))
+		w.change(image("bad"))
+		time.Sleep(time.Minute)
+		w.Server.Inject(fakeapi.Fault{
+			Match: fakeapi.Match{Verb: "delete", Resource: "pods"}, Status: fakeapi.Forbidden(),
+		})
+		w.change(replicas(5))
+		time.Sleep(time.Minute)
+		require.Equal(w, map[string]int32{"v1": 5, "bad": 2}, w.sizes(), "scaled down, and then rolled on")
+		w.change(replicas(2))
+		time.Sleep(time.Minute)
+		require.Equal(w, map[string]int32{"v1": 2, "bad": 2}, w.sizes(),
+			"the Pods of the first time are still there, and the user wants even fewer")
+	})
+}
+
+// A ReplicaSet that was there before the Deployment has no annotation.
+func TestAnAdoptedReplicaSetIsNoScalingEvent(t *testing.T) {
+	inRollout(t, scaleOrRoll, func(w *rolloutWorld) {
+		w.create(deployment(4, fences("1", "1")))
+		w.watch()
+		w.orphan("v0", 2)
+		_, fewest := w.counted(time.Minute)
+		require.Equal(w, map[string]int32{"v0": 0, "v1": 4}, w.sizes(), "adopted Pods have an old template: they go")
+		require.Equal(w, 4, fewest, "Pods that serve had to make room for a scaling that no user wanted")
+	})
+}
+
+// orphan creates a ReplicaSet of another image, which the Deployment adopts.
+func (w *rolloutWorld) orphan(name string, size int32) {
+	w.Helper()
+	other, rs := deployment(1, image(name)), replicaSet(name, size)
+	rs.Labels, rs.Spec.Selector, rs.Spec.Template = other.Spec.Template.Labels, other.Spec.Selector, other.Spec.Template
+	rs.Spec.Template.Labels["hash"], rs.Spec.Selector.MatchLabels["hash"] = name, name
+	_, err := w.Other.AppsV1().ReplicaSets("default").Create(w.ctx, rs, metav1.CreateOptions{})
+	require.NoError(w, err)
+}
+
 // Two changes in one moment are what a deployment script makes.
 func TestAChangeAndAScaleUpAtOnceKeepToTheSurge(t *testing.T) {
 	for _, apart := range []time.Duration{20 * time.Millisecond, 1200 * time.Millisecond} {
@@ -314,4 +357,21 @@ func TestAFailureOfAScalingIsTriedAgain(t *testing.T) {
 				"the API server has refused two writes, after %d that it accepted", skip)
 		})
 	}
+}
+
+// Without one of its ReplicaSets, a Deployment looks smaller than it is. Without the Deployment, there is nothing to do.
+func TestScaleOrRollNeedsTheDeploymentAndAllReplicaSets(t *testing.T) {
+	inRollout(t, scaleOrRoll, func(w *rolloutWorld) {
+		d := &mini.Deployments{Client: w.Manager.Client}
+		_, err := d.ScaleOrRoll(w.ctx, web)
+		require.NoError(w, err, "a Deployment that is gone is not an error")
+		w.create(deployment(3))
+		w.Server.Inject(fakeapi.Fault{
+			Match: fakeapi.Match{Verb: "patch", Resource: "replicasets"}, Status: fakeapi.Forbidden(),
+		})
+		w.orphan("v0", 1)
+		time.Sleep(time.Minute)
+		_, err = d.ScaleOrRoll(w.ctx, web)
+		require.Error(w, err, "a ReplicaSet could not be adopted")
+	})
 }
