@@ -3,13 +3,11 @@ package mini
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
 
 	appsv1 "k8s.io/api/apps/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // ScaleOrRoll is a Reconciler that rolls out as Roll does. If a user scales a Deployment
@@ -59,72 +57,53 @@ func active(rsList []*appsv1.ReplicaSet) (all []*appsv1.ReplicaSet) {
 
 // replicasAnnotation returns a number that scaleReplicaSet has written.
 func replicasAnnotation(rs *appsv1.ReplicaSet, key string) (n int32, known bool) {
-	number, err := strconv.ParseInt(rs.Annotations[key], 10, 32)
+	number, err := strconv.Atoi(rs.Annotations[key])
 	return int32(number), err == nil
 }
 
 // scale gives the ReplicaSets the sizes that they should have in a Deployment of this
 // size. Like a rollout, it waits with growing until all Pods that have to go are gone.
-func scale(r *rollout) []scaling {
-	rsList, allowed := active(r.allRSs()), int32(0)
-	if *r.d.Spec.Replicas > 0 {
-		allowed = *r.d.Spec.Replicas + MaxSurge(r.d)
+func scale(r *rollout) (plan []scaling) {
+	if rs := findActiveOrLatest(r); rs != nil {
+		plan = []scaling{{rs, *r.d.Spec.Replicas}}
+	} else {
+		plan = proportional(r.d, active(r.allRSs()))
 	}
-	var plan []scaling
-	switch {
-	case len(rsList) > 1 && isSaturated(r):
-		for _, rs := range r.oldRSs {
-			if *rs.Spec.Replicas > 0 {
-				plan = append(plan, scaling{rs, 0})
-			}
+	for _, s := range plan {
+		if s.replicas > *s.rs.Spec.Replicas && !settled(r.allRSs()...) {
+			return nil
 		}
-	case len(rsList) > 1:
-		plan = proportional(r.d, rsList, allowed)
-	default:
-		if rs := findActiveOrLatest(r); rs != nil {
-			plan = []scaling{{rs, *r.d.Spec.Replicas}}
-		}
-	}
-	grows := slices.ContainsFunc(plan, func(s scaling) bool {
-		return s.replicas > *s.rs.Spec.Replicas
-	})
-	if grows && !settled(r.allRSs()...) {
-		return nil
 	}
 	return plan
 }
 
-// findActiveOrLatest returns the only ReplicaSet that asks for Pods. If none does, it is
-// the new one, or else the latest.
+// findActiveOrLatest returns the ReplicaSet that has all Pods: the only one that asks for
+// some. If none does, it is the new one, or else the latest. If several do, it is nil.
 func findActiveOrLatest(r *rollout) *appsv1.ReplicaSet {
 	all := r.allRSs()
-	if rsList := active(all); len(rsList) > 0 {
+	rsList := active(all)
+	if len(rsList) > 1 || len(all) == 0 {
+		return nil
+	}
+	if len(rsList) == 1 {
 		return rsList[0]
 	}
-	if len(all) > 0 {
-		return all[len(all)-1]
-	}
-	return nil
+	return all[len(all)-1]
 }
 
-// isSaturated returns true if the rollout is at its end: old ReplicaSets have no part in
-// what comes next.
-func isSaturated(r *rollout) bool {
-	return r.newRS != nil && !isScalingEvent(&rollout{d: r.d, newRS: r.newRS}) &&
-		*r.newRS.Spec.Replicas == *r.d.Spec.Replicas &&
-		r.newRS.Status.AvailableReplicas == *r.d.Spec.Replicas
-}
-
-// proportional divides allowed Pods among the ReplicaSets as they have shared the Pods
-// so far. The largest comes first, and gets what the rounding leaves over. Of equals, the
-// newest grows first and the oldest shrinks first.
+// proportional divides the Pods among the ReplicaSets as they have shared them so far.
+// The largest comes first, and gets what the rounding leaves over. Of equals, the newest
+// grows first and the oldest shrinks first. rsList has the oldest first.
 func proportional(
-	d *appsv1.Deployment, rsList []*appsv1.ReplicaSet, allowed int32,
+	d *appsv1.Deployment, rsList []*appsv1.ReplicaSet,
 ) (plan []scaling) {
+	allowed := *d.Spec.Replicas
+	if allowed > 0 {
+		allowed += MaxSurge(d)
+	}
 	toAdd := allowed - specReplicas(rsList...)
 	if toAdd > 0 {
-		rsList = slices.Clone(rsList)
-		slices.Reverse(rsList) // newest first
+		slices.Reverse(rsList)
 	}
 	slices.SortStableFunc(rsList, func(a, b *appsv1.ReplicaSet) int {
 		return cmp.Compare(*b.Spec.Replicas, *a.Spec.Replicas)
@@ -163,63 +142,10 @@ func getReplicaSetFraction(rs *appsv1.ReplicaSet, d *appsv1.Deployment) int32 {
 		return -size
 	}
 	before, _ := replicasAnnotation(rs, MaxReplicasAnnotation)
-	before = cmp.Or(before, d.Status.Replicas)
 	if before == 0 {
 		return 0 // another client has removed the annotation
 	}
 	whole := *d.Spec.Replicas + MaxSurge(d)
 	part := math.Round(float64(size) * float64(whole) / float64(before))
 	return int32(part) - size
-}
-
-// Rollback does what kubectl rollout undo does: it writes the template of an old revision
-// into the Deployment. Revision 0 is the one before. The rest is a rollout like any
-// other. Its new ReplicaSet is the old one, found by its template.
-func (c *Deployments) Rollback(ctx context.Context, req Request, revision int64) error {
-	r, err := c.getRollout(ctx, req)
-	if err != nil {
-		return err
-	}
-	if r == nil {
-		return fmt.Errorf("there is no Deployment %s", req)
-	}
-	rs := findRevision(r, revision)
-	if rs == nil {
-		return fmt.Errorf("deployment %s has no ReplicaSet of revision %d", req, revision)
-	}
-	rollbackToTemplate(r.d, rs)
-	return c.Client.Update(ctx, r.d)
-}
-
-// findRevision returns nil if there is none. Revision 0 is the highest of the old ones.
-func findRevision(r *rollout, revision int64) (found *appsv1.ReplicaSet) {
-	if revision == 0 {
-		for _, rs := range r.oldRSs {
-			revision = max(revision, Revision(rs))
-		}
-	}
-	for _, rs := range r.allRSs() {
-		if Revision(rs) == revision {
-			found = rs
-		}
-	}
-	return found
-}
-
-// rollbackToTemplate makes the Deployment what it was when the ReplicaSet was its new
-// one. The annotations go with it: kubernetes.io/change-cause says why it was made.
-func rollbackToTemplate(d *appsv1.Deployment, rs *appsv1.ReplicaSet) {
-	rs = rs.DeepCopy()
-	delete(rs.Spec.Template.Labels, hashLabel)
-	d.Spec.Template = rs.Spec.Template
-	for key := range d.Annotations {
-		if !isOwnAnnotation(key) {
-			delete(d.Annotations, key)
-		}
-	}
-	for key, value := range rs.Annotations {
-		if !isOwnAnnotation(key) {
-			metav1.SetMetaDataAnnotation(&d.ObjectMeta, key, value)
-		}
-	}
 }

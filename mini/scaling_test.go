@@ -2,8 +2,6 @@ package mini_test
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"testing"
 	"time"
 
@@ -12,7 +10,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
-	"github.com/loopwright/loopwright/internal/inorder"
 	"github.com/loopwright/loopwright/mini"
 )
 
@@ -22,6 +19,7 @@ func pause(paused bool) func(*appsv1.Deployment) {
 	return func(d *appsv1.Deployment) { d.Spec.Paused = paused }
 }
 
+// Otherwise scaling would change which part of the Pods runs the new template.
 func TestAProportionIsAPartOfTheWhole(t *testing.T) {
 	for _, c := range []struct {
 		name         string
@@ -29,33 +27,33 @@ func TestAProportionIsAPartOfTheWhole(t *testing.T) {
 		max          string // the annotation
 		desired      int32
 		surge        string
-		status       int32
 		toAdd, added int32
 		want         int32
 	}{
-		{"8 of 13 become 11 of 18", 8, "13", 15, "3", 13, 5, 0, 3},
-		{"5 of 13 become 7 of 18", 5, "13", 15, "3", 13, 5, 0, 2},
-		{"a half is rounded up", 1, "2", 3, "0", 2, 5, 0, 1},
-		{"no more than are left", 8, "13", 15, "3", 13, 5, 3, 2},
-		{"nothing is left", 8, "13", 15, "3", 13, 5, 5, 0},
-		{"nothing is to be added", 8, "13", 15, "3", 13, 0, 0, 0},
-		{"8 of 13 become 5 of 8", 8, "13", 5, "3", 13, -5, 0, -3},
-		{"no more are taken than have to be", 8, "13", 5, "3", 13, -5, -4, -1},
-		{"growing takes nothing away", 8, "26", 10, "3", 13, 2, 0, 0},
-		{"shrinking adds nothing", 8, "6", 10, "3", 13, -2, 0, 0},
-		{"nobody is desired", 8, "13", 0, "3", 13, -8, 0, -8},
-		{"no annotation: what is there is the whole", 8, "", 15, "3", 13, 5, 0, 3},
-		{"no good annotation", 8, "many", 15, "3", 13, 5, 0, 3},
-		{"0 is no whole", 8, "0", 15, "3", 13, 5, 0, 3},
-		{"nothing is known", 8, "", 15, "3", 0, 5, 0, 0},
-		{"great numbers", 60_000, "60000", 120_000, "0", 0, 60_000, 0, 60_000},
+		{"8 of 13 become 11 of 18", 8, "13", 15, "3", 5, 0, 3},
+		{"5 of 13 become 7 of 18", 5, "13", 15, "3", 5, 0, 2},
+		{"a half is rounded up", 1, "2", 3, "0", 5, 0, 1},
+		{"no more than are left", 8, "13", 15, "3", 5, 3, 2},
+		{"the last one", 8, "13", 15, "3", 1, 0, 1},
+		{"nothing is left", 8, "13", 15, "3", 5, 5, 0},
+		{"nothing is to be added", 8, "13", 15, "3", 0, 0, 0},
+		{"8 of 13 become 5 of 8", 8, "13", 5, "3", -5, 0, -3},
+		{"no more are taken than have to be", 8, "13", 5, "3", -5, -4, -1},
+		{"growing takes nothing away", 8, "26", 10, "3", 2, 0, 0},
+		{"shrinking adds nothing", 8, "6", 10, "3", -2, 0, 0},
+		{"no Pod is wanted any more", 8, "13", 0, "3", -8, 0, -8},
+		{"no annotation: it has no part in the change", 8, "", 15, "3", 5, 0, 0},
+		{"no annotation, and Pods have to go", 8, "", 5, "3", -5, 0, 0},
+		{"no good annotation", 8, "many", 15, "3", 5, 0, 0},
+		{"0 is no whole", 8, "0", 15, "3", 5, 0, 0},
+		{"the product of two sizes does not overflow", 60_000, "60000", 120_000, "0", 60_000, 0, 60_000},
 	} {
 		d, rs := deployment(c.desired, fences(c.surge, "2")), replicaSet("a", c.size)
-		d.Status.Replicas = c.status
 		if c.max != "" {
 			rs.Annotations = map[string]string{mini.MaxReplicasAnnotation: c.max}
 		}
-		require.Equal(t, c.want, mini.GetReplicaSetProportion(rs, d, c.toAdd, c.added), c.name)
+		require.Equal(t, c.want, mini.GetReplicaSetProportion(rs, d, c.toAdd, c.added),
+			"%s: the part of a ReplicaSet of %d, with %d Pods to add of which %d are given away", c.name, c.size, c.toAdd, c.added)
 	}
 }
 
@@ -103,6 +101,7 @@ func scaled(t *testing.T, from, to int32, surge string, sizes ...int32) (got []i
 	return got
 }
 
+// The sum has to be exact, too: each Pod that the rounding leaves over has to go somewhere.
 func TestReplicaSetsKeepTheirProportions(t *testing.T) {
 	for _, c := range []struct {
 		from, to    int32
@@ -124,32 +123,56 @@ func TestReplicaSetsKeepTheirProportions(t *testing.T) {
 		{3, 5, "1", []int32{3}, []int32{5}},
 		{3, 2, "1", []int32{3}, []int32{2}},
 	} {
-		require.Equal(t, c.want, scaled(t, c.from, c.to, c.surge, c.sizes...), "%+v", c)
+		require.Equal(t, c.want, scaled(t, c.from, c.to, c.surge, c.sizes...),
+			"sizes after scaling from %d to %d with a surge of %s; before, they were %d", c.from, c.to, c.surge, c.sizes)
 	}
 }
 
+// A user who scales during an incident would get more of the Pods that caused it.
 func TestABadRolloutGetsNoFurtherByScaling(t *testing.T) {
 	inRollout(t, scaleOrRoll, func(w *rolloutWorld) {
 		w.create(deployment(10, fences("3", "2")))
 		w.change(image("bad"))
 		time.Sleep(time.Minute)
-		require.Equal(w, map[string]int32{"v1": 8, "bad": 5}, w.sizes())
+		require.Equal(w, map[string]int32{"v1": 8, "bad": 5}, w.sizes(), "the rollout has to hang here")
 		w.change(replicas(15))
 		time.Sleep(time.Minute)
 		require.Equal(w, map[string]int32{"v1": 11, "bad": 7}, w.sizes(),
 			"the user wanted more Pods, and not more bad ones")
 		w.change(replicas(10))
 		time.Sleep(time.Minute)
-		require.Equal(w, map[string]int32{"v1": 8, "bad": 5}, w.sizes())
+		require.Equal(w, map[string]int32{"v1": 8, "bad": 5}, w.sizes(), "scaled back, each has what it had")
 		w.change(replicas(0))
 		time.Sleep(time.Minute)
-		require.Equal(w, map[string]int32{"v1": 0, "bad": 0}, w.sizes())
+		require.Equal(w, map[string]int32{"v1": 0, "bad": 0}, w.sizes(), "0 is 0 for all of them, without a surge")
 		w.change(replicas(4), image("v2"))
 		time.Sleep(time.Minute)
-		require.Equal(w, map[string]int{"v2": 4}, w.ready())
+		require.Equal(w, map[string]int{"v2": 4}, w.ready(), "it comes back with the next template")
 	})
 }
 
+// A user who rolls back wants the Pods that still serve to be kept.
+func TestTheWayBackFromABadImageFindsTheOldReplicaSet(t *testing.T) {
+	inRollout(t, scaleOrRoll, func(w *rolloutWorld) {
+		w.create(deployment(10, fences("3", "2")))
+		before := w.sets()["v1"]
+		w.change(image("bad"))
+		time.Sleep(time.Minute)
+		w.change(replicas(20))
+		time.Sleep(time.Minute)
+		require.Equal(w, map[string]int32{"v1": 14, "bad": 9}, w.sizes(), "the ReplicaSets keep their proportions")
+		w.watch()
+		w.change(image("v1"), replicas(15)) // kubectl rollout undo, and a second scaling
+		most, fewest := w.counted(time.Minute)
+		require.Equal(w, map[string]int{"v1": 15}, w.ready(), "after the scaling, the Deployment rolls back")
+		require.Equal(w, before.UID, w.sets()["v1"].UID, "the old ReplicaSet has the template: no other one is needed")
+		require.EqualValues(w, 3, mini.Revision(w.sets()["v1"]), "what is rolled back to is the newest revision")
+		require.LessOrEqual(w, most, 23, "the surge holds on the way back, too")
+		require.GreaterOrEqual(w, fewest, 10, "the Pods that serve keep serving")
+	})
+}
+
+// A rollout that scaling has interrupted would stay half done.
 func TestAfterScalingTheRolloutGoesOn(t *testing.T) {
 	inRollout(t, scaleOrRoll, func(w *rolloutWorld) {
 		w.create(deployment(6, fences("2", "1")))
@@ -159,12 +182,146 @@ func TestAfterScalingTheRolloutGoesOn(t *testing.T) {
 		require.Len(w, w.ready(), 2, "the rollout is not at its end yet")
 		w.change(replicas(9))
 		most, fewest := w.counted(time.Minute)
-		require.Equal(w, map[string]int{"v2": 9}, w.ready())
-		require.LessOrEqual(w, most, 11)
-		require.GreaterOrEqual(w, fewest, 5)
+		require.Equal(w, map[string]int{"v2": 9}, w.ready(), "after the scaling, the rollout has to go on")
+		require.LessOrEqual(w, most, 11, "more Pods than the surge allows")
+		require.GreaterOrEqual(w, fewest, 5, "fewer ready Pods than before the scaling")
 	})
 }
 
+// A scaling event that is never over would stop all rollouts.
+func TestAReplicaSetThatHasTheNewSizeAlreadyDoesNotStopRollouts(t *testing.T) {
+	inRollout(t, scaleOrRoll, func(w *rolloutWorld) {
+		w.create(deployment(3))
+		rs := w.sets()["v1"]
+		w.change(pause(true)) // no rollout while the user works
+		rs.Spec.Replicas = new(int32(5))
+		_, err := w.Other.AppsV1().ReplicaSets("default").Update(w.ctx, rs, metav1.UpdateOptions{})
+		require.NoError(w, err)
+		w.change(pause(false), replicas(5), image("v2"))
+		time.Sleep(time.Minute)
+		require.Equal(w, map[string]int{"v2": 5}, w.ready(),
+			"the scaling had no size to change, so it was not noted, and is never over")
+	})
+}
+
+// A user pauses to make several changes one rollout.
+func TestAPausedDeploymentDoesNotRoll(t *testing.T) {
+	inRollout(t, scaleOrRoll, func(w *rolloutWorld) {
+		w.create(deployment(10, fences("3", "2")))
+		w.change(pause(true), image("v2"))
+		time.Sleep(time.Minute)
+		require.Equal(w, map[string]int32{"v1": 10}, w.sizes(), "a paused Deployment does not roll")
+		w.change(replicas(6))
+		time.Sleep(time.Minute)
+		require.Equal(w, map[string]int32{"v1": 6}, w.sizes(), "a paused Deployment can be scaled")
+		w.change(replicas(8))
+		time.Sleep(time.Minute)
+		require.Equal(w, map[string]int{"v1": 8}, w.ready(), "up as well as down")
+		w.change(pause(false))
+		time.Sleep(time.Minute)
+		require.Equal(w, map[string]int{"v2": 8}, w.ready(), "what was changed during the pause is rolled out")
+	})
+}
+
+// A user who pauses a bad rollout wants it to get no further, and to be able to scale.
+func TestAPauseStopsARolloutInTheMiddle(t *testing.T) {
+	inRollout(t, scaleOrRoll, func(w *rolloutWorld) {
+		w.create(deployment(10, fences("3", "2")))
+		w.change(image("bad"))
+		time.Sleep(time.Minute)
+		w.change(pause(true), image("v2"))
+		time.Sleep(time.Minute)
+		require.Equal(w, map[string]int32{"v1": 8, "bad": 5}, w.sizes(), "the rollout stops where it is")
+		w.change(replicas(15))
+		time.Sleep(time.Minute)
+		require.Equal(w, map[string]int32{"v1": 11, "bad": 7}, w.sizes(), "in a pause, they keep their proportions, too")
+		w.change(replicas(0))
+		time.Sleep(time.Minute)
+		require.Equal(w, map[string]int32{"v1": 0, "bad": 0}, w.sizes(), "scaled to 0")
+		w.change(replicas(2))
+		time.Sleep(time.Minute)
+		require.Equal(w, map[string]int32{"v1": 0, "bad": 2}, w.sizes(), "the latest one is the one to grow from nothing")
+		w.change(image("v1"), replicas(0))
+		time.Sleep(time.Minute)
+		w.change(replicas(3))
+		time.Sleep(time.Minute)
+		require.Equal(w, map[string]int32{"v1": 3, "bad": 0}, w.sizes(), "unless there is one with the template")
+	})
+}
+
+// There is no ReplicaSet yet, and a pause must not create one.
+func TestAPausedDeploymentThatNeverRanHasNothingToScale(t *testing.T) {
+	inRollout(t, scaleOrRoll, func(w *rolloutWorld) {
+		w.create(deployment(3, pause(true)))
+		require.Empty(w, w.sizes(), "a paused Deployment creates no ReplicaSet")
+		d := &mini.Deployments{Client: w.Manager.Client}
+		_, err := d.ScaleOrRoll(w.ctx, web)
+		require.NoError(w, err, "to have nothing to scale is not an error")
+	})
+}
+
+// Otherwise there would be more Pods than the surge allows, and perhaps than the nodes hold.
+func TestScalingWaitsForPodsThatHaveToGo(t *testing.T) {
+	inRollout(t, scaleOrRoll, func(w *rolloutWorld) {
+		w.create(deployment(4, fences("4", "0")))
+		lift := w.Server.Inject(fakeapi.Fault{
+			Match: fakeapi.Match{Verb: "delete", Resource: "pods"}, Status: fakeapi.Forbidden(),
+		})
+		w.change(image("v2"))
+		time.Sleep(10 * time.Second)
+		require.Equal(w, map[string]int32{"v1": 0, "v2": 4}, w.sizes(), "all old Pods were told to go")
+		w.watch()
+		w.change(replicas(8), fences("0", "1"))
+		most, _ := w.counted(time.Minute)
+		require.LessOrEqual(w, most, 8, "a ReplicaSet was told to have no Pods, but has them still")
+		lift()
+		time.Sleep(time.Hour) // the back-off has become long
+		require.Equal(w, map[string]int{"v2": 8}, w.ready(), "they are gone, and the Deployment may grow")
+	})
+}
+
+// Shrinking makes room, so there is nothing to wait for.
+func TestShrinkingDoesNotWait(t *testing.T) {
+	inRollout(t, scaleOrRoll, func(w *rolloutWorld) {
+		w.create(deployment(10, fences("3", "0")))
+		w.change(image("bad"))
+		time.Sleep(time.Minute)
+		w.Server.Inject(fakeapi.Fault{
+			Match: fakeapi.Match{Verb: "delete", Resource: "pods"}, Status: fakeapi.Forbidden(),
+		})
+		w.change(replicas(5))
+		time.Sleep(time.Minute)
+		require.Equal(w, map[string]int32{"v1": 5, "bad": 2}, w.sizes(), "scaled down, and then rolled on")
+		w.change(replicas(2))
+		time.Sleep(time.Minute)
+		require.Equal(w, map[string]int32{"v1": 2, "bad": 2}, w.sizes(),
+			"the Pods of the first time are still there, and the user wants even fewer")
+	})
+}
+
+// A ReplicaSet that was there before the Deployment has no annotation.
+func TestAnAdoptedReplicaSetIsNoScalingEvent(t *testing.T) {
+	inRollout(t, scaleOrRoll, func(w *rolloutWorld) {
+		w.create(deployment(4, fences("1", "1")))
+		w.watch()
+		w.orphan("v0", 2)
+		_, fewest := w.counted(time.Minute)
+		require.Equal(w, map[string]int32{"v0": 0, "v1": 4}, w.sizes(), "adopted Pods have an old template: they go")
+		require.Equal(w, 4, fewest, "Pods that serve had to make room for a scaling that no user wanted")
+	})
+}
+
+// orphan creates a ReplicaSet of another image, which the Deployment adopts.
+func (w *rolloutWorld) orphan(name string, size int32) {
+	w.Helper()
+	other, rs := deployment(1, image(name)), replicaSet(name, size)
+	rs.Labels, rs.Spec.Selector, rs.Spec.Template = other.Spec.Template.Labels, other.Spec.Selector, other.Spec.Template
+	rs.Spec.Template.Labels["hash"], rs.Spec.Selector.MatchLabels["hash"] = name, name
+	_, err := w.Other.AppsV1().ReplicaSets("default").Create(w.ctx, rs, metav1.CreateOptions{})
+	require.NoError(w, err)
+}
+
+// Two changes in one moment are what a deployment script makes.
 func TestAChangeAndAScaleUpAtOnceKeepToTheSurge(t *testing.T) {
 	for _, apart := range []time.Duration{20 * time.Millisecond, 1200 * time.Millisecond} {
 		inRollout(t, scaleOrRoll, func(w *rolloutWorld) {
@@ -177,176 +334,44 @@ func TestAChangeAndAScaleUpAtOnceKeepToTheSurge(t *testing.T) {
 			time.Sleep(apart)
 			w.change(replicas(8))
 			most, _ := w.counted(time.Minute)
-			require.Equal(w, map[string]int{"v3": 8}, w.ready())
+			require.Equal(w, map[string]int{"v3": 8}, w.ready(), "the last change counts")
 			require.LessOrEqual(w, most, 10, "changes %s apart: more Pods than the surge allows", apart)
 		})
 	}
 }
 
-func TestScalingWaitsForPodsThatHaveToGo(t *testing.T) {
-	inRollout(t, scaleOrRoll, func(w *rolloutWorld) {
-		w.create(deployment(4, fences("4", "0")))
-		lift := w.Server.Inject(fakeapi.Fault{
-			Match: fakeapi.Match{Verb: "delete", Resource: "pods"}, Status: fakeapi.Forbidden(),
+// A refused write in the middle of a scaling must not leave half of it.
+func TestAFailureOfAScalingIsTriedAgain(t *testing.T) {
+	for skip := range 2 {
+		inRollout(t, scaleOrRoll, func(w *rolloutWorld) {
+			w.create(deployment(10, fences("3", "2")))
+			w.change(image("bad"))
+			time.Sleep(time.Minute)
+			w.Server.Inject(fakeapi.Fault{
+				Match: fakeapi.Match{Verb: "update", Resource: "replicasets"},
+				Skip:  skip, Times: 2, Status: fakeapi.Forbidden(),
+			})
+			w.change(replicas(15))
+			time.Sleep(time.Minute)
+			require.Equal(w, map[string]int32{"v1": 11, "bad": 7}, w.sizes(),
+				"the API server has refused two writes, after %d that it accepted", skip)
 		})
-		w.change(image("v2"))
-		time.Sleep(10 * time.Second)
-		require.Equal(w, map[string]int32{"v1": 0, "v2": 4}, w.sizes())
-		w.watch()
-		w.change(replicas(8), fences("0", "1"))
-		most, _ := w.counted(time.Minute)
-		require.LessOrEqual(w, most, 8, "a ReplicaSet was told to have no Pods, but has them still")
-		lift()
-		time.Sleep(time.Hour) // the back-off has become long
-		require.Equal(w, map[string]int{"v2": 8}, w.ready(), "they are gone, and the Deployment may grow")
-	})
+	}
 }
 
-func TestAPausedDeploymentDoesNotRoll(t *testing.T) {
+// Without one of its ReplicaSets, a Deployment looks smaller than it is. Without the Deployment, there is nothing to do.
+func TestScaleOrRollNeedsTheDeploymentAndAllReplicaSets(t *testing.T) {
 	inRollout(t, scaleOrRoll, func(w *rolloutWorld) {
-		w.create(deployment(10, fences("3", "2")))
-		w.change(pause(true), image("v2"))
-		time.Sleep(time.Minute)
-		require.Equal(w, map[string]int32{"v1": 10}, w.sizes())
-		w.change(replicas(6))
-		time.Sleep(time.Minute)
-		require.Equal(w, map[string]int32{"v1": 6}, w.sizes(), "a paused Deployment can be scaled")
-		w.change(replicas(8))
-		time.Sleep(time.Minute)
-		require.Equal(w, map[string]int{"v1": 8}, w.ready())
-		w.change(pause(false))
-		time.Sleep(time.Minute)
-		require.Equal(w, map[string]int{"v2": 8}, w.ready(), "what was changed during the pause is rolled out")
-	})
-}
-
-func TestAPauseStopsARolloutInTheMiddle(t *testing.T) {
-	inRollout(t, scaleOrRoll, func(w *rolloutWorld) {
-		w.create(deployment(10, fences("3", "2")))
-		w.change(image("bad"))
-		time.Sleep(time.Minute)
-		w.change(pause(true), image("v2"))
-		time.Sleep(time.Minute)
-		require.Equal(w, map[string]int32{"v1": 8, "bad": 5}, w.sizes())
-		w.change(replicas(15))
-		time.Sleep(time.Minute)
-		require.Equal(w, map[string]int32{"v1": 11, "bad": 7}, w.sizes())
-		w.change(replicas(0))
-		time.Sleep(time.Minute)
-		require.Equal(w, map[string]int32{"v1": 0, "bad": 0}, w.sizes())
-		w.change(replicas(2))
-		time.Sleep(time.Minute)
-		require.Equal(w, map[string]int32{"v1": 0, "bad": 2}, w.sizes(), "the latest one is the one to grow from nothing")
-		w.change(image("v1"), replicas(0))
-		time.Sleep(time.Minute)
-		w.change(replicas(3))
-		time.Sleep(time.Minute)
-		require.Equal(w, map[string]int32{"v1": 3, "bad": 0}, w.sizes(), "unless there is one with the template")
-	})
-}
-
-func TestAPausedDeploymentThatNeverRanHasNothingToScale(t *testing.T) {
-	inRollout(t, scaleOrRoll, func(w *rolloutWorld) {
-		w.create(deployment(3, pause(true)))
-		require.Empty(w, w.sizes())
 		d := &mini.Deployments{Client: w.Manager.Client}
 		_, err := d.ScaleOrRoll(w.ctx, web)
-		require.NoError(w, err)
-	})
-}
-
-func TestOldPodsThatAreAdoptedAtTheEndOfARolloutAreNotNeeded(t *testing.T) {
-	inRollout(t, scaleOrRoll, func(w *rolloutWorld) {
-		w.create(deployment(4))
-		w.change(pause(true))
-		for name, size := range inorder.Map(map[string]int32{"v8": 2, "v9": 0}) {
-			other := deployment(1, image(name))
-			rs := replicaSet(name, size)
-			rs.Labels, rs.Spec.Selector, rs.Spec.Template = other.Spec.Template.Labels, other.Spec.Selector, other.Spec.Template
-			rs.Spec.Template.Labels["hash"], rs.Spec.Selector.MatchLabels["hash"] = name, name
-			_, err := w.Other.AppsV1().ReplicaSets("default").Create(w.ctx, rs, metav1.CreateOptions{})
-			require.NoError(w, err)
-		}
-		w.change(func(d *appsv1.Deployment) { d.Annotations = map[string]string{"wake": "up"} })
-		time.Sleep(time.Minute)
-		require.Equal(w, map[string]int32{"v1": 4, "v8": 0, "v9": 0}, w.sizes())
-	})
-}
-
-func TestAReplicaSetThatHasTheNewSizeAlreadyDoesNotStopRollouts(t *testing.T) {
-	inRollout(t, scaleOrRoll, func(w *rolloutWorld) {
+		require.NoError(w, err, "a Deployment that is gone is not an error")
 		w.create(deployment(3))
-		rs := w.sets()["v1"]
-		w.change(pause(true)) // no rollout while the user works
-		rs.Spec.Replicas = new(int32(5))
-		_, err := w.Other.AppsV1().ReplicaSets("default").Update(w.ctx, rs, metav1.UpdateOptions{})
-		require.NoError(w, err)
-		w.change(pause(false), replicas(5), image("v2"))
-		time.Sleep(time.Minute)
-		require.Equal(w, map[string]int{"v2": 5}, w.ready())
-	})
-}
-
-func TestRollback(t *testing.T) {
-	const cause = "kubernetes.io/change-cause"
-	because := func(why string) func(*appsv1.Deployment) {
-		return func(d *appsv1.Deployment) {
-			d.Annotations = maps.Clone(d.Annotations)
-			if d.Annotations == nil {
-				d.Annotations = map[string]string{}
-			}
-			d.Annotations[cause] = why
-		}
-	}
-	inRollout(t, scaleOrRoll, func(w *rolloutWorld) {
-		d := &mini.Deployments{Client: w.Manager.Client}
-		require.Error(w, d.Rollback(w.ctx, web, 0), "there is no Deployment")
-		w.create(deployment(3, because("first")))
-		require.Error(w, d.Rollback(w.ctx, web, 0), "there is no revision before the first")
-		w.change(image("v2"), because("second"))
-		time.Sleep(time.Minute)
-		w.change(image("v3"), because("third"), func(d *appsv1.Deployment) { d.Annotations["only"] = "v3" })
-		time.Sleep(time.Minute)
-		before := w.sets()
-
-		require.NoError(w, d.Rollback(w.ctx, web, 0))
-		time.Sleep(time.Minute)
-		require.Equal(w, map[string]int{"v2": 3}, w.ready(), "0 is the revision before")
-		now := w.sets()
-		require.Len(w, now, 3, "the ReplicaSet is there already")
-		require.Equal(w, before["v2"].UID, now["v2"].UID)
-		require.Equal(w, before["v2"].Spec.Template, now["v2"].Spec.Template)
-		require.EqualValues(w, 4, mini.Revision(now["v2"]))
-		require.Equal(w, "second", now["v2"].Annotations[cause], "history has to say why it was made")
-		require.Equal(w, "second", w.get().Annotations[cause])
-		require.NotContains(w, w.get().Annotations, "only")
-		require.NotContains(w, w.get().Annotations, mini.MaxReplicasAnnotation, "this is the ReplicaSet's own")
-		require.NotContains(w, w.get().Spec.Template.Labels, appsv1.DefaultDeploymentUniqueLabelKey,
-			"the next ReplicaSet would have the hash of another template")
-
-		require.NoError(w, d.Rollback(w.ctx, web, 1))
-		time.Sleep(time.Minute)
-		require.Equal(w, map[string]int{"v1": 3}, w.ready())
-		require.EqualValues(w, 5, mini.Revision(w.sets()["v1"]))
-		require.Error(w, d.Rollback(w.ctx, web, 2), "revision 2 has become revision 4")
-		require.Equal(w, []string{"v1", "v2", "v3"}, slices.Sorted(maps.Keys(w.sets())))
-		require.NoError(w, d.Rollback(w.ctx, web, 0))
-		time.Sleep(time.Minute)
-		require.Equal(w, map[string]int{"v2": 3}, w.ready(), "twice back is where one was")
-	})
-}
-
-func TestAFailureOfAScalingIsTriedAgain(t *testing.T) {
-	inRollout(t, scaleOrRoll, func(w *rolloutWorld) {
-		w.create(deployment(10, fences("3", "2")))
-		w.change(image("bad"))
-		time.Sleep(time.Minute)
 		w.Server.Inject(fakeapi.Fault{
-			Match: fakeapi.Match{Verb: "update", Resource: "replicasets"},
-			Skip:  1, Times: 1, Status: fakeapi.Forbidden(),
+			Match: fakeapi.Match{Verb: "patch", Resource: "replicasets"}, Status: fakeapi.Forbidden(),
 		})
-		w.change(replicas(15))
+		w.orphan("v0", 1)
 		time.Sleep(time.Minute)
-		require.Equal(w, map[string]int32{"v1": 11, "bad": 7}, w.sizes())
+		_, err = d.ScaleOrRoll(w.ctx, web)
+		require.Error(w, err, "a ReplicaSet could not be adopted")
 	})
 }
