@@ -30,7 +30,7 @@ var miniOrder = []string{
 	"listwatch", "store", "reflector", "informer", "shared",
 	"queue", "delay",
 	"controller", "events", "client", "cache", "first", "lease", "manager", "finalizer", "webhook",
-	"owner", "ranking", "replicaset", "template", "rolling", "scaling", "deployment", "subsets", "endpoints", "graph", "garbage",
+	"owner", "ranking", "replicaset", "template", "rolling", "scaling", "deployment", "endpoints", "graph", "garbage",
 }
 
 // laterThan returns the files of mini that come after file, tests too.
