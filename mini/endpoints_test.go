@@ -1,7 +1,6 @@
 package mini_test
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -621,41 +620,47 @@ func TestAServiceThatIsGoneIsNoError(t *testing.T) {
 	})
 }
 
-// Function: Endpoints.Reconcile
-func TestAReadThatFailsIsAnErrorAndNoWriteFollows(t *testing.T) {
-	for _, resource := range []string{"services", "pods", "endpoints"} {
-		t.Run(resource, func(t *testing.T) {
-			inMemory(t, func(w *world) {
-				w.Server.Inject(fakeapi.Fault{
-					Match: fakeapi.Match{Verb: "list", Resource: resource}, Status: fakeapi.InternalError(),
-				})
-				w.addService(service("web"))
-				cache := mini.NewCache(w.Cluster)
-				w.run(cache.Run)
-				e := &mini.Endpoints{Client: mini.NewCachedClient(cache)}
-				ctx, cancel := context.WithTimeout(w.ctx, time.Minute)
-				defer cancel()
-				_, err := e.Reconcile(ctx, mini.Request{Namespace: "default", Name: "web"})
-				require.ErrorIs(w, err, context.DeadlineExceeded, "the cache has no %s, and the context has ended", resource)
-				require.Nil(w, w.endpoints("web"), "the cache has no %s, and Endpoints were written", resource)
-			})
-		})
+// withoutKind is a cluster whose scheme lacks the type of missing.
+func (w *world) withoutKind(missing runtime.Object) *mini.Cluster {
+	w.Helper()
+	scheme := runtime.NewScheme()
+	metav1.AddToGroupVersion(scheme, corev1.SchemeGroupVersion)
+	for _, kind := range kindsOfEndpoints {
+		if kind != missing {
+			scheme.AddKnownTypes(corev1.SchemeGroupVersion, kind)
+		}
 	}
+	scheme.AddKnownTypes(corev1.SchemeGroupVersion, &corev1.ServiceList{}, &corev1.PodList{}, &corev1.EndpointsList{})
+	cluster, err := mini.NewCluster(w.Server.Config(), scheme)
+	require.NoError(w, err)
+	return cluster
 }
+
+var kindsOfEndpoints = []runtime.Object{&corev1.Service{}, &corev1.Pod{}, &corev1.Endpoints{}}
 
 // A program with a scheme that lacks a kind learns it at the start.
 //
 // Function: NewEndpointsController
 func TestAKindThatTheSchemeDoesNotKnowIsAnError(t *testing.T) {
-	kinds := []runtime.Object{&corev1.Service{}, &corev1.Pod{}, &corev1.Endpoints{}}
-	for i, missing := range kinds {
+	for _, missing := range kindsOfEndpoints {
 		inMemory(t, func(w *world) {
-			scheme := runtime.NewScheme()
-			scheme.AddKnownTypes(corev1.SchemeGroupVersion, slices.Delete(slices.Clone(kinds), i, i+1)...)
-			cluster, err := mini.NewCluster(w.Server.Config(), scheme)
-			require.NoError(w, err)
-			_, err = mini.NewEndpointsController(mini.NewManager(cluster))
+			_, err := mini.NewEndpointsController(mini.NewManager(w.withoutKind(missing)))
 			require.Error(w, err, "the scheme does not know %T", missing)
+		})
+	}
+}
+
+// Function: Endpoints.Reconcile
+func TestAReadThatFailsIsAnErrorAndNoWriteFollows(t *testing.T) {
+	for _, missing := range kindsOfEndpoints {
+		inMemory(t, func(w *world) {
+			w.addService(service("web"))
+			cache := mini.NewCache(w.withoutKind(missing))
+			w.run(cache.Run)
+			e := &mini.Endpoints{Client: mini.NewCachedClient(cache)}
+			_, err := e.Reconcile(w.ctx, mini.Request{Namespace: "default", Name: "web"})
+			require.Error(w, err, "%T cannot be read", missing)
+			require.Nil(w, w.endpoints("web"), "%T cannot be read, and Endpoints were written", missing)
 		})
 	}
 }
