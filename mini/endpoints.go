@@ -16,8 +16,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
+// The label that says who writes the Endpoints, and our value, which is Kubernetes' own.
+//
 //lint:file-ignore SA1019 Endpoints are deprecated, and still the simplest picture.
-
 const (
 	labelManagedBy = "endpoints.kubernetes.io/managed-by"
 	controllerName = "endpoint-controller"

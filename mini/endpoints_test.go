@@ -377,7 +377,7 @@ func TestTheEndpointsFollowTheService(t *testing.T) {
 	})
 }
 
-// Function: servicesOf
+// Function: NewEndpointsController
 func TestAPodWhoseLabelsChangeLeavesOneServiceAndEntersAnother(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.runEndpoints()

@@ -25,7 +25,8 @@ func controller(d *demo.Demo, m *mini.Manager) (*mini.Controller, error) {
 	c := mini.NewController("endpoints", reconciler(m.Client))
 	c.Watch(services, mini.EnqueueObject, here)
 	c.Watch(pods, func(change mini.Change) (selecting []mini.Request) {
-		for _, service := range services.List() {
+		all, _ := services.ByIndex(mini.ByNamespace, d.Namespace)
+		for _, service := range all {
 			selector := labels.SelectorFromSet(service.(*corev1.Service).Spec.Selector)
 			if selector.Matches(labels.Set(change.Object().GetLabels())) {
 				selecting = append(selecting, mini.KeyOf(service))
@@ -43,15 +44,18 @@ func reconciler(client *mini.CachedClient) mini.ReconcilerFunc {
 		if err != nil {
 			return result, err
 		}
+		selector := labels.SelectorFromSet(service.Spec.Selector)
 		pods, err := mini.List[*corev1.Pod](ctx, client, mini.Selection{
-			Namespace: req.Namespace, Labels: labels.SelectorFromSet(service.Spec.Selector),
+			Namespace: req.Namespace, Labels: selector,
 		})
 		ips := map[string]bool{} // a set: no address comes twice
 		var subset corev1.EndpointSubset
 		for _, pod := range pods {
 			ips[pod.Status.PodIP] = true
 			port := pod.Spec.Containers[0].Ports[0]
-			subset.Ports = []corev1.EndpointPort{{Name: port.Name, Port: port.ContainerPort}}
+			subset.Ports = []corev1.EndpointPort{
+				{Name: port.Name, Port: port.ContainerPort},
+			}
 		}
 		delete(ips, "") // of Pods that have not started
 		for ip := range ips {
