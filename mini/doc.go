@@ -10,7 +10,7 @@
 //	part III  reconciling  controller  events  client  cache  first  lease  manager
 //	                       finalizer  webhook
 //	part IV   controllers  owner  ranking  replicaset  template  rolling  scaling
-//	                       deployment  subsets  endpoints  graph  garbage
+//	                       deployment  endpoints  graph  garbage
 //
 // Data flow:
 //

@@ -1,6 +1,7 @@
 package mini
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,10 +13,12 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
+// The label that says who writes the Endpoints, and our value, which is Kubernetes' own.
+//
 //lint:file-ignore SA1019 Endpoints are deprecated, and still the simplest picture.
-
 const (
 	labelManagedBy = "endpoints.kubernetes.io/managed-by"
 	controllerName = "endpoint-controller"
@@ -47,7 +50,7 @@ func NewEndpointsController(m *Manager) (*Controller, error) {
 	c.Watch(pods, EnqueueMapped(func(pod Object) []Request {
 		return servicesOf(services, pod)
 	}))
-	c.Watch(endpoints, EnqueueObject, managed)
+	c.Watch(endpoints, EnqueueObject)
 	return c, nil
 }
 
@@ -63,73 +66,135 @@ func servicesOf(services *SharedInformer, pod Object) (matching []Request) {
 	return matching
 }
 
-// managed is true if this controller wrote the Endpoints, before the change or after it.
-// Users write Endpoints, too, even before the Service: those are none of our business.
-func managed(change Change) bool {
-	return slices.ContainsFunc([]Object{change.Old, change.New}, func(obj Object) bool {
-		return obj != nil && obj.GetLabels()[labelManagedBy] == controllerName
-	})
-}
-
 // Reconcile makes the Endpoints of a Service what its Pods are.
 func (e *Endpoints) Reconcile(ctx context.Context, req Request) (Result, error) {
-	return Result{}, e.syncService(ctx, req)
-}
-
-func (e *Endpoints) syncService(ctx context.Context, req Request) error {
 	current, err := Get[*corev1.Endpoints](ctx, e.Client, req)
-	exists := err == nil
-	if err != nil && !apierrors.IsNotFound(err) {
-		return err
+	exists := !apierrors.IsNotFound(err)
+	if err != nil && exists {
+		return Result{}, err
 	}
 	service, err := Get[*corev1.Service](ctx, e.Client, req)
 	switch {
-	case apierrors.IsNotFound(err) && exists:
-		return e.Client.Delete(ctx, current, metav1.DeleteOptions{})
+	case apierrors.IsNotFound(err) && current.Labels[labelManagedBy] == controllerName:
+		return Result{}, e.Client.Delete(ctx, current, metav1.DeleteOptions{})
 	case apierrors.IsNotFound(err):
-		return nil
+		return Result{}, nil // a user's, and the Service may be yet to come
 	case err != nil || len(service.Spec.Selector) == 0 ||
 		service.Spec.Type == corev1.ServiceTypeExternalName:
-		return err
+		return Result{}, err
 	}
 	pods, err := List[*corev1.Pod](ctx, e.Client, Selection{
 		Namespace: req.Namespace, Labels: labels.SelectorFromSet(service.Spec.Selector),
 	})
 	if err != nil {
-		return err
+		return Result{}, err
 	}
-	// The API server stores subsets in an order of its own. Without our order on both
-	// sides, equal content would look different, and be written at each reconcile.
-	current.Subsets = RepackSubsets(current.Subsets)
-	next := EndpointsFor(service, pods, current)
-	switch {
+	switch next := endpointsFor(service, pods, current); {
 	case !exists:
-		return e.Client.Create(ctx, next)
+		err = e.Client.Create(ctx, next)
 	case !equality.Semantic.DeepEqual(current, next):
-		return e.Client.Update(ctx, next)
+		err = e.Client.Update(ctx, next)
 	}
-	return nil
+	return Result{}, err
 }
 
-// EndpointsFor returns current as it should be, with labels, annotations and subsets.
-func EndpointsFor(
+// endpointsFor returns current as it should be. What it says nothing about stays, such
+// as the annotations of users.
+func endpointsFor(
 	service *corev1.Service, pods []*corev1.Pod, current *corev1.Endpoints,
 ) *corev1.Endpoints {
-	next, truncated := current.DeepCopy(), false
+	next := current.DeepCopy()
 	next.Namespace, next.Name = service.Namespace, service.Name
-	next.Subsets, truncated = EndpointSubsets(service, pods)
-	delete(next.Annotations, corev1.EndpointsOverCapacity)
-	if truncated {
-		meta := &next.ObjectMeta
-		metav1.SetMetaDataAnnotation(meta, corev1.EndpointsOverCapacity, "truncated")
-	}
+	next.Subsets = EndpointSubsets(service, pods)
 	next.Labels = map[string]string{}
 	maps.Copy(next.Labels, service.Labels)
-	// It keeps another controller away, which copies the Endpoints that users write.
 	next.Labels[labelManagedBy] = controllerName
-	delete(next.Labels, corev1.IsHeadlessService)
-	if ip := service.Spec.ClusterIP; ip == "" || ip == corev1.ClusterIPNone {
-		next.Labels[corev1.IsHeadlessService] = "" // kube-proxy has nothing to do for it
-	}
 	return next
+}
+
+// EndpointSubsets returns where the Pods of the Service can be reached. It depends on
+// what the Pods are, and not on their order: Pods with the same ports share a subset, and
+// everything is sorted.
+func EndpointSubsets(
+	service *corev1.Service, pods []*corev1.Pod,
+) (subsets []corev1.EndpointSubset) {
+	byPorts := map[string]corev1.EndpointSubset{}
+	byName := func(a, b *corev1.Pod) int { return cmp.Compare(a.Name, b.Name) }
+	for _, pod := range slices.SortedFunc(slices.Values(pods), byName) {
+		ports, key := portsOf(service, pod)
+		// A headless Service may have no ports: it is a name for the addresses.
+		hasPorts := len(ports) > 0 || len(service.Spec.Ports) == 0
+		if !hasPorts || !shouldPodBeInEndpoints(service, pod) {
+			continue
+		}
+		subset, address := byPorts[key], podToEndpointAddress(service, pod)
+		subset.Ports = ports
+		_, ready := podReady(pod)
+		if ready || service.Spec.PublishNotReadyAddresses {
+			subset.Addresses = append(subset.Addresses, address)
+		} else {
+			subset.NotReadyAddresses = append(subset.NotReadyAddresses, address)
+		}
+		byPorts[key] = subset
+	}
+	for _, key := range slices.Sorted(maps.Keys(byPorts)) {
+		subsets = append(subsets, byPorts[key])
+	}
+	return subsets
+}
+
+// shouldPodBeInEndpoints is false for a Pod that has no address yet, that has ended, or
+// that is ending. The last still serves Services that publish addresses in any state.
+func shouldPodBeInEndpoints(service *corev1.Service, pod *corev1.Pod) bool {
+	return pod.Status.PodIP != "" && !isPodTerminal(pod) &&
+		(pod.DeletionTimestamp == nil || service.Spec.PublishNotReadyAddresses)
+}
+
+// podToEndpointAddress returns where the Pod is, and which Pod it is.
+func podToEndpointAddress(
+	service *corev1.Service, pod *corev1.Pod,
+) corev1.EndpointAddress {
+	address := corev1.EndpointAddress{
+		IP: pod.Status.PodIP, NodeName: new(pod.Spec.NodeName),
+		TargetRef: &corev1.ObjectReference{
+			Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID,
+		},
+	}
+	if pod.Spec.Subdomain == service.Name {
+		address.Hostname = pod.Spec.Hostname // DNS knows the Pod as hostname.service
+	}
+	return address
+}
+
+// portsOf returns the ports of the Service that the Pod has, and a text that is the same
+// for Pods with the same ports. The names of a Service's ports are unique.
+func portsOf(
+	service *corev1.Service, pod *corev1.Pod,
+) (ports []corev1.EndpointPort, key string) {
+	for _, port := range service.Spec.Ports {
+		if number, ok := FindPort(pod, &port); ok {
+			ports = append(ports, corev1.EndpointPort{
+				Name: port.Name, Port: number,
+				Protocol: port.Protocol, AppProtocol: port.AppProtocol,
+			})
+			key += fmt.Sprintf("%s:%d ", port.Name, number)
+		}
+	}
+	return ports, key
+}
+
+// FindPort returns the number of the Service's port in this Pod. A port with a name may
+// have another number in each Pod, and none in some.
+func FindPort(pod *corev1.Pod, port *corev1.ServicePort) (number int32, found bool) {
+	if port.TargetPort.Type == intstr.Int {
+		return port.TargetPort.IntVal, true
+	}
+	for _, c := range pod.Spec.Containers {
+		for _, p := range c.Ports {
+			if p.Name == port.TargetPort.StrVal && p.Protocol == port.Protocol {
+				return p.ContainerPort, true
+			}
+		}
+	}
+	return 0, false
 }

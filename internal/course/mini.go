@@ -12,7 +12,7 @@ var miniOrder = []string{
 	"listwatch", "store", "reflector", "informer", "shared",
 	"queue", "delay",
 	"controller", "events", "client", "cache", "first", "lease", "manager", "finalizer", "webhook",
-	"owner", "ranking", "replicaset", "template", "rolling", "scaling", "deployment", "subsets", "endpoints", "graph", "garbage",
+	"owner", "ranking", "replicaset", "template", "rolling", "scaling", "deployment", "endpoints", "graph", "garbage",
 }
 
 // Mini lists the files of mini, in the order of the chapters.
