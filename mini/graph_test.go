@@ -456,4 +456,3 @@ func TestAnObjectWithoutNamespaceCannotHaveAnOwnerInOne(t *testing.T) {
 		require.Error(w, err, "in which namespace should one look for the owner?")
 	})
 }
-
