@@ -35,13 +35,13 @@ func NewGarbageCollector(m *Manager, kinds ...Object) (all []*Controller, err er
 		return nil, err
 	}
 	gc := &garbageCollector{client: m.Client, graph: graph}
-	for _, k := range graph.kinds {
-		c := NewController("garbage-"+strings.ToLower(k.kind.Kind), ReconcilerFunc(
+	for _, k := range graph.Kinds {
+		c := NewController("garbage-"+strings.ToLower(k.Kind.Kind), ReconcilerFunc(
 			func(ctx context.Context, req Request) (Result, error) {
-				return Result{}, gc.reconcile(ctx, req, k.like.DeepCopyObject().(Object))
+				return Result{}, gc.reconcile(ctx, req, k.Like.DeepCopyObject().(Object))
 			}))
 		c.Trace, c.Queue.Trace = m.Cluster.Trace, m.Cluster.Trace
-		graph.watch(c, k)
+		graph.Watch(c, k)
 		all = append(all, c)
 	}
 	return all, nil
@@ -53,13 +53,11 @@ func (gc *garbageCollector) reconcile(
 ) error {
 	err := gc.client.Get(ctx, req, item)
 	switch {
-	case apierrors.IsNotFound(err):
-		return nil
 	case err != nil:
-		return err
+		return ignoreNotFound(err)
 	case item.GetDeletionTimestamp() == nil:
 		return gc.attemptToDeleteItem(ctx, item)
-	case slices.Contains(item.GetFinalizers(), metav1.FinalizerOrphanDependents):
+	case ContainsFinalizer(item, metav1.FinalizerOrphanDependents):
 		return gc.orphanDependents(ctx, item)
 	case isDeletingDependents(item):
 		return gc.processDeletingDependentsItem(ctx, item)
@@ -70,25 +68,11 @@ func (gc *garbageCollector) reconcile(
 // attemptToDeleteItem deletes the item if all of its owners are gone, or are waiting for
 // it to be gone.
 func (gc *garbageCollector) attemptToDeleteItem(ctx context.Context, item Object) error {
-	if gc.graph.ShowsOwners(item) {
-		return nil // if one of them has gone since: that change wakes the item
-	}
-	uid := item.GetUID()
-	err := gc.client.Client.Get(ctx, KeyOf(item), item) // not from the cache
-	if apierrors.IsNotFound(err) || err == nil && item.GetUID() != uid {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
 	solid, waiting, err := gc.graph.ClassifyReferences(ctx, item)
-	if err != nil {
-		return err
-	}
 	refs, dependents := item.GetOwnerReferences(), gc.graph.Dependents(item)
 	switch {
-	case len(solid) == len(refs): // it may have no owner at all
-		return nil
+	case err != nil || len(solid) == len(refs): // it may have no owner at all
+		return err
 	case len(solid) > 0:
 		return gc.patch(ctx, item, "ownerReferences", solid)
 	case len(waiting) == 0 || len(dependents) == 0:
@@ -109,10 +93,10 @@ func (gc *garbageCollector) attemptToDeleteItem(ctx context.Context, item Object
 
 // policyOf returns the policy that leaves the object's finalizers as they are.
 func policyOf(obj Object) metav1.DeletionPropagation {
-	switch finalizers := obj.GetFinalizers(); {
-	case slices.Contains(finalizers, metav1.FinalizerOrphanDependents):
+	switch {
+	case ContainsFinalizer(obj, metav1.FinalizerOrphanDependents):
 		return metav1.DeletePropagationOrphan
-	case slices.Contains(finalizers, metav1.FinalizerDeleteDependents):
+	case ContainsFinalizer(obj, metav1.FinalizerDeleteDependents):
 		return metav1.DeletePropagationForeground
 	}
 	return metav1.DeletePropagationBackground
@@ -135,10 +119,7 @@ func (gc *garbageCollector) deleteObject(
 			err = gc.client.Delete(ctx, obj, options)
 		}
 	}
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	return err
+	return ignoreNotFound(err)
 }
 
 // processDeletingDependentsItem lets the item go when it has nothing left to wait for.
@@ -149,56 +130,47 @@ func (gc *garbageCollector) processDeletingDependentsItem(
 	if len(gc.graph.BlockingDependents(item)) > 0 {
 		return nil
 	}
-	return gc.removeFinalizer(ctx, item, metav1.FinalizerDeleteDependents)
+	RemoveFinalizer(item, metav1.FinalizerDeleteDependents)
+	return gc.patch(ctx, item, "finalizers", item.GetFinalizers())
 }
 
 // orphanDependents takes the owner out of its dependents, and lets it go. It asks the API
 // server for them: one that a late cache does not show would be deleted in the end.
 func (gc *garbageCollector) orphanDependents(ctx context.Context, owner Object) error {
 	inNamespace := Selection{Namespace: owner.GetNamespace()}
-	for _, k := range gc.graph.kinds {
-		objs, err := gc.client.Client.List(ctx, k.like, inNamespace)
+	for _, k := range gc.graph.Kinds {
+		objs, err := gc.client.Client.List(ctx, k.Like, inNamespace)
 		if err != nil {
 			return err
 		}
 		for _, obj := range objs {
 			refs := obj.GetOwnerReferences()
-			others := slices.DeleteFunc(slices.Clone(refs), refersTo(owner))
-			if len(others) == len(refs) {
+			isOwner := func(r metav1.OwnerReference) bool { return r.UID == owner.GetUID() }
+			if !slices.ContainsFunc(refs, isOwner) {
 				continue
 			}
-			if err := gc.patch(ctx, obj, "ownerReferences", others); err != nil {
+			refs = slices.DeleteFunc(refs, isOwner)
+			if err := gc.patch(ctx, obj, "ownerReferences", refs); err != nil {
 				return err
 			}
 		}
 	}
-	return gc.removeFinalizer(ctx, owner, metav1.FinalizerOrphanDependents)
-}
-
-func refersTo(owner Object) func(metav1.OwnerReference) bool {
-	return func(ref metav1.OwnerReference) bool { return ref.UID == owner.GetUID() }
-}
-
-func (gc *garbageCollector) removeFinalizer(
-	ctx context.Context, obj Object, finalizer string,
-) error {
-	others := slices.DeleteFunc(slices.Clone(obj.GetFinalizers()), func(f string) bool {
-		return f == finalizer
-	})
-	return gc.patch(ctx, obj, "finalizers", others)
+	RemoveFinalizer(owner, metav1.FinalizerOrphanDependents)
+	return gc.patch(ctx, owner, "finalizers", owner.GetFinalizers())
 }
 
 // patch replaces one field of the metadata, if the object has not changed since.
 func (gc *garbageCollector) patch(
 	ctx context.Context, obj Object, field string, value any,
 ) error {
-	data, err := json.Marshal(map[string]any{"metadata": map[string]any{
+	data, _ := json.Marshal(map[string]any{"metadata": map[string]any{
 		field: value, "resourceVersion": obj.GetResourceVersion(),
-	}})
-	if err != nil {
-		return err
-	}
-	err = gc.client.Patch(ctx, obj, types.MergePatchType, data)
+	}}) // texts: cannot fail
+	return ignoreNotFound(gc.client.Patch(ctx, obj, types.MergePatchType, data))
+}
+
+// ignoreNotFound: what is gone needs nothing more.
+func ignoreNotFound(err error) error {
 	if apierrors.IsNotFound(err) {
 		return nil
 	}

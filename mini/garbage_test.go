@@ -32,31 +32,6 @@ func (w *world) runGarbage() {
 	w.run(m.Run)
 }
 
-// ownedBy returns a reference as controllers write it: it blocks the owner's deletion.
-func ownerRef(kind string, owner metav1.Object) metav1.OwnerReference {
-	apiVersion := "apps/v1"
-	if kind == "ConfigMap" || kind == "Node" || kind == "Secret" {
-		apiVersion = "v1"
-	}
-	return metav1.OwnerReference{
-		APIVersion: apiVersion, Kind: kind, Name: owner.GetName(), UID: owner.GetUID(),
-		BlockOwnerDeletion: new(true),
-	}
-}
-
-func withOwners(name string, refs ...metav1.OwnerReference) metav1.ObjectMeta {
-	return metav1.ObjectMeta{Namespace: "default", Name: name, OwnerReferences: refs}
-}
-
-// configMap creates a ConfigMap with these owners.
-func (w *world) configMap(name string, refs ...metav1.OwnerReference) *corev1.ConfigMap {
-	w.Helper()
-	m, err := w.Other.CoreV1().ConfigMaps("default").Create(w.ctx,
-		&corev1.ConfigMap{ObjectMeta: withOwners(name, refs...)}, metav1.CreateOptions{})
-	require.NoError(w, err)
-	return m
-}
-
 // tree creates Deployment web -> ReplicaSet web -> Pods a and b, which have no node and so
 // end at once when they are deleted.
 func (w *world) tree() (*appsv1.Deployment, *appsv1.ReplicaSet) {
@@ -73,16 +48,6 @@ func (w *world) tree() (*appsv1.Deployment, *appsv1.ReplicaSet) {
 	w.podOf("a", ownerRef("ReplicaSet", rs))
 	w.podOf("b", ownerRef("ReplicaSet", rs))
 	return d, rs
-}
-
-func (w *world) podOf(name string, refs ...metav1.OwnerReference) *corev1.Pod {
-	w.Helper()
-	pod, err := w.Other.CoreV1().Pods("default").Create(w.ctx, &corev1.Pod{
-		ObjectMeta: withOwners(name, refs...),
-		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}},
-	}, metav1.CreateOptions{})
-	require.NoError(w, err)
-	return pod
 }
 
 // left lists what the API server has when all is quiet: kind/name, and "-" if it is
@@ -118,16 +83,6 @@ func (w *world) left() (all []string) {
 	}
 	slices.Sort(all)
 	return all
-}
-
-func cascade(policy metav1.DeletionPropagation) metav1.DeleteOptions {
-	return metav1.DeleteOptions{PropagationPolicy: &policy}
-}
-
-// deleteConfigMap is kubectl delete configmap --cascade=policy.
-func (w *world) deleteConfigMap(name string, policy metav1.DeletionPropagation) {
-	w.Helper()
-	require.NoError(w, w.Other.CoreV1().ConfigMaps("default").Delete(w.ctx, name, cascade(policy)))
 }
 
 func (w *world) deleteDeployment(policy metav1.DeletionPropagation) {
@@ -178,48 +133,12 @@ func TestAHealthyClusterCostsNoRequests(t *testing.T) {
 	})
 }
 
-func TestAnOwnerOfAnotherKindIsNotLookedUpAtEachChangeOfItsDependent(t *testing.T) {
-	inMemory(t, func(w *world) {
-		w.runGarbage()
-		secret, err := w.Other.CoreV1().Secrets("default").Create(w.ctx, &corev1.Secret{ObjectMeta: withOwners("s")}, metav1.CreateOptions{})
-		require.NoError(w, err)
-		m := w.configMap("dependent", ownerRef("Secret", secret))
-		synctest.Wait()
-		w.Server.ForgetRequests()
-		m.Data = map[string]string{"a": "b"}
-		m, err = w.Other.CoreV1().ConfigMaps("default").Update(w.ctx, m, metav1.UpdateOptions{})
-		require.NoError(w, err)
-		synctest.Wait()
-		require.Empty(w, w.Server.Requests(fakeapi.Match{Verb: "get", Resource: "secrets"}))
-
-		require.NoError(w, w.Other.CoreV1().Secrets("default").Delete(w.ctx, "s", metav1.DeleteOptions{}))
-		m.OwnerReferences[0].Controller = new(true)
-		_, err = w.Other.CoreV1().ConfigMaps("default").Update(w.ctx, m, metav1.UpdateOptions{})
-		require.NoError(w, err)
-		require.Empty(w, w.left(), "other owner references are a reason to ask")
-	})
-}
-
-func TestAnOwnerThatIsKnownToBeAbsentIsNotAskedForAgain(t *testing.T) {
-	inMemory(t, func(w *world) {
-		w.runGarbage()
-		gone := metav1.OwnerReference{APIVersion: "v1", Kind: "Secret", Name: "gone", UID: "gone"}
-		for _, name := range []string{"a", "b", "c"} {
-			w.configMap(name, gone)
-			require.Empty(w, w.left())
-		}
-		require.Len(w, w.Server.Requests(fakeapi.Match{Verb: "get", Resource: "secrets"}), 1)
-	})
-}
-
 func TestAKindThatIsNotInTheSchemeIsAnError(t *testing.T) {
 	inMemory(t, func(w *world) {
 		_, err := mini.NewGarbageCollector(mini.NewManager(w.Cluster), &appsv1.Deployment{}, &unknown{})
 		require.Error(w, err)
 	})
 }
-
-type unknown struct{ corev1.Pod }
 
 func TestDependentsAreFoundThatLostTheirOwnerWhileTheCollectorWasDown(t *testing.T) {
 	inMemory(t, func(w *world) {
