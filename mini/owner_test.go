@@ -149,6 +149,29 @@ func TestAnOrphanThatMatchesIsAdopted(t *testing.T) {
 	})
 }
 
+func TestADeploymentClaimsReplicaSets(t *testing.T) {
+	inMemory(t, func(w *world) {
+		c := w.claiming()
+		deployment, err := w.Other.AppsV1().Deployments("default").Create(w.ctx, &appsv1.Deployment{
+			ObjectMeta: metav1.ObjectMeta{Name: "web"},
+			Spec: appsv1.DeploymentSpec{
+				Selector: c.owner.Spec.Selector, Template: c.owner.Spec.Template,
+			},
+		}, metav1.CreateOptions{})
+		require.NoError(w, err)
+		w.changeReplicaSet("web", func(rs *appsv1.ReplicaSet) { rs.Labels = map[string]string{"app": "web"} })
+		sets, err := mini.Claim(w.ctx, c.client, deployment,
+			labels.SelectorFromSet(labels.Set{"app": "web"}), []*appsv1.ReplicaSet{w.replicaSet("web")})
+		require.NoError(w, err)
+		require.Len(w, sets, 1)
+		stored := w.replicaSet("web")
+		require.True(w, metav1.IsControlledBy(stored, deployment))
+		require.Equal(w, "Deployment", stored.OwnerReferences[0].Kind)
+		require.Equal(w, stored.ResourceVersion, sets[0].ResourceVersion,
+			"what is returned is what the API server has stored: an update of it is no conflict")
+	})
+}
+
 func TestAPodThatNoLongerMatchesIsReleased(t *testing.T) {
 	inMemory(t, func(w *world) {
 		c := w.claiming()
@@ -161,11 +184,11 @@ func TestAPodThatNoLongerMatchesIsReleased(t *testing.T) {
 		require.NoError(w, err)
 		require.Equal(w, []string{"mine"}, names)
 		require.Empty(w, c.live(a).OwnerReferences,
-			"somebody takes a Pod out by a label, to look into it: it must not be deleted with the ReplicaSet")
+			"a user takes a Pod out by its label, to look into it: it must not be deleted with the ReplicaSet")
 		require.Equal(w, []metav1.OwnerReference{other}, c.live(b).OwnerReferences,
 			"other owners are not ours to remove")
 		require.Empty(w, w.Server.Requests(fakeapi.Match{Verb: "get", Resource: "replicasets"}),
-			"to release, one need not ask whether the owner is still there")
+			"a release needs no proof that the owner is still there")
 	})
 }
 
@@ -184,21 +207,6 @@ func TestAnOrphanThatIsEndingIsNotAdopted(t *testing.T) {
 	})
 }
 
-func TestAnOrphanInAnotherNamespaceIsNotAdopted(t *testing.T) {
-	inMemory(t, func(w *world) {
-		c := w.claiming()
-		far, err := w.Other.CoreV1().Pods("kube-system").Create(w.ctx, &corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Name: "far", Labels: map[string]string{"app": "web"}},
-			Spec:       c.owner.Spec.Template.Spec,
-		}, metav1.CreateOptions{})
-		require.NoError(w, err)
-		names, err := c.claim(far)
-		require.NoError(w, err)
-		require.Empty(w, names)
-		c.unchanged(far, "the garbage collector deletes what has an owner in another namespace")
-	})
-}
-
 func TestAnOwnerThatIsBeingDeletedKeepsWhatItHasAndChangesNothing(t *testing.T) {
 	inMemory(t, func(w *world) {
 		c := w.claiming()
@@ -210,6 +218,74 @@ func TestAnOwnerThatIsBeingDeletedKeepsWhatItHasAndChangesNothing(t *testing.T) 
 		require.Equal(w, []string{"mine"}, names)
 		c.unchanged(orphan, "the owner is being deleted: it must not adopt")
 		c.unchanged(different, "the owner is being deleted: the garbage collector decides about its Pods")
+	})
+}
+
+func TestAPodThatAnotherClientHasChangedIsAdoptedAllTheSame(t *testing.T) {
+	inMemory(t, func(w *world) {
+		c := w.claiming()
+		orphan := c.pod("a")
+		c.changePod(orphan, func(pod *corev1.Pod) { pod.Annotations = map[string]string{"note": "1"} })
+		names, err := c.claim(orphan)
+		require.NoError(w, err)
+		require.Equal(w, []string{"a"}, names)
+		require.Equal(w, "1", c.live(orphan).Annotations["note"], "the other client's change")
+	})
+}
+
+func TestPodsThatAreGoneOrReplacedAreNoErrorAndNotOurs(t *testing.T) {
+	inMemory(t, func(w *world) {
+		c := w.claiming()
+		gone := []*corev1.Pod{
+			c.pod("a"), c.changePod(c.pod("b", c.us()), relabel),
+			c.pod("c"), c.changePod(c.pod("d", c.us()), relabel),
+		}
+		for _, pod := range gone {
+			c.deletePod(pod)
+		}
+		newC, newD := c.pod("c"), c.changePod(c.pod("d", c.us()), relabel)
+		names, err := c.claim(append(gone, c.pod("mine", c.us()))...)
+		require.NoError(w, err)
+		require.Equal(w, []string{"mine"}, names)
+		c.unchanged(newC, "it has the name of the Pod that the cache showed, and is another one")
+		c.unchanged(newD, "it has the name of the Pod that the cache showed, and is another one")
+	})
+}
+
+func TestAnOrphanThatAnotherControllerAdoptsFirstIsNotOurs(t *testing.T) {
+	inMemory(t, func(w *world) {
+		c := w.claiming()
+		orphan := c.pod("a")
+		theirs := c.changePod(orphan, func(pod *corev1.Pod) {
+			pod.OwnerReferences = []metav1.OwnerReference{controllerRef("other", "other-uid")}
+		})
+		names, err := c.claim(orphan)
+		require.NoError(w, err)
+		require.Empty(w, names)
+		c.unchanged(theirs, "another controller was faster")
+	})
+}
+
+func TestARefusedPatchIsAnErrorAndDoesNotKeepFromTheRest(t *testing.T) {
+	inMemory(t, func(w *world) {
+		c := w.claiming()
+		for _, name := range []string{"a", "b"} {
+			w.Server.Inject(fakeapi.Fault{
+				Match:  fakeapi.Match{Verb: "patch", Resource: "pods", Name: name},
+				Status: fakeapi.Forbidden(),
+			})
+		}
+		a, b := c.pod("a"), c.changePod(c.pod("b", c.us()), relabel)
+		d := c.changePod(c.pod("d", c.us()), relabel)
+		names, err := c.claim(a)
+		require.Error(w, err, "the orphan could not be adopted")
+		require.Empty(w, names)
+		_, err = c.claim(b)
+		require.Error(w, err, "the Pod could not be released")
+		names, err = c.claim(a, b, c.pod("c"), d)
+		require.Error(w, err)
+		require.Equal(w, []string{"c"}, names)
+		require.Empty(w, c.live(d).OwnerReferences)
 	})
 }
 
@@ -260,96 +336,5 @@ func TestTheOwnerIsReadOnceForAHundredOrphans(t *testing.T) {
 		require.NoError(w, err)
 		require.Len(w, names, 100)
 		require.Len(w, w.Server.Requests(fakeapi.Match{Verb: "get", Resource: "replicasets"}), 1)
-	})
-}
-
-func TestPodsThatAreGoneOrReplacedAreNoErrorAndNotOurs(t *testing.T) {
-	inMemory(t, func(w *world) {
-		c := w.claiming()
-		gone := []*corev1.Pod{
-			c.pod("a"), c.changePod(c.pod("b", c.us()), relabel),
-			c.pod("c"), c.changePod(c.pod("d", c.us()), relabel),
-		}
-		for _, pod := range gone {
-			c.deletePod(pod)
-		}
-		newC, newD := c.pod("c"), c.changePod(c.pod("d", c.us()), relabel)
-		names, err := c.claim(append(gone, c.pod("mine", c.us()))...)
-		require.NoError(w, err)
-		require.Equal(w, []string{"mine"}, names)
-		c.unchanged(newC, "it has the name of the Pod that the cache showed, and is another one")
-		c.unchanged(newD, "it has the name of the Pod that the cache showed, and is another one")
-	})
-}
-
-func TestAnOrphanThatAnotherControllerAdoptsFirstIsNotOurs(t *testing.T) {
-	inMemory(t, func(w *world) {
-		c := w.claiming()
-		orphan := c.pod("a")
-		theirs := c.changePod(orphan, func(pod *corev1.Pod) {
-			pod.OwnerReferences = []metav1.OwnerReference{controllerRef("other", "other-uid")}
-		})
-		names, err := c.claim(orphan)
-		require.NoError(w, err)
-		require.Empty(w, names)
-		c.unchanged(theirs, "another controller was faster")
-	})
-}
-
-func TestAPodThatAnotherClientHasChangedIsAdoptedAllTheSame(t *testing.T) {
-	inMemory(t, func(w *world) {
-		c := w.claiming()
-		orphan := c.pod("a")
-		c.changePod(orphan, func(pod *corev1.Pod) { pod.Annotations = map[string]string{"note": "1"} })
-		names, err := c.claim(orphan)
-		require.NoError(w, err)
-		require.Equal(w, []string{"a"}, names)
-		require.Equal(w, "1", c.live(orphan).Annotations["note"], "the other client's change")
-	})
-}
-
-func TestARefusedPatchIsAnErrorAndDoesNotKeepFromTheRest(t *testing.T) {
-	inMemory(t, func(w *world) {
-		c := w.claiming()
-		for _, name := range []string{"a", "b"} {
-			w.Server.Inject(fakeapi.Fault{
-				Match:  fakeapi.Match{Verb: "patch", Resource: "pods", Name: name},
-				Status: fakeapi.Forbidden(),
-			})
-		}
-		a, b := c.pod("a"), c.changePod(c.pod("b", c.us()), relabel)
-		d := c.changePod(c.pod("d", c.us()), relabel)
-		names, err := c.claim(a)
-		require.Error(w, err, "the orphan could not be adopted")
-		require.Empty(w, names)
-		_, err = c.claim(b)
-		require.Error(w, err, "the Pod could not be released")
-		names, err = c.claim(a, b, c.pod("c"), d)
-		require.Error(w, err)
-		require.Equal(w, []string{"c"}, names)
-		require.Empty(w, c.live(d).OwnerReferences)
-	})
-}
-
-func TestADeploymentClaimsReplicaSets(t *testing.T) {
-	inMemory(t, func(w *world) {
-		c := w.claiming()
-		deployment, err := w.Other.AppsV1().Deployments("default").Create(w.ctx, &appsv1.Deployment{
-			ObjectMeta: metav1.ObjectMeta{Name: "web"},
-			Spec: appsv1.DeploymentSpec{
-				Selector: c.owner.Spec.Selector, Template: c.owner.Spec.Template,
-			},
-		}, metav1.CreateOptions{})
-		require.NoError(w, err)
-		w.changeReplicaSet("web", func(rs *appsv1.ReplicaSet) { rs.Labels = map[string]string{"app": "web"} })
-		sets, err := mini.Claim(w.ctx, c.client, deployment,
-			labels.SelectorFromSet(labels.Set{"app": "web"}), []*appsv1.ReplicaSet{w.replicaSet("web")})
-		require.NoError(w, err)
-		require.Len(w, sets, 1)
-		stored := w.replicaSet("web")
-		require.True(w, metav1.IsControlledBy(stored, deployment))
-		require.Equal(w, "Deployment", stored.OwnerReferences[0].Kind)
-		require.Equal(w, stored.ResourceVersion, sets[0].ResourceVersion,
-			"what is returned is what the API server has stored: an update of it is no conflict")
 	})
 }
