@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/loopwright/loopwright/mini"
-	"github.com/loopwright/loopwright/mini/book/example"
+	"github.com/loopwright/loopwright/chapters/example"
 )
 
 // New returns the controller.

@@ -1,0 +1,13 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/loopwright/loopwright/internal/demo/demotest"
+	"github.com/loopwright/loopwright/chapters/14-manager/handover"
+	"github.com/loopwright/loopwright/chapters/example"
+)
+
+func TestTheNaiveProgramFailsAsTheTextShows(t *testing.T) {
+	demotest.InMemoryWith(t, example.InMemory, handover.Story(run))
+}

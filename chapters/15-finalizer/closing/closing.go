@@ -1,0 +1,131 @@
+// Package closing is what both programs of the chapter do: a Website is deleted, and the process
+// that should remove its page from the CDN is stopped.
+package closing
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/loopwright/loopwright/internal/demo"
+	"github.com/loopwright/loopwright/mini"
+	"github.com/loopwright/loopwright/chapters/example"
+	"github.com/loopwright/loopwright/chapters/example/website"
+	"github.com/loopwright/loopwright/trace"
+)
+
+// Wrap puts another Reconciler around that of Websites.
+type Wrap func(*website.Reconciler) mini.Reconciler
+
+// Story opens a Website, deletes it, stops the process meanwhile, and starts another one.
+func Story(wrap Wrap) func(context.Context, *demo.Demo) error {
+	return func(ctx context.Context, d *demo.Demo) error {
+		slog.SetDefault(slog.New(slog.DiscardHandler)) // the reconcile that is stopped
+		d.Show(func(e trace.Event) bool {              // finalizers are patched
+			return e.Kind == trace.Write && e.Object == "Website" && e.Op == "patch"
+		})
+		return example.With(ctx, d.Config(), func(sites example.Websites) error {
+			s := &story{Demo: d, sites: sites, cdn: website.NewCDN(d.Say), wrap: wrap}
+			defer s.release(context.WithoutCancel(ctx))
+			return errors.Join(
+				d.Step("1. A user creates shop, which wants no Pods: the CDN serves it", func() error { return s.open(ctx) }),
+				d.Step("2. A user deletes shop; half a second later the process is stopped",
+					func() error { return s.close(ctx) }),
+				d.Step("3. The next process starts", func() error { return s.again(ctx) }))
+		})
+	}
+}
+
+type story struct {
+	*demo.Demo
+	sites example.Websites
+	cdn   *website.CDN
+	wrap  Wrap
+	stop  func() error
+}
+
+func (s *story) open(ctx context.Context) error {
+	page := &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Name: "home"},
+		Data:       map[string]string{"index.html": "Hello!"},
+	}
+	_, err1 := s.Client.CoreV1().ConfigMaps(s.Namespace).Create(ctx, page, metav1.CreateOptions{})
+	err2 := s.sites.Create(ctx, &example.Website{
+		ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: "shop"},
+		Spec:       example.WebsiteSpec{Page: "home", Replicas: new(int32(0))},
+	})
+	if err := errors.Join(err1, err2, s.start(ctx, "a")); err != nil {
+		return err
+	}
+	for s.cdn.Uploaded() < 1 && ctx.Err() == nil {
+		time.Sleep(50 * time.Millisecond)
+	}
+	return nil
+}
+
+func (s *story) close(ctx context.Context) error {
+	if err := s.sites.Delete(ctx, s.Namespace, "shop"); err != nil {
+		return err
+	}
+	time.Sleep(500 * time.Millisecond)
+	return errors.Join(s.stop(), s.look(ctx))
+}
+
+func (s *story) again(ctx context.Context) error {
+	if err := s.start(ctx, "b"); err != nil {
+		return err
+	}
+	time.Sleep(3 * time.Second) // it has done by then what it has to do
+	return errors.Join(s.look(ctx), s.stop())
+}
+
+// release lets shop go, if the story was interrupted: its finalizer would block the deletion of the
+// namespace.
+func (s *story) release(ctx context.Context) {
+	_ = s.sites.Patch(ctx, s.Namespace, "shop", `{"metadata":{"finalizers":null}}`) // mostly, it is gone
+}
+
+// look says what is left of shop.
+func (s *story) look(ctx context.Context) error {
+	site, err := s.sites.Get(ctx, s.Namespace, "shop")
+	switch {
+	case apierrors.IsNotFound(err):
+		s.Say("The Website is gone.")
+	case err != nil:
+		return err
+	default:
+		s.Say("The Website is being deleted, and waits for %q.", site.Finalizers)
+	}
+	s.Say("Visitors see %q.", s.cdn.Shows(mini.Request{Namespace: s.Namespace, Name: "shop"}))
+	return nil
+}
+
+// start starts a process, which works until stop is called.
+func (s *story) start(ctx context.Context, name string) error {
+	cluster, err := mini.NewCluster(s.Config(), example.NewScheme())
+	if err != nil {
+		return err
+	}
+	cluster.Trace = s.Recorder
+	m := mini.NewManager(cluster)
+	r := &website.Reconciler{Client: m.Client, CDN: s.cdn, Image: s.Image, Name: name}
+	c, err := website.New(m.Cache, r)
+	if err != nil {
+		return err
+	}
+	c.Reconciler = s.wrap(r)
+	m.AddController(c)
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- m.Run(ctx) }()
+	s.stop = func() error {
+		cancel()
+		return <-ended
+	}
+	return nil
+}

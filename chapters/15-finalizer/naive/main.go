@@ -1,0 +1,30 @@
+// Command naive removes the page of a Website when it finds that the Website is gone.
+package main
+
+import (
+	"context"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/loopwright/loopwright/internal/demo"
+	"github.com/loopwright/loopwright/mini"
+	"github.com/loopwright/loopwright/chapters/15-finalizer/closing"
+	"github.com/loopwright/loopwright/chapters/example"
+	"github.com/loopwright/loopwright/chapters/example/website"
+)
+
+func main() { demo.Main("Chapter 15, naive: gone is gone", closing.Story(wrap)) }
+
+// wrap makes the controller of Websites clean up after them.
+func wrap(r *website.Reconciler) mini.Reconciler { return &tidy{r} }
+
+type tidy struct{ *website.Reconciler }
+
+// Reconcile removes the page if the Website is gone.
+func (t *tidy) Reconcile(ctx context.Context, req mini.Request) (mini.Result, error) {
+	_, err := mini.Get[*example.Website](ctx, t.Client, req)
+	if apierrors.IsNotFound(err) {
+		return mini.Result{}, t.CDN.Remove(ctx, t.Name, req)
+	}
+	return t.Reconciler.Reconcile(ctx, req)
+}

@@ -1,0 +1,172 @@
+// Package typo is what both programs of the chapter do: a user wants three Pods for a Website,
+// and types 30.
+package typo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/loopwright/loopwright/internal/demo"
+	"github.com/loopwright/loopwright/mini"
+	"github.com/loopwright/loopwright/chapters/09-events/website"
+	"github.com/loopwright/loopwright/chapters/example"
+)
+
+// Limit is how many Pods a Website may have.
+const Limit = 5
+
+// Replicas returns how many Pods a Website wants; 0 if it does not say.
+func Replicas(site *example.Website) int32 {
+	if site == nil || site.Spec.Replicas == nil {
+		return 0
+	}
+	return *site.Spec.Replicas
+}
+
+// User is a user with kubectl. The controller of chapter 9 acts on what the user writes.
+type User struct {
+	*demo.Demo
+	Client kubernetes.Interface // without client-go's limit of 5 requests a second
+
+	sites   example.Websites
+	created atomic.Int64 // Pods
+	stop    func() error
+}
+
+// Story plays the acts of a user while a manager runs. It runs the controller of Websites,
+// and what add adds.
+func Story(
+	add func(*User, *mini.Manager) error, act func(context.Context, *User) error,
+) func(context.Context, *demo.Demo) error {
+	return func(ctx context.Context, d *demo.Demo) error {
+		slog.SetDefault(slog.New(slog.DiscardHandler)) // conflicts are retried
+		return example.With(ctx, d.Config(), func(sites example.Websites) error {
+			u := &User{Demo: d, sites: sites}
+			m, err := u.manager()
+			if err != nil {
+				return err
+			}
+			if err := add(u, m); err != nil {
+				return err
+			}
+			ended := make(chan error, 1)
+			running, stop := context.WithCancel(ctx)
+			go func() { ended <- m.Run(running) }()
+			u.stop = func() error { stop(); return <-ended }
+			page := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "home"}}
+			pages := u.Client.CoreV1().ConfigMaps(u.Namespace)
+			if _, err = pages.Create(ctx, page, metav1.CreateOptions{}); err == nil {
+				err = act(ctx, u)
+			}
+			return errors.Join(err, u.Stop())
+		})
+	}
+}
+
+// manager returns one with the controller of Websites.
+func (u *User) manager() (*mini.Manager, error) {
+	config := u.Config()
+	config.QPS = -1
+	client, err1 := kubernetes.NewForConfig(config)
+	cluster, err2 := mini.NewCluster(config, example.NewScheme())
+	if err := errors.Join(err1, err2); err != nil {
+		return nil, err
+	}
+	u.Client = client
+	m := mini.NewManager(cluster)
+	sites, err1 := m.Cache.Informer(&example.Website{})
+	pods, err2 := m.Cache.Informer(&corev1.Pod{})
+	pages, err3 := m.Cache.Informer(&corev1.ConfigMap{})
+	if err := errors.Join(err1, err2, err3); err != nil {
+		return nil, err
+	}
+	pods.AddHandler(func(change mini.Change) {
+		if change.Old == nil && change.New.GetNamespace() == u.Namespace {
+			u.created.Add(1)
+		}
+	})
+	m.AddController(website.New(&website.Reconciler{
+		Websites: sites, Pods: pods, Pages: pages, Client: client, Sites: u.sites, Image: u.Image,
+	}))
+	return m, nil
+}
+
+// Stop stops the manager, once.
+func (u *User) Stop() error {
+	stop := u.stop
+	u.stop = func() error { return nil }
+	return stop()
+}
+
+// Apply is kubectl apply: it writes what differs from the file, and says so. A file that has no
+// replicas leaves them alone.
+func (u *User) Apply(ctx context.Context, name string, replicas *int32) error {
+	site, err := u.sites.Get(ctx, u.Namespace, name)
+	done := "configured"
+	switch {
+	case apierrors.IsNotFound(err):
+		done = "created"
+		err = u.sites.Create(ctx, &example.Website{
+			ObjectMeta: metav1.ObjectMeta{Namespace: u.Namespace, Name: name},
+			Spec:       example.WebsiteSpec{Page: "home", Replicas: replicas},
+		})
+	case err != nil:
+	case replicas == nil || *replicas == Replicas(site):
+		done = "unchanged"
+	default:
+		patch := fmt.Sprintf(`{"spec":{"replicas":%d}}`, *replicas)
+		err = u.sites.Patch(ctx, u.Namespace, name, patch)
+	}
+	return u.Answer("website/"+name+" "+done, err)
+}
+
+// Answer prints what kubectl prints. That the API server refuses is part of the story.
+func (u *User) Answer(done string, err error) error {
+	if reason := apierrors.ReasonForError(err); err != nil && reason != metav1.StatusReasonUnknown {
+		u.Say("kubectl: Error from server (%s):", reason)
+		for part := range strings.SplitAfterSeq(err.Error(), `": `) { // it is long
+			u.Say("  %s", strings.TrimSpace(part))
+		}
+		return nil
+	}
+	if err == nil {
+		u.Say("kubectl: %s", done)
+	}
+	return err
+}
+
+// Show says what there is when the controllers have come to rest: that many Pods were created, and
+// there are as many as the Website asks for. It does not wait for longer than half a minute.
+func (u *User) Show(ctx context.Context, name string, created int64) error {
+	began := time.Now()
+	for {
+		site, err := u.sites.Get(ctx, u.Namespace, name)
+		if err != nil {
+			return err
+		}
+		pods, err := u.Client.CoreV1().Pods(u.Namespace).List(ctx, metav1.ListOptions{
+			LabelSelector: example.Label + "=" + name,
+		})
+		if err != nil {
+			return err
+		}
+		stored, there := int(Replicas(site)), len(pods.Items)
+		atRest := u.created.Load() >= created && there == stored && stored <= Limit
+		if atRest || time.Since(began) > 30*time.Second {
+			u.Say("Stored replicas: %d. Pods: %d. Pods created so far: %d.",
+				stored, there, u.created.Load())
+			return nil
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}

@@ -1,0 +1,17 @@
+// Command 20-template runs mini's Deployment controller of level one: a ReplicaSet for each
+// template, and all Pods replaced at once.
+package main
+
+import (
+	"github.com/loopwright/loopwright/internal/demo"
+	"github.com/loopwright/loopwright/mini"
+	"github.com/loopwright/loopwright/chapters/20-template/web"
+)
+
+func main() { demo.Main("Chapter 20: a ReplicaSet for each template", web.Story(replaceAll)) }
+
+// replaceAll is the Deployment controller of this chapter.
+func replaceAll(c *mini.CachedClient) mini.Reconciler {
+	d := &mini.Deployments{Client: c}
+	return mini.ReconcilerFunc(d.ReplaceAll)
+}

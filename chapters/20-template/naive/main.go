@@ -1,0 +1,65 @@
+// Command naive is a Deployment controller with one ReplicaSet.
+package main
+
+import (
+	"context"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/loopwright/loopwright/internal/demo"
+	"github.com/loopwright/loopwright/mini"
+	"github.com/loopwright/loopwright/chapters/20-template/web"
+)
+
+func main() { demo.Main("Chapter 20, naive: one ReplicaSet", web.Story(oneReplicaSet)) }
+
+// oneReplicaSet keeps a ReplicaSet with the Deployment's name and template. If the
+// template has changed, it deletes all Pods: their ReplicaSet creates new ones.
+func oneReplicaSet(c *mini.CachedClient) mini.Reconciler {
+	reconcile := func(ctx context.Context, req mini.Request) error {
+		d, err := mini.Get[*appsv1.Deployment](ctx, c, req)
+		if err != nil {
+			return err
+		}
+		rs, err := mini.Get[*appsv1.ReplicaSet](ctx, c, req)
+		if apierrors.IsNotFound(err) {
+			return c.Create(ctx, replicaSet(d))
+		}
+		template := d.Spec.Template
+		if err != nil || equality.Semantic.DeepEqual(rs.Spec.Template, template) {
+			return err
+		}
+		rs.Spec.Template = template
+		if err := c.Update(ctx, rs); err != nil {
+			return err
+		}
+		pods, err := mini.OwnedBy[*corev1.Pod](ctx, c, rs)
+		for _, pod := range pods {
+			if err := c.Delete(ctx, pod, metav1.DeleteOptions{}); err != nil {
+				return err
+			}
+		}
+		return err
+	}
+	return mini.ReconcilerFunc(
+		func(ctx context.Context, req mini.Request) (mini.Result, error) {
+			return mini.Result{}, reconcile(ctx, req)
+		})
+}
+
+func replicaSet(d *appsv1.Deployment) *appsv1.ReplicaSet {
+	kind := appsv1.SchemeGroupVersion.WithKind("Deployment")
+	return &appsv1.ReplicaSet{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: d.Namespace, Name: d.Name,
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(d, kind)},
+		},
+		Spec: appsv1.ReplicaSetSpec{
+			Replicas: d.Spec.Replicas, Selector: d.Spec.Selector, Template: d.Spec.Template,
+		},
+	}
+}

@@ -1,0 +1,15 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/loopwright/loopwright/internal/demo/demotest"
+	"github.com/loopwright/loopwright/chapters/20-template/web"
+	"github.com/loopwright/loopwright/chapters/kubelet"
+)
+
+func TestTheNaiveProgramFailsAsTheTextShows(t *testing.T) {
+	demotest.InMemoryWith(t, kubelet.InMemory, web.Story(oneReplicaSet),
+		demotest.Rule{Find: `web-[a-z0-9]{6,}`, Put: "web-HASH"},
+		demotest.Rule{Find: `available for [\d.]+m?s`, Put: "available for TIME"})
+}

@@ -1,0 +1,30 @@
+// Command naive scales a Deployment whose rollout hangs, with the rolling update alone.
+package main
+
+import (
+	"errors"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/loopwright/loopwright/internal/demo"
+	"github.com/loopwright/loopwright/mini"
+	"github.com/loopwright/loopwright/chapters/22-scaling/rollouts"
+)
+
+func main() { demo.Main("Chapter 22, naive: a rollout knows no scaling", rollouts.Story(deployments)) }
+
+// deployments returns the controller with Roll as its Reconciler.
+func deployments(m *mini.Manager) (*mini.Controller, error) {
+	reconciler := &mini.Deployments{Client: m.Client}
+	c := mini.NewController("deployment", mini.ReconcilerFunc(reconciler.Roll))
+	deployments, err1 := m.Cache.Informer(&appsv1.Deployment{})
+	sets, err2 := m.Cache.Informer(&appsv1.ReplicaSet{})
+	if err := errors.Join(err1, err2); err != nil {
+		return nil, err
+	}
+	c.Watch(deployments, mini.EnqueueObject)
+	ofDeployments := schema.GroupKind{Group: "apps", Kind: "Deployment"}
+	c.Watch(sets, mini.EnqueueOwner(ofDeployments))
+	return c, nil
+}

@@ -1,0 +1,15 @@
+// Command 24-endpoints runs mini's Endpoints controller.
+package main
+
+import (
+	"github.com/loopwright/loopwright/internal/demo"
+	"github.com/loopwright/loopwright/mini"
+	"github.com/loopwright/loopwright/chapters/24-endpoints/traffic"
+)
+
+func main() { demo.Main("Chapter 24: Endpoints", traffic.Story(controller)) }
+
+// controller is mini's.
+func controller(_ *demo.Demo, m *mini.Manager) (*mini.Controller, error) {
+	return mini.NewEndpointsController(m)
+}

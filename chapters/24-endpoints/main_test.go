@@ -1,0 +1,12 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/loopwright/loopwright/internal/demo/demotest"
+	"github.com/loopwright/loopwright/chapters/24-endpoints/traffic"
+)
+
+func TestTheProgramDoesWhatTheTextShows(t *testing.T) {
+	demotest.InMemory(t, traffic.Story(controller))
+}

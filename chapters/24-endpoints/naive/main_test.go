@@ -1,0 +1,13 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/loopwright/loopwright/internal/demo/demotest"
+	"github.com/loopwright/loopwright/chapters/24-endpoints/traffic"
+)
+
+// How often a map has another order than before is left to chance.
+func TestTheNaiveProgramFailsAsTheTextShows(t *testing.T) {
+	demotest.InMemory(t, traffic.Story(controller), demotest.Rule{Find: `[1-9]\d* writes`, Put: "N writes"})
+}

@@ -1,0 +1,24 @@
+// Command 25-graph looks for the owners of Pods with mini's owner graph.
+package main
+
+import (
+	"context"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/loopwright/loopwright/internal/demo"
+	"github.com/loopwright/loopwright/mini"
+	"github.com/loopwright/loopwright/chapters/25-graph/late"
+)
+
+func main() { demo.Main("Chapter 25: the graph of owners", late.Story(prepare)) }
+
+// prepare asks the API server for the owners that the cache does not show.
+func prepare(m *mini.Manager) (late.HasOwner, error) {
+	graph, err := mini.NewOwnerGraph(m, &appsv1.ReplicaSet{}, &corev1.Pod{})
+	return func(ctx context.Context, pod *corev1.Pod) (bool, error) {
+		solid, waiting, err := graph.ClassifyReferences(ctx, pod)
+		return len(solid)+len(waiting) > 0, err
+	}, err
+}

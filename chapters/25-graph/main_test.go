@@ -1,0 +1,12 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/loopwright/loopwright/internal/demo/demotest"
+	"github.com/loopwright/loopwright/chapters/25-graph/late"
+)
+
+func TestTheProgramDoesWhatTheTextShows(t *testing.T) {
+	demotest.InMemory(t, late.Story(prepare))
+}
