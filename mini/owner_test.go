@@ -153,10 +153,7 @@ func TestAnOrphanThatMatchesIsAdopted(t *testing.T) {
 	})
 }
 
-<<<<<<< HEAD
 // Claim is for all kinds: the reference has the owner's kind.
-=======
->>>>>>> h-replicaset
 func TestADeploymentClaimsReplicaSets(t *testing.T) {
 	inMemory(t, func(w *world) {
 		c := w.claiming()
@@ -180,10 +177,7 @@ func TestADeploymentClaimsReplicaSets(t *testing.T) {
 	})
 }
 
-<<<<<<< HEAD
 // A Pod whose labels no longer match loses the reference to its owner, and counts no longer.
-=======
->>>>>>> h-replicaset
 func TestAPodThatNoLongerMatchesIsReleased(t *testing.T) {
 	inMemory(t, func(w *world) {
 		c := w.claiming()
@@ -220,10 +214,7 @@ func TestAnOrphanThatIsEndingIsNotAdopted(t *testing.T) {
 	})
 }
 
-<<<<<<< HEAD
 // An owner with a deletion timestamp still has what it has, and writes nothing.
-=======
->>>>>>> h-replicaset
 func TestAnOwnerThatIsBeingDeletedKeepsWhatItHasAndChangesNothing(t *testing.T) {
 	inMemory(t, func(w *world) {
 		c := w.claiming()
@@ -238,11 +229,8 @@ func TestAnOwnerThatIsBeingDeletedKeepsWhatItHasAndChangesNothing(t *testing.T) 
 	})
 }
 
-<<<<<<< HEAD
 // The Pod has changed since it was read, but not its owners: a patch without a resourceVersion
 // is no conflict.
-=======
->>>>>>> h-replicaset
 func TestAPodThatAnotherClientHasChangedIsAdoptedAllTheSame(t *testing.T) {
 	inMemory(t, func(w *world) {
 		c := w.claiming()
@@ -255,11 +243,8 @@ func TestAPodThatAnotherClientHasChangedIsAdoptedAllTheSame(t *testing.T) {
 	})
 }
 
-<<<<<<< HEAD
 // The cache shows Pods that are deleted by now, and two of them have a successor of the same
 // name: the patch must be for the Pod with this UID.
-=======
->>>>>>> h-replicaset
 func TestPodsThatAreGoneOrReplacedAreNoErrorAndNotOurs(t *testing.T) {
 	inMemory(t, func(w *world) {
 		c := w.claiming()
@@ -279,10 +264,7 @@ func TestPodsThatAreGoneOrReplacedAreNoErrorAndNotOurs(t *testing.T) {
 	})
 }
 
-<<<<<<< HEAD
 // The cache shows an orphan that has a controller by now. The API server refuses a second one.
-=======
->>>>>>> h-replicaset
 func TestAnOrphanThatAnotherControllerAdoptsFirstIsNotOurs(t *testing.T) {
 	inMemory(t, func(w *world) {
 		c := w.claiming()
@@ -297,10 +279,7 @@ func TestAnOrphanThatAnotherControllerAdoptsFirstIsNotOurs(t *testing.T) {
 	})
 }
 
-<<<<<<< HEAD
 // A patch that is refused for any other reason is an error, but the other Pods are tried, too.
-=======
->>>>>>> h-replicaset
 func TestARefusedPatchIsAnErrorAndDoesNotKeepFromTheRest(t *testing.T) {
 	inMemory(t, func(w *world) {
 		c := w.claiming()
@@ -324,11 +303,8 @@ func TestARefusedPatchIsAnErrorAndDoesNotKeepFromTheRest(t *testing.T) {
 	})
 }
 
-<<<<<<< HEAD
 // The cache shows the owner as it was an hour ago. If it adopted Pods now, the garbage
 // collector would delete them.
-=======
->>>>>>> h-replicaset
 func TestAnOwnerThatTheCacheShowsAlthoughItIsGoneAdoptsNothing(t *testing.T) {
 	for name, happens := range inorder.Map(map[string]func(c *claiming){
 		"deleted": func(c *claiming) { c.deleteOwner() },
