@@ -1,11 +1,6 @@
 package shelf
 
-import (
-	"flag"
-	"testing"
-)
-
-var seeds = flag.Uint64("simulation.seeds", 0, "as in a package with a simulation")
+import "testing"
 
 func TestWhatWasPutComesBack(t *testing.T) {
 	var s Shelf
@@ -20,11 +15,5 @@ func TestAShelfCountsItsThings(t *testing.T) {
 	s.Put("cup")
 	if got := s.Count(); got != 1 {
 		t.Errorf("got %d", got)
-	}
-}
-
-func TestASimulationIsPlayedWithFewSeeds(t *testing.T) {
-	if *seeds != 3 {
-		t.Errorf("%d seeds, for each mutant that survives", *seeds)
 	}
 }
