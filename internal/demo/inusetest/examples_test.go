@@ -37,7 +37,7 @@ var examples = []struct{ program, file, layer, what string }{
 var compiled = []struct{ program, file, layer, what string }{
 	{"19-replicaset/inuse", "controllers/replicaset/replicaset_inuse", "ReplicaSet", "The controller in a program that may run in several replicas, of which one works."},
 	{"21-rolling/inuse", "controllers/deployment/deployment_inuse", "Deployment", "The controller, with that of ReplicaSets, in a program that may run in several replicas, of which one works."},
-	{"25-endpoints/inuse", "controllers/endpoints/endpoints_inuse", "Endpoints", "The controller in a program that may run in several replicas, of which one works."},
+	{"24-endpoints/inuse", "controllers/endpoints/endpoints_inuse", "Endpoints", "The controller in a program that may run in several replicas, of which one works."},
 }
 
 // Somebody who reads the documentation of a package sees the same program as the reader of
