@@ -37,6 +37,7 @@ func (r *Repo) CheckStructure(ctx context.Context) (Problems, error) {
 		return nil, err
 	}
 	problems = append(problems, r.checkChapters(chapters)...)
+	problems = append(problems, r.checkGlossary(chapters)...)
 	exercises, more, err := r.Exercises()
 	if err != nil {
 		return nil, err
@@ -129,6 +130,33 @@ func (r *Repo) checkChapters(chapters []Chapter) (problems Problems) {
 			continue
 		}
 		problems = append(problems, checkPrinted(c.Readme(), string(text), c.File, string(source))...)
+	}
+	return problems
+}
+
+const glossaryFile = "docs/glossary.md"
+
+// term finds the terms of the glossary: "- **adoption, release**: ...".
+var term = regexp.MustCompile(`(?m)^- \*\*(.+?)\*\*`)
+
+// checkGlossary proves that each name that a chapter introduces can be looked up.
+func (r *Repo) checkGlossary(chapters []Chapter) (problems Problems) {
+	text, err := r.read(glossaryFile)
+	if err != nil {
+		return Problems{err.Error()}
+	}
+	terms := map[string]bool{}
+	for _, m := range term.FindAllStringSubmatch(string(text), -1) {
+		for name := range strings.SplitSeq(m[1], ",") {
+			terms[strings.ToLower(strings.TrimSpace(name))] = true
+		}
+	}
+	for _, c := range chapters {
+		for _, name := range c.Names {
+			if !terms[strings.ToLower(name)] {
+				problems.add("%s has no entry for %q, which %s/chapter.yaml lists under names", glossaryFile, name, c.Dir)
+			}
+		}
 	}
 	return problems
 }

@@ -47,6 +47,7 @@ func TestEveryWayToBreakARuleIsReportedOnce(t *testing.T) {
 		"a wide output":   {changed(t, readme, "A **sum**", "```text\n"+strings.Repeat("x", 91)+"\n```\nA **sum**"), ""},
 		"an unknown key":  {changed(t, meta, "names:", "nmes:"), `unknown field "nmes"`},
 		"no text":         {map[string]string{readme: ""}, "reading chapters/01-sum: open "},
+		"no term":         {changed(t, "docs/glossary.md", "mean, sum", "mean"), `docs/glossary.md has no entry for "sum"`},
 		"a gap":           {map[string]string{readme: "", meta: ""}, "chapters/02-mean is the 1. chapter: number the chapters"},
 
 		"no such file":                   {changed(t, "chapters/02-mean/chapter.yaml", "mini/mean.go", "mini/no.go"), "its file: open"},
