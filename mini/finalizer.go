@@ -89,9 +89,6 @@ func (f *Finalizing[T]) write(ctx context.Context, obj T) error {
 	metadata := map[string]any{
 		"resourceVersion": obj.GetResourceVersion(), "finalizers": obj.GetFinalizers(),
 	}
-	patch, err := json.Marshal(map[string]any{"metadata": metadata})
-	if err != nil {
-		return err
-	}
+	patch, _ := json.Marshal(map[string]any{"metadata": metadata}) // strings never fail
 	return f.Client.Patch(ctx, obj, types.MergePatchType, patch)
 }

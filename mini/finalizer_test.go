@@ -73,6 +73,9 @@ func (b *buckets) Reconcile(ctx context.Context, req mini.Request) (mini.Result,
 func (b *buckets) cleanup(_ context.Context, obj *corev1.ConfigMap) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if !mini.ContainsFinalizer(obj, ours) {
+		b.Errorf("a clean-up that writes this object removes the finalizer before it has succeeded")
+	}
 	b.cleanups[obj.Name]++
 	if b.during != nil {
 		b.during()
@@ -147,6 +150,18 @@ func TestAnObjectThatIsGoneNeedsNothing(t *testing.T) {
 		require.Zero(b, result)
 		require.Empty(b, b.made)
 		require.Empty(b, b.cleanups)
+	})
+}
+
+// An error that is taken for an object would make a bucket without a name.
+func TestAnObjectThatCannotBeReadIsAnError(t *testing.T) {
+	withBuckets(t, func(b *buckets, f *mini.Finalizing[*corev1.ConfigMap], _ func()) {
+		f.Client = mini.NewCachedClient(mini.NewCache(b.Cluster)) // it never has its first list
+		ctx, cancel := context.WithTimeout(b.ctx, time.Second)
+		defer cancel()
+		_, err := f.Reconcile(ctx, x)
+		require.ErrorIs(b, err, context.DeadlineExceeded, "the error of the read is returned")
+		require.Empty(b, b.made)
 	})
 }
 

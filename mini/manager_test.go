@@ -347,7 +347,10 @@ func TestPartsThatHangAreReportedAndTheOthersAreStopped(t *testing.T) {
 		until := make(chan struct{})
 		defer time.Sleep(time.Second) // for what ends then
 		defer close(until)
-		hang := mini.RunnableFunc(func(context.Context) error { <-until; return nil })
+		hang := mini.RunnableFunc(func(context.Context) error {
+			<-until
+			return errors.New("too late for Run")
+		})
 		m := mini.NewManager(w.Cluster)
 		m.Elector = w.elector("a")
 		m.AddServer(j.part("server", time.Second))
