@@ -69,37 +69,42 @@ func atMost(limit, replicas int32) error {
 // act is what users do.
 func act(ctx context.Context, u *typo.User, r *registration) error {
 	steps := []struct {
-		title string
-		play  func() error
+		ask, title string
+		play       func() error
 	}{
-		{"1. shop is to have 3 Pods. The user types 30", func() error {
+		{"", "1. shop is to have 3 Pods. The user types 30", func() error {
 			if err := r.register(ctx); err != nil {
 				return err
 			}
 			return u.Apply(ctx, "shop", new(int32(30)))
 		}},
-		{"2. The user reads the answer, and corrects the file", func() error {
+		{"", "2. The user reads the answer, and corrects the file", func() error {
 			return errors.Join(u.Apply(ctx, "shop", new(int32(3))), u.Show(ctx, "shop", 3))
 		}},
-		{"3. blog does not say how many. Its file is applied twice", func() error {
-			return errors.Join(
-				u.Apply(ctx, "blog", nil), u.Show(ctx, "blog", 4), u.Apply(ctx, "blog", nil))
-		}},
-		{"4. A user scales the Deployment web to 30", func() error {
-			return errors.Join(r.deploy(ctx), u.Answer("deployment/web scaled", r.scale(ctx, 30)))
-		}},
-		{"5. The webhook is asked about deployments/scale, too", func() error {
+		{"how many Pods does blog get?",
+			"3. blog does not say how many. Its file is applied twice", func() error {
+				return errors.Join(
+					u.Apply(ctx, "blog", nil), u.Show(ctx, "blog", 4), u.Apply(ctx, "blog", nil))
+			}},
+		{"a Deployment may have five. What happens?",
+			"4. A user scales the Deployment web to 30", func() error {
+				return errors.Join(r.deploy(ctx), u.Answer("deployment/web scaled", r.scale(ctx, 30)))
+			}},
+		{"", "5. The webhook is asked about deployments/scale, too", func() error {
 			err := r.coverScales(ctx)
 			return errors.Join(err, u.Answer("deployment/web scaled", r.scale(ctx, 40)))
 		}},
-		{"6. The program stops. shop is to have 4 Pods", func() error {
-			return errors.Join(u.Stop(), u.Apply(ctx, "shop", new(int32(4))))
-		}},
-		{"7. The failure policy becomes Ignore. The user types 30 again", func() error {
-			return errors.Join(r.ignoreFailures(ctx), u.Apply(ctx, "shop", new(int32(30))))
-		}},
+		{"nothing answers for the webhook any more. What does kubectl print?",
+			"6. The program stops. shop is to have 4 Pods", func() error {
+				return errors.Join(u.Stop(), u.Apply(ctx, "shop", new(int32(4))))
+			}},
+		{"",
+			"7. The failure policy becomes Ignore. The user types 30 again", func() error {
+				return errors.Join(r.ignoreFailures(ctx), u.Apply(ctx, "shop", new(int32(30))))
+			}},
 	}
 	for _, step := range steps {
+		u.Ask(step.ask)
 		if err := u.Step(step.title, step.play); err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 // Package demo is the stage on which a chapter's demo plays: it gets a cluster,
 // makes a namespace for the demo's objects, narrates, and cleans up whatever
-// happens.
+// happens. At a terminal it waits for its reader: before each step, and before it
+// deletes what the reader may want to look at.
 //
 // A chapter's main calls Main with its story. Package cluster finds the cluster;
 // package trace, the flight recorder, provides the timeline.
@@ -59,9 +60,13 @@ type Demo struct {
 
 	line       trace.Timeline
 	namespaces []string // to be deleted
+	question   string   // for the next step
+	lingered   bool
+	limit      *time.Timer // ends a story that does not end; nil is none
 
 	mu     sync.Mutex             // guards what follows: the story and the live timeline print
 	out    io.Writer              // what the reader sees
+	reader *reader                // nil is none
 	cursor *trace.Cursor          // up to where the recorder's events have been printed
 	wanted func(trace.Event) bool // which of them are printed; nil is all
 }
@@ -69,7 +74,7 @@ type Demo struct {
 // Main runs a story and ends the process: with 0 if all went well, with 1 after
 // an error. Interrupted, it cleans up first.
 func Main(title string, story func(context.Context, *Demo) error) {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP) // or the terminal is closed
 	onSignal := func() {
 		stop() // a second signal ends the process at once
 		fmt.Fprintln(os.Stderr, "\ninterrupted; cleaning up. Ctrl-C again ends it at once.")
@@ -81,7 +86,11 @@ func Main(title string, story func(context.Context, *Demo) error) {
 			return err
 		}
 		return Run(ctx, os.Stdout, options, title, func(ctx context.Context, d *Demo) error {
-			defer time.AfterFunc(storyLimit, giveUp).Stop()
+			d.limit = time.AfterFunc(storyLimit, giveUp)
+			defer func() {
+				d.limit.Stop()
+				d.limit = nil
+			}()
 			return story(ctx, d)
 		})
 	})
@@ -122,20 +131,31 @@ func Run(ctx context.Context, out io.Writer, options cluster.Options, title stri
 	}
 	defer release()
 	_, _ = fmt.Fprintf(out, "%s\n%s\nCluster: %s\n", title, strings.Repeat("=", len(title)), found.Name)
-	return On(ctx, out, found, story)
+	var r *reader
+	if isOfTheBook() {
+		r = findReader(ctx, os.Stdin, out)
+	}
+	return play(ctx, out, r, found, story)
 }
 
-// On plays a story on a cluster that is there.
+// On plays a story on a cluster that is there, without a reader.
 func On(ctx context.Context, out io.Writer, on *cluster.Cluster, story func(context.Context, *Demo) error) error {
+	return play(ctx, out, nil, on, story)
+}
+
+func play(ctx context.Context, out io.Writer, r *reader, on *cluster.Cluster, story func(context.Context, *Demo) error) error {
 	recorder := trace.New(0)
 	demo := &Demo{
-		Cluster: on, Recorder: recorder, out: out,
+		Cluster: on, Recorder: recorder, out: out, reader: r,
 		cursor: recorder.Cursor(), line: trace.Timeline{Color: isTerminal(out), LayerWidth: 9, ObjectWidth: 31},
 	}
 	stopTimeline := demo.startTimeline()
 	err := demo.prepare(ctx)
 	if err == nil {
 		err = story(ctx, demo)
+	}
+	if err == nil {
+		demo.Linger()
 	}
 	stopTimeline()
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
@@ -214,9 +234,11 @@ func (d *Demo) startTimeline() (stop func()) {
 	}
 }
 
-// Step runs one step of the story under a headline.
+// Step runs one step of the story under a headline. At a terminal it waits for the reader first.
 func (d *Demo) Step(headline string, step func() error) error {
-	d.print("\n" + headline + "\n\n")
+	if err := d.begin(headline); err != nil {
+		return err
+	}
 	return step()
 }
 
@@ -251,6 +273,8 @@ func (d *Demo) Table(headline string, rows ...[]string) {
 		_, _ = fmt.Fprintln(table, "  "+strings.Join(row, "\t"))
 	}
 	_ = table.Flush()
+	d.print("")
+	d.printWhole(d.turn()) // a table is not cut off because the step before it was long
 	d.print(text.String())
 }
 
@@ -268,10 +292,19 @@ func (d *Demo) print(text string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	events, _ := d.cursor.Read()
+	var all strings.Builder
 	for _, event := range events {
 		if d.wanted == nil || d.wanted(event) {
-			_, _ = fmt.Fprintln(d.out, "  "+d.line.Line(event))
+			_, _ = fmt.Fprintln(&all, "  "+d.line.Line(event))
 		}
 	}
+	all.WriteString(text)
+	_, _ = io.WriteString(d.out, d.reader.fit(all.String()))
+}
+
+// printWhole writes text that does not belong to a step.
+func (d *Demo) printWhole(text string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	_, _ = io.WriteString(d.out, text)
 }

@@ -45,12 +45,15 @@ func (l *limits) Reconcile(ctx context.Context, req mini.Request) (mini.Result, 
 }
 
 func act(ctx context.Context, u *typo.User) error {
-	return errors.Join(
-		u.Step("1. shop is to have 3 Pods. The user types 30", func() error {
-			return errors.Join(u.Apply(ctx, "shop", new(int32(30))), u.Show(ctx, "shop", 30))
-		}),
-		u.Step("2. A pipeline applies the same file again", func() error {
-			return errors.Join(u.Apply(ctx, "shop", new(int32(30))), u.Show(ctx, "shop", 55))
-		}),
-	)
+	u.Ask("what does kubectl answer? And how many Pods are created?")
+	err := u.Step("1. shop is to have 3 Pods. The user types 30", func() error {
+		return errors.Join(u.Apply(ctx, "shop", new(int32(30))), u.Show(ctx, "shop", 30))
+	})
+	if err != nil {
+		return err
+	}
+	u.Ask("how many Pods have been created now?")
+	return u.Step("2. A pipeline applies the same file again", func() error {
+		return errors.Join(u.Apply(ctx, "shop", new(int32(30))), u.Show(ctx, "shop", 55))
+	})
 }

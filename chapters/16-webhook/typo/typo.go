@@ -68,6 +68,9 @@ func Story(
 			if _, err = pages.Create(ctx, page, metav1.CreateOptions{}); err == nil {
 				err = act(ctx, u)
 			}
+			if err == nil {
+				u.Linger("websites")
+			}
 			return errors.Join(err, u.Stop())
 		})
 	}

@@ -1,0 +1,187 @@
+package demo
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/creack/pty"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/loopwright/loopwright/cluster"
+	"github.com/loopwright/loopwright/internal/fakeapi"
+)
+
+// reading is a demo with a reader, on an in-memory API server.
+type reading struct {
+	t      *testing.T
+	out    bytes.Buffer
+	keys   *io.PipeWriter
+	cancel context.CancelFunc
+	ended  chan error
+}
+
+// withReader plays a story for a reader who does what read does, which ends when the demo does.
+func withReader(t *testing.T, story func(context.Context, *Demo) error, read func(*reading)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		server := fakeapi.New(fakeapi.Options{FinalizeNamespaces: true})
+		defer server.Close()
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		in, keys := io.Pipe()
+		defer keys.Close()
+		r := &reading{t: t, keys: keys, cancel: cancel, ended: make(chan error, 1)}
+		person := newReader(ctx, in)
+		person.lines, person.columns = linesOfStep, maxColumns
+		go func() { r.ended <- play(ctx, &r.out, person, cluster.Of("in memory", server.Config()), story) }()
+		read(r)
+		client, err := kubernetes.NewForConfig(server.Config())
+		require.NoError(t, err)
+		left, err := client.CoreV1().Namespaces().List(t.Context(), metav1.ListOptions{LabelSelector: demoLabel})
+		require.NoError(t, err)
+		assert.Empty(t, left.Items, "the demo has ended, and its namespace is left")
+	})
+}
+
+// sees waits until nothing happens any more, and compares the end of the output.
+func (r *reading) sees(want string) {
+	r.t.Helper()
+	synctest.Wait()
+	require.Empty(r.t, r.ended, "the demo has not waited: %s", &r.out)
+	require.Contains(r.t, r.out.String(), want)
+	r.out.Reset()
+}
+
+func (r *reading) enter() { fmt.Fprintln(r.keys) }
+
+func step(d *Demo, name, says string) error {
+	return d.Step(name, func() error { d.Say("%s", says); return nil })
+}
+
+func twoSteps(_ context.Context, d *Demo) error {
+	d.Ask("how many Pods?")
+	return errors.Join(step(d, "1. First", "one"), step(d, "2. Second", "two"))
+}
+
+// A reader who is asked to predict must not see the answer with the question.
+func TestAReaderGoesOnFromStepToStep(t *testing.T) {
+	withReader(t, twoSteps, func(r *reading) {
+		r.sees("1. First\n\n  Predict: how many Pods?\n")
+		r.enter()
+		r.sees("  # one\n\n2. Second\n\n  Enter goes on.\n")
+		r.enter()
+		r.sees("  # two\n\nThe objects stay until you press Enter. Look at them in another terminal:\n\nkubectl --namespace demo-")
+		time.Sleep(time.Hour)
+		r.sees("")
+		r.enter()
+		require.NoError(t, <-r.ended)
+		assert.Contains(t, r.out.String(), "Cleaned up")
+	})
+}
+
+func TestTheEndOfTheInputIsEnter(t *testing.T) {
+	withReader(t, twoSteps, func(r *reading) {
+		r.sees("1. First")
+		require.NoError(t, r.keys.Close())
+		require.NoError(t, <-r.ended)
+	})
+}
+
+// Whoever has seen enough wants the prompt back, and no rest in the cluster.
+func TestAnInterruptionAtAPromptCleansUp(t *testing.T) {
+	for steps, says := range []string{"1. First", "2. Second", "The objects stay"} {
+		withReader(t, twoSteps, func(r *reading) {
+			for range steps {
+				synctest.Wait()
+				r.enter()
+			}
+			r.sees(says)
+			r.cancel()
+			err := <-r.ended
+			if steps == 2 {
+				require.NoError(t, err, "the story was over")
+			} else {
+				require.ErrorContains(t, err, "interrupted")
+				require.NotContains(t, r.out.String(), "2. Second", "the story went on")
+			}
+		})
+	}
+}
+
+// A story that takes down what it has built shows it first.
+func TestAStoryLingersOnce(t *testing.T) {
+	story := func(_ context.Context, d *Demo) error {
+		d.Linger("websites")
+		d.Say("taken down")
+		return nil
+	}
+	withReader(t, story, func(r *reading) {
+		r.sees("get websites,all,configmaps,leases,endpointslices\n")
+		r.enter()
+		require.NoError(t, <-r.ended)
+		assert.NotContains(t, r.out.String(), "The objects stay")
+	})
+}
+
+// More than a screen at once is not read.
+func TestALongStepIsCutOff(t *testing.T) {
+	story := func(_ context.Context, d *Demo) error {
+		return errors.Join(
+			d.Step("1. Long", func() error {
+				d.Print(strings.Repeat("\x1b[31m"+strings.Repeat("é", 120)+"\x1b[0m\n", 30))
+				return nil
+			}),
+			step(d, "2. Short", "short"))
+	}
+	withReader(t, story, func(r *reading) {
+		synctest.Wait()
+		r.enter()
+		synctest.Wait()
+		shown := r.out.String()
+		assert.Equal(t, linesOfStep, strings.Count(shown, strings.Repeat("é", maxColumns-1)+"…"))
+		assert.NotContains(t, shown, strings.Repeat("é", maxColumns))
+		r.sees("\n  … 5 more lines: V=1 shows all\n\n2. Short\n")
+		r.enter()
+		r.sees("  # short\n\nThe objects stay")
+		r.enter()
+		require.NoError(t, <-r.ended)
+	})
+}
+
+// A program in a pipe, or in CI, must not wait for a person.
+func TestOnlyATerminalHasAReader(t *testing.T) {
+	keyboard, terminal, err := pty.Open()
+	if err != nil {
+		t.Skip("this machine has no pseudo terminal: ", err)
+	}
+	defer keyboard.Close()
+	defer terminal.Close()
+	require.NoError(t, pty.Setsize(terminal, &pty.Winsize{Rows: 40, Cols: 80}))
+	t.Setenv("STEP", "")
+	t.Setenv("V", "")
+	r := findReader(t.Context(), terminal, terminal)
+	require.NotNil(t, r)
+	assert.Equal(t, 80, r.columns, "a line that is wider than the terminal breaks")
+	assert.Equal(t, linesOfStep, r.lines)
+	_, err = keyboard.WriteString("three\n")
+	require.NoError(t, err)
+	require.NoError(t, r.wait())
+
+	require.NoError(t, pty.Setsize(terminal, &pty.Winsize{Rows: 40, Cols: 300}))
+	assert.Equal(t, maxColumns, findReader(t.Context(), terminal, terminal).columns)
+	t.Setenv("V", "1")
+	assert.Zero(t, findReader(t.Context(), terminal, terminal).lines)
+	assert.Nil(t, findReader(t.Context(), terminal, io.Discard))
+	t.Setenv("STEP", "0")
+	assert.Nil(t, findReader(t.Context(), terminal, terminal))
+}
