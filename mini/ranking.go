@@ -22,7 +22,7 @@ func GetPodsToDelete(pods []*corev1.Pod, diff int, now time.Time) []*corev1.Pod 
 // deletionRank says how much a user would miss the Pod. The first number that differs
 // between two Pods decides: the Pod with the smaller one goes.
 func deletionRank(pod *corev1.Pod, now time.Time) []int {
-	assigned, ready, readyFor := 0, 0, 0
+	var assigned, ready, readyFor, restarts int
 	if pod.Spec.NodeName != "" {
 		assigned = 1
 	}
@@ -30,19 +30,19 @@ func deletionRank(pod *corev1.Pod, now time.Time) []int {
 		ready, readyFor = 1, logarithm(now.Sub(since))
 	}
 	cost, _ := strconv.Atoi(pod.Annotations[corev1.PodDeletionCost]) // without one: 0
-	restarts := int32(0)
 	for _, container := range pod.Status.ContainerStatuses {
-		restarts = max(restarts, container.RestartCount)
+		restarts = max(restarts, int(container.RestartCount))
 	}
 	age := logarithm(now.Sub(pod.CreationTimestamp.Time))
 	return []int{
 		assigned, podPhaseToOrdinal[pod.Status.Phase], ready,
-		cost, readyFor, -int(restarts), age,
+		cost, readyFor, -restarts, age,
 	}
 }
 
+// podPhaseToOrdinal has no Pending: a key that is missing is 0.
 var podPhaseToOrdinal = map[corev1.PodPhase]int{
-	corev1.PodPending: 0, corev1.PodUnknown: 1, corev1.PodRunning: 2,
+	corev1.PodUnknown: 1, corev1.PodRunning: 2,
 }
 
 // logarithm makes times of about the same length equal. If the youngest Pod always went

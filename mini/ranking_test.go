@@ -196,6 +196,7 @@ func TestTimesOfAboutTheSameLengthAreEqual(t *testing.T) {
 		{"ready twice as long", looks{readyFor(2*bucket - 1)}, looks{readyFor(2 * bucket)}},
 		{"ready since tomorrow", looks{readyFor(-time.Hour)}, looks{readyFor(time.Second)}},
 		{"created twice as early", looks{createdBefore(2*bucket - 1)}, looks{createdBefore(2 * bucket)}},
+		{"created this moment", looks{createdBefore(0)}, looks{createdBefore(time.Nanosecond)}},
 		{"created tomorrow", looks{createdBefore(-time.Hour)}, looks{createdBefore(time.Second)}},
 		{
 			"not ready for whatever time",
