@@ -11,14 +11,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/loopwright/loopwright/internal/inorder"
 	"github.com/loopwright/loopwright/mini"
 )
 
 var rankingNow = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// ranked is a Pod that a user would miss: it has run for a long time, on a node of its
-// own. The changes make it another one.
+// ranked is a Pod that a user would miss: it has run for a long time. The changes make it
+// another one.
 func ranked(name string, changes ...func(*corev1.Pod)) *corev1.Pod {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
@@ -89,14 +88,14 @@ func createdBefore(d time.Duration) func(*corev1.Pod) {
 }
 
 // goFirst asks which of the Pods go first, whatever the order of the question.
-func goFirst(t *testing.T, n int, pods, related []*corev1.Pod) (names []string) {
+func goFirst(t *testing.T, n int, pods []*corev1.Pod) (names []string) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(1, 2))
 	for try := range 20 {
 		pods = append([]*corev1.Pod(nil), pods...)
 		random.Shuffle(len(pods), func(i, j int) { pods[i], pods[j] = pods[j], pods[i] })
 		var now []string
-		for _, pod := range mini.GetPodsToDelete(pods, related, n, rankingNow) {
+		for _, pod := range mini.GetPodsToDelete(pods, n, rankingNow) {
 			now = append(now, pod.Name)
 		}
 		if try > 0 {
@@ -120,33 +119,51 @@ func (p goesFirst) run(t *testing.T) {
 		for _, names := range [][2]string{{"a", "b"}, {"b", "a"}} { // no accident of the names
 			goes, stays := ranked(names[0], p.goes...), ranked(names[1], p.stay...)
 			pods := []*corev1.Pod{goes, stays}
-			require.Equal(t, []string{goes.Name}, goFirst(t, 1, pods, pods), "%s goes", goes.Name)
+			require.Equal(t, []string{goes.Name}, goFirst(t, 1, pods), "%s goes", goes.Name)
 		}
 	})
 }
 
+// Whatever the ranking is, the number must be right.
 func TestAsManyPodsGoAsWereAskedFor(t *testing.T) {
 	var pods []*corev1.Pod
 	for i := range 5 {
 		pods = append(pods, ranked(strconv.Itoa(i)))
 	}
 	for n := range 6 {
-		require.Len(t, goFirst(t, n, pods, pods), n)
+		require.Len(t, goFirst(t, n, pods), n)
 	}
 }
 
-func TestThePodThatDoesTheLeastGoesFirst(t *testing.T) {
+// A user does not notice if a Pod goes that answers no requests.
+func TestAPodThatDoesNotServeGoesFirst(t *testing.T) {
 	for _, pair := range []goesFirst{
 		{"it has no node yet", looks{onNode("")}, looks{}},
 		{"it has not been started", looks{inPhase(corev1.PodPending)}, looks{}},
-		{"its node does not answer", looks{inPhase(corev1.PodUnknown)}, looks{}},
+		{"its phase is unknown", looks{inPhase(corev1.PodUnknown)}, looks{}},
 		{"pending before unknown", looks{inPhase(corev1.PodPending)}, looks{inPhase(corev1.PodUnknown)}},
 		{"it is not ready", looks{notReady}, looks{}},
 		{"it says nothing about ready", looks{func(p *corev1.Pod) { p.Status.Conditions = nil }}, looks{}},
-		{"the user says so", looks{withCost("-1")}, looks{}},
-		{"the user says that others are dearer", looks{}, looks{withCost("100")}},
+	} {
+		pair.run(t)
+	}
+}
+
+// The annotation controller.kubernetes.io/pod-deletion-cost is a number; without it, it is 0.
+func TestTheUserSaysWhatADeletionCosts(t *testing.T) {
+	for _, pair := range []goesFirst{
+		{"it costs less than nothing", looks{withCost("-1")}, looks{}},
+		{"another one costs more", looks{}, looks{withCost("100")}},
 		{"numbers, not texts", looks{withCost("9")}, looks{withCost("10")}},
 		{"the largest of numbers", looks{withCost("-2147483648")}, looks{withCost("2147483647")}},
+	} {
+		pair.run(t)
+	}
+}
+
+// A Pod that has been ready for days is known to work.
+func TestThePodThatHasProvedItselfStays(t *testing.T) {
+	for _, pair := range []goesFirst{
 		{"it is ready for a short time", looks{readyFor(time.Minute)}, looks{}},
 		{"it was restarted more often", looks{restarted(1)}, looks{}},
 		{"one of its containers was", looks{restarted(3, 7)}, looks{restarted(6, 6)}},
@@ -157,6 +174,7 @@ func TestThePodThatDoesTheLeastGoesFirst(t *testing.T) {
 	}
 }
 
+// A reason counts only if all reasons before it are equal.
 func TestTheReasonsComeInOrder(t *testing.T) {
 	for _, pair := range []goesFirst{
 		{"no node before the phase", looks{onNode("")}, looks{inPhase(corev1.PodPending)}},
@@ -170,13 +188,7 @@ func TestTheReasonsComeInOrder(t *testing.T) {
 	}
 }
 
-func TestACostThatIsNoNumberIsNone(t *testing.T) {
-	for _, text := range []string{"", "low", "1.5", "99999999999", "-99999999999"} {
-		goesFirst{"before a cost: " + text, looks{withCost(text)}, looks{withCost("1")}}.run(t)
-		goesFirst{"after a negative cost: " + text, looks{withCost("-1")}, looks{withCost(text)}}.run(t)
-	}
-}
-
+// Times are compared by their logarithm: a Pod of 20 days and one of 26 are about as old.
 func TestTimesOfAboutTheSameLengthAreEqual(t *testing.T) {
 	bucket := time.Duration(1 << 50) // 13 days: times from here to twice as long are alike
 	for _, pair := range []goesFirst{
@@ -184,6 +196,7 @@ func TestTimesOfAboutTheSameLengthAreEqual(t *testing.T) {
 		{"ready twice as long", looks{readyFor(2*bucket - 1)}, looks{readyFor(2 * bucket)}},
 		{"ready since tomorrow", looks{readyFor(-time.Hour)}, looks{readyFor(time.Second)}},
 		{"created twice as early", looks{createdBefore(2*bucket - 1)}, looks{createdBefore(2 * bucket)}},
+		{"created this moment", looks{createdBefore(0)}, looks{createdBefore(time.Nanosecond)}},
 		{"created tomorrow", looks{createdBefore(-time.Hour)}, looks{createdBefore(time.Second)}},
 		{
 			"not ready for whatever time",
@@ -195,36 +208,5 @@ func TestTimesOfAboutTheSameLengthAreEqual(t *testing.T) {
 	// Nothing but the UIDs can tell these apart: otherwise the youngest would always go.
 	old, young := ranked("a", createdBefore(2*bucket-1)), ranked("b", createdBefore(bucket))
 	pods := []*corev1.Pod{old, young}
-	require.Equal(t, []string{"a"}, goFirst(t, 1, pods, pods), "they are about as old")
-}
-
-func TestOnePodStaysOnEachNode(t *testing.T) {
-	alone := ranked("alone", readyFor(time.Minute))
-	pods := []*corev1.Pod{
-		ranked("a", onNode("crowded")), ranked("b", onNode("crowded")), alone,
-		ranked("c", onNode("crowded")),
-	}
-	require.NotContains(t, goFirst(t, 2, pods, pods), "alone", "its node has no other Pod of the application")
-
-	cheap := ranked("cheap", withCost("-1"))
-	require.Equal(t, []string{"cheap"}, goFirst(t, 1, append(pods, cheap), append(pods, cheap)),
-		"the cost comes before the node")
-}
-
-func TestPodsOfTheSameApplicationCrowdANode(t *testing.T) {
-	a, b := ranked("a"), ranked("b", readyFor(time.Minute))
-	pods := []*corev1.Pod{a, b}
-	neighbour := func(changes ...func(*corev1.Pod)) *corev1.Pod {
-		return ranked("neighbour", append(changes, onNode(a.Spec.NodeName))...)
-	}
-	require.Equal(t, []string{"a"}, goFirst(t, 1, pods, append(pods, neighbour())),
-		"another ReplicaSet of the Deployment has a Pod on its node")
-	for why, gone := range inorder.Map(map[string]func(*corev1.Pod){
-		"failed":    inPhase(corev1.PodFailed),
-		"succeeded": inPhase(corev1.PodSucceeded),
-		"ending":    func(pod *corev1.Pod) { pod.DeletionTimestamp = new(metav1.Now()) },
-	}) {
-		require.Equal(t, []string{"b"}, goFirst(t, 1, pods, append(pods, neighbour(gone))),
-			"a Pod that has %s crowds nothing", why)
-	}
+	require.Equal(t, []string{"a"}, goFirst(t, 1, pods), "they are about as old")
 }

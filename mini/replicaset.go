@@ -137,11 +137,7 @@ func (r *ReplicaSets) manageReplicas(
 			return r.Client.Create(ctx, podFor(rs))
 		})
 	}
-	related, err := getIndirectlyRelatedPods(ctx, r.Client, rs)
-	if err != nil {
-		return err
-	}
-	doomed := GetPodsToDelete(active, related, min(diff, burst), time.Now())
+	doomed := GetPodsToDelete(active, min(diff, burst), time.Now())
 	return inParallel(len(doomed), func(i int) error {
 		err := r.Client.Delete(ctx, doomed[i], metav1.DeleteOptions{})
 		if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {

@@ -239,52 +239,6 @@ func TestTheLeastUsefulPodsGoFirst(t *testing.T) {
 	})
 }
 
-func TestOfTwoReadyPodsTheOneBesidePodsOfTheSameDeploymentGoes(t *testing.T) {
-	inMemory(t, func(w *world) {
-		w.runReplicaSets()
-		deployment := metav1.OwnerReference{
-			APIVersion: "apps/v1", Kind: "Deployment", Name: "web", UID: "deployment", Controller: new(true),
-		}
-		next := replicaSet("next", 2)
-		next.OwnerReferences = []metav1.OwnerReference{deployment}
-		w.createReplicaSet(next)
-		for _, pod := range w.pods() {
-			w.ready(w.bind(pod, "crowded"))
-		}
-		old := replicaSet("old", 3)
-		old.OwnerReferences = []metav1.OwnerReference{deployment}
-		w.createReplicaSet(old)
-		pods := w.pods()[2:]
-		w.ready(w.bind(pods[0], "free"))
-		w.ready(w.bind(pods[1], "crowded"))
-		w.ready(w.bind(pods[2], "free"))
-		w.scale("old", 2)
-		require.NotContains(w, names(w.pods()), pods[1].Name, "two new Pods of the Deployment are on its node")
-
-		w.scale("old", 1)
-		require.Len(w, names(w.pods()), 3)
-	})
-}
-
-func TestWithoutADeploymentAReplicaSetsOwnPodsCrowdANode(t *testing.T) {
-	inMemory(t, func(w *world) {
-		w.runReplicaSets()
-		w.createReplicaSet(replicaSet("web", 5))
-		pods := w.pods()
-		for i, pod := range pods {
-			node := "crowded"
-			if i == 1 || i == 3 {
-				node = "alone-" + strconv.Itoa(i)
-			}
-			w.ready(w.bind(pod, node))
-		}
-		w.scale("web", 3)
-		left := names(w.pods())
-		require.Contains(w, left, pods[1].Name)
-		require.Contains(w, left, pods[3].Name)
-	})
-}
-
 func TestPodsAreDeletedInParallel(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.runReplicaSets()
