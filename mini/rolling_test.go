@@ -42,14 +42,11 @@ func TestFencepostsAreRoundedToTheCarefulSide(t *testing.T) {
 		require.Equal(t, []int32{c.up, c.down}, []int32{up, down},
 			"maxSurge %s, maxUnavailable %s, of %d", c.surge, c.unavailable, c.desired)
 	}
-	up, down, err := mini.ResolveFenceposts(nil, nil, 5)
-	require.NoError(t, err)
-	require.Equal(t, []int32{0, 1}, []int32{up, down}, "nil is 0")
-	bad := intstr.FromString("many")
-	_, _, err = mini.ResolveFenceposts(&bad, nil, 5)
-	require.Error(t, err)
-	_, _, err = mini.ResolveFenceposts(nil, &bad, 5)
-	require.Error(t, err)
+	good, bad := intstr.FromInt32(1), intstr.FromString("many")
+	_, _, err := mini.ResolveFenceposts(&bad, &good, 5)
+	require.Error(t, err, "maxSurge is not a number")
+	_, _, err = mini.ResolveFenceposts(&good, &bad, 5)
+	require.Error(t, err, "maxUnavailable is not a number")
 }
 
 func TestNoMoreMayBeMissingThanThereAre(t *testing.T) {
