@@ -2,6 +2,7 @@ package mini
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -23,16 +24,11 @@ const (
 func ResolveFenceposts(
 	maxSurge, maxUnavailable *intstr.IntOrString, desired int32,
 ) (surge, unavailable int32, err error) {
-	zero := intstr.FromInt32(0)
-	up, err := intstr.GetScaledValueFromIntOrPercent(
-		intstr.ValueOrDefault(maxSurge, zero), int(desired), true)
-	if err != nil {
-		return 0, 0, fmt.Errorf("maxSurge: %w", err)
-	}
-	down, err := intstr.GetScaledValueFromIntOrPercent(
-		intstr.ValueOrDefault(maxUnavailable, zero), int(desired), false)
-	if err != nil {
-		return 0, 0, fmt.Errorf("maxUnavailable: %w", err)
+	scaled := intstr.GetScaledValueFromIntOrPercent
+	up, err1 := scaled(maxSurge, int(desired), true)
+	down, err2 := scaled(maxUnavailable, int(desired), false)
+	if err := errors.Join(err1, err2); err != nil {
+		return 0, 0, err
 	}
 	if up == 0 && down == 0 {
 		down = 1

@@ -42,14 +42,11 @@ func TestFencepostsAreRoundedToTheCarefulSide(t *testing.T) {
 		require.Equal(t, []int32{c.up, c.down}, []int32{up, down},
 			"maxSurge %s, maxUnavailable %s, of %d", c.surge, c.unavailable, c.desired)
 	}
-	up, down, err := mini.ResolveFenceposts(nil, nil, 5)
-	require.NoError(t, err)
-	require.Equal(t, []int32{0, 1}, []int32{up, down}, "nil is 0")
-	bad := intstr.FromString("many")
-	_, _, err = mini.ResolveFenceposts(&bad, nil, 5)
-	require.Error(t, err)
-	_, _, err = mini.ResolveFenceposts(nil, &bad, 5)
-	require.Error(t, err)
+	good, bad := intstr.FromInt32(1), intstr.FromString("many")
+	_, _, err := mini.ResolveFenceposts(&bad, &good, 5)
+	require.Error(t, err, "maxSurge is not a number")
+	_, _, err = mini.ResolveFenceposts(&good, &bad, 5)
+	require.Error(t, err, "maxUnavailable is not a number")
 }
 
 func TestNoMoreMayBeMissingThanThereAre(t *testing.T) {
@@ -103,6 +100,9 @@ func TestARolloutKeepsToItsFenceposts(t *testing.T) {
 		inRollout(t, roll, func(w *rolloutWorld) {
 			w.create(deployment(c.desired, fences(c.surge, c.unavailable)))
 			require.Equal(w, map[string]int{"v1": int(c.desired)}, w.ready(), name)
+			w.Server.Inject(fakeapi.Fault{ // Pods are there for a while after their ReplicaSet has shrunk
+				Match: fakeapi.Match{Verb: "delete", Resource: "pods"}, Delay: 100 * time.Millisecond,
+			})
 			w.watch()
 			w.change(image("v2"))
 			most, fewest := w.counted(time.Minute)
@@ -142,7 +142,7 @@ func TestABadImageStalls(t *testing.T) {
 
 		w.change(image("v1")) // kubectl rollout undo
 		most, fewest = w.counted(time.Minute)
-		require.Equal(w, map[string]int32{"v1": 10, "bad": 0}, w.sizes())
+		require.Equal(w, map[string]int32{"v1": 10, "bad": 0}, w.sizes(), "the bad Pods are in the way of the good ones")
 		require.Equal(w, 8, fewest)
 		require.LessOrEqual(w, most, 13)
 		require.EqualValues(w, 3, mini.Revision(w.sets()["v1"]))
@@ -189,7 +189,8 @@ func TestTheOldestPodsGoFirst(t *testing.T) {
 		require.Equal(w, map[string]int32{"v1": 2, "v2": 4}, w.sizes())
 		w.change(image("bad"), fences("2", "2"))
 		time.Sleep(time.Minute)
-		require.Equal(w, map[string]int32{"v1": 0, "v2": 2, "bad": 4}, w.sizes())
+		require.Equal(w, map[string]int32{"v1": 0, "v2": 2, "bad": 4}, w.sizes(),
+			"the newer of the old versions is more likely to be wanted")
 	})
 }
 
@@ -253,7 +254,7 @@ func TestRecreateWaitsUntilTheLastOldPodHasEnded(t *testing.T) {
 		w.watch()
 		w.change(image("v2"))
 		time.Sleep(4 * time.Second) // the old Pods take 5 s to end
-		require.Empty(w, w.ready())
+		require.Empty(w, w.ready(), "a new Pod is ready while the old ones are still ending")
 		require.Zero(w, w.sizes()["v2"], "a Pod that is being deleted still runs")
 		w.counted(time.Minute)
 		require.Equal(w, map[string]int{"v2": 3}, w.ready())
@@ -266,18 +267,19 @@ func TestRecreateWaitsUntilTheLastOldPodHasEnded(t *testing.T) {
 	})
 }
 
+// The old ReplicaSet has no Pods, and its controller is about to create some.
 func TestRecreateWaitsForAReplicaSetThatHasNotAnswered(t *testing.T) {
 	inRollout(t, roll, func(w *rolloutWorld) {
 		w.Server.Inject(fakeapi.Fault{
 			Match: fakeapi.Match{Verb: "create", Resource: "pods"}, Delay: 100 * time.Millisecond,
 		})
-		w.create(deployment(8, recreate))
+		w.create(deployment(0, recreate))
 		w.watch()
-		w.change(replicas(16))
+		w.change(replicas(8))
 		time.Sleep(50 * time.Millisecond) // the first Pods are being created
 		w.change(image("v2"))
 		w.counted(time.Minute)
-		require.Equal(w, map[string]int{"v2": 16}, w.ready())
+		require.Equal(w, map[string]int{"v2": 8}, w.ready())
 		require.False(w, w.mixed, "Pods of two templates were there at one time")
 	})
 }

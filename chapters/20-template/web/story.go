@@ -19,7 +19,7 @@ func Story(
 	reconciler func(*mini.CachedClient) mini.Reconciler,
 ) func(context.Context, *demo.Demo) error {
 	return func(ctx context.Context, d *demo.Demo) error {
-		g, stop, err := Start(ctx, d, reconciler)
+		g, stop, err := Start(ctx, d, 0, reconciler)
 		if err != nil {
 			return err
 		}

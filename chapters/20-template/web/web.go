@@ -66,10 +66,12 @@ func ToVersion(version string) func(*appsv1.Deployment) {
 	return func(web *appsv1.Deployment) { web.Spec.Template.Labels[Version] = version }
 }
 
-// Start runs the controllers of ReplicaSets and of Deployments, the second with this Reconciler.
-// The gauge counts until stop is called, which waits for all of it to end.
+// Start runs the controllers of ReplicaSets and of Deployments, the second with this Reconciler. The
+// first takes its time before each reconcile, as a busy one does: lag. The gauge counts until stop is
+// called, which waits for all of it to end.
 func Start(
-	ctx context.Context, d *demo.Demo, reconciler func(*mini.CachedClient) mini.Reconciler,
+	ctx context.Context, d *demo.Demo, lag time.Duration,
+	reconciler func(*mini.CachedClient) mini.Reconciler,
 ) (g *Gauge, stop func(), err error) {
 	cluster, err := mini.NewCluster(d.Config(), scheme.Scheme)
 	if err != nil {
@@ -84,7 +86,12 @@ func Start(
 	}
 	here := func(c mini.Change) bool { return c.Object().GetNamespace() == d.Namespace }
 	ofSet := mini.EnqueueOwner(schema.GroupKind{Group: "apps", Kind: "ReplicaSet"})
-	setController := mini.NewController("replicaset", &mini.ReplicaSets{Client: m.Client})
+	replicaSets := &mini.ReplicaSets{Client: m.Client}
+	setController := mini.NewController("replicaset", mini.ReconcilerFunc(
+		func(ctx context.Context, req mini.Request) (mini.Result, error) {
+			time.Sleep(lag)
+			return replicaSets.Reconcile(ctx, req)
+		}))
 	setController.Watch(sets, mini.EnqueueObject, here)
 	setController.Watch(pods, ofSet, here)
 	controller := mini.NewController("deployment", reconciler(m.Client))
@@ -169,7 +176,7 @@ func (g *Gauge) Counted() (most, fewest int, dark time.Duration) {
 
 // Wait waits until there are so many Pods, all of them available and of this version.
 func (g *Gauge) Wait(ctx context.Context, count int, version string) error {
-	for range 600 {
+	for range 1200 {
 		if g.all(count, version) {
 			return nil
 		}
@@ -179,7 +186,7 @@ func (g *Gauge) Wait(ctx context.Context, count int, version string) error {
 			return ctx.Err()
 		}
 	}
-	return fmt.Errorf("after 30 s, there are not %d available Pods of version %s and no others", count, version)
+	return fmt.Errorf("after a minute, there are not %d available Pods of version %s and no others", count, version)
 }
 
 func (g *Gauge) all(count int, version string) bool {
