@@ -42,6 +42,7 @@ func (w *rolloutWorld) progress() string {
 	return fmt.Sprintf("%s %s", c.Status, c.Reason)
 }
 
+// kubectl rollout status reads these numbers, and believes them if the generation is the current one.
 func TestTheStatusAddsUpWhatTheReplicaSetsReport(t *testing.T) {
 	inRollout(t, mini.NewDeploymentController, func(w *rolloutWorld) {
 		w.create(deployment(10, fences("3", "2")))
@@ -69,6 +70,7 @@ func TestTheStatusAddsUpWhatTheReplicaSetsReport(t *testing.T) {
 	})
 }
 
+// A user is paged when a Deployment is not available.
 func TestAvailableMeansThatEnoughPodsServe(t *testing.T) {
 	inRollout(t, mini.NewDeploymentController, func(w *rolloutWorld) {
 		_, err := w.Other.AppsV1().Deployments("default").Create(
@@ -97,6 +99,7 @@ func TestAvailableMeansThatEnoughPodsServe(t *testing.T) {
 	})
 }
 
+// A script that waits for a release reads the reason.
 func TestProgressIsReported(t *testing.T) {
 	inRollout(t, mini.NewDeploymentController, func(w *rolloutWorld) {
 		bad := deployment(2, image("bad"), fences("1", "0"))
@@ -114,6 +117,7 @@ func TestProgressIsReported(t *testing.T) {
 	})
 }
 
+// Otherwise the deadline of this rollout would count from the end of the last one.
 func TestARolloutThatHasJustBegunSaysSo(t *testing.T) {
 	inRollout(t, mini.NewDeploymentController, func(w *rolloutWorld) {
 		w.create(deployment(2))
@@ -132,6 +136,7 @@ func TestARolloutThatHasJustBegunSaysSo(t *testing.T) {
 	})
 }
 
+// A failure that no condition reports, or one that comes and goes, stops no release.
 func TestARolloutThatMakesNoProgressExceedsItsDeadline(t *testing.T) {
 	inRollout(t, mini.NewDeploymentController, func(w *rolloutWorld) {
 		w.create(deployment(10, fences("3", "2"), deadline(60)))
@@ -161,6 +166,7 @@ func TestARolloutThatMakesNoProgressExceedsItsDeadline(t *testing.T) {
 	})
 }
 
+// A slow rollout of many Pods is not a failed one.
 func TestEachBitOfProgressMovesTheDeadline(t *testing.T) {
 	inRollout(t, mini.NewDeploymentController, func(w *rolloutWorld) {
 		w.create(deployment(8, fences("1", "0"), deadline(15), func(d *appsv1.Deployment) { d.Spec.MinReadySeconds = 10 }))
@@ -176,6 +182,7 @@ func TestEachBitOfProgressMovesTheDeadline(t *testing.T) {
 	})
 }
 
+// A tool that rolls back failed releases would take back one that has worked for a month.
 func TestWhatIsCompleteDoesNotBecomeLateAgain(t *testing.T) {
 	inRollout(t, mini.NewDeploymentController, func(w *rolloutWorld) {
 		w.create(deployment(2, deadline(30)))
@@ -194,6 +201,7 @@ func TestWhatIsCompleteDoesNotBecomeLateAgain(t *testing.T) {
 	})
 }
 
+// A user who pauses for an hour would be told that the rollout has failed.
 func TestAPauseIsNotLate(t *testing.T) {
 	inRollout(t, mini.NewDeploymentController, func(w *rolloutWorld) {
 		w.create(deployment(10, fences("3", "2"), deadline(60)))
@@ -211,6 +219,7 @@ func TestAPauseIsNotLate(t *testing.T) {
 	})
 }
 
+// Without this, no Pod of the new template would ever start.
 func TestARecreateIsWokenByTheEndOfTheLastPod(t *testing.T) {
 	inRollout(t, mini.NewDeploymentController, func(w *rolloutWorld) {
 		w.create(deployment(3, recreate))
@@ -223,6 +232,7 @@ func TestARecreateIsWokenByTheEndOfTheLastPod(t *testing.T) {
 	})
 }
 
+// Without a limit, ReplicaSets pile up; with a wrong one, there is nothing to roll back to.
 func TestTheHistoryHasALimit(t *testing.T) {
 	inRollout(t, mini.NewDeploymentController, func(w *rolloutWorld) {
 		w.create(deployment(1, func(d *appsv1.Deployment) { d.Spec.RevisionHistoryLimit = new(int32(2)) }))
@@ -246,6 +256,7 @@ func TestTheHistoryHasALimit(t *testing.T) {
 	})
 }
 
+// A controller that wakes itself keeps the API server busy forever.
 func TestADeploymentsStatusIsWrittenOnlyIfItDiffers(t *testing.T) {
 	inRollout(t, mini.NewDeploymentController, func(w *rolloutWorld) {
 		w.create(deployment(2))
@@ -261,6 +272,7 @@ func TestADeploymentsStatusIsWrittenOnlyIfItDiffers(t *testing.T) {
 	})
 }
 
+// A status that stays old is a wrong one.
 func TestAFailedStatusIsWrittenAgain(t *testing.T) {
 	inRollout(t, mini.NewDeploymentController, func(w *rolloutWorld) {
 		for _, match := range []fakeapi.Match{
