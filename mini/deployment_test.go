@@ -286,6 +286,13 @@ func TestAFailedStatusIsWrittenAgain(t *testing.T) {
 		time.Sleep(time.Minute)
 		require.Equal(w, "True NewReplicaSetAvailable", w.progress())
 		require.Equal(w, map[string]int32{"v2": 2}, w.sizes())
+		w.Server.Inject(fakeapi.Fault{
+			Match: fakeapi.Match{Verb: "update", Resource: "deployments", Subresource: "status"},
+			Times: 1, Status: fakeapi.Unavailable(),
+		})
+		w.change(deadline(700)) // nothing else changes: no other event comes
+		time.Sleep(time.Minute)
+		require.Equal(w, w.get().Generation, w.get().Status.ObservedGeneration, "a refused status is written later")
 		require.NoError(w, w.Other.AppsV1().Deployments("default").Delete(w.ctx, "web", metav1.DeleteOptions{}))
 		d := &mini.Deployments{Client: w.Manager.Client}
 		synctest.Wait()
