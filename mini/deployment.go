@@ -36,7 +36,7 @@ func NewDeploymentController(m *Manager) (*Controller, error) {
 	setOf := EnqueueOwner(appsv1.SchemeGroupVersion.WithKind("ReplicaSet").GroupKind())
 	c.Watch(deployments, EnqueueObject)
 	c.Watch(sets, ofSet)
-	// Recreate waits for the end of Pods, of which a ReplicaSet's status says nothing.
+	// Recreate waits until the cache shows that the old Pods are gone.
 	c.Watch(pods, func(change Change) (all []Request) {
 		for _, key := range setOf(change) {
 			if rs := sets.Get(key); rs != nil {
@@ -54,15 +54,11 @@ func (c *Deployments) Reconcile(ctx context.Context, req Request) (Result, error
 	if err != nil || r == nil {
 		return Result{}, err
 	}
-	begun := "FoundNewReplicaSet" // as after a rollback
-	if r.newRS == nil {
-		begun = "NewReplicaSetCreated"
-	}
 	if err := c.scaleOrRoll(ctx, r); err != nil {
 		return Result{}, err
 	}
 	now := metav1.Now().Rfc3339Copy() // in seconds, as the API server stores it
-	status := deploymentStatus(r, begun, now)
+	status := deploymentStatus(r, now)
 	if r.d.Spec.Paused || deploymentComplete(r.d, &status) {
 		if err := c.cleanupDeployment(ctx, r); err != nil {
 			return Result{}, err
@@ -90,11 +86,8 @@ func (c *Deployments) syncDeploymentStatus(
 	return c.Client.UpdateStatus(ctx, d)
 }
 
-// deploymentStatus adds up what the ReplicaSets report. begun is why there is progress if
-// the rollout has just begun.
-func deploymentStatus(
-	r *rollout, begun string, now metav1.Time,
-) (status appsv1.DeploymentStatus) {
+// deploymentStatus adds up what the ReplicaSets report.
+func deploymentStatus(r *rollout, now metav1.Time) (status appsv1.DeploymentStatus) {
 	status.ObservedGeneration = r.d.Generation
 	status.CollisionCount = r.d.Status.CollisionCount
 	for _, rs := range r.allRSs() {
@@ -109,13 +102,10 @@ func deploymentStatus(
 	status.UnavailableReplicas = max(missing, 0)
 	for _, c := range []condition{
 		availableCondition(r.d, status.AvailableReplicas),
-		progressingCondition(r, &status, begun, now),
-		replicaFailureCondition(r),
+		progressingCondition(r, &status, now),
 	} {
-		if c.Status != "" {
-			was := getCondition(r.d.Status.Conditions, c.Type)
-			status.Conditions = append(status.Conditions, withTimes(c, was, now))
-		}
+		was := getCondition(r.d.Status.Conditions, c.Type)
+		status.Conditions = append(status.Conditions, withTimes(c, was, now))
 	}
 	return status
 }
@@ -133,15 +123,13 @@ func getCondition(all []condition, kind appsv1.DeploymentConditionType) conditio
 // withTimes keeps the times of what has not changed. Progress is an exception: each bit
 // of it moves the deadline.
 func withTimes(c, was condition, now metav1.Time) condition {
-	if c == was {
+	same := c.Status == was.Status && c.Reason == was.Reason
+	if c == was || same && c.Reason != ReplicaSetUpdatedReason {
 		return was
 	}
 	c.LastUpdateTime, c.LastTransitionTime = now, now
 	if c.Status == was.Status {
 		c.LastTransitionTime = was.LastTransitionTime
-		if c.Reason == was.Reason && c.Reason != ReplicaSetUpdatedReason {
-			c.LastUpdateTime = was.LastUpdateTime
-		}
 	}
 	return c
 }
@@ -155,24 +143,10 @@ func availableCondition(d *appsv1.Deployment, available int32) (c condition) {
 	return c
 }
 
-// replicaFailureCondition says why a ReplicaSet cannot create or delete Pods. It has no
-// Status if all can.
-func replicaFailureCondition(r *rollout) (c condition) {
-	for _, rs := range r.allRSs() { // the new one comes last, and overrides the others
-		for _, failure := range rs.Status.Conditions {
-			if failure.Type == appsv1.ReplicaSetReplicaFailure {
-				c.Type, c.Status = appsv1.DeploymentReplicaFailure, failure.Status
-				c.Reason, c.Message = failure.Reason, failure.Message
-			}
-		}
-	}
-	return c
-}
-
 // progressingCondition says whether the rollout gets on. It stays as it was until there
 // is a reason to change it.
 func progressingCondition(
-	r *rollout, status *appsv1.DeploymentStatus, begun string, now metav1.Time,
+	r *rollout, status *appsv1.DeploymentStatus, now metav1.Time,
 ) (c condition) {
 	was := getCondition(r.d.Status.Conditions, appsv1.DeploymentProgressing)
 	c.Type, c.Status = appsv1.DeploymentProgressing, corev1.ConditionTrue
@@ -181,15 +155,15 @@ func progressingCondition(
 		c.Status, c.Reason = corev1.ConditionUnknown, PausedDeployReason
 	case was.Reason == PausedDeployReason: // the deadline starts over
 		c.Status, c.Reason = corev1.ConditionUnknown, "DeploymentResumed"
-	case r.newRS != nil && (was.Reason == "" || Revision(r.newRS) != Revision(r.d)):
-		c.Reason = begun
+	case was.Reason == "" || r.newRS != nil && Revision(r.newRS) != Revision(r.d):
+		c.Reason = ReplicaSetUpdatedReason // a rollout has begun
 	case was.Reason == NewRSAvailableReason && status.Replicas == status.UpdatedReplicas:
 		return was // it is over: Pods that fail later are no new rollout
 	case deploymentComplete(r.d, status):
 		c.Reason = NewRSAvailableReason
 	case deploymentProgressing(&r.d.Status, status):
 		c.Reason = ReplicaSetUpdatedReason
-	case was.Reason != "" && !now.Time.Before(progressDeadline(r.d, was)):
+	case !now.Time.Before(progressDeadline(r.d, was)):
 		c.Status, c.Reason = corev1.ConditionFalse, "ProgressDeadlineExceeded"
 	default:
 		return was
