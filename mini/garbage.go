@@ -138,6 +138,7 @@ func (gc *garbageCollector) processDeletingDependentsItem(
 // orphanDependents takes the owner out of its dependents, and lets it go. It asks the API
 // server for them: one that a late cache does not show would be deleted in the end.
 func (gc *garbageCollector) orphanDependents(ctx context.Context, owner Object) error {
+	isOwner := func(ref metav1.OwnerReference) bool { return ref.UID == owner.GetUID() }
 	inNamespace := Selection{Namespace: owner.GetNamespace()}
 	for _, k := range gc.graph.Kinds {
 		objs, err := gc.client.Client.List(ctx, k.Like, inNamespace)
@@ -146,7 +147,6 @@ func (gc *garbageCollector) orphanDependents(ctx context.Context, owner Object) 
 		}
 		for _, obj := range objs {
 			refs := obj.GetOwnerReferences()
-			isOwner := func(r metav1.OwnerReference) bool { return r.UID == owner.GetUID() }
 			if !slices.ContainsFunc(refs, isOwner) {
 				continue
 			}
