@@ -260,6 +260,7 @@ func TestAForegroundDeletionDeletesTheOwnerAfterItsDependents(t *testing.T) {
 		pod.Finalizers = []string{"example.com/slow"}
 		_, err = w.Other.CoreV1().Pods("default").Update(w.ctx, pod, metav1.UpdateOptions{})
 		require.NoError(w, err)
+		synctest.Wait() // an owner waits for the dependents that the cache shows
 		w.deleteDeployment(metav1.DeletePropagationForeground)
 		require.Equal(w, []string{"-deployment/web", "-pod/a", "-replicaset/web"}, w.left(),
 			"the owners wait for the Pod that is left")
