@@ -24,11 +24,12 @@ type garbageCollector struct {
 // objects of these kinds. Add them to m.
 //
 // Guarantees: an object that has a living owner is not deleted, however late the cache
-// is. The collector asks the API server for each owner first. The API server refuses the
-// deletion if the object has got another owner since.
+// is. The API server has said of each owner that it is gone, or wants its dependents to
+// be deleted, and it refuses the deletion if the object has got another owner since.
 //
-// Caveats: for owners of other kinds, the collector asks when a dependent appears or gets
-// other owners. It does not see these owners end later.
+// Caveats: for owners of other kinds, the collector asks when a dependent appears or
+// changes. It does not see the end of these owners. In the foreground, an owner does not
+// wait for a dependent that the cache does not show yet.
 func NewGarbageCollector(m *Manager, kinds ...Object) (all []*Controller, err error) {
 	graph, err := NewOwnerGraph(m, kinds...)
 	if err != nil {
@@ -102,9 +103,9 @@ func policyOf(obj Object) metav1.DeletionPropagation {
 	return metav1.DeletePropagationBackground
 }
 
-// deleteObject deletes what was judged: the API server refuses if the object has changed
-// since. If its owners are the same, that does not matter, and an object that changes all
-// the time has to go, too.
+// deleteObject deletes the version that was judged: the API server refuses if the object
+// has changed since. If its owners are the same, that does not matter, and an object that
+// changes all the time has to go, too.
 func (gc *garbageCollector) deleteObject(
 	ctx context.Context, obj Object, policy metav1.DeletionPropagation,
 ) error {
@@ -137,6 +138,7 @@ func (gc *garbageCollector) processDeletingDependentsItem(
 // orphanDependents takes the owner out of its dependents, and lets it go. It asks the API
 // server for them: one that a late cache does not show would be deleted in the end.
 func (gc *garbageCollector) orphanDependents(ctx context.Context, owner Object) error {
+	isOwner := func(ref metav1.OwnerReference) bool { return ref.UID == owner.GetUID() }
 	inNamespace := Selection{Namespace: owner.GetNamespace()}
 	for _, k := range gc.graph.Kinds {
 		objs, err := gc.client.Client.List(ctx, k.Like, inNamespace)
@@ -145,7 +147,6 @@ func (gc *garbageCollector) orphanDependents(ctx context.Context, owner Object) 
 		}
 		for _, obj := range objs {
 			refs := obj.GetOwnerReferences()
-			isOwner := func(r metav1.OwnerReference) bool { return r.UID == owner.GetUID() }
 			if !slices.ContainsFunc(refs, isOwner) {
 				continue
 			}

@@ -104,6 +104,7 @@ func (w *world) refs(name string) (owners []string) {
 
 var wholeTree = []string{"deployment/web", "pod/a", "pod/b", "replicaset/web"}
 
+// Deleted Deployments would leave their Pods running.
 func TestABackgroundDeletionDeletesDependentsAfterTheirOwner(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.runGarbage()
@@ -115,6 +116,7 @@ func TestABackgroundDeletionDeletesDependentsAfterTheirOwner(t *testing.T) {
 	})
 }
 
+// The collector would delete a healthy cluster.
 func TestAnObjectWithALivingOwnerStays(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.tree()
@@ -124,6 +126,7 @@ func TestAnObjectWithALivingOwnerStays(t *testing.T) {
 	})
 }
 
+// Each new Pod would cost a request.
 func TestAHealthyClusterCostsNoRequests(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.tree()
@@ -133,6 +136,7 @@ func TestAHealthyClusterCostsNoRequests(t *testing.T) {
 	})
 }
 
+// The objects of a kind that has no Go type would never be collected, and no error said so.
 func TestAKindThatIsNotInTheSchemeIsAnError(t *testing.T) {
 	inMemory(t, func(w *world) {
 		_, err := mini.NewGarbageCollector(mini.NewManager(w.Cluster), &appsv1.Deployment{}, &unknown{})
@@ -140,6 +144,7 @@ func TestAKindThatIsNotInTheSchemeIsAnError(t *testing.T) {
 	})
 }
 
+// What lost its owner during a restart would stay forever.
 func TestDependentsAreFoundThatLostTheirOwnerWhileTheCollectorWasDown(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.tree()
@@ -149,6 +154,7 @@ func TestDependentsAreFoundThatLostTheirOwnerWhileTheCollectorWasDown(t *testing
 	})
 }
 
+// A Pod that a slow controller creates for a ReplicaSet that is gone would run forever.
 func TestADependentThatComesAfterItsOwnerIsGoneIsDeleted(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.runGarbage()
@@ -163,6 +169,7 @@ func TestADependentThatComesAfterItsOwnerIsGoneIsDeleted(t *testing.T) {
 	})
 }
 
+// The Pods of a ReplicaSet that was deleted would stay, because another one has its name.
 func TestAnOwnerThatWasReplacedUnderItsNameIsGone(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.runGarbage()
@@ -176,6 +183,8 @@ func TestAnOwnerThatWasReplacedUnderItsNameIsGone(t *testing.T) {
 	})
 }
 
+// An object with one living owner stays, without the references to the others. An owner that
+// waits would wait forever if it were not taken out.
 func TestDeadOwnersAreTakenOutIfALivingOneIsLeft(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.runGarbage()
@@ -190,6 +199,7 @@ func TestDeadOwnersAreTakenOutIfALivingOneIsLeft(t *testing.T) {
 	})
 }
 
+// Pods that a user wanted to keep would be deleted.
 func TestAnOrphanDeletionLeavesTheDependentsWithoutTheOwner(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.runGarbage()
@@ -206,6 +216,7 @@ func TestAnOrphanDeletionLeavesTheDependentsWithoutTheOwner(t *testing.T) {
 	})
 }
 
+// The collector would take away what belongs to others.
 func TestAnOrphanDeletionKeepsOtherOwnersAndOtherFinalizers(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.runGarbage()
@@ -223,6 +234,7 @@ func TestAnOrphanDeletionKeepsOtherOwnersAndOtherFinalizers(t *testing.T) {
 	})
 }
 
+// A Pod that is new when its owner is deleted would be deleted with it.
 func TestAnOrphanDeletionFindsDependentsThatTheCacheDoesNotShowYet(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.Server.Inject(fakeapi.Fault{
@@ -238,6 +250,7 @@ func TestAnOrphanDeletionFindsDependentsThatTheCacheDoesNotShowYet(t *testing.T)
 	})
 }
 
+// A user who sees that the Deployment is gone would find its Pods still running.
 func TestAForegroundDeletionDeletesTheOwnerAfterItsDependents(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.runGarbage()
@@ -247,6 +260,7 @@ func TestAForegroundDeletionDeletesTheOwnerAfterItsDependents(t *testing.T) {
 		pod.Finalizers = []string{"example.com/slow"}
 		_, err = w.Other.CoreV1().Pods("default").Update(w.ctx, pod, metav1.UpdateOptions{})
 		require.NoError(w, err)
+		synctest.Wait() // an owner waits for the dependents that the cache shows
 		w.deleteDeployment(metav1.DeletePropagationForeground)
 		require.Equal(w, []string{"-deployment/web", "-pod/a", "-replicaset/web"}, w.left(),
 			"the owners wait for the Pod that is left")
@@ -259,6 +273,7 @@ func TestAForegroundDeletionDeletesTheOwnerAfterItsDependents(t *testing.T) {
 	})
 }
 
+// An owner would wait for dependents that do not block it.
 func TestAForegroundDeletionWaitsOnlyForBlockingDependents(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.runGarbage()
@@ -277,6 +292,7 @@ func TestAForegroundDeletionWaitsOnlyForBlockingDependents(t *testing.T) {
 	})
 }
 
+// An owner would wait forever for what is no longer its dependent.
 func TestAnOwnerStopsWaitingForADependentThatStopsBlocking(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.runGarbage()
@@ -296,6 +312,7 @@ func TestAnOwnerStopsWaitingForADependentThatStopsBlocking(t *testing.T) {
 	})
 }
 
+// A restart of the collector would leave owners that wait forever.
 func TestAForegroundDeletionGoesOnAfterARestart(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.tree()
@@ -305,6 +322,7 @@ func TestAForegroundDeletionGoesOnAfterARestart(t *testing.T) {
 	})
 }
 
+// Objects that own each other would wait for each other forever.
 func TestACircleOfOwnersIsDeleted(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.runGarbage()
@@ -320,6 +338,7 @@ func TestACircleOfOwnersIsDeleted(t *testing.T) {
 	})
 }
 
+// A finalizer on the dependent says what is to become of its own dependents.
 func TestACollectedDependentKeepsItsOwnWishForItsDependents(t *testing.T) {
 	for finalizer, left := range inorder.Map(map[string][]string{
 		metav1.FinalizerOrphanDependents: {"configmap/leaf"},
@@ -343,6 +362,7 @@ func TestACollectedDependentKeepsItsOwnWishForItsDependents(t *testing.T) {
 	}
 }
 
+// An object with an owner in another namespace would live or die by chance.
 func TestAnOwnerInAnotherNamespaceIsNoOwner(t *testing.T) {
 	inMemory(t, func(w *world) {
 		_, err := w.Other.CoreV1().Namespaces().Create(w.ctx,
@@ -365,6 +385,7 @@ func TestAnOwnerInAnotherNamespaceIsNoOwner(t *testing.T) {
 	})
 }
 
+// What belongs to a kind that the collector does not watch would be deleted.
 func TestOwnersOfOtherKindsAreLookedUp(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.runGarbage()
@@ -384,6 +405,7 @@ func TestOwnersOfOtherKindsAreLookedUp(t *testing.T) {
 	})
 }
 
+// Everything that a custom resource owns would be deleted when its CRD is away.
 func TestAnOwnerOfAKindThatTheServerDoesNotKnowIsNotAbsent(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.runGarbage()
@@ -395,6 +417,7 @@ func TestAnOwnerOfAKindThatTheServerDoesNotKnowIsNotAbsent(t *testing.T) {
 	})
 }
 
+// A missing permission would delete objects.
 func TestAnOwnerThatCannotBeReadIsNotAbsent(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.Server.Inject(fakeapi.Fault{
@@ -408,6 +431,7 @@ func TestAnOwnerThatCannotBeReadIsNotAbsent(t *testing.T) {
 	})
 }
 
+// The collector would delete live Pods.
 func TestALateCacheDeletesNothingThatHasALivingOwner(t *testing.T) {
 	inMemory(t, func(w *world) {
 		for _, resource := range []string{"deployments", "replicasets"} {
@@ -424,6 +448,7 @@ func TestALateCacheDeletesNothingThatHasALivingOwner(t *testing.T) {
 	})
 }
 
+// An object that is adopted while the collector decides would be deleted.
 func TestADependentThatGotALivingOwnerInTheMeantimeStays(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.runGarbage()
@@ -452,6 +477,7 @@ func TestADependentThatGotALivingOwnerInTheMeantimeStays(t *testing.T) {
 	})
 }
 
+// A Pod whose status changes every few milliseconds would never be collected.
 func TestAnObjectThatChangesAllTheTimeIsDeletedAllTheSame(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.runGarbage()
@@ -477,6 +503,7 @@ func TestAnObjectThatChangesAllTheTimeIsDeletedAllTheSame(t *testing.T) {
 	})
 }
 
+// One error would leave an object, or an owner that waits, forever.
 func TestAFailedRequestIsTriedAgain(t *testing.T) {
 	for _, verb := range []string{"get", "patch", "delete", "list"} {
 		for _, policy := range []metav1.DeletionPropagation{

@@ -384,18 +384,28 @@ func TestAnOwnerThatIsDeletedInTheForegroundIsWaiting(t *testing.T) {
 
 // A missing permission would delete what it hides the owners of.
 func TestAnOwnerThatCannotBeReadMakesNoVerdict(t *testing.T) {
-	inMemory(t, func(w *world) {
-		g, _ := w.graph()
-		w.Server.Inject(fakeapi.Fault{
-			Match: fakeapi.Match{Verb: "get", Resource: "secrets"}, Status: fakeapi.Forbidden(),
+	named := fakeapi.Forbidden() // a real one names the object
+	named.Details = &metav1.StatusDetails{Name: "gone"}
+	for what, status := range inorder.Map(map[string]*metav1.Status{
+		"forbidden": named, "an error without a name": fakeapi.InternalError(),
+		"404 without details": {Status: metav1.StatusFailure, Code: 404, Reason: metav1.StatusReasonNotFound},
+	}) {
+		t.Run(what, func(t *testing.T) {
+			inMemory(t, func(w *world) {
+				g, _ := w.graph()
+				w.Server.Inject(fakeapi.Fault{
+					Match: fakeapi.Match{Verb: "get", Resource: "secrets"}, Status: status,
+				})
+				gone := metav1.OwnerReference{APIVersion: "v1", Kind: "Secret", Name: "gone", UID: "gone"}
+				item := w.podOf("a", ownerRef("ConfigMap", w.configMap("owner")), gone)
+				synctest.Wait()
+				solid, waiting, err := g.ClassifyReferences(w.ctx, item)
+				require.Error(w, err, "nobody has said that the owner is gone")
+				require.Empty(w, solid)
+				require.Empty(w, waiting)
+			})
 		})
-		gone := metav1.OwnerReference{APIVersion: "v1", Kind: "Secret", Name: "gone", UID: "gone"}
-		item := w.podOf("a", ownerRef("ConfigMap", w.configMap("owner")), gone)
-		solid, waiting, err := g.ClassifyReferences(w.ctx, item)
-		require.Error(w, err)
-		require.Empty(w, solid)
-		require.Empty(w, waiting)
-	})
+	}
 }
 
 // The dependents of a waiting owner are deleted, so the cache is not enough.
