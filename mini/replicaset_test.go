@@ -135,9 +135,9 @@ func TestLevel1APodThatAnotherProcessDeletesAtTheSameTimeIsNoFailure(t *testing.
 		w.deletePod(pods[0])
 		w.deletePod(pods[1])
 		w.orphan(replicaSet("other", 0), pods[1].Name)
-		time.Sleep(time.Minute)
-		require.Equal(w, []string{pods[1].Name}, names(w.pods()), "another Pod has the name, and is not ours to delete")
+		time.Sleep(time.Second)
 		require.Empty(w, w.replicaSet("web").Status.Conditions, "a Pod that is gone is what we wanted")
+		require.Equal(w, []string{pods[1].Name}, names(w.pods()), "another Pod has the name, and is not ours to delete")
 	})
 }
 
@@ -148,8 +148,8 @@ func TestLevel2TenPodsAreTenAlthoughTheWatchIsSlow(t *testing.T) {
 		w.runReplicaSets()
 		w.createReplicaSet(replicaSet("web", 9))
 		change := func(replicas, atLeast, atMost int) {
-			for i := range 20 {
-				time.Sleep(100 * time.Millisecond)
+			for i := range 10 {
+				time.Sleep(200 * time.Millisecond)
 				w.changeReplicaSet("web", func(rs *appsv1.ReplicaSet) {
 					rs.Annotations = map[string]string{"change": strconv.Itoa(i)}
 					rs.Spec.Replicas = new(int32(replicas))
@@ -171,7 +171,7 @@ func TestLevel2TenPodsAreTenAlthoughTheWatchIsSlow(t *testing.T) {
 
 // Level 2: a new process has no memory, and needs none.
 func TestLevel2AProcessThatIsKilledInTheMiddleIsFollowedByOneThatCreatesTheRest(t *testing.T) {
-	for _, killedAfter := range []time.Duration{0, 50, 350, 400} {
+	for _, killedAfter := range []time.Duration{50, 350} {
 		inMemory(t, func(w *world) {
 			w.Server.Inject(fakeapi.Fault{Match: toPods("create"), Delay: 100 * time.Millisecond})
 			w.slowWatch("pods", 30*time.Millisecond)
