@@ -37,12 +37,9 @@ type ReplicaSets struct {
 
 // NewReplicaSetController returns the controller with its watches. Add it to m.
 func NewReplicaSetController(m *Manager) (*Controller, error) {
-	sets, err := m.Cache.Informer(&appsv1.ReplicaSet{})
-	if err != nil {
-		return nil, err
-	}
-	pods, err := m.Cache.Informer(&corev1.Pod{})
-	if err != nil {
+	sets, err1 := m.Cache.Informer(&appsv1.ReplicaSet{})
+	pods, err2 := m.Cache.Informer(&corev1.Pod{})
+	if err := errors.Join(err1, err2); err != nil {
 		return nil, err
 	}
 	c := NewController("replicaset", &ReplicaSets{Client: m.Client})
@@ -80,12 +77,6 @@ func (r *ReplicaSets) Reconcile(ctx context.Context, req Request) (Result, error
 	if err != nil {
 		return Result{}, err
 	}
-	return r.syncReplicaSet(ctx, rs)
-}
-
-func (r *ReplicaSets) syncReplicaSet(
-	ctx context.Context, rs *appsv1.ReplicaSet,
-) (Result, error) {
 	active, terminating, err := r.claimPods(ctx, rs)
 	if err != nil {
 		return Result{}, err
@@ -108,11 +99,10 @@ func (r *ReplicaSets) claimPods(
 ) (active []*corev1.Pod, terminating int, err error) {
 	selector, err := metav1.LabelSelectorAsSelector(rs.Spec.Selector)
 	if err != nil {
-		err = fmt.Errorf("the selector of ReplicaSet %s: %w", KeyOf(rs), err)
-		return nil, 0, TerminalError(err)
+		return nil, 0, TerminalError(fmt.Errorf("the selector of %s: %w", KeyOf(rs), err))
 	}
-	// All Pods of the namespace: also those that match no longer, and those that do not
-	// belong to the ReplicaSet yet.
+	// All Pods of the namespace: Claim also needs those that do not belong to the
+	// ReplicaSet yet, and those that no longer match.
 	pods, err := List[*corev1.Pod](ctx, r.Client, Selection{Namespace: rs.Namespace})
 	if err != nil {
 		return nil, 0, err
@@ -127,13 +117,14 @@ func (r *ReplicaSets) claimPods(
 	return active, len(claimed) - len(active), err
 }
 
+// manageReplicas creates what is missing, or deletes what is too many.
 func (r *ReplicaSets) manageReplicas(
 	ctx context.Context, rs *appsv1.ReplicaSet, active []*corev1.Pod,
 ) error {
 	burst := cmp.Or(r.Burst, 500)
 	diff := len(active) - int(*rs.Spec.Replicas)
 	if diff <= 0 {
-		return slowStartBatch(min(-diff, burst), 1, func(int) error {
+		return slowStartBatch(min(-diff, burst), func(int) error {
 			return r.Client.Create(ctx, podFor(rs))
 		})
 	}
@@ -147,10 +138,11 @@ func (r *ReplicaSets) manageReplicas(
 	})
 }
 
-// slowStartBatch calls fn count times, in batches that double. A failure is the end of
-// it: if a quota refuses one Pod, it refuses 500, and each one costs the API server work.
-func slowStartBatch(count, initialBatchSize int, fn func(int) error) error {
-	for batch := min(count, initialBatchSize); batch > 0; batch = min(2*batch, count) {
+// slowStartBatch calls fn count times, in batches that double: 1, 2, 4 and so on. A batch
+// with a failure is the last one: a quota that refuses one Pod refuses 500.
+func slowStartBatch(count int, fn func(int) error) error {
+	for batch := 1; count > 0; batch *= 2 {
+		batch = min(batch, count)
 		if err := inParallel(batch, fn); err != nil {
 			return err
 		}
@@ -179,7 +171,6 @@ func calculateStatus(
 	status = appsv1.ReplicaSetStatus{
 		ObservedGeneration: rs.Generation, Replicas: int32(len(active)),
 		TerminatingReplicas: new(int32(terminating)),
-		Conditions:          slices.Clone(rs.Status.Conditions),
 	}
 	template := labels.Set(rs.Spec.Template.Labels).AsSelectorPreValidated()
 	for _, pod := range active {
@@ -198,21 +189,26 @@ func calculateStatus(
 			next = left
 		}
 	}
-	failed := func(c appsv1.ReplicaSetCondition) bool {
-		return c.Type == appsv1.ReplicaSetReplicaFailure
-	}
-	if failure == nil {
-		status.Conditions = slices.DeleteFunc(status.Conditions, failed)
-	} else if !slices.ContainsFunc(status.Conditions, failed) { // the first failure stays
-		reason := "FailedCreate"
-		if len(active) > int(*rs.Spec.Replicas) {
-			reason = "FailedDelete"
-		}
-		status.Conditions = append(status.Conditions, appsv1.ReplicaSetCondition{
-			Type: appsv1.ReplicaSetReplicaFailure, Status: corev1.ConditionTrue,
-			Reason: reason, Message: failure.Error(),
-			LastTransitionTime: metav1.NewTime(now),
-		})
+	if failure != nil {
+		status.Conditions = replicaFailure(rs, len(active), failure, now)
 	}
 	return status, next
+}
+
+// replicaFailure returns the only condition that a ReplicaSet has. The first failure
+// stays: the next one may use other words, and is no news.
+func replicaFailure(
+	rs *appsv1.ReplicaSet, active int, failure error, now time.Time,
+) []appsv1.ReplicaSetCondition {
+	if len(rs.Status.Conditions) > 0 {
+		return rs.Status.Conditions
+	}
+	reason := "FailedCreate"
+	if active > int(*rs.Spec.Replicas) {
+		reason = "FailedDelete"
+	}
+	return []appsv1.ReplicaSetCondition{{
+		Type: appsv1.ReplicaSetReplicaFailure, Status: corev1.ConditionTrue,
+		Reason: reason, Message: failure.Error(), LastTransitionTime: metav1.NewTime(now),
+	}}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"strconv"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,61 +15,63 @@ import (
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
 	"github.com/loopwright/loopwright/mini"
+	"github.com/loopwright/loopwright/trace"
 )
 
 // runReplicaSets runs the controller in a manager, as a program does. To stop the manager
 // before the test ends is to kill the process: what it knew is gone.
-func (w *world) runReplicaSets() (manager *mini.Manager, kill func()) {
-	w.Helper()
-	manager = mini.NewManager(w.Cluster)
+func (w *world) runReplicaSets() (kill context.CancelFunc) {
+	manager := mini.NewManager(w.Cluster)
 	c, err := mini.NewReplicaSetController(manager)
 	require.NoError(w, err)
 	manager.AddController(c)
-	ctx, stop := context.WithCancel(w.ctx)
-	ended := make(chan struct{})
-	w.run(func(context.Context) error {
-		defer close(ended)
-		return manager.Run(ctx)
-	})
-	return manager, func() {
-		stop()
-		<-ended
-	}
+	ctx, kill := context.WithCancel(w.ctx)
+	w.run(func(context.Context) error { return manager.Run(ctx) })
+	return kill
 }
 
-// requests is how many requests the controller has sent since ForgetRequests.
-func (w *world) podRequests(verb, resource, subresource string) int {
-	w.Helper()
+// reconciler returns the Reconciler without a controller, for a test that calls it.
+func (w *world) reconciler() *mini.ReplicaSets {
+	cache := mini.NewCache(w.Cluster)
+	w.run(cache.Run)
+	return &mini.ReplicaSets{Client: mini.NewCachedClient(cache)}
+}
+
+var keyOfWeb = mini.Request{Namespace: "default", Name: "web"}
+
+// requestsTo is how many requests there were since ForgetRequests.
+func (w *world) requestsTo(verb, resource string) int {
 	synctest.Wait()
-	return len(w.Server.Requests(fakeapi.Match{Verb: verb, Resource: resource, Subresource: subresource}))
+	return len(w.Server.Requests(fakeapi.Match{Verb: verb, Resource: resource}))
 }
 
-// quota refuses all Pods from now on.
-func (w *world) quota() (lift func()) {
-	return w.Server.Inject(fakeapi.Fault{
-		Match: fakeapi.Match{Verb: "create", Resource: "pods"}, Status: fakeapi.Forbidden(),
-	})
+// toPods are the requests that create or delete Pods.
+func toPods(verb string) fakeapi.Match { return fakeapi.Match{Verb: verb, Resource: "pods"} }
+
+// orphan creates a Pod of the template, without an owner.
+func (w *world) orphan(rs *appsv1.ReplicaSet, name string) *corev1.Pod {
+	pod := &corev1.Pod{Spec: rs.Spec.Template.Spec}
+	pod.Name, pod.Labels = name, rs.Spec.Template.Labels
+	pod, err := w.Other.CoreV1().Pods(rs.Namespace).Create(w.ctx, pod, metav1.CreateOptions{})
+	require.NoError(w, err)
+	return pod
 }
 
 func (w *world) scale(name string, replicas int32) {
-	w.Helper()
 	w.changeReplicaSet(name, func(rs *appsv1.ReplicaSet) { rs.Spec.Replicas = &replicas })
 }
 
 // ready is what the kubelet does when a Pod runs.
 func (w *world) ready(pod *corev1.Pod) *corev1.Pod {
 	w.Helper()
+	ready := corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()}
 	return w.changePodStatus(pod, func(pod *corev1.Pod) {
-		pod.Status.Phase = corev1.PodRunning
-		pod.Status.Conditions = []corev1.PodCondition{
-			{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()},
-		}
+		pod.Status.Phase, pod.Status.Conditions = corev1.PodRunning, []corev1.PodCondition{ready}
 	})
 }
 
-// Level 1: count and create.
-
-func TestEveryReplicaSetGetsThePodsThatItAsksFor(t *testing.T) {
+// Level 1: count, create and delete.
+func TestLevel1EveryReplicaSetGetsThePodsThatItAsksFor(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.createReplicaSet(replicaSet("before", 2))
 		w.runReplicaSets()
@@ -87,7 +88,253 @@ func TestEveryReplicaSetGetsThePodsThatItAsksFor(t *testing.T) {
 	})
 }
 
-func TestPodsThatAreGoneEndingOrFinishedAreReplaced(t *testing.T) {
+// Level 1: a ReplicaSet that is gone or ending gets no Pods.
+func TestLevel1AReplicaSetThatIsBeingDeletedIsLeftToTheGarbageCollector(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.runReplicaSets()
+		rs := replicaSet("web", 3)
+		rs.Finalizers = []string{"example.com/wait"}
+		w.createReplicaSet(rs)
+		require.Len(w, names(w.pods()), 3)
+		err := w.Other.AppsV1().ReplicaSets("default").Delete(w.ctx, "web", metav1.DeleteOptions{})
+		require.NoError(w, err)
+		w.deletePod(w.pods()[0])
+		require.Len(w, names(w.pods()), 2, "the garbage collector deletes Pods: new ones would never end")
+		w.scale("web", 1)
+		require.Len(w, names(w.pods()), 2, "which Pods go is the garbage collector's business now")
+		w.changeReplicaSet("web", func(rs *appsv1.ReplicaSet) { rs.Finalizers = nil })
+		_, err = w.reconciler().Reconcile(w.ctx, keyOfWeb)
+		require.NoError(w, err, "a ReplicaSet that is gone is the normal end, not a failure")
+	})
+}
+
+// Level 1: 500 deletions one after another would keep a worker for minutes.
+func TestLevel1PodsAreDeletedInParallelAndTheLeastUsefulFirst(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.runReplicaSets()
+		w.createReplicaSet(replicaSet("web", 20))
+		useful := w.pods()[7]
+		w.ready(w.bind(useful, "node"))
+		w.Server.Inject(fakeapi.Fault{Match: toPods("delete"), Delay: time.Second})
+		w.scale("web", 1)
+		time.Sleep(1500 * time.Millisecond)
+		require.Len(w, names(w.pods()), 1, "19 deletions of a second each")
+		require.Equal(w, useful.Name, w.pods()[0].Name, "the only Pod that serves has to stay")
+	})
+}
+
+// Level 1: a Pod that is gone was to go.
+func TestLevel1APodThatAnotherProcessDeletesAtTheSameTimeIsNoFailure(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.runReplicaSets()
+		w.createReplicaSet(replicaSet("web", 3))
+		pods := w.pods()
+		w.Server.Inject(fakeapi.Fault{Match: toPods("delete"), Times: 3, Delay: time.Second})
+		w.scale("web", 0)
+		synctest.Wait()
+		w.deletePod(pods[0])
+		w.deletePod(pods[1])
+		w.orphan(replicaSet("other", 0), pods[1].Name)
+		time.Sleep(time.Second)
+		require.Empty(w, w.replicaSet("web").Status.Conditions, "a Pod that is gone is what we wanted")
+		require.Equal(w, []string{pods[1].Name}, names(w.pods()), "another Pod has the name, and is not ours to delete")
+	})
+}
+
+// Level 2: a stale cache makes eleven Pods of ten, or nine.
+func TestLevel2TenPodsAreTenAlthoughTheWatchIsSlow(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.slowWatch("pods", time.Second)
+		w.runReplicaSets()
+		w.createReplicaSet(replicaSet("web", 9))
+		change := func(replicas, atLeast, atMost int) {
+			for i := range 10 {
+				time.Sleep(200 * time.Millisecond)
+				w.changeReplicaSet("web", func(rs *appsv1.ReplicaSet) {
+					rs.Annotations = map[string]string{"change": strconv.Itoa(i)}
+					rs.Spec.Replicas = new(int32(replicas))
+				})
+				n := len(w.pods())
+				require.True(w, atLeast <= n && n <= atMost, "%d Pods: the controller did not see its own writes", n)
+			}
+			time.Sleep(time.Minute)
+			require.Len(w, names(w.pods()), replicas)
+		}
+		change(15, 9, 15)
+		for _, pod := range w.pods() {
+			w.ready(w.bind(pod, "node")) // now each deletion takes time
+		}
+		time.Sleep(time.Minute)
+		change(10, 10, 15)
+	})
+}
+
+// Level 2: a new process has no memory, and needs none.
+func TestLevel2AProcessThatIsKilledInTheMiddleIsFollowedByOneThatCreatesTheRest(t *testing.T) {
+	for _, killedAfter := range []time.Duration{50, 350} {
+		inMemory(t, func(w *world) {
+			w.Server.Inject(fakeapi.Fault{Match: toPods("create"), Delay: 100 * time.Millisecond})
+			w.slowWatch("pods", 30*time.Millisecond)
+			kill := w.runReplicaSets()
+			w.createReplicaSet(replicaSet("web", 20))
+			time.Sleep(killedAfter * time.Millisecond)
+			kill()
+			time.Sleep(time.Second) // the requests that were under way have ended
+			w.Server.ForgetRequests()
+			w.runReplicaSets()
+			time.Sleep(time.Minute)
+			require.Len(w, names(w.pods()), 20)
+			require.Zero(w, w.requestsTo("delete", "pods"), "there was a Pod too many")
+		})
+	}
+}
+
+// Level 3: a quota that refuses one Pod refuses 500.
+func TestLevel3FiveHundredRefusedPodsAreOneRequest(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.Server.Inject(fakeapi.Fault{Match: toPods("create"), Status: fakeapi.Forbidden()})
+		sets := w.reconciler()
+		w.createReplicaSet(replicaSet("web", 500))
+		w.Server.ForgetRequests()
+		_, err := sets.Reconcile(w.ctx, keyOfWeb)
+		require.Error(w, err, "the controller has to try again, later each time")
+		require.Equal(w, 1, w.requestsTo("create", "pods"), "the quota that refuses one Pod refuses 500")
+	})
+}
+
+// Level 3: batches of 1, 2, 4 and so on, each in parallel.
+func TestLevel3CreationsDoubleAndEndWithTheBatchThatFails(t *testing.T) {
+	inMemory(t, func(w *world) {
+		sets := w.reconciler()
+		// The fifth one is refused, in the batch of the fourth to the seventh.
+		w.Server.Inject(fakeapi.Fault{Match: toPods("create"), Skip: 4, Times: 1, Status: fakeapi.Forbidden()})
+		w.Server.Inject(fakeapi.Fault{Match: toPods("create"), Delay: time.Second})
+		w.createReplicaSet(replicaSet("web", 40))
+		began := time.Now()
+		_, err := sets.Reconcile(w.ctx, keyOfWeb)
+		require.Error(w, err)
+		require.Equal(w, 3*time.Second, time.Since(began), "batches of 1, 2 and 4, each of a second")
+		require.Equal(w, 1+2+4, w.requestsTo("create", "pods"))
+		require.Len(w, names(w.pods()), 1+2+3)
+		began = time.Now()
+		_, err = sets.Reconcile(w.ctx, keyOfWeb)
+		require.NoError(w, err)
+		require.Equal(w, 6*time.Second, time.Since(began), "34 Pods: 1, 2, 4, 8, 16 and the last 3")
+		require.Len(w, names(w.pods()), 40)
+	})
+}
+
+// Level 3: one huge ReplicaSet must not keep a worker from all others.
+func TestLevel3OneReconcileCreatesAndDeletesNoMoreThanTheBurst(t *testing.T) {
+	inMemory(t, func(w *world) {
+		sets := w.reconciler()
+		sets.Burst = 10
+		w.createReplicaSet(replicaSet("web", 13))
+		for _, step := range []struct{ replicas, pods int }{{13, 10}, {13, 13}, {1, 3}, {1, 1}} {
+			w.scale("web", int32(step.replicas))
+			synctest.Wait()
+			_, err := sets.Reconcile(w.ctx, keyOfWeb)
+			require.NoError(w, err)
+			require.Len(w, w.pods(), step.pods, "10 are created or deleted at most, and the next call does the rest")
+		}
+	})
+}
+
+// Level 3: 500 is the original's number.
+func TestLevel3TheBurstIsFiveHundred(t *testing.T) {
+	inMemory(t, func(w *world) {
+		rs := w.createReplicaSet(replicaSet("web", 0))
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Labels: rs.Spec.Template.Labels}}
+		pod.OwnerReferences = []metav1.OwnerReference{controllerRef("web", string(rs.UID))}
+		for i := range 503 {
+			pod.Name = "web-" + strconv.Itoa(i)
+			_, err := w.Server.Load(corev1.SchemeGroupVersion.WithResource("pods"), pod.DeepCopy())
+			require.NoError(w, err)
+		}
+		gone := &metav1.Status{Status: "Failure", Code: 404, Reason: metav1.StatusReasonNotFound}
+		w.Server.Inject(fakeapi.Fault{Match: toPods("delete"), Status: gone}) // counted, and not carried out
+		_, err := w.reconciler().Reconcile(w.ctx, keyOfWeb)
+		require.NoError(w, err)
+		require.Equal(w, 500, w.requestsTo("delete", "pods"))
+	})
+}
+
+// Level 4: orphans that the selector matches count, and another controller's Pods do not.
+func TestLevel4OrphansThatMatchAreAdoptedAndStrangersAreNot(t *testing.T) {
+	inMemory(t, func(w *world) {
+		rs := replicaSet("web", 3)
+		w.orphan(rs, "a")
+		w.orphan(rs, "b")
+		w.changePodStatus(w.orphan(rs, "failed"), func(pod *corev1.Pod) { pod.Status.Phase = corev1.PodFailed })
+		stranger := w.changePod(w.orphan(rs, "stranger"), func(pod *corev1.Pod) {
+			pod.OwnerReferences = []metav1.OwnerReference{controllerRef("web", "uid-of-an-earlier-web")}
+		})
+		w.runReplicaSets()
+		rs = w.createReplicaSet(rs)
+		pods := w.pods()
+		require.Len(w, names(pods), 5, "a, b, a new one, and two that do not count")
+		require.True(w, metav1.IsControlledBy(pods[0], rs) && metav1.IsControlledBy(pods[1], rs))
+		require.Empty(w, pods[2].OwnerReferences, "a Pod that has failed does not count, so nothing is won")
+		w.scale("web", 0)
+		require.Equal(w, []string{"failed", "stranger"}, names(w.pods()))
+		require.Equal(w, stranger.ResourceVersion, w.pods()[1].ResourceVersion)
+	})
+}
+
+// Level 4: an orphan names no owner, so it wakes each ReplicaSet that may adopt it.
+func TestLevel4AnOrphanThatComesLaterIsAdoptedAndOneTooManyGoes(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.runReplicaSets()
+		rs := w.createReplicaSet(replicaSet("web", 2))
+		w.createReplicaSet(replicaSet("other", 1))
+		old := w.pods()
+		for _, pod := range old {
+			w.ready(w.bind(pod, "node-of-"+pod.Name))
+		}
+		unlabelled := replicaSet("web", 0)
+		unlabelled.Spec.Template.Labels = nil
+		late := w.orphan(unlabelled, "late")
+		far := replicaSet("web", 0)
+		far.Namespace = "kube-system"
+		w.orphan(far, "far")
+		require.Len(w, names(w.pods()), 4, "a Pod without labels concerns no ReplicaSet")
+		w.changePod(late, func(pod *corev1.Pod) { pod.Labels = rs.Spec.Template.Labels })
+		require.Equal(w, names(old), names(w.pods()), "the ReplicaSet got a third Pod, and the least useful one goes")
+	})
+}
+
+// Level 4: a label takes a Pod out, and keeps it.
+func TestLevel4APodThatLosesItsLabelIsReleasedAndReplaced(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.runReplicaSets()
+		w.createReplicaSet(replicaSet("web", 3))
+		debugged := w.changePod(w.pods()[1], func(pod *corev1.Pod) { pod.Labels["app"] = "debug" })
+		require.Len(w, names(w.pods()), 4, "a user takes a Pod out by a label, to look into it: another one takes its place")
+		w.scale("web", 0)
+		left := w.pods()
+		require.Equal(w, []string{debugged.Name}, names(left))
+		require.Empty(w, left[0].OwnerReferences, "it must not be deleted with the ReplicaSet")
+	})
+}
+
+// Level 4: an orphan that is not ours yet may be ours at the next try.
+func TestLevel4AFailedAdoptionCreatesNoPodInItsPlace(t *testing.T) {
+	inMemory(t, func(w *world) {
+		rs := replicaSet("web", 1)
+		w.orphan(rs, "a")
+		w.Server.Inject(fakeapi.Fault{Match: toPods("patch"), Times: 3, Status: fakeapi.InternalError()})
+		w.runReplicaSets()
+		w.createReplicaSet(rs)
+		for range 20 {
+			time.Sleep(time.Second)
+			require.Equal(w, []string{"a"}, names(w.pods()))
+		}
+		require.NotEmpty(w, w.pods()[0].OwnerReferences, "the controller tries again")
+	})
+}
+
+// Level 4: only Pods that run, or are going to, count.
+func TestLevel4PodsThatAreGoneEndingOrFinishedAreReplaced(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.runReplicaSets()
 		w.createReplicaSet(replicaSet("web", 4))
@@ -106,29 +353,42 @@ func TestPodsThatAreGoneEndingOrFinishedAreReplaced(t *testing.T) {
 	})
 }
 
-func TestAReplicaSetThatIsBeingDeletedCreatesNothingAndSaysWhatItHas(t *testing.T) {
+// Level 4: to try an invalid selector again does not make it valid.
+func TestLevel4AnInvalidSelectorIsAFailureThatNoRetryCures(t *testing.T) {
 	inMemory(t, func(w *world) {
-		manager, _ := w.runReplicaSets()
-		rs := replicaSet("web", 3)
-		rs.Finalizers = []string{"example.com/wait"}
-		w.createReplicaSet(rs)
-		require.Len(w, names(w.pods()), 3)
-		err := w.Other.AppsV1().ReplicaSets("default").Delete(w.ctx, "web", metav1.DeleteOptions{})
+		broken := replicaSet("broken", 3)
+		broken.Spec.Selector.MatchExpressions = []metav1.LabelSelectorRequirement{{Key: "app", Operator: "Resembles"}}
+		_, err := w.Server.Load(appsv1.SchemeGroupVersion.WithResource("replicasets"), broken)
 		require.NoError(w, err)
-		w.deletePod(w.pods()[0])
-		require.Len(w, names(w.pods()), 2, "the garbage collector deletes Pods: new ones would never end")
-		require.EqualValues(w, 2, w.replicaSet("web").Status.Replicas)
-		w.scale("web", 1)
-		require.Len(w, names(w.pods()), 2, "which Pods go is the garbage collector's business now")
-
-		w.changeReplicaSet("web", func(rs *appsv1.ReplicaSet) { rs.Finalizers = nil })
-		require.Len(w, names(w.pods()), 2)
-		_, err = (&mini.ReplicaSets{Client: manager.Client}).Reconcile(w.ctx,
-			mini.Request{Namespace: "default", Name: "web"})
-		require.NoError(w, err, "a ReplicaSet that is gone is the normal end, not a failure")
+		w.runReplicaSets()
+		w.orphan(w.createReplicaSet(replicaSet("web", 1)), "a")
+		time.Sleep(time.Hour)
+		require.Len(w, names(w.pods()), 1, "the other ReplicaSet has to work")
+		tries := slices.DeleteFunc(w.Cluster.Trace.Events(), func(e trace.Event) bool {
+			return e.Kind != trace.ReconcileEnd || e.Name != "broken"
+		})
+		require.Len(w, tries, 1, "TerminalError says that a retry does not help")
+		_, err = w.reconciler().Reconcile(w.ctx, mini.KeyOf(broken))
+		require.Error(w, err)
 	})
 }
 
+// Level 4: not to know the Pods is not to have none.
+func TestLevel4WithoutReadingPodsOrReplicaSetsThereIsAnErrorAndNoPod(t *testing.T) {
+	for _, resource := range []string{"replicasets", "pods"} {
+		inMemory(t, func(w *world) {
+			w.createReplicaSet(replicaSet("web", 3))
+			w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: "list", Resource: resource}, Hang: true})
+			impatient, cancel := context.WithTimeout(w.ctx, time.Second)
+			defer cancel()
+			_, err := w.reconciler().Reconcile(impatient, keyOfWeb)
+			require.Error(w, err, "it has read no %s", resource)
+			require.Zero(w, w.requestsTo("create", "pods"))
+		})
+	}
+}
+
+// The status: what kubectl get shows.
 func TestTheStatusSaysHowManyPodsThereAre(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.runReplicaSets()
@@ -153,311 +413,44 @@ func TestTheStatusSaysHowManyPodsThereAre(t *testing.T) {
 			Replicas: 5, FullyLabeledReplicas: 4, ReadyReplicas: 1, AvailableReplicas: 1,
 			TerminatingReplicas: new(int32(1)), ObservedGeneration: 2,
 		}, w.replicaSet("web").Status)
-	})
-}
 
-func TestAPodIsAvailableWhenItHasBeenReadyForLongEnough(t *testing.T) {
-	inMemory(t, func(w *world) {
-		w.runReplicaSets()
-		rs := replicaSet("web", 3)
-		rs.Spec.MinReadySeconds = 60
-		w.createReplicaSet(rs)
-		available := func() int32 { return w.replicaSet("web").Status.AvailableReplicas }
-		pods := w.pods()
-		w.ready(pods[1])
-		time.Sleep(20 * time.Second)
-		w.ready(pods[2])
-		w.ready(pods[0])
-		require.EqualValues(w, 3, w.replicaSet("web").Status.ReadyReplicas)
-		time.Sleep(39 * time.Second)
-		require.EqualValues(w, 0, available(), "no Pod has been ready for a minute")
-		time.Sleep(2 * time.Second)
-		require.EqualValues(w, 1, available(), "one Pod has been ready for a minute, and no watch shows that")
-		time.Sleep(20 * time.Second)
-		require.EqualValues(w, 3, available())
-		w.Server.ForgetRequests()
-		time.Sleep(10 * time.Minute)
-		require.Zero(w, w.podRequests("update", "replicasets", "status"), "nothing happens any more")
-	})
-}
-
-func TestAReconcileAsksToComeBackWhenTheNextPodIsAvailable(t *testing.T) {
-	inMemory(t, func(w *world) {
-		cache := mini.NewCache(w.Cluster)
-		w.run(cache.Run)
-		sets := &mini.ReplicaSets{Client: mini.NewCachedClient(cache)}
-		rs := replicaSet("web", 3)
-		rs.Spec.MinReadySeconds = 60
-		w.createReplicaSet(rs)
-		after := func() time.Duration {
-			synctest.Wait()
-			result, err := sets.Reconcile(w.ctx, mini.KeyOf(rs))
-			require.NoError(w, err)
-			return result.RequeueAfter
-		}
-		require.Zero(w, after(), "no Pod is ready: an event will come first")
-		pods := w.pods()
-		w.ready(pods[1])
-		time.Sleep(20 * time.Second)
-		w.ready(pods[0])
-		w.ready(pods[2])
-		require.Equal(w, 40*time.Second, after())
-		time.Sleep(50 * time.Second)
-		require.Equal(w, 10*time.Second, after(), "the first Pod is available: the next ones count")
-		time.Sleep(10 * time.Second)
-		require.Zero(w, after(), "all are available")
-	})
-}
-
-func TestAStatusIsWrittenOnlyIfItDiffers(t *testing.T) {
-	inMemory(t, func(w *world) {
-		manager, _ := w.runReplicaSets()
-		w.createReplicaSet(replicaSet("web", 2))
-		w.ready(w.pods()[0])
-		version := w.replicaSet("web").ResourceVersion
-		sets := &mini.ReplicaSets{Client: manager.Client}
-		for range 3 {
-			_, err := sets.Reconcile(w.ctx, mini.Request{Namespace: "default", Name: "web"})
-			require.NoError(w, err)
-		}
-		require.Equal(w, version, w.replicaSet("web").ResourceVersion)
-		w.Server.ForgetRequests()
-		time.Sleep(time.Hour)
-		require.Zero(w, w.podRequests("update", "", ""), "each write is an event, and asks for the next reconcile")
-	})
-}
-
-func TestTheLeastUsefulPodsGoFirst(t *testing.T) {
-	inMemory(t, func(w *world) {
-		w.runReplicaSets()
-		w.createReplicaSet(replicaSet("web", 4))
-		pods := w.pods()
-		w.ready(w.bind(pods[1], "node"))
-		w.ready(w.bind(pods[3], "other"))
-		w.scale("web", 2)
-		require.Equal(w, []string{pods[1].Name, pods[3].Name}, names(w.pods()), "the Pods that serve have to stay")
-	})
-}
-
-func TestPodsAreDeletedInParallel(t *testing.T) {
-	inMemory(t, func(w *world) {
-		w.runReplicaSets()
-		w.createReplicaSet(replicaSet("web", 20))
-		require.Len(w, names(w.pods()), 20)
-		w.Server.Inject(fakeapi.Fault{
-			Match: fakeapi.Match{Verb: "delete", Resource: "pods"}, Delay: time.Second,
-		})
-		w.scale("web", 0)
-		time.Sleep(1500 * time.Millisecond)
-		require.Empty(w, names(w.pods()), "twenty deletions of a second each")
-	})
-}
-
-// Level 2: a stale cache makes eleven of ten.
-
-func TestTenPodsAreTenAlthoughTheControllersWatchIsSlow(t *testing.T) {
-	inMemory(t, func(w *world) {
-		w.slowWatch("pods", time.Second)
-		w.runReplicaSets()
-		w.createReplicaSet(replicaSet("web", 9))
-		for i := range 20 {
-			time.Sleep(100 * time.Millisecond)
-			w.changeReplicaSet("web", func(rs *appsv1.ReplicaSet) {
-				rs.Annotations = map[string]string{"change": strconv.Itoa(i)}
-				rs.Spec.Replicas = new(int32(10))
-			})
-			require.LessOrEqual(w, len(w.pods()), 10, "the controller did not see its own Pods")
-		}
-		time.Sleep(time.Minute)
-		require.Len(w, names(w.pods()), 10)
-	})
-}
-
-func TestTenPodsAreNotNineAlthoughTheControllersWatchIsSlow(t *testing.T) {
-	inMemory(t, func(w *world) {
-		w.slowWatch("pods", time.Second)
-		w.runReplicaSets()
-		w.createReplicaSet(replicaSet("web", 15))
-		time.Sleep(time.Minute)
-		for _, pod := range w.pods() {
-			w.ready(w.bind(pod, "node")) // now each deletion takes time
-		}
-		time.Sleep(time.Minute)
-		w.scale("web", 10)
-		for i := range 20 {
-			time.Sleep(100 * time.Millisecond)
-			w.changeReplicaSet("web", func(rs *appsv1.ReplicaSet) {
-				rs.Annotations = map[string]string{"change": strconv.Itoa(i)}
-			})
-			require.GreaterOrEqual(w, len(w.pods()), 10, "the controller did not see its own deletions")
-		}
-		time.Sleep(time.Minute)
-		require.Len(w, names(w.pods()), 10)
-	})
-}
-
-func TestAProcessThatIsKilledInTheMiddleIsFollowedByOneThatCreatesTheRest(t *testing.T) {
-	for _, killedAfter := range []time.Duration{0, 50 * time.Millisecond, 350 * time.Millisecond, 400 * time.Millisecond} {
-		t.Run(killedAfter.String(), func(t *testing.T) {
-			inMemory(t, func(w *world) {
-				w.Server.Inject(fakeapi.Fault{
-					Match: fakeapi.Match{Verb: "create", Resource: "pods"}, Delay: 100 * time.Millisecond,
-				})
-				w.slowWatch("pods", 30*time.Millisecond)
-				_, kill := w.runReplicaSets()
-				w.createReplicaSet(replicaSet("web", 20))
-				time.Sleep(killedAfter)
-				kill()
-				before := len(w.pods())
-				require.Less(w, before, 20, "the test wants to kill it in the middle")
-				time.Sleep(time.Second) // the requests that were under way have ended
-				w.Server.ForgetRequests()
-				w.runReplicaSets()
-				time.Sleep(time.Minute)
-				require.Len(w, names(w.pods()), 20)
-				require.Zero(w, w.podRequests("delete", "pods", ""), "there was a Pod too many")
-			})
-		})
-	}
-}
-
-func TestAPodThatAnotherProcessDeletesAtTheSameTimeIsNoFailure(t *testing.T) {
-	inMemory(t, func(w *world) {
-		w.runReplicaSets()
-		w.createReplicaSet(replicaSet("web", 3))
-		require.Len(w, names(w.pods()), 3)
-		w.Server.Inject(fakeapi.Fault{ // the controller's deletions arrive late
-			Match: fakeapi.Match{Verb: "delete", Resource: "pods"}, Times: 3, Delay: time.Second,
-		})
-		pods := w.pods()
-		w.scale("web", 0)
-		synctest.Wait()
+		w.changeReplicaSet("web", func(rs *appsv1.ReplicaSet) { rs.Finalizers = []string{"example.com/wait"} })
+		err := w.Other.AppsV1().ReplicaSets("default").Delete(w.ctx, "web", metav1.DeleteOptions{})
+		require.NoError(w, err)
 		w.deletePod(pods[0])
-		w.deletePod(pods[1])
-		_, err := w.Other.CoreV1().Pods("default").Create(w.ctx, &corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Name: pods[1].Name}, Spec: pods[1].Spec,
-		}, metav1.CreateOptions{})
-		require.NoError(w, err)
-		time.Sleep(time.Minute)
-		require.Equal(w, []string{pods[1].Name}, names(w.pods()), "another Pod has the name, and is not ours to delete")
-		require.Empty(w, w.replicaSet("web").Status.Conditions, "a Pod that is gone is what we wanted")
-		require.Zero(w, w.replicaSet("web").Status.Replicas)
+		require.EqualValues(w, 4, w.replicaSet("web").Status.Replicas, "while it is being deleted, too")
 	})
 }
 
-// Level 3: a quota refuses five hundred, so start slowly.
-
-func TestFiveHundredRefusedPodsAreOneRequest(t *testing.T) {
-	inMemory(t, func(w *world) {
-		w.quota()
-		cache := mini.NewCache(w.Cluster)
-		w.run(cache.Run)
-		sets := &mini.ReplicaSets{Client: mini.NewCachedClient(cache)}
-		rs := w.createReplicaSet(replicaSet("web", 500))
-		w.Server.ForgetRequests()
-		_, err := sets.Reconcile(w.ctx, mini.KeyOf(rs))
-		require.Error(w, err, "the controller has to try again, later each time")
-		require.Equal(w, 1, w.podRequests("create", "pods", ""), "the quota that refuses one Pod refuses 500")
-	})
-}
-
-func TestCreationsDoubleAndEndWithTheBatchThatFails(t *testing.T) {
-	inMemory(t, func(w *world) {
-		cache := mini.NewCache(w.Cluster)
-		w.run(cache.Run)
-		sets := &mini.ReplicaSets{Client: mini.NewCachedClient(cache)}
-		w.Server.Inject(fakeapi.Fault{ // the fifth one is refused, in the batch of 4th to 7th
-			Match: fakeapi.Match{Verb: "create", Resource: "pods"}, Skip: 4, Times: 1, Status: fakeapi.Forbidden(),
-		})
-		w.Server.Inject(fakeapi.Fault{
-			Match: fakeapi.Match{Verb: "create", Resource: "pods"}, Delay: time.Second,
-		})
-		rs := w.createReplicaSet(replicaSet("web", 40))
-		began := time.Now()
-		_, err := sets.Reconcile(w.ctx, mini.KeyOf(rs))
-		require.Error(w, err)
-		require.Equal(w, 3*time.Second, time.Since(began), "batches of 1, 2 and 4, each of a second")
-		require.Equal(w, 1+2+4, w.podRequests("create", "pods", ""))
-		require.Len(w, names(w.pods()), 1+2+3)
-		began = time.Now()
-		_, err = sets.Reconcile(w.ctx, mini.KeyOf(rs))
-		require.NoError(w, err)
-		require.Equal(w, 6*time.Second, time.Since(began), "34 Pods: 1, 2, 4, 8, 16 and the last 3")
-		require.Len(w, names(w.pods()), 40)
-	})
-}
-
-func TestOneReconcileCreatesAndDeletesNoMoreThanTheBurst(t *testing.T) {
-	inMemory(t, func(w *world) {
-		cache := mini.NewCache(w.Cluster)
-		w.run(cache.Run)
-		sets := &mini.ReplicaSets{Client: mini.NewCachedClient(cache), Burst: 10}
-		reconcile := func(want int, why string) {
-			w.Helper()
-			synctest.Wait()
-			_, err := sets.Reconcile(w.ctx, mini.Request{Namespace: "default", Name: "web"})
-			require.NoError(w, err)
-			require.Len(w, names(w.pods()), want, why)
-		}
-		w.createReplicaSet(replicaSet("web", 13))
-		reconcile(10, "one huge ReplicaSet must not keep a worker from all others")
-		reconcile(13, "the rest")
-		w.scale("web", 1)
-		reconcile(3, "10 are deleted")
-		reconcile(1, "the rest")
-	})
-}
-
-func TestTheBurstIsFiveHundred(t *testing.T) {
-	inMemory(t, func(w *world) {
-		rs := w.createReplicaSet(replicaSet("web", 0))
-		for i := range 503 {
-			_, err := w.Server.Load(corev1.SchemeGroupVersion.WithResource("pods"), &corev1.Pod{
-				ObjectMeta: metav1.ObjectMeta{
-					Namespace: "default", Name: "web-" + strconv.Itoa(i), Labels: rs.Spec.Template.Labels,
-					OwnerReferences: []metav1.OwnerReference{controllerRef("web", string(rs.UID))},
-				},
-			})
-			require.NoError(w, err)
-		}
-		w.Server.Inject(fakeapi.Fault{ // the deletions are counted and not carried out
-			Match:  fakeapi.Match{Verb: "delete", Resource: "pods"},
-			Status: &metav1.Status{Status: "Failure", Code: 404, Reason: metav1.StatusReasonNotFound},
-		})
-		cache := mini.NewCache(w.Cluster)
-		w.run(cache.Run)
-		_, err := (&mini.ReplicaSets{Client: mini.NewCachedClient(cache)}).Reconcile(w.ctx, mini.KeyOf(rs))
-		require.NoError(w, err)
-		require.Equal(w, 500, w.podRequests("delete", "pods", ""))
-	})
-}
-
-func TestThePodsBeyondTheBurstFollow(t *testing.T) {
-	inMemory(t, func(w *world) {
-		manager := mini.NewManager(w.Cluster)
-		c, err := mini.NewReplicaSetController(manager)
-		require.NoError(w, err)
-		c.Reconciler = &mini.ReplicaSets{Client: manager.Client, Burst: 5}
-		manager.AddController(c)
-		w.run(manager.Run)
-		w.createReplicaSet(replicaSet("web", 23))
-		require.Len(w, names(w.pods()), 23)
-		w.scale("web", 0)
-		require.Empty(w, names(w.pods()))
-	})
-}
-
-func TestAQuotaShowsInTheStatusUntilItIsLifted(t *testing.T) {
+// The status: each write is an event, and asks for the next reconcile.
+func TestTheStatusIsWrittenOnlyIfItDiffersAndAgainIfTheWriteFails(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.runReplicaSets()
-		lift := w.quota()
+		writes := fakeapi.Match{Verb: "update", Resource: "replicasets", Subresource: "status"}
+		w.Server.Inject(fakeapi.Fault{Match: writes, Times: 3, Status: fakeapi.Conflict()})
+		w.createReplicaSet(replicaSet("web", 2))
+		require.Len(w, names(w.pods()), 2, "Pods are created all the same")
+		time.Sleep(time.Minute)
+		require.EqualValues(w, 2, w.replicaSet("web").Status.Replicas)
+		w.Server.ForgetRequests()
+		_, err := w.reconciler().Reconcile(w.ctx, keyOfWeb)
+		require.NoError(w, err)
+		time.Sleep(time.Hour)
+		require.Zero(w, w.requestsTo("update", ""), "nothing has changed")
+	})
+}
+
+// The status: it is the only place that says why there are no Pods.
+func TestTheStatusShowsAFailureUntilItIsOver(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.runReplicaSets()
+		lift := w.Server.Inject(fakeapi.Fault{Match: toPods("create"), Status: fakeapi.Forbidden()})
 		w.createReplicaSet(replicaSet("web", 3))
 		time.Sleep(100 * time.Millisecond)
 		conditions := w.replicaSet("web").Status.Conditions
 		require.Len(w, conditions, 1, "kubectl describe shows it: nothing else says why there are no Pods")
-		require.Equal(w, appsv1.ReplicaSetReplicaFailure, conditions[0].Type)
-		require.Equal(w, corev1.ConditionTrue, conditions[0].Status)
-		require.Equal(w, "FailedCreate", conditions[0].Reason)
+		require.Equal(w, []any{appsv1.ReplicaSetReplicaFailure, corev1.ConditionTrue, "FailedCreate"},
+			[]any{conditions[0].Type, conditions[0].Status, conditions[0].Reason})
 		require.Contains(w, conditions[0].Message, "forbidden", "the API server's own words")
 		require.WithinDuration(w, time.Now(), conditions[0].LastTransitionTime.Time, 2*time.Second)
 		version := w.replicaSet("web").ResourceVersion
@@ -466,216 +459,41 @@ func TestAQuotaShowsInTheStatusUntilItIsLifted(t *testing.T) {
 		lift()
 		time.Sleep(time.Hour)
 		require.Len(w, names(w.pods()), 3)
-		require.Empty(w, w.replicaSet("web").Status.Conditions)
-	})
-}
-
-func TestARefusedDeletionShowsInTheStatusAndIsTriedAgain(t *testing.T) {
-	inMemory(t, func(w *world) {
-		w.runReplicaSets()
-		w.createReplicaSet(replicaSet("web", 3))
-		require.Len(w, names(w.pods()), 3)
-		other := appsv1.ReplicaSetCondition{Type: "Other", Status: corev1.ConditionTrue}
-		rs := w.replicaSet("web")
-		rs.Status.Conditions = []appsv1.ReplicaSetCondition{other}
-		_, err := w.Other.AppsV1().ReplicaSets("default").UpdateStatus(w.ctx, rs, metav1.UpdateOptions{})
-		require.NoError(w, err)
-		lift := w.Server.Inject(fakeapi.Fault{
-			Match:  fakeapi.Match{Verb: "delete", Resource: "pods", Name: w.pods()[1].Name},
-			Status: fakeapi.Forbidden(),
-		})
+		require.Empty(w, w.replicaSet("web").Status.Conditions, "all is well again")
+		w.Server.Inject(fakeapi.Fault{Match: toPods("delete"), Times: 1, Status: fakeapi.Forbidden()})
+		w.Server.Inject(fakeapi.Fault{Match: toPods("delete"), Skip: 3, Delay: time.Hour})
 		w.scale("web", 0)
-		time.Sleep(100 * time.Millisecond)
 		require.Len(w, names(w.pods()), 1, "the other two need not wait for it")
-		conditions := w.replicaSet("web").Status.Conditions
-		require.Len(w, conditions, 2)
-		require.Equal(w, "FailedDelete", conditions[1].Reason)
-		lift()
-		time.Sleep(time.Hour)
+		require.Equal(w, "FailedDelete", w.replicaSet("web").Status.Conditions[0].Reason)
+		time.Sleep(2 * time.Hour)
 		require.Empty(w, names(w.pods()))
-		require.Equal(w, []appsv1.ReplicaSetCondition{other}, w.replicaSet("web").Status.Conditions,
-			"a condition of another type is another program's")
 	})
 }
 
-func TestAFailureToWriteTheStatusIsAnErrorAndPodsAreCreatedAllTheSame(t *testing.T) {
+// The status: no watch shows that a Pod becomes available, so Reconcile asks for a time.
+func TestTheStatusIsUpdatedWhenAPodHasBeenReadyForLongEnough(t *testing.T) {
 	inMemory(t, func(w *world) {
-		w.runReplicaSets()
-		w.Server.Inject(fakeapi.Fault{
-			Match: fakeapi.Match{Verb: "update", Resource: "replicasets", Subresource: "status"},
-			Times: 3, Status: fakeapi.Conflict(),
-		})
-		w.createReplicaSet(replicaSet("web", 3))
-		require.Len(w, names(w.pods()), 3)
-		time.Sleep(time.Minute)
-		require.EqualValues(w, 3, w.replicaSet("web").Status.Replicas)
-	})
-}
-
-// Level 4: strangers' and orphaned Pods, so adopt and release.
-
-// orphan creates a Pod of the template, without an owner.
-func (w *world) orphan(rs *appsv1.ReplicaSet, name string) *corev1.Pod {
-	w.Helper()
-	pod, err := w.Other.CoreV1().Pods("default").Create(w.ctx, &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: rs.Spec.Template.Labels},
-		Spec:       rs.Spec.Template.Spec,
-	}, metav1.CreateOptions{})
-	require.NoError(w, err)
-	return pod
-}
-
-func TestOrphansThatMatchAreAdoptedInPlaceOfNewPods(t *testing.T) {
-	inMemory(t, func(w *world) {
+		sets := w.reconciler()
 		rs := replicaSet("web", 3)
-		w.orphan(rs, "a")
-		w.orphan(rs, "b")
-		failed := w.orphan(rs, "failed")
-		w.changePodStatus(failed, func(pod *corev1.Pod) { pod.Status.Phase = corev1.PodFailed })
-		w.runReplicaSets()
-		rs = w.createReplicaSet(rs)
-		pods := w.pods()
-		require.Len(w, names(pods), 4, "two that were there, one that has failed, and one that is new")
-		require.True(w, metav1.IsControlledBy(pods[0], rs))
-		require.True(w, metav1.IsControlledBy(pods[1], rs))
-		require.Empty(w, pods[2].OwnerReferences, "a Pod that has failed does not count, so nothing is won")
-	})
-}
-
-func TestAnOrphanThatComesLaterIsAdoptedAndOneTooManyGoes(t *testing.T) {
-	inMemory(t, func(w *world) {
-		w.runReplicaSets()
-		rs := w.createReplicaSet(replicaSet("web", 2))
-		w.createReplicaSet(replicaSet("other", 1))
-		old := w.pods()
-		for _, pod := range old {
-			w.ready(w.bind(pod, "node-of-"+pod.Name))
-		}
-		pod, err := w.Other.CoreV1().Pods("default").Create(w.ctx, &corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Name: "late"}, Spec: rs.Spec.Template.Spec,
-		}, metav1.CreateOptions{})
-		require.NoError(w, err)
-		require.Len(w, names(w.pods()), 4, "a Pod without labels concerns no ReplicaSet")
-		w.changePod(pod, func(pod *corev1.Pod) { pod.Labels = rs.Spec.Template.Labels })
-		require.Equal(w, names(old), names(w.pods()), "the ReplicaSet got a third Pod, and the least useful one goes")
-	})
-}
-
-func TestAPodThatLosesItsLabelIsReleasedAndReplaced(t *testing.T) {
-	inMemory(t, func(w *world) {
-		w.runReplicaSets()
-		w.createReplicaSet(replicaSet("web", 3))
-		debugged := w.changePod(w.pods()[1], func(pod *corev1.Pod) { pod.Labels["app"] = "debug" })
-		pods := w.pods()
-		require.Len(w, names(pods), 4, "a user takes a Pod out by a label, to look into it: another one takes its place")
-		i := slices.IndexFunc(pods, func(pod *corev1.Pod) bool { return pod.UID == debugged.UID })
-		require.Empty(w, pods[i].OwnerReferences, "it must not be deleted with the ReplicaSet")
-		w.scale("web", 0)
-		require.Equal(w, []string{debugged.Name}, names(w.pods()))
-	})
-}
-
-func TestStrangersPodsAreNeitherCountedNorDeleted(t *testing.T) {
-	inMemory(t, func(w *world) {
-		rs := replicaSet("web", 2)
-		stranger := w.orphan(rs, "stranger")
-		stranger = w.changePod(stranger, func(pod *corev1.Pod) {
-			pod.OwnerReferences = []metav1.OwnerReference{controllerRef("web", "uid-of-an-earlier-web")}
-		})
-		_, err := w.Other.CoreV1().Pods("kube-system").Create(w.ctx, &corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Name: "far", Labels: rs.Spec.Template.Labels}, Spec: rs.Spec.Template.Spec,
-		}, metav1.CreateOptions{})
-		require.NoError(w, err)
-		w.runReplicaSets()
+		rs.Spec.MinReadySeconds = 60
 		w.createReplicaSet(rs)
-		require.Len(w, names(w.pods()), 3, "two of its own, and the stranger")
-		w.scale("web", 0)
-		require.Equal(w, []string{"stranger"}, names(w.pods()))
-		require.Equal(w, stranger.ResourceVersion, w.pods()[0].ResourceVersion)
-		far, err := w.Other.CoreV1().Pods("kube-system").Get(w.ctx, "far", metav1.GetOptions{})
-		require.NoError(w, err)
-		require.Empty(w, far.OwnerReferences)
-	})
-}
-
-func TestAnOrphanWakesAllReplicaSetsOfItsNamespaceThatMatch(t *testing.T) {
-	inMemory(t, func(w *world) {
-		w.runReplicaSets()
-		rs := w.createReplicaSet(replicaSet("web", 0))
-		_, err := w.Other.CoreV1().Pods("kube-system").Create(w.ctx, &corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Name: "far", Labels: rs.Spec.Template.Labels}, Spec: rs.Spec.Template.Spec,
-		}, metav1.CreateOptions{})
-		require.NoError(w, err)
-		w.orphan(rs, "near")
-		require.Empty(w, names(w.pods()), "adopted, and one too many")
-		w.orphan(replicaSet("nobody", 0), "unrelated")
-		require.Equal(w, []string{"unrelated"}, names(w.pods()))
-	})
-}
-
-func TestAFailedAdoptionCreatesNoPodInItsPlace(t *testing.T) {
-	inMemory(t, func(w *world) {
-		rs := replicaSet("web", 1)
-		w.orphan(rs, "a")
-		w.Server.Inject(fakeapi.Fault{
-			Match: fakeapi.Match{Verb: "patch", Resource: "pods"}, Times: 3, Status: fakeapi.InternalError(),
-		})
-		w.runReplicaSets()
-		w.createReplicaSet(rs)
-		for range 20 {
-			time.Sleep(time.Second)
-			require.Equal(w, []string{"a"}, names(w.pods()))
+		next := func(available int32) time.Duration {
+			synctest.Wait()
+			result, err := sets.Reconcile(w.ctx, keyOfWeb)
+			require.NoError(w, err)
+			require.EqualValues(w, available, w.replicaSet("web").Status.AvailableReplicas)
+			return result.RequeueAfter
 		}
-		require.NotEmpty(w, w.pods()[0].OwnerReferences, "the controller tries again")
+		require.Zero(w, next(0), "no Pod is ready: an event will come first")
+		pods := w.pods()
+		w.ready(pods[1])
+		time.Sleep(20 * time.Second)
+		w.ready(pods[0])
+		w.ready(pods[2])
+		require.Equal(w, 40*time.Second, next(0))
+		time.Sleep(40 * time.Second)
+		require.Equal(w, 20*time.Second, next(1), "the first Pod is available: the next ones count")
+		time.Sleep(20 * time.Second)
+		require.Zero(w, next(3), "all are available")
 	})
-}
-
-func TestAnInvalidSelectorIsAFailureThatNoRetryCures(t *testing.T) {
-	inMemory(t, func(w *world) {
-		broken := replicaSet("broken", 3)
-		broken.Spec.Selector = &metav1.LabelSelector{
-			MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: "Resembles"}},
-		}
-		_, err := w.Server.Load(appsv1.SchemeGroupVersion.WithResource("replicasets"), broken)
-		require.NoError(w, err)
-		manager, _ := w.runReplicaSets()
-		rs := w.createReplicaSet(replicaSet("web", 1))
-		w.orphan(rs, "a")
-		time.Sleep(time.Hour)
-		require.Len(w, names(w.pods()), 1, "the other ReplicaSet has to work")
-		_, err = (&mini.ReplicaSets{Client: manager.Client}).Reconcile(w.ctx, mini.KeyOf(broken))
-		require.Error(w, err)
-		var tries atomic.Int32
-		c, err := mini.NewReplicaSetController(manager)
-		require.NoError(w, err)
-		inner := c.Reconciler
-		c.Reconciler = mini.ReconcilerFunc(func(ctx context.Context, req mini.Request) (mini.Result, error) {
-			if req.Name == "broken" {
-				tries.Add(1)
-			}
-			return inner.Reconcile(ctx, req)
-		})
-		w.run(c.Run)
-		time.Sleep(time.Hour)
-		require.EqualValues(w, 1, tries.Load())
-	})
-}
-
-func TestWithoutReadingPodsOrReplicaSetsThereIsAnErrorAndNoPod(t *testing.T) {
-	for _, resource := range []string{"replicasets", "pods"} {
-		t.Run(resource, func(t *testing.T) {
-			inMemory(t, func(w *world) {
-				w.createReplicaSet(replicaSet("web", 3))
-				w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: "list", Resource: resource}, Hang: true})
-				cache := mini.NewCache(w.Cluster)
-				w.run(cache.Run)
-				impatient, cancel := context.WithTimeout(w.ctx, time.Second)
-				defer cancel()
-				_, err := (&mini.ReplicaSets{Client: mini.NewCachedClient(cache)}).Reconcile(impatient,
-					mini.Request{Namespace: "default", Name: "web"})
-				require.Error(w, err)
-				require.Zero(w, w.podRequests("create", "pods", ""))
-			})
-		})
-	}
 }
