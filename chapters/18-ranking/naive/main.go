@@ -1,0 +1,15 @@
+// Command naive scales a ReplicaSet down with chapter 12's controller.
+package main
+
+import (
+	"github.com/loopwright/loopwright/internal/demo"
+	"github.com/loopwright/loopwright/mini"
+	"github.com/loopwright/loopwright/chapters/18-ranking/scaledown"
+)
+
+func main() { demo.Main("Chapter 18, naive: the first Pods that come", scaledown.Story(reconciler)) }
+
+// reconciler returns chapter 12's: it keeps the first Pods of the list.
+func reconciler(client *mini.CachedClient) mini.Reconciler {
+	return &mini.FirstReplicaSet{Client: client}
+}

@@ -1,0 +1,22 @@
+// Command 19-replicaset reconciles with mini's ReplicaSet controller.
+package main
+
+import (
+	"errors"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/loopwright/loopwright/internal/demo"
+	"github.com/loopwright/loopwright/mini"
+	"github.com/loopwright/loopwright/chapters/19-replicaset/quota"
+)
+
+func main() { demo.Main("Chapter 19: the ReplicaSet", quota.Story(prepare)) }
+
+func prepare(cache *mini.Cache) (mini.Reconciler, error) {
+	_, err1 := cache.Informer(&appsv1.ReplicaSet{})
+	_, err2 := cache.Informer(&corev1.Pod{})
+	sets := &mini.ReplicaSets{Client: mini.NewCachedClient(cache)}
+	return sets, errors.Join(err1, err2)
+}

@@ -1,0 +1,43 @@
+// Command naive is a ReplicaSet controller that creates all missing Pods at once.
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"sync"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/loopwright/loopwright/internal/demo"
+	"github.com/loopwright/loopwright/mini"
+	"github.com/loopwright/loopwright/chapters/12-first-replicaset/restart"
+	"github.com/loopwright/loopwright/chapters/19-replicaset/quota"
+)
+
+func main() {
+	demo.Main("Chapter 19, naive: count, and create all at once", quota.Story(prepare))
+}
+
+func prepare(cache *mini.Cache) (mini.Reconciler, error) {
+	client := mini.NewCachedClient(cache).Client
+	sets, err1 := cache.Informer(&appsv1.ReplicaSet{})
+	pods, err2 := cache.Informer(&corev1.Pod{})
+	reconcile := func(ctx context.Context, req mini.Request) (mini.Result, error) {
+		rs := sets.Get(req).(*appsv1.ReplicaSet)
+		owned, err := pods.ByIndex(mini.ByOwner, string(rs.UID))
+		if err != nil {
+			return mini.Result{}, err
+		}
+		missing := max(0, int(*rs.Spec.Replicas)-len(owned))
+		errs := make([]error, missing)
+		var calls sync.WaitGroup
+		for i := range errs {
+			calls.Go(func() { errs[i] = client.Create(ctx, restart.PodOf(rs)) })
+		}
+		calls.Wait()
+		return mini.Result{}, cmp.Or(errs...)
+	}
+	return mini.ReconcilerFunc(reconcile), errors.Join(err1, err2)
+}

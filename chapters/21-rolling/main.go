@@ -1,0 +1,16 @@
+// Command 21-rolling runs mini's rolling update.
+package main
+
+import (
+	"github.com/loopwright/loopwright/internal/demo"
+	"github.com/loopwright/loopwright/mini"
+	"github.com/loopwright/loopwright/chapters/21-rolling/surge"
+)
+
+func main() { demo.Main("Chapter 21: rolling update", surge.Story(roll)) }
+
+// roll is the Deployment controller of this chapter.
+func roll(c *mini.CachedClient) mini.Reconciler {
+	d := &mini.Deployments{Client: c}
+	return mini.ReconcilerFunc(d.Roll)
+}

@@ -1,0 +1,13 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/loopwright/loopwright/internal/demo/demotest"
+	"github.com/loopwright/loopwright/chapters/21-rolling/surge"
+	"github.com/loopwright/loopwright/chapters/kubelet"
+)
+
+func TestTheProgramDoesWhatTheTextShows(t *testing.T) {
+	demotest.InMemoryWith(t, kubelet.InMemory, surge.Story(roll))
+}

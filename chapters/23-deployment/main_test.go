@@ -1,0 +1,14 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/loopwright/loopwright/internal/demo/demotest"
+	"github.com/loopwright/loopwright/mini"
+	"github.com/loopwright/loopwright/chapters/22-scaling/rollouts"
+	"github.com/loopwright/loopwright/chapters/23-deployment/deadline"
+)
+
+func TestTheProgramDoesWhatTheTextShows(t *testing.T) {
+	demotest.InMemoryWith(t, rollouts.Kubelet, deadline.Story(mini.NewDeploymentController))
+}
