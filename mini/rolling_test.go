@@ -320,3 +320,16 @@ func TestAFailureOfARolloutIsTriedAgain(t *testing.T) {
 		}
 	}
 }
+
+func TestNoMoreBadPodsGoThanTheLimitAllows(t *testing.T) {
+	inRollout(t, roll, func(w *rolloutWorld) {
+		w.create(deployment(4, image("bad"), fences("1", "2")))
+		w.change(image("bad2"))
+		time.Sleep(time.Minute)
+		require.Equal(w, map[string]int32{"bad": 2, "bad2": 3}, w.sizes(), "2 of 4 Pods may be missing, and 1 too many")
+		w.change(image("v1"))
+		time.Sleep(500 * time.Millisecond) // the new Pods are not ready yet
+		require.Equal(w, map[string]int32{"bad": 0, "bad2": 2, "v1": 3}, w.sizes(),
+			"what may go is shared by all old ReplicaSets")
+	})
+}
