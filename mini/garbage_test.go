@@ -113,6 +113,7 @@ func TestABackgroundDeletionDeletesDependentsAfterTheirOwner(t *testing.T) {
 		require.Equal(w, []string{"deployment/web", "pod/a", "pod/alone", "pod/b", "replicaset/web"}, w.left())
 		w.deleteDeployment(metav1.DeletePropagationBackground)
 		require.Equal(w, []string{"pod/alone"}, w.left(), "an object without an owner is never garbage")
+		require.Empty(w, w.Server.Requests(fakeapi.Match{Verb: "patch", Resource: "pods"}), "a Pod has no dependents to wait for")
 	})
 }
 
@@ -213,6 +214,7 @@ func TestAnOrphanDeletionLeavesTheDependentsWithoutTheOwner(t *testing.T) {
 		pod, err := w.Other.CoreV1().Pods("default").Get(w.ctx, "a", metav1.GetOptions{})
 		require.NoError(w, err)
 		require.Len(w, pod.OwnerReferences, 1, "the ReplicaSet still owns its Pods")
+		require.Empty(w, w.Server.Requests(fakeapi.Match{Verb: "patch", Resource: "pods"}), "the Pods have nothing to do with the Deployment")
 	})
 }
 
@@ -231,6 +233,21 @@ func TestAnOrphanDeletionKeepsOtherOwnersAndOtherFinalizers(t *testing.T) {
 		one, err = w.Other.CoreV1().ConfigMaps("default").Get(w.ctx, "one", metav1.GetOptions{})
 		require.NoError(w, err)
 		require.Equal(w, []string{"example.com/theirs"}, one.Finalizers)
+		require.Len(w, w.Server.Requests(fakeapi.Match{Verb: "patch", Name: "one"}), 1, "after that, it waits for others")
+	})
+}
+
+// The owner must not go before all of its dependents are orphans: they would be deleted.
+func TestAnOrphanDeletionWaitsForADependentThatCannotBePatched(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.runGarbage()
+		w.configMap("dependent", ownerRef("ConfigMap", w.configMap("owner")))
+		w.Server.Inject(fakeapi.Fault{
+			Match: fakeapi.Match{Verb: "patch", Name: "dependent"}, Times: 1, Status: fakeapi.InternalError(),
+		})
+		w.deleteConfigMap("owner", metav1.DeletePropagationOrphan)
+		time.Sleep(time.Minute)
+		require.Equal(w, []string{"configmap/dependent"}, w.left())
 	})
 }
 
@@ -270,6 +287,7 @@ func TestAForegroundDeletionDeletesTheOwnerAfterItsDependents(t *testing.T) {
 		_, err = w.Other.CoreV1().Pods("default").Update(w.ctx, pod, metav1.UpdateOptions{})
 		require.NoError(w, err)
 		require.Empty(w, w.left())
+		require.Empty(w, w.Server.Requests(fakeapi.Match{Verb: "patch", Resource: "pods"}), "a Pod has no dependents to wait for")
 	})
 }
 
