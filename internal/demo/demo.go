@@ -131,11 +131,7 @@ func Run(ctx context.Context, out io.Writer, options cluster.Options, title stri
 	}
 	defer release()
 	_, _ = fmt.Fprintf(out, "%s\n%s\nCluster: %s\n", title, strings.Repeat("=", len(title)), found.Name)
-	var r *reader
-	if isOfTheBook() {
-		r = findReader(ctx, os.Stdin, out)
-	}
-	return play(ctx, out, r, found, story)
+	return play(ctx, out, findReader(ctx, os.Stdin, out), found, story)
 }
 
 // On plays a story on a cluster that is there, without a reader.
@@ -245,37 +241,6 @@ func (d *Demo) Step(headline string, step func() error) error {
 // Say prints a remark.
 func (d *Demo) Say(format string, args ...any) {
 	d.print(fmt.Sprintf("  # "+format+"\n", args...))
-}
-
-// Print prints text as it is.
-func (d *Demo) Print(text string) { d.print(text) }
-
-// Output is what the demo prints to.
-func (d *Demo) Output() io.Writer {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.out
-}
-
-// SetOutput makes the demo print to something else from now on, for a story that needs the terminal for itself.
-func (d *Demo) SetOutput(out io.Writer) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.out = out
-}
-
-// Table prints rows under a headline.
-func (d *Demo) Table(headline string, rows ...[]string) {
-	var text strings.Builder
-	_, _ = fmt.Fprintf(&text, "\n%s\n\n", headline)
-	table := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
-	for _, row := range rows {
-		_, _ = fmt.Fprintln(table, "  "+strings.Join(row, "\t"))
-	}
-	_ = table.Flush()
-	d.print("")
-	d.printWhole(d.turn()) // a table is not cut off because the step before it was long
-	d.print(text.String())
 }
 
 // Show says which events the timeline shows from now on; nil is all.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime/debug"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
@@ -19,10 +18,6 @@ const (
 	linesOfStep = 25
 	maxColumns  = 100
 )
-
-// waiting are the programs that wait for a reader: those of the book about mini. The stories of the
-// other chapters have time limits of their own, which a reader who thinks would exceed.
-const waiting = "/mini/book/"
 
 // reader sits at the terminal. The demo stops for them before each step, and before it deletes its
 // objects. A nil reader is none: a test, or a pipe.
@@ -65,12 +60,6 @@ func newReader(ctx context.Context, in io.Reader) *reader {
 		}
 	}()
 	return &reader{enter: enter, stopped: ctx.Done()}
-}
-
-// isOfTheBook reports whether this program is one that waits.
-func isOfTheBook() bool {
-	info, ok := debug.ReadBuildInfo()
-	return ok && strings.Contains(info.Path, waiting)
 }
 
 // wait returns when the reader has pressed Enter, or with an error if they interrupt the demo.
