@@ -17,7 +17,6 @@ import (
 	"strings"
 	"sync"
 	"syscall"
-	"text/tabwriter"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -50,19 +49,17 @@ type Demo struct {
 	Cluster *cluster.Cluster
 	// Client makes the objects that the story is about.
 	Client kubernetes.Interface
-	// Namespace is the demo's own. It is deleted with all that is in it, and so are
-	// those of AddNamespace.
+	// Namespace is the demo's own. It is deleted with all that is in it.
 	Namespace string
 	// Recorder is the flight recorder. What is written to it is shown at once.
 	Recorder *trace.Recorder
 	// Image is one that every node of the cluster holds.
 	Image string
 
-	line       trace.Timeline
-	namespaces []string // to be deleted
-	question   string   // for the next step
-	lingered   bool
-	limit      *time.Timer // ends a story that does not end; nil is none
+	line     trace.Timeline
+	question string // for the next step
+	lingered bool
+	limit    *time.Timer // ends a story that does not end; nil is none
 
 	mu     sync.Mutex             // guards what follows: the story and the live timeline print
 	out    io.Writer              // what the reader sees

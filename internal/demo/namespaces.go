@@ -2,7 +2,6 @@ package demo
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -14,31 +13,14 @@ import (
 	"github.com/loopwright/loopwright/cluster"
 )
 
-// demoLabel is on every namespace that a demo makes. Its value is the name of the
-// demo's first one.
+// demoLabel is on every namespace that a demo makes.
 const demoLabel = "loopwright.dev/demo"
 
 // staleAfter is how old a namespace must be to be taken for one that an earlier
 // demo left behind, on a cluster on which several demos may run at once.
 const staleAfter = time.Hour
 
-// AddNamespace makes one more namespace. It goes when the demo ends, like the
-// first, and it is an error of the demo if it cannot be made.
-func (d *Demo) AddNamespace(ctx context.Context, namespace *corev1.Namespace) (*corev1.Namespace, error) {
-	namespace = namespace.DeepCopy()
-	if namespace.Labels == nil {
-		namespace.Labels = map[string]string{}
-	}
-	namespace.Labels[demoLabel] = d.Namespace
-	d.namespaces = append(d.namespaces, namespace.Name) // even if the answer is lost
-	made, err := d.Client.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{})
-	if err != nil {
-		return nil, fmt.Errorf("making the namespace %s: %w", namespace.Name, err)
-	}
-	return made, nil
-}
-
-// makeNamespace makes the first one.
+// makeNamespace makes the demo's namespace.
 func (d *Demo) makeNamespace(ctx context.Context) error {
 	made, err := d.Client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
 		GenerateName: "demo-", Labels: map[string]string{demoLabel: ""},
@@ -47,22 +29,21 @@ func (d *Demo) makeNamespace(ctx context.Context) error {
 		return fmt.Errorf("making a namespace for the demo: %w", err)
 	}
 	d.Namespace = made.Name
-	d.namespaces = []string{made.Name}
 	return nil
 }
 
-// cleanUp deletes the namespaces. It gets time of its own, because the demo may
+// cleanUp deletes the namespace. It gets time of its own, because the demo may
 // have been interrupted.
 func (d *Demo) cleanUp() error {
 	ctx, cancel := context.WithTimeout(context.Background(), cleanupLimit)
 	defer cancel()
-	var failures []error
-	for _, name := range d.namespaces {
-		if err := d.deleteNamespace(ctx, name); err != nil {
-			failures = append(failures, fmt.Errorf("the namespace %s is left over: the next demo removes it, or when the cluster is back, kubectl delete namespace %[1]s: %[2]w", name, err))
-		}
+	if d.Namespace == "" {
+		return nil
 	}
-	return errors.Join(failures...)
+	if err := d.deleteNamespace(ctx, d.Namespace); err != nil {
+		return fmt.Errorf("the namespace %s is left over: the next demo removes it, or when the cluster is back, kubectl delete namespace %[1]s: %[2]w", d.Namespace, err)
+	}
+	return nil
 }
 
 func (d *Demo) deleteNamespace(ctx context.Context, name string) error {

@@ -138,7 +138,7 @@ func TestALongStepIsCutOff(t *testing.T) {
 	story := func(_ context.Context, d *Demo) error {
 		return errors.Join(
 			d.Step("1. Long", func() error {
-				d.Print(strings.Repeat("\x1b[31m"+strings.Repeat("é", 120)+"\x1b[0m\n", 30))
+				d.print(strings.Repeat("\x1b[31m"+strings.Repeat("é", 120)+"\x1b[0m\n", 30))
 				return nil
 			}),
 			step(d, "2. Short", "short"))

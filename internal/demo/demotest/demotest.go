@@ -38,15 +38,7 @@ var common = []Rule{
 // rules come before the common ones.
 func Compare(t *testing.T, story func(context.Context, *demo.Demo) error, rules ...Rule) {
 	t.Helper()
-	CompareTidied(t, story, func(text string) string { return text }, rules...)
-}
-
-// CompareTidied is Compare for a story of which some lines come as often as the
-// cluster decides: tidy is applied to both outputs after the rules. It returns
-// what the demo printed.
-func CompareTidied(t *testing.T, story func(context.Context, *demo.Demo) error, tidy func(string) string, rules ...Rule) (printed string) {
-	t.Helper()
-	return compareOn(t, clustertest.Shared(t), story, tidy, rules)
+	compareOn(t, clustertest.Shared(t), story, rules)
 }
 
 // InMemory is Compare on an in-memory API server, in a bubble in which time passes only while
@@ -64,22 +56,20 @@ func InMemoryWith(t *testing.T, prepare func(context.Context, *fakeapi.Server), 
 		server := fakeapi.New(fakeapi.Options{FinalizeNamespaces: true})
 		defer server.Close()
 		prepare(t.Context(), server)
-		asItIs := func(text string) string { return text }
-		compareOn(t, cluster.Of("in memory", server.Config()), story, asItIs, rules)
+		compareOn(t, cluster.Of("in memory", server.Config()), story, rules)
 	})
 }
 
-func compareOn(t *testing.T, on *cluster.Cluster, story func(context.Context, *demo.Demo) error, tidy func(string) string, rules []Rule) (printed string) {
+func compareOn(t *testing.T, on *cluster.Cluster, story func(context.Context, *demo.Demo) error, rules []Rule) {
 	t.Helper()
 	var out bytes.Buffer
 	require.NoError(t, demo.On(t.Context(), &out, on, story), "%s", &out)
 	shown, err := os.ReadFile("testdata/output.txt")
 	require.NoError(t, err)
 	rules = append(rules, common...)
-	want := tidy(essence(string(shown), rules))
-	require.Equal(t, want, withoutMoreBookmarks(want, tidy(essence(out.String(), rules))),
+	want := essence(string(shown), rules)
+	require.Equal(t, want, withoutMoreBookmarks(want, essence(out.String(), rules)),
 		"if the new output is right, put it into testdata/output.txt with make chapter-N, and make sync")
-	return out.String()
 }
 
 // withoutMoreBookmarks leaves out of got the bookmarks that want has not in their place: an API
