@@ -333,3 +333,35 @@ func TestNoMoreBadPodsGoThanTheLimitAllows(t *testing.T) {
 			"what may go is shared by all old ReplicaSets")
 	})
 }
+
+func TestAFailureOfARolloutIsReported(t *testing.T) {
+	for _, strategy := range []func(*appsv1.Deployment){recreate, fences("1", "1")} {
+		for skip := range 2 {
+			for _, verb := range []string{"create", "update"} {
+				inRollout(t, idle, func(w *rolloutWorld) {
+					c := &mini.Deployments{Client: w.Manager.Client}
+					rolls := func(n int) (failed int) {
+						for range n {
+							if _, err := c.Roll(w.ctx, web); err != nil {
+								failed++
+							}
+							time.Sleep(time.Minute)
+						}
+						return failed
+					}
+					require.Zero(w, rolls(1), "that there is no Deployment is no failure")
+					w.create(deployment(2, strategy))
+					rolls(4)
+					w.change(image("v2"))
+					rolls(skip)
+					w.Server.Inject(fakeapi.Fault{
+						Match: fakeapi.Match{Verb: verb, Resource: "replicasets"}, Status: fakeapi.Forbidden(),
+					})
+					if verb == "update" || skip == 0 { // there is one create only
+						require.NotZero(w, rolls(4), "a write of the ReplicaSets was refused, and it says nothing: %s %d", verb, skip)
+					}
+				})
+			}
+		}
+	}
+}
