@@ -63,6 +63,7 @@ type Mean struct{}
 func (*Mean) Of(xs []int) int { return Sum(xs) / len(xs) }
 `,
 	"internal/floor/floor.go": "package floor\n",
+	"docs/glossary.md":        "# Glossary\n\n- **mean, sum**: What adding gives.\n",
 	"mini/cmd/mini/main.go":   tinyProgram("mini.Sum([]int{50, 3})"),
 	"chapters/01-sum/README.md": "# 1. Sum\n\nA **sum** is what adding gives.\n\n<!-- snippet file=mini/sum.go symbol=imports -->\n\n" +
 		"<!-- snippet file=mini/sum.go symbol=Sum -->\n\n<!-- output file=testdata/output.txt -->\n",
