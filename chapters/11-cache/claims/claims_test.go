@@ -2,8 +2,6 @@ package claims_test
 
 import (
 	"context"
-	"os"
-	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -20,26 +18,6 @@ import (
 	"github.com/loopwright/loopwright/manager/cache"
 	"github.com/loopwright/loopwright/manager/client"
 )
-
-// The text shows parts of the output before the whole.
-func TestTheExcerptsAreFromTheOutput(t *testing.T) {
-	output, err := os.ReadFile("testdata/output.txt")
-	require.NoError(t, err)
-	for _, file := range []string{"step-3.txt", "step-4.txt", "step-5.txt", "costs.txt"} {
-		excerpt, err := os.ReadFile("testdata/" + file)
-		require.NoError(t, err)
-		require.NotEmpty(t, excerpt)
-		require.Contains(t, string(output), string(excerpt), "copy the table to testdata/%s, and make sync", file)
-	}
-	text, err := os.ReadFile("README.md")
-	require.NoError(t, err)
-	_, block, _ := strings.Cut(string(text), "```text\n  Update with")
-	block, _, _ = strings.Cut(block, "```")
-	require.Equal(t, 2, strings.Count(block, "\n"))
-	for line := range strings.Lines(block) {
-		require.Contains(t, string(output), line, "the text quotes another output")
-	}
-}
 
 // inCache runs a test with a cache of one ConfigMap, and a client that reads from it and writes to a server in
 // memory.
@@ -155,11 +133,14 @@ func TestMetadataAloneCanBePatchedAndDeletedAndNotMade(t *testing.T) {
 	})
 }
 
+// unregistered is an object whose Go type is in no scheme.
+type unregistered struct{ corev1.ConfigMap }
+
 // The text names three errors, of which only the last may be ignored.
 func TestWhatIsNotThereHasThreeErrors(t *testing.T) {
 	inCluster(t, func(t *testing.T, c client.Client) {
 		key := client.ObjectKeyFromObject(hello())
-		noType, kind := c.Get(t.Context(), key, &Stall{}), &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "shop.example/v1", Kind: "Stall"}}
+		noType, kind := c.Get(t.Context(), key, &unregistered{}), &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "shop.example/v1", Kind: "Stall"}}
 		noKind, noObject := c.Get(t.Context(), key, kind), c.Get(t.Context(), key, hello())
 		require.True(t, runtime.IsNotRegisteredError(noType), "%v", noType)
 		require.True(t, meta.IsNoMatchError(noKind), "%v", noKind)
