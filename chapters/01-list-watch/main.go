@@ -8,9 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes/scheme"
 
+	"github.com/loopwright/loopwright/chapters/01-list-watch/fruit"
 	"github.com/loopwright/loopwright/internal/demo"
 	"github.com/loopwright/loopwright/mini"
-	"github.com/loopwright/loopwright/chapters/01-list-watch/fruit"
 )
 
 func main() { demo.Main("Chapter 1: list, then watch from there", follow) }

@@ -7,9 +7,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes/scheme"
 
+	"github.com/loopwright/loopwright/chapters/02-store/webpods"
 	"github.com/loopwright/loopwright/internal/demo"
 	"github.com/loopwright/loopwright/mini"
-	"github.com/loopwright/loopwright/chapters/02-store/webpods"
 )
 
 func main() { demo.Main("Chapter 2: the store", webpods.Story(newStore)) }

@@ -5,9 +5,9 @@ import (
 	"context"
 	"time"
 
+	"github.com/loopwright/loopwright/chapters/03-reflector/outage"
 	"github.com/loopwright/loopwright/internal/demo"
 	"github.com/loopwright/loopwright/mini"
-	"github.com/loopwright/loopwright/chapters/03-reflector/outage"
 )
 
 func main() { demo.Main("Chapter 3: the reflector", outage.Story(keep)) }

@@ -2,9 +2,9 @@
 package main
 
 import (
+	"github.com/loopwright/loopwright/chapters/04-informer/away"
 	"github.com/loopwright/loopwright/internal/demo"
 	"github.com/loopwright/loopwright/mini"
-	"github.com/loopwright/loopwright/chapters/04-informer/away"
 )
 
 func main() { demo.Main("Chapter 4: the informer", away.Story(watch)) }

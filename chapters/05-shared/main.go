@@ -2,9 +2,9 @@
 package main
 
 import (
+	"github.com/loopwright/loopwright/chapters/05-shared/slow"
 	"github.com/loopwright/loopwright/internal/demo"
 	"github.com/loopwright/loopwright/mini"
-	"github.com/loopwright/loopwright/chapters/05-shared/slow"
 )
 
 func main() { demo.Main("Chapter 5: the shared informer", slow.Story(shared)) }

@@ -4,9 +4,9 @@ package main
 import (
 	"context"
 
-	"github.com/loopwright/loopwright/internal/demo"
 	"github.com/loopwright/loopwright/chapters/08-controller/opening"
 	"github.com/loopwright/loopwright/chapters/08-controller/website"
+	"github.com/loopwright/loopwright/internal/demo"
 	"github.com/loopwright/loopwright/trace"
 )
 

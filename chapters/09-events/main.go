@@ -2,9 +2,9 @@
 package main
 
 import (
-	"github.com/loopwright/loopwright/internal/demo"
 	"github.com/loopwright/loopwright/chapters/09-events/debugging"
 	"github.com/loopwright/loopwright/chapters/09-events/website"
+	"github.com/loopwright/loopwright/internal/demo"
 )
 
 var story = debugging.Story(website.New, website.New)

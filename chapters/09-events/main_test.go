@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/loopwright/loopwright/internal/demo/demotest"
 	"github.com/loopwright/loopwright/chapters/example"
+	"github.com/loopwright/loopwright/internal/demo/demotest"
 )
 
 func TestTheProgramDoesWhatTheTextShows(t *testing.T) {

@@ -7,9 +7,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/loopwright/loopwright/chapters/10-client/counter"
 	"github.com/loopwright/loopwright/internal/demo"
 	"github.com/loopwright/loopwright/mini"
-	"github.com/loopwright/loopwright/chapters/10-client/counter"
 )
 
 func main() { demo.Main("Chapter 10: the client", counter.Story(increment)) }

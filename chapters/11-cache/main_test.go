@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/loopwright/loopwright/chapters/11-cache/tenpods"
 	"github.com/loopwright/loopwright/internal/demo/demotest"
 	"github.com/loopwright/loopwright/internal/fakeapi"
-	"github.com/loopwright/loopwright/chapters/11-cache/tenpods"
 )
 
 // Events take as long as three writes: the client has to wait for each.

@@ -4,10 +4,10 @@ package main
 import (
 	"context"
 
-	"github.com/loopwright/loopwright/internal/demo"
-	"github.com/loopwright/loopwright/mini"
 	"github.com/loopwright/loopwright/chapters/14-manager/handover"
 	"github.com/loopwright/loopwright/chapters/example/website"
+	"github.com/loopwright/loopwright/internal/demo"
+	"github.com/loopwright/loopwright/mini"
 )
 
 func main() { demo.Main("Chapter 14: the manager", handover.Story(run)) }

@@ -2,11 +2,11 @@
 package main
 
 import (
-	"github.com/loopwright/loopwright/internal/demo"
-	"github.com/loopwright/loopwright/mini"
 	"github.com/loopwright/loopwright/chapters/15-finalizer/closing"
 	"github.com/loopwright/loopwright/chapters/example"
 	"github.com/loopwright/loopwright/chapters/example/website"
+	"github.com/loopwright/loopwright/internal/demo"
+	"github.com/loopwright/loopwright/mini"
 )
 
 func main() { demo.Main("Chapter 15: finalizers", closing.Story(wrap)) }

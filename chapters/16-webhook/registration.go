@@ -17,10 +17,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/loopwright/loopwright/chapters/16-webhook/typo"
 	"github.com/loopwright/loopwright/cluster"
 	"github.com/loopwright/loopwright/internal/pki"
 	"github.com/loopwright/loopwright/mini"
-	"github.com/loopwright/loopwright/chapters/16-webhook/typo"
 )
 
 // registration tells the API server where the webhook is, and what to ask it.

@@ -3,8 +3,8 @@ package main
 import (
 	"testing"
 
-	"github.com/loopwright/loopwright/internal/demo/demotest"
 	"github.com/loopwright/loopwright/chapters/17-owner/overlap"
+	"github.com/loopwright/loopwright/internal/demo/demotest"
 )
 
 func TestTheProgramDoesWhatTheTextShows(t *testing.T) {

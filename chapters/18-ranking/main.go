@@ -10,9 +10,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/loopwright/loopwright/chapters/18-ranking/scaledown"
 	"github.com/loopwright/loopwright/internal/demo"
 	"github.com/loopwright/loopwright/mini"
-	"github.com/loopwright/loopwright/chapters/18-ranking/scaledown"
 )
 
 func main() { demo.Main("Chapter 18: which Pods go first", scaledown.Story(reconciler)) }

@@ -3,9 +3,9 @@
 package main
 
 import (
+	"github.com/loopwright/loopwright/chapters/20-template/web"
 	"github.com/loopwright/loopwright/internal/demo"
 	"github.com/loopwright/loopwright/mini"
-	"github.com/loopwright/loopwright/chapters/20-template/web"
 )
 
 func main() { demo.Main("Chapter 20: a ReplicaSet for each template", web.Story(replaceAll)) }

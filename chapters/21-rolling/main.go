@@ -2,9 +2,9 @@
 package main
 
 import (
+	"github.com/loopwright/loopwright/chapters/21-rolling/surge"
 	"github.com/loopwright/loopwright/internal/demo"
 	"github.com/loopwright/loopwright/mini"
-	"github.com/loopwright/loopwright/chapters/21-rolling/surge"
 )
 
 func main() { demo.Main("Chapter 21: rolling update", surge.Story(roll)) }

@@ -7,9 +7,9 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/loopwright/loopwright/chapters/22-scaling/rollouts"
 	"github.com/loopwright/loopwright/internal/demo"
 	"github.com/loopwright/loopwright/mini"
-	"github.com/loopwright/loopwright/chapters/22-scaling/rollouts"
 )
 
 func main() { demo.Main("Chapter 22: scaling in mid-rollout", rollouts.Story(deployments)) }

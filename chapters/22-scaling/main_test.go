@@ -3,8 +3,8 @@ package main
 import (
 	"testing"
 
-	"github.com/loopwright/loopwright/internal/demo/demotest"
 	"github.com/loopwright/loopwright/chapters/22-scaling/rollouts"
+	"github.com/loopwright/loopwright/internal/demo/demotest"
 )
 
 func TestTheProgramDoesWhatTheTextShows(t *testing.T) {

@@ -2,9 +2,9 @@
 package main
 
 import (
+	"github.com/loopwright/loopwright/chapters/23-deployment/deadline"
 	"github.com/loopwright/loopwright/internal/demo"
 	"github.com/loopwright/loopwright/mini"
-	"github.com/loopwright/loopwright/chapters/23-deployment/deadline"
 )
 
 func main() {

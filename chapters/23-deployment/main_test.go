@@ -3,10 +3,10 @@ package main
 import (
 	"testing"
 
-	"github.com/loopwright/loopwright/internal/demo/demotest"
-	"github.com/loopwright/loopwright/mini"
 	"github.com/loopwright/loopwright/chapters/22-scaling/rollouts"
 	"github.com/loopwright/loopwright/chapters/23-deployment/deadline"
+	"github.com/loopwright/loopwright/internal/demo/demotest"
+	"github.com/loopwright/loopwright/mini"
 )
 
 func TestTheProgramDoesWhatTheTextShows(t *testing.T) {

@@ -2,9 +2,9 @@
 package main
 
 import (
+	"github.com/loopwright/loopwright/chapters/24-endpoints/traffic"
 	"github.com/loopwright/loopwright/internal/demo"
 	"github.com/loopwright/loopwright/mini"
-	"github.com/loopwright/loopwright/chapters/24-endpoints/traffic"
 )
 
 func main() { demo.Main("Chapter 24: Endpoints", traffic.Story(controller)) }

@@ -4,9 +4,9 @@ package main
 import (
 	"context"
 
+	"github.com/loopwright/loopwright/chapters/26-garbage/cascade"
 	"github.com/loopwright/loopwright/internal/demo"
 	"github.com/loopwright/loopwright/mini"
-	"github.com/loopwright/loopwright/chapters/26-garbage/cascade"
 	"github.com/loopwright/loopwright/trace"
 )
 

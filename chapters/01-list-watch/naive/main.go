@@ -7,8 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/loopwright/loopwright/internal/demo"
 	"github.com/loopwright/loopwright/chapters/01-list-watch/fruit"
+	"github.com/loopwright/loopwright/internal/demo"
 )
 
 func main() { demo.Main("Chapter 1, naive: list, then watch from now on", follow) }

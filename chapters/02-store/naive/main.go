@@ -9,9 +9,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/loopwright/loopwright/chapters/02-store/webpods"
 	"github.com/loopwright/loopwright/internal/demo"
 	"github.com/loopwright/loopwright/mini"
-	"github.com/loopwright/loopwright/chapters/02-store/webpods"
 )
 
 func main() { demo.Main("Chapter 2, naive: maps", webpods.Story(newStore)) }

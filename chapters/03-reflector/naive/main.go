@@ -6,9 +6,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/watch"
 
+	"github.com/loopwright/loopwright/chapters/03-reflector/outage"
 	"github.com/loopwright/loopwright/internal/demo"
 	"github.com/loopwright/loopwright/mini"
-	"github.com/loopwright/loopwright/chapters/03-reflector/outage"
 )
 
 func main() { demo.Main("Chapter 3, naive: a loop", outage.Story(keep)) }

@@ -3,8 +3,8 @@ package main
 import (
 	"testing"
 
-	"github.com/loopwright/loopwright/internal/demo/demotest"
 	"github.com/loopwright/loopwright/chapters/03-reflector/outage"
+	"github.com/loopwright/loopwright/internal/demo/demotest"
 )
 
 // How many requests a loop without a pause sends depends on the machine.

@@ -4,9 +4,9 @@ package main
 import (
 	"sync"
 
+	"github.com/loopwright/loopwright/chapters/05-shared/slow"
 	"github.com/loopwright/loopwright/internal/demo"
 	"github.com/loopwright/loopwright/mini"
-	"github.com/loopwright/loopwright/chapters/05-shared/slow"
 )
 
 func main() { demo.Main("Chapter 5, naive: a list of handlers", slow.Story(withHandlers)) }

@@ -4,9 +4,9 @@ package main
 import (
 	"context"
 
+	"github.com/loopwright/loopwright/chapters/06-queue/threepods"
 	"github.com/loopwright/loopwright/internal/demo"
 	"github.com/loopwright/loopwright/mini"
-	"github.com/loopwright/loopwright/chapters/06-queue/threepods"
 )
 
 func main() {

@@ -6,9 +6,9 @@ import (
 	"errors"
 	"time"
 
+	"github.com/loopwright/loopwright/chapters/07-delay/retries"
 	"github.com/loopwright/loopwright/internal/demo"
 	"github.com/loopwright/loopwright/mini"
-	"github.com/loopwright/loopwright/chapters/07-delay/retries"
 )
 
 func main() { demo.Main("Chapter 7, naive: retries without a memory", story) }

@@ -4,10 +4,10 @@ package main
 import (
 	"context"
 
-	"github.com/loopwright/loopwright/internal/demo"
-	"github.com/loopwright/loopwright/mini"
 	"github.com/loopwright/loopwright/chapters/08-controller/opening"
 	"github.com/loopwright/loopwright/chapters/08-controller/website"
+	"github.com/loopwright/loopwright/internal/demo"
+	"github.com/loopwright/loopwright/mini"
 )
 
 func main() { demo.Main("Chapter 8, naive: a loop over the queue", opening.Story(run)) }

@@ -8,8 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/loopwright/loopwright/mini"
 	"github.com/loopwright/loopwright/chapters/example"
+	"github.com/loopwright/loopwright/mini"
 	"github.com/loopwright/loopwright/trace"
 )
 

@@ -16,10 +16,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/loopwright/loopwright/internal/demo"
-	"github.com/loopwright/loopwright/mini"
 	"github.com/loopwright/loopwright/chapters/09-events/website"
 	"github.com/loopwright/loopwright/chapters/example"
+	"github.com/loopwright/loopwright/internal/demo"
+	"github.com/loopwright/loopwright/mini"
 	"github.com/loopwright/loopwright/trace"
 )
 

@@ -2,11 +2,11 @@
 package main
 
 import (
-	"github.com/loopwright/loopwright/internal/demo"
-	"github.com/loopwright/loopwright/mini"
 	"github.com/loopwright/loopwright/chapters/09-events/debugging"
 	"github.com/loopwright/loopwright/chapters/09-events/website"
 	"github.com/loopwright/loopwright/chapters/example"
+	"github.com/loopwright/loopwright/internal/demo"
+	"github.com/loopwright/loopwright/mini"
 )
 
 var story = debugging.Story(always, byLabel)

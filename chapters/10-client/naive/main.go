@@ -6,9 +6,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/loopwright/loopwright/chapters/10-client/counter"
 	"github.com/loopwright/loopwright/internal/demo"
 	"github.com/loopwright/loopwright/mini"
-	"github.com/loopwright/loopwright/chapters/10-client/counter"
 )
 
 func main() { demo.Main("Chapter 10, naive: no version, no conflict", counter.Story(increment)) }

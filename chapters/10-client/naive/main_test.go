@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/loopwright/loopwright/chapters/10-client/counter"
 	"github.com/loopwright/loopwright/internal/demo/demotest"
 	"github.com/loopwright/loopwright/internal/fakeapi"
-	"github.com/loopwright/loopwright/chapters/10-client/counter"
 )
 
 // An update takes its time, so that both clients have read before the first one writes.

@@ -6,9 +6,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/loopwright/loopwright/chapters/11-cache/tenpods"
 	"github.com/loopwright/loopwright/internal/demo"
 	"github.com/loopwright/loopwright/mini"
-	"github.com/loopwright/loopwright/chapters/11-cache/tenpods"
 )
 
 func main() {

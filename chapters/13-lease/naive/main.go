@@ -4,9 +4,9 @@ package main
 import (
 	"context"
 
+	"github.com/loopwright/loopwright/chapters/13-lease/twice"
 	"github.com/loopwright/loopwright/internal/demo"
 	"github.com/loopwright/loopwright/mini"
-	"github.com/loopwright/loopwright/chapters/13-lease/twice"
 )
 
 func main() { demo.Main("Chapter 13, naive: two processes", twice.Story(process)) }

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/loopwright/loopwright/chapters/13-lease/twice"
 	"github.com/loopwright/loopwright/internal/demo/demotest"
 	"github.com/loopwright/loopwright/internal/fakeapi"
-	"github.com/loopwright/loopwright/chapters/13-lease/twice"
 )
 
 // A create takes its time, so that both processes count before the first Pod is there.

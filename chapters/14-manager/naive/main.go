@@ -5,10 +5,10 @@ import (
 	"context"
 	"time"
 
-	"github.com/loopwright/loopwright/internal/demo"
-	"github.com/loopwright/loopwright/mini"
 	"github.com/loopwright/loopwright/chapters/14-manager/handover"
 	"github.com/loopwright/loopwright/chapters/example/website"
+	"github.com/loopwright/loopwright/internal/demo"
+	"github.com/loopwright/loopwright/mini"
 )
 
 func main() { demo.Main("Chapter 14, naive: start and forget", handover.Story(run)) }

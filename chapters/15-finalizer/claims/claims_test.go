@@ -2,6 +2,7 @@ package claims_test
 
 import (
 	"context"
+	"os"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,6 +18,8 @@ import (
 	"github.com/loopwright/loopwright/manager/client"
 	"github.com/loopwright/loopwright/manager/controller/controllerutil"
 )
+
+func TestMain(m *testing.M) { os.Exit(clustertest.Run(m)) }
 
 // The text says that a function that resets a default writes in each look, and that no event follows.
 func TestAFieldWithADefaultThatIsResetIsWrittenInEachLook(t *testing.T) {

@@ -12,10 +12,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/loopwright/loopwright/internal/demo"
-	"github.com/loopwright/loopwright/mini"
 	"github.com/loopwright/loopwright/chapters/example"
 	"github.com/loopwright/loopwright/chapters/example/website"
+	"github.com/loopwright/loopwright/internal/demo"
+	"github.com/loopwright/loopwright/mini"
 	"github.com/loopwright/loopwright/trace"
 )
 

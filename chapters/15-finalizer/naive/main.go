@@ -6,11 +6,11 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/loopwright/loopwright/internal/demo"
-	"github.com/loopwright/loopwright/mini"
 	"github.com/loopwright/loopwright/chapters/15-finalizer/closing"
 	"github.com/loopwright/loopwright/chapters/example"
 	"github.com/loopwright/loopwright/chapters/example/website"
+	"github.com/loopwright/loopwright/internal/demo"
+	"github.com/loopwright/loopwright/mini"
 )
 
 func main() { demo.Main("Chapter 15, naive: gone is gone", closing.Story(wrap)) }

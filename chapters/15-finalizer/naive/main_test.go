@@ -3,9 +3,9 @@ package main
 import (
 	"testing"
 
-	"github.com/loopwright/loopwright/internal/demo/demotest"
 	"github.com/loopwright/loopwright/chapters/15-finalizer/closing"
 	"github.com/loopwright/loopwright/chapters/example"
+	"github.com/loopwright/loopwright/internal/demo/demotest"
 )
 
 func TestTheNaiveProgramFailsAsTheTextShows(t *testing.T) {

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/loopwright/loopwright/chapters/17-owner/overlap"
 	"github.com/loopwright/loopwright/internal/demo/demotest"
 	"github.com/loopwright/loopwright/internal/fakeapi"
-	"github.com/loopwright/loopwright/chapters/17-owner/overlap"
 )
 
 // A write takes some time: otherwise the fight of the two would never let the clock go on.

@@ -2,9 +2,9 @@
 package main
 
 import (
+	"github.com/loopwright/loopwright/chapters/18-ranking/scaledown"
 	"github.com/loopwright/loopwright/internal/demo"
 	"github.com/loopwright/loopwright/mini"
-	"github.com/loopwright/loopwright/chapters/18-ranking/scaledown"
 )
 
 func main() { demo.Main("Chapter 18, naive: the first Pods that come", scaledown.Story(reconciler)) }

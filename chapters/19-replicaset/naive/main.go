@@ -10,10 +10,10 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/loopwright/loopwright/internal/demo"
-	"github.com/loopwright/loopwright/mini"
 	"github.com/loopwright/loopwright/chapters/12-first-replicaset/restart"
 	"github.com/loopwright/loopwright/chapters/19-replicaset/quota"
+	"github.com/loopwright/loopwright/internal/demo"
+	"github.com/loopwright/loopwright/mini"
 )
 
 func main() {

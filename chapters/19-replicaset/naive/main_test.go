@@ -3,8 +3,8 @@ package main
 import (
 	"testing"
 
-	"github.com/loopwright/loopwright/internal/demo/demotest"
 	"github.com/loopwright/loopwright/chapters/19-replicaset/quota"
+	"github.com/loopwright/loopwright/internal/demo/demotest"
 )
 
 // How many Pods are too many in step 1 depends on how far the watch is behind.

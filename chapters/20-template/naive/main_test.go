@@ -3,9 +3,9 @@ package main
 import (
 	"testing"
 
-	"github.com/loopwright/loopwright/internal/demo/demotest"
 	"github.com/loopwright/loopwright/chapters/20-template/web"
 	"github.com/loopwright/loopwright/chapters/kubelet"
+	"github.com/loopwright/loopwright/internal/demo/demotest"
 )
 
 func TestTheNaiveProgramFailsAsTheTextShows(t *testing.T) {

@@ -6,9 +6,9 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 
+	"github.com/loopwright/loopwright/chapters/21-rolling/surge"
 	"github.com/loopwright/loopwright/internal/demo"
 	"github.com/loopwright/loopwright/mini"
-	"github.com/loopwright/loopwright/chapters/21-rolling/surge"
 )
 
 func main() { demo.Main("Chapter 21, naive: add up the sizes", surge.Story(roll)) }

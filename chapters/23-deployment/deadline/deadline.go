@@ -12,9 +12,9 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/loopwright/loopwright/chapters/22-scaling/rollouts"
 	"github.com/loopwright/loopwright/internal/demo"
 	"github.com/loopwright/loopwright/mini"
-	"github.com/loopwright/loopwright/chapters/22-scaling/rollouts"
 )
 
 // Story creates the Deployment web, and changes its template twice.

@@ -3,9 +3,9 @@ package main
 import (
 	"testing"
 
-	"github.com/loopwright/loopwright/internal/demo/demotest"
 	"github.com/loopwright/loopwright/chapters/22-scaling/rollouts"
 	"github.com/loopwright/loopwright/chapters/23-deployment/deadline"
+	"github.com/loopwright/loopwright/internal/demo/demotest"
 )
 
 func TestTheNaiveProgramFailsAsTheTextShows(t *testing.T) {

@@ -8,9 +8,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/loopwright/loopwright/chapters/24-endpoints/traffic"
 	"github.com/loopwright/loopwright/internal/demo"
 	"github.com/loopwright/loopwright/mini"
-	"github.com/loopwright/loopwright/chapters/24-endpoints/traffic"
 )
 
 //lint:file-ignore SA1019 Endpoints are the subject of the chapter.

@@ -3,8 +3,8 @@ package main
 import (
 	"testing"
 
-	"github.com/loopwright/loopwright/internal/demo/demotest"
 	"github.com/loopwright/loopwright/chapters/24-endpoints/traffic"
+	"github.com/loopwright/loopwright/internal/demo/demotest"
 )
 
 // How often a map has another order than before is left to chance.

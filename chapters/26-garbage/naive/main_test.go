@@ -3,8 +3,8 @@ package main
 import (
 	"testing"
 
-	"github.com/loopwright/loopwright/internal/demo/demotest"
 	"github.com/loopwright/loopwright/chapters/26-garbage/cascade"
+	"github.com/loopwright/loopwright/internal/demo/demotest"
 )
 
 func TestTheNaiveProgramFailsAsTheTextShows(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/loopwright/loopwright/mini"
 	"github.com/loopwright/loopwright/chapters/example"
+	"github.com/loopwright/loopwright/mini"
 )
 
 // New returns the controller.
