@@ -8,9 +8,12 @@ import (
 )
 
 func TestTheProgramDoesWhatTheTextShows(t *testing.T) {
-	// The owner may go before the write of its dependent is written down.
-	lastWrites := demotest.Rule{
+	// A write leads to the next one, which may be written down before it.
+	deletions := demotest.Rule{
+		Find: `(?m)^(.* Pod .* delete .*\n)(.* ReplicaSet .* delete .*\n)`, Put: "$2$1",
+	}
+	patches := demotest.Rule{
 		Find: `(?m)^(.* Deployment .* patch .*\n)(.* ReplicaSet .* patch .*\n)`, Put: "$2$1",
 	}
-	demotest.InMemory(t, cascade.Story(prepare), lastWrites)
+	demotest.InMemory(t, cascade.Story(prepare), deletions, patches)
 }
