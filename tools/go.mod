@@ -4,11 +4,7 @@ go 1.26.0
 
 tool honnef.co/go/tools/cmd/staticcheck
 
-require (
-	github.com/creack/pty v1.1.24
-	github.com/google/go-containerregistry v0.22.1
-	github.com/hinshun/vt10x v0.0.0-20220301184237-5011da428d02
-)
+require github.com/google/go-containerregistry v0.22.1
 
 require (
 	github.com/BurntSushi/toml v1.4.1-0.20240526193622-a339e1f7089c // indirect
