@@ -449,6 +449,18 @@ func TestAnnotationsOfTheDeploymentAreCopied(t *testing.T) {
 	})
 }
 
+func TestWhatIsRightIsNotWrittenAgain(t *testing.T) {
+	inRollout(t, replaceAll, func(w *rolloutWorld) {
+		w.create(deployment(1))
+		w.change(image("v2"))
+		time.Sleep(time.Minute)
+		w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: "update"}, Status: fakeapi.Forbidden()})
+		c := &mini.Deployments{Client: w.Manager.Client}
+		_, err := c.ReplaceAll(w.ctx, web)
+		require.NoError(w, err, "each reconcile would cost the API server a write")
+	})
+}
+
 func TestAnOrphanWithTheTemplateIsAdopted(t *testing.T) {
 	inRollout(t, replaceAll, func(w *rolloutWorld) {
 		d := deployment(2)
@@ -581,14 +593,3 @@ func TestAFailureIsReported(t *testing.T) {
 	}
 }
 
-func TestWhatIsRightIsNotWrittenAgain(t *testing.T) {
-	inRollout(t, replaceAll, func(w *rolloutWorld) {
-		w.create(deployment(1))
-		w.change(image("v2"))
-		time.Sleep(time.Minute)
-		w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: "update"}, Status: fakeapi.Forbidden()})
-		c := &mini.Deployments{Client: w.Manager.Client}
-		_, err := c.ReplaceAll(w.ctx, web)
-		require.NoError(w, err, "each reconcile would cost the API server a write")
-	})
-}
