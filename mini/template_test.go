@@ -592,4 +592,3 @@ func TestAFailureIsReported(t *testing.T) {
 		})
 	}
 }
-
