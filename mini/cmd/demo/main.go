@@ -6,11 +6,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 
@@ -20,15 +23,23 @@ import (
 
 func main() { demo.Main("Mini's controllers: a Deployment", story) }
 
-// replicas is how many Pods the Deployment asks for at first.
-const replicas = 4
-
 func story(ctx context.Context, d *demo.Demo) error {
-	stop, err := start(ctx, d)
+	config := rest.CopyConfig(d.Config())
+	config.WarningHandler = rest.NoWarnings{} // each request about Endpoints would print one
+	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return err
 	}
-	web := d.Client.AppsV1().Deployments(d.Namespace)
+	v, err := newView(ctx, d, client)
+	if err != nil {
+		return err
+	}
+	defer v.stop()
+	stop, err := start(ctx, config)
+	if err != nil {
+		return err
+	}
+	web := client.AppsV1().Deployments(d.Namespace)
 	patch := func(text string) error {
 		_, err := web.Patch(ctx, "web", types.StrategicMergePatchType, []byte(text), metav1.PatchOptions{})
 		return err
@@ -36,37 +47,44 @@ func story(ctx context.Context, d *demo.Demo) error {
 	image := func(name string) string {
 		return fmt.Sprintf(`{"spec":{"template":{"spec":{"containers":[{"name":"web","image":%q}]}}}}`, name)
 	}
-	err = errors.Join(
-		d.Step("1. kubectl create deployment web --replicas=4; kubectl expose deployment web", func() error {
+	steps := []struct {
+		title string
+		do    func() error
+		end   picture
+	}{
+		{"1. kubectl create deployment web --replicas=4; kubectl expose deployment web", func() error {
 			_, err1 := web.Create(ctx, deployment(d), metav1.CreateOptions{})
-			_, err2 := d.Client.CoreV1().Services(d.Namespace).Create(ctx, service(), metav1.CreateOptions{})
-			return errors.Join(err1, err2, follow(ctx, d, func(p picture) bool {
-				return p.available == replicas && p.addresses == replicas
-			}))
-		}),
-		d.Step("2. kubectl scale deployment web --replicas=6", func() error {
-			return errors.Join(patch(`{"spec":{"replicas":6}}`), follow(ctx, d, func(p picture) bool {
-				return p.available == 6 && p.addresses == 6
-			}))
-		}),
-		d.Step("3. kubectl set image deployment web web=registry.invalid/web:2, an image that does not exist", func() error {
-			return errors.Join(patch(image("registry.invalid/web:2")), follow(ctx, d, func(p picture) bool {
-				return p.updated == 3 && p.available == 5
-			}))
-		}),
-		d.Step("4. kubectl rollout undo deployment web", func() error {
-			return errors.Join(patch(image(d.Image)), follow(ctx, d, func(p picture) bool {
-				return p.updated == 6 && p.available == 6 && p.pods == 6
-			}))
-		}))
-	return errors.Join(err, stop())
+			_, err2 := client.CoreV1().Services(d.Namespace).Create(ctx, service(), metav1.CreateOptions{})
+			return errors.Join(err1, err2)
+		}, picture{4, 4, 4, 4}},
+		{"2. kubectl scale deployment web --replicas=6", func() error {
+			return patch(`{"spec":{"replicas":6}}`)
+		}, picture{6, 6, 6, 6}},
+		{"3. kubectl set image deployment web web=registry.invalid/web:2, which does not exist", func() error {
+			return patch(image("registry.invalid/web:2"))
+		}, picture{8, 3, 5, 5}},
+		{"4. kubectl rollout undo deployment web", func() error {
+			return patch(image(d.Image))
+		}, picture{6, 6, 6, 6}},
+	}
+	for _, s := range steps {
+		err := d.Step(s.title, func() error {
+			if err := s.do(); err != nil {
+				return err
+			}
+			return v.until(ctx, s.end)
+		})
+		if err != nil {
+			return errors.Join(err, stop())
+		}
+	}
+	time.Sleep(time.Second) // the last reconcile may be under way
+	return stop()
 }
 
 // start runs the controllers. stop ends them, and returns why they have ended if they were not
 // told to.
-func start(ctx context.Context, d *demo.Demo) (stop func() error, err error) {
-	config := rest.CopyConfig(d.Config())
-	config.WarningHandler = rest.NoWarnings{} // each write of Endpoints would print one
+func start(ctx context.Context, config *rest.Config) (stop func() error, err error) {
 	cluster, err := mini.NewCluster(config, scheme.Scheme)
 	if err != nil {
 		return nil, err
@@ -95,46 +113,55 @@ func (p picture) String() string {
 		p.pods, p.updated, p.available, p.addresses)
 }
 
-// follow prints each picture that is new, until one is as wanted.
-func follow(ctx context.Context, d *demo.Demo, wanted func(picture) bool) error {
-	sets, err := d.Client.AppsV1().Deployments(d.Namespace).Watch(ctx, metav1.ListOptions{})
-	if err != nil {
-		return err
-	}
-	defer sets.Stop()
-	endpoints, err := d.Client.CoreV1().Endpoints(d.Namespace).Watch(ctx, metav1.ListOptions{})
-	if err != nil {
-		return err
-	}
-	defer endpoints.Stop()
-	var now, last picture
-	for observed := false; ; {
+// view watches what the picture is made of.
+type view struct {
+	d                      *demo.Demo
+	deployments, endpoints watch.Interface
+
+	now, last picture
+	observed  bool // the status is about the newest spec
+}
+
+func newView(ctx context.Context, d *demo.Demo, client kubernetes.Interface) (*view, error) {
+	deployments, err1 := client.AppsV1().Deployments(d.Namespace).Watch(ctx, metav1.ListOptions{})
+	endpoints, err2 := client.CoreV1().Endpoints(d.Namespace).Watch(ctx, metav1.ListOptions{})
+	return &view{d: d, deployments: deployments, endpoints: endpoints}, errors.Join(err1, err2)
+}
+
+func (v *view) stop() {
+	v.deployments.Stop()
+	v.endpoints.Stop()
+}
+
+// until prints each picture that is new, until it is the wanted one.
+func (v *view) until(ctx context.Context, want picture) error {
+	for {
+		var event watch.Event
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case event := <-sets.ResultChan():
-			web, ok := event.Object.(*appsv1.Deployment)
-			if !ok {
-				return fmt.Errorf("the watch of Deployments has ended: %v", event.Object)
-			}
-			observed = web.Status.ObservedGeneration == web.Generation
-			now.pods, now.updated = int(web.Status.Replicas), int(web.Status.UpdatedReplicas)
-			now.available = int(web.Status.AvailableReplicas)
-		case event := <-endpoints.ResultChan():
-			object, ok := event.Object.(*corev1.Endpoints)
-			if !ok {
-				return fmt.Errorf("the watch of Endpoints has ended: %v", event.Object)
-			}
-			now.addresses = 0
+		case event = <-v.deployments.ResultChan():
+		case event = <-v.endpoints.ResultChan():
+		}
+		switch object := event.Object.(type) {
+		case *appsv1.Deployment:
+			status := object.Status
+			v.observed = status.ObservedGeneration == object.Generation
+			v.now.pods, v.now.updated = int(status.Replicas), int(status.UpdatedReplicas)
+			v.now.available = int(status.AvailableReplicas)
+		case *corev1.Endpoints:
+			v.now.addresses = 0
 			for _, subset := range object.Subsets {
-				now.addresses += len(subset.Addresses)
+				v.now.addresses += len(subset.Addresses)
 			}
+		default:
+			return fmt.Errorf("a watch has ended: %v", event.Object)
 		}
-		if now != last && observed {
-			d.Say("%v", now)
-			last = now
+		if v.observed && v.now != v.last {
+			v.d.Say("%v", v.now)
+			v.last = v.now
 		}
-		if observed && wanted(now) {
+		if v.observed && v.now == want {
 			return nil
 		}
 	}
@@ -145,7 +172,7 @@ func deployment(d *demo.Demo) *appsv1.Deployment {
 	return &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Name: "web"},
 		Spec: appsv1.DeploymentSpec{
-			Replicas: new(int32(replicas)), Selector: &metav1.LabelSelector{MatchLabels: labels},
+			Replicas: new(int32(4)), Selector: &metav1.LabelSelector{MatchLabels: labels},
 			Template: corev1.PodTemplateSpec{
 				ObjectMeta: metav1.ObjectMeta{Labels: labels},
 				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Image: d.Image}}},
