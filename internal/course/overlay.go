@@ -17,7 +17,7 @@ import (
 // ends are relative paths; an empty right end means that the file is hidden.
 type Overlay map[string]string
 
-// hide makes the overlay of a milestone.
+// hide makes an overlay in which files are not there.
 func hide(files []string) Overlay {
 	o := Overlay{}
 	for _, f := range files {

@@ -56,7 +56,7 @@ func (n *runner) remember(e Exercise, s solution, f Failure, before string) erro
 
 // resultFile names the file of a result by a hash of all that the result
 // depends on: the solution, the exercise's tests, the go command, and every
-// file of the milestone. That is more than the tests import, on purpose.
+// file of the tree. That is more than the tests import, on purpose.
 func (n *runner) resultFile(e Exercise, s solution) (string, error) {
 	h := sha256.New()
 	spec, err := json.Marshal(e)
