@@ -50,7 +50,7 @@ func TestTheBarAboveCodeLeadsToItsLinesInTheFileAndTheyLeadBack(t *testing.T) {
 	require.NoError(t, b.do(click(`:has(> :target) .quoted a`), until(`@path.startsWith('/chapters/01-list-watch/')`), until(ready)))
 	back, err := get[string](b, `document.getElementById(location.hash.slice(1)).innerText`)
 	require.NoError(t, err)
-	assert.Contains(t, back, "ListerWatcher reads one collection")
+	assert.Contains(t, back, "follow lists the fruit")
 	assert.Empty(t, b.wrong())
 }
 
