@@ -178,10 +178,11 @@ check: $(COURSE) ## Check format, vet, lint, generated text, and that all platfo
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
 
 .PHONY: cross cross-controlplane
+# With -export, list compiles, and links none of the 80 programs.
 cross: # compile the main module for every platform that a learner may have
 	@for platform in $(PLATFORMS); do \
 		echo "compiling for $$platform"; \
-		CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/} go build ./... || exit 1; \
+		CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/} go list -export ./... > /dev/null || exit 1; \
 	done
 cross-controlplane: ## Compile the control plane for all platforms (about 15 minutes)
 	@for platform in $(PLATFORMS); do \
