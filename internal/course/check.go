@@ -168,6 +168,7 @@ func (c Chapter) check(text string) (problems Problems) {
 		problems.add("%s does not begin with %q", readme, strings.TrimSpace(title))
 	}
 	prose, code := proseAndCode(text)
+	problems = append(problems, checkWords(readme, prose)...)
 	if n := len(strings.Fields(prose)); n > maxWords {
 		problems.add("%s has %d words, and at most %d are read at one sitting: move details to library.md", readme, n, maxWords)
 	}
