@@ -14,6 +14,8 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
+
+	"github.com/loopwright/loopwright/internal/demo"
 )
 
 //go:embed crd.yaml
@@ -25,8 +27,8 @@ var crds = schema.GroupVersionResource{
 
 // With installs the kind, runs f, and removes the kind and all Websites. An API server that
 // serves the kind already, such as the in-memory one, keeps it.
-func With(ctx context.Context, config *rest.Config, f func(Websites) error) error {
-	config = rest.CopyConfig(config)
+func With(ctx context.Context, d *demo.Demo, f func(Websites) error) error {
+	config := rest.CopyConfig(d.Config())
 	config.QPS = -1 // the API server limits its clients
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
@@ -46,7 +48,11 @@ func With(ctx context.Context, config *rest.Config, f func(Websites) error) erro
 	for !served(ctx, client) && ctx.Err() == nil {
 		time.Sleep(20 * time.Millisecond)
 	}
-	return errors.Join(f(Websites{client}), uninstall(ctx, client, definition.GetName()))
+	err = f(Websites{client})
+	if err == nil {
+		d.Linger("websites")
+	}
+	return errors.Join(err, uninstall(ctx, client, definition.GetName()))
 }
 
 func served(ctx context.Context, client dynamic.Interface) bool {

@@ -24,7 +24,7 @@ func Story(
 ) func(context.Context, *demo.Demo) error {
 	return func(ctx context.Context, d *demo.Demo) error {
 		slog.SetDefault(slog.New(slog.DiscardHandler)) // the stack of each panic is long
-		return example.With(ctx, d.Config(), func(sites example.Websites) error {
+		return example.With(ctx, d, func(sites example.Websites) error {
 			cluster, err := mini.NewCluster(d.Config(), example.NewScheme())
 			if err != nil {
 				return err

@@ -31,7 +31,7 @@ func Story(first, second New) func(context.Context, *demo.Demo) error {
 	return func(ctx context.Context, d *demo.Demo) error {
 		slog.SetDefault(slog.New(slog.DiscardHandler)) // conflicts are retried
 		d.Show(func(trace.Event) bool { return false })
-		return example.With(ctx, d.Config(), func(sites example.Websites) error {
+		return example.With(ctx, d, func(sites example.Websites) error {
 			s := &story{Demo: d, sites: sites}
 			return errors.Join(
 				d.Step("1. shop wants two Pods", func() error { return s.with(ctx, first, s.open) }),

@@ -42,7 +42,7 @@ func Story(run Run) func(context.Context, *demo.Demo) error {
 	return func(ctx context.Context, d *demo.Demo) error {
 		slog.SetDefault(slog.New(slog.DiscardHandler)) // a status that is written too late
 		d.Show(func(e trace.Event) bool { return e.Kind == trace.Lease })
-		return example.With(ctx, d.Config(), func(sites example.Websites) error {
+		return example.With(ctx, d, func(sites example.Websites) error {
 			s := &story{Demo: d, sites: sites, cdn: website.NewCDN(d.Say), run: run}
 			defer s.running.Wait()
 			return errors.Join(

@@ -29,7 +29,7 @@ func Story(wrap Wrap) func(context.Context, *demo.Demo) error {
 		d.Show(func(e trace.Event) bool {              // finalizers are patched
 			return e.Kind == trace.Write && e.Object == "Website" && e.Op == "patch"
 		})
-		return example.With(ctx, d.Config(), func(sites example.Websites) error {
+		return example.With(ctx, d, func(sites example.Websites) error {
 			s := &story{Demo: d, sites: sites, cdn: website.NewCDN(d.Say), wrap: wrap}
 			defer s.release(context.WithoutCancel(ctx))
 			return errors.Join(

@@ -50,7 +50,7 @@ func Story(
 ) func(context.Context, *demo.Demo) error {
 	return func(ctx context.Context, d *demo.Demo) error {
 		slog.SetDefault(slog.New(slog.DiscardHandler)) // conflicts are retried
-		return example.With(ctx, d.Config(), func(sites example.Websites) error {
+		return example.With(ctx, d, func(sites example.Websites) error {
 			u := &User{Demo: d, sites: sites}
 			m, err := u.manager()
 			if err != nil {
