@@ -474,7 +474,7 @@ func TestTheFlightRecorderShowsWrites(t *testing.T) {
 		require.Error(w, c.Update(w.ctx, cm))
 		require.Error(w, c.UpdateStatus(w.ctx, aConfigMap("b")))
 		events := w.Cluster.Trace.Events()
-		require.Equal(w, []trace.Kind{trace.Write, trace.Write, trace.Write}, kinds(w.Cluster.Trace))
+		require.Equal(w, []string{"write", "write", "write"}, kinds(w.Cluster.Trace))
 		require.Equal(w, "create ConfigMap a", events[0].Op+" "+events[0].Object+" "+events[0].Name)
 		require.Zero(w, events[0].Outcome)
 		require.NotEmpty(w, events[0].Version)

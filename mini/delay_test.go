@@ -288,7 +288,7 @@ func TestTheFlightRecorderShowsDelays(t *testing.T) {
 		q.AddAfter(request("a"), time.Second)
 		time.Sleep(time.Second)
 		synctest.Wait()
-		require.Equal(t, []trace.Kind{trace.Delay, trace.Delay, trace.Enqueue}, kinds(q.Trace))
+		require.Equal(t, []string{"delay", "delay", "enqueue"}, kinds(q.Trace))
 		require.Zero(t, q.Trace.Events()[0].Outcome)
 		moved := q.Trace.Events()[1]
 		require.Equal(t, trace.Replaced, moved.Outcome)

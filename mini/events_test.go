@@ -331,7 +331,7 @@ func TestTheFlightRecorderShowsWhyARequestWasAdded(t *testing.T) {
 		synctest.Wait()
 		a, b := w.otherCreates(aConfigMap("a")), w.otherCreates(aConfigMap("b"))
 		synctest.Wait()
-		require.Equal(w, []trace.Kind{trace.Handler, trace.Handler, trace.Predicate}, kinds(c.Trace))
+		require.Equal(w, []string{"handler", "handler", "predicate"}, kinds(c.Trace))
 		events := c.Trace.Events()
 		require.Equal(w, "default/x", events[0].ToNamespace+"/"+events[0].ToName)
 		require.Equal(w, "y", events[1].ToName)

@@ -200,6 +200,9 @@ func TestProgressIsFoundByRunningAndNeverStale(t *testing.T) {
 	assert.Contains(t, table(), "begun        still the stub: edit my/01-sum/sum.go")
 
 	put(t, r.Root, "my/01-sum/sum.go", tiny["mini/sum.go"])
+	assert.Contains(t, table(), "reference    make reset-1 begins it")
+	assert.Contains(t, table(), "0 of 1 exercises done")
+	put(t, r.Root, "my/01-sum/sum.go", strings.Replace(tiny["mini/sum.go"], "total", "sum", -1))
 	assert.Contains(t, table(), "done")
 	assert.Contains(t, table(), "1 of 1 exercises done")
 

@@ -7,6 +7,9 @@ import (
 	"unicode"
 )
 
+// fewFunctions are worth naming: of more, a learner learns nothing.
+const fewFunctions = 3
+
 // explain makes one plain paragraph of a failure: which behaviour, what was
 // expected, what happened, which function, where to read. file is the code
 // that was judged: the learner's, or one that verify tries.
@@ -21,11 +24,12 @@ func (r *Repo) explain(e Exercise, f Failure, file string) string {
 	}
 	doc := r.testDoc(f)
 	parts := []string{r.happened(f, doc.text)}
-	functions := e.Function
-	if doc.function != "" {
-		functions = []string{doc.function}
+	change := "Change " + file
+	if functions := e.Function; doc.function != "" {
+		change = fmt.Sprintf("Change %s in %s", doc.function, file)
+	} else if len(functions) <= fewFunctions {
+		change = fmt.Sprintf("Change %s in %s", list(functions, "or"), file)
 	}
-	change := fmt.Sprintf("Change %s in %s", list(functions, "or"), file)
 	if f.At != "" {
 		change += fmt.Sprintf("; the check that failed is %s", path.Join(r.packageDir(f.Package), f.At))
 	}

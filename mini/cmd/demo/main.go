@@ -53,6 +53,7 @@ func story(ctx context.Context, d *demo.Demo) error {
 		end   picture
 	}{
 		{"1. kubectl create deployment web --replicas=4; kubectl expose deployment web", func() error {
+			d.Say("The Deployment's controller reports the first three numbers, that of Endpoints the last.")
 			_, err1 := web.Create(ctx, deployment(d), metav1.CreateOptions{})
 			_, err2 := client.CoreV1().Services(d.Namespace).Create(ctx, service(), metav1.CreateOptions{})
 			return errors.Join(err1, err2)

@@ -192,7 +192,7 @@ func TestEveryAnswerHasTheRightExitCodeAndSaysWhatIsThere(t *testing.T) {
 		{"progress", 0, "0 of 1 exercises done"},
 		{"solve 1", 0, "my/01-list-watch/listwatch.go is the reference now"},
 		{"catch-up 1", 0, ""},
-		{"progress", 0, "1 of 1 exercises done"},
+		{"progress", 0, "make reset-1 begins it"},
 		{"check", 0, ""},
 		{"sync", 0, ""},
 		{"drift", 1, "no chapter mentions an original: there is nothing to compare"},
