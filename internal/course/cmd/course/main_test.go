@@ -66,6 +66,7 @@ func tinyTree(t *testing.T) string {
 		"go.mod":                  "module example.com/tiny\n\ngo 1.26\n\nignore ./my\n",
 		"mini/listwatch.go":       "package mini\n\nfunc Name() string { return \"reference\" }\n",
 		"mini/listwatch_test.go":  "package mini\n\nimport \"testing\"\n\nfunc TestTheLibraryHasAName(t *testing.T) {\n\tif Name() == \"\" {\n\t\tt.Error(\"the name must not be empty\")\n\t}\n}\n",
+		"docs/glossary.md":        "# Glossary\n",
 		"mini/cmd/demo/main.go":   demo,
 		"mini/cmd/mini/main.go":   demo,
 		chapter + "main.go":       demo,
