@@ -79,7 +79,7 @@ func (c *embedded) up(ctx context.Context, options Options) error {
 			return context.Cause(ctx)
 		}
 		if !errors.Is(flaw, errStopped) {
-			c.say("The cluster needs a new start: %v.", flaw)
+			c.say("The cluster needs a new start, which keeps your objects: %v.", flaw)
 		}
 	}
 	if options.Port != 0 && options.Port != found.APIServerPort {

@@ -1,11 +1,17 @@
 package cache_test
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -164,6 +170,90 @@ func TestAnIndexIsUsedAfterItsInformerWasRemoved(t *testing.T) {
 			calls.Store(0)
 			require.Equal(t, []string{"default/a"}, w.listed(client.MatchingFields{"data.size": "1"}))
 			require.Zero(t, calls.Load())
+		})
+	}
+}
+
+// slowMapper answers when the test lets it: with the error, or if that is nil as the mapper does.
+type slowMapper struct {
+	meta.RESTMapper
+	answers chan error // sent by the test
+}
+
+// RESTMapping implements meta.RESTMapper.
+func (m slowMapper) RESTMapping(kind schema.GroupKind, versions ...string) (*meta.RESTMapping, error) {
+	if err := <-m.answers; err != nil {
+		return nil, err
+	}
+	return m.RESTMapper.RESTMapping(kind, versions...)
+}
+
+// A controller's map function reads a kind whose source the same controller is just starting. A read that failed
+// would lose the event: the map function enqueues nothing, and nothing calls it again.
+func TestAReadWaitsForAnInformerThatIsBeingMade(t *testing.T) {
+	refused := errors.New("discovery failed")
+	for _, c := range []struct {
+		what    string
+		answers []error // to those who make the informer
+		missing bool    // what the reads get at last
+	}{
+		{what: "it is made", answers: []error{nil}},
+		{what: "it is not", answers: []error{refused}, missing: true},
+		{what: "another one makes it, too", answers: []error{refused, nil}},
+	} {
+		inServer(t, func(t *testing.T, server *fakeapi.Server) {
+			mapper := slowMapper{mapperOf(widgetKind), make(chan error)}
+			w := newWorld(t, server, cache.Options{Mapper: mapper, ReaderFailOnMissingInformer: true})
+			w.widget("default", "a", nil)
+			w.begin()
+			defer w.end()
+			defer close(mapper.answers)
+			get := func(ctx context.Context) error { return w.Get(ctx, key("default", "a"), freeOf(widgetKind)) }
+			list := func(ctx context.Context) error {
+				all := freeListOf(widgetKind)
+				err := w.List(ctx, all)
+				if err == nil && len(all.Items) != 1 {
+					return fmt.Errorf("%d items", len(all.Items))
+				}
+				return err
+			}
+			lists := w.Cache.(interface{ WaitForLists(context.Context) error }).WaitForLists
+			var missing *cache.ErrResourceNotCached
+			require.ErrorAs(t, get(t.Context()), &missing, "nobody makes it yet")
+			require.NoError(t, lists(t.Context()))
+			made := make(chan error, len(c.answers))
+			for range c.answers {
+				go func() {
+					_, err := w.GetInformer(t.Context(), freeOf(widgetKind))
+					made <- err
+				}()
+			}
+			synctest.Wait()
+			require.ErrorAs(t, w.Get(t.Context(), key("default", "a"), &corev1.ConfigMap{}), &missing, "nobody makes that one")
+			for _, wait := range []func(context.Context) error{get, list, lists} {
+				require.True(t, apierrors.IsTimeout(wait(within(t, time.Minute))), c.what)
+			}
+			got := make(chan error, 2*len(c.answers))
+			for _, answer := range c.answers {
+				for _, read := range []func(context.Context) error{get, list} {
+					go func() { got <- read(t.Context()) }()
+				}
+				synctest.Wait()
+				require.Empty(t, got, c.what)
+				mapper.answers <- answer
+				require.ErrorIs(t, <-made, answer, c.what)
+			}
+			for range cap(got) {
+				if err := <-got; c.missing {
+					require.ErrorAs(t, err, &missing, c.what)
+				} else {
+					require.NoError(t, err, c.what)
+				}
+			}
+			require.NoError(t, lists(t.Context()), c.what)
+			if c.missing {
+				require.ErrorAs(t, get(t.Context()), &missing, "nobody makes it any more")
+			}
 		})
 	}
 }

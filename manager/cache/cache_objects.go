@@ -32,6 +32,7 @@ type objectCache struct {
 
 	mu        sync.Mutex // guards what follows
 	views     map[kindForm]*view
+	making    []viewInMaking // in the order in which they were begun
 	informers map[informerName]*kindInformer
 	indices   map[kindForm]map[string]client.IndexerFunc
 	ran       bool

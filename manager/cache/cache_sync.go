@@ -72,11 +72,14 @@ func (c *objectCache) WaitForSync(ctx context.Context) error {
 	return nil
 }
 
-// WaitForLists waits until each informer that there is has listed, or has been refused. It is for a source whose
+// WaitForLists waits until each informer that there is, or that is being made, has listed, or has been refused. It is for a source whose
 // controller reads other kinds. controller-runtime's source waits for one that is refused, too: one kind that the
 // program may not list, and that somebody reads, keeps all controllers from starting. The error names the kind that
 // was still listing when the context ended.
 func (c *objectCache) WaitForLists(ctx context.Context) error {
+	if err := c.waitForMaking(ctx, nil); err != nil {
+		return err
+	}
 	for _, k := range c.sortedInformers() {
 		if err := k.waitForRead(ctx); err != nil && ctx.Err() != nil { // whoever reads a refused kind is told
 			return err

@@ -32,6 +32,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"slices"
 	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -95,11 +96,51 @@ func (c *objectCache) existingView(kind kindForm) *view {
 	return c.views[kind]
 }
 
+// viewInMaking is a view that viewOf is making: perhaps it is still asking the server for the resource.
+type viewInMaking struct {
+	kindForm
+	ended chan struct{} // closed by viewOf, when the view is there or cannot be made
+}
+
+// beginMaking notes that a view is being made, until the caller calls end.
+func (c *objectCache) beginMaking(kind kindForm) (end func()) {
+	making := viewInMaking{kind, make(chan struct{})}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.making = append(c.making, making)
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.making = slices.DeleteFunc(c.making, func(m viewInMaking) bool { return m == making })
+		close(making.ended)
+	}
+}
+
+// waitForMaking waits until the views that are being made now are there, or could not be made: those of a kind, or
+// all if it is nil. controller-runtime holds the lock of its informers meanwhile, so its reads wait there.
+func (c *objectCache) waitForMaking(ctx context.Context, kind *kindForm) error {
+	c.mu.Lock()
+	making := slices.Clone(c.making)
+	c.mu.Unlock()
+	for _, m := range making {
+		if kind != nil && m.kindForm != *kind {
+			continue
+		}
+		select {
+		case <-m.ended:
+		case <-ctx.Done():
+			return timeout{fmt.Errorf("the informer of %s is still being made: %w", m.kindForm, context.Cause(ctx))}
+		}
+	}
+	return nil
+}
+
 // viewOf is the view of a kind. It is made if there is none, and then perhaps informers, too.
 func (c *objectCache) viewOf(kind kindForm) (*view, error) {
 	if v := c.existingView(kind); v != nil {
 		return v, nil
 	}
+	defer c.beginMaking(kind)()
 	mapping, err := c.options.Mapper.RESTMapping(kind.GroupKind(), kind.Version)
 	if err != nil {
 		return nil, fmt.Errorf("the resource of %s: %w", kind.GroupVersionKind, err)
@@ -212,14 +253,9 @@ func (c *objectCache) viewForRead(ctx context.Context, into runtime.Object, name
 	if err != nil {
 		return nil, err
 	}
-	v := c.existingView(kind)
-	if v == nil {
-		if c.options.ReaderFailOnMissingInformer {
-			return nil, &ErrResourceNotCached{GVK: kind.GroupVersionKind}
-		}
-		if v, err = c.viewOf(kind); err != nil {
-			return nil, err
-		}
+	v, err := c.viewToRead(ctx, kind)
+	if err != nil {
+		return nil, err
 	}
 	if !c.isStarted() {
 		return nil, &ErrCacheNotStarted{}
@@ -235,6 +271,23 @@ func (c *objectCache) viewForRead(ctx context.Context, into runtime.Object, name
 	}
 	c.remember(into, v)
 	return v, nil
+}
+
+// viewToRead is the view of a kind, which a read makes if the Options allow it.
+func (c *objectCache) viewToRead(ctx context.Context, kind kindForm) (*view, error) {
+	if !c.options.ReaderFailOnMissingInformer {
+		return c.viewOf(kind)
+	}
+	if v := c.existingView(kind); v != nil {
+		return v, nil
+	}
+	if err := c.waitForMaking(ctx, &kind); err != nil {
+		return nil, err
+	}
+	if v := c.existingView(kind); v != nil {
+		return v, nil
+	}
+	return nil, &ErrResourceNotCached{GVK: kind.GroupVersionKind}
 }
 
 // remember lets the next read find the view by its Go type.

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/loopwright/loopwright/trace"
@@ -21,7 +22,7 @@ func (c *controlLoop) recordStart(w work) {
 	if c.options.Recorder.On() {
 		c.record(trace.Event{
 			Kind: trace.ReconcileStart, Namespace: w.Item.Namespace, Name: w.Item.Name,
-			Reason: w.Causes.String(), Count: w.Causes.Count,
+			Reason: strings.Join(w.Causes.Reasons(), ", "), Count: w.Causes.Count,
 		})
 	}
 }

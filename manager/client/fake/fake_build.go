@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 
@@ -112,6 +113,10 @@ func load(server *fakeapi.Server, known *kinds, obj runtime.Object) error {
 		return fmt.Errorf("put a %T into the cluster: %w", obj, err)
 	}
 	k := known.meet(gvk, m.GetNamespace(), true)
+	if said := obj.GetObjectKind().GroupVersionKind(); !said.Empty() && said != gvk { // the Go type counts, as for a client
+		obj = obj.DeepCopyObject()
+		obj.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
+	}
 	stored, err := server.Load(k.gvr(), obj)
 	if err != nil {
 		return err

@@ -108,3 +108,18 @@ func TestAnObjectOfTheBuilderDecidesTheScope(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, namespaced)
 }
+
+// Tests fill in a TypeMeta by hand, and get it wrong. A client writes the kind of the Go type, whatever the object says.
+func TestTheKindOfAnObjectOfTheBuilderIsThatOfItsGoType(t *testing.T) {
+	for _, b := range []*fake.ClientBuilder{builder(), like()} {
+		wrong := &corev1.Namespace{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: metav1.ObjectMeta{Name: "a"}}
+		c := b.WithObjects(wrong).WithLists(&corev1.PodList{Items: []corev1.Pod{{
+			TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "ReplicaSet"}, ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "b"},
+		}}}).Build()
+		require.NoError(t, c.Get(t.Context(), client.ObjectKey{Name: "a"}, &corev1.Namespace{}))
+		require.NoError(t, c.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: "b"}, &corev1.Pod{}))
+		require.Equal(t, "ConfigMap", wrong.Kind, "the test's own object stays as it is")
+		wrong.ResourceVersion, wrong.Name = "", "c"
+		require.NoError(t, c.Create(t.Context(), wrong))
+	}
+}

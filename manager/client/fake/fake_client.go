@@ -146,17 +146,22 @@ func (c *fakeClient) Apply(ctx context.Context, obj runtime.ApplyConfiguration, 
 	return c.explain(c.in(namespace).Apply(ctx, obj, opts...))
 }
 
-// finish is the end of a write that has an answer. controller-runtime's client leaves no kind in
-// an object with a Go type, and others leave it as it was.
+// finish is the end of a write that has an answer.
 func (c *fakeClient) finish(obj client.Object, err error) error {
+	if c.loose != nil && err == nil {
+		forgetKind(obj)
+	}
+	return c.explain(err)
+}
+
+// forgetKind does what controller-runtime's fake client does: it leaves no kind in an object with a Go
+// type. Other clients leave it as it was.
+func forgetKind(obj runtime.Object) {
 	switch obj.(type) {
 	case runtime.Unstructured, *metav1.PartialObjectMetadata:
 	default:
-		if c.loose != nil && err == nil {
-			obj.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
-		}
+		obj.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
 	}
-	return c.explain(err)
 }
 
 // explain says what to do if an object of a test is not complete. The error is the server's

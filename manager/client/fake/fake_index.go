@@ -85,6 +85,16 @@ func unwrap(c client.Client) (*fakeClient, bool) {
 // List implements client.Reader. What is selected by field comes in one piece, without regard to
 // a limit, as from an index.
 func (c *fakeClient) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	if err := c.list(ctx, list, opts); err != nil || c.loose == nil {
+		return err
+	}
+	return meta.EachListItem(list, func(item runtime.Object) error {
+		forgetKind(item)
+		return nil
+	})
+}
+
+func (c *fakeClient) list(ctx context.Context, list client.ObjectList, opts []client.ListOption) error {
 	options := client.ListOptions{}
 	options.ApplyOptions(opts)
 	if options.FieldSelector == nil || len(options.FieldSelector.Requirements()) == 0 {

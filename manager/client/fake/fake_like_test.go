@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	applycorev1 "k8s.io/client-go/applyconfigurations/core/v1"
 
@@ -180,4 +181,24 @@ func TestACallAboutNilIsAnError(t *testing.T) {
 		require.Error(t, c.Apply(t.Context(), nil))
 		require.Error(t, c.Apply(t.Context(), (*applycorev1.PodApplyConfiguration)(nil)))
 	}
+}
+
+// Tests compare what a list returns with the objects that they have put in.
+func TestObjectsOfAListHaveNoKindIfTheTestSaysSo(t *testing.T) {
+	byName := func(obj client.Object) []string { return []string{obj.GetName()} }
+	c := like().WithObjects(widget("a")).WithIndex(&Widget{}, "name", byName).Build()
+	for _, by := range [][]client.ListOption{nil, {client.MatchingFields{"name": "a"}}} {
+		list := &WidgetList{}
+		require.NoError(t, c.List(t.Context(), list, by...))
+		require.Len(t, list.Items, 1)
+		require.Empty(t, list.Items[0].TypeMeta)
+	}
+	got := widget("a")
+	require.NoError(t, c.Get(t.Context(), client.ObjectKeyFromObject(got), got))
+	require.Empty(t, got.TypeMeta)
+
+	untyped := &unstructured.UnstructuredList{}
+	untyped.SetGroupVersionKind(shop.WithKind("WidgetList"))
+	require.NoError(t, c.List(t.Context(), untyped))
+	require.Equal(t, "Widget", untyped.Items[0].GetKind(), "without a Go type, the kind is all that says what it is")
 }

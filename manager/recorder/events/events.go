@@ -39,11 +39,6 @@ type FakeRecorder struct {
 	Verbose bool
 }
 
-var (
-	_ EventRecorder          = (*FakeRecorder)(nil)
-	_ AnnotatedEventRecorder = (*FakeRecorder)(nil)
-)
-
 // NewFakeRecorder makes a FakeRecorder with room for so many events.
 func NewFakeRecorder(bufferSize int) *FakeRecorder {
 	return &FakeRecorder{Events: make(chan string, bufferSize)}

@@ -38,8 +38,6 @@ type FakeRecorder struct {
 	IncludeObject bool
 }
 
-var _ EventRecorder = (*FakeRecorder)(nil)
-
 // NewFakeRecorder makes a FakeRecorder with room for so many events.
 func NewFakeRecorder(bufferSize int) *FakeRecorder {
 	return &FakeRecorder{Events: make(chan string, bufferSize)}

@@ -48,7 +48,9 @@ type SiteReconciler struct {
 // +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,verbs=get;list;watch;create;update;patch
 
 // Reconcile brings one site up to date.
-func (r *SiteReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+func (r *SiteReconciler) Reconcile(
+	ctx context.Context, req ctrl.Request,
+) (ctrl.Result, error) {
 	var site webv1.Site
 	if err := r.Get(ctx, req.NamespacedName, &site); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
@@ -56,7 +58,8 @@ func (r *SiteReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.
 	if !site.DeletionTimestamp.IsZero() {
 		return ctrl.Result{}, r.finalize(ctx, &site)
 	}
-	// The finalizer comes first. Without it, nobody would remove what the registrar is told below.
+	// The finalizer comes first. Without it, nobody would remove what the registrar is
+	// told below.
 	if controllerutil.AddFinalizer(&site, webv1.Finalizer) {
 		if err := r.Update(ctx, &site); err != nil {
 			return ctrl.Result{}, err
