@@ -26,7 +26,9 @@ requirement in each go.mod. Comments and the rest of the text stay as they are.
   k8s.io/client-go/tools/{record,events}    .../manager/recorder/{record,events}
   k8s.io/client-go/tools/leaderelection     .../manager/leaderelection
 
-A package of client-go moves only where everything that is used of it is here.
+A package of client-go moves only where everything that is used of it is here. A generic
+name whose type arguments say what is so here anyway loses them, and its Typed:
+event.TypedCreateEvent[client.Object] becomes event.CreateEvent.
 
 Then the result is compiled, with its tests. What does not compile is listed, with its place,
 what the compiler says, and the reason if it is known. A file that imports Loopwright and was

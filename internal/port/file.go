@@ -8,6 +8,7 @@ import (
 	"go/format"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"path"
 	"slices"
 	"strconv"
@@ -23,14 +24,23 @@ type file struct {
 	syntax  *ast.File
 	imports []imported
 	ours    bool // it imports this library already
+
+	packages map[*ast.Ident]types.Object // which identifiers are packages
 }
 
 // imported is an import that may be replaced.
 type imported struct {
-	spec *ast.ImportSpec
-	from *Package
-	as   string // the name that the file has for it; "_" and "." as they are
-	uses []use
+	spec  *ast.ImportSpec
+	from  *Package
+	as    string // the name that the file has for it; "_" and "." as they are
+	uses  []use
+	short []edit // generic names that have another name here
+}
+
+// edit replaces a part of a text.
+type edit struct {
+	from, to int
+	text     string
 }
 
 // use is one place where a file mentions a name of a package.
@@ -68,13 +78,10 @@ func parse(name string, text []byte, names *Names, paths Paths) (*file, error) {
 	return f, nil
 }
 
-// rewritten returns the text with other import paths, for the imports that move. Nothing else changes; only
-// that a file that was formatted stays so, because the order of imports may be another one.
+// rewritten returns the text with other import paths, for the imports that move, and without the type arguments that
+// shorten has noted. Nothing else changes; only that a file that was formatted stays so, because the order of imports
+// may be another one.
 func (f *file) rewritten(moves func(imported) bool) ([]byte, error) {
-	type edit struct {
-		from, to int
-		text     string
-	}
 	var edits []edit
 	for _, i := range f.imports {
 		if !moves(i) {
@@ -87,7 +94,8 @@ func (f *file) rewritten(moves func(imported) bool) ([]byte, error) {
 		if i.spec.Name == nil && i.from.OurName != "" && len(i.uses) > 0 {
 			quoted = i.from.Name + " " + quoted // the file goes on to call it what it is called there
 		}
-		edits = append(edits, edit{f.set.Position(i.spec.Path.Pos()).Offset, f.set.Position(i.spec.Path.End()).Offset, quoted})
+		edits = append(edits, edit{f.offset(i.spec.Path.Pos()), f.offset(i.spec.Path.End()), quoted})
+		edits = append(edits, i.short...)
 	}
 	if len(edits) == 0 {
 		return f.text, nil
@@ -96,6 +104,9 @@ func (f *file) rewritten(moves func(imported) bool) ([]byte, error) {
 	var out bytes.Buffer
 	done := 0
 	for _, e := range edits {
+		if e.from < done { // a type argument of a name that was shortened
+			continue
+		}
 		out.Write(f.text[done:e.from])
 		out.WriteString(e.text)
 		done = e.to
@@ -124,6 +135,8 @@ func File(name string, text []byte) ([]byte, error) {
 	}
 	return f.rewritten(func(i imported) bool { return i.from.Ours != "" })
 }
+
+func (f *file) offset(p token.Pos) int { return f.set.PositionFor(p, false).Offset }
 
 // position is where a problem is, for a reader.
 func (f *file) position(p token.Pos) token.Position {

@@ -57,3 +57,7 @@ func (p Paths) IsOurs(importPath string) bool {
 // Typed matches the names of generic twins, such as TypedFuncs and NewTypedUnmanaged. There are none
 // below manager.
 var Typed = regexp.MustCompile(`(^|[a-z])Typed[A-Z]|Typed$`)
+
+// forAnyObject matches the Typed names that do the same for each type of objects, so that no code of the program
+// depends on the type argument.
+var forAnyObject = regexp.MustCompile(`^Typed(EnqueueRequestFor(Object|Owner)|[A-Za-z]+ChangedPredicate)$`)
