@@ -173,7 +173,7 @@ func BenchmarkInformer(b *testing.B) {
 			}
 		})
 		if !c.coalesce {
-			b.Run(name+"/ours-mini", func(b *testing.B) {
+			b.Run(name+"/mini", func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
 					i := mini.NewSharedInformer(miniFeed{f}, miniIndexers())

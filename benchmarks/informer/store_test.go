@@ -32,7 +32,7 @@ func BenchmarkStoreUpdate(b *testing.B) {
 					}
 				}
 			})
-			b.Run("ours-mini", func(b *testing.B) {
+			b.Run("mini", func(b *testing.B) {
 				store := minis(pods)
 				b.ReportAllocs()
 				for i := 0; b.Loop(); i++ {
@@ -69,7 +69,7 @@ func BenchmarkStoreReplace(b *testing.B) {
 			store.Replace(pods)
 		}
 	})
-	b.Run("ours-mini", func(b *testing.B) {
+	b.Run("mini", func(b *testing.B) {
 		store, all := minis(nil), miniObjects(pods)
 		b.ReportAllocs()
 		for b.Loop() {
@@ -94,7 +94,7 @@ func BenchmarkStoreGet(b *testing.B) {
 			store.Get(informer.KeyOf(pods[i%len(pods)]))
 		}
 	})
-	b.Run("ours-mini", func(b *testing.B) {
+	b.Run("mini", func(b *testing.B) {
 		store := minis(pods)
 		b.ReportAllocs()
 		for i := 0; b.Loop(); i++ {
@@ -126,7 +126,7 @@ func BenchmarkStoreByIndex(b *testing.B) {
 			}
 		}
 	})
-	b.Run("ours-mini", func(b *testing.B) {
+	b.Run("mini", func(b *testing.B) {
 		store := minis(pods)
 		b.ReportAllocs()
 		for b.Loop() {
@@ -169,7 +169,7 @@ func BenchmarkStoreList(b *testing.B) {
 			}
 		}
 	})
-	b.Run("ours-mini", func(b *testing.B) {
+	b.Run("mini", func(b *testing.B) {
 		store := minis(pods)
 		b.ReportAllocs()
 		for b.Loop() {
@@ -211,7 +211,7 @@ func BenchmarkStoreMemory(b *testing.B) {
 	b.Run("ours", func(b *testing.B) {
 		measure(b, func() any { store, _ := ours(pods); return store })
 	})
-	b.Run("ours-mini", func(b *testing.B) {
+	b.Run("mini", func(b *testing.B) {
 		measure(b, func() any { return minis(pods) })
 	})
 	b.Run("client-go", func(b *testing.B) {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/loopwright/loopwright/manager/controller"
 	"github.com/loopwright/loopwright/manager/reconcile"
+	"github.com/loopwright/loopwright/mini"
 	"github.com/loopwright/loopwright/workqueue"
 )
 
@@ -41,8 +42,9 @@ type Running struct {
 
 // Peer is one of the sides. Its Name is a sub-benchmark's.
 type Peer struct {
-	Name  string
-	Start Start
+	Name     string
+	Start    Start
+	NoLogger bool // the context of a reconcile has none
 }
 
 // Kinds are the queues that a controller may have; the first is the default of both sides.
@@ -50,8 +52,12 @@ var Kinds = []struct {
 	Name  string
 	Peers []Peer
 }{
-	{"priority-queue", []Peer{{"ours", ours(true)}, {"controller-runtime", theirs(true)}}},
-	{"plain-queue", []Peer{{"ours", ours(false)}, {"controller-runtime", theirs(false)}}},
+	{"priority-queue", []Peer{{Name: "ours", Start: ours(true)}, {Name: "controller-runtime", Start: theirs(true)}}},
+	{"plain-queue", []Peer{
+		{Name: "ours", Start: ours(false)},
+		{Name: "mini", Start: minis, NoLogger: true},
+		{Name: "controller-runtime", Start: theirs(false)},
+	}},
 }
 
 func ours(priorities bool) Start {
@@ -82,6 +88,18 @@ type ourSource func(workqueue.TypedRateLimitingInterface[reconcile.Request])
 func (s ourSource) Start(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 	s(queue)
 	return nil
+}
+
+// minis is the controller of the course. It has no metrics.
+func minis(there []types.NamespacedName, do func(context.Context, types.NamespacedName)) Running {
+	c := mini.NewController("measured", mini.ReconcilerFunc(func(ctx context.Context, r mini.Request) (mini.Result, error) {
+		do(ctx, r)
+		return mini.Result{}, nil
+	}))
+	for _, name := range there {
+		c.Queue.Add(name)
+	}
+	return Running{Add: c.Queue.Add, Stop: run(c.Run)}
 }
 
 func theirs(priorities bool) Start {

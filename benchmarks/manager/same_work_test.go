@@ -64,7 +64,7 @@ func TestBothSidesGiveTheReconcilerALogger(t *testing.T) {
 					_, err := logr.FromContext(ctx)
 					failed <- err
 				})
-				require.NoError(t, <-failed)
+				require.Equal(t, peer.NoLogger, <-failed != nil)
 				require.NoError(t, c.Stop())
 			})
 		}

@@ -45,7 +45,7 @@ var Peers = []struct {
 	{"ours-fair", func() Queue {
 		return workqueue.NewPriority(workqueue.PriorityOptions[request]{Group: func(r request) string { return r.Namespace }})
 	}},
-	{"ours-mini", func() Queue { return miniQueue{mini.NewQueue("mini")} }},
+	{"mini", func() Queue { return miniQueue{mini.NewQueue("mini")} }},
 	{"client-go", func() Queue { return upstream.NewTyped[request]() }},
 	{"controller-runtime", func() Queue { return priorityqueue.New[request]("") }},
 }

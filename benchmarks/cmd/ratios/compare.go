@@ -44,8 +44,8 @@ var leftOut = []string{"items/s", "waiting", "B/item"}
 func compare(workloads []workload, all measurements) []row {
 	var rows []row
 	for _, w := range workloads {
-		for _, ours := range slices.DeleteFunc(played(w), isOriginal) {
-			for _, original := range slices.DeleteFunc(played(w), isOurs) {
+		for _, ours := range keep(played(w), isOurs) {
+			for _, original := range keep(played(w), isOriginal) {
 				for _, unit := range units(all, w, ours) {
 					a, b := all[measure{w.subject, w.name, ours, unit}], all[measure{w.subject, w.name, original, unit}]
 					if len(a) == 0 || len(b) == 0 || max(slices.Max(a), slices.Max(b)) == 0 || unit == peakMemory && !tellsMemory(all, w, ours, a, b) {
@@ -65,6 +65,10 @@ func compare(workloads []workload, all measurements) []row {
 		return cmp.Compare(b.Ratio, a.Ratio)
 	})
 	return rows
+}
+
+func keep(variants []string, is func(string) bool) []string {
+	return slices.DeleteFunc(variants, func(v string) bool { return !is(v) })
 }
 
 // tellsMemory reports whether the peak of the whole process says something: a workload that knows better has its own figure.

@@ -78,7 +78,7 @@ func run(ctx context.Context, s settings) error {
 		return err
 	}
 	rows := compare(workloads, measured)
-	if err := show(os.Stdout, rows); err != nil || s.report == "" {
+	if err := show(os.Stdout, rows, prices(rows, measured)); err != nil || s.report == "" {
 		return err
 	}
 	machine, err := lookAround(ctx)
@@ -90,7 +90,7 @@ func run(ctx context.Context, s settings) error {
 		return err
 	}
 	return write(filepath.Join(s.report, "benchmarks.md"), report{
-		Rows: rows, Plots: plots, Machine: machine, Rounds: s.rounds, Benchtime: s.benchtime,
+		Rows: rows, Prices: prices(rows, measured), Plots: plots, Machine: machine, Rounds: s.rounds, Benchtime: s.benchtime,
 		Date: began.UTC().Format(time.DateOnly), Took: time.Since(began).Round(time.Minute),
 	})
 }

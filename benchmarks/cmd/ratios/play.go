@@ -56,10 +56,10 @@ func play(ctx context.Context, s settings, workloads []workload) (measurements, 
 	return all, nil
 }
 
-// played are the variants that a table compares.
+// played are the variants that are in a table.
 func played(w workload) (variants []string) {
 	for _, v := range w.variants {
-		if isOurs(v) || isOriginal(v) {
+		if isOurs(v) || isOriginal(v) || v == mini {
 			variants = append(variants, v)
 		}
 	}

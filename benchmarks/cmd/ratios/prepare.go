@@ -35,7 +35,7 @@ var references = []string{"decoding", "no-store", "store"}
 func isOurs(variant string) bool { return variant == "ours" || strings.HasPrefix(variant, "ours-") }
 
 func isOriginal(variant string) bool {
-	return !isOurs(variant) && !slices.Contains(references, variant)
+	return !isOurs(variant) && variant != mini && !slices.Contains(references, variant)
 }
 
 type goPackage struct {

@@ -124,6 +124,24 @@ func TestTheReportHasEachRowAndSaysWhereItWasMeasured(t *testing.T) {
 	require.Less(t, strings.Index(page, "queue Slow"), strings.Index(page, "queue Fast"))
 }
 
+func TestMiniIsAPriceAndNoRival(t *testing.T) {
+	m := measurements{}
+	for variant, seconds := range map[string]float64{"ours": 1e-6, "mini": 3e-6, "client-go": 2e-6} {
+		for _, unit := range []string{"sec/op", "B/op"} {
+			m[measure{"queue", "Cycle", variant, unit}] = slices.Repeat([]float64{seconds}, 6)
+		}
+	}
+	rows := compare([]workload{{subject: "queue", name: "Cycle", file: "queue/queue_test.go", variants: []string{"ours", "mini", "client-go"}}}, m)
+	require.Len(t, rows, 2, "ours beside client-go, in two units")
+	file := filepath.Join(t.TempDir(), "benchmarks.md")
+	require.NoError(t, write(file, report{Rows: rows, Prices: prices(rows, m)}))
+	page, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Contains(t, string(page), "## What growing up costs")
+	require.Contains(t, string(page), "| queue Cycle | time | 3.00 µs | 1.00 µs | 2.00 µs | client-go | [queue/queue_test.go](../benchmarks/queue/queue_test.go) |")
+	require.Equal(t, 1, strings.Count(string(page), "3.00"), "how much is allocated says little beside the time")
+}
+
 func TestACurveIsDrawnFromWorkloadsThatDifferInANumber(t *testing.T) {
 	var rows []row
 	for _, size := range []string{"100", "1000", "10", "10000"} {

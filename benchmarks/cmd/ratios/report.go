@@ -21,6 +21,7 @@ var reportText string
 // report is what the page is made of.
 type report struct {
 	Rows      []row
+	Prices    []price
 	Plots     []curve
 	Machine   machine
 	Rounds    int

@@ -12,7 +12,7 @@ import (
 )
 
 // show prints the table for a terminal.
-func show(to io.Writer, rows []row) error {
+func show(to io.Writer, rows []row, prices []price) error {
 	table := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
 	last := verdict(-1)
 	for _, r := range rows {
@@ -23,6 +23,13 @@ func show(to io.Writer, rows []row) error {
 		}
 		_, _ = fmt.Fprintf(table, "%s %s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Subject, r.Workload, r.Sides(), r.Of(),
 			r.Number(r.OursIs.Center), r.Number(r.OriginalIs.Center), decimal(r.Ratio), r.Interval())
+	}
+	if len(prices) > 0 {
+		_, _ = fmt.Fprintln(table, "\nWhat growing up costs\nworkload\tof\tmini\tthe library\tthe original\twhich")
+	}
+	for _, p := range prices {
+		_, _ = fmt.Fprintf(table, "%s %s\t%s\t%s\t%s\t%s\t%s\n", p.Subject, p.Workload, p.Of(),
+			p.Number(p.Mini), p.Number(p.OursIs.Center), p.Number(p.OriginalIs.Center), p.Original)
 	}
 	return table.Flush()
 }
