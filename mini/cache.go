@@ -132,12 +132,13 @@ func NewCachedClient(cache *Cache) *CachedClient {
 
 // Get fills into with a copy of the object in the cache.
 func (c *CachedClient) Get(ctx context.Context, key Request, into Object) error {
-	informer, kind, err := c.upToDate(ctx, into)
+	informer, err := c.upToDate(ctx, into)
 	if err != nil {
 		return err
 	}
 	obj := informer.Get(key)
 	if obj == nil {
+		kind, _ := c.Cluster.KindOf(into) // the cache has found it already
 		resource := schema.GroupResource{Group: kind.Group, Resource: kind.Kind}
 		return apierrors.NewNotFound(resource, key.Name)
 	}
@@ -150,15 +151,15 @@ func (c *CachedClient) Get(ctx context.Context, key Request, into Object) error 
 func (c *CachedClient) List(
 	ctx context.Context, like Object, selection Selection,
 ) (all []Object, err error) {
-	informer, _, err := c.upToDate(ctx, like)
+	informer, err := c.upToDate(ctx, like)
 	if err != nil {
 		return nil, err
 	}
 	var objs []Object
 	if selection.Namespace == "" {
 		objs = informer.List()
-	} else if objs, err = informer.ByIndex(ByNamespace, selection.Namespace); err != nil {
-		return nil, err
+	} else {
+		objs, _ = informer.ByIndex(ByNamespace, selection.Namespace) // it has the index
 	}
 	for _, obj := range objs {
 		if selection.Matches(obj) {
@@ -171,38 +172,35 @@ func (c *CachedClient) List(
 // OwnedBy returns copies of the objects in the cache that have owner among their owners,
 // sorted by key.
 func OwnedBy[T Object](ctx context.Context, c *CachedClient, owner Object) ([]T, error) {
-	informer, _, err := c.upToDate(ctx, newObject[T]())
+	informer, err := c.upToDate(ctx, newObject[T]())
 	if err != nil {
 		return nil, err
 	}
-	objs, err := informer.ByIndex(ByOwner, string(owner.GetUID()))
+	objs, _ := informer.ByIndex(ByOwner, string(owner.GetUID())) // it has the index
 	all := make([]T, len(objs))
 	for i, obj := range objs {
 		all[i] = obj.DeepCopyObject().(T)
 	}
-	return all, err
+	return all, nil
 }
 
 // upToDate returns the informer for the type of like when it shows all that this client
 // has written.
 func (c *CachedClient) upToDate(
 	ctx context.Context, like Object,
-) (*SharedInformer, schema.GroupVersionKind, error) {
-	kind, err := c.Cluster.KindOf(like)
-	if err != nil {
-		return nil, kind, err
-	}
+) (*SharedInformer, error) {
 	informer, err := c.Cache.Informer(like)
 	if err != nil {
-		return nil, kind, err
+		return nil, err
 	}
+	kind, _ := c.Cluster.KindOf(like) // the cache has found it already
 	err = informer.WaitFor(ctx, func() bool {
 		return informer.HasSynced() && c.showsWrites(kind, informer)
 	})
 	if err != nil {
-		return nil, kind, fmt.Errorf("reading %s from the cache: %w", kind.Kind, err)
+		return nil, fmt.Errorf("reading %s from the cache: %w", kind.Kind, err)
 	}
-	return informer, kind, nil
+	return informer, nil
 }
 
 func (c *CachedClient) showsWrites(

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -65,6 +66,7 @@ func TestReadsComeFromTheCache(t *testing.T) {
 		require.Equal(w, want, got)
 		_, err := mini.Get[*corev1.ConfigMap](w.ctx, c, request("b"))
 		require.True(w, apierrors.IsNotFound(err), "%v", err)
+		require.Contains(w, strings.ToLower(err.Error()), `configmap`, "the error says what is missing")
 		require.ErrorContains(w, err, "b")
 		into := aConfigMap("other", "before", "x")
 		into.Immutable = new(true)
@@ -80,6 +82,7 @@ func TestReadsComeFromTheCache(t *testing.T) {
 		synctest.Wait()
 		got, _ = w.read(c, "a")
 		require.Nil(w, got)
+		require.Contains(w, kinds(w.Cluster.Trace), "watch event", "the flight recorder shows the informers")
 	})
 }
 
@@ -178,11 +181,19 @@ func TestThereIsOneInformerForEachKind(t *testing.T) {
 func TestTheCacheEndsWithItsContext(t *testing.T) {
 	inMemory(t, func(w *world) {
 		cache := mini.NewCache(w.Cluster)
-		_, err := cache.Informer(&corev1.Pod{})
+		services, err := cache.Informer(&corev1.Service{})
+		require.NoError(w, err)
+		services.AddHandler(func(mini.Change) { time.Sleep(time.Minute) })
+		_, err = w.Other.CoreV1().Services("default").Create(w.ctx, &corev1.Service{
+			ObjectMeta: metav1.ObjectMeta{Name: "a"},
+			Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}},
+		}, metav1.CreateOptions{})
 		require.NoError(w, err)
 		stop := background(w.T, cache.Run)
 		synctest.Wait()
-		require.NoError(w, stop(), "an informer that still runs fails the test")
+		began := time.Now()
+		require.NoError(w, stop())
+		require.Equal(w, time.Minute, time.Since(began), "Run has returned, and a handler still runs")
 		w.Server.ForgetRequests()
 		_, err = cache.Informer(&corev1.ConfigMap{})
 		require.NoError(w, err)
@@ -327,6 +338,12 @@ func TestAReadShowsThatTheClientHasDeleted(t *testing.T) {
 		gone, took = w.read(c, "b")
 		require.Nil(w, gone, "deleted by its name alone")
 		require.Equal(w, lag, took)
+		short := aConfigMap("short")
+		require.NoError(w, c.Create(w.ctx, short))
+		require.NoError(w, c.Delete(w.ctx, short, metav1.DeleteOptions{}))
+		gone, took = w.read(c, "short")
+		require.Nil(w, gone)
+		require.GreaterOrEqual(w, took, lag, "the watch will show the object, and then its end")
 	})
 }
 

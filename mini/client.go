@@ -85,6 +85,14 @@ func (c *Client) Get(ctx context.Context, key Request, into Object) error {
 	return c.send(ctx, "get", req, into)
 }
 
+// IgnoreNotFound returns nil if err says that there is no such object, and err otherwise.
+func IgnoreNotFound(err error) error {
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
 // List asks the API server for all objects in the namespace, and compares their labels
 // here: the server could do that, too.
 func (c *Client) List(

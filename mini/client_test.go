@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -20,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
 	"github.com/loopwright/loopwright/internal/inorder"
@@ -109,6 +111,9 @@ func TestGetReadsFromTheAPIServer(t *testing.T) {
 
 		_, err = mini.Get[*corev1.ConfigMap](w.ctx, c, request("b"))
 		require.True(w, apierrors.IsNotFound(err), "%v", err)
+		require.NoError(w, mini.IgnoreNotFound(err))
+		require.NoError(w, mini.IgnoreNotFound(nil))
+		require.ErrorIs(w, mini.IgnoreNotFound(io.EOF), io.EOF)
 		_, err = mini.Get[*corev1.Namespace](w.ctx, c, mini.Request{Name: "default"})
 		require.NoError(w, err, "a kind without namespaces")
 		into := &corev1.ConfigMap{Data: map[string]string{"before": "x"}, Immutable: new(true)}
@@ -130,6 +135,18 @@ func TestListHasTheObjectsInTheSelection(t *testing.T) {
 		}
 		checkSelections(w, c)
 	})
+}
+
+func TestASelectionMatchesItsNamespaceAndItsLabels(t *testing.T) {
+	cm := aConfigMap("a")
+	cm.Labels = map[string]string{"color": "red"}
+	require.True(t, mini.Selection{}.Matches(cm), "the zero value selects all")
+	require.True(t, mini.Selection{Namespace: "default"}.Matches(cm))
+	require.False(t, mini.Selection{Namespace: "kube-system"}.Matches(cm))
+	for color, want := range inorder.Map(map[string]bool{"red": true, "blue": false}) {
+		colored := labels.SelectorFromSet(labels.Set{"color": color})
+		require.Equal(t, want, mini.Selection{Namespace: "default", Labels: colored}.Matches(cm))
+	}
 }
 
 // checkSelections lists ConfigMaps of two namespaces and two colors in all ways.
@@ -376,6 +393,24 @@ func TestATypeThatTheSchemeDoesNotKnowIsAnError(t *testing.T) {
 	})
 }
 
+// An empty list without an error would look like a cluster without objects.
+func TestARequestThatFailsIsAnError(t *testing.T) {
+	inMemory(t, func(w *world) {
+		c, cm := &mini.Client{Cluster: w.Cluster}, aConfigMap("a")
+		w.Server.Inject(fakeapi.Fault{Match: listsOfMaps, Status: fakeapi.Forbidden()})
+		_, err := c.List(w.ctx, cm, mini.Selection{})
+		require.True(w, apierrors.IsForbidden(err), "%v", err)
+
+		nowhere, err := mini.NewCluster(&rest.Config{Host: "http://no host"}, scheme.Scheme)
+		if err != nil {
+			return // it may as well be found at once
+		}
+		c = &mini.Client{Cluster: nowhere}
+		require.Error(w, c.Get(w.ctx, request("a"), cm))
+		require.Error(w, c.Create(w.ctx, cm))
+	})
+}
+
 // wrongAnswer answers every request with a Pod.
 type wrongAnswer struct{}
 
@@ -463,6 +498,26 @@ func TestWroteHearsOfEachWriteThatSucceeds(t *testing.T) {
 		require.NoError(w, c.Delete(w.ctx, account, metav1.DeleteOptions{}))
 		require.Equal(w, []string{"s", "s is gone"}, heard, "the answer is the object that was deleted")
 	})
+}
+
+// The API server of an extension may say less than the others.
+func TestAShortAnswerIsTheEndOfTheObject(t *testing.T) {
+	for _, answer := range []string{
+		`{"kind":"Status","apiVersion":"v1","status":"Success"}`,
+		`{"kind":"ConfigMap","apiVersion":"v1","metadata":{"deletionTimestamp":"2000-01-01T00:00:00Z"}}`,
+	} {
+		config := &rest.Config{Host: "proxy", Transport: answering(answer)}
+		cluster, err := mini.NewCluster(config, scheme.Scheme)
+		require.NoError(t, err)
+		var ends []bool
+		c := &mini.Client{Cluster: cluster, Wrote: func(_ mini.Object, gone bool) { ends = append(ends, gone) }}
+		require.NoError(t, c.Delete(t.Context(), aConfigMap("a"), metav1.DeleteOptions{}))
+		require.Equal(t, []bool{true}, ends, "the object is gone: %s", answer)
+		if err := c.Update(t.Context(), aConfigMap("a")); strings.Contains(answer, "Status") {
+			require.Error(t, err, "only a deletion is answered with a Status")
+			require.Len(t, ends, 1)
+		}
+	}
 }
 
 func TestTheFlightRecorderShowsWrites(t *testing.T) {

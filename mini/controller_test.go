@@ -101,15 +101,13 @@ func TestAReconcileIsRepeatedWhenItAsksForThat(t *testing.T) {
 		n := newNotes()
 		c := mini.NewController("test", mini.ReconcilerFunc(
 			func(_ context.Context, req mini.Request) (mini.Result, error) {
-				if n.add(req.Name) < 3 {
-					return mini.Result{RequeueAfter: time.Minute}, nil
-				}
-				return mini.Result{}, nil
+				after := []time.Duration{time.Minute, time.Nanosecond, 0}[n.add(req.Name)-1]
+				return mini.Result{RequeueAfter: after}, nil
 			}))
 		c.Queue.Add(request("a"))
 		background(t, c.Run)
 		time.Sleep(time.Hour)
-		require.Equal(t, []string{"0s a", "1m0s a", "2m0s a"}, n.all())
+		require.Equal(t, []string{"0s a", "1m0s a", "1m0.000000001s a"}, n.all())
 	})
 }
 
@@ -197,22 +195,28 @@ func TestAPanicIsAnErrorAndTheWorkerLivesOn(t *testing.T) {
 
 func TestTheTimeoutEndsTheContextOfAReconcile(t *testing.T) {
 	quiet(t)
-	synctest.Test(t, func(t *testing.T) {
-		n := newNotes()
-		c := mini.NewController("test", mini.ReconcilerFunc(
-			func(ctx context.Context, req mini.Request) (mini.Result, error) {
-				if n.add(req.Name) > 1 {
-					return mini.Result{}, nil
-				}
-				<-ctx.Done()
-				return mini.Result{}, ctx.Err()
-			}))
-		c.Timeout = 10 * time.Second
-		c.Queue.Add(request("a"))
-		background(t, c.Run)
-		time.Sleep(time.Hour)
-		require.Equal(t, []string{"0s a", "10.005s a"}, n.all(), "a time-out is an error")
-	})
+	for _, timeout := range []time.Duration{10 * time.Second, time.Nanosecond} {
+		synctest.Test(t, func(t *testing.T) {
+			n := newNotes()
+			var last context.Context
+			c := mini.NewController("test", mini.ReconcilerFunc(
+				func(ctx context.Context, req mini.Request) (mini.Result, error) {
+					if last = ctx; n.add(req.Name) > 1 {
+						return mini.Result{}, nil
+					}
+					<-ctx.Done()
+					return mini.Result{}, ctx.Err()
+				}))
+			c.Timeout = timeout
+			c.Queue.Add(request("a"))
+			background(t, c.Run)
+			time.Sleep(time.Hour)
+			again := fmt.Sprint(timeout+5*time.Millisecond, " a")
+			require.Equal(t, []string{"0s a", again}, n.all(), "a time-out is an error")
+			require.ErrorIs(t, last.Err(), context.Canceled,
+				"a reconcile has returned, and its time-out was still to come")
+		})
+	}
 }
 
 // A time-out of zero means none, and not one that is over at once.
@@ -360,7 +364,7 @@ func TestRunReturnsWhenTheRunningReconcilesHave(t *testing.T) {
 				n.add(req.Name + " ends")
 				return mini.Result{}, ctx.Err()
 			}))
-		c.Workers = 2
+		c.Workers, c.Trace = 2, trace.New(0)
 		for _, name := range []string{"a", "b", "c", "d"} {
 			c.Queue.Add(request(name))
 		}
@@ -369,6 +373,8 @@ func TestRunReturnsWhenTheRunningReconcilesHave(t *testing.T) {
 		require.NoError(t, stop(), "a stop is not a failure")
 		require.ElementsMatch(t, []string{"0s a", "0s b", "1m1s a ends", "1m1s b ends"}, n.all(),
 			"no reconcile begins after the stop, and none runs when Run has returned")
+		require.Equal(t, []string{"reconcile start", "reconcile start", "reconcile end", "reconcile end"},
+			kinds(c.Trace), "the flight recorder shows a reconcile that has not been")
 		c.Queue.Add(request("e"))
 		time.Sleep(time.Hour)
 		require.Len(t, n.all(), 4)
@@ -386,6 +392,25 @@ func TestWorkersWithoutWorkAreStopped(t *testing.T) {
 		require.NoError(t, stop())
 		time.Sleep(2 * time.Hour)
 		require.Zero(t, c.Queue.Len(), "an alarm rings after the stop")
+	})
+}
+
+// A worker that takes the end of the queue for a request reconciles an object without a name.
+func TestAQueueThatIsShutDownEndsTheWorkers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNotes()
+		c := mini.NewController("test", mini.ReconcilerFunc(
+			func(ctx context.Context, req mini.Request) (mini.Result, error) {
+				n.add(req.Name)
+				<-ctx.Done()
+				return mini.Result{}, nil
+			}))
+		stop := background(t, c.Run)
+		synctest.Wait()
+		c.Queue.ShutDown()
+		synctest.Wait()
+		require.Empty(t, n.all(), "there was no request")
+		require.NoError(t, stop())
 	})
 }
 

@@ -83,7 +83,7 @@ func (c *Deployments) syncDeploymentStatus(
 	if equality.Semantic.DeepEqual(d, r.d) {
 		return nil // each write would call us again
 	}
-	return c.Client.UpdateStatus(ctx, d)
+	return IgnoreNotFound(c.Client.UpdateStatus(ctx, d))
 }
 
 // deploymentStatus adds up what the ReplicaSets report.
@@ -163,7 +163,8 @@ func progressingCondition(
 		c.Reason = NewRSAvailableReason
 	case deploymentProgressing(&r.d.Status, status):
 		c.Reason = ReplicaSetUpdatedReason
-	case !now.Time.Before(progressDeadline(r.d, was)):
+	case was.Reason != NewRSAvailableReason && // which has no deadline
+		!now.Time.Before(progressDeadline(r.d, was)):
 		c.Status, c.Reason = corev1.ConditionFalse, "ProgressDeadlineExceeded"
 	default:
 		return was

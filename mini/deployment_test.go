@@ -1,7 +1,9 @@
 package mini_test
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,9 +12,11 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
 	"github.com/loopwright/loopwright/mini"
+	"github.com/loopwright/loopwright/trace"
 )
 
 func deadline(seconds int32) func(*appsv1.Deployment) {
@@ -225,10 +229,34 @@ func TestARecreateIsWokenByTheEndOfTheLastPod(t *testing.T) {
 		w.create(deployment(3, recreate))
 		w.watch()
 		w.change(image("v2"))
-		time.Sleep(20 * time.Second)
-		require.Equal(w, map[string]int{"v2": 3}, w.ready(), "the ReplicaSets do not change when a Pod ends")
+		time.Sleep(4 * time.Second)            // the old Pods are ending
+		lift := w.Server.Inject(fakeapi.Fault{ // so the ReplicaSets do not change when a Pod ends
+			Match:  fakeapi.Match{Verb: "update", Resource: "replicasets", Subresource: "status"},
+			Status: fakeapi.Forbidden(),
+		})
+		time.Sleep(16 * time.Second)
+		require.Equal(w, map[string]int{"v2": 3}, w.ready(), "only the end of a Pod could wake the controller")
 		require.False(w, w.mixed)
+		require.True(w, slices.ContainsFunc(w.Cluster.Trace.Events(), func(e trace.Event) bool {
+			return e.Kind == trace.ReconcileEnd && e.Layer == "deployment"
+		}), "the flight recorder shows the controller at work")
+		lift()
+		time.Sleep(time.Minute)
 		require.Equal(w, "True NewReplicaSetAvailable", w.progress())
+	})
+}
+
+// Each rollout of a Deployment that is a month old would begin with a failure.
+func TestTheNextRolloutIsNotLateBeforeItHasAReplicaSet(t *testing.T) {
+	inRollout(t, mini.NewDeploymentController, func(w *rolloutWorld) {
+		w.create(deployment(3, recreate, deadline(60)))
+		transition := w.condition(appsv1.DeploymentProgressing).LastTransitionTime
+		time.Sleep(time.Hour)
+		w.change(image("v2"))
+		time.Sleep(20 * time.Second)
+		require.Equal(w, "True NewReplicaSetAvailable", w.progress())
+		require.Equal(w, transition, w.condition(appsv1.DeploymentProgressing).LastTransitionTime,
+			"the deadline of the last rollout has passed, and not that of this one")
 	})
 }
 
@@ -298,5 +326,206 @@ func TestAFailedStatusIsWrittenAgain(t *testing.T) {
 		synctest.Wait()
 		_, err := d.Reconcile(w.ctx, web)
 		require.NoError(w, err)
+	})
+}
+
+// A user deletes the Deployment while it is being reconciled: the log would show an error for each.
+func TestADeploymentThatIsGoneBeforeItsStatusIsWrittenIsNoFailure(t *testing.T) {
+	inRollout(t, mini.NewDeploymentController, func(w *rolloutWorld) {
+		w.create(deployment(3))
+		w.Server.Inject(fakeapi.Fault{
+			Match: fakeapi.Match{Verb: "update", Resource: "deployments", Subresource: "status"}, Status: notFound,
+		})
+		w.change(func(d *appsv1.Deployment) { d.Spec.Paused = true })
+		synctest.Wait()
+		deployments := &mini.Deployments{Client: w.Manager.Client}
+		_, err := deployments.Reconcile(w.ctx, keyOfWeb)
+		require.NoError(w, err)
+	})
+}
+
+// byHand runs a test without controllers and kubelet: the test writes what the ReplicaSets
+// report, and calls the Reconciler.
+func byHand(t *testing.T, test func(w *rolloutWorld)) {
+	t.Helper()
+	inMemory(t, func(world *world) {
+		w := &rolloutWorld{world: world, Manager: mini.NewManager(world.Cluster)}
+		w.run(w.Manager.Run)
+		test(w)
+	})
+}
+
+// reconcile calls the Reconciler when the cache shows all.
+func (w *rolloutWorld) reconcile() error {
+	synctest.Wait()
+	d := &mini.Deployments{Client: w.Manager.Client}
+	_, err := d.Reconcile(w.ctx, web)
+	return err
+}
+
+// report writes the status of the ReplicaSet with this image, and reconciles.
+func (w *rolloutWorld) report(image string, replicas, ready, available int32) {
+	w.Helper()
+	rs := w.sets()[image]
+	require.NotNil(w, rs, "there is no ReplicaSet of %s", image)
+	rs.Status.ObservedGeneration, rs.Status.Replicas = rs.Generation, replicas
+	rs.Status.ReadyReplicas, rs.Status.AvailableReplicas = ready, available
+	_, err := w.Other.AppsV1().ReplicaSets(web.Namespace).UpdateStatus(w.ctx, rs, metav1.UpdateOptions{})
+	require.NoError(w, err)
+	require.NoError(w, w.reconcile())
+}
+
+// A rollout that gets on in one way only would be late.
+func TestProgressIsAnyOfFourChanges(t *testing.T) {
+	byHand(t, func(w *rolloutWorld) {
+		w.create(deployment(4, fences("2", "0")))
+		require.NoError(w, w.reconcile())
+		w.report("v1", 4, 4, 4)
+		w.change(image("v2"))
+		require.NoError(w, w.reconcile())
+		for _, step := range []struct {
+			image                      string
+			replicas, ready, available int32
+			progress                   bool
+			what                       string
+		}{
+			{"v2", 1, 0, 0, true, "there is a new Pod"},
+			{"v2", 1, 0, 0, false, "all is as before"},
+			{"v2", 1, 1, 0, true, "a Pod has become ready"},
+			{"v2", 1, 1, 1, true, "a Pod has become available"},
+			{"v1", 3, 3, 3, true, "there is an old Pod less"},
+			{"v1", 3, 2, 2, false, "a Pod has failed"},
+			{"v2", 0, 0, 0, false, "there is a new Pod less"},
+		} {
+			before := w.condition(appsv1.DeploymentProgressing).LastUpdateTime
+			time.Sleep(10 * time.Second)
+			w.report(step.image, step.replicas, step.ready, step.available)
+			require.Equal(w, "True ReplicaSetUpdated", w.progress(), step.what)
+			require.Equal(w, step.progress, before != w.condition(appsv1.DeploymentProgressing).LastUpdateTime,
+				"whether the deadline moves: %s", step.what)
+		}
+	})
+}
+
+// A script would go on with a release that is half done, or would never go on.
+func TestCompleteMeansThatAllNewPodsAreAvailableAndNoOldOnesAreLeft(t *testing.T) {
+	byHand(t, func(w *rolloutWorld) {
+		w.create(deployment(4, deadline(60)))
+		require.NoError(w, w.reconcile())
+		w.change(image("v2"))
+		require.NoError(w, w.reconcile())
+		w.report("v2", 2, 2, 2)
+		require.Equal(w, "True ReplicaSetUpdated", w.progress(), "there are 2 of 4 Pods")
+		w.report("v2", 4, 4, 3)
+		require.Equal(w, "True ReplicaSetUpdated", w.progress(), "3 of 4 Pods are available")
+		w.report("v1", 1, 1, 1)
+		w.report("v2", 4, 4, 4)
+		require.Equal(w, "True ReplicaSetUpdated", w.progress(), "an old Pod is left")
+		w.report("v1", 0, 0, 0)
+		require.Equal(w, "True NewReplicaSetAvailable", w.progress())
+		complete := w.condition(appsv1.DeploymentProgressing)
+		time.Sleep(time.Hour)
+		w.report("v1", 1, 0, 0)
+		require.Equal(w, complete, w.condition(appsv1.DeploymentProgressing), "what was complete has no deadline")
+		w.report("v1", 1, 1, 0)
+		require.Equal(w, "True ReplicaSetUpdated", w.progress(), "there are old Pods, and it gets on")
+
+		w.report("v1", 0, 0, 0)
+		d := w.get()
+		d.Status.Conditions = nil
+		_, err := w.Other.AppsV1().Deployments("default").UpdateStatus(w.ctx, d, metav1.UpdateOptions{})
+		require.NoError(w, err)
+		require.NoError(w, w.reconcile())
+		require.Equal(w, "True ReplicaSetUpdated", w.progress(), "without a condition of before, a rollout begins")
+	})
+}
+
+// A negative number of Pods makes no sense, and a lost count makes the next name collide again.
+func TestTheStatusCountsNoPodsBelowZeroAndKeepsTheCollisions(t *testing.T) {
+	byHand(t, func(w *rolloutWorld) {
+		w.create(deployment(4))
+		require.NoError(w, w.reconcile())
+		d := w.get()
+		d.Status.CollisionCount = new(int32(3))
+		_, err := w.Other.AppsV1().Deployments("default").UpdateStatus(w.ctx, d, metav1.UpdateOptions{})
+		require.NoError(w, err)
+		w.report("v1", 0, 0, 0)
+		w.report("v1", 4, 3, 2)
+		require.EqualValues(w, 2, w.get().Status.UnavailableReplicas)
+		w.report("v1", 6, 6, 6)
+		require.Zero(w, w.get().Status.UnavailableReplicas, "2 more Pods are available than the ReplicaSets ask for")
+		require.Equal(w, new(int32(3)), w.get().Status.CollisionCount)
+	})
+}
+
+// Its Pods would run on without an owner.
+func TestAReplicaSetIsKeptUntilItsLastPodIsGone(t *testing.T) {
+	byHand(t, func(w *rolloutWorld) {
+		w.create(deployment(1, fences("1", "0"), func(d *appsv1.Deployment) { d.Spec.RevisionHistoryLimit = new(int32(0)) }))
+		require.NoError(w, w.reconcile())
+		w.report("v1", 0, 0, 0)
+		w.report("v1", 1, 1, 1)
+		w.change(image("v2"))
+		require.NoError(w, w.reconcile())
+		w.report("v2", 0, 0, 0)
+		w.report("v2", 1, 1, 1)
+		require.Equal(w, map[string]int32{"v1": 0, "v2": 1}, w.sizes())
+		w.change(pause(true))
+		w.report("v1", 1, 0, 0)
+		require.Len(w, w.sizes(), 2, "a ReplicaSet of size 0 has a Pod left")
+		w.report("v1", 0, 0, 0)
+		require.Equal(w, map[string]int32{"v2": 1}, w.sizes())
+	})
+}
+
+// What is not reported is not tried again.
+func TestEachFailureOfADeploymentIsReported(t *testing.T) {
+	for _, match := range []fakeapi.Match{
+		{Verb: "patch", Resource: "replicasets"}, {Verb: "create", Resource: "replicasets"},
+		{Verb: "delete", Resource: "replicasets"}, {Verb: "update", Resource: "deployments", Subresource: "status"},
+	} {
+		byHand(t, func(w *rolloutWorld) {
+			w.create(deployment(0, func(d *appsv1.Deployment) { d.Spec.RevisionHistoryLimit = new(int32(0)) }))
+			require.NoError(w, w.reconcile())
+			w.report("v1", 0, 0, 0)
+			w.orphan("v0", 0)
+			lift := w.Server.Inject(fakeapi.Fault{Match: match, Status: fakeapi.Forbidden()})
+			w.change(image("v2"))
+			var errs []error
+			for range 3 {
+				errs = append(errs, w.reconcile())
+			}
+			require.Error(w, errors.Join(errs...), "%s of %s was refused", match.Verb, match.Resource)
+			lift()
+			require.NoError(w, w.reconcile())
+		})
+	}
+}
+
+// A Pod may outlive its ReplicaSet by an hour.
+func TestTheEndOfAPodWhoseReplicaSetIsGoneConcernsNoDeployment(t *testing.T) {
+	inRollout(t, mini.NewDeploymentController, func(w *rolloutWorld) {
+		w.create(deployment(1))
+		pod := w.world.orphan(replicaSet("other", 0), "late")
+		w.changePod(pod, func(pod *corev1.Pod) {
+			pod.OwnerReferences = []metav1.OwnerReference{controllerRef("gone", "uid-of-gone")}
+		})
+		w.deletePod(pod)
+		w.change(image("v2"))
+		time.Sleep(time.Minute)
+		require.Equal(w, map[string]int{"v2": 1}, w.ready())
+	})
+}
+
+// Without one of its watches, the controller would miss what it has to do, and no error said so.
+func TestTheDeploymentControllerNeedsAllItsKinds(t *testing.T) {
+	inMemory(t, func(w *world) {
+		d, rs, pod := &appsv1.Deployment{}, &appsv1.ReplicaSet{}, &corev1.Pod{}
+		_, err := mini.NewDeploymentController(w.withKinds(d, rs, pod))
+		require.NoError(w, err)
+		for _, kinds := range [][]runtime.Object{{rs, pod}, {d, pod}, {d, rs}} {
+			_, err := mini.NewDeploymentController(w.withKinds(kinds...))
+			require.Error(w, err, "the scheme has two of three kinds")
+		}
 	})
 }

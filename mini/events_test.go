@@ -63,6 +63,7 @@ func TestEnqueueMappedAsksForTheOldStateAndForTheNewOne(t *testing.T) {
 	require.ElementsMatch(t, []mini.Request{request("red")}, handler(mini.Change{Old: red}))
 	require.ElementsMatch(t, []mini.Request{request("red"), request("blue"), request("green")},
 		handler(mini.Change{Old: red, New: both}), "the Pod has left red, and has come to two others")
+	require.Equal(t, request("red"), handler(mini.Change{Old: red, New: both})[0], "the old state comes first")
 	require.Subset(t, handler(mini.Change{Old: red, New: none}), []mini.Request{request("red")},
 		"the Pod has left")
 	require.Empty(t, handler(mini.Change{Old: none}))

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -58,11 +57,8 @@ type Finalizing[T Object] struct {
 // Cleanup and removes the finalizer.
 func (f *Finalizing[T]) Reconcile(ctx context.Context, req Request) (Result, error) {
 	obj, err := Get[T](ctx, f.Client, req)
-	if apierrors.IsNotFound(err) {
-		return Result{}, nil // deleted; with our finalizer it would still be there
-	}
 	if err != nil {
-		return Result{}, err
+		return Result{}, IgnoreNotFound(err) // no object, no finalizer of ours
 	}
 	if obj.GetDeletionTimestamp() == nil {
 		if AddFinalizer(obj, f.Finalizer) {

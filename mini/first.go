@@ -5,7 +5,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -18,11 +17,8 @@ type FirstReplicaSet struct {
 // Reconcile makes the number of Pods the number that the ReplicaSet asks for.
 func (f *FirstReplicaSet) Reconcile(ctx context.Context, req Request) (Result, error) {
 	rs, err := Get[*appsv1.ReplicaSet](ctx, f.Client, req)
-	if apierrors.IsNotFound(err) {
-		return Result{}, nil // deleted; the garbage collector deletes its Pods
-	}
 	if err != nil || rs.DeletionTimestamp != nil {
-		return Result{}, err
+		return Result{}, IgnoreNotFound(err) // the garbage collector deletes its Pods
 	}
 	owned, err := OwnedBy[*corev1.Pod](ctx, f.Client, rs)
 	if err != nil {

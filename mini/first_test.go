@@ -2,6 +2,7 @@ package mini_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -112,16 +113,14 @@ func (w *world) slowWatch(resource string, delay time.Duration) {
 
 // runFirst runs the controller of the first ReplicaSet.
 func (w *world) runFirst() *mini.FirstReplicaSet {
-	cache := mini.NewCache(w.Cluster)
-	first := &mini.FirstReplicaSet{Client: mini.NewCachedClient(cache)}
-	sets, err := cache.Informer(&appsv1.ReplicaSet{})
+	first := &mini.FirstReplicaSet{Client: w.cached()}
+	sets, err := first.Client.Cache.Informer(&appsv1.ReplicaSet{})
 	require.NoError(w, err)
-	pods, err := cache.Informer(&corev1.Pod{})
+	pods, err := first.Client.Cache.Informer(&corev1.Pod{})
 	require.NoError(w, err)
 	c := mini.NewController("replicaset", first)
 	c.Watch(sets, mini.EnqueueObject)
 	c.Watch(pods, mini.EnqueueOwner(schema.GroupKind{Group: "apps", Kind: "ReplicaSet"}))
-	w.run(cache.Run)
 	w.run(c.Run)
 	return first
 }
@@ -210,21 +209,44 @@ func TestARefusedWriteIsTriedAgain(t *testing.T) {
 	})
 }
 
+// Without the error, the controller would not call again.
+func TestOneReconcileDoesAllThatThereIsToDoAndReturnsAnError(t *testing.T) {
+	inMemory(t, func(w *world) {
+		first := &mini.FirstReplicaSet{Client: w.cached()} // no controller calls it
+		w.createReplicaSet(replicaSet("web", 3))
+		for _, verb := range []string{"create", "delete"} {
+			w.Server.Inject(fakeapi.Fault{
+				Match: fakeapi.Match{Verb: verb, Resource: "pods"}, Times: 1, Status: fakeapi.Forbidden(),
+			})
+			_, err := first.Reconcile(w.ctx, request("web"))
+			require.Error(w, err, "the API server has refused to %s a Pod", verb)
+			_, err = first.Reconcile(w.ctx, request("web"))
+			require.NoError(w, err)
+			require.Len(w, names(w.pods()), int(*w.replicaSet("web").Spec.Replicas), "Pods after one reconcile")
+			w.changeReplicaSet("web", func(rs *appsv1.ReplicaSet) { rs.Spec.Replicas = new(int32(0)) })
+			synctest.Wait()
+		}
+	})
+}
+
 func TestWithoutAListOfPodsNothingIsCreatedAndAnErrorSaysSo(t *testing.T) {
 	for _, resource := range []string{"replicasets", "pods"} {
-		t.Run(resource, func(t *testing.T) {
-			inMemory(t, func(w *world) {
-				w.Server.Inject(fakeapi.Fault{
-					Match: fakeapi.Match{Verb: "list", Resource: resource}, Hang: true,
+		for _, replicas := range []int32{3, 0} {
+			t.Run(fmt.Sprintf("%s, %d replicas", resource, replicas), func(t *testing.T) {
+				inMemory(t, func(w *world) {
+					w.Server.Inject(fakeapi.Fault{
+						Match: fakeapi.Match{Verb: "list", Resource: resource}, Hang: true,
+					})
+					w.createReplicaSet(replicaSet("web", replicas))
+					first := w.runFirst()
+					impatient, cancel := context.WithTimeout(w.ctx, time.Second)
+					defer cancel()
+					_, err := first.Reconcile(impatient, request("web"))
+					require.Error(w, err, "there may be Pods that have to go")
+					require.Empty(w, w.Server.Requests(fakeapi.Match{Verb: "create", Resource: "pods"}))
 				})
-				w.createReplicaSet(replicaSet("web", 3))
-				first := w.runFirst()
-				impatient, cancel := context.WithTimeout(w.ctx, time.Second)
-				defer cancel()
-				_, err := first.Reconcile(impatient, mini.Request{Namespace: "default", Name: "web"})
-				require.Error(w, err)
 			})
-		})
+		}
 	}
 }
 

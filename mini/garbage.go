@@ -55,7 +55,7 @@ func (gc *garbageCollector) reconcile(
 	err := gc.client.Get(ctx, req, item)
 	switch {
 	case err != nil:
-		return ignoreNotFound(err)
+		return IgnoreNotFound(err)
 	case item.GetDeletionTimestamp() == nil:
 		return gc.attemptToDeleteItem(ctx, item)
 	case ContainsFinalizer(item, metav1.FinalizerOrphanDependents):
@@ -120,7 +120,7 @@ func (gc *garbageCollector) deleteObject(
 			err = gc.client.Delete(ctx, obj, options)
 		}
 	}
-	return ignoreNotFound(err)
+	return IgnoreNotFound(err)
 }
 
 // processDeletingDependentsItem lets the item go when it has nothing left to wait for.
@@ -167,13 +167,5 @@ func (gc *garbageCollector) patch(
 	data, _ := json.Marshal(map[string]any{"metadata": map[string]any{
 		field: value, "resourceVersion": obj.GetResourceVersion(),
 	}}) // texts: cannot fail
-	return ignoreNotFound(gc.client.Patch(ctx, obj, types.MergePatchType, data))
-}
-
-// ignoreNotFound: what is gone needs nothing more.
-func ignoreNotFound(err error) error {
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	return err
+	return IgnoreNotFound(gc.client.Patch(ctx, obj, types.MergePatchType, data))
 }

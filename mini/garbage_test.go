@@ -16,6 +16,7 @@ import (
 	"github.com/loopwright/loopwright/internal/fakeapi"
 	"github.com/loopwright/loopwright/internal/inorder"
 	"github.com/loopwright/loopwright/mini"
+	"github.com/loopwright/loopwright/trace"
 )
 
 // runGarbage runs a manager with the garbage collector for Deployments, ReplicaSets, Pods
@@ -113,6 +114,9 @@ func TestABackgroundDeletionDeletesDependentsAfterTheirOwner(t *testing.T) {
 		require.Equal(w, []string{"deployment/web", "pod/a", "pod/alone", "pod/b", "replicaset/web"}, w.left())
 		w.deleteDeployment(metav1.DeletePropagationBackground)
 		require.Equal(w, []string{"pod/alone"}, w.left(), "an object without an owner is never garbage")
+		require.True(w, slices.ContainsFunc(w.Cluster.Trace.Events(), func(e trace.Event) bool {
+			return e.Kind == trace.ReconcileEnd && e.Layer == "garbage-replicaset"
+		}), "the flight recorder shows each kind's controller")
 		require.Empty(w, w.Server.Requests(fakeapi.Match{Verb: "patch", Resource: "pods"}), "a Pod has no dependents to wait for")
 	})
 }
@@ -360,16 +364,19 @@ func TestACircleOfOwnersIsDeleted(t *testing.T) {
 func TestACollectedDependentKeepsItsOwnWishForItsDependents(t *testing.T) {
 	for finalizer, left := range inorder.Map(map[string][]string{
 		metav1.FinalizerOrphanDependents: {"configmap/leaf"},
-		metav1.FinalizerDeleteDependents: nil,
+		metav1.FinalizerDeleteDependents: {"-configmap/leaf", "-configmap/middle"}, // one waits for the other
 	}) {
 		t.Run(finalizer, func(t *testing.T) {
 			inMemory(t, func(w *world) {
 				w.runGarbage()
 				root := w.configMap("root")
 				middle := w.configMap("middle", ownerRef("ConfigMap", root))
-				w.configMap("leaf", ownerRef("ConfigMap", middle))
+				leaf := w.configMap("leaf", ownerRef("ConfigMap", middle))
+				leaf.Finalizers = []string{"example.com/slow"}
+				_, err := w.Other.CoreV1().ConfigMaps("default").Update(w.ctx, leaf, metav1.UpdateOptions{})
+				require.NoError(w, err)
 				middle.Finalizers = []string{finalizer}
-				_, err := w.Other.CoreV1().ConfigMaps("default").Update(w.ctx, middle, metav1.UpdateOptions{})
+				_, err = w.Other.CoreV1().ConfigMaps("default").Update(w.ctx, middle, metav1.UpdateOptions{})
 				require.NoError(w, err)
 				synctest.Wait()
 				w.Server.ForgetRequests()
@@ -468,31 +475,39 @@ func TestALateCacheDeletesNothingThatHasALivingOwner(t *testing.T) {
 
 // An object that is adopted while the collector decides would be deleted.
 func TestADependentThatGotALivingOwnerInTheMeantimeStays(t *testing.T) {
-	inMemory(t, func(w *world) {
-		w.runGarbage()
-		dead, alive := w.configMap("dead"), w.configMap("alive")
-		dependent := w.configMap("dependent", ownerRef("ConfigMap", dead))
-		synctest.Wait()
-		// Between the collector's questions and its deletion, another process adopts.
-		adopted := make(chan struct{})
-		w.Server.Inject(fakeapi.Fault{
-			Match: fakeapi.Match{Verb: "delete", Resource: "configmaps", Name: "dependent"},
-			Times: 1, Delay: time.Second,
-		})
-		w.running.Go(func() {
-			defer close(adopted)
-			time.Sleep(500 * time.Millisecond)
-			dependent.OwnerReferences = []metav1.OwnerReference{ownerRef("ConfigMap", alive)}
-			_, err := w.Other.CoreV1().ConfigMaps("default").Update(w.ctx, dependent, metav1.UpdateOptions{})
-			if err != nil {
-				w.Errorf("adopting: %v", err)
+	for _, unreadable := range []int{0, 1} { // reads of the object that are refused after the conflict
+		inMemory(t, func(w *world) {
+			w.runGarbage()
+			dead, alive := w.configMap("dead"), w.configMap("alive")
+			dependent := w.configMap("dependent", ownerRef("ConfigMap", dead))
+			synctest.Wait()
+			// Between the collector's questions and its deletion, another process adopts.
+			adopted := make(chan struct{})
+			w.Server.Inject(fakeapi.Fault{
+				Match: fakeapi.Match{Verb: "delete", Resource: "configmaps", Name: "dependent"},
+				Times: 1, Delay: time.Second,
+			})
+			w.running.Go(func() {
+				defer close(adopted)
+				time.Sleep(500 * time.Millisecond)
+				dependent.OwnerReferences = []metav1.OwnerReference{ownerRef("ConfigMap", alive)}
+				_, err := w.Other.CoreV1().ConfigMaps("default").Update(w.ctx, dependent, metav1.UpdateOptions{})
+				if err != nil {
+					w.Errorf("adopting: %v", err)
+				}
+			})
+			if unreadable > 0 {
+				w.Server.Inject(fakeapi.Fault{
+					Match: fakeapi.Match{Verb: "get", Resource: "configmaps", Name: "dependent"},
+					Times: unreadable, Status: fakeapi.Forbidden(),
+				})
 			}
+			w.deleteConfigMap("dead", metav1.DeletePropagationBackground)
+			<-adopted
+			time.Sleep(time.Minute)
+			require.Equal(w, []string{"configmap/alive", "configmap/dependent"}, w.left())
 		})
-		w.deleteConfigMap("dead", metav1.DeletePropagationBackground)
-		<-adopted
-		time.Sleep(time.Minute)
-		require.Equal(w, []string{"configmap/alive", "configmap/dependent"}, w.left())
-	})
+	}
 }
 
 // A Pod whose status changes every few milliseconds would never be collected.

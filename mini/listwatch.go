@@ -38,9 +38,6 @@ type Cluster struct {
 // request yet.
 func NewCluster(config *rest.Config, scheme *runtime.Scheme) (*Cluster, error) {
 	config = rest.CopyConfig(config)
-	// The API server protects itself from clients that ask too much. client-go's limit of
-	// 5 requests a second would only slow us down.
-	config.QPS = -1
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {
 		return nil, fmt.Errorf("connecting to the API server: %w", err)
@@ -70,6 +67,8 @@ func (c *Cluster) request(
 	if group.Group == "" {
 		config.APIPath = "/api" // Pods and Services are older than API groups
 	}
+	// A new client for each request: client-go's limit of 5 a second holds none back. The
+	// API server protects itself.
 	client, err := rest.RESTClientForConfigAndClient(config, c.http)
 	if err != nil {
 		return nil, fmt.Errorf("connecting to the API server: %w", err)

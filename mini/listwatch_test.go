@@ -588,6 +588,7 @@ func (a answering) RoundTrip(*http.Request) (*http.Response, error) {
 func TestAnAnswerThatIsNoListIsAnError(t *testing.T) {
 	for _, answer := range []string{
 		`{"apiVersion": "v1", "kind": "ConfigMap"}`, `{}`, `<p>Please log in.</p>`,
+		`{"apiVersion": "v1", "kind": "Status", "status": "Success"}`,
 	} {
 		cluster, err := mini.NewCluster(
 			&rest.Config{Host: "proxy", Transport: answering(answer)}, scheme.Scheme)

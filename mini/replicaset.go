@@ -71,11 +71,8 @@ func getPodReplicaSets(sets *SharedInformer, pod Object) (matching []Request) {
 // Reconcile brings one ReplicaSet closer to the number of Pods that it asks for.
 func (r *ReplicaSets) Reconcile(ctx context.Context, req Request) (Result, error) {
 	rs, err := Get[*appsv1.ReplicaSet](ctx, r.Client, req)
-	if apierrors.IsNotFound(err) {
-		return Result{}, nil // deleted; the garbage collector deletes its Pods
-	}
 	if err != nil {
-		return Result{}, err
+		return Result{}, IgnoreNotFound(err) // the garbage collector deletes its Pods
 	}
 	active, terminating, err := r.claimPods(ctx, rs)
 	if err != nil {
@@ -88,7 +85,8 @@ func (r *ReplicaSets) Reconcile(ctx context.Context, req Request) (Result, error
 	status, next := calculateStatus(rs, active, terminating, failure, time.Now())
 	if !equality.Semantic.DeepEqual(rs.Status, status) { // each write calls us again
 		rs.Status = status
-		failure = errors.Join(failure, r.Client.UpdateStatus(ctx, rs))
+		err := r.Client.UpdateStatus(ctx, rs)
+		failure = errors.Join(failure, IgnoreNotFound(err)) // deleted a moment ago
 	}
 	return Result{RequeueAfter: next}, failure
 }

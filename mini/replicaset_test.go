@@ -12,6 +12,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
 	"github.com/loopwright/loopwright/mini"
@@ -126,17 +128,25 @@ func TestLevel1PodsAreDeletedInParallelAndTheLeastUsefulFirst(t *testing.T) {
 // Level 1: a Pod that is gone was to go.
 func TestLevel1APodThatAnotherProcessDeletesAtTheSameTimeIsNoFailure(t *testing.T) {
 	inMemory(t, func(w *world) {
-		w.runReplicaSets()
+		sets := w.reconciler()
 		w.createReplicaSet(replicaSet("web", 3))
+		_, err := sets.Reconcile(w.ctx, keyOfWeb)
+		require.NoError(w, err)
 		pods := w.pods()
-		w.Server.Inject(fakeapi.Fault{Match: toPods("delete"), Times: 3, Delay: time.Second})
 		w.scale("web", 0)
+		synctest.Wait()
+		w.Server.Inject(fakeapi.Fault{Match: toPods("delete"), Times: 3, Delay: time.Second})
+		result := make(chan error, 1) // the test receives the only value at the end
+		w.running.Go(func() {
+			_, err := sets.Reconcile(w.ctx, keyOfWeb)
+			result <- err
+		})
 		synctest.Wait()
 		w.deletePod(pods[0])
 		w.deletePod(pods[1])
 		w.orphan(replicaSet("other", 0), pods[1].Name)
-		time.Sleep(time.Second)
-		require.Empty(w, w.replicaSet("web").Status.Conditions, "a Pod that is gone is what we wanted")
+		require.NoError(w, <-result, "a Pod that is gone is what we wanted")
+		require.Empty(w, w.replicaSet("web").Status.Conditions)
 		require.Equal(w, []string{pods[1].Name}, names(w.pods()), "another Pod has the name, and is not ours to delete")
 	})
 }
@@ -251,8 +261,7 @@ func TestLevel3TheBurstIsFiveHundred(t *testing.T) {
 			_, err := w.Server.Load(corev1.SchemeGroupVersion.WithResource("pods"), pod.DeepCopy())
 			require.NoError(w, err)
 		}
-		gone := &metav1.Status{Status: "Failure", Code: 404, Reason: metav1.StatusReasonNotFound}
-		w.Server.Inject(fakeapi.Fault{Match: toPods("delete"), Status: gone}) // counted, and not carried out
+		w.Server.Inject(fakeapi.Fault{Match: toPods("delete"), Status: notFound}) // counted, and not carried out
 		_, err := w.reconciler().Reconcile(w.ctx, keyOfWeb)
 		require.NoError(w, err)
 		require.Equal(w, 500, w.requestsTo("delete", "pods"))
@@ -300,6 +309,15 @@ func TestLevel4AnOrphanThatComesLaterIsAdoptedAndOneTooManyGoes(t *testing.T) {
 		require.Len(w, names(w.pods()), 4, "a Pod without labels concerns no ReplicaSet")
 		w.changePod(late, func(pod *corev1.Pod) { pod.Labels = rs.Spec.Template.Labels })
 		require.Equal(w, names(old), names(w.pods()), "the ReplicaSet got a third Pod, and the least useful one goes")
+		others := func() int {
+			return len(slices.DeleteFunc(w.Cluster.Trace.Events(), func(e trace.Event) bool {
+				return e.Kind != trace.ReconcileEnd || e.Name != "other"
+			}))
+		}
+		before := others()
+		w.orphan(rs, "later")
+		require.Equal(w, names(old), names(w.pods()), "an orphan that matches from the beginning")
+		require.Equal(w, before, others(), "it wakes only those that may adopt it")
 	})
 }
 
@@ -417,6 +435,7 @@ func TestTheStatusSaysHowManyPodsThereAre(t *testing.T) {
 		w.changeReplicaSet("web", func(rs *appsv1.ReplicaSet) { rs.Finalizers = []string{"example.com/wait"} })
 		err := w.Other.AppsV1().ReplicaSets("default").Delete(w.ctx, "web", metav1.DeleteOptions{})
 		require.NoError(w, err)
+		synctest.Wait() // the cache shows that it is being deleted
 		w.deletePod(pods[0])
 		require.EqualValues(w, 4, w.replicaSet("web").Status.Replicas, "while it is being deleted, too")
 	})
@@ -495,5 +514,65 @@ func TestTheStatusIsUpdatedWhenAPodHasBeenReadyForLongEnough(t *testing.T) {
 		require.Equal(w, 20*time.Second, next(1), "the first Pod is available: the next ones count")
 		time.Sleep(20 * time.Second)
 		require.Zero(w, next(3), "all are available")
+	})
+}
+
+// notFound is how the API server answers if there is no such object.
+var notFound = &metav1.Status{Status: "Failure", Code: 404, Reason: metav1.StatusReasonNotFound}
+
+// A user deletes the ReplicaSet while it is being reconciled: the log would show an error for each.
+func TestAReplicaSetThatIsGoneBeforeItsStatusIsWrittenIsNoFailure(t *testing.T) {
+	inMemory(t, func(w *world) {
+		sets := w.reconciler()
+		w.createReplicaSet(replicaSet("web", 2))
+		w.Server.Inject(fakeapi.Fault{
+			Match: fakeapi.Match{Verb: "update", Resource: "replicasets", Subresource: "status"}, Status: notFound,
+		})
+		_, err := sets.Reconcile(w.ctx, keyOfWeb)
+		require.NoError(w, err)
+		require.Equal(w, 1, w.requestsTo("update", "replicasets"))
+	})
+}
+
+// withKinds returns a manager whose scheme has these kinds only.
+func (w *world) withKinds(kinds ...runtime.Object) *mini.Manager {
+	w.Helper()
+	some := runtime.NewScheme()
+	for _, kind := range kinds {
+		full, _, err := scheme.Scheme.ObjectKinds(kind)
+		require.NoError(w, err)
+		some.AddKnownTypes(full[0].GroupVersion(), kind)
+	}
+	cluster, err := mini.NewCluster(w.Server.Config(), some)
+	require.NoError(w, err)
+	return mini.NewManager(cluster)
+}
+
+// Without one of its watches, the controller would miss what it has to do, and no error said so.
+func TestTheReplicaSetControllerNeedsBothKinds(t *testing.T) {
+	inMemory(t, func(w *world) {
+		rs, pod := &appsv1.ReplicaSet{}, &corev1.Pod{}
+		_, err := mini.NewReplicaSetController(w.withKinds(rs, pod))
+		require.NoError(w, err)
+		for _, kind := range []runtime.Object{rs, pod} {
+			_, err := mini.NewReplicaSetController(w.withKinds(kind))
+			require.Error(w, err, "the scheme has one of two kinds")
+		}
+	})
+}
+
+// One ReplicaSet whose Pods are created slowly must not keep the others waiting, and more
+// workers would send the API server more requests at once.
+func TestFiveReplicaSetsAreReconciledAtTheSameTime(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.Server.Inject(fakeapi.Fault{Match: toPods("create"), Delay: time.Second})
+		w.runReplicaSets()
+		for i := range 7 {
+			w.createReplicaSet(replicaSet("web-"+strconv.Itoa(i), 1))
+		}
+		time.Sleep(1500 * time.Millisecond)
+		require.Len(w, names(w.pods()), 5, "each of five workers has created a Pod in a second")
+		time.Sleep(time.Second)
+		require.Len(w, names(w.pods()), 7)
 	})
 }

@@ -9,6 +9,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
@@ -127,6 +128,12 @@ func TestTheReplicaSetsRememberTheirDeploymentsSize(t *testing.T) {
 		require.EqualValues(w, 4, *rs.Spec.Replicas)
 		require.Equal(w, "4", rs.Annotations[mini.DesiredReplicasAnnotation])
 		require.Equal(w, "7", rs.Annotations[mini.MaxReplicasAnnotation])
+		w.change(image("v2"))
+		time.Sleep(time.Minute)
+		w.change(replicas(5))
+		require.Equal(w, "5", w.sets()["v2"].Annotations[mini.DesiredReplicasAnnotation])
+		require.Equal(w, "4", w.sets()["v1"].Annotations[mini.DesiredReplicasAnnotation],
+			"a ReplicaSet that keeps its size is not written")
 	})
 }
 
@@ -243,6 +250,19 @@ func TestPodsThatCannotBeDeletedTakeUpRoom(t *testing.T) {
 	})
 }
 
+func TestTheNewReplicaSetShrinksEvenWhilePodsHaveToGo(t *testing.T) {
+	inRollout(t, roll, func(w *rolloutWorld) {
+		w.create(deployment(4, fences("1", "1")))
+		w.Server.Inject(fakeapi.Fault{
+			Match: fakeapi.Match{Verb: "delete", Resource: "pods"}, Status: fakeapi.Forbidden(),
+		})
+		w.change(replicas(3))
+		time.Sleep(time.Minute)
+		w.change(replicas(2))
+		require.Equal(w, map[string]int32{"v1": 2}, w.sizes(), "only growing has to wait for the Pods of before")
+	})
+}
+
 func recreate(d *appsv1.Deployment) {
 	d.Spec.Strategy = appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType}
 }
@@ -255,7 +275,7 @@ func TestRecreateWaitsUntilTheLastOldPodHasEnded(t *testing.T) {
 		w.change(image("v2"))
 		time.Sleep(4 * time.Second) // the old Pods take 5 s to end
 		require.Empty(w, w.ready(), "a new Pod is ready while the old ones are still ending")
-		require.Zero(w, w.sizes()["v2"], "a Pod that is being deleted still runs")
+		require.Equal(w, map[string]int32{"v1": 0}, w.sizes(), "a Pod that is being deleted still runs")
 		w.counted(time.Minute)
 		require.Equal(w, map[string]int{"v2": 3}, w.ready())
 		w.change(image("v3"))
@@ -364,4 +384,73 @@ func TestAFailureOfARolloutIsReported(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A failure that the next write repeats would hide that the first one was forgotten.
+func TestEachRefusedWriteOfARolloutIsReported(t *testing.T) {
+	slower := func(d *appsv1.Deployment) { d.Spec.MinReadySeconds = 3 }
+	for _, strategy := range []func(*appsv1.Deployment){recreate, fences("1", "1")} {
+		for i, change := range []func(*appsv1.Deployment){slower, replicas(3), replicas(1)} {
+			inRollout(t, idle, func(w *rolloutWorld) {
+				c := &mini.Deployments{Client: w.Manager.Client}
+				w.create(deployment(2, strategy))
+				var err error
+				for range 6 {
+					_, err = c.Roll(w.ctx, web)
+					time.Sleep(time.Minute)
+				}
+				require.NoError(w, err, "the rollout is at its end")
+				w.change(change)
+				time.Sleep(time.Second)
+				w.Server.Inject(fakeapi.Fault{
+					Match: fakeapi.Match{Verb: "update", Resource: "replicasets"}, Status: fakeapi.Forbidden(),
+				})
+				_, err = c.Roll(w.ctx, web)
+				require.Error(w, err, "change %d: the only write that it asks for was refused", i)
+			})
+		}
+	}
+}
+
+// orphan creates a ReplicaSet of another image, which the Deployment adopts.
+func (w *rolloutWorld) orphan(name string, size int32) {
+	w.Helper()
+	other, rs := deployment(1, image(name)), replicaSet(name, size)
+	rs.Labels, rs.Spec.Selector, rs.Spec.Template = other.Spec.Template.Labels, other.Spec.Selector, other.Spec.Template
+	rs.Spec.Template.Labels["hash"], rs.Spec.Selector.MatchLabels["hash"] = name, name
+	_, err := w.Other.AppsV1().ReplicaSets("default").Create(w.ctx, rs, metav1.CreateOptions{})
+	require.NoError(w, err)
+}
+
+// Without one of its ReplicaSets, a rollout would count too few Pods, and exceed the surge.
+func TestARolloutNeedsAllReplicaSets(t *testing.T) {
+	inRollout(t, roll, func(w *rolloutWorld) {
+		w.create(deployment(3, fences("1", "1")))
+		w.Server.Inject(fakeapi.Fault{
+			Match: fakeapi.Match{Verb: "patch", Resource: "replicasets"}, Status: fakeapi.Forbidden(),
+		})
+		w.orphan("v0", 1)
+		time.Sleep(time.Minute)
+		c := &mini.Deployments{Client: w.Manager.Client}
+		_, err := c.Roll(w.ctx, web)
+		require.Error(w, err, "a ReplicaSet could not be adopted")
+	})
+}
+
+// Pods that cannot be read may be running.
+func TestRecreateNeedsThePodsOfTheOldReplicaSets(t *testing.T) {
+	inRollout(t, roll, func(w *rolloutWorld) {
+		w.create(deployment(2, recreate))
+		w.change(image("v2"))
+		time.Sleep(time.Minute)
+		types := runtime.NewScheme() // without Pods
+		require.NoError(w, appsv1.AddToScheme(types))
+		cluster, err := mini.NewCluster(w.Server.Config(), types)
+		require.NoError(w, err)
+		cache := mini.NewCache(cluster)
+		w.run(cache.Run)
+		c := &mini.Deployments{Client: mini.NewCachedClient(cache)}
+		_, err = c.Roll(w.ctx, web)
+		require.Error(w, err, "it has not read the Pods, so it cannot know that they have ended")
+	})
 }

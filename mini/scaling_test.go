@@ -3,6 +3,7 @@ package mini_test
 import (
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -32,6 +33,8 @@ func TestAProportionIsAPartOfTheWhole(t *testing.T) {
 	}{
 		{"8 of 13 become 11 of 18", 8, "13", 15, "3", 5, 0, 3},
 		{"5 of 13 become 7 of 18", 5, "13", 15, "3", 5, 0, 2},
+		{"8 of 13 become 2 of 4", 8, "13", 1, "3", -9, 0, -6},
+		{"1 of 1 becomes 2 of 2", 1, "1", 2, "0", 1, 0, 1},
 		{"a half is rounded up", 1, "2", 3, "0", 5, 0, 1},
 		{"no more than are left", 8, "13", 15, "3", 5, 3, 2},
 		{"the last one", 8, "13", 15, "3", 1, 0, 1},
@@ -119,6 +122,7 @@ func TestReplicaSetsKeepTheirProportions(t *testing.T) {
 		{20, 10, "0", []int32{1, 1, 1, 17}, []int32{1, 1, 1, 7}},
 		{10, 10, "3", []int32{8, 5}, []int32{8, 5}},
 		{10, 0, "3", []int32{8, 5}, []int32{0, 0}},
+		{10, 1, "3", []int32{8, 5}, []int32{2, 2}},
 		{3, 5, "1", []int32{0, 3}, []int32{0, 5}}, // no rollout: one has all
 		{3, 5, "1", []int32{3}, []int32{5}},
 		{3, 2, "1", []int32{3}, []int32{2}},
@@ -311,16 +315,6 @@ func TestAnAdoptedReplicaSetIsNoScalingEvent(t *testing.T) {
 	})
 }
 
-// orphan creates a ReplicaSet of another image, which the Deployment adopts.
-func (w *rolloutWorld) orphan(name string, size int32) {
-	w.Helper()
-	other, rs := deployment(1, image(name)), replicaSet(name, size)
-	rs.Labels, rs.Spec.Selector, rs.Spec.Template = other.Spec.Template.Labels, other.Spec.Selector, other.Spec.Template
-	rs.Spec.Template.Labels["hash"], rs.Spec.Selector.MatchLabels["hash"] = name, name
-	_, err := w.Other.AppsV1().ReplicaSets("default").Create(w.ctx, rs, metav1.CreateOptions{})
-	require.NoError(w, err)
-}
-
 // Two changes in one moment are what a deployment script makes.
 func TestAChangeAndAScaleUpAtOnceKeepToTheSurge(t *testing.T) {
 	for _, apart := range []time.Duration{20 * time.Millisecond, 1200 * time.Millisecond} {
@@ -373,5 +367,39 @@ func TestScaleOrRollNeedsTheDeploymentAndAllReplicaSets(t *testing.T) {
 		time.Sleep(time.Minute)
 		_, err = d.ScaleOrRoll(w.ctx, web)
 		require.Error(w, err, "a ReplicaSet could not be adopted")
+	})
+}
+
+// A failure that nothing reports is tried again only if something else happens.
+func TestAFailureOfAScalingIsReported(t *testing.T) {
+	inRollout(t, idle, func(w *rolloutWorld) {
+		c := &mini.Deployments{Client: w.Manager.Client}
+		step := func() error {
+			synctest.Wait()
+			_, err := c.ScaleOrRoll(w.ctx, web)
+			time.Sleep(time.Minute)
+			return err
+		}
+		refused := func(verb, why string) {
+			w.Helper()
+			lift := w.Server.Inject(fakeapi.Fault{
+				Match: fakeapi.Match{Verb: verb, Resource: "replicasets"}, Status: fakeapi.Forbidden(),
+			})
+			require.Error(w, step(), why)
+			lift()
+			for range 3 {
+				require.NoError(w, step())
+			}
+		}
+		w.create(deployment(4, fences("2", "1")))
+		refused("create", "the rollout's write was refused")
+		w.change(image("bad"))
+		for range 3 {
+			require.NoError(w, step())
+		}
+		require.Equal(w, map[string]int32{"v1": 3, "bad": 3}, w.sizes(), "two ReplicaSets share the Pods")
+		w.change(replicas(8))
+		refused("update", "the scaling's write was refused")
+		require.Equal(w, map[string]int32{"v1": 5, "bad": 5}, w.sizes())
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"sync"
 	"testing"
@@ -272,6 +273,8 @@ func TestTheVersionNeverGoesBack(t *testing.T) {
 	require.Equal(t, uint64(10), s.Version())
 	s.Update(mapAt(100, "a", "1"))
 	require.Equal(t, uint64(100), s.Version(), "versions are numbers, not texts")
+	s.Replace(nil, fmt.Sprint(uint64(math.MaxUint64)))
+	require.Equal(t, uint64(math.MaxUint64), s.Version())
 }
 
 func TestWaitForAsksAgainAfterEachChange(t *testing.T) {
@@ -345,6 +348,14 @@ func TestAResyncTellsOfAllObjectsAgainAndAsksTheServerForNothing(t *testing.T) {
 		}
 		lists, _ := w.requests()
 		require.Equal(w, 1, lists)
+
+		often := w.share()
+		often.ResyncPeriod = time.Nanosecond
+		often.AddHandler(got.add)
+		ctx, cancel := context.WithTimeout(w.ctx, 5*time.Nanosecond)
+		defer cancel()
+		require.NoError(w, often.Run(ctx))
+		require.Greater(w, len(got.took()), 4, "a short period is a period, too")
 	})
 }
 

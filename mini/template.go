@@ -76,11 +76,8 @@ func (c *Deployments) ReplaceAll(ctx context.Context, req Request) (Result, erro
 // nothing to do: the Deployment is gone, or is being deleted.
 func (c *Deployments) getRollout(ctx context.Context, req Request) (*rollout, error) {
 	d, err := Get[*appsv1.Deployment](ctx, c.Client, req)
-	if apierrors.IsNotFound(err) {
-		return nil, nil
-	}
 	if err != nil || d.DeletionTimestamp != nil {
-		return nil, err
+		return nil, IgnoreNotFound(err)
 	}
 	here := Selection{Namespace: d.Namespace}
 	selector, err1 := metav1.LabelSelectorAsSelector(d.Spec.Selector)

@@ -33,7 +33,8 @@ type world struct {
 func inMemory(t *testing.T, test func(w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		server := fakeapi.New(fakeapi.Options{})
+		// No test asks who owns which field, and to track it takes a third of the time.
+		server := fakeapi.New(fakeapi.Options{NoManagedFields: true})
 		defer server.Close()
 		cluster, err := mini.NewCluster(server.Config(), scheme.Scheme)
 		require.NoError(t, err)

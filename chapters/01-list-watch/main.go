@@ -3,6 +3,7 @@ package main
 
 import (
 	"context"
+	"errors"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/watch"
@@ -13,7 +14,12 @@ import (
 	"github.com/loopwright/loopwright/mini"
 )
 
-func main() { demo.Main("Chapter 1: list, then watch from there", follow) }
+func main() {
+	demo.Main("Chapter 1: list, then watch from there", follow,
+		demo.Predict(5,
+			"which events come in step 5? How many lists has the program sent by then?",
+			"the two events; step 1 sent the only list"))
+}
 
 // follow lists the fruit, and watches it: until there is a cherry, then until a date.
 func follow(ctx context.Context, d *demo.Demo) error {
@@ -73,7 +79,7 @@ func follow(ctx context.Context, d *demo.Demo) error {
 			return fruit.Create(ctx, d, "date")
 		}},
 		{"5. The program watches from where it was", func() error {
-			return watchUntil("date")
+			return errors.Join(watchUntil("date"), basket.Compare(ctx, d))
 		}},
 	}
 	for _, s := range steps {
@@ -81,5 +87,5 @@ func follow(ctx context.Context, d *demo.Demo) error {
 			return err
 		}
 	}
-	return basket.Compare(ctx, d)
+	return nil
 }

@@ -12,7 +12,12 @@ import (
 	"github.com/loopwright/loopwright/mini"
 )
 
-func main() { demo.Main("Chapter 2: the store", webpods.Story(newStore)) }
+func main() {
+	demo.Main("Chapter 2: the store", webpods.Story(newStore),
+		demo.Predict(3,
+			"how many different numbers does the reader count during the relist?",
+			"the number of lines above"))
+}
 
 type store struct {
 	*mini.Store

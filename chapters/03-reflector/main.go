@@ -10,7 +10,15 @@ import (
 	"github.com/loopwright/loopwright/mini"
 )
 
-func main() { demo.Main("Chapter 3: the reflector", outage.Story(keep)) }
+func main() {
+	demo.Main("Chapter 3: the reflector", outage.Story(keep),
+		demo.Predict(2,
+			"the pauses are 0.1, 0.2, 0.4, 0.8, 1, 1 s and so on. How many requests "+
+				"does the program send in the three seconds without a server?",
+			"the first line above"),
+		demo.Predict(3, "which requests does it send when the server is back?",
+			"the first line above"))
+}
 
 // keep runs a reflector. It pauses for less than usual, so that the program ends soon.
 func keep(ctx context.Context, fruit *mini.ListWatch, store *mini.Store) error {

@@ -7,7 +7,12 @@ import (
 	"github.com/loopwright/loopwright/mini"
 )
 
-func main() { demo.Main("Chapter 4: the informer", away.Story(watch)) }
+func main() {
+	demo.Main("Chapter 4: the informer", away.Story(watch),
+		demo.Predict(2,
+			"what does the program report after the break about each of the three?",
+			"the two lines above, which do not mention the apple"))
+}
 
 // watch is an informer that reports changes.
 func watch(d *demo.Demo, fruit *mini.ListWatch) away.Runnable {

@@ -7,7 +7,12 @@ import (
 	"github.com/loopwright/loopwright/mini"
 )
 
-func main() { demo.Main("Chapter 5: the shared informer", slow.Story(shared)) }
+func main() {
+	demo.Main("Chapter 5: the shared informer", slow.Story(shared),
+		demo.Predict(1, "when does the fast handler know all five Secrets?",
+			"the line above"),
+		demo.Predict(2, "how many of them does the third handler learn of?", "the line above"))
+}
 
 // adder adds handlers to mini's informer.
 type adder struct{ *mini.SharedInformer }

@@ -9,7 +9,13 @@ import (
 	"github.com/loopwright/loopwright/mini"
 )
 
-func main() { demo.Main("Chapter 6: the queue", threepods.Story(work)) }
+func main() {
+	demo.Main("Chapter 6: the queue", threepods.Story(work),
+		demo.Predict(1,
+			"there are two workers and two events. How many reconciles will there be, "+
+				"and who runs them?",
+			"the lines that begin with Worker"))
+}
 
 // work starts two workers that take requests from a queue.
 func work(ctx context.Context, d *demo.Demo, configMaps *mini.SharedInformer) {

@@ -12,7 +12,13 @@ import (
 	"github.com/loopwright/loopwright/trace"
 )
 
-func main() { demo.Main("Chapter 7: delay and back-off", story) }
+func main() {
+	demo.Main("Chapter 7: delay and back-off", story,
+		demo.Predict(1,
+			"how often are red and blue tried in the first second? The Secret of red "+
+				"comes after one second. When is red reconciled?",
+			"the last two lines above"))
+}
 
 func story(ctx context.Context, d *demo.Demo) error {
 	d.Show(func(e trace.Event) bool { return e.Kind == trace.Delay && e.Name == "red" })

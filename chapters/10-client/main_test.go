@@ -3,10 +3,11 @@ package main
 import (
 	"testing"
 
-	"github.com/loopwright/loopwright/chapters/10-client/counter"
+	"github.com/loopwright/loopwright/chapters/10-client/checking"
+	"github.com/loopwright/loopwright/chapters/example"
 	"github.com/loopwright/loopwright/internal/demo/demotest"
 )
 
 func TestTheProgramDoesWhatTheTextShows(t *testing.T) {
-	demotest.InMemory(t, counter.Story(increment))
+	demotest.InMemoryWith(t, example.InMemory, checking.Story(check))
 }

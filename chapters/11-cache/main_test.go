@@ -5,17 +5,22 @@ import (
 	"testing"
 	"time"
 
-	"github.com/loopwright/loopwright/chapters/11-cache/tenpods"
+	"github.com/loopwright/loopwright/chapters/11-cache/shops"
+	"github.com/loopwright/loopwright/chapters/example"
 	"github.com/loopwright/loopwright/internal/demo/demotest"
 	"github.com/loopwright/loopwright/internal/fakeapi"
 )
 
 // Events take as long as three writes: the client has to wait for each.
 func TestTheProgramDoesWhatTheTextShows(t *testing.T) {
-	slow := func(_ context.Context, server *fakeapi.Server) {
+	slow := func(ctx context.Context, server *fakeapi.Server) {
+		example.InMemory(ctx, server)
+		server.Inject(fakeapi.Fault{
+			Match: fakeapi.Match{Verb: "create", Resource: "pods"}, Delay: 10 * time.Millisecond,
+		})
 		server.Inject(fakeapi.Fault{
 			Match: fakeapi.Match{Verb: "watch", Resource: "pods"}, DelayEvents: 30 * time.Millisecond,
 		})
 	}
-	demotest.InMemoryWith(t, slow, tenpods.Story(prepare))
+	demotest.InMemoryWith(t, slow, shops.Story(client))
 }

@@ -3,23 +3,31 @@ package main
 
 import (
 	"context"
+	"errors"
 
+	"github.com/loopwright/loopwright/chapters/11-cache/website"
 	"github.com/loopwright/loopwright/chapters/13-lease/twice"
 	"github.com/loopwright/loopwright/internal/demo"
 	"github.com/loopwright/loopwright/mini"
 )
 
-func main() { demo.Main("Chapter 13: the lease", twice.Story(process)) }
+func main() { demo.Main("Chapter 13: the lease", twice.Story(run)) }
 
-// process runs the controller for as long as it holds the lease.
-func process(
-	ctx context.Context, cluster *mini.Cluster, d *demo.Demo, name string,
-) error {
-	elector := &mini.Elector{
-		Client: &mini.Client{Cluster: cluster}, Identity: name,
-		Lease: mini.Request{Namespace: d.Namespace, Name: "replicaset"},
+// run is the main function of each process.
+func run(ctx context.Context, p twice.Process) error {
+	cache := mini.NewCache(p.Cluster)
+	c, err := website.New(cache, p.Reconciler(mini.NewCachedClient(cache)))
+	if err != nil {
+		return err
 	}
-	return elector.Run(ctx, func(ctx context.Context) error {
-		return twice.Control(ctx, cluster, d)
-	})
+	ctx, stop := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- cache.Run(ctx) }()
+	elector := &mini.Elector{
+		Client: &mini.Client{Cluster: p.Cluster}, Identity: p.Name,
+		Lease: mini.Request{Namespace: p.Namespace, Name: "websites"},
+	}
+	err = elector.Run(ctx, c.Run)
+	stop()
+	return errors.Join(err, <-ended)
 }

@@ -4,9 +4,10 @@ import (
 	"testing"
 
 	"github.com/loopwright/loopwright/chapters/13-lease/twice"
+	"github.com/loopwright/loopwright/chapters/example"
 	"github.com/loopwright/loopwright/internal/demo/demotest"
 )
 
 func TestTheProgramDoesWhatTheTextShows(t *testing.T) {
-	demotest.InMemory(t, twice.Story(process))
+	demotest.InMemoryWith(t, example.InMemory, twice.Story(run))
 }

@@ -13,7 +13,7 @@ import (
 func main() { demo.Main("Chapter 14: the manager", handover.Story(run)) }
 
 // run gives the parts to a manager.
-func run(ctx context.Context, p handover.Process) error {
+func run(ctx context.Context, p website.Process) error {
 	m := mini.NewManager(p.Cluster)
 	m.Elector = p.Elector
 	c, err := website.New(m.Cache, p.Reconciler(m.Client))

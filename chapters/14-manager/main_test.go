@@ -1,11 +1,7 @@
 package main
 
 import (
-	"os"
-	"strings"
 	"testing"
-
-	"github.com/stretchr/testify/require"
 
 	"github.com/loopwright/loopwright/chapters/14-manager/handover"
 	"github.com/loopwright/loopwright/chapters/example"
@@ -14,26 +10,4 @@ import (
 
 func TestTheProgramDoesWhatTheTextShows(t *testing.T) {
 	demotest.InMemoryWith(t, example.InMemory, handover.Story(run))
-}
-
-func TestTheDiffIsThatOfTheCode(t *testing.T) {
-	read := func(name string) string {
-		text, err := os.ReadFile(name)
-		require.NoError(t, err)
-		return string(text)
-	}
-	before, after := read("../09-events/website/website.go"), read("../example/website/website.go")
-	_, diff, found := strings.Cut(read("README.md"), "```diff\n")
-	require.True(t, found)
-	diff, _, _ = strings.Cut(diff, "```")
-	for line := range strings.SplitSeq(diff, "\n") {
-		if gone, ok := strings.CutPrefix(line, "-"); ok {
-			require.Contains(t, before, gone+"\n")
-			require.NotContains(t, after, gone+"\n")
-		}
-		if added, ok := strings.CutPrefix(line, "+"); ok {
-			require.Contains(t, after, added+"\n")
-			require.NotContains(t, before, added+"\n")
-		}
-	}
 }

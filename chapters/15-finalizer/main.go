@@ -2,6 +2,8 @@
 package main
 
 import (
+	"context"
+
 	"github.com/loopwright/loopwright/chapters/15-finalizer/closing"
 	"github.com/loopwright/loopwright/chapters/example"
 	"github.com/loopwright/loopwright/chapters/example/website"
@@ -9,12 +11,21 @@ import (
 	"github.com/loopwright/loopwright/mini"
 )
 
-func main() { demo.Main("Chapter 15: finalizers", closing.Story(wrap)) }
+func main() { demo.Main("Chapter 15: finalizers", closing.Story(run)) }
 
-// wrap makes the API server keep each Website until its page is removed.
-func wrap(r *website.Reconciler) mini.Reconciler {
-	return &mini.Finalizing[*example.Website]{
-		Client: r.Client, Finalizer: "web.example.com/cdn",
+// run gives the parts to a manager.
+func run(ctx context.Context, p website.Process) error {
+	m := mini.NewManager(p.Cluster)
+	m.Elector = p.Elector
+	r := p.Reconciler(m.Client)
+	c, err := website.New(m.Cache, r)
+	if err != nil {
+		return err
+	}
+	c.Reconciler = &mini.Finalizing[*example.Website]{
+		Client: m.Client, Finalizer: "web.example.com/cdn",
 		Cleanup: r.Unpublish, Next: r,
 	}
+	m.AddController(c)
+	return m.Run(ctx)
 }

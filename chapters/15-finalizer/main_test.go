@@ -9,5 +9,5 @@ import (
 )
 
 func TestTheProgramDoesWhatTheTextShows(t *testing.T) {
-	demotest.InMemoryWith(t, example.InMemory, closing.Story(wrap))
+	demotest.InMemoryWith(t, example.InMemory, closing.Story(run))
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/loopwright/loopwright/chapters/16-webhook/typo"
 	"github.com/loopwright/loopwright/chapters/example"
+	"github.com/loopwright/loopwright/chapters/example/website"
 	"github.com/loopwright/loopwright/internal/demo"
 	"github.com/loopwright/loopwright/mini"
 )
@@ -19,12 +20,35 @@ func main() { demo.Main("Chapter 16: webhooks", story) }
 
 func story(ctx context.Context, d *demo.Demo) error {
 	r := &registration{}
-	run := typo.Story(
-		func(u *typo.User, m *mini.Manager) error { return r.add(u, m) },
+	play := typo.Story(
+		func(u *typo.User) (typo.Run, error) {
+			w, err := r.listen(u)
+			return func(ctx context.Context, p website.Process) error {
+				return run(ctx, p, w)
+			}, err
+		},
 		func(ctx context.Context, u *typo.User) error {
 			return errors.Join(act(ctx, u, r), r.remove(ctx))
 		})
-	return run(ctx, d)
+	return play(ctx, d)
+}
+
+// run gives the parts to a manager.
+func run(ctx context.Context, p website.Process, w *mini.Webhook) error {
+	m := mini.NewManager(p.Cluster)
+	m.Elector = p.Elector
+	r := p.Reconciler(m.Client)
+	c, err := website.New(m.Cache, r)
+	if err != nil {
+		return err
+	}
+	c.Reconciler = &mini.Finalizing[*example.Website]{
+		Client: m.Client, Finalizer: "web.example.com/cdn",
+		Cleanup: r.Unpublish, Next: r,
+	}
+	m.AddController(c)
+	m.AddServer(w)
+	return m.Run(ctx)
 }
 
 // newWebhook returns the webhook of Websites, and of Deployments and what scales them.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -33,33 +32,53 @@ type registration struct {
 	validating *admission.ValidatingWebhookConfiguration
 }
 
-// add adds the webhook to a manager.
-func (r *registration) add(u *typo.User, m *mini.Manager) error {
+// listen returns the webhook, which has an address and a certificate.
+func (r *registration) listen(u *typo.User) (*mini.Webhook, error) {
 	r.User = u
-	host := cmp.Or(os.Getenv("WEBHOOK_HOST"), "127.0.0.1")
+	host := os.Getenv("WEBHOOK_HOST")
+	if host == "" {
+		host = hostFor(u.Cluster.Mode)
+	}
+	if host == "" {
+		return nil, fmt.Errorf("the API server calls this program: set WEBHOOK_HOST to an address "+
+			"of this machine that the %s cluster can reach", u.Cluster.Mode)
+	}
 	listen := host
 	if host != "127.0.0.1" {
 		listen = ""
-	} else if mode := u.Cluster.Mode; mode != cluster.Embedded {
-		return fmt.Errorf("the API server calls this program: set WEBHOOK_HOST to an address "+
-			"of this machine that the %s cluster can reach", mode)
 	}
 	listener, err := net.Listen("tcp", net.JoinHostPort(listen, "0"))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	_, port, _ := net.SplitHostPort(listener.Addr().String())
 	r.url = "https://" + net.JoinHostPort(host, port)
 	certificate, err := r.certificate(host)
 	if err != nil {
-		return errors.Join(err, listener.Close())
+		return nil, errors.Join(err, listener.Close())
 	}
 	w := newWebhook()
 	w.Listener = tls.NewListener(listener, &tls.Config{
 		Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS13,
 	})
-	m.AddServer(w)
-	return nil
+	return w, nil
+}
+
+// hostFor returns the address under which the cluster reaches this machine, or "" if that is unknown. The
+// containers of a kind cluster reach the address that this machine has in its network.
+func hostFor(mode cluster.Mode) string {
+	switch mode {
+	case cluster.Embedded:
+		return "127.0.0.1"
+	case cluster.Kind:
+		route, err := net.Dial("udp", "192.0.2.1:9") // finds the address, and sends nothing
+		if err != nil {
+			return ""
+		}
+		defer func() { _ = route.Close() }()
+		return route.LocalAddr().(*net.UDPAddr).IP.String()
+	}
+	return ""
 }
 
 func (r *registration) certificate(host string) (c tls.Certificate, err error) {

@@ -13,7 +13,12 @@ import (
 	"github.com/loopwright/loopwright/mini"
 )
 
-func main() { demo.Main("Chapter 17: owners", overlap.Story(findPods)) }
+func main() {
+	demo.Main("Chapter 17: owners", overlap.Story(findPods),
+		demo.Predict(1,
+			"in each step, how many Pods does the controller create, delete and patch?",
+			"the first line of each of the three steps").Until(3))
+}
 
 // findPods claims Pods: among all of the namespace, with whatever labels.
 func findPods(

@@ -15,7 +15,10 @@ import (
 	"github.com/loopwright/loopwright/mini"
 )
 
-func main() { demo.Main("Chapter 18: which Pods go first", scaledown.Story(reconciler)) }
+func main() {
+	demo.Main("Chapter 18: which Pods go first", scaledown.Story(reconciler),
+		demo.Predict(2, "which Pods are left?", "the last two lines"))
+}
 
 // scaler deletes Pods if there are too many.
 type scaler struct{ client *mini.CachedClient }

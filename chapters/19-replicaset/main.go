@@ -12,7 +12,11 @@ import (
 	"github.com/loopwright/loopwright/mini"
 )
 
-func main() { demo.Main("Chapter 19: the ReplicaSet", quota.Story(prepare)) }
+func main() {
+	demo.Main("Chapter 19: the ReplicaSet", quota.Story(prepare),
+		demo.Predict(1, "how many Pods are there after the first step now?", "the line above"),
+		demo.Predict(2, "what does the status of big say at the end?", "the last line above"))
+}
 
 func prepare(cache *mini.Cache) (mini.Reconciler, error) {
 	_, err1 := cache.Informer(&appsv1.ReplicaSet{})

@@ -8,7 +8,13 @@ import (
 	"github.com/loopwright/loopwright/mini"
 )
 
-func main() { demo.Main("Chapter 20: a ReplicaSet for each template", web.Story(replaceAll)) }
+func main() {
+	demo.Main("Chapter 20: a ReplicaSet for each template", web.Story(replaceAll),
+		demo.Predict(3,
+			"how many ReplicaSets are there at the end, and which revisions do they "+
+				"have?",
+			"the last two lines"))
+}
 
 // replaceAll is the Deployment controller of this chapter.
 func replaceAll(c *mini.CachedClient) mini.Reconciler {

@@ -7,7 +7,11 @@ import (
 	"github.com/loopwright/loopwright/mini"
 )
 
-func main() { demo.Main("Chapter 21: rolling update", surge.Story(roll)) }
+func main() {
+	demo.Main("Chapter 21: rolling update", surge.Story(roll),
+		demo.Predict(2, "does it take longer than the naive one?",
+			"the time above; NAIVE=1 shows that of the naive one"))
+}
 
 // roll is the Deployment controller of this chapter.
 func roll(c *mini.CachedClient) mini.Reconciler {

@@ -12,7 +12,13 @@ import (
 	"github.com/loopwright/loopwright/mini"
 )
 
-func main() { demo.Main("Chapter 22: scaling in mid-rollout", rollouts.Story(deployments)) }
+func main() {
+	demo.Main("Chapter 22: scaling in mid-rollout", rollouts.Story(deployments),
+		demo.Predict(4,
+			"in step 4, does the controller create a third ReplicaSet? Which revision "+
+				"is the good image afterwards?",
+			"the two lines above"))
+}
 
 // deployments returns the controller with ScaleOrRoll as its Reconciler.
 func deployments(m *mini.Manager) (*mini.Controller, error) {

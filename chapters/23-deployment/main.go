@@ -8,5 +8,11 @@ import (
 )
 
 func main() {
-	demo.Main("Chapter 23: the Deployment", deadline.Story(mini.NewDeploymentController))
+	story := deadline.Story(mini.NewDeploymentController)
+	demo.Main("Chapter 23: the Deployment", story, history)
 }
+
+// history is what the reader is asked.
+var history = demo.Predict(3,
+	"which revisions are left at the end, and to which image would kubectl rollout undo go?",
+	"the last line: revision 2 has the image that nobody has")

@@ -7,7 +7,13 @@ import (
 	"github.com/loopwright/loopwright/mini"
 )
 
-func main() { demo.Main("Chapter 24: Endpoints", traffic.Story(controller)) }
+func main() {
+	demo.Main("Chapter 24: Endpoints", traffic.Story(controller),
+		demo.Predict(1,
+			"what does the program say after each step, and how many writes are there "+
+				"in step 2?",
+			"the five steps").Until(5))
+}
 
 // controller is mini's.
 func controller(_ *demo.Demo, m *mini.Manager) (*mini.Controller, error) {

@@ -12,7 +12,16 @@ import (
 	"github.com/loopwright/loopwright/mini"
 )
 
-func main() { demo.Main("Chapter 25: the graph of owners", late.Story(prepare)) }
+func main() {
+	demo.Main("Chapter 25: the graph of owners", late.Story(prepare),
+		demo.Predict(1,
+			"how many requests does it send to find out about the three Pods, and how "+
+				"many once the cache shows the ReplicaSet?",
+			"the requests in the steps 1 and 2").Until(2),
+		demo.Predict(3,
+			"what happens to a Pod whose owner had the right name, and another UID?",
+			"the first line above"))
+}
 
 // prepare asks the API server for the owners that the cache does not show.
 func prepare(m *mini.Manager) (late.HasOwner, error) {

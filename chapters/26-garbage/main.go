@@ -10,7 +10,13 @@ import (
 	"github.com/loopwright/loopwright/trace"
 )
 
-func main() { cascade.Main("Chapter 26: the garbage collector", prepare) }
+func main() {
+	cascade.Main("Chapter 26: the garbage collector", prepare,
+		demo.Predict(1,
+			"in step 1, the collector sends four writes. Which objects, and in which "+
+				"order? Which of them comes only after the Pod has been drained?",
+			"the four writes above"))
+}
 
 // prepare adds the controllers of the collector to the manager.
 func prepare(_ context.Context, d *demo.Demo, m *mini.Manager) error {

@@ -1,6 +1,6 @@
-// Package example is the custom resource that grows with the chapters from 8 on: its Go types,
-// its CRD, and what a user does with it. Its controller is in folders of chapters 8 and 9, and from
-// chapter 14 on in package website.
+// Package example is the custom resource of chapters 8 to 16: its Go types, its CRD, and what a user
+// does with it. Its controller grows from chapter to chapter: it is in the folder website of chapters
+// 8 to 11, and from chapter 14 on in package website. From chapter 13 on, the main functions grow.
 //
 // A Website asks for a number of Pods that serve one page. The page is in a ConfigMap.
 package example

@@ -2,6 +2,7 @@ package example
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -55,6 +56,20 @@ func (w Websites) Get(ctx context.Context, namespace, name string) (*Website, er
 	}
 	site := &Website{}
 	return site, runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, site)
+}
+
+// List reads all Websites of a namespace from the API server.
+func (w Websites) List(ctx context.Context, namespace string) ([]*Website, error) {
+	list, err := w.in(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	all := make([]*Website, len(list.Items))
+	for i, obj := range list.Items {
+		all[i] = &Website{}
+		err = errors.Join(err, runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, all[i]))
+	}
+	return all, err
 }
 
 func (w Websites) in(namespace string) dynamic.ResourceInterface {

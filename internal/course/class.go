@@ -1,6 +1,7 @@
 package course
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -95,7 +96,7 @@ func (r *Repo) copyClass(dir string, exercises []Exercise) (homes []learnerHome,
 		}
 		home := learnerHome{name, path.Join(rel, fmt.Sprint(len(homes)))}
 		for _, e := range exercises {
-			if err := copySolution(path.Join(from, e.Name), r.Abs(path.Join(home.dir, e.Name))); err != nil {
+			if err := r.copySolution(e, path.Join(from, e.Name), r.Abs(path.Join(home.dir, e.Name))); err != nil {
 				done()
 				return nil, nil, fmt.Errorf("copying the solution of %s for exercise %s: %w", name, e.ID(), err)
 			}
@@ -112,8 +113,9 @@ func (r *Repo) copyClass(dir string, exercises []Exercise) (homes []learnerHome,
 // largestFile is more than a solution ever has.
 const largestFile = 1 << 20
 
-// copySolution copies a learner's own Go files. The links next to them, to the rest of the package, are for editors.
-func copySolution(from, to string) error {
+// copySolution copies a learner's own Go files. The links next to them, to the rest of the package, are for editors. They
+// are files if the directory was copied by a tool that follows links.
+func (r *Repo) copySolution(e Exercise, from, to string) error {
 	entries, err := os.ReadDir(from)
 	if err != nil { // not begun, or no directory
 		return ignoreMissing(err)
@@ -130,6 +132,9 @@ func copySolution(from, to string) error {
 			return fmt.Errorf("%s has %d bytes; that is no solution", entry.Name(), info.Size())
 		}
 		text, err := os.ReadFile(path.Join(from, entry.Name()))
+		if err == nil && r.isCopy(e, entry.Name(), text) {
+			continue
+		}
 		if err == nil {
 			err = os.MkdirAll(to, 0o755)
 		}
@@ -141,6 +146,17 @@ func copySolution(from, to string) error {
 		}
 	}
 	return nil
+}
+
+// isCopy reports whether a file is a copy of another file of mini, for an editor.
+func (r *Repo) isCopy(e Exercise, name string, text []byte) bool {
+	file := path.Join(miniDir, name)
+	if file == e.Replaces || !r.has(file) {
+		return false
+	}
+	reference, err1 := r.read(file)
+	copied, err2 := r.editorText(file)
+	return err1 == nil && bytes.Equal(text, reference) || err2 == nil && bytes.Equal(text, copied)
 }
 
 // ignoreMissing leaves out what is not there, or is no directory.

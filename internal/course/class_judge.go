@@ -27,6 +27,7 @@ const (
 	notBegun = "not begun"
 	solved   = "solved"
 	notYet   = "not yet"
+	filledIn = "filled in" // with the reference, by make catch-up or make solve
 )
 
 func verdictOf(f Failure) verdict {
@@ -92,6 +93,9 @@ func (c *class) look(e Exercise, home string) (solution, verdict, error) {
 	stub, err := r.isStub(e.in(home), e)
 	if err != nil || stub {
 		return solution{}, verdict{state: notBegun}, err
+	}
+	if given, err := r.isReference(e.in(home), e); err != nil || given {
+		return solution{}, verdict{state: filledIn}, err
 	}
 	s, err := r.learnerIn(home, e)
 	if err != nil { // a file of the learner's that cannot be compiled with the package

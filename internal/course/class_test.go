@@ -86,6 +86,27 @@ jack, 1: "A sum contains every number" does not hold: the code panics
 	assert.Equal(t, "exercise 1: 7 solutions to judge ...\n", status, "what two learners have alike is judged once")
 }
 
+// A teacher must not take for a learner's what the course has put there: make catch-up, and the copies for editors,
+// which are files where the directory was copied by a tool that follows links.
+func TestCopiesOfTheReferenceAreNoLearners(t *testing.T) {
+	t.Parallel()
+	tree := changed(t, "mini/sum.go", "total := 0", "total := zero")
+	tree["mini/zero.go"] = "package mini\n\nconst zero = 0\n"
+	r := tinyTree(t, tree)
+	r.Order = []string{"zero", "sum", "mean"}
+	dir := aClass(t, map[string]string{
+		"anna/01-sum/sum.go":  tree["mini/sum.go"],
+		"ben/01-sum/sum.go":   sum("return 5"),
+		"ben/01-sum/zero.go":  tree["mini/zero.go"],
+		"cleo/01-sum/sum.go":  sum("return 5"),
+		"cleo/01-sum/zero.go": "package mini\n\nconst zero = 1\n",
+	})
+	text, _ := classTable(t, r, dir, ClassOptions{})
+	assert.Regexp(t, `(?m)^anna +filled in +0$`, text)
+	assert.Regexp(t, `(?m)^ben +not yet +0$`, text)
+	assert.Regexp(t, `(?m)^cleo +does not compile +0$`, text, "a file that was changed is the learner's")
+}
+
 // What a learner hears from the tool and what the teacher says must be the same.
 func TestAClassIsJudgedAsEachLearnerIs(t *testing.T) {
 	t.Parallel()

@@ -12,37 +12,46 @@ import (
 	"strings"
 )
 
-// packageDir is where the copies for the editor are, below the learner's directory.
-const packageDir = ".package"
+// editorDir holds the copies for the editor, in a directory for each exercise.
+const editorDir = stateDir + "/editor"
 
 // linkPackage makes the learner's directory a whole package for an editor, which then
 // knows every name in it. (The go command ignores it in ./..., but gopls asks for it by
-// its path.) The other files are those of the exercise's chapter, without tests.
+// its path.) The other files are those of the exercise's chapter, without tests. What other
+// exercises ask for is empty in them, as in the stub: an editor needs the signatures only.
 //
 // They are links to read-only copies. A link to the library itself would let a learner who
 // follows a definition, and tries something there, change the reference for all chapters.
 // A copy that was changed all the same, or is old, is written again. A link that is no longer
 // right is removed; a learner's own file is never touched.
 func (n *runner) linkPackage(e Exercise) error {
-	if err := n.copyPackage(e); err != nil {
+	err := n.copyPackage(e)
+	if err == nil {
+		err = n.explainLinks()
+	}
+	if err != nil {
 		return fmt.Errorf("setting up exercise %s for your editor: %w", e.ID(), err)
 	}
 	return nil
 }
 
 func (n *runner) copyPackage(e Exercise) error {
-	dir := path.Dir(e.Mine())
-	wanted, err := n.packageFiles(e)
+	dir, copies := path.Dir(e.Mine()), path.Join(editorDir, e.Name)
+	files, err := n.packageFiles(e)
 	if err != nil {
 		return err
 	}
-	for _, file := range wanted {
-		if err := n.copyReadOnly(file, path.Join(dir, packageDir, path.Base(file))); err != nil {
+	links := map[string]string{} // name -> target
+	for _, file := range files {
+		text, err := n.repo.editorText(file)
+		if err != nil {
 			return err
 		}
-	}
-	isWanted := func(name string) bool {
-		return slices.ContainsFunc(wanted, func(file string) bool { return path.Base(file) == name })
+		to := path.Join(copies, path.Base(file))
+		if err := n.writeReadOnly(text, to); err != nil {
+			return err
+		}
+		links[path.Base(file)] = path.Join("../..", to)
 	}
 	if err := n.removeFrom(dir, func(name string) bool {
 		target, err := os.Readlink(n.repo.Abs(path.Join(dir, name)))
@@ -50,24 +59,64 @@ func (n *runner) copyPackage(e Exercise) error {
 			return false // a learner's own
 		}
 		target = filepath.ToSlash(target)
-		right := target == path.Join(packageDir, name) && isWanted(name)
-		// Earlier versions made links to the library, which begin with ../.
-		return !right && (path.Dir(target) == packageDir || strings.HasPrefix(target, "../"))
+		// Earlier versions made links to the library, or to copies in this directory.
+		ours := strings.HasPrefix(target, "../") || path.Dir(target) == oldCopies
+		return ours && target != links[name]
 	}); err != nil {
 		return err
 	}
-	if err := n.removeFrom(path.Join(dir, packageDir), func(name string) bool {
-		return !isWanted(name) && !strings.HasPrefix(name, ".") // another run may be making one
+	if err := os.RemoveAll(n.repo.Abs(path.Join(dir, oldCopies))); err != nil {
+		return err
+	}
+	if err := n.removeFrom(copies, func(name string) bool {
+		return links[name] == "" && !strings.HasPrefix(name, ".") // another run may be making one
 	}); err != nil {
 		return err
 	}
-	for _, file := range wanted {
-		err := os.Symlink(path.Join(packageDir, path.Base(file)), n.repo.Abs(path.Join(dir, path.Base(file))))
+	for name, target := range links {
+		err := os.Symlink(target, n.repo.Abs(path.Join(dir, name)))
 		if err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
 		}
 	}
 	return nil
+}
+
+// oldCopies is where earlier versions of the course kept the copies.
+const oldCopies = ".package"
+
+// editorText is what an editor needs of a file of mini.
+func (r *Repo) editorText(file string) ([]byte, error) {
+	exercises, err := r.allExercises()
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range exercises {
+		if e.Replaces == file {
+			stub, _, err := r.emptied(e)
+			return fmt.Appendf(nil, "// A copy for your editor. Exercise %s is to write what is empty here; %s has it.\n\n%s", e.ID(), file, stub), err
+		}
+	}
+	return r.read(file)
+}
+
+// explainLinks says once, in a file, what else is in the learner's directories.
+func (n *runner) explainLinks() error {
+	const text = `# Your solutions
+
+` + "`06-queue/queue.go`" + ` is yours, and nothing overwrites it. The other Go files beside it are links, so that your editor
+knows the rest of the package. They lead to read-only copies in which the solutions of other exercises are left out. Nothing
+is compiled with them: your file is tried with the files in ` + "`mini/`" + `.
+`
+	f, err := os.OpenFile(n.repo.Abs(path.Join(myDir, "README.md")), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	return errors.Join(err, f.Close())
 }
 
 // packageFiles are the files of mini that a learner's file is compiled with.
@@ -85,20 +134,16 @@ func (n *runner) packageFiles(e Exercise) (files []string, err error) {
 	return files, nil
 }
 
-// copyReadOnly leaves a copy alone that is right: an editor would load it again. It renames
+// writeReadOnly leaves a copy alone that is right: an editor would load it again. It renames
 // the new one to its place, because the old one cannot be written to.
-func (n *runner) copyReadOnly(from, to string) error {
-	text, err := n.repo.read(from)
-	if err != nil {
-		return err
-	}
+func (n *runner) writeReadOnly(text []byte, to string) error {
 	old, err := os.ReadFile(n.repo.Abs(to))
 	info, statErr := os.Lstat(n.repo.Abs(to))
 	if err == nil && statErr == nil && bytes.Equal(old, text) && info.Mode() == 0o444 {
 		return nil
 	}
 	dir := n.repo.Abs(path.Dir(to))
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := n.repo.makeState(path.Dir(to)); err != nil {
 		return err
 	}
 	f, err := os.CreateTemp(dir, ".new-")

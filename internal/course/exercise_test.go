@@ -4,6 +4,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -63,8 +64,6 @@ Write Sum.
 Your file is my/01-sum/sum.go.
 It is a stub: it compiles, and its tests fail.
 
-Running its tests. The first time takes longer, because all of it is compiled.
-
 0 of 2 tests pass.
 
 "A sum contains every number" does not hold yet: the sum of 1, 2 and 3 must be
@@ -74,6 +73,51 @@ mini/sum_test.go:8. Read chapters/01-sum/README.md.
 Next: edit my/01-sum/sum.go and run `+"`make exercise-1`"+` again.
 Stuck? `+"`make hint-1`"+` shows the first of 2 hints.
 `, out.String())
+}
+
+// A learner wonders about what takes long, and about a warning that it will when it does not.
+func TestOnlyWhatTakesLongIsAnnounced(t *testing.T) {
+	for takes, want := range map[time.Duration]string{time.Second: "", time.Minute: "compiling\n"} {
+		synctest.Test(t, func(t *testing.T) {
+			var said strings.Builder
+			(&Repo{patience: 3 * time.Second}).announce(&said, "compiling\n", func() { time.Sleep(takes) })
+			assert.Equal(t, want, said.String())
+		})
+	}
+}
+
+// A learner goes from function to function. What they have written is right, and waits for what is not
+// written yet: there is no goroutine to look for.
+func TestALearnerIsToldWhatIsMissingWhenTheTestWaitsForIt(t *testing.T) {
+	t.Parallel()
+	const close, given = "// Close lets Sum go on.\nfunc Close() {", "\n\nvar done chan struct{}\n"
+	written := strings.Replace(tiny["mini/sum.go"], "total := 0", "<-done\n\ttotal := 0", 1)
+	tree := map[string]string{
+		"mini/sum.go": written + close + " done = make(chan struct{}); close(done) }" + given,
+		"mini/sum_test.go": `package mini
+
+import (
+	"testing"
+	"testing/synctest"
+)
+
+func TestASumContainsEveryNumber(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		Close()
+		Sum([]int{1, 2, 3})
+	})
+}
+`,
+		"chapters/01-sum/chapter.yaml": strings.Replace(tiny["chapters/01-sum/chapter.yaml"], "[Sum]", "[Sum, Close]", 1),
+		"my/01-sum/sum.go":             written + close + "\n}" + given,
+	}
+	_, told := try(t, tinyTree(t, tree))
+	assert.Contains(t, oneLine(told), `"A sum contains every number" does not hold yet: the test waits for something that does not happen, `+
+		"and Close is still empty. Write Close in my/01-sum/sum.go. Read chapters/01-sum/README.md.")
+
+	tree["my/01-sum/sum.go"] = written + close + " println() }" + given
+	_, told = try(t, tinyTree(t, tree))
+	assert.Contains(t, oneLine(told), "every goroutine waits for another", "Close is written, and wrong")
 }
 
 func TestALearnersFileIsNeverOverwritten(t *testing.T) {

@@ -3,6 +3,7 @@ package course
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -23,6 +24,17 @@ func (r *Repo) explain(e Exercise, f Failure, file string) string {
 		return "Your code does not compile yet:\n\n" + indent(errors, "    ") + "\n\n" + wrap(advice, 80)
 	}
 	doc := r.testDoc(f)
+	if empty := r.stillEmpty(e, file); len(empty) > 0 && (f.Status == Deadlocked || f.Status == TimedOut) {
+		// Whatever waits may wait for what is not written yet: nothing that is there is wrong.
+		next, still := empty[0], fmt.Sprintf("%s and %d more functions are still empty", empty[0], len(empty)-1)
+		if len(empty) <= fewFunctions {
+			still = list(empty, "and") + map[bool]string{true: " is", false: " are"}[len(empty) == 1] + " still empty"
+		}
+		if slices.Contains(empty, doc.function) {
+			next = doc.function
+		}
+		return wrap(fmt.Sprintf("%s: the test waits for something that does not happen, and %s. Write %s in %s. Read %s.", f.quoted(), still, next, file, e.Reads()), 80)
+	}
 	parts := []string{r.happened(f, doc.text)}
 	change := "Change " + file
 	if functions := e.Function; doc.function != "" {
@@ -38,12 +50,17 @@ func (r *Repo) explain(e Exercise, f Failure, file string) string {
 	return wrap(strings.Join(parts, " "), 80)
 }
 
+// quoted is the behaviour that does not hold.
+func (f Failure) quoted() string {
+	if f.Test == "" {
+		return "The tests do not pass yet"
+	}
+	return fmt.Sprintf("%q does not hold yet", sentence(f.Test))
+}
+
 // happened is the first part of the paragraph.
 func (r *Repo) happened(f Failure, why string) string {
-	quoted := "The tests do not pass yet"
-	if f.Test != "" {
-		quoted = fmt.Sprintf("%q does not hold yet", sentence(f.Test))
-	}
+	quoted := f.quoted()
 	place := ""
 	if f.Line > 0 {
 		place = fmt.Sprintf(" (%s:%d)", f.In, f.Line)

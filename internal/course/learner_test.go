@@ -111,6 +111,31 @@ func TestTheLearnersDirectoryIsAWholePackageForAnEditor(t *testing.T) {
 	assert.NotContains(t, string(list), "/my/", "go build ./... must not see the copy")
 }
 
+// A learner of chapter 2 who has left out chapter 1 opens the directory, and would read the solution.
+func TestNoSolutionOfAnotherExerciseIsInTheLearnersDirectory(t *testing.T) {
+	t.Parallel()
+	tree := changed(t, "chapters/02-mean/chapter.yaml", "mean.go\n", "mean.go\nexercise: {write: [Mean.Of]}\n")
+	tree["chapters/02-mean/exercise.md"] = "# Write Mean\n"
+	tree["mini/mean_test.go"] = "package mini\n\nimport \"testing\"\n\nfunc TestTheMeanOfOneIsIt(t *testing.T) {\n\tif (*Mean)(nil).Of([]int{2}) != 2 {\n\t\tt.Fail()\n\t}\n}\n"
+	tree["my/02-mean/mean.go"] = tiny["mini/mean.go"]
+	tree["my/02-mean/.package/sum.go"] = tiny["mini/sum.go"] // of an earlier version of the course
+	r := tinyTree(t, tree)
+	require.NoError(t, os.Symlink(".package/sum.go", r.Abs("my/02-mean/sum.go")))
+	e, err := r.FindExercise("2")
+	require.NoError(t, err)
+	var told strings.Builder
+	solved, err := r.Try(t.Context(), e, false, &told)
+	require.NoError(t, err)
+	require.True(t, solved, &told)
+	assert.Contains(t, read(t, r, "my/02-mean/sum.go"), "func Sum(xs []int) int {\n\t// Yours to write.\n\treturn 0\n}")
+	entries, err := os.ReadDir(r.Abs("my/02-mean"))
+	require.NoError(t, err)
+	require.Len(t, entries, 2, "the file, and a link: %v", entries)
+	assert.Contains(t, read(t, r, "my/README.md"), "are links, so that your editor", "nobody knows what the links are")
+	out, err := r.goCommand(t.Context(), "vet", "./my/02-mean").CombinedOutput()
+	assert.NoError(t, err, "%s", out)
+}
+
 // A learner follows a definition from their own file, tries something there, and saves.
 func TestNothingThatALearnerSavesFromAnEditorChangesTheLibrary(t *testing.T) {
 	t.Parallel()

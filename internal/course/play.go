@@ -54,10 +54,10 @@ func (r *Repo) play(ctx context.Context, dir string, number int, mine bool, stat
 	if err := r.makeState(path.Dir(name)); err != nil {
 		return 0, err
 	}
-	if !r.has(name) {
-		fmt.Fprintln(status, "building the program (the first time takes a minute or two)")
-	}
-	if err := r.goRun(ctx, status, append(args, "-o", r.Abs(name), "./"+dir)...); err != nil {
+	r.announce(status, "building the program; the first time takes a minute or two\n", func() {
+		err = r.goRun(ctx, status, append(args, "-o", r.Abs(name), "./"+dir)...)
+	})
+	if err != nil {
 		return 0, fmt.Errorf("building %s: %w", dir, err)
 	}
 	if ctx.Err() != nil {

@@ -20,6 +20,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Repo is a tree to work on. All paths in this package are relative to Root
@@ -29,6 +30,8 @@ type Repo struct {
 	Module string   // the module path in Root/go.mod
 	Order  []string // the files of mini, in the order of the chapters
 	Env    []string // added to the environment of the go command; tests set it
+
+	patience time.Duration // what takes longer than this is announced; tests set it
 }
 
 // Open reads the module path of the tree at root.
@@ -43,7 +46,7 @@ func Open(root string) (*Repo, error) {
 	}
 	for line := range strings.Lines(string(mod)) {
 		if name, ok := strings.CutPrefix(line, "module "); ok {
-			return &Repo{Root: abs, Module: strings.TrimSpace(name), Order: miniOrder}, nil
+			return &Repo{Root: abs, Module: strings.TrimSpace(name), Order: miniOrder, patience: 3 * time.Second}, nil
 		}
 	}
 	return nil, fmt.Errorf("%s has no module line", filepath.Join(abs, "go.mod"))

@@ -74,23 +74,49 @@ func (r *Repo) Stub(e Exercise) ([]byte, error) { return r.stubText(e) }
 
 // stubText is the file that a learner starts from: the reference with empty functions.
 func (r *Repo) stubText(e Exercise) ([]byte, error) {
+	text, imports, err := r.emptied(e)
+	return append(stubHeader(e, imports), text...), err
+}
+
+// emptied is the reference with empty functions, and the packages that it no longer imports.
+func (r *Repo) emptied(e Exercise) (text []byte, imports []string, err error) {
 	base, err := r.parse(e.Replaces)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	emptied, err := splice.Stub(base, e.Function)
 	if err != nil {
-		return nil, fmt.Errorf("making the stub of exercise %d: %s: %w", e.Number, e.Replaces, err)
+		return nil, nil, fmt.Errorf("making the stub of exercise %d: %s: %w", e.Number, e.Replaces, err)
 	}
-	text, err := splice.Render(base, emptied)
+	text, err = splice.Render(base, emptied)
 	if err != nil {
-		return nil, fmt.Errorf("making the stub of exercise %d: %w", e.Number, err)
+		return nil, nil, fmt.Errorf("making the stub of exercise %d: %w", e.Number, err)
 	}
 	stub, err := splice.Parse("", text)
 	if err != nil {
-		return nil, fmt.Errorf("making the stub of exercise %d: %w", e.Number, err)
+		return nil, nil, fmt.Errorf("making the stub of exercise %d: %w", e.Number, err)
 	}
-	return append(stubHeader(e, splice.Missing(base, stub)), stub.Bytes()...), nil
+	return text, splice.Missing(base, stub), nil
+}
+
+// stillEmpty are the functions of an exercise that a file has as the stub has them.
+func (r *Repo) stillEmpty(e Exercise, file string) (names []string) {
+	text, _, err := r.emptied(e)
+	if err != nil {
+		return nil // a mistake in the course, which others report
+	}
+	stub, err := splice.Parse("", text)
+	mine, err2 := r.parse(file)
+	if err != nil || err2 != nil {
+		return nil // the compiler says it better
+	}
+	written := splice.Changed(stub, mine)
+	for _, name := range e.Function {
+		if _, ok := written.Find(name); !ok {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // stubHeader tells whoever opens the file what is asked.
@@ -206,6 +232,16 @@ func sortedValues(m map[string]string) []string {
 
 // untouched reports whether the learner's file is still the stub.
 func (r *Repo) untouched(e Exercise) (bool, error) { return r.isStub(e.Mine(), e) }
+
+// isReference reports whether a file is the solution itself.
+func (r *Repo) isReference(file string, e Exercise) (bool, error) {
+	mine, err := r.read(file)
+	if err != nil {
+		return false, fmt.Errorf("reading %s: %w", file, err)
+	}
+	reference, err := r.read(e.Replaces)
+	return bytes.Equal(mine, reference), err
+}
 
 func (r *Repo) isStub(file string, e Exercise) (bool, error) {
 	mine, err := r.read(file)

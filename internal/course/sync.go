@@ -114,7 +114,7 @@ func (d *document) fill(text string) string {
 			continue
 		}
 		switch word, args, _ := strings.Cut(inner, " "); {
-		case word == "snippet" || word == "output":
+		case word == "snippet" || word == "output" || word == "diff":
 			d.fillFence(word, args)
 		case strings.HasPrefix(word, "course:"):
 			d.fillGenerated(strings.TrimPrefix(word, "course:"))
@@ -123,7 +123,7 @@ func (d *document) fill(text string) string {
 	return strings.Join(d.out, "\n")
 }
 
-// fillFence writes the block that follows a snippet or output marker. One that
+// fillFence writes the block that follows a snippet, output or diff marker. One that
 // cannot be filled keeps what it had.
 func (d *document) fillFence(word, args string) {
 	line := d.at
@@ -160,6 +160,10 @@ func (d *document) content(word, args string) (text, language string, err error)
 			return "", "", fmt.Errorf("%q is not of the form key=value", arg)
 		}
 		keys[key] = value
+	}
+	if word == "diff" {
+		text, err = d.repo.change(keys["from"], keys["to"], keys["symbols"], keys["context"] == "false")
+		return text, "diff", err
 	}
 	file := keys["file"]
 	if word == "output" {

@@ -1,6 +1,7 @@
 package course
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -41,6 +42,37 @@ func Sum(xs []int) int {
 	assert.Empty(t, changed, "a second sync must change nothing")
 }
 
+// A reader follows one program through the chapters: a change that was typed by hand would soon be
+// one that the program does not have.
+func TestADiffShowsHowAProgramGrows(t *testing.T) {
+	t.Parallel()
+	const marker = "<!-- diff from=mini/sum.go to=later/sum.go symbols=%s -->\n"
+	later := strings.Replace(tiny["mini/sum.go"], "total := 0\n", "total := 00\n", 1)
+	later = strings.Replace(later, "return total\n", "return total + Zero\n", 1) + "\n// Zero is none.\nconst Zero = 0\n"
+	r := tinyTree(t, map[string]string{
+		"later/sum.go": later,
+		"docs/one.md":  fmt.Sprintf(marker, "Sum,Zero"),
+		"docs/bare.md": fmt.Sprintf(marker, "Sum context=false"),
+		"docs/all.md":  strings.Replace(marker, " symbols=%s", "", 1),
+	})
+	_, err := r.Sync()
+	require.NoError(t, err)
+	const sum = " func Sum(xs []int) int {\n-\ttotal := 0\n+\ttotal := 00\n%s\n-\treturn total\n+\treturn total + Zero\n }\n"
+	const zero = "\n+// Zero is none.\n+const Zero = 0\n```\n"
+	const files = "```diff\n--- mini/sum.go\n+++ later/sum.go\n"
+	assert.Equal(t, fmt.Sprintf(marker, "Sum,Zero")+files+fmt.Sprintf(sum, " \tfor _, x := range xs {\n\n \t}")+zero,
+		read(t, r, "docs/one.md"))
+	assert.Contains(t, read(t, r, "docs/all.md"), files+fmt.Sprintf(sum, " \t// region loop\n\n \t// endregion loop")+"+\n"+zero[1:])
+
+	assert.Contains(t, read(t, r, "docs/bare.md"),
+		files+"-\ttotal := 0\n+\ttotal := 00\n\n-\treturn total\n+\treturn total + Zero\n```\n")
+
+	put(t, r.Root, "later/sum.go", strings.Replace(later, "total := 00", "total := 000", 1))
+	problems, err := r.Check(t.Context())
+	require.NoError(t, err)
+	assert.ErrorContains(t, problems.Err(), "docs/one.md does not show the code as it is")
+}
+
 func TestCheckFailsWithADiffWhenTheCodeMovedOn(t *testing.T) {
 	t.Parallel()
 	r := tinyTree(t, nil)
@@ -58,14 +90,17 @@ func TestCheckFailsWithADiffWhenTheCodeMovedOn(t *testing.T) {
 func TestAMarkerThatCannotBeFilledIsReportedWithItsLine(t *testing.T) {
 	t.Parallel()
 	for marker, want := range map[string]string{
-		"<!-- snippet file=mini/gone.go symbol=Sum -->":  "does not exist or cannot be read",
-		"<!-- snippet file=mini/sum.go symbol=Sam -->":   "mini/sum.go declares no Sam",
-		"<!-- snippet file=mini/sum.go region=lop -->":   `no lines between "region lop" and "endregion lop"`,
-		"<!-- snippet mini/sum.go -->":                   `"mini/sum.go" is not of the form key=value`,
-		"<!-- output file=gone.txt -->":                  "does not exist or cannot be read",
-		"<!-- course:chapters -->":                       "no closing <!-- /course:chapters -->",
-		"<!-- course:other -->\n<!-- /course:other -->":  "course:other: there is no such block",
-		"<!-- snippet file=README.md region=a=b x=y -->": "no lines between",
+		"<!-- snippet file=mini/gone.go symbol=Sum -->":              "does not exist or cannot be read",
+		"<!-- snippet file=mini/sum.go symbol=Sam -->":               "mini/sum.go declares no Sam",
+		"<!-- snippet file=mini/sum.go region=lop -->":               `no lines between "region lop" and "endregion lop"`,
+		"<!-- snippet mini/sum.go -->":                               `"mini/sum.go" is not of the form key=value`,
+		"<!-- diff from=mini/sum.go to=gone.go -->":                  "does not exist or cannot be read",
+		"<!-- diff from=mini/sum.go to=mini/mean.go symbols=Sam -->": "mini/mean.go declares no Sam",
+		"<!-- diff from=mini/sum.go to=mini/sum.go symbols=Sum -->":  "have the same Sum",
+		"<!-- output file=gone.txt -->":                              "does not exist or cannot be read",
+		"<!-- course:chapters -->":                                   "no closing <!-- /course:chapters -->",
+		"<!-- course:other -->\n<!-- /course:other -->":              "course:other: there is no such block",
+		"<!-- snippet file=README.md region=a=b x=y -->":             "no lines between",
 	} {
 		old := "before\n" + marker + "\n```go\nkept\n```\n"
 		r := tinyTree(t, map[string]string{"docs/guide.md": old})

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/tools/txtar"
@@ -121,7 +122,7 @@ func tinyTree(t *testing.T, changes map[string]string) *Repo {
 	}
 	r, err := Open(root)
 	require.NoError(t, err)
-	r.Order = []string{"sum", "mean"}
+	r.Order, r.patience = []string{"sum", "mean"}, time.Hour
 	r.Env = []string{"GOFLAGS=-mod=mod -vet=off -ldflags=-w", "GOPROXY=off", "GOTOOLCHAIN=local", "GOWORK=off", "GOMODCACHE=" + filepath.Join(root, ".modcache")}
 	return r
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"time"
 )
 
 // Try is `course exercise N`: set up the learner's file on first use, run the
@@ -15,6 +16,19 @@ func (r *Repo) Try(ctx context.Context, e Exercise, verbose bool, w io.Writer) (
 		return false, err
 	}
 	return r.try(ctx, e, tryOptions{created: created, verbose: verbose}, w)
+}
+
+// announce says what is being done, if it takes so long that a learner wonders.
+func (r *Repo) announce(w io.Writer, what string, do func()) {
+	said := make(chan struct{})
+	timer := time.AfterFunc(r.patience, func() {
+		defer close(said)
+		fmt.Fprint(w, what)
+	})
+	do()
+	if !timer.Stop() {
+		<-said
+	}
 }
 
 // tryOptions is what try tells the learner besides the result.
@@ -39,12 +53,12 @@ func (r *Repo) try(ctx context.Context, e Exercise, options tryOptions, w io.Wri
 	if err := n.linkPackage(e); err != nil {
 		return false, err
 	}
-	fmt.Fprint(w, "Running its tests. The first time takes longer, because all of it is compiled.\n\n")
 	mine, err := r.learner(e)
 	if err != nil {
 		return false, err
 	}
-	f, err := n.run(ctx, e, mine)
+	var f Failure
+	r.announce(w, "Compiling its tests. That takes longer the first time.\n\n", func() { f, err = n.run(ctx, e, mine) })
 	if err != nil {
 		return false, err
 	}

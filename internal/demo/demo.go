@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/signal"
 	"strings"
@@ -56,10 +57,11 @@ type Demo struct {
 	// Image is one that every node of the cluster holds.
 	Image string
 
-	line     trace.Timeline
-	question string // for the next step
-	lingered bool
-	limit    *time.Timer // ends a story that does not end; nil is none
+	line      trace.Timeline
+	steps     int // how many have begun
+	questions []Question
+	lingered  bool
+	limit     *time.Timer // ends a story that does not end; nil is none
 
 	mu     sync.Mutex             // guards what follows: the story and the live timeline print
 	out    io.Writer              // what the reader sees
@@ -69,8 +71,8 @@ type Demo struct {
 }
 
 // Main runs a story and ends the process: with 0 if all went well, with 1 after
-// an error. Interrupted, it cleans up first.
-func Main(title string, story func(context.Context, *Demo) error) {
+// an error. Interrupted, it cleans up first. A reader is asked the questions before their steps.
+func Main(title string, story func(context.Context, *Demo) error, questions ...Question) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP) // or the terminal is closed
 	onSignal := func() {
 		stop() // a second signal ends the process at once
@@ -83,6 +85,7 @@ func Main(title string, story func(context.Context, *Demo) error) {
 			return err
 		}
 		return Run(ctx, os.Stdout, options, title, func(ctx context.Context, d *Demo) error {
+			d.questions = questions
 			d.limit = time.AfterFunc(storyLimit, giveUp)
 			defer func() {
 				d.limit.Stop()
@@ -142,6 +145,11 @@ func play(ctx context.Context, out io.Writer, r *reader, on *cluster.Cluster, st
 		Cluster: on, Recorder: recorder, out: out, reader: r,
 		cursor: recorder.Cursor(), line: trace.Timeline{Color: isTerminal(out), LayerWidth: 9, ObjectWidth: 31},
 	}
+	if r != nil {
+		demo.line.ObjectWidth = objectWidth
+		defer slog.SetDefault(slog.Default())
+		slog.SetDefault(slog.New(logger{demo}))
+	}
 	stopTimeline := demo.startTimeline()
 	err := demo.prepare(ctx)
 	if err == nil {
@@ -156,7 +164,8 @@ func play(ctx context.Context, out io.Writer, r *reader, on *cluster.Cluster, st
 	}
 	err = errors.Join(explain(err), demo.cleanUp())
 	if err == nil {
-		_, _ = fmt.Fprintf(out, "\nCleaned up: the namespace %s is being deleted. The cluster stays up; `make cluster-status` shows it.\n", demo.Namespace)
+		_, _ = fmt.Fprintln(out, "\n"+r.wrap("Cleaned up: the namespace "+demo.Namespace+
+			" is being deleted. The cluster stays up; `make cluster-status` shows it."))
 	}
 	return err
 }
@@ -227,14 +236,6 @@ func (d *Demo) startTimeline() (stop func()) {
 	}
 }
 
-// Step runs one step of the story under a headline. At a terminal it waits for the reader first.
-func (d *Demo) Step(headline string, step func() error) error {
-	if err := d.begin(headline); err != nil {
-		return err
-	}
-	return step()
-}
-
 // Say prints a remark.
 func (d *Demo) Say(format string, args ...any) {
 	d.print(fmt.Sprintf("  # "+format+"\n", args...))
@@ -248,11 +249,22 @@ func (d *Demo) Show(wanted func(trace.Event) bool) {
 	d.wanted = wanted
 }
 
+// Sleep is time.Sleep that ends early with ctx: a reader who presses Ctrl-C does not wait for it.
+func Sleep(ctx context.Context, duration time.Duration) {
+	select {
+	case <-time.After(duration):
+	case <-ctx.Done():
+	}
+}
+
 // print writes the events that were recorded before, and then the text. So a
-// remark never overtakes what it is about.
+// remark never overtakes what it is about. After an interruption it writes nothing.
 func (d *Demo) print(text string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.reader.interrupted() {
+		return
+	}
 	events, _ := d.cursor.Read()
 	var all strings.Builder
 	for _, event := range events {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -14,7 +15,9 @@ import (
 	"github.com/creack/pty"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/loopwright/loopwright/cluster"
@@ -62,7 +65,9 @@ func (r *reading) sees(want string) {
 	r.out.Reset()
 }
 
-func (r *reading) enter() { fmt.Fprintln(r.keys) }
+func (r *reading) types(text string) { fmt.Fprintln(r.keys, text) }
+
+func (r *reading) enter() { r.types("") }
 
 func step(d *Demo, name, says string) error {
 	return d.Step(name, func() error { d.Say("%s", says); return nil })
@@ -86,6 +91,54 @@ func TestAReaderGoesOnFromStepToStep(t *testing.T) {
 		r.enter()
 		require.NoError(t, <-r.ended)
 		assert.Contains(t, r.out.String(), "Cleaned up")
+	})
+}
+
+// A prediction that nobody compares with the answer teaches nothing. The answer may come later.
+func TestAReaderComparesTheirPredictionWithTheAnswer(t *testing.T) {
+	story := func(_ context.Context, d *Demo) error {
+		d.questions = []Question{
+			Predict(1, "how many Pods in the end?", "the last line").Until(2),
+			Predict(2, strings.Repeat("and ", 30)+"why?", "the reason"),
+		}
+		return errors.Join(step(d, "1. First", "one"), step(d, "2. Second", "two"))
+	}
+	withReader(t, story, func(r *reading) {
+		r.sees("1. First\n\n  Predict: how many Pods in the end?\n")
+		r.types(" six ")
+		synctest.Wait()
+		assert.NotContains(t, r.out.String(), "six", "the answer comes after step 2")
+		for line := range strings.Lines(r.out.String()) {
+			assert.LessOrEqual(t, len(line), maxColumns+1)
+		}
+		r.sees("and why?\n  Type what you think, then Enter.\n")
+		r.enter()
+		r.sees("  # two\n" +
+			"  You predicted \"six\": compare it with the last line.\n" +
+			"  Compare your prediction with the reason.\n")
+		r.enter()
+		require.NoError(t, <-r.ended)
+	})
+}
+
+// A reader who has ended the demo does not want the rest of a step: it would be a half-truth.
+func TestAnInterruptedStepSaysNoMore(t *testing.T) {
+	story := func(ctx context.Context, d *Demo) error {
+		return d.Step("1. Long", func() error {
+			Sleep(ctx, time.Hour)
+			d.Say("an hour has passed")
+			return ctx.Err()
+		})
+	}
+	withReader(t, story, func(r *reading) {
+		r.sees("1. Long")
+		r.enter()
+		synctest.Wait()
+		began := time.Now()
+		r.cancel()
+		require.ErrorContains(t, <-r.ended, "interrupted")
+		assert.Zero(t, time.Since(began))
+		assert.NotContains(t, r.out.String(), "an hour has passed")
 	})
 }
 
@@ -126,7 +179,7 @@ func TestAStoryLingersOnce(t *testing.T) {
 		return nil
 	}
 	withReader(t, story, func(r *reading) {
-		r.sees("get websites,all,configmaps,leases,endpointslices\n")
+		r.sees("get websites,all,configmaps,secrets,leases,endpointslices\n")
 		r.enter()
 		require.NoError(t, <-r.ended)
 		assert.NotContains(t, r.out.String(), "The objects stay")
@@ -158,6 +211,34 @@ func TestALongStepIsCutOff(t *testing.T) {
 	})
 }
 
+// What a controller logs is long, and some of it is about another demo or about the end of this one.
+func TestAReaderSeesWhatTheProgramLogsAboutThisDemo(t *testing.T) {
+	story := func(ctx context.Context, d *Demo) error {
+		return d.Step("1. Log", func() error {
+			slog.Error("reconcile failed", "request", d.Namespace+"/web", "err", errors.New(strings.Repeat("no room ", 20)))
+			slog.Error("reconcile failed", "request", d.Namespace+"/web", "err", apierrors.NewConflict(schema.GroupResource{}, "web", nil))
+			slog.Error("reconcile failed", "request", "demo-other/web", "err", errors.New("the namespace is being terminated"))
+			slog.Error("reconcile failed", "request", d.Namespace+"/web", "err", fmt.Errorf("writing: %w", context.Canceled))
+			return nil
+		})
+	}
+	withReader(t, story, func(r *reading) {
+		r.sees("1. Log")
+		r.enter()
+		synctest.Wait()
+		assert.Regexp(t, `  ! reconcile failed: web, no room .{60,}…\n  ! reconcile failed: web, a conflict[^\n]+\n\nThe objects`, r.out.String())
+		r.enter()
+		require.NoError(t, <-r.ended)
+	})
+}
+
+// The end of a line says what happened.
+func TestALongLineLosesItsGapsBeforeItsEnd(t *testing.T) {
+	r := &reader{columns: 42, lines: 1}
+	assert.Equal(t, "     0.2s  \x1b[36mlist\x1b[0m  Pod  3 items at version 9\n",
+		r.fit("     0.2s  \x1b[36mlist       \x1b[0m  Pod                 3 items at version 9\n"))
+}
+
 // A program in a pipe, or in CI, must not wait for a person.
 func TestOnlyATerminalHasAReader(t *testing.T) {
 	keyboard, terminal, err := pty.Open()
@@ -175,7 +256,9 @@ func TestOnlyATerminalHasAReader(t *testing.T) {
 	assert.Equal(t, linesOfStep, r.lines)
 	_, err = keyboard.WriteString("three\n")
 	require.NoError(t, err)
-	require.NoError(t, r.wait())
+	typed, err := r.wait()
+	require.NoError(t, err)
+	assert.Equal(t, "three", typed)
 
 	require.NoError(t, pty.Setsize(terminal, &pty.Winsize{Rows: 40, Cols: 300}))
 	assert.Equal(t, maxColumns, findReader(t.Context(), terminal, terminal).columns)

@@ -11,7 +11,13 @@ import (
 	"github.com/loopwright/loopwright/internal/demo"
 )
 
-func main() { demo.Main("Chapter 1, naive: list, then watch from now on", follow) }
+func main() {
+	demo.Main("Chapter 1, naive: list, then watch from now on", follow,
+		demo.Predict(3,
+			"which events does the watch report? "+
+				"Which fruit does the program believe in?",
+			"the two events and the last two lines"))
+}
 
 // follow lists the fruit, and watches it until there is a cherry.
 func follow(ctx context.Context, d *demo.Demo) error {

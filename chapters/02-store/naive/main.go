@@ -14,7 +14,12 @@ import (
 	"github.com/loopwright/loopwright/mini"
 )
 
-func main() { demo.Main("Chapter 2, naive: maps", webpods.Story(newStore)) }
+func main() {
+	demo.Main("Chapter 2, naive: maps", webpods.Story(newStore),
+		demo.Predict(2, "which Pods of web does the program find after the user's change? "+
+			"And what does the other goroutine count during the relist?",
+			"the last two steps: web-2 and web-3 have the label").Until(3))
+}
 
 type store struct {
 	client    kubernetes.Interface

@@ -11,7 +11,13 @@ import (
 	"github.com/loopwright/loopwright/mini"
 )
 
-func main() { demo.Main("Chapter 3, naive: a loop", outage.Story(keep)) }
+func main() {
+	demo.Main("Chapter 3, naive: a loop", outage.Story(keep),
+		demo.Predict(2, "how many requests does the program send in the three seconds?",
+			"the first line above"),
+		demo.Predict(3, "what does it believe in at the end?",
+			"the last line above: the server has only the apple"))
+}
 
 // keep lists once, and watches from there. When a watch ends, it watches again.
 func keep(ctx context.Context, fruit *mini.ListWatch, store *mini.Store) error {

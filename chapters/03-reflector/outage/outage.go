@@ -12,6 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
 
@@ -67,31 +68,35 @@ func (o *outage) play(ctx context.Context, start func()) error {
 	if err := o.create(ctx, "apple", "banana"); err != nil {
 		return err
 	}
-	// Each request takes 10 ms. The first watch will be cut after a second.
+	// Each request takes 10 ms. A watch is cut after an event.
 	o.server.Inject(fakeapi.Fault{Match: program, Delay: 10 * time.Millisecond})
 	o.server.Inject(fakeapi.Fault{
-		Match: fakeapi.Match{UserAgent: program.UserAgent, Verb: "watch"}, Times: 1,
-		CutAfter: time.Second, CutAbruptly: true,
+		Match:          fakeapi.Match{UserAgent: program.UserAgent, Verb: "watch"},
+		CutAfterEvents: 1, CutAbruptly: true,
 	})
 	_ = o.Step("1. The program starts", func() error {
 		start()
-		time.Sleep(500 * time.Millisecond)
+		demo.Sleep(ctx, 500*time.Millisecond)
 		o.report()
 		return nil
 	})
-	away := o.server.Inject(fakeapi.Fault{Match: program, Status: fakeapi.Unavailable()})
+	var back func()
 	if err := o.Step("2. The API server is away for 3 s. A user deletes the banana", func() error {
-		time.Sleep(500 * time.Millisecond) // the watch is cut now
-		time.Sleep(3 * time.Second)
+		back = o.server.Inject(fakeapi.Fault{Match: program, Status: fakeapi.Unavailable()})
+		if err := o.cut(ctx); err != nil {
+			return err
+		}
+		demo.Sleep(ctx, 3*time.Second)
 		o.report()
 		return o.user.CoreV1().ConfigMaps("default").Delete(ctx, "banana", metav1.DeleteOptions{})
 	}); err != nil {
 		return err
 	}
 	return o.Step("3. The API server is back, and has forgotten the past", func() error {
+		o.server.ForgetRequests() // those of the time in which a reader thought about the answer
 		o.server.CompactAll()
-		away()
-		time.Sleep(3 * time.Second)
+		back()
+		demo.Sleep(ctx, 3*time.Second)
 		o.report()
 		return nil
 	})
@@ -114,6 +119,14 @@ func (o *outage) report() {
 		names = append(names, obj.GetName())
 	}
 	o.Say("It believes in %v.", names)
+}
+
+// cut changes the apple, so that the watch is cut.
+func (o *outage) cut(ctx context.Context) error {
+	patch := []byte(`{"metadata":{"annotations":{"color":"red"}}}`)
+	_, err := o.user.CoreV1().ConfigMaps("default").Patch(
+		ctx, "apple", types.MergePatchType, patch, metav1.PatchOptions{})
+	return err
 }
 
 func (o *outage) create(ctx context.Context, names ...string) error {

@@ -42,9 +42,9 @@ func Story(watch func(d *demo.Demo, fruit *mini.ListWatch) Runnable) func(contex
 			ctx, stop := context.WithCancel(ctx)
 			ended := make(chan error)
 			go func() { ended <- watcher.Run(ctx) }()
-			time.Sleep(time.Second)
+			demo.Sleep(ctx, time.Second)
 			err := meanwhile()
-			time.Sleep(time.Second)
+			demo.Sleep(ctx, time.Second)
 			stop()
 			return errors.Join(err, <-ended)
 		}

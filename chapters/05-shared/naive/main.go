@@ -9,7 +9,12 @@ import (
 	"github.com/loopwright/loopwright/mini"
 )
 
-func main() { demo.Main("Chapter 5, naive: a list of handlers", slow.Story(withHandlers)) }
+func main() {
+	demo.Main("Chapter 5, naive: a list of handlers", slow.Story(withHandlers),
+		demo.Predict(1, "when does the fast handler know all five Secrets?",
+			"the line above: the slow handler takes a second for each"),
+		demo.Predict(2, "how many of them does the third handler learn of?", "the line above"))
+}
 
 // handlers is an informer with a list of handlers.
 type handlers struct {

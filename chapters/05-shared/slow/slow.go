@@ -36,14 +36,14 @@ func Story(of func(fruit *mini.ListWatch) Informer) func(context.Context, *demo.
 		}
 		informer := of(fruit)
 		told := make(chan mini.Change, 5) // a slow handler, and a fast one
-		informer.Add(func(mini.Change) { time.Sleep(time.Second) })
+		ctx, stop := context.WithCancel(ctx)
+		informer.Add(func(mini.Change) { demo.Sleep(ctx, time.Second) })
 		informer.Add(func(change mini.Change) { told <- change })
 
-		ctx, stop := context.WithCancel(ctx)
 		ended := make(chan error)
 		go func() { ended <- informer.Run(ctx) }()
 		err = d.Step("1. A user creates five Secrets", func() error {
-			time.Sleep(time.Second)
+			demo.Sleep(ctx, time.Second)
 			began := time.Now()
 			for i := range 5 {
 				secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("fruit-", i)}}
@@ -53,7 +53,11 @@ func Story(of func(fruit *mini.ListWatch) Informer) func(context.Context, *demo.
 				}
 			}
 			for range 5 {
-				<-told
+				select {
+				case <-told:
+				case <-ctx.Done():
+					return ctx.Err()
+				}
 			}
 			d.Say("The fast handler knew all five after %.0f s.", time.Since(began).Seconds())
 			return nil
@@ -62,7 +66,7 @@ func Story(of func(fruit *mini.ListWatch) Informer) func(context.Context, *demo.
 			err = d.Step("2. A third handler is added", func() error {
 				var known atomic.Int32
 				informer.Add(func(mini.Change) { known.Add(1) })
-				time.Sleep(time.Second)
+				demo.Sleep(ctx, time.Second)
 				d.Say("It has been told of %d of 5 Secrets.", known.Load())
 				return nil
 			})

@@ -10,7 +10,8 @@ import (
 )
 
 func main() {
-	demo.Main("Chapter 6, naive: the queue is a channel", threepods.Story(work))
+	demo.Main("Chapter 6, naive: the queue is a channel", threepods.Story(work),
+		demo.Predict(1, "how many Pods does web have in the end?", "the last line above"))
 }
 
 // work starts two workers that take requests from a channel.

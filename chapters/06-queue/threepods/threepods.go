@@ -47,12 +47,12 @@ func ask(ctx context.Context, d *demo.Demo) error {
 	if err != nil {
 		return err
 	}
-	time.Sleep(200 * time.Millisecond)
+	demo.Sleep(ctx, 200*time.Millisecond)
 	web.Data = map[string]string{"color": "green"}
 	if _, err := client.Update(ctx, web, metav1.UpdateOptions{}); err != nil {
 		return err
 	}
-	time.Sleep(3 * time.Second)
+	demo.Sleep(ctx, 3*time.Second)
 	pods, err := d.Client.CoreV1().Pods(d.Namespace).List(ctx, metav1.ListOptions{})
 	if err == nil {
 		d.Say("Three Pods were asked for. There are %d.", len(pods.Items))

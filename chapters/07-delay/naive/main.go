@@ -11,7 +11,21 @@ import (
 	"github.com/loopwright/loopwright/mini"
 )
 
-func main() { demo.Main("Chapter 7, naive: retries without a memory", story) }
+func main() {
+	demo.Main("Chapter 7, naive: retries without a memory", story,
+		demo.Predict(1,
+			"the worker tries again at once. How many requests does the API server get "+
+				"in a second for two objects that cannot succeed?",
+			"the number of tries above"),
+		demo.Predict(2,
+			"the worker sleeps for two seconds after a failure. When is shop "+
+				"reconciled, which lacks nothing?",
+			"the line about shop"),
+		demo.Predict(3,
+			"each failure sets an alarm for half a second later. How often is red tried "+
+				"per second, long after the last edit?",
+			"the line above"))
+}
 
 func story(ctx context.Context, d *demo.Demo) error {
 	return errors.Join(

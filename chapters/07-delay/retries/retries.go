@@ -5,7 +5,6 @@ package retries
 import (
 	"context"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -61,12 +60,12 @@ func Missing(ctx context.Context, d *demo.Demo, headline string, way Way) error 
 		s.add("red")
 		s.add("blue")
 		s.add("shop")
-		time.Sleep(time.Second)
+		demo.Sleep(ctx, time.Second)
 		s.Say("Tries of red and blue in the first second: %d.", s.tries.Load())
 		if err := s.createSecret("red"); err != nil {
 			return err
 		}
-		time.Sleep(4 * time.Second)
+		demo.Sleep(ctx, 4*time.Second)
 		return nil
 	})
 }
@@ -76,11 +75,11 @@ func Changes(ctx context.Context, d *demo.Demo, headline string, way Way) error 
 	return play(ctx, d, headline, way, func(s *story) error {
 		for range 5 {
 			s.add("red")
-			time.Sleep(100 * time.Millisecond)
+			demo.Sleep(ctx, 100*time.Millisecond)
 		}
-		time.Sleep(450 * time.Millisecond)
+		demo.Sleep(ctx, 450*time.Millisecond)
 		before := s.tries.Load()
-		time.Sleep(time.Second)
+		demo.Sleep(ctx, time.Second)
 		s.Say("Tries of red in one second, after the changes: %d.", s.tries.Load()-before)
 		return nil
 	})
@@ -91,11 +90,18 @@ func play(
 ) error {
 	return d.Step(headline, func() error {
 		s := &story{Context: ctx, Demo: d, queue: way.Queue}
-		var worker sync.WaitGroup
-		worker.Go(func() { way.Work(s.reconcile) })
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			way.Work(s.reconcile)
+		}()
 		err := act(s)
 		way.Queue.ShutDown()
-		worker.Wait()
+		select {
+		case <-ended:
+		case <-ctx.Done(): // a worker that sleeps does not notice
+			return ctx.Err()
+		}
 		secrets := d.Client.CoreV1().Secrets(d.Namespace)
 		for _, name := range []string{"red", "shop"} {
 			_ = secrets.Delete(ctx, name, metav1.DeleteOptions{}) // for the next step

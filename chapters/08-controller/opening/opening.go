@@ -55,37 +55,49 @@ type user struct {
 }
 
 func (u *user) acts(ctx context.Context) error {
-	return errors.Join(
-		u.Step("1. shop wants two Pods. Its page comes half a second later", func() error {
-			err := u.create(ctx, "shop", new(int32(2)))
-			time.Sleep(500 * time.Millisecond)
-			page := &corev1.ConfigMap{
-				ObjectMeta: metav1.ObjectMeta{Name: "home"},
-				Data:       map[string]string{"index.html": "<h1>Hello</h1>"},
-			}
-			pages := u.Client.CoreV1().ConfigMaps(u.Namespace)
-			_, err2 := pages.Create(ctx, page, metav1.CreateOptions{})
-			time.Sleep(500 * time.Millisecond)
-			return errors.Join(err, err2, u.count(ctx, "shop"))
-		}),
-		u.Step("2. A user changes shop: three Pods", func() error {
+	steps := []struct {
+		ask, title string
+		play       func() error
+	}{
+		{"how many Pods has shop half a second after its page came?",
+			"1. shop wants two Pods. Its page comes half a second later", func() error {
+				err := u.create(ctx, "shop", new(int32(2)))
+				time.Sleep(500 * time.Millisecond)
+				page := &corev1.ConfigMap{
+					ObjectMeta: metav1.ObjectMeta{Name: "home"},
+					Data:       map[string]string{"index.html": "<h1>Hello</h1>"},
+				}
+				pages := u.Client.CoreV1().ConfigMaps(u.Namespace)
+				_, err2 := pages.Create(ctx, page, metav1.CreateOptions{})
+				time.Sleep(500 * time.Millisecond)
+				return errors.Join(err, err2, u.count(ctx, "shop"))
+			}},
+		{"", "2. A user changes shop: three Pods", func() error {
 			err := u.sites.Patch(ctx, u.Namespace, "shop", `{"spec":{"replicas":3}}`)
 			time.Sleep(500 * time.Millisecond)
 			return errors.Join(err, u.count(ctx, "shop"))
-		}),
-		u.Step("3. blog does not say how many. news wants one", func() error {
-			err := u.create(ctx, "blog", nil)
-			time.Sleep(50 * time.Millisecond)
-			err2 := u.create(ctx, "news", new(int32(1)))
-			time.Sleep(450 * time.Millisecond)
-			return errors.Join(err, err2, u.count(ctx, "news"))
-		}),
-		u.Step("4. A user corrects blog: one Pod", func() error {
+		}},
+		{"how many Pods does news get?",
+			"3. blog does not say how many. news wants one", func() error {
+				err := u.create(ctx, "blog", nil)
+				time.Sleep(50 * time.Millisecond)
+				err2 := u.create(ctx, "news", new(int32(1)))
+				time.Sleep(450 * time.Millisecond)
+				return errors.Join(err, err2, u.count(ctx, "news"))
+			}},
+		{"", "4. A user corrects blog: one Pod", func() error {
 			err := u.sites.Patch(ctx, u.Namespace, "blog", `{"spec":{"replicas":1}}`)
 			time.Sleep(500 * time.Millisecond)
 			return errors.Join(err, u.count(ctx, "blog"))
-		}),
-	)
+		}},
+	}
+	for _, step := range steps {
+		u.Ask(step.ask)
+		if err := u.Step(step.title, step.play); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (u *user) create(ctx context.Context, name string, replicas *int32) error {

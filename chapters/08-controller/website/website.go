@@ -43,22 +43,22 @@ func (r *Reconciler) Reconcile(
 	if _, err := pages.Get(ctx, site.Spec.Page, metav1.GetOptions{}); err != nil {
 		return mini.Result{}, fmt.Errorf("the page of %s: %w", site.Name, err)
 	}
-	pods := r.Client.CoreV1().Pods(site.Namespace)
-	there, err := pods.List(ctx, metav1.ListOptions{
+	api := r.Client.CoreV1().Pods(site.Namespace)
+	list, err := api.List(ctx, metav1.ListOptions{
 		LabelSelector: example.Label + "=" + site.Name,
 	})
 	if err != nil {
 		return mini.Result{}, err
 	}
-	want := int(*site.Spec.Replicas)
-	for range want - len(there.Items) {
-		_, err := pods.Create(ctx, example.PodFor(site, r.Image), metav1.CreateOptions{})
+	pods, want := list.Items, int(*site.Spec.Replicas)
+	for range want - len(pods) {
+		_, err := api.Create(ctx, example.PodFor(site, r.Image), metav1.CreateOptions{})
 		if err != nil {
 			return mini.Result{}, err
 		}
 	}
-	for _, pod := range there.Items[min(want, len(there.Items)):] {
-		if err := pods.Delete(ctx, pod.Name, metav1.DeleteOptions{}); err != nil {
+	for _, pod := range pods[min(want, len(pods)):] {
+		if err := api.Delete(ctx, pod.Name, metav1.DeleteOptions{}); err != nil {
 			return mini.Result{}, err
 		}
 	}

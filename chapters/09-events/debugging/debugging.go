@@ -4,7 +4,6 @@ package debugging
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -33,12 +32,17 @@ func Story(first, second New) func(context.Context, *demo.Demo) error {
 		d.Show(func(trace.Event) bool { return false })
 		return example.With(ctx, d, func(sites example.Websites) error {
 			s := &story{Demo: d, sites: sites}
-			return errors.Join(
-				d.Step("1. shop wants two Pods", func() error { return s.with(ctx, first, s.open) }),
-				d.Step("2. A user takes a Pod of shop away, to debug it", func() error {
-					return s.with(ctx, second, s.debug)
-				}),
-			)
+			d.Ask("how many reconciles are there in a second in which nothing happens?")
+			err := d.Step("1. shop wants two Pods", func() error {
+				return s.with(ctx, first, s.open)
+			})
+			if err != nil {
+				return err
+			}
+			d.Ask("how many Pods does shop have a second after the user took one away?")
+			return d.Step("2. A user takes a Pod of shop away, to debug it", func() error {
+				return s.with(ctx, second, s.debug)
+			})
 		})
 	}
 }

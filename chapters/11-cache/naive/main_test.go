@@ -5,14 +5,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/loopwright/loopwright/chapters/11-cache/tenpods"
+	"github.com/loopwright/loopwright/chapters/11-cache/shops"
+	"github.com/loopwright/loopwright/chapters/example"
 	"github.com/loopwright/loopwright/internal/demo/demotest"
 	"github.com/loopwright/loopwright/internal/fakeapi"
 )
 
-// Events take as long as three writes, so that the store is always behind.
+// Events take as long as three writes, so that the cache is always behind.
 func TestTheNaiveProgramFailsAsTheTextShows(t *testing.T) {
-	slow := func(_ context.Context, server *fakeapi.Server) {
+	slow := func(ctx context.Context, server *fakeapi.Server) {
+		example.InMemory(ctx, server)
 		server.Inject(fakeapi.Fault{
 			Match: fakeapi.Match{Verb: "create", Resource: "pods"}, Delay: 10 * time.Millisecond,
 		})
@@ -20,7 +22,8 @@ func TestTheNaiveProgramFailsAsTheTextShows(t *testing.T) {
 			Match: fakeapi.Match{Verb: "watch", Resource: "pods"}, DelayEvents: 30 * time.Millisecond,
 		})
 	}
-	demotest.InMemoryWith(t, slow, tenpods.Story(prepare),
-		demotest.Rule{Find: `It counted [0-9, ]+,`, Put: "It counted,"},
-		demotest.Rule{Find: `There are (1[1-9]|[2-9]\d) Pods`, Put: "There are too many Pods"})
+	demotest.InMemoryWith(t, slow, shops.Story(client), demotest.Rule{
+		Find: `created: (6[1-9]|[7-9]\d|\d{3})\. Pods deleted: [1-9]\d*\.`,
+		Put:  "created: too many. Pods deleted: some.",
+	})
 }

@@ -35,6 +35,7 @@ func Story(run Controller) func(context.Context, *demo.Demo) error {
 			return err
 		}
 		defer func() { stop() }()
+		d.Ask("how many Pods are there after each of the three steps?")
 		err = d.Step("1. The ReplicaSet web asks for three Pods", func() error {
 			_, err := sets.Create(ctx, Web(d), metav1.CreateOptions{})
 			d.Say("There are %d Pods.", count())
@@ -56,6 +57,7 @@ func Story(run Controller) func(context.Context, *demo.Demo) error {
 		if err != nil {
 			return err
 		}
+		d.Ask("the first list brings the ReplicaSet and three Pods. How many are there then?")
 		return d.Step("3. The controller is stopped and started again", func() (err error) {
 			stop()
 			stop, err = begin(ctx, d, run)

@@ -20,22 +20,8 @@ import (
 	"github.com/loopwright/loopwright/trace"
 )
 
-// Process is what one process has of its own.
-type Process struct {
-	Cluster *mini.Cluster
-	Elector *mini.Elector
-
-	name, image string
-	cdn         *website.CDN
-}
-
-// Reconciler returns that of Websites.
-func (p Process) Reconciler(client *mini.CachedClient) *website.Reconciler {
-	return &website.Reconciler{Client: client, CDN: p.cdn, Image: p.image, Name: p.name}
-}
-
 // Run is the main function of a process. It gets ctx from signal.NotifyContext.
-type Run func(ctx context.Context, p Process) error
+type Run func(ctx context.Context, p website.Process) error
 
 // Story starts a process that lacks a name; then processes a and b, of which a is stopped.
 func Story(run Run) func(context.Context, *demo.Demo) error {
@@ -45,11 +31,15 @@ func Story(run Run) func(context.Context, *demo.Demo) error {
 		return example.With(ctx, d, func(sites example.Websites) error {
 			s := &story{Demo: d, sites: sites, cdn: website.NewCDN(d.Say), run: run}
 			defer s.running.Wait()
-			return errors.Join(
-				d.Step("1. shop wants two Pods; a process starts whose POD_NAME is not set",
-					func() error { return s.nameless(ctx) }),
-				d.Step("2. Processes a and b start; a is stopped while it uploads the page",
-					func() error { return s.handover(ctx) }))
+			d.Ask("does the process do its work, and what does its log say?")
+			err := d.Step("1. shop wants two Pods; a process starts whose POD_NAME is not set",
+				func() error { return s.nameless(ctx) })
+			if err != nil {
+				return err
+			}
+			d.Ask("when does b begin its upload, and what do visitors see in the end?")
+			return d.Step("2. Processes a and b start; a is stopped while it uploads the page",
+				func() error { return s.handover(ctx) })
 		})
 	}
 }
@@ -64,15 +54,9 @@ type story struct {
 
 // start starts a process. stop sends it a signal.
 func (s *story) start(ctx context.Context, name string) (stop func(), ended chan error, err error) {
-	cluster, err := mini.NewCluster(s.Config(), example.NewScheme())
+	p, err := website.NewProcess(s.Demo, s.cdn, name)
 	if err != nil {
 		return nil, nil, err
-	}
-	cluster.Trace = s.Recorder
-	p := Process{Cluster: cluster, name: name, image: s.Image, cdn: s.cdn}
-	p.Elector = &mini.Elector{
-		Client: &mini.Client{Cluster: cluster}, Identity: name,
-		Lease: mini.Request{Namespace: s.Namespace, Name: "websites"},
 	}
 	ctx, signal := context.WithCancelCause(ctx)
 	ended = make(chan error, 1)

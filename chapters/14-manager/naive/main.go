@@ -14,7 +14,7 @@ import (
 func main() { demo.Main("Chapter 14, naive: start and forget", handover.Story(run)) }
 
 // run starts the cache, the election, and in the leader the controllers.
-func run(ctx context.Context, p handover.Process) error {
+func run(ctx context.Context, p website.Process) error {
 	cache := mini.NewCache(p.Cluster)
 	c, err := website.New(cache, p.Reconciler(mini.NewCachedClient(cache)))
 	if err != nil {

@@ -19,24 +19,37 @@ import (
 	"github.com/loopwright/loopwright/trace"
 )
 
-// Wrap puts another Reconciler around that of Websites.
-type Wrap func(*website.Reconciler) mini.Reconciler
+// Run is the main function of a process. It works until ctx ends.
+type Run func(ctx context.Context, p website.Process) error
 
 // Story opens a Website, deletes it, stops the process meanwhile, and starts another one.
-func Story(wrap Wrap) func(context.Context, *demo.Demo) error {
+func Story(run Run) func(context.Context, *demo.Demo) error {
 	return func(ctx context.Context, d *demo.Demo) error {
 		slog.SetDefault(slog.New(slog.DiscardHandler)) // the reconcile that is stopped
 		d.Show(func(e trace.Event) bool {              // finalizers are patched
 			return e.Kind == trace.Write && e.Object == "Website" && e.Op == "patch"
 		})
 		return example.With(ctx, d, func(sites example.Websites) error {
-			s := &story{Demo: d, sites: sites, cdn: website.NewCDN(d.Say), wrap: wrap}
+			s := &story{Demo: d, sites: sites, cdn: website.NewCDN(d.Say), run: run}
 			defer s.release(context.WithoutCancel(ctx))
-			return errors.Join(
-				d.Step("1. A user creates shop, which wants no Pods: the CDN serves it", func() error { return s.open(ctx) }),
-				d.Step("2. A user deletes shop; half a second later the process is stopped",
-					func() error { return s.close(ctx) }),
-				d.Step("3. The next process starts", func() error { return s.again(ctx) }))
+			steps := []struct {
+				ask, title string
+				play       func(context.Context) error
+			}{
+				{"", "1. A user creates shop, which wants no Pods: the CDN serves it", s.open},
+				{"is shop gone, and what do visitors see?",
+					"2. A user deletes shop; half a second later the process is stopped", s.close},
+				{"what does it find, and who removes the page?",
+					"3. The next process starts", s.again},
+			}
+			for _, step := range steps {
+				d.Ask(step.ask)
+				err := d.Step(step.title, func() error { return step.play(ctx) })
+				if err != nil {
+					return err
+				}
+			}
+			return nil
 		})
 	}
 }
@@ -45,7 +58,7 @@ type story struct {
 	*demo.Demo
 	sites example.Websites
 	cdn   *website.CDN
-	wrap  Wrap
+	run   Run
 	stop  func() error
 }
 
@@ -107,22 +120,13 @@ func (s *story) look(ctx context.Context) error {
 
 // start starts a process, which works until stop is called.
 func (s *story) start(ctx context.Context, name string) error {
-	cluster, err := mini.NewCluster(s.Config(), example.NewScheme())
+	p, err := website.NewProcess(s.Demo, s.cdn, name)
 	if err != nil {
 		return err
 	}
-	cluster.Trace = s.Recorder
-	m := mini.NewManager(cluster)
-	r := &website.Reconciler{Client: m.Client, CDN: s.cdn, Image: s.Image, Name: name}
-	c, err := website.New(m.Cache, r)
-	if err != nil {
-		return err
-	}
-	c.Reconciler = s.wrap(r)
-	m.AddController(c)
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)
-	go func() { ended <- m.Run(ctx) }()
+	go func() { ended <- s.run(ctx, p) }()
 	s.stop = func() error {
 		cancel()
 		return <-ended

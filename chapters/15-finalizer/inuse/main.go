@@ -10,31 +10,30 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/rest"
 
+	ctrl "github.com/loopwright/loopwright"
 	"github.com/loopwright/loopwright/internal/demo/inuse"
+	"github.com/loopwright/loopwright/manager/builder"
 	"github.com/loopwright/loopwright/manager/cache"
 	"github.com/loopwright/loopwright/manager/client"
-	"github.com/loopwright/loopwright/manager/controller"
 	"github.com/loopwright/loopwright/manager/controller/controllerutil"
-	"github.com/loopwright/loopwright/manager/handler"
+	"github.com/loopwright/loopwright/manager/metrics/server"
 	"github.com/loopwright/loopwright/manager/predicate"
 	"github.com/loopwright/loopwright/manager/reconcile"
-	"github.com/loopwright/loopwright/manager/source"
 )
 
 func main() { inuse.Main(keep) }
 
 func keep(ctx context.Context, config *rest.Config) error {
-	labelled, err := labels.Parse("checked in (yes, copy)")
-	objects, err2 := cache.New(config, cache.Options{ByObject: map[client.Object]cache.ByObject{&corev1.ConfigMap{}: {Label: labelled}}})
-	c, err3 := client.New(config, client.Options{Cache: &client.CacheOptions{Reader: objects, EnableReadYourWritesConsistency: new(true)}})
-	checksums, err4 := controller.NewUnmanaged("checksums", controller.Options{Reconciler: reconcile.AsReconciler(c, keeper{c})})
-	if err := errors.Join(err, err2, err3, err4); err != nil {
+	labelled, err1 := labels.Parse("checked in (yes, copy)")
+	mgr, err2 := ctrl.NewManager(config, ctrl.Options{Metrics: server.Options{BindAddress: "0"},
+		Cache:  cache.Options{ByObject: map[client.Object]cache.ByObject{&corev1.ConfigMap{}: {Label: labelled}}},
+		Client: client.Options{Cache: &client.CacheOptions{EnableReadYourWritesConsistency: new(true)}}})
+	if err := errors.Join(err1, err2); err != nil {
 		return err
 	}
-	go func() { _ = objects.Start(ctx) }()
 	isChecked := predicate.NewPredicateFuncs(func(object client.Object) bool { return object.GetLabels()["checked"] == "yes" })
-	return errors.Join(checksums.Watch(source.Kind(objects, &corev1.ConfigMap{}, &handler.EnqueueRequestForObject{}, isChecked)),
-		checksums.Watch(source.Kind(objects, &corev1.ConfigMap{}, handler.EnqueueRequestForOwner(c.Scheme(), c.RESTMapper(), &corev1.ConfigMap{}))), checksums.Start(ctx))
+	checksums := ctrl.NewControllerManagedBy(mgr).Named("checksums").For(&corev1.ConfigMap{}, builder.WithPredicates(isChecked)).Owns(&corev1.ConfigMap{})
+	return errors.Join(checksums.Complete(reconcile.AsReconciler(mgr.GetClient(), keeper{mgr.GetClient()})), mgr.Start(ctx))
 }
 
 type keeper struct{ client.Client }

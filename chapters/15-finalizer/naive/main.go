@@ -13,11 +13,23 @@ import (
 	"github.com/loopwright/loopwright/mini"
 )
 
-func main() { demo.Main("Chapter 15, naive: gone is gone", closing.Story(wrap)) }
+func main() { demo.Main("Chapter 15, naive: gone is gone", closing.Story(run)) }
 
-// wrap makes the controller of Websites clean up after them.
-func wrap(r *website.Reconciler) mini.Reconciler { return &tidy{r} }
+// run gives the parts to a manager.
+func run(ctx context.Context, p website.Process) error {
+	m := mini.NewManager(p.Cluster)
+	m.Elector = p.Elector
+	r := p.Reconciler(m.Client)
+	c, err := website.New(m.Cache, r)
+	if err != nil {
+		return err
+	}
+	c.Reconciler = &tidy{r}
+	m.AddController(c)
+	return m.Run(ctx)
+}
 
+// tidy makes the controller of Websites clean up after them.
 type tidy struct{ *website.Reconciler }
 
 // Reconcile removes the page if the Website is gone.

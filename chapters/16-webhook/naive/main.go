@@ -10,22 +10,34 @@ import (
 
 	"github.com/loopwright/loopwright/chapters/16-webhook/typo"
 	"github.com/loopwright/loopwright/chapters/example"
+	"github.com/loopwright/loopwright/chapters/example/website"
 	"github.com/loopwright/loopwright/internal/demo"
 	"github.com/loopwright/loopwright/mini"
 )
 
-var story = typo.Story(add, act)
+var story = typo.Story(func(*typo.User) (typo.Run, error) { return run, nil }, act)
 
 func main() { demo.Main("Chapter 16, naive: repair what is stored", story) }
 
-func add(_ *typo.User, m *mini.Manager) error {
-	c := mini.NewController("limits", &limits{m.Client})
-	sites, err := m.Cache.Informer(&example.Website{})
-	if err == nil {
-		c.Watch(sites, mini.EnqueueObject)
-		m.AddController(c)
+// run gives the parts to a manager.
+func run(ctx context.Context, p website.Process) error {
+	m := mini.NewManager(p.Cluster)
+	m.Elector = p.Elector
+	r := p.Reconciler(m.Client)
+	c, err1 := website.New(m.Cache, r)
+	sites, err2 := m.Cache.Informer(&example.Website{})
+	if err := errors.Join(err1, err2); err != nil {
+		return err
 	}
-	return err
+	c.Reconciler = &mini.Finalizing[*example.Website]{
+		Client: m.Client, Finalizer: "web.example.com/cdn",
+		Cleanup: r.Unpublish, Next: r,
+	}
+	m.AddController(c)
+	second := mini.NewController("limits", &limits{m.Client})
+	second.Watch(sites, mini.EnqueueObject)
+	m.AddController(second)
+	return m.Run(ctx)
 }
 
 // limits makes the limit out of every number that is above it.
@@ -39,7 +51,7 @@ func (l *limits) Reconcile(ctx context.Context, req mini.Request) (mini.Result, 
 	if err != nil || typo.Replicas(site) <= typo.Limit {
 		return mini.Result{}, err
 	}
-	time.Sleep(50 * time.Millisecond) // it notes in another system that it had to act
+	time.Sleep(200 * time.Millisecond) // it notes in another system that it had to act
 	site.Spec.Replicas = new(int32(typo.Limit))
 	return mini.Result{}, l.client.Update(ctx, site)
 }

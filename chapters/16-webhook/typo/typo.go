@@ -16,10 +16,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/loopwright/loopwright/chapters/09-events/website"
 	"github.com/loopwright/loopwright/chapters/example"
+	"github.com/loopwright/loopwright/chapters/example/website"
 	"github.com/loopwright/loopwright/internal/demo"
 	"github.com/loopwright/loopwright/mini"
+	"github.com/loopwright/loopwright/trace"
 )
 
 // Limit is how many Pods a Website may have.
@@ -33,7 +34,10 @@ func Replicas(site *example.Website) int32 {
 	return *site.Spec.Replicas
 }
 
-// User is a user with kubectl. The controller of chapter 9 acts on what the user writes.
+// Run is the main function of the process with the controller of Websites. It works until ctx ends.
+type Run func(ctx context.Context, p website.Process) error
+
+// User is a user with kubectl. The controller acts on what the user writes.
 type User struct {
 	*demo.Demo
 	Client kubernetes.Interface // without client-go's limit of 5 requests a second
@@ -43,68 +47,78 @@ type User struct {
 	stop    func() error
 }
 
-// Story plays the acts of a user while a manager runs. It runs the controller of Websites,
-// and what add adds.
+// Story plays the acts of a user while a process runs, of which prepare returns the main function.
 func Story(
-	add func(*User, *mini.Manager) error, act func(context.Context, *User) error,
+	prepare func(*User) (Run, error), act func(context.Context, *User) error,
 ) func(context.Context, *demo.Demo) error {
 	return func(ctx context.Context, d *demo.Demo) error {
 		slog.SetDefault(slog.New(slog.DiscardHandler)) // conflicts are retried
+		d.Show(func(trace.Event) bool { return false })
 		return example.With(ctx, d, func(sites example.Websites) error {
 			u := &User{Demo: d, sites: sites}
-			m, err := u.manager()
-			if err != nil {
+			if err := u.start(ctx, prepare); err != nil {
 				return err
 			}
-			if err := add(u, m); err != nil {
-				return err
-			}
-			ended := make(chan error, 1)
-			running, stop := context.WithCancel(ctx)
-			go func() { ended <- m.Run(running) }()
-			u.stop = func() error { stop(); return <-ended }
 			page := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "home"}}
 			pages := u.Client.CoreV1().ConfigMaps(u.Namespace)
-			if _, err = pages.Create(ctx, page, metav1.CreateOptions{}); err == nil {
+			_, err := pages.Create(ctx, page, metav1.CreateOptions{})
+			if err == nil {
 				err = act(ctx, u)
 			}
 			if err == nil {
 				u.Linger("websites")
 			}
-			return errors.Join(err, u.Stop())
+			return errors.Join(err, u.Stop(), u.release(context.WithoutCancel(ctx)))
 		})
 	}
 }
 
-// manager returns one with the controller of Websites.
-func (u *User) manager() (*mini.Manager, error) {
+// start starts the process, and counts the Pods that are created.
+func (u *User) start(ctx context.Context, prepare func(*User) (Run, error)) error {
 	config := u.Config()
 	config.QPS = -1
 	client, err1 := kubernetes.NewForConfig(config)
-	cluster, err2 := mini.NewCluster(config, example.NewScheme())
+	p, err2 := website.NewProcess(u.Demo, website.NewCDN(u.Say), "a")
 	if err := errors.Join(err1, err2); err != nil {
-		return nil, err
+		return err
 	}
 	u.Client = client
-	m := mini.NewManager(cluster)
-	sites, err1 := m.Cache.Informer(&example.Website{})
-	pods, err2 := m.Cache.Informer(&corev1.Pod{})
-	pages, err3 := m.Cache.Informer(&corev1.ConfigMap{})
-	if err := errors.Join(err1, err2, err3); err != nil {
-		return nil, err
+	source, err := p.Cluster.ListWatch(&corev1.Pod{}, u.Namespace)
+	if err != nil {
+		return err
 	}
+	run, err := prepare(u)
+	if err != nil {
+		return err
+	}
+	pods := mini.NewSharedInformer(source, nil)
 	pods.AddHandler(func(change mini.Change) {
-		if change.Old == nil && change.New.GetNamespace() == u.Namespace {
+		if change.Old == nil {
 			u.created.Add(1)
 		}
 	})
-	m.AddController(website.New(&website.Reconciler{
-		Websites: sites, Pods: pods, Pages: pages, Client: client, Sites: u.sites, Image: u.Image,
-	}))
-	return m, nil
+	ctx, stop := context.WithCancel(ctx)
+	counted, ended := make(chan error, 1), make(chan error, 1)
+	go func() { counted <- pods.Run(ctx) }()
+	go func() { ended <- run(ctx, p) }()
+	u.stop = func() error {
+		stop()
+		return errors.Join(<-ended, <-counted)
+	}
+	return nil
 }
 
-// Stop stops the manager, once.
+// release removes the finalizers: no process is left that could clean up, and nothing to clean up.
+func (u *User) release(ctx context.Context) error {
+	all, err := u.sites.List(ctx, u.Namespace)
+	for _, site := range all {
+		err = errors.Join(err,
+			u.sites.Patch(ctx, u.Namespace, site.Name, `{"metadata":{"finalizers":null}}`))
+	}
+	return err
+}
+
+// Stop stops the process, once.
 func (u *User) Stop() error {
 	stop := u.stop
 	u.stop = func() error { return nil }

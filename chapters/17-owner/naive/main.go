@@ -13,7 +13,13 @@ import (
 	"github.com/loopwright/loopwright/mini"
 )
 
-func main() { demo.Main("Chapter 17, naive: count by label", overlap.Story(findPods)) }
+func main() {
+	demo.Main("Chapter 17, naive: count by label", overlap.Story(findPods),
+		demo.Predict(1,
+			"two of the three steps end well. Which one does not, and how many Pods "+
+				"does the controller create in it?",
+			"the Pods created in each of the three steps").Until(3))
+}
 
 // findPods returns all Pods that the selector matches.
 func findPods(

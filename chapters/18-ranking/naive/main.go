@@ -7,7 +7,10 @@ import (
 	"github.com/loopwright/loopwright/mini"
 )
 
-func main() { demo.Main("Chapter 18, naive: the first Pods that come", scaledown.Story(reconciler)) }
+func main() {
+	demo.Main("Chapter 18, naive: the first Pods that come", scaledown.Story(reconciler),
+		demo.Predict(2, "which Pods are left?", "the last two lines"))
+}
 
 // reconciler returns chapter 12's: it keeps the first Pods of the list.
 func reconciler(client *mini.CachedClient) mini.Reconciler {

@@ -17,7 +17,11 @@ import (
 )
 
 func main() {
-	demo.Main("Chapter 19, naive: count, and create all at once", quota.Story(prepare))
+	demo.Main("Chapter 19, naive: count, and create all at once", quota.Story(prepare),
+		demo.Predict(1, "how many Pods are there after the first step?",
+			"the line above: ten were asked for"),
+		demo.Predict(2, "how many requests does the quota refuse in each of three tries?",
+			"the three tries above"))
 }
 
 func prepare(cache *mini.Cache) (mini.Reconciler, error) {

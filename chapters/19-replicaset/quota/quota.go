@@ -60,7 +60,7 @@ func steps(ctx context.Context, d *demo.Demo, reconciler mini.Reconciler) error 
 			}
 			sets = append(sets, mini.KeyOf(rs))
 		}
-		settle()
+		settle(ctx)
 		for _, key := range sets {
 			for range 2 {
 				if _, err := reconciler.Reconcile(ctx, key); err != nil {
@@ -82,7 +82,7 @@ func steps(ctx context.Context, d *demo.Demo, reconciler mini.Reconciler) error 
 		if err != nil {
 			return err
 		}
-		settle()
+		settle(ctx)
 		requests := d.Recorder.Cursor()
 		for try := range 3 {
 			requests.Read() // what was sent before
@@ -92,7 +92,7 @@ func steps(ctx context.Context, d *demo.Demo, reconciler mini.Reconciler) error 
 			}
 			created, refused := creations(requests)
 			d.Say("Try %d: Pods created: %d; requests refused: %d.", try+1, created, refused)
-			settle()
+			settle(ctx)
 		}
 		return tell(ctx, d)
 	})
@@ -108,7 +108,7 @@ func create(
 }
 
 // settle is longer than a watch is behind.
-func settle() { time.Sleep(2 * time.Second) }
+func settle(ctx context.Context) { demo.Sleep(ctx, 2*time.Second) }
 
 func count(ctx context.Context, d *demo.Demo) int {
 	list, err := d.Client.CoreV1().Pods(d.Namespace).List(ctx, metav1.ListOptions{})
@@ -133,7 +133,7 @@ func allow(ctx context.Context, d *demo.Demo, pods int) error {
 		if err == nil && len(quota.Status.Hard) > 0 {
 			return nil
 		}
-		time.Sleep(100 * time.Millisecond)
+		demo.Sleep(ctx, 100*time.Millisecond)
 	}
 	return err
 }

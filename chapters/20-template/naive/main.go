@@ -15,40 +15,44 @@ import (
 	"github.com/loopwright/loopwright/mini"
 )
 
-func main() { demo.Main("Chapter 20, naive: one ReplicaSet", web.Story(oneReplicaSet)) }
+func main() {
+	demo.Main("Chapter 20, naive: one ReplicaSet", web.Story(oneReplicaSet),
+		demo.Predict(2, "how many Pods are available while version 2 is rolled out, "+
+			"at the worst moment?",
+			"the first line above"),
+		demo.Predict(3, "what does the user need to go back to version 1?",
+			"the line above"))
+}
 
 // oneReplicaSet keeps a ReplicaSet with the Deployment's name and template. If the
 // template has changed, it deletes all Pods: their ReplicaSet creates new ones.
 func oneReplicaSet(c *mini.CachedClient) mini.Reconciler {
-	reconcile := func(ctx context.Context, req mini.Request) error {
+	reconcile := func(ctx context.Context, req mini.Request) (r mini.Result, err error) {
 		d, err := mini.Get[*appsv1.Deployment](ctx, c, req)
 		if err != nil {
-			return err
+			return r, err
 		}
 		rs, err := mini.Get[*appsv1.ReplicaSet](ctx, c, req)
 		if apierrors.IsNotFound(err) {
-			return c.Create(ctx, replicaSet(d))
+			return r, c.Create(ctx, replicaSet(d))
 		}
 		template := d.Spec.Template
 		if err != nil || equality.Semantic.DeepEqual(rs.Spec.Template, template) {
-			return err
+			return r, err
 		}
 		rs.Spec.Template = template
 		if err := c.Update(ctx, rs); err != nil {
-			return err
+			return r, err
 		}
 		pods, err := mini.OwnedBy[*corev1.Pod](ctx, c, rs)
 		for _, pod := range pods {
 			if err := c.Delete(ctx, pod, metav1.DeleteOptions{}); err != nil {
-				return err
+				return r, err
 			}
 		}
-		return err
+		return r, err
 	}
-	return mini.ReconcilerFunc(
-		func(ctx context.Context, req mini.Request) (mini.Result, error) {
-			return mini.Result{}, reconcile(ctx, req)
-		})
+	return mini.ReconcilerFunc(reconcile)
 }
 
 func replicaSet(d *appsv1.Deployment) *appsv1.ReplicaSet {

@@ -89,7 +89,7 @@ func Start(
 	replicaSets := &mini.ReplicaSets{Client: m.Client}
 	setController := mini.NewController("replicaset", mini.ReconcilerFunc(
 		func(ctx context.Context, req mini.Request) (mini.Result, error) {
-			time.Sleep(lag)
+			demo.Sleep(ctx, lag)
 			return replicaSets.Reconcile(ctx, req)
 		}))
 	setController.Watch(sets, mini.EnqueueObject, here)

@@ -11,7 +11,12 @@ import (
 	"github.com/loopwright/loopwright/mini"
 )
 
-func main() { demo.Main("Chapter 21, naive: add up the sizes", surge.Story(roll)) }
+func main() {
+	demo.Main("Chapter 21, naive: add up the sizes", surge.Story(roll),
+		demo.Predict(2, "the ReplicaSets together never ask for more than 25 Pods. "+
+			"How many Pods are there at the peak?",
+			"the third line above"))
+}
 
 func roll(c *mini.CachedClient) mini.Reconciler {
 	return mini.ReconcilerFunc(

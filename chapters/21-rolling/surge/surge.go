@@ -46,15 +46,18 @@ func Story(
 			return err
 		}
 		return d.Step("2. A user changes the template to version 2", func() error {
-			time.Sleep(5 * time.Second) // until all controllers have nothing to do
+			demo.Sleep(ctx, 5*time.Second) // until all controllers have nothing to do
 			g.Reset()
 			if err := web.Change(ctx, d, web.ToVersion("2")); err != nil {
 				return err
 			}
+			began := time.Now()
 			if err := report(ctx, d, g, "2"); err != nil {
 				return err
 			}
+			took := time.Since(began).Round(time.Second / 10)
 			most, fewest, _ := g.Counted()
+			d.Say("The rollout was complete after %s.", took)
 			d.Say("On the way there were %d Pods at the most: %d are allowed.", most, MostPods)
 			d.Say("%d were available at the least: %d are promised.", fewest, MinAvailable)
 			return nil

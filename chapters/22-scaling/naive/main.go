@@ -12,7 +12,13 @@ import (
 	"github.com/loopwright/loopwright/mini"
 )
 
-func main() { demo.Main("Chapter 22, naive: a rollout knows no scaling", rollouts.Story(deployments)) }
+func main() {
+	demo.Main("Chapter 22, naive: a rollout knows no scaling", rollouts.Story(deployments),
+		demo.Predict(3,
+			"how many Pods does each ReplicaSet have after the third step, and how many "+
+				"serve?",
+			"the two lines above"))
+}
 
 // deployments returns the controller with Roll as its Reconciler.
 func deployments(m *mini.Manager) (*mini.Controller, error) {

@@ -66,7 +66,7 @@ func wait(ctx context.Context, d *demo.Demo) error {
 			d.Say("kubectl rollout status: %s", message)
 			return nil
 		}
-		time.Sleep(500 * time.Millisecond)
+		demo.Sleep(ctx, 500*time.Millisecond)
 	}
 	web, err := d.Client.AppsV1().Deployments(d.Namespace).Get(ctx, "web", metav1.GetOptions{})
 	message, _ := rolloutStatus(web)

@@ -14,59 +14,57 @@ import (
 )
 
 func main() {
-	demo.Main("Chapter 23, naive: a status without a generation", deadline.Story(deployments))
+	demo.Main("Chapter 23, naive: a status without a generation", deadline.Story(deployments),
+		demo.Predict(1, "what does kubectl rollout status say in each step? "+
+			"When does the second step fail?",
+			"the first line of each step").Until(3))
 }
 
 // deployments returns the controller of chapter 22, which also writes a status.
 func deployments(m *mini.Manager) (*mini.Controller, error) {
 	c, err := mini.NewDeploymentController(m)
 	if err == nil {
-		c.Reconciler = mini.ReconcilerFunc(func(
-			ctx context.Context, req mini.Request,
-		) (mini.Result, error) {
-			return report(ctx, m.Client, req)
-		})
+		c.Reconciler = report(m.Client)
 	}
 	return c, err
 }
 
 // report rolls out, and then writes what it counts. It looks again after 2 seconds, so
 // that it does not miss the deadline.
-func report(
-	ctx context.Context, c *mini.CachedClient, req mini.Request,
-) (mini.Result, error) {
-	_, err := (&mini.Deployments{Client: c}).ScaleOrRoll(ctx, req)
-	if err != nil {
-		return mini.Result{}, err
-	}
-	d, err := mini.Get[*appsv1.Deployment](ctx, c, req)
-	if err != nil {
-		return mini.Result{}, err
-	}
-	progress := appsv1.DeploymentCondition{
-		Type: appsv1.DeploymentProgressing, Status: "True", Reason: "ReplicaSetUpdated",
-		LastUpdateTime: metav1.Now(),
-	}
-	deadline := time.Duration(*d.Spec.ProgressDeadlineSeconds) * time.Second
-	for _, was := range d.Status.Conditions {
-		if time.Since(was.LastUpdateTime.Time) >= deadline {
-			progress.Status, progress.Reason = "False", "ProgressDeadlineExceeded"
+func report(c *mini.CachedClient) mini.ReconcilerFunc {
+	return func(ctx context.Context, req mini.Request) (result mini.Result, err error) {
+		if _, err := (&mini.Deployments{Client: c}).ScaleOrRoll(ctx, req); err != nil {
+			return result, err
 		}
-	}
-	d.Status = appsv1.DeploymentStatus{
-		Conditions: []appsv1.DeploymentCondition{progress},
-	}
-	sets, err := mini.OwnedBy[*appsv1.ReplicaSet](ctx, c, d)
-	for _, rs := range sets {
-		d.Status.Replicas += rs.Status.Replicas
-		d.Status.ReadyReplicas += rs.Status.ReadyReplicas
-		d.Status.AvailableReplicas += rs.Status.AvailableReplicas
-		if mini.EqualIgnoreHash(&rs.Spec.Template, &d.Spec.Template) {
-			d.Status.UpdatedReplicas = rs.Status.Replicas
+		d, err := mini.Get[*appsv1.Deployment](ctx, c, req)
+		if err != nil {
+			return result, err
 		}
+		progress := appsv1.DeploymentCondition{
+			Type: appsv1.DeploymentProgressing, Status: "True",
+			Reason: "ReplicaSetUpdated", LastUpdateTime: metav1.Now(),
+		}
+		deadline := time.Duration(*d.Spec.ProgressDeadlineSeconds) * time.Second
+		for _, was := range d.Status.Conditions {
+			if time.Since(was.LastUpdateTime.Time) >= deadline {
+				progress.Status, progress.Reason = "False", "ProgressDeadlineExceeded"
+			}
+		}
+		d.Status = appsv1.DeploymentStatus{}
+		d.Status.Conditions = append(d.Status.Conditions, progress)
+		sets, err := mini.OwnedBy[*appsv1.ReplicaSet](ctx, c, d)
+		if err != nil {
+			return result, err
+		}
+		for _, rs := range sets {
+			d.Status.Replicas += rs.Status.Replicas
+			d.Status.ReadyReplicas += rs.Status.ReadyReplicas
+			d.Status.AvailableReplicas += rs.Status.AvailableReplicas
+			if mini.EqualIgnoreHash(&rs.Spec.Template, &d.Spec.Template) {
+				d.Status.UpdatedReplicas = rs.Status.Replicas
+			}
+		}
+		result.RequeueAfter = 2 * time.Second
+		return result, c.UpdateStatus(ctx, d)
 	}
-	if err != nil {
-		return mini.Result{}, err
-	}
-	return mini.Result{RequeueAfter: 2 * time.Second}, c.UpdateStatus(ctx, d)
 }

@@ -15,7 +15,11 @@ import (
 
 //lint:file-ignore SA1019 Endpoints are the subject of the chapter.
 
-func main() { demo.Main("Chapter 24, naive: a list of addresses", traffic.Story(controller)) }
+func main() {
+	demo.Main("Chapter 24, naive: a list of addresses", traffic.Story(controller),
+		demo.Predict(1, "which of the five steps goes wrong, and how?",
+			"the five steps; only a and b are ready, until d comes").Until(5))
+}
 
 // controller reconciles a Service if it changes, or a Pod that it selects.
 func controller(d *demo.Demo, m *mini.Manager) (*mini.Controller, error) {
@@ -45,17 +49,14 @@ func reconciler(client *mini.CachedClient) mini.ReconcilerFunc {
 			return result, err
 		}
 		selector := labels.SelectorFromSet(service.Spec.Selector)
-		pods, err := mini.List[*corev1.Pod](ctx, client, mini.Selection{
-			Namespace: req.Namespace, Labels: selector,
-		})
+		matching := mini.Selection{Namespace: req.Namespace, Labels: selector}
+		pods, err := mini.List[*corev1.Pod](ctx, client, matching)
 		ips := map[string]bool{} // a set: no address comes twice
 		var subset corev1.EndpointSubset
 		for _, pod := range pods {
 			ips[pod.Status.PodIP] = true
-			port := pod.Spec.Containers[0].Ports[0]
-			subset.Ports = []corev1.EndpointPort{
-				{Name: port.Name, Port: port.ContainerPort},
-			}
+			p := pod.Spec.Containers[0].Ports[0]
+			subset.Ports = []corev1.EndpointPort{{Name: p.Name, Port: p.ContainerPort}}
 		}
 		delete(ips, "") // of Pods that have not started
 		for ip := range ips {

@@ -39,7 +39,7 @@ func Story(controller Controller) func(context.Context, *demo.Demo) error {
 		}
 		defer func() { err = errors.Join(err, stop()) }()
 		u := &users{Demo: d}
-		return errors.Join(
+		err = errors.Join(
 			d.Step("1. The Service web has the Pods a, b and c; c is not ready", func() error {
 				return errors.Join(u.createService(ctx),
 					u.createPod(ctx, "a", 8080, corev1.ConditionTrue), u.createPod(ctx, "b", 8080, corev1.ConditionTrue),
@@ -57,6 +57,10 @@ func Story(controller Controller) func(context.Context, *demo.Demo) error {
 				return errors.Join(err, u.tell(ctx))
 			}),
 		)
+		if err == nil {
+			d.Linger("endpoints")
+		}
+		return err
 	}
 }
 
@@ -163,9 +167,9 @@ func (u *users) annotate(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		time.Sleep(100 * time.Millisecond) // so that each is a reconcile of its own
+		demo.Sleep(ctx, 100*time.Millisecond) // so that each is a reconcile of its own
 	}
-	u.settle()
+	u.settle(ctx)
 	u.Say("%d writes of Endpoints.", u.writes()-before)
 	return nil
 }
@@ -180,11 +184,11 @@ func (u *users) writes() (n int) {
 }
 
 // settle waits until whatever happens has happened.
-func (u *users) settle() { time.Sleep(2 * time.Second) }
+func (u *users) settle(ctx context.Context) { demo.Sleep(ctx, 2*time.Second) }
 
 // tell says what the Endpoints say, by the names of the Pods.
 func (u *users) tell(ctx context.Context) error {
-	u.settle()
+	u.settle(ctx)
 	pods, err := u.Client.CoreV1().Pods(u.Namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return err

@@ -5,6 +5,9 @@ package late
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -13,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
 
 	"github.com/loopwright/loopwright/internal/demo"
 	"github.com/loopwright/loopwright/mini"
@@ -24,7 +28,10 @@ type HasOwner func(ctx context.Context, pod *corev1.Pod) (bool, error)
 // Story deletes each new Pod that has no owner. The watch of ReplicaSets is 3 s late.
 func Story(prepare func(m *mini.Manager) (HasOwner, error)) func(context.Context, *demo.Demo) error {
 	return func(ctx context.Context, d *demo.Demo) error {
-		cluster, err := mini.NewCluster(d.Config(), scheme.Scheme)
+		s := &story{Demo: d, judged: make(chan struct{})}
+		config := rest.CopyConfig(d.Config())
+		config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &counting{next, &s.asked} })
+		cluster, err := mini.NewCluster(config, scheme.Scheme)
 		if err != nil {
 			return err
 		}
@@ -43,7 +50,7 @@ func Story(prepare func(m *mini.Manager) (HasOwner, error)) func(context.Context
 			return err
 		}
 		ctx, stop := context.WithCancel(ctx)
-		s := &story{Demo: d, sets: sets, judged: make(chan struct{})}
+		s.sets = sets
 		pods.AddHandler(func(change mini.Change) {
 			if change.Old == nil && change.New.GetNamespace() == d.Namespace {
 				s.collect(ctx, hasOwner, change.New.(*corev1.Pod))
@@ -64,6 +71,20 @@ type story struct {
 	*demo.Demo
 	sets   *mini.SharedInformer
 	judged chan struct{} // one value for each Pod
+	asked  atomic.Int32  // requests for a ReplicaSet by name
+}
+
+// counting counts the requests for a ReplicaSet by name.
+type counting struct {
+	next  http.RoundTripper
+	asked *atomic.Int32
+}
+
+func (c *counting) RoundTrip(r *http.Request) (*http.Response, error) {
+	if strings.Contains(r.URL.Path, "/replicasets/") {
+		c.asked.Add(1)
+	}
+	return c.next.RoundTrip(r)
 }
 
 // collect is a garbage collector for Pods.
@@ -114,13 +135,16 @@ func (s *story) play(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	if err := s.Step("2. The watch of ReplicaSets catches up", func() error {
+	if err := s.Step("2. The watch of ReplicaSets catches up, and a fourth Pod comes", func() error {
 		key := mini.Request{Namespace: s.Namespace, Name: "web"}
 		err := s.sets.WaitFor(ctx, func() bool { return s.sets.Get(key) != nil })
 		if err != nil {
 			return err
 		}
 		s.Say("Now the cache shows the ReplicaSet web.")
+		if err := s.createPod(ctx, "web-3", web); err != nil {
+			return err
+		}
 		return s.count(ctx)
 	}); err != nil {
 		return err
@@ -158,7 +182,7 @@ func (s *story) podSpec() corev1.PodSpec {
 func (s *story) count(ctx context.Context) error {
 	pods, err := s.Client.CoreV1().Pods(s.Namespace).List(ctx, metav1.ListOptions{})
 	if err == nil {
-		s.Say("There are %d Pods.", len(pods.Items))
+		s.Say("Pods: %d. Requests to find out about owners: %d.", len(pods.Items), s.asked.Swap(0))
 	}
 	return err
 }

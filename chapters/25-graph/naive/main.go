@@ -13,7 +13,11 @@ import (
 )
 
 func main() {
-	demo.Main("Chapter 25, naive: look for the owner in the cache", late.Story(prepare))
+	demo.Main("Chapter 25, naive: look for the owner in the cache", late.Story(prepare),
+		demo.Predict(1,
+			"both informers have listed before anything is created, and the ReplicaSet "+
+				"is created before its Pods. Which of the Pods live?",
+			"the last line above"))
 }
 
 // prepare looks for owners in the informer's store.

@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/loopwright/loopwright/internal/demo"
@@ -26,9 +27,9 @@ var Kinds = []mini.Object{&appsv1.Deployment{}, &appsv1.ReplicaSet{}, &corev1.Po
 type Prepare func(ctx context.Context, d *demo.Demo, m *mini.Manager) error
 
 // Main runs the story on a cluster whose own garbage collector is switched off.
-func Main(title string, prepare Prepare) {
+func Main(title string, prepare Prepare, questions ...demo.Question) {
 	_ = os.Setenv("ORIGINALS", "-garbage-collector-controller")
-	demo.Main(title, Story(prepare))
+	demo.Main(title, Story(prepare), questions...)
 }
 
 // Story deletes Deployments, and says what is left.
@@ -53,7 +54,7 @@ func Story(prepare Prepare) func(context.Context, *demo.Demo) error {
 		go func() { ended <- m.Run(ctx) }()
 		err = s.play(ctx)
 		stop()
-		return errors.Join(err, <-ended)
+		return errors.Join(err, <-ended, s.letGo(ctx))
 	}
 }
 
@@ -152,9 +153,32 @@ func (s *story) delete(ctx context.Context, like mini.Object, name string, polic
 	return s.client.Delete(ctx, obj, metav1.DeleteOptions{PropagationPolicy: &policy})
 }
 
+// letGo removes the finalizers that are left if the story was interrupted: nothing else does, and the
+// namespace would stay for good.
+func (s *story) letGo(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	for _, like := range Kinds {
+		objs, err := s.client.List(ctx, like, mini.Selection{Namespace: s.Namespace})
+		if err != nil {
+			return err
+		}
+		for _, obj := range objs {
+			if len(obj.GetFinalizers()) == 0 {
+				continue
+			}
+			err := s.client.Patch(ctx, obj, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))
+			if err != nil && !apierrors.IsNotFound(err) {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // report says which objects there are, when whatever happens has happened.
 func (s *story) report(ctx context.Context) error {
-	time.Sleep(2 * time.Second)
+	demo.Sleep(ctx, 2*time.Second)
 	var left []string
 	for _, like := range Kinds {
 		objs, err := s.client.List(ctx, like, mini.Selection{Namespace: s.Namespace})

@@ -13,7 +13,15 @@ import (
 )
 
 func main() {
-	cascade.Main("Chapter 26, naive: the owner is deleted, so delete its dependents", prepare)
+	cascade.Main("Chapter 26, naive: the owner is deleted, so delete its dependents", prepare,
+		demo.Predict(1,
+			"a user deletes web in the foreground, and lists what there is before and "+
+				"after the Pod has been drained. What does each list show?",
+			"the two lists after the deletion"),
+		demo.Predict(2,
+			"the user deletes the Deployment db with --cascade=orphan, to keep its "+
+				"ReplicaSet. What does each list show?",
+			"the last list above: the ReplicaSet was to stay"))
 }
 
 // prepare deletes the dependents of each object that is deleted, and lets it go.

@@ -1,5 +1,5 @@
-// Package website is the controller of Websites from chapter 14 on: it reads from a cache, and
-// uploads each page to a content delivery network.
+// Package website is the controller of Websites from chapter 14 on: it uploads each page to a content
+// delivery network, too.
 package website
 
 import (
@@ -8,7 +8,6 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
@@ -52,17 +51,14 @@ type Reconciler struct {
 	Name   string // of the process, which the CDN logs
 }
 
-// Reconcile makes the Pods that are missing, deletes those that are too many, and uploads the
-// page if the CDN shows another one.
+// Reconcile makes the Pods that are missing, deletes those that are too many, and uploads
+// the page if the CDN shows another one.
 func (r *Reconciler) Reconcile(
 	ctx context.Context, req mini.Request,
 ) (mini.Result, error) {
 	site, err := mini.Get[*example.Website](ctx, r.Client, req)
-	if apierrors.IsNotFound(err) {
-		return mini.Result{}, nil // it is gone
-	}
 	if err != nil || site.DeletionTimestamp != nil {
-		return mini.Result{}, err
+		return mini.Result{}, mini.IgnoreNotFound(err)
 	}
 	key := mini.Request{Namespace: site.Namespace, Name: site.Spec.Page}
 	page, err := mini.Get[*corev1.ConfigMap](ctx, r.Client, key)
@@ -77,11 +73,7 @@ func (r *Reconciler) Reconcile(
 	}
 	want := int(*site.Spec.Replicas)
 	for range want - len(pods) {
-		pod := example.PodFor(site, r.Image)
-		pod.OwnerReferences = []metav1.OwnerReference{
-			*metav1.NewControllerRef(site, example.Kind),
-		}
-		if err := r.Client.Create(ctx, pod); err != nil {
+		if err := r.Client.Create(ctx, r.podFor(site)); err != nil {
 			return mini.Result{}, err
 		}
 	}
@@ -97,19 +89,30 @@ func (r *Reconciler) Reconcile(
 	return mini.Result{}, nil
 }
 
-// report writes the status.
+// report writes the status, if another number of Pods is ready.
 func (r *Reconciler) report(
 	ctx context.Context, site *example.Website, pods []*corev1.Pod,
 ) error {
-	site.Status = example.WebsiteStatus{Checked: metav1.NowMicro()}
+	status := example.WebsiteStatus{Checked: metav1.NowMicro()}
 	for _, pod := range pods {
 		for _, c := range pod.Status.Conditions {
 			if c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue {
-				site.Status.Ready++
+				status.Ready++
 			}
 		}
 	}
+	if status.Ready == site.Status.Ready {
+		return nil
+	}
+	site.Status = status
 	return r.Client.UpdateStatus(ctx, site)
+}
+
+// podFor returns a Pod that serves the page and belongs to the Website.
+func (r *Reconciler) podFor(site *example.Website) *corev1.Pod {
+	pod := example.PodFor(site, r.Image)
+	pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(site, example.Kind)}
+	return pod
 }
 
 // publish uploads the page of a Website if the CDN shows another one.

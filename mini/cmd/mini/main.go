@@ -56,6 +56,10 @@ func run(ctx context.Context) error {
 		c.Workers = 5
 		m.AddController(c)
 	}
-	fmt.Println("mini's controllers run; Ctrl-C ends them")
+	m.AddController(mini.RunnableFunc(func(context.Context) error {
+		fmt.Println("mini's controllers run; Ctrl-C ends them")
+		return nil
+	}))
+	fmt.Println("waiting for the lease default/mini, in case another process has it")
 	return m.Run(ctx)
 }

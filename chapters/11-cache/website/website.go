@@ -1,0 +1,107 @@
+// Package website is the controller of Websites, as chapter 11 leaves it.
+package website
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/loopwright/loopwright/chapters/example"
+	"github.com/loopwright/loopwright/mini"
+)
+
+// New returns the controller.
+func New(cache *mini.Cache, r *Reconciler) (*mini.Controller, error) {
+	sites, err1 := cache.Informer(&example.Website{})
+	pods, err2 := cache.Informer(&corev1.Pod{})
+	pages, err3 := cache.Informer(&corev1.ConfigMap{})
+	if err := errors.Join(err1, err2, err3); err != nil {
+		return nil, err
+	}
+	c := mini.NewController("websites", r)
+	c.Watch(sites, mini.EnqueueObject, mini.GenerationChanged)
+	c.Watch(pods, mini.EnqueueOwner(example.Kind.GroupKind()))
+	c.Watch(pages, mini.EnqueueMapped(websitesOf(sites)))
+	return c, nil
+}
+
+// websitesOf returns a function that finds the Websites that show a page.
+func websitesOf(sites *mini.SharedInformer) func(page mini.Object) []mini.Request {
+	return func(page mini.Object) (all []mini.Request) {
+		for _, obj := range sites.List() {
+			site := obj.(*example.Website)
+			if site.Namespace == page.GetNamespace() && site.Spec.Page == page.GetName() {
+				all = append(all, mini.KeyOf(site))
+			}
+		}
+		return all
+	}
+}
+
+// Reconciler makes as many Pods as a Website asks for.
+type Reconciler struct {
+	Client *mini.CachedClient
+	Image  string // of a web server
+}
+
+// Reconcile makes the Pods that are missing, and deletes those that are too many.
+func (r *Reconciler) Reconcile(
+	ctx context.Context, req mini.Request,
+) (mini.Result, error) {
+	site, err := mini.Get[*example.Website](ctx, r.Client, req)
+	if err != nil || site.DeletionTimestamp != nil {
+		return mini.Result{}, mini.IgnoreNotFound(err)
+	}
+	key := mini.Request{Namespace: site.Namespace, Name: site.Spec.Page}
+	if _, err := mini.Get[*corev1.ConfigMap](ctx, r.Client, key); err != nil {
+		return mini.Result{}, fmt.Errorf("the page of %s: %w", site.Name, err)
+	}
+	ofSite := labels.SelectorFromSet(labels.Set{example.Label: site.Name})
+	pods, err := mini.List[*corev1.Pod](ctx, r.Client,
+		mini.Selection{Namespace: site.Namespace, Labels: ofSite})
+	if err != nil {
+		return mini.Result{}, err
+	}
+	want := int(*site.Spec.Replicas)
+	for range want - len(pods) {
+		if err := r.Client.Create(ctx, r.podFor(site)); err != nil {
+			return mini.Result{}, err
+		}
+	}
+	for _, pod := range pods[min(want, len(pods)):] {
+		if err := r.Client.Delete(ctx, pod, metav1.DeleteOptions{}); err != nil {
+			return mini.Result{}, err
+		}
+	}
+	return mini.Result{}, r.report(ctx, site, pods)
+}
+
+// report writes the status, if another number of Pods is ready.
+func (r *Reconciler) report(
+	ctx context.Context, site *example.Website, pods []*corev1.Pod,
+) error {
+	status := example.WebsiteStatus{Checked: metav1.NowMicro()}
+	for _, pod := range pods {
+		for _, c := range pod.Status.Conditions {
+			if c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue {
+				status.Ready++
+			}
+		}
+	}
+	if status.Ready == site.Status.Ready {
+		return nil
+	}
+	site.Status = status
+	return r.Client.UpdateStatus(ctx, site)
+}
+
+// podFor returns a Pod that serves the page and belongs to the Website.
+func (r *Reconciler) podFor(site *example.Website) *corev1.Pod {
+	pod := example.PodFor(site, r.Image)
+	pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(site, example.Kind)}
+	return pod
+}
