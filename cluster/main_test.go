@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -22,7 +23,7 @@ import (
 // found by that name and is an error. All of them end with this process.
 
 // patience bounds what must not hang. It is far above what anything takes.
-const patience = 2 * time.Minute
+const patience = 3 * time.Minute // a start gives up after two, and says what it waited for
 
 // roleVariable makes this test binary play a part other than running tests.
 const roleVariable = "LOOPWRIGHT_CLUSTER_TEST_ROLE"
@@ -183,6 +184,8 @@ func (c call) command(t testing.TB, verb string) *exec.Cmd {
 	if c.shell != "" {
 		command = exec.CommandContext(ctx, "/bin/bash", "-c", c.shell+"; exec \"$0\" \"$@\"", path, verb)
 	}
+	command.Cancel = func() error { return command.Process.Signal(syscall.SIGQUIT) } // it prints where it hangs
+	command.WaitDelay = time.Second
 	for _, setting := range os.Environ() {
 		name, _, _ := strings.Cut(setting, "=")
 		if !slices.Contains(optionVariables, name) {

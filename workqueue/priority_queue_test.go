@@ -176,7 +176,8 @@ func TestAPriorityQueueHasNoGoroutine(t *testing.T) {
 
 func TestThePriorityQueueRecordsAndCountsAsTheOthersDo(t *testing.T) {
 	m, rec := newFakeMetrics(), trace.New(0)
-	q := NewPriority(PriorityOptions[string]{Options: Options[string]{Name: "fruit", Metrics: m, Recorder: rec}})
+	q := NewPriority(PriorityOptions[string]{
+		Limiter: &Exponential[string]{Base: time.Minute}, Options: Options[string]{Name: "fruit", Metrics: m, Recorder: rec}})
 	q.AddWithOpts(AddOpts{RateLimited: true, Reason: "conflict"}, "a")
 	q.AddWithOpts(AddOpts{After: time.Hour}, "b")
 	q.AddWithOpts(AddOpts{Reason: "changed"}, "a", "c")
