@@ -35,7 +35,7 @@ import (
 // Manager runs a program's controllers, and gives them what they share: a client, a cache, events.
 //
 // Guarantees: a group starts when those before it are ready, and ends when those after it have
-// ended; see manager_groups_order.go for the order and its reasons. When Start returns, no
+// ended; see group_order.go for the order and its reasons. When Start returns, no
 // goroutine of the manager or of a runnable is left, unless the graceful shutdown timeout has passed;
 // the error then names what is left. What needs the lead never runs without it, and has ended before
 // the lease is released.

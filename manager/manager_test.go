@@ -368,20 +368,20 @@ func TestOptionsThatCannotBeRightAreRefused(t *testing.T) {
 
 func TestWebhooksWithoutAServerForThemAreAnErrorAtTheStart(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		m := w.manager(Options{WebhookServer: &missingServer{mux: http.NewServeMux()}})
+		m := w.manager(Options{WebhookServer: &refusingServer{mux: http.NewServeMux()}})
 		server := m.GetWebhookServer()
 		server.Register("/hook", http.NotFoundHandler())
 		_, pattern := server.WebhookMux().Handler(httptest.NewRequest(http.MethodPost, "/hook", nil))
 		require.Equal(t, "/hook", pattern, "a test of the webhook may ask it without a server")
 		require.Same(t, server, m.GetWebhookServer())
-		require.ErrorIs(t, <-w.start(m).ended, errNoWebhookServer)
+		require.ErrorIs(t, <-w.start(m).ended, errRefused)
 	})
 }
 
 // Without a conversion webhook, the list of a cache never ends.
 func TestAWebhookServerIsReadyBeforeTheCachesBegin(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		server := &slowWebhooks{missingServer: missingServer{mux: http.NewServeMux()}, world: w}
+		server := &slowWebhooks{refusingServer: refusingServer{mux: http.NewServeMux()}, world: w}
 		m := w.manager(Options{WebhookServer: server})
 		require.Same(t, server, m.GetWebhookServer().(*slowWebhooks))
 		_, err := m.GetCache().GetInformer(t.Context(), &corev1.ConfigMap{}, cache.BlockUntilSynced(false))
@@ -396,7 +396,7 @@ func TestAWebhookServerIsReadyBeforeTheCachesBegin(t *testing.T) {
 }
 
 type slowWebhooks struct {
-	missingServer
+	refusingServer
 	world       *world
 	askedBefore []string
 }

@@ -13,9 +13,11 @@ package builder
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/go-logr/logr"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/loopwright/loopwright/manager"
@@ -182,4 +184,186 @@ func (b *Builder) kind() (schema.GroupVersionKind, error) {
 		return kind, fmt.Errorf("the kind of For is not known: %w", err)
 	}
 	return kind, nil
+}
+
+// completeOptions takes what the options do not say from the kind and from the manager's settings for
+// it. For the rest of these settings, see controller.New.
+func (b *Builder) completeOptions(r reconcile.Reconciler, name string, kind schema.GroupVersionKind) (controller.Options, error) {
+	options := b.options
+	switch {
+	case r != nil && (options.Reconciler != nil || options.Batch != nil):
+		return options, errors.New("it has two reconcilers: one of WithOptions, and one of Complete or Build")
+	case r != nil:
+		options.Reconciler = r
+	case options.Reconciler == nil && options.Batch == nil:
+		return options, errors.New("it needs a reconciler: Complete or Build was given nil")
+	}
+	if options.MaxConcurrentReconciles == 0 {
+		options.MaxConcurrentReconciles = b.manager.GetControllerOptions().GroupKindConcurrency[kind.GroupKind().String()]
+	}
+	if options.Kind == "" {
+		options.Kind = kind.Kind
+	}
+	if options.LogConstructor == nil {
+		options.LogConstructor = logConstructor(b.manager.GetLogger(), name, kind)
+	}
+	return options, nil
+}
+
+// logConstructor makes loggers with the names of the controller, the kind and the object.
+func logConstructor(logger logr.Logger, name string, kind schema.GroupVersionKind) func(*reconcile.Request) logr.Logger {
+	logger = logger.WithValues("controller", name)
+	if kind.Kind != "" {
+		logger = logger.WithValues("controllerGroup", kind.Group, "controllerKind", kind.Kind)
+	}
+	return func(request *reconcile.Request) logr.Logger {
+		switch {
+		case request == nil:
+			return logger
+		case kind.Kind == "":
+			return logger.WithValues("namespace", request.Namespace, "name", request.Name)
+		default:
+			return logger.WithValues(kind.Kind, request.NamespacedName, "namespace", request.Namespace, "name", request.Name)
+		}
+	}
+}
+
+// ForInput is what For was given.
+type ForInput struct {
+	object       client.Object
+	predicates   []predicate.Predicate
+	onlyMetadata bool
+}
+
+// OwnsInput is what Owns was given.
+type OwnsInput struct {
+	object       client.Object
+	predicates   []predicate.Predicate
+	onlyMetadata bool
+	everyOwner   bool
+}
+
+// WatchesInput is what Watches was given.
+type WatchesInput struct {
+	object       client.Object
+	handler      handler.EventHandler
+	predicates   []predicate.Predicate
+	onlyMetadata bool
+}
+
+// ForOption changes what For does.
+type ForOption interface {
+	ApplyToFor(*ForInput)
+}
+
+// OwnsOption changes what Owns does.
+type OwnsOption interface {
+	ApplyToOwns(*OwnsInput)
+}
+
+// WatchesOption changes what Watches does.
+type WatchesOption interface {
+	ApplyToWatches(*WatchesInput)
+}
+
+// Predicates are an option for all three; see WithPredicates.
+type Predicates struct{ predicates []predicate.Predicate }
+
+// WithPredicates lets only those events of a kind through that all the predicates let through. It
+// replaces predicates that were given before.
+func WithPredicates(predicates ...predicate.Predicate) Predicates { return Predicates{predicates} }
+
+// ApplyToFor implements ForOption.
+func (p Predicates) ApplyToFor(input *ForInput) { input.predicates = p.predicates }
+
+// ApplyToOwns implements OwnsOption.
+func (p Predicates) ApplyToOwns(input *OwnsInput) { input.predicates = p.predicates }
+
+// ApplyToWatches implements WatchesOption.
+func (p Predicates) ApplyToWatches(input *WatchesInput) { input.predicates = p.predicates }
+
+type onlyMetadata struct{}
+
+// OnlyMetadata watches and caches the metadata of the objects and nothing else, which is for many or
+// big objects, and for kinds that have no Go type. Read them as metav1.PartialObjectMetadata
+// with their kind set: a read of the whole type needs an informer of its own, and sees another moment.
+var OnlyMetadata = onlyMetadata{}
+
+// ApplyToFor implements ForOption.
+func (onlyMetadata) ApplyToFor(input *ForInput) { input.onlyMetadata = true }
+
+// ApplyToOwns implements OwnsOption.
+func (onlyMetadata) ApplyToOwns(input *OwnsInput) { input.onlyMetadata = true }
+
+// ApplyToWatches implements WatchesOption.
+func (onlyMetadata) ApplyToWatches(input *WatchesInput) { input.onlyMetadata = true }
+
+type matchEveryOwner struct{}
+
+// MatchEveryOwner makes Owns ask for all owners that have For's kind, and not only for the one that
+// is the controller.
+var MatchEveryOwner = &matchEveryOwner{}
+
+// ApplyToOwns implements OwnsOption.
+func (*matchEveryOwner) ApplyToOwns(input *OwnsInput) { input.everyOwner = true }
+
+// sources are those that For, Owns and Watches stand for.
+func (b *Builder) sources() ([]source.Source, error) {
+	var all []source.Source
+	add := func(method string, object client.Object, metadata bool, h handler.EventHandler, own []predicate.Predicate) error {
+		object, err := b.watchedAs(object, metadata)
+		if err != nil {
+			return fmt.Errorf("%s: %w", method, err)
+		}
+		all = append(all, source.Kind(b.manager.GetCache(), object, h, slices.Concat(b.filters, own)...))
+		return nil
+	}
+	switch {
+	case b.reconciled.object != nil:
+		input := b.reconciled
+		if err := add("For", input.object, input.onlyMetadata, &handler.EnqueueRequestForObject{}, input.predicates); err != nil {
+			return nil, err
+		}
+	case len(b.owned) > 0:
+		return nil, errors.New("Owns needs For: it is For's kind that the owners have")
+	case len(b.watched)+len(b.raw) == 0:
+		return nil, errors.New("nothing is watched, so nothing would ever be reconciled: call For, Watches or WatchesRawSource")
+	}
+	for _, input := range b.owned {
+		if err := add("Owns", input.object, input.onlyMetadata, b.ownerHandler(input), input.predicates); err != nil {
+			return nil, err
+		}
+	}
+	for _, input := range b.watched {
+		if err := add("Watches", input.object, input.onlyMetadata, input.handler, input.predicates); err != nil {
+			return nil, err
+		}
+	}
+	return append(all, b.raw...), nil
+}
+
+func (b *Builder) ownerHandler(input OwnsInput) handler.EventHandler {
+	var opts []handler.OwnerOption
+	if !input.everyOwner {
+		opts = append(opts, handler.OnlyControllerOwner())
+	}
+	return handler.EnqueueRequestForOwner(b.manager.GetScheme(), b.manager.GetRESTMapper(), b.reconciled.object, opts...)
+}
+
+// watchedAs is the object that tells the cache of which kind, and in which form, objects are to be
+// watched.
+func (b *Builder) watchedAs(object client.Object, onlyMetadata bool) (client.Object, error) {
+	if event.IsNil(object) {
+		return nil, fmt.Errorf("it was given a nil %T: give it an empty object of the kind", object)
+	}
+	kind, err := apiutil.GVKForObject(object, b.manager.GetScheme())
+	if err != nil {
+		return nil, fmt.Errorf("the kind is not known, was its AddToScheme called? %w", err)
+	}
+	if !onlyMetadata {
+		return object, nil
+	}
+	metadata := &metav1.PartialObjectMetadata{}
+	metadata.SetGroupVersionKind(kind)
+	return metadata, nil
 }

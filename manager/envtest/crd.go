@@ -3,15 +3,20 @@ package envtest
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 
 	"github.com/loopwright/loopwright/manager/client"
+	"github.com/loopwright/loopwright/manager/webhook/conversion"
 )
 
 // Suites list CRDs with a client of client-go's scheme, and count on it that importing envtest has
@@ -124,4 +129,151 @@ func newClient(config *rest.Config) (client.Client, error) {
 		return nil, fmt.Errorf("making a client to install with: %w", err)
 	}
 	return c, nil
+}
+
+// conversionPath is where a webhook server converts objects.
+const conversionPath = "convert"
+
+// directConversions has the API server convert objects at the local port, for the kinds that the
+// scheme can convert. From the others it takes a conversion webhook away: the manifest may name one
+// that a test does not serve.
+func directConversions(crds []*apiextensionsv1.CustomResourceDefinition, scheme *runtime.Scheme, o WebhookInstallOptions) error {
+	if len(o.LocalServingCAData) == 0 {
+		return nil
+	}
+	hostPort, err := o.hostPort()
+	if err != nil {
+		return err
+	}
+	for _, crd := range crds {
+		if crd.Spec.PreserveUnknownFields {
+			continue // the API server allows such a CRD no webhook
+		}
+		kind := schema.GroupKind{Group: crd.Spec.Group, Kind: crd.Spec.Names.Kind}
+		if !o.IgnoreSchemeConvertible && !converts(scheme, kind) {
+			crd.Spec.Conversion = nil
+			continue
+		}
+		url := "https://" + hostPort + "/" + conversionPath
+		crd.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{
+			Strategy: apiextensionsv1.WebhookConverter,
+			Webhook: &apiextensionsv1.WebhookConversion{
+				ConversionReviewVersions: []string{"v1", "v1beta1"},
+				ClientConfig:             &apiextensionsv1.WebhookClientConfig{URL: &url, CABundle: o.LocalServingCAData},
+			},
+		}
+	}
+	return nil
+}
+
+// converts reports whether the Go types of a kind convert themselves. A kind of which only some versions do is left alone,
+// as in controller-runtime: the builder of its webhooks says what is missing.
+func converts(scheme *runtime.Scheme, kind schema.GroupKind) bool {
+	for known := range scheme.AllKnownTypes() {
+		if known.GroupKind() != kind {
+			continue
+		}
+		object, err := scheme.New(known)
+		if err != nil {
+			return false
+		}
+		is, err := conversion.IsConvertible(scheme, object)
+		return is && err == nil
+	}
+	return false
+}
+
+// WaitForCRDs waits until discovery shows every served version of CRDs.
+//
+// Errors: one that names the first resource that is missing after options.MaxTime.
+func WaitForCRDs(config *rest.Config, crds []*apiextensionsv1.CustomResourceDefinition, options CRDInstallOptions) error {
+	c, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return fmt.Errorf("making a client for discovery: %w", err)
+	}
+	versions, plurals := servedResources(crds)
+	max, interval := waitsOrDefault(options.MaxTime, options.PollInterval)
+	return poll(context.Background(), interval, max, "waiting until the CRDs are served", func(ctx context.Context) error {
+		for len(versions) > 0 { // those that were found need no second look
+			found, err := c.ServerResourcesForGroupVersionWithContext(ctx, versions[0].String())
+			if err != nil {
+				return fmt.Errorf("%s: %w", versions[0], err)
+			}
+			for _, plural := range plurals[versions[0]] {
+				if !slices.ContainsFunc(found.APIResources, func(r metav1.APIResource) bool { return r.Name == plural }) {
+					return fmt.Errorf("%s has no %s", versions[0], plural)
+				}
+			}
+			versions = versions[1:]
+		}
+		return nil
+	})
+}
+
+// servedResources returns the versions that CRDs serve, in the order in which they come first, and
+// for each of them the resources.
+func servedResources(crds []*apiextensionsv1.CustomResourceDefinition) (versions []schema.GroupVersion, plurals map[schema.GroupVersion][]string) {
+	plurals = map[schema.GroupVersion][]string{}
+	for _, crd := range crds {
+		for _, version := range crd.Spec.Versions {
+			if !version.Served {
+				continue
+			}
+			served := schema.GroupVersion{Group: crd.Spec.Group, Version: version.Name}
+			if plurals[served] == nil {
+				versions = append(versions, served)
+			}
+			plurals[served] = append(plurals[served], crd.Spec.Names.Plural)
+		}
+	}
+	return versions, plurals
+}
+
+// put makes the server have an object of this name as it is here, and fills in what the server adds.
+// Somebody else may write it at the same time; then put looks again.
+func put(ctx context.Context, c client.Client, object client.Object) error {
+	for {
+		err := putOnce(ctx, c, object)
+		if !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) || ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
+func putOnce(ctx context.Context, c client.Client, object client.Object) error {
+	existing := object.DeepCopyObject().(client.Object)
+	err := c.Get(ctx, client.ObjectKeyFromObject(object), existing)
+	if err == nil && existing.GetDeletionTimestamp() != nil {
+		// An update would succeed, and be gone a moment later.
+		if err := awaitEnd(ctx, c, existing); err != nil {
+			return err
+		}
+		err = c.Get(ctx, client.ObjectKeyFromObject(object), existing)
+	}
+	switch {
+	case apierrors.IsNotFound(err):
+		object.SetResourceVersion("")
+		object.SetUID("")
+		return c.Create(ctx, object)
+	case err != nil:
+		return err
+	}
+	object.SetResourceVersion(existing.GetResourceVersion())
+	object.SetUID(existing.GetUID())
+	return c.Update(ctx, object)
+}
+
+func awaitEnd(ctx context.Context, c client.Client, dying client.Object) error {
+	uid := dying.GetUID()
+	return poll(ctx, defaultPollInterval, defaultMaxWait, "waiting for the end of the one that is being deleted", func(ctx context.Context) error {
+		now := dying.DeepCopyObject().(client.Object)
+		err := c.Get(ctx, client.ObjectKeyFromObject(dying), now)
+		switch {
+		case apierrors.IsNotFound(err) || err == nil && now.GetUID() != uid:
+			return nil
+		case err != nil:
+			return err
+		}
+		return fmt.Errorf("it still has the finalizers %q", now.GetFinalizers())
+	})
 }

@@ -4,8 +4,8 @@
 // and renews it again and again. If the renewals stop, the others wait until the holder must have
 // stopped its work, and one of them takes over.
 //
-// The data: answers of the lock -> election, a pure machine that decides (elector_machine.go) ->
-// requests to the lock, and the start and the end of the work (elector_run.go, elector_work.go).
+// The data: answers of the lock -> election, a pure machine that decides (elector_state.go) ->
+// requests to the lock, and the start and the end of the work (elector_run.go, elector_run.go).
 //
 // Neighbours: below it are the lock, in package resourcelock, the metrics and the flight recorder.
 // Above it is the manager, which starts everything that needs leadership. Names and fields are those
@@ -35,6 +35,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"sync"
 	"time"
 
@@ -174,4 +175,85 @@ func (c *LeaderElectionConfig) complete() {
 	if c.Jitter == nil {
 		c.Jitter = rand.Float64
 	}
+}
+
+// status is what others may know of a run.
+type status struct {
+	running bool
+	leads   bool      // until deadline
+	works   bool      // OnStartedLeading has not returned
+	leader  string    // as last seen
+	renewed time.Time // when the last renewal was sent
+}
+
+// IsLeader reports whether this replica leads at this moment. It is false once the lock was not renewed
+// for RenewDeadline, even if nobody else has it, and even if the work has not noticed yet. client-go
+// returns true as long as it has seen no other holder.
+func (le *LeaderElector) IsLeader() bool {
+	s := le.look()
+	return s.leads && time.Since(s.renewed) < le.config.RenewDeadline
+}
+
+// GetLeader returns the identity of the last leader that was seen, for people. It is empty if there was
+// none, or if it has released the lock.
+func (le *LeaderElector) GetLeader() string { return le.look().leader }
+
+// Check returns an error if this replica leads, or still works, although the lock has run out for all
+// others, and longer than the given time ago. This cannot happen unless the process hangs, or the work
+// does not stop. A follower is healthy.
+func (le *LeaderElector) Check(maxTolerableExpiredLease time.Duration) error {
+	s := le.look()
+	if over := time.Since(s.renewed) - le.config.LeaseDuration; (s.leads || s.works) && over > maxTolerableExpiredLease {
+		return fmt.Errorf("leader election %s: the lock ran out %s ago, and the work goes on; restart this process", le.config.Name, over.Round(time.Millisecond))
+	}
+	return nil
+}
+
+func (le *LeaderElector) look() status {
+	le.mu.Lock()
+	defer le.mu.Unlock()
+	return le.status
+}
+
+func (le *LeaderElector) change(f func(*status)) {
+	le.mu.Lock()
+	defer le.mu.Unlock()
+	f(&le.status)
+}
+
+// HealthzAdaptor makes an elector a health check. Use it for liveness: a process whose check fails has
+// to be restarted.
+type HealthzAdaptor struct {
+	timeout time.Duration
+
+	mu sync.Mutex // guards le
+	le *LeaderElector
+}
+
+// NewLeaderHealthzAdaptor returns a check that tolerates work for a time after the lock has run out.
+// Give it to the elector as LeaderElectionConfig.WatchDog.
+func NewLeaderHealthzAdaptor(timeout time.Duration) *HealthzAdaptor {
+	return &HealthzAdaptor{timeout: timeout}
+}
+
+// Name is the check's.
+func (*HealthzAdaptor) Name() string { return "leaderElection" }
+
+// Check fails if the elector's check does. It passes as long as there is no elector.
+func (a *HealthzAdaptor) Check(*http.Request) error {
+	a.mu.Lock()
+	le := a.le
+	a.mu.Unlock()
+	if le == nil {
+		return nil
+	}
+	return le.Check(a.timeout)
+}
+
+// SetLeaderElection says which elector is checked. An elector that has this adaptor as its WatchDog
+// calls it when it runs.
+func (a *HealthzAdaptor) SetLeaderElection(le *LeaderElector) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.le = le
 }

@@ -1,10 +1,13 @@
 package leaderelection
 
 import (
+	"context"
 	"fmt"
+	"strconv"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/loopwright/loopwright/trace"
 )
@@ -99,4 +102,92 @@ func (r *run) event(e trace.Event) trace.Event {
 		e.Namespace, e.Name = "", e.Namespace
 	}
 	return e
+}
+
+// Fence is the token of one leader's term: who leads, and how often the lock had been taken before.
+// A leader sends it along with what it writes. A store that keeps the newest token it has seen, and
+// refuses older ones, is safe from a leader that has been replaced and does not know it.
+//
+// A leader stops in time as long as it runs. Nothing that it does itself helps if it stands still,
+// for example because its machine was suspended, and goes on with a write when it wakes. Only the
+// store can notice.
+//
+// Caveats: the count is kept in the Lease. If somebody deletes the Lease while no replica runs that
+// has seen it, the count starts over, and stores refuse the new leader until their token is removed.
+// This is the safe side, but it needs a human.
+type Fence struct {
+	Identity    string
+	Transitions int
+}
+
+// FenceAnnotation is where Stamp keeps the token.
+const FenceAnnotation = "loopwright.dev/fence"
+
+// FencedError refuses a write, because a newer leader has written before.
+type FencedError struct{ Old, Newest Fence }
+
+func (e *FencedError) Error() string {
+	return fmt.Sprintf("the leader %s of term %d was replaced: %s of term %d has written", e.Old.Identity, e.Old.Transitions, e.Newest.Identity, e.Newest.Transitions)
+}
+
+// Check returns a FencedError if the token is not at least as new as the newest one that a store has
+// seen. Every token passes if the store has seen none, which is the zero value. Two leaders with one
+// count are possible only if somebody tampers with the Lease; then the first one wins.
+func (f Fence) Check(newest Fence) error {
+	if newest == (Fence{}) || f == newest || f.Transitions > newest.Transitions {
+		return nil
+	}
+	return &FencedError{Old: f, Newest: newest}
+}
+
+// Stamp checks the token against the one in an object's annotation, and puts it there. It makes any
+// Kubernetes object a store that refuses old tokens, on one condition: the write that follows must
+// name the resourceVersion of the object, as an Update of an object that was read does. Otherwise a
+// newer leader may have written in between.
+func (f Fence) Stamp(object metav1.Object) error {
+	newest := Fence{}
+	if text, found := object.GetAnnotations()[FenceAnnotation]; found {
+		var err error
+		if newest, err = ParseFence(text); err != nil {
+			return fmt.Errorf("the annotation %s of %s/%s: %w; correct it, or remove it if no old leader can be left", FenceAnnotation, object.GetNamespace(), object.GetName(), err)
+		}
+	}
+	if err := f.Check(newest); err != nil {
+		return fmt.Errorf("writing %s/%s: %w", object.GetNamespace(), object.GetName(), err)
+	}
+	annotations := map[string]string{FenceAnnotation: f.String()}
+	for key, value := range object.GetAnnotations() {
+		if key != FenceAnnotation {
+			annotations[key] = value
+		}
+	}
+	object.SetAnnotations(annotations)
+	return nil
+}
+
+// String is the token as text: "3/web-1".
+func (f Fence) String() string { return strconv.Itoa(f.Transitions) + "/" + f.Identity }
+
+// ParseFence reads what String has written.
+func ParseFence(text string) (Fence, error) {
+	count, identity, found := strings.Cut(text, "/")
+	transitions, err := strconv.Atoi(count)
+	if !found || err != nil || identity == "" {
+		return Fence{}, fmt.Errorf("%q is no fencing token: it has the form 3/web-1, with the count of the lock's transitions and the leader's identity", text)
+	}
+	return Fence{Identity: identity, Transitions: transitions}, nil
+}
+
+type fenceKey struct{}
+
+// FenceFrom returns the token of the term to which a context belongs: that of OnStartedLeading, and
+// those derived from it.
+func FenceFrom(ctx context.Context) (Fence, bool) {
+	fence, found := ctx.Value(fenceKey{}).(Fence)
+	return fence, found
+}
+
+// WithFence returns a context with a token. An elector makes such contexts; a test may, too.
+func WithFence(ctx context.Context, fence Fence) context.Context {
+	return context.WithValue(ctx, fenceKey{}, fence)
 }

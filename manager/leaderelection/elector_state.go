@@ -1,7 +1,10 @@
 package leaderelection
 
 import (
+	"fmt"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/loopwright/loopwright/manager/leaderelection/resourcelock"
 )
@@ -33,7 +36,7 @@ type timing struct {
 }
 
 // election is what a replica knows. All times are by its own clock: when *it* sent a request, and
-// when *it* saw something. A value does not change; the transitions in elector_machine.go return
+// when *it* saw something. A value does not change; the transitions in elector_state.go return
 // another.
 type election struct {
 	timing
@@ -134,3 +137,217 @@ func same(a, b resourcelock.LeaderElectionRecord) bool {
 	a.AcquireTime, a.RenewTime = b.AcquireTime, b.RenewTime
 	return equal && a == b
 }
+
+// This file decides. It knows no clock, no lock and no goroutine: each function gets the replica's
+// own time, and what was heard from the lock, and returns a step or the next state.
+//
+// Two rules keep two replicas from working at the same time, as long as their clocks run at about
+// the same speed:
+//
+//	the one that works  stops at renewed + RenewDeadline, and renewed is when a write was *sent*
+//	everybody else      waits until since + LeaseDuration, and since is when a record was *seen*
+//
+// A record is seen after it was sent, and RenewDeadline is shorter than LeaseDuration. What the
+// clocks show does not matter.
+
+// next is what to do now.
+func (e election) next(now time.Time) step {
+	switch {
+	case e.phase == ended:
+		return step{do: finish}
+	case e.holds() && !now.Before(e.deadline()):
+		return step{do: giveUp}
+	case e.asking || now.Before(e.tryAt):
+		return step{do: wait}
+	case !e.current:
+		return step{do: read}
+	case e.phase == releasing:
+		return step{do: update, record: e.released(now)}
+	case e.sight == missing && e.waitForMissing && !e.holds() && now.Before(e.since.Add(e.retry)):
+		return step{do: pause} // it may have been deleted, and a holder that lives makes it again
+	case e.sight == missing:
+		return step{do: create, record: e.taking(now), why: "nobody has it"}
+	case e.taken(now):
+		return step{do: pause}
+	default:
+		return step{do: update, record: e.taking(now), why: e.excuse()}
+	}
+}
+
+// taken means that somebody else has the lock, and may work.
+func (e election) taken(now time.Time) bool {
+	return e.record.HolderIdentity != "" && !e.ours() && now.Before(e.since.Add(e.patience()))
+}
+
+// patience is how long the holder is given. Its own record says what it relies on; a record that
+// says less than our configuration was rounded down, or written by hand.
+func (e election) patience() time.Duration {
+	return max(e.lease, time.Duration(e.record.LeaseDurationSeconds)*time.Second)
+}
+
+// sends notes the request that is on its way.
+func (e election) sends(s step, now time.Time) election {
+	e.asking, e.asked = true, s.do
+	if s.do == create || s.do == update {
+		e.sent, e.mine, e.made, e.why = now, s.record, s.do == create, s.why
+	}
+	return e
+}
+
+// saw takes in a record that was read.
+func (e election) saw(record resourcelock.LeaderElectionRecord, raw string, now time.Time) election {
+	if e.sight != present || raw != e.raw || !same(record, e.record) {
+		e.since = now
+	}
+	e.asking, e.sight, e.record, e.raw, e.current, e.read = false, present, record, raw, true, true
+	switch {
+	case record.HolderIdentity != "" && e.wroteIt(record):
+		return e.took(now) // the answer got lost, and the write did not
+	case record.HolderIdentity == e.identity && e.holds():
+		return e // one of our earlier writes, or somebody has edited another field
+	default:
+		e.leadFrom = time.Time{}
+		return e.lose(fmt.Sprintf("%q has it", record.HolderIdentity))
+	}
+}
+
+// sawNothing takes in that there is no lock.
+func (e election) sawNothing(now time.Time) election {
+	if e.sight != missing {
+		e.since = now
+	}
+	e.asking, e.sight, e.current, e.read = false, missing, true, true
+	if e.phase == releasing {
+		return e.lose("it was deleted")
+	}
+	return e
+}
+
+// wrote takes in that the last write has succeeded.
+func (e election) wrote(now time.Time) election {
+	e.asking, e.sight, e.record, e.raw, e.current, e.read = false, present, e.mine, "", true, false
+	if e.mine.HolderIdentity == "" {
+		e.phase, e.why = ended, "released"
+		return e
+	}
+	return e.took(now)
+}
+
+// took draws the conclusion from a write of ours that the lock has.
+func (e election) took(now time.Time) election {
+	if e.made && e.phase != leading && e.waitForMissing {
+		// Whoever held the lock that was deleted has sent its last renewal before this moment.
+		e.leadFrom = now.Add(e.lease)
+	}
+	late := !now.Before(e.sent.Add(e.renew))
+	if late || e.phase == ended || e.holds() && !now.Before(e.deadline()) {
+		return e // too late to rely on it; next gives up, or writes again
+	}
+	e.renewed, e.tryAt = e.sent, e.sent.Add(e.retry)
+	switch {
+	case e.phase == releasing:
+		e.tryAt = now
+	case now.Before(e.leadFrom) && e.phase != leading:
+		e.phase = claiming
+	default:
+		e.phase, e.leadFrom = leading, time.Time{}
+	}
+	return e
+}
+
+// failed takes in that the last request has failed. That says nothing about what it did: a
+// conflict, too, may come from our own write, which was sent twice on the way.
+func (e election) failed(now time.Time, lot float64) election {
+	e.asking, e.current = false, false
+	if e.asked != read && !e.read {
+		e.tryAt = now // the write was built on what we knew; so read, at once
+		return e
+	}
+	return e.rests(now, lot)
+}
+
+// rests ends a round. Followers come back at random times, so that they do not all come at once;
+// lot is from 0 to 1.
+func (e election) rests(now time.Time, lot float64) election {
+	span := e.retry
+	if !e.holds() {
+		span += time.Duration(lot * JitterFactor * float64(e.retry))
+	}
+	e.current, e.read, e.tryAt = false, false, now.Add(span)
+	return e
+}
+
+// expires takes in that the lock was not renewed in time.
+func (e election) expires() election {
+	return e.lose(fmt.Sprintf("it could not be renewed for %s", e.renew))
+}
+
+// lose ends what cannot go on. A claim has not begun to work, so it may try again.
+func (e election) lose(why string) election {
+	switch e.phase {
+	case claiming:
+		e.phase = following
+	case leading, releasing:
+		e.phase, e.why = ended, why
+	}
+	return e
+}
+
+// stops takes in that the work has ended, and that none is wanted any more.
+func (e election) stops(release bool) election {
+	unsure := e.phase == following && !e.sent.IsZero() && !e.made && e.leadFrom.IsZero()
+	switch {
+	case release && e.phase == leading:
+		e.phase, e.tryAt = releasing, time.Time{}
+	case release && unsure: // the lock may have our name, and nobody who works
+		e.phase, e.renewed, e.tryAt, e.current = releasing, e.sent, time.Time{}, false
+	default:
+		// A claim is not released: whoever came next would work at once.
+		e.phase, e.why = ended, "no longer wanted"
+	}
+	return e
+}
+
+// taking is the record that takes or renews the lock.
+func (e election) taking(now time.Time) resourcelock.LeaderElectionRecord {
+	record := resourcelock.LeaderElectionRecord{
+		HolderIdentity:       e.identity,
+		LeaseDurationSeconds: int((e.lease + time.Second - 1) / time.Second),
+		AcquireTime:          onTheWire(now),
+		RenewTime:            onTheWire(now),
+	}
+	switch {
+	case e.ours():
+		record.AcquireTime, record.LeaderTransitions = e.record.AcquireTime, e.record.LeaderTransitions
+	case e.record != resourcelock.LeaderElectionRecord{}:
+		record.LeaderTransitions = e.record.LeaderTransitions + 1
+	}
+	return record
+}
+
+// released is the record without a holder. The duration is for replicas that wait for it
+// nevertheless.
+func (e election) released(now time.Time) resourcelock.LeaderElectionRecord {
+	return resourcelock.LeaderElectionRecord{
+		LeaseDurationSeconds: 1,
+		AcquireTime:          onTheWire(now),
+		RenewTime:            onTheWire(now),
+		LeaderTransitions:    e.record.LeaderTransitions,
+	}
+}
+
+// excuse is why the lock may be taken.
+func (e election) excuse() string {
+	switch {
+	case e.ours():
+		return "it is ours"
+	case e.record.HolderIdentity == "":
+		return "it was released"
+	default:
+		return fmt.Sprintf("%q has not renewed it for %s", e.record.HolderIdentity, e.patience())
+	}
+}
+
+// onTheWire leaves out what a Lease does not keep, so that a record can be recognised when it comes
+// back.
+func onTheWire(t time.Time) metav1.Time { return metav1.Time{Time: t.UTC().Truncate(time.Microsecond)} }

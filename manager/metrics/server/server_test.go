@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -19,6 +20,7 @@ import (
 	certutil "k8s.io/client-go/util/cert"
 
 	"github.com/loopwright/loopwright/internal/inorder"
+	"github.com/loopwright/loopwright/manager/log"
 	"github.com/loopwright/loopwright/manager/metrics"
 )
 
@@ -297,4 +299,74 @@ func TestEachReplicaServesItsMetrics(t *testing.T) {
 	s, err := NewServer(Options{}, nil, nil)
 	require.NoError(t, err)
 	require.False(t, s.NeedLeaderElection())
+}
+
+// Programs switch metrics off for all their tests in one place.
+func TestTheDefaultAddressMayBeNone(t *testing.T) {
+	defer func(before string) { DefaultBindAddress = before }(DefaultBindAddress)
+	DefaultBindAddress = "0"
+	s, err := NewServer(Options{}, nil, nil)
+	require.NoError(t, err)
+	require.Nil(t, s)
+}
+
+// A server that is not there must say so, and end all that it has begun.
+func TestAPortThatIsTakenIsAnErrorThatHelps(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer taken.Close()
+	dir := t.TempDir()
+	writePair(t, dir, "mine")
+	for _, o := range []Options{{}, {SecureServing: true, CertDir: dir}} {
+		o.BindAddress = taken.Addr().String()
+		s, err := NewServer(o, nil, nil)
+		require.NoError(t, err)
+		require.ErrorContains(t, s.Start(t.Context()), "BindAddress chooses another address")
+	}
+}
+
+// Each of these two is a pattern, and /a/b fits both.
+func TestHandlersThatContradictEachOtherAreAnErrorOfTheStart(t *testing.T) {
+	s, err := NewServer(Options{BindAddress: "127.0.0.1:0", ExtraHandlers: map[string]http.Handler{
+		"/a/{any}": says("one"), "/{any}/b": says("other"),
+	}}, nil, nil)
+	require.NoError(t, err)
+	require.ErrorContains(t, s.Start(t.Context()), `add a handler for "/{any}/b" to the metrics server`)
+}
+
+// A manager puts its logger into the context of what it runs. Without this, a program that sets the
+// manager's logger, and not the global one, never learns where its metrics are, and a filter never says
+// whom it has turned away.
+func TestTheServerAndItsFilterWriteToTheManagersLogger(t *testing.T) {
+	filter := func(log logr.Logger, handler http.Handler) (http.Handler, error) {
+		log.Info("filtered")
+		return handler, nil
+	}
+	s, err := NewServer(Options{
+		BindAddress: "127.0.0.1:0", FilterProvider: func(*rest.Config, *http.Client) (Filter, error) { return filter, nil },
+	}, nil, nil)
+	require.NoError(t, err)
+	var log logged
+	ctx, stop := context.WithCancel(logr.NewContext(t.Context(), log.logger()))
+	stop()
+	require.NoError(t, s.Start(ctx))
+	require.Equal(t, `metrics "level"=0 "msg"="filtered" "path"="/metrics"`+"\n"+
+		`metrics "level"=0 "msg"="Serving metrics" "address"="`+s.(*server).GetBindAddr()+`" "secure"=false`, log.told())
+}
+
+// program is the log of the program; it can be set once.
+var program = func() *logged {
+	var written logged
+	log.SetLogger(written.logger())
+	return &written
+}()
+
+// A program that runs a server without a manager has set its logger for all.
+func TestAServerWithoutAManagerWritesToTheProgramsLogger(t *testing.T) {
+	s, err := NewServer(Options{BindAddress: "127.0.0.1:0"}, nil, nil)
+	require.NoError(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	require.NoError(t, s.Start(ctx))
+	require.Contains(t, program.told(), s.(*server).GetBindAddr())
 }

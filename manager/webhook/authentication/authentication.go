@@ -9,13 +9,18 @@ package authentication
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"net/http"
 
 	"github.com/go-logr/logr"
 	authenticationv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
 
 	"github.com/loopwright/loopwright/manager/log"
+	"github.com/loopwright/loopwright/manager/webhook/internal/incoming"
 )
 
 var packageLog = log.RuntimeLog.WithName("authentication")
@@ -70,4 +75,89 @@ func (wh *Webhook) Handle(ctx context.Context, req Request) Response {
 // logger never has the token.
 func logger(req *Request) logr.Logger {
 	return packageLog.WithValues("object", klog.KRef(req.Namespace, req.Name), "user", req.Status.User.Username, "requestID", req.UID)
+}
+
+// Authenticated says whose token it is. The reason, if there is one, goes into the status's field error.
+func Authenticated(reason string, user authenticationv1.UserInfo) Response {
+	return ReviewResponse(true, user, reason)
+}
+
+// Unauthenticated says that the token is not valid. The user is not passed on.
+func Unauthenticated(reason string, _ authenticationv1.UserInfo) Response {
+	return ReviewResponse(false, authenticationv1.UserInfo{}, reason)
+}
+
+// Errored says that the webhook could not find out.
+func Errored(err error) Response {
+	return ReviewResponse(false, authenticationv1.UserInfo{}, err.Error())
+}
+
+// ReviewResponse says whether a token is valid, whose it is, and for which audiences.
+func ReviewResponse(authenticated bool, user authenticationv1.UserInfo, err string, audiences ...string) Response {
+	return Response{TokenReview: authenticationv1.TokenReview{Status: authenticationv1.TokenReviewStatus{
+		Authenticated: authenticated, User: user, Audiences: audiences, Error: err,
+	}}}
+}
+
+// maxRequestSize bounds a body, which is little more than a token of a few kilobytes.
+const maxRequestSize = 1 << 20
+
+const reviewKind = "TokenReview"
+
+// ServeHTTP implements http.Handler. What is no TokenReview, or has no token, is answered with an error in the
+// status.
+func (wh *Webhook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	ctx := r.Context()
+	if wh.WithContextFunc != nil {
+		ctx = wh.WithContextFunc(ctx, r)
+	}
+	ctx, cancel := incoming.Awaited(ctx, r.URL)
+	defer cancel()
+
+	req, err := read(r)
+	var response Response
+	if err != nil {
+		logger(&req).Error(err, "Answering a request that is no review")
+		response = Errored(err)
+		response.UID = req.UID
+	} else {
+		response = wh.Handle(ctx, req)
+	}
+	response.TypeMeta = answerVersion(req.TypeMeta)
+	w.Header().Set("Content-Type", "application/json")
+	if err := json.NewEncoder(w).Encode(response.TokenReview); err != nil {
+		logger(&req).Error(err, "Cannot send the answer; the API server may have stopped waiting")
+	}
+}
+
+// read returns the question, or as much of it as there is, and an error.
+func read(r *http.Request) (req Request, err error) {
+	body, wrong := incoming.Body(r, maxRequestSize)
+	if wrong == nil {
+		wrong = incoming.JSON(r)
+	}
+	if wrong != nil {
+		return req, wrong
+	}
+	if err := json.Unmarshal(body, &req.TokenReview); err != nil {
+		return req, fmt.Errorf("the body is not a TokenReview: %w", err)
+	}
+	asked, known := req.TypeMeta, answerVersion(req.TypeMeta)
+	switch {
+	case asked != known && asked != metav1.TypeMeta{}:
+		return req, fmt.Errorf("the body is a %s of version %s, and not a TokenReview of version %s or v1beta1",
+			asked.Kind, asked.APIVersion, authenticationv1.SchemeGroupVersion)
+	case req.Spec.Token == "":
+		return req, errors.New("token is empty")
+	}
+	return req, nil
+}
+
+// answerVersion is the version to answer in: that of the question, or v1 if we do not know it.
+func answerVersion(question metav1.TypeMeta) metav1.TypeMeta {
+	version := authenticationv1.SchemeGroupVersion.String()
+	if question.APIVersion == authenticationv1.GroupName+"/v1beta1" {
+		version = question.APIVersion
+	}
+	return metav1.TypeMeta{APIVersion: version, Kind: reviewKind}
 }

@@ -1,0 +1,191 @@
+package manager
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+
+	"github.com/loopwright/loopwright/trace"
+)
+
+// groups are a manager's runnables. What goes when is decided in group_order.go; here it
+// is done.
+type groups struct {
+	all         [groupCount]*group
+	syncTimeout time.Duration // how long a cache may take to list; 0 is forever
+
+	recorder *trace.Recorder
+
+	mu     sync.Mutex // guards what follows
+	phases phases
+	failed func(error) // where the error of a runnable goes; see onFailure
+}
+
+func newGroups(log logr.Logger, syncTimeout time.Duration, recorder *trace.Recorder) *groups {
+	g := &groups{syncTimeout: syncTimeout, recorder: recorder, failed: func(err error) { logFailure(log, err) }}
+	for name := range groupName(groupCount) {
+		g.all[name] = newGroup(name, log, func(err error) {
+			g.mu.Lock()
+			failed := g.failed
+			g.mu.Unlock()
+			failed(err)
+		})
+	}
+	return g
+}
+
+// logFailure is for an error that comes when another one has stopped the manager, or when it was told to stop.
+func logFailure(log logr.Logger, err error) {
+	if !errors.Is(err, context.Canceled) { // how many say that they were told to end
+		log.Error(err, "A runnable failed while the manager was stopping")
+	}
+}
+
+// onFailure says where errors of runnables go from now on.
+func (g *groups) onFailure(failed func(error)) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.failed = failed
+}
+
+// add puts a runnable into its group, and starts it if the group runs.
+func (g *groups) add(r Runnable) error {
+	if r == nil {
+		return errors.New("a manager cannot start a runnable that is nil")
+	}
+	for _, place := range placesOf(r, g.syncTimeout) {
+		if err := g.all[place.group].add(place.member); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addTo is add for a runnable that the manager itself knows the group of.
+func (g *groups) addTo(group groupName, r Runnable) error {
+	return g.all[group].add(&member{runnable: r, start: r.Start})
+}
+
+// start starts the groups that may start, one after the other, each when those before it are ready.
+// Without the lead, the last group is left out; it is started by another call, after this one has returned: a call
+// that finds a group that is being started leaves it and those after it to the other call. ctx bounds the waiting,
+// base has the values that the runnables find in their contexts.
+func (g *groups) start(ctx, base context.Context, leads bool) error {
+	for {
+		name, found := g.nextToStart(leads)
+		if !found {
+			return nil
+		}
+		if err := g.all[name].start(ctx, base); err != nil {
+			return fmt.Errorf("starting %s: %w", name, err)
+		}
+		g.reached(name, ready)
+	}
+}
+
+func (g *groups) nextToStart(leads bool) (groupName, bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	name, found := g.phases.toStart(leads)
+	if found {
+		g.setLocked(name, starting)
+	}
+	return name, found
+}
+
+// reached is called with phases that may have been overtaken: a group may be told to end while it starts.
+func (g *groups) reached(name groupName, phase groupPhase) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if phase > g.phases[name] {
+		g.setLocked(name, phase)
+	}
+}
+
+// setLocked is the only place where a phase changes, and the flight recorder hears of it. Groups in which there was
+// never anything are not worth a line.
+func (g *groups) setLocked(name groupName, phase groupPhase) {
+	g.phases[name] = phase
+	if !g.recorder.On() || !g.all[name].wasUsed() {
+		return
+	}
+	kind := trace.Start
+	if phase >= stopping {
+		kind = trace.Stop
+	}
+	g.recorder.Record(trace.Event{Kind: kind, Layer: "manager", Name: name.String(), Op: phase.String()})
+}
+
+// stop tells the groups to end in their order, and returns when all have ended. From now on nothing
+// can be added any more. If ctx ends before, all are told at once, and the error names what has
+// not ended. It may be called once.
+func (g *groups) stop(ctx context.Context, cause error) error {
+	// Received here, sent by a goroutine for each group, once. There is room for all, so no send ever waits.
+	news := make(chan groupName, groupCount)
+	for name, group := range g.all {
+		group.close()
+		go func() {
+			<-group.empty
+			news <- groupName(name)
+		}()
+	}
+	for !g.areEnded() {
+		for name, found := g.nextToStop(); found; name, found = g.nextToStop() {
+			g.all[name].stop(cause)
+		}
+		select {
+		case name := <-news:
+			g.reached(name, ended)
+		case <-ctx.Done():
+			return g.abandon(cause)
+		}
+	}
+	return nil
+}
+
+func (g *groups) nextToStop() (groupName, bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	name, found := g.phases.toStop()
+	if found {
+		g.setLocked(name, stopping)
+	}
+	return name, found
+}
+
+// stopElected is for a lease that is lost: what needs it is told at once. It returns when all of that
+// has ended.
+func (g *groups) stopElected(cause error) {
+	g.all[elected].close()
+	g.reached(elected, stopping)
+	g.all[elected].stop(cause)
+	<-g.all[elected].empty
+}
+
+func (g *groups) areEnded() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.phases.areEnded()
+}
+
+// abandon tells all that is left to end. It asks for the names first: what ends as soon as it is told had not ended in
+// time either.
+func (g *groups) abandon(cause error) error {
+	var left []string
+	for _, group := range slices.Backward(g.all[:]) {
+		left = append(left, group.left()...)
+	}
+	for _, group := range g.all {
+		group.stop(cause)
+	}
+	if len(left) == 0 {
+		return nil
+	}
+	return fmt.Errorf("still running: %s", strings.Join(left, ", "))
+}

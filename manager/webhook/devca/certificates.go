@@ -1,0 +1,237 @@
+package devca
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/base64"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"math/big"
+	"net"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// authority signs certificates.
+type authority struct {
+	certificate *x509.Certificate
+	key         *ecdsa.PrivateKey
+	pem         []byte
+	from, until time.Time
+}
+
+// certificate is what a server shows.
+type certificate struct {
+	pair        *tls.Certificate
+	from, until time.Time
+}
+
+// newAuthority makes an authority that signs itself. The path length keeps it from signing others.
+func newAuthority(now time.Time, lifetime time.Duration) (authority, error) {
+	template := &x509.Certificate{
+		Subject:               pkix.Name{CommonName: "webhooks in development"},
+		NotBefore:             now.Add(-clockTolerance), // the API server's clock may be behind ours
+		NotAfter:              now.Add(lifetime),
+		IsCA:                  true,
+		MaxPathLenZero:        true,
+		BasicConstraintsValid: true,
+		KeyUsage:              x509.KeyUsageCertSign,
+	}
+	der, key, err := sign(template, nil)
+	if err != nil {
+		return authority{}, fmt.Errorf("making a CA: %w", err)
+	}
+	parsed, err := x509.ParseCertificate(der)
+	if err != nil {
+		return authority{}, fmt.Errorf("making a CA: %w", err)
+	}
+	return authority{
+		certificate: parsed, key: key,
+		pem:  pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
+		from: now, until: template.NotAfter,
+	}, nil
+}
+
+// serve makes a server's certificate for some names and addresses. It ends with the authority, if not before.
+func (a authority) serve(now time.Time, lifetime time.Duration, hosts []string) (certificate, error) {
+	until := now.Add(lifetime)
+	if until.After(a.until) {
+		until = a.until
+	}
+	template := &x509.Certificate{
+		Subject:     pkix.Name{CommonName: hosts[0]},
+		NotBefore:   now.Add(-clockTolerance),
+		NotAfter:    until,
+		KeyUsage:    x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
+	for _, host := range hosts {
+		if ip := net.ParseIP(host); ip != nil {
+			template.IPAddresses = append(template.IPAddresses, ip)
+		} else {
+			template.DNSNames = append(template.DNSNames, host)
+		}
+	}
+	der, key, err := sign(template, &a)
+	if err != nil {
+		return certificate{}, fmt.Errorf("making a certificate for %v: %w", hosts, err)
+	}
+	return certificate{pair: &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, from: now, until: until}, nil
+}
+
+// sign makes a key and its certificate, signed by an authority, or by the key itself.
+func sign(template *x509.Certificate, by *authority) (der []byte, key *ecdsa.PrivateKey, err error) {
+	if key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
+		return nil, nil, err
+	}
+	if template.SerialNumber, err = rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127)); err != nil {
+		return nil, nil, err
+	}
+	parent, signer := template, key
+	if by != nil {
+		parent, signer = by.certificate, by.key
+	}
+	der, err = x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, signer)
+	return der, key, err
+}
+
+// region rotation
+
+// generation is the state of the certificates: what signs, what is served, and what the API server is told.
+type generation struct {
+	signer  authority // signs what is served
+	serving certificate
+	// next is the authority after signer, while the API server learns about it. It signs nothing before that.
+	next *authority
+	// told is when all configurations had next; zero until then.
+	told time.Time
+	// asked is when somebody asked for the next authority; zero if nobody did.
+	asked time.Time
+	// last is the authority before signer. Connections that began with it go on, so the API server still
+	// trusts it until it runs out.
+	last *authority
+}
+
+// step is what there is to do about a generation.
+type step int
+
+const (
+	stay       step = iota // nothing until the time that comes with it
+	renew                  // sign a new serving certificate
+	makeNext               // make the next authority, and tell the API server
+	promote                // let next sign
+	forgetLast             // stop telling the API server about last
+)
+
+const (
+	// settling is how long the API server may take to read a configuration that was written.
+	settling = 10 * time.Second
+	// renewAt is the part of a life after which a certificate is renewed, so that a failure can be
+	// repaired in the rest of it.
+	renewAt = 2.0 / 3
+	// promoteAt is the part of an authority's life after which the next one signs, even if the API server could not
+	// be told.
+	promoteAt = 0.9
+	// clockTolerance is how far the API server's clock may be behind ours.
+	clockTolerance = 5 * time.Minute
+)
+
+// due is the step for a generation at a time, or when to look again.
+//
+// A new authority is announced beside the old one, and signs only when the API server has had time to
+// read the configurations. So there is no moment at which it does not trust what is served. If the
+// announcement fails, nothing changes until the old authority has to go anyway.
+func (g generation) due(now time.Time) (step, time.Time) {
+	type deadline struct {
+		step step
+		at   time.Time
+	}
+	deadlines := []deadline{{renew, after(renewAt, g.serving.from, g.serving.until)}}
+	if g.next == nil {
+		at := after(renewAt, g.signer.from, g.signer.until)
+		if !g.asked.IsZero() && g.asked.Before(at) {
+			at = g.asked
+		}
+		deadlines = append(deadlines, deadline{makeNext, at})
+	} else if g.told.IsZero() {
+		deadlines = append(deadlines, deadline{promote, after(promoteAt, g.signer.from, g.signer.until)})
+	} else {
+		deadlines = append(deadlines, deadline{promote, g.told.Add(settling)})
+	}
+	if g.last != nil {
+		deadlines = append(deadlines, deadline{forgetLast, g.last.until})
+	}
+	var first deadline
+	for i, d := range deadlines {
+		if i == 0 || d.at.Before(first.at) {
+			first = d
+		}
+	}
+	if first.at.After(now) {
+		return stay, first.at
+	}
+	return first.step, now
+}
+
+// after is the time at which a part of a life is over.
+func after(part float64, from, until time.Time) time.Time {
+	return from.Add(time.Duration(float64(until.Sub(from)) * part))
+}
+
+// bundle is what the API server is told to trust, in PEM form.
+func (g generation) bundle() (pem []byte) {
+	for _, a := range []*authority{g.next, &g.signer, g.last} {
+		if a != nil {
+			pem = append(pem, a.pem...)
+		}
+	}
+	return pem
+}
+
+// endregion rotation
+
+var (
+	mutating   = schema.GroupVersionKind{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "MutatingWebhookConfiguration"}
+	validating = schema.GroupVersionKind{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingWebhookConfiguration"}
+	crd        = schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
+)
+
+// putBundle writes a bundle wherever an object says how to reach a webhook. It returns whether it changed
+// anything, and leaves all other fields alone, those that this program does not know too.
+func putBundle(object *unstructured.Unstructured, bundle []byte) (changed bool, err error) {
+	text := base64.StdEncoding.EncodeToString(bundle)
+	put := func(clientConfig map[string]any) {
+		if clientConfig["caBundle"] != text {
+			clientConfig["caBundle"], changed = text, true
+		}
+	}
+	if object.GroupVersionKind() == crd {
+		clientConfig, _, _ := unstructured.NestedFieldNoCopy(object.Object, "spec", "conversion", "webhook", "clientConfig")
+		fields, is := clientConfig.(map[string]any)
+		if !is {
+			return false, errors.New("it has no conversion webhook: set spec.conversion.strategy to Webhook, and spec.conversion.webhook.clientConfig")
+		}
+		put(fields)
+		return changed, nil
+	}
+	list, _ := object.Object["webhooks"].([]any)
+	if len(list) == 0 {
+		return false, errors.New("it has no webhooks")
+	}
+	for i, webhook := range list {
+		fields, _ := webhook.(map[string]any)
+		clientConfig, is := fields["clientConfig"].(map[string]any)
+		if !is {
+			return false, fmt.Errorf("its webhooks[%d] has no clientConfig", i)
+		}
+		put(clientConfig)
+	}
+	return changed, nil
+}
