@@ -9,10 +9,10 @@ import (
 	"github.com/loopwright/loopwright/manager/metrics"
 )
 
-// teller calls what belongs to the user, other than the work, from a goroutine of its own: the loop
+// notifier calls what belongs to the user, other than the work, from a goroutine of its own: the loop
 // has a deadline, and must not wait for a recorder of events or a log. The goroutine is there only as
 // long as there is something to tell.
-type teller struct {
+type notifier struct {
 	lock        resourcelock.Interface
 	onNewLeader func(string) // or nil
 
@@ -27,70 +27,70 @@ type teller struct {
 	told chan struct{}
 }
 
-func newTeller(lock resourcelock.Interface, onNewLeader func(string)) *teller {
-	return &teller{lock: lock, onNewLeader: onNewLeader, told: make(chan struct{}, 1)}
+func newNotifier(lock resourcelock.Interface, onNewLeader func(string)) *notifier {
+	return &notifier{lock: lock, onNewLeader: onNewLeader, told: make(chan struct{}, 1)}
 }
 
 // event tells the lock what happened to it.
-func (t *teller) event(what string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.events = append(t.events, what)
-	t.goLocked()
+func (n *notifier) event(what string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.events = append(n.events, what)
+	n.goLocked()
 }
 
 // sees tells the user of a new leader.
-func (t *teller) sees(leader string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if leader != t.leader && t.onNewLeader != nil {
-		t.leader, t.news = leader, true
-		t.goLocked()
+func (n *notifier) sees(leader string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if leader != n.leader && n.onNewLeader != nil {
+		n.leader, n.news = leader, true
+		n.goLocked()
 	}
 }
 
-func (t *teller) goLocked() {
-	if !t.running {
-		t.running = true
-		go t.run()
+func (n *notifier) goLocked() {
+	if !n.running {
+		n.running = true
+		go n.run()
 	}
 }
 
-func (t *teller) run() {
+func (n *notifier) run() {
 	for {
-		events, leader, news, more := t.take()
+		events, leader, news, more := n.take()
 		if !more {
 			return
 		}
 		for _, event := range events {
-			t.lock.RecordEvent(event)
+			n.lock.RecordEvent(event)
 		}
 		if news {
-			t.onNewLeader(leader)
+			n.onNewLeader(leader)
 		}
 	}
 }
 
-func (t *teller) take() (events []string, leader string, news, more bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	events, news = t.events, t.news
-	t.events, t.news = nil, false
-	t.running = len(events) > 0 || news
-	if !t.running {
+func (n *notifier) take() (events []string, leader string, news, more bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	events, news = n.events, n.news
+	n.events, n.news = nil, false
+	n.running = len(events) > 0 || news
+	if !n.running {
 		select {
-		case t.told <- struct{}{}:
+		case n.told <- struct{}{}:
 		default:
 		}
 	}
-	return events, t.leader, news, t.running
+	return events, n.leader, news, n.running
 }
 
 // finished returns true if all has been told. Otherwise told is sent when it has.
-func (t *teller) finished() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return !t.running
+func (n *notifier) finished() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return !n.running
 }
 
 // The metrics of all electors, with client-go's names. controller-runtime v0.25.2 counts the second one

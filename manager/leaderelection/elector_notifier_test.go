@@ -85,25 +85,25 @@ func (l *recordingLock) told() []string {
 	return slices.Clone(l.story)
 }
 
-func recordingTeller() (*recordingLock, *teller) {
+func recordingTeller() (*recordingLock, *notifier) {
 	lock := &recordingLock{}
-	return lock, newTeller(lock, func(leader string) { lock.say("leader " + leader) })
+	return lock, newNotifier(lock, func(leader string) { lock.say("leader " + leader) })
 }
 
 // Events are how people see who led when, and a callback is how programs do.
 func TestEventsAndLeadersAreToldAsTheyComeAndOneAfterTheOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		lock, teller := recordingTeller()
-		teller.sees("a")
+		lock, notifier := recordingTeller()
+		notifier.sees("a")
 		synctest.Wait()
 		require.Equal(t, []string{"leader a"}, lock.told())
-		teller.sees("a")
-		teller.event("became leader")
+		notifier.sees("a")
+		notifier.event("became leader")
 		synctest.Wait()
 		require.Equal(t, []string{"leader a", "became leader"}, lock.told(), "a leader is told once")
-		teller.event("stopped leading")
-		teller.sees("b")
-		teller.sees("c")
+		notifier.event("stopped leading")
+		notifier.sees("b")
+		notifier.sees("c")
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		require.Equal(t, []string{"leader a", "became leader", "became leader, recorded", "stopped leading", "stopped leading, recorded", "leader c"}, lock.told(),
@@ -113,24 +113,24 @@ func TestEventsAndLeadersAreToldAsTheyComeAndOneAfterTheOther(t *testing.T) {
 
 func TestALeaderThatNobodyWantsToKnowIsNotTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		teller := newTeller(&ownLock{}, nil)
-		teller.sees("a")
+		notifier := newNotifier(&ownLock{}, nil)
+		notifier.sees("a")
 		synctest.Wait()
-		require.True(t, teller.finished())
+		require.True(t, notifier.finished())
 	})
 }
 
 // The last answer of a lock may come when all seems to be told.
 func TestWhatIsToldAfterTheEndIsWaitedForAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		lock, teller := recordingTeller()
-		require.True(t, teller.finished(), "there is nothing to tell")
+		lock, notifier := recordingTeller()
+		require.True(t, notifier.finished(), "there is nothing to tell")
 		for _, leader := range []string{"a", "b"} {
-			teller.event("stopped leading")
-			teller.sees(leader)
-			require.False(t, teller.finished())
-			<-teller.told
-			require.True(t, teller.finished())
+			notifier.event("stopped leading")
+			notifier.sees(leader)
+			require.False(t, notifier.finished())
+			<-notifier.told
+			require.True(t, notifier.finished())
 			require.Contains(t, lock.told(), "leader "+leader)
 		}
 	})
@@ -139,13 +139,13 @@ func TestWhatIsToldAfterTheEndIsWaitedForAgain(t *testing.T) {
 // The loop may be busy when the last event has been told. If it misses that, the process stays for StopTimeout.
 func TestTheEndOfTheTellingIsKeptForALoopThatIsBusy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		_, teller := recordingTeller()
-		teller.event("stopped leading")
-		require.False(t, teller.finished())
+		_, notifier := recordingTeller()
+		notifier.event("stopped leading")
+		require.False(t, notifier.finished())
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		require.Len(t, teller.told, 1)
-		require.True(t, teller.finished())
+		require.Len(t, notifier.told, 1)
+		require.True(t, notifier.finished())
 	})
 }
 

@@ -17,7 +17,7 @@ import (
 func (r *run) record(before election) {
 	after := r.e
 	if holder, was := after.holder(), before.holder(); holder != was {
-		r.teller.sees(holder)
+		r.notifier.sees(holder)
 		if holder != after.identity && !r.resigned {
 			r.say("observed", leaderIs(holder))
 		}
@@ -39,7 +39,7 @@ func (r *run) record(before election) {
 		r.trace("renewed", "")
 	}
 	if before.phase == leading && after.phase != leading {
-		r.teller.event("stopped leading")
+		r.notifier.event("stopped leading")
 	}
 }
 
@@ -52,7 +52,7 @@ func (r *run) sayReleased(why string) {
 }
 
 func (e election) holder() string {
-	if e.sight != present {
+	if e.observed != present {
 		return ""
 	}
 	return e.record.HolderIdentity

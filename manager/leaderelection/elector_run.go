@@ -45,7 +45,7 @@ func (le *LeaderElector) Elect(ctx context.Context) error {
 		answers:  make(chan answer, 1),
 		failures: map[do]string{},
 		cut:      func() {},
-		teller:   newTeller(lock, le.config.Callbacks.OnNewLeader),
+		notifier:   newNotifier(lock, le.config.Callbacks.OnNewLeader),
 		term: func(fence Fence) (context.Context, context.CancelCauseFunc) {
 			return context.WithCancelCause(WithFence(ctx, fence))
 		},
@@ -72,7 +72,7 @@ type run struct {
 	cut     context.CancelFunc // ends the request
 
 	term     func(Fence) (context.Context, context.CancelCauseFunc) // makes the context of the work
-	teller   *teller
+	notifier   *notifier
 	work     *work     // nil until this replica leads
 	stopBy   time.Time // when Run returns without the work; zero if the work may go on
 	canceled bool      // the context has ended, and that was taken in
@@ -106,7 +106,7 @@ func (r *run) loop(ctx context.Context) error {
 			r.hear(a)
 		case <-r.working():
 			r.workHasEnded()
-		case <-r.teller.told:
+		case <-r.notifier.told:
 		case <-timer.C:
 		case <-ended:
 		}
@@ -164,7 +164,7 @@ func (r *run) over() bool {
 		return false
 	}
 	r.cut()
-	if r.e.asking || r.busy() || !r.teller.finished() {
+	if r.e.asking || r.busy() || !r.notifier.finished() {
 		r.late = r.tooLate()
 		return r.late
 	}
@@ -290,7 +290,7 @@ func (r *run) start() {
 	r.work = &work{cancel: cancel, done: make(chan struct{})}
 	done, start := r.work.done, r.config.Callbacks.OnStartedLeading
 	r.change(func(s *status) { s.works = true })
-	r.teller.event("became leader")
+	r.notifier.event("became leader")
 	go func() {
 		defer close(done)
 		start(ctx)
@@ -330,7 +330,7 @@ func (r *run) publish() {
 	leads := r.e.phase == leading
 	r.change(func(s *status) {
 		s.leads, s.leader = leads, r.e.record.HolderIdentity
-		if r.e.sight != present {
+		if r.e.observed != present {
 			s.leader = ""
 		}
 		if r.e.holds() {

@@ -49,7 +49,7 @@ type election struct {
 	// leadFrom ends the claim. It is zero if there is none.
 	leadFrom time.Time
 
-	sight  sight
+	observed  observed
 	record resourcelock.LeaderElectionRecord // as last seen or written; the last one if it is missing now
 	raw    string                            // its bytes, if it was read
 	since  time.Time                         // when this replica saw the lock for the first time as it is
@@ -70,11 +70,11 @@ type election struct {
 	why   string    // why it ended, or how the lock came to us
 }
 
-// sight is what is known of the lock.
-type sight uint8
+// observation is what is known of the lock.
+type observation uint8
 
 const (
-	unread sight = iota
+	unread observation = iota
 	missing
 	present
 )
@@ -163,9 +163,9 @@ func (e election) next(now time.Time) step {
 		return step{do: read}
 	case e.phase == releasing:
 		return step{do: update, record: e.released(now)}
-	case e.sight == missing && e.waitForMissing && !e.holds() && now.Before(e.since.Add(e.retry)):
+	case e.observed == missing && e.waitForMissing && !e.holds() && now.Before(e.since.Add(e.retry)):
 		return step{do: pause} // it may have been deleted, and a holder that lives makes it again
-	case e.sight == missing:
+	case e.observed == missing:
 		return step{do: create, record: e.taking(now), why: "nobody has it"}
 	case e.taken(now):
 		return step{do: pause}
@@ -196,10 +196,10 @@ func (e election) sends(s step, now time.Time) election {
 
 // saw takes in a record that was read.
 func (e election) saw(record resourcelock.LeaderElectionRecord, raw string, now time.Time) election {
-	if e.sight != present || raw != e.raw || !same(record, e.record) {
+	if e.observed != present || raw != e.raw || !same(record, e.record) {
 		e.since = now
 	}
-	e.asking, e.sight, e.record, e.raw, e.current, e.read = false, present, record, raw, true, true
+	e.asking, e.observed, e.record, e.raw, e.current, e.read = false, present, record, raw, true, true
 	switch {
 	case record.HolderIdentity != "" && e.wroteIt(record):
 		return e.took(now) // the answer got lost, and the write did not
@@ -213,10 +213,10 @@ func (e election) saw(record resourcelock.LeaderElectionRecord, raw string, now 
 
 // sawNothing takes in that there is no lock.
 func (e election) sawNothing(now time.Time) election {
-	if e.sight != missing {
+	if e.observed != missing {
 		e.since = now
 	}
-	e.asking, e.sight, e.current, e.read = false, missing, true, true
+	e.asking, e.observed, e.current, e.read = false, missing, true, true
 	if e.phase == releasing {
 		return e.lose("it was deleted")
 	}
@@ -225,7 +225,7 @@ func (e election) sawNothing(now time.Time) election {
 
 // wrote takes in that the last write has succeeded.
 func (e election) wrote(now time.Time) election {
-	e.asking, e.sight, e.record, e.raw, e.current, e.read = false, present, e.mine, "", true, false
+	e.asking, e.observed, e.record, e.raw, e.current, e.read = false, present, e.mine, "", true, false
 	if e.mine.HolderIdentity == "" {
 		e.phase, e.why = ended, "released"
 		return e

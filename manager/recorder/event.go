@@ -24,8 +24,8 @@ const (
 	nameLimit = validation.DNS1123SubdomainMaxLength
 )
 
-// said is what a caller of a recorder said about an event, with its note put together.
-type said struct {
+// eventCall is what a caller of a recorder passed to it, with the note formatted.
+type eventCall struct {
 	regarding, related              runtime.Object
 	annotations                     map[string]string
 	eventType, reason, action, note string
@@ -41,7 +41,7 @@ type reporter struct {
 // newEvent makes the Event. What the server would refuse is made fit where that loses nothing that
 // matters: a note is cut, and an empty action becomes the reason. For the rest there is an error. The older API
 // takes any reason, and has no action.
-func newEvent(scheme *runtime.Scheme, by reporter, s said, now time.Time, stamp int64) (*eventsv1.Event, error) {
+func newEvent(scheme *runtime.Scheme, by reporter, s eventCall, now time.Time, stamp int64) (*eventsv1.Event, error) {
 	regarding, err := referenceTo(scheme, s.regarding)
 	if err != nil {
 		return nil, fmt.Errorf("the object that the event is about: %w", err)

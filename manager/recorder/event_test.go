@@ -17,24 +17,24 @@ import (
 
 var me = reporter{api: currentAPI, controller: "websites", instance: "websites-host"}
 
-func valid() said {
-	return said{regarding: pod("a"), eventType: "Normal", reason: "Scaled", action: "Scale", note: "n"}
+func valid() eventCall {
+	return eventCall{regarding: pod("a"), eventType: "Normal", reason: "Scaled", action: "Scale", note: "n"}
 }
 
 func TestWhatNoEventMayHaveIsAnError(t *testing.T) {
 	for name, c := range inorder.Map(map[string]struct {
-		change func(*said)
+		change func(*eventCall)
 		want   string
 	}{
-		"another type":         {func(s *said) { s.eventType = "Info" }, `type "Info": it must be Normal or Warning`},
-		"no reason":            {func(s *said) { s.reason = "" }, "they need 1 to 128 bytes"},
-		"a novel as a reason":  {func(s *said) { s.reason = strings.Repeat("x", 129) }, "they need 1 to 128 bytes"},
-		"a novel as an action": {func(s *said) { s.action = strings.Repeat("x", 129) }, "they need 1 to 128 bytes"},
-		"no object":            {func(s *said) { s.regarding = nil }, "the object that the event is about: it is nil"},
-		"a nil pointer":        {func(s *said) { s.regarding = (*corev1.Pod)(nil) }, "the object that the event is about: it is nil"},
-		"a kind that is new":   {func(s *said) { s.regarding = &unknown{} }, "the object that the event is about: its kind"},
-		"a list":               {func(s *said) { s.regarding = &corev1.PodList{} }, "its metadata"},
-		"a related one is new": {func(s *said) { s.related = &unknown{} }, "the related object: its kind"},
+		"another type":         {func(s *eventCall) { s.eventType = "Info" }, `type "Info": it must be Normal or Warning`},
+		"no reason":            {func(s *eventCall) { s.reason = "" }, "they need 1 to 128 bytes"},
+		"a novel as a reason":  {func(s *eventCall) { s.reason = strings.Repeat("x", 129) }, "they need 1 to 128 bytes"},
+		"a novel as an action": {func(s *eventCall) { s.action = strings.Repeat("x", 129) }, "they need 1 to 128 bytes"},
+		"no object":            {func(s *eventCall) { s.regarding = nil }, "the object that the event is about: it is nil"},
+		"a nil pointer":        {func(s *eventCall) { s.regarding = (*corev1.Pod)(nil) }, "the object that the event is about: it is nil"},
+		"a kind that is new":   {func(s *eventCall) { s.regarding = &unknown{} }, "the object that the event is about: its kind"},
+		"a list":               {func(s *eventCall) { s.regarding = &corev1.PodList{} }, "its metadata"},
+		"a related one is new": {func(s *eventCall) { s.related = &unknown{} }, "the related object: its kind"},
 	}) {
 		t.Run(name, func(t *testing.T) {
 			s := valid()

@@ -1,7 +1,7 @@
 // Package recorder writes Events: objects that tell people, in kubectl describe, what a controller did
 // and why something fails.
 //
-// A reconciler calls Eventf and goes on. The event waits in the Writer's book, where the same event
+// A reconciler calls Eventf and goes on. The event waits in the Writer's correlator, where the same event
 // again only counts; the Writer's one loop creates the Event objects and brings their counts up to
 // date.
 //
@@ -53,7 +53,7 @@ func (r *currentRecorder) Eventf(regarding runtime.Object, related runtime.Objec
 
 // AnnotatedEventf implements events.AnnotatedEventRecorder.
 func (r *currentRecorder) AnnotatedEventf(regarding runtime.Object, related runtime.Object, annotations map[string]string, eventtype, reason, action, note string, args ...any) {
-	r.writer.record(r.by, said{
+	r.writer.record(r.by, eventCall{
 		regarding: regarding, related: related, annotations: annotations,
 		eventType: eventtype, reason: reason, action: action, note: fmt.Sprintf(note, args...),
 	})
@@ -83,7 +83,7 @@ func (r *olderRecorder) AnnotatedEventf(object runtime.Object, annotations map[s
 }
 
 func (r *olderRecorder) write(object runtime.Object, annotations map[string]string, eventtype, reason, message string) {
-	r.writer.record(r.by, said{
+	r.writer.record(r.by, eventCall{
 		regarding: object, annotations: annotations, eventType: eventtype, reason: reason, note: message,
 	})
 }

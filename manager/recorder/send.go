@@ -41,7 +41,7 @@ var eventsLost = prometheus.NewCounterVec(prometheus.CounterOpts{
 
 func init() { metrics.Registry.MustRegister(eventsLost) }
 
-// lost counts events, and logs at most once a minute: who floods the book must not flood the log.
+// lost counts events, and logs at most once a minute: who floods the correlator must not flood the log.
 func (w *Writer) lost(why string, n int) {
 	if n == 0 {
 		return
@@ -120,14 +120,14 @@ func (s sink) patch(ctx context.Context, by *api, event *eventsv1.Event) error {
 // write does one write that is due. It returns false if there is none.
 func (w *Writer) write(ctx context.Context) bool {
 	w.mu.Lock()
-	u, due := w.book.take(time.Now())
+	u, due := w.correlator.take(time.Now())
 	w.mu.Unlock()
 	if !due {
 		return false
 	}
 	err := w.send(ctx, u)
 	w.mu.Lock()
-	verdict := w.book.ended(u, classify(err, u.unsure), time.Now())
+	verdict := w.correlator.ended(u, classify(err, u.unsure), time.Now())
 	if verdict == renamed {
 		w.stamp = max(w.stamp+1, time.Now().UnixNano())
 		u.series.event.Name = eventName(u.event.Regarding.Name, w.stamp)

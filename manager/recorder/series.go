@@ -27,7 +27,7 @@ const (
 	endsAfter    = 20 * time.Minute
 )
 
-// What a book holds at most, and how many different notes stay apart.
+// What a correlator holds at most, and how many different notes stay apart.
 const (
 	maxSeries = 4096
 	maxNotes  = 10
@@ -79,9 +79,9 @@ type series struct {
 	place *list.Element // place in the list, while idle
 }
 
-// book knows all series of a program, and which of them is written next. It is a pure state: the caller
+// correlator knows all series of a program, and which of them is written next. It is a pure state: the caller
 // brings the time, holds a lock, and does the writing.
-type book struct {
+type correlator struct {
 	all     map[seriesKey]*series
 	alike   map[about]map[*series]bool // those that differ in nothing but their notes
 	queue   seriesHeap                 // those that wait
@@ -90,22 +90,22 @@ type book struct {
 	stopped bool // what fails is not tried again
 }
 
-func newBook() *book { return &book{all: map[seriesKey]*series{}, alike: map[about]map[*series]bool{}} }
+func newCorrelator() *correlator { return &correlator{all: map[seriesKey]*series{}, alike: map[about]map[*series]bool{}} }
 
-// observe counts an occurrence. It returns false if the book is full of events that nobody could write
+// observe counts an occurrence. It returns false if the correlator is full of events that nobody could write
 // yet, and the occurrence is of another one.
-func (b *book) observe(by *api, event *eventsv1.Event, now time.Time) bool {
-	key := b.keyOf(by, event, now)
+func (c *correlator) observe(by *api, event *eventsv1.Event, now time.Time) bool {
+	key := c.keyOf(by, event, now)
 	if key.note == combinedPrefix {
 		event.Note = shortened(combinedPrefix+event.Note, by.noteLimit)
 	}
-	s := b.all[key]
+	s := c.all[key]
 	if s != nil && s.pauses(now) && !by.goesOn {
-		b.remove(s)
+		c.remove(s)
 		s = nil
 	}
 	if s == nil {
-		return b.open(key, event, now)
+		return c.open(key, event, now)
 	}
 	s.event.Note = event.Note // of a combined one, the newest
 	if s.count < math.MaxInt32 {
@@ -113,13 +113,13 @@ func (b *book) observe(by *api, event *eventsv1.Event, now time.Time) bool {
 	}
 	s.last = now
 	if s.state == idle {
-		b.rest.Remove(s.place)
-		b.wait(s, s.nextWrite(now))
+		c.rest.Remove(s.place)
+		c.wait(s, s.nextWrite(now))
 	}
 	return true
 }
 
-func (b *book) keyOf(by *api, event *eventsv1.Event, now time.Time) seriesKey {
+func (c *correlator) keyOf(by *api, event *eventsv1.Event, now time.Time) seriesKey {
 	key := seriesKey{about: about{
 		api: by, controller: event.ReportingController, instance: event.ReportingInstance,
 		eventType: event.Type, reason: event.Reason, action: event.Action, regarding: event.Regarding,
@@ -130,15 +130,15 @@ func (b *book) keyOf(by *api, event *eventsv1.Event, now time.Time) seriesKey {
 		key.related.ResourceVersion = ""
 	}
 	key.note = event.Note
-	if b.all[key] == nil && b.goingOn(key.about, now) >= maxNotes {
+	if c.all[key] == nil && c.goingOn(key.about, now) >= maxNotes {
 		key.note = combinedPrefix
 	}
 	return key
 }
 
 // goingOn counts the series that differ in nothing but their notes.
-func (b *book) goingOn(a about, now time.Time) (n int) {
-	for s := range b.alike[a] {
+func (c *correlator) goingOn(a about, now time.Time) (n int) {
+	for s := range c.alike[a] {
 		if !s.pauses(now) {
 			n++
 		}
@@ -146,32 +146,32 @@ func (b *book) goingOn(a about, now time.Time) (n int) {
 	return n
 }
 
-func (b *book) open(key seriesKey, event *eventsv1.Event, now time.Time) bool {
-	if len(b.all) >= maxSeries {
-		longest := b.rest.Front()
+func (c *correlator) open(key seriesKey, event *eventsv1.Event, now time.Time) bool {
+	if len(c.all) >= maxSeries {
+		longest := c.rest.Front()
 		if longest == nil {
 			return false
 		}
-		b.remove(longest.Value.(*series))
+		c.remove(longest.Value.(*series))
 	}
 	s := &series{key: key, event: event, count: 1, last: now}
-	b.all[key] = s
-	if b.alike[key.about] == nil {
-		b.alike[key.about] = map[*series]bool{}
+	c.all[key] = s
+	if c.alike[key.about] == nil {
+		c.alike[key.about] = map[*series]bool{}
 	}
-	b.alike[key.about][s] = true
-	b.wait(s, now)
+	c.alike[key.about][s] = true
+	c.wait(s, now)
 	return true
 }
 
-func (b *book) remove(s *series) {
+func (c *correlator) remove(s *series) {
 	if s.state == idle {
-		b.rest.Remove(s.place)
+		c.rest.Remove(s.place)
 	}
-	delete(b.all, s.key)
-	delete(b.alike[s.key.about], s)
-	if len(b.alike[s.key.about]) == 0 {
-		delete(b.alike, s.key.about)
+	delete(c.all, s.key)
+	delete(c.alike[s.key.about], s)
+	if len(c.alike[s.key.about]) == 0 {
+		delete(c.alike, s.key.about)
 	}
 }
 
@@ -190,10 +190,10 @@ func (s *series) nextWrite(now time.Time) time.Time {
 	return now
 }
 
-func (b *book) wait(s *series, due time.Time) {
-	b.arrived++
-	s.state, s.due, s.order = waiting, due, b.arrived
-	heap.Push(&b.queue, s)
+func (c *correlator) wait(s *series, due time.Time) {
+	c.arrived++
+	s.state, s.due, s.order = waiting, due, c.arrived
+	heap.Push(&c.queue, s)
 }
 
 // update is what is to be written: all of the event, or only its series if the server has the event.
@@ -206,19 +206,19 @@ type update struct {
 }
 
 // next is when something will be due; zero means never.
-func (b *book) next() time.Time {
-	if len(b.queue) == 0 {
+func (c *correlator) next() time.Time {
+	if len(c.queue) == 0 {
 		return time.Time{}
 	}
-	return b.queue[0].due
+	return c.queue[0].due
 }
 
 // take returns what is due.
-func (b *book) take(now time.Time) (update, bool) {
-	if len(b.queue) == 0 || b.queue[0].due.After(now) && !b.stopped {
+func (c *correlator) take(now time.Time) (update, bool) {
+	if len(c.queue) == 0 || c.queue[0].due.After(now) && !c.stopped {
 		return update{}, false
 	}
-	s := heap.Pop(&b.queue).(*series)
+	s := heap.Pop(&c.queue).(*series)
 	s.state = writing
 	u := update{series: s, api: s.key.api, event: s.event.DeepCopy(), created: s.written > 0, unsure: s.unsure}
 	if s.count > 1 {
@@ -229,40 +229,40 @@ func (b *book) take(now time.Time) (update, bool) {
 
 // ended takes in what came of a write, and returns what comes of the series: a write that would be
 // tried again too often, or at the end, is given up.
-func (b *book) ended(u update, v verdict, now time.Time) verdict {
+func (c *correlator) ended(u update, v verdict, now time.Time) verdict {
 	s := u.series
 	switch v {
 	case written:
-		b.wrote(s, u.event.Series, now)
+		c.wrote(s, u.event.Series, now)
 	case unsure, renamed:
 		s.failures++
-		if b.stopped || s.failures >= maxTries {
-			b.remove(s)
+		if c.stopped || s.failures >= maxTries {
+			c.remove(s)
 			return unreachable
 		}
 		s.unsure = v == unsure
-		b.wait(s, now.Add(pauseAfter(s.failures)))
+		c.wait(s, now.Add(pauseAfter(s.failures)))
 	case unwanted:
-		b.remove(s)
+		c.remove(s)
 	}
 	return v
 }
 
-func (b *book) wrote(s *series, sent *eventsv1.EventSeries, now time.Time) {
+func (c *correlator) wrote(s *series, sent *eventsv1.EventSeries, now time.Time) {
 	s.written, s.writtenAt, s.failures, s.unsure = 1, now, 0, false
 	if sent != nil {
 		s.written = sent.Count
 	}
 	if s.count > s.written {
-		b.wait(s, s.nextWrite(now))
+		c.wait(s, s.nextWrite(now))
 		return
 	}
 	s.state = idle
-	s.place = b.rest.PushBack(s)
+	s.place = c.rest.PushBack(s)
 }
 
 // stop makes everything due that waits, for the last time.
-func (b *book) stop() { b.stopped = true }
+func (c *correlator) stop() { c.stopped = true }
 
 // Tries of one write: with pauses of 1, 2, 4, ... 30 seconds the server may be away for 3 minutes.
 const (

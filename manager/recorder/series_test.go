@@ -18,20 +18,20 @@ func occurrence(name, note string) *eventsv1.Event {
 		Regarding: corev1.ObjectReference{Kind: "Website", Namespace: "shop", Name: name}}
 }
 
-// play is a book with a clock, and what was written of it.
+// play is a correlator with a clock, and what was written of it.
 type play struct {
 	*testing.T
-	*book
+	*correlator
 	now    time.Time
 	server map[string]int32 // by the event's name and note
 	writes int
 }
 
 func playing(t *testing.T) *play {
-	return &play{T: t, book: newBook(), now: epoch, server: map[string]int32{}}
+	return &play{T: t, correlator: newCorrelator(), now: epoch, server: map[string]int32{}}
 }
 
-func (p *play) observe(event *eventsv1.Event) bool { return p.book.observe(currentAPI, event, p.now) }
+func (p *play) observe(event *eventsv1.Event) bool { return p.correlator.observe(currentAPI, event, p.now) }
 func key(p *play, name string) seriesKey           { return p.keyOf(currentAPI, occurrence(name, "n"), p.now) }
 func (p *play) pass(d time.Duration)               { p.now = p.now.Add(d) }
 
@@ -270,7 +270,7 @@ func TestAtTheEndEverythingIsWrittenOnce(t *testing.T) {
 }
 
 // Whatever happens, in any order: the server ends up with the number of occurrences, or the event is
-// lost and nothing of it is left in the book.
+// lost and nothing of it is left in the correlator.
 func TestNoOccurrenceIsForgottenOnTheWay(t *testing.T) {
 	for seed := range uint64(300) {
 		random := rand.New(rand.NewPCG(seed, 14))

@@ -48,12 +48,12 @@ type Writer struct {
 	options Options
 	host    string
 
-	// wake has room for one: it says that the book has changed, not how often. Recorders send, Run
+	// wake has room for one: it says that the correlator has changed, not how often. Recorders send, Run
 	// receives, nobody closes it.
 	wake chan struct{}
 
 	mu      sync.Mutex // guards the following
-	book    *book
+	correlator    *correlator
 	stamp   int64 // of the newest event, in nanoseconds; no two are the same
 	running bool
 	ended   bool
@@ -84,7 +84,7 @@ func newWriter(to sink, scheme *runtime.Scheme, options Options) *Writer {
 	if err != nil {
 		host = "unknown"
 	}
-	return &Writer{scheme: scheme, sink: to, options: options, host: host, wake: make(chan struct{}, 1), book: newBook(), refused: map[refusal]bool{}}
+	return &Writer{scheme: scheme, sink: to, options: options, host: host, wake: make(chan struct{}, 1), correlator: newCorrelator(), refused: map[refusal]bool{}}
 }
 
 // GetEventRecorder implements Provider.
@@ -106,8 +106,8 @@ func (w *Writer) reporter(name string) reporter {
 	return reporter{api: currentAPI, controller: name, instance: instance[:min(len(instance), wordLimit)]}
 }
 
-// record puts an event into the book.
-func (w *Writer) record(by reporter, s said) {
+// record puts an event into the correlator.
+func (w *Writer) record(by reporter, s eventCall) {
 	log := w.options.Logger
 	now := time.Now()
 	event, err := newEvent(w.scheme, by, s, now, w.nextStamp(now))
@@ -121,7 +121,7 @@ func (w *Writer) record(by reporter, s said) {
 	}
 	w.mu.Lock()
 	ended := w.ended
-	accepted := !ended && w.book.observe(by.api, event, now)
+	accepted := !ended && w.correlator.observe(by.api, event, now)
 	w.mu.Unlock()
 	switch {
 	case accepted:
@@ -170,7 +170,7 @@ func (w *Writer) Run(ctx context.Context) error {
 		}
 	}
 	w.mu.Lock()
-	w.book.stop()
+	w.correlator.stop()
 	w.mu.Unlock()
 	for writes.Err() == nil && w.write(writes) {
 	}
@@ -193,7 +193,7 @@ func (w *Writer) begin() error {
 func (w *Writer) end() {
 	w.mu.Lock()
 	w.ended = true
-	left := len(w.book.queue)
+	left := len(w.correlator.queue)
 	w.mu.Unlock()
 	w.lost(lostStopped, left)
 }
@@ -201,7 +201,7 @@ func (w *Writer) end() {
 // sleep waits until there may be something to write, or the context has ended.
 func (w *Writer) sleep(ctx context.Context) {
 	w.mu.Lock()
-	next := w.book.next()
+	next := w.correlator.next()
 	w.mu.Unlock()
 	var due <-chan time.Time
 	if !next.IsZero() {

@@ -16,11 +16,11 @@ import (
 // is asked again.
 func (c *CA) Start(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
-	var tellers sync.WaitGroup
-	defer tellers.Wait()
+	var publishers sync.WaitGroup
+	defer publishers.Wait()
 	defer stop()
 	for _, t := range c.targets {
-		tellers.Go(teller{client: c.client, target: t, bundle: c.present, report: c.report}.withContext(ctx))
+		publishers.Go(publisher{client: c.client, target: t, bundle: c.present, report: c.report}.withContext(ctx))
 	}
 	for {
 		until, changed, err := c.advance(time.Now())
@@ -38,7 +38,7 @@ func (c *CA) Start(ctx context.Context) error {
 	}
 }
 
-func (t teller) withContext(ctx context.Context) func() { return func() { t.run(ctx) } }
+func (t publisher) withContext(ctx context.Context) func() { return func() { t.run(ctx) } }
 
 // advance takes the steps that are due. It returns when the next one is, and a channel that is closed if an
 // announcement comes before.

@@ -180,7 +180,7 @@ func TestNothingOfACAIsLeftWhenItEnds(t *testing.T) {
 			require.NoError(t, <-ended)
 			stacks := make([]byte, 1<<20)
 			stacks = stacks[:runtime.Stack(stacks, true)]
-			require.NotContains(t, string(stacks), "devca.teller.run")
+			require.NotContains(t, string(stacks), "devca.publisher.run")
 		})
 	}
 }

@@ -30,8 +30,8 @@ type target struct {
 
 func (t target) String() string { return t.kind.Kind + " " + t.name }
 
-// teller keeps the bundle in one target. One goroutine runs it.
-type teller struct {
+// publisher keeps the bundle in one target. One goroutine runs it.
+type publisher struct {
 	client client.WithWatch
 	target target
 	// bundle returns the present bundle, and a channel that is closed when there is another.
@@ -41,7 +41,7 @@ type teller struct {
 }
 
 // run writes the bundle whenever it, or the target, has changed, until the context ends.
-func (t teller) run(ctx context.Context) {
+func (t publisher) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		if err := t.watch(ctx); err != nil && ctx.Err() == nil {
 			t.report(t.target, nil, err)
@@ -53,7 +53,7 @@ func (t teller) run(ctx context.Context) {
 // watch does so until the watch ends, as each one does after some minutes, and returns an error if there is
 // none. The first events of a watch are the objects that are there, so
 // nothing is missed between two of them.
-func (t teller) watch(ctx context.Context) error {
+func (t publisher) watch(ctx context.Context) error {
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(t.target.kind.GroupVersion().WithKind(t.target.kind.Kind + "List"))
 	changes, err := t.client.Watch(ctx, list, client.MatchingFields{"metadata.name": t.target.name})
@@ -90,7 +90,7 @@ func (t teller) watch(ctx context.Context) error {
 }
 
 // put writes the bundle into the target, unless it is there.
-func (t teller) put(ctx context.Context, bundle []byte) error {
+func (t publisher) put(ctx context.Context, bundle []byte) error {
 	object := &unstructured.Unstructured{}
 	object.SetGroupVersionKind(t.target.kind)
 	if err := t.client.Get(ctx, client.ObjectKey{Name: t.target.name}, object); err != nil {
