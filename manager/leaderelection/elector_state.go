@@ -49,7 +49,7 @@ type election struct {
 	// leadFrom ends the claim. It is zero if there is none.
 	leadFrom time.Time
 
-	observed  observed
+	observed observation
 	record resourcelock.LeaderElectionRecord // as last seen or written; the last one if it is missing now
 	raw    string                            // its bytes, if it was read
 	since  time.Time                         // when this replica saw the lock for the first time as it is

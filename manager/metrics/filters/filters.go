@@ -34,49 +34,49 @@ func WithAuthenticationAndAuthorization(config *rest.Config, httpClient *http.Cl
 		return nil, fmt.Errorf("make the filter for metrics: %w", err)
 	}
 	return func(log logr.Logger, handler http.Handler) (http.Handler, error) {
-		return &guard{reviews: asking, log: log, handler: handler}, nil
+		return &authenticationFilter{reviews: asking, log: log, handler: handler}, nil
 	}, nil
 }
 
-// guard lets a request through to the handler, or answers it.
-type guard struct {
+// authenticationFilter lets a request through to the handler, or answers it.
+type authenticationFilter struct {
 	reviews *reviews
 	log     logr.Logger
 	handler http.Handler
 }
 
 // ServeHTTP implements http.Handler.
-func (g *guard) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+func (f *authenticationFilter) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	token := bearerToken(req)
 	if token == "" {
 		http.Error(w, "Unauthorized", http.StatusUnauthorized)
 		return
 	}
-	user, err := g.reviews.authenticate(req.Context(), token)
+	user, err := f.reviews.authenticate(req.Context(), token)
 	switch {
 	case errors.Is(err, errUnknown):
-		g.log.V(4).Info("A token is not valid", "why", err.Error())
+		f.log.V(4).Info("A token is not valid", "why", err.Error())
 		http.Error(w, "Unauthorized", http.StatusUnauthorized)
 		return
 	case err != nil:
-		g.log.Error(err, "A token could not be reviewed")
+		f.log.Error(err, "A token could not be reviewed")
 		http.Error(w, "Authentication failed", http.StatusInternalServerError)
 		return
 	}
-	verdict, err := g.reviews.authorize(req.Context(), user, strings.ToLower(req.Method), req.URL.Path)
+	decision, err := f.reviews.authorize(req.Context(), user, strings.ToLower(req.Method), req.URL.Path)
 	switch {
 	case err != nil:
-		g.log.Error(err, "A permission could not be reviewed", "user", user.Username)
+		f.log.Error(err, "A permission could not be reviewed", "user", user.Username)
 		http.Error(w, fmt.Sprintf("Authorization for user %s failed", user.Username), http.StatusInternalServerError)
 		return
-	case !verdict.allowed:
-		g.log.V(4).Info("A request was refused", "user", user.Username, "why", verdict.reason)
+	case !decision.allowed:
+		f.log.V(4).Info("A request was refused", "user", user.Username, "why", decision.reason)
 		http.Error(w, fmt.Sprintf("Authorization denied for user %s", user.Username), http.StatusForbidden)
 		return
 	}
 	req = req.Clone(req.Context())
 	req.Header.Del("Authorization") // the token is no business of the handler's
-	g.handler.ServeHTTP(w, req)
+	f.handler.ServeHTTP(w, req)
 }
 
 // bearerToken is empty if there is none.

@@ -36,26 +36,26 @@ const (
 
 var errUnknown = errors.New("the token is not valid")
 
-// identity is what a TokenReview said: a user, or why there is none.
+// identity is the answer of a TokenReview: a user, or why there is none.
 type identity struct {
 	user *authenticationv1.UserInfo
 	why  string
 }
 
-// verdict is what a SubjectAccessReview said.
-type verdict struct {
+// decision is the answer of a SubjectAccessReview.
+type decision struct {
 	allowed bool
 	reason  string
 }
 
-// reviews asks the API server, and remembers. Keys are hashes: a token should not lie around in memory,
-// and a user may have thousands of groups.
+// reviews asks the API server, and keeps the answers. Their keys are hashes: a token should not stay in
+// memory, and a user may have thousands of groups.
 type reviews struct {
 	tokens   authenticationclient.TokenReviewInterface
 	accesses authorizationclient.SubjectAccessReviewInterface
 
-	users    *answers[[sha256.Size]byte, identity]
-	verdicts *answers[[sha256.Size]byte, verdict]
+	identities *reviewCache[identity]
+	decisions  *reviewCache[decision]
 }
 
 func newReviews(config *rest.Config, httpClient *http.Client) (*reviews, error) {
@@ -68,10 +68,10 @@ func newReviews(config *rest.Config, httpClient *http.Client) (*reviews, error) 
 		return nil, err
 	}
 	return &reviews{
-		tokens:   authentication.TokenReviews(),
-		accesses: authorization.SubjectAccessReviews(),
-		users:    newAnswers[[sha256.Size]byte, identity](),
-		verdicts: newAnswers[[sha256.Size]byte, verdict](),
+		tokens:     authentication.TokenReviews(),
+		accesses:   authorization.SubjectAccessReviews(),
+		identities: newReviewCache[identity](),
+		decisions:  newReviewCache[decision](),
 	}, nil
 }
 
@@ -79,7 +79,7 @@ func newReviews(config *rest.Config, httpClient *http.Client) (*reviews, error) 
 // counts as a no, as it does in the API server: for a token that is malformed or expired it has one. In
 // controller-runtime the client gets 500 then, and looks for the mistake on the wrong side.
 func (r *reviews) authenticate(ctx context.Context, token string) (*authenticationv1.UserInfo, error) {
-	who, err := r.users.get(ctx, sha256.Sum256([]byte(token)), func(ctx context.Context) (who identity, keep time.Duration, err error) {
+	who, err := r.identities.get(ctx, hash([]byte(token)), func(ctx context.Context) (who identity, keep time.Duration, err error) {
 		keep = tokenFor
 		err = again(ctx, func(ctx context.Context) error {
 			review, err := r.tokens.Create(ctx, &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token}}, metav1.CreateOptions{})
@@ -102,7 +102,7 @@ func (r *reviews) authenticate(ctx context.Context, token string) (*authenticati
 }
 
 // authorize returns whether the user may do this.
-func (r *reviews) authorize(ctx context.Context, user *authenticationv1.UserInfo, verb, path string) (verdict, error) {
+func (r *reviews) authorize(ctx context.Context, user *authenticationv1.UserInfo, verb, path string) (decision, error) {
 	spec := authorizationv1.SubjectAccessReviewSpec{
 		User: user.Username, UID: user.UID, Groups: user.Groups,
 		NonResourceAttributes: &authorizationv1.NonResourceAttributes{Path: path, Verb: verb},
@@ -115,22 +115,27 @@ func (r *reviews) authorize(ctx context.Context, user *authenticationv1.UserInfo
 	}
 	encoded, err := json.Marshal(spec)
 	if err != nil {
-		return verdict{}, err
+		return decision{}, err
 	}
-	return r.verdicts.get(ctx, sha256.Sum256(encoded), func(ctx context.Context) (v verdict, keep time.Duration, err error) {
+	return r.decisions.get(ctx, hash(encoded), func(ctx context.Context) (d decision, keep time.Duration, err error) {
 		err = again(ctx, func(ctx context.Context) error {
 			review, err := r.accesses.Create(ctx, &authorizationv1.SubjectAccessReview{Spec: spec}, metav1.CreateOptions{})
 			if err != nil {
 				return fmt.Errorf("create a SubjectAccessReview: %w", err)
 			}
-			v = verdict{allowed: review.Status.Allowed && !review.Status.Denied, reason: review.Status.Reason}
+			d = decision{allowed: review.Status.Allowed && !review.Status.Denied, reason: review.Status.Reason}
 			return nil
 		})
-		if v.allowed {
-			return v, allowedFor, err
+		if d.allowed {
+			return d, allowedFor, err
 		}
-		return v, deniedFor, err
+		return d, deniedFor, err
 	})
+}
+
+func hash(key []byte) string {
+	sum := sha256.Sum256(key)
+	return string(sum[:])
 }
 
 // again tries something until it succeeds, or fails in a way that will not change.

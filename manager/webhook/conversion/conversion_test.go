@@ -1,4 +1,4 @@
-package conversion_test
+package conversion
 
 import (
 	"bytes"
@@ -20,7 +20,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
-	"github.com/loopwright/loopwright/manager/webhook/conversion"
 	conversionmetrics "github.com/loopwright/loopwright/manager/webhook/conversion/metrics"
 )
 
@@ -257,22 +256,4 @@ func FuzzAConversionIsAnswered(f *testing.F) {
 			require.NoError(t, err)
 		}
 	})
-}
-
-type nothing struct{}
-
-func (nothing) ConvertObject(context.Context, runtime.Object, runtime.Object) error { return nil }
-
-// Two converters for one kind would convert the same object in two ways.
-func TestAKindHasOneConverter(t *testing.T) {
-	var (
-		converters = conversion.NewRegistry()
-		job, pod   = schema.GroupKind{Group: "batch", Kind: "Job"}, schema.GroupKind{Kind: "Pod"}
-	)
-	require.NoError(t, converters.RegisterConverter(job, nothing{}))
-	require.ErrorContains(t, converters.RegisterConverter(job, nothing{}), "Job.batch has a converter already")
-	_, found := converters.GetConverter(job)
-	require.True(t, found)
-	_, found = converters.GetConverter(pod)
-	require.False(t, found)
 }
