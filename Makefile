@@ -156,7 +156,7 @@ compare-controllers: $(CLUSTER_COMMAND) ## Play 370 scenarios with our controlle
 	cd benchmarks && go run ./cmd/controllers
 
 .PHONY: api
-api: ## Compare our exported API with controller-runtime's; write docs/api.md and internal/port/names.yaml
+api: ## Compare our exported API with controller-runtime's; write docs/api.md and internal/migrate/names.yaml
 	cd benchmarks && go run ./cmd/apidiff
 
 .PHONY: check

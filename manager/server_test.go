@@ -17,8 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/client-go/rest"
 
+	"github.com/loopwright/loopwright/internal/bufconn"
 	"github.com/loopwright/loopwright/internal/fakeapi"
-	"github.com/loopwright/loopwright/internal/pipe"
 	"github.com/loopwright/loopwright/manager/controller"
 	"github.com/loopwright/loopwright/manager/healthz"
 	"github.com/loopwright/loopwright/manager/metrics/server"
@@ -29,7 +29,7 @@ import (
 // slowServer is a Server in a bubble, with one handler that waits. Its answers come when the test lets them.
 type slowServer struct {
 	*Server
-	listener      *pipe.Listener
+	listener      *bufconn.Listener
 	asked, answer chan struct{} // sent by the handler; closed by the test
 	ended         chan error    // Start's answer
 	stop          context.CancelFunc
@@ -37,7 +37,7 @@ type slowServer struct {
 
 func startSlowServer(t *testing.T, timeout *time.Duration) *slowServer {
 	t.Helper()
-	s := &slowServer{listener: pipe.NewListener(), asked: make(chan struct{}, 1), answer: make(chan struct{}), ended: make(chan error, 1)}
+	s := &slowServer{listener: bufconn.NewListener(), asked: make(chan struct{}, 1), answer: make(chan struct{}), ended: make(chan error, 1)}
 	s.Server = &Server{Name: "slow", Listener: s.listener, ShutdownTimeout: timeout, Server: newHTTPServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.asked <- struct{}{}
 		select {

@@ -24,8 +24,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/loopwright/loopwright/internal/bufconn"
 	"github.com/loopwright/loopwright/internal/inorder"
-	"github.com/loopwright/loopwright/internal/pipe"
 	"github.com/loopwright/loopwright/mini"
 )
 
@@ -352,7 +352,7 @@ func TestAStopLetsRunningReviewsFinish(t *testing.T) {
 	client.ServerName = "example.com"
 	client.Time = func() time.Time { return certificate[0].Leaf.NotBefore.Add(time.Hour) }
 	synctest.Test(t, func(t *testing.T) {
-		listener := pipe.NewListener()
+		listener := bufconn.NewListener()
 		webhook := &mini.Webhook{Listener: tls.NewListener(listener, &tls.Config{Certificates: certificate})}
 		webhook.Handle("/slow", mini.Validate(func(ctx context.Context, _, _ *corev1.ConfigMap) error {
 			select {
@@ -397,7 +397,7 @@ func TestAStopLetsRunningReviewsFinish(t *testing.T) {
 }
 
 func TestAWebhookThatCannotListenFails(t *testing.T) {
-	listener := pipe.NewListener()
+	listener := bufconn.NewListener()
 	require.NoError(t, listener.Close())
 	require.Error(t, (&mini.Webhook{Listener: listener}).Run(t.Context()), "the process would run on without its webhook")
 }

@@ -22,7 +22,7 @@ import (
 	"github.com/loopwright/loopwright/benchmarks/client/wire"
 	"github.com/loopwright/loopwright/cluster/clustertest"
 	"github.com/loopwright/loopwright/internal/fakeapi"
-	"github.com/loopwright/loopwright/internal/port"
+	"github.com/loopwright/loopwright/internal/migrate"
 )
 
 func TestMain(m *testing.M) { os.Exit(clustertest.Run(m)) }
@@ -193,7 +193,7 @@ func TestOurCallsAreTheSameProgram(t *testing.T) {
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
-		ported, err := port.File(file, text)
+		ported, err := migrate.File(file, text)
 		require.NoError(t, err)
 		want := strings.Replace(string(ported), "package calls\n", "package ourcalls\n", 1)
 		if comment := strings.Index(want, "package ourcalls\n"); comment > 0 {

@@ -2,7 +2,7 @@
 //
 //	go run github.com/loopwright/loopwright/cmd/loopwright@latest port -o ../ported .
 //
-// Package internal/port does the work; this is its command line.
+// Package internal/migrate does the work; this is its command line.
 package main
 
 import (

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/mod/module"
 
-	"github.com/loopwright/loopwright/internal/port"
+	"github.com/loopwright/loopwright/internal/migrate"
 )
 
 const portHelp = `Port replaces the import paths of a program that was written for controller-runtime,
@@ -41,7 +41,7 @@ type portFlags struct {
 	print   bool
 	force   bool
 	verbose bool
-	options port.Options
+	options migrate.Options
 }
 
 func newPortCommand() *cobra.Command {
@@ -83,7 +83,7 @@ func ownVersion() string {
 }
 
 func run(ctx context.Context, flags portFlags, out, progress io.Writer) error {
-	plan, err := port.Make(flags.options)
+	plan, err := migrate.Make(flags.options)
 	if err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func run(ctx context.Context, flags portFlags, out, progress io.Writer) error {
 }
 
 // report says what was done, and returns an error unless the result compiles.
-func report(plan *port.Plan, flags portFlags, out io.Writer) error {
+func report(plan *migrate.Plan, flags portFlags, out io.Writer) error {
 	for _, problem := range plan.Problems {
 		if !problem.Compiles {
 			_, _ = fmt.Fprintln(out, problem)

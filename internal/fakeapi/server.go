@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/client-go/rest"
 
-	"github.com/loopwright/loopwright/internal/pipe"
+	"github.com/loopwright/loopwright/internal/bufconn"
 )
 
 // Options configure a server. The zero value is a server with the common
@@ -91,7 +91,7 @@ type Server struct {
 	faults   faults
 	log      requestLog
 
-	listener  *pipe.Listener
+	listener  *bufconn.Listener
 	transport *http.Transport
 	// done is closed by Close: it ends watches and faults that wait.
 	done chan struct{}
@@ -114,7 +114,7 @@ func New(options Options) *Server {
 		random:    rand.New(rand.NewPCG(options.Seed, 0x6c6f6f70)),
 		resources: map[schema.GroupVersionResource]*resource{},
 		changed:   map[schema.GroupResource]chan struct{}{},
-		listener:  pipe.NewListener(),
+		listener:  bufconn.NewListener(),
 		done:      make(chan struct{}),
 		managers:  managers{schemas: options.TypeConverters},
 	}

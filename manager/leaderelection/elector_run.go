@@ -45,7 +45,7 @@ func (le *LeaderElector) Elect(ctx context.Context) error {
 		answers:  make(chan answer, 1),
 		failures: map[do]string{},
 		cut:      func() {},
-		notifier:   newNotifier(lock, le.config.Callbacks.OnNewLeader),
+		notifier: newNotifier(lock, le.config.Callbacks.OnNewLeader),
 		term: func(fence Fence) (context.Context, context.CancelCauseFunc) {
 			return context.WithCancelCause(WithFence(ctx, fence))
 		},
@@ -72,7 +72,7 @@ type run struct {
 	cut     context.CancelFunc // ends the request
 
 	term     func(Fence) (context.Context, context.CancelCauseFunc) // makes the context of the work
-	notifier   *notifier
+	notifier *notifier
 	work     *work     // nil until this replica leads
 	stopBy   time.Time // when Run returns without the work; zero if the work may go on
 	canceled bool      // the context has ended, and that was taken in

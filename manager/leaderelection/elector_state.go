@@ -50,9 +50,9 @@ type election struct {
 	leadFrom time.Time
 
 	observed observation
-	record resourcelock.LeaderElectionRecord // as last seen or written; the last one if it is missing now
-	raw    string                            // its bytes, if it was read
-	since  time.Time                         // when this replica saw the lock for the first time as it is
+	record   resourcelock.LeaderElectionRecord // as last seen or written; the last one if it is missing now
+	raw      string                            // its bytes, if it was read
+	since    time.Time                         // when this replica saw the lock for the first time as it is
 	// current means that a write may build on what we know: it was just read, or the last write was
 	// ours.
 	current bool

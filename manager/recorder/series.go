@@ -90,7 +90,9 @@ type correlator struct {
 	stopped bool // what fails is not tried again
 }
 
-func newCorrelator() *correlator { return &correlator{all: map[seriesKey]*series{}, alike: map[about]map[*series]bool{}} }
+func newCorrelator() *correlator {
+	return &correlator{all: map[seriesKey]*series{}, alike: map[about]map[*series]bool{}}
+}
 
 // observe counts an occurrence. It returns false if the correlator is full of events that nobody could write
 // yet, and the occurrence is of another one.

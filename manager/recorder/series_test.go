@@ -31,9 +31,11 @@ func playing(t *testing.T) *play {
 	return &play{T: t, correlator: newCorrelator(), now: epoch, server: map[string]int32{}}
 }
 
-func (p *play) observe(event *eventsv1.Event) bool { return p.correlator.observe(currentAPI, event, p.now) }
-func key(p *play, name string) seriesKey           { return p.keyOf(currentAPI, occurrence(name, "n"), p.now) }
-func (p *play) pass(d time.Duration)               { p.now = p.now.Add(d) }
+func (p *play) observe(event *eventsv1.Event) bool {
+	return p.correlator.observe(currentAPI, event, p.now)
+}
+func key(p *play, name string) seriesKey { return p.keyOf(currentAPI, occurrence(name, "n"), p.now) }
+func (p *play) pass(d time.Duration)     { p.now = p.now.Add(d) }
 
 // writeAll writes what is due.
 func (p *play) writeAll() (n int) {

@@ -52,14 +52,14 @@ type Writer struct {
 	// receives, nobody closes it.
 	wake chan struct{}
 
-	mu      sync.Mutex // guards the following
-	correlator    *correlator
-	stamp   int64 // of the newest event, in nanoseconds; no two are the same
-	running bool
-	ended   bool
-	told    time.Time        // when a lost event was logged
-	silent  int              // events that were lost since then
-	refused map[refusal]bool // what has been logged
+	mu         sync.Mutex // guards the following
+	correlator *correlator
+	stamp      int64 // of the newest event, in nanoseconds; no two are the same
+	running    bool
+	ended      bool
+	told       time.Time        // when a lost event was logged
+	silent     int              // events that were lost since then
+	refused    map[refusal]bool // what has been logged
 }
 
 var _ Provider = (*Writer)(nil)

@@ -15,7 +15,7 @@ import (
 	"github.com/go-logr/logr/funcr"
 	"github.com/stretchr/testify/require"
 
-	"github.com/loopwright/loopwright/internal/pipe"
+	"github.com/loopwright/loopwright/internal/bufconn"
 )
 
 // lines collects what is logged.
@@ -41,7 +41,7 @@ func (l *lines) all() string {
 // serving is a server in a bubble, and one connection to it.
 type serving struct {
 	net.Conn
-	listener *pipe.Listener
+	listener *bufconn.Listener
 	log      lines
 	stop     context.CancelFunc
 	ended    chan error
@@ -50,7 +50,7 @@ type serving struct {
 func serveInBubble(t *testing.T, handler http.HandlerFunc, test func(t *testing.T, s *serving)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		s := &serving{listener: pipe.NewListener(), ended: make(chan error, 1)}
+		s := &serving{listener: bufconn.NewListener(), ended: make(chan error, 1)}
 		ctx, stop := context.WithCancel(logr.NewContext(t.Context(), s.log.logger()))
 		s.stop = stop
 		defer stop()

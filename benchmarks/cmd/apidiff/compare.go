@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/loopwright/loopwright/internal/port"
+	"github.com/loopwright/loopwright/internal/migrate"
 )
 
 // result is what the report shows.
@@ -18,7 +18,7 @@ type result struct {
 	absent     []*packageReason // theirs without ours, sorted by name
 	added      []string         // our packages without theirs, sorted
 	complaints []string         // differences without a reason, and reasons without a difference
-	names      *port.Names      // the same for the command that ports programs
+	names      *migrate.Names   // the same for the command that ports programs
 }
 
 // packageResult is the comparison of one package.
@@ -115,7 +115,7 @@ func comparePackage(w *pairs, importPath string, r *reasons, done *result) *pack
 	in := &packageResult{name: w.name(importPath), ours: counterpart}
 	theirs, ours := w.loaded[importPath].Scope(), w.loaded[counterpart].Scope()
 	for _, name := range theirs.Names() {
-		if object := theirs.Lookup(name); object.Exported() && !port.Typed.MatchString(name) {
+		if object := theirs.Lookup(name); object.Exported() && !migrate.Typed.MatchString(name) {
 			in.add(w, object, r, done)
 		}
 	}

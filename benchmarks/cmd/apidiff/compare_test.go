@@ -11,13 +11,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/loopwright/loopwright/internal/port"
+	"github.com/loopwright/loopwright/internal/migrate"
 )
 
 const testPackages = "github.com/loopwright/loopwright/benchmarks/cmd/apidiff/testdata/"
 
 var pretended = places{
-	Paths: port.Paths{
+	Paths: migrate.Paths{
 		Theirs: testPackages + "theirs", Ours: testPackages + "ours",
 		Moved: map[string]string{testPackages + "queues/theirs": testPackages + "queues/ours"},
 	},
@@ -145,12 +145,12 @@ func found(t *testing.T, done *result, in, name string) []string {
 // have, and that a name that means something else here is not used by mistake.
 func TestAThirdPartysNameThatIsHereIsNotReportedAsMissing(t *testing.T) {
 	done := comparePretended(t)
-	i := slices.IndexFunc(done.names.Packages, func(p *port.Package) bool { return strings.HasSuffix(p.Theirs, "queues/theirs") })
+	i := slices.IndexFunc(done.names.Packages, func(p *migrate.Package) bool { return strings.HasSuffix(p.Theirs, "queues/theirs") })
 	require.GreaterOrEqual(t, i, 0)
 	queues := done.names.Packages[i]
 	assert.Contains(t, queues.Names, "NewTyped")
 	assert.Contains(t, queues.Names, "Config", "it is here, with a field less")
-	assert.Contains(t, queues.Lacks, port.Lack{Name: "Other", Why: "it is something else here, under the same name"})
+	assert.Contains(t, queues.Lacks, migrate.Lack{Name: "Other", Why: "it is something else here, under the same name"})
 	assert.NotContains(t, strings.Join(done.complaints, "\n"), "theirs.Other")
 
 	done, err := compare(".", pretended, &reasons{Unrelated: []unrelated{{Package: queues.Theirs, Names: []string{"Gone"}}}})

@@ -13,12 +13,12 @@ import (
 
 	"golang.org/x/tools/go/packages"
 
-	"github.com/loopwright/loopwright/internal/port"
+	"github.com/loopwright/loopwright/internal/migrate"
 )
 
 // places says where both sides are, and which import path of theirs becomes which of ours.
 type places struct {
-	port.Paths
+	migrate.Paths
 	object, request string // what non-Typed names have in the place of type parameters
 }
 

@@ -1,5 +1,5 @@
 // Command apidiff compares what this library exports with what controller-runtime exports, and
-// writes the report docs/api.md, and internal/port/names.yaml for the command that ports programs.
+// writes the report docs/api.md, and internal/migrate/names.yaml for the command that ports programs.
 //
 // The goal is that a user's file needs new import paths and nothing else, as long as it mentions no
 // name of the form Typed…. So each package of controller-runtime is compared with ours, with the
@@ -26,12 +26,12 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/loopwright/loopwright/internal/port"
+	"github.com/loopwright/loopwright/internal/migrate"
 )
 
 // real is where controller-runtime's packages are, and where ours are.
 var real = places{
-	Paths:   port.ControllerRuntime,
+	Paths:   migrate.ControllerRuntime,
 	object:  "sigs.k8s.io/controller-runtime/pkg/client.Object",
 	request: "sigs.k8s.io/controller-runtime/pkg/reconcile.Request",
 }
@@ -71,7 +71,7 @@ func run(check bool) error {
 	for _, written := range []struct {
 		file string
 		text []byte
-	}{{"docs/api.md", text.Bytes()}, {"internal/port/names.yaml", names}} {
+	}{{"docs/api.md", text.Bytes()}, {"internal/migrate/names.yaml", names}} {
 		file := filepath.Join(root, "..", filepath.FromSlash(written.file))
 		if !check {
 			if err := os.WriteFile(file, written.text, 0o644); err != nil {

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/loopwright/loopwright/internal/port"
+	"github.com/loopwright/loopwright/internal/migrate"
 )
 
 // difference is one way in which ours is not theirs. The member is a field or method, or empty if
@@ -85,7 +85,7 @@ func (w *pairs) compareFields(theirs, ours map[string]*field) (differences []dif
 	renamed := map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(theirs)) {
 		a, b := theirs[name], ours[name]
-		if b == nil && port.Typed.MatchString(name) { // an embedded TypedFuncs is an embedded Funcs here
+		if b == nil && migrate.Typed.MatchString(name) { // an embedded TypedFuncs is an embedded Funcs here
 			short := strings.Replace(name, "Typed", "", 1)
 			b, renamed[short] = ours[short], true
 		}

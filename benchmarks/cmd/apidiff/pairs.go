@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/tools/go/types/typeutil"
 
-	"github.com/loopwright/loopwright/internal/port"
+	"github.com/loopwright/loopwright/internal/migrate"
 )
 
 // pairs knows which type of theirs is which of ours.
@@ -30,7 +30,7 @@ func newPairs(p places, loaded map[string]*types.Package, compared []string) *pa
 		scope := loaded[importPath].Scope()
 		for _, name := range scope.Names() {
 			theirs, ok := scope.Lookup(name).(*types.TypeName)
-			if !ok || !theirs.Exported() || !theirs.IsAlias() || port.Typed.MatchString(name) {
+			if !ok || !theirs.Exported() || !theirs.IsAlias() || migrate.Typed.MatchString(name) {
 				continue
 			}
 			if alias, ok := theirs.Type().(*types.Alias); ok && alias.TypeParams().Len() > 0 {

@@ -8,19 +8,19 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/loopwright/loopwright/internal/port"
+	"github.com/loopwright/loopwright/internal/migrate"
 )
 
 // namesOf says which names a program can use after its import paths are replaced.
-func namesOf(w *pairs, done *result, r *reasons) *port.Names {
-	names := &port.Names{}
+func namesOf(w *pairs, done *result, r *reasons) *migrate.Names {
+	names := &migrate.Names{}
 	for importPath, theirs := range w.loaded {
 		counterpart, ok := w.Counterpart(importPath)
 		if !ok {
 			continue
 		}
 		ours := w.loaded[counterpart]
-		p := &port.Package{Theirs: importPath, Name: theirs.Name(), Ours: counterpart}
+		p := &migrate.Package{Theirs: importPath, Name: theirs.Name(), Ours: counterpart}
 		if ours.Name() != theirs.Name() {
 			p.OurName = ours.Name()
 		}
@@ -32,37 +32,37 @@ func namesOf(w *pairs, done *result, r *reasons) *port.Names {
 		names.Packages = append(names.Packages, p)
 	}
 	for _, in := range append(slices.Clone(done.packages), done.borrowed...) {
-		i := slices.IndexFunc(names.Packages, func(p *port.Package) bool { return p.Ours == in.ours && w.name(p.Theirs) == in.name })
+		i := slices.IndexFunc(names.Packages, func(p *migrate.Package) bool { return p.Ours == in.ours && w.name(p.Theirs) == in.name })
 		names.Packages[i].Lacks = lacksOf(in, r)
 	}
 	for _, p := range done.absent {
-		names.Packages = append(names.Packages, &port.Package{
+		names.Packages = append(names.Packages, &migrate.Package{
 			Theirs: w.Theirs + "/" + p.Package, Name: lastOf(p.Package), Why: cmp.Or(oneLine(p.Why), "a later chapter brings it")})
 	}
-	slices.SortFunc(names.Packages, func(a, b *port.Package) int { return strings.Compare(a.Theirs, b.Theirs) })
+	slices.SortFunc(names.Packages, func(a, b *migrate.Package) int { return strings.Compare(a.Theirs, b.Theirs) })
 	return names
 }
 
 // usable reports whether we have a name of theirs. How it differs, if it does, is in the lacks.
 func (w *pairs) usable(importPath, name string) bool {
-	return w.ours(w.loaded[importPath].Scope().Lookup(name)) != nil && !(w.IsTheirs(importPath) && port.Typed.MatchString(name))
+	return w.ours(w.loaded[importPath].Scope().Lookup(name)) != nil && !(w.IsTheirs(importPath) && migrate.Typed.MatchString(name))
 }
 
-func lacksOf(in *packageResult, r *reasons) (lacks []port.Lack) {
+func lacksOf(in *packageResult, r *reasons) (lacks []migrate.Lack) {
 	for _, f := range in.missing {
-		lacks = append(lacks, port.Lack{Name: f.name, Why: oneLine(f.how[0].why)})
+		lacks = append(lacks, migrate.Lack{Name: f.name, Why: oneLine(f.how[0].why)})
 	}
 	for _, name := range in.coming {
-		lacks = append(lacks, port.Lack{Name: name, Why: "a later chapter brings it"})
+		lacks = append(lacks, migrate.Lack{Name: name, Why: "a later chapter brings it"})
 	}
 	for _, f := range in.differ {
 		for _, how := range f.how {
 			compiles := !strings.HasSuffix(how.text, "that is missing") && !r.breaks(in.name, f.name, how.member)
-			lacks = append(lacks, port.Lack{Name: difference{member: how.member}.named(f.name), Compiles: compiles, Why: oneLine(how.why)})
+			lacks = append(lacks, migrate.Lack{Name: difference{member: how.member}.named(f.name), Compiles: compiles, Why: oneLine(how.why)})
 		}
 	}
 	for _, name := range in.unrelated {
-		lacks = append(lacks, port.Lack{Name: name, Why: "it is something else here, under the same name"})
+		lacks = append(lacks, migrate.Lack{Name: name, Why: "it is something else here, under the same name"})
 	}
 	return lacks
 }
@@ -76,7 +76,7 @@ func (r *reasons) breaks(in, name, member string) bool {
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-func writeNames(names *port.Names) ([]byte, error) {
+func writeNames(names *migrate.Names) ([]byte, error) {
 	var text bytes.Buffer
 	text.WriteString("# Which names of controller-runtime are here. `make api` writes it.\n")
 	encoder := yaml.NewEncoder(&text)

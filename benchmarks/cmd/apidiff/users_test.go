@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/loopwright/loopwright/internal/port"
+	"github.com/loopwright/loopwright/internal/migrate"
 )
 
 // program is one of the directories of ../../users, as it is or as the port command makes it.
@@ -91,7 +91,7 @@ func (i importer) Import(importPath string) (*types.Package, error) { return i(i
 func TestUsersFilesCompileAfterTheyArePorted(t *testing.T) {
 	root, err := moduleRoot()
 	require.NoError(t, err)
-	original, ported := parsePrograms(t, asTheyAre), parsePrograms(t, port.File)
+	original, ported := parsePrograms(t, asTheyAre), parsePrograms(t, migrate.File)
 	require.NotEmpty(t, original)
 	var wanted []string
 	for i := range original {
@@ -133,7 +133,7 @@ func TestUsersFilesMentionNoTypedName(t *testing.T) {
 					continue
 				}
 				if in, ok := selector.X.(*ast.Ident); ok && theirs[in.Name] {
-					assert.False(t, port.Typed.MatchString(selector.Sel.Name), "%s: %s.%s", p.set.Position(selector.Pos()), in.Name, selector.Sel.Name)
+					assert.False(t, migrate.Typed.MatchString(selector.Sel.Name), "%s: %s.%s", p.set.Position(selector.Pos()), in.Name, selector.Sel.Name)
 				}
 			}
 		}

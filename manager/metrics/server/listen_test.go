@@ -18,8 +18,8 @@ import (
 	"github.com/go-logr/logr/funcr"
 	"github.com/stretchr/testify/require"
 
+	"github.com/loopwright/loopwright/internal/bufconn"
 	"github.com/loopwright/loopwright/internal/inorder"
-	"github.com/loopwright/loopwright/internal/pipe"
 )
 
 // A Secret that somebody still fills is no reason to be without metrics.
@@ -108,9 +108,9 @@ type caller struct {
 }
 
 // connect serves a handler, and returns a connection to it.
-func connect(t *testing.T, ctx context.Context, log logr.Logger, handler http.HandlerFunc) (caller, *pipe.Listener, <-chan error) {
+func connect(t *testing.T, ctx context.Context, log logr.Logger, handler http.HandlerFunc) (caller, *bufconn.Listener, <-chan error) {
 	t.Helper()
-	listener := pipe.NewListener()
+	listener := bufconn.NewListener()
 	ended := make(chan error, 1)
 	go func() { ended <- serveOn(ctx, listener, handler, log) }()
 	conn, err := listener.Dial(ctx)

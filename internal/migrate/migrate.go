@@ -1,4 +1,4 @@
-// Package port moves a program from controller-runtime to this library: it replaces import paths, says what
+// Package migrate moves a program from controller-runtime to this library: it replaces import paths, says what
 // else has to be done, and leaves everything else as it is.
 //
 // The way of the data: tree.go finds the files; file.go reads one and replaces its imports; file_uses.go finds
@@ -8,7 +8,7 @@
 //
 // Above it is the command cmd/loopwright. The tests of benchmarks/ use it to compile the same programs with
 // both libraries. It stands on nothing of this repository.
-package port
+package migrate
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package pipe_test
+package bufconn_test
 
 import (
 	"context"
@@ -9,12 +9,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/loopwright/loopwright/internal/pipe"
+	"github.com/loopwright/loopwright/internal/bufconn"
 )
 
 func TestWhatOneEndWritesTheOtherReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		listener := pipe.NewListener()
+		listener := bufconn.NewListener()
 		go func() {
 			server, err := listener.Accept()
 			if err == nil {
@@ -36,7 +36,7 @@ func TestWhatOneEndWritesTheOtherReads(t *testing.T) {
 
 func TestNobodyWaitsForAListenerThatIsClosedOrForACallerThatHasGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		listener := pipe.NewListener()
+		listener := bufconn.NewListener()
 		gone := errors.New("gone")
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cancel(gone)

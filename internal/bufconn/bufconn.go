@@ -1,7 +1,7 @@
-// Package pipe has a listener without a network: its connections are pairs of in-memory pipes. Nothing of it touches
+// Package bufconn has a listener without a network: its connections are pairs of in-memory pipes. Nothing of it touches
 // the operating system, so that client and server run inside one testing/synctest bubble, where blocking on a pipe counts
 // as idle.
-package pipe
+package bufconn
 
 import (
 	"context"
