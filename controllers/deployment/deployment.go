@@ -99,38 +99,38 @@ func Run(ctx context.Context, config *rest.Config, workers int) error {
 
 // reconciler does what the decisions say.
 type reconciler struct {
-	client client.Client      // reads from the cache, and reads what it has written
-	live   client.Reader      // asks the server
-	waiter client.WriteWaiter // the cache
-	events events.EventRecorder
-	index  claim.Index
-	doubts doubts
+	client      client.Client      // reads from the cache, and reads what it has written
+	live        client.Reader      // asks the server
+	waiter      client.WriteWaiter // the cache
+	events      events.EventRecorder
+	index       claim.Index
+	unconfirmed unconfirmedWrites
 	// dropsTerminating is whether the server has left terminatingReplicas out of its last answer.
 	dropsTerminating atomic.Bool
 }
 
-// Why a turn has ended before its end, which is nobody's fault.
+// Why a sync stops early without a failure.
 var (
-	// errLookAgain: what was seen is not true any more.
-	errLookAgain = errors.New("look again")
+	// errStale: what was read is out of date, so the next reconcile starts over.
+	errStale = errors.New("what was read is out of date")
 	// errNamespaceEnds: nothing can be created any more.
 	errNamespaceEnds = errors.New("the namespace is being deleted")
 	// errGone: the Deployment has been deleted, and an event will say so.
 	errGone = errors.New("the Deployment is gone")
 )
 
-// Reconcile looks, acts, and writes the status if it differs.
+// Reconcile reads, acts, and writes the status if it differs.
 func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
-	f, err := r.look(ctx, request.NamespacedName)
+	f, err := r.getRollout(ctx, request.NamespacedName)
 	if f == nil || err != nil {
 		return reconcile.Result{}, err
 	}
-	t := &turn{reconciler: r, family: f, conditions: f.d.Status.Conditions, now: time.Now()}
+	t := &deploymentSync{reconciler: r, rollout: f, conditions: f.d.Status.Conditions, now: time.Now()}
 	if selectsAll(f.d) {
 		return reconcile.Result{}, t.refuse(ctx)
 	}
 	switch err := t.run(ctx); {
-	case errors.Is(err, errLookAgain):
+	case errors.Is(err, errStale):
 		return reconcile.Result{RequeueAfter: time.Nanosecond}, nil
 	case errors.Is(err, errNamespaceEnds), errors.Is(err, errGone):
 		return reconcile.Result{}, nil
@@ -140,11 +140,11 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	return reconcile.Result{RequeueAfter: t.again}, nil
 }
 
-// look reads a Deployment and its ReplicaSets. It is nil if there is no such Deployment.
+// getRollout reads a Deployment and its ReplicaSets. It returns nil if there is no such Deployment.
 //
 // The ReplicaSets come first: this read may wait for the controller's last writes, and the Deployment should not be
 // older than that. So the ReplicaSets are found by the Deployment's name, and the claim compares UIDs.
-func (r *reconciler) look(ctx context.Context, name client.ObjectKey) (*family, error) {
+func (r *reconciler) getRollout(ctx context.Context, name client.ObjectKey) (*rollout, error) {
 	if err := r.settle(ctx, name); err != nil {
 		return nil, err
 	}
@@ -163,7 +163,7 @@ func (r *reconciler) look(ctx context.Context, name client.ObjectKey) (*family, 
 		return nil, err
 	}
 	if selectsAll(d) {
-		return &family{d: d}, nil
+		return &rollout{d: d}, nil
 	}
 	selector, err := metav1.LabelSelectorAsSelector(d.Spec.Selector)
 	if err != nil {
@@ -174,7 +174,7 @@ func (r *reconciler) look(ctx context.Context, name client.ObjectKey) (*family, 
 	if err != nil {
 		return nil, err
 	}
-	return familyOf(d, owned), nil
+	return newRollout(d, owned), nil
 }
 
 func (r *reconciler) list(ctx context.Context, namespace string, which client.MatchingFields) ([]*appsv1.ReplicaSet, error) {
@@ -197,24 +197,24 @@ func selectsAll(d *appsv1.Deployment) bool {
 }
 
 // refuse is what is done with a Deployment that selects all: it is seen, and nothing else.
-func (t *turn) refuse(ctx context.Context) error {
-	t.events.Eventf(t.d, nil, corev1.EventTypeWarning, "SelectingAll", "Select", "This deployment is selecting all pods. A non-empty selector is required.")
-	status := *t.d.Status.DeepCopy()
-	status.ObservedGeneration = t.d.Generation
-	return t.report(ctx, status)
+func (s *deploymentSync) refuse(ctx context.Context) error {
+	s.events.Eventf(s.d, nil, corev1.EventTypeWarning, "SelectingAll", "Select", "This deployment is selecting all pods. A non-empty selector is required.")
+	status := *s.d.Status.DeepCopy()
+	status.ObservedGeneration = s.d.Generation
+	return s.report(ctx, status)
 }
 
 // report writes the status and the revision, unless the Deployment has them.
-func (t *turn) report(ctx context.Context, status appsv1.DeploymentStatus) error {
-	if isWritten(t.d, status, t.revision, t.dropsTerminating.Load()) {
+func (s *deploymentSync) report(ctx context.Context, status appsv1.DeploymentStatus) error {
+	if isWritten(s.d, status, s.revision, s.dropsTerminating.Load()) {
 		return nil
 	}
-	written := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: t.d.Namespace, Name: t.d.Name}}
-	if err := t.client.Status().Patch(ctx, written, statusPatch(t.d, status, t.revision)); err != nil {
+	written := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: s.d.Namespace, Name: s.d.Name}}
+	if err := s.client.Status().Patch(ctx, written, statusPatch(s.d, status, s.revision)); err != nil {
 		return client.IgnoreNotFound(err)
 	}
 	if status.TerminatingReplicas != nil {
-		t.dropsTerminating.Store(written.Status.TerminatingReplicas == nil)
+		s.dropsTerminating.Store(written.Status.TerminatingReplicas == nil)
 	}
 	return nil
 }

@@ -98,7 +98,7 @@ func TestTheServerIsAskedUntilItAnswersAndThenNoMore(t *testing.T) {
 		require.Equal(t, 1, w.did()["delete replicasets"])
 
 		w.edit(d, replicas(3))
-		require.Empty(t, w.Server.Requests(ofSets("get")), "nothing is in doubt any more")
+		require.Empty(t, w.Server.Requests(ofSets("get")), "nothing is unconfirmed any more")
 	})
 }
 
@@ -210,10 +210,10 @@ func TestALongNameIsCut(t *testing.T) {
 	require.Equal(t, "web-abc", nameWith("web", "abc"))
 }
 
-// A doubt that is lost lets the next look decide from a cache that is late.
+// If the controller forgets an unconfirmed write, the next reconcile decides from a cache that is late.
 func TestEachDeploymentHasItsOwnDoubts(t *testing.T) {
 	web, api := client.ObjectKey{Namespace: "default", Name: "web"}, client.ObjectKey{Namespace: "default", Name: "api"}
-	var d doubts
+	var d unconfirmedWrites
 	require.Empty(t, d.open(web))
 	d.add(web, "web-b")
 	d.add(api, "api-a")

@@ -18,25 +18,25 @@ import (
 )
 
 // family is a Deployment and its ReplicaSets.
-type family struct {
+type rollout struct {
 	d *appsv1.Deployment
-	// newSet is the ReplicaSet with the Deployment's template; nil if there is none yet.
-	newSet *appsv1.ReplicaSet
-	// oldSets are the others, the oldest first.
-	oldSets []*appsv1.ReplicaSet
+	// newRS is the ReplicaSet with the Deployment's template; nil if there is none yet.
+	newRS *appsv1.ReplicaSet
+	// oldRSs are the others, the oldest first.
+	oldRSs []*appsv1.ReplicaSet
 }
 
-// familyOf finds the new ReplicaSet. If several have the template, which is so after an update of Kubernetes that has
+// newRollout finds the new ReplicaSet. If several have the template, which is so after an update of Kubernetes that has
 // changed the template's defaults, it is the oldest.
-func familyOf(d *appsv1.Deployment, sets []*appsv1.ReplicaSet) *family {
-	f := &family{d: d}
+func newRollout(d *appsv1.Deployment, sets []*appsv1.ReplicaSet) *rollout {
+	f := &rollout{d: d}
 	sets = slices.Clone(sets)
 	slices.SortFunc(sets, compareAge)
 	for _, rs := range sets {
-		if f.newSet == nil && sameTemplate(&rs.Spec.Template, &d.Spec.Template) {
-			f.newSet = rs
+		if f.newRS == nil && sameTemplate(&rs.Spec.Template, &d.Spec.Template) {
+			f.newRS = rs
 		} else {
-			f.oldSets = append(f.oldSets, rs)
+			f.oldRSs = append(f.oldRSs, rs)
 		}
 	}
 	return f
@@ -48,49 +48,49 @@ func compareAge(a, b *appsv1.ReplicaSet) int {
 }
 
 // all are the ReplicaSets of the family, the new one last.
-func (f *family) all() []*appsv1.ReplicaSet {
-	all := slices.Clone(f.oldSets)
-	if f.newSet != nil {
-		all = append(all, f.newSet)
+func (r *rollout) all() []*appsv1.ReplicaSet {
+	all := slices.Clone(r.oldRSs)
+	if r.newRS != nil {
+		all = append(all, r.newRS)
 	}
 	return all
 }
 
 // active are those that ask for Pods, the oldest first.
-func (f *family) active() []*appsv1.ReplicaSet {
-	active := slices.DeleteFunc(f.all(), func(rs *appsv1.ReplicaSet) bool { return replicasOf(rs.Spec.Replicas) == 0 })
+func (r *rollout) active() []*appsv1.ReplicaSet {
+	active := slices.DeleteFunc(r.all(), func(rs *appsv1.ReplicaSet) bool { return replicasOf(rs.Spec.Replicas) == 0 })
 	slices.SortFunc(active, compareAge)
 	return active
 }
 
 // replace puts a ReplicaSet that was written in the place of the one that was read.
-func (f *family) replace(written *appsv1.ReplicaSet) {
-	if f.newSet != nil && f.newSet.UID == written.UID {
-		f.newSet = written
+func (r *rollout) replace(written *appsv1.ReplicaSet) {
+	if r.newRS != nil && r.newRS.UID == written.UID {
+		r.newRS = written
 	}
-	for i, rs := range f.oldSets {
+	for i, rs := range r.oldRSs {
 		if rs.UID == written.UID {
-			f.oldSets[i] = written
+			r.oldRSs[i] = written
 		}
 	}
 }
 
 // sizes is what the arithmetic of a rolling update knows of the family. A new ReplicaSet that is not there has the size 0.
-func (f *family) sizes() (newSet size, oldSets []size) {
-	if f.newSet != nil {
-		newSet = sizeOf(f.newSet)
+func (r *rollout) sizes() (newRS size, oldRSs []size) {
+	if r.newRS != nil {
+		newRS = sizeOf(r.newRS)
 	}
-	for _, rs := range f.oldSets {
-		oldSets = append(oldSets, sizeOf(rs))
+	for _, rs := range r.oldRSs {
+		oldRSs = append(oldRSs, sizeOf(rs))
 	}
-	return newSet, oldSets
+	return newRS, oldRSs
 }
 
 func sizeOf(rs *appsv1.ReplicaSet) size {
 	return size{wanted: replicasOf(rs.Spec.Replicas), available: rs.Status.AvailableReplicas}
 }
 
-func (f *family) desired() int32 { return replicasOf(f.d.Spec.Replicas) }
+func (r *rollout) desired() int32 { return replicasOf(r.d.Spec.Replicas) }
 
 // hashLabel is on a ReplicaSet, in its selector, and on its Pods. It keeps the Pods of a Deployment's ReplicaSets apart:
 // the Deployment's own selector matches all of them.

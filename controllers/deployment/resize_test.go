@@ -44,9 +44,9 @@ func TestWhenASizeIsWrittenAndTold(t *testing.T) {
 			return to.Patch(ctx, o, patch, opts...)
 		}}, rs)
 		require.NoError(t, r.client.Get(t.Context(), client.ObjectKeyFromObject(rs), rs))
-		turn := newTurn(r, had(7))
-		turn.newSet = rs
-		require.ErrorIs(t, turn.resize(t.Context(), rs, c.to, c.remembers), c.fails, c.what)
+		s := newSync(r, had(7))
+		s.newRS = rs
+		require.ErrorIs(t, s.resize(t.Context(), rs, c.to, c.remembers), c.fails, c.what)
 		require.Equal(t, c.written, writes == 1, c.what)
 		heard := r.events.(*events.FakeRecorder).Events
 		if c.told == "" {
@@ -54,10 +54,10 @@ func TestWhenASizeIsWrittenAndTold(t *testing.T) {
 		} else {
 			require.Equal(t, "Normal ScalingReplicaSet Scaled "+strings.Replace(c.told, "NAME", rs.Name, 1), <-heard, c.what)
 		}
-		require.Equal(t, "stays", turn.newSet.Annotations["mine"], c.what)
+		require.Equal(t, "stays", s.newRS.Annotations["mine"], c.what)
 		if c.written && c.fails == nil {
-			require.Equal(t, []string{"7", "8"}, []string{turn.newSet.Annotations[desiredAnnotation], turn.newSet.Annotations[maxAnnotation]}, c.what)
-			require.Equal(t, c.to, *turn.newSet.Spec.Replicas, c.what)
+			require.Equal(t, []string{"7", "8"}, []string{s.newRS.Annotations[desiredAnnotation], s.newRS.Annotations[maxAnnotation]}, c.what)
+			require.Equal(t, c.to, *s.newRS.Spec.Replicas, c.what)
 		}
 	}
 }

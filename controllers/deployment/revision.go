@@ -110,12 +110,12 @@ func numberIn(rs *appsv1.ReplicaSet, annotation string) (n int32, ok bool) {
 
 // expired returns the old ReplicaSets that the Deployment's history has no room for: those with the lowest
 // revisions. One that has Pods, or is about to get some or to lose some, is kept, and counts nevertheless.
-func expired(d *appsv1.Deployment, oldSets []*appsv1.ReplicaSet) (out []*appsv1.ReplicaSet) {
+func expired(d *appsv1.Deployment, oldRSs []*appsv1.ReplicaSet) (out []*appsv1.ReplicaSet) {
 	limit := d.Spec.RevisionHistoryLimit
 	if limit == nil {
 		return nil
 	}
-	alive := slices.DeleteFunc(slices.Clone(oldSets), func(rs *appsv1.ReplicaSet) bool { return rs.DeletionTimestamp != nil })
+	alive := slices.DeleteFunc(slices.Clone(oldRSs), func(rs *appsv1.ReplicaSet) bool { return rs.DeletionTimestamp != nil })
 	slices.SortStableFunc(alive, func(a, b *appsv1.ReplicaSet) int { return cmp.Compare(revisionOf(a), revisionOf(b)) })
 	for _, rs := range alive[:max(len(alive)-int(*limit), 0)] {
 		if replicasOf(rs.Spec.Replicas) == 0 && rs.Status.Replicas == 0 && rs.Status.ObservedGeneration >= rs.Generation {
@@ -136,12 +136,12 @@ func rollbackTo(d *appsv1.Deployment) (revision int64, ok bool) {
 }
 
 // rollBack puts the template of the ReplicaSet with a revision into the Deployment, and removes the annotation.
-func (t *turn) rollBack(ctx context.Context, revision int64) error {
-	sets := t.all()
+func (s *deploymentSync) rollBack(ctx context.Context, revision int64) error {
+	sets := s.all()
 	if revision == 0 {
 		revision = lastRevision(sets)
 	}
-	d := t.d.DeepCopy()
+	d := s.d.DeepCopy()
 	delete(d.Annotations, appsv1.DeprecatedRollbackTo)
 	i := slices.IndexFunc(sets, func(rs *appsv1.ReplicaSet) bool { return revision > 0 && revisionOf(rs) == revision })
 	kind, reason, note := corev1.EventTypeWarning, "DeploymentRollbackRevisionNotFound", "Unable to find the revision to rollback to."
@@ -154,10 +154,10 @@ func (t *turn) rollBack(ctx context.Context, revision int64) error {
 		goBack(d, sets[i])
 	}
 	// An update and no patch: it may not overwrite a template that somebody writes at this moment.
-	if err := t.client.Update(ctx, d); err != nil {
+	if err := s.client.Update(ctx, d); err != nil {
 		return fmt.Errorf("rolling back to revision %d: %w", revision, err)
 	}
-	t.events.Eventf(t.d, nil, kind, reason, "Rollback", "%s", note)
+	s.events.Eventf(s.d, nil, kind, reason, "Rollback", "%s", note)
 	return nil
 }
 

@@ -69,13 +69,13 @@ func scaled(value *intstr.IntOrString, whole int32, up bool) int32 {
 
 // newSize is how many Pods the new ReplicaSet should ask for now: as many as there is room for, and no more than are
 // desired. It is less than it has only if fewer are desired.
-func newSize(l limits, newSet size, oldSets []size) int32 {
-	total := newSet.wanted
-	for _, old := range oldSets {
+func newSize(l limits, newRS size, oldRSs []size) int32 {
+	total := newRS.wanted
+	for _, old := range oldRSs {
 		total += old.wanted
 	}
 	room := max(l.desired+l.surge-total, 0)
-	return min(newSet.wanted+room, l.desired)
+	return min(newRS.wanted+room, l.desired)
 }
 
 // oldSizes is how many Pods each of the old ReplicaSets should ask for now. They are in the order of their age, and the
@@ -84,11 +84,11 @@ func newSize(l limits, newSet size, oldSets []size) int32 {
 // Pods that do not serve go first, whichever ReplicaSet they belong to: nobody misses them, and an update that waited
 // for them to become available might wait forever. They may go as long as enough Pods are left that may still come to
 // serve. Then those that serve go, as long as enough others serve.
-func oldSizes(l limits, newSet size, oldSets []size) []int32 {
+func oldSizes(l limits, newRS size, oldRSs []size) []int32 {
 	least := l.desired - l.unavailable
-	sizes := make([]int32, len(oldSets))
-	left, serving := newSet.serving(), newSet.serving()
-	for i, old := range oldSets {
+	sizes := make([]int32, len(oldRSs))
+	left, serving := newRS.serving(), newRS.serving()
+	for i, old := range oldRSs {
 		sizes[i] = old.wanted
 		left += old.wanted
 		serving += old.serving()
@@ -100,7 +100,7 @@ func oldSizes(l limits, newSet size, oldSets []size) []int32 {
 			most -= n
 		}
 	}
-	take(left-least, func(i int) int32 { return oldSets[i].idle() })
+	take(left-least, func(i int) int32 { return oldRSs[i].idle() })
 	take(serving-least, func(i int) int32 { return sizes[i] })
 	return sizes
 }
@@ -108,25 +108,25 @@ func oldSizes(l limits, newSet size, oldSets []size) []int32 {
 // waitsFor is for how many Pods of the new ReplicaSet a rolling update waits that has nothing to do and is not at its
 // end. There is nothing else that it could wait for: as long as old Pods are left, and all new ones serve, the limits
 // leave room for one to come or to go.
-func waitsFor(newSet size) int32 { return newSet.idle() }
+func waitsFor(newRS size) int32 { return newRS.idle() }
 
 // recreate lets no new Pod start before the last old one has ended, for programs that do not bear a second one
 // beside them.
-func (t *turn) recreate(ctx context.Context) error {
-	for _, rs := range slices.Clone(t.oldSets) {
-		if err := t.resize(ctx, rs, 0, false); err != nil {
+func (s *deploymentSync) recreate(ctx context.Context) error {
+	for _, rs := range slices.Clone(s.oldRSs) {
+		if err := s.resize(ctx, rs, 0, false); err != nil {
 			return err
 		}
 	}
-	for _, rs := range t.oldSets {
-		if runs, err := t.mayRun(ctx, rs); runs || err != nil {
+	for _, rs := range s.oldRSs {
+		if runs, err := s.mayRun(ctx, rs); runs || err != nil {
 			return err
 		}
 	}
-	if t.newSet == nil {
-		return t.create(ctx, t.desired())
+	if s.newRS == nil {
+		return s.create(ctx, s.desired())
 	}
-	return t.resize(ctx, t.newSet, t.desired(), false)
+	return s.resize(ctx, s.newRS, s.desired(), false)
 }
 
 // mayRun reports whether Pods of a ReplicaSet may still run, those that are terminating included.
@@ -134,7 +134,7 @@ func (t *turn) recreate(ctx context.Context) error {
 // Its status says so, if it is about what the ReplicaSet asks for now. Kubernetes' own controller counts Pods
 // instead, and so has all Pods of the cluster in its memory. A ReplicaSet controller that does not report
 // terminating Pods leaves no choice: then the server is asked for them.
-func (t *turn) mayRun(ctx context.Context, rs *appsv1.ReplicaSet) (bool, error) {
+func (s *deploymentSync) mayRun(ctx context.Context, rs *appsv1.ReplicaSet) (bool, error) {
 	status := rs.Status
 	switch {
 	case status.Replicas > 0 || status.ObservedGeneration < rs.Generation:
@@ -142,21 +142,21 @@ func (t *turn) mayRun(ctx context.Context, rs *appsv1.ReplicaSet) (bool, error) 
 	case status.TerminatingReplicas != nil:
 		return *status.TerminatingReplicas > 0, nil
 	}
-	runs, err := t.ask(ctx, rs)
+	runs, err := s.ask(ctx, rs)
 	if runs {
-		t.again = time.Second // nothing else would report their end
+		s.again = time.Second // nothing else would report their end
 	}
 	return runs, err
 }
 
 // ask asks the server whether a ReplicaSet has Pods that have not ended.
-func (t *turn) ask(ctx context.Context, rs *appsv1.ReplicaSet) (bool, error) {
+func (s *deploymentSync) ask(ctx context.Context, rs *appsv1.ReplicaSet) (bool, error) {
 	selector, err := metav1.LabelSelectorAsSelector(rs.Spec.Selector)
 	if err != nil {
 		return false, fmt.Errorf("the selector of the ReplicaSet %s: %w", rs.Name, err)
 	}
 	var pods corev1.PodList
-	if err := t.live.List(ctx, &pods, client.InNamespace(rs.Namespace), client.MatchingLabelsSelector{Selector: selector}); err != nil {
+	if err := s.live.List(ctx, &pods, client.InNamespace(rs.Namespace), client.MatchingLabelsSelector{Selector: selector}); err != nil {
 		return false, fmt.Errorf("looking for Pods of the old ReplicaSet %s: %w", rs.Name, err)
 	}
 	return slices.ContainsFunc(pods.Items, func(pod corev1.Pod) bool {

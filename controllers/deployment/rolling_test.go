@@ -83,7 +83,7 @@ func TestTheNewReplicaSetGrowsIntoTheRoomThatThereIs(t *testing.T) {
 func TestOldPodsGoAsNewOnesServe(t *testing.T) {
 	for _, c := range []struct {
 		limits limits
-		newSet size
+		newRS  size
 		old    []size
 		want   []int32
 		why    string
@@ -102,7 +102,7 @@ func TestOldPodsGoAsNewOnesServe(t *testing.T) {
 		{limits{0, 1, 0}, size{0, 0}, []size{{2, 2}, {1, 0}}, []int32{0, 0}, "no Pods are desired"},
 		{limits{5, 1, 1}, size{5, 5}, []size{{0, 0}, {0, 2}}, []int32{0, 0}, "there is nothing to take"},
 	} {
-		require.Equal(t, c.want, oldSizes(c.limits, c.newSet, c.old), "%s: %+v, new %+v, old %+v", c.why, c.limits, c.newSet, c.old)
+		require.Equal(t, c.want, oldSizes(c.limits, c.newRS, c.old), "%s: %+v, new %+v, old %+v", c.why, c.limits, c.newRS, c.old)
 	}
 }
 
@@ -125,38 +125,38 @@ func randomSizes(random *rand.Rand) (limits, size, []size) {
 		wanted := random.Int32N(8)
 		return size{wanted, random.Int32N(wanted + 1)}
 	}
-	newSet := any()
-	newSet.wanted, newSet.available = min(newSet.wanted, l.desired), min(newSet.available, l.desired)
+	newRS := any()
+	newRS.wanted, newRS.available = min(newRS.wanted, l.desired), min(newRS.available, l.desired)
 	var old []size
 	for range random.IntN(4) {
 		old = append(old, any())
 	}
-	return l, newSet, old
+	return l, newRS, old
 }
 
 // What users would notice: more Pods than their quota allows, or fewer that answer than they asked for.
 func TestNoStepExceedsTheLimits(t *testing.T) {
 	random := rand.New(rand.NewPCG(18, 1))
 	for range 20_000 {
-		l, newSet, old := randomSizes(random)
-		total, serving := sums(newSet, old)
-		state := fmt.Sprintf("%+v, new %+v, old %+v", l, newSet, old)
-		grown := newSize(l, newSet, old)
-		require.LessOrEqual(t, total+grown-newSet.wanted, max(total, l.desired+l.surge), "too many: %s", state)
-		require.GreaterOrEqual(t, grown, newSet.wanted, "new Pods go though they are desired: %s", state)
+		l, newRS, old := randomSizes(random)
+		total, serving := sums(newRS, old)
+		state := fmt.Sprintf("%+v, new %+v, old %+v", l, newRS, old)
+		grown := newSize(l, newRS, old)
+		require.LessOrEqual(t, total+grown-newRS.wanted, max(total, l.desired+l.surge), "too many: %s", state)
+		require.GreaterOrEqual(t, grown, newRS.wanted, "new Pods go though they are desired: %s", state)
 		shrunk := slices.Clone(old)
-		for i, to := range oldSizes(l, newSet, old) {
+		for i, to := range oldSizes(l, newRS, old) {
 			require.LessOrEqual(t, to, old[i].wanted, "an old ReplicaSet grows: %s", state)
 			require.GreaterOrEqual(t, to, int32(0), state)
 			shrunk[i].wanted = to
 		}
-		_, left := sums(newSet, shrunk)
+		_, left := sums(newRS, shrunk)
 		require.GreaterOrEqual(t, left, min(serving, l.desired-l.unavailable), "too few serve: %s", state)
 	}
 }
 
-func sums(newSet size, old []size) (total, serving int32) {
-	for _, s := range append(slices.Clone(old), newSet) {
+func sums(newRS size, old []size) (total, serving int32) {
+	for _, s := range append(slices.Clone(old), newRS) {
 		total += s.wanted
 		serving += s.serving()
 	}
@@ -167,16 +167,16 @@ func sums(newSet size, old []size) (total, serving int32) {
 func TestEveryStepMovesOrWaitsForNewPods(t *testing.T) {
 	random := rand.New(rand.NewPCG(18, 2))
 	for range 20_000 {
-		l, newSet, old := randomSizes(random)
-		state := fmt.Sprintf("%+v, new %+v, old %+v", l, newSet, old)
-		moves := newSize(l, newSet, old) != newSet.wanted
+		l, newRS, old := randomSizes(random)
+		state := fmt.Sprintf("%+v, new %+v, old %+v", l, newRS, old)
+		moves := newSize(l, newRS, old) != newRS.wanted
 		left := int32(0)
-		for i, to := range oldSizes(l, newSet, old) {
+		for i, to := range oldSizes(l, newRS, old) {
 			moves = moves || to != old[i].wanted
 			left += to
 		}
-		ended := newSet.wanted == l.desired && left == 0
-		require.True(t, moves || ended || waitsFor(newSet) > 0, "nothing moves, and nothing will: %s", state)
+		ended := newRS.wanted == l.desired && left == 0
+		require.True(t, moves || ended || waitsFor(newRS) > 0, "nothing moves, and nothing will: %s", state)
 	}
 }
 
@@ -184,18 +184,18 @@ func TestEveryStepMovesOrWaitsForNewPods(t *testing.T) {
 func TestEveryRolloutEnds(t *testing.T) {
 	random := rand.New(rand.NewPCG(18, 3))
 	for range 5_000 {
-		l, newSet, old := randomSizes(random)
-		state := fmt.Sprintf("%+v, new %+v, old %+v", l, newSet, old)
+		l, newRS, old := randomSizes(random)
+		state := fmt.Sprintf("%+v, new %+v, old %+v", l, newRS, old)
 		for range 100 {
-			newSet.wanted = newSize(l, newSet, old)
-			for i, to := range oldSizes(l, newSet, old) {
+			newRS.wanted = newSize(l, newRS, old)
+			for i, to := range oldSizes(l, newRS, old) {
 				old[i].wanted = to
 			}
-			if newSet.available < newSet.wanted {
-				newSet.available++
+			if newRS.available < newRS.wanted {
+				newRS.available++
 			}
 		}
-		total, serving := sums(newSet, old)
-		require.Equal(t, []int32{l.desired, l.desired, l.desired}, []int32{newSet.wanted, total, serving}, state)
+		total, serving := sums(newRS, old)
+		require.Equal(t, []int32{l.desired, l.desired, l.desired}, []int32{newRS.wanted, total, serving}, state)
 	}
 }

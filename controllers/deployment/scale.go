@@ -9,9 +9,9 @@ import (
 
 // isScaled reports whether the Deployment asks for another number than it did when its ReplicaSets got their sizes. That
 // is no rollout: the ReplicaSets keep their shares.
-func (f *family) isScaled() bool {
-	for _, rs := range f.active() {
-		if sized, ok := numberIn(rs, desiredAnnotation); ok && sized != f.desired() {
+func (r *rollout) isScaled() bool {
+	for _, rs := range r.active() {
+		if sized, ok := numberIn(rs, desiredAnnotation); ok && sized != r.desired() {
 			return true
 		}
 	}
@@ -31,44 +31,44 @@ type resize struct {
 func (r resize) grows() int32 { return r.to - replicasOf(r.rs.Spec.Replicas) }
 
 // scaledSizes are the sizes of the ReplicaSets of a Deployment that was scaled, or is paused.
-func (f *family) scaledSizes() []resize {
-	active := f.active()
+func (r *rollout) scaledSizes() []resize {
+	active := r.active()
 	switch {
 	case len(active) == 1:
-		return []resize{{active[0], f.desired()}}
-	case len(active) == 0 && f.newSet != nil:
-		return []resize{{f.newSet, f.desired()}}
-	case len(active) == 0 && len(f.oldSets) > 0: // paused before its template could be rolled out
-		return []resize{{f.oldSets[len(f.oldSets)-1], f.desired()}}
-	case f.isSaturated():
-		return f.toZero(active)
-	case isRolling(f.d):
-		return f.proportionalSizes(active)
+		return []resize{{active[0], r.desired()}}
+	case len(active) == 0 && r.newRS != nil:
+		return []resize{{r.newRS, r.desired()}}
+	case len(active) == 0 && len(r.oldRSs) > 0: // paused before its template could be rolled out
+		return []resize{{r.oldRSs[len(r.oldRSs)-1], r.desired()}}
+	case r.isSaturated():
+		return r.toZero(active)
+	case isRolling(r.d):
+		return r.proportionalSizes(active)
 	}
 	return nil // Recreate has no shares, and its rollout is next
 }
 
 // isSaturated reports whether the new ReplicaSet has all the Pods that are desired, and they serve. Then the others are
 // leftovers, such as one that was adopted.
-func (f *family) isSaturated() bool {
-	if f.newSet == nil {
+func (r *rollout) isSaturated() bool {
+	if r.newRS == nil {
 		return false
 	}
-	sized, ok := numberIn(f.newSet, desiredAnnotation)
-	return ok && sized == f.desired() && sizeOf(f.newSet) == size{wanted: f.desired(), available: f.desired()}
+	sized, ok := numberIn(r.newRS, desiredAnnotation)
+	return ok && sized == r.desired() && sizeOf(r.newRS) == size{wanted: r.desired(), available: r.desired()}
 }
 
-func (f *family) toZero(active []*appsv1.ReplicaSet) (out []resize) {
+func (r *rollout) toZero(active []*appsv1.ReplicaSet) (out []resize) {
 	for _, rs := range active {
-		if rs != f.newSet {
+		if rs != r.newRS {
 			out = append(out, resize{rs, 0})
 		}
 	}
 	return out
 }
 
-func (f *family) proportionalSizes(active []*appsv1.ReplicaSet) []resize {
-	l := limitsOf(&f.d.Spec)
+func (r *rollout) proportionalSizes(active []*appsv1.ReplicaSet) []resize {
+	l := limitsOf(&r.d.Spec)
 	allowed := l.desired + l.surge
 	if l.desired == 0 {
 		allowed = 0
@@ -78,7 +78,7 @@ func (f *family) proportionalSizes(active []*appsv1.ReplicaSet) []resize {
 		whole, _ := numberIn(rs, maxAnnotation)
 		shares[i] = share{size: replicasOf(rs.Spec.Replicas), whole: whole}
 	}
-	for i, to := range proportional(shares, allowed, f.d.Status.Replicas) {
+	for i, to := range proportional(shares, allowed, r.d.Status.Replicas) {
 		out[i] = resize{active[i], to}
 	}
 	// Those that shrink come first, so that there are never more than are allowed in between.

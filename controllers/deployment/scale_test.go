@@ -28,8 +28,8 @@ func available(n int32) func(*appsv1.ReplicaSet) {
 }
 
 // resizes are the new sizes in words, in their order.
-func resizes(f *family) (lines []string) {
-	for _, one := range f.scaledSizes() {
+func resizes(r *rollout) (lines []string) {
+	for _, one := range r.scaledSizes() {
 		lines = append(lines, fmt.Sprintf("%s from %d to %d", one.rs.Name, *one.rs.Spec.Replicas, one.to))
 	}
 	return lines
@@ -39,11 +39,11 @@ func resizes(f *family) (lines []string) {
 func TestTheReplicaSetsOfAScaledDeployment(t *testing.T) {
 	old, older := sized("old", 0, "9", "9"), sized("older", 0, "9", "9")
 	for _, c := range []struct {
-		name   string
-		d      *appsv1.Deployment
-		newSet *appsv1.ReplicaSet
-		old    []*appsv1.ReplicaSet
-		want   []string
+		name  string
+		d     *appsv1.Deployment
+		newRS *appsv1.ReplicaSet
+		old   []*appsv1.ReplicaSet
+		want  []string
 	}{
 		{"the only one that has Pods", newWeb(7, limit("1", "0")), sized("new", 0, "5", "6"), []*appsv1.ReplicaSet{older, sized("a", 5, "5", "6")}, []string{"a from 5 to 7"}},
 		{"none has Pods", newWeb(7, limit("1", "0")), sized("new", 0, "0", "0"), []*appsv1.ReplicaSet{older, old}, []string{"new from 0 to 7"}},
@@ -63,7 +63,7 @@ func TestTheReplicaSetsOfAScaledDeployment(t *testing.T) {
 			sized("new", 2, "4", "7"), []*appsv1.ReplicaSet{sized("a", 4, "4", "7")}, []string{"a from 4 to 0", "new from 2 to 0"}},
 		{"Recreate knows no shares", newWeb(4, recreate), sized("new", 1, "2", "2"), []*appsv1.ReplicaSet{sized("a", 1, "2", "2")}, nil},
 	} {
-		require.Equal(t, c.want, resizes(&family{d: c.d, newSet: c.newSet, oldSets: c.old}), c.name)
+		require.Equal(t, c.want, resizes(&rollout{d: c.d, newRS: c.newRS, oldRSs: c.old}), c.name)
 	}
 }
 
@@ -81,16 +81,16 @@ func TestADeploymentIsScaledIfItAskedForAnotherNumberBefore(t *testing.T) {
 		{"nobody knows", sized("a", 3, "", "6"), false},
 		{"it has no Pods any more", sized("a", 0, "4", "6"), false},
 	} {
-		f := &family{d: newWeb(5), newSet: sized("new", 5, "5", "6"), oldSets: []*appsv1.ReplicaSet{c.old}}
+		f := &rollout{d: newWeb(5), newRS: sized("new", 5, "5", "6"), oldRSs: []*appsv1.ReplicaSet{c.old}}
 		require.Equal(t, c.want, f.isScaled(), c.name)
 	}
-	require.True(t, (&family{d: newWeb(5), newSet: sized("new", 4, "4", "6")}).isScaled())
-	require.False(t, (&family{d: newWeb(5)}).isScaled())
+	require.True(t, (&rollout{d: newWeb(5), newRS: sized("new", 4, "4", "6")}).isScaled())
+	require.False(t, (&rollout{d: newWeb(5)}).isScaled())
 }
 
 // Written in another order, there would be more Pods than are allowed in between.
 func TestThoseThatShrinkComeFirst(t *testing.T) {
-	f := &family{d: newWeb(20, limit("0", "1")), oldSets: []*appsv1.ReplicaSet{sized("a", 4, "1", "5"), sized("b", 12, "1", "40")}, newSet: sized("c", 2, "1", "5")}
+	f := &rollout{d: newWeb(20, limit("0", "1")), oldRSs: []*appsv1.ReplicaSet{sized("a", 4, "1", "5"), sized("b", 12, "1", "40")}, newRS: sized("c", 2, "1", "5")}
 	require.Equal(t, []string{"b from 12 to 6", "c from 2 to 2", "a from 4 to 12"}, resizes(f))
 }
 
@@ -105,7 +105,7 @@ func made(name string, hour int, image string) *appsv1.ReplicaSet {
 // new one, they would take each other's Pods away.
 func TestTheOldestReplicaSetWithTheTemplateIsTheNewOne(t *testing.T) {
 	sets := []*appsv1.ReplicaSet{made("d", 3, "web:1"), made("c", 2, "web:1"), made("b", 2, "web:1"), made("x", 4, "web:0"), made("a", 1, "web:0")}
-	f := familyOf(newWeb(1), sets)
+	f := newRollout(newWeb(1), sets)
 	names := func(sets []*appsv1.ReplicaSet) (names []string) {
 		for _, rs := range sets {
 			names = append(names, rs.Name)
@@ -113,23 +113,23 @@ func TestTheOldestReplicaSetWithTheTemplateIsTheNewOne(t *testing.T) {
 		return names
 	}
 	require.Equal(t, []string{"d", "c", "b", "x", "a"}, names(sets), "the caller's list must stay as it is")
-	require.Equal(t, "b", f.newSet.Name, "of the same second, the first by name")
-	require.Equal(t, []string{"a", "c", "d", "x"}, names(f.oldSets))
+	require.Equal(t, "b", f.newRS.Name, "of the same second, the first by name")
+	require.Equal(t, []string{"a", "c", "d", "x"}, names(f.oldRSs))
 	require.Equal(t, []string{"a", "c", "d", "x", "b"}, names(f.all()))
-	f.oldSets[1].Spec.Replicas = new(int32(0))
+	f.oldRSs[1].Spec.Replicas = new(int32(0))
 	require.Equal(t, []string{"a", "b", "d", "x"}, names(f.active()), "by age, and not the new one last")
-	require.Equal(t, []string{"a", "c", "d", "x"}, names(f.oldSets))
+	require.Equal(t, []string{"a", "c", "d", "x"}, names(f.oldRSs))
 
 	for _, rs := range []*appsv1.ReplicaSet{sized("b", 5, "", ""), sized("d", 7, "", ""), sized("stranger", 9, "", "")} {
 		f.replace(rs)
 	}
-	newSet, oldSets := f.sizes()
-	require.Equal(t, size{wanted: 5, available: 5}, newSet)
-	require.Equal(t, []size{{1, 1}, {0, 1}, {7, 7}, {1, 1}}, oldSets)
+	newRS, oldRSs := f.sizes()
+	require.Equal(t, size{wanted: 5, available: 5}, newRS)
+	require.Equal(t, []size{{1, 1}, {0, 1}, {7, 7}, {1, 1}}, oldRSs)
 
-	f = &family{d: newWeb(1), oldSets: []*appsv1.ReplicaSet{made("a", 1, "web:0")}}
+	f = &rollout{d: newWeb(1), oldRSs: []*appsv1.ReplicaSet{made("a", 1, "web:0")}}
 	f.replace(sized("a", 4, "", ""))
-	newSet, oldSets = f.sizes()
-	require.Zero(t, newSet, "one that is not there has no Pods")
-	require.Equal(t, []size{{4, 4}}, oldSets)
+	newRS, oldRSs = f.sizes()
+	require.Zero(t, newRS, "one that is not there has no Pods")
+	require.Equal(t, []size{{4, 4}}, oldRSs)
 }

@@ -17,22 +17,22 @@ import (
 )
 
 // statusOf adds up what the statuses of the ReplicaSets say. c are the conditions so far; that of availability is added.
-func statusOf(f *family, c conditions, now time.Time) appsv1.DeploymentStatus {
+func statusOf(r *rollout, c conditions, now time.Time) appsv1.DeploymentStatus {
 	status := appsv1.DeploymentStatus{
-		ObservedGeneration: f.d.Generation, CollisionCount: f.d.Status.CollisionCount, TerminatingReplicas: terminating(f.all()),
+		ObservedGeneration: r.d.Generation, CollisionCount: r.d.Status.CollisionCount, TerminatingReplicas: terminating(r.all()),
 	}
 	wanted := int32(0)
-	for _, rs := range f.all() {
+	for _, rs := range r.all() {
 		wanted += replicasOf(rs.Spec.Replicas)
 		status.Replicas += rs.Status.Replicas
 		status.ReadyReplicas += rs.Status.ReadyReplicas
 		status.AvailableReplicas += rs.Status.AvailableReplicas
 	}
-	if f.newSet != nil {
-		status.UpdatedReplicas = f.newSet.Status.Replicas
+	if r.newRS != nil {
+		status.UpdatedReplicas = r.newRS.Status.Replicas
 	}
 	status.UnavailableReplicas = max(wanted-status.AvailableReplicas, 0)
-	status.Conditions = c.with(availability(f.d, status.AvailableReplicas, now))
+	status.Conditions = c.with(availability(r.d, status.AvailableReplicas, now))
 	return status
 }
 
@@ -194,28 +194,28 @@ func atStart(c conditions, d *appsv1.Deployment, reason, name string, now time.T
 //
 // Kubernetes notes a ReplicaSet that was found only if there was no condition before. So after a rollback it goes on to
 // say that the deadline of the bad rollout was exceeded, until the first Pod moves.
-func (f *family) begins(c conditions, revision string) bool {
+func (r *rollout) begins(c conditions, revision string) bool {
 	last := c.get(appsv1.DeploymentProgressing)
 	if last == nil {
 		return true
 	}
-	return !f.d.Spec.Paused && f.d.Annotations[revisionAnnotation] != revision && last.Message != f.successful()
+	return !r.d.Spec.Paused && r.d.Annotations[revisionAnnotation] != revision && last.Message != r.successful()
 }
 
 // successful is the message of the end of a rollout.
-func (f *family) successful() string { return f.subject() + " has successfully progressed." }
+func (r *rollout) successful() string { return r.subject() + " has successfully progressed." }
 
-func (f *family) subject() string {
-	if f.newSet == nil {
-		return fmt.Sprintf("Deployment %q", f.d.Name)
+func (r *rollout) subject() string {
+	if r.newRS == nil {
+		return fmt.Sprintf("Deployment %q", r.d.Name)
 	}
-	return fmt.Sprintf("ReplicaSet %q", f.newSet.Name)
+	return fmt.Sprintf("ReplicaSet %q", r.newRS.Name)
 }
 
 // withProgress says how far a rollout has come. before is the status as it was read; next has the numbers of now.
-func withProgress(c conditions, f *family, next appsv1.DeploymentStatus, now time.Time) conditions {
+func withProgress(c conditions, r *rollout, next appsv1.DeploymentStatus, now time.Time) conditions {
 	kind := appsv1.DeploymentProgressing
-	if !hasDeadline(f.d) {
+	if !hasDeadline(r.d) {
 		return c.without(kind)
 	}
 	last := c.get(kind)
@@ -223,12 +223,12 @@ func withProgress(c conditions, f *family, next appsv1.DeploymentStatus, now tim
 		return c // it was scaled, or has lost a Pod, which is no rollout
 	}
 	switch {
-	case isComplete(f.d, next):
-		return c.with(progressing(corev1.ConditionTrue, completed, f.successful(), now))
-	case hasMoved(f.d.Status, next):
-		return c.replace(progressing(corev1.ConditionTrue, updated, f.subject()+" is progressing.", now))
-	case last != nil && isLate(f.d, last, now):
-		return c.with(progressing(corev1.ConditionFalse, timedOut, f.subject()+" has timed out progressing.", now))
+	case isComplete(r.d, next):
+		return c.with(progressing(corev1.ConditionTrue, completed, r.successful(), now))
+	case hasMoved(r.d.Status, next):
+		return c.replace(progressing(corev1.ConditionTrue, updated, r.subject()+" is progressing.", now))
+	case last != nil && isLate(r.d, last, now):
+		return c.with(progressing(corev1.ConditionFalse, timedOut, r.subject()+" has timed out progressing.", now))
 	}
 	return c
 }
@@ -265,10 +265,10 @@ func nextCheck(d *appsv1.Deployment, status appsv1.DeploymentStatus, now time.Ti
 }
 
 // withFailure shows that a ReplicaSet cannot make its Pods, or delete them. That of the new one comes first.
-func withFailure(c conditions, f *family) conditions {
-	sets := slices.Clone(f.oldSets)
-	if f.newSet != nil {
-		sets = slices.Insert(sets, 0, f.newSet)
+func withFailure(c conditions, r *rollout) conditions {
+	sets := slices.Clone(r.oldRSs)
+	if r.newRS != nil {
+		sets = slices.Insert(sets, 0, r.newRS)
 	}
 	for _, rs := range sets {
 		for _, failure := range rs.Status.Conditions {

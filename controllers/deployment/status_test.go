@@ -14,16 +14,16 @@ import (
 
 // kubectl rollout status reads these numbers.
 func TestTheStatusAddsUpWhatTheReplicaSetsSay(t *testing.T) {
-	f := &family{
+	f := &rollout{
 		d: newWeb(6, limit("2", "1"), func(d *appsv1.Deployment) { d.Generation, d.Status.CollisionCount = 7, new(int32(3)) }),
-		newSet: sized("new", 4, "", "", func(rs *appsv1.ReplicaSet) {
+		newRS: sized("new", 4, "", "", func(rs *appsv1.ReplicaSet) {
 			rs.Status.Replicas, rs.Status.ReadyReplicas, rs.Status.AvailableReplicas = 3, 2, 1
 		}),
-		oldSets: []*appsv1.ReplicaSet{
+		oldRSs: []*appsv1.ReplicaSet{
 			sized("a", 1, "", ""), sized("b", 2, "", "", func(rs *appsv1.ReplicaSet) { rs.Status.TerminatingReplicas = new(int32(5)) }),
 		},
 	}
-	f.newSet.Status.TerminatingReplicas = new(int32(1))
+	f.newRS.Status.TerminatingReplicas = new(int32(1))
 	status := statusOf(f, nil, noon)
 	require.Equal(t, conditions{availability(f.d, 4, noon)}, conditions(status.Conditions))
 	status.Conditions = nil
@@ -32,9 +32,9 @@ func TestTheStatusAddsUpWhatTheReplicaSetsSay(t *testing.T) {
 		TerminatingReplicas: new(int32(6)), CollisionCount: new(int32(3)),
 	}, status)
 
-	f.newSet.Status.AvailableReplicas = 9 // its status is older than its size
+	f.newRS.Status.AvailableReplicas = 9 // its status is older than its size
 	require.Zero(t, statusOf(f, nil, noon).UnavailableReplicas)
-	f.newSet = nil
+	f.newRS = nil
 	require.Zero(t, statusOf(f, nil, noon).UpdatedReplicas)
 }
 
@@ -79,7 +79,7 @@ func TestTheProgressOfARollout(t *testing.T) {
 		d.Generation, d.Spec.ProgressDeadlineSeconds = 2, new(int32(60))
 		d.Status = appsv1.DeploymentStatus{Replicas: 3, UpdatedReplicas: 1, ReadyReplicas: 2, AvailableReplicas: 2}
 	})
-	f := &family{d: d, newSet: &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: "web-abc"}}}
+	f := &rollout{d: d, newRS: &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: "web-abc"}}}
 	same := appsv1.DeploymentStatus{ObservedGeneration: 2, Replicas: 3, UpdatedReplicas: 1, ReadyReplicas: 2, AvailableReplicas: 2}
 	more := func(change func(*appsv1.DeploymentStatus)) appsv1.DeploymentStatus {
 		next := same
@@ -127,7 +127,7 @@ func TestTheProgressOfARollout(t *testing.T) {
 
 	late := withProgress(progress(updated, "True", noon), f, same, noon.Add(time.Hour))
 	require.Equal(t, noon.Add(time.Hour), late[0].LastTransitionTime.Time, "and now it is False")
-	f.newSet = nil
+	f.newRS = nil
 	require.Equal(t, `Deployment "web" is progressing.`, withProgress(nil, f, more(func(s *appsv1.DeploymentStatus) { s.Replicas-- }), noon)[0].Message)
 }
 
@@ -137,7 +137,7 @@ func TestWithoutADeadlineNobodySpeaksOfProgress(t *testing.T) {
 		d := newWeb(3, func(d *appsv1.Deployment) { d.Spec.ProgressDeadlineSeconds = deadline })
 		other := condition(appsv1.DeploymentAvailable, corev1.ConditionTrue, minimumAvailable, "", noon)
 		left := append(conditions{other}, progress(updated, "True", noon)...)
-		require.Equal(t, conditions{other}, withProgress(left, &family{d: d}, appsv1.DeploymentStatus{Replicas: 1}, noon))
+		require.Equal(t, conditions{other}, withProgress(left, &rollout{d: d}, appsv1.DeploymentStatus{Replicas: 1}, noon))
 		require.Equal(t, left, atStart(left, d, createdNewSet, "x", noon))
 		require.Zero(t, nextCheck(d, appsv1.DeploymentStatus{Conditions: left}, noon))
 		d.Spec.Paused = true
@@ -177,7 +177,7 @@ func TestTheBeginningOfARolloutIsNoted(t *testing.T) {
 		d.Spec.ProgressDeadlineSeconds = new(int32(60))
 		d.Annotations = map[string]string{revisionAnnotation: "3"}
 	})
-	f := &family{d: d, newSet: &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: "web-abc"}}}
+	f := &rollout{d: d, newRS: &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: "web-abc"}}}
 	last := progress(timedOut, "False", noon)
 	require.True(t, f.begins(nil, "3"), "an older controller knew no progress")
 	require.False(t, f.begins(last, "3"))
@@ -198,14 +198,14 @@ func TestTheFailureOfTheNewReplicaSetComesFirst(t *testing.T) {
 		rs.Status.Conditions = []appsv1.ReplicaSetCondition{{Type: "Other"}, {Type: appsv1.ReplicaSetReplicaFailure, Status: "True", Reason: "FailedCreate", Message: message, LastTransitionTime: metav1.NewTime(noon)}}
 		return rs
 	}
-	f := &family{d: newWeb(1), newSet: failing("new", "new"), oldSets: []*appsv1.ReplicaSet{failing("old", "old")}}
+	f := &rollout{d: newWeb(1), newRS: failing("new", "new"), oldRSs: []*appsv1.ReplicaSet{failing("old", "old")}}
 	require.Equal(t, conditions{{
 		Type: "ReplicaFailure", Status: "True", Reason: "FailedCreate", Message: "new", LastUpdateTime: metav1.NewTime(noon), LastTransitionTime: metav1.NewTime(noon),
 	}}, withFailure(nil, f))
-	f.newSet.Status.Conditions = nil
+	f.newRS.Status.Conditions = nil
 	after := withFailure(nil, f)
 	require.Equal(t, "old", after[0].Message)
-	f.oldSets = nil
+	f.oldRSs = nil
 	require.Empty(t, withFailure(after, f))
 }
 

@@ -14,65 +14,65 @@ import (
 	"github.com/loopwright/loopwright/manager/client"
 )
 
-// turn is one reconcile of one Deployment. The family has what was written in this turn; the conditions and the revision
-// are what will be reported.
-type turn struct {
+// deploymentSync is one reconcile of one Deployment. Its rollout shows each ReplicaSet as it was last written. The
+// conditions and the revision are what will be reported.
+type deploymentSync struct {
 	*reconciler
-	*family
+	*rollout
 	conditions conditions
 	revision   string // "" is not known
 	now        time.Time
-	again      time.Duration // when to look again though nothing has happened; 0 is never
+	again      time.Duration // when to reconcile again although nothing has happened; 0 is never
 }
 
-// run acts and reports, and notes when to look again. If a write fails, nothing is reported: the status says what was
-// seen after the Deployment had been dealt with.
-func (t *turn) run(ctx context.Context) error {
-	if t.d.DeletionTimestamp != nil {
-		return t.report(ctx, statusOf(t.family, t.conditions, t.now))
+// run acts, reports, and sets when to reconcile again. If a write fails, it reports nothing: the status describes what
+// there is after the writes.
+func (s *deploymentSync) run(ctx context.Context) error {
+	if s.d.DeletionTimestamp != nil {
+		return s.report(ctx, statusOf(s.rollout, s.conditions, s.now))
 	}
-	t.conditions = afterPause(t.conditions, t.d, t.now)
-	if err := t.keepNewSet(ctx); err != nil {
+	s.conditions = afterPause(s.conditions, s.d, s.now)
+	if err := s.syncNewReplicaSet(ctx); err != nil {
 		return err
 	}
-	if t.d.Spec.Paused || t.isScaled() {
-		if err := t.scale(ctx); err != nil {
+	if s.d.Spec.Paused || s.isScaled() {
+		if err := s.scale(ctx); err != nil {
 			return err
 		}
 	}
-	revision, rollsBack := rollbackTo(t.d)
-	if t.d.Spec.Paused {
+	revision, rollsBack := rollbackTo(s.d)
+	if s.d.Spec.Paused {
 		if !rollsBack { // or the revision that somebody wants to go back to might be deleted
-			if err := t.cleanUp(ctx); err != nil {
+			if err := s.cleanUp(ctx); err != nil {
 				return err
 			}
 		}
-		return t.report(ctx, statusOf(t.family, t.conditions, t.now))
+		return s.report(ctx, statusOf(s.rollout, s.conditions, s.now))
 	}
 	if rollsBack {
-		return t.rollBack(ctx, revision)
+		return s.rollBack(ctx, revision)
 	}
-	if err := t.roll(ctx); err != nil {
+	if err := s.roll(ctx); err != nil {
 		return err
 	}
-	status := statusOf(t.family, t.conditions, t.now)
-	status.Conditions = withFailure(withProgress(status.Conditions, t.family, status, t.now), t.family)
-	if isComplete(t.d, status) {
-		if err := t.cleanUp(ctx); err != nil {
+	status := statusOf(s.rollout, s.conditions, s.now)
+	status.Conditions = withFailure(withProgress(status.Conditions, s.rollout, status, s.now), s.rollout)
+	if isComplete(s.d, status) {
+		if err := s.cleanUp(ctx); err != nil {
 			return err
 		}
 	}
-	t.again = cmp.Or(t.again, nextCheck(t.d, status, t.now)) // if there are both, the first is sooner
-	return t.report(ctx, status)
+	s.again = cmp.Or(s.again, nextCheck(s.d, status, s.now)) // if there are both, the first is sooner
+	return s.report(ctx, status)
 }
 
 // roll does what the strategy says.
-func (t *turn) roll(ctx context.Context) error {
-	switch strategy := t.d.Spec.Strategy.Type; strategy {
+func (s *deploymentSync) roll(ctx context.Context) error {
+	switch strategy := s.d.Spec.Strategy.Type; strategy {
 	case appsv1.RollingUpdateDeploymentStrategyType:
-		return t.rollOn(ctx)
+		return s.rollOn(ctx)
 	case appsv1.RecreateDeploymentStrategyType:
-		return t.recreate(ctx)
+		return s.recreate(ctx)
 	default:
 		return fmt.Errorf("unknown strategy %q", strategy)
 	}
@@ -81,54 +81,54 @@ func (t *turn) roll(ctx context.Context) error {
 // rollOn goes as far as the limits allow: some new Pods come, some old ones go, and that may make room for new ones.
 // After that, Pods have to become available first. Each ReplicaSet is written before the next is decided on, so that the
 // limits hold if the process dies in between.
-func (t *turn) rollOn(ctx context.Context) error {
-	l := limitsOf(&t.d.Spec)
-	if err := t.grow(ctx, l); err != nil {
+func (s *deploymentSync) rollOn(ctx context.Context) error {
+	l := limitsOf(&s.d.Spec)
+	if err := s.grow(ctx, l); err != nil {
 		return err
 	}
-	newSet, oldSets := t.sizes()
-	for i, to := range oldSizes(l, newSet, oldSets) {
-		if err := t.resize(ctx, t.oldSets[i], to, false); err != nil {
+	newRS, oldRSs := s.sizes()
+	for i, to := range oldSizes(l, newRS, oldRSs) {
+		if err := s.resize(ctx, s.oldRSs[i], to, false); err != nil {
 			return err
 		}
 	}
-	return t.grow(ctx, l)
+	return s.grow(ctx, l)
 }
 
-func (t *turn) grow(ctx context.Context, l limits) error {
-	newSet, oldSets := t.sizes()
-	to := newSize(l, newSet, oldSets)
-	if t.newSet == nil {
-		return t.create(ctx, to)
+func (s *deploymentSync) grow(ctx context.Context, l limits) error {
+	newRS, oldRSs := s.sizes()
+	to := newSize(l, newRS, oldRSs)
+	if s.newRS == nil {
+		return s.create(ctx, to)
 	}
-	return t.resize(ctx, t.newSet, to, false)
+	return s.resize(ctx, s.newRS, to, false)
 }
 
-// keepNewSet brings the annotations, the revision and the minReadySeconds of the new ReplicaSet up to date, if there is
+// syncNewReplicaSet brings the annotations, the revision and the minReadySeconds of the new ReplicaSet up to date, if there is
 // one, and notes the revision.
-func (t *turn) keepNewSet(ctx context.Context) error {
-	if t.newSet == nil {
+func (s *deploymentSync) syncNewReplicaSet(ctx context.Context) error {
+	if s.newRS == nil {
 		return nil
 	}
-	after := t.newSet.DeepCopy()
-	after.Annotations = annotationsFor(t.d, after.Annotations, highestRevision(t.oldSets)+1)
-	after.Spec.MinReadySeconds = t.d.Spec.MinReadySeconds
-	if err := t.change(ctx, t.newSet, after); err != nil {
+	after := s.newRS.DeepCopy()
+	after.Annotations = annotationsFor(s.d, after.Annotations, highestRevision(s.oldRSs)+1)
+	after.Spec.MinReadySeconds = s.d.Spec.MinReadySeconds
+	if err := s.change(ctx, s.newRS, after); err != nil {
 		return err
 	}
-	t.revision = t.newSet.Annotations[revisionAnnotation]
-	if t.begins(t.conditions, t.revision) {
-		t.conditions = atStart(t.conditions, t.d, foundNewSet, t.newSet.Name, t.now)
+	s.revision = s.newRS.Annotations[revisionAnnotation]
+	if s.begins(s.conditions, s.revision) {
+		s.conditions = atStart(s.conditions, s.d, foundNewSet, s.newRS.Name, s.now)
 	}
 	return nil
 }
 
 // scale gives all ReplicaSets the sizes that they should have in a Deployment of another size.
-func (t *turn) scale(ctx context.Context) error {
-	sizes := t.scaledSizes()
-	remembers := len(sizes) > 1 || t.isScaled()
+func (s *deploymentSync) scale(ctx context.Context) error {
+	sizes := s.scaledSizes()
+	remembers := len(sizes) > 1 || s.isScaled()
 	for _, one := range sizes {
-		if err := t.resize(ctx, one.rs, one.to, remembers); err != nil {
+		if err := s.resize(ctx, one.rs, one.to, remembers); err != nil {
 			return err
 		}
 	}
@@ -137,13 +137,13 @@ func (t *turn) scale(ctx context.Context) error {
 
 // cleanUp deletes the ReplicaSets that the history has no room for. One that has changed since is not deleted:
 // somebody may be rolling back to it.
-func (t *turn) cleanUp(ctx context.Context) error {
-	for _, rs := range expired(t.d, t.oldSets) {
+func (s *deploymentSync) cleanUp(ctx context.Context) error {
+	for _, rs := range expired(s.d, s.oldRSs) {
 		target := &appsv1.ReplicaSet{}
 		target.Namespace, target.Name, target.UID = rs.Namespace, rs.Name, rs.UID
-		err := t.client.Delete(ctx, target, client.Preconditions{UID: &rs.UID, ResourceVersion: &rs.ResourceVersion})
+		err := s.client.Delete(ctx, target, client.Preconditions{UID: &rs.UID, ResourceVersion: &rs.ResourceVersion})
 		if err != nil {
-			t.doubts.add(client.ObjectKeyFromObject(t.d), rs.Name)
+			s.unconfirmed.add(client.ObjectKeyFromObject(s.d), rs.Name)
 		}
 		if client.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("deleting the old ReplicaSet %s: %w", rs.Name, err)
@@ -154,44 +154,44 @@ func (t *turn) cleanUp(ctx context.Context) error {
 
 // create creates the new ReplicaSet. If the Deployment has had one before, the server is asked first whether the Deployment
 // is still there: with a deletion, the end of the ReplicaSet may be seen before the end of its owner.
-func (t *turn) create(ctx context.Context, replicas int32) error {
-	if t.d.Status.ObservedGeneration > 0 {
-		switch isThere, err := claim.IsThere(ctx, t.live, t.d); {
+func (s *deploymentSync) create(ctx context.Context, replicas int32) error {
+	if s.d.Status.ObservedGeneration > 0 {
+		switch isThere, err := claim.IsThere(ctx, s.live, s.d); {
 		case err != nil:
 			return err
 		case !isThere:
 			return errGone
 		}
 	}
-	rs := newReplicaSet(t.d, replicas, highestRevision(t.oldSets)+1)
+	rs := newReplicaSet(s.d, replicas, highestRevision(s.oldRSs)+1)
 	name := rs.Name
-	switch err := t.client.Create(ctx, rs); {
+	switch err := s.client.Create(ctx, rs); {
 	case err == nil:
-		t.newSet, t.revision = rs, rs.Annotations[revisionAnnotation]
-		t.conditions = atStart(t.conditions, t.d, createdNewSet, name, t.now)
+		s.newRS, s.revision = rs, rs.Annotations[revisionAnnotation]
+		s.conditions = atStart(s.conditions, s.d, createdNewSet, name, s.now)
 		if replicas > 0 {
-			t.tellScaled(rs, 0, replicas)
+			s.tellScaled(rs, 0, replicas)
 		}
 		return nil
 	case apierrors.IsAlreadyExists(err):
-		return t.collide(ctx, name)
+		return s.collide(ctx, name)
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		return errNamespaceEnds
 	default:
-		t.doubts.add(client.ObjectKeyFromObject(t.d), name)
-		return t.notCreated(ctx, name, err)
+		s.unconfirmed.add(client.ObjectKeyFromObject(s.d), name)
+		return s.notCreated(ctx, name, err)
 	}
 }
 
 // notCreated shows users why there is no ReplicaSet.
-func (t *turn) notCreated(ctx context.Context, name string, err error) error {
+func (s *deploymentSync) notCreated(ctx context.Context, name string, err error) error {
 	message := fmt.Sprintf("Failed to create new replica set %q: %v", name, err)
-	t.events.Eventf(t.d, nil, corev1.EventTypeWarning, notCreated, "Create", "%s", message)
+	s.events.Eventf(s.d, nil, corev1.EventTypeWarning, notCreated, "Create", "%s", message)
 	err = fmt.Errorf("creating the ReplicaSet %s: %w", name, err)
-	if hasDeadline(t.d) {
-		status := *t.d.Status.DeepCopy()
-		status.Conditions = t.conditions.with(progressing(corev1.ConditionFalse, notCreated, message, t.now))
-		if failed := t.report(ctx, status); failed != nil {
+	if hasDeadline(s.d) {
+		status := *s.d.Status.DeepCopy()
+		status.Conditions = s.conditions.with(progressing(corev1.ConditionFalse, notCreated, message, s.now))
+		if failed := s.report(ctx, status); failed != nil {
 			err = fmt.Errorf("%w; and then, writing that into the status: %w", err, failed)
 		}
 	}

@@ -21,7 +21,7 @@ import (
 
 // resize gives a ReplicaSet another size, and reports that. remembers writes down how large the Deployment is even if
 // the ReplicaSet has its size already.
-func (t *turn) resize(ctx context.Context, rs *appsv1.ReplicaSet, to int32, remembers bool) error {
+func (s *deploymentSync) resize(ctx context.Context, rs *appsv1.ReplicaSet, to int32, remembers bool) error {
 	from := replicasOf(rs.Spec.Replicas)
 	if from == to && (!remembers || to == 0) {
 		return nil
@@ -31,26 +31,26 @@ func (t *turn) resize(ctx context.Context, rs *appsv1.ReplicaSet, to int32, reme
 	if after.Annotations == nil {
 		after.Annotations = map[string]string{}
 	}
-	maps.Copy(after.Annotations, scaleAnnotations(t.d))
-	if err := t.change(ctx, rs, after); err != nil {
+	maps.Copy(after.Annotations, scaleAnnotations(s.d))
+	if err := s.change(ctx, rs, after); err != nil {
 		return err
 	}
 	if from != to {
-		t.tellScaled(after, from, to)
+		s.tellScaled(after, from, to)
 	}
 	return nil
 }
 
-func (t *turn) tellScaled(rs *appsv1.ReplicaSet, from, to int32) {
+func (s *deploymentSync) tellScaled(rs *appsv1.ReplicaSet, from, to int32) {
 	direction := "up"
 	if to < from {
 		direction = "down"
 	}
-	t.events.Eventf(t.d, rs, corev1.EventTypeNormal, "ScalingReplicaSet", "Scale", "Scaled %s replica set %s from %d to %d", direction, rs.Name, from, to)
+	s.events.Eventf(s.d, rs, corev1.EventTypeNormal, "ScalingReplicaSet", "Scale", "Scaled %s replica set %s from %d to %d", direction, rs.Name, from, to)
 }
 
 // change writes what differs in a ReplicaSet, if anything does. The family has the answer then.
-func (t *turn) change(ctx context.Context, before, after *appsv1.ReplicaSet) error {
+func (s *deploymentSync) change(ctx context.Context, before, after *appsv1.ReplicaSet) error {
 	operations := difference(before, after)
 	if len(operations) == 0 {
 		return nil
@@ -60,11 +60,11 @@ func (t *turn) change(ctx context.Context, before, after *appsv1.ReplicaSet) err
 		panic(fmt.Sprintf("deployment: a patch cannot be written as JSON: %v", err))
 	}
 	written := after.DeepCopy()
-	if err := t.client.Patch(ctx, written, client.RawPatch(types.JSONPatchType, data)); err != nil {
-		t.doubts.add(client.ObjectKeyFromObject(t.d), before.Name)
+	if err := s.client.Patch(ctx, written, client.RawPatch(types.JSONPatchType, data)); err != nil {
+		s.unconfirmed.add(client.ObjectKeyFromObject(s.d), before.Name)
 		return fmt.Errorf("changing the ReplicaSet %s: %w", before.Name, err)
 	}
-	t.replace(written)
+	s.replace(written)
 	return nil
 }
 
@@ -111,51 +111,51 @@ var escape = strings.NewReplacer("~", "~0", "/", "~1")
 // collide finds out why there is a ReplicaSet already with the name that the new one should get. If it is the
 // Deployment's own, or an orphan that it will adopt, the cache is late. If not, two templates have the same hash, or
 // a Deployment of this name has left it behind: the next one gets another hash.
-func (t *turn) collide(ctx context.Context, name string) error {
+func (s *deploymentSync) collide(ctx context.Context, name string) error {
 	there := &appsv1.ReplicaSet{}
-	if err := t.live.Get(ctx, client.ObjectKey{Namespace: t.d.Namespace, Name: name}, there); apierrors.IsNotFound(err) {
-		return errLookAgain
+	if err := s.live.Get(ctx, client.ObjectKey{Namespace: s.d.Namespace, Name: name}, there); apierrors.IsNotFound(err) {
+		return errStale
 	} else if err != nil {
 		return fmt.Errorf("whose is the ReplicaSet %s, which is in the way? %w", name, err)
 	}
-	if sameTemplate(&there.Spec.Template, &t.d.Spec.Template) && t.mayOwn(there) {
-		t.doubts.add(client.ObjectKeyFromObject(t.d), name)
-		return errLookAgain
+	if sameTemplate(&there.Spec.Template, &s.d.Spec.Template) && s.mayOwn(there) {
+		s.unconfirmed.add(client.ObjectKeyFromObject(s.d), name)
+		return errStale
 	}
-	status := *t.d.Status.DeepCopy()
+	status := *s.d.Status.DeepCopy()
 	status.CollisionCount = new(int32(1))
-	if t.d.Status.CollisionCount != nil {
-		*status.CollisionCount += *t.d.Status.CollisionCount
+	if s.d.Status.CollisionCount != nil {
+		*status.CollisionCount += *s.d.Status.CollisionCount
 	}
-	if err := t.report(ctx, status); err != nil {
+	if err := s.report(ctx, status); err != nil {
 		return err
 	}
-	return errLookAgain
+	return errStale
 }
 
-func (t *turn) mayOwn(rs *appsv1.ReplicaSet) bool {
+func (s *deploymentSync) mayOwn(rs *appsv1.ReplicaSet) bool {
 	if controller := metav1.GetControllerOfNoCopy(rs); controller != nil {
-		return controller.UID == t.d.UID
+		return controller.UID == s.d.UID
 	}
-	selector, err := metav1.LabelSelectorAsSelector(t.d.Spec.Selector)
+	selector, err := metav1.LabelSelectorAsSelector(s.d.Spec.Selector)
 	return err == nil && selector.Matches(labels.Set(rs.Labels)) && rs.DeletionTimestamp == nil
 }
 
 // A client that reads its own writes knows those that the server has confirmed. A write that has failed may have
 // happened all the same, because its answer was lost; or it was refused, because somebody else has changed the
-// ReplicaSet, and the cache does not know that yet. Either way the cache is behind. So before the next look the server is
-// asked about the ReplicaSet, and the cache is waited for.
+// ReplicaSet, and the cache does not know that yet. Either way the cache is behind. So the next reconcile first asks the
+// server about the ReplicaSet, and waits for the cache.
 //
-// The ReplicaSet controller has to know names that were made up. A ReplicaSet's name is always the same, so that it is enough here
-// to remember it.
+// The ReplicaSet controller has to make up names for this. The name of a Deployment's ReplicaSet follows from its
+// template, so it is enough to remember it.
 
-// doubts are the names of the ReplicaSets of which the cache may not know what has become.
-type doubts struct {
+// unconfirmedWrites are the names of the ReplicaSets that the cache may show in an older state than the server's.
+type unconfirmedWrites struct {
 	mu sync.Mutex // guards of
 	of map[client.ObjectKey]map[string]struct{}
 }
 
-func (d *doubts) add(deployment client.ObjectKey, replicaSet string) {
+func (d *unconfirmedWrites) add(deployment client.ObjectKey, replicaSet string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.of == nil {
@@ -168,26 +168,26 @@ func (d *doubts) add(deployment client.ObjectKey, replicaSet string) {
 }
 
 // open are the names, in their order.
-func (d *doubts) open(deployment client.ObjectKey) []string {
+func (d *unconfirmedWrites) open(deployment client.ObjectKey) []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Sorted(maps.Keys(d.of[deployment]))
 }
 
-func (d *doubts) settled(deployment client.ObjectKey) {
+func (d *unconfirmedWrites) settled(deployment client.ObjectKey) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.of, deployment)
 }
 
-// settle asks the server about all that is in doubt for a Deployment, and waits until the cache has what it says.
+// settle asks the server about all unconfirmed writes for a Deployment, and waits until the cache has the answer.
 func (r *reconciler) settle(ctx context.Context, deployment client.ObjectKey) error {
-	for _, name := range r.doubts.open(deployment) {
+	for _, name := range r.unconfirmed.open(deployment) {
 		if err := r.catchUp(ctx, client.ObjectKey{Namespace: deployment.Namespace, Name: name}); err != nil {
 			return fmt.Errorf("what has become of the ReplicaSet %s? %w", name, err)
 		}
 	}
-	r.doubts.settled(deployment)
+	r.unconfirmed.settled(deployment)
 	return nil
 }
 

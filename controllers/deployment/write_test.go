@@ -32,8 +32,8 @@ func in(funcs interceptor.Funcs, objects ...client.Object) *reconciler {
 	return &reconciler{client: c, live: c, index: index, events: events.NewFakeRecorder(100)}
 }
 
-func newTurn(r *reconciler, d *appsv1.Deployment) *turn {
-	return &turn{reconciler: r, family: &family{d: d}, now: noon}
+func newSync(r *reconciler, d *appsv1.Deployment) *deploymentSync {
+	return &deploymentSync{reconciler: r, rollout: &rollout{d: d}, now: noon}
 }
 
 // A patch with less than that would overwrite what somebody else has decided; one with more fails when nobody has.
@@ -75,28 +75,28 @@ func TestWhoMayOwnAReplicaSetThatIsInTheWay(t *testing.T) {
 		t.Log(c.name)
 		d, rs := asStored(t, had(2)), setOf("web:1", 2, 2, 1)
 		c.change(rs)
-		require.Equal(t, c.want, (&turn{family: &family{d: d}}).mayOwn(rs))
+		require.Equal(t, c.want, (&deploymentSync{rollout: &rollout{d: d}}).mayOwn(rs))
 		if rs.DeletionTimestamp != nil {
 			continue
 		}
 		rs.Name = "in-the-way"
 		r := in(interceptor.Funcs{}, d, rs)
-		turn := newTurn(r, d)
-		require.ErrorIs(t, turn.collide(t.Context(), "in-the-way"), errLookAgain)
+		s := newSync(r, d)
+		require.ErrorIs(t, s.collide(t.Context(), "in-the-way"), errStale)
 		require.NoError(t, r.client.Get(t.Context(), webRequest.NamespacedName, d))
 		require.Equal(t, !c.want, d.Status.CollisionCount != nil, "the next one has another name")
-		require.Equal(t, c.want, len(r.doubts.open(webRequest.NamespacedName)) == 1, "the cache is late")
+		require.Equal(t, c.want, len(r.unconfirmed.open(webRequest.NamespacedName)) == 1, "the cache is late")
 	}
 	d := asStored(t, had(2))
-	require.False(t, (&turn{family: &family{d: d}}).mayOwn(&appsv1.ReplicaSet{}))
-	turn := newTurn(in(interceptor.Funcs{}, d), d)
-	require.ErrorIs(t, turn.collide(t.Context(), "gone-meanwhile"), errLookAgain)
-	require.Empty(t, turn.doubts.of)
+	require.False(t, (&deploymentSync{rollout: &rollout{d: d}}).mayOwn(&appsv1.ReplicaSet{}))
+	s := newSync(in(interceptor.Funcs{}, d), d)
+	require.ErrorIs(t, s.collide(t.Context(), "gone-meanwhile"), errStale)
+	require.Empty(t, s.unconfirmed.of)
 	d.Status.CollisionCount = new(int32(4))
 	rs := setOf("web:2", 1, 1, 1)
-	turn = newTurn(in(interceptor.Funcs{}, d, rs), d)
-	require.ErrorIs(t, turn.collide(t.Context(), rs.Name), errLookAgain)
-	require.NoError(t, turn.client.Get(t.Context(), webRequest.NamespacedName, d))
+	s = newSync(in(interceptor.Funcs{}, d, rs), d)
+	require.ErrorIs(t, s.collide(t.Context(), rs.Name), errStale)
+	require.NoError(t, s.client.Get(t.Context(), webRequest.NamespacedName, d))
 	require.Equal(t, int32(5), *d.Status.CollisionCount, "one more than there were")
 }
 
@@ -158,19 +158,19 @@ func TestWhatALookWaitsForIfAWriteIsInDoubt(t *testing.T) {
 	} {
 		r, cache := in(c.funcs, c.there...), &waits{err: c.waiting}
 		r.waiter = cache
-		r.doubts.add(webRequest.NamespacedName, "web-b")
-		r.doubts.add(webRequest.NamespacedName, "web-a")
+		r.unconfirmed.add(webRequest.NamespacedName, "web-b")
+		r.unconfirmed.add(webRequest.NamespacedName, "web-a")
 		err := r.settle(t.Context(), webRequest.NamespacedName)
 		require.Equal(t, c.fails, errors.Is(err, broken), "%s: %v", c.name, err)
 		require.Equal(t, c.waits, cache.notes, c.name)
-		require.Equal(t, c.fails, len(r.doubts.open(webRequest.NamespacedName)) == 2, "%s: what is not known stays in doubt", c.name)
+		require.Equal(t, c.fails, len(r.unconfirmed.open(webRequest.NamespacedName)) == 2, "%s: what is not known stays unconfirmed", c.name)
 	}
 }
 
 // With an unknown strategy, or a selector that cannot be read, nothing may be done.
 func TestADeploymentThatCannotBeUnderstoodIsAnError(t *testing.T) {
 	strange := had(2, func(d *appsv1.Deployment) { d.Spec.Strategy.Type = "Sideways" })
-	require.ErrorContains(t, (&turn{family: &family{d: strange}}).roll(t.Context()), `unknown strategy "Sideways"`)
+	require.ErrorContains(t, (&deploymentSync{rollout: &rollout{d: strange}}).roll(t.Context()), `unknown strategy "Sideways"`)
 	unreadable := had(2, func(d *appsv1.Deployment) {
 		d.Spec.Selector.MatchExpressions = []metav1.LabelSelectorRequirement{{Key: "app", Operator: "Near"}}
 	})
@@ -209,13 +209,13 @@ func TestWhichPodsOfAReplicaSetStillRun(t *testing.T) {
 		{pod(rs, corev1.PodRunning), true}, {pod(rs, corev1.PodPending), true}, {pod(rs, corev1.PodSucceeded), false}, {pod(rs, corev1.PodFailed), false},
 		{pod(other, corev1.PodRunning), false},
 	} {
-		turn := newTurn(in(interceptor.Funcs{}, c.pod), had(2))
-		runs, err := turn.mayRun(t.Context(), rs)
+		s := newSync(in(interceptor.Funcs{}, c.pod), had(2))
+		runs, err := s.mayRun(t.Context(), rs)
 		require.NoError(t, err)
-		require.Equal(t, []bool{c.want, c.want}, []bool{runs, turn.again > 0}, "%s of %s", c.pod.Status.Phase, c.pod.OwnerReferences[0].Name)
+		require.Equal(t, []bool{c.want, c.want}, []bool{runs, s.again > 0}, "%s of %s", c.pod.Status.Phase, c.pod.OwnerReferences[0].Name)
 	}
 	rs.Spec.Selector.MatchExpressions = []metav1.LabelSelectorRequirement{{Key: "app", Operator: "Near"}}
-	runs, err := (&turn{}).mayRun(t.Context(), rs)
+	runs, err := (&deploymentSync{}).mayRun(t.Context(), rs)
 	require.ErrorContains(t, err, "the selector of the ReplicaSet")
 	require.False(t, runs)
 }

@@ -19,51 +19,51 @@ import (
 // write may have happened: the connection broke, or the server ran into a time-out. Whoever counts from the cache then
 // makes the Pod a second time.
 //
-// So such a write is in doubt, and before the next look the server is asked about it. For this, a new Pod needs a name
-// that the controller knows. The controller makes the name itself, as the server would from generateName; a name that
-// the server says is free is used again. So even a request that some proxy has held back does no harm: one of the two
-// fails, because the name is taken.
+// So the controller remembers such a write as unconfirmed, and asks the server about it before it counts again. For
+// this, a new Pod needs a name that the controller knows. The controller makes the name itself, as the server would
+// from generateName, and uses a name again that the server says is free. So even a request that a proxy has held back
+// does no harm: one of the two creations fails, because the name is taken.
 
-// doubts are the writes for ReplicaSets whose outcome is not known.
-type doubts struct {
+// unconfirmedWrites are the writes for all ReplicaSets whose outcome is not known.
+type unconfirmedWrites struct {
 	mu sync.Mutex // guards of
-	of map[client.ObjectKey]*doubt
+	of map[client.ObjectKey]*unconfirmedOf
 }
 
-// doubt is what is not known for one ReplicaSet. Only its own reconcile uses it, but in several goroutines.
-type doubt struct {
+// unconfirmedOf are those of one ReplicaSet. Only its own reconcile uses them, but in several goroutines.
+type unconfirmedOf struct {
 	created []string             // names of Pods that may be there
 	deleted map[string]types.UID // Pods, by name, that may be gone
-	free    []string             // names that were in doubt, and are not taken
+	free    []string             // names that were unconfirmed, and are not taken
 }
 
-func (d *doubts) change(set client.ObjectKey, change func(*doubt)) {
+func (d *unconfirmedWrites) change(set client.ObjectKey, change func(*unconfirmedOf)) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	of := d.of[set]
 	if of == nil {
-		of = &doubt{deleted: map[string]types.UID{}}
+		of = &unconfirmedOf{deleted: map[string]types.UID{}}
 	}
 	change(of)
 	if d.of == nil {
-		d.of = map[client.ObjectKey]*doubt{}
+		d.of = map[client.ObjectKey]*unconfirmedOf{}
 	}
 	if d.of[set] = of; len(of.created)+len(of.deleted)+len(of.free) == 0 {
 		delete(d.of, set)
 	}
 }
 
-func (d *doubts) mayHaveCreated(set client.ObjectKey, pod string) {
-	d.change(set, func(of *doubt) { of.created = append(of.created, pod) })
+func (d *unconfirmedWrites) mayHaveCreated(set client.ObjectKey, pod string) {
+	d.change(set, func(of *unconfirmedOf) { of.created = append(of.created, pod) })
 }
 
-func (d *doubts) mayHaveDeleted(set client.ObjectKey, pod string, uid types.UID) {
-	d.change(set, func(of *doubt) { of.deleted[pod] = uid })
+func (d *unconfirmedWrites) mayHaveDeleted(set client.ObjectKey, pod string, uid types.UID) {
+	d.change(set, func(of *unconfirmedOf) { of.deleted[pod] = uid })
 }
 
-// takeFree returns a name that was in doubt and is not taken.
-func (d *doubts) takeFree(set client.ObjectKey) (name string, ok bool) {
-	d.change(set, func(of *doubt) {
+// takeFree returns a name that was unconfirmed and is not taken.
+func (d *unconfirmedWrites) takeFree(set client.ObjectKey) (name string, ok bool) {
+	d.change(set, func(of *unconfirmedOf) {
 		if ok = len(of.free) > 0; ok {
 			name, of.free = of.free[0], of.free[1:]
 		}
@@ -71,9 +71,9 @@ func (d *doubts) takeFree(set client.ObjectKey) (name string, ok bool) {
 	return name, ok
 }
 
-// open returns what is in doubt, and forgets the free names: those of the last look were not needed.
-func (d *doubts) open(set client.ObjectKey) (created []string, deleted map[string]types.UID) {
-	d.change(set, func(of *doubt) {
+// open returns what is unconfirmed, and forgets the free names: the last reconcile did not need them.
+func (d *unconfirmedWrites) open(set client.ObjectKey) (created []string, deleted map[string]types.UID) {
+	d.change(set, func(of *unconfirmedOf) {
 		created, deleted = slices.Clone(of.created), make(map[string]types.UID, len(of.deleted))
 		for name, uid := range of.deleted {
 			deleted[name] = uid
@@ -83,8 +83,8 @@ func (d *doubts) open(set client.ObjectKey) (created []string, deleted map[strin
 	return created, deleted
 }
 
-func (d *doubts) settled(set client.ObjectKey, pod string, isFree bool) {
-	d.change(set, func(of *doubt) {
+func (d *unconfirmedWrites) settled(set client.ObjectKey, pod string, isFree bool) {
+	d.change(set, func(of *unconfirmedOf) {
 		of.created = slices.DeleteFunc(of.created, func(name string) bool { return name == pod })
 		delete(of.deleted, pod)
 		if isFree {
@@ -94,15 +94,15 @@ func (d *doubts) settled(set client.ObjectKey, pod string, isFree bool) {
 }
 
 // forget is for a ReplicaSet that is gone.
-func (d *doubts) forget(set client.ObjectKey) {
+func (d *unconfirmedWrites) forget(set client.ObjectKey) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.of, set)
 }
 
-// isInDoubt reports whether a write that has failed may have happened all the same. A server that says no, in the range
+// mayHaveHappened reports whether a write that has failed may have happened all the same. A server that says no, in the range
 // of 400, has not done it, except for 408; one that says that it has failed may have. Other errors are not answers.
-func isInDoubt(err error) bool {
+func mayHaveHappened(err error) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
 		return true
@@ -111,10 +111,10 @@ func isInDoubt(err error) bool {
 	return code < http.StatusBadRequest || code >= http.StatusInternalServerError || code == http.StatusRequestTimeout
 }
 
-// settle asks the server about all that is in doubt for a ReplicaSet, and waits until the cache has what the server
+// settle asks the server about all unconfirmed writes for a ReplicaSet, and waits until the cache has what the server
 // says. When it returns without an error, a read from the cache shows all that this process has done.
 func (r *reconciler) settle(ctx context.Context, set client.ObjectKey) error {
-	created, deleted := r.doubts.open(set)
+	created, deleted := r.unconfirmed.open(set)
 	for _, name := range created {
 		pod, err := r.ask(ctx, set.Namespace, name)
 		if err == nil && pod != nil {
@@ -123,7 +123,7 @@ func (r *reconciler) settle(ctx context.Context, set client.ObjectKey) error {
 		if err != nil {
 			return fmt.Errorf("was the Pod %s created? %w", name, err)
 		}
-		r.doubts.settled(set, name, pod == nil)
+		r.unconfirmed.settled(set, name, pod == nil)
 	}
 	for name, uid := range deleted {
 		pod, err := r.ask(ctx, set.Namespace, name)
@@ -138,7 +138,7 @@ func (r *reconciler) settle(ctx context.Context, set client.ObjectKey) error {
 		if err != nil {
 			return fmt.Errorf("was the Pod %s deleted? %w", name, err)
 		}
-		r.doubts.settled(set, name, false)
+		r.unconfirmed.settled(set, name, false)
 	}
 	return nil
 }
@@ -155,18 +155,19 @@ func (r *reconciler) ask(ctx context.Context, namespace, name string) (*corev1.P
 	return pod, nil
 }
 
-// A client that reads its own writes waits in each list for all that it has written in the namespace: for other
-// ReplicaSets, too. With five workers that write all the time, somebody would always be waited for. So a look waits only if
-// the controller has written something for this ReplicaSet since the last look that waited.
+// A client that reads its own writes waits in each list for all that it has written in the namespace, for other
+// ReplicaSets, too. With five workers that write all the time, each would always wait for another. So a reconcile waits
+// only if the controller has written something for this ReplicaSet since the last one that waited.
 
-// unseen are the ReplicaSets for which something was written that no look has waited for.
-type unseen struct {
+// expectations are the ReplicaSets for which the controller expects to see a write of its own: no reconcile has
+// waited for it yet.
+type expectations struct {
 	mu   sync.Mutex // guards sets
 	sets map[client.ObjectKey]bool
 }
 
 // mark is called before a write, so that no answer, and none that gets lost, comes before it.
-func (u *unseen) mark(set client.ObjectKey) {
+func (u *expectations) mark(set client.ObjectKey) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.sets == nil {
@@ -175,14 +176,14 @@ func (u *unseen) mark(set client.ObjectKey) {
 	u.sets[set] = true
 }
 
-func (u *unseen) has(set client.ObjectKey) bool {
+func (u *expectations) has(set client.ObjectKey) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return u.sets[set]
 }
 
-// forget is called when a look has waited, and when a ReplicaSet is gone.
-func (u *unseen) forget(set client.ObjectKey) {
+// forget is called when a reconcile has waited, and when a ReplicaSet is gone.
+func (u *expectations) forget(set client.ObjectKey) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	delete(u.sets, set)

@@ -24,9 +24,10 @@ var (
 	apiSet = client.ObjectKey{Namespace: "default", Name: "api"}
 )
 
-// A doubt that is lost makes a Pod twice; one that stays asks the server forever.
+// If the controller forgets an unconfirmed write, it makes a Pod twice; if it never forgets one, it asks the server
+// forever.
 func TestADoubtStaysUntilItIsSettled(t *testing.T) {
-	var d doubts
+	var d unconfirmedWrites
 	d.mayHaveCreated(webSet, "a")
 	d.mayHaveCreated(webSet, "b")
 	d.mayHaveDeleted(webSet, "c", "1")
@@ -42,7 +43,7 @@ func TestADoubtStaysUntilItIsSettled(t *testing.T) {
 	require.Equal(t, []string{"b"}, created)
 	require.Empty(t, deleted)
 	d.settled(webSet, "b", false)
-	require.NotContains(t, d.of, webSet, "nothing is kept for a ReplicaSet without doubts")
+	require.NotContains(t, d.of, webSet, "nothing is kept for a ReplicaSet without unconfirmed writes")
 	_, deleted = d.open(apiSet)
 	require.Equal(t, map[string]types.UID{"x": "2"}, deleted)
 	d.forget(apiSet)
@@ -55,7 +56,7 @@ func TestADoubtStaysUntilItIsSettled(t *testing.T) {
 
 // With a new name, the old request would make a Pod that is too many if it arrived late.
 func TestANameThatIsFreeIsUsedOnceAndInTheNextLook(t *testing.T) {
-	var d doubts
+	var d unconfirmedWrites
 	none := func() {
 		name, ok := d.takeFree(webSet)
 		require.False(t, ok)
@@ -80,7 +81,7 @@ func TestANameThatIsFreeIsUsedOnceAndInTheNextLook(t *testing.T) {
 
 // A look that does not wait for what was written counts too few Pods. One that always waits is slow.
 func TestAWriteIsUnseenUntilItIsForgotten(t *testing.T) {
-	var u unseen
+	var u expectations
 	require.False(t, u.has(webSet))
 	u.mark(webSet)
 	u.mark(apiSet)
@@ -145,17 +146,17 @@ func TestWhatALookWaitsForIfAWriteIsInDoubt(t *testing.T) {
 		}
 		r.waiter = cache
 		if c.deleted {
-			r.doubts.mayHaveDeleted(webSet, "pod-a", "a")
+			r.unconfirmed.mayHaveDeleted(webSet, "pod-a", "a")
 		} else {
-			r.doubts.mayHaveCreated(webSet, "pod-a")
+			r.unconfirmed.mayHaveCreated(webSet, "pod-a")
 		}
 		err := r.settle(t.Context(), webSet)
 		require.Equal(t, c.fails, errors.Is(err, broken), "%s: %v", c.name, err)
 		require.Equal(t, c.waits, cache.notes, c.name)
-		_, isFree := r.doubts.takeFree(webSet)
+		_, isFree := r.unconfirmed.takeFree(webSet)
 		require.Equal(t, c.isFree, isFree, c.name)
-		created, deleted := r.doubts.open(webSet)
-		require.Equal(t, c.fails, len(created)+len(deleted) == 1, "%s: what is not known stays in doubt", c.name)
+		created, deleted := r.unconfirmed.open(webSet)
+		require.Equal(t, c.fails, len(created)+len(deleted) == 1, "%s: what is not known stays unconfirmed", c.name)
 	}
 }
 
@@ -192,7 +193,7 @@ func TestTheServerIsAskedUntilItAnswersAndThenNoMore(t *testing.T) {
 		require.Equal(t, 1, w.Wrote()["delete pods"])
 
 		w.scale(rs, 5)
-		require.Empty(t, w.Server.Requests(getsOfPods), "nothing is in doubt any more")
+		require.Empty(t, w.Server.Requests(getsOfPods), "nothing is unconfirmed any more")
 	})
 }
 

@@ -66,7 +66,7 @@ func inParallel(n int, do func(i int) error) error {
 func (r *reconciler) createPod(ctx context.Context, rs *appsv1.ReplicaSet) error {
 	set := client.ObjectKeyFromObject(rs)
 	pod := newPod(rs, r.suffix)
-	if name, ok := r.doubts.takeFree(set); ok {
+	if name, ok := r.unconfirmed.takeFree(set); ok {
 		pod.Name = name
 	}
 	name := pod.Name
@@ -78,11 +78,11 @@ func (r *reconciler) createPod(ctx context.Context, rs *appsv1.ReplicaSet) error
 		return errNamespaceEnds
 	case apierrors.IsAlreadyExists(err):
 		// It is somebody else's, or it is this one: an earlier request, whose answer was lost, has made it.
-		r.doubts.mayHaveCreated(set, name)
+		r.unconfirmed.mayHaveCreated(set, name)
 		return nil
 	default:
-		if isInDoubt(err) {
-			r.doubts.mayHaveCreated(set, name)
+		if mayHaveHappened(err) {
+			r.unconfirmed.mayHaveCreated(set, name)
 		}
 		r.events.Eventf(rs, nil, corev1.EventTypeWarning, failedCreate, "Create", "Error creating: %v", err)
 		return fmt.Errorf("creating a Pod: %w", err)
@@ -98,11 +98,11 @@ func (r *reconciler) deletePod(ctx context.Context, rs *appsv1.ReplicaSet, pod *
 		return nil
 	case apierrors.IsNotFound(err), apierrors.IsConflict(err):
 		// It is gone, and the cache does not know that yet.
-		r.doubts.mayHaveDeleted(set, pod.Name, pod.UID)
+		r.unconfirmed.mayHaveDeleted(set, pod.Name, pod.UID)
 		return nil
 	default:
-		if isInDoubt(err) {
-			r.doubts.mayHaveDeleted(set, pod.Name, pod.UID)
+		if mayHaveHappened(err) {
+			r.unconfirmed.mayHaveDeleted(set, pod.Name, pod.UID)
 		}
 		r.events.Eventf(rs, nil, corev1.EventTypeWarning, failedDelete, "Delete", "Error deleting: %v", err)
 		return fmt.Errorf("deleting the Pod %s: %w", pod.Name, err)

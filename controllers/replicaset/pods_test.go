@@ -79,16 +79,16 @@ func TestManyPodsMakeFewEvents(t *testing.T) {
 	})
 }
 
-// A doubt that is not one costs a question; one that is overlooked is a Pod too many. And who is told of what is nobody's
-// fault looks for a fault.
+// A write that is called unconfirmed without need costs a request; one that is not called so makes a Pod too many. And
+// a user who reads about a normal event searches for a fault.
 func TestWhatFollowsFromTheAnswerToACreation(t *testing.T) {
 	pods := corev1.Resource("pods")
 	ending := apierrors.NewForbidden(pods, "a", errors.New("it is being deleted"))
 	ending.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
 	for _, c := range []struct {
-		answer, want error
-		isInDoubt    bool
-		note         string
+		answer, want    error
+		mayHaveHappened bool
+		note            string
 	}{
 		{nil, nil, false, "Normal SuccessfulCreate Created pod: web-00001"},
 		{apierrors.NewAlreadyExists(pods, "web-00001"), nil, true, ""},
@@ -104,8 +104,8 @@ func TestWhatFollowsFromTheAnswerToACreation(t *testing.T) {
 		} else {
 			require.Equal(t, c.want, err)
 		}
-		created, _ := r.doubts.open(webSet)
-		require.Equal(t, c.isInDoubt, len(created) == 1, "%v", c.answer)
+		created, _ := r.unconfirmed.open(webSet)
+		require.Equal(t, c.mayHaveHappened, len(created) == 1, "%v", c.answer)
 		notes := r.events.(*events.FakeRecorder).Events
 		close(notes)
 		require.Equal(t, c.note, <-notes, "%v", c.answer)

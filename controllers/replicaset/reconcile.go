@@ -25,16 +25,16 @@ import (
 
 // reconciler does what the decisions say.
 type reconciler struct {
-	client client.Client      // reads from the cache, and reads what it has written
-	cached client.Reader      // reads from the cache, and does not wait
-	live   client.Reader      // asks the server
-	waiter client.WriteWaiter // the cache
-	events events.EventRecorder
-	index  claim.Index
-	suffix func(length int) string // of names; random
-	burst  int                     // how many Pods one look creates or deletes
-	doubts doubts
-	unseen unseen
+	client       client.Client      // reads from the cache, and reads what it has written
+	cached       client.Reader      // reads from the cache, and does not wait
+	live         client.Reader      // asks the server
+	waiter       client.WriteWaiter // the cache
+	events       events.EventRecorder
+	index        claim.Index
+	suffix       func(length int) string // of names; random
+	burst        int                     // how many Pods one look creates or deletes
+	unconfirmed  unconfirmedWrites
+	expectations expectations
 	// dropsTerminating is whether the server has left terminatingReplicas out of its last answer.
 	dropsTerminating atomic.Bool
 }
@@ -115,7 +115,7 @@ func (r *reconciler) look(ctx context.Context, name client.ObjectKey) (*sight, e
 	if err := r.settle(ctx, name); err != nil {
 		return nil, err
 	}
-	from, waits := r.cached, r.unseen.has(name)
+	from, waits := r.cached, r.expectations.has(name)
 	if waits {
 		from = r.client
 	}
@@ -123,7 +123,7 @@ func (r *reconciler) look(ctx context.Context, name client.ObjectKey) (*sight, e
 	if err != nil {
 		return nil, err
 	}
-	r.unseen.forget(name)
+	r.expectations.forget(name)
 	// What the first list has waited for, this one finds as well.
 	orphans, err := r.list(ctx, r.cached, name.Namespace, r.index.Orphans())
 	if err != nil {
@@ -131,7 +131,7 @@ func (r *reconciler) look(ctx context.Context, name client.ObjectKey) (*sight, e
 	}
 	rs := &appsv1.ReplicaSet{}
 	if err := r.client.Get(ctx, name, rs, client.UnsafeDisableDeepCopy); apierrors.IsNotFound(err) {
-		r.doubts.forget(name)
+		r.unconfirmed.forget(name)
 		return nil, nil
 	} else if err != nil {
 		return nil, err
@@ -186,7 +186,7 @@ func (r *reconciler) claim(ctx context.Context, rs *appsv1.ReplicaSet, pods []*c
 		}
 	}
 	if writes {
-		r.unseen.mark(client.ObjectKeyFromObject(rs))
+		r.expectations.mark(client.ObjectKeyFromObject(rs))
 		if !waited {
 			return r.look(ctx, client.ObjectKeyFromObject(rs))
 		}
@@ -201,7 +201,7 @@ func (r *reconciler) claim(ctx context.Context, rs *appsv1.ReplicaSet, pods []*c
 
 // act makes Pods, or deletes some, and returns why that has failed.
 func (r *reconciler) act(ctx context.Context, seen *sight) *failure {
-	r.unseen.mark(client.ObjectKeyFromObject(seen.rs))
+	r.expectations.mark(client.ObjectKeyFromObject(seen.rs))
 	todo := changeTo(seen.want(), len(seen.active), r.burst)
 	if todo.create > 0 {
 		if err := r.createPods(ctx, seen.rs, todo.create); err != nil {

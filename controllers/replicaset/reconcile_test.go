@@ -81,13 +81,13 @@ func TestASelectorThatCannotBeReadIsAnError(t *testing.T) {
 // What is remembered of a ReplicaSet that is gone would be in memory for ever.
 func TestAReplicaSetThatIsGoneIsForgotten(t *testing.T) {
 	r := in(interceptor.Funcs{})
-	r.doubts.mayHaveCreated(webSet, "web-x")
-	r.doubts.mayHaveDeleted(webSet, "web-y", "y")
-	r.unseen.mark(webSet)
+	r.unconfirmed.mayHaveCreated(webSet, "web-x")
+	r.unconfirmed.mayHaveDeleted(webSet, "web-y", "y")
+	r.expectations.mark(webSet)
 	_, err := r.Reconcile(t.Context(), webRequest)
 	require.NoError(t, err)
-	require.Empty(t, r.doubts.of)
-	require.Empty(t, r.unseen.sets)
+	require.Empty(t, r.unconfirmed.of)
+	require.Empty(t, r.expectations.sets)
 }
 
 func TestALookCopiesNothingThatTheCacheHas(t *testing.T) {
@@ -166,7 +166,7 @@ func TestADeletionOfAPodThatIsGoneIsInDoubtAndNoFailure(t *testing.T) {
 		name   string
 		funcs  interceptor.Funcs
 		there  []client.Object
-		doubts map[string]types.UID
+		unconfirmed map[string]types.UID
 		note   string
 		fails  bool
 	}{
@@ -178,8 +178,8 @@ func TestADeletionOfAPodThatIsGoneIsInDoubtAndNoFailure(t *testing.T) {
 		r := in(c.funcs, c.there...)
 		err := r.deletePod(t.Context(), rs, pod)
 		require.Equal(t, c.fails, err != nil, "%s: %v", c.name, err)
-		_, deleted := r.doubts.open(webSet)
-		require.Equal(t, c.doubts, deleted, c.name)
+		_, deleted := r.unconfirmed.open(webSet)
+		require.Equal(t, c.unconfirmed, deleted, c.name)
 		notes := r.events.(*events.FakeRecorder).Events
 		close(notes)
 		require.Equal(t, c.note, <-notes, c.name)
@@ -262,7 +262,7 @@ func TestALookThatWouldChangeAnOwnerIsRepeatedAndWaits(t *testing.T) {
 		seen, err := r.look(t.Context(), webSet)
 		require.NoError(t, err, c.what)
 		require.Equal(t, []int{c.waits, c.active, c.terminating}, []int{waits, len(seen.active), len(seen.terminating)}, c.what)
-		require.Equal(t, c.waits > 0, r.unseen.has(webSet), "%s: the next look waits for what this one has written", c.what)
+		require.Equal(t, c.waits > 0, r.expectations.has(webSet), "%s: the next look waits for what this one has written", c.what)
 	}
 }
 
