@@ -248,7 +248,7 @@ func TestAReplicaSetMayHavePodsUntilItsStatusSaysOtherwise(t *testing.T) {
 		{appsv1.ReplicaSetStatus{ObservedGeneration: 2, Replicas: 1, TerminatingReplicas: new(int32(0))}, true},
 		{appsv1.ReplicaSetStatus{ObservedGeneration: 2, TerminatingReplicas: new(int32(1))}, true},
 	} {
-		runs, err := (&turn{}).mayRun(t.Context(), &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Generation: 2}, Status: c.status})
+		runs, err := (&deploymentSync{}).mayRun(t.Context(), &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Generation: 2}, Status: c.status})
 		require.NoError(t, err)
 		require.Equal(t, c.want, runs, "%+v", c.status)
 	}

@@ -2,9 +2,9 @@
 //
 // A ReplicaSet and its Pods go in; Pods are created, deleted, adopted and released, and the ReplicaSet's status says
 // how many there are. What to do is decided by functions without a clock or a client, each in a file of its own:
-// which Pods to delete (replicaset_rank.go), how many at a time (replicaset_scale.go), the status
-// (replicaset_status.go). The writes whose outcome is not known are kept in replicaset_doubt.go. The reconciler looks,
-// acts, looks again and reports (replicaset_reconcile.go).
+// which Pods to delete (rank.go), how many at a time (replicaset.go), the status
+// (status.go). The writes whose outcome is not known are kept in expectations.go. The reconciler looks,
+// acts, looks again and reports (reconcile.go).
 //
 // Neighbours: below it are controllers/internal/claim, which decides whose a Pod is, podstate, which decides whether it
 // counts, and the manager, which runs it all. Beside it will be the Deployment controller, which makes ReplicaSets.
@@ -13,7 +13,10 @@ package replicaset
 import (
 	"context"
 	"fmt"
+	"iter"
+	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,11 +25,13 @@ import (
 
 	"github.com/loopwright/loopwright/controllers"
 	"github.com/loopwright/loopwright/controllers/internal/claim"
+	"github.com/loopwright/loopwright/controllers/internal/podstate"
 	"github.com/loopwright/loopwright/manager"
 	"github.com/loopwright/loopwright/manager/builder"
 	"github.com/loopwright/loopwright/manager/client"
 	"github.com/loopwright/loopwright/manager/controller"
 	"github.com/loopwright/loopwright/manager/handler"
+	"github.com/loopwright/loopwright/manager/metrics"
 )
 
 // controllerName is what events say; it is the name of Kubernetes' own controller.
@@ -95,4 +100,65 @@ func add(mgr manager.Manager, options controllers.Options, suffix func(length in
 // calls controllers.Run with Add.
 func Run(ctx context.Context, config *rest.Config, workers int) error {
 	return controllers.Run(ctx, config, controllers.Options{Controller: controller.Options{MaxConcurrentReconciles: workers}}, Add)
+}
+
+// defaultBurst is the largest number of Pods that one look creates or deletes. What is left waits for the next look, so
+// that a ReplicaSet with a hundred thousand Pods does not act for minutes on what it saw once.
+const defaultBurst = 500
+
+// change is what has to happen to the number of Pods. One of the two is 0.
+type change struct{ create, remove int }
+
+// changeTo says how to get from the Pods that there are to the Pods that are wanted, in one look that creates or deletes
+// no more than so many.
+func changeTo(want, have, burst int) change {
+	return change{create: min(max(want-have, 0), burst), remove: min(max(have-want, 0), burst)}
+}
+
+// batches are the sizes of the groups in which n Pods are created: 1, 2, 4, and so on, which is called a slow start. A
+// group begins when the one before has succeeded. If there is a quota, and it is used up, then one request finds that
+// out, and not hundreds. A thousand Pods take ten groups.
+func batches(n int) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for size := 1; n > 0; size *= 2 {
+			size = min(size, n)
+			if !yield(size) {
+				return
+			}
+			n -= size
+		}
+	}
+}
+
+// deletionAgeRatio has the name and the buckets of Kubernetes' own. It shows what comparing times by their logarithm
+// does: a Pod that is chosen though it is not the youngest is less than twice as old, unless something else decided.
+var deletionAgeRatio = prometheus.NewHistogram(prometheus.HistogramOpts{
+	Name:    "replicaset_controller_sorting_deletion_age_ratio",
+	Help:    "How many times as old as the youngest ready Pod a ready Pod was that was chosen for deletion.",
+	Buckets: prometheus.ExponentialBuckets(0.25, 2, 6),
+})
+
+func init() { metrics.Registry.MustRegister(deletionAgeRatio) }
+
+// ageRatios are those of the chosen Pods that are ready, in relation to the youngest ready Pod. There are none if the
+// youngest has no age: its second has only begun, or the server's clock is ahead.
+//
+// Kubernetes divides whole numbers of milliseconds, so that its ratios are whole numbers too, and rounded down.
+func ageRatios(pods, chosen []*corev1.Pod, now time.Time) (ratios []float64) {
+	var youngest time.Time
+	for _, pod := range pods {
+		if _, ready := podstate.Ready(pod); ready && pod.CreationTimestamp.Time.After(youngest) {
+			youngest = pod.CreationTimestamp.Time
+		}
+	}
+	least := now.Sub(youngest)
+	if least <= 0 {
+		return nil
+	}
+	for _, pod := range chosen {
+		if _, ready := podstate.Ready(pod); ready {
+			ratios = append(ratios, float64(now.Sub(pod.CreationTimestamp.Time))/float64(least))
+		}
+	}
+	return ratios
 }

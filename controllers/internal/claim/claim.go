@@ -10,9 +10,21 @@
 package claim
 
 import (
+	"context"
+	"maps"
+
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/loopwright/loopwright/manager/client"
+	"github.com/loopwright/loopwright/manager/event"
+	"github.com/loopwright/loopwright/manager/handler"
+	"github.com/loopwright/loopwright/manager/log"
+	"github.com/loopwright/loopwright/manager/predicate"
+	"github.com/loopwright/loopwright/manager/reconcile"
 )
 
 // Owner is a controller that claims objects, such as one ReplicaSet.
@@ -69,3 +81,86 @@ func (o *Owner) Decide(object metav1.Object) Verdict {
 
 // Reference is what an object has that the owner controls.
 func (o *Owner) Reference() metav1.OwnerReference { return *metav1.NewControllerRef(o.Object, o.Kind) }
+
+// Index is the field by which objects are found that an owner of a kind controls, and those that nobody controls.
+//
+// It has the owner's name and not its UID. So a controller can list what it has made before it reads the owner, and
+// the wait for its own writes, which the list may have to make, does not make the owner old.
+type Index struct {
+	// Kind is the owners' kind. An object that something of another kind controls is not in the index.
+	Kind schema.GroupKind
+}
+
+// Add adds the index for objects of a kind to a cache.
+func (i Index) Add(ctx context.Context, to client.FieldIndexer, objects client.Object) error {
+	return to.IndexField(ctx, objects, i.field(), i.values)
+}
+
+// Of selects what an owner of this name controls, or one that had the name before.
+func (i Index) Of(name string) client.MatchingFields { return client.MatchingFields{i.field(): name} }
+
+// Orphans selects what nobody controls.
+func (i Index) Orphans() client.MatchingFields { return client.MatchingFields{i.field(): orphans} }
+
+// orphans is no name that an owner can have.
+const orphans = "-"
+
+func (i Index) field() string { return "controller:" + i.Kind.String() }
+
+func (i Index) values(object client.Object) []string {
+	controller := metav1.GetControllerOfNoCopy(object)
+	switch {
+	case controller == nil:
+		return []string{orphans}
+	case controller.Kind == i.Kind.Kind && groupOf(controller.APIVersion) == i.Kind.Group:
+		return []string{controller.Name}
+	}
+	return nil
+}
+
+func groupOf(apiVersion string) string {
+	version, _ := schema.ParseGroupVersion(apiVersion) // empty with an error
+	return version.Group
+}
+
+// BecomesOrphan lets objects through that somebody might adopt: new ones without a controller, and those that have lost
+// theirs, or whose labels have changed. The end of an orphan concerns nobody.
+var BecomesOrphan = predicate.Funcs{
+	CreateFunc: func(e event.CreateEvent) bool { return isOrphan(e.Object) },
+	UpdateFunc: func(e event.UpdateEvent) bool {
+		return isOrphan(e.ObjectNew) && (!isOrphan(e.ObjectOld) || !maps.Equal(e.ObjectOld.GetLabels(), e.ObjectNew.GetLabels()))
+	},
+	DeleteFunc:  func(event.DeleteEvent) bool { return false },
+	GenericFunc: func(event.GenericEvent) bool { return false },
+}
+
+func isOrphan(object client.Object) bool {
+	return metav1.GetControllerOfNoCopy(object) == nil && object.GetDeletionTimestamp() == nil
+}
+
+// Wanting maps an orphan to the owners that select it. It looks for them in the cache, which may not have the newest
+// one; but then the owner's own event comes, and its reconcile finds the orphan. An empty selector is a mistake, and
+// selects nothing here.
+func Wanting(objects client.Reader, owners client.ObjectList, selectorOf func(owner client.Object) *metav1.LabelSelector) handler.MapFunc {
+	return func(ctx context.Context, orphan client.Object) (requests []reconcile.Request) {
+		if !isOrphan(orphan) {
+			return nil
+		}
+		list := owners.DeepCopyObject().(client.ObjectList)
+		err := objects.List(ctx, list, client.InNamespace(orphan.GetNamespace()), client.UnsafeDisableDeepCopy)
+		if err == nil {
+			err = meta.EachListItem(list, func(item runtime.Object) error {
+				owner := item.(client.Object)
+				selector, err := metav1.LabelSelectorAsSelector(selectorOf(owner))
+				if err == nil && !selector.Empty() && selector.Matches(labels.Set(orphan.GetLabels())) {
+					requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(owner)})
+				}
+				return nil
+			})
+		}
+		if err != nil {
+			log.FromContext(ctx).Error(err, "Looking for those that adopt an object", "object", client.ObjectKeyFromObject(orphan))
+		}
+		return requests
+	}
+}

@@ -61,12 +61,12 @@ var Modules = []Module{
 		Slices: []Slice{
 			{
 				Dir: "controllers/deployment", Bridge: "deployment/bridge.go",
-				Keep: []string{"deployment_rollout.go"},
+				Keep: []string{"rolling.go"},
 			},
-			{Dir: "controllers/replicaset", Bridge: "replicaset/bridge.go", Keep: []string{"replicaset_rank.go"}},
+			{Dir: "controllers/replicaset", Bridge: "replicaset/bridge.go", Keep: []string{"rank.go"}},
 			{
 				Dir: "controllers/endpoints", Bridge: "endpoints/bridge.go",
-				Keep: []string{"endpoints_pack.go", "endpoints_ports.go", "endpoints_address.go", "endpoints_object.go", "endpoints_capacity.go"},
+				Keep: []string{"pack.go", "addresses.go", "addresses.go", "object.go", "pack.go"},
 			},
 		},
 	},

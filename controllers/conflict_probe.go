@@ -1,0 +1,303 @@
+package controllers
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-logr/logr"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/rand"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/loopwright/loopwright/manager"
+	"github.com/loopwright/loopwright/manager/client"
+	"github.com/loopwright/loopwright/manager/client/apiutil"
+	"github.com/loopwright/loopwright/manager/reconcile"
+	"github.com/loopwright/loopwright/workqueue"
+)
+
+// Probe is an object that a controller answers, though it has nothing to do: a ReplicaSet with 0 replicas gets a status.
+// So a probe finds any controller for the kind, whatever process it runs in and whatever it is called.
+type Probe struct {
+	// Original is the name of Kubernetes' own controller, as kube-controller-manager's flag --controllers has it.
+	Original string
+	// Optional is for one that is seldom switched off: on the clusters of this project, too, it is on.
+	Optional bool
+	// Object is the probe, without a name. It is copied. Its controller must have nothing to do for it, but answer.
+	Object client.Object
+	// Answer is an object in which the answer comes, with the probe's name and namespace; only its type matters. Nil is
+	// for the probe itself.
+	Answer client.Object
+	// AnswerLabel is for an answer that has another name: a label of it, whose value is the name of the probe.
+	AnswerLabel string
+	// IsAnswered reports whether somebody has answered. Nil says that it is an answer that the object is there.
+	IsAnswered func(answer client.Object) bool
+}
+
+// ProbeOptions say whether, where and for how long to probe.
+//
+// A probe takes Wait, and five requests: a list, which finds probes that a crash has left, a create, a watch, a get and a
+// delete. For that long, whoever lists the kind in the namespace sees the probe.
+type ProbeOptions struct {
+	// Skip is for a program that knows that nobody else does the same work.
+	Skip bool
+	// Namespace is where the probe is made; "default" if empty. It has to be there.
+	Namespace string
+	// Wait is how long the other one may take to answer; 3 seconds if 0. One that has a long queue may take longer,
+	// and is not found then.
+	Wait time.Duration
+}
+
+const (
+	// probeLabel is on each probe. Its value is the name of the original.
+	probeLabel = "loopwright.dev/probe"
+	// probeManager is who has made a probe, in managed fields; whatever else is written there, somebody else has done.
+	probeManager = "loopwright-probe"
+	// pause is between two watches, and between two tries.
+	pause = time.Second
+)
+
+// prober probes once.
+type prober struct {
+	Probe
+	client    client.WithWatch
+	namespace string
+	name      string // the same in each try
+	wait      time.Duration
+	probes    schema.GroupVersionKind // the kind of Object
+	answers   schema.GroupVersionKind // the kind in which the answer comes
+}
+
+// probe returns nil if nobody answers, and otherwise an error that says who does. The probe is deleted in any case.
+func (p *prober) probe(ctx context.Context) (err error) {
+	if err := p.removeLeftovers(ctx); err != nil {
+		return err
+	}
+	object := p.Object.DeepCopyObject().(client.Object)
+	object.SetNamespace(p.namespace)
+	object.SetName(p.name) // known before the request, whose answer may get lost
+	object.SetLabels(map[string]string{probeLabel: p.Original})
+	began := time.Now()
+	if err := p.client.Create(ctx, object, client.FieldOwner(probeManager)); err != nil {
+		return p.explain(err, "create", p.probes)
+	}
+	answer, err := p.await(ctx, client.ObjectKeyFromObject(object))
+	if answer != nil {
+		err = &otherOwnerError{original: p.Original, optional: p.Optional, by: writersOf(answer), probe: p.describe(object), after: time.Since(began)}
+	}
+	// Whoever stops the process wants no probe to be left.
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	uid := object.GetUID()
+	deleted := p.client.Delete(ending, object, client.Preconditions{UID: &uid})
+	if err == nil && (apierrors.IsNotFound(deleted) || apierrors.IsConflict(deleted)) {
+		return &rivalError{original: p.Original, probe: p.describe(object)}
+	}
+	return errors.Join(err, p.explain(client.IgnoreNotFound(deleted), "delete", p.probes))
+}
+
+// removeLeftovers deletes the probes that a crash has left. If it hits one that is in use, then its process starts the
+// same controller at this moment; it will see that its probe is gone, and give up. So one of the two is left.
+func (p *prober) removeLeftovers(ctx context.Context) error {
+	list, err := newList(p.client, p.probes)
+	if err != nil {
+		return err
+	}
+	if err := p.client.List(ctx, list, client.InNamespace(p.namespace), client.MatchingLabels{probeLabel: p.Original}); err != nil {
+		return p.explain(err, "list", p.probes)
+	}
+	return eachItem(list, func(left client.Object) error {
+		return p.explain(client.IgnoreNotFound(p.client.Delete(ctx, left)), "delete", p.probes)
+	})
+}
+
+// await returns an answer, or nil if none has come when the time is over.
+func (p *prober) await(ctx context.Context, name client.ObjectKey) (answer client.Object, err error) {
+	waiting, cancel := context.WithTimeout(ctx, p.wait)
+	defer cancel()
+	for waiting.Err() == nil {
+		if answer, err = p.watch(waiting, name); answer != nil || err != nil && waiting.Err() == nil {
+			return answer, err
+		}
+		sleep(waiting, pause)
+	}
+	return p.ask(ctx, name)
+}
+
+// ask asks the server for an answer: a watch may be late.
+func (p *prober) ask(ctx context.Context, name client.ObjectKey) (answer client.Object, err error) {
+	if p.AnswerLabel == "" {
+		if answer, err = newObject(p.client, p.answers); err != nil {
+			return nil, err
+		}
+		switch err := p.client.Get(ctx, name, answer); {
+		case apierrors.IsNotFound(err) || err == nil && !p.isAnswered(answer):
+			return nil, nil
+		case err != nil:
+			return nil, p.explain(err, "get", p.answers)
+		}
+		return answer, nil
+	}
+	list, err := newList(p.client, p.answers)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.client.List(ctx, list, client.InNamespace(name.Namespace), client.MatchingLabels{p.AnswerLabel: name.Name}); err != nil {
+		return nil, p.explain(err, "list", p.answers)
+	}
+	err = eachItem(list, func(one client.Object) error {
+		if answer == nil && p.isAnswered(one) {
+			answer = one
+		}
+		return nil
+	})
+	return answer, err
+}
+
+// watch returns the first answer that it sees. It returns nil if the watch ends before.
+func (p *prober) watch(ctx context.Context, name client.ObjectKey) (client.Object, error) {
+	list, err := newList(p.client, p.answers)
+	if err != nil {
+		return nil, err
+	}
+	var which client.ListOption = client.MatchingFields{"metadata.name": name.Name}
+	if p.AnswerLabel != "" {
+		which = client.MatchingLabels{p.AnswerLabel: name.Name}
+	}
+	// Without a resourceVersion, a watch begins with the objects that are there.
+	watching, err := p.client.Watch(ctx, list, client.InNamespace(name.Namespace), which)
+	if err != nil {
+		return nil, p.explain(err, "watch", p.answers)
+	}
+	defer watching.Stop()
+	for {
+		select {
+		case event, open := <-watching.ResultChan():
+			if !open || event.Type == watch.Error {
+				return nil, nil
+			}
+			if object, ok := event.Object.(client.Object); ok && p.isAnswered(object) {
+				return object, nil
+			}
+		case <-ctx.Done():
+			return nil, nil
+		}
+	}
+}
+
+// isOther reports whether an object is neither the probe nor its answer. A controller has no business with its own
+// probe: a cache that is late may show it when it is deleted, and would get an answer for it.
+func (p *prober) isOther(object client.Object) bool {
+	isAnswer := object.GetLabels()[p.AnswerLabel] == p.name // no label has an empty name
+	return !isAnswer && object.GetName() != p.name || object.GetNamespace() != p.namespace
+}
+
+func (p *prober) isAnswered(answer client.Object) bool {
+	return p.IsAnswered == nil || p.IsAnswered(answer)
+}
+
+func (p *prober) answerOr(object client.Object) client.Object {
+	if p.Answer != nil {
+		return p.Answer
+	}
+	return object
+}
+
+// describe names a probe in messages.
+func (p *prober) describe(probe client.Object) string {
+	return fmt.Sprintf("%s %s", p.probes.Kind, client.ObjectKeyFromObject(probe))
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// probeSource is a source of the controller that has no events. A controller's workers wait until its sources are
+// ready, so nothing is reconciled while it probes; and a manager starts a controller when this process leads.
+type probeSource struct {
+	prober *prober
+	logger logr.Logger
+}
+
+func newProbeSource(mgr manager.Manager, probe Probe, options ProbeOptions) (*probeSource, error) {
+	// A client of its own asks the server, and not the cache: that may not have the probe's namespace.
+	c, err := client.NewWithWatch(mgr.GetConfig(), client.Options{
+		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(), Log: mgr.GetLogger(),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("making the client of the probe: %w", err)
+	}
+	p := &prober{
+		Probe: probe, client: c, namespace: cmp.Or(options.Namespace, "default"), name: probeManager + "-" + rand.String(8),
+		wait: cmp.Or(options.Wait, 3*time.Second),
+	}
+	if p.probes, err = apiutil.GVKForObject(probe.Object, mgr.GetScheme()); err != nil {
+		return nil, fmt.Errorf("the probe of the %s: %w", probe.Original, err)
+	}
+	if p.answers, err = apiutil.GVKForObject(p.answerOr(probe.Object), mgr.GetScheme()); err != nil {
+		return nil, fmt.Errorf("the probe of the %s: %w", probe.Original, err)
+	}
+	return &probeSource{p, mgr.GetLogger()}, nil
+}
+
+// Start implements source.Source.
+func (s *probeSource) Start(context.Context, workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+	return nil
+}
+
+// WaitForSync implements source.SyncingSource.
+func (s *probeSource) WaitForSync(ctx context.Context) error {
+	logger := s.logger.WithValues("namespace", s.prober.namespace, "wait", s.prober.wait)
+	var last error
+	for {
+		logger.Info("Probing whether somebody else does the work of the " + s.prober.Original)
+		err := s.prober.probe(ctx)
+		switch {
+		case err == nil || isFinal(err):
+			return err
+		case ctx.Err() != nil: // which says less than what kept it from being done in time
+			return cmp.Or(last, err)
+		}
+		last = err
+		logger.Error(err, "Probing again")
+		sleep(ctx, pause)
+	}
+}
+
+// String is what the source is called in messages.
+func (s *probeSource) String() string { return "probe of the " + s.prober.Original }
+
+// newObject makes an empty object of a kind.
+func newObject(c client.Client, kind schema.GroupVersionKind) (client.Object, error) {
+	return newOf[client.Object](c.Scheme(), kind)
+}
+
+// newList makes an empty list of objects of a kind.
+func newList(c client.Client, kind schema.GroupVersionKind) (client.ObjectList, error) {
+	kind.Kind += "List"
+	return newOf[client.ObjectList](c.Scheme(), kind)
+}
+
+func newOf[T any](scheme *runtime.Scheme, kind schema.GroupVersionKind) (made T, err error) {
+	object, err := scheme.New(kind)
+	made, ok := object.(T)
+	if err == nil && !ok {
+		err = fmt.Errorf("the kind %s is a %T in Go, which does not serve", kind, object)
+	}
+	return made, err
+}
+
+func eachItem(list client.ObjectList, do func(client.Object) error) error {
+	return meta.EachListItem(list, func(item runtime.Object) error { return do(item.(client.Object)) })
+}

@@ -1,0 +1,160 @@
+package deployment
+
+import (
+	"cmp"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+)
+
+// isScaled reports whether the Deployment asks for another number than it did when its ReplicaSets got their sizes. That
+// is no rollout: the ReplicaSets keep their shares.
+func (r *rollout) isScaled() bool {
+	for _, rs := range r.active() {
+		if sized, ok := numberIn(rs, desiredAnnotation); ok && sized != r.desired() {
+			return true
+		}
+	}
+	return false
+}
+
+func isRolling(d *appsv1.Deployment) bool {
+	return d.Spec.Strategy.Type == appsv1.RollingUpdateDeploymentStrategyType
+}
+
+// resize is a new size for a ReplicaSet.
+type resize struct {
+	rs *appsv1.ReplicaSet
+	to int32
+}
+
+func (r resize) grows() int32 { return r.to - replicasOf(r.rs.Spec.Replicas) }
+
+// scaledSizes are the sizes of the ReplicaSets of a Deployment that was scaled, or is paused.
+func (r *rollout) scaledSizes() []resize {
+	active := r.active()
+	switch {
+	case len(active) == 1:
+		return []resize{{active[0], r.desired()}}
+	case len(active) == 0 && r.newRS != nil:
+		return []resize{{r.newRS, r.desired()}}
+	case len(active) == 0 && len(r.oldRSs) > 0: // paused before its template could be rolled out
+		return []resize{{r.oldRSs[len(r.oldRSs)-1], r.desired()}}
+	case r.isSaturated():
+		return r.toZero(active)
+	case isRolling(r.d):
+		return r.proportionalSizes(active)
+	}
+	return nil // Recreate has no shares, and its rollout is next
+}
+
+// isSaturated reports whether the new ReplicaSet has all the Pods that are desired, and they serve. Then the others are
+// leftovers, such as one that was adopted.
+func (r *rollout) isSaturated() bool {
+	if r.newRS == nil {
+		return false
+	}
+	sized, ok := numberIn(r.newRS, desiredAnnotation)
+	return ok && sized == r.desired() && sizeOf(r.newRS) == size{wanted: r.desired(), available: r.desired()}
+}
+
+func (r *rollout) toZero(active []*appsv1.ReplicaSet) (out []resize) {
+	for _, rs := range active {
+		if rs != r.newRS {
+			out = append(out, resize{rs, 0})
+		}
+	}
+	return out
+}
+
+func (r *rollout) proportionalSizes(active []*appsv1.ReplicaSet) []resize {
+	l := limitsOf(&r.d.Spec)
+	allowed := l.desired + l.surge
+	if l.desired == 0 {
+		allowed = 0
+	}
+	shares, out := make([]share, len(active)), make([]resize, len(active))
+	for i, rs := range active {
+		whole, _ := numberIn(rs, maxAnnotation)
+		shares[i] = share{size: replicasOf(rs.Spec.Replicas), whole: whole}
+	}
+	for i, to := range proportional(shares, allowed, r.d.Status.Replicas) {
+		out[i] = resize{active[i], to}
+	}
+	// Those that shrink come first, so that there are never more than are allowed in between.
+	slices.SortStableFunc(out, func(a, b resize) int { return cmp.Compare(a.grows(), b.grows()) })
+	return out
+}
+
+// share is one ReplicaSet of a Deployment that is scaled in the middle of a rollout.
+type share struct {
+	size int32 // Pods that it was asked for; more than 0
+	// whole is how many Pods all ReplicaSets together were allowed when this one got its size. An annotation of
+	// the ReplicaSet says so. 0 is not known.
+	whole int32
+}
+
+// proportional divides allowed Pods among the ReplicaSets, which are in the order of their age, as they have shared
+// the Pods before. If a rollout is bad, and somebody scales up, then the bad part grows no more than the good
+// part does.
+//
+// What rounding leaves over goes to the largest, or is taken from it. Of equals, the newest grows first, and the oldest
+// shrinks first. The sizes add up to what is allowed, always. Kubernetes takes what is left over from one ReplicaSet
+// only: of four with one Pod each it keeps three, where two are allowed.
+//
+// current is how many Pods there are. It stands in for a whole that is not known.
+func proportional(shares []share, allowed, current int32) []int32 {
+	sizes := make([]int32, len(shares))
+	change := allowed
+	for i, s := range shares {
+		sizes[i] = s.size
+		change -= s.size
+	}
+	rest := change // to be given, or to be taken if it is negative
+	order := largestFirst(shares, change > 0)
+	for _, i := range order {
+		if rest == 0 {
+			break
+		}
+		part := fraction(shares[i], allowed, current)
+		if change > 0 {
+			part = min(part, rest)
+		} else {
+			part = max(part, rest)
+		}
+		sizes[i] += part
+		rest -= part
+	}
+	for _, i := range order {
+		part := max(rest, -sizes[i])
+		sizes[i] += part
+		rest -= part
+	}
+	return sizes
+}
+
+// fraction is by how many Pods a ReplicaSet should grow if all of them together may have allowed, rounded to the nearest number.
+func fraction(s share, allowed, current int32) int32 {
+	whole := cmp.Or(s.whole, current)
+	if whole <= 0 {
+		return 0
+	}
+	size, of, to := int64(s.size), int64(whole), int64(allowed) // a product of two may need 64 bits
+	return int32((2*size*to+of)/(2*of) - size)
+}
+
+// largestFirst returns the indices of the shares, the largest first. Of equals, the newest or the oldest is first.
+func largestFirst(shares []share, newest bool) []int {
+	order := make([]int, len(shares))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		age := cmp.Compare(a, b)
+		if newest {
+			age = -age
+		}
+		return cmp.Or(cmp.Compare(shares[b].size, shares[a].size), age)
+	})
+	return order
+}

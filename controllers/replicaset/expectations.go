@@ -1,0 +1,190 @@
+package replicaset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/loopwright/loopwright/manager/client"
+)
+
+// A client that reads its own writes knows those that the server has confirmed. But an answer can get lost, and the
+// write may have happened: the connection broke, or the server ran into a time-out. Whoever counts from the cache then
+// makes the Pod a second time.
+//
+// So the controller remembers such a write as unconfirmed, and asks the server about it before it counts again. For
+// this, a new Pod needs a name that the controller knows. The controller makes the name itself, as the server would
+// from generateName, and uses a name again that the server says is free. So even a request that a proxy has held back
+// does no harm: one of the two creations fails, because the name is taken.
+
+// unconfirmedWrites are the writes for all ReplicaSets whose outcome is not known.
+type unconfirmedWrites struct {
+	mu sync.Mutex // guards of
+	of map[client.ObjectKey]*unconfirmedOf
+}
+
+// unconfirmedOf are those of one ReplicaSet. Only its own reconcile uses them, but in several goroutines.
+type unconfirmedOf struct {
+	created []string             // names of Pods that may be there
+	deleted map[string]types.UID // Pods, by name, that may be gone
+	free    []string             // names that were unconfirmed, and are not taken
+}
+
+func (d *unconfirmedWrites) change(set client.ObjectKey, change func(*unconfirmedOf)) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	of := d.of[set]
+	if of == nil {
+		of = &unconfirmedOf{deleted: map[string]types.UID{}}
+	}
+	change(of)
+	if d.of == nil {
+		d.of = map[client.ObjectKey]*unconfirmedOf{}
+	}
+	if d.of[set] = of; len(of.created)+len(of.deleted)+len(of.free) == 0 {
+		delete(d.of, set)
+	}
+}
+
+func (d *unconfirmedWrites) mayHaveCreated(set client.ObjectKey, pod string) {
+	d.change(set, func(of *unconfirmedOf) { of.created = append(of.created, pod) })
+}
+
+func (d *unconfirmedWrites) mayHaveDeleted(set client.ObjectKey, pod string, uid types.UID) {
+	d.change(set, func(of *unconfirmedOf) { of.deleted[pod] = uid })
+}
+
+// takeFree returns a name that was unconfirmed and is not taken.
+func (d *unconfirmedWrites) takeFree(set client.ObjectKey) (name string, ok bool) {
+	d.change(set, func(of *unconfirmedOf) {
+		if ok = len(of.free) > 0; ok {
+			name, of.free = of.free[0], of.free[1:]
+		}
+	})
+	return name, ok
+}
+
+// open returns what is unconfirmed, and forgets the free names: the last reconcile did not need them.
+func (d *unconfirmedWrites) open(set client.ObjectKey) (created []string, deleted map[string]types.UID) {
+	d.change(set, func(of *unconfirmedOf) {
+		created, deleted = slices.Clone(of.created), make(map[string]types.UID, len(of.deleted))
+		for name, uid := range of.deleted {
+			deleted[name] = uid
+		}
+		of.free = nil
+	})
+	return created, deleted
+}
+
+func (d *unconfirmedWrites) settled(set client.ObjectKey, pod string, isFree bool) {
+	d.change(set, func(of *unconfirmedOf) {
+		of.created = slices.DeleteFunc(of.created, func(name string) bool { return name == pod })
+		delete(of.deleted, pod)
+		if isFree {
+			of.free = append(of.free, pod)
+		}
+	})
+}
+
+// forget is for a ReplicaSet that is gone.
+func (d *unconfirmedWrites) forget(set client.ObjectKey) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.of, set)
+}
+
+// mayHaveHappened reports whether a write that has failed may have happened all the same. A server that says no, in the range
+// of 400, has not done it, except for 408; one that says that it has failed may have. Other errors are not answers.
+func mayHaveHappened(err error) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return true
+	}
+	code := status.Status().Code
+	return code < http.StatusBadRequest || code >= http.StatusInternalServerError || code == http.StatusRequestTimeout
+}
+
+// settle asks the server about all unconfirmed writes for a ReplicaSet, and waits until the cache has what the server
+// says. When it returns without an error, a read from the cache shows all that this process has done.
+func (r *reconciler) settle(ctx context.Context, set client.ObjectKey) error {
+	created, deleted := r.unconfirmed.open(set)
+	for _, name := range created {
+		pod, err := r.ask(ctx, set.Namespace, name)
+		if err == nil && pod != nil {
+			err = r.waiter.WaitFor(ctx, pod, client.ObjectKeyFromObject(pod), pod.ResourceVersion)
+		}
+		if err != nil {
+			return fmt.Errorf("was the Pod %s created? %w", name, err)
+		}
+		r.unconfirmed.settled(set, name, pod == nil)
+	}
+	for name, uid := range deleted {
+		pod, err := r.ask(ctx, set.Namespace, name)
+		switch {
+		case err != nil:
+		case pod == nil || pod.UID != uid:
+			key := client.ObjectKey{Namespace: set.Namespace, Name: name}
+			err = r.waiter.WaitForEnd(ctx, &corev1.Pod{}, key, func(o client.Object) bool { return o.GetUID() == uid })
+		default:
+			err = r.waiter.WaitFor(ctx, pod, client.ObjectKeyFromObject(pod), pod.ResourceVersion)
+		}
+		if err != nil {
+			return fmt.Errorf("was the Pod %s deleted? %w", name, err)
+		}
+		r.unconfirmed.settled(set, name, false)
+	}
+	return nil
+}
+
+// ask returns a Pod as the server has it, and nil if it has none of that name.
+func (r *reconciler) ask(ctx context.Context, namespace, name string) (*corev1.Pod, error) {
+	pod := &corev1.Pod{}
+	switch err := r.live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, pod); {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	return pod, nil
+}
+
+// A client that reads its own writes waits in each list for all that it has written in the namespace, for other
+// ReplicaSets, too. With five workers that write all the time, each would always wait for another. So a reconcile waits
+// only if the controller has written something for this ReplicaSet since the last one that waited.
+
+// expectations are the ReplicaSets for which the controller expects to see a write of its own: no reconcile has
+// waited for it yet.
+type expectations struct {
+	mu   sync.Mutex // guards sets
+	sets map[client.ObjectKey]bool
+}
+
+// mark is called before a write, so that no answer, and none that gets lost, comes before it.
+func (u *expectations) mark(set client.ObjectKey) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.sets == nil {
+		u.sets = map[client.ObjectKey]bool{}
+	}
+	u.sets[set] = true
+}
+
+func (u *expectations) has(set client.ObjectKey) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.sets[set]
+}
+
+// forget is called when a reconcile has waited, and when a ReplicaSet is gone.
+func (u *expectations) forget(set client.ObjectKey) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	delete(u.sets, set)
+}

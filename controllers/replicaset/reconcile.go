@@ -1,0 +1,291 @@
+package replicaset
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/loopwright/loopwright/controllers/internal/claim"
+	"github.com/loopwright/loopwright/controllers/internal/podstate"
+	"github.com/loopwright/loopwright/manager/client"
+	"github.com/loopwright/loopwright/manager/reconcile"
+	"github.com/loopwright/loopwright/manager/recorder/events"
+)
+
+// reconciler does what the decisions say.
+type reconciler struct {
+	client       client.Client      // reads from the cache, and reads what it has written
+	cached       client.Reader      // reads from the cache, and does not wait
+	live         client.Reader      // asks the server
+	waiter       client.WriteWaiter // the cache
+	events       events.EventRecorder
+	index        claim.Index
+	suffix       func(length int) string // of names; random
+	burst        int                     // how many Pods one look creates or deletes
+	unconfirmed  unconfirmedWrites
+	expectations expectations
+	// dropsTerminating is whether the server has left terminatingReplicas out of its last answer.
+	dropsTerminating atomic.Bool
+}
+
+// sight is what one look has seen. The objects may be the cache's own.
+type sight struct {
+	rs          *appsv1.ReplicaSet
+	active      []*corev1.Pod // that count, and belong to the ReplicaSet
+	terminating []*corev1.Pod // that belong to it
+}
+
+// missing is how many Pods there are too few, or too many if it is negative. A ReplicaSet that is being deleted misses
+// nothing: what becomes of its Pods is up to the garbage collector.
+func (s *sight) missing() int {
+	if s.rs.DeletionTimestamp != nil {
+		return 0
+	}
+	return s.want() - len(s.active)
+}
+
+func (s *sight) want() int {
+	if s.rs.Spec.Replicas == nil {
+		return 1 // which is what the API server writes there
+	}
+	return int(*s.rs.Spec.Replicas)
+}
+
+// hasLost reports whether Pods are missing that were there when the status was written. Perhaps the garbage collector has
+// deleted them, because the ReplicaSet is gone, too.
+func (s *sight) hasLost() bool {
+	return s.missing() > 0 && len(s.active) < int(s.rs.Status.Replicas)
+}
+
+// Reconcile looks, acts, looks again if it has acted, and writes the status if it differs. The second look sees what
+// was done, so that a status is written once, and not once before and once after.
+func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+	seen, err := r.look(ctx, request.NamespacedName)
+	if seen == nil || err != nil {
+		return reconcile.Result{}, err
+	}
+	if seen.missing() == 0 {
+		return r.report(ctx, seen, nil)
+	}
+	if seen.hasLost() {
+		if isThere, err := claim.IsThere(ctx, r.live, seen.rs); !isThere || err != nil {
+			return reconcile.Result{}, err // if it is gone, an event will say so
+		}
+	}
+	failed := r.act(ctx, seen)
+	if failed != nil && errors.Is(failed.err, errNamespaceEnds) {
+		return r.report(ctx, seen, nil)
+	}
+	if seen, err = r.look(ctx, request.NamespacedName); err != nil && failed != nil {
+		return reconcile.Result{}, fmt.Errorf("%w; and then: %w", failed.err, err)
+	} else if seen == nil || err != nil {
+		return reconcile.Result{}, err
+	}
+	if seen.missing() == 0 {
+		failed = nil // it was done all the same, or it is not wanted any more
+	}
+	switch result, err := r.report(ctx, seen, failed); {
+	case err != nil:
+		return reconcile.Result{}, err
+	case failed != nil:
+		return reconcile.Result{}, failed.err
+	case seen.missing() != 0: // there was more to do than one look does, or something has changed
+		return reconcile.Result{RequeueAfter: time.Nanosecond}, nil
+	default:
+		return result, nil
+	}
+}
+
+// look reads a ReplicaSet and its Pods. It is nil if there is no such ReplicaSet.
+//
+// The Pods come first: this read may wait for the controller's last writes, and the ReplicaSet should not be
+// older than that. So the Pods are found by the ReplicaSet's name, and the claim compares UIDs.
+func (r *reconciler) look(ctx context.Context, name client.ObjectKey) (*sight, error) {
+	if err := r.settle(ctx, name); err != nil {
+		return nil, err
+	}
+	from, waits := r.cached, r.expectations.has(name)
+	if waits {
+		from = r.client
+	}
+	pods, err := r.list(ctx, from, name.Namespace, r.index.Of(name.Name))
+	if err != nil {
+		return nil, err
+	}
+	r.expectations.forget(name)
+	// What the first list has waited for, this one finds as well.
+	orphans, err := r.list(ctx, r.cached, name.Namespace, r.index.Orphans())
+	if err != nil {
+		return nil, err
+	}
+	rs := &appsv1.ReplicaSet{}
+	if err := r.client.Get(ctx, name, rs, client.UnsafeDisableDeepCopy); apierrors.IsNotFound(err) {
+		r.unconfirmed.forget(name)
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	return r.claim(ctx, rs, together(pods, orphans), waits)
+}
+
+// together are the Pods of two lists. A Pod that has lost its owner between the two is in both, and would count twice: it
+// is taken from the later one.
+func together(owned, orphans []*corev1.Pod) []*corev1.Pod {
+	lost := make(map[types.UID]bool, len(orphans))
+	for _, pod := range orphans {
+		lost[pod.UID] = true
+	}
+	return append(slices.DeleteFunc(owned, func(pod *corev1.Pod) bool { return lost[pod.UID] }), orphans...)
+}
+
+func (r *reconciler) list(ctx context.Context, from client.Reader, namespace string, which client.MatchingFields) ([]*corev1.Pod, error) {
+	var list corev1.PodList
+	if err := from.List(ctx, &list, client.InNamespace(namespace), which, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, err
+	}
+	pods := make([]*corev1.Pod, len(list.Items))
+	for i := range list.Items {
+		pods[i] = &list.Items[i]
+	}
+	return pods, nil
+}
+
+// claim decides which of the Pods belong to the ReplicaSet. Only Pods that count are adopted or released: one that has
+// finished, or is being deleted, stays with whom it has served.
+//
+// If there is something to adopt, and the look has not waited, it is repeated, and waits: another ReplicaSet of this
+// controller may have adopted it a moment ago.
+func (r *reconciler) claim(ctx context.Context, rs *appsv1.ReplicaSet, pods []*corev1.Pod, waited bool) (*sight, error) {
+	selector, err := metav1.LabelSelectorAsSelector(rs.Spec.Selector)
+	if err != nil {
+		return nil, reconcile.TerminalError(fmt.Errorf("the selector: %w", err))
+	}
+	owner := &claim.Owner{Object: rs, Kind: kind, Selector: selector}
+	seen := &sight{rs: rs}
+	var candidates []*corev1.Pod
+	writes := false
+	for _, pod := range pods {
+		switch {
+		case podstate.IsActive(pod):
+			candidates = append(candidates, pod)
+			verdict := owner.Decide(pod)
+			writes = writes || verdict == claim.Adopt || verdict == claim.Release
+		case podstate.IsTerminating(pod) && owner.Decide(pod) == claim.Keep:
+			seen.terminating = append(seen.terminating, pod)
+		}
+	}
+	if writes {
+		r.expectations.mark(client.ObjectKeyFromObject(rs))
+		if !waited {
+			return r.look(ctx, client.ObjectKeyFromObject(rs))
+		}
+	}
+	slices.SortFunc(candidates, func(a, b *corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
+	seen.active, err = claim.Claim(ctx, r.client, owner, candidates, claim.StillWants(rs, r.live))
+	if err != nil {
+		return nil, err
+	}
+	return seen, nil
+}
+
+// act makes Pods, or deletes some, and returns why that has failed.
+func (r *reconciler) act(ctx context.Context, seen *sight) *failure {
+	r.expectations.mark(client.ObjectKeyFromObject(seen.rs))
+	todo := changeTo(seen.want(), len(seen.active), r.burst)
+	if todo.create > 0 {
+		if err := r.createPods(ctx, seen.rs, todo.create); err != nil {
+			return &failure{failedCreate, err}
+		}
+		return nil
+	}
+	related, err := r.related(ctx, seen)
+	if err == nil {
+		now := time.Now()
+		chosen := firstToGo(seen.active, related, todo.remove, now)
+		if len(chosen) < len(seen.active) { // or none was chosen rather than another
+			for _, ratio := range ageRatios(seen.active, chosen, now) {
+				deletionAgeRatio.Observe(ratio)
+			}
+		}
+		err = r.deletePods(ctx, seen.rs, chosen)
+	}
+	if err != nil {
+		return &failure{failedDelete, err}
+	}
+	return nil
+}
+
+// related returns the Pods of all ReplicaSets that have the same controller: during a rollout, the Pods of the old
+// ReplicaSet crowd a node for the new one.
+func (r *reconciler) related(ctx context.Context, seen *sight) ([]*corev1.Pod, error) {
+	controller := metav1.GetControllerOfNoCopy(seen.rs)
+	if controller == nil {
+		return seen.active, nil
+	}
+	var sets appsv1.ReplicaSetList
+	if err := r.cached.List(ctx, &sets, client.InNamespace(seen.rs.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return nil, err
+	}
+	related := slices.Clone(seen.active)
+	for i := range sets.Items {
+		sibling := &sets.Items[i]
+		if sibling.UID == seen.rs.UID || !metav1.IsControlledBy(sibling, &metav1.ObjectMeta{UID: controller.UID}) {
+			continue
+		}
+		pods, err := r.list(ctx, r.cached, sibling.Namespace, r.index.Of(sibling.Name))
+		if err != nil {
+			return nil, err
+		}
+		related = append(related, pods...)
+	}
+	return related, nil
+}
+
+// report writes the status, unless the ReplicaSet has it, and says when to look again.
+func (r *reconciler) report(ctx context.Context, seen *sight, failed *failure) (reconcile.Result, error) {
+	now := time.Now()
+	again := reconcile.Result{RequeueAfter: nextAvailable(seen.rs, seen.active, now)}
+	status := statusOf(seen.rs, seen.active, seen.terminating, failed, now)
+	if isWritten(seen.rs, status, r.dropsTerminating.Load()) {
+		return again, nil
+	}
+	written := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: seen.rs.Namespace, Name: seen.rs.Name}}
+	if err := r.client.Status().Patch(ctx, written, statusPatch(seen.rs.UID, status)); err != nil {
+		return reconcile.Result{}, client.IgnoreNotFound(err)
+	}
+	r.dropsTerminating.Store(written.Status.TerminatingReplicas == nil)
+	return again, nil
+}
+
+// statusPatch replaces the status of the ReplicaSet with this UID. It names every field, so that it does not matter
+// what is there; and no version, because a user who scales at this moment is no reason for another try. What was
+// counted belongs to the generation that it names.
+func statusPatch(uid types.UID, status appsv1.ReplicaSetStatus) client.Patch {
+	var conditions any // null deletes them
+	if len(status.Conditions) > 0 {
+		conditions = status.Conditions
+	}
+	data, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": uid},
+		"status": map[string]any{
+			"replicas": status.Replicas, "fullyLabeledReplicas": status.FullyLabeledReplicas, "readyReplicas": status.ReadyReplicas,
+			"availableReplicas": status.AvailableReplicas, "terminatingReplicas": status.TerminatingReplicas,
+			"observedGeneration": status.ObservedGeneration, "conditions": conditions,
+		},
+	})
+	if err != nil {
+		panic(fmt.Sprintf("replicaset: a status cannot be written as JSON: %v", err))
+	}
+	return client.RawPatch(types.MergePatchType, data)
+}
