@@ -259,6 +259,32 @@ func TestShutDownWithDrainWaitsUntilAllWorkIsDone(t *testing.T) {
 	})
 }
 
+// A manager and a signal handler may both wait for the end of the work.
+func TestEachCallerOfShutDownWithDrainWaitsForTheLastWorker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := mini.NewQueue("test")
+		q.Add(request("a"))
+		q.Add(request("b"))
+		take(t, q)
+		take(t, q)
+		drained := make(chan struct{}, 2)
+		for range 2 {
+			go func() {
+				q.ShutDownWithDrain()
+				drained <- struct{}{}
+			}()
+		}
+		synctest.Wait()
+		require.Empty(t, drained, "workers have a and b")
+		q.Done(request("a"))
+		synctest.Wait()
+		require.Empty(t, drained, "a worker has b")
+		q.Done(request("b"))
+		synctest.Wait()
+		require.Len(t, drained, 2, "the last Done ends every ShutDownWithDrain")
+	})
+}
+
 func TestShutDownWithDrainOfAnEmptyQueueReturns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := mini.NewQueue("test")
@@ -380,6 +406,7 @@ func TestTheFlightRecorderShowsTheQueue(t *testing.T) {
 		q := mini.NewQueue("test")
 		q.Trace = recorder
 		q.Add(request("a"))
+		time.Sleep(time.Second)
 		q.Add(request("a"))
 		time.Sleep(time.Second)
 		take(t, q)
@@ -391,7 +418,8 @@ func TestTheFlightRecorderShowsTheQueue(t *testing.T) {
 		events := recorder.Events()
 		require.Zero(t, events[0].Outcome)
 		require.Equal(t, trace.Deduplicated, events[1].Outcome)
-		require.Equal(t, time.Second, events[2].Took, "how long the request was in the queue")
+		require.Equal(t, 2*time.Second, events[2].Took,
+			"how long the request was in the queue, since its first Add")
 		require.Equal(t, trace.Deferred, events[3].Outcome)
 		require.Equal(t, "a", events[4].Name)
 		require.Zero(t, events[4].Outcome)
