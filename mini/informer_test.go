@@ -133,7 +133,7 @@ func TestTheStoreHasAChangeBeforeItIsTold(t *testing.T) {
 		i = mini.NewInformer(w.maps(), nil, func(c mini.Change) {
 			told++
 			if stored := i.Get(mini.KeyOf(c.Object())); stored != c.New {
-				w.Errorf("told of %s, but the store has %v", changeText(c), stored)
+				w.Errorf("told of %s, but the store has %s", changeText(c), namesAndValues(i.List()))
 			}
 		})
 		w.createMap("a", "1")
@@ -155,10 +155,14 @@ func TestADeletionShowsTheLastStateOfTheObject(t *testing.T) {
 		w.run(mini.NewInformer(w.maps(), nil, func(c mini.Change) { last = c }).Run)
 		synctest.Wait()
 		w.updateMap("a", "2")
+		synctest.Wait()
+		stored := last.New.GetResourceVersion()
 		w.deleteMap("a")
 		synctest.Wait()
 		require.True(w, last.New == nil, "callers compare with nil")
 		require.Equal(w, "a=2", nameAndValue(last.Old))
+		require.NotEqual(w, stored, last.Old.GetResourceVersion(),
+			"Old is the object that Delete gets, which is newer than the store's")
 		require.False(w, last.Tombstone, "the watch has seen it")
 	})
 }
