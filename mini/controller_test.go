@@ -342,7 +342,7 @@ func TestAStopWhileTheCachesFillIsNoError(t *testing.T) {
 			}))
 		c.WaitFor = append(c.WaitFor, func(ctx context.Context) error {
 			<-ctx.Done()
-			return context.Cause(ctx)
+			return errors.New("watch closed") // in other words than the context's
 		})
 		c.Queue.Add(request("a"))
 		c.Queue.AddAfter(request("b"), time.Hour)
