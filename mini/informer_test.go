@@ -144,7 +144,7 @@ func TestTheStoreHasAChangeBeforeItIsTold(t *testing.T) {
 		w.deleteMap("a")
 		w.blind(func() { w.deleteMap("b") })
 		synctest.Wait()
-		require.Equal(w, 5, told)
+		require.Equal(w, 5, told, "two new objects, a change, and two that are gone")
 	})
 }
 
@@ -184,7 +184,7 @@ func TestADeletionThatNoWatchHasSeenLeavesATombstone(t *testing.T) {
 		require.Equal(w, []string{
 			"a: 1 -> - (tombstone)", "c: 1 -> - (tombstone)",
 			"d: 1 -> - (tombstone)", "f: 1 -> - (tombstone)",
-		}, got.took(), "in the same order in each run")
+		}, got.took(), "a tombstone for each of the four, in the order of the keys")
 		require.Equal(w, []string{"b=1", "e=1"}, namesAndValues(i.List()))
 	})
 }

@@ -60,7 +60,7 @@ func TestRequestsComeOutInTheOrderTheyWentIn(t *testing.T) {
 		for _, name := range []string{"b", "a", "c"} {
 			q.Add(request(name))
 		}
-		require.Equal(t, 3, q.Len())
+		require.Equal(t, 3, q.Len(), "each of three requests waits")
 		require.Equal(t, []string{"b", "a", "c"}, []string{take(t, q), take(t, q), take(t, q)})
 		require.Zero(t, q.Len(), "requests that workers have are not in the queue")
 	})
@@ -172,7 +172,7 @@ func TestAfterShutDownWorkersGetTheRestAndThenTheEnd(t *testing.T) {
 		q.ShutDown()
 		q.ShutDown() // may be called twice
 		q.Add(request("c"))
-		require.Equal(t, 2, q.Len(), "Add does nothing after ShutDown")
+		require.Equal(t, 2, q.Len(), "what waits stays, and Add does nothing")
 		require.Equal(t, []string{"a", "b"}, []string{take(t, q), take(t, q)})
 		q.Add(request("a")) // after ShutDown: does not come back
 		q.Done(request("a"))
@@ -275,13 +275,13 @@ func TestEachCallerOfShutDownWithDrainWaitsForTheLastWorker(t *testing.T) {
 			}()
 		}
 		synctest.Wait()
-		require.Empty(t, drained, "workers have a and b")
+		require.Zero(t, len(drained), "workers have a and b")
 		q.Done(request("a"))
 		synctest.Wait()
-		require.Empty(t, drained, "a worker has b")
+		require.Zero(t, len(drained), "a worker has b")
 		q.Done(request("b"))
 		synctest.Wait()
-		require.Len(t, drained, 2, "the last Done ends every ShutDownWithDrain")
+		require.Equal(t, 2, len(drained), "the last Done ends every ShutDownWithDrain")
 	})
 }
 
