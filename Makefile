@@ -96,7 +96,7 @@ cluster-down: $(CLUSTER_COMMAND) ## Remove the cluster and its data
 
 ##@ The controllers
 .PHONY: controllers mini
-controllers: $(CLUSTER_COMMAND) $(CONTROLLERS) ## Run the library's controllers on a cluster until Ctrl-C; FLAGS=--help. MINE=1: mini's with your files
+controllers: $(CLUSTER_COMMAND) $(if $(MINE),,$(CONTROLLERS)) ## Run the library's controllers on a cluster until Ctrl-C; FLAGS=--help. MINE=1: mini's with your files
 ifdef MINE
 	@$(MAKE) --no-print-directory mini MINE=1
 else

@@ -133,7 +133,7 @@ func TestTheStoreHasAChangeBeforeItIsTold(t *testing.T) {
 		i = mini.NewInformer(w.maps(), nil, func(c mini.Change) {
 			told++
 			if stored := i.Get(mini.KeyOf(c.Object())); stored != c.New {
-				w.Errorf("told of %s, but the store has %v", changeText(c), stored)
+				w.Errorf("told of %s, but the store has %s", changeText(c), namesAndValues(i.List()))
 			}
 		})
 		w.createMap("a", "1")
@@ -144,7 +144,7 @@ func TestTheStoreHasAChangeBeforeItIsTold(t *testing.T) {
 		w.deleteMap("a")
 		w.blind(func() { w.deleteMap("b") })
 		synctest.Wait()
-		require.Equal(w, 5, told)
+		require.Equal(w, 5, told, "two new objects, a change, and two that are gone")
 	})
 }
 
@@ -155,10 +155,14 @@ func TestADeletionShowsTheLastStateOfTheObject(t *testing.T) {
 		w.run(mini.NewInformer(w.maps(), nil, func(c mini.Change) { last = c }).Run)
 		synctest.Wait()
 		w.updateMap("a", "2")
+		synctest.Wait()
+		stored := last.New.GetResourceVersion()
 		w.deleteMap("a")
 		synctest.Wait()
 		require.True(w, last.New == nil, "callers compare with nil")
 		require.Equal(w, "a=2", nameAndValue(last.Old))
+		require.NotEqual(w, stored, last.Old.GetResourceVersion(),
+			"Old is the object that Delete gets, which is newer than the store's")
 		require.False(w, last.Tombstone, "the watch has seen it")
 	})
 }
@@ -180,7 +184,7 @@ func TestADeletionThatNoWatchHasSeenLeavesATombstone(t *testing.T) {
 		require.Equal(w, []string{
 			"a: 1 -> - (tombstone)", "c: 1 -> - (tombstone)",
 			"d: 1 -> - (tombstone)", "f: 1 -> - (tombstone)",
-		}, got.took(), "in the same order in each run")
+		}, got.took(), "a tombstone for each of the four, in the order of the keys")
 		require.Equal(w, []string{"b=1", "e=1"}, namesAndValues(i.List()))
 	})
 }

@@ -87,7 +87,7 @@ func (q *Queue) Done(req Request) {
 	if _, ok := q.dirty[req]; ok {
 		q.waiting = append(q.waiting, req)
 	}
-	q.changed.Broadcast() // wakes workers in Get, and ShutDownWithDrain
+	q.changed.Broadcast() // wakes a worker in Get, or all in ShutDownWithDrain
 }
 
 // Len returns the length of the queue. Requests that workers have are not in it.

@@ -60,7 +60,7 @@ func TestRequestsComeOutInTheOrderTheyWentIn(t *testing.T) {
 		for _, name := range []string{"b", "a", "c"} {
 			q.Add(request(name))
 		}
-		require.Equal(t, 3, q.Len())
+		require.Equal(t, 3, q.Len(), "each of three requests waits")
 		require.Equal(t, []string{"b", "a", "c"}, []string{take(t, q), take(t, q), take(t, q)})
 		require.Zero(t, q.Len(), "requests that workers have are not in the queue")
 	})
@@ -172,7 +172,7 @@ func TestAfterShutDownWorkersGetTheRestAndThenTheEnd(t *testing.T) {
 		q.ShutDown()
 		q.ShutDown() // may be called twice
 		q.Add(request("c"))
-		require.Equal(t, 2, q.Len(), "Add does nothing after ShutDown")
+		require.Equal(t, 2, q.Len(), "what waits stays, and Add does nothing")
 		require.Equal(t, []string{"a", "b"}, []string{take(t, q), take(t, q)})
 		q.Add(request("a")) // after ShutDown: does not come back
 		q.Done(request("a"))
@@ -256,6 +256,32 @@ func TestShutDownWithDrainWaitsUntilAllWorkIsDone(t *testing.T) {
 		<-drained
 		_, shutdown := q.Get()
 		require.True(t, shutdown)
+	})
+}
+
+// A manager and a signal handler may both wait for the end of the work.
+func TestEachCallerOfShutDownWithDrainWaitsForTheLastWorker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := mini.NewQueue("test")
+		q.Add(request("a"))
+		q.Add(request("b"))
+		take(t, q)
+		take(t, q)
+		drained := make(chan struct{}, 2)
+		for range 2 {
+			go func() {
+				q.ShutDownWithDrain()
+				drained <- struct{}{}
+			}()
+		}
+		synctest.Wait()
+		require.Zero(t, len(drained), "workers have a and b")
+		q.Done(request("a"))
+		synctest.Wait()
+		require.Zero(t, len(drained), "a worker has b")
+		q.Done(request("b"))
+		synctest.Wait()
+		require.Equal(t, 2, len(drained), "the last Done ends every ShutDownWithDrain")
 	})
 }
 
@@ -380,6 +406,7 @@ func TestTheFlightRecorderShowsTheQueue(t *testing.T) {
 		q := mini.NewQueue("test")
 		q.Trace = recorder
 		q.Add(request("a"))
+		time.Sleep(time.Second)
 		q.Add(request("a"))
 		time.Sleep(time.Second)
 		take(t, q)
@@ -391,7 +418,8 @@ func TestTheFlightRecorderShowsTheQueue(t *testing.T) {
 		events := recorder.Events()
 		require.Zero(t, events[0].Outcome)
 		require.Equal(t, trace.Deduplicated, events[1].Outcome)
-		require.Equal(t, time.Second, events[2].Took, "how long the request was in the queue")
+		require.Equal(t, 2*time.Second, events[2].Took,
+			"how long the request was in the queue, since its first Add")
 		require.Equal(t, trace.Deferred, events[3].Outcome)
 		require.Equal(t, "a", events[4].Name)
 		require.Zero(t, events[4].Outcome)

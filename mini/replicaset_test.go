@@ -283,7 +283,7 @@ func TestLevel4OrphansThatMatchAreAdoptedAndStrangersAreNot(t *testing.T) {
 		pods := w.pods()
 		require.Len(w, names(pods), 5, "a, b, a new one, and two that do not count")
 		require.True(w, metav1.IsControlledBy(pods[0], rs) && metav1.IsControlledBy(pods[1], rs))
-		require.Empty(w, pods[2].OwnerReferences, "a Pod that has failed does not count, so nothing is won")
+		require.Empty(w, pods[2].OwnerReferences, "a Pod that has failed does not count, and is not adopted")
 		w.scale("web", 0)
 		require.Equal(w, []string{"failed", "stranger"}, names(w.pods()))
 		require.Equal(w, stranger.ResourceVersion, w.pods()[1].ResourceVersion)

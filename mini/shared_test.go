@@ -212,7 +212,7 @@ func TestAHandlerHasSyncedWhenItIsDoneWithTheFirstList(t *testing.T) {
 		began = time.Now()
 		late := s.AddHandler(slow)
 		require.NoError(w, late.WaitForSync(w.ctx))
-		require.Equal(w, 2*time.Minute, time.Since(began))
+		require.Equal(w, 2*time.Minute, time.Since(began), "a late handler needs as long")
 		require.NoError(w, early.WaitForSync(w.ctx), "once synced, always synced")
 	})
 }
@@ -392,7 +392,8 @@ func TestWhenRunReturnsNoHandlerIsRunning(t *testing.T) {
 		})
 		began := time.Now()
 		require.NoError(w, s.Run(ctx), "a stop is no failure")
-		require.Equal(w, 2*time.Hour, time.Since(began), "the second call ends")
+		require.Equal(w, 2*time.Hour, time.Since(began),
+			"Run returns with the call that is running, which is the second")
 		require.Equal(w, []int{2, 2}, []int{begun, ended}, "and the other eight are dropped")
 		time.Sleep(24 * time.Hour)
 		require.Equal(w, 2, begun)

@@ -65,7 +65,7 @@ func judge(log *testLog, packages, files []string) Failure {
 	case log.ran() == 0:
 		return Failure{Status: NoTests}
 	default:
-		return Failure{Status: Passed, Printed: printedBy(log)}
+		return Failure{Status: Passed}
 	}
 }
 
@@ -186,6 +186,8 @@ func (f *Failure) readError(text string) {
 		f.Expected, f.Actual = "true", "false"
 	case first == "Should be false":
 		f.Expected, f.Actual = "false", "true"
+	case first == "Both arguments must be pointers": // require.Same with a nil interface
+		f.Expected, f.Actual, f.Detail = "", "", "got nil"
 	default:
 		f.Expected, f.Actual, f.Detail = "", "", first
 	}

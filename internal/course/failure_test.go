@@ -61,6 +61,7 @@ func TestOtherAssertionsKeepTheirOwnWords(t *testing.T) {
 		return judged(t, "    a_test.go:9: \n        \tError Trace:\t/x/a_test.go:9\n        \tError:      \t"+text+"\n        \tTest:       \tTestX\n")
 	}
 	assert.Equal(t, "expected true, but got false. Why.", testify("Should be true").outcome("why"))
+	assert.Equal(t, "got nil. Why.", testify("Both arguments must be pointers").outcome("why"))
 	assert.Equal(t, "expected false, but got true.", testify("Should be false").outcome(""))
 	assert.Equal(t, "Received unexpected error: boom. Why.", testify("Received unexpected error:\n        \t            \tboom").outcome("why"))
 	assert.Equal(t, `"[a]" should have 2 item(s), but has 1.`, testify(`"[a]" should have 2 item(s), but has 1`).outcome(""))

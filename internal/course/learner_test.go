@@ -191,6 +191,25 @@ func Sum(xs []int) int {
 	assert.Contains(t, oneLine(told), "must be 6, got 5.", "what it prints is no part of the explanation")
 }
 
+func TestWhatASolutionPrintsIsNotShown(t *testing.T) {
+	t.Parallel()
+	r := tinyTree(t, map[string]string{"my/01-sum/sum.go": `package mini
+
+import "fmt"
+
+func Sum(xs []int) (sum int) {
+	fmt.Println("ERROR: injected fault")
+	for _, x := range xs {
+		sum += x
+	}
+	return sum
+}
+`})
+	solved, told := try(t, r)
+	assert.True(t, solved, told)
+	assert.NotContains(t, told, "injected", "the tests let requests fail, and controllers log it")
+}
+
 func TestOnlyWhatTheCodePrintsCountsAsPrinted(t *testing.T) {
 	assert.Equal(t, "hello\n  indented\nby hand", printed(`=== RUN   TestX
 hello

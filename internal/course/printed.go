@@ -44,17 +44,6 @@ func printed(output string) string {
 	return strings.Join(lines, "\n")
 }
 
-// printedBy is what all the tests that were run let the code print.
-func printedBy(log *testLog) string {
-	var all strings.Builder
-	for _, p := range log.packages {
-		for _, t := range p.tests {
-			all.WriteString(t.output.String())
-		}
-	}
-	return printed(all.String())
-}
-
 // markLogs moves what tests log to the left edge, where it counts as printed: go
 // test writes t.Log and t.Error alike, and only the source tells them apart.
 func (r *Repo) markLogs(log *testLog, extra map[string]string) {
