@@ -34,7 +34,7 @@ func keep(ctx context.Context, config *rest.Config) error {
 	if err != nil {
 		return err
 	}
-	go func() { _ = objects.Start(ctx) }() // a manager would return its error
+	go func() { _ = objects.Start(ctx) }()
 	events := source.Kind(objects, &corev1.ConfigMap{}, &handler.EnqueueRequestForObject{})
 	return errors.Join(checksums.Watch(events), checksums.Start(ctx))
 }

@@ -34,7 +34,7 @@ func keep(ctx context.Context, config *rest.Config) error {
 	if err := errors.Join(err1, err2, err3, err4, err5); err != nil {
 		return err
 	}
-	go func() { _ = objects.Start(ctx) }() // in each replica; a manager would return its error
+	go func() { _ = objects.Start(ctx) }() // a follower's cache is warm
 	return errors.Join(checksums.Watch(source.Kind(objects, &corev1.ConfigMap{}, &handler.EnqueueRequestForObject{})), elector.Elect(ctx))
 }
 
