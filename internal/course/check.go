@@ -124,6 +124,12 @@ func (r *Repo) checkChapters(chapters []Chapter) (problems Problems) {
 			continue
 		}
 		problems = append(problems, c.check(string(text))...)
+		for _, page := range []string{"exercise.md", "library.md"} { // a chapter need not have them
+			if text, err := r.read(path.Join(c.Dir, page)); err == nil {
+				prose, _ := proseAndCode(string(text))
+				problems = append(problems, checkWords(path.Join(c.Dir, page), prose)...)
+			}
+		}
 		source, err := r.read(c.File)
 		if err != nil {
 			problems.add("%s/chapter.yaml: its file: %v", c.Dir, err)

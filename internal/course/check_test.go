@@ -42,6 +42,7 @@ func TestEveryWayToBreakARuleIsReportedOnce(t *testing.T) {
 		"a long sentence": {changed(t, readme, "A **sum**", strings.Repeat("word ", 36)+"sum"), "has a sentence of 41 words"},
 		"vague actors":    {changed(t, readme, "A **sum**", "Nobody, somebody, whoever and everybody knows: a **sum**"), "says Nobody, somebody, whoever, everybody: name the actor"},
 		"stilted words":   {changed(t, readme, "A **sum**", "It begins anew: a **sum**"), `says "anew"`},
+		"a stilted page":  {map[string]string{"chapters/01-sum/library.md": "It begins anew.\n"}, `library.md says "anew"`},
 		"too many names":  {changed(t, meta, "[sum]", "[sum,sum,sum,sum,sum,sum,sum,sum,sum,sum,sum,sum,sum]"), "has 13 new names"},
 		"a name not said": {changed(t, meta, "[sum]", "[sum, product]"), `does not explain "product"`},
 		"too many hours":  {changed(t, meta, "minutes: 5", "minutes: 91"), "want 1 to 90 minutes, got 91"},

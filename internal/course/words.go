@@ -21,7 +21,7 @@ var (
 
 	paragraphs = regexp.MustCompile(`\n\s*\n|\n\s*(?:[-*]|\d+\.) `)
 	sentences  = regexp.MustCompile(`[.!?:]["*_)]*\s+`)
-	notProse   = regexp.MustCompile(`(?m)^(\||#|!\[|<).*$`) // rows, headings, pictures, tags
+	notProse   = regexp.MustCompile(`(?m)^\s*(\||#|!\[|<).*$`) // rows, headings, pictures, tags
 )
 
 // checkWords holds the words of a text to the rules. Code is not part of prose.

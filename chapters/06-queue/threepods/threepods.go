@@ -70,7 +70,7 @@ func Reconcile(ctx context.Context, d *demo.Demo, worker int, req mini.Request) 
 	}
 	found := len(pods.Items)
 	d.Say("Worker %d reconciles %s and finds %d of 3 Pods.", worker, req.Name, found)
-	time.Sleep(500 * time.Millisecond) // to decide takes a moment
+	time.Sleep(500 * time.Millisecond) // deciding takes a moment
 	for range 3 - found {
 		pod := &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
 	"github.com/loopwright/loopwright/chapters/16-webhook/typo"
 	"github.com/loopwright/loopwright/chapters/example"
 	"github.com/loopwright/loopwright/chapters/example/website"
@@ -45,11 +43,8 @@ type limits struct{ client *mini.CachedClient }
 
 func (l *limits) Reconcile(ctx context.Context, req mini.Request) (mini.Result, error) {
 	site, err := mini.Get[*example.Website](ctx, l.client, req)
-	if apierrors.IsNotFound(err) {
-		return mini.Result{}, nil
-	}
 	if err != nil || typo.Replicas(site) <= typo.Limit {
-		return mini.Result{}, err
+		return mini.Result{}, mini.IgnoreNotFound(err)
 	}
 	time.Sleep(200 * time.Millisecond) // it notes in another system that it had to act
 	site.Spec.Replicas = new(int32(typo.Limit))
