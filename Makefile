@@ -159,6 +159,10 @@ compare-controllers: $(CLUSTER_COMMAND) ## Play 370 scenarios with our controlle
 api: ## Compare our exported API with controller-runtime's; write docs/api.md and internal/migrate/names.yaml
 	cd benchmarks && go run ./cmd/apidiff
 
+.PHONY: event-path
+event-path: ## List the functions that one event passes from the watch to the reconcile, here and in the originals
+	cd benchmarks && go run ./cmd/eventpath
+
 .PHONY: check
 check: $(COURSE) ## Check format, vet, lint, generated text, and that all platforms compile
 	@files="$$(find . \( -name .loopwright -o -name my -o -name node_modules \) -prune -o -name "*.go" -exec gofmt -l {} +)"; \

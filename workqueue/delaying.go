@@ -33,8 +33,7 @@ type DelayingQueue[T comparable] struct {
 	Queue[T]
 
 	// Guarded by Queue.mu, as all the rest.
-	alarms  alarmTable[T]
-	delays  delayHeap[T]  // the same alarms, by the moment when they are due
+	delays  delays[T]
 	timer   *time.Timer   // nil until it is needed
 	armed   time.Duration // when the timer will be up; 0 if it is not running
 	unfired int           // alarms that were not due at the shutdown
@@ -73,16 +72,9 @@ func (q *DelayingQueue[T]) ReplaceAfter(item T, while time.Duration) {
 // Cancel removes an item's alarm. It returns false if there was none: the alarm may have
 // gone off, and the item may wait for a worker. What waits already is not cancelled.
 func (q *DelayingQueue[T]) Cancel(item T) bool {
-	hash := hashOf(item)
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	a := q.alarms.find(item, hash)
-	if a == nil {
-		return false
-	}
-	q.delays.remove(a)
-	q.forgetAlarmLocked(a)
-	return true
+	return q.delays.remove(item) != nil
 }
 
 // Delayed is the number of items whose alarm is not due yet. Some of them may wait for a
@@ -90,7 +82,7 @@ func (q *DelayingQueue[T]) Cancel(item T) bool {
 func (q *DelayingQueue[T]) Delayed() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.delays.items.n
+	return len(q.delays.heap)
 }
 
 // Dropped is the number of alarms that were not due yet at the shutdown.
@@ -103,57 +95,41 @@ func (q *DelayingQueue[T]) Dropped() int {
 // addRequested is how items of this layer and those above come in. It returns false after
 // a shutdown.
 func (q *DelayingQueue[T]) addRequested(item T, request addRequest) bool {
-	hash, group := hashOf(item), q.groupOf(item)
-	var now time.Duration
-	if request.after > 0 {
-		now = time.Since(q.started)
+	open, fresh := q.addRequestedNow(item, q.group(item), request)
+	if fresh {
+		q.meter.added(1)
 	}
-	if !q.mu.TryLock() {
-		q.mu.lockSlow()
-	}
-	open, fresh := !q.stopping, false
-	switch {
-	case !open:
-	case request.after > 0:
-		a := q.alarms.of(item, hash)
-		a.group = group
-		q.setAlarmLocked(a, now, request)
-	default:
-		if a := q.alarms.find(item, hash); a != nil && request.replace {
-			request = q.replacedByNowLocked(a, request)
-		}
-		fresh = q.addLocked(q.dedup.entryOf(item, hash, group), request.priority, request.causes)
-	}
-	q.mu.Unlock()
-	q.meter.added(fresh)
 	return open
 }
 
-func (q *DelayingQueue[T]) setAlarmLocked(a *alarmRecord[T], now time.Duration, request addRequest) {
-	outcome := q.delays.add(a, later(now, request.after), request)
+func (q *DelayingQueue[T]) addRequestedNow(item T, group string, request addRequest) (open, fresh bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock() // even if the item cannot be compared, and the map panics
+	if q.stopping {
+		return false, false
+	}
+	if request.after > 0 {
+		q.setAlarmLocked(item, group, request)
+		return true, false
+	}
+	if request.replace {
+		if a := q.delays.remove(item); a != nil { // it goes off now: its work is part of the request
+			request.priority = max(request.priority, a.priority)
+			a.causes.merge(request.causes)
+			request.causes = a.causes
+		}
+	}
+	return true, q.addLocked(item, group, request.priority, request.causes)
+}
+
+func (q *DelayingQueue[T]) setAlarmLocked(item T, group string, request addRequest) {
+	now := time.Since(q.started)
+	a, outcome := q.delays.add(item, group, later(now, request.after), request)
 	q.armLocked()
 	if q.options.Recorder.On() {
-		request.after = q.delays.due(a) - now
-		q.recordDelay(a.item, request, outcome)
+		request.after = a.at - now
+		q.recordDelay(item, request, outcome)
 	}
-}
-
-// replacedByNowLocked ends an alarm that goes off early. Its work is part of the request.
-func (q *DelayingQueue[T]) replacedByNowLocked(a *alarmRecord[T], request addRequest) addRequest {
-	request.priority = max(request.priority, a.priority)
-	causes := a.causes.all()
-	causes.merge(request.causes)
-	request.causes = causes
-	q.delays.remove(a)
-	q.forgetAlarmLocked(a)
-	return request
-}
-
-// forgetAlarmLocked is for an alarm that is not in the heap any more. The timer may be up
-// too early then, which does no harm.
-func (q *DelayingQueue[T]) forgetAlarmLocked(a *alarmRecord[T]) {
-	a.group, a.causes = "", alarmCauses{} // their strings need not stay in memory
-	q.alarms.remove(a)
 }
 
 // armLocked sets the timer to the first moment at which something is due. It
@@ -186,7 +162,7 @@ func (q *DelayingQueue[T]) addDue() {
 			q.armLocked()
 		}
 		q.mu.Unlock()
-		q.meter.addedMany(added)
+		q.meter.added(added)
 	}
 }
 
@@ -199,10 +175,9 @@ func (q *DelayingQueue[T]) addDueLocked(most int) (added int, more bool) {
 		if a == nil {
 			return added, false
 		}
-		if q.addLocked(q.dedup.entryOf(a.item, a.hash, a.group), a.priority, a.causes.all()) {
+		if q.addLocked(a.item, a.group, a.priority, a.causes) {
 			added++
 		}
-		q.forgetAlarmLocked(a)
 	}
 	return added, true
 }
@@ -210,9 +185,9 @@ func (q *DelayingQueue[T]) addDueLocked(most int) (added int, more bool) {
 // dropLocked is what a shutdown does with the alarms. It adds first what is due: addDue may
 // be late, or only halfway through.
 func (q *DelayingQueue[T]) dropLocked() (added int) {
-	added, _ = q.addDueLocked(q.delays.items.n)
-	q.unfired = q.delays.items.n
-	q.delays, q.alarms = delayHeap[T]{}, alarmTable[T]{}
+	added, _ = q.addDueLocked(len(q.delays.heap))
+	q.unfired = len(q.delays.heap)
+	q.delays = delays[T]{}
 	if q.timer != nil {
 		q.timer.Stop()
 	}

@@ -58,7 +58,7 @@ func TestNothingIsAddedAfterAShutdown(t *testing.T) {
 	q.Add("a")
 	q.AddAfter("b", 0)
 	q.AddAfter("c", time.Hour)
-	require.Zero(t, q.Len()+q.Delayed()+q.dedup.entries.n+q.alarms.n)
+	require.Zero(t, q.Len()+q.Delayed()+len(q.dedup.dirty)+len(q.delays.alarms))
 }
 
 func TestTheRecorderSaysHowManyAlarmsAShutdownDropped(t *testing.T) {
@@ -137,18 +137,6 @@ func TestAShutdownStopsTheTimer(t *testing.T) {
 	q.AddAfter("a", time.Hour)
 	q.ShutDown()
 	require.False(t, q.timer.Stop(), "a timer that runs keeps the queue in memory for an hour")
-}
-
-// Records are used again, maybe next week.
-func TestAnAlarmThatIsOverKeepsNoStringsInMemory(t *testing.T) {
-	q := NewDelaying(Options[string]{})
-	q.group = func(string) string { return "namespace" }
-	q.addRequested("a", addRequest{after: time.Hour, causes: because("a long reason")})
-	a := q.alarms.find("a", hashOf("a"))
-	require.Equal(t, "namespace", a.group, "the item waits in its group when it is due")
-	q.Cancel("a")
-	require.Empty(t, a.item+a.group+a.causes.all().String())
-	q.ShutDown()
 }
 
 func TestWithoutARecorderNobodyNamesDelayedItems(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// heapModel is delayHeap as one would write it without caring for speed: a map.
+// heapModel is delays as one would write it without caring for speed: a map.
 type heapModel map[byte]*modelDelay
 
 // modelDelay is an alarm that is pending.
@@ -34,7 +34,7 @@ func (m heapModel) first() *modelDelay {
 	return first
 }
 
-// heapPlay does each step with delayHeap and with the model, and compares.
+// heapPlay does each step with delays and with the model, and compares.
 type heapPlay struct {
 	t     *testing.T
 	d     delayBench[byte]
@@ -98,29 +98,30 @@ func (p *heapPlay) popAll() {
 }
 
 // same compares what an alarm says about its work.
-func (p *heapPlay) same(a *alarmRecord[byte], want *modelDelay) {
+func (p *heapPlay) same(a *alarm[byte], want *modelDelay) {
 	equal(p.t, want.priority, a.priority, "the priority of item %d is the highest of the adds for this alarm", a.item)
-	equal(p.t, want.adds, a.causes.all().Count, "the causes of item %d count the adds for this alarm", a.item)
-	require.True(p.t, slices.Equal(want.reasons, a.causes.all().Reasons()), "the reasons for item %d are those of the adds for this alarm", a.item)
+	equal(p.t, want.adds, a.causes.Count, "the causes of item %d count the adds for this alarm", a.item)
+	require.True(p.t, slices.Equal(want.reasons, a.causes.Reasons()), "the reasons for item %d are those of the adds for this alarm", a.item)
 }
 
 func (p *heapPlay) check() {
-	equal(p.t, len(p.m), p.d.items.n, "the heap has a slot for each alarm that is pending, and no other")
-	for i := range p.d.items.n {
-		slot := *p.d.items.at(i)
-		equal(p.t, i+1, slot.alarm.heapIndex, "heapIndex says where an alarm is in the heap, counted from 1")
-		want := p.m[slot.alarm.item]
-		require.True(p.t, want != nil, "the alarm of item %d is in the heap, and is not pending", slot.alarm.item)
-		equal(p.t, want.at, slot.at, "the alarm of item %d is in the heap with the moment that counts", slot.alarm.item)
-		p.same(slot.alarm, want)
+	equal(p.t, len(p.m), len(p.d.heap), "the heap has each alarm that is pending, and no other")
+	equal(p.t, len(p.m), len(p.d.alarms), "alarms has each alarm that is pending, and no other")
+	for i, a := range p.d.heap {
+		equal(p.t, i, a.index, "index says where an alarm is in the heap")
+		require.True(p.t, p.d.alarms[a.item] == a, "the alarm in the heap is the item's")
+		want := p.m[a.item]
+		require.True(p.t, want != nil, "the alarm of item %d is in the heap, and is not pending", a.item)
+		equal(p.t, want.at, a.at, "the alarm of item %d is in the heap with the moment that counts", a.item)
+		p.same(a, want)
 	}
 	at, ok := p.d.next()
 	equal(p.t, len(p.m) > 0, ok, "the timer is set if an alarm is pending")
 	if ok {
 		equal(p.t, p.m.first().at, at, "the timer is set to the moment of the alarm that is due first")
 	}
-	for i := p.d.items.n + unusedSlots; i < len(p.d.items.segments)*segment; i++ {
-		require.True(p.t, p.d.items.segments[i/segment][i%segment].alarm == nil, "an alarm that has left the heap is kept in memory by it")
+	for _, left := range p.d.heap[len(p.d.heap):cap(p.d.heap)] {
+		require.True(p.t, left == nil, "an alarm that has left the heap is kept in memory by it")
 	}
 }
 
@@ -146,7 +147,6 @@ func playDelays(t *testing.T, script []byte, seen exercised) {
 	}
 }
 
-// Function: delayHeap.add or delayHeap.pop
 func TestDelaysDoWhatTheModelDoes(t *testing.T) {
 	seen := exercised{}
 	for seed := range uint64(200) {
@@ -295,8 +295,8 @@ func (p *delayingPlay) check() {
 	equal(p.t, len(p.m.alarms), p.q.Delayed(), "the number of alarms that are pending")
 	p.q.mu.Lock() // the timer's goroutine may have written them
 	defer p.q.mu.Unlock()
-	equal(p.t, len(p.m.waiting)+len(p.m.held), p.q.dedup.entries.n, "an entry is lost, or kept for nothing")
-	equal(p.t, len(p.m.alarms), p.q.alarms.n, "an alarm is lost, or kept for nothing")
+	equal(p.t, len(p.m.held), len(p.q.dedup.processing), "what workers hold is processing, and nothing else")
+	equal(p.t, len(p.m.alarms), len(p.q.delays.alarms), "an alarm is lost, or kept for nothing")
 }
 
 // playDelaying does what the script says. Each byte is a step.

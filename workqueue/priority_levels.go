@@ -1,5 +1,11 @@
 package workqueue
 
+import (
+	"cmp"
+	"container/list"
+	"slices"
+)
+
 // priorityLevels is the order of a priority queue. Higher priorities come first, but no
 // level waits forever, and within a level the groups take turns.
 //
@@ -10,169 +16,155 @@ package workqueue
 //
 // Caveats: each level below the highest takes one pop in patience+1. With more than
 // patience of them nothing is left for the highest, and the levels take turns as if they
-// were equal. Priorities are for a few classes of work, well below patience.
+// were equal. Priorities are for a few classes of work, well below patience: each pop looks
+// at all levels.
 //
 // It is a value without lock or clock; it counts pops instead of time. Other schedulers
 // raise an item's priority while it waits. Such an item would have to be moved again and
 // again, and its bound would depend on how fast the work is done.
 type priorityLevels[T comparable] struct {
-	grouped bool // or else all items are one group
 	// patience is how many items of higher levels may overtake a level that waits.
 	patience uint64
 
-	busy  []*priorityLevel[T] // those that are not empty, the highest priority first
-	pops  uint64
-	spare []*priorityLevel[T] // to use again
-	// The busy levels again, in the order of their last turn: stalest first.
-	stalest, freshest *priorityLevel[T]
+	levels []*priorityLevel[T] // the highest priority first; a few of them may be empty
+	pops   uint64
 }
 
 // priorityLevel holds the waiting items of one priority.
 type priorityLevel[T comparable] struct {
 	priority int
-	n        int          // how many items
-	all      entryList[T] // if there are no groups
+	n        int // how many items
 	lanes    fairLanes[T]
 	// turn is the pop that served the level last, or before which it became busy.
-	turn            uint64
-	staler, fresher *priorityLevel[T]
+	turn uint64
 }
+
+// keepLevels is how many levels there may be before those that are empty are removed.
+const keepLevels = 16
 
 // push puts an entry at the end of its group, in the level of its priority.
 func (l *priorityLevels[T]) push(e *entry[T]) {
-	index, found := l.find(e.priority)
-	if !found {
-		l.insert(index, e.priority)
+	to := l.level(e.priority)
+	if to.n == 0 {
+		to.turn = l.pops // it begins to wait now, as if it had just had its turn
 	}
-	to := l.busy[index]
 	to.n++
-	if !l.grouped {
-		to.all.append(e)
-	} else {
-		to.lanes.push(e)
+	to.lanes.push(e)
+}
+
+// level finds the level of a priority, and makes one if there is none.
+func (l *priorityLevels[T]) level(priority int) *priorityLevel[T] {
+	find := func() (index int, found bool) {
+		return slices.BinarySearchFunc(l.levels, priority, func(level *priorityLevel[T], priority int) int {
+			return cmp.Compare(priority, level.priority) // the highest comes first
+		})
 	}
+	index, found := find()
+	if found {
+		return l.levels[index]
+	}
+	if len(l.levels) >= keepLevels {
+		l.levels = slices.DeleteFunc(l.levels, func(level *priorityLevel[T]) bool { return level.n == 0 })
+		index, _ = find()
+	}
+	fresh := &priorityLevel[T]{priority: priority}
+	l.levels = slices.Insert(l.levels, index, fresh)
+	return fresh
 }
 
 // pop takes the next entry out; there must be one.
 func (l *priorityLevels[T]) pop() *entry[T] {
 	l.pops++
 	from := l.next()
-	if len(l.busy) > 1 {
-		l.served(from)
-	}
 	from.turn = l.pops
 	from.n--
-	var e *entry[T]
-	if !l.grouped {
-		e = from.all.first
-		from.all.remove(e)
-	} else {
-		e = from.lanes.pop()
-	}
-	if from.n == 0 {
-		l.drop(from)
-	}
-	return e
+	return from.lanes.pop()
 }
 
 // next decides which level has its turn: the one that has waited too long, or
 // else the highest.
 func (l *priorityLevels[T]) next() *priorityLevel[T] {
-	if l.pops-l.stalest.turn > l.patience {
-		return l.stalest
+	var highest, stalest *priorityLevel[T]
+	for _, level := range l.levels {
+		if level.n == 0 {
+			continue
+		}
+		if highest == nil {
+			highest, stalest = level, level
+		}
+		if level.turn < stalest.turn {
+			stalest = level
+		}
 	}
-	return l.busy[0]
+	if l.pops-stalest.turn > l.patience {
+		return stalest
+	}
+	return highest
 }
 
 // raise moves a waiting entry to the end of a higher level.
 func (l *priorityLevels[T]) raise(e *entry[T], priority int) {
-	index, _ := l.find(e.priority)
-	from := l.busy[index]
+	from := l.level(e.priority)
 	from.n--
-	if !l.grouped {
-		from.all.remove(e)
-	} else {
-		from.lanes.remove(e)
-	}
-	if from.n == 0 {
-		l.drop(from)
-	}
+	from.lanes.remove(e)
 	e.priority = priority
 	l.push(e)
 }
 
-// find returns where a priority is, or would be, among the busy levels. There are few
-// of them, and most items go to the first.
-func (l *priorityLevels[T]) find(priority int) (index int, found bool) {
-	low, high := 0, len(l.busy)
-	for low < high {
-		if middle := (low + high) / 2; l.busy[middle].priority > priority {
-			low = middle + 1
-		} else {
-			high = middle
+// fairLanes gives each group of items its turn. Every group has a lane, which is first-in
+// first-out; the lanes stand in a ring, and each turn takes one item from the
+// first and sends it to the end. So a group with ten thousand items and one with a
+// single item are served alike: an item at the head of its lane waits for one
+// item of each other group at most.
+//
+// Source: J. Nagle, On packet switches with infinite storage, RFC 970, 1985
+// (round robin over one queue for each source). API Priority and Fairness, in the
+// API server, does the same for requests.
+type fairLanes[T comparable] struct {
+	lanes map[string]*lane[T] // by group; no lane is empty
+	ring  list.List           // of the lanes; the next turn is the first one's
+}
+
+type lane[T comparable] struct {
+	fifo[T]
+	group string
+	place *list.Element // in the ring
+}
+
+// push puts an entry at the end of its group's lane.
+func (l *fairLanes[T]) push(e *entry[T]) {
+	in := l.lanes[e.group]
+	if in == nil {
+		if l.lanes == nil {
+			l.lanes = map[string]*lane[T]{}
 		}
+		in = &lane[T]{group: e.group}
+		in.place = l.ring.PushBack(in)
+		l.lanes[e.group] = in
 	}
-	return low, low < len(l.busy) && l.busy[low].priority == priority
+	in.push(e)
 }
 
-// insert makes a level busy. It begins to wait now, as if it had just had its turn.
-func (l *priorityLevels[T]) insert(index, priority int) {
-	var fresh *priorityLevel[T]
-	if n := len(l.spare); n > 0 {
-		fresh, l.spare = l.spare[n-1], l.spare[:n-1]
-	} else {
-		fresh = new(priorityLevel[T])
-	}
-	fresh.priority, fresh.turn = priority, l.pops
-	l.busy = append(l.busy, nil)
-	copy(l.busy[index+1:], l.busy[index:])
-	l.busy[index] = fresh
-	l.freshen(fresh)
+// pop takes the next entry from the lane whose turn it is.
+func (l *fairLanes[T]) pop() *entry[T] {
+	in := l.ring.Front().Value.(*lane[T])
+	l.ring.MoveToBack(in.place)
+	e := in.pop()
+	l.drop(in)
+	return e
 }
 
-// keepLevels is how many empty levels are kept to use again.
-const keepLevels = 16
-
-// drop gives up a level that is empty.
-func (l *priorityLevels[T]) drop(empty *priorityLevel[T]) {
-	index, _ := l.find(empty.priority)
-	last := len(l.busy) - 1
-	copy(l.busy[index:], l.busy[index+1:])
-	l.busy[last], l.busy = nil, l.busy[:last]
-	l.unlink(empty)
-	if len(l.spare) < keepLevels {
-		l.spare = append(l.spare, empty)
-	}
+// remove takes out an entry that is somewhere in its group's lane.
+func (l *fairLanes[T]) remove(e *entry[T]) {
+	in := l.lanes[e.group]
+	in.remove(e)
+	l.drop(in)
 }
 
-// served makes a level the one that has had its turn last.
-func (l *priorityLevels[T]) served(from *priorityLevel[T]) {
-	if l.freshest != from {
-		l.unlink(from)
-		l.freshen(from)
+// drop gives up a lane if it is empty.
+func (l *fairLanes[T]) drop(in *lane[T]) {
+	if in.first == nil {
+		l.ring.Remove(in.place)
+		delete(l.lanes, in.group)
 	}
-}
-
-func (l *priorityLevels[T]) freshen(one *priorityLevel[T]) {
-	one.staler, one.fresher = l.freshest, nil
-	if l.freshest == nil {
-		l.stalest = one
-	} else {
-		l.freshest.fresher = one
-	}
-	l.freshest = one
-}
-
-func (l *priorityLevels[T]) unlink(one *priorityLevel[T]) {
-	if one.staler == nil {
-		l.stalest = one.fresher
-	} else {
-		one.staler.fresher = one.fresher
-	}
-	if one.fresher == nil {
-		l.freshest = one.staler
-	} else {
-		one.fresher.staler = one.staler
-	}
-	one.staler, one.fresher = nil, nil
 }

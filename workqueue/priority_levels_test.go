@@ -8,11 +8,33 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// ranked makes an entry that waits in the levels.
+// newEntry makes an entry that is in no order.
+func newEntry[T comparable](item T, group string, priority int) *entry[T] {
+	return &entry[T]{item: item, group: group, priority: priority}
+}
+
+// ranked makes an entry that waits in the levels, without a group.
 func ranked(l *priorityLevels[string], item string, priority int) *entry[string] {
-	e := newEntry(item, item[:1], priority)
+	e := newEntry(item, "", priority)
 	l.push(e)
 	return e
+}
+
+// grouped makes an entry that waits in the levels. Its group is its item without the number.
+func grouped(l *priorityLevels[string], item string, priority int) *entry[string] {
+	e := newEntry(item, strings.TrimRight(item, "0123456789"), priority)
+	l.push(e)
+	return e
+}
+
+// busy are the levels that are not empty.
+func busy[T comparable](l *priorityLevels[T]) (levels []*priorityLevel[T]) {
+	for _, level := range l.levels {
+		if level.n > 0 {
+			levels = append(levels, level)
+		}
+	}
+	return levels
 }
 
 // popAll takes all entries out, and joins their items.
@@ -20,19 +42,17 @@ func popAll(t *testing.T, l *priorityLevels[string], n int) string {
 	t.Helper()
 	var order []string
 	for range n {
-		require.Positive(t, len(l.busy), "%d items were put in, and only %d came out (%q): no level is busy", n, len(order), order)
+		require.NotEmpty(t, busy(l), "%d items were put in, and only %d came out (%q): no level is busy", n, len(order), order)
 		e := l.pop()
 		require.True(t, e != nil, "an item got lost: %d items were put in, and pop returns nil after %d (%q)", n, len(order), order)
 		order = append(order, e.item)
 	}
-	for _, level := range l.busy {
+	for _, level := range busy(l) {
 		require.Fail(t, "a level that is empty must not be asked for an item", "all came out, and the level of priority %d is busy, with n = %d", level.priority, level.n)
 	}
-	require.True(t, l.stalest == nil && l.freshest == nil, "all came out, and no level is busy, but the chain from stalest to freshest holds one: it would have its turn with nothing to give")
 	return strings.Join(order, " ")
 }
 
-// Function: priorityLevels.push or priorityLevels.pop
 func TestLevelsHandOutWhatWasPutIn(t *testing.T) {
 	l := &priorityLevels[string]{patience: 100}
 	ranked(l, "a", 0)
@@ -41,7 +61,6 @@ func TestLevelsHandOutWhatWasPutIn(t *testing.T) {
 	require.Equal(t, 2, int(l.pops), "pop counts the pops: patience is a number of pops")
 }
 
-// Function: priorityLevels.push or priorityLevels.next
 func TestLevelsServeTheHighestPriorityFirst(t *testing.T) {
 	l := &priorityLevels[string]{patience: 100}
 	ranked(l, "resync", -100)
@@ -51,7 +70,6 @@ func TestLevelsServeTheHighestPriorityFirst(t *testing.T) {
 	require.Equal(t, "urgent user user2 resync", popAll(t, l, 4), "higher priorities first, and first-in first-out among equals")
 }
 
-// Function: priorityLevels.raise
 func TestLevelsRaiseAnItemThatIsAddedAgain(t *testing.T) {
 	l := &priorityLevels[string]{patience: 100}
 	ranked(l, "a", -100)
@@ -59,9 +77,9 @@ func TestLevelsRaiseAnItemThatIsAddedAgain(t *testing.T) {
 	ranked(l, "c", -100)
 	ranked(l, "d", 0)
 	l.raise(b, 0)
-	require.True(t, l.busy[0].all.last == b, "an item that is raised leaves its level, and waits at the end of the new one")
+	require.Same(t, b, l.level(0).lanes.lanes[""].last, "an item that is raised leaves its level, and waits at the end of the new one")
 	items := map[int]int{}
-	for _, level := range l.busy {
+	for _, level := range busy(l) {
 		items[level.priority] = level.n
 	}
 	require.Equal(t, map[int]int{-100: 2, 0: 2}, items, "of three items with priority -100, one was raised to 0, where another waits: each level counts its items")
@@ -73,8 +91,6 @@ func TestLevelsRaiseAnItemThatIsAddedAgain(t *testing.T) {
 
 // Somebody updates objects faster than the workers work. A resync must get
 // through all the same, or a change that was missed is never repaired.
-//
-// Function: priorityLevels.next or priorityLevels.pop
 func TestLevelsDoNotStarve(t *testing.T) {
 	const patience = 5
 	l := &priorityLevels[string]{patience: patience}
@@ -97,8 +113,6 @@ func TestLevelsDoNotStarve(t *testing.T) {
 
 // Low work that keeps coming is the normal case: each resync adds more. Its turn must not
 // depend on when the last item came.
-//
-// Function: priorityLevels.push
 func TestLevelsDoNotStarveWhileTheyAreAddedTo(t *testing.T) {
 	const patience = 5
 	l := &priorityLevels[string]{patience: patience}
@@ -113,27 +127,7 @@ func TestLevelsDoNotStarveWhileTheyAreAddedTo(t *testing.T) {
 	require.Equal(t, 60/(patience+1), low, "an item that is added to a level is not a turn of this level: of 60 turns the low class has one in six, though it is added to all the time")
 }
 
-// Patience is counted from a level's last turn, and next looks at the stalest level only.
-//
-// Function: priorityLevels.pop
-func TestLevelsKnowWhichHadItsTurnLast(t *testing.T) {
-	l := &priorityLevels[string]{patience: 100}
-	for range 3 {
-		ranked(l, "high", 7)
-		ranked(l, "low", -100)
-	}
-	for pop := range 2 {
-		l.pop()
-		require.Equal(t, 7, l.freshest.priority, "the highest level was served last, and is not the freshest: the others never become the stalest")
-		require.Equal(t, pop+1, int(l.freshest.turn), "the turn of a level is the number of the pop that served it last")
-	}
-	require.Equal(t, -100, l.stalest.priority, "the low level has had no turn, and is the stalest")
-	require.Zero(t, l.stalest.turn, "the low level has had no turn: it waits since it became busy, when nothing had been popped")
-}
-
 // The middle class waits behind the highest as the lowest does, and for as long.
-//
-// Function: priorityLevels.next or priorityLevels.pop
 func TestLevelsInTheMiddleDoNotStarve(t *testing.T) {
 	const patience = 5
 	l := &priorityLevels[string]{patience: patience}
@@ -149,8 +143,6 @@ func TestLevelsInTheMiddleDoNotStarve(t *testing.T) {
 }
 
 // Items that are raised leave the low level again and again. The others in it wait.
-//
-// Function: priorityLevels.raise
 func TestLevelsThatLoseAnItemHaveNotHadTheirTurn(t *testing.T) {
 	const patience = 5
 	l := &priorityLevels[string]{patience: patience}
@@ -163,8 +155,6 @@ func TestLevelsThatLoseAnItemHaveNotHadTheirTurn(t *testing.T) {
 }
 
 // A level that becomes busy after a long time has not waited for that time.
-//
-// Function: priorityLevels.pop
 func TestLevelsThatWereEmptyBeginToWait(t *testing.T) {
 	const patience = 5
 	l := &priorityLevels[string]{patience: patience}
@@ -185,8 +175,6 @@ func TestLevelsThatWereEmptyBeginToWait(t *testing.T) {
 
 // The text works through these turns pop by pop, with a patience of 4 and three levels
 // that never run dry.
-//
-// Function: priorityLevels.next or priorityLevels.pop
 func TestLevelsTakeTurnsAsTheChapterShows(t *testing.T) {
 	l := &priorityLevels[string]{patience: 4}
 	ranked(l, "high", 100)
@@ -203,8 +191,6 @@ func TestLevelsTakeTurnsAsTheChapterShows(t *testing.T) {
 }
 
 // The bound that the documentation states, with many levels that all wait.
-//
-// Function: priorityLevels.next or priorityLevels.pop
 func TestLevelsKeepTheirBoundWithManyLevels(t *testing.T) {
 	for _, n := range []int{2, 3, 10, 40} {
 		const patience = 8
@@ -226,64 +212,42 @@ func TestLevelsKeepTheirBoundWithManyLevels(t *testing.T) {
 	}
 }
 
-// Function: priorityLevels.push or priorityLevels.pop
 func TestLevelsGiveEachGroupItsTurn(t *testing.T) {
-	l := &priorityLevels[string]{patience: 100, grouped: true}
+	l := &priorityLevels[string]{patience: 100}
 	for i := range 4 {
-		ranked(l, fmt.Sprintf("noisy%d", i), 0)
+		grouped(l, fmt.Sprintf("noisy%d", i), 0)
 	}
-	ranked(l, "quiet", 0)
-	ranked(l, "shy1", 0)
-	ranked(l, "shy2", 0)
+	grouped(l, "quiet", 0)
+	grouped(l, "shy1", 0)
+	grouped(l, "shy2", 0)
 	require.Equal(t, "noisy0 quiet shy1 noisy1 shy2 noisy2 noisy3", popAll(t, l, 7),
 		"groups take turns: without them, whoever makes the most objects delays all others")
 }
 
 // With groups, an item that waits is in a lane, and not in the level's list.
-//
-// Function: priorityLevels.raise
 func TestLevelsRaiseAnItemOutOfItsGroup(t *testing.T) {
-	l := &priorityLevels[string]{patience: 100, grouped: true}
-	noisy := ranked(l, "noisy0", -100)
-	ranked(l, "noisy1", -100)
-	ranked(l, "quiet0", -100)
-	ranked(l, "noisy2", -100)
+	l := &priorityLevels[string]{patience: 100}
+	noisy := grouped(l, "noisy0", -100)
+	grouped(l, "noisy1", -100)
+	grouped(l, "quiet0", -100)
+	grouped(l, "noisy2", -100)
 	l.raise(noisy, 0)
 	require.Equal(t, "noisy0", l.pop().item, "the item that was raised comes first")
 	require.Equal(t, "noisy1", l.pop().item, "the item that was raised must leave the lane of its group, or it comes a second time, and those behind it are lost")
-	ranked(l, "noisy3", -100)
+	grouped(l, "noisy3", -100)
 	require.Equal(t, "quiet0 noisy2 noisy3", popAll(t, l, 3), "when an item of a group is raised, the others keep their turns")
 }
 
-// Items with the priority of a user's change come and go all the time.
-//
-// Function: priorityLevels.pop
-func TestLevelsThatComeAndGoAllocateNothing(t *testing.T) {
-	l := &priorityLevels[string]{patience: 100}
-	e := newEntry("a", "a", 7)
-	require.Zero(t, testing.AllocsPerRun(100, func() {
-		l.push(e)
-		l.pop()
-	}), "a level that is empty is kept, and used again when it becomes busy")
-	require.Len(t, l.spare, 1, "there was one level at a time, so there is one to use again")
-}
-
 // Whoever makes up a priority for each item must not fill the memory with empty levels.
-//
-// Function: priorityLevels.pop
 func TestLevelsThatAreEmptyAreKeptUpToALimit(t *testing.T) {
 	l := &priorityLevels[string]{patience: 100}
+	for priority := range 10 * keepLevels {
+		ranked(l, "a", priority)
+		l.pop()
+	}
+	require.LessOrEqual(t, len(l.levels), keepLevels, "empty levels pile up")
 	for priority := range 2 * keepLevels {
 		ranked(l, "a", priority)
 	}
-	for range 2 * keepLevels {
-		l.pop()
-	}
-	require.Len(t, l.spare, keepLevels, "of the levels that are empty, so many are kept to use again, and not more")
-	for _, level := range l.busy[:cap(l.busy)] {
-		require.Nil(t, level, "a level that nobody uses again is kept in memory")
-	}
-	for _, level := range l.spare {
-		require.True(t, level.n == 0 && level.all.first == nil, "a level that is kept to use again holds no item")
-	}
+	require.Len(t, busy(l), 2*keepLevels, "levels with items all stay")
 }

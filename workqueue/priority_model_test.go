@@ -155,18 +155,14 @@ func (p *levelsPlay) check() {
 	for _, e := range p.m.waiting {
 		items[e.priority]++
 	}
-	for i, level := range p.l.busy {
-		require.True(p.t, i == 0 || level.priority < p.l.busy[i-1].priority, "the busy levels stand in the order of their priorities, the highest first")
-		equal(p.t, items[level.priority], level.n, "each busy level counts its items in n, and one without items is not busy")
+	levels := busy(p.l)
+	for i, level := range levels {
+		require.True(p.t, i == 0 || level.priority < levels[i-1].priority, "the levels stand in the order of their priorities, the highest first")
+		equal(p.t, items[level.priority], level.n, "each level counts its items in n")
 		equal(p.t, p.m.turn[level.priority], int(level.turn), "a level's turn is the pop that served it last, or before which it became busy")
+		equal(p.t, len(p.m.groups[level.priority]), len(level.lanes.lanes), "each group that waits has a lane, and no other")
 	}
-	require.Len(p.t, p.l.busy, len(items), "each priority that an item waits with has a busy level")
-	chain := 0
-	for level := p.l.stalest; level != nil && chain <= len(items); level = level.fresher {
-		require.True(p.t, level.staler == nil || level.staler.turn <= level.turn, "the chain from stalest to freshest is in the order of the last turns")
-		chain++
-	}
-	equal(p.t, len(items), chain, "the chain from stalest to freshest holds the busy levels, and nothing else")
+	require.Len(p.t, levels, len(items), "each priority that an item waits with has a level")
 }
 
 // playLevels does what the script says. Each byte is a step. It takes out all that is
@@ -175,7 +171,7 @@ func playLevels(t *testing.T, script []byte, grouped bool, seen exercised) {
 	const patience = 4
 	p := &levelsPlay{
 		t:    t,
-		l:    &priorityLevels[int]{patience: patience, grouped: grouped},
+		l:    &priorityLevels[int]{patience: patience},
 		m:    &levelsModel{patience: patience, grouped: grouped, turn: map[int]int{}, groups: map[int][]string{}},
 		seen: seen,
 	}
@@ -183,7 +179,11 @@ func playLevels(t *testing.T, script []byte, grouped bool, seen exercised) {
 		number := int(step >> 3)
 		switch step % 8 {
 		default:
-			p.push(newEntry(i, string(rune('a'+i%4)), number%5))
+			group := ""
+			if grouped {
+				group = string(rune('a' + i%4))
+			}
+			p.push(newEntry(i, group, number%5))
 		case 4:
 			if n := len(p.m.waiting); n > 0 {
 				e := p.m.waiting[number%n]
@@ -200,7 +200,6 @@ func playLevels(t *testing.T, script []byte, grouped bool, seen exercised) {
 	}
 }
 
-// Function: priorityLevels.pop or priorityLevels.raise
 func TestLevelsDoWhatTheModelDoes(t *testing.T) {
 	seen := exercised{}
 	for seed := range uint64(700) {

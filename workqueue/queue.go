@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/loopwright/loopwright/trace"
@@ -33,11 +34,18 @@ type Queue[T comparable] struct {
 	meter   *queueMeter    // nil without Options.Metrics
 	started time.Time      // the zero of all durations in the queue
 	timed   bool           // metrics or a recorder need the times
-	group   func(T) string // the priority queue's; nil is one group for all
+	group   func(T) string // of items that take turns; the priority queue sets another one
 
-	mu       spinMutex // guards all below
+	// wake has a token while an item is ready that a sleeping worker could take. It is sent to
+	// with mu held and never closed; workers in Next receive. There is room for one: a worker
+	// that leaves items behind sends the next token. So workers wake up one after the other, and
+	// not all for one item.
+	wake chan struct{}
+	// stopped is closed by the shutdown; workers in Next receive.
+	stopped chan struct{}
+
+	mu       sync.Mutex // guards all below
 	dedup    dedup[T]
-	parking  parkingLot
 	stopping bool // since ShutDown or Drain
 	// drained is closed when the queue is empty after a shutdown, or when somebody
 	// stops waiting for that. Drain receives; nil when nobody waits.
@@ -78,8 +86,12 @@ func New[T comparable](options Options[T]) *Queue[T] {
 
 func (q *Queue[T]) init(options Options[T], order readyOrder[T]) {
 	q.options, q.started = options, time.Now()
-	q.dedup.order = order
+	q.dedup = newDedup(order)
+	q.wake, q.stopped = make(chan struct{}, 1), make(chan struct{})
 	q.timed = options.Metrics != nil || options.Recorder.On()
+	if q.group == nil {
+		q.group = func(T) string { return "" }
+	}
 	if options.Report == nil {
 		q.options.Report = func(err error) { slog.Error("misused work queue", "queue", options.Name, "error", err) }
 	}
@@ -101,34 +113,40 @@ func (q *Queue[T]) Add(item T) { q.insert(item, Causes{Count: 1}) }
 func (q *Queue[T]) AddBecause(item T, reason string) { q.insert(item, because(reason)) }
 
 func (q *Queue[T]) insert(item T, causes Causes) {
-	hash, group := hashOf(item), q.groupOf(item)
-	if !q.mu.TryLock() {
-		q.mu.lockSlow()
+	if q.insertNow(item, q.group(item), causes) {
+		q.meter.added(1)
 	}
-	fresh := !q.stopping && q.addLocked(q.dedup.entryOf(item, hash, group), 0, causes)
-	q.mu.Unlock()
-	q.meter.added(fresh)
 }
 
-// groupOf is called without the lock: it is the user's code.
-func (q *Queue[T]) groupOf(item T) string {
-	if q.group == nil {
-		return ""
-	}
-	return q.group(item)
+func (q *Queue[T]) insertNow(item T, group string, causes Causes) (fresh bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock() // even if the item cannot be compared, and the map panics
+	return !q.stopping && q.addLocked(item, group, 0, causes)
 }
 
 // addLocked is how items of all layers come in. It returns true if the item is
 // new work, and false if it was merged into work that waited already.
-func (q *Queue[T]) addLocked(e *entry[T], priority int, causes Causes) (fresh bool) {
-	verdict := q.dedup.add(e, priority, causes, q.now())
+func (q *Queue[T]) addLocked(item T, group string, priority int, causes Causes) (fresh bool) {
+	verdict := q.dedup.add(item, group, priority, causes, q.now())
 	if verdict == queued {
-		q.parking.wakeOne(q.dedup.ready)
+		q.wakeLocked()
 	}
 	if q.options.Recorder.On() {
-		q.recordAdd(e.item, verdict, causes)
+		q.recordAdd(item, verdict, causes)
 	}
 	return verdict != merged
+}
+
+// wakeLocked wakes a worker if there is something to do. If a token is there already, some worker
+// will take it, and pass it on if necessary.
+func (q *Queue[T]) wakeLocked() {
+	if q.dedup.ready == 0 {
+		return
+	}
+	select {
+	case q.wake <- struct{}{}:
+	default:
+	}
 }
 
 // Work is an item that was handed out, with what the queue knows about it.
@@ -147,56 +165,32 @@ type Work[T comparable] struct {
 // finished. When the queue is shut down and empty, shutdown is true and there is
 // no item.
 func (q *Queue[T]) Get() (item T, shutdown bool) {
-	if !q.mu.TryLock() {
-		q.mu.lockSlow()
-	}
-	for q.dedup.ready == 0 {
-		if q.stopping {
-			q.mu.Unlock()
-			return item, true
-		}
-		w := q.parking.park()
-		q.mu.Unlock()
-		<-w.wake
-		q.mu.Lock()
-		q.parking.arrive(w)
-	}
-	e := q.takeLocked()
-	item, waited := e.item, e.taken-e.since
-	q.mu.Unlock()
-	q.meter.took(waited)
-	return item, false
+	work, err := q.Next(context.Background())
+	return work.Item, err != nil
 }
 
 // Next is Get with a context, and with all that is known about the item. It
 // returns ErrShutDown, or the cause of ctx's end. An item that is ready is
 // handed out even if ctx has ended.
 func (q *Queue[T]) Next(ctx context.Context) (Work[T], error) {
-	if !q.mu.TryLock() {
-		q.mu.lockSlow()
-	}
+	q.mu.Lock()
 	for q.dedup.ready == 0 {
-		if q.stopping {
-			q.mu.Unlock()
+		stopping := q.stopping
+		q.mu.Unlock()
+		if stopping {
 			return Work[T]{}, ErrShutDown
 		}
-		w := q.parking.park()
-		q.mu.Unlock()
 		select {
-		case <-w.wake:
-			q.mu.Lock()
-			q.parking.arrive(w)
+		case <-q.wake:
+		case <-q.stopped:
 		case <-ctx.Done():
-			q.mu.Lock()
-			q.parking.leave(w)
-			q.parking.wakeOne(q.dedup.ready)
-			q.mu.Unlock()
 			return Work[T]{}, context.Cause(ctx)
 		}
+		q.mu.Lock()
 	}
 	e := q.takeLocked()
-	work := Work[T]{Item: e.item, Priority: e.priority, Causes: e.causes, Waited: e.taken - e.since}
 	q.mu.Unlock()
+	work := Work[T]{Item: e.item, Priority: e.priority, Causes: e.causes, Waited: e.taken - e.since}
 	q.meter.took(work.Waited)
 	return work, nil
 }
@@ -205,7 +199,7 @@ func (q *Queue[T]) Next(ctx context.Context) (Work[T], error) {
 // next one.
 func (q *Queue[T]) takeLocked() *entry[T] {
 	e := q.dedup.take(q.now())
-	q.parking.wakeOne(q.dedup.ready)
+	q.wakeLocked()
 	if q.options.Recorder.On() {
 		q.record(e.item, trace.Event{Kind: trace.Dequeue, Took: e.taken - e.since, Reason: e.causes.String(), Count: e.causes.Count})
 	}
@@ -220,31 +214,31 @@ func (q *Queue[T]) takeLocked() *entry[T] {
 // that another worker holds. client-go does not notice; if the item waits, it is
 // put in a second time there, and two workers may get it.
 func (q *Queue[T]) Done(item T) {
-	hash := hashOf(item)
-	if !q.mu.TryLock() {
-		q.mu.lockSlow()
-	}
-	e := q.dedup.done(item, hash)
-	if e == nil {
-		q.mu.Unlock()
+	worked, gauges, held := q.doneNow(item)
+	if !held {
 		q.options.Report(fmt.Errorf("done called for %v, which no worker holds", item))
 		return
 	}
-	var worked time.Duration
-	if q.timed {
-		worked = q.now() - e.taken
+	q.meter.worked(worked)
+	forgetAll(gauges)
+}
+
+func (q *Queue[T]) doneNow(item T) (worked time.Duration, gauges []func(), held bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock() // even if the item cannot be compared, and the map panics
+	e := q.dedup.done(item)
+	if e == nil {
+		return 0, nil, false
 	}
-	q.parking.wakeOne(q.dedup.ready)
-	var gauges []func()
+	worked = q.now() - e.taken
+	q.wakeLocked()
 	if q.stopping {
 		gauges = q.finishedLocked()
 	}
 	if q.options.Recorder.On() {
 		q.record(item, trace.Event{Kind: trace.Done, Took: worked})
 	}
-	q.mu.Unlock()
-	q.meter.worked(worked)
-	forgetAll(gauges)
+	return worked, gauges, true
 }
 
 // Len is the number of items that wait for a worker, for information only.
@@ -262,4 +256,99 @@ func (q *Queue[T]) now() time.Duration {
 		return 0
 	}
 	return time.Since(q.started)
+}
+
+// ShutDown makes the queue ignore adds from now on. Workers get what waits
+// already, and then learn that the queue is shut down. It returns at once, may
+// be called any number of times and from a worker, and ends a Drain.
+func (q *Queue[T]) ShutDown() {
+	q.mu.Lock()
+	added := q.shutDownLocked()
+	gauges := q.finishedLocked()
+	q.releaseLocked()
+	q.mu.Unlock()
+	q.meter.added(added)
+	forgetAll(gauges)
+}
+
+// Drain shuts down and waits until all items that were added before have been
+// worked on: those in the queue, those that workers hold, and those that were
+// added while a worker held them. It returns the cause of ctx's end if that
+// comes first, and ErrNotDrained if somebody calls ShutDown and items are left.
+//
+// A worker must not call it while it holds an item: it would wait for itself.
+//
+// client-go's ShutDownWithDrain waits only until no worker holds anything, and
+// so returns at once if all items are still in the queue; controller-runtime's
+// does not wait at all, and drops what is in the queue.
+func (q *Queue[T]) Drain(ctx context.Context) error {
+	q.mu.Lock()
+	added := q.shutDownLocked()
+	if q.drained == nil {
+		q.drained = make(chan struct{})
+	}
+	drained := q.drained
+	gauges := q.finishedLocked()
+	q.mu.Unlock()
+	q.meter.added(added)
+	forgetAll(gauges)
+	select {
+	case <-drained:
+	case <-ctx.Done():
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	switch {
+	case q.dedup.empty():
+		return nil
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	default:
+		return ErrNotDrained
+	}
+}
+
+// ShutDownWithDrain is Drain without a context. ShutDown ends it, too.
+func (q *Queue[T]) ShutDownWithDrain() { _ = q.Drain(context.Background()) }
+
+// ShuttingDown is true from the first call of ShutDown or Drain on.
+func (q *Queue[T]) ShuttingDown() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.stopping
+}
+
+// shutDownLocked returns how many items it has added as new work.
+func (q *Queue[T]) shutDownLocked() (added int) {
+	if q.stopping {
+		return 0
+	}
+	q.stopping = true
+	if q.closing != nil {
+		added = q.closing()
+	}
+	close(q.stopped)
+	if rec := q.options.Recorder; rec.On() {
+		rec.Record(trace.Event{Kind: trace.Stop, Layer: q.layer(), Reason: "the queue is shut down"})
+	}
+	return added
+}
+
+// finishedLocked is called after a shutdown, and when an item is done after that. If there is
+// nothing left to wait for, it ends every Drain, and returns the gauges, which the caller
+// forgets when it has released the lock.
+func (q *Queue[T]) finishedLocked() (gauges []func()) {
+	if !q.dedup.empty() {
+		return nil
+	}
+	q.releaseLocked()
+	return q.meter.gaugesLocked()
+}
+
+// releaseLocked ends every Drain that waits. The next Drain makes a new channel.
+func (q *Queue[T]) releaseLocked() {
+	if q.drained != nil {
+		close(q.drained)
+		q.drained = nil
+	}
 }

@@ -9,39 +9,28 @@ import "time"
 //   - an add that comes while a worker holds the item is not lost: the item is
 //     worked on once more, because the worker may have looked before the change.
 //
-// They follow from two questions about each item. Is there work that no worker
-// has seen yet (dirty)? Does a worker hold it (processing)? An item that is dirty and
-// not processing is ready: it waits for a worker. An item that is neither has no entry.
+// They follow from two sets. In dirty is what has work that no worker has taken yet; in
+// processing is what a worker holds. An item that is dirty and not processing is ready: it
+// waits for a worker, in order. client-go's queue has the same three parts.
 //
-// It is a value without lock, clock or goroutine. client-go keeps two sets, dirty
-// and processing; here the two answers are in one entry of one table.
+// It is a value without lock, clock or goroutine.
 type dedup[T comparable] struct {
-	entries entryTable[T]
-	order   readyOrder[T] // dirty and not processing
-	ready   int           // how many of those there are
-	working entryList[T]  // processing, the longest-held first
-	held    int           // how many are processing
-	// takenSum is the sum of their entries' taken, for the metrics.
-	takenSum time.Duration
+	dirty      map[T]*entry[T]
+	processing map[T]*entry[T]
+	order      readyOrder[T] // dirty and not processing
+	ready      int           // how many of those there are
 }
 
-// entryTable finds the entry of an item.
-type entryTable[T comparable] = itemTable[T, entry[T], *entry[T]]
-
-// entry is all that the queue knows about one item.
+// entry is one piece of work: all adds of an item that come before a worker takes it.
 type entry[T comparable] struct {
-	tableKey[T, entry[T]]        // has the item and its hash
-	group                 string // of items that take turns in a priority queue
-	dirty                 bool
-	processing            bool
-	prev, next            *entry[T] // among the ready ones or in working; an entry is never in both
-
-	// What follows is about the work that nobody has taken yet. From take to the
-	// next add, it is about the work that was taken.
+	item     T
+	group    string        // whose turn it takes in a priority queue
 	priority int           // the highest of all adds
 	causes   Causes        // of all adds
 	since    time.Duration // when the first of them came; 0 if times are not measured
 	taken    time.Duration // when a worker took it; 0 if times are not measured
+
+	prev, next *entry[T] // in its order, while it is ready
 }
 
 // verdict is what became of an add.
@@ -53,73 +42,113 @@ const (
 	deferred                // a worker holds it; it will wait again after done
 )
 
-// entryOf returns the item's entry. If the item has none, it makes one, in a group.
-func (d *dedup[T]) entryOf(item T, hash uint64, group string) *entry[T] {
-	e := d.entries.of(item, hash)
-	if !e.dirty && !e.processing { // it is a new one
-		e.group = group
-	}
-	return e
+func newDedup[T comparable](order readyOrder[T]) dedup[T] {
+	return dedup[T]{dirty: map[T]*entry[T]{}, processing: map[T]*entry[T]{}, order: order}
 }
 
-// add says that the item of an entry needs a look.
-func (d *dedup[T]) add(e *entry[T], priority int, causes Causes, now time.Duration) verdict {
-	if e.dirty {
+// add says that an item needs a look. It panics, and changes nothing, if the item cannot be
+// the key of a map.
+func (d *dedup[T]) add(item T, group string, priority int, causes Causes, now time.Duration) verdict {
+	if e := d.dirty[item]; e != nil {
 		e.causes.merge(causes)
 		switch {
-		case e.processing:
-			e.priority = max(e.priority, priority)
-		case priority > e.priority:
+		case priority <= e.priority:
+		case d.processing[item] != nil:
+			e.priority = priority
+		default:
 			d.order.raise(e, priority)
 		}
 		return merged
 	}
-	e.dirty = true
-	e.priority, e.causes, e.since = priority, causes, now
-	if e.processing {
+	e := &entry[T]{item: item, group: group, priority: priority, causes: causes, since: now}
+	d.dirty[item] = e
+	if d.processing[item] != nil {
 		return deferred
 	}
+	d.push(e)
+	return queued
+}
+
+func (d *dedup[T]) push(e *entry[T]) {
 	d.order.push(e)
 	d.ready++
-	return queued
 }
 
 // take hands the next item out. There must be one ready.
 func (d *dedup[T]) take(now time.Duration) *entry[T] {
 	e := d.order.pop()
 	d.ready--
-	e.dirty, e.processing, e.taken = false, true, now
-	d.working.append(e)
-	d.held++
-	d.takenSum += now
+	delete(d.dirty, e.item)
+	d.processing[e.item] = e
+	e.taken = now
 	return e
 }
 
-// done ends the work on an item. It returns nil if no worker held the item. If the entry
-// is still dirty, it is ready again; otherwise it is forgotten.
-func (d *dedup[T]) done(item T, hash uint64) *entry[T] {
-	e := d.entries.find(item, hash)
-	if e == nil || !e.processing {
+// done ends the work on an item, and returns it; nil if no worker held the item. If the item was
+// added meanwhile, it is ready again.
+func (d *dedup[T]) done(item T) *entry[T] {
+	e := d.processing[item]
+	if e == nil {
 		return nil
 	}
-	e.processing = false
-	d.working.remove(e)
-	d.held--
-	d.takenSum -= e.taken
-	if e.dirty {
-		d.order.push(e)
-		d.ready++
-	} else {
-		d.forget(e)
+	delete(d.processing, item)
+	if again := d.dirty[item]; again != nil {
+		d.push(again)
 	}
 	return e
-}
-
-// forget removes the entry of an item that is neither dirty nor processing.
-func (d *dedup[T]) forget(e *entry[T]) {
-	e.group, e.causes = "", Causes{} // their strings need not stay in memory
-	d.entries.remove(e)
 }
 
 // empty returns true if nothing waits and no worker holds anything.
-func (d *dedup[T]) empty() bool { return d.ready == 0 && d.held == 0 }
+func (d *dedup[T]) empty() bool { return len(d.dirty) == 0 && len(d.processing) == 0 }
+
+// readyOrder decides in which order ready items are handed out. Its methods are called
+// with the queue's lock held. A queue that is first-in first-out has a fifo;
+// the priority queue has another.
+type readyOrder[T comparable] interface {
+	// push adds an entry that is not in it.
+	push(e *entry[T])
+	// pop removes the next one. There is one: the queue counts them.
+	pop() *entry[T]
+	// raise is called when a waiting entry is added again with a priority that
+	// is higher than its own. It sets the priority and moves the entry.
+	raise(e *entry[T], priority int)
+}
+
+// fifo hands out in the order of adding. To it, a priority is only a number that
+// travels with the entry.
+//
+// It is a list whose links are in the entries: one that is raised can leave from the middle.
+// client-go appends to a slice and cuts off its head.
+type fifo[T comparable] struct{ first, last *entry[T] }
+
+func (f *fifo[T]) push(e *entry[T]) {
+	e.prev, e.next = f.last, nil
+	if f.last == nil {
+		f.first = e
+	} else {
+		f.last.next = e
+	}
+	f.last = e
+}
+
+func (f *fifo[T]) pop() *entry[T] {
+	e := f.first
+	f.remove(e)
+	return e
+}
+
+func (f *fifo[T]) remove(e *entry[T]) {
+	if e.prev == nil {
+		f.first = e.next
+	} else {
+		e.prev.next = e.next
+	}
+	if e.next == nil {
+		f.last = e.prev
+	} else {
+		e.next.prev = e.prev
+	}
+	e.prev, e.next = nil, nil
+}
+
+func (f *fifo[T]) raise(e *entry[T], priority int) { e.priority = priority }

@@ -22,24 +22,23 @@ type bench struct {
 // on what readyOrder promises to the order by priority.
 type priorityOrder struct {
 	t      *testing.T
-	lists  map[int]*entryList[string]
+	lists  map[int]*fifo[string]
 	at     map[*entry[string]]int // the priority with which an entry was pushed
 	raised []string
 }
 
 func newPriorityOrder(t *testing.T) *priorityOrder {
-	return &priorityOrder{t: t, lists: map[int]*entryList[string]{}, at: map[*entry[string]]int{}}
+	return &priorityOrder{t: t, lists: map[int]*fifo[string]{}, at: map[*entry[string]]int{}}
 }
 
 func (o *priorityOrder) push(e *entry[string]) {
 	_, isReady := o.at[e]
 	require.False(o.t, isReady, "order.push was called for %q, which is ready already", e.item)
-	require.True(o.t, e.prev == nil && e.next == nil, "order.push was called for %q, which is in another list: an entry has the links for one", e.item)
 	o.at[e] = e.priority
 	if o.lists[e.priority] == nil {
-		o.lists[e.priority] = &entryList[string]{}
+		o.lists[e.priority] = &fifo[string]{}
 	}
-	o.lists[e.priority].append(e)
+	o.lists[e.priority].push(e)
 }
 
 func (o *priorityOrder) pop() *entry[string] {
@@ -56,7 +55,7 @@ func (o *priorityOrder) remove(e *entry[string]) {
 }
 
 func (o *priorityOrder) raise(e *entry[string], priority int) {
-	require.False(o.t, e.processing, "order.raise was called for %q, which a worker holds: it is not ready, and an order that moves it would lose count", e.item)
+	require.Contains(o.t, o.at, e, "order.raise was called for %q, which a worker holds: it is not ready, and an order that moves it would lose count", e.item)
 	require.Greater(o.t, priority, e.priority, "order.raise is for a higher priority, and looks for %q by its old one: nothing may have changed that before", e.item)
 	o.raised = append(o.raised, e.item)
 	o.remove(e)
@@ -66,7 +65,7 @@ func (o *priorityOrder) raise(e *entry[string], priority int) {
 
 func newBench(t *testing.T) *bench {
 	order := newPriorityOrder(t)
-	return &bench{t: t, d: dedup[string]{order: order}, order: order}
+	return &bench{t: t, d: newDedup[string](order), order: order}
 }
 
 func (b *bench) add(items ...string) {
@@ -76,10 +75,10 @@ func (b *bench) add(items ...string) {
 }
 
 func (b *bench) want(item string, priority int, causes Causes) verdict {
-	return b.d.add(b.d.entryOf(item, hashOf(item), "group"), priority, causes, b.now)
+	return b.d.add(item, "group", priority, causes, b.now)
 }
 
-func (b *bench) done(item string) *entry[string] { return b.d.done(item, hashOf(item)) }
+func (b *bench) done(item string) *entry[string] { return b.d.done(item) }
 
 // take hands out the next item; without one that is ready the test fails.
 func (b *bench) take(message string) *entry[string] {
@@ -97,28 +96,16 @@ func (b *bench) taken(item string) *entry[string] {
 	return b.take("the item was added, and nobody else holds it, so it is ready")
 }
 
-// heldItems are what workers hold, in the order of the list working.
-func (b *bench) heldItems() []string {
-	items := []string{}
-	for e := b.d.working.first; e != nil && len(items) < 100; e = e.next {
-		items = append(items, e.item)
-	}
-	return items
-}
-
-// Function: dedup.add or dedup.take
 func TestDedupHandsOutWhatWasAdded(t *testing.T) {
 	b := newBench(t)
 	require.True(t, b.want("a", 0, Causes{Count: 1}) == queued, "the first add of an item queues it: add answers queued")
 	e := b.take("the item was added, and is not ready: no worker will ever see it")
 	require.Equal(t, "a", e.item, "the item that was added comes out")
 	require.Zero(t, b.d.ready, "the only item was taken, and is ready still: it would be handed out twice")
-	require.True(t, e.processing, "a worker holds the item, so it is processing")
-	require.False(t, e.dirty, "a worker has taken the work, so the item is not dirty until it is added again")
-	require.Equal(t, 1, b.d.held, "a worker holds an item, and held counts those")
+	require.Same(t, e, b.d.processing["a"], "a worker holds the item, so it is processing")
+	require.Empty(t, b.d.dirty, "a worker has taken the work, so the item is not dirty until it is added again")
 }
 
-// Function: dedup.add
 func TestDedupMakesOnePieceOfWorkOfEqualAdds(t *testing.T) {
 	b := newBench(t)
 	b.want("a", 0, because("first"))
@@ -130,7 +117,6 @@ func TestDedupMakesOnePieceOfWorkOfEqualAdds(t *testing.T) {
 	require.Equal(t, 2, e.causes.Count, "the work answers both adds")
 }
 
-// Function: dedup.add or dedup.take
 func TestDedupIsFirstInFirstOut(t *testing.T) {
 	b := newBench(t)
 	b.add("a", "b", "a", "c")
@@ -141,7 +127,6 @@ func TestDedupIsFirstInFirstOut(t *testing.T) {
 	require.Equal(t, []string{"a", "b", "c"}, order, "an add of an item that waits does not move it")
 }
 
-// Function: dedup.add or dedup.take
 func TestDedupGivesNoItemToTwoWorkers(t *testing.T) {
 	b := newBench(t)
 	b.taken("a")
@@ -151,7 +136,6 @@ func TestDedupGivesNoItemToTwoWorkers(t *testing.T) {
 	require.True(t, verdict == deferred, "a worker holds the item: add answers deferred, it waits again after Done")
 }
 
-// Function: dedup.add or dedup.done
 func TestDedupWorksOnceMoreOnWhatWasAddedDuringWork(t *testing.T) {
 	b := newBench(t)
 	b.taken("a")
@@ -159,25 +143,22 @@ func TestDedupWorksOnceMoreOnWhatWasAddedDuringWork(t *testing.T) {
 	e := b.done("a")
 	require.True(t, e != nil, "a worker held the item, so done returns its entry")
 	require.Len(t, b.order.at, 1, "the item was added while a worker held it, and is not pushed when that worker is done: the worker may have looked before the change")
-	require.True(t, e.dirty, "the item waits for its next worker, so it is dirty: or else the next add would push it a second time")
-	require.False(t, e.processing, "no worker holds the item now, so it is not processing")
+	require.Contains(t, b.d.dirty, "a", "the item waits for its next worker, so it is dirty: or else the next add would push it a second time")
+	require.Empty(t, b.d.processing, "no worker holds the item now, so it is not processing")
 	require.Equal(t, "a", b.take("the change that came during the work is lost: the worker may have looked before it").item, "the item is worked on once more")
 	require.True(t, b.done("a") != nil, "a worker held the item the second time, too, so done returns its entry")
 	require.Zero(t, b.d.ready, "two adds during the work are one more piece of work, not two")
 }
 
-// Function: dedup.done
 func TestDedupForgetsWhatIsDone(t *testing.T) {
 	b := newBench(t)
 	b.want("a", 0, because("changed"))
-	e := b.take("the item was added, so it is ready")
+	b.take("the item was added, so it is ready")
 	b.done("a")
-	require.Zero(t, b.d.entries.n, "items that are finished pile up: the queue's memory grows forever")
-	require.Zero(t, e.causes, "an entry that is forgotten waits for its next use, and keeps the reasons of its last one in memory: forget clears them")
+	require.Empty(t, len(b.d.dirty)+len(b.d.processing), "items that are finished pile up: the queue's memory grows forever")
 	require.True(t, b.d.empty(), "the queue must know that it is empty, or a drain never ends")
 }
 
-// Function: dedup.done
 func TestDedupIgnoresDoneForWhatNobodyHolds(t *testing.T) {
 	b := newBench(t)
 	require.True(t, b.done("a") == nil, "nobody has heard of the item: done returns nil")
@@ -186,7 +167,6 @@ func TestDedupIgnoresDoneForWhatNobodyHolds(t *testing.T) {
 	require.Equal(t, 1, b.d.ready, "a wrong Done must neither remove the item nor put it in twice")
 }
 
-// Function: dedup.add
 func TestDedupCountsCausesSinceTheLastTake(t *testing.T) {
 	b := newBench(t)
 	b.want("a", 7, because("old"))
@@ -198,24 +178,21 @@ func TestDedupCountsCausesSinceTheLastTake(t *testing.T) {
 	require.Zero(t, e.priority, "the old priority was answered by the work before")
 }
 
-// Function: dedup.add
 func TestDedupKeepsAllCausesOfTheAddsDuringWork(t *testing.T) {
 	b := newBench(t)
-	e := b.taken("a")
+	b.taken("a")
 	require.True(t, b.want("a", 0, because("first")) == deferred, "the first add while a worker holds the item: add answers deferred")
 	require.True(t, b.want("a", 0, because("second")) == merged, "the second add while a worker holds the item joins the first: add answers merged")
-	require.Equal(t, []string{"first", "second"}, e.causes.Reasons(), "the next piece of work answers all adds that came while a worker held the item")
+	require.Equal(t, []string{"first", "second"}, b.d.dirty["a"].causes.Reasons(), "the next piece of work answers all adds that came while a worker held the item")
 	b.done("a")
 	require.Equal(t, 2, b.take("the item was added while a worker held it, so it is ready again").causes.Count, "the next piece of work answers two adds")
 }
 
 // To a fifo a priority is only a number, and the order by priority lives by it.
-//
-// Function: dedup.add
 func TestDedupRaisesWhatIsAddedAgainWithAHigherPriority(t *testing.T) {
 	b := newBench(t)
 	b.want("a", 1, because("first"))
-	e := b.d.entries.find("a", hashOf("a"))
+	e := b.d.dirty["a"]
 	require.Equal(t, 1, e.priority, "the first add brings the priority")
 	b.want("a", 5, because("second"))
 	require.Equal(t, 5, e.priority, "the item waits, and is added again with a higher priority: it counts")
@@ -226,26 +203,24 @@ func TestDedupRaisesWhatIsAddedAgainWithAHigherPriority(t *testing.T) {
 	require.Equal(t, []string{"a"}, b.order.raised, "only a higher priority raises an item: an item that is raised goes to the end of a level")
 }
 
-// Function: dedup.add or dedup.done
 func TestDedupKeepsTheHighestPriorityOfTheAddsDuringWork(t *testing.T) {
 	b := newBench(t)
-	e := b.taken("a")
+	b.taken("a")
 	b.want("a", 1, because("first"))
 	b.want("a", 5, because("second"))
 	b.want("a", 3, because("third"))
+	e := b.d.dirty["a"]
 	require.Equal(t, 5, e.priority, "of the adds that came while a worker held the item, the highest priority counts")
 	b.done("a")
 	require.Equal(t, 5, e.priority, "done puts the item back into the order: the priority belongs to the work that nobody has taken yet")
 }
 
 // The time in the queue is what a dashboard shows first.
-//
-// Function: dedup.add or dedup.take
 func TestDedupKnowsSinceWhenAnItemWaitsAndIsHeld(t *testing.T) {
 	b := newBench(t)
 	b.now = 10
 	b.add("a")
-	e := b.d.entries.find("a", hashOf("a"))
+	e := b.d.dirty["a"]
 	require.Equal(t, time.Duration(10), e.since, "an item waits since it was added")
 	b.now = 20
 	b.add("a")
@@ -255,43 +230,14 @@ func TestDedupKnowsSinceWhenAnItemWaitsAndIsHeld(t *testing.T) {
 	require.Equal(t, time.Duration(30), e.taken, "a worker holds the item since it was taken")
 	b.now = 40
 	b.add("a")
-	require.Equal(t, time.Duration(40), e.since, "the add during the work is the first of new work, which waits since then")
-}
-
-// The metrics of the work under way are read from these, when somebody asks.
-//
-// Function: dedup.take or dedup.done
-func TestDedupKnowsWhatIsHeldAndForHowLong(t *testing.T) {
-	b := newBench(t)
-	for i, item := range []string{"a", "b", "c"} {
-		b.now = time.Duration(10 + i)
-		b.taken(item)
-	}
-	require.Equal(t, []string{"a", "b", "c"}, b.heldItems(), "working is the list of what workers hold, the longest-held first")
-	require.Equal(t, time.Duration(33), b.d.takenSum, "takenSum is the sum of the moments at which the held items were taken")
-	b.now = 50
-	b.done("b")
-	require.Equal(t, []string{"a", "c"}, b.heldItems(), "an item that is done is held no more, and leaves the list working")
-	require.Equal(t, time.Duration(22), b.d.takenSum, "done takes the moment of its take out of takenSum again")
+	require.Equal(t, time.Duration(40), b.d.dirty["a"].since, "the add during the work is the first of new work, which waits since then")
 }
 
 // The order by priority has the item in its group's lane, and looks for it there. So the group
 // may not change while the item waits, even if the user's function changes its mind.
-//
-// Function: dedup.done
-func TestDedupKeepsTheGroupOfAnItemUntilItIsForgotten(t *testing.T) {
+func TestDedupKeepsTheGroupOfAnItemThatWaits(t *testing.T) {
 	b := newBench(t)
-	group := func(answer string) string { return b.d.entryOf("a", hashOf("a"), answer).group }
-	b.add("a")
-	require.Equal(t, "group", group("two"), "an item that waits stays in its group")
-	b.take("the item was added, so it is ready")
-	require.Equal(t, "group", group("two"), "an item that a worker holds stays in its group")
-	b.add("a")
-	require.Equal(t, "group", group("two"), "an item that a worker holds stays in its group")
-	b.done("a")
-	require.Equal(t, "group", group("two"), "an item that waits again stays in its group")
-	b.take("the item was added during the work, so it is ready again")
-	b.done("a")
-	require.Zero(t, b.d.entries.n, "nothing is left to do for the item, and it has an entry")
-	require.Equal(t, "two", group("two"), "an item that was forgotten begins in its new group")
+	b.d.add("a", "one", 0, Causes{Count: 1}, 0)
+	b.d.add("a", "two", 0, Causes{Count: 1}, 0)
+	require.Equal(t, "one", b.take("the item was added, so it is ready").group, "an item that waits stays in its group")
 }

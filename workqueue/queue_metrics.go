@@ -1,6 +1,11 @@
 package workqueue
 
-import "time"
+import (
+	"fmt"
+	"time"
+
+	"github.com/loopwright/loopwright/trace"
+)
 
 // The metrics of a queue have the names that Kubernetes' components and
 // controller-runtime give to those of client-go's queue, and count the same. A provider
@@ -65,44 +70,33 @@ func (q *Queue[T]) newMeter(from MetricsProvider) *queueMeter {
 }
 
 // depth is how many items wait for a worker, and how many that workers hold were added
-// again. client-go's metric counts both, though its Len does not. To walk over what is held
-// takes as long as there are workers, and saves counting at each add.
+// again. client-go's metric counts both, though its Len does not.
 func (q *Queue[T]) depth() float64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	depth := q.dedup.ready
-	for range q.againLocked {
-		depth++
-	}
-	return float64(depth)
+	return float64(len(q.dedup.dirty))
 }
 
-// againLocked goes through the items that workers hold and that were added again.
-func (q *Queue[T]) againLocked(yield func(*entry[T]) bool) {
-	for e := q.dedup.working.first; e != nil; e = e.next {
-		if e.dirty && !yield(e) {
-			return
-		}
-	}
-}
-
-// unfinishedWork adds up for how long each item in work has been held. An item has been
-// held for now minus the moment when it was taken, so n of them give n times now, minus
-// the sum of these moments.
+// unfinishedWork adds up for how long each item in work has been held.
 func (q *Queue[T]) unfinishedWork() float64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return (time.Duration(q.dedup.held)*q.now() - q.dedup.takenSum).Seconds()
+	var sum time.Duration
+	for _, e := range q.dedup.processing {
+		sum += q.now() - e.taken
+	}
+	return sum.Seconds()
 }
 
 // longestRunning is for how long the item has been held that was taken first.
 func (q *Queue[T]) longestRunning() float64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.dedup.held == 0 {
-		return 0
+	var longest time.Duration
+	for _, e := range q.dedup.processing {
+		longest = max(longest, q.now()-e.taken)
 	}
-	return (q.now() - q.dedup.working.first.taken).Seconds()
+	return longest.Seconds()
 }
 
 // gaugesLocked returns how to forget the gauges, the first time that it is called.
@@ -122,15 +116,13 @@ func forgetAll(gauges []func()) {
 	}
 }
 
-func (m *queueMeter) added(fresh bool) {
-	if m != nil && fresh {
-		m.adds.Inc()
+// added counts items that are new work.
+func (m *queueMeter) added(n int) {
+	if m == nil {
+		return
 	}
-}
-
-func (m *queueMeter) addedMany(n int) {
 	for range n {
-		m.added(true)
+		m.adds.Inc()
 	}
 }
 
@@ -152,4 +144,38 @@ func (m *queueMeter) worked(d time.Duration) {
 	if m != nil {
 		m.workTime.Observe(d.Seconds())
 	}
+}
+
+// The queue writes to the flight recorder while its lock is held, so that the timeline
+// shows things in the order in which they happened. The recorder calls nothing itself.
+// Only Options.Key, or the item's String method, is the user's code. Callers check
+// Recorder.On first.
+
+func (q *Queue[T]) recordAdd(item T, verdict verdict, causes Causes) {
+	event := trace.Event{Kind: trace.Enqueue, Reason: causes.String(), Count: causes.Count}
+	switch verdict {
+	case merged:
+		event.Outcome = trace.Deduplicated
+	case deferred:
+		event.Outcome = trace.Deferred
+	}
+	q.record(item, event)
+}
+
+// record fills in what is the same for all events of this layer.
+func (q *Queue[T]) record(item T, event trace.Event) {
+	event.Layer, event.Object = q.layer(), q.options.Kind
+	if q.options.Key != nil {
+		event.Namespace, event.Name = q.options.Key(item)
+	} else {
+		event.Name = fmt.Sprint(item)
+	}
+	q.options.Recorder.Record(event)
+}
+
+func (q *Queue[T]) layer() string {
+	if q.options.Name == "" {
+		return "queue"
+	}
+	return q.options.Name
 }

@@ -130,8 +130,7 @@ func TestNothingIsLostHeldTwiceOrLeftBehind(t *testing.T) {
 	for seed := range seeds() {
 		q := New(Options[int]{})
 		stress(t, seed, q, seen, func(_ *rand.Rand, item int) { q.Add(item) }, func() {})
-		seen.count("runs in which a worker had to wait for work", len(q.parking.spare) > 0)
 	}
 	returnTo(t, before)
-	seen.require(t, stressed(seeds(), exercised{"runs in which a worker had to wait for work": int(seeds()) / 2}))
+	seen.require(t, stressed(seeds(), nil))
 }

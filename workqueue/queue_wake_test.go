@@ -32,7 +32,7 @@ func TestAnItemThatComesBackWakesAnotherWorker(t *testing.T) {
 	})
 }
 
-// At most one worker is on its way at a time, so each one that arrives has to wake the next.
+// An add wakes one worker at most, so each one that arrives has to wake the next.
 func TestWorkersInNextAreWokenAgainAndAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := New(Options[int]{})
@@ -52,9 +52,7 @@ func TestWorkersInNextAreWokenAgainAndAgain(t *testing.T) {
 			synctest.Wait()
 			require.Zero(t, q.Len(), "round %d: items wait, and workers sleep", round)
 			workers.Wait()
-			require.Zero(t, q.parking.onWay, "round %d: nobody is on the way, or nobody is ever woken again", round)
 		}
-		require.LessOrEqual(t, len(q.parking.spare), 4, "four workers waited at once, and what they need is used again")
 		q.ShutDown()
 		_, err := q.Next(t.Context())
 		require.ErrorIs(t, err, ErrShutDown)
@@ -94,11 +92,6 @@ func TestAWorkerThatLeavesLeavesNothingBehind(t *testing.T) {
 			}
 			cancel()
 			synctest.Wait()
-			require.Empty(t, q.parking.parked, "round %d: nobody waits, and somebody is to be woken", round)
-			require.Zero(t, q.parking.onWay, "round %d: nobody is on the way", round)
-			for _, w := range q.parking.spare {
-				require.Empty(t, w.wake, "round %d: who waits next is woken for nothing", round)
-			}
 			for q.Len() > 0 {
 				item, _ := q.Get()
 				q.Done(item)
@@ -106,7 +99,6 @@ func TestAWorkerThatLeavesLeavesNothingBehind(t *testing.T) {
 		}
 		require.Greater(t, left, 100, "in two of three rounds the context ends first")
 		require.Greater(t, served, 30, "in one of three rounds the item comes first")
-		require.Len(t, q.parking.spare, 1, "one worker waited at a time")
 	})
 }
 
@@ -127,42 +119,6 @@ func TestAWorkerThatLeavesPassesItsWakeUpOn(t *testing.T) {
 		require.Equal(t, "a", got, "the item waits, and a worker sleeps")
 		q.ShutDown()
 	})
-}
-
-// A wake-up costs more than all the rest of the queue.
-func TestAWorkerThatTakesTheLastItemWakesNobody(t *testing.T) {
-	q := New(Options[string]{})
-	first, last := q.parking.park(), q.parking.park()
-	q.Add("a")
-	require.Len(t, last.wake, 1)
-	q.parking.arrive(last)
-	q.takeLocked()
-	require.Empty(t, first.wake, "it is woken for nothing")
-	q.Add("b")
-	require.Len(t, first.wake, 1)
-}
-
-func TestOneWorkerIsOnItsWayAtATime(t *testing.T) {
-	q := New(Options[string]{})
-	first, last := q.parking.park(), q.parking.park()
-	q.Add("a")
-	q.Add("b")
-	require.Len(t, last.wake, 1)
-	require.Empty(t, first.wake, "the last one to come is still on its way, and may find a worker there that took both items")
-	q.parking.arrive(last)
-	q.takeLocked()
-	require.Len(t, first.wake, 1, "the one that arrives wakes the next")
-}
-
-// It would be woken in the place of one that waits.
-func TestAWorkerThatIsSentHomeDoesNotStayParked(t *testing.T) {
-	q := New(Options[string]{})
-	q.ShutDown()
-	_, shutdown := q.Get()
-	require.True(t, shutdown)
-	_, err := q.Next(t.Context())
-	require.ErrorIs(t, err, ErrShutDown)
-	require.Empty(t, q.parking.parked)
 }
 
 // Two parts of a program may wait for the end of the same queue.

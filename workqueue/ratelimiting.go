@@ -1,5 +1,14 @@
 package workqueue
 
+import (
+	"math"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
 // RateLimitingQueue is a DelayingQueue that knows how long a failed item has to
 // wait: it asks a RateLimiter.
 //
@@ -62,3 +71,206 @@ func (q *RateLimitingQueue[T]) Forget(item T) { q.limiter.Forget(item) }
 
 // NumRequeues is how often the item failed since it was last forgotten.
 func (q *RateLimitingQueue[T]) NumRequeues(item T) int { return q.limiter.NumRequeues(item) }
+
+// RateLimiter decides how long an item has to wait before it is tried again. Its
+// methods may be called from any goroutine. client-go's rate limiters satisfy it.
+type RateLimiter[T comparable] interface {
+	// When counts a failure of the item, and says how long it has to wait.
+	When(item T) time.Duration
+	// Forget means that the item succeeded, or is given up.
+	Forget(item T)
+	// NumRequeues is how often the item failed since it was last forgotten.
+	NumRequeues(item T) int
+}
+
+// DefaultLimiter has the numbers of client-go's default: 5 ms after an item's first
+// failure, then doubled up to 1000 s, and for all items together 10 a second after the
+// first 100.
+func DefaultLimiter[T comparable]() RateLimiter[T] {
+	return MaxOf[T]{
+		&Exponential[T]{},
+		Bucket[T]{rate.NewLimiter(10, 100)},
+	}
+}
+
+// Exponential doubles an item's delay with each failure. The zero value works.
+// Nothing may be changed once it is in use.
+type Exponential[T comparable] struct {
+	Base  time.Duration // after the first failure; 0 stands for 5 ms
+	Limit time.Duration // the longest delay; 0 stands for 1000 s
+	// Remember bounds how many items are remembered, and is 2 at least; 0 stands for
+	// 1,000,000. The last Remember/2 items that failed wait exactly as long as they
+	// should; one whose failure is longer ago may start again from Base. A hundred
+	// thousand items that are two strings take about 8 MB, and the strings. A map keeps
+	// the room that it once grew to.
+	Remember int
+
+	mu      sync.Mutex // guards counter
+	counter failureCounter[T]
+}
+
+// When implements RateLimiter.
+func (e *Exponential[T]) When(item T) time.Duration {
+	return backoff(or(e.Base, 5*time.Millisecond), or(e.Limit, 1000*time.Second), e.failed(item))
+}
+
+func (e *Exponential[T]) failed(item T) (before int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.counter.generationSize = max(1, or(e.Remember, 1_000_000)/2)
+	return e.counter.failed(item)
+}
+
+// Forget implements RateLimiter.
+func (e *Exponential[T]) Forget(item T) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.counter.forget(item)
+}
+
+// NumRequeues implements RateLimiter.
+func (e *Exponential[T]) NumRequeues(item T) int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.counter.count(item)
+}
+
+func or[N int | time.Duration](value, otherwise N) N {
+	if value == 0 {
+		return otherwise
+	}
+	return value
+}
+
+// Bucket limits all items together: a bucket of tokens that fills at a constant
+// rate. It does not tell items apart, so there is nothing to forget. An item that fails when
+// the bucket is empty waits for a token that is still to come.
+type Bucket[T comparable] struct{ *rate.Limiter }
+
+// When implements RateLimiter. If there will never be a token, it is the longest
+// duration there is.
+func (b Bucket[T]) When(T) time.Duration { return b.Reserve().Delay() }
+
+// Forget implements RateLimiter.
+func (Bucket[T]) Forget(T) {}
+
+// NumRequeues implements RateLimiter.
+func (Bucket[T]) NumRequeues(T) int { return 0 }
+
+// MaxOf asks all its limiters, and takes the longest delay.
+type MaxOf[T comparable] []RateLimiter[T]
+
+// When implements RateLimiter.
+func (m MaxOf[T]) When(item T) (longest time.Duration) {
+	for _, limiter := range m {
+		longest = max(longest, limiter.When(item))
+	}
+	return longest
+}
+
+// Forget implements RateLimiter.
+func (m MaxOf[T]) Forget(item T) {
+	for _, limiter := range m {
+		limiter.Forget(item)
+	}
+}
+
+// NumRequeues implements RateLimiter.
+func (m MaxOf[T]) NumRequeues(item T) (most int) {
+	for _, limiter := range m {
+		most = max(most, limiter.NumRequeues(item))
+	}
+	return most
+}
+
+// Jitter makes a limiter's delays longer, each by a random part. Items that failed
+// at the same moment, because the API server was away, then do not all come back
+// at the same moment.
+type Jitter[T comparable] struct {
+	RateLimiter[T]
+	// Fraction is how much longer a delay gets at most: with 0.2, a fifth.
+	Fraction float64
+	// Random is a number from 0 up to 1; nil stands for rand.Float64.
+	Random func() float64
+}
+
+// When implements RateLimiter.
+func (j Jitter[T]) When(item T) time.Duration {
+	random := j.Random
+	if random == nil {
+		random = rand.Float64
+	}
+	delay := j.RateLimiter.When(item)
+	if delay <= 0 {
+		return delay
+	}
+	more := float64(delay) * j.Fraction * random()
+	if more >= math.MaxInt64 { // it would be a negative Duration
+		return math.MaxInt64
+	}
+	return later(delay, time.Duration(more))
+}
+
+// backoff is the delay after a number of failures: base, twice base, four times
+// base, and so on, but never more than limit.
+//
+// client-go raises 2 to a power in floating point and then checks whether the result
+// fits. A shift of integers that is checked beforehand is exact, and shorter.
+func backoff(base, limit time.Duration, failures int) time.Duration {
+	if base <= 0 {
+		return 0
+	}
+	if failures > 62 || base > limit>>failures {
+		return limit
+	}
+	return base << failures
+}
+
+// failureCounter counts how often items failed. It remembers a limited number of items:
+// certainly those that failed last, up to half of the limit, and at most as many others. If
+// more than half of the limit fail in turn, some are forgotten before they fail again; if
+// more than the limit, all are, and none gets beyond the first step. So the limit has to be
+// far above the number of items that fail.
+//
+// It is there for callers that never forget an item: a controller that does not call
+// Forget for objects that were deleted would otherwise remember each of them until the
+// process ends, as it does with client-go.
+//
+// It has two generations. A failure puts the item into the young one. When that
+// is full, it becomes the old one, and what was in the old one and has not failed
+// again is forgotten. A list in the order of the last failures would be exact, but
+// would cost a link for each item, and a move for each failure.
+type failureCounter[T comparable] struct {
+	young, old     map[T]int
+	generationSize int // how many items fit into a generation; 0 is no limit
+}
+
+// failed counts a failure, and returns how many there were before.
+func (f *failureCounter[T]) failed(item T) (before int) {
+	before, known := f.young[item]
+	if !known {
+		before = f.old[item]
+		if f.generationSize > 0 && len(f.young) >= f.generationSize {
+			f.young, f.old = nil, f.young
+		}
+	}
+	if f.young == nil {
+		f.young = map[T]int{}
+	}
+	f.young[item] = before + 1
+	return before
+}
+
+// count returns how often an item failed since it was last forgotten.
+func (f *failureCounter[T]) count(item T) int {
+	if count, known := f.young[item]; known {
+		return count
+	}
+	return f.old[item]
+}
+
+// forget means that the item succeeded, or is given up.
+func (f *failureCounter[T]) forget(item T) {
+	delete(f.young, item)
+	delete(f.old, item)
+}

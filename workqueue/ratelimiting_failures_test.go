@@ -3,13 +3,14 @@ package workqueue
 import (
 	"math"
 	"math/big"
+	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 )
 
-// Function: backoff
 func TestBackoffDoublesWithEachFailure(t *testing.T) {
 	var ladder []time.Duration
 	for failures := range 5 {
@@ -18,7 +19,6 @@ func TestBackoffDoublesWithEachFailure(t *testing.T) {
 	require.Equal(t, []time.Duration{5, 10, 20, 40, 80}, ladder, "the first delay is the base, and each is twice the one before")
 }
 
-// Function: backoff
 func TestBackoffEndsAtItsLimit(t *testing.T) {
 	require.Equal(t, time.Duration(1000), backoff(5, 1000, 8), "5 << 8 is 1280, more than the limit of 1000: an item must not wait longer")
 	require.Equal(t, time.Duration(1000), backoff(2000, 1000, 0), "a base above the limit is the limit")
@@ -26,8 +26,6 @@ func TestBackoffEndsAtItsLimit(t *testing.T) {
 
 // An item that fails for days reaches a hundred failures. With an overflow it
 // would be tried again and again without a pause.
-//
-// Function: backoff
 func TestBackoffDoesNotOverflow(t *testing.T) {
 	for _, failures := range []int{40, 61, 62, 63, 64, 65, 1000, math.MaxInt} {
 		require.Equal(t, 1000*time.Second, backoff(5*time.Millisecond, 1000*time.Second, failures), "after %d failures", failures)
@@ -36,8 +34,6 @@ func TestBackoffDoesNotOverflow(t *testing.T) {
 }
 
 // A user may have computed the base, and computed wrongly.
-//
-// Function: backoff
 func TestBackoffWithoutABaseIsNone(t *testing.T) {
 	for _, failures := range []int{0, 1, 61, 62, 63, 1000} {
 		require.Zero(t, backoff(0, 1000, failures), "a base of zero stays zero, however often it is doubled: %d failures", failures)
@@ -45,7 +41,6 @@ func TestBackoffWithoutABaseIsNone(t *testing.T) {
 	}
 }
 
-// Function: backoff
 func TestBackoffIsExact(t *testing.T) {
 	for _, base := range []time.Duration{1, 3, 5 * time.Millisecond, time.Hour, math.MaxInt64} {
 		for _, limit := range []time.Duration{1, 1000, 1000 * time.Second, math.MaxInt64} {
@@ -60,7 +55,6 @@ func TestBackoffIsExact(t *testing.T) {
 	}
 }
 
-// Function: failureCounter.failed or failureCounter.forget
 func TestFailuresAreCountedForEachItemUntilItIsForgotten(t *testing.T) {
 	var f failureCounter[string]
 	require.Equal(t, 0, f.failed("a"), "before the first failure there was none")
@@ -71,13 +65,11 @@ func TestFailuresAreCountedForEachItemUntilItIsForgotten(t *testing.T) {
 	f.forget("a")
 	require.Equal(t, 0, f.count("a"), "a success ends the count: the next failure is the first")
 	require.Equal(t, 1, f.count("b"), "to forget one is not to forget the others")
-	require.Equal(t, 1, f.young.len(), "one item is remembered: one that is forgotten must take no room, or all objects that ever failed pile up")
+	require.Equal(t, 1, len(f.young), "one item is remembered: one that is forgotten must take no room, or all objects that ever failed pile up")
 }
 
 // An item that fails for weeks waits the longest delay each time. With a count that starts
 // over it would be tried every few milliseconds again.
-//
-// Function: failureCounter.failed
 func TestFailuresAreCountedForWeeks(t *testing.T) {
 	for _, generationSize := range []int{0, 3} {
 		f := failureCounter[string]{generationSize: generationSize}
@@ -88,7 +80,6 @@ func TestFailuresAreCountedForWeeks(t *testing.T) {
 	}
 }
 
-// Function: failureCounter.failed
 func TestFailuresAreAllRememberedIfThereIsNoLimit(t *testing.T) {
 	var f failureCounter[int]
 	for item := range 1000 {
@@ -99,7 +90,6 @@ func TestFailuresAreAllRememberedIfThereIsNoLimit(t *testing.T) {
 	}
 }
 
-// Function: failureCounter.failed
 func TestFailuresAreRememberedUpToALimit(t *testing.T) {
 	f := failureCounter[int]{generationSize: 3}
 	var counts []int
@@ -113,14 +103,12 @@ func TestFailuresAreRememberedUpToALimit(t *testing.T) {
 	for item := range 100 {
 		f.failed(item)
 	}
-	require.LessOrEqual(t, f.young.len(), 3, "a generation has room for three: the fourth begins a new one")
-	require.LessOrEqual(t, f.young.len()+f.old.len(), 6, "memory must be bounded: objects that are gone are never forgotten by their controller")
+	require.LessOrEqual(t, len(f.young), 3, "a generation has room for three: the fourth begins a new one")
+	require.LessOrEqual(t, len(f.young)+len(f.old), 6, "memory must be bounded: objects that are gone are never forgotten by their controller")
 	require.Equal(t, []int{1, 1, 1}, []int{f.count(97), f.count(98), f.count(99)}, "the last three that failed are remembered, whatever else is dropped")
 }
 
 // An item that fails again and again, while others come and go, must climb on.
-//
-// Function: failureCounter.failed
 func TestFailuresOfAnItemThatKeepsFailingAreNotDropped(t *testing.T) {
 	f := failureCounter[int]{generationSize: 3}
 	for round := range 50 {
@@ -131,8 +119,6 @@ func TestFailuresOfAnItemThatKeepsFailingAreNotDropped(t *testing.T) {
 }
 
 // With room for two in a generation, "a" is in the old one when it fails again.
-//
-// Function: failureCounter.failed
 func TestFailuresInTheOldGenerationGoOn(t *testing.T) {
 	f := failureCounter[string]{generationSize: 2}
 	for _, item := range []string{"a", "b", "c", "d"} {
@@ -143,8 +129,6 @@ func TestFailuresInTheOldGenerationGoOn(t *testing.T) {
 }
 
 // One item that fails again and again must not push the others out.
-//
-// Function: failureCounter.failed
 func TestFailuresOfAYoungItemDropNothing(t *testing.T) {
 	f := failureCounter[string]{generationSize: 2}
 	for _, item := range []string{"x", "y", "a", "b", "a"} {
@@ -154,7 +138,6 @@ func TestFailuresOfAYoungItemDropNothing(t *testing.T) {
 	require.Equal(t, 2, f.count("a"), "the item failed twice")
 }
 
-// Function: failureCounter.forget
 func TestFailuresThatAreForgottenDoNotComeBack(t *testing.T) {
 	f := failureCounter[int]{generationSize: 2}
 	f.failed(1)
@@ -165,31 +148,93 @@ func TestFailuresThatAreForgottenDoNotComeBack(t *testing.T) {
 	require.Equal(t, 0, f.count(1), "a success ends the count, wherever it is kept")
 }
 
-// A long outage makes every object of the cluster fail. A few go on failing after it, and
-// must not keep the memory that all of them needed. No step may take as long as there were
-// items: everybody waits for it.
-//
-// Function: failureCounter.failed or failureCounter.forget
-func TestFailuresFollowWhatIsThereAndNotThePeak(t *testing.T) {
-	const items, stay = 10 * keepAtMost, 10
-	for _, generationSize := range []int{0, items, items / 3 * 2} {
-		before := heapSize()
-		f := &failureCounter[int]{generationSize: generationSize}
-		for item := range items {
-			f.failed(item)
+// failuresModel has a plain count for each item, and the items in the order of their last
+// failures, whether they succeeded since or not.
+type failuresModel struct {
+	counts map[byte]int
+	order  []byte
+}
+
+func (m *failuresModel) failed(item byte, before int) {
+	m.counts[item] = before + 1
+	m.order = append(slices.DeleteFunc(m.order, func(other byte) bool { return other == item }), item)
+}
+
+// playFailures does what the script says with a failureCounter and with the model. What
+// failed lately must be exact, and the rest exact or forgotten. Each byte is a step.
+func playFailures(t *testing.T, script []byte, half int, seen exercised) {
+	real := failureCounter[byte]{generationSize: half}
+	m := failuresModel{counts: map[byte]int{}}
+	for _, step := range script {
+		item := step >> 3 % 16
+		if step%8 == 1 {
+			seen.count("an item is forgotten that failed", m.counts[item] > 0)
+			seen.count("an item is forgotten that never failed", m.counts[item] == 0)
+			real.forget(item)
+			delete(m.counts, item)
+		} else {
+			_, young := real.young[item]
+			_, old := real.old[item]
+			full := half > 0 && len(real.young) >= half
+			seen.count("an item fails that is in the young generation, which is full", young && full)
+			seen.count("an item fails that is in the old generation only", !young && old)
+			seen.count("an item fails that is in the old generation only, and the young one is full", !young && old && full)
+			seen.count("an item fails whose failures were dropped", !young && !old && m.counts[item] > 0)
+			before := real.failed(item)
+			require.True(t, before == m.counts[item] || before == 0, "item %d failed %d times before, and failed returns %d: what is remembered is exact, and what is not begins at 0", item, m.counts[item], before)
+			m.failed(item, before)
+			seen.most("failures of one item", m.counts[item])
 		}
-		full := heapSize() - before
-		require.Greater(t, full, int64(items*40), "or else there is nothing to give back")
-		for item := stay; item < items; item++ {
-			f.forget(items + stay - 1 - item)
+		if half > 0 {
+			require.LessOrEqual(t, len(real.young), half, "a generation has room for half of what is remembered")
+			require.LessOrEqual(t, len(real.old), half, "a generation has room for half of what is remembered")
 		}
-		for item := range stay {
-			f.forget(item)
-			f.failed(item)
+		remembered := 0
+		for i, item := range m.order {
+			got, want := real.count(item), m.counts[item]
+			lately := half == 0 || i >= len(m.order)-half
+			require.True(t, got == want || got == 0 && !lately, "item %d failed %d times, and count returns %d: the last %d items that failed are exact", item, want, got, half)
+			if got > 0 {
+				remembered++
+			}
 		}
-		require.Less(t, heapSize()-before, full/4, "generations of %d: ten items fail, and the memory is that of %d", generationSize, items)
-		for item := range stay {
-			require.Equal(t, 1, f.count(item), "what is still there is found")
-		}
+		seen.most("items that are remembered at once", remembered)
 	}
+	for _, item := range m.order {
+		real.forget(item)
+	}
+	require.Zero(t, len(real.young)+len(real.old), "all items are forgotten, and some take room")
+}
+
+func TestFailuresDoWhatTheModelDoes(t *testing.T) {
+	seen := exercised{}
+	for seed := range uint64(300) {
+		random := rand.New(rand.NewPCG(seed, 8))
+		script := make([]byte, random.IntN(200))
+		for i := range script {
+			script[i] = byte(random.Uint32())
+		}
+		playFailures(t, script, int(seed%6), seen)
+	}
+	seen.require(t, exercised{
+		"items that are remembered at once":                                           16,
+		"failures of one item":                                                        10,
+		"an item fails that is in the young generation, which is full":                500,
+		"an item fails that is in the old generation only":                            1000,
+		"an item fails that is in the old generation only, and the young one is full": 500,
+		"an item fails whose failures were dropped":                                   1000,
+		"an item is forgotten that failed":                                            1000,
+		"an item is forgotten that never failed":                                      300,
+	})
+}
+
+func FuzzFailures(f *testing.F) {
+	f.Add([]byte{0, 8, 16, 0, 24, 1}, uint8(3))
+	f.Add([]byte{0, 8, 1, 16, 24, 32, 0, 9, 0}, uint8(3))
+	f.Add([]byte{0, 8, 1, 16, 24, 32, 0, 9, 0}, uint8(0))
+	f.Fuzz(func(t *testing.T, script []byte, half uint8) {
+		if len(script) < 500 {
+			playFailures(t, script, int(half), exercised{})
+		}
+	})
 }

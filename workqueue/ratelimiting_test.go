@@ -143,7 +143,7 @@ func TestLimitersMayBeUsedFromAnywhere(t *testing.T) {
 		})
 	}
 	all.Wait()
-	require.LessOrEqual(t, l.counter.young.len()+l.counter.old.len(), 5)
+	require.LessOrEqual(t, len(l.counter.young)+len(l.counter.old), 5)
 }
 
 func TestTheRecorderSaysHowOftenAnItemFailed(t *testing.T) {
@@ -212,7 +212,7 @@ func TestOneItemIsRememberedAtLeastAndAMillionUnlessAskedFor(t *testing.T) {
 	l := &Exponential[int]{Base: 1, Remember: 1}
 	for i := range 10 {
 		require.Equal(t, time.Duration(1), l.When(i))
-		require.LessOrEqual(t, l.counter.young.len()+l.counter.old.len(), 2)
+		require.LessOrEqual(t, len(l.counter.young)+len(l.counter.old), 2)
 	}
 	require.Equal(t, time.Duration(2), l.When(9), "the last one is remembered")
 	l = &Exponential[int]{}

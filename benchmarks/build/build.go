@@ -4,7 +4,6 @@ package build
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -23,28 +22,21 @@ func AsOurs(source string) string {
 // AsItIs replaces nothing.
 func AsItIs(source string) string { return source }
 
-// Program builds the main.go of a directory, after the change, without symbols, and returns the binary. All files are in temp.
-func Program(ctx context.Context, dir, temp string, change func(string) string) (binary string, err error) {
-	original, err := filepath.Abs(filepath.Join(dir, "main.go"))
-	if err != nil {
-		return "", err
-	}
+// Program builds the main.go of a directory, after the change, without symbols, and returns the binary. All files are
+// in temp. Flags are further ones for go build.
+func Program(ctx context.Context, dir, temp string, change func(string) string, flags ...string) (binary string, err error) {
+	original := filepath.Join(dir, "main.go")
 	source, err := os.ReadFile(original)
 	if err != nil {
 		return "", err
 	}
-	changed, overlay := filepath.Join(temp, "main.go"), filepath.Join(temp, "overlay.json")
-	replaced, err := json.Marshal(map[string]map[string]string{"Replace": {original: changed}})
-	if err != nil {
+	changed := filepath.Join(temp, "main.go")
+	if err := os.WriteFile(changed, []byte(change(string(source))), 0o600); err != nil {
 		return "", err
 	}
-	for file, text := range map[string]string{changed: change(string(source)), overlay: string(replaced)} {
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			return "", err
-		}
-	}
 	binary = filepath.Join(temp, "program")
-	output, err := exec.CommandContext(ctx, "go", "build", "-overlay", overlay, "-ldflags=-s -w", "-o", binary, original).CombinedOutput()
+	arguments := append([]string{"build", "-ldflags=-s -w", "-o", binary}, flags...)
+	output, err := exec.CommandContext(ctx, "go", append(arguments, changed)...).CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("building %s: %w\n%s", original, err, output)
 	}

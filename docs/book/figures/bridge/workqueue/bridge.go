@@ -5,7 +5,10 @@
 
 package workqueue
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // Cores are the pure parts of a PriorityQueue, put together as there, without the lock, the timer and the workers
 // that wait.
@@ -13,22 +16,21 @@ type Cores struct {
 	dedup  dedup[string]
 	fifo   *fifo[string]
 	levels *priorityLevels[string]
-	alarms alarmTable[string]
-	delays delayHeap[string]
+
+	grouped bool
+	delays  delays[string]
 }
 
 // NewCores are those of a queue that is first-in first-out.
 func NewCores() *Cores {
-	c := &Cores{fifo: &fifo[string]{}}
-	c.dedup.order = c.fifo
-	return c
+	order := &fifo[string]{}
+	return &Cores{fifo: order, dedup: newDedup(order)}
 }
 
 // NewPriorityCores are those of a queue with priorities.
 func NewPriorityCores(patience int, grouped bool) *Cores {
-	c := &Cores{levels: &priorityLevels[string]{grouped: grouped, patience: uint64(patience)}}
-	c.dedup.order = c.levels
-	return c
+	levels := &priorityLevels[string]{patience: uint64(patience)}
+	return &Cores{levels: levels, grouped: grouped, dedup: newDedup(levels)}
 }
 
 // What becomes of an add, and of a request for an alarm.
@@ -43,8 +45,11 @@ const (
 )
 
 func (c *Cores) Add(item, group string, priority int) string {
-	e := c.dedup.entryOf(item, hashOf(item), group)
-	return map[verdict]string{queued: Queued, merged: Merged, deferred: Deferred}[c.dedup.add(e, priority, Causes{Count: 1}, 0)]
+	if !c.grouped {
+		group = ""
+	}
+	verdict := c.dedup.add(item, group, priority, Causes{Count: 1}, 0)
+	return map[any]string{queued: Queued, merged: Merged, deferred: Deferred}[verdict]
 }
 
 // Get returns false if nothing is ready.
@@ -57,7 +62,7 @@ func (c *Cores) Get() (item string, adds int, ok bool) {
 }
 
 // Done returns false if no worker holds the item.
-func (c *Cores) Done(item string) bool { return c.dedup.done(item, hashOf(item)) != nil }
+func (c *Cores) Done(item string) bool { return c.dedup.done(item) != nil }
 
 // Entry is what a queue knows about an item.
 type Entry struct {
@@ -67,17 +72,18 @@ type Entry struct {
 }
 
 func (c *Cores) Entry(item string) Entry {
-	e := c.dedup.entries.find(item, hashOf(item))
-	if e == nil {
-		return Entry{}
+	waiting, held := c.dedup.dirty[item], c.dedup.processing[item]
+	e := Entry{Known: waiting != nil || held != nil, Dirty: waiting != nil, Processing: held != nil}
+	if work := cmp.Or(waiting, held); work != nil {
+		e.Adds, e.Priority = work.causes.Count, work.priority
 	}
-	return Entry{true, e.dirty, e.processing, e.causes.Count, e.priority}
+	return e
 }
 
 // Ready are the items that wait for a worker, in their order. It is for queues that are first-in first-out.
-func (c *Cores) Ready() []string { return itemsOf(&c.fifo.entryList) }
+func (c *Cores) Ready() []string { return itemsOf(c.fifo) }
 
-func itemsOf(list *entryList[string]) (items []string) {
+func itemsOf(list *fifo[string]) (items []string) {
 	for e := list.first; e != nil; e = e.next {
 		items = append(items, e.item)
 	}
@@ -93,20 +99,12 @@ func (c *Cores) Delay(item string, now, after time.Duration, replace bool) strin
 		return c.Add(item, "", 0)
 	}
 	request := addRequest{after: after, replace: replace, causes: Causes{Count: 1}}
-	outcome := c.delays.add(c.alarms.of(item, hashOf(item)), later(now, after), request)
+	_, outcome := c.delays.add(item, "", later(now, after), request)
 	return map[delayOutcome]string{delayStarted: Started, delayMoved: Moved, delayKept: Kept}[outcome]
 }
 
 // Cancel returns false if there is no alarm.
-func (c *Cores) Cancel(item string) bool {
-	a := c.alarms.find(item, hashOf(item))
-	if a == nil {
-		return false
-	}
-	c.delays.remove(a)
-	c.alarms.remove(a)
-	return true
-}
+func (c *Cores) Cancel(item string) bool { return c.delays.remove(item) != nil }
 
 // Alarm is one that is pending.
 type Alarm struct {
@@ -116,9 +114,8 @@ type Alarm struct {
 
 // Alarms are those that are pending, as they lie in the heap.
 func (c *Cores) Alarms() (alarms []Alarm) {
-	for i := range c.delays.items.n {
-		slot := c.delays.items.at(i)
-		alarms = append(alarms, Alarm{slot.alarm.item, slot.at})
+	for _, a := range c.delays.heap {
+		alarms = append(alarms, Alarm{a.item, a.at})
 	}
 	return alarms
 }
@@ -132,9 +129,7 @@ func (c *Cores) GoOff(now time.Duration) (item, verdict string, ok bool) {
 	if a == nil {
 		return "", "", false
 	}
-	item = a.item
-	c.alarms.remove(a)
-	return item, c.Add(item, "", 0), true
+	return a.item, c.Add(a.item, "", 0), true
 }
 
 // Level is the items of one priority.
@@ -152,13 +147,14 @@ type Lane struct {
 
 // Levels are those that are busy, the highest first. The lanes are in the order of their turns.
 func (c *Cores) Levels() (levels []Level) {
-	for _, busy := range c.levels.busy {
-		level := Level{Priority: busy.priority, Waited: int(c.levels.pops + 1 - busy.turn)}
-		if !c.levels.grouped {
-			level.Lanes = []Lane{{Items: itemsOf(&busy.all)}}
+	for _, busy := range c.levels.levels {
+		if busy.n == 0 {
+			continue
 		}
-		for in := busy.lanes.first; in != nil; in = in.next {
-			level.Lanes = append(level.Lanes, Lane{in.item, itemsOf(&in.entryList)})
+		level := Level{Priority: busy.priority, Waited: int(c.levels.pops + 1 - busy.turn)}
+		for place := busy.lanes.ring.Front(); place != nil; place = place.Next() {
+			in := place.Value.(*lane[string])
+			level.Lanes = append(level.Lanes, Lane{in.group, itemsOf(&in.fifo)})
 		}
 		levels = append(levels, level)
 	}

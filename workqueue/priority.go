@@ -68,10 +68,7 @@ func (o AddOpts) ReasonText() string { return reason{o.Reason, o.About}.String()
 
 // NewPriority returns a PriorityQueue.
 func NewPriority[T comparable](options PriorityOptions[T]) *PriorityQueue[T] {
-	q := &PriorityQueue[T]{levels: &priorityLevels[T]{
-		grouped:  options.Group != nil,
-		patience: uint64(max(or(options.Patience, 32), 1)),
-	}}
+	q := &PriorityQueue[T]{levels: &priorityLevels[T]{patience: uint64(max(or(options.Patience, 32), 1))}}
 	q.group = options.Group
 	if options.Limiter == nil {
 		options.Limiter = &Exponential[T]{}
@@ -110,4 +107,49 @@ func (q *PriorityQueue[T]) AddWithOpts(o AddOpts, items ...T) {
 func (q *PriorityQueue[T]) GetWithPriority() (item T, priority int, shutdown bool) {
 	work, err := q.Next(context.Background())
 	return work.Item, work.Priority, err != nil
+}
+
+// PriorityMetrics is a MetricsProvider that can tell priorities apart. It is given the
+// depth of a PriorityQueue by priority, instead of one number, so that their sum is
+// the depth. controller-runtime does the same, with a label "priority".
+//
+// Caveats: a program with a priority for each item makes as many label values. A
+// provider should stop at some number; controller-runtime's puts all into one after 25.
+type PriorityMetrics interface {
+	MetricsProvider
+	// GaugeByPriority is given the function that reads the values of those priorities
+	// of which there are items, and of priority 0. All else is as for Gauge.
+	GaugeByPriority(metric, queue string, read func() map[int]float64) (forget func())
+}
+
+// depthByPriority is the provider that a PriorityQueue gives to the layers below it, which
+// do not know about levels.
+type depthByPriority struct {
+	PriorityMetrics
+	read func() map[int]float64
+}
+
+func (d depthByPriority) Gauge(metric, queue string, read func() float64) (forget func()) {
+	if metric == MetricDepth {
+		return d.GaugeByPriority(metric, queue, d.read)
+	}
+	return d.PriorityMetrics.Gauge(metric, queue, read)
+}
+
+// depths is depth by priority: what waits, and what workers hold and was added again.
+func (q *PriorityQueue[T]) depths() map[int]float64 {
+	depths := map[int]float64{0: 0}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, level := range q.levels.levels {
+		if level.n > 0 {
+			depths[level.priority] = float64(level.n)
+		}
+	}
+	for item := range q.dedup.processing {
+		if again := q.dedup.dirty[item]; again != nil {
+			depths[again.priority]++
+		}
+	}
+	return depths
 }
