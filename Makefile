@@ -113,31 +113,49 @@ image: ## Write the controllers as a container image, for amd64 and arm64; needs
 	@cd tools && go run ./image -o ../.loopwright/image/controllers.tar -name $(IMAGE) -platforms $(IMAGE_PLATFORMS) ../controllers/cmd/controllers
 
 ##@ Working on it
-.PHONY: test test-packages test-course
-test: $(CLUSTER_COMMAND) $(COURSE) ## Run all tests: unit, race detector, integration on an embedded cluster
+.PHONY: quick test test-packages test-course test-all
+# Linked without symbol tables: no test reads them, and there are 200 binaries to link.
+TESTED := -vet=off -ldflags=-s -p $(TESTED_AT_ONCE)
+# All but the chapters' programs, of which there are 80 to link.
+LIBRARY = $(shell go list ./... | grep -v /chapters/)
+quick: ## Run the unit tests of the library and of mini: no cluster, no race detector (2 minutes)
+	go test -short $(TESTED) $(LIBRARY)
+test: $(CLUSTER_COMMAND) $(COURSE) ## Prove the library and the course: race detector, real API server, all exercises (12 minutes)
 	@$(CLUSTER_COMMAND) build
 	@test -n "$(RACE)" || echo "No C compiler, so no race detector: install one, and the tests use it."
 	@$(MAKE) --no-print-directory -j2 test-packages test-course
-# Linked without symbol tables: no test reads them, and there are 200 binaries to link.
-TESTED := -ldflags=-s
 # Commands without a shell: make passes a SIGTERM on to them, and with the go command its tests and their clusters end.
-# `make check` vets everything. The book's tests read texts, which the cache of test results does not know.
+# `make check` vets everything. What the chapters' programs print depends on files that the cache of test results
+# knows, so only those that can have changed run again. Clusters, and the texts of the book, it does not know.
 test-packages:
-	go test $(RACE) -count=1 -timeout 30m -vet=off -p $(TESTED_AT_ONCE) $(TESTED) ./...
-	go -C benchmarks test -short -p $(TESTED_AT_ONCE) $(TESTED) ./...
+	go test $(RACE) -count=1 -timeout 30m $(TESTED) $(LIBRARY)
+	go test $(RACE) -timeout 30m $(TESTED) ./chapters/...
+	go -C benchmarks test -short $(TESTED) ./...
 	go -C benchmarks test -count=1 $(TESTED) -run RealServer ./client ./election ./controllers ./endtoend
-	go -C operator test -count=1 -timeout 20m ./compare
+	go -C operator test -count=1 -timeout 20m $(TESTED) ./compare
 	go -C tools test $(TESTED) ./image
-	go -C docs/book test -count=1 -timeout 30m $(TESTED) ./...
+	go -C docs/book test -short -count=1 -timeout 30m $(TESTED) ./...
 # Packages wait for their clusters half of the time; the exercises use the other half.
 COURSE_LOG := .loopwright/test-course.log
 test-course: $(COURSE)
 	@echo "Beside the tests, all exercises are checked; what they say goes to $(COURSE_LOG)"
-	@$(COURSE) verify > $(COURSE_LOG) 2>&1 || { cat $(COURSE_LOG); exit 1; }
+	@$(COURSE) verify --by-name > $(COURSE_LOG) 2>&1 || { cat $(COURSE_LOG); exit 1; }
 	@echo "All exercises hold: $$(grep 'solutions in' $(COURSE_LOG))"
 
+# Each step has a name of its own in the output of make, and the last ones take longest.
+test-all: ## Prove the rest, too, before a release: every platform, every width of the book, all scenarios, all mutants (3 hours)
+	@$(MAKE) --no-print-directory check
+	@$(MAKE) --no-print-directory test
+	@$(MAKE) --no-print-directory cross
+	LOOPWRIGHT_TEST_ALL=1 go test -count=1 -timeout 30m ./internal/endtoend
+	go -C docs/book test -count=1 -timeout 30m ./browser
+	@$(MAKE) --no-print-directory bench QUICK=1
+	@$(MAKE) --no-print-directory verify
+	@$(MAKE) --no-print-directory compare-controllers
+	@$(MAKE) --no-print-directory mutants
+
 .PHONY: verify sync
-verify: $(COURSE) ## Prove that every exercise can be solved without later files, and catches the mistakes that people make
+verify: $(COURSE) ## Prove that every mistake in the exercises is caught by the test that it names, and by none before it
 	@$(COURSE) verify
 sync: $(COURSE) ## Bring the texts up to date with the code they quote
 	@$(COURSE) sync
@@ -164,7 +182,7 @@ event-path: ## List the functions that one event passes from the watch to the re
 	cd benchmarks && go run ./cmd/eventpath
 
 .PHONY: check
-check: $(COURSE) ## Check format, vet, lint, generated text, and that all platforms compile
+check: $(COURSE) ## Check format, vet, lint and generated text (3 minutes)
 	@files="$$(find . \( -name .loopwright -o -name my -o -name node_modules \) -prune -o -name "*.go" -exec gofmt -l {} +)"; \
 		test -z "$$files" || { echo "run gofmt -w on these files:"; echo "$$files"; exit 1; }
 	go mod tidy -diff
@@ -177,13 +195,12 @@ check: $(COURSE) ## Check format, vet, lint, generated text, and that all platfo
 	go vet ./...
 	go tool -modfile=tools/go.mod staticcheck ./...
 	cd cluster/controlplane && CGO_ENABLED=0 go vet -trimpath ./...
-	@$(MAKE) --no-print-directory cross
 
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
 
 .PHONY: cross cross-controlplane
 # With -export, list compiles, and links none of the 80 programs.
-cross: # compile the main module for every platform that a learner may have
+cross: ## Compile the main module for every platform that a learner may have
 	@for platform in $(PLATFORMS); do \
 		echo "compiling for $$platform"; \
 		CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/} go list -export ./... > /dev/null || exit 1; \
@@ -197,7 +214,7 @@ cross-controlplane: ## Compile the control plane for all platforms (about 15 min
 	done
 
 .PHONY: bench
-bench: $(CLUSTER_COMMAND) ## Compare with client-go and controller-runtime (an hour), and write docs/benchmarks.md; QUICK=1 takes 3 minutes
+bench: $(CLUSTER_COMMAND) ## Compare with client-go and controller-runtime (an hour), and write docs/benchmarks.md and .csv; QUICK=1 takes 3 minutes
 ifdef QUICK
 	cd benchmarks && go run ./cmd/ratios -quick
 else

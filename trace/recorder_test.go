@@ -76,11 +76,3 @@ func TestConcurrentWritersLoseNothingAndNumberEverythingOnce(t *testing.T) {
 		next[e.Name]++
 	}
 }
-
-func TestRecordingDoesNotAllocate(t *testing.T) {
-	rec := New(16)
-	name := "web-1"
-	assert.Zero(t, testing.AllocsPerRun(100, func() {
-		rec.Record(Event{Kind: Enqueue, Layer: "queue", Namespace: "default", Name: name})
-	}))
-}

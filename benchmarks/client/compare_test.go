@@ -22,10 +22,7 @@ import (
 	"github.com/loopwright/loopwright/benchmarks/client/wire"
 	"github.com/loopwright/loopwright/cluster/clustertest"
 	"github.com/loopwright/loopwright/internal/fakeapi"
-	"github.com/loopwright/loopwright/internal/migrate"
 )
-
-func TestMain(m *testing.M) { os.Exit(clustertest.Run(m)) }
 
 // limit is how long one call may take, with a server that is very busy.
 const limit = 2 * time.Minute
@@ -182,30 +179,4 @@ func TestTheClientsDoTheSameOnTheInMemoryServer(t *testing.T) {
 	}}})
 	defer server.Close()
 	compareOn(t, server.Config(), differences, func(client.Client, string) error { return nil })
-}
-
-// TestOurCallsAreTheSameProgram holds that nothing but the import paths differs. UPDATE=1 writes the
-// copy.
-func TestOurCallsAreTheSameProgram(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join("calls", "*.go"))
-	require.NoError(t, err)
-	require.NotEmpty(t, files)
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		require.NoError(t, err)
-		ported, err := migrate.File(file, text)
-		require.NoError(t, err)
-		want := strings.Replace(string(ported), "package calls\n", "package ourcalls\n", 1)
-		if comment := strings.Index(want, "package ourcalls\n"); comment > 0 {
-			want = want[comment:] // the package comment is about the other one
-		}
-		want = "// Code generated from ../calls by UPDATE=1 go test ./client -run Program. DO NOT EDIT.\n\n" + want
-		copied := filepath.Join("ourcalls", filepath.Base(file))
-		if os.Getenv("UPDATE") != "" {
-			require.NoError(t, os.WriteFile(copied, []byte(want), 0o644))
-		}
-		got, err := os.ReadFile(copied)
-		require.NoError(t, err)
-		assert.Equal(t, want, string(got), copied)
-	}
 }

@@ -1,10 +1,11 @@
 // Package kubelet has what a cluster has beside its API server, as far as Pods are concerned: a fake
-// node on which they become ready and end. The chapters about Deployments need it in memory; on a
-// real cluster kwok does the same.
+// node on which they become ready and end. The chapters' programs need it in memory; on a real
+// cluster kwok does the same.
 package kubelet
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -14,19 +15,19 @@ import (
 	"github.com/loopwright/loopwright/internal/fakeapi"
 )
 
-// In an in-memory cluster, each Pod is ready and each deleted one has ended after this time.
-const (
-	ReadyAfter = time.Second
-	EndsAfter  = 2 * time.Second
-)
-
-// InMemory makes an in-memory API server a cluster on which Pods run. Tests give it to
-// demotest.InMemoryWith.
+// InMemory makes an in-memory API server a cluster on which a Pod is ready after a second, and a
+// deleted one has ended after two. Tests give it to demotest.InMemoryWith.
 func InMemory(ctx context.Context, server *fakeapi.Server) {
-	go run(ctx, kubernetes.NewForConfigOrDie(server.Config()))
+	go run(ctx, server, time.Second, 2*time.Second)
 }
 
-func run(ctx context.Context, client kubernetes.Interface) {
+// Quick is InMemory where a Pod is ready after 50 ms. The API server removes a deleted one at once.
+func Quick(ctx context.Context, server *fakeapi.Server) {
+	go run(ctx, server, 50*time.Millisecond, 0)
+}
+
+func run(ctx context.Context, server *fakeapi.Server, readyAfter, endsAfter time.Duration) {
+	client := kubernetes.NewForConfigOrDie(server.Config())
 	pods, err := client.CoreV1().Pods("").Watch(ctx, metav1.ListOptions{})
 	if err != nil {
 		panic("the kubelet cannot watch Pods: " + err.Error())
@@ -36,16 +37,16 @@ func run(ctx context.Context, client kubernetes.Interface) {
 		pod, ok := event.Object.(*corev1.Pod)
 		// A refusal means that the Pod is gone or has changed: an event says so.
 		switch {
-		case !ok:
+		case !ok || pod.DeletionTimestamp != nil && endsAfter == 0:
 		case pod.DeletionTimestamp != nil:
-			time.AfterFunc(EndsAfter, func() {
+			time.AfterFunc(endsAfter, func() {
 				now := metav1.DeleteOptions{
 					GracePeriodSeconds: new(int64(0)), Preconditions: &metav1.Preconditions{UID: &pod.UID},
 				}
 				_ = client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, now)
 			})
-		case pod.Status.Phase == corev1.PodPending:
-			time.AfterFunc(ReadyAfter, func() {
+		case pod.Status.Phase == corev1.PodPending && hasImage(pod):
+			time.AfterFunc(readyAfter, func() {
 				pod.Status.Phase = corev1.PodRunning
 				pod.Status.Conditions = []corev1.PodCondition{{
 					Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now(),
@@ -54,4 +55,9 @@ func run(ctx context.Context, client kubernetes.Interface) {
 			})
 		}
 	}
+}
+
+// hasImage reports whether a Pod can run. The registry of the chapters' bad images has none.
+func hasImage(pod *corev1.Pod) bool {
+	return !strings.HasPrefix(pod.Spec.Containers[0].Image, "registry.invalid/")
 }

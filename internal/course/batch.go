@@ -165,16 +165,16 @@ func (b *batch) runAll(ctx context.Context, apart map[int]string, verdicts []Fai
 
 // run runs one version of the reference; number 0 is the reference itself.
 func (b *batch) run(ctx context.Context, number int) (Failure, error) {
-	places := []string{b.e.Replaces}
+	var s solution
 	if number > 0 {
-		places = b.all[number-1].places(b.e)
+		s = b.all[number-1]
 	}
 	ctx, cancelTimeout := context.WithTimeout(ctx, compileTimeout)
 	defer cancelTimeout()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	args := []string{"-p", path.Join(b.n.repo.Module, miniDir), "-t", b.binary,
-		"-test.v=test2json", "-test.paniconexit0", "-test.short", "-test.failfast", "-test.count=1", "-test.timeout=" + b.n.timeout.String(), "-test.run=" + b.e.run()}
+		"-test.v=test2json", "-test.paniconexit0", "-test.short", "-test.failfast", "-test.count=1", "-test.timeout=" + b.n.timeout.String(), "-test.run=" + s.run(b.e)}
 	cmd := b.n.repo.command(ctx, b.test2json, args...)
 	cmd.Dir = b.n.repo.Abs(miniDir)
 	cmd.Env = append(cmd.Env, "PWD="+cmd.Dir, selector+"="+strconv.Itoa(number))
@@ -188,7 +188,7 @@ func (b *batch) run(ctx context.Context, number int) (Failure, error) {
 	if runErr != nil {
 		log.finish()
 	}
-	f := judge(log, []string{miniPackage}, places)
+	f := judge(log, []string{miniPackage}, s.places(b.e))
 	if f.Status == Passed && runErr != nil {
 		f = Failure{Status: Broken, Detail: strings.TrimSpace(log.other + runErr.Error())}
 	}

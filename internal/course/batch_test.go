@@ -61,7 +61,7 @@ func TestOneThatDoesNotCompileDoesNotSpoilTheOthers(t *testing.T) {
 	r := tinyTree(t, map[string]string{"chapters/01-sum/wrong.txtar": tiny["chapters/01-sum/wrong.txtar"] +
 		"-- broken.go --\n// Bug: it does not compile.\npackage mini\n\nfunc Sum(xs []int) int { return nothing }\n"})
 	var out strings.Builder
-	err := r.Verify(t.Context(), []Exercise{theExercise(t, r)}, &out)
+	err := r.Verify(t.Context(), []Exercise{theExercise(t, r)}, false, &out)
 	require.Error(t, err)
 	assert.Contains(t, err.Error(), ".loopwright/course/wrong/01-sum/broken.go must compile and fail a test, but it does not compile: ")
 	assert.Contains(t, err.Error(), "broken.go:4:33: undefined: nothing")
@@ -77,7 +77,7 @@ func TestAReferenceThatFailsInTheBinaryOfAllIsNoProofAgainstIt(t *testing.T) {
 		"\nfunc TestSumAlone(t *testing.T) {\n\tif _, set := os.LookupEnv(\"" + selector + "\"); set {\n\t\tt.Error(\"not alone\")\n\t}\n}\n"
 	r := tinyTree(t, map[string]string{"mini/sum_test.go": tests})
 	var out strings.Builder
-	require.NoError(t, r.Verify(t.Context(), []Exercise{theExercise(t, r)}, &out))
+	require.NoError(t, r.Verify(t.Context(), []Exercise{theExercise(t, r)}, false, &out))
 	assert.Contains(t, out.String(), "compiled on their own: beyond.go (")
 	assert.NotContains(t, out.String(), "not alone")
 }
@@ -87,7 +87,7 @@ func TestVerifySaysWhereTheTimeGoes(t *testing.T) {
 	r := tinyTree(t, nil)
 	verify := func() string {
 		var out strings.Builder
-		require.NoError(t, r.Verify(t.Context(), []Exercise{theExercise(t, r)}, &out))
+		require.NoError(t, r.Verify(t.Context(), []Exercise{theExercise(t, r)}, false, &out))
 		return out.String()
 	}
 	assert.Regexp(t, `2 wrong solutions tried: \d+\.\d s to build, \d+\.\d s to run\n`, verify())

@@ -189,10 +189,46 @@ func TestVerifyProvesAnExerciseBothWaysAndShowsWhatALearnerIsTold(t *testing.T) 
 	t.Parallel()
 	r := tinyTree(t, nil)
 	var out strings.Builder
-	require.NoError(t, r.Verify(t.Context(), []Exercise{theExercise(t, r)}, &out))
+	require.NoError(t, r.Verify(t.Context(), []Exercise{theExercise(t, r)}, false, &out))
 	assert.Contains(t, out.String(), "first.go (It skips the first number.)")
 	assert.Contains(t, oneLine(out.String()), "must be 6, got 5.")
 	assert.Contains(t, oneLine(out.String()), "the code panics (.loopwright/course/wrong/01-sum/beyond.go:8): it reads beyond the end of a slice")
+}
+
+// `make test` proves less, in less time: that each mistake is caught by the test that it names.
+func TestByNameAMistakeMeetsOnlyTheTestThatItNames(t *testing.T) {
+	t.Parallel()
+	r := tinyTree(t, map[string]string{"chapters/01-sum/wrong.txtar": mistakes(map[string]string{
+		"later.go": "// Two tests catch it, and it names the second.\n// Caught by: TestTheSumOfNothingIsZero\npackage mini\n\nfunc Sum([]int) int { return 5 }\n",
+		"none.go":  "// The test that it names does not catch it.\n// Caught by: TestTheSumOfNothingIsZero\npackage mini\n\nfunc Sum([]int) int { return 0 }\n",
+		"type.go":  "// It is compiled on its own.\n// Caught by: TestASumContainsEveryNumber\npackage mini\n\nconst none = 0\n\nfunc Sum([]int) int { return none }\n",
+	})})
+	var out strings.Builder
+	err := r.Verify(t.Context(), []Exercise{theExercise(t, r)}, true, &out)
+	require.EqualError(t, err, "exercise 1: .loopwright/course/wrong/01-sum/none.go passes TestTheSumOfNothingIsZero: add a test that catches it, or remove it")
+	assert.Contains(t, out.String(), "compiled on their own: none.go (it passed), type.go (none is no function)")
+	assert.Contains(t, out.String(), "the stub (Nothing is written yet.)\n    \"A sum contains every number\" does not hold yet")
+
+	err = r.Verify(t.Context(), []Exercise{theExercise(t, r)}, false, io.Discard)
+	require.ErrorContains(t, err, `later.go says that it is caught by "TestTheSumOfNothingIsZero", and "TestASumContainsEveryNumber" catches it`, "what one test has said is not what all say")
+}
+
+// The stub is what a learner's first run compiles, and the short cut must not hide that it does not.
+func TestByNameAStubThatDoesNotCompileIsReported(t *testing.T) {
+	t.Parallel()
+	r := tinyTree(t, nil)
+	n, err := r.newRunner(t.Context())
+	require.NoError(t, err)
+	n.byName = true
+	e := theExercise(t, r)
+	attempts, problems, err := n.attempts(e)
+	require.NoError(t, err)
+	require.Empty(t, problems)
+	attempts[0].content = append(attempts[0].content, "\nvar x = nothing\n"...)
+	_, verdicts, err := n.judgeAttempts(t.Context(), e, attempts, io.Discard)
+	require.NoError(t, err)
+	require.Equal(t, NoCompile, verdicts[0].Status)
+	require.Contains(t, verdicts[0].Detail, "sum.go:11: undefined: nothing")
 }
 
 func TestVerifyReportsEveryExerciseThatProvesNothing(t *testing.T) {
@@ -206,7 +242,7 @@ func TestVerifyReportsEveryExerciseThatProvesNothing(t *testing.T) {
 		"nameless.go": good,
 		"broken.go":   "// It does not compile.\npackage mini\n\nfunc Sum([]int) int { return nothing }\n",
 	})})
-	err := r.Verify(t.Context(), []Exercise{theExercise(t, r)}, io.Discard)
+	err := r.Verify(t.Context(), []Exercise{theExercise(t, r)}, false, io.Discard)
 	require.Error(t, err)
 	const wrong = ".loopwright/course/wrong/01-sum/"
 	for _, want := range []string{
@@ -224,7 +260,7 @@ func TestVerifyReportsEveryExerciseThatProvesNothing(t *testing.T) {
 		"chapters/01-sum/wrong.txtar": "nothing\n",
 		"mini/sum_test.go":            strings.ReplaceAll(tiny["mini/sum_test.go"], "got != 6", "got == 6"),
 	})
-	err = r.Verify(t.Context(), []Exercise{theExercise(t, r)}, io.Discard)
+	err = r.Verify(t.Context(), []Exercise{theExercise(t, r)}, false, io.Discard)
 	assert.ErrorContains(t, err, "the reference mini/sum.go fails a test")
 	assert.ErrorContains(t, err, "the stub passes all tests")
 	assert.ErrorContains(t, err, "has no wrong solutions")

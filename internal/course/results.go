@@ -85,7 +85,7 @@ func (n *runner) resultFile(e Exercise, s solution) (string, error) {
 		}
 		content = now.content
 	}
-	fmt.Fprintf(h, "%t %t %d\n%s", s.isLearners(), s.isStub, len(content), content)
+	fmt.Fprintf(h, "%s %t %t %d\n%s", s.only, s.isLearners(), s.isStub, len(content), content)
 	return stateDir + "/results/" + hex.EncodeToString(h.Sum(nil)[:16]) + ".json", nil
 }
 

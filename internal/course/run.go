@@ -22,6 +22,7 @@ type runner struct {
 	goFlavor string        // version and settings of the go command
 	raceOK   bool          // the race detector can be used here
 	raw      io.Writer     // gets what go test prints; nil for nobody
+	byName   bool          // a wrong solution meets only the test that it names
 }
 
 // testTimeout is generous for tests that never sleep, and still short for
@@ -69,7 +70,7 @@ func (n *runner) run(ctx context.Context, e Exercise, s solution) (Failure, erro
 	if e.Race && n.raceOK {
 		args = append(args, "-race")
 	}
-	failure, err := n.goTest(ctx, e, s, slices.Concat(args, []string{"-run=" + e.run(), miniPackage}))
+	failure, err := n.goTest(ctx, e, s, slices.Concat(args, []string{"-run=" + s.run(e), miniPackage}))
 	if err != nil {
 		return Failure{}, fmt.Errorf("running the tests of exercise %s: %w", e.ID(), err)
 	}

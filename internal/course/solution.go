@@ -20,11 +20,20 @@ type solution struct {
 	content []byte            // what makes it differ from others; it is hashed
 	patch   *splice.File      // what it changes in the reference; nil for a whole file
 	isStub  bool              // content is the stub
+	only    string            // the one test that is run on it; empty for all of the exercise
 	home    string            // the directory with a learner's solutions; empty if it is no learner's
 	extra   map[string]string // a learner's other files: where they go -> where they are
 }
 
 func (s solution) isLearners() bool { return s.file != "" && s.patch == nil && !s.isStub }
+
+// run is the regular expression that go test takes.
+func (s solution) run(e Exercise) string {
+	if s.only != "" {
+		return "^" + s.only + "$"
+	}
+	return e.run()
+}
 
 // learner is what the learner of this checkout has written.
 func (r *Repo) learner(e Exercise) (solution, error) { return r.learnerIn(myDir, e) }
@@ -143,6 +152,15 @@ func (r *Repo) stub(e Exercise) (solution, error) {
 		return solution{}, err
 	}
 	return solution{file: e.Mine(), content: text, isStub: true}, nil
+}
+
+// stubPatch is the stub as what it changes in the reference.
+func (r *Repo) stubPatch(e Exercise) (*splice.File, error) {
+	base, err := r.parse(e.Replaces)
+	if err != nil {
+		return nil, err
+	}
+	return splice.Stub(base, e.Function)
 }
 
 // wrong is a plausible bug as a solution.

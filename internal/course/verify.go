@@ -1,9 +1,11 @@
 package course
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"path"
 	"strings"
 	"time"
@@ -13,11 +15,15 @@ import (
 // reference passes, and every wrong solution is caught, each with words of its
 // own. It writes what a learner would be told, so that a person can judge it,
 // and where the time went.
-func (r *Repo) Verify(ctx context.Context, exercises []Exercise, w io.Writer) error {
+//
+// With byName, a wrong solution meets only the test that it names. That is a
+// proof that this test catches it, and not that no earlier one does.
+func (r *Repo) Verify(ctx context.Context, exercises []Exercise, byName bool, w io.Writer) error {
 	n, err := r.newRunner(ctx)
 	if err != nil {
 		return err
 	}
+	n.byName = byName
 	var problems Problems
 	var times verifyTimes
 	for _, e := range exercises {
@@ -89,6 +95,9 @@ const stubName = "the stub"
 // attempts lists the stub and the wrong solutions.
 func (n *runner) attempts(e Exercise) (attempts []attempt, problems Problems, err error) {
 	stub, err := n.repo.stub(e)
+	if err == nil && n.byName {
+		stub.patch, err = n.repo.stubPatch(e)
+	}
 	if err != nil {
 		problems.add("exercise %s: %v", e.ID(), err)
 	} else {
@@ -111,6 +120,9 @@ func (n *runner) attempts(e Exercise) (attempts []attempt, problems Problems, er
 		if err != nil {
 			problems.add("exercise %s: %v", e.ID(), err)
 			continue
+		}
+		if n.byName {
+			s.only = s.caughtBy()
 		}
 		attempts = append(attempts, attempt{s, file, bug})
 	}
@@ -138,11 +150,13 @@ func (n *runner) judgeAttempts(ctx context.Context, e Exercise, attempts []attem
 	var before []string
 	for i, a := range attempts {
 		if a.name == stubName {
-			// A learner compiles it on its own, without the functions that it leaves out.
-			if verdicts[i], err = n.cached(ctx, e, a.solution); err != nil {
+			var done bool
+			if verdicts[i], done, err = n.judgeStub(ctx, e, a.solution); err != nil {
 				return reference, nil, fmt.Errorf("running the stub of exercise %s: %w", e.ID(), err)
 			}
-			continue
+			if done {
+				continue
+			}
 		}
 		f, known, err := n.recall(e, a.solution)
 		if err != nil {
@@ -191,11 +205,35 @@ func (n *runner) judgeAttempts(ctx context.Context, e Exercise, attempts []attem
 	return reference, verdicts, nil
 }
 
+// judgeStub compiles the stub on its own, as a learner does: without the functions that it leaves out. With
+// byName it links no binary for it, because it can run in the one of all solutions.
+func (n *runner) judgeStub(ctx context.Context, e Exercise, s solution) (f Failure, done bool, err error) {
+	if s.patch == nil {
+		f, err = n.cached(ctx, e, s)
+		return f, true, err
+	}
+	overlay := hide(e.hidden)
+	stub, err := s.overlay(n.repo, e)
+	if err != nil {
+		return f, false, err
+	}
+	maps.Copy(overlay, stub)
+	file, remove, err := overlay.write(n.repo, nil)
+	if err != nil {
+		return f, false, err
+	}
+	defer remove()
+	if _, err := n.repo.goOutput(ctx, "build", "-overlay="+file, miniPackage); err != nil {
+		return Failure{Status: NoCompile, Detail: err.Error()}, true, context.Cause(ctx)
+	}
+	return f, false, nil
+}
+
 // caught checks the verdict on a solution that must fail.
 func (n *runner) caught(e Exercise, a attempt, f Failure, w io.Writer) (problems Problems) {
 	switch f.Status {
 	case Passed:
-		problems.add("exercise %s: %s passes all tests: add a test that catches it, or remove it", e.ID(), a.name)
+		problems.add("exercise %s: %s passes %s: add a test that catches it, or remove it", e.ID(), a.name, cmp.Or(a.only, "all tests"))
 		return problems
 	case NoCompile, NoTests, Broken:
 		problems.add("exercise %s: %s must compile and fail a test, but it %s: %s", e.ID(), a.name, f.Status, oneLine(f.Detail))
@@ -219,16 +257,20 @@ func caughtByName(e Exercise, a attempt, f Failure) (problems Problems) {
 		return nil
 	}
 	test, _, _ := strings.Cut(f.Test, "/")
-	want := ""
-	for line := range strings.SplitSeq(string(a.content), "\n") {
-		if name, ok := strings.CutPrefix(line, "// Caught by: "); ok {
-			want = strings.TrimSpace(name)
-		}
-	}
-	if test != want {
+	if want := a.caughtBy(); test != want {
 		problems.add("exercise %d: %s says that it is caught by %q, and %q catches it (%s)", e.Number, path.Base(a.name), want, test, f.Status)
 	}
 	return problems
+}
+
+// caughtBy is the test that a wrong solution names.
+func (s solution) caughtBy() string {
+	for line := range strings.SplitSeq(string(s.content), "\n") {
+		if name, ok := strings.CutPrefix(line, "// Caught by: "); ok {
+			return strings.TrimSpace(name)
+		}
+	}
+	return ""
 }
 
 // bugOf returns the first line of a wrong solution, which says what is wrong.

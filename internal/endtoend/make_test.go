@@ -45,7 +45,7 @@ func typed(t *testing.T, dir string, arguments ...string) (output string, failed
 func TestMakeAloneExplainsWhatThereIs(t *testing.T) {
 	output, failed := typed(t, t.TempDir())
 	require.False(t, failed, output)
-	for _, target := range []string{"demo", "chapter-N", "test", "check", "bench", "cluster-up", "cluster-down", "cluster-status", "clean", "exercise-N", "catch-up-N", "mini", "progress"} {
+	for _, target := range []string{"demo", "chapter-N", "quick", "test", "test-all", "check", "bench", "cluster-up", "cluster-down", "cluster-status", "clean", "exercise-N", "catch-up-N", "mini", "progress"} {
 		assert.Contains(t, output, "make "+target+" ")
 	}
 	for _, listed := range regexp.MustCompile(`(?m)^  make (\S+)`).FindAllStringSubmatch(output, -1) {

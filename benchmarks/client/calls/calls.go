@@ -1,6 +1,5 @@
 // Package calls has the calls by which clients are compared, as a program writes them for
-// controller-runtime. Package ourcalls is the same text with our import paths; a test writes it, and
-// holds that nothing else differs.
+// controller-runtime. Package ourcalls is the same text with our import paths, which the tests write.
 package calls
 
 import (

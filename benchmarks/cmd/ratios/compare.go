@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"strings"
 
@@ -15,13 +14,26 @@ type row struct {
 	Ours, Original          string // the variants
 	Unit                    string
 	OursIs, OriginalIs      benchmath.Summary // the median, and the interval in which it is with 95 %
-	Ratio, Low, High        float64           // ours / the original's
-	Verdict                 verdict
+	Mini                    float64           // the median of the course's part; 0 if it does not play
 	Rounds                  int
+	outcome
+	Verdict verdict
+	Before  *outcome // what the run before found, if it had the row
 }
+
+// outcome is ours / the original's: the median of the rounds, and where that is with 95 %.
+type outcome struct{ Ratio, Low, High float64 }
+
+func (r row) name() string { return r.Subject + " " + r.Workload }
+
+func (r row) key() [5]string { return [5]string{r.Subject, r.Workload, r.Ours, r.Original, r.Unit} }
 
 // verdict is what a row says.
 type verdict int
+
+// mini is the course's part, where a workload has one. It is not compared with the originals: it shows what the
+// library's additions cost.
+const mini = "mini"
 
 const (
 	worse verdict = iota
@@ -33,6 +45,12 @@ const (
 	confidence = 0.95
 	// tooClose is a difference that nobody notices, even if it is no accident.
 	tooClose = 0.01
+	// tooWide is an interval, its end divided by its beginning, that says nothing.
+	tooWide = 2
+	// tooFar is how far the ratios of two runs that agree may be apart.
+	tooFar = 1.25
+	// plain is a ratio so small that its size does not matter.
+	plain = 0.1
 	// muchMemory is from where on it says something how much a process has: a test's program alone takes 50 MB.
 	muchMemory = 100 << 20
 )
@@ -53,6 +71,9 @@ func compare(workloads []workload, all measurements) []row {
 					}
 					r := row{Subject: w.subject, Workload: w.name, File: w.file, Ours: ours, Original: original, Unit: unit, Rounds: min(len(a), len(b))}
 					r.judge(a, b)
+					if values := all[measure{w.subject, w.name, mini, unit}]; len(values) > 0 {
+						r.Mini = summary(values).Center
+					}
 					rows = append(rows, r)
 				}
 			}
@@ -94,25 +115,41 @@ func units(all measurements, w workload, variant string) (units []string) {
 	return units
 }
 
-// judge compares both sides without assuming how the values are spread: medians, their intervals from the order of the
-// values, and the U test of Mann, Whitney and Wilcoxon.
-//
-// The interval of the ratio has ours at its least against the original at its most, and the other way round. It is
-// wider than it had to be.
+// judge takes the ratio of each round, in which both sides had the same machine a second apart. The interval
+// comes from the order of these ratios, without assuming how they are spread.
 func (r *row) judge(ours, original []float64) {
-	a := benchmath.NewSample(slices.Clone(ours), &benchmath.DefaultThresholds)
-	b := benchmath.NewSample(slices.Clone(original), &benchmath.DefaultThresholds)
-	r.OursIs, r.OriginalIs = benchmath.AssumeNothing.Summary(a, confidence), benchmath.AssumeNothing.Summary(b, confidence)
-	r.Ratio, r.Low, r.High = times(r.OursIs.Center, r.OriginalIs.Center), times(r.OursIs.Lo, r.OriginalIs.Hi), times(r.OursIs.Hi, r.OriginalIs.Lo)
-	test := benchmath.AssumeNothing.Compare(a, b)
-	switch {
-	case test.P >= test.Alpha || math.Abs(r.Ratio-1) < tooClose:
-		r.Verdict = same
-	case r.Ratio > 1:
-		r.Verdict = worse
-	default:
-		r.Verdict = better
+	r.OursIs, r.OriginalIs = summary(ours), summary(original)
+	ratios := make([]float64, r.Rounds)
+	for i := range ratios {
+		ratios[i] = times(ours[i], original[i])
 	}
+	ratio := summary(ratios)
+	r.outcome = outcome{ratio.Center, ratio.Lo, ratio.Hi}
+	switch {
+	case r.Low > 1+tooClose:
+		r.Verdict = worse
+	case r.High < 1-tooClose:
+		r.Verdict = better
+	default:
+		r.Verdict = same
+	}
+}
+
+func summary(values []float64) benchmath.Summary {
+	sample := benchmath.NewSample(slices.Clone(values), &benchmath.DefaultThresholds)
+	return benchmath.AssumeNothing.Summary(sample, confidence)
+}
+
+// Steady reports whether two whole runs agree, so that the ratio can be relied on.
+func (r row) Steady() bool {
+	if r.Before == nil {
+		return false
+	}
+	now, before := r.outcome, *r.Before
+	if now == before || max(now.High, before.High) < plain {
+		return true
+	}
+	return now.High <= tooWide*now.Low && max(now.Ratio, before.Ratio) <= tooFar*min(now.Ratio, before.Ratio)
 }
 
 // times is how many times as much a is: nothing is as much as nothing.

@@ -7,7 +7,11 @@
 //	go run ./cmd/ratios                                   all benchmarks of the module, 6 rounds
 //	go run ./cmd/ratios -quick                            a selection, with small workloads: less than 3 minutes
 //	go run ./cmd/ratios -count 5 -bench Store ./informer  some of them
-//	go run ./cmd/ratios -report ../docs                   writes benchmarks.md and its plots there
+//	go run ./cmd/ratios -report ../docs                   writes benchmarks.csv, benchmarks.md and its plots there
+//	go run ./cmd/ratios -page ../docs                     writes benchmarks.md again, from benchmarks.csv
+//
+// A run that writes a report is compared with the one before, which it finds in benchmarks.csv. The page shows
+// only rows on which the two agree.
 package main
 
 import (
@@ -16,7 +20,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"time"
 )
 
@@ -26,7 +29,8 @@ func main() {
 	flag.DurationVar(&s.benchtime, "benchtime", 500*time.Millisecond, "how long each runs in a round")
 	flag.IntVar(&s.rounds, "count", 6, "how many rounds; an interval of 95 % needs 6")
 	flag.BoolVar(&s.quick, "quick", false, "a selection, with small workloads and short runs")
-	flag.StringVar(&s.report, "report", "", "write benchmarks.md and its plots to this directory, too")
+	flag.StringVar(&s.report, "report", "", "write benchmarks.csv, benchmarks.md and its plots to this directory, too")
+	flag.StringVar(&s.page, "page", "", "measure nothing, and write benchmarks.md to this directory from its benchmarks.csv")
 	flag.Parse()
 	s.packages = flag.Args()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -43,6 +47,7 @@ type settings struct {
 	rounds    int
 	quick     bool
 	report    string // a directory, or nothing
+	page      string // the same, for the page alone
 	packages  []string
 }
 
@@ -50,6 +55,9 @@ type settings struct {
 const quickly = `^Benchmark(Cycle|AddAfter|Requeue|DeltaQueue|StoreGet|StoreUpdate|StoreByIndex|Reconcile|CachedGet|CachedList|Handle|Renew|Review)$`
 
 func run(ctx context.Context, s settings) error {
+	if s.page != "" {
+		return writePage(s.page)
+	}
 	if s.rounds < 1 {
 		return fmt.Errorf("-count %d: at least one round is needed", s.rounds)
 	}
@@ -78,19 +86,8 @@ func run(ctx context.Context, s settings) error {
 		return err
 	}
 	rows := compare(workloads, measured)
-	if err := show(os.Stdout, rows, prices(rows, measured)); err != nil || s.report == "" {
+	if err := show(os.Stdout, rows); err != nil || s.report == "" {
 		return err
 	}
-	machine, err := lookAround(ctx)
-	if err != nil {
-		return err
-	}
-	plots, err := plotAll(filepath.Join(s.report, "plots"), rows)
-	if err != nil {
-		return err
-	}
-	return write(filepath.Join(s.report, "benchmarks.md"), report{
-		Rows: rows, Prices: prices(rows, measured), Plots: plots, Machine: machine, Rounds: s.rounds, Benchtime: s.benchtime,
-		Date: began.UTC().Format(time.DateOnly), Took: time.Since(began).Round(time.Minute),
-	})
+	return report(ctx, s, rows, began)
 }

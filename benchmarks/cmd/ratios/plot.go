@@ -62,9 +62,8 @@ func (c curve) lines(rows []row) (lines []line) {
 		}
 	}
 	for _, r := range rows {
-		text, is := strings.CutPrefix(r.Workload, c.name)
-		x, err := strconv.ParseFloat(text, 64)
-		if !is || err != nil || r.Subject != c.subject || !slices.Contains(c.units, r.Unit) {
+		x, err := strconv.ParseFloat(strings.TrimPrefix(r.Workload, c.name), 64)
+		if !c.has(r) || err != nil {
 			continue
 		}
 		add(r.Ours, r.Unit, c.point(x, r.OursIs.Center, r.OursIs.Lo, r.OursIs.Hi))
@@ -77,6 +76,11 @@ func (c curve) lines(rows []row) (lines []line) {
 		return cmp.Or(cmp.Compare(place(a.variant), place(b.variant)), cmp.Compare(a.variant, b.variant), cmp.Compare(a.unit, b.unit))
 	})
 	return lines
+}
+
+// has reports whether a row is one of the curve's.
+func (c curve) has(r row) bool {
+	return r.Subject == c.subject && strings.HasPrefix(r.Workload, c.name) && slices.Contains(c.units, r.Unit)
 }
 
 func place(variant string) int {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -98,7 +99,7 @@ func TestWhereWeLoseComesFirstAndTheWorstOfIt(t *testing.T) {
 func TestARatioHasItsInterval(t *testing.T) {
 	rows := someRows()
 	fast := rows[slices.IndexFunc(rows, func(r row) bool { return r.Workload == "Fast" })]
-	require.Equal(t, "0.24 to 0.30", fast.Interval(), "1.0 of 4.2, and 1.2 of 4.0")
+	require.Equal(t, "0.25 to 0.29", fast.Interval(), "1.0 of 4.0, and 1.2 of 4.1: two sides of one round")
 	var few row
 	few.Rounds = 3
 	few.judge([]float64{1, 2, 3}, []float64{4, 5, 6})
@@ -106,40 +107,129 @@ func TestARatioHasItsInterval(t *testing.T) {
 	require.Equal(t, same, few.Verdict, "three rounds prove nothing")
 }
 
-func TestTheReportHasEachRowAndSaysWhereItWasMeasured(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "docs", "benchmarks.md")
-	require.NoError(t, write(file, report{Rows: someRows(), Rounds: 6, Benchtime: time.Second, Date: "2026-11-22", Took: 5 * time.Minute,
-		Machine: machine{Processor: "a processor", Memory: "24 GB", Go: "go1.26", Originals: []module{{"k8s.io/client-go", "v0.37.2"}}}}))
-	text, err := os.ReadFile(file)
-	require.NoError(t, err)
-	page := string(text)
-	for _, want := range []string{
-		"| queue Slow | client-go | time | 2.00 s | 1.00 s | 2.00 | 1.82 to 2.10 | [queue/queue_test.go](../benchmarks/queue/queue_test.go) |",
-		"| queue Slower | client-go | bytes allocated | 3.00 kB | 1.00 kB | 3.00 |",
-		"| queue Fast | client-go | time | 1.05 µs | 4.05 µs | 0.26 |",
-		"| k8s.io/client-go | v0.37.2 |", "2026-11-22, 5m0s", "6 rounds of 1s",
+// A ratio that only one run has found is what the machine did that day, and nobody can rely on it.
+func TestARatioIsShownIfTwoRunsAgree(t *testing.T) {
+	for _, c := range []struct {
+		what        string
+		now, before outcome // before is nothing if there was no run
+		want        bool
+	}{
+		{"both runs found about the same", outcome{0.50, 0.45, 0.60}, outcome{0.55, 0.40, 0.90}, true},
+		{"there was no run before", outcome{0.50, 0.45, 0.60}, outcome{}, false},
+		{"a count is exact, and a little more now", outcome{0.50, 0.50, 0.50}, outcome{0.51, 0.51, 0.51}, true},
+		{"the interval is too wide to say anything", outcome{0.36, 0.27, 0.75}, outcome{0.36, 0.30, 0.40}, false},
+		{"the medians are far apart", outcome{0.36, 0.30, 0.55}, outcome{0.94, 0.50, 1.00}, false},
+		{"nobody feels whether it is a fiftieth or a hundredth", outcome{0.02, 0.01, 0.05}, outcome{0.01, 0, 0.02}, true},
+		{"the original has nothing of it, twice", outcome{math.Inf(1), math.Inf(1), math.Inf(1)},
+			outcome{math.Inf(1), math.Inf(1), math.Inf(1)}, true},
 	} {
-		require.Contains(t, page, want)
+		r := row{outcome: c.now}
+		if c.before != (outcome{}) {
+			r.Before = &c.before
+		}
+		require.Equal(t, c.want, r.Steady(), c.what)
 	}
-	require.Less(t, strings.Index(page, "queue Slow"), strings.Index(page, "queue Fast"))
+}
+
+// The next run reads what this one has written: a figure that is lost on the way would be compared with nothing.
+func TestWhatIsSavedIsLoaded(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "benchmarks.csv")
+	nothing, err := load(file)
+	require.NoError(t, err)
+	require.Empty(t, nothing.Rows, "the first run has none before it")
+
+	first := whole{Facts: []fact{{"Go", "go1.26"}, {"run", "2026-11-22, 8 rounds: quiet"}}, Rows: someRows()}
+	require.NoError(t, first.save(file))
+	loaded, err := load(file)
+	require.NoError(t, err)
+	require.Equal(t, first.Facts, loaded.Facts)
+	require.Len(t, loaded.Rows, len(first.Rows))
+	for i, r := range loaded.Rows {
+		want := first.Rows[i]
+		require.Equal(t, want.key(), r.key())
+		require.Equal(t, want.Verdict, r.Verdict)
+		require.InEpsilon(t, 1+want.Ratio, 1+r.Ratio, 1e-4)
+		require.Equal(t, want.Number(want.OursIs.Center), r.Number(r.OursIs.Center))
+	}
+
+	second := whole{Rows: someRows()}
+	second.after(loaded)
+	for _, r := range second.Rows {
+		require.InEpsilon(t, 1+r.Ratio, 1+r.Before.Ratio, 1e-4, r.Workload)
+	}
+	require.NoError(t, os.WriteFile(file, []byte(strings.Join(columns, ",")+"\nqueue,Fast\n"), 0o600))
+	_, err = load(file)
+	require.ErrorContains(t, err, "wrong number of fields")
+}
+
+// feltRows are those of the page; all of them are steady, and the third is worse.
+func feltRows() []row {
+	var rows []row
+	for i, f := range whatIsFelt {
+		subject, workload, _ := strings.Cut(f.workload, " ")
+		r := row{Subject: subject, Workload: workload, Ours: "ours", Original: f.beside, Unit: f.unit, Rounds: 6}
+		r.judge(slices.Repeat([]float64{float64(i + 1)}, 6), slices.Repeat([]float64{100}, 6))
+		if i == 2 {
+			r.judge(slices.Repeat([]float64{300}, 6), slices.Repeat([]float64{100}, 6))
+		}
+		r.Before = &r.outcome
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+func TestThePageHasWhatIsFeltAndFirstWhereWeLose(t *testing.T) {
+	w := whole{Facts: []fact{{"Go", "go1.26"}}, Rows: feltRows()}
+	w.Rows[3].Before = &outcome{5, 5, 5}
+	slow := someRows()[1]
+	slow.Before = &slow.outcome
+	w.Rows = append(w.Rows, slow)
+	page, err := w.page()
+	require.NoError(t, err)
+	for i, f := range whatIsFelt {
+		if i != 3 {
+			require.Contains(t, page, "| "+f.What+" | ")
+			require.Contains(t, page, " | "+f.Means+" |\n")
+		}
+	}
+	require.NotContains(t, page, "| "+whatIsFelt[3].What, "two runs do not agree on it")
+	require.Contains(t, page, "so there is no ratio here:\n"+whatIsFelt[3].What+".")
+	require.Less(t, strings.Index(page, whatIsFelt[2].What), strings.Index(page, "## What you feel"), "we lose there")
+	require.Contains(t, page, "\ntime of `queue Slow` (2.00 s, not 1.00 s).")
+	require.Contains(t, page, "ours is worse in 2, better in 18, and in 0 there is no difference. In the\nother 1,")
+	require.NotContains(t, page, "growing up")
+
+	w.Rows[4].Mini = 7
+	page, err = w.page()
+	require.NoError(t, err)
+	require.Contains(t, page, "## What growing up costs")
+	require.Contains(t, page, "| "+whatIsFelt[4].What+" | 7.00 B | 5.00 B | 100 B |")
+
+	_, err = whole{Rows: w.Rows[1:]}.page()
+	require.ErrorContains(t, err, whatIsFelt[0].workload+" beside "+whatIsFelt[0].beside+" was not measured")
+}
+
+// The page is written from the table beside it, and nobody edits it.
+func TestThePageIsThatOfItsTable(t *testing.T) {
+	dir := filepath.Join("..", "..", "..", "docs")
+	w, err := load(filepath.Join(dir, "benchmarks.csv"))
+	require.NoError(t, err)
+	want, err := w.page()
+	require.NoError(t, err)
+	got, err := os.ReadFile(filepath.Join(dir, "benchmarks.md"))
+	require.NoError(t, err)
+	require.Equal(t, want, string(got), "go run ./cmd/ratios -page ../docs writes it")
 }
 
 func TestMiniIsAPriceAndNoRival(t *testing.T) {
 	m := measurements{}
 	for variant, seconds := range map[string]float64{"ours": 1e-6, "mini": 3e-6, "client-go": 2e-6} {
-		for _, unit := range []string{"sec/op", "B/op"} {
-			m[measure{"queue", "Cycle", variant, unit}] = slices.Repeat([]float64{seconds}, 6)
-		}
+		m[measure{"queue", "Cycle", variant, "sec/op"}] = slices.Repeat([]float64{seconds}, 6)
 	}
-	rows := compare([]workload{{subject: "queue", name: "Cycle", file: "queue/queue_test.go", variants: []string{"ours", "mini", "client-go"}}}, m)
-	require.Len(t, rows, 2, "ours beside client-go, in two units")
-	file := filepath.Join(t.TempDir(), "benchmarks.md")
-	require.NoError(t, write(file, report{Rows: rows, Prices: prices(rows, m)}))
-	page, err := os.ReadFile(file)
-	require.NoError(t, err)
-	require.Contains(t, string(page), "## What growing up costs")
-	require.Contains(t, string(page), "| queue Cycle | time | 3.00 µs | 1.00 µs | 2.00 µs | client-go | [queue/queue_test.go](../benchmarks/queue/queue_test.go) |")
-	require.Equal(t, 1, strings.Count(string(page), "3.00"), "how much is allocated says little beside the time")
+	rows := compare([]workload{{subject: "queue", name: "Cycle", file: "queue/queue_test.go",
+		variants: []string{"ours", "mini", "client-go"}}}, m)
+	require.Len(t, rows, 1, "ours beside client-go")
+	require.Equal(t, "3.00 µs", rows[0].MiniIs())
 }
 
 func TestACurveIsDrawnFromWorkloadsThatDifferInANumber(t *testing.T) {

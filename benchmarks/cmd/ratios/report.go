@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	_ "embed"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"text/template"
@@ -16,48 +18,123 @@ import (
 )
 
 //go:embed report.md.tmpl
-var reportText string
+var pageText string
 
-// report is what the page is made of.
-type report struct {
-	Rows      []row
-	Prices    []price
-	Plots     []curve
-	Machine   machine
-	Rounds    int
-	Benchtime time.Duration
-	Date      string
-	Took      time.Duration
-}
-
-// section is a table of the report.
-type section struct {
-	Title string
-	Rows  []row
-}
-
-// Sections are the tables, those first in which we lose.
-func (r report) Sections() []section {
-	sections := []section{{Title: worse.String()}, {Title: same.String()}, {Title: better.String()}}
-	for _, row := range r.Rows {
-		sections[row.Verdict].Rows = append(sections[row.Verdict].Rows, row)
-	}
-	return sections
-}
-
-func write(file string, r report) error {
-	page, err := template.New("report").Funcs(template.FuncMap{"decimal": decimal}).Parse(reportText)
+// report writes a run beside the one before, and the page.
+func report(ctx context.Context, s settings, rows []row, began time.Time) error {
+	m, err := lookAround(ctx)
 	if err != nil {
 		return err
 	}
+	if _, err := plotAll(filepath.Join(s.report, "plots"), rows); err != nil {
+		return err
+	}
+	file := filepath.Join(s.report, "benchmarks.csv")
+	before, err := load(file)
+	if err != nil {
+		return err
+	}
+	now := whole{Rows: rows, Facts: m.facts()}
+	now.Facts = append(now.Facts,
+		fact{"run", fmt.Sprintf("%s, %s, %d rounds of %s", began.UTC().Format(time.DateOnly), time.Since(began).Round(time.Minute), s.rounds, s.benchtime)})
+	for _, f := range before.Facts {
+		if f.Name == "run" {
+			now.Facts = append(now.Facts, fact{"run before", f.Value})
+		}
+	}
+	now.after(before)
+	if err := now.save(file); err != nil {
+		return err
+	}
+	return writePage(s.report)
+}
+
+// writePage makes the page from what was measured.
+func writePage(dir string) error {
+	w, err := load(filepath.Join(dir, "benchmarks.csv"))
+	if err != nil {
+		return err
+	}
+	text, err := w.page()
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, "benchmarks.md"), []byte(text), 0o644)
+}
+
+func (w whole) page() (string, error) {
+	t, err := template.New("page").Funcs(template.FuncMap{"decimal": decimal}).Parse(pageText)
+	if err != nil {
+		return "", err
+	}
+	p, err := w.choose()
+	if err != nil {
+		return "", err
+	}
 	var text strings.Builder
-	if err := page.Execute(&text, r); err != nil {
-		return err
+	err = t.Execute(&text, p)
+	return text.String(), err
+}
+
+// chosen is what the page shows of a run.
+type chosen struct {
+	whole
+	Lost, Others []felt // worse, and the rest
+	Unsteady     []felt // two runs do not agree
+	AlsoLost     []row  // the worst of those that nobody feels
+	MoreLost     int    // and how many more
+	Counts       struct{ Worse, Same, Better, Unsteady int }
+	Plots        []curve
+	HasMini      bool
+}
+
+func (w whole) choose() (p chosen, err error) {
+	p.whole = w
+	known := map[[5]string]bool{}
+	for _, f := range whatIsFelt {
+		r, ok := f.find(w.Rows)
+		if !ok {
+			return p, fmt.Errorf("%s beside %s was not measured in %s: a page needs all workloads", f.workload, f.beside, f.unit)
+		}
+		f.row, known[r.key()] = r, true
+		switch {
+		case !r.Steady():
+			p.Unsteady = append(p.Unsteady, f)
+		case r.Verdict == worse:
+			p.Lost = append(p.Lost, f)
+		default:
+			p.Others = append(p.Others, f)
+		}
+		p.HasMini = p.HasMini || r.Steady() && r.Mini > 0
 	}
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		return err
+	for _, r := range w.Rows {
+		switch {
+		case !r.Steady():
+			p.Counts.Unsteady++
+		case r.Verdict == worse:
+			p.Counts.Worse++
+			switch {
+			case known[r.key()]:
+			case len(p.AlsoLost) < 6:
+				p.AlsoLost = append(p.AlsoLost, r)
+			default:
+				p.MoreLost++
+			}
+		case r.Verdict == same:
+			p.Counts.Same++
+		default:
+			p.Counts.Better++
+		}
 	}
-	return os.WriteFile(file, []byte(text.String()), 0o644)
+	for _, list := range [][]felt{p.Lost, p.Others} {
+		slices.SortStableFunc(list, func(a, b felt) int { return cmp.Compare(b.Ratio, a.Ratio) })
+	}
+	for _, c := range curves {
+		if slices.ContainsFunc(w.Rows, c.has) {
+			p.Plots = append(p.Plots, c)
+		}
+	}
+	return p, nil
 }
 
 // machine is where it was measured, and with what.
@@ -68,6 +145,17 @@ type machine struct {
 }
 
 type module struct{ Path, Version string }
+
+func (m machine) facts() []fact {
+	facts := []fact{
+		{"machine", fmt.Sprintf("%s, %d processors, %s, %s", m.Processor, m.Processors, m.Memory, m.System)},
+		{"Go", m.Go},
+	}
+	for _, original := range m.Originals {
+		facts = append(facts, fact{original.Path, original.Version})
+	}
+	return facts
+}
 
 // lookAround describes this machine. What a system does not tell is left out.
 func lookAround(ctx context.Context) (machine, error) {

@@ -12,30 +12,34 @@ import (
 )
 
 // show prints the table for a terminal.
-func show(to io.Writer, rows []row, prices []price) error {
+func show(to io.Writer, rows []row) error {
 	table := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
 	last := verdict(-1)
 	for _, r := range rows {
 		if r.Verdict != last {
 			last = r.Verdict
 			_, _ = fmt.Fprintf(table, "\n%s\n", last)
-			_, _ = fmt.Fprintln(table, "workload\tside by side\tof\tours\toriginal\tratio\t95 %")
+			_, _ = fmt.Fprintln(table, "workload\tside by side\tof\tours\toriginal\tratio\t95 %\tmini")
 		}
-		_, _ = fmt.Fprintf(table, "%s %s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Subject, r.Workload, r.Sides(), r.Of(),
-			r.Number(r.OursIs.Center), r.Number(r.OriginalIs.Center), decimal(r.Ratio), r.Interval())
-	}
-	if len(prices) > 0 {
-		_, _ = fmt.Fprintln(table, "\nWhat growing up costs\nworkload\tof\tmini\tthe library\tthe original\twhich")
-	}
-	for _, p := range prices {
-		_, _ = fmt.Fprintf(table, "%s %s\t%s\t%s\t%s\t%s\t%s\n", p.Subject, p.Workload, p.Of(),
-			p.Number(p.Mini), p.Number(p.OursIs.Center), p.Number(p.OriginalIs.Center), p.Original)
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.name(), r.Sides(), r.Of(),
+			r.Number(r.OursIs.Center), r.Number(r.OriginalIs.Center), decimal(r.Ratio), r.Interval(), r.MiniIs())
 	}
 	return table.Flush()
 }
 
 func (v verdict) String() string {
 	return [...]string{"Where ours is worse", "No difference that is more than chance, or less than 1 %", "Where ours is better"}[v]
+}
+
+// short is the verdict in one word.
+func (v verdict) short() string { return [...]string{"worse", "same", "better"}[v] }
+
+// MiniIs is the figure of the course's part, if it plays.
+func (r row) MiniIs() string {
+	if r.Mini == 0 {
+		return "-"
+	}
+	return r.Number(r.Mini)
 }
 
 // Sides are both variants, if it is not clear which of ours it is.
@@ -112,7 +116,7 @@ func digits(value float64) int {
 
 // Interval is where the ratio is with 95 %.
 func (r row) Interval() string {
-	if math.IsInf(r.OursIs.Lo, 0) || math.IsInf(r.OriginalIs.Lo, 0) || r.Rounds < 6 {
+	if math.IsInf(r.Low, -1) {
 		return "too few rounds"
 	}
 	return decimal(r.Low) + " to " + decimal(r.High)

@@ -4,9 +4,10 @@ import (
 	"testing"
 
 	"github.com/loopwright/loopwright/chapters/18-ranking/scaledown"
+	"github.com/loopwright/loopwright/chapters/kubelet"
 	"github.com/loopwright/loopwright/internal/demo/demotest"
 )
 
 func TestTheNaiveProgramFailsAsTheTextShows(t *testing.T) {
-	demotest.InMemoryWith(t, scaledown.InMemory, scaledown.Story(reconciler))
+	demotest.InMemoryWith(t, kubelet.Quick, scaledown.Story(reconciler))
 }

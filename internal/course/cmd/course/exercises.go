@@ -92,7 +92,8 @@ func (t *tree) catchUp() *cobra.Command {
 }
 
 func (t *tree) verify() *cobra.Command {
-	return &cobra.Command{
+	var byName bool
+	cmd := &cobra.Command{
 		Use:   "verify [N]",
 		Short: "prove that every stub fails, every reference passes, and every wrong solution is caught",
 		Args:  cobra.MaximumNArgs(1),
@@ -106,7 +107,7 @@ func (t *tree) verify() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return repo.Verify(cmd.Context(), []course.Exercise{e}, os.Stdout)
+				return repo.Verify(cmd.Context(), []course.Exercise{e}, byName, os.Stdout)
 			}
 			exercises, problems, err := repo.Exercises()
 			if err != nil {
@@ -115,9 +116,11 @@ func (t *tree) verify() *cobra.Command {
 			if err := problems.Err(); err != nil {
 				return err
 			}
-			return repo.Verify(cmd.Context(), exercises, os.Stdout)
+			return repo.Verify(cmd.Context(), exercises, byName, os.Stdout)
 		},
 	}
+	cmd.Flags().BoolVar(&byName, "by-name", false, "run each wrong solution with the test that it names, and no other")
+	return cmd
 }
 
 func (t *tree) progress() *cobra.Command {
