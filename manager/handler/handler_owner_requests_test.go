@@ -202,6 +202,7 @@ func TestTheOwnersThatAreAskedFor(t *testing.T) {
 		{"an owner that was written down with an older version", "ReplicaSet", []string{"apps/v1beta2 ReplicaSet web"}, []string{"shop/web"}},
 		{"an owner in the core group", "ConfigMap", []string{"v1 ConfigMap prices"}, []string{"shop/prices"}},
 		{"an owner of a core kind's name in another group", "ConfigMap", []string{"example.com/v1 ConfigMap prices"}, nil},
+		{"owners of which one has an apiVersion that is none", "ConfigMap", []string{"a/b/c ConfigMap prices", "v1 ConfigMap taxes"}, []string{"shop/taxes"}},
 		{"several owners", "ReplicaSet", []string{"apps/v1 ReplicaSet web", "apps/v1 ReplicaSet api", "apps/v1 ReplicaSet db"}, []string{"shop/web", "shop/api", "shop/db"}},
 		{"several owners, and the first has another kind", "ReplicaSet", []string{"v1 ConfigMap prices", "apps/v1 ReplicaSet web"}, []string{"shop/web"}},
 		{"several owners, and the last has another kind", "ReplicaSet", []string{"apps/v1 ReplicaSet web", "v1 ConfigMap prices"}, []string{"shop/web"}},
