@@ -57,10 +57,10 @@ func (w *world) pods() (live []*corev1.Pod) {
 	return live
 }
 
-// names are the Pods' names.
-func names(pods []*corev1.Pod) (all []string) {
-	for _, pod := range pods {
-		all = append(all, pod.Name)
+// names are the names of objects, in their order.
+func names[T mini.Object](objs []T) (all []string) {
+	for _, obj := range objs {
+		all = append(all, obj.GetName())
 	}
 	return all
 }

@@ -121,13 +121,6 @@ func (w *world) update(obj *corev1.ConfigMap) {
 	require.NoError(w, err)
 }
 
-func namesOf(objs []mini.Object) (names []string) {
-	for _, obj := range objs {
-		names = append(names, obj.GetName())
-	}
-	return names
-}
-
 func ownersIn(refs []metav1.OwnerReference) (names []string) {
 	for _, ref := range refs {
 		names = append(names, ref.Name)
@@ -183,7 +176,7 @@ func TestAnOwnerWithoutNamespaceIsFoundFromAnyNamespace(t *testing.T) {
 		synctest.Wait()
 		require.NotNil(w, g.Owner(ref, "default"), "a Node may own objects of any namespace")
 		require.NotNil(w, g.Owner(ref, ""), "and objects without one")
-		require.Equal(w, []string{"here", "there"}, namesOf(g.Dependents(node)))
+		require.Equal(w, []string{"here", "there"}, names(g.Dependents(node)))
 	})
 }
 
@@ -198,7 +191,7 @@ func TestAnObjectInAnotherNamespaceIsNoOwner(t *testing.T) {
 		require.Nil(w, g.Owner(wrong.OwnerReferences[0], "other"))
 		require.Nil(w, g.Owner(wrong.OwnerReferences[0], ""),
 			"an object without a namespace cannot be owned by one that has one")
-		require.Equal(w, []string{"right"}, namesOf(g.Dependents(owner)),
+		require.Equal(w, []string{"right"}, names(g.Dependents(owner)),
 			"the UID alone does not make an object of another namespace a dependent")
 	})
 }
@@ -214,7 +207,7 @@ func TestDependentsAreOfAllKinds(t *testing.T) {
 		w.podOf("of-other", ownerRef("ConfigMap", other))
 		w.podOf("alone")
 		synctest.Wait()
-		require.Equal(w, []string{"both", "map", "pod"}, namesOf(g.Dependents(owner)))
+		require.Equal(w, []string{"both", "map", "pod"}, names(g.Dependents(owner)))
 		require.Empty(w, g.Dependents(w.configMap("new")))
 	})
 }
@@ -230,7 +223,7 @@ func TestDependentsAreInTheGraphBeforeTheirOwnerIs(t *testing.T) {
 		w.podOf("a", ownerRef("ConfigMap", owner))
 		require.Equal(w, []string{"Pod a"}, woken())
 		require.Nil(w, g.Owner(ownerRef("ConfigMap", owner), "default"), "its informer is late")
-		require.Equal(w, []string{"a"}, namesOf(g.Dependents(owner)))
+		require.Equal(w, []string{"a"}, names(g.Dependents(owner)))
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
 		require.NotNil(w, g.Owner(ownerRef("ConfigMap", owner), "default"))
@@ -250,8 +243,8 @@ func TestAnOwnerWaitsOnlyForBlockingDependents(t *testing.T) {
 		w.configMap("no", no)
 		w.configMap("blocks-another", no, ownerRef("ConfigMap", other))
 		synctest.Wait()
-		require.Equal(w, []string{"blocks"}, namesOf(g.BlockingDependents(owner)))
-		require.Equal(w, []string{"blocks-another"}, namesOf(g.BlockingDependents(other)))
+		require.Equal(w, []string{"blocks"}, names(g.BlockingDependents(owner)))
+		require.Equal(w, []string{"blocks-another"}, names(g.BlockingDependents(other)))
 	})
 }
 

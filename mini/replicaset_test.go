@@ -216,14 +216,15 @@ func TestLevel3FiveHundredRefusedPodsAreOneRequest(t *testing.T) {
 func TestLevel3CreationsDoubleAndEndWithTheBatchThatFails(t *testing.T) {
 	inMemory(t, func(w *world) {
 		sets := w.reconciler()
-		// The fifth one is refused, in the batch of the fourth to the seventh.
+		// The fifth one is refused at once, in the batch of the fourth to the seventh.
 		w.Server.Inject(fakeapi.Fault{Match: toPods("create"), Skip: 4, Times: 1, Status: fakeapi.Forbidden()})
-		w.Server.Inject(fakeapi.Fault{Match: toPods("create"), Delay: time.Second})
+		w.Server.Inject(fakeapi.Fault{Match: toPods("create"), Times: 4, Delay: time.Second})
+		w.Server.Inject(fakeapi.Fault{Match: toPods("create"), Skip: 5, Delay: time.Second})
 		w.createReplicaSet(replicaSet("web", 40))
 		began := time.Now()
 		_, err := sets.Reconcile(w.ctx, keyOfWeb)
 		require.Error(w, err)
-		require.Equal(w, 3*time.Second, time.Since(began), "batches of 1, 2 and 4, each of a second")
+		require.Equal(w, 3*time.Second, time.Since(began), "batches of 1, 2 and 4: a failure waits for the others")
 		require.Equal(w, 1+2+4, w.requestsTo("create", "pods"))
 		require.Len(w, names(w.pods()), 1+2+3)
 		began = time.Now()

@@ -66,7 +66,7 @@ func plainState(state string) string {
 		{"Mutex", "it waits for a lock that is not released, perhaps one that it holds already"},
 		{"WaitGroup", "it waits for goroutines that do not end"},
 		{"Cond", "it waits for a signal that nobody gives"},
-		{"run", "a loop never ends"},
+		{"run", "a loop never ends, or each write causes the next"},
 	} {
 		if strings.Contains(state, s.mark) {
 			return s.plain
