@@ -116,7 +116,10 @@ image: ## Write the controllers as a container image, for amd64 and arm64; needs
 .PHONY: quick test test-packages test-course test-all
 # Linked without symbol tables: no test reads them, and there are 200 binaries to link.
 TESTED := -vet=off -ldflags=-s -p $(TESTED_AT_ONCE)
-# All but the chapters' programs, of which there are 80 to link.
+# The chapters' programs are 77 test binaries to link. Most of them depend on nothing but files, which the cache of test
+# results knows: only those that can have changed run again. Clusters it does not know.
+ON_A_CLUSTER = $(shell grep -rl clustertest --include='*_test.go' chapters | sed 's|^|$(shell go list -m)/|; s|/[^/]*$$||' | sort -u)
+PROGRAMS = $(filter-out $(ON_A_CLUSTER),$(shell go list ./chapters/...))
 LIBRARY = $(shell go list ./... | grep -v /chapters/)
 quick: ## Run the unit tests of the library and of mini: no cluster, no race detector (2 minutes)
 	go test -short $(TESTED) $(LIBRARY)
@@ -125,11 +128,10 @@ test: $(CLUSTER_COMMAND) $(COURSE) ## Prove the library and the course: race det
 	@test -n "$(RACE)" || echo "No C compiler, so no race detector: install one, and the tests use it."
 	@$(MAKE) --no-print-directory -j2 test-packages test-course
 # Commands without a shell: make passes a SIGTERM on to them, and with the go command its tests and their clusters end.
-# `make check` vets everything. What the chapters' programs print depends on files that the cache of test results
-# knows, so only those that can have changed run again. Clusters, and the texts of the book, it does not know.
+# `make check` vets everything. The book's tests read texts, which the cache of test results does not know, either.
 test-packages:
-	go test $(RACE) -count=1 -timeout 30m $(TESTED) $(LIBRARY)
-	go test $(RACE) -timeout 30m $(TESTED) ./chapters/...
+	go test $(RACE) -count=1 -timeout 30m $(TESTED) $(LIBRARY) $(ON_A_CLUSTER)
+	go test $(RACE) -timeout 30m $(TESTED) $(PROGRAMS)
 	go -C benchmarks test -short $(TESTED) ./...
 	go -C benchmarks test -count=1 $(TESTED) -run RealServer ./client ./election ./controllers ./endtoend
 	go -C operator test -count=1 -timeout 20m $(TESTED) ./compare

@@ -17,8 +17,8 @@ import (
 // portedIn is set for the tests that were compiled with the ported calls: it is where these were.
 const portedIn = "LOOPWRIGHT_CALLS_PORTED_IN"
 
-// TestMain ports the calls, as `loopwright port` does, compiles this package with them, and runs that in the
-// place of this process.
+// TestMain ports the calls, as `loopwright port` does, compiles this package with them, and runs that
+// in the place of this process.
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(portedIn); dir != "" {
 		_ = os.RemoveAll(dir)
@@ -47,8 +47,8 @@ func runPorted() error {
 	return syscall.Exec(binary, os.Args, append(os.Environ(), portedIn+"="+dir))
 }
 
-// portCalls changes nothing but import paths and the package's name. It returns the overlay that makes the
-// files in dir those of package ourcalls.
+// portCalls changes nothing but import paths and the package's name. It returns the overlay that makes
+// the files in dir those of package ourcalls.
 func portCalls(dir string) (overlay string, err error) {
 	files, err := filepath.Glob(filepath.Join("calls", "*.go"))
 	if err != nil {

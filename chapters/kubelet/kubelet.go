@@ -1,6 +1,6 @@
-// Package kubelet has what a cluster has beside its API server, as far as Pods are concerned: a fake
-// node on which they become ready and end. The chapters' programs need it in memory; on a real
-// cluster kwok does the same.
+// Package kubelet has what a cluster has beside its API server, as far as Pods are concerned: a
+// fake node on which they become ready and end. The chapters' programs need it in memory; on a
+// real cluster kwok does the same.
 package kubelet
 
 import (

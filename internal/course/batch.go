@@ -117,7 +117,8 @@ func (b *batch) build(ctx context.Context) (apart map[int]string, err error) {
 		return nil, fmt.Errorf("looking for test2json: %w", err)
 	}
 	b.test2json = strings.TrimSpace(string(tool))
-	binary := b.n.repo.Abs(path.Join(dir, "all.test"))
+	// It has the name that go test gives it: a client tells the server the name of its program.
+	binary := b.n.repo.Abs(path.Join(dir, path.Base(miniPackage)+".test"))
 	// Without symbol tables it is linked in half the time; stack traces do not
 	// need them.
 	args := []string{"test", "-c", "-ldflags=-s -w", "-overlay=" + overlayFile, "-o", binary}

@@ -78,8 +78,21 @@ func TestAReferenceThatFailsInTheBinaryOfAllIsNoProofAgainstIt(t *testing.T) {
 	r := tinyTree(t, map[string]string{"mini/sum_test.go": tests})
 	var out strings.Builder
 	require.NoError(t, r.Verify(t.Context(), []Exercise{theExercise(t, r)}, false, &out))
+	assert.Contains(t, out.String(), "the reference fails a test in the binary of all solutions: ")
 	assert.Contains(t, out.String(), "compiled on their own: beyond.go (")
-	assert.NotContains(t, out.String(), "not alone")
+	assert.Equal(t, 1, strings.Count(out.String(), "not alone"), "no solution is caught by it")
+}
+
+// A client tells the server the name of its program, and a test may depend on it. If the reference failed for
+// that, each solution would be compiled on its own.
+func TestTheBinaryOfAllHasTheNameThatGoTestGivesIt(t *testing.T) {
+	t.Parallel()
+	tests := strings.Replace(tiny["mini/sum_test.go"], "import \"testing\"", "import (\n\t\"os\"\n\t\"path/filepath\"\n\t\"testing\"\n)", 1) +
+		"\nfunc TestTheName(t *testing.T) {\n\tif name := filepath.Base(os.Args[0]); name != \"mini.test\" {\n\t\tt.Error(name)\n\t}\n}\n"
+	r := tinyTree(t, map[string]string{"mini/sum_test.go": tests})
+	var out strings.Builder
+	require.NoError(t, r.Verify(t.Context(), []Exercise{theExercise(t, r)}, false, &out))
+	assert.NotContains(t, out.String(), "on their own")
 }
 
 func TestVerifySaysWhereTheTimeGoes(t *testing.T) {

@@ -199,6 +199,9 @@ func (n *runner) judgeAttempts(ctx context.Context, e Exercise, attempts []attem
 		}
 	}
 	fmt.Fprintf(w, "  %d wrong solutions tried: %s to build, %s to run\n", len(unknown), inSeconds(b.built), inSeconds(b.ran))
+	if b.reference.Status != Passed && b.reference.Status != "" {
+		fmt.Fprintf(w, "  the reference %s in the binary of all solutions: %s\n", b.reference.Status, oneLine(n.repo.explain(e, b.reference, e.Replaces)))
+	}
 	if len(b.alone) > 0 {
 		fmt.Fprintf(w, "  compiled on their own: %s\n", strings.Join(b.alone, ", "))
 	}

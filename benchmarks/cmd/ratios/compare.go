@@ -13,9 +13,10 @@ type row struct {
 	Subject, Workload, File string
 	Ours, Original          string // the variants
 	Unit                    string
-	OursIs, OriginalIs      benchmath.Summary // the median, and the interval in which it is with 95 %
-	Mini                    float64           // the median of the course's part; 0 if it does not play
-	Rounds                  int
+	// The medians, and the intervals in which they are with 95 %.
+	OursIs, OriginalIs benchmath.Summary
+	Mini               float64 // the median of the course's part; 0 if it does not play
+	Rounds             int
 	outcome
 	Verdict verdict
 	Before  *outcome // what the run before found, if it had the row
@@ -31,8 +32,8 @@ func (r row) key() [5]string { return [5]string{r.Subject, r.Workload, r.Ours, r
 // verdict is what a row says.
 type verdict int
 
-// mini is the course's part, where a workload has one. It is not compared with the originals: it shows what the
-// library's additions cost.
+// mini is the course's part, where a workload has one. It is not compared with the originals: it shows
+// what the library's additions cost.
 const mini = "mini"
 
 const (
@@ -115,8 +116,8 @@ func units(all measurements, w workload, variant string) (units []string) {
 	return units
 }
 
-// judge takes the ratio of each round, in which both sides had the same machine a second apart. The interval
-// comes from the order of these ratios, without assuming how they are spread.
+// judge takes the ratio of each round, in which both sides had the same machine a second apart. The
+// interval comes from the order of these ratios, without assuming how they are spread.
 func (r *row) judge(ours, original []float64) {
 	r.OursIs, r.OriginalIs = summary(ours), summary(original)
 	ratios := make([]float64, r.Rounds)
@@ -149,7 +150,8 @@ func (r row) Steady() bool {
 	if now == before || max(now.High, before.High) < plain {
 		return true
 	}
-	return now.High <= tooWide*now.Low && max(now.Ratio, before.Ratio) <= tooFar*min(now.Ratio, before.Ratio)
+	return now.High <= tooWide*now.Low &&
+		max(now.Ratio, before.Ratio) <= tooFar*min(now.Ratio, before.Ratio)
 }
 
 // times is how many times as much a is: nothing is as much as nothing.

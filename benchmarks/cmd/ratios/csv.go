@@ -58,8 +58,9 @@ func load(file string) (w whole, err error) {
 		return w, err
 	}
 	for line := range strings.Lines(string(text)) {
-		if name, value, is := strings.Cut(strings.TrimPrefix(line, "# "), ": "); is && line[0] == '#' {
-			w.Facts = append(w.Facts, fact{name, strings.TrimSpace(value)})
+		if line, is := strings.CutPrefix(strings.TrimSpace(line), "# "); is {
+			name, value, _ := strings.Cut(line, ": ")
+			w.Facts = append(w.Facts, fact{name, value})
 		}
 	}
 	table := csv.NewReader(strings.NewReader(string(text)))
@@ -84,8 +85,10 @@ func load(file string) (w whole, err error) {
 }
 
 func rowOf(cells []string) (r row, err error) {
-	r = row{Subject: cells[0], Workload: cells[1], Ours: cells[2], Original: cells[3], Unit: cells[4], File: cells[16]}
-	places := map[int]*float64{5: &r.OursIs.Center, 6: &r.OriginalIs.Center, 7: &r.Mini, 8: &r.Ratio, 9: &r.Low, 10: &r.High}
+	r = row{Subject: cells[0], Workload: cells[1], Ours: cells[2], Original: cells[3],
+		Unit: cells[4], File: cells[16]}
+	places := map[int]*float64{5: &r.OursIs.Center, 6: &r.OriginalIs.Center, 7: &r.Mini,
+		8: &r.Ratio, 9: &r.Low, 10: &r.High}
 	if cells[12] != "" {
 		r.Before = &outcome{}
 		places[12], places[13], places[14] = &r.Before.Ratio, &r.Before.Low, &r.Before.High

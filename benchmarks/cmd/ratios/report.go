@@ -34,9 +34,9 @@ func report(ctx context.Context, s settings, rows []row, began time.Time) error 
 	if err != nil {
 		return err
 	}
-	now := whole{Rows: rows, Facts: m.facts()}
-	now.Facts = append(now.Facts,
-		fact{"run", fmt.Sprintf("%s, %s, %d rounds of %s", began.UTC().Format(time.DateOnly), time.Since(began).Round(time.Minute), s.rounds, s.benchtime)})
+	ran := fmt.Sprintf("%s, %s, %d rounds of %s",
+		began.UTC().Format(time.DateOnly), time.Since(began).Round(time.Minute), s.rounds, s.benchtime)
+	now := whole{Rows: rows, Facts: append(m.facts(), fact{"run", ran})}
 	for _, f := range before.Facts {
 		if f.Name == "run" {
 			now.Facts = append(now.Facts, fact{"run before", f.Value})
@@ -94,7 +94,8 @@ func (w whole) choose() (p chosen, err error) {
 	for _, f := range whatIsFelt {
 		r, ok := f.find(w.Rows)
 		if !ok {
-			return p, fmt.Errorf("%s beside %s was not measured in %s: a page needs all workloads", f.workload, f.beside, f.unit)
+			return p, fmt.Errorf("%s beside %s was not measured in %s: a page needs all workloads",
+				f.workload, f.beside, f.unit)
 		}
 		f.row, known[r.key()] = r, true
 		switch {
