@@ -86,9 +86,8 @@ func (c *Deployments) getRollout(ctx context.Context, req Request) (*rollout, er
 		return nil, err
 	}
 	rsList, err = Claim(ctx, c.Client, d, selector, rsList)
-	r := &rollout{d: d}
-	r.newRS, r.oldRSs = FindNewReplicaSet(d, rsList)
-	return r, err
+	newRS, oldRSs := FindNewReplicaSet(d, rsList)
+	return &rollout{d, newRS, oldRSs}, err
 }
 
 // FindNewReplicaSet returns the ReplicaSet that has the Deployment's template, or nil if
@@ -124,7 +123,7 @@ func EqualIgnoreHash(a, b *corev1.PodTemplateSpec) bool {
 // getNewReplicaSet creates the new ReplicaSet if there is none, and otherwise makes its
 // revision the highest: the template may be one that the Deployment has returned to.
 func (c *Deployments) getNewReplicaSet(ctx context.Context, r *rollout) error {
-	revision := int64(1)
+	revision := 1
 	for _, rs := range r.oldRSs {
 		revision = max(revision, Revision(rs)+1)
 	}
@@ -158,7 +157,7 @@ func (c *Deployments) nameIsTaken(ctx context.Context, r *rollout) error {
 
 // newReplicaSet returns one without Pods: the strategy decides how many it may have. Its
 // name follows from the template, so that a second try cannot create a second one.
-func newReplicaSet(d *appsv1.Deployment, revision int64) *appsv1.ReplicaSet {
+func newReplicaSet(d *appsv1.Deployment, revision int) *appsv1.ReplicaSet {
 	hash := ComputeHash(&d.Spec.Template, d.Status.CollisionCount)
 	template, selector := d.Spec.Template.DeepCopy(), d.Spec.Selector.DeepCopy()
 	metav1.SetMetaDataLabel(&template.ObjectMeta, hashLabel, hash)
@@ -188,24 +187,22 @@ func ComputeHash(template *corev1.PodTemplateSpec, collisionCount *int32) string
 }
 
 // Revision returns the revision of a ReplicaSet or Deployment, or 0 if it has none.
-func Revision(obj Object) int64 {
-	revision, _ := strconv.ParseInt(obj.GetAnnotations()[RevisionAnnotation], 10, 64)
+func Revision(obj Object) int {
+	revision, _ := strconv.Atoi(obj.GetAnnotations()[RevisionAnnotation])
 	return revision
 }
 
 // inherit copies to the new ReplicaSet what makes no other Pods and so needs no other
 // ReplicaSet, and sets the revision, which never falls: others may have been deleted.
-func inherit(d *appsv1.Deployment, rs *appsv1.ReplicaSet, revision int64) {
+func inherit(d *appsv1.Deployment, rs *appsv1.ReplicaSet, revision int) {
 	rs.Spec.MinReadySeconds = d.Spec.MinReadySeconds
 	for key, value := range d.Annotations {
 		if !isOwnAnnotation(key) {
 			metav1.SetMetaDataAnnotation(&rs.ObjectMeta, key, value)
 		}
 	}
-	if Revision(rs) < revision {
-		n := fmt.Sprint(revision)
-		metav1.SetMetaDataAnnotation(&rs.ObjectMeta, RevisionAnnotation, n)
-	}
+	highest := fmt.Sprint(max(Revision(rs), revision))
+	metav1.SetMetaDataAnnotation(&rs.ObjectMeta, RevisionAnnotation, highest)
 }
 
 // isOwnAnnotation: a Deployment and its ReplicaSets have values of their own for these.
