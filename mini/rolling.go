@@ -114,8 +114,8 @@ func (c *Deployments) rolloutRecreate(ctx context.Context, r *rollout) error {
 	return c.scaleReplicaSets(ctx, r.d, []scaling{{r.newRS, *r.d.Spec.Replicas}})
 }
 
-// oldPodsRunning returns false if no old Pod runs. It reads the Pods: a ReplicaSet's status
-// does not count those that are being deleted and still run.
+// oldPodsRunning reads the Pods themselves: a ReplicaSet's status does not count those
+// that are being deleted and still run.
 func (c *Deployments) oldPodsRunning(ctx context.Context, r *rollout) (bool, error) {
 	for _, rs := range r.oldRSs {
 		pods, err := OwnedBy[*corev1.Pod](ctx, c.Client, rs)

@@ -79,15 +79,15 @@ func (c *Deployments) getRollout(ctx context.Context, req Request) (*rollout, er
 	if err != nil || d.DeletionTimestamp != nil {
 		return nil, IgnoreNotFound(err)
 	}
-	here := Selection{Namespace: d.Namespace}
-	selector, err1 := metav1.LabelSelectorAsSelector(d.Spec.Selector)
-	rsList, err2 := List[*appsv1.ReplicaSet](ctx, c.Client, here)
-	if err := errors.Join(err1, err2); err != nil {
+	selector, err := metav1.LabelSelectorAsSelector(d.Spec.Selector)
+	if err != nil {
 		return nil, err
 	}
-	rsList, err = Claim(ctx, c.Client, d, selector, rsList)
+	all, err1 := List[*appsv1.ReplicaSet](
+		ctx, c.Client, Selection{Namespace: d.Namespace})
+	rsList, err2 := Claim(ctx, c.Client, d, selector, all)
 	newRS, oldRSs := FindNewReplicaSet(d, rsList)
-	return &rollout{d, newRS, oldRSs}, err
+	return &rollout{d, newRS, oldRSs}, errors.Join(err1, err2)
 }
 
 // FindNewReplicaSet returns the ReplicaSet that has the Deployment's template, or nil if
@@ -146,12 +146,12 @@ func (c *Deployments) nameIsTaken(ctx context.Context, r *rollout) error {
 	if err != nil {
 		return err
 	}
-	same := EqualIgnoreHash(&other.Spec.Template, &r.d.Spec.Template)
-	if same && metav1.IsControlledBy(other, r.d) {
+	if metav1.IsControlledBy(other, r.d) &&
+		EqualIgnoreHash(&other.Spec.Template, &r.d.Spec.Template) {
 		return nil // it is ours, and the answer to its creation was lost
 	}
-	collisions := ptr.Deref(r.d.Status.CollisionCount, 0) + 1
-	r.d.Status.CollisionCount = &collisions // makes another hash, and so another name
+	// One collision more makes another hash, and so another name.
+	r.d.Status.CollisionCount = new(ptr.Deref(r.d.Status.CollisionCount, 0) + 1)
 	return c.Client.UpdateStatus(ctx, r.d)
 }
 

@@ -397,7 +397,9 @@ func TestANewReplicaSetIsCompleteBeforeItHasPods(t *testing.T) {
 			Match: fakeapi.Match{Verb: "update", Resource: "replicasets"}, Status: fakeapi.Forbidden(),
 		})
 		c := &mini.Deployments{Client: w.Manager.Client}
+		w.Server.ForgetRequests()
 		_, _ = c.ReplaceAll(w.ctx, web)
+		require.Zero(w, w.requestsTo("get", "replicasets"), "the name was free: there is nothing to look up")
 		rs := w.sets()["v1"]
 		require.EqualValues(w, 1, mini.Revision(rs), "kubectl rollout history would not show it")
 		require.EqualValues(w, 2, rs.Spec.MinReadySeconds, "its Pods would count as available at once")
@@ -582,6 +584,16 @@ func TestADeploymentThatCannotBeReadIsAFailure(t *testing.T) {
 		defer cancel()
 		_, err := c.ReplaceAll(impatient, web)
 		require.Error(w, err)
+	})
+	inRollout(t, idle, func(w *rolloutWorld) { // the API server refuses it, so this does not happen
+		d := deployment(1)
+		d.Spec.Selector.MatchExpressions = []metav1.LabelSelectorRequirement{{Key: "app", Operator: "Resembles"}}
+		_, err := w.Server.Load(appsv1.SchemeGroupVersion.WithResource("deployments"), d)
+		require.NoError(w, err)
+		c := &mini.Deployments{Client: w.Manager.Client}
+		_, err = c.ReplaceAll(w.ctx, web)
+		require.Error(w, err, "the selector is invalid")
+		require.Empty(w, w.sets())
 	})
 }
 
