@@ -181,8 +181,7 @@ func newReplicaSet(d *appsv1.Deployment, revision int) *appsv1.ReplicaSet {
 // have the same one: the number of collisions so far makes the next one different.
 func ComputeHash(template *corev1.PodTemplateSpec, collisionCount *int32) string {
 	hash := fnv.New32a()
-	_ = json.NewEncoder(hash).Encode(template) // every API type can be encoded
-	fmt.Fprint(hash, ptr.Deref(collisionCount, 0))
+	_ = json.NewEncoder(hash).Encode([]any{template, collisionCount}) // cannot fail
 	return rand.SafeEncodeString(fmt.Sprint(hash.Sum32()))
 }
 

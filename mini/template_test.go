@@ -590,6 +590,8 @@ func TestADeploymentThatCannotBeReadIsAFailure(t *testing.T) {
 		d.Spec.Selector.MatchExpressions = []metav1.LabelSelectorRequirement{{Key: "app", Operator: "Resembles"}}
 		_, err := w.Server.Load(appsv1.SchemeGroupVersion.WithResource("deployments"), d)
 		require.NoError(w, err)
+		w.createReplicaSet(replicaSet("other", 0))
+		synctest.Wait()
 		c := &mini.Deployments{Client: w.Manager.Client}
 		_, err = c.ReplaceAll(w.ctx, web)
 		require.Error(w, err, "the selector is invalid")
