@@ -182,11 +182,11 @@ func (c *Client) request(verb string, obj Object, key Request) (*rest.Request, e
 	if err != nil {
 		return nil, err
 	}
-	req, err := c.Cluster.request(verb, kind, key.Namespace)
-	if err == nil && verb != "POST" { // a new object is posted to the collection
+	req := c.Cluster.request(verb, kind, key.Namespace)
+	if verb != "POST" { // a new object is posted to the collection
 		req = req.Name(key.Name)
 	}
-	return req, err
+	return req, nil
 }
 
 // send sends the request, and makes obj what the API server answers.

@@ -39,9 +39,7 @@ func NewDeploymentController(m *Manager) (*Controller, error) {
 	// Recreate waits until the cache shows that the old Pods are gone.
 	c.Watch(pods, func(change Change) (all []Request) {
 		for _, key := range setOf(change) {
-			if rs := sets.Get(key); rs != nil {
-				all = append(all, ofSet(Change{New: rs})...)
-			}
+			all = append(all, ofSet(Change{New: sets.Get(key)})...) // none if it is gone
 		}
 		return all
 	}, func(change Change) bool { return change.New == nil })
@@ -123,8 +121,7 @@ func getCondition(all []condition, kind appsv1.DeploymentConditionType) conditio
 // withTimes keeps the times of what has not changed. Progress is an exception: each bit
 // of it moves the deadline.
 func withTimes(c, was condition, now metav1.Time) condition {
-	same := c.Status == was.Status && c.Reason == was.Reason
-	if c == was || same && c.Reason != ReplicaSetUpdatedReason {
+	if c == was || c.Reason == was.Reason && c.Reason != ReplicaSetUpdatedReason {
 		return was
 	}
 	c.LastUpdateTime, c.LastTransitionTime = now, now

@@ -252,7 +252,11 @@ func TestTheNextRolloutIsNotLateBeforeItHasAReplicaSet(t *testing.T) {
 		w.create(deployment(3, recreate, deadline(60)))
 		transition := w.condition(appsv1.DeploymentProgressing).LastTransitionTime
 		time.Sleep(time.Hour)
+		w.slowPods(0, time.Second)
 		w.change(image("v2"))
+		status := w.get().Status // while the old ReplicaSet has Pods
+		require.EqualValues(w, 2, status.ObservedGeneration, "kubectl would show the status of the old template")
+		require.Zero(w, status.UpdatedReplicas, "the Pods of the old template are not updated")
 		time.Sleep(20 * time.Second)
 		require.Equal(w, "True NewReplicaSetAvailable", w.progress())
 		require.Equal(w, transition, w.condition(appsv1.DeploymentProgressing).LastTransitionTime,
@@ -292,6 +296,7 @@ func TestADeploymentsStatusIsWrittenOnlyIfItDiffers(t *testing.T) {
 	inRollout(t, mini.NewDeploymentController, func(w *rolloutWorld) {
 		w.create(deployment(2))
 		version := w.get().ResourceVersion
+		w.Server.ForgetRequests()
 		d := &mini.Deployments{Client: w.Manager.Client}
 		for range 3 {
 			_, err := d.Reconcile(w.ctx, web)
@@ -300,6 +305,9 @@ func TestADeploymentsStatusIsWrittenOnlyIfItDiffers(t *testing.T) {
 		}
 		time.Sleep(time.Hour)
 		require.Equal(w, version, w.get().ResourceVersion, "each write wakes the controller, which would write again")
+		require.Zero(w, w.requestsTo("update", "deployments"), "each reconcile would cost the API server a write")
+		w.change(func(d *appsv1.Deployment) { d.Annotations = nil })
+		require.EqualValues(w, 1, mini.Revision(w.get()), "kubectl rollout status --revision reads it")
 	})
 }
 
@@ -503,6 +511,34 @@ func TestEachFailureOfADeploymentIsReported(t *testing.T) {
 			require.NoError(w, w.reconcile())
 		})
 	}
+}
+
+// One Deployment whose ReplicaSet is created slowly must not keep the others waiting.
+func TestFiveDeploymentsAreReconciledAtTheSameTime(t *testing.T) {
+	inRollout(t, mini.NewDeploymentController, func(w *rolloutWorld) {
+		w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: "create", Resource: "replicasets"}, Delay: time.Second})
+		for i := range 7 {
+			d := deployment(1)
+			d.Name = fmt.Sprint("web-", i)
+			_, err := w.Other.AppsV1().Deployments("default").Create(w.ctx, d, metav1.CreateOptions{})
+			require.NoError(w, err)
+		}
+		for _, created := range []int{5, 7} {
+			time.Sleep(1500 * time.Millisecond)
+			list, err := w.Other.AppsV1().ReplicaSets("default").List(w.ctx, metav1.ListOptions{})
+			require.NoError(w, err)
+			require.Len(w, list.Items, created, "each of five workers creates one in a second")
+		}
+	})
+}
+
+// A user creates a Deployment, and does not want it to start yet.
+func TestADeploymentThatIsPausedFromTheBeginningSaysSo(t *testing.T) {
+	inRollout(t, mini.NewDeploymentController, func(w *rolloutWorld) {
+		w.create(deployment(1, pause(true)))
+		require.Equal(w, "Unknown DeploymentPaused", w.progress())
+		require.Empty(w, w.sets())
+	})
 }
 
 // A Pod may outlive its ReplicaSet by an hour.

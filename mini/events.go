@@ -54,10 +54,8 @@ func EnqueueObject(change Change) []Request { return []Request{KeyOf(change.Obje
 func EnqueueOwner(kind schema.GroupKind) EventHandler {
 	return EnqueueMapped(func(obj Object) []Request {
 		ref := metav1.GetControllerOf(obj)
-		if ref == nil {
-			return nil
-		}
-		if schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind).GroupKind() != kind {
+		if ref == nil ||
+			schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind).GroupKind() != kind {
 			return nil
 		}
 		return []Request{{Namespace: obj.GetNamespace(), Name: ref.Name}}
@@ -67,13 +65,11 @@ func EnqueueOwner(kind schema.GroupKind) EventHandler {
 // EnqueueMapped asks for what toRequests returns for the old state and for the new one.
 // It needs both: a Pod that moves to another owner concerns two owners.
 func EnqueueMapped(toRequests func(Object) []Request) EventHandler {
-	return func(change Change) []Request {
-		var all []Request
-		if change.Old != nil {
-			all = append(all, toRequests(change.Old)...)
-		}
-		if change.New != nil {
-			all = append(all, toRequests(change.New)...)
+	return func(change Change) (all []Request) {
+		for _, obj := range []Object{change.Old, change.New} {
+			if obj != nil {
+				all = append(all, toRequests(obj)...)
+			}
 		}
 		return all // with duplicates, which the queue removes
 	}

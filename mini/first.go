@@ -2,6 +2,7 @@ package mini
 
 import (
 	"context"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -20,16 +21,11 @@ func (f *FirstReplicaSet) Reconcile(ctx context.Context, req Request) (Result, e
 	if err != nil || rs.DeletionTimestamp != nil {
 		return Result{}, IgnoreNotFound(err) // the garbage collector deletes its Pods
 	}
-	owned, err := OwnedBy[*corev1.Pod](ctx, f.Client, rs)
+	pods, err := OwnedBy[*corev1.Pod](ctx, f.Client, rs)
 	if err != nil {
 		return Result{}, err
 	}
-	var pods []*corev1.Pod
-	for _, pod := range owned {
-		if pod.DeletionTimestamp == nil {
-			pods = append(pods, pod)
-		}
-	}
+	pods = slices.DeleteFunc(pods, isEnding)
 	want := int(*rs.Spec.Replicas)
 	for range want - len(pods) {
 		if err := f.Client.Create(ctx, podFor(rs)); err != nil {
@@ -43,6 +39,9 @@ func (f *FirstReplicaSet) Reconcile(ctx context.Context, req Request) (Result, e
 	}
 	return Result{}, nil
 }
+
+// isEnding returns true if the Pod has been deleted. It may still run for a while.
+func isEnding(pod *corev1.Pod) bool { return pod.DeletionTimestamp != nil }
 
 // podFor returns a new Pod from the template. The API server makes the name: names that
 // we chose would have to be free.

@@ -131,8 +131,7 @@ func (gc *garbageCollector) processDeletingDependentsItem(
 	if len(gc.graph.BlockingDependents(item)) > 0 {
 		return nil
 	}
-	RemoveFinalizer(item, metav1.FinalizerDeleteDependents)
-	return gc.patch(ctx, item, "finalizers", item.GetFinalizers())
+	return gc.removeFinalizer(ctx, item, metav1.FinalizerDeleteDependents)
 }
 
 // orphanDependents takes the owner out of its dependents, and lets it go. It asks the API
@@ -156,7 +155,14 @@ func (gc *garbageCollector) orphanDependents(ctx context.Context, owner Object) 
 			}
 		}
 	}
-	RemoveFinalizer(owner, metav1.FinalizerOrphanDependents)
+	return gc.removeFinalizer(ctx, owner, metav1.FinalizerOrphanDependents)
+}
+
+// removeFinalizer lets the owner go.
+func (gc *garbageCollector) removeFinalizer(
+	ctx context.Context, owner Object, finalizer string,
+) error {
+	RemoveFinalizer(owner, finalizer)
 	return gc.patch(ctx, owner, "finalizers", owner.GetFinalizers())
 }
 

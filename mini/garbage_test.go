@@ -1,6 +1,7 @@
 package mini_test
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
 	"testing"
@@ -355,8 +356,61 @@ func TestACircleOfOwnersIsDeleted(t *testing.T) {
 		_, err := w.Other.CoreV1().ConfigMaps("default").Update(w.ctx, a, metav1.UpdateOptions{})
 		require.NoError(w, err)
 		require.Len(w, w.left(), 3)
+		w.Server.Inject(fakeapi.Fault{ // the first of the requests that open the circle
+			Match: fakeapi.Match{Verb: "patch", Name: "c"}, Times: 1, Status: fakeapi.InternalError(),
+		})
 		w.deleteConfigMap("a", metav1.DeletePropagationForeground)
+		time.Sleep(time.Minute)
 		require.Empty(w, w.left(), "they wait for each other forever")
+	})
+}
+
+// The deletion of a dependent's own dependent is no reason to change what has a living owner.
+func TestADependentOfALivingOwnerGoesOnBlockingIt(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.runGarbage()
+		middle := w.configMap("middle", ownerRef("ConfigMap", w.configMap("owner")))
+		leaf := w.configMap("leaf", ownerRef("ConfigMap", middle))
+		keep := func(m *corev1.ConfigMap) {
+			m.Finalizers = []string{"example.com/slow"}
+			_, err := w.Other.CoreV1().ConfigMaps("default").Update(w.ctx, m, metav1.UpdateOptions{})
+			require.NoError(w, err)
+		}
+		keep(w.configMap("stuck", ownerRef("ConfigMap", leaf)))
+		w.deleteConfigMap("leaf", metav1.DeletePropagationForeground)
+		synctest.Wait()
+		keep(middle) // the change makes the collector decide about it again
+		require.Equal(w, []string{"-configmap/leaf", "-configmap/stuck", "configmap/middle", "configmap/owner"}, w.left())
+		middle, err := w.Other.CoreV1().ConfigMaps("default").Get(w.ctx, "middle", metav1.GetOptions{})
+		require.NoError(w, err)
+		require.True(w, *middle.OwnerReferences[0].BlockOwnerDeletion, "its owner would not wait for it")
+	})
+}
+
+// A collector that deletes what is being deleted already keeps the API server busy.
+func TestADependentIsDeletedOnce(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.runGarbage()
+		dependent := w.configMap("dependent", ownerRef("ConfigMap", w.configMap("owner")))
+		dependent.Finalizers = []string{"example.com/slow"}
+		_, err := w.Other.CoreV1().ConfigMaps("default").Update(w.ctx, dependent, metav1.UpdateOptions{})
+		require.NoError(w, err)
+		synctest.Wait()
+		w.deleteConfigMap("owner", metav1.DeletePropagationBackground)
+		require.Equal(w, []string{"-configmap/dependent"}, w.left())
+		require.Len(w, w.Server.Requests(fakeapi.Match{Verb: "delete", Name: "dependent"}), 1)
+	})
+}
+
+// What cannot be read may be garbage.
+func TestAnObjectThatCannotBeReadIsAFailure(t *testing.T) {
+	inMemory(t, func(w *world) {
+		all, err := mini.NewGarbageCollector(mini.NewManager(w.Cluster), &corev1.ConfigMap{}) // no cache runs
+		require.NoError(w, err)
+		impatient, cancel := context.WithTimeout(w.ctx, time.Second)
+		defer cancel()
+		_, err = all[0].Reconciler.Reconcile(impatient, request("a"))
+		require.Error(w, err)
 	})
 }
 

@@ -166,11 +166,8 @@ func (g *OwnerGraph) getOwner(
 ) (Object, error) {
 	kind := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind)
 	for _, namespace := range slices.Compact([]string{namespace, ""}) {
-		req, err := g.cluster.request("GET", kind, namespace)
-		if err != nil {
-			return nil, err
-		}
-		answer := req.Name(ref.Name).SetHeader("Accept", "application/json").Do(ctx)
+		req := g.cluster.request("GET", kind, namespace).Name(ref.Name)
+		answer := req.SetHeader("Accept", "application/json").Do(ctx)
 		switch err := answer.Error(); {
 		case isAbsent(err):
 			return nil, nil

@@ -361,17 +361,20 @@ func TestAnOwnerIsAbsentIfTheServerHasNoObjectOfThatNameAndUID(t *testing.T) {
 func TestAnOwnerThatIsDeletedInTheForegroundIsWaiting(t *testing.T) {
 	inMemory(t, func(w *world) {
 		g, _ := w.graph()
-		owner, other := w.configMap("owner"), w.configMap("other")
+		owner, other, alive := w.configMap("owner"), w.configMap("other"), w.configMap("alive")
 		other.Finalizers = []string{"example.com/theirs"}
 		w.update(other)
-		item := w.podOf("a", ownerRef("ConfigMap", owner), ownerRef("ConfigMap", other))
+		alive.Finalizers = []string{metav1.FinalizerDeleteDependents} // for the day when it is deleted
+		w.update(alive)
+		item := w.podOf("a", ownerRef("ConfigMap", owner), ownerRef("ConfigMap", other), ownerRef("ConfigMap", alive))
 		w.deleteConfigMap("owner", metav1.DeletePropagationForeground)
 		w.deleteConfigMap("other", metav1.DeletePropagationBackground)
 		synctest.Wait()
 		solid, waiting, err := g.ClassifyReferences(w.ctx, item)
 		require.NoError(w, err)
 		require.Equal(w, []string{"owner"}, ownersIn(waiting))
-		require.Equal(w, []string{"other"}, ownersIn(solid), "it is being deleted, but it does not wait for its dependents")
+		require.Equal(w, []string{"other", "alive"}, ownersIn(solid),
+			"one is being deleted, but does not wait for its dependents; one is not being deleted")
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/loopwright/loopwright/trace"
 )
@@ -147,12 +148,9 @@ func (e *Elector) tryAcquireOrRenew(ctx context.Context) (held bool, err error) 
 // spec is the lease with this process as its holder.
 func (e *Elector) spec(old coordinationv1.LeaseSpec) coordinationv1.LeaseSpec {
 	next, now := old, metav1.NowMicro()
-	switch {
-	case holder(old) == e.Identity:
-	case old.LeaseTransitions == nil:
-		next.AcquireTime, next.LeaseTransitions = &now, new(int32(0))
-	default:
-		next.AcquireTime, next.LeaseTransitions = &now, new(*old.LeaseTransitions+1)
+	if holder(old) != e.Identity {
+		next.AcquireTime = &now
+		next.LeaseTransitions = new(ptr.Deref(old.LeaseTransitions, -1) + 1) // from 0
 	}
 	next.HolderIdentity = &e.Identity
 	next.RenewTime = &now
@@ -208,20 +206,7 @@ func (e *Elector) release(ctx context.Context) error {
 }
 
 func holder(spec coordinationv1.LeaseSpec) string {
-	if spec.HolderIdentity == nil {
-		return ""
-	}
-	return *spec.HolderIdentity
-}
-
-// sleep returns false if ctx ends first.
-func sleep(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-time.After(d):
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	return ptr.Deref(spec.HolderIdentity, "")
 }
 
 func (e *Elector) record(what string) {

@@ -2,6 +2,7 @@ package mini
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -38,8 +39,9 @@ type Cluster struct {
 // request yet.
 func NewCluster(config *rest.Config, scheme *runtime.Scheme) (*Cluster, error) {
 	config = rest.CopyConfig(config)
-	client, err := rest.HTTPClientFor(config)
-	if err != nil {
+	client, err1 := rest.HTTPClientFor(config)
+	_, _, err2 := rest.DefaultServerUrlFor(config)
+	if err := errors.Join(err1, err2); err != nil {
 		return nil, fmt.Errorf("connecting to the API server: %w", err)
 	}
 	config.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
@@ -61,21 +63,18 @@ func (c *Cluster) KindOf(obj runtime.Object) (schema.GroupVersionKind, error) {
 // policies. controller-runtime asks the API server for it.
 func (c *Cluster) request(
 	verb string, kind schema.GroupVersionKind, namespace string,
-) (*rest.Request, error) {
+) *rest.Request {
 	config, group := rest.CopyConfig(c.config), kind.GroupVersion()
 	config.GroupVersion, config.APIPath = &group, "/apis"
 	if group.Group == "" {
 		config.APIPath = "/api" // Pods and Services are older than API groups
 	}
 	// A new client for each request: client-go's limit of 5 a second holds none back. The
-	// API server protects itself.
-	client, err := rest.RESTClientForConfigAndClient(config, c.http)
-	if err != nil {
-		return nil, fmt.Errorf("connecting to the API server: %w", err)
-	}
+	// API server protects itself. NewCluster has checked the config.
+	client, _ := rest.RESTClientForConfigAndClient(config, c.http)
 	resource, _ := meta.UnsafeGuessKindToResource(kind)
 	return client.Verb(verb).NamespaceIfScoped(namespace, namespace != "").
-		Resource(resource.Resource), nil
+		Resource(resource.Resource)
 }
 
 // ListWatch lists and watches the objects of one kind.
@@ -123,10 +122,7 @@ func (lw *ListWatch) List(
 func (lw *ListWatch) page(
 	ctx context.Context, next string,
 ) (items []Object, info metav1.ListInterface, err error) {
-	req, err := lw.Cluster.request("GET", lw.Kind, lw.Namespace)
-	if err != nil {
-		return nil, nil, err
-	}
+	req := lw.Cluster.request("GET", lw.Kind, lw.Namespace)
 	list, err := req.Param("limit", "500").Param("continue", next).Do(ctx).Get()
 	if err != nil {
 		return nil, nil, err
@@ -146,11 +142,8 @@ func (lw *ListWatch) page(
 // Watch opens a stream of all changes after version, which comes from a list or from an
 // earlier watch. The stream ends when ctx does. The caller must stop it.
 func (lw *ListWatch) Watch(ctx context.Context, version string) (watch.Interface, error) {
-	req, err := lw.Cluster.request("GET", lw.Kind, lw.Namespace)
-	if err != nil {
-		return nil, err
-	}
-	w, err := req.Param("watch", "true").
+	w, err := lw.Cluster.request("GET", lw.Kind, lw.Namespace).
+		Param("watch", "true").
 		Param("resourceVersion", version).
 		Param("allowWatchBookmarks", "true").
 		Watch(ctx)

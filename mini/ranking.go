@@ -24,10 +24,11 @@ func GetPodsToDelete(pods []*corev1.Pod, diff int, now time.Time) []*corev1.Pod 
 func deletionRank(pod *corev1.Pod, now time.Time) []int {
 	var assigned, ready, readyFor, restarts int
 	if pod.Spec.NodeName != "" {
-		assigned = 1
+		assigned++
 	}
 	if since, ok := podReady(pod); ok {
-		ready, readyFor = 1, logarithm(now.Sub(since))
+		ready++
+		readyFor = logarithm(now.Sub(since))
 	}
 	cost, _ := strconv.Atoi(pod.Annotations[corev1.PodDeletionCost]) // without one: 0
 	for _, container := range pod.Status.ContainerStatuses {
@@ -35,15 +36,13 @@ func deletionRank(pod *corev1.Pod, now time.Time) []int {
 	}
 	age := logarithm(now.Sub(pod.CreationTimestamp.Time))
 	return []int{
-		assigned, podPhaseToOrdinal[pod.Status.Phase], ready,
+		assigned, slices.Index(podPhases, pod.Status.Phase), ready,
 		cost, readyFor, -restarts, age,
 	}
 }
 
-// podPhaseToOrdinal has no Pending: a key that is missing is 0.
-var podPhaseToOrdinal = map[corev1.PodPhase]int{
-	corev1.PodUnknown: 1, corev1.PodRunning: 2,
-}
+// podPhases are in the order in which Pods go.
+var podPhases = []corev1.PodPhase{corev1.PodPending, corev1.PodUnknown, corev1.PodRunning}
 
 // logarithm makes times of about the same length equal. If the youngest Pod always went
 // first, each scaling down would empty the node that was added last.

@@ -93,12 +93,19 @@ func (r *Reflector) Run(ctx context.Context) error {
 		r.record(trace.Event{
 			Kind: trace.Backoff, Took: pause, Count: failures, Reason: err.Error(),
 		})
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-		}
+		sleep(ctx, pause)
 	}
 	return nil
+}
+
+// sleep returns false if ctx ends first.
+func sleep(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-time.After(d):
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // list fills the sink, and returns the version to watch from. If the list fails, the sink

@@ -101,18 +101,12 @@ func (r *ReplicaSets) claimPods(
 	}
 	// All Pods of the namespace: Claim also needs those that do not belong to the
 	// ReplicaSet yet, and those that no longer match.
-	pods, err := List[*corev1.Pod](ctx, r.Client, Selection{Namespace: rs.Namespace})
-	if err != nil {
-		return nil, 0, err
-	}
+	pods, err1 := List[*corev1.Pod](ctx, r.Client, Selection{Namespace: rs.Namespace})
 	pods = slices.DeleteFunc(pods, isPodTerminal)
-	claimed, err := Claim(ctx, r.Client, rs, selector, pods)
-	for _, pod := range claimed {
-		if pod.DeletionTimestamp == nil {
-			active = append(active, pod)
-		}
-	}
-	return active, len(claimed) - len(active), err
+	claimed, err2 := Claim(ctx, r.Client, rs, selector, pods)
+	all := len(claimed)
+	active = slices.DeleteFunc(claimed, isEnding)
+	return active, all - len(active), errors.Join(err1, err2)
 }
 
 // manageReplicas creates what is missing, or deletes what is too many.
@@ -139,12 +133,11 @@ func (r *ReplicaSets) manageReplicas(
 // slowStartBatch calls fn count times, in batches that double: 1, 2, 4 and so on. A batch
 // with a failure is the last one: a quota that refuses one Pod refuses 500.
 func slowStartBatch(count int, fn func(int) error) error {
-	for batch := 1; count > 0; batch *= 2 {
+	for batch := 1; count > 0; count, batch = count-batch, batch*2 {
 		batch = min(batch, count)
 		if err := inParallel(batch, fn); err != nil {
 			return err
 		}
-		count -= batch
 	}
 	return nil
 }
@@ -169,6 +162,7 @@ func calculateStatus(
 	status = appsv1.ReplicaSetStatus{
 		ObservedGeneration: rs.Generation, Replicas: int32(len(active)),
 		TerminatingReplicas: new(int32(terminating)),
+		Conditions:          replicaFailure(rs, len(active), failure, now),
 	}
 	template := labels.Set(rs.Spec.Template.Labels).AsSelectorPreValidated()
 	for _, pod := range active {
@@ -187,17 +181,17 @@ func calculateStatus(
 			next = left
 		}
 	}
-	if failure != nil {
-		status.Conditions = replicaFailure(rs, len(active), failure, now)
-	}
 	return status, next
 }
 
-// replicaFailure returns the only condition that a ReplicaSet has. The first failure
-// stays: the next one may use other words, and is no news.
+// replicaFailure returns the only condition that a ReplicaSet has, or none without a
+// failure. The first failure stays: the next one may use other words, and is no news.
 func replicaFailure(
 	rs *appsv1.ReplicaSet, active int, failure error, now time.Time,
 ) []appsv1.ReplicaSetCondition {
+	if failure == nil {
+		return nil
+	}
 	if len(rs.Status.Conditions) > 0 {
 		return rs.Status.Conditions
 	}

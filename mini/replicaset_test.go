@@ -322,6 +322,28 @@ func TestLevel4AnOrphanThatComesLaterIsAdoptedAndOneTooManyGoes(t *testing.T) {
 	})
 }
 
+// Level 4: otherwise each change of a Pod would cost a reconcile of all that match it.
+func TestLevel4APodThatHasAnOwnerWakesNoOther(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.runReplicaSets()
+		w.createReplicaSet(replicaSet("web", 2))
+		rival := replicaSet("web", 0) // with the same selector
+		rival.Name = "rival"
+		w.createReplicaSet(rival)
+		pods := w.pods()
+		reconciles := func() int {
+			synctest.Wait()
+			return len(slices.DeleteFunc(w.Cluster.Trace.Events(), func(e trace.Event) bool {
+				return e.Kind != trace.ReconcileEnd || e.Name != "rival"
+			}))
+		}
+		before := reconciles()
+		w.ready(pods[0])
+		require.EqualValues(w, 1, w.replicaSet("web").Status.ReadyReplicas)
+		require.Equal(w, before, reconciles())
+	})
+}
+
 // Level 4: a label takes a Pod out, and keeps it.
 func TestLevel4APodThatLosesItsLabelIsReleasedAndReplaced(t *testing.T) {
 	inMemory(t, func(w *world) {
@@ -405,6 +427,17 @@ func TestLevel4WithoutReadingPodsOrReplicaSetsThereIsAnErrorAndNoPod(t *testing.
 			require.Zero(w, w.requestsTo("create", "pods"))
 		})
 	}
+	inMemory(t, func(w *world) { // even if there is nothing to create, and nothing new to report
+		kill := w.runReplicaSets()
+		w.createReplicaSet(replicaSet("web", 0))
+		require.EqualValues(w, 1, w.replicaSet("web").Status.ObservedGeneration)
+		kill()
+		w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: "list", Resource: "pods"}, Hang: true})
+		impatient, cancel := context.WithTimeout(w.ctx, time.Second)
+		defer cancel()
+		_, err := w.reconciler().Reconcile(impatient, keyOfWeb)
+		require.Error(w, err, "it has read no pods: there may be some that have to go")
+	})
 }
 
 // The status: what kubectl get shows.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -27,13 +28,10 @@ func ResolveFenceposts(
 	scaled := intstr.GetScaledValueFromIntOrPercent
 	up, err1 := scaled(maxSurge, int(desired), true)
 	down, err2 := scaled(maxUnavailable, int(desired), false)
-	if err := errors.Join(err1, err2); err != nil {
-		return 0, 0, err
-	}
 	if up == 0 && down == 0 {
 		down = 1
 	}
-	return int32(up), int32(down), nil
+	return int32(up), int32(down), errors.Join(err1, err2)
 }
 
 // fenceposts are those of a Deployment. Recreate has none: no Pod too many, and none that
@@ -43,10 +41,9 @@ func fenceposts(d *appsv1.Deployment) (surge, unavailable int32) {
 	if rolling == nil {
 		return 0, 0
 	}
-	desired := *d.Spec.Replicas
 	surge, unavailable, _ = ResolveFenceposts( // the API server has validated both
-		rolling.MaxSurge, rolling.MaxUnavailable, desired)
-	return surge, min(unavailable, desired)
+		rolling.MaxSurge, rolling.MaxUnavailable, *d.Spec.Replicas)
+	return surge, min(unavailable, *d.Spec.Replicas)
 }
 
 // MaxSurge returns how many Pods a Deployment may have beyond the desired ones.
@@ -108,7 +105,7 @@ func (c *Deployments) rolloutRecreate(ctx context.Context, r *rollout) error {
 	if err := c.scaleReplicaSets(ctx, r.d, down); err != nil {
 		return err
 	}
-	if running, err := c.oldPodsRunning(ctx, r); err != nil || running {
+	if running, err := c.oldPodsRunning(ctx, r); running {
 		return err
 	}
 	if err := c.getNewReplicaSet(ctx, r); err != nil {
@@ -117,21 +114,14 @@ func (c *Deployments) rolloutRecreate(ctx context.Context, r *rollout) error {
 	return c.scaleReplicaSets(ctx, r.d, []scaling{{r.newRS, *r.d.Spec.Replicas}})
 }
 
-// oldPodsRunning counts Pods themselves: a ReplicaSet's status does not count those that
-// are being deleted and still run.
+// oldPodsRunning reads the Pods themselves: a ReplicaSet's status does not count those
+// that are being deleted and still run.
 func (c *Deployments) oldPodsRunning(ctx context.Context, r *rollout) (bool, error) {
 	for _, rs := range r.oldRSs {
-		if !settled(rs) {
-			return true, nil // it may be about to create some
-		}
 		pods, err := OwnedBy[*corev1.Pod](ctx, c.Client, rs)
-		if err != nil {
-			return false, err
-		}
-		for _, pod := range pods {
-			if !isPodTerminal(pod) {
-				return true, nil
-			}
+		pods = slices.DeleteFunc(pods, isPodTerminal)
+		if err != nil || len(pods) > 0 || !settled(rs) { // it may be about to create some
+			return true, err
 		}
 	}
 	return false, nil

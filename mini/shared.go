@@ -67,12 +67,7 @@ func (s *SharedInformer) Run(ctx context.Context) error {
 // resync is for handlers that compare an object with something that cannot be watched.
 // It sends nothing to the API server.
 func (s *SharedInformer) resync(ctx context.Context) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(s.ResyncPeriod):
-		}
+	for sleep(ctx, s.ResyncPeriod) {
 		s.mu.Lock()
 		for _, obj := range s.List() {
 			s.distributeLocked(Change{Old: obj, New: obj})

@@ -79,16 +79,15 @@ func (c *Deployments) getRollout(ctx context.Context, req Request) (*rollout, er
 	if err != nil || d.DeletionTimestamp != nil {
 		return nil, IgnoreNotFound(err)
 	}
-	here := Selection{Namespace: d.Namespace}
-	selector, err1 := metav1.LabelSelectorAsSelector(d.Spec.Selector)
-	rsList, err2 := List[*appsv1.ReplicaSet](ctx, c.Client, here)
-	if err := errors.Join(err1, err2); err != nil {
+	selector, err := metav1.LabelSelectorAsSelector(d.Spec.Selector)
+	if err != nil {
 		return nil, err
 	}
-	rsList, err = Claim(ctx, c.Client, d, selector, rsList)
-	r := &rollout{d: d}
-	r.newRS, r.oldRSs = FindNewReplicaSet(d, rsList)
-	return r, err
+	all, err1 := List[*appsv1.ReplicaSet](
+		ctx, c.Client, Selection{Namespace: d.Namespace})
+	rsList, err2 := Claim(ctx, c.Client, d, selector, all)
+	newRS, oldRSs := FindNewReplicaSet(d, rsList)
+	return &rollout{d, newRS, oldRSs}, errors.Join(err1, err2)
 }
 
 // FindNewReplicaSet returns the ReplicaSet that has the Deployment's template, or nil if
@@ -124,7 +123,7 @@ func EqualIgnoreHash(a, b *corev1.PodTemplateSpec) bool {
 // getNewReplicaSet creates the new ReplicaSet if there is none, and otherwise makes its
 // revision the highest: the template may be one that the Deployment has returned to.
 func (c *Deployments) getNewReplicaSet(ctx context.Context, r *rollout) error {
-	revision := int64(1)
+	revision := 1
 	for _, rs := range r.oldRSs {
 		revision = max(revision, Revision(rs)+1)
 	}
@@ -147,18 +146,18 @@ func (c *Deployments) nameIsTaken(ctx context.Context, r *rollout) error {
 	if err != nil {
 		return err
 	}
-	same := EqualIgnoreHash(&other.Spec.Template, &r.d.Spec.Template)
-	if same && metav1.IsControlledBy(other, r.d) {
+	if metav1.IsControlledBy(other, r.d) &&
+		EqualIgnoreHash(&other.Spec.Template, &r.d.Spec.Template) {
 		return nil // it is ours, and the answer to its creation was lost
 	}
-	collisions := ptr.Deref(r.d.Status.CollisionCount, 0) + 1
-	r.d.Status.CollisionCount = &collisions // makes another hash, and so another name
+	// One collision more makes another hash, and so another name.
+	r.d.Status.CollisionCount = new(ptr.Deref(r.d.Status.CollisionCount, 0) + 1)
 	return c.Client.UpdateStatus(ctx, r.d)
 }
 
 // newReplicaSet returns one without Pods: the strategy decides how many it may have. Its
 // name follows from the template, so that a second try cannot create a second one.
-func newReplicaSet(d *appsv1.Deployment, revision int64) *appsv1.ReplicaSet {
+func newReplicaSet(d *appsv1.Deployment, revision int) *appsv1.ReplicaSet {
 	hash := ComputeHash(&d.Spec.Template, d.Status.CollisionCount)
 	template, selector := d.Spec.Template.DeepCopy(), d.Spec.Selector.DeepCopy()
 	metav1.SetMetaDataLabel(&template.ObjectMeta, hashLabel, hash)
@@ -182,30 +181,27 @@ func newReplicaSet(d *appsv1.Deployment, revision int64) *appsv1.ReplicaSet {
 // have the same one: the number of collisions so far makes the next one different.
 func ComputeHash(template *corev1.PodTemplateSpec, collisionCount *int32) string {
 	hash := fnv.New32a()
-	_ = json.NewEncoder(hash).Encode(template) // every API type can be encoded
-	fmt.Fprint(hash, ptr.Deref(collisionCount, 0))
+	_ = json.NewEncoder(hash).Encode([]any{template, collisionCount}) // cannot fail
 	return rand.SafeEncodeString(fmt.Sprint(hash.Sum32()))
 }
 
 // Revision returns the revision of a ReplicaSet or Deployment, or 0 if it has none.
-func Revision(obj Object) int64 {
-	revision, _ := strconv.ParseInt(obj.GetAnnotations()[RevisionAnnotation], 10, 64)
+func Revision(obj Object) int {
+	revision, _ := strconv.Atoi(obj.GetAnnotations()[RevisionAnnotation])
 	return revision
 }
 
 // inherit copies to the new ReplicaSet what makes no other Pods and so needs no other
 // ReplicaSet, and sets the revision, which never falls: others may have been deleted.
-func inherit(d *appsv1.Deployment, rs *appsv1.ReplicaSet, revision int64) {
+func inherit(d *appsv1.Deployment, rs *appsv1.ReplicaSet, revision int) {
 	rs.Spec.MinReadySeconds = d.Spec.MinReadySeconds
 	for key, value := range d.Annotations {
 		if !isOwnAnnotation(key) {
 			metav1.SetMetaDataAnnotation(&rs.ObjectMeta, key, value)
 		}
 	}
-	if Revision(rs) < revision {
-		n := fmt.Sprint(revision)
-		metav1.SetMetaDataAnnotation(&rs.ObjectMeta, RevisionAnnotation, n)
-	}
+	highest := fmt.Sprint(max(Revision(rs), revision))
+	metav1.SetMetaDataAnnotation(&rs.ObjectMeta, RevisionAnnotation, highest)
 }
 
 // isOwnAnnotation: a Deployment and its ReplicaSets have values of their own for these.

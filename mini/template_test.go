@@ -330,7 +330,7 @@ func TestAHashIsAName(t *testing.T) {
 func TestARevisionIsANumber(t *testing.T) {
 	for _, c := range []struct {
 		text string
-		want int64
+		want int
 	}{{"12", 12}, {"", 0}, {"new", 0}} {
 		rs := &appsv1.ReplicaSet{}
 		rs.Annotations = map[string]string{mini.RevisionAnnotation: c.text}
@@ -387,6 +387,26 @@ func TestATemplateGetsAReplicaSet(t *testing.T) {
 		require.EqualValues(w, 5, *w.sets()["v1"].Spec.Replicas)
 		require.EqualValues(w, 4, w.sets()["v1"].Spec.MinReadySeconds)
 		require.Equal(w, rs.UID, w.sets()["v1"].UID)
+	})
+}
+
+// A process may die after any write: what it leaves must be right as it is.
+func TestANewReplicaSetIsCompleteBeforeItHasPods(t *testing.T) {
+	inRollout(t, idle, func(w *rolloutWorld) {
+		w.create(deployment(3, func(d *appsv1.Deployment) { d.Spec.MinReadySeconds = 2 }))
+		w.Server.Inject(fakeapi.Fault{
+			Match: fakeapi.Match{Verb: "update", Resource: "replicasets"}, Status: fakeapi.Forbidden(),
+		})
+		c := &mini.Deployments{Client: w.Manager.Client}
+		w.Server.ForgetRequests()
+		_, _ = c.ReplaceAll(w.ctx, web)
+		require.Zero(w, w.requestsTo("get", "replicasets"), "the name was free: there is nothing to look up")
+		rs := w.sets()["v1"]
+		require.EqualValues(w, 1, mini.Revision(rs), "kubectl rollout history would not show it")
+		require.EqualValues(w, 2, rs.Spec.MinReadySeconds, "its Pods would count as available at once")
+		if *rs.Spec.Replicas != 3 { // a solution may know the size at once
+			require.Zero(w, *rs.Spec.Replicas, "the strategy decides how many Pods there may be")
+		}
 	})
 }
 
@@ -469,14 +489,20 @@ func TestAnOrphanWithTheTemplateIsAdopted(t *testing.T) {
 			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "orphan", Labels: d.Spec.Template.Labels},
 			Spec:       appsv1.ReplicaSetSpec{Replicas: new(int32(1)), Selector: d.Spec.Selector, Template: d.Spec.Template},
 		}
-		_, err := w.Other.AppsV1().ReplicaSets("default").Create(w.ctx, orphan, metav1.CreateOptions{})
-		require.NoError(w, err)
-		synctest.Wait() // the controller has seen it
+		for _, namespace := range []string{"default", "kube-system"} {
+			orphan.Namespace = namespace
+			_, err := w.Other.AppsV1().ReplicaSets(namespace).Create(w.ctx, orphan, metav1.CreateOptions{})
+			require.NoError(w, err)
+		}
+		synctest.Wait() // the controller has seen them
 		w.create(d)
 		rs := w.sets()["v1"]
 		require.Equal(w, "orphan", rs.Name, "whoever made it, its Pods are the right ones")
 		require.True(w, metav1.IsControlledBy(rs, w.get()))
 		require.EqualValues(w, 2, *rs.Spec.Replicas)
+		far, err := w.Other.AppsV1().ReplicaSets("kube-system").Get(w.ctx, "orphan", metav1.GetOptions{})
+		require.NoError(w, err)
+		require.Empty(w, far.OwnerReferences, "an owner is in the namespace of what it owns")
 	})
 }
 
@@ -548,6 +574,29 @@ func TestADeploymentThatIsBeingDeletedGetsNoReplicaSet(t *testing.T) {
 		d := &mini.Deployments{Client: w.Manager.Client}
 		_, err := d.ReplaceAll(w.ctx, web)
 		require.NoError(w, err, "that there is no Deployment any more is no failure")
+	})
+}
+
+// Not to know the Deployment is not to be at its end.
+func TestADeploymentThatCannotBeReadIsAFailure(t *testing.T) {
+	inMemory(t, func(w *world) {
+		c := &mini.Deployments{Client: mini.NewManager(w.Cluster).Client} // its cache does not run
+		impatient, cancel := context.WithTimeout(w.ctx, time.Second)
+		defer cancel()
+		_, err := c.ReplaceAll(impatient, web)
+		require.Error(w, err)
+	})
+	inRollout(t, idle, func(w *rolloutWorld) { // the API server refuses it, so this does not happen
+		d := deployment(1)
+		d.Spec.Selector.MatchExpressions = []metav1.LabelSelectorRequirement{{Key: "app", Operator: "Resembles"}}
+		_, err := w.Server.Load(appsv1.SchemeGroupVersion.WithResource("deployments"), d)
+		require.NoError(w, err)
+		w.createReplicaSet(replicaSet("other", 0))
+		synctest.Wait()
+		c := &mini.Deployments{Client: w.Manager.Client}
+		_, err = c.ReplaceAll(w.ctx, web)
+		require.Error(w, err, "the selector is invalid")
+		require.Empty(w, w.sets())
 	})
 }
 

@@ -105,7 +105,7 @@ func (w *Web) Sets() ([]appsv1.ReplicaSet, error) {
 		return nil, err
 	}
 	slices.SortFunc(list.Items, func(a, b appsv1.ReplicaSet) int {
-		return int(mini.Revision(&a) - mini.Revision(&b))
+		return mini.Revision(&a) - mini.Revision(&b)
 	})
 	return list.Items, nil
 }
