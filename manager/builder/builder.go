@@ -124,7 +124,7 @@ func (b *Builder) Complete(r reconcile.Reconciler) error {
 }
 
 // Build is Complete for somebody who needs the controller, to Watch something later for instance. The
-// reconciler may be nil if WithOptions has one, or a Batch.
+// reconciler may be nil if WithOptions has one.
 func (b *Builder) Build(r reconcile.Reconciler) (controller.Controller, error) {
 	if b.manager == nil {
 		return nil, errors.New("the builder needs a manager: ControllerManagedBy was given nil")

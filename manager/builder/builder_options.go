@@ -15,11 +15,11 @@ import (
 func (b *Builder) completeOptions(r reconcile.Reconciler, name string, kind schema.GroupVersionKind) (controller.Options, error) {
 	options := b.options
 	switch {
-	case r != nil && (options.Reconciler != nil || options.Batch != nil):
+	case r != nil && options.Reconciler != nil:
 		return options, errors.New("it has two reconcilers: one of WithOptions, and one of Complete or Build")
 	case r != nil:
 		options.Reconciler = r
-	case options.Reconciler == nil && options.Batch == nil:
+	case options.Reconciler == nil:
 		return options, errors.New("it needs a reconciler: Complete or Build was given nil")
 	}
 	if options.MaxConcurrentReconciles == 0 {
