@@ -126,7 +126,7 @@ func (b *Builder) Complete(r reconcile.Reconciler) error {
 }
 
 // Build is Complete for somebody who needs the controller, to Watch something later for instance. The
-// reconciler may be nil if WithOptions has one, or a Batch.
+// reconciler may be nil if WithOptions has one.
 func (b *Builder) Build(r reconcile.Reconciler) (controller.Controller, error) {
 	if b.manager == nil {
 		return nil, errors.New("the builder needs a manager: ControllerManagedBy was given nil")
@@ -191,11 +191,11 @@ func (b *Builder) kind() (schema.GroupVersionKind, error) {
 func (b *Builder) completeOptions(r reconcile.Reconciler, name string, kind schema.GroupVersionKind) (controller.Options, error) {
 	options := b.options
 	switch {
-	case r != nil && (options.Reconciler != nil || options.Batch != nil):
+	case r != nil && options.Reconciler != nil:
 		return options, errors.New("it has two reconcilers: one of WithOptions, and one of Complete or Build")
 	case r != nil:
 		options.Reconciler = r
-	case options.Reconciler == nil && options.Batch == nil:
+	case options.Reconciler == nil:
 		return options, errors.New("it needs a reconciler: Complete or Build was given nil")
 	}
 	if options.MaxConcurrentReconciles == 0 {

@@ -110,31 +110,6 @@ func TestTheFlightRecorderKnowsTheKindUnlessTheOptionsNameAnother(t *testing.T) 
 	}
 }
 
-func TestABatchTakesThePlaceOfAReconcilerAndNotOfASecondOne(t *testing.T) {
-	inWorld(t, config.Controller{}, func(t *testing.T, w *world) {
-		var mu sync.Mutex // guards got
-		var got []string
-		batch := reconcile.Batch(func(_ context.Context, requests []reconcile.Request) []reconcile.Outcome {
-			mu.Lock()
-			defer mu.Unlock()
-			for _, r := range requests {
-				got = append(got, r.Name)
-			}
-			return make([]reconcile.Outcome, len(requests))
-		})
-		made := func() *builder.Builder {
-			return builder.ControllerManagedBy(w).For(&corev1.ConfigMap{}).Named("batches").WithOptions(controller.Options{Batch: batch})
-		}
-		require.ErrorContains(t, made().Complete(w.asks()), "two reconcilers")
-		require.NoError(t, made().Complete(nil))
-		w.run(func() {
-			w.create(configMap("a"))
-			synctest.Wait()
-		})
-		require.Equal(t, []string{"a"}, got)
-	})
-}
-
 // A program may use one slice of options for several kinds.
 func TestTheOptionsOfAWatchBelongToTheProgram(t *testing.T) {
 	inWorld(t, config.Controller{}, func(t *testing.T, w *world) {

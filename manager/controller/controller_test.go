@@ -33,16 +33,16 @@ func TestTheNextLookComesWhenTheAnswerSays(t *testing.T) {
 	ms := time.Millisecond
 	for _, c := range []struct {
 		name   string
-		answer reconcile.Outcome
+		answer returns
 		want   []time.Duration
 	}{
-		{"success", reconcile.Outcome{}, []time.Duration{0}},
-		{"a delay", reconcile.Outcome{Result: reconcile.Result{RequeueAfter: 20 * ms}}, []time.Duration{0, 20 * ms, 40 * ms, 60 * ms, 80 * ms}},
-		{"requeue", reconcile.Outcome{Result: reconcile.Result{Requeue: true}}, []time.Duration{0, 5 * ms, 15 * ms, 35 * ms, 75 * ms}},
-		{"an error", reconcile.Outcome{Err: errBroken}, []time.Duration{0, 5 * ms, 15 * ms, 35 * ms, 75 * ms}},
-		{"a terminal error", reconcile.Outcome{Err: errPermanent}, []time.Duration{0}},
-		{"an error and a delay", reconcile.Outcome{Err: errBroken, Result: reconcile.Result{RequeueAfter: ms}}, []time.Duration{0, 5 * ms, 15 * ms, 35 * ms, 75 * ms}},
-		{"a wait, looked at twice", reconcile.Outcome{Err: errWaiting}, []time.Duration{0, 0}},
+		{"success", returns{}, []time.Duration{0}},
+		{"a delay", returns{Result: reconcile.Result{RequeueAfter: 20 * ms}}, []time.Duration{0, 20 * ms, 40 * ms, 60 * ms, 80 * ms}},
+		{"requeue", returns{Result: reconcile.Result{Requeue: true}}, []time.Duration{0, 5 * ms, 15 * ms, 35 * ms, 75 * ms}},
+		{"an error", returns{Err: errBroken}, []time.Duration{0, 5 * ms, 15 * ms, 35 * ms, 75 * ms}},
+		{"a terminal error", returns{Err: errPermanent}, []time.Duration{0}},
+		{"an error and a delay", returns{Err: errBroken, Result: reconcile.Result{RequeueAfter: ms}}, []time.Duration{0, 5 * ms, 15 * ms, 35 * ms, 75 * ms}},
+		{"a wait, looked at twice", returns{Err: errWaiting}, []time.Duration{0, 0}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -66,17 +66,17 @@ func TestTheNextLookComesWhenTheAnswerSays(t *testing.T) {
 func TestASuccessForgetsTheFailures(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		answer reconcile.Outcome
+		answer returns
 	}{
-		{"success", reconcile.Outcome{}},
-		{"a delay", reconcile.Outcome{Result: reconcile.Result{RequeueAfter: time.Hour}}},
-		{"a terminal error", reconcile.Outcome{Err: errPermanent}},
-		{"a wait", reconcile.Outcome{Err: errWaiting}},
+		{"success", returns{}},
+		{"a delay", returns{Result: reconcile.Result{RequeueAfter: time.Hour}}},
+		{"a terminal error", returns{Err: errPermanent}},
+		{"a wait", returns{Err: errWaiting}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var calls calls
-				failed := reconcile.Outcome{Err: errBroken}
+				failed := returns{Err: errBroken}
 				_, queue := start(t, Options{Reconciler: calls.answering(failed, failed, failed, c.answer)})
 				queue.Add(req("web"))
 				time.Sleep(time.Second)
@@ -91,15 +91,15 @@ func TestARetryKeepsThePriorityUnlessTheAnswerGivesAnother(t *testing.T) {
 	low, high := workqueue.LowPriority, 5
 	for _, c := range []struct {
 		name   string
-		answer reconcile.Outcome
+		answer returns
 		want   int
 	}{
-		{"an error", reconcile.Outcome{Err: errBroken}, low},
-		{"an error with a priority", reconcile.Outcome{Err: errBroken, Result: reconcile.Result{Priority: &high}}, high},
-		{"requeue", reconcile.Outcome{Result: reconcile.Result{Requeue: true}}, low},
-		{"a delay", reconcile.Outcome{Result: reconcile.Result{RequeueAfter: time.Second}}, low},
-		{"a delay with a priority", reconcile.Outcome{Result: reconcile.Result{RequeueAfter: time.Second, Priority: &high}}, high},
-		{"a wait, looked at twice", reconcile.Outcome{Err: errWaiting}, low},
+		{"an error", returns{Err: errBroken}, low},
+		{"an error with a priority", returns{Err: errBroken, Result: reconcile.Result{Priority: &high}}, high},
+		{"requeue", returns{Result: reconcile.Result{Requeue: true}}, low},
+		{"a delay", returns{Result: reconcile.Result{RequeueAfter: time.Second}}, low},
+		{"a delay with a priority", returns{Result: reconcile.Result{RequeueAfter: time.Second, Priority: &high}}, high},
+		{"a wait, looked at twice", returns{Err: errWaiting}, low},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -136,7 +136,7 @@ func (p priorities) AddWithOpts(o workqueue.AddOpts, items ...reconcile.Request)
 func TestARequestThatWasGivenUpStartsOverWithTheNextEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls calls
-		c, queue := start(t, Options{MaxRetries: 2, Reconciler: calls.answering(reconcile.Outcome{Err: errBroken})})
+		c, queue := start(t, Options{MaxRetries: 2, Reconciler: calls.answering(returns{Err: errBroken})})
 		queue.Add(req("web"))
 		time.Sleep(time.Hour)
 		require.Len(t, calls.all(), 3, "the first look and two retries")
@@ -232,8 +232,8 @@ func TestAContextThatEndedStartsNothing(t *testing.T) {
 func TestRequeueUsesUpNoRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls calls
-		poll := reconcile.Outcome{Result: reconcile.Result{Requeue: true}}
-		c, queue := start(t, Options{MaxRetries: 2, Reconciler: calls.answering(poll, poll, poll, poll, reconcile.Outcome{Err: errBroken}, reconcile.Outcome{})})
+		poll := returns{Result: reconcile.Result{Requeue: true}}
+		c, queue := start(t, Options{MaxRetries: 2, Reconciler: calls.answering(poll, poll, poll, poll, returns{Err: errBroken}, returns{})})
 		queue.Add(req("web"))
 		time.Sleep(time.Minute)
 		require.NoError(t, c.end())
@@ -246,7 +246,7 @@ func TestRequeueUsesUpNoRetries(t *testing.T) {
 // A program with a million objects would remember each that has failed once.
 func TestRetriesAreNotCountedWithoutALimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, queue := start(t, Options{Reconciler: new(calls).answering(reconcile.Outcome{Err: errBroken})})
+		c, queue := start(t, Options{Reconciler: new(calls).answering(returns{Err: errBroken})})
 		queue.Add(req("web"))
 		synctest.Wait()
 		require.NoError(t, c.end())
@@ -258,7 +258,7 @@ func TestRetriesAreNotCountedWithoutALimit(t *testing.T) {
 func TestRetriesAreLimitedWithEveryRateLimiter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls calls
-		c, queue := start(t, Options{MaxRetries: 2, RateLimiter: &workqueue.Bucket[reconcile.Request]{Limiter: rate.NewLimiter(rate.Every(time.Second), 1)}, Reconciler: calls.answering(reconcile.Outcome{Err: errBroken})})
+		c, queue := start(t, Options{MaxRetries: 2, RateLimiter: &workqueue.Bucket[reconcile.Request]{Limiter: rate.NewLimiter(rate.Every(time.Second), 1)}, Reconciler: calls.answering(returns{Err: errBroken})})
 		queue.Add(req("web"))
 		time.Sleep(time.Minute)
 		require.NoError(t, c.end())

@@ -12,6 +12,7 @@ package handler
 import (
 	"context"
 
+	"github.com/loopwright/loopwright/manager/client"
 	"github.com/loopwright/loopwright/manager/event"
 	"github.com/loopwright/loopwright/manager/reconcile"
 	"github.com/loopwright/loopwright/workqueue"
@@ -44,3 +45,73 @@ const LowPriority = workqueue.LowPriority
 
 // clientQueue is the queue as handlers get it.
 type clientQueue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+
+// Funcs is an EventHandler of functions. An event without a function is dropped.
+//
+// A function gets a queue that knows the event: what it adds has the event as its reason, and a
+// low priority if nothing may have changed. An add that gives a priority or a reason itself, with
+// AddWithOpts, keeps it.
+type Funcs struct {
+	CreateFunc  func(context.Context, event.CreateEvent, workqueue.TypedRateLimitingInterface[reconcile.Request])
+	UpdateFunc  func(context.Context, event.UpdateEvent, workqueue.TypedRateLimitingInterface[reconcile.Request])
+	DeleteFunc  func(context.Context, event.DeleteEvent, workqueue.TypedRateLimitingInterface[reconcile.Request])
+	GenericFunc func(context.Context, event.GenericEvent, workqueue.TypedRateLimitingInterface[reconcile.Request])
+}
+
+const throughFunc = ", through a handler function"
+
+// Create implements EventHandler.
+func (f Funcs) Create(ctx context.Context, e event.CreateEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+	if f.CreateFunc != nil {
+		f.CreateFunc(ctx, e, newEventQueue(queue, ofCreate(e).opts(throughFunc), nil))
+	}
+}
+
+// Update implements EventHandler.
+func (f Funcs) Update(ctx context.Context, e event.UpdateEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+	if f.UpdateFunc != nil {
+		f.UpdateFunc(ctx, e, newEventQueue(queue, ofUpdate(e).opts(throughFunc), nil))
+	}
+}
+
+// Delete implements EventHandler.
+func (f Funcs) Delete(ctx context.Context, e event.DeleteEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+	if f.DeleteFunc != nil {
+		f.DeleteFunc(ctx, e, newEventQueue(queue, ofDelete(e).opts(throughFunc), nil))
+	}
+}
+
+// Generic implements EventHandler.
+func (f Funcs) Generic(ctx context.Context, e event.GenericEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+	if f.GenericFunc != nil {
+		f.GenericFunc(ctx, e, newEventQueue(queue, ofGeneric(e).opts(throughFunc), nil))
+	}
+}
+
+// WithLowPriorityWhenUnchanged gives the requests of a user's own handler a low priority if they
+// come from the first list or from a resync. The handlers of this package do it anyway, and so
+// does Funcs.
+//
+// In controller-runtime it has two type parameters, and users' programs may write
+// WithLowPriorityWhenUnchanged[client.Object, reconcile.Request](h). The parameters do nothing here. Programs
+// that leave them out compile, too: the compiler finds them through the two interfaces below.
+func WithLowPriorityWhenUnchanged[object client.Object, request comparable, create createOf[object]](h handlerOf[create, request]) EventHandler {
+	handler := any(h).(EventHandler) // create can only be event.CreateEvent, which the compiler does not know
+	return Funcs{CreateFunc: handler.Create, UpdateFunc: handler.Update, DeleteFunc: handler.Delete, GenericFunc: handler.Generic}
+}
+
+// handlerOf is EventHandler. Two of its types are parameters, so that the compiler can find them out.
+type handlerOf[create any, request comparable] interface {
+	Create(context.Context, create, workqueue.TypedRateLimitingInterface[request])
+	Update(context.Context, event.UpdateEvent, workqueue.TypedRateLimitingInterface[request])
+	Delete(context.Context, event.DeleteEvent, workqueue.TypedRateLimitingInterface[request])
+	Generic(context.Context, event.GenericEvent, workqueue.TypedRateLimitingInterface[request])
+}
+
+// createOf is the fields of event.CreateEvent. The type of its object is a parameter, for the same reason.
+type createOf[object any] interface {
+	~struct {
+		Object          object
+		IsInInitialList bool
+	}
+}

@@ -82,20 +82,6 @@ func TestAWaitThatWasJoinedWithOthersIsNone(t *testing.T) {
 	}
 }
 
-func TestABatchReconcilesOneRequest(t *testing.T) {
-	batch := reconcile.Batch(func(_ context.Context, requests []reconcile.Request) []reconcile.Outcome {
-		require.Equal(t, []reconcile.Request{web}, requests)
-		return []reconcile.Outcome{{Result: reconcile.Result{Requeue: true}, Err: errors.New("broken")}}
-	})
-	result, err := batch.Reconcile(t.Context(), web)
-	require.Equal(t, reconcile.Result{Requeue: true}, result)
-	require.EqualError(t, err, "broken")
-
-	none := reconcile.Batch(func(context.Context, []reconcile.Request) []reconcile.Outcome { return nil })
-	_, err = none.Reconcile(t.Context(), web)
-	require.EqualError(t, err, "the batch returned 0 outcomes for 1 request")
-}
-
 func TestReasonsTravelInTheContext(t *testing.T) {
 	require.Zero(t, reconcile.ReasonsFrom(t.Context()))
 	q := workqueue.New(workqueue.Options[string]{})

@@ -1,0 +1,215 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+
+	"github.com/loopwright/loopwright/manager/reconcile"
+	"github.com/loopwright/loopwright/trace"
+	"github.com/loopwright/loopwright/workqueue"
+)
+
+// ErrStopNow is for the cause of the end of Start's context (context.WithCancelCause), or for an
+// error that wraps it: reconciles that are under way are cut off at once, and nothing is drained,
+// whatever Options.GracePeriod and Options.DrainOnStop say. Start still waits until they return. It
+// is for a process that has lost its lease: another one may be working on the same objects already.
+var ErrStopNow = errors.New("the controller must stop at once")
+
+// errGraceOver is the cause of the end of contexts of reconciles that did not finish in time.
+var errGraceOver = errors.New("the controller stops, and its grace period is over")
+
+// run has the workers, from the moment when the sources are ready until the last of them is gone.
+//
+// There are two contexts, because to stop means two things. One ends when no more requests are
+// to be taken from the queue. The other is that of the reconciles, and ends when they are to be
+// cut off; it has what ctx has, but not its end.
+//
+// start is Start's context. ctx may end before it, when the sources have ended with Warmup's.
+func (c *controlLoop) run(start, ctx context.Context, queue *controllerQueue) {
+	working, cutOff := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer cutOff(errStopped)
+	defer context.AfterFunc(start, func() {
+		if errors.Is(context.Cause(start), ErrStopNow) {
+			cutOff(errGraceOver)
+		}
+	})()
+	taking := ctx
+	if c.options.DrainOnStop {
+		taking = working
+	}
+	log := c.GetLogger()
+	log.Info("Starting workers", "workers", c.options.MaxConcurrentReconciles)
+	c.record(trace.Event{Kind: trace.Start})
+	var workers sync.WaitGroup
+	for range c.options.MaxConcurrentReconciles {
+		c.startWorker(&workers, taking, working, queue)
+	}
+	<-ctx.Done()
+	if errors.Is(context.Cause(start), ErrStopNow) {
+		cutOff(errGraceOver) // now, and not when AfterFunc's goroutine comes to it
+	}
+	log.Info("Stopping; waiting for reconciles that are under way", "gracePeriod", c.options.GracePeriod)
+	c.finish(working, cutOff, &workers, queue)
+	log.Info("Stopped")
+	c.record(trace.Event{Kind: trace.Stop, Reason: context.Cause(ctx).Error()})
+}
+
+// finish returns when the workers are gone. It cuts them off when the grace period is over.
+func (c *controlLoop) finish(working context.Context, cutOff context.CancelCauseFunc, workers *sync.WaitGroup, queue *controllerQueue) {
+	grace := time.NewTimer(c.options.GracePeriod) // 0 or less is over at once
+	defer grace.Stop()
+	idle := make(chan struct{}) // closed by the goroutine below
+	go func() {
+		defer close(idle)
+		if c.options.DrainOnStop {
+			c.sources.stop(working, errStopped) // what they add from now on would be ignored
+			_ = queue.Drain(working)            // its error says what is seen below
+		}
+		queue.ShutDown()
+		workers.Wait()
+		if left := queue.Len(); left > 0 && c.options.DrainOnStop {
+			c.GetLogger().Info("Stopping before the queue is drained", "waiting", left)
+		}
+	}()
+	select {
+	case <-idle:
+	case <-grace.C:
+		cutOff(errGraceOver)
+		<-idle
+	}
+}
+
+// discard shuts a queue down and empties it, when the workers are gone. A queue in which something
+// is left keeps its gauges, and they keep the queue in memory.
+func (c *controlLoop) discard(queue *controllerQueue) {
+	queue.ShutDown()
+	if left := queue.Len(); left > 0 { // or the recorder's story would look as if workers went on
+		c.record(trace.Event{Kind: trace.Note, Count: left, Reason: fmt.Sprintf("what waits is taken out and dropped: %d", left)})
+	}
+	for {
+		item, shutdown := queue.Get()
+		if shutdown {
+			return
+		}
+		queue.Done(item)
+	}
+}
+
+// work is a request that a worker holds.
+type work = workqueue.Work[reconcile.Request]
+
+// startWorker starts a worker. If it ends although it should not, because the reconciler called
+// runtime.Goexit (t.FailNow does), another takes its place.
+func (c *controlLoop) startWorker(workers *sync.WaitGroup, taking, working context.Context, queue *controllerQueue) {
+	workers.Go(func() {
+		returned := false
+		defer func() {
+			if !returned && *c.options.RecoverPanic {
+				c.startWorker(workers, taking, working, queue)
+			}
+		}()
+		c.serve(taking, working, queue)
+		returned = true
+	})
+}
+
+// serve takes requests from the queue until taking ends, one after the other.
+func (c *controlLoop) serve(taking, working context.Context, queue *controllerQueue) {
+	for taking.Err() == nil {
+		next, err := queue.Next(taking)
+		if err != nil {
+			return
+		}
+		if taking.Err() != nil { // a queue may hand out what it has, even so
+			queue.Done(next.Item)
+			return
+		}
+		c.process(working, queue, next)
+	}
+}
+
+// process reconciles a request, and does what its answer says. All but the call itself is
+// deferred, because a reconciler may end the goroutine: then errGoexit is the answer.
+func (c *controlLoop) process(ctx context.Context, queue *controllerQueue, w work) {
+	defer queue.Done(w.Item)
+	c.meter.active.Inc()
+	defer c.meter.active.Dec()
+
+	ctx = c.contextFor(ctx, w)
+	if c.log().V(5).Enabled() {
+		logr.FromContextOrDiscard(ctx).V(5).Info("Reconciling", "reasons", w.Causes.String())
+	}
+	c.recordStart(w)
+
+	began, result, err := time.Now(), reconcile.Result{}, errGoexit
+	defer func() {
+		took := time.Since(began)
+		c.meter.time.Observe(took.Seconds())
+		c.settle(ctx, queue, w, result, err, took)
+	}()
+	result, err = c.Reconcile(ctx, w.Item)
+}
+
+// settle does with a request what its answer says. It comes before Done, so that a request that
+// is added again at once waits until this worker is finished with it.
+func (c *controlLoop) settle(ctx context.Context, queue *controllerQueue, w work, result reconcile.Result, err error, took time.Duration) {
+	if err == errGoexit && !*c.options.RecoverPanic {
+		return // the process is about to crash
+	}
+	err = inspectable(err)
+	d := outcome(result, err)
+	if c.options.MaxRetries > 0 {
+		d = c.retries.limit(w.Item, d, c.options.MaxRetries)
+	}
+	c.meter.count(d)
+	c.recordEnd(w, d, err, took)
+	c.logOutcome(ctx, w, d, err)
+	c.requeue(queue, w, d)
+}
+
+// requeue does with the queue what was decided. The request keeps its priority, unless the answer has another.
+//
+// A request that begins to wait for an object is added once more, in case the object came between the reconciler's
+// look and its answer (see waits). A reconciler that waits for another object each time would then run without a
+// pause, so such a request is rate limited, and its failures are forgotten only when it has named the same object
+// twice.
+func (c *controlLoop) requeue(queue *controllerQueue, w work, d decision) {
+	opts := workqueue.AddOpts{Priority: &w.Priority}
+	if d.priority != nil {
+		opts.Priority = d.priority
+	}
+	forget := d.forget
+	switch d.again {
+	case rateLimited:
+		opts.RateLimited, opts.Reason = true, "tried again"
+	case afterDelay:
+		opts.After, opts.Reason = d.after, "asked to be called again"
+	case whenWoken:
+		before, waited := c.waits.begin(w.Item, d.awaited, *opts.Priority)
+		sameAsBefore := waited && before == d.awaited
+		forget = sameAsBefore
+		switch {
+		case sameAsBefore && c.options.WaitFallback > 0:
+			opts.After, opts.Reason = c.options.WaitFallback, "heard nothing of what it waits for"
+		case !sameAsBefore:
+			opts.Reason = "in case what it waits for has just come"
+			if waited { // not later than the fallback, however long the limiter would wait
+				opts.RateLimited, opts.After = true, max(c.options.WaitFallback, 0)
+			}
+		}
+	}
+	if d.again != whenWoken && (d.label != labelError || d.terminal) {
+		c.waits.end(w.Item) // but not after an error that is retried: the reconciler may not have got as far
+	}
+	if forget {
+		queue.Forget(w.Item)
+	}
+	if opts.Reason != "" {
+		queue.AddWithOpts(opts, w.Item)
+	}
+}
