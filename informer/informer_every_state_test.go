@@ -99,7 +99,7 @@ func (c *children) write() {
 	if c.there[name] = pod; event == watch.Deleted {
 		delete(c.there, name)
 	}
-	c.i.queue.Apply(Event[*corev1.Pod]{Type: event, Object: pod, ResourceVersion: pod.ResourceVersion})
+	informerSink[*corev1.Pod]{c.i}.Apply(Event[*corev1.Pod]{Type: event, Object: pod, ResourceVersion: pod.ResourceVersion})
 }
 
 // controller is a reconciler that looks into the store, and records what it saw last of each of its
@@ -168,9 +168,9 @@ func (c controller) play(t *testing.T, seed uint64, options HandlerOptions) (los
 			todo.add(item)
 		}), options)
 		require.NoError(t, err)
-		stop := looping(t, i)
-		defer stop()
-		i.queue.Replace(nil, "1")
+		i.startHandlers()
+		defer i.stopHandlers()
+		informerSink[*corev1.Pod]{i}.Replace(nil, "1")
 		saw := map[string]string{}
 		end := make(chan struct{})
 		var working sync.WaitGroup

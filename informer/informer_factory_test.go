@@ -13,7 +13,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
 )
@@ -289,4 +292,33 @@ func TestTheFailuresOfAFactoryAreInOrder(t *testing.T) {
 			"configmaps in namespace a", "configmaps in namespace b", "configmaps in namespace c", "configmaps in namespace d",
 		}, order)
 	})
+}
+
+// A configuration that cannot work is reported by whoever uses it first, and names what was
+// asked for.
+func TestAFactoryReportsAConfigurationThatCannotWork(t *testing.T) {
+	factory := NewFactory(&rest.Config{Host: "https://nobody", TLSClientConfig: rest.TLSClientConfig{CAData: []byte("no certificate")}}, FactoryOptions{})
+	for range 2 {
+		_, err := InformerFor[*corev1.Pod](factory, Collection{Resource: podResource})
+		require.ErrorContains(t, err, "sharing an informer of pods: ")
+	}
+}
+
+// Of an unstructured collection the kind is what the objects are called: two kinds are two
+// informers. A Go type says its kind itself.
+func TestAKindTellsInformersApartUnlessTheGoTypeSaysIt(t *testing.T) {
+	factory := NewFactory(&rest.Config{Host: "http://nobody"}, FactoryOptions{})
+	free := func(kind schema.GroupVersionKind) *Informer[*unstructured.Unstructured] {
+		i, err := InformerFor[*unstructured.Unstructured](factory, Collection{Resource: widgetResource, Kind: kind})
+		require.NoError(t, err)
+		return i
+	}
+	require.Same(t, free(widgetKind), free(widgetKind))
+	require.NotSame(t, free(widgetKind), free(widgetKind.GroupVersion().WithKind("Gadget")))
+	typed := func(kind schema.GroupVersionKind) *Informer[*corev1.ConfigMap] {
+		i, err := InformerFor[*corev1.ConfigMap](factory, Collection{Resource: configMapResource, Kind: kind})
+		require.NoError(t, err)
+		return i
+	}
+	require.Same(t, typed(configMapKind), typed(schema.GroupVersionKind{}))
 }

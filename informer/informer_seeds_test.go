@@ -215,6 +215,4 @@ func playInformer(t *testing.T, seed uint64) {
 	}
 	cancel()
 	running.Wait()
-	require.Zero(t, informer.queue.Len())
-	require.Empty(t, informer.versions.waits)
 }

@@ -163,7 +163,6 @@ func TestWhoWaitsForTheirWriteReadsIt(t *testing.T) {
 		defer cancel()
 		err := i.WaitFor(ctx, keyIn(w.namespace, "c1"), "99999999")
 		require.EqualError(t, err, "waiting for default/c1 at resourceVersion 99999999: enough")
-		require.Empty(t, i.versions.waits)
 		stop()
 		require.ErrorIs(t, i.WaitFor(t.Context(), keyIn(w.namespace, "c1"), "99999999"), errInformerStopped)
 	})
@@ -180,7 +179,6 @@ func TestAWaitThatIsMetDoesNotLookWhetherTheInformerRuns(t *testing.T) {
 		for range 100 { // a select would pick at random
 			require.NoError(t, i.WaitFor(t.Context(), KeyOf(written), written.ResourceVersion))
 		}
-		i.versions.cancel(KeyOf(written), &versionWait{})
 	})
 }
 
@@ -211,7 +209,6 @@ func TestAHandlerThatIsRemovedBeforeTheInformerRunsIsDone(t *testing.T) {
 		r.Remove()
 		<-r.Done()
 		require.Empty(t, metrics.read)
-		require.Empty(t, i.joining)
 		start()
 		synctest.Wait()
 		stop()
@@ -271,31 +268,95 @@ func TestAnInformerWhoseKindIsDeletedStopsAndSaysWhy(t *testing.T) {
 	})
 }
 
-// A deletion and another object of the same name may come as one batch. The store goes
-// from one object to the other at once; so whoever waits for a version in between must
-// not be woken before, or would read the object as it was before the write.
-func TestAWaitIsNotMetWhileTheStoreHoldsTheObjectBeforeTheWrite(t *testing.T) {
-	i := NewInformer[*corev1.Pod](reads[*corev1.Pod](t, nil, podResource), InformerOptions[*corev1.Pod]{})
-	old, another := podAt("a", "4"), podAt("b", "7")
-	key := KeyOf(old)
-	i.apply(&Batch[*corev1.Pod]{Deltas: []Delta[*corev1.Pod]{{Type: DeltaAdded, Key: key, Object: old}}})
-	wait, err := i.versions.wait(key, "5", func() string { return "4" })
-	require.NoError(t, err)
-	looked := false
-	_, err = i.Store().AddIndex("look", func(values []string, pod *corev1.Pod) []string {
-		if pod == another { // it is about to be stored
-			looked = true
-			held, _ := i.store.Get(key)
-			require.Same(t, old, held)
-			require.False(t, caughtUp(wait), "the wait for version 5 is over, and the store still holds version 4")
+// Somebody who reads the recorder of an informer sees its whole way: what trouble the reflector
+// had, and that the first list has reached the store.
+func TestTheRecorderOfAnInformerIsThatOfItsReflector(t *testing.T) {
+	trouble, synced := trace.Filter{Layer: "reflector"}, trace.Filter{Kinds: []trace.Kind{trace.Synced}}
+	play := func(t *testing.T, options InformerOptions[*corev1.ConfigMap]) {
+		synctest.Test(t, func(t *testing.T) {
+			server := fakeapi.New(fakeapi.Options{})
+			defer server.Close()
+			w := newWorld(t, server.Config(), metav1.NamespaceDefault)
+			w.create(t, "a", nil)
+			w.create(t, "b", nil)
+			lift := server.Inject(fakeapi.Fault{Status: fakeapi.Forbidden()})
+			i := NewInformer(ListerWatcher[*corev1.ConfigMap](w.listWatch(t, ListWatchOptions{})), options)
+			ctx, cancel := context.WithCancel(t.Context())
+			var running sync.WaitGroup
+			running.Go(func() { _ = i.Run(ctx) })
+			synctest.Wait()
+			lift()
+			require.NoError(t, i.WaitForSync(ctx))
+			cancel()
+			running.Wait()
+		})
+	}
+	one := trace.New(64)
+	play(t, InformerOptions[*corev1.ConfigMap]{Recorder: one})
+	require.NotEmpty(t, trouble.Select(one.Events()))
+	said := synced.Select(one.Events())
+	require.Len(t, said, 1)
+	require.Equal(t, []any{"informer", "ConfigMap", 2}, []any{said[0].Layer, said[0].Object, said[0].Count})
+
+	its, the := trace.New(64), trace.New(64)
+	play(t, InformerOptions[*corev1.ConfigMap]{Recorder: its, Reflector: ReflectorOptions{Recorder: the}})
+	require.NotEmpty(t, trouble.Select(the.Events()), "the reflector was given a recorder of its own")
+	require.Empty(t, trouble.Select(its.Events()))
+	require.Len(t, synced.Select(its.Events()), 1)
+}
+
+// A wait that fails says what the informer was doing. And a wait for what is there does not
+// fail, even if its time is over.
+func TestAWaitForTheFirstListSaysWhatItWaitedFor(t *testing.T) {
+	inInformer(t, InformerOptions[*corev1.ConfigMap]{}, func(t *testing.T, _ world, i *Informer[*corev1.ConfigMap], start, _ func()) {
+		over, cancel := context.WithCancelCause(t.Context())
+		cancel(errors.New("enough"))
+		err := i.WaitForSync(over)
+		require.EqualError(t, err, "waiting for ConfigMap: not synced, the reflector is "+i.Health().State.String()+": enough")
+		start()
+		require.NoError(t, i.WaitForSync(t.Context()))
+		for range 100 { // a select would pick at random
+			require.NoError(t, i.WaitForSync(over))
 		}
-		return values
 	})
-	require.NoError(t, err)
-	i.apply(&Batch[*corev1.Pod]{Deltas: []Delta[*corev1.Pod]{
-		{Type: DeltaDeleted, Key: key, Old: old, Object: podAt("a", "6")},
-		{Type: DeltaAdded, Key: key, Object: another},
-	}})
-	require.True(t, looked)
-	require.True(t, caughtUp(wait), "the store holds another object since: the wait must end")
+}
+
+// A probe asks an informer how its reading is doing.
+func TestTheHealthOfAnInformerIsThatOfItsReflector(t *testing.T) {
+	inInformer(t, InformerOptions[*corev1.ConfigMap]{}, func(t *testing.T, w world, i *Informer[*corev1.ConfigMap], start, _ func()) {
+		w.create(t, "a", nil)
+		require.False(t, i.Health().Synced)
+		start()
+		require.NoError(t, i.WaitForSync(t.Context()))
+		synctest.Wait()
+		require.True(t, i.Health().Synced)
+		require.Equal(t, StateWatching, i.Health().State)
+	})
+}
+
+// slowToEnd is a server whose requests end a second after they were cancelled.
+type slowToEnd struct{ ended int }
+
+func (s *slowToEnd) List(ctx context.Context, _ metav1.ListOptions) (*List[*corev1.Pod], error) {
+	<-ctx.Done()
+	time.Sleep(time.Second)
+	s.ended++
+	return nil, context.Cause(ctx)
+}
+
+func (s *slowToEnd) Watch(ctx context.Context, _ metav1.ListOptions) (Watch[*corev1.Pod], error) {
+	_, err := s.List(ctx, metav1.ListOptions{})
+	return nil, err
+}
+
+// When Run has returned, its caller frees what the informer uses, the connection above all.
+func TestRunReturnsWhenTheLastRequestHasEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var server slowToEnd
+		i := NewInformer[*corev1.Pod](&server, InformerOptions[*corev1.Pod]{})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		require.NoError(t, i.Run(ctx))
+		require.Equal(t, 1, server.ended, "a request goes on")
+	})
 }

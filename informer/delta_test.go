@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // heard is what a handler was told, as text: "add a1 false" is an object with UID a
@@ -27,18 +29,18 @@ func (h *heard) handler() Handler[*corev1.Pod] {
 	}
 }
 
-func added(pod *corev1.Pod) Delta[*corev1.Pod] {
-	return Delta[*corev1.Pod]{Type: DeltaAdded, Object: pod}
+func added(pod *corev1.Pod) delta[*corev1.Pod] {
+	return delta[*corev1.Pod]{kind: deltaAdded, object: pod}
 }
-func updated(old, pod *corev1.Pod) Delta[*corev1.Pod] {
-	return Delta[*corev1.Pod]{Type: DeltaUpdated, Old: old, Object: pod}
+func updated(old, pod *corev1.Pod) delta[*corev1.Pod] {
+	return delta[*corev1.Pod]{kind: deltaUpdated, old: old, object: pod}
 }
-func deleted(old, last *corev1.Pod) Delta[*corev1.Pod] {
-	return Delta[*corev1.Pod]{Type: DeltaDeleted, Old: old, Object: last}
+func deleted(old, last *corev1.Pod) delta[*corev1.Pod] {
+	return delta[*corev1.Pod]{kind: deltaDeleted, old: old, object: last}
 }
 
 // tellAll notes the deltas and returns what the handler is told then.
-func tellAll(deltas ...Delta[*corev1.Pod]) heard {
+func tellAll(deltas ...delta[*corev1.Pod]) heard {
 	var u notification[*corev1.Pod]
 	for _, delta := range deltas {
 		u.add(delta)
@@ -46,6 +48,14 @@ func tellAll(deltas ...Delta[*corev1.Pod]) heard {
 	var h heard
 	u.deliver(h.handler())
 	return h
+}
+
+func podAt(uid, version string) *corev1.Pod { return podNamed("web", uid, version) }
+
+func podNamed(name, uid, version string) *corev1.Pod {
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "shop", Name: name, UID: types.UID(uid), ResourceVersion: version,
+	}}
 }
 
 var a1, a2, a3, b4, b5 = podAt("a", "1"), podAt("a", "2"), podAt("a", "3"), podAt("b", "4"), podAt("b", "5")
@@ -60,7 +70,7 @@ func TestAHandlerIsToldOfEachKindOfChange(t *testing.T) {
 	require.Equal(t, heard{"update a1 a2"}, h, "an object was updated, from version 1 to version 2")
 	h = tellAll(deleted(a1, a2))
 	require.Equal(t, heard{"delete a2 false"}, h, "an object was deleted: the handler must be told its last state, version 2, and that it is known (false)")
-	h = tellAll(Delta[*corev1.Pod]{Type: DeltaSync, Old: a1, Object: a1})
+	h = tellAll(delta[*corev1.Pod]{kind: deltaSync, old: a1, object: a1})
 	require.Equal(t, heard{"update a1 a1"}, h, "a resync is an update from a state to the same state")
 }
 
@@ -90,7 +100,7 @@ func TestTheEndComesBeforeTheNewBeginning(t *testing.T) {
 func TestAnObjectThatCameAndWentIsToldWithItsEnd(t *testing.T) {
 	h := tellAll(added(a1), updated(a1, a2), deleted(a2, a3))
 	require.Equal(t, heard{"add a3 false", "delete a3 false"}, h, "the handler has never heard of the object, and somebody may have seen it: both its beginning and its end must be told, with the last state")
-	h = tellAll(added(a1), Delta[*corev1.Pod]{Type: DeltaDeleted, Old: a1, Object: a1, FinalStateUnknown: true})
+	h = tellAll(added(a1), delta[*corev1.Pod]{kind: deltaDeleted, old: a1, object: a1, unseen: true})
 	require.Equal(t, heard{"add a1 false", "delete a1 true"}, h, "that nobody saw the end must be told, though the handler did not know the object")
 	h = tellAll(added(a1), deleted(a1, a2), added(b4))
 	require.Equal(t, heard{"add a2 false", "delete a2 false", "add b4 false"}, h, "one object came and went, and another one has taken its name: that is three calls")
@@ -107,18 +117,18 @@ func TestASecondObjectThatWentUnseenLeavesTheEndOfTheFirst(t *testing.T) {
 
 // Function: notification.add or notification.deliver
 func TestMarksAreKept(t *testing.T) {
-	h := tellAll(Delta[*corev1.Pod]{Type: DeltaAdded, Object: a1, Initial: true}, updated(a1, a2))
+	h := tellAll(delta[*corev1.Pod]{kind: deltaAdded, object: a1, initial: true}, updated(a1, a2))
 	require.Equal(t, heard{"add a2 true"}, h, "what was there at the beginning stays initial, whatever happens to it before it is told")
-	h = tellAll(Delta[*corev1.Pod]{Type: DeltaDeleted, Old: a1, Object: a1, FinalStateUnknown: true})
+	h = tellAll(delta[*corev1.Pod]{kind: deltaDeleted, old: a1, object: a1, unseen: true})
 	require.Equal(t, heard{"delete a1 true"}, h, "that nobody saw the deletion must be told")
 }
 
 // Function: notification.add or notification.deliver
 func TestTheMarkOfAnObjectThatCameAndWentIsItsOwn(t *testing.T) {
-	first := Delta[*corev1.Pod]{Type: DeltaAdded, Object: a1, Initial: true}
+	first := delta[*corev1.Pod]{kind: deltaAdded, object: a1, initial: true}
 	h := tellAll(first, deleted(a1, a2), added(b4))
 	require.Equal(t, heard{"add a2 true", "delete a2 false", "add b4 false"}, h, "the first object was there at the beginning, and must be marked; the second was not")
-	second := Delta[*corev1.Pod]{Type: DeltaAdded, Object: b4, Initial: true}
+	second := delta[*corev1.Pod]{kind: deltaAdded, object: b4, initial: true}
 	h = tellAll(added(a1), deleted(a1, a2), second)
 	require.Equal(t, heard{"add a2 false", "delete a2 false", "add b4 true"}, h, "the second object was there at the beginning, and must be marked; the first was not")
 	h = tellAll(added(a1), deleted(a1, a2), second, deleted(b4, b5))
@@ -129,7 +139,7 @@ func TestTheMarkOfAnObjectThatCameAndWentIsItsOwn(t *testing.T) {
 // must not count one that came later.
 // Function: notification.add
 func TestTheMarkOfTheFirstObjectIsNotThatOfTheSecond(t *testing.T) {
-	first := Delta[*corev1.Pod]{Type: DeltaAdded, Object: b4, Initial: true}
+	first := delta[*corev1.Pod]{kind: deltaAdded, object: b4, initial: true}
 	h := tellAll(deleted(a1, a2), first)
 	require.Equal(t, heard{"delete a2 false", "add b4 true"}, h, "the object that took the name was there at the beginning, and must be marked")
 	h = tellAll(deleted(a1, a2), first, deleted(b4, b5), added(podAt("c", "6")))
@@ -144,14 +154,14 @@ func TestAnUnheardChangeIsToldBeforeTheEnd(t *testing.T) {
 	require.Equal(t, heard{"update a1 a3", "delete a3 false"}, h, "the object changed, and then it went: the handler must be told both, or whoever it belonged to before never hears of it")
 	h = tellAll(updated(a1, a2), deleted(a2, a3), added(b4), updated(b4, b5))
 	require.Equal(t, heard{"update a1 a3", "delete a3 false", "add b5 false"}, h, "the object changed, it went, and another one took the name: that is three calls, and it never takes more")
-	h = tellAll(updated(a1, a2), Delta[*corev1.Pod]{Type: DeltaSync, Old: a2, Object: a2}, deleted(a2, a3), added(b4), deleted(b4, b5))
+	h = tellAll(updated(a1, a2), delta[*corev1.Pod]{kind: deltaSync, old: a2, object: a2}, deleted(a2, a3), added(b4), deleted(b4, b5))
 	require.Equal(t, heard{"update a1 a3", "delete a3 false"}, h, "what comes after the change, a resync or another object, does not take it away")
 }
 
 // An update that is none, for each object that goes, hides those that are some.
 // Function: notification.add or notification.deliver
 func TestAnUnheardChangeIsNotInvented(t *testing.T) {
-	h := tellAll(Delta[*corev1.Pod]{Type: DeltaSync, Old: a1, Object: a1}, deleted(a1, a2))
+	h := tellAll(delta[*corev1.Pod]{kind: deltaSync, old: a1, object: a1}, deleted(a1, a2))
 	require.Equal(t, heard{"delete a2 false"}, h, "there was a resync before the end, and a resync is no change")
 	h = tellAll(deleted(a1, a2), added(b4), updated(b4, b5), deleted(b5, podAt("b", "6")))
 	require.Equal(t, heard{"delete a2 false"}, h, "it was the second object that changed, and the handler has never heard of that one")
@@ -225,7 +235,7 @@ func TestAListenerThatTakesBreaksHearsALegalHistory(t *testing.T) {
 // Function: notification.add
 func TestAnObjectThatIsGoneIsKeptOnce(t *testing.T) {
 	var n notification[*corev1.Pod]
-	n.add(Delta[*corev1.Pod]{Type: DeltaSync, Old: a2, Object: a2})
+	n.add(delta[*corev1.Pod]{kind: deltaSync, old: a2, object: a2})
 	n.add(deleted(a2, a3))
 	require.Same(t, a3, n.last)
 	require.Nil(t, n.object, "the state before the last stays in memory until the handler has time")
@@ -235,4 +245,84 @@ func TestAnObjectThatIsGoneIsKeptOnce(t *testing.T) {
 	n.add(deleted(a2, a3))
 	require.Same(t, a1, n.old, "the handler is told of the change, from the state that it knows")
 	require.Nil(t, n.object, "the state in between stays in memory, and nobody is told of it")
+}
+
+// toldAll is what the handler hears when the whole backlog is delivered.
+func toldAll(b *deltaQueue[*corev1.Pod]) heard {
+	var h heard
+	for n := b.take(); n != nil; n = b.take() {
+		n.deliver(h.handler())
+	}
+	return h
+}
+
+func coalescing() *deltaQueue[*corev1.Pod] {
+	return &deltaQueue[*corev1.Pod]{coalesces: true}
+}
+
+// Somebody may have read each of these states in the store, and acted on it.
+func TestAQueueKeepsEachStateInOrder(t *testing.T) {
+	var q deltaQueue[*corev1.Pod]
+	other := podNamed("other", "o", "7")
+	for _, d := range []delta[*corev1.Pod]{
+		updated(a1, a2), added(other), updated(a2, a3), deleted(other, other), updated(a3, a1),
+	} {
+		q.add(d)
+	}
+	require.Equal(t, 5, q.len())
+	require.Equal(t, heard{
+		"update a1 a2", "add o7 false", "update a2 a3", "delete o7 false", "update a3 a1",
+	}, toldAll(&q))
+}
+
+// A handler that never comes back must not take the process with it, if it asks for Coalesce.
+func TestAQueueThatCoalescesIsAsLongAsThereAreKeys(t *testing.T) {
+	q := coalescing()
+	first, last := podNamed("passing", "p", "4"), podNamed("passing", "p", "5")
+	was := a1
+	for range 1000 {
+		q.add(updated(was, a2))
+		q.add(added(first))
+		q.add(deleted(first, last))
+		was = a2
+	}
+	require.Equal(t, 2, q.len())
+	require.Equal(t, heard{"update a1 a2", "add p5 false", "delete p5 false"}, toldAll(q))
+	require.Zero(t, q.len())
+	require.Nil(t, q.of, "a map never shrinks")
+	q.add(updated(a2, a3))
+	require.Equal(t, heard{"update a2 a3"}, toldAll(q), "what was told is told again")
+}
+
+// HasSynced waits for this count to be zero: if it is too high, it waits forever,
+// and if it is too low, a controller begins before it knows what there is.
+func TestTheInitialObjectsAreCountedUntilTheyAreTaken(t *testing.T) {
+	initial := func(pod *corev1.Pod) delta[*corev1.Pod] {
+		return delta[*corev1.Pod]{kind: deltaAdded, object: pod, initial: true}
+	}
+	x, y := podNamed("x", "x", "1"), podNamed("y", "y", "1")
+	for _, q := range []*deltaQueue[*corev1.Pod]{{}, coalescing()} {
+		for _, pod := range []*corev1.Pod{a1, x, y} {
+			q.add(initial(pod))
+		}
+		require.Equal(t, 3, q.initial)
+		q.add(updated(a1, a2))
+		require.Equal(t, 3, q.initial, "a change leaves it initial")
+		q.add(deleted(y, y))
+		require.Equal(t, 3, q.initial, "it is gone, and the handler has not heard of it yet")
+		q.add(added(podNamed("y", "z", "2")))
+		require.Equal(t, 3, q.initial, "what came later was not there at the beginning")
+		q.take()
+		q.take()
+		require.Equal(t, 1, q.initial)
+		toldAll(q)
+		require.Zero(t, q.initial)
+	}
+	q := coalescing()
+	q.add(initial(a1))
+	q.add(deleted(a1, a2))
+	q.add(initial(b4))
+	require.Equal(t, 2, q.initial, "two objects of the first list had the name, one after the other")
+	q.take()
+	require.Zero(t, q.initial)
 }
