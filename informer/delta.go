@@ -9,7 +9,8 @@ const (
 	deltaAdded   deltaType = iota + 1 // the store had no object of that key
 	deltaUpdated                      // it had an older state of the same object
 	deltaDeleted                      // it had an object that is no longer there
-	deltaSync                         // nothing happened: the object is told again, see HandlerOptions.Resync
+	// nothing happened: the object is told again, see HandlerOptions.Resync
+	deltaSync
 )
 
 // delta is one change of the store.

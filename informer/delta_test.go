@@ -23,9 +23,18 @@ func (h *heard) handler() Handler[*corev1.Pod] {
 		return string(pod.UID) + pod.ResourceVersion
 	}
 	return HandlerFuncs[*corev1.Pod]{
-		Add:    func(pod *corev1.Pod, initial bool) { *h = append(*h, fmt.Sprintf("add %s %v", name(pod), initial)) },
-		Update: func(old, pod *corev1.Pod) { *h = append(*h, fmt.Sprintf("update %s %s", name(old), name(pod))) },
-		Delete: func(pod *corev1.Pod, unknown bool) { *h = append(*h, fmt.Sprintf("delete %s %v", name(pod), unknown)) },
+		Add: func(pod *corev1.Pod, initial bool) {
+			*h = append(*h, fmt.Sprintf("add %s %v", name(pod),
+				initial))
+		},
+		Update: func(old, pod *corev1.Pod) {
+			*h = append(*h, fmt.Sprintf("update %s %s", name(old),
+				name(pod)))
+		},
+		Delete: func(pod *corev1.Pod, unknown bool) {
+			*h = append(*h, fmt.Sprintf("delete %s %v",
+				name(pod), unknown))
+		},
 	}
 }
 
@@ -58,18 +67,22 @@ func podNamed(name, uid, version string) *corev1.Pod {
 	}}
 }
 
-var a1, a2, a3, b4, b5 = podAt("a", "1"), podAt("a", "2"), podAt("a", "3"), podAt("b", "4"), podAt("b", "5")
+var a1, a2, a3, b4, b5 = podAt("a", "1"), podAt("a", "2"), podAt("a", "3"), podAt("b", "4"),
+	podAt("b", "5")
 
 // A handler that is not told of a change, or is told of another kind, acts on a
 // world that is not there.
 // Function: notification.add or notification.deliver
 func TestAHandlerIsToldOfEachKindOfChange(t *testing.T) {
 	h := tellAll(added(a1))
-	require.Equal(t, heard{"add a1 false"}, h, "an object was added (a1: UID a, version 1), and was not there from the beginning (false)")
+	require.Equal(t, heard{"add a1 false"}, h,
+		"an object was added (a1: UID a, version 1), and was not there from the beginning (false)")
 	h = tellAll(updated(a1, a2))
 	require.Equal(t, heard{"update a1 a2"}, h, "an object was updated, from version 1 to version 2")
 	h = tellAll(deleted(a1, a2))
-	require.Equal(t, heard{"delete a2 false"}, h, "an object was deleted: the handler must be told its last state, version 2, and that it is known (false)")
+	require.Equal(t, heard{"delete a2 false"}, h,
+		"an object was deleted: the handler must be told its last state, version 2, and that it is "+
+			"known (false)")
 	h = tellAll(delta[*corev1.Pod]{kind: deltaSync, old: a1, object: a1})
 	require.Equal(t, heard{"update a1 a1"}, h, "a resync is an update from a state to the same state")
 }
@@ -79,19 +92,22 @@ func TestAHandlerIsToldOfEachKindOfChange(t *testing.T) {
 // Function: notification.add
 func TestAnAdditionThatWasUpdatedIsStillAnAddition(t *testing.T) {
 	h := tellAll(added(a1), updated(a1, a2), updated(a2, a3))
-	require.Equal(t, heard{"add a3 false"}, h, "the handler has not heard of the object: it must be added, in its newest state")
+	require.Equal(t, heard{"add a3 false"}, h,
+		"the handler has not heard of the object: it must be added, in its newest state")
 }
 
 // Function: notification.add
 func TestUpdatesBecomeOneThatBeginsWithWhatTheHandlerKnows(t *testing.T) {
 	h := tellAll(updated(a1, a2), updated(a2, a3))
-	require.Equal(t, heard{"update a1 a3"}, h, "old must be the state that the handler was told, not one that it never saw")
+	require.Equal(t, heard{"update a1 a3"}, h,
+		"old must be the state that the handler was told, not one that it never saw")
 }
 
 // Function: notification.add or notification.deliver
 func TestTheEndComesBeforeTheNewBeginning(t *testing.T) {
 	h := tellAll(deleted(a1, a2), added(b4), updated(b4, b5))
-	require.Equal(t, heard{"delete a2 false", "add b5 false"}, h, "another object has taken the name: the end of the first must be told, and be told first")
+	require.Equal(t, heard{"delete a2 false", "add b5 false"}, h,
+		"another object has taken the name: the end of the first must be told, and be told first")
 }
 
 // A Pod comes and goes while the handler is busy. A controller that was called for another reason
@@ -99,26 +115,33 @@ func TestTheEndComesBeforeTheNewBeginning(t *testing.T) {
 // Function: notification.add or notification.deliver
 func TestAnObjectThatCameAndWentIsToldWithItsEnd(t *testing.T) {
 	h := tellAll(added(a1), updated(a1, a2), deleted(a2, a3))
-	require.Equal(t, heard{"add a3 false", "delete a3 false"}, h, "the handler has never heard of the object, and somebody may have seen it: both its beginning and its end must be told, with the last state")
+	require.Equal(t, heard{"add a3 false", "delete a3 false"}, h,
+		"the handler has never heard of the object, and somebody may have seen it: both its beginning "+
+			"and its end must be told, with the last state")
 	h = tellAll(added(a1), delta[*corev1.Pod]{kind: deltaDeleted, old: a1, object: a1, unseen: true})
-	require.Equal(t, heard{"add a1 false", "delete a1 true"}, h, "that nobody saw the end must be told, though the handler did not know the object")
+	require.Equal(t, heard{"add a1 false", "delete a1 true"}, h,
+		"that nobody saw the end must be told, though the handler did not know the object")
 	h = tellAll(added(a1), deleted(a1, a2), added(b4))
-	require.Equal(t, heard{"add a2 false", "delete a2 false", "add b4 false"}, h, "one object came and went, and another one has taken its name: that is three calls")
+	require.Equal(t, heard{"add a2 false", "delete a2 false", "add b4 false"}, h,
+		"one object came and went, and another one has taken its name: that is three calls")
 }
 
 // However many objects of one name come and go, the handler's backlog must not grow.
 // Function: notification.add
 func TestASecondObjectThatWentUnseenLeavesTheEndOfTheFirst(t *testing.T) {
 	h := tellAll(deleted(a1, a3), added(b4), deleted(b4, b5))
-	require.Equal(t, heard{"delete a3 false"}, h, "the handler knows the first object only, and must be told of its end only")
+	require.Equal(t, heard{"delete a3 false"}, h,
+		"the handler knows the first object only, and must be told of its end only")
 	h = tellAll(added(a1), deleted(a1, a2), added(b4), deleted(b4, b5))
-	require.Equal(t, heard{"add a2 false", "delete a2 false"}, h, "two objects of one name came and went: the handler must be told of the first only")
+	require.Equal(t, heard{"add a2 false", "delete a2 false"}, h,
+		"two objects of one name came and went: the handler must be told of the first only")
 }
 
 // Function: notification.add or notification.deliver
 func TestMarksAreKept(t *testing.T) {
 	h := tellAll(delta[*corev1.Pod]{kind: deltaAdded, object: a1, initial: true}, updated(a1, a2))
-	require.Equal(t, heard{"add a2 true"}, h, "what was there at the beginning stays initial, whatever happens to it before it is told")
+	require.Equal(t, heard{"add a2 true"}, h,
+		"what was there at the beginning stays initial, whatever happens to it before it is told")
 	h = tellAll(delta[*corev1.Pod]{kind: deltaDeleted, old: a1, object: a1, unseen: true})
 	require.Equal(t, heard{"delete a1 true"}, h, "that nobody saw the deletion must be told")
 }
@@ -127,12 +150,15 @@ func TestMarksAreKept(t *testing.T) {
 func TestTheMarkOfAnObjectThatCameAndWentIsItsOwn(t *testing.T) {
 	first := delta[*corev1.Pod]{kind: deltaAdded, object: a1, initial: true}
 	h := tellAll(first, deleted(a1, a2), added(b4))
-	require.Equal(t, heard{"add a2 true", "delete a2 false", "add b4 false"}, h, "the first object was there at the beginning, and must be marked; the second was not")
+	require.Equal(t, heard{"add a2 true", "delete a2 false", "add b4 false"}, h,
+		"the first object was there at the beginning, and must be marked; the second was not")
 	second := delta[*corev1.Pod]{kind: deltaAdded, object: b4, initial: true}
 	h = tellAll(added(a1), deleted(a1, a2), second)
-	require.Equal(t, heard{"add a2 false", "delete a2 false", "add b4 true"}, h, "the second object was there at the beginning, and must be marked; the first was not")
+	require.Equal(t, heard{"add a2 false", "delete a2 false", "add b4 true"}, h,
+		"the second object was there at the beginning, and must be marked; the first was not")
 	h = tellAll(added(a1), deleted(a1, a2), second, deleted(b4, b5))
-	require.Equal(t, heard{"add a2 false", "delete a2 false"}, h, "the mark of the second object, which is gone, is not that of the first")
+	require.Equal(t, heard{"add a2 false", "delete a2 false"}, h,
+		"the mark of the second object, which is gone, is not that of the first")
 }
 
 // A handler that counts the initial objects, to know when it has all of them,
@@ -141,9 +167,11 @@ func TestTheMarkOfAnObjectThatCameAndWentIsItsOwn(t *testing.T) {
 func TestTheMarkOfTheFirstObjectIsNotThatOfTheSecond(t *testing.T) {
 	first := delta[*corev1.Pod]{kind: deltaAdded, object: b4, initial: true}
 	h := tellAll(deleted(a1, a2), first)
-	require.Equal(t, heard{"delete a2 false", "add b4 true"}, h, "the object that took the name was there at the beginning, and must be marked")
+	require.Equal(t, heard{"delete a2 false", "add b4 true"}, h,
+		"the object that took the name was there at the beginning, and must be marked")
 	h = tellAll(deleted(a1, a2), first, deleted(b4, b5), added(podAt("c", "6")))
-	require.Equal(t, heard{"delete a2 false", "add c6 false"}, h, "the marked object has gone; the one that came after it was not there at the beginning")
+	require.Equal(t, heard{"delete a2 false", "add c6 false"}, h,
+		"the marked object has gone; the one that came after it was not there at the beginning")
 }
 
 // A Pod gets another owner, and is deleted while the handler is busy. Its last state names the
@@ -151,20 +179,28 @@ func TestTheMarkOfTheFirstObjectIsNotThatOfTheSecond(t *testing.T) {
 // Function: notification.add or notification.deliver
 func TestAnUnheardChangeIsToldBeforeTheEnd(t *testing.T) {
 	h := tellAll(updated(a1, a2), deleted(a2, a3))
-	require.Equal(t, heard{"update a1 a3", "delete a3 false"}, h, "the object changed, and then it went: the handler must be told both, or whoever it belonged to before never hears of it")
+	require.Equal(t, heard{"update a1 a3", "delete a3 false"}, h,
+		"the object changed, and then it went: the handler must be told both, or whoever it belonged "+
+			"to before never hears of it")
 	h = tellAll(updated(a1, a2), deleted(a2, a3), added(b4), updated(b4, b5))
-	require.Equal(t, heard{"update a1 a3", "delete a3 false", "add b5 false"}, h, "the object changed, it went, and another one took the name: that is three calls, and it never takes more")
-	h = tellAll(updated(a1, a2), delta[*corev1.Pod]{kind: deltaSync, old: a2, object: a2}, deleted(a2, a3), added(b4), deleted(b4, b5))
-	require.Equal(t, heard{"update a1 a3", "delete a3 false"}, h, "what comes after the change, a resync or another object, does not take it away")
+	require.Equal(t, heard{"update a1 a3", "delete a3 false", "add b5 false"}, h,
+		"the object changed, it went, and another one took the name: that is three calls, and it never "+
+			"takes more")
+	h = tellAll(updated(a1, a2), delta[*corev1.Pod]{kind: deltaSync, old: a2, object: a2}, deleted(a2,
+		a3), added(b4), deleted(b4, b5))
+	require.Equal(t, heard{"update a1 a3", "delete a3 false"}, h,
+		"what comes after the change, a resync or another object, does not take it away")
 }
 
 // An update that is none, for each object that goes, hides those that are some.
 // Function: notification.add or notification.deliver
 func TestAnUnheardChangeIsNotInvented(t *testing.T) {
 	h := tellAll(delta[*corev1.Pod]{kind: deltaSync, old: a1, object: a1}, deleted(a1, a2))
-	require.Equal(t, heard{"delete a2 false"}, h, "there was a resync before the end, and a resync is no change")
+	require.Equal(t, heard{"delete a2 false"}, h,
+		"there was a resync before the end, and a resync is no change")
 	h = tellAll(deleted(a1, a2), added(b4), updated(b4, b5), deleted(b5, podAt("b", "6")))
-	require.Equal(t, heard{"delete a2 false"}, h, "it was the second object that changed, and the handler has never heard of that one")
+	require.Equal(t, heard{"delete a2 false"}, h,
+		"it was the second object that changed, and the handler has never heard of that one")
 }
 
 // A listener that takes breaks of any length must be told a legal history that
@@ -176,7 +212,8 @@ func TestAListenerThatTakesBreaksHearsALegalHistory(t *testing.T) {
 		var u notification[*corev1.Pod]
 		var there, told *corev1.Pod
 		version, uid, calls, news := 0, 0, 0, false
-		changed := map[*corev1.Pod]bool{} // by last state: there was a change before the end that the handler had not heard
+		// by last state: there was a change before the end that the handler had not heard
+		changed := map[*corev1.Pod]bool{}
 		handler := HandlerFuncs[*corev1.Pod]{
 			Add: func(pod *corev1.Pod, _ bool) {
 				calls++
@@ -186,16 +223,22 @@ func TestAListenerThatTakesBreaksHearsALegalHistory(t *testing.T) {
 			Update: func(old, pod *corev1.Pod) {
 				calls++
 				require.Same(t, told, old, "seed %d: old must be the state that the handler was told", seed)
-				require.Equal(t, old.UID, pod.UID, "seed %d: an update must be about the object that the handler knows", seed)
+				require.Equal(t, old.UID, pod.UID,
+					"seed %d: an update must be about the object that the handler knows", seed)
 				unheard, last := changed[pod]
-				require.True(t, unheard || !last, "seed %d: there was no change before the end, so none must be told", seed)
+				require.True(t, unheard || !last,
+					"seed %d: there was no change before the end, so none must be told", seed)
 				told = pod
 			},
 			Delete: func(pod *corev1.Pod, _ bool) {
 				calls++
-				require.NotNil(t, told, "seed %d: the end of an object must not be told to a handler that knows none", seed)
-				require.Equal(t, told.UID, pod.UID, "seed %d: the end that is told must be that of the object that the handler knows", seed)
-				require.True(t, told == pod || !changed[pod], "seed %d: the object changed before its end, and the handler must be told of the change first", seed)
+				require.NotNil(t, told, "seed %d: the end of an object must not be told to a handler that "+
+					"knows none", seed)
+				require.Equal(t, told.UID, pod.UID,
+					"seed %d: the end that is told must be that of the object that the handler knows", seed)
+				require.True(t, told == pod || !changed[pod],
+					"seed %d: the object changed before its end, and the handler must be told of the change "+
+						"first", seed)
 				told = nil
 			},
 		}
@@ -222,9 +265,11 @@ func TestAListenerThatTakesBreaksHearsALegalHistory(t *testing.T) {
 				calls = 0
 				u.deliver(handler)
 				u = notification[*corev1.Pod]{}
-				require.Equal(t, news, calls > 0, "seed %d: the handler must be called if something happened, and only then", seed)
+				require.Equal(t, news, calls > 0,
+					"seed %d: the handler must be called if something happened, and only then", seed)
 				news = false
-				require.Equal(t, there, told, "seed %d: after all was told, the handler must know what there is", seed)
+				require.Equal(t, there, told, "seed %d: after all was told, the handler must know what there "+
+					"is", seed)
 			}
 		}
 	}
@@ -239,7 +284,8 @@ func TestAnObjectThatIsGoneIsKeptOnce(t *testing.T) {
 	n.add(deleted(a2, a3))
 	require.Same(t, a3, n.last)
 	require.Nil(t, n.object, "the state before the last stays in memory until the handler has time")
-	require.Nil(t, n.old, "nobody is told what the handler knew of an object that is gone, if it had not changed")
+	require.Nil(t, n.old, "nobody is told what the handler knew of an object that is gone, if it "+
+		"had not changed")
 	n = notification[*corev1.Pod]{}
 	n.add(updated(a1, a2))
 	n.add(deleted(a2, a3))

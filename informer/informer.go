@@ -35,8 +35,9 @@ type Informer[T Object] struct {
 	reflector   *Reflector[T]
 	detector    mutationDetector[T] // used by the reflector's goroutine only
 	progress    progress
-	synced      chan struct{} // closed by the reflector's goroutine when the first list is in the store
-	stopping    chan struct{} // closed by Run when the store no longer changes, and refuses handlers
+	// closed by the reflector's goroutine when the first list is in the store
+	synced   chan struct{}
+	stopping chan struct{} // closed by Run when the store no longer changes, and refuses handlers
 
 	// mu guards what follows. It is held from before a change enters the store until the
 	// change is in the queue of each handler. So a handler that is added meanwhile finds the
@@ -127,7 +128,9 @@ var (
 
 // AddHandler adds a handler, before or while the informer runs. It does not wait for the
 // handler: the Registration says when that has seen what there is.
-func (i *Informer[T]) AddHandler(handler Handler[T], options HandlerOptions) (*Registration, error) {
+func (i *Informer[T]) AddHandler(
+	handler Handler[T], options HandlerOptions,
+) (*Registration, error) {
 	l := newListener(handler, options, i.instruments)
 	l.resync = func() { i.resync(l) }
 	i.mu.Lock()
@@ -269,5 +272,6 @@ func (i *Informer[T]) notSynced(end error) error {
 	if health.LastError == nil {
 		return fmt.Errorf("not synced, the reflector is %s: %w", health.State, end)
 	}
-	return fmt.Errorf("not synced, the reflector is %s after %w: %w", health.State, health.LastError, end)
+	return fmt.Errorf("not synced, the reflector is %s after %w: %w", health.State, health.LastError,
+		end)
 }

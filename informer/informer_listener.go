@@ -20,7 +20,8 @@ type listener[T Object] struct {
 	options     HandlerOptions
 	instruments instruments
 
-	news    chan struct{} // sent to by push, received by run; one, because the queue holds the news itself
+	// sent to by push, received by run; one, because the queue holds the news itself
+	news    chan struct{}
 	synced  chan struct{} // closed by run
 	stopped chan struct{} // closed by stop
 	done    chan struct{} // closed by end, which run calls, or the informer if it never ran
@@ -50,7 +51,9 @@ type instruments struct {
 // shorter than one walk through the store would keep the informer from all else.
 const leastResync = time.Second
 
-func newListener[T Object](handler Handler[T], options HandlerOptions, instruments instruments) *listener[T] {
+func newListener[T Object](
+	handler Handler[T], options HandlerOptions, instruments instruments,
+) *listener[T] {
 	if options.Resync > 0 {
 		options.Resync = max(options.Resync, leastResync)
 	}
@@ -203,10 +206,12 @@ type HandlerPanic struct {
 	Stack   []byte
 }
 
-var errGoexit = errors.New("the handler ended its goroutine by runtime.Goexit (t.FailNow does so, and belongs on the test's own goroutine)")
+var errGoexit = errors.New("the handler ended its goroutine by runtime.Goexit (t.FailNow does " +
+	"so, and belongs on the test's own goroutine)")
 
 func logPanic(p HandlerPanic) {
-	slog.Error("a handler panicked", "handler", p.Handler, "object", p.Key, "panic", p.Value, "stack", string(p.Stack))
+	slog.Error("a handler panicked", "handler", p.Handler, "object", p.Key, "panic", p.Value, "stack",
+		string(p.Stack))
 }
 
 // handlerCaller is the handler as a notification sees it. One notification may take up to
@@ -258,7 +263,8 @@ func (l *listener[T]) report(key Key, value any) {
 	l.mu.Lock()
 	l.counts.Panics++
 	l.mu.Unlock()
-	l.instruments.onPanic(HandlerPanic{Handler: l.options.Name, Key: key, Value: value, Stack: debug.Stack()})
+	l.instruments.onPanic(HandlerPanic{Handler: l.options.Name, Key: key, Value: value,
+		Stack: debug.Stack()})
 }
 
 // MetricBacklog is how many notifications have not been delivered to a handler. It is

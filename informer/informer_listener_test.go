@@ -24,10 +24,15 @@ type podFuncs = HandlerFuncs[*corev1.Pod]
 
 // inListener runs a test in a synctest bubble, with a listener that is not running
 // yet. start runs it; its end comes with the test's.
-func inListener(t *testing.T, handler podFuncs, test func(l *listener[*corev1.Pod], reported *[]HandlerPanic, start func())) {
+func inListener(
+	t *testing.T, handler podFuncs, test func(l *listener[*corev1.Pod], reported *[]HandlerPanic,
+		start func()),
+) {
 	synctest.Test(t, func(t *testing.T) {
 		var reported []HandlerPanic
-		l := newListener(Handler[*corev1.Pod](handler), HandlerOptions{}, instruments{onPanic: func(p HandlerPanic) { reported = append(reported, p) }, recoverPanics: true})
+		l := newListener(Handler[*corev1.Pod](handler), HandlerOptions{},
+			instruments{onPanic: func(p HandlerPanic) { reported = append(reported, p) },
+				recoverPanics: true})
 		var running sync.WaitGroup
 		defer running.Wait()
 		defer l.stop()
@@ -153,20 +158,22 @@ func TestFunctionsThatAreNotGivenAreNotCalled(t *testing.T) {
 // A test's handler calls t.FailNow, which is runtime.Goexit. Its backlog must not
 // grow from then on, and somebody must hear of it.
 func TestAHandlerThatEndsItsGoroutineIsRemoved(t *testing.T) {
-	inListener(t, podFuncs{Add: func(*corev1.Pod, bool) { runtime.Goexit() }}, func(l *listener[*corev1.Pod], reported *[]HandlerPanic, start func()) {
-		l.push([]delta[*corev1.Pod]{added(a1)}, true)
-		start()
-		<-l.done
-		require.True(t, l.isStopped())
-		require.Len(t, *reported, 1)
-		require.Equal(t, errGoexit, (*reported)[0].Value)
-		require.Contains(t, string((*reported)[0].Stack), "informer_listener_test.go")
-	})
+	inListener(t, podFuncs{Add: func(*corev1.Pod, bool) { runtime.Goexit() }},
+		func(l *listener[*corev1.Pod], reported *[]HandlerPanic, start func()) {
+			l.push([]delta[*corev1.Pod]{added(a1)}, true)
+			start()
+			<-l.done
+			require.True(t, l.isStopped())
+			require.Len(t, *reported, 1)
+			require.Equal(t, errGoexit, (*reported)[0].Value)
+			require.Contains(t, string((*reported)[0].Stack), "informer_listener_test.go")
+		})
 }
 
 // A resync each nanosecond would be all that the informer does.
 func TestTheShortestResyncPeriodIsASecond(t *testing.T) {
-	for asked, given := range inorder.Map(map[time.Duration]time.Duration{0: 0, 1: time.Second, time.Minute: time.Minute}) {
+	for asked, given := range inorder.Map(map[time.Duration]time.Duration{0: 0, 1: time.Second,
+		time.Minute: time.Minute}) {
 		l := newListener(Handler[*corev1.Pod](podFuncs{}), HandlerOptions{Resync: asked}, instruments{})
 		require.Equal(t, given, l.options.Resync)
 	}
@@ -178,13 +185,15 @@ func TestTheShortestResyncPeriodIsASecond(t *testing.T) {
 func TestASlowHandlerHoldsUpNobodyAndHearsOfWhatItMissed(t *testing.T) {
 	var all []string
 	for n := range 50 {
-		all = append(all, fmt.Sprintf("update a %s->%d", before(n), n), fmt.Sprintf("update b %s->%d", before(n), n), "add passing", "delete passing")
+		all = append(all, fmt.Sprintf("update a %s->%d", before(n), n), fmt.Sprintf("update b %s->%d",
+			before(n), n), "add passing", "delete passing")
 	}
 	t.Run("by default", func(t *testing.T) {
 		testASlowHandler(t, HandlerOptions{}, 202, append([]string{"add a", "add b"}, all...))
 	})
 	t.Run("with Coalesce", func(t *testing.T) {
-		testASlowHandler(t, HandlerOptions{Coalesce: true}, 4, []string{"add a", "add b", "update a ->49", "add passing", "delete passing"})
+		testASlowHandler(t, HandlerOptions{Coalesce: true}, 4, []string{"add a", "add b",
+			"update a ->49", "add passing", "delete passing"})
 	})
 }
 
@@ -196,7 +205,8 @@ func before(n int) string {
 }
 
 func testASlowHandler(t *testing.T, options HandlerOptions, deepest int, told []string) {
-	inInformer(t, InformerOptions[*corev1.ConfigMap]{}, func(t *testing.T, w world, i *Informer[*corev1.ConfigMap], start, _ func()) {
+	inInformer(t, InformerOptions[*corev1.ConfigMap]{}, func(t *testing.T, w world,
+		i *Informer[*corev1.ConfigMap], start, _ func()) {
 		var fast, slow diary
 		hang := make(chan struct{})
 		goOn := sync.OnceFunc(func() { close(hang) })
@@ -236,12 +246,16 @@ func testASlowHandler(t *testing.T, options HandlerOptions, deepest int, told []
 // handler that wakes both owners must hear of both, or the former one misses a Pod forever.
 func TestASlowHandlerHearsOfAChangeBeforeTheEnd(t *testing.T) {
 	for _, coalesce := range []bool{false, true} {
-		t.Run(fmt.Sprintf("Coalesce %v", coalesce), func(t *testing.T) { testAChangeBeforeTheEnd(t, coalesce) })
+		t.Run(fmt.Sprintf("Coalesce %v", coalesce), func(t *testing.T) {
+			testAChangeBeforeTheEnd(t,
+				coalesce)
+		})
 	}
 }
 
 func testAChangeBeforeTheEnd(t *testing.T, coalesce bool) {
-	inInformer(t, InformerOptions[*corev1.ConfigMap]{}, func(t *testing.T, w world, i *Informer[*corev1.ConfigMap], start, _ func()) {
+	inInformer(t, InformerOptions[*corev1.ConfigMap]{}, func(t *testing.T, w world,
+		i *Informer[*corev1.ConfigMap], start, _ func()) {
 		var quick, slow diary
 		hang := make(chan struct{})
 		goOn := sync.OnceFunc(func() { close(hang) })
@@ -268,14 +282,17 @@ func testAChangeBeforeTheEnd(t *testing.T, coalesce bool) {
 		w.delete(t, "plain")
 		require.Contains(t, quick.read(), "update moved 1->2")
 		goOn()
-		require.Equal(t, []string{"update moved 1->2", "delete moved false", "delete plain false"}, slow.read())
+		require.Equal(t, []string{"update moved 1->2", "delete moved false", "delete plain false"},
+			slow.read())
 	})
 }
 
 func TestAPanicOfAHandlerIsReportedAndSurvived(t *testing.T) {
 	var reported []HandlerPanic
-	options := InformerOptions[*corev1.ConfigMap]{RecoverPanics: true, OnPanic: func(p HandlerPanic) { reported = append(reported, p) }}
-	inInformer(t, options, func(t *testing.T, w world, i *Informer[*corev1.ConfigMap], start, _ func()) {
+	options := InformerOptions[*corev1.ConfigMap]{RecoverPanics: true,
+		OnPanic: func(p HandlerPanic) { reported = append(reported, p) }}
+	inInformer(t, options, func(t *testing.T, w world, i *Informer[*corev1.ConfigMap], start,
+		_ func()) {
 		var other diary
 		r := add(t, i, HandlerFuncs[*corev1.ConfigMap]{Add: func(c *corev1.ConfigMap, _ bool) {
 			if c.Name == "a" {
@@ -301,7 +318,8 @@ func TestTheRecorderSaysWhatEachHandlerIsTold(t *testing.T) {
 	for name, layer := range inorder.Map(map[string]string{"": "listener", "mine": "mine"}) {
 		synctest.Test(t, func(t *testing.T) {
 			recorder := trace.New(16)
-			l := newListener(Handler[*corev1.Pod](podFuncs{}), HandlerOptions{Name: name}, instruments{recorder: recorder, kind: "Pod"})
+			l := newListener(Handler[*corev1.Pod](podFuncs{}), HandlerOptions{Name: name},
+				instruments{recorder: recorder, kind: "Pod"})
 			l.push([]delta[*corev1.Pod]{added(a1), updated(a1, a2), deleted(a1, a2)}, true)
 			l.queue.coalesces = true
 			for n, deltas := range [][]delta[*corev1.Pod]{
@@ -325,10 +343,13 @@ func TestTheRecorderSaysWhatEachHandlerIsTold(t *testing.T) {
 			var told []string
 			for _, event := range recorder.Events() {
 				require.Equal(t, trace.Notified, event.Kind)
-				require.Equal(t, []string{layer, "Pod", "shop"}, []string{event.Layer, event.Object, event.Namespace})
+				require.Equal(t, []string{layer, "Pod", "shop"}, []string{event.Layer, event.Object,
+					event.Namespace})
 				told = append(told, event.Op+" "+event.Version)
 			}
-			require.Equal(t, []string{"add 1", "update 2", "delete 2", "delete and add 4", "update and delete 3", "update, delete and add 4", "add and delete 2", "add, delete and add 4"}, told)
+			require.Equal(t, []string{"add 1", "update 2", "delete 2", "delete and add 4",
+				"update and delete 3", "update, delete and add 4", "add and delete 2",
+				"add, delete and add 4"}, told)
 		})
 	}
 }
@@ -459,9 +480,12 @@ func TestAPanicOfAHandlerCrashesTheProcess(t *testing.T) {
 		name, how string
 		output    []string
 	}{
-		{"by default", "panic", []string{"panic: a bug", "ERROR a handler panicked", "handler=buggy", "object=shop/web", "endHandler"}},
-		{"after it was reported", "panic, reported", []string{"reported: buggy shop/web a bug", "panic: a bug", "endHandler"}},
-		{"if the handler ends its goroutine", "goexit", []string{"panic: the handler ended its goroutine", "handler=buggy"}},
+		{"by default", "panic", []string{"panic: a bug", "ERROR a handler panicked", "handler=buggy",
+			"object=shop/web", "endHandler"}},
+		{"after it was reported", "panic, reported", []string{"reported: buggy shop/web a bug",
+			"panic: a bug", "endHandler"}},
+		{"if the handler ends its goroutine", "goexit",
+			[]string{"panic: the handler ended its goroutine", "handler=buggy"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			output, err := runSelf(t, c.how)
@@ -472,7 +496,8 @@ func TestAPanicOfAHandlerCrashesTheProcess(t *testing.T) {
 				require.Contains(t, output, part)
 			}
 			require.NotContains(t, output, "the handler is done")
-			require.Equal(t, c.how == "goexit", strings.Contains(output, errGoexit.Error()), "who reads the report must learn which of the two it was: %s", output)
+			require.Equal(t, c.how == "goexit", strings.Contains(output, errGoexit.Error()),
+				"who reads the report must learn which of the two it was: %s", output)
 		})
 	}
 }
@@ -490,7 +515,8 @@ func TestAPanicIsSurvivedByThoseWhoAskForIt(t *testing.T) {
 
 // runSelf runs the test of the crash in a process of its own.
 func runSelf(t *testing.T, how string) (output string, err error) {
-	command := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestAPanicOfAHandlerCrashesTheProcess$", "-test.short")
+	command := exec.CommandContext(t.Context(), os.Args[0],
+		"-test.run=^TestAPanicOfAHandlerCrashesTheProcess$", "-test.short")
 	command.Env = append(os.Environ(), crashVariable+"="+how)
 	combined, err := command.CombinedOutput()
 	return string(combined), err
@@ -498,7 +524,8 @@ func runSelf(t *testing.T, how string) (output string, err error) {
 
 // endHandler runs an informer with one object, and a handler that ends as it is told to.
 func endHandler(how string) {
-	options := InformerOptions[*corev1.Pod]{RecoverPanics: how == "panic, recovered" || how == "goexit, recovered"}
+	options := InformerOptions[*corev1.Pod]{RecoverPanics: how == "panic, recovered" ||
+		how == "goexit, recovered"}
 	if how == "panic, reported" {
 		options.OnPanic = func(p HandlerPanic) { fmt.Println("reported:", p.Handler, p.Key, p.Value) }
 	}
@@ -553,8 +580,10 @@ func (g *gauges) value(t *testing.T, name string) float64 {
 // show which handler hangs, and how far it is behind.
 func TestTheBacklogOfEachHandlerIsAMetric(t *testing.T) {
 	metrics := &gauges{read: map[string]func() float64{}}
-	inInformer(t, InformerOptions[*corev1.ConfigMap]{Metrics: metrics}, func(t *testing.T, w world, i *Informer[*corev1.ConfigMap], start, stop func()) {
-		const hangs, quick = "informer_handler_backlog ConfigMap hangs", "informer_handler_backlog ConfigMap quick"
+	inInformer(t, InformerOptions[*corev1.ConfigMap]{Metrics: metrics}, func(t *testing.T, w world,
+		i *Informer[*corev1.ConfigMap], start, stop func()) {
+		const hangs, quick = "informer_handler_backlog ConfigMap hangs",
+			"informer_handler_backlog ConfigMap quick"
 		hang := make(chan struct{})
 		goOn := sync.OnceFunc(func() { close(hang) })
 		defer goOn()
@@ -565,7 +594,8 @@ func TestTheBacklogOfEachHandlerIsAMetric(t *testing.T) {
 		start()
 		w.create(t, "a", nil)
 		synctest.Wait()
-		require.Equal(t, 1.0, metrics.value(t, hangs), "a handler that hangs in its only call must not look like one that is done")
+		require.Equal(t, 1.0, metrics.value(t, hangs),
+			"a handler that hangs in its only call must not look like one that is done")
 		for _, name := range []string{"b", "c", "d"} {
 			w.create(t, name, nil)
 		}
@@ -573,8 +603,10 @@ func TestTheBacklogOfEachHandlerIsAMetric(t *testing.T) {
 			w.change(t, "b", n)
 			synctest.Wait()
 		}
-		require.Equal(t, 14.0, metrics.value(t, hangs), "the three, ten changes, and the call that it hangs in")
-		require.Equal(t, 4.0, metrics.value(t, "informer_handler_backlog ConfigMap coalesces"), "the three, and the one that it hangs in")
+		require.Equal(t, 14.0, metrics.value(t, hangs),
+			"the three, ten changes, and the call that it hangs in")
+		require.Equal(t, 4.0, metrics.value(t, "informer_handler_backlog ConfigMap coalesces"),
+			"the three, and the one that it hangs in")
 		require.Zero(t, metrics.value(t, quick))
 
 		registration.Remove()
@@ -588,7 +620,8 @@ func TestTheBacklogOfEachHandlerIsAMetric(t *testing.T) {
 
 func TestAHandlerThatComesTooLateLeavesNoMetric(t *testing.T) {
 	metrics := &gauges{read: map[string]func() float64{}}
-	inInformer(t, InformerOptions[*corev1.ConfigMap]{Metrics: metrics}, func(t *testing.T, w world, i *Informer[*corev1.ConfigMap], start, stop func()) {
+	inInformer(t, InformerOptions[*corev1.ConfigMap]{Metrics: metrics}, func(t *testing.T, w world,
+		i *Informer[*corev1.ConfigMap], start, stop func()) {
 		start()
 		stop()
 		_, err := i.AddHandler(HandlerFuncs[*corev1.ConfigMap]{}, HandlerOptions{Name: "late"})
@@ -619,7 +652,8 @@ func (n *noteOfTheEnd) Gauge(string, string, string, func() float64) func() {
 // Who waits for Done, and adds a handler of the same name then, must find the name free.
 func TestAHandlerLeavesTheDashboardBeforeItIsDone(t *testing.T) {
 	var metrics noteOfTheEnd
-	l := newListener(Handler[*corev1.Pod](podFuncs{}), HandlerOptions{}, instruments{metrics: &metrics})
+	l := newListener(Handler[*corev1.Pod](podFuncs{}), HandlerOptions{},
+		instruments{metrics: &metrics})
 	metrics.done = l.done
 	l.end()
 	require.Equal(t, 1, metrics.forgets)

@@ -197,7 +197,8 @@ type TransformError struct {
 }
 
 func (e *TransformError) Error() string {
-	return fmt.Sprintf("transforming %s %s at resourceVersion %s: %v", e.Kind, e.Key, e.ResourceVersion, e.Err)
+	return fmt.Sprintf("transforming %s %s at resourceVersion %s: %v", e.Kind, e.Key,
+		e.ResourceVersion, e.Err)
 }
 
 func (e *TransformError) Unwrap() error { return e.Err }

@@ -104,7 +104,8 @@ func TestAnObjectThatIsReplacedIsNeverMissingFromTheStore(t *testing.T) {
 	i := handFed(InformerOptions[*corev1.Pod]{})
 	i.Replace([]*corev1.Pod{a1}, "1")
 	_, err := i.Store().AddIndex("look", func(values []string, pod *corev1.Pod) []string {
-		require.Equal(t, 1, len(i.store.now.objects), "the first is gone, and the second is not there yet")
+		require.Equal(t, 1, len(i.store.now.objects),
+			"the first is gone, and the second is not there yet")
 		return values
 	})
 	require.NoError(t, err)
@@ -131,7 +132,8 @@ func TestAResyncOfManyObjectsReachesTheHandlerAsAWhole(t *testing.T) {
 		i := handFed(InformerOptions[*corev1.Pod]{})
 		again := map[Key]int{}
 		asks := HandlerFuncs[*corev1.Pod]{Update: func(_, pod *corev1.Pod) { again[KeyOf(pod)]++ }}
-		for period, handler := range map[time.Duration]HandlerFuncs[*corev1.Pod]{0: {}, time.Minute: asks, time.Hour: {}} {
+		for period, handler := range map[time.Duration]HandlerFuncs[*corev1.Pod]{0: {},
+			time.Minute: asks, time.Hour: {}} {
 			_, err := i.AddHandler(handler, HandlerOptions{Resync: period})
 			require.NoError(t, err)
 		}
@@ -182,9 +184,11 @@ func TestWhatWasReachedStaysReached(t *testing.T) {
 	i.Apply(Event[*corev1.Pod]{Type: watch.Added, Object: podOn("a", "")})
 	require.NoError(t, i.WaitFor(over(t), keyIn("shop", "gone"), "8"))
 	require.NoError(t, i.WaitFor(over(t), keyIn("shop", "gone"), "9"))
-	require.ErrorIs(t, i.WaitFor(over(t), keyIn("shop", "gone"), "10"), context.Canceled, "9 is older than 10")
+	require.ErrorIs(t, i.WaitFor(over(t), keyIn("shop", "gone"), "10"), context.Canceled,
+		"9 is older than 10")
 	require.ErrorIs(t, i.WaitFor(over(t), keyIn("shop", "gone"), ""), errNoVersion)
-	require.ErrorContains(t, i.WaitFor(over(t), keyIn("shop", "gone"), "seven"), "waiting for shop/gone")
+	require.ErrorContains(t, i.WaitFor(over(t), keyIn("shop", "gone"), "seven"),
+		"waiting for shop/gone")
 	i.Progress("10")
 	require.NoError(t, i.WaitFor(over(t), keyIn("shop", "gone"), "10"))
 }
@@ -227,7 +231,8 @@ func TestAWaitEndsWhenTheStoreHasTheChangeAndNotBefore(t *testing.T) {
 		require.Equal(t, map[string]bool{"2": true}, ended)
 		i.Apply(eventOf(watch.Deleted, podAt("a", "6"))) // version 5 was never seen
 		synctest.Wait()
-		require.Len(t, ended, 2, "the store is past version 5: it is not older than the write, whatever it holds")
+		require.Len(t, ended, 2, "the store is past version 5: it is not older than the write, "+
+			"whatever it holds")
 	})
 }
 
@@ -246,7 +251,8 @@ func TestWithoutDetectMutationsNothingIsKeptOrReported(t *testing.T) {
 // upgrade: a list shows another content under a version that is known. It must reach the
 // store and the handlers; what has not changed must reach no handler.
 func TestAListWithAnotherContentUnderTheSameVersionReachesEverybody(t *testing.T) {
-	for name, version := range inorder.Map(map[string]string{"with versions": "5", "without versions": ""}) {
+	for name, version := range inorder.Map(map[string]string{"with versions": "5",
+		"without versions": ""}) {
 		t.Run(name, func(t *testing.T) {
 			pods := func(node string) []*corev1.Pod {
 				changed, same := podOn("changed", node), podOn("same", "node-1")
@@ -256,7 +262,8 @@ func TestAListWithAnotherContentUnderTheSameVersionReachesEverybody(t *testing.T
 			var calls []string
 			hearing(t, HandlerFuncs[*corev1.Pod]{
 				Update: func(old, pod *corev1.Pod) {
-					calls = append(calls, fmt.Sprintf("%s from %s to %s", pod.Name, old.Spec.NodeName, pod.Spec.NodeName))
+					calls = append(calls, fmt.Sprintf("%s from %s to %s", pod.Name, old.Spec.NodeName,
+						pod.Spec.NodeName))
 				},
 			}, func(i informerSink[*corev1.Pod]) {
 				i.Replace(pods("node-1"), version)
@@ -279,7 +286,8 @@ func TestAChangeOfACachedObjectIsFoundWhenTheObjectGoes(t *testing.T) {
 	options := InformerOptions[*corev1.ConfigMap]{DetectMutations: func(was, is *corev1.ConfigMap) {
 		found = append(found, fmt.Sprintf("%s: %q is %q", was.Name, was.Data["value"], is.Data["value"]))
 	}}
-	inInformer(t, options, func(t *testing.T, w world, i *Informer[*corev1.ConfigMap], start, stop func()) {
+	inInformer(t, options, func(t *testing.T, w world, i *Informer[*corev1.ConfigMap], start,
+		stop func()) {
 		for _, name := range []string{"replaced", "deleted", "honest"} {
 			w.create(t, name, nil)
 		}
@@ -306,8 +314,12 @@ func TestAChangeOfACachedObjectIsFoundWhenTheObjectGoes(t *testing.T) {
 // A handler may break the rule in its last call.
 func TestAChangeOfACachedObjectInTheLastCallIsFound(t *testing.T) {
 	var found []string
-	options := InformerOptions[*corev1.ConfigMap]{DetectMutations: func(was, _ *corev1.ConfigMap) { found = append(found, was.Name) }}
-	inInformer(t, options, func(t *testing.T, w world, i *Informer[*corev1.ConfigMap], start, stop func()) {
+	options := InformerOptions[*corev1.ConfigMap]{DetectMutations: func(was,
+		_ *corev1.ConfigMap) {
+		found = append(found, was.Name)
+	}}
+	inInformer(t, options, func(t *testing.T, w world, i *Informer[*corev1.ConfigMap], start,
+		stop func()) {
 		add(t, i, HandlerFuncs[*corev1.ConfigMap]{Add: func(c *corev1.ConfigMap, _ bool) {
 			time.Sleep(time.Second)
 			c.Data = map[string]string{"value": "mine"}
@@ -351,7 +363,8 @@ func TestAnObjectWhoseTransformFailsIsStoredAsItCame(t *testing.T) {
 				},
 				OnTransformError: func(err *TransformError) { failed = append(failed, err) },
 			}
-			inInformer(t, options, func(t *testing.T, w world, informer *Informer[*corev1.ConfigMap], start, stop func()) {
+			inInformer(t, options, func(t *testing.T, w world, informer *Informer[*corev1.ConfigMap], start,
+				stop func()) {
 				w.create(t, "even", nil)
 				odd := w.create(t, "odd", nil) // comes in the list
 				start()
@@ -372,7 +385,8 @@ func TestAnObjectWhoseTransformFailsIsStoredAsItCame(t *testing.T) {
 				require.Len(t, failed, 3)
 				require.Equal(t, KeyOf(odd), failed[0].Key)
 				require.Equal(t, odd.ResourceVersion, failed[0].ResourceVersion)
-				require.ErrorContains(t, failed[0], "transforming ConfigMap "+KeyOf(odd).String()+" at resourceVersion "+odd.ResourceVersion+": ")
+				require.ErrorContains(t, failed[0],
+					"transforming ConfigMap "+KeyOf(odd).String()+" at resourceVersion "+odd.ResourceVersion+": ")
 				if name == "with an error" {
 					require.ErrorIs(t, failed[0], errTooOdd)
 				}

@@ -15,7 +15,10 @@ import (
 )
 
 // ending starts a wait for the end of an object with that UID, and returns what it has come to.
-func ending(ctx context.Context, i *Informer[*corev1.ConfigMap], key Key, uid types.UID) (result func() (ended bool, err error)) {
+func ending(
+	ctx context.Context, i *Informer[*corev1.ConfigMap], key Key,
+	uid types.UID) (result func() (ended bool, err error),
+) {
 	var mu sync.Mutex
 	var ended bool
 	var problem error
@@ -33,14 +36,17 @@ func ending(ctx context.Context, i *Informer[*corev1.ConfigMap], key Key, uid ty
 	}
 }
 
-// Who has deleted an object must not read it again, and must not be held up by what happens to others.
+// Who has deleted an object must not read it again, and must not be held up by what happens to
+// others.
 func TestAWaitForTheEndOfAnObjectEndsWhenTheStoreHoldsItNoMore(t *testing.T) {
-	inInformer(t, InformerOptions[*corev1.ConfigMap]{}, func(t *testing.T, w world, i *Informer[*corev1.ConfigMap], start, _ func()) {
+	inInformer(t, InformerOptions[*corev1.ConfigMap]{}, func(t *testing.T, w world,
+		i *Informer[*corev1.ConfigMap], start, _ func()) {
 		a := w.create(t, "a", nil)
 		w.create(t, "b", nil)
 		start()
 		require.NoError(t, i.WaitForSync(t.Context()))
-		require.NoError(t, i.WaitForEnd(t.Context(), keyIn(w.namespace, "nobody"), func(*corev1.ConfigMap) bool { return true }))
+		require.NoError(t, i.WaitForEnd(t.Context(), keyIn(w.namespace, "nobody"),
+			func(*corev1.ConfigMap) bool { return true }))
 
 		first, second := ending(t.Context(), i, KeyOf(a), a.UID), ending(t.Context(), i, KeyOf(a), a.UID)
 		w.change(t, "a", 1)
@@ -61,7 +67,8 @@ func TestAWaitForTheEndOfAnObjectEndsWhenTheStoreHoldsItNoMore(t *testing.T) {
 
 // An object of the same name is another one, if it has another UID.
 func TestAWaitForTheEndOfAnObjectIsNotDeceivedByItsSuccessor(t *testing.T) {
-	inInformer(t, InformerOptions[*corev1.ConfigMap]{}, func(t *testing.T, w world, i *Informer[*corev1.ConfigMap], start, _ func()) {
+	inInformer(t, InformerOptions[*corev1.ConfigMap]{}, func(t *testing.T, w world,
+		i *Informer[*corev1.ConfigMap], start, _ func()) {
 		a := w.create(t, "a", nil)
 		start()
 		require.NoError(t, i.WaitForSync(t.Context()))
@@ -72,19 +79,22 @@ func TestAWaitForTheEndOfAnObjectIsNotDeceivedByItsSuccessor(t *testing.T) {
 		ended, err := result()
 		require.True(t, ended)
 		require.NoError(t, err)
-		require.NoError(t, i.WaitForEnd(t.Context(), KeyOf(a), func(c *corev1.ConfigMap) bool { return c.UID == a.UID }))
+		require.NoError(t, i.WaitForEnd(t.Context(), KeyOf(a),
+			func(c *corev1.ConfigMap) bool { return c.UID == a.UID }))
 	})
 }
 
 func TestAWaitForTheEndOfAnObjectEndsWithItsContextAndWithTheInformer(t *testing.T) {
-	inInformer(t, InformerOptions[*corev1.ConfigMap]{}, func(t *testing.T, w world, i *Informer[*corev1.ConfigMap], start, stop func()) {
+	inInformer(t, InformerOptions[*corev1.ConfigMap]{}, func(t *testing.T, w world,
+		i *Informer[*corev1.ConfigMap], start, stop func()) {
 		a := w.create(t, "a", nil)
 		start()
 		require.NoError(t, i.WaitForSync(t.Context()))
 		here := func(*corev1.ConfigMap) bool { return true }
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, errors.New("enough"))
 		defer cancel()
-		require.EqualError(t, i.WaitForEnd(ctx, KeyOf(a), here), "waiting for the end of "+metav1.NamespaceDefault+"/a: enough")
+		require.EqualError(t, i.WaitForEnd(ctx, KeyOf(a), here),
+			"waiting for the end of "+metav1.NamespaceDefault+"/a: enough")
 
 		result := ending(t.Context(), i, KeyOf(a), a.UID)
 		ended, _ := result()

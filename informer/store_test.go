@@ -17,7 +17,8 @@ import (
 )
 
 func podOn(name, node string) *corev1.Pod {
-	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name}, Spec: corev1.PodSpec{NodeName: node}}
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name},
+		Spec: corev1.PodSpec{NodeName: node}}
 }
 
 func keyIn(namespace, name string) Key { return Key{Namespace: namespace, Name: name} }
@@ -72,11 +73,22 @@ func TestNamespaceAndNameAreBothTheKey(t *testing.T) {
 // the list that it began with.
 func TestALoopShowsOneMomentWhateverItsBodyWrites(t *testing.T) {
 	for name, write := range inorder.Map(map[string]func(store *Store[*corev1.Pod]){
-		"delete":  func(s *Store[*corev1.Pod]) { s.Delete(keyIn("shop", "b")); s.Delete(keyIn("shop", "c")) },
-		"move":    func(s *Store[*corev1.Pod]) { s.Put(podOn("b", "node-2")); s.Put(podOn("c", "node-2")) },
+		"delete": func(s *Store[*corev1.Pod]) {
+			s.Delete(keyIn("shop", "b"))
+			s.Delete(keyIn("shop",
+				"c"))
+		},
+		"move": func(s *Store[*corev1.Pod]) {
+			s.Put(podOn("b", "node-2"))
+			s.Put(podOn("c",
+				"node-2"))
+		},
 		"add":     func(s *Store[*corev1.Pod]) { s.Put(podOn("d", "node-1")) },
 		"replace": func(s *Store[*corev1.Pod]) { s.Replace([]*corev1.Pod{podOn("e", "node-1")}) },
-		"index":   func(s *Store[*corev1.Pod]) { _, _ = s.AddIndex("namespace", IndexNamespace[*corev1.Pod]) },
+		"index": func(s *Store[*corev1.Pod]) {
+			_, _ = s.AddIndex("namespace",
+				IndexNamespace[*corev1.Pod])
+		},
 	}) {
 		t.Run(name, func(t *testing.T) {
 			pods := []*corev1.Pod{podOn("a", "node-1"), podOn("b", "node-1"), podOn("c", "node-1")}
@@ -157,7 +169,8 @@ func TestTheRecorderIsToldOfEveryChange(t *testing.T) {
 		require.Equal(t, trace.Index, e.Kind)
 		require.Equal(t, "store", e.Layer)
 		require.Equal(t, "Pod", e.Object)
-		got = append(got, trace.Event{Op: e.Op, Namespace: e.Namespace, Name: e.Name, Version: e.Version, Count: e.Count})
+		got = append(got, trace.Event{Op: e.Op, Namespace: e.Namespace, Name: e.Name, Version: e.Version,
+			Count: e.Count})
 	}
 	require.Equal(t, []trace.Event{
 		{Op: "add", Namespace: "shop", Name: "a", Version: "5", Count: 1},
@@ -197,7 +210,8 @@ func TestReadersAndWritersDoNotDisturbEachOther(t *testing.T) {
 						generation = pod.ResourceVersion
 					}
 					if pod.ResourceVersion != generation || seen[pod.Name] {
-						t.Errorf("%s of relist %s in a view that began with relist %s; twice: %v", pod.Name, pod.ResourceVersion, generation, seen[pod.Name])
+						t.Errorf("%s of relist %s in a view that began with relist %s; twice: %v", pod.Name,
+							pod.ResourceVersion, generation, seen[pod.Name])
 						return
 					}
 					seen[pod.Name] = true
@@ -252,7 +266,10 @@ func TestTheStoreThatIsGivenAwayCanOnlyBeRead(t *testing.T) {
 	pod, ok := reader.Get(keyIn("shop", "a"))
 	require.True(t, ok && pod.Name == "a")
 	require.Equal(t, 2, reader.Len())
-	byName, err := reader.AddIndex("name", func(values []string, pod *corev1.Pod) []string { return append(values, pod.Name) })
+	byName, err := reader.AddIndex("name", func(values []string,
+		pod *corev1.Pod) []string {
+		return append(values, pod.Name)
+	})
 	require.NoError(t, err)
 	require.Equal(t, 1, byName.Count("a"))
 	count := 0
@@ -267,7 +284,8 @@ func TestTheStoreThatIsGivenAwayCanOnlyBeRead(t *testing.T) {
 func TestSeveralIndicesAreAddedAllOrNone(t *testing.T) {
 	store, _ := newPodStore(t, podOn("a", "node-1"))
 	reader := store.Reader()
-	err := reader.AddIndices(map[string]IndexFunc[*corev1.Pod]{"a new one": nodeOf, "node": nodeOf, "z": nodeOf})
+	err := reader.AddIndices(map[string]IndexFunc[*corev1.Pod]{"a new one": nodeOf, "node": nodeOf,
+		"z": nodeOf})
 	require.EqualError(t, err, `adding index "node": the store has an index of that name`)
 	for _, name := range []string{"a new one", "z"} {
 		_, ok := reader.Index(name)
@@ -280,12 +298,15 @@ func TestSeveralIndicesAreAddedAllOrNone(t *testing.T) {
 	})
 	_, ok := reader.Index("a new one")
 	require.False(t, ok, "an index was added, though another one's function panicked")
-	require.NoError(t, reader.AddIndices(map[string]IndexFunc[*corev1.Pod]{"a new one": nodeOf, NamespaceIndex: IndexNamespace[*corev1.Pod]}))
+	require.NoError(t, reader.AddIndices(map[string]IndexFunc[*corev1.Pod]{"a new one": nodeOf,
+		NamespaceIndex: IndexNamespace[*corev1.Pod]}))
 	store.Put(podOn("b", "node-2"))
-	for name, value := range inorder.Map(map[string]string{"a new one": "node-2", NamespaceIndex: "shop", "node": "node-1"}) {
+	for name, value := range inorder.Map(map[string]string{"a new one": "node-2",
+		NamespaceIndex: "shop", "node": "node-1"}) {
 		index, ok := reader.Index(name)
 		require.True(t, ok)
-		require.Equal(t, map[string]int{"a new one": 1, NamespaceIndex: 2, "node": 1}[name], index.Count(value), name)
+		require.Equal(t, map[string]int{"a new one": 1, NamespaceIndex: 2, "node": 1}[name],
+			index.Count(value), name)
 	}
 }
 
@@ -326,7 +347,8 @@ func shops(t *testing.T) Lister[*corev1.Pod] {
 	t.Helper()
 	i := NewInformer[*corev1.Pod](nil, InformerOptions[*corev1.Pod]{})
 	for _, pod := range []struct{ namespace, name, app string }{
-		{"shop", "a", "web"}, {"shop", "b", "db"}, {"shop", "c", ""}, {"bank", "a", "web"}, {"bank", "d", "web"},
+		{"shop", "a", "web"}, {"shop", "b", "db"}, {"shop", "c", ""}, {"bank", "a", "web"}, {"bank", "d",
+			"web"},
 	} {
 		object := podOn(pod.name, "")
 		if object.Namespace = pod.namespace; pod.app != "" {
@@ -354,7 +376,8 @@ func TestAListerSelectsByLabelsAndNamespace(t *testing.T) {
 	require.ElementsMatch(t, all, keysOf(lister.List(labels.Everything())))
 	require.ElementsMatch(t, []string{"shop/a", "bank/a", "bank/d"}, keysOf(lister.List(web)))
 	require.Empty(t, keysOf(lister.List(labels.Nothing())))
-	require.ElementsMatch(t, []string{"shop/a", "shop/b", "shop/c"}, keysOf(lister.InNamespace("shop").List(nil)))
+	require.ElementsMatch(t, []string{"shop/a", "shop/b", "shop/c"},
+		keysOf(lister.InNamespace("shop").List(nil)))
 	require.Equal(t, []string{"shop/a"}, keysOf(lister.InNamespace("shop").List(web)))
 	require.Empty(t, keysOf(lister.InNamespace("nowhere").List(nil)))
 }

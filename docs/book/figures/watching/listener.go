@@ -40,7 +40,7 @@ type listener struct {
 	version   int
 	made      map[string]int             // objects that ever had the name
 	exists    map[string]*informer.Thing // what the informer's store has
-	deltas    []informer.Delta[*informer.Thing]
+	deltas    []informer.Delta
 	backlog   *informer.Backlog // of these deltas
 	told      []string          // the calls of the last time that the handler was awake
 }
@@ -100,7 +100,7 @@ func (l *listener) refill() {
 func (l *listener) happens(verb, key string) string {
 	l.version++
 	old := l.exists[key]
-	delta := informer.Delta[*informer.Thing]{Key: types.NamespacedName{Name: key}, Old: old}
+	delta := informer.Delta{Key: types.NamespacedName{Name: key}, Old: old}
 	switch verb {
 	case "create":
 		l.made[key]++
