@@ -92,12 +92,6 @@ func TestAListThatComesInPiecesIsTheSameList(t *testing.T) {
 	}
 }
 
-// requireOneText fails if two field sets are in memory twice.
-func requireOneText(t *testing.T, a, b *metav1.FieldsV1) {
-	t.Helper()
-	require.Same(t, &a.GetRawBytes()[0], &b.GetRawBytes()[0])
-}
-
 // Half a list that is taken for a whole one deletes the other half.
 func TestAListThatBreaksOffIsAnErrorWhereverItBreaks(t *testing.T) {
 	list := &corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "7"}}
