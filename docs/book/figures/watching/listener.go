@@ -10,7 +10,6 @@ import (
 
 	"github.com/loopwright/loopwright/docs/book/figures/figure"
 	"github.com/loopwright/loopwright/informer"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // Figures are those of this part.
@@ -100,7 +99,7 @@ func (l *listener) refill() {
 func (l *listener) happens(verb, key string) string {
 	l.version++
 	old := l.exists[key]
-	delta := informer.Delta{Key: types.NamespacedName{Name: key}, Old: old}
+	delta := informer.Delta{Old: old}
 	switch verb {
 	case "create":
 		l.made[key]++

@@ -48,6 +48,10 @@ const (
 	DeltaDeleted = deltaDeleted
 )
 
+func (t deltaType) String() string {
+	return [...]string{"Added", "Updated", "Deleted", "Sync"}[t-1]
+}
+
 type Delta struct {
 	Type        DeltaType
 	Object, Old *Thing
