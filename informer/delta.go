@@ -1,47 +1,181 @@
 package informer
 
-import "fmt"
+// deltaType is what a change means to the copy of the collection in the store. The watch's
+// own types do not say it: client-go's consumer looks into its store to find out whether
+// "Added" is news.
+type deltaType uint8
 
-// DeltaType is what happened to an object, as seen by somebody with a copy.
-type DeltaType uint8
-
-// The types say what the change means to the copy, not what the watch called it.
 const (
-	// Added: the copy has no object of that key.
-	DeltaAdded DeltaType = iota + 1
-	// Updated: the copy has an older version of the same object.
-	DeltaUpdated
-	// Deleted: the copy has an object that is no longer there.
-	DeltaDeleted
-	// Sync: nothing happened. The object is handed over again because somebody
-	// asked for all of them, see DeltaQueue.Resync.
-	DeltaSync
+	deltaAdded   deltaType = iota + 1 // the store had no object of that key
+	deltaUpdated                      // it had an older state of the same object
+	deltaDeleted                      // it had an object that is no longer there
+	// nothing happened: the object is told again, see HandlerOptions.Resync
+	deltaSync
 )
 
-// String is the type's name in the flight recorder.
-func (t DeltaType) String() string {
-	if t < DeltaAdded || t > DeltaSync {
-		return fmt.Sprintf("DeltaType(%d)", uint8(t))
-	}
-	return [...]string{"Added", "Updated", "Deleted", "Sync"}[t-1]
+// delta is one change of the store.
+type delta[T Object] struct {
+	kind deltaType
+	// object is the object as it is now, and for deltaDeleted as it was last known.
+	object T
+	// old is what the store had; the zero T for deltaAdded.
+	old T
+	// unseen makes a deltaDeleted a tombstone: nobody saw the deletion. The object vanished
+	// while there was no watch, and its last known state may be old.
+	unseen bool
+	// initial marks what was there when the handler was added.
+	initial bool
 }
 
-// Delta is a step from a copy of a collection towards what the server has.
+// notification is what a handler has not heard yet: one delta, or, for a handler that asks
+// for HandlerOptions.Coalesce, all those of a key. Whatever happens until the handler has
+// time, this is all it takes: the first object, which the handler knows in some state or not
+// at all; that object's end; and the object that is there.
+type notification[T Object] struct {
+	old    T // the object that the handler knows, in the state that it was told
+	last   T // the last state of the first object, once it is gone
+	object T // what is there now
+
+	known   bool // there was an old
+	deleted bool // there is a last,
+	changed bool // it comes after a change that the handler has not heard,
+	unseen  bool // and nobody saw the end
+	exists  bool // there is an object
+
+	lastInitial bool // the one that is gone was there when the handler was added,
+	initial     bool // and so was the one that is there
+}
+
+// add takes in a delta.
+func (n *notification[T]) add(d delta[T]) {
+	if !n.deleted && !n.exists { // nothing noted so far
+		n.known = d.kind != deltaAdded
+		n.old = d.old
+	}
+	switch d.kind {
+	case deltaDeleted:
+		var none T
+		if !n.deleted {
+			n.deleted, n.last, n.unseen, n.lastInitial = true, d.object, d.unseen, n.initial
+			n.changed = n.exists && any(n.old) != any(n.object) // they are one after a Sync
+			if !n.changed {
+				n.old = none
+			}
+		}
+		n.object, n.exists = none, false // lets go of a state that the handler will not hear of
+	case deltaAdded:
+		n.exists, n.object, n.initial = true, d.object, d.initial
+	default:
+		n.exists, n.object = true, d.object
+	}
+}
+
+// deliver calls the handler. The object that is gone comes first. Its end is told even if
+// it came and went: a reader may have seen it in the store. And it is told after a change
+// that came before it: whoever it belonged to, as far as the handler knows, must hear that
+// it no longer does.
+func (n *notification[T]) deliver(handler Handler[T]) {
+	if n.deleted {
+		switch {
+		case !n.known:
+			handler.OnAdd(n.last, n.lastInitial)
+		case n.changed:
+			handler.OnUpdate(n.old, n.last)
+		}
+		handler.OnDelete(n.last, n.unseen)
+	}
+	switch {
+	case n.exists && (n.deleted || !n.known):
+		handler.OnAdd(n.object, n.initial)
+	case n.exists:
+		handler.OnUpdate(n.old, n.object)
+	}
+}
+
+// calls names the calls that deliver makes, for the flight recorder, and returns the object
+// that they are about.
+func (n *notification[T]) calls() (op string, object T) {
+	switch {
+	case !n.exists && !n.known:
+		return "add and delete", n.last
+	case !n.exists && n.changed:
+		return "update and delete", n.last
+	case !n.exists:
+		return "delete", n.last
+	case n.deleted && !n.known:
+		return "add, delete and add", n.object
+	case n.changed:
+		return "update, delete and add", n.object
+	case n.deleted:
+		return "delete and add", n.object
+	case !n.known:
+		return "add", n.object
+	default:
+		return "update", n.object
+	}
+}
+
+// initials is how many objects of the initial list it adds.
+func (n *notification[T]) initials() (count int) {
+	if n.lastInitial {
+		count++
+	}
+	if n.exists && n.initial {
+		count++
+	}
+	return count
+}
+
+// deltaQueue holds the notifications that a handler has not been given yet.
 //
-// client-go's types repeat what the watch said, and its consumer looks into its own
-// store to find out whether "Added" is news. Here the type says so.
-type Delta[T Object] struct {
-	Type DeltaType
-	Key  Key
-	// Object is the object as it is now, and for Deleted as it was last known.
-	Object T
-	// Old is what the copy has; the zero T for Added.
-	Old T
-	// FinalStateUnknown makes a Deleted a tombstone: nobody saw the deletion. The
-	// object vanished while there was no watch, and Object is the last known state,
-	// which may be old. client-go wraps the object in a type of its own,
-	// DeletedFinalStateUnknown, which every untyped handler must look for.
-	FinalStateUnknown bool
-	// Initial marks what was in the first list.
-	Initial bool
+// By default each delta is one, in the order in which they came. If the queue coalesces,
+// there is one for each key, in the order in which the keys first had news, and the queue
+// is never longer than the number of keys, however long the handler takes.
+//
+// It has no lock and no goroutine.
+//
+// client-go's RealFIFO keeps every event of every key; its older DeltaFIFO keeps as many,
+// sorted by key.
+type deltaQueue[T Object] struct {
+	coalesces bool
+	waiting   []*notification[T]
+	of        map[Key]*notification[T] // only if it coalesces
+	initial   int                      // objects of the initial list in it
+}
+
+func (q *deltaQueue[T]) len() int { return len(q.waiting) }
+
+// add takes in a delta.
+func (q *deltaQueue[T]) add(d delta[T]) {
+	n := q.of[KeyOf(d.object)]
+	if n == nil {
+		n = &notification[T]{}
+		q.waiting = append(q.waiting, n)
+		if q.coalesces {
+			if q.of == nil {
+				q.of = map[Key]*notification[T]{}
+			}
+			q.of[KeyOf(d.object)] = n
+		}
+	}
+	q.initial -= n.initials()
+	n.add(d)
+	q.initial += n.initials()
+}
+
+// take removes the first notification; nil if there is none.
+func (q *deltaQueue[T]) take() *notification[T] {
+	if len(q.waiting) == 0 {
+		q.of = nil // a Go map never shrinks
+		return nil
+	}
+	n := q.waiting[0]
+	q.waiting[0] = nil
+	q.waiting = q.waiting[1:]
+	q.initial -= n.initials()
+	if q.coalesces {
+		_, object := n.calls()
+		delete(q.of, KeyOf(object))
+	}
+	return n
 }

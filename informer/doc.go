@@ -3,13 +3,12 @@
 //
 // The path of an event:
 //
-//	API server -> ListerWatcher -> Reflector -> DeltaQueue -> Store + Index -> listeners
+//	API server -> ListerWatcher -> Reflector -> Store + Index -> deltas -> listeners
 //
-// Chapter by chapter: a [ListWatch] speaks the protocol for one kind, and a
-// [Cursor] remembers how far in the history a reader has come. A Store keeps the
-// objects and their indices. A Reflector keeps listing and watching whatever
-// happens. A DeltaQueue holds what changed until its consumer takes it. An Informer
-// puts them together and shares one watch among many listeners.
+// A [ListWatch] speaks the protocol for one kind, and a [Cursor] remembers how far in the
+// history a reader has come. A [Reflector] keeps listing and watching whatever happens. A
+// [Store] keeps the objects and their indices. An [Informer] puts them together: it works
+// out what has changed, and shares one watch among many handlers.
 //
 // The package's examples, listWatch to informer, are whole programs that do the same small
 // job, each with what its chapter adds.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"sync"
 
@@ -31,23 +32,21 @@ type Informer[T Object] struct {
 	options     InformerOptions[T]
 	instruments instruments
 	store       *Store[T]
-	queue       *DeltaQueue[T]
 	reflector   *Reflector[T]
-	versions    versionTracker
-	changed     chan struct{} // sent to by AddHandler and Remove, received by the loop; one, because the loop looks at everything
-	synced      chan struct{} // closed by the loop when the first list is in the store
-	stopping    chan struct{} // closed by Run when the store changes no more, and nobody can join
+	detector    mutationDetector[T] // used by the reflector's goroutine only
+	progress    progress
+	// closed by the reflector's goroutine when the first list is in the store
+	synced   chan struct{}
+	stopping chan struct{} // closed by Run when the store no longer changes, and refuses handlers
 
-	// Used by Run's goroutine only:
+	// mu guards what follows. It is held from before a change enters the store until the
+	// change is in the queue of each handler. So a handler that is added meanwhile finds the
+	// change either in the store or in its queue, and never in both.
+	mu        sync.Mutex
 	listeners []*listener[T]
-	detector  mutationDetector[T]
-	isSynced  bool
-	resyncing bool // a resync has begun, and the queue has not handed over all of it
-
-	mu      sync.Mutex     // guards what follows
-	running bool           // Run was called
-	ended   bool           // Run takes in no more handlers
-	joining []*listener[T] // handlers that the loop has not taken in yet
+	running   bool // Run was called
+	ended     bool // Run takes in no more handlers
+	handling  sync.WaitGroup
 }
 
 // InformerOptions may be left empty.
@@ -98,17 +97,21 @@ func NewInformer[T Object](from ListerWatcher[T], options InformerOptions[T]) *I
 	if _, err := store.AddIndex(NamespaceIndex, IndexNamespace[T]); err != nil {
 		panic(err) // a new store has no index of that name
 	}
-	queue := NewDeltaQueue(store, DeltaQueueOptions{EveryEvent: true, Recorder: options.Recorder, Kind: kind})
-	var sink Sink[T] = queue
-	if options.Transform != nil {
-		sink = newTransformingSink(queue, options)
+	if options.OnTransformError == nil {
+		options.OnTransformError = func(err *TransformError) {
+			slog.Error("an object is stored as it came", "error", err)
+		}
 	}
-	return &Informer[T]{
-		options: options, instruments: instruments{options.Recorder, kind, options.OnPanic, options.RecoverPanics, options.Metrics},
-		store: store, queue: queue, reflector: NewReflector(from, sink, options.Reflector),
+	i := &Informer[T]{
+		options: options, store: store,
+		instruments: instruments{
+			options.Recorder, kind, options.OnPanic, options.RecoverPanics, options.Metrics,
+		},
 		detector: mutationDetector[T]{report: options.DetectMutations},
-		changed:  make(chan struct{}, 1), synced: make(chan struct{}), stopping: make(chan struct{}),
+		synced:   make(chan struct{}), stopping: make(chan struct{}),
 	}
+	i.reflector = NewReflector(from, Sink[T](informerSink[T]{i}), options.Reflector)
+	return i
 }
 
 // Store is what the informer keeps up to date. Indices may be added to it at any
@@ -123,54 +126,125 @@ var (
 	errInformerStopped = errors.New("the informer has stopped")
 )
 
-// AddHandler adds a handler, before or while the informer runs. It does not wait:
-// the Registration says when the handler has seen what there is.
-func (i *Informer[T]) AddHandler(handler Handler[T], options HandlerOptions) (*Registration, error) {
+// AddHandler adds a handler, before or while the informer runs. It does not wait for the
+// handler: the Registration says when that has seen what there is.
+func (i *Informer[T]) AddHandler(
+	handler Handler[T], options HandlerOptions,
+) (*Registration, error) {
 	l := newListener(handler, options, i.instruments)
-	if !i.join(l) {
-		l.end()
-		return nil, fmt.Errorf("adding handler %q: %w", options.Name, errInformerStopped)
-	}
-	return &Registration{synced: l.synced, done: l.done, remove: func() { i.leave(l) }, measure: l.measure}, nil
-}
-
-// join hands a listener to the loop, and returns false if the loop has ended.
-func (i *Informer[T]) join(l *listener[T]) bool {
+	l.resync = func() { i.resync(l) }
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.ended {
+		l.end()
+		return nil, fmt.Errorf("adding handler %q: %w", options.Name, errInformerStopped)
+	}
+	var there []delta[T]
+	for object := range i.store.All() {
+		there = append(there, delta[T]{kind: deltaAdded, object: object, initial: true})
+	}
+	l.push(there, i.hasSynced())
+	i.listeners = append(i.listeners, l)
+	if i.running {
+		i.startLocked(l)
+	}
+	remove := func() { i.remove(l) }
+	return &Registration{synced: l.synced, done: l.done, remove: remove, measure: l.measure}, nil
+}
+
+func (i *Informer[T]) startLocked(l *listener[T]) {
+	i.handling.Go(func() {
+		defer i.remove(l) // even if the handler ends the goroutine
+		l.run()
+	})
+}
+
+// remove stops a listener, and forgets it.
+func (i *Informer[T]) remove(l *listener[T]) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	at := slices.Index(i.listeners, l)
+	if at < 0 {
+		return
+	}
+	i.listeners = slices.Delete(i.listeners, at, at+1)
+	l.stop()
+	if !i.running { // nobody else ends it
+		l.end()
+	}
+}
+
+// resync tells a listener of all objects once more.
+func (i *Informer[T]) resync(l *listener[T]) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	var there []delta[T]
+	for object := range i.store.All() {
+		there = append(there, delta[T]{kind: deltaSync, object: object, old: object})
+	}
+	l.push(there, false)
+	if i.options.Recorder.On() {
+		i.options.Recorder.Record(trace.Event{
+			Kind: trace.Resync, Layer: "informer", Object: i.instruments.kind,
+			Reason: l.options.Name, Count: len(there),
+		})
+	}
+}
+
+// Run keeps the store up to date until the context ends, and returns nil then,
+// whatever ended it. It returns an error only if the reflector gives up, see
+// ReflectorOptions.GiveUp. It waits for calls of handlers that are under way, and may
+// be called once.
+func (i *Informer[T]) Run(ctx context.Context) error {
+	if !i.startHandlers() {
+		return errInformerRan
+	}
+	err := i.reflector.Run(ctx)
+	if cause := context.Cause(ctx); cause != nil && errors.Is(err, cause) {
+		err = nil
+	}
+	i.stopHandlers()
+	i.detector.checkAll()
+	return err
+}
+
+// startHandlers returns false if Run was called before.
+func (i *Informer[T]) startHandlers() bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.running {
 		return false
 	}
-	i.joining = append(i.joining, l)
-	i.wake()
+	i.running = true
+	for _, l := range i.listeners {
+		i.startLocked(l)
+	}
 	return true
 }
 
-// leave stops a listener. If the loop has not taken it in yet, nobody else ends it.
-func (i *Informer[T]) leave(l *listener[T]) {
-	l.remove()
+func (i *Informer[T]) stopHandlers() {
 	i.mu.Lock()
-	at := slices.Index(i.joining, l)
-	if at >= 0 {
-		i.joining = slices.Delete(i.joining, at, at+1)
+	i.ended = true
+	for _, l := range i.listeners {
+		l.stop()
 	}
 	i.mu.Unlock()
-	if at >= 0 {
-		l.end()
-	}
-	i.wake()
-}
-
-func (i *Informer[T]) wake() {
-	select {
-	case i.changed <- struct{}{}:
-	default:
-	}
+	close(i.stopping) // before the handlers are waited for, because one of them may wait for this
+	i.handling.Wait()
 }
 
 // Synced is closed when the first list is in the store. Handlers may not have seen it
 // yet; see Registration.
 func (i *Informer[T]) Synced() <-chan struct{} { return i.synced }
+
+func (i *Informer[T]) hasSynced() bool {
+	select {
+	case <-i.synced:
+		return true
+	default:
+		return false
+	}
+}
 
 // Stopped is closed when the informer has stopped, for good: the store changes no more, and
 // a handler that is added is refused.
@@ -179,10 +253,8 @@ func (i *Informer[T]) Stopped() <-chan struct{} { return i.stopping }
 // WaitForSync waits until the first list is in the store. The error says why it is
 // not.
 func (i *Informer[T]) WaitForSync(ctx context.Context) error {
-	select {
-	case <-i.synced:
+	if i.hasSynced() { // even if ctx has ended, too
 		return nil
-	default:
 	}
 	select {
 	case <-i.synced:
@@ -200,39 +272,6 @@ func (i *Informer[T]) notSynced(end error) error {
 	if health.LastError == nil {
 		return fmt.Errorf("not synced, the reflector is %s: %w", health.State, end)
 	}
-	return fmt.Errorf("not synced, the reflector is %s after %w: %w", health.State, health.LastError, end)
-}
-
-// WaitFor waits until the store is not older than resourceVersion, as far as the
-// object of that key is concerned: it holds that version or a newer one, or the
-// object is gone since. It is for a caller that has just written the object and will
-// read it from the store. The event itself ends the wait.
-//
-// Errors: an empty resourceVersion, or one that is not a number, is an error at once. So
-// nobody can wait for kinds to which the server gives no versions (metrics.k8s.io).
-func (i *Informer[T]) WaitFor(ctx context.Context, key Key, resourceVersion string) error {
-	wait, err := i.versions.wait(key, resourceVersion, func() string {
-		if object, ok := i.store.Get(key); ok {
-			return object.GetResourceVersion()
-		}
-		return ""
-	})
-	if err != nil {
-		return err
-	}
-	select {
-	case <-wait.caught: // what is there already is there, even if the informer has stopped
-		return nil
-	default:
-	}
-	select {
-	case <-wait.caught:
-		return nil
-	case <-i.stopping:
-		err = errInformerStopped
-	case <-ctx.Done():
-		err = context.Cause(ctx)
-	}
-	i.versions.cancel(key, wait)
-	return fmt.Errorf("waiting for %s at resourceVersion %s: %w", key, resourceVersion, err)
+	return fmt.Errorf("not synced, the reflector is %s after %w: %w", health.State, health.LastError,
+		end)
 }

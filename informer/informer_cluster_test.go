@@ -28,10 +28,11 @@ func inParallel(t *testing.T, count int, work func(n int) error) {
 		working.Go(func() {
 			for n := first; n < count; n += writers {
 				var last error
-				err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
-					last = work(n)
-					return last == nil, nil
-				})
+				err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true,
+					func(context.Context) (bool, error) {
+						last = work(n)
+						return last == nil, nil
+					})
 				if err != nil {
 					t.Error(err, last)
 					return
@@ -47,10 +48,11 @@ func inParallel(t *testing.T, count int, work func(n int) error) {
 func (w *witness) hasBeenToldOf(truth []corev1.ConfigMap) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return len(w.told) == len(truth) && !slices.ContainsFunc(truth, func(object corev1.ConfigMap) bool {
-		told := w.told[KeyOf(&object)]
-		return told == nil || told.ResourceVersion != object.ResourceVersion
-	})
+	return len(w.told) == len(truth) && !slices.ContainsFunc(truth,
+		func(object corev1.ConfigMap) bool {
+			told := w.told[KeyOf(&object)]
+			return told == nil || told.ResourceVersion != object.ResourceVersion
+		})
 }
 
 // 5,000 objects; an API server that dies in the middle; and then a listener that was
@@ -80,7 +82,8 @@ func TestFiveThousandObjectsSurviveARestartAndACompaction(t *testing.T) {
 	var witnesses []*witness
 	var registrations []*Registration
 	join := func(name string) {
-		w := &witness{t: t, name: name, pause: func() time.Duration { return 0 }, told: map[Key]*corev1.ConfigMap{}}
+		w := &witness{t: t, name: name, pause: func() time.Duration { return 0 },
+			told: map[Key]*corev1.ConfigMap{}}
 		r, err := informer.AddHandler(w, HandlerOptions{Name: name})
 		require.NoError(t, err)
 		witnesses, registrations = append(witnesses, w), append(registrations, r)
@@ -103,7 +106,8 @@ func TestFiveThousandObjectsSurviveARestartAndACompaction(t *testing.T) {
 		if n == count/2 {
 			restart()
 		}
-		_, err := w.configMaps.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name(n), Labels: map[string]string{"test": "yes"}}}, metav1.CreateOptions{})
+		_, err := w.configMaps.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name(n),
+			Labels: map[string]string{"test": "yes"}}}, metav1.CreateOptions{})
 		if apierrors.IsAlreadyExists(err) {
 			return nil // made before the answer was lost
 		}
@@ -116,7 +120,8 @@ func TestFiveThousandObjectsSurviveARestartAndACompaction(t *testing.T) {
 		t.Helper()
 		require.Len(t, truth, informer.Store().Len())
 		for i, witness := range witnesses {
-			eventually(t, "what "+witness.name+" is told must become what is there", func() bool { return witness.hasBeenToldOf(truth) })
+			eventually(t, "what "+witness.name+" is told must become what is there",
+				func() bool { return witness.hasBeenToldOf(truth) })
 			<-registrations[i].Synced()
 		}
 	}
@@ -127,7 +132,8 @@ func TestFiveThousandObjectsSurviveARestartAndACompaction(t *testing.T) {
 	// Every tenth goes behind the informer's back, and all history with it.
 	from.set(true)
 	inParallel(t, count/10, func(n int) error {
-		if err := w.configMaps.Delete(ctx, name(10*n), metav1.DeleteOptions{}); !apierrors.IsNotFound(err) {
+		if err := w.configMaps.Delete(ctx, name(10*n),
+			metav1.DeleteOptions{}); !apierrors.IsNotFound(err) {
 			return err
 		}
 		return nil
@@ -138,13 +144,16 @@ func TestFiveThousandObjectsSurviveARestartAndACompaction(t *testing.T) {
 	before := expired.Load()
 	from.set(false)
 	last := w.create(t, "last", nil)
-	require.NoError(t, informer.WaitFor(ctx, KeyOf(last), last.ResourceVersion), "%+v", informer.Health())
-	require.Greater(t, expired.Load(), before, "the server must have said that the history is gone: %+v", informer.Health())
+	require.NoError(t, informer.WaitFor(ctx, KeyOf(last), last.ResourceVersion), "%+v",
+		informer.Health())
+	require.Greater(t, expired.Load(), before,
+		"the server must have said that the history is gone: %+v", informer.Health())
 	truth := current()
 	require.Len(t, truth, count-count/10+2)
 	told(truth)
 	for _, witness := range witnesses {
-		require.Equal(t, count/10, witness.unseen, "%s: what vanished must be told as a tombstone", witness.name)
+		require.Equal(t, count/10, witness.unseen, "%s: what vanished must be told as a tombstone",
+			witness.name)
 	}
 }
 
@@ -156,7 +165,8 @@ func TestAnInformerOutlivesItsKind(t *testing.T) {
 	kind.install()
 	kind.create("first")
 	kind.create("second")
-	informer := NewInformer(kind.listWatch(), InformerOptions[*metav1.PartialObjectMetadata]{Reflector: ReflectorOptions{Backoff: Backoff{Most: time.Second}}})
+	informer := NewInformer(kind.listWatch(),
+		InformerOptions[*metav1.PartialObjectMetadata]{Reflector: ReflectorOptions{Backoff: Backoff{Most: time.Second}}})
 	var mu sync.Mutex // guards told
 	told := map[string]int{}
 	count := func(what string) { mu.Lock(); told[what]++; mu.Unlock() }

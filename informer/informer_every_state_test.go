@@ -81,7 +81,8 @@ func (c *children) write() {
 	c.writes++
 	name := childNames[c.random.IntN(len(childNames))]
 	was, exists := c.there[name]
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, UID: types.UID(fmt.Sprint(c.writes)),
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name,
+		UID:    types.UID(fmt.Sprint(c.writes)),
 		Labels: map[string]string{"owner": owners[c.random.IntN(len(owners))]}}}
 	event := watch.Added
 	if exists {
@@ -99,7 +100,8 @@ func (c *children) write() {
 	if c.there[name] = pod; event == watch.Deleted {
 		delete(c.there, name)
 	}
-	c.i.queue.Apply(Event[*corev1.Pod]{Type: event, Object: pod, ResourceVersion: pod.ResourceVersion})
+	informerSink[*corev1.Pod]{c.i}.Apply(Event[*corev1.Pod]{Type: event, Object: pod,
+		ResourceVersion: pod.ResourceVersion})
 }
 
 // controller is a reconciler that looks into the store, and records what it saw last of each of its
@@ -154,8 +156,10 @@ func (c controller) look(item string, pods []*corev1.Pod) string {
 	return fmt.Sprint(seen)
 }
 
-// play runs a controller through quiet and busy times. In a busy one pods change, the handler is late
-// at random, and the controller looks at its items for other reasons, too. In a quiet one there is time
+// play runs a controller through quiet and busy times. In a busy one pods change, the handler is
+// late
+// at random, and the controller looks at its items for other reasons, too. In a quiet one there is
+// time
 // for everything; then what it saw last must be what is there. It returns what is not.
 func (c controller) play(t *testing.T, seed uint64, options HandlerOptions) (lost []string) {
 	synctest.Test(t, func(t *testing.T) {
@@ -168,9 +172,9 @@ func (c controller) play(t *testing.T, seed uint64, options HandlerOptions) (los
 			todo.add(item)
 		}), options)
 		require.NoError(t, err)
-		stop := looping(t, i)
-		defer stop()
-		i.queue.Replace(nil, "1")
+		i.startHandlers()
+		defer i.stopHandlers()
+		informerSink[*corev1.Pod]{i}.Replace(nil, "1")
 		saw := map[string]string{}
 		end := make(chan struct{})
 		var working sync.WaitGroup
@@ -192,7 +196,8 @@ func (c controller) play(t *testing.T, seed uint64, options HandlerOptions) (los
 			for _, item := range c.items {
 				is := c.look(item, slices.Collect(maps.Values(cluster.there)))
 				if was, looked := saw[item]; is != was && (looked || is != "[]") {
-					lost = append(lost, fmt.Sprintf("after %d writes the controller saw %s last of %s, and there is %s", cluster.writes, was, item, is))
+					lost = append(lost, fmt.Sprintf("after %d writes the controller saw %s last of %s, and "+
+						"there is %s", cluster.writes, was, item, is))
 				}
 			}
 		}
@@ -217,7 +222,8 @@ func TestCoalesceLosesOwnersIfTheHandlerLooksAtMoreThanTheKey(t *testing.T) {
 	require.Greater(t, lost, 10, "hardly anything is lost, so the test above proves little")
 }
 
-// And this is what Coalesce is for: a handler that looks at nothing but the key loses nothing, not even
+// And this is what Coalesce is for: a handler that looks at nothing but the key loses nothing, not
+// even
 // pods that came and went before it heard of them.
 func TestCoalesceLosesNothingIfTheHandlerLooksAtTheKeyOnly(t *testing.T) {
 	for seed := range uint64(300) {

@@ -26,7 +26,8 @@ func ExampleNewInformer() {
 		panic(err)
 	}
 
-	from, err := informer.NewListWatch[*corev1.ConfigMap](server.Config(), configMapResource, informer.ListWatchOptions{})
+	from, err := informer.NewListWatch[*corev1.ConfigMap](server.Config(), configMapResource,
+		informer.ListWatchOptions{})
 	if err != nil {
 		panic(err)
 	}
@@ -38,7 +39,10 @@ func ExampleNewInformer() {
 		Add: func(object *corev1.ConfigMap, initial bool) {
 			heard <- fmt.Sprintln("add", object.Name, "initial:", initial)
 		},
-		Update: func(_, object *corev1.ConfigMap) { heard <- fmt.Sprintln("update", object.Name, object.Data) },
+		Update: func(_, object *corev1.ConfigMap) {
+			heard <- fmt.Sprintln("update", object.Name,
+				object.Data)
+		},
 	}, informer.HandlerOptions{Name: "printer"})
 	if err != nil {
 		panic(err)
@@ -82,12 +86,15 @@ func ExampleNewFactory() {
 	server := fakeapi.New(fakeapi.Options{}) // or any rest.Config
 	defer server.Close()
 	factory := informer.NewFactory(server.Config(), informer.FactoryOptions{DropManagedFields: true})
-	configMaps, err := informer.InformerFor[*corev1.ConfigMap](factory, informer.Collection{Resource: configMapResource})
+	configMaps, err := informer.InformerFor[*corev1.ConfigMap](factory,
+		informer.Collection{Resource: configMapResource})
 	if err != nil {
 		panic(err)
 	}
-	same, _ := informer.InformerFor[*corev1.ConfigMap](factory, informer.Collection{Resource: configMapResource})
-	other, _ := informer.InformerFor[*corev1.ConfigMap](factory, informer.Collection{Resource: configMapResource, Namespace: "default"})
+	same, _ := informer.InformerFor[*corev1.ConfigMap](factory,
+		informer.Collection{Resource: configMapResource})
+	other, _ := informer.InformerFor[*corev1.ConfigMap](factory,
+		informer.Collection{Resource: configMapResource, Namespace: "default"})
 
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error)

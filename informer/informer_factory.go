@@ -8,10 +8,14 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
+
+	"github.com/loopwright/loopwright/trace"
 )
 
 // Factory shares informers: everybody who asks for a collection in one form gets the
@@ -29,10 +33,11 @@ type Factory struct {
 	options FactoryOptions
 	joined  chan struct{} // sent to by InformerFor, received by Run; one, because Run looks at all
 
-	mu      sync.Mutex             // guards what follows
-	members map[Collection]*member // with their Form; also those that are ending, until Stop has reported it
-	ran     bool                   // Run was called
-	ended   bool                   // Run takes in no more members
+	mu sync.Mutex // guards what follows
+	// with their Form; also those that are ending, until Stop has reported it
+	members map[Collection]*member
+	ran     bool // Run was called
+	ended   bool // Run takes in no more members
 }
 
 // member is an informer of a factory.
@@ -58,7 +63,8 @@ type runner interface {
 
 // NewFactory returns a factory without informers.
 func NewFactory(config *rest.Config, options FactoryOptions) *Factory {
-	return &Factory{config: config, options: options, joined: make(chan struct{}, 1), members: map[Collection]*member{}}
+	return &Factory{config: config, options: options, joined: make(chan struct{}, 1),
+		members: map[Collection]*member{}}
 }
 
 // InformerFor returns the informer of a collection, and makes it if there is none, or
@@ -89,7 +95,8 @@ func InformerFor[T Object](f *Factory, of Collection) (*Informer[T], error) {
 	if m := f.members[key]; m != nil && !m.isEnding() {
 		shared, ok := m.informer.(*Informer[T])
 		if !ok {
-			return nil, fmt.Errorf("sharing an informer of %s: there is one of another Go type, %T", key, m.informer)
+			return nil, fmt.Errorf("sharing an informer of %s: there is one of another Go type, %T", key,
+				m.informer)
 		}
 		return shared, nil
 	}
@@ -197,7 +204,8 @@ func (f *Factory) WaitForSync(ctx context.Context) error {
 }
 
 func sorted(members map[Collection]*member) []Collection {
-	return slices.SortedFunc(maps.Keys(members), func(a, b Collection) int { return cmp.Compare(a.String(), b.String()) })
+	byName := func(a, b Collection) int { return cmp.Compare(a.String(), b.String()) }
+	return slices.SortedFunc(maps.Keys(members), byName)
 }
 
 // Stop stops the informer of a collection and waits for its end, and so for calls of
@@ -264,4 +272,113 @@ func (m *member) isEnding() bool {
 	default:
 		return false
 	}
+}
+
+// Collection names what an informer watches: a kind, perhaps in one namespace, and
+// perhaps only objects that selectors pick.
+type Collection struct {
+	Resource schema.GroupVersionResource
+	// Form and Kind are needed where the Go type leaves them open; see
+	// ListWatchOptions.
+	Form          Form
+	Kind          schema.GroupVersionKind
+	Namespace     string
+	LabelSelector string
+	FieldSelector string
+}
+
+// String is for errors.
+func (c Collection) String() string {
+	text := c.Resource.GroupResource().String()
+	if c.Form == FormUnstructured || c.Form == FormMetadata {
+		text = c.Form.String() + " " + text
+	}
+	if c.Namespace != "" {
+		text += " in namespace " + c.Namespace
+	}
+	if picked := strings.Trim(c.LabelSelector+" "+c.FieldSelector, " "); picked != "" {
+		text += " with " + picked
+	}
+	return text
+}
+
+// includes reports whether one is the other, or a form of it.
+func (c Collection) includes(one Collection) bool {
+	if c.Form == FormOfType {
+		c.Form = one.Form
+	}
+	if c.Kind.Empty() || one.Form == FormTyped {
+		c.Kind = one.Kind
+	}
+	return c == one
+}
+
+// FactoryOptions are those of all informers of a factory. They may be left empty.
+type FactoryOptions struct {
+	// Scheme knows the Go types of the kinds; by default it is client-go's.
+	Scheme *runtime.Scheme
+	// HTTPClient sends the requests of all informers. By default, the factory makes
+	// one from its config. Its Timeout is not used, because it would end every watch.
+	HTTPClient *http.Client
+	// DropManagedFields makes objects smaller before they are stored.
+	DropManagedFields bool
+	// Transform changes the objects of all kinds before they are stored, after
+	// DropManagedFields. It must return an object of the same Go type.
+	Transform Transform[Object]
+	// OnTransformError is called for objects that were stored as they came; by
+	// default they are logged.
+	OnTransformError func(*TransformError)
+	// OnPanic is called when a handler has panicked; by default the panic is logged.
+	OnPanic func(HandlerPanic)
+	// RecoverPanics lets the process survive panics of handlers, at the price that
+	// InformerOptions.RecoverPanics names.
+	RecoverPanics bool
+	// DetectMutations turns on the test mode of all informers.
+	DetectMutations func(was, is Object)
+	Reflector       ReflectorOptions
+	Recorder        *trace.Recorder
+	// Metrics makes the metrics of the handlers; nil measures nothing.
+	Metrics MetricsProvider
+}
+
+// listWatch is how to read a collection.
+func (o FactoryOptions) listWatch(of Collection, client *http.Client) ListWatchOptions {
+	return ListWatchOptions{
+		Namespace: of.Namespace, LabelSelector: of.LabelSelector, FieldSelector: of.FieldSelector,
+		Form: of.Form, Kind: of.Kind, Scheme: o.Scheme, HTTPClient: client, Recorder: o.Recorder,
+	}
+}
+
+// informerOptions gives the options of all kinds the type of one.
+func informerOptions[T Object](o FactoryOptions) InformerOptions[T] {
+	options := InformerOptions[T]{
+		OnTransformError: o.OnTransformError, OnPanic: o.OnPanic, RecoverPanics: o.RecoverPanics,
+		Reflector: o.Reflector, Recorder: o.Recorder, Metrics: o.Metrics,
+	}
+	if o.DetectMutations != nil {
+		options.DetectMutations = func(was, is T) { o.DetectMutations(was, is) }
+	}
+	switch {
+	case o.Transform != nil:
+		options.Transform = func(object T) (T, error) { return transformOne(o, object) }
+	case o.DropManagedFields:
+		options.Transform = DropManagedFields[T]
+	}
+	return options
+}
+
+// transformOne applies both transforms to an object of one kind.
+func transformOne[T Object](o FactoryOptions, object T) (T, error) {
+	if o.DropManagedFields {
+		object, _ = DropManagedFields(object) // it has no errors
+	}
+	changed, err := o.Transform(object)
+	if err != nil {
+		return object, err
+	}
+	same, ok := changed.(T)
+	if !ok {
+		return object, fmt.Errorf("it returned a %T for a %T", changed, object)
+	}
+	return same, nil
 }

@@ -51,8 +51,10 @@ func TestOneCollectionInThreeFormsIsThreeInformers(t *testing.T) {
 		any := of
 		any.Form = FormUnstructured
 		_, err = InformerFor[Object](factory, any)
-		require.ErrorContains(t, err, "unstructured configmaps in namespace default: there is one of another Go type")
-		widgets, err := InformerFor[Object](factory, Collection{Resource: widgetResource, Form: FormMetadata, Kind: widgetKind})
+		require.ErrorContains(t, err, "unstructured configmaps in namespace default: there is one of "+
+			"another Go type")
+		widgets, err := InformerFor[Object](factory, Collection{Resource: widgetResource,
+			Form: FormMetadata, Kind: widgetKind})
 		require.NoError(t, err)
 
 		stop := running(t, factory)
@@ -99,13 +101,16 @@ func TestAllInformersOfAFactoryShareOneConnection(t *testing.T) {
 	}
 	server.StartTLS()
 	defer server.Close()
-	config := &rest.Config{Host: server.URL, TLSClientConfig: rest.TLSClientConfig{Insecure: true}, Dial: (&net.Dialer{}).DialContext}
+	config := &rest.Config{Host: server.URL, TLSClientConfig: rest.TLSClientConfig{Insecure: true},
+		Dial: (&net.Dialer{}).DialContext}
 	factory := NewFactory(config, FactoryOptions{})
 	ask := func(resource string) {
-		_, err := InformerFor[*unstructured.Unstructured](factory, Collection{Resource: corev1.SchemeGroupVersion.WithResource(resource)})
+		_, err := InformerFor[*unstructured.Unstructured](factory,
+			Collection{Resource: corev1.SchemeGroupVersion.WithResource(resource)})
 		require.NoError(t, err)
 	}
-	ask("pods") // alone, because net/http may dial more than once before it knows that the server speaks HTTP/2
+	// alone, because net/http may dial more than once before it knows that the server speaks HTTP/2
+	ask("pods")
 	stop := running(t, factory)
 	defer stop()
 	for _, resource := range []string{"services", "endpoints", "secrets"} {
@@ -131,7 +136,8 @@ func TestAFactoryUsesTheClientThatItIsGiven(t *testing.T) {
 		server := fakeapi.New(fakeapi.Options{})
 		defer server.Close()
 		counted := &countedTransport{RoundTripper: server.Config().Transport}
-		factory := NewFactory(&rest.Config{Host: server.Config().Host}, FactoryOptions{HTTPClient: &http.Client{Transport: counted}})
+		factory := NewFactory(&rest.Config{Host: server.Config().Host},
+			FactoryOptions{HTTPClient: &http.Client{Transport: counted}})
 		_, err := InformerFor[*corev1.Pod](factory, Collection{Resource: podResource})
 		require.NoError(t, err)
 		running(t, factory)()
@@ -163,7 +169,8 @@ func TestAFactoryHandsItsOptionsToItsInformers(t *testing.T) {
 			DetectMutations:  func(_, is Object) { changed = append(changed, is.GetName()) },
 			Metrics:          metrics,
 		})
-		informer, err := InformerFor[*corev1.ConfigMap](factory, Collection{Resource: configMapResource, Namespace: "default", LabelSelector: "test"})
+		informer, err := InformerFor[*corev1.ConfigMap](factory, Collection{Resource: configMapResource,
+			Namespace: "default", LabelSelector: "test"})
 		require.NoError(t, err)
 		add(t, informer, HandlerFuncs[*corev1.ConfigMap]{}, HandlerOptions{Name: "mine"})
 		stop := running(t, factory)
@@ -198,10 +205,11 @@ func TestAFactoryDoesNothingToObjectsUnasked(t *testing.T) {
 func TestATransformOfAFactorySeesManagedFieldsUnlessTheyAreDropped(t *testing.T) {
 	for _, drop := range []bool{false, true} {
 		saw := -1
-		options := informerOptions[*corev1.Pod](FactoryOptions{DropManagedFields: drop, Transform: func(object Object) (Object, error) {
-			saw = len(object.GetManagedFields())
-			return object, nil
-		}})
+		options := informerOptions[*corev1.Pod](FactoryOptions{DropManagedFields: drop,
+			Transform: func(object Object) (Object, error) {
+				saw = len(object.GetManagedFields())
+				return object, nil
+			}})
 		_, err := options.Transform(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubectl"}}}})
 		require.NoError(t, err)
 		require.Equal(t, map[bool]int{false: 1, true: 0}[drop], saw, "DropManagedFields: %v", drop)
@@ -212,17 +220,21 @@ func TestATransformOfAFactorySeesManagedFieldsUnlessTheyAreDropped(t *testing.T)
 // made the informer.
 func TestAFactoryPassesOnWhatHappensAtAPanic(t *testing.T) {
 	var reported []HandlerPanic
-	options := informerOptions[*corev1.Pod](FactoryOptions{RecoverPanics: true, OnPanic: func(p HandlerPanic) { reported = append(reported, p) }})
+	options := informerOptions[*corev1.Pod](FactoryOptions{RecoverPanics: true,
+		OnPanic: func(p HandlerPanic) { reported = append(reported, p) }})
 	require.True(t, options.RecoverPanics)
 	options.OnPanic(HandlerPanic{Handler: "mine"})
 	require.Equal(t, "mine", reported[0].Handler)
-	require.False(t, informerOptions[*corev1.Pod](FactoryOptions{}).RecoverPanics, "a crash is the default")
+	require.False(t, informerOptions[*corev1.Pod](FactoryOptions{}).RecoverPanics,
+		"a crash is the default")
 }
 
 func TestAFactoryLooksKindsUpInItsScheme(t *testing.T) {
 	of := Collection{Resource: podResource}
-	_, err := InformerFor[*corev1.Pod](NewFactory(&rest.Config{Host: "http://nobody"}, FactoryOptions{Scheme: runtime.NewScheme()}), of)
+	_, err := InformerFor[*corev1.Pod](NewFactory(&rest.Config{Host: "http://nobody"},
+		FactoryOptions{Scheme: runtime.NewScheme()}), of)
 	require.ErrorContains(t, err, "AddToScheme")
-	_, err = InformerFor[*corev1.Pod](NewFactory(&rest.Config{Host: "http://nobody"}, FactoryOptions{Scheme: scheme.Scheme}), of)
+	_, err = InformerFor[*corev1.Pod](NewFactory(&rest.Config{Host: "http://nobody"},
+		FactoryOptions{Scheme: scheme.Scheme}), of)
 	require.NoError(t, err)
 }

@@ -13,7 +13,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
 )
@@ -33,7 +36,8 @@ func TestAnInformerThatMayNotListSaysSo(t *testing.T) {
 		waiting, enough := context.WithTimeoutCause(ctx, 10*time.Second, errors.New("10 s have passed"))
 		defer enough()
 		err = factory.WaitForSync(waiting)
-		require.ErrorContains(t, err, "configmaps in namespace default: waiting for ConfigMap: not synced")
+		require.ErrorContains(t, err, "configmaps in namespace default: waiting for ConfigMap: not "+
+			"synced")
 		require.ErrorContains(t, err, "10 s have passed")
 		require.True(t, apierrors.IsForbidden(err), "%v", err)
 		cancel()
@@ -55,7 +59,8 @@ func TestAFactorySharesInformersAndStopsOne(t *testing.T) {
 		require.Same(t, first, again)
 		_, err = InformerFor[*corev1.Pod](factory, all)
 		require.ErrorContains(t, err, "another Go type")
-		_, err = InformerFor[Object](factory, Collection{Resource: configMapResource, Kind: corev1.SchemeGroupVersion.WithKind("ConfigMap")})
+		_, err = InformerFor[Object](factory, Collection{Resource: configMapResource,
+			Kind: corev1.SchemeGroupVersion.WithKind("ConfigMap")})
 		require.ErrorContains(t, err, "another Go type")
 
 		ctx, cancel := context.WithCancel(t.Context())
@@ -149,8 +154,10 @@ func TestAnInformerThatGaveUpIsReplacedAndReported(t *testing.T) {
 		server := fakeapi.New(fakeapi.Options{})
 		defer server.Close()
 		lift := server.Inject(fakeapi.Fault{Status: fakeapi.Forbidden()})
-		factory := NewFactory(server.Config(), FactoryOptions{Reflector: ReflectorOptions{GiveUp: apierrors.IsForbidden}})
-		replaced, reported := Collection{Resource: configMapResource}, Collection{Resource: configMapResource, Namespace: "secret"}
+		factory := NewFactory(server.Config(),
+			FactoryOptions{Reflector: ReflectorOptions{GiveUp: apierrors.IsForbidden}})
+		replaced, reported := Collection{Resource: configMapResource},
+			Collection{Resource: configMapResource, Namespace: "secret"}
 		first, err := InformerFor[*corev1.ConfigMap](factory, replaced)
 		require.NoError(t, err)
 		_, err = InformerFor[*corev1.ConfigMap](factory, reported)
@@ -248,7 +255,8 @@ func TestAStopOfWhatHasEndedNeedsNoTime(t *testing.T) {
 		server := fakeapi.New(fakeapi.Options{})
 		defer server.Close()
 		server.Inject(fakeapi.Fault{Status: fakeapi.Forbidden()})
-		factory := NewFactory(server.Config(), FactoryOptions{Reflector: ReflectorOptions{GiveUp: apierrors.IsForbidden}})
+		factory := NewFactory(server.Config(),
+			FactoryOptions{Reflector: ReflectorOptions{GiveUp: apierrors.IsForbidden}})
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		var running sync.WaitGroup
@@ -274,7 +282,8 @@ func TestTheFailuresOfAFactoryAreInOrder(t *testing.T) {
 		defer server.Close()
 		factory := NewFactory(server.Config(), FactoryOptions{})
 		for _, namespace := range []string{"c", "a", "d", "b"} {
-			_, err := InformerFor[*corev1.ConfigMap](factory, Collection{Resource: configMapResource, Namespace: namespace})
+			_, err := InformerFor[*corev1.ConfigMap](factory, Collection{Resource: configMapResource,
+				Namespace: namespace})
 			require.NoError(t, err)
 		}
 		over, end := context.WithCancel(t.Context())
@@ -286,7 +295,93 @@ func TestTheFailuresOfAFactoryAreInOrder(t *testing.T) {
 			order = append(order, strings.Split(line, ":")[0])
 		}
 		require.Equal(t, []string{
-			"configmaps in namespace a", "configmaps in namespace b", "configmaps in namespace c", "configmaps in namespace d",
+			"configmaps in namespace a", "configmaps in namespace b", "configmaps in namespace c",
+			"configmaps in namespace d",
 		}, order)
 	})
+}
+
+// A configuration that cannot work is reported by whoever uses it first, and names what was
+// asked for.
+func TestAFactoryReportsAConfigurationThatCannotWork(t *testing.T) {
+	factory := NewFactory(&rest.Config{Host: "https://nobody",
+		TLSClientConfig: rest.TLSClientConfig{CAData: []byte("no certificate")}}, FactoryOptions{})
+	for range 2 {
+		_, err := InformerFor[*corev1.Pod](factory, Collection{Resource: podResource})
+		require.ErrorContains(t, err, "sharing an informer of pods: ")
+	}
+}
+
+// Of an unstructured collection the kind is what the objects are called: two kinds are two
+// informers. A Go type says its kind itself.
+func TestAKindTellsInformersApartUnlessTheGoTypeSaysIt(t *testing.T) {
+	factory := NewFactory(&rest.Config{Host: "http://nobody"}, FactoryOptions{})
+	free := func(kind schema.GroupVersionKind) *Informer[*unstructured.Unstructured] {
+		i, err := InformerFor[*unstructured.Unstructured](factory, Collection{Resource: widgetResource,
+			Kind: kind})
+		require.NoError(t, err)
+		return i
+	}
+	require.Same(t, free(widgetKind), free(widgetKind))
+	require.NotSame(t, free(widgetKind), free(widgetKind.GroupVersion().WithKind("Gadget")))
+	typed := func(kind schema.GroupVersionKind) *Informer[*corev1.ConfigMap] {
+		i, err := InformerFor[*corev1.ConfigMap](factory, Collection{Resource: configMapResource,
+			Kind: kind})
+		require.NoError(t, err)
+		return i
+	}
+	require.Same(t, typed(configMapKind), typed(schema.GroupVersionKind{}))
+}
+
+// A factory of forty informers reports which of them may not list. The text must say
+// which: of two that differ in a selector, one may work.
+func TestACollectionIsCalledByAllThatTellsItFromOthers(t *testing.T) {
+	deployments := schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
+	for _, c := range []struct {
+		want string
+		of   Collection
+	}{
+		{"deployments.apps", Collection{Resource: deployments}},
+		{"deployments.apps", Collection{Resource: deployments, Form: FormTyped}},
+		{"unstructured deployments.apps", Collection{Resource: deployments, Form: FormUnstructured}},
+		{"metadata-only deployments.apps", Collection{Resource: deployments, Form: FormMetadata}},
+		{"deployments.apps in namespace shop", Collection{Resource: deployments, Namespace: "shop"}},
+		{"deployments.apps with app=web", Collection{Resource: deployments, LabelSelector: "app=web"}},
+		{"deployments.apps with metadata.name=a", Collection{Resource: deployments,
+			FieldSelector: "metadata.name=a"}},
+		{"deployments.apps in namespace shop with app=web metadata.name=a", Collection{
+			Resource: deployments, Namespace: "shop", LabelSelector: "app=web",
+			FieldSelector: "metadata.name=a",
+		}},
+	} {
+		require.Equal(t, c.want, c.of.String())
+	}
+}
+
+// Stop is given a collection. An informer that it means and does not stop goes on
+// calling handlers, and one that it does not mean must go on.
+func TestACollectionIncludesItsFormsAndNoOtherCollection(t *testing.T) {
+	gadgetKind := schema.GroupVersionKind{Group: widgetKind.Group, Version: widgetKind.Version,
+		Kind: "Gadget"}
+	of := func(form Form, kind schema.GroupVersionKind) Collection {
+		return Collection{Resource: widgetResource, Form: form, Kind: kind}
+	}
+	none := schema.GroupVersionKind{}
+	for _, c := range []struct {
+		name     string
+		asked    Collection
+		one      Collection
+		included bool
+	}{
+		{"all forms", of(FormOfType, none), of(FormMetadata, widgetKind), true},
+		{"a form, of any kind", of(FormUnstructured, none), of(FormUnstructured, widgetKind), true},
+		{"another form", of(FormUnstructured, none), of(FormMetadata, widgetKind), false},
+		{"a kind", of(FormUnstructured, widgetKind), of(FormUnstructured, widgetKind), true},
+		{"another kind", of(FormUnstructured, gadgetKind), of(FormUnstructured, widgetKind), false},
+		{"a kind that the Go type says", of(FormOfType, widgetKind), of(FormTyped, none), true},
+		{"another namespace", Collection{Resource: widgetResource, Namespace: "shop"}, of(FormTyped,
+			none), false},
+	} {
+		require.Equal(t, c.included, c.asked.includes(c.one), c.name)
+	}
 }

@@ -44,7 +44,8 @@ func TestUnstructuredObjectsOfACustomResource(t *testing.T) {
 	kind.install()
 	defer kind.uninstall()
 	kind.create("first")
-	from, err := NewListWatch[*unstructured.Unstructured](clustertest.Config(t), kind.resource, ListWatchOptions{Namespace: kind.namespace})
+	from, err := NewListWatch[*unstructured.Unstructured](clustertest.Config(t), kind.resource,
+		ListWatchOptions{Namespace: kind.namespace})
 	require.NoError(t, err)
 	informer := runs(t, from)
 	kind.create("second")
@@ -64,15 +65,17 @@ func TestMetadataOnlyPodsOfARealServer(t *testing.T) {
 	create := func(name string) *corev1.Pod {
 		pod, err := client.CoreV1().Pods(namespace).Create(t.Context(), &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": "web"}},
-			Spec:       corev1.PodSpec{NodeSelector: map[string]string{"no": "node"}, Containers: []corev1.Container{{Name: "c", Image: "none"}}},
+			Spec: corev1.PodSpec{NodeSelector: map[string]string{"no": "node"},
+				Containers: []corev1.Container{{Name: "c", Image: "none"}}},
 		}, metav1.CreateOptions{})
 		require.NoError(t, err)
 		return pod
 	}
 	inList := create("list")
-	from, err := NewListWatch[*metav1.PartialObjectMetadata](config, podResource, ListWatchOptions{Namespace: namespace, Kind: podKind})
+	from, err := NewListWatch[*metav1.PartialObjectMetadata](config, podResource,
+		ListWatchOptions{Namespace: namespace, Kind: podKind})
 	require.NoError(t, err)
-	body, mediaType, err := from.endpoint.get(t.Context(), metav1.ListOptions{})
+	body, mediaType, err := from.client.get(t.Context(), metav1.ListOptions{})
 	require.NoError(t, err)
 	require.NoError(t, body.Close())
 	require.True(t, strings.HasPrefix(mediaType, protobufType), mediaType)
@@ -92,16 +95,18 @@ func TestMetadataOnlyPodsOfARealServer(t *testing.T) {
 func TestARealServerCallsMetadataByItsOwnName(t *testing.T) {
 	w := newWorld(t, clustertest.Config(t), clustertest.Namespace(t))
 	w.create(t, "apple", nil)
-	from, err := NewListWatch[*metav1.PartialObjectMetadata](w.config, configMapResource, ListWatchOptions{Namespace: w.namespace, JSON: true})
+	from, err := NewListWatch[*metav1.PartialObjectMetadata](w.config, configMapResource,
+		ListWatchOptions{Namespace: w.namespace, JSON: true})
 	require.NoError(t, err)
-	body, mediaType, err := from.endpoint.get(t.Context(), metav1.ListOptions{LabelSelector: "test"})
+	body, mediaType, err := from.client.get(t.Context(), metav1.ListOptions{LabelSelector: "test"})
 	require.NoError(t, err)
 	defer func() { _ = body.Close() }()
 	content, err := io.ReadAll(body)
 	require.NoError(t, err)
 	var list unstructured.UnstructuredList
 	require.NoError(t, list.UnmarshalJSON(content), mediaType)
-	require.Equal(t, metadataKind.GroupVersion().WithKind("PartialObjectMetadataList"), list.GroupVersionKind())
+	require.Equal(t, metadataKind.GroupVersion().WithKind("PartialObjectMetadataList"),
+		list.GroupVersionKind())
 	require.Equal(t, metadataKind, list.Items[0].GroupVersionKind())
 }
 
@@ -109,7 +114,8 @@ func TestARealServerCallsMetadataByItsOwnName(t *testing.T) {
 func TestTypedObjectsUnderAnInterface(t *testing.T) {
 	w := newWorld(t, clustertest.Config(t), clustertest.Namespace(t))
 	inList := w.create(t, "list", nil)
-	from, err := NewListWatch[Object](w.config, configMapResource, ListWatchOptions{Namespace: w.namespace, Kind: configMapKind})
+	from, err := NewListWatch[Object](w.config, configMapResource,
+		ListWatchOptions{Namespace: w.namespace, Kind: configMapKind})
 	require.NoError(t, err)
 	informer := runs(t, from)
 	inWatch := w.create(t, "watch", nil)

@@ -121,6 +121,5 @@ func (r *Registration) Done() <-chan struct{} { return r.done }
 
 // Backlog measures how far the handler is behind. By default a notification is one change,
 // so that the backlog of a handler that hangs grows with every change. With Coalesce it is all
-// news of a key, in up to three calls. Up to 64 keys may count twice then: they were taken out
-// of the backlog for the next calls, and have had news since.
+// news of a key, in up to three calls. The key of the call that is under way may count twice then.
 func (r *Registration) Backlog() BacklogStats { return r.measure() }

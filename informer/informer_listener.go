@@ -2,9 +2,10 @@ package informer
 
 import (
 	"cmp"
-	"context"
+	"errors"
+	"log/slog"
+	"runtime/debug"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/loopwright/loopwright/trace"
@@ -19,25 +20,22 @@ type listener[T Object] struct {
 	options     HandlerOptions
 	instruments instruments
 
-	news    chan struct{} // sent to by push, received by run; one, because the backlog holds the news itself
+	// sent to by push, received by run; one, because the queue holds the news itself
+	news    chan struct{}
 	synced  chan struct{} // closed by run
-	removed chan struct{} // closed by remove
+	stopped chan struct{} // closed by stop
 	done    chan struct{} // closed by end, which run calls, or the informer if it never ran
-	remove  func()
+	stop    func()
 	forget  func() // its metrics; nil if there are none
+	resync  func() // pushes all objects of the store
 
-	// Used by the informer's loop only:
-	resyncing bool      // Sync deltas are for this listener
-	next      time.Time // when the next resync is due
+	crashing bool // used by run only
 
-	inHand   atomic.Int64 // taken out of the queue and not delivered yet; run counts down without the lock
-	crashing bool         // used by run only
-
-	mu     sync.Mutex // guards what follows
-	queue  notificationQueue[T]
-	taken  uint64 // all that ever was
-	counts BacklogStats
-	whole  bool // no more objects of the initial list will come
+	mu      sync.Mutex // guards what follows
+	queue   deltaQueue[T]
+	calling bool // a notification was taken, and is not delivered yet
+	counts  BacklogStats
+	whole   bool // no more objects of the initial list will come
 }
 
 // instruments is what an informer's parts report to.
@@ -49,37 +47,35 @@ type instruments struct {
 	metrics       MetricsProvider // or nil
 }
 
-// listenerBatch is how many notifications a listener takes out of its backlog at once: enough
-// to make the lock cheap. What is taken can no longer coalesce.
-const listenerBatch = 64
-
 // leastResync is the shortest period of a resync, as in client-go. A period that is
 // shorter than one walk through the store would keep the informer from all else.
 const leastResync = time.Second
 
-func newListener[T Object](handler Handler[T], options HandlerOptions, instruments instruments) *listener[T] {
+func newListener[T Object](
+	handler Handler[T], options HandlerOptions, instruments instruments,
+) *listener[T] {
 	if options.Resync > 0 {
 		options.Resync = max(options.Resync, leastResync)
 	}
 	l := &listener[T]{
 		handler: handler, options: options, instruments: instruments,
-		news: make(chan struct{}, 1), synced: make(chan struct{}), removed: make(chan struct{}), done: make(chan struct{}),
+		news: make(chan struct{}, 1), synced: make(chan struct{}),
+		stopped: make(chan struct{}), done: make(chan struct{}),
+		queue: deltaQueue[T]{coalesces: options.Coalesce},
 	}
-	l.queue.coalesces = options.Coalesce
-	l.remove = sync.OnceFunc(func() { close(l.removed) })
+	l.stop = sync.OnceFunc(func() { close(l.stopped) })
 	if instruments.metrics != nil {
 		l.register(instruments.metrics)
 	}
 	return l
 }
 
-// push adds deltas to the backlog. It never waits for the handler.
-func (l *listener[T]) push(deltas []Delta[T], whole bool) {
+// push adds deltas to the queue. It never waits for the handler. whole says that the
+// initial list is complete.
+func (l *listener[T]) push(deltas []delta[T], whole bool) {
 	l.mu.Lock()
-	for i := range deltas {
-		if deltas[i].Type != DeltaSync || l.resyncing {
-			l.queue.add(deltas[i])
-		}
+	for _, d := range deltas {
+		l.queue.add(d)
 	}
 	l.counts.Deepest = max(l.counts.Deepest, l.pendingLocked())
 	l.whole = l.whole || whole
@@ -90,10 +86,10 @@ func (l *listener[T]) push(deltas []Delta[T], whole bool) {
 	}
 }
 
-// run calls the handler until the context ends or the listener is removed. If the
-// handler ends the goroutine, nobody empties the queue any more. So that is a crash, too,
-// or, with RecoverPanics, removes the handler.
-func (l *listener[T]) run(ctx context.Context) {
+// run calls the handler until the listener is stopped. If the handler ends the goroutine,
+// nobody empties the queue any more. So that is a crash, too, or, with RecoverPanics,
+// removes the handler.
+func (l *listener[T]) run() {
 	returned := false
 	defer func() {
 		if l.crashing {
@@ -103,97 +99,83 @@ func (l *listener[T]) run(ctx context.Context) {
 			l.report(Key{}, errGoexit)
 			l.crash(errGoexit)
 		}
-		l.remove()
+		l.stop()
 		l.end()
 	}()
-	l.work(ctx)
+	l.work()
 	returned = true
 }
 
-func (l *listener[T]) work(ctx context.Context) {
-	caller := &handlerCaller[T]{listener: l, over: func() bool { return l.stopped(ctx) }}
-	batch := make([]notification[T], 0, listenerBatch)
-	for {
-		batch = l.take(batch[:0])
-		for i := range batch {
-			if l.stopped(ctx) {
-				return
-			}
-			if l.instruments.recorder.On() {
-				l.record(&batch[i])
-			}
-			batch[i].deliver(caller)
-			l.inHand.Add(-1)
+func (l *listener[T]) work() {
+	var resync <-chan time.Time // never, if there is no period
+	if l.options.Resync > 0 {
+		ticker := time.NewTicker(l.options.Resync)
+		defer ticker.Stop()
+		resync = ticker.C
+	}
+	caller := &handlerCaller[T]{l}
+	for !l.isStopped() {
+		select {
+		case <-resync: // even if there is always something to do
+			l.resync()
+		default:
 		}
-		clear(batch) // lets go of the objects
-		l.finish()
-		if len(batch) > 0 {
+		if n := l.take(); n != nil {
+			if l.instruments.recorder.On() {
+				l.record(n)
+			}
+			n.deliver(caller)
+			l.delivered()
 			continue
 		}
 		select {
 		case <-l.news:
-		case <-l.removed:
-			return
-		case <-ctx.Done():
-			return
+		case <-resync:
+			l.resync()
+		case <-l.stopped:
 		}
 	}
 }
 
-func (l *listener[T]) take(batch []notification[T]) []notification[T] {
+// take returns the next notification; nil if there is none. If there is no object of the
+// initial list any more, the handler is synced: it has returned from all calls before.
+func (l *listener[T]) take() *notification[T] {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	batch = l.queue.take(batch, listenerBatch)
-	l.taken += uint64(len(batch))
-	l.inHand.Store(int64(len(batch)))
-	return batch
-}
-
-// finish is called when everything that was taken has been delivered. Only then may the
-// initial list be complete: a handler that has not returned has not seen the object.
-func (l *listener[T]) finish() {
-	l.mu.Lock()
-	synced := l.whole && l.queue.initial == 0
-	l.mu.Unlock()
-	if synced {
+	if l.whole && l.queue.initial == 0 {
 		select {
 		case <-l.synced:
 		default:
 			close(l.synced)
 		}
 	}
+	n := l.queue.take()
+	l.calling = n != nil
+	return n
 }
 
-func (l *listener[T]) stopped(ctx context.Context) bool {
+func (l *listener[T]) delivered() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.calling = false
+	l.counts.Told++
+}
+
+func (l *listener[T]) isStopped() bool {
 	select {
-	case <-l.removed:
+	case <-l.stopped:
 		return true
 	default:
-		return ctx.Err() != nil
+		return false
 	}
 }
 
-func (l *listener[T]) record(u *notification[T]) {
-	op, object := "update", u.object
-	switch {
-	case !u.exists && !u.known:
-		op, object = "add and delete", u.last
-	case !u.exists && u.changed:
-		op, object = "update and delete", u.last
-	case !u.exists:
-		op, object = "delete", u.last
-	case u.deleted && !u.known:
-		op = "add, delete and add"
-	case u.changed:
-		op = "update, delete and add"
-	case u.deleted:
-		op = "delete and add"
-	case !u.known:
-		op = "add"
-	}
+func (l *listener[T]) record(n *notification[T]) {
+	op, object := n.calls()
 	key := KeyOf(object)
 	l.instruments.recorder.Record(trace.Event{
-		Kind: trace.Notified, Layer: cmp.Or(l.options.Name, "listener"), Object: l.instruments.kind, Op: op,
+		Kind: trace.Notified, Layer: cmp.Or(l.options.Name, "listener"),
+		Object: l.instruments.kind, Op: op,
 		Namespace: key.Namespace, Name: key.Name, Version: object.GetResourceVersion(),
 	})
 }
@@ -203,10 +185,117 @@ func (l *listener[T]) measure() BacklogStats {
 	defer l.mu.Unlock()
 	counts := l.counts
 	counts.Pending = l.pendingLocked()
-	counts.Told = l.taken - uint64(counts.Pending-l.queue.len())
 	return counts
 }
 
-// pendingLocked counts what has not been delivered. What the listener has taken out of the
-// queue is part of it: a handler that hangs has not seen that.
-func (l *listener[T]) pendingLocked() int { return l.queue.len() + int(l.inHand.Load()) }
+// pendingLocked counts what has not been delivered. The notification that the handler is
+// being called with is part of it: a handler that hangs has not seen that.
+func (l *listener[T]) pendingLocked() int {
+	if l.calling {
+		return l.queue.len() + 1
+	}
+	return l.queue.len()
+}
+
+// HandlerPanic is a panic of a handler, or the end of its goroutine by
+// runtime.Goexit, which t.FailNow calls. The latter has no key.
+type HandlerPanic struct {
+	Handler string
+	Key     Key
+	Value   any // what it panicked with
+	Stack   []byte
+}
+
+var errGoexit = errors.New("the handler ended its goroutine by runtime.Goexit (t.FailNow does " +
+	"so, and belongs on the test's own goroutine)")
+
+func logPanic(p HandlerPanic) {
+	slog.Error("a handler panicked", "handler", p.Handler, "object", p.Key, "panic", p.Value, "stack",
+		string(p.Stack))
+}
+
+// handlerCaller is the handler as a notification sees it. One notification may take up to
+// three calls, and each is guarded on its own: a panic in OnUpdate or OnDelete that is
+// survived must not swallow the calls after it, and a handler that removes itself in one of
+// them is not called any more.
+type handlerCaller[T Object] struct {
+	listener *listener[T]
+}
+
+func (c *handlerCaller[T]) OnAdd(object T, initial bool) {
+	if !c.listener.isStopped() {
+		defer c.listener.afterCall(object)
+		c.listener.handler.OnAdd(object, initial)
+	}
+}
+
+func (c *handlerCaller[T]) OnUpdate(old, object T) {
+	if !c.listener.isStopped() {
+		defer c.listener.afterCall(object)
+		c.listener.handler.OnUpdate(old, object)
+	}
+}
+
+func (c *handlerCaller[T]) OnDelete(object T, finalStateUnknown bool) {
+	if !c.listener.isStopped() {
+		defer c.listener.afterCall(object)
+		c.listener.handler.OnDelete(object, finalStateUnknown)
+	}
+}
+
+// afterCall is deferred around a call. A panic is reported, and goes on.
+func (l *listener[T]) afterCall(object T) {
+	if value := recover(); value != nil {
+		l.report(KeyOf(object), value)
+		l.crash(value)
+	}
+}
+
+// crash panics, unless the informer's user wants panics to be survived.
+func (l *listener[T]) crash(value any) {
+	if !l.instruments.recoverPanics {
+		l.crashing = true
+		panic(value)
+	}
+}
+
+func (l *listener[T]) report(key Key, value any) {
+	l.mu.Lock()
+	l.counts.Panics++
+	l.mu.Unlock()
+	l.instruments.onPanic(HandlerPanic{Handler: l.options.Name, Key: key, Value: value,
+		Stack: debug.Stack()})
+}
+
+// MetricBacklog is how many notifications have not been delivered to a handler. It is
+// the first number to look at when a controller seems to do nothing: a handler that
+// hangs has a backlog that only grows. It is never zero then, because the call that it
+// hangs in counts; see Registration.Backlog.
+//
+// client-go has no metric for it. Its informer_queued_items counts what is before
+// the store, and says nothing about handlers.
+const MetricBacklog = "informer_handler_backlog"
+
+// MetricsProvider makes the metrics of informers, see InformerOptions.
+type MetricsProvider interface {
+	// Gauge is given the metric's name and labels, and the function that reads the
+	// value: in constant time, from any goroutine. Handlers may share a name, or have
+	// none; a provider that needs one value for them adds theirs up. forget is called
+	// once, when the handler was removed or its informer has stopped.
+	Gauge(metric, kind, handler string, read func() float64) (forget func())
+}
+
+// register makes the listener's metrics.
+func (l *listener[T]) register(with MetricsProvider) {
+	l.forget = with.Gauge(MetricBacklog, l.instruments.kind, l.options.Name, func() float64 {
+		return float64(l.measure().Pending)
+	})
+}
+
+// end says that the handler is not called any more.
+func (l *listener[T]) end() {
+	if l.forget != nil {
+		l.forget()
+	}
+	close(l.done)
+}

@@ -20,7 +20,10 @@ import (
 
 // inInformer runs a test in a synctest bubble, with an informer of ConfigMaps that
 // is not running yet. start runs it; stop ends it and is called in any case.
-func inInformer(t *testing.T, options InformerOptions[*corev1.ConfigMap], test func(t *testing.T, w world, i *Informer[*corev1.ConfigMap], start, stop func())) {
+func inInformer(
+	t *testing.T, options InformerOptions[*corev1.ConfigMap], test func(t *testing.T, w world,
+		i *Informer[*corev1.ConfigMap], start, stop func()),
+) {
 	synctest.Test(t, func(t *testing.T) {
 		server := fakeapi.New(fakeapi.Options{})
 		defer server.Close()
@@ -58,13 +61,18 @@ func (d *diary) read() []string {
 
 func (d *diary) handler() Handler[*corev1.ConfigMap] {
 	return HandlerFuncs[*corev1.ConfigMap]{
-		Add:    func(c *corev1.ConfigMap, initial bool) { d.note("add %s %v", c.Name, initial) },
-		Update: func(old, c *corev1.ConfigMap) { d.note("update %s %s->%s", c.Name, old.Data["value"], c.Data["value"]) },
+		Add: func(c *corev1.ConfigMap, initial bool) { d.note("add %s %v", c.Name, initial) },
+		Update: func(old, c *corev1.ConfigMap) {
+			d.note("update %s %s->%s", c.Name, old.Data["value"],
+				c.Data["value"])
+		},
 		Delete: func(c *corev1.ConfigMap, unknown bool) { d.note("delete %s %v", c.Name, unknown) },
 	}
 }
 
-func add(t *testing.T, i *Informer[*corev1.ConfigMap], h Handler[*corev1.ConfigMap], o HandlerOptions) *Registration {
+func add(
+	t *testing.T, i *Informer[*corev1.ConfigMap], h Handler[*corev1.ConfigMap], o HandlerOptions,
+) *Registration {
 	t.Helper()
 	r, err := i.AddHandler(h, o)
 	require.NoError(t, err)
@@ -72,7 +80,8 @@ func add(t *testing.T, i *Informer[*corev1.ConfigMap], h Handler[*corev1.ConfigM
 }
 
 func TestALateHandlerIsToldOfWhatThereIsAndThenOfAllThatFollows(t *testing.T) {
-	inInformer(t, InformerOptions[*corev1.ConfigMap]{}, func(t *testing.T, w world, i *Informer[*corev1.ConfigMap], start, _ func()) {
+	inInformer(t, InformerOptions[*corev1.ConfigMap]{}, func(t *testing.T, w world,
+		i *Informer[*corev1.ConfigMap], start, _ func()) {
 		var early, late diary
 		first := add(t, i, early.handler(), HandlerOptions{})
 		require.False(t, first.HasSynced())
@@ -93,7 +102,8 @@ func TestALateHandlerIsToldOfWhatThereIsAndThenOfAllThatFollows(t *testing.T) {
 }
 
 func TestARemovedHandlerIsNotCalledAnyMore(t *testing.T) {
-	inInformer(t, InformerOptions[*corev1.ConfigMap]{}, func(t *testing.T, w world, i *Informer[*corev1.ConfigMap], start, stop func()) {
+	inInformer(t, InformerOptions[*corev1.ConfigMap]{}, func(t *testing.T, w world,
+		i *Informer[*corev1.ConfigMap], start, stop func()) {
 		var removed, stays diary
 		r := add(t, i, removed.handler(), HandlerOptions{})
 		add(t, i, stays.handler(), HandlerOptions{})
@@ -117,7 +127,8 @@ func TestARemovedHandlerIsNotCalledAnyMore(t *testing.T) {
 // A resync is for the one who asked for it.
 func TestAResyncIsForTheHandlerThatAskedForIt(t *testing.T) {
 	recorder := trace.New(64)
-	inInformer(t, InformerOptions[*corev1.ConfigMap]{Recorder: recorder}, func(t *testing.T, w world, i *Informer[*corev1.ConfigMap], start, _ func()) {
+	inInformer(t, InformerOptions[*corev1.ConfigMap]{Recorder: recorder}, func(t *testing.T, w world,
+		i *Informer[*corev1.ConfigMap], start, _ func()) {
 		var asks, does diary
 		add(t, i, asks.handler(), HandlerOptions{Name: "asks", Resync: 10 * time.Second})
 		add(t, i, does.handler(), HandlerOptions{})
@@ -142,7 +153,8 @@ func TestAResyncIsForTheHandlerThatAskedForIt(t *testing.T) {
 // After a write, a read from the cache must not be older than the write; and the
 // wait ends when the event comes, not at the next look.
 func TestWhoWaitsForTheirWriteReadsIt(t *testing.T) {
-	inInformer(t, InformerOptions[*corev1.ConfigMap]{}, func(t *testing.T, w world, i *Informer[*corev1.ConfigMap], start, stop func()) {
+	inInformer(t, InformerOptions[*corev1.ConfigMap]{}, func(t *testing.T, w world,
+		i *Informer[*corev1.ConfigMap], start, stop func()) {
 		start()
 		require.NoError(t, i.WaitForSync(t.Context()))
 		lister := i.Lister(configMapResource.GroupResource())
@@ -163,16 +175,17 @@ func TestWhoWaitsForTheirWriteReadsIt(t *testing.T) {
 		defer cancel()
 		err := i.WaitFor(ctx, keyIn(w.namespace, "c1"), "99999999")
 		require.EqualError(t, err, "waiting for default/c1 at resourceVersion 99999999: enough")
-		require.Empty(t, i.versions.waits)
 		stop()
-		require.ErrorIs(t, i.WaitFor(t.Context(), keyIn(w.namespace, "c1"), "99999999"), errInformerStopped)
+		require.ErrorIs(t, i.WaitFor(t.Context(), keyIn(w.namespace, "c1"), "99999999"),
+			errInformerStopped)
 	})
 }
 
 // What the store holds already need not be waited for, whether the informer has
 // stopped or not. Who gives up in the moment of being woken must not panic.
 func TestAWaitThatIsMetDoesNotLookWhetherTheInformerRuns(t *testing.T) {
-	inInformer(t, InformerOptions[*corev1.ConfigMap]{}, func(t *testing.T, w world, i *Informer[*corev1.ConfigMap], start, stop func()) {
+	inInformer(t, InformerOptions[*corev1.ConfigMap]{}, func(t *testing.T, w world,
+		i *Informer[*corev1.ConfigMap], start, stop func()) {
 		written := w.create(t, "a", nil)
 		start()
 		require.NoError(t, i.WaitForSync(t.Context()))
@@ -180,14 +193,14 @@ func TestAWaitThatIsMetDoesNotLookWhetherTheInformerRuns(t *testing.T) {
 		for range 100 { // a select would pick at random
 			require.NoError(t, i.WaitFor(t.Context(), KeyOf(written), written.ResourceVersion))
 		}
-		i.versions.cancel(KeyOf(written), &versionWait{})
 	})
 }
 
 // A handler reads its own writes, and the informer is stopped meanwhile. Run waits for
 // the handler; so the handler must not wait for Run.
 func TestAHandlerMayWaitForItsInformer(t *testing.T) {
-	inInformer(t, InformerOptions[*corev1.ConfigMap]{}, func(t *testing.T, w world, i *Informer[*corev1.ConfigMap], start, stop func()) {
+	inInformer(t, InformerOptions[*corev1.ConfigMap]{}, func(t *testing.T, w world,
+		i *Informer[*corev1.ConfigMap], start, stop func()) {
 		var waiting, joining error
 		add(t, i, HandlerFuncs[*corev1.ConfigMap]{Add: func(c *corev1.ConfigMap, _ bool) {
 			waiting = i.WaitFor(context.Background(), KeyOf(c), "99999999")
@@ -204,14 +217,14 @@ func TestAHandlerMayWaitForItsInformer(t *testing.T) {
 
 func TestAHandlerThatIsRemovedBeforeTheInformerRunsIsDone(t *testing.T) {
 	metrics := &gauges{read: map[string]func() float64{}}
-	inInformer(t, InformerOptions[*corev1.ConfigMap]{Metrics: metrics}, func(t *testing.T, _ world, i *Informer[*corev1.ConfigMap], start, stop func()) {
+	inInformer(t, InformerOptions[*corev1.ConfigMap]{Metrics: metrics}, func(t *testing.T, _ world,
+		i *Informer[*corev1.ConfigMap], start, stop func()) {
 		r := add(t, i, HandlerFuncs[*corev1.ConfigMap]{}, HandlerOptions{Name: "early"})
 		require.Len(t, metrics.read, 1)
 		r.Remove()
 		r.Remove()
 		<-r.Done()
 		require.Empty(t, metrics.read)
-		require.Empty(t, i.joining)
 		start()
 		synctest.Wait()
 		stop()
@@ -220,7 +233,8 @@ func TestAHandlerThatIsRemovedBeforeTheInformerRunsIsDone(t *testing.T) {
 
 // A program that runs for a limited time has not failed when the time is over.
 func TestTheEndOfTheTimeIsNoFailureOfAnInformer(t *testing.T) {
-	inInformer(t, InformerOptions[*corev1.ConfigMap]{}, func(t *testing.T, _ world, i *Informer[*corev1.ConfigMap], _, _ func()) {
+	inInformer(t, InformerOptions[*corev1.ConfigMap]{}, func(t *testing.T, _ world,
+		i *Informer[*corev1.ConfigMap], _, _ func()) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		require.NoError(t, i.Run(ctx))
@@ -232,7 +246,8 @@ func TestWhoChangesACachedObjectIsFoundOut(t *testing.T) {
 	options := InformerOptions[*corev1.ConfigMap]{DetectMutations: func(was, is *corev1.ConfigMap) {
 		found = append(found, fmt.Sprintf("%s: %q is %q", was.Name, was.Data["value"], is.Data["value"]))
 	}}
-	inInformer(t, options, func(t *testing.T, w world, i *Informer[*corev1.ConfigMap], start, stop func()) {
+	inInformer(t, options, func(t *testing.T, w world, i *Informer[*corev1.ConfigMap], start,
+		stop func()) {
 		w.create(t, "a", nil)
 		w.create(t, "b", nil)
 		start()
@@ -252,9 +267,10 @@ func TestAnInformerWhoseKindIsDeletedStopsAndSaysWhy(t *testing.T) {
 		server := fakeapi.New(fakeapi.Options{})
 		defer server.Close()
 		w := newWorld(t, server.Config(), metav1.NamespaceDefault)
-		i := NewInformer(ListerWatcher[*corev1.ConfigMap](w.listWatch(t, ListWatchOptions{})), InformerOptions[*corev1.ConfigMap]{
-			Reflector: ReflectorOptions{GiveUp: func(err error) bool { var refused *RefusedError; return errors.As(err, &refused) }},
-		})
+		i := NewInformer(ListerWatcher[*corev1.ConfigMap](w.listWatch(t, ListWatchOptions{})),
+			InformerOptions[*corev1.ConfigMap]{
+				Reflector: ReflectorOptions{GiveUp: func(err error) bool { var refused *RefusedError; return errors.As(err, &refused) }},
+			})
 		var told diary
 		add(t, i, told.handler(), HandlerOptions{})
 		w.create(t, "a", nil)
@@ -271,31 +287,101 @@ func TestAnInformerWhoseKindIsDeletedStopsAndSaysWhy(t *testing.T) {
 	})
 }
 
-// A deletion and another object of the same name may come as one batch. The store goes
-// from one object to the other at once; so whoever waits for a version in between must
-// not be woken before, or would read the object as it was before the write.
-func TestAWaitIsNotMetWhileTheStoreHoldsTheObjectBeforeTheWrite(t *testing.T) {
-	i := NewInformer[*corev1.Pod](reads[*corev1.Pod](t, nil, podResource), InformerOptions[*corev1.Pod]{})
-	old, another := podAt("a", "4"), podAt("b", "7")
-	key := KeyOf(old)
-	i.apply(&Batch[*corev1.Pod]{Deltas: []Delta[*corev1.Pod]{{Type: DeltaAdded, Key: key, Object: old}}})
-	wait, err := i.versions.wait(key, "5", func() string { return "4" })
-	require.NoError(t, err)
-	looked := false
-	_, err = i.Store().AddIndex("look", func(values []string, pod *corev1.Pod) []string {
-		if pod == another { // it is about to be stored
-			looked = true
-			held, _ := i.store.Get(key)
-			require.Same(t, old, held)
-			require.False(t, caughtUp(wait), "the wait for version 5 is over, and the store still holds version 4")
+// Somebody who reads the recorder of an informer sees its whole way: what trouble the reflector
+// had, and that the first list has reached the store.
+func TestTheRecorderOfAnInformerIsThatOfItsReflector(t *testing.T) {
+	trouble, synced := trace.Filter{Layer: "reflector"},
+		trace.Filter{Kinds: []trace.Kind{trace.Synced}}
+	play := func(t *testing.T, options InformerOptions[*corev1.ConfigMap]) {
+		synctest.Test(t, func(t *testing.T) {
+			server := fakeapi.New(fakeapi.Options{})
+			defer server.Close()
+			w := newWorld(t, server.Config(), metav1.NamespaceDefault)
+			w.create(t, "a", nil)
+			w.create(t, "b", nil)
+			lift := server.Inject(fakeapi.Fault{Status: fakeapi.Forbidden()})
+			i := NewInformer(ListerWatcher[*corev1.ConfigMap](w.listWatch(t, ListWatchOptions{})), options)
+			ctx, cancel := context.WithCancel(t.Context())
+			var running sync.WaitGroup
+			running.Go(func() { _ = i.Run(ctx) })
+			synctest.Wait()
+			lift()
+			require.NoError(t, i.WaitForSync(ctx))
+			cancel()
+			running.Wait()
+		})
+	}
+	one := trace.New(64)
+	play(t, InformerOptions[*corev1.ConfigMap]{Recorder: one})
+	require.NotEmpty(t, trouble.Select(one.Events()))
+	said := synced.Select(one.Events())
+	require.Len(t, said, 1)
+	require.Equal(t, []any{"informer", "ConfigMap", 2}, []any{said[0].Layer, said[0].Object,
+		said[0].Count})
+
+	its, the := trace.New(64), trace.New(64)
+	play(t, InformerOptions[*corev1.ConfigMap]{Recorder: its,
+		Reflector: ReflectorOptions{Recorder: the}})
+	require.NotEmpty(t, trouble.Select(the.Events()), "the reflector was given a recorder of its own")
+	require.Empty(t, trouble.Select(its.Events()))
+	require.Len(t, synced.Select(its.Events()), 1)
+}
+
+// A wait that fails says what the informer was doing. And a wait for what is there does not
+// fail, even if its time is over.
+func TestAWaitForTheFirstListSaysWhatItWaitedFor(t *testing.T) {
+	inInformer(t, InformerOptions[*corev1.ConfigMap]{}, func(t *testing.T, _ world,
+		i *Informer[*corev1.ConfigMap], start, _ func()) {
+		over, cancel := context.WithCancelCause(t.Context())
+		cancel(errors.New("enough"))
+		err := i.WaitForSync(over)
+		require.EqualError(t, err, "waiting for ConfigMap: not synced, the reflector is "+
+			""+i.Health().State.String()+": enough")
+		start()
+		require.NoError(t, i.WaitForSync(t.Context()))
+		for range 100 { // a select would pick at random
+			require.NoError(t, i.WaitForSync(over))
 		}
-		return values
 	})
-	require.NoError(t, err)
-	i.apply(&Batch[*corev1.Pod]{Deltas: []Delta[*corev1.Pod]{
-		{Type: DeltaDeleted, Key: key, Old: old, Object: podAt("a", "6")},
-		{Type: DeltaAdded, Key: key, Object: another},
-	}})
-	require.True(t, looked)
-	require.True(t, caughtUp(wait), "the store holds another object since: the wait must end")
+}
+
+// A probe asks an informer how its reading is doing.
+func TestTheHealthOfAnInformerIsThatOfItsReflector(t *testing.T) {
+	inInformer(t, InformerOptions[*corev1.ConfigMap]{}, func(t *testing.T, w world,
+		i *Informer[*corev1.ConfigMap], start, _ func()) {
+		w.create(t, "a", nil)
+		require.False(t, i.Health().Synced)
+		start()
+		require.NoError(t, i.WaitForSync(t.Context()))
+		synctest.Wait()
+		require.True(t, i.Health().Synced)
+		require.Equal(t, StateWatching, i.Health().State)
+	})
+}
+
+// slowToEnd is a server whose requests end a second after they were cancelled.
+type slowToEnd struct{ ended int }
+
+func (s *slowToEnd) List(ctx context.Context, _ metav1.ListOptions) (*List[*corev1.Pod], error) {
+	<-ctx.Done()
+	time.Sleep(time.Second)
+	s.ended++
+	return nil, context.Cause(ctx)
+}
+
+func (s *slowToEnd) Watch(ctx context.Context, _ metav1.ListOptions) (Watch[*corev1.Pod], error) {
+	_, err := s.List(ctx, metav1.ListOptions{})
+	return nil, err
+}
+
+// When Run has returned, its caller frees what the informer uses, the connection above all.
+func TestRunReturnsWhenTheLastRequestHasEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var server slowToEnd
+		i := NewInformer[*corev1.Pod](&server, InformerOptions[*corev1.Pod]{})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		require.NoError(t, i.Run(ctx))
+		require.Equal(t, 1, server.ended, "a request goes on")
+	})
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
+	"reflect"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -93,13 +94,16 @@ type ListWatchOptions struct {
 // [apierrors.APIStatus]: https://pkg.go.dev/k8s.io/apimachinery/pkg/api/errors#APIStatus
 type ListWatch[T Object] struct {
 	*objectType[T]
-	endpoint *endpoint
-	options  ListWatchOptions
+	client  *restClient
+	options ListWatchOptions
 }
 
 // NewListWatch returns a ListWatch for T, which the API server serves as
 // resource, for instance corev1.SchemeGroupVersion.WithResource("pods").
-func NewListWatch[T Object](config *rest.Config, resource schema.GroupVersionResource, options ListWatchOptions) (*ListWatch[T], error) {
+func NewListWatch[T Object](
+	config *rest.Config, resource schema.GroupVersionResource,
+	options ListWatchOptions,
+) (*ListWatch[T], error) {
 	if options.Scheme == nil {
 		options.Scheme = scheme.Scheme
 	}
@@ -108,11 +112,11 @@ func NewListWatch[T Object](config *rest.Config, resource schema.GroupVersionRes
 		return nil, fmt.Errorf("making a ListWatch for %s: %w", resource.Resource, err)
 	}
 	options.Form = objects.form
-	endpoint, err := newEndpoint(config, resource, options)
+	client, err := newRESTClient(config, resource, options)
 	if err != nil {
 		return nil, fmt.Errorf("making a ListWatch for %s: %w", resource.Resource, err)
 	}
-	return &ListWatch[T]{objectType: objects, endpoint: endpoint, options: options}, nil
+	return &ListWatch[T]{objectType: objects, client: client, options: options}, nil
 }
 
 // List asks for the collection as it is, or for a page of it.
@@ -120,7 +124,7 @@ func (l *ListWatch[T]) List(ctx context.Context, options metav1.ListOptions) (*L
 	begin := time.Now()
 	list, err := l.fetch(ctx, options)
 	if err != nil {
-		err = fmt.Errorf("listing %s: %w", l.endpoint, err)
+		err = fmt.Errorf("listing %s: %w", l.client, err)
 		l.recordFailure(err, options)
 		return nil, err
 	}
@@ -134,14 +138,14 @@ func (l *ListWatch[T]) List(ctx context.Context, options metav1.ListOptions) (*L
 }
 
 func (l *ListWatch[T]) fetch(ctx context.Context, options metav1.ListOptions) (*List[T], error) {
-	body, mediaType, err := l.endpoint.get(ctx, options)
+	body, mediaType, err := l.client.get(ctx, options)
 	if err != nil {
 		return nil, err
 	}
 	if list, ok, err := l.decodeList(body, mediaType); ok {
 		return list, err
 	}
-	object, err := l.endpoint.decodeAll(body, mediaType)
+	object, err := l.client.decodeAll(body, mediaType)
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +170,9 @@ func (l *ListWatch[T]) fetch(ctx context.Context, options metav1.ListOptions) (*
 // Pages lists a collection page by page, with at most options.Limit items each.
 // An error ends the sequence. It may be a 410 in the middle: the server keeps
 // the moment that the pages show for a few minutes only.
-func Pages[T Object](ctx context.Context, from ListerWatcher[T], options metav1.ListOptions) iter.Seq2[*List[T], error] {
+func Pages[T Object](
+	ctx context.Context, from ListerWatcher[T], options metav1.ListOptions,
+) iter.Seq2[*List[T], error] {
 	return func(yield func(*List[T], error) bool) {
 		for {
 			page, err := listPage(ctx, from, options)
@@ -182,10 +188,13 @@ func Pages[T Object](ctx context.Context, from ListerWatcher[T], options metav1.
 
 // listPage asks for a list or a page of it. A page that leads to itself is an
 // error, or the list would never end.
-func listPage[T Object](ctx context.Context, from ListerWatcher[T], options metav1.ListOptions) (*List[T], error) {
+func listPage[T Object](
+	ctx context.Context, from ListerWatcher[T], options metav1.ListOptions,
+) (*List[T], error) {
 	page, err := from.List(ctx, options)
 	if err == nil && page.Continue != "" && page.Continue == options.Continue {
-		return nil, errors.New("the next page is this one again: the server returned the continue token of the request")
+		return nil, errors.New("the next page is this one again: the server returned the continue " +
+			"token of the request")
 	}
 	return page, err
 }
@@ -210,7 +219,41 @@ func (l *ListWatch[T]) recordFailure(err error, options metav1.ListOptions) {
 func asObject[T Object](object runtime.Object) (T, error) {
 	typed, ok := object.(T)
 	if !ok {
-		return typed, fmt.Errorf("the server sent a %T where a %T was asked for: does the resource belong to the Go type?", object, typed)
+		return typed, fmt.Errorf("the server sent a %T where a %T was asked for: does the resource "+
+			"belong to the Go type?", object, typed)
 	}
 	return typed, nil
+}
+
+// readerIdentity is what a collection is called, in errors and in the flight
+// recorder. A ListerWatcher that is not a ListWatch may not know its resource.
+type readerIdentity struct {
+	kind      string
+	resource  schema.GroupVersionResource
+	namespace string
+}
+
+// String is the resource, or the kind if the resource is not known.
+func (i readerIdentity) String() string {
+	if i.resource.Resource == "" {
+		return i.kind
+	}
+	return i.resource.GroupResource().String()
+}
+
+// identify asks a ListerWatcher, and otherwise takes the name of the Go type, which
+// may be an interface.
+func identify[T Object](from ListerWatcher[T]) readerIdentity {
+	if knows, ok := from.(interface{ identity() readerIdentity }); ok {
+		return knows.identity()
+	}
+	goType := reflect.TypeFor[T]()
+	if goType.Kind() == reflect.Pointer {
+		goType = goType.Elem()
+	}
+	return readerIdentity{kind: goType.Name()}
+}
+
+func (l *ListWatch[T]) identity() readerIdentity {
+	return readerIdentity{kind: l.kind, resource: l.client.resource, namespace: l.options.Namespace}
 }

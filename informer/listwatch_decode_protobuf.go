@@ -53,7 +53,9 @@ func (d *listDecoder[T]) protobuf(in *protobufStream) error {
 				return d.wrong(kind)
 			}
 			seen = true
-			return in.fields(size, func(field int, size int64) error { return d.protobufField(in, field, size) })
+			return in.fields(size, func(field int, size int64) error {
+				return d.protobufField(in, field, size)
+			})
 		default:
 			return in.skip(size)
 		}

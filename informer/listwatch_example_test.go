@@ -25,7 +25,8 @@ func ExampleNewListWatch() {
 	}
 
 	configMaps, err := informer.NewListWatch[*corev1.ConfigMap](server.Config(),
-		corev1.SchemeGroupVersion.WithResource("configmaps"), informer.ListWatchOptions{Namespace: "default"})
+		corev1.SchemeGroupVersion.WithResource("configmaps"),
+		informer.ListWatchOptions{Namespace: "default"})
 	if err != nil {
 		panic(err)
 	}
@@ -63,7 +64,8 @@ func ExampleNewListWatch_metadata() {
 	defer server.Close()
 	kind := corev1.SchemeGroupVersion.WithKind("Namespace")
 	objects, err := informer.NewListWatch[informer.Object](server.Config(),
-		kind.GroupVersion().WithResource("namespaces"), informer.ListWatchOptions{Form: informer.FormMetadata, Kind: kind})
+		kind.GroupVersion().WithResource("namespaces"),
+		informer.ListWatchOptions{Form: informer.FormMetadata, Kind: kind})
 	if err != nil {
 		panic(err)
 	}

@@ -29,7 +29,8 @@ func TestTheRecorderKnowsWhatEachRequestBrought(t *testing.T) {
 		{"a list", `{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"7"},"items":[{"metadata":{"name":"a"}},{"metadata":{"name":"b"}}]}`, false,
 			[]trace.Event{{Kind: trace.List, Version: "7", Count: 2}}},
 		{"a list that failed", `{`, false,
-			[]trace.Event{{Kind: trace.Error, Version: "4", Reason: "listing pods in namespace shop: decoding the answer: unexpected EOF"}}},
+			[]trace.Event{{Kind: trace.Error, Version: "4",
+				Reason: "listing pods in namespace shop: decoding the answer: unexpected EOF"}}},
 		{"a watch", `{"type":"ADDED","object":{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a","namespace":"shop","resourceVersion":"5"}}}` +
 			`{"type":"BOOKMARK","object":{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"6"}}}` +
 			`{"type":"MODIFIED","object":{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a","namespace":"shop"}}}`, true,
@@ -49,10 +50,12 @@ func TestTheRecorderKnowsWhatEachRequestBrought(t *testing.T) {
 				{Kind: trace.WatchEnd, Version: "5", Reason: "by the server, in good order"},
 			}},
 		{"a watch that broke", `{"type":`, true,
-			[]trace.Event{{Kind: trace.WatchStart, Version: "4"}, {Kind: trace.WatchEnd, Version: "4", Reason: "unexpected EOF"}}},
+			[]trace.Event{{Kind: trace.WatchStart, Version: "4"}, {Kind: trace.WatchEnd, Version: "4",
+				Reason: "unexpected EOF"}}},
 	} {
 		recorder := trace.New(0)
-		pods, err := NewListWatch[*corev1.Pod](&rest.Config{Host: "http://prepared", Transport: answers{jsonType, strings.NewReader(c.answer)}}, podResource,
+		pods, err := NewListWatch[*corev1.Pod](&rest.Config{Host: "http://prepared",
+			Transport: answers{jsonType, strings.NewReader(c.answer)}}, podResource,
 			ListWatchOptions{Namespace: "shop", Recorder: recorder})
 		require.NoError(t, err)
 		options := metav1.ListOptions{ResourceVersion: "4"}
@@ -70,7 +73,8 @@ func TestTheRecorderKnowsWhatEachRequestBrought(t *testing.T) {
 			require.Equal(t, "listwatch", e.Layer, c.name)
 			require.Equal(t, "Pod", e.Object, c.name)
 			require.Equal(t, "shop", e.Namespace, c.name)
-			got = append(got, trace.Event{Kind: e.Kind, Op: e.Op, Name: e.Name, Version: e.Version, Count: e.Count, Reason: e.Reason})
+			got = append(got, trace.Event{Kind: e.Kind, Op: e.Op, Name: e.Name, Version: e.Version,
+				Count: e.Count, Reason: e.Reason})
 		}
 		require.Equal(t, c.want, got, c.name)
 	}
@@ -100,7 +104,8 @@ func TestTheRecorderKnowsWhyARequestWasRefused(t *testing.T) {
 			} else {
 				_, err = listWatch.List(t.Context(), metav1.ListOptions{ResourceVersion: "4"})
 			}
-			require.ErrorContains(t, err, map[bool]string{false: "listing", true: "watching"}[watching]+" pods in namespace default: ", c.name)
+			require.ErrorContains(t, err, map[bool]string{false: "listing",
+				true: "watching"}[watching]+" pods in namespace default: ", c.name)
 			events := listWatch.options.Recorder.Events()
 			require.Len(t, events, 1, c.name)
 			got := events[0]
@@ -110,12 +115,15 @@ func TestTheRecorderKnowsWhyARequestWasRefused(t *testing.T) {
 	}
 }
 
-// Of a watch of all namespaces, the timeline shows where each object is; and it shows whether a watch began with
+// Of a watch of all namespaces, the timeline shows where each object is; and it shows whether a
+// watch began with
 // all there is.
 func TestTheRecorderKnowsWhereAnObjectIs(t *testing.T) {
 	recorder := trace.New(0)
 	text := `{"type":"ADDED","object":{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a","namespace":"shop","resourceVersion":"5"}}}`
-	pods, err := NewListWatch[*corev1.Pod](&rest.Config{Host: "http://prepared", Transport: answers{jsonType, strings.NewReader(text)}}, podResource, ListWatchOptions{Recorder: recorder})
+	pods, err := NewListWatch[*corev1.Pod](&rest.Config{Host: "http://prepared",
+		Transport: answers{jsonType, strings.NewReader(text)}}, podResource,
+		ListWatchOptions{Recorder: recorder})
 	require.NoError(t, err)
 	watching, err := pods.Watch(t.Context(), metav1.ListOptions{SendInitialEvents: new(false)})
 	require.NoError(t, err)
@@ -133,7 +141,8 @@ func TestTheRecorderKnowsHowLongAListTook(t *testing.T) {
 		defer server.Close()
 		server.Inject(fakeapi.Fault{Delay: 3 * time.Second})
 		recorder := trace.New(0)
-		_, err := newWorld(t, server.Config(), metav1.NamespaceDefault).listWatch(t, ListWatchOptions{Recorder: recorder}).List(t.Context(), metav1.ListOptions{})
+		_, err := newWorld(t, server.Config(), metav1.NamespaceDefault).listWatch(t,
+			ListWatchOptions{Recorder: recorder}).List(t.Context(), metav1.ListOptions{})
 		require.NoError(t, err)
 		require.Equal(t, 3*time.Second, recorder.Events()[0].Took)
 	})
@@ -146,8 +155,11 @@ type nameless[T Object] struct{ ListerWatcher[T] }
 func TestACollectionIsCalledByItsGoTypeIfItHasNoOtherName(t *testing.T) {
 	require.Equal(t, "Pod", identify(ListerWatcher[*corev1.Pod](nameless[*corev1.Pod]{})).String())
 	require.Equal(t, "Object", identify(ListerWatcher[Object](nameless[Object]{})).String())
-	pods, err := NewListWatch[*corev1.Pod](&rest.Config{Host: "http://nobody"}, podResource, ListWatchOptions{Namespace: "shop"})
+	pods, err := NewListWatch[*corev1.Pod](&rest.Config{Host: "http://nobody"}, podResource,
+		ListWatchOptions{Namespace: "shop"})
 	require.NoError(t, err)
-	require.Equal(t, readerIdentity{kind: "Pod", resource: podResource, namespace: "shop"}, identify(ListerWatcher[*corev1.Pod](pods)))
-	require.Equal(t, "deployments.apps", readerIdentity{kind: "Deployment", resource: appsv1.SchemeGroupVersion.WithResource("deployments")}.String())
+	require.Equal(t, readerIdentity{kind: "Pod", resource: podResource, namespace: "shop"},
+		identify(ListerWatcher[*corev1.Pod](pods)))
+	require.Equal(t, "deployments.apps", readerIdentity{kind: "Deployment",
+		resource: appsv1.SchemeGroupVersion.WithResource("deployments")}.String())
 }

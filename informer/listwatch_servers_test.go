@@ -47,7 +47,8 @@ func newWorld(t *testing.T, config *rest.Config, namespace string) world {
 	t.Helper()
 	client, err := kubernetes.NewForConfig(config)
 	require.NoError(t, err)
-	return world{config: config, namespace: namespace, configMaps: client.CoreV1().ConfigMaps(namespace)}
+	return world{config: config, namespace: namespace,
+		configMaps: client.CoreV1().ConfigMaps(namespace)}
 }
 
 // listWatch is for the ConfigMaps that create makes.
@@ -67,7 +68,9 @@ func (w world) create(t *testing.T, name string, labels map[string]string) *core
 	if labels == nil {
 		labels = map[string]string{"test": "yes"}
 	}
-	made, err := w.configMaps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}, metav1.CreateOptions{})
+	made, err := w.configMaps.Create(t.Context(),
+		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}},
+		metav1.CreateOptions{})
 	require.NoError(t, err)
 	return made
 }

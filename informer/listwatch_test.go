@@ -31,7 +31,8 @@ func TestAListHoldsTheWholeCollectionAndNothingElse(t *testing.T) {
 		require.NotEmpty(t, list.ResourceVersion)
 		require.Empty(t, list.Continue)
 
-		list, err = w.listWatch(t, ListWatchOptions{LabelSelector: "color=red"}).List(t.Context(), metav1.ListOptions{})
+		list, err = w.listWatch(t, ListWatchOptions{LabelSelector: "color=red"}).List(t.Context(),
+			metav1.ListOptions{})
 		require.NoError(t, err)
 		require.Equal(t, []string{"apple", "onion"}, namesOf(list.Items))
 
@@ -73,7 +74,8 @@ func TestPagesShowOneMomentHoweverLongTheyTake(t *testing.T) {
 			w.create(t, name, nil)
 		}
 		var names, moments []string
-		for page, err := range Pages(t.Context(), w.listWatch(t, ListWatchOptions{}), metav1.ListOptions{Limit: 2}) {
+		for page, err := range Pages(t.Context(), w.listWatch(t, ListWatchOptions{}),
+			metav1.ListOptions{Limit: 2}) {
 			require.NoError(t, err)
 			names = append(names, namesOf(page.Items)...)
 			moments = append(moments, page.ResourceVersion)
@@ -101,7 +103,8 @@ func TestAWatchTellsEverythingThatHappenedSinceTheListInOrder(t *testing.T) {
 		w.create(t, "onion", map[string]string{"not": "ours"})
 		w.delete(t, "apple")
 
-		watching, err := listWatch.Watch(t.Context(), metav1.ListOptions{ResourceVersion: list.ResourceVersion})
+		watching, err := listWatch.Watch(t.Context(),
+			metav1.ListOptions{ResourceVersion: list.ResourceVersion})
 		require.NoError(t, err)
 		defer func() { _ = watching.Close() }()
 		for _, want := range []struct {
@@ -170,7 +173,8 @@ func TestABookmarkTellsThatTheRestOfTheServerHasMovedOn(t *testing.T) {
 		for try := 0; ; try++ {
 			began := time.Now()
 			watching, err = w.listWatch(t, ListWatchOptions{}).Watch(t.Context(), metav1.ListOptions{
-				ResourceVersion: list.ResourceVersion, AllowWatchBookmarks: true, TimeoutSeconds: ptr.To[int64](4),
+				ResourceVersion: list.ResourceVersion, AllowWatchBookmarks: true,
+				TimeoutSeconds: ptr.To[int64](4),
 			})
 			require.NoError(t, err)
 			made = w.create(t, fmt.Sprint("onion-", try), map[string]string{"not": "ours"})
@@ -186,7 +190,8 @@ func TestABookmarkTellsThatTheRestOfTheServerHasMovedOn(t *testing.T) {
 		// Others may have written to a real server since: then the bookmark is newer.
 		order, err := resourceversion.CompareResourceVersion(event.ResourceVersion, made.ResourceVersion)
 		require.NoError(t, err)
-		require.GreaterOrEqual(t, order, 0, "the bookmark's %s is older than %s, which came before it", event.ResourceVersion, made.ResourceVersion)
+		require.GreaterOrEqual(t, order, 0, "the bookmark's %s is older than %s, which came before it",
+			event.ResourceVersion, made.ResourceVersion)
 		require.NoError(t, watching.Close())
 	})
 }
@@ -195,7 +200,8 @@ func TestCloseWakesAReaderThatWaits(t *testing.T) {
 	onEachServer(t, func(t *testing.T, w world) {
 		list, err := w.listWatch(t, ListWatchOptions{}).List(t.Context(), metav1.ListOptions{})
 		require.NoError(t, err)
-		watching, err := w.listWatch(t, ListWatchOptions{}).Watch(t.Context(), metav1.ListOptions{ResourceVersion: list.ResourceVersion})
+		watching, err := w.listWatch(t, ListWatchOptions{}).Watch(t.Context(),
+			metav1.ListOptions{ResourceVersion: list.ResourceVersion})
 		require.NoError(t, err)
 		woken := make(chan error, 1) // one: the reader's only answer
 		go func() {
@@ -212,7 +218,8 @@ func TestTheEndOfItsContextEndsAWatch(t *testing.T) {
 		list, err := w.listWatch(t, ListWatchOptions{}).List(t.Context(), metav1.ListOptions{})
 		require.NoError(t, err)
 		ctx, cancel := context.WithCancel(t.Context())
-		watching, err := w.listWatch(t, ListWatchOptions{}).Watch(ctx, metav1.ListOptions{ResourceVersion: list.ResourceVersion})
+		watching, err := w.listWatch(t, ListWatchOptions{}).Watch(ctx,
+			metav1.ListOptions{ResourceVersion: list.ResourceVersion})
 		require.NoError(t, err)
 		time.AfterFunc(10*time.Millisecond, cancel)
 		_, err = watching.Next()
@@ -222,20 +229,23 @@ func TestTheEndOfItsContextEndsAWatch(t *testing.T) {
 
 func TestARefusalCanBeToldApart(t *testing.T) {
 	onEachServer(t, func(t *testing.T, w world) {
-		unknown, err := NewListWatch[*corev1.ConfigMap](w.config, corev1.SchemeGroupVersion.WithResource("conifgmaps"), ListWatchOptions{Namespace: w.namespace})
+		unknown, err := NewListWatch[*corev1.ConfigMap](w.config,
+			corev1.SchemeGroupVersion.WithResource("conifgmaps"), ListWatchOptions{Namespace: w.namespace})
 		require.NoError(t, err)
 		_, err = unknown.List(t.Context(), metav1.ListOptions{})
 		require.True(t, apierrors.IsNotFound(err), "%v", err)
 		require.ErrorContains(t, err, "listing conifgmaps in namespace "+w.namespace)
 
-		_, err = w.listWatch(t, ListWatchOptions{}).Watch(t.Context(), metav1.ListOptions{ResourceVersion: "yesterday"})
+		_, err = w.listWatch(t, ListWatchOptions{}).Watch(t.Context(),
+			metav1.ListOptions{ResourceVersion: "yesterday"})
 		var status apierrors.APIStatus
 		require.ErrorAs(t, err, &status)
 		// One would expect 400, but an API server takes it for its own mistake.
 		require.EqualValues(t, 500, status.Status().Code)
 		require.ErrorContains(t, err, "yesterday")
 
-		_, err = w.listWatch(t, ListWatchOptions{FieldSelector: "data.value=1"}).List(t.Context(), metav1.ListOptions{})
+		_, err = w.listWatch(t, ListWatchOptions{FieldSelector: "data.value=1"}).List(t.Context(),
+			metav1.ListOptions{})
 		require.True(t, apierrors.IsBadRequest(err), "%v", err)
 	})
 }
@@ -243,7 +253,8 @@ func TestARefusalCanBeToldApart(t *testing.T) {
 func TestATypeThatIsNotTheResourcesIsRefusedNotMisread(t *testing.T) {
 	onEachServer(t, func(t *testing.T, w world) {
 		w.create(t, "apple", nil)
-		mistaken, err := NewListWatch[*corev1.Secret](w.config, configMapResource, ListWatchOptions{Namespace: w.namespace})
+		mistaken, err := NewListWatch[*corev1.Secret](w.config, configMapResource,
+			ListWatchOptions{Namespace: w.namespace})
 		require.NoError(t, err)
 		_, err = mistaken.List(t.Context(), metav1.ListOptions{})
 		require.ErrorContains(t, err, "the server sent a *v1.ConfigMap where a *v1.Secret was asked for")
@@ -251,7 +262,8 @@ func TestATypeThatIsNotTheResourcesIsRefusedNotMisread(t *testing.T) {
 }
 
 func TestATypeThatTheSchemeDoesNotKnowIsRefusedAtOnce(t *testing.T) {
-	_, err := NewListWatch[*corev1.ConfigMap](world{}.config, configMapResource, ListWatchOptions{Scheme: runtime.NewScheme()})
+	_, err := NewListWatch[*corev1.ConfigMap](world{}.config, configMapResource,
+		ListWatchOptions{Scheme: runtime.NewScheme()})
 	require.ErrorContains(t, err, "AddToScheme")
 }
 
@@ -261,7 +273,8 @@ func TestTheRecorderTellsTheStoryOfAReader(t *testing.T) {
 		listWatch := w.listWatch(t, ListWatchOptions{Recorder: recorder})
 		list, err := listWatch.List(t.Context(), metav1.ListOptions{})
 		require.NoError(t, err)
-		watching, err := listWatch.Watch(t.Context(), metav1.ListOptions{ResourceVersion: list.ResourceVersion})
+		watching, err := listWatch.Watch(t.Context(),
+			metav1.ListOptions{ResourceVersion: list.ResourceVersion})
 		require.NoError(t, err)
 		made := w.create(t, "apple", nil)
 		_, err = watching.Next()
@@ -274,7 +287,8 @@ func TestTheRecorderTellsTheStoryOfAReader(t *testing.T) {
 		for _, event := range recorder.Events() {
 			kinds = append(kinds, event.Kind)
 		}
-		require.Equal(t, []trace.Kind{trace.List, trace.WatchStart, trace.WatchEvent, trace.WatchEnd}, kinds)
+		require.Equal(t, []trace.Kind{trace.List, trace.WatchStart, trace.WatchEvent, trace.WatchEnd},
+			kinds)
 		require.Equal(t, made.ResourceVersion, recorder.Events()[2].Version)
 	})
 }
@@ -289,7 +303,8 @@ func TestTheRecorderTellsAStreamOfAllThereIsFromAWatchThatGoesOn(t *testing.T) {
 		var told []string
 		for _, options := range []metav1.ListOptions{
 			{ResourceVersion: list.ResourceVersion},
-			{ResourceVersion: list.ResourceVersion, SendInitialEvents: new(true), ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan, AllowWatchBookmarks: true},
+			{ResourceVersion: list.ResourceVersion, SendInitialEvents: new(true),
+				ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan, AllowWatchBookmarks: true},
 		} {
 			watching, err := listWatch.Watch(t.Context(), options)
 			require.NoError(t, err)

@@ -66,7 +66,7 @@ func (e Event[T]) Err() error {
 // repeats what a list has shown.
 func (l *ListWatch[T]) Watch(ctx context.Context, options metav1.ListOptions) (Watch[T], error) {
 	options.Watch = true
-	body, mediaType, err := l.endpoint.get(ctx, options)
+	body, mediaType, err := l.client.get(ctx, options)
 	if err == nil {
 		var decoder eventDecoder
 		if decoder, err = l.newEventDecoder(body, mediaType); err == nil {
@@ -75,11 +75,12 @@ func (l *ListWatch[T]) Watch(ctx context.Context, options metav1.ListOptions) (W
 				start.Op = trace.WatchList
 			}
 			l.record(start)
-			return &httpWatch[T]{from: l, body: body, decoder: decoder, version: options.ResourceVersion}, nil
+			return &httpWatch[T]{from: l, body: body, decoder: decoder, version: options.ResourceVersion},
+				nil
 		}
 		_ = body.Close()
 	}
-	err = fmt.Errorf("watching %s: %w", l.endpoint, err)
+	err = fmt.Errorf("watching %s: %w", l.client, err)
 	l.recordFailure(err, options)
 	return nil, err
 }
@@ -95,11 +96,12 @@ func (l *ListWatch[T]) newEventDecoder(body io.ReadCloser, mediaType string) (ev
 	if err != nil {
 		return nil, fmt.Errorf("reading the answer's content type %q: %w", mediaType, err)
 	}
-	object, envelope, framer, err := l.endpoint.negotiator.StreamDecoder(base, parameters)
+	object, envelope, framer, err := l.client.negotiator.StreamDecoder(base, parameters)
 	if err != nil {
 		return nil, fmt.Errorf("the answer is %q, which has no decoder: %w", mediaType, err)
 	}
-	return restwatch.NewDecoder(streaming.NewDecoder(framer.NewFrameReader(body), envelope), object), nil
+	return restwatch.NewDecoder(streaming.NewDecoder(framer.NewFrameReader(body), envelope), object),
+		nil
 }
 
 // httpWatch reads events from the body of an HTTP answer.
@@ -152,7 +154,7 @@ func (w *httpWatch[T]) end(err error) error {
 	case errors.Is(err, io.EOF):
 		w.ended, reason = io.EOF, "by the server, in good order"
 	default:
-		w.ended = fmt.Errorf("watching %s: %w", w.from.endpoint, err)
+		w.ended = fmt.Errorf("watching %s: %w", w.from.client, err)
 	}
 	w.from.record(trace.Event{Kind: trace.WatchEnd, Version: w.version, Reason: reason})
 	return w.ended

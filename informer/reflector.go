@@ -3,6 +3,7 @@ package informer
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -89,7 +90,9 @@ type Reflector[T Object] struct {
 }
 
 // NewReflector returns a reflector that reads from a collection into a sink.
-func NewReflector[T Object](from ListerWatcher[T], sink Sink[T], options ReflectorOptions) *Reflector[T] {
+func NewReflector[T Object](
+	from ListerWatcher[T], sink Sink[T], options ReflectorOptions,
+) *Reflector[T] {
 	if options.PageSize <= 0 {
 		options.PageSize = 500
 	}
@@ -98,7 +101,8 @@ func NewReflector[T Object](from ListerWatcher[T], sink Sink[T], options Reflect
 	options.WatchTimeout = max(orDefault(options.WatchTimeout, 5*time.Minute), time.Second)
 	options.PollInterval = orDefault(options.PollInterval, 30*time.Second)
 	// A watch that lives as long as we asked for is healthy, however short that is.
-	options.Backoff.Healthy = min(orDefault(options.Backoff.Healthy, defaultHealthy), options.WatchTimeout/2)
+	options.Backoff.Healthy = min(orDefault(options.Backoff.Healthy, defaultHealthy),
+		options.WatchTimeout/2)
 	if options.Random == nil {
 		options.Random = rand.Float64
 	}
@@ -126,7 +130,8 @@ func (r *Reflector[T]) Run(ctx context.Context) error {
 	around := &shell[T]{Reflector: r, ctx: ctx, began: time.Now()}
 	defer around.close()
 
-	m := machine{backoff: r.options.Backoff, streams: !r.options.NoStream, poll: r.options.PollInterval, floor: r.floor}
+	m := machine{backoff: r.options.Backoff, streams: !r.options.NoStream,
+		poll: r.options.PollInterval, floor: r.floor}
 	in := input{kind: inBegin}
 	var act action
 	var failure error
@@ -202,4 +207,46 @@ func (r *Reflector[T]) record(m machine, act action, failure error) {
 		return
 	}
 	r.options.Recorder.Record(event)
+}
+
+// Health is how a reflector is doing.
+type Health struct {
+	State State
+	// Synced is true once the sink has had a whole view.
+	Synced bool
+	// ResourceVersion is the version of the sink's view. It is empty before the
+	// first view, and while polling.
+	ResourceVersion string
+	// LastContact is when the server last accepted a request, or sent a page, an
+	// event or a bookmark. Servers that know bookmarks send one about every
+	// minute.
+	LastContact time.Time
+	// LastError is what went wrong last, or why something else is done than
+	// usual, such as polling; LastErrorAt is when. They stay after it goes well
+	// again: State says whether it does.
+	LastError   error
+	LastErrorAt time.Time
+	// Failures is how many there were since it last went well for a while.
+	Failures int
+}
+
+// Ready is nil if the view is whole, and a watch is open, or the collection is
+// polled and the last poll did not fail, or the last contact was at most patience
+// ago. A watch counts as open until it is known to have ended, however long it
+// has been quiet. A readiness check that fails at the first broken connection
+// would take a whole Deployment out of service while its API server restarts.
+func (h Health) Ready(now time.Time, patience time.Duration) error {
+	cause := h.LastError
+	if cause == nil {
+		cause = errors.New("no error so far")
+	}
+	if !h.Synced {
+		return fmt.Errorf("not synced yet, %s: %w", h.State, cause)
+	}
+	upToDate := h.State == StateWatching || h.State == StatePolling
+	if away := now.Sub(h.LastContact); !upToDate && away > patience {
+		return fmt.Errorf("out of touch with the API server for %s, %s: %w", away.Round(time.Second),
+			h.State, cause)
+	}
+	return nil
 }

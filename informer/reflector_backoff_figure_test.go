@@ -64,29 +64,40 @@ func TestTheFigureOfReconnectingClientsShowsTheBackoff(t *testing.T) {
 	jittered := reconnect(func() func() time.Duration { return backingOff(random.Float64) })
 
 	picture := figures.New(714, "A thousand clients lose their server for ten seconds",
-		"Histograms of attempts to reconnect over time. With a fixed pause, and with pauses that double, all clients "+
-			"make their attempts at the same moments: each time all thousand within a tenth of a second. With jitter the "+
+		"Histograms of attempts to reconnect over time. With a fixed pause, and with pauses that "+
+			"double, all clients "+
+			"make their attempts at the same moments: each time all thousand within a tenth of a second. "+
+			"With jitter the "+
 			"attempts spread ever wider, and the server that comes back meets a few of them at a time.")
 	picture.Text("head", 20, 32, "A thousand clients lose their server for 10 s")
 	picture.Text("dim", 20, 54, "attempts to reconnect in each 100 ms")
 	picture.Rect("band", 480, 42, 14, 14, 2)
 	picture.Text("dim", 502, 54, "server away")
-	drawAttempts(picture, 70, "Every client pauses 1 s", inFigures(fixed), "fill2", fixed, outageClients)
-	drawAttempts(picture, 224, "Pauses double, without jitter", inFigures(doubling), "fill2", doubling, outageClients)
-	drawAttempts(picture, 378, "Pauses double, with jitter (informer.Backoff)", inFigures(jittered), "fill1", jittered, outageClients)
-	drawAttempts(picture, 532, "The same", "drawn four times as high", "fill1", jittered, outageClients/4)
+	drawAttempts(picture, 70, "Every client pauses 1 s", inFigures(fixed), "fill2", fixed,
+		outageClients)
+	drawAttempts(picture, 224, "Pauses double, without jitter", inFigures(doubling), "fill2",
+		doubling, outageClients)
+	drawAttempts(picture, 378, "Pauses double, with jitter (informer.Backoff)", inFigures(jittered),
+		"fill1", jittered, outageClients)
+	drawAttempts(picture, 532, "The same", "drawn four times as high", "fill1", jittered,
+		outageClients/4)
 	picture.Text("dim middle", 340, 704, "seconds after the loss")
 	figurestest.Check(t, picture, "../chapters/03-reflector/reconnect.svg")
 }
 
 func inFigures(attempts []time.Duration) string {
-	median, last := attempts[len(attempts)-1-outageClients/2], attempts[len(attempts)-1] // the last attempt of each client succeeds
-	return fmt.Sprintf("%d attempts; after the return at most %d in 100 ms; half back by %.1f s, all by %.1f s",
+	// the last attempt of each client succeeds
+	median, last := attempts[len(attempts)-1-outageClients/2], attempts[len(attempts)-1]
+	return fmt.Sprintf("%d attempts; after the return at most %d in 100 ms; half back by %.1f s, "+
+		"all by %.1f s",
 		len(attempts), busiest(attempts, outage), median.Seconds(), last.Seconds())
 }
 
 // drawAttempts draws a histogram up to that count.
-func drawAttempts(picture *figures.Canvas, top float64, title, subtitle, class string, attempts []time.Duration, most float64) {
+func drawAttempts(
+	picture *figures.Canvas, top float64, title, subtitle, class string, attempts []time.Duration,
+	most float64,
+) {
 	const left, right, span, height = 60.0, 620.0, 26.0, 76.0
 	x := func(seconds float64) float64 { return left + (right-left)*min(seconds, span)/span }
 	picture.Text("bold", 20, top+16, title)

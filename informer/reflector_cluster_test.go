@@ -64,7 +64,9 @@ type gated struct {
 	open []Watch[*corev1.ConfigMap]
 }
 
-func (g *gated) Watch(ctx context.Context, options metav1.ListOptions) (Watch[*corev1.ConfigMap], error) {
+func (g *gated) Watch(
+	ctx context.Context, options metav1.ListOptions,
+) (Watch[*corev1.ConfigMap], error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.shut {
@@ -120,7 +122,8 @@ func TestAfterACompactionTheViewIsWholeAgain(t *testing.T) {
 	from.set(false)
 	r.view.untilIsThere(t, "apple", "cherry")
 	require.Equal(t, 2, r.view.replaces, "only a list can tell that the banana is gone")
-	require.Positive(t, expired.Load(), "the server must have said that the history is gone: %+v", r.Health())
+	require.Positive(t, expired.Load(), "the server must have said that the history is gone: %+v",
+		r.Health())
 	r.legal(t)
 }
 
@@ -134,19 +137,28 @@ func TestAClientWithoutRightsIsToldWhichRuleIsMissing(t *testing.T) {
 	poor.config = config
 	r := runReflector(t, poor, ReflectorOptions{Backoff: Backoff{Most: time.Second}})
 	var refused *RefusedError
-	eventually(t, "it must be refused", func() bool { return errors.As(r.Health().LastError, &refused) })
+	eventually(t, "it must be refused", func() bool {
+		return errors.As(r.Health().LastError,
+			&refused)
+	})
 	require.Equal(t, Forbidden, refused.Reason)
 	require.ErrorContains(t, refused, "may not watch configmaps in namespace "+w.namespace)
-	require.ErrorContains(t, refused, `{apiGroups: [""], resources: ["configmaps"], verbs: ["list", "watch"]}`)
+	require.ErrorContains(t, refused,
+		`{apiGroups: [""], resources: ["configmaps"], verbs: ["list", "watch"]}`)
 
 	// Do as the error says.
 	rbac := clustertest.Client(t).RbacV1()
-	_, err := rbac.Roles(w.namespace).Create(t.Context(), &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "reader"},
-		Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"list", "watch"}}}}, metav1.CreateOptions{})
+	_, err := rbac.Roles(w.namespace).Create(t.Context(),
+		&rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "reader"},
+			Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"configmaps"},
+				Verbs: []string{"list", "watch"}}}}, metav1.CreateOptions{})
 	require.NoError(t, err)
-	_, err = rbac.RoleBindings(w.namespace).Create(t.Context(), &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "reader"},
-		Subjects: []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: config.Impersonate.UserName}},
-		RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "reader"}}, metav1.CreateOptions{})
+	_, err = rbac.RoleBindings(w.namespace).Create(t.Context(),
+		&rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "reader"},
+			Subjects: []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName,
+				Name: config.Impersonate.UserName}},
+			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "reader"}},
+		metav1.CreateOptions{})
 	require.NoError(t, err)
 	r.view.untilIsThere(t, "apple")
 }
@@ -184,7 +196,8 @@ func (n *names[T]) count() int {
 	return len(n.all)
 }
 
-var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1",
+	Resource: "customresourcedefinitions"}
 
 // widgets is a kind of a CustomResourceDefinition that comes and goes.
 type widgets struct {
@@ -213,7 +226,8 @@ func (w *widgets) install() {
 				"schema": map[string]any{"openAPIV3Schema": map[string]any{"type": "object"}}}},
 		},
 	}}
-	eventually(w.t, "the kind must be installed", func() bool { // not while the old one is being deleted
+	// not while the old one is being deleted
+	eventually(w.t, "the kind must be installed", func() bool {
 		_, err := w.client.Resource(definitions).Create(w.t.Context(), definition, metav1.CreateOptions{})
 		return err == nil
 	})
@@ -221,15 +235,18 @@ func (w *widgets) install() {
 
 func (w *widgets) uninstall() {
 	w.t.Helper()
-	require.NoError(w.t, w.client.Resource(definitions).Delete(context.Background(), w.resource.GroupResource().String(), metav1.DeleteOptions{}))
+	require.NoError(w.t, w.client.Resource(definitions).Delete(context.Background(),
+		w.resource.GroupResource().String(), metav1.DeleteOptions{}))
 }
 
 func (w *widgets) create(name string) {
 	w.t.Helper()
 	widget := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": w.resource.GroupVersion().String(), "kind": "Widget", "metadata": map[string]any{"name": name}}}
+		"apiVersion": w.resource.GroupVersion().String(), "kind": "Widget",
+		"metadata": map[string]any{"name": name}}}
 	eventually(w.t, "the kind must be served", func() bool {
-		_, err := w.client.Resource(w.resource).Namespace(w.namespace).Create(w.t.Context(), widget, metav1.CreateOptions{})
+		_, err := w.client.Resource(w.resource).Namespace(w.namespace).Create(w.t.Context(), widget,
+			metav1.CreateOptions{})
 		return err == nil
 	})
 }
@@ -241,7 +258,8 @@ func (w *widgets) listWatch() ListerWatcher[*metav1.PartialObjectMetadata] {
 	kinds.AddKnownTypeWithName(version.WithKind("Widget"), &metav1.PartialObjectMetadata{})
 	kinds.AddKnownTypeWithName(version.WithKind("WidgetList"), &metav1.PartialObjectMetadataList{})
 	metav1.AddToGroupVersion(kinds, version)
-	listWatch, err := NewListWatch[*metav1.PartialObjectMetadata](clustertest.Config(w.t), w.resource, ListWatchOptions{Namespace: w.namespace, Scheme: kinds})
+	listWatch, err := NewListWatch[*metav1.PartialObjectMetadata](clustertest.Config(w.t), w.resource,
+		ListWatchOptions{Namespace: w.namespace, Scheme: kinds})
 	require.NoError(w.t, err)
 	return listWatch
 }
@@ -266,7 +284,8 @@ func TestAKindThatIsDeletedAndInstalledAgainIsFollowed(t *testing.T) {
 	kind.create("first")
 	kind.create("second")
 	view := &names[*metav1.PartialObjectMetadata]{}
-	r := NewReflector(kind.listWatch(), Sink[*metav1.PartialObjectMetadata](view), ReflectorOptions{Backoff: Backoff{Most: time.Second}})
+	r := NewReflector(kind.listWatch(), Sink[*metav1.PartialObjectMetadata](view),
+		ReflectorOptions{Backoff: Backoff{Most: time.Second}})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1) // Run's result
 	go func() { done <- r.Run(ctx) }()

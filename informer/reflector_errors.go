@@ -48,19 +48,23 @@ func (e *RefusedError) advice() string {
 	case e.Reason == UnknownKind && !known:
 		return fmt.Sprintf("cannot %s %s, the API server does not serve it", e.Verb, what)
 	case e.Reason == Forbidden:
-		return fmt.Sprintf("this client may not %s %s %s, bind it to a %s with the rule %s", e.Verb, what, e.where(), e.role(), e.Rule())
+		return fmt.Sprintf("this client may not %s %s %s, bind it to a %s with the rule %s", e.Verb,
+			what, e.where(), e.role(), e.Rule())
 	case e.Reason == UnknownKind:
-		return fmt.Sprintf("cannot %s %s, the API server does not serve %s: is its CustomResourceDefinition installed, or its API server up?",
+		return fmt.Sprintf("cannot %s %s, the API server does not serve %s: is its "+
+			"CustomResourceDefinition installed, or its API server up?",
 			e.Verb, what, e.Resource.GroupVersion().WithResource(e.Resource.Resource))
 	default:
-		return fmt.Sprintf("cannot %s %s, the API server does not accept this client's credentials: they are missing, wrong or expired", e.Verb, what)
+		return fmt.Sprintf("cannot %s %s, the API server does not accept this client's credentials: "+
+			"they are missing, wrong or expired", e.Verb, what)
 	}
 }
 
 // Rule is the RBAC rule that a reader of the collection needs, as YAML. A
 // reflector needs both verbs: it falls back to a list where it cannot stream.
 func (e *RefusedError) Rule() string {
-	return fmt.Sprintf(`{apiGroups: [%q], resources: [%q], verbs: ["list", "watch"]}`, e.Resource.Group, e.Resource.Resource)
+	return fmt.Sprintf(`{apiGroups: [%q], resources: [%q], verbs: ["list", "watch"]}`,
+		e.Resource.Group, e.Resource.Resource)
 }
 
 func (e *RefusedError) where() string {
@@ -90,7 +94,8 @@ func (c readerIdentity) refusedOr(err error, verb string) error {
 	default:
 		return err
 	}
-	return &RefusedError{Reason: reason, Verb: verb, Kind: c.kind, Resource: c.resource, Namespace: c.namespace, Err: err}
+	return &RefusedError{Reason: reason, Verb: verb, Kind: c.kind, Resource: c.resource,
+		Namespace: c.namespace, Err: err}
 }
 
 // faultOf is what an error means to the machine.
@@ -104,7 +109,8 @@ func faultOf(err error) faultKind {
 		return faultTooLarge
 	case apierrors.IsNotFound(err):
 		return faultUnknownKind
-	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsMethodNotSupported(err), apierrors.IsUnsupportedMediaType(err):
+	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsMethodNotSupported(err),
+		apierrors.IsUnsupportedMediaType(err):
 		return faultUnsupported
 	case apierrors.IsStoreReadError(err):
 		return faultUnreadable

@@ -33,19 +33,22 @@ func ExampleNewReflector() {
 	server := fakeapi.New(fakeapi.Options{}) // or any rest.Config
 	defer server.Close()
 	configMaps, err := informer.NewListWatch[*corev1.ConfigMap](server.Config(),
-		corev1.SchemeGroupVersion.WithResource("configmaps"), informer.ListWatchOptions{Namespace: "default"})
+		corev1.SchemeGroupVersion.WithResource("configmaps"),
+		informer.ListWatchOptions{Namespace: "default"})
 	if err != nil {
 		panic(err)
 	}
 	sink := printer{told: make(chan struct{})}
-	reflector := informer.NewReflector[*corev1.ConfigMap](configMaps, sink, informer.ReflectorOptions{})
+	reflector := informer.NewReflector[*corev1.ConfigMap](configMaps, sink,
+		informer.ReflectorOptions{})
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error)
 	go func() { ended <- reflector.Run(ctx) }()
 
 	<-sink.told // the first list
 	configMap := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "settings"}}
-	_, _ = kubernetes.NewForConfigOrDie(server.Config()).CoreV1().ConfigMaps("default").Create(ctx, configMap, metav1.CreateOptions{})
+	_, _ = kubernetes.NewForConfigOrDie(server.Config()).CoreV1().ConfigMaps("default").Create(ctx,
+		configMap, metav1.CreateOptions{})
 	<-sink.told
 	cancel()
 	fmt.Println("ended with", <-ended)

@@ -2,7 +2,10 @@ package informer
 
 import (
 	"math/rand/v2"
+	"os"
+	"regexp"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -31,16 +34,20 @@ func answersTo(act action, m machine, at time.Duration) []input {
 		failures()
 	case doRead:
 		for _, version := range []string{newer, older, ""} {
-			for _, event := range []watch.EventType{watch.Added, watch.Modified, watch.Deleted, watch.Bookmark} {
+			for _, event := range []watch.EventType{watch.Added, watch.Modified, watch.Deleted,
+				watch.Bookmark} {
 				answers = append(answers, input{kind: inEvent, event: event, version: version, at: at})
 			}
-			answers = append(answers, input{kind: inEvent, event: watch.Bookmark, last: true, version: version, at: at})
+			answers = append(answers, input{kind: inEvent, event: watch.Bookmark, last: true,
+				version: version, at: at})
 		}
-		answers = append(answers, input{kind: inEnded, at: at}, input{kind: inEnded, at: at + time.Minute}, input{kind: inFailed, at: at + time.Minute})
+		answers = append(answers, input{kind: inEnded, at: at}, input{kind: inEnded, at: at +
+			time.Minute}, input{kind: inFailed, at: at + time.Minute})
 		failures()
 	case doList, doPage:
 		for _, version := range []string{newer, older} {
-			answers = append(answers, input{kind: inPage, version: version, at: at}, input{kind: inPage, version: version, last: true, at: at})
+			answers = append(answers, input{kind: inPage, version: version, at: at}, input{kind: inPage,
+				version: version, last: true, at: at})
 		}
 		answers = append(answers, input{kind: inPage, last: true, at: at}) // no version: metrics.k8s.io
 		failures()
@@ -58,8 +65,9 @@ type walk struct {
 	synced    bool
 	collected bool // something was kept until the view is whole
 	requests  int  // since the last pause or news
-	views     int  // asked for since the last pause or whole view; a page is no news if the list starts over
-	at        time.Duration
+	// asked for since the last pause or whole view; a page is no news if the list starts over
+	views int
+	at    time.Duration
 }
 
 func (w walk) step(t testing.TB, in input) walk {
@@ -78,7 +86,8 @@ func (w walk) step(t testing.TB, in input) walk {
 		}
 	}
 	if before.streams && !m.streams && in.fault != faultUnsupported {
-		t.Fatalf("streams were given up for all of this Run, and the server had not refused them: %+v", in)
+		t.Fatalf("streams were given up for all of this Run, and the server had not refused them: %+v",
+			in)
 	}
 	if act.do == doPause || act.deliver == deliverReplace {
 		w.views = 0
@@ -95,7 +104,8 @@ func (w walk) step(t testing.TB, in input) walk {
 			t.Fatalf("%v in %s, synced: %v", act.deliver, m.state, w.synced)
 		}
 	}
-	if (m.state == StateWatching || m.state == StateConnecting) && (w.collected || m.cursor.MustList()) {
+	if (m.state == StateWatching || m.state == StateConnecting) && (w.collected ||
+		m.cursor.MustList()) {
 		t.Fatalf("watching from %q with half a view: %v", m.cursor.ResourceVersion(), w.collected)
 	}
 	return w.did(t, before, in)
@@ -168,10 +178,13 @@ func (e *exercised) note(before machine, in input, m machine, act action) {
 	}
 	for counter, reached := range inorder.Map(map[string]bool{
 		"failedStreams": before.failedStreams == tries-1 && m.failedStreams == tries,
-		"failedPages":   before.failedPages == tries-1 && in.fault.isTemporary() && m.next == doStream && act.do == doPause,
-		"failedLists":   before.failedLists == tries-1 && m.failedLists == tries && !before.newest && m.newest,
-		"brokenWatches": before.brokenWatches == tries-1 && in.fault.isTemporary() && act.do == doPause && m.cursor.MustList(),
-		"olderViews":    before.olderViews == tries-1 && m.olderViews == tries && m.floor == "",
+		"failedPages": before.failedPages == tries-1 && in.fault.isTemporary() && m.next == doStream &&
+			act.do == doPause,
+		"failedLists": before.failedLists == tries-1 && m.failedLists == tries && !before.newest &&
+			m.newest,
+		"brokenWatches": before.brokenWatches == tries-1 && in.fault.isTemporary() &&
+			act.do == doPause && m.cursor.MustList(),
+		"olderViews": before.olderViews == tries-1 && m.olderViews == tries && m.floor == "",
 	}) {
 		if reached {
 			e.fallbacks[counter]++
@@ -201,7 +214,8 @@ func (e *exercised) everything(t *testing.T) {
 		possible += len(states)
 	}
 	require.Len(t, e.moves, possible, "a story took a way that nobody has thought of: %v", e.moves)
-	for _, state := range []State{StateStreaming, StateListing, StatePolling, StateConnecting, StateWatching} {
+	for _, state := range []State{StateStreaming, StateListing, StatePolling, StateConnecting,
+		StateWatching} {
 		for f := faultBroken; f <= faultUnreadable; f++ {
 			require.Positive(t, e.faults[state][f], "no story had fault %d in state %s", f, state)
 		}
@@ -209,7 +223,8 @@ func (e *exercised) everything(t *testing.T) {
 }
 
 func begun(t testing.TB, streams bool, e *exercised) walk {
-	return walk{m: machine{streams: streams, poll: 30 * time.Second}, exercised: e}.step(t, input{kind: inBegin})
+	return walk{m: machine{streams: streams, poll: 30 * time.Second}, exercised: e}.step(t,
+		input{kind: inBegin})
 }
 
 // Every story of up to six answers: millions of them.
@@ -232,7 +247,8 @@ func TestWhateverTheServerAnswersTheMachineKeepsItsPromises(t *testing.T) {
 	explore(begun(t, true, e), depth)
 	explore(begun(t, false, e), depth)
 	require.Greater(t, stories, least)
-	require.Positive(t, e.moves[[2]State{StateWatching, StateConnecting}], "no story had a watch that lived")
+	require.Positive(t, e.moves[[2]State{StateWatching, StateConnecting}],
+		"no story had a watch that lived")
 	t.Logf("%d stories, %v", stories, e.moves)
 }
 
@@ -258,8 +274,10 @@ func TestLongStoriesEndWell(t *testing.T) {
 		require.Equal(t, StateWatching, w.m.state, "seed %d: a server that is well must be read", seed)
 	}
 	e.everything(t)
-	for _, counter := range []string{"failedStreams", "failedPages", "failedLists", "brokenWatches", "olderViews"} {
-		require.Greater(t, e.fallbacks[counter], 3, "hardly a story in which %s led to something else: %v", counter, e.fallbacks)
+	for _, counter := range []string{"failedStreams", "failedPages", "failedLists", "brokenWatches",
+		"olderViews"} {
+		require.Greater(t, e.fallbacks[counter], 3,
+			"hardly a story in which %s led to something else: %v", counter, e.fallbacks)
 	}
 }
 
@@ -293,4 +311,34 @@ func FuzzMachine(f *testing.F) {
 			w = w.step(t, answers[int(choice)%len(answers)])
 		}
 	})
+}
+
+// The chapter draws the machine's states. Each arrow must be a way that the machine
+// takes, and each way must have an arrow, or readers learn another machine.
+func TestTheChaptersDiagramHasTheMachinesTransitions(t *testing.T) {
+	text, err := os.ReadFile("../chapters/03-reflector/library.md")
+	require.NoError(t, err)
+	_, diagram, found := strings.Cut(string(text), "stateDiagram-v2")
+	require.True(t, found, "the chapter must have a state diagram")
+	diagram, _, _ = strings.Cut(diagram, "```")
+	drawn := map[string]bool{}
+	for _, arrow := range regexp.MustCompile(`(\S+) --> (\w+)`).FindAllStringSubmatch(diagram, -1) {
+		drawn[strings.ToLower(strings.ReplaceAll(arrow[1], "[*]", "idle")+" to "+arrow[2])] = true
+	}
+
+	e := newExercised()
+	for seed := range uint64(100) {
+		random := rand.New(rand.NewPCG(seed, 7))
+		w, at := begun(t, seed%2 == 0, e), time.Duration(0)
+		for range 500 {
+			at = max(at, w.at) + time.Duration(random.IntN(20))*time.Second/4
+			answers := answersTo(w.act, w.m, at)
+			w = w.step(t, answers[random.IntN(len(answers))])
+		}
+	}
+	taken := map[string]bool{}
+	for move := range e.moves {
+		taken[move[0].String()+" to "+move[1].String()] = true
+	}
+	require.Equal(t, taken, drawn)
 }

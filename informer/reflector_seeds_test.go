@@ -16,7 +16,8 @@ import (
 	"github.com/loopwright/loopwright/internal/race"
 )
 
-var reflectorSeed = flag.Uint64("reflector.seed", 0, "replay this seed of TestAReflectorSurvivesWhateverTheServerDoes")
+var reflectorSeed = flag.Uint64("reflector.seed", 0,
+	"replay this seed of TestAReflectorSurvivesWhateverTheServerDoes")
 
 // A server cuts, delays, hangs, forgets, lags, refuses and lies about what it can
 // do, for hundreds of seeds. In the end the view must equal the server's, and at
@@ -33,7 +34,8 @@ func TestAReflectorSurvivesWhateverTheServerDoes(t *testing.T) {
 	}
 	for seed := uint64(1); seed <= seeds; seed++ {
 		if !t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { survive(t, seed, happened) }) {
-			t.Fatalf("replay with: go test ./informer -run TestAReflectorSurvives -reflector.seed %d -v", seed)
+			t.Fatalf("replay with: go test ./informer -run TestAReflectorSurvives -reflector.seed %d -v",
+				seed)
 		}
 	}
 	for _, trouble := range troubles {
@@ -44,19 +46,24 @@ func TestAReflectorSurvivesWhateverTheServerDoes(t *testing.T) {
 // troubles are what the seeds must have led to, as the flight recorder names it.
 // A test in which the server is nearly always well proves nothing.
 var troubles = []string{
-	"expired", "backoff", "the server refuses WatchList", "a bookmark that ends nothing", "the stream stalled",
-	"the stream ended before", "older than what was seen", "soon after it began", "EOF", "too many requests", "may not",
+	"expired", "backoff", "the server refuses WatchList", "a bookmark that ends nothing",
+	"the stream stalled",
+	"the stream ended before", "older than what was seen", "soon after it began", "EOF",
+	"too many requests", "may not",
 }
 
 func survive(t *testing.T, seed uint64, happened map[string]int) {
 	random := rand.New(rand.NewPCG(seed, 3))
-	options := fakeapi.Options{Seed: seed, BookmarkInterval: 5 * time.Second, History: 40, NoManagedFields: true}
+	options := fakeapi.Options{Seed: seed, BookmarkInterval: 5 * time.Second, History: 40,
+		NoManagedFields: true}
 	inMemory(t, options, func(t *testing.T, server *fakeapi.Server, w world) {
-		harmless := newWorld(t, server.Config(), metav1.NamespaceDefault) // the writer reads, too: only lists and watches are hit
+		// the writer reads, too: only lists and watches are hit
+		harmless := newWorld(t, server.Config(), metav1.NamespaceDefault)
 		lift := injectAll(server, random, seed)
 		r := runReflector(t, w, ReflectorOptions{
-			NoStream: random.IntN(4) == 0, PageSize: int64(1 + random.IntN(6)), RequestTimeout: 20 * time.Second,
-			StreamTimeout: 10 * time.Second, WatchTimeout: 30 * time.Second, Random: random01(seed),
+			NoStream: random.IntN(4) == 0, PageSize: int64(1 + random.IntN(6)),
+			RequestTimeout: 20 * time.Second,
+			StreamTimeout:  10 * time.Second, WatchTimeout: 30 * time.Second, Random: random01(seed),
 		})
 		want := writeAtRandom(t, harmless, server, random, r)
 		for _, remove := range lift {
@@ -116,7 +123,9 @@ func injectAll(server *fakeapi.Server, random *rand.Rand, seed uint64) (lift []f
 
 // writeAtRandom changes ten objects for some minutes, lets the server forget now
 // and then, and stops and starts the reflector.
-func writeAtRandom(t *testing.T, w world, server *fakeapi.Server, random *rand.Rand, r *reflecting) map[string]string {
+func writeAtRandom(
+	t *testing.T, w world, server *fakeapi.Server, random *rand.Rand, r *reflecting,
+) map[string]string {
 	t.Helper()
 	want := map[string]string{}
 	for step := range 150 {
@@ -150,11 +159,13 @@ func writeAtRandom(t *testing.T, w world, server *fakeapi.Server, random *rand.R
 func TestARelistPutsRightWhatAWatchLost(t *testing.T) {
 	inMemory(t, fakeapi.Options{}, func(t *testing.T, server *fakeapi.Server, w world) {
 		w.create(t, "apple", nil)
-		server.Inject(fakeapi.Fault{Match: configMapWatches, Times: 1, DropEvents: 1, CutAfter: 70 * time.Second})
+		server.Inject(fakeapi.Fault{Match: configMapWatches, Times: 1, DropEvents: 1,
+			CutAfter: 70 * time.Second})
 		r := runReflector(t, w, ReflectorOptions{NoStream: true})
 		r.view.untilIsThere(t, "apple")
 		w.create(t, "lost", nil)
-		time.Sleep(2 * time.Minute) // a bookmark has moved the cursor past the loss, and the next watch is without fault
+		// a bookmark has moved the cursor past the loss, and the next watch is without fault
+		time.Sleep(2 * time.Minute)
 		r.view.untilIsThere(t, "apple")
 		require.NoError(t, r.stop())
 		r.start(t)

@@ -11,6 +11,29 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
+// Sink is where a reflector delivers what it learns. Calls come from one
+// goroutine, one after the other, in the order of the history.
+//
+// Guarantees: the first call is Replace. The versions of the calls never go
+// back, with one exception: a server that was restored from a backup has
+// itself gone back, and then a Replace says so. What the reflector hands over
+// belongs to the sink; it keeps neither the slice nor the objects.
+//
+// Caveats: the reflector waits for every call. A slow sink slows the watch down,
+// and a server ends a watch that is not read. A Replace may have the version of
+// the one before and still other objects: after a backup was restored, or after
+// the server's conversion of the kind has changed. The list is the truth.
+type Sink[T Object] interface {
+	// Replace is all there is at one moment. What the sink had and what is not
+	// among the items is gone. The version is empty where the server gives none;
+	// then the collection is polled, and there are no other calls.
+	Replace(items []T, resourceVersion string)
+	// Apply is one change: ADDED, MODIFIED or DELETED.
+	Apply(event Event[T])
+	// Progress is a bookmark: nothing else happened up to this moment.
+	Progress(resourceVersion string)
+}
+
 // shell is the thin shell around the machine: it does what an action says and
 // turns what happened into an input. It decides nothing.
 type shell[T Object] struct {
@@ -212,3 +235,64 @@ func (r *shell[T]) collect() {
 }
 
 func (r *shell[T]) discard() { r.partial, r.lastPage = partialView[T]{}, nil }
+
+// partialView is a view that is not whole yet. It holds the objects and nothing
+// else, unless one of them changes while the rest is still coming.
+type partialView[T Object] struct {
+	items   []T
+	indexOf map[Key]int // where in items; made when it is needed
+}
+
+// add takes the items of a page.
+func (v *partialView[T]) add(items []T) {
+	if v.items == nil {
+		v.items = items
+		return
+	}
+	v.items = append(v.items, items...)
+}
+
+// apply takes an event of a stream. A server may report changes before the
+// initial events have ended.
+func (v *partialView[T]) apply(event Event[T]) {
+	if v.indexOf == nil {
+		if event.Type == watch.Added {
+			v.items = append(v.items, event.Object)
+			return
+		}
+		v.buildIndex()
+	}
+	key := KeyOf(event.Object)
+	i, there := v.indexOf[key]
+	switch {
+	case event.Type != watch.Deleted && there:
+		v.items[i] = event.Object
+	case event.Type != watch.Deleted:
+		v.indexOf[key] = len(v.items)
+		v.items = append(v.items, event.Object)
+	case there:
+		last := len(v.items) - 1
+		v.items[i] = v.items[last]
+		v.indexOf[KeyOf(v.items[i])] = i
+		clear(v.items[last:])
+		v.items = v.items[:last]
+		delete(v.indexOf, key)
+	}
+}
+
+// buildIndex leaves out the first of two that a server sent for the same object.
+func (v *partialView[T]) buildIndex() {
+	v.indexOf = make(map[Key]int, len(v.items))
+	items := v.items[:0]
+	for _, item := range v.items {
+		key := KeyOf(item)
+		if i, there := v.indexOf[key]; there {
+			items[i] = item
+			continue
+		}
+		v.indexOf[key] = len(items)
+		items = append(items, item)
+	}
+	clear(v.items[len(items):])
+	v.items = items
+}

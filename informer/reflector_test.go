@@ -17,7 +17,8 @@ import (
 )
 
 func TestAReflectorBringsAllThereIsAndThenWhatChanges(t *testing.T) {
-	for name, options := range inorder.Map(map[string]ReflectorOptions{"streaming": {}, "listing": {NoStream: true}, "by pages": {NoStream: true, PageSize: 1}}) {
+	for name, options := range inorder.Map(map[string]ReflectorOptions{"streaming": {},
+		"listing": {NoStream: true}, "by pages": {NoStream: true, PageSize: 1}}) {
 		t.Run(name, func(t *testing.T) {
 			onEachServer(t, func(t *testing.T, w world) {
 				w.create(t, "apple", nil)
@@ -53,7 +54,8 @@ func TestAReflectorThatIsToldToGiveUpReturnsTheReason(t *testing.T) {
 
 func TestAReflectorEndsWithTheCauseOfItsContext(t *testing.T) {
 	inMemory(t, fakeapi.Options{}, func(t *testing.T, s *fakeapi.Server, w world) {
-		r := NewReflector(w.listWatch(t, ListWatchOptions{}), Sink[*corev1.ConfigMap](newView()), ReflectorOptions{})
+		r := NewReflector(w.listWatch(t, ListWatchOptions{}), Sink[*corev1.ConfigMap](newView()),
+			ReflectorOptions{})
 		why := errors.New("the lease was lost")
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Minute, func() { cancel(why) })
@@ -64,11 +66,13 @@ func TestAReflectorEndsWithTheCauseOfItsContext(t *testing.T) {
 // A program that is stopped while it starts must not ask for a hundred
 // thousand objects first.
 func TestAReflectorWhoseContextHasEndedSendsNoRequest(t *testing.T) {
-	for name, options := range inorder.Map(map[string]ReflectorOptions{"streaming": {}, "listing": {NoStream: true}}) {
+	for name, options := range inorder.Map(map[string]ReflectorOptions{"streaming": {},
+		"listing": {NoStream: true}}) {
 		t.Run(name, func(t *testing.T) {
 			inMemory(t, fakeapi.Options{}, func(t *testing.T, s *fakeapi.Server, w world) {
 				from := &requests{ListerWatcher: w.listWatch(t, ListWatchOptions{})}
-				r := NewReflector(ListerWatcher[*corev1.ConfigMap](from), Sink[*corev1.ConfigMap](newView()), options)
+				r := NewReflector(ListerWatcher[*corev1.ConfigMap](from), Sink[*corev1.ConfigMap](newView()),
+					options)
 				ctx, cancel := context.WithCancel(t.Context())
 				cancel()
 				require.NoError(t, r.Run(ctx))
@@ -85,12 +89,16 @@ type requests struct {
 	sent int
 }
 
-func (r *requests) List(ctx context.Context, options metav1.ListOptions) (*List[*corev1.ConfigMap], error) {
+func (r *requests) List(
+	ctx context.Context, options metav1.ListOptions,
+) (*List[*corev1.ConfigMap], error) {
 	r.sent++
 	return r.ListerWatcher.List(ctx, options)
 }
 
-func (r *requests) Watch(ctx context.Context, options metav1.ListOptions) (Watch[*corev1.ConfigMap], error) {
+func (r *requests) Watch(
+	ctx context.Context, options metav1.ListOptions,
+) (Watch[*corev1.ConfigMap], error) {
 	r.sent++
 	return r.ListerWatcher.Watch(ctx, options)
 }
@@ -100,14 +108,19 @@ func (r *requests) Watch(ctx context.Context, options metav1.ListOptions) (Watch
 func TestTheWatchErrorHandlerHearsOfEveryErrorAndNothingElse(t *testing.T) {
 	inMemory(t, fakeapi.Options{}, func(t *testing.T, s *fakeapi.Server, w world) {
 		w.create(t, "apple", nil)
-		s.Inject(fakeapi.Fault{Match: configMapWatches, Times: 1, Status: fakeapi.Forbidden()})                            // refused
-		s.Inject(fakeapi.Fault{Match: configMapWatches, Skip: 1, Times: 1, CutAfter: time.Second})                         // ended
-		s.Inject(fakeapi.Fault{Match: configMapWatches, Skip: 2, Times: 1, CutAfter: 10 * time.Second, CutAbruptly: true}) // broken
+		// refused
+		s.Inject(fakeapi.Fault{Match: configMapWatches, Times: 1, Status: fakeapi.Forbidden()})
+		// ended
+		s.Inject(fakeapi.Fault{Match: configMapWatches, Skip: 1, Times: 1, CutAfter: time.Second})
+		// broken
+		s.Inject(fakeapi.Fault{Match: configMapWatches, Skip: 2, Times: 1, CutAfter: 10 * time.Second,
+			CutAbruptly: true})
 		var heard []error
 		r := runReflector(t, w, ReflectorOptions{WatchErrorHandler: func(err error) { heard = append(heard, err) }})
 		time.Sleep(time.Minute)
 		require.NoError(t, r.stop())
-		require.Len(t, heard, 2, "a refused request and a broken watch: the end of a watch in good order is no error")
+		require.Len(t, heard, 2, "a refused request and a broken watch: the end of a watch in good "+
+			"order is no error")
 		var refused *RefusedError
 		require.ErrorAs(t, heard[0], &refused)
 		require.ErrorIs(t, heard[1], io.ErrUnexpectedEOF)
@@ -127,7 +140,8 @@ func TestAReflectorRunsOnce(t *testing.T) {
 // for the end of a pause.
 func TestAReflectorStopsAtOnceWhateverItIsDoing(t *testing.T) {
 	for name, fault := range inorder.Map(map[string]fakeapi.Fault{
-		"listing": {Hang: true}, "waiting": {Refuse: true}, "streaming": {DelayEvents: time.Hour}, "watching": {},
+		"listing": {Hang: true}, "waiting": {Refuse: true}, "streaming": {DelayEvents: time.Hour},
+		"watching": {},
 	}) {
 		t.Run(name, func(t *testing.T) {
 			inMemory(t, fakeapi.Options{}, func(t *testing.T, s *fakeapi.Server, w world) {

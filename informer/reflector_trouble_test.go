@@ -15,7 +15,6 @@ import (
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
 	"github.com/loopwright/loopwright/internal/inorder"
-	"github.com/loopwright/loopwright/trace"
 )
 
 func TestAfterEvery410TheViewIsWholeAgain(t *testing.T) {
@@ -29,7 +28,8 @@ func TestAfterEvery410TheViewIsWholeAgain(t *testing.T) {
 			inMemory(t, fakeapi.Options{}, func(t *testing.T, s *fakeapi.Server, w world) {
 				w.create(t, "apple", nil)
 				w.create(t, "banana", nil)
-				s.Inject(fakeapi.Fault{Match: configMapWatches, Times: 1, CutAfter: 20 * time.Second, CutAbruptly: true})
+				s.Inject(fakeapi.Fault{Match: configMapWatches, Times: 1, CutAfter: 20 * time.Second,
+					CutAbruptly: true})
 				r := runReflector(t, w, ReflectorOptions{})
 				r.view.untilIsThere(t, "apple", "banana")
 				remove := s.Inject(fakeapi.Fault{Match: configMapWatches, Refuse: true})
@@ -45,19 +45,6 @@ func TestAfterEvery410TheViewIsWholeAgain(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestAServerThatAsksToWaitIsLeftAloneForThatLong(t *testing.T) {
-	inMemory(t, fakeapi.Options{}, func(t *testing.T, s *fakeapi.Server, w world) {
-		w.create(t, "apple", nil)
-		s.Inject(fakeapi.Fault{Match: configMapWatches, Times: 1, Status: fakeapi.TooManyRequests(17)})
-		began := time.Now()
-		r := runReflector(t, w, ReflectorOptions{})
-		r.view.untilIsThere(t, "apple")
-		require.GreaterOrEqual(t, time.Since(began), 17*time.Second)
-		require.Less(t, time.Since(began), 18*time.Second)
-		require.Empty(t, s.Requests(configMapLists), "429 is no reason to try something more expensive")
-	})
 }
 
 // Without a pause this test would make a million requests in its ten minutes.
@@ -81,32 +68,17 @@ func TestWatchesThatEndAtOnceAreNoBusyLoop(t *testing.T) {
 	}
 }
 
-func TestAfterATimeOfHealthThePausesAreShortAgain(t *testing.T) {
-	inMemory(t, fakeapi.Options{}, func(t *testing.T, s *fakeapi.Server, w world) {
-		remove := s.Inject(fakeapi.Fault{Match: configMapWatches, Refuse: true})
-		r := runReflector(t, w, ReflectorOptions{WatchTimeout: time.Hour})
-		time.Sleep(5 * time.Minute)
-		require.Greater(t, r.Health().Failures, 8)
-		s.Inject(fakeapi.Fault{Match: configMapWatches, Times: 1, CutAfter: time.Minute, CutAbruptly: true})
-		s.Inject(fakeapi.Fault{Match: configMapWatches, Skip: 1, Times: 1, Status: fakeapi.Unavailable()})
-		remove()
-		time.Sleep(2 * time.Minute)
-		w.create(t, "apple", nil)
-		r.view.untilIsThere(t, "apple")
-		pauses := trace.Filter{Kinds: []trace.Kind{trace.Backoff}}.Select(r.recorder.Events())
-		require.LessOrEqual(t, pauses[len(pauses)-1].Took, time.Second, "the watch lived for a minute, so the pause after the refusal that followed is a first one")
-	})
-}
-
 // A connection whose other end has vanished looks like a quiet collection.
 func TestARequestThatHangsIsCut(t *testing.T) {
 	for _, verb := range []string{"list", "watch"} {
 		t.Run(verb, func(t *testing.T) {
 			inMemory(t, fakeapi.Options{}, func(t *testing.T, s *fakeapi.Server, w world) {
 				w.create(t, "apple", nil)
-				s.Inject(fakeapi.Fault{Match: fakeapi.Match{Resource: "configmaps", Verb: verb}, Times: 1, Hang: true})
+				s.Inject(fakeapi.Fault{Match: fakeapi.Match{Resource: "configmaps", Verb: verb}, Times: 1,
+					Hang: true})
 				began := time.Now()
-				r := runReflector(t, w, ReflectorOptions{NoStream: verb == "list", RequestTimeout: 10 * time.Second})
+				r := runReflector(t, w, ReflectorOptions{NoStream: verb == "list",
+					RequestTimeout: 10 * time.Second})
 				r.view.untilIsThere(t, "apple")
 				require.Less(t, time.Since(began), 15*time.Second)
 				require.ErrorIs(t, r.Health().LastError, errStalled)
@@ -117,9 +89,12 @@ func TestARequestThatHangsIsCut(t *testing.T) {
 
 func TestARefusalNamesWhatIsMissing(t *testing.T) {
 	forbidden := fakeapi.Forbidden()
-	unauthorized := &metav1.Status{Status: metav1.StatusFailure, Code: http.StatusUnauthorized, Reason: metav1.StatusReasonUnauthorized}
-	unknown := &metav1.Status{Status: metav1.StatusFailure, Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound}
-	for want, status := range inorder.Map(map[Refusal]*metav1.Status{Forbidden: forbidden, BadCredentials: unauthorized, UnknownKind: unknown}) {
+	unauthorized := &metav1.Status{Status: metav1.StatusFailure, Code: http.StatusUnauthorized,
+		Reason: metav1.StatusReasonUnauthorized}
+	unknown := &metav1.Status{Status: metav1.StatusFailure, Code: http.StatusNotFound,
+		Reason: metav1.StatusReasonNotFound}
+	for want, status := range inorder.Map(map[Refusal]*metav1.Status{Forbidden: forbidden,
+		BadCredentials: unauthorized, UnknownKind: unknown}) {
 		t.Run(string(want), func(t *testing.T) {
 			inMemory(t, fakeapi.Options{}, func(t *testing.T, s *fakeapi.Server, w world) {
 				w.create(t, "apple", nil)
@@ -141,17 +116,21 @@ func TestARefusalNamesWhatIsMissing(t *testing.T) {
 			})
 		})
 	}
-	require.Equal(t, `{apiGroups: [""], resources: ["configmaps"], verbs: ["list", "watch"]}`, (&RefusedError{Resource: configMapResource}).Rule())
+	require.Equal(t, `{apiGroups: [""], resources: ["configmaps"], verbs: ["list", "watch"]}`,
+		(&RefusedError{Resource: configMapResource}).Rule())
 }
 
 // A ListerWatcher that somebody has written may not tell what it reads.
 func TestARefusalWithoutAResourceNamesTheKind(t *testing.T) {
 	for want, status := range inorder.Map(map[string]*metav1.Status{
-		"this client may not watch ConfigMap: ":                      fakeapi.Forbidden(),
-		"cannot watch ConfigMap, the API server does not serve it: ": {Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound},
-		"cannot watch ConfigMap, the API server does not accept":     {Code: http.StatusUnauthorized, Reason: metav1.StatusReasonUnauthorized},
+		"this client may not watch ConfigMap: ": fakeapi.Forbidden(),
+		"cannot watch ConfigMap, the API server does not serve it: ": {Code: http.StatusNotFound,
+			Reason: metav1.StatusReasonNotFound},
+		"cannot watch ConfigMap, the API server does not accept": {Code: http.StatusUnauthorized,
+			Reason: metav1.StatusReasonUnauthorized},
 	}) {
-		err := readerIdentity{kind: "ConfigMap"}.refusedOr(&apierrors.StatusError{ErrStatus: *status}, "watch")
+		err := readerIdentity{kind: "ConfigMap"}.refusedOr(&apierrors.StatusError{ErrStatus: *status},
+			"watch")
 		require.Regexp(t, "^"+want, err.Error())
 	}
 }
@@ -169,14 +148,16 @@ func (s *sameToken) List(context.Context, metav1.ListOptions) (*List[*corev1.Con
 
 func TestATokenThatLeadsToItselfEndsTheList(t *testing.T) {
 	var last error
-	for _, last = range Pages(t.Context(), ListerWatcher[*corev1.ConfigMap](&sameToken{}), metav1.ListOptions{}) {
+	for _, last = range Pages(t.Context(), ListerWatcher[*corev1.ConfigMap](&sameToken{}),
+		metav1.ListOptions{}) {
 	}
 	require.ErrorContains(t, last, "is this one again")
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		server := &sameToken{}
-		r := NewReflector(ListerWatcher[*corev1.ConfigMap](server), Sink[*corev1.ConfigMap](newView()), ReflectorOptions{NoStream: true})
+		r := NewReflector(ListerWatcher[*corev1.ConfigMap](server), Sink[*corev1.ConfigMap](newView()),
+			ReflectorOptions{NoStream: true})
 		_ = r.Run(ctx)
 		require.ErrorContains(t, r.Health().LastError, "is this one again")
 		require.Less(t, server.requests, 15)

@@ -36,7 +36,8 @@ type view struct {
 func newView() *view { return &view{changed: make(chan struct{})} }
 
 func (v *view) moveLocked(what, version string) {
-	if order, err := resourceversion.CompareResourceVersion(version, v.version); err == nil && order < 0 {
+	if order, err := resourceversion.CompareResourceVersion(version, v.version); err == nil &&
+		order < 0 {
 		v.illegal = append(v.illegal, fmt.Sprintf("%s went back from %s to %s", what, v.version, version))
 	}
 	v.version = version
@@ -64,7 +65,8 @@ func (v *view) Apply(event Event[*corev1.ConfigMap]) {
 	v.applies++
 	name := event.Object.Name
 	if there := v.objects[name] != nil; there == (event.Type == watch.Added) {
-		v.illegal = append(v.illegal, fmt.Sprintf("%s of %s, which was there: %v", event.Type, name, there))
+		v.illegal = append(v.illegal, fmt.Sprintf("%s of %s, which was there: %v", event.Type, name,
+			there))
 	}
 	if event.Type == watch.Deleted {
 		delete(v.objects, name)
@@ -107,7 +109,8 @@ func (v *view) until(t *testing.T, done func(*view) bool) {
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			t.Fatalf("the view did not become what it should be: %d objects at %s", len(v.objects), v.version)
+			t.Fatalf("the view did not become what it should be: %d objects at %s", len(v.objects),
+				v.version)
 		}
 	}
 }
@@ -135,7 +138,8 @@ func runReflector(t *testing.T, w world, options ReflectorOptions) *reflecting {
 	recorder := trace.New(0)
 	options.Recorder = recorder
 	r := &reflecting{view: newView(), recorder: recorder}
-	r.Reflector = NewReflector(w.listWatch(t, ListWatchOptions{Recorder: recorder}), Sink[*corev1.ConfigMap](r.view), options)
+	r.Reflector = NewReflector(w.listWatch(t, ListWatchOptions{Recorder: recorder}),
+		Sink[*corev1.ConfigMap](r.view), options)
 	r.start(t)
 	return r
 }
@@ -149,7 +153,8 @@ func (r *reflecting) start(t *testing.T) {
 		select {
 		case err := <-ended:
 			return err
-		case <-time.After(time.Minute): // a real server's machine may be busy; how fast it is has a test of its own
+		// a real server's machine may be busy; how fast it is has a test of its own
+		case <-time.After(time.Minute):
 			return errors.New("the reflector does not stop")
 		}
 	})
@@ -175,7 +180,9 @@ func (r *reflecting) told() string {
 
 // inMemory runs a test against the in-memory API server, on a clock that does
 // not wait. When it returns, no goroutine may be left, or synctest complains.
-func inMemory(t *testing.T, options fakeapi.Options, test func(t *testing.T, s *fakeapi.Server, w world)) {
+func inMemory(
+	t *testing.T, options fakeapi.Options, test func(t *testing.T, s *fakeapi.Server, w world),
+) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		server := fakeapi.New(options)

@@ -2,11 +2,27 @@ package informer
 
 import (
 	"iter"
+	"maps"
+	"slices"
 	"sync"
-	"sync/atomic"
+
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/loopwright/loopwright/trace"
 )
+
+// Key names an object within its collection: namespace and name. The namespace
+// of a cluster-scoped object is empty.
+//
+// client-go's keys are strings, "namespace/name". A caller builds one for every
+// lookup, and a receiver splits it again. A struct costs no allocation, and there is
+// nothing to parse.
+type Key = types.NamespacedName
+
+// KeyOf is the object's key. It shares the object's strings.
+func KeyOf[T Object](object T) Key {
+	return Key{Namespace: object.GetNamespace(), Name: object.GetName()}
+}
 
 // Store keeps objects by key and by index. It is the cache from which
 // controllers read, and knows nothing of the network.
@@ -14,31 +30,23 @@ import (
 // Guarantees: all methods may be called from any goroutine. A write is seen by
 // every read that begins after it returns. An iteration shows one moment: what
 // the store held when it began, whatever is written meanwhile, even by the body
-// of the loop. Reads wait for a single write, never for a Replace, an AddIndex or
-// another read; a write never waits for an iteration. Iteration is in the order
-// of slots: the same history of writes gives the same order. Memory and the cost
-// of an iteration follow the number of objects, down as well as up; each write
-// does a small part of the work, and none does all of it.
+// of the loop. Reads wait for a single write, never for a Replace or an AddIndex. Get
+// allocates nothing; an iteration allocates one slice of pointers.
 //
 // Caveats: objects are shared, not copied. Nobody may change an object that is
-// or was in a store; copy it first. While an iteration is under way, the first
-// write to each chunk of 64 objects copies the chunk, and the first deletion that
-// changes the list of an index value copies the list: 4 bytes for each of its
-// objects. Index functions run while other writers wait, so they must not write to
-// the store.
+// or was in a store; copy it first. One that is changed all the same may stay in an
+// index until the next Replace. Iterations come in no particular order. Index functions
+// run while the store is locked, so they must not use it.
 //
-// client-go's thread-safe store holds its lock while it rebuilds all indices and
-// while it copies a list. So its readers wait for a relist, and its writer waits for
-// the readers.
+// client-go's thread-safe store holds its lock while it rebuilds all indices, so its
+// readers wait for a relist. Here Replace builds new maps beside the old ones.
 type Store[T Object] struct {
 	options StoreOptions
 
-	writing sync.Mutex // held by a writer from beginning to end; guards scratch
-	scratch [][]string // index values of the object that is being written
+	writing sync.Mutex // held by a writer from beginning to end
 
-	mu         sync.RWMutex        // guards what follows; changed only with writing held, too
-	now        *generation[T]      // what readers see
-	indexFuncs []namedIndexFunc[T] // their position is the one in table.indices
+	mu  sync.RWMutex // guards what follows; changed only with writing held, too
+	now *contents[T]
 }
 
 // StoreOptions may be left empty.
@@ -49,49 +57,44 @@ type StoreOptions struct {
 	Kind string
 }
 
-// generation is a table together with the number of its readers that hold no lock.
-//
-// A reader counts itself in readers, and marks the generation as seen. A writer
-// that finds no readers changes the table in place, with epoch 0. Otherwise, if
-// it was seen since the epoch began, a new epoch begins: everything that exists now
-// belongs to readers, and is copied once, before it changes.
-type generation[T Object] struct {
-	*objectTable[T]
-	readers atomic.Int64
-	seen    atomic.Bool
-	epoch   uint64 // guarded by Store.mu
+// contents is what a store holds.
+type contents[T Object] struct {
+	objects map[Key]T
+	indices map[string]*index[T]
 }
 
 // NewStore returns an empty store without indices.
 func NewStore[T Object](options StoreOptions) *Store[T] {
-	return &Store[T]{options: options, now: &generation[T]{objectTable: newObjectTable[T](0, 0)}}
+	return &Store[T]{options: options, now: newContents[T](0)}
+}
+
+func newContents[T Object](size int) *contents[T] {
+	return &contents[T]{objects: make(map[Key]T, size), indices: map[string]*index[T]{}}
 }
 
 // Get returns the object of that key.
 func (s *Store[T]) Get(key Key) (object T, ok bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return s.now.get(key)
+	object, ok = s.now.objects[key]
+	return object, ok
 }
 
 // Len is the number of objects.
 func (s *Store[T]) Len() int {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return s.now.len()
+	return len(s.now.objects)
 }
 
 // All iterates over the objects as they are when the loop begins.
 func (s *Store[T]) All() iter.Seq[T] {
-	return func(yield func(T) bool) { s.walk(yield) }
-}
-
-func (s *Store[T]) walk(yield func(T) bool) {
-	s.mu.RLock()
-	from, chunks, count := s.now.join(), s.now.chunks, s.now.len()
-	s.mu.RUnlock()
-	defer from.leave() // even when the body of the loop panics
-	each(chunks, count, yield)
+	return func(yield func(T) bool) {
+		s.mu.RLock()
+		objects := slices.AppendSeq(make([]T, 0, len(s.now.objects)), maps.Values(s.now.objects))
+		s.mu.RUnlock()
+		slices.Values(objects)(yield)
+	}
 }
 
 // Put adds the object. If there is one with the same key, Put replaces it, and
@@ -99,10 +102,11 @@ func (s *Store[T]) walk(yield func(T) bool) {
 func (s *Store[T]) Put(object T) (old T, existed bool) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	key, values := KeyOf(object), s.valuesWriting(object)
+	key := KeyOf(object)
+	s.now.prepare(object)
 	s.mu.Lock()
-	old, existed = s.now.put(key, object, values, s.now.epochLocked())
-	count := s.now.len()
+	old, existed = s.now.put(key, object)
+	count := len(s.now.objects)
 	s.mu.Unlock()
 	if s.options.Recorder.On() {
 		op := "add"
@@ -119,8 +123,8 @@ func (s *Store[T]) Delete(key Key) (old T, existed bool) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	s.mu.Lock()
-	old, existed = s.now.delete(key, s.now.epochLocked())
-	count := s.now.len()
+	old, existed = s.now.delete(key)
+	count := len(s.now.objects)
 	s.mu.Unlock()
 	if existed && s.options.Recorder.On() {
 		s.record("delete", key, "", count) // the deletion's own version is not known here
@@ -131,52 +135,25 @@ func (s *Store[T]) Delete(key Key) (old T, existed bool) {
 // Replace makes the store hold exactly these objects. Readers see all of the old
 // ones or all of the new ones. If a key comes twice, the last object counts.
 //
-// The new table is built beside the old one, so for a moment there are two. Readers
-// wait only until a pointer is exchanged.
+// The new contents are built beside the old ones, so for a moment there are two.
+// Readers wait only until a pointer is exchanged.
 func (s *Store[T]) Replace(objects []T) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	fresh := &generation[T]{objectTable: newObjectTable[T](len(objects), len(s.indexFuncs))}
+	fresh := newContents[T](len(objects))
+	for name, index := range s.now.indices {
+		fresh.indices[name] = newIndex(index.function)
+	}
 	for _, object := range objects {
-		fresh.put(KeyOf(object), object, s.valuesWriting(object), 0)
+		fresh.prepare(object)
+		fresh.put(KeyOf(object), object)
 	}
 	s.mu.Lock()
 	s.now = fresh
 	s.mu.Unlock()
 	if s.options.Recorder.On() {
-		s.record("replace", Key{}, "", fresh.len())
+		s.record("replace", Key{}, "", len(fresh.objects))
 	}
-}
-
-// valuesWriting calls the index functions, with slices that are used again for
-// the next object. It is called with writing held.
-func (s *Store[T]) valuesWriting(object T) [][]string {
-	for i, indexer := range s.indexFuncs {
-		s.scratch[i] = indexer.values(s.scratch[i][:0], object)
-	}
-	return s.scratch
-}
-
-// join is called with mu held, for reading at least.
-func (g *generation[T]) join() *generation[T] {
-	g.readers.Add(1)
-	if !g.seen.Load() {
-		g.seen.Store(true)
-	}
-	return g
-}
-
-func (g *generation[T]) leave() { g.readers.Add(-1) }
-
-// epochLocked is the epoch for a write: what is older must be copied.
-func (g *generation[T]) epochLocked() uint64 {
-	if g.readers.Load() == 0 {
-		return 0
-	}
-	if g.seen.Swap(false) {
-		g.epoch++
-	}
-	return g.epoch
 }
 
 func (s *Store[T]) record(op string, key Key, version string, count int) {
@@ -184,4 +161,35 @@ func (s *Store[T]) record(op string, key Key, version string, count int) {
 		Kind: trace.Index, Layer: "store", Object: s.options.Kind, Op: op,
 		Namespace: key.Namespace, Name: key.Name, Version: version, Count: count,
 	})
+}
+
+// prepare calls the index functions for an object that put will get. A function may take
+// its time, or panic: readers are not locked out yet, and nothing has changed.
+func (c *contents[T]) prepare(object T) {
+	for _, index := range c.indices {
+		index.next = index.function(index.next[:0], object)
+	}
+}
+
+func (c *contents[T]) put(key Key, object T) (old T, existed bool) {
+	old, existed = c.objects[key]
+	c.objects[key] = object
+	for _, index := range c.indices {
+		if existed {
+			index.remove(old)
+		}
+		index.add(object, index.next)
+	}
+	return old, existed
+}
+
+func (c *contents[T]) delete(key Key) (old T, existed bool) {
+	old, existed = c.objects[key]
+	if existed {
+		delete(c.objects, key)
+		for _, index := range c.indices {
+			index.remove(old)
+		}
+	}
+	return old, existed
 }

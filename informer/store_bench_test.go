@@ -3,9 +3,7 @@ package informer
 import (
 	"fmt"
 	"runtime"
-	"slices"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,7 +14,8 @@ import (
 func smallPod(i int) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: fmt.Sprintf("shop-%d", i%50), Name: fmt.Sprintf("web-6d4f5c7b9-%05d", i), ResourceVersion: fmt.Sprint(100_000 + i)},
+			Namespace: fmt.Sprintf("shop-%d", i%50), Name: fmt.Sprintf("web-6d4f5c7b9-%05d", i),
+			ResourceVersion: fmt.Sprint(100_000 + i)},
 		Spec: corev1.PodSpec{NodeName: fmt.Sprintf("node-%d", i%200)},
 	}
 }
@@ -140,35 +139,4 @@ func BenchmarkStoreMemory(b *testing.B) {
 	}
 	b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/float64(len(pods)), "bytes/object")
 	runtime.KeepAlive(pods)
-}
-
-// BenchmarkStoreAfterAPeak walks through ten objects that are left of 200,000, and
-// reports the slowest of the deletions that led there.
-func BenchmarkStoreAfterAPeak(b *testing.B) {
-	const peak, left = 200_000, 10
-	pods := smallPods(peak)
-	store, _ := benchmarkStore(b, nil)
-	for _, pod := range pods {
-		store.Put(pod)
-	}
-	times := make([]time.Duration, 0, peak)
-	for _, pod := range pods[left:] {
-		began := time.Now()
-		store.Delete(KeyOf(pod))
-		times = append(times, time.Since(began))
-	}
-	slices.Sort(times)
-	b.ReportAllocs()
-	for b.Loop() {
-		found := 0
-		for range store.All() {
-			found++
-		}
-		if found != left {
-			b.Fatal(found)
-		}
-	}
-	b.ReportMetric(float64(times[len(times)-1].Microseconds()), "µs/slowest-delete")
-	b.ReportMetric(float64(times[len(times)*999/1000].Nanoseconds()), "ns/delete-p99.9")
-	b.ReportMetric(float64(times[len(times)/2].Nanoseconds()), "ns/delete-median")
 }

@@ -20,7 +20,8 @@ func ExampleNewStore() {
 		panic(err)
 	}
 	for _, pod := range [][2]string{{"web-1", "blue"}, {"web-2", "red"}, {"web-3", "blue"}} {
-		pods.Put(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: pod[0]}, Spec: corev1.PodSpec{NodeName: pod[1]}})
+		pods.Put(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: pod[0]},
+			Spec: corev1.PodSpec{NodeName: pod[1]}})
 	}
 	pods.Delete(informer.Key{Namespace: "shop", Name: "web-3"})
 

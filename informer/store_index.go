@@ -12,8 +12,7 @@ import (
 //
 // It appends to the slice that it is given, as strconv.AppendInt does, so that the
 // caller can use one slice for all objects. client-go's returns a new slice, which is
-// an allocation for each object, each index and each change, and then another
-// one for the old object.
+// an allocation for each object, each index and each change.
 type IndexFunc[T Object] func(values []string, object T) []string
 
 // IndexNamespace finds objects by namespace. Its name in a store is
@@ -25,14 +24,8 @@ func IndexNamespace[T Object](values []string, object T) []string {
 // NamespaceIndex is the name of the index that finds objects by namespace.
 const NamespaceIndex = "namespace"
 
-// namedIndexFunc is a named index function.
-type namedIndexFunc[T Object] struct {
-	name   string
-	values IndexFunc[T]
-}
-
 // Index finds the objects of a store by a value. It belongs to its store and is
-// up to date whenever the store is.
+// up to date whenever the store is. After RemoveIndices it finds nothing.
 //
 // client-go's indices are known by name only, so every lookup may fail with
 // "index does not exist", and every caller must handle that. Here a caller looks the
@@ -40,7 +33,6 @@ type namedIndexFunc[T Object] struct {
 type Index[T Object] struct {
 	store *Store[T]
 	name  string
-	at    int
 }
 
 // AddIndex adds an index function under a name, which must be new. Objects that
@@ -50,8 +42,7 @@ func (s *Store[T]) AddIndex(name string, values IndexFunc[T]) (*Index[T], error)
 	if err := s.AddIndices(map[string]IndexFunc[T]{name: values}); err != nil {
 		return nil, err
 	}
-	index, _ := s.Index(name)
-	return index, nil
+	return &Index[T]{store: s, name: name}, nil
 }
 
 // AddIndices adds several index functions, by name. It adds all of them, or none if
@@ -59,76 +50,128 @@ func (s *Store[T]) AddIndex(name string, values IndexFunc[T]) (*Index[T], error)
 func (s *Store[T]) AddIndices(functions map[string]IndexFunc[T]) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	for _, indexer := range s.indexFuncs {
-		if _, taken := functions[indexer.name]; taken {
-			return fmt.Errorf("adding index %q: the store has an index of that name", indexer.name)
-		}
-	}
-	indexFuncs, indices := slices.Clone(s.indexFuncs), slices.Clone(s.now.indices)
+	// Reads of s.now need no other lock here: it changes only with writing held.
 	for _, name := range slices.Sorted(maps.Keys(functions)) {
+		if s.now.indices[name] != nil {
+			return fmt.Errorf("adding index %q: the store has an index of that name", name)
+		}
 		if functions[name] == nil {
 			return fmt.Errorf("adding index %q: its function is nil", name)
 		}
-		indexFuncs = append(indexFuncs, namedIndexFunc[T]{name: name, values: functions[name]})
-		// This read needs no other lock: nobody can change the table while we hold writing.
-		indices = append(indices, s.now.index(functions[name]))
+	}
+	indices := maps.Clone(s.now.indices)
+	for name, values := range functions {
+		added := newIndex(values)
+		for _, object := range s.now.objects {
+			added.next = values(added.next[:0], object)
+			added.add(object, added.next)
+		}
+		indices[name] = added
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.indexFuncs, s.now.indices = indexFuncs, indices
-	s.scratch = make([][]string, len(indexFuncs))
+	s.now.indices = indices
+	s.mu.Unlock()
 	return nil
+}
+
+// RemoveIndices removes indices by name, and ignores names that do not exist. It is for
+// an informer that has several users, one of which leaves.
+//
+// client-go's indices stay as long as their store.
+func (s *Store[T]) RemoveIndices(names ...string) {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, name := range names {
+		delete(s.now.indices, name)
+	}
 }
 
 // Index returns the index of that name.
 func (s *Store[T]) Index(name string) (*Index[T], bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	for i, indexer := range s.indexFuncs {
-		if indexer.name == name {
-			return &Index[T]{store: s, name: name, at: i}, true
-		}
+	if s.now.indices[name] == nil {
+		return nil, false
 	}
-	return nil, false
+	return &Index[T]{store: s, name: name}, true
 }
 
 // Name is the name under which the index was added.
 func (x *Index[T]) Name() string { return x.name }
 
 // Lookup iterates over the objects that have the value when the loop begins.
-// Nothing is allocated or copied for it.
 func (x *Index[T]) Lookup(value string) iter.Seq[T] {
-	return func(yield func(T) bool) { x.walk(value, yield) }
-}
-
-func (x *Index[T]) walk(value string, yield func(T) bool) {
-	s := x.store
-	s.mu.RLock()
-	from, chunks, found := s.now.join(), s.now.chunks, s.now.indices[x.at].lookup(value)
-	s.mu.RUnlock()
-	defer from.leave()
-	for _, at := range found {
-		if !yield(chunks[at/chunkSize].objects[at%chunkSize]) {
-			return
+	return func(yield func(T) bool) {
+		x.store.mu.RLock()
+		set := x.setLocked(value)
+		objects := make([]T, 0, len(set))
+		for object := range set {
+			objects = append(objects, object.(T))
 		}
+		x.store.mu.RUnlock()
+		slices.Values(objects)(yield)
 	}
 }
 
 // Count is the number of objects that have the value.
 func (x *Index[T]) Count(value string) int {
-	s := x.store
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return len(s.now.indices[x.at].lookup(value))
+	x.store.mu.RLock()
+	defer x.store.mu.RUnlock()
+	return len(x.setLocked(value))
 }
 
 // Values are all values that some object has, sorted. Writers wait while they
 // are collected, readers do not.
 func (x *Index[T]) Values() []string {
-	s := x.store
-	s.writing.Lock()
-	values := slices.Collect(s.now.indices[x.at].lists.keys())
-	s.writing.Unlock()
-	slices.Sort(values)
-	return values
+	x.store.writing.Lock()
+	defer x.store.writing.Unlock()
+	if index := x.store.now.indices[x.name]; index != nil {
+		return slices.Sorted(maps.Keys(index.sets))
+	}
+	return nil
+}
+
+// setLocked returns the objects that have the value.
+func (x *Index[T]) setLocked(value string) objectSet {
+	if index := x.store.now.indices[x.name]; index != nil {
+		return index.sets[value]
+	}
+	return nil
+}
+
+// index is the objects by the values of one index function. As in client-go, the function
+// is called again for an old object, to find out where it is.
+type index[T Object] struct {
+	function IndexFunc[T]
+	sets     map[string]objectSet // by value; never holds an empty one
+
+	next, was []string // results of the function, in slices that are used again
+}
+
+// objectSet is a set of pointers: a fifth of the size of a map by key.
+type objectSet map[Object]struct{}
+
+func newIndex[T Object](function IndexFunc[T]) *index[T] {
+	return &index[T]{function: function, sets: map[string]objectSet{}}
+}
+
+func (x *index[T]) add(object T, values []string) {
+	for _, value := range values {
+		if x.sets[value] == nil {
+			x.sets[value] = objectSet{}
+		}
+		x.sets[value][object] = struct{}{}
+	}
+}
+
+func (x *index[T]) remove(old T) {
+	x.was = x.function(x.was[:0], old)
+	for _, value := range x.was {
+		set := x.sets[value]
+		if delete(set, old); len(set) == 0 {
+			delete(x.sets, value)
+		}
+	}
 }

@@ -119,3 +119,7 @@ type DoneChecker interface {
 // Indexers are index functions by name. client-go has a name for the functions, too; it is taken
 // here by IndexFunc.
 type Indexers map[string]func(obj any) ([]string, error)
+
+// TransformFunc is client-go's name for a Transform of objects of any type. It gets the object and
+// returns it, or another one. Tombstones, which client-go's may get as well, never come.
+type TransformFunc func(any) (any, error)

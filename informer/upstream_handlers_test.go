@@ -48,10 +48,13 @@ func TestHandlersOfFunctionsAreCalledAsInTheOriginal(t *testing.T) {
 	}{
 		{"ResourceEventHandlerFuncs", func(d *upstreamDiary) ResourceEventHandler { return d.funcs() },
 			[]string{"add a", "add b", "update b to c", "delete {c c}"}},
-		{"ResourceEventHandlerDetailedFuncs", func(d *upstreamDiary) ResourceEventHandler { return d.detailed() },
+		{"ResourceEventHandlerDetailedFuncs",
+			func(d *upstreamDiary) ResourceEventHandler { return d.detailed() },
 			[]string{"add a, true", "add b, false", "update b to c", "delete {c c}"}},
-		{"no ResourceEventHandlerFuncs", func(*upstreamDiary) ResourceEventHandler { return ResourceEventHandlerFuncs{} }, nil},
-		{"no ResourceEventHandlerDetailedFuncs", func(*upstreamDiary) ResourceEventHandler { return ResourceEventHandlerDetailedFuncs{} }, nil},
+		{"no ResourceEventHandlerFuncs",
+			func(*upstreamDiary) ResourceEventHandler { return ResourceEventHandlerFuncs{} }, nil},
+		{"no ResourceEventHandlerDetailedFuncs",
+			func(*upstreamDiary) ResourceEventHandler { return ResourceEventHandlerDetailedFuncs{} }, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var told upstreamDiary
@@ -69,14 +72,20 @@ func TestAFilteredHandlerSeesOnlyWhatTheFilterAccepts(t *testing.T) {
 		tell func(ResourceEventHandler)
 		want []string
 	}{
-		{"an accepted object is added", func(h ResourceEventHandler) { h.OnAdd("yes", false) }, []string{"add yes, false"}},
-		{"one of the initial list", func(h ResourceEventHandler) { h.OnAdd("yes", true) }, []string{"add yes, true"}},
+		{"an accepted object is added", func(h ResourceEventHandler) { h.OnAdd("yes", false) },
+			[]string{"add yes, false"}},
+		{"one of the initial list", func(h ResourceEventHandler) { h.OnAdd("yes", true) },
+			[]string{"add yes, true"}},
 		{"another is added", func(h ResourceEventHandler) { h.OnAdd("no", true) }, nil},
-		{"it stays accepted", func(h ResourceEventHandler) { h.OnUpdate("yes", "yes, too") }, []string{"update yes to yes, too"}},
-		{"it begins to be accepted", func(h ResourceEventHandler) { h.OnUpdate("no", "yes") }, []string{"add yes, false"}},
-		{"it is no longer accepted", func(h ResourceEventHandler) { h.OnUpdate("yes", "no") }, []string{"delete yes"}},
+		{"it stays accepted", func(h ResourceEventHandler) { h.OnUpdate("yes", "yes, too") },
+			[]string{"update yes to yes, too"}},
+		{"it begins to be accepted", func(h ResourceEventHandler) { h.OnUpdate("no", "yes") },
+			[]string{"add yes, false"}},
+		{"it is no longer accepted", func(h ResourceEventHandler) { h.OnUpdate("yes", "no") },
+			[]string{"delete yes"}},
 		{"it is never accepted", func(h ResourceEventHandler) { h.OnUpdate("no", "no") }, nil},
-		{"an accepted object is deleted", func(h ResourceEventHandler) { h.OnDelete("yes") }, []string{"delete yes"}},
+		{"an accepted object is deleted", func(h ResourceEventHandler) { h.OnDelete("yes") },
+			[]string{"delete yes"}},
 		{"another is deleted", func(h ResourceEventHandler) { h.OnDelete("no") }, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {

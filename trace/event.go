@@ -62,7 +62,7 @@ const (
 	Backoff                    // a pause of Took before attempt Count: Reason
 
 	// What the informer does.
-	Delta    // a delta was queued: Op, Count deltas now pending for the key
+	Delta    // a list showed that an object is gone, which no watch reported: Op is tombstone
 	Index    // the store and its indices took a change: Op, Count objects now held
 	Synced   // the first list has reached the store: Count objects
 	Resync   // every object is handed to the handlers again: Count objects

@@ -52,7 +52,7 @@ type settings struct {
 }
 
 // quickly are the benchmarks of the quick mode: one or two of each subject.
-const quickly = `^Benchmark(Cycle|AddAfter|Requeue|DeltaQueue|StoreGet|StoreUpdate|StoreByIndex|Reconcile|CachedGet|CachedList|Handle|Renew|Review)$`
+const quickly = `^Benchmark(Cycle|AddAfter|Requeue|StoreGet|StoreUpdate|StoreByIndex|Reconcile|CachedGet|CachedList|Handle|Renew|Review)$`
 
 func run(ctx context.Context, s settings) error {
 	if s.page != "" {

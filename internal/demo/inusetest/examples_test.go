@@ -18,7 +18,6 @@ var examples = []struct{ program, file, layer, what string }{
 	{"01-list-watch/inuse", "informer/listwatch_inuse", "ListWatch", "a ListWatch and a Cursor"},
 	{"02-store/inuse", "informer/store_inuse", "Store", "a Store, whose index knows the work that is left"},
 	{"03-reflector/inuse", "informer/reflector_inuse", "Reflector", "a Reflector"},
-	{"04-informer/inuse", "informer/delta_inuse", "DeltaQueue", "a DeltaQueue between the reader and the writer"},
 	{"05-shared/inuse", "informer/informer_inuse", "Informer", "an Informer, a handler and a lister"},
 	{"06-queue/inuse", "workqueue/queue_inuse", "Queue", "an informer, a Queue and a worker"},
 	{"07-delay/inuse", "workqueue/delaying_inuse", "DelayingQueue", "a DelayingQueue, which tries again after a second"},

@@ -44,10 +44,8 @@ var Modules = []Module{
 		Slices: []Slice{{
 			Dir: "informer", Bridge: "informer/bridge.go",
 			Keep: []string{
-				"reflector_machine.go", "reflector_machine_failures.go", "reflector_machine_inputs.go", "reflector_machine_view.go",
-				"reflector_backoff.go", "reflector_health.go", "listwatch_cursor.go",
-				"informer_notification.go", "informer_notification_queue.go", "informer_handler.go",
-				"delta.go", "delta_keyed_queue.go", "delta_linked_queue.go", "store_key.go",
+				"reflector_machine.go", "reflector_machine_steps.go", "reflector_backoff.go",
+				"listwatch_cursor.go", "delta.go", "informer_handler.go",
 			},
 			Light: []Light{
 				{"k8s.io/apimachinery/pkg/watch", light + "watch"},

@@ -10,7 +10,6 @@ import (
 
 	"github.com/loopwright/loopwright/docs/book/figures/figure"
 	"github.com/loopwright/loopwright/informer"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // Figures are those of this part.
@@ -40,7 +39,7 @@ type listener struct {
 	version   int
 	made      map[string]int             // objects that ever had the name
 	exists    map[string]*informer.Thing // what the informer's store has
-	deltas    []informer.Delta[*informer.Thing]
+	deltas    []informer.Delta
 	backlog   *informer.Backlog // of these deltas
 	told      []string          // the calls of the last time that the handler was awake
 }
@@ -100,7 +99,7 @@ func (l *listener) refill() {
 func (l *listener) happens(verb, key string) string {
 	l.version++
 	old := l.exists[key]
-	delta := informer.Delta[*informer.Thing]{Key: types.NamespacedName{Name: key}, Old: old}
+	delta := informer.Delta{Old: old}
 	switch verb {
 	case "create":
 		l.made[key]++

@@ -32,16 +32,43 @@ func (t *Thing) GetName() string            { return t.Name }
 func (t *Thing) GetUID() types.UID          { return types.UID(t.UID) }
 func (t *Thing) GetResourceVersion() string { return t.Version }
 
+// Key and KeyOf are those of store.go, which has imports that are too heavy for a page.
+type Key = types.NamespacedName
+
+func KeyOf[T Object](object T) Key {
+	return Key{Namespace: object.GetNamespace(), Name: object.GetName()}
+}
+
+// DeltaType and Delta are what the informer has done to its store.
+type DeltaType = deltaType
+
+const (
+	DeltaAdded   = deltaAdded
+	DeltaUpdated = deltaUpdated
+	DeltaDeleted = deltaDeleted
+)
+
+func (t deltaType) String() string {
+	return [...]string{"Added", "Updated", "Deleted", "Sync"}[t-1]
+}
+
+type Delta struct {
+	Type        DeltaType
+	Object, Old *Thing
+}
+
 // Backlog is what a listener's handler has not heard yet.
-type Backlog struct{ queue notificationQueue[*Thing] }
+type Backlog struct{ queue deltaQueue[*Thing] }
 
 // NewBacklog is that of a handler which asks for Coalesce, or does not.
 func NewBacklog(coalesces bool) *Backlog {
-	return &Backlog{notificationQueue[*Thing]{coalesces: coalesces}}
+	return &Backlog{deltaQueue[*Thing]{coalesces: coalesces}}
 }
 
 // Add takes in what the informer has done to its store.
-func (b *Backlog) Add(delta Delta[*Thing]) { b.queue.add(delta) }
+func (b *Backlog) Add(d Delta) {
+	b.queue.add(delta[*Thing]{kind: d.Type, object: d.Object, old: d.Old})
+}
 
 // Pending is a notification: what it keeps, and what the handler will be told.
 type Pending struct {
@@ -58,16 +85,16 @@ type Call struct {
 
 // Pending are the notifications, in their order.
 func (b *Backlog) Pending() (pending []Pending) {
-	for node := b.queue.front; node != nil; node = node.next {
-		pending = append(pending, lookAt(node.value))
+	for _, n := range b.queue.waiting {
+		pending = append(pending, lookAt(*n))
 	}
 	return pending
 }
 
 // Take hands out all of them.
 func (b *Backlog) Take() (taken []Pending) {
-	for _, n := range b.queue.take(nil, b.queue.len()) {
-		taken = append(taken, lookAt(n))
+	for n := b.queue.take(); n != nil; n = b.queue.take() {
+		taken = append(taken, lookAt(*n))
 	}
 	return taken
 }

@@ -1,0 +1,115 @@
+package informer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+)
+
+// progress is how far the store has come, and wakes callers that wait for more. It is what
+// lets a client read its own writes.
+type progress struct {
+	mu      sync.Mutex    // guards what follows
+	version string        // the store is complete up to this version of the collection
+	changed chan struct{} // closed by advance when the store has changed; nil while nobody waits
+}
+
+// advance is called after each change of the store, with the version that it has reached as
+// a whole, or an empty one if the server gives none.
+func (p *progress) advance(version string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if version != "" {
+		p.version = version
+	}
+	if p.changed != nil {
+		close(p.changed)
+		p.changed = nil
+	}
+}
+
+// current returns the version that the store has reached, and a channel that the next
+// change closes.
+func (p *progress) current() (version string, changed <-chan struct{}) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.changed == nil {
+		p.changed = make(chan struct{})
+	}
+	return p.version, p.changed
+}
+
+var errNoVersion = errors.New("there is no resourceVersion to wait for: " +
+	"either none was given, or the server gives this kind none")
+
+// WaitFor waits until the store is not older than resourceVersion, as far as the
+// object of that key is concerned: it holds that version or a newer one, or the
+// object is gone since. It is for a caller that has just written the object and will
+// read it from the store. The event itself ends the wait.
+//
+// Errors: an empty resourceVersion, or one that is not a number, is an error at once. So
+// nobody can wait for kinds to which the server gives no versions (metrics.k8s.io).
+func (i *Informer[T]) WaitFor(ctx context.Context, key Key, resourceVersion string) error {
+	if resourceVersion == "" {
+		return fmt.Errorf("waiting for %s: %w", key, errNoVersion)
+	}
+	if _, err := compareVersions(resourceVersion, resourceVersion); err != nil {
+		return fmt.Errorf("waiting for %s: %w", key, err)
+	}
+	err := i.waitUntil(ctx, func(reached string) bool {
+		if isReached(reached, resourceVersion) {
+			return true
+		}
+		object, ok := i.store.Get(key)
+		return ok && isReached(object.GetResourceVersion(), resourceVersion)
+	})
+	if err != nil {
+		return fmt.Errorf("waiting for %s at resourceVersion %s: %w", key, resourceVersion, err)
+	}
+	return nil
+}
+
+// WaitForEnd waits until the store does not hold an object of that key for which isOld
+// returns true: it is gone, or there is another one. It is for a caller that has just
+// deleted it, or changed it so that the selectors no longer match it, and will read from
+// the store: the answer to a deletion has no version for which WaitFor could wait. isOld
+// must be fast. The event itself ends the wait.
+func (i *Informer[T]) WaitForEnd(ctx context.Context, key Key, isOld func(T) bool) error {
+	err := i.waitUntil(ctx, func(string) bool {
+		object, ok := i.store.Get(key)
+		return !ok || !isOld(object)
+	})
+	if err != nil {
+		return fmt.Errorf("waiting for the end of %s: %w", key, err)
+	}
+	return nil
+}
+
+// waitUntil waits until done returns true. It asks now, and after each change of the store.
+func (i *Informer[T]) waitUntil(ctx context.Context, done func(reached string) bool) error {
+	for {
+		reached, changed := i.progress.current()
+		if done(reached) {
+			return nil // even if the informer has stopped, or the context has ended
+		}
+		select {
+		case <-changed:
+		case <-i.stopping:
+			return errInformerStopped
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// isReached reports whether a version is the awaited one or a later one. Those of one
+// collection grow with its changes, so they can be compared.
+func isReached(version, awaited string) bool {
+	order, err := compareVersions(version, awaited)
+	return err == nil && order >= 0
+}
+
+var compareVersions = resourceversion.CompareResourceVersion

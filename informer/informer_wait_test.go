@@ -1,0 +1,108 @@
+package informer
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// ending starts a wait for the end of an object with that UID, and returns what it has come to.
+func ending(
+	ctx context.Context, i *Informer[*corev1.ConfigMap], key Key,
+	uid types.UID) (result func() (ended bool, err error),
+) {
+	var mu sync.Mutex
+	var ended bool
+	var problem error
+	go func() {
+		err := i.WaitForEnd(ctx, key, func(c *corev1.ConfigMap) bool { return c.UID == uid })
+		mu.Lock()
+		defer mu.Unlock()
+		ended, problem = true, err
+	}()
+	return func() (bool, error) {
+		synctest.Wait()
+		mu.Lock()
+		defer mu.Unlock()
+		return ended, problem
+	}
+}
+
+// Who has deleted an object must not read it again, and must not be held up by what happens to
+// others.
+func TestAWaitForTheEndOfAnObjectEndsWhenTheStoreHoldsItNoMore(t *testing.T) {
+	inInformer(t, InformerOptions[*corev1.ConfigMap]{}, func(t *testing.T, w world,
+		i *Informer[*corev1.ConfigMap], start, _ func()) {
+		a := w.create(t, "a", nil)
+		w.create(t, "b", nil)
+		start()
+		require.NoError(t, i.WaitForSync(t.Context()))
+		require.NoError(t, i.WaitForEnd(t.Context(), keyIn(w.namespace, "nobody"),
+			func(*corev1.ConfigMap) bool { return true }))
+
+		first, second := ending(t.Context(), i, KeyOf(a), a.UID), ending(t.Context(), i, KeyOf(a), a.UID)
+		w.change(t, "a", 1)
+		w.change(t, "b", 1)
+		w.delete(t, "b")
+		for _, result := range []func() (bool, error){first, second} {
+			ended, _ := result()
+			require.False(t, ended, "a is still there")
+		}
+		w.delete(t, "a")
+		for _, result := range []func() (bool, error){first, second} {
+			ended, err := result()
+			require.True(t, ended, "a is gone")
+			require.NoError(t, err)
+		}
+	})
+}
+
+// An object of the same name is another one, if it has another UID.
+func TestAWaitForTheEndOfAnObjectIsNotDeceivedByItsSuccessor(t *testing.T) {
+	inInformer(t, InformerOptions[*corev1.ConfigMap]{}, func(t *testing.T, w world,
+		i *Informer[*corev1.ConfigMap], start, _ func()) {
+		a := w.create(t, "a", nil)
+		start()
+		require.NoError(t, i.WaitForSync(t.Context()))
+		result := ending(t.Context(), i, KeyOf(a), a.UID)
+		w.delete(t, "a")
+		next := w.create(t, "a", nil)
+		require.NotEqual(t, a.UID, next.UID)
+		ended, err := result()
+		require.True(t, ended)
+		require.NoError(t, err)
+		require.NoError(t, i.WaitForEnd(t.Context(), KeyOf(a),
+			func(c *corev1.ConfigMap) bool { return c.UID == a.UID }))
+	})
+}
+
+func TestAWaitForTheEndOfAnObjectEndsWithItsContextAndWithTheInformer(t *testing.T) {
+	inInformer(t, InformerOptions[*corev1.ConfigMap]{}, func(t *testing.T, w world,
+		i *Informer[*corev1.ConfigMap], start, stop func()) {
+		a := w.create(t, "a", nil)
+		start()
+		require.NoError(t, i.WaitForSync(t.Context()))
+		here := func(*corev1.ConfigMap) bool { return true }
+		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, errors.New("enough"))
+		defer cancel()
+		require.EqualError(t, i.WaitForEnd(ctx, KeyOf(a), here),
+			"waiting for the end of "+metav1.NamespaceDefault+"/a: enough")
+
+		result := ending(t.Context(), i, KeyOf(a), a.UID)
+		ended, _ := result()
+		require.False(t, ended)
+		stop()
+		ended, err := result()
+		require.True(t, ended)
+		require.ErrorIs(t, err, errInformerStopped)
+		require.ErrorIs(t, i.WaitForEnd(t.Context(), KeyOf(a), here), errInformerStopped)
+	})
+}

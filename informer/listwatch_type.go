@@ -1,0 +1,274 @@
+package informer
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/json"
+)
+
+// Form is how a program holds the objects of a collection.
+type Form int
+
+const (
+	// FormOfType is the zero value. The Go type decides: an *unstructured.Unstructured
+	// and a *metav1.PartialObjectMetadata have forms of their own, every other type
+	// is FormTyped.
+	FormOfType Form = iota
+	// FormTyped objects have a Go type that the scheme knows.
+	FormTyped
+	// FormUnstructured objects are maps with everything that the server sent. They
+	// are for kinds that have no Go type, and for objects that are written back:
+	// a typed object loses the fields that its Go type does not have. They come as
+	// JSON, keep their apiVersion and kind, and take the most time and memory.
+	FormUnstructured
+	// FormMetadata objects are PartialObjectMetadata, without spec, status and
+	// data, which the server leaves out. They come as protobuf, even those of
+	// custom resources. Their apiVersion and kind are the ones that were asked
+	// for: the server calls each of them a meta.k8s.io/v1 PartialObjectMetadata.
+	FormMetadata
+)
+
+// String is for errors.
+func (f Form) String() string {
+	switch f {
+	case FormTyped:
+		return "typed"
+	case FormUnstructured:
+		return "unstructured"
+	case FormMetadata:
+		return "metadata-only"
+	default:
+		return "of its Go type"
+	}
+}
+
+var metadataKind = metav1.SchemeGroupVersion.WithKind("PartialObjectMetadata")
+
+// objectType is what a collection says about its objects: how to make one, how to
+// decode it, and what it calls itself. Only this type uses reflection on T, so T may
+// be an interface, and the kind may be chosen while the program runs.
+type objectType[T Object] struct {
+	*expectedKind
+	newObject  func() T
+	form       Form
+	isProtobuf bool // it can be decoded from protobuf
+}
+
+// newObjectType works out the objects of a resource. The error says what the
+// caller has to add.
+func newObjectType[T Object](
+	resource schema.GroupVersionResource, options ListWatchOptions,
+) (*objectType[T], error) {
+	form, err := formOf[T](options.Form)
+	if err != nil {
+		return nil, err
+	}
+	var example runtime.Object
+	switch form {
+	case FormUnstructured:
+		example = &unstructured.Unstructured{}
+	case FormMetadata:
+		example = &metav1.PartialObjectMetadata{}
+	default:
+		if example, err = typedExample[T](options); err != nil {
+			return nil, err
+		}
+	}
+	if _, ok := example.(T); !ok {
+		return nil, fmt.Errorf("%s objects of this kind are %T, which is not a %s", form, example,
+			reflect.TypeFor[T]())
+	}
+	expected := expectAnyKind(resource, form == FormMetadata, options)
+	if form == FormTyped {
+		if expected, err = expectKind(example, resource.GroupVersion(), options); err != nil {
+			return nil, err
+		}
+	}
+	goType := reflect.TypeOf(example).Elem()
+	_, isProtobuf := example.(protobufMessage)
+	return &objectType[T]{
+		expectedKind: expected, form: form, isProtobuf: isProtobuf,
+		newObject: func() T { return reflect.New(goType).Interface().(T) },
+	}, nil
+}
+
+// formOf is the form of the objects in a collection of T.
+func formOf[T Object](asked Form) (Form, error) {
+	form, goType := FormTyped, reflect.TypeFor[T]()
+	switch goType {
+	case reflect.TypeFor[*unstructured.Unstructured]():
+		form = FormUnstructured
+	case reflect.TypeFor[*metav1.PartialObjectMetadata]():
+		form = FormMetadata
+	}
+	if asked != FormOfType && asked != form {
+		if goType.Kind() != reflect.Interface {
+			return form, fmt.Errorf("a %s is %s and cannot hold %s objects", goType, form, asked)
+		}
+		form = asked
+	}
+	return form, nil
+}
+
+// typedExample makes an object of the Go type: T, or what the scheme has for the
+// kind if T is an interface.
+func typedExample[T Object](options ListWatchOptions) (runtime.Object, error) {
+	goType := reflect.TypeFor[T]()
+	switch {
+	case goType.Kind() == reflect.Pointer:
+		return reflect.New(goType.Elem()).Interface().(T), nil
+	case goType.Kind() != reflect.Interface:
+		return nil, fmt.Errorf("%s is not a pointer to an API type, such as *corev1.Pod", goType)
+	case options.Kind.Empty():
+		return nil, fmt.Errorf("%s is an interface, and does not say which objects to make: set Kind, "+
+			"and Form if they are not typed", goType)
+	}
+	example, err := options.Scheme.New(options.Kind)
+	if err != nil {
+		return nil, fmt.Errorf("the scheme has no Go type for %s: add its package's AddToScheme to the "+
+			"scheme, or choose FormUnstructured or FormMetadata: %w", options.Kind, err)
+	}
+	return example, nil
+}
+
+// unmarshal decodes JSON into an object.
+//
+// Unstructured's own UnmarshalJSON refuses an object without a kind, which is how
+// the items of built-in lists come; complete adds the kind afterwards.
+func (o *objectType[T]) unmarshal(text []byte, into T) error {
+	if free, ok := any(into).(*unstructured.Unstructured); ok {
+		if err := json.Unmarshal(text, &free.Object); err != nil {
+			return err
+		}
+		if free.Object == nil {
+			return errors.New("null is not an object")
+		}
+		return nil
+	}
+	return json.Unmarshal(text, into)
+}
+
+// complete gives a decoded object the apiVersion and kind that readers rely on.
+// name is the kind that it, or its list, has in the answer.
+func (o *objectType[T]) complete(object T, name schema.GroupVersionKind) {
+	about := object.GetObjectKind()
+	switch o.form {
+	case FormTyped:
+		// As from apimachinery's decoder: the Go type says what it is.
+		about.SetGroupVersionKind(schema.GroupVersionKind{})
+	case FormMetadata:
+		if name = o.asked; name.Empty() {
+			name = metadataKind
+		}
+		about.SetGroupVersionKind(name)
+	case FormUnstructured:
+		if have := about.GroupVersionKind(); have.Kind == "" || have.Version == "" {
+			if !o.asked.Empty() {
+				name = o.asked
+			}
+			about.SetGroupVersionKind(name)
+		}
+	}
+}
+
+// expectedKind is the kind that objects must have. Without this check, a resource
+// that does not belong to the Go type decodes without an error, into empty objects.
+type expectedKind struct {
+	// for errors and the flight recorder: the resource's name where the kind is not known
+	kind    string
+	asked   schema.GroupVersionKind   // empty if every kind of the resource's version will do
+	goType  string                    // what was asked for, for errors
+	known   []schema.GroupVersionKind // all names of the type
+	partial bool                      // metadata that the server has cut out of a whole object will do
+	scheme  *runtime.Scheme
+	version schema.GroupVersion // of the resource
+}
+
+// expectKind asks the scheme for the names of a Go type. It must know the type.
+func expectKind(
+	example runtime.Object, version schema.GroupVersion, options ListWatchOptions,
+) (*expectedKind, error) {
+	known, _, err := options.Scheme.ObjectKinds(example)
+	if err != nil {
+		return nil, fmt.Errorf("the scheme does not know %T: add its package's AddToScheme to the "+
+			"scheme: %w", example, err)
+	}
+	asked := known[0]
+	if !options.Kind.Empty() {
+		if asked = options.Kind; !slices.Contains(known, asked) {
+			return nil, fmt.Errorf("a %T is a %s and not a %s", example, known[0], asked)
+		}
+	}
+	return &expectedKind{kind: asked.Kind, asked: asked, goType: fmt.Sprintf("%T", example),
+		known: known, scheme: options.Scheme, version: version}, nil
+}
+
+// expectAnyKind is for objects whose Go type stands for many kinds. The caller may
+// know the kind.
+func expectAnyKind(
+	resource schema.GroupVersionResource, partial bool, options ListWatchOptions,
+) *expectedKind {
+	name, goType := options.Kind, options.Kind.Kind
+	if name.Empty() {
+		name = resource.GroupVersion().WithKind(resource.Resource)
+		goType = "kind of the resource " + resource.Resource
+	}
+	return &expectedKind{
+		kind: name.Kind, asked: options.Kind, goType: goType, known: []schema.GroupVersionKind{name},
+		partial: partial, scheme: options.Scheme, version: resource.GroupVersion(),
+	}
+}
+
+// is reports whether this is a name of the type. The version may be missing.
+func (e *expectedKind) is(name schema.GroupVersionKind) bool {
+	if e.partial && name == metadataKind {
+		return true
+	}
+	// A v1 Status is what a server answers with, and no object of any collection.
+	mayBe := e.asked.Empty() && name.Kind != "" &&
+		name.GroupKind() != (schema.GroupKind{Kind: "Status"})
+	return (name.Kind == e.kind || mayBe) && e.isOf(name.GroupVersion())
+}
+
+// isList is the same for a list.
+func (e *expectedKind) isList(name schema.GroupVersionKind) bool {
+	item, ok := strings.CutSuffix(name.Kind, "List")
+	return ok && e.is(name.GroupVersion().WithKind(item))
+}
+
+// mayBeList is for a custom resource whose definition gives the list a name of
+// its own (names.listKind). The list of another type is refused.
+func (e *expectedKind) mayBeList(name schema.GroupVersionKind) bool {
+	item := strings.TrimSuffix(name.Kind, "List")
+	return item != "" && item != e.kind && !e.scheme.Recognizes(e.version.WithKind(item)) &&
+		e.isOf(name.GroupVersion())
+}
+
+func (e *expectedKind) isOf(version schema.GroupVersion) bool {
+	return version.Empty() || slices.ContainsFunc(e.known, func(known schema.GroupVersionKind) bool {
+		return known.Kind == e.kind && known.GroupVersion() == version
+	})
+}
+
+// wrong is the error for an object, or a list, that is something else.
+func (e *expectedKind) wrong(name schema.GroupVersionKind) error {
+	sent, asked := "", e.goType
+	if kind := strings.TrimSuffix(name.Kind, "List"); kind == e.kind && !e.isOf(name.GroupVersion()) {
+		sent, asked = name.GroupVersion().String()+" "+kind, e.known[0].GroupVersion().String()+" "+kind
+	} else if object, err := e.scheme.New(e.version.WithKind(kind)); err == nil {
+		sent = fmt.Sprintf("%T", object)
+	} else {
+		sent = strconv.Quote(name.Kind)
+	}
+	return fmt.Errorf("the server sent a %s where a %s was asked for: does the resource belong to "+
+		"the Go type?", sent, asked)
+}
