@@ -1,12 +1,13 @@
-// Package recorder writes Events: objects that tell people, in kubectl describe, what a controller did
-// and why something fails.
+// Package recorder writes Events: objects that tell people, in kubectl describe, what a controller
+// did and why something fails.
 //
-// A reconciler calls Eventf and goes on. The event waits in the Writer's correlator, where the same event
-// again only counts; the Writer's one loop creates the Event objects and brings their counts up to
-// date.
+// A reconciler calls Eventf and goes on. The event waits in the Writer's correlator, which only
+// counts it if it is the same event again; the Writer's one loop creates the Event objects and
+// updates their counts.
 //
 // Neighbours: below it are events and record, with the interfaces that users hold. Above it is the
-// manager, which makes one Writer, runs it, and stops it when all that could record an event has ended.
+// manager, which makes one Writer, runs it, and stops it after everything that could record an
+// event.
 package recorder
 
 import (
@@ -31,10 +32,12 @@ type EventRecorder interface {
 
 // Provider makes recorders for the controllers of a program. A manager is one.
 type Provider interface {
-	// GetEventRecorderFor returns a recorder with the older methods, which writes to the core group. The name may be any.
+	// GetEventRecorderFor returns a recorder with the older methods, which writes to the core
+	// group. The name may be any.
 	GetEventRecorderFor(name string) record.EventRecorder
-	// GetEventRecorder returns a recorder that writes to the group events.k8s.io, and reports as the controller with this name, which is a
-	// qualified name, such as "website-controller" or "example.com/website-controller".
+	// GetEventRecorder returns a recorder that writes to the group events.k8s.io, and reports as
+	// the controller with this name, which must be a qualified name, such as "website-controller"
+	// or "example.com/website-controller".
 	GetEventRecorder(name string) EventRecorder
 }
 
@@ -59,7 +62,7 @@ func (r *currentRecorder) AnnotatedEventf(regarding runtime.Object, related runt
 	})
 }
 
-// olderRecorder has the methods of the core group's API, which names no action.
+// olderRecorder has the methods of the core group's API, which have no action.
 type olderRecorder struct {
 	writer *Writer
 	by     reporter
@@ -88,23 +91,25 @@ func (r *olderRecorder) write(object runtime.Object, annotations map[string]stri
 	})
 }
 
-// api is one of the two APIs by which an Event can be written, and what is different there. A role allows them
-// separately, so that each recorder uses the one that its methods belong to.
+// api is one of the two APIs that can write an Event, and their differences. RBAC allows them
+// separately, so each recorder uses the API that its methods belong to.
 type api struct {
 	version   schema.GroupVersion
-	path      string // of the server
+	path      string // of the API on the server
 	noteLimit int
-	// atOnce is how many occurrences are written when they happen; the count of later ones is written at intervals.
+	// atOnce is how many occurrences are written when they happen; the count of later ones is
+	// written at intervals.
 	atOnce int32
-	// goesOn says that a series continues after a pause of any length.
+	// goesOn is true if a series continues after a pause of any length.
 	goesOn bool
 
-	// body is the event as it is created, and patch what is changed in it when it has happened again.
+	// body is the event to create, and patch is the change to it when it has happened again.
 	body  func(*eventsv1.Event) runtime.Object
 	patch func(*eventsv1.Event) map[string]any
 }
 
-// currentAPI is events.k8s.io/v1. An Event with a series has the time of each write in it, and nothing else of it may change.
+// currentAPI is events.k8s.io/v1. Each write of a series sets its time; no other field of the Event
+// may change.
 var currentAPI = &api{
 	version:   eventsv1.SchemeGroupVersion,
 	path:      "/apis",
@@ -114,8 +119,8 @@ var currentAPI = &api{
 	patch:     func(event *eventsv1.Event) map[string]any { return map[string]any{"series": event.Series} },
 }
 
-// olderAPI is the core group's, which has a count in the place of a series. The numbers are client-go's: 25
-// occurrences, and then one in 5 minutes.
+// olderAPI is the core group's, which has a count in place of a series. The numbers are
+// client-go's: 25 occurrences, and then one in 5 minutes.
 var olderAPI = &api{
 	version:   corev1.SchemeGroupVersion,
 	path:      "/api",
