@@ -11,11 +11,12 @@ import (
 	"k8s.io/client-go/tools/metrics"
 )
 
-// RESTClientMetric is a metric of the requests to the API server that is only there if somebody asks for
-// it. They have a series for each verb and host, and each histogram one for each bucket.
+// RESTClientMetric is an optional metric of the requests to the API server. They are optional
+// because each has a series for each verb and host, and a histogram one for each bucket.
 type RESTClientMetric int
 
-// The metrics of RegisterRESTClientMetrics. One more, rest_client_requests_total, is always there.
+// The metrics of RegisterRESTClientMetrics. One more, rest_client_requests_total, is always
+// registered.
 const (
 	// MetricRequestLatency is rest_client_request_duration_seconds.
 	MetricRequestLatency = iota + 1
@@ -33,12 +34,13 @@ const (
 
 // RESTClientMetricsOptions are the options of RegisterRESTClientMetricsWithOptions.
 type RESTClientMetricsOptions struct {
-	// DurationBuckets are the buckets of the metrics of durations, in seconds; by default 5 ms to 1 minute. They
-	// count when a metric is registered for the first time, and not later.
+	// DurationBuckets are the buckets of the metrics of durations, in seconds; by default 5 ms to 1
+	// minute. They take effect when a metric is registered for the first time, and not later.
 	DurationBuckets []float64
 }
 
-// RegisterRESTClientMetrics registers metrics in the Registry. Those that are there already stay as they are.
+// RegisterRESTClientMetrics registers metrics in the Registry. A metric that is registered already
+// stays unchanged.
 func RegisterRESTClientMetrics(metrics ...RESTClientMetric) {
 	RegisterRESTClientMetricsWithOptions(RESTClientMetricsOptions{}, metrics...)
 }
@@ -94,7 +96,7 @@ var (
 	requestRetries                 restRetries
 )
 
-// client-go takes metrics once for the process, and the first who registers wins.
+// client-go takes metrics once for the process: the first package that registers wins.
 func init() {
 	Registry.MustRegister(requestResults)
 	metrics.Register(metrics.RegisterOpts{

@@ -1,7 +1,7 @@
-// Package filters decides who may read metrics: whoever the API server says.
+// Package filters lets the API server decide which clients may read metrics.
 //
-// A request brings a token. A TokenReview tells whose it is, and a SubjectAccessReview whether this user
-// may do what the request does. Both answers are kept for a while.
+// A request carries a token. A TokenReview says which user it belongs to, and a SubjectAccessReview
+// whether this user may make the request. Both answers are cached for a while.
 //
 // Neighbours: below it are the clients for reviews. Above it is the metrics server, which puts the filter
 // around its handlers.
@@ -22,11 +22,11 @@ import (
 // WithAuthenticationAndAuthorization makes a filter for server.Options.FilterProvider.
 //
 // The program's own role needs the verb create for tokenreviews in authentication.k8s.io and for
-// subjectaccessreviews in authorization.k8s.io. Who reads metrics needs a role with nonResourceURLs
+// subjectaccessreviews in authorization.k8s.io. A client needs a role with nonResourceURLs
 // ["/metrics"] and verbs [get].
 //
-// A client gets 401 without a token or with one that nobody knows, 403 without the permission, and 500
-// if the API server cannot be asked; the reason is in the log. A token and its user are believed for a
+// A client gets 401 without a token or with an unknown one, 403 without the permission, and 500 if
+// the API server does not answer; the reason is in the log. A token and its user are cached for a
 // minute, a permission for 5 minutes, and a refusal for 30 seconds.
 func WithAuthenticationAndAuthorization(config *rest.Config, httpClient *http.Client) (server.Filter, error) {
 	asking, err := newReviews(config, httpClient)
@@ -38,7 +38,7 @@ func WithAuthenticationAndAuthorization(config *rest.Config, httpClient *http.Cl
 	}, nil
 }
 
-// authenticationFilter lets a request through to the handler, or answers it.
+// authenticationFilter passes a request to the handler, or refuses it.
 type authenticationFilter struct {
 	reviews *reviews
 	log     logr.Logger
@@ -75,11 +75,11 @@ func (f *authenticationFilter) ServeHTTP(w http.ResponseWriter, req *http.Reques
 		return
 	}
 	req = req.Clone(req.Context())
-	req.Header.Del("Authorization") // the token is no business of the handler's
+	req.Header.Del("Authorization") // the handler must not see the token
 	f.handler.ServeHTTP(w, req)
 }
 
-// bearerToken is empty if there is none.
+// bearerToken returns the request's token, or nothing.
 func bearerToken(req *http.Request) string {
 	scheme, token, _ := strings.Cut(strings.TrimSpace(req.Header.Get("Authorization")), " ")
 	if !strings.EqualFold(scheme, "bearer") {

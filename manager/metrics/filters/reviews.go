@@ -18,16 +18,16 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// How long answers are believed.
+// How long answers are cached.
 const (
 	tokenFor   = time.Minute
-	failureFor = 10 * time.Second // a token that was refused with an error, which may pass
+	failureFor = 10 * time.Second // a token whose review has an error in its status, which may be temporary
 	allowedFor = 5 * time.Minute
 	deniedFor  = 30 * time.Second
 )
 
-// A review that fails is tried again: 5 times in all, after pauses of 0.5, 0.75, ... seconds, and each
-// for at most 10 seconds.
+// A review that fails is retried: 5 attempts in all, after delays of 0.5, 0.75, ... seconds, each
+// of at most 10 seconds.
 const (
 	tries       = 5
 	firstPause  = 500 * time.Millisecond
@@ -48,8 +48,8 @@ type decision struct {
 	reason  string
 }
 
-// reviews asks the API server, and keeps the answers. Their keys are hashes: a token should not stay in
-// memory, and a user may have thousands of groups.
+// reviews asks the API server, and caches the answers. The cache keys are hashes: a token should
+// not stay in memory, and a user may have thousands of groups.
 type reviews struct {
 	tokens   authenticationclient.TokenReviewInterface
 	accesses authorizationclient.SubjectAccessReviewInterface
@@ -75,9 +75,9 @@ func newReviews(config *rest.Config, httpClient *http.Client) (*reviews, error) 
 	}, nil
 }
 
-// authenticate returns the token's user, or errUnknown. A review that ends with an error in its status
-// counts as a no, as it does in the API server: for a token that is malformed or expired it has one. In
-// controller-runtime the client gets 500 then, and looks for the mistake on the wrong side.
+// authenticate returns the token's user, or errUnknown. A review with an error in its status counts
+// as a refusal, as in the API server: a malformed or expired token has one. In controller-runtime
+// the client gets 500 then, and looks for the mistake on the wrong side.
 func (r *reviews) authenticate(ctx context.Context, token string) (*authenticationv1.UserInfo, error) {
 	who, err := r.identities.get(ctx, hash([]byte(token)), func(ctx context.Context) (who identity, keep time.Duration, err error) {
 		keep = tokenFor
@@ -101,7 +101,7 @@ func (r *reviews) authenticate(ctx context.Context, token string) (*authenticati
 	return who.user, err
 }
 
-// authorize returns whether the user may do this.
+// authorize returns whether the user may make this request.
 func (r *reviews) authorize(ctx context.Context, user *authenticationv1.UserInfo, verb, path string) (decision, error) {
 	spec := authorizationv1.SubjectAccessReviewSpec{
 		User: user.Username, UID: user.UID, Groups: user.Groups,
@@ -138,7 +138,7 @@ func hash(key []byte) string {
 	return string(sum[:])
 }
 
-// again tries something until it succeeds, or fails in a way that will not change.
+// again retries until the call succeeds, or fails with an error that a retry does not change.
 func again(ctx context.Context, do func(ctx context.Context) error) error {
 	pause := firstPause
 	for n := 1; ; n++ {
@@ -157,7 +157,7 @@ func again(ctx context.Context, do func(ctx context.Context) error) error {
 	}
 }
 
-// mayPass is true for errors of the network, and for a server that is overloaded or broken.
+// mayPass returns true for network errors, and for a server that is overloaded or broken.
 func mayPass(err error) bool {
 	var status apierrors.APIStatus
 	return !errors.As(err, &status) || apierrors.IsTooManyRequests(err) || status.Status().Code >= http.StatusInternalServerError
