@@ -27,13 +27,14 @@ type authority struct {
 	from, until time.Time
 }
 
-// certificate is what a server shows.
+// certificate is a server's certificate and key.
 type certificate struct {
 	pair        *tls.Certificate
 	from, until time.Time
 }
 
-// newAuthority makes an authority that signs itself. The path length keeps it from signing others.
+// newAuthority makes a self-signed authority. The path length keeps it from signing other
+// authorities.
 func newAuthority(now time.Time, lifetime time.Duration) (authority, error) {
 	template := &x509.Certificate{
 		Subject:               pkix.Name{CommonName: "webhooks in development"},
@@ -59,7 +60,8 @@ func newAuthority(now time.Time, lifetime time.Duration) (authority, error) {
 	}, nil
 }
 
-// serve makes a server's certificate for some names and addresses. It ends with the authority, if not before.
+// serve makes a server's certificate for some names and addresses. It expires with the authority,
+// if not before.
 func (a authority) serve(now time.Time, lifetime time.Duration, hosts []string) (certificate, error) {
 	until := now.Add(lifetime)
 	if until.After(a.until) {
@@ -104,50 +106,52 @@ func sign(template *x509.Certificate, by *authority) (der []byte, key *ecdsa.Pri
 
 // region rotation
 
-// generation is the state of the certificates: what signs, what is served, and what the API server is told.
+// generation is the state of the certificates: which authority signs, which certificate is served,
+// and which authorities the API server trusts.
 type generation struct {
-	signer  authority // signs what is served
+	signer  authority // signs the certificate that is served
 	serving certificate
-	// next is the authority after signer, while the API server learns about it. It signs nothing before that.
+	// next is the authority after signer. It signs nothing until the API server has read the
+	// configurations with it.
 	next *authority
 	// told is when all configurations had next; zero until then.
 	told time.Time
-	// asked is when somebody asked for the next authority; zero if nobody did.
+	// asked is when Renew was called for the next authority; zero if it was not.
 	asked time.Time
-	// last is the authority before signer. Connections that began with it go on, so the API server still
-	// trusts it until it runs out.
+	// last is the authority before signer. Connections that began with it go on, so the API server
+	// trusts it until it expires.
 	last *authority
 }
 
-// step is what there is to do about a generation.
+// step is what to do next with a generation.
 type step int
 
 const (
-	stay       step = iota // nothing until the time that comes with it
+	stay       step = iota // wait until the time that due returns
 	renew                  // sign a new serving certificate
-	makeNext               // make the next authority, and tell the API server
+	makeNext               // make the next authority, and publish it
 	promote                // let next sign
-	forgetLast             // stop telling the API server about last
+	forgetLast             // stop publishing last
 )
 
 const (
 	// settling is how long the API server may take to read a configuration that was written.
 	settling = 10 * time.Second
-	// renewAt is the part of a life after which a certificate is renewed, so that a failure can be
-	// repaired in the rest of it.
+	// renewAt is the fraction of its life after which a certificate is renewed. The rest is left to
+	// repair a failure.
 	renewAt = 2.0 / 3
-	// promoteAt is the part of an authority's life after which the next one signs, even if the API server could not
-	// be told.
+	// promoteAt is the fraction of an authority's life after which the next one signs, even if
+	// publishing it has failed.
 	promoteAt = 0.9
 	// clockTolerance is how far the API server's clock may be behind ours.
 	clockTolerance = 5 * time.Minute
 )
 
-// due is the step for a generation at a time, or when to look again.
+// due is the step for a generation at a time, or when to call due again.
 //
-// A new authority is announced beside the old one, and signs only when the API server has had time to
-// read the configurations. So there is no moment at which it does not trust what is served. If the
-// announcement fails, nothing changes until the old authority has to go anyway.
+// A new authority is published beside the old one, and signs only when the API server has had time
+// to read the configurations. So there is no moment at which it does not trust what is served. If
+// publishing fails, nothing changes until the old authority must be replaced anyway.
 func (g generation) due(now time.Time) (step, time.Time) {
 	type deadline struct {
 		step step
@@ -180,12 +184,12 @@ func (g generation) due(now time.Time) (step, time.Time) {
 	return first.step, now
 }
 
-// after is the time at which a part of a life is over.
+// after is the time at which a fraction of a life is over.
 func after(part float64, from, until time.Time) time.Time {
 	return from.Add(time.Duration(float64(until.Sub(from)) * part))
 }
 
-// bundle is what the API server is told to trust, in PEM form.
+// bundle is the authorities that the API server has to trust, in PEM form.
 func (g generation) bundle() (pem []byte) {
 	for _, a := range []*authority{g.next, &g.signer, g.last} {
 		if a != nil {
@@ -203,8 +207,9 @@ var (
 	crd        = schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
 )
 
-// putBundle writes a bundle wherever an object says how to reach a webhook. It returns whether it changed
-// anything, and leaves all other fields alone, those that this program does not know too.
+// putBundle writes a bundle to every webhook client configuration in an object. It returns whether
+// it changed anything, and leaves all other fields alone, even those that this program does not
+// know.
 func putBundle(object *unstructured.Unstructured, bundle []byte) (changed bool, err error) {
 	text := base64.StdEncoding.EncodeToString(bundle)
 	put := func(clientConfig map[string]any) {
