@@ -24,7 +24,7 @@ type document struct {
 	text []byte
 }
 
-// into reads the object into a Go type.
+// into decodes the object into a Go type.
 func (d document) into(path string, object any) error {
 	if err := yaml.Unmarshal(d.text, object); err != nil {
 		return fmt.Errorf("reading the %s in %s: %w", d.kind.Kind, path, err)
@@ -32,8 +32,8 @@ func (d document) into(path string, object any) error {
 	return nil
 }
 
-// ReadCRDFiles adds the CRDs of options.Paths to options.CRDs. Of several with one name, the one
-// that comes last is taken.
+// ReadCRDFiles adds the CRDs of options.Paths to options.CRDs. If several have one name, the last
+// one is used.
 func ReadCRDFiles(options *CRDInstallOptions) error {
 	var read []*apiextensionsv1.CustomResourceDefinition
 	err := eachDocument(options.Paths, !options.ErrorIfPathMissing, func(path string, d document) error {
@@ -54,8 +54,8 @@ func ReadCRDFiles(options *CRDInstallOptions) error {
 	return nil
 }
 
-// mergeCRDs joins two lists. Of several CRDs with one name, the last one takes the place of the
-// first. So reading a directory again, as Stop does, gives no CRD twice.
+// mergeCRDs joins lists. If several CRDs have one name, the last one replaces the first, at its
+// place. So reading a directory again, as Stop does, adds no duplicates.
 func mergeCRDs(lists ...[]*apiextensionsv1.CustomResourceDefinition) []*apiextensionsv1.CustomResourceDefinition {
 	return mergeBy(func(crd *apiextensionsv1.CustomResourceDefinition) string { return crd.Name }, lists...)
 }
@@ -126,7 +126,8 @@ func eachDocument(paths []string, skipMissing bool, visit func(path string, d do
 	return nil
 }
 
-// filesOf returns a file itself, and of a directory the files that may hold objects, sorted.
+// filesOf returns the path itself if it is a file, and for a directory the files that may hold
+// objects, sorted.
 func filesOf(path string) ([]string, error) {
 	info, err := os.Stat(path)
 	if err != nil || !info.IsDir() {
