@@ -8,11 +8,12 @@ import (
 	"github.com/loopwright/loopwright/trace"
 )
 
-// report is the answer. The JSON names are stable: a field may be added, none changes its meaning.
+// report is the answer. The JSON names are stable: fields may be added, but none changes its
+// meaning.
 type report struct {
-	On          bool            `json:"on"`       // false: nobody records
+	On          bool            `json:"on"`       // false without a recorder
 	Recorded    uint64          `json:"recorded"` // events, since the program started
-	Held        int             `json:"held"`     // events that this answer is made of
+	Held        int             `json:"held"`     // events that this answer is made from
 	Controllers []oneController `json:"controllers"`
 }
 
@@ -26,8 +27,8 @@ type oneController struct {
 	Reconciles []oneReconcile `json:"reconciles"` // newest first
 }
 
-// oneReconcile is one call of a reconciler. Reasons, causes and the time in the queue are missing where the
-// ring has forgotten the beginning.
+// oneReconcile is one call of a reconciler. Reasons, causes and the time in the queue are missing
+// if the ring has overwritten the events before its start.
 type oneReconcile struct {
 	Started   time.Time      `json:"started"`
 	Namespace string         `json:"namespace,omitempty"`
@@ -43,8 +44,8 @@ type oneReconcile struct {
 
 type request struct{ controller, namespace, name string }
 
-// summarizer goes through events, oldest first. A controller never works on one request twice at the same
-// time, so that an end belongs to the last start.
+// summarizer reads events, oldest first. A controller never works on one request twice at the same
+// time, so an end belongs to the last start.
 type summarizer struct {
 	started time.Time
 	all     map[string]*oneController
@@ -52,7 +53,7 @@ type summarizer struct {
 	running map[request]oneReconcile
 }
 
-// summarize is the whole story, by the controllers' names.
+// summarize returns the reconciles of all controllers, sorted by the controllers' names.
 func summarize(events []trace.Event, started time.Time) []oneController {
 	s := summarizer{started: started, all: map[string]*oneController{}, queued: map[request]time.Duration{}, running: map[request]oneReconcile{}}
 	for _, e := range events {

@@ -29,7 +29,7 @@ var timeEncoders = map[string]zapcore.TimeEncoder{
 	"iso8601": zapcore.ISO8601TimeEncoder, "rfc3339": zapcore.RFC3339TimeEncoder, "rfc3339nano": zapcore.RFC3339NanoTimeEncoder,
 }
 
-// BindFlags adds flags that set the options. What the options hold already is their default.
+// BindFlags adds flags that set the options. The options' current values are the flags' defaults.
 //
 //	--zap-devel              development instead of production; see Options.Development
 //	--zap-encoder            json or console
@@ -72,7 +72,8 @@ func parseLevel(text string) (zapcore.Level, error) {
 		}
 		return level, nil
 	}
-	// A level has 8 bits. controller-runtime lets a larger number wrap around, and nothing is logged.
+	// A level has 8 bits. In controller-runtime a larger number wraps around, and nothing is
+	// logged.
 	if number < 1 || number > -math.MinInt8 {
 		return 0, fmt.Errorf("log level %d: it must be between 1 and %d", number, -math.MinInt8)
 	}
