@@ -40,13 +40,18 @@ func (m *controllerManager) makeElection(config *rest.Config) error {
 	}
 	watchDog := leaderelection.NewLeaderHealthzAdaptor(tolerated)
 	m.healthz[watchDog.Name()] = watchDog.Check
-	m.election = &electionRunnable{groups: m.groups, name: cmp.Or(o.LeaderElectionID, lock.Describe())}
+	m.election = &electionRunnable{
+		groups: m.groups, name: cmp.Or(o.LeaderElectionID, lock.Describe()),
+	}
 	m.election.config = leaderelection.LeaderElectionConfig{
 		Lock: lock, Name: m.election.name,
-		LeaseDuration: *o.LeaseDuration, RenewDeadline: *o.RenewDeadline, RetryPeriod: *o.RetryPeriod,
+		LeaseDuration: *o.LeaseDuration, RenewDeadline: *o.RenewDeadline,
+		RetryPeriod:     *o.RetryPeriod,
 		ReleaseOnCancel: o.LeaderElectionReleaseOnCancel, WaitForMissing: o.Strict,
 		Recorder: o.Recorder, WatchDog: watchDog,
-		Callbacks: leaderelection.LeaderCallbacks{OnStartedLeading: m.election.work, OnStoppedLeading: func() {}},
+		Callbacks: leaderelection.LeaderCallbacks{
+			OnStartedLeading: m.election.work, OnStoppedLeading: func() {},
+		},
 	}
 	return nil
 }
@@ -57,7 +62,8 @@ func (m *controllerManager) makeLock(config *rest.Config) (resourcelock.Interfac
 	if err != nil {
 		return nil, fmt.Errorf("making the HTTP client of the leader election: %w", err)
 	}
-	events, err := recorder.New(config, httpClient, scheme.Scheme, recorder.Options{Logger: o.Logger.WithName("events")})
+	events, err := recorder.New(config, httpClient, scheme.Scheme,
+		recorder.Options{Logger: o.Logger.WithName("events")})
 	if err != nil {
 		return nil, fmt.Errorf("making the event writer of the leader election: %w", err)
 	}

@@ -21,7 +21,7 @@ var (
 // until it is stopped.
 type group struct {
 	name   groupName
-	failed func(error) // called from the runnable's goroutine with each error that a runnable returns
+	failed func(error) // called with each error of a runnable, from the runnable's goroutine
 	log    logr.Logger // for runnables that are added while the group runs and do not become ready
 
 	mu      sync.Mutex // guards what follows
@@ -40,9 +40,10 @@ type group struct {
 type member struct {
 	runnable Runnable
 	start    func(context.Context) error // Start, or Warmup
-	ready    func(context.Context) error // waits until the member is ready; nil if it is ready as soon as it is started
-	wait     func(context.Context) error // calls ready, and gives up when the member ends; set by launch
-	isLate   bool                        // added while the group runs, so start does not wait for it
+	// ready waits until the member is ready; nil if it is ready as soon as it is started.
+	ready  func(context.Context) error
+	wait   func(context.Context) error // ready, until the member ends; set by launch
+	isLate bool                        // added while the group runs, so start does not wait for it
 }
 
 func newGroup(name groupName, log logr.Logger, failed func(error)) *group {

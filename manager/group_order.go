@@ -26,7 +26,10 @@ const (
 )
 
 func (g groupName) String() string {
-	return [groupCount]string{"HTTP servers", "webhooks", "caches", "others", "warm-up", "leader election", "leader-elected"}[g]
+	return [groupCount]string{
+		"HTTP servers", "webhooks", "caches", "others", "warm-up",
+		"leader election", "leader-elected",
+	}[g]
 }
 
 // groupPhase is a group's phase. It only ever advances.

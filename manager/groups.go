@@ -28,7 +28,8 @@ type groups struct {
 }
 
 func newGroups(log logr.Logger, syncTimeout time.Duration, recorder *trace.Recorder) *groups {
-	g := &groups{syncTimeout: syncTimeout, recorder: recorder, failed: func(err error) { logFailure(log, err) }}
+	g := &groups{syncTimeout: syncTimeout, recorder: recorder}
+	g.failed = func(err error) { logFailure(log, err) }
 	for name := range groupName(groupCount) {
 		g.all[name] = newGroup(name, log, func(err error) {
 			g.mu.Lock()
@@ -119,7 +120,9 @@ func (g *groups) setLocked(name groupName, phase groupPhase) {
 	if phase >= stopping {
 		kind = trace.Stop
 	}
-	g.recorder.Record(trace.Event{Kind: kind, Layer: "manager", Name: name.String(), Op: phase.String()})
+	g.recorder.Record(trace.Event{
+		Kind: kind, Layer: "manager", Name: name.String(), Op: phase.String(),
+	})
 }
 
 // stop stops the groups in their order, and returns when all have ended. From now on add refuses.

@@ -108,14 +108,17 @@ func New(config *rest.Config, options Options) (Manager, error) {
 		return nil, err
 	}
 	m := &controllerManager{
-		ownCluster: made.(ownCluster), options: options, groups: newGroups(options.Logger, options.syncTimeout(), options.Recorder),
+		ownCluster: made.(ownCluster), options: options,
+		groups:     newGroups(options.Logger, options.syncTimeout(), options.Recorder),
 		converters: conversion.NewRegistry(), elected: make(chan struct{}),
 		healthz: map[string]healthz.Checker{}, readyz: map[string]healthz.Checker{},
 	}
-	if m.metrics, err = server.NewServer(options.Metrics, config, made.GetHTTPClient()); err != nil {
+	if m.metrics, err = server.NewServer(options.Metrics, config,
+		made.GetHTTPClient()); err != nil {
 		return nil, fmt.Errorf("making the metrics server: %w", err)
 	}
-	if err := errors.Join(m.makeElection(config), m.groups.add(ownCache{m.ownCluster})); err != nil {
+	if err := errors.Join(m.makeElection(config),
+		m.groups.add(ownCache{m.ownCluster})); err != nil {
 		return nil, err
 	}
 	return m, nil
@@ -137,7 +140,9 @@ func (m *controllerManager) AddReadyzCheck(name string, check healthz.Checker) e
 	return m.addCheck(m.readyz, "readiness", name, check)
 }
 
-func (m *controllerManager) addCheck(to map[string]healthz.Checker, kind, name string, check healthz.Checker) error {
+func (m *controllerManager) addCheck(
+	to map[string]healthz.Checker, kind, name string, check healthz.Checker,
+) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch {
@@ -158,7 +163,8 @@ func (m *controllerManager) AddMetricsServerExtraHandler(path string, handler ht
 	case m.started:
 		return fmt.Errorf("the handler of %s comes too late: add it before Start", path)
 	case m.metrics == nil:
-		m.options.Logger.Info("A handler is not served, because the metrics server is switched off", "path", path)
+		m.options.Logger.Info("A handler is not served, because the metrics server is switched off",
+			"path", path)
 		return nil
 	}
 	return m.metrics.AddExtraHandler(path, handler)
@@ -173,7 +179,8 @@ func (m *controllerManager) GetWebhookServer() webhook.Server {
 	}
 	m.webhooks = m.options.WebhookServer
 	if err := m.groups.add(m.webhooks); err != nil {
-		m.options.Logger.Error(err, "The webhook server will not run: ask for it while the manager runs, or before")
+		m.options.Logger.Error(err,
+			"The webhook server will not run: ask for it while the manager runs, or before")
 	}
 	return m.webhooks
 }

@@ -31,13 +31,13 @@ type Options struct {
 	// a program behaves as it does with controller-runtime, which has no such field.
 	//
 	//   - The metrics server listens on localhost only, not on every interface.
-	//   - If the lease is missing, the replica that creates it waits for LeaseDuration before it works:
-	//     the lease may have been deleted while its holder still works. So the first start takes 18 to
-	//     20 s.
-	//   - Start fails if a cache has not listed within Controller.CacheSyncTimeout, and the error names
-	//     the missing RBAC rule. Otherwise this timeout holds only for the kinds that controllers
-	//     watch; for kinds that were requested before the start in another way, by IndexField for
-	//     instance, Start waits forever.
+	//   - If the lease is missing, the replica that creates it waits for LeaseDuration before it
+	//     works: the lease may have been deleted while its holder still works. So the first start
+	//     takes 18 to 20 s.
+	//   - Start fails if a cache has not listed within Controller.CacheSyncTimeout, and the error
+	//     names the missing RBAC rule. Otherwise this timeout holds only for the kinds that
+	//     controllers watch; for kinds that were requested before the start in another way, by
+	//     IndexField for instance, Start waits forever.
 	//   - Reconciles in flight have 10 s to end when a controller stops: see
 	//     controller.Options.GracePeriod. Otherwise their contexts end at once.
 	//   - Namespaces take turns among requests of one priority: see controller.Options.Group.
@@ -89,7 +89,8 @@ type Options struct {
 	Metrics server.Options
 	// HealthProbeBindAddress is the address of the probes; "" and "0" switch them off.
 	HealthProbeBindAddress string
-	// ReadinessEndpointName and LivenessEndpointName are the paths; by default /readyz and /healthz.
+	// ReadinessEndpointName and LivenessEndpointName are the paths; by default /readyz and
+	// /healthz.
 	ReadinessEndpointName string
 	LivenessEndpointName  string
 	// PprofBindAddress is the address of the profiles and of /debug/reconciles; "" and "0" switch
@@ -146,18 +147,24 @@ func (o *Options) complete() error {
 		field    string
 		value    *string
 		standard string
-	}{{"ReadinessEndpointName", &o.ReadinessEndpointName, "/readyz"}, {"LivenessEndpointName", &o.LivenessEndpointName, "/healthz"}} {
+	}{
+		{"ReadinessEndpointName", &o.ReadinessEndpointName, "/readyz"},
+		{"LivenessEndpointName", &o.LivenessEndpointName, "/healthz"},
+	} {
 		if *path.value == "" {
 			*path.value = path.standard
 		}
 		asked := *path.value
-		*path.value = strings.TrimRight(asked, "/") // each check has a path below this one, with a slash between
+		// each check has a path below this one, with a slash between
+		*path.value = strings.TrimRight(asked, "/")
 		if !strings.HasPrefix(*path.value, "/") || strings.ContainsAny(*path.value, "{} ") {
-			return fmt.Errorf("%s is %q: it must be a path such as %s", path.field, asked, path.standard)
+			return fmt.Errorf("%s is %q: it must be a path such as %s",
+				path.field, asked, path.standard)
 		}
 	}
 	if o.ReadinessEndpointName == o.LivenessEndpointName {
-		return fmt.Errorf("%s cannot be both the ReadinessEndpointName and the LivenessEndpointName", o.LivenessEndpointName)
+		return fmt.Errorf("%s cannot be both the ReadinessEndpointName "+
+			"and the LivenessEndpointName", o.LivenessEndpointName)
 	}
 	return nil
 }

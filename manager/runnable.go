@@ -82,7 +82,9 @@ func placesOf(r Runnable, syncTimeout time.Duration) []place {
 		return []place{{httpServers, m}}
 	case hasCache:
 		if m.ready == nil {
-			m.ready = func(ctx context.Context) error { return waitForSync(ctx, is.GetCache(), syncTimeout) }
+			m.ready = func(ctx context.Context) error {
+				return waitForSync(ctx, is.GetCache(), syncTimeout)
+			}
 		}
 		return []place{{caches, m}}
 	case webhook.Server:
@@ -102,7 +104,8 @@ func placesOf(r Runnable, syncTimeout time.Duration) []place {
 func waitForSync(ctx context.Context, c cache.Cache, timeout time.Duration) error {
 	if timeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, timeout, fmt.Errorf("this has taken longer than %s", timeout))
+		ctx, cancel = context.WithTimeoutCause(ctx, timeout,
+			fmt.Errorf("this has taken longer than %s", timeout))
 		defer cancel()
 	}
 	return cache.WaitForSync(ctx, c)

@@ -63,14 +63,17 @@ func (m *controllerManager) addServers(ctx context.Context) error {
 		if server.address == "" || server.address == "0" {
 			continue
 		}
-		listener, err := new(net.ListenConfig).Listen(context.WithoutCancel(ctx), "tcp", server.address)
+		listener, err := new(net.ListenConfig).Listen(
+			context.WithoutCancel(ctx), "tcp", server.address)
 		if err != nil {
 			for _, other := range opened {
 				_ = other.Listener.Close()
 			}
 			return fmt.Errorf("opening the port of the %s server: %w", server.name, err)
 		}
-		opened = append(opened, &Server{Name: server.name, Server: newHTTPServer(server.handler), Listener: listener})
+		opened = append(opened, &Server{
+			Name: server.name, Server: newHTTPServer(server.handler), Listener: listener,
+		})
 	}
 	for _, server := range opened {
 		if err := m.groups.add(server); err != nil {
@@ -82,7 +85,9 @@ func (m *controllerManager) addServers(ctx context.Context) error {
 
 // newHTTPServer sets timeouts, because every client in the cluster may connect.
 func newHTTPServer(handler http.Handler) *http.Server {
-	return &http.Server{Handler: handler, IdleTimeout: 90 * time.Second, ReadHeaderTimeout: 32 * time.Second}
+	return &http.Server{
+		Handler: handler, IdleTimeout: 90 * time.Second, ReadHeaderTimeout: 32 * time.Second,
+	}
 }
 
 // probes serves the checks. Each check also has its own path, which gives the reason of a failure.
@@ -151,7 +156,7 @@ func (s *Server) Start(ctx context.Context) error {
 	go func() { served <- s.Server.Serve(listener) }()
 	select {
 	case err := <-served:
-		if errors.Is(err, http.ErrServerClosed) { // other code has called Shutdown, which is still going on
+		if errors.Is(err, http.ErrServerClosed) { // other code has called Shutdown
 			<-ctx.Done()
 			return s.shutdown(ctx)
 		}
@@ -173,7 +178,8 @@ func (s *Server) shutdown(ctx context.Context) error {
 		defer cancel()
 	}
 	if err := s.Server.Shutdown(ctx); err != nil {
-		return errors.Join(fmt.Errorf("%s: requests were cut off when the server stopped: %w", s, err), s.Server.Close())
+		err = fmt.Errorf("%s: requests were cut off when the server stopped: %w", s, err)
+		return errors.Join(err, s.Server.Close())
 	}
 	return nil
 }

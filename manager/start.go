@@ -111,9 +111,12 @@ func (m *controllerManager) startElected(waiting, base context.Context) error {
 
 // stopGroups stops the groups and then the event writer, and waits for them up to the graceful
 // shutdown timeout. grace ends early if the lease was lost.
-func (m *controllerManager) stopGroups(grace context.Context, cause error, events *eventWriter) error {
+func (m *controllerManager) stopGroups(
+	grace context.Context, cause error, events *eventWriter,
+) error {
 	timeout := *m.options.GracefulShutdownTimeout
-	m.options.Logger.Info("Stopping", "gracefulShutdownTimeout", timeout, "reason", fmt.Sprint(cause))
+	m.options.Logger.Info("Stopping",
+		"gracefulShutdownTimeout", timeout, "reason", fmt.Sprint(cause))
 	if timeout >= 0 {
 		var cancel context.CancelFunc
 		grace, cancel = context.WithTimeout(grace, timeout)
@@ -130,7 +133,9 @@ func (m *controllerManager) stopGroups(grace context.Context, cause error, event
 		err = nil
 	case errors.Is(context.Cause(grace), errStillElected): // Start already returns it
 	default:
-		err = fmt.Errorf("not everything has ended within the graceful shutdown timeout of %s: %w: %w", timeout, err, grace.Err())
+		err = fmt.Errorf(
+			"not everything has ended within the graceful shutdown timeout of %s: %w: %w",
+			timeout, err, grace.Err())
 	}
 	return err
 }
