@@ -75,7 +75,9 @@ func (b *Builder) Owns(object client.Object, opts ...OwnsOption) *Builder {
 }
 
 // Watches names a kind whose objects the handler maps to requests.
-func (b *Builder) Watches(object client.Object, eventHandler handler.EventHandler, opts ...WatchesOption) *Builder {
+func (b *Builder) Watches(
+	object client.Object, eventHandler handler.EventHandler, opts ...WatchesOption,
+) *Builder {
 	input := WatchesInput{object: object, handler: eventHandler}
 	for _, opt := range opts {
 		opt.ApplyToWatches(&input)
@@ -85,7 +87,9 @@ func (b *Builder) Watches(object client.Object, eventHandler handler.EventHandle
 }
 
 // WatchesMetadata is Watches with OnlyMetadata.
-func (b *Builder) WatchesMetadata(object client.Object, eventHandler handler.EventHandler, opts ...WatchesOption) *Builder {
+func (b *Builder) WatchesMetadata(
+	object client.Object, eventHandler handler.EventHandler, opts ...WatchesOption,
+) *Builder {
 	return b.Watches(object, eventHandler, append(opts[:len(opts):len(opts)], OnlyMetadata)...)
 }
 
@@ -141,7 +145,8 @@ func (b *Builder) Build(r reconcile.Reconciler) (controller.Controller, error) {
 	name := b.name
 	if name == "" {
 		if name = strings.ToLower(kind.Kind); name == "" {
-			return nil, errors.New("the controller has no name: call For, whose kind is the name, or Named")
+			return nil, errors.New(
+				"the controller has no name: call For, whose kind is the name, or Named")
 		}
 	}
 	options, err := b.completeOptions(r, name, kind)
@@ -176,11 +181,13 @@ func (m withSources) Add(r manager.Runnable) error {
 func (b *Builder) kind() (schema.GroupVersionKind, error) {
 	switch {
 	case b.forTwice:
-		return schema.GroupVersionKind{}, errors.New("For was called twice, and a controller reconciles one kind: use Owns or Watches for the other")
+		return schema.GroupVersionKind{}, errors.New("For was called twice, and " +
+			"a controller reconciles one kind: use Owns or Watches for the other")
 	case b.reconciled.object == nil:
 		return schema.GroupVersionKind{}, nil
 	case event.IsNil(b.reconciled.object):
-		return schema.GroupVersionKind{}, fmt.Errorf("For was given a nil %T: give it an empty object of the kind", b.reconciled.object)
+		return schema.GroupVersionKind{}, fmt.Errorf(
+			"For was given a nil %T: give it an empty object of the kind", b.reconciled.object)
 	}
 	kind, err := apiutil.GVKForObject(b.reconciled.object, b.manager.GetScheme())
 	if err != nil {
@@ -191,18 +198,22 @@ func (b *Builder) kind() (schema.GroupVersionKind, error) {
 
 // completeOptions fills in options from the kind and from the manager's settings for it.
 // controller.New fills in the rest of these settings.
-func (b *Builder) completeOptions(r reconcile.Reconciler, name string, kind schema.GroupVersionKind) (controller.Options, error) {
+func (b *Builder) completeOptions(
+	r reconcile.Reconciler, name string, kind schema.GroupVersionKind,
+) (controller.Options, error) {
 	options := b.options
 	switch {
 	case r != nil && (options.Reconciler != nil || options.Batch != nil):
-		return options, errors.New("it has two reconcilers: one of WithOptions, and one of Complete or Build")
+		return options, errors.New(
+			"it has two reconcilers: one of WithOptions, and one of Complete or Build")
 	case r != nil:
 		options.Reconciler = r
 	case options.Reconciler == nil && options.Batch == nil:
 		return options, errors.New("it needs a reconciler: Complete or Build was given nil")
 	}
 	if options.MaxConcurrentReconciles == 0 {
-		options.MaxConcurrentReconciles = b.manager.GetControllerOptions().GroupKindConcurrency[kind.GroupKind().String()]
+		concurrency := b.manager.GetControllerOptions().GroupKindConcurrency
+		options.MaxConcurrentReconciles = concurrency[kind.GroupKind().String()]
 	}
 	if options.Kind == "" {
 		options.Kind = kind.Kind
@@ -214,7 +225,9 @@ func (b *Builder) completeOptions(r reconcile.Reconciler, name string, kind sche
 }
 
 // logConstructor makes loggers with the names of the controller, the kind and the object.
-func logConstructor(logger logr.Logger, name string, kind schema.GroupVersionKind) func(*reconcile.Request) logr.Logger {
+func logConstructor(
+	logger logr.Logger, name string, kind schema.GroupVersionKind,
+) func(*reconcile.Request) logr.Logger {
 	logger = logger.WithValues("controller", name)
 	if kind.Kind != "" {
 		logger = logger.WithValues("controllerGroup", kind.Group, "controllerKind", kind.Kind)
@@ -226,7 +239,8 @@ func logConstructor(logger logr.Logger, name string, kind schema.GroupVersionKin
 		case kind.Kind == "":
 			return logger.WithValues("namespace", request.Namespace, "name", request.Name)
 		default:
-			return logger.WithValues(kind.Kind, request.NamespacedName, "namespace", request.Namespace, "name", request.Name)
+			return logger.WithValues(kind.Kind, request.NamespacedName,
+				"namespace", request.Namespace, "name", request.Name)
 		}
 	}
 }
@@ -313,32 +327,40 @@ func (*matchEveryOwner) ApplyToOwns(input *OwnsInput) { input.everyOwner = true 
 // sources makes the sources of For, Owns and Watches.
 func (b *Builder) sources() ([]source.Source, error) {
 	var all []source.Source
-	add := func(method string, object client.Object, metadata bool, h handler.EventHandler, own []predicate.Predicate) error {
+	add := func(
+		method string, object client.Object, metadata bool, h handler.EventHandler,
+		own []predicate.Predicate,
+	) error {
 		object, err := b.watchedAs(object, metadata)
 		if err != nil {
 			return fmt.Errorf("%s: %w", method, err)
 		}
-		all = append(all, source.Kind(b.manager.GetCache(), object, h, slices.Concat(b.filters, own)...))
+		all = append(all, source.Kind(b.manager.GetCache(), object, h,
+			slices.Concat(b.filters, own)...))
 		return nil
 	}
 	switch {
 	case b.reconciled.object != nil:
 		input := b.reconciled
-		if err := add("For", input.object, input.onlyMetadata, &handler.EnqueueRequestForObject{}, input.predicates); err != nil {
+		if err := add("For", input.object, input.onlyMetadata, &handler.EnqueueRequestForObject{},
+			input.predicates); err != nil {
 			return nil, err
 		}
 	case len(b.owned) > 0:
 		return nil, errors.New("Owns needs For: it is For's kind that the owners have")
 	case len(b.watched)+len(b.raw) == 0:
-		return nil, errors.New("nothing is watched, so nothing would ever be reconciled: call For, Watches or WatchesRawSource")
+		return nil, errors.New("nothing is watched, so nothing would ever be reconciled: " +
+			"call For, Watches or WatchesRawSource")
 	}
 	for _, input := range b.owned {
-		if err := add("Owns", input.object, input.onlyMetadata, b.ownerHandler(input), input.predicates); err != nil {
+		if err := add("Owns", input.object, input.onlyMetadata, b.ownerHandler(input),
+			input.predicates); err != nil {
 			return nil, err
 		}
 	}
 	for _, input := range b.watched {
-		if err := add("Watches", input.object, input.onlyMetadata, input.handler, input.predicates); err != nil {
+		if err := add("Watches", input.object, input.onlyMetadata, input.handler,
+			input.predicates); err != nil {
 			return nil, err
 		}
 	}
@@ -350,7 +372,8 @@ func (b *Builder) ownerHandler(input OwnsInput) handler.EventHandler {
 	if !input.everyOwner {
 		opts = append(opts, handler.OnlyControllerOwner())
 	}
-	return handler.EnqueueRequestForOwner(b.manager.GetScheme(), b.manager.GetRESTMapper(), b.reconciled.object, opts...)
+	return handler.EnqueueRequestForOwner(b.manager.GetScheme(), b.manager.GetRESTMapper(),
+		b.reconciled.object, opts...)
 }
 
 // watchedAs returns the object from which the cache takes the kind and the form to watch.

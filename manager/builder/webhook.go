@@ -52,13 +52,17 @@ func WebhookManagedBy[T runtime.Object](m manager.Manager, object T) *WebhookBui
 }
 
 // WithDefaulter adds a mutating webhook.
-func (b *WebhookBuilder[T]) WithDefaulter(defaulter admission.Defaulter[T], opts ...admission.DefaulterOption) *WebhookBuilder[T] {
+func (b *WebhookBuilder[T]) WithDefaulter(
+	defaulter admission.Defaulter[T], opts ...admission.DefaulterOption,
+) *WebhookBuilder[T] {
 	b.defaulter, b.defaulterOptions = defaulter, opts
 	return b
 }
 
 // WithCustomDefaulter is WithDefaulter for a defaulter of any object.
-func (b *WebhookBuilder[T]) WithCustomDefaulter(defaulter admission.CustomDefaulter, opts ...admission.DefaulterOption) *WebhookBuilder[T] {
+func (b *WebhookBuilder[T]) WithCustomDefaulter(
+	defaulter admission.CustomDefaulter, opts ...admission.DefaulterOption,
+) *WebhookBuilder[T] {
 	b.customDefaulter, b.defaulterOptions = defaulter, opts
 	return b
 }
@@ -76,7 +80,9 @@ func (b *WebhookBuilder[T]) WithValidator(validator admission.Validator[T]) *Web
 }
 
 // WithCustomValidator is WithValidator for a validator of any object.
-func (b *WebhookBuilder[T]) WithCustomValidator(validator admission.CustomValidator) *WebhookBuilder[T] {
+func (b *WebhookBuilder[T]) WithCustomValidator(
+	validator admission.CustomValidator,
+) *WebhookBuilder[T] {
 	b.customValidator = validator
 	return b
 }
@@ -89,20 +95,26 @@ func (b *WebhookBuilder[T]) WithValidatorCustomPath(customPath string) *WebhookB
 
 // WithConverter adds a converter, such as the one that conversion.NewHubSpokeConverter returns. A
 // kind whose types convert themselves needs none.
-func (b *WebhookBuilder[T]) WithConverter(converterConstructor func(*runtime.Scheme) (conversion.Converter, error)) *WebhookBuilder[T] {
+func (b *WebhookBuilder[T]) WithConverter(
+	converterConstructor func(*runtime.Scheme) (conversion.Converter, error),
+) *WebhookBuilder[T] {
 	b.converter = converterConstructor
 	return b
 }
 
 // WithLogConstructor sets the function that makes the webhooks' loggers.
-func (b *WebhookBuilder[T]) WithLogConstructor(logConstructor func(base logr.Logger, req *admission.Request) logr.Logger) *WebhookBuilder[T] {
+func (b *WebhookBuilder[T]) WithLogConstructor(
+	logConstructor func(base logr.Logger, req *admission.Request) logr.Logger,
+) *WebhookBuilder[T] {
 	b.logConstructor = logConstructor
 	return b
 }
 
 // WithContextFunc sets a function that may copy values from the HTTP request to the webhooks'
 // contexts.
-func (b *WebhookBuilder[T]) WithContextFunc(contextFunc func(context.Context, *http.Request) context.Context) *WebhookBuilder[T] {
+func (b *WebhookBuilder[T]) WithContextFunc(
+	contextFunc func(context.Context, *http.Request) context.Context,
+) *WebhookBuilder[T] {
 	b.contextFunc = contextFunc
 	return b
 }
@@ -120,7 +132,8 @@ func (b *WebhookBuilder[T]) RecoverPanic(recoverPanic bool) *WebhookBuilder[T] {
 // Nothing is registered then.
 func (b *WebhookBuilder[T]) Complete() error {
 	if b.object == nil {
-		return errors.New("WebhookManagedBy needs an object, such as &v1.Banana{}: its type says which kind the webhooks are for")
+		return errors.New("WebhookManagedBy needs an object, such as &v1.Banana{}: its type " +
+			"says which kind the webhooks are for")
 	}
 	kind, err := apiutil.GVKForObject(b.object, b.manager.GetScheme())
 	if err != nil {
@@ -153,7 +166,8 @@ func (b *WebhookBuilder[T]) Complete() error {
 		b.register(kind, validatingPath, b.prepared(kind, validating))
 	}
 	if converts {
-		b.register(kind, "/convert", conversion.NewWebhookHandler(b.manager.GetScheme(), b.manager.GetConverterRegistry()))
+		b.register(kind, "/convert",
+			conversion.NewWebhookHandler(b.manager.GetScheme(), b.manager.GetConverterRegistry()))
 	}
 	return nil
 }
@@ -165,7 +179,8 @@ func (b *WebhookBuilder[T]) mutating() (*admission.Webhook, error) {
 	case b.defaulter != nil:
 		return admission.WithDefaulter(scheme, b.defaulter, b.defaulterOptions...), nil
 	case b.customDefaulter != nil:
-		return admission.WithCustomDefaulter(scheme, b.object, b.customDefaulter, b.defaulterOptions...), nil
+		return admission.WithCustomDefaulter(scheme, b.object, b.customDefaulter,
+			b.defaulterOptions...), nil
 	}
 	return nil, nil
 }
@@ -194,7 +209,9 @@ func (b *WebhookBuilder[T]) converts(kind schema.GroupVersionKind) (bool, error)
 	return true, b.manager.GetConverterRegistry().RegisterConverter(kind.GroupKind(), converter)
 }
 
-func (b *WebhookBuilder[T]) prepared(kind schema.GroupVersionKind, hook *admission.Webhook) *admission.Webhook {
+func (b *WebhookBuilder[T]) prepared(
+	kind schema.GroupVersionKind, hook *admission.Webhook,
+) *admission.Webhook {
 	hook.RecoverPanic = b.recoverPanic
 	hook.WithContextFunc = b.contextFunc
 	hook.LogConstructor = b.logConstructor
@@ -234,11 +251,12 @@ var validPath = regexp.MustCompile(`^((/[a-zA-Z0-9-_]+)+|/)$`)
 // webhookPath is the path that the API server calls. controller-gen writes the same paths.
 func webhookPath(prefix string, kind schema.GroupVersionKind, custom string) (string, error) {
 	if custom == "" {
-		return prefix + strings.ReplaceAll(kind.Group, ".", "-") + "-" + kind.Version + "-" + strings.ToLower(kind.Kind), nil
+		return prefix + strings.ReplaceAll(kind.Group, ".", "-") + "-" + kind.Version + "-" +
+			strings.ToLower(kind.Kind), nil
 	}
 	if !validPath.MatchString(custom) {
-		return "", fmt.Errorf("%q is not a path for a webhook: it begins with a slash and has letters, digits, - and _ between "+
-			"slashes, as in /default/bananas", custom)
+		return "", fmt.Errorf("%q is not a path for a webhook: it begins with a slash "+
+			"and has letters, digits, - and _ between slashes, as in /default/bananas", custom)
 	}
 	return custom, nil
 }
