@@ -162,9 +162,11 @@ func (c *LeaderElectionConfig) check() error {
 	case c.RetryPeriod <= 0:
 		return fmt.Errorf("RetryPeriod is %s, and must be more than zero", c.RetryPeriod)
 	case c.RenewDeadline <= time.Duration(JitterFactor*float64(c.RetryPeriod)):
-		return fmt.Errorf("RenewDeadline is %s, and must be more than RetryPeriod with its jitter, which is %g times %s", c.RenewDeadline, JitterFactor, c.RetryPeriod)
+		return fmt.Errorf("RenewDeadline is %s, and must be more than RetryPeriod with its "+
+			"jitter, which is %g times %s", c.RenewDeadline, JitterFactor, c.RetryPeriod)
 	case c.LeaseDuration <= c.RenewDeadline:
-		return fmt.Errorf("LeaseDuration is %s, and must be more than RenewDeadline, which is %s", c.LeaseDuration, c.RenewDeadline)
+		return fmt.Errorf("LeaseDuration is %s, and must be more than RenewDeadline, which is %s",
+			c.LeaseDuration, c.RenewDeadline)
 	case c.StopTimeout < 0:
 		return fmt.Errorf("StopTimeout is %s, and must not be negative", c.StopTimeout)
 	case c.Callbacks.OnStartedLeading == nil:
@@ -210,8 +212,10 @@ func (le *LeaderElector) GetLeader() string { return le.look().leader }
 // A follower is healthy.
 func (le *LeaderElector) Check(maxTolerableExpiredLease time.Duration) error {
 	s := le.look()
-	if over := time.Since(s.renewed) - le.config.LeaseDuration; (s.leads || s.works) && over > maxTolerableExpiredLease {
-		return fmt.Errorf("leader election %s: the lock ran out %s ago, and the work goes on; restart this process", le.config.Name, over.Round(time.Millisecond))
+	over := time.Since(s.renewed) - le.config.LeaseDuration
+	if (s.leads || s.works) && over > maxTolerableExpiredLease {
+		return fmt.Errorf("leader election %s: the lock ran out %s ago, and the work goes on; "+
+			"restart this process", le.config.Name, over.Round(time.Millisecond))
 	}
 	return nil
 }

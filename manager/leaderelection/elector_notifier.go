@@ -102,7 +102,8 @@ var (
 	}, []string{"name"})
 	slowpathTotal = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "leader_election_slowpath_total",
-		Help: "Renewals for which the leader had to read the lock first, because it could not rely on what it knew.",
+		Help: "Renewals for which the leader had to read the lock first, because it could not " +
+			"rely on what it knew.",
 	}, []string{"name"})
 )
 

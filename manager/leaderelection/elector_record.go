@@ -23,7 +23,8 @@ func (r *run) record(before election) {
 	}
 	switch {
 	case before.phase == following && after.phase == claiming:
-		r.say("claimed", fmt.Sprintf("it was missing, so whoever held it before gets %s to stop", after.lease))
+		r.say("claimed", fmt.Sprintf("it was missing, so whoever held it before gets %s to stop",
+			after.lease))
 	case before.phase == claiming && after.phase == following:
 		r.say("lost", "the claim was not kept")
 	case before.phase == claiming && after.phase == leading:
@@ -84,13 +85,19 @@ func (r *run) recordError(a answer) {
 	why := a.err.Error()
 	switch {
 	case apierrors.IsConflict(a.err), apierrors.IsAlreadyExists(a.err), r.failures[a.to.do] == why:
-		r.log.V(2).Info("A request to the lock failed", "request", requestNames[a.to.do], "error", why)
+		r.log.V(2).Info("A request to the lock failed",
+			"request", requestNames[a.to.do], "error", why)
 	default:
 		r.failures[a.to.do] = why
-		r.log.Error(a.err, "A request to the lock failed. It is retried, and logged again when the reason changes", "request", requestNames[a.to.do])
+		r.log.Error(a.err,
+			"A request to the lock failed. It is retried, and logged again when the reason changes",
+			"request", requestNames[a.to.do])
 	}
 	if r.config.Recorder.On() {
-		r.config.Recorder.Record(r.event(trace.Event{Kind: trace.Error, Outcome: trace.Failed, Reason: requestNames[a.to.do] + " the lock: " + a.err.Error()}))
+		r.config.Recorder.Record(r.event(trace.Event{
+			Kind: trace.Error, Outcome: trace.Failed,
+			Reason: requestNames[a.to.do] + " the lock: " + a.err.Error(),
+		}))
 	}
 }
 
@@ -127,7 +134,8 @@ const FenceAnnotation = "loopwright.dev/fence"
 type FencedError struct{ Old, Newest Fence }
 
 func (e *FencedError) Error() string {
-	return fmt.Sprintf("the leader %s of term %d was replaced: %s of term %d has written", e.Old.Identity, e.Old.Transitions, e.Newest.Identity, e.Newest.Transitions)
+	return fmt.Sprintf("the leader %s of term %d was replaced: %s of term %d has written",
+		e.Old.Identity, e.Old.Transitions, e.Newest.Identity, e.Newest.Transitions)
 }
 
 // Check returns a FencedError if the token is older than the newest one that a store has seen.
@@ -149,7 +157,9 @@ func (f Fence) Stamp(object metav1.Object) error {
 	if text, found := object.GetAnnotations()[FenceAnnotation]; found {
 		var err error
 		if newest, err = ParseFence(text); err != nil {
-			return fmt.Errorf("the annotation %s of %s/%s: %w; correct it, or remove it if no old leader can be left", FenceAnnotation, object.GetNamespace(), object.GetName(), err)
+			return fmt.Errorf("the annotation %s of %s/%s: %w; "+
+				"correct it, or remove it if no old leader can be left",
+				FenceAnnotation, object.GetNamespace(), object.GetName(), err)
 		}
 	}
 	if err := f.Check(newest); err != nil {
@@ -173,7 +183,8 @@ func ParseFence(text string) (Fence, error) {
 	count, identity, found := strings.Cut(text, "/")
 	transitions, err := strconv.Atoi(count)
 	if !found || err != nil || identity == "" {
-		return Fence{}, fmt.Errorf("%q is no fencing token: it has the form 3/web-1, with the count of the lock's transitions and the leader's identity", text)
+		return Fence{}, fmt.Errorf("%q is no fencing token: it has the form 3/web-1, with the "+
+			"count of the lock's transitions and the leader's identity", text)
 	}
 	return Fence{Identity: identity, Transitions: transitions}, nil
 }

@@ -15,8 +15,8 @@ import (
 // This file is the shell around the machine: one loop that asks it for the next step, sends the
 // requests, and waits for whatever comes first.
 
-// Run takes part in the election, and leads if it gets the lock, until the context ends or the lock is
-// lost. Elect does the same and says why it has ended.
+// Run takes part in the election, and leads if it gets the lock, until the context ends or the lock
+// is lost. Elect does the same and says why it has ended.
 func (le *LeaderElector) Run(ctx context.Context) { _ = le.Elect(ctx) }
 
 // Elect is Run with an error: nil if the context has ended and the work with it; ErrLost if the
@@ -37,10 +37,12 @@ func (le *LeaderElector) Elect(ctx context.Context) error {
 	lock := le.config.Lock
 	r := &run{
 		LeaderElector: le,
-		log:           logr.FromContextOrDiscard(ctx).WithValues("lock", lock.Describe(), "identity", lock.Identity()),
+		log: logr.FromContextOrDiscard(ctx).
+			WithValues("lock", lock.Describe(), "identity", lock.Identity()),
 		e: newElection(timing{
 			identity: lock.Identity(), waitForMissing: le.config.WaitForMissing,
-			lease: le.config.LeaseDuration, renew: le.config.RenewDeadline, retry: le.config.RetryPeriod,
+			lease: le.config.LeaseDuration, renew: le.config.RenewDeadline,
+			retry: le.config.RetryPeriod,
 		}),
 		answers:  make(chan answer, 1),
 		failures: map[do]string{},

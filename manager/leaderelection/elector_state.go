@@ -49,7 +49,7 @@ type election struct {
 	leadFrom time.Time
 
 	observed observation
-	record   resourcelock.LeaderElectionRecord // as last seen or written; the last one if the lock is missing now
+	record   resourcelock.LeaderElectionRecord // as last seen or written, even if it is missing now
 	raw      string                            // the record's bytes, if it was read
 	since    time.Time                         // when this replica first saw the lock in this state
 	// current means that a write may build on what we know: we have just read the lock, or the last
@@ -63,7 +63,7 @@ type election struct {
 	sent   time.Time                         // when the last write was sent
 	mine   resourcelock.LeaderElectionRecord // what it wrote
 	made   bool                              // it was a create
-	read   bool                              // the lock was read in this round, so a failure ends the round
+	read   bool                              // in this round, so a failure ends the round
 
 	tryAt time.Time // send no request before
 	why   string    // why the election ended, or how we got the lock
@@ -162,7 +162,8 @@ func (e election) next(now time.Time) step {
 		return step{do: read}
 	case e.phase == releasing:
 		return step{do: update, record: e.released(now)}
-	case e.observed == missing && e.waitForMissing && !e.holds() && now.Before(e.since.Add(e.retry)):
+	case e.observed == missing && e.waitForMissing && !e.holds() &&
+		now.Before(e.since.Add(e.retry)):
 		return step{do: pause} // the lock may have been deleted, and a live holder creates it again
 	case e.observed == missing:
 		return step{do: create, record: e.taking(now), why: "nobody has it"}
@@ -195,11 +196,14 @@ func (e election) sends(s step, now time.Time) election {
 }
 
 // saw handles a record that was read.
-func (e election) saw(record resourcelock.LeaderElectionRecord, raw string, now time.Time) election {
+func (e election) saw(
+	record resourcelock.LeaderElectionRecord, raw string, now time.Time,
+) election {
 	if e.observed != present || raw != e.raw || !same(record, e.record) {
 		e.since = now
 	}
-	e.asking, e.observed, e.record, e.raw, e.current, e.read = false, present, record, raw, true, true
+	e.asking, e.read = false, true
+	e.observed, e.record, e.raw, e.current = present, record, raw, true
 	switch {
 	case record.HolderIdentity != "" && e.wroteIt(record):
 		return e.took(now) // the answer was lost, but the write succeeded
@@ -225,7 +229,8 @@ func (e election) sawNothing(now time.Time) election {
 
 // wrote handles a successful write.
 func (e election) wrote(now time.Time) election {
-	e.asking, e.observed, e.record, e.raw, e.current, e.read = false, present, e.mine, "", true, false
+	e.asking, e.read = false, false
+	e.observed, e.record, e.raw, e.current = present, e.mine, "", true
 	if e.mine.HolderIdentity == "" {
 		e.phase, e.why = ended, "released"
 		return e
@@ -283,7 +288,7 @@ func (e election) expires() election {
 	return e.lose(fmt.Sprintf("it could not be renewed for %s", e.renew))
 }
 
-// lose ends a term, and with it the election. A claim has not begun to work, so it may try again.
+// lose ends the election of a leader. A claim has not begun to work, so it may try again.
 func (e election) lose(why string) election {
 	switch e.phase {
 	case claiming:
@@ -319,7 +324,8 @@ func (e election) taking(now time.Time) resourcelock.LeaderElectionRecord {
 	}
 	switch {
 	case e.ours():
-		record.AcquireTime, record.LeaderTransitions = e.record.AcquireTime, e.record.LeaderTransitions
+		record.AcquireTime = e.record.AcquireTime
+		record.LeaderTransitions = e.record.LeaderTransitions
 	case e.record != resourcelock.LeaderElectionRecord{}:
 		record.LeaderTransitions = e.record.LeaderTransitions + 1
 	}
@@ -350,4 +356,6 @@ func (e election) excuse() string {
 }
 
 // onTheWire rounds a time as a Lease does, so that we recognise a record when we read it back.
-func onTheWire(t time.Time) metav1.Time { return metav1.Time{Time: t.UTC().Truncate(time.Microsecond)} }
+func onTheWire(t time.Time) metav1.Time {
+	return metav1.Time{Time: t.UTC().Truncate(time.Microsecond)}
+}

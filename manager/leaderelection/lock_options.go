@@ -20,8 +20,8 @@ type Options struct {
 	// LeaderElection is false if there is no election. Then NewResourceLock returns nil.
 	LeaderElection bool
 
-	// LeaderElectionResourceLock is the type of the lock: resourcelock.LeasesResourceLock, which is the
-	// default.
+	// LeaderElectionResourceLock is the type of the lock: resourcelock.LeasesResourceLock, which is
+	// the default.
 	LeaderElectionResourceLock string
 
 	// LeaderElectionNamespace is the namespace of the lock. In a Pod, the default is the Pod's
@@ -47,7 +47,10 @@ type EventRecorderProvider interface {
 	GetEventRecorderFor(name string) interface {
 		Event(object runtime.Object, eventtype, reason, message string)
 		Eventf(object runtime.Object, eventtype, reason, messageFmt string, args ...any)
-		AnnotatedEventf(object runtime.Object, annotations map[string]string, eventtype, reason, messageFmt string, args ...any)
+		AnnotatedEventf(
+			object runtime.Object, annotations map[string]string,
+			eventtype, reason, messageFmt string, args ...any,
+		)
 	}
 }
 
@@ -57,12 +60,15 @@ const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 // NewResourceLock makes the lock that a manager uses. Its identity is the host's name, which is the
 // Pod's, and a random part: a Pod that is restarted is another replica. The provider may be nil;
 // then there are no events.
-func NewResourceLock(config *rest.Config, recorderProvider EventRecorderProvider, options Options) (resourcelock.Interface, error) {
+func NewResourceLock(
+	config *rest.Config, recorderProvider EventRecorderProvider, options Options,
+) (resourcelock.Interface, error) {
 	if !options.LeaderElection {
 		return nil, nil
 	}
 	if options.LeaderElectionID == "" {
-		return nil, errors.New("leader election: LeaderElectionID is missing; choose a name that no other program in the namespace uses")
+		return nil, errors.New("leader election: LeaderElectionID is missing; choose a name " +
+			"that no other program in the namespace uses")
 	}
 	if options.LeaderElectionResourceLock == "" {
 		options.LeaderElectionResourceLock = resourcelock.LeasesResourceLock
@@ -92,7 +98,9 @@ func NewResourceLock(config *rest.Config, recorderProvider EventRecorderProvider
 	if recorderProvider != nil {
 		who.EventRecorder = recorderProvider.GetEventRecorderFor(identity)
 	}
-	return resourcelock.NewWithLabels(options.LeaderElectionResourceLock, options.LeaderElectionNamespace, options.LeaderElectionID, nil, client, who, options.LeaderLabels)
+	return resourcelock.NewWithLabels(
+		options.LeaderElectionResourceLock, options.LeaderElectionNamespace,
+		options.LeaderElectionID, nil, client, who, options.LeaderLabels)
 }
 
 // podNamespace reads the name of the namespace in which this process runs.
@@ -100,9 +108,11 @@ func podNamespace(file string) (string, error) {
 	content, err := os.ReadFile(file)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return "", errors.New("leader election: this process does not run in a Pod, so LeaderElectionNamespace is needed")
+		return "", errors.New("leader election: this process does not run in a Pod, so " +
+			"LeaderElectionNamespace is needed")
 	case err != nil:
-		return "", fmt.Errorf("leader election: finding the Pod's namespace: %w; or set LeaderElectionNamespace", err)
+		return "", fmt.Errorf("leader election: finding the Pod's namespace: %w; or set "+
+			"LeaderElectionNamespace", err)
 	}
 	return strings.TrimSpace(string(content)), nil
 }

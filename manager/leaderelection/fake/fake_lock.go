@@ -31,7 +31,9 @@ type ControllableResourceLockInterface interface {
 
 // NewResourceLock returns a lock without a holder. It ignores its parameters, which are those of
 // leaderelection.NewResourceLock. The lock implements ControllableResourceLockInterface.
-func NewResourceLock(_ *rest.Config, _ leaderelection.EventRecorderProvider, _ leaderelection.Options) (resourcelock.Interface, error) {
+func NewResourceLock(
+	_ *rest.Config, _ leaderelection.EventRecorderProvider, _ leaderelection.Options,
+) (resourcelock.Interface, error) {
 	host, err := os.Hostname()
 	if err != nil {
 		return nil, fmt.Errorf("finding a name for this replica: %w", err)

@@ -25,7 +25,8 @@ type LeaseLock struct {
 	// Labels are set on the Lease by the replica that takes it. Other labels stay.
 	Labels map[string]string
 
-	mu    sync.Mutex            // guards lease, which RecordEvent reads while a request is under way
+	// guards lease, which RecordEvent reads while a request is under way
+	mu    sync.Mutex
 	lease *coordinationv1.Lease // as last read or written; never changed in place
 }
 
@@ -33,7 +34,8 @@ var _ Interface = (*LeaseLock)(nil)
 
 // Get reads the Lease.
 func (l *LeaseLock) Get(ctx context.Context) (*LeaderElectionRecord, []byte, error) {
-	lease, err := l.Client.Leases(l.LeaseMeta.Namespace).Get(ctx, l.LeaseMeta.Name, metav1.GetOptions{})
+	lease, err := l.Client.Leases(l.LeaseMeta.Namespace).Get(ctx, l.LeaseMeta.Name,
+		metav1.GetOptions{})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -47,8 +49,10 @@ func (l *LeaseLock) Get(ctx context.Context) (*LeaderElectionRecord, []byte, err
 // Create makes the Lease.
 func (l *LeaseLock) Create(ctx context.Context, ler LeaderElectionRecord) error {
 	lease, err := l.Client.Leases(l.LeaseMeta.Namespace).Create(ctx, &coordinationv1.Lease{
-		ObjectMeta: metav1.ObjectMeta{Namespace: l.LeaseMeta.Namespace, Name: l.LeaseMeta.Name, Labels: maps.Clone(l.Labels)},
-		Spec:       LeaderElectionRecordToLeaseSpec(&ler),
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: l.LeaseMeta.Namespace, Name: l.LeaseMeta.Name, Labels: maps.Clone(l.Labels),
+		},
+		Spec: LeaderElectionRecordToLeaseSpec(&ler),
 	}, metav1.CreateOptions{})
 	if err == nil {
 		l.keep(lease)
@@ -60,7 +64,8 @@ func (l *LeaseLock) Create(ctx context.Context, ler LeaderElectionRecord) error 
 func (l *LeaseLock) Update(ctx context.Context, ler LeaderElectionRecord) error {
 	known := l.known()
 	if known == nil {
-		return errors.New("updating the Lease " + l.Describe() + ": it has not been read yet; call Get or Create first")
+		return errors.New("updating the Lease " + l.Describe() +
+			": it has not been read yet; call Get or Create first")
 	}
 	// A failed update must not change known: its labels and spec belong to its resourceVersion.
 	lease := known.DeepCopy()
@@ -86,7 +91,8 @@ func (l *LeaseLock) RecordEvent(what string) {
 		subject.ObjectMeta = *known.ObjectMeta.DeepCopy()
 	}
 	subject.SetGroupVersionKind(coordinationv1.SchemeGroupVersion.WithKind("Lease"))
-	l.LockConfig.EventRecorder.Eventf(subject, corev1.EventTypeNormal, "LeaderElection", "%s %s", l.LockConfig.Identity, what)
+	l.LockConfig.EventRecorder.Eventf(subject, corev1.EventTypeNormal,
+		"LeaderElection", "%s %s", l.LockConfig.Identity, what)
 }
 
 // Describe is the Lease's namespace and name.

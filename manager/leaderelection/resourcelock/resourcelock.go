@@ -85,14 +85,22 @@ type ResourceLockConfig struct {
 
 // New returns a lock. The type must be LeasesResourceLock. The client for the core group is not
 // used; the parameter is there because client-go has it.
-func New(lockType string, ns string, name string, coreClient corev1client.CoreV1Interface, coordinationClient coordinationv1client.CoordinationV1Interface, rlc ResourceLockConfig) (Interface, error) {
+func New(
+	lockType string, ns string, name string, coreClient corev1client.CoreV1Interface,
+	coordinationClient coordinationv1client.CoordinationV1Interface, rlc ResourceLockConfig,
+) (Interface, error) {
 	return NewWithLabels(lockType, ns, name, coreClient, coordinationClient, rlc, nil)
 }
 
 // NewWithLabels is New with labels that the holder sets on the Lease.
-func NewWithLabels(lockType string, ns string, name string, _ corev1client.CoreV1Interface, coordinationClient coordinationv1client.CoordinationV1Interface, rlc ResourceLockConfig, labels map[string]string) (Interface, error) {
+func NewWithLabels(
+	lockType string, ns string, name string, _ corev1client.CoreV1Interface,
+	coordinationClient coordinationv1client.CoordinationV1Interface, rlc ResourceLockConfig,
+	labels map[string]string,
+) (Interface, error) {
 	if lockType != LeasesResourceLock {
-		return nil, fmt.Errorf("there is no lock of type %q: use %q, the only one that Kubernetes still has", lockType, LeasesResourceLock)
+		return nil, fmt.Errorf("there is no lock of type %q: use %q, the only one that "+
+			"Kubernetes still has", lockType, LeasesResourceLock)
 	}
 	return &LeaseLock{
 		LeaseMeta:  metav1.ObjectMeta{Namespace: ns, Name: name},
@@ -104,7 +112,10 @@ func NewWithLabels(lockType string, ns string, name string, _ corev1client.CoreV
 
 // NewFromKubeconfig makes the client, too. A request may take half of the renew deadline, and a
 // second at least, so that one that hangs does not cost the lock.
-func NewFromKubeconfig(lockType string, ns string, name string, rlc ResourceLockConfig, kubeconfig *rest.Config, renewDeadline time.Duration) (Interface, error) {
+func NewFromKubeconfig(
+	lockType string, ns string, name string, rlc ResourceLockConfig, kubeconfig *rest.Config,
+	renewDeadline time.Duration,
+) (Interface, error) {
 	config := rest.AddUserAgent(rest.CopyConfig(kubeconfig), "leader-election")
 	config.Timeout = max(renewDeadline/2, time.Second)
 	client, err := coordinationv1client.NewForConfig(config)
