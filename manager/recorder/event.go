@@ -41,7 +41,9 @@ type reporter struct {
 // newEvent makes the Event. It corrects what the server would refuse if that loses no information
 // that matters: it cuts a note, and copies the reason to an empty action. For anything else it
 // returns an error. The older API takes any reason, and has no action.
-func newEvent(scheme *runtime.Scheme, by reporter, s eventCall, now time.Time, stamp int64) (*eventsv1.Event, error) {
+func newEvent(
+	scheme *runtime.Scheme, by reporter, s eventCall, now time.Time, stamp int64,
+) (*eventsv1.Event, error) {
 	regarding, err := referenceTo(scheme, s.regarding)
 	if err != nil {
 		return nil, fmt.Errorf("the object that the event is about: %w", err)
@@ -60,15 +62,20 @@ func newEvent(scheme *runtime.Scheme, by reporter, s eventCall, now time.Time, s
 			s.action = s.reason
 		}
 		if s.reason == "" || len(s.reason) > wordLimit || len(s.action) > wordLimit {
-			return nil, fmt.Errorf("reason %q, action %q: they need 1 to %d bytes", s.reason, s.action, wordLimit)
+			return nil, fmt.Errorf("reason %q, action %q: they need 1 to %d bytes",
+				s.reason, s.action, wordLimit)
 		}
 	}
 	namespace := regarding.Namespace
 	if namespace == "" {
-		namespace = metav1.NamespaceDefault // the server wants events of cluster-scoped objects there
+		// the server wants events of cluster-scoped objects there
+		namespace = metav1.NamespaceDefault
 	}
 	return &eventsv1.Event{
-		ObjectMeta:          metav1.ObjectMeta{Namespace: namespace, Name: eventName(regarding.Name, stamp), Annotations: maps.Clone(s.annotations)},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: namespace, Name: eventName(regarding.Name, stamp),
+			Annotations: maps.Clone(s.annotations),
+		},
 		EventTime:           metav1.NewMicroTime(now),
 		ReportingController: by.controller,
 		ReportingInstance:   by.instance,

@@ -50,12 +50,18 @@ type currentRecorder struct {
 var _ EventRecorder = (*currentRecorder)(nil)
 
 // Eventf implements events.EventRecorder.
-func (r *currentRecorder) Eventf(regarding runtime.Object, related runtime.Object, eventtype, reason, action, note string, args ...any) {
+func (r *currentRecorder) Eventf(
+	regarding runtime.Object, related runtime.Object,
+	eventtype, reason, action, note string, args ...any,
+) {
 	r.AnnotatedEventf(regarding, related, nil, eventtype, reason, action, note, args...)
 }
 
 // AnnotatedEventf implements events.AnnotatedEventRecorder.
-func (r *currentRecorder) AnnotatedEventf(regarding runtime.Object, related runtime.Object, annotations map[string]string, eventtype, reason, action, note string, args ...any) {
+func (r *currentRecorder) AnnotatedEventf(
+	regarding runtime.Object, related runtime.Object, annotations map[string]string,
+	eventtype, reason, action, note string, args ...any,
+) {
 	r.writer.record(r.by, eventCall{
 		regarding: regarding, related: related, annotations: annotations,
 		eventType: eventtype, reason: reason, action: action, note: fmt.Sprintf(note, args...),
@@ -76,18 +82,26 @@ func (r *olderRecorder) Event(object runtime.Object, eventtype, reason, message 
 }
 
 // Eventf implements record.EventRecorder.
-func (r *olderRecorder) Eventf(object runtime.Object, eventtype, reason, messageFmt string, args ...any) {
+func (r *olderRecorder) Eventf(
+	object runtime.Object, eventtype, reason, messageFmt string, args ...any,
+) {
 	r.write(object, nil, eventtype, reason, fmt.Sprintf(messageFmt, args...))
 }
 
 // AnnotatedEventf implements record.EventRecorder.
-func (r *olderRecorder) AnnotatedEventf(object runtime.Object, annotations map[string]string, eventtype, reason, messageFmt string, args ...any) {
+func (r *olderRecorder) AnnotatedEventf(
+	object runtime.Object, annotations map[string]string,
+	eventtype, reason, messageFmt string, args ...any,
+) {
 	r.write(object, annotations, eventtype, reason, fmt.Sprintf(messageFmt, args...))
 }
 
-func (r *olderRecorder) write(object runtime.Object, annotations map[string]string, eventtype, reason, message string) {
+func (r *olderRecorder) write(
+	object runtime.Object, annotations map[string]string, eventtype, reason, message string,
+) {
 	r.writer.record(r.by, eventCall{
-		regarding: object, annotations: annotations, eventType: eventtype, reason: reason, note: message,
+		regarding: object, annotations: annotations,
+		eventType: eventtype, reason: reason, note: message,
 	})
 }
 
@@ -116,7 +130,9 @@ var currentAPI = &api{
 	noteLimit: noteLimit,
 	atOnce:    2,
 	body:      func(event *eventsv1.Event) runtime.Object { return event },
-	patch:     func(event *eventsv1.Event) map[string]any { return map[string]any{"series": event.Series} },
+	patch: func(event *eventsv1.Event) map[string]any {
+		return map[string]any{"series": event.Series}
+	},
 }
 
 // olderAPI is the core group's, which has a count in place of a series. The numbers are
@@ -130,7 +146,9 @@ var olderAPI = &api{
 	body:      func(event *eventsv1.Event) runtime.Object { return older(event) },
 	patch: func(event *eventsv1.Event) map[string]any {
 		e := older(event)
-		return map[string]any{"count": e.Count, "lastTimestamp": e.LastTimestamp, "message": e.Message}
+		return map[string]any{
+			"count": e.Count, "lastTimestamp": e.LastTimestamp, "message": e.Message,
+		}
 	},
 }
 
@@ -148,7 +166,8 @@ func older(event *eventsv1.Event) *corev1.Event {
 		ReportingController: event.ReportingController,
 	}
 	if event.Series != nil {
-		e.Count, e.LastTimestamp = event.Series.Count, metav1.NewTime(event.Series.LastObservedTime.Time)
+		e.Count = event.Series.Count
+		e.LastTimestamp = metav1.NewTime(event.Series.LastObservedTime.Time)
 	}
 	return e
 }

@@ -107,7 +107,8 @@ func newSink(config *rest.Config, httpClient *http.Client) (sink, error) {
 }
 
 func (s sink) create(ctx context.Context, by *api, event *eventsv1.Event) error {
-	return s[by].Post().Namespace(event.Namespace).Resource("events").Body(by.body(event)).Do(ctx).Error()
+	return s[by].Post().Namespace(event.Namespace).Resource("events").
+		Body(by.body(event)).Do(ctx).Error()
 }
 
 // patch updates an existing event.
@@ -116,7 +117,8 @@ func (s sink) patch(ctx context.Context, by *api, event *eventsv1.Event) error {
 	if err != nil {
 		return err
 	}
-	return s[by].Patch(types.MergePatchType).Namespace(event.Namespace).Resource("events").Name(event.Name).Body(patch).Do(ctx).Error()
+	return s[by].Patch(types.MergePatchType).Namespace(event.Namespace).Resource("events").
+		Name(event.Name).Body(patch).Do(ctx).Error()
 }
 
 // write does one write that is due. It returns false if none is due.
@@ -181,7 +183,8 @@ func classify(err error, again bool) verdict {
 }
 
 func (w *Writer) tell(u update, v verdict, err error) {
-	log := w.options.Logger.WithValues("object", u.event.Regarding, "reason", u.event.Reason, "note", u.event.Note)
+	log := w.options.Logger.WithValues(
+		"object", u.event.Regarding, "reason", u.event.Reason, "note", u.event.Note)
 	switch v {
 	case written:
 		w.mu.Lock()
@@ -199,8 +202,11 @@ func (w *Writer) tell(u update, v verdict, err error) {
 			log.V(1).Info("An event was not written: its namespace is going away", "error", err)
 		case apierrors.IsForbidden(err):
 			if w.isNews(refusalOf(u)) {
-				log.Error(fmt.Errorf("%w; the role needs the rule: apiGroups [%s], resources [events], verbs [create, patch], namespace %s", err, cmp.Or(u.api.version.Group, `""`), u.event.Namespace),
-					"An event was lost: it may not be written. Others that are lost for this reason are not logged")
+				err = fmt.Errorf("%w; the role needs the rule: "+
+					"apiGroups [%s], resources [events], verbs [create, patch], namespace %s",
+					err, cmp.Or(u.api.version.Group, `""`), u.event.Namespace)
+				log.Error(err, "An event was lost: it may not be written. "+
+					"Others that are lost for this reason are not logged")
 			}
 		default:
 			log.Error(err, "An event was lost: the API server refused it")

@@ -65,8 +65,9 @@ const (
 
 // series is one event and how often it happened.
 type series struct {
-	key   seriesKey
-	event *eventsv1.Event // as of its first occurrence; renaming changes its name, and combining its note
+	key seriesKey
+	// event is as of its first occurrence, but renaming changes its name, and combining its note.
+	event *eventsv1.Event
 	state seriesState
 
 	count     int32
@@ -126,7 +127,8 @@ func (c *correlator) observe(by *api, event *eventsv1.Event, now time.Time) bool
 func (c *correlator) keyOf(by *api, event *eventsv1.Event, now time.Time) seriesKey {
 	key := seriesKey{about: about{
 		api: by, controller: event.ReportingController, instance: event.ReportingInstance,
-		eventType: event.Type, reason: event.Reason, action: event.Action, regarding: event.Regarding,
+		eventType: event.Type, reason: event.Reason, action: event.Action,
+		regarding: event.Regarding,
 	}}
 	key.regarding.ResourceVersion = ""
 	if event.Related != nil {
@@ -181,7 +183,9 @@ func (c *correlator) remove(s *series) {
 
 // pauses returns true if the server has every occurrence of a series, and the last one is so old
 // that the next occurrence is a new event, unless api.goesOn.
-func (s *series) pauses(now time.Time) bool { return s.state == idle && now.Sub(s.last) > endsAfter }
+func (s *series) pauses(now time.Time) bool {
+	return s.state == idle && now.Sub(s.last) > endsAfter
+}
 
 // nextWrite is when a series with unwritten occurrences is written.
 func (s *series) nextWrite(now time.Time) time.Time {
@@ -224,9 +228,14 @@ func (c *correlator) take(now time.Time) (update, bool) {
 	}
 	s := heap.Pop(&c.queue).(*series)
 	s.state = writing
-	u := update{series: s, api: s.key.api, event: s.event.DeepCopy(), created: s.written > 0, unsure: s.unsure}
+	u := update{
+		series: s, api: s.key.api, event: s.event.DeepCopy(),
+		created: s.written > 0, unsure: s.unsure,
+	}
 	if s.count > 1 {
-		u.event.Series = &eventsv1.EventSeries{Count: s.count, LastObservedTime: metav1.NewMicroTime(s.last)}
+		u.event.Series = &eventsv1.EventSeries{
+			Count: s.count, LastObservedTime: metav1.NewMicroTime(s.last),
+		}
 	}
 	return u, true
 }

@@ -37,7 +37,8 @@ type Options struct {
 // fails because the server is unreachable or overloaded is retried for about 3 minutes, and does
 // not delay the others.
 //
-// A recorder of GetEventRecorder writes to the group events.k8s.io, one of GetEventRecorderFor to the core group.
+// A recorder of GetEventRecorder writes to the group events.k8s.io, one of GetEventRecorderFor to
+// the core group.
 //
 // Caveats: events are for people, and may be lost: when more than 4096 different ones wait to be
 // written, when the server refuses one, and when Run has ended. Lost events are logged, and counted
@@ -66,9 +67,12 @@ type Writer struct {
 var _ Provider = (*Writer)(nil)
 
 // New makes a Writer. Nothing is written before Run.
-func New(config *rest.Config, httpClient *http.Client, scheme *runtime.Scheme, options Options) (*Writer, error) {
+func New(
+	config *rest.Config, httpClient *http.Client, scheme *runtime.Scheme, options Options,
+) (*Writer, error) {
 	if httpClient == nil {
-		return nil, fmt.Errorf("make an event writer: the HTTP client is nil; rest.HTTPClientFor makes one")
+		return nil, fmt.Errorf("make an event writer: the HTTP client is nil; " +
+			"rest.HTTPClientFor makes one")
 	}
 	to, err := newSink(config, httpClient)
 	if err != nil {
@@ -85,7 +89,10 @@ func newWriter(to sink, scheme *runtime.Scheme, options Options) *Writer {
 	if err != nil {
 		host = "unknown"
 	}
-	return &Writer{scheme: scheme, sink: to, options: options, host: host, wake: make(chan struct{}, 1), correlator: newCorrelator(), refused: map[refusal]bool{}}
+	return &Writer{
+		scheme: scheme, sink: to, options: options, host: host,
+		wake: make(chan struct{}, 1), correlator: newCorrelator(), refused: map[refusal]bool{},
+	}
 }
 
 // GetEventRecorder implements Provider.
@@ -102,10 +109,13 @@ func (w *Writer) GetEventRecorderFor(name string) record.EventRecorder {
 // events.
 func (w *Writer) reporter(name string) reporter {
 	if wrong := validation.IsQualifiedName(name); len(wrong) > 0 {
-		w.options.Logger.Error(nil, "The API server will refuse events from a controller with this name", "name", name, "why", wrong)
+		w.options.Logger.Error(nil,
+			"The API server will refuse events from a controller with this name",
+			"name", name, "why", wrong)
 	}
 	instance := name + "-" + w.host
-	return reporter{api: currentAPI, controller: name, instance: instance[:min(len(instance), wordLimit)]}
+	instance = instance[:min(len(instance), wordLimit)]
+	return reporter{api: currentAPI, controller: name, instance: instance}
 }
 
 // record puts an event into the correlator.
@@ -114,12 +124,14 @@ func (w *Writer) record(by reporter, s eventCall) {
 	now := time.Now()
 	event, err := newEvent(w.scheme, by, s, now, w.nextStamp(now))
 	if err != nil {
-		log.Error(err, "An event cannot be recorded", "type", s.eventType, "reason", s.reason, "note", s.note)
+		log.Error(err, "An event cannot be recorded",
+			"type", s.eventType, "reason", s.reason, "note", s.note)
 		w.lost(lostInvalid, 1)
 		return
 	}
 	if detail := log.V(1); detail.Enabled() {
-		detail.Info(event.Note, "type", event.Type, "object", event.Regarding, "reason", event.Reason, "action", event.Action)
+		detail.Info(event.Note, "type", event.Type, "object", event.Regarding,
+			"reason", event.Reason, "action", event.Action)
 	}
 	w.mu.Lock()
 	ended := w.ended

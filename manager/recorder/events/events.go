@@ -20,13 +20,19 @@ type EventRecorder interface {
 	// the Pod that a ReplicaSet made; it may be nil. eventtype is Normal or Warning. reason says
 	// why, in one word in CamelCase, and action what was done or tried. The note is for people;
 	// args are filled in as with fmt.Sprintf.
-	Eventf(regarding runtime.Object, related runtime.Object, eventtype, reason, action, note string, args ...any)
+	Eventf(
+		regarding runtime.Object, related runtime.Object,
+		eventtype, reason, action, note string, args ...any,
+	)
 }
 
 // AnnotatedEventRecorder records events that carry annotations.
 type AnnotatedEventRecorder interface {
 	// AnnotatedEventf is Eventf with annotations for the Event object.
-	AnnotatedEventf(regarding runtime.Object, related runtime.Object, annotations map[string]string, eventtype, reason, action, note string, args ...any)
+	AnnotatedEventf(
+		regarding runtime.Object, related runtime.Object, annotations map[string]string,
+		eventtype, reason, action, note string, args ...any,
+	)
 }
 
 // FakeRecorder sends events to a channel, as lines of text: type, reason and note.
@@ -45,12 +51,18 @@ func NewFakeRecorder(bufferSize int) *FakeRecorder {
 }
 
 // Eventf implements EventRecorder.
-func (f *FakeRecorder) Eventf(regarding runtime.Object, related runtime.Object, eventtype, reason, action, note string, args ...any) {
+func (f *FakeRecorder) Eventf(
+	regarding runtime.Object, related runtime.Object,
+	eventtype, reason, action, note string, args ...any,
+) {
 	f.AnnotatedEventf(regarding, related, nil, eventtype, reason, action, note, args...)
 }
 
 // AnnotatedEventf implements AnnotatedEventRecorder.
-func (f *FakeRecorder) AnnotatedEventf(regarding runtime.Object, related runtime.Object, annotations map[string]string, eventtype, reason, action, note string, args ...any) {
+func (f *FakeRecorder) AnnotatedEventf(
+	regarding runtime.Object, related runtime.Object, annotations map[string]string,
+	eventtype, reason, action, note string, args ...any,
+) {
 	if f.Events == nil {
 		return
 	}

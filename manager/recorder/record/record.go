@@ -1,5 +1,5 @@
-// Package record has the older interface of a recorder, with one object and a message, and a fake one
-// for tests.
+// Package record has the older interface of a recorder, with one object and a message, and a fake
+// one for tests.
 //
 // The Event objects belong to the core group; see package recorder. The names are those of
 // client-go's tools/record, so that a user only changes the import path. A recorder of client-go
@@ -25,7 +25,10 @@ type EventRecorder = interface {
 	// Eventf is Event with a message formatted as by fmt.Sprintf.
 	Eventf(object runtime.Object, eventtype, reason, messageFmt string, args ...any)
 	// AnnotatedEventf is Eventf with annotations for the Event object.
-	AnnotatedEventf(object runtime.Object, annotations map[string]string, eventtype, reason, messageFmt string, args ...any)
+	AnnotatedEventf(
+		object runtime.Object, annotations map[string]string,
+		eventtype, reason, messageFmt string, args ...any,
+	)
 }
 
 // FakeRecorder sends events to a channel, as lines of text: type, reason and message.
@@ -49,16 +52,23 @@ func (f *FakeRecorder) Event(object runtime.Object, eventtype, reason, message s
 }
 
 // Eventf implements EventRecorder.
-func (f *FakeRecorder) Eventf(object runtime.Object, eventtype, reason, messageFmt string, args ...any) {
+func (f *FakeRecorder) Eventf(
+	object runtime.Object, eventtype, reason, messageFmt string, args ...any,
+) {
 	f.write(object, nil, eventtype, reason, fmt.Sprintf(messageFmt, args...))
 }
 
 // AnnotatedEventf implements EventRecorder.
-func (f *FakeRecorder) AnnotatedEventf(object runtime.Object, annotations map[string]string, eventtype, reason, messageFmt string, args ...any) {
+func (f *FakeRecorder) AnnotatedEventf(
+	object runtime.Object, annotations map[string]string,
+	eventtype, reason, messageFmt string, args ...any,
+) {
 	f.write(object, annotations, eventtype, reason, fmt.Sprintf(messageFmt, args...))
 }
 
-func (f *FakeRecorder) write(object runtime.Object, annotations map[string]string, eventtype, reason, message string) {
+func (f *FakeRecorder) write(
+	object runtime.Object, annotations map[string]string, eventtype, reason, message string,
+) {
 	if f.Events == nil {
 		return
 	}
