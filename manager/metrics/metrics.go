@@ -65,10 +65,12 @@ func newQueueGauges() *queueGauges {
 		gauges: map[*queueGauge]struct{}{},
 		descriptions: map[string]*prometheus.Desc{
 			workqueue.MetricDepth: prometheus.NewDesc(workqueue.MetricDepth,
-				"Items that wait for a worker, and items that were added again while a worker held them.",
+				"Items that wait for a worker, and items that were added again while a worker "+
+					"held them.",
 				append(queueLabels, "priority"), nil),
 			workqueue.MetricUnfinishedWork: prometheus.NewDesc(workqueue.MetricUnfinishedWork,
-				"Seconds that the items in work have been held so far, all together. It grows by n a second if n workers hang.",
+				"Seconds that the items in work have been held so far, all together. "+
+					"It grows by n a second if n workers hang.",
 				queueLabels, nil),
 			workqueue.MetricLongestRunning: prometheus.NewDesc(workqueue.MetricLongestRunning,
 				"Seconds that the item has been held so far that was taken first.",
@@ -105,7 +107,8 @@ func (g *queueGauges) Collect(to chan<- prometheus.Metric) {
 		if labels.metric == workqueue.MetricDepth {
 			values = append(values, labels.priority)
 		}
-		to <- prometheus.MustNewConstMetric(g.descriptions[labels.metric], prometheus.GaugeValue, value, values...)
+		to <- prometheus.MustNewConstMetric(g.descriptions[labels.metric], prometheus.GaugeValue,
+			value, values...)
 	}
 }
 
@@ -125,7 +128,8 @@ func (g *queueGauges) sums() map[gaugeLabels]float64 {
 		}
 		values := gauge.byPriority()
 		for priority, value := range values {
-			sums[gaugeLabels{gauge.metric, gauge.queue, priorityLabel(priority, len(values))}] += value
+			label := priorityLabel(priority, len(values))
+			sums[gaugeLabels{gauge.metric, gauge.queue, label}] += value
 		}
 	}
 	return sums
@@ -167,15 +171,18 @@ var queueMetrics = struct {
 	latency, workDuration *prometheus.HistogramVec
 	gauges                *queueGauges
 }{
-	adds:         queueCounter(AddsKey, "Items that became work: adds, without those that were merged into work that waited already."),
-	retries:      queueCounter(RetriesKey, "Items that were added with a delay, which is what a retry does."),
+	adds: queueCounter(AddsKey, "Items that became work: adds, "+
+		"without those that were merged into work that waited already."),
+	retries: queueCounter(RetriesKey,
+		"Items that were added with a delay, which is what a retry does."),
 	latency:      queueHistogram(QueueLatencyKey, "Seconds that an item waited for a worker."),
 	workDuration: queueHistogram(WorkDurationKey, "Seconds that a worker held an item."),
 	gauges:       newQueueGauges(),
 }
 
 func queueCounter(name, help string) *prometheus.CounterVec {
-	return prometheus.NewCounterVec(prometheus.CounterOpts{Subsystem: WorkQueueSubsystem, Name: name, Help: help}, queueLabels)
+	return prometheus.NewCounterVec(
+		prometheus.CounterOpts{Subsystem: WorkQueueSubsystem, Name: name, Help: help}, queueLabels)
 }
 
 func queueHistogram(name, help string) *prometheus.HistogramVec {
@@ -210,6 +217,8 @@ func (WorkqueueMetricsProvider) Gauge(metric, queue string, read func() float64)
 }
 
 // GaugeByPriority implements workqueue.PriorityMetrics.
-func (WorkqueueMetricsProvider) GaugeByPriority(metric, queue string, read func() map[int]float64) (forget func()) {
+func (WorkqueueMetricsProvider) GaugeByPriority(
+	metric, queue string, read func() map[int]float64,
+) (forget func()) {
 	return queueMetrics.gauges.add(&queueGauge{metric: metric, queue: queue, byPriority: read})
 }

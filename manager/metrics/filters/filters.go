@@ -3,8 +3,8 @@
 // A request carries a token. A TokenReview says which user it belongs to, and a SubjectAccessReview
 // whether this user may make the request. Both answers are cached for a while.
 //
-// Neighbours: below it are the clients for reviews. Above it is the metrics server, which puts the filter
-// around its handlers.
+// Neighbours: below it are the clients for reviews. Above it is the metrics server, which puts the
+// filter around its handlers.
 package filters
 
 import (
@@ -28,7 +28,9 @@ import (
 // A client gets 401 without a token or with an unknown one, 403 without the permission, and 500 if
 // the API server does not answer; the reason is in the log. A token and its user are cached for a
 // minute, a permission for 5 minutes, and a refusal for 30 seconds.
-func WithAuthenticationAndAuthorization(config *rest.Config, httpClient *http.Client) (server.Filter, error) {
+func WithAuthenticationAndAuthorization(
+	config *rest.Config, httpClient *http.Client,
+) (server.Filter, error) {
 	asking, err := newReviews(config, httpClient)
 	if err != nil {
 		return nil, fmt.Errorf("make the filter for metrics: %w", err)
@@ -63,15 +65,18 @@ func (f *authenticationFilter) ServeHTTP(w http.ResponseWriter, req *http.Reques
 		http.Error(w, "Authentication failed", http.StatusInternalServerError)
 		return
 	}
-	decision, err := f.reviews.authorize(req.Context(), user, strings.ToLower(req.Method), req.URL.Path)
+	decision, err := f.reviews.authorize(req.Context(), user, strings.ToLower(req.Method),
+		req.URL.Path)
 	switch {
 	case err != nil:
 		f.log.Error(err, "A permission could not be reviewed", "user", user.Username)
-		http.Error(w, fmt.Sprintf("Authorization for user %s failed", user.Username), http.StatusInternalServerError)
+		http.Error(w, fmt.Sprintf("Authorization for user %s failed", user.Username),
+			http.StatusInternalServerError)
 		return
 	case !decision.allowed:
 		f.log.V(4).Info("A request was refused", "user", user.Username, "why", decision.reason)
-		http.Error(w, fmt.Sprintf("Authorization denied for user %s", user.Username), http.StatusForbidden)
+		http.Error(w, fmt.Sprintf("Authorization denied for user %s", user.Username),
+			http.StatusForbidden)
 		return
 	}
 	req = req.Clone(req.Context())

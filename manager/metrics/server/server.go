@@ -80,7 +80,8 @@ type Options struct {
 	KeyName  string
 	// TLSOpts change the TLS configuration. If one sets a certificate, no files are read.
 	TLSOpts []func(*tls.Config)
-	// HandlerOpts change how metrics are served. By default an error in one metric fails the request.
+	// HandlerOpts change how metrics are served. By default an error in one metric fails the
+	// request.
 	HandlerOpts []func(*promhttp.HandlerOpts)
 	// ListenConfig opens the port.
 	ListenConfig net.ListenConfig
@@ -124,9 +125,11 @@ func (s *server) AddExtraHandler(path string, handler http.Handler) error {
 	defer s.mu.Unlock()
 	switch {
 	case s.started:
-		return fmt.Errorf("add a handler for %q to the metrics server: it serves already; add it before the manager starts", path)
+		return fmt.Errorf("add a handler for %q to the metrics server: it serves already; "+
+			"add it before the manager starts", path)
 	case path == metricsPath:
-		return fmt.Errorf("add a handler to the metrics server: %s is taken by the metrics; choose another path", metricsPath)
+		return fmt.Errorf("add a handler to the metrics server: %s is taken by the metrics; "+
+			"choose another path", metricsPath)
 	case s.handlers[path] != nil:
 		return fmt.Errorf("add a handler to the metrics server: there is one for %q already", path)
 	}
@@ -169,12 +172,15 @@ func (s *server) Start(ctx context.Context) error {
 	s.mu.Lock()
 	s.address = listener.Addr().String()
 	s.mu.Unlock()
-	log.Info("Serving metrics", "address", listener.Addr().String(), "secure", s.options.SecureServing)
+	log.Info("Serving metrics",
+		"address", listener.Addr().String(), "secure", s.options.SecureServing)
 	return serveOn(ctx, listener, mux, log)
 }
 
 // serveOn answers requests until the context ends, and then waits for those in flight.
-func serveOn(ctx context.Context, listener net.Listener, handler http.Handler, log logr.Logger) error {
+func serveOn(
+	ctx context.Context, listener net.Listener, handler http.Handler, log logr.Logger,
+) error {
 	srv := &http.Server{
 		Handler:           handler,
 		BaseContext:       func(net.Listener) context.Context { return ctx },
@@ -260,7 +266,9 @@ func (o Options) withDefaults() Options {
 }
 
 // listen opens the port. It starts its goroutine in own; the goroutine ends with the context.
-func (s *server) listen(ctx context.Context, log logr.Logger, own *sync.WaitGroup) (net.Listener, error) {
+func (s *server) listen(
+	ctx context.Context, log logr.Logger, own *sync.WaitGroup,
+) (net.Listener, error) {
 	var config *tls.Config
 	if s.options.SecureServing {
 		var err error
@@ -270,7 +278,8 @@ func (s *server) listen(ctx context.Context, log logr.Logger, own *sync.WaitGrou
 	}
 	listener, err := s.options.ListenConfig.Listen(ctx, "tcp", s.options.BindAddress)
 	if err != nil {
-		return nil, fmt.Errorf("%w; metrics.Options.BindAddress chooses another address, and \"0\" serves none", err)
+		return nil, fmt.Errorf("%w; metrics.Options.BindAddress chooses another address, and "+
+			"\"0\" serves none", err)
 	}
 	if config == nil {
 		return listener, nil
@@ -279,17 +288,22 @@ func (s *server) listen(ctx context.Context, log logr.Logger, own *sync.WaitGrou
 }
 
 // tlsConfig uses the certificate of the user's options, or reads it from files, or makes one.
-func (s *server) tlsConfig(ctx context.Context, log logr.Logger, own *sync.WaitGroup) (*tls.Config, error) {
+func (s *server) tlsConfig(
+	ctx context.Context, log logr.Logger, own *sync.WaitGroup,
+) (*tls.Config, error) {
 	config := &tls.Config{NextProtos: []string{"h2", "http/1.1"}}
 	for _, change := range s.options.TLSOpts {
 		change(config)
 	}
-	if config.GetCertificate != nil || len(config.Certificates) > 0 || config.GetConfigForClient != nil {
+	if config.GetCertificate != nil || len(config.Certificates) > 0 ||
+		config.GetConfigForClient != nil {
 		return config, nil
 	}
-	cert, key := filepath.Join(s.options.CertDir, s.options.CertName), filepath.Join(s.options.CertDir, s.options.KeyName)
+	cert := filepath.Join(s.options.CertDir, s.options.CertName)
+	key := filepath.Join(s.options.CertDir, s.options.KeyName)
 	if !exists(cert) || !exists(key) {
-		log.Info("There is no certificate for metrics, so the server signs one for itself", "cert", cert, "key", key)
+		log.Info("There is no certificate for metrics, so the server signs one for itself",
+			"cert", cert, "key", key)
 		own, err := selfSigned()
 		if err != nil {
 			return nil, err
@@ -319,7 +333,8 @@ func exists(path string) bool {
 
 // selfSigned makes a certificate that encrypts, and proves nothing.
 func selfSigned() (tls.Certificate, error) {
-	cert, key, err := certutil.GenerateSelfSignedCertKey("localhost", []net.IP{net.IPv4(127, 0, 0, 1)}, nil)
+	cert, key, err := certutil.GenerateSelfSignedCertKey("localhost",
+		[]net.IP{net.IPv4(127, 0, 0, 1)}, nil)
 	if err != nil {
 		return tls.Certificate{}, fmt.Errorf("make a certificate: %w", err)
 	}
