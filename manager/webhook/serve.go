@@ -42,7 +42,7 @@ type DefaultServer struct {
 	paths   map[string]struct{} // those that were registered
 	address net.Addr            // where the server listens, once it does
 	started bool                // Start was called
-	serving chan struct{}       // closed when address is set; made by whichever method needs it first
+	serving chan struct{}       // closed when address is set; made by the first method to need it
 }
 
 // options returns the options with their defaults.
@@ -63,8 +63,8 @@ func (*DefaultServer) NeedLeaderElection() bool { return false }
 // WebhookMux implements Server.
 func (s *DefaultServer) WebhookMux() *http.ServeMux { return s.options().WebhookMux }
 
-// Register serves a path, and measures it. It may be called while the server runs. It panics if the path was
-// registered before.
+// Register serves a path, and measures it. It may be called while the server runs. It panics if the
+// path was registered before.
 func (s *DefaultServer) Register(path string, hook http.Handler) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,7 +100,8 @@ func (s *DefaultServer) Start(ctx context.Context) error {
 	s.started = true
 	s.mu.Unlock()
 	if again {
-		return errors.New("the webhook server was started before: make another one with webhook.NewServer")
+		return errors.New("the webhook server was started before: make another one with " +
+			"webhook.NewServer")
 	}
 
 	config, certificates, err := tlsConfig(options, logger)
@@ -112,7 +113,8 @@ func (s *DefaultServer) Start(ctx context.Context) error {
 	}
 	listener := options.Listener
 	if listener == nil {
-		if listener, err = net.Listen("tcp", net.JoinHostPort(options.Host, strconv.Itoa(options.Port))); err != nil {
+		address := net.JoinHostPort(options.Host, strconv.Itoa(options.Port))
+		if listener, err = net.Listen("tcp", address); err != nil {
 			return fmt.Errorf("starting the webhook server: %w", err)
 		}
 	}
@@ -122,8 +124,10 @@ func (s *DefaultServer) Start(ctx context.Context) error {
 		defer func() { stop(); <-watching }()
 		go func() {
 			defer close(watching)
-			if err := certificates.Start(watch); err != nil { // an old certificate is better than no server
-				logger.Error(err, "Not watching the certificate any more: a new one will not be served")
+			// an old certificate is better than no server
+			if err := certificates.Start(watch); err != nil {
+				logger.Error(err,
+					"Not watching the certificate any more: a new one will not be served")
 			}
 		}()
 	}
@@ -185,7 +189,7 @@ func serve(ctx context.Context, listener net.Listener, handler http.Handler) err
 	go func() { served <- server.Serve(listener) }()
 	select {
 	case err := <-served:
-		return errors.Join(fmt.Errorf("serving webhooks: %w", err), server.Close()) // Close closes the connections
+		return errors.Join(fmt.Errorf("serving webhooks: %w", err), server.Close())
 	case <-ctx.Done():
 	}
 	logger.Info("Stopping the webhook server", "limit", shutdownLimit.String())
@@ -193,7 +197,8 @@ func serve(ctx context.Context, listener net.Listener, handler http.Handler) err
 	defer cancel()
 	err := server.Shutdown(limit)
 	if err != nil {
-		err = errors.Join(fmt.Errorf("webhook requests were cut off when the server stopped: %w", err), server.Close())
+		err = fmt.Errorf("webhook requests were cut off when the server stopped: %w", err)
+		err = errors.Join(err, server.Close())
 	}
 	<-served
 	return err

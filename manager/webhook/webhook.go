@@ -89,13 +89,13 @@ type Options struct {
 	// has no such option; with it, the kernel can choose the port.
 	Listener net.Listener
 
-	// CertDir is the directory of the server's certificate and key. The default is k8s-webhook-server/serving-certs
-	// in the directory for temporary files; a program that runs in a cluster names the directory where its
-	// Secret is mounted.
+	// CertDir is the directory of the server's certificate and key. The default is
+	// k8s-webhook-server/serving-certs in the directory for temporary files; a program that runs in
+	// a cluster names the directory where its Secret is mounted.
 	CertDir string
 
-	// CertName and KeyName are the files in CertDir. The defaults are tls.crt and tls.key. They are not
-	// read if TLSOpts set GetCertificate.
+	// CertName and KeyName are the files in CertDir. The defaults are tls.crt and tls.key. They are
+	// not read if TLSOpts set GetCertificate.
 	CertName string
 	KeyName  string
 
@@ -113,7 +113,8 @@ type Options struct {
 // withDefaults fills in the defaults.
 func (o Options) withDefaults() Options {
 	o.Port = cmp.Or(o.Port, DefaultPort)
-	o.CertDir = cmp.Or(o.CertDir, filepath.Join(os.TempDir(), "k8s-webhook-server", "serving-certs"))
+	standard := filepath.Join(os.TempDir(), "k8s-webhook-server", "serving-certs")
+	o.CertDir = cmp.Or(o.CertDir, standard)
 	o.CertName = cmp.Or(o.CertName, "tls.crt")
 	o.KeyName = cmp.Or(o.KeyName, "tls.key")
 	if o.WebhookMux == nil {
@@ -140,10 +141,12 @@ func tlsConfig(options Options, logger logr.Logger) (*tls.Config, certificates, 
 	}
 	var watched certificates
 	if config.GetCertificate == nil {
-		certPath, keyPath := filepath.Join(options.CertDir, options.CertName), filepath.Join(options.CertDir, options.KeyName)
+		certPath := filepath.Join(options.CertDir, options.CertName)
+		keyPath := filepath.Join(options.CertDir, options.KeyName)
 		watcher, err := certwatcher.New(certPath, keyPath)
 		if err != nil {
-			logger.Error(err, "The certificate to serve webhooks with cannot be read: put the certificate and its key there, or set CertDir; "+
+			logger.Error(err, "The certificate to serve webhooks with cannot be read: "+
+				"put the certificate and its key there, or set CertDir; "+
 				"for development, package devca makes both", "cert", certPath, "key", keyPath)
 			return nil, nil, err // not wrapped: os.IsNotExist does not unwrap errors
 		}
@@ -157,7 +160,8 @@ func tlsConfig(options Options, logger logr.Logger) (*tls.Config, certificates, 
 		}
 		config.ClientCAs = x509.NewCertPool()
 		if !config.ClientCAs.AppendCertsFromPEM(clientCAs) {
-			return nil, nil, fmt.Errorf("%s has no certificates in PEM form, so every client would be refused", path)
+			return nil, nil, fmt.Errorf("%s has no certificates in PEM form, so every client "+
+				"would be refused", path)
 		}
 		config.ClientAuth = tls.RequireAndVerifyClientCert
 	}

@@ -1,16 +1,16 @@
 // Package admission answers the API server when it asks whether an object may be stored, and with
 // which changes.
 //
-// An HTTP request holds an AdmissionReview. It becomes a Request; a Handler turns that into a Response; and
-// the Response becomes an AdmissionReview again:
+// An HTTP request holds an AdmissionReview. It becomes a Request; a Handler turns that into a
+// Response; and the Response becomes an AdmissionReview again:
 //
 //	bytes -> readReview -> Request -> Handler -> Response -> Complete -> writeReview -> bytes
 //
 // Everything but ServeHTTP is a function of its arguments, and knows nothing of HTTP. A Handler is
 // your own function, or is made from a Defaulter or a Validator, which work on Go objects.
 //
-// Neighbours: below it is package log. Above it are the webhook server, which serves a Webhook at a path,
-// and the builder, which makes one for a kind.
+// Neighbours: below it is package log. Above it are the webhook server, which serves a Webhook at a
+// path, and the builder, which makes one for a kind.
 package admission
 
 import (
@@ -90,13 +90,15 @@ type requestKey struct{}
 func RequestFromContext(ctx context.Context) (Request, error) {
 	req, found := ctx.Value(requestKey{}).(Request)
 	if !found {
-		return Request{}, errors.New("the context has no admission.Request: only contexts that a Defaulter or " +
-			"a Validator is given have one, and those made by NewContextWithRequest")
+		return Request{}, errors.New("the context has no admission.Request: " +
+			"only contexts that a Defaulter or a Validator is given have one, " +
+			"and those made by NewContextWithRequest")
 	}
 	return req, nil
 }
 
-// NewContextWithRequest returns a context that has the Request. Tests of a Defaulter or a Validator use it.
+// NewContextWithRequest returns a context that has the Request. Tests of a Defaulter or a Validator
+// use it.
 func NewContextWithRequest(ctx context.Context, req Request) context.Context {
 	return context.WithValue(ctx, requestKey{}, req)
 }
@@ -123,7 +125,9 @@ func Errored(code int32, err error) Response {
 // ValidationResponse allows or refuses the request, with the codes 200 and 403.
 func ValidationResponse(allowed bool, message string) Response {
 	if !allowed {
-		return refusal(metav1.Status{Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden, Message: message})
+		return refusal(metav1.Status{
+			Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden, Message: message,
+		})
 	}
 	return Response{AdmissionResponse: admissionv1.AdmissionResponse{
 		Allowed: true,

@@ -37,7 +37,9 @@ type decoder struct {
 }
 
 // Decode implements Decoder.
-func (d decoder) Decode(req Request, into runtime.Object) error { return d.DecodeRaw(req.Object, into) }
+func (d decoder) Decode(req Request, into runtime.Object) error {
+	return d.DecodeRaw(req.Object, into)
+}
 
 // DecodeRaw implements Decoder.
 func (d decoder) DecodeRaw(rawObj runtime.RawExtension, into runtime.Object) error {
@@ -73,11 +75,13 @@ func makerOf[T runtime.Object](scheme *runtime.Scheme) maker[T] {
 		kind := schema.GroupVersionKind(req.Kind)
 		made, err := scheme.New(kind)
 		if err != nil {
-			return object, fmt.Errorf("the webhook serves every %v that its scheme knows: %w", reflect.TypeFor[T](), err)
+			return object, fmt.Errorf("the webhook serves every %v that its scheme knows: %w",
+				reflect.TypeFor[T](), err)
 		}
 		object, fits := made.(T)
 		if !fits {
-			return object, fmt.Errorf("the webhook serves every %v, and a %s is none", reflect.TypeFor[T](), kind)
+			return object, fmt.Errorf("the webhook serves every %v, and a %s is none",
+				reflect.TypeFor[T](), kind)
 		}
 		return object, nil
 	}
@@ -132,11 +136,15 @@ func WithValidator[T runtime.Object](scheme *runtime.Scheme, validator Validator
 }
 
 // WithCustomValidator makes a validating Webhook for objects like obj.
-func WithCustomValidator(scheme *runtime.Scheme, obj runtime.Object, validator CustomValidator) *Webhook {
+func WithCustomValidator(
+	scheme *runtime.Scheme, obj runtime.Object, validator CustomValidator,
+) *Webhook {
 	return withValidator(scheme, validator, copiesOf(obj))
 }
 
-func withValidator[T runtime.Object](scheme *runtime.Scheme, validator Validator[T], objects maker[T]) *Webhook {
+func withValidator[T runtime.Object](
+	scheme *runtime.Scheme, validator Validator[T], objects maker[T],
+) *Webhook {
 	return &Webhook{Handler: validating[T]{
 		decoding:  decoding[T]{decoder: NewDecoder(scheme), new: objects},
 		validator: validator,
@@ -164,7 +172,9 @@ func (v validating[T]) Handle(ctx context.Context, req Request) Response {
 		if newObject, err = v.read(req, req.Object); err == nil {
 			oldObject, err = v.read(req, req.OldObject)
 		}
-		ask = func() (Warnings, error) { return v.validator.ValidateUpdate(ctx, oldObject, newObject) }
+		ask = func() (Warnings, error) {
+			return v.validator.ValidateUpdate(ctx, oldObject, newObject)
+		}
 	case admissionv1.Delete:
 		oldObject, err = v.read(req, req.OldObject)
 		ask = func() (Warnings, error) { return v.validator.ValidateDelete(ctx, oldObject) }
@@ -212,16 +222,22 @@ func DefaulterRemoveUnknownOrOmitableFields(o *defaulterOptions) {
 // WithDefaulter makes a mutating Webhook from a Defaulter.
 //
 // The object that Default gets is of type T. If T is an interface, it is of the request's kind.
-func WithDefaulter[T runtime.Object](scheme *runtime.Scheme, defaulter Defaulter[T], opts ...DefaulterOption) *Webhook {
+func WithDefaulter[T runtime.Object](
+	scheme *runtime.Scheme, defaulter Defaulter[T], opts ...DefaulterOption,
+) *Webhook {
 	return withDefaulter(scheme, defaulter, makerOf[T](scheme), opts)
 }
 
 // WithCustomDefaulter makes a mutating Webhook for objects like obj.
-func WithCustomDefaulter(scheme *runtime.Scheme, obj runtime.Object, defaulter CustomDefaulter, opts ...DefaulterOption) *Webhook {
+func WithCustomDefaulter(
+	scheme *runtime.Scheme, obj runtime.Object, defaulter CustomDefaulter, opts ...DefaulterOption,
+) *Webhook {
 	return withDefaulter(scheme, defaulter, copiesOf(obj), opts)
 }
 
-func withDefaulter[T runtime.Object](scheme *runtime.Scheme, defaulter Defaulter[T], objects maker[T], opts []DefaulterOption) *Webhook {
+func withDefaulter[T runtime.Object](
+	scheme *runtime.Scheme, defaulter Defaulter[T], objects maker[T], opts []DefaulterOption,
+) *Webhook {
 	options := defaulterOptions{}
 	for _, set := range opts {
 		set(&options)
@@ -252,7 +268,8 @@ func (d defaulting[T]) Handle(ctx context.Context, req Request) Response {
 	if err := d.defaulter.Default(NewContextWithRequest(ctx, req), object); err != nil {
 		return refused(err)
 	}
-	if !d.options.removeUnknownOrOmitableFields && reflect.DeepEqual(before, runtime.Object(object)) {
+	if !d.options.removeUnknownOrOmitableFields &&
+		reflect.DeepEqual(before, runtime.Object(object)) {
 		return yes() // saves three JSON documents
 	}
 	return d.patch(req.Object.Raw, before, object)

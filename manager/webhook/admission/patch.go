@@ -202,8 +202,11 @@ func moved(raw, before, after []any, first int) (here map[int]any, gone map[int]
 	if len(before) == 0 || len(after) == 0 {
 		return nil, nil
 	}
-	stays := func(i int) bool { return i < len(before) && i < len(after) && equal(before[i], after[i]) }
-	places := map[string][]int{} // indexed by the element's text, so that the search is not quadratic
+	stays := func(i int) bool {
+		return i < len(before) && i < len(after) && equal(before[i], after[i])
+	}
+	// indexed by the element's text, so that the search is not quadratic
+	places := map[string][]int{}
 	for i, element := range before {
 		if !stays(i) {
 			text, _ := json.Marshal(element) // it was decoded from JSON, so encoding cannot fail

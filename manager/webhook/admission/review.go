@@ -48,7 +48,8 @@ func (wh *Webhook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	if _, err := w.Write(writeReview(answer, response)); err != nil {
-		wh.logger(nil).Error(err, "Cannot send the answer; the API server may have stopped waiting", "requestID", answer.uid)
+		wh.logger(nil).Error(err, "Cannot send the answer; the API server may have stopped waiting",
+			"requestID", answer.uid)
 	}
 }
 
@@ -87,8 +88,10 @@ func readReview(body []byte) (Request, head, error) {
 		return Request{}, headOf(body), fmt.Errorf("the body is not an AdmissionReview: %w", err)
 	}
 	answer := head{version: answerVersion(review.TypeMeta)}
-	if review.Kind != "" && review.Kind != reviewKind || answer.version.APIVersion != review.APIVersion && review.APIVersion != "" {
-		return Request{}, answer, fmt.Errorf("the body is a %s of version %s, and not an AdmissionReview of version "+
+	if review.Kind != "" && review.Kind != reviewKind ||
+		answer.version.APIVersion != review.APIVersion && review.APIVersion != "" {
+		return Request{}, answer, fmt.Errorf("the body is a %s of version %s, and not an "+
+			"AdmissionReview of version "+
 			"%s or v1beta1", review.Kind, review.APIVersion, admissionv1.SchemeGroupVersion)
 	}
 	if review.Request == nil {
@@ -111,7 +114,10 @@ func answerVersion(question metav1.TypeMeta) metav1.TypeMeta {
 // bytes in it, so encoding it cannot fail.
 func writeReview(to head, response Response) []byte {
 	response.UID = to.uid
-	document, err := json.Marshal(admissionv1.AdmissionReview{TypeMeta: to.version, Response: &response.AdmissionResponse})
+	review := admissionv1.AdmissionReview{
+		TypeMeta: to.version, Response: &response.AdmissionResponse,
+	}
+	document, err := json.Marshal(review)
 	if err != nil {
 		panic(fmt.Sprintf("an AdmissionReview is no JSON: %v", err))
 	}

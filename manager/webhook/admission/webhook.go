@@ -41,8 +41,8 @@ type Webhook struct {
 	// context.
 	WithContextFunc func(context.Context, *http.Request) context.Context
 
-	// LogConstructor makes the handler's logger, which log.FromContext returns. Nil means DefaultLogConstructor.
-	// The request is nil for messages about requests that could not be read.
+	// LogConstructor makes the handler's logger, which log.FromContext returns. Nil means
+	// DefaultLogConstructor. The request is nil for messages about requests that could not be read.
 	LogConstructor func(base logr.Logger, req *Request) logr.Logger
 
 	// log is the base of all loggers; without a sink, it is packageLog.
@@ -61,7 +61,9 @@ func (wh *Webhook) Handle(ctx context.Context, req Request) (response Response) 
 	return wh.handle(ctx, req, wh.logger(&req))
 }
 
-func (wh *Webhook) handle(ctx context.Context, req Request, reqLog logr.Logger) (response Response) {
+func (wh *Webhook) handle(
+	ctx context.Context, req Request, reqLog logr.Logger,
+) (response Response) {
 	ctx = log.IntoContext(ctx, reqLog)
 	defer func() {
 		if value := recover(); value != nil {
@@ -178,7 +180,8 @@ func (s several) Handle(ctx context.Context, req Request) Response {
 	}
 	patch, err := json.Marshal(operations)
 	if err != nil {
-		return Errored(http.StatusInternalServerError, fmt.Errorf("putting the patches together: %w", err))
+		return Errored(http.StatusInternalServerError,
+			fmt.Errorf("putting the patches together: %w", err))
 	}
 	patchType := admissionv1.PatchTypeJSONPatch
 	all.Patch, all.PatchType = patch, &patchType
@@ -189,7 +192,8 @@ func (s several) Handle(ctx context.Context, req Request) Response {
 // may have operations, such as move, for which jsonpatch.Operation has no fields.
 func operationsOf(response Response) (operations []json.RawMessage, err error) {
 	if response.PatchType != nil && *response.PatchType != admissionv1.PatchTypeJSONPatch {
-		return nil, fmt.Errorf("a handler answered with a patch of type %q; only %s can be put together with others",
+		return nil, fmt.Errorf("a handler answered with a patch of type %q; only %s can be put "+
+			"together with others",
 			*response.PatchType, admissionv1.PatchTypeJSONPatch)
 	}
 	patch := response.Patch

@@ -5,7 +5,8 @@
 // started with
 // --authentication-token-webhook-config-file.
 //
-// Neighbours: below it is package log. Above it is the webhook server, which serves a Webhook at a path.
+// Neighbours: below it is package log. Above it is the webhook server, which serves a Webhook at a
+// path.
 package authentication
 
 import (
@@ -44,7 +45,8 @@ func (r *Response) Complete(req Request) error {
 
 // Handler answers a Request.
 type Handler interface {
-	// Handle answers the request. The context ends when the API server no longer waits for the answer.
+	// Handle answers the request. The context ends when the API server no longer waits for the
+	// answer.
 	Handle(context.Context, Request) Response
 }
 
@@ -76,7 +78,8 @@ func (wh *Webhook) Handle(ctx context.Context, req Request) Response {
 
 // logger makes the handler's logger, which never has the token in it.
 func logger(req *Request) logr.Logger {
-	return packageLog.WithValues("object", klog.KRef(req.Namespace, req.Name), "user", req.Status.User.Username, "requestID", req.UID)
+	return packageLog.WithValues("object", klog.KRef(req.Namespace, req.Name),
+		"user", req.Status.User.Username, "requestID", req.UID)
 }
 
 // Authenticated accepts the token, which belongs to this user. The reason, if there is one, becomes
@@ -96,10 +99,13 @@ func Errored(err error) Response {
 }
 
 // ReviewResponse says whether a token is valid, its user, and its audiences.
-func ReviewResponse(authenticated bool, user authenticationv1.UserInfo, err string, audiences ...string) Response {
-	return Response{TokenReview: authenticationv1.TokenReview{Status: authenticationv1.TokenReviewStatus{
+func ReviewResponse(
+	authenticated bool, user authenticationv1.UserInfo, err string, audiences ...string,
+) Response {
+	status := authenticationv1.TokenReviewStatus{
 		Authenticated: authenticated, User: user, Audiences: audiences, Error: err,
-	}}}
+	}
+	return Response{TokenReview: authenticationv1.TokenReview{Status: status}}
 }
 
 // maxRequestSize bounds a body, which is little more than a token of a few kilobytes.
@@ -148,7 +154,8 @@ func read(r *http.Request) (req Request, err error) {
 	asked, known := req.TypeMeta, answerVersion(req.TypeMeta)
 	switch {
 	case asked != known && asked != metav1.TypeMeta{}:
-		return req, fmt.Errorf("the body is a %s of version %s, and not a TokenReview of version %s or v1beta1",
+		return req, fmt.Errorf("the body is a %s of version %s, and not a TokenReview of "+
+			"version %s or v1beta1",
 			asked.Kind, asked.APIVersion, authenticationv1.SchemeGroupVersion)
 	case req.Spec.Token == "":
 		return req, errors.New("token is empty")

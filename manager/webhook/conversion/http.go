@@ -53,17 +53,21 @@ type conversionResponse struct {
 // respond answers a request: with all its objects, in its order, or with the first error. The API
 // server accepts no partial answer.
 func (wh *webhook) respond(ctx context.Context, req *conversionRequest) *conversionResponse {
-	response := &conversionResponse{UID: req.UID, Result: metav1.Status{Status: metav1.StatusSuccess}}
+	response := &conversionResponse{
+		UID: req.UID, Result: metav1.Status{Status: metav1.StatusSuccess},
+	}
 	for i, object := range req.Objects {
 		converted, err := wh.convert(ctx, object.Raw, req.DesiredAPIVersion)
 		if err != nil {
-			err = fmt.Errorf("object %d of %d%s, to %s: %w", i+1, len(req.Objects), nameOf(object.Raw), req.DesiredAPIVersion, err)
+			err = fmt.Errorf("object %d of %d%s, to %s: %w",
+				i+1, len(req.Objects), nameOf(object.Raw), req.DesiredAPIVersion, err)
 			packageLog.Error(err, "Cannot convert", "requestID", req.UID)
 			response.ConvertedObjects = nil
 			response.Result = metav1.Status{Status: metav1.StatusFailure, Message: err.Error()}
 			return response
 		}
-		response.ConvertedObjects = append(response.ConvertedObjects, runtime.RawExtension{Raw: converted})
+		response.ConvertedObjects = append(response.ConvertedObjects,
+			runtime.RawExtension{Raw: converted})
 	}
 	return response
 }
@@ -72,7 +76,9 @@ func (wh *webhook) respond(ctx context.Context, req *conversionRequest) *convers
 var errPanicked = errors.New("internal error occurred during conversion")
 
 // convert converts one object. A panic of a user's function becomes an error.
-func (wh *webhook) convert(ctx context.Context, raw []byte, version string) (converted []byte, err error) {
+func (wh *webhook) convert(
+	ctx context.Context, raw []byte, version string,
+) (converted []byte, err error) {
 	defer func() {
 		if value := recover(); value != nil {
 			conversionmetrics.WebhookPanics.WithLabelValues().Inc()
@@ -91,7 +97,8 @@ func (wh *webhook) convert(ctx context.Context, raw []byte, version string) (con
 	case to.GroupKind() != from.GroupKind():
 		return nil, fmt.Errorf("%s and %s are not versions of one kind", from, to)
 	case to == *from:
-		return nil, fmt.Errorf("it has that version already, and the API server asks only for others")
+		return nil, fmt.Errorf(
+			"it has that version already, and the API server asks only for others")
 	}
 	dst, err := wh.scheme.New(to)
 	if err != nil {
@@ -135,7 +142,8 @@ func sameObject(src, dst runtime.Object) error {
 		{"uid", string(before.GetUID()), string(after.GetUID())},
 	} {
 		if field.before != field.after {
-			return fmt.Errorf("the conversion changed metadata.%s from %q to %q: copy the ObjectMeta from one object to the other",
+			return fmt.Errorf("the conversion changed metadata.%s from %q to %q: copy the "+
+				"ObjectMeta from one object to the other",
 				field.name, field.before, field.after)
 		}
 	}
@@ -162,13 +170,15 @@ var packageLog = log.RuntimeLog.WithName("conversion-webhook")
 // has no limit.
 const maxRequestSize = 512 << 20
 
-// NewWebhookHandler returns the handler that converts the kinds of the scheme. The builder registers it at
-// /convert.
+// NewWebhookHandler returns the handler that converts the kinds of the scheme. The builder
+// registers it at /convert.
 //
 // A kind that has a converter in the registry is converted by it, and any other kind by its own
 // methods: see manager/conversion.
 func NewWebhookHandler(scheme *runtime.Scheme, registry Registry) http.Handler {
-	return &webhook{scheme: scheme, decoder: NewDecoder(scheme), registry: registry, limit: maxRequestSize}
+	return &webhook{
+		scheme: scheme, decoder: NewDecoder(scheme), registry: registry, limit: maxRequestSize,
+	}
 }
 
 type webhook struct {
@@ -185,7 +195,8 @@ func (wh *webhook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 
 	body, wrong := incoming.Body(r, wh.limit)
-	if wrong == nil && r.Header.Get("Content-Type") != "" { // controller-runtime ignores the Content-Type
+	// controller-runtime ignores the Content-Type
+	if wrong == nil && r.Header.Get("Content-Type") != "" {
 		wrong = incoming.JSON(r)
 	}
 	var review conversionReview
@@ -201,7 +212,8 @@ func (wh *webhook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	review.Request = nil
 	w.Header().Set("Content-Type", "application/json")
 	if err := json.NewEncoder(w).Encode(review); err != nil {
-		packageLog.Error(err, "Cannot send the answer; the API server may have stopped waiting", "requestID", review.Response.UID)
+		packageLog.Error(err, "Cannot send the answer; the API server may have stopped waiting",
+			"requestID", review.Response.UID)
 	}
 }
 
@@ -217,8 +229,10 @@ func readReview(body []byte, review *conversionReview) *incoming.Error {
 	if review.TypeMeta == (metav1.TypeMeta{}) {
 		review.TypeMeta = metav1.TypeMeta{Kind: reviewKind, APIVersion: reviewVersion}
 	}
-	if review.Kind != reviewKind || review.APIVersion != reviewVersion && review.APIVersion != olderReviews {
-		return bad("the body is a %s of version %s, and not a ConversionReview of version %s or v1beta1",
+	if review.Kind != reviewKind ||
+		review.APIVersion != reviewVersion && review.APIVersion != olderReviews {
+		return bad("the body is a %s of version %s, "+
+			"and not a ConversionReview of version %s or v1beta1",
 			review.Kind, review.APIVersion, reviewVersion)
 	}
 	if review.Request == nil {

@@ -68,14 +68,17 @@ type PartialImplementationError struct {
 func (e PartialImplementationError) Error() string {
 	switch {
 	case len(e.hubs) == 0:
-		return fmt.Sprintf("%s has no hub: the versions %s are Convertible, and one version needs the method Hub()",
+		return fmt.Sprintf("%s has no hub: the versions %s are Convertible, "+
+			"and one version needs the method Hub()",
 			e.kind, strings.Join(e.spokes, ", "))
 	case len(e.hubs) > 1:
-		return fmt.Sprintf("%s has several hubs, the versions %s: take the method Hub() away from all but one",
+		return fmt.Sprintf("%s has several hubs, the versions %s: "+
+			"take the method Hub() away from all but one",
 			e.kind, strings.Join(e.hubs, ", "))
 	default:
-		return fmt.Sprintf("%s cannot be converted to all of its versions: %s must have the methods ConvertTo and ConvertFrom, "+
-			"as %s is the hub", e.kind, strings.Join(e.neither, ", "), e.hubs[0])
+		return fmt.Sprintf("%s cannot be converted to all of its versions: "+
+			"%s must have the methods ConvertTo and ConvertFrom, as %s is the hub",
+			e.kind, strings.Join(e.neither, ", "), e.hubs[0])
 	}
 }
 
@@ -89,7 +92,8 @@ func versionsOf(scheme *runtime.Scheme, obj runtime.Object) ([]schema.GroupVersi
 		return nil, err
 	}
 	if len(kinds) != 1 {
-		return nil, fmt.Errorf("%T is registered as %d kinds, so its versions are not known", obj, len(kinds))
+		return nil, fmt.Errorf("%T is registered as %d kinds, so its versions are not known",
+			obj, len(kinds))
 	}
 	var versions []schema.GroupVersionKind
 	for kind := range scheme.AllKnownTypes() {
@@ -97,7 +101,9 @@ func versionsOf(scheme *runtime.Scheme, obj runtime.Object) ([]schema.GroupVersi
 			versions = append(versions, kind)
 		}
 	}
-	slices.SortFunc(versions, func(a, b schema.GroupVersionKind) int { return strings.Compare(a.Version, b.Version) })
+	slices.SortFunc(versions, func(a, b schema.GroupVersionKind) int {
+		return strings.Compare(a.Version, b.Version)
+	})
 	return versions, nil
 }
 
@@ -180,11 +186,15 @@ type spokeFuncs[hubObject, spokeObject client.Object] struct {
 
 func (f spokeFuncs[hubObject, spokeObject]) GetSpoke() runtime.Object { return f.spoke }
 
-func (f spokeFuncs[hubObject, spokeObject]) ConvertHubToSpoke(ctx context.Context, hub hubObject, spoke runtime.Object) error {
+func (f spokeFuncs[hubObject, spokeObject]) ConvertHubToSpoke(
+	ctx context.Context, hub hubObject, spoke runtime.Object,
+) error {
 	return f.fromHub(ctx, hub, spoke.(spokeObject))
 }
 
-func (f spokeFuncs[hubObject, spokeObject]) ConvertSpokeToHub(ctx context.Context, spoke runtime.Object, hub hubObject) error {
+func (f spokeFuncs[hubObject, spokeObject]) ConvertSpokeToHub(
+	ctx context.Context, spoke runtime.Object, hub hubObject,
+) error {
 	return f.toHub(ctx, spoke.(spokeObject), hub)
 }
 
@@ -192,7 +202,9 @@ func (f spokeFuncs[hubObject, spokeObject]) ConvertSpokeToHub(ctx context.Contex
 // Pass the result to the builder's WithConverter.
 //
 // Errors: a version without a SpokeConverter, a second one for a version, or one for another kind.
-func NewHubSpokeConverter[hubObject runtime.Object](hub hubObject, spokeConverter ...SpokeConverter[hubObject]) func(scheme *runtime.Scheme) (Converter, error) {
+func NewHubSpokeConverter[hubObject runtime.Object](
+	hub hubObject, spokeConverter ...SpokeConverter[hubObject],
+) func(scheme *runtime.Scheme) (Converter, error) {
 	return func(scheme *runtime.Scheme) (Converter, error) {
 		converter, err := newHubSpokes(scheme, hub, spokeConverter)
 		if err != nil {
@@ -208,7 +220,9 @@ type hubSpokes[hubObject runtime.Object] struct {
 	spokes map[string]SpokeConverter[hubObject] // by version
 }
 
-func newHubSpokes[hubObject runtime.Object](scheme *runtime.Scheme, hub hubObject, converters []SpokeConverter[hubObject]) (*hubSpokes[hubObject], error) {
+func newHubSpokes[hubObject runtime.Object](
+	scheme *runtime.Scheme, hub hubObject, converters []SpokeConverter[hubObject],
+) (*hubSpokes[hubObject], error) {
 	kind, err := apiutil.GVKForObject(hub, scheme)
 	if err != nil {
 		return nil, err
@@ -217,14 +231,17 @@ func newHubSpokes[hubObject runtime.Object](scheme *runtime.Scheme, hub hubObjec
 	if err != nil {
 		return nil, err
 	}
-	c := &hubSpokes[hubObject]{scheme: scheme, hub: kind, spokes: map[string]SpokeConverter[hubObject]{}}
+	c := &hubSpokes[hubObject]{
+		scheme: scheme, hub: kind, spokes: map[string]SpokeConverter[hubObject]{},
+	}
 	for _, converter := range converters {
 		spoke, err := apiutil.GVKForObject(converter.GetSpoke(), scheme)
 		switch {
 		case err != nil:
 			return nil, fmt.Errorf("the kind of a spoke: %w", err)
 		case spoke.GroupKind() != kind.GroupKind():
-			return nil, fmt.Errorf("a spoke is a %s, and the hub is a %s", spoke.GroupKind(), kind.GroupKind())
+			return nil, fmt.Errorf("a spoke is a %s, and the hub is a %s",
+				spoke.GroupKind(), kind.GroupKind())
 		case c.spokes[spoke.Version] != nil:
 			return nil, fmt.Errorf("there are two spoke converters for %s", spoke.Version)
 		}
@@ -237,7 +254,8 @@ func newHubSpokes[hubObject runtime.Object](scheme *runtime.Scheme, hub hubObjec
 		}
 	}
 	if got := slices.Sorted(maps.Keys(c.spokes)); !slices.Equal(got, want) {
-		return nil, fmt.Errorf("there must be spoke converters for [%s], and there are some for [%s]",
+		return nil, fmt.Errorf(
+			"there must be spoke converters for [%s], and there are some for [%s]",
 			strings.Join(want, " "), strings.Join(got, " "))
 	}
 	return c, nil

@@ -38,7 +38,7 @@ type certificate struct {
 func newAuthority(now time.Time, lifetime time.Duration) (authority, error) {
 	template := &x509.Certificate{
 		Subject:               pkix.Name{CommonName: "webhooks in development"},
-		NotBefore:             now.Add(-clockTolerance), // the API server's clock may be behind ours
+		NotBefore:             now.Add(-clockTolerance),
 		NotAfter:              now.Add(lifetime),
 		IsCA:                  true,
 		MaxPathLenZero:        true,
@@ -62,7 +62,9 @@ func newAuthority(now time.Time, lifetime time.Duration) (authority, error) {
 
 // serve makes a server's certificate for some names and addresses. It expires with the authority,
 // if not before.
-func (a authority) serve(now time.Time, lifetime time.Duration, hosts []string) (certificate, error) {
+func (a authority) serve(
+	now time.Time, lifetime time.Duration, hosts []string,
+) (certificate, error) {
 	until := now.Add(lifetime)
 	if until.After(a.until) {
 		until = a.until
@@ -85,15 +87,19 @@ func (a authority) serve(now time.Time, lifetime time.Duration, hosts []string) 
 	if err != nil {
 		return certificate{}, fmt.Errorf("making a certificate for %v: %w", hosts, err)
 	}
-	return certificate{pair: &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, from: now, until: until}, nil
+	pair := &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+	return certificate{pair: pair, from: now, until: until}, nil
 }
 
 // sign makes a key and its certificate, signed by an authority, or by the key itself.
-func sign(template *x509.Certificate, by *authority) (der []byte, key *ecdsa.PrivateKey, err error) {
+func sign(
+	template *x509.Certificate, by *authority,
+) (der []byte, key *ecdsa.PrivateKey, err error) {
 	if key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
 		return nil, nil, err
 	}
-	if template.SerialNumber, err = rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127)); err != nil {
+	limit := new(big.Int).Lsh(big.NewInt(1), 127)
+	if template.SerialNumber, err = rand.Int(rand.Reader, limit); err != nil {
 		return nil, nil, err
 	}
 	parent, signer := template, key
@@ -165,7 +171,8 @@ func (g generation) due(now time.Time) (step, time.Time) {
 		}
 		deadlines = append(deadlines, deadline{makeNext, at})
 	} else if g.told.IsZero() {
-		deadlines = append(deadlines, deadline{promote, after(promoteAt, g.signer.from, g.signer.until)})
+		deadlines = append(deadlines, deadline{promote,
+			after(promoteAt, g.signer.from, g.signer.until)})
 	} else {
 		deadlines = append(deadlines, deadline{promote, g.told.Add(settling)})
 	}
@@ -202,9 +209,15 @@ func (g generation) bundle() (pem []byte) {
 // endregion rotation
 
 var (
-	mutating   = schema.GroupVersionKind{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "MutatingWebhookConfiguration"}
-	validating = schema.GroupVersionKind{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingWebhookConfiguration"}
-	crd        = schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
+	mutating = schema.GroupVersionKind{
+		Group: "admissionregistration.k8s.io", Version: "v1", Kind: "MutatingWebhookConfiguration",
+	}
+	validating = schema.GroupVersionKind{
+		Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingWebhookConfiguration",
+	}
+	crd = schema.GroupVersionKind{
+		Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition",
+	}
 )
 
 // putBundle writes a bundle to every webhook client configuration in an object. It returns whether
@@ -218,10 +231,12 @@ func putBundle(object *unstructured.Unstructured, bundle []byte) (changed bool, 
 		}
 	}
 	if object.GroupVersionKind() == crd {
-		clientConfig, _, _ := unstructured.NestedFieldNoCopy(object.Object, "spec", "conversion", "webhook", "clientConfig")
+		clientConfig, _, _ := unstructured.NestedFieldNoCopy(object.Object,
+			"spec", "conversion", "webhook", "clientConfig")
 		fields, is := clientConfig.(map[string]any)
 		if !is {
-			return false, errors.New("it has no conversion webhook: set spec.conversion.strategy to Webhook, and spec.conversion.webhook.clientConfig")
+			return false, errors.New("it has no conversion webhook: set " +
+				"spec.conversion.strategy to Webhook, and spec.conversion.webhook.clientConfig")
 		}
 		put(fields)
 		return changed, nil

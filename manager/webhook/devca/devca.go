@@ -73,8 +73,9 @@ type CA struct {
 	generation generation    // the current certificates
 	another    chan struct{} // closed when the bundle changes; then there is a new one
 	announced  map[target]announcement
-	changed    chan struct{} // closed when announced changes, or Renew is called; then there is a new one
-	stepped    chan struct{} // closed when the generation changes; then there is a new one
+	// changed is closed when announced changes, or Renew is called; then there is a new one.
+	changed chan struct{}
+	stepped chan struct{} // closed when the generation changes; then there is a new one
 }
 
 // announcement is the bundle that a target has, or why it has none.
@@ -89,13 +90,17 @@ func New(config *rest.Config, options Options) (*CA, error) {
 		options.Lifetime = 24 * time.Hour
 	}
 	if options.Lifetime < 3*settling {
-		return nil, fmt.Errorf("devca: a lifetime of %s is too short: the API server needs some seconds to learn about a new CA; "+
-			"take %s or more", options.Lifetime, 3*settling)
+		return nil, fmt.Errorf("devca: a lifetime of %s is too short: "+
+			"the API server needs some seconds to learn about a new CA; take %s or more",
+			options.Lifetime, 3*settling)
 	}
 	if len(options.Hosts) == 0 {
 		options.Hosts = []string{"localhost", "127.0.0.1", "::1"}
 	}
-	c := &CA{options: options, another: make(chan struct{}), changed: make(chan struct{}), stepped: make(chan struct{}), announced: map[target]announcement{}}
+	c := &CA{
+		options: options, another: make(chan struct{}), changed: make(chan struct{}),
+		stepped: make(chan struct{}), announced: map[target]announcement{},
+	}
 	for _, name := range options.MutatingWebhookConfigurations {
 		c.targets = append(c.targets, target{mutating, name})
 	}
@@ -110,10 +115,12 @@ func New(config *rest.Config, options Options) (*CA, error) {
 		return nil, fmt.Errorf("devca: %w", err)
 	}
 	now := time.Now()
-	if c.generation.signer, err = newAuthority(now, options.Lifetime*authorityLifetimes); err != nil {
+	c.generation.signer, err = newAuthority(now, options.Lifetime*authorityLifetimes)
+	if err != nil {
 		return nil, err
 	}
-	if c.generation.serving, err = c.generation.signer.serve(now, options.Lifetime, options.Hosts); err != nil {
+	c.generation.serving, err = c.generation.signer.serve(now, options.Lifetime, options.Hosts)
+	if err != nil {
 		return nil, err
 	}
 	return c, nil
@@ -138,7 +145,9 @@ func (c *CA) Bundle() []byte {
 //
 // Its StartedChecker also fails until the CA is in all configurations, and says which one lacks it.
 func (c *CA) NewServer(options webhook.Options) webhook.Server {
-	options.TLSOpts = append(slices.Clip(options.TLSOpts), func(config *tls.Config) { config.GetCertificate = c.GetCertificate })
+	options.TLSOpts = append(slices.Clip(options.TLSOpts), func(config *tls.Config) {
+		config.GetCertificate = c.GetCertificate
+	})
 	return &server{DefaultServer: &webhook.DefaultServer{Options: options}, ca: c}
 }
 
@@ -160,7 +169,9 @@ func (s *server) Start(ctx context.Context) error {
 // StartedChecker implements webhook.Server.
 func (s *server) StartedChecker() healthz.Checker {
 	serving := s.DefaultServer.StartedChecker()
-	return func(request *http.Request) error { return errors.Join(serving(request), s.ca.Announced()) }
+	return func(request *http.Request) error {
+		return errors.Join(serving(request), s.ca.Announced())
+	}
 }
 
 // Announced returns nil if all configurations have the CA's certificate, and otherwise an error

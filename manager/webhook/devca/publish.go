@@ -73,7 +73,8 @@ func (t publisher) watch(ctx context.Context) error {
 			t.report(t.target, nil, err)
 		}
 		wait := spareLook
-		if err != nil && !apierrors.IsNotFound(err) { // when the target is created, the watch sends an event
+		// when the target is created, the watch sends an event
+		if err != nil && !apierrors.IsNotFound(err) {
 			wait = again
 		}
 		select {
@@ -95,7 +96,8 @@ func (t publisher) put(ctx context.Context, bundle []byte) error {
 	object.SetGroupVersionKind(t.target.kind)
 	if err := t.client.Get(ctx, client.ObjectKey{Name: t.target.name}, object); err != nil {
 		if apierrors.IsNotFound(err) {
-			return fmt.Errorf("there is no %s yet; the CA's certificate will be written into it: %w", t.target, err)
+			return fmt.Errorf("there is no %s yet; "+
+				"the CA's certificate will be written into it: %w", t.target, err)
 		}
 		return fmt.Errorf("reading %s: %w", t.target, hint(err))
 	}
@@ -119,7 +121,8 @@ func (t publisher) put(ctx context.Context, bundle []byte) error {
 func hint(err error) error {
 	switch {
 	case apierrors.IsForbidden(err):
-		return fmt.Errorf("%w (the program's account needs the verbs get, list, watch and update for this resource)", err)
+		return fmt.Errorf("%w (the program's account needs the verbs get, list, watch and "+
+			"update for this resource)", err)
 	case meta.IsNoMatchError(err):
 		return fmt.Errorf("%w (the API server does not serve this kind)", err)
 	}

@@ -20,7 +20,8 @@ func (c *CA) Start(ctx context.Context) error {
 	defer publishers.Wait()
 	defer stop()
 	for _, t := range c.targets {
-		publishers.Go(publisher{client: c.client, target: t, bundle: c.present, report: c.report}.withContext(ctx))
+		p := publisher{client: c.client, target: t, bundle: c.present, report: c.report}
+		publishers.Go(p.withContext(ctx))
 	}
 	for {
 		until, changed, err := c.advance(time.Now())

@@ -36,12 +36,15 @@ func Body(r *http.Request, limit int64) ([]byte, *Error) {
 	if r.Body == nil {
 		r.Body = http.NoBody // nil in a test that calls a handler; a server always sets it
 	}
-	body, err := readUpTo(limit+1, r.Body, r.ContentLength) // one byte more, which shows that the body is too long
+	// one byte more, which shows that the body is too long
+	body, err := readUpTo(limit+1, r.Body, r.ContentLength)
 	if err != nil {
-		return body, &Error{http.StatusBadRequest, fmt.Sprintf("reading the request's body: %v", err)}
+		return body, &Error{http.StatusBadRequest,
+			fmt.Sprintf("reading the request's body: %v", err)}
 	}
 	if int64(len(body)) > limit {
-		return body, &Error{http.StatusRequestEntityTooLarge, fmt.Sprintf("request entity is too large; limit is %d bytes", limit)}
+		return body, &Error{http.StatusRequestEntityTooLarge,
+			fmt.Sprintf("request entity is too large; limit is %d bytes", limit)}
 	}
 	if len(body) == 0 {
 		return nil, &Error{http.StatusBadRequest, "request body is empty"}
@@ -49,10 +52,11 @@ func Body(r *http.Request, limit int64) ([]byte, *Error) {
 	return body, nil
 }
 
-// readUpTo is io.ReadAll with a limit. It allocates the announced length at once, and so does not
-// grow if that is right.
+// readUpTo is io.ReadAll with a limit. It allocates the announced length, up to roomAhead,
+// so that a short body needs one allocation.
 func readUpTo(limit int64, from io.Reader, said int64) ([]byte, error) {
-	body := make([]byte, 0, max(512, min(said, limit, roomAhead)+1)) // one byte more, for the read that finds the end
+	// one byte more, for the read that finds the end
+	body := make([]byte, 0, max(512, min(said, limit, roomAhead)+1))
 	for int64(len(body)) < limit {
 		if len(body) == cap(body) {
 			body = slices.Grow(body, len(body))
@@ -75,8 +79,10 @@ func JSON(r *http.Request) *Error {
 	if contentType == "application/json" { // the API server's header, without parsing it into a map
 		return nil
 	}
-	if mediaType, _, err := mime.ParseMediaType(contentType); err != nil || mediaType != "application/json" {
-		return &Error{http.StatusBadRequest, fmt.Sprintf("contentType=%s, expected application/json", contentType)}
+	mediaType, _, err := mime.ParseMediaType(contentType)
+	if err != nil || mediaType != "application/json" {
+		return &Error{http.StatusBadRequest,
+			fmt.Sprintf("contentType=%s, expected application/json", contentType)}
 	}
 	return nil
 }
@@ -103,7 +109,8 @@ func Awaited(ctx context.Context, address *url.URL) (context.Context, context.Ca
 
 // timeout returns that parameter. Most URLs have no other.
 func timeout(address *url.URL) string {
-	if text, is := strings.CutPrefix(address.RawQuery, "timeout="); is && !strings.ContainsAny(text, "&%+;") {
+	text, is := strings.CutPrefix(address.RawQuery, "timeout=")
+	if is && !strings.ContainsAny(text, "&%+;") {
 		return text
 	}
 	return address.Query().Get("timeout")
