@@ -69,7 +69,9 @@ func waitsOrDefault(max, interval time.Duration) (time.Duration, time.Duration) 
 
 // InstallCRDs reads CRDs, installs them, waits until they are served, and returns them. It updates
 // a CRD that exists already.
-func InstallCRDs(config *rest.Config, options CRDInstallOptions) ([]*apiextensionsv1.CustomResourceDefinition, error) {
+func InstallCRDs(
+	config *rest.Config, options CRDInstallOptions,
+) ([]*apiextensionsv1.CustomResourceDefinition, error) {
 	options = options.withDefaults()
 	if err := ReadCRDFiles(&options); err != nil {
 		return nil, err
@@ -137,7 +139,10 @@ const conversionPath = "convert"
 // directConversions points the conversion webhooks to the local port, for the kinds that the scheme
 // can convert. It removes the conversion webhook from the others: the manifest may name one that a
 // test does not serve.
-func directConversions(crds []*apiextensionsv1.CustomResourceDefinition, scheme *runtime.Scheme, o WebhookInstallOptions) error {
+func directConversions(
+	crds []*apiextensionsv1.CustomResourceDefinition, scheme *runtime.Scheme,
+	o WebhookInstallOptions,
+) error {
 	if len(o.LocalServingCAData) == 0 {
 		return nil
 	}
@@ -159,7 +164,9 @@ func directConversions(crds []*apiextensionsv1.CustomResourceDefinition, scheme 
 			Strategy: apiextensionsv1.WebhookConverter,
 			Webhook: &apiextensionsv1.WebhookConversion{
 				ConversionReviewVersions: []string{"v1", "v1beta1"},
-				ClientConfig:             &apiextensionsv1.WebhookClientConfig{URL: &url, CABundle: o.LocalServingCAData},
+				ClientConfig: &apiextensionsv1.WebhookClientConfig{
+					URL: &url, CABundle: o.LocalServingCAData,
+				},
 			},
 		}
 	}
@@ -186,21 +193,27 @@ func converts(scheme *runtime.Scheme, kind schema.GroupKind) bool {
 // WaitForCRDs waits until discovery shows every served version of CRDs.
 //
 // Errors: one that names the first resource that is still missing after options.MaxTime.
-func WaitForCRDs(config *rest.Config, crds []*apiextensionsv1.CustomResourceDefinition, options CRDInstallOptions) error {
+func WaitForCRDs(
+	config *rest.Config, crds []*apiextensionsv1.CustomResourceDefinition,
+	options CRDInstallOptions,
+) error {
 	c, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
 		return fmt.Errorf("making a client for discovery: %w", err)
 	}
 	versions, plurals := servedResources(crds)
 	max, interval := waitsOrDefault(options.MaxTime, options.PollInterval)
-	return poll(context.Background(), interval, max, "waiting until the CRDs are served", func(ctx context.Context) error {
+	const what = "waiting until the CRDs are served"
+	return poll(context.Background(), interval, max, what, func(ctx context.Context) error {
 		for len(versions) > 0 { // versions that were found are not checked again
 			found, err := c.ServerResourcesForGroupVersionWithContext(ctx, versions[0].String())
 			if err != nil {
 				return fmt.Errorf("%s: %w", versions[0], err)
 			}
 			for _, plural := range plurals[versions[0]] {
-				if !slices.ContainsFunc(found.APIResources, func(r metav1.APIResource) bool { return r.Name == plural }) {
+				if !slices.ContainsFunc(found.APIResources, func(r metav1.APIResource) bool {
+					return r.Name == plural
+				}) {
 					return fmt.Errorf("%s has no %s", versions[0], plural)
 				}
 			}
@@ -212,7 +225,9 @@ func WaitForCRDs(config *rest.Config, crds []*apiextensionsv1.CustomResourceDefi
 
 // servedResources returns the versions that CRDs serve, in the order of their first appearance, and
 // the resources of each.
-func servedResources(crds []*apiextensionsv1.CustomResourceDefinition) (versions []schema.GroupVersion, plurals map[schema.GroupVersion][]string) {
+func servedResources(
+	crds []*apiextensionsv1.CustomResourceDefinition,
+) (versions []schema.GroupVersion, plurals map[schema.GroupVersion][]string) {
 	plurals = map[schema.GroupVersion][]string{}
 	for _, crd := range crds {
 		for _, version := range crd.Spec.Versions {
@@ -265,7 +280,8 @@ func putOnce(ctx context.Context, c client.Client, object client.Object) error {
 
 func awaitEnd(ctx context.Context, c client.Client, dying client.Object) error {
 	uid := dying.GetUID()
-	return poll(ctx, defaultPollInterval, defaultMaxWait, "waiting for the end of the one that is being deleted", func(ctx context.Context) error {
+	const what = "waiting for the end of the one that is being deleted"
+	return poll(ctx, defaultPollInterval, defaultMaxWait, what, func(ctx context.Context) error {
 		now := dying.DeepCopyObject().(client.Object)
 		err := c.Get(ctx, client.ObjectKeyFromObject(dying), now)
 		switch {

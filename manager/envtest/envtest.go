@@ -119,7 +119,10 @@ const (
 )
 
 // poll calls check until it succeeds, and fails with its last error after max.
-func poll(ctx context.Context, interval, max time.Duration, what string, check func(context.Context) error) error {
+func poll(
+	ctx context.Context, interval, max time.Duration, what string,
+	check func(context.Context) error,
+) error {
 	ctx, cancel := context.WithTimeout(ctx, max)
 	defer cancel()
 	for {

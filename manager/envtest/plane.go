@@ -35,7 +35,8 @@ type ControlPlane struct {
 	dir     string
 }
 
-// GetAPIServer returns the API server, and makes one if there is none, so that its flags can be set.
+// GetAPIServer returns the API server, and makes one if there is none, so that a user can set its
+// flags.
 func (p *ControlPlane) GetAPIServer() *APIServer {
 	if p.APIServer == nil {
 		p.APIServer = &APIServer{}
@@ -69,7 +70,8 @@ func (p *ControlPlane) Start() error {
 		return err
 	}
 	if p.dir, err = os.MkdirTemp("", "loopwright-envtest-"); err != nil {
-		return fmt.Errorf("starting the control plane: %w: set TMPDIR to a directory that you can write to", err)
+		return fmt.Errorf("starting the control plane: %w: set TMPDIR to a directory that you "+
+			"can write to", err)
 	}
 	if err := p.start(port); err != nil {
 		err = errors.Join(err, os.RemoveAll(p.dir))
@@ -86,7 +88,8 @@ func (p *ControlPlane) start(port int) error {
 		if err := os.Mkdir(work, 0o700); err != nil {
 			return err
 		}
-		if err := errors.Join(server.Authn.Configure(work, server.Configure()), server.Authn.Start()); err != nil {
+		if err := errors.Join(server.Authn.Configure(work, server.Configure()),
+			server.Authn.Start()); err != nil {
 			return fmt.Errorf("preparing the authentication: %w", err)
 		}
 	}
@@ -121,7 +124,8 @@ func (p *ControlPlane) describe() error {
 		return err
 	}
 	p.KubectlPath = p.running.Kubectl
-	p.Etcd.URL, p.Etcd.DataDir, p.Etcd.running = etcdAddress, filepath.Join(p.dir, "state", "cluster", "etcd"), p.running
+	p.Etcd.URL, p.Etcd.running = etcdAddress, p.running
+	p.Etcd.DataDir = filepath.Join(p.dir, "state", "cluster", "etcd")
 	server := p.APIServer
 	server.given, server.givenAuthn = server.ListenAddr, server.Authn
 	server.ListenAddr = ListenAddr{Address: address.Hostname(), Port: address.Port()}
@@ -149,7 +153,8 @@ func (p *ControlPlane) Stop() error {
 		return nil
 	}
 	limit := orDefault(p.APIServer.StopTimeout) + orDefault(p.Etcd.StopTimeout)
-	ctx, cancel := context.WithTimeoutCause(context.Background(), limit, fmt.Errorf("not stopped within %s", limit))
+	ctx, cancel := context.WithTimeoutCause(context.Background(), limit,
+		fmt.Errorf("not stopped within %s", limit))
 	defer cancel()
 	if err := p.running.Down(ctx); err != nil {
 		return fmt.Errorf("stopping the control plane: %w", err)
@@ -172,7 +177,8 @@ func (p *ControlPlane) Stop() error {
 func (p *ControlPlane) AddUser(user User, baseConfig *rest.Config) (*AuthenticatedUser, error) {
 	authn := p.GetAPIServer().Authn
 	if authn == nil {
-		return nil, fmt.Errorf("adding the user %s: there is no control plane to add it to: Start one first; an existing cluster gets its users elsewhere", user.Name)
+		return nil, fmt.Errorf("adding the user %s: there is no control plane to add it to: "+
+			"Start one first; an existing cluster gets its users elsewhere", user.Name)
 	}
 	if baseConfig == nil {
 		baseConfig = &rest.Config{}
@@ -271,21 +277,26 @@ func (s *APIServer) Stop() error {
 // check refuses settings that are not supported, and returns the port that the user wants, or 0.
 func (s *APIServer) check() (port int, err error) {
 	if s.Path != "" {
-		err = fmt.Errorf("APIServer.Path is %q, but the API server is compiled: leave Path empty", s.Path)
+		err = fmt.Errorf(
+			"APIServer.Path is %q, but the API server is compiled: leave Path empty", s.Path)
 	}
 	if s.CertDir != "" {
-		err = errors.Join(err, fmt.Errorf("APIServer.CertDir is %q, but the certificates have a directory of their own: leave CertDir empty", s.CertDir))
+		err = errors.Join(err, fmt.Errorf("APIServer.CertDir is %q, but the certificates have "+
+			"a directory of their own: leave CertDir empty", s.CertDir))
 	}
 	if s.EtcdURL != nil {
-		err = errors.Join(err, fmt.Errorf("APIServer.EtcdURL is %q, but the API server uses the control plane's etcd: leave EtcdURL empty", s.EtcdURL))
+		err = errors.Join(err, fmt.Errorf("APIServer.EtcdURL is %q, but the API server uses "+
+			"the control plane's etcd: leave EtcdURL empty", s.EtcdURL))
 	}
 	if a := s.Address; a != "" && a != "127.0.0.1" && a != "localhost" {
-		err = errors.Join(err, fmt.Errorf("SecureServing.Address is %q, but the API server serves on 127.0.0.1 alone: leave Address empty", a))
+		err = errors.Join(err, fmt.Errorf("SecureServing.Address is %q, but the API server "+
+			"serves on 127.0.0.1 alone: leave Address empty", a))
 	}
 	if s.Port != "" {
 		number, notNumber := strconv.ParseUint(s.Port, 10, 16)
 		if notNumber != nil {
-			err = errors.Join(err, fmt.Errorf("SecureServing.Port is %q: want a number, or nothing for any free port", s.Port))
+			err = errors.Join(err, fmt.Errorf(
+				"SecureServing.Port is %q: want a number, or nothing for any free port", s.Port))
 		}
 		port = int(number)
 	}
@@ -333,17 +344,20 @@ func (e *Etcd) check() (err error) {
 		err = fmt.Errorf("Etcd.Path is %q, but etcd is compiled: leave Path empty", e.Path)
 	}
 	if e.URL != nil {
-		err = errors.Join(err, fmt.Errorf("Etcd.URL is %q, but etcd serves on a free port of 127.0.0.1: leave URL empty", e.URL))
+		err = errors.Join(err, fmt.Errorf(
+			"Etcd.URL is %q, but etcd serves on a free port of 127.0.0.1: leave URL empty", e.URL))
 	}
 	if e.DataDir != "" {
-		err = errors.Join(err, fmt.Errorf("Etcd.DataDir is %q, but the data have a directory of their own: leave DataDir empty, and set TMPDIR", e.DataDir))
+		err = errors.Join(err, fmt.Errorf("Etcd.DataDir is %q, but the data have "+
+			"a directory of their own: leave DataDir empty, and set TMPDIR", e.DataDir))
 	}
 	return err
 }
 
 func startPart(running *cluster.Cluster, part cluster.Part, timeout time.Duration) error {
 	if running == nil {
-		return fmt.Errorf("starting %s: it is a part of a control plane: Start the Environment or its ControlPlane", part)
+		return fmt.Errorf("starting %s: it is a part of a control plane: "+
+			"Start the Environment or its ControlPlane", part)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), orDefault(timeout))
 	defer cancel()
@@ -368,7 +382,8 @@ func (p *ControlPlane) arguments(part cluster.Part, defaults []string) ([]string
 	if part == cluster.Etcd {
 		for name := range p.Etcd.Configure().values {
 			if _, found := known[name]; !found {
-				return nil, fmt.Errorf("the compiled etcd has no flag --%s: leave it out of Etcd.Configure()", name)
+				return nil, fmt.Errorf("the compiled etcd has no flag --%s: "+
+					"leave it out of Etcd.Configure()", name)
 			}
 		}
 		return p.Etcd.Configure().AsStrings(known), nil

@@ -49,7 +49,8 @@ func switchFromEnv(name string) (bool, error) {
 func (te *Environment) applySettings() error {
 	wanted := strings.TrimPrefix(te.DownloadBinaryAssetsVersion, "v")
 	if compiled := cluster.KubernetesVersion(); wanted != "" && "v"+wanted != compiled {
-		return fmt.Errorf("DownloadBinaryAssetsVersion is %s, but the control plane is compiled, and is %s: leave the version out",
+		return fmt.Errorf("DownloadBinaryAssetsVersion is %s, but the control plane is "+
+			"compiled, and is %s: leave the version out",
 			te.DownloadBinaryAssetsVersion, compiled)
 	}
 	if err := durationFromEnv(&te.ControlPlaneStartTimeout, startTimeoutVariable); err != nil {
@@ -59,14 +60,15 @@ func (te *Environment) applySettings() error {
 		return err
 	}
 	server, etcd := te.ControlPlane.GetAPIServer(), te.ControlPlane.getEtcd()
-	server.StartTimeout, etcd.StartTimeout = te.ControlPlaneStartTimeout, te.ControlPlaneStartTimeout
-	server.StopTimeout, etcd.StopTimeout = te.ControlPlaneStopTimeout, te.ControlPlaneStopTimeout
+	server.StartTimeout, server.StopTimeout = te.ControlPlaneStartTimeout, te.ControlPlaneStopTimeout
+	etcd.StartTimeout, etcd.StopTimeout = te.ControlPlaneStartTimeout, te.ControlPlaneStopTimeout
 
 	attach, err := switchFromEnv(attachVariable)
 	if err != nil {
 		return err
 	}
-	if te.AttachControlPlaneOutput = te.AttachControlPlaneOutput || attach; !te.AttachControlPlaneOutput {
+	te.AttachControlPlaneOutput = te.AttachControlPlaneOutput || attach
+	if !te.AttachControlPlaneOutput {
 		return nil
 	}
 	if server.Out == nil {

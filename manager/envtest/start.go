@@ -28,7 +28,8 @@ func (te *Environment) Start() (*rest.Config, error) {
 	}
 	if err := te.install(); err != nil {
 		if stopping := te.Stop(); stopping != nil {
-			err = errors.Join(err, fmt.Errorf("and after that, stopping the environment: %w", stopping))
+			err = errors.Join(err,
+				fmt.Errorf("and after that, stopping the environment: %w", stopping))
 		}
 		return nil, err
 	}
@@ -58,7 +59,8 @@ func (te *Environment) connect() error {
 	}
 	// A test need not spare its own API server: these limits are enough for any test.
 	fast := &rest.Config{QPS: 1000, Burst: 2000}
-	admin, err := te.ControlPlane.AddUser(User{Name: "admin", Groups: []string{"system:masters"}}, fast)
+	admin, err := te.ControlPlane.AddUser(
+		User{Name: "admin", Groups: []string{"system:masters"}}, fast)
 	if err != nil {
 		return errors.Join(err, te.ControlPlane.Stop())
 	}
@@ -106,9 +108,11 @@ func (te *Environment) awaitDefaultNamespace() error {
 	if err != nil {
 		return err
 	}
-	return poll(context.Background(), defaultPollInterval, namespaceLimit, "waiting for the namespace default", func(ctx context.Context) error {
+	exists := func(ctx context.Context) error {
 		return c.Get(ctx, client.ObjectKey{Name: "default"}, &corev1.Namespace{})
-	})
+	}
+	return poll(context.Background(), defaultPollInterval, namespaceLimit,
+		"waiting for the namespace default", exists)
 }
 
 // Stop removes what Start made: the control plane with all its data, and the webhooks'
@@ -118,7 +122,8 @@ func (te *Environment) awaitDefaultNamespace() error {
 // controller-runtime's Stop returns at the first error, and leaves the processes running.
 func (te *Environment) Stop() error {
 	existing, err := te.usesExistingCluster()
-	if te.CRDInstallOptions.CleanUpAfterUse && te.Config != nil && (existing || te.ControlPlane.isRunning()) {
+	if te.CRDInstallOptions.CleanUpAfterUse && te.Config != nil &&
+		(existing || te.ControlPlane.isRunning()) {
 		err = errors.Join(err, UninstallCRDs(te.Config, te.CRDInstallOptions))
 	}
 	err = errors.Join(err, te.WebhookInstallOptions.Cleanup())

@@ -136,8 +136,9 @@ func kubeconfigOf(config *rest.Config) ([]byte, error) {
 	}
 	written := clientcmdapi.NewConfig()
 	written.Clusters[kubeconfigName] = &clientcmdapi.Cluster{
-		Server: server, CertificateAuthorityData: config.CAData, CertificateAuthority: config.CAFile,
-		InsecureSkipTLSVerify: config.Insecure, TLSServerName: config.ServerName,
+		Server: server, CertificateAuthority: config.CAFile,
+		CertificateAuthorityData: config.CAData,
+		InsecureSkipTLSVerify:    config.Insecure, TLSServerName: config.ServerName,
 	}
 	written.AuthInfos[kubeconfigName] = &clientcmdapi.AuthInfo{
 		ClientCertificateData: config.CertData, ClientCertificate: config.CertFile,
@@ -145,7 +146,9 @@ func kubeconfigOf(config *rest.Config) ([]byte, error) {
 		Token: config.BearerToken, TokenFile: config.BearerTokenFile,
 		Username: config.Username, Password: config.Password, Exec: config.ExecProvider,
 	}
-	written.Contexts[kubeconfigName] = &clientcmdapi.Context{Cluster: kubeconfigName, AuthInfo: kubeconfigName}
+	written.Contexts[kubeconfigName] = &clientcmdapi.Context{
+		Cluster: kubeconfigName, AuthInfo: kubeconfigName,
+	}
 	written.CurrentContext = kubeconfigName
 	content, err := clientcmd.Write(*written)
 	if err != nil {

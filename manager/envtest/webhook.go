@@ -145,7 +145,8 @@ func WaitForWebhooks(
 	for _, object := range webhookObjects(mutatingWebhooks, validatingWebhooks) {
 		what := "waiting for the webhooks " + object.GetName()
 		err := poll(context.Background(), interval, max, what, func(ctx context.Context) error {
-			return c.Get(ctx, client.ObjectKeyFromObject(object), object.DeepCopyObject().(client.Object))
+			return c.Get(ctx, client.ObjectKeyFromObject(object),
+				object.DeepCopyObject().(client.Object))
 		})
 		if err != nil {
 			return err
@@ -154,7 +155,10 @@ func WaitForWebhooks(
 	return nil
 }
 
-func webhookObjects(mutating []*admissionv1.MutatingWebhookConfiguration, validating []*admissionv1.ValidatingWebhookConfiguration) []client.Object {
+func webhookObjects(
+	mutating []*admissionv1.MutatingWebhookConfiguration,
+	validating []*admissionv1.ValidatingWebhookConfiguration,
+) []client.Object {
 	var objects []client.Object
 	for _, configuration := range mutating {
 		objects = append(objects, configuration)
@@ -226,7 +230,8 @@ func (o *WebhookInstallOptions) makeCertificate() error {
 	if err != nil {
 		return err
 	}
-	hosts := slices.DeleteFunc([]string{"localhost", o.LocalServingHost, o.LocalServingHostExternalName}, func(host string) bool { return host == "" })
+	hosts := []string{"localhost", o.LocalServingHost, o.LocalServingHostExternalName}
+	hosts = slices.DeleteFunc(hosts, func(host string) bool { return host == "" })
 	pair, err := ca.Server("webhooks", hosts...)
 	if err != nil {
 		return err
@@ -235,7 +240,8 @@ func (o *WebhookInstallOptions) makeCertificate() error {
 		return err
 	}
 	if o.LocalServingCertDir, err = os.MkdirTemp("", "loopwright-envtest-webhooks-"); err != nil {
-		return fmt.Errorf("making a directory for the webhooks' certificate: %w: set TMPDIR to a directory that you can write to", err)
+		return fmt.Errorf("making a directory for the webhooks' certificate: %w: set TMPDIR to "+
+			"a directory that you can write to", err)
 	}
 	o.madeDir = o.LocalServingCertDir
 	err = errors.Join(

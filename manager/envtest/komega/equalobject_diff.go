@@ -143,7 +143,9 @@ func (c *comparison) maps(at path, wanted, found reflect.Value) {
 			keys = append(keys, key)
 		}
 	}
-	slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+	slices.SortFunc(keys, func(a, b reflect.Value) int {
+		return strings.Compare(fmt.Sprint(a), fmt.Sprint(b))
+	})
 	for _, key := range keys {
 		name := fmt.Sprint(key)
 		c.compare(at.below(name, name), wanted.MapIndex(key), found.MapIndex(key))
@@ -176,7 +178,8 @@ func equalMethod(a, b reflect.Value) (equal, has bool) {
 		return false, false
 	}
 	t := method.Type()
-	if t.NumIn() != 1 || t.NumOut() != 1 || t.Out(0).Kind() != reflect.Bool || !b.Type().AssignableTo(t.In(0)) {
+	if t.NumIn() != 1 || t.NumOut() != 1 || t.Out(0).Kind() != reflect.Bool ||
+		!b.Type().AssignableTo(t.In(0)) {
 		return false, false
 	}
 	return method.Call([]reflect.Value{b})[0].Bool(), true

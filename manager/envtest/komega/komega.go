@@ -67,11 +67,17 @@ func (a asker) List(list client.ObjectList, opts ...client.ListOption) func() er
 }
 
 func (a asker) Update(obj client.Object, change func(), opts ...client.UpdateOption) func() error {
-	return a.changing(obj, change, func() error { return a.client.Update(a.requests, obj, opts...) })
+	return a.changing(obj, change, func() error {
+		return a.client.Update(a.requests, obj, opts...)
+	})
 }
 
-func (a asker) UpdateStatus(obj client.Object, change func(), opts ...client.SubResourceUpdateOption) func() error {
-	return a.changing(obj, change, func() error { return a.client.Status().Update(a.requests, obj, opts...) })
+func (a asker) UpdateStatus(
+	obj client.Object, change func(), opts ...client.SubResourceUpdateOption,
+) func() error {
+	return a.changing(obj, change, func() error {
+		return a.client.Status().Update(a.requests, obj, opts...)
+	})
 }
 
 // changing reads the object, changes it, and writes it.
@@ -91,7 +97,9 @@ func (a asker) Object(obj client.Object) func() (client.Object, error) {
 	return func() (client.Object, error) { return obj, read() }
 }
 
-func (a asker) ObjectList(list client.ObjectList, opts ...client.ListOption) func() (client.ObjectList, error) {
+func (a asker) ObjectList(
+	list client.ObjectList, opts ...client.ListOption,
+) func() (client.ObjectList, error) {
 	read := a.List(list, opts...)
 	return func() (client.ObjectList, error) { return list, read() }
 }
@@ -108,7 +116,8 @@ func SetContext(c context.Context) { shared.requests = c }
 // asks returns what SetClient and SetContext have set, at the time of the call.
 func asks() asker {
 	if shared.client == nil {
-		panic("komega does not know whom to ask: call komega.SetClient before the tests run, or use komega.New")
+		panic("komega does not know whom to ask: " +
+			"call komega.SetClient before the tests run, or use komega.New")
 	}
 	return shared
 }
@@ -127,7 +136,9 @@ func Update(obj client.Object, f func(), opts ...client.UpdateOption) func() err
 }
 
 // UpdateStatus is Komega.UpdateStatus.
-func UpdateStatus(obj client.Object, f func(), opts ...client.SubResourceUpdateOption) func() error {
+func UpdateStatus(
+	obj client.Object, f func(), opts ...client.SubResourceUpdateOption,
+) func() error {
 	return asks().UpdateStatus(obj, f, opts...)
 }
 
@@ -135,6 +146,8 @@ func UpdateStatus(obj client.Object, f func(), opts ...client.SubResourceUpdateO
 func Object(obj client.Object) func() (client.Object, error) { return asks().Object(obj) }
 
 // ObjectList is Komega.ObjectList.
-func ObjectList(list client.ObjectList, opts ...client.ListOption) func() (client.ObjectList, error) {
+func ObjectList(
+	list client.ObjectList, opts ...client.ListOption,
+) func() (client.ObjectList, error) {
 	return asks().ObjectList(list, opts...)
 }
