@@ -136,7 +136,9 @@ func (c Controller) validate() error {
 	if c.RetryBurst != nil && c.RetriesPerSecond == nil {
 		return errors.New("retryBurst has no effect without retriesPerSecond; set both")
 	}
-	if first, longest := or(c.RetryDelay, 5*time.Millisecond), or(c.LongestRetryDelay, 1000*time.Second); first > longest {
+	first := or(c.RetryDelay, 5*time.Millisecond)
+	longest := or(c.LongestRetryDelay, 1000*time.Second)
+	if first > longest {
 		return fmt.Errorf("retryDelay (%v) is longer than longestRetryDelay (%v)", first, longest)
 	}
 	return nil
@@ -196,10 +198,14 @@ func (c Controller) rateLimiter() workqueue.TypedRateLimiter[reconcile.Request] 
 	if c.RetryDelay == nil && c.LongestRetryDelay == nil && c.RetriesPerSecond == nil {
 		return nil
 	}
-	delays := &workqueue.Exponential[reconcile.Request]{Base: or(c.RetryDelay, 0), Limit: or(c.LongestRetryDelay, 0)}
+	delays := &workqueue.Exponential[reconcile.Request]{
+		Base: or(c.RetryDelay, 0), Limit: or(c.LongestRetryDelay, 0),
+	}
 	if c.RetriesPerSecond == nil {
 		return delays
 	}
-	bucket := workqueue.Bucket[reconcile.Request]{Limiter: rate.NewLimiter(rate.Limit(*c.RetriesPerSecond), or(c.RetryBurst, 1))}
+	bucket := workqueue.Bucket[reconcile.Request]{
+		Limiter: rate.NewLimiter(rate.Limit(*c.RetriesPerSecond), or(c.RetryBurst, 1)),
+	}
 	return workqueue.MaxOf[reconcile.Request]{delays, bucket}
 }

@@ -1,5 +1,5 @@
-// Package configfile reads a manager's settings from a YAML file, so that they can be changed without a
-// new build.
+// Package configfile reads a manager's settings from a YAML file, so that they can be changed
+// without a new build.
 //
 // A program has defaults in its options. A file overrides the settings it names, and flags override
 // the file; Flags.ApplyTo does both. Each controller's settings are found by its name.
@@ -21,8 +21,8 @@
 // An unknown key, a duplicate key, and a value of the wrong type are errors. All of them are
 // reported, with their lines: a misspelled setting must not be ignored.
 //
-// Neighbours: below it are the YAML parser, and the options of the manager and the controllers. Above it
-// is main.
+// Neighbours: below it are the YAML parser, and the options of the manager and the controllers.
+// Above it is main.
 package configfile
 
 import (
@@ -112,7 +112,8 @@ func (c *Config) with(name string, content []byte) (Config, error) {
 	var document yaml.Node
 	decoder := yaml.NewDecoder(strings.NewReader(string(content)))
 	if err := decoder.Decode(&document); err != nil {
-		return Config{}, fmt.Errorf("%s: the file is no YAML, or empty: %w; it begins with apiVersion: %s and kind: %s", name, err, APIVersion, Kind)
+		return Config{}, fmt.Errorf("%s: the file is no YAML, or empty: %w; it begins with "+
+			"apiVersion: %s and kind: %s", name, err, APIVersion, Kind)
 	}
 	if err := decoder.Decode(&yaml.Node{}); err == nil {
 		return Config{}, fmt.Errorf("%s: the file has several documents, and may have one", name)
@@ -182,12 +183,16 @@ func (l *LeaderElection) fields() fields {
 func (c *Config) validate() error {
 	l := c.Manager.LeaderElection
 	if l.Enabled != nil && *l.Enabled && l.ID == "" {
-		return errors.New("manager.leaderElection.id: it is missing; all replicas of a program have the same, such as website.example.com")
+		return errors.New("manager.leaderElection.id: it is missing; all replicas of a program " +
+			"have the same, such as website.example.com")
 	}
 	// A value that is not set has the manager's default.
-	lease, renew, retry := or(l.LeaseDuration, 15*time.Second), or(l.RenewDeadline, 10*time.Second), or(l.RetryPeriod, 2*time.Second)
+	lease := or(l.LeaseDuration, 15*time.Second)
+	renew := or(l.RenewDeadline, 10*time.Second)
+	retry := or(l.RetryPeriod, 2*time.Second)
 	if lease <= renew || renew <= retry {
-		return fmt.Errorf("manager.leaderElection: leaseDuration (%v) must be longer than renewDeadline (%v), and that longer than retryPeriod (%v)", lease, renew, retry)
+		return fmt.Errorf("manager.leaderElection: leaseDuration (%v) must be longer than "+
+			"renewDeadline (%v), and that longer than retryPeriod (%v)", lease, renew, retry)
 	}
 	if err := c.ControllerDefaults.validate(); err != nil {
 		return fmt.Errorf("controllerDefaults: %w", err)
@@ -213,7 +218,9 @@ func (c *Config) Known(names ...string) error {
 	var problems []error
 	for _, name := range slices.Sorted(maps.Keys(c.Controllers)) {
 		if !slices.Contains(names, name) {
-			problems = append(problems, fmt.Errorf("controllers.%s: there is no such controller; there are %s", name, strings.Join(names, ", ")))
+			problems = append(problems,
+				fmt.Errorf("controllers.%s: there is no such controller; there are %s",
+					name, strings.Join(names, ", ")))
 		}
 	}
 	return errors.Join(problems...)

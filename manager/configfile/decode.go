@@ -46,7 +46,8 @@ func (d *decoding) header(n *yaml.Node) {
 		}
 	}
 	if found["apiVersion"] != APIVersion || found["kind"] != Kind {
-		d.wrong(n, "", "apiVersion %q and kind %q; they must be %q and %q", found["apiVersion"], found["kind"], APIVersion, Kind)
+		d.wrong(n, "", "apiVersion %q and kind %q; they must be %q and %q",
+			found["apiVersion"], found["kind"], APIVersion, Kind)
 	}
 }
 
@@ -90,7 +91,8 @@ func section(known fields) field {
 				set(d, path, value)
 				return
 			}
-			d.wrong(key, path, "there is no such setting; there are %s", strings.Join(slices.Sorted(maps.Keys(known)), ", "))
+			d.wrong(key, path, "there is no such setting; there are %s",
+				strings.Join(slices.Sorted(maps.Keys(known)), ", "))
 		})
 	}
 }
@@ -136,7 +138,8 @@ func list(to *[]string, check func(string) error) field {
 		items := n.Content
 		if n.Tag == "" { // a flag's value
 			for value := range strings.SplitSeq(n.Value, ",") {
-				items = append(items, &yaml.Node{Kind: yaml.ScalarNode, Value: strings.TrimSpace(value)})
+				items = append(items,
+					&yaml.Node{Kind: yaml.ScalarNode, Value: strings.TrimSpace(value)})
 			}
 		} else if n.Kind != yaml.SequenceNode {
 			d.wrong(n, path, "want a list, have %s", shown(n))

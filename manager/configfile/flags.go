@@ -16,14 +16,19 @@ var shortcuts = []struct {
 	name, path, usage string
 	boolean           bool
 }{
-	{"metrics-bind-address", "manager.metricsBindAddress", `host and port of the metrics, or "0" for none`, false},
-	{"health-probe-bind-address", "manager.healthProbeBindAddress", `host and port of the health probes, or "0" for none`, false},
+	{"metrics-bind-address", "manager.metricsBindAddress",
+		`host and port of the metrics, or "0" for none`, false},
+	{"health-probe-bind-address", "manager.healthProbeBindAddress",
+		`host and port of the health probes, or "0" for none`, false},
 	{"leader-elect", "manager.leaderElection.enabled", "let only one replica reconcile", true},
 	{"leader-election-id", "manager.leaderElection.id", "name of the lease", false},
-	{"leader-election-namespace", "manager.leaderElection.namespace", "namespace of the lease", false},
-	{"pprof-bind-address", "manager.pprofBindAddress", `host and port of pprof, or "0" for none`, false},
+	{"leader-election-namespace", "manager.leaderElection.namespace",
+		"namespace of the lease", false},
+	{"pprof-bind-address", "manager.pprofBindAddress",
+		`host and port of pprof, or "0" for none`, false},
 	{"namespaces", "manager.namespaces", "namespaces to watch, separated by commas", false},
-	{"graceful-shutdown-timeout", "manager.gracefulShutdownTimeout", "how long a stop may take", false},
+	{"graceful-shutdown-timeout", "manager.gracefulShutdownTimeout",
+		"how long a stop may take", false},
 }
 
 // Flags are flags that override a file. Their order on the command line does not matter.
@@ -49,10 +54,13 @@ func BindFlags(fs *flag.FlagSet) *Flags {
 		}
 	}
 	add("config", func() {
-		fs.StringVar(&f.file, "config", "", "file with the settings of the manager and its controllers")
+		fs.StringVar(&f.file, "config", "",
+			"file with the settings of the manager and its controllers")
 	})
 	add("set", func() {
-		fs.Func("set", "a setting, as it would be in the file: PATH=VALUE, such as controllers.website.workers=4; may be given several times", func(given string) error {
+		const usage = "a setting, as it would be in the file: PATH=VALUE, such as " +
+			"controllers.website.workers=4; may be given several times"
+		fs.Func("set", usage, func(given string) error {
 			path, value, found := strings.Cut(given, "=")
 			if !found {
 				return fmt.Errorf("want PATH=VALUE, such as controllers.website.workers=4")
@@ -88,7 +96,9 @@ func (s setting) apply(to *Config) error {
 	n := &yaml.Node{Kind: yaml.ScalarNode, Value: s.value}
 	keys := strings.Split(s.path, ".")
 	for _, key := range slices.Backward(keys) {
-		n = &yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{{Kind: yaml.ScalarNode, Value: key}, n}}
+		n = &yaml.Node{
+			Kind: yaml.MappingNode, Content: []*yaml.Node{{Kind: yaml.ScalarNode, Value: key}, n},
+		}
 	}
 	d := &decoding{name: s.flag}
 	section(to.fields())(d, "", n)

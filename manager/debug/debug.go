@@ -82,10 +82,14 @@ func parse(req *http.Request) (selection, error) {
 		switch key {
 		case "controller", "namespace", "name", "n", "format":
 		default:
-			return selection{}, fmt.Errorf("unknown parameter %q; possible are controller, namespace, name, n and format", key)
+			return selection{}, fmt.Errorf("unknown parameter %q; possible are controller, "+
+				"namespace, name, n and format", key)
 		}
 	}
-	s := selection{controller: query.Get("controller"), namespace: query.Get("namespace"), name: query.Get("name"), n: defaultShown}
+	s := selection{
+		controller: query.Get("controller"), namespace: query.Get("namespace"),
+		name: query.Get("name"), n: defaultShown,
+	}
 	switch format := query.Get("format"); format {
 	case "json":
 		s.json = true
@@ -96,7 +100,8 @@ func parse(req *http.Request) (selection, error) {
 		return s, fmt.Errorf("format %q: it must be text or json", format)
 	}
 	if n := query.Get("n"); n != "" {
-		if s.n, _ = strconv.Atoi(n); s.n < 1 || s.n > maxShown { // 0 or out of range if it is no number
+		// 0 or out of range if it is no number
+		if s.n, _ = strconv.Atoi(n); s.n < 1 || s.n > maxShown {
 			return s, fmt.Errorf("n %q: it must be a number from 1 to %d", n, maxShown)
 		}
 	}
@@ -112,7 +117,8 @@ func (s selection) apply(all []oneController) []oneController {
 		}
 		latest := []oneReconcile{}
 		for _, r := range c.Reconciles {
-			if len(latest) < s.n && (s.namespace == "" || s.namespace == r.Namespace) && (s.name == "" || s.name == r.Name) {
+			if len(latest) < s.n && (s.namespace == "" || s.namespace == r.Namespace) &&
+				(s.name == "" || s.name == r.Name) {
 				latest = append(latest, r)
 			}
 		}
@@ -128,22 +134,27 @@ const clock = "15:04:05.000"
 func (r report) print(to io.Writer) {
 	switch {
 	case !r.On:
-		fmt.Fprintln(to, "The flight recorder is off. Set Recorder in the manager's or the controller's options to trace.New(0).")
+		fmt.Fprintln(to, "The flight recorder is off. "+
+			"Set Recorder in the manager's or the controller's options to trace.New(0).")
 		return
 	case len(r.Controllers) == 0:
-		fmt.Fprintf(to, "No reconciles of such a controller in the last %d of %d events.\n", r.Held, r.Recorded)
+		fmt.Fprintf(to, "No reconciles of such a controller in the last %d of %d events.\n",
+			r.Held, r.Recorded)
 		return
 	}
 	fmt.Fprintf(to, "From the last %d of %d events.\n", r.Held, r.Recorded)
 	for _, c := range r.Controllers {
-		fmt.Fprintf(to, "\n%s: %d running, %d ended, %d of them failed\n", title(c), c.Running, c.Ended, c.Failed)
+		fmt.Fprintf(to, "\n%s: %d running, %d ended, %d of them failed\n",
+			title(c), c.Running, c.Ended, c.Failed)
 		if len(c.Reconciles) == 0 {
 			continue
 		}
 		table := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(table, "  STARTED\tREQUEST\tQUEUED\tTOOK\tRESULT\tREASONS")
 		for _, one := range c.Reconciles {
-			fmt.Fprintf(table, "  %s\t%s\t%s\t%s\t%s\t%s\n", one.Started.Format(clock), oneLine(one.request()), one.queued(), one.took(), oneLine(one.result()), oneLine(one.reasons()))
+			fmt.Fprintf(table, "  %s\t%s\t%s\t%s\t%s\t%s\n",
+				one.Started.Format(clock), oneLine(one.request()), one.queued(), one.took(),
+				oneLine(one.result()), oneLine(one.reasons()))
 		}
 		_ = table.Flush()
 	}

@@ -38,8 +38,9 @@ type oneReconcile struct {
 	Causes    int            `json:"causes,omitempty"` // how many were merged into this one
 	Queued    *time.Duration `json:"queuedNanos,omitempty"`
 	Took      time.Duration  `json:"tookNanos,omitempty"`
-	Result    string         `json:"result,omitempty"` // succeeded, failed, requeued, waiting, given up
-	Message   string         `json:"message,omitempty"`
+	// Result is one of succeeded, failed, requeued, waiting, given up.
+	Result  string `json:"result,omitempty"`
+	Message string `json:"message,omitempty"`
 }
 
 type request struct{ controller, namespace, name string }
@@ -55,7 +56,10 @@ type summarizer struct {
 
 // summarize returns the reconciles of all controllers, sorted by the controllers' names.
 func summarize(events []trace.Event, started time.Time) []oneController {
-	s := summarizer{started: started, all: map[string]*oneController{}, queued: map[request]time.Duration{}, running: map[request]oneReconcile{}}
+	s := summarizer{
+		started: started, all: map[string]*oneController{},
+		queued: map[request]time.Duration{}, running: map[request]oneReconcile{},
+	}
 	for _, e := range events {
 		r := request{e.Layer, e.Namespace, e.Name}
 		switch e.Kind {
@@ -102,7 +106,10 @@ func (s *summarizer) of(e trace.Event) *oneController {
 
 func (s *summarizer) start(r request, e trace.Event) {
 	s.of(e)
-	begun := oneReconcile{Started: s.started.Add(e.At), Namespace: e.Namespace, Name: e.Name, Running: true, Reasons: e.Reason, Causes: e.Count}
+	begun := oneReconcile{
+		Started: s.started.Add(e.At), Namespace: e.Namespace, Name: e.Name,
+		Running: true, Reasons: e.Reason, Causes: e.Count,
+	}
 	if queued, known := s.queued[r]; known {
 		begun.Queued = &queued
 		delete(s.queued, r)
@@ -114,10 +121,13 @@ func (s *summarizer) end(r request, e trace.Event) {
 	c := s.of(e)
 	ended, known := s.running[r]
 	if !known {
-		ended = oneReconcile{Started: s.started.Add(e.At - e.Took), Namespace: e.Namespace, Name: e.Name}
+		ended = oneReconcile{
+			Started: s.started.Add(e.At - e.Took), Namespace: e.Namespace, Name: e.Name,
+		}
 	}
 	delete(s.running, r)
-	ended.Running, ended.Took, ended.Result, ended.Message = false, e.Took, e.Outcome.String(), e.Reason
+	ended.Running, ended.Took = false, e.Took
+	ended.Result, ended.Message = e.Outcome.String(), e.Reason
 	c.Ended++
 	if e.Outcome == trace.Failed || e.Outcome == trace.GivenUp {
 		c.Failed++

@@ -40,7 +40,9 @@ func (r *root) missed() {
 	if time.Now().Round(0).Sub(r.created) < patience || !r.told.CompareAndSwap(false, true) {
 		return
 	}
-	fmt.Fprintf(r.tell, "loopwright: nobody has called log.SetLogger, so log lines are lost. Call it at the start of main.\nThe first line that was lost after %v came from:\n%s", patience, debug.Stack())
+	fmt.Fprintf(r.tell, "loopwright: nobody has called log.SetLogger, so log lines are lost. "+
+		"Call it at the start of main.\nThe first line that was lost after %v came from:\n%s",
+		patience, debug.Stack())
 }
 
 // delegate is a sink that forwards to the program's sink, which may not be set yet.

@@ -104,7 +104,9 @@ func NewKubeAPIWarningLogger(opts KubeAPIWarningLoggerOptions) *KubeAPIWarningLo
 }
 
 // HandleWarningHeaderWithContext implements rest.WarningHandlerWithContext.
-func (l *KubeAPIWarningLogger) HandleWarningHeaderWithContext(ctx context.Context, code int, _ string, message string) {
+func (l *KubeAPIWarningLogger) HandleWarningHeaderWithContext(
+	ctx context.Context, code int, _ string, message string,
+) {
 	const kubernetes = 299 // the only code that Kubernetes uses for its warnings
 	if code != kubernetes || message == "" || l.opts.Deduplicate && !l.first(message) {
 		return

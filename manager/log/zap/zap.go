@@ -71,7 +71,8 @@ func NewRaw(opts ...Opts) *zap.Logger {
 	}
 	o = o.withDefaults()
 	out := zapcore.AddSync(o.DestWriter)
-	core := zapcore.NewCore(&KubeAwareEncoder{Encoder: o.Encoder, Verbose: o.Development}, out, o.Level)
+	encoder := &KubeAwareEncoder{Encoder: o.Encoder, Verbose: o.Development}
+	core := zapcore.NewCore(encoder, out, o.Level)
 	if !o.Development {
 		core = referringCore{core}
 	}
@@ -102,7 +103,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Encoder == nil {
 		// The time encoder comes first, so that the user's options may replace it.
-		options := []EncoderConfigOption{func(c *zapcore.EncoderConfig) { c.EncodeTime = o.TimeEncoder }}
+		options := []EncoderConfigOption{func(c *zapcore.EncoderConfig) {
+			c.EncodeTime = o.TimeEncoder
+		}}
 		o.Encoder = o.NewEncoder(append(options, o.EncoderConfigOptions...)...)
 	}
 	more := append([]zap.Option(nil), o.ZapOpts...)
@@ -194,7 +197,9 @@ func (k *KubeAwareEncoder) Clone() zapcore.Encoder {
 }
 
 // EncodeEntry implements zapcore.Encoder.
-func (k *KubeAwareEncoder) EncodeEntry(entry zapcore.Entry, fields []zapcore.Field) (*buffer.Buffer, error) {
+func (k *KubeAwareEncoder) EncodeEntry(
+	entry zapcore.Entry, fields []zapcore.Field,
+) (*buffer.Buffer, error) {
 	if !k.Verbose {
 		fields = references(fields)
 	}

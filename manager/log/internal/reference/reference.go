@@ -38,7 +38,8 @@ func object(obj runtime.Object) ([]Field, bool) {
 	var fields []Field
 	// An object from a typed client has no kind in it.
 	if gvk := obj.GetObjectKind().GroupVersionKind(); gvk.Version != "" {
-		fields = append(fields, Field{"apiVersion", gvk.GroupVersion().String()}, Field{"kind", gvk.Kind})
+		fields = append(fields, Field{"apiVersion", gvk.GroupVersion().String()},
+			Field{"kind", gvk.Kind})
 	}
 	return named(fields, m.GetNamespace(), m.GetName()), true
 }
