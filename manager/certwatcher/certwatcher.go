@@ -55,14 +55,15 @@ type CertWatcher struct {
 	callback func(tls.Certificate)
 }
 
-// New reads the certificate and its key. It fails if there is no valid pair yet; os.IsNotExist says whether a file is
-// missing.
+// New reads the certificate and its key. It fails if there is no valid pair yet; os.IsNotExist says
+// whether a file is missing.
 func New(certPath, keyPath string) (*CertWatcher, error) {
 	cw := &CertWatcher{
 		certPath: certPath, keyPath: keyPath,
 		interval: defaultWatchInterval,
-		log:      log.RuntimeLog.WithName("certwatcher").WithValues("cert", certPath, "key", keyPath),
-		notify:   notifyOfFiles,
+		log: log.RuntimeLog.WithName("certwatcher").
+			WithValues("cert", certPath, "key", keyPath),
+		notify: notifyOfFiles,
 	}
 	if err := cw.ReadCertificate(); err != nil {
 		return nil, err
@@ -148,8 +149,8 @@ func (cw *CertWatcher) read() {
 	}
 }
 
-// ReadCertificate reads the files, and calls the callback if they have changed. When it fails, the last
-// good pair stays in use.
+// ReadCertificate reads the files, and calls the callback if they have changed. When it fails, the
+// last good pair stays in use.
 func (cw *CertWatcher) ReadCertificate() error {
 	changed, err := cw.reload()
 	if err != nil {
@@ -176,7 +177,8 @@ func (cw *CertWatcher) reload() (changed bool, err error) {
 	}
 	pair, err := tls.X509KeyPair(certPEM, keyPEM)
 	if err != nil {
-		return false, fmt.Errorf("load the certificate %s with the key %s: %w", cw.certPath, cw.keyPath, err)
+		return false, fmt.Errorf("load the certificate %s with the key %s: %w",
+			cw.certPath, cw.keyPath, err)
 	}
 	cw.mu.Lock()
 	defer cw.mu.Unlock()
@@ -202,7 +204,8 @@ func readPEM(path string) ([]byte, error) {
 		block, rest = pem.Decode(rest)
 	}
 	if bytes.Contains(rest, []byte("-----BEGIN")) {
-		return nil, fmt.Errorf("%s ends in the middle of a PEM block: it is being written, or damaged", path)
+		return nil, fmt.Errorf(
+			"%s ends in the middle of a PEM block: it is being written, or damaged", path)
 	}
 	return content, nil
 }
@@ -217,7 +220,8 @@ type notifier func(cw *CertWatcher) (changes <-chan struct{}, stop func())
 func notifyOfFiles(cw *CertWatcher) (<-chan struct{}, func()) {
 	watcher, err := fsnotify.NewWatcher()
 	if err != nil {
-		cw.log.Error(err, "The system cannot watch files; the certificate is read at intervals only")
+		cw.log.Error(err,
+			"The system cannot watch files; the certificate is read at intervals only")
 		return nil, func() {}
 	}
 	cw.watchDirectories(watcher)
@@ -273,7 +277,9 @@ func (cw *CertWatcher) watchDirectories(watcher *fsnotify.Watcher) {
 		}
 		for _, directory := range directories {
 			if err := watcher.Add(directory); err != nil {
-				cw.log.V(1).Info("A directory cannot be watched; its files are read at intervals only", "directory", directory, "error", err)
+				cw.log.V(1).Info(
+					"A directory cannot be watched; its files are read at intervals only",
+					"directory", directory, "error", err)
 			}
 		}
 	}

@@ -28,8 +28,8 @@ import (
 //
 //   - The observed generation is that of object: the spec that the caller has read. So a reader can
 //     see whether a condition is about the current spec.
-//   - The time of the last transition stays as long as the status does. A new reason or message is no
-//     transition. A time that the caller gives is that of a transition, if there is one.
+//   - The time of the last transition stays as long as the status does. A new reason or message
+//     is no transition. A time that the caller gives is that of a transition, if there is one.
 //
 // Times are whole seconds, which is what the API server stores. With fractions, the object in
 // memory would differ from the one that the API server returns.
@@ -76,7 +76,8 @@ func Get(list []metav1.Condition, of string) (metav1.Condition, bool) {
 // condition about an older spec.
 func IsTrue(object metav1.Object, list []metav1.Condition, of string) bool {
 	c, found := Get(list, of)
-	return found && c.Status == metav1.ConditionTrue && c.ObservedGeneration == object.GetGeneration()
+	return found && c.Status == metav1.ConditionTrue &&
+		c.ObservedGeneration == object.GetGeneration()
 }
 
 // Remove removes a condition from the list, and returns true if it was there.
@@ -84,7 +85,9 @@ func Remove(list *[]metav1.Condition, of string) (changed bool) {
 	if _, found := Get(*list, of); !found {
 		return false
 	}
-	*list = slices.DeleteFunc(slices.Clone(*list), func(c metav1.Condition) bool { return c.Type == of })
+	*list = slices.DeleteFunc(slices.Clone(*list), func(c metav1.Condition) bool {
+		return c.Type == of
+	})
 	return true
 }
 
@@ -131,7 +134,10 @@ func (s Summary) Of(object metav1.Object, list []metav1.Condition) metav1.Condit
 	for _, of := range s.Good {
 		c, found := Get(list, of)
 		if !found {
-			c = metav1.Condition{Type: of, Status: metav1.ConditionUnknown, Reason: "NotObserved", Message: "nobody has looked yet", ObservedGeneration: object.GetGeneration()}
+			c = metav1.Condition{
+				Type: of, Status: metav1.ConditionUnknown, Reason: "NotObserved",
+				Message: "nobody has looked yet", ObservedGeneration: object.GetGeneration(),
+			}
 		}
 		weigh(judge(object, c, metav1.ConditionTrue), c)
 	}
@@ -182,13 +188,17 @@ func text(c metav1.Condition) string {
 // changes first, and take the copy after that.
 //
 // Errors: those of the client. After a conflict, read the object again, as the next reconcile does.
-func Write(ctx context.Context, c client.Client, before, object client.Object) (written bool, err error) {
+func Write(
+	ctx context.Context, c client.Client, before, object client.Object,
+) (written bool, err error) {
 	data, err := statusPatch(before, object)
 	if data == nil {
 		return false, err
 	}
-	if err := c.Status().Patch(ctx, object, client.RawPatch(types.MergePatchType, data)); err != nil {
-		return false, fmt.Errorf("write the status of %s: %w", client.ObjectKeyFromObject(object), err)
+	if err := c.Status().Patch(ctx, object,
+		client.RawPatch(types.MergePatchType, data)); err != nil {
+		return false, fmt.Errorf("write the status of %s: %w",
+			client.ObjectKeyFromObject(object), err)
 	}
 	return true, nil
 }
@@ -198,13 +208,15 @@ func Write(ctx context.Context, c client.Client, before, object client.Object) (
 func statusPatch(before, object client.Object) ([]byte, error) {
 	version := before.GetResourceVersion()
 	if version == "" {
-		return nil, fmt.Errorf("write the status of %s: the object was not read from the cluster, as it has no resourceVersion", client.ObjectKeyFromObject(object))
+		return nil, fmt.Errorf("write the status of %s: the object was not read from the "+
+			"cluster, as it has no resourceVersion", client.ObjectKeyFromObject(object))
 	}
 	was, err := statusOf(before)
 	is, err2 := statusOf(object)
 	difference, err3 := jsonpatch.CreateMergePatch(was, is)
 	if err := errors.Join(err, err2, err3); err != nil {
-		return nil, fmt.Errorf("write the status of %s: %w", client.ObjectKeyFromObject(object), err)
+		return nil, fmt.Errorf("write the status of %s: %w",
+			client.ObjectKeyFromObject(object), err)
 	}
 	if string(difference) == "{}" {
 		return nil, nil

@@ -86,7 +86,8 @@ type registry struct {
 // Register implements Registerer.
 func (r *registry) Register(key string, f Finalizer) error {
 	if problems := validation.IsQualifiedName(key); len(problems) > 0 {
-		return fmt.Errorf("the API server would refuse %q as the name of a finalizer: %s", key, strings.Join(problems, "; "))
+		return fmt.Errorf("the API server would refuse %q as the name of a finalizer: %s",
+			key, strings.Join(problems, "; "))
 	}
 	if f == nil {
 		return fmt.Errorf("the finalizer %q has no cleanup: it is nil", key)
@@ -94,7 +95,8 @@ func (r *registry) Register(key string, f Finalizer) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.cleanups[key] != nil {
-		return fmt.Errorf("there is a cleanup for the finalizer %q already: each needs a name of its own", key)
+		return fmt.Errorf(
+			"there is a cleanup for the finalizer %q already: each needs a name of its own", key)
 	}
 	r.names, r.cleanups[key] = append(r.names, key), f
 	return nil
@@ -161,7 +163,8 @@ func (p *pass) ended(obj client.Object, name string, result Result, err error) {
 	p.result.Updated = p.result.Updated || result.Updated
 	p.result.StatusUpdated = p.result.StatusUpdated || result.StatusUpdated
 	if err != nil {
-		p.failures = append(p.failures, fmt.Errorf("the cleanup of the finalizer %q: %w", name, err))
+		p.failures = append(p.failures,
+			fmt.Errorf("the cleanup of the finalizer %q: %w", name, err))
 		return
 	}
 	controllerutil.RemoveFinalizer(obj, name)

@@ -3,8 +3,8 @@
 // A kubelet sends an HTTP request; the Handler runs its Checkers, and answers 200 or 500. The root
 // runs all checks together, and each check has its own path.
 //
-// Neighbours: below it is only net/http. Above it is the manager, which serves one Handler at /healthz
-// and another one at /readyz.
+// Neighbours: below it is only net/http. Above it is the manager, which serves one Handler at
+// /healthz and another one at /readyz.
 package healthz
 
 import (
@@ -96,7 +96,8 @@ func (h *Handler) serveAll(w http.ResponseWriter, req *http.Request) {
 		}
 	}
 	if unknown := unmet(excluded); len(unknown) > 0 {
-		fmt.Fprintf(&list, "warn: some health checks cannot be excluded: no matches for %s\n", strings.Join(unknown, ","))
+		fmt.Fprintf(&list, "warn: some health checks cannot be excluded: no matches for %s\n",
+			strings.Join(unknown, ","))
 	}
 	if len(failed) > 0 {
 		logger.Info("healthz check failed", "failed", failed)

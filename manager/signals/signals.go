@@ -28,7 +28,8 @@ var installed atomic.Bool
 // context.Cause says which signal it was. A process has one signal handler: a second call panics.
 func SetupSignalHandler() context.Context {
 	if !installed.CompareAndSwap(false, true) {
-		panic("signals: SetupSignalHandler was called twice; call it once in main, and pass the context on")
+		panic("signals: SetupSignalHandler was called twice; " +
+			"call it once in main, and pass the context on")
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	// Sent by the runtime, received below, never closed. Two signals may come before the first is
