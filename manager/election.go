@@ -16,15 +16,16 @@ import (
 	"github.com/loopwright/loopwright/manager/recorder"
 )
 
-// errStillElected is for a lost lease whose work goes on.
+// errStillElected reports that the lease was lost while work was still running.
 var errStillElected = leaderelection.ErrStillWorking
 
-// tolerated is how long work may go on after its lease has run out, before the liveness probe asks for a
-// restart. The election itself stops the work long before that, unless the process hangs.
+// tolerated is how long work may go on after its lease has expired before the liveness probe asks
+// for a restart. The elector stops the work long before that, unless the process hangs.
 const tolerated = 20 * time.Second
 
-// makeElection makes what asks for the lead, if the options want an election. Its events have a writer
-// of their own: the lease may be in another cluster, and the program's scheme need not know leases.
+// makeElection builds the elector's runnable if the options ask for leader election. The elector
+// has its own event writer: the lease may be in another cluster, and the program's scheme need not
+// know leases.
 func (m *controllerManager) makeElection(config *rest.Config) error {
 	o := m.options
 	if !o.LeaderElection {
@@ -39,13 +40,18 @@ func (m *controllerManager) makeElection(config *rest.Config) error {
 	}
 	watchDog := leaderelection.NewLeaderHealthzAdaptor(tolerated)
 	m.healthz[watchDog.Name()] = watchDog.Check
-	m.election = &electionRunnable{groups: m.groups, name: cmp.Or(o.LeaderElectionID, lock.Describe())}
+	m.election = &electionRunnable{
+		groups: m.groups, name: cmp.Or(o.LeaderElectionID, lock.Describe()),
+	}
 	m.election.config = leaderelection.LeaderElectionConfig{
 		Lock: lock, Name: m.election.name,
-		LeaseDuration: *o.LeaseDuration, RenewDeadline: *o.RenewDeadline, RetryPeriod: *o.RetryPeriod,
+		LeaseDuration: *o.LeaseDuration, RenewDeadline: *o.RenewDeadline,
+		RetryPeriod:     *o.RetryPeriod,
 		ReleaseOnCancel: o.LeaderElectionReleaseOnCancel, WaitForMissing: o.Strict,
 		Recorder: o.Recorder, WatchDog: watchDog,
-		Callbacks: leaderelection.LeaderCallbacks{OnStartedLeading: m.election.work, OnStoppedLeading: func() {}},
+		Callbacks: leaderelection.LeaderCallbacks{
+			OnStartedLeading: m.election.work, OnStoppedLeading: func() {},
+		},
 	}
 	return nil
 }
@@ -56,7 +62,8 @@ func (m *controllerManager) makeLock(config *rest.Config) (resourcelock.Interfac
 	if err != nil {
 		return nil, fmt.Errorf("making the HTTP client of the leader election: %w", err)
 	}
-	events, err := recorder.New(config, httpClient, scheme.Scheme, recorder.Options{Logger: o.Logger.WithName("events")})
+	events, err := recorder.New(config, httpClient, scheme.Scheme,
+		recorder.Options{Logger: o.Logger.WithName("events")})
 	if err != nil {
 		return nil, fmt.Errorf("making the event writer of the leader election: %w", err)
 	}
@@ -68,27 +75,28 @@ func (m *controllerManager) makeLock(config *rest.Config) (resourcelock.Interfac
 	return lock, errors.Join(err, m.groups.addTo(others, RunnableFunc(events.Run)))
 }
 
-// electionRunnable asks for the lead, and starts what needs it.
+// electionRunnable competes for the lease, and starts the leader-only runnables once it holds it.
 //
-// Its group comes before that of what needs the lead, so it is stopped after that: the lease is
-// renewed until the last reconciler has returned, and released then.
+// Its group starts before the leader-only group and therefore stops after it: the lease is renewed
+// until the last reconciler has returned, and released then.
 type electionRunnable struct {
 	name    string
 	config  leaderelection.LeaderElectionConfig
 	elector *leaderelection.LeaderElector // made by prepare
 	groups  *groups
-	// lead starts what needs the lead, and returns when that is ready. It is set before Start is called.
+	// lead starts the leader-only runnables, and returns when they are ready. It is set before
+	// Start is called.
 	lead func(leading context.Context)
 }
 
-// prepare checks the configuration, as the first thing that the manager's Start does.
+// prepare checks the configuration. Manager.Start calls it first.
 func (e *electionRunnable) prepare() (err error) {
 	e.elector, err = leaderelection.NewLeaderElector(e.config)
 	return err
 }
 
-// Start implements Runnable. It returns an error if the lease is lost, and leaves out what the elector is called:
-// the group says that already.
+// Start implements Runnable. It returns an error if the lease is lost. It strips the elector's name
+// from the error, because the group adds one.
 func (e *electionRunnable) Start(ctx context.Context) error {
 	err := e.elector.Elect(ctx)
 	if named := errors.Unwrap(err); named != nil {
@@ -97,18 +105,20 @@ func (e *electionRunnable) Start(ctx context.Context) error {
 	return err
 }
 
-// work is called when the lease is won, and returns when nothing is left that needs it.
+// work runs while this replica leads. It returns when no leader-only runnable is left.
 func (e *electionRunnable) work(leading context.Context) {
 	e.lead(leading)
 	<-leading.Done()
-	// If the manager stops, nothing is left of it. If the lease is lost, there is no time.
+	// If the manager is stopping, they have all ended already. If the lease was lost, they get no
+	// grace period.
 	e.groups.stopElected(fmt.Errorf("%w: %w", controller.ErrStopNow, context.Cause(leading)))
 }
 
-// String is what it is called in messages.
+// String is the runnable's name in messages.
 func (e *electionRunnable) String() string { return "leader election " + e.name }
 
-// withFenceOf puts the token that a leader has into another context. An elector's context has one.
+// withFenceOf copies the leader's fencing token to another context. The context that an elector
+// passes to its work always has one.
 func withFenceOf(leading, base context.Context) context.Context {
 	fence, _ := leaderelection.FenceFrom(leading)
 	return leaderelection.WithFence(base, fence)

@@ -13,14 +13,15 @@ import (
 	"github.com/loopwright/loopwright/manager/leaderelection"
 )
 
-// Nothing keeps an election from winning before the manager has noted that it was started. A leader that then
-// starts nothing renews its lease, and no other replica works either.
+// Nothing keeps an election from winning before the manager has noted that it was started. A leader
+// that then starts nothing renews its lease, and no other replica works either.
 func TestALeaseThatIsWonWhileItsGroupStartsStartsTheControllers(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		m := w.manager(ofElection())
 		// The group of the election starts as long as one of its members is not ready.
 		slow := &part{name: "slow", story: &story{}, slowToBe: 5 * time.Minute}
-		require.NoError(t, m.groups.all[election].add(&member{runnable: slow, start: slow.Start, ready: slow.waitUntilReady}))
+		require.NoError(t, m.groups.all[election].add(&member{runnable: slow, start: slow.Start,
+			ready: slow.waitUntilReady}))
 		var story story
 		require.NoError(t, m.Add(&part{name: "controller", story: &story}))
 		r := w.start(m)
@@ -64,7 +65,8 @@ func TestALeaseThatIsLostWhileItsGroupStartsEndsTheManager(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		m := w.manager(ofElection())
 		slow := &part{name: "slow", story: &story{}, slowToBe: time.Hour}
-		require.NoError(t, m.groups.all[election].add(&member{runnable: slow, start: slow.Start, ready: slow.waitUntilReady}))
+		require.NoError(t, m.groups.all[election].add(&member{runnable: slow, start: slow.Start,
+			ready: slow.waitUntilReady}))
 		r := w.start(m)
 		time.Sleep(time.Minute)
 		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Resource: "leases"}, Refuse: true})
@@ -83,7 +85,8 @@ func (p *neverReady) WaitUntilReady(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// The lease may be lost before all that needs it is ready. What has begun to work must be told at once.
+// The lease may be lost before all that needs it is ready. What has begun to work must be told at
+// once.
 func TestALeaseThatIsLostBeforeTheControllersAreReadyStopsThem(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		m := w.manager(ofElection())
@@ -104,7 +107,8 @@ func TestALeaseThatIsLostBeforeTheControllersAreReadyStopsThem(t *testing.T) {
 		require.ErrorIs(t, <-r.ended, leaderelection.ErrLost)
 		require.False(t, r.isElected())
 		require.ErrorIs(t, cause, leaderelection.ErrLost)
-		require.LessOrEqual(t, told.Sub(began), 10*time.Second, "another replica leads 15 s after the last renewal")
+		require.LessOrEqual(t, told.Sub(began), 10*time.Second,
+			"another replica leads 15 s after the last renewal")
 		require.LessOrEqual(t, time.Since(began), 10*time.Second)
 	})
 }
@@ -113,7 +117,8 @@ func TestAManagerIsElectedWhenAllThatNeedsTheLeadIsReady(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		m := w.manager(ofElection())
 		slow := &part{name: "slow", story: &story{}, slowToBe: time.Minute}
-		require.NoError(t, m.groups.all[elected].add(&member{runnable: slow, start: slow.Start, ready: slow.waitUntilReady}))
+		require.NoError(t, m.groups.all[elected].add(&member{runnable: slow, start: slow.Start,
+			ready: slow.waitUntilReady}))
 		r := w.start(m)
 		time.Sleep(30 * time.Second)
 		require.Equal(t, []string{"slow starts"}, slow.story.told(), "it leads")
@@ -129,7 +134,10 @@ func TestALeaderWhoseControllersDoNotBecomeReadyReturnsWhy(t *testing.T) {
 		m := w.manager(ofElection())
 		broken := errors.New("broken")
 		require.NoError(t, m.groups.all[elected].add(&member{
-			runnable: RunnableFunc(nil), start: func(ctx context.Context) error { <-ctx.Done(); return nil },
+			runnable: RunnableFunc(nil), start: func(ctx context.Context) error {
+				<-ctx.Done()
+				return nil
+			},
 			ready: func(context.Context) error { return broken },
 		}))
 		r := w.start(m)
@@ -143,7 +151,8 @@ func TestAnElectionThatRunsAlreadyIsAnError(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		m := w.manager(ofElection())
 		r := w.start(m)
-		require.ErrorContains(t, m.election.Start(t.Context()), "leader election shop: it runs already")
+		require.ErrorContains(t, m.election.Start(t.Context()),
+			"leader election shop: it runs already")
 		require.NoError(t, r.end())
 	})
 }

@@ -26,7 +26,8 @@ import (
 
 // ofElection are options with an election; each manager that has them is a replica.
 func ofElection() Options {
-	return Options{LeaderElection: true, LeaderElectionID: "shop", LeaderElectionNamespace: "default", LeaderElectionReleaseOnCancel: true}
+	return Options{LeaderElection: true, LeaderElectionID: "shop",
+		LeaderElectionNamespace: "default", LeaderElectionReleaseOnCancel: true}
 }
 
 // lead lets time pass until a manager leads.
@@ -46,7 +47,8 @@ func TestTheLeadIsHandedOverWhenTheLeaderStops(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		var story story
 		first, second := w.manager(ofElection()), w.manager(ofElection())
-		require.NoError(t, first.Add(&part{name: "first", story: &story, slowToEnd: 8 * time.Second}))
+		require.NoError(t, first.Add(&part{name: "first", story: &story,
+			slowToEnd: 8 * time.Second}))
 		require.NoError(t, second.Add(&part{name: "second", story: &story}))
 		a := w.start(first)
 		lead(t, a)
@@ -57,8 +59,10 @@ func TestTheLeadIsHandedOverWhenTheLeaderStops(t *testing.T) {
 		require.NoError(t, a.end())
 		require.Equal(t, 8*time.Second, time.Since(began))
 		lead(t, b)
-		require.Less(t, time.Since(began), 14*time.Second, "the lease was released, so nobody waits until it has run out")
-		require.Equal(t, []string{"first starts", "first is told", "first ends", "second starts"}, story.told())
+		require.Less(t, time.Since(began), 14*time.Second,
+			"the lease was released, so nobody waits until it has run out")
+		require.Equal(t, []string{"first starts", "first is told", "first ends", "second starts"},
+			story.told())
 		require.NoError(t, b.end())
 	})
 }
@@ -73,7 +77,8 @@ func TestTheFirstLeaderWorksAtOnceUnlessItIsStrict(t *testing.T) {
 				r := w.start(w.manager(options))
 				require.Equal(t, !strict, r.isElected())
 				time.Sleep(15 * time.Second)
-				require.Equal(t, !strict, r.isElected(), "somebody may have deleted the lease, and its holder may still work")
+				require.Equal(t, !strict, r.isElected(),
+					"somebody may have deleted the lease, and its holder may still work")
 				lead(t, r)
 				require.NoError(t, r.end())
 			})
@@ -88,15 +93,18 @@ func TestALeaseIsNotReleasedIfTheWorkHasNotEnded(t *testing.T) {
 		options := ofElection()
 		options.GracefulShutdownTimeout = new(3 * time.Second)
 		first, second := w.manager(options), w.manager(ofElection())
-		require.NoError(t, first.Add(&part{name: "stubborn", story: &story, slowToEnd: 14 * time.Second}))
+		require.NoError(t, first.Add(&part{name: "stubborn", story: &story,
+			slowToEnd: 14 * time.Second}))
 		require.NoError(t, second.Add(&part{name: "second", story: &story}))
 		a := w.start(first)
 		lead(t, a)
 		b := w.start(second)
-		require.ErrorContains(t, a.end(), "still running: stubborn (leader-elected), leader election shop")
+		require.ErrorContains(t, a.end(),
+			"still running: stubborn (leader-elected), leader election shop")
 		lead(t, b)
 		synctest.Wait()
-		require.Equal(t, []string{"stubborn starts", "stubborn is told", "stubborn ends", "second starts"}, story.told())
+		require.Equal(t, []string{"stubborn starts", "stubborn is told", "stubborn ends",
+			"second starts"}, story.told())
 		require.NoError(t, b.end())
 	})
 }
@@ -106,15 +114,21 @@ func TestWhoLosesTheLeaseStopsItsReconcilesAtOnceAndReturnsWhy(t *testing.T) {
 		w.configMap("one")
 		m := w.manager(ofElection())
 		var cut error
-		c, err := controller.New(t.Name(), m, controller.Options{GracePeriod: time.Hour, Reconciler: reconcile.Func(func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
-			<-ctx.Done()
-			cut = context.Cause(ctx)
-			return reconcile.Result{}, nil
-		})})
+		c, err := controller.New(t.Name(), m,
+			controller.Options{GracePeriod: time.Hour,
+				Reconciler: reconcile.Func(func(
+					ctx context.Context, _ reconcile.Request,
+				) (reconcile.Result, error) {
+					<-ctx.Done()
+					cut = context.Cause(ctx)
+					return reconcile.Result{}, nil
+				})})
 		require.NoError(t, err)
-		require.NoError(t, c.Watch(source.Kind(m.GetCache(), &corev1.ConfigMap{}, &handler.EnqueueRequestForObject{})))
+		require.NoError(t, c.Watch(source.Kind(m.GetCache(), &corev1.ConfigMap{},
+			&handler.EnqueueRequestForObject{})))
 		var story story
-		require.NoError(t, m.groups.addTo(others, &part{name: "other", story: &story, slowToEnd: time.Second}))
+		require.NoError(t, m.groups.addTo(others,
+			&part{name: "other", story: &story, slowToEnd: time.Second}))
 		r := w.start(m)
 		lead(t, r)
 		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Resource: "leases"}, Refuse: true})
@@ -122,9 +136,11 @@ func TestWhoLosesTheLeaseStopsItsReconcilesAtOnceAndReturnsWhy(t *testing.T) {
 		err = <-r.ended
 		require.ErrorIs(t, err, leaderelection.ErrLost)
 		require.ErrorContains(t, err, "leader election lost")
-		require.LessOrEqual(t, time.Since(began), 11*time.Second, "the renew deadline, and what ends gracefully")
+		require.LessOrEqual(t, time.Since(began), 11*time.Second,
+			"the renew deadline, and what ends gracefully")
 		require.Error(t, cut, "the reconcile was cut off, whatever its grace period")
-		require.Contains(t, story.told(), "other ends", "what does not need the lead ends gracefully")
+		require.Contains(t, story.told(), "other ends",
+			"what does not need the lead ends gracefully")
 	})
 }
 
@@ -141,7 +157,8 @@ func TestAManagerThatHasLostItsLeaseDoesNotWaitForWorkThatDoesNotEnd(t *testing.
 		err := <-r.ended
 		require.ErrorIs(t, err, leaderelection.ErrStillWorking)
 		require.LessOrEqual(t, time.Since(began), 15*time.Second)
-		require.Equal(t, 1, strings.Count(err.Error(), "leader election lost"), "it is said once: %s", err)
+		require.Equal(t, 1, strings.Count(err.Error(), "leader election lost"),
+			"it is said once: %s", err)
 		time.Sleep(2 * time.Hour)
 	})
 }
@@ -151,12 +168,14 @@ func TestWhatDoesNotNeedTheLeadRunsInEachReplica(t *testing.T) {
 		var story story
 		first, second := w.manager(ofElection()), w.manager(ofElection())
 		for number, m := range []*controllerManager{first, second} {
-			require.NoError(t, m.Add(&independent{part{name: fmt.Sprint("replica ", number), story: &story}}))
+			require.NoError(t, m.Add(&independent{part{name: fmt.Sprint("replica ", number),
+				story: &story}}))
 			require.NoError(t, m.Add(&part{name: "leader", story: &story}))
 		}
 		a, b := w.start(first), w.start(second)
 		time.Sleep(time.Minute)
-		require.ElementsMatch(t, []string{"replica 0 starts", "replica 1 starts", "leader starts"}, story.told())
+		require.ElementsMatch(t, []string{"replica 0 starts", "replica 1 starts", "leader starts"},
+			story.told())
 		require.NoError(t, errors.Join(a.end(), b.end()))
 	})
 }
@@ -175,16 +194,21 @@ func TestAControllerWithWarmupIsReadyBeforeItLeads(t *testing.T) {
 				options.Controller = config.Controller{EnableWarmup: &warm}
 				m := w.manager(options)
 				reconciled := 0
-				c, err := controller.New(t.Name(), m, controller.Options{Reconciler: reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {
-					reconciled++
-					return reconcile.Result{}, nil
-				})})
+				c, err := controller.New(t.Name(), m,
+					controller.Options{Reconciler: reconcile.Func(func(
+						context.Context, reconcile.Request,
+					) (reconcile.Result, error) {
+						reconciled++
+						return reconcile.Result{}, nil
+					})})
 				require.NoError(t, err)
-				require.NoError(t, c.Watch(source.Kind(m.GetCache(), &corev1.ConfigMap{}, &handler.EnqueueRequestForObject{})))
+				require.NoError(t, c.Watch(source.Kind(m.GetCache(), &corev1.ConfigMap{},
+					&handler.EnqueueRequestForObject{})))
 				w.configMap("one")
 				second := w.start(m)
 				time.Sleep(time.Minute)
-				require.Equal(t, warm, len(w.requestsOf("configmaps")) > 1, "beside the test's own create")
+				require.Equal(t, warm, len(w.requestsOf("configmaps")) > 1,
+					"beside the test's own create")
 				require.Zero(t, reconciled, "it does not lead")
 				require.NoError(t, first.end())
 				lead(t, second)
@@ -201,11 +225,13 @@ func TestWhoNeverLedStopsItsWarmupToo(t *testing.T) {
 		first := w.start(w.manager(ofElection()))
 		lead(t, first)
 		options := ofElection()
-		options.Controller = config.Controller{EnableWarmup: new(true), SkipNameValidation: new(true)}
+		options.Controller = config.Controller{EnableWarmup: new(true),
+			SkipNameValidation: new(true)}
 		m := w.manager(options)
 		c, err := controller.New(t.Name(), m, controller.Options{Reconciler: reconcile.Func(nil)})
 		require.NoError(t, err)
-		require.NoError(t, c.Watch(source.Kind(m.GetCache(), &corev1.ConfigMap{}, &handler.EnqueueRequestForObject{})))
+		require.NoError(t, c.Watch(source.Kind(m.GetCache(), &corev1.ConfigMap{},
+			&handler.EnqueueRequestForObject{})))
 		second := w.start(m)
 		time.Sleep(time.Minute)
 		require.NoError(t, second.end())
@@ -258,8 +284,12 @@ func TestAnElectionWhoseTimesCannotWorkIsRefusedByStart(t *testing.T) {
 			want   string
 			change func(*Options)
 		}{
-			{"leader election shop: LeaseDuration is 9s", func(o *Options) { o.LeaseDuration = new(9 * time.Second) }},
-			{"leader election shop: RenewDeadline is 1s", func(o *Options) { o.RenewDeadline = new(time.Second) }},
+			{"leader election shop: LeaseDuration is 9s", func(o *Options) {
+				o.LeaseDuration = new(9 * time.Second)
+			}},
+			{"leader election shop: RenewDeadline is 1s", func(o *Options) {
+				o.RenewDeadline = new(time.Second)
+			}},
 		} {
 			options := ofElection()
 			c.change(&options)
@@ -279,8 +309,12 @@ func TestAnElectionThatCannotWorkIsRefusedByNew(t *testing.T) {
 			change func(*Options)
 		}{
 			{"LeaderElectionID is missing", func(o *Options) { o.LeaderElectionID = "" }},
-			{"LeaderElectionNamespace is needed", func(o *Options) { o.LeaderElectionNamespace = "" }},
-			{`there is no lock of type "configma`, func(o *Options) { o.LeaderElectionResourceLock = "configmaps" }},
+			{"LeaderElectionNamespace is needed", func(o *Options) {
+				o.LeaderElectionNamespace = ""
+			}},
+			{`there is no lock of type "configma`, func(o *Options) {
+				o.LeaderElectionResourceLock = "configmaps"
+			}},
 		} {
 			options := ofElection()
 			c.change(&options)
@@ -296,21 +330,25 @@ func TestTheTimesOfAnElectionAreThoseThatMostProgramsHave(t *testing.T) {
 		r := w.start(w.manager(ofElection()))
 		lead(t, r)
 		lease := func() coordinationv1.LeaseSpec {
-			lease, err := w.live.CoordinationV1().Leases("default").Get(t.Context(), "shop", metav1.GetOptions{})
+			lease, err := w.live.CoordinationV1().Leases("default").Get(t.Context(), "shop",
+				metav1.GetOptions{})
 			require.NoError(t, err)
 			return lease.Spec
 		}
 		require.Equal(t, int32(15), *lease().LeaseDurationSeconds)
 		renewed := lease().RenewTime.Time
 		time.Sleep(time.Until(renewed.Add(2*time.Second - time.Millisecond)))
-		require.Equal(t, renewed, lease().RenewTime.Time, "it is renewed every 2 s, and not more often")
+		require.Equal(t, renewed, lease().RenewTime.Time,
+			"it is renewed every 2 s, and not more often")
 		time.Sleep(2 * time.Millisecond)
 		synctest.Wait()
 		require.Equal(t, 2*time.Second, lease().RenewTime.Sub(renewed), "it is renewed every 2 s")
-		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Resource: "leases", Verb: "update"}, Refuse: true})
+		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Resource: "leases", Verb: "update"},
+			Refuse: true})
 		renewed = lease().RenewTime.Time
 		require.ErrorIs(t, <-r.ended, leaderelection.ErrLost)
-		require.Equal(t, 10*time.Second, time.Since(renewed).Truncate(time.Microsecond), "without a renewal, the work stops after 10 s")
+		require.Equal(t, 10*time.Second, time.Since(renewed).Truncate(time.Microsecond),
+			"without a renewal, the work stops after 10 s")
 	})
 }
 

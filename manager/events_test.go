@@ -22,19 +22,22 @@ import (
 func TestALockMayHaveAManagersRecorder(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		m := w.manager(Options{})
-		lock, err := leaderelection.NewResourceLock(m.GetConfig(), Manager(m), leaderelection.Options{
-			LeaderElection: true, LeaderElectionID: "second", LeaderElectionNamespace: "default",
-		})
+		lock, err := leaderelection.NewResourceLock(m.GetConfig(), Manager(m),
+			leaderelection.Options{
+				LeaderElection: true, LeaderElectionID: "second", LeaderElectionNamespace: "default",
+			})
 		require.NoError(t, err)
 		r := w.start(m)
-		require.NoError(t, lock.Create(t.Context(), resourcelock.LeaderElectionRecord{HolderIdentity: lock.Identity()}))
+		require.NoError(t, lock.Create(t.Context(),
+			resourcelock.LeaderElectionRecord{HolderIdentity: lock.Identity()}))
 		lock.RecordEvent("became leader")
 		require.NoError(t, r.end())
 		list, err := w.live.CoreV1().Events("default").List(t.Context(), metav1.ListOptions{})
 		require.NoError(t, err)
 		require.Len(t, list.Items, 1)
 		require.Equal(t, lock.Identity()+" became leader", list.Items[0].Message)
-		require.Equal(t, lock.Identity(), list.Items[0].Source.Component, "as with controller-runtime")
+		require.Equal(t, lock.Identity(), list.Items[0].Source.Component,
+			"as with controller-runtime")
 	})
 }
 
@@ -53,22 +56,28 @@ func (s *lastRequest) Start(ctx context.Context) error {
 // Somebody whose object was refused looks for the reason in the events.
 func TestEventsOfWhatEndsLastAreWritten(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "one"}}
+		object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default",
+			Name: "one"}}
 		var m *controllerManager
 		record := func(reason string) {
 			m.GetEventRecorder("shop").Eventf(object, nil, corev1.EventTypeWarning, reason, "", "")
 		}
-		m = w.manager(Options{WebhookServer: &lastRequest{refusingServer{http.NewServeMux()}, func() { record("Refused") }}})
+		m = w.manager(Options{WebhookServer: &lastRequest{refusingServer{http.NewServeMux()},
+			func() {
+				record("Refused")
+			}}})
 		m.GetWebhookServer()
-		require.NoError(t, m.groups.addTo(httpServers, RunnableFunc(func(ctx context.Context) error {
-			record("Started") // before all else
-			<-ctx.Done()
-			record("Stopped")
-			return nil
-		})))
+		require.NoError(t, m.groups.addTo(httpServers,
+			RunnableFunc(func(ctx context.Context) error {
+				record("Started") // before all else
+				<-ctx.Done()
+				record("Stopped")
+				return nil
+			})))
 		r := w.start(m)
 		list := func() (reasons []string) {
-			events, err := w.live.EventsV1().Events("default").List(t.Context(), metav1.ListOptions{})
+			events, err := w.live.EventsV1().Events("default").List(t.Context(),
+				metav1.ListOptions{})
 			require.NoError(t, err)
 			for _, event := range events.Items {
 				reasons = append(reasons, event.Reason)
@@ -82,18 +91,23 @@ func TestEventsOfWhatEndsLastAreWritten(t *testing.T) {
 }
 
 func TestEventsThatCannotBeWrittenInTimeAreWaitedForAsLongAsTheStopMayTake(t *testing.T) {
-	for grace, want := range inorder.Map(map[time.Duration]time.Duration{0: 0, 3 * time.Second: 3 * time.Second, time.Minute: 5 * time.Second}) {
+	for grace, want := range inorder.Map(map[time.Duration]time.Duration{0: 0,
+		3 * time.Second: 3 * time.Second, time.Minute: 5 * time.Second}) {
 		inWorld(t, func(t *testing.T, w *world) {
 			w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Resource: "events"}, Hang: true})
 			m := w.manager(Options{GracefulShutdownTimeout: &grace})
 			r := w.start(m)
-			object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "one"}}
-			m.GetEventRecorder("shop").Eventf(object, nil, corev1.EventTypeNormal, "Stopped", "Stop", "")
+			object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default",
+				Name: "one"}}
+			m.GetEventRecorder("shop").Eventf(object, nil, corev1.EventTypeNormal, "Stopped",
+				"Stop", "")
 			began := time.Now()
 			err := r.end()
 			require.Equal(t, want, time.Since(began))
 			if want == 3*time.Second {
-				require.ErrorContains(t, err, "within the graceful shutdown timeout of 3s: still running: the writer of events")
+				require.ErrorContains(t, err,
+					"within the graceful shutdown timeout of 3s: still running: the writer of "+
+						"events")
 			} else {
 				require.NoError(t, err)
 			}
@@ -110,7 +124,9 @@ func TestAManagerWhoseEventsNobodyCanWriteStops(t *testing.T) {
 		defer stop()
 		go func() { _ = m.WriteEvents(ctx) }() // a writer runs once
 		synctest.Wait()
-		require.ErrorContains(t, <-w.start(m).ended, "run the event writer: it has been started before")
-		require.Equal(t, 1, strings.Count(w.log(), "event writer"), "it is said once, as the reason of the stop")
+		require.ErrorContains(t, <-w.start(m).ended,
+			"run the event writer: it has been started before")
+		require.Equal(t, 1, strings.Count(w.log(), "event writer"),
+			"it is said once, as the reason of the stop")
 	})
 }

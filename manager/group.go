@@ -11,46 +11,46 @@ import (
 )
 
 var (
-	// ErrStopped is the answer of Add when the manager stops or has stopped.
+	// ErrStopped is what Add returns once the manager is stopping or has stopped.
 	ErrStopped = errors.New("the manager is stopping or has stopped, and takes no more runnables")
-	// errEndedUnready is why nobody waits for a runnable any more.
+	// errEndedUnready is the error for callers that wait for a runnable which has returned.
 	errEndedUnready = errors.New("it has ended before it was ready")
 )
 
-// group runs runnables next to each other: those that were added before its start, and those
-// that come later, until it is told to end.
+// group runs runnables next to each other, both those added before its start and those added later,
+// until it is stopped.
 type group struct {
 	name   groupName
 	failed func(error) // called with each error of a runnable, from the runnable's goroutine
-	log    logr.Logger // of runnables that were added while the group runs, and do not become ready
+	log    logr.Logger // for runnables that are added while the group runs and do not become ready
 
 	mu      sync.Mutex // guards what follows
 	waiting []*member  // added before the start
 	running []*member
-	// launch starts a member with the group's context, which is stored nowhere; nil before the start.
+	// launch starts a member with the group's context, which no field stores; nil before the start.
 	launch   func(*member)
 	end      context.CancelCauseFunc // ends that context; nil before the start
 	isClosed bool                    // nothing can be added or started
 	isUsed   bool                    // something was added
-	// empty is closed when the group is closed and nothing runs: by close, or by the goroutine of
-	// the member that ends last.
+	// empty is closed once the group is closed and nothing runs: by close, or by the goroutine of
+	// the last member to end.
 	empty chan struct{}
 }
 
-// member is a runnable in its group.
 type member struct {
 	runnable Runnable
 	start    func(context.Context) error // Start, or Warmup
-	ready    func(context.Context) error // waits until it is ready; nil if it is as soon as it is started
-	wait     func(context.Context) error // calls ready with a context that ends with the member; set by launch
-	isLate   bool                        // added while the group runs, so that no start waits for it
+	// ready waits until the member is ready; nil if it is ready as soon as it is started.
+	ready  func(context.Context) error
+	wait   func(context.Context) error // ready, until the member ends; set by launch
+	isLate bool                        // added while the group runs, so start does not wait for it
 }
 
 func newGroup(name groupName, log logr.Logger, failed func(error)) *group {
 	return &group{name: name, failed: failed, log: log, empty: make(chan struct{})}
 }
 
-// add starts a member at once if the group runs.
+// add starts the member at once if the group runs.
 func (g *group) add(m *member) error {
 	if !g.take(m) {
 		return fmt.Errorf("%s cannot be added: %w", nameOf(m.runnable), ErrStopped)
@@ -58,7 +58,8 @@ func (g *group) add(m *member) error {
 	return nil
 }
 
-// take is add without the error's text: the name of a runnable is the user's code, and no business of the lock.
+// take is add without the error's text. Building the text calls the user's String method, which
+// must not happen under the lock.
 func (g *group) take(m *member) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -75,8 +76,8 @@ func (g *group) take(m *member) bool {
 	return true
 }
 
-// start starts what was added, with the values of base in its context, and returns when all of it
-// is ready. ctx bounds only the waiting.
+// start starts the members, gives them a context with the values of base, and returns when all are
+// ready. ctx bounds only the waiting.
 func (g *group) start(ctx, base context.Context) error {
 	first, err := g.open(base)
 	if err != nil {
@@ -93,7 +94,7 @@ func (g *group) start(ctx, base context.Context) error {
 	return nil
 }
 
-// open launches what was added, and from now on whatever is.
+// open launches the members that were added so far; from now on, add launches members at once.
 func (g *group) open(base context.Context) ([]*member, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -113,7 +114,7 @@ func (g *group) open(base context.Context) ([]*member, error) {
 
 func (g *group) launchLocked(ctx context.Context, m *member) {
 	g.running = append(g.running, m)
-	// A member that has ended never becomes ready, and who waits for it must hear so.
+	// A member that has ended never becomes ready, so its end cancels every wait for it.
 	alive, ending := context.WithCancelCause(ctx)
 	if m.ready != nil {
 		m.wait = func(ctx context.Context) error {
@@ -142,7 +143,7 @@ func (g *group) launchLocked(ctx context.Context, m *member) {
 	}()
 }
 
-// ended takes a member out.
+// ended removes a member.
 func (g *group) ended(m *member) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -152,7 +153,7 @@ func (g *group) ended(m *member) {
 	}
 }
 
-// close lets nothing in any more. What runs goes on.
+// close refuses new members. Those that run go on.
 func (g *group) close() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -166,7 +167,7 @@ func (g *group) close() {
 	}
 }
 
-// stop tells what runs to end. The group must be closed.
+// stop cancels the members' context. The group must be closed.
 func (g *group) stop(cause error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -181,7 +182,7 @@ func (g *group) wasUsed() bool {
 	return g.isUsed
 }
 
-// left are the names of what runs, for somebody who waits for its end.
+// left returns the names of the members that still run.
 func (g *group) left() []string {
 	g.mu.Lock()
 	running := slices.Clone(g.running)

@@ -5,50 +5,53 @@ package manager
 type groupName int
 
 const (
-	// httpServers answer probes and metrics, so that the kubelet does not take a process that
-	// starts slowly for a dead one.
+	// httpServers answer probes and metrics. They come first, so that the kubelet does not mistake
+	// a slow start for a dead process.
 	httpServers groupName = iota
 	// webhooks come before the caches: the API server calls a conversion webhook to answer the
 	// list that a cache waits for.
 	webhooks
-	// caches come before all who read from them.
+	// caches come before everything that reads from them.
 	caches
-	// others run in each replica, whether it leads or not.
+	// others run in every replica, whether it leads or not.
 	others
-	// warmups prepare what needs the lead, so that a new leader loses no time.
+	// warmups prepare the leader-only runnables, so that a new leader loses no time.
 	warmups
-	// election asks for the lease and renews it, if there is a leader election.
+	// election competes for the lease and renews it, if there is a leader election.
 	election
-	// elected runs in the leader alone.
+	// elected runs in the leader only.
 	elected
 
 	groupCount = iota
 )
 
 func (g groupName) String() string {
-	return [groupCount]string{"HTTP servers", "webhooks", "caches", "others", "warm-up", "leader election", "leader-elected"}[g]
+	return [groupCount]string{
+		"HTTP servers", "webhooks", "caches", "others", "warm-up",
+		"leader election", "leader-elected",
+	}[g]
 }
 
-// groupPhase is how far a group is. It only ever grows.
+// groupPhase is a group's phase. It only ever advances.
 type groupPhase int
 
 const (
 	idle     groupPhase = iota // not started yet
 	starting                   // started; not all of its runnables are ready
 	ready                      // the next group may start
-	stopping                   // told to end; some of its runnables have not ended
-	ended                      // none of its runnables is left
+	stopping                   // its context was cancelled; some of its runnables still run
+	ended                      // none of its runnables runs any more
 )
 
 func (p groupPhase) String() string {
 	return [...]string{"idle", "starting", "ready", "stopping", "ended"}[p]
 }
 
-// phases are those of all groups.
+// phases has the phase of every group.
 type phases [groupCount]groupPhase
 
-// toStart returns the group that is to be started next. A group waits until all before it are
-// ready, and the last one for the lead, too.
+// toStart returns the group to start next. A group waits until all before it are ready; the last
+// one also waits until this replica leads.
 func (p phases) toStart(leads bool) (next groupName, found bool) {
 	for group := range groupName(groupCount) {
 		switch {
@@ -61,12 +64,11 @@ func (p phases) toStart(leads bool) (next groupName, found bool) {
 	return 0, false
 }
 
-// toStop returns the group that is to be told to end next. The way back is the way there, reversed:
-// a group is told when all after it have ended. So a reconciler can read from the cache until it
-// returns, the lease is released when nothing runs that needs it, and probes are answered until
-// the end.
+// toStop returns the group to stop next. Groups stop in reverse order, each when all after it have
+// ended. So a reconciler can read from the cache until it returns, the lease is released when no
+// leader-only runnable is left, and probes are answered until the end.
 //
-// warmups do not wait until elected has ended, but only until it is told: both have the same
+// warmups do not wait until elected has ended, only until it is stopping: both have the same
 // runnables, and a Start may wait for its own Warmup.
 func (p phases) toStop() (next groupName, found bool) {
 	for group := groupName(groupCount - 1); group >= 0; group-- {
@@ -89,7 +91,7 @@ func (p phases) mayStop(group groupName) bool {
 	return true
 }
 
-// areEnded reports whether nothing is left.
+// areEnded returns true if every group has ended.
 func (p phases) areEnded() bool {
 	for _, phase := range p {
 		if phase != ended {

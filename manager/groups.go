@@ -14,21 +14,22 @@ import (
 	"github.com/loopwright/loopwright/trace"
 )
 
-// groups are a manager's runnables. What goes when is decided in group_order.go; here it
-// is done.
+// groups are a manager's runnables. group_order.go decides which group starts or stops next; this
+// file does it.
 type groups struct {
 	all         [groupCount]*group
-	syncTimeout time.Duration // how long a cache may take to list; 0 is forever
+	syncTimeout time.Duration // how long a cache may take to list; 0 waits forever
 
 	recorder *trace.Recorder
 
 	mu     sync.Mutex // guards what follows
 	phases phases
-	failed func(error) // where the error of a runnable goes; see onFailure
+	failed func(error) // receives the errors of runnables; see onFailure
 }
 
 func newGroups(log logr.Logger, syncTimeout time.Duration, recorder *trace.Recorder) *groups {
-	g := &groups{syncTimeout: syncTimeout, recorder: recorder, failed: func(err error) { logFailure(log, err) }}
+	g := &groups{syncTimeout: syncTimeout, recorder: recorder}
+	g.failed = func(err error) { logFailure(log, err) }
 	for name := range groupName(groupCount) {
 		g.all[name] = newGroup(name, log, func(err error) {
 			g.mu.Lock()
@@ -40,14 +41,14 @@ func newGroups(log logr.Logger, syncTimeout time.Duration, recorder *trace.Recor
 	return g
 }
 
-// logFailure is for an error that comes when another one has stopped the manager, or when it was told to stop.
+// logFailure logs an error that arrives after the manager has begun to stop.
 func logFailure(log logr.Logger, err error) {
-	if !errors.Is(err, context.Canceled) { // how many say that they were told to end
+	if !errors.Is(err, context.Canceled) { // many runnables return this when they are cancelled
 		log.Error(err, "A runnable failed while the manager was stopping")
 	}
 }
 
-// onFailure says where errors of runnables go from now on.
+// onFailure sets the function that receives the errors of runnables from now on.
 func (g *groups) onFailure(failed func(error)) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -67,15 +68,15 @@ func (g *groups) add(r Runnable) error {
 	return nil
 }
 
-// addTo is add for a runnable that the manager itself knows the group of.
+// addTo is add for a runnable whose group the manager knows.
 func (g *groups) addTo(group groupName, r Runnable) error {
 	return g.all[group].add(&member{runnable: r, start: r.Start})
 }
 
-// start starts the groups that may start, one after the other, each when those before it are ready.
-// Without the lead, the last group is left out; it is started by another call, after this one has returned: a call
-// that finds a group that is being started leaves it and those after it to the other call. ctx bounds the waiting,
-// base has the values that the runnables find in their contexts.
+// start starts the groups one after the other, each when those before it are ready. Without leads
+// it leaves out the last group; another call starts that one, after this one has returned: a call
+// that finds a group in its start leaves it and those after it to the other call. ctx bounds the
+// waiting; base has the values that the runnables find in their contexts.
 func (g *groups) start(ctx, base context.Context, leads bool) error {
 	for {
 		name, found := g.nextToStart(leads)
@@ -99,7 +100,7 @@ func (g *groups) nextToStart(leads bool) (groupName, bool) {
 	return name, found
 }
 
-// reached is called with phases that may have been overtaken: a group may be told to end while it starts.
+// reached may be called with a phase that is out of date: a group may be stopped while it starts.
 func (g *groups) reached(name groupName, phase groupPhase) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -108,8 +109,8 @@ func (g *groups) reached(name groupName, phase groupPhase) {
 	}
 }
 
-// setLocked is the only place where a phase changes, and the flight recorder hears of it. Groups in which there was
-// never anything are not worth a line.
+// setLocked is the only place where a phase changes. It reports the change to the flight recorder,
+// except for groups that never had a runnable.
 func (g *groups) setLocked(name groupName, phase groupPhase) {
 	g.phases[name] = phase
 	if !g.recorder.On() || !g.all[name].wasUsed() {
@@ -119,14 +120,17 @@ func (g *groups) setLocked(name groupName, phase groupPhase) {
 	if phase >= stopping {
 		kind = trace.Stop
 	}
-	g.recorder.Record(trace.Event{Kind: kind, Layer: "manager", Name: name.String(), Op: phase.String()})
+	g.recorder.Record(trace.Event{
+		Kind: kind, Layer: "manager", Name: name.String(), Op: phase.String(),
+	})
 }
 
-// stop tells the groups to end in their order, and returns when all have ended. From now on nothing
-// can be added any more. If ctx ends before, all are told at once, and the error names what has
-// not ended. It may be called once.
+// stop stops the groups in their order, and returns when all have ended. From now on add refuses.
+// If ctx ends first, stop cancels all groups at once and returns an error that names the runnables
+// that were still running. It may be called once.
 func (g *groups) stop(ctx context.Context, cause error) error {
-	// Received here, sent by a goroutine for each group, once. There is room for all, so no send ever waits.
+	// Received here, sent once by a goroutine per group. The channel has room for all, so no send
+	// blocks.
 	news := make(chan groupName, groupCount)
 	for name, group := range g.all {
 		group.close()
@@ -159,8 +163,8 @@ func (g *groups) nextToStop() (groupName, bool) {
 	return name, found
 }
 
-// stopElected is for a lease that is lost: what needs it is told at once. It returns when all of that
-// has ended.
+// stopElected is for a lost lease: it cancels the leader-only runnables at once, and returns when
+// all of them have ended.
 func (g *groups) stopElected(cause error) {
 	g.all[elected].close()
 	g.reached(elected, stopping)
@@ -174,8 +178,8 @@ func (g *groups) areEnded() bool {
 	return g.phases.areEnded()
 }
 
-// abandon tells all that is left to end. It asks for the names first: what ends as soon as it is told had not ended in
-// time either.
+// abandon cancels all groups that are left. It collects the names first: a runnable that returns
+// only when it is abandoned had not ended in time either.
 func (g *groups) abandon(cause error) error {
 	var left []string
 	for _, group := range slices.Backward(g.all[:]) {

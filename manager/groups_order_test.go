@@ -13,7 +13,9 @@ func TestGroupsStartOneByOneEachWhenThoseBeforeItAreReady(t *testing.T) {
 	for _, want := range []groupName{httpServers, webhooks, caches, others, warmups, election} {
 		next, found := p.toStart(false)
 		require.True(t, found, "nothing starts, although all groups before %q are ready", want)
-		require.Equal(t, want, next, "a group starts before one that it needs: a cache, for instance, cannot list objects while the conversion webhook does not answer")
+		require.Equal(t, want, next,
+			"a group starts before one that it needs: a cache, for instance, cannot list "+
+				"objects while the conversion webhook does not answer")
 		p[want] = starting
 		next, found = p.toStart(true)
 		require.False(t, found, "the group %q starts while %q is not ready yet", next, want)
@@ -23,9 +25,11 @@ func TestGroupsStartOneByOneEachWhenThoseBeforeItAreReady(t *testing.T) {
 
 // Function: phases.toStart
 func TestWhatNeedsTheLeadWaitsForIt(t *testing.T) {
-	p := phases{httpServers: ready, webhooks: ready, caches: ready, others: ready, warmups: ready, election: ready}
+	p := phases{httpServers: ready, webhooks: ready, caches: ready, others: ready, warmups: ready,
+		election: ready}
 	next, found := p.toStart(false)
-	require.False(t, found, "the group %q starts in a replica that does not lead: two replicas do the same work", next)
+	require.False(t, found,
+		"the group %q starts in a replica that does not lead: two replicas do the same work", next)
 	next, found = p.toStart(true)
 	require.True(t, found, "the leader does not start its controllers")
 	require.Equal(t, elected, next, "a leader starts its controllers")
@@ -40,10 +44,12 @@ func TestWhatNeedsTheLeadWaitsForIt(t *testing.T) {
 func TestALeaderWaitsUntilItIsReadyBeforeItsControllersStart(t *testing.T) {
 	for unready := range elected {
 		for _, phase := range []groupPhase{starting, stopping, ended} {
-			p := phases{httpServers: ready, webhooks: ready, caches: ready, others: ready, warmups: ready, election: ready}
+			p := phases{httpServers: ready, webhooks: ready, caches: ready, others: ready,
+				warmups: ready, election: ready}
 			p[unready] = phase
 			next, found := p.toStart(true)
-			require.False(t, found, "the group %q starts, although %q is %s and not ready", next, unready, phase)
+			require.False(t, found, "the group %q starts, although %q is %s and not ready", next,
+				unready, phase)
 		}
 	}
 }
@@ -53,8 +59,11 @@ func TestGroupsEndInTheReverseOrderEachWhenThoseAfterItHaveEnded(t *testing.T) {
 	p := phases{ready, ready, ready, ready, ready, ended, ended}
 	for _, want := range []groupName{warmups, others, caches, webhooks, httpServers} {
 		next, found := p.toStop()
-		require.True(t, found, "nobody tells the group %q to end: the process hangs until it is killed", want)
-		require.Equal(t, want, next, "a group ends before one that needs it: a reconciler that finishes its work, for instance, cannot read from the cache any more")
+		require.True(t, found,
+			"nobody tells the group %q to end: the process hangs until it is killed", want)
+		require.Equal(t, want, next,
+			"a group ends before one that needs it: a reconciler that finishes its work, for "+
+				"instance, cannot read from the cache any more")
 		p[want] = stopping
 		next, found = p.toStop()
 		require.False(t, found, "the group %q is told to end while %q still runs", next, want)
@@ -71,10 +80,13 @@ func TestGroupsEndInTheReverseOrderEachWhenThoseAfterItHaveEnded(t *testing.T) {
 func TestTheWarmUpIsToldToEndWhileTheControllersEnd(t *testing.T) {
 	p := phases{ready, ready, ready, ready, ready, ready, ready}
 	next, found := p.toStop()
-	require.True(t, found && next == elected, "what needs the lead is told first, or its Start takes the end of its own Warmup for a failure")
+	require.True(t, found && next == elected,
+		"what needs the lead is told first, or its Start takes the end of its own Warmup for a "+
+			"failure")
 	p[elected] = stopping
 	next, found = p.toStop()
-	require.False(t, found && next == election, "the lease is released while controllers run: two replicas reconcile at the same time")
+	require.False(t, found && next == election,
+		"the lease is released while controllers run: two replicas reconcile at the same time")
 	require.True(t, found && next == warmups, "a Start that waits for its own Warmup never ends")
 	for _, phase := range []groupPhase{stopping, ended} {
 		p[warmups] = phase
@@ -83,7 +95,8 @@ func TestTheWarmUpIsToldToEndWhileTheControllersEnd(t *testing.T) {
 	}
 	p[elected] = ended
 	next, found = p.toStop()
-	require.True(t, found && next == election, "the lease is kept although nothing runs that needs it")
+	require.True(t, found && next == election,
+		"the lease is kept although nothing runs that needs it")
 }
 
 // Whoever gets the lease then reconciles the same objects.
@@ -94,7 +107,9 @@ func TestTheLeaseIsKeptUntilAllThatNeedsItHasEnded(t *testing.T) {
 		for _, phase := range []groupPhase{ready, stopping} {
 			p := phases{ready, ready, ready, ready, warm, ready, phase}
 			next, found := p.toStop()
-			require.False(t, found && next == election, "the lease is released while controllers run: two replicas reconcile at the same time")
+			require.False(t, found && next == election,
+				"the lease is released while controllers run: two replicas reconcile at the "+
+					"same time")
 		}
 	}
 }
@@ -117,7 +132,9 @@ func TestGroupsThatNeverStartedDoNotKeepOthersFromEnding(t *testing.T) {
 						left--
 					}
 					next, found := p.toStop()
-					require.True(t, found, "nobody is told to end, although the group %q has not ended: the process hangs until it is killed", left)
+					require.True(t, found,
+						"nobody is told to end, although the group %q has not ended: the "+
+							"process hangs until it is killed", left)
 					require.Less(t, p[next], stopping, "the group %q is told twice", next)
 					p[next] = ended
 				}
@@ -134,7 +151,9 @@ func TestGroupsThatNeverStartedHaveNotEnded(t *testing.T) {
 		for _, phase := range []groupPhase{idle, starting, ready, stopping} {
 			p := phases{ended, ended, ended, ended, ended, ended, ended}
 			p[group] = phase
-			require.False(t, p.areEnded(), "the group %q is left: a manager returns, and its process ends in the middle of their work", group)
+			require.False(t, p.areEnded(),
+				"the group %q is left: a manager returns, and its process ends in the middle of "+
+					"their work", group)
 		}
 	}
 }
@@ -145,7 +164,8 @@ func TestGroupsStartOneByOneAndAreCalledByTheirNames(t *testing.T) {
 	for group := range groupName(groupCount) {
 		names = append(names, group.String())
 	}
-	require.Equal(t, []string{"HTTP servers", "webhooks", "caches", "others", "warm-up", "leader election", "leader-elected"}, names)
+	require.Equal(t, []string{"HTTP servers", "webhooks", "caches", "others", "warm-up",
+		"leader election", "leader-elected"}, names)
 	names = nil
 	for phase := idle; phase <= ended; phase++ {
 		names = append(names, phase.String())

@@ -88,8 +88,8 @@ func TestARunnableThatDoesNotNeedTheLeadIsWarmedUpToo(t *testing.T) {
 	})
 }
 
-// The lease may be lost in the moment in which it is won. What needs it must not begin then, and no caller may
-// believe that it has.
+// The lease may be lost in the moment in which it is won. What needs it must not begin then, and no
+// caller may believe that it has.
 func TestAGroupThatWasClosedBeforeItsStartStartsNothingAndSaysSo(t *testing.T) {
 	onStage(t, func(t *testing.T, s *stage) {
 		s.put(elected, part{})
@@ -101,8 +101,8 @@ func TestAGroupThatWasClosedBeforeItsStartStartsNothingAndSaysSo(t *testing.T) {
 	})
 }
 
-// The manager stops with the first error that it hears. That must be the runnable's own, and not that of the start
-// which waited for it.
+// The manager stops with the first error that it hears. That must be the runnable's own, and not
+// that of the start which waited for it.
 func TestAFailureIsReportedBeforeThoseWhoWaitForTheRunnableHearOfIt(t *testing.T) {
 	onStage(t, func(t *testing.T, s *stage) {
 		s.put(caches, part{slowToBe: time.Hour, failure: errors.New("broken")})
@@ -140,12 +140,14 @@ func (o otherCache) WaitForCacheSync(ctx context.Context) bool {
 	return true
 }
 
-// A program may come to know another cluster while it runs. If that cannot be listed, the log is the only place that says so.
+// A program may come to know another cluster while it runs. If that cannot be listed, the log is
+// the only place that says so.
 func TestACacheThatIsAddedWhileTheManagerRunsIsWaitedFor(t *testing.T) {
 	onStage(t, func(t *testing.T, s *stage) {
 		require.NoError(t, s.begin(true))
 		for _, lists := range []bool{true, false} {
-			require.NoError(t, s.add(&otherCluster{part{name: fmt.Sprint("a cluster that lists: ", lists), story: &s.story}, lists}))
+			require.NoError(t, s.add(&otherCluster{part{name: fmt.Sprint("a cluster that lists: ",
+				lists), story: &s.story}, lists}))
 		}
 		synctest.Wait()
 		require.Contains(t, s.story.told(), "a cluster that lists: true has listed")

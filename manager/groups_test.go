@@ -87,7 +87,9 @@ func onStage(t *testing.T, test func(t *testing.T, s *stage)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		s := &stage{t: t}
-		s.groups = newGroups(funcr.New(func(_, line string) { s.logged.say("%s", line) }, funcr.Options{}), time.Minute, nil)
+		s.groups = newGroups(funcr.New(func(_, line string) {
+			s.logged.say("%s", line)
+		}, funcr.Options{}), time.Minute, nil)
 		test(t, s)
 	})
 }
@@ -146,9 +148,12 @@ func TestEachGroupHasEndedBeforeTheOneThatItNeedsIsTold(t *testing.T) {
 		began := time.Now()
 		require.NoError(t, s.end(time.Hour))
 		story := s.story.told()[before:]
-		require.ElementsMatch(t, []string{"leader-elected is told", "warm-up is told"}, story[:2], "these two may wait for each other")
+		require.ElementsMatch(t, []string{"leader-elected is told", "warm-up is told"}, story[:2],
+			"these two may wait for each other")
 		require.Equal(t, []string{"warm-up ends", "leader-elected ends"}, story[2:4])
-		require.Equal(t, []string{"leader election is told", "leader election ends", "others is told", "others ends", "caches is told", "caches ends", "webhooks is told", "webhooks ends",
+		require.Equal(t, []string{"leader election is told", "leader election ends",
+			"others is told", "others ends", "caches is told", "caches ends", "webhooks is told",
+			"webhooks ends",
 			"HTTP servers is told", "HTTP servers ends"}, story[4:])
 		require.Equal(t, 6*time.Second, time.Since(began))
 	})
@@ -160,7 +165,8 @@ func TestWhatIsAddedToAGroupThatRunsStartsAtOnce(t *testing.T) {
 		s.put(others, part{name: "late"})
 		s.put(elected, part{name: "controller"})
 		synctest.Wait()
-		require.Equal(t, []string{"late starts"}, s.story.told(), "the controller waits for the lead")
+		require.Equal(t, []string{"late starts"}, s.story.told(),
+			"the controller waits for the lead")
 		require.NoError(t, s.begin(true))
 		synctest.Wait()
 		require.Equal(t, []string{"late starts", "controller starts"}, s.story.told())
@@ -206,7 +212,10 @@ func TestARunnableThatFailsBeforeItIsReadyEndsTheWaiting(t *testing.T) {
 func TestARunnableThatEndsBeforeItIsReadyIsAnError(t *testing.T) {
 	onStage(t, func(t *testing.T, s *stage) {
 		p := &part{name: "short", story: &s.story, slowToBe: time.Hour}
-		require.NoError(t, s.all[caches].add(&member{runnable: p, start: func(context.Context) error { return nil }, ready: p.waitUntilReady}))
+		require.NoError(t, s.all[caches].add(&member{runnable: p,
+			start: func(context.Context) error {
+				return nil
+			}, ready: p.waitUntilReady}))
 		err := s.begin(true)
 		require.ErrorIs(t, err, errEndedUnready)
 		require.ErrorContains(t, err, "short is not ready")
@@ -238,10 +247,12 @@ func TestWhenTheGracePeriodIsOverAllAreToldAndTheSlowOnesNamed(t *testing.T) {
 		require.NoError(t, s.begin(true))
 		began := time.Now()
 		err := s.end(10 * time.Second)
-		require.EqualError(t, err, "still running: stubborn (others), cache (caches), probes (HTTP servers)")
+		require.EqualError(t, err,
+			"still running: stubborn (others), cache (caches), probes (HTTP servers)")
 		require.Equal(t, 10*time.Second, time.Since(began))
 		synctest.Wait()
-		require.Contains(t, s.story.told(), "cache is told", "what nobody waits for must still hear that it is over")
+		require.Contains(t, s.story.told(), "cache is told",
+			"what nobody waits for must still hear that it is over")
 		require.Contains(t, s.story.told(), "probes ends")
 		time.Sleep(2 * time.Hour) // or the bubble has goroutines left
 	})
@@ -301,7 +312,8 @@ func TestRunnablesHaveTheValuesOfTheBaseContext(t *testing.T) {
 			got = ctx.Value(key{})
 			return nil
 		})))
-		require.NoError(t, s.start(t.Context(), context.WithValue(context.Background(), key{}, "value"), true))
+		require.NoError(t, s.start(t.Context(),
+			context.WithValue(context.Background(), key{}, "value"), true))
 		synctest.Wait()
 		require.Equal(t, "value", got)
 		require.NoError(t, s.end(time.Second))
@@ -331,8 +343,10 @@ func TestRunnablesEndInAnyOrderWhileOthersAreAddedAndTheStopComes(t *testing.T) 
 			for number := range 20 {
 				go func() {
 					time.Sleep(time.Duration((number*7+seed)%13) * time.Millisecond)
-					p := &part{story: &s.story, name: fmt.Sprint("part ", number), slowToEnd: time.Duration(number%5) * time.Millisecond}
-					err := s.all[groupName((number+seed)%groupCount)].add(&member{runnable: p, start: p.Start})
+					p := &part{story: &s.story, name: fmt.Sprint("part ", number),
+						slowToEnd: time.Duration(number%5) * time.Millisecond}
+					err := s.all[groupName((number+seed)%groupCount)].add(&member{runnable: p,
+						start: p.Start})
 					require.True(t, err == nil || errors.Is(err, ErrStopped))
 				}()
 			}

@@ -1,16 +1,16 @@
-// Package manager starts and stops what a program is made of, in the right order: servers, caches,
-// controllers, and whatever else it is given.
+// Package manager starts and stops the parts of a program in the right order: servers, caches,
+// controllers, and any other runnable.
 //
-//	New  -> a cluster: client, cache, events
-//	Add  -> each Runnable goes into one of seven groups
+//	New   -> a cluster: client, cache, events
+//	Add   -> each Runnable goes into one of seven groups
 //	Start -> HTTP servers, webhooks, caches, others, warm-up, leader election, leader-elected
-//	stop -> the same way back, each group when those that need it have ended; then the last events are written
+//	stop  -> the reverse order, each group when those after it have ended; then the last events
 //
-// The first runnable that fails stops the manager, and its error is what Start returns.
+// The first runnable that fails stops the manager, and Start returns its error.
 //
-// Neighbours: below it are cluster, leaderelection, healthz, the metrics server and the interface of a webhook
-// server. Controllers are runnables like any others: this package does not know what they do. Above it is the builder,
-// and the user's main.
+// Neighbours: below it are cluster, leaderelection, healthz, the metrics server and the interface
+// of a webhook server. It treats controllers like any other runnable. Above it is the builder, and
+// the user's main.
 package manager
 
 import (
@@ -35,25 +35,26 @@ import (
 // Manager runs a program's controllers, and gives them what they share: a client, a cache, events.
 //
 // Guarantees: a group starts when those before it are ready, and ends when those after it have
-// ended; see group_order.go for the order and its reasons. When Start returns, no
-// goroutine of the manager or of a runnable is left, unless the graceful shutdown timeout has passed;
-// the error then names what is left. What needs the lead never runs without it, and has ended before
-// the lease is released.
+// ended; see group_order.go for the order and its reasons. When Start returns, no goroutine of the
+// manager or of a runnable is left, unless the graceful shutdown timeout has passed; the error then
+// names the runnables that are left. A leader-only runnable never runs in a replica that does not
+// lead, and has ended before the lease is released.
 //
 // Caveats: a manager runs once.
 type Manager interface {
-	// Cluster is the one that the controllers work with.
+	// Cluster is the cluster that the controllers work with.
 	cluster.Cluster
 
-	// Add starts a runnable when it is time: at once, if its group runs. Stopped managers refuse.
+	// Add adds a runnable, which starts with its group, or at once if the group runs. A manager
+	// that stops or has stopped returns an error.
 	//
-	// A Server that does not wait for the lead is an HTTP server; a webhook.Server is a webhook; what
-	// has a cache, such as a Cluster, is a cache; a LeaderElectionRunnable that says so is one of the
-	// others; and all else waits for the lead.
+	// A Server that does not wait for leadership is an HTTP server; a webhook.Server is a webhook;
+	// a runnable that has a cache, such as a Cluster, is a cache; a LeaderElectionRunnable that
+	// does not need leadership is one of the others; all other runnables run in the leader only.
 	Add(Runnable) error
 
-	// Elected is closed when what needs the lead has been started: this replica leads, or there is no
-	// leader election.
+	// Elected is closed when the leader-only runnables have started: this replica leads, or there
+	// is no leader election.
 	Elected() <-chan struct{}
 
 	// AddMetricsServerExtraHandler serves a path next to the metrics. Call it before Start.
@@ -61,29 +62,29 @@ type Manager interface {
 	// AddHealthzCheck adds a check to the liveness probe: if it fails, the kubelet restarts the
 	// container. Call it before Start.
 	AddHealthzCheck(name string, check healthz.Checker) error
-	// AddReadyzCheck adds a check to the readiness probe: while it fails, Services leave the Pod out.
-	// Without any, the path answers 404. See CacheSyncCheck. Call it before Start.
+	// AddReadyzCheck adds a check to the readiness probe: while it fails, Services send no requests
+	// to the Pod. Without any check, the path answers 404. See CacheSyncCheck. Call it before
+	// Start.
 	AddReadyzCheck(name string, check healthz.Checker) error
 
-	// Start runs everything until the context ends, or until something fails; it returns that error
-	// then. If it was the lease that was lost, end the process at once.
+	// Start runs everything until the context ends or a runnable fails; it returns that error then.
+	// If the lease was lost, end the process at once.
 	Start(ctx context.Context) error
 
-	// GetWebhookServer returns the server of the options. The first call adds it to the manager.
+	// GetWebhookServer returns the server from the options. The first call adds it to the manager.
 	GetWebhookServer() webhook.Server
 	GetLogger() logr.Logger
 	// GetControllerOptions returns the settings for all controllers.
 	GetControllerOptions() config.Controller
-	// OverrideControllerOptions calls the function of the options with this name, if there is one.
+	// OverrideControllerOptions calls the options' function of this name, if there is one.
 	OverrideControllerOptions(name string, options *controller.Options)
-	// GetConverterRegistry returns what the conversion webhook asks.
+	// GetConverterRegistry returns the converters that the conversion webhook uses.
 	GetConverterRegistry() conversion.Registry
 }
 
-// controllerManager is what New returns.
 type controllerManager struct {
 	ownCluster
-	options    Options // complete
+	options    Options // with its defaults filled in
 	groups     *groups
 	election   *electionRunnable // nil without leader election
 	metrics    server.Server     // nil if it is switched off
@@ -107,14 +108,17 @@ func New(config *rest.Config, options Options) (Manager, error) {
 		return nil, err
 	}
 	m := &controllerManager{
-		ownCluster: made.(ownCluster), options: options, groups: newGroups(options.Logger, options.syncTimeout(), options.Recorder),
+		ownCluster: made.(ownCluster), options: options,
+		groups:     newGroups(options.Logger, options.syncTimeout(), options.Recorder),
 		converters: conversion.NewRegistry(), elected: make(chan struct{}),
 		healthz: map[string]healthz.Checker{}, readyz: map[string]healthz.Checker{},
 	}
-	if m.metrics, err = server.NewServer(options.Metrics, config, made.GetHTTPClient()); err != nil {
+	if m.metrics, err = server.NewServer(options.Metrics, config,
+		made.GetHTTPClient()); err != nil {
 		return nil, fmt.Errorf("making the metrics server: %w", err)
 	}
-	if err := errors.Join(m.makeElection(config), m.groups.add(ownCache{m.ownCluster})); err != nil {
+	if err := errors.Join(m.makeElection(config),
+		m.groups.add(ownCache{m.ownCluster})); err != nil {
 		return nil, err
 	}
 	return m, nil
@@ -136,7 +140,9 @@ func (m *controllerManager) AddReadyzCheck(name string, check healthz.Checker) e
 	return m.addCheck(m.readyz, "readiness", name, check)
 }
 
-func (m *controllerManager) addCheck(to map[string]healthz.Checker, kind, name string, check healthz.Checker) error {
+func (m *controllerManager) addCheck(
+	to map[string]healthz.Checker, kind, name string, check healthz.Checker,
+) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch {
@@ -157,7 +163,8 @@ func (m *controllerManager) AddMetricsServerExtraHandler(path string, handler ht
 	case m.started:
 		return fmt.Errorf("the handler of %s comes too late: add it before Start", path)
 	case m.metrics == nil:
-		m.options.Logger.Info("A handler is not served, because the metrics server is switched off", "path", path)
+		m.options.Logger.Info("A handler is not served, because the metrics server is switched off",
+			"path", path)
 		return nil
 	}
 	return m.metrics.AddExtraHandler(path, handler)
@@ -172,7 +179,8 @@ func (m *controllerManager) GetWebhookServer() webhook.Server {
 	}
 	m.webhooks = m.options.WebhookServer
 	if err := m.groups.add(m.webhooks); err != nil {
-		m.options.Logger.Error(err, "The webhook server will not run: ask for it while the manager runs, or before")
+		m.options.Logger.Error(err,
+			"The webhook server will not run: ask for it while the manager runs, or before")
 	}
 	return m.webhooks
 }

@@ -37,14 +37,18 @@ func TestAControllerReconcilesAfterItWasAddedBeforeOrDuringTheRun(t *testing.T) 
 				m := w.manager(Options{})
 				var seen []string
 				add := func() {
-					c, err := controller.New("config maps", m, controller.Options{Reconciler: reconcile.Func(func(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
-						var object corev1.ConfigMap
-						err := m.GetClient().Get(ctx, r.NamespacedName, &object)
-						seen = append(seen, object.Name)
-						return reconcile.Result{}, err
-					})})
+					c, err := controller.New("config maps", m,
+						controller.Options{Reconciler: reconcile.Func(func(
+							ctx context.Context, r reconcile.Request,
+						) (reconcile.Result, error) {
+							var object corev1.ConfigMap
+							err := m.GetClient().Get(ctx, r.NamespacedName, &object)
+							seen = append(seen, object.Name)
+							return reconcile.Result{}, err
+						})})
 					require.NoError(t, err)
-					require.NoError(t, c.Watch(source.Kind(m.GetCache(), &corev1.ConfigMap{}, &handler.EnqueueRequestForObject{})))
+					require.NoError(t, c.Watch(source.Kind(m.GetCache(), &corev1.ConfigMap{},
+						&handler.EnqueueRequestForObject{})))
 				}
 				if !late {
 					add()
@@ -69,23 +73,33 @@ func TestTheFirstFailureStopsTheManagerAndIsReturned(t *testing.T) {
 		m := w.manager(Options{})
 		var story story
 		broken, later := errors.New("broken"), errors.New("broken later")
-		require.NoError(t, m.Add(&part{name: "first", story: &story, failure: broken, failsAfter: time.Second}))
-		require.NoError(t, m.Add(RunnableFunc(func(ctx context.Context) error { <-ctx.Done(); return later })))
+		require.NoError(t, m.Add(&part{name: "first", story: &story, failure: broken,
+			failsAfter: time.Second}))
+		require.NoError(t, m.Add(RunnableFunc(func(ctx context.Context) error {
+			<-ctx.Done()
+			return later
+		})))
 		require.NoError(t, m.Add(&part{name: "innocent", story: &story, slowToEnd: time.Second}))
 		err := <-w.start(m).ended
 		require.ErrorIs(t, err, broken)
 		require.ErrorContains(t, err, "first: broken", "the error names who has failed")
 		require.NotErrorIs(t, err, later)
 		require.Contains(t, story.told(), "innocent ends")
-		require.Contains(t, fmt.Sprint(w.logged.told()), "broken later", "other failures are at least in the log")
-		require.Equal(t, 1, strings.Count(w.log(), "A runnable failed while the manager was stopping"), "the first one did not fail then, and is returned")
+		require.Contains(t, fmt.Sprint(w.logged.told()), "broken later",
+			"other failures are at least in the log")
+		require.Equal(t, 1, strings.Count(w.log(),
+			"A runnable failed while the manager was stopping"),
+			"the first one did not fail then, and is returned")
 	})
 }
 
 func TestAManagerThatIsToldToStopReturnsNothing(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		m := w.manager(Options{})
-		require.NoError(t, m.Add(RunnableFunc(func(ctx context.Context) error { <-ctx.Done(); return errors.New("told to stop") })))
+		require.NoError(t, m.Add(RunnableFunc(func(ctx context.Context) error {
+			<-ctx.Done()
+			return errors.New("told to stop")
+		})))
 		require.NoError(t, w.start(m).end())
 	})
 }
@@ -94,7 +108,8 @@ func TestAManagerThatIsToldToStopWhileItStartsStops(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Resource: "configmaps"}, Hang: true})
 		m := w.manager(Options{})
-		_, err := m.GetCache().GetInformer(t.Context(), &corev1.ConfigMap{}, cache.BlockUntilSynced(false))
+		_, err := m.GetCache().GetInformer(t.Context(), &corev1.ConfigMap{},
+			cache.BlockUntilSynced(false))
 		require.NoError(t, err)
 		var story story
 		require.NoError(t, m.Add(&part{name: "controller", story: &story}))
@@ -112,7 +127,8 @@ func TestAManagerRunsOnce(t *testing.T) {
 		require.ErrorContains(t, m.Start(t.Context()), "started before")
 		require.ErrorContains(t, m.AddHealthzCheck("late", healthz.Ping), "add it before Start")
 		require.ErrorContains(t, m.AddReadyzCheck("late", healthz.Ping), "add it before Start")
-		require.ErrorContains(t, m.AddMetricsServerExtraHandler("/late", http.NotFoundHandler()), "add it before Start")
+		require.ErrorContains(t, m.AddMetricsServerExtraHandler("/late", http.NotFoundHandler()),
+			"add it before Start")
 		require.NoError(t, r.end())
 		require.ErrorIs(t, m.Add(RunnableFunc(nil)), ErrStopped)
 	})
@@ -158,16 +174,20 @@ func TestAReconcileThatIsUnderWayCanReadFromTheCacheAndWriteWhileTheManagerStops
 		w.configMap("one")
 		m := w.manager(Options{Strict: true})
 		var outcome error
-		c, err := controller.New("slow", m, controller.Options{Reconciler: reconcile.Func(func(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
-			time.Sleep(5 * time.Second)
-			var object corev1.ConfigMap
-			outcome = m.GetClient().Get(ctx, r.NamespacedName, &object)
-			object.Data = map[string]string{"written": "yes"}
-			outcome = errors.Join(outcome, m.GetClient().Update(ctx, &object))
-			return reconcile.Result{}, nil
-		})})
+		c, err := controller.New("slow", m,
+			controller.Options{Reconciler: reconcile.Func(func(
+				ctx context.Context, r reconcile.Request,
+			) (reconcile.Result, error) {
+				time.Sleep(5 * time.Second)
+				var object corev1.ConfigMap
+				outcome = m.GetClient().Get(ctx, r.NamespacedName, &object)
+				object.Data = map[string]string{"written": "yes"}
+				outcome = errors.Join(outcome, m.GetClient().Update(ctx, &object))
+				return reconcile.Result{}, nil
+			})})
 		require.NoError(t, err)
-		require.NoError(t, c.Watch(source.Kind(m.GetCache(), &corev1.ConfigMap{}, &handler.EnqueueRequestForObject{})))
+		require.NoError(t, c.Watch(source.Kind(m.GetCache(), &corev1.ConfigMap{},
+			&handler.EnqueueRequestForObject{})))
 		outcome = errors.New("it was not called")
 		r := w.start(m)
 		require.NoError(t, r.end())
@@ -179,18 +199,23 @@ func TestAManagerUnderLoadFinishesWhatIsUnderWayAndStopsWithinItsGracePeriod(t *
 	inWorld(t, func(t *testing.T, w *world) {
 		m := w.manager(Options{Strict: true})
 		var begun, finished, cut atomic.Int32
-		c, err := controller.New(t.Name(), m, controller.Options{MaxConcurrentReconciles: 8, Reconciler: reconcile.Func(func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
-			begun.Add(1)
-			select {
-			case <-time.After(4 * time.Second):
-				finished.Add(1)
-			case <-ctx.Done():
-				cut.Add(1)
-			}
-			return reconcile.Result{Requeue: true}, nil
-		})})
+		c, err := controller.New(t.Name(), m,
+			controller.Options{MaxConcurrentReconciles: 8,
+				Reconciler: reconcile.Func(func(
+					ctx context.Context, _ reconcile.Request,
+				) (reconcile.Result, error) {
+					begun.Add(1)
+					select {
+					case <-time.After(4 * time.Second):
+						finished.Add(1)
+					case <-ctx.Done():
+						cut.Add(1)
+					}
+					return reconcile.Result{Requeue: true}, nil
+				})})
 		require.NoError(t, err)
-		require.NoError(t, c.Watch(source.Kind(m.GetCache(), &corev1.ConfigMap{}, &handler.EnqueueRequestForObject{})))
+		require.NoError(t, c.Watch(source.Kind(m.GetCache(), &corev1.ConfigMap{},
+			&handler.EnqueueRequestForObject{})))
 		for number := range 200 {
 			w.configMap(fmt.Sprint("load-", number))
 		}
@@ -218,11 +243,13 @@ func TestAManagerWithoutLeaderElectionLeadsAtOnce(t *testing.T) {
 // The error must help somebody who has only the log of a Pod that does not start.
 func TestAStrictManagerWhoseCacheMayNotListFailsAndNamesTheRuleThatIsMissing(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Resource: "configmaps"}, Status: fakeapi.Forbidden()})
+		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Resource: "configmaps"},
+			Status: fakeapi.Forbidden()})
 		m := w.manager(Options{Strict: true})
 		require.NoError(t, m.AddReadyzCheck("caches", CacheSyncCheck(m.GetCache())))
 		require.NoError(t, m.AddHealthzCheck("ping", healthz.Ping))
-		_, err := m.GetCache().GetInformer(t.Context(), &corev1.ConfigMap{}, cache.BlockUntilSynced(false))
+		_, err := m.GetCache().GetInformer(t.Context(), &corev1.ConfigMap{},
+			cache.BlockUntilSynced(false))
 		require.NoError(t, err)
 		r := w.start(m)
 		ready := ask(m, "/readyz/caches")
@@ -233,19 +260,25 @@ func TestAStrictManagerWhoseCacheMayNotListFailsAndNamesTheRuleThatIsMissing(t *
 		began := time.Now()
 		err = <-r.ended
 		require.Equal(t, 2*time.Minute, time.Since(began))
-		require.ErrorContains(t, err, "the cache of "+w.server.Config().Host+" is not ready: ", "a program may have more than one cluster")
+		require.ErrorContains(t, err, "the cache of "+w.server.Config().Host+" is not ready: ",
+			"a program may have more than one cluster")
 		require.ErrorContains(t, err, `verbs: ["list"`)
 		require.ErrorContains(t, err, "this has taken longer than 2m0s")
-		require.Contains(t, strings.Join(w.logged.told(), "\n"), `"msg"="An informer cannot read, and tries again"`, "the cache writes to the manager's log")
+		require.Contains(t, strings.Join(w.logged.told(), "\n"),
+			`"msg"="An informer cannot read, and tries again"`,
+			"the cache writes to the manager's log")
 	})
 }
 
 // As in controller-runtime. Whoever installs the program may grant the right later.
 func TestAManagerWaitsForItsCachesAsLongAsItTakes(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		remove := w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Resource: "configmaps"}, Status: fakeapi.Forbidden()})
-		m := w.manager(Options{Controller: config.Controller{CacheSyncTimeout: time.Second}}) // which is for controllers
-		_, err := m.GetCache().GetInformer(t.Context(), &corev1.ConfigMap{}, cache.BlockUntilSynced(false))
+		remove := w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Resource: "configmaps"},
+			Status: fakeapi.Forbidden()})
+		// which is for controllers
+		m := w.manager(Options{Controller: config.Controller{CacheSyncTimeout: time.Second}})
+		_, err := m.GetCache().GetInformer(t.Context(), &corev1.ConfigMap{},
+			cache.BlockUntilSynced(false))
 		require.NoError(t, err)
 		r := w.start(m)
 		time.Sleep(time.Hour)
@@ -267,13 +300,16 @@ func ask(m *controllerManager, path string) *httptest.ResponseRecorder {
 
 func TestAManagerWithTheCheckIsReadyWhenItsCacheHasListed(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		remove := w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Resource: "secrets"}, Status: fakeapi.Unavailable()})
+		remove := w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Resource: "secrets"},
+			Status: fakeapi.Unavailable()})
 		m := w.manager(Options{})
 		require.NoError(t, m.AddReadyzCheck("caches", CacheSyncCheck(m.GetCache())))
-		require.Equal(t, http.StatusInternalServerError, ask(m, "/readyz").Code, "it does not even run")
+		require.Equal(t, http.StatusInternalServerError, ask(m, "/readyz").Code,
+			"it does not even run")
 		r := w.start(m)
 		require.Equal(t, http.StatusOK, ask(m, "/readyz").Code, "nobody has asked for an informer")
-		_, err := m.GetCache().GetInformer(t.Context(), &corev1.Secret{}, cache.BlockUntilSynced(false))
+		_, err := m.GetCache().GetInformer(t.Context(), &corev1.Secret{},
+			cache.BlockUntilSynced(false))
 		require.NoError(t, err)
 		synctest.Wait()
 		require.Equal(t, http.StatusInternalServerError, ask(m, "/readyz").Code)
@@ -289,10 +325,12 @@ func TestTheCacheOfAnotherClusterListsBeforeTheWorkBeginsAndIsStoppedAfterItsRea
 	inWorld(t, func(t *testing.T, w *world) {
 		there := fakeapi.New(fakeapi.Options{})
 		defer there.Close()
-		there.Inject(fakeapi.Fault{Match: fakeapi.Match{Resource: "secrets"}, Status: fakeapi.Unavailable(), Times: 1})
+		there.Inject(fakeapi.Fault{Match: fakeapi.Match{Resource: "secrets"},
+			Status: fakeapi.Unavailable(), Times: 1})
 		second, err := cluster.New(there.Config())
 		require.NoError(t, err)
-		_, err = second.GetCache().GetInformer(t.Context(), &corev1.Secret{}, cache.BlockUntilSynced(false))
+		_, err = second.GetCache().GetInformer(t.Context(), &corev1.Secret{},
+			cache.BlockUntilSynced(false))
 		require.NoError(t, err)
 		m := w.manager(Options{})
 		require.NoError(t, m.Add(second))
@@ -337,9 +375,12 @@ func TestAProbeHasTheUsersChecksAndIsNotThereWithoutAny(t *testing.T) {
 		none := w.manager(Options{})
 		require.Equal(t, http.StatusNotFound, ask(none, "/readyz").Code)
 		require.Equal(t, http.StatusNotFound, ask(none, "/healthz").Code)
-		m := w.manager(Options{LivenessEndpointName: "/alive/"}) // which is the same as without the slash
+		// which is the same as without the slash
+		m := w.manager(Options{LivenessEndpointName: "/alive/"})
 		require.NoError(t, m.AddReadyzCheck("ping", healthz.Ping))
-		require.NoError(t, m.AddHealthzCheck("engine", func(*http.Request) error { return errors.New("it smokes") }))
+		require.NoError(t, m.AddHealthzCheck("engine", func(*http.Request) error {
+			return errors.New("it smokes")
+		}))
 		require.ErrorContains(t, m.AddHealthzCheck("none", nil), "is nil")
 		require.Equal(t, http.StatusOK, ask(m, "/readyz").Code)
 		require.Equal(t, http.StatusInternalServerError, ask(m, "/alive").Code)
@@ -360,9 +401,16 @@ func TestOptionsThatCannotBeRightAreRefused(t *testing.T) {
 	_, err = New(nil, Options{})
 	require.ErrorContains(t, err, "needs a configuration")
 	broken := errors.New("broken")
-	_, err = New(&rest.Config{}, Options{NewCache: func(*rest.Config, cache.Options) (cache.Cache, error) { return nil, broken }})
+	_, err = New(&rest.Config{}, Options{NewCache: func(*rest.Config, cache.Options) (cache.Cache,
+		error) {
+		return nil, broken
+	}})
 	require.ErrorIs(t, err, broken)
-	_, err = New(&rest.Config{}, Options{NewClient: func(*rest.Config, client.Options) (client.Client, error) { return nil, broken }})
+	_, err = New(&rest.Config{}, Options{NewClient: func(
+		*rest.Config, client.Options,
+	) (client.Client, error) {
+		return nil, broken
+	}})
 	require.ErrorIs(t, err, broken)
 }
 
@@ -371,7 +419,8 @@ func TestWebhooksWithoutAServerForThemAreAnErrorAtTheStart(t *testing.T) {
 		m := w.manager(Options{WebhookServer: &refusingServer{mux: http.NewServeMux()}})
 		server := m.GetWebhookServer()
 		server.Register("/hook", http.NotFoundHandler())
-		_, pattern := server.WebhookMux().Handler(httptest.NewRequest(http.MethodPost, "/hook", nil))
+		_, pattern := server.WebhookMux().Handler(httptest.NewRequest(http.MethodPost, "/hook",
+			nil))
 		require.Equal(t, "/hook", pattern, "a test of the webhook may ask it without a server")
 		require.Same(t, server, m.GetWebhookServer())
 		require.ErrorIs(t, <-w.start(m).ended, errRefused)
@@ -384,12 +433,14 @@ func TestAWebhookServerIsReadyBeforeTheCachesBegin(t *testing.T) {
 		server := &slowWebhooks{refusingServer: refusingServer{mux: http.NewServeMux()}, world: w}
 		m := w.manager(Options{WebhookServer: server})
 		require.Same(t, server, m.GetWebhookServer().(*slowWebhooks))
-		_, err := m.GetCache().GetInformer(t.Context(), &corev1.ConfigMap{}, cache.BlockUntilSynced(false))
+		_, err := m.GetCache().GetInformer(t.Context(), &corev1.ConfigMap{},
+			cache.BlockUntilSynced(false))
 		require.NoError(t, err)
 		r := w.start(m)
 		time.Sleep(time.Minute)
 		require.True(t, r.isElected())
-		require.Empty(t, server.askedBefore, "the cache has listed before the webhook server was ready")
+		require.Empty(t, server.askedBefore,
+			"the cache has listed before the webhook server was ready")
 		require.NotEmpty(t, w.requestsOf("configmaps"))
 		require.NoError(t, r.end())
 	})

@@ -47,7 +47,8 @@ func TestAStrictManagerServesItsMetricsToThisMachineUnlessTheUserSaysWhere(t *te
 	}
 	require.Empty(t, address(Options{}), "server.DefaultBindAddress, as in controller-runtime")
 	require.Equal(t, "127.0.0.1:8080", address(Options{Strict: true}))
-	require.Equal(t, ":8443", address(Options{Strict: true, Metrics: server.Options{BindAddress: ":8443"}}))
+	require.Equal(t, ":8443", address(Options{Strict: true,
+		Metrics: server.Options{BindAddress: ":8443"}}))
 	defer func(before string) { server.DefaultBindAddress = before }(server.DefaultBindAddress)
 	server.DefaultBindAddress = "0" // as many test suites set it
 	require.Empty(t, address(Options{Strict: true}))
@@ -64,8 +65,10 @@ func TestTheControllersOfAStrictManagerAreStrict(t *testing.T) {
 func TestAManagerHandsOutWhatItWasGiven(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		m := w.manager(Options{
-			Controller:                config.Controller{MaxConcurrentReconciles: 7},
-			OverrideControllerOptions: func(name string, options *controller.Options) { options.Kind = "kind of " + name },
+			Controller: config.Controller{MaxConcurrentReconciles: 7},
+			OverrideControllerOptions: func(name string, options *controller.Options) {
+				options.Kind = "kind of " + name
+			},
 		})
 		m.GetLogger().Info("here")
 		require.Contains(t, w.logged.told(), `"level"=0 "msg"="here"`)
@@ -74,7 +77,8 @@ func TestAManagerHandsOutWhatItWasGiven(t *testing.T) {
 		m.OverrideControllerOptions("shop", &options)
 		require.Equal(t, "kind of shop", options.Kind)
 		require.NotNil(t, m.GetConverterRegistry())
-		require.Same(t, m.GetConverterRegistry(), m.GetConverterRegistry(), "a converter that was registered must be found")
+		require.Same(t, m.GetConverterRegistry(), m.GetConverterRegistry(),
+			"a converter that was registered must be found")
 
 		w.manager(Options{}).OverrideControllerOptions("shop", &options)
 		require.Equal(t, "kind of shop", options.Kind, "without the option, nothing is changed")
@@ -84,7 +88,8 @@ func TestAManagerHandsOutWhatItWasGiven(t *testing.T) {
 // A program whose metrics are switched off must not need other code.
 func TestAHandlerNextToMetricsThatAreSwitchedOffIsNoError(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		require.NoError(t, w.manager(Options{}).AddMetricsServerExtraHandler("/extra", http.NotFoundHandler()))
+		require.NoError(t, w.manager(Options{}).AddMetricsServerExtraHandler("/extra",
+			http.NotFoundHandler()))
 		require.Contains(t, w.log(), `"path"="/extra"`)
 	})
 }
@@ -92,16 +97,19 @@ func TestAHandlerNextToMetricsThatAreSwitchedOffIsNoError(t *testing.T) {
 // Who scrapes a path that was never registered gets a 404, and nobody knows why.
 func TestAHandlerNextToTheMetricsThatCannotBeServedIsAnError(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		m, err := New(w.server.Config(), Options{Logger: logr.Discard(), Metrics: server.Options{BindAddress: ":0"}})
+		m, err := New(w.server.Config(),
+			Options{Logger: logr.Discard(), Metrics: server.Options{BindAddress: ":0"}})
 		require.NoError(t, err)
 		require.NoError(t, m.AddMetricsServerExtraHandler("/extra", http.NotFoundHandler()))
-		require.ErrorContains(t, m.AddMetricsServerExtraHandler("/extra", http.NotFoundHandler()), `there is one for "/extra" already`)
+		require.ErrorContains(t, m.AddMetricsServerExtraHandler("/extra", http.NotFoundHandler()),
+			`there is one for "/extra" already`)
 	})
 }
 
 func TestAMetricsServerThatCannotWorkIsRefusedByNew(t *testing.T) {
 	extra := map[string]http.Handler{"/metrics": http.NotFoundHandler()}
-	_, err := New(&rest.Config{}, Options{Metrics: server.Options{BindAddress: ":0", ExtraHandlers: extra}})
+	_, err := New(&rest.Config{}, Options{Metrics: server.Options{BindAddress: ":0",
+		ExtraHandlers: extra}})
 	require.ErrorContains(t, err, "making the metrics server: ")
 	require.ErrorContains(t, err, "/metrics is taken by the metrics")
 }
@@ -110,7 +118,10 @@ func TestAMetricsServerThatCannotWorkIsRefusedByNew(t *testing.T) {
 func TestAWebhookServerIsStartedOnceHoweverManyAskForIt(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		runs := 0
-		m := w.manager(Options{WebhookServer: &lastRequest{refusingServer{http.NewServeMux()}, func() { runs++ }}})
+		m := w.manager(Options{WebhookServer: &lastRequest{refusingServer{http.NewServeMux()},
+			func() {
+				runs++
+			}}})
 		require.Same(t, m.GetWebhookServer(), m.GetWebhookServer())
 		r := w.start(m)
 		require.Same(t, m.GetWebhookServer(), m.GetWebhookServer())
@@ -134,7 +145,8 @@ func TestAWebhookServerThatIsAskedForTooLateIsLogged(t *testing.T) {
 
 func TestOptionsAreCompletedAndNotReplaced(t *testing.T) {
 	of := func(l logr.Logger) logr.LogSink { return l.GetSink() }
-	general, own := funcr.New(func(string, string) {}, funcr.Options{}), funcr.New(func(string, string) {}, funcr.Options{})
+	general, own := funcr.New(func(string, string) {},
+		funcr.Options{}), funcr.New(func(string, string) {}, funcr.Options{})
 	all, one := trace.New(1), trace.New(1)
 
 	o := Options{Logger: general, Recorder: all}
@@ -146,9 +158,12 @@ func TestOptionsAreCompletedAndNotReplaced(t *testing.T) {
 	require.NotNil(t, o.WebhookServer)
 
 	o = Options{
-		Logger: general, Recorder: all, Controller: config.Controller{Logger: own, Recorder: one}, Cache: cache.Options{Recorder: one},
+		Logger: general, Recorder: all, Controller: config.Controller{Logger: own,
+			Recorder: one}, Cache: cache.Options{Recorder: one},
 		GracefulShutdownTimeout: new(time.Hour), ReadinessEndpointName: "/ready", LivenessEndpointName: "/alive",
-		BaseContext: func() context.Context { return context.WithValue(context.Background(), key{}, "mine") },
+		BaseContext: func() context.Context {
+			return context.WithValue(context.Background(), key{}, "mine")
+		},
 	}
 	require.NoError(t, o.complete())
 	require.Same(t, of(own), of(o.Controller.Logger))
@@ -156,13 +171,15 @@ func TestOptionsAreCompletedAndNotReplaced(t *testing.T) {
 	require.Same(t, one, o.Controller.Recorder)
 	require.Same(t, one, o.Cache.Recorder)
 	require.Equal(t, time.Hour, *o.GracefulShutdownTimeout)
-	require.Equal(t, []string{"/ready", "/alive"}, []string{o.ReadinessEndpointName, o.LivenessEndpointName})
+	require.Equal(t, []string{"/ready", "/alive"},
+		[]string{o.ReadinessEndpointName, o.LivenessEndpointName})
 	require.Equal(t, "mine", o.BaseContext().Value(key{}))
 
 	o = Options{}
 	require.NoError(t, o.complete())
 	require.NotNil(t, o.Logger.GetSink(), "a logger that is missing is the program's")
-	require.Same(t, of(o.Logger), of(o.Controller.Logger), "the controllers, too, write to the program's log")
+	require.Same(t, of(o.Logger), of(o.Controller.Logger),
+		"the controllers, too, write to the program's log")
 }
 
 // What the cache lists and watches is the beginning of every story that the recorder tells.
@@ -170,7 +187,8 @@ func TestTheFlightRecorderOfTheOptionsIsThatOfTheCache(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		recorder := trace.New(100)
 		m := w.manager(Options{Recorder: recorder})
-		_, err := m.GetCache().GetInformer(t.Context(), &corev1.ConfigMap{}, cache.BlockUntilSynced(false))
+		_, err := m.GetCache().GetInformer(t.Context(), &corev1.ConfigMap{},
+			cache.BlockUntilSynced(false))
 		require.NoError(t, err)
 		w.configMap("one")
 		require.NoError(t, w.start(m).end())
@@ -185,14 +203,17 @@ func TestTheFlightRecorderOfTheOptionsIsThatOfTheCache(t *testing.T) {
 // A lock of the user's own needs neither a namespace nor a name in the options.
 func TestAManagerLeadsWithALockOfTheUsersOwn(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		m := w.manager(Options{LeaderElection: true, LeaderElectionResourceLockInterface: &resourcelock.LeaseLock{
-			LeaseMeta: metav1.ObjectMeta{Namespace: "default", Name: "mine"}, Client: w.live.CoordinationV1(),
-			LockConfig: resourcelock.ResourceLockConfig{Identity: "me"},
-		}})
+		m := w.manager(Options{LeaderElection: true,
+			LeaderElectionResourceLockInterface: &resourcelock.LeaseLock{
+				LeaseMeta: metav1.ObjectMeta{Namespace: "default",
+					Name: "mine"}, Client: w.live.CoordinationV1(),
+				LockConfig: resourcelock.ResourceLockConfig{Identity: "me"},
+			}})
 		require.Equal(t, "leader election default/mine", m.election.String())
 		r := w.start(m)
 		lead(t, r)
-		lease, err := w.live.CoordinationV1().Leases("default").Get(t.Context(), "mine", metav1.GetOptions{})
+		lease, err := w.live.CoordinationV1().Leases("default").Get(t.Context(), "mine",
+			metav1.GetOptions{})
 		require.NoError(t, err)
 		require.Equal(t, "me", *lease.Spec.HolderIdentity)
 		require.NoError(t, r.end())
@@ -205,9 +226,12 @@ func TestAConfigurationOfTheElectionThatCannotWorkIsRefused(t *testing.T) {
 		config *rest.Config
 		want   []string
 	}{
-		{&rest.Config{Host: "https://127.0.0.1:6443", TLSClientConfig: rest.TLSClientConfig{CAFile: "missing.crt"}},
+		{&rest.Config{Host: "https://127.0.0.1:6443",
+			TLSClientConfig: rest.TLSClientConfig{CAFile: "missing.crt"}},
 			[]string{"making the HTTP client of the leader election: ", "missing.crt"}},
-		{&rest.Config{Host: "://"}, []string{"making the event writer of the leader election: make an event writer: ", "host must be"}},
+		{&rest.Config{Host: "://"},
+			[]string{"making the event writer of the leader election: make an event writer: ",
+				"host must be"}},
 	} {
 		options := ofElection()
 		options.LeaderElectionConfig = c.config
@@ -223,7 +247,9 @@ func TestRunnablesFindALoggerInTheirContexts(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		var own story
 		mine := funcr.New(func(_, line string) { own.say("%s", line) }, funcr.Options{})
-		for _, base := range []BaseContextFunc{nil, func() context.Context { return logr.NewContext(context.Background(), mine) }} {
+		for _, base := range []BaseContextFunc{nil, func() context.Context {
+			return logr.NewContext(context.Background(), mine)
+		}} {
 			m := w.manager(Options{BaseContext: base})
 			require.NoError(t, m.Add(RunnableFunc(func(ctx context.Context) error {
 				logr.FromContextOrDiscard(ctx).Info("runs")
@@ -249,7 +275,9 @@ func TestTheLogSaysWhyAManagerStopsAndThatItHasStopped(t *testing.T) {
 		}, told[len(told)-2:])
 
 		m := w.manager(Options{})
-		require.NoError(t, m.Add(RunnableFunc(func(context.Context) error { return errors.New("broken") })))
+		require.NoError(t, m.Add(RunnableFunc(func(context.Context) error {
+			return errors.New("broken")
+		})))
 		require.Error(t, <-w.start(m).ended)
 		require.Contains(t, w.log(), `"reason"="manager.RunnableFunc: broken"`)
 	})
@@ -310,7 +338,8 @@ func TestAClusterMaySayItselfWhenItIsReady(t *testing.T) {
 	})
 }
 
-// hidden are the paths of unexported fields in a struct and the structs in it. What a nil pointer would lead to is not there.
+// hidden are the paths of unexported fields in a struct and the structs in it. What a nil pointer
+// would lead to is not there.
 func hidden(t reflect.Type, path string) (paths []string) {
 	if t.Kind() != reflect.Struct {
 		return nil
@@ -329,10 +358,12 @@ func hidden(t reflect.Type, path string) (paths []string) {
 	return paths
 }
 
-// Programs test how they read their configuration by comparing Options with go-cmp, which panics at an unexported field. They
-// tell it to ignore those of controller-runtime's Options, and know of no others.
+// Programs test how they read their configuration by comparing Options with go-cmp, which panics at
+// an unexported field. They tell it to ignore those of controller-runtime's Options, and know of no
+// others.
 func TestOptionsCanBeComparedByWhoeverComparesThoseOfControllerRuntime(t *testing.T) {
-	require.Equal(t, []string{"Client.Log", "Logger", "Metrics.ListenConfig", "Controller.Logger"}, hidden(reflect.TypeFor[Options](), ""))
+	require.Equal(t, []string{"Client.Log", "Logger", "Metrics.ListenConfig", "Controller.Logger"},
+		hidden(reflect.TypeFor[Options](), ""))
 }
 
 func TestAManagerHasAWebhookServerOfItsOwn(t *testing.T) {
@@ -341,8 +372,8 @@ func TestAManagerHasAWebhookServerOfItsOwn(t *testing.T) {
 	})
 }
 
-// People search the log that they have set up, in the place to which it goes and in its format. What one package wrote
-// elsewhere, they would not find.
+// People search the log that they have set up, in the place to which it goes and in its format.
+// What one package wrote elsewhere, they would not find.
 func TestAllThatGoesWrongIsInTheLogOfTheProgram(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		lines := logtest.Read(t)
@@ -350,18 +381,24 @@ func TestAllThatGoesWrongIsInTheLogOfTheProgram(t *testing.T) {
 		defer slog.SetDefault(slog.Default())
 		slog.SetDefault(slog.New(slog.NewTextHandler(&elsewhere, nil)))
 
-		options := Options{Cache: cache.Options{DefaultTransform: func(any) (any, error) { return nil, errors.New("a broken transform") }}}
+		options := Options{Cache: cache.Options{DefaultTransform: func(any) (any, error) {
+			return nil, errors.New("a broken transform")
+		}}}
 		options.Metrics.BindAddress = "0"
 		m, err := New(w.server.Config(), options)
 		require.NoError(t, err)
-		broken := reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {
+		broken := reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result,
+			error) {
 			return reconcile.Result{}, reconcile.TerminalError(errors.New("a broken reconciler"))
 		})
-		c, err := controller.New("broken", m, controller.Options{Reconciler: broken, SkipNameValidation: new(true)})
+		c, err := controller.New("broken", m,
+			controller.Options{Reconciler: broken, SkipNameValidation: new(true)})
 		require.NoError(t, err)
-		require.NoError(t, c.Watch(source.Kind(m.GetCache(), client.Object(&corev1.ConfigMap{}), &handler.EnqueueRequestForObject{})))
+		require.NoError(t, c.Watch(source.Kind(m.GetCache(), client.Object(&corev1.ConfigMap{}),
+			&handler.EnqueueRequestForObject{})))
 		w.configMap("one")
-		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Resource: "secrets"}, Status: fakeapi.Forbidden()})
+		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Resource: "secrets"},
+			Status: fakeapi.Forbidden()})
 		r := w.start(m.(*controllerManager))
 
 		predicate.GenerationChangedPredicate{}.Update(event.UpdateEvent{})
@@ -369,14 +406,17 @@ func TestAllThatGoesWrongIsInTheLogOfTheProgram(t *testing.T) {
 		outside, err := client.New(w.server.Config(), client.Options{})
 		require.NoError(t, err)
 		//lint:ignore SA1019 it is deprecated, and so the server warns
-		require.NoError(t, outside.Create(t.Context(), &corev1.Endpoints{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "old"}}))
-		_, err = m.GetCache().GetInformer(t.Context(), &corev1.Secret{}, cache.BlockUntilSynced(false))
+		require.NoError(t, outside.Create(t.Context(),
+			&corev1.Endpoints{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "old"}}))
+		_, err = m.GetCache().GetInformer(t.Context(), &corev1.Secret{},
+			cache.BlockUntilSynced(false))
 		require.NoError(t, err)
 		time.Sleep(time.Second)
 		synctest.Wait()
 		for _, told := range []string{
 			"a broken transform", "a broken reconciler", "Endpoints is deprecated", "An informer cannot read",
-			"An update event without the old object is dropped", "An event without an object is dropped",
+			"An update event without the old object is dropped", "An event without an object is " +
+				"dropped",
 		} {
 			require.Contains(t, lines.String(), told)
 		}

@@ -67,7 +67,9 @@ func (a agent) RoundTrip(r *http.Request) (*http.Response, error) {
 // process is one run of the program, from main to its end.
 func (r *replica) process(ctx context.Context) error {
 	connection := r.server.Config()
-	connection.WrapTransport = func(next http.RoundTripper) http.RoundTripper { return agent{r.name, next} }
+	connection.WrapTransport = func(next http.RoundTripper) http.RoundTripper {
+		return agent{r.name, next}
+	}
 	m, err := New(connection, Options{
 		Strict: true, // somebody deletes the lease
 		Logger: logr.Discard(), Metrics: server.Options{BindAddress: "0"},
@@ -84,7 +86,8 @@ func (r *replica) process(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := c.Watch(source.Kind(m.GetCache(), &corev1.ConfigMap{}, &handler.EnqueueRequestForObject{})); err != nil {
+	if err := c.Watch(source.Kind(m.GetCache(), &corev1.ConfigMap{},
+		&handler.EnqueueRequestForObject{})); err != nil {
 		return err
 	}
 	go func() {
@@ -101,7 +104,8 @@ func (r *replica) process(ctx context.Context) error {
 
 // copier is the reconciler.
 func (r *replica) copier(api client.Client) reconcile.Reconciler {
-	return reconcile.Func(func(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+	return reconcile.Func(func(ctx context.Context, request reconcile.Request) (reconcile.Result,
+		error) {
 		r.begins()
 		defer r.ends()
 		var object corev1.ConfigMap
@@ -127,7 +131,8 @@ func (r *replica) begins() {
 	r.busy[r.name]++
 	for other, count := range r.busy {
 		if other != r.name && count > 0 {
-			r.overlaps = append(r.overlaps, fmt.Sprintf("%s and %s at %s", r.name, other, time.Now().Format(time.TimeOnly)))
+			r.overlaps = append(r.overlaps,
+				fmt.Sprintf("%s and %s at %s", r.name, other, time.Now().Format(time.TimeOnly)))
 		}
 	}
 }
@@ -167,12 +172,15 @@ func (c *cast) want(name, value string) {
 	objects := c.live.CoreV1().ConfigMaps("default")
 	object, err := objects.Get(c.t.Context(), name, metav1.GetOptions{})
 	if err != nil {
-		_, err = objects.Create(c.t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: map[string]string{"want": value}}, metav1.CreateOptions{})
+		_, err = objects.Create(c.t.Context(),
+			&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name},
+				Data: map[string]string{"want": value}}, metav1.CreateOptions{})
 		require.NoError(c.t, err)
 		return
 	}
 	object.Data["want"] = value
-	_, _ = objects.Update(c.t.Context(), object, metav1.UpdateOptions{}) // a conflict is a wish that nobody heard
+	// a conflict is a wish that nobody heard
+	_, _ = objects.Update(c.t.Context(), object, metav1.UpdateOptions{})
 }
 
 // open are the ConfigMaps whose wish has not come true.
@@ -193,7 +201,8 @@ func (c *cast) trouble(replicas []*replica) {
 	victim := replicas[c.random.IntN(len(replicas))]
 	lasts := time.Duration(c.random.IntN(30)+1) * time.Second
 	resource := []string{"leases", "leases", "configmaps", ""}[c.random.IntN(4)]
-	fault := fakeapi.Fault{Match: fakeapi.Match{UserAgent: victim.name, Resource: resource}, Seed: c.random.Uint64()}
+	fault := fakeapi.Fault{Match: fakeapi.Match{UserAgent: victim.name, Resource: resource},
+		Seed: c.random.Uint64()}
 	if c.random.IntN(3) == 0 {
 		fault.Match.UserAgent = "replica" // all of them
 	}
@@ -213,7 +222,8 @@ func (c *cast) trouble(replicas []*replica) {
 	case 6:
 		fault.Status, fault.Match.Verb = fakeapi.Conflict(), "update"
 	case 7:
-		_ = c.live.CoordinationV1().Leases("default").Delete(c.t.Context(), "copier", metav1.DeleteOptions{})
+		_ = c.live.CoordinationV1().Leases("default").Delete(c.t.Context(), "copier",
+			metav1.DeleteOptions{})
 		return
 	case 8:
 		c.server.CompactAll()
@@ -230,7 +240,8 @@ func (c *cast) trouble(replicas []*replica) {
 // play lets two replicas live through some minutes of trouble.
 func play(t *testing.T, seed uint64) {
 	synctest.Test(t, func(t *testing.T) {
-		c := &cast{t: t, server: fakeapi.New(fakeapi.Options{Seed: seed}), random: rand.New(rand.NewPCG(seed, 14)), busy: map[string]int{}}
+		c := &cast{t: t, server: fakeapi.New(fakeapi.Options{Seed: seed}),
+			random: rand.New(rand.NewPCG(seed, 14)), busy: map[string]int{}}
 		defer c.server.Close()
 		c.warm, c.free = seed%2 == 0, seed%4 < 2
 		var err error
@@ -254,7 +265,9 @@ func play(t *testing.T, seed uint64) {
 		stop()
 		pods.Wait()
 		require.Empty(t, c.overlaps, "two replicas reconciled at the same time; seed %d", seed)
-		require.Empty(t, open, "the work is not done 3 minutes after the last trouble; seed %d, led %v, %d starts", seed, c.led, c.starts)
+		require.Empty(t, open,
+			"the work is not done 3 minutes after the last trouble; seed %d, led %v, %d starts",
+			seed, c.led, c.starts)
 		require.NotEmpty(t, c.led)
 	})
 }

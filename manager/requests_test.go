@@ -15,8 +15,8 @@ import (
 	"github.com/loopwright/loopwright/manager/metrics"
 )
 
-// requestsCounted are the requests of this process so far, by the verb and the code of the answer, and how many of those that end
-// were measured.
+// requestsCounted are the requests of this process so far, by the verb and the code of the answer,
+// and how many of those that end were measured.
 func requestsCounted(t *testing.T) (counted map[string]float64, took, sizes uint64) {
 	t.Helper()
 	counted = map[string]float64{}
@@ -42,19 +42,22 @@ func requestsCounted(t *testing.T) (counted map[string]float64, took, sizes uint
 	return counted, took, sizes
 }
 
-// An alert on rest_client_requests_total{code="403"} is how people hear of a right that is missing. Most requests of an
-// operator, and most that are refused, are those of its informers.
+// An alert on rest_client_requests_total{code="403"} is how people hear of a right that is missing.
+// Most requests of an operator, and most that are refused, are those of its informers.
 func TestTheRequestsOfInformersAreCounted(t *testing.T) {
 	metrics.RegisterRESTClientMetrics(metrics.MetricRequestLatency, metrics.MetricResponseSize)
-	forbidden := metav1.Status{Status: "Failure", Code: 403, Reason: metav1.StatusReasonForbidden, Message: "you may not"}
+	forbidden := metav1.Status{Status: "Failure", Code: 403, Reason: metav1.StatusReasonForbidden,
+		Message: "you may not"}
 	inWorld(t, func(t *testing.T, w *world) {
 		m := w.manager(Options{})
 		r := w.start(m)
 		before, tookBefore, sizesBefore := requestsCounted(t)
 		w.server.ForgetRequests()
 
-		require.NoError(t, m.GetClient().List(t.Context(), &corev1.ConfigMapList{}, client.InNamespace("default")))
-		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Resource: "secrets"}, Status: &forbidden})
+		require.NoError(t, m.GetClient().List(t.Context(), &corev1.ConfigMapList{},
+			client.InNamespace("default")))
+		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Resource: "secrets"},
+			Status: &forbidden})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		require.Error(t, m.GetClient().List(ctx, &corev1.SecretList{}))
@@ -79,13 +82,15 @@ func TestTheRequestsOfInformersAreCounted(t *testing.T) {
 			}
 		}
 		require.Equal(t, want, after)
-		require.EqualValues(t, ended, tookAfter-tookBefore, "a watch goes on for minutes; how long is no news")
+		require.EqualValues(t, ended, tookAfter-tookBefore,
+			"a watch goes on for minutes; how long is no news")
 		require.EqualValues(t, ended, sizesAfter-sizesBefore)
 
 		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Resource: "pods"}, Refuse: true})
 		require.Error(t, m.GetClient().List(ctx, &corev1.PodList{}))
 		after, _, _ = requestsCounted(t)
-		require.Greater(t, after["GET <error>"], before["GET <error>"], "a server that cannot be reached")
+		require.Greater(t, after["GET <error>"], before["GET <error>"],
+			"a server that cannot be reached")
 		require.NoError(t, r.end())
 	})
 }

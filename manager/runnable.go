@@ -9,11 +9,12 @@ import (
 	"github.com/loopwright/loopwright/manager/webhook"
 )
 
-// Runnable is what a manager starts and stops. Start runs until the context ends, or until there is
-// nothing left to do. An error that it returns stops the manager, which returns it.
+// Runnable is a part of the program that a manager starts and stops. Start runs until the context
+// ends, or until it has nothing left to do. If it returns an error, the manager stops and returns
+// that error.
 //
-// It is an alias of an interface without a name, so that a package can have a method
-// Add(Runnable) in an interface of its own and need not import this one; see controller.New.
+// It is an alias of an unnamed interface, so that another package can declare an interface with a
+// method Add(Runnable) without importing this one; see controller.New.
 type Runnable = interface {
 	Start(ctx context.Context) error
 }
@@ -24,30 +25,31 @@ type RunnableFunc func(ctx context.Context) error
 // Start implements Runnable.
 func (f RunnableFunc) Start(ctx context.Context) error { return f(ctx) }
 
-// LeaderElectionRunnable is implemented by a Runnable that says whether it may run only while the
-// manager leads. One that does not say waits for the lead.
+// LeaderElectionRunnable is a Runnable that says whether it may run only in the leader. A Runnable
+// without this method runs only in the leader.
 type LeaderElectionRunnable interface {
 	NeedLeaderElection() bool
 }
 
-// ReadyRunnable is implemented by a Runnable that others depend on: the manager does not start
-// what comes after its group before WaitUntilReady has returned nil. An error stops the manager. Nothing waits for
-// a runnable that is added while its group runs: an error is logged. The context ends when Start has returned.
+// ReadyRunnable is a Runnable that others depend on: the manager does not start the next group
+// before WaitUntilReady has returned nil. An error stops the manager. If the runnable is added
+// while its group runs, nothing waits for it, and an error is logged. The context ends when Start
+// has returned.
 //
-// controller-runtime does this for caches alone, and there is no way to ask for it.
+// controller-runtime waits for caches only, and other runnables cannot ask for it.
 type ReadyRunnable interface {
 	WaitUntilReady(ctx context.Context) error
 }
 
-// warmupRunnable is implemented by a Runnable that can prepare itself while it waits for the lead.
+// warmupRunnable is a Runnable that can prepare itself before its replica leads.
 type warmupRunnable interface {
 	Warmup(ctx context.Context) error
 }
 
-// BaseContextFunc returns the context whose values all runnables find in theirs.
+// BaseContextFunc returns a context whose values all runnables find in theirs.
 type BaseContextFunc func() context.Context
 
-// nameOf is what a runnable is called in messages.
+// nameOf is a runnable's name in messages.
 func nameOf(r Runnable) string {
 	if named, ok := r.(fmt.Stringer); ok {
 		return named.String()
@@ -55,18 +57,18 @@ func nameOf(r Runnable) string {
 	return fmt.Sprintf("%T", r)
 }
 
-// place is where a runnable, or a part of it, belongs.
+// place is a group and what to start there for a runnable.
 type place struct {
 	group  groupName
 	member *member
 }
 
-// hasCache is implemented by a cluster, and so by a manager, which can be added to another one.
+// hasCache is implemented by a cluster, and so by a manager, which can be added to another manager.
 type hasCache interface {
 	GetCache() cache.Cache
 }
 
-// placesOf decides where a runnable belongs: in one group, or in that for the warm-up as well.
+// placesOf decides where a runnable belongs: in one group, and also in warmups if it has a warm-up.
 func placesOf(r Runnable, syncTimeout time.Duration) []place {
 	m := &member{runnable: r, start: r.Start}
 	if needs, ok := r.(ReadyRunnable); ok {
@@ -80,7 +82,9 @@ func placesOf(r Runnable, syncTimeout time.Duration) []place {
 		return []place{{httpServers, m}}
 	case hasCache:
 		if m.ready == nil {
-			m.ready = func(ctx context.Context) error { return waitForSync(ctx, is.GetCache(), syncTimeout) }
+			m.ready = func(ctx context.Context) error {
+				return waitForSync(ctx, is.GetCache(), syncTimeout)
+			}
 		}
 		return []place{{caches, m}}
 	case webhook.Server:
@@ -96,11 +100,12 @@ func placesOf(r Runnable, syncTimeout time.Duration) []place {
 	return append(places, place{elected, m})
 }
 
-// waitForSync waits until the informers that were asked for before the start have listed.
+// waitForSync waits until the informers that were requested before the start have listed.
 func waitForSync(ctx context.Context, c cache.Cache, timeout time.Duration) error {
 	if timeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, timeout, fmt.Errorf("this has taken longer than %s", timeout))
+		ctx, cancel = context.WithTimeoutCause(ctx, timeout,
+			fmt.Errorf("this has taken longer than %s", timeout))
 		defer cancel()
 	}
 	return cache.WaitForSync(ctx, c)

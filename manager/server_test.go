@@ -26,7 +26,8 @@ import (
 	"github.com/loopwright/loopwright/trace"
 )
 
-// slowServer is a Server in a bubble, with one handler that waits. Its answers come when the test lets them.
+// slowServer is a Server in a bubble, with one handler that waits. Its answers come when the test
+// lets them.
 type slowServer struct {
 	*Server
 	listener      *bufconn.Listener
@@ -37,15 +38,17 @@ type slowServer struct {
 
 func startSlowServer(t *testing.T, timeout *time.Duration) *slowServer {
 	t.Helper()
-	s := &slowServer{listener: bufconn.NewListener(), asked: make(chan struct{}, 1), answer: make(chan struct{}), ended: make(chan error, 1)}
-	s.Server = &Server{Name: "slow", Listener: s.listener, ShutdownTimeout: timeout, Server: newHTTPServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.asked <- struct{}{}
-		select {
-		case <-s.answer:
-		case <-r.Context().Done():
-		}
-		_, _ = io.WriteString(w, "done")
-	}))}
+	s := &slowServer{listener: bufconn.NewListener(), asked: make(chan struct{}, 1),
+		answer: make(chan struct{}), ended: make(chan error, 1)}
+	s.Server = &Server{Name: "slow", Listener: s.listener, ShutdownTimeout: timeout,
+		Server: newHTTPServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			s.asked <- struct{}{}
+			select {
+			case <-s.answer:
+			case <-r.Context().Done():
+			}
+			_, _ = io.WriteString(w, "done")
+		}))}
 	ctx, stop := context.WithCancel(logr.NewContext(t.Context(), logr.Discard()))
 	s.stop = stop
 	go func() { s.ended <- s.Start(ctx) }()
@@ -61,7 +64,8 @@ func (s *slowServer) get(t *testing.T) <-chan error {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://slow", nil)
 		if err == nil {
 			var response *http.Response
-			if response, err = (&http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: dial}}).Do(request); err == nil {
+			if response, err = (&http.Client{Transport: &http.Transport{DisableKeepAlives: true,
+				DialContext: dial}}).Do(request); err == nil {
 				_, err = io.ReadAll(response.Body)
 				err = errors.Join(err, response.Body.Close())
 			}
@@ -97,7 +101,8 @@ func TestAServerCutsRequestsOffWhenItsTimeoutIsOver(t *testing.T) {
 	})
 }
 
-// Somebody else may call Shutdown. That is no reason to leave requests behind, or to keep quiet about them.
+// Somebody else may call Shutdown. That is no reason to leave requests behind, or to keep quiet
+// about them.
 func TestAServerThatSomebodyElseShutsDownSaysThatItsRequestsWereCutOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := startSlowServer(t, new(time.Minute))
@@ -117,7 +122,8 @@ func TestAServerClosesConnectionsThatAskForNothing(t *testing.T) {
 		says string
 		ends time.Duration
 	}{
-		{"GET / HTTP/1.1\r\n", 32 * time.Second},                // the rest of the header does not come
+		// the rest of the header does not come
+		{"GET / HTTP/1.1\r\n", 32 * time.Second},
 		{"GET / HTTP/1.1\r\nHost: x\r\n\r\n", 90 * time.Second}, // the next request does not come
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -147,21 +153,26 @@ func port(t *testing.T) (address string) {
 
 func TestAServerSaysWhyItCannotServe(t *testing.T) {
 	require.ErrorContains(t, (&Server{}).Start(t.Context()), "needs an http.Server")
-	err := (&Server{Name: "second", Server: &http.Server{Addr: port(t), ReadHeaderTimeout: time.Second}}).Start(t.Context())
+	err := (&Server{Name: "second",
+		Server: &http.Server{Addr: port(t), ReadHeaderTimeout: time.Second}}).Start(t.Context())
 	require.ErrorContains(t, err, "second server: ")
 
 	synctest.Test(t, func(t *testing.T) {
 		closed := startSlowServer(t, nil)
 		require.NoError(t, closed.Listener.Close())
-		require.ErrorContains(t, <-closed.ended, "slow server: ", "a server whose port is gone must not look well")
+		require.ErrorContains(t, <-closed.ended, "slow server: ",
+			"a server whose port is gone must not look well")
 	})
 }
 
 func TestAServerWithoutAListenerOpensThePortOfItsAddress(t *testing.T) {
 	var told story
-	ctx, stop := context.WithCancel(logr.NewContext(t.Context(), funcr.New(func(_, line string) { told.say("%s", line) }, funcr.Options{})))
+	ctx, stop := context.WithCancel(logr.NewContext(t.Context(), funcr.New(func(_, line string) {
+		told.say("%s", line)
+	}, funcr.Options{})))
 	stop()
-	require.NoError(t, (&Server{Server: &http.Server{Addr: "127.0.0.1:0", ReadHeaderTimeout: time.Second}}).Start(ctx))
+	require.NoError(t, (&Server{Server: &http.Server{Addr: "127.0.0.1:0",
+		ReadHeaderTimeout: time.Second}}).Start(ctx))
 	require.Contains(t, told.told()[0], `"msg"="Serving" "server"="" "address"="127.0.0.1:`)
 }
 
@@ -204,7 +215,8 @@ func TestAPortThatIsOpenIsClosedWhenAnotherOneIsTaken(t *testing.T) {
 }
 
 func TestAManagerMayHaveProfilesAndNoProbes(t *testing.T) {
-	m, err := New(&rest.Config{}, Options{Logger: logr.Discard(), Metrics: server.Options{BindAddress: "0"}, PprofBindAddress: "127.0.0.1:0"})
+	m, err := New(&rest.Config{}, Options{Logger: logr.Discard(),
+		Metrics: server.Options{BindAddress: "0"}, PprofBindAddress: "127.0.0.1:0"})
 	require.NoError(t, err)
 	made := m.(*controllerManager)
 	require.NoError(t, made.addServers(t.Context()))
@@ -225,7 +237,12 @@ func TestTheServersOfTheOptionsServe(t *testing.T) {
 	m := made.(*controllerManager)
 	require.NoError(t, m.AddMetricsServerExtraHandler("/extra", http.NotFoundHandler()))
 	require.NoError(t, m.AddReadyzCheck("ping", healthz.Ping))
-	c, err := controller.New(t.Name(), m, controller.Options{Reconciler: reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) { return reconcile.Result{}, nil })})
+	c, err := controller.New(t.Name(), m,
+		controller.Options{Reconciler: reconcile.Func(func(
+			context.Context, reconcile.Request,
+		) (reconcile.Result, error) {
+			return reconcile.Result{}, nil
+		})})
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -236,8 +253,10 @@ func TestTheServersOfTheOptionsServe(t *testing.T) {
 		if !ok {
 			continue // the metrics server
 		}
-		path := map[string]string{"health probe": "/readyz", "pprof": "/debug/pprof/cmdline"}[served.Name]
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+served.Listener.Addr().String()+path, nil)
+		path := map[string]string{"health probe": "/readyz",
+			"pprof": "/debug/pprof/cmdline"}[served.Name]
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet,
+			"http://"+served.Listener.Addr().String()+path, nil)
 		require.NoError(t, err)
 		response, err := http.DefaultClient.Do(request)
 		require.NoError(t, err)
@@ -276,12 +295,14 @@ func TestAServerThatSomebodyElseShutsDownEndsWithItsManager(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told story
 		logger := funcr.New(func(_, line string) { told.say("%s", line) }, funcr.Options{})
-		s := &Server{Name: "extra", Server: newHTTPServer(http.NotFoundHandler()), Listener: newSilence()}
+		s := &Server{Name: "extra", Server: newHTTPServer(http.NotFoundHandler()),
+			Listener: newSilence()}
 		ctx, stop := context.WithCancel(logr.NewContext(t.Context(), logger))
 		ended := make(chan error, 1)
 		go func() { ended <- s.Start(ctx) }()
 		synctest.Wait()
-		require.Equal(t, []string{`"level"=0 "msg"="Serving" "server"="extra" "address"="silence"`}, told.told())
+		require.Equal(t, []string{`"level"=0 "msg"="Serving" "server"="extra" "address"="silence"`},
+			told.told())
 		require.NoError(t, s.Server.Shutdown(t.Context()))
 		time.Sleep(time.Hour)
 		synctest.Wait()
@@ -313,7 +334,8 @@ func TestAServerThatIsToldToStopBeforeItServesHasClosedItsPortWhenItReturns(t *t
 			port := newSilence()
 			ctx, stop := context.WithCancel(logr.NewContext(t.Context(), logr.Discard()))
 			stop()
-			require.NoError(t, (&Server{Server: newHTTPServer(http.NotFoundHandler()), Listener: port}).Start(ctx))
+			require.NoError(t, (&Server{Server: newHTTPServer(http.NotFoundHandler()),
+				Listener: port}).Start(ctx))
 			select {
 			case <-port.closed:
 			default:
@@ -329,7 +351,8 @@ func TestAServerOfTheLeaderWaitsForTheLead(t *testing.T) {
 		first := w.start(w.manager(ofElection()))
 		lead(t, first)
 		m := w.manager(ofElection())
-		server := &Server{Name: "leader's", Server: newHTTPServer(http.NotFoundHandler()), Listener: newSilence(), OnlyServeWhenLeader: true}
+		server := &Server{Name: "leader's", Server: newHTTPServer(http.NotFoundHandler()),
+			Listener: newSilence(), OnlyServeWhenLeader: true}
 		require.True(t, server.NeedLeaderElection())
 		require.NoError(t, m.Add(server))
 		second := w.start(m)

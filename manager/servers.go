@@ -16,21 +16,21 @@ import (
 	"github.com/loopwright/loopwright/manager/log"
 )
 
-// staleAfter is how long the informers may have no answer from the server before a replica is no
-// longer ready. A restart of the API server takes less.
+// staleAfter is how long the informers may go without an answer from the API server before a
+// replica is no longer ready. A restart of the API server takes less.
 const staleAfter = time.Minute
 
-// CacheSyncCheck returns a readiness check that fails until the informers of a cache have listed, and again
-// when they have had no answer from the server for a minute. The path of the check says which kind is missing, and
-// why: which rule of RBAC, for instance.
+// CacheSyncCheck returns a readiness check that fails until the informers of a cache have listed,
+// and again when they have had no answer from the API server for a minute. The path of the check
+// says which kind is missing, and why: which RBAC rule, for instance.
 //
 //	err := mgr.AddReadyzCheck("caches", manager.CacheSyncCheck(mgr.GetCache()))
 //
-// Caveats: leave it out if the program serves a conversion webhook for a kind that it caches. The webhook's
-// Service has no endpoints until the Pod is ready, and until the webhook answers, the informer cannot list.
-// With the check, each waits for the other, and so does Start, forever.
+// Caveats: leave it out if the program serves a conversion webhook for a kind that it caches. The
+// informer cannot list until the webhook answers, and the webhook's Service has no endpoints until
+// the Pod is ready. With the check, each waits for the other, and Start blocks forever.
 //
-// controller-runtime has nothing like it.
+// controller-runtime has no such check.
 func CacheSyncCheck(c cache.Cache) healthz.Checker {
 	return func(*http.Request) error {
 		if _, explains := c.(interface{ CheckHealth(time.Duration) error }); explains {
@@ -42,9 +42,10 @@ func CacheSyncCheck(c cache.Cache) healthz.Checker {
 	}
 }
 
-// addServers opens the ports that the options name, and adds what serves them. It is the beginning of Start and
-// not of New, so that a manager that is never started has no port. In controller-runtime, New opens them. An end that
-// was asked for before the start is no reason to fail: it comes a moment later, as at any other time.
+// addServers opens the ports that the options name, and adds their servers. Start calls it, not
+// New, so that a manager that is never started has no port open; in controller-runtime, New opens
+// them. A context that has ended already is no reason to fail here: Start notices it a moment
+// later.
 func (m *controllerManager) addServers(ctx context.Context) error {
 	if m.metrics != nil {
 		if err := m.groups.addTo(httpServers, m.metrics); err != nil {
@@ -62,14 +63,17 @@ func (m *controllerManager) addServers(ctx context.Context) error {
 		if server.address == "" || server.address == "0" {
 			continue
 		}
-		listener, err := new(net.ListenConfig).Listen(context.WithoutCancel(ctx), "tcp", server.address)
+		listener, err := new(net.ListenConfig).Listen(
+			context.WithoutCancel(ctx), "tcp", server.address)
 		if err != nil {
 			for _, other := range opened {
 				_ = other.Listener.Close()
 			}
 			return fmt.Errorf("opening the port of the %s server: %w", server.name, err)
 		}
-		opened = append(opened, &Server{Name: server.name, Server: newHTTPServer(server.handler), Listener: listener})
+		opened = append(opened, &Server{
+			Name: server.name, Server: newHTTPServer(server.handler), Listener: listener,
+		})
 	}
 	for _, server := range opened {
 		if err := m.groups.add(server); err != nil {
@@ -79,13 +83,15 @@ func (m *controllerManager) addServers(ctx context.Context) error {
 	return nil
 }
 
-// newHTTPServer has limits, because anybody in the cluster may connect.
+// newHTTPServer sets timeouts, because every client in the cluster may connect.
 func newHTTPServer(handler http.Handler) *http.Server {
-	return &http.Server{Handler: handler, IdleTimeout: 90 * time.Second, ReadHeaderTimeout: 32 * time.Second}
+	return &http.Server{
+		Handler: handler, IdleTimeout: 90 * time.Second, ReadHeaderTimeout: 32 * time.Second,
+	}
 }
 
-// probes serves the checks. Each is also at a path of its own, with its reason. A path without any check
-// is not there, as in controller-runtime.
+// probes serves the checks. Each check also has its own path, which gives the reason of a failure.
+// A probe without any check answers 404, as in controller-runtime.
 func (m *controllerManager) probes() http.Handler {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -103,7 +109,7 @@ func (m *controllerManager) probes() http.Handler {
 	return mux
 }
 
-// profiles shows what the process does.
+// profiles serves pprof and the reconciles in the flight recorder.
 func (m *controllerManager) profiles() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle(debug.ReconcilesPath, debug.Reconciles(m.options.Recorder))
@@ -115,19 +121,20 @@ func (m *controllerManager) profiles() http.Handler {
 	return mux
 }
 
-// Server is an HTTP server that is a Runnable. A manager has some of its own, for probes and
-// profiles, and takes others.
+// Server is an HTTP server that is a Runnable. A manager makes its own for probes and profiles, and
+// a program may add more.
 type Server struct {
-	// Name is for messages.
+	// Name is the server's name in messages.
 	Name string
-	// Server is needed.
+	// Server is required.
 	Server *http.Server
-	// Listener is for a port that was opened before; nil opens one at Server.Addr.
+	// Listener is a port that is already open; nil opens Server.Addr.
 	Listener net.Listener
-	// OnlyServeWhenLeader waits for the lead. Otherwise the server starts before all others.
+	// OnlyServeWhenLeader starts the server only in the leader. Otherwise the server starts before
+	// all other runnables.
 	OnlyServeWhenLeader bool
-	// ShutdownTimeout is how long requests that are being served may take when the server stops; then
-	// their connections are closed. Nil waits until they have ended.
+	// ShutdownTimeout bounds how long requests in flight may take when the server stops; then their
+	// connections are closed. Nil waits until they have ended.
 	ShutdownTimeout *time.Duration
 }
 
@@ -145,11 +152,11 @@ func (s *Server) Start(ctx context.Context) error {
 	}
 	logger := log.FromContext(ctx).WithValues("server", s.Name, "address", listener.Addr().String())
 	logger.Info("Serving")
-	served := make(chan error, 1) // sent once, by the goroutine, which need not wait for a receiver
+	served := make(chan error, 1) // sent once, by the goroutine, which never blocks on it
 	go func() { served <- s.Server.Serve(listener) }()
 	select {
 	case err := <-served:
-		if errors.Is(err, http.ErrServerClosed) { // somebody else has called Shutdown, which goes on
+		if errors.Is(err, http.ErrServerClosed) { // other code has called Shutdown
 			<-ctx.Done()
 			return s.shutdown(ctx)
 		}
@@ -162,7 +169,7 @@ func (s *Server) Start(ctx context.Context) error {
 	}
 }
 
-// shutdown waits for requests that are being served, as long as it may.
+// shutdown waits for requests in flight, up to ShutdownTimeout.
 func (s *Server) shutdown(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
 	if s.ShutdownTimeout != nil {
@@ -171,7 +178,8 @@ func (s *Server) shutdown(ctx context.Context) error {
 		defer cancel()
 	}
 	if err := s.Server.Shutdown(ctx); err != nil {
-		return errors.Join(fmt.Errorf("%s: requests were cut off when the server stopped: %w", s, err), s.Server.Close())
+		err = fmt.Errorf("%s: requests were cut off when the server stopped: %w", s, err)
+		return errors.Join(err, s.Server.Close())
 	}
 	return nil
 }
@@ -179,7 +187,7 @@ func (s *Server) shutdown(ctx context.Context) error {
 // NeedLeaderElection implements LeaderElectionRunnable.
 func (s *Server) NeedLeaderElection() bool { return s.OnlyServeWhenLeader }
 
-// String is what the server is called in messages.
+// String is the server's name in messages.
 func (s *Server) String() string {
 	if s.Name == "" {
 		return "HTTP server"

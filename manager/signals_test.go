@@ -26,8 +26,8 @@ import (
 
 const childOfSignals = "MANAGER_TEST_SIGNALS"
 
-// stubbornProgram is a program with a manager, a server, and a part that does not end unless it reads a line. It
-// says on standard output what happens to it.
+// stubbornProgram is a program with a manager, a server, and a part that does not end unless it
+// reads a line. It says on standard output what happens to it.
 func stubbornProgram() error {
 	api := fakeapi.New(fakeapi.Options{})
 	defer api.Close()
@@ -42,7 +42,8 @@ func stubbornProgram() error {
 		return err
 	}
 	err = errors.Join(
-		m.Add(&Server{Name: "probes", Listener: listener, Server: newHTTPServer(http.NotFoundHandler())}),
+		m.Add(&Server{Name: "probes", Listener: listener,
+			Server: newHTTPServer(http.NotFoundHandler())}),
 		m.Add(RunnableFunc(func(ctx context.Context) error {
 			fmt.Println("runs at", listener.Addr())
 			<-ctx.Done()
@@ -72,7 +73,8 @@ func startStubborn(t *testing.T) *stubborn {
 	// The limit is for a process that hangs; no test waits for it.
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
-	p := &stubborn{Cmd: exec.CommandContext(ctx, os.Args[0], "-test.run=^"+t.Name()+"$", "-test.short")}
+	p := &stubborn{Cmd: exec.CommandContext(ctx, os.Args[0], "-test.run=^"+t.Name()+"$",
+		"-test.short")}
 	p.Env = append(os.Environ(), childOfSignals+"=1")
 	p.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	in, err := p.StdinPipe()
@@ -101,11 +103,13 @@ func (p *stubborn) leaves(t *testing.T) (code int, last string) {
 		var exit *exec.ExitError
 		require.ErrorAs(t, err, &exit)
 	}
-	require.ErrorIs(t, syscall.Kill(-p.Process.Pid, 0), syscall.ESRCH, "no process of its group is left")
+	require.ErrorIs(t, syscall.Kill(-p.Process.Pid, 0), syscall.ESRCH,
+		"no process of its group is left")
 	return p.ProcessState.ExitCode(), string(rest)
 }
 
-// A manager that stops waits for its parts. Whoever does not want to wait says so with a second signal.
+// A manager that stops waits for its parts. Whoever does not want to wait says so with a second
+// signal.
 func TestASecondSignalEndsAManagerWhosePartsDoNotEnd(t *testing.T) {
 	if os.Getenv(childOfSignals) != "" {
 		_ = stubbornProgram()

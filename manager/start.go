@@ -39,7 +39,7 @@ func (m *controllerManager) Start(ctx context.Context) error {
 	err = m.stopGroups(grace, cause, events)
 	lost := context.Cause(grace)
 	if errors.Is(failure, errStillElected) {
-		lost = nil // it is the failure itself
+		lost = nil // failure is that same error
 	}
 	return errors.Join(failure, lost, err)
 }
@@ -57,18 +57,18 @@ func (m *controllerManager) begin() error {
 	return m.election.prepare()
 }
 
-// startGroups returns when all groups have started, except for what waits for the lead. It returns an
-// error only if something did not become ready although it had the time.
+// startGroups returns when all groups have started, except for the leader-only group. It returns an
+// error only if a runnable failed to become ready for another reason than the end of running.
 func (m *controllerManager) startGroups(running context.Context, report func(error)) error {
 	base := m.options.BaseContext()
 	if _, err := logr.FromContext(base); err != nil {
 		base = logr.NewContext(base, m.options.Logger)
 	}
-	begun := make(chan struct{}) // closed here, when only what waits for the lead is left to start
+	begun := make(chan struct{}) // closed here, when only the leader-only group is left to start
 	if m.election != nil {
 		m.election.lead = func(leading context.Context) {
 			select {
-			case <-begun: // a lease may be won while the election's own group is still starting
+			case <-begun: // the lease may be won while the election's own group is still starting
 			case <-leading.Done():
 				return
 			}
@@ -86,7 +86,7 @@ func (m *controllerManager) startGroups(running context.Context, report func(err
 	err := m.groups.start(running, base, false)
 	switch {
 	case running.Err() != nil:
-		return nil // a failure that was reported, or the end that was asked for
+		return nil // a failure that was reported, or the context has ended
 	case err != nil:
 		return err
 	case m.election == nil:
@@ -96,7 +96,8 @@ func (m *controllerManager) startGroups(running context.Context, report func(err
 	return nil
 }
 
-// startElected starts what needs the lead. It does not wait any longer if the manager stops or the lease is lost.
+// startElected starts the leader-only group. It stops waiting if the manager stops or the lease is
+// lost.
 func (m *controllerManager) startElected(waiting, base context.Context) error {
 	err := m.groups.start(waiting, base, true)
 	if waiting.Err() != nil {
@@ -108,10 +109,14 @@ func (m *controllerManager) startElected(waiting, base context.Context) error {
 	return err
 }
 
-// stopGroups waits for all that runs, as long as it may, and for events at last. grace ends if there is no time at all.
-func (m *controllerManager) stopGroups(grace context.Context, cause error, events *eventWriter) error {
+// stopGroups stops the groups and then the event writer, and waits for them up to the graceful
+// shutdown timeout. grace ends early if the lease was lost.
+func (m *controllerManager) stopGroups(
+	grace context.Context, cause error, events *eventWriter,
+) error {
 	timeout := *m.options.GracefulShutdownTimeout
-	m.options.Logger.Info("Stopping", "gracefulShutdownTimeout", timeout, "reason", fmt.Sprint(cause))
+	m.options.Logger.Info("Stopping",
+		"gracefulShutdownTimeout", timeout, "reason", fmt.Sprint(cause))
 	if timeout >= 0 {
 		var cancel context.CancelFunc
 		grace, cancel = context.WithTimeout(grace, timeout)
@@ -124,26 +129,29 @@ func (m *controllerManager) stopGroups(grace context.Context, cause error, event
 	switch {
 	case err == nil:
 		m.options.Logger.Info("Stopped")
-	case timeout == 0: // nobody wants to know
+	case timeout == 0: // the user has chosen not to wait
 		err = nil
-	case errors.Is(context.Cause(grace), errStillElected): // the caller has that
+	case errors.Is(context.Cause(grace), errStillElected): // Start already returns it
 	default:
-		err = fmt.Errorf("not everything has ended within the graceful shutdown timeout of %s: %w: %w", timeout, err, grace.Err())
+		err = fmt.Errorf(
+			"not everything has ended within the graceful shutdown timeout of %s: %w: %w",
+			timeout, err, grace.Err())
 	}
 	return err
 }
 
-// firstFailure keeps the first error that a runnable returns, and ends the manager's context with it.
+// firstFailure keeps the first error that a runnable returns, and ends the manager's context with
+// it.
 type firstFailure struct {
 	log     logr.Logger
 	stop    context.CancelCauseFunc
 	running <-chan struct{} // closed when the context has ended
-	// hurry ends the time that runnables have to end, because another replica leads while work goes on here. This
-	// may happen after the first failure, and after an end that was asked for.
+	// hurry ends the grace period, because another replica may lead while work goes on here. This
+	// may happen after the first failure, and after the context has ended.
 	hurry context.CancelCauseFunc
 
 	once sync.Once
-	err  error // written in once
+	err  error // written under once
 }
 
 // report is called from the runnables' goroutines.
@@ -154,7 +162,7 @@ func (f *firstFailure) report(err error) {
 	taken := false
 	f.once.Do(func() {
 		select {
-		case <-f.running: // an end that was asked for
+		case <-f.running: // the context has ended: the error is not the reason
 		default:
 			f.err, taken = err, true
 			f.stop(err)
@@ -165,38 +173,42 @@ func (f *firstFailure) report(err error) {
 	}
 }
 
-// orElse returns the failure, or err if there was none. Whatever is reported from now on is too late.
+// orElse returns the failure, or err if there was none. It ignores failures that are reported
+// later.
 func (f *firstFailure) orElse(err error) error {
 	f.once.Do(func() { f.err = err })
 	return f.err
 }
 
-// This file writes the events of the manager's own cluster. They are in none of the groups: every runnable may record
-// one until it ends, so the writer begins before the first group starts, and ends when all have ended.
+// This file also writes the events of the manager's own cluster. The writer belongs to no group:
+// every runnable may record an event until it ends, so the writer starts before the first group,
+// and ends after the last.
 
-// ownCluster is what cluster.New returns. Its cache and its events can be run apart from each other.
+// ownCluster is what cluster.New returns. The manager runs its cache and its event writer
+// separately.
 type ownCluster interface {
 	cluster.Cluster
 	StartCache(ctx context.Context) error
 	WriteEvents(ctx context.Context) error
 }
 
-// ownCache is the manager's own cluster as one of the caches.
+// ownCache is the manager's own cluster, in the group of caches.
 type ownCache struct{ ownCluster }
 
 // Start implements Runnable.
 func (c ownCache) Start(ctx context.Context) error { return c.StartCache(ctx) }
 
-// String is what it is called in messages.
+// String is the runnable's name in messages.
 func (c ownCache) String() string { return nameOf(c.ownCluster) }
 
-// eventWriter is WriteEvents while it runs.
+// eventWriter is a running call of WriteEvents.
 type eventWriter struct {
 	stop  context.CancelFunc
 	ended chan struct{} // closed by the goroutine
 }
 
-// writeEvents begins to write. If it cannot, that is a failure, like that of a runnable.
+// writeEvents starts the event writer. An error of the writer stops the manager, like that of a
+// runnable.
 func (m *controllerManager) writeEvents(ctx context.Context, report func(error)) *eventWriter {
 	writing, stop := context.WithCancel(context.WithoutCancel(ctx))
 	w := &eventWriter{stop: stop, ended: make(chan struct{})}
@@ -209,7 +221,7 @@ func (m *controllerManager) writeEvents(ctx context.Context, report func(error))
 	return w
 }
 
-// finish returns when all that was recorded is written, or when grace ends.
+// finish stops the writer, and returns when all recorded events are written, or when grace ends.
 func (w *eventWriter) finish(grace context.Context) error {
 	w.stop()
 	select {

@@ -99,7 +99,8 @@ func (r *running) isElected() bool {
 
 func (w *world) configMap(name string) {
 	w.t.Helper()
-	_, err := w.live.CoreV1().ConfigMaps("default").Create(w.t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+	_, err := w.live.CoreV1().ConfigMaps("default").Create(w.t.Context(),
+		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
 	require.NoError(w.t, err)
 }
 

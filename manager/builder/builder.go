@@ -1,5 +1,5 @@
-// Package builder makes a controller from a sentence: a controller, managed by mgr, for ReplicaSets,
-// which owns Pods.
+// Package builder makes a controller from a sentence: a controller, managed by mgr, for
+// ReplicaSets, which owns Pods.
 //
 //	err := builder.ControllerManagedBy(mgr).For(&appsv1.ReplicaSet{}).Owns(&corev1.Pod{}).Complete(reconciler)
 //
@@ -31,8 +31,8 @@ import (
 	"github.com/loopwright/loopwright/manager/source"
 )
 
-// Builder collects what a controller is to be. Complete and Build say what is wrong with it; nothing
-// is added to the manager then.
+// Builder collects the description of a controller. Complete and Build return an error if it is
+// wrong; nothing is added to the manager then.
 type Builder struct {
 	manager    manager.Manager
 	reconciled ForInput
@@ -45,10 +45,11 @@ type Builder struct {
 	name       string
 }
 
-// ControllerManagedBy begins a controller that the manager starts and stops.
+// ControllerManagedBy starts the description of a controller that the manager starts and stops.
 func ControllerManagedBy(m manager.Manager) *Builder { return &Builder{manager: m} }
 
-// For names the kind that is reconciled: each of its objects is a request. It may be called once.
+// For names the kind that is reconciled: each of its objects becomes a request. It may be called
+// once.
 func (b *Builder) For(object client.Object, opts ...ForOption) *Builder {
 	if b.reconciled.object != nil {
 		b.forTwice = true
@@ -61,8 +62,9 @@ func (b *Builder) For(object client.Object, opts ...ForOption) *Builder {
 	return b
 }
 
-// Owns names a kind whose objects have owners of For's kind: when one changes, its owner is the
-// request. By default that is the one owner reference that has controller: true; see MatchEveryOwner.
+// Owns names a kind whose objects are owned by objects of For's kind: when one changes, its owner
+// is the request. By default that is the owner whose reference has controller: true; see
+// MatchEveryOwner.
 func (b *Builder) Owns(object client.Object, opts ...OwnsOption) *Builder {
 	input := OwnsInput{object: object}
 	for _, opt := range opts {
@@ -72,8 +74,10 @@ func (b *Builder) Owns(object client.Object, opts ...OwnsOption) *Builder {
 	return b
 }
 
-// Watches names a kind for whose objects the handler knows the requests.
-func (b *Builder) Watches(object client.Object, eventHandler handler.EventHandler, opts ...WatchesOption) *Builder {
+// Watches names a kind whose objects the handler maps to requests.
+func (b *Builder) Watches(
+	object client.Object, eventHandler handler.EventHandler, opts ...WatchesOption,
+) *Builder {
 	input := WatchesInput{object: object, handler: eventHandler}
 	for _, opt := range opts {
 		opt.ApplyToWatches(&input)
@@ -83,7 +87,9 @@ func (b *Builder) Watches(object client.Object, eventHandler handler.EventHandle
 }
 
 // WatchesMetadata is Watches with OnlyMetadata.
-func (b *Builder) WatchesMetadata(object client.Object, eventHandler handler.EventHandler, opts ...WatchesOption) *Builder {
+func (b *Builder) WatchesMetadata(
+	object client.Object, eventHandler handler.EventHandler, opts ...WatchesOption,
+) *Builder {
 	return b.Watches(object, eventHandler, append(opts[:len(opts):len(opts)], OnlyMetadata)...)
 }
 
@@ -93,27 +99,28 @@ func (b *Builder) WatchesRawSource(src source.Source) *Builder {
 	return b
 }
 
-// WithEventFilter adds a predicate for all kinds of For, Owns and Watches. It is asked before their
-// own predicates.
+// WithEventFilter adds a predicate for all kinds of For, Owns and Watches. It runs before their own
+// predicates.
 func (b *Builder) WithEventFilter(p predicate.Predicate) *Builder {
 	b.filters = append(b.filters, p)
 	return b
 }
 
-// WithOptions sets the controller's options, all of them: call it before WithLogConstructor.
+// WithOptions replaces all of the controller's options: call it before WithLogConstructor.
 func (b *Builder) WithOptions(options controller.Options) *Builder {
 	b.options = options
 	return b
 }
 
-// WithLogConstructor sets one of the controller's options.
+// WithLogConstructor sets the option LogConstructor.
 func (b *Builder) WithLogConstructor(logConstructor func(*reconcile.Request) logr.Logger) *Builder {
 	b.options.LogConstructor = logConstructor
 	return b
 }
 
-// Named gives the controller another name than that of For's kind in lower case. Each controller of a
-// process needs a name of its own: it is in the metrics and in the log. So use letters, digits and underscores.
+// Named sets the controller's name; the default is For's kind in lower case. Each controller of a
+// process needs a different name, because it is in the metrics and in the log; use letters, digits
+// and underscores.
 func (b *Builder) Named(name string) *Builder {
 	b.name = name
 	return b
@@ -125,7 +132,7 @@ func (b *Builder) Complete(r reconcile.Reconciler) error {
 	return err
 }
 
-// Build is Complete for somebody who needs the controller, to Watch something later for instance. The
+// Build is Complete for callers that need the controller, for example to call its Watch later. The
 // reconciler may be nil if WithOptions has one.
 func (b *Builder) Build(r reconcile.Reconciler) (controller.Controller, error) {
 	if b.manager == nil {
@@ -138,7 +145,8 @@ func (b *Builder) Build(r reconcile.Reconciler) (controller.Controller, error) {
 	name := b.name
 	if name == "" {
 		if name = strings.ToLower(kind.Kind); name == "" {
-			return nil, errors.New("the controller has no name: call For, whose kind is the name, or Named")
+			return nil, errors.New(
+				"the controller has no name: call For, whose kind is the name, or Named")
 		}
 	}
 	options, err := b.completeOptions(r, name, kind)
@@ -153,7 +161,7 @@ func (b *Builder) Build(r reconcile.Reconciler) (controller.Controller, error) {
 }
 
 // withSources gives a controller its sources before the manager has it. A manager that runs starts
-// what it is given at once, and workers must not begin before the sources are ready.
+// a runnable as soon as it is added, and workers must not begin before the sources are ready.
 type withSources struct {
 	manager.Manager
 	sources []source.Source
@@ -169,15 +177,17 @@ func (m withSources) Add(r manager.Runnable) error {
 	return m.Manager.Add(r)
 }
 
-// kind is For's; without For it is empty.
+// kind returns For's kind, or an empty one without For.
 func (b *Builder) kind() (schema.GroupVersionKind, error) {
 	switch {
 	case b.forTwice:
-		return schema.GroupVersionKind{}, errors.New("For was called twice, and a controller reconciles one kind: use Owns or Watches for the other")
+		return schema.GroupVersionKind{}, errors.New("For was called twice, and " +
+			"a controller reconciles one kind: use Owns or Watches for the other")
 	case b.reconciled.object == nil:
 		return schema.GroupVersionKind{}, nil
 	case event.IsNil(b.reconciled.object):
-		return schema.GroupVersionKind{}, fmt.Errorf("For was given a nil %T: give it an empty object of the kind", b.reconciled.object)
+		return schema.GroupVersionKind{}, fmt.Errorf(
+			"For was given a nil %T: give it an empty object of the kind", b.reconciled.object)
 	}
 	kind, err := apiutil.GVKForObject(b.reconciled.object, b.manager.GetScheme())
 	if err != nil {
@@ -186,20 +196,24 @@ func (b *Builder) kind() (schema.GroupVersionKind, error) {
 	return kind, nil
 }
 
-// completeOptions takes what the options do not say from the kind and from the manager's settings for
-// it. For the rest of these settings, see controller.New.
-func (b *Builder) completeOptions(r reconcile.Reconciler, name string, kind schema.GroupVersionKind) (controller.Options, error) {
+// completeOptions fills in options from the kind and from the manager's settings for it.
+// controller.New fills in the rest of these settings.
+func (b *Builder) completeOptions(
+	r reconcile.Reconciler, name string, kind schema.GroupVersionKind,
+) (controller.Options, error) {
 	options := b.options
 	switch {
 	case r != nil && options.Reconciler != nil:
-		return options, errors.New("it has two reconcilers: one of WithOptions, and one of Complete or Build")
+		return options, errors.New(
+			"it has two reconcilers: one of WithOptions, and one of Complete or Build")
 	case r != nil:
 		options.Reconciler = r
 	case options.Reconciler == nil:
 		return options, errors.New("it needs a reconciler: Complete or Build was given nil")
 	}
 	if options.MaxConcurrentReconciles == 0 {
-		options.MaxConcurrentReconciles = b.manager.GetControllerOptions().GroupKindConcurrency[kind.GroupKind().String()]
+		concurrency := b.manager.GetControllerOptions().GroupKindConcurrency
+		options.MaxConcurrentReconciles = concurrency[kind.GroupKind().String()]
 	}
 	if options.Kind == "" {
 		options.Kind = kind.Kind
@@ -211,7 +225,9 @@ func (b *Builder) completeOptions(r reconcile.Reconciler, name string, kind sche
 }
 
 // logConstructor makes loggers with the names of the controller, the kind and the object.
-func logConstructor(logger logr.Logger, name string, kind schema.GroupVersionKind) func(*reconcile.Request) logr.Logger {
+func logConstructor(
+	logger logr.Logger, name string, kind schema.GroupVersionKind,
+) func(*reconcile.Request) logr.Logger {
 	logger = logger.WithValues("controller", name)
 	if kind.Kind != "" {
 		logger = logger.WithValues("controllerGroup", kind.Group, "controllerKind", kind.Kind)
@@ -223,19 +239,20 @@ func logConstructor(logger logr.Logger, name string, kind schema.GroupVersionKin
 		case kind.Kind == "":
 			return logger.WithValues("namespace", request.Namespace, "name", request.Name)
 		default:
-			return logger.WithValues(kind.Kind, request.NamespacedName, "namespace", request.Namespace, "name", request.Name)
+			return logger.WithValues(kind.Kind, request.NamespacedName,
+				"namespace", request.Namespace, "name", request.Name)
 		}
 	}
 }
 
-// ForInput is what For was given.
+// ForInput has the arguments of For.
 type ForInput struct {
 	object       client.Object
 	predicates   []predicate.Predicate
 	onlyMetadata bool
 }
 
-// OwnsInput is what Owns was given.
+// OwnsInput has the arguments of Owns.
 type OwnsInput struct {
 	object       client.Object
 	predicates   []predicate.Predicate
@@ -243,7 +260,7 @@ type OwnsInput struct {
 	everyOwner   bool
 }
 
-// WatchesInput is what Watches was given.
+// WatchesInput has the arguments of Watches.
 type WatchesInput struct {
 	object       client.Object
 	handler      handler.EventHandler
@@ -269,8 +286,8 @@ type WatchesOption interface {
 // Predicates are an option for all three; see WithPredicates.
 type Predicates struct{ predicates []predicate.Predicate }
 
-// WithPredicates lets only those events of a kind through that all the predicates let through. It
-// replaces predicates that were given before.
+// WithPredicates lets an event through only if all the predicates do. It replaces predicates that
+// were given before.
 func WithPredicates(predicates ...predicate.Predicate) Predicates { return Predicates{predicates} }
 
 // ApplyToFor implements ForOption.
@@ -284,9 +301,9 @@ func (p Predicates) ApplyToWatches(input *WatchesInput) { input.predicates = p.p
 
 type onlyMetadata struct{}
 
-// OnlyMetadata watches and caches the metadata of the objects and nothing else, which is for many or
-// big objects, and for kinds that have no Go type. Read them as metav1.PartialObjectMetadata
-// with their kind set: a read of the whole type needs an informer of its own, and sees another moment.
+// OnlyMetadata watches and caches only the metadata of the objects. Use it for many or big objects,
+// and for kinds that have no Go type. Read them as metav1.PartialObjectMetadata with their kind
+// set: a read of the whole type needs a second informer, which may be at another resourceVersion.
 var OnlyMetadata = onlyMetadata{}
 
 // ApplyToFor implements ForOption.
@@ -300,42 +317,50 @@ func (onlyMetadata) ApplyToWatches(input *WatchesInput) { input.onlyMetadata = t
 
 type matchEveryOwner struct{}
 
-// MatchEveryOwner makes Owns ask for all owners that have For's kind, and not only for the one that
-// is the controller.
+// MatchEveryOwner makes Owns enqueue all owners of For's kind, and not only the one whose reference
+// has controller: true.
 var MatchEveryOwner = &matchEveryOwner{}
 
 // ApplyToOwns implements OwnsOption.
 func (*matchEveryOwner) ApplyToOwns(input *OwnsInput) { input.everyOwner = true }
 
-// sources are those that For, Owns and Watches stand for.
+// sources makes the sources of For, Owns and Watches.
 func (b *Builder) sources() ([]source.Source, error) {
 	var all []source.Source
-	add := func(method string, object client.Object, metadata bool, h handler.EventHandler, own []predicate.Predicate) error {
+	add := func(
+		method string, object client.Object, metadata bool, h handler.EventHandler,
+		own []predicate.Predicate,
+	) error {
 		object, err := b.watchedAs(object, metadata)
 		if err != nil {
 			return fmt.Errorf("%s: %w", method, err)
 		}
-		all = append(all, source.Kind(b.manager.GetCache(), object, h, slices.Concat(b.filters, own)...))
+		all = append(all, source.Kind(b.manager.GetCache(), object, h,
+			slices.Concat(b.filters, own)...))
 		return nil
 	}
 	switch {
 	case b.reconciled.object != nil:
 		input := b.reconciled
-		if err := add("For", input.object, input.onlyMetadata, &handler.EnqueueRequestForObject{}, input.predicates); err != nil {
+		if err := add("For", input.object, input.onlyMetadata, &handler.EnqueueRequestForObject{},
+			input.predicates); err != nil {
 			return nil, err
 		}
 	case len(b.owned) > 0:
 		return nil, errors.New("Owns needs For: it is For's kind that the owners have")
 	case len(b.watched)+len(b.raw) == 0:
-		return nil, errors.New("nothing is watched, so nothing would ever be reconciled: call For, Watches or WatchesRawSource")
+		return nil, errors.New("nothing is watched, so nothing would ever be reconciled: " +
+			"call For, Watches or WatchesRawSource")
 	}
 	for _, input := range b.owned {
-		if err := add("Owns", input.object, input.onlyMetadata, b.ownerHandler(input), input.predicates); err != nil {
+		if err := add("Owns", input.object, input.onlyMetadata, b.ownerHandler(input),
+			input.predicates); err != nil {
 			return nil, err
 		}
 	}
 	for _, input := range b.watched {
-		if err := add("Watches", input.object, input.onlyMetadata, input.handler, input.predicates); err != nil {
+		if err := add("Watches", input.object, input.onlyMetadata, input.handler,
+			input.predicates); err != nil {
 			return nil, err
 		}
 	}
@@ -347,11 +372,11 @@ func (b *Builder) ownerHandler(input OwnsInput) handler.EventHandler {
 	if !input.everyOwner {
 		opts = append(opts, handler.OnlyControllerOwner())
 	}
-	return handler.EnqueueRequestForOwner(b.manager.GetScheme(), b.manager.GetRESTMapper(), b.reconciled.object, opts...)
+	return handler.EnqueueRequestForOwner(b.manager.GetScheme(), b.manager.GetRESTMapper(),
+		b.reconciled.object, opts...)
 }
 
-// watchedAs is the object that tells the cache of which kind, and in which form, objects are to be
-// watched.
+// watchedAs returns the object from which the cache takes the kind and the form to watch.
 func (b *Builder) watchedAs(object client.Object, onlyMetadata bool) (client.Object, error) {
 	if event.IsNil(object) {
 		return nil, fmt.Errorf("it was given a nil %T: give it an empty object of the kind", object)

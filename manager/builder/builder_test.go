@@ -116,19 +116,23 @@ func secretOf(name string, owners ...string) *corev1.Secret {
 
 func TestAControllerIsAskedForItsKindAndForOwners(t *testing.T) {
 	inWorld(t, config.Controller{}, func(t *testing.T, w *world) {
-		require.NoError(t, builder.ControllerManagedBy(w).For(&corev1.ConfigMap{}).Owns(&corev1.Secret{}).Complete(w.asks()))
+		require.NoError(t,
+			builder.ControllerManagedBy(w).For(&corev1.ConfigMap{}).Owns(&corev1.Secret{}).Complete(w.asks()))
 		w.run(func() {
 			w.create(configMap("a"))
 			require.Equal(t, []string{"a"}, w.taken())
 			w.create(secretOf("s", "owner", "other"))
-			require.Equal(t, []string{"owner"}, w.taken(), "by default, only the owner that is the controller")
+			require.Equal(t, []string{"owner"}, w.taken(),
+				"by default, only the owner that is the controller")
 		})
 	})
 }
 
 func TestMatchEveryOwnerAsksForAllOfThem(t *testing.T) {
 	inWorld(t, config.Controller{}, func(t *testing.T, w *world) {
-		require.NoError(t, builder.ControllerManagedBy(w).For(&corev1.ConfigMap{}).Owns(&corev1.Secret{}, builder.MatchEveryOwner).Complete(w.asks()))
+		require.NoError(t,
+			builder.ControllerManagedBy(w).For(&corev1.ConfigMap{}).Owns(&corev1.Secret{},
+				builder.MatchEveryOwner).Complete(w.asks()))
 		w.run(func() {
 			w.create(secretOf("s", "owner", "other"))
 			require.Equal(t, []string{"other", "owner"}, w.taken())
@@ -140,8 +144,11 @@ func TestWatchesAndRawSourcesNeedNoFor(t *testing.T) {
 	inWorld(t, config.Controller{}, func(t *testing.T, w *world) {
 		events := make(chan event.GenericEvent, 1)
 		require.NoError(t, builder.ControllerManagedBy(w).Named("several").
-			Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(func(_ context.Context, o client.Object) []reconcile.Request {
-				return []reconcile.Request{{NamespacedName: client.ObjectKey{Name: "mapped-" + o.GetName()}}}
+			Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(func(
+				_ context.Context, o client.Object,
+			) []reconcile.Request {
+				return []reconcile.Request{{NamespacedName: client.ObjectKey{Name: "mapped-" +
+					o.GetName()}}}
 			})).
 			WatchesRawSource(source.Channel(events, &handler.EnqueueRequestForObject{})).
 			Complete(w.asks()))
@@ -154,25 +161,32 @@ func TestWatchesAndRawSourcesNeedNoFor(t *testing.T) {
 }
 
 func named(names ...string) predicate.Predicate {
-	return predicate.NewPredicateFuncs(func(o client.Object) bool { return slices.Contains(names, o.GetName()) })
+	return predicate.NewPredicateFuncs(func(o client.Object) bool {
+		return slices.Contains(names, o.GetName())
+	})
 }
 
 func TestPredicatesOfAKindAndFiltersOfAllBothHaveToAgree(t *testing.T) {
 	inWorld(t, config.Controller{}, func(t *testing.T, w *world) {
-		everything := handler.EnqueueRequestsFromMapFunc(func(_ context.Context, o client.Object) []reconcile.Request {
-			return []reconcile.Request{{NamespacedName: client.ObjectKey{Name: "pod-" + o.GetName()}}}
+		everything := handler.EnqueueRequestsFromMapFunc(func(
+			_ context.Context, o client.Object,
+		) []reconcile.Request {
+			return []reconcile.Request{{NamespacedName: client.ObjectKey{Name: "pod-" +
+				o.GetName()}}}
 		})
 		require.NoError(t, builder.ControllerManagedBy(w).
 			For(&corev1.ConfigMap{}, builder.WithPredicates(named("a", "c"))).
 			Owns(&corev1.Secret{}, builder.WithPredicates(named("a", "c"))).
-			Watches(&corev1.ServiceAccount{}, everything, builder.WithPredicates(named("x")), builder.WithPredicates(named("b", "c"))).
+			Watches(&corev1.ServiceAccount{}, everything, builder.WithPredicates(named("x")),
+				builder.WithPredicates(named("b", "c"))).
 			WithEventFilter(named("a", "b")).Complete(w.asks()))
 		w.run(func() {
 			w.create(configMap("a"), configMap("b"), configMap("c"))
 			require.Equal(t, []string{"a"}, w.taken())
 			w.create(secretOf("a", "owner-a"), secretOf("b", "owner-b"), secretOf("c", "owner-c"))
 			require.Equal(t, []string{"owner-a"}, w.taken())
-			w.create(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "b"}}, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "c"}})
+			w.create(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "b"}},
+				&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "c"}})
 			require.Equal(t, []string{"pod-b"}, w.taken())
 		})
 	})
@@ -181,18 +195,23 @@ func TestPredicatesOfAKindAndFiltersOfAllBothHaveToAgree(t *testing.T) {
 func TestOnlyMetadataWatchesNothingElse(t *testing.T) {
 	everything := &handler.EnqueueRequestForObject{}
 	for name, build := range map[string]func(b *builder.Builder) *builder.Builder{
-		"For": func(b *builder.Builder) *builder.Builder { return b.For(&corev1.ConfigMap{}, builder.OnlyMetadata) },
+		"For": func(b *builder.Builder) *builder.Builder {
+			return b.For(&corev1.ConfigMap{}, builder.OnlyMetadata)
+		},
 		"Owns": func(b *builder.Builder) *builder.Builder {
 			return b.For(&corev1.Node{}).Owns(&corev1.ConfigMap{}, builder.OnlyMetadata)
 		},
 		"Watches": func(b *builder.Builder) *builder.Builder {
 			return b.Watches(&corev1.ConfigMap{}, everything, builder.OnlyMetadata)
 		},
-		"WatchesMetadata": func(b *builder.Builder) *builder.Builder { return b.WatchesMetadata(&corev1.ConfigMap{}, everything) },
+		"WatchesMetadata": func(b *builder.Builder) *builder.Builder {
+			return b.WatchesMetadata(&corev1.ConfigMap{}, everything)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, config.Controller{}, func(t *testing.T, w *world) {
-				require.NoError(t, build(builder.ControllerManagedBy(w).Named(t.Name())).Complete(w.asks()))
+				require.NoError(t,
+					build(builder.ControllerManagedBy(w).Named(t.Name())).Complete(w.asks()))
 				w.run(func() {
 					w.create(configMap("a"))
 					metadata := &metav1.PartialObjectMetadata{}
@@ -200,10 +219,12 @@ func TestOnlyMetadataWatchesNothingElse(t *testing.T) {
 					informer, err := w.GetCache().GetInformer(t.Context(), metadata)
 					require.NoError(t, err)
 					require.True(t, informer.HasSynced())
-					require.Len(t, w.server.Requests(fakeapi.Match{Verb: "watch", Resource: "configmaps"}), 1, "a second watch is for whole objects")
+					require.Len(t, w.server.Requests(fakeapi.Match{Verb: "watch",
+						Resource: "configmaps"}), 1, "a second watch is for whole objects")
 					_, err = w.GetCache().GetInformer(t.Context(), &corev1.ConfigMap{})
 					require.NoError(t, err)
-					require.Len(t, w.server.Requests(fakeapi.Match{Verb: "watch", Resource: "configmaps"}), 2, "whole objects were watched already")
+					require.Len(t, w.server.Requests(fakeapi.Match{Verb: "watch",
+						Resource: "configmaps"}), 2, "whole objects were watched already")
 				})
 			})
 		})
@@ -233,10 +254,13 @@ func TestEachLineOfTheLogNamesTheControllerTheKindAndTheObject(t *testing.T) {
 			defer mu.Unlock()
 			lines = append(lines, line)
 		}, funcr.Options{})
-		m, err := manager.New(api.Config(), manager.Options{Logger: log, Metrics: server.Options{BindAddress: "0"}})
+		m, err := manager.New(api.Config(),
+			manager.Options{Logger: log, Metrics: server.Options{BindAddress: "0"}})
 		require.NoError(t, err)
 		err = builder.ControllerManagedBy(m).For(&corev1.ConfigMap{}).Named(t.Name()).
-			Complete(reconcile.Func(func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
+			Complete(reconcile.Func(func(
+				ctx context.Context, _ reconcile.Request,
+			) (reconcile.Result, error) {
 				logr.FromContextOrDiscard(ctx).Info("here")
 				return reconcile.Result{}, nil
 			}))
@@ -246,14 +270,17 @@ func TestEachLineOfTheLogNamesTheControllerTheKindAndTheObject(t *testing.T) {
 			w.create(configMap("web"))
 			synctest.Wait()
 		})
-		require.Contains(t, fmt.Sprint(lines), `"msg"="here" "controller"="`+t.Name()+`" "controllerGroup"="" "controllerKind"="ConfigMap" `+
-			`"ConfigMap"={"name"="web" "namespace"="default"} "namespace"="default" "name"="web" "reconcileID"=`)
-		require.Contains(t, fmt.Sprint(lines), `"msg"="Starting workers" "controller"="`+t.Name()+`" "controllerGroup"="" "controllerKind"="ConfigMap" "workers"=1`)
+		require.Contains(t, fmt.Sprint(lines),
+			`"msg"="here" "controller"="`+t.Name()+`" "controllerGroup"="" "controllerKind"="ConfigMap" `+
+				`"ConfigMap"={"name"="web" "namespace"="default"} "namespace"="default" "name"="web" "reconcileID"=`)
+		require.Contains(t, fmt.Sprint(lines),
+			`"msg"="Starting workers" "controller"="`+t.Name()+`" "controllerGroup"="" "controllerKind"="ConfigMap" "workers"=1`)
 	})
 }
 
 func TestTheKindsConcurrencyIsTakenFromTheManager(t *testing.T) {
-	settings := config.Controller{GroupKindConcurrency: map[string]int{"ReplicaSet.apps": 5}, MaxConcurrentReconciles: 2, SkipNameValidation: new(true)}
+	settings := config.Controller{GroupKindConcurrency: map[string]int{"ReplicaSet.apps": 5},
+		MaxConcurrentReconciles: 2, SkipNameValidation: new(true)}
 	for name, c := range map[string]struct {
 		kind client.Object
 		own  int
@@ -270,13 +297,18 @@ func TestTheKindsConcurrencyIsTakenFromTheManager(t *testing.T) {
 				var mu sync.Mutex // guards most and now
 				require.NoError(t, builder.ControllerManagedBy(w).For(c.kind).
 					WithOptions(controller.Options{MaxConcurrentReconciles: c.own}).
-					WatchesRawSource(source.Func(func(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+					WatchesRawSource(source.Func(func(
+						_ context.Context,
+						queue workqueue.TypedRateLimitingInterface[reconcile.Request],
+					) error {
 						for number := range 20 {
 							queue.Add(reconcile.Request{NamespacedName: client.ObjectKey{Name: fmt.Sprint(number)}})
 						}
 						return nil
 					})).
-					Complete(reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {
+					Complete(reconcile.Func(func(
+						context.Context, reconcile.Request,
+					) (reconcile.Result, error) {
 						mu.Lock()
 						now++
 						most = max(most, now)
@@ -305,25 +337,34 @@ func TestWhatIsWrongIsSaidAndTheManagerGetsNoController(t *testing.T) {
 			want    string
 			builder *builder.Builder
 		}{
-			{"ControllerManagedBy was given nil", builder.ControllerManagedBy(nil).For(&corev1.Pod{})},
+			{"ControllerManagedBy was given nil",
+				builder.ControllerManagedBy(nil).For(&corev1.Pod{})},
 			{"For was called twice", made().For(&corev1.Pod{}).For(&corev1.Node{})},
 			{"Owns needs For", made().Owns(&corev1.Pod{})},
 			{"nothing is watched", made()},
-			{"the controller has no name", builder.ControllerManagedBy(w).Watches(&corev1.Pod{}, &handler.EnqueueRequestForObject{})},
+			{"the controller has no name",
+				builder.ControllerManagedBy(w).Watches(&corev1.Pod{},
+					&handler.EnqueueRequestForObject{})},
 			{"the kind of For is not known", made().For(unknown)},
 			{"Owns: the kind is not known", made().For(&corev1.Pod{}).Owns(unknown)},
-			{"Watches: the kind is not known", made().Watches(unknown, &handler.EnqueueRequestForObject{})},
+			{"Watches: the kind is not known",
+				made().Watches(unknown, &handler.EnqueueRequestForObject{})},
 			{"For was given a nil *v1.Pod", made().For((*corev1.Pod)(nil))},
-			{"Owns: it was given a nil *v1.Pod", made().For(&corev1.Pod{}).Owns((*corev1.Pod)(nil))},
-			{"two reconcilers", made().For(&corev1.Pod{}).WithOptions(controller.Options{Reconciler: w.asks()})},
+			{"Owns: it was given a nil *v1.Pod",
+				made().For(&corev1.Pod{}).Owns((*corev1.Pod)(nil))},
+			{"two reconcilers",
+				made().For(&corev1.Pod{}).WithOptions(controller.Options{Reconciler: w.asks()})},
 		} {
 			require.ErrorContains(t, c.builder.Complete(w.asks()), c.want)
 		}
 		require.ErrorContains(t, made().For(&corev1.Pod{}).Complete(nil), "given nil")
-		refuses := source.Func(func(context.Context, workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+		refuses := source.Func(func(
+			context.Context, workqueue.TypedRateLimitingInterface[reconcile.Request],
+		) error {
 			return errors.New("refused")
 		})
-		require.NoError(t, made().For(&corev1.Pod{}).WatchesRawSource(refuses).Complete(w.asks()), "the name is free")
+		require.NoError(t, made().For(&corev1.Pod{}).WatchesRawSource(refuses).Complete(w.asks()),
+			"the name is free")
 		ended := make(chan error, 1)
 		go func() { ended <- w.Start(t.Context()) }()
 		require.ErrorContains(t, <-ended, "refused")
@@ -332,7 +373,8 @@ func TestWhatIsWrongIsSaidAndTheManagerGetsNoController(t *testing.T) {
 
 func TestAReconcilerMayBeGivenInTheOptions(t *testing.T) {
 	inWorld(t, config.Controller{SkipNameValidation: new(true)}, func(t *testing.T, w *world) {
-		require.NoError(t, builder.ControllerManagedBy(w).For(&corev1.ConfigMap{}).WithOptions(controller.Options{Reconciler: w.asks()}).Complete(nil))
+		require.NoError(t,
+			builder.ControllerManagedBy(w).For(&corev1.ConfigMap{}).WithOptions(controller.Options{Reconciler: w.asks()}).Complete(nil))
 		w.run(func() {
 			w.create(configMap("a"))
 			require.Equal(t, []string{"a"}, w.taken())
@@ -344,7 +386,8 @@ func TestAReconcilerMayBeGivenInTheOptions(t *testing.T) {
 func TestADroppedManagerKeepsNoNamesOfControllers(t *testing.T) {
 	for range 2 {
 		inWorld(t, config.Controller{}, func(t *testing.T, w *world) {
-			require.NoError(t, builder.ControllerManagedBy(w).For(&corev1.ConfigMap{}).Owns(&corev1.Pod{}).Named("dropped").Complete(w.asks()))
+			require.NoError(t,
+				builder.ControllerManagedBy(w).For(&corev1.ConfigMap{}).Owns(&corev1.Pod{}).Named("dropped").Complete(w.asks()))
 		})
 	}
 }
@@ -357,18 +400,23 @@ func (o *unkind) DeepCopyObject() runtime.Object { return o }
 
 func TestAKindThatDoesNotKnowItselfIsAnErrorOfComplete(t *testing.T) {
 	inWorld(t, config.Controller{}, func(t *testing.T, w *world) {
-		require.ErrorContains(t, builder.ControllerManagedBy(w).For(&unkind{}).Complete(w.asks()), "no kind is registered")
-		require.ErrorContains(t, builder.ControllerManagedBy(w).For(&corev1.ConfigMap{}).Owns(&unkind{}).Complete(w.asks()), "no kind is registered")
-		require.ErrorContains(t, builder.ControllerManagedBy(w).For((*unkind)(nil)).Complete(w.asks()), "nil")
-		require.ErrorContains(t, builder.ControllerManagedBy(w).Named("n").Watches(nil, &handler.EnqueueRequestForObject{}).Complete(w.asks()), "nil")
+		require.ErrorContains(t, builder.ControllerManagedBy(w).For(&unkind{}).Complete(w.asks()),
+			"no kind is registered")
+		require.ErrorContains(t,
+			builder.ControllerManagedBy(w).For(&corev1.ConfigMap{}).Owns(&unkind{}).Complete(w.asks()), "no kind is registered")
+		require.ErrorContains(t,
+			builder.ControllerManagedBy(w).For((*unkind)(nil)).Complete(w.asks()), "nil")
+		require.ErrorContains(t, builder.ControllerManagedBy(w).Named("n").Watches(nil,
+			&handler.EnqueueRequestForObject{}).Complete(w.asks()), "nil")
 	})
 }
 
-// Some programs end themselves when a map function cannot list, because requests would be lost. A test of such a program
-// stops its manager as soon as it has seen what it waits for.
+// Some programs end themselves when a map function cannot list, because requests would be lost. A
+// test of such a program stops its manager as soon as it has seen what it waits for.
 func TestAMapFunctionCanListWhenTheFirstReconcileStopsTheManager(t *testing.T) {
 	inWorld(t, config.Controller{}, func(t *testing.T, w *world) {
-		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Resource: "secrets"}, Delay: time.Second})
+		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Resource: "secrets"},
+			Delay: time.Second})
 		ctx, stop := context.WithCancel(context.Background())
 		ended := make(chan error, 1)
 		go func() { ended <- w.Start(ctx) }()
@@ -380,14 +428,17 @@ func TestAMapFunctionCanListWhenTheFirstReconcileStopsTheManager(t *testing.T) {
 			return nil
 		}
 		require.NoError(t, builder.ControllerManagedBy(w).For(&corev1.Secret{}).
-			Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(all)).Complete(w.asks()))
+			Watches(&corev1.ConfigMap{},
+				handler.EnqueueRequestsFromMapFunc(all)).Complete(w.asks()))
 		synctest.Wait()
 		require.NoError(t, builder.ControllerManagedBy(w).For(&corev1.ConfigMap{}).
-			Complete(reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {
+			Complete(reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result,
+				error) {
 				stop()
 				return reconcile.Result{}, nil
 			})))
-		require.NoError(t, w.GetClient().Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "policy"}}))
+		require.NoError(t, w.GetClient().Create(t.Context(),
+			&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "policy"}}))
 		require.NoError(t, <-ended)
 		require.NoError(t, <-listed)
 	})

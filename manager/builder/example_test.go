@@ -18,7 +18,8 @@ import (
 func ExampleControllerManagedBy() {
 	cluster := fakeapi.New(fakeapi.Options{})
 	defer cluster.Close()
-	m, err := manager.New(cluster.Config(), manager.Options{Logger: logr.Discard(), Metrics: server.Options{BindAddress: "0"}})
+	m, err := manager.New(cluster.Config(),
+		manager.Options{Logger: logr.Discard(), Metrics: server.Options{BindAddress: "0"}})
 	if err != nil {
 		panic(err)
 	}
@@ -26,7 +27,9 @@ func ExampleControllerManagedBy() {
 	err = builder.ControllerManagedBy(m).
 		For(&corev1.ConfigMap{}).
 		Owns(&corev1.Secret{}).
-		Complete(reconcile.Func(func(_ context.Context, request reconcile.Request) (reconcile.Result, error) {
+		Complete(reconcile.Func(func(
+			_ context.Context, request reconcile.Request,
+		) (reconcile.Result, error) {
 			fmt.Println(request)
 			stop()
 			return reconcile.Result{}, nil
@@ -34,7 +37,8 @@ func ExampleControllerManagedBy() {
 	if err != nil {
 		panic(err)
 	}
-	if err := m.GetClient().Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}}); err != nil {
+	web := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}}
+	if err := m.GetClient().Create(ctx, web); err != nil {
 		panic(err)
 	}
 	if err := m.Start(ctx); err != nil {

@@ -26,7 +26,9 @@ import (
 )
 
 // logging is a world whose manager has a log and a flight recorder.
-func logging(t *testing.T, test func(t *testing.T, w *world, lines func() string, recorder *trace.Recorder)) {
+func logging(
+	t *testing.T, test func(t *testing.T, w *world, lines func() string, recorder *trace.Recorder),
+) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{t: t, server: fakeapi.New(fakeapi.Options{})}
@@ -62,12 +64,14 @@ func says(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
 func TestTheLogOfAControllerWithoutForNamesTheControllerAndTheObject(t *testing.T) {
 	logging(t, func(t *testing.T, w *world, lines func() string, _ *trace.Recorder) {
 		require.NoError(t, builder.ControllerManagedBy(w).Named("several").
-			Watches(&corev1.ConfigMap{}, &handler.EnqueueRequestForObject{}).Complete(reconcile.Func(says)))
+			Watches(&corev1.ConfigMap{},
+				&handler.EnqueueRequestForObject{}).Complete(reconcile.Func(says)))
 		w.run(func() {
 			w.create(configMap("web"))
 			synctest.Wait()
 		})
-		require.Contains(t, lines(), `"msg"="here" "controller"="several" "namespace"="default" "name"="web" "reconcileID"=`)
+		require.Contains(t, lines(),
+			`"msg"="here" "controller"="several" "namespace"="default" "name"="web" "reconcileID"=`)
 		require.NotContains(t, lines(), "controllerKind")
 	})
 }
@@ -75,7 +79,9 @@ func TestTheLogOfAControllerWithoutForNamesTheControllerAndTheObject(t *testing.
 func TestAProgramMayMakeTheLoggersItself(t *testing.T) {
 	logging(t, func(t *testing.T, w *world, lines func() string, _ *trace.Recorder) {
 		require.NoError(t, builder.ControllerManagedBy(w).For(&corev1.ConfigMap{}).Named(t.Name()).
-			WithLogConstructor(func(*reconcile.Request) logr.Logger { return w.GetLogger().WithName("own").WithValues("mine", true) }).
+			WithLogConstructor(func(*reconcile.Request) logr.Logger {
+				return w.GetLogger().WithName("own").WithValues("mine", true)
+			}).
 			Complete(reconcile.Func(says)))
 		w.run(func() {
 			w.create(configMap("web"))
@@ -89,8 +95,9 @@ func TestAProgramMayMakeTheLoggersItself(t *testing.T) {
 func TestTheFlightRecorderKnowsTheKindUnlessTheOptionsNameAnother(t *testing.T) {
 	for _, own := range []string{"", "Shop"} {
 		logging(t, func(t *testing.T, w *world, _ func() string, recorder *trace.Recorder) {
-			require.NoError(t, builder.ControllerManagedBy(w).For(&corev1.ConfigMap{}).Named("kinds").
-				WithOptions(controller.Options{Kind: own}).Complete(w.asks()))
+			require.NoError(t,
+				builder.ControllerManagedBy(w).For(&corev1.ConfigMap{}).Named("kinds").
+					WithOptions(controller.Options{Kind: own}).Complete(w.asks()))
 			w.run(func() {
 				w.create(configMap("a"))
 				require.Equal(t, []string{"a"}, w.taken())
@@ -116,7 +123,8 @@ func TestTheOptionsOfAWatchBelongToTheProgram(t *testing.T) {
 		opts := make([]builder.WatchesOption, 1, 2)
 		opts[0] = builder.WithPredicates(named("a"))
 		require.NoError(t, builder.ControllerManagedBy(w).Named("slices").
-			WatchesMetadata(&corev1.ConfigMap{}, &handler.EnqueueRequestForObject{}, opts...).Complete(w.asks()))
+			WatchesMetadata(&corev1.ConfigMap{}, &handler.EnqueueRequestForObject{},
+				opts...).Complete(w.asks()))
 		require.Nil(t, opts[:2][1])
 		w.run(func() {
 			w.create(configMap("a"), configMap("b"))
@@ -129,7 +137,8 @@ func TestARawSourceAloneIsEnough(t *testing.T) {
 	inWorld(t, config.Controller{}, func(t *testing.T, w *world) {
 		events := make(chan event.GenericEvent, 1)
 		require.NoError(t, builder.ControllerManagedBy(w).Named("raw").
-			WatchesRawSource(source.Channel(events, &handler.EnqueueRequestForObject{})).Complete(w.asks()))
+			WatchesRawSource(source.Channel(events,
+				&handler.EnqueueRequestForObject{})).Complete(w.asks()))
 		w.run(func() {
 			events <- event.GenericEvent{Object: configMap("raw")}
 			require.Equal(t, []string{"raw"}, w.taken())

@@ -23,9 +23,9 @@ import (
 
 var webhookLog = log.RuntimeLog.WithName("builder").WithName("webhooks")
 
-// WebhookBuilder collects the webhooks of a kind. Complete registers them with the manager's webhook server: a
-// defaulter at /mutate-group-version-kind, a validator at /validate-group-version-kind, and the conversion of all kinds at
-// /convert.
+// WebhookBuilder collects the webhooks of a kind. Complete registers them with the manager's
+// webhook server: a defaulter at /mutate-group-version-kind, a validator at
+// /validate-group-version-kind, and the conversion of all kinds at /convert.
 type WebhookBuilder[T runtime.Object] struct {
 	manager manager.Manager
 	object  runtime.Object
@@ -46,19 +46,23 @@ type WebhookBuilder[T runtime.Object] struct {
 	contextFunc    func(context.Context, *http.Request) context.Context
 }
 
-// WebhookManagedBy begins the webhooks of the object's kind.
+// WebhookManagedBy starts the description of the webhooks of the object's kind.
 func WebhookManagedBy[T runtime.Object](m manager.Manager, object T) *WebhookBuilder[T] {
 	return &WebhookBuilder[T]{manager: m, object: object}
 }
 
 // WithDefaulter adds a mutating webhook.
-func (b *WebhookBuilder[T]) WithDefaulter(defaulter admission.Defaulter[T], opts ...admission.DefaulterOption) *WebhookBuilder[T] {
+func (b *WebhookBuilder[T]) WithDefaulter(
+	defaulter admission.Defaulter[T], opts ...admission.DefaulterOption,
+) *WebhookBuilder[T] {
 	b.defaulter, b.defaulterOptions = defaulter, opts
 	return b
 }
 
 // WithCustomDefaulter is WithDefaulter for a defaulter of any object.
-func (b *WebhookBuilder[T]) WithCustomDefaulter(defaulter admission.CustomDefaulter, opts ...admission.DefaulterOption) *WebhookBuilder[T] {
+func (b *WebhookBuilder[T]) WithCustomDefaulter(
+	defaulter admission.CustomDefaulter, opts ...admission.DefaulterOption,
+) *WebhookBuilder[T] {
 	b.customDefaulter, b.defaulterOptions = defaulter, opts
 	return b
 }
@@ -76,7 +80,9 @@ func (b *WebhookBuilder[T]) WithValidator(validator admission.Validator[T]) *Web
 }
 
 // WithCustomValidator is WithValidator for a validator of any object.
-func (b *WebhookBuilder[T]) WithCustomValidator(validator admission.CustomValidator) *WebhookBuilder[T] {
+func (b *WebhookBuilder[T]) WithCustomValidator(
+	validator admission.CustomValidator,
+) *WebhookBuilder[T] {
 	b.customValidator = validator
 	return b
 }
@@ -87,38 +93,47 @@ func (b *WebhookBuilder[T]) WithValidatorCustomPath(customPath string) *WebhookB
 	return b
 }
 
-// WithConverter adds a converter, such as conversion.NewHubSpokeConverter returns. A kind whose types convert
-// themselves needs none.
-func (b *WebhookBuilder[T]) WithConverter(converterConstructor func(*runtime.Scheme) (conversion.Converter, error)) *WebhookBuilder[T] {
+// WithConverter adds a converter, such as the one that conversion.NewHubSpokeConverter returns. A
+// kind whose types convert themselves needs none.
+func (b *WebhookBuilder[T]) WithConverter(
+	converterConstructor func(*runtime.Scheme) (conversion.Converter, error),
+) *WebhookBuilder[T] {
 	b.converter = converterConstructor
 	return b
 }
 
-// WithLogConstructor makes the loggers of the webhooks.
-func (b *WebhookBuilder[T]) WithLogConstructor(logConstructor func(base logr.Logger, req *admission.Request) logr.Logger) *WebhookBuilder[T] {
+// WithLogConstructor sets the function that makes the webhooks' loggers.
+func (b *WebhookBuilder[T]) WithLogConstructor(
+	logConstructor func(base logr.Logger, req *admission.Request) logr.Logger,
+) *WebhookBuilder[T] {
 	b.logConstructor = logConstructor
 	return b
 }
 
-// WithContextFunc may put something from the HTTP request into the contexts of the webhooks.
-func (b *WebhookBuilder[T]) WithContextFunc(contextFunc func(context.Context, *http.Request) context.Context) *WebhookBuilder[T] {
+// WithContextFunc sets a function that may copy values from the HTTP request to the webhooks'
+// contexts.
+func (b *WebhookBuilder[T]) WithContextFunc(
+	contextFunc func(context.Context, *http.Request) context.Context,
+) *WebhookBuilder[T] {
 	b.contextFunc = contextFunc
 	return b
 }
 
-// RecoverPanic says whether a panic is answered with code 500. The default is true.
+// RecoverPanic sets whether a panic is recovered and answered with code 500. The default is true.
 func (b *WebhookBuilder[T]) RecoverPanic(recoverPanic bool) *WebhookBuilder[T] {
 	b.recoverPanic = &recoverPanic
 	return b
 }
 
-// Complete registers the webhooks. A path that has a webhook already is left alone.
+// Complete registers the webhooks. It leaves a path alone that has a webhook already.
 //
-// Errors: It returns an error if the scheme does not know the kind, if two defaulters or two validators were given,
-// if a path is no path, or if the kind's versions cannot all be converted. Nothing is registered then.
+// Errors: It returns an error if the scheme does not know the kind, if two defaulters or two
+// validators were given, if a path is invalid, or if the kind's versions cannot all be converted.
+// Nothing is registered then.
 func (b *WebhookBuilder[T]) Complete() error {
 	if b.object == nil {
-		return errors.New("WebhookManagedBy needs an object, such as &v1.Banana{}: its type says which kind the webhooks are for")
+		return errors.New("WebhookManagedBy needs an object, such as &v1.Banana{}: its type " +
+			"says which kind the webhooks are for")
 	}
 	kind, err := apiutil.GVKForObject(b.object, b.manager.GetScheme())
 	if err != nil {
@@ -151,7 +166,8 @@ func (b *WebhookBuilder[T]) Complete() error {
 		b.register(kind, validatingPath, b.prepared(kind, validating))
 	}
 	if converts {
-		b.register(kind, "/convert", conversion.NewWebhookHandler(b.manager.GetScheme(), b.manager.GetConverterRegistry()))
+		b.register(kind, "/convert",
+			conversion.NewWebhookHandler(b.manager.GetScheme(), b.manager.GetConverterRegistry()))
 	}
 	return nil
 }
@@ -163,7 +179,8 @@ func (b *WebhookBuilder[T]) mutating() (*admission.Webhook, error) {
 	case b.defaulter != nil:
 		return admission.WithDefaulter(scheme, b.defaulter, b.defaulterOptions...), nil
 	case b.customDefaulter != nil:
-		return admission.WithCustomDefaulter(scheme, b.object, b.customDefaulter, b.defaulterOptions...), nil
+		return admission.WithCustomDefaulter(scheme, b.object, b.customDefaulter,
+			b.defaulterOptions...), nil
 	}
 	return nil, nil
 }
@@ -180,7 +197,7 @@ func (b *WebhookBuilder[T]) validating() (*admission.Webhook, error) {
 	return nil, nil
 }
 
-// converts says whether the kind needs /convert, and registers its converter.
+// converts returns true if the kind needs /convert, and registers its converter.
 func (b *WebhookBuilder[T]) converts(kind schema.GroupVersionKind) (bool, error) {
 	if b.converter == nil {
 		return conversion.IsConvertible(b.manager.GetScheme(), b.object)
@@ -192,7 +209,9 @@ func (b *WebhookBuilder[T]) converts(kind schema.GroupVersionKind) (bool, error)
 	return true, b.manager.GetConverterRegistry().RegisterConverter(kind.GroupKind(), converter)
 }
 
-func (b *WebhookBuilder[T]) prepared(kind schema.GroupVersionKind, hook *admission.Webhook) *admission.Webhook {
+func (b *WebhookBuilder[T]) prepared(
+	kind schema.GroupVersionKind, hook *admission.Webhook,
+) *admission.Webhook {
 	hook.RecoverPanic = b.recoverPanic
 	hook.WithContextFunc = b.contextFunc
 	hook.LogConstructor = b.logConstructor
@@ -202,7 +221,7 @@ func (b *WebhookBuilder[T]) prepared(kind schema.GroupVersionKind, hook *admissi
 	return hook
 }
 
-// logOf adds what the webhook is for, and what the request is about.
+// logOf adds the kind and the request's object to the logger.
 func logOf(kind schema.GroupVersionKind) func(logr.Logger, *admission.Request) logr.Logger {
 	return func(base logr.Logger, req *admission.Request) logr.Logger {
 		base = base.WithValues("webhookGroup", kind.Group, "webhookKind", kind.Kind)
@@ -215,7 +234,7 @@ func logOf(kind schema.GroupVersionKind) func(logr.Logger, *admission.Request) l
 	}
 }
 
-// register serves a path, unless somebody else does.
+// register serves a path, unless it already has a handler.
 func (b *WebhookBuilder[T]) register(kind schema.GroupVersionKind, path string, hook http.Handler) {
 	server := b.manager.GetWebhookServer()
 	if mux := server.WebhookMux(); mux != nil {
@@ -229,14 +248,15 @@ func (b *WebhookBuilder[T]) register(kind schema.GroupVersionKind, path string, 
 
 var validPath = regexp.MustCompile(`^((/[a-zA-Z0-9-_]+)+|/)$`)
 
-// webhookPath is where the API server calls. Configurations that controller-gen writes name the same paths.
+// webhookPath is the path that the API server calls. controller-gen writes the same paths.
 func webhookPath(prefix string, kind schema.GroupVersionKind, custom string) (string, error) {
 	if custom == "" {
-		return prefix + strings.ReplaceAll(kind.Group, ".", "-") + "-" + kind.Version + "-" + strings.ToLower(kind.Kind), nil
+		return prefix + strings.ReplaceAll(kind.Group, ".", "-") + "-" + kind.Version + "-" +
+			strings.ToLower(kind.Kind), nil
 	}
 	if !validPath.MatchString(custom) {
-		return "", fmt.Errorf("%q is not a path for a webhook: it begins with a slash and has letters, digits, - and _ between "+
-			"slashes, as in /default/bananas", custom)
+		return "", fmt.Errorf("%q is not a path for a webhook: it begins with a slash "+
+			"and has letters, digits, - and _ between slashes, as in /default/bananas", custom)
 	}
 	return custom, nil
 }

@@ -30,10 +30,16 @@ import (
 // agrees is a Defaulter and a Validator of everything.
 type agrees[T runtime.Object] struct{}
 
-func (agrees[T]) Default(context.Context, T) error                                    { return nil }
-func (agrees[T]) ValidateCreate(context.Context, T) (admission.Warnings, error)       { return nil, nil }
-func (agrees[T]) ValidateUpdate(context.Context, T, T) (admission.Warnings, error)    { return nil, nil }
-func (agrees[T]) ValidateDelete(context.Context, T) (admission.Warnings, error)       { return nil, nil }
+func (agrees[T]) Default(context.Context, T) error { return nil }
+func (agrees[T]) ValidateCreate(context.Context, T) (admission.Warnings, error) {
+	return nil, nil
+}
+func (agrees[T]) ValidateUpdate(context.Context, T, T) (admission.Warnings, error) {
+	return nil, nil
+}
+func (agrees[T]) ValidateDelete(context.Context, T) (admission.Warnings, error) {
+	return nil, nil
+}
 func (agrees[T]) ConvertObject(context.Context, runtime.Object, runtime.Object) error { return nil }
 
 // served says which of the paths are.
@@ -54,22 +60,29 @@ func TestWebhooksAreServedAtTheirPaths(t *testing.T) {
 		require.NoError(t, builder.WebhookManagedBy(w, &corev1.Pod{}).
 			WithCustomDefaulter(agrees[runtime.Object]{}).WithDefaulterCustomPath("/default/pods").
 			WithCustomValidator(agrees[runtime.Object]{}).WithValidatorCustomPath("/validate_pods").Complete())
-		all := []string{"/mutate-apps-v1-deployment", "/validate-apps-v1-deployment", "/default/pods", "/validate_pods"}
-		require.Equal(t, all, w.served(append(all, "/mutate--v1-pod", "/validate--v1-pod", "/convert")...))
+		all := []string{"/mutate-apps-v1-deployment", "/validate-apps-v1-deployment",
+			"/default/pods", "/validate_pods"}
+		require.Equal(t, all, w.served(append(all, "/mutate--v1-pod", "/validate--v1-pod",
+			"/convert")...))
 
-		require.NoError(t, builder.WebhookManagedBy(w, &appsv1.Deployment{}).WithDefaulter(agrees[*appsv1.Deployment]{}).Complete(),
+		require.NoError(t, builder.WebhookManagedBy(w,
+			&appsv1.Deployment{}).WithDefaulter(agrees[*appsv1.Deployment]{}).Complete(),
 			"a path that is served already is left alone")
 	})
 }
 
 func TestAConverterIsRegisteredAndServed(t *testing.T) {
 	inWorld(t, config.Controller{}, func(t *testing.T, w *world) {
-		converter := func(*runtime.Scheme) (conversion.Converter, error) { return agrees[*corev1.Pod]{}, nil }
-		require.NoError(t, builder.WebhookManagedBy(w, &corev1.Pod{}).WithConverter(converter).Complete())
+		converter := func(*runtime.Scheme) (conversion.Converter, error) {
+			return agrees[*corev1.Pod]{}, nil
+		}
+		require.NoError(t, builder.WebhookManagedBy(w,
+			&corev1.Pod{}).WithConverter(converter).Complete())
 		require.Equal(t, []string{"/convert"}, w.served("/convert"))
 		_, found := w.GetConverterRegistry().GetConverter(schema.GroupKind{Kind: "Pod"})
 		require.True(t, found)
-		require.ErrorContains(t, builder.WebhookManagedBy(w, &corev1.Pod{}).WithConverter(converter).Complete(), "has a converter already")
+		require.ErrorContains(t, builder.WebhookManagedBy(w,
+			&corev1.Pod{}).WithConverter(converter).Complete(), "has a converter already")
 		_, err := conversion.NewHubSpokeConverter(&corev1.Pod{})(w.GetScheme())
 		require.NoError(t, err, "a kind of one version needs no spokes")
 	})
@@ -78,7 +91,8 @@ func TestAConverterIsRegisteredAndServed(t *testing.T) {
 func TestWebhooksThatCannotBeServedAreAnErrorAndNoneIsServed(t *testing.T) {
 	inWorld(t, config.Controller{}, func(t *testing.T, w *world) {
 		pods := func() *builder.WebhookBuilder[*corev1.Pod] {
-			return builder.WebhookManagedBy(w, &corev1.Pod{}).WithDefaulter(agrees[*corev1.Pod]{}).WithValidator(agrees[*corev1.Pod]{})
+			return builder.WebhookManagedBy(w,
+				&corev1.Pod{}).WithDefaulter(agrees[*corev1.Pod]{}).WithValidator(agrees[*corev1.Pod]{})
 		}
 		for want, complete := range map[string]func() error{
 			"only one of Defaulter or CustomDefaulter can be set": pods().WithCustomDefaulter(agrees[runtime.Object]{}).Complete,
@@ -86,7 +100,8 @@ func TestWebhooksThatCannotBeServedAreAnErrorAndNoneIsServed(t *testing.T) {
 			`"default/pods" is not a path for a webhook`:          pods().WithDefaulterCustomPath("default/pods").Complete,
 			`"/a b" is not a path for a webhook`:                  pods().WithValidatorCustomPath("/a b").Complete,
 			"WebhookManagedBy needs an object":                    builder.WebhookManagedBy[runtime.Object](w, nil).Complete,
-			"no kind is registered":                               builder.WebhookManagedBy(w, &unregistered{}).Complete,
+			"no kind is registered": builder.WebhookManagedBy(w,
+				&unregistered{}).Complete,
 		} {
 			require.ErrorContains(t, complete(), want)
 		}
@@ -136,12 +151,17 @@ func (w *world) call(path string) *admissionv1.AdmissionResponse {
 }
 
 func TestADefaulterAndAValidatorAreAskedAndMayRefuse(t *testing.T) {
-	for name, with := range map[string]func(w *world, asked func(context.Context, runtime.Object) error) *builder.WebhookBuilder[*corev1.Pod]{
-		"of the type": func(w *world, asked func(context.Context, runtime.Object) error) *builder.WebhookBuilder[*corev1.Pod] {
-			return builder.WebhookManagedBy(w, &corev1.Pod{}).WithDefaulter(asks[*corev1.Pod](asked)).WithValidator(asks[*corev1.Pod](asked))
+	type asking = func(context.Context, runtime.Object) error
+	type webhooks = *builder.WebhookBuilder[*corev1.Pod]
+	for name, with := range map[string]func(w *world, asked asking) webhooks{
+		"of the type": func(w *world, asked asking) webhooks {
+			return builder.WebhookManagedBy(w, &corev1.Pod{}).
+				WithDefaulter(asks[*corev1.Pod](asked)).WithValidator(asks[*corev1.Pod](asked))
 		},
-		"of any object": func(w *world, asked func(context.Context, runtime.Object) error) *builder.WebhookBuilder[*corev1.Pod] {
-			return builder.WebhookManagedBy(w, &corev1.Pod{}).WithCustomDefaulter(asks[runtime.Object](asked)).WithCustomValidator(asks[runtime.Object](asked))
+		"of any object": func(w *world, asked asking) webhooks {
+			return builder.WebhookManagedBy(w, &corev1.Pod{}).
+				WithCustomDefaulter(asks[runtime.Object](asked)).
+				WithCustomValidator(asks[runtime.Object](asked))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -175,8 +195,10 @@ func TestADefaultersOptionsReachIt(t *testing.T) {
 					hooks.WithDefaulter(agrees[*corev1.Pod]{}, opts...)
 				}
 				require.NoError(t, hooks.Complete())
-				require.Equal(t, []string{defaults}, w.served(defaults, validates), "nobody asked for a validator")
-				require.Equal(t, removes, strings.Contains(string(w.call(defaults).Patch), "/unknown"))
+				require.Equal(t, []string{defaults}, w.served(defaults, validates),
+					"nobody asked for a validator")
+				require.Equal(t, removes, strings.Contains(string(w.call(defaults).Patch),
+					"/unknown"))
 			})
 		}
 	}
@@ -184,10 +206,14 @@ func TestADefaultersOptionsReachIt(t *testing.T) {
 
 func TestAPanicIsAnAnswerUnlessTheBuilderSaysOtherwise(t *testing.T) {
 	inWorld(t, config.Controller{}, func(t *testing.T, w *world) {
-		panics := asks[*corev1.Pod](func(context.Context, runtime.Object) error { panic("at the disco") })
-		require.NoError(t, builder.WebhookManagedBy(w, &corev1.Pod{}).WithValidator(panics).Complete())
+		panics := asks[*corev1.Pod](func(context.Context, runtime.Object) error {
+			panic("at the disco")
+		})
+		require.NoError(t, builder.WebhookManagedBy(w,
+			&corev1.Pod{}).WithValidator(panics).Complete())
 		require.EqualValues(t, http.StatusInternalServerError, w.call(validates).Result.Code)
-		require.NoError(t, builder.WebhookManagedBy(w, &corev1.Pod{}).WithValidator(panics).WithValidatorCustomPath("/other").RecoverPanic(false).Complete())
+		require.NoError(t, builder.WebhookManagedBy(w,
+			&corev1.Pod{}).WithValidator(panics).WithValidatorCustomPath("/other").RecoverPanic(false).Complete())
 		require.Panics(t, func() { w.call("/other") })
 	})
 }
@@ -204,12 +230,15 @@ func TestAWebhookHasTheContextAndTheLoggerThatTheBuilderMakes(t *testing.T) {
 			log.FromContext(ctx).Info("here")
 			return nil
 		})
-		require.NoError(t, builder.WebhookManagedBy(w, &corev1.Pod{}).WithDefaulter(hook).WithValidator(hook).
+		require.NoError(t, builder.WebhookManagedBy(w,
+			&corev1.Pod{}).WithDefaulter(hook).WithValidator(hook).
 			WithContextFunc(func(ctx context.Context, r *http.Request) context.Context {
 				return context.WithValue(ctx, via{}, r.Header.Get("Via"))
 			}).
 			WithLogConstructor(func(logr.Logger, *admission.Request) logr.Logger {
-				return funcr.New(func(_, line string) { said = append(said, line) }, funcr.Options{})
+				return funcr.New(func(_, line string) {
+					said = append(said, line)
+				}, funcr.Options{})
 			}).Complete())
 		for _, path := range []string{defaults, validates} {
 			got, said = nil, nil
@@ -246,16 +275,22 @@ func TestTheLogOfAWebhookNamesTheKindTheObjectAndTheUser(t *testing.T) {
 			return nil
 		})
 		program()
-		require.NoError(t, builder.WebhookManagedBy(w, &corev1.Pod{}).WithValidator(hook).Complete())
-		require.Equal(t, []string{validates}, w.served(defaults, validates), "nobody asked for a defaulter")
-		require.Contains(t, program(), `"msg"="Registering a webhook" "kind"="/v1, Kind=Pod" "path"="`+validates+`"`)
+		require.NoError(t, builder.WebhookManagedBy(w,
+			&corev1.Pod{}).WithValidator(hook).Complete())
+		require.Equal(t, []string{validates}, w.served(defaults, validates),
+			"nobody asked for a defaulter")
+		require.Contains(t, program(),
+			`"msg"="Registering a webhook" "kind"="/v1, Kind=Pod" "path"="`+validates+`"`)
 		require.True(t, w.call(validates).Allowed)
-		require.Contains(t, program(), `"msg"="here" "webhookGroup"="" "webhookKind"="Pod" "Pod"={"name"="web" "namespace"="default"} `+
-			`"namespace"="default" "name"="web" "resource"={"group"="" "version"="v1" "resource"="pods"} "user"="ann" "requestID"="1"`)
+		require.Contains(t, program(),
+			`"msg"="here" "webhookGroup"="" "webhookKind"="Pod" "Pod"={"name"="web" "namespace"="default"} `+
+				`"namespace"="default" "name"="web" "resource"={"group"="" "version"="v1" "resource"="pods"} "user"="ann" "requestID"="1"`)
 
 		answer := httptest.NewRecorder()
-		w.GetWebhookServer().WebhookMux().ServeHTTP(answer, httptest.NewRequest(http.MethodPost, validates, strings.NewReader("nonsense")))
-		require.Contains(t, program(), `"webhookGroup"="" "webhookKind"="Pod"`, "a request that cannot be read has a kind all the same")
+		w.GetWebhookServer().WebhookMux().ServeHTTP(answer,
+			httptest.NewRequest(http.MethodPost, validates, strings.NewReader("nonsense")))
+		require.Contains(t, program(), `"webhookGroup"="" "webhookKind"="Pod"`,
+			"a request that cannot be read has a kind all the same")
 	})
 }
 
@@ -263,7 +298,9 @@ func TestAConverterThatCannotBeMadeIsAnErrorAndNothingIsServed(t *testing.T) {
 	inWorld(t, config.Controller{}, func(t *testing.T, w *world) {
 		broken := errors.New("broken")
 		err := builder.WebhookManagedBy(w, &corev1.Pod{}).WithDefaulter(agrees[*corev1.Pod]{}).
-			WithConverter(func(*runtime.Scheme) (conversion.Converter, error) { return nil, broken }).Complete()
+			WithConverter(func(*runtime.Scheme) (conversion.Converter, error) {
+				return nil, broken
+			}).Complete()
 		require.ErrorIs(t, err, broken)
 		require.Empty(t, w.served(defaults, "/convert"))
 	})

@@ -98,18 +98,21 @@ func TestTheLogSaysWhatHappensToTheCertificate(t *testing.T) {
 		require.Empty(t, said(), "the first one is no change")
 
 		running(t, cw, nil)
-		require.Equal(t, []string{`"level"=0 "msg"="Watching the certificate" "interval"="10s"`}, said())
+		require.Equal(t, []string{`"level"=0 "msg"="Watching the certificate" "interval"="10s"`},
+			said())
 
 		f.write(fresh(t, "new"))
 		time.Sleep(3 * defaultWatchInterval)
 		synctest.Wait()
-		require.Equal(t, []string{`"level"=0 "msg"="The certificate has changed"`}, said(), "once, and not at each interval")
+		require.Equal(t, []string{`"level"=0 "msg"="The certificate has changed"`}, said(),
+			"once, and not at each interval")
 
 		require.NoError(t, os.Remove(f.key()))
 		time.Sleep(defaultWatchInterval)
 		synctest.Wait()
 		failed := said()
 		require.Len(t, failed, 1)
-		require.Contains(t, failed[0], `"msg"="The certificate could not be read; the last one stays in use"`)
+		require.Contains(t, failed[0],
+			`"msg"="The certificate could not be read; the last one stays in use"`)
 	})
 }

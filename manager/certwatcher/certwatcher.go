@@ -1,7 +1,7 @@
 // Package certwatcher keeps a server's certificate up to date while the server runs.
 //
-// The files of a certificate and its key change when somebody renews them. The watcher reads them
-// again, and hands the new pair to each TLS handshake from then on, by GetCertificate.
+// The files of a certificate and its key change when the certificate is renewed. The watcher then
+// reads them again, and GetCertificate returns the new pair to each later TLS handshake.
 //
 // Neighbours: below it are fsnotify and crypto/tls. Above it are the metrics server and the webhook
 // server.
@@ -27,20 +27,20 @@ import (
 
 const (
 	defaultWatchInterval = 10 * time.Second
-	// settle is how long files must be left alone before they are read. Whoever writes them writes
-	// two, and each in several steps.
+	// settle is how long files must be unchanged before they are read. A renewal writes two files,
+	// and each of them in several steps.
 	settle = 100 * time.Millisecond
 )
 
 // CertWatcher holds the newest valid pair of a certificate and a key.
 //
-// Guarantees: a pair that does not fit together, or a file that ends in the middle of a block, is never
-// served; the last good pair is, and an error is logged. Any change of the files is noticed after the
-// interval at the latest, however they are written: in place, by renaming, or through Kubernetes' links
-// to a mounted Secret. Usually it is noticed at once.
+// Guarantees: it never serves a key that does not fit its certificate, or a file that ends in the
+// middle of a block; it logs an error and goes on serving the last good pair. It notices any change
+// of the files after the interval at the latest, usually at once, however they are written: in
+// place, by renaming, or through Kubernetes' links to a mounted Secret.
 //
-// Unlike controller-runtime's, it notices when only the chain changed, and goes on with the interval
-// alone if the system cannot watch files.
+// Unlike controller-runtime's, it notices a change of the chain alone, and if the system cannot
+// watch files, it goes on reading them at the interval.
 type CertWatcher struct {
 	certPath, keyPath string
 	interval          time.Duration
@@ -51,18 +51,19 @@ type CertWatcher struct {
 
 	mu       sync.RWMutex // guards the following
 	current  *tls.Certificate
-	certPEM  []byte // what current was made of; only one key fits it
+	certPEM  []byte // the file that current came from; only one key fits it
 	callback func(tls.Certificate)
 }
 
-// New reads the certificate and its key. It fails if there is no valid pair yet; os.IsNotExist says whether a file is
-// missing.
+// New reads the certificate and its key. It fails if there is no valid pair yet; os.IsNotExist says
+// whether a file is missing.
 func New(certPath, keyPath string) (*CertWatcher, error) {
 	cw := &CertWatcher{
 		certPath: certPath, keyPath: keyPath,
 		interval: defaultWatchInterval,
-		log:      log.RuntimeLog.WithName("certwatcher").WithValues("cert", certPath, "key", keyPath),
-		notify:   notifyOfFiles,
+		log: log.RuntimeLog.WithName("certwatcher").
+			WithValues("cert", certPath, "key", keyPath),
+		notify: notifyOfFiles,
 	}
 	if err := cw.ReadCertificate(); err != nil {
 		return nil, err
@@ -70,22 +71,23 @@ func New(certPath, keyPath string) (*CertWatcher, error) {
 	return cw, nil
 }
 
-// WithWatchInterval sets how often the files are read even if nothing seems to have changed; the default
+// WithWatchInterval sets how often the files are read even if no change was reported; the default
 // is 10 seconds. Call it before Start.
 func (cw *CertWatcher) WithWatchInterval(interval time.Duration) *CertWatcher {
 	cw.interval = interval
 	return cw
 }
 
-// GetCertificate returns the newest pair. It is meant for tls.Config.GetCertificate.
+// GetCertificate returns the newest pair. Use it as tls.Config.GetCertificate.
 func (cw *CertWatcher) GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	cw.mu.RLock()
 	defer cw.mu.RUnlock()
 	return cw.current, nil
 }
 
-// RegisterCallback has a function called with the present pair, and with each new one. There is one
-// callback; the last one registered counts. The next read waits until it returns.
+// RegisterCallback calls a function with the current pair, and then with each new one. There is one
+// callback: each call of RegisterCallback replaces the last. The next read waits until the callback
+// returns.
 func (cw *CertWatcher) RegisterCallback(callback func(tls.Certificate)) {
 	cw.mu.Lock()
 	cw.callback = callback
@@ -93,8 +95,8 @@ func (cw *CertWatcher) RegisterCallback(callback func(tls.Certificate)) {
 	cw.tell()
 }
 
-// tell calls the callback, without a lock. Another goroutine may have called it with a newer pair in
-// between; the last call must be with the newest.
+// tell calls the callback, without a lock. If another goroutine has called it with a newer pair
+// meanwhile, tell calls it again: the last call must be with the newest pair.
 func (cw *CertWatcher) tell() {
 	for told := (*tls.Certificate)(nil); ; {
 		cw.mu.RLock()
@@ -108,7 +110,7 @@ func (cw *CertWatcher) tell() {
 	}
 }
 
-// NeedLeaderElection says that all replicas watch their certificates.
+// NeedLeaderElection returns false: all replicas watch their certificates.
 func (cw *CertWatcher) NeedLeaderElection() bool { return false }
 
 // Start reads the files whenever they change, until the context ends. It returns nil then.
@@ -120,7 +122,7 @@ func (cw *CertWatcher) Start(ctx context.Context) error {
 	cw.log.Info("Watching the certificate", "interval", interval)
 	changes, stop := cw.notify(cw)
 	defer stop()
-	// What changed between New and the start of the watch is not announced.
+	// The watch reports no change that was made between New and here.
 	cw.read()
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
@@ -147,8 +149,8 @@ func (cw *CertWatcher) read() {
 	}
 }
 
-// ReadCertificate reads the files, and calls the callback if they have changed. When it fails, the last
-// good pair stays in use.
+// ReadCertificate reads the files, and calls the callback if they have changed. When it fails, the
+// last good pair stays in use.
 func (cw *CertWatcher) ReadCertificate() error {
 	changed, err := cw.reload()
 	if err != nil {
@@ -175,7 +177,8 @@ func (cw *CertWatcher) reload() (changed bool, err error) {
 	}
 	pair, err := tls.X509KeyPair(certPEM, keyPEM)
 	if err != nil {
-		return false, fmt.Errorf("load the certificate %s with the key %s: %w", cw.certPath, cw.keyPath, err)
+		return false, fmt.Errorf("load the certificate %s with the key %s: %w",
+			cw.certPath, cw.keyPath, err)
 	}
 	cw.mu.Lock()
 	defer cw.mu.Unlock()
@@ -189,8 +192,8 @@ func (cw *CertWatcher) reload() (changed bool, err error) {
 	return true, nil
 }
 
-// readPEM refuses a file whose end is missing. crypto/tls would take the blocks that are there, and
-// serve a chain that clients do not trust.
+// readPEM refuses a file that ends in the middle of a block. crypto/tls would accept the blocks
+// before it, and serve a chain that clients do not trust.
 func readPEM(path string) ([]byte, error) {
 	content, err := os.ReadFile(path)
 	if err != nil {
@@ -201,22 +204,24 @@ func readPEM(path string) ([]byte, error) {
 		block, rest = pem.Decode(rest)
 	}
 	if bytes.Contains(rest, []byte("-----BEGIN")) {
-		return nil, fmt.Errorf("%s ends in the middle of a PEM block: somebody is writing it, or it is damaged", path)
+		return nil, fmt.Errorf(
+			"%s ends in the middle of a PEM block: it is being written, or damaged", path)
 	}
 	return content, nil
 }
 
-// notifier returns a channel on which something arrives when the files may have changed, and a function
-// that ends it. A nil channel means that only the interval is left.
+// notifier returns a channel that receives when the files may have changed, and a function that
+// stops it. If the channel is nil, Start reads the files at the interval only.
 type notifier func(cw *CertWatcher) (changes <-chan struct{}, stop func())
 
-// notifyOfFiles watches the directories of the files, not the files: a file that is replaced is another
-// file, but its directory remains. A mounted Secret's files are links to links, and Kubernetes replaces
-// one in the middle, next to the first ones.
+// notifyOfFiles watches the directories of the files, not the files: a file that is replaced is
+// another file, but its directory remains. The files of a mounted Secret are links to links, and
+// Kubernetes replaces a link in the middle, which is in the same directory as the first.
 func notifyOfFiles(cw *CertWatcher) (<-chan struct{}, func()) {
 	watcher, err := fsnotify.NewWatcher()
 	if err != nil {
-		cw.log.Error(err, "The system cannot watch files; the certificate is read at intervals only")
+		cw.log.Error(err,
+			"The system cannot watch files; the certificate is read at intervals only")
 		return nil, func() {}
 	}
 	cw.watchDirectories(watcher)
@@ -244,15 +249,15 @@ func (cw *CertWatcher) forward(watcher *fsnotify.Watcher, changes chan<- struct{
 				return
 			}
 			if event.Op == fsnotify.Chmod {
-				continue // no change of what is in a file
+				continue // the files' content is the same
 			}
-			// A link may lead to another directory now, and a directory may have been replaced.
+			// A link may lead to another directory now, or a directory may have been replaced.
 			cw.watchDirectories(watcher)
 		case err, ok := <-watcher.Errors:
 			if !ok {
 				return
 			}
-			// Events may have been lost, so that it counts as one.
+			// Events may have been lost, so this counts as a change.
 			cw.log.Error(err, "Watching the certificate's files")
 		}
 		select {
@@ -262,7 +267,8 @@ func (cw *CertWatcher) forward(watcher *fsnotify.Watcher, changes chan<- struct{
 	}
 }
 
-// watchDirectories watches where the files are, and where links lead. Watching twice is watching once.
+// watchDirectories watches the directories of the files, and those that links lead to. Watching a
+// directory twice has no effect.
 func (cw *CertWatcher) watchDirectories(watcher *fsnotify.Watcher) {
 	for _, path := range []string{cw.certPath, cw.keyPath} {
 		directories := []string{filepath.Dir(path)}
@@ -271,7 +277,9 @@ func (cw *CertWatcher) watchDirectories(watcher *fsnotify.Watcher) {
 		}
 		for _, directory := range directories {
 			if err := watcher.Add(directory); err != nil {
-				cw.log.V(1).Info("A directory cannot be watched; its files are read at intervals only", "directory", directory, "error", err)
+				cw.log.V(1).Info(
+					"A directory cannot be watched; its files are read at intervals only",
+					"directory", directory, "error", err)
 			}
 		}
 	}

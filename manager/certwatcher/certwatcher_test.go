@@ -93,7 +93,9 @@ func serves(t *testing.T, cw *CertWatcher) string {
 func running(t *testing.T, cw *CertWatcher, changes <-chan struct{}) {
 	t.Helper()
 	stopped := false
-	cw.notify = func(*CertWatcher) (<-chan struct{}, func()) { return changes, func() { stopped = true } }
+	cw.notify = func(*CertWatcher) (<-chan struct{}, func()) {
+		return changes, func() { stopped = true }
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- cw.Start(ctx) }()
@@ -111,11 +113,15 @@ func TestWithoutAValidPairThereIsNoWatcher(t *testing.T) {
 		pair pair
 		want string
 	}{
-		"the key is of another certificate": {pair{a.cert, b.key}, "private key does not match public key"},
-		"the certificate is not one":        {pair{[]byte("hello"), a.key}, "load the certificate"},
-		"the certificate is cut off":        {pair{a.cert[:len(a.cert)-10], a.key}, "ends in the middle of a PEM block"},
-		"its chain is cut off":              {pair{append(bytes.Clone(a.cert), b.cert[:50]...), a.key}, "ends in the middle of a PEM block"},
-		"the key is cut off":                {pair{a.cert, a.key[:len(a.key)-10]}, "ends in the middle of a PEM block"},
+		"the key is of another certificate": {pair{a.cert, b.key},
+			"private key does not match public key"},
+		"the certificate is not one": {pair{[]byte("hello"), a.key}, "load the certificate"},
+		"the certificate is cut off": {pair{a.cert[:len(a.cert)-10], a.key},
+			"ends in the middle of a PEM block"},
+		"its chain is cut off": {pair{append(bytes.Clone(a.cert), b.cert[:50]...),
+			a.key}, "ends in the middle of a PEM block"},
+		"the key is cut off": {pair{a.cert, a.key[:len(a.key)-10]},
+			"ends in the middle of a PEM block"},
 	}) {
 		t.Run(name, func(t *testing.T) {
 			f := inFiles(t, c.pair)
@@ -149,7 +155,8 @@ func TestAChangedPairIsServedAsSoonAsTheFilesAreLeftAlone(t *testing.T) {
 }
 
 func TestAChangeThatNobodyAnnouncedIsFoundAtTheInterval(t *testing.T) {
-	for name, interval := range inorder.Map(map[string]time.Duration{"the default": 0, "none": 0, "a negative one": -1, "another": time.Minute}) {
+	for name, interval := range inorder.Map(map[string]time.Duration{"the default": 0, "none": 0,
+		"a negative one": -1, "another": time.Minute}) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := inFiles(t, fresh(t, "old"))
@@ -203,7 +210,8 @@ func TestAHalfWrittenPairIsNeverServed(t *testing.T) {
 			whole = max(whole, len(c.Certificate))
 		}
 	}
-	require.Equal(t, 2, whole, "in the end the chain is there, though the first certificate was there before")
+	require.Equal(t, 2, whole,
+		"in the end the chain is there, though the first certificate was there before")
 
 	other := fresh(t, "other")
 	require.NoError(t, os.WriteFile(f.cert(), other.cert, 0o600))

@@ -17,8 +17,10 @@ func Example() {
 		}
 		go func() { _ = watcher.Start(ctx) }() // a manager does this: mgr.Add(watcher)
 		server := &http.Server{
-			Addr:              "127.0.0.1:9443",
-			TLSConfig:         &tls.Config{GetCertificate: watcher.GetCertificate, MinVersion: tls.VersionTLS12},
+			Addr: "127.0.0.1:9443",
+			TLSConfig: &tls.Config{
+				GetCertificate: watcher.GetCertificate, MinVersion: tls.VersionTLS12,
+			},
 			ReadHeaderTimeout: 10 * time.Second,
 		}
 		return server.ListenAndServeTLS("", "")

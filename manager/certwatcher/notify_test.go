@@ -19,8 +19,8 @@ import (
 	"github.com/loopwright/loopwright/internal/inorder"
 )
 
-// These tests use the system's own notices, so they run outside of a bubble, and wait without a limit of
-// their own. The interval is an hour: what they wait for comes from a notice, or never.
+// These tests use the system's own notices, so they run outside of a bubble, and wait without a
+// limit of their own. The interval is an hour: what they wait for comes from a notice, or never.
 func watched(t *testing.T, certPath, keyPath string) <-chan string {
 	t.Helper()
 	cw, err := New(certPath, keyPath)
@@ -77,7 +77,8 @@ func TestASecretsFilesAreNoticed(t *testing.T) {
 		require.NoError(t, os.Mkdir(dir, 0o700))
 		files{t, dir}.write(fresh(t, host))
 		require.NoError(t, os.Symlink(generation, filepath.Join(mount, "..data_tmp")))
-		require.NoError(t, os.Rename(filepath.Join(mount, "..data_tmp"), filepath.Join(mount, "..data")))
+		require.NoError(t, os.Rename(filepath.Join(mount, "..data_tmp"),
+			filepath.Join(mount, "..data")))
 	}
 	publish("..1", "old")
 	outside := files{t, mount}
@@ -97,7 +98,8 @@ func TestTheTargetOfALinkIsWatched(t *testing.T) {
 	require.NoError(t, os.Symlink(target.cert(), links.cert()))
 	require.NoError(t, os.Symlink(target.key(), links.key()))
 	told := watched(t, links.cert(), links.key())
-	for _, host := range []string{"new", "newer"} { // the first may be found by the look that Start begins with
+	// the first may be found by the look that Start begins with
+	for _, host := range []string{"new", "newer"} {
 		target.write(fresh(t, host))
 		require.Equal(t, host, <-told)
 	}
@@ -105,9 +107,11 @@ func TestTheTargetOfALinkIsWatched(t *testing.T) {
 
 // A link may lead to another directory than before, and what is there is written in place later.
 func TestTheNewTargetOfALinkIsWatched(t *testing.T) {
-	first, second, links := inFiles(t, fresh(t, "old")), inFiles(t, fresh(t, "new")), files{t, t.TempDir()}
+	first, second, links := inFiles(t, fresh(t, "old")), inFiles(t, fresh(t, "new")), files{t,
+		t.TempDir()}
 	link := func(target files) {
-		for _, pair := range [][2]string{{target.key(), links.key()}, {target.cert(), links.cert()}} {
+		for _, pair := range [][2]string{{target.key(), links.key()},
+			{target.cert(), links.cert()}} {
 			require.NoError(t, os.Symlink(pair[0], pair[1]+".next"))
 			require.NoError(t, os.Rename(pair[1]+".next", pair[1]))
 		}
@@ -131,7 +135,8 @@ func TestTheDirectoriesOfTheFilesAndOfTheirTargetsAreWatched(t *testing.T) {
 	watcher, err := fsnotify.NewWatcher()
 	require.NoError(t, err)
 	defer watcher.Close()
-	cw := &CertWatcher{certPath: links.cert(), keyPath: other.key(), log: logr.Discard()} // the key does not exist yet
+	// the key does not exist yet
+	cw := &CertWatcher{certPath: links.cert(), keyPath: other.key(), log: logr.Discard()}
 	cw.watchDirectories(watcher)
 	require.ElementsMatch(t, []string{links.dir, behind, other.dir}, watcher.WatchList())
 }
@@ -147,13 +152,16 @@ func TestNoGoroutineIsLeftWhenTheFilesAreNoLongerWatched(t *testing.T) {
 	}
 }
 
-// Without the system's notices, the interval is left. Nobody may be left wondering why a change takes so long.
+// Without the system's notices, the interval is left. Nobody may be left wondering why a change
+// takes so long.
 func TestWhatCannotBeWatchedIsLogged(t *testing.T) {
 	f := inFiles(t, fresh(t, "old"))
 	var lines []string
 	cw := f.watcher()
 	logs := func(verbosity int) {
-		cw.log = funcr.New(func(_, args string) { lines = append(lines, args) }, funcr.Options{Verbosity: verbosity})
+		cw.log = funcr.New(func(_, args string) {
+			lines = append(lines, args)
+		}, funcr.Options{Verbosity: verbosity})
 		_, stop := notifyOfFiles(cw)
 		stop()
 	}
@@ -165,13 +173,16 @@ func TestWhatCannotBeWatchedIsLogged(t *testing.T) {
 	require.Empty(t, lines, "it would be said again with each change")
 	logs(1)
 	require.Len(t, lines, 1)
-	require.Contains(t, lines[0], `"msg"="A directory cannot be watched; its files are read at intervals only" "directory"="`+filepath.Dir(cw.keyPath))
+	require.Contains(t, lines[0],
+		`"msg"="A directory cannot be watched; its files are read at intervals only" "directory"="`+filepath.Dir(cw.keyPath))
 }
 
 func TestALostNoticeIsAChangeAndAnotherModeIsNone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var lines []string
-		cw := &CertWatcher{log: funcr.New(func(_, args string) { lines = append(lines, args) }, funcr.Options{})}
+		cw := &CertWatcher{log: funcr.New(func(_, args string) {
+			lines = append(lines, args)
+		}, funcr.Options{})}
 		watcher := &fsnotify.Watcher{Events: make(chan fsnotify.Event), Errors: make(chan error)}
 		forwarding := func() (changes chan struct{}, ended <-chan struct{}) {
 			done := make(chan struct{})
@@ -191,7 +202,9 @@ func TestALostNoticeIsAChangeAndAnotherModeIsNone(t *testing.T) {
 		}
 		synctest.Wait()
 		require.Len(t, changes, 1)
-		require.Equal(t, []string{`"msg"="Watching the certificate's files" "error"="too many changes"`, `"msg"="Watching the certificate's files" "error"="too many changes"`}, lines)
+		require.Equal(t,
+			[]string{`"msg"="Watching the certificate's files" "error"="too many changes"`,
+				`"msg"="Watching the certificate's files" "error"="too many changes"`}, lines)
 		close(watcher.Errors)
 		<-ended
 		require.Len(t, lines, 2, "the end is no error")

@@ -1,11 +1,11 @@
 // Package conditions keeps the conditions in an object's status: what is true of the object, since
 // when, why, and of which generation of its spec.
 //
-// Data flow: an observation -> Set: the list in memory, with the time of the last transition kept ->
-// Summarize: one condition for all -> Write: one patch of the status, or nothing.
+// Data flow: an observation -> Set: the list in memory, with the time of the last transition kept
+// -> Summarize: one condition for all -> Write: one patch of the status, or no request.
 //
-// Neighbours: below it is the client. Above it are reconcilers. controller-runtime has nothing like
-// it; apimachinery's meta.SetStatusCondition is like Set, without the generation.
+// Neighbours: below it is the client. Above it are reconcilers. controller-runtime has no such
+// package; apimachinery's meta.SetStatusCondition is like Set, without the generation.
 package conditions
 
 import (
@@ -23,16 +23,16 @@ import (
 	"github.com/loopwright/loopwright/manager/client"
 )
 
-// Set puts an observation into the list of conditions of object, and reports whether that has
-// changed the list. The condition needs a type, a status, and a reason; the rest of it Set fills in:
+// Set puts an observation into an object's list of conditions, and returns true if that changed the
+// list. The condition needs a type, a status, and a reason; Set fills in the rest:
 //
 //   - The observed generation is that of object: the spec that the caller has read. So a reader can
-//     see whether a condition is about the spec of today.
-//   - The time of the last transition stays as long as the status does. A new reason or message is no
-//     transition. A time that the caller gives is that of a transition, if there is one.
+//     see whether a condition is about the current spec.
+//   - The time of the last transition stays as long as the status does. A new reason or message
+//     is no transition. A time that the caller gives is that of a transition, if there is one.
 //
-// Times are whole seconds, which is what the API server stores. With more than that, an object would
-// differ from what it is after it was written.
+// Times are whole seconds, which is what the API server stores. With fractions, the object in
+// memory would differ from the one that the API server returns.
 func Set(object metav1.Object, list *[]metav1.Condition, observed metav1.Condition) (changed bool) {
 	observed.ObservedGeneration = object.GetGeneration()
 	at := slices.IndexFunc(*list, func(c metav1.Condition) bool { return c.Type == observed.Type })
@@ -50,12 +50,12 @@ func Set(object metav1.Object, list *[]metav1.Condition, observed metav1.Conditi
 	if observed == known {
 		return false
 	}
-	*list = slices.Clone(*list) // which a cached object may share
+	*list = slices.Clone(*list) // a cached object may share the old one
 	(*list)[at] = observed
 	return true
 }
 
-// now is the time that the caller gives, or else the present.
+// now is the caller's time if it gives one, or else the current time.
 func now(observed metav1.Condition) metav1.Time {
 	if at := observed.LastTransitionTime; !at.IsZero() {
 		return at.Rfc3339Copy()
@@ -72,25 +72,28 @@ func Get(list []metav1.Condition, of string) (metav1.Condition, bool) {
 	return list[at], true
 }
 
-// IsTrue reports whether a condition is true, and about the spec that object has. A condition about
-// an older spec says nothing about this one.
+// IsTrue returns true if a condition is true, and about the object's current spec. It ignores a
+// condition about an older spec.
 func IsTrue(object metav1.Object, list []metav1.Condition, of string) bool {
 	c, found := Get(list, of)
-	return found && c.Status == metav1.ConditionTrue && c.ObservedGeneration == object.GetGeneration()
+	return found && c.Status == metav1.ConditionTrue &&
+		c.ObservedGeneration == object.GetGeneration()
 }
 
-// Remove takes a condition out of the list, and reports whether it was there.
+// Remove removes a condition from the list, and returns true if it was there.
 func Remove(list *[]metav1.Condition, of string) (changed bool) {
 	if _, found := Get(*list, of); !found {
 		return false
 	}
-	*list = slices.DeleteFunc(slices.Clone(*list), func(c metav1.Condition) bool { return c.Type == of })
+	*list = slices.DeleteFunc(slices.Clone(*list), func(c metav1.Condition) bool {
+		return c.Type == of
+	})
 	return true
 }
 
-// Summary makes one condition of several: that a user waits for with `kubectl wait`.
+// Summary combines several conditions into one, for which a user can wait with `kubectl wait`.
 type Summary struct {
-	// Type is the type of the condition that is made, such as Ready.
+	// Type is the type of the combined condition, such as Ready.
 	Type string
 	// Good are types of conditions that have to be true, most important first.
 	Good []string
@@ -99,7 +102,7 @@ type Summary struct {
 	Bad []string
 }
 
-// verdict is what one condition means for the summary.
+// verdict is one condition's vote on the summary.
 type verdict int
 
 const (
@@ -108,11 +111,11 @@ const (
 	wrong
 )
 
-// Of returns the summary of the conditions of object. Give it to Set.
+// Of returns the summary of the object's conditions. Pass it to Set.
 //
-// It is False if one of the conditions is wrong, or else Unknown if one of them is not known, missing,
-// or about an older spec; or else True. The reason is that of the most important condition that is to
-// blame, and the message names all of these.
+// It is False if one of the conditions is wrong; otherwise Unknown if one of them is Unknown,
+// missing, or about an older spec; otherwise True. The reason is that of the most important
+// condition with this result, and the message names all of them.
 func (s Summary) Of(object metav1.Object, list []metav1.Condition) metav1.Condition {
 	worst, reason, messages := fine, "", []string(nil)
 	weigh := func(v verdict, c metav1.Condition) {
@@ -131,7 +134,10 @@ func (s Summary) Of(object metav1.Object, list []metav1.Condition) metav1.Condit
 	for _, of := range s.Good {
 		c, found := Get(list, of)
 		if !found {
-			c = metav1.Condition{Type: of, Status: metav1.ConditionUnknown, Reason: "NotObserved", Message: "nobody has looked yet", ObservedGeneration: object.GetGeneration()}
+			c = metav1.Condition{
+				Type: of, Status: metav1.ConditionUnknown, Reason: "NotObserved",
+				Message: "nobody has looked yet", ObservedGeneration: object.GetGeneration(),
+			}
 		}
 		weigh(judge(object, c, metav1.ConditionTrue), c)
 	}
@@ -147,7 +153,7 @@ func (s Summary) Of(object metav1.Object, list []metav1.Condition) metav1.Condit
 	return made
 }
 
-// judge says what a condition means if it should have a status.
+// judge compares a condition with the status that it should have.
 func judge(object metav1.Object, c metav1.Condition, should metav1.ConditionStatus) verdict {
 	switch {
 	case c.ObservedGeneration != object.GetGeneration() || c.Status == metav1.ConditionUnknown:
@@ -166,44 +172,51 @@ func text(c metav1.Condition) string {
 	return c.Type + ": " + c.Message
 }
 
-// Write writes what has changed in the status of an object since it was copied, in one patch of
-// the status, and reports whether there was anything to write. If there was not, it sends nothing.
+// Write compares an object's status with the copy taken before the changes, writes the difference
+// in one patch of the status, and returns true if there was a difference. If there is none, it
+// sends no request.
 //
 //	before := site.DeepCopy()
 //	conditions.Set(site, &site.Status.Conditions, ...) // as often as you like
 //	_, err := conditions.Write(ctx, c, before, site)
 //
-// Guarantees: what differs outside of the status is not sent. If the object in the cluster is not
-// the one that before was, the answer is a conflict: a list of conditions is replaced as a whole, and those
-// that others have written in between would be lost.
+// Guarantees: Write sends no difference outside of the status. If the object in the cluster is no
+// longer the one that was copied, it returns a conflict: a patch replaces the whole list of
+// conditions, and would delete those that other clients have written in between.
 //
-// Caveats: after a patch, object is what the server has answered, all of it. So write what else you
-// have changed before, and take the copy after that.
+// Caveats: a patch overwrites object, all of it, with the server's answer. So write your other
+// changes first, and take the copy after that.
 //
 // Errors: those of the client. After a conflict, read the object again, as the next reconcile does.
-func Write(ctx context.Context, c client.Client, before, object client.Object) (written bool, err error) {
+func Write(
+	ctx context.Context, c client.Client, before, object client.Object,
+) (written bool, err error) {
 	data, err := statusPatch(before, object)
 	if data == nil {
 		return false, err
 	}
-	if err := c.Status().Patch(ctx, object, client.RawPatch(types.MergePatchType, data)); err != nil {
-		return false, fmt.Errorf("write the status of %s: %w", client.ObjectKeyFromObject(object), err)
+	if err := c.Status().Patch(ctx, object,
+		client.RawPatch(types.MergePatchType, data)); err != nil {
+		return false, fmt.Errorf("write the status of %s: %w",
+			client.ObjectKeyFromObject(object), err)
 	}
 	return true, nil
 }
 
-// statusPatch is a merge patch of what differs in the status, with the version that it starts from;
-// nil if nothing does.
+// statusPatch is a merge patch from one status to the other, with the resourceVersion that it
+// starts from; nil if they are equal.
 func statusPatch(before, object client.Object) ([]byte, error) {
 	version := before.GetResourceVersion()
 	if version == "" {
-		return nil, fmt.Errorf("write the status of %s: the object was not read from the cluster, as it has no resourceVersion", client.ObjectKeyFromObject(object))
+		return nil, fmt.Errorf("write the status of %s: the object was not read from the "+
+			"cluster, as it has no resourceVersion", client.ObjectKeyFromObject(object))
 	}
 	was, err := statusOf(before)
 	is, err2 := statusOf(object)
 	difference, err3 := jsonpatch.CreateMergePatch(was, is)
 	if err := errors.Join(err, err2, err3); err != nil {
-		return nil, fmt.Errorf("write the status of %s: %w", client.ObjectKeyFromObject(object), err)
+		return nil, fmt.Errorf("write the status of %s: %w",
+			client.ObjectKeyFromObject(object), err)
 	}
 	if string(difference) == "{}" {
 		return nil, nil
@@ -211,7 +224,7 @@ func statusPatch(before, object client.Object) ([]byte, error) {
 	return fmt.Appendf(nil, `{"metadata":{"resourceVersion":%q},%s`, version, difference[1:]), nil
 }
 
-// statusOf is the object as JSON, without all but the status.
+// statusOf is a JSON object with nothing but the status.
 func statusOf(object client.Object) ([]byte, error) {
 	var half struct {
 		Status json.RawMessage `json:"status,omitempty"`

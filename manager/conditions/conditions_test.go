@@ -28,21 +28,26 @@ func TestTheTimeOfTheTransitionStaysAsLongAsTheStatusDoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var list []metav1.Condition
 		since := func() time.Duration { return list[0].LastTransitionTime.Sub(midnight) }
-		require.True(t, Set(object(1), &list, condition("Ready", metav1.ConditionFalse, "Starting")))
+		require.True(t, Set(object(1), &list,
+			condition("Ready", metav1.ConditionFalse, "Starting")))
 		require.Zero(t, since())
 
 		time.Sleep(5 * time.Second)
-		require.True(t, Set(object(1), &list, condition("Ready", metav1.ConditionFalse, "NoImage")), "the reason is new")
+		require.True(t, Set(object(1), &list, condition("Ready", metav1.ConditionFalse, "NoImage")),
+			"the reason is new")
 		require.Equal(t, "NoImage", list[0].Reason)
 		require.Zero(t, since(), "a new reason is no transition")
 
 		time.Sleep(5 * time.Second)
-		require.True(t, Set(object(2), &list, condition("Ready", metav1.ConditionFalse, "NoImage")), "the generation is new")
+		require.True(t, Set(object(2), &list, condition("Ready", metav1.ConditionFalse, "NoImage")),
+			"the generation is new")
 		require.Zero(t, since(), "a new generation is no transition")
 
 		time.Sleep(5*time.Second + time.Millisecond)
 		require.True(t, Set(object(2), &list, condition("Ready", metav1.ConditionTrue, "Running")))
-		require.Equal(t, 15*time.Second, since(), "the API server stores whole seconds: with more, the object would not be what was written")
+		require.Equal(t, 15*time.Second, since(),
+			"the API server stores whole seconds: with more, the object would not be what was "+
+				"written")
 	})
 }
 
@@ -50,7 +55,9 @@ func TestTheTimeOfTheTransitionStaysAsLongAsTheStatusDoes(t *testing.T) {
 func TestTheSameObservationChangesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var list []metav1.Condition
-		for _, seen := range []metav1.Condition{condition("Ready", metav1.ConditionTrue, "Running"), {Type: "Published", Status: metav1.ConditionFalse, Reason: "Down", Message: "no answer"}} {
+		for _, seen := range []metav1.Condition{condition("Ready", metav1.ConditionTrue, "Running"),
+			{Type: "Published", Status: metav1.ConditionFalse, Reason: "Down",
+				Message: "no answer"}} {
 			require.True(t, Set(object(3), &list, seen))
 			time.Sleep(time.Minute)
 			before := slices.Clone(list)
@@ -96,7 +103,9 @@ func TestAMissingTimeIsFilledIn(t *testing.T) {
 
 // A copy of a cached object may share the list. All its readers would see what was not written.
 func TestTheListThatAnotherObjectSharesIsNotChanged(t *testing.T) {
-	shared := append(make([]metav1.Condition, 0, 9), condition("Ready", metav1.ConditionTrue, "Running"), condition("Published", metav1.ConditionTrue, "Done"))
+	shared := append(make([]metav1.Condition, 0, 9),
+		condition("Ready", metav1.ConditionTrue, "Running"),
+		condition("Published", metav1.ConditionTrue, "Done"))
 	before := slices.Clone(shared[:3])
 	for _, change := range []func(list *[]metav1.Condition) bool{
 		func(list *[]metav1.Condition) bool {
@@ -116,10 +125,12 @@ func TestTheListThatAnotherObjectSharesIsNotChanged(t *testing.T) {
 
 // A condition that has no meaning any more would stay forever.
 func TestAConditionCanBeRemoved(t *testing.T) {
-	list := []metav1.Condition{condition("A", "True", "R"), condition("B", "True", "R"), condition("C", "True", "R")}
+	list := []metav1.Condition{condition("A", "True", "R"), condition("B", "True", "R"),
+		condition("C", "True", "R")}
 	require.True(t, Remove(&list, "B"))
 	require.False(t, Remove(&list, "B"))
-	require.Equal(t, []metav1.Condition{condition("A", "True", "R"), condition("C", "True", "R")}, list)
+	require.Equal(t, []metav1.Condition{condition("A", "True", "R"), condition("C", "True", "R")},
+		list)
 	_, found := Get(list, "B")
 	require.False(t, found)
 	c, found := Get(list, "C")
@@ -131,7 +142,8 @@ var ready = Summary{Type: "Ready", Good: []string{"Published", "Running"}, Bad: 
 
 // is is a condition about generation 2, with a message.
 func is(of string, status metav1.ConditionStatus) metav1.Condition {
-	return metav1.Condition{Type: of, Status: status, Reason: of + "Reason", Message: "about " + of, ObservedGeneration: 2}
+	return metav1.Condition{Type: of, Status: status, Reason: of + "Reason", Message: "about " + of,
+		ObservedGeneration: 2}
 }
 
 func old(c metav1.Condition) metav1.Condition {
@@ -149,23 +161,44 @@ func TestTheSummaryIsTrueIfAllIsWellAndNotBefore(t *testing.T) {
 		reason  string
 		message string
 	}{
-		{"nobody has looked", nil, unclear, "NotObserved", "Published: nobody has looked yet; Running: nobody has looked yet"},
-		{"one is missing", []metav1.Condition{is("Published", yes)}, unclear, "NotObserved", "Running: nobody has looked yet"},
-		{"all is well", []metav1.Condition{is("Running", yes), is("Published", yes)}, yes, "AllFine", ""},
-		{"all is well, and nothing stalls", []metav1.Condition{is("Running", yes), is("Published", yes), is("Stalled", no)}, yes, "AllFine", ""},
-		{"something stalls", []metav1.Condition{is("Running", yes), is("Published", yes), is("Stalled", yes)}, no, "StalledReason", "Stalled: about Stalled"},
-		{"one is false", []metav1.Condition{is("Running", no), is("Published", yes)}, no, "RunningReason", "Running: about Running"},
-		{"both are false", []metav1.Condition{is("Running", no), is("Published", no)}, no, "PublishedReason", "Published: about Published; Running: about Running"},
-		{"false is worse than unknown", []metav1.Condition{is("Published", unclear), is("Running", no)}, no, "RunningReason", "Running: about Running"},
-		{"stalled is worse than false", []metav1.Condition{is("Published", no), is("Running", yes), is("Stalled", yes)}, no, "StalledReason", "Stalled: about Stalled; Published: about Published"},
-		{"one is unknown", []metav1.Condition{is("Published", unclear), is("Running", yes)}, unclear, "PublishedReason", "Published: about Published"},
-		{"it is not known whether it stalls", []metav1.Condition{is("Published", yes), is("Running", yes), is("Stalled", unclear)}, unclear, "StalledReason", "Stalled: about Stalled"},
-		{"one is about an older spec", []metav1.Condition{old(is("Published", yes)), is("Running", yes)}, unclear, "PublishedReason", "Published: about Published"},
-		{"a false one is about an older spec", []metav1.Condition{old(is("Published", no)), is("Running", yes)}, unclear, "PublishedReason", "Published: about Published"},
-		{"others do not count", []metav1.Condition{is("Running", yes), is("Published", yes), is("Painted", no)}, yes, "AllFine", ""},
+		{"nobody has looked", nil, unclear, "NotObserved",
+			"Published: nobody has looked yet; Running: nobody has looked yet"},
+		{"one is missing", []metav1.Condition{is("Published", yes)}, unclear, "NotObserved",
+			"Running: nobody has looked yet"},
+		{"all is well", []metav1.Condition{is("Running", yes), is("Published", yes)}, yes,
+			"AllFine", ""},
+		{"all is well, and nothing stalls",
+			[]metav1.Condition{is("Running", yes), is("Published", yes), is("Stalled", no)}, yes,
+			"AllFine", ""},
+		{"something stalls", []metav1.Condition{is("Running", yes), is("Published", yes),
+			is("Stalled", yes)}, no, "StalledReason", "Stalled: about Stalled"},
+		{"one is false", []metav1.Condition{is("Running", no), is("Published", yes)}, no,
+			"RunningReason", "Running: about Running"},
+		{"both are false", []metav1.Condition{is("Running", no), is("Published", no)}, no,
+			"PublishedReason", "Published: about Published; Running: about Running"},
+		{"false is worse than unknown",
+			[]metav1.Condition{is("Published", unclear), is("Running", no)}, no, "RunningReason",
+			"Running: about Running"},
+		{"stalled is worse than false",
+			[]metav1.Condition{is("Published", no), is("Running", yes), is("Stalled", yes)}, no,
+			"StalledReason", "Stalled: about Stalled; Published: about Published"},
+		{"one is unknown", []metav1.Condition{is("Published", unclear), is("Running", yes)},
+			unclear, "PublishedReason", "Published: about Published"},
+		{"it is not known whether it stalls",
+			[]metav1.Condition{is("Published", yes), is("Running", yes), is("Stalled", unclear)},
+			unclear, "StalledReason", "Stalled: about Stalled"},
+		{"one is about an older spec",
+			[]metav1.Condition{old(is("Published", yes)), is("Running", yes)}, unclear,
+			"PublishedReason", "Published: about Published"},
+		{"a false one is about an older spec",
+			[]metav1.Condition{old(is("Published", no)), is("Running", yes)}, unclear,
+			"PublishedReason", "Published: about Published"},
+		{"others do not count", []metav1.Condition{is("Running", yes), is("Published", yes),
+			is("Painted", no)}, yes, "AllFine", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			require.Equal(t, metav1.Condition{Type: "Ready", Status: c.status, Reason: c.reason, Message: c.message}, ready.Of(object(2), c.list))
+			require.Equal(t, metav1.Condition{Type: "Ready", Status: c.status, Reason: c.reason,
+				Message: c.message}, ready.Of(object(2), c.list))
 		})
 	}
 }
@@ -174,5 +207,7 @@ func TestTheSummaryIsTrueIfAllIsWellAndNotBefore(t *testing.T) {
 func TestTheSummaryNamesTheReasonIfThereIsNoMessage(t *testing.T) {
 	c := is("Stalled", metav1.ConditionTrue)
 	c.Message = ""
-	require.Equal(t, "Stalled: StalledReason", Summary{Type: "Ready", Bad: []string{"Stalled"}}.Of(object(2), []metav1.Condition{c}).Message)
+	require.Equal(t, "Stalled: StalledReason",
+		Summary{Type: "Ready", Bad: []string{"Stalled"}}.Of(object(2),
+			[]metav1.Condition{c}).Message)
 }

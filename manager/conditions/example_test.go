@@ -21,8 +21,13 @@ func ExampleWrite() {
 	ready := conditions.Summary{Type: "Ready", Good: []string{"Published", "Resolvable"}}
 	for range 2 {
 		before, list := service.DeepCopy(), &service.Status.Conditions
-		conditions.Set(service, list, metav1.Condition{Type: "Published", Status: metav1.ConditionTrue, Reason: "RecordMade"})
-		conditions.Set(service, list, metav1.Condition{Type: "Resolvable", Status: metav1.ConditionFalse, Reason: "NoAnswer", Message: "the name server is silent"})
+		conditions.Set(service, list, metav1.Condition{
+			Type: "Published", Status: metav1.ConditionTrue, Reason: "RecordMade",
+		})
+		conditions.Set(service, list, metav1.Condition{
+			Type: "Resolvable", Status: metav1.ConditionFalse, Reason: "NoAnswer",
+			Message: "the name server is silent",
+		})
 		conditions.Set(service, list, ready.Of(service, *list))
 		fmt.Println(conditions.Write(ctx, c, before, service))
 	}

@@ -22,7 +22,8 @@ type world struct {
 	client.Client
 }
 
-// inWorld runs a test in a bubble, with a server that has the Service web, with conditions as in CRDs.
+// inWorld runs a test in a bubble, with a server that has the Service web, with conditions as in
+// CRDs.
 func inWorld(t *testing.T, test func(w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -31,7 +32,8 @@ func inWorld(t *testing.T, test func(w *world)) {
 		var err error
 		w.Client, err = client.New(w.server.Config(), client.Options{})
 		require.NoError(t, err)
-		service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}}
+		service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"},
+			Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}}
 		require.NoError(t, w.Create(t.Context(), service))
 		test(w)
 	})
@@ -40,7 +42,8 @@ func inWorld(t *testing.T, test func(w *world)) {
 func (w *world) read() *corev1.Service {
 	w.Helper()
 	service := &corev1.Service{}
-	require.NoError(w, w.Get(w.Context(), client.ObjectKey{Namespace: "shop", Name: "web"}, service))
+	require.NoError(w, w.Get(w.Context(), client.ObjectKey{Namespace: "shop", Name: "web"},
+		service))
 	return service
 }
 
@@ -78,7 +81,8 @@ func TestSeveralConditionsAreWrittenAtOnceAndNotAgain(t *testing.T) {
 	})
 }
 
-// The other controller would have to find out that its condition is gone, and both would write forever.
+// The other controller would have to find out that its condition is gone, and both would write
+// forever.
 func TestTheConditionOfAnotherControllerIsNotLost(t *testing.T) {
 	inWorld(t, func(w *world) {
 		mine, theirs := w.read(), w.read()
@@ -87,14 +91,16 @@ func TestTheConditionOfAnotherControllerIsNotLost(t *testing.T) {
 			of      string
 		}{{theirs, "Theirs"}, {mine, "Mine"}} {
 			before := c.service.DeepCopy()
-			conditions.Set(c.service, &c.service.Status.Conditions, seen(c.of, metav1.ConditionTrue))
+			conditions.Set(c.service, &c.service.Status.Conditions,
+				seen(c.of, metav1.ConditionTrue))
 			written, err := conditions.Write(w.Context(), w, before, c.service)
 			require.Equal(w, err == nil, written)
 			if c.of == "Theirs" {
 				require.NoError(w, err)
 				continue
 			}
-			require.True(w, apierrors.IsConflict(err), "%v: the list would be replaced as a whole", err)
+			require.True(w, apierrors.IsConflict(err), "%v: the list would be replaced as a whole",
+				err)
 			require.ErrorContains(w, err, "shop/web")
 		}
 		again := w.read()
@@ -126,7 +132,8 @@ func TestNothingButTheStatusIsWritten(t *testing.T) {
 	})
 }
 
-// The object of the reconcile is gone, and another one has its name. It is not ready because the other one was.
+// The object of the reconcile is gone, and another one has its name. It is not ready because the
+// other one was.
 func TestTheStatusOfAnObjectIsNotWrittenToTheNextOneOfItsName(t *testing.T) {
 	inWorld(t, func(w *world) {
 		service := w.read()
@@ -135,7 +142,9 @@ func TestTheStatusOfAnObjectIsNotWrittenToTheNextOneOfItsName(t *testing.T) {
 		conditions.Set(service, &service.Status.Conditions, seen("Ready", metav1.ConditionTrue))
 		_, err := conditions.Write(w.Context(), w, before, service)
 		require.True(w, apierrors.IsNotFound(err), "%v", err)
-		require.NoError(w, w.Create(w.Context(), &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}, Spec: before.Spec}))
+		require.NoError(w, w.Create(w.Context(),
+			&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"},
+				Spec: before.Spec}))
 		_, err = conditions.Write(w.Context(), w, before, service)
 		require.True(w, apierrors.IsConflict(err), "%v", err)
 		require.Empty(w, w.read().Status.Conditions)
@@ -163,7 +172,8 @@ func TestWhatTheStatusDoesNotHaveAnyMoreIsRemoved(t *testing.T) {
 // Without a version, the patch would have no lock.
 func TestAnObjectThatWasNotReadIsAnError(t *testing.T) {
 	inWorld(t, func(w *world) {
-		_, err := conditions.Write(w.Context(), w, &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "web"}}, w.read())
+		_, err := conditions.Write(w.Context(), w,
+			&corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "web"}}, w.read())
 		require.ErrorContains(w, err, "no resourceVersion")
 	})
 }
@@ -173,9 +183,11 @@ func TestAnUnstructuredObjectHasAStatusToo(t *testing.T) {
 	inWorld(t, func(w *world) {
 		free := &unstructured.Unstructured{}
 		free.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Service"))
-		require.NoError(w, w.Get(w.Context(), client.ObjectKey{Namespace: "shop", Name: "web"}, free))
+		require.NoError(w, w.Get(w.Context(), client.ObjectKey{Namespace: "shop", Name: "web"},
+			free))
 		before := free.DeepCopy()
-		require.NoError(w, unstructured.SetNestedField(free.Object, []any{map[string]any{"ip": "10.0.0.1"}}, "status", "loadBalancer", "ingress"))
+		require.NoError(w, unstructured.SetNestedField(free.Object,
+			[]any{map[string]any{"ip": "10.0.0.1"}}, "status", "loadBalancer", "ingress"))
 		written, err := conditions.Write(w.Context(), w, before, free)
 		require.NoError(w, err)
 		require.True(w, written)

@@ -1,10 +1,10 @@
-// Package config holds settings that are for several controllers at a time.
+// Package config holds settings that several controllers share.
 //
-// A manager is given a Controller, and hands it to each controller.Options, which take from it
-// what they do not say themselves.
+// A manager is given a Controller, and passes it to each controller.Options, which use it for the
+// fields that they do not set themselves.
 //
-// Neighbours: below it is nothing but the types of the logger and the flight recorder. Above it are the controller and the
-// manager.
+// Neighbours: below it are only the types of the logger and the flight recorder. Above it are the
+// controller and the manager.
 package config
 
 import (
@@ -15,12 +15,12 @@ import (
 	"github.com/loopwright/loopwright/trace"
 )
 
-// Controller has the defaults of controllers. What a controller's own options say counts more.
-// See controller.Options for what each field means.
+// Controller has the defaults of controllers. A controller's own options override them. See
+// controller.Options for what each field means.
 type Controller struct {
 	SkipNameValidation *bool
-	// GroupKindConcurrency is how many requests a controller for a kind may work on at a time,
-	// by the name that schema.GroupKind prints: "ReplicaSet.apps". The builder uses it.
+	// GroupKindConcurrency is how many requests the controller of a kind may reconcile at a time,
+	// by the kind as schema.GroupKind prints it: "ReplicaSet.apps". The builder uses it.
 	GroupKindConcurrency    map[string]int
 	MaxConcurrentReconciles int
 	CacheSyncTimeout        time.Duration
@@ -30,8 +30,9 @@ type Controller struct {
 	UsePriorityQueue        *bool
 	Logger                  logr.Logger
 	ReconciliationTimeout   time.Duration
-	// Strict is that of manager.Options: reconciles have a grace period, and namespaces take turns. It is ours.
+	// Strict is that of manager.Options: reconciles have a grace period, and namespaces take turns.
+	// controller-runtime has no such field.
 	Strict bool
-	// Recorder is the flight recorder; nil is off. controller-runtime does not have it.
+	// Recorder is the flight recorder; nil is off. controller-runtime has no such field.
 	Recorder *trace.Recorder
 }

@@ -14,8 +14,9 @@ import (
 	"github.com/loopwright/loopwright/workqueue"
 )
 
-// ApplyTo overrides a manager's options with the settings of the file that --config names, and those with
-// the other flags. Call it after the flags were parsed. The options are unchanged if there is an error.
+// ApplyTo overrides a manager's options with the settings of the file that --config names, and with
+// the other flags. Call it after the flags were parsed. If it returns an error, the options are
+// unchanged.
 //
 //	flags := configfile.BindFlags(flag.CommandLine)
 //	flag.Parse()
@@ -24,8 +25,8 @@ import (
 //	...
 //	mgr, err := ctrl.NewManager(config, options)
 //
-// Controllers that are made for the manager have their settings, too, by their names. Whether each name is
-// that of a controller, only the program knows: see Config.Known, which needs Load.
+// Settings of controllers are applied as well, by name, to controllers that are made for the
+// manager. Only the program knows which names exist: see Config.Known, which needs Load.
 func (f *Flags) ApplyTo(options *manager.Options) error {
 	settings := Config{Manager: managerOf(options)}
 	if err := f.Load(&settings); err != nil {
@@ -35,9 +36,8 @@ func (f *Flags) ApplyTo(options *manager.Options) error {
 	return nil
 }
 
-// ApplyTo overrides a manager's options with what is set. The settings of controllers are applied when a
-// controller is made for the manager, after what its own options say. The Config must not be changed
-// any more.
+// ApplyTo overrides a manager's options with the settings. A controller's settings are applied when
+// it is made for the manager, over its own options. Do not change the Config after this call.
 func (c *Config) ApplyTo(options *manager.Options) {
 	c.Manager.applyTo(options)
 	before := options.OverrideControllerOptions
@@ -54,7 +54,7 @@ func (m *Manager) applyTo(o *manager.Options) {
 	if m.Namespaces != nil {
 		namespaces := map[string]cache.Config{}
 		for _, name := range m.Namespaces {
-			namespaces[name] = o.Cache.DefaultNamespaces[name] // the program may have settings for it
+			namespaces[name] = o.Cache.DefaultNamespaces[name] // keep the program's settings for it
 		}
 		o.Cache.DefaultNamespaces = namespaces
 	}
@@ -73,11 +73,11 @@ func (m *Manager) applyTo(o *manager.Options) {
 	apply(&o.LeaderElectionReleaseOnCancel, l.ReleaseOnCancel)
 }
 
-// managerOf is what the options say already about settings that must fit together.
+// managerOf returns the values in the options that have to fit the settings.
 func managerOf(o *manager.Options) Manager {
 	id := o.LeaderElectionID
 	if lock := o.LeaderElectionResourceLockInterface; id == "" && lock != nil {
-		id = lock.Describe() // such a lock needs no other name
+		id = lock.Describe() // such a lock has its name already
 	}
 	return Manager{LeaderElection: LeaderElection{
 		Enabled: &o.LeaderElection, ID: id, Namespace: o.LeaderElectionNamespace,
@@ -97,18 +97,18 @@ func applyLength(to **time.Duration, value *time.Duration) {
 	}
 }
 
-// Controller has the settings of a controller. Each has the name of its field in controller.Options,
-// except for those that make up the rate limiter.
+// Controller has the settings of a controller. Each has the name of its field in
+// controller.Options, except for those that make up the rate limiter.
 type Controller struct {
 	// Workers is MaxConcurrentReconciles.
 	Workers *int
-	// MaxRetries is how often a request is retried; 0 is forever.
+	// MaxRetries is how often a request is retried; 0 means without limit.
 	MaxRetries *int
-	// RetryDelay is the pause before the first retry, which doubles with each one, up to
+	// RetryDelay is the delay before the first retry. It doubles with each retry, up to
 	// LongestRetryDelay. The defaults are 5 ms and 1000 s.
 	RetryDelay, LongestRetryDelay *time.Duration
-	// RetriesPerSecond bounds the retries of all requests together, and RetryBurst how many may come at
-	// once, 1 by default. Without RetriesPerSecond there is no bound.
+	// RetriesPerSecond limits the retries of all requests together; RetryBurst is how many may
+	// happen at once, 1 by default. Without RetriesPerSecond there is no limit.
 	RetriesPerSecond *float64
 	RetryBurst       *int
 
@@ -136,13 +136,16 @@ func (c Controller) validate() error {
 	if c.RetryBurst != nil && c.RetriesPerSecond == nil {
 		return errors.New("retryBurst has no effect without retriesPerSecond; set both")
 	}
-	if first, longest := or(c.RetryDelay, 5*time.Millisecond), or(c.LongestRetryDelay, 1000*time.Second); first > longest {
+	first := or(c.RetryDelay, 5*time.Millisecond)
+	longest := or(c.LongestRetryDelay, 1000*time.Second)
+	if first > longest {
 		return fmt.Errorf("retryDelay (%v) is longer than longestRetryDelay (%v)", first, longest)
 	}
 	return nil
 }
 
-// Controller returns the settings of the controller with this name, completed by the defaults.
+// Controller returns the settings of the controller with this name, with ControllerDefaults filled
+// in.
 func (c *Config) Controller(name string) Controller {
 	own := Controller{}
 	if set := c.Controllers[name]; set != nil {
@@ -169,7 +172,7 @@ func complete[V any](value **V, otherwise *V) {
 	}
 }
 
-// ApplyTo overrides the options with what is set. Each call makes a rate limiter of its own, for one
+// ApplyTo overrides the options with the settings. Each call makes a new rate limiter, for one
 // controller.
 func (c Controller) ApplyTo(options *controller.Options) {
 	apply(&options.MaxConcurrentReconciles, c.Workers)
@@ -190,15 +193,19 @@ func apply[V any](to *V, value *V) {
 	}
 }
 
-// rateLimiter is nil if nothing is said about retries.
+// rateLimiter returns nil if there are no settings for retries.
 func (c Controller) rateLimiter() workqueue.TypedRateLimiter[reconcile.Request] {
 	if c.RetryDelay == nil && c.LongestRetryDelay == nil && c.RetriesPerSecond == nil {
 		return nil
 	}
-	delays := &workqueue.Exponential[reconcile.Request]{Base: or(c.RetryDelay, 0), Limit: or(c.LongestRetryDelay, 0)}
+	delays := &workqueue.Exponential[reconcile.Request]{
+		Base: or(c.RetryDelay, 0), Limit: or(c.LongestRetryDelay, 0),
+	}
 	if c.RetriesPerSecond == nil {
 		return delays
 	}
-	bucket := workqueue.Bucket[reconcile.Request]{Limiter: rate.NewLimiter(rate.Limit(*c.RetriesPerSecond), or(c.RetryBurst, 1))}
+	bucket := workqueue.Bucket[reconcile.Request]{
+		Limiter: rate.NewLimiter(rate.Limit(*c.RetriesPerSecond), or(c.RetryBurst, 1)),
+	}
 	return workqueue.MaxOf[reconcile.Request]{delays, bucket}
 }

@@ -48,8 +48,8 @@ func appliedTo(t *testing.T, options *manager.Options, content string, args ...s
 	return flags.ApplyTo(options)
 }
 
-// A whole manager with a controller of the builder: as many requests are reconciled at a time as the
-// strongest of those says who say something.
+// A whole manager with a controller of the builder: as many requests are reconciled at a time as
+// the strongest of those says who say something.
 func TestAControllerHasAsManyWorkersAsFlagsFileOrProgramSay(t *testing.T) {
 	const file = header + "controllers: {website: {workers: 4}}\n"
 	for name, c := range inorder.Map(map[string]struct {
@@ -57,16 +57,21 @@ func TestAControllerHasAsManyWorkersAsFlagsFileOrProgramSay(t *testing.T) {
 		args []string
 		want int64
 	}{
-		"the program":                           {"", nil, 1},
-		"the file, over the program":            {file, []string{"--config", "FILE"}, 4},
-		"the file's defaults":                   {header + "controllerDefaults: {workers: 3}\n", []string{"--config", "FILE"}, 3},
-		"the file about another controller":     {header + "controllers: {other: {workers: 3}}\n", []string{"--config", "FILE"}, 1},
-		"a flag, over the file":                 {file, []string{"--set=controllers.website.workers=2", "--config", "FILE"}, 2},
-		"a flag about all, not over the name's": {file, []string{"--set=controllerDefaults.workers=2", "--config", "FILE"}, 4},
+		"the program":                {"", nil, 1},
+		"the file, over the program": {file, []string{"--config", "FILE"}, 4},
+		"the file's defaults": {header + "controllerDefaults: {workers: 3}\n",
+			[]string{"--config", "FILE"}, 3},
+		"the file about another controller": {header + "controllers: {other: {workers: 3}}\n",
+			[]string{"--config", "FILE"}, 1},
+		"a flag, over the file": {file,
+			[]string{"--set=controllers.website.workers=2", "--config", "FILE"}, 2},
+		"a flag about all, not over the name's": {file,
+			[]string{"--set=controllerDefaults.workers=2", "--config", "FILE"}, 4},
 	}) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				options := manager.Options{Logger: logr.Discard(), Metrics: server.Options{BindAddress: "0"}}
+				options := manager.Options{Logger: logr.Discard(),
+					Metrics: server.Options{BindAddress: "0"}}
 				require.NoError(t, appliedTo(t, &options, c.file, c.args...))
 				require.Equal(t, c.want, workersOf(t, "website", options))
 			})
@@ -81,15 +86,18 @@ func workersOf(t *testing.T, name string, options manager.Options) int64 {
 	m, err := manager.New(api.Config(), options)
 	require.NoError(t, err)
 	var underWay atomic.Int64
-	hangs := reconcile.Func(func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
+	hangs := reconcile.Func(func(ctx context.Context, _ reconcile.Request) (reconcile.Result,
+		error) {
 		underWay.Add(1)
 		<-ctx.Done()
 		return reconcile.Result{}, nil
 	})
 	one := controller.Options{MaxConcurrentReconciles: 1}
-	require.NoError(t, builder.ControllerManagedBy(m).Named(name).For(&corev1.ConfigMap{}).WithOptions(one).Complete(hangs))
+	require.NoError(t,
+		builder.ControllerManagedBy(m).Named(name).For(&corev1.ConfigMap{}).WithOptions(one).Complete(hangs))
 	for _, object := range []string{"a", "b", "c", "d", "e", "f"} {
-		require.NoError(t, m.GetClient().Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: object}}))
+		require.NoError(t, m.GetClient().Create(t.Context(),
+			&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: object}}))
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -105,12 +113,16 @@ func TestEverySettingReachesTheOptionsOfTheManager(t *testing.T) {
 	var o manager.Options
 	require.NoError(t, appliedTo(t, &o, everything, "--config", "FILE"))
 	require.Equal(t, map[string]cache.Config{"shop": {}, "bank": {}}, o.Cache.DefaultNamespaces)
-	require.Equal(t, []string{":8080", "[::1]:8081", "0"}, []string{o.Metrics.BindAddress, o.HealthProbeBindAddress, o.PprofBindAddress})
+	require.Equal(t, []string{":8080", "[::1]:8081", "0"},
+		[]string{o.Metrics.BindAddress, o.HealthProbeBindAddress, o.PprofBindAddress})
 	require.Equal(t, 10*time.Hour, *o.Cache.SyncPeriod)
 	require.Equal(t, -time.Second, *o.GracefulShutdownTimeout)
-	require.Equal(t, []string{"website.example.com", "system"}, []string{o.LeaderElectionID, o.LeaderElectionNamespace})
-	require.Equal(t, []time.Duration{30 * time.Second, 20 * time.Second, 5 * time.Second}, []time.Duration{*o.LeaseDuration, *o.RenewDeadline, *o.RetryPeriod})
-	require.Equal(t, []bool{true, true, true}, []bool{o.Strict, o.LeaderElection, o.LeaderElectionReleaseOnCancel})
+	require.Equal(t, []string{"website.example.com", "system"},
+		[]string{o.LeaderElectionID, o.LeaderElectionNamespace})
+	require.Equal(t, []time.Duration{30 * time.Second, 20 * time.Second, 5 * time.Second},
+		[]time.Duration{*o.LeaseDuration, *o.RenewDeadline, *o.RetryPeriod})
+	require.Equal(t, []bool{true, true, true},
+		[]bool{o.Strict, o.LeaderElection, o.LeaderElectionReleaseOnCancel})
 }
 
 func TestWhatNobodySetsStaysAsTheProgramHasIt(t *testing.T) {
@@ -139,9 +151,11 @@ func TestSettingsMustFitTogetherWithWhatTheProgramSays(t *testing.T) {
 	require.True(t, o.LeaderElection)
 
 	o = manager.Options{RenewDeadline: new(20 * time.Second)}
-	require.ErrorContains(t, appliedTo(t, &o, "", "--leader-elect"), "manager.leaderElection.id: it is missing")
+	require.ErrorContains(t, appliedTo(t, &o, "", "--leader-elect"),
+		"manager.leaderElection.id: it is missing")
 	require.False(t, o.LeaderElection, "nothing is half set")
-	require.ErrorContains(t, appliedTo(t, &o, "", "--set=manager.leaderElection.retryPeriod=5s"), "leaseDuration (15s) must be longer than renewDeadline (20s)")
+	require.ErrorContains(t, appliedTo(t, &o, "", "--set=manager.leaderElection.retryPeriod=5s"),
+		"leaseDuration (15s) must be longer than renewDeadline (20s)")
 }
 
 // aLock is a lock of the program's own.
@@ -163,7 +177,9 @@ func TestALockOfTheProgramTakesThePlaceOfAnID(t *testing.T) {
 }
 
 func TestTheProgramsOwnOverrideComesFirst(t *testing.T) {
-	o := manager.Options{OverrideControllerOptions: func(_ string, o *controller.Options) { o.MaxConcurrentReconciles, o.MaxRetries = 7, 7 }}
+	o := manager.Options{OverrideControllerOptions: func(_ string, o *controller.Options) {
+		o.MaxConcurrentReconciles, o.MaxRetries = 7, 7
+	}}
 	require.NoError(t, appliedTo(t, &o, "", "--set=controllers.website.workers=2"))
 	var website controller.Options
 	o.OverrideControllerOptions("website", &website)
@@ -237,14 +253,21 @@ func TestWhatContradictsItselfIsRefused(t *testing.T) {
 		want     string // empty if it is right
 	}{
 		{"nothing", Controller{}, ""},
-		{"a burst of nothing", Controller{RetryBurst: new(2)}, "retryBurst has no effect without retriesPerSecond"},
+		{"a burst of nothing", Controller{RetryBurst: new(2)},
+			"retryBurst has no effect without retriesPerSecond"},
 		{"a burst", Controller{RetryBurst: new(2), RetriesPerSecond: new(1.0)}, ""},
-		{"both delays are equal", Controller{RetryDelay: new(time.Second), LongestRetryDelay: new(time.Second)}, ""},
-		{"the first is longer", Controller{RetryDelay: new(time.Second + 1), LongestRetryDelay: new(time.Second)}, "retryDelay (1.000000001s) is longer than longestRetryDelay (1s)"},
+		{"both delays are equal", Controller{RetryDelay: new(time.Second),
+			LongestRetryDelay: new(time.Second)}, ""},
+		{"the first is longer", Controller{RetryDelay: new(time.Second + 1),
+			LongestRetryDelay: new(time.Second)},
+			"retryDelay (1.000000001s) is longer than longestRetryDelay (1s)"},
 		{"as long as the longest by default", Controller{RetryDelay: new(1000 * time.Second)}, ""},
-		{"longer than that", Controller{RetryDelay: new(1000*time.Second + 1)}, "is longer than longestRetryDelay (16m40s)"},
-		{"as short as the first by default", Controller{LongestRetryDelay: new(5 * time.Millisecond)}, ""},
-		{"shorter than that", Controller{LongestRetryDelay: new(5*time.Millisecond - 1)}, "retryDelay (5ms) is longer"},
+		{"longer than that", Controller{RetryDelay: new(1000*time.Second + 1)},
+			"is longer than longestRetryDelay (16m40s)"},
+		{"as short as the first by default",
+			Controller{LongestRetryDelay: new(5 * time.Millisecond)}, ""},
+		{"shorter than that", Controller{LongestRetryDelay: new(5*time.Millisecond - 1)},
+			"retryDelay (5ms) is longer"},
 	} {
 		err := c.settings.validate()
 		if c.want == "" {
@@ -267,7 +290,8 @@ func TestTheSmallestValueOfASettingIsAccepted(t *testing.T) {
 		{"{retryBurst: 1, retriesPerSecond: 1}", ""},
 		{"{retryBurst: 0, retriesPerSecond: 1}", "retryBurst"},
 	} {
-		err := Parse("file", []byte("apiVersion: "+APIVersion+"\nkind: "+Kind+"\ncontrollers:\n  a: "+c.setting+"\n"), &Config{})
+		err := Parse("file",
+			[]byte("apiVersion: "+APIVersion+"\nkind: "+Kind+"\ncontrollers:\n  a: "+c.setting+"\n"), &Config{})
 		if c.want == "" {
 			require.NoError(t, err, c.setting)
 		} else {

@@ -1,8 +1,8 @@
-// Package configfile reads a manager's settings from a YAML file, so that they can be changed without a
-// new build.
+// Package configfile reads a manager's settings from a YAML file, so that they can be changed
+// without a new build.
 //
-// A program has defaults in its options. A file overrides those it names, and flags override the file:
-// Flags.ApplyTo does all of it. Controllers find their settings by their names.
+// A program has defaults in its options. A file overrides the settings it names, and flags override
+// the file; Flags.ApplyTo does both. Each controller's settings are found by its name.
 //
 //	apiVersion: config.loopwright.dev/v1
 //	kind: ManagerConfiguration
@@ -18,11 +18,11 @@
 //	  website:
 //	    workers: 4
 //
-// A key that is unknown, one that is there twice, and a value of the wrong type are errors, all of them
-// with their lines: a setting that is misspelled must not be one that is ignored.
+// An unknown key, a duplicate key, and a value of the wrong type are errors. All of them are
+// reported, with their lines: a misspelled setting must not be ignored.
 //
-// Neighbours: below it are the YAML parser, and the options of the manager and the controllers. Above it
-// is main.
+// Neighbours: below it are the YAML parser, and the options of the manager and the controllers.
+// Above it is main.
 package configfile
 
 import (
@@ -37,34 +37,35 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// What the file must say it is.
+// The apiVersion and kind that a file must have.
 const (
 	APIVersion = "config.loopwright.dev/v1"
 	Kind       = "ManagerConfiguration"
 )
 
-// Config is what is set. What is nil or empty is not, and then the defaults of the manager and the
-// controllers count.
+// Config is the content of a file. A field that is nil or empty is not set, and the manager's or
+// the controller's default applies.
 type Config struct {
 	Manager Manager
-	// ControllerDefaults are for the controllers that do not say it themselves.
+	// ControllerDefaults apply to every controller, under its own settings.
 	ControllerDefaults Controller
 	// Controllers are the settings by the controllers' names.
 	Controllers map[string]*Controller
 }
 
-// Manager has the settings of the manager. Each has the name of its field in manager.Options, or in the
-// options that are in there.
+// Manager has the settings of the manager. Each has the name of its field in manager.Options, or in
+// the options nested there.
 type Manager struct {
-	// Strict chooses what is safer, for all that is not set.
+	// Strict chooses the safer default for everything that is not set.
 	Strict *bool
-	// Namespaces are those that the cache watches: Cache.DefaultNamespaces.
+	// Namespaces are the ones that the cache watches: Cache.DefaultNamespaces.
 	Namespaces []string
-	// Addresses are host and port; the host may be empty. "0" turns a server off.
+	// Addresses are host and port; the host may be empty. "0" switches a server off.
 	MetricsBindAddress, HealthProbeBindAddress, PprofBindAddress string
-	// SyncPeriod is Cache.SyncPeriod: how often everything is reconciled though nothing has changed.
+	// SyncPeriod is Cache.SyncPeriod: how often every object is reconciled although it has not
+	// changed.
 	SyncPeriod *time.Duration
-	// GracefulShutdownTimeout is how long a stop may take; less than 0 is forever.
+	// GracefulShutdownTimeout is how long a stop may take; a negative value means without limit.
 	GracefulShutdownTimeout *time.Duration
 	LeaderElection          LeaderElection
 }
@@ -77,11 +78,11 @@ type LeaderElection struct {
 	ReleaseOnCancel                           *bool
 }
 
-// Load reads a file into the Config. What the file does not name stays as it is. The Config is unchanged
-// if there is an error.
+// Load reads a file into the Config. Settings that the file does not name are kept. If it returns
+// an error, the Config is unchanged.
 func Load(path string, into *Config) error { return (&Flags{file: path}).Load(into) }
 
-// Parse is Load for content that was read already. The name is for messages.
+// Parse is Load for content that was read already. The name is used in messages.
 func Parse(name string, content []byte, into *Config) error {
 	next, err := into.with(name, content)
 	if err != nil {
@@ -94,7 +95,7 @@ func Parse(name string, content []byte, into *Config) error {
 	return nil
 }
 
-// merge is Load without a look at the whole, which flags may still make right.
+// merge is Load without validate: flags may still correct values that do not fit together.
 func (c *Config) merge(path string) error {
 	content, err := os.ReadFile(path)
 	if err != nil {
@@ -111,7 +112,8 @@ func (c *Config) with(name string, content []byte) (Config, error) {
 	var document yaml.Node
 	decoder := yaml.NewDecoder(strings.NewReader(string(content)))
 	if err := decoder.Decode(&document); err != nil {
-		return Config{}, fmt.Errorf("%s: the file is no YAML, or empty: %w; it begins with apiVersion: %s and kind: %s", name, err, APIVersion, Kind)
+		return Config{}, fmt.Errorf("%s: the file is no YAML, or empty: %w; it begins with "+
+			"apiVersion: %s and kind: %s", name, err, APIVersion, Kind)
 	}
 	if err := decoder.Decode(&yaml.Node{}); err == nil {
 		return Config{}, fmt.Errorf("%s: the file has several documents, and may have one", name)
@@ -125,7 +127,8 @@ func (c *Config) with(name string, content []byte) (Config, error) {
 	return next, errors.Join(d.problems...)
 }
 
-// clone is deep enough: what pointers point to is replaced, and never changed.
+// clone copies what Load may change. It need not copy the values behind pointers: Load replaces
+// those and never changes them.
 func (c *Config) clone() Config {
 	next := *c
 	next.Controllers = map[string]*Controller{}
@@ -136,10 +139,10 @@ func (c *Config) clone() Config {
 	return next
 }
 
-// The keys of the file, and where their values go.
+// file maps the keys of the file to the fields of the Config.
 func (c *Config) file() fields {
 	all := c.fields()
-	all["apiVersion"], all["kind"] = ignored, ignored // header has looked at them
+	all["apiVersion"], all["kind"] = ignored, ignored // header has checked them
 	return all
 }
 
@@ -176,16 +179,20 @@ func (l *LeaderElection) fields() fields {
 	}
 }
 
-// validate looks at what several values say together.
+// validate checks values that depend on each other.
 func (c *Config) validate() error {
 	l := c.Manager.LeaderElection
 	if l.Enabled != nil && *l.Enabled && l.ID == "" {
-		return errors.New("manager.leaderElection.id: it is missing; all replicas of a program have the same, such as website.example.com")
+		return errors.New("manager.leaderElection.id: it is missing; all replicas of a program " +
+			"have the same, such as website.example.com")
 	}
-	// What is not set has the manager's defaults.
-	lease, renew, retry := or(l.LeaseDuration, 15*time.Second), or(l.RenewDeadline, 10*time.Second), or(l.RetryPeriod, 2*time.Second)
+	// A value that is not set has the manager's default.
+	lease := or(l.LeaseDuration, 15*time.Second)
+	renew := or(l.RenewDeadline, 10*time.Second)
+	retry := or(l.RetryPeriod, 2*time.Second)
 	if lease <= renew || renew <= retry {
-		return fmt.Errorf("manager.leaderElection: leaseDuration (%v) must be longer than renewDeadline (%v), and that longer than retryPeriod (%v)", lease, renew, retry)
+		return fmt.Errorf("manager.leaderElection: leaseDuration (%v) must be longer than "+
+			"renewDeadline (%v), and that longer than retryPeriod (%v)", lease, renew, retry)
 	}
 	if err := c.ControllerDefaults.validate(); err != nil {
 		return fmt.Errorf("controllerDefaults: %w", err)
@@ -205,13 +212,15 @@ func or[V any](value *V, otherwise V) V {
 	return *value
 }
 
-// Known returns an error if there are settings for a controller whose name is not among these: nobody
-// would ever read them.
+// Known returns an error if there are settings for a controller that is not among these names: such
+// settings would have no effect.
 func (c *Config) Known(names ...string) error {
 	var problems []error
 	for _, name := range slices.Sorted(maps.Keys(c.Controllers)) {
 		if !slices.Contains(names, name) {
-			problems = append(problems, fmt.Errorf("controllers.%s: there is no such controller; there are %s", name, strings.Join(names, ", ")))
+			problems = append(problems,
+				fmt.Errorf("controllers.%s: there is no such controller; there are %s",
+					name, strings.Join(names, ", ")))
 		}
 	}
 	return errors.Join(problems...)

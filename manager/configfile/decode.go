@@ -13,13 +13,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// decoding goes through a document, or through one value of a flag, and collects all that is wrong.
+// decoding walks a document, or the value of one flag, and collects all errors.
 type decoding struct {
-	name     string // the file's or the flag's
+	name     string // of the file or the flag
 	problems []error
 }
 
-// field puts a value where it belongs. Its path is for messages.
+// field stores a value. Its path is used in messages.
 type field func(d *decoding, path string, n *yaml.Node)
 
 // fields are the keys that a mapping may have.
@@ -36,7 +36,8 @@ func (d *decoding) wrong(n *yaml.Node, path, format string, args ...any) {
 	d.problems = append(d.problems, fmt.Errorf(where+": "+format, args...))
 }
 
-// header makes sure that the file is one of ours. Everything else in it would be an unknown key otherwise.
+// header checks that the file is one of ours. If it is not, every other key in it would be reported
+// as unknown.
 func (d *decoding) header(n *yaml.Node) {
 	found := map[string]string{}
 	if n.Kind == yaml.MappingNode {
@@ -45,13 +46,14 @@ func (d *decoding) header(n *yaml.Node) {
 		}
 	}
 	if found["apiVersion"] != APIVersion || found["kind"] != Kind {
-		d.wrong(n, "", "apiVersion %q and kind %q; they must be %q and %q", found["apiVersion"], found["kind"], APIVersion, Kind)
+		d.wrong(n, "", "apiVersion %q and kind %q; they must be %q and %q",
+			found["apiVersion"], found["kind"], APIVersion, Kind)
 	}
 }
 
 func ignored(*decoding, string, *yaml.Node) {}
 
-// pairs calls for each key of a mapping.
+// pairs calls a function with each key and value of a mapping.
 func (d *decoding) pairs(n *yaml.Node, path string, each func(path string, key, value *yaml.Node)) {
 	if n.Kind != yaml.MappingNode {
 		d.wrong(n, path, "want keys and values, have %s", shown(n))
@@ -73,7 +75,7 @@ func (d *decoding) pairs(n *yaml.Node, path string, each func(path string, key, 
 	}
 }
 
-// meant is what an alias stands for.
+// meant resolves an alias.
 func meant(n *yaml.Node) *yaml.Node {
 	for n.Kind == yaml.AliasNode {
 		n = n.Alias
@@ -89,12 +91,13 @@ func section(known fields) field {
 				set(d, path, value)
 				return
 			}
-			d.wrong(key, path, "there is no such setting; there are %s", strings.Join(slices.Sorted(maps.Keys(known)), ", "))
+			d.wrong(key, path, "there is no such setting; there are %s",
+				strings.Join(slices.Sorted(maps.Keys(known)), ", "))
 		})
 	}
 }
 
-// entries is a mapping whose keys are names, and whose values all have the same settings.
+// entries is a mapping whose keys are names, and whose values all have the same fields.
 func entries[V any](to map[string]*V, fieldsOf func(*V) fields) field {
 	return func(d *decoding, path string, n *yaml.Node) {
 		d.pairs(n, path, func(path string, key, value *yaml.Node) {
@@ -106,8 +109,8 @@ func entries[V any](to map[string]*V, fieldsOf func(*V) fields) field {
 	}
 }
 
-// scalar returns a value's text if it has one of these tags. A flag's value has no tag, and is what it is
-// wanted to be.
+// scalar returns a value's text if it has one of these tags. A flag's value has no tag, and may be
+// any of them.
 func (d *decoding) scalar(n *yaml.Node, path, want string, tags ...string) (string, bool) {
 	if n.Kind == yaml.ScalarNode && (n.Tag == "" || slices.Contains(tags, n.ShortTag())) {
 		return n.Value, true
@@ -133,9 +136,10 @@ func text(to *string, check func(string) error) field {
 func list(to *[]string, check func(string) error) field {
 	return func(d *decoding, path string, n *yaml.Node) {
 		items := n.Content
-		if n.Tag == "" { // of a flag
+		if n.Tag == "" { // a flag's value
 			for value := range strings.SplitSeq(n.Value, ",") {
-				items = append(items, &yaml.Node{Kind: yaml.ScalarNode, Value: strings.TrimSpace(value)})
+				items = append(items,
+					&yaml.Node{Kind: yaml.ScalarNode, Value: strings.TrimSpace(value)})
 			}
 		} else if n.Kind != yaml.SequenceNode {
 			d.wrong(n, path, "want a list, have %s", shown(n))
@@ -191,7 +195,7 @@ func number(to **float64) field {
 			return
 		}
 		parsed, _ := strconv.ParseFloat(value, 64) // 0 or infinite if there is an error
-		if !(parsed > 0 && parsed <= most) {       // neither infinite nor no number
+		if !(parsed > 0 && parsed <= most) {       // also excludes infinity and NaN
 			d.wrong(n, path, "want %s, have %q", want, value)
 			return
 		}
@@ -219,7 +223,7 @@ func duration(to **time.Duration, check func(time.Duration) error) field {
 	}
 }
 
-// shown is a value in a message.
+// shown is a value as it appears in a message.
 func shown(n *yaml.Node) string {
 	switch {
 	case n.Kind == yaml.SequenceNode:
@@ -232,7 +236,7 @@ func shown(n *yaml.Node) string {
 	return strconv.Quote(n.Value)
 }
 
-// What texts and durations may be.
+// Checks of texts and durations.
 
 func anyLength(time.Duration) error { return nil }
 

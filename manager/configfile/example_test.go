@@ -22,15 +22,19 @@ controllers:
   website:
     workers: 4
 `)
-	settings := configfile.Config{Manager: configfile.Manager{MetricsBindAddress: "127.0.0.1:8080"}} // the program's defaults
+	// the program's defaults
+	settings := configfile.Config{Manager: configfile.Manager{MetricsBindAddress: "127.0.0.1:8080"}}
 	if err := configfile.Parse("config.yaml", file, &settings); err != nil {
 		fmt.Println(err)
 	}
 	options := controller.Options{ReconciliationTimeout: time.Minute}
 	settings.Controller("website").ApplyTo(&options)
-	fmt.Println(settings.Manager.MetricsBindAddress, options.MaxConcurrentReconciles, options.ReconciliationTimeout)
+	fmt.Println(settings.Manager.MetricsBindAddress, options.MaxConcurrentReconciles,
+		options.ReconciliationTimeout)
 
-	err := configfile.Parse("config.yaml", []byte("apiVersion: config.loopwright.dev/v1\nkind: ManagerConfiguration\ncontrollers:\n  website:\n    workers: many\n"), &settings)
+	content := "apiVersion: config.loopwright.dev/v1\nkind: ManagerConfiguration\n" +
+		"controllers:\n  website:\n    workers: many\n"
+	err := configfile.Parse("config.yaml", []byte(content), &settings)
 	fmt.Println(err)
 	// Output:
 	// :8080 4 1m0s
@@ -41,7 +45,8 @@ controllers:
 func ExampleBindFlags() {
 	fs := flag.NewFlagSet("website", flag.ExitOnError)
 	flags := configfile.BindFlags(fs)
-	_ = fs.Parse([]string{"--leader-elect", "--leader-election-id=website.example.com", "--set=controllers.website.workers=4"})
+	_ = fs.Parse([]string{"--leader-elect", "--leader-election-id=website.example.com",
+		"--set=controllers.website.workers=4"})
 	var settings configfile.Config
 	if err := flags.Load(&settings); err != nil {
 		fmt.Println(err)
@@ -50,23 +55,31 @@ func ExampleBindFlags() {
 	// Output: website.example.com 4
 }
 
-// The options are the program's, the file changes some of them, and a flag counts more than the file.
+// The options are the program's, the file changes some of them, and a flag counts more than the
+// file.
 func ExampleFlags_ApplyTo() {
 	fs := flag.NewFlagSet("website", flag.ExitOnError)
 	flags := configfile.BindFlags(fs)
-	_ = fs.Parse([]string{"--config=testdata/website.yaml", "--metrics-bind-address=:8443", "--set=controllers.website.workers=8"})
+	_ = fs.Parse([]string{"--config=testdata/website.yaml", "--metrics-bind-address=:8443",
+		"--set=controllers.website.workers=8"})
 
-	options := ctrl.Options{LeaderElectionID: "website.example.com", HealthProbeBindAddress: ":8081"}
+	options := ctrl.Options{
+		LeaderElectionID: "website.example.com", HealthProbeBindAddress: ":8081",
+	}
 	if err := flags.ApplyTo(&options); err != nil {
 		fmt.Println(err)
 	}
 	fmt.Println("options:", options.LeaderElectionID, options.HealthProbeBindAddress)
-	fmt.Println("file:   ", options.LeaderElection, slices.Sorted(maps.Keys(options.Cache.DefaultNamespaces)))
+	fmt.Println("file:   ", options.LeaderElection,
+		slices.Sorted(maps.Keys(options.Cache.DefaultNamespaces)))
 	fmt.Println("flag:   ", options.Metrics.BindAddress)
 
-	website := controller.Options{MaxConcurrentReconciles: 1, MaxRetries: 5} // what the program says
-	options.OverrideControllerOptions("website", &website)                   // what controller.New does
-	fmt.Println("website:", website.MaxConcurrentReconciles, website.MaxRetries, website.ReconciliationTimeout)
+	// the program's own options
+	website := controller.Options{MaxConcurrentReconciles: 1, MaxRetries: 5}
+	// what controller.New does
+	options.OverrideControllerOptions("website", &website)
+	fmt.Println("website:",
+		website.MaxConcurrentReconciles, website.MaxRetries, website.ReconciliationTimeout)
 	// Output:
 	// options: website.example.com :8081
 	// file:    true [bank shop]

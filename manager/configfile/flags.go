@@ -10,23 +10,28 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// shortcuts are flags for what is often set on a command line. The first three have the names that
-// programs made with kubebuilder have.
+// shortcuts are flags for settings that are often set on a command line. The first three have the
+// names that kubebuilder's programs use.
 var shortcuts = []struct {
 	name, path, usage string
 	boolean           bool
 }{
-	{"metrics-bind-address", "manager.metricsBindAddress", `host and port of the metrics, or "0" for none`, false},
-	{"health-probe-bind-address", "manager.healthProbeBindAddress", `host and port of the health probes, or "0" for none`, false},
+	{"metrics-bind-address", "manager.metricsBindAddress",
+		`host and port of the metrics, or "0" for none`, false},
+	{"health-probe-bind-address", "manager.healthProbeBindAddress",
+		`host and port of the health probes, or "0" for none`, false},
 	{"leader-elect", "manager.leaderElection.enabled", "let only one replica reconcile", true},
 	{"leader-election-id", "manager.leaderElection.id", "name of the lease", false},
-	{"leader-election-namespace", "manager.leaderElection.namespace", "namespace of the lease", false},
-	{"pprof-bind-address", "manager.pprofBindAddress", `host and port of pprof, or "0" for none`, false},
+	{"leader-election-namespace", "manager.leaderElection.namespace",
+		"namespace of the lease", false},
+	{"pprof-bind-address", "manager.pprofBindAddress",
+		`host and port of pprof, or "0" for none`, false},
 	{"namespaces", "manager.namespaces", "namespaces to watch, separated by commas", false},
-	{"graceful-shutdown-timeout", "manager.gracefulShutdownTimeout", "how long a stop may take", false},
+	{"graceful-shutdown-timeout", "manager.gracefulShutdownTimeout",
+		"how long a stop may take", false},
 }
 
-// Flags are flags that override a file, wherever they stand on the command line.
+// Flags are flags that override a file. Their order on the command line does not matter.
 type Flags struct {
 	file string
 	sets []setting
@@ -39,8 +44,8 @@ type setting struct{ flag, path, value string }
 //
 //	--set controllers.website.workers=4
 //
-// and a few for common ones, such as --metrics-bind-address. A flag that is there already is left alone:
-// it is the program's own.
+// and a few for common settings, such as --metrics-bind-address. It does not redefine a flag that
+// the program has defined already.
 func BindFlags(fs *flag.FlagSet) *Flags {
 	f := &Flags{}
 	add := func(name string, bind func()) {
@@ -49,10 +54,13 @@ func BindFlags(fs *flag.FlagSet) *Flags {
 		}
 	}
 	add("config", func() {
-		fs.StringVar(&f.file, "config", "", "file with the settings of the manager and its controllers")
+		fs.StringVar(&f.file, "config", "",
+			"file with the settings of the manager and its controllers")
 	})
 	add("set", func() {
-		fs.Func("set", "a setting, as it would be in the file: PATH=VALUE, such as controllers.website.workers=4; may be given several times", func(given string) error {
+		const usage = "a setting, as it would be in the file: PATH=VALUE, such as " +
+			"controllers.website.workers=4; may be given several times"
+		fs.Func("set", usage, func(given string) error {
 			path, value, found := strings.Cut(given, "=")
 			if !found {
 				return fmt.Errorf("want PATH=VALUE, such as controllers.website.workers=4")
@@ -73,7 +81,7 @@ func BindFlags(fs *flag.FlagSet) *Flags {
 	return f
 }
 
-// set remembers a setting, and says at once if it cannot be right.
+// set stores a setting, and returns an error at once if it cannot be right.
 func (f *Flags) set(s setting) error {
 	scratch := (&Config{}).clone()
 	if err := s.apply(&scratch); err != nil {
@@ -83,20 +91,22 @@ func (f *Flags) set(s setting) error {
 	return nil
 }
 
-// apply decodes the value as if it stood in a file.
+// apply decodes the value as if it were in a file.
 func (s setting) apply(to *Config) error {
 	n := &yaml.Node{Kind: yaml.ScalarNode, Value: s.value}
 	keys := strings.Split(s.path, ".")
 	for _, key := range slices.Backward(keys) {
-		n = &yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{{Kind: yaml.ScalarNode, Value: key}, n}}
+		n = &yaml.Node{
+			Kind: yaml.MappingNode, Content: []*yaml.Node{{Kind: yaml.ScalarNode, Value: key}, n},
+		}
 	}
 	d := &decoding{name: s.flag}
 	section(to.fields())(d, "", n)
 	return errors.Join(d.problems...)
 }
 
-// Load reads the file that --config names, if there is one, and then applies the other flags. Call it
-// after the flags were parsed. The Config is unchanged if there is an error.
+// Load reads the file that --config names, if there is one, and then applies the other flags. Call
+// it after the flags were parsed. If it returns an error, the Config is unchanged.
 func (f *Flags) Load(into *Config) error {
 	next := into.clone()
 	if f.file != "" {
@@ -116,7 +126,7 @@ func (f *Flags) Load(into *Config) error {
 	return nil
 }
 
-// origin says where settings come from.
+// origin names the sources of the settings, for messages.
 func (f *Flags) origin() string {
 	switch {
 	case f.file == "":

@@ -1,7 +1,7 @@
 // Package debug shows what controllers are doing, over HTTP.
 //
-// The flight recorder's events go in; for each controller, its latest reconciles come out, with why they
-// happened, how long they waited and took, and what came of them.
+// It reads the flight recorder's events, and shows for each controller its latest reconciles: their
+// reasons, the time they waited and took, and their results.
 //
 // Neighbours: below it is only trace. Above it is the manager, which serves Reconciles at
 // /debug/reconciles, next to pprof.
@@ -36,8 +36,8 @@ const (
 //	?name=NAME         only requests with this name
 //	?n=100             so many for each controller, instead of 20
 //
-// A nil recorder is off, and the answer says so. Names of objects are in it, and texts of errors: serve it
-// where strangers do not get.
+// If the recorder is nil, the answer says that it is off. The answer has names of objects and texts
+// of errors in it: serve it only where untrusted clients cannot connect.
 func Reconciles(recorder *trace.Recorder) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if req.Method != http.MethodGet && req.Method != http.MethodHead {
@@ -61,7 +61,7 @@ func Reconciles(recorder *trace.Recorder) http.Handler {
 			w.Header().Set("Content-Type", "application/json")
 			enc := json.NewEncoder(w)
 			enc.SetIndent("", "  ")
-			_ = enc.Encode(shown) // an error means that the client has gone
+			_ = enc.Encode(shown) // an error means that the client has disconnected
 			return
 		}
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
@@ -69,7 +69,7 @@ func Reconciles(recorder *trace.Recorder) http.Handler {
 	})
 }
 
-// selection is what a client asked for.
+// selection is what the client asks for.
 type selection struct {
 	controller, namespace, name string
 	n                           int
@@ -82,10 +82,14 @@ func parse(req *http.Request) (selection, error) {
 		switch key {
 		case "controller", "namespace", "name", "n", "format":
 		default:
-			return selection{}, fmt.Errorf("unknown parameter %q; possible are controller, namespace, name, n and format", key)
+			return selection{}, fmt.Errorf("unknown parameter %q; possible are controller, "+
+				"namespace, name, n and format", key)
 		}
 	}
-	s := selection{controller: query.Get("controller"), namespace: query.Get("namespace"), name: query.Get("name"), n: defaultShown}
+	s := selection{
+		controller: query.Get("controller"), namespace: query.Get("namespace"),
+		name: query.Get("name"), n: defaultShown,
+	}
 	switch format := query.Get("format"); format {
 	case "json":
 		s.json = true
@@ -96,14 +100,15 @@ func parse(req *http.Request) (selection, error) {
 		return s, fmt.Errorf("format %q: it must be text or json", format)
 	}
 	if n := query.Get("n"); n != "" {
-		if s.n, _ = strconv.Atoi(n); s.n < 1 || s.n > maxShown { // 0 or far away if it is no number
+		// 0 or out of range if it is no number
+		if s.n, _ = strconv.Atoi(n); s.n < 1 || s.n > maxShown {
 			return s, fmt.Errorf("n %q: it must be a number from 1 to %d", n, maxShown)
 		}
 	}
 	return s, nil
 }
 
-// apply leaves out what was not asked for.
+// apply removes what the client did not ask for.
 func (s selection) apply(all []oneController) []oneController {
 	shown := []oneController{}
 	for _, c := range all {
@@ -112,7 +117,8 @@ func (s selection) apply(all []oneController) []oneController {
 		}
 		latest := []oneReconcile{}
 		for _, r := range c.Reconciles {
-			if len(latest) < s.n && (s.namespace == "" || s.namespace == r.Namespace) && (s.name == "" || s.name == r.Name) {
+			if len(latest) < s.n && (s.namespace == "" || s.namespace == r.Namespace) &&
+				(s.name == "" || s.name == r.Name) {
 				latest = append(latest, r)
 			}
 		}
@@ -124,26 +130,31 @@ func (s selection) apply(all []oneController) []oneController {
 
 const clock = "15:04:05.000"
 
-// print writes the report for people. Errors mean that the client has gone.
+// print writes the report as text. It ignores errors: the client has disconnected.
 func (r report) print(to io.Writer) {
 	switch {
 	case !r.On:
-		fmt.Fprintln(to, "The flight recorder is off. Set Recorder in the manager's or the controller's options to trace.New(0).")
+		fmt.Fprintln(to, "The flight recorder is off. "+
+			"Set Recorder in the manager's or the controller's options to trace.New(0).")
 		return
 	case len(r.Controllers) == 0:
-		fmt.Fprintf(to, "No reconciles of such a controller in the last %d of %d events.\n", r.Held, r.Recorded)
+		fmt.Fprintf(to, "No reconciles of such a controller in the last %d of %d events.\n",
+			r.Held, r.Recorded)
 		return
 	}
 	fmt.Fprintf(to, "From the last %d of %d events.\n", r.Held, r.Recorded)
 	for _, c := range r.Controllers {
-		fmt.Fprintf(to, "\n%s: %d running, %d ended, %d of them failed\n", title(c), c.Running, c.Ended, c.Failed)
+		fmt.Fprintf(to, "\n%s: %d running, %d ended, %d of them failed\n",
+			title(c), c.Running, c.Ended, c.Failed)
 		if len(c.Reconciles) == 0 {
 			continue
 		}
 		table := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(table, "  STARTED\tREQUEST\tQUEUED\tTOOK\tRESULT\tREASONS")
 		for _, one := range c.Reconciles {
-			fmt.Fprintf(table, "  %s\t%s\t%s\t%s\t%s\t%s\n", one.Started.Format(clock), oneLine(one.request()), one.queued(), one.took(), oneLine(one.result()), oneLine(one.reasons()))
+			fmt.Fprintf(table, "  %s\t%s\t%s\t%s\t%s\t%s\n",
+				one.Started.Format(clock), oneLine(one.request()), one.queued(), one.took(),
+				oneLine(one.result()), oneLine(one.reasons()))
 		}
 		_ = table.Flush()
 	}
@@ -197,7 +208,8 @@ func (r oneReconcile) reasons() string {
 	return r.Reasons
 }
 
-// short has three digits or so: what is of interest is whether it was milliseconds or minutes.
+// short rounds to about three digits: the reader wants to know whether it was milliseconds or
+// minutes.
 func short(d time.Duration) string {
 	switch {
 	case d >= time.Second:
@@ -208,5 +220,6 @@ func short(d time.Duration) string {
 	return d.Round(100 * time.Nanosecond).String()
 }
 
-// oneLine keeps a row a row: the text of an error may have lines, and tabs.
+// oneLine removes line breaks and tabs, which the text of an error may have: each reconcile is one
+// row.
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

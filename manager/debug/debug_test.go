@@ -39,7 +39,9 @@ func text(t *testing.T, recorder *trace.Recorder, query string) string {
 // sourceFunc hands the controller's queue to the test.
 type sourceFunc func(context.Context, workqueue.TypedRateLimitingInterface[reconcile.Request]) error
 
-func (f sourceFunc) Start(ctx context.Context, q workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+func (f sourceFunc) Start(
+	ctx context.Context, q workqueue.TypedRateLimitingInterface[reconcile.Request],
+) error {
 	return f(ctx, q)
 }
 
@@ -49,7 +51,9 @@ func TestTheLatestReconcilesOfARunningControllerAreShown(t *testing.T) {
 		recorder := trace.New(0)
 		c, err := controller.NewUnmanaged("website", controller.Options{
 			Recorder: recorder, Kind: "Website", GracePeriod: -1,
-			Reconciler: reconcile.Func(func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+			Reconciler: reconcile.Func(func(
+				ctx context.Context, req reconcile.Request,
+			) (reconcile.Result, error) {
 				time.Sleep(20 * time.Millisecond)
 				switch req.Name {
 				case "bad":
@@ -64,7 +68,9 @@ func TestTheLatestReconcilesOfARunningControllerAreShown(t *testing.T) {
 		})
 		require.NoError(t, err)
 		queues := make(chan workqueue.TypedRateLimitingInterface[reconcile.Request], 1)
-		require.NoError(t, c.Watch(sourceFunc(func(_ context.Context, q workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+		require.NoError(t, c.Watch(sourceFunc(func(
+			_ context.Context, q workqueue.TypedRateLimitingInterface[reconcile.Request],
+		) error {
 			queues <- q
 			return nil
 		})))
@@ -74,7 +80,9 @@ func TestTheLatestReconcilesOfARunningControllerAreShown(t *testing.T) {
 		queue := (<-queues).(priorityqueue.PriorityQueue[reconcile.Request])
 		synctest.Wait()
 		add := func(name, reason string) {
-			queue.AddWithOpts(workqueue.AddOpts{Reason: reason}, reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "shop", Name: name}})
+			queue.AddWithOpts(workqueue.AddOpts{Reason: reason},
+				reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "shop",
+					Name: name}})
 		}
 		add("web", "Pod deleted")
 		add("later", "Website updated")
@@ -85,15 +93,19 @@ func TestTheLatestReconcilesOfARunningControllerAreShown(t *testing.T) {
 		add("slow", "Website created")
 		time.Sleep(time.Second)
 
-		got, asJSON := text(t, recorder, ""), ask(recorder, http.MethodGet, "/?name=web", "application/json").Body.Bytes()
+		got, asJSON := text(t, recorder, ""), ask(recorder, http.MethodGet, "/?name=web",
+			"application/json").Body.Bytes()
 		stop()
 		require.NoError(t, <-ended)
 
 		require.Contains(t, got, "\nwebsite (Website): 1 running, 3 ended, 1 of them failed\n")
-		require.Regexp(t, `  STARTED +REQUEST +QUEUED +TOOK +RESULT +REASONS\n  \d\d:\d\d:01.021  shop/slow `, got, "the newest comes first")
+		require.Regexp(t,
+			`  STARTED +REQUEST +QUEUED +TOOK +RESULT +REASONS\n  \d\d:\d\d:01.021  shop/slow `,
+			got, "the newest comes first")
 		require.Regexp(t, `shop/slow   \S+ +- +running +Website created`, got)
 		require.Regexp(t, `shop/bad    0s +20ms  failed: no room at all +Website created`, got)
-		require.Regexp(t, `shop/later  20ms +20ms  requeued: after 1h0m0s +Website updated, Pod created \(2 causes\)`, got, "how many, said once")
+		require.Regexp(t,
+			`shop/later  20ms +20ms  requeued: after 1h0m0s +Website updated, Pod created \(2 causes\)`, got, "how many, said once")
 		require.Regexp(t, `shop/web    0s +20ms  succeeded +Pod deleted`, got)
 
 		var decoded report
@@ -101,8 +113,10 @@ func TestTheLatestReconcilesOfARunningControllerAreShown(t *testing.T) {
 		require.Len(t, decoded.Controllers, 1)
 		r := decoded.Controllers[0].Reconciles
 		require.Len(t, r, 1)
-		require.Equal(t, reconcileJSON{"shop", "web", "Pod deleted", 1, 0, 20 * time.Millisecond, "succeeded"},
-			reconcileJSON{r[0].Namespace, r[0].Name, r[0].Reasons, r[0].Causes, *r[0].Queued, r[0].Took, r[0].Result})
+		require.Equal(t, reconcileJSON{"shop", "web", "Pod deleted", 1, 0, 20 * time.Millisecond,
+			"succeeded"},
+			reconcileJSON{r[0].Namespace, r[0].Name, r[0].Reasons, r[0].Causes, *r[0].Queued,
+				r[0].Took, r[0].Result})
 	})
 }
 
@@ -127,32 +141,38 @@ func begin(controller, name string) trace.Event {
 }
 
 func end(controller, name string, outcome trace.Outcome) trace.Event {
-	return trace.Event{Kind: trace.ReconcileEnd, Layer: controller, Namespace: "shop", Name: name, Outcome: outcome, Took: time.Millisecond}
+	return trace.Event{Kind: trace.ReconcileEnd, Layer: controller, Namespace: "shop", Name: name,
+		Outcome: outcome, Took: time.Millisecond}
 }
 
 func TestWhatTheRingHasForgottenIsSaidToBeUnknown(t *testing.T) {
 	got := text(t, told(0, end("website", "web", trace.Succeeded)), "")
 	require.Contains(t, got, "From the last 1 of 1 events.")
 	require.Regexp(t, `shop/web  \?       1ms   succeeded  \?`, got)
-	got = text(t, told(2, begin("website", "a"), end("website", "a", trace.Succeeded), end("website", "a", trace.Succeeded)), "")
+	got = text(t, told(2, begin("website", "a"), end("website", "a", trace.Succeeded),
+		end("website", "a", trace.Succeeded)), "")
 	require.Contains(t, got, "From the last 2 of 3 events.")
 }
 
 func TestATimeInTheQueueBelongsToOneReconcile(t *testing.T) {
-	taken := trace.Event{Kind: trace.Dequeue, Layer: "website", Namespace: "shop", Name: "web", Took: time.Minute}
-	got := text(t, told(0, taken, begin("website", "web"), end("website", "web", trace.Succeeded), begin("website", "web")), "")
+	taken := trace.Event{Kind: trace.Dequeue, Layer: "website", Namespace: "shop", Name: "web",
+		Took: time.Minute}
+	got := text(t, told(0, taken, begin("website", "web"), end("website", "web", trace.Succeeded),
+		begin("website", "web")), "")
 	require.Regexp(t, `shop/web  1m0s +1ms +succeeded`, got)
 	require.Regexp(t, `shop/web  \? +- +running`, got)
 }
 
 func TestQueuesThatBelongToNoControllerAreNotShown(t *testing.T) {
-	got := text(t, told(0, trace.Event{Kind: trace.Dequeue, Layer: "queue", Name: "x"}, trace.Event{Kind: trace.Note, Layer: "demo"}), "")
+	got := text(t, told(0, trace.Event{Kind: trace.Dequeue, Layer: "queue", Name: "x"},
+		trace.Event{Kind: trace.Note, Layer: "demo"}), "")
 	require.Equal(t, "No reconciles of such a controller in the last 2 of 2 events.\n", got)
 }
 
 func TestSeveralControllersAreShownByTheirNamesAndCounted(t *testing.T) {
 	r := told(0,
-		begin("b", "x"), end("b", "x", trace.Failed), begin("b", "x"), end("b", "x", trace.GivenUp), begin("b", "y"),
+		begin("b", "x"), end("b", "x", trace.Failed), begin("b", "x"), end("b", "x",
+			trace.GivenUp), begin("b", "y"),
 		begin("a", "x"), end("a", "x", trace.Requeued), end("a", "z", trace.Waiting))
 	got := text(t, r, "")
 	require.Contains(t, got, "\na: 0 running, 2 ended, 0 of them failed\n")
@@ -162,7 +182,9 @@ func TestSeveralControllersAreShownByTheirNamesAndCounted(t *testing.T) {
 	require.NotContains(t, text(t, r, "?controller=b"), "\na:")
 	require.NotContains(t, text(t, r, "?name=y"), "shop/x")
 	require.Contains(t, text(t, r, "?name=y&namespace=shop"), "shop/y")
-	require.Equal(t, "From the last 8 of 8 events.\n\na: 0 running, 2 ended, 0 of them failed\n\nb: 1 running, 2 ended, 2 of them failed\n", text(t, r, "?namespace=bank"),
+	require.Equal(t,
+		"From the last 8 of 8 events.\n\na: 0 running, 2 ended, 0 of them failed\n\nb: 1 "+
+			"running, 2 ended, 2 of them failed\n", text(t, r, "?namespace=bank"),
 		"a controller without such reconciles has no table")
 	require.Equal(t, 1, strings.Count(text(t, r, "?controller=b&n=1"), "shop/"))
 	require.Contains(t, text(t, r, "?controller=none"), "No reconciles of such a controller")
@@ -181,7 +203,9 @@ func TestOnlyTheLatestAreShownUnlessAskedForMore(t *testing.T) {
 }
 
 func TestARecorderThatIsOffSaysHowToTurnItOn(t *testing.T) {
-	require.Equal(t, "The flight recorder is off. Set Recorder in the manager's or the controller's options to trace.New(0).\n", text(t, nil, ""))
+	require.Equal(t,
+		"The flight recorder is off. Set Recorder in the manager's or the controller's options "+
+			"to trace.New(0).\n", text(t, nil, ""))
 	w := ask(nil, http.MethodGet, "/?format=json", "")
 	require.JSONEq(t, `{"on": false, "recorded": 0, "held": 0, "controllers": []}`, w.Body.String())
 }
@@ -218,9 +242,12 @@ func TestTheFormIsTheClientsChoice(t *testing.T) {
 		w := ask(r, http.MethodGet, "/"+c.query, c.accept)
 		sent := w.Result().Header
 		require.Equal(t, c.want, sent.Get("Content-Type"), name)
-		require.Equal(t, "nosniff", sent.Get("X-Content-Type-Options"), "an object's name is not a script")
-		require.Equal(t, "no-store", sent.Get("Cache-Control"), "what is happening now is not what happened before")
-		require.Equal(t, c.want == "application/json", strings.HasPrefix(w.Body.String(), "{\n  \"on\": true"), "JSON is for people, too")
+		require.Equal(t, "nosniff", sent.Get("X-Content-Type-Options"),
+			"an object's name is not a script")
+		require.Equal(t, "no-store", sent.Get("Cache-Control"),
+			"what is happening now is not what happened before")
+		require.Equal(t, c.want == "application/json",
+			strings.HasPrefix(w.Body.String(), "{\n  \"on\": true"), "JSON is for people, too")
 	}
 }
 
@@ -231,7 +258,8 @@ func TestAReasonIsShownForWhatItIs(t *testing.T) {
 		want    string
 	}{
 		{"", 0, "?"}, {"", 1, "?"}, {"", 2, "(2 causes)"},
-		{"Pod deleted", 0, "Pod deleted"}, {"Pod deleted", 1, "Pod deleted"}, {"Pod deleted", 2, "Pod deleted (2 causes)"},
+		{"Pod deleted", 0, "Pod deleted"}, {"Pod deleted", 1, "Pod deleted"}, {"Pod deleted", 2,
+			"Pod deleted (2 causes)"},
 	} {
 		require.Equal(t, c.want, oneReconcile{Reasons: c.reasons, Causes: c.causes}.reasons())
 	}
@@ -240,7 +268,8 @@ func TestAReasonIsShownForWhatItIs(t *testing.T) {
 
 func TestDurationsAreShort(t *testing.T) {
 	for d, want := range map[time.Duration]string{
-		0: "0s", 123456: "123.5µs", 12345678: "12.35ms", 1234567890: "1.23s", time.Hour + 123456: "1h0m0s",
+		0: "0s", 123456: "123.5µs", 12345678: "12.35ms", 1234567890: "1.23s", time.Hour +
+			123456: "1h0m0s",
 	} {
 		require.Equal(t, want, short(d))
 	}

@@ -8,11 +8,12 @@ import (
 	"github.com/loopwright/loopwright/trace"
 )
 
-// report is the answer. The JSON names are stable: a field may be added, none changes its meaning.
+// report is the answer. The JSON names are stable: fields may be added, but none changes its
+// meaning.
 type report struct {
-	On          bool            `json:"on"`       // false: nobody records
+	On          bool            `json:"on"`       // false without a recorder
 	Recorded    uint64          `json:"recorded"` // events, since the program started
-	Held        int             `json:"held"`     // events that this answer is made of
+	Held        int             `json:"held"`     // events that this answer is made from
 	Controllers []oneController `json:"controllers"`
 }
 
@@ -26,8 +27,8 @@ type oneController struct {
 	Reconciles []oneReconcile `json:"reconciles"` // newest first
 }
 
-// oneReconcile is one call of a reconciler. Reasons, causes and the time in the queue are missing where the
-// ring has forgotten the beginning.
+// oneReconcile is one call of a reconciler. Reasons, causes and the time in the queue are missing
+// if the ring has overwritten the events before its start.
 type oneReconcile struct {
 	Started   time.Time      `json:"started"`
 	Namespace string         `json:"namespace,omitempty"`
@@ -37,14 +38,15 @@ type oneReconcile struct {
 	Causes    int            `json:"causes,omitempty"` // how many were merged into this one
 	Queued    *time.Duration `json:"queuedNanos,omitempty"`
 	Took      time.Duration  `json:"tookNanos,omitempty"`
-	Result    string         `json:"result,omitempty"` // succeeded, failed, requeued, waiting, given up
-	Message   string         `json:"message,omitempty"`
+	// Result is one of succeeded, failed, requeued, waiting, given up.
+	Result  string `json:"result,omitempty"`
+	Message string `json:"message,omitempty"`
 }
 
 type request struct{ controller, namespace, name string }
 
-// summarizer goes through events, oldest first. A controller never works on one request twice at the same
-// time, so that an end belongs to the last start.
+// summarizer reads events, oldest first. A controller never works on one request twice at the same
+// time, so an end belongs to the last start.
 type summarizer struct {
 	started time.Time
 	all     map[string]*oneController
@@ -52,9 +54,12 @@ type summarizer struct {
 	running map[request]oneReconcile
 }
 
-// summarize is the whole story, by the controllers' names.
+// summarize returns the reconciles of all controllers, sorted by the controllers' names.
 func summarize(events []trace.Event, started time.Time) []oneController {
-	s := summarizer{started: started, all: map[string]*oneController{}, queued: map[request]time.Duration{}, running: map[request]oneReconcile{}}
+	s := summarizer{
+		started: started, all: map[string]*oneController{},
+		queued: map[request]time.Duration{}, running: map[request]oneReconcile{},
+	}
 	for _, e := range events {
 		r := request{e.Layer, e.Namespace, e.Name}
 		switch e.Kind {
@@ -101,7 +106,10 @@ func (s *summarizer) of(e trace.Event) *oneController {
 
 func (s *summarizer) start(r request, e trace.Event) {
 	s.of(e)
-	begun := oneReconcile{Started: s.started.Add(e.At), Namespace: e.Namespace, Name: e.Name, Running: true, Reasons: e.Reason, Causes: e.Count}
+	begun := oneReconcile{
+		Started: s.started.Add(e.At), Namespace: e.Namespace, Name: e.Name,
+		Running: true, Reasons: e.Reason, Causes: e.Count,
+	}
 	if queued, known := s.queued[r]; known {
 		begun.Queued = &queued
 		delete(s.queued, r)
@@ -113,10 +121,13 @@ func (s *summarizer) end(r request, e trace.Event) {
 	c := s.of(e)
 	ended, known := s.running[r]
 	if !known {
-		ended = oneReconcile{Started: s.started.Add(e.At - e.Took), Namespace: e.Namespace, Name: e.Name}
+		ended = oneReconcile{
+			Started: s.started.Add(e.At - e.Took), Namespace: e.Namespace, Name: e.Name,
+		}
 	}
 	delete(s.running, r)
-	ended.Running, ended.Took, ended.Result, ended.Message = false, e.Took, e.Outcome.String(), e.Reason
+	ended.Running, ended.Took = false, e.Took
+	ended.Result, ended.Message = e.Outcome.String(), e.Reason
 	c.Ended++
 	if e.Outcome == trace.Failed || e.Outcome == trace.GivenUp {
 		c.Failed++

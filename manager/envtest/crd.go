@@ -19,8 +19,8 @@ import (
 	"github.com/loopwright/loopwright/manager/webhook/conversion"
 )
 
-// Suites list CRDs with a client of client-go's scheme, and count on it that importing envtest has
-// taught CRDs to that scheme, as controller-runtime's does.
+// Test suites list CRDs with a client of client-go's scheme, and rely on importing envtest to add
+// the CRD types to that scheme, as importing controller-runtime's does.
 func init() {
 	if err := apiextensionsv1.AddToScheme(scheme.Scheme); err != nil {
 		panic(err)
@@ -29,11 +29,11 @@ func init() {
 
 // CRDInstallOptions say which CustomResourceDefinitions to install, and how.
 type CRDInstallOptions struct {
-	// Scheme says which kinds have conversion webhooks: those of which one version is a Hub. nil
+	// Scheme says which kinds have conversion webhooks: those with a version that is a Hub. nil
 	// stands for the scheme of client-go.
 	Scheme *runtime.Scheme
-	// Paths are files, and directories with files, of YAML or JSON. Of a directory, its own files
-	// ending in .yaml, .yml and .json are read; objects of other kinds are skipped.
+	// Paths are files, and directories with files, of YAML or JSON. In a directory, only its own
+	// files ending in .yaml, .yml and .json are read; objects of other kinds are skipped.
 	Paths []string
 	// CRDs are installed in addition.
 	CRDs []*apiextensionsv1.CustomResourceDefinition
@@ -41,7 +41,7 @@ type CRDInstallOptions struct {
 	ErrorIfPathMissing bool
 	// MaxTime is how long the CRDs may take to be served. The default is 10 seconds.
 	MaxTime time.Duration
-	// PollInterval is how often to look. The default is 100 milliseconds.
+	// PollInterval is the pause between two checks. The default is 100 milliseconds.
 	PollInterval time.Duration
 	// CleanUpAfterUse removes the CRDs when the Environment stops.
 	CleanUpAfterUse bool
@@ -67,9 +67,11 @@ func waitsOrDefault(max, interval time.Duration) (time.Duration, time.Duration) 
 	return max, interval
 }
 
-// InstallCRDs reads CRDs, installs them, waits until they are served, and returns them. One that is
-// there already is updated.
-func InstallCRDs(config *rest.Config, options CRDInstallOptions) ([]*apiextensionsv1.CustomResourceDefinition, error) {
+// InstallCRDs reads CRDs, installs them, waits until they are served, and returns them. It updates
+// a CRD that exists already.
+func InstallCRDs(
+	config *rest.Config, options CRDInstallOptions,
+) ([]*apiextensionsv1.CustomResourceDefinition, error) {
 	options = options.withDefaults()
 	if err := ReadCRDFiles(&options); err != nil {
 		return nil, err
@@ -86,8 +88,8 @@ func InstallCRDs(config *rest.Config, options CRDInstallOptions) ([]*apiextensio
 	return options.CRDs, nil
 }
 
-// CreateCRDs creates or updates CRDs, and does not wait until they are served. It does wait, 10
-// seconds for each, for the end of one of the same name that is being deleted.
+// CreateCRDs creates or updates CRDs, and does not wait until they are served. If a CRD of the same
+// name is being deleted, it waits up to 10 seconds until that one is gone.
 func CreateCRDs(config *rest.Config, crds []*apiextensionsv1.CustomResourceDefinition) error {
 	c, err := newClient(config)
 	if err != nil {
@@ -103,8 +105,8 @@ func CreateCRDs(config *rest.Config, crds []*apiextensionsv1.CustomResourceDefin
 	return nil
 }
 
-// UninstallCRDs deletes CRDs, and with them all their objects. It does not wait for the end of that.
-// Deleting what is not there is no error.
+// UninstallCRDs deletes CRDs, and with them all their objects. It does not wait until they are
+// gone. Deleting a missing CRD is no error.
 func UninstallCRDs(config *rest.Config, options CRDInstallOptions) error {
 	if err := ReadCRDFiles(&options); err != nil {
 		return err
@@ -131,13 +133,16 @@ func newClient(config *rest.Config) (client.Client, error) {
 	return c, nil
 }
 
-// conversionPath is where a webhook server converts objects.
+// conversionPath is the path at which a webhook server converts objects.
 const conversionPath = "convert"
 
-// directConversions has the API server convert objects at the local port, for the kinds that the
-// scheme can convert. From the others it takes a conversion webhook away: the manifest may name one
-// that a test does not serve.
-func directConversions(crds []*apiextensionsv1.CustomResourceDefinition, scheme *runtime.Scheme, o WebhookInstallOptions) error {
+// directConversions points the conversion webhooks to the local port, for the kinds that the scheme
+// can convert. It removes the conversion webhook from the others: the manifest may name one that a
+// test does not serve.
+func directConversions(
+	crds []*apiextensionsv1.CustomResourceDefinition, scheme *runtime.Scheme,
+	o WebhookInstallOptions,
+) error {
 	if len(o.LocalServingCAData) == 0 {
 		return nil
 	}
@@ -147,7 +152,7 @@ func directConversions(crds []*apiextensionsv1.CustomResourceDefinition, scheme 
 	}
 	for _, crd := range crds {
 		if crd.Spec.PreserveUnknownFields {
-			continue // the API server allows such a CRD no webhook
+			continue // the API server refuses a conversion webhook for such a CRD
 		}
 		kind := schema.GroupKind{Group: crd.Spec.Group, Kind: crd.Spec.Names.Kind}
 		if !o.IgnoreSchemeConvertible && !converts(scheme, kind) {
@@ -159,15 +164,17 @@ func directConversions(crds []*apiextensionsv1.CustomResourceDefinition, scheme 
 			Strategy: apiextensionsv1.WebhookConverter,
 			Webhook: &apiextensionsv1.WebhookConversion{
 				ConversionReviewVersions: []string{"v1", "v1beta1"},
-				ClientConfig:             &apiextensionsv1.WebhookClientConfig{URL: &url, CABundle: o.LocalServingCAData},
+				ClientConfig: &apiextensionsv1.WebhookClientConfig{
+					URL: &url, CABundle: o.LocalServingCAData,
+				},
 			},
 		}
 	}
 	return nil
 }
 
-// converts reports whether the Go types of a kind convert themselves. A kind of which only some versions do is left alone,
-// as in controller-runtime: the builder of its webhooks says what is missing.
+// converts returns true if the Go types of a kind convert themselves. It skips a kind of which only
+// some versions do, as in controller-runtime: the builder of its webhooks reports what is missing.
 func converts(scheme *runtime.Scheme, kind schema.GroupKind) bool {
 	for known := range scheme.AllKnownTypes() {
 		if known.GroupKind() != kind {
@@ -185,22 +192,28 @@ func converts(scheme *runtime.Scheme, kind schema.GroupKind) bool {
 
 // WaitForCRDs waits until discovery shows every served version of CRDs.
 //
-// Errors: one that names the first resource that is missing after options.MaxTime.
-func WaitForCRDs(config *rest.Config, crds []*apiextensionsv1.CustomResourceDefinition, options CRDInstallOptions) error {
+// Errors: one that names the first resource that is still missing after options.MaxTime.
+func WaitForCRDs(
+	config *rest.Config, crds []*apiextensionsv1.CustomResourceDefinition,
+	options CRDInstallOptions,
+) error {
 	c, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
 		return fmt.Errorf("making a client for discovery: %w", err)
 	}
 	versions, plurals := servedResources(crds)
 	max, interval := waitsOrDefault(options.MaxTime, options.PollInterval)
-	return poll(context.Background(), interval, max, "waiting until the CRDs are served", func(ctx context.Context) error {
-		for len(versions) > 0 { // those that were found need no second look
+	const what = "waiting until the CRDs are served"
+	return poll(context.Background(), interval, max, what, func(ctx context.Context) error {
+		for len(versions) > 0 { // versions that were found are not checked again
 			found, err := c.ServerResourcesForGroupVersionWithContext(ctx, versions[0].String())
 			if err != nil {
 				return fmt.Errorf("%s: %w", versions[0], err)
 			}
 			for _, plural := range plurals[versions[0]] {
-				if !slices.ContainsFunc(found.APIResources, func(r metav1.APIResource) bool { return r.Name == plural }) {
+				if !slices.ContainsFunc(found.APIResources, func(r metav1.APIResource) bool {
+					return r.Name == plural
+				}) {
 					return fmt.Errorf("%s has no %s", versions[0], plural)
 				}
 			}
@@ -210,9 +223,11 @@ func WaitForCRDs(config *rest.Config, crds []*apiextensionsv1.CustomResourceDefi
 	})
 }
 
-// servedResources returns the versions that CRDs serve, in the order in which they come first, and
-// for each of them the resources.
-func servedResources(crds []*apiextensionsv1.CustomResourceDefinition) (versions []schema.GroupVersion, plurals map[schema.GroupVersion][]string) {
+// servedResources returns the versions that CRDs serve, in the order of their first appearance, and
+// the resources of each.
+func servedResources(
+	crds []*apiextensionsv1.CustomResourceDefinition,
+) (versions []schema.GroupVersion, plurals map[schema.GroupVersion][]string) {
 	plurals = map[schema.GroupVersion][]string{}
 	for _, crd := range crds {
 		for _, version := range crd.Spec.Versions {
@@ -229,8 +244,8 @@ func servedResources(crds []*apiextensionsv1.CustomResourceDefinition) (versions
 	return versions, plurals
 }
 
-// put makes the server have an object of this name as it is here, and fills in what the server adds.
-// Somebody else may write it at the same time; then put looks again.
+// put creates an object, or updates the one of the same name, and fills in what the server adds. If
+// another client writes it at the same time, put tries again.
 func put(ctx context.Context, c client.Client, object client.Object) error {
 	for {
 		err := putOnce(ctx, c, object)
@@ -244,7 +259,7 @@ func putOnce(ctx context.Context, c client.Client, object client.Object) error {
 	existing := object.DeepCopyObject().(client.Object)
 	err := c.Get(ctx, client.ObjectKeyFromObject(object), existing)
 	if err == nil && existing.GetDeletionTimestamp() != nil {
-		// An update would succeed, and be gone a moment later.
+		// An update would succeed, but the object would be gone a moment later.
 		if err := awaitEnd(ctx, c, existing); err != nil {
 			return err
 		}
@@ -265,7 +280,8 @@ func putOnce(ctx context.Context, c client.Client, object client.Object) error {
 
 func awaitEnd(ctx context.Context, c client.Client, dying client.Object) error {
 	uid := dying.GetUID()
-	return poll(ctx, defaultPollInterval, defaultMaxWait, "waiting for the end of the one that is being deleted", func(ctx context.Context) error {
+	const what = "waiting for the end of the one that is being deleted"
+	return poll(ctx, defaultPollInterval, defaultMaxWait, what, func(ctx context.Context) error {
 		now := dying.DeepCopyObject().(client.Object)
 		err := c.Get(ctx, client.ObjectKeyFromObject(dying), now)
 		switch {

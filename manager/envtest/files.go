@@ -24,7 +24,7 @@ type document struct {
 	text []byte
 }
 
-// into reads the object into a Go type.
+// into decodes the object into a Go type.
 func (d document) into(path string, object any) error {
 	if err := yaml.Unmarshal(d.text, object); err != nil {
 		return fmt.Errorf("reading the %s in %s: %w", d.kind.Kind, path, err)
@@ -32,21 +32,23 @@ func (d document) into(path string, object any) error {
 	return nil
 }
 
-// ReadCRDFiles adds the CRDs of options.Paths to options.CRDs. Of several with one name, the one
-// that comes last is taken.
+// ReadCRDFiles adds the CRDs of options.Paths to options.CRDs. If several have one name, the last
+// one is used.
 func ReadCRDFiles(options *CRDInstallOptions) error {
 	var read []*apiextensionsv1.CustomResourceDefinition
-	err := eachDocument(options.Paths, !options.ErrorIfPathMissing, func(path string, d document) error {
-		if d.kind.Kind != "CustomResourceDefinition" {
-			return nil
-		}
-		if want := apiextensionsv1.SchemeGroupVersion.String(); d.kind.APIVersion != want {
-			return fmt.Errorf("reading %s: a CustomResourceDefinition of %s: want %s", path, d.kind.APIVersion, want)
-		}
-		crd := &apiextensionsv1.CustomResourceDefinition{}
-		read = append(read, crd)
-		return d.into(path, crd)
-	})
+	err := eachDocument(options.Paths, !options.ErrorIfPathMissing,
+		func(path string, d document) error {
+			if d.kind.Kind != "CustomResourceDefinition" {
+				return nil
+			}
+			if want := apiextensionsv1.SchemeGroupVersion.String(); d.kind.APIVersion != want {
+				return fmt.Errorf("reading %s: a CustomResourceDefinition of %s: want %s",
+					path, d.kind.APIVersion, want)
+			}
+			crd := &apiextensionsv1.CustomResourceDefinition{}
+			read = append(read, crd)
+			return d.into(path, crd)
+		})
 	if err != nil {
 		return err
 	}
@@ -54,10 +56,14 @@ func ReadCRDFiles(options *CRDInstallOptions) error {
 	return nil
 }
 
-// mergeCRDs joins two lists. Of several CRDs with one name, the last one takes the place of the
-// first. So reading a directory again, as Stop does, gives no CRD twice.
-func mergeCRDs(lists ...[]*apiextensionsv1.CustomResourceDefinition) []*apiextensionsv1.CustomResourceDefinition {
-	return mergeBy(func(crd *apiextensionsv1.CustomResourceDefinition) string { return crd.Name }, lists...)
+// mergeCRDs joins lists. If several CRDs have one name, the last one replaces the first, at its
+// place. So reading a directory again, as Stop does, adds no duplicates.
+func mergeCRDs(
+	lists ...[]*apiextensionsv1.CustomResourceDefinition,
+) []*apiextensionsv1.CustomResourceDefinition {
+	return mergeBy(func(crd *apiextensionsv1.CustomResourceDefinition) string {
+		return crd.Name
+	}, lists...)
 }
 
 func mergeBy[T any, K comparable](key func(T) K, lists ...[]T) []T {
@@ -95,20 +101,27 @@ func (o *WebhookInstallOptions) readWebhookFiles() error {
 			return nil
 		}
 		if want := admissionv1.SchemeGroupVersion.String(); d.kind.APIVersion != want {
-			return fmt.Errorf("reading %s: a %s of %s: want %s", path, d.kind.Kind, d.kind.APIVersion, want)
+			return fmt.Errorf("reading %s: a %s of %s: want %s",
+				path, d.kind.Kind, d.kind.APIVersion, want)
 		}
 		return d.into(path, object)
 	})
 	if err != nil {
 		return err
 	}
-	o.MutatingWebhooks = mergeBy(func(w *admissionv1.MutatingWebhookConfiguration) string { return w.Name }, o.MutatingWebhooks, mutating)
-	o.ValidatingWebhooks = mergeBy(func(w *admissionv1.ValidatingWebhookConfiguration) string { return w.Name }, o.ValidatingWebhooks, validating)
+	o.MutatingWebhooks = mergeBy(func(w *admissionv1.MutatingWebhookConfiguration) string {
+		return w.Name
+	}, o.MutatingWebhooks, mutating)
+	o.ValidatingWebhooks = mergeBy(func(w *admissionv1.ValidatingWebhookConfiguration) string {
+		return w.Name
+	}, o.ValidatingWebhooks, validating)
 	return nil
 }
 
 // eachDocument calls visit for each object in files, and in the files of directories.
-func eachDocument(paths []string, skipMissing bool, visit func(path string, d document) error) error {
+func eachDocument(
+	paths []string, skipMissing bool, visit func(path string, d document) error,
+) error {
 	for _, path := range paths {
 		files, err := filesOf(path)
 		if errors.Is(err, fs.ErrNotExist) && skipMissing {
@@ -126,7 +139,8 @@ func eachDocument(paths []string, skipMissing bool, visit func(path string, d do
 	return nil
 }
 
-// filesOf returns a file itself, and of a directory the files that may hold objects, sorted.
+// filesOf returns the path itself if it is a file, and for a directory the files that may hold
+// objects, sorted.
 func filesOf(path string) ([]string, error) {
 	info, err := os.Stat(path)
 	if err != nil || !info.IsDir() {
@@ -135,7 +149,8 @@ func filesOf(path string) ([]string, error) {
 	entries, err := os.ReadDir(path)
 	var files []string
 	for _, entry := range entries {
-		if slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(entry.Name())) && !entry.IsDir() {
+		if slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(entry.Name())) &&
+			!entry.IsDir() {
 			files = append(files, filepath.Join(path, entry.Name()))
 		}
 	}

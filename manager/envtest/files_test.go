@@ -44,7 +44,8 @@ func TestCRDsAreReadFromFilesAndDirectories(t *testing.T) {
 		require.NoError(t, ReadCRDFiles(&options))
 		assert.Equal(t, c.want, names(options.CRDs), "read again, a CRD is there twice")
 	}
-	assert.Error(t, ReadCRDFiles(&CRDInstallOptions{Paths: []string{"testdata/none"}, ErrorIfPathMissing: true}))
+	assert.Error(t, ReadCRDFiles(&CRDInstallOptions{Paths: []string{"testdata/none"},
+		ErrorIfPathMissing: true}))
 }
 
 func TestAFileThatCannotBeReadIsNamed(t *testing.T) {
@@ -85,10 +86,12 @@ func TestWebhooksAreReadAndSentToTheLocalPort(t *testing.T) {
 	assert.Equal(t, "https://host.example:8443/validate-widget", *validate.URL)
 	assert.Nil(t, validate.Service)
 	assert.Equal(t, o.LocalServingCAData, validate.CABundle)
-	assert.Equal(t, "https://host.example:8443/mutate-widget", *o.MutatingWebhooks[0].Webhooks[0].ClientConfig.URL)
+	assert.Equal(t, "https://host.example:8443/mutate-widget",
+		*o.MutatingWebhooks[0].Webhooks[0].ClientConfig.URL)
 	assert.Equal(t, "https://host.example:8443/", *given.Webhooks[1].ClientConfig.URL)
 	assert.Equal(t, url, *given.Webhooks[0].ClientConfig.URL)
-	assert.Equal(t, "theirs", string(given.Webhooks[0].ClientConfig.CABundle), "a webhook with an address and a CA of its own is not ours")
+	assert.Equal(t, "theirs", string(given.Webhooks[0].ClientConfig.CABundle),
+		"a webhook with an address and a CA of its own is not ours")
 
 	dir := o.LocalServingCertDir
 	assert.FileExists(t, filepath.Join(dir, "tls.key"))
@@ -98,14 +101,16 @@ func TestWebhooksAreReadAndSentToTheLocalPort(t *testing.T) {
 	dir = o.LocalServingCertDir
 	require.NoError(t, o.Cleanup())
 	assert.NoDirExists(t, dir)
-	assert.Error(t, (&WebhookInstallOptions{Paths: []string{"testdata/none"}}).PrepWithoutInstalling())
+	assert.Error(t,
+		(&WebhookInstallOptions{Paths: []string{"testdata/none"}}).PrepWithoutInstalling())
 
 	mine := t.TempDir()
 	require.NoError(t, (&WebhookInstallOptions{LocalServingCertDir: mine}).Cleanup())
 	assert.DirExists(t, mine, "a user's own directory was removed")
 }
 
-// hub and spoke are two versions of one kind. Of another one, only the hub takes part. A Go type belongs to one kind.
+// hub and spoke are two versions of one kind. Of another one, only the hub takes part. A Go type
+// belongs to one kind.
 type (
 	hub      struct{ metav1.PartialObjectMetadata }
 	spoke    struct{ metav1.PartialObjectMetadata }
@@ -123,11 +128,16 @@ func (o *halfRest) DeepCopyObject() runtime.Object { return &halfRest{*o.DeepCop
 
 func TestOnlyKindsThatTheSchemeCanConvertGetAConversionWebhook(t *testing.T) {
 	scheme := runtime.NewScheme()
-	scheme.AddKnownTypeWithName(schema.GroupVersionKind{Group: "g", Version: "v1", Kind: "Converted"}, &hub{})
-	scheme.AddKnownTypeWithName(schema.GroupVersionKind{Group: "g", Version: "v2", Kind: "Converted"}, &spoke{})
-	scheme.AddKnownTypeWithName(schema.GroupVersionKind{Group: "g", Version: "v1", Kind: "Plain"}, &alone{})
-	scheme.AddKnownTypeWithName(schema.GroupVersionKind{Group: "g", Version: "v1", Kind: "Half"}, &halfHub{})
-	scheme.AddKnownTypeWithName(schema.GroupVersionKind{Group: "g", Version: "v2", Kind: "Half"}, &halfRest{})
+	scheme.AddKnownTypeWithName(schema.GroupVersionKind{Group: "g", Version: "v1",
+		Kind: "Converted"}, &hub{})
+	scheme.AddKnownTypeWithName(schema.GroupVersionKind{Group: "g", Version: "v2",
+		Kind: "Converted"}, &spoke{})
+	scheme.AddKnownTypeWithName(schema.GroupVersionKind{Group: "g", Version: "v1", Kind: "Plain"},
+		&alone{})
+	scheme.AddKnownTypeWithName(schema.GroupVersionKind{Group: "g", Version: "v1", Kind: "Half"},
+		&halfHub{})
+	scheme.AddKnownTypeWithName(schema.GroupVersionKind{Group: "g", Version: "v2", Kind: "Half"},
+		&halfRest{})
 	crd := func(kind string) *apiextensionsv1.CustomResourceDefinition {
 		return &apiextensionsv1.CustomResourceDefinition{Spec: apiextensionsv1.CustomResourceDefinitionSpec{
 			Group: "g", Names: apiextensionsv1.CustomResourceDefinitionNames{Kind: kind},
@@ -138,40 +148,50 @@ func TestOnlyKindsThatTheSchemeCanConvertGetAConversionWebhook(t *testing.T) {
 	converted, plain, half, unknown := crd("Converted"), crd("Plain"), crd("Half"), crd("Unknown")
 	all := []*apiextensionsv1.CustomResourceDefinition{converted, plain, half, unknown}
 	require.NoError(t, directConversions(all, scheme, serving))
-	assert.Equal(t, "https://127.0.0.1:8443/convert", *converted.Spec.Conversion.Webhook.ClientConfig.URL)
+	assert.Equal(t, "https://127.0.0.1:8443/convert",
+		*converted.Spec.Conversion.Webhook.ClientConfig.URL)
 	assert.Equal(t, "ca", string(converted.Spec.Conversion.Webhook.ClientConfig.CABundle))
 	for _, crd := range all[1:] {
-		assert.Nil(t, crd.Spec.Conversion, "%s: the API server would call a webhook that the test does not serve", crd.Spec.Names.Kind)
+		assert.Nil(t, crd.Spec.Conversion,
+			"%s: the API server would call a webhook that the test does not serve",
+			crd.Spec.Names.Kind)
 	}
 
 	serving.IgnoreSchemeConvertible = true
 	require.NoError(t, directConversions(all, scheme, serving))
-	assert.Equal(t, "https://127.0.0.1:8443/convert", *plain.Spec.Conversion.Webhook.ClientConfig.URL)
+	assert.Equal(t, "https://127.0.0.1:8443/convert",
+		*plain.Spec.Conversion.Webhook.ClientConfig.URL)
 
 	untouched := crd("Plain")
-	require.NoError(t, directConversions([]*apiextensionsv1.CustomResourceDefinition{untouched}, scheme, WebhookInstallOptions{}))
+	require.NoError(t, directConversions([]*apiextensionsv1.CustomResourceDefinition{untouched},
+		scheme, WebhookInstallOptions{}))
 	assert.NotNil(t, untouched.Spec.Conversion, "without a local server it is the user's business")
 }
 
 func TestPollEndsWithTheFirstSuccessOrTheLastError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start, tries := time.Now(), 0
-		assert.NoError(t, poll(t.Context(), time.Second, time.Minute, "waiting", func(context.Context) error {
-			if tries++; tries < 3 {
-				return errors.New("not yet")
-			}
-			return nil
-		}))
+		assert.NoError(t, poll(t.Context(), time.Second, time.Minute, "waiting",
+			func(context.Context) error {
+				if tries++; tries < 3 {
+					return errors.New("not yet")
+				}
+				return nil
+			}))
 		assert.Equal(t, 2*time.Second, time.Since(start))
 
-		err := poll(t.Context(), time.Second, 10500*time.Millisecond, "waiting for it", func(context.Context) error { return errors.New("not yet") })
+		err := poll(t.Context(), time.Second, 10500*time.Millisecond, "waiting for it",
+			func(context.Context) error {
+				return errors.New("not yet")
+			})
 		assert.EqualError(t, err, "waiting for it: not within 10.5s: not yet")
 		assert.Equal(t, 12500*time.Millisecond, time.Since(start))
 
-		assert.Error(t, poll(t.Context(), time.Second, time.Minute, "waiting", func(ctx context.Context) error {
-			<-ctx.Done() // a request that hangs
-			return ctx.Err()
-		}))
+		assert.Error(t, poll(t.Context(), time.Second, time.Minute, "waiting",
+			func(ctx context.Context) error {
+				<-ctx.Done() // a request that hangs
+				return ctx.Err()
+			}))
 		assert.Equal(t, 72500*time.Millisecond, time.Since(start))
 	})
 }

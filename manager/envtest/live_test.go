@@ -37,14 +37,16 @@ func TestWhatIsInstalledIsServedAndStopLeavesNothing(t *testing.T) {
 	environment.ControlPlane.GetAPIServer().Err = &output
 	config := started(t, environment)
 	c := clientFor(t, config)
-	require.NoError(t, c.Create(t.Context(), widget("a")), "a suite could not use its CRDs right after Start")
+	require.NoError(t, c.Create(t.Context(), widget("a")),
+		"a suite could not use its CRDs right after Start")
 	assert.Len(t, environment.CRDs, 2)
 
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: "default"},
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "a", Image: "a"}}},
 	}
-	assert.NoError(t, c.Create(t.Context(), pod), "nobody makes ServiceAccounts here, and so none may be demanded")
+	assert.NoError(t, c.Create(t.Context(), pod),
+		"nobody makes ServiceAccounts here, and so none may be demanded")
 
 	fromFile, err := clientcmd.RESTConfigFromKubeConfig(environment.KubeConfig)
 	require.NoError(t, err)
@@ -57,13 +59,15 @@ func TestWhatIsInstalledIsServedAndStopLeavesNothing(t *testing.T) {
 	require.NoError(t, err, "a stopped environment can be started again")
 	c = clientFor(t, environment.Config)
 	err = c.Get(t.Context(), client.ObjectKeyFromObject(widget("a")), widget("a"))
-	assert.True(t, apierrors.IsNotFound(err), "the next start found data of the one before: %v", err)
+	assert.True(t, apierrors.IsNotFound(err), "the next start found data of the one before: %v",
+		err)
 }
 
 func TestAUserHasTheRightsThatRBACGivesAndNoOthers(t *testing.T) {
 	environment := &Environment{}
 	admin := clientFor(t, started(t, environment))
-	user, err := environment.AddUser(User{Name: "ann", Groups: []string{"readers"}}, &rest.Config{QPS: 7, UserAgent: "ann's"})
+	user, err := environment.AddUser(User{Name: "ann", Groups: []string{"readers"}},
+		&rest.Config{QPS: 7, UserAgent: "ann's"})
 	require.NoError(t, err)
 	assert.Equal(t, float32(7), user.Config().QPS)
 	assert.Equal(t, "ann's", user.Config().UserAgent)
@@ -73,13 +77,17 @@ func TestAUserHasTheRightsThatRBACGivesAndNoOthers(t *testing.T) {
 
 	require.NoError(t, admin.Create(t.Context(), &rbacv1.ClusterRole{
 		ObjectMeta: metav1.ObjectMeta{Name: "see"},
-		Rules:      []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"namespaces"}, Verbs: []string{"list"}}},
+		Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"namespaces"},
+			Verbs: []string{"list"}}},
 	}))
 	require.NoError(t, admin.Create(t.Context(), &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: "see"}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "see"},
-		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.GroupKind, Name: "readers"}},
+		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.GroupKind,
+			Name: "readers"}},
 	}))
-	eventually(t, "the group's right is the user's", func() error { return ann.List(t.Context(), namespaces) })
+	eventually(t, "the group's right is the user's", func() error {
+		return ann.List(t.Context(), namespaces)
+	})
 
 	kubectl, err := user.Kubectl()
 	require.NoError(t, err)
@@ -115,11 +123,13 @@ func TestUsersCanBeAuthenticatedInAWayOfOnesOwnAndFlagsAreTheUsers(t *testing.T)
 	environment := &Environment{}
 	server := environment.ControlPlane.GetAPIServer()
 	server.Authn = tokens
-	server.Configure().Append("disable-admission-plugins", "LimitRanger").Set("service-cluster-ip-range", "10.7.0.0/24")
+	server.Configure().Append("disable-admission-plugins",
+		"LimitRanger").Set("service-cluster-ip-range", "10.7.0.0/24")
 	config := started(t, environment)
 	assert.Equal(t, "sesame", config.BearerToken)
 	assert.Empty(t, config.CertData)
-	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: "default"}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}}
+	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: "default"},
+		Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}}
 	require.NoError(t, clientFor(t, config).Create(t.Context(), service))
 	assert.True(t, strings.HasPrefix(service.Spec.ClusterIP, "10.7.0."), service.Spec.ClusterIP)
 	require.NoError(t, environment.Stop())
@@ -134,7 +144,8 @@ func TestTheAPIServerCanGoAwayAndComeBack(t *testing.T) {
 	assert.Error(t, c.List(t.Context(), &corev1.NamespaceList{}))
 	require.NoError(t, server.Stop(), "it is stopped already")
 	require.NoError(t, server.Start())
-	assert.NoError(t, c.List(t.Context(), &corev1.NamespaceList{}), "clients are good for the new one, too")
+	assert.NoError(t, c.List(t.Context(), &corev1.NamespaceList{}),
+		"clients are good for the new one, too")
 	require.NoError(t, server.Start(), "it runs already")
 }
 
@@ -152,7 +163,8 @@ func TestEnvironmentsRunSideBySide(t *testing.T) {
 			}
 			c := clientFor(t, config)
 			name := fmt.Sprintf("of-%d", i)
-			assert.NoError(t, c.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}))
+			assert.NoError(t, c.Create(t.Context(),
+				&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}))
 			assert.NoError(t, environments[i].Stop())
 		})
 	}
@@ -164,7 +176,8 @@ func TestAnEnvironmentEndsWithItsProcessAndTakesItsDirectoryAlong(t *testing.T) 
 		t.Skip("needs a control plane, which -short leaves out")
 	}
 	starter := exec.Command(os.Args[0])
-	starter.Env = append(os.Environ(), starterVariable+"=1", "USE_EXISTING_CLUSTER=", "TMPDIR="+t.TempDir())
+	starter.Env = append(os.Environ(), starterVariable+"=1", "USE_EXISTING_CLUSTER=",
+		"TMPDIR="+t.TempDir())
 	output, err := starter.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, starter.Start())
@@ -182,7 +195,8 @@ func TestAnExistingClusterGetsItsCRDsAndLosesThemAgain(t *testing.T) {
 	yes := true
 	guest := &Environment{
 		UseExistingCluster: &yes, Config: config,
-		CRDInstallOptions: CRDInstallOptions{Paths: []string{"testdata/crds/widgets.yaml"}, CleanUpAfterUse: true},
+		CRDInstallOptions: CRDInstallOptions{Paths: []string{"testdata/crds/widgets.yaml"},
+			CleanUpAfterUse: true},
 	}
 	c := clientFor(t, config)
 	for range 2 { // the second time, the first CRD may still be on its way out
@@ -192,7 +206,8 @@ func TestAnExistingClusterGetsItsCRDsAndLosesThemAgain(t *testing.T) {
 		require.NoError(t, guest.Stop())
 	}
 	eventually(t, "the CRD is gone", func() error {
-		err := c.Get(t.Context(), client.ObjectKey{Name: "widgets.envtest.loopwright.example"}, &apiextensionsv1.CustomResourceDefinition{})
+		err := c.Get(t.Context(), client.ObjectKey{Name: "widgets.envtest.loopwright.example"},
+			&apiextensionsv1.CustomResourceDefinition{})
 		if apierrors.IsNotFound(err) {
 			return nil
 		}
@@ -216,7 +231,8 @@ func TestAStartThatFailsLeavesNothing(t *testing.T) {
 		assert.Empty(t, entries)
 		assert.Empty(t, processesOf(os.TempDir()))
 	}
-	check(&Environment{CRDDirectoryPaths: []string{"testdata/none"}, ErrorIfCRDPathMissing: true}, "testdata/none")
+	check(&Environment{CRDDirectoryPaths: []string{"testdata/none"}, ErrorIfCRDPathMissing: true},
+		"testdata/none")
 	wrong := &Environment{}
 	wrong.ControlPlane.GetAPIServer().Configure().Set("no-such-flag", "1")
 	check(wrong, "unknown flag: --no-such-flag")
@@ -226,9 +242,11 @@ func TestAStartThatFailsLeavesNothing(t *testing.T) {
 // options name. It lets through what verdict says.
 func serveWebhooks(t *testing.T, o WebhookInstallOptions, verdict func(path string) bool) {
 	t.Helper()
-	certificate, err := tls.LoadX509KeyPair(filepath.Join(o.LocalServingCertDir, "tls.crt"), filepath.Join(o.LocalServingCertDir, "tls.key"))
+	certificate, err := tls.LoadX509KeyPair(filepath.Join(o.LocalServingCertDir, "tls.crt"),
+		filepath.Join(o.LocalServingCertDir, "tls.key"))
 	require.NoError(t, err)
-	listener, err := tls.Listen("tcp", net.JoinHostPort(o.LocalServingHost, strconv.Itoa(o.LocalServingPort)),
+	listener, err := tls.Listen("tcp",
+		net.JoinHostPort(o.LocalServingHost, strconv.Itoa(o.LocalServingPort)),
 		&tls.Config{Certificates: []tls.Certificate{certificate}})
 	require.NoError(t, err, "the port that Start chose cannot be used")
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -237,7 +255,8 @@ func serveWebhooks(t *testing.T, o WebhookInstallOptions, verdict func(path stri
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
-		review.Response = &admission.AdmissionResponse{UID: review.Request.UID, Allowed: verdict(r.URL.Path), Result: &metav1.Status{Message: "not this one"}}
+		review.Response = &admission.AdmissionResponse{UID: review.Request.UID,
+			Allowed: verdict(r.URL.Path), Result: &metav1.Status{Message: "not this one"}}
 		_ = json.NewEncoder(w).Encode(review)
 	})}
 	ended := make(chan struct{})
@@ -251,7 +270,9 @@ func TestTheAPIServerCallsTheWebhooksOfATest(t *testing.T) {
 		WebhookInstallOptions: WebhookInstallOptions{Paths: []string{"testdata/webhooks"}},
 	}
 	config := started(t, environment)
-	serveWebhooks(t, environment.WebhookInstallOptions, func(path string) bool { return path != "/validate-widget" })
+	serveWebhooks(t, environment.WebhookInstallOptions, func(path string) bool {
+		return path != "/validate-widget"
+	})
 	c := clientFor(t, config)
 	// A new configuration reaches the API server's admission a moment later; until then it lets
 	// everything through.
@@ -263,5 +284,6 @@ func TestTheAPIServerCallsTheWebhooksOfATest(t *testing.T) {
 		}
 		return c.Delete(t.Context(), widget("a"))
 	})
-	require.NoError(t, environment.WebhookInstallOptions.Install(config), "what is there is updated")
+	require.NoError(t, environment.WebhookInstallOptions.Install(config),
+		"what is there is updated")
 }

@@ -22,8 +22,8 @@ import (
 // buildLimit is how long a first compilation may take.
 const buildLimit = time.Hour
 
-// ControlPlane is an etcd and an API server, with a directory of their own that lives as long as they
-// do. An Environment starts and stops the one that it has.
+// ControlPlane is an etcd and an API server, with a directory that exists as long as they run. An
+// Environment starts and stops its ControlPlane.
 type ControlPlane struct {
 	APIServer *APIServer
 	Etcd      *Etcd
@@ -35,7 +35,8 @@ type ControlPlane struct {
 	dir     string
 }
 
-// GetAPIServer returns the API server, and makes one if there is none, so that its flags can be set.
+// GetAPIServer returns the API server, and makes one if there is none, so that a user can set its
+// flags.
 func (p *ControlPlane) GetAPIServer() *APIServer {
 	if p.APIServer == nil {
 		p.APIServer = &APIServer{}
@@ -52,8 +53,8 @@ func (p *ControlPlane) getEtcd() *Etcd {
 
 func (p *ControlPlane) isRunning() bool { return p.running != nil }
 
-// Start compiles the control plane, if that was never done, and starts it. It returns when the API
-// server is ready. What a failing Start has started it stops.
+// Start compiles the control plane, if it was not compiled before, and starts it. It returns when
+// the API server is ready. A Start that fails stops what it had started.
 func (p *ControlPlane) Start() error {
 	if p.isRunning() {
 		return errors.New("starting the control plane: it runs already: Stop it first")
@@ -69,7 +70,8 @@ func (p *ControlPlane) Start() error {
 		return err
 	}
 	if p.dir, err = os.MkdirTemp("", "loopwright-envtest-"); err != nil {
-		return fmt.Errorf("starting the control plane: %w: set TMPDIR to a directory that you can write to", err)
+		return fmt.Errorf("starting the control plane: %w: set TMPDIR to a directory that you "+
+			"can write to", err)
 	}
 	if err := p.start(port); err != nil {
 		err = errors.Join(err, os.RemoveAll(p.dir))
@@ -86,7 +88,8 @@ func (p *ControlPlane) start(port int) error {
 		if err := os.Mkdir(work, 0o700); err != nil {
 			return err
 		}
-		if err := errors.Join(server.Authn.Configure(work, server.Configure()), server.Authn.Start()); err != nil {
+		if err := errors.Join(server.Authn.Configure(work, server.Configure()),
+			server.Authn.Start()); err != nil {
 			return fmt.Errorf("preparing the authentication: %w", err)
 		}
 	}
@@ -109,7 +112,7 @@ func (p *ControlPlane) start(port int) error {
 	return p.describe()
 }
 
-// describe sets the fields that say where everything is.
+// describe sets the fields with addresses, paths and certificates.
 func (p *ControlPlane) describe() error {
 	config := p.running.RESTConfig()
 	address, err := url.Parse(config.Host)
@@ -121,7 +124,8 @@ func (p *ControlPlane) describe() error {
 		return err
 	}
 	p.KubectlPath = p.running.Kubectl
-	p.Etcd.URL, p.Etcd.DataDir, p.Etcd.running = etcdAddress, filepath.Join(p.dir, "state", "cluster", "etcd"), p.running
+	p.Etcd.URL, p.Etcd.running = etcdAddress, p.running
+	p.Etcd.DataDir = filepath.Join(p.dir, "state", "cluster", "etcd")
 	server := p.APIServer
 	server.given, server.givenAuthn = server.ListenAddr, server.Authn
 	server.ListenAddr = ListenAddr{Address: address.Hostname(), Port: address.Port()}
@@ -133,7 +137,7 @@ func (p *ControlPlane) describe() error {
 	return nil
 }
 
-// forget undoes describe, so that a next Start finds what a user has set, and nothing else.
+// forget undoes describe, so that the next Start finds only what a user has set.
 func (p *ControlPlane) forget() {
 	p.KubectlPath = ""
 	p.Etcd.URL, p.Etcd.DataDir, p.Etcd.running = nil, "", nil
@@ -142,13 +146,15 @@ func (p *ControlPlane) forget() {
 	server.CA, server.CertDir, server.EtcdURL, server.running = nil, "", nil, nil
 }
 
-// Stop stops the processes and removes their directory. Stopping what does not run is no error.
+// Stop stops the processes and removes their directory. Without a running control plane it does
+// nothing.
 func (p *ControlPlane) Stop() error {
 	if !p.isRunning() {
 		return nil
 	}
 	limit := orDefault(p.APIServer.StopTimeout) + orDefault(p.Etcd.StopTimeout)
-	ctx, cancel := context.WithTimeoutCause(context.Background(), limit, fmt.Errorf("not stopped within %s", limit))
+	ctx, cancel := context.WithTimeoutCause(context.Background(), limit,
+		fmt.Errorf("not stopped within %s", limit))
 	defer cancel()
 	if err := p.running.Down(ctx); err != nil {
 		return fmt.Errorf("stopping the control plane: %w", err)
@@ -163,15 +169,16 @@ func (p *ControlPlane) Stop() error {
 	return nil
 }
 
-// AddUser makes a user with a name and groups. A new one has no rights but those of its groups:
+// AddUser makes a user with a name and groups. A new user has no rights except those of its groups:
 // system:masters may do everything, and RBAC gives rights to others.
 //
-// The user's configuration is a copy of baseConfig, which may be nil, with what it takes to reach the
-// API server as that user.
+// The user's configuration is a copy of baseConfig, which may be nil, with the address and the
+// credentials of that user.
 func (p *ControlPlane) AddUser(user User, baseConfig *rest.Config) (*AuthenticatedUser, error) {
 	authn := p.GetAPIServer().Authn
 	if authn == nil {
-		return nil, fmt.Errorf("adding the user %s: there is no control plane to add it to: Start one first; an existing cluster gets its users elsewhere", user.Name)
+		return nil, fmt.Errorf("adding the user %s: there is no control plane to add it to: "+
+			"Start one first; an existing cluster gets its users elsewhere", user.Name)
 	}
 	if baseConfig == nil {
 		baseConfig = &rest.Config{}
@@ -211,25 +218,25 @@ func (l *ListenAddr) URL(scheme, path string) *url.URL {
 // HostPort returns the address as host:port.
 func (l *ListenAddr) HostPort() string { return net.JoinHostPort(l.Address, l.Port) }
 
-// SecureServing says where the API server serves, and who may use it.
+// SecureServing says where the API server serves, and how it authenticates users.
 type SecureServing struct {
-	// ListenAddr may have a port, and has it after the start. The address is 127.0.0.1.
+	// ListenAddr may be given a port; Start sets the address that is used. The address is
+	// 127.0.0.1.
 	ListenAddr
-	// CA is the certificate of the CA that vouches for the API server. Start sets it.
+	// CA is the certificate of the CA that signed the API server's. Start sets it.
 	CA []byte
-	// Authn makes the users; nil stands for client certificates. After Start it is the one that
-	// is used.
+	// Authn makes the users; nil stands for client certificates. Start sets the one that is used.
 	Authn
 }
 
-// APIServer is the process kube-apiserver. The ControlPlane starts it; Stop and Start, after that,
-// take it away from under a controller and bring it back.
+// APIServer is the process kube-apiserver. The ControlPlane starts it. A later Stop and Start
+// simulate an outage for the controllers under test.
 type APIServer struct {
 	SecureServing
 
 	// Path cannot be set, because the API server is compiled.
 	Path string
-	// CertDir is where the certificates are, and EtcdURL where etcd serves. Start sets them.
+	// CertDir is where the certificates are, and EtcdURL is etcd's address. Start sets them.
 	CertDir string
 	EtcdURL *url.URL
 
@@ -237,18 +244,19 @@ type APIServer struct {
 	// minute.
 	StartTimeout time.Duration
 	StopTimeout  time.Duration
-	// Out and Err get what the process prints. It is in a log, too, and an error quotes its end.
+	// Out and Err get what the process prints. A log file gets it, too, and an error quotes the end
+	// of that.
 	Out io.Writer
 	Err io.Writer
 
 	arguments *Arguments
 	running   *cluster.Cluster // nil unless the control plane has been started
-	// given and givenAuthn are what a user had set before Start set what is used.
+	// given and givenAuthn are the user's settings, before Start overwrote them.
 	given      ListenAddr
 	givenAuthn Authn
 }
 
-// Configure returns the flags that the API server gets beside the default ones.
+// Configure returns the flags that the API server gets in addition to the default ones.
 func (s *APIServer) Configure() *Arguments {
 	if s.arguments == nil {
 		s.arguments = EmptyArguments()
@@ -266,44 +274,50 @@ func (s *APIServer) Stop() error {
 	return stopPart(s.running, cluster.APIServer, s.StopTimeout)
 }
 
-// check refuses what cannot be had, and returns the port that is wanted, or 0.
+// check refuses settings that are not supported, and returns the port that the user wants, or 0.
 func (s *APIServer) check() (port int, err error) {
 	if s.Path != "" {
-		err = fmt.Errorf("APIServer.Path is %q, but the API server is compiled: leave Path empty", s.Path)
+		err = fmt.Errorf(
+			"APIServer.Path is %q, but the API server is compiled: leave Path empty", s.Path)
 	}
 	if s.CertDir != "" {
-		err = errors.Join(err, fmt.Errorf("APIServer.CertDir is %q, but the certificates have a directory of their own: leave CertDir empty", s.CertDir))
+		err = errors.Join(err, fmt.Errorf("APIServer.CertDir is %q, but the certificates have "+
+			"a directory of their own: leave CertDir empty", s.CertDir))
 	}
 	if s.EtcdURL != nil {
-		err = errors.Join(err, fmt.Errorf("APIServer.EtcdURL is %q, but the API server uses the control plane's etcd: leave EtcdURL empty", s.EtcdURL))
+		err = errors.Join(err, fmt.Errorf("APIServer.EtcdURL is %q, but the API server uses "+
+			"the control plane's etcd: leave EtcdURL empty", s.EtcdURL))
 	}
 	if a := s.Address; a != "" && a != "127.0.0.1" && a != "localhost" {
-		err = errors.Join(err, fmt.Errorf("SecureServing.Address is %q, but the API server serves on 127.0.0.1 alone: leave Address empty", a))
+		err = errors.Join(err, fmt.Errorf("SecureServing.Address is %q, but the API server "+
+			"serves on 127.0.0.1 alone: leave Address empty", a))
 	}
 	if s.Port != "" {
 		number, notNumber := strconv.ParseUint(s.Port, 10, 16)
 		if notNumber != nil {
-			err = errors.Join(err, fmt.Errorf("SecureServing.Port is %q: want a number, or nothing for any free port", s.Port))
+			err = errors.Join(err, fmt.Errorf(
+				"SecureServing.Port is %q: want a number, or nothing for any free port", s.Port))
 		}
 		port = int(number)
 	}
 	return port, err
 }
 
-// Etcd is the process etcd. It is there for the API server, and lets nobody else in.
+// Etcd is the process etcd. It accepts only the API server as a client.
 type Etcd struct {
-	// URL is where it serves. Start sets it.
+	// URL is its address. Start sets it.
 	URL *url.URL
 	// Path cannot be set, because etcd is compiled.
 	Path string
-	// DataDir is where the data are. Start sets it; they are gone after Stop.
+	// DataDir has its data. Start sets it; Stop deletes the data.
 	DataDir string
 
 	// StartTimeout and StopTimeout are how long a start and a stop may take. The default is a
 	// minute.
 	StartTimeout time.Duration
 	StopTimeout  time.Duration
-	// Out and Err get what the process prints. It is in a log, too, and an error quotes its end.
+	// Out and Err get what the process prints. A log file gets it, too, and an error quotes the end
+	// of that.
 	Out io.Writer
 	Err io.Writer
 
@@ -311,7 +325,7 @@ type Etcd struct {
 	running   *cluster.Cluster // nil unless the control plane has been started
 }
 
-// Configure returns the flags of etcd. Only those that it gets anyway can be changed.
+// Configure returns the flags of etcd. Only flags that it gets by default can be changed.
 func (e *Etcd) Configure() *Arguments {
 	if e.arguments == nil {
 		e.arguments = EmptyArguments()
@@ -322,7 +336,7 @@ func (e *Etcd) Configure() *Arguments {
 // Start starts an etcd that Stop has stopped, with its old data.
 func (e *Etcd) Start() error { return startPart(e.running, cluster.Etcd, e.StartTimeout) }
 
-// Stop stops etcd and leaves the API server running, which can do little then.
+// Stop stops etcd and leaves the API server running, which can do little without it.
 func (e *Etcd) Stop() error { return stopPart(e.running, cluster.Etcd, e.StopTimeout) }
 
 func (e *Etcd) check() (err error) {
@@ -330,17 +344,20 @@ func (e *Etcd) check() (err error) {
 		err = fmt.Errorf("Etcd.Path is %q, but etcd is compiled: leave Path empty", e.Path)
 	}
 	if e.URL != nil {
-		err = errors.Join(err, fmt.Errorf("Etcd.URL is %q, but etcd serves on a free port of 127.0.0.1: leave URL empty", e.URL))
+		err = errors.Join(err, fmt.Errorf(
+			"Etcd.URL is %q, but etcd serves on a free port of 127.0.0.1: leave URL empty", e.URL))
 	}
 	if e.DataDir != "" {
-		err = errors.Join(err, fmt.Errorf("Etcd.DataDir is %q, but the data have a directory of their own: leave DataDir empty, and set TMPDIR", e.DataDir))
+		err = errors.Join(err, fmt.Errorf("Etcd.DataDir is %q, but the data have "+
+			"a directory of their own: leave DataDir empty, and set TMPDIR", e.DataDir))
 	}
 	return err
 }
 
 func startPart(running *cluster.Cluster, part cluster.Part, timeout time.Duration) error {
 	if running == nil {
-		return fmt.Errorf("starting %s: it is a part of a control plane: Start the Environment or its ControlPlane", part)
+		return fmt.Errorf("starting %s: it is a part of a control plane: "+
+			"Start the Environment or its ControlPlane", part)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), orDefault(timeout))
 	defer cancel()
@@ -356,16 +373,17 @@ func stopPart(running *cluster.Cluster, part cluster.Part, timeout time.Duration
 	return running.StopPart(ctx, part)
 }
 
-// clientCA names the flag by which the API server knows whose client certificates are good.
+// clientCA is the flag for the CAs whose client certificates the API server accepts.
 const clientCA = "client-ca-file"
 
-// arguments returns the command line of a part: the default one, as its flags change it.
+// arguments returns the command line of a part: the default one, changed by its flags.
 func (p *ControlPlane) arguments(part cluster.Part, defaults []string) ([]string, error) {
 	known := parseFlags(defaults)
 	if part == cluster.Etcd {
 		for name := range p.Etcd.Configure().values {
 			if _, found := known[name]; !found {
-				return nil, fmt.Errorf("the compiled etcd has no flag --%s: leave it out of Etcd.Configure()", name)
+				return nil, fmt.Errorf("the compiled etcd has no flag --%s: "+
+					"leave it out of Etcd.Configure()", name)
 			}
 		}
 		return p.Etcd.Configure().AsStrings(known), nil
@@ -381,11 +399,11 @@ func (p *ControlPlane) arguments(part cluster.Part, defaults []string) ([]string
 	if err != nil {
 		return nil, err
 	}
-	return append(line, "--"+clientCA+"="+both), nil // the last one counts
+	return append(line, "--"+clientCA+"="+both), nil // if a flag is repeated, the last one counts
 }
 
-// bundle makes one file of two CAs: that of a user's Authn, and the control plane's own, by which we
-// ourselves get in.
+// bundle makes one file of two CAs: that of a user's Authn, and the control plane's own, which
+// envtest's own requests need.
 func bundle(path string, parts ...string) (string, error) {
 	var all bytes.Buffer
 	for _, part := range parts {
@@ -401,7 +419,7 @@ func bundle(path string, parts ...string) (string, error) {
 	return path, nil
 }
 
-// parseFlags takes a command line apart, by the names of its flags.
+// parseFlags groups the values of a command line by the names of its flags.
 func parseFlags(line []string) map[string][]string {
 	flags := map[string][]string{}
 	for _, argument := range line {

@@ -14,15 +14,15 @@ import (
 	"github.com/loopwright/loopwright/cluster"
 )
 
-// What the environment variables say counts where the fields of an Environment say nothing.
+// The environment variables apply to fields of an Environment that are not set.
 const (
 	existingVariable     = "USE_EXISTING_CLUSTER"
 	startTimeoutVariable = "KUBEBUILDER_CONTROLPLANE_START_TIMEOUT"
 	stopTimeoutVariable  = "KUBEBUILDER_CONTROLPLANE_STOP_TIMEOUT"
 	attachVariable       = "KUBEBUILDER_ATTACH_CONTROL_PLANE_OUTPUT"
 
-	// defaultTimeout is for each process. controller-runtime gives each 20 seconds, and five
-	// tries.
+	// defaultTimeout is for each process. controller-runtime gives each 20 seconds, and tries five
+	// times.
 	defaultTimeout = time.Minute
 )
 
@@ -45,11 +45,12 @@ func switchFromEnv(name string) (bool, error) {
 	return on, nil
 }
 
-// applySettings hands the settings of the environment on to the processes.
+// applySettings passes the settings of the environment to the processes.
 func (te *Environment) applySettings() error {
 	wanted := strings.TrimPrefix(te.DownloadBinaryAssetsVersion, "v")
 	if compiled := cluster.KubernetesVersion(); wanted != "" && "v"+wanted != compiled {
-		return fmt.Errorf("DownloadBinaryAssetsVersion is %s, but the control plane is compiled, and is %s: leave the version out",
+		return fmt.Errorf("DownloadBinaryAssetsVersion is %s, but the control plane is "+
+			"compiled, and is %s: leave the version out",
 			te.DownloadBinaryAssetsVersion, compiled)
 	}
 	if err := durationFromEnv(&te.ControlPlaneStartTimeout, startTimeoutVariable); err != nil {
@@ -59,14 +60,15 @@ func (te *Environment) applySettings() error {
 		return err
 	}
 	server, etcd := te.ControlPlane.GetAPIServer(), te.ControlPlane.getEtcd()
-	server.StartTimeout, etcd.StartTimeout = te.ControlPlaneStartTimeout, te.ControlPlaneStartTimeout
-	server.StopTimeout, etcd.StopTimeout = te.ControlPlaneStopTimeout, te.ControlPlaneStopTimeout
+	server.StartTimeout, server.StopTimeout = te.ControlPlaneStartTimeout, te.ControlPlaneStopTimeout
+	etcd.StartTimeout, etcd.StopTimeout = te.ControlPlaneStartTimeout, te.ControlPlaneStopTimeout
 
 	attach, err := switchFromEnv(attachVariable)
 	if err != nil {
 		return err
 	}
-	if te.AttachControlPlaneOutput = te.AttachControlPlaneOutput || attach; !te.AttachControlPlaneOutput {
+	te.AttachControlPlaneOutput = te.AttachControlPlaneOutput || attach
+	if !te.AttachControlPlaneOutput {
 		return nil
 	}
 	if server.Out == nil {
@@ -102,7 +104,7 @@ func durationFromEnv(setting *time.Duration, name string) error {
 }
 
 // SetupEnvtestDefaultBinaryAssetsDirectory returns where the tool setup-envtest keeps its binaries.
-// Nothing here uses them; a suite that names the directory goes on to compile.
+// Nothing here uses them; it is here so that suites which name the directory still compile.
 func SetupEnvtestDefaultBinaryAssetsDirectory() (string, error) {
 	home, err := os.UserHomeDir()
 	if err != nil {
@@ -120,18 +122,18 @@ func SetupEnvtestDefaultBinaryAssetsDirectory() (string, error) {
 	}
 }
 
-// Arguments are flags of a process: changes to its default ones. Each method returns the same
+// Arguments are a process's flags, as changes to its default ones. Each method returns the same
 // Arguments, so that calls can be chained.
 type Arguments struct {
 	values map[string]Arg // by the flag's name, without dashes
 }
 
-// Arg is what is to become of one flag.
+// Arg changes one flag.
 type Arg interface {
 	// Append returns the flag with more values.
 	Append(values ...string) Arg
-	// Get returns the flag's values, given its default ones. nil leaves the flag out, and an
-	// empty list passes it without a value.
+	// Get returns the flag's values, given its default ones. nil omits the flag, and an empty list
+	// passes it without a value.
 	Get(defaults []string) []string
 }
 
@@ -144,7 +146,7 @@ func (a *Arguments) Append(name string, values ...string) *Arguments {
 	return a.SetRaw(name, a.Get(name).Append(values...))
 }
 
-// AppendNoDefaults adds values to those that were set before, and leaves the default ones out.
+// AppendNoDefaults adds values to those that were set before, and drops the default ones.
 func (a *Arguments) AppendNoDefaults(name string, values ...string) *Arguments {
 	before, found := a.values[name]
 	if !found {
@@ -161,7 +163,7 @@ func (a *Arguments) Set(name string, values ...string) *Arguments {
 // Enable passes a flag without a value.
 func (a *Arguments) Enable(name string) *Arguments { return a.SetRaw(name, bare{}) }
 
-// Disable leaves a flag out.
+// Disable omits a flag.
 func (a *Arguments) Disable(name string) *Arguments { return a.SetRaw(name, absent{}) }
 
 // SetRaw sets a flag to an Arg of the caller's own.
@@ -198,8 +200,8 @@ func (a *Arguments) AsStrings(defaults map[string][]string) []string {
 	return line
 }
 
-// added are values beside the default ones, and chosen are values in their place. absent and bare
-// are a flag that is left out and one without a value.
+// added are values beside the default ones, and chosen replace them. absent omits a flag, and bare
+// passes it without a value.
 type (
 	added  []string
 	chosen []string

@@ -32,21 +32,40 @@ func read(t testing.TB, path string) string {
 func TestWhatCannotBeHadIsRefusedBeforeAnythingStarts(t *testing.T) {
 	somewhere := &url.URL{Host: "elsewhere"}
 	for says, set := range map[string]func(*Environment){
-		"APIServer.Path":           func(e *Environment) { e.ControlPlane.GetAPIServer().Path = "/bin/kube-apiserver" },
-		"APIServer.CertDir":        func(e *Environment) { e.ControlPlane.GetAPIServer().CertDir = "/certs" },
-		"APIServer.EtcdURL":        func(e *Environment) { e.ControlPlane.GetAPIServer().EtcdURL = somewhere },
-		"on 127.0.0.1 alone":       func(e *Environment) { e.ControlPlane.GetAPIServer().Address = "0.0.0.0" },
-		"SecureServing.Port":       func(e *Environment) { e.ControlPlane.GetAPIServer().Port = "https" },
-		"Etcd.Path":                func(e *Environment) { e.ControlPlane.Etcd = &Etcd{Path: "/bin/etcd"} },
-		"Etcd.URL":                 func(e *Environment) { e.ControlPlane.Etcd = &Etcd{URL: somewhere} },
-		"Etcd.DataDir":             func(e *Environment) { e.ControlPlane.Etcd = &Etcd{DataDir: "/data"} },
-		"leave the version out":    func(e *Environment) { e.DownloadBinaryAssetsVersion = "v1.31.0" },
+		"APIServer.Path": func(e *Environment) {
+			e.ControlPlane.GetAPIServer().Path = "/bin/kube-apiserver"
+		},
+		"APIServer.CertDir": func(e *Environment) {
+			e.ControlPlane.GetAPIServer().CertDir = "/certs"
+		},
+		"APIServer.EtcdURL": func(e *Environment) {
+			e.ControlPlane.GetAPIServer().EtcdURL = somewhere
+		},
+		"on 127.0.0.1 alone": func(e *Environment) {
+			e.ControlPlane.GetAPIServer().Address = "0.0.0.0"
+		},
+		"SecureServing.Port": func(e *Environment) {
+			e.ControlPlane.GetAPIServer().Port = "https"
+		},
+		"Etcd.Path": func(e *Environment) {
+			e.ControlPlane.Etcd = &Etcd{Path: "/bin/etcd"}
+		},
+		"Etcd.URL": func(e *Environment) {
+			e.ControlPlane.Etcd = &Etcd{URL: somewhere}
+		},
+		"Etcd.DataDir": func(e *Environment) {
+			e.ControlPlane.Etcd = &Etcd{DataDir: "/data"}
+		},
+		"leave the version out": func(e *Environment) {
+			e.DownloadBinaryAssetsVersion = "v1.31.0"
+		},
 		startTimeoutVariable + "=": func(*Environment) { t.Setenv(startTimeoutVariable, "20") },
 		stopTimeoutVariable + "=":  func(*Environment) { t.Setenv(stopTimeoutVariable, "-1s") },
 		attachVariable + "=":       func(*Environment) { t.Setenv(attachVariable, "yes") },
 		existingVariable + "=":     func(*Environment) { t.Setenv(existingVariable, "maybe") },
 	} {
-		for _, name := range []string{startTimeoutVariable, stopTimeoutVariable, attachVariable, existingVariable} {
+		for _, name := range []string{startTimeoutVariable, stopTimeoutVariable, attachVariable,
+			existingVariable} {
 			t.Setenv(name, "")
 		}
 		environment := &Environment{}
@@ -61,7 +80,8 @@ func TestAUserOfAStoppedControlPlaneIsAClearError(t *testing.T) {
 	_, err := environment.AddUser(User{Name: "ann"}, nil)
 	assert.ErrorContains(t, err, "adding the user ann: there is no control plane")
 	assert.NoError(t, environment.Stop(), "stopping what never ran")
-	assert.ErrorContains(t, environment.ControlPlane.GetAPIServer().Start(), "Start the Environment")
+	assert.ErrorContains(t, environment.ControlPlane.GetAPIServer().Start(),
+		"Start the Environment")
 	assert.NoError(t, environment.ControlPlane.APIServer.Stop())
 	assert.Panics(t, func() { (&AuthenticatedUser{plane: &environment.ControlPlane}).Config() })
 }
@@ -70,7 +90,8 @@ func TestTheVariablesCountWhereTheFieldsSayNothing(t *testing.T) {
 	t.Setenv(startTimeoutVariable, "70s")
 	t.Setenv(stopTimeoutVariable, "")
 	t.Setenv(attachVariable, "true")
-	environment := &Environment{ControlPlaneStopTimeout: 5 * time.Second, DownloadBinaryAssets: true, DownloadBinaryAssetsVersion: cluster.KubernetesVersion()}
+	environment := &Environment{ControlPlaneStopTimeout: 5 * time.Second,
+		DownloadBinaryAssets: true, DownloadBinaryAssetsVersion: cluster.KubernetesVersion()}
 	require.NoError(t, environment.applySettings())
 	assert.Equal(t, 70*time.Second, environment.ControlPlane.APIServer.StartTimeout)
 	assert.Equal(t, 5*time.Second, environment.ControlPlane.Etcd.StopTimeout)
@@ -101,14 +122,16 @@ func TestAKubeconfigReachesWhatItsConfigurationReaches(t *testing.T) {
 	} {
 		content, err := kubeconfigOf(&rest.Config{
 			Host: host, BearerToken: "sesame",
-			TLSClientConfig: rest.TLSClientConfig{CAData: []byte("ca"), CertData: []byte("cert"), KeyData: []byte("key")},
+			TLSClientConfig: rest.TLSClientConfig{CAData: []byte("ca"), CertData: []byte("cert"),
+				KeyData: []byte("key")},
 		})
 		require.NoError(t, err)
 		config, err := clientcmd.RESTConfigFromKubeConfig(content)
 		require.NoError(t, err)
 		assert.Equal(t, want, config.Host)
 		assert.Equal(t, "sesame", config.BearerToken)
-		assert.Equal(t, "ca cert key", string(config.CAData)+" "+string(config.CertData)+" "+string(config.KeyData))
+		assert.Equal(t, "ca cert key",
+			string(config.CAData)+" "+string(config.CertData)+" "+string(config.KeyData))
 	}
 }
 
@@ -116,7 +139,8 @@ func TestTheDirectoryOfSetupEnvtestIsNamed(t *testing.T) {
 	t.Setenv("XDG_DATA_HOME", "/data")
 	dir, err := SetupEnvtestDefaultBinaryAssetsDirectory()
 	require.NoError(t, err)
-	assert.Contains(t, []string{"kubebuilder-envtest", "io.kubebuilder.envtest"}, filepath.Base(dir))
+	assert.Contains(t, []string{"kubebuilder-envtest", "io.kubebuilder.envtest"},
+		filepath.Base(dir))
 }
 
 func TestAFlagBecomesWhatWasAskedOfIt(t *testing.T) {
@@ -140,7 +164,8 @@ func TestAFlagBecomesWhatWasAskedOfIt(t *testing.T) {
 	} {
 		assert.Equal(t, c.want, strings.Join(c.flags.AsStrings(defaults), " "))
 	}
-	assert.Nil(t, (&Arguments{}).Disable("a").Get("a").Get([]string{"1"}), "the zero value is ready for use")
+	assert.Nil(t, (&Arguments{}).Disable("a").Get("a").Get([]string{"1"}),
+		"the zero value is ready for use")
 }
 
 func TestAnAppendLeavesWhatWasThereBeforeAlone(t *testing.T) {
@@ -167,7 +192,8 @@ func TestTwoCAsOfClientsBecomeOneFile(t *testing.T) {
 	line, err := plane.arguments(cluster.APIServer, []string{"--" + clientCA + "=" + own, "--a=1"})
 	require.NoError(t, err)
 	assert.Equal(t, "--"+clientCA+"="+dir+"/client-ca.crt", line[len(line)-1])
-	assert.Equal(t, "own\ntheirs\n", read(t, dir+"/client-ca.crt"), "either we or the users are locked out")
+	assert.Equal(t, "own\ntheirs\n", read(t, dir+"/client-ca.crt"),
+		"either we or the users are locked out")
 
 	plane.GetAPIServer().Configure().Set(clientCA, dir+"/none")
 	_, err = plane.arguments(cluster.APIServer, []string{"--" + clientCA + "=" + own})

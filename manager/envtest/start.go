@@ -14,28 +14,29 @@ import (
 	"github.com/loopwright/loopwright/manager/client/config"
 )
 
-// namespaceLimit is how long the API server may take, once it is ready, to make the namespace
+// namespaceLimit is how long the API server may take, once it is ready, to create the namespace
 // "default".
 const namespaceLimit = 30 * time.Second
 
-// Start starts the control plane, unless an existing cluster is to be used, and installs what is to
-// be installed. It returns when all of that is served.
+// Start starts the control plane, unless an existing cluster is used, and installs the CRDs and
+// webhooks. It returns when all of them are served.
 //
-// Errors: a Start that fails stops what it has started, so there is nothing to Stop.
+// Errors: a Start that fails stops what it has started, so no Stop is needed.
 func (te *Environment) Start() (*rest.Config, error) {
 	if err := te.connect(); err != nil {
 		return nil, err
 	}
 	if err := te.install(); err != nil {
 		if stopping := te.Stop(); stopping != nil {
-			err = errors.Join(err, fmt.Errorf("and after that, stopping the environment: %w", stopping))
+			err = errors.Join(err,
+				fmt.Errorf("and after that, stopping the environment: %w", stopping))
 		}
 		return nil, err
 	}
 	return te.Config, nil
 }
 
-// connect gets a cluster and sets Config.
+// connect starts a control plane or connects to an existing cluster, and sets Config.
 func (te *Environment) connect() error {
 	existing, err := te.usesExistingCluster()
 	if err != nil {
@@ -56,9 +57,10 @@ func (te *Environment) connect() error {
 	if err := te.ControlPlane.Start(); err != nil {
 		return err
 	}
-	// A test does not spare its own API server: these are enough for any.
+	// A test need not spare its own API server: these limits are enough for any test.
 	fast := &rest.Config{QPS: 1000, Burst: 2000}
-	admin, err := te.ControlPlane.AddUser(User{Name: "admin", Groups: []string{"system:masters"}}, fast)
+	admin, err := te.ControlPlane.AddUser(
+		User{Name: "admin", Groups: []string{"system:masters"}}, fast)
 	if err != nil {
 		return errors.Join(err, te.ControlPlane.Stop())
 	}
@@ -80,7 +82,8 @@ func (te *Environment) install() error {
 	if err := te.awaitDefaultNamespace(); err != nil {
 		return err
 	}
-	// Before the CRDs, because those with a conversion webhook need its port and its CA.
+	// The webhooks come before the CRDs, because CRDs with a conversion webhook need their port and
+	// CA.
 	if err := te.WebhookInstallOptions.PrepWithoutInstalling(); err != nil {
 		return err
 	}
@@ -105,26 +108,29 @@ func (te *Environment) awaitDefaultNamespace() error {
 	if err != nil {
 		return err
 	}
-	return poll(context.Background(), defaultPollInterval, namespaceLimit, "waiting for the namespace default", func(ctx context.Context) error {
+	exists := func(ctx context.Context) error {
 		return c.Get(ctx, client.ObjectKey{Name: "default"}, &corev1.Namespace{})
-	})
+	}
+	return poll(context.Background(), defaultPollInterval, namespaceLimit,
+		"waiting for the namespace default", exists)
 }
 
-// Stop removes what Start made: the control plane with all its data, and the webhooks' certificates.
-// From an existing cluster it removes the CRDs, if CRDInstallOptions.CleanUpAfterUse says so. It
-// does all that it can and returns all errors. Stopping what does not run is no error.
+// Stop removes what Start made: the control plane with all its data, and the webhooks'
+// certificates. From an existing cluster it removes the CRDs if CRDInstallOptions.CleanUpAfterUse
+// is set. It goes on after an error, and returns all errors. If nothing runs, it does nothing.
 //
-// controller-runtime's Stop ends at the first error, and leaves the processes running.
+// controller-runtime's Stop returns at the first error, and leaves the processes running.
 func (te *Environment) Stop() error {
 	existing, err := te.usesExistingCluster()
-	if te.CRDInstallOptions.CleanUpAfterUse && te.Config != nil && (existing || te.ControlPlane.isRunning()) {
+	if te.CRDInstallOptions.CleanUpAfterUse && te.Config != nil &&
+		(existing || te.ControlPlane.isRunning()) {
 		err = errors.Join(err, UninstallCRDs(te.Config, te.CRDInstallOptions))
 	}
 	err = errors.Join(err, te.WebhookInstallOptions.Cleanup())
 	if existing || !te.ControlPlane.isRunning() {
 		return err
 	}
-	te.Config, te.KubeConfig = nil, nil // the next Start has others
+	te.Config, te.KubeConfig = nil, nil // the next Start sets others
 	return errors.Join(err, te.ControlPlane.Stop())
 }
 

@@ -35,8 +35,9 @@ func beforeSuite() (err error) {
 		ErrorIfCRDPathMissing: true,
 		BinaryAssetsDirectory: filepath.Join("..", "..", "bin", "k8s", "1.35.0-linux-amd64"),
 		WebhookInstallOptions: envtest.WebhookInstallOptions{Paths: []string{filepath.Join("testdata", "webhooks")}},
-		CRDInstallOptions:     envtest.CRDInstallOptions{MaxTime: time.Minute, Scheme: scheme.Scheme},
-		Scheme:                scheme.Scheme,
+		CRDInstallOptions: envtest.CRDInstallOptions{MaxTime: time.Minute,
+			Scheme: scheme.Scheme},
+		Scheme: scheme.Scheme,
 	}
 	testEnv.ControlPlane.GetAPIServer().Configure().
 		Set("max-requests-inflight", "1000").
@@ -67,9 +68,11 @@ func TestAUsersSuiteWorksWithItsImportPathReplaced(t *testing.T) {
 	}()
 	o := testEnv.WebhookInstallOptions
 	if o.LocalServingHost == "" || o.LocalServingPort == 0 || o.LocalServingCertDir == "" {
-		t.Errorf("a suite's webhook server cannot be told where to serve: %q, %d, %q", o.LocalServingHost, o.LocalServingPort, o.LocalServingCertDir)
+		t.Errorf("a suite's webhook server cannot be told where to serve: %q, %d, %q",
+			o.LocalServingHost, o.LocalServingPort, o.LocalServingCertDir)
 	}
-	user, err := testEnv.AddUser(envtest.User{Name: "viewer", Groups: []string{"system:masters"}}, nil)
+	user, err := testEnv.AddUser(envtest.User{Name: "viewer", Groups: []string{"system:masters"}},
+		nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +89,8 @@ func TestAUsersSuiteWorksWithItsImportPathReplaced(t *testing.T) {
 	if err := k8sClient.List(ctx, crds); err != nil || len(crds.Items) != 2 {
 		t.Errorf("%d CRDs: %v", len(crds.Items), err)
 	}
-	if err := envtest.UninstallCRDs(cfg, envtest.CRDInstallOptions{CRDs: testEnv.CRDs}); err != nil {
+	if err := envtest.UninstallCRDs(cfg,
+		envtest.CRDInstallOptions{CRDs: testEnv.CRDs}); err != nil {
 		t.Error(err)
 	}
 }

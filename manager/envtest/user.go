@@ -16,14 +16,14 @@ import (
 	"github.com/loopwright/loopwright/cluster"
 )
 
-// User is whom the API server is to see.
+// User is the user that the API server sees.
 type User struct {
 	Name   string
 	Groups []string
 }
 
 // Authn is a way to authenticate users. A control plane calls Configure and Start before the API
-// server starts, AddUser while it runs, and Stop after it stopped.
+// server starts, AddUser while it runs, and Stop after it has stopped.
 type Authn interface {
 	// Configure gets a directory to write to, and the flags of the API server to change.
 	Configure(workDir string, flags *Arguments) error
@@ -50,12 +50,12 @@ func (c *certificates) AddUser(user User, baseConfig *rest.Config) (*rest.Config
 	return config, nil
 }
 
-// AuthenticatedUser is a user of a control plane. Its methods panic while the control plane does not
-// run, because there is no address to reach it at.
+// AuthenticatedUser is a user of a control plane. Its methods panic while the control plane does
+// not run, because it has no address then.
 type AuthenticatedUser struct {
 	config  *rest.Config
 	plane   *ControlPlane
-	kubectl *KubeCtl // made when it is first asked for
+	kubectl *KubeCtl // made at the first call of Kubectl
 	// complete: the configuration has the API server's address and CA.
 	complete bool
 }
@@ -75,11 +75,11 @@ func (u *AuthenticatedUser) Config() *rest.Config {
 
 func (u *AuthenticatedUser) mustRun() {
 	if !u.plane.isRunning() {
-		panic("the control plane does not run: Start it before you ask how a user reaches it")
+		panic("the control plane does not run: Start it before you use its users")
 	}
 }
 
-// KubeConfig returns the same as a file for kubectl.
+// KubeConfig returns the same as a kubeconfig file.
 func (u AuthenticatedUser) KubeConfig() ([]byte, error) { return kubeconfigOf(u.Config()) }
 
 // Kubectl returns a kubectl that acts as this user.
@@ -92,7 +92,7 @@ func (u *AuthenticatedUser) Kubectl() (*KubeCtl, error) {
 	if err != nil {
 		return nil, err
 	}
-	file, err := os.CreateTemp(u.plane.dir, "*.kubeconfig") // goes with the directory
+	file, err := os.CreateTemp(u.plane.dir, "*.kubeconfig") // removed with the directory
 	if err != nil {
 		return nil, fmt.Errorf("writing a kubeconfig: %w", err)
 	}
@@ -122,10 +122,10 @@ func (k *KubeCtl) Run(args ...string) (stdout, stderr io.Reader, err error) {
 	return &out, &complaints, err
 }
 
-// kubeconfigName names cluster, user and context.
+// kubeconfigName is the name of the cluster, the user and the context.
 const kubeconfigName = "envtest"
 
-// kubeconfigOf writes a configuration down for kubectl.
+// kubeconfigOf writes a configuration as a kubeconfig file.
 func kubeconfigOf(config *rest.Config) ([]byte, error) {
 	server := config.Host
 	if address, err := url.Parse(config.Host); err != nil || address.Host == "" {
@@ -136,8 +136,9 @@ func kubeconfigOf(config *rest.Config) ([]byte, error) {
 	}
 	written := clientcmdapi.NewConfig()
 	written.Clusters[kubeconfigName] = &clientcmdapi.Cluster{
-		Server: server, CertificateAuthorityData: config.CAData, CertificateAuthority: config.CAFile,
-		InsecureSkipTLSVerify: config.Insecure, TLSServerName: config.ServerName,
+		Server: server, CertificateAuthority: config.CAFile,
+		CertificateAuthorityData: config.CAData,
+		InsecureSkipTLSVerify:    config.Insecure, TLSServerName: config.ServerName,
 	}
 	written.AuthInfos[kubeconfigName] = &clientcmdapi.AuthInfo{
 		ClientCertificateData: config.CertData, ClientCertificate: config.CertFile,
@@ -145,7 +146,9 @@ func kubeconfigOf(config *rest.Config) ([]byte, error) {
 		Token: config.BearerToken, TokenFile: config.BearerTokenFile,
 		Username: config.Username, Password: config.Password, Exec: config.ExecProvider,
 	}
-	written.Contexts[kubeconfigName] = &clientcmdapi.Context{Cluster: kubeconfigName, AuthInfo: kubeconfigName}
+	written.Contexts[kubeconfigName] = &clientcmdapi.Context{
+		Cluster: kubeconfigName, AuthInfo: kubeconfigName,
+	}
 	written.CurrentContext = kubeconfigName
 	content, err := clientcmd.Write(*written)
 	if err != nil {

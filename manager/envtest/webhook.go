@@ -20,7 +20,7 @@ import (
 )
 
 // WebhookInstallOptions say which webhook configurations to install, and where the test serves the
-// webhooks. An Environment fills in the Local fields; a suite gives them to its webhook server:
+// webhooks. An Environment fills in the Local fields; a suite passes them to its webhook server:
 //
 //	webhook.Options{Host: o.LocalServingHost, Port: o.LocalServingPort, CertDir: o.LocalServingCertDir}
 type WebhookInstallOptions struct {
@@ -37,30 +37,31 @@ type WebhookInstallOptions struct {
 	// IgnoreErrorIfPathMissing skips a path that does not exist. Otherwise it is an error.
 	IgnoreErrorIfPathMissing bool
 
-	// LocalServingHost is the address to serve at; the default is 127.0.0.1. LocalServingPort is
+	// LocalServingHost is the address to listen on; the default is 127.0.0.1. LocalServingPort is
 	// the port; the default is a free one.
 	LocalServingHost string
 	LocalServingPort int
-	// LocalServingCertDir has the certificate to serve with, in tls.crt and tls.key.
+	// LocalServingCertDir has the server's certificate and key, in tls.crt and tls.key.
 	LocalServingCertDir string
-	// LocalServingCAData is the CA that vouches for it.
+	// LocalServingCAData is the certificate of the CA that signed it.
 	LocalServingCAData []byte
-	// LocalServingHostExternalName is what the API server calls the host, if not LocalServingHost.
+	// LocalServingHostExternalName is the host that the API server connects to, if not
+	// LocalServingHost.
 	LocalServingHostExternalName string
 
-	// MaxTime is how long installed webhooks may take to be there. The default is 10 seconds.
+	// MaxTime is how long the configurations may take to appear. The default is 10 seconds.
 	MaxTime time.Duration
-	// PollInterval is how often to look. The default is 100 milliseconds.
+	// PollInterval is the pause between two checks. The default is 100 milliseconds.
 	PollInterval time.Duration
 
-	// madeDir is the LocalServingCertDir that was made here, and is to be removed.
+	// madeDir is the LocalServingCertDir if PrepWithoutInstalling made it; Cleanup removes it.
 	madeDir string
 }
 
-// PrepWithoutInstalling chooses a port, makes a certificate, reads the files of Paths and directs the
-// webhooks to the port.
+// PrepWithoutInstalling chooses a port, makes a certificate, reads the files of Paths and points
+// the webhooks to the port.
 func (o *WebhookInstallOptions) PrepWithoutInstalling() error {
-	if _, err := o.hostPort(); err != nil { // the certificate is for the host
+	if _, err := o.hostPort(); err != nil { // the certificate is for this host
 		return err
 	}
 	if err := o.makeCertificate(); err != nil {
@@ -72,8 +73,8 @@ func (o *WebhookInstallOptions) PrepWithoutInstalling() error {
 	return o.ModifyWebhookDefinitions()
 }
 
-// ModifyWebhookDefinitions directs the webhooks that are Services to the local port, and has the API
-// server trust the local certificate there. A webhook with a URL and a CA of its own is left alone.
+// ModifyWebhookDefinitions points the webhooks that name a Service to the local port, with the CA
+// of the local certificate. It does not change a webhook that has a URL and a CA already.
 func (o *WebhookInstallOptions) ModifyWebhookDefinitions() error {
 	hostPort, err := o.hostPort()
 	if err != nil {
@@ -107,8 +108,8 @@ func (o *WebhookInstallOptions) direct(to *admissionv1.WebhookClientConfig, host
 	to.URL, to.Service, to.CABundle = &url, nil, o.LocalServingCAData
 }
 
-// Install installs the webhook configurations, and waits until they are there. One that is there
-// already is updated.
+// Install installs the webhook configurations, and waits until they exist. It updates a
+// configuration that exists already.
 func (o *WebhookInstallOptions) Install(config *rest.Config) error {
 	if len(o.LocalServingCAData) == 0 {
 		if err := o.PrepWithoutInstalling(); err != nil {
@@ -144,7 +145,8 @@ func WaitForWebhooks(
 	for _, object := range webhookObjects(mutatingWebhooks, validatingWebhooks) {
 		what := "waiting for the webhooks " + object.GetName()
 		err := poll(context.Background(), interval, max, what, func(ctx context.Context) error {
-			return c.Get(ctx, client.ObjectKeyFromObject(object), object.DeepCopyObject().(client.Object))
+			return c.Get(ctx, client.ObjectKeyFromObject(object),
+				object.DeepCopyObject().(client.Object))
 		})
 		if err != nil {
 			return err
@@ -153,7 +155,10 @@ func WaitForWebhooks(
 	return nil
 }
 
-func webhookObjects(mutating []*admissionv1.MutatingWebhookConfiguration, validating []*admissionv1.ValidatingWebhookConfiguration) []client.Object {
+func webhookObjects(
+	mutating []*admissionv1.MutatingWebhookConfiguration,
+	validating []*admissionv1.ValidatingWebhookConfiguration,
+) []client.Object {
 	var objects []client.Object
 	for _, configuration := range mutating {
 		objects = append(objects, configuration)
@@ -178,7 +183,8 @@ func (o *WebhookInstallOptions) Cleanup() error {
 
 const defaultHost = "127.0.0.1"
 
-// hostPort returns where the API server finds the webhooks. It chooses a port if there is none.
+// hostPort returns the address of the webhooks for the API server. It chooses a port if there is
+// none.
 func (o *WebhookInstallOptions) hostPort() (string, error) {
 	if o.LocalServingHost == "" {
 		o.LocalServingHost = defaultHost
@@ -196,10 +202,10 @@ func (o *WebhookInstallOptions) hostPort() (string, error) {
 	return net.JoinHostPort(host, strconv.Itoa(o.LocalServingPort)), nil
 }
 
-// reservePort returns a port that nobody else gets by chance for the next minute, while whoever names
-// it can listen on it: tests run beside each other, and each tells its API server the port before it
-// listens. A connection is opened and closed, first at the listener's end. The kernel remembers it
-// there for a minute (TIME_WAIT), and does not give out such a port as a free one.
+// reservePort returns a port that other processes do not get as a free port for the next minute,
+// although this one can listen on it: tests run beside each other, and each tells its API server
+// the port before it listens. It opens a connection and closes it, the listener's end first. The
+// kernel keeps that end in TIME_WAIT for a minute, and does not hand out such a port as a free one.
 func reservePort(host string) (port int, err error) {
 	listener, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
 	if err != nil {
@@ -224,16 +230,18 @@ func (o *WebhookInstallOptions) makeCertificate() error {
 	if err != nil {
 		return err
 	}
-	hosts := slices.DeleteFunc([]string{"localhost", o.LocalServingHost, o.LocalServingHostExternalName}, func(host string) bool { return host == "" })
+	hosts := []string{"localhost", o.LocalServingHost, o.LocalServingHostExternalName}
+	hosts = slices.DeleteFunc(hosts, func(host string) bool { return host == "" })
 	pair, err := ca.Server("webhooks", hosts...)
 	if err != nil {
 		return err
 	}
-	if err := o.Cleanup(); err != nil { // of a time before
+	if err := o.Cleanup(); err != nil { // from an earlier call
 		return err
 	}
 	if o.LocalServingCertDir, err = os.MkdirTemp("", "loopwright-envtest-webhooks-"); err != nil {
-		return fmt.Errorf("making a directory for the webhooks' certificate: %w: set TMPDIR to a directory that you can write to", err)
+		return fmt.Errorf("making a directory for the webhooks' certificate: %w: set TMPDIR to "+
+			"a directory that you can write to", err)
 	}
 	o.madeDir = o.LocalServingCertDir
 	err = errors.Join(

@@ -47,8 +47,10 @@ func started(t testing.TB, environment *Environment) *rest.Config {
 	environment.ControlPlaneStartTimeout = patience
 	config, err := environment.Start()
 	require.NoError(t, err)
-	left := traces{dir: environment.ControlPlane.dir, certificates: environment.WebhookInstallOptions.LocalServingCertDir}
-	left.ports = append(left.ports, environment.ControlPlane.APIServer.HostPort(), environment.ControlPlane.Etcd.URL.Host)
+	left := traces{dir: environment.ControlPlane.dir,
+		certificates: environment.WebhookInstallOptions.LocalServingCertDir}
+	left.ports = append(left.ports, environment.ControlPlane.APIServer.HostPort(),
+		environment.ControlPlane.Etcd.URL.Host)
 	require.NoError(t, left.isAlive())
 	t.Cleanup(func() {
 		require.NoError(t, environment.Stop())

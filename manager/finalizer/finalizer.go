@@ -20,32 +20,32 @@ import (
 	"github.com/loopwright/loopwright/manager/controller/controllerutil"
 )
 
-// Registerer knows cleanups by their names.
+// Registerer registers cleanups by name.
 type Registerer interface {
-	// Register adds a cleanup. The key is the name of its finalizer, such as "shop.example/dns". It
-	// must be one that the API server accepts, and not be taken.
+	// Register adds a cleanup. The key is the name of its finalizer, such as "shop.example/dns".
+	// The API server must accept this name, and no other cleanup may have it.
 	Register(key string, f Finalizer) error
 }
 
-// Finalizer cleans up what an object has left outside of the cluster, or does other things that
-// must happen before it goes.
+// Finalizer cleans up what an object has left outside of the cluster, or does other work that must
+// happen before the object is deleted.
 //
-// It is called again if it fails, if the write that follows it fails, and if the program ends between
-// the two. So it must have the same effect when it finds that everything has been done. If the cleanup
-// is not over when it returns, the answer is an error: reconcile.WaitFor, or one that is retried.
+// It is called again if it fails, if the write that follows it fails, and if the program ends
+// between the two. So a call after a complete cleanup must succeed. If the cleanup has not finished
+// when it returns, it returns an error: reconcile.WaitFor, or an error that is retried.
 type Finalizer interface {
-	// Finalize cleans up. It may change the object, and reports what it has changed. The caller writes
-	// it.
+	// Finalize cleans up. It may change the object, and returns what it has changed. The caller
+	// writes it.
 	Finalize(context.Context, client.Object) (Result, error)
 }
 
 // Finalizers are the cleanups of one kind.
 //
-// Finalize, called in each reconcile, does what is due. If nobody deletes the object, it gets the
-// finalizers that it lacks. The caller has to write it before it makes anything that needs cleaning
-// up. If the object is being deleted, the cleanups are called of those finalizers that it has, in the
-// order in which they were registered. A finalizer whose cleanup succeeds is removed; one that fails
-// stays, and keeps none of the others from being called.
+// Call Finalize in each reconcile. If the object is not being deleted, Finalize adds the finalizers
+// that it lacks, and the caller has to write the object before it makes anything that needs
+// cleaning up. If the object is being deleted, Finalize calls the cleanups of the finalizers that
+// it has, in the order in which they were registered. A finalizer whose cleanup succeeds is
+// removed; one whose cleanup fails stays, and the other cleanups still run.
 //
 //	result, err := r.finalizers.Finalize(ctx, object)
 //	if result.Updated {
@@ -55,8 +55,7 @@ type Finalizer interface {
 //		return reconcile.Result{}, err
 //	}
 //
-// Guarantees: finalizers that are not registered are left alone. It may be called from several
-// goroutines.
+// Guarantees: finalizers that are not registered stay. It may be called from several goroutines.
 //
 // Errors: those of the cleanups, each with the name of its finalizer.
 type Finalizers interface {
@@ -64,13 +63,13 @@ type Finalizers interface {
 	Finalizer
 }
 
-// Result says what was changed in an object, in memory. If it is both, write the status first: the
-// answer to the other write overwrites it, and the object may be gone after that.
+// Result says what was changed in an object, in memory. If both are set, write the status first:
+// the answer of the other write overwrites it, and the object may be gone after that.
 type Result struct {
-	// Updated says that something other than the status was changed. The caller has to write the
+	// Updated is true if a part other than the status was changed. The caller has to write the
 	// object.
 	Updated bool
-	// StatusUpdated says that the status was changed. The caller has to write it.
+	// StatusUpdated is true if the status was changed. The caller has to write it.
 	StatusUpdated bool
 }
 
@@ -80,14 +79,15 @@ func NewFinalizers() Finalizers { return &registry{cleanups: map[string]Finalize
 // registry keeps its cleanups in order. controller-runtime calls them in the random order of a map.
 type registry struct {
 	mu       sync.RWMutex // guards names and cleanups
-	names    []string     // in the order of registration; what is there is never changed
+	names    []string     // in the order of registration; the elements never change
 	cleanups map[string]Finalizer
 }
 
 // Register implements Registerer.
 func (r *registry) Register(key string, f Finalizer) error {
 	if problems := validation.IsQualifiedName(key); len(problems) > 0 {
-		return fmt.Errorf("the API server would refuse %q as the name of a finalizer: %s", key, strings.Join(problems, "; "))
+		return fmt.Errorf("the API server would refuse %q as the name of a finalizer: %s",
+			key, strings.Join(problems, "; "))
 	}
 	if f == nil {
 		return fmt.Errorf("the finalizer %q has no cleanup: it is nil", key)
@@ -95,7 +95,8 @@ func (r *registry) Register(key string, f Finalizer) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.cleanups[key] != nil {
-		return fmt.Errorf("there is a cleanup for the finalizer %q already: each needs a name of its own", key)
+		return fmt.Errorf(
+			"there is a cleanup for the finalizer %q already: each needs a name of its own", key)
 	}
 	r.names, r.cleanups[key] = append(r.names, key), f
 	return nil
@@ -120,26 +121,26 @@ func (r *registry) cleanup(name string) Finalizer {
 	return r.cleanups[name]
 }
 
-// pass is the way of one object through all registered finalizers. It decides what to add, what to
-// run and what to remove, and calls nothing itself:
+// pass is one object's way through all registered finalizers. It decides what to add, what to run
+// and what to remove, and calls no cleanup itself:
 //
-//	next   adds what is missing, and returns a cleanup that is due
-//	ended  takes the answer of that cleanup
-//	outcome is what the caller hears in the end
+//	next     adds missing finalizers, and returns a cleanup that is due
+//	ended    records the result of that cleanup
+//	outcome  returns the result for the caller
 type pass struct {
-	left     []string // the registered names that have not been looked at yet, in order
+	left     []string // the registered names that next has not returned or skipped yet, in order
 	result   Result
 	failures []error
 }
 
 func newPass(registered []string) *pass { return &pass{left: registered} }
 
-// next looks at one name after the other until a cleanup is due, and returns its name. It returns
-// false after the last one. A name is looked at once, and when it is its turn: a cleanup may have
+// next advances to the next finalizer whose cleanup is due, and returns its name. It returns false
+// after the last one. It checks each name once, when its turn comes, because a cleanup may have
 // changed the object.
 //
-// An object that nobody deletes gets the finalizer, if it lacks it. One that is being deleted gets
-// no finalizer: the server would refuse it.
+// An object that is not being deleted gets the finalizer if it lacks it. One that is being deleted
+// gets none: the API server would refuse it.
 func (p *pass) next(obj client.Object) (name string, due bool) {
 	for len(p.left) > 0 {
 		name, p.left = p.left[0], p.left[1:]
@@ -155,25 +156,26 @@ func (p *pass) next(obj client.Object) (name string, due bool) {
 	return "", false
 }
 
-// ended removes the finalizer if its cleanup has succeeded: not sooner, because nobody looks at the
-// object again when its last finalizer is gone. What a failed cleanup has changed counts, too. It may
-// have said in the status why it failed.
+// ended removes the finalizer if its cleanup has succeeded. It must not do so earlier, because the
+// object disappears with its last finalizer. It also records what a failed cleanup has changed,
+// which may have written the reason to the status.
 func (p *pass) ended(obj client.Object, name string, result Result, err error) {
 	p.result.Updated = p.result.Updated || result.Updated
 	p.result.StatusUpdated = p.result.StatusUpdated || result.StatusUpdated
 	if err != nil {
-		p.failures = append(p.failures, fmt.Errorf("the cleanup of the finalizer %q: %w", name, err))
+		p.failures = append(p.failures,
+			fmt.Errorf("the cleanup of the finalizer %q: %w", name, err))
 		return
 	}
 	controllerutil.RemoveFinalizer(obj, name)
 	p.result.Updated = true
 }
 
-// outcome returns what was changed, and what has failed.
+// outcome returns the changes and the failures.
 func (p *pass) outcome() (Result, error) { return p.result, failed(p.failures) }
 
-// failed is what has failed as one error, or nil. It is an Aggregate, as in controller-runtime, and
-// reads like one. Other than there, errors.As and reconcile.WaitsFor find what is in it.
+// failed returns the failures as one error, or nil. It is an Aggregate with the same text as in
+// controller-runtime. Unlike there, errors.As and reconcile.WaitsFor find the errors inside it.
 func failed(errs []error) error {
 	switch len(errs) {
 	case 0:
@@ -185,7 +187,7 @@ func failed(errs []error) error {
 	}
 }
 
-// oneFailure unwraps to a single error, so that it may be one that waits for another object.
+// oneFailure unwraps to a single error, which may be a wait for another object.
 type oneFailure struct{ kerrors.Aggregate }
 
 func (f oneFailure) Unwrap() error { return f.Errors()[0] }

@@ -26,14 +26,16 @@ func TestAnObjectGetsTheFinalizersThatItLacks(t *testing.T) {
 		{"it has the first of ours", []string{disk}, []string{disk, dns}, true},
 		{"it has the last of ours", []string{dns}, []string{dns, disk}, true},
 		{"it has one that begins like ours", []string{dns2}, []string{dns2, disk, dns}, true},
-		{"it has both, so there is nothing to write", []string{dns, alien, disk}, []string{dns, alien, disk}, false},
+		{"it has both, so there is nothing to write", []string{dns, alien, disk},
+			[]string{dns, alien, disk}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			all, obj := register(t, disk, dns), kept(c.has...)
 			result, err := all.Finalize(t.Context(), obj)
 			require.NoError(t, err)
 			require.Equal(t, c.want, obj.Finalizers)
-			require.Equal(t, Result{Updated: c.updated}, result, "the caller writes the object if Updated is true, and only then")
+			require.Equal(t, Result{Updated: c.updated}, result,
+				"the caller writes the object if Updated is true, and only then")
 		})
 	}
 }
@@ -64,13 +66,16 @@ func TestAnObjectThatIsBeingDeletedGetsNoFinalizer(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		has  []string
-	}{{"it has none", nil}, {"it has one of another program", []string{alien}}, {"it has one that begins like ours", []string{dns2}}} {
+	}{{"it has none", nil}, {"it has one of another program", []string{alien}},
+		{"it has one that begins like ours", []string{dns2}}} {
 		t.Run(c.name, func(t *testing.T) {
 			all, obj := register(t, disk, dns), deleted(c.has...)
 			result, err := all.Finalize(t.Context(), obj)
 			require.NoError(t, err)
 			require.Equal(t, c.has, obj.Finalizers)
-			require.Empty(t, all.called, "a cleanup was called though the object does not have its finalizer: it was over already")
+			require.Empty(t, all.called,
+				"a cleanup was called though the object does not have its finalizer: it was "+
+					"over already")
 			require.Equal(t, Result{}, result, "nothing was changed, so there is nothing to write")
 		})
 	}
@@ -99,9 +104,8 @@ func TestTheFinalizerIsThereWhileItsCleanupRuns(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// An object that keeps its finalizers never goes. One that loses those of others goes before they have
-// cleaned up.
-// Function: pass.ended
+// An object that keeps its finalizers never goes. One that loses those of others goes before they
+// have cleaned up. Function: pass.ended
 func TestACleanupThatSucceedsLosesItsFinalizerAndNoOther(t *testing.T) {
 	for _, c := range []struct {
 		name             string
@@ -109,9 +113,11 @@ func TestACleanupThatSucceedsLosesItsFinalizerAndNoOther(t *testing.T) {
 		before, expected []string
 	}{
 		{"its own", []string{dns}, []string{dns}, []string{}},
-		{"those of others stay, in their order", []string{dns}, []string{alien, dns, disk, dns2}, []string{alien, disk, dns2}},
+		{"those of others stay, in their order", []string{dns}, []string{alien, dns, disk, dns2},
+			[]string{alien, disk, dns2}},
 		{"both of ours", []string{disk, dns}, []string{dns, alien, disk}, []string{alien}},
-		{"one that a client has written twice", []string{dns}, []string{dns, alien, dns}, []string{alien}},
+		{"one that a client has written twice", []string{dns}, []string{dns, alien, dns},
+			[]string{alien}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			all, obj := register(t, c.registered...), deleted(c.before...)
@@ -151,7 +157,8 @@ func TestACleanupThatFailsKeepsItsFinalizer(t *testing.T) {
 	all.answers[disk] = answer{err: errDown}
 	result, err := all.Finalize(t.Context(), obj)
 	require.ErrorIs(t, err, errDown, "without the error, nobody tries again")
-	require.Equal(t, []string{disk, alien}, obj.Finalizers, "it was removed too early: the cleanup is not over")
+	require.Equal(t, []string{disk, alien}, obj.Finalizers,
+		"it was removed too early: the cleanup is not over")
 	require.Equal(t, Result{}, result, "nothing was changed, so there is nothing to write")
 }
 
@@ -162,7 +169,8 @@ func TestAFailureHoldsUpNoOtherCleanup(t *testing.T) {
 	result, err := all.Finalize(t.Context(), obj)
 	require.ErrorIs(t, err, errDown, "the failure is lost, and nobody tries again")
 	require.Equal(t, []string{disk, dns, dns2}, all.called)
-	require.Equal(t, []string{dns}, obj.Finalizers, "those that have succeeded are removed, and the one that has failed stays")
+	require.Equal(t, []string{dns}, obj.Finalizers,
+		"those that have succeeded are removed, and the one that has failed stays")
 	require.True(t, result.Updated)
 }
 
@@ -175,7 +183,8 @@ func TestWhatAFailedCleanupHasChangedIsWritten(t *testing.T) {
 	}{
 		{"the status", Result{StatusUpdated: true}, Result{StatusUpdated: true}},
 		{"the rest", Result{Updated: true}, Result{Updated: true}},
-		{"both", Result{Updated: true, StatusUpdated: true}, Result{Updated: true, StatusUpdated: true}},
+		{"both", Result{Updated: true, StatusUpdated: true},
+			Result{Updated: true, StatusUpdated: true}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			all := register(t, disk)
@@ -196,8 +205,10 @@ func TestTheChangesOfAllCleanupsCount(t *testing.T) {
 		first, last answer
 		want        Result
 	}{
-		{"the first has changed the status", status, answer{}, Result{Updated: true, StatusUpdated: true}},
-		{"the last has changed the status", answer{}, status, Result{Updated: true, StatusUpdated: true}},
+		{"the first has changed the status", status, answer{},
+			Result{Updated: true, StatusUpdated: true}},
+		{"the last has changed the status", answer{}, status,
+			Result{Updated: true, StatusUpdated: true}},
 		{"the last has failed", answer{}, answer{err: errDown}, Result{Updated: true}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -227,20 +238,23 @@ func TestEveryFailureIsReportedWithTheNameOfItsFinalizer(t *testing.T) {
 func TestTheListThatTheObjectHadIsNotChanged(t *testing.T) {
 	list := append(make([]string, 0, 10), alien, disk, dns) // with room for more
 	for _, obj := range []*metav1.ObjectMeta{&kept().ObjectMeta, &deleted().ObjectMeta} {
-		t.Run(map[bool]string{true: "while finalizers are added", false: "while finalizers are removed"}[obj.DeletionTimestamp == nil], func(t *testing.T) {
-			obj.Finalizers = list
-			whole := kept()
-			whole.ObjectMeta = *obj
-			_, err := register(t, disk, dns2).Finalize(t.Context(), whole)
-			require.NoError(t, err)
-			require.Equal(t, []string{alien, disk, dns, ""}, list[:4])
-		})
+		t.Run(map[bool]string{true: "while finalizers are added",
+			false: "while finalizers are removed"}[obj.DeletionTimestamp == nil],
+			func(t *testing.T) {
+				obj.Finalizers = list
+				whole := kept()
+				whole.ObjectMeta = *obj
+				_, err := register(t, disk, dns2).Finalize(t.Context(), whole)
+				require.NoError(t, err)
+				require.Equal(t, []string{alien, disk, dns, ""}, list[:4])
+			})
 	}
 }
 
 // A cleanup that waits for another object would be retried instead, with a growing delay.
 func TestACleanupCanWaitForAnotherObject(t *testing.T) {
-	all, pod := register(t, disk, dns), reconcile.ObjectRef{Kind: "Pod", Namespace: "shop", Name: "web-1"}
+	all, pod := register(t, disk, dns), reconcile.ObjectRef{Kind: "Pod", Namespace: "shop",
+		Name: "web-1"}
 	all.answers[disk] = answer{err: reconcile.WaitFor(pod)}
 	_, err := all.Finalize(t.Context(), deleted(disk, dns))
 	ref, waits := reconcile.WaitsFor(err)
@@ -258,11 +272,13 @@ func TestACleanupCanWaitForAnotherObject(t *testing.T) {
 func TestANameThatTheServerRefusesCannotBeRegistered(t *testing.T) {
 	all := NewFinalizers()
 	for _, name := range []string{"", "a b", "shop.example/", "shop.example/a/b"} {
-		require.ErrorContains(t, all.Register(name, cleanupFunc(nil)), "the API server would refuse", "%q", name)
+		require.ErrorContains(t, all.Register(name, cleanupFunc(nil)),
+			"the API server would refuse", "%q", name)
 	}
 	require.ErrorContains(t, all.Register(dns, nil), "is nil")
 	require.NoError(t, all.Register(dns, cleanupFunc(nil)))
-	require.ErrorContains(t, all.Register(dns, cleanupFunc(nil)), "already", "two cleanups of one name: only one of them would be called")
+	require.ErrorContains(t, all.Register(dns, cleanupFunc(nil)), "already",
+		"two cleanups of one name: only one of them would be called")
 }
 
 // A kind that is added while controllers run must not crash them.

@@ -13,15 +13,16 @@ import (
 	"github.com/loopwright/loopwright/manager/client"
 )
 
-// A record would stay that nobody knows of, and the bill for it. There are at most six writes; this is
-// about all the places where the program may end, and a user delete the object.
+// A record would stay that nobody knows of, and the bill for it. There are at most six writes; this
+// is about all the places where the program may end, and a user delete the object.
 func TestWhereverTheProgramEndsNoRecordIsLeftBehind(t *testing.T) {
 	inShop(t, func(s *shop) {
 		play := func(crashBefore, crashAfter, deleteAt int) {
 			s.step, s.crashBefore, s.crashAfter, s.userAt, s.visit = 0, crashBefore, crashAfter, deleteAt, s.delete
 			s.open()
 			s.settle()
-			about := fmt.Sprintf("the program ended before write %d or after write %d, and the user came at write %d", crashBefore, crashAfter, deleteAt)
+			about := fmt.Sprintf("the program ended before write %d or after write %d, and the "+
+				"user came at write %d", crashBefore, crashAfter, deleteAt)
 			require.Nil(s, s.stored(), about)
 			require.Empty(s, s.records, about)
 		}
@@ -65,7 +66,8 @@ func TestTheObjectStaysAsLongAsTheCleanupFails(t *testing.T) {
 	})
 }
 
-// Somebody changes the object during the cleanup. Their change would be lost, or the finalizer stay.
+// Somebody changes the object during the cleanup. Their change would be lost, or the finalizer
+// stay.
 func TestAConflictOnTheLastUpdateRunsTheCleanupAgain(t *testing.T) {
 	inShop(t, func(s *shop) {
 		s.open("shop.example/other") // keeps the object, so that it can be looked at
@@ -83,10 +85,11 @@ func TestAConflictOnTheLastUpdateRunsTheCleanupAgain(t *testing.T) {
 	})
 }
 
-// The controller's cache shows an object that is being deleted, or gone. A record that is made for it
-// now would be left behind.
+// The controller's cache shows an object that is being deleted, or gone. A record that is made for
+// it now would be left behind.
 func TestADeletionThatTheCacheHasNotSeenMakesNoRecord(t *testing.T) {
-	for name, finalizers := range inorder.Map(map[string][]string{"gone": nil, "being deleted": {"shop.example/other"}}) {
+	for name, finalizers := range inorder.Map(map[string][]string{"gone": nil,
+		"being deleted": {"shop.example/other"}}) {
 		t.Run(name, func(t *testing.T) {
 			inShop(t, func(s *shop) {
 				s.cached = s.open(finalizers...)
@@ -98,15 +101,16 @@ func TestADeletionThatTheCacheHasNotSeenMakesNoRecord(t *testing.T) {
 	}
 }
 
-// again deletes the object, lets the last update succeed, and loses the server's answer. The controller
-// tries again with what its cache shows: the object as it was before. In between, a user has made an object
-// of the same name, and the controller a record for it.
+// again deletes the object, lets the last update succeed, and loses the server's answer. The
+// controller tries again with what its cache shows: the object as it was before. In between, a user
+// has made an object of the same name, and the controller a record for it.
 func again(s *shop) {
 	s.open()
 	s.settle()
 	s.delete()
 	before := s.stored()
-	s.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: "update"}, Times: 1, LoseResponse: true})
+	s.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: "update"}, Times: 1,
+		LoseResponse: true})
 	require.Error(s, s.reconcile())
 	require.Nil(s, s.stored())
 	s.open()
@@ -120,29 +124,36 @@ func again(s *shop) {
 func TestARecordThatHasTheNameOfTheObjectIsTakenFromItsSuccessor(t *testing.T) {
 	inShop(t, func(s *shop) {
 		again(s)
-		require.True(s, apierrors.IsConflict(s.reconcile()), "the update is refused, but the cleanup was called")
+		require.True(s, apierrors.IsConflict(s.reconcile()),
+			"the update is refused, but the cleanup was called")
 		require.Empty(s, s.records)
 	})
 	inShop(t, func(s *shop) {
-		s.nameOf = func(obj client.Object) string { return obj.GetName() + "-" + string(obj.GetUID()) }
+		s.nameOf = func(obj client.Object) string {
+			return obj.GetName() + "-" + string(obj.GetUID())
+		}
 		again(s)
 		require.True(s, apierrors.IsConflict(s.reconcile()))
-		require.Contains(s, s.records, s.nameOf(s.stored()), "with the UID in its name, the record of the successor is another one")
+		require.Contains(s, s.records, s.nameOf(s.stored()),
+			"with the UID in its name, the record of the successor is another one")
 		require.Len(s, s.records, 1)
 	})
 }
 
-// The last update has the version that was read, so it is refused. A patch without a lock is about a
-// name: it removes the finalizer of the next object of that name.
+// The last update has the version that was read, so it is refused. A patch without a lock is about
+// a name: it removes the finalizer of the next object of that name.
 func TestAPatchWithoutALockTakesTheFinalizerFromTheSuccessor(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		write   func(s *shop, before, after *corev1.ConfigMap) error
 		refused bool
 	}{
-		{"update", func(s *shop, _, after *corev1.ConfigMap) error { return s.user.Update(s.Context(), after) }, true},
+		{"update", func(s *shop, _, after *corev1.ConfigMap) error {
+			return s.user.Update(s.Context(), after)
+		}, true},
 		{"patch with a lock", func(s *shop, before, after *corev1.ConfigMap) error {
-			return s.user.Patch(s.Context(), after, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+			return s.user.Patch(s.Context(), after,
+				client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 		}, true},
 		{"patch", func(s *shop, before, after *corev1.ConfigMap) error {
 			return s.user.Patch(s.Context(), after, client.MergeFrom(before))

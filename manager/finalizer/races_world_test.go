@@ -21,8 +21,8 @@ const dns = "shop.example/dns"
 
 var (
 	webKey = client.ObjectKey{Namespace: "shop", Name: "web"}
-	// errCrash ends a reconcile as the end of the program does: what it has written stays, and what it
-	// knew is lost.
+	// errCrash ends a reconcile as the end of the program does: what it has written stays, and what
+	// it knew is lost.
 	errCrash = errors.New("the program ended")
 )
 
@@ -57,9 +57,11 @@ func inShop(t *testing.T, test func(s *shop)) {
 		defer server.Close()
 		c, err := client.NewWithWatch(server.Config(), client.Options{})
 		require.NoError(t, err)
-		s := &shop{T: t, server: server, user: c, records: map[string]string{}, nameOf: client.Object.GetName}
+		s := &shop{T: t, server: server, user: c, records: map[string]string{},
+			nameOf: client.Object.GetName}
 		s.client = interceptor.NewClient(c, interceptor.Funcs{
-			Update: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.UpdateOption) error {
+			Update: func(ctx context.Context, c client.WithWatch, obj client.Object,
+				opts ...client.UpdateOption) error {
 				return s.write(func() error { return c.Update(ctx, obj, opts...) })
 			},
 		})
@@ -91,7 +93,10 @@ func (s *shop) Finalize(_ context.Context, obj client.Object) (finalizer.Result,
 	if s.down {
 		return finalizer.Result{}, errors.New("the DNS server is down")
 	}
-	return finalizer.Result{}, s.write(func() error { delete(s.records, s.nameOf(obj)); return nil })
+	return finalizer.Result{}, s.write(func() error {
+		delete(s.records, s.nameOf(obj))
+		return nil
+	})
 }
 
 func (s *shop) makeRecord(obj client.Object) error {
@@ -124,8 +129,8 @@ func (s *shop) reconcile() error {
 	return s.makeRecord(obj)
 }
 
-// settle reconciles as often as it takes: each write causes another look, and so does each error. The user
-// comes at the end if it was not their turn before.
+// settle reconciles as often as it takes: each write causes another look, and so does each error.
+// The user comes at the end if it was not their turn before.
 func (s *shop) settle() {
 	s.Helper()
 	for range 4 {
@@ -142,14 +147,17 @@ func (s *shop) settle() {
 // open makes the ConfigMap.
 func (s *shop) open(finalizers ...string) *corev1.ConfigMap {
 	s.Helper()
-	obj := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: webKey.Namespace, Name: webKey.Name, Finalizers: finalizers}}
+	obj := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: webKey.Namespace,
+		Name: webKey.Name, Finalizers: finalizers}}
 	require.NoError(s, s.user.Create(s.Context(), obj))
 	return obj
 }
 
 func (s *shop) delete() {
 	s.Helper()
-	require.NoError(s, s.user.Delete(s.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: webKey.Namespace, Name: webKey.Name}}))
+	require.NoError(s, s.user.Delete(s.Context(),
+		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: webKey.Namespace,
+			Name: webKey.Name}}))
 }
 
 // stored is what there is; nil if there is nothing.

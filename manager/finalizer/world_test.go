@@ -42,13 +42,14 @@ func register(t *testing.T, names ...string) *cleanups {
 	t.Helper()
 	c := &cleanups{Finalizers: NewFinalizers(), answers: map[string]answer{}}
 	for _, name := range names {
-		require.NoError(t, c.Register(name, cleanupFunc(func(_ context.Context, obj client.Object) (Result, error) {
-			c.called = append(c.called, name)
-			if c.during != nil {
-				c.during(name, obj)
-			}
-			return c.answers[name].result, c.answers[name].err
-		})))
+		require.NoError(t, c.Register(name,
+			cleanupFunc(func(_ context.Context, obj client.Object) (Result, error) {
+				c.called = append(c.called, name)
+				if c.during != nil {
+					c.during(name, obj)
+				}
+				return c.answers[name].result, c.answers[name].err
+			})))
 	}
 	return c
 }
@@ -60,7 +61,8 @@ func (f cleanupFunc) Finalize(ctx context.Context, obj client.Object) (Result, e
 }
 
 func kept(finalizers ...string) *corev1.ConfigMap {
-	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", Finalizers: finalizers}}
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web",
+		Finalizers: finalizers}}
 }
 
 // deleted is an object that somebody has deleted.

@@ -1,10 +1,10 @@
-// Package healthz answers the questions "do you live?" and "are you ready?".
+// Package healthz answers liveness and readiness probes.
 //
-// A kubelet asks over HTTP; the Handler asks its Checkers, and the answer is 200 or 500. All checks
-// together are at the root, and each one is at its own name.
+// A kubelet sends an HTTP request; the Handler runs its Checkers, and answers 200 or 500. The root
+// runs all checks together, and each check has its own path.
 //
-// Neighbours: below it is only net/http. Above it is the manager, which serves one Handler at /healthz
-// and another one at /readyz.
+// Neighbours: below it is only net/http. Above it is the manager, which serves one Handler at
+// /healthz and another one at /readyz.
 package healthz
 
 import (
@@ -20,14 +20,14 @@ import (
 
 var logger = log.RuntimeLog.WithName("healthz")
 
-// Checker says what is wrong, or returns nil. The request is that of the client who asked, and its
-// context ends when the client has gone.
+// Checker returns an error that says what is wrong, or nil. The request is the client's, and its
+// context ends when the client disconnects.
 type Checker func(req *http.Request) error
 
-// Ping is healthy as long as the process can answer at all.
+// Ping succeeds as long as the process can answer at all.
 var Ping Checker = func(*http.Request) error { return nil }
 
-// CheckHandler serves one check. It tells the client what is wrong.
+// CheckHandler serves one check. It sends the error to the client.
 type CheckHandler struct {
 	Checker
 }
@@ -41,13 +41,13 @@ func (h CheckHandler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	fmt.Fprint(w, "ok")
 }
 
-// Handler serves several checks: all of them at its root, and each one below it, by its name. Without
-// any, there is one that is called ping, and it is healthy.
+// Handler serves several checks: all of them at its root, and each one below it, by its name.
+// Without any checks it has one, called ping, which always succeeds.
 //
-// The answer at the root is "ok", or a list of the checks if one of them failed. The list says which
-// ones failed and not why, because anybody may ask; the reasons are in the log, and at the paths of
-// the single checks. With ?verbose there is always a list. ?exclude=NAME leaves a check out, and may
-// be given several times.
+// The answer at the root is "ok", or a list of the checks if one of them failed. The list says
+// which ones failed and not why, because any client may connect; the reasons are in the log, and at
+// the paths of the single checks. With ?verbose there is always a list. ?exclude=NAME leaves a
+// check out, and may be given several times.
 //
 // Caveats: Checks must not change while requests are served.
 type Handler struct {
@@ -78,7 +78,7 @@ func (h *Handler) checks() map[string]Checker {
 
 // serveAll runs the checks in the order of their names.
 func (h *Handler) serveAll(w http.ResponseWriter, req *http.Request) {
-	excluded := map[string]bool{} // whether a check with this name was met
+	excluded := map[string]bool{} // true once a check with this name was found
 	for _, name := range req.URL.Query()["exclude"] {
 		excluded[name] = false
 	}
@@ -96,7 +96,8 @@ func (h *Handler) serveAll(w http.ResponseWriter, req *http.Request) {
 		}
 	}
 	if unknown := unmet(excluded); len(unknown) > 0 {
-		fmt.Fprintf(&list, "warn: some health checks cannot be excluded: no matches for %s\n", strings.Join(unknown, ","))
+		fmt.Fprintf(&list, "warn: some health checks cannot be excluded: no matches for %s\n",
+			strings.Join(unknown, ","))
 	}
 	if len(failed) > 0 {
 		logger.Info("healthz check failed", "failed", failed)
@@ -119,7 +120,7 @@ func answer(w http.ResponseWriter, list string, failed, verbose bool) {
 	}
 }
 
-// unmet are the names that nothing was excluded by, quoted.
+// unmet returns the excluded names that match no check, quoted.
 func unmet(excluded map[string]bool) (names []string) {
 	for _, name := range slices.Sorted(maps.Keys(excluded)) {
 		if !excluded[name] {

@@ -34,24 +34,40 @@ func TestTheHandlerAnswersAsControllerRuntimesDoes(t *testing.T) {
 		path    string
 		want    answer
 	}{
-		"all is well":                           {good, "/", answer{200, "ok"}},
-		"all is well, with a list":              {good, "/?verbose", answer{200, "[+]disk ok\n[+]net ok\nhealthz check passed\n"}},
-		"a failure is always a list":            {bad, "/", answer{500, "[+]cache ok\n[-]disk failed: reason withheld\n[+]net ok\nhealthz check failed\n"}},
-		"what is excluded is not asked":         {bad, "/?exclude=disk", answer{200, "ok"}},
-		"several are excluded":                  {bad, "/?exclude=disk&exclude=net&verbose=1", answer{200, "[+]cache ok\n[+]disk excluded: ok\n[+]net excluded: ok\nhealthz check passed\n"}},
-		"what is not there cannot be excluded":  {good, "/?exclude=moon&exclude=mars&verbose", answer{200, "[+]disk ok\n[+]net ok\nwarn: some health checks cannot be excluded: no matches for \"mars\",\"moon\"\nhealthz check passed\n"}},
-		"one that is not there, either":         {good, "/?exclude=moon&verbose", answer{200, "[+]disk ok\n[+]net ok\nwarn: some health checks cannot be excluded: no matches for \"moon\"\nhealthz check passed\n"}},
-		"a warning alone is not shown":          {good, "/?exclude=moon", answer{200, "ok"}},
-		"one check that is well":                {bad, "/net", answer{200, "ok"}},
-		"one check tells its reason":            {bad, "/disk", answer{500, "internal server error: the disk is full\n"}},
-		"one check, and its path is not clean":  {bad, "//net/", answer{200, "ok"}},
-		"a check that nobody knows":             {bad, "/moon", answer{404, "404 page not found\n"}},
-		"a path below a check":                  {bad, "/net/moon", answer{404, "404 page not found\n"}},
-		"without checks there is ping":          {none, "/?verbose", answer{200, "[+]ping ok\nhealthz check passed\n"}},
-		"ping by its name":                      {none, "/ping", answer{200, "ok"}},
-		"ping is gone when there is something":  {good, "/ping", answer{404, "404 page not found\n"}},
-		"another name than ping without checks": {none, "/moon", answer{404, "404 page not found\n"}},
-		"ping may be excluded":                  {none, "/?exclude=ping&verbose", answer{200, "[+]ping excluded: ok\nhealthz check passed\n"}},
+		"all is well": {good, "/", answer{200, "ok"}},
+		"all is well, with a list": {good, "/?verbose",
+			answer{200, "[+]disk ok\n[+]net ok\nhealthz check passed\n"}},
+		"a failure is always a list": {bad, "/",
+			answer{500, "[+]cache ok\n[-]disk failed: reason withheld\n[+]net ok\nhealthz check " +
+				"failed\n"}},
+		"what is excluded is not asked": {bad, "/?exclude=disk", answer{200, "ok"}},
+		"several are excluded": {bad, "/?exclude=disk&exclude=net&verbose=1",
+			answer{200, "[+]cache ok\n[+]disk excluded: ok\n[+]net excluded: ok\nhealthz check " +
+				"passed\n"}},
+		"what is not there cannot be excluded": {good, "/?exclude=moon&exclude=mars&verbose",
+			answer{200, "[+]disk ok\n[+]net ok\nwarn: some health checks cannot be excluded: no " +
+				"matches for \"mars\",\"moon\"\nhealthz check passed\n"}},
+		"one that is not there, either": {good, "/?exclude=moon&verbose",
+			answer{200, "[+]disk ok\n[+]net ok\nwarn: some health checks cannot be excluded: no " +
+				"matches for \"moon\"\nhealthz check passed\n"}},
+		"a warning alone is not shown": {good, "/?exclude=moon", answer{200, "ok"}},
+		"one check that is well":       {bad, "/net", answer{200, "ok"}},
+		"one check tells its reason": {bad, "/disk",
+			answer{500, "internal server error: the disk is full\n"}},
+		"one check, and its path is not clean": {bad, "//net/", answer{200, "ok"}},
+		"a check that nobody knows": {bad, "/moon",
+			answer{404, "404 page not found\n"}},
+		"a path below a check": {bad, "/net/moon",
+			answer{404, "404 page not found\n"}},
+		"without checks there is ping": {none, "/?verbose",
+			answer{200, "[+]ping ok\nhealthz check passed\n"}},
+		"ping by its name": {none, "/ping", answer{200, "ok"}},
+		"ping is gone when there is something": {good, "/ping",
+			answer{404, "404 page not found\n"}},
+		"another name than ping without checks": {none, "/moon",
+			answer{404, "404 page not found\n"}},
+		"ping may be excluded": {none, "/?exclude=ping&verbose",
+			answer{200, "[+]ping excluded: ok\nhealthz check passed\n"}},
 	}) {
 		t.Run(name, func(t *testing.T) {
 			code, body, _ := ask(c.handler, c.path)
@@ -80,7 +96,8 @@ func TestAListIsPlainText(t *testing.T) {
 	}
 }
 
-// The list does not say why a check failed, so whoever runs the program must find it somewhere else.
+// The list does not say why a check failed, so whoever runs the program must find it somewhere
+// else.
 func TestTheReasonOfAFailureIsInTheLogAndNothingElse(t *testing.T) {
 	var lines []string
 	defer func(was logr.Logger) { logger = was }(logger)

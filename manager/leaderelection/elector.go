@@ -1,33 +1,35 @@
 // Package leaderelection lets one replica of many do the work, and another one when that one ends.
 //
-// Replicas take turns in writing their name into a lock, which is a Lease. Whoever has it leads,
-// and renews it again and again. If the renewals stop, the others wait until the holder must have
-// stopped its work, and one of them takes over.
+// Replicas compete for a lock, which is a Lease: each tries to write its name into it. The holder
+// leads, and renews the lock periodically. If the renewals stop, the others wait until the holder
+// must have stopped its work, and one of them takes over.
 //
 // The data: answers of the lock -> election, a pure machine that decides (elector_state.go) ->
-// requests to the lock, and the start and the end of the work (elector_run.go, elector_run.go).
+// requests to the lock, and the start and the end of the work (elector_run.go).
 //
 // Neighbours: below it are the lock, in package resourcelock, the metrics and the flight recorder.
-// Above it is the manager, which starts everything that needs leadership. Names and fields are those
-// of client-go's tools/leaderelection, and of controller-runtime's pkg/leaderelection for the
-// options that make a lock.
+// Above it is the manager, which starts the leader-only runnables. Names and fields are those of
+// client-go's tools/leaderelection, and of controller-runtime's pkg/leaderelection for the options
+// that make a lock.
 //
 // # Guarantees
 //
-// Two electors of one lock never run OnStartedLeading at the same time, whatever happens to requests
-// and answers; with LeaderElectionConfig.WaitForMissing, even if somebody deletes the Lease. This needs three things. The work ends when its
-// context does, within StopTimeout. The clocks run at about the same speed: the fastest is faster than
-// the slowest by less than the factor LeaseDuration/RenewDeadline, 1.5 by default, minus what the work
-// needs to stop. What the clocks show does not matter. And all replicas use this package, or another
-// one that keeps the same rules: see the chapter for where client-go does not.
+// Two electors of one lock never run OnStartedLeading at the same time, even if requests or answers
+// are lost, late or repeated; with LeaderElectionConfig.WaitForMissing, even if the Lease is
+// deleted. This needs three things. The work ends within StopTimeout when its context does. The
+// clocks run at about the same speed: the fastest is faster than the slowest by less than the
+// factor LeaseDuration/RenewDeadline, 1.5 by default, minus what the work needs to stop; they need
+// not show the same time. And all replicas use this package, or another one that keeps the same
+// rules: see the chapter for where client-go does not.
 //
 // # Caveats
 //
-// A process that stands still, for example because its machine was suspended, cannot stop in time. What
-// it writes when it wakes can be refused only by the one that it writes to: see Fence.
+// A process that is suspended, for example with its machine, cannot stop in time. What it writes
+// when it wakes can be refused only by the store that it writes to: see Fence.
 //
-// A lock that is not there may have been deleted a moment ago, and its holder may still work. Whoever makes it leads
-// at once, as in client-go, unless LeaderElectionConfig.WaitForMissing is set.
+// A missing lock may have been deleted a moment ago, and its holder may still work. The replica
+// that creates it leads at once, as in client-go, unless LeaderElectionConfig.WaitForMissing is
+// set.
 package leaderelection
 
 import (
@@ -43,77 +45,82 @@ import (
 	"github.com/loopwright/loopwright/trace"
 )
 
-// JitterFactor says how much longer than RetryPeriod a follower may pause: by up to this part of it.
+// JitterFactor is how much longer than RetryPeriod a follower may pause, as a fraction of it.
 const JitterFactor = 1.2
 
-// LeaderElectionConfig is what an election needs. In controller-runtime, and in most programs, the
+// LeaderElectionConfig configures an elector. In controller-runtime, and in most programs, the
 // three times are 15 s, 10 s and 2 s.
 type LeaderElectionConfig struct {
-	// Lock is what the replicas write their names into.
+	// Lock is where the replicas write their names.
 	Lock resourcelock.Interface
 
-	// LeaseDuration is how long the others wait after the last renewal that they have seen. It
-	// must be longer than RenewDeadline; the difference is the time that the work has to stop. The
-	// Lease has it in seconds; a part of a second is rounded up.
+	// LeaseDuration is how long the others wait after the last renewal that they have seen. It must
+	// be longer than RenewDeadline; the difference is the time that the work has to stop. The Lease
+	// stores it in whole seconds, rounded up.
 	LeaseDuration time.Duration
-	// RenewDeadline is how long after the last renewal, counted from when it was sent, the leader
-	// stops. It must be longer than RetryPeriod with its jitter.
+	// RenewDeadline is how long after it sent its last successful renewal a leader stops. It must
+	// be longer than RetryPeriod with its jitter.
 	RenewDeadline time.Duration
-	// RetryPeriod is how often the leader renews, and the least time between two looks of the others.
+	// RetryPeriod is how often the leader renews, and how often followers read the lock, at most.
 	RetryPeriod time.Duration
 
-	// Callbacks are the work, and who else is told.
+	// Callbacks are the work and its notifications.
 	Callbacks LeaderCallbacks
 
-	// WatchDog is told of the elector, so that it can report it.
+	// WatchDog is given the elector, and reports its health.
 	WatchDog *HealthzAdaptor
 
-	// ReleaseOnCancel gives the lock back when the context of Run has ended and the work has, too. The
-	// next leader need not wait then.
+	// ReleaseOnCancel releases the lock when the context of Run has ended and the work has ended,
+	// too. The next leader need not wait then.
 	ReleaseOnCancel bool
 
-	// Name is the elector's in metrics; it is usually that of the lock.
+	// Name is the elector's name in metrics, usually that of the lock.
 	Name string
 
-	// StopTimeout is how long OnStartedLeading may take to return when its context has ended. Zero means
-	// LeaseDuration - RenewDeadline. After the lock was lost, it is never longer than that, because then
-	// somebody else may lead. If the time is over, Run returns without it: see ErrStillWorking.
+	// StopTimeout is how long OnStartedLeading may take to return when its context has ended. Zero
+	// means LeaseDuration - RenewDeadline. After the lock was lost, it is never longer than that,
+	// because then another replica may lead. After this time, Run returns although the work has not
+	// ended: see ErrStillWorking.
 	StopTimeout time.Duration
 
-	// WaitForMissing is for a lock that somebody may delete. Its holder has RetryPeriod to make it again, and
-	// whoever makes it otherwise waits for LeaseDuration before it leads, because the old holder may not have
-	// noticed. So the first start takes longer. client-go makes a lock that is missing, and leads at once.
+	// WaitForMissing is for a lock that may be deleted. Its holder has RetryPeriod to create it
+	// again, and another replica that creates it waits for LeaseDuration before it leads, because
+	// the old holder may not have noticed. So the first start takes longer. client-go creates a
+	// missing lock, and leads at once.
 	WaitForMissing bool
 
 	// Recorder is the flight recorder; nil is off.
 	Recorder *trace.Recorder
 
-	// Jitter returns numbers from 0 to 1, by which the pauses of followers differ. The default is
+	// Jitter returns numbers from 0 to 1, which vary the pauses of followers. The default is
 	// random.
 	Jitter func() float64
 }
 
 // LeaderCallbacks are called by Run.
 type LeaderCallbacks struct {
-	// OnStartedLeading is the work. Its context ends when the work has to stop: because the context of
-	// Run has ended, or because the lock was lost, which is then the context's cause. It has the
-	// token of FenceFrom. When the function returns, the work must have ended; goroutines that it leaves
-	// behind are not protected. If it returns early, the elector goes on leading.
+	// OnStartedLeading is the work. Its context ends when the work has to stop: because the context
+	// of Run has ended, or because the lock was lost, which is then the context's cause. It carries
+	// the token that FenceFrom returns. When the function returns, the work must have ended; the
+	// elector does not protect goroutines that it leaves behind. If it returns early, the elector
+	// goes on leading.
 	OnStartedLeading func(context.Context)
-	// OnStoppedLeading is called before Run returns, even if this replica has never led. The work has
-	// ended then, and the lock was released if it is to be; unless Run has given up waiting.
+	// OnStoppedLeading is called before Run returns, even if this replica has never led. The work
+	// has ended by then, and the lock was released if it had to be, unless Run has given up
+	// waiting.
 	OnStoppedLeading func()
-	// OnNewLeader is called when another leader is seen, or this one, in order, and never twice at a
-	// time. If it is slow, it is told of the newest leader only. Run waits for it as for the work.
+	// OnNewLeader is called when the leader changes, also to this replica: in order, and one call
+	// at a time. If it is slow, it misses leaders, but not the newest one. Run waits for it as for
+	// the work.
 	OnNewLeader func(identity string)
 }
 
 // Errors of Elect.
 var (
-	// ErrLost says that the lock was lost, and the work has ended.
+	// ErrLost means that the lock was lost, and the work has ended.
 	ErrLost = errors.New("leader election lost")
-	// ErrStillWorking says that OnStartedLeading has not returned in time. Somebody else may lead soon
-	// or does so already, so the process has to end, at once.
+	// ErrStillWorking means that OnStartedLeading has not returned in time. Another replica may
+	// lead already or soon, so the process must exit at once.
 	ErrStillWorking = errors.New("the work has not stopped in time")
 )
 
@@ -155,9 +162,11 @@ func (c *LeaderElectionConfig) check() error {
 	case c.RetryPeriod <= 0:
 		return fmt.Errorf("RetryPeriod is %s, and must be more than zero", c.RetryPeriod)
 	case c.RenewDeadline <= time.Duration(JitterFactor*float64(c.RetryPeriod)):
-		return fmt.Errorf("RenewDeadline is %s, and must be more than RetryPeriod with its jitter, which is %g times %s", c.RenewDeadline, JitterFactor, c.RetryPeriod)
+		return fmt.Errorf("RenewDeadline is %s, and must be more than RetryPeriod with its "+
+			"jitter, which is %g times %s", c.RenewDeadline, JitterFactor, c.RetryPeriod)
 	case c.LeaseDuration <= c.RenewDeadline:
-		return fmt.Errorf("LeaseDuration is %s, and must be more than RenewDeadline, which is %s", c.LeaseDuration, c.RenewDeadline)
+		return fmt.Errorf("LeaseDuration is %s, and must be more than RenewDeadline, which is %s",
+			c.LeaseDuration, c.RenewDeadline)
 	case c.StopTimeout < 0:
 		return fmt.Errorf("StopTimeout is %s, and must not be negative", c.StopTimeout)
 	case c.Callbacks.OnStartedLeading == nil:
@@ -177,7 +186,7 @@ func (c *LeaderElectionConfig) complete() {
 	}
 }
 
-// status is what others may know of a run.
+// status is the part of a run that other goroutines may read.
 type status struct {
 	running bool
 	leads   bool      // until deadline
@@ -186,25 +195,27 @@ type status struct {
 	renewed time.Time // when the last renewal was sent
 }
 
-// IsLeader reports whether this replica leads at this moment. It is false once the lock was not renewed
-// for RenewDeadline, even if nobody else has it, and even if the work has not noticed yet. client-go
-// returns true as long as it has seen no other holder.
+// IsLeader returns true if this replica leads at this moment. It returns false once the lock was
+// not renewed for RenewDeadline, even if no other replica holds it, and even if the work has not
+// noticed yet. client-go returns true as long as it has seen no other holder.
 func (le *LeaderElector) IsLeader() bool {
 	s := le.look()
 	return s.leads && time.Since(s.renewed) < le.config.RenewDeadline
 }
 
-// GetLeader returns the identity of the last leader that was seen, for people. It is empty if there was
-// none, or if it has released the lock.
+// GetLeader returns the identity of the last leader that this replica saw; use it for messages
+// only. It is empty if there was none, or if it has released the lock.
 func (le *LeaderElector) GetLeader() string { return le.look().leader }
 
-// Check returns an error if this replica leads, or still works, although the lock has run out for all
-// others, and longer than the given time ago. This cannot happen unless the process hangs, or the work
-// does not stop. A follower is healthy.
+// Check returns an error if this replica leads or still works although its lease expired longer
+// than the given time ago. This cannot happen unless the process hangs, or the work does not stop.
+// A follower is healthy.
 func (le *LeaderElector) Check(maxTolerableExpiredLease time.Duration) error {
 	s := le.look()
-	if over := time.Since(s.renewed) - le.config.LeaseDuration; (s.leads || s.works) && over > maxTolerableExpiredLease {
-		return fmt.Errorf("leader election %s: the lock ran out %s ago, and the work goes on; restart this process", le.config.Name, over.Round(time.Millisecond))
+	over := time.Since(s.renewed) - le.config.LeaseDuration
+	if (s.leads || s.works) && over > maxTolerableExpiredLease {
+		return fmt.Errorf("leader election %s: the lock ran out %s ago, and the work goes on; "+
+			"restart this process", le.config.Name, over.Round(time.Millisecond))
 	}
 	return nil
 }
@@ -221,8 +232,8 @@ func (le *LeaderElector) change(f func(*status)) {
 	f(&le.status)
 }
 
-// HealthzAdaptor makes an elector a health check. Use it for liveness: a process whose check fails has
-// to be restarted.
+// HealthzAdaptor makes an elector a health check. Use it for liveness: a process whose check fails
+// has to be restarted.
 type HealthzAdaptor struct {
 	timeout time.Duration
 
@@ -230,16 +241,16 @@ type HealthzAdaptor struct {
 	le *LeaderElector
 }
 
-// NewLeaderHealthzAdaptor returns a check that tolerates work for a time after the lock has run out.
-// Give it to the elector as LeaderElectionConfig.WatchDog.
+// NewLeaderHealthzAdaptor returns a check that tolerates work for this long after the lease has
+// expired. Set it as LeaderElectionConfig.WatchDog.
 func NewLeaderHealthzAdaptor(timeout time.Duration) *HealthzAdaptor {
 	return &HealthzAdaptor{timeout: timeout}
 }
 
-// Name is the check's.
+// Name is the name of the check.
 func (*HealthzAdaptor) Name() string { return "leaderElection" }
 
-// Check fails if the elector's check does. It passes as long as there is no elector.
+// Check fails if the elector's check does. Without an elector it passes.
 func (a *HealthzAdaptor) Check(*http.Request) error {
 	a.mu.Lock()
 	le := a.le
@@ -250,7 +261,7 @@ func (a *HealthzAdaptor) Check(*http.Request) error {
 	return le.Check(a.timeout)
 }
 
-// SetLeaderElection says which elector is checked. An elector that has this adaptor as its WatchDog
+// SetLeaderElection sets the elector to check. An elector that has this adaptor as its WatchDog
 // calls it when it runs.
 func (a *HealthzAdaptor) SetLeaderElection(le *LeaderElector) {
 	a.mu.Lock()

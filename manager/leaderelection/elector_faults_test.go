@@ -41,12 +41,15 @@ func (s skewed) Update(ctx context.Context, record resourcelock.LeaderElectionRe
 	return s.Interface.Update(ctx, shifted(record, s.by))
 }
 
-func shifted(r resourcelock.LeaderElectionRecord, by time.Duration) resourcelock.LeaderElectionRecord {
+func shifted(
+	r resourcelock.LeaderElectionRecord, by time.Duration,
+) resourcelock.LeaderElectionRecord {
 	r.AcquireTime.Time, r.RenewTime.Time = r.AcquireTime.Add(by), r.RenewTime.Add(by)
 	return r
 }
 
-// twice is a way to the server on which some writes arrive two times. The client hears of the second.
+// twice is a way to the server on which some writes arrive two times. The client hears of the
+// second.
 type twice struct {
 	http.RoundTripper
 	chance func() bool
@@ -94,7 +97,8 @@ func (c *crowd) work(identity string) func(context.Context) {
 	return func(ctx context.Context) {
 		c.mu.Lock()
 		if len(c.working) > 0 {
-			c.problems = append(c.problems, fmt.Sprintf("%s begins while %v works", identity, c.working))
+			c.problems = append(c.problems,
+				fmt.Sprintf("%s begins while %v works", identity, c.working))
 		}
 		c.working[identity] = true
 		c.terms++
@@ -120,10 +124,12 @@ func (c *crowd) replica(ctx context.Context, name string) {
 		lock := c.lock(identity)
 		lock.Client = kubernetes.NewForConfigOrDie(config).CoordinationV1()
 		elector, err := NewLeaderElector(LeaderElectionConfig{
-			Lock: skewed{lock, by}, Name: "crowd", ReleaseOnCancel: c.upTo(2) == 0, WaitForMissing: true,
+			Lock: skewed{lock,
+				by}, Name: "crowd", ReleaseOnCancel: c.upTo(2) == 0, WaitForMissing: true,
 			LeaseDuration: worldTiming.lease, RenewDeadline: worldTiming.renew, RetryPeriod: worldTiming.retry,
-			Jitter:    func() float64 { return float64(c.upTo(1000)) / 1000 },
-			Callbacks: LeaderCallbacks{OnStartedLeading: c.work(identity), OnStoppedLeading: func() {}},
+			Jitter: func() float64 { return float64(c.upTo(1000)) / 1000 },
+			Callbacks: LeaderCallbacks{OnStartedLeading: c.work(identity),
+				OnStoppedLeading: func() {}},
 		})
 		require.NoError(c, err)
 		life, cancel := context.WithCancel(ctx)
@@ -139,9 +145,11 @@ func (c *crowd) replica(ctx context.Context, name string) {
 func (c *crowd) faults(seed uint64) {
 	on := fakeapi.Match{Resource: "leases"}
 	for i, fault := range []fakeapi.Fault{
-		{Probability: 0.1, Refuse: true}, {Probability: 0.05, LoseResponse: true}, {Probability: 0.03, Hang: true},
+		{Probability: 0.1, Refuse: true}, {Probability: 0.05,
+			LoseResponse: true}, {Probability: 0.03, Hang: true},
 		{Probability: 0.05, Delay: 4 * time.Second}, {Probability: 0.02, Delay: 20 * time.Second},
-		{Probability: 0.05, Status: fakeapi.InternalError()}, {Probability: 0.03, Status: fakeapi.Conflict()},
+		{Probability: 0.05, Status: fakeapi.InternalError()}, {Probability: 0.03,
+			Status: fakeapi.Conflict()},
 	} {
 		fault.Match, fault.Seed = on, seed*10+uint64(i)
 		lift := c.server.Inject(fault)
@@ -151,18 +159,21 @@ func (c *crowd) faults(seed uint64) {
 		time.Sleep(c.upTo(20 * time.Second))
 		if c.chance(0.4) {
 			ctx, cancel := context.WithTimeout(c.Context(), time.Second)
-			_ = c.clients.CoordinationV1().Leases("default").Delete(ctx, "it", metav1.DeleteOptions{})
+			_ = c.clients.CoordinationV1().Leases("default").Delete(ctx, "it",
+				metav1.DeleteOptions{})
 			cancel()
 			continue
 		}
-		lift := c.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Resource: "leases", UserAgent: string(rune('a' + c.upTo(3)))}, Refuse: c.chance(0.5), LoseResponse: true})
+		lift := c.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Resource: "leases",
+			UserAgent: string(rune('a' + c.upTo(3)))}, Refuse: c.chance(0.5), LoseResponse: true})
 		time.Sleep(c.upTo(30 * time.Second))
 		lift()
 	}
 }
 
-// What the machine decides is worth nothing if the loop around it is late: electors on an API server whose
-// connections break, hang and repeat what is sent, while somebody deletes the Lease now and then.
+// What the machine decides is worth nothing if the loop around it is late: electors on an API
+// server whose connections break, hang and repeat what is sent, while somebody deletes the Lease
+// now and then.
 func TestNoTwoReplicasWorkOnABadNetwork(t *testing.T) {
 	runs, terms := race.Fewer(100), 0
 	if testing.Short() {
@@ -170,14 +181,16 @@ func TestNoTwoReplicasWorkOnABadNetwork(t *testing.T) {
 	}
 	for seed := range uint64(runs) {
 		inBubble(t, func(s *stand) {
-			c := &crowd{stand: s, calm: time.Now().Add(5 * time.Minute), random: rand.New(rand.NewPCG(seed, 5)), working: map[string]bool{}}
+			c := &crowd{stand: s, calm: time.Now().Add(5 * time.Minute),
+				random: rand.New(rand.NewPCG(seed, 5)), working: map[string]bool{}}
 			ctx, stop := context.WithCancel(s.Context())
 			var replicas sync.WaitGroup
 			for _, name := range []string{"a", "b", "c"} {
 				replicas.Go(func() { c.replica(ctx, name) })
 			}
 			c.faults(seed)
-			time.Sleep(3 * time.Minute) // a life that ends, a Lease that was deleted, and twice the wait
+			// a life that ends, a Lease that was deleted, and twice the wait
+			time.Sleep(3 * time.Minute)
 			c.mu.Lock()
 			working := len(c.working)
 			c.mu.Unlock()
@@ -206,7 +219,9 @@ func (l deafReader) Get(context.Context) (*resourcelock.LeaderElectionRecord, []
 func TestAFollowerWhoseLockDoesNotReturnEndsAfterStopTimeout(t *testing.T) {
 	inBubble(t, func(s *stand) {
 		release := make(chan struct{})
-		a := s.join("a", withRelease, func(c *LeaderElectionConfig) { c.Lock = deafReader{c.Lock, release} })
+		a := s.join("a", withRelease, func(c *LeaderElectionConfig) {
+			c.Lock = deafReader{c.Lock, release}
+		})
 		time.Sleep(time.Minute)
 		began := time.Now()
 		a.stop(nil)

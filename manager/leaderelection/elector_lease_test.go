@@ -15,7 +15,8 @@ import (
 	"github.com/loopwright/loopwright/trace"
 )
 
-// The Lease was deleted, and the leader does not know it yet. client-go's next replica leads at once.
+// The Lease was deleted, and the leader does not know it yet. client-go's next replica leads at
+// once.
 func TestALeaseThatIsDeletedIsMadeAgainByItsHolder(t *testing.T) {
 	inBubble(t, func(s *stand) {
 		strict := func(c *LeaderElectionConfig) { c.WaitForMissing = true }
@@ -23,7 +24,8 @@ func TestALeaseThatIsDeletedIsMadeAgainByItsHolder(t *testing.T) {
 		work := <-a.started
 		b := s.join("b", strict)
 		time.Sleep(time.Minute)
-		require.NoError(t, s.clients.CoordinationV1().Leases("default").Delete(s.Context(), "it", metav1.DeleteOptions{}))
+		require.NoError(t, s.clients.CoordinationV1().Leases("default").Delete(s.Context(), "it",
+			metav1.DeleteOptions{}))
 		time.Sleep(time.Minute)
 		require.NoError(t, work.Err())
 		require.Equal(t, "a", *s.lease().HolderIdentity)
@@ -40,7 +42,8 @@ func TestAMissingLeaseIsClaimedAndLedLater(t *testing.T) {
 		require.Equal(t, "a", *s.lease().HolderIdentity)
 		require.False(t, a.IsLeader())
 		<-a.started
-		require.Greater(t, time.Since(begin), 17*time.Second, "RetryPeriod for a holder to make it again, and LeaseDuration to stop")
+		require.Greater(t, time.Since(begin), 17*time.Second,
+			"RetryPeriod for a holder to make it again, and LeaseDuration to stop")
 		require.Less(t, time.Since(begin), 25*time.Second)
 		s.end(a)
 	})
@@ -77,7 +80,9 @@ func TestALeaderThatSeesAnotherNameStopsAtOnce(t *testing.T) {
 		a := s.join("a")
 		work := <-a.started
 		time.Sleep(time.Minute)
-		_, err := s.clients.CoordinationV1().Leases("default").Patch(s.Context(), "it", "application/merge-patch+json", []byte(`{"spec":{"holderIdentity":"me"}}`), metav1.PatchOptions{})
+		_, err := s.clients.CoordinationV1().Leases("default").Patch(s.Context(), "it",
+			"application/merge-patch+json", []byte(`{"spec":{"holderIdentity":"me"}}`),
+			metav1.PatchOptions{})
 		require.NoError(t, err)
 		begin := time.Now()
 		<-work.Done()
@@ -125,13 +130,15 @@ func TestAWorkThatReturnsGoesOnLeading(t *testing.T) {
 	})
 }
 
-// A lock must not be held by a replica that is gone. This one is stopped while its answer is on the way.
+// A lock must not be held by a replica that is gone. This one is stopped while its answer is on the
+// way.
 func TestAStopWhileTheLockIsTakenReleasesIt(t *testing.T) {
 	inBubble(t, func(s *stand) {
 		first := s.join("first", withRelease)
 		<-first.started
 		s.end(first)
-		s.server.Inject(fakeapi.Fault{Match: s.onLeases("update", "a"), Times: 1, LoseResponse: true})
+		s.server.Inject(fakeapi.Fault{Match: s.onLeases("update", "a"), Times: 1,
+			LoseResponse: true})
 		a := s.join("a", withRelease)
 		synctest.Wait()
 		require.Equal(t, "a", *s.lease().HolderIdentity)
@@ -177,14 +184,19 @@ func TestNewLeadersAreToldInOrder(t *testing.T) {
 		var told []string
 		watcher := s.join("watcher", func(c *LeaderElectionConfig) {
 			c.Callbacks.OnNewLeader = func(identity string) { told = append(told, identity) }
-		}, func(c *LeaderElectionConfig) { c.LeaseDuration = 2 * time.Hour; c.RenewDeadline = time.Hour })
+		}, func(c *LeaderElectionConfig) {
+			c.LeaseDuration = 2 * time.Hour
+			c.RenewDeadline = time.Hour
+		})
 		s.server.Inject(fakeapi.Fault{Match: s.onLeases("update", "watcher"), Refuse: true})
 		<-watcher.started
 		time.Sleep(time.Second)
-		lease, err := s.clients.CoordinationV1().Leases("default").Get(s.Context(), "it", metav1.GetOptions{})
+		lease, err := s.clients.CoordinationV1().Leases("default").Get(s.Context(), "it",
+			metav1.GetOptions{})
 		require.NoError(t, err)
 		lease.Spec.HolderIdentity = new("b")
-		_, err = s.clients.CoordinationV1().Leases("default").Update(s.Context(), lease, metav1.UpdateOptions{})
+		_, err = s.clients.CoordinationV1().Leases("default").Update(s.Context(), lease,
+			metav1.UpdateOptions{})
 		require.NoError(t, err)
 		require.ErrorIs(t, <-watcher.ended, ErrLost)
 		require.Equal(t, []string{"watcher", "b"}, told)

@@ -11,7 +11,8 @@ import (
 func TestEveryChangeStartsTheWaitAgainEvenIfItIsALockThatWasMissing(t *testing.T) {
 	e := follower().saw(held("other", 3, 0), "raw", at(0)).sawNothing(at(5))
 	e = e.saw(held("other", 3, 0), "raw", at(10))
-	require.Equal(t, pause.String(), e.next(at(24)).do.String(), "it was missing until 10 s, whatever was seen before")
+	require.Equal(t, pause.String(), e.next(at(24)).do.String(),
+		"it was missing until 10 s, whatever was seen before")
 	require.Equal(t, update.String(), e.next(at(25)).do.String(), "and nothing was seen since")
 }
 
@@ -20,11 +21,13 @@ func TestTheLongerOfTwoDurationsIsWrittenInWholeSeconds(t *testing.T) {
 	for _, c := range []struct {
 		lease time.Duration
 		want  int
-	}{{15 * time.Second, 15}, {14*time.Second + 1, 15}, {15*time.Second - 1, 15}, {15*time.Second + 1, 16}} {
+	}{{15 * time.Second, 15}, {14*time.Second + 1, 15}, {15*time.Second - 1, 15},
+		{15*time.Second + 1, 16}} {
 		e := follower()
 		e.lease = c.lease
 		s := e.saw(held("", 3, 0), "", at(0)).next(at(0))
-		require.Equal(t, c.want, s.record.LeaseDurationSeconds, "LeaseDuration is %s, and nobody may wait for less", c.lease)
+		require.Equal(t, c.want, s.record.LeaseDurationSeconds,
+			"LeaseDuration is %s, and nobody may wait for less", c.lease)
 	}
 }
 
@@ -38,16 +41,19 @@ func TestAWriteWhoseTimesAreRoundedIsRecognised(t *testing.T) {
 	s = leader(t).stops(true).next(at(21).Add(time.Nanosecond))
 	require.Equal(t, at(21), s.record.RenewTime.Time)
 	require.Equal(t, at(21), s.record.AcquireTime.Time)
-	require.Equal(t, 1, s.record.LeaseDurationSeconds, "who waits in spite of the release waits for a second")
+	require.Equal(t, 1, s.record.LeaseDurationSeconds,
+		"who waits in spite of the release waits for a second")
 }
 
 // The log says why a lock was taken, and people look there when two replicas have worked.
 func TestAWriteWithAReasonSaysIt(t *testing.T) {
-	require.Equal(t, `"other" has not renewed it for 15s`, follower().saw(held("other", 3, 0), "", at(0)).next(at(15)).why)
+	require.Equal(t, `"other" has not renewed it for 15s`,
+		follower().saw(held("other", 3, 0), "", at(0)).next(at(15)).why)
 	require.Equal(t, "it was released", follower().saw(held("", 3, 0), "", at(0)).next(at(0)).why)
 	require.Equal(t, "nobody has it", follower().sawNothing(at(0)).next(at(2)).why)
 	require.Equal(t, "it is ours", leader(t).next(at(22)).why)
-	require.Equal(t, `"other" has not renewed it for 15s`, leader(t).why, "a leader remembers how it has come to the lock")
+	require.Equal(t, `"other" has not renewed it for 15s`, leader(t).why,
+		"a leader remembers how it has come to the lock")
 	e := sends(t, leader(t), 22, update, "a renewal")
 	require.Equal(t, `"other" has it`, e.failed(at(23), 0).saw(held("other", 5, 0), "", at(23)).why)
 	require.Equal(t, "it could not be renewed for 10s", leader(t).expires().why)
@@ -56,23 +62,28 @@ func TestAWriteWithAReasonSaysIt(t *testing.T) {
 func TestALockIsReleasedUnlessSomebodyHasDeletedIt(t *testing.T) {
 	e := leader(t).failed(at(21), 0).stops(true)
 	e = sends(t, e, 21, read, "the last renewal is uncertain").sawNothing(at(21))
-	require.Equal(t, finish.String(), e.next(at(21)).do.String(), "to make a lock, only to release it, helps nobody")
+	require.Equal(t, finish.String(), e.next(at(21)).do.String(),
+		"to make a lock, only to release it, helps nobody")
 }
 
 // Somebody may have led when the lock was deleted. A lock that is released would be taken at once.
 func TestNothingIsReleasedThatWasMadeAMomentAgo(t *testing.T) {
 	e := sends(t, follower().sawNothing(at(0)), 2, create, "it is missing").failed(at(3), 0)
-	require.Equal(t, finish.String(), e.stops(true).next(at(3)).do.String(), "the lock may be ours, and whoever had it may still work")
+	require.Equal(t, finish.String(), e.stops(true).next(at(3)).do.String(),
+		"the lock may be ours, and whoever had it may still work")
 
 	e = sends(t, follower().sawNothing(at(0)), 2, create, "it is missing").wrote(at(12.1))
 	require.Equal(t, following.String(), e.phase.String(), "the answer came after RenewDeadline")
 	e = sends(t, e, 12.1, update, "it is ours").failed(at(13), 0)
-	require.Equal(t, finish.String(), e.stops(true).next(at(13)).do.String(), "it was made 13 s ago, and LeaseDuration is 15 s")
+	require.Equal(t, finish.String(), e.stops(true).next(at(13)).do.String(),
+		"it was made 13 s ago, and LeaseDuration is 15 s")
 
 	e = leader(t).stops(false)
 	require.Equal(t, "no longer wanted", e.why)
-	e = sends(t, follower().saw(held("other", 3, 0), "", at(0)), 15, update, "the holder has stopped").failed(at(16), 0)
-	require.Equal(t, finish.String(), e.stops(false).next(at(16)).do.String(), "ReleaseOnCancel is not set")
+	e = sends(t, follower().saw(held("other", 3, 0), "", at(0)), 15, update,
+		"the holder has stopped").failed(at(16), 0)
+	require.Equal(t, finish.String(), e.stops(false).next(at(16)).do.String(),
+		"ReleaseOnCancel is not set")
 }
 
 // A claim that has lost its lock to the clock starts over, and one that leads has ended.
@@ -83,17 +94,22 @@ func TestAClaimThatIsNotRenewedFollows(t *testing.T) {
 	require.Equal(t, following.String(), e.expires().phase.String(), "its work has not begun")
 }
 
-// A replica that asks again and again at once, because its requests fail, keeps a server down that is coming back.
+// A replica that asks again and again at once, because its requests fail, keeps a server down that
+// is coming back.
 func TestAFollowerReadsOnceInARound(t *testing.T) {
 	e := sends(t, follower(), 0, read, "the first request").failed(at(1), 1)
 	require.Equal(t, at(5.4), e.tryAt, "the read has failed, so the round is over")
 	e = sends(t, follower(), 0, read, "the first request").saw(held("", 3, 0), "", at(0))
 	e = sends(t, e, 0, update, "nobody has it").failed(at(1), 1)
-	require.Equal(t, at(5.4), e.tryAt, "the lock was read in this round, and somebody else was quicker")
+	require.Equal(t, at(5.4), e.tryAt,
+		"the lock was read in this round, and somebody else was quicker")
 	e = sends(t, follower().sawNothing(at(0)), 2, create, "it is missing").failed(at(3), 1)
-	require.Equal(t, at(7.4), e.tryAt, "it was looked for in this round, and somebody else was quicker")
-	e = sends(t, e.rests(at(3), 0), 5, read, "a new round").saw(held("other", 0, 0), "", at(5)).rests(at(5), 0)
-	require.Equal(t, read.String(), e.next(at(7)).do.String(), "what was read in another round is not relied on")
+	require.Equal(t, at(7.4), e.tryAt,
+		"it was looked for in this round, and somebody else was quicker")
+	e = sends(t, e.rests(at(3), 0), 5, read, "a new round").saw(held("other", 0, 0), "",
+		at(5)).rests(at(5), 0)
+	require.Equal(t, read.String(), e.next(at(7)).do.String(),
+		"what was read in another round is not relied on")
 }
 
 // The read is not a write, and does not make us forget the one that is looked for.
@@ -112,13 +128,15 @@ func TestALockIsReleasedAndNoAnswerIsWaitedFor(t *testing.T) {
 	require.False(t, e.sawNothing(at(21)).asking)
 }
 
-// The work of a leader that has lost its lock may still be ending. Somebody else has the lock, or takes it soon.
+// The work of a leader that has lost its lock may still be ending. Somebody else has the lock, or
+// takes it soon.
 func TestNothingIsReleasedByALeaderThatHasLostItsLock(t *testing.T) {
 	e := sends(t, leader(t), 22, update, "a renewal").expires()
 	require.Equal(t, finish.String(), e.stops(true).next(at(33)).do.String())
 }
 
-// It was made long ago by then, and a write that nobody has answered may be the one that has taken it.
+// It was made long ago by then, and a write that nobody has answered may be the one that has taken
+// it.
 func TestAnUncertainWriteIsReleasedEvenIfTheLockWasMadeOnce(t *testing.T) {
 	e := sends(t, follower().sawNothing(at(0)), 2, create, "it is missing")
 	made := e.mine
@@ -126,6 +144,8 @@ func TestAnUncertainWriteIsReleasedEvenIfTheLockWasMadeOnce(t *testing.T) {
 	e = sends(t, e, 12.1, update, "it is ours").failed(at(13), 0)
 	e = sends(t, e, 13, read, "the answer got lost").saw(made, "", at(13)).rests(at(13), 0)
 	e = sends(t, e, 28, read, "after the pause").saw(made, "", at(28))
-	e = sends(t, e, 28, update, "the lock was not renewed for LeaseDuration").failed(at(29), 0).stops(true)
-	require.Equal(t, read.String(), e.next(at(29)).do.String(), "the lock may have our name, and nobody works")
+	e = sends(t, e, 28, update, "the lock was not renewed for LeaseDuration").failed(at(29),
+		0).stops(true)
+	require.Equal(t, read.String(), e.next(at(29)).do.String(),
+		"the lock may have our name, and nobody works")
 }

@@ -9,21 +9,21 @@ import (
 	"github.com/loopwright/loopwright/manager/metrics"
 )
 
-// notifier calls what belongs to the user, other than the work, from a goroutine of its own: the loop
-// has a deadline, and must not wait for a recorder of events or a log. The goroutine is there only as
-// long as there is something to tell.
+// notifier calls the user's other callbacks from its own goroutine: the loop has a deadline, and
+// must not wait for an event recorder or a log. The goroutine runs only while there is a call to
+// make.
 type notifier struct {
 	lock        resourcelock.Interface
-	onNewLeader func(string) // or nil
+	onNewLeader func(string) // nil if the user has none
 
 	mu      sync.Mutex // guards what follows
 	events  []string   // at most two in a run
-	leader  string     // the newest
-	news    bool       // leader has not been told
-	running bool       // the goroutine
+	leader  string     // the newest leader
+	news    bool       // onNewLeader was not yet called with leader
+	running bool       // the goroutine runs
 
-	// told is sent by the goroutine when it ends, and received by the loop. There is room for one: the loop may be busy
-	// then, and looks for itself whether all has been told.
+	// told is sent by the goroutine when it ends, and received by the loop. It has room for one:
+	// the loop may be busy then, and calls finished itself.
 	told chan struct{}
 }
 
@@ -31,7 +31,7 @@ func newNotifier(lock resourcelock.Interface, onNewLeader func(string)) *notifie
 	return &notifier{lock: lock, onNewLeader: onNewLeader, told: make(chan struct{}, 1)}
 }
 
-// event tells the lock what happened to it.
+// event passes what happened to the lock's RecordEvent.
 func (n *notifier) event(what string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -39,7 +39,7 @@ func (n *notifier) event(what string) {
 	n.goLocked()
 }
 
-// sees tells the user of a new leader.
+// sees passes a new leader to OnNewLeader.
 func (n *notifier) sees(leader string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -86,15 +86,15 @@ func (n *notifier) take() (events []string, leader string, news, more bool) {
 	return events, n.leader, news, n.running
 }
 
-// finished returns true if all has been told. Otherwise told is sent when it has.
+// finished returns true if all calls were made. If not, the goroutine sends on told when they were.
 func (n *notifier) finished() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return !n.running
 }
 
-// The metrics of all electors, with client-go's names. controller-runtime v0.25.2 counts the second one
-// and never registers it, so that nobody can read it.
+// The metrics of all electors, with client-go's names. controller-runtime v0.25.2 counts the second
+// one and never registers it, so it is not served.
 var (
 	masterStatus = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "leader_election_master_status",
@@ -102,16 +102,17 @@ var (
 	}, []string{"name"})
 	slowpathTotal = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "leader_election_slowpath_total",
-		Help: "Renewals for which the leader had to read the lock first, because it could not rely on what it knew.",
+		Help: "Renewals for which the leader had to read the lock first, because it could not " +
+			"rely on what it knew.",
 	}, []string{"name"})
 )
 
 func init() { metrics.Registry.MustRegister(masterStatus, slowpathTotal) }
 
-// meter measures the elector of a name.
+// meter has the metrics of the elector with this name.
 type meter struct{ name string }
 
-// begin makes both metrics visible, with zero: an alert cannot count what is not there.
+// begin exports both metrics with value zero: an alert cannot fire on a series that does not exist.
 func (m meter) begin() {
 	m.leads(false)
 	slowpathTotal.WithLabelValues(m.name).Add(0)

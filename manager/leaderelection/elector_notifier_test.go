@@ -41,8 +41,8 @@ func (l *ownLock) RecordEvent(string) { runtime.Gosched() }
 func (l *ownLock) Identity() string   { return "me" }
 func (l *ownLock) Describe() string   { return "it" }
 
-// A process that has ended its work would stay for StopTimeout: the loop has to notice that the last event is told,
-// whether that is before, while or after it looks.
+// A process that has ended its work would stay for StopTimeout: the loop has to notice that the
+// last event is told, whether that is before, while or after it looks.
 func TestTheLastEventDoesNotHoldUpTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for range 3000 {
@@ -50,12 +50,15 @@ func TestTheLastEventDoesNotHoldUpTheEnd(t *testing.T) {
 			elector, err := NewLeaderElector(LeaderElectionConfig{
 				Lock: &ownLock{}, Name: "it", StopTimeout: time.Hour,
 				LeaseDuration: worldTiming.lease, RenewDeadline: worldTiming.renew, RetryPeriod: worldTiming.retry,
-				Callbacks: LeaderCallbacks{OnStartedLeading: func(context.Context) { stop() }, OnStoppedLeading: func() {}},
+				Callbacks: LeaderCallbacks{OnStartedLeading: func(context.Context) {
+					stop()
+				}, OnStoppedLeading: func() {}},
 			})
 			require.NoError(t, err)
 			began := time.Now()
 			require.NoError(t, elector.Elect(ctx))
-			require.Less(t, time.Since(began), time.Minute, "nothing was left to do but to tell an event")
+			require.Less(t, time.Since(began), time.Minute,
+				"nothing was left to do but to tell an event")
 		}
 	})
 }
@@ -100,13 +103,15 @@ func TestEventsAndLeadersAreToldAsTheyComeAndOneAfterTheOther(t *testing.T) {
 		notifier.sees("a")
 		notifier.event("became leader")
 		synctest.Wait()
-		require.Equal(t, []string{"leader a", "became leader"}, lock.told(), "a leader is told once")
+		require.Equal(t, []string{"leader a", "became leader"}, lock.told(),
+			"a leader is told once")
 		notifier.event("stopped leading")
 		notifier.sees("b")
 		notifier.sees("c")
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		require.Equal(t, []string{"leader a", "became leader", "became leader, recorded", "stopped leading", "stopped leading, recorded", "leader c"}, lock.told(),
+		require.Equal(t, []string{"leader a", "became leader", "became leader, recorded",
+			"stopped leading", "stopped leading, recorded", "leader c"}, lock.told(),
 			"what comes while something is told waits, and of the leaders the last one counts")
 	})
 }
@@ -136,7 +141,8 @@ func TestWhatIsToldAfterTheEndIsWaitedForAgain(t *testing.T) {
 	})
 }
 
-// The loop may be busy when the last event has been told. If it misses that, the process stays for StopTimeout.
+// The loop may be busy when the last event has been told. If it misses that, the process stays for
+// StopTimeout.
 func TestTheEndOfTheTellingIsKeptForALoopThatIsBusy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, notifier := recordingTeller()
@@ -149,7 +155,8 @@ func TestTheEndOfTheTellingIsKeptForALoopThatIsBusy(t *testing.T) {
 	})
 }
 
-// takenLock is a lock that somebody else takes by force after the first write, and that does not look at contexts.
+// takenLock is a lock that somebody else takes by force after the first write, and that does not
+// look at contexts.
 type takenLock struct {
 	ownLock
 	taken bool
@@ -168,7 +175,8 @@ func (l *takenLock) Update(context.Context, resourcelock.LeaderElectionRecord) e
 	return apierrors.NewConflict(schema.GroupResource{Resource: "leases"}, "it", nil)
 }
 
-// Somebody takes the lock by force while this replica stops. It must stop in good order all the same.
+// Somebody takes the lock by force while this replica stops. It must stop in good order all the
+// same.
 func TestALeaderThatLearnsOfAnotherOneWhileItStopsTellsItAndEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var seen []string
@@ -178,7 +186,9 @@ func TestALeaderThatLearnsOfAnotherOneWhileItStopsTellsItAndEnds(t *testing.T) {
 			Lock: lock, Name: "it",
 			LeaseDuration: worldTiming.lease, RenewDeadline: worldTiming.renew, RetryPeriod: worldTiming.retry,
 			Callbacks: LeaderCallbacks{
-				OnStartedLeading: func(context.Context) { close(started) }, OnStoppedLeading: func() {},
+				OnStartedLeading: func(context.Context) {
+					close(started)
+				}, OnStoppedLeading: func() {},
 				OnNewLeader: func(leader string) { seen = append(seen, leader) },
 			},
 		})

@@ -12,8 +12,7 @@ import (
 	"github.com/loopwright/loopwright/trace"
 )
 
-// record reports what has changed: to the flight recorder, the log, and those that want to know the
-// leader.
+// record reports a change of state: to the flight recorder, the log, and the user's OnNewLeader.
 func (r *run) record(before election) {
 	after := r.e
 	if holder, was := after.holder(), before.holder(); holder != was {
@@ -24,7 +23,8 @@ func (r *run) record(before election) {
 	}
 	switch {
 	case before.phase == following && after.phase == claiming:
-		r.say("claimed", fmt.Sprintf("it was missing, so whoever held it before gets %s to stop", after.lease))
+		r.say("claimed", fmt.Sprintf("it was missing, so whoever held it before gets %s to stop",
+			after.lease))
 	case before.phase == claiming && after.phase == following:
 		r.say("lost", "the claim was not kept")
 	case before.phase == claiming && after.phase == leading:
@@ -65,7 +65,7 @@ func leaderIs(holder string) string {
 	return holder + " leads"
 }
 
-// say is for what a person wants to know even without a flight recorder.
+// say logs what a person wants to know even without a flight recorder.
 func (r *run) say(op, reason string) {
 	r.log.Info("The lock was "+op, "reason", reason)
 	r.trace(op, reason)
@@ -79,60 +79,68 @@ func (r *run) trace(op, reason string) {
 
 var requestNames = map[do]string{read: "reading", create: "creating", update: "writing"}
 
-// recordError logs a failure that is not that of the last such request. That another replica was quicker is no failure.
+// recordError logs a failure, unless the last request of its kind failed the same way. Losing a
+// race to another replica is no failure.
 func (r *run) recordError(a answer) {
 	why := a.err.Error()
 	switch {
 	case apierrors.IsConflict(a.err), apierrors.IsAlreadyExists(a.err), r.failures[a.to.do] == why:
-		r.log.V(2).Info("A request to the lock failed", "request", requestNames[a.to.do], "error", why)
+		r.log.V(2).Info("A request to the lock failed",
+			"request", requestNames[a.to.do], "error", why)
 	default:
 		r.failures[a.to.do] = why
-		r.log.Error(a.err, "A request to the lock failed. It is sent again and again, and logged when the reason changes", "request", requestNames[a.to.do])
+		r.log.Error(a.err,
+			"A request to the lock failed. It is retried, and logged again when the reason changes",
+			"request", requestNames[a.to.do])
 	}
 	if r.config.Recorder.On() {
-		r.config.Recorder.Record(r.event(trace.Event{Kind: trace.Error, Outcome: trace.Failed, Reason: requestNames[a.to.do] + " the lock: " + a.err.Error()}))
+		r.config.Recorder.Record(r.event(trace.Event{
+			Kind: trace.Error, Outcome: trace.Failed,
+			Reason: requestNames[a.to.do] + " the lock: " + a.err.Error(),
+		}))
 	}
 }
 
-// event fills in who and what.
+// event fills in the names of the lock and of this replica.
 func (r *run) event(e trace.Event) trace.Event {
 	e.Layer, e.Object = r.e.identity, "Lease"
 	e.Namespace, e.Name, _ = strings.Cut(r.config.Lock.Describe(), "/")
-	if e.Name == "" { // a lock of the user's with another name
+	if e.Name == "" { // the user's own lock, whose name has another form
 		e.Namespace, e.Name = "", e.Namespace
 	}
 	return e
 }
 
-// Fence is the token of one leader's term: who leads, and how often the lock had been taken before.
-// A leader sends it along with what it writes. A store that keeps the newest token it has seen, and
-// refuses older ones, is safe from a leader that has been replaced and does not know it.
+// Fence is the token of one leader's term: the leader's name, and how often the lock was taken
+// before. A leader sends it with everything it writes. A store that keeps the newest token it has
+// seen, and refuses older ones, is safe from a leader that has been replaced and does not know it.
 //
-// A leader stops in time as long as it runs. Nothing that it does itself helps if it stands still,
-// for example because its machine was suspended, and goes on with a write when it wakes. Only the
-// store can notice.
+// A leader that runs stops in time. But one that is suspended, for example with its machine, may go
+// on with a write when it wakes, and no code of its own can prevent that. Only the store can
+// notice.
 //
-// Caveats: the count is kept in the Lease. If somebody deletes the Lease while no replica runs that
-// has seen it, the count starts over, and stores refuse the new leader until their token is removed.
-// This is the safe side, but it needs a human.
+// Caveats: the count is kept in the Lease. If the Lease is deleted while no replica runs that has
+// seen it, the count starts over, and stores refuse the new leader until an operator removes their
+// token. This is safe, but needs manual work.
 type Fence struct {
 	Identity    string
 	Transitions int
 }
 
-// FenceAnnotation is where Stamp keeps the token.
+// FenceAnnotation is the annotation where Stamp keeps the token.
 const FenceAnnotation = "loopwright.dev/fence"
 
 // FencedError refuses a write, because a newer leader has written before.
 type FencedError struct{ Old, Newest Fence }
 
 func (e *FencedError) Error() string {
-	return fmt.Sprintf("the leader %s of term %d was replaced: %s of term %d has written", e.Old.Identity, e.Old.Transitions, e.Newest.Identity, e.Newest.Transitions)
+	return fmt.Sprintf("the leader %s of term %d was replaced: %s of term %d has written",
+		e.Old.Identity, e.Old.Transitions, e.Newest.Identity, e.Newest.Transitions)
 }
 
-// Check returns a FencedError if the token is not at least as new as the newest one that a store has
-// seen. Every token passes if the store has seen none, which is the zero value. Two leaders with one
-// count are possible only if somebody tampers with the Lease; then the first one wins.
+// Check returns a FencedError if the token is older than the newest one that a store has seen.
+// Every token passes if the store has seen none, which is the zero value. Two leaders with the same
+// count are possible only if the Lease is edited from outside; then the first one wins.
 func (f Fence) Check(newest Fence) error {
 	if newest == (Fence{}) || f == newest || f.Transitions > newest.Transitions {
 		return nil
@@ -140,16 +148,18 @@ func (f Fence) Check(newest Fence) error {
 	return &FencedError{Old: f, Newest: newest}
 }
 
-// Stamp checks the token against the one in an object's annotation, and puts it there. It makes any
-// Kubernetes object a store that refuses old tokens, on one condition: the write that follows must
-// name the resourceVersion of the object, as an Update of an object that was read does. Otherwise a
-// newer leader may have written in between.
+// Stamp checks the token against the one in an object's annotation, and writes it there. This makes
+// any Kubernetes object a store that refuses old tokens, on one condition: the write that follows
+// must name the resourceVersion of the object, as an Update of an object that was read does.
+// Otherwise a newer leader may have written in between.
 func (f Fence) Stamp(object metav1.Object) error {
 	newest := Fence{}
 	if text, found := object.GetAnnotations()[FenceAnnotation]; found {
 		var err error
 		if newest, err = ParseFence(text); err != nil {
-			return fmt.Errorf("the annotation %s of %s/%s: %w; correct it, or remove it if no old leader can be left", FenceAnnotation, object.GetNamespace(), object.GetName(), err)
+			return fmt.Errorf("the annotation %s of %s/%s: %w; "+
+				"correct it, or remove it if no old leader can be left",
+				FenceAnnotation, object.GetNamespace(), object.GetName(), err)
 		}
 	}
 	if err := f.Check(newest); err != nil {
@@ -168,20 +178,21 @@ func (f Fence) Stamp(object metav1.Object) error {
 // String is the token as text: "3/web-1".
 func (f Fence) String() string { return strconv.Itoa(f.Transitions) + "/" + f.Identity }
 
-// ParseFence reads what String has written.
+// ParseFence parses the text of String.
 func ParseFence(text string) (Fence, error) {
 	count, identity, found := strings.Cut(text, "/")
 	transitions, err := strconv.Atoi(count)
 	if !found || err != nil || identity == "" {
-		return Fence{}, fmt.Errorf("%q is no fencing token: it has the form 3/web-1, with the count of the lock's transitions and the leader's identity", text)
+		return Fence{}, fmt.Errorf("%q is no fencing token: it has the form 3/web-1, with the "+
+			"count of the lock's transitions and the leader's identity", text)
 	}
 	return Fence{Identity: identity, Transitions: transitions}, nil
 }
 
 type fenceKey struct{}
 
-// FenceFrom returns the token of the term to which a context belongs: that of OnStartedLeading, and
-// those derived from it.
+// FenceFrom returns the token of the term to which a context belongs: the context of
+// OnStartedLeading, or one derived from it.
 func FenceFrom(ctx context.Context) (Fence, bool) {
 	fence, found := ctx.Value(fenceKey{}).(Fence)
 	return fence, found

@@ -37,16 +37,19 @@ func story(recorder *trace.Recorder, identity string) []string {
 
 func (s *stand) patch(text string) {
 	s.Helper()
-	_, err := s.clients.CoordinationV1().Leases("default").Patch(s.Context(), "it", types.MergePatchType, []byte(text), metav1.PatchOptions{})
+	_, err := s.clients.CoordinationV1().Leases("default").Patch(s.Context(), "it",
+		types.MergePatchType, []byte(text), metav1.PatchOptions{})
 	require.NoError(s, err)
 }
 
 func (s *stand) remove() {
 	s.Helper()
-	require.NoError(s, s.clients.CoordinationV1().Leases("default").Delete(s.Context(), "it", metav1.DeleteOptions{}))
+	require.NoError(s, s.clients.CoordinationV1().Leases("default").Delete(s.Context(), "it",
+		metav1.DeleteOptions{}))
 }
 
-// lateLock is a lock of a user's own, whose answer to the first renewal comes when it is too late, but before the lock is free.
+// lateLock is a lock of a user's own, whose answer to the first renewal comes when it is too late,
+// but before the lock is free.
 type lateLock struct{ resourcelock.Interface }
 
 func (l lateLock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
@@ -66,7 +69,8 @@ func TestEachTurnOfAnElectionIsRecordedWithItsReason(t *testing.T) {
 			<-first.started
 			a := s.join("a", with)
 			time.Sleep(time.Minute)
-			s.server.Inject(fakeapi.Fault{Match: s.onLeases("update", "a"), Times: 1, Status: fakeapi.Conflict()})
+			s.server.Inject(fakeapi.Fault{Match: s.onLeases("update", "a"), Times: 1,
+				Status: fakeapi.Conflict()})
 			s.end(first)
 			<-a.started
 			s.end(a)
@@ -93,16 +97,19 @@ func TestEachTurnOfAnElectionIsRecordedWithItsReason(t *testing.T) {
 			<-a.started
 			s.end(a)
 		}, []string{"observed: first leads", "observed: nobody leads", "acquired: nobody has it"}},
-		{"a lead that ends while an answer is on its way ends once", func(s *stand, with func(*LeaderElectionConfig)) {
-			a := s.join("a", with, func(c *LeaderElectionConfig) { c.Lock = lateLock{c.Lock} })
-			<-a.started
-			require.ErrorIs(s, <-a.ended, ErrLost)
-		}, []string{"acquired: nobody has it", "lost: it could not be renewed for 10s"}},
-		{"a lock that was missing is claimed first", func(s *stand, with func(*LeaderElectionConfig)) {
-			a := s.join("a", with, func(c *LeaderElectionConfig) { c.WaitForMissing = true })
-			<-a.started
-			s.end(a)
-		}, []string{"claimed: it was missing, so whoever held it before gets 15s to stop", "acquired: whoever held it before has stopped by now"}},
+		{"a lead that ends while an answer is on its way ends once",
+			func(s *stand, with func(*LeaderElectionConfig)) {
+				a := s.join("a", with, func(c *LeaderElectionConfig) { c.Lock = lateLock{c.Lock} })
+				<-a.started
+				require.ErrorIs(s, <-a.ended, ErrLost)
+			}, []string{"acquired: nobody has it", "lost: it could not be renewed for 10s"}},
+		{"a lock that was missing is claimed first",
+			func(s *stand, with func(*LeaderElectionConfig)) {
+				a := s.join("a", with, func(c *LeaderElectionConfig) { c.WaitForMissing = true })
+				<-a.started
+				s.end(a)
+			}, []string{"claimed: it was missing, so whoever held it before gets 15s to stop",
+				"acquired: whoever held it before has stopped by now"}},
 		{"a claim may be lost", func(s *stand, with func(*LeaderElectionConfig)) {
 			a := s.join("a", with, func(c *LeaderElectionConfig) { c.WaitForMissing = true })
 			time.Sleep(5 * time.Second)
@@ -125,16 +132,17 @@ func TestEachTurnOfAnElectionIsRecordedWithItsReason(t *testing.T) {
 			"failed writing the lock",
 			"observed: me leads", `lost: "me" has it`,
 		}},
-		{"a lock may be gone when it is released", func(s *stand, with func(*LeaderElectionConfig)) {
-			a := s.join("a", with, withRelease)
-			<-a.started
-			time.Sleep(time.Second)
-			s.remove()
-			s.end(a)
-		}, []string{
-			"acquired: nobody has it",
-			"failed writing the lock", "kept: it was not released: it was deleted",
-		}},
+		{"a lock may be gone when it is released",
+			func(s *stand, with func(*LeaderElectionConfig)) {
+				a := s.join("a", with, withRelease)
+				<-a.started
+				time.Sleep(time.Second)
+				s.remove()
+				s.end(a)
+			}, []string{
+				"acquired: nobody has it",
+				"failed writing the lock", "kept: it was not released: it was deleted",
+			}},
 		{"a release is told", func(s *stand, with func(*LeaderElectionConfig)) {
 			a := s.join("a", with, withRelease)
 			<-a.started
@@ -159,7 +167,10 @@ func TestTheLogSaysWhoLeadsAndWhy(t *testing.T) {
 		log := funcr.New(func(_, args string) { lines = append(lines, args) }, funcr.Options{})
 		elector, err := NewLeaderElector(LeaderElectionConfig{
 			Lock: s.lock("a"), Name: "log", LeaseDuration: worldTiming.lease, RenewDeadline: worldTiming.renew, RetryPeriod: worldTiming.retry,
-			Callbacks: LeaderCallbacks{OnStartedLeading: func(ctx context.Context) { close(started); <-ctx.Done() }, OnStoppedLeading: func() {}},
+			Callbacks: LeaderCallbacks{OnStartedLeading: func(ctx context.Context) {
+				close(started)
+				<-ctx.Done()
+			}, OnStoppedLeading: func() {}},
 		})
 		require.NoError(s, err)
 		ended := make(chan error)
@@ -184,24 +195,32 @@ func (namedLock) Describe() string { return "redis" }
 func TestALockWithoutANamespaceIsRecordedByItsName(t *testing.T) {
 	inBubble(t, func(s *stand) {
 		recorder := trace.New(0)
-		a := s.join("a", func(c *LeaderElectionConfig) { c.Recorder, c.Lock = recorder, namedLock{c.Lock} })
+		a := s.join("a", func(c *LeaderElectionConfig) {
+			c.Recorder, c.Lock = recorder, namedLock{c.Lock}
+		})
 		<-a.started
 		s.end(a)
-		require.True(s, slices.ContainsFunc(recorder.Events(), func(e trace.Event) bool { return e.Op == "acquired" && e.Name == "redis" && e.Namespace == "" }))
+		require.True(s, slices.ContainsFunc(recorder.Events(), func(e trace.Event) bool {
+			return e.Op == "acquired" && e.Name == "redis" && e.Namespace == ""
+		}))
 	})
 }
 
-// A role without the right to leases is the mistake that people make most. A replica that says nothing looks as if it waited
-// for another one.
+// A role without the right to leases is the mistake that people make most. A replica that says
+// nothing looks as if it waited for another one.
 func TestARefusedRequestIsInTheLogUntilItSucceeds(t *testing.T) {
 	inBubble(t, func(s *stand) {
 		var lines []string
 		log := funcr.New(func(_, args string) { lines = append(lines, args) }, funcr.Options{})
-		allow := s.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Resource: "leases", Verb: "get"}, Status: fakeapi.Forbidden()})
+		allow := s.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Resource: "leases",
+			Verb: "get"}, Status: fakeapi.Forbidden()})
 		started := make(chan struct{})
 		elector, err := NewLeaderElector(LeaderElectionConfig{
 			Lock: s.lock("a"), Name: "log", LeaseDuration: worldTiming.lease, RenewDeadline: worldTiming.renew, RetryPeriod: worldTiming.retry,
-			Callbacks: LeaderCallbacks{OnStartedLeading: func(ctx context.Context) { close(started); <-ctx.Done() }, OnStoppedLeading: func() {}},
+			Callbacks: LeaderCallbacks{OnStartedLeading: func(ctx context.Context) {
+				close(started)
+				<-ctx.Done()
+			}, OnStoppedLeading: func() {}},
 		})
 		require.NoError(s, err)
 		ctx, stop := context.WithCancel(logr.NewContext(s.Context(), log))
@@ -224,20 +243,26 @@ func TestAnOldTokenIsRefused(t *testing.T) {
 	var fenced *FencedError
 	require.ErrorAs(t, Fence{Identity: "a", Transitions: 3}.Check(newest), &fenced)
 	require.Equal(t, newest, fenced.Newest)
-	require.ErrorAs(t, Fence{Identity: "a", Transitions: 4}.Check(newest), &fenced, "the same count by another name: somebody has tampered with the Lease, and the first one wins")
+	require.ErrorAs(t, Fence{Identity: "a", Transitions: 4}.Check(newest), &fenced,
+		"the same count by another name: somebody has tampered with the Lease, and the first "+
+			"one wins")
 	require.NoError(t, newest.Check(newest))
 	require.NoError(t, Fence{Identity: "a", Transitions: 5}.Check(newest))
-	require.NoError(t, Fence{Identity: "a"}.Check(Fence{}), "a store that has seen none accepts every token")
+	require.NoError(t, Fence{Identity: "a"}.Check(Fence{}),
+		"a store that has seen none accepts every token")
 }
 
 func TestAnObjectKeepsTheNewestToken(t *testing.T) {
-	object := &metav1.ObjectMeta{Namespace: "shop", Name: "prices", Annotations: map[string]string{"other": "stays"}}
+	object := &metav1.ObjectMeta{Namespace: "shop", Name: "prices",
+		Annotations: map[string]string{"other": "stays"}}
 	shared := object.Annotations
 	require.NoError(t, Fence{"a", 3}.Stamp(object))
-	require.Equal(t, map[string]string{"other": "stays", FenceAnnotation: "3/a"}, object.Annotations)
+	require.Equal(t, map[string]string{"other": "stays", FenceAnnotation: "3/a"},
+		object.Annotations)
 	require.NotContains(t, shared, FenceAnnotation, "the map may belong to a cache")
 	require.NoError(t, Fence{"b", 4}.Stamp(object))
-	require.EqualError(t, Fence{"a", 3}.Stamp(object), "writing shop/prices: the leader a of term 3 was replaced: b of term 4 has written")
+	require.EqualError(t, Fence{"a", 3}.Stamp(object),
+		"writing shop/prices: the leader a of term 3 was replaced: b of term 4 has written")
 	require.Equal(t, "4/b", object.Annotations[FenceAnnotation])
 	object.Annotations[FenceAnnotation] = "nonsense"
 	require.ErrorContains(t, Fence{"b", 4}.Stamp(object), `"nonsense" is no fencing token`)

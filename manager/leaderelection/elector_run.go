@@ -15,16 +15,16 @@ import (
 // This file is the shell around the machine: one loop that asks it for the next step, sends the
 // requests, and waits for whatever comes first.
 
-// Run takes part in the election, and leads if it gets the lock, until the context ends or the lock is
-// lost. Elect does the same and says why it has ended.
+// Run takes part in the election, and leads if it gets the lock, until the context ends or the lock
+// is lost. Elect does the same and says why it has ended.
 func (le *LeaderElector) Run(ctx context.Context) { _ = le.Elect(ctx) }
 
-// Elect is Run with an error. It is nil if the context has ended and all is in order; ErrLost if the
-// lock was lost and the work has ended; and ErrStillWorking if it has not. It starts a new election
-// each time, and may not be called twice at a time.
+// Elect is Run with an error: nil if the context has ended and the work with it; ErrLost if the
+// lock was lost and the work has ended; and ErrStillWorking if the work has not ended. Each call
+// starts a new election. Do not call it twice at a time.
 //
-// When it returns, no goroutine of the elector is left, with one exception: if it is ErrStillWorking,
-// the work is left, or a call of the lock or of another callback that does not return.
+// When it returns, no goroutine of the elector is left, with one exception: after ErrStillWorking,
+// the work may still run, or a call of the lock or of another callback that does not return.
 func (le *LeaderElector) Elect(ctx context.Context) error {
 	twice := false
 	le.change(func(s *status) { twice, s.running = s.running, true })
@@ -37,10 +37,12 @@ func (le *LeaderElector) Elect(ctx context.Context) error {
 	lock := le.config.Lock
 	r := &run{
 		LeaderElector: le,
-		log:           logr.FromContextOrDiscard(ctx).WithValues("lock", lock.Describe(), "identity", lock.Identity()),
+		log: logr.FromContextOrDiscard(ctx).
+			WithValues("lock", lock.Describe(), "identity", lock.Identity()),
 		e: newElection(timing{
 			identity: lock.Identity(), waitForMissing: le.config.WaitForMissing,
-			lease: le.config.LeaseDuration, renew: le.config.RenewDeadline, retry: le.config.RetryPeriod,
+			lease: le.config.LeaseDuration, renew: le.config.RenewDeadline,
+			retry: le.config.RetryPeriod,
 		}),
 		answers:  make(chan answer, 1),
 		failures: map[do]string{},
@@ -60,26 +62,27 @@ func (le *LeaderElector) Elect(ctx context.Context) error {
 	return nil
 }
 
-// run is one call of Elect. All of it belongs to the goroutine of the loop.
+// run is one call of Elect. Only the loop's goroutine uses it.
 type run struct {
 	*LeaderElector
 	log logr.Logger
 	e   election
 
-	// answers has room for one: there is one request at a time, and its goroutine ends even if nobody
-	// receives. The request's goroutine sends, the loop receives, nobody closes.
+	// answers has room for one: there is one request at a time, and its goroutine ends even if the
+	// loop does not receive. The request's goroutine sends, the loop receives, and it is never
+	// closed.
 	answers chan answer
-	cut     context.CancelFunc // ends the request
+	cut     context.CancelFunc // cancels the request
 
 	term     func(Fence) (context.Context, context.CancelCauseFunc) // makes the context of the work
 	notifier *notifier
 	work     *work     // nil until this replica leads
-	stopBy   time.Time // when Run returns without the work; zero if the work may go on
-	canceled bool      // the context has ended, and that was taken in
+	stopBy   time.Time // when Run returns even if the work has not; zero if the work may go on
+	canceled bool      // the loop has seen that the context ended
 	resigned bool      // the machine knows that the work has ended
-	late     bool      // the work was not over in time
+	late     bool      // the work did not end in time
 
-	failures map[do]string // what was logged about requests that fail; one that succeeds is deleted
+	failures map[do]string // the last logged error of each kind of request; a success deletes it
 }
 
 func (r *run) loop(ctx context.Context) error {
@@ -113,8 +116,8 @@ func (r *run) loop(ctx context.Context) error {
 	}
 }
 
-// cancels takes in that the context has ended. The work's context has ended with it; the lock is
-// renewed until the work has ended, too.
+// cancels notes that the context has ended. The work's context has ended with it; the loop renews
+// the lock until the work has ended, too.
 func (r *run) cancels() {
 	if r.canceled {
 		return
@@ -150,7 +153,7 @@ func (r *run) steps(ctx context.Context) {
 	}
 }
 
-// over means that there is nothing left to wait for, or no time to do so.
+// over returns true if there is nothing left to wait for, or no time to do so.
 func (r *run) over() bool {
 	switch {
 	case r.e.phase == ended:
@@ -171,7 +174,7 @@ func (r *run) over() bool {
 	return true
 }
 
-// busy means that the work has begun and has not ended.
+// busy returns true if the work has begun and has not ended.
 func (r *run) busy() bool { return r.work != nil && !r.work.ended }
 
 func (r *run) tooLate() bool { return !r.stopBy.IsZero() && !time.Now().Before(r.stopBy) }
@@ -189,12 +192,12 @@ func (r *run) result() error {
 	return nil
 }
 
-// wake is when the loop has to look again if nothing happens.
+// wake is when the loop continues if nothing happens before.
 func (r *run) wake() (at time.Time, ok bool) {
 	if r.e.phase != ended {
 		at, ok = r.e.wake()
 		if r.resigned {
-			return at, ok // the lock is released, and stopBy may be over
+			return at, ok // the lock is being released, and stopBy may have passed
 		}
 	}
 	if !r.stopBy.IsZero() && (!ok || r.stopBy.Before(at)) {
@@ -203,7 +206,7 @@ func (r *run) wake() (at time.Time, ok bool) {
 	return at, ok
 }
 
-// answer is what came back.
+// answer is the result of a request.
 type answer struct {
 	to     step
 	record *resourcelock.LeaderElectionRecord
@@ -211,9 +214,10 @@ type answer struct {
 	err    error
 }
 
-// send sends a request, from a goroutine of its own: the loop has to notice the deadline meanwhile. A
-// request may take half of RenewDeadline, so that one that hangs does not cost the lock. It goes on when
-// the context of Run ends, because a leader renews until its work has stopped.
+// send sends a request from a goroutine of its own, because the loop has to notice the deadline
+// meanwhile. A request may take half of RenewDeadline, so that one that hangs does not cost the
+// lock. It goes on when the context of Run ends, because a leader renews until its work has
+// stopped.
 func (r *run) send(ctx context.Context, s step, now time.Time) {
 	if s.do == update && r.e.phase == leading && r.e.read {
 		r.meter.slowPath()
@@ -240,7 +244,7 @@ func (r *run) send(ctx context.Context, s step, now time.Time) {
 	}()
 }
 
-// hear gives an answer to the machine.
+// hear passes an answer to the machine.
 func (r *run) hear(a answer) {
 	now := time.Now()
 	if a.err == nil {
@@ -261,15 +265,15 @@ func (r *run) hear(a answer) {
 	}
 }
 
-// work is OnStartedLeading while it runs.
+// work is a running call of OnStartedLeading.
 type work struct {
 	cancel context.CancelCauseFunc
 	done   chan struct{} // closed by the goroutine of the work, received by the loop
-	ended  bool          // done was received
+	ended  bool          // the loop has received done
 	lost   bool          // the lock was lost, whether the work had ended or not
 }
 
-// become takes over what the machine has decided, and starts and stops the work accordingly.
+// become stores the machine's new state, and starts and stops the work accordingly.
 func (r *run) become(after election) {
 	before := r.e
 	r.e = after
@@ -283,7 +287,6 @@ func (r *run) become(after election) {
 	}
 }
 
-// start starts the work.
 func (r *run) start() {
 	fence := Fence{Identity: r.e.identity, Transitions: r.e.record.LeaderTransitions}
 	ctx, cancel := r.term(fence)
@@ -297,8 +300,8 @@ func (r *run) start() {
 	}()
 }
 
-// lose stops the work because the lock is lost. Whoever waits for the lock may begin when the lease has
-// run out, so the work has until then at most.
+// lose stops the work because the lock is lost. A replica that waits for the lock may begin when
+// the lease has expired, so the work has until then at most.
 func (r *run) lose() {
 	r.work.lost = true
 	r.work.cancel(fmt.Errorf("%w: %s", ErrLost, r.e.why))
@@ -311,8 +314,8 @@ func (r *run) lose() {
 	r.stopBy = by
 }
 
-// working is closed when the work has ended. It is nil, which is never ready, if that is known, or if
-// there is no work.
+// working is closed when the work has ended. It is nil, which blocks forever, if the loop knows
+// that already or if there is no work.
 func (r *run) working() <-chan struct{} {
 	if !r.busy() {
 		return nil
@@ -325,7 +328,7 @@ func (r *run) workHasEnded() {
 	r.change(func(s *status) { s.works = false })
 }
 
-// publish is for the methods that anybody may call.
+// publish updates what the elector's exported methods read.
 func (r *run) publish() {
 	leads := r.e.phase == leading
 	r.change(func(s *status) {

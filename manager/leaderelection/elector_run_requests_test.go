@@ -12,7 +12,8 @@ import (
 	"github.com/loopwright/loopwright/manager/leaderelection/resourcelock"
 )
 
-// witness is a user's own lock, which keeps the contexts of its updates. They may hang until those end.
+// witness is a user's own lock, which keeps the contexts of its updates. They may hang until those
+// end.
 type witness struct {
 	resourcelock.Interface
 	hangs   bool
@@ -30,8 +31,8 @@ func (w *witness) Update(ctx context.Context, record resourcelock.LeaderElection
 	return w.Interface.Update(ctx, record)
 }
 
-// A request that hangs leaves time for another one. And none goes on when its replica does not hold the
-// lock any more: if it arrived then, it would keep the others waiting for nobody.
+// A request that hangs leaves time for another one. And none goes on when its replica does not hold
+// the lock any more: if it arrived then, it would keep the others waiting for nobody.
 func TestARequestOfAHolderTakesHalfOfRenewDeadlineAndNeverLongerThanTheLockIsHeld(t *testing.T) {
 	inBubble(t, func(s *stand) {
 		lock := &witness{}
@@ -46,7 +47,8 @@ func TestARequestOfAHolderTakesHalfOfRenewDeadlineAndNeverLongerThanTheLockIsHel
 			require.True(s, limited)
 			until = append(until, deadline.Sub(renewed)/time.Second)
 		}
-		require.Equal(s, []time.Duration{7, 7, 9, 10, 10}, until, "sent after 2 s, at once again, and after 4, 6 and 8 s")
+		require.Equal(s, []time.Duration{7, 7, 9, 10, 10}, until,
+			"sent after 2 s, at once again, and after 4, 6 and 8 s")
 	})
 }
 
@@ -64,8 +66,8 @@ func TestTheContextOfARequestEndsWithTheRequest(t *testing.T) {
 	})
 }
 
-// The metric tells of renewals that were in doubt. If it counted each change of the leader, nobody could
-// see them among the rolling updates.
+// The metric tells of renewals that were in doubt. If it counted each change of the leader, nobody
+// could see them among the rolling updates.
 func TestALockThatChangesHandsIsNoSlowRenewal(t *testing.T) {
 	inBubble(t, func(s *stand) {
 		a := s.join("a", withRelease)
@@ -80,15 +82,16 @@ func TestALockThatChangesHandsIsNoSlowRenewal(t *testing.T) {
 	})
 }
 
-// An API server that cannot answer does not say that there is no lock. A program that shows its leader,
-// or sends requests to it, would have none during each outage.
+// An API server that cannot answer does not say that there is no lock. A program that shows its
+// leader, or sends requests to it, would have none during each outage.
 func TestAFollowerThatCannotReadTheLockKeepsTheLeaderThatItKnows(t *testing.T) {
 	inBubble(t, func(s *stand) {
 		a := s.join("a")
 		<-a.started
 		b := s.join("b")
 		time.Sleep(time.Minute)
-		s.server.Inject(fakeapi.Fault{Match: s.onLeases("get", "b"), Status: fakeapi.InternalError()})
+		s.server.Inject(fakeapi.Fault{Match: s.onLeases("get", "b"),
+			Status: fakeapi.InternalError()})
 		s.server.ForgetRequests()
 		time.Sleep(time.Minute)
 		require.NotEmpty(s, s.server.Requests(s.onLeases("get", "b")))

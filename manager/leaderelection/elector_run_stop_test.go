@@ -29,8 +29,8 @@ func TestAnElectorWhoseContextHasEndedBeforeItStartsSendsNothing(t *testing.T) {
 	})
 }
 
-// A follower has nothing to finish. Its process must not hang because the API server does, and what it
-// has cut itself is no error that somebody has to look at.
+// A follower has nothing to finish. Its process must not hang because the API server does, and what
+// it has cut itself is no error that somebody has to look at.
 func TestAFollowerWhoseRequestHangsEndsAtOnceAndWithoutAnError(t *testing.T) {
 	inBubble(t, func(s *stand) {
 		recorder := trace.New(0)
@@ -44,15 +44,16 @@ func TestAFollowerWhoseRequestHangsEndsAtOnceAndWithoutAnError(t *testing.T) {
 	})
 }
 
-// The work goes on for a while when the context has ended. A renewal that is cut then may have arrived
-// or not, and costs two more requests to find out.
+// The work goes on for a while when the context has ended. A renewal that is cut then may have
+// arrived or not, and costs two more requests to find out.
 func TestARenewalThatIsOnItsWayWhenTheContextEndsIsNotCut(t *testing.T) {
 	inBubble(t, func(s *stand) {
 		a := s.join("a", withAnHourToStop)
 		a.winding = 10 * time.Second
 		<-a.started
 		s.server.ForgetRequests()
-		s.server.Inject(fakeapi.Fault{Match: s.onLeases("update", "a"), Times: 1, Delay: 3 * time.Second})
+		s.server.Inject(fakeapi.Fault{Match: s.onLeases("update", "a"), Times: 1,
+			Delay: 3 * time.Second})
 		time.Sleep(3 * time.Second)
 		s.end(a)
 		require.NotEmpty(s, s.server.Requests(s.onLeases("update", "a")))
@@ -80,8 +81,8 @@ func TestALockThatIsMadeAfterTheContextEndedIsReleased(t *testing.T) {
 	})
 }
 
-// StopTimeout is the time of the work. The work has ended here, and all replicas gain by a release that
-// comes a little later.
+// StopTimeout is the time of the work. The work has ended here, and all replicas gain by a release
+// that comes a little later.
 func TestTheLockIsReleasedAfterStopTimeoutIfTheWorkHasEndedInTime(t *testing.T) {
 	inBubble(t, func(s *stand) {
 		a := s.join("a", withRelease, func(c *LeaderElectionConfig) { c.StopTimeout = time.Second })
@@ -94,8 +95,8 @@ func TestTheLockIsReleasedAfterStopTimeoutIfTheWorkHasEndedInTime(t *testing.T) 
 	})
 }
 
-// From then on somebody else may take the lock, so there is nothing left to give back. The process must
-// not wait any longer, even if the work could have had more time.
+// From then on somebody else may take the lock, so there is nothing left to give back. The process
+// must not wait any longer, even if the work could have had more time.
 func TestAReleaseIsGivenUpRenewDeadlineAfterTheLastRenewal(t *testing.T) {
 	inBubble(t, func(s *stand) {
 		a := s.join("a", withRelease, withAnHourToStop)
@@ -108,8 +109,8 @@ func TestAReleaseIsGivenUpRenewDeadlineAfterTheLastRenewal(t *testing.T) {
 	})
 }
 
-// Only the work may be left behind, if it does not stop. A renewal that arrives later would keep the
-// lock for a process that has given it up.
+// Only the work may be left behind, if it does not stop. A renewal that arrives later would keep
+// the lock for a process that has given it up.
 func TestARequestIsCutWhenTheWorkIsLeftBehind(t *testing.T) {
 	inBubble(t, func(s *stand) {
 		lock := &witness{hangs: true}

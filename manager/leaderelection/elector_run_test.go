@@ -31,8 +31,8 @@ func TestTheFirstLeadsAndTheSecondWaits(t *testing.T) {
 	})
 }
 
-// A renewal that could rely on the last one is one request. An elector that reads first makes twice as
-// many, in every program of a cluster, forever.
+// A renewal that could rely on the last one is one request. An elector that reads first makes twice
+// as many, in every program of a cluster, forever.
 func TestARenewalIsOneRequest(t *testing.T) {
 	inBubble(t, func(s *stand) {
 		a := s.join("a")
@@ -112,7 +112,8 @@ func TestALeaderThatIsCutOffStopsBeforeAnotherLeads(t *testing.T) {
 			begin := time.Now()
 			<-work.Done()
 			require.ErrorIs(t, context.Cause(work), ErrLost)
-			require.InDelta(t, 9, time.Since(begin).Seconds(), 2, "RenewDeadline after the last renewal was sent")
+			require.InDelta(t, 9, time.Since(begin).Seconds(), 2,
+				"RenewDeadline after the last renewal was sent")
 			require.False(t, a.IsLeader())
 			require.ErrorIs(t, <-a.ended, ErrLost)
 			require.True(t, a.over.Load())
@@ -146,9 +147,11 @@ func TestALockThatDoesNotAnswerDoesNotHoldTheDeadlineUp(t *testing.T) {
 		hangs.Store(true)
 		begin := time.Now()
 		<-work.Done()
-		require.InDelta(t, 9, time.Since(begin).Seconds(), 2, "RenewDeadline after the last renewal was sent")
+		require.InDelta(t, 9, time.Since(begin).Seconds(), 2,
+			"RenewDeadline after the last renewal was sent")
 		require.ErrorIs(t, <-a.ended, ErrStillWorking)
-		require.InDelta(t, 14, time.Since(begin).Seconds(), 2, "LeaseDuration after the last renewal was sent")
+		require.InDelta(t, 14, time.Since(begin).Seconds(), 2,
+			"LeaseDuration after the last renewal was sent")
 		time.Sleep(2 * time.Hour)
 	})
 }
@@ -181,7 +184,8 @@ func TestWorkThatDoesNotStopIsReportedWhenTheLockIsFree(t *testing.T) {
 		err := <-a.ended
 		require.ErrorIs(t, err, ErrStillWorking)
 		require.ErrorIs(t, err, ErrLost)
-		require.InDelta(t, 14, time.Since(begin).Seconds(), 2, "LeaseDuration after the last renewal was sent")
+		require.InDelta(t, 14, time.Since(begin).Seconds(), 2,
+			"LeaseDuration after the last renewal was sent")
 		require.True(t, a.over.Load())
 		require.NoError(t, health.Check(nil))
 		time.Sleep(5 * time.Second)
@@ -190,7 +194,8 @@ func TestWorkThatDoesNotStopIsReportedWhenTheLockIsFree(t *testing.T) {
 	})
 }
 
-// Work that goes on when somebody else may lead is the worst that can happen. A process that waits for it any longer hides it.
+// Work that goes on when somebody else may lead is the worst that can happen. A process that waits
+// for it any longer hides it.
 func TestTheShortestTimeCountsForWorkThatDoesNotStop(t *testing.T) {
 	for _, c := range []struct {
 		timeout, canceled, ends time.Duration
@@ -198,7 +203,8 @@ func TestTheShortestTimeCountsForWorkThatDoesNotStop(t *testing.T) {
 	}{
 		{timeout: time.Hour, ends: 15 * time.Second, why: "then the lock is free"},
 		{timeout: time.Second, ends: 11 * time.Second, why: "StopTimeout after the lock was lost"},
-		{timeout: 5 * time.Second, canceled: 7 * time.Second, ends: 12 * time.Second, why: "StopTimeout after the context has ended, although the lock was lost meanwhile"},
+		{timeout: 5 * time.Second, canceled: 7 * time.Second, ends: 12 * time.Second,
+			why: "StopTimeout after the context has ended, although the lock was lost meanwhile"},
 	} {
 		inBubble(t, func(s *stand) {
 			a := s.join("a", func(config *LeaderElectionConfig) { config.StopTimeout = c.timeout })
@@ -232,7 +238,8 @@ func TestWorkThatDoesNotStopIsLeftBehindAfterStopTimeout(t *testing.T) {
 		require.Equal(t, 5*time.Second, time.Since(begin), "LeaseDuration - RenewDeadline")
 		require.False(t, a.IsLeader(), "it does not renew the lock any more")
 		require.Zero(t, value(t, "leader_election_master_status", a.config.Name))
-		require.Equal(t, "a", *s.lease().HolderIdentity, "nobody may take the lock while the work goes on")
+		require.Equal(t, "a", *s.lease().HolderIdentity,
+			"nobody may take the lock while the work goes on")
 		time.Sleep(time.Minute)
 	})
 }

@@ -53,8 +53,8 @@ func TestEveryLeaderHasAHigherTokenThanTheOneBefore(t *testing.T) {
 func TestSomebodyLeadsSoonAfterTheTroubleIsOver(t *testing.T) {
 	for seed := range seeds(t) {
 		w := newWorld(seed, 2+int(seed%2), everything)
-		// The longest pause and the longest way of a request, a lock that was deleted at the last moment,
-		// and the time to take it.
+		// The longest pause and the longest way of a request, a lock that was deleted at the last
+		// moment, and the time to take it.
 		w.run(everything.calm + 40*time.Second + 20*time.Second + 3*worldTiming.lease)
 		terms := w.terms
 		require.Equal(t, 1, w.working(), "seed %d: nobody leads", seed)
@@ -65,9 +65,9 @@ func TestSomebodyLeadsSoonAfterTheTroubleIsOver(t *testing.T) {
 	}
 }
 
-// Clocks that show different times are no problem, and the promise says how different their speeds may
-// be. Beyond that it does not hold, and no elector that looks at local clocks can keep it. This also
-// shows that the world finds two leaders if there are two.
+// Clocks that show different times are no problem, and the promise says how different their speeds
+// may be. Beyond that it does not hold, and no elector that looks at local clocks can keep it. This
+// also shows that the world finds two leaders if there are two.
 func TestClocksThatRunAtVeryDifferentSpeedsBreakThePromise(t *testing.T) {
 	faults := worldFaults{rates: 0.6, stop: 2 * time.Second, cuts: true, calm: 10 * time.Minute}
 	found := 0

@@ -87,7 +87,8 @@ func withRelease(c *LeaderElectionConfig) { c.ReleaseOnCancel = true }
 
 func (s *stand) lease() coordinationv1.LeaseSpec {
 	s.Helper()
-	lease, err := s.clients.CoordinationV1().Leases("default").Get(s.Context(), "it", metav1.GetOptions{})
+	lease, err := s.clients.CoordinationV1().Leases("default").Get(s.Context(), "it",
+		metav1.GetOptions{})
 	require.NoError(s, err)
 	return lease.Spec
 }

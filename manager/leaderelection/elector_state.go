@@ -13,20 +13,21 @@ import (
 type phase uint8
 
 const (
-	// following: somebody else has the lock, or nobody has.
+	// following: another replica has the lock, or none has.
 	following phase = iota
-	// claiming: the lock is ours, but it was missing, and the user waits for that. Whoever held it when it was deleted may
-	// not have noticed, so the work has to wait until that holder has given up.
+	// claiming: we have the lock, but it was missing, and WaitForMissing is set. The replica that
+	// held it when it was deleted may not have noticed, so the work waits until that replica has
+	// given up.
 	claiming
 	// leading: the work runs.
 	leading
-	// releasing: the work has ended, and the lock is given back.
+	// releasing: the work has ended, and the lock is being released.
 	releasing
 	// ended: there is nothing more to do.
 	ended
 )
 
-// timing is what the configuration says.
+// timing is taken from the configuration.
 type timing struct {
 	identity       string
 	lease          time.Duration // LeaseDuration
@@ -36,41 +37,39 @@ type timing struct {
 }
 
 // election is what a replica knows. All times are by its own clock: when *it* sent a request, and
-// when *it* saw something. A value does not change; the transitions in elector_state.go return
-// another.
+// when *it* saw an answer. A value does not change; the transitions in this file return another.
 type election struct {
 	timing
 	phase phase
 
-	// renewed is when the last write was sent that is known to have put or left our name in the lock.
-	// It is the sending that counts: nobody can have seen the write before it was sent, so everybody
-	// else starts to wait later.
+	// renewed is when the last successful write of our name was sent. The time of sending counts:
+	// no replica can have seen the write before it was sent, so the others start to wait later.
 	renewed time.Time
-	// leadFrom ends the claim. It is zero if there is none.
+	// leadFrom is when a claim ends and the work may start; zero if there is no claim.
 	leadFrom time.Time
 
 	observed observation
-	record   resourcelock.LeaderElectionRecord // as last seen or written; the last one if it is missing now
-	raw      string                            // its bytes, if it was read
-	since    time.Time                         // when this replica saw the lock for the first time as it is
-	// current means that a write may build on what we know: it was just read, or the last write was
-	// ours.
+	record   resourcelock.LeaderElectionRecord // as last seen or written, even if it is missing now
+	raw      string                            // the record's bytes, if it was read
+	since    time.Time                         // when this replica first saw the lock in this state
+	// current means that a write may build on what we know: we have just read the lock, or the last
+	// write was ours.
 	current bool
 
-	// The last request. A write whose answer got lost has happened or not, or will happen later: sent
-	// and mine are what is needed to recognise it.
+	// The last request. If the answer of a write is lost, the write may have happened, or not, or
+	// may happen later: sent and mine let us recognise it.
 	asking bool // its answer has not come yet
 	asked  do
 	sent   time.Time                         // when the last write was sent
-	mine   resourcelock.LeaderElectionRecord // what it said
+	mine   resourcelock.LeaderElectionRecord // what it wrote
 	made   bool                              // it was a create
-	read   bool                              // the lock was read in this round, so a failure ends the round
+	read   bool                              // in this round, so a failure ends the round
 
-	tryAt time.Time // not before
-	why   string    // why it ended, or how the lock came to us
+	tryAt time.Time // send no request before
+	why   string    // why the election ended, or how we got the lock
 }
 
-// observation is what is known of the lock.
+// observation is what we know about the lock.
 type observation uint8
 
 const (
@@ -82,7 +81,7 @@ const (
 // step is what to do next.
 type step struct {
 	do     do
-	record resourcelock.LeaderElectionRecord // to be written
+	record resourcelock.LeaderElectionRecord // the record to write
 	why    string                            // why the lock may be taken
 }
 
@@ -91,16 +90,16 @@ type do uint8
 const (
 	wait   do = iota + 1 // until election.wake
 	pause                // the round is over: pause, with jitter
-	read                 // get the record
-	create               // the record, which is not there
-	update               // the record, if it is still the one we know
+	read                 // read the record
+	create               // create the record, which is missing
+	update               // update the record, if it is still the one we know
 	giveUp               // the lock was not renewed in time
 	finish               // nothing is left to do
 )
 
 func newElection(t timing) election { return election{timing: t} }
 
-// holds means that nobody else may take the lock, until the deadline.
+// holds returns true until the deadline: no other replica may take the lock.
 func (e election) holds() bool {
 	return e.phase == claiming || e.phase == leading || e.phase == releasing
 }
@@ -108,10 +107,10 @@ func (e election) holds() bool {
 // deadline is when the work stops unless the lock is renewed.
 func (e election) deadline() time.Time { return e.renewed.Add(e.renew) }
 
-// free is the earliest moment at which somebody else may work.
+// free is the earliest moment at which another replica may work.
 func (e election) free() time.Time { return e.renewed.Add(e.lease) }
 
-// ours means that the record is one that this process has written. The name alone does not say so: a
+// ours returns true if this process has written the record. The name alone does not prove it: a
 // process with the same name, started twice by mistake, would take the lock from the first.
 func (e election) ours() bool { return e.holds() || e.wroteIt(e.record) }
 
@@ -120,8 +119,8 @@ func (e election) wroteIt(record resourcelock.LeaderElectionRecord) bool {
 	return !e.sent.IsZero() && same(record, e.mine)
 }
 
-// wake is when to ask for the next step if no answer comes. There is no such time while a replica
-// that has nothing to lose waits for an answer.
+// wake is when to call next again if no answer comes. There is no such time while a replica that
+// does not hold the lock waits for an answer.
 func (e election) wake() (at time.Time, ok bool) {
 	switch {
 	case e.holds() && (e.asking || e.deadline().Before(e.tryAt)):
@@ -131,26 +130,26 @@ func (e election) wake() (at time.Time, ok bool) {
 	}
 }
 
-// same compares records as a lock keeps them, with microseconds.
+// same compares records in microseconds, as a lock stores them.
 func same(a, b resourcelock.LeaderElectionRecord) bool {
 	equal := a.AcquireTime.Equal(&b.AcquireTime) && a.RenewTime.Equal(&b.RenewTime)
 	a.AcquireTime, a.RenewTime = b.AcquireTime, b.RenewTime
 	return equal && a == b
 }
 
-// This file decides. It knows no clock, no lock and no goroutine: each function gets the replica's
-// own time, and what was heard from the lock, and returns a step or the next state.
+// This file decides. It has no clock, no lock and no goroutine: each function gets the replica's
+// own time, and the lock's answer, and returns a step or the next state.
 //
 // Two rules keep two replicas from working at the same time, as long as their clocks run at about
 // the same speed:
 //
-//	the one that works  stops at renewed + RenewDeadline, and renewed is when a write was *sent*
-//	everybody else      waits until since + LeaseDuration, and since is when a record was *seen*
+//	the leader      stops at renewed + RenewDeadline, and renewed is when a write was *sent*
+//	every follower  waits until since + LeaseDuration, and since is when a record was *seen*
 //
-// A record is seen after it was sent, and RenewDeadline is shorter than LeaseDuration. What the
-// clocks show does not matter.
+// A record is seen after it was sent, and RenewDeadline is shorter than LeaseDuration. The clocks
+// need not show the same time.
 
-// next is what to do now.
+// next returns the next step.
 func (e election) next(now time.Time) step {
 	switch {
 	case e.phase == ended:
@@ -163,8 +162,9 @@ func (e election) next(now time.Time) step {
 		return step{do: read}
 	case e.phase == releasing:
 		return step{do: update, record: e.released(now)}
-	case e.observed == missing && e.waitForMissing && !e.holds() && now.Before(e.since.Add(e.retry)):
-		return step{do: pause} // it may have been deleted, and a holder that lives makes it again
+	case e.observed == missing && e.waitForMissing && !e.holds() &&
+		now.Before(e.since.Add(e.retry)):
+		return step{do: pause} // the lock may have been deleted, and a live holder creates it again
 	case e.observed == missing:
 		return step{do: create, record: e.taking(now), why: "nobody has it"}
 	case e.taken(now):
@@ -174,18 +174,19 @@ func (e election) next(now time.Time) step {
 	}
 }
 
-// taken means that somebody else has the lock, and may work.
+// taken returns true if another replica has the lock, and may work.
 func (e election) taken(now time.Time) bool {
 	return e.record.HolderIdentity != "" && !e.ours() && now.Before(e.since.Add(e.patience()))
 }
 
-// patience is how long the holder is given. Its own record says what it relies on; a record that
-// says less than our configuration was rounded down, or written by hand.
+// patience is how long we wait for the holder: the longer of its own lease duration, which it
+// relies on, and ours. A record with less than our configuration was rounded down, or edited by
+// hand.
 func (e election) patience() time.Duration {
 	return max(e.lease, time.Duration(e.record.LeaseDurationSeconds)*time.Second)
 }
 
-// sends notes the request that is on its way.
+// sends notes a request that is being sent.
 func (e election) sends(s step, now time.Time) election {
 	e.asking, e.asked = true, s.do
 	if s.do == create || s.do == update {
@@ -194,24 +195,27 @@ func (e election) sends(s step, now time.Time) election {
 	return e
 }
 
-// saw takes in a record that was read.
-func (e election) saw(record resourcelock.LeaderElectionRecord, raw string, now time.Time) election {
+// saw handles a record that was read.
+func (e election) saw(
+	record resourcelock.LeaderElectionRecord, raw string, now time.Time,
+) election {
 	if e.observed != present || raw != e.raw || !same(record, e.record) {
 		e.since = now
 	}
-	e.asking, e.observed, e.record, e.raw, e.current, e.read = false, present, record, raw, true, true
+	e.asking, e.read = false, true
+	e.observed, e.record, e.raw, e.current = present, record, raw, true
 	switch {
 	case record.HolderIdentity != "" && e.wroteIt(record):
-		return e.took(now) // the answer got lost, and the write did not
+		return e.took(now) // the answer was lost, but the write succeeded
 	case record.HolderIdentity == e.identity && e.holds():
-		return e // one of our earlier writes, or somebody has edited another field
+		return e // one of our earlier writes, or another client has edited another field
 	default:
 		e.leadFrom = time.Time{}
 		return e.lose(fmt.Sprintf("%q has it", record.HolderIdentity))
 	}
 }
 
-// sawNothing takes in that there is no lock.
+// sawNothing handles a read that found no lock.
 func (e election) sawNothing(now time.Time) election {
 	if e.observed != missing {
 		e.since = now
@@ -223,9 +227,10 @@ func (e election) sawNothing(now time.Time) election {
 	return e
 }
 
-// wrote takes in that the last write has succeeded.
+// wrote handles a successful write.
 func (e election) wrote(now time.Time) election {
-	e.asking, e.observed, e.record, e.raw, e.current, e.read = false, present, e.mine, "", true, false
+	e.asking, e.read = false, false
+	e.observed, e.record, e.raw, e.current = present, e.mine, "", true
 	if e.mine.HolderIdentity == "" {
 		e.phase, e.why = ended, "released"
 		return e
@@ -233,10 +238,11 @@ func (e election) wrote(now time.Time) election {
 	return e.took(now)
 }
 
-// took draws the conclusion from a write of ours that the lock has.
+// took handles a write of ours that the lock has.
 func (e election) took(now time.Time) election {
 	if e.made && e.phase != leading && e.waitForMissing {
-		// Whoever held the lock that was deleted has sent its last renewal before this moment.
+		// The previous holder sent its last renewal before the lock was deleted, so before this
+		// moment.
 		e.leadFrom = now.Add(e.lease)
 	}
 	late := !now.Before(e.sent.Add(e.renew))
@@ -255,19 +261,19 @@ func (e election) took(now time.Time) election {
 	return e
 }
 
-// failed takes in that the last request has failed. That says nothing about what it did: a
-// conflict, too, may come from our own write, which was sent twice on the way.
+// failed handles a failed request. A failure does not prove that the write did not happen: even a
+// conflict may come from our own write, which the network sent twice.
 func (e election) failed(now time.Time, lot float64) election {
 	e.asking, e.current = false, false
 	if e.asked != read && !e.read {
-		e.tryAt = now // the write was built on what we knew; so read, at once
+		e.tryAt = now // the state we knew is out of date; read at once
 		return e
 	}
 	return e.rests(now, lot)
 }
 
-// rests ends a round. Followers come back at random times, so that they do not all come at once;
-// lot is from 0 to 1.
+// rests ends a round. Followers pause for random times, so that they do not all write at once; lot
+// is from 0 to 1.
 func (e election) rests(now time.Time, lot float64) election {
 	span := e.retry
 	if !e.holds() {
@@ -277,12 +283,12 @@ func (e election) rests(now time.Time, lot float64) election {
 	return e
 }
 
-// expires takes in that the lock was not renewed in time.
+// expires handles a lock that was not renewed in time.
 func (e election) expires() election {
 	return e.lose(fmt.Sprintf("it could not be renewed for %s", e.renew))
 }
 
-// lose ends what cannot go on. A claim has not begun to work, so it may try again.
+// lose ends the election of a leader. A claim has not begun to work, so it may try again.
 func (e election) lose(why string) election {
 	switch e.phase {
 	case claiming:
@@ -293,16 +299,16 @@ func (e election) lose(why string) election {
 	return e
 }
 
-// stops takes in that the work has ended, and that none is wanted any more.
+// stops handles the end of the work, when no more work is wanted.
 func (e election) stops(release bool) election {
 	unsure := e.phase == following && !e.sent.IsZero() && !e.made && e.leadFrom.IsZero()
 	switch {
 	case release && e.phase == leading:
 		e.phase, e.tryAt = releasing, time.Time{}
-	case release && unsure: // the lock may have our name, and nobody who works
+	case release && unsure: // the lock may have our name, although no work runs
 		e.phase, e.renewed, e.tryAt, e.current = releasing, e.sent, time.Time{}, false
 	default:
-		// A claim is not released: whoever came next would work at once.
+		// A claim is not released: the next replica would lead at once.
 		e.phase, e.why = ended, "no longer wanted"
 	}
 	return e
@@ -318,15 +324,16 @@ func (e election) taking(now time.Time) resourcelock.LeaderElectionRecord {
 	}
 	switch {
 	case e.ours():
-		record.AcquireTime, record.LeaderTransitions = e.record.AcquireTime, e.record.LeaderTransitions
+		record.AcquireTime = e.record.AcquireTime
+		record.LeaderTransitions = e.record.LeaderTransitions
 	case e.record != resourcelock.LeaderElectionRecord{}:
 		record.LeaderTransitions = e.record.LeaderTransitions + 1
 	}
 	return record
 }
 
-// released is the record without a holder. The duration is for replicas that wait for it
-// nevertheless.
+// released is the record without a holder. It keeps a lease duration for replicas that wait for one
+// even so.
 func (e election) released(now time.Time) resourcelock.LeaderElectionRecord {
 	return resourcelock.LeaderElectionRecord{
 		LeaseDurationSeconds: 1,
@@ -336,7 +343,7 @@ func (e election) released(now time.Time) resourcelock.LeaderElectionRecord {
 	}
 }
 
-// excuse is why the lock may be taken.
+// excuse is the reason why we may take the lock.
 func (e election) excuse() string {
 	switch {
 	case e.ours():
@@ -348,6 +355,7 @@ func (e election) excuse() string {
 	}
 }
 
-// onTheWire leaves out what a Lease does not keep, so that a record can be recognised when it comes
-// back.
-func onTheWire(t time.Time) metav1.Time { return metav1.Time{Time: t.UTC().Truncate(time.Microsecond)} }
+// onTheWire rounds a time as a Lease does, so that we recognise a record when we read it back.
+func onTheWire(t time.Time) metav1.Time {
+	return metav1.Time{Time: t.UTC().Truncate(time.Microsecond)}
+}

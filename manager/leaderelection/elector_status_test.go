@@ -14,8 +14,8 @@ import (
 	"github.com/loopwright/loopwright/internal/fakeapi"
 )
 
-// A process may hang as a whole, for example because nobody reads what it logs. Whoever asks one of its methods must hear the
-// truth all the same: by the time, and not by what the loop has noticed.
+// A process may hang as a whole, for example because nobody reads what it logs. Whoever asks one of
+// its methods must hear the truth all the same: by the time, and not by what the loop has noticed.
 func TestALeaderThatHangsIsNoLeaderAfterRenewDeadlineAndUnhealthyAfterLeaseDuration(t *testing.T) {
 	inBubble(t, func(s *stand) {
 		var full atomic.Bool          // the pipe to whoever reads the log
@@ -30,7 +30,8 @@ func TestALeaderThatHangsIsNoLeaderAfterRenewDeadlineAndUnhealthyAfterLeaseDurat
 			Lock: s.lock("a"), Name: "hangs",
 			LeaseDuration: worldTiming.lease, RenewDeadline: worldTiming.renew, RetryPeriod: worldTiming.retry,
 			Callbacks: LeaderCallbacks{
-				OnStartedLeading: func(context.Context) { close(started) }, // the work is in other goroutines
+				// the work is in other goroutines
+				OnStartedLeading: func(context.Context) { close(started) },
 				OnStoppedLeading: func() {},
 			},
 		})
@@ -51,14 +52,16 @@ func TestALeaderThatHangsIsNoLeaderAfterRenewDeadlineAndUnhealthyAfterLeaseDurat
 		time.Sleep(time.Until(renewed.Add(worldTiming.lease + time.Second)))
 		require.NoError(s, a.Check(time.Second), "as long as it tolerates")
 		time.Sleep(time.Nanosecond)
-		require.ErrorContains(s, a.Check(time.Second), "the lock ran out 1s ago, and the work goes on")
+		require.ErrorContains(s, a.Check(time.Second),
+			"the lock ran out 1s ago, and the work goes on")
 		close(unread)
 		require.ErrorIs(s, <-ended, ErrLost)
 		require.NoError(s, a.Check(time.Second), "it knows now that it does not lead")
 	})
 }
 
-// A program shows its leader, or sends requests to it. What the callback says and what the elector says must be the same.
+// A program shows its leader, or sends requests to it. What the callback says and what the elector
+// says must be the same.
 func TestWhoeverIsToldOfALeaderFindsTheSame(t *testing.T) {
 	inBubble(t, func(s *stand) {
 		first := s.join("first")
@@ -71,8 +74,12 @@ func TestWhoeverIsToldOfALeaderFindsTheSame(t *testing.T) {
 			Lock: s.lock("b"), Name: "found",
 			LeaseDuration: worldTiming.lease, RenewDeadline: worldTiming.renew, RetryPeriod: worldTiming.retry,
 			Callbacks: LeaderCallbacks{
-				OnStartedLeading: func(context.Context) { close(started) }, OnStoppedLeading: func() {},
-				OnNewLeader: func(identity string) { told, found = append(told, identity), append(found, b.GetLeader()) },
+				OnStartedLeading: func(context.Context) {
+					close(started)
+				}, OnStoppedLeading: func() {},
+				OnNewLeader: func(identity string) {
+					told, found = append(told, identity), append(found, b.GetLeader())
+				},
 			},
 		})
 		require.NoError(s, err)

@@ -16,7 +16,8 @@ func goodConfig() LeaderElectionConfig {
 	return LeaderElectionConfig{
 		Lock: &resourcelock.LeaseLock{LockConfig: resourcelock.ResourceLockConfig{Identity: "me"}},
 		Name: "good", LeaseDuration: 15 * time.Second, RenewDeadline: 10 * time.Second, RetryPeriod: 2 * time.Second,
-		Callbacks: LeaderCallbacks{OnStartedLeading: func(context.Context) {}, OnStoppedLeading: func() {}},
+		Callbacks: LeaderCallbacks{OnStartedLeading: func(context.Context) {},
+			OnStoppedLeading: func() {}},
 	}
 }
 
@@ -32,11 +33,20 @@ func TestAWrongConfigurationIsRefusedWithAReason(t *testing.T) {
 		{"identity is empty", func(c *LeaderElectionConfig) { c.Lock = &resourcelock.LeaseLock{} }},
 		{"RetryPeriod is 0s", func(c *LeaderElectionConfig) { c.RetryPeriod = 0 }},
 		{"RetryPeriod is -1s", func(c *LeaderElectionConfig) { c.RetryPeriod = -time.Second }},
-		{"RenewDeadline is 2.4s, and must be more than RetryPeriod with its jitter, which is 1.2 times 2s", func(c *LeaderElectionConfig) { c.RenewDeadline = 2400 * time.Millisecond }},
-		{"LeaseDuration is 10s, and must be more", func(c *LeaderElectionConfig) { c.LeaseDuration = 10 * time.Second }},
+		{"RenewDeadline is 2.4s, and must be more than RetryPeriod with its jitter, which is " +
+			"1.2 times 2s", func(c *LeaderElectionConfig) {
+			c.RenewDeadline = 2400 * time.Millisecond
+		}},
+		{"LeaseDuration is 10s, and must be more", func(c *LeaderElectionConfig) {
+			c.LeaseDuration = 10 * time.Second
+		}},
 		{"StopTimeout is -1ns", func(c *LeaderElectionConfig) { c.StopTimeout = -1 }},
-		{"OnStartedLeading is missing", func(c *LeaderElectionConfig) { c.Callbacks.OnStartedLeading = nil }},
-		{"OnStoppedLeading is missing", func(c *LeaderElectionConfig) { c.Callbacks.OnStoppedLeading = nil }},
+		{"OnStartedLeading is missing", func(c *LeaderElectionConfig) {
+			c.Callbacks.OnStartedLeading = nil
+		}},
+		{"OnStoppedLeading is missing", func(c *LeaderElectionConfig) {
+			c.Callbacks.OnStoppedLeading = nil
+		}},
 	} {
 		config := goodConfig()
 		c.change(&config)
@@ -73,7 +83,8 @@ func TestWhatTheConfigurationSaysIsNotReplacedByADefault(t *testing.T) {
 
 func TestRunOrDieRunsUntilTheContextEnds(t *testing.T) {
 	inBubble(t, func(s *stand) {
-		lock, err := resourcelock.New(resourcelock.LeasesResourceLock, "default", "it", nil, s.clients.CoordinationV1(), resourcelock.ResourceLockConfig{Identity: "a"})
+		lock, err := resourcelock.New(resourcelock.LeasesResourceLock, "default", "it", nil,
+			s.clients.CoordinationV1(), resourcelock.ResourceLockConfig{Identity: "a"})
 		require.NoError(s, err)
 		config, worked := goodConfig(), false
 		config.Lock = lock
@@ -102,7 +113,8 @@ func TestAnElectorThatHasNotRunKnowsNothing(t *testing.T) {
 	config.Name = "waits for its start"
 	elector, err := NewLeaderElector(config)
 	require.NoError(t, err)
-	for _, metric := range []string{"leader_election_master_status", "leader_election_slowpath_total"} {
+	for _, metric := range []string{"leader_election_master_status",
+		"leader_election_slowpath_total"} {
 		require.Zero(t, value(t, metric, config.Name), "an alert cannot count what is not there")
 	}
 	require.False(t, elector.IsLeader())
@@ -115,7 +127,8 @@ func TestAnElectorThatHasNotRunKnowsNothing(t *testing.T) {
 	require.NoError(t, health.Check(nil))
 }
 
-// value reads a metric of an election from the registry, as a dashboard does. It is -1 if there is none.
+// value reads a metric of an election from the registry, as a dashboard does. It is -1 if there is
+// none.
 func value(t *testing.T, metric, name string) float64 {
 	t.Helper()
 	families, err := metrics.Registry.Gather()
@@ -134,15 +147,18 @@ func TestTheMetricsSayWhoLeadsAndHowSlowly(t *testing.T) {
 	inBubble(t, func(s *stand) {
 		a := s.join("a", func(c *LeaderElectionConfig) { c.WaitForMissing = true })
 		name := a.config.Name
-		require.Zero(t, value(t, "leader_election_master_status", name), "it is there from the beginning, so that an alert can count leaders")
+		require.Zero(t, value(t, "leader_election_master_status", name),
+			"it is there from the beginning, so that an alert can count leaders")
 		<-a.started
 		time.Sleep(time.Minute)
 		require.EqualValues(t, 1, value(t, "leader_election_master_status", name))
 		slow := value(t, "leader_election_slowpath_total", name)
 		require.GreaterOrEqual(t, slow, 0.0, "it is there from the beginning")
-		s.server.Inject(fakeapi.Fault{Match: s.onLeases("update", "a"), Times: 2, Skip: 1, Status: fakeapi.Conflict()})
+		s.server.Inject(fakeapi.Fault{Match: s.onLeases("update", "a"), Times: 2, Skip: 1,
+			Status: fakeapi.Conflict()})
 		time.Sleep(time.Minute)
-		require.Equal(t, slow+2, value(t, "leader_election_slowpath_total", name), "the second conflict was one of the slow path itself")
+		require.Equal(t, slow+2, value(t, "leader_election_slowpath_total", name),
+			"the second conflict was one of the slow path itself")
 		s.end(a)
 		require.Zero(t, value(t, "leader_election_master_status", name))
 	})

@@ -9,8 +9,10 @@ import (
 	"github.com/loopwright/loopwright/manager/leaderelection/resourcelock"
 )
 
-// worldTiming is what everybody uses who changes nothing, but for waitForMissing: somebody deletes locks here.
-var worldTiming = timing{lease: 15 * time.Second, renew: 10 * time.Second, retry: 2 * time.Second, waitForMissing: true}
+// worldTiming is what everybody uses who changes nothing, but for waitForMissing: somebody deletes
+// locks here.
+var worldTiming = timing{lease: 15 * time.Second, renew: 10 * time.Second, retry: 2 * time.Second,
+	waitForMissing: true}
 
 // world is a server with one lock, and replicas with clocks of their own. It plays the shell around
 // the machine, in one goroutine and without waiting; what goes wrong is decided by a seed.
@@ -195,11 +197,15 @@ func (r *replica) send(s step) {
 			r.after(r.latency(), func() { r.answer(number, s, record, version, outcome) })
 		})
 	}
-	r.after(worldTiming.renew/2, func() { r.answer(number, s, resourcelock.LeaderElectionRecord{}, 0, "timeout") })
+	r.after(worldTiming.renew/2, func() {
+		r.answer(number, s, resourcelock.LeaderElectionRecord{}, 0, "timeout")
+	})
 }
 
 // serve is what the API server does.
-func (w *world) serve(s step, known int) (record resourcelock.LeaderElectionRecord, version int, outcome string) {
+func (w *world) serve(
+	s step, known int,
+) (record resourcelock.LeaderElectionRecord, version int, outcome string) {
 	switch {
 	case s.do == read && !w.exists, s.do == update && !w.exists:
 		return record, 0, "missing"
@@ -213,7 +219,9 @@ func (w *world) serve(s step, known int) (record resourcelock.LeaderElectionReco
 	return w.record, w.version, "ok"
 }
 
-func (r *replica) answer(number int, s step, record resourcelock.LeaderElectionRecord, version int, outcome string) {
+func (r *replica) answer(
+	number int, s step, record resourcelock.LeaderElectionRecord, version int, outcome string,
+) {
 	if r.request != number {
 		return
 	}
@@ -249,7 +257,8 @@ func (w *world) run(until time.Duration) {
 }
 
 func (w *world) problem(format string, args ...any) {
-	w.problems = append(w.problems, fmt.Sprintf("%8.3fs ", w.now.Seconds())+fmt.Sprintf(format, args...))
+	w.problems = append(w.problems,
+		fmt.Sprintf("%8.3fs ", w.now.Seconds())+fmt.Sprintf(format, args...))
 }
 
 func (w *world) working() (n int) {

@@ -15,52 +15,60 @@ import (
 	"github.com/loopwright/loopwright/manager/leaderelection/resourcelock"
 )
 
-// Options say which lock a manager uses.
+// Options describe the lock that a manager uses.
 type Options struct {
-	// LeaderElection is false if there is none. Then NewResourceLock returns nil.
+	// LeaderElection is false if there is no election. Then NewResourceLock returns nil.
 	LeaderElection bool
 
-	// LeaderElectionResourceLock is the type of the lock: resourcelock.LeasesResourceLock, which is the
-	// default.
+	// LeaderElectionResourceLock is the type of the lock: resourcelock.LeasesResourceLock, which is
+	// the default.
 	LeaderElectionResourceLock string
 
-	// LeaderElectionNamespace is where the lock is. In a Pod, the default is the Pod's namespace.
+	// LeaderElectionNamespace is the namespace of the lock. In a Pod, the default is the Pod's
+	// namespace.
 	LeaderElectionNamespace string
 
-	// LeaderElectionID is the name of the lock. It has no default: two programs with one lock would take
-	// turns.
+	// LeaderElectionID is the name of the lock. It has no default, because two programs with one
+	// lock would take turns.
 	LeaderElectionID string
 
-	// RenewDeadline bounds how long a request may take: half of it, and a second at least. Zero sets no
-	// bound here; the elector's own is the same.
+	// RenewDeadline bounds how long a request may take: half of it, and a second at least. Zero
+	// sets no bound here; the elector sets the same bound.
 	RenewDeadline time.Duration
 
 	// LeaderLabels are put onto the lock by the leader.
 	LeaderLabels map[string]string
 }
 
-// EventRecorderProvider makes recorders of events, by the name of who reports them. A manager is one, and so is every
-// recorder.Provider. The recorder's type is written out, because package recorder comes after this one.
+// EventRecorderProvider makes event recorders by the name of the reporting component. A manager is
+// one, and so is every recorder.Provider. The recorder's type is written out, because this package
+// cannot import package recorder.
 type EventRecorderProvider interface {
 	GetEventRecorderFor(name string) interface {
 		Event(object runtime.Object, eventtype, reason, message string)
 		Eventf(object runtime.Object, eventtype, reason, messageFmt string, args ...any)
-		AnnotatedEventf(object runtime.Object, annotations map[string]string, eventtype, reason, messageFmt string, args ...any)
+		AnnotatedEventf(
+			object runtime.Object, annotations map[string]string,
+			eventtype, reason, messageFmt string, args ...any,
+		)
 	}
 }
 
 // namespaceFile is where a Pod finds the name of its namespace.
 const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
-// NewResourceLock makes the lock that a manager uses. Its identity is the name of the host, which is
-// that of the Pod, and something random: a Pod that is restarted is another replica. The provider may be
-// nil; then there are no events.
-func NewResourceLock(config *rest.Config, recorderProvider EventRecorderProvider, options Options) (resourcelock.Interface, error) {
+// NewResourceLock makes the lock that a manager uses. Its identity is the host's name, which is the
+// Pod's, and a random part: a Pod that is restarted is another replica. The provider may be nil;
+// then there are no events.
+func NewResourceLock(
+	config *rest.Config, recorderProvider EventRecorderProvider, options Options,
+) (resourcelock.Interface, error) {
 	if !options.LeaderElection {
 		return nil, nil
 	}
 	if options.LeaderElectionID == "" {
-		return nil, errors.New("leader election: LeaderElectionID is missing; choose a name that no other program in the namespace uses")
+		return nil, errors.New("leader election: LeaderElectionID is missing; choose a name " +
+			"that no other program in the namespace uses")
 	}
 	if options.LeaderElectionResourceLock == "" {
 		options.LeaderElectionResourceLock = resourcelock.LeasesResourceLock
@@ -90,7 +98,9 @@ func NewResourceLock(config *rest.Config, recorderProvider EventRecorderProvider
 	if recorderProvider != nil {
 		who.EventRecorder = recorderProvider.GetEventRecorderFor(identity)
 	}
-	return resourcelock.NewWithLabels(options.LeaderElectionResourceLock, options.LeaderElectionNamespace, options.LeaderElectionID, nil, client, who, options.LeaderLabels)
+	return resourcelock.NewWithLabels(
+		options.LeaderElectionResourceLock, options.LeaderElectionNamespace,
+		options.LeaderElectionID, nil, client, who, options.LeaderLabels)
 }
 
 // podNamespace reads the name of the namespace in which this process runs.
@@ -98,9 +108,11 @@ func podNamespace(file string) (string, error) {
 	content, err := os.ReadFile(file)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return "", errors.New("leader election: this process does not run in a Pod, so LeaderElectionNamespace is needed")
+		return "", errors.New("leader election: this process does not run in a Pod, so " +
+			"LeaderElectionNamespace is needed")
 	case err != nil:
-		return "", fmt.Errorf("leader election: finding the Pod's namespace: %w; or set LeaderElectionNamespace", err)
+		return "", fmt.Errorf("leader election: finding the Pod's namespace: %w; or set "+
+			"LeaderElectionNamespace", err)
 	}
 	return strings.TrimSpace(string(content)), nil
 }

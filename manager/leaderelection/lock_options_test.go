@@ -20,7 +20,8 @@ import (
 )
 
 func TestAManagersLockIsALeaseWithANameOfItsOwn(t *testing.T) {
-	options := Options{LeaderElection: true, LeaderElectionID: "it", LeaderElectionNamespace: "shop", RenewDeadline: 10 * time.Second}
+	options := Options{LeaderElection: true, LeaderElectionID: "it",
+		LeaderElectionNamespace: "shop", RenewDeadline: 10 * time.Second}
 	config := &rest.Config{Host: "http://nowhere"}
 	first, err := NewResourceLock(config, nil, options)
 	require.NoError(t, err)
@@ -30,7 +31,8 @@ func TestAManagersLockIsALeaseWithANameOfItsOwn(t *testing.T) {
 	host, err := os.Hostname()
 	require.NoError(t, err)
 	require.True(t, strings.HasPrefix(first.Identity(), host+"_"))
-	require.NotEqual(t, first.Identity(), second.Identity(), "a Pod that is restarted is another replica")
+	require.NotEqual(t, first.Identity(), second.Identity(),
+		"a Pod that is restarted is another replica")
 	require.Zero(t, config.Timeout, "the user's configuration was changed")
 	require.Empty(t, config.UserAgent)
 
@@ -46,7 +48,9 @@ func TestAManagersLockNeedsANameAndAKnownType(t *testing.T) {
 		says    string
 	}{
 		{Options{LeaderElection: true}, "LeaderElectionID is missing"},
-		{Options{LeaderElection: true, LeaderElectionID: "it", LeaderElectionNamespace: "a", LeaderElectionResourceLock: "configmaps"}, `no lock of type "configmaps": use "leases"`},
+		{Options{LeaderElection: true, LeaderElectionID: "it", LeaderElectionNamespace: "a",
+			LeaderElectionResourceLock: "configmaps"},
+			`no lock of type "configmaps": use "leases"`},
 	} {
 		_, err := NewResourceLock(config, nil, c.options)
 		require.ErrorContains(t, err, c.says)
@@ -68,7 +72,8 @@ func TestInAPodTheNamespaceIsThePods(t *testing.T) {
 // This test may run in a Pod or not.
 func TestWithoutANamespaceTheLockIsInThePodsOrNowhere(t *testing.T) {
 	namespace, notInAPod := podNamespace(namespaceFile)
-	lock, err := NewResourceLock(&rest.Config{Host: "http://nowhere"}, nil, Options{LeaderElection: true, LeaderElectionID: "it"})
+	lock, err := NewResourceLock(&rest.Config{Host: "http://nowhere"}, nil,
+		Options{LeaderElection: true, LeaderElectionID: "it"})
 	if notInAPod != nil {
 		require.EqualError(t, err, notInAPod.Error())
 		return
@@ -82,18 +87,22 @@ type recorders struct{ written *[]string }
 func (r recorders) GetEventRecorderFor(string) interface {
 	Event(object runtime.Object, eventtype, reason, message string)
 	Eventf(object runtime.Object, eventtype, reason, messageFmt string, args ...any)
-	AnnotatedEventf(object runtime.Object, annotations map[string]string, eventtype, reason, messageFmt string, args ...any)
+	AnnotatedEventf(object runtime.Object, annotations map[string]string, eventtype, reason,
+		messageFmt string, args ...any)
 } {
 	return r
 }
 
 func (recorders) Event(runtime.Object, string, string, string) {}
 
-func (recorders) AnnotatedEventf(runtime.Object, map[string]string, string, string, string, ...any) {}
+func (recorders) AnnotatedEventf(runtime.Object, map[string]string, string, string, string,
+	...any) {
+}
 
 func (r recorders) Eventf(object runtime.Object, _, reason, message string, args ...any) {
 	lease := object.(metav1.Object)
-	*r.written = append(*r.written, object.GetObjectKind().GroupVersionKind().Kind+" "+lease.GetName()+" "+reason+": "+args[1].(string))
+	*r.written = append(*r.written,
+		object.GetObjectKind().GroupVersionKind().Kind+" "+lease.GetName()+" "+reason+": "+args[1].(string))
 	if lease.GetUID() == "" {
 		*r.written = append(*r.written, "an event without a UID is not shown by kubectl describe")
 	}
@@ -109,17 +118,20 @@ func TestEventsAndLabelsAreOnTheLease(t *testing.T) {
 			LeaderElection: true, LeaderElectionID: "it", LeaderElectionNamespace: "default", LeaderLabels: map[string]string{"release": "7"}})
 		require.NoError(t, err)
 		s := &stand{T: t, server: server, clients: kubernetes.NewForConfigOrDie(server.Config())}
-		_, err = s.clients.CoordinationV1().Leases("default").Create(t.Context(), newLease(map[string]string{"release": "6", "other": "stays"}), metav1.CreateOptions{})
+		_, err = s.clients.CoordinationV1().Leases("default").Create(t.Context(),
+			newLease(map[string]string{"release": "6", "other": "stays"}), metav1.CreateOptions{})
 		require.NoError(t, err)
 		m := s.join("", withRelease, func(c *LeaderElectionConfig) { c.Lock = lock })
 		<-m.started
-		lease, err := s.clients.CoordinationV1().Leases("default").Get(t.Context(), "it", metav1.GetOptions{})
+		lease, err := s.clients.CoordinationV1().Leases("default").Get(t.Context(), "it",
+			metav1.GetOptions{})
 		require.NoError(t, err)
 		require.Equal(t, map[string]string{"release": "7", "other": "stays"}, lease.Labels)
 		time.Sleep(time.Minute)
 		require.Len(t, events, 1, "a renewal is no event")
 		s.end(m)
-		require.Equal(t, []string{"Lease it LeaderElection: became leader", "Lease it LeaderElection: stopped leading"}, events)
+		require.Equal(t, []string{"Lease it LeaderElection: became leader",
+			"Lease it LeaderElection: stopped leading"}, events)
 
 		m = s.join("", func(c *LeaderElectionConfig) { c.Lock = lock })
 		<-m.started
@@ -128,17 +140,20 @@ func TestEventsAndLabelsAreOnTheLease(t *testing.T) {
 	})
 }
 
-// A connection that hangs must not cost the lock, so a request may take a part of RenewDeadline only; but not less than what
-// a slow server needs.
+// A connection that hangs must not cost the lock, so a request may take a part of RenewDeadline
+// only; but not less than what a slow server needs.
 func TestARequestOfAManagersLockIsBounded(t *testing.T) {
 	for _, c := range []struct{ deadline, takes time.Duration }{
-		{10 * time.Second, 5 * time.Second}, {3 * time.Second, 1500 * time.Millisecond}, {time.Second, time.Second}, {0, time.Hour},
+		{10 * time.Second, 5 * time.Second}, {3 * time.Second,
+			1500 * time.Millisecond}, {time.Second, time.Second}, {0, time.Hour},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			server := fakeapi.New(fakeapi.Options{})
 			defer server.Close()
 			server.Inject(fakeapi.Fault{Match: fakeapi.Match{Resource: "leases"}, Hang: true})
-			lock, err := NewResourceLock(server.Config(), nil, Options{LeaderElection: true, LeaderElectionID: "it", LeaderElectionNamespace: "default", RenewDeadline: c.deadline})
+			lock, err := NewResourceLock(server.Config(), nil,
+				Options{LeaderElection: true, LeaderElectionID: "it",
+					LeaderElectionNamespace: "default", RenewDeadline: c.deadline})
 			require.NoError(t, err)
 			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 			defer cancel()
@@ -148,13 +163,15 @@ func TestARequestOfAManagersLockIsBounded(t *testing.T) {
 			require.Equal(t, c.takes, time.Since(began))
 			requests := server.Requests(fakeapi.Match{Resource: "leases"})
 			require.Len(t, requests, 1)
-			require.True(t, strings.HasSuffix(requests[0].UserAgent, "/leader-election"), "the server's log tells its requests from the controllers'")
+			require.True(t, strings.HasSuffix(requests[0].UserAgent, "/leader-election"),
+				"the server's log tells its requests from the controllers'")
 		})
 	}
 }
 
 func TestALockForAServerThatCannotBeIsRefused(t *testing.T) {
-	_, err := NewResourceLock(&rest.Config{Host: "://"}, nil, Options{LeaderElection: true, LeaderElectionID: "it", LeaderElectionNamespace: "default"})
+	_, err := NewResourceLock(&rest.Config{Host: "://"}, nil,
+		Options{LeaderElection: true, LeaderElectionID: "it", LeaderElectionNamespace: "default"})
 	require.ErrorContains(t, err, "leader election: making a client")
 }
 

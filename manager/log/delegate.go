@@ -12,10 +12,11 @@ import (
 	"github.com/go-logr/logr"
 )
 
-// patience is how long a program may log without a logger before it is told.
+// patience is how long a program may log without a logger before a message on standard error says
+// so.
 const patience = 30 * time.Second
 
-// root holds the program's sink, once there is one.
+// root holds the program's sink, once it is set.
 type root struct {
 	sink    atomic.Pointer[logr.LogSink] // nil until set
 	created time.Time
@@ -23,8 +24,8 @@ type root struct {
 	tell    io.Writer
 }
 
-// newRoot counts from now, by the wall clock: that is what makes a test in a synctest bubble, whose
-// clock begins in the year 2000, look early and not thirty years late.
+// newRoot drops the monotonic clock reading: the wall clock of a synctest bubble starts in the year
+// 2000, so a test there seems to run before this moment, and missed does not report its lines.
 func newRoot() *root { return &root{created: time.Now().Round(0), tell: os.Stderr} }
 
 func (r *root) set(sink logr.LogSink) {
@@ -39,30 +40,33 @@ func (r *root) missed() {
 	if time.Now().Round(0).Sub(r.created) < patience || !r.told.CompareAndSwap(false, true) {
 		return
 	}
-	fmt.Fprintf(r.tell, "loopwright: nobody has called log.SetLogger, so log lines are lost. Call it at the start of main.\nThe first line that was lost after %v came from:\n%s", patience, debug.Stack())
+	fmt.Fprintf(r.tell, "loopwright: nobody has called log.SetLogger, so log lines are lost. "+
+		"Call it at the start of main.\nThe first line that was lost after %v came from:\n%s",
+		patience, debug.Stack())
 }
 
-// delegate is a sink that passes on to the program's sink, which may not be known yet.
+// delegate is a sink that forwards to the program's sink, which may not be set yet.
 //
-// It knows what it was made of: its parent, and the step from the parent's sink to its own. As soon
-// as the program has a sink, it takes these steps, once. A child knows its parent and not the other
-// way round, so that loggers that were dropped before SetLogger are garbage. controller-runtime keeps
+// It stores its parent, and the step from the parent's sink to its own. Once the program has a
+// sink, it takes these steps, once. A child points to its parent and not the other way round, so
+// that loggers that were dropped before SetLogger are garbage-collected. controller-runtime keeps
 // them all in a tree, because there the parent hands the sink down.
 type delegate struct {
 	root   *root
-	parent *delegate                       // nil for Log's
-	step   func(logr.LogSink) logr.LogSink // nil for Log's
+	parent *delegate                       // nil for Log's delegate
+	step   func(logr.LogSink) logr.LogSink // nil for Log's delegate
 	found  atomic.Pointer[resolved]        // nil until the root has a sink
 }
 
-// resolved is a sink in two forms. derive is for making further sinks. call is for writing: it skips
-// one frame more when it looks up who logs, because the delegate's own method is in between.
+// resolved is a sink in two forms. derive is for making further sinks. call is for writing: it
+// skips one more frame when it looks up the caller, because the delegate's own method is in
+// between.
 type resolved struct{ derive, call logr.LogSink }
 
 var _ logr.CallDepthLogSink = (*delegate)(nil)
 
-// resolve returns nil as long as the root has no sink. Goroutines that get here together find the
-// same, and it does not matter whose result is kept.
+// resolve returns nil as long as the root has no sink. Goroutines that run it at the same time
+// compute the same result, so it does not matter which one is stored.
 func (d *delegate) resolve() *resolved {
 	if found := d.found.Load(); found != nil {
 		return found
@@ -86,7 +90,7 @@ func (d *delegate) resolve() *resolved {
 	return found
 }
 
-// deeper is the same sink for a caller that is so many frames further away.
+// deeper is the same sink for a caller that is this many frames further away.
 func deeper(sink logr.LogSink, frames int) logr.LogSink {
 	if s, ok := sink.(logr.CallDepthLogSink); ok {
 		return s.WithCallDepth(frames)
@@ -141,8 +145,9 @@ func (d *delegate) WithValues(keysAndValues ...any) logr.LogSink {
 	return d.child(func(s logr.LogSink) logr.LogSink { return s.WithValues(kept...) })
 }
 
-// WithCallDepth implements logr.CallDepthLogSink. controller-runtime's does not, and a helper's own
-// file and line appear in lines of loggers that were made before SetLogger.
+// WithCallDepth implements logr.CallDepthLogSink. controller-runtime's delegate does not, so lines
+// of loggers that were made before SetLogger show the file and line of a logging helper instead of
+// its caller.
 func (d *delegate) WithCallDepth(frames int) logr.LogSink {
 	return d.child(func(s logr.LogSink) logr.LogSink { return deeper(s, frames) })
 }

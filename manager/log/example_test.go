@@ -16,7 +16,8 @@ import (
 var setupLog = log.Log.WithName("setup")
 
 func Example() {
-	log.SetLogger(funcr.New(func(prefix, args string) { fmt.Println(prefix, args) }, funcr.Options{}))
+	write := func(prefix, args string) { fmt.Println(prefix, args) }
+	log.SetLogger(funcr.New(write, funcr.Options{}))
 	setupLog.Info("starting", "replicas", 3)
 
 	ctx := log.IntoContext(context.Background(), log.Log.WithValues("request", "default/web"))
@@ -27,12 +28,13 @@ func Example() {
 }
 
 func ExampleFromSlog() {
-	handler := slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+	withoutTime := func(_ []string, a slog.Attr) slog.Attr {
 		if a.Key == slog.TimeKey {
 			return slog.Attr{}
 		}
 		return a
-	}})
+	}
+	handler := slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{ReplaceAttr: withoutTime})
 	log.FromSlog(handler).WithName("setup").Info("starting", "replicas", 3)
 	// Output: level=INFO msg=starting logger=setup replicas=3
 }

@@ -1,7 +1,7 @@
-// Package log is where a program's logger is kept, and where code finds it.
+// Package log holds a program's logger, and gives it to the code that logs.
 //
-// main sets the logger once, with SetLogger. A package variable takes its own from Log, maybe long
-// before that; a reconciler takes the one in its context, which has the request's name in it.
+// main sets the logger once, with SetLogger. A package variable takes its logger from Log, maybe
+// long before that; a reconciler takes the one in its context, which has the request's name in it.
 //
 // Neighbours: below it is only logr. Above it are all packages of the manager. Package log/zap
 // makes a logger from zap; FromSlog makes one from log/slog.
@@ -18,21 +18,21 @@ import (
 	"github.com/loopwright/loopwright/manager/log/internal/reference"
 )
 
-// Log is the logger of the program. Use it, and the loggers that are made of it, before SetLogger
-// as well: what they are told until then is lost, and from then on they write.
+// Log is the logger of the program. You can use it, and loggers made from it, before SetLogger:
+// lines are dropped until then, and written from then on.
 //
-// If nobody has called SetLogger after 30 seconds, a message on standard error says so, once.
-// Unlike controller-runtime, a logger that is set even later is taken.
+// If SetLogger was not called within 30 seconds, the next lost line causes a message on standard
+// error, once. A later SetLogger still takes effect, unlike in controller-runtime.
 var Log = logr.New(&delegate{root: program})
 
 // RuntimeLog is the logger of Loopwright's own packages.
 var RuntimeLog = Log.WithName("loopwright")
 
-// program is the one place that SetLogger fills.
+// program is the root that SetLogger fills.
 var program = newRoot()
 
-// SetLogger sets the logger that Log and all loggers made of it write to. The first call counts, and
-// later ones do nothing: half of a program's loggers may have been made already.
+// SetLogger sets the logger that Log and all loggers made from it write to. Only the first call
+// counts: half of a program's loggers may use its sink already.
 func SetLogger(l logr.Logger) { program.set(l.GetSink()) }
 
 // FromContext returns the logger in the context, or Log if it has none, with the given values.
@@ -78,7 +78,7 @@ func (s NullLogSink) WithName(string) logr.LogSink { return s }
 func (s NullLogSink) WithValues(...any) logr.LogSink { return s }
 
 // rememberedWarnings bounds what a warning logger that deduplicates keeps in memory. A server warns
-// about fields and API versions, so that a program meets a few dozen.
+// about fields and API versions, so a program meets a few dozen.
 const rememberedWarnings = 1000
 
 // KubeAPIWarningLoggerOptions are the options of NewKubeAPIWarningLogger.
@@ -87,7 +87,7 @@ type KubeAPIWarningLoggerOptions struct {
 	Deduplicate bool
 }
 
-// KubeAPIWarningLogger logs what the API server warns of, with the logger in the request's context.
+// KubeAPIWarningLogger logs the API server's warnings, with the logger in the request's context.
 // Set it as WarningHandlerWithContext of a rest.Config.
 type KubeAPIWarningLogger struct {
 	opts KubeAPIWarningLoggerOptions
@@ -104,7 +104,9 @@ func NewKubeAPIWarningLogger(opts KubeAPIWarningLoggerOptions) *KubeAPIWarningLo
 }
 
 // HandleWarningHeaderWithContext implements rest.WarningHandlerWithContext.
-func (l *KubeAPIWarningLogger) HandleWarningHeaderWithContext(ctx context.Context, code int, _ string, message string) {
+func (l *KubeAPIWarningLogger) HandleWarningHeaderWithContext(
+	ctx context.Context, code int, _ string, message string,
+) {
 	const kubernetes = 299 // the only code that Kubernetes uses for its warnings
 	if code != kubernetes || message == "" || l.opts.Deduplicate && !l.first(message) {
 		return
@@ -127,16 +129,16 @@ func (l *KubeAPIWarningLogger) first(message string) bool {
 
 // FromSlog makes a logger that writes to slog's handler.
 //
-// logr's V(0) is slog's Info, V(4) is Debug, and each V in between is one level less. An object of
-// Kubernetes is logged as a reference to it: apiVersion, kind, namespace and name.
+// logr's V(0) is slog's Info, V(4) is Debug, and each V in between is one level less. A Kubernetes
+// object is logged as a reference to it: apiVersion, kind, namespace and name.
 //
 //	log.SetLogger(log.FromSlog(slog.NewJSONHandler(os.Stderr, nil)))
 func FromSlog(handler slog.Handler) logr.Logger {
 	return logr.FromSlogHandler(&references{handler})
 }
 
-// Slog returns the other direction: a slog.Logger that writes to the logger, for code that wants one.
-// slog.SetDefault(log.Slog(log.Log)) sends what slog itself is told there, too.
+// Slog is the other direction: a slog.Logger that writes to the logger, for code that takes one.
+// slog.SetDefault(log.Slog(log.Log)) sends the lines of slog's own functions there, too.
 func Slog(log logr.Logger) *slog.Logger { return slog.New(logr.ToSlogHandler(log)) }
 
 // references is a handler that replaces objects by references to them.
@@ -182,7 +184,7 @@ func replaced(a slog.Attr) (slog.Attr, bool) {
 	}
 	fields, ok := reference.Of(a.Value.Any())
 	if !ok {
-		if m, ok := a.Value.Any().(logr.Marshaler); ok { // slog knows nothing of logr's interface
+		if m, ok := a.Value.Any().(logr.Marshaler); ok { // slog does not call logr's interface
 			return slog.Any(a.Key, m.MarshalLog()), true
 		}
 		return a, false

@@ -85,7 +85,9 @@ func TestALineNamesTheCodeThatLogged(t *testing.T) {
 	before := log.WithName("before")
 	beforeHelper := before.WithCallDepth(1)
 	var written []string
-	r.set(funcr.New(func(_, args string) { written = append(written, args) }, funcr.Options{LogCaller: funcr.All}).GetSink())
+	r.set(funcr.New(func(_, args string) {
+		written = append(written, args)
+	}, funcr.Options{LogCaller: funcr.All}).GetSink())
 	_, _, line, _ := runtime.Caller(0)
 	log.Info("direct")
 	before.Info("direct")
@@ -197,7 +199,8 @@ func TestTheContextsLoggerComesFirst(t *testing.T) {
 	ctx := IntoContext(t.Context(), actual.WithName("mine"))
 	FromContext(ctx, "n", 1).Info("hello")
 	FromContext(ctx).Info("hello")
-	require.Equal(t, []string{`mine "level"=0 "msg"="hello" "n"=1`, `mine "level"=0 "msg"="hello"`}, *written)
+	require.Equal(t, []string{`mine "level"=0 "msg"="hello" "n"=1`, `mine "level"=0 "msg"="hello"`},
+		*written)
 	require.Equal(t, Log, FromContext(t.Context()))
 	var none context.Context // controller-runtime's takes nil, too
 	require.Equal(t, Log, FromContext(none))
@@ -232,10 +235,14 @@ func TestAWarningIsLoggedOnceIfTheUserWantsThat(t *testing.T) {
 
 func TestSlogGetsReferencesInPlaceOfObjects(t *testing.T) {
 	var out bytes.Buffer
-	log := FromSlog(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: withoutTime}))
-	pod := &corev1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}}
-	log.WithValues("pod", pod).WithName("worker").Info("hello", "node", &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}, "n", 1)
-	log.V(4).Info("detail", "request", types.NamespacedName{Namespace: "default", Name: "web"}, "none", (*corev1.Pod)(nil))
+	log := FromSlog(slog.NewTextHandler(&out,
+		&slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: withoutTime}))
+	pod := &corev1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}}
+	log.WithValues("pod", pod).WithName("worker").Info("hello", "node",
+		&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}, "n", 1)
+	log.V(4).Info("detail", "request", types.NamespacedName{Namespace: "default", Name: "web"},
+		"none", (*corev1.Pod)(nil))
 	log.Info("nothing", "none", (*corev1.Pod)(nil))
 	log.V(5).Info("too much")
 	log.Error(errors.New("no"), "failed", "marshaled", marshals{})

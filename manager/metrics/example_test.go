@@ -11,7 +11,9 @@ import (
 
 // Metrics of your own are served together with those of the controllers.
 func Example() {
-	renewed := prometheus.NewCounter(prometheus.CounterOpts{Name: "certificates_renewed_total", Help: "Certificates that were renewed."})
+	renewed := prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "certificates_renewed_total", Help: "Certificates that were renewed.",
+	})
 	metrics.Registry.MustRegister(renewed)
 	renewed.Inc()
 	families, _ := metrics.Registry.Gather()
@@ -25,7 +27,9 @@ func Example() {
 
 // A queue that no controller owns can be measured as well.
 func ExampleWorkqueueMetricsProvider() {
-	q := workqueue.New(workqueue.Options[string]{Name: "letters", Metrics: metrics.WorkqueueMetricsProvider{}})
+	q := workqueue.New(workqueue.Options[string]{
+		Name: "letters", Metrics: metrics.WorkqueueMetricsProvider{},
+	})
 	q.Add("hello")
 	fmt.Println(q.Len())
 	// Output: 1

@@ -1,11 +1,11 @@
 // Package metrics holds the metrics of controllers and of their queues, in one Prometheus
 // registry.
 //
-// A controller and its queue count into it; the manager's metrics server, or a server of the
-// user's, reads from it.
+// A controller and its queue count into it; the manager's metrics server, or one of the user's,
+// reads from it.
 //
-// Names and labels are those of controller-runtime and client-go, so that dashboards and alerts
-// made for them go on working.
+// Names and labels are those of controller-runtime and client-go, so that existing dashboards and
+// alerts go on working.
 //
 // Neighbours: below it are the Prometheus client and the queue's MetricsProvider. Above it are
 // the controller and the manager.
@@ -22,18 +22,18 @@ import (
 	"github.com/loopwright/loopwright/workqueue"
 )
 
-// RegistererGatherer is a registry: one registers metrics, and reads them.
+// RegistererGatherer is a registry: metrics are registered there, and read from it.
 type RegistererGatherer interface {
 	prometheus.Registerer
 	prometheus.Gatherer
 }
 
-// Registry has the metrics of all controllers of the process. Register your own here, and they
-// are served with the others.
+// Registry has the metrics of all controllers of the process. Register your own here, and the
+// metrics server serves them, too.
 var Registry RegistererGatherer = prometheus.NewRegistry()
 
-// What a package variable needs is registered when the package is loaded, as in
-// controller-runtime: there is one registry for the process.
+// Metrics in package variables are registered when the package is loaded, as in controller-runtime:
+// there is one registry for the process.
 func init() {
 	Registry.MustRegister(
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
@@ -43,11 +43,11 @@ func init() {
 	)
 }
 
-// queueGauges reads the gauges of all queues when somebody asks. It is a collector, and not a
-// gauge for each queue, because two queues may have one name for a moment: a controller that is
-// started again makes its queue while the old one drains. Their values are added up.
+// queueGauges reads the gauges of all queues when the metrics are scraped. It is one collector, and
+// not a gauge for each queue, because two queues may have one name for a moment: a controller that
+// is started again makes its queue while the old one drains. Their values are added up.
 type queueGauges struct {
-	descriptions map[string]*prometheus.Desc // by metric; not changed once made
+	descriptions map[string]*prometheus.Desc // by metric; never changed
 
 	mu     sync.Mutex // guards gauges
 	gauges map[*queueGauge]struct{}
@@ -65,10 +65,12 @@ func newQueueGauges() *queueGauges {
 		gauges: map[*queueGauge]struct{}{},
 		descriptions: map[string]*prometheus.Desc{
 			workqueue.MetricDepth: prometheus.NewDesc(workqueue.MetricDepth,
-				"Items that wait for a worker, and items that were added again while a worker held them.",
+				"Items that wait for a worker, and items that were added again while a worker "+
+					"held them.",
 				append(queueLabels, "priority"), nil),
 			workqueue.MetricUnfinishedWork: prometheus.NewDesc(workqueue.MetricUnfinishedWork,
-				"Seconds that the items in work have been held so far, all together. It grows by n a second if n workers hang.",
+				"Seconds that the items in work have been held so far, all together. "+
+					"It grows by n a second if n workers hang.",
 				queueLabels, nil),
 			workqueue.MetricLongestRunning: prometheus.NewDesc(workqueue.MetricLongestRunning,
 				"Seconds that the item has been held so far that was taken first.",
@@ -95,7 +97,7 @@ func (g *queueGauges) Describe(to chan<- *prometheus.Desc) {
 	}
 }
 
-// gaugeLabels tells the values of gauges apart. Priority is empty where there is none.
+// gaugeLabels are the labels of a gauge. Priority is empty if the gauge has none.
 type gaugeLabels struct{ metric, queue, priority string }
 
 // Collect implements prometheus.Collector.
@@ -105,11 +107,12 @@ func (g *queueGauges) Collect(to chan<- prometheus.Metric) {
 		if labels.metric == workqueue.MetricDepth {
 			values = append(values, labels.priority)
 		}
-		to <- prometheus.MustNewConstMetric(g.descriptions[labels.metric], prometheus.GaugeValue, value, values...)
+		to <- prometheus.MustNewConstMetric(g.descriptions[labels.metric], prometheus.GaugeValue,
+			value, values...)
 	}
 }
 
-// sums reads the gauges. It does so without the lock, because a read takes the lock of a queue.
+// sums reads the gauges without holding the lock, because a read takes the lock of a queue.
 func (g *queueGauges) sums() map[gaugeLabels]float64 {
 	g.mu.Lock()
 	gauges := make([]*queueGauge, 0, len(g.gauges))
@@ -125,7 +128,8 @@ func (g *queueGauges) sums() map[gaugeLabels]float64 {
 		}
 		values := gauge.byPriority()
 		for priority, value := range values {
-			sums[gaugeLabels{gauge.metric, gauge.queue, priorityLabel(priority, len(values))}] += value
+			label := priorityLabel(priority, len(values))
+			sums[gaugeLabels{gauge.metric, gauge.queue, label}] += value
 		}
 	}
 	return sums
@@ -134,7 +138,7 @@ func (g *queueGauges) sums() map[gaugeLabels]float64 {
 // maxPriorities bounds how many values the label has for a queue, as in controller-runtime.
 const maxPriorities = 25
 
-// priorityLabel is the label of a priority in a queue that has so many of them.
+// priorityLabel is the label of a priority in a queue with this many priorities.
 func priorityLabel(priority, priorities int) string {
 	if priorities > maxPriorities {
 		return "exceeded_cardinality_limit"
@@ -154,8 +158,8 @@ const (
 	RetriesKey                 = "retries_total"
 )
 
-// WorkqueueMetricsProvider measures queues into the Registry. The queue's name is in two
-// labels, name and controller: the first is client-go's, the second controller-runtime's.
+// WorkqueueMetricsProvider measures queues into the Registry. The queue's name is in two labels,
+// name and controller: the first is client-go's, the second controller-runtime's.
 type WorkqueueMetricsProvider struct{}
 
 var _ workqueue.PriorityMetrics = WorkqueueMetricsProvider{}
@@ -167,15 +171,18 @@ var queueMetrics = struct {
 	latency, workDuration *prometheus.HistogramVec
 	gauges                *queueGauges
 }{
-	adds:         queueCounter(AddsKey, "Items that became work: adds, without those that were merged into work that waited already."),
-	retries:      queueCounter(RetriesKey, "Items that were added with a delay, which is what a retry does."),
+	adds: queueCounter(AddsKey, "Items that became work: adds, "+
+		"without those that were merged into work that waited already."),
+	retries: queueCounter(RetriesKey,
+		"Items that were added with a delay, which is what a retry does."),
 	latency:      queueHistogram(QueueLatencyKey, "Seconds that an item waited for a worker."),
 	workDuration: queueHistogram(WorkDurationKey, "Seconds that a worker held an item."),
 	gauges:       newQueueGauges(),
 }
 
 func queueCounter(name, help string) *prometheus.CounterVec {
-	return prometheus.NewCounterVec(prometheus.CounterOpts{Subsystem: WorkQueueSubsystem, Name: name, Help: help}, queueLabels)
+	return prometheus.NewCounterVec(
+		prometheus.CounterOpts{Subsystem: WorkQueueSubsystem, Name: name, Help: help}, queueLabels)
 }
 
 func queueHistogram(name, help string) *prometheus.HistogramVec {
@@ -210,6 +217,8 @@ func (WorkqueueMetricsProvider) Gauge(metric, queue string, read func() float64)
 }
 
 // GaugeByPriority implements workqueue.PriorityMetrics.
-func (WorkqueueMetricsProvider) GaugeByPriority(metric, queue string, read func() map[int]float64) (forget func()) {
+func (WorkqueueMetricsProvider) GaugeByPriority(
+	metric, queue string, read func() map[int]float64,
+) (forget func()) {
 	return queueMetrics.gauges.add(&queueGauge{metric: metric, queue: queue, byPriority: read})
 }

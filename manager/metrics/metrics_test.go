@@ -31,11 +31,14 @@ func gathered(t *testing.T, queue string) (found []string) {
 				continue
 			}
 			slices.Sort(labels)
-			value := m.GetCounter().GetValue() + m.GetGauge().GetValue() + float64(m.GetHistogram().GetSampleCount())
-			if family.GetName() == workqueue.MetricUnfinishedWork || family.GetName() == workqueue.MetricLongestRunning {
+			value := m.GetCounter().GetValue() + m.GetGauge().GetValue() +
+				float64(m.GetHistogram().GetSampleCount())
+			if family.GetName() == workqueue.MetricUnfinishedWork ||
+				family.GetName() == workqueue.MetricLongestRunning {
 				value = min(value, 0) // how long is the queue's affair
 			}
-			found = append(found, fmt.Sprintf("%s{%s} %v", family.GetName(), strings.Join(labels, " "), value))
+			found = append(found, fmt.Sprintf("%s{%s} %v", family.GetName(),
+				strings.Join(labels, " "), value))
 		}
 	}
 	slices.Sort(found)
@@ -52,7 +55,8 @@ func counterOf(t *testing.T, queue, metric string) string {
 	return ""
 }
 
-// freshName is the name of a queue that no earlier run of the test has counted for: counters stay in the Registry.
+// freshName is the name of a queue that no earlier run of the test has counted for: counters stay
+// in the Registry.
 func freshName(t *testing.T) string { return fmt.Sprint(t.Name(), " ", runs.Add(1)) }
 
 var runs atomic.Int64
@@ -86,9 +90,11 @@ func TestAQueueHasTheMetricsOfControllerRuntime(t *testing.T) {
 }
 
 func TestThePlainQueueHasADepthWithoutAPriority(t *testing.T) {
-	q := workqueue.New(workqueue.Options[string]{Name: t.Name(), Metrics: WorkqueueMetricsProvider{}})
+	q := workqueue.New(workqueue.Options[string]{Name: t.Name(),
+		Metrics: WorkqueueMetricsProvider{}})
 	q.Add("a")
-	require.Equal(t, "workqueue_depth{controller="+t.Name()+" name="+t.Name()+" priority=} 1", counterOf(t, t.Name(), "workqueue_depth"))
+	require.Equal(t, "workqueue_depth{controller="+t.Name()+" name="+t.Name()+" priority=} 1",
+		counterOf(t, t.Name(), "workqueue_depth"))
 	q.ShutDown()
 	item, _ := q.Get()
 	q.Done(item)
@@ -106,13 +112,17 @@ func TestTwoQueuesOfOneNameAreAddedUp(t *testing.T) {
 	forget()
 	require.Contains(t, counterOf(t, t.Name(), "workqueue_depth"), "} 4")
 	forgetOther()
-	require.Empty(t, counterOf(t, t.Name(), "workqueue_depth"), "a gauge that is kept keeps the queue in memory")
+	require.Empty(t, counterOf(t, t.Name(), "workqueue_depth"),
+		"a gauge that is kept keeps the queue in memory")
 }
 
 // A program that gives each item its own priority must not fill the metrics server's memory.
 func TestManyPrioritiesShareALabel(t *testing.T) {
 	depths := map[int]float64{}
-	forget := WorkqueueMetricsProvider{}.GaugeByPriority(workqueue.MetricDepth, t.Name(), func() map[int]float64 { return depths })
+	forget := WorkqueueMetricsProvider{}.GaugeByPriority(workqueue.MetricDepth, t.Name(),
+		func() map[int]float64 {
+			return depths
+		})
 	defer forget()
 	for priority := range 25 {
 		depths[priority] = 2
@@ -126,9 +136,12 @@ func TestManyPrioritiesShareALabel(t *testing.T) {
 
 func TestTheKeysAreThoseOfTheMetrics(t *testing.T) {
 	for _, c := range []struct{ key, metric string }{
-		{DepthKey, workqueue.MetricDepth}, {AddsKey, workqueue.MetricAdds}, {QueueLatencyKey, workqueue.MetricQueueDuration},
-		{WorkDurationKey, workqueue.MetricWorkDuration}, {UnfinishedWorkKey, workqueue.MetricUnfinishedWork},
-		{LongestRunningProcessorKey, workqueue.MetricLongestRunning}, {RetriesKey, workqueue.MetricRetries},
+		{DepthKey, workqueue.MetricDepth}, {AddsKey, workqueue.MetricAdds}, {QueueLatencyKey,
+			workqueue.MetricQueueDuration},
+		{WorkDurationKey, workqueue.MetricWorkDuration}, {UnfinishedWorkKey,
+			workqueue.MetricUnfinishedWork},
+		{LongestRunningProcessorKey, workqueue.MetricLongestRunning}, {RetriesKey,
+			workqueue.MetricRetries},
 	} {
 		require.Equal(t, c.metric, prometheus.BuildFQName("", WorkQueueSubsystem, c.key))
 	}
@@ -163,9 +176,11 @@ func TestTheTimesOfAQueueAreMeasuredInControllerRuntimesBuckets(t *testing.T) {
 			for _, bucket := range histogram.GetBucket() {
 				bounds = append(bounds, bucket.GetUpperBound())
 			}
-			require.InEpsilonSlice(t, []float64{1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1, 10, 100, 1000}, bounds, 1e-9, metric)
+			require.InEpsilonSlice(t, []float64{1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1,
+				10, 100, 1000}, bounds, 1e-9, metric)
 			require.NotNil(t, histogram.Schema, "it is no native histogram")
-			require.EqualValues(t, 3, histogram.GetSchema(), "the buckets of a native histogram, which grow by 2^(1/8), the most below 1.1")
+			require.EqualValues(t, 3, histogram.GetSchema(),
+				"the buckets of a native histogram, which grow by 2^(1/8), the most below 1.1")
 		}
 		require.True(t, found, metric)
 	}

@@ -11,11 +11,12 @@ import (
 	"k8s.io/client-go/tools/metrics"
 )
 
-// RESTClientMetric is a metric of the requests to the API server that is only there if somebody asks for
-// it. They have a series for each verb and host, and each histogram one for each bucket.
+// RESTClientMetric is an optional metric of the requests to the API server. They are optional
+// because each has a series for each verb and host, and a histogram one for each bucket.
 type RESTClientMetric int
 
-// The metrics of RegisterRESTClientMetrics. One more, rest_client_requests_total, is always there.
+// The metrics of RegisterRESTClientMetrics. One more, rest_client_requests_total, is always
+// registered.
 const (
 	// MetricRequestLatency is rest_client_request_duration_seconds.
 	MetricRequestLatency = iota + 1
@@ -33,18 +34,21 @@ const (
 
 // RESTClientMetricsOptions are the options of RegisterRESTClientMetricsWithOptions.
 type RESTClientMetricsOptions struct {
-	// DurationBuckets are the buckets of the metrics of durations, in seconds; by default 5 ms to 1 minute. They
-	// count when a metric is registered for the first time, and not later.
+	// DurationBuckets are the buckets of the metrics of durations, in seconds; by default 5 ms to 1
+	// minute. They take effect when a metric is registered for the first time, and not later.
 	DurationBuckets []float64
 }
 
-// RegisterRESTClientMetrics registers metrics in the Registry. Those that are there already stay as they are.
+// RegisterRESTClientMetrics registers metrics in the Registry. A metric that is registered already
+// stays unchanged.
 func RegisterRESTClientMetrics(metrics ...RESTClientMetric) {
 	RegisterRESTClientMetricsWithOptions(RESTClientMetricsOptions{}, metrics...)
 }
 
 // RegisterRESTClientMetricsWithOptions is RegisterRESTClientMetrics with options.
-func RegisterRESTClientMetricsWithOptions(opts RESTClientMetricsOptions, metrics ...RESTClientMetric) {
+func RegisterRESTClientMetricsWithOptions(
+	opts RESTClientMetricsOptions, metrics ...RESTClientMetric,
+) {
 	durations := opts.DurationBuckets
 	if len(durations) == 0 {
 		durations = restDurations
@@ -53,27 +57,35 @@ func RegisterRESTClientMetricsWithOptions(opts RESTClientMetricsOptions, metrics
 		switch metric {
 		case MetricRequestLatency:
 			requestLatency.register(func() *prometheus.HistogramVec {
-				return restHistogram("request_duration_seconds", "How long requests took, in seconds.", durations, "verb", "host")
+				return restHistogram("request_duration_seconds",
+					"How long requests took, in seconds.", durations, "verb", "host")
 			})
 		case MetricDNSResolutionLatency:
 			resolverLatency.register(func() *prometheus.HistogramVec {
-				return restHistogram("dns_resolution_duration_seconds", "How long it took to resolve the host's name, in seconds.", durations, "host")
+				return restHistogram("dns_resolution_duration_seconds",
+					"How long it took to resolve the host's name, in seconds.", durations, "host")
 			})
 		case MetricRequestSize:
 			requestSize.register(func() *prometheus.HistogramVec {
-				return restHistogram("request_size_bytes", "The size of requests, in bytes.", restSizes, "verb", "host")
+				return restHistogram("request_size_bytes", "The size of requests, in bytes.",
+					restSizes, "verb", "host")
 			})
 		case MetricResponseSize:
 			responseSize.register(func() *prometheus.HistogramVec {
-				return restHistogram("response_size_bytes", "The size of answers, in bytes.", restSizes, "verb", "host")
+				return restHistogram("response_size_bytes", "The size of answers, in bytes.",
+					restSizes, "verb", "host")
 			})
 		case MetricRateLimiterLatency:
 			limiterLatency.register(func() *prometheus.HistogramVec {
-				return restHistogram("rate_limiter_duration_seconds", "How long requests waited for the client's own rate limiter, in seconds.", durations, "verb", "host")
+				return restHistogram("rate_limiter_duration_seconds",
+					"How long requests waited for the client's own rate limiter, in seconds.",
+					durations, "verb", "host")
 			})
 		case MetricRequestRetry:
 			requestRetries.register(func() *prometheus.CounterVec {
-				return restCounter("request_retries_total", "Requests that were tried again, by the code of the answer before.", "code", "verb", "host")
+				return restCounter("request_retries_total",
+					"Requests that were tried again, by the code of the answer before.",
+					"code", "verb", "host")
 			})
 		}
 	}
@@ -82,11 +94,13 @@ func RegisterRESTClientMetricsWithOptions(opts RESTClientMetricsOptions, metrics
 // The buckets are those of Kubernetes' own components.
 var (
 	restDurations = []float64{0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60}
-	restSizes     = []float64{64, 256, 512, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20}
+	restSizes     = []float64{64, 256, 512, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10,
+		1 << 20, 4 << 20, 16 << 20}
 )
 
 var (
-	requestResults = restCounter("requests_total", "Requests to the API server, by the code of the answer.", "code", "method", "host")
+	requestResults = restCounter("requests_total",
+		"Requests to the API server, by the code of the answer.", "code", "method", "host")
 
 	requestLatency, limiterLatency restLatency
 	resolverLatency                restResolverLatency
@@ -94,20 +108,24 @@ var (
 	requestRetries                 restRetries
 )
 
-// client-go takes metrics once for the process, and the first who registers wins.
+// client-go takes metrics once for the process: the first package that registers wins.
 func init() {
 	Registry.MustRegister(requestResults)
 	metrics.Register(metrics.RegisterOpts{
-		RequestResult: restResults{}, RequestLatency: &requestLatency, ResolverLatency: &resolverLatency,
-		RequestSize: &requestSize, ResponseSize: &responseSize, RateLimiterLatency: &limiterLatency, RequestRetry: &requestRetries,
+		RequestResult: restResults{}, RequestLatency: &requestLatency,
+		ResolverLatency: &resolverLatency, RateLimiterLatency: &limiterLatency,
+		RequestSize: &requestSize, ResponseSize: &responseSize, RequestRetry: &requestRetries,
 	})
 }
 
 func restCounter(name, help string, labels ...string) *prometheus.CounterVec {
-	return prometheus.NewCounterVec(prometheus.CounterOpts{Subsystem: "rest_client", Name: name, Help: help}, labels)
+	return prometheus.NewCounterVec(
+		prometheus.CounterOpts{Subsystem: "rest_client", Name: name, Help: help}, labels)
 }
 
-func restHistogram(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+func restHistogram(
+	name, help string, buckets []float64, labels ...string,
+) *prometheus.HistogramVec {
 	return prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Subsystem: "rest_client", Name: name, Help: help,
 		Buckets:                         buckets,

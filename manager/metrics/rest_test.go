@@ -40,7 +40,9 @@ func restMetrics(t *testing.T, host string) (families, series []string) {
 }
 
 func TestRequestsToTheServerAreCountedAndMoreIfAskedFor(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("{}")) }))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte("{}"))
+	}))
 	defer server.Close()
 	config := &rest.Config{Host: server.URL, APIPath: "/api"}
 	config.GroupVersion, config.NegotiatedSerializer = &schema.GroupVersion{Version: "v1"}, scheme.Codecs.WithoutConversion()
@@ -53,10 +55,13 @@ func TestRequestsToTheServerAreCountedAndMoreIfAskedFor(t *testing.T) {
 	_, series := restMetrics(t, host)
 	require.Contains(t, series, "rest_client_requests_total code=200 host="+host+" method=GET")
 
-	RegisterRESTClientMetricsWithOptions(RESTClientMetricsOptions{DurationBuckets: []float64{1, 2}}, MetricRequestLatency)
-	RegisterRESTClientMetrics(MetricRequestLatency, MetricDNSResolutionLatency, MetricRequestSize, MetricResponseSize, MetricRateLimiterLatency, MetricRequestRetry, 99)
+	RegisterRESTClientMetricsWithOptions(RESTClientMetricsOptions{DurationBuckets: []float64{1, 2}},
+		MetricRequestLatency)
+	RegisterRESTClientMetrics(MetricRequestLatency, MetricDNSResolutionLatency, MetricRequestSize,
+		MetricResponseSize, MetricRateLimiterLatency, MetricRequestRetry, 99)
 	ask()
-	resolverLatency.Observe(context.Background(), host, time.Second) // an address needs no name server
+	// an address needs no name server
+	resolverLatency.Observe(context.Background(), host, time.Second)
 	requestRetries.IncrementRetry(context.Background(), "429", "GET", host)
 	requestLatency.Observe(context.Background(), "LIST", url.URL{Host: host}, time.Second)
 	_, series = restMetrics(t, host)
@@ -71,13 +76,17 @@ func TestRequestsToTheServerAreCountedAndMoreIfAskedFor(t *testing.T) {
 	} {
 		require.Contains(t, series, want)
 	}
-	require.Equal(t, []float64{1, 2}, buckets(t, "rest_client_request_duration_seconds"), "who comes first sets the buckets")
+	require.Equal(t, []float64{1, 2}, buckets(t, "rest_client_request_duration_seconds"),
+		"who comes first sets the buckets")
 	// A dashboard shows ours and those of Kubernetes' components in one picture.
-	require.Equal(t, []float64{0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60}, buckets(t, "rest_client_rate_limiter_duration_seconds"))
-	require.Equal(t, []float64{64, 256, 512, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216}, buckets(t, "rest_client_request_size_bytes"))
+	require.Equal(t, []float64{0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60},
+		buckets(t, "rest_client_rate_limiter_duration_seconds"))
+	require.Equal(t, []float64{64, 256, 512, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304,
+		16777216}, buckets(t, "rest_client_request_size_bytes"))
 }
 
-// buckets are the upper bounds of a histogram, which is also a native one, whose buckets grow by 2^(1/8): the most below 1.1.
+// buckets are the upper bounds of a histogram, which is also a native one, whose buckets grow by
+// 2^(1/8): the most below 1.1.
 func buckets(t *testing.T, name string) (bounds []float64) {
 	t.Helper()
 	families, err := Registry.Gather()
@@ -115,5 +124,6 @@ func TestRegisteringTwiceIsHarmless(t *testing.T) {
 	RegisterRESTClientMetrics(MetricRequestRetry)
 	requestRetries.IncrementRetry(context.Background(), "429", "GET", "twice")
 	_, series := restMetrics(t, "twice")
-	require.Equal(t, []string{"rest_client_request_retries_total code=429 host=twice verb=GET"}, series)
+	require.Equal(t, []string{"rest_client_request_retries_total code=429 host=twice verb=GET"},
+		series)
 }

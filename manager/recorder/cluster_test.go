@@ -33,7 +33,8 @@ func TestTheRealServerTakesEverythingThatIsWritten(t *testing.T) {
 	for range 3 {
 		current.Eventf(about, nil, "Warning", "Failed", "", "%s", strings.Repeat("ä", noteLimit))
 	}
-	current.AnnotatedEventf(about, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}, map[string]string{"run": "7"}, "Normal", "Bound", "Bind", "")
+	current.AnnotatedEventf(about, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}},
+		map[string]string{"run": "7"}, "Normal", "Bound", "Bind", "")
 	older.Eventf(about, "Normal", "Created", "pod %d", 1)
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: namespace}} // nobody else's name
 	current.Eventf(node, nil, "Normal", "Ready", "Watch", "cluster-scoped")
@@ -47,7 +48,9 @@ func TestTheRealServerTakesEverythingThatIsWritten(t *testing.T) {
 			list, err := client.EventsV1().Events(in).List(t.Context(), metav1.ListOptions{})
 			require.NoError(t, err)
 			for _, e := range list.Items {
-				if e.Regarding.Name != about.Name && e.Regarding.Name != node.Name || e.ReportingController != "websites" && e.ReportingController != "shop.example.com/websites" {
+				if e.Regarding.Name != about.Name && e.Regarding.Name != node.Name ||
+					e.ReportingController != "websites" &&
+						e.ReportingController != "shop.example.com/websites" {
 					continue
 				}
 				found[e.Reason] = max(1, e.DeprecatedCount) // of the core group's
@@ -59,7 +62,9 @@ func TestTheRealServerTakesEverythingThatIsWritten(t *testing.T) {
 		return found
 	}
 	want := map[string]int32{"Failed": 3, "Bound": 1, "Created": 1, "Ready": 1}
-	require.Eventually(t, func() bool { return len(counts()) == len(want) }, time.Minute, 20*time.Millisecond)
+	require.Eventually(t, func() bool {
+		return len(counts()) == len(want)
+	}, time.Minute, 20*time.Millisecond)
 	require.Equal(t, want, counts())
 
 	older.Eventf(about, "Normal", "Created", "pod %d", 1)

@@ -21,7 +21,8 @@ func (w *world) older(namespace string) (lines []string) {
 	list, err := w.client.CoreV1().Events(namespace).List(w.Context(), metav1.ListOptions{})
 	require.NoError(w, err)
 	for _, e := range list.Items {
-		lines = append(lines, fmt.Sprintf("%s %s %s %s x%d", e.Type, e.Reason, e.InvolvedObject.Name, e.Message, e.Count))
+		lines = append(lines, fmt.Sprintf("%s %s %s %s x%d", e.Type, e.Reason,
+			e.InvolvedObject.Name, e.Message, e.Count))
 	}
 	return lines
 }
@@ -37,8 +38,8 @@ func (w *world) olderRequests() (verbs []string) {
 	return verbs
 }
 
-// The role that kubebuilder generates allows events of the core group, and no others. An operator that is moved here
-// would report nothing any more.
+// The role that kubebuilder generates allows events of the core group, and no others. An operator
+// that is moved here would report nothing any more.
 func TestTheOlderMethodsWriteEventsOfTheCoreGroup(t *testing.T) {
 	inWorld(t, Options{}, func(w *world) {
 		r := w.GetEventRecorderFor("websites")
@@ -46,7 +47,8 @@ func TestTheOlderMethodsWriteEventsOfTheCoreGroup(t *testing.T) {
 		r.Eventf(pod("a"), "Warning", "Failed", "try %d", 1)
 		r.Eventf(pod("a"), "Warning", "Failed", "try %d", 2)
 		r.AnnotatedEventf(pod("b"), map[string]string{"run": "7"}, "Warning", "Failed", "try %d", 3)
-		require.Equal(t, []string{"Normal Created a 100% x1", "Warning Failed a try 1 x1", "Warning Failed a try 2 x1", "Warning Failed b try 3 x1"}, w.older("default"))
+		require.Equal(t, []string{"Normal Created a 100% x1", "Warning Failed a try 1 x1",
+			"Warning Failed a try 2 x1", "Warning Failed b try 3 x1"}, w.older("default"))
 		require.Empty(t, w.requests(), "nothing is sent to events.k8s.io")
 	})
 }
@@ -54,12 +56,14 @@ func TestTheOlderMethodsWriteEventsOfTheCoreGroup(t *testing.T) {
 func TestAnEventOfTheCoreGroupHasWhatTheOriginalWrites(t *testing.T) {
 	inWorld(t, Options{}, func(w *world) {
 		r := w.GetEventRecorderFor("web sites, of any name")
-		r.AnnotatedEventf(pod("a"), map[string]string{"run": "7"}, "Normal", "Scaled", "now %s", strings.Repeat("x", 2*noteLimit))
+		r.AnnotatedEventf(pod("a"), map[string]string{"run": "7"}, "Normal", "Scaled", "now %s",
+			strings.Repeat("x", 2*noteLimit))
 		require.Empty(t, w.logged(), "the core group takes any name")
 		first := metav1.NewTime(time.Now()).Rfc3339Copy()
 		synctest.Wait()
 		time.Sleep(time.Minute)
-		r.AnnotatedEventf(pod("a"), map[string]string{"run": "8"}, "Normal", "Scaled", "now %s", strings.Repeat("x", 2*noteLimit))
+		r.AnnotatedEventf(pod("a"), map[string]string{"run": "8"}, "Normal", "Scaled", "now %s",
+			strings.Repeat("x", 2*noteLimit))
 		last := metav1.NewTime(time.Now()).Rfc3339Copy()
 		synctest.Wait()
 
@@ -73,8 +77,9 @@ func TestAnEventOfTheCoreGroupHasWhatTheOriginalWrites(t *testing.T) {
 		e.ObjectMeta = metav1.ObjectMeta{Annotations: e.Annotations}
 		e.FirstTimestamp, e.LastTimestamp = metav1.Time{}, metav1.Time{}
 		require.Equal(t, corev1.Event{
-			ObjectMeta:          metav1.ObjectMeta{Annotations: map[string]string{"run": "7"}},
-			InvolvedObject:      corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: "default", Name: "a", UID: "1"},
+			ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"run": "7"}},
+			InvolvedObject: corev1.ObjectReference{APIVersion: "v1", Kind: "Pod",
+				Namespace: "default", Name: "a", UID: "1"},
 			Type:                "Normal",
 			Reason:              "Scaled",
 			Message:             "now " + strings.Repeat("x", 2*noteLimit),
@@ -85,14 +90,15 @@ func TestAnEventOfTheCoreGroupHasWhatTheOriginalWrites(t *testing.T) {
 	})
 }
 
-// Someone who watches kubectl describe sees each of the first 25 occurrences, as ever. A controller that fails all the
-// time must not keep the API server busy all the same.
+// Someone who watches kubectl describe sees each of the first 25 occurrences, as ever. A controller
+// that fails all the time must not keep the API server busy all the same.
 func TestACountOfTheCoreGroupIsWrittenAtOnceAndAtIntervalsInTheEnd(t *testing.T) {
 	inWorld(t, Options{}, func(w *world) {
 		r := w.GetEventRecorderFor("websites")
 		for n := range 25 {
 			r.Event(pod("a"), "Warning", "Failed", "no room")
-			require.Equal(t, []string{fmt.Sprintf("Warning Failed a no room x%d", n+1)}, w.older("default"))
+			require.Equal(t, []string{fmt.Sprintf("Warning Failed a no room x%d", n+1)},
+				w.older("default"))
 		}
 		require.Len(t, w.olderRequests(), 25)
 		for range 100 {
@@ -114,9 +120,11 @@ func TestAnEventOfTheCoreGroupIsCountedOnAfterALongPause(t *testing.T) {
 		time.Sleep(3 * time.Hour)
 		r.Event(pod("a"), "Warning", "Failed", "no room")
 		require.Equal(t, []string{"Warning Failed a no room x2"}, w.older("default"))
-		require.NoError(t, w.client.CoreV1().Events("default").DeleteCollection(w.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}))
+		require.NoError(t, w.client.CoreV1().Events("default").DeleteCollection(w.Context(),
+			metav1.DeleteOptions{}, metav1.ListOptions{}))
 		r.Event(pod("a"), "Warning", "Failed", "no room")
-		require.Equal(t, []string{"Warning Failed a no room x3"}, w.older("default"), "the server forgets events after an hour")
+		require.Equal(t, []string{"Warning Failed a no room x3"}, w.older("default"),
+			"the server forgets events after an hour")
 	})
 }
 
@@ -130,26 +138,33 @@ func TestSimilarEventsOfTheCoreGroupAreCombinedAndTheNewestIsShown(t *testing.T)
 		}
 		shown := w.older("default")
 		require.Len(t, shown, maxNotes+1)
-		require.Contains(t, shown, fmt.Sprintf("Warning Failed a (combined from similar events): try %d x3", maxNotes+2))
+		require.Contains(t, shown,
+			fmt.Sprintf("Warning Failed a (combined from similar events): try %d x3", maxNotes+2))
 
 		time.Sleep(endsAfter + 1)
 		r.Event(pod("a"), "Warning", "Failed", "much later")
-		require.Contains(t, w.older("default"), "Warning Failed a much later x1", "what is long ago does not make it one of too many")
+		require.Contains(t, w.older("default"), "Warning Failed a much later x1",
+			"what is long ago does not make it one of too many")
 	})
 }
 
-// Without the log line nobody knows what the role lacks; and with one for each event nobody finds anything else.
+// Without the log line nobody knows what the role lacks; and with one for each event nobody finds
+// anything else.
 func TestAMissingPermissionIsLoggedOnceWithTheRule(t *testing.T) {
-	forbidden := metav1.Status{Status: "Failure", Code: 403, Reason: metav1.StatusReasonForbidden, Message: "you may not"}
+	forbidden := metav1.Status{Status: "Failure", Code: 403, Reason: metav1.StatusReasonForbidden,
+		Message: "you may not"}
 	inWorld(t, Options{}, func(w *world) {
 		refuse := func() (allow func()) {
-			return w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Resource: "events", Verb: "create"}, Status: &forbidden})
+			return w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Resource: "events",
+				Verb: "create"}, Status: &forbidden})
 		}
 		allow := refuse()
 		lost := lostFor(t, lostRefused)
 		for n := range 10 {
-			w.GetEventRecorderFor("websites").Event(pod(fmt.Sprint(n)), "Warning", "Failed", "no room")
-			w.GetEventRecorder("websites").Eventf(pod(fmt.Sprint(n)), nil, "Warning", "Failed", "Create", "no room")
+			w.GetEventRecorderFor("websites").Event(pod(fmt.Sprint(n)), "Warning", "Failed",
+				"no room")
+			w.GetEventRecorder("websites").Eventf(pod(fmt.Sprint(n)), nil, "Warning", "Failed",
+				"Create", "no room")
 		}
 		elsewhere := pod("a")
 		elsewhere.Namespace = "kube-system"
@@ -170,6 +185,7 @@ func TestAMissingPermissionIsLoggedOnceWithTheRule(t *testing.T) {
 		refuse()
 		w.GetEventRecorderFor("websites").Event(elsewhere, "Warning", "Failed", "no room again")
 		synctest.Wait()
-		require.Equal(t, 4, strings.Count(w.logged(), "you may not"), "a right that is taken away again")
+		require.Equal(t, 4, strings.Count(w.logged(), "you may not"),
+			"a right that is taken away again")
 	})
 }

@@ -17,31 +17,33 @@ import (
 	"github.com/loopwright/loopwright/manager/client/apiutil"
 )
 
-// What the API server accepts, in bytes.
+// The API server's limits, in bytes.
 const (
 	noteLimit = 1024
 	wordLimit = 128 // of a reason, an action, and a reporting instance
 	nameLimit = validation.DNS1123SubdomainMaxLength
 )
 
-// eventCall is what a caller of a recorder passed to it, with the note formatted.
+// eventCall has the arguments of a recorder's caller, with the note formatted.
 type eventCall struct {
 	regarding, related              runtime.Object
 	annotations                     map[string]string
 	eventType, reason, action, note string
 }
 
-// reporter is who reports, and by which API: a controller, and the process that it runs in, which the older API
-// does not ask for.
+// reporter is the controller that reports, the process that it runs in, which the older API does
+// not store, and the API to use.
 type reporter struct {
 	api                  *api
 	controller, instance string
 }
 
-// newEvent makes the Event. What the server would refuse is made fit where that loses nothing that
-// matters: a note is cut, and an empty action becomes the reason. For the rest there is an error. The older API
-// takes any reason, and has no action.
-func newEvent(scheme *runtime.Scheme, by reporter, s eventCall, now time.Time, stamp int64) (*eventsv1.Event, error) {
+// newEvent makes the Event. It corrects what the server would refuse if that loses no information
+// that matters: it cuts a note, and copies the reason to an empty action. For anything else it
+// returns an error. The older API takes any reason, and has no action.
+func newEvent(
+	scheme *runtime.Scheme, by reporter, s eventCall, now time.Time, stamp int64,
+) (*eventsv1.Event, error) {
 	regarding, err := referenceTo(scheme, s.regarding)
 	if err != nil {
 		return nil, fmt.Errorf("the object that the event is about: %w", err)
@@ -60,15 +62,20 @@ func newEvent(scheme *runtime.Scheme, by reporter, s eventCall, now time.Time, s
 			s.action = s.reason
 		}
 		if s.reason == "" || len(s.reason) > wordLimit || len(s.action) > wordLimit {
-			return nil, fmt.Errorf("reason %q, action %q: they need 1 to %d bytes", s.reason, s.action, wordLimit)
+			return nil, fmt.Errorf("reason %q, action %q: they need 1 to %d bytes",
+				s.reason, s.action, wordLimit)
 		}
 	}
 	namespace := regarding.Namespace
 	if namespace == "" {
-		namespace = metav1.NamespaceDefault // where the server wants events of cluster-scoped objects
+		// the server wants events of cluster-scoped objects there
+		namespace = metav1.NamespaceDefault
 	}
 	return &eventsv1.Event{
-		ObjectMeta:          metav1.ObjectMeta{Namespace: namespace, Name: eventName(regarding.Name, stamp), Annotations: maps.Clone(s.annotations)},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: namespace, Name: eventName(regarding.Name, stamp),
+			Annotations: maps.Clone(s.annotations),
+		},
 		EventTime:           metav1.NewMicroTime(now),
 		ReportingController: by.controller,
 		ReportingInstance:   by.instance,
@@ -81,8 +88,8 @@ func newEvent(scheme *runtime.Scheme, by reporter, s eventCall, now time.Time, s
 	}, nil
 }
 
-// eventName is the object's name and a number. An object's name may be one that an Event's may not be,
-// such as "system:node".
+// eventName is the object's name and a number. Some valid object names, such as "system:node", are
+// no valid names of Events.
 func eventName(object string, stamp int64) string {
 	suffix := fmt.Sprintf(".%x", stamp)
 	object = strings.TrimRight(object[:min(len(object), nameLimit-len(suffix))], ".-")
@@ -116,7 +123,7 @@ func referenceTo(scheme *runtime.Scheme, obj runtime.Object) (*corev1.ObjectRefe
 	}, nil
 }
 
-// shortened cuts a text to so many bytes, between two characters, and shows that it did.
+// shortened cuts a text to this many bytes, between two characters, and marks the cut.
 func shortened(text string, limit int) string {
 	if len(text) <= limit {
 		return text

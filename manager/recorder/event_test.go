@@ -18,7 +18,8 @@ import (
 var me = reporter{api: currentAPI, controller: "websites", instance: "websites-host"}
 
 func valid() eventCall {
-	return eventCall{regarding: pod("a"), eventType: "Normal", reason: "Scaled", action: "Scale", note: "n"}
+	return eventCall{regarding: pod("a"), eventType: "Normal", reason: "Scaled", action: "Scale",
+		note: "n"}
 }
 
 func TestWhatNoEventMayHaveIsAnError(t *testing.T) {
@@ -26,15 +27,31 @@ func TestWhatNoEventMayHaveIsAnError(t *testing.T) {
 		change func(*eventCall)
 		want   string
 	}{
-		"another type":         {func(s *eventCall) { s.eventType = "Info" }, `type "Info": it must be Normal or Warning`},
-		"no reason":            {func(s *eventCall) { s.reason = "" }, "they need 1 to 128 bytes"},
-		"a novel as a reason":  {func(s *eventCall) { s.reason = strings.Repeat("x", 129) }, "they need 1 to 128 bytes"},
-		"a novel as an action": {func(s *eventCall) { s.action = strings.Repeat("x", 129) }, "they need 1 to 128 bytes"},
-		"no object":            {func(s *eventCall) { s.regarding = nil }, "the object that the event is about: it is nil"},
-		"a nil pointer":        {func(s *eventCall) { s.regarding = (*corev1.Pod)(nil) }, "the object that the event is about: it is nil"},
-		"a kind that is new":   {func(s *eventCall) { s.regarding = &unknown{} }, "the object that the event is about: its kind"},
-		"a list":               {func(s *eventCall) { s.regarding = &corev1.PodList{} }, "its metadata"},
-		"a related one is new": {func(s *eventCall) { s.related = &unknown{} }, "the related object: its kind"},
+		"another type": {func(s *eventCall) {
+			s.eventType = "Info"
+		}, `type "Info": it must be Normal or Warning`},
+		"no reason": {func(s *eventCall) { s.reason = "" }, "they need 1 to 128 bytes"},
+		"a novel as a reason": {func(s *eventCall) {
+			s.reason = strings.Repeat("x", 129)
+		}, "they need 1 to 128 bytes"},
+		"a novel as an action": {func(s *eventCall) {
+			s.action = strings.Repeat("x", 129)
+		}, "they need 1 to 128 bytes"},
+		"no object": {func(s *eventCall) {
+			s.regarding = nil
+		}, "the object that the event is about: it is nil"},
+		"a nil pointer": {func(s *eventCall) {
+			s.regarding = (*corev1.Pod)(nil)
+		}, "the object that the event is about: it is nil"},
+		"a kind that is new": {func(s *eventCall) {
+			s.regarding = &unknown{}
+		}, "the object that the event is about: its kind"},
+		"a list": {func(s *eventCall) {
+			s.regarding = &corev1.PodList{}
+		}, "its metadata"},
+		"a related one is new": {func(s *eventCall) {
+			s.related = &unknown{}
+		}, "the related object: its kind"},
 	}) {
 		t.Run(name, func(t *testing.T) {
 			s := valid()
@@ -72,7 +89,8 @@ func TestAnEventOfAClusterScopedObjectIsInDefault(t *testing.T) {
 
 func TestAReferenceStandsForItself(t *testing.T) {
 	s := valid()
-	reference := &corev1.ObjectReference{Kind: "Website", APIVersion: "example.com/v1", Namespace: "shop", Name: "w", FieldPath: "spec.host"}
+	reference := &corev1.ObjectReference{Kind: "Website", APIVersion: "example.com/v1",
+		Namespace: "shop", Name: "w", FieldPath: "spec.host"}
 	s.regarding, s.related = reference, (*corev1.Pod)(nil)
 	e, err := newEvent(scheme.Scheme, me, s, epoch, 1)
 	require.NoError(t, err)
@@ -89,7 +107,8 @@ func TestAnObjectThatTheSchemeDoesNotKnowMaySayItsKind(t *testing.T) {
 	s.regarding = u
 	e, err := newEvent(runtime.NewScheme(), me, s, epoch, 1)
 	require.NoError(t, err)
-	require.Equal(t, corev1.ObjectReference{APIVersion: "example.com/v1", Kind: "Website", Name: "w"}, e.Regarding)
+	require.Equal(t, corev1.ObjectReference{APIVersion: "example.com/v1", Kind: "Website",
+		Name: "w"}, e.Regarding)
 }
 
 // The event is written later, and the caller may change its map until then.
@@ -109,7 +128,8 @@ func TestAnEventsNameIsOneThatTheServerTakes(t *testing.T) {
 	long := eventName(strings.Repeat("x", 253), 255)
 	require.Len(t, long, 253)
 	require.True(t, strings.HasSuffix(long, "x.ff"))
-	require.Equal(t, strings.Repeat("x", 249)+".ff", eventName(strings.Repeat("x", 249)+".xxx", 255), "it does not end in two dots")
+	require.Equal(t, strings.Repeat("x", 249)+".ff",
+		eventName(strings.Repeat("x", 249)+".xxx", 255), "it does not end in two dots")
 }
 
 func TestALongHostNameDoesNotCostTheEvents(t *testing.T) {

@@ -1,12 +1,13 @@
-// Package recorder writes Events: objects that tell people, in kubectl describe, what a controller did
-// and why something fails.
+// Package recorder writes Events: objects that tell people, in kubectl describe, what a controller
+// did and why something fails.
 //
-// A reconciler calls Eventf and goes on. The event waits in the Writer's correlator, where the same event
-// again only counts; the Writer's one loop creates the Event objects and brings their counts up to
-// date.
+// A reconciler calls Eventf and goes on. The event waits in the Writer's correlator, which only
+// counts it if it is the same event again; the Writer's one loop creates the Event objects and
+// updates their counts.
 //
 // Neighbours: below it are events and record, with the interfaces that users hold. Above it is the
-// manager, which makes one Writer, runs it, and stops it when all that could record an event has ended.
+// manager, which makes one Writer, runs it, and stops it after everything that could record an
+// event.
 package recorder
 
 import (
@@ -31,10 +32,12 @@ type EventRecorder interface {
 
 // Provider makes recorders for the controllers of a program. A manager is one.
 type Provider interface {
-	// GetEventRecorderFor returns a recorder with the older methods, which writes to the core group. The name may be any.
+	// GetEventRecorderFor returns a recorder with the older methods, which writes to the core
+	// group. The name may be any.
 	GetEventRecorderFor(name string) record.EventRecorder
-	// GetEventRecorder returns a recorder that writes to the group events.k8s.io, and reports as the controller with this name, which is a
-	// qualified name, such as "website-controller" or "example.com/website-controller".
+	// GetEventRecorder returns a recorder that writes to the group events.k8s.io, and reports as
+	// the controller with this name, which must be a qualified name, such as "website-controller"
+	// or "example.com/website-controller".
 	GetEventRecorder(name string) EventRecorder
 }
 
@@ -47,19 +50,25 @@ type currentRecorder struct {
 var _ EventRecorder = (*currentRecorder)(nil)
 
 // Eventf implements events.EventRecorder.
-func (r *currentRecorder) Eventf(regarding runtime.Object, related runtime.Object, eventtype, reason, action, note string, args ...any) {
+func (r *currentRecorder) Eventf(
+	regarding runtime.Object, related runtime.Object,
+	eventtype, reason, action, note string, args ...any,
+) {
 	r.AnnotatedEventf(regarding, related, nil, eventtype, reason, action, note, args...)
 }
 
 // AnnotatedEventf implements events.AnnotatedEventRecorder.
-func (r *currentRecorder) AnnotatedEventf(regarding runtime.Object, related runtime.Object, annotations map[string]string, eventtype, reason, action, note string, args ...any) {
+func (r *currentRecorder) AnnotatedEventf(
+	regarding runtime.Object, related runtime.Object, annotations map[string]string,
+	eventtype, reason, action, note string, args ...any,
+) {
 	r.writer.record(r.by, eventCall{
 		regarding: regarding, related: related, annotations: annotations,
 		eventType: eventtype, reason: reason, action: action, note: fmt.Sprintf(note, args...),
 	})
 }
 
-// olderRecorder has the methods of the core group's API, which names no action.
+// olderRecorder has the methods of the core group's API, which have no action.
 type olderRecorder struct {
 	writer *Writer
 	by     reporter
@@ -73,49 +82,61 @@ func (r *olderRecorder) Event(object runtime.Object, eventtype, reason, message 
 }
 
 // Eventf implements record.EventRecorder.
-func (r *olderRecorder) Eventf(object runtime.Object, eventtype, reason, messageFmt string, args ...any) {
+func (r *olderRecorder) Eventf(
+	object runtime.Object, eventtype, reason, messageFmt string, args ...any,
+) {
 	r.write(object, nil, eventtype, reason, fmt.Sprintf(messageFmt, args...))
 }
 
 // AnnotatedEventf implements record.EventRecorder.
-func (r *olderRecorder) AnnotatedEventf(object runtime.Object, annotations map[string]string, eventtype, reason, messageFmt string, args ...any) {
+func (r *olderRecorder) AnnotatedEventf(
+	object runtime.Object, annotations map[string]string,
+	eventtype, reason, messageFmt string, args ...any,
+) {
 	r.write(object, annotations, eventtype, reason, fmt.Sprintf(messageFmt, args...))
 }
 
-func (r *olderRecorder) write(object runtime.Object, annotations map[string]string, eventtype, reason, message string) {
+func (r *olderRecorder) write(
+	object runtime.Object, annotations map[string]string, eventtype, reason, message string,
+) {
 	r.writer.record(r.by, eventCall{
-		regarding: object, annotations: annotations, eventType: eventtype, reason: reason, note: message,
+		regarding: object, annotations: annotations,
+		eventType: eventtype, reason: reason, note: message,
 	})
 }
 
-// api is one of the two APIs by which an Event can be written, and what is different there. A role allows them
-// separately, so that each recorder uses the one that its methods belong to.
+// api is one of the two APIs that can write an Event, and their differences. RBAC allows them
+// separately, so each recorder uses the API that its methods belong to.
 type api struct {
 	version   schema.GroupVersion
-	path      string // of the server
+	path      string // of the API on the server
 	noteLimit int
-	// atOnce is how many occurrences are written when they happen; the count of later ones is written at intervals.
+	// atOnce is how many occurrences are written when they happen; the count of later ones is
+	// written at intervals.
 	atOnce int32
-	// goesOn says that a series continues after a pause of any length.
+	// goesOn is true if a series continues after a pause of any length.
 	goesOn bool
 
-	// body is the event as it is created, and patch what is changed in it when it has happened again.
+	// body is the event to create, and patch is the change to it when it has happened again.
 	body  func(*eventsv1.Event) runtime.Object
 	patch func(*eventsv1.Event) map[string]any
 }
 
-// currentAPI is events.k8s.io/v1. An Event with a series has the time of each write in it, and nothing else of it may change.
+// currentAPI is events.k8s.io/v1. Each write of a series sets its time; no other field of the Event
+// may change.
 var currentAPI = &api{
 	version:   eventsv1.SchemeGroupVersion,
 	path:      "/apis",
 	noteLimit: noteLimit,
 	atOnce:    2,
 	body:      func(event *eventsv1.Event) runtime.Object { return event },
-	patch:     func(event *eventsv1.Event) map[string]any { return map[string]any{"series": event.Series} },
+	patch: func(event *eventsv1.Event) map[string]any {
+		return map[string]any{"series": event.Series}
+	},
 }
 
-// olderAPI is the core group's, which has a count in the place of a series. The numbers are client-go's: 25
-// occurrences, and then one in 5 minutes.
+// olderAPI is the core group's, which has a count in place of a series. The numbers are
+// client-go's: 25 occurrences, and then one in 5 minutes.
 var olderAPI = &api{
 	version:   corev1.SchemeGroupVersion,
 	path:      "/api",
@@ -125,7 +146,9 @@ var olderAPI = &api{
 	body:      func(event *eventsv1.Event) runtime.Object { return older(event) },
 	patch: func(event *eventsv1.Event) map[string]any {
 		e := older(event)
-		return map[string]any{"count": e.Count, "lastTimestamp": e.LastTimestamp, "message": e.Message}
+		return map[string]any{
+			"count": e.Count, "lastTimestamp": e.LastTimestamp, "message": e.Message,
+		}
 	},
 }
 
@@ -143,7 +166,8 @@ func older(event *eventsv1.Event) *corev1.Event {
 		ReportingController: event.ReportingController,
 	}
 	if event.Series != nil {
-		e.Count, e.LastTimestamp = event.Series.Count, metav1.NewTime(event.Series.LastObservedTime.Time)
+		e.Count = event.Series.Count
+		e.LastTimestamp = metav1.NewTime(event.Series.LastObservedTime.Time)
 	}
 	return e
 }

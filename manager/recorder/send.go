@@ -20,17 +20,18 @@ import (
 	"github.com/loopwright/loopwright/manager/metrics"
 )
 
-// writeTimeout bounds one request: a server that hangs must not hold up the other events.
+// writeTimeout bounds one request, so that a server that hangs does not delay the other events for
+// longer.
 const writeTimeout = 10 * time.Second
 
 var errDrained = errors.New("the time for writing the last events is over")
 
 // Why events are lost.
 const (
-	lostInvalid     = "invalid"     // the caller passed what no Event may have
-	lostFull        = "full"        // too many wait already
-	lostRefused     = "refused"     // by the server
-	lostUnreachable = "unreachable" // tried too often
+	lostInvalid     = "invalid"     // an argument that no Event may have
+	lostFull        = "full"        // too many events are waiting
+	lostRefused     = "refused"     // the server refused it
+	lostUnreachable = "unreachable" // too many attempts failed
 	lostStopped     = "stopped"     // the writer has ended
 )
 
@@ -41,14 +42,15 @@ var eventsLost = prometheus.NewCounterVec(prometheus.CounterOpts{
 
 func init() { metrics.Registry.MustRegister(eventsLost) }
 
-// lost counts events, and logs at most once a minute: who floods the correlator must not flood the log.
+// lost counts events, and logs at most once a minute: a caller that floods the correlator must not
+// flood the log.
 func (w *Writer) lost(why string, n int) {
 	if n == 0 {
 		return
 	}
 	eventsLost.WithLabelValues(why).Add(float64(n))
 	if why != lostFull && why != lostStopped {
-		return // has been logged with the event
+		return // record or write has logged it with the event
 	}
 	w.mu.Lock()
 	w.silent += n
@@ -63,7 +65,7 @@ func (w *Writer) lost(why string, n int) {
 	}
 }
 
-// refusal is a permission that is missing: to create events in a namespace, or to patch them.
+// refusal is a missing permission: to create events in a namespace, or to patch them.
 type refusal struct {
 	api       *api
 	namespace string
@@ -72,7 +74,7 @@ type refusal struct {
 
 func refusalOf(u update) refusal { return refusal{u.api, u.event.Namespace, u.created} }
 
-// isNews returns false for what has been logged, until such an event is written again.
+// isNews returns false for a refusal that was logged, until such an event is written again.
 func (w *Writer) isNews(r refusal) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -105,19 +107,21 @@ func newSink(config *rest.Config, httpClient *http.Client) (sink, error) {
 }
 
 func (s sink) create(ctx context.Context, by *api, event *eventsv1.Event) error {
-	return s[by].Post().Namespace(event.Namespace).Resource("events").Body(by.body(event)).Do(ctx).Error()
+	return s[by].Post().Namespace(event.Namespace).Resource("events").
+		Body(by.body(event)).Do(ctx).Error()
 }
 
-// patch brings an existing event up to date.
+// patch updates an existing event.
 func (s sink) patch(ctx context.Context, by *api, event *eventsv1.Event) error {
 	patch, err := json.Marshal(by.patch(event))
 	if err != nil {
 		return err
 	}
-	return s[by].Patch(types.MergePatchType).Namespace(event.Namespace).Resource("events").Name(event.Name).Body(patch).Do(ctx).Error()
+	return s[by].Patch(types.MergePatchType).Namespace(event.Namespace).Resource("events").
+		Name(event.Name).Body(patch).Do(ctx).Error()
 }
 
-// write does one write that is due. It returns false if there is none.
+// write does one write that is due. It returns false if none is due.
 func (w *Writer) write(ctx context.Context) bool {
 	w.mu.Lock()
 	u, due := w.correlator.take(time.Now())
@@ -137,8 +141,8 @@ func (w *Writer) write(ctx context.Context) bool {
 	return true
 }
 
-// send creates the event, or patches it. The server forgets events after an hour by default, so that
-// one which is to be patched may have gone.
+// send creates the event, or patches it. The server deletes events after an hour by default, so an
+// event to patch may be gone.
 func (w *Writer) send(ctx context.Context, u update) error {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
@@ -150,19 +154,20 @@ func (w *Writer) send(ctx context.Context, u update) error {
 	return w.sink.create(ctx, u.api, u.event)
 }
 
-// verdict is what came of a write.
+// verdict is the result of a write.
 type verdict uint8
 
 const (
 	written     verdict = iota // the server has it
-	unsure                     // try again later: the server was away, or had too much to do
+	unsure                     // try again later: the server was unreachable or overloaded
 	renamed                    // try again under another name
-	unwanted                   // the server says no, and will do so again
-	unreachable                // it was tried too often
+	unwanted                   // the server refuses it, and would refuse it again
+	unreachable                // too many attempts failed
 )
 
-// classify tells what an error says. A create that is answered with "already exists" has been done by
-// ourselves, if it was tried before and the answer was lost; otherwise the name is somebody else's.
+// classify maps an error to a verdict. If a create returns "already exists" and we have tried it
+// before, our own write succeeded and its answer was lost; otherwise the name belongs to another
+// event.
 func classify(err error, again bool) verdict {
 	var status apierrors.APIStatus
 	switch {
@@ -178,7 +183,8 @@ func classify(err error, again bool) verdict {
 }
 
 func (w *Writer) tell(u update, v verdict, err error) {
-	log := w.options.Logger.WithValues("object", u.event.Regarding, "reason", u.event.Reason, "note", u.event.Note)
+	log := w.options.Logger.WithValues(
+		"object", u.event.Regarding, "reason", u.event.Reason, "note", u.event.Note)
 	switch v {
 	case written:
 		w.mu.Lock()
@@ -196,8 +202,11 @@ func (w *Writer) tell(u update, v verdict, err error) {
 			log.V(1).Info("An event was not written: its namespace is going away", "error", err)
 		case apierrors.IsForbidden(err):
 			if w.isNews(refusalOf(u)) {
-				log.Error(fmt.Errorf("%w; the role needs the rule: apiGroups [%s], resources [events], verbs [create, patch], namespace %s", err, cmp.Or(u.api.version.Group, `""`), u.event.Namespace),
-					"An event was lost: it may not be written. Others that are lost for this reason are not logged")
+				err = fmt.Errorf("%w; the role needs the rule: "+
+					"apiGroups [%s], resources [events], verbs [create, patch], namespace %s",
+					err, cmp.Or(u.api.version.Group, `""`), u.event.Namespace)
+				log.Error(err, "An event was lost: it may not be written. "+
+					"Others that are lost for this reason are not logged")
 			}
 		default:
 			log.Error(err, "An event was lost: the API server refused it")

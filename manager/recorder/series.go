@@ -20,14 +20,14 @@ import (
 //	end of the series          nothing extra: the last count is written by the rule above
 //	one after endsAfter        at once: it is new, and a new Event is created, unless api.goesOn
 //
-// A series outlives the longest pause of a controller's retries, which is 1000 seconds. client-go's newer recorder
-// ends it after 6 minutes and writes the count every 30 minutes.
+// A series outlives the longest delay of a controller's retries, which is 1000 seconds. client-go's
+// newer recorder ends it after 6 minutes and writes the count every 30 minutes.
 const (
 	refreshEvery = 5 * time.Minute
 	endsAfter    = 20 * time.Minute
 )
 
-// What a correlator holds at most, and how many different notes stay apart.
+// How much a correlator holds at most, and how many different notes stay separate.
 const (
 	maxSeries = 4096
 	maxNotes  = 10
@@ -35,8 +35,9 @@ const (
 
 const combinedPrefix = "(combined from similar events): "
 
-// about is what makes two occurrences the same event. The regarding object's resourceVersion is not
-// part of it: in client-go it is, so that a controller that writes an object's status breaks the series.
+// about is the identity of an event without its note. It leaves out the regarding object's
+// resourceVersion. client-go includes it, so a controller that writes an object's status breaks the
+// series.
 type about struct {
 	api                       *api
 	controller, instance      string
@@ -44,10 +45,11 @@ type about struct {
 	regarding, related        corev1.ObjectReference
 }
 
-// seriesKey tells notes apart, too: "Host a is registered" must not hide that host b is. In client-go's
-// newer recorder (v0.37.2, tools/events/event_broadcaster.go, getKey) a note is lost only if two come with one
-// version of the object, because every change of the object begins another series. Notes without end, such as those
-// with a time in them, are combined: see maxNotes.
+// seriesKey includes the note: "Host a is registered" must not hide that host b is. In client-go's
+// newer recorder (v0.37.2, tools/events/event_broadcaster.go, getKey) a note is lost only if two
+// come with one version of the object, because every change of the object begins another series. If
+// the notes of an event keep changing, such as those with a time in them, they are combined: see
+// maxNotes.
 type seriesKey struct {
 	about
 	note string
@@ -56,46 +58,47 @@ type seriesKey struct {
 type seriesState uint8
 
 const (
-	waiting seriesState = iota // in the heap: to be written when due
-	writing                    // the loop holds it
-	idle                       // in the list: the server has all there is
+	waiting seriesState = iota // in the heap: written when due
+	writing                    // the loop is writing it
+	idle                       // in the list: the server has every occurrence
 )
 
 // series is one event and how often it happened.
 type series struct {
-	key   seriesKey
-	event *eventsv1.Event // as of its first occurrence; its name may change, see renamed, and the note of a combined one
+	key seriesKey
+	// event is as of its first occurrence, but renaming changes its name, and combining its note.
+	event *eventsv1.Event
 	state seriesState
 
-	count     int32     // occurrences
-	last      time.Time // the newest of them
-	written   int32     // occurrences that the server knows of; 0 is: no Event yet
-	writtenAt time.Time // when it learned that
+	count     int32
+	last      time.Time // of the newest occurrence
+	written   int32     // occurrences that the server knows of; 0: there is no Event yet
+	writtenAt time.Time // when the server got them
 	failures  int       // writes that failed since then
-	unsure    bool      // one of them, under the present name, may have reached the server
+	unsure    bool      // one of them, under the current name, may have reached the server
 
 	due   time.Time     // while waiting
 	order uint64        // breaks a tie between two that are due: first come, first served
 	place *list.Element // place in the list, while idle
 }
 
-// correlator knows all series of a program, and which of them is written next. It is a pure state: the caller
-// brings the time, holds a lock, and does the writing.
+// correlator holds all series of a program, and decides which one is written next. It is a pure
+// state machine: the caller passes the time, holds a lock, and does the writing.
 type correlator struct {
 	all     map[seriesKey]*series
-	alike   map[about]map[*series]bool // those that differ in nothing but their notes
-	queue   seriesHeap                 // those that wait
+	alike   map[about]map[*series]bool // series that differ only in their notes
+	queue   seriesHeap                 // the waiting ones
 	rest    list.List                  // the *series that are idle, longest first
 	arrived uint64
-	stopped bool // what fails is not tried again
+	stopped bool // a write that fails is not tried again
 }
 
 func newCorrelator() *correlator {
 	return &correlator{all: map[seriesKey]*series{}, alike: map[about]map[*series]bool{}}
 }
 
-// observe counts an occurrence. It returns false if the correlator is full of events that nobody could write
-// yet, and the occurrence is of another one.
+// observe counts an occurrence. It returns false if the event is new and the correlator is full of
+// events that could not be written yet.
 func (c *correlator) observe(by *api, event *eventsv1.Event, now time.Time) bool {
 	key := c.keyOf(by, event, now)
 	if key.note == combinedPrefix {
@@ -109,7 +112,7 @@ func (c *correlator) observe(by *api, event *eventsv1.Event, now time.Time) bool
 	if s == nil {
 		return c.open(key, event, now)
 	}
-	s.event.Note = event.Note // of a combined one, the newest
+	s.event.Note = event.Note // a combined series has the newest note
 	if s.count < math.MaxInt32 {
 		s.count++
 	}
@@ -124,7 +127,8 @@ func (c *correlator) observe(by *api, event *eventsv1.Event, now time.Time) bool
 func (c *correlator) keyOf(by *api, event *eventsv1.Event, now time.Time) seriesKey {
 	key := seriesKey{about: about{
 		api: by, controller: event.ReportingController, instance: event.ReportingInstance,
-		eventType: event.Type, reason: event.Reason, action: event.Action, regarding: event.Regarding,
+		eventType: event.Type, reason: event.Reason, action: event.Action,
+		regarding: event.Regarding,
 	}}
 	key.regarding.ResourceVersion = ""
 	if event.Related != nil {
@@ -138,7 +142,7 @@ func (c *correlator) keyOf(by *api, event *eventsv1.Event, now time.Time) series
 	return key
 }
 
-// goingOn counts the series that differ in nothing but their notes.
+// goingOn counts the series that differ only in their notes, and do not pause.
 func (c *correlator) goingOn(a about, now time.Time) (n int) {
 	for s := range c.alike[a] {
 		if !s.pauses(now) {
@@ -177,11 +181,13 @@ func (c *correlator) remove(s *series) {
 	}
 }
 
-// pauses returns true if the server has all of a series, and nothing has happened for so long that the next
-// occurrence is a new event.
-func (s *series) pauses(now time.Time) bool { return s.state == idle && now.Sub(s.last) > endsAfter }
+// pauses returns true if the server has every occurrence of a series, and the last one is so old
+// that the next occurrence is a new event, unless api.goesOn.
+func (s *series) pauses(now time.Time) bool {
+	return s.state == idle && now.Sub(s.last) > endsAfter
+}
 
-// nextWrite is when a series with news is written.
+// nextWrite is when a series with unwritten occurrences is written.
 func (s *series) nextWrite(now time.Time) time.Time {
 	if s.written < s.key.api.atOnce {
 		return now
@@ -198,7 +204,7 @@ func (c *correlator) wait(s *series, due time.Time) {
 	heap.Push(&c.queue, s)
 }
 
-// update is what is to be written: all of the event, or only its series if the server has the event.
+// update is one write: the whole event, or only its series if the server has the event.
 type update struct {
 	series  *series
 	api     *api
@@ -207,7 +213,7 @@ type update struct {
 	unsure  bool            // see series
 }
 
-// next is when something will be due; zero means never.
+// next is when the next write is due; zero means never.
 func (c *correlator) next() time.Time {
 	if len(c.queue) == 0 {
 		return time.Time{}
@@ -215,22 +221,27 @@ func (c *correlator) next() time.Time {
 	return c.queue[0].due
 }
 
-// take returns what is due.
+// take returns a write that is due.
 func (c *correlator) take(now time.Time) (update, bool) {
 	if len(c.queue) == 0 || c.queue[0].due.After(now) && !c.stopped {
 		return update{}, false
 	}
 	s := heap.Pop(&c.queue).(*series)
 	s.state = writing
-	u := update{series: s, api: s.key.api, event: s.event.DeepCopy(), created: s.written > 0, unsure: s.unsure}
+	u := update{
+		series: s, api: s.key.api, event: s.event.DeepCopy(),
+		created: s.written > 0, unsure: s.unsure,
+	}
 	if s.count > 1 {
-		u.event.Series = &eventsv1.EventSeries{Count: s.count, LastObservedTime: metav1.NewMicroTime(s.last)}
+		u.event.Series = &eventsv1.EventSeries{
+			Count: s.count, LastObservedTime: metav1.NewMicroTime(s.last),
+		}
 	}
 	return u, true
 }
 
-// ended takes in what came of a write, and returns what comes of the series: a write that would be
-// tried again too often, or at the end, is given up.
+// ended handles the result of a write, and returns the final verdict: it gives up a write that has
+// failed too often, or that failed after stop.
 func (c *correlator) ended(u update, v verdict, now time.Time) verdict {
 	s := u.series
 	switch v {
@@ -263,10 +274,11 @@ func (c *correlator) wrote(s *series, sent *eventsv1.EventSeries, now time.Time)
 	s.place = c.rest.PushBack(s)
 }
 
-// stop makes everything due that waits, for the last time.
+// stop makes every waiting write due, for the last time.
 func (c *correlator) stop() { c.stopped = true }
 
-// Tries of one write: with pauses of 1, 2, 4, ... 30 seconds the server may be away for 3 minutes.
+// Attempts of one write: with delays of 1, 2, 4, ... 30 seconds the server may be unreachable for 3
+// minutes.
 const (
 	maxTries     = 12
 	longestPause = 30 * time.Second

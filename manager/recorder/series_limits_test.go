@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The list of idle series is in the order of their writes, so one that has ended may be behind one that has not.
+// The list of idle series is in the order of their writes, so one that has ended may be behind one
+// that has not.
 func TestASeriesHasEndedAlsoIfOneBeforeItHasNot(t *testing.T) {
 	p := playing(t)
 	p.observe(occurrence("slow", "n"))
@@ -75,7 +76,8 @@ func TestWhatIsDueAtOneTimeIsWrittenInTheOrderInWhichItHappened(t *testing.T) {
 	require.Equal(t, happened, told)
 }
 
-// One event that the server does not take would hold up all that come after it, and one that goes on would overtake all others.
+// One event that the server does not take would hold up all that come after it, and one that goes
+// on would overtake all others.
 func TestWhatIsDueFirstIsWrittenFirst(t *testing.T) {
 	p := playing(t)
 	first := func() string {
@@ -92,7 +94,8 @@ func TestWhatIsDueFirstIsWrittenFirst(t *testing.T) {
 	p.pass(time.Second)
 	require.Equal(t, "fails", first())
 
-	for _, pause := range []time.Duration{0, refreshEvery + time.Minute} { // it becomes a series, and goes on after a while
+	// it becomes a series, and goes on after a while
+	for _, pause := range []time.Duration{0, refreshEvery + time.Minute} {
 		p.pass(pause)
 		p.observe(occurrence("new"+pause.String(), "n"))
 		p.pass(time.Second)

@@ -14,7 +14,8 @@ import (
 var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func occurrence(name, note string) *eventsv1.Event {
-	return &eventsv1.Event{Type: "Normal", Reason: "Scaled", Action: "Scale", Note: note, ReportingController: "c", ReportingInstance: "c-1",
+	return &eventsv1.Event{Type: "Normal", Reason: "Scaled", Action: "Scale", Note: note,
+		ReportingController: "c", ReportingInstance: "c-1",
 		Regarding: corev1.ObjectReference{Kind: "Website", Namespace: "shop", Name: name}}
 }
 
@@ -34,8 +35,10 @@ func playing(t *testing.T) *play {
 func (p *play) observe(event *eventsv1.Event) bool {
 	return p.correlator.observe(currentAPI, event, p.now)
 }
-func key(p *play, name string) seriesKey { return p.keyOf(currentAPI, occurrence(name, "n"), p.now) }
-func (p *play) pass(d time.Duration)     { p.now = p.now.Add(d) }
+func key(p *play, name string) seriesKey {
+	return p.keyOf(currentAPI, occurrence(name, "n"), p.now)
+}
+func (p *play) pass(d time.Duration) { p.now = p.now.Add(d) }
 
 // writeAll writes what is due.
 func (p *play) writeAll() (n int) {
@@ -78,7 +81,8 @@ func TestTheFirstTwoOccurrencesAreWrittenAtOnceAndTheOthersAtIntervals(t *testin
 	require.Equal(t, epoch.Add(time.Second+refreshEvery), p.next())
 	p.pass(refreshEvery)
 	require.Equal(t, 1, p.writeAll())
-	require.Equal(t, int32(12), p.server["a/n"], "the last count is written, though nothing happens any more")
+	require.Equal(t, int32(12), p.server["a/n"],
+		"the last count is written, though nothing happens any more")
 	require.Zero(t, p.next())
 }
 
@@ -161,12 +165,14 @@ func TestNotesStayApartUntilThereAreTooMany(t *testing.T) {
 
 	p.observe(occurrence("b", "pod 3"))
 	p.writeAll()
-	require.Equal(t, int32(1), p.server["b/pod 3"], "another object's messages are counted on their own")
+	require.Equal(t, int32(1), p.server["b/pod 3"],
+		"another object's messages are counted on their own")
 
 	p.pass(endsAfter + 1)
 	p.observe(occurrence("a", "pod 16"))
 	p.writeAll()
-	require.Equal(t, int32(1), p.server["a/pod 16"], "there is room again when the old ones have ended")
+	require.Equal(t, int32(1), p.server["a/pod 16"],
+		"there is room again when the old ones have ended")
 }
 
 func TestAFailedWriteIsTriedAgainLaterAndDelaysNobody(t *testing.T) {
@@ -200,7 +206,8 @@ func TestAWriteIsGivenUpInTheEnd(t *testing.T) {
 		p.now = p.next()
 	}
 	s := time.Second
-	require.Equal(t, []time.Duration{s, 2 * s, 4 * s, 8 * s, 16 * s, 30 * s, 30 * s, 30 * s, 30 * s, 30 * s, 30 * s}, pauses)
+	require.Equal(t, []time.Duration{s, 2 * s, 4 * s, 8 * s, 16 * s, 30 * s, 30 * s, 30 * s, 30 * s,
+		30 * s, 30 * s}, pauses)
 	require.Empty(t, p.all)
 	require.Empty(t, p.alike)
 }
@@ -238,7 +245,8 @@ func TestTheBookIsBounded(t *testing.T) {
 	u, _ := p.take(p.now)
 	require.False(t, p.observe(occurrence("one too many", "n")), "one is being written")
 	p.ended(u, written, p.now)
-	require.True(t, p.observe(occurrence("one too many", "n")), "the one that was written makes room")
+	require.True(t, p.observe(occurrence("one too many", "n")),
+		"the one that was written makes room")
 	require.Len(t, p.all, maxSeries)
 	require.NotContains(t, p.all, u.series.key)
 }
@@ -271,8 +279,8 @@ func TestAtTheEndEverythingIsWrittenOnce(t *testing.T) {
 	require.Equal(t, 1, p.writeAll())
 }
 
-// Whatever happens, in any order: the server ends up with the number of occurrences, or the event is
-// lost and nothing of it is left in the correlator.
+// Whatever happens, in any order: the server ends up with the number of occurrences, or the event
+// is lost and nothing of it is left in the correlator.
 func TestNoOccurrenceIsForgottenOnTheWay(t *testing.T) {
 	for seed := range uint64(300) {
 		random := rand.New(rand.NewPCG(seed, 14))
@@ -306,7 +314,8 @@ func TestNoOccurrenceIsForgottenOnTheWay(t *testing.T) {
 			case 4:
 				p.pass(time.Duration(random.Int64N(int64(30 * time.Second))))
 			}
-			require.Equal(t, len(p.all), len(p.queue)+p.rest.Len()+map[bool]int{held != nil: 1}[true], "seed %d", seed)
+			require.Equal(t, len(p.all),
+				len(p.queue)+p.rest.Len()+map[bool]int{held != nil: 1}[true], "seed %d", seed)
 		}
 		if held != nil {
 			p.keep(*held)

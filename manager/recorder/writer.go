@@ -17,12 +17,12 @@ import (
 	"github.com/loopwright/loopwright/manager/recorder/record"
 )
 
-// defaultDrain is how long a Writer that was stopped may take for the events that are left.
+// defaultDrain is how long a Writer that was stopped may take to write the events that are left.
 const defaultDrain = 5 * time.Second
 
 // Options are the options of New. The zero value works.
 type Options struct {
-	// Logger logs each event at V(1), and events that were lost as errors. By default nothing is logged.
+	// Logger logs each event at V(1), and lost events as errors. By default nothing is logged.
 	Logger logr.Logger
 	// DrainTimeout is how long Run goes on writing after its context has ended; 0 means 5 seconds.
 	DrainTimeout time.Duration
@@ -30,44 +30,49 @@ type Options struct {
 
 // Writer writes the events of its recorders to the API server.
 //
-// Guarantees: recorders never wait, neither for the server nor for a slow Writer, and may be used before
-// Run, during it and after it. The same event again does not make another object: it is counted, and the
-// count is written at once for the first few times, and then at most every 5 minutes. Events with different
-// messages are different events; after 10, further ones are combined. A write that the server could not take
-// is tried again for about 3 minutes, and does not delay the others.
+// Guarantees: recorders never block, neither on the server nor on a slow Writer, and may be used
+// before, during and after Run. An event that repeats makes no second object: the Writer counts it,
+// and writes the count at once for the first few times, and then at most every 5 minutes. Events
+// with different messages are different events; after 10, further ones are combined. A write that
+// fails because the server is unreachable or overloaded is retried for about 3 minutes, and does
+// not delay the others.
 //
-// A recorder of GetEventRecorder writes to the group events.k8s.io, one of GetEventRecorderFor to the core group.
+// A recorder of GetEventRecorder writes to the group events.k8s.io, one of GetEventRecorderFor to
+// the core group.
 //
 // Caveats: events are for people, and may be lost: when more than 4096 different ones wait to be
-// written, when the server refuses one, and when Run has ended. Lost ones are logged, and counted in
-// loopwright_events_lost_total. The writer needs the verbs create and patch on events, in the group that
-// the recorder writes to.
+// written, when the server refuses one, and when Run has ended. Lost events are logged, and counted
+// in loopwright_events_lost_total. The writer needs the verbs create and patch on events, in the
+// group that the recorder writes to.
 type Writer struct {
 	scheme  *runtime.Scheme
 	sink    sink
 	options Options
 	host    string
 
-	// wake has room for one: it says that the correlator has changed, not how often. Recorders send, Run
-	// receives, nobody closes it.
+	// wake has room for one: it says that the correlator has changed, not how often. Recorders
+	// send, Run receives, and it is never closed.
 	wake chan struct{}
 
 	mu         sync.Mutex // guards the following
 	correlator *correlator
-	stamp      int64 // of the newest event, in nanoseconds; no two are the same
+	stamp      int64 // of the newest event, in nanoseconds; each event has a different one
 	running    bool
 	ended      bool
 	told       time.Time        // when a lost event was logged
 	silent     int              // events that were lost since then
-	refused    map[refusal]bool // what has been logged
+	refused    map[refusal]bool // refusals that were logged
 }
 
 var _ Provider = (*Writer)(nil)
 
 // New makes a Writer. Nothing is written before Run.
-func New(config *rest.Config, httpClient *http.Client, scheme *runtime.Scheme, options Options) (*Writer, error) {
+func New(
+	config *rest.Config, httpClient *http.Client, scheme *runtime.Scheme, options Options,
+) (*Writer, error) {
 	if httpClient == nil {
-		return nil, fmt.Errorf("make an event writer: the HTTP client is nil; rest.HTTPClientFor makes one")
+		return nil, fmt.Errorf("make an event writer: the HTTP client is nil; " +
+			"rest.HTTPClientFor makes one")
 	}
 	to, err := newSink(config, httpClient)
 	if err != nil {
@@ -84,7 +89,10 @@ func newWriter(to sink, scheme *runtime.Scheme, options Options) *Writer {
 	if err != nil {
 		host = "unknown"
 	}
-	return &Writer{scheme: scheme, sink: to, options: options, host: host, wake: make(chan struct{}, 1), correlator: newCorrelator(), refused: map[refusal]bool{}}
+	return &Writer{
+		scheme: scheme, sink: to, options: options, host: host,
+		wake: make(chan struct{}, 1), correlator: newCorrelator(), refused: map[refusal]bool{},
+	}
 }
 
 // GetEventRecorder implements Provider.
@@ -97,13 +105,17 @@ func (w *Writer) GetEventRecorderFor(name string) record.EventRecorder {
 	return &olderRecorder{writer: w, by: reporter{api: olderAPI, controller: name}}
 }
 
-// reporter cuts the instance to what the server accepts; with client-go, such events are refused.
+// reporter cuts the instance to the server's limit; client-go does not, and the server refuses such
+// events.
 func (w *Writer) reporter(name string) reporter {
 	if wrong := validation.IsQualifiedName(name); len(wrong) > 0 {
-		w.options.Logger.Error(nil, "The API server will refuse events from a controller with this name", "name", name, "why", wrong)
+		w.options.Logger.Error(nil,
+			"The API server will refuse events from a controller with this name",
+			"name", name, "why", wrong)
 	}
 	instance := name + "-" + w.host
-	return reporter{api: currentAPI, controller: name, instance: instance[:min(len(instance), wordLimit)]}
+	instance = instance[:min(len(instance), wordLimit)]
+	return reporter{api: currentAPI, controller: name, instance: instance}
 }
 
 // record puts an event into the correlator.
@@ -112,12 +124,14 @@ func (w *Writer) record(by reporter, s eventCall) {
 	now := time.Now()
 	event, err := newEvent(w.scheme, by, s, now, w.nextStamp(now))
 	if err != nil {
-		log.Error(err, "An event cannot be recorded", "type", s.eventType, "reason", s.reason, "note", s.note)
+		log.Error(err, "An event cannot be recorded",
+			"type", s.eventType, "reason", s.reason, "note", s.note)
 		w.lost(lostInvalid, 1)
 		return
 	}
 	if detail := log.V(1); detail.Enabled() {
-		detail.Info(event.Note, "type", event.Type, "object", event.Regarding, "reason", event.Reason, "action", event.Action)
+		detail.Info(event.Note, "type", event.Type, "object", event.Regarding,
+			"reason", event.Reason, "action", event.Action)
 	}
 	w.mu.Lock()
 	ended := w.ended
@@ -136,8 +150,8 @@ func (w *Writer) record(by reporter, s eventCall) {
 	}
 }
 
-// nextStamp is the time, or a little more: a coarse clock, and one that a test has stopped, shows the
-// same time twice.
+// nextStamp is the time, or a little more: a coarse clock, or one that a test has stopped, shows
+// the same time twice.
 func (w *Writer) nextStamp(now time.Time) int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -145,8 +159,8 @@ func (w *Writer) nextStamp(now time.Time) int64 {
 	return w.stamp
 }
 
-// Run writes events until the context ends, and then what is left, for as long as DrainTimeout allows.
-// It returns nil then. A Writer runs once.
+// Run writes events until the context ends, and then those that are left, for as long as
+// DrainTimeout allows. It returns nil then. A Writer runs once.
 func (w *Writer) Run(ctx context.Context) error {
 	if err := w.begin(); err != nil {
 		return err

@@ -40,31 +40,37 @@ func TestAServerThatIsAwayForAWhileGetsTheEventLater(t *testing.T) {
 
 func TestALostAnswerDoesNotMakeASecondEvent(t *testing.T) {
 	inWorld(t, Options{}, func(w *world) {
-		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Group: "events.k8s.io", Verb: "create"}, LoseResponse: true, Times: 1})
+		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Group: "events.k8s.io", Verb: "create"},
+			LoseResponse: true, Times: 1})
 		r := w.GetEventRecorder("websites")
 		r.Eventf(pod("a"), nil, "Warning", "Failed", "Create", "no room")
 		time.Sleep(time.Minute)
 		require.Len(t, w.written("default"), 1)
 		w.requests()
 		r.Eventf(pod("a"), nil, "Warning", "Failed", "Create", "no room")
-		require.Equal(t, []string{"patch"}, w.requests(), "the writer knows that the event is there")
+		require.Equal(t, []string{"patch"}, w.requests(),
+			"the writer knows that the event is there")
 	})
 }
 
 // Two replicas that write about one object at the same nanosecond choose the same name.
 func TestANameThatIsTakenIsReplaced(t *testing.T) {
 	inWorld(t, Options{}, func(w *world) {
-		taken := &eventsv1.Event{ObjectMeta: metav1.ObjectMeta{Name: eventName("a", time.Now().UnixNano())}, Regarding: corev1.ObjectReference{Name: "somebody else's"}}
-		_, err := w.client.EventsV1().Events("default").Create(w.Context(), taken, metav1.CreateOptions{})
+		taken := &eventsv1.Event{ObjectMeta: metav1.ObjectMeta{Name: eventName("a",
+			time.Now().UnixNano())}, Regarding: corev1.ObjectReference{Name: "somebody else's"}}
+		_, err := w.client.EventsV1().Events("default").Create(w.Context(), taken,
+			metav1.CreateOptions{})
 		require.NoError(t, err)
 		w.GetEventRecorder("websites").Eventf(pod("a"), nil, "Normal", "Scaled", "Scale", "mine")
 		time.Sleep(time.Minute)
-		require.Equal(t, []string{"   somebody else's ", "Normal Scaled Scale a mine"}, w.written("default"))
+		require.Equal(t, []string{"   somebody else's ", "Normal Scaled Scale a mine"},
+			w.written("default"))
 	})
 }
 
 func TestWhatCannotBeWrittenIsLoggedAndCounted(t *testing.T) {
-	forbidden := metav1.Status{Status: "Failure", Code: 403, Reason: metav1.StatusReasonForbidden, Message: "you may not"}
+	forbidden := metav1.Status{Status: "Failure", Code: 403, Reason: metav1.StatusReasonForbidden,
+		Message: "you may not"}
 	for name, c := range map[string]struct {
 		fault  fakeapi.Fault
 		about  *corev1.Pod
@@ -72,10 +78,14 @@ func TestWhatCannotBeWrittenIsLoggedAndCounted(t *testing.T) {
 		log    string
 		wait   time.Duration
 	}{
-		"a missing permission":     {fakeapi.Fault{Status: &forbidden}, pod("a"), lostRefused, "apiGroups [events.k8s.io], resources [events], verbs [create, patch]", 0},
-		"a server that stays away": {fakeapi.Fault{Refuse: true}, pod("a"), lostUnreachable, "could not be written", 10 * time.Minute},
-		"nothing":                  {fakeapi.Fault{}, nil, lostInvalid, "it is nil", 0},
-		"a namespace that is gone": {fakeapi.Fault{}, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "gone", Name: "a"}}, lostRefused, "", 0},
+		"a missing permission": {fakeapi.Fault{Status: &forbidden}, pod("a"), lostRefused,
+			"apiGroups [events.k8s.io], resources [events], verbs [create, patch]", 0},
+		"a server that stays away": {fakeapi.Fault{Refuse: true}, pod("a"), lostUnreachable,
+			"could not be written", 10 * time.Minute},
+		"nothing": {fakeapi.Fault{}, nil, lostInvalid, "it is nil", 0},
+		"a namespace that is gone": {fakeapi.Fault{},
+			&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "gone", Name: "a"}}, lostRefused,
+			"", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, Options{}, func(w *world) {
@@ -84,7 +94,8 @@ func TestWhatCannotBeWrittenIsLoggedAndCounted(t *testing.T) {
 					w.server.Inject(c.fault)
 				}
 				before := lostFor(t, c.reason)
-				w.GetEventRecorder("websites").Eventf(c.about, nil, "Normal", "Scaled", "Scale", "mine")
+				w.GetEventRecorder("websites").Eventf(c.about, nil, "Normal", "Scaled", "Scale",
+					"mine")
 				time.Sleep(c.wait)
 				synctest.Wait()
 				require.Equal(t, before+1, lostFor(t, c.reason))
@@ -105,11 +116,13 @@ func TestARecorderNeverWaits(t *testing.T) {
 		lost := lostFor(t, lostFull)
 		began := time.Now()
 		for n := range maxSeries + 100 {
-			w.GetEventRecorder("websites").Eventf(pod(fmt.Sprint(n)), nil, "Normal", "Scaled", "Scale", "mine")
+			w.GetEventRecorder("websites").Eventf(pod(fmt.Sprint(n)), nil, "Normal", "Scaled",
+				"Scale", "mine")
 		}
 		require.Equal(t, began, time.Now())
 		require.Equal(t, lost+100, lostFor(t, lostFull))
-		require.Equal(t, 1, strings.Count(w.logged(), "Events were lost"), "a flood of events is no flood of log lines")
+		require.Equal(t, 1, strings.Count(w.logged(), "Events were lost"),
+			"a flood of events is no flood of log lines")
 	})
 }
 
@@ -125,7 +138,8 @@ func TestAtTheEndWhatIsLeftIsWritten(t *testing.T) {
 		began := time.Now()
 		require.NoError(t, w.ends())
 		require.Equal(t, began, time.Now(), "a process that has written all need not wait")
-		require.Equal(t, []string{"Warning Failed Create a no room x5", "Normal Stopped Stop b bye"}, w.written("default"))
+		require.Equal(t, []string{"Warning Failed Create a no room x5",
+			"Normal Stopped Stop b bye"}, w.written("default"))
 		lost := lostFor(t, lostStopped)
 		r.Eventf(pod("c"), nil, "Normal", "Stopped", "Stop", "too late")
 		require.Equal(t, lost+1, lostFor(t, lostStopped))
@@ -136,10 +150,12 @@ func TestTheEndIsBounded(t *testing.T) {
 	inWorld(t, Options{DrainTimeout: 3 * time.Second}, func(w *world) {
 		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Group: "events.k8s.io"}, Hang: true})
 		for n := range 10 {
-			w.GetEventRecorder("websites").Eventf(pod(fmt.Sprint(n)), nil, "Normal", "Scaled", "Scale", "mine")
+			w.GetEventRecorder("websites").Eventf(pod(fmt.Sprint(n)), nil, "Normal", "Scaled",
+				"Scale", "mine")
 		}
 		synctest.Wait()
-		began, stopped, unreachable := time.Now(), lostFor(t, lostStopped), lostFor(t, lostUnreachable)
+		began, stopped, unreachable := time.Now(), lostFor(t, lostStopped), lostFor(t,
+			lostUnreachable)
 		require.NoError(t, w.ends())
 		require.Equal(t, 3*time.Second, time.Since(began))
 		require.Equal(t, stopped+10, lostFor(t, lostStopped))
@@ -148,12 +164,15 @@ func TestTheEndIsBounded(t *testing.T) {
 	})
 }
 
-// A manager gives all that it runs some time to end. Whoever sets no time for the events has not asked for a long one.
+// A manager gives all that it runs some time to end. Whoever sets no time for the events has not
+// asked for a long one.
 func TestTheEndIsBoundedByDefault(t *testing.T) {
-	for _, c := range []struct{ timeout, takes time.Duration }{{0, 5 * time.Second}, {-1, 5 * time.Second}, {1, 1}} {
+	for _, c := range []struct{ timeout, takes time.Duration }{{0, 5 * time.Second},
+		{-1, 5 * time.Second}, {1, 1}} {
 		inWorld(t, Options{DrainTimeout: c.timeout}, func(w *world) {
 			w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Group: "events.k8s.io"}, Hang: true})
-			w.GetEventRecorder("websites").Eventf(pod("a"), nil, "Normal", "Scaled", "Scale", "mine")
+			w.GetEventRecorder("websites").Eventf(pod("a"), nil, "Normal", "Scaled", "Scale",
+				"mine")
 			synctest.Wait()
 			began := time.Now()
 			require.NoError(t, w.ends())
@@ -162,7 +181,8 @@ func TestTheEndIsBoundedByDefault(t *testing.T) {
 	}
 }
 
-// With client-go, nothing says why there are no events from a controller whose name the server does not take.
+// With client-go, nothing says why there are no events from a controller whose name the server does
+// not take.
 func TestANameThatTheServerWillRefuseIsLoggedAtOnce(t *testing.T) {
 	inWorld(t, Options{}, func(w *world) {
 		w.GetEventRecorder("shop.example.com/websites")

@@ -52,13 +52,15 @@ func inWorld(t *testing.T, options Options, test func(w *world)) {
 
 func prepare(t *testing.T, server *fakeapi.Server, options Options) *world {
 	t.Helper()
-	w := &world{T: t, server: server, client: kubernetes.NewForConfigOrDie(server.Config()), ended: make(chan error, 1)}
+	w := &world{T: t, server: server, client: kubernetes.NewForConfigOrDie(server.Config()),
+		ended: make(chan error, 1)}
 	options.Logger = funcr.New(func(_, args string) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.log = append(w.log, args)
 	}, funcr.Options{})
-	writer, err := New(server.Config(), &http.Client{Transport: server.Config().Transport}, scheme.Scheme, options)
+	writer, err := New(server.Config(), &http.Client{Transport: server.Config().Transport},
+		scheme.Scheme, options)
 	require.NoError(t, err)
 	w.Writer = writer
 	return w
@@ -98,7 +100,9 @@ func (w *world) objects(namespace string) []eventsv1.Event {
 	w.Helper()
 	list, err := w.client.EventsV1().Events(namespace).List(w.T.Context(), metav1.ListOptions{})
 	require.NoError(w, err)
-	slices.SortFunc(list.Items, func(a, b eventsv1.Event) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(list.Items, func(a, b eventsv1.Event) int {
+		return strings.Compare(a.Name, b.Name)
+	})
 	return list.Items
 }
 
@@ -126,7 +130,8 @@ func lostFor(t *testing.T, reason string) float64 {
 	require.NoError(t, err)
 	for _, family := range families {
 		for _, m := range family.GetMetric() {
-			if family.GetName() == "loopwright_events_lost_total" && m.GetLabel()[0].GetValue() == reason {
+			if family.GetName() == "loopwright_events_lost_total" &&
+				m.GetLabel()[0].GetValue() == reason {
 				return m.GetCounter().GetValue()
 			}
 		}
@@ -140,7 +145,8 @@ func pod(name string) *corev1.Pod {
 
 func TestAnEventIsWrittenWithAllThatKubectlShows(t *testing.T) {
 	inWorld(t, Options{}, func(w *world) {
-		w.GetEventRecorder("shop.example.com/websites").AnnotatedEventf(pod("a"), pod("b"), map[string]string{"run": "7"}, "Normal", "Scaled", "Scale", "now %d", 3)
+		w.GetEventRecorder("shop.example.com/websites").AnnotatedEventf(pod("a"), pod("b"),
+			map[string]string{"run": "7"}, "Normal", "Scaled", "Scale", "now %d", 3)
 		synctest.Wait()
 		e := w.objects("default")[0]
 		require.True(t, strings.HasPrefix(e.Name, "a."), e.Name)
@@ -149,8 +155,10 @@ func TestAnEventIsWrittenWithAllThatKubectlShows(t *testing.T) {
 		require.Equal(t, "shop.example.com/websites", e.ReportingController)
 		host, err := os.Hostname()
 		require.NoError(t, err)
-		require.Equal(t, "shop.example.com/websites-"+host, e.ReportingInstance, "the host is the Pod")
-		require.Equal(t, corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: "default", Name: "a", UID: "1"}, e.Regarding)
+		require.Equal(t, "shop.example.com/websites-"+host, e.ReportingInstance,
+			"the host is the Pod")
+		require.Equal(t, corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: "default",
+			Name: "a", UID: "1"}, e.Regarding)
 		require.Equal(t, "b", e.Related.Name)
 		require.Equal(t, []string{"Normal Scaled Scale a now 3"}, w.written("default"))
 	})
@@ -166,7 +174,8 @@ func TestARepeatedEventBecomesASeries(t *testing.T) {
 		require.Equal(t, []string{"create", "patch", "patch", "patch", "patch"}, w.requests())
 		time.Sleep(refreshEvery)
 		require.Equal(t, []string{"Warning Failed Create a no room x100"}, w.written("default"))
-		require.Equal(t, time.Now().Add(-refreshEvery-10*time.Second), w.objects("default")[0].Series.LastObservedTime.Local())
+		require.Equal(t, time.Now().Add(-refreshEvery-10*time.Second),
+			w.objects("default")[0].Series.LastObservedTime.Local())
 	})
 }
 
@@ -176,7 +185,8 @@ func TestASeriesWhoseEventHasGoneIsCreatedAgain(t *testing.T) {
 		r := w.GetEventRecorder("websites")
 		r.Eventf(pod("a"), nil, "Warning", "Failed", "Create", "no room")
 		synctest.Wait()
-		require.NoError(t, w.client.EventsV1().Events("default").DeleteCollection(w.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}))
+		require.NoError(t, w.client.EventsV1().Events("default").DeleteCollection(w.Context(),
+			metav1.DeleteOptions{}, metav1.ListOptions{}))
 		r.Eventf(pod("a"), nil, "Warning", "Failed", "Create", "no room")
 		require.Equal(t, []string{"Warning Failed Create a no room x2"}, w.written("default"))
 	})
@@ -202,13 +212,15 @@ func TestManyReconcilersRecordAtTheSameTime(t *testing.T) {
 		for n := range 8 {
 			all.Go(func() {
 				for range 50 {
-					w.GetEventRecorder("websites").Eventf(pod(fmt.Sprint(n%2)), nil, "Normal", "Scaled", "Scale", "mine")
+					w.GetEventRecorder("websites").Eventf(pod(fmt.Sprint(n%2)), nil, "Normal",
+						"Scaled", "Scale", "mine")
 				}
 			})
 		}
 		all.Wait()
 		time.Sleep(refreshEvery)
-		require.Equal(t, []string{"Normal Scaled Scale 0 mine x200", "Normal Scaled Scale 1 mine x200"}, w.written("default"))
+		require.Equal(t, []string{"Normal Scaled Scale 0 mine x200",
+			"Normal Scaled Scale 1 mine x200"}, w.written("default"))
 	})
 }
 
@@ -222,8 +234,11 @@ func TestAWriterWithoutAnHTTPClientIsRefused(t *testing.T) {
 // A developer's terminal shows events where they happen, without kubectl.
 func TestTheDetailedLogHasEachEvent(t *testing.T) {
 	var lines []string
-	log := funcr.New(func(_, args string) { lines = append(lines, args) }, funcr.Options{Verbosity: 1})
-	w, err := New(&rest.Config{Host: "http://nowhere"}, &http.Client{}, scheme.Scheme, Options{Logger: log})
+	log := funcr.New(func(_, args string) {
+		lines = append(lines, args)
+	}, funcr.Options{Verbosity: 1})
+	w, err := New(&rest.Config{Host: "http://nowhere"}, &http.Client{}, scheme.Scheme,
+		Options{Logger: log})
 	require.NoError(t, err)
 	r := w.GetEventRecorder("websites")
 	r.Eventf(pod("a"), nil, "Warning", "Failed", "Create", "no room")

@@ -1,7 +1,7 @@
-// Package signals turns the wish to stop, SIGTERM or Ctrl-C, into a context that ends.
+// Package signals cancels a context when the process gets SIGTERM or Ctrl-C.
 //
-// A signal ends the context, and the context stops the manager, which stops all the rest in order. A
-// second signal ends the process at once, for a user who does not want to wait.
+// The end of the context stops the manager, which stops everything else in order. A second signal
+// ends the process at once, for a user who does not want to wait.
 //
 // Neighbours: below it is os/signal. Above it is main, which hands the context to the manager.
 package signals
@@ -14,7 +14,7 @@ import (
 	"sync/atomic"
 )
 
-// Signaled is the cause for which the context of SetupSignalHandler ends.
+// Signaled is the cause with which the context of SetupSignalHandler ends.
 type Signaled struct{ Signal os.Signal }
 
 // Error implements error.
@@ -22,20 +22,21 @@ func (s Signaled) Error() string { return fmt.Sprintf("received signal %q", s.Si
 
 var installed atomic.Bool
 
-// SetupSignalHandler returns a context that ends with the first SIGTERM or SIGINT. With the second one
-// the process exits with code 1.
+// SetupSignalHandler returns a context that ends with the first SIGTERM or SIGINT. At the second
+// one the process exits with code 1.
 //
 // context.Cause says which signal it was. A process has one signal handler: a second call panics.
 func SetupSignalHandler() context.Context {
 	if !installed.CompareAndSwap(false, true) {
-		panic("signals: SetupSignalHandler was called twice; call it once in main, and pass the context on")
+		panic("signals: SetupSignalHandler was called twice; " +
+			"call it once in main, and pass the context on")
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	// Sent by the runtime, received below, never closed. Two signals may come before the first is
 	// received, and the runtime drops what does not fit.
 	received := make(chan os.Signal, 2)
 	signal.Notify(received, stopSignals...)
-	go func() { // ends with the process, as the handler does
+	go func() { // runs until the process ends, like the signal handler
 		cancel(Signaled{<-received})
 		<-received
 		os.Exit(1)

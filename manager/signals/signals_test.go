@@ -108,6 +108,7 @@ func TestTheSecondSignalEndsTheProcessAtOnce(t *testing.T) {
 // Two handlers would share the signals, and the second signal of a user would not end the process.
 func TestASecondHandlerIsRefused(t *testing.T) {
 	p := start(t, "twice")
-	p.says(t, "signals: SetupSignalHandler was called twice; call it once in main, and pass the context on")
+	p.says(t, "signals: SetupSignalHandler was called twice; call it once in main, and pass the "+
+		"context on")
 	require.NoError(t, p.Wait())
 }

@@ -21,27 +21,28 @@ import (
 
 var packageLog = log.RuntimeLog.WithName("webhook")
 
-// shutdownLimit is how long requests that are being served may take when the server stops. The API server
-// waits 30 seconds for a webhook, at most.
+// shutdownLimit is how long requests in flight may take when the server stops. The API server waits
+// 30 seconds for a webhook, at most.
 const shutdownLimit = time.Minute
 
 // NewServer returns a server. It does not start it: add it to a manager, or call Start.
 func NewServer(o Options) Server { return &DefaultServer{Options: o} }
 
-// DefaultServer serves webhooks over TLS. Its zero value is a server with default options; they must not
-// change after the first call of a method.
+// DefaultServer serves webhooks over TLS. Its zero value is a server with default options; do not
+// change them after the first call of a method.
 //
-// Guarantees: When the certificate's files change, new connections get the new certificate, and those that are
-// open stay open. When the context of Start ends, requests that are being served are answered first, and
-// their contexts live on. In controller-runtime, their contexts end with that of Start.
+// Guarantees: when the certificate's files change, new connections get the new certificate, and
+// open connections stay open. When the context of Start ends, requests in flight are answered
+// first, and their contexts do not end. In controller-runtime, their contexts end with that of
+// Start.
 type DefaultServer struct {
 	Options Options
 
 	mu      sync.Mutex          // guards all below, and the defaults of Options
-	paths   map[string]struct{} // those that Register was called with
+	paths   map[string]struct{} // those that were registered
 	address net.Addr            // where the server listens, once it does
 	started bool                // Start was called
-	serving chan struct{}       // closed when address is set; made by the first who needs it
+	serving chan struct{}       // closed when address is set; made by the first method to need it
 }
 
 // options returns the options with their defaults.
@@ -56,14 +57,14 @@ func (s *DefaultServer) optionsLocked() Options {
 	return s.Options
 }
 
-// NeedLeaderElection returns false: the API server calls any replica.
+// NeedLeaderElection returns false: the API server may call any replica.
 func (*DefaultServer) NeedLeaderElection() bool { return false }
 
 // WebhookMux implements Server.
 func (s *DefaultServer) WebhookMux() *http.ServeMux { return s.options().WebhookMux }
 
-// Register serves a path, and measures it. It may be called while the server runs. It panics if the path was
-// registered before.
+// Register serves a path, and measures it. It may be called while the server runs. It panics if the
+// path was registered before.
 func (s *DefaultServer) Register(path string, hook http.Handler) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -85,8 +86,8 @@ func (s *DefaultServer) Register(path string, hook http.Handler) {
 
 // Start serves until the context ends. A server runs once.
 //
-// Errors: It returns an error if there is no certificate (os.IsNotExist says whether a file is missing), if it cannot
-// listen, or if requests had to be cut off at the end.
+// Errors: it returns an error if there is no certificate (os.IsNotExist says whether a file is
+// missing), if it cannot listen, or if requests had to be cut off at the end.
 func (s *DefaultServer) Start(ctx context.Context) error {
 	options := s.options()
 	logger := loggerFrom(ctx)
@@ -99,19 +100,21 @@ func (s *DefaultServer) Start(ctx context.Context) error {
 	s.started = true
 	s.mu.Unlock()
 	if again {
-		return errors.New("the webhook server was started before: make another one with webhook.NewServer")
+		return errors.New("the webhook server was started before: make another one with " +
+			"webhook.NewServer")
 	}
 
 	config, certificates, err := tlsConfig(options, logger)
 	if err != nil {
 		if options.Listener != nil {
-			_ = options.Listener.Close() // it is the server's, and nobody will serve it
+			_ = options.Listener.Close() // it belongs to the server, which will not serve it now
 		}
 		return err
 	}
 	listener := options.Listener
 	if listener == nil {
-		if listener, err = net.Listen("tcp", net.JoinHostPort(options.Host, strconv.Itoa(options.Port))); err != nil {
+		address := net.JoinHostPort(options.Host, strconv.Itoa(options.Port))
+		if listener, err = net.Listen("tcp", address); err != nil {
 			return fmt.Errorf("starting the webhook server: %w", err)
 		}
 	}
@@ -121,8 +124,10 @@ func (s *DefaultServer) Start(ctx context.Context) error {
 		defer func() { stop(); <-watching }()
 		go func() {
 			defer close(watching)
-			if err := certificates.Start(watch); err != nil { // a server with an old certificate is better than none
-				logger.Error(err, "Not watching the certificate any more: a new one will not be served")
+			// an old certificate is better than no server
+			if err := certificates.Start(watch); err != nil {
+				logger.Error(err,
+					"Not watching the certificate any more: a new one will not be served")
 			}
 		}()
 	}
@@ -141,8 +146,8 @@ func (s *DefaultServer) servingLocked() chan struct{} {
 	return s.serving
 }
 
-// WaitUntilReady returns when the server takes connections, or when the context ends. A manager calls it
-// before it starts its caches: their first list may need a conversion webhook.
+// WaitUntilReady returns when the server accepts connections, or when the context ends. A manager
+// calls it before it starts its caches: their first list may need a conversion webhook.
 func (s *DefaultServer) WaitUntilReady(ctx context.Context) error {
 	if s.options().disabled() {
 		return nil
@@ -158,7 +163,7 @@ func (s *DefaultServer) WaitUntilReady(ctx context.Context) error {
 	}
 }
 
-// loggerFrom returns the logger that the context's owner chose, such as a manager's, or the package's.
+// loggerFrom returns the logger in the context, such as a manager's, or the package's.
 func loggerFrom(ctx context.Context) logr.Logger {
 	if logger, err := logr.FromContext(ctx); err == nil {
 		return logger.WithName("webhook")
@@ -166,7 +171,7 @@ func loggerFrom(ctx context.Context) logr.Logger {
 	return packageLog
 }
 
-// serve answers requests until the context ends, and those that came before.
+// serve answers requests until the context ends, and then waits for those in flight.
 func serve(ctx context.Context, listener net.Listener, handler http.Handler) error {
 	logger := loggerFrom(ctx)
 	requests, cutOff := context.WithCancel(context.WithoutCancel(ctx))
@@ -176,15 +181,15 @@ func serve(ctx context.Context, listener net.Listener, handler http.Handler) err
 		BaseContext:       func(net.Listener) context.Context { return requests },
 		ReadHeaderTimeout: 32 * time.Second,
 		IdleTimeout:       90 * time.Second, // as long as Go's clients keep a connection
-		// "TLS handshake error ... bad certificate" means that the API server does not know our CA. Whoever
-		// looks for the reason must find that.
+		// "TLS handshake error ... bad certificate" means that the API server does not trust our
+		// CA. Log it at a level that users see.
 		ErrorLog: slog.NewLogLogger(logr.ToSlogHandler(logger), slog.LevelInfo),
 	}
-	served := make(chan error, 1) // sent once, by the goroutine, which need not wait for a receiver
+	served := make(chan error, 1) // sent once, by the goroutine, which never blocks on it
 	go func() { served <- server.Serve(listener) }()
 	select {
 	case err := <-served:
-		return errors.Join(fmt.Errorf("serving webhooks: %w", err), server.Close()) // it closes the connections
+		return errors.Join(fmt.Errorf("serving webhooks: %w", err), server.Close())
 	case <-ctx.Done():
 	}
 	logger.Info("Stopping the webhook server", "limit", shutdownLimit.String())
@@ -192,7 +197,8 @@ func serve(ctx context.Context, listener net.Listener, handler http.Handler) err
 	defer cancel()
 	err := server.Shutdown(limit)
 	if err != nil {
-		err = errors.Join(fmt.Errorf("webhook requests were cut off when the server stopped: %w", err), server.Close())
+		err = fmt.Errorf("webhook requests were cut off when the server stopped: %w", err)
+		err = errors.Join(err, server.Close())
 	}
 	<-served
 	return err
@@ -219,8 +225,8 @@ func (s *DefaultServer) StartedChecker() healthz.Checker {
 	}
 }
 
-// reach connects, and does not ask who answers: the certificate is for the API server to check, and it may be
-// made for a name that this process cannot resolve.
+// reach connects, and does not verify the certificate: that is the API server's task, and the
+// certificate may be for a name that this process cannot resolve.
 func reach(ctx context.Context, address net.Addr) error {
 	dialer := tls.Dialer{
 		NetDialer: &net.Dialer{Timeout: 10 * time.Second},

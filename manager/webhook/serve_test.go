@@ -39,7 +39,8 @@ func certificates(t testing.TB, dir string, serial int64) *x509.Certificate {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: fmt.Sprint("serial ", serial)},
+		SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: fmt.Sprint("serial ",
+			serial)},
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
@@ -49,7 +50,8 @@ func certificates(t testing.TB, dir string, serial int64) *x509.Certificate {
 	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
 	require.NoError(t, err)
 	for name, block := range map[string]*pem.Block{
-		"tls.crt": {Type: "CERTIFICATE", Bytes: der}, "tls.key": {Type: "PRIVATE KEY", Bytes: keyDER},
+		"tls.crt": {Type: "CERTIFICATE", Bytes: der}, "tls.key": {Type: "PRIVATE KEY",
+			Bytes: keyDER},
 	} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), pem.EncodeToMemory(block), 0o600))
 	}
@@ -71,9 +73,12 @@ func start(t testing.TB, options webhook.Options) running {
 	require.NoError(t, err)
 	options.Listener = listener
 	server := webhook.NewServer(options)
-	server.Register("/allow", &admission.Webhook{Handler: admission.HandlerFunc(func(context.Context, admission.Request) admission.Response {
-		return admission.Allowed("")
-	})})
+	server.Register("/allow",
+		&admission.Webhook{Handler: admission.HandlerFunc(func(
+			context.Context, admission.Request,
+		) admission.Response {
+			return admission.Allowed("")
+		})})
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- server.Start(ctx) }()
@@ -95,7 +100,8 @@ func caller(roots ...*x509.Certificate) *http.Client {
 	for _, root := range roots {
 		pool.AddCert(root)
 	}
-	return &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}, ForceAttemptHTTP2: true}}
+	return &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool},
+		ForceAttemptHTTP2: true}}
 }
 
 // allowed asks /allow.
@@ -104,7 +110,8 @@ func allowed(client *http.Client, address string) error {
 	if err != nil {
 		return err
 	}
-	answer, err := client.Post("https://"+address+"/allow?timeout=10s", "application/json", bytes.NewReader(question))
+	answer, err := client.Post("https://"+address+"/allow?timeout=10s", "application/json",
+		bytes.NewReader(question))
 	if err != nil {
 		return err
 	}
@@ -124,10 +131,12 @@ func TestAServerAnswersOverTLS(t *testing.T) {
 	root := certificates(t, dir, 1)
 	server := start(t, webhook.Options{CertDir: dir})
 	require.NoError(t, allowed(caller(root), server.address))
-	require.ErrorContains(t, allowed(caller(), server.address), "certificate signed by unknown authority")
+	require.ErrorContains(t, allowed(caller(), server.address),
+		"certificate signed by unknown authority")
 	require.False(t, server.NeedLeaderElection())
 	require.NoError(t, server.stop())
-	require.Error(t, allowed(caller(root), server.address), "a server that was stopped does not answer")
+	require.Error(t, allowed(caller(root), server.address),
+		"a server that was stopped does not answer")
 	require.ErrorContains(t, server.StartedChecker()(nil), "webhook server is not reachable")
 }
 
@@ -176,12 +185,15 @@ func TestANewCertificateIsServedWithoutAFailedRequest(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, os.WriteFile(filepath.Join(dir, name), content, 0o600))
 		}
-		for giveUp := time.Now().Add(2 * time.Minute); ; time.Sleep(5 * time.Millisecond) { // real files have no fake clock
+		// real files have no fake clock
+		for giveUp := time.Now().Add(2 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
 			now := shown(t, server.address).SerialNumber.Int64()
 			if now == serial+2 {
 				break
 			}
-			require.True(t, time.Now().Before(giveUp), "certificate %d was written two minutes ago, and new connections still get %d", serial+2, now)
+			require.True(t, time.Now().Before(giveUp),
+				"certificate %d was written two minutes ago, and new connections still get %d",
+				serial+2, now)
 		}
 		require.NoError(t, allowed(kept, server.address))
 	}
@@ -272,26 +284,39 @@ func TestBadCertificatesAreAnErrorAndTheLogSaysWhatToDo(t *testing.T) {
 		want    string
 		logs    string
 	}{
-		{"none", func(dir string) { _ = os.Remove(filepath.Join(dir, "tls.crt")) }, webhook.Options{}, "tls.crt", advice},
-		{"no key", func(dir string) { _ = os.Remove(filepath.Join(dir, "tls.key")) }, webhook.Options{}, "tls.key", advice},
-		{"an empty one", func(dir string) { write(dir, "tls.crt", "") }, webhook.Options{}, "tls.crt", advice},
-		{"half a one", func(dir string) { write(dir, "tls.crt", "-----BEGIN CERTIFICATE-----\nMII") }, webhook.Options{}, "tls.crt", advice},
+		{"none", func(dir string) {
+			_ = os.Remove(filepath.Join(dir, "tls.crt"))
+		}, webhook.Options{}, "tls.crt", advice},
+		{"no key", func(dir string) {
+			_ = os.Remove(filepath.Join(dir, "tls.key"))
+		}, webhook.Options{}, "tls.key", advice},
+		{"an empty one", func(dir string) {
+			write(dir, "tls.crt", "")
+		}, webhook.Options{}, "tls.crt", advice},
+		{"half a one", func(dir string) {
+			write(dir, "tls.crt", "-----BEGIN CERTIFICATE-----\nMII")
+		}, webhook.Options{}, "tls.crt", advice},
 		{"another key", func(dir string) {
 			other := t.TempDir()
 			certificates(t, other, 2)
 			key, _ := os.ReadFile(filepath.Join(other, "tls.key"))
 			write(dir, "tls.key", string(key))
 		}, webhook.Options{}, "tls.key", advice},
-		{"another name", func(string) {}, webhook.Options{CertName: "server.pem"}, "server.pem", advice},
-		{"no CA of the clients", func(string) {}, webhook.Options{ClientCAName: "ca.crt"}, "reading the CA of clients' certificates", ""},
-		{"a CA of the clients that is none", func(string) {}, webhook.Options{ClientCAName: "tls.key"}, "has no certificates in PEM form", ""},
+		{"another name", func(string) {}, webhook.Options{CertName: "server.pem"}, "server.pem",
+			advice},
+		{"no CA of the clients", func(string) {}, webhook.Options{ClientCAName: "ca.crt"},
+			"reading the CA of clients' certificates", ""},
+		{"a CA of the clients that is none", func(string) {},
+			webhook.Options{ClientCAName: "tls.key"}, "has no certificates in PEM form", ""},
 	} {
 		dir := t.TempDir()
 		certificates(t, dir, 1)
 		c.spoil(dir)
 		c.options.CertDir, c.options.Host, c.options.Port = dir, "127.0.0.1", 1
 		var logged string
-		ctx := logr.NewContext(t.Context(), funcr.New(func(_, line string) { logged += line }, funcr.Options{}))
+		ctx := logr.NewContext(t.Context(), funcr.New(func(_, line string) {
+			logged += line
+		}, funcr.Options{}))
 		require.ErrorContains(t, webhook.NewServer(c.options).Start(ctx), c.want, c.name)
 		require.Contains(t, logged, c.logs, c.name)
 	}
@@ -326,22 +351,31 @@ func TestAServerIsSwitchedOffByItsPort(t *testing.T) {
 	server.Register("/allow", http.NotFoundHandler())
 	require.NoError(t, server.StartedChecker()(nil))
 	var said []string
-	logger := funcr.New(func(prefix, text string) { said = append(said, prefix+" "+text) }, funcr.Options{})
+	logger := funcr.New(func(prefix, text string) {
+		said = append(said, prefix+" "+text)
+	}, funcr.Options{})
 	require.NoError(t, server.Start(logr.NewContext(t.Context(), logger)))
-	require.Equal(t, []string{`webhook "level"=0 "msg"="The webhook server is switched off"`}, said, "the manager's logger was not used")
+	require.Equal(t, []string{`webhook "level"=0 "msg"="The webhook server is switched off"`}, said,
+		"the manager's logger was not used")
 }
 
 func TestAPathBelongsToOneWebhook(t *testing.T) {
 	defer func(before int) { webhook.DefaultPort = before }(webhook.DefaultPort)
 	webhook.DefaultPort = usualPort
 	server := &webhook.DefaultServer{}
-	require.ErrorContains(t, server.StartedChecker()(nil), "webhook server has not been started yet")
+	require.ErrorContains(t, server.StartedChecker()(nil),
+		"webhook server has not been started yet")
 	server.Register("/a", http.NotFoundHandler())
-	require.PanicsWithError(t, "two webhooks want the path /a: give one of them another path", func() { server.Register("/a", http.NotFoundHandler()) })
-	_, pattern := server.WebhookMux().Handler(&http.Request{Method: http.MethodPost, URL: parsed(t, "/a")})
+	require.PanicsWithError(t, "two webhooks want the path /a: give one of them another path",
+		func() {
+			server.Register("/a", http.NotFoundHandler())
+		})
+	_, pattern := server.WebhookMux().Handler(&http.Request{Method: http.MethodPost,
+		URL: parsed(t, "/a")})
 	require.Equal(t, "/a", pattern)
 	require.Equal(t, 9443, server.Options.Port)
-	require.Equal(t, filepath.Join(os.TempDir(), "k8s-webhook-server", "serving-certs"), server.Options.CertDir)
+	require.Equal(t, filepath.Join(os.TempDir(), "k8s-webhook-server", "serving-certs"),
+		server.Options.CertDir)
 }
 
 // A program may have handlers of its own on the server's port.
@@ -351,7 +385,8 @@ func TestAProgramMayBringItsOwnHandlers(t *testing.T) {
 	server := webhook.NewServer(webhook.Options{WebhookMux: mux})
 	server.Register("/a", http.NotFoundHandler())
 	for _, path := range []string{"/mine", "/a"} {
-		_, pattern := server.WebhookMux().Handler(&http.Request{Method: http.MethodPost, URL: parsed(t, path)})
+		_, pattern := server.WebhookMux().Handler(&http.Request{Method: http.MethodPost,
+			URL: parsed(t, path)})
 		require.Equal(t, path, pattern)
 	}
 }
@@ -360,7 +395,8 @@ func TestAProgramMayBringItsOwnHandlers(t *testing.T) {
 func TestAListenerIsClosedIfTheServerCannotStart(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	require.Error(t, webhook.NewServer(webhook.Options{Listener: listener, CertDir: t.TempDir()}).Start(t.Context()))
+	require.Error(t, webhook.NewServer(webhook.Options{Listener: listener,
+		CertDir: t.TempDir()}).Start(t.Context()))
 	_, err = net.Dial("tcp", listener.Addr().String())
 	require.Error(t, err)
 }

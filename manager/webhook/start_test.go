@@ -38,7 +38,8 @@ func TestAServerIsReadyWhenItTakesConnections(t *testing.T) {
 	err := webhook.NewServer(webhook.Options{Port: 1}).(waiter).WaitUntilReady(ctx)
 	require.ErrorIs(t, err, enough, "a server that is never started is never ready")
 	require.ErrorContains(t, err, "waiting for the webhook server: ")
-	require.NoError(t, webhook.NewServer(webhook.Options{Port: -1}).(waiter).WaitUntilReady(ctx), "nobody waits for one that is switched off")
+	require.NoError(t, webhook.NewServer(webhook.Options{Port: -1}).(waiter).WaitUntilReady(ctx),
+		"nobody waits for one that is switched off")
 }
 
 // A program may wait for a server before anybody has started it.
@@ -77,7 +78,8 @@ func TestAPortThatIsTakenIsAnError(t *testing.T) {
 	defer taken.Close()
 	dir := t.TempDir()
 	certificates(t, dir, 1)
-	err = webhook.NewServer(webhook.Options{CertDir: dir, Host: "127.0.0.1", Port: taken.Addr().(*net.TCPAddr).Port}).Start(t.Context())
+	err = webhook.NewServer(webhook.Options{CertDir: dir, Host: "127.0.0.1",
+		Port: taken.Addr().(*net.TCPAddr).Port}).Start(t.Context())
 	require.ErrorContains(t, err, "starting the webhook server: ")
 	require.ErrorContains(t, err, taken.Addr().String())
 }
@@ -88,7 +90,9 @@ func TestAProgramMayBringItsOwnCertificate(t *testing.T) {
 	pair, err := tls.LoadX509KeyPair(filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key"))
 	require.NoError(t, err)
 	mine := func(config *tls.Config) {
-		config.GetCertificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &pair, nil }
+		config.GetCertificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+			return &pair, nil
+		}
 	}
 	server := start(t, webhook.Options{CertDir: t.TempDir(), TLSOpts: []func(*tls.Config){mine}})
 	require.NoError(t, allowed(caller(root), server.address))
@@ -124,7 +128,10 @@ func TestAPathThatIsTakenStaysTakenWhateverElseIsRegistered(t *testing.T) {
 	server := webhook.NewServer(webhook.Options{})
 	server.Register("/a", http.NotFoundHandler())
 	server.Register("/b", http.NotFoundHandler())
-	require.PanicsWithError(t, "two webhooks want the path /a: give one of them another path", func() { server.Register("/a", http.NotFoundHandler()) })
+	require.PanicsWithError(t, "two webhooks want the path /a: give one of them another path",
+		func() {
+			server.Register("/a", http.NotFoundHandler())
+		})
 }
 
 // Most programs bring no listener, but a port.

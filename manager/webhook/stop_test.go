@@ -70,7 +70,8 @@ func (s *serving) asks(t *testing.T) {
 	synctest.Wait()
 }
 
-// A webhook that hangs must not hang the process, and whoever asked has to learn that there is no answer.
+// A webhook that hangs must not hang the process, and whoever asked has to learn that there is no
+// answer.
 func TestARequestThatDoesNotEndIsCutOffWhenTheServerHasWaitedLongEnough(t *testing.T) {
 	var told time.Time
 	serveInBubble(t, func(_ http.ResponseWriter, r *http.Request) {
@@ -80,13 +81,16 @@ func TestARequestThatDoesNotEndIsCutOffWhenTheServerHasWaitedLongEnough(t *testi
 		s.asks(t)
 		began := time.Now()
 		s.stop()
-		require.ErrorContains(t, <-s.ended, "webhook requests were cut off when the server stopped: ")
+		require.ErrorContains(t, <-s.ended,
+			"webhook requests were cut off when the server stopped: ")
 		require.Equal(t, shutdownLimit, time.Since(began))
 		synctest.Wait()
-		require.Equal(t, shutdownLimit, told.Sub(began), "the handler's context ends with the connection, and not before")
+		require.Equal(t, shutdownLimit, told.Sub(began),
+			"the handler's context ends with the connection, and not before")
 		_, err := s.Read(make([]byte, 1))
 		require.Error(t, err)
-		require.Contains(t, s.log.all(), `webhook "level"=0 "msg"="Stopping the webhook server" "limit"="1m0s"`)
+		require.Contains(t, s.log.all(),
+			`webhook "level"=0 "msg"="Stopping the webhook server" "limit"="1m0s"`)
 	})
 }
 
@@ -97,7 +101,8 @@ func TestAServerWhosePortIsGoneSaysSo(t *testing.T) {
 		began := time.Now()
 		_, err := s.Read(make([]byte, 1))
 		require.Error(t, err)
-		require.Zero(t, time.Since(began), "an API server that is connected would wait for an answer of nobody")
+		require.Zero(t, time.Since(began),
+			"an API server that is connected would wait for an answer of nobody")
 	})
 }
 
@@ -127,7 +132,8 @@ func TestTheServersLoggerIsThatOfTheContextOrThePackages(t *testing.T) {
 
 // Whoever wonders why a webhook is not called looks here first.
 func TestTheLogSaysWhichWebhooksAreServed(t *testing.T) {
-	for want, port := range map[string]int{"Registered a webhook": 1, "Not serving a webhook, because the server is switched off": -1} {
+	for want, port := range map[string]int{"Registered a webhook": 1,
+		"Not serving a webhook, because the server is switched off": -1} {
 		var own lines
 		before := packageLog
 		packageLog = own.logger()

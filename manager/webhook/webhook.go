@@ -1,6 +1,7 @@
-// Package webhook is where the API server asks before it stores an object.
+// Package webhook serves webhooks, which the API server calls before it stores an object.
 //
-// A manager runs a Server, which serves the handlers that were registered with it. A program may bring its own.
+// A manager runs a Server, which serves the handlers that were registered with it. A program may
+// provide its own Server.
 //
 // Neighbours: below it are the health checks. Above it is the manager, which starts a Server before
 // any cache.
@@ -43,17 +44,18 @@ type Server interface {
 type (
 	// CustomDefaulter fills in what a user left out. Newer programs use admission.Defaulter.
 	CustomDefaulter = admission.CustomDefaulter
-	// CustomValidator says whether an object may be stored. Newer programs use admission.Validator.
+	// CustomValidator decides whether an object may be stored. Newer programs use
+	// admission.Validator.
 	CustomValidator = admission.CustomValidator
-	// AdmissionRequest is what the API server asks.
+	// AdmissionRequest is the API server's question.
 	AdmissionRequest = admission.Request
 	// AdmissionResponse is the answer.
 	AdmissionResponse = admission.Response
 	// Admission serves a handler.
 	Admission = admission.Webhook
-	// AdmissionHandler decides about a request.
+	// AdmissionHandler answers a request.
 	AdmissionHandler = admission.Handler
-	// AdmissionDecoder makes Go objects of a request.
+	// AdmissionDecoder makes Go objects from a request.
 	AdmissionDecoder = admission.Decoder
 	// JSONPatchOp is an operation of a JSON patch.
 	JSONPatchOp = jsonpatch.Operation
@@ -61,13 +63,13 @@ type (
 
 // The answers of package admission.
 var (
-	// Allowed says yes.
+	// Allowed allows the request.
 	Allowed = admission.Allowed
-	// Denied says no.
+	// Denied refuses the request.
 	Denied = admission.Denied
-	// Patched says yes, if the object is changed.
+	// Patched allows the request, with changes to the object.
 	Patched = admission.Patched
-	// Errored says no, because the webhook could not find out.
+	// Errored refuses the request because the webhook failed.
 	Errored = admission.Errored
 )
 
@@ -79,38 +81,40 @@ type Options struct {
 	// Host is the address to listen on. The default is all addresses.
 	Host string
 
-	// Port is the port to listen on. The default is DefaultPort. A server with port -1 is switched off.
+	// Port is the port to listen on. The default is DefaultPort. A server with port -1 is switched
+	// off.
 	Port int
 
-	// Listener takes the place of Host and Port: the server adds TLS to it, and closes it. controller-runtime
+	// Listener replaces Host and Port: the server adds TLS to it, and closes it. controller-runtime
 	// has no such option; with it, the kernel can choose the port.
 	Listener net.Listener
 
-	// CertDir is the directory of the server's certificate and key. The default is k8s-webhook-server/serving-certs
-	// in the directory for temporary files; a program that runs in a cluster names the directory where its
-	// Secret is mounted.
+	// CertDir is the directory of the server's certificate and key. The default is
+	// k8s-webhook-server/serving-certs in the directory for temporary files; a program that runs in
+	// a cluster names the directory where its Secret is mounted.
 	CertDir string
 
-	// CertName and KeyName are the files in CertDir. The defaults are tls.crt and tls.key. They are not
-	// read if TLSOpts set GetCertificate.
+	// CertName and KeyName are the files in CertDir. The defaults are tls.crt and tls.key. They are
+	// not read if TLSOpts set GetCertificate.
 	CertName string
 	KeyName  string
 
-	// ClientCAName is a file in CertDir with the certificates of those who sign clients' certificates. With
-	// it, a client needs such a certificate. By default, clients are not asked.
+	// ClientCAName is a file in CertDir with CA certificates for clients. With it, a client needs a
+	// certificate signed by one of them. By default, clients need none.
 	ClientCAName string
 
 	// TLSOpts may change the TLS configuration. They may provide certificates with GetCertificate.
 	TLSOpts []func(*tls.Config)
 
-	// WebhookMux has the handlers. The default is one of the server's own.
+	// WebhookMux has the handlers. The default is a mux of the server's own.
 	WebhookMux *http.ServeMux
 }
 
-// withDefaults fills in what is not set.
+// withDefaults fills in the defaults.
 func (o Options) withDefaults() Options {
 	o.Port = cmp.Or(o.Port, DefaultPort)
-	o.CertDir = cmp.Or(o.CertDir, filepath.Join(os.TempDir(), "k8s-webhook-server", "serving-certs"))
+	standard := filepath.Join(os.TempDir(), "k8s-webhook-server", "serving-certs")
+	o.CertDir = cmp.Or(o.CertDir, standard)
 	o.CertName = cmp.Or(o.CertName, "tls.crt")
 	o.KeyName = cmp.Or(o.KeyName, "tls.key")
 	if o.WebhookMux == nil {
@@ -128,7 +132,8 @@ type certificates interface {
 	Start(ctx context.Context) error
 }
 
-// tlsConfig returns how to serve, and the certificates to watch, or nil if the options bring their own.
+// tlsConfig returns the TLS configuration, and the certificates to watch, or nil if the options
+// bring their own.
 func tlsConfig(options Options, logger logr.Logger) (*tls.Config, certificates, error) {
 	config := &tls.Config{NextProtos: []string{"h2"}}
 	for _, change := range options.TLSOpts {
@@ -136,12 +141,14 @@ func tlsConfig(options Options, logger logr.Logger) (*tls.Config, certificates, 
 	}
 	var watched certificates
 	if config.GetCertificate == nil {
-		certPath, keyPath := filepath.Join(options.CertDir, options.CertName), filepath.Join(options.CertDir, options.KeyName)
+		certPath := filepath.Join(options.CertDir, options.CertName)
+		keyPath := filepath.Join(options.CertDir, options.KeyName)
 		watcher, err := certwatcher.New(certPath, keyPath)
 		if err != nil {
-			logger.Error(err, "The certificate to serve webhooks with cannot be read: put it and its key where they are looked for, or set CertDir; "+
+			logger.Error(err, "The certificate to serve webhooks with cannot be read: "+
+				"put the certificate and its key there, or set CertDir; "+
 				"for development, package devca makes both", "cert", certPath, "key", keyPath)
-			return nil, nil, err // as it is: os.IsNotExist does not look into an error that is wrapped
+			return nil, nil, err // not wrapped: os.IsNotExist does not unwrap errors
 		}
 		watched, config.GetCertificate = watcher, watcher.GetCertificate
 	}
@@ -153,7 +160,8 @@ func tlsConfig(options Options, logger logr.Logger) (*tls.Config, certificates, 
 		}
 		config.ClientCAs = x509.NewCertPool()
 		if !config.ClientCAs.AppendCertsFromPEM(clientCAs) {
-			return nil, nil, fmt.Errorf("%s has no certificates in PEM form, so no client could be let in", path)
+			return nil, nil, fmt.Errorf("%s has no certificates in PEM form, so every client "+
+				"would be refused", path)
 		}
 		config.ClientAuth = tls.RequireAndVerifyClientCert
 	}

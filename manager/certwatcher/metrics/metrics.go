@@ -10,7 +10,7 @@ import (
 )
 
 var (
-	// ReadCertificateTotal counts reads of a certificate and its key, with those that failed.
+	// ReadCertificateTotal counts reads of a certificate and its key, including those that failed.
 	ReadCertificateTotal = prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "certwatcher_read_certificate_total",
 		Help: "Reads of a certificate and its key.",

@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// path leads to a field, in the names of JSON and in those of Go. An element of a list or map is a segment like any
-// other: its number, or its key.
+// path leads to a field, in JSON names and in Go names. An element of a list or map is a segment
+// like any other: its number, or its key.
 type path struct{ json, goNames []string }
 
 func (p path) below(json, goName string) path {
 	return path{append(slices.Clip(p.json), json), append(slices.Clip(p.goNames), goName)}
 }
 
-// segments cuts a path apart: "a.b[c.d].e" is a, b, c.d and e.
+// segments splits a path: "a.b[c.d].e" is a, b, c.d and e.
 func segments(text string) (all []string) {
 	for text != "" {
 		end := strings.IndexAny(text, ".[")
@@ -39,7 +39,7 @@ func hasPrefix(at, prefix []string) bool {
 	return len(at) >= len(prefix) && slices.Equal(at[:len(prefix)], prefix)
 }
 
-// difference is a field that has two values.
+// difference is a field with different values in the two objects.
 type difference struct {
 	path          path
 	wanted, found string
@@ -64,7 +64,7 @@ func (d difference) String() string {
 	return fmt.Sprintf("%s: wanted %s, found %s", name, d.wanted, d.found)
 }
 
-// differences compares two values of one type. They are in the order of the fields, and of maps' keys.
+// differences compares two values of one type, in the order of the fields, and of maps' keys.
 func differences(wanted, found any) []difference {
 	var c comparison
 	c.compare(path{}, reflect.ValueOf(wanted), reflect.ValueOf(found))
@@ -85,7 +85,7 @@ func (c *comparison) compare(at path, wanted, found reflect.Value) {
 	if !wanted.IsValid() {
 		return
 	}
-	if equal, has := equalMethod(wanted, found); has { // times and quantities know better
+	if equal, has := equalMethod(wanted, found); has { // times and quantities compare themselves
 		if !equal {
 			c.differ(at, wanted, found)
 		}
@@ -131,7 +131,7 @@ func (c *comparison) structs(at path, wanted, found reflect.Value) {
 	}
 }
 
-// maps takes a missing key and one whose value is empty for different.
+// maps treats a missing key and a key with an empty value as different.
 func (c *comparison) maps(at path, wanted, found reflect.Value) {
 	if wanted.IsNil() != found.IsNil() {
 		c.differ(at, wanted, found)
@@ -143,7 +143,9 @@ func (c *comparison) maps(at path, wanted, found reflect.Value) {
 			keys = append(keys, key)
 		}
 	}
-	slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+	slices.SortFunc(keys, func(a, b reflect.Value) int {
+		return strings.Compare(fmt.Sprint(a), fmt.Sprint(b))
+	})
 	for _, key := range keys {
 		name := fmt.Sprint(key)
 		c.compare(at.below(name, name), wanted.MapIndex(key), found.MapIndex(key))
@@ -176,7 +178,8 @@ func equalMethod(a, b reflect.Value) (equal, has bool) {
 		return false, false
 	}
 	t := method.Type()
-	if t.NumIn() != 1 || t.NumOut() != 1 || t.Out(0).Kind() != reflect.Bool || !b.Type().AssignableTo(t.In(0)) {
+	if t.NumIn() != 1 || t.NumOut() != 1 || t.Out(0).Kind() != reflect.Bool ||
+		!b.Type().AssignableTo(t.In(0)) {
 		return false, false
 	}
 	return method.Call([]reflect.Value{b})[0].Bool(), true

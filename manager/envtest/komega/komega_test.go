@@ -46,13 +46,17 @@ func (functions) List(l client.ObjectList, opts ...client.ListOption) func() err
 	return List(l, opts...)
 }
 func (functions) Object(o client.Object) func() (client.Object, error) { return Object(o) }
-func (functions) ObjectList(l client.ObjectList, opts ...client.ListOption) func() (client.ObjectList, error) {
+func (functions) ObjectList(
+	l client.ObjectList, opts ...client.ListOption,
+) func() (client.ObjectList, error) {
 	return ObjectList(l, opts...)
 }
 func (functions) Update(o client.Object, f func(), opts ...client.UpdateOption) func() error {
 	return Update(o, f, opts...)
 }
-func (functions) UpdateStatus(o client.Object, f func(), opts ...client.SubResourceUpdateOption) func() error {
+func (functions) UpdateStatus(
+	o client.Object, f func(), opts ...client.SubResourceUpdateOption,
+) func() error {
 	return UpdateStatus(o, f, opts...)
 }
 
@@ -84,13 +88,16 @@ func TestAnUpdateChangesWhatIsThereNow(t *testing.T) {
 		web := named("web")
 		update := k.Update(web, func() { *web.Spec.Replicas++ })
 		require.NoError(t, update())
-		require.NoError(t, update(), "an object that was read before leads to a conflict, unless it is read again")
+		require.NoError(t, update(),
+			"an object that was read before leads to a conflict, unless it is read again")
 		require.NoError(t, k.UpdateStatus(web, func() { web.Status.Replicas = 3 })())
 		found := named("web")
 		require.NoError(t, users.Get(t.Context(), client.ObjectKeyFromObject(web), found))
 		require.EqualValues(t, 7, *found.Spec.Replicas)
 		require.EqualValues(t, 3, found.Status.Replicas)
-		require.True(t, apierrors.IsNotFound(k.Update(named("none"), func() { t.Error("changed what is not there") })()))
+		require.True(t, apierrors.IsNotFound(k.Update(named("none"), func() {
+			t.Error("changed what is not there")
+		})()))
 	})
 }
 
@@ -100,7 +107,8 @@ func TestRequestsEndWithTheContext(t *testing.T) {
 	k := New(asking{Client: server()})
 	require.NoError(t, k.Get(named("web"))())
 	require.ErrorIs(t, k.WithContext(ended).Get(named("web"))(), context.Canceled)
-	require.NoError(t, k.Get(named("web"))(), "WithContext has changed the Komega that it was called on")
+	require.NoError(t, k.Get(named("web"))(),
+		"WithContext has changed the Komega that it was called on")
 
 	before := shared
 	defer func() { shared = before }()
@@ -112,7 +120,9 @@ func TestRequestsEndWithTheContext(t *testing.T) {
 // asking is a client that looks at the context.
 type asking struct{ client.Client }
 
-func (a asking) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+func (a asking) Get(
+	ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption,
+) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -123,6 +133,8 @@ func TestWithoutAClientTheFunctionsSayWhatIsMissing(t *testing.T) {
 	before := shared
 	defer func() { shared = before }()
 	shared.client = nil
-	require.PanicsWithValue(t, "komega does not know whom to ask: call komega.SetClient before the tests run, or use komega.New",
+	require.PanicsWithValue(t,
+		"komega does not know whom to ask: call komega.SetClient before the tests run, or use "+
+			"komega.New",
 		func() { Get(named("web")) })
 }

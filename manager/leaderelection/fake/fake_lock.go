@@ -1,5 +1,5 @@
-// Package fake has a lock for tests of programs that elect a leader. It is in memory, and it can be
-// blocked, so that a test decides when its elector leads and when it loses the lock.
+// Package fake has a lock for tests of programs that elect a leader. It is in memory, and a test
+// can block it, and so decide when its elector leads and when it loses the lock.
 //
 // Neighbours: below it is the interface of package resourcelock; tests of managers use it.
 package fake
@@ -25,13 +25,15 @@ type ControllableResourceLockInterface interface {
 
 	// BlockLeaderElection makes all writes fail from now on. A leader loses the lock.
 	BlockLeaderElection()
-	// UnblockLeaderElection ends that.
+	// UnblockLeaderElection lets writes succeed again.
 	UnblockLeaderElection()
 }
 
-// NewResourceLock returns a lock that nobody has. What it is asked for does not matter; the parameters
-// are those of leaderelection.NewResourceLock. It implements ControllableResourceLockInterface.
-func NewResourceLock(_ *rest.Config, _ leaderelection.EventRecorderProvider, _ leaderelection.Options) (resourcelock.Interface, error) {
+// NewResourceLock returns a lock without a holder. It ignores its parameters, which are those of
+// leaderelection.NewResourceLock. The lock implements ControllableResourceLockInterface.
+func NewResourceLock(
+	_ *rest.Config, _ leaderelection.EventRecorderProvider, _ leaderelection.Options,
+) (resourcelock.Interface, error) {
 	host, err := os.Hostname()
 	if err != nil {
 		return nil, fmt.Errorf("finding a name for this replica: %w", err)

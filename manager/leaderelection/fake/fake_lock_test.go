@@ -15,7 +15,8 @@ import (
 	"github.com/loopwright/loopwright/manager/leaderelection/resourcelock"
 )
 
-// A test of a program needs an elector that leads at once, and that loses the lock when the test says so.
+// A test of a program needs an elector that leads at once, and that loses the lock when the test
+// says so.
 func TestABlockedLockIsLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lock, err := fake.NewResourceLock(nil, nil, leaderelection.Options{})
@@ -24,7 +25,10 @@ func TestABlockedLockIsLost(t *testing.T) {
 		elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 			Lock: lock, LeaseDuration: 15 * time.Second, RenewDeadline: 10 * time.Second, RetryPeriod: 2 * time.Second,
 			Callbacks: leaderelection.LeaderCallbacks{
-				OnStartedLeading: func(ctx context.Context) { started <- ctx; <-ctx.Done() }, OnStoppedLeading: func() {},
+				OnStartedLeading: func(ctx context.Context) {
+					started <- ctx
+					<-ctx.Done()
+				}, OnStoppedLeading: func() {},
 			},
 		})
 		require.NoError(t, err)
@@ -66,7 +70,8 @@ func TestEachLockHasANameOfItsOwnAndKeepsWhatIsWritten(t *testing.T) {
 	require.Equal(t, written, *read)
 	require.NotEqual(t, empty, raw)
 	first.(fake.ControllableResourceLockInterface).BlockLeaderElection()
-	require.ErrorContains(t, first.Update(t.Context(), resourcelock.LeaderElectionRecord{HolderIdentity: "b"}), "call UnblockLeaderElection")
+	require.ErrorContains(t, first.Update(t.Context(),
+		resourcelock.LeaderElectionRecord{HolderIdentity: "b"}), "call UnblockLeaderElection")
 	read, _, err = first.Get(t.Context())
 	require.NoError(t, err, "only writes fail")
 	require.Equal(t, written, *read)

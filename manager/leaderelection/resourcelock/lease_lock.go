@@ -14,32 +14,34 @@ import (
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 )
 
-// LeaseLock keeps the record in the spec of a Lease. The Lease's resourceVersion makes it a lock: an
-// update names the version that it was made from, and the API server refuses it if there is a newer
-// one.
+// LeaseLock keeps the record in the spec of a Lease. The Lease's resourceVersion makes it a lock:
+// an update names the version that it was made from, and the API server refuses it if there is a
+// newer one.
 type LeaseLock struct {
 	// LeaseMeta has the namespace and the name.
 	LeaseMeta  metav1.ObjectMeta
 	Client     coordinationv1client.LeasesGetter
 	LockConfig ResourceLockConfig
-	// Labels are put onto the Lease by whoever takes it. Other labels stay.
+	// Labels are set on the Lease by the replica that takes it. Other labels stay.
 	Labels map[string]string
 
-	mu    sync.Mutex            // guards lease, which RecordEvent reads while a request is under way
-	lease *coordinationv1.Lease // as last read or written; not changed once it is here
+	// guards lease, which RecordEvent reads while a request is under way
+	mu    sync.Mutex
+	lease *coordinationv1.Lease // as last read or written; never changed in place
 }
 
 var _ Interface = (*LeaseLock)(nil)
 
 // Get reads the Lease.
 func (l *LeaseLock) Get(ctx context.Context) (*LeaderElectionRecord, []byte, error) {
-	lease, err := l.Client.Leases(l.LeaseMeta.Namespace).Get(ctx, l.LeaseMeta.Name, metav1.GetOptions{})
+	lease, err := l.Client.Leases(l.LeaseMeta.Namespace).Get(ctx, l.LeaseMeta.Name,
+		metav1.GetOptions{})
 	if err != nil {
 		return nil, nil, err
 	}
 	l.keep(lease)
-	// The spec has microseconds. client-go returns the record's JSON, which has seconds, and so it
-	// takes two renewals in one second for one.
+	// The bytes are the Lease's spec, with microseconds. client-go returns the record's JSON, with
+	// seconds, so two renewals in one second look like one.
 	raw, err := json.Marshal(lease.Spec)
 	return LeaseSpecToLeaderElectionRecord(&lease.Spec), raw, err
 }
@@ -47,8 +49,10 @@ func (l *LeaseLock) Get(ctx context.Context) (*LeaderElectionRecord, []byte, err
 // Create makes the Lease.
 func (l *LeaseLock) Create(ctx context.Context, ler LeaderElectionRecord) error {
 	lease, err := l.Client.Leases(l.LeaseMeta.Namespace).Create(ctx, &coordinationv1.Lease{
-		ObjectMeta: metav1.ObjectMeta{Namespace: l.LeaseMeta.Namespace, Name: l.LeaseMeta.Name, Labels: maps.Clone(l.Labels)},
-		Spec:       LeaderElectionRecordToLeaseSpec(&ler),
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: l.LeaseMeta.Namespace, Name: l.LeaseMeta.Name, Labels: maps.Clone(l.Labels),
+		},
+		Spec: LeaderElectionRecordToLeaseSpec(&ler),
 	}, metav1.CreateOptions{})
 	if err == nil {
 		l.keep(lease)
@@ -60,9 +64,10 @@ func (l *LeaseLock) Create(ctx context.Context, ler LeaderElectionRecord) error 
 func (l *LeaseLock) Update(ctx context.Context, ler LeaderElectionRecord) error {
 	known := l.known()
 	if known == nil {
-		return errors.New("updating the Lease " + l.Describe() + ": it has not been read yet; call Get or Create first")
+		return errors.New("updating the Lease " + l.Describe() +
+			": it has not been read yet; call Get or Create first")
 	}
-	// A failed update leaves known as it is: its labels and spec must be what the version stands for.
+	// A failed update must not change known: its labels and spec belong to its resourceVersion.
 	lease := known.DeepCopy()
 	lease.Spec = LeaderElectionRecordToLeaseSpec(&ler)
 	if lease.Labels == nil && len(l.Labels) > 0 {
@@ -86,7 +91,8 @@ func (l *LeaseLock) RecordEvent(what string) {
 		subject.ObjectMeta = *known.ObjectMeta.DeepCopy()
 	}
 	subject.SetGroupVersionKind(coordinationv1.SchemeGroupVersion.WithKind("Lease"))
-	l.LockConfig.EventRecorder.Eventf(subject, corev1.EventTypeNormal, "LeaderElection", "%s %s", l.LockConfig.Identity, what)
+	l.LockConfig.EventRecorder.Eventf(subject, corev1.EventTypeNormal,
+		"LeaderElection", "%s %s", l.LockConfig.Identity, what)
 }
 
 // Describe is the Lease's namespace and name.
@@ -109,8 +115,7 @@ func (l *LeaseLock) known() *coordinationv1.Lease {
 	return l.lease
 }
 
-// LeaseSpecToLeaderElectionRecord reads the record out of a Lease. A field that is not there is
-// zero.
+// LeaseSpecToLeaderElectionRecord reads the record from a Lease. A missing field is zero.
 func LeaseSpecToLeaderElectionRecord(spec *coordinationv1.LeaseSpec) *LeaderElectionRecord {
 	record := &LeaderElectionRecord{
 		HolderIdentity:       valueOf(spec.HolderIdentity),

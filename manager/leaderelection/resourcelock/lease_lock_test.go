@@ -31,7 +31,8 @@ func twoLocks(t *testing.T, f func(t *testing.T, a, b Interface)) {
 	t.Helper()
 	inServer(t, func(t *testing.T, server *fakeapi.Server) {
 		lock := func(identity string) Interface {
-			lock, err := NewFromKubeconfig(LeasesResourceLock, "default", "it", ResourceLockConfig{Identity: identity}, server.Config(), 10*time.Second)
+			lock, err := NewFromKubeconfig(LeasesResourceLock, "default", "it",
+				ResourceLockConfig{Identity: identity}, server.Config(), 10*time.Second)
 			require.NoError(t, err)
 			return lock
 		}
@@ -40,12 +41,14 @@ func twoLocks(t *testing.T, f func(t *testing.T, a, b Interface)) {
 }
 
 func record(holder string) LeaderElectionRecord {
-	return LeaderElectionRecord{HolderIdentity: holder, LeaseDurationSeconds: 15, LeaderTransitions: 3,
-		AcquireTime: metav1.Time{Time: time.Unix(1e9, 1000).UTC()}, RenewTime: metav1.Time{Time: time.Unix(2e9, 2000).UTC()}}
+	return LeaderElectionRecord{HolderIdentity: holder, LeaseDurationSeconds: 15,
+		LeaderTransitions: 3,
+		AcquireTime: metav1.Time{Time: time.Unix(1e9,
+			1000).UTC()}, RenewTime: metav1.Time{Time: time.Unix(2e9, 2000).UTC()}}
 }
 
-// Without it, two replicas that see an old record take the lock one after the other, and both believe to
-// have it.
+// Without it, two replicas that see an old record take the lock one after the other, and both
+// believe to have it.
 func TestAnUpdateFailsIfSomebodyElseHasWritten(t *testing.T) {
 	twoLocks(t, func(t *testing.T, a, b Interface) {
 		_, _, err := a.Get(t.Context())
@@ -60,16 +63,20 @@ func TestAnUpdateFailsIfSomebodyElseHasWritten(t *testing.T) {
 		changed.LeaderTransitions = 9
 		require.NoError(t, a.Update(t.Context(), changed))
 		changed.LeaderTransitions = 10
-		require.NoError(t, a.Update(t.Context(), changed), "what it has written itself is no obstacle")
+		require.NoError(t, a.Update(t.Context(), changed),
+			"what it has written itself is no obstacle")
 		require.Error(t, b.Update(t.Context(), record("b")))
-		require.Error(t, b.Update(t.Context(), record("b")), "an update that failed must not count as read")
+		require.Error(t, b.Update(t.Context(), record("b")),
+			"an update that failed must not count as read")
 	})
 }
 
-// The server may be away for a moment. A leader that forgets then what it has is refused until it reads again.
+// The server may be away for a moment. A leader that forgets then what it has is refused until it
+// reads again.
 func TestARequestThatFailsChangesNothingOfWhatIsKnown(t *testing.T) {
 	inServer(t, func(t *testing.T, server *fakeapi.Server) {
-		a, err := NewFromKubeconfig(LeasesResourceLock, "default", "it", ResourceLockConfig{Identity: "a"}, server.Config(), time.Second)
+		a, err := NewFromKubeconfig(LeasesResourceLock, "default", "it",
+			ResourceLockConfig{Identity: "a"}, server.Config(), time.Second)
 		require.NoError(t, err)
 		away := func(do func() error) {
 			heal := server.Inject(fakeapi.Fault{Status: fakeapi.InternalError()})
@@ -93,7 +100,8 @@ func TestARecordComesBackAsItWasWritten(t *testing.T) {
 		require.NoError(t, a.Create(t.Context(), written))
 		read, raw, err := b.Get(t.Context())
 		require.NoError(t, err)
-		require.True(t, read.RenewTime.Equal(&written.RenewTime), "%s is not %s", read.RenewTime, written.RenewTime)
+		require.True(t, read.RenewTime.Equal(&written.RenewTime), "%s is not %s", read.RenewTime,
+			written.RenewTime)
 		require.True(t, read.AcquireTime.Equal(&written.AcquireTime))
 		read.RenewTime, read.AcquireTime = written.RenewTime, written.AcquireTime
 		require.Equal(t, written, *read)
@@ -112,17 +120,20 @@ func TestARecordComesBackAsItWasWritten(t *testing.T) {
 func TestALeaseWithoutFieldsIsAnEmptyRecord(t *testing.T) {
 	spec := LeaderElectionRecordToLeaseSpec(&LeaderElectionRecord{})
 	require.Equal(t, &LeaderElectionRecord{}, LeaseSpecToLeaderElectionRecord(&spec))
-	require.Equal(t, &LeaderElectionRecord{}, LeaseSpecToLeaderElectionRecord(&coordinationv1.LeaseSpec{}))
+	require.Equal(t, &LeaderElectionRecord{},
+		LeaseSpecToLeaderElectionRecord(&coordinationv1.LeaseSpec{}))
 	require.Nil(t, spec.Strategy, "the API server refuses one that is empty")
 	require.Nil(t, spec.PreferredHolder, "the same")
 }
 
-// Somebody who looks at the Lease wants to know which release leads, and has labels of his own there.
+// Somebody who looks at the Lease wants to know which release leads, and has labels of his own
+// there.
 func TestTheHolderPutsItsLabelsOntoTheLeaseAndLeavesTheOthers(t *testing.T) {
 	inServer(t, func(t *testing.T, server *fakeapi.Server) {
 		leases := kubernetes.NewForConfigOrDie(server.Config()).CoordinationV1()
 		labelled := func(labels map[string]string) Interface {
-			lock, err := NewWithLabels(LeasesResourceLock, "default", "it", nil, leases, ResourceLockConfig{Identity: "a"}, labels)
+			lock, err := NewWithLabels(LeasesResourceLock, "default", "it", nil, leases,
+				ResourceLockConfig{Identity: "a"}, labels)
 			require.NoError(t, err)
 			return lock
 		}
@@ -136,7 +147,8 @@ func TestTheHolderPutsItsLabelsOntoTheLeaseAndLeavesTheOthers(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, lock.Update(t.Context(), record("a")))
 		}
-		plain, err := New(LeasesResourceLock, "default", "it", nil, leases, ResourceLockConfig{Identity: "a"})
+		plain, err := New(LeasesResourceLock, "default", "it", nil, leases,
+			ResourceLockConfig{Identity: "a"})
 		require.NoError(t, err)
 		require.NoError(t, plain.Create(t.Context(), record("a")))
 		require.NoError(t, plain.Update(t.Context(), record("a")))
@@ -148,8 +160,10 @@ func TestTheHolderPutsItsLabelsOntoTheLeaseAndLeavesTheOthers(t *testing.T) {
 		take(plain)
 		require.Equal(t, map[string]string{"release": "2", "team": "blue"}, labels())
 
-		require.NoError(t, leases.Leases("default").Delete(t.Context(), "it", metav1.DeleteOptions{}))
-		require.NoError(t, labelled(map[string]string{"release": "3"}).Create(t.Context(), record("a")))
+		require.NoError(t, leases.Leases("default").Delete(t.Context(), "it",
+			metav1.DeleteOptions{}))
+		require.NoError(t, labelled(map[string]string{"release": "3"}).Create(t.Context(),
+			record("a")))
 		require.Equal(t, map[string]string{"release": "3"}, labels())
 	})
 }
@@ -159,7 +173,9 @@ type eventsOf struct{ subjects, texts []string }
 
 func (e *eventsOf) Eventf(obj runtime.Object, eventType, reason, message string, args ...any) {
 	lease := obj.(*coordinationv1.Lease)
-	e.subjects = append(e.subjects, fmt.Sprintf("%s %s/%s, UID: %v", lease.GroupVersionKind(), lease.Namespace, lease.Name, lease.UID != ""))
+	e.subjects = append(e.subjects,
+		fmt.Sprintf("%s %s/%s, UID: %v", lease.GroupVersionKind(), lease.Namespace, lease.Name,
+			lease.UID != ""))
 	e.texts = append(e.texts, eventType+" "+reason+" "+fmt.Sprintf(message, args...))
 }
 
@@ -167,24 +183,30 @@ func (e *eventsOf) Eventf(obj runtime.Object, eventType, reason, message string,
 func TestAnEventIsAboutTheLeaseAsFarAsItIsKnown(t *testing.T) {
 	inServer(t, func(t *testing.T, server *fakeapi.Server) {
 		var events eventsOf
-		lock, err := NewFromKubeconfig(LeasesResourceLock, "default", "it", ResourceLockConfig{Identity: "a", EventRecorder: &events}, server.Config(), time.Second)
+		lock, err := NewFromKubeconfig(LeasesResourceLock, "default", "it",
+			ResourceLockConfig{Identity: "a", EventRecorder: &events}, server.Config(), time.Second)
 		require.NoError(t, err)
 		lock.RecordEvent("waits")
 		require.NoError(t, lock.Create(t.Context(), record("a")))
 		lock.RecordEvent("became leader")
 		lease := "coordination.k8s.io/v1, Kind=Lease default/it, UID: "
 		require.Equal(t, []string{lease + "false", lease + "true"}, events.subjects)
-		require.Equal(t, []string{"Normal LeaderElection a waits", "Normal LeaderElection a became leader"}, events.texts)
+		require.Equal(t, []string{"Normal LeaderElection a waits",
+			"Normal LeaderElection a became leader"}, events.texts)
 	})
 }
 
 // A request that hangs must leave time for another one before the lock is lost.
 func TestARequestMayTakeHalfOfTheRenewDeadline(t *testing.T) {
-	for _, c := range []struct{ renewDeadline, want time.Duration }{{10 * time.Second, 5 * time.Second}, {time.Second, time.Second}} {
+	for _, c := range []struct {
+		renewDeadline,
+		want time.Duration
+	}{{10 * time.Second, 5 * time.Second}, {time.Second, time.Second}} {
 		inServer(t, func(t *testing.T, server *fakeapi.Server) {
 			server.Inject(fakeapi.Fault{Delay: time.Hour})
 			config := server.Config()
-			lock, err := NewFromKubeconfig(LeasesResourceLock, "default", "it", ResourceLockConfig{Identity: "a"}, config, c.renewDeadline)
+			lock, err := NewFromKubeconfig(LeasesResourceLock, "default", "it",
+				ResourceLockConfig{Identity: "a"}, config, c.renewDeadline)
 			require.NoError(t, err)
 			require.Zero(t, config.Timeout, "the configuration is the caller's")
 			begin := time.Now()
@@ -198,8 +220,10 @@ func TestARequestMayTakeHalfOfTheRenewDeadline(t *testing.T) {
 }
 
 func TestALockThatCannotBeMadeSaysWhy(t *testing.T) {
-	_, err := NewFromKubeconfig(LeasesResourceLock, "default", "it", ResourceLockConfig{}, &rest.Config{Host: "no address!"}, time.Second)
+	_, err := NewFromKubeconfig(LeasesResourceLock, "default", "it", ResourceLockConfig{},
+		&rest.Config{Host: "no address!"}, time.Second)
 	require.ErrorContains(t, err, "making a client for the Lease default/it")
-	_, err = NewFromKubeconfig("endpoints", "default", "it", ResourceLockConfig{}, &rest.Config{}, time.Second)
+	_, err = NewFromKubeconfig("endpoints", "default", "it", ResourceLockConfig{}, &rest.Config{},
+		time.Second)
 	require.ErrorContains(t, err, `there is no lock of type "endpoints": use "leases"`)
 }

@@ -21,7 +21,9 @@ func Example() {
 }
 
 func ExampleNew() {
-	logger := zap.New(zap.WriteTo(os.Stdout), zap.JSONEncoder(func(c *zapcore.EncoderConfig) { c.TimeKey = "" }))
-	logger.Info("created", "pod", &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}})
+	withoutTime := func(c *zapcore.EncoderConfig) { c.TimeKey = "" }
+	logger := zap.New(zap.WriteTo(os.Stdout), zap.JSONEncoder(withoutTime))
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}}
+	logger.Info("created", "pod", pod)
 	// Output: {"level":"info","msg":"created","pod":{"namespace":"shop","name":"web"}}
 }

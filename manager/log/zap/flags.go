@@ -16,7 +16,8 @@ import (
 var encoders = map[string]NewEncoderFunc{"json": newJSONEncoder, "console": newConsoleEncoder}
 
 var levels = map[string]zapcore.Level{
-	"debug": zap.DebugLevel, "info": zap.InfoLevel, "error": zap.ErrorLevel, "panic": zap.PanicLevel,
+	"debug": zap.DebugLevel, "info": zap.InfoLevel,
+	"error": zap.ErrorLevel, "panic": zap.PanicLevel,
 }
 
 var stackLevels = map[string]zapcore.Level{
@@ -26,10 +27,11 @@ var stackLevels = map[string]zapcore.Level{
 var timeEncoders = map[string]zapcore.TimeEncoder{
 	"epoch": zapcore.EpochTimeEncoder, "millis": zapcore.EpochMillisTimeEncoder,
 	"nano": zapcore.EpochNanosTimeEncoder, "nanos": zapcore.EpochNanosTimeEncoder,
-	"iso8601": zapcore.ISO8601TimeEncoder, "rfc3339": zapcore.RFC3339TimeEncoder, "rfc3339nano": zapcore.RFC3339NanoTimeEncoder,
+	"iso8601": zapcore.ISO8601TimeEncoder, "rfc3339": zapcore.RFC3339TimeEncoder,
+	"rfc3339nano": zapcore.RFC3339NanoTimeEncoder,
 }
 
-// BindFlags adds flags that set the options. What the options hold already is their default.
+// BindFlags adds flags that set the options. The options' current values are the flags' defaults.
 //
 //	--zap-devel              development instead of production; see Options.Development
 //	--zap-encoder            json or console
@@ -38,7 +40,8 @@ var timeEncoders = map[string]zapcore.TimeEncoder{
 //	--zap-time-encoding      epoch, millis, nano, iso8601, rfc3339 or rfc3339nano
 func (o *Options) BindFlags(fs *flag.FlagSet) {
 	fs.BoolVar(&o.Development, "zap-devel", o.Development,
-		"Development mode: text, log level debug, stack traces from warnings on. Without it: JSON, log level info, stack traces from errors on.")
+		"Development mode: text, log level debug, stack traces from warnings on. "+
+			"Without it: JSON, log level info, stack traces from errors on.")
 	fs.Var(&choice{kind: "encoder", set: func(text string) (err error) {
 		o.NewEncoder, err = oneOf(encoders, text)
 		return err
@@ -49,7 +52,8 @@ func (o *Options) BindFlags(fs *flag.FlagSet) {
 			o.Level = zap.NewAtomicLevelAt(level)
 		}
 		return err
-	}}, "zap-log-level", "Lowest level that is logged: debug, info, error, panic, or a number above 0, where higher numbers log more detail.")
+	}}, "zap-log-level", "Lowest level that is logged: debug, info, error, panic, "+
+		"or a number above 0, where higher numbers log more detail.")
 	fs.Var(&choice{kind: "level", set: func(text string) error {
 		level, err := oneOf(stackLevels, text)
 		if err == nil {
@@ -60,7 +64,8 @@ func (o *Options) BindFlags(fs *flag.FlagSet) {
 	fs.Var(&choice{kind: "time-encoding", set: func(text string) (err error) {
 		o.TimeEncoder, err = oneOf(timeEncoders, text)
 		return err
-	}}, "zap-time-encoding", "Encoding of times: epoch, millis, nano, iso8601, rfc3339 (the default) or rfc3339nano.")
+	}}, "zap-time-encoding", "Encoding of times: epoch, millis, nano, iso8601, "+
+		"rfc3339 (the default) or rfc3339nano.")
 }
 
 func parseLevel(text string) (zapcore.Level, error) {
@@ -72,7 +77,8 @@ func parseLevel(text string) (zapcore.Level, error) {
 		}
 		return level, nil
 	}
-	// A level has 8 bits. controller-runtime lets a larger number wrap around, and nothing is logged.
+	// A level has 8 bits. In controller-runtime a larger number wraps around, and nothing is
+	// logged.
 	if number < 1 || number > -math.MinInt8 {
 		return 0, fmt.Errorf("log level %d: it must be between 1 and %d", number, -math.MinInt8)
 	}
@@ -82,7 +88,8 @@ func parseLevel(text string) (zapcore.Level, error) {
 func oneOf[V any](choices map[string]V, text string) (V, error) {
 	value, ok := choices[strings.ToLower(text)]
 	if !ok {
-		return value, fmt.Errorf("%q is not one of %s", text, strings.Join(slices.Sorted(maps.Keys(choices)), ", "))
+		return value, fmt.Errorf("%q is not one of %s", text,
+			strings.Join(slices.Sorted(maps.Keys(choices)), ", "))
 	}
 	return value, nil
 }

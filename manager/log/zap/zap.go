@@ -1,5 +1,5 @@
-// Package zap makes a logger from zap, with what a controller needs: readable lines in development and
-// JSON in production, flags for both, and objects of Kubernetes shown as references to them.
+// Package zap makes a logger from zap, with what a controller needs: readable lines in development
+// and JSON in production, flags for both, and references in place of Kubernetes objects.
 //
 //	opts := zap.Options{}
 //	opts.BindFlags(flag.CommandLine)
@@ -29,17 +29,17 @@ import (
 
 // Options are the settings of New. The zero value works, and means production.
 type Options struct {
-	// Development is for people: text, from Debug on, with a stack trace from warnings on. Without it,
-	// lines are JSON, from Info on, with a stack trace from errors on; and of lines with the same text,
-	// only the first 100 in a second are written, and every hundredth after that.
+	// Development is for people: text, from Debug on, with a stack trace from warnings on. Without
+	// it, lines are JSON, from Info on, with a stack trace from errors on; and of lines with the
+	// same text, only the first 100 in a second are written, and every hundredth after that.
 	Development bool
-	// Encoder makes a line of text. It has precedence over NewEncoder and EncoderConfigOptions.
+	// Encoder formats the lines. It overrides NewEncoder and EncoderConfigOptions.
 	Encoder zapcore.Encoder
 	// EncoderConfigOptions are passed to NewEncoder.
 	EncoderConfigOptions []EncoderConfigOption
-	// NewEncoder makes the encoder; by default it is JSON, and text in development.
+	// NewEncoder makes the encoder; the default is JSON, and text in development.
 	NewEncoder NewEncoderFunc
-	// DestWriter is where lines go; by default it is os.Stderr.
+	// DestWriter is where lines are written; the default is os.Stderr.
 	DestWriter io.Writer
 	// Level is the lowest level that is written. logr's V(3) is zapcore.Level(-3).
 	Level zapcore.LevelEnabler
@@ -47,7 +47,7 @@ type Options struct {
 	StacktraceLevel zapcore.LevelEnabler
 	// ZapOpts are passed to zap.
 	ZapOpts []zap.Option
-	// TimeEncoder makes the time stamps; by default they are of RFC 3339.
+	// TimeEncoder formats the time stamps; the default is RFC 3339.
 	TimeEncoder zapcore.TimeEncoder
 }
 
@@ -63,7 +63,7 @@ type NewEncoderFunc func(...EncoderConfigOption) zapcore.Encoder
 // New makes a logger.
 func New(opts ...Opts) logr.Logger { return zapr.NewLogger(NewRaw(opts...)) }
 
-// NewRaw makes zap's own kind of logger, for New's settings.
+// NewRaw makes a *zap.Logger with New's settings.
 func NewRaw(opts ...Opts) *zap.Logger {
 	var o Options
 	for _, opt := range opts {
@@ -71,14 +71,16 @@ func NewRaw(opts ...Opts) *zap.Logger {
 	}
 	o = o.withDefaults()
 	out := zapcore.AddSync(o.DestWriter)
-	core := zapcore.NewCore(&KubeAwareEncoder{Encoder: o.Encoder, Verbose: o.Development}, out, o.Level)
+	encoder := &KubeAwareEncoder{Encoder: o.Encoder, Verbose: o.Development}
+	core := zapcore.NewCore(encoder, out, o.Level)
 	if !o.Development {
 		core = referringCore{core}
 	}
 	return zap.New(core, append(o.ZapOpts, zap.ErrorOutput(out))...)
 }
 
-// withDefaults returns a copy in which everything is set, and in ZapOpts what follows from it.
+// withDefaults returns a copy with all defaults filled in, and adds the zap options that follow
+// from them.
 func (o Options) withDefaults() Options {
 	level, stack, newEncoder := zap.InfoLevel, zap.ErrorLevel, NewEncoderFunc(newJSONEncoder)
 	if o.Development {
@@ -100,8 +102,10 @@ func (o Options) withDefaults() Options {
 		o.TimeEncoder = zapcore.RFC3339TimeEncoder
 	}
 	if o.Encoder == nil {
-		// The time comes first, so that the user's options may set another one.
-		options := []EncoderConfigOption{func(c *zapcore.EncoderConfig) { c.EncodeTime = o.TimeEncoder }}
+		// The time encoder comes first, so that the user's options may replace it.
+		options := []EncoderConfigOption{func(c *zapcore.EncoderConfig) {
+			c.EncodeTime = o.TimeEncoder
+		}}
 		o.Encoder = o.NewEncoder(append(options, o.EncoderConfigOptions...)...)
 	}
 	more := append([]zap.Option(nil), o.ZapOpts...)
@@ -132,12 +136,12 @@ func Encoder(encoder zapcore.Encoder) func(o *Options) {
 	return func(o *Options) { o.Encoder = encoder }
 }
 
-// JSONEncoder sets Options.Encoder to one for JSON.
+// JSONEncoder sets Options.Encoder to a JSON encoder.
 func JSONEncoder(opts ...EncoderConfigOption) func(o *Options) {
 	return Encoder(newJSONEncoder(opts...))
 }
 
-// ConsoleEncoder sets Options.Encoder to one for text that people read.
+// ConsoleEncoder sets Options.Encoder to an encoder for readable text.
 func ConsoleEncoder(opts ...EncoderConfigOption) func(o *Options) {
 	return Encoder(newConsoleEncoder(opts...))
 }
@@ -157,8 +161,8 @@ func RawZapOpts(zapOpts ...zap.Option) func(o *Options) {
 	return func(o *Options) { o.ZapOpts = append(o.ZapOpts, zapOpts...) }
 }
 
-// UseFlagOptions takes over all settings, from Options that flags were bound to. Put it first: what comes
-// after it counts more.
+// UseFlagOptions copies all settings from Options that flags were bound to. Put it first: options
+// after it override it.
 func UseFlagOptions(in *Options) Opts {
 	return func(o *Options) { *o = *in }
 }
@@ -178,10 +182,10 @@ func configured(config zapcore.EncoderConfig, opts []EncoderConfigOption) zapcor
 	return config
 }
 
-// KubeAwareEncoder writes objects of Kubernetes as references: apiVersion, kind, namespace and name. A
-// whole Pod is 10 kB of text, and has secrets in it at worst.
+// KubeAwareEncoder writes Kubernetes objects as references: apiVersion, kind, namespace and name. A
+// whole Pod is 10 kB of text, and may contain secrets.
 type KubeAwareEncoder struct {
-	// Encoder writes all the rest.
+	// Encoder writes everything else.
 	zapcore.Encoder
 	// Verbose writes objects in full.
 	Verbose bool
@@ -193,15 +197,17 @@ func (k *KubeAwareEncoder) Clone() zapcore.Encoder {
 }
 
 // EncodeEntry implements zapcore.Encoder.
-func (k *KubeAwareEncoder) EncodeEntry(entry zapcore.Entry, fields []zapcore.Field) (*buffer.Buffer, error) {
+func (k *KubeAwareEncoder) EncodeEntry(
+	entry zapcore.Entry, fields []zapcore.Field,
+) (*buffer.Buffer, error) {
 	if !k.Verbose {
 		fields = references(fields)
 	}
 	return k.Encoder.EncodeEntry(entry, fields)
 }
 
-// referringCore does the same for the values that a logger is made with, which an encoder does not get
-// to see as fields. In controller-runtime an object in WithValues is written in full, in each line.
+// referringCore does the same for the values in WithValues, which an encoder does not see as
+// fields. In controller-runtime an object in WithValues is written in full, in each line.
 type referringCore struct{ zapcore.Core }
 
 // With implements zapcore.Core.
@@ -209,8 +215,8 @@ func (c referringCore) With(fields []zapcore.Field) zapcore.Core {
 	return referringCore{c.Core.With(references(fields))}
 }
 
-// references returns the fields with references in place of objects. The slice belongs to the caller,
-// who may use it again, and is not changed.
+// references returns the fields with references in place of objects. It copies the slice, which the
+// caller may use again.
 func references(fields []zapcore.Field) []zapcore.Field {
 	own := false
 	for i, field := range fields {
@@ -229,12 +235,13 @@ func references(fields []zapcore.Field) []zapcore.Field {
 	return fields
 }
 
-// shown is a reference; that of an object that is a nil pointer is nil.
+// shown is a reference as a field. The reference of a nil pointer is written as nil.
 type shown []reference.Field
 
 var errNil = errors.New("got nil for runtime.Object")
 
-// MarshalLogObject implements zapcore.ObjectMarshaler. Its error is written beside the field, as KEYError.
+// MarshalLogObject implements zapcore.ObjectMarshaler. zap writes its error beside the field, as
+// KEYError.
 func (s shown) MarshalLogObject(enc zapcore.ObjectEncoder) error {
 	if s == nil {
 		return errNil

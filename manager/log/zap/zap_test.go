@@ -28,34 +28,49 @@ func timeless(c *zapcore.EncoderConfig) { c.TimeKey = "" }
 
 func written(opts []Opts, log func(l logr.Logger)) string {
 	var out bytes.Buffer
-	log(New(append([]Opts{func(o *Options) { o.EncoderConfigOptions = []EncoderConfigOption{timeless} }, WriteTo(&out)}, opts...)...))
+	log(New(append([]Opts{func(o *Options) {
+		o.EncoderConfigOptions = []EncoderConfigOption{timeless}
+	}, WriteTo(&out)}, opts...)...))
 	return out.String()
 }
 
 func web() *corev1.Pod {
-	return &corev1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"},
-		Spec: corev1.PodSpec{NodeName: "a secret"}}
+	return &corev1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"},
+		Spec:       corev1.PodSpec{NodeName: "a secret"}}
 }
 
 func TestAnObjectIsShownAsAReference(t *testing.T) {
-	free := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "example.com/v1", "kind": "Website", "metadata": map[string]any{"name": "w"}, "spec": "a secret"}}
+	free := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "example.com/v1",
+		"kind": "Website", "metadata": map[string]any{"name": "w"}, "spec": "a secret"}}
 	for name, c := range inorder.Map(map[string]struct {
 		value any
 		want  string
 	}{
-		"an object":                       {web(), `{"apiVersion":"v1","kind":"Pod","namespace":"shop","name":"web"}`},
-		"one that does not know its kind": {&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}, `{"name":"n"}`},
-		"an unstructured one":             {free, `{"apiVersion":"example.com/v1","kind":"Website","name":"w"}`},
-		"a nil pointer":                   {(*corev1.Pod)(nil), `{},"vError":"got nil for runtime.Object"`},
-		"a name":                          {types.NamespacedName{Namespace: "shop", Name: "web"}, `{"name":"web","namespace":"shop"}`},
-		"a name without a namespace":      {types.NamespacedName{Name: "web"}, `{"name":"web"}`},
-		"a text":                          {"web", `"web"`},
-		"something else":                  {[]int{1}, `[1]`},
-		"an object that has no metadata":  {&corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "7"}}, `"&PodList{ListMeta:{ 7  <nil> nil},Items:[]Pod{},}"`},
+		"an object": {web(),
+			`{"apiVersion":"v1","kind":"Pod","namespace":"shop","name":"web"}`},
+		"one that does not know its kind": {&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}},
+			`{"name":"n"}`},
+		"an unstructured one": {free,
+			`{"apiVersion":"example.com/v1","kind":"Website","name":"w"}`},
+		"a nil pointer": {(*corev1.Pod)(nil),
+			`{},"vError":"got nil for runtime.Object"`},
+		"a name": {types.NamespacedName{Namespace: "shop", Name: "web"},
+			`{"name":"web","namespace":"shop"}`},
+		"a name without a namespace":     {types.NamespacedName{Name: "web"}, `{"name":"web"}`},
+		"a text":                         {"web", `"web"`},
+		"something else":                 {[]int{1}, `[1]`},
+		"an object that has no metadata": {&corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "7"}}, `"&PodList{ListMeta:{ 7  <nil> nil},Items:[]Pod{},}"`},
 	}) {
 		t.Run(name, func(t *testing.T) {
-			require.Equal(t, `{"level":"info","msg":"m","v":`+c.want+"}\n", written(nil, func(l logr.Logger) { l.Info("m", "v", c.value) }))
-			require.Equal(t, `{"level":"info","msg":"m","v":`+c.want+"}\n", written(nil, func(l logr.Logger) { l.WithValues("v", c.value).Info("m") }),
+			require.Equal(t, `{"level":"info","msg":"m","v":`+c.want+"}\n",
+				written(nil, func(l logr.Logger) {
+					l.Info("m", "v", c.value)
+				}))
+			require.Equal(t, `{"level":"info","msg":"m","v":`+c.want+"}\n",
+				written(nil, func(l logr.Logger) {
+					l.WithValues("v", c.value).Info("m")
+				}),
 				"a logger that was made with it")
 		})
 	}
@@ -63,16 +78,19 @@ func TestAnObjectIsShownAsAReference(t *testing.T) {
 
 // One field that is no object must not keep the next one from being found.
 func TestEveryObjectOfALineIsShownAsAReference(t *testing.T) {
-	require.Equal(t, `{"level":"info","msg":"m","n":1,"list":[1],"a":{"apiVersion":"v1","kind":"Pod","namespace":"shop","name":"web"},"b":{"name":"n"}}`+"\n",
+	require.Equal(t,
+		`{"level":"info","msg":"m","n":1,"list":[1],"a":{"apiVersion":"v1","kind":"Pod","namespace":"shop","name":"web"},"b":{"name":"n"}}`+"\n",
 		written(nil, func(l logr.Logger) {
-			l.Info("m", "n", 1, "list", []int{1}, "a", web(), "b", &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}})
+			l.Info("m", "n", 1, "list", []int{1}, "a", web(), "b",
+				&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}})
 		}))
 }
 
 func TestACopyOfAnEncoderShowsAsMuchAsTheEncoder(t *testing.T) {
 	for _, verbose := range []bool{true, false} {
 		encoder := &KubeAwareEncoder{Encoder: newJSONEncoder(timeless), Verbose: verbose}
-		line, err := encoder.Clone().EncodeEntry(zapcore.Entry{Message: "m"}, []zapcore.Field{zap.Any("v", web())})
+		line, err := encoder.Clone().EncodeEntry(zapcore.Entry{Message: "m"},
+			[]zapcore.Field{zap.Any("v", web())})
 		require.NoError(t, err)
 		require.Equal(t, verbose, strings.Contains(line.String(), "a secret"))
 	}
@@ -81,7 +99,9 @@ func TestACopyOfAnEncoderShowsAsMuchAsTheEncoder(t *testing.T) {
 func TestDevelopmentShowsObjectsInFull(t *testing.T) {
 	dev := []Opts{UseDevMode(true)}
 	require.Contains(t, written(dev, func(l logr.Logger) { l.Info("m", "v", web()) }), "a secret")
-	require.Contains(t, written(dev, func(l logr.Logger) { l.WithValues("v", web()).Info("m") }), "a secret")
+	require.Contains(t, written(dev, func(l logr.Logger) {
+		l.WithValues("v", web()).Info("m")
+	}), "a secret")
 }
 
 func TestTheFieldsOfTheCallerAreNotChanged(t *testing.T) {
@@ -130,12 +150,22 @@ func TestDetailIsWrittenFromTheLevelThatWasAskedFor(t *testing.T) {
 }
 
 func TestOptionsReachTheLogger(t *testing.T) {
-	console := written([]Opts{ConsoleEncoder(timeless)}, func(l logr.Logger) { l.Info("m", "n", 1) })
+	console := written([]Opts{ConsoleEncoder(timeless)}, func(l logr.Logger) {
+		l.Info("m", "n", 1)
+	})
 	require.Equal(t, "INFO\tm\t{\"n\": 1}\n", console)
-	json := written([]Opts{UseDevMode(true), JSONEncoder(timeless)}, func(l logr.Logger) { l.Info("m") })
-	require.Equal(t, "{\"level\":\"info\",\"ts\":", strings.Split(written([]Opts{JSONEncoder()}, func(l logr.Logger) { l.Info("m") }), "1")[0])
+	json := written([]Opts{UseDevMode(true), JSONEncoder(timeless)}, func(l logr.Logger) {
+		l.Info("m")
+	})
+	require.Equal(t, "{\"level\":\"info\",\"ts\":",
+		strings.Split(written([]Opts{JSONEncoder()}, func(l logr.Logger) {
+			l.Info("m")
+		}), "1")[0])
 	require.Equal(t, "{\"level\":\"info\",\"msg\":\"m\"}\n", json)
-	own := written([]Opts{Encoder(newJSONEncoder(timeless)), StacktraceLevel(zap.InfoLevel), RawZapOpts(zap.Fields(zap.Int("own", 1)))}, func(l logr.Logger) { l.Info("m") })
+	own := written([]Opts{Encoder(newJSONEncoder(timeless)), StacktraceLevel(zap.InfoLevel),
+		RawZapOpts(zap.Fields(zap.Int("own", 1)))}, func(l logr.Logger) {
+		l.Info("m")
+	})
 	require.Contains(t, own, `"own":1,"stacktrace"`)
 }
 
@@ -150,7 +180,10 @@ func TestTimesAreOfRFC3339UnlessAskedOtherwise(t *testing.T) {
 	}
 	require.Contains(t, write(Options{}), `"1970-01-01T00:00:01Z"`)
 	require.Contains(t, write(Options{TimeEncoder: zapcore.EpochTimeEncoder}), `"ts":1,`)
-	require.Contains(t, write(Options{EncoderConfigOptions: []EncoderConfigOption{func(c *zapcore.EncoderConfig) { c.EncodeTime = zapcore.EpochMillisTimeEncoder }}}), `"ts":1000,`)
+	require.Contains(t,
+		write(Options{EncoderConfigOptions: []EncoderConfigOption{func(c *zapcore.EncoderConfig) {
+			c.EncodeTime = zapcore.EpochMillisTimeEncoder
+		}}}), `"ts":1000,`)
 }
 
 func TestTheDefaultIsStandardError(t *testing.T) {
@@ -168,7 +201,8 @@ func parse(t *testing.T, args ...string) (Options, error) {
 }
 
 func TestFlagsSetOptions(t *testing.T) {
-	o, err := parse(t, "--zap-devel", "--zap-encoder=JSON", "--zap-log-level=5", "--zap-stacktrace-level=panic", "--zap-time-encoding=millis")
+	o, err := parse(t, "--zap-devel", "--zap-encoder=JSON", "--zap-log-level=5",
+		"--zap-stacktrace-level=panic", "--zap-time-encoding=millis")
 	require.NoError(t, err)
 	require.True(t, o.Development)
 	require.True(t, o.Level.Enabled(zapcore.Level(-5)))
@@ -177,7 +211,8 @@ func TestFlagsSetOptions(t *testing.T) {
 	require.True(t, o.StacktraceLevel.Enabled(zap.PanicLevel))
 	var out bytes.Buffer
 	New(UseFlagOptions(&o), WriteTo(&out)).Info("m")
-	require.True(t, strings.HasPrefix(out.String(), `{"L":"INFO","T":`) || strings.HasPrefix(out.String(), `{"level":"info","ts":`), out.String())
+	require.True(t, strings.HasPrefix(out.String(), `{"L":"INFO","T":`) ||
+		strings.HasPrefix(out.String(), `{"level":"info","ts":`), out.String())
 }
 
 func TestAWrongFlagSaysWhatIsPossible(t *testing.T) {

@@ -1,10 +1,10 @@
-// Package filters decides who may read metrics: whoever the API server says.
+// Package filters lets the API server decide which clients may read metrics.
 //
-// A request brings a token. A TokenReview tells whose it is, and a SubjectAccessReview whether this user
-// may do what the request does. Both answers are kept for a while.
+// A request carries a token. A TokenReview says which user it belongs to, and a SubjectAccessReview
+// whether this user may make the request. Both answers are cached for a while.
 //
-// Neighbours: below it are the clients for reviews. Above it is the metrics server, which puts the filter
-// around its handlers.
+// Neighbours: below it are the clients for reviews. Above it is the metrics server, which puts the
+// filter around its handlers.
 package filters
 
 import (
@@ -22,13 +22,15 @@ import (
 // WithAuthenticationAndAuthorization makes a filter for server.Options.FilterProvider.
 //
 // The program's own role needs the verb create for tokenreviews in authentication.k8s.io and for
-// subjectaccessreviews in authorization.k8s.io. Who reads metrics needs a role with nonResourceURLs
+// subjectaccessreviews in authorization.k8s.io. A client needs a role with nonResourceURLs
 // ["/metrics"] and verbs [get].
 //
-// A client gets 401 without a token or with one that nobody knows, 403 without the permission, and 500
-// if the API server cannot be asked; the reason is in the log. A token and its user are believed for a
+// A client gets 401 without a token or with an unknown one, 403 without the permission, and 500 if
+// the API server does not answer; the reason is in the log. A token and its user are cached for a
 // minute, a permission for 5 minutes, and a refusal for 30 seconds.
-func WithAuthenticationAndAuthorization(config *rest.Config, httpClient *http.Client) (server.Filter, error) {
+func WithAuthenticationAndAuthorization(
+	config *rest.Config, httpClient *http.Client,
+) (server.Filter, error) {
 	asking, err := newReviews(config, httpClient)
 	if err != nil {
 		return nil, fmt.Errorf("make the filter for metrics: %w", err)
@@ -38,7 +40,7 @@ func WithAuthenticationAndAuthorization(config *rest.Config, httpClient *http.Cl
 	}, nil
 }
 
-// authenticationFilter lets a request through to the handler, or answers it.
+// authenticationFilter passes a request to the handler, or refuses it.
 type authenticationFilter struct {
 	reviews *reviews
 	log     logr.Logger
@@ -63,23 +65,26 @@ func (f *authenticationFilter) ServeHTTP(w http.ResponseWriter, req *http.Reques
 		http.Error(w, "Authentication failed", http.StatusInternalServerError)
 		return
 	}
-	decision, err := f.reviews.authorize(req.Context(), user, strings.ToLower(req.Method), req.URL.Path)
+	decision, err := f.reviews.authorize(req.Context(), user, strings.ToLower(req.Method),
+		req.URL.Path)
 	switch {
 	case err != nil:
 		f.log.Error(err, "A permission could not be reviewed", "user", user.Username)
-		http.Error(w, fmt.Sprintf("Authorization for user %s failed", user.Username), http.StatusInternalServerError)
+		http.Error(w, fmt.Sprintf("Authorization for user %s failed", user.Username),
+			http.StatusInternalServerError)
 		return
 	case !decision.allowed:
 		f.log.V(4).Info("A request was refused", "user", user.Username, "why", decision.reason)
-		http.Error(w, fmt.Sprintf("Authorization denied for user %s", user.Username), http.StatusForbidden)
+		http.Error(w, fmt.Sprintf("Authorization denied for user %s", user.Username),
+			http.StatusForbidden)
 		return
 	}
 	req = req.Clone(req.Context())
-	req.Header.Del("Authorization") // the token is no business of the handler's
+	req.Header.Del("Authorization") // the handler must not see the token
 	f.handler.ServeHTTP(w, req)
 }
 
-// bearerToken is empty if there is none.
+// bearerToken returns the request's token, or nothing.
 func bearerToken(req *http.Request) string {
 	scheme, token, _ := strings.Cut(strings.TrimSpace(req.Header.Get("Authorization")), " ")
 	if !strings.EqualFold(scheme, "bearer") {

@@ -24,8 +24,8 @@ import (
 	"github.com/loopwright/loopwright/internal/inorder"
 )
 
-// judge is an API server that knows nothing but reviews. The token "ann" belongs to ann, who may get
-// /metrics; every other token but "nobody" belongs to somebody who may do nothing.
+// judge is an API server that knows nothing but reviews. The token "ann" belongs to ann, who may
+// get /metrics; every other token but "nobody" belongs to somebody who may do nothing.
 type judge struct {
 	mu    sync.Mutex // guards the following
 	asked []string
@@ -56,7 +56,8 @@ func (j *judge) RoundTrip(req *http.Request) (*http.Response, error) {
 	code := http.StatusCreated
 	switch {
 	case fail:
-		code, answer = with, metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: "Failure", Code: int32(with)}
+		code, answer = with, metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1",
+			Kind: "Status"}, Status: "Failure", Code: int32(with)}
 	case kind == "tokenreviews":
 		answer = reviewToken(req.Body)
 	default:
@@ -66,7 +67,9 @@ func (j *judge) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &http.Response{StatusCode: code, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(string(body))), Request: req}, nil
+	return &http.Response{StatusCode: code,
+		Header: http.Header{"Content-Type": {"application/json"}},
+		Body:   io.NopCloser(strings.NewReader(string(body))), Request: req}, nil
 }
 
 func reviewToken(body io.Reader) any {
@@ -80,7 +83,9 @@ func reviewToken(body io.Reader) any {
 		review.Status.Error = "the token has expired"
 	default:
 		review.Status.Authenticated = true
-		review.Status.User = authenticationv1.UserInfo{Username: review.Spec.Token, UID: "7", Groups: []string{"people"}, Extra: map[string]authenticationv1.ExtraValue{"scope": {"read"}}}
+		review.Status.User = authenticationv1.UserInfo{Username: review.Spec.Token, UID: "7",
+			Groups: []string{"people"},
+			Extra:  map[string]authenticationv1.ExtraValue{"scope": {"read"}}}
 	}
 	return review
 }
@@ -93,7 +98,9 @@ func reviewAccess(body io.Reader) any {
 	s := review.Spec
 	complete := s.UID == "7" && fmt.Sprint(s.Groups, s.Extra) == "[people] map[scope:[read]]"
 	review.Status.Denied = s.User == "eve" // who is allowed by one rule and denied by another
-	review.Status.Allowed = complete && (s.User == "ann" || s.User == "eve") && *s.NonResourceAttributes == authorizationv1.NonResourceAttributes{Path: "/metrics", Verb: "get"}
+	review.Status.Allowed = complete && (s.User == "ann" || s.User == "eve") &&
+		*s.NonResourceAttributes == authorizationv1.NonResourceAttributes{Path: "/metrics",
+			Verb: "get"}
 	return review
 }
 
@@ -117,7 +124,9 @@ func guarded(t *testing.T, j *judge) http.Handler { return loggingGuard(t, j, lo
 
 func loggingGuard(t *testing.T, j *judge, log logr.Logger) http.Handler {
 	t.Helper()
-	config := &rest.Config{Host: "http://judge", QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"}} // which the judge can read
+	// which the judge can read
+	config := &rest.Config{Host: "http://judge", QPS: -1,
+		ContentConfig: rest.ContentConfig{ContentType: "application/json"}}
 	filter, err := WithAuthenticationAndAuthorization(config, &http.Client{Transport: j})
 	require.NoError(t, err)
 	handler, err := filter(log, http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
@@ -141,12 +150,16 @@ func TestTheServerSaysWhoMayReadMetrics(t *testing.T) {
 		code                        int
 		body                        string
 	}{
-		"who may":                  {"GET", "/metrics", "Bearer ann", 200, `metrics ""`},
-		"in other letters":         {"GET", "/metrics", "bearer  ann ", 200, `metrics ""`},
-		"another verb":             {"POST", "/metrics", "Bearer ann", 403, "Authorization denied for user ann"},
-		"another path":             {"GET", "/debug", "Bearer ann", 403, "Authorization denied for user ann"},
-		"another user":             {"GET", "/metrics", "Bearer bob", 403, "Authorization denied for user bob"},
-		"who is also denied":       {"GET", "/metrics", "Bearer eve", 403, "Authorization denied for user eve"},
+		"who may":          {"GET", "/metrics", "Bearer ann", 200, `metrics ""`},
+		"in other letters": {"GET", "/metrics", "bearer  ann ", 200, `metrics ""`},
+		"another verb": {"POST", "/metrics", "Bearer ann", 403,
+			"Authorization denied for user ann"},
+		"another path": {"GET", "/debug", "Bearer ann", 403,
+			"Authorization denied for user ann"},
+		"another user": {"GET", "/metrics", "Bearer bob", 403,
+			"Authorization denied for user bob"},
+		"who is also denied": {"GET", "/metrics", "Bearer eve", 403,
+			"Authorization denied for user eve"},
 		"a token that is nobody's": {"GET", "/metrics", "Bearer nobody", 401, "Unauthorized"},
 		"a token that has expired": {"GET", "/metrics", "Bearer expired", 401, "Unauthorized"},
 		"no token":                 {"GET", "/metrics", "", 401, "Unauthorized"},
@@ -169,7 +182,8 @@ func TestAnswersAreRememberedForAWhile(t *testing.T) {
 			t.Helper()
 			ask(t.Context(), h, "GET", "/metrics", "Bearer "+token)
 			gotTokens, gotAccesses := j.take()
-			require.Equal(t, []int{tokens, accesses}, []int{gotTokens, gotAccesses}, "after %v", token)
+			require.Equal(t, []int{tokens, accesses}, []int{gotTokens, gotAccesses}, "after %v",
+				token)
 		}
 		for _, token := range []string{"ann", "bob"} {
 			expect(token, 1, 1)
@@ -273,6 +287,7 @@ func TestAServerThatHangsIsNotWaitedForForever(t *testing.T) {
 		began := time.Now()
 		code, _ := ask(t.Context(), guarded(t, j), "GET", "/metrics", "Bearer ann")
 		require.Equal(t, 500, code)
-		require.Equal(t, 5*10*time.Second+4062500*time.Microsecond, time.Since(began), "five times ten seconds, and the pauses")
+		require.Equal(t, 5*10*time.Second+4062500*time.Microsecond, time.Since(began),
+			"five times ten seconds, and the pauses")
 	})
 }

@@ -10,16 +10,17 @@ import (
 	"k8s.io/apimachinery/pkg/util/cache"
 )
 
-// These bound the memory and the goroutines: a program has a few scrapers, but anybody can send tokens.
+// These bound the memory and the goroutines: a program has a few scrapers, but any client can send
+// tokens.
 const (
 	maxKept    = 1000
-	maxReviews = 100 // that are under way
+	maxReviews = 100 // at a time
 )
 
 var errBusy = errors.New("too many other reviews have no answer yet")
 
-// reviewCache keeps the answers of the API server for as long as they may be believed. Requests that need
-// the same answer at the same time share one review. Errors are not kept.
+// reviewCache keeps the API server's answers for a limited time. Requests that need the same answer
+// at the same time share one review. Errors are not kept.
 type reviewCache[V any] struct {
 	kept     *cache.LRUExpireCache
 	underWay singleflight.Group
@@ -32,8 +33,8 @@ func newReviewCache[V any]() *reviewCache[V] {
 	}
 }
 
-// get returns the answer that is kept, or asks for it. The end of ctx does not cancel the review, because
-// other requests may wait for it, too: ask must have a limit of its own.
+// get returns the cached answer, or asks for it. The end of ctx does not cancel the review, because
+// other requests may wait for it, too: ask must have a timeout of its own.
 func (c *reviewCache[V]) get(
 	ctx context.Context, key string, ask func(context.Context) (V, time.Duration, error),
 ) (answer V, err error) {
@@ -52,7 +53,8 @@ func (c *reviewCache[V]) get(
 	}
 }
 
-// review makes an error of a panic, as net/http would: it fails a request, and does not end the process.
+// review turns a panic into an error, as net/http would: it fails a request, and does not end the
+// process.
 func (c *reviewCache[V]) review(
 	ctx context.Context, key string, ask func(context.Context) (V, time.Duration, error),
 ) (answer V, err error) {

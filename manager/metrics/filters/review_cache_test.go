@@ -14,7 +14,10 @@ func TestARequestThatWaitsForAReviewMayGiveUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newReviewCache[int]()
 		release := make(chan struct{})
-		ask := func(context.Context) (int, time.Duration, error) { <-release; return 7, time.Second, nil }
+		ask := func(context.Context) (int, time.Duration, error) {
+			<-release
+			return 7, time.Second, nil
+		}
 		for _, who := range []string{"the first, which asks", "another, which waits"} {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			began := time.Now()
@@ -34,7 +37,9 @@ func TestARequestThatWaitsForAReviewMayGiveUp(t *testing.T) {
 // net/http does not see the goroutine of a review, and so cannot catch its panic.
 func TestAPanicIsAnErrorAndIsNotKept(t *testing.T) {
 	c := newReviewCache[int]()
-	_, err := c.get(t.Context(), "a", func(context.Context) (int, time.Duration, error) { panic("oh") })
+	_, err := c.get(t.Context(), "a", func(context.Context) (int, time.Duration, error) {
+		panic("oh")
+	})
 	require.ErrorContains(t, err, "oh")
 	require.Empty(t, c.kept.Keys())
 	answer, err := c.get(t.Context(), "a", func(context.Context) (int, time.Duration, error) {
@@ -48,18 +53,20 @@ func TestTheMemoryIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newReviewCache[int]()
 		for n := range 3 * maxKept {
-			_, err := c.get(t.Context(), strconv.Itoa(n), func(context.Context) (int, time.Duration, error) {
-				return n, time.Minute, nil
-			})
+			_, err := c.get(t.Context(), strconv.Itoa(n),
+				func(context.Context) (int, time.Duration, error) {
+					return n, time.Minute, nil
+				})
 			require.NoError(t, err)
 			require.LessOrEqual(t, len(c.kept.Keys()), maxKept)
 		}
 		time.Sleep(2 * time.Minute)
 		asked := false
-		_, err := c.get(t.Context(), strconv.Itoa(3*maxKept-1), func(context.Context) (int, time.Duration, error) {
-			asked = true
-			return 0, time.Second, nil
-		})
+		_, err := c.get(t.Context(), strconv.Itoa(3*maxKept-1),
+			func(context.Context) (int, time.Duration, error) {
+				asked = true
+				return 0, time.Second, nil
+			})
 		require.NoError(t, err)
 		require.True(t, asked, "an answer is believed for as long as it said, and no longer")
 	})
@@ -78,11 +85,12 @@ func TestTheReviewsUnderWayAreBounded(t *testing.T) {
 		for n := range maxReviews {
 			gone, leave := context.WithCancel(t.Context())
 			go func() {
-				_, err := c.get(gone, strconv.Itoa(n), func(context.Context) (int, time.Duration, error) {
-					asked <- n
-					<-release
-					return n, time.Hour, nil
-				})
+				_, err := c.get(gone, strconv.Itoa(n),
+					func(context.Context) (int, time.Duration, error) {
+						asked <- n
+						<-release
+						return n, time.Hour, nil
+					})
 				require.ErrorIs(t, err, context.Canceled)
 			}()
 			synctest.Wait()

@@ -18,16 +18,17 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// How long answers are believed.
+// How long answers are cached.
 const (
-	tokenFor   = time.Minute
-	failureFor = 10 * time.Second // a token that was refused with an error, which may pass
+	tokenFor = time.Minute
+	// a token whose review has an error in its status, which may be temporary
+	failureFor = 10 * time.Second
 	allowedFor = 5 * time.Minute
 	deniedFor  = 30 * time.Second
 )
 
-// A review that fails is tried again: 5 times in all, after pauses of 0.5, 0.75, ... seconds, and each
-// for at most 10 seconds.
+// A review that fails is retried: 5 attempts in all, after delays of 0.5, 0.75, ... seconds, each
+// of at most 10 seconds.
 const (
 	tries       = 5
 	firstPause  = 500 * time.Millisecond
@@ -48,8 +49,8 @@ type decision struct {
 	reason  string
 }
 
-// reviews asks the API server, and keeps the answers. Their keys are hashes: a token should not stay in
-// memory, and a user may have thousands of groups.
+// reviews asks the API server, and caches the answers. The cache keys are hashes: a token should
+// not stay in memory, and a user may have thousands of groups.
 type reviews struct {
 	tokens   authenticationclient.TokenReviewInterface
 	accesses authorizationclient.SubjectAccessReviewInterface
@@ -75,34 +76,41 @@ func newReviews(config *rest.Config, httpClient *http.Client) (*reviews, error) 
 	}, nil
 }
 
-// authenticate returns the token's user, or errUnknown. A review that ends with an error in its status
-// counts as a no, as it does in the API server: for a token that is malformed or expired it has one. In
-// controller-runtime the client gets 500 then, and looks for the mistake on the wrong side.
-func (r *reviews) authenticate(ctx context.Context, token string) (*authenticationv1.UserInfo, error) {
-	who, err := r.identities.get(ctx, hash([]byte(token)), func(ctx context.Context) (who identity, keep time.Duration, err error) {
-		keep = tokenFor
-		err = again(ctx, func(ctx context.Context) error {
-			review, err := r.tokens.Create(ctx, &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token}}, metav1.CreateOptions{})
-			switch {
-			case err != nil:
-				return fmt.Errorf("create a TokenReview: %w", err)
-			case review.Status.Authenticated:
-				who.user = &review.Status.User
-			case review.Status.Error != "":
-				who.why, keep = review.Status.Error, failureFor
-			}
-			return nil
+// authenticate returns the token's user, or errUnknown. A review with an error in its status counts
+// as a refusal, as in the API server: a malformed or expired token has one. In controller-runtime
+// the client gets 500 then, and looks for the mistake on the wrong side.
+func (r *reviews) authenticate(
+	ctx context.Context, token string,
+) (*authenticationv1.UserInfo, error) {
+	spec := authenticationv1.TokenReviewSpec{Token: token}
+	who, err := r.identities.get(ctx, hash([]byte(token)),
+		func(ctx context.Context) (who identity, keep time.Duration, err error) {
+			keep = tokenFor
+			err = again(ctx, func(ctx context.Context) error {
+				review, err := r.tokens.Create(ctx,
+					&authenticationv1.TokenReview{Spec: spec}, metav1.CreateOptions{})
+				switch {
+				case err != nil:
+					return fmt.Errorf("create a TokenReview: %w", err)
+				case review.Status.Authenticated:
+					who.user = &review.Status.User
+				case review.Status.Error != "":
+					who.why, keep = review.Status.Error, failureFor
+				}
+				return nil
+			})
+			return who, keep, err
 		})
-		return who, keep, err
-	})
 	if err == nil && who.user == nil {
 		return nil, fmt.Errorf("%w: %s", errUnknown, who.why)
 	}
 	return who.user, err
 }
 
-// authorize returns whether the user may do this.
-func (r *reviews) authorize(ctx context.Context, user *authenticationv1.UserInfo, verb, path string) (decision, error) {
+// authorize returns whether the user may make this request.
+func (r *reviews) authorize(
+	ctx context.Context, user *authenticationv1.UserInfo, verb, path string,
+) (decision, error) {
 	spec := authorizationv1.SubjectAccessReviewSpec{
 		User: user.Username, UID: user.UID, Groups: user.Groups,
 		NonResourceAttributes: &authorizationv1.NonResourceAttributes{Path: path, Verb: verb},
@@ -117,20 +125,25 @@ func (r *reviews) authorize(ctx context.Context, user *authenticationv1.UserInfo
 	if err != nil {
 		return decision{}, err
 	}
-	return r.decisions.get(ctx, hash(encoded), func(ctx context.Context) (d decision, keep time.Duration, err error) {
-		err = again(ctx, func(ctx context.Context) error {
-			review, err := r.accesses.Create(ctx, &authorizationv1.SubjectAccessReview{Spec: spec}, metav1.CreateOptions{})
-			if err != nil {
-				return fmt.Errorf("create a SubjectAccessReview: %w", err)
+	return r.decisions.get(ctx, hash(encoded),
+		func(ctx context.Context) (d decision, keep time.Duration, err error) {
+			err = again(ctx, func(ctx context.Context) error {
+				review, err := r.accesses.Create(ctx,
+					&authorizationv1.SubjectAccessReview{Spec: spec}, metav1.CreateOptions{})
+				if err != nil {
+					return fmt.Errorf("create a SubjectAccessReview: %w", err)
+				}
+				d = decision{
+					allowed: review.Status.Allowed && !review.Status.Denied,
+					reason:  review.Status.Reason,
+				}
+				return nil
+			})
+			if d.allowed {
+				return d, allowedFor, err
 			}
-			d = decision{allowed: review.Status.Allowed && !review.Status.Denied, reason: review.Status.Reason}
-			return nil
+			return d, deniedFor, err
 		})
-		if d.allowed {
-			return d, allowedFor, err
-		}
-		return d, deniedFor, err
-	})
 }
 
 func hash(key []byte) string {
@@ -138,7 +151,7 @@ func hash(key []byte) string {
 	return string(sum[:])
 }
 
-// again tries something until it succeeds, or fails in a way that will not change.
+// again retries until the call succeeds, or fails with an error that a retry does not change.
 func again(ctx context.Context, do func(ctx context.Context) error) error {
 	pause := firstPause
 	for n := 1; ; n++ {
@@ -157,8 +170,9 @@ func again(ctx context.Context, do func(ctx context.Context) error) error {
 	}
 }
 
-// mayPass is true for errors of the network, and for a server that is overloaded or broken.
+// mayPass returns true for network errors, and for a server that is overloaded or broken.
 func mayPass(err error) bool {
 	var status apierrors.APIStatus
-	return !errors.As(err, &status) || apierrors.IsTooManyRequests(err) || status.Status().Code >= http.StatusInternalServerError
+	return !errors.As(err, &status) || apierrors.IsTooManyRequests(err) ||
+		status.Status().Code >= http.StatusInternalServerError
 }

@@ -1,12 +1,12 @@
-// Package server serves metrics over HTTP, and what else belongs on the same port: pprof, the flight
-// recorder.
+// Package server serves metrics over HTTP, and other diagnostics on the same port: pprof, the
+// flight recorder.
 //
-// A request passes the filter, if there is one, and reaches the registry's handler at /metrics or an
-// extra handler.
+// A request passes the filter, if there is one, and reaches the registry's handler at /metrics or
+// an extra handler.
 //
-// Neighbours: below it are the registry in manager/metrics and certwatcher. Beside it is filters, with
-// a filter that asks the API server who may read. Above it is the manager, which starts it first and
-// stops it last.
+// Neighbours: below it are the registry in manager/metrics and certwatcher. Beside it is filters,
+// with a filter that asks the API server which clients may read. Above it is the manager, which
+// starts it first and stops it last.
 package server
 
 import (
@@ -35,26 +35,26 @@ import (
 
 const metricsPath = "/metrics"
 
-// disabled is the BindAddress of no server.
+// disabled is the BindAddress that means no server.
 const disabled = "0"
 
-// shutdownLimit is how long requests may go on after the context has ended. Theirs ends at the same
-// moment, so that it is for those that do not look at it.
+// shutdownLimit is how long requests may go on after the context has ended. Their own contexts end
+// at the same moment, so this is for handlers that ignore their context.
 const shutdownLimit = 30 * time.Second
 
-// DefaultBindAddress is where metrics are served if nothing else is said: port 8080, on all addresses, as in
-// controller-runtime. Anybody in the network can read them there, and what extra handlers show. A manager that
-// is Strict serves this machine alone.
+// DefaultBindAddress is where metrics are served if BindAddress is empty: port 8080, on all
+// addresses, as in controller-runtime. Every client in the network can read them there, and what
+// extra handlers show. A manager that is Strict listens on localhost only.
 var DefaultBindAddress = ":8080"
 
-// Filter is put around the metrics and each extra handler. The logger has the path in it.
+// Filter wraps the metrics handler and each extra handler. The logger has the path in it.
 type Filter func(log logr.Logger, handler http.Handler) (http.Handler, error)
 
 // Server serves metrics. It is a manager's Runnable.
 type Server interface {
 	// AddExtraHandler adds a handler at a path. It must be called before Start.
 	AddExtraHandler(path string, handler http.Handler) error
-	// NeedLeaderElection says that each replica serves its own metrics.
+	// NeedLeaderElection returns false: each replica serves its own metrics.
 	NeedLeaderElection() bool
 	// Start serves until the context ends.
 	Start(ctx context.Context) error
@@ -64,23 +64,24 @@ type Server interface {
 type Options struct {
 	// SecureServing serves HTTPS.
 	SecureServing bool
-	// BindAddress is host and port; by default it is DefaultBindAddress. "0" means no server.
+	// BindAddress is host and port; the default is DefaultBindAddress. "0" means no server.
 	BindAddress string
-	// ExtraHandlers are served as well, by their paths. Beware of pprof and the like on a port that
-	// others can reach.
+	// ExtraHandlers are served as well, by their paths. Do not serve pprof and the like on a port
+	// that untrusted clients can reach.
 	ExtraHandlers map[string]http.Handler
 	// FilterProvider makes the filter, such as filters.WithAuthenticationAndAuthorization.
 	FilterProvider func(c *rest.Config, httpClient *http.Client) (Filter, error)
-	// CertDir, CertName and KeyName say where certificate and key are. By default they are tls.crt and
-	// tls.key in the directory k8s-metrics-server/serving-certs below that of temporary files. They are
-	// read again when they change. Without these files, the server makes itself a certificate, and signs
-	// it itself.
+	// CertDir, CertName and KeyName locate the certificate and its key. By default they are tls.crt
+	// and tls.key in the directory k8s-metrics-server/serving-certs below that of temporary files.
+	// The server reads them again when they change. Without these files it uses a self-signed
+	// certificate.
 	CertDir  string
 	CertName string
 	KeyName  string
 	// TLSOpts change the TLS configuration. If one sets a certificate, no files are read.
 	TLSOpts []func(*tls.Config)
-	// HandlerOpts change how metrics are served. By default an error in one metric fails the request.
+	// HandlerOpts change how metrics are served. By default an error in one metric fails the
+	// request.
 	HandlerOpts []func(*promhttp.HandlerOpts)
 	// ListenConfig opens the port.
 	ListenConfig net.ListenConfig
@@ -110,12 +111,12 @@ func NewServer(o Options, config *rest.Config, httpClient *http.Client) (Server,
 
 type server struct {
 	options Options
-	filter  Filter // nil lets everybody in
+	filter  Filter // nil lets every client in
 
 	mu       sync.Mutex // guards the following
 	handlers map[string]http.Handler
 	started  bool
-	address  string // where it listens, which differs from BindAddress if that has port 0
+	address  string // where it listens; it differs from BindAddress if that has port 0
 }
 
 // AddExtraHandler implements Server.
@@ -124,9 +125,11 @@ func (s *server) AddExtraHandler(path string, handler http.Handler) error {
 	defer s.mu.Unlock()
 	switch {
 	case s.started:
-		return fmt.Errorf("add a handler for %q to the metrics server: it serves already; add it before the manager starts", path)
+		return fmt.Errorf("add a handler for %q to the metrics server: it serves already; "+
+			"add it before the manager starts", path)
 	case path == metricsPath:
-		return fmt.Errorf("add a handler to the metrics server: %s is taken by the metrics; choose another path", metricsPath)
+		return fmt.Errorf("add a handler to the metrics server: %s is taken by the metrics; "+
+			"choose another path", metricsPath)
 	case s.handlers[path] != nil:
 		return fmt.Errorf("add a handler to the metrics server: there is one for %q already", path)
 	}
@@ -140,24 +143,24 @@ func (s *server) AddExtraHandler(path string, handler http.Handler) error {
 // NeedLeaderElection implements Server.
 func (s *server) NeedLeaderElection() bool { return false }
 
-// GetBindAddr returns the address and port that the server listens on, or nothing before it does.
+// GetBindAddr returns the address and port that the server listens on; empty before Start.
 func (s *server) GetBindAddr() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.address
 }
 
-// Start implements Server. It returns nil when the context has ended and all requests have.
+// Start implements Server. It returns nil when the context and all requests have ended.
 func (s *server) Start(ctx context.Context) error {
 	log := log.RuntimeLog.WithName("metrics")
-	if chosen, err := logr.FromContext(ctx); err == nil { // such as a manager's
+	if chosen, err := logr.FromContext(ctx); err == nil { // for example a manager's
 		log = chosen.WithName("metrics")
 	}
 	mux, err := s.routes(log)
 	if err != nil {
 		return fmt.Errorf("start the metrics server: %w", err)
 	}
-	// What Start starts for itself ends with it, even if it fails.
+	// Goroutines that Start has started end with it, even if it fails.
 	ctx, cancel := context.WithCancel(ctx)
 	var own sync.WaitGroup
 	defer own.Wait()
@@ -169,25 +172,28 @@ func (s *server) Start(ctx context.Context) error {
 	s.mu.Lock()
 	s.address = listener.Addr().String()
 	s.mu.Unlock()
-	log.Info("Serving metrics", "address", listener.Addr().String(), "secure", s.options.SecureServing)
+	log.Info("Serving metrics",
+		"address", listener.Addr().String(), "secure", s.options.SecureServing)
 	return serveOn(ctx, listener, mux, log)
 }
 
-// serveOn answers requests until the context ends, and those that came before.
-func serveOn(ctx context.Context, listener net.Listener, handler http.Handler, log logr.Logger) error {
+// serveOn answers requests until the context ends, and then waits for those in flight.
+func serveOn(
+	ctx context.Context, listener net.Listener, handler http.Handler, log logr.Logger,
+) error {
 	srv := &http.Server{
 		Handler:           handler,
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 		ReadHeaderTimeout: 32 * time.Second,
 		IdleTimeout:       90 * time.Second, // as long as Go's clients keep connections
 	}
-	ended := make(chan struct{}) // closed when the context has ended, and all requests have
+	ended := make(chan struct{}) // closed when the context and all requests have ended
 	running := context.AfterFunc(ctx, func() {
 		defer close(ended)
 		shutDown(srv, log)
 	})
 	if err := srv.Serve(listener); running() {
-		_ = srv.Close() // the port is gone, and connections are left
+		_ = srv.Close() // the port is closed, but connections are left
 		return fmt.Errorf("serve metrics: %w", err)
 	}
 	<-ended
@@ -203,7 +209,7 @@ func shutDown(srv *http.Server, log logr.Logger) {
 	}
 }
 
-// routes puts the filter around each handler. From then on, none can be added.
+// routes puts the filter around each handler. From then on, no handler can be added.
 func (s *server) routes(log logr.Logger) (*http.ServeMux, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -211,7 +217,7 @@ func (s *server) routes(log logr.Logger) (*http.ServeMux, error) {
 		return nil, errors.New("it has been started before; make a new one")
 	}
 	s.started = true
-	var options promhttp.HandlerOpts // without a change, an error in one metric fails the request
+	var options promhttp.HandlerOpts // by default an error in one metric fails the request
 	for _, change := range s.options.HandlerOpts {
 		change(&options)
 	}
@@ -232,7 +238,7 @@ func (s *server) routes(log logr.Logger) (*http.ServeMux, error) {
 	return mux, nil
 }
 
-// handle is mux.Handle, which panics where it cannot do what it is told.
+// handle is mux.Handle, but returns an error where that panics.
 func handle(mux *http.ServeMux, path string, handler http.Handler) (err error) {
 	defer func() {
 		if problem := recover(); problem != nil {
@@ -259,8 +265,10 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// listen opens the port. A goroutine that it starts is in own, and ends with the context.
-func (s *server) listen(ctx context.Context, log logr.Logger, own *sync.WaitGroup) (net.Listener, error) {
+// listen opens the port. It starts its goroutine in own; the goroutine ends with the context.
+func (s *server) listen(
+	ctx context.Context, log logr.Logger, own *sync.WaitGroup,
+) (net.Listener, error) {
 	var config *tls.Config
 	if s.options.SecureServing {
 		var err error
@@ -270,7 +278,8 @@ func (s *server) listen(ctx context.Context, log logr.Logger, own *sync.WaitGrou
 	}
 	listener, err := s.options.ListenConfig.Listen(ctx, "tcp", s.options.BindAddress)
 	if err != nil {
-		return nil, fmt.Errorf("%w; metrics.Options.BindAddress chooses another address, and \"0\" serves none", err)
+		return nil, fmt.Errorf("%w; metrics.Options.BindAddress chooses another address, and "+
+			"\"0\" serves none", err)
 	}
 	if config == nil {
 		return listener, nil
@@ -278,18 +287,23 @@ func (s *server) listen(ctx context.Context, log logr.Logger, own *sync.WaitGrou
 	return tls.NewListener(listener, config), nil
 }
 
-// tlsConfig takes the certificate from the user's options, from files, or makes one.
-func (s *server) tlsConfig(ctx context.Context, log logr.Logger, own *sync.WaitGroup) (*tls.Config, error) {
+// tlsConfig uses the certificate of the user's options, or reads it from files, or makes one.
+func (s *server) tlsConfig(
+	ctx context.Context, log logr.Logger, own *sync.WaitGroup,
+) (*tls.Config, error) {
 	config := &tls.Config{NextProtos: []string{"h2", "http/1.1"}}
 	for _, change := range s.options.TLSOpts {
 		change(config)
 	}
-	if config.GetCertificate != nil || len(config.Certificates) > 0 || config.GetConfigForClient != nil {
+	if config.GetCertificate != nil || len(config.Certificates) > 0 ||
+		config.GetConfigForClient != nil {
 		return config, nil
 	}
-	cert, key := filepath.Join(s.options.CertDir, s.options.CertName), filepath.Join(s.options.CertDir, s.options.KeyName)
+	cert := filepath.Join(s.options.CertDir, s.options.CertName)
+	key := filepath.Join(s.options.CertDir, s.options.KeyName)
 	if !exists(cert) || !exists(key) {
-		log.Info("There is no certificate for metrics, so the server signs one for itself", "cert", cert, "key", key)
+		log.Info("There is no certificate for metrics, so the server signs one for itself",
+			"cert", cert, "key", key)
 		own, err := selfSigned()
 		if err != nil {
 			return nil, err
@@ -310,8 +324,8 @@ func (s *server) tlsConfig(ctx context.Context, log logr.Logger, own *sync.WaitG
 	return config, nil
 }
 
-// exists is true for a file that is there but cannot be read: that is an error to report, and not a
-// reason to sign a certificate.
+// exists returns true for a file that is there but cannot be read: that is an error to report, and
+// no reason to use a self-signed certificate.
 func exists(path string) bool {
 	_, err := os.Stat(path)
 	return !os.IsNotExist(err)
@@ -319,7 +333,8 @@ func exists(path string) bool {
 
 // selfSigned makes a certificate that encrypts, and proves nothing.
 func selfSigned() (tls.Certificate, error) {
-	cert, key, err := certutil.GenerateSelfSignedCertKey("localhost", []net.IP{net.IPv4(127, 0, 0, 1)}, nil)
+	cert, key, err := certutil.GenerateSelfSignedCertKey("localhost",
+		[]net.IP{net.IPv4(127, 0, 0, 1)}, nil)
 	if err != nil {
 		return tls.Certificate{}, fmt.Errorf("make a certificate: %w", err)
 	}

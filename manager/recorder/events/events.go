@@ -1,7 +1,7 @@
 // Package events has the interfaces of a recorder of events.k8s.io/v1, and a fake one for tests.
 //
 // A reconciler calls Eventf; the recorder of package recorder writes an Event object, and the fake
-// puts a line into a channel. The names are those of client-go's tools/events, so that a user only
+// sends a line to a channel. The names are those of client-go's tools/events, so that a user only
 // changes the import path. A recorder of client-go fits, too: the methods are the same.
 //
 // Neighbours: below it are only the API types. Above it is package recorder.
@@ -16,41 +16,53 @@ import (
 
 // EventRecorder records that something happened to an object.
 type EventRecorder interface {
-	// Eventf records an event about regarding. related is a second object that takes part, as the
-	// Pod that a ReplicaSet made; it may be nil. eventtype is Normal or Warning. reason says why, in
-	// one word in CamelCase, and action what was done or tried. The note is for people; args are
-	// filled in as with fmt.Sprintf.
-	Eventf(regarding runtime.Object, related runtime.Object, eventtype, reason, action, note string, args ...any)
+	// Eventf records an event about regarding. related is a second object that takes part, such as
+	// the Pod that a ReplicaSet made; it may be nil. eventtype is Normal or Warning. reason says
+	// why, in one word in CamelCase, and action what was done or tried. The note is for people;
+	// args are filled in as with fmt.Sprintf.
+	Eventf(
+		regarding runtime.Object, related runtime.Object,
+		eventtype, reason, action, note string, args ...any,
+	)
 }
 
 // AnnotatedEventRecorder records events that carry annotations.
 type AnnotatedEventRecorder interface {
 	// AnnotatedEventf is Eventf with annotations for the Event object.
-	AnnotatedEventf(regarding runtime.Object, related runtime.Object, annotations map[string]string, eventtype, reason, action, note string, args ...any)
+	AnnotatedEventf(
+		regarding runtime.Object, related runtime.Object, annotations map[string]string,
+		eventtype, reason, action, note string, args ...any,
+	)
 }
 
-// FakeRecorder writes events into a channel, as lines of text: type, reason and note.
+// FakeRecorder sends events to a channel, as lines of text: type, reason and note.
 //
-// Caveats: Eventf waits while the channel is full. Without a channel, events are thrown away.
+// Caveats: Eventf blocks while the channel is full. Without a channel, events are dropped.
 type FakeRecorder struct {
-	// Events is written by the recorder and read by the test. Nobody closes it.
+	// Events is sent to by the recorder and received by the test. It is never closed.
 	Events chan string
 	// Verbose adds the action, the kinds of the objects, and the annotations.
 	Verbose bool
 }
 
-// NewFakeRecorder makes a FakeRecorder with room for so many events.
+// NewFakeRecorder makes a FakeRecorder whose channel has room for this many events.
 func NewFakeRecorder(bufferSize int) *FakeRecorder {
 	return &FakeRecorder{Events: make(chan string, bufferSize)}
 }
 
 // Eventf implements EventRecorder.
-func (f *FakeRecorder) Eventf(regarding runtime.Object, related runtime.Object, eventtype, reason, action, note string, args ...any) {
+func (f *FakeRecorder) Eventf(
+	regarding runtime.Object, related runtime.Object,
+	eventtype, reason, action, note string, args ...any,
+) {
 	f.AnnotatedEventf(regarding, related, nil, eventtype, reason, action, note, args...)
 }
 
 // AnnotatedEventf implements AnnotatedEventRecorder.
-func (f *FakeRecorder) AnnotatedEventf(regarding runtime.Object, related runtime.Object, annotations map[string]string, eventtype, reason, action, note string, args ...any) {
+func (f *FakeRecorder) AnnotatedEventf(
+	regarding runtime.Object, related runtime.Object, annotations map[string]string,
+	eventtype, reason, action, note string, args ...any,
+) {
 	if f.Events == nil {
 		return
 	}
@@ -68,7 +80,7 @@ func (f *FakeRecorder) AnnotatedEventf(regarding runtime.Object, related runtime
 	f.Events <- line
 }
 
-// kindOf is empty for an object that does not know its kind, as one that came from a typed client.
+// kindOf is empty for an object without a kind in it, such as one from a typed client.
 func kindOf(obj runtime.Object) string {
 	if obj == nil {
 		return ""

@@ -8,8 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// They stand here, because beside the type they would make go vet check the format of each Eventf in a program that was
-// ported. go test does so, too, and it does not with client-go.
+// They stand here, because beside the type they would make go vet check the format of each Eventf
+// in a program that was ported. go test does so, too, and it does not with client-go.
 var (
 	_ EventRecorder = (*FakeRecorder)(nil)
 )
@@ -23,7 +23,8 @@ func TestTheFakeSaysWhatWasRecorded(t *testing.T) {
 	require.Equal(t, "Normal Scaled to 3", <-f.Events)
 	f.IncludeObject = true
 	f.AnnotatedEventf(pod, map[string]string{"a": "b"}, "Normal", "Scaled", "to %d", 3)
-	require.Equal(t, "Normal Scaled to 3 involvedObject{kind=Pod,apiVersion=v1} map[a:b]", <-f.Events)
+	require.Equal(t, "Normal Scaled to 3 involvedObject{kind=Pod,apiVersion=v1} map[a:b]",
+		<-f.Events)
 }
 
 func TestAFakeWithoutAChannelThrowsEventsAway(*testing.T) {

@@ -86,7 +86,8 @@ func TestForRandomObjectsThePatchLeadsToTheObject(t *testing.T) {
 	for i := range 1000 {
 		raw := map[string]any{"root": r.document(4)}
 		after := map[string]any{"root": r.changed(raw["root"], 4)}
-		require.Equal(t, string(document(t, after)), string(document(t, applied(t, raw, raw, after))),
+		require.Equal(t, string(document(t, after)),
+			string(document(t, applied(t, raw, raw, after))),
 			"pair %d: from %s", i, document(t, raw))
 	}
 }
@@ -131,7 +132,8 @@ func known(v any) any {
 	return v
 }
 
-// As far as the Go type can see, the object is what the defaulter made, whatever else there is in it.
+// As far as the Go type can see, the object is what the defaulter made, whatever else there is in
+// it.
 func TestForRandomObjectsWhatGoKnowsIsWhatTheDefaulterMade(t *testing.T) {
 	r := random{rand.New(rand.NewPCG(16, 2))}
 	for i := range 1000 {
@@ -139,8 +141,10 @@ func TestForRandomObjectsWhatGoKnowsIsWhatTheDefaulterMade(t *testing.T) {
 		after := map[string]any{"root": r.changed(before["root"], 4)}
 		raw := withUnknown(before)
 		result := applied(t, raw, before, after)
-		require.Equal(t, string(document(t, after)), string(document(t, known(result))), "object %d: from %s", i, document(t, raw))
-		require.Equal(t, "stays", result.(map[string]any)["unknown"], "object %d: from %s", i, document(t, raw))
+		require.Equal(t, string(document(t, after)), string(document(t, known(result))),
+			"object %d: from %s", i, document(t, raw))
+		require.Equal(t, "stays", result.(map[string]any)["unknown"], "object %d: from %s", i,
+			document(t, raw))
 	}
 }
 
@@ -153,7 +157,8 @@ func TestForRandomObjectsThatGrowNothingIsLost(t *testing.T) {
 			containers[j] = map[string]any{"name": fmt.Sprint("container ", j)}
 		}
 		added := r.IntN(len(containers) + 1)
-		grown := append(append(append([]any{}, containers[:added]...), map[string]any{"name": "added"}), containers[added:]...)
+		grown := append(append(append([]any{}, containers[:added]...),
+			map[string]any{"name": "added"}), containers[added:]...)
 		before, after := map[string]any{"containers": containers}, map[string]any{"containers": grown}
 		result := applied(t, withUnknown(before), before, after)
 		for _, element := range result.(map[string]any)["containers"].([]any) {
@@ -164,7 +169,8 @@ func TestForRandomObjectsThatGrowNothingIsLost(t *testing.T) {
 	}
 }
 
-// A defaulter may sort a list, shorten it and add to it, all at once. What stays in the list keeps all of its fields.
+// A defaulter may sort a list, shorten it and add to it, all at once. What stays in the list keeps
+// all of its fields.
 //
 // Function: differ.list
 func TestInAnyOrderEachElementKeepsItsFields(t *testing.T) {
@@ -188,14 +194,15 @@ func TestInAnyOrderEachElementKeepsItsFields(t *testing.T) {
 			is := got[i].(map[string]any)
 			require.Equal(t, after[i].(map[string]any)["n"], is["n"], "seed %d", seed)
 			if is["n"] != int64(100) {
-				require.Equal(t, is["n"], is["x"], "seed %d: an element has lost a field, or has that of another one", seed)
+				require.Equal(t, is["n"], is["x"],
+					"seed %d: an element has lost a field, or has that of another one", seed)
 			}
 		}
 	}
 }
 
-// Whatever is sent, there is an answer, and the API server understands it. A validator is never asked to allow
-// what could not be read.
+// Whatever is sent, there is an answer, and the API server understands it. A validator is never
+// asked to allow what could not be read.
 func FuzzAReviewIsAnswered(f *testing.F) {
 	whole := question(f, admissionv1.Update, configMap("size", "1"), configMap("size", "2"))
 	for _, seed := range []string{
@@ -211,7 +218,8 @@ func FuzzAReviewIsAnswered(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
-	hooks := map[bool]http.Handler{true: WithDefaulter(builtIn, coloured), false: WithValidator(builtIn, &noted[*corev1.ConfigMap]{})}
+	hooks := map[bool]http.Handler{true: WithDefaulter(builtIn, coloured),
+		false: WithValidator(builtIn, &noted[*corev1.ConfigMap]{})}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		var question admissionv1.AdmissionReview
 		readable := utiljson.Unmarshal(body, &question) == nil && question.Request != nil
@@ -227,11 +235,13 @@ func FuzzAReviewIsAnswered(f *testing.F) {
 				require.False(t, review.Response.Allowed, "%s", body)
 				continue
 			}
-			_, err := accepted(answer.Body.Bytes(), review.APIVersion, review.Response.UID, mutating)
+			_, err := accepted(answer.Body.Bytes(), review.APIVersion, review.Response.UID,
+				mutating)
 			require.NoError(t, err, "%s", body)
 			if known := answerVersion(question.TypeMeta); known == question.TypeMeta {
 				require.Equal(t, known, review.TypeMeta)
-				require.Equal(t, strings.ToValidUTF8(string(question.Request.UID), "\ufffd"), string(review.Response.UID))
+				require.Equal(t, strings.ToValidUTF8(string(question.Request.UID), "\ufffd"),
+					string(review.Response.UID))
 			}
 		}
 	})
@@ -240,7 +250,8 @@ func FuzzAReviewIsAnswered(f *testing.F) {
 // A patch must lead from any document to any other.
 func FuzzAPatchLeadsToTheDocument(f *testing.F) {
 	for _, seed := range [][2]string{
-		{`{}`, `{"a":[1,2,{"b":null}]}`}, {`{"a/b":{"~":1}}`, `{"a/b":{"~":2}}`}, {`[1,2,3]`, `[2,3,4]`}, {`{"a":[]}`, `{"a":{}}`},
+		{`{}`, `{"a":[1,2,{"b":null}]}`}, {`{"a/b":{"~":1}}`, `{"a/b":{"~":2}}`}, {`[1,2,3]`,
+			`[2,3,4]`}, {`{"a":[]}`, `{"a":{}}`},
 		{`{"":{"":1}}`, `{"":{"":2}}`}, {`{"a":1e3}`, `{"a":1000}`}, {`{"a":-0}`, `{"a":0}`},
 	} {
 		f.Add([]byte(seed[0]), []byte(seed[1]))
@@ -251,7 +262,8 @@ func FuzzAPatchLeadsToTheDocument(f *testing.F) {
 			require.False(t, PatchResponseFromRaw(from, to).Allowed)
 			return
 		}
-		// In an object, as all objects of the API server are: JSON patch cannot always replace a whole document.
+		// In an object, as all objects of the API server are: JSON patch cannot always replace a
+		// whole document.
 		raw, after = map[string]any{"root": raw}, map[string]any{"root": after}
 		require.True(t, equal(after, applied(t, raw, raw, after)), "from %s to %s", from, to)
 	})

@@ -24,24 +24,29 @@ func (yellow) Default(_ context.Context, object *corev1.ConfigMap) error {
 
 func ExampleWithDefaulter() {
 	hook := admission.WithDefaulter(scheme.Scheme, yellow{})
-	response := hook.Handle(context.Background(), admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{
+	request := admissionv1.AdmissionRequest{
 		Operation: admissionv1.Create,
 		Object:    runtime.RawExtension{Raw: []byte(`{"metadata":{"name":"bananas"}}`)},
-	}})
+	}
+	response := hook.Handle(context.Background(), admission.Request{AdmissionRequest: request})
 	fmt.Println(response.Allowed, string(response.Patch))
 	// Output: true [{"op":"add","path":"/data","value":{"colour":"yellow"}}]
 }
 
 func ExampleHandlerFunc() {
-	hook := &admission.Webhook{Handler: admission.HandlerFunc(func(_ context.Context, req admission.Request) admission.Response {
+	hook := &admission.Webhook{Handler: admission.HandlerFunc(func(
+		_ context.Context, req admission.Request,
+	) admission.Response {
 		if req.Namespace == "shop" {
 			return admission.Allowed("").WithWarnings("the shop closes soon")
 		}
 		return admission.Denied("only the shop has bananas")
 	})}
 	for _, namespace := range []string{"shop", "office"} {
-		response := hook.Handle(context.Background(), admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{Namespace: namespace}})
-		fmt.Println(response.Allowed, response.Result.Code, response.Result.Message, response.Warnings)
+		response := hook.Handle(context.Background(),
+			admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{Namespace: namespace}})
+		fmt.Println(
+			response.Allowed, response.Result.Code, response.Result.Message, response.Warnings)
 	}
 	// Output:
 	// true 200  [the shop closes soon]

@@ -14,13 +14,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 )
 
-// Decoder makes Go objects of what a Request holds.
+// Decoder makes Go objects from the JSON in a Request.
 //
-// Errors: Both methods return an error if there is no object, as in the Object of a deletion.
+// Errors: both methods return an error if there is no object, as in the Object of a deletion.
 type Decoder interface {
-	// Decode reads req.Object: the object as it is to be stored.
+	// Decode reads req.Object: the object as it would be stored.
 	Decode(req Request, into runtime.Object) error
-	// DecodeRaw reads any object of the request. req.OldObject is the one that is stored.
+	// DecodeRaw reads any object of the request. req.OldObject is the stored object.
 	DecodeRaw(rawObj runtime.RawExtension, into runtime.Object) error
 }
 
@@ -37,7 +37,9 @@ type decoder struct {
 }
 
 // Decode implements Decoder.
-func (d decoder) Decode(req Request, into runtime.Object) error { return d.DecodeRaw(req.Object, into) }
+func (d decoder) Decode(req Request, into runtime.Object) error {
+	return d.DecodeRaw(req.Object, into)
+}
 
 // DecodeRaw implements Decoder.
 func (d decoder) DecodeRaw(rawObj runtime.RawExtension, into runtime.Object) error {
@@ -45,7 +47,7 @@ func (d decoder) DecodeRaw(rawObj runtime.RawExtension, into runtime.Object) err
 		return errors.New("there is no content to decode")
 	}
 	if loose, is := into.(runtime.Unstructured); is {
-		// An unstructured object refuses to be decoded without apiVersion and kind. An embedded object
+		// An unstructured object cannot be decoded without apiVersion and kind. An embedded object
 		// may lack both: the request names them.
 		var content map[string]any
 		if err := json.Unmarshal(rawObj.Raw, &content); err != nil {
@@ -60,11 +62,11 @@ func (d decoder) DecodeRaw(rawObj runtime.RawExtension, into runtime.Object) err
 // maker makes empty objects for the decoder to fill.
 type maker[T runtime.Object] func(req Request) (T, error)
 
-// makerOf makes objects of T. Go has no way to say "what T points to" in a type parameter without asking
-// the caller for it, so this is one of the few places with reflection.
+// makerOf makes objects of T. A type parameter cannot express "the type that T points to" unless
+// the caller names it, so this is one of the few places with reflection.
 //
-// If T is an interface, such as client.Object, the request's kind decides. controller-runtime panics
-// at the first request then.
+// If T is an interface, such as client.Object, the request's kind decides. controller-runtime
+// panics at the first request then.
 func makerOf[T runtime.Object](scheme *runtime.Scheme) maker[T] {
 	if t := reflect.TypeFor[T](); t.Kind() == reflect.Pointer {
 		return func(Request) (T, error) { return reflect.New(t.Elem()).Interface().(T), nil }
@@ -73,11 +75,13 @@ func makerOf[T runtime.Object](scheme *runtime.Scheme) maker[T] {
 		kind := schema.GroupVersionKind(req.Kind)
 		made, err := scheme.New(kind)
 		if err != nil {
-			return object, fmt.Errorf("the webhook serves every %v that its scheme knows: %w", reflect.TypeFor[T](), err)
+			return object, fmt.Errorf("the webhook serves every %v that its scheme knows: %w",
+				reflect.TypeFor[T](), err)
 		}
 		object, fits := made.(T)
 		if !fits {
-			return object, fmt.Errorf("the webhook serves every %v, and a %s is none", reflect.TypeFor[T](), kind)
+			return object, fmt.Errorf("the webhook serves every %v, and a %s is none",
+				reflect.TypeFor[T](), kind)
 		}
 		return object, nil
 	}
@@ -88,7 +92,8 @@ func copiesOf(object runtime.Object) maker[runtime.Object] {
 	return func(Request) (runtime.Object, error) { return object.DeepCopyObject(), nil }
 }
 
-// decoding is what defaulters and validators share: how a request's objects become Go objects.
+// decoding is the part that defaulters and validators share: it turns a request's objects into Go
+// objects.
 type decoding[T runtime.Object] struct {
 	decoder Decoder
 	new     maker[T]
@@ -102,20 +107,20 @@ func (d decoding[T]) read(req Request, raw runtime.RawExtension) (T, error) {
 	return object, d.decoder.DecodeRaw(raw, object)
 }
 
-// Warnings are shown to the user, whether the request is allowed or not. The API server cuts them off after 120
-// characters or so.
+// Warnings are shown to the user, whether the request is allowed or not. The API server truncates
+// them after about 120 characters.
 type Warnings []string
 
-// Validator says whether an object may be created, changed or deleted like this.
+// Validator decides whether an object may be created, changed or deleted.
 //
-// An error refuses the request: an API status, such as those of apimachinery's api/errors, reaches the user
-// as it is, and any other error as code 403.
+// An error refuses the request: an API status, such as those of apimachinery's api/errors, reaches
+// the user unchanged, and any other error with code 403.
 type Validator[T runtime.Object] interface {
 	// ValidateCreate is called with the new object.
 	ValidateCreate(ctx context.Context, obj T) (warnings Warnings, err error)
-	// ValidateUpdate is called with the object as it is stored, and as it is to be.
+	// ValidateUpdate is called with the stored object, and with the new one.
 	ValidateUpdate(ctx context.Context, oldObj, newObj T) (warnings Warnings, err error)
-	// ValidateDelete is called with the object as it is stored.
+	// ValidateDelete is called with the stored object.
 	ValidateDelete(ctx context.Context, obj T) (warnings Warnings, err error)
 }
 
@@ -124,17 +129,22 @@ type CustomValidator = Validator[runtime.Object]
 
 // WithValidator makes a validating Webhook from a Validator.
 //
-// The objects that it is given are of type T. If T is an interface, they are of the request's kind.
+// The objects that the Validator gets are of type T. If T is an interface, they are of the
+// request's kind.
 func WithValidator[T runtime.Object](scheme *runtime.Scheme, validator Validator[T]) *Webhook {
 	return withValidator(scheme, validator, makerOf[T](scheme))
 }
 
 // WithCustomValidator makes a validating Webhook for objects like obj.
-func WithCustomValidator(scheme *runtime.Scheme, obj runtime.Object, validator CustomValidator) *Webhook {
+func WithCustomValidator(
+	scheme *runtime.Scheme, obj runtime.Object, validator CustomValidator,
+) *Webhook {
 	return withValidator(scheme, validator, copiesOf(obj))
 }
 
-func withValidator[T runtime.Object](scheme *runtime.Scheme, validator Validator[T], objects maker[T]) *Webhook {
+func withValidator[T runtime.Object](
+	scheme *runtime.Scheme, validator Validator[T], objects maker[T],
+) *Webhook {
 	return &Webhook{Handler: validating[T]{
 		decoding:  decoding[T]{decoder: NewDecoder(scheme), new: objects},
 		validator: validator,
@@ -153,7 +163,7 @@ func (v validating[T]) Handle(ctx context.Context, req Request) Response {
 	var newObject, oldObject T
 	var err error
 	switch req.Operation {
-	case admissionv1.Connect: // to a Pod's shell, say: no object is stored
+	case admissionv1.Connect: // to a Pod's shell, for example: no object is stored
 		return Allowed("")
 	case admissionv1.Create:
 		newObject, err = v.read(req, req.Object)
@@ -162,7 +172,9 @@ func (v validating[T]) Handle(ctx context.Context, req Request) Response {
 		if newObject, err = v.read(req, req.Object); err == nil {
 			oldObject, err = v.read(req, req.OldObject)
 		}
-		ask = func() (Warnings, error) { return v.validator.ValidateUpdate(ctx, oldObject, newObject) }
+		ask = func() (Warnings, error) {
+			return v.validator.ValidateUpdate(ctx, oldObject, newObject)
+		}
 	case admissionv1.Delete:
 		oldObject, err = v.read(req, req.OldObject)
 		ask = func() (Warnings, error) { return v.validator.ValidateDelete(ctx, oldObject) }
@@ -181,10 +193,11 @@ func (v validating[T]) Handle(ctx context.Context, req Request) Response {
 
 // Defaulter fills in what a user left out, before the object is stored.
 //
-// Default changes obj. An error refuses the request: an API status, such as those of apimachinery's api/errors,
-// reaches the user as it is, and any other error as code 403.
+// Default changes obj. An error refuses the request: an API status, such as those of apimachinery's
+// api/errors, reaches the user unchanged, and any other error with code 403.
 //
-// Caveats: The API server may call it more than once for one object, so a second call must change nothing.
+// Caveats: the API server may call it more than once for one object, so a second call must change
+// nothing.
 type Defaulter[T runtime.Object] interface {
 	Default(ctx context.Context, obj T) error
 }
@@ -199,25 +212,32 @@ type defaulterOptions struct {
 // DefaulterOption is an option of WithDefaulter.
 type DefaulterOption func(*defaulterOptions)
 
-// DefaulterRemoveUnknownOrOmitableFields also removes what the Go type does not know, and fields that are empty
-// and that it leaves out when they are. Without it, they stay: they may be fields of a newer version of the kind.
+// DefaulterRemoveUnknownOrOmitableFields also removes fields that the Go type does not know, and
+// empty fields that it omits. Without it, they stay: they may be fields of a newer version of the
+// kind.
 func DefaulterRemoveUnknownOrOmitableFields(o *defaulterOptions) {
 	o.removeUnknownOrOmitableFields = true
 }
 
 // WithDefaulter makes a mutating Webhook from a Defaulter.
 //
-// The object that Default is given is of type T. If T is an interface, it is one of the request's kind.
-func WithDefaulter[T runtime.Object](scheme *runtime.Scheme, defaulter Defaulter[T], opts ...DefaulterOption) *Webhook {
+// The object that Default gets is of type T. If T is an interface, it is of the request's kind.
+func WithDefaulter[T runtime.Object](
+	scheme *runtime.Scheme, defaulter Defaulter[T], opts ...DefaulterOption,
+) *Webhook {
 	return withDefaulter(scheme, defaulter, makerOf[T](scheme), opts)
 }
 
 // WithCustomDefaulter makes a mutating Webhook for objects like obj.
-func WithCustomDefaulter(scheme *runtime.Scheme, obj runtime.Object, defaulter CustomDefaulter, opts ...DefaulterOption) *Webhook {
+func WithCustomDefaulter(
+	scheme *runtime.Scheme, obj runtime.Object, defaulter CustomDefaulter, opts ...DefaulterOption,
+) *Webhook {
 	return withDefaulter(scheme, defaulter, copiesOf(obj), opts)
 }
 
-func withDefaulter[T runtime.Object](scheme *runtime.Scheme, defaulter Defaulter[T], objects maker[T], opts []DefaulterOption) *Webhook {
+func withDefaulter[T runtime.Object](
+	scheme *runtime.Scheme, defaulter Defaulter[T], objects maker[T], opts []DefaulterOption,
+) *Webhook {
 	options := defaulterOptions{}
 	for _, set := range opts {
 		set(&options)
@@ -237,7 +257,7 @@ type defaulting[T runtime.Object] struct {
 
 // Handle implements Handler.
 func (d defaulting[T]) Handle(ctx context.Context, req Request) Response {
-	if req.Operation == admissionv1.Delete { // there is nothing left to fill in
+	if req.Operation == admissionv1.Delete { // a deletion has no object to fill in
 		return yes()
 	}
 	object, err := d.read(req, req.Object)
@@ -248,13 +268,14 @@ func (d defaulting[T]) Handle(ctx context.Context, req Request) Response {
 	if err := d.defaulter.Default(NewContextWithRequest(ctx, req), object); err != nil {
 		return refused(err)
 	}
-	if !d.options.removeUnknownOrOmitableFields && reflect.DeepEqual(before, runtime.Object(object)) {
-		return yes() // which saves three JSON documents
+	if !d.options.removeUnknownOrOmitableFields &&
+		reflect.DeepEqual(before, runtime.Object(object)) {
+		return yes() // saves three JSON documents
 	}
 	return d.patch(req.Object.Raw, before, object)
 }
 
-// patch answers with the changes.
+// patch returns the changes as a response.
 func (d defaulting[T]) patch(raw []byte, before, after runtime.Object) Response {
 	document, err := json.Marshal(after)
 	if err != nil {

@@ -13,16 +13,19 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 )
 
-// PatchResponseFromRaw says yes, if the object is changed from original to current. Both are JSON.
+// PatchResponseFromRaw allows the request, with the changes from original to current. Both are
+// JSON.
 //
-// For original, take the bytes of the request and not what Go makes of them: the API server applies the patch to
-// what it has sent. A field that the Go type does not know is in the first and not in the second.
+// For original, use the bytes of the request, and not a Go object encoded again: the API server
+// applies the patch to what it has sent. A field that the Go type does not know is in the first and
+// not in the second.
 func PatchResponseFromRaw(original, current []byte) Response {
 	return patchResponse(original, current, nil)
 }
 
-// patchResponse makes the patch from raw to after. If something would be removed or replaced, it asks for the object before, and
-// removes nothing that is not there. Without that function, it removes all.
+// patchResponse makes the patch from raw to after. If the patch would remove or replace something,
+// it calls before, and removes only what that has. If before is nil, it removes everything that
+// after lacks.
 func patchResponse(raw, after []byte, before func() ([]byte, error)) Response {
 	from, err := parsed(raw)
 	if err != nil {
@@ -47,7 +50,7 @@ func patchResponse(raw, after []byte, before func() ([]byte, error)) Response {
 	return patched(changes(from, known, to))
 }
 
-// mayLose is true for a removal, and for an object or a list in the place of something else.
+// mayLose is true for a removal, and for an object or a list in place of another value.
 func mayLose(operation jsonpatch.Operation) bool {
 	switch operation.Value.(type) {
 	case map[string]any, []any:
@@ -74,22 +77,23 @@ func patched(operations []jsonpatch.Operation) Response {
 	return response
 }
 
-// changes returns the JSON patch that turns raw into after, but for one thing: it removes nothing from
-// raw that before has not got either.
+// changes returns the JSON patch that turns raw into after, with one exception: it does not remove
+// fields of raw that before lacks, too.
 //
-// raw is an object as the API server sent it, before is what Go made of it, and after is what a defaulter made
-// of that. A field that is in raw only is one that the Go type does not know, or an empty one that it
-// leaves out. Nobody has asked for it to be removed. With raw in the place of before, nothing is kept.
+// raw is an object as the API server sent it, before is that object decoded by Go, and after is
+// what a defaulter made from it. A field that is only in raw is one that the Go type does not know,
+// or an empty one that it omits. The defaulter did not remove it. If raw is passed as before,
+// nothing is kept.
 //
-// All three are JSON values: map[string]any, []any, string, bool, int64, float64 or nil. The operations
-// are in the order of the fields' names, so the same input has the same patch.
+// All three are JSON values: map[string]any, []any, string, bool, int64, float64 or nil. The
+// operations are sorted by the fields' names, so the same input gives the same patch.
 //
-// Caveats: an element of a list that is both changed and put into another place loses the fields that Go does not
-// know. It cannot be told from a new one.
+// Caveats: a list element that is both changed and moved loses the fields that Go does not know,
+// because it looks like a new one.
 //
-// controller-runtime makes two patches and takes the removals of one out of the other, by their paths. A
-// path names another element once a list has grown at its front, or has been sorted. It also compares numbers
-// as float64, in which 9007199254740992 and 9007199254740993 are equal.
+// controller-runtime makes two patches and subtracts the removals of one from the other, by their
+// paths. A path names another element once a list has grown at its front, or has been sorted. It
+// also compares numbers as float64, in which 9007199254740992 and 9007199254740993 are equal.
 func changes(raw, before, after any) []jsonpatch.Operation {
 	if equal(raw, after) {
 		return nil
@@ -97,7 +101,7 @@ func changes(raw, before, after any) []jsonpatch.Operation {
 	return differ{}.value("", raw, before, after).operations
 }
 
-// differ collects operations on the way through the three values.
+// differ collects operations while it walks the three values.
 type differ struct {
 	operations []jsonpatch.Operation
 }
@@ -107,8 +111,8 @@ func (d differ) add(operation, path string, value any) differ {
 	return d
 }
 
-// value compares two values that differ. Whoever calls it has looked, so that no path is made for a field that stays
-// the same, as nearly all do.
+// value compares two values that differ. The caller has checked that they do, so that no path is
+// built for a field that stays the same, as nearly all do.
 func (d differ) value(path string, raw, before, after any) differ {
 	switch after := after.(type) {
 	case map[string]any:
@@ -144,12 +148,12 @@ func (d differ) object(path string, raw, before, after map[string]any) differ {
 	return d
 }
 
-// list pairs elements that the defaulter left as they were, at both ends of the list. So a container
-// that is put in front of the others is one addition, and each of the others keeps its own fields. So does each
-// element of a list that the defaulter has sorted.
+// list pairs elements that the defaulter left unchanged, at both ends of the list. So a container
+// that is inserted at the front is one addition, and each of the others keeps its unknown fields.
+// So does each element of a list that the defaulter has sorted.
 func (d differ) list(path string, raw, before, after []any) differ {
 	if len(before) != len(raw) {
-		before = raw // Go made another list of it, so their elements cannot be told apart
+		before = raw // Go decoded another number of elements, so they cannot be matched
 	}
 	head, shorter := 0, min(len(before), len(after))
 	for head < shorter && equal(before[head], after[head]) {
@@ -162,7 +166,7 @@ func (d differ) list(path string, raw, before, after []any) differ {
 	rawEnd, afterEnd := len(raw)-tail, len(after)-tail
 	paired := min(rawEnd, afterEnd)
 	here, gone := moved(raw[head:rawEnd], before[head:rawEnd], after[head:afterEnd], head)
-	for i := rawEnd - 1; i >= paired; i-- { // from behind: a removal moves what comes after it
+	for i := rawEnd - 1; i >= paired; i-- { // from the end: a removal moves the elements after it
 		d = d.add("remove", element(path, i), nil)
 	}
 	for i := paired; i < afterEnd; i++ {
@@ -172,12 +176,12 @@ func (d differ) list(path string, raw, before, after []any) differ {
 		}
 		d = d.add("add", element(path, i), value)
 	}
-	for i := range after { // the list has its final length now, and so the elements their final places
+	for i := range after { // the list has its final length now, and its elements their final places
 		old := i
 		if i >= afterEnd {
 			old = i - afterEnd + rawEnd
 		} else if i >= paired {
-			continue // it was added
+			continue // already added
 		} else if value, was := here[i]; was || gone[i] {
 			if !was {
 				value = after[i]
@@ -192,17 +196,20 @@ func (d differ) list(path string, raw, before, after []any) differ {
 	return d
 }
 
-// moved finds the elements that the defaulter has put into another place: what each is in raw, by its new place, and
+// moved finds the elements that the defaulter has moved: what each is in raw, by its new place, and
 // the places that they have left. Places are counted from first.
 func moved(raw, before, after []any, first int) (here map[int]any, gone map[int]bool) {
 	if len(before) == 0 || len(after) == 0 {
 		return nil, nil
 	}
-	stays := func(i int) bool { return i < len(before) && i < len(after) && equal(before[i], after[i]) }
-	places := map[string][]int{} // by the element's text, so that a long list takes no longer for each of its elements
+	stays := func(i int) bool {
+		return i < len(before) && i < len(after) && equal(before[i], after[i])
+	}
+	// indexed by the element's text, so that the search is not quadratic
+	places := map[string][]int{}
 	for i, element := range before {
 		if !stays(i) {
-			text, _ := json.Marshal(element) // it has come from JSON
+			text, _ := json.Marshal(element) // it was decoded from JSON, so encoding cannot fail
 			places[string(text)] = append(places[string(text)], i)
 		}
 	}
@@ -227,7 +234,7 @@ func below(path, name string) string { return path + "/" + pointerEscapes.Replac
 
 func element(path string, i int) string { return path + "/" + strconv.Itoa(i) }
 
-// equal compares two JSON values. A number is the same with and without a fraction of zero.
+// equal compares two JSON values. A number equals itself with a fraction of zero.
 func equal(a, b any) bool {
 	switch a := a.(type) {
 	case map[string]any:

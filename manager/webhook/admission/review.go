@@ -16,14 +16,14 @@ import (
 	"github.com/loopwright/loopwright/manager/webhook/internal/incoming"
 )
 
-// maxRequestSize bounds a body. etcd takes no object of more than about 1.5 MB, which may be twice that as
-// JSON; a review has up to two of them, and what else it says is less than 1 MB.
+// maxRequestSize bounds a body. etcd stores no object of more than about 1.5 MB, which may be twice
+// that as JSON; a review has up to two of them, and the rest of it is less than 1 MB.
 const maxRequestSize = 7 << 20
 
 // ServeHTTP implements http.Handler: it answers the API server.
 //
-// A body that is no review is answered with a refusal, too, and with its UID, if it is found: without it
-// the API server reports "expected response.uid=..." and not what is wrong.
+// A body that is no review is refused, too, with its UID if it has one: without the UID, the API
+// server reports "expected response.uid=..." instead of the reason.
 //
 // The context of the handler ends when the API server stops waiting.
 func (wh *Webhook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -48,7 +48,8 @@ func (wh *Webhook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	if _, err := w.Write(writeReview(answer, response)); err != nil {
-		wh.logger(nil).Error(err, "Cannot send the answer; the API server may have stopped waiting", "requestID", answer.uid)
+		wh.logger(nil).Error(err, "Cannot send the answer; the API server may have stopped waiting",
+			"requestID", answer.uid)
 	}
 }
 
@@ -69,26 +70,28 @@ func (wh *Webhook) review(ctx context.Context, body []byte) (head, Response) {
 	return answer, response
 }
 
-// reviewKind is what the API server calls its questions and our answers.
+// reviewKind is the kind of the API server's questions and of our answers.
 const reviewKind = "AdmissionReview"
 
-// head is what of a review is needed to answer it: without the same version and the same UID in the
-// answer, the API server refuses it, and the user never reads why.
+// head is the part of a review that the answer must repeat: if its version or its UID differs, the
+// API server refuses the answer, and the user does not see the reason.
 type head struct {
 	version metav1.TypeMeta
 	uid     types.UID
 }
 
-// readReview reads a question. Versions v1 and v1beta1 have the same fields, so the Go type of v1 is good for both.
-// A review without a version is taken for v1, as in controller-runtime.
+// readReview reads a question. Versions v1 and v1beta1 have the same fields, so the Go type of v1
+// works for both. A review without a version counts as v1, as in controller-runtime.
 func readReview(body []byte) (Request, head, error) {
 	var review admissionv1.AdmissionReview
 	if err := utiljson.UnmarshalCaseSensitivePreserveInts(body, &review); err != nil {
 		return Request{}, headOf(body), fmt.Errorf("the body is not an AdmissionReview: %w", err)
 	}
 	answer := head{version: answerVersion(review.TypeMeta)}
-	if review.Kind != "" && review.Kind != reviewKind || answer.version.APIVersion != review.APIVersion && review.APIVersion != "" {
-		return Request{}, answer, fmt.Errorf("the body is a %s of version %s, and not an AdmissionReview of version "+
+	if review.Kind != "" && review.Kind != reviewKind ||
+		answer.version.APIVersion != review.APIVersion && review.APIVersion != "" {
+		return Request{}, answer, fmt.Errorf("the body is a %s of version %s, and not an "+
+			"AdmissionReview of version "+
 			"%s or v1beta1", review.Kind, review.APIVersion, admissionv1.SchemeGroupVersion)
 	}
 	if review.Request == nil {
@@ -98,7 +101,7 @@ func readReview(body []byte) (Request, head, error) {
 	return Request{AdmissionRequest: *review.Request}, answer, nil
 }
 
-// answerVersion is the version to answer in: that of the question, or v1 if we do not know it.
+// answerVersion is the version of the answer: that of the question, or v1 if we do not know it.
 func answerVersion(question metav1.TypeMeta) metav1.TypeMeta {
 	version := question.APIVersion
 	if version != admissionv1.GroupName+"/v1beta1" {
@@ -107,19 +110,23 @@ func answerVersion(question metav1.TypeMeta) metav1.TypeMeta {
 	return metav1.TypeMeta{APIVersion: version, Kind: reviewKind}
 }
 
-// writeReview writes an answer, which ends with a newline. A review has nothing but strings, numbers and bytes, so it
-// always is JSON.
+// writeReview writes an answer, which ends with a newline. A review has only strings, numbers and
+// bytes in it, so encoding it cannot fail.
 func writeReview(to head, response Response) []byte {
 	response.UID = to.uid
-	document, err := json.Marshal(admissionv1.AdmissionReview{TypeMeta: to.version, Response: &response.AdmissionResponse})
+	review := admissionv1.AdmissionReview{
+		TypeMeta: to.version, Response: &response.AdmissionResponse,
+	}
+	document, err := json.Marshal(review)
 	if err != nil {
 		panic(fmt.Sprintf("an AdmissionReview is no JSON: %v", err))
 	}
 	return append(document, '\n')
 }
 
-// headOf finds version and UID in the beginning of a review that is cut off or damaged. API servers write
-// both in front of the object. What it does not find stays empty, or is v1.
+// headOf finds version and UID at the beginning of a review that is truncated or damaged. API
+// servers write both before the object. If it finds no UID, that stays empty; if it finds no
+// version, it is v1.
 func headOf(beginning []byte) (found head) {
 	decoder := json.NewDecoder(bytes.NewReader(beginning))
 	var question metav1.TypeMeta
@@ -147,15 +154,15 @@ func headOf(beginning []byte) (found head) {
 	return found
 }
 
-// members calls visit for each member of the object that comes next, until visit returns false or the
-// document is at its end. visit reads the value.
+// members calls visit for each member of the next object, until visit returns false or the document
+// ends. visit reads the value.
 func members(decoder *json.Decoder, visit func(name string) bool) {
 	if open, err := decoder.Token(); err != nil || open != json.Delim('{') {
 		return
 	}
 	for decoder.More() {
 		token, err := decoder.Token()
-		name, is := token.(string) // after a broken value, anything may come
+		name, is := token.(string) // after a broken value, any token may follow
 		if err != nil || !is || !visit(name) {
 			return
 		}

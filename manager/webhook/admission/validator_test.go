@@ -28,7 +28,9 @@ func asking() map[string]func() (hook *Webhook, asked func() []string) {
 		},
 		"of objects like one": func() (*Webhook, func() []string) {
 			n := &noted[runtime.Object]{}
-			return WithCustomValidator(builtIn, &corev1.ConfigMap{}, n), func() []string { return n.asked }
+			return WithCustomValidator(builtIn, &corev1.ConfigMap{}, n), func() []string {
+				return n.asked
+			}
 		},
 	}
 }
@@ -42,7 +44,8 @@ func TestAValidatorIsAskedAboutWhatHappens(t *testing.T) {
 			want        []string
 		}{
 			{admissionv1.Create, newer, nil, []string{"create for CREATE: map[size:2]"}},
-			{admissionv1.Update, newer, older, []string{"update for UPDATE: map[size:1] map[size:2]"}},
+			{admissionv1.Update, newer, older,
+				[]string{"update for UPDATE: map[size:1] map[size:2]"}},
 			{admissionv1.Delete, nil, older, []string{"delete for DELETE: map[size:1]"}},
 			{admissionv1.Connect, nil, nil, nil},
 		} {
@@ -66,17 +69,20 @@ func TestAValidatorsErrorReachesTheUser(t *testing.T) {
 		{invalid, http.StatusUnprocessableEntity, "Invalid"},
 		{errors.Join(errors.New("wrapped"), invalid), http.StatusUnprocessableEntity, "Invalid"},
 	} {
-		response := ask(t, WithValidator(builtIn, &noted[*corev1.ConfigMap]{err: c.err, warnings: Warnings{"they turn brown"}}), false,
+		response := ask(t, WithValidator(builtIn,
+			&noted[*corev1.ConfigMap]{err: c.err, warnings: Warnings{"they turn brown"}}), false,
 			question(t, admissionv1.Create, configMap(), nil))
 		require.False(t, response.Allowed)
 		require.EqualValues(t, c.code, response.Result.Code)
 		require.EqualValues(t, c.reason, response.Result.Reason)
-		require.Equal(t, []string{"they turn brown"}, response.Warnings, "a refusal has its warnings, too")
+		require.Equal(t, []string{"they turn brown"}, response.Warnings,
+			"a refusal has its warnings, too")
 	}
 }
 
 func TestWarningsComeWithAYes(t *testing.T) {
-	response := ask(t, WithValidator(builtIn, &noted[*corev1.ConfigMap]{warnings: Warnings{"they turn brown", "soon"}}), false,
+	response := ask(t, WithValidator(builtIn,
+		&noted[*corev1.ConfigMap]{warnings: Warnings{"they turn brown", "soon"}}), false,
 		question(t, admissionv1.Create, configMap(), nil))
 	require.True(t, response.Allowed)
 	require.Equal(t, []string{"they turn brown", "soon"}, response.Warnings)
@@ -97,7 +103,8 @@ func TestAValidatorIsNotAskedAboutWhatCannotBeRead(t *testing.T) {
 		{"PATCH", configMap(), configMap(), `unknown operation "PATCH"`},
 	} {
 		n := &noted[*corev1.ConfigMap]{}
-		response := ask(t, WithValidator(builtIn, n), false, question(t, c.operation, c.object, c.old))
+		response := ask(t, WithValidator(builtIn, n), false,
+			question(t, c.operation, c.object, c.old))
 		require.False(t, response.Allowed, "%s", c.operation)
 		require.EqualValues(t, http.StatusBadRequest, response.Result.Code)
 		require.Contains(t, response.Result.Message, c.message)

@@ -19,28 +19,30 @@ import (
 	"github.com/loopwright/loopwright/manager/webhook/internal/metrics"
 )
 
-// packageLog is used by webhooks that were given no other.
+// packageLog is the default log of webhooks.
 var packageLog = log.RuntimeLog.WithName("admission")
 
 var errUnableToEncodeResponse = errors.New("unable to encode response")
 
-// Webhook serves a Handler. Register it with a webhook server, or put it into an HTTP server of your own
-// with StandaloneWebhook.
+// Webhook serves a Handler. Register it with a webhook server, or use it in an HTTP server of your
+// own with StandaloneWebhook.
 //
-// Caveats: Its fields must not change once it serves.
+// Caveats: do not change its fields once it serves.
 type Webhook struct {
-	// Handler decides. It is needed.
+	// Handler answers the requests. It is required.
 	Handler Handler
 
-	// RecoverPanic says whether a panic of the handler is answered with code 500. Nil means true. If it is
-	// false, net/http ends the connection without an answer, and the failure policy decides.
+	// RecoverPanic says whether a panic of the handler is answered with code 500. Nil means true.
+	// If it is false, net/http closes the connection without an answer, and the failure policy
+	// decides.
 	RecoverPanic *bool
 
-	// WithContextFunc may put something from the HTTP request, such as a header, into the handler's context.
+	// WithContextFunc may copy values from the HTTP request, such as a header, to the handler's
+	// context.
 	WithContextFunc func(context.Context, *http.Request) context.Context
 
-	// LogConstructor makes the handler's logger, which log.FromContext returns. Nil means DefaultLogConstructor.
-	// The request is nil for messages about requests that could not be read.
+	// LogConstructor makes the handler's logger, which log.FromContext returns. Nil means
+	// DefaultLogConstructor. The request is nil for messages about requests that could not be read.
 	LogConstructor func(base logr.Logger, req *Request) logr.Logger
 
 	// log is the base of all loggers; without a sink, it is packageLog.
@@ -53,13 +55,15 @@ func (wh *Webhook) WithRecoverPanic(recoverPanic bool) *Webhook {
 	return wh
 }
 
-// Handle asks the handler and completes its answer. A panic of the handler is counted, reported as the
-// machinery reports panics, and answered with code 500, unless RecoverPanic is false.
+// Handle calls the handler and completes its answer. A panic of the handler is counted, reported to
+// apimachinery's panic handlers, and answered with code 500, unless RecoverPanic is false.
 func (wh *Webhook) Handle(ctx context.Context, req Request) (response Response) {
 	return wh.handle(ctx, req, wh.logger(&req))
 }
 
-func (wh *Webhook) handle(ctx context.Context, req Request, reqLog logr.Logger) (response Response) {
+func (wh *Webhook) handle(
+	ctx context.Context, req Request, reqLog logr.Logger,
+) (response Response) {
 	ctx = log.IntoContext(ctx, reqLog)
 	defer func() {
 		if value := recover(); value != nil {
@@ -82,7 +86,7 @@ func (wh *Webhook) panicked(ctx context.Context, req Request, value any) Respons
 		log.FromContext(ctx).Info("The webhook panicked", "panic", fmt.Sprint(value))
 		panic(value)
 	}
-	for _, report := range utilruntime.PanicHandlers { // crash reporters hook in there
+	for _, report := range utilruntime.PanicHandlers { // crash reporters register there
 		report(ctx, value)
 	}
 	response := Errored(http.StatusInternalServerError, fmt.Errorf("panic: %v [recovered]", value))
@@ -101,7 +105,7 @@ func (wh *Webhook) logger(req *Request) logr.Logger {
 	return DefaultLogConstructor(base, req)
 }
 
-// DefaultLogConstructor adds what the request is about and who asked.
+// DefaultLogConstructor adds the object and the user of the request.
 func DefaultLogConstructor(base logr.Logger, req *Request) logr.Logger {
 	if req == nil {
 		return base
@@ -117,12 +121,12 @@ func DefaultLogConstructor(base logr.Logger, req *Request) logr.Logger {
 type StandaloneOptions struct {
 	// Logger is the base of the webhook's loggers. The default is that of package log.
 	Logger logr.Logger
-	// MetricsPath is what the webhook is called in metrics. Without it there are none.
+	// MetricsPath is the webhook's label in metrics. Without it the webhook is not measured.
 	MetricsPath string
 }
 
-// StandaloneWebhook makes an HTTP handler of a webhook, for a server of your own. The API server calls no
-// webhook without TLS, which is up to your server then.
+// StandaloneWebhook makes an HTTP handler from a webhook, for a server of your own. The API server
+// calls webhooks only over TLS, which your server has to provide.
 func StandaloneWebhook(hook *Webhook, opts StandaloneOptions) (http.Handler, error) {
 	hook.log = opts.Logger
 	if opts.MetricsPath == "" {
@@ -131,20 +135,20 @@ func StandaloneWebhook(hook *Webhook, opts StandaloneOptions) (http.Handler, err
 	return metrics.InstrumentedHook(opts.MetricsPath, hook), nil
 }
 
-// MultiMutatingHandler asks several handlers, one after the other, and puts their patches together. The
-// first that says no ends it, with its answer.
+// MultiMutatingHandler calls several handlers, one after the other, and joins their patches. The
+// first refusal is the answer, and the handlers after it are not called.
 //
-// Each handler sees the object as it came, without the patches of those before it. So the patches must not
-// touch the same fields.
+// Each handler gets the original object, without the patches of the handlers before it. So the
+// patches must not touch the same fields.
 //
-// A handler may give its patch as Patches or as bytes; controller-runtime loses the latter, and audit
-// annotations.
+// A handler may return its patch as Patches or as bytes; controller-runtime loses the latter, and
+// audit annotations.
 func MultiMutatingHandler(handlers ...Handler) Handler {
 	return several{handlers: handlers, mutating: true}
 }
 
-// MultiValidatingHandler asks several handlers, one after the other. The first that says no ends it, with
-// its answer.
+// MultiValidatingHandler calls several handlers, one after the other. The first refusal is the
+// answer, and the handlers after it are not called.
 func MultiValidatingHandler(handlers ...Handler) Handler { return several{handlers: handlers} }
 
 type several struct {
@@ -176,18 +180,20 @@ func (s several) Handle(ctx context.Context, req Request) Response {
 	}
 	patch, err := json.Marshal(operations)
 	if err != nil {
-		return Errored(http.StatusInternalServerError, fmt.Errorf("putting the patches together: %w", err))
+		return Errored(http.StatusInternalServerError,
+			fmt.Errorf("putting the patches together: %w", err))
 	}
 	patchType := admissionv1.PatchTypeJSONPatch
 	all.Patch, all.PatchType = patch, &patchType
 	return all
 }
 
-// operationsOf returns the operations of a response's patch. They stay bytes: a user's own patch may have
-// operations that jsonpatch.Operation has no fields for, such as move.
+// operationsOf returns the operations of a response's patch. They stay bytes: a user's own patch
+// may have operations, such as move, for which jsonpatch.Operation has no fields.
 func operationsOf(response Response) (operations []json.RawMessage, err error) {
 	if response.PatchType != nil && *response.PatchType != admissionv1.PatchTypeJSONPatch {
-		return nil, fmt.Errorf("a handler answered with a patch of type %q; only %s can be put together with others",
+		return nil, fmt.Errorf("a handler answered with a patch of type %q; only %s can be put "+
+			"together with others",
 			*response.PatchType, admissionv1.PatchTypeJSONPatch)
 	}
 	patch := response.Patch

@@ -19,9 +19,11 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// accepted is a model of the API server: what it makes of an answer to its question. The error is what the user
-// reads as "failed calling webhook".
-func accepted(answer []byte, version string, uid types.UID, mutating bool) (*admissionv1.AdmissionResponse, error) {
+// accepted is a model of the API server: what it makes of an answer to its question. The error is
+// what the user reads as "failed calling webhook".
+func accepted(
+	answer []byte, version string, uid types.UID, mutating bool,
+) (*admissionv1.AdmissionResponse, error) {
 	var review admissionv1.AdmissionReview
 	if err := json.Unmarshal(answer, &review); err != nil {
 		return nil, err
@@ -81,19 +83,23 @@ func question(t testing.TB, operation admissionv1.Operation, object, old any) []
 // post sends a body to a webhook, with a type of content that may be empty.
 func post(t testing.TB, hook http.Handler, contentType string, body []byte) []byte {
 	t.Helper()
-	request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/hook?timeout=10s", bytes.NewReader(body))
+	request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/hook?timeout=10s",
+		bytes.NewReader(body))
 	if contentType != "" {
 		request.Header.Set("Content-Type", contentType)
 	}
 	answer := httptest.NewRecorder()
 	hook.ServeHTTP(answer, request)
-	require.Equal(t, http.StatusOK, answer.Code, "an answer with another status never reaches the user")
+	require.Equal(t, http.StatusOK, answer.Code,
+		"an answer with another status never reaches the user")
 	require.Equal(t, "application/json", answer.Result().Header.Get("Content-Type"))
 	return answer.Body.Bytes()
 }
 
 // ask sends a question, and fails if the API server refuses the answer.
-func ask(t testing.TB, hook http.Handler, mutating bool, question []byte) *admissionv1.AdmissionResponse {
+func ask(
+	t testing.TB, hook http.Handler, mutating bool, question []byte,
+) *admissionv1.AdmissionResponse {
 	t.Helper()
 	answer := post(t, hook, "application/json", question)
 	response, err := accepted(answer, "admission.k8s.io/v1", questionUID, mutating)

@@ -1,10 +1,12 @@
-// Package authentication answers the API server when it asks who a bearer token belongs to.
+// Package authentication answers the API server when it asks which user a bearer token belongs to.
 //
-// An HTTP request holds a TokenReview. It becomes a Request, a Handler turns that into a Response, and the
-// Response is written as a TokenReview again. The API server asks if it was started with
+// An HTTP request holds a TokenReview. It becomes a Request, a Handler turns that into a Response,
+// and the Response is written as a TokenReview again. The API server sends requests if it was
+// started with
 // --authentication-token-webhook-config-file.
 //
-// Neighbours: below it is package log. Above it is the webhook server, which serves a Webhook at a path.
+// Neighbours: below it is package log. Above it is the webhook server, which serves a Webhook at a
+// path.
 package authentication
 
 import (
@@ -25,7 +27,7 @@ import (
 
 var packageLog = log.RuntimeLog.WithName("authentication")
 
-// Request is what the API server asks. Spec has the token.
+// Request is the API server's question. Spec has the token.
 type Request struct {
 	authenticationv1.TokenReview
 }
@@ -35,15 +37,16 @@ type Response struct {
 	authenticationv1.TokenReview
 }
 
-// Complete sets the UID of the question. The error is always nil.
+// Complete sets the UID of the request. The error is always nil.
 func (r *Response) Complete(req Request) error {
 	r.UID = req.UID
 	return nil
 }
 
-// Handler decides about a Request.
+// Handler answers a Request.
 type Handler interface {
-	// Handle answers the request. The context ends when the API server no longer waits for the answer.
+	// Handle answers the request. The context ends when the API server no longer waits for the
+	// answer.
 	Handle(context.Context, Request) Response
 }
 
@@ -55,48 +58,54 @@ func (f HandlerFunc) Handle(ctx context.Context, req Request) Response { return 
 
 // Webhook serves a Handler. Register it with a webhook server.
 //
-// Caveats: Its fields must not change once it serves. A panic of the handler ends the connection without an
-// answer, which is the safe answer to whether somebody may come in.
+// Caveats: do not change its fields once it serves. A panic of the handler closes the connection
+// without an answer, so the API server rejects the token.
 type Webhook struct {
-	// Handler decides. It is needed.
+	// Handler answers the requests. It is required.
 	Handler Handler
 
-	// WithContextFunc may put something from the HTTP request, such as a header, into the handler's context.
+	// WithContextFunc may copy values from the HTTP request, such as a header, to the handler's
+	// context.
 	WithContextFunc func(context.Context, *http.Request) context.Context
 }
 
-// Handle asks the handler and completes its answer.
+// Handle calls the handler and completes its answer.
 func (wh *Webhook) Handle(ctx context.Context, req Request) Response {
 	response := wh.Handler.Handle(ctx, req)
 	_ = response.Complete(req) // never an error
 	return response
 }
 
-// logger never has the token.
+// logger makes the handler's logger, which never has the token in it.
 func logger(req *Request) logr.Logger {
-	return packageLog.WithValues("object", klog.KRef(req.Namespace, req.Name), "user", req.Status.User.Username, "requestID", req.UID)
+	return packageLog.WithValues("object", klog.KRef(req.Namespace, req.Name),
+		"user", req.Status.User.Username, "requestID", req.UID)
 }
 
-// Authenticated says whose token it is. The reason, if there is one, goes into the status's field error.
+// Authenticated accepts the token, which belongs to this user. The reason, if there is one, becomes
+// the status's error.
 func Authenticated(reason string, user authenticationv1.UserInfo) Response {
 	return ReviewResponse(true, user, reason)
 }
 
-// Unauthenticated says that the token is not valid. The user is not passed on.
+// Unauthenticated rejects the token. The user is not passed on.
 func Unauthenticated(reason string, _ authenticationv1.UserInfo) Response {
 	return ReviewResponse(false, authenticationv1.UserInfo{}, reason)
 }
 
-// Errored says that the webhook could not find out.
+// Errored rejects the token because the webhook failed.
 func Errored(err error) Response {
 	return ReviewResponse(false, authenticationv1.UserInfo{}, err.Error())
 }
 
-// ReviewResponse says whether a token is valid, whose it is, and for which audiences.
-func ReviewResponse(authenticated bool, user authenticationv1.UserInfo, err string, audiences ...string) Response {
-	return Response{TokenReview: authenticationv1.TokenReview{Status: authenticationv1.TokenReviewStatus{
+// ReviewResponse says whether a token is valid, its user, and its audiences.
+func ReviewResponse(
+	authenticated bool, user authenticationv1.UserInfo, err string, audiences ...string,
+) Response {
+	status := authenticationv1.TokenReviewStatus{
 		Authenticated: authenticated, User: user, Audiences: audiences, Error: err,
-	}}}
+	}
+	return Response{TokenReview: authenticationv1.TokenReview{Status: status}}
 }
 
 // maxRequestSize bounds a body, which is little more than a token of a few kilobytes.
@@ -104,8 +113,8 @@ const maxRequestSize = 1 << 20
 
 const reviewKind = "TokenReview"
 
-// ServeHTTP implements http.Handler. What is no TokenReview, or has no token, is answered with an error in the
-// status.
+// ServeHTTP implements http.Handler. It answers a body that is no TokenReview, or has no token,
+// with an error in the status.
 func (wh *Webhook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx := r.Context()
 	if wh.WithContextFunc != nil {
@@ -130,7 +139,7 @@ func (wh *Webhook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// read returns the question, or as much of it as there is, and an error.
+// read returns the question, or as much of it as it could read, and an error.
 func read(r *http.Request) (req Request, err error) {
 	body, wrong := incoming.Body(r, maxRequestSize)
 	if wrong == nil {
@@ -145,7 +154,8 @@ func read(r *http.Request) (req Request, err error) {
 	asked, known := req.TypeMeta, answerVersion(req.TypeMeta)
 	switch {
 	case asked != known && asked != metav1.TypeMeta{}:
-		return req, fmt.Errorf("the body is a %s of version %s, and not a TokenReview of version %s or v1beta1",
+		return req, fmt.Errorf("the body is a %s of version %s, and not a TokenReview of "+
+			"version %s or v1beta1",
 			asked.Kind, asked.APIVersion, authenticationv1.SchemeGroupVersion)
 	case req.Spec.Token == "":
 		return req, errors.New("token is empty")
@@ -153,7 +163,7 @@ func read(r *http.Request) (req Request, err error) {
 	return req, nil
 }
 
-// answerVersion is the version to answer in: that of the question, or v1 if we do not know it.
+// answerVersion is the version of the answer: that of the question, or v1 if we do not know it.
 func answerVersion(question metav1.TypeMeta) metav1.TypeMeta {
 	version := authenticationv1.SchemeGroupVersion.String()
 	if question.APIVersion == authenticationv1.GroupName+"/v1beta1" {

@@ -20,9 +20,9 @@ import (
 	"github.com/loopwright/loopwright/manager/webhook/internal/incoming"
 )
 
-// These are the types of k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1 with the same names and fields. That
-// package has whole CustomResourceDefinitions, too, and each program with a manager would be half a
-// megabyte larger.
+// These are the types of k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1 with the same
+// names and fields. Importing that package would add half a megabyte to every program with a
+// manager, because it contains all of CustomResourceDefinitions.
 
 const (
 	reviewKind    = "ConversionReview"
@@ -31,7 +31,7 @@ const (
 	olderReviews  = reviewGroup + "/v1beta1" // has the same fields
 )
 
-// conversionReview is a question of the API server, and its answer.
+// conversionReview is a request of the API server, or the answer to it.
 type conversionReview struct {
 	metav1.TypeMeta
 	Request  *conversionRequest  `json:"request,omitempty"`
@@ -51,32 +51,38 @@ type conversionResponse struct {
 }
 
 // respond answers a request: with all its objects, in its order, or with the first error. The API
-// server takes all or nothing.
+// server accepts no partial answer.
 func (wh *webhook) respond(ctx context.Context, req *conversionRequest) *conversionResponse {
-	response := &conversionResponse{UID: req.UID, Result: metav1.Status{Status: metav1.StatusSuccess}}
+	response := &conversionResponse{
+		UID: req.UID, Result: metav1.Status{Status: metav1.StatusSuccess},
+	}
 	for i, object := range req.Objects {
 		converted, err := wh.convert(ctx, object.Raw, req.DesiredAPIVersion)
 		if err != nil {
-			err = fmt.Errorf("object %d of %d%s, to %s: %w", i+1, len(req.Objects), nameOf(object.Raw), req.DesiredAPIVersion, err)
+			err = fmt.Errorf("object %d of %d%s, to %s: %w",
+				i+1, len(req.Objects), nameOf(object.Raw), req.DesiredAPIVersion, err)
 			packageLog.Error(err, "Cannot convert", "requestID", req.UID)
 			response.ConvertedObjects = nil
 			response.Result = metav1.Status{Status: metav1.StatusFailure, Message: err.Error()}
 			return response
 		}
-		response.ConvertedObjects = append(response.ConvertedObjects, runtime.RawExtension{Raw: converted})
+		response.ConvertedObjects = append(response.ConvertedObjects,
+			runtime.RawExtension{Raw: converted})
 	}
 	return response
 }
 
-// errPanicked says no more, as in controller-runtime: what panicked is in the log.
+// errPanicked gives no detail, as in controller-runtime: the panic is in the log.
 var errPanicked = errors.New("internal error occurred during conversion")
 
-// convert converts one object. A panic of a user's function is one error like others.
-func (wh *webhook) convert(ctx context.Context, raw []byte, version string) (converted []byte, err error) {
+// convert converts one object. A panic of a user's function becomes an error.
+func (wh *webhook) convert(
+	ctx context.Context, raw []byte, version string,
+) (converted []byte, err error) {
 	defer func() {
 		if value := recover(); value != nil {
 			conversionmetrics.WebhookPanics.WithLabelValues().Inc()
-			for _, report := range utilruntime.PanicHandlers { // crash reporters hook in there
+			for _, report := range utilruntime.PanicHandlers { // crash reporters register there
 				report(ctx, value)
 			}
 			err = errPanicked
@@ -91,7 +97,8 @@ func (wh *webhook) convert(ctx context.Context, raw []byte, version string) (con
 	case to.GroupKind() != from.GroupKind():
 		return nil, fmt.Errorf("%s and %s are not versions of one kind", from, to)
 	case to == *from:
-		return nil, fmt.Errorf("it has that version already, and the API server asks only for others")
+		return nil, fmt.Errorf(
+			"it has that version already, and the API server asks only for others")
 	}
 	dst, err := wh.scheme.New(to)
 	if err != nil {
@@ -106,7 +113,7 @@ func (wh *webhook) convert(ctx context.Context, raw []byte, version string) (con
 	if err != nil {
 		return nil, err
 	}
-	// A conversion that copies all of an object, TypeMeta too, does no harm.
+	// The user's conversion may have overwritten the TypeMeta, if it copies the whole object.
 	dst.GetObjectKind().SetGroupVersionKind(to)
 	if err := sameObject(src, dst); err != nil {
 		return nil, err
@@ -114,10 +121,12 @@ func (wh *webhook) convert(ctx context.Context, raw []byte, version string) (con
 	return json.Marshal(dst)
 }
 
-// sameObject checks what the API server will check: a conversion may change labels and annotations, and none
-// of the metadata that says which object it is. All other metadata the API server restores itself.
+// sameObject checks what the API server will check: a conversion may change labels and annotations,
+// but not the metadata that identifies the object. The API server itself restores all other
+// metadata.
 //
-// controller-runtime leaves it to the API server, whose message does not say whose mistake it is.
+// controller-runtime leaves it to the API server, whose message does not say which conversion is
+// wrong.
 func sameObject(src, dst runtime.Object) error {
 	before, err := meta.Accessor(src)
 	if err != nil {
@@ -133,7 +142,8 @@ func sameObject(src, dst runtime.Object) error {
 		{"uid", string(before.GetUID()), string(after.GetUID())},
 	} {
 		if field.before != field.after {
-			return fmt.Errorf("the conversion changed metadata.%s from %q to %q: copy the ObjectMeta from one object to the other",
+			return fmt.Errorf("the conversion changed metadata.%s from %q to %q: copy the "+
+				"ObjectMeta from one object to the other",
 				field.name, field.before, field.after)
 		}
 	}
@@ -155,17 +165,20 @@ func nameOf(raw []byte) string {
 
 var packageLog = log.RuntimeLog.WithName("conversion-webhook")
 
-// maxRequestSize bounds a body. The API server converts a whole list in one request, so it is much larger
-// than that of an admission review: 10,000 objects of 50 kB, say. controller-runtime has no limit.
+// maxRequestSize bounds a body. The API server converts a whole list in one request, so it is much
+// larger than that of an admission review: 10,000 objects of 50 kB, for example. controller-runtime
+// has no limit.
 const maxRequestSize = 512 << 20
 
-// NewWebhookHandler returns the handler that converts the kinds of the scheme. The builder registers it at
-// /convert.
+// NewWebhookHandler returns the handler that converts the kinds of the scheme. The builder
+// registers it at /convert.
 //
-// A kind that has a converter in the registry is converted by it, and any other by its own methods: see
-// manager/conversion.
+// A kind that has a converter in the registry is converted by it, and any other kind by its own
+// methods: see manager/conversion.
 func NewWebhookHandler(scheme *runtime.Scheme, registry Registry) http.Handler {
-	return &webhook{scheme: scheme, decoder: NewDecoder(scheme), registry: registry, limit: maxRequestSize}
+	return &webhook{
+		scheme: scheme, decoder: NewDecoder(scheme), registry: registry, limit: maxRequestSize,
+	}
 }
 
 type webhook struct {
@@ -175,14 +188,15 @@ type webhook struct {
 	limit    int64
 }
 
-// ServeHTTP implements http.Handler. What is no ConversionReview has the status code 400 and a reason; for
-// anything else it is 200, and the review says whether the conversion worked.
+// ServeHTTP implements http.Handler. It answers a body that is no ConversionReview with status code
+// 400 and a reason, and any other with 200 and a review that says whether the conversion worked.
 func (wh *webhook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := incoming.Awaited(r.Context(), r.URL)
 	defer cancel()
 
 	body, wrong := incoming.Body(r, wh.limit)
-	if wrong == nil && r.Header.Get("Content-Type") != "" { // controller-runtime does not look at it at all
+	// controller-runtime ignores the Content-Type
+	if wrong == nil && r.Header.Get("Content-Type") != "" {
 		wrong = incoming.JSON(r)
 	}
 	var review conversionReview
@@ -198,12 +212,13 @@ func (wh *webhook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	review.Request = nil
 	w.Header().Set("Content-Type", "application/json")
 	if err := json.NewEncoder(w).Encode(review); err != nil {
-		packageLog.Error(err, "Cannot send the answer; the API server may have stopped waiting", "requestID", review.Response.UID)
+		packageLog.Error(err, "Cannot send the answer; the API server may have stopped waiting",
+			"requestID", review.Response.UID)
 	}
 }
 
-// readReview reads a question. Versions v1 and v1beta1 have the same fields, and the answer has the version of the
-// question. One without a version is taken for v1.
+// readReview reads a question. Versions v1 and v1beta1 have the same fields, and the answer has the
+// version of the question. A question without a version counts as v1.
 func readReview(body []byte, review *conversionReview) *incoming.Error {
 	bad := func(format string, args ...any) *incoming.Error {
 		return &incoming.Error{Code: http.StatusBadRequest, Message: fmt.Sprintf(format, args...)}
@@ -214,8 +229,10 @@ func readReview(body []byte, review *conversionReview) *incoming.Error {
 	if review.TypeMeta == (metav1.TypeMeta{}) {
 		review.TypeMeta = metav1.TypeMeta{Kind: reviewKind, APIVersion: reviewVersion}
 	}
-	if review.Kind != reviewKind || review.APIVersion != reviewVersion && review.APIVersion != olderReviews {
-		return bad("the body is a %s of version %s, and not a ConversionReview of version %s or v1beta1",
+	if review.Kind != reviewKind ||
+		review.APIVersion != reviewVersion && review.APIVersion != olderReviews {
+		return bad("the body is a %s of version %s, "+
+			"and not a ConversionReview of version %s or v1beta1",
 			review.Kind, review.APIVersion, reviewVersion)
 	}
 	if review.Request == nil {
@@ -224,7 +241,7 @@ func readReview(body []byte, review *conversionReview) *incoming.Error {
 	return nil
 }
 
-// Decoder makes Go objects of the objects in a request, each in its own version.
+// Decoder makes Go objects from the objects in a request, each in its own version.
 type Decoder struct {
 	objects runtime.Decoder
 }
@@ -237,12 +254,12 @@ func NewDecoder(scheme *runtime.Scheme) *Decoder {
 	return &Decoder{serializer.NewCodecFactory(scheme).UniversalDeserializer()}
 }
 
-// Decode makes an object of the type that the scheme has for its kind.
+// Decode returns an object of the type that the scheme has for its kind.
 func (d *Decoder) Decode(content []byte) (runtime.Object, *schema.GroupVersionKind, error) {
 	return d.objects.Decode(content, nil, nil)
 }
 
-// DecodeInto fills an object.
+// DecodeInto decodes into an object.
 func (d *Decoder) DecodeInto(content []byte, into runtime.Object) error {
 	return runtime.DecodeInto(d.objects, content, into)
 }

@@ -29,7 +29,8 @@ func (f converterFunc) ConvertObject(ctx context.Context, src, dst runtime.Objec
 func by(t *testing.T, known *runtime.Scheme, converter converterFunc) http.Handler {
 	t.Helper()
 	registry := NewRegistry()
-	require.NoError(t, registry.RegisterConverter(schema.GroupKind{Group: "shop.example", Kind: "Banana"}, converter))
+	require.NoError(t, registry.RegisterConverter(schema.GroupKind{Group: "shop.example",
+		Kind: "Banana"}, converter))
 	return NewWebhookHandler(known, registry)
 }
 
@@ -41,7 +42,8 @@ func TestAKindsConverterTakesThePlaceOfItsMethods(t *testing.T) {
 		to.ObjectMeta, to.Colour = from.ObjectMeta, "by the converter"
 		return nil
 	})
-	objects, err := ask(t, hook, question("shop.example/v2", object("v1", "first", `"look":"yellow 12"`)))
+	objects, err := ask(t, hook, question("shop.example/v2",
+		object("v1", "first", `"look":"yellow 12"`)))
 	require.NoError(t, err)
 	require.Equal(t, "by the converter", objects[0].Object["colour"])
 	require.ErrorIs(t, handled.Err(), context.Canceled, "the context ends with the answer")
@@ -65,13 +67,15 @@ func TestAfterAFailureNoObjectIsConverted(t *testing.T) {
 	require.Equal(t, 2, converted)
 }
 
-// Every object of the API server has metadata, so a Go type without them is a mistake in the program.
+// Every object of the API server has metadata, so a Go type without them is a mistake in the
+// program.
 func TestAVersionWithoutMetadataIsAFailure(t *testing.T) {
 	known := newScheme(map[string]runtime.Object{"v1": &bananaV1{}, "v5": &bare{}})
 	hook := by(t, known, func(context.Context, runtime.Object, runtime.Object) error { return nil })
 	for _, c := range []struct{ from, to string }{{"v1", "v5"}, {"v5", "v1"}} {
 		_, err := ask(t, hook, question("shop.example/"+c.to, object(c.from, "first", `"look":""`)))
-		require.ErrorContains(t, err, "object does not implement the Object interfaces", "%s to %s", c.from, c.to)
+		require.ErrorContains(t, err, "object does not implement the Object interfaces", "%s to %s",
+			c.from, c.to)
 	}
 }
 
@@ -81,7 +85,8 @@ func TestWhatGoesWrongIsLogged(t *testing.T) {
 	defer func(before logr.Logger) { packageLog = before }(packageLog)
 	packageLog = funcr.New(func(_, args string) { lines = append(lines, args) }, funcr.Options{})
 	hook := NewWebhookHandler(bananas(), NewRegistry())
-	good, err := json.Marshal(question("shop.example/v2", object("v1", "good", `"look":"yellow 12"`)))
+	good, err := json.Marshal(question("shop.example/v2",
+		object("v1", "good", `"look":"yellow 12"`)))
 	require.NoError(t, err)
 	bad, err := json.Marshal(question("shop.example/v2", object("v1", "bad", `"look":"?"`)))
 	require.NoError(t, err)
@@ -93,10 +98,12 @@ func TestWhatGoesWrongIsLogged(t *testing.T) {
 	request := httptest.NewRequest(http.MethodPost, "/convert", strings.NewReader(string(good)))
 	hook.ServeHTTP(gone{httptest.NewRecorder()}, request)
 	require.Len(t, lines, 3)
-	require.Contains(t, lines[0], `"msg"="Cannot convert" "error"="object 1 of 1 (Banana shop/bad, of shop.example/v1)`)
+	require.Contains(t, lines[0],
+		`"msg"="Cannot convert" "error"="object 1 of 1 (Banana shop/bad, of shop.example/v1)`)
 	require.Contains(t, lines[0], `"requestID"="705ab4f5"`)
 	require.Contains(t, lines[1], `"msg"="Answering a request that is no ConversionReview"`)
-	require.Contains(t, lines[2], `"msg"="Cannot send the answer; the API server may have stopped waiting" "error"="nobody listens" "requestID"="705ab4f5"`)
+	require.Contains(t, lines[2],
+		`"msg"="Cannot send the answer; the API server may have stopped waiting" "error"="nobody listens" "requestID"="705ab4f5"`)
 }
 
 // gone is an API server that has stopped waiting.
@@ -105,13 +112,18 @@ type gone struct{ http.ResponseWriter }
 func (gone) Write([]byte) (int, error) { return 0, errors.New("nobody listens") }
 
 func TestADecoderNeedsAScheme(t *testing.T) {
-	require.PanicsWithValue(t, "conversion.NewDecoder needs a scheme: pass mgr.GetScheme()", func() { NewDecoder(nil) })
+	require.PanicsWithValue(t, "conversion.NewDecoder needs a scheme: pass mgr.GetScheme()",
+		func() {
+			NewDecoder(nil)
+		})
 	banana := &bananaV1{}
-	require.NoError(t, NewDecoder(bananas()).DecodeInto([]byte(object("v1", "first", `"look":"yellow 12"`)), banana))
+	require.NoError(t, NewDecoder(bananas()).DecodeInto([]byte(object("v1", "first",
+		`"look":"yellow 12"`)), banana))
 	require.Equal(t, "yellow 12", banana.Look)
 }
 
-// fieldsOf are the names on the wire and the Go types, with the structs of these reviews looked into.
+// fieldsOf are the names on the wire and the Go types, with the structs of these reviews looked
+// into.
 func fieldsOf(t reflect.Type) map[string]any {
 	fields := map[string]any{}
 	for field := range t.Fields() {
@@ -128,7 +140,8 @@ func fieldsOf(t reflect.Type) map[string]any {
 }
 
 func TestReviewsHaveTheFieldsOfTheAPI(t *testing.T) {
-	require.Equal(t, fieldsOf(reflect.TypeFor[apiextensionsv1.ConversionReview]()), fieldsOf(reflect.TypeFor[conversionReview]()))
+	require.Equal(t, fieldsOf(reflect.TypeFor[apiextensionsv1.ConversionReview]()),
+		fieldsOf(reflect.TypeFor[conversionReview]()))
 	require.Len(t, fieldsOf(reflect.TypeFor[conversionReview]()), 3)
 	require.Equal(t, apiextensionsv1.SchemeGroupVersion.String(), reviewVersion)
 	require.Equal(t, apiextensionsv1.GroupName, reviewGroup)

@@ -1,8 +1,9 @@
-// Package conversion turns objects of one version of a kind into another.
+// Package conversion converts objects of one version of a kind to another.
 //
-// A Registry holds one Converter for each kind. A manager has one, and its conversion webhook asks it.
+// A Registry holds one Converter for each kind. A manager has one, and its conversion webhook uses
+// it.
 //
-// Neighbours: below it is nothing but the types of a kind's name. Above it is the manager.
+// Neighbours: below it are only the types of a kind's name. Above it is the manager.
 package conversion
 
 import (
@@ -21,13 +22,13 @@ import (
 	"github.com/loopwright/loopwright/manager/conversion"
 )
 
-// IsConvertible says whether the versions of an object's kind convert themselves: one is the hub, and all
-// others are Convertible.
+// IsConvertible returns true if the versions of an object's kind convert themselves: one is the
+// hub, and all others are Convertible.
 //
-// It is false without an error for a kind of one version, and for one with neither hub nor Convertible, such
-// as the built-in kinds.
+// It returns false without an error for a kind of one version, and for a kind with neither hub nor
+// Convertible, such as the built-in kinds.
 //
-// Errors: A PartialImplementationError if only some of the versions take part.
+// Errors: a PartialImplementationError if only some of the versions implement Hub or Convertible.
 func IsConvertible(scheme *runtime.Scheme, obj runtime.Object) (bool, error) {
 	versions, err := versionsOf(scheme, obj)
 	if err != nil {
@@ -57,7 +58,7 @@ func IsConvertible(scheme *runtime.Scheme, obj runtime.Object) (bool, error) {
 	return false, parts
 }
 
-// PartialImplementationError says which versions of a kind keep it from being converted.
+// PartialImplementationError says which versions of a kind prevent its conversion.
 type PartialImplementationError struct {
 	kind                  schema.GroupKind
 	hubs, spokes, neither []string // versions
@@ -67,27 +68,32 @@ type PartialImplementationError struct {
 func (e PartialImplementationError) Error() string {
 	switch {
 	case len(e.hubs) == 0:
-		return fmt.Sprintf("%s has no hub: the versions %s are Convertible, and one version needs the method Hub()",
+		return fmt.Sprintf("%s has no hub: the versions %s are Convertible, "+
+			"and one version needs the method Hub()",
 			e.kind, strings.Join(e.spokes, ", "))
 	case len(e.hubs) > 1:
-		return fmt.Sprintf("%s has several hubs, the versions %s: take the method Hub() away from all but one",
+		return fmt.Sprintf("%s has several hubs, the versions %s: "+
+			"take the method Hub() away from all but one",
 			e.kind, strings.Join(e.hubs, ", "))
 	default:
-		return fmt.Sprintf("%s cannot be converted to all of its versions: %s must have the methods ConvertTo and ConvertFrom, "+
-			"as %s is the hub", e.kind, strings.Join(e.neither, ", "), e.hubs[0])
+		return fmt.Sprintf("%s cannot be converted to all of its versions: "+
+			"%s must have the methods ConvertTo and ConvertFrom, as %s is the hub",
+			e.kind, strings.Join(e.neither, ", "), e.hubs[0])
 	}
 }
 
-// versionsOf returns all versions of an object's kind that the scheme has, in order. There is at least one.
+// versionsOf returns all versions of an object's kind that the scheme has, in order. There is at
+// least one.
 //
-// The kind is what the scheme says about the Go type: an object that nobody has filled says nothing.
+// It takes the kind from the scheme, by the Go type: an empty object does not have its kind in it.
 func versionsOf(scheme *runtime.Scheme, obj runtime.Object) ([]schema.GroupVersionKind, error) {
 	kinds, _, err := scheme.ObjectKinds(obj)
 	if err != nil {
 		return nil, err
 	}
 	if len(kinds) != 1 {
-		return nil, fmt.Errorf("%T is registered as %d kinds, so its versions are not known", obj, len(kinds))
+		return nil, fmt.Errorf("%T is registered as %d kinds, so its versions are not known",
+			obj, len(kinds))
 	}
 	var versions []schema.GroupVersionKind
 	for kind := range scheme.AllKnownTypes() {
@@ -95,7 +101,9 @@ func versionsOf(scheme *runtime.Scheme, obj runtime.Object) ([]schema.GroupVersi
 			versions = append(versions, kind)
 		}
 	}
-	slices.SortFunc(versions, func(a, b schema.GroupVersionKind) int { return strings.Compare(a.Version, b.Version) })
+	slices.SortFunc(versions, func(a, b schema.GroupVersionKind) int {
+		return strings.Compare(a.Version, b.Version)
+	})
 	return versions, nil
 }
 
@@ -154,14 +162,14 @@ func convertByMethods(scheme *runtime.Scheme, src, dst runtime.Object) error {
 
 // SpokeConverter converts one version, the spoke, to the hub and back.
 type SpokeConverter[hubObject runtime.Object] interface {
-	// GetSpoke returns an object of the spoke. Only its type counts.
+	// GetSpoke returns an object of the spoke. Only its type matters.
 	GetSpoke() runtime.Object
 	ConvertHubToSpoke(ctx context.Context, hub hubObject, spoke runtime.Object) error
 	ConvertSpokeToHub(ctx context.Context, spoke runtime.Object, hub hubObject) error
 }
 
-// NewSpokeConverter makes a SpokeConverter of two functions. With them, API types need no methods, and no
-// import of this module.
+// NewSpokeConverter makes a SpokeConverter from two functions. With it, API types need no methods,
+// and no import of this module.
 func NewSpokeConverter[hubObject, spokeObject client.Object](
 	spoke spokeObject,
 	convertHubToSpokeFunc func(ctx context.Context, src hubObject, dst spokeObject) error,
@@ -178,19 +186,25 @@ type spokeFuncs[hubObject, spokeObject client.Object] struct {
 
 func (f spokeFuncs[hubObject, spokeObject]) GetSpoke() runtime.Object { return f.spoke }
 
-func (f spokeFuncs[hubObject, spokeObject]) ConvertHubToSpoke(ctx context.Context, hub hubObject, spoke runtime.Object) error {
+func (f spokeFuncs[hubObject, spokeObject]) ConvertHubToSpoke(
+	ctx context.Context, hub hubObject, spoke runtime.Object,
+) error {
 	return f.fromHub(ctx, hub, spoke.(spokeObject))
 }
 
-func (f spokeFuncs[hubObject, spokeObject]) ConvertSpokeToHub(ctx context.Context, spoke runtime.Object, hub hubObject) error {
+func (f spokeFuncs[hubObject, spokeObject]) ConvertSpokeToHub(
+	ctx context.Context, spoke runtime.Object, hub hubObject,
+) error {
 	return f.toHub(ctx, spoke.(spokeObject), hub)
 }
 
-// NewHubSpokeConverter makes a Converter of one SpokeConverter for each version but the hub's. What it
-// returns is for the builder's WithConverter.
+// NewHubSpokeConverter makes a Converter from one SpokeConverter for each version but the hub's.
+// Pass the result to the builder's WithConverter.
 //
-// Errors: A version without a SpokeConverter, a second one for a version, or one for another kind.
-func NewHubSpokeConverter[hubObject runtime.Object](hub hubObject, spokeConverter ...SpokeConverter[hubObject]) func(scheme *runtime.Scheme) (Converter, error) {
+// Errors: a version without a SpokeConverter, a second one for a version, or one for another kind.
+func NewHubSpokeConverter[hubObject runtime.Object](
+	hub hubObject, spokeConverter ...SpokeConverter[hubObject],
+) func(scheme *runtime.Scheme) (Converter, error) {
 	return func(scheme *runtime.Scheme) (Converter, error) {
 		converter, err := newHubSpokes(scheme, hub, spokeConverter)
 		if err != nil {
@@ -206,7 +220,9 @@ type hubSpokes[hubObject runtime.Object] struct {
 	spokes map[string]SpokeConverter[hubObject] // by version
 }
 
-func newHubSpokes[hubObject runtime.Object](scheme *runtime.Scheme, hub hubObject, converters []SpokeConverter[hubObject]) (*hubSpokes[hubObject], error) {
+func newHubSpokes[hubObject runtime.Object](
+	scheme *runtime.Scheme, hub hubObject, converters []SpokeConverter[hubObject],
+) (*hubSpokes[hubObject], error) {
 	kind, err := apiutil.GVKForObject(hub, scheme)
 	if err != nil {
 		return nil, err
@@ -215,14 +231,17 @@ func newHubSpokes[hubObject runtime.Object](scheme *runtime.Scheme, hub hubObjec
 	if err != nil {
 		return nil, err
 	}
-	c := &hubSpokes[hubObject]{scheme: scheme, hub: kind, spokes: map[string]SpokeConverter[hubObject]{}}
+	c := &hubSpokes[hubObject]{
+		scheme: scheme, hub: kind, spokes: map[string]SpokeConverter[hubObject]{},
+	}
 	for _, converter := range converters {
 		spoke, err := apiutil.GVKForObject(converter.GetSpoke(), scheme)
 		switch {
 		case err != nil:
 			return nil, fmt.Errorf("the kind of a spoke: %w", err)
 		case spoke.GroupKind() != kind.GroupKind():
-			return nil, fmt.Errorf("a spoke is a %s, and the hub is a %s", spoke.GroupKind(), kind.GroupKind())
+			return nil, fmt.Errorf("a spoke is a %s, and the hub is a %s",
+				spoke.GroupKind(), kind.GroupKind())
 		case c.spokes[spoke.Version] != nil:
 			return nil, fmt.Errorf("there are two spoke converters for %s", spoke.Version)
 		}
@@ -235,7 +254,8 @@ func newHubSpokes[hubObject runtime.Object](scheme *runtime.Scheme, hub hubObjec
 		}
 	}
 	if got := slices.Sorted(maps.Keys(c.spokes)); !slices.Equal(got, want) {
-		return nil, fmt.Errorf("there must be spoke converters for [%s], and there are some for [%s]",
+		return nil, fmt.Errorf(
+			"there must be spoke converters for [%s], and there are some for [%s]",
 			strings.Join(want, " "), strings.Join(got, " "))
 	}
 	return c, nil
@@ -266,14 +286,14 @@ func (c *hubSpokes[hubObject]) ConvertObject(ctx context.Context, src, dst runti
 	return nil
 }
 
-// Converter fills dst, an object of another version, with what src has.
+// Converter fills dst, an object of another version, from src.
 type Converter interface {
 	ConvertObject(ctx context.Context, src, dst runtime.Object) error
 }
 
 // Registry has the converters by kind. It may be used from several goroutines.
 type Registry interface {
-	// RegisterConverter returns an error if the kind has a converter.
+	// RegisterConverter returns an error if the kind has a converter already.
 	RegisterConverter(gk schema.GroupKind, converter Converter) error
 	GetConverter(gk schema.GroupKind) (Converter, bool)
 }

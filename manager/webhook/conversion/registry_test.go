@@ -22,7 +22,8 @@ func TestAKindHasOneConverter(t *testing.T) {
 		job, pod   = schema.GroupKind{Group: "batch", Kind: "Job"}, schema.GroupKind{Kind: "Pod"}
 	)
 	require.NoError(t, converters.RegisterConverter(job, nothing{}))
-	require.ErrorContains(t, converters.RegisterConverter(job, nothing{}), "Job.batch has a converter already")
+	require.ErrorContains(t, converters.RegisterConverter(job, nothing{}),
+		"Job.batch has a converter already")
 	_, found := converters.GetConverter(job)
 	require.True(t, found)
 	_, found = converters.GetConverter(pod)

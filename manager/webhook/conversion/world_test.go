@@ -11,7 +11,8 @@ import (
 	"github.com/loopwright/loopwright/manager/conversion"
 )
 
-// A banana has three versions: v1 and v3 are spokes, and v2 is the hub. v1 has one field for what v2 keeps in two.
+// A banana has three versions: v1 and v3 are spokes, and v2 is the hub. v1 has one field for what
+// v2 keeps in two.
 
 type banana struct {
 	metav1.TypeMeta   `json:",inline"`
@@ -43,7 +44,8 @@ func (b *bananaV1) ConvertTo(hub conversion.Hub) error {
 	if b.Look == "lost" {
 		to.UID = ""
 	}
-	if _, err := fmt.Sscanf(b.Look, "%s %d", &to.Colour, &to.Length); err != nil && b.Look != "nameless" && b.Look != "lost" {
+	if _, err := fmt.Sscanf(b.Look, "%s %d", &to.Colour, &to.Length); err != nil &&
+		b.Look != "nameless" && b.Look != "lost" {
 		return fmt.Errorf("the look %q is not a colour and a length", b.Look)
 	}
 	return nil
@@ -96,5 +98,6 @@ func newScheme(types map[string]runtime.Object) *runtime.Scheme {
 }
 
 func bananas() *runtime.Scheme {
-	return newScheme(map[string]runtime.Object{"v1": &bananaV1{}, "v2": &bananaV2{}, "v3": &bananaV3{}})
+	return newScheme(map[string]runtime.Object{"v1": &bananaV1{}, "v2": &bananaV2{},
+		"v3": &bananaV3{}})
 }

@@ -27,17 +27,18 @@ type authority struct {
 	from, until time.Time
 }
 
-// certificate is what a server shows.
+// certificate is a server's certificate and key.
 type certificate struct {
 	pair        *tls.Certificate
 	from, until time.Time
 }
 
-// newAuthority makes an authority that signs itself. The path length keeps it from signing others.
+// newAuthority makes a self-signed authority. The path length keeps it from signing other
+// authorities.
 func newAuthority(now time.Time, lifetime time.Duration) (authority, error) {
 	template := &x509.Certificate{
 		Subject:               pkix.Name{CommonName: "webhooks in development"},
-		NotBefore:             now.Add(-clockTolerance), // the API server's clock may be behind ours
+		NotBefore:             now.Add(-clockTolerance),
 		NotAfter:              now.Add(lifetime),
 		IsCA:                  true,
 		MaxPathLenZero:        true,
@@ -59,8 +60,11 @@ func newAuthority(now time.Time, lifetime time.Duration) (authority, error) {
 	}, nil
 }
 
-// serve makes a server's certificate for some names and addresses. It ends with the authority, if not before.
-func (a authority) serve(now time.Time, lifetime time.Duration, hosts []string) (certificate, error) {
+// serve makes a server's certificate for some names and addresses. It expires with the authority,
+// if not before.
+func (a authority) serve(
+	now time.Time, lifetime time.Duration, hosts []string,
+) (certificate, error) {
 	until := now.Add(lifetime)
 	if until.After(a.until) {
 		until = a.until
@@ -83,15 +87,19 @@ func (a authority) serve(now time.Time, lifetime time.Duration, hosts []string) 
 	if err != nil {
 		return certificate{}, fmt.Errorf("making a certificate for %v: %w", hosts, err)
 	}
-	return certificate{pair: &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, from: now, until: until}, nil
+	pair := &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+	return certificate{pair: pair, from: now, until: until}, nil
 }
 
 // sign makes a key and its certificate, signed by an authority, or by the key itself.
-func sign(template *x509.Certificate, by *authority) (der []byte, key *ecdsa.PrivateKey, err error) {
+func sign(
+	template *x509.Certificate, by *authority,
+) (der []byte, key *ecdsa.PrivateKey, err error) {
 	if key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
 		return nil, nil, err
 	}
-	if template.SerialNumber, err = rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127)); err != nil {
+	limit := new(big.Int).Lsh(big.NewInt(1), 127)
+	if template.SerialNumber, err = rand.Int(rand.Reader, limit); err != nil {
 		return nil, nil, err
 	}
 	parent, signer := template, key
@@ -104,50 +112,52 @@ func sign(template *x509.Certificate, by *authority) (der []byte, key *ecdsa.Pri
 
 // region rotation
 
-// generation is the state of the certificates: what signs, what is served, and what the API server is told.
+// generation is the state of the certificates: which authority signs, which certificate is served,
+// and which authorities the API server trusts.
 type generation struct {
-	signer  authority // signs what is served
+	signer  authority // signs the certificate that is served
 	serving certificate
-	// next is the authority after signer, while the API server learns about it. It signs nothing before that.
+	// next is the authority after signer. It signs nothing until the API server has read the
+	// configurations with it.
 	next *authority
 	// told is when all configurations had next; zero until then.
 	told time.Time
-	// asked is when somebody asked for the next authority; zero if nobody did.
+	// asked is when Renew was called for the next authority; zero if it was not.
 	asked time.Time
-	// last is the authority before signer. Connections that began with it go on, so the API server still
-	// trusts it until it runs out.
+	// last is the authority before signer. Connections that began with it go on, so the API server
+	// trusts it until it expires.
 	last *authority
 }
 
-// step is what there is to do about a generation.
+// step is what to do next with a generation.
 type step int
 
 const (
-	stay       step = iota // nothing until the time that comes with it
+	stay       step = iota // wait until the time that due returns
 	renew                  // sign a new serving certificate
-	makeNext               // make the next authority, and tell the API server
+	makeNext               // make the next authority, and publish it
 	promote                // let next sign
-	forgetLast             // stop telling the API server about last
+	forgetLast             // stop publishing last
 )
 
 const (
 	// settling is how long the API server may take to read a configuration that was written.
 	settling = 10 * time.Second
-	// renewAt is the part of a life after which a certificate is renewed, so that a failure can be
-	// repaired in the rest of it.
+	// renewAt is the fraction of its life after which a certificate is renewed. The rest is left to
+	// repair a failure.
 	renewAt = 2.0 / 3
-	// promoteAt is the part of an authority's life after which the next one signs, even if the API server could not
-	// be told.
+	// promoteAt is the fraction of an authority's life after which the next one signs, even if
+	// publishing it has failed.
 	promoteAt = 0.9
 	// clockTolerance is how far the API server's clock may be behind ours.
 	clockTolerance = 5 * time.Minute
 )
 
-// due is the step for a generation at a time, or when to look again.
+// due is the step for a generation at a time, or when to call due again.
 //
-// A new authority is announced beside the old one, and signs only when the API server has had time to
-// read the configurations. So there is no moment at which it does not trust what is served. If the
-// announcement fails, nothing changes until the old authority has to go anyway.
+// A new authority is published beside the old one, and signs only when the API server has had time
+// to read the configurations. So there is no moment at which it does not trust what is served. If
+// publishing fails, nothing changes until the old authority must be replaced anyway.
 func (g generation) due(now time.Time) (step, time.Time) {
 	type deadline struct {
 		step step
@@ -161,7 +171,8 @@ func (g generation) due(now time.Time) (step, time.Time) {
 		}
 		deadlines = append(deadlines, deadline{makeNext, at})
 	} else if g.told.IsZero() {
-		deadlines = append(deadlines, deadline{promote, after(promoteAt, g.signer.from, g.signer.until)})
+		deadlines = append(deadlines, deadline{promote,
+			after(promoteAt, g.signer.from, g.signer.until)})
 	} else {
 		deadlines = append(deadlines, deadline{promote, g.told.Add(settling)})
 	}
@@ -180,12 +191,12 @@ func (g generation) due(now time.Time) (step, time.Time) {
 	return first.step, now
 }
 
-// after is the time at which a part of a life is over.
+// after is the time at which a fraction of a life is over.
 func after(part float64, from, until time.Time) time.Time {
 	return from.Add(time.Duration(float64(until.Sub(from)) * part))
 }
 
-// bundle is what the API server is told to trust, in PEM form.
+// bundle is the authorities that the API server has to trust, in PEM form.
 func (g generation) bundle() (pem []byte) {
 	for _, a := range []*authority{g.next, &g.signer, g.last} {
 		if a != nil {
@@ -198,13 +209,20 @@ func (g generation) bundle() (pem []byte) {
 // endregion rotation
 
 var (
-	mutating   = schema.GroupVersionKind{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "MutatingWebhookConfiguration"}
-	validating = schema.GroupVersionKind{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingWebhookConfiguration"}
-	crd        = schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
+	mutating = schema.GroupVersionKind{
+		Group: "admissionregistration.k8s.io", Version: "v1", Kind: "MutatingWebhookConfiguration",
+	}
+	validating = schema.GroupVersionKind{
+		Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingWebhookConfiguration",
+	}
+	crd = schema.GroupVersionKind{
+		Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition",
+	}
 )
 
-// putBundle writes a bundle wherever an object says how to reach a webhook. It returns whether it changed
-// anything, and leaves all other fields alone, those that this program does not know too.
+// putBundle writes a bundle to every webhook client configuration in an object. It returns whether
+// it changed anything, and leaves all other fields alone, even those that this program does not
+// know.
 func putBundle(object *unstructured.Unstructured, bundle []byte) (changed bool, err error) {
 	text := base64.StdEncoding.EncodeToString(bundle)
 	put := func(clientConfig map[string]any) {
@@ -213,10 +231,12 @@ func putBundle(object *unstructured.Unstructured, bundle []byte) (changed bool, 
 		}
 	}
 	if object.GroupVersionKind() == crd {
-		clientConfig, _, _ := unstructured.NestedFieldNoCopy(object.Object, "spec", "conversion", "webhook", "clientConfig")
+		clientConfig, _, _ := unstructured.NestedFieldNoCopy(object.Object,
+			"spec", "conversion", "webhook", "clientConfig")
 		fields, is := clientConfig.(map[string]any)
 		if !is {
-			return false, errors.New("it has no conversion webhook: set spec.conversion.strategy to Webhook, and spec.conversion.webhook.clientConfig")
+			return false, errors.New("it has no conversion webhook: set " +
+				"spec.conversion.strategy to Webhook, and spec.conversion.webhook.clientConfig")
 		}
 		put(fields)
 		return changed, nil

@@ -100,7 +100,8 @@ func (r rules) ValidateUpdate(ctx context.Context, _, p *plumV2) (admission.Warn
 
 func (rules) ValidateDelete(_ context.Context, p *plumV2) (admission.Warnings, error) {
 	if p.Grams > 100 {
-		return nil, apierrors.NewConflict(schema.GroupResource{Resource: "plums"}, p.Name, errors.New("too good to be thrown away"))
+		return nil, apierrors.NewConflict(schema.GroupResource{Resource: "plums"}, p.Name,
+			errors.New("too good to be thrown away"))
 	}
 	return nil, nil
 }
@@ -112,7 +113,8 @@ func plums() *runtime.Scheme {
 	_ = clientgoscheme.AddToScheme(scheme)
 	_ = apiextensionsv1.AddToScheme(scheme)
 	for version, object := range map[string]runtime.Object{"v1": &plumV1{}, "v2": &plumV2{}} {
-		scheme.AddKnownTypeWithName(schema.GroupVersionKind{Group: group, Version: version, Kind: "Plum"}, object)
+		scheme.AddKnownTypeWithName(schema.GroupVersionKind{Group: group, Version: version,
+			Kind: "Plum"}, object)
 	}
 	return scheme
 }
@@ -140,7 +142,8 @@ func inOrchard(t *testing.T, options devca.Options, more func(webhook.Server)) *
 		Scheme: plums(), Logger: logr.Discard(), WebhookServer: server, Metrics: metricsserver.Options{BindAddress: "0"},
 	})
 	require.NoError(t, err)
-	require.NoError(t, builder.WebhookManagedBy(mgr, &plumV2{}).WithDefaulter(rules{}).WithValidator(rules{}).Complete())
+	require.NoError(t, builder.WebhookManagedBy(mgr,
+		&plumV2{}).WithDefaulter(rules{}).WithValidator(rules{}).Complete())
 	if more != nil {
 		more(mgr.GetWebhookServer())
 	}
@@ -153,7 +156,8 @@ func inOrchard(t *testing.T, options devca.Options, more func(webhook.Server)) *
 		stop()
 		require.NoError(t, <-ended)
 	})
-	return &orchard{T: t, Client: c, ca: ca, server: server, address: "https://" + listener.Addr().String()}
+	return &orchard{T: t, Client: c, ca: ca, server: server,
+		address: "https://" + listener.Addr().String()}
 }
 
 // eventually waits for the API server, which reads new configurations when it gets to it.
@@ -171,10 +175,14 @@ func (o *orchard) eventually(what string, check func() error) {
 }
 
 // hooks is a configuration entry that calls a path for a resource.
-func (o *orchard) hooks(name, path string, rule admissionregistrationv1.Rule, operations ...admissionregistrationv1.OperationType) admissionregistrationv1.ValidatingWebhook {
+func (o *orchard) hooks(
+	name, path string, rule admissionregistrationv1.Rule,
+	operations ...admissionregistrationv1.OperationType,
+) admissionregistrationv1.ValidatingWebhook {
 	return admissionregistrationv1.ValidatingWebhook{
-		Name:                    name + ".plums.example",
-		ClientConfig:            admissionregistrationv1.WebhookClientConfig{URL: new(o.address + path)},
+		Name: name + ".plums.example",
+		ClientConfig: admissionregistrationv1.WebhookClientConfig{URL: new(o.address +
+			path)},
 		Rules:                   []admissionregistrationv1.RuleWithOperations{{Operations: operations, Rule: rule}},
 		SideEffects:             new(admissionregistrationv1.SideEffectClassNone),
 		AdmissionReviewVersions: []string{"v1"},
@@ -190,7 +198,8 @@ func (o *orchard) create(object client.Object) {
 
 func (o *orchard) definition() *apiextensionsv1.CustomResourceDefinition {
 	version := func(name string, storage bool) apiextensionsv1.CustomResourceDefinitionVersion {
-		return apiextensionsv1.CustomResourceDefinitionVersion{Name: name, Served: true, Storage: storage,
+		return apiextensionsv1.CustomResourceDefinitionVersion{Name: name, Served: true,
+			Storage: storage,
 			Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{
 				Type: "object", XPreserveUnknownFields: new(true)}}}
 	}
@@ -198,8 +207,9 @@ func (o *orchard) definition() *apiextensionsv1.CustomResourceDefinition {
 		ObjectMeta: metav1.ObjectMeta{Name: "plums." + group},
 		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
 			Group: group, Scope: apiextensionsv1.NamespaceScoped,
-			Names:    apiextensionsv1.CustomResourceDefinitionNames{Plural: "plums", Kind: "Plum"},
-			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{version("v1", false), version("v2", true)},
+			Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: "plums", Kind: "Plum"},
+			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{version("v1", false),
+				version("v2", true)},
 			Conversion: &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.WebhookConverter,
 				Webhook: &apiextensionsv1.WebhookConversion{
 					ClientConfig:             &apiextensionsv1.WebhookClientConfig{URL: new(o.address + "/convert")},
@@ -208,29 +218,36 @@ func (o *orchard) definition() *apiextensionsv1.CustomResourceDefinition {
 	}
 }
 
-// The whole of it: a real API server calls a mutating, a validating and a conversion webhook over TLS, with a
-// certificate that nobody has made by hand.
+// The whole of it: a real API server calls a mutating, a validating and a conversion webhook over
+// TLS, with a certificate that nobody has made by hand.
 func TestTheRealAPIServerCallsTheWebhooks(t *testing.T) {
 	o := inOrchard(t, devca.Options{
 		MutatingWebhookConfigurations: []string{"plums"}, ValidatingWebhookConfigurations: []string{"plums"},
 		CustomResourceDefinitions: []string{"plums." + group},
 	}, nil)
 	o.create(o.definition())
-	rule := admissionregistrationv1.Rule{APIGroups: []string{group}, APIVersions: []string{"v2"}, Resources: []string{"plums"}}
-	validating := o.hooks("validate", "/validate-plums-example-v2-plum", rule, "CREATE", "UPDATE", "DELETE")
+	rule := admissionregistrationv1.Rule{APIGroups: []string{group}, APIVersions: []string{"v2"},
+		Resources: []string{"plums"}}
+	validating := o.hooks("validate", "/validate-plums-example-v2-plum", rule, "CREATE", "UPDATE",
+		"DELETE")
 	entry := o.hooks("mutate", "/mutate-plums-example-v2-plum", rule, "CREATE", "UPDATE")
 	configuration := &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "plums"},
 		Webhooks: []admissionregistrationv1.ValidatingWebhook{validating}}
 	o.create(configuration.DeepCopy())
 	o.create(&admissionregistrationv1.MutatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "plums"},
-		Webhooks: []admissionregistrationv1.MutatingWebhook{{Name: entry.Name, ClientConfig: entry.ClientConfig, Rules: entry.Rules,
+		Webhooks: []admissionregistrationv1.MutatingWebhook{{Name: entry.Name,
+			ClientConfig: entry.ClientConfig, Rules: entry.Rules,
 			SideEffects: entry.SideEffects, AdmissionReviewVersions: entry.AdmissionReviewVersions, TimeoutSeconds: entry.TimeoutSeconds}}})
-	o.eventually("the server runs, and the CA is announced", func() error { return o.server.StartedChecker()(nil) })
+	o.eventually("the server runs, and the CA is announced", func() error {
+		return o.server.StartedChecker()(nil)
+	})
 
 	plumV1Of := func(name, look string) *plumV1 {
-		return &plumV1{plum{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, Look: look}}
+		return &plumV1{plum{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name},
+			Look: look}}
 	}
-	// The rules name v2 only: a v1 object goes through /convert on its way to the other webhooks, and back.
+	// The rules name v2 only: a v1 object goes through /convert on its way to the other webhooks,
+	// and back.
 	o.eventually("a plum gets its colour", func() error {
 		tried := plumV1Of("tried", "")
 		if err := o.Create(o.Context(), tried, client.DryRunAll); err != nil {
@@ -246,11 +263,13 @@ func TestTheRealAPIServerCallsTheWebhooks(t *testing.T) {
 		if err == nil || !apierrors.IsForbidden(err) {
 			return fmt.Errorf("the answer is: %w", err)
 		}
-		require.ErrorContains(t, err, `admission webhook "validate.plums.example" denied the request: plums are not pink`)
+		require.ErrorContains(t, err,
+			`admission webhook "validate.plums.example" denied the request: plums are not pink`)
 		return nil
 	})
 
-	stored := &plumV2{plum{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "good", Labels: map[string]string{"kept": "yes"}}, Grams: 120}}
+	stored := &plumV2{plum{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "good",
+		Labels: map[string]string{"kept": "yes"}}, Grams: 120}}
 	require.NoError(t, o.Create(t.Context(), stored))
 	var read plumV1
 	require.NoError(t, o.Get(t.Context(), client.ObjectKeyFromObject(stored), &read))
@@ -259,7 +278,8 @@ func TestTheRealAPIServerCallsTheWebhooks(t *testing.T) {
 	read.Look = "pink 120"
 	require.ErrorContains(t, o.Update(t.Context(), &read), "plums are not pink")
 	err := o.Delete(t.Context(), stored)
-	require.True(t, apierrors.IsConflict(err), "a status of the webhook's reaches the user: %v", err)
+	require.True(t, apierrors.IsConflict(err), "a status of the webhook's reaches the user: %v",
+		err)
 	require.ErrorContains(t, err, "too good to be thrown away")
 
 	// Somebody applies the configuration as it is in the repository, without a bundle.
@@ -285,30 +305,41 @@ func TestTheRealAPIServerCallsTheWebhooks(t *testing.T) {
 	})
 }
 
-// What goes wrong in a webhook must be in the message that the user reads. "expected response.uid" is not.
+// What goes wrong in a webhook must be in the message that the user reads. "expected response.uid"
+// is not.
 func TestTheRealAPIServerReportsWhatWentWrong(t *testing.T) {
 	const configuration = "plums-trouble"
 	late := make(chan error, 1000)
-	o := inOrchard(t, devca.Options{ValidatingWebhookConfigurations: []string{configuration}}, func(server webhook.Server) {
-		trouble := &admission.Webhook{Handler: admission.HandlerFunc(func(context.Context, admission.Request) admission.Response { panic("slipped") })}
-		server.Register("/panics", trouble)
-		server.Register("/type", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			r.Header.Set("Content-Type", "text/plain")
-			trouble.ServeHTTP(w, r)
-		}))
-		server.Register("/hangs", &admission.Webhook{Handler: admission.HandlerFunc(func(ctx context.Context, _ admission.Request) admission.Response {
-			_, limited := ctx.Deadline()
-			<-ctx.Done()
-			if !limited {
-				late <- errors.New("the context has no deadline")
-			}
-			late <- nil
-			return admission.Errored(http.StatusGatewayTimeout, ctx.Err())
-		})})
-	})
+	o := inOrchard(t, devca.Options{ValidatingWebhookConfigurations: []string{configuration}},
+		func(server webhook.Server) {
+			trouble := &admission.Webhook{Handler: admission.HandlerFunc(func(
+				context.Context, admission.Request,
+			) admission.Response {
+				panic("slipped")
+			})}
+			server.Register("/panics", trouble)
+			server.Register("/type", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				r.Header.Set("Content-Type", "text/plain")
+				trouble.ServeHTTP(w, r)
+			}))
+			server.Register("/hangs",
+				&admission.Webhook{Handler: admission.HandlerFunc(func(
+					ctx context.Context, _ admission.Request,
+				) admission.Response {
+					_, limited := ctx.Deadline()
+					<-ctx.Done()
+					if !limited {
+						late <- errors.New("the context has no deadline")
+					}
+					late <- nil
+					return admission.Errored(http.StatusGatewayTimeout, ctx.Err())
+				})})
+		})
 	entries := &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: configuration}}
 	for _, name := range []string{"panics", "type", "hangs"} {
-		entry := o.hooks(name, "/"+name, admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"configmaps"}}, "CREATE")
+		entry := o.hooks(name, "/"+name,
+			admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"},
+				Resources: []string{"configmaps"}}, "CREATE")
 		entry.ObjectSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"trouble": name}}
 		if name == "hangs" {
 			entry.TimeoutSeconds = new(int32(1))
@@ -322,7 +353,8 @@ func TestTheRealAPIServerReportsWhatWentWrong(t *testing.T) {
 		"hangs":  `failed calling webhook "hangs.plums.example"`,
 	} {
 		o.eventually(name, func() error {
-			object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", GenerateName: "trouble-", Labels: map[string]string{"trouble": name}}}
+			object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default",
+				GenerateName: "trouble-", Labels: map[string]string{"trouble": name}}}
 			err := o.Create(o.Context(), object, client.DryRunAll)
 			if name == "hangs" && err != nil && len(late) == 0 {
 				return fmt.Errorf("not called yet: %w", err)

@@ -37,7 +37,8 @@ func inWorld(t *testing.T, options Options, test func(*world), faults ...fakeapi
 			return fakeapi.Kind{Group: group, Version: "v1", Kind: name, ClusterScoped: true}
 		}
 		server := fakeapi.New(fakeapi.Options{Kinds: []fakeapi.Kind{
-			kind(mutating.Group, mutating.Kind), kind(validating.Group, validating.Kind), kind(crd.Group, crd.Kind)}})
+			kind(mutating.Group, mutating.Kind), kind(validating.Group,
+				validating.Kind), kind(crd.Group, crd.Kind)}})
 		defer server.Close()
 		for _, fault := range faults {
 			server.Inject(fault)
@@ -63,12 +64,16 @@ func webhooks(t target) *unstructured.Unstructured {
 	object.SetName(t.name)
 	if t.kind == crd {
 		_ = unstructured.SetNestedField(object.Object, "Webhook", "spec", "conversion", "strategy")
-		_ = unstructured.SetNestedField(object.Object, "https://localhost:9443/convert", "spec", "conversion", "webhook", "clientConfig", "url")
+		_ = unstructured.SetNestedField(object.Object, "https://localhost:9443/convert", "spec",
+			"conversion", "webhook", "clientConfig", "url")
 		return object
 	}
 	object.Object["webhooks"] = []any{
-		map[string]any{"name": "a.shop.example", "clientConfig": map[string]any{"url": "https://localhost:9443/a"}, "failurePolicy": "Ignore"},
-		map[string]any{"name": "b.shop.example", "clientConfig": map[string]any{"url": "https://localhost:9443/b"}},
+		map[string]any{"name": "a.shop.example",
+			"clientConfig":  map[string]any{"url": "https://localhost:9443/a"},
+			"failurePolicy": "Ignore"},
+		map[string]any{"name": "b.shop.example",
+			"clientConfig": map[string]any{"url": "https://localhost:9443/b"}},
 	}
 	return object
 }
@@ -82,7 +87,8 @@ func (w *world) bundles(t target) (found []string) {
 	require.Equal(w, map[string]string{"note": "stays"}, object.GetAnnotations())
 	var clients []any
 	if t.kind == crd {
-		config, _, _ := unstructured.NestedMap(object.Object, "spec", "conversion", "webhook", "clientConfig")
+		config, _, _ := unstructured.NestedMap(object.Object, "spec", "conversion", "webhook",
+			"clientConfig")
 		clients = append(clients, config)
 	} else {
 		for _, hook := range object.Object["webhooks"].([]any) {
@@ -112,19 +118,23 @@ func (w *world) trusts(bundle string) error {
 	certificate, err := x509.ParseCertificate(pair.Certificate[0])
 	require.NoError(w, err)
 	for _, host := range []string{"localhost", "127.0.0.1", "::1"} {
-		if _, err := certificate.Verify(x509.VerifyOptions{Roots: roots, DNSName: host, CurrentTime: time.Now()}); err != nil {
+		if _, err := certificate.Verify(x509.VerifyOptions{Roots: roots, DNSName: host,
+			CurrentTime: time.Now()}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// This is what beginners get stuck at: the API server says "x509: certificate signed by unknown authority".
+// This is what beginners get stuck at: the API server says "x509: certificate signed by unknown
+// authority".
 func TestTheCAIsWrittenIntoAllConfigurations(t *testing.T) {
 	inWorld(t, all, func(w *world) {
 		synctest.Wait()
-		require.ErrorContains(w, w.ca.Announced(), "there is no MutatingWebhookConfiguration shop yet")
-		require.ErrorContains(w, w.ca.Announced(), "there is no CustomResourceDefinition bananas.shop.example yet")
+		require.ErrorContains(w, w.ca.Announced(),
+			"there is no MutatingWebhookConfiguration shop yet")
+		require.ErrorContains(w, w.ca.Announced(),
+			"there is no CustomResourceDefinition bananas.shop.example yet")
 		for _, target := range w.ca.targets { // they may be created later
 			require.NoError(w, w.Create(w.Context(), webhooks(target)))
 		}
@@ -139,7 +149,8 @@ func TestTheCAIsWrittenIntoAllConfigurations(t *testing.T) {
 	})
 }
 
-// kubectl replace takes the bundle out again, and the webhooks stop working without anybody seeing why.
+// kubectl replace takes the bundle out again, and the webhooks stop working without anybody seeing
+// why.
 func TestAConfigurationThatIsOverwrittenIsRepaired(t *testing.T) {
 	inWorld(t, all, func(w *world) {
 		for _, target := range w.ca.targets {
@@ -155,7 +166,8 @@ func TestAConfigurationThatIsOverwrittenIsRepaired(t *testing.T) {
 			require.NoError(w, w.Update(w.Context(), object))
 			synctest.Wait()
 			for _, bundle := range w.bundles(target) {
-				require.Equal(w, string(w.ca.Bundle()), bundle, "%s was repaired without anybody waiting", target)
+				require.Equal(w, string(w.ca.Bundle()), bundle,
+					"%s was repaired without anybody waiting", target)
 			}
 			require.NoError(w, w.Delete(w.Context(), object))
 			require.NoError(w, w.Create(w.Context(), webhooks(target)))
@@ -168,10 +180,12 @@ func TestAConfigurationThatIsOverwrittenIsRepaired(t *testing.T) {
 func TestAnAPIServerThatFailsIsAskedAgain(t *testing.T) {
 	inWorld(t, Options{ValidatingWebhookConfigurations: []string{"shop"}}, func(w *world) {
 		target := w.ca.targets[0]
-		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: "update"}, Times: 2, Status: fakeapi.Conflict()})
+		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: "update"}, Times: 2,
+			Status: fakeapi.Conflict()})
 		require.NoError(w, w.Create(w.Context(), webhooks(target)))
 		synctest.Wait()
-		require.ErrorContains(w, w.ca.Announced(), "writing the CA's certificate into ValidatingWebhookConfiguration shop")
+		require.ErrorContains(w, w.ca.Announced(),
+			"writing the CA's certificate into ValidatingWebhookConfiguration shop")
 		time.Sleep(3 * again)
 		require.NoError(w, w.ca.Announced())
 	})
@@ -184,12 +198,14 @@ func TestAWatchThatBreaksIsMadeAgain(t *testing.T) {
 		require.NoError(w, w.Create(w.Context(), webhooks(w.ca.targets[0])))
 		synctest.Wait()
 		require.NoError(w, w.ca.Announced())
-	}, fakeapi.Fault{Match: watches, Times: 1, CutAfter: time.Second}, fakeapi.Fault{Match: watches, Times: 1, CutAfter: time.Second, CutAbruptly: true},
-		fakeapi.Fault{Match: watches, Times: 1, Refuse: true}, fakeapi.Fault{Match: watches, Times: 1, Status: fakeapi.TooManyRequests(1)})
+	}, fakeapi.Fault{Match: watches, Times: 1, CutAfter: time.Second}, fakeapi.Fault{Match: watches,
+		Times: 1, CutAfter: time.Second, CutAbruptly: true},
+		fakeapi.Fault{Match: watches, Times: 1, Refuse: true}, fakeapi.Fault{Match: watches,
+			Times: 1, Status: fakeapi.TooManyRequests(1)})
 }
 
-// All along, what is served must be trusted by what the API server knew some seconds ago, and it must be far from
-// its end.
+// All along, what is served must be trusted by what the API server knew some seconds ago, and it
+// must be far from its end.
 func TestAllAreRenewedBeforeTheyRunOut(t *testing.T) {
 	options := all
 	options.Lifetime = time.Hour
@@ -203,7 +219,8 @@ func TestAllAreRenewedBeforeTheyRunOut(t *testing.T) {
 			time.Sleep(5 * time.Second)
 			synctest.Wait()
 			bundle, pair := string(w.ca.Bundle()), w.present().serving
-			if serving := string(pair.pair.Certificate[0]); bundle != known || !certificates[serving] {
+			if serving := string(pair.pair.Certificate[0]); bundle != known ||
+				!certificates[serving] {
 				require.NoError(w, w.trusts(known), "in step %d", i)
 				require.NoError(w, w.trusts(bundle))
 				time.Sleep(2 * again) // a watch may just have ended
@@ -224,24 +241,31 @@ func TestAllAreRenewedBeforeTheyRunOut(t *testing.T) {
 
 // A configuration that was never created must not keep the CA from being renewed.
 func TestACAThatCannotBeAnnouncedIsRenewedAllTheSame(t *testing.T) {
-	inWorld(t, Options{ValidatingWebhookConfigurations: []string{"missing"}, Lifetime: time.Hour}, func(w *world) {
-		first := string(w.ca.Bundle())
-		time.Sleep(8 * time.Hour)
-		require.Contains(w, string(w.ca.Bundle()), first)
-		require.Equal(w, 2, strings.Count(string(w.ca.Bundle()), "BEGIN"), "the next CA is there, and waits")
-		require.NoError(w, w.trusts(first))
-		time.Sleep(100 * time.Hour)
-		require.NoError(w, w.trusts(string(w.ca.Bundle())))
-	})
+	inWorld(t, Options{ValidatingWebhookConfigurations: []string{"missing"}, Lifetime: time.Hour},
+		func(w *world) {
+			first := string(w.ca.Bundle())
+			time.Sleep(8 * time.Hour)
+			require.Contains(w, string(w.ca.Bundle()), first)
+			require.Equal(w, 2, strings.Count(string(w.ca.Bundle()), "BEGIN"),
+				"the next CA is there, and waits")
+			require.NoError(w, w.trusts(first))
+			time.Sleep(100 * time.Hour)
+			require.NoError(w, w.trusts(string(w.ca.Bundle())))
+		})
 }
 
 func TestWhatCannotHaveABundleIsNamed(t *testing.T) {
 	for name, object := range map[string]map[string]any{
-		"it has no webhooks":                 {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingWebhookConfiguration"},
-		"its webhooks[0] has no client":      {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingWebhookConfiguration", "webhooks": []any{map[string]any{}}},
-		"its webhooks[0] has no clientConfi": {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingWebhookConfiguration", "webhooks": []any{"text"}},
-		"it has no conversion webhook":       {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "spec": map[string]any{}},
-		"it has no conversion":               {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "spec": "text"},
+		"it has no webhooks": {"apiVersion": "admissionregistration.k8s.io/v1",
+			"kind": "MutatingWebhookConfiguration"},
+		"its webhooks[0] has no client": {"apiVersion": "admissionregistration.k8s.io/v1",
+			"kind": "MutatingWebhookConfiguration", "webhooks": []any{map[string]any{}}},
+		"its webhooks[0] has no clientConfi": {"apiVersion": "admissionregistration.k8s.io/v1",
+			"kind": "MutatingWebhookConfiguration", "webhooks": []any{"text"}},
+		"it has no conversion webhook": {"apiVersion": "apiextensions.k8s.io/v1",
+			"kind": "CustomResourceDefinition", "spec": map[string]any{}},
+		"it has no conversion": {"apiVersion": "apiextensions.k8s.io/v1",
+			"kind": "CustomResourceDefinition", "spec": "text"},
 	} {
 		changed, err := putBundle(&unstructured.Unstructured{Object: object}, []byte("bundle"))
 		require.False(t, changed)
@@ -249,9 +273,11 @@ func TestWhatCannotHaveABundleIsNamed(t *testing.T) {
 	}
 }
 
-// A write that changes nothing is seen by all who watch, and by the CA itself, which would write again.
+// A write that changes nothing is seen by all who watch, and by the CA itself, which would write
+// again.
 func TestABundleThatIsThereIsNotWrittenAgain(t *testing.T) {
-	for _, kind := range []target{{mutating, "shop"}, {validating, "shop"}, {crd, "bananas.shop.example"}} {
+	for _, kind := range []target{{mutating, "shop"}, {validating, "shop"},
+		{crd, "bananas.shop.example"}} {
 		object := webhooks(kind)
 		changed, err := putBundle(object, []byte("bundle"))
 		require.NoError(t, err)
@@ -271,8 +297,12 @@ func TestALifetimeThatIsTooShortIsRefused(t *testing.T) {
 func TestTheStepsOfARotation(t *testing.T) {
 	start := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 	hours := func(n float64) time.Time { return start.Add(time.Duration(n * float64(time.Hour))) }
-	life := func(from, until float64) authority { return authority{from: hours(from), until: hours(until)} }
-	serving := func(from, until float64) certificate { return certificate{from: hours(from), until: hours(until)} }
+	life := func(from, until float64) authority {
+		return authority{from: hours(from), until: hours(until)}
+	}
+	serving := func(from, until float64) certificate {
+		return certificate{from: hours(from), until: hours(until)}
+	}
 	next := life(20, 50)
 	last := life(-20, 10)
 	for _, c := range []struct {
@@ -283,15 +313,24 @@ func TestTheStepsOfARotation(t *testing.T) {
 		at   float64
 	}{
 		{"young", generation{signer: life(0, 30), serving: serving(0, 3)}, 1, stay, 2},
-		{"two thirds of the certificate are over", generation{signer: life(0, 30), serving: serving(0, 3)}, 2, renew, 2},
-		{"two thirds of the CA are over", generation{signer: life(0, 30), serving: serving(19, 25)}, 20, makeNext, 20},
-		{"the next CA is not announced", generation{signer: life(0, 30), serving: serving(20, 29), next: &next}, 21, stay, 26},
-		{"and cannot be", generation{signer: life(0, 30), serving: serving(24, 30), next: &next}, 27, promote, 27},
-		{"it was announced just now", generation{signer: life(0, 30), serving: serving(20, 29), next: &next, told: hours(21)}, 21, stay, 21 + 10.0/3600},
-		{"and a while ago", generation{signer: life(0, 30), serving: serving(20, 29), next: &next, told: hours(21)}, 21.1, promote, 21.1},
-		{"the last CA is still good", generation{signer: life(0, 30), serving: serving(3, 20), last: &last}, 9, stay, 10},
-		{"and has run out", generation{signer: life(0, 30), serving: serving(3, 20), last: &last}, 10, forgetLast, 10},
-		{"what is overdue most comes first", generation{signer: life(0, 30), serving: serving(0, 3), last: &last}, 25, renew, 25},
+		{"two thirds of the certificate are over",
+			generation{signer: life(0, 30), serving: serving(0, 3)}, 2, renew, 2},
+		{"two thirds of the CA are over", generation{signer: life(0, 30), serving: serving(19, 25)},
+			20, makeNext, 20},
+		{"the next CA is not announced",
+			generation{signer: life(0, 30), serving: serving(20, 29), next: &next}, 21, stay, 26},
+		{"and cannot be", generation{signer: life(0, 30), serving: serving(24, 30), next: &next},
+			27, promote, 27},
+		{"it was announced just now", generation{signer: life(0, 30), serving: serving(20, 29),
+			next: &next, told: hours(21)}, 21, stay, 21 + 10.0/3600},
+		{"and a while ago", generation{signer: life(0, 30), serving: serving(20, 29), next: &next,
+			told: hours(21)}, 21.1, promote, 21.1},
+		{"the last CA is still good", generation{signer: life(0, 30), serving: serving(3, 20),
+			last: &last}, 9, stay, 10},
+		{"and has run out", generation{signer: life(0, 30), serving: serving(3, 20), last: &last},
+			10, forgetLast, 10},
+		{"what is overdue most comes first",
+			generation{signer: life(0, 30), serving: serving(0, 3), last: &last}, 25, renew, 25},
 	} {
 		got, at := c.due(hours(c.now))
 		require.Equal(t, c.want, got, c.name)
@@ -309,14 +348,16 @@ func TestARenewalThatWasAskedForIsOverWhenAllKnowTheNewCA(t *testing.T) {
 		before := string(w.ca.Bundle())
 		began := time.Now()
 		require.NoError(w, w.ca.Renew(w.Context()))
-		require.GreaterOrEqual(w, time.Since(began), settling, "the API server had no time to learn about the new CA")
+		require.GreaterOrEqual(w, time.Since(began), settling,
+			"the API server had no time to learn about the new CA")
 		require.Less(w, time.Since(began), settling+again)
 		require.NoError(w, w.trusts(string(w.ca.Bundle())))
 		require.Error(w, w.trusts(before), "the old CA still signs")
 		require.NoError(w, w.ca.Announced())
 		require.Equal(w, 2, strings.Count(string(w.ca.Bundle()), "BEGIN"))
 		time.Sleep(time.Hour)
-		require.Equal(w, 2, strings.Count(string(w.ca.Bundle()), "BEGIN"), "one request, one renewal")
+		require.Equal(w, 2, strings.Count(string(w.ca.Bundle()), "BEGIN"),
+			"one request, one renewal")
 	})
 }
 
@@ -360,7 +401,8 @@ func TestARenewalThatCannotBeAnnouncedSaysWhy(t *testing.T) {
 
 func TestARenewalIsDueWhenSomebodyAsks(t *testing.T) {
 	start := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
-	young := generation{signer: authority{from: start, until: start.Add(30 * time.Hour)}, serving: certificate{from: start, until: start.Add(3 * time.Hour)}}
+	young := generation{signer: authority{from: start, until: start.Add(30 * time.Hour)},
+		serving: certificate{from: start, until: start.Add(3 * time.Hour)}}
 	now := start.Add(time.Hour)
 	young.asked = now
 	what, _ := young.due(now)

@@ -21,7 +21,8 @@ func ExampleCA_NewServer() {
 		return
 	}
 	server := ca.NewServer(webhook.Options{Host: "127.0.0.1", Port: 9443})
-	fmt.Println(server.NeedLeaderElection(), strings.Count(string(ca.Bundle()), "BEGIN CERTIFICATE"))
+	fmt.Println(server.NeedLeaderElection(),
+		strings.Count(string(ca.Bundle()), "BEGIN CERTIFICATE"))
 	fmt.Println(ca.Announced())
 	// Output:
 	// false 1

@@ -15,14 +15,14 @@ import (
 )
 
 const (
-	// again is how long a failed write waits. An API server that is there answers, so this is for one that is not,
-	// and for permissions that are still to be given.
+	// again is the delay after a failed write. It matters only when the API server is unreachable,
+	// or when a permission is still missing.
 	again = 2 * time.Second
-	// spareLook is how often a configuration is read although no change was seen.
+	// spareLook is how often a configuration is read although the watch reported no change.
 	spareLook = 5 * time.Minute
 )
 
-// target is a configuration that is to have our bundle.
+// target is a configuration that needs our bundle.
 type target struct {
 	kind schema.GroupVersionKind
 	name string
@@ -34,9 +34,9 @@ func (t target) String() string { return t.kind.Kind + " " + t.name }
 type publisher struct {
 	client client.WithWatch
 	target target
-	// bundle returns the present bundle, and a channel that is closed when there is another.
+	// bundle returns the current bundle, and a channel that is closed when there is a new one.
 	bundle func() ([]byte, <-chan struct{})
-	// report is called with the bundle that the target has, or with what is wrong.
+	// report is called with the bundle that the target has, or with the error.
 	report func(target, []byte, error)
 }
 
@@ -50,9 +50,9 @@ func (t publisher) run(ctx context.Context) {
 	}
 }
 
-// watch does so until the watch ends, as each one does after some minutes, and returns an error if there is
-// none. The first events of a watch are the objects that are there, so
-// nothing is missed between two of them.
+// watch runs one watch until it ends, as each one does after some minutes, or returns an error if
+// it cannot start one. The first events of a watch are the existing objects, so no change between
+// two watches is missed.
 func (t publisher) watch(ctx context.Context) error {
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(t.target.kind.GroupVersion().WithKind(t.target.kind.Kind + "List"))
@@ -65,7 +65,7 @@ func (t publisher) watch(ctx context.Context) error {
 		bundle, another := t.bundle()
 		err := t.put(ctx, bundle)
 		switch {
-		case ctx.Err() != nil: // which is why put has failed, if it has
+		case ctx.Err() != nil: // so put may have failed
 			return nil
 		case err == nil:
 			t.report(t.target, bundle, nil)
@@ -73,7 +73,8 @@ func (t publisher) watch(ctx context.Context) error {
 			t.report(t.target, nil, err)
 		}
 		wait := spareLook
-		if err != nil && !apierrors.IsNotFound(err) { // a target that is created is an event
+		// when the target is created, the watch sends an event
+		if err != nil && !apierrors.IsNotFound(err) {
 			wait = again
 		}
 		select {
@@ -89,13 +90,14 @@ func (t publisher) watch(ctx context.Context) error {
 	}
 }
 
-// put writes the bundle into the target, unless it is there.
+// put writes the bundle into the target, unless the target has it.
 func (t publisher) put(ctx context.Context, bundle []byte) error {
 	object := &unstructured.Unstructured{}
 	object.SetGroupVersionKind(t.target.kind)
 	if err := t.client.Get(ctx, client.ObjectKey{Name: t.target.name}, object); err != nil {
 		if apierrors.IsNotFound(err) {
-			return fmt.Errorf("there is no %s yet; the CA's certificate will be written into it: %w", t.target, err)
+			return fmt.Errorf("there is no %s yet; "+
+				"the CA's certificate will be written into it: %w", t.target, err)
 		}
 		return fmt.Errorf("reading %s: %w", t.target, hint(err))
 	}
@@ -106,7 +108,8 @@ func (t publisher) put(ctx context.Context, bundle []byte) error {
 	if !changed {
 		return nil
 	}
-	// The resource version goes along: a user's change in between leads to a conflict, and to another try.
+	// The update names the resourceVersion: a user's change in between leads to a conflict, and to
+	// a retry.
 	if err := t.client.Update(ctx, object); err != nil {
 		return fmt.Errorf("writing the CA's certificate into %s: %w", t.target, hint(err))
 	}
@@ -114,11 +117,12 @@ func (t publisher) put(ctx context.Context, bundle []byte) error {
 	return nil
 }
 
-// hint adds what helps against the two mistakes that are easy to make.
+// hint adds advice for two common mistakes.
 func hint(err error) error {
 	switch {
 	case apierrors.IsForbidden(err):
-		return fmt.Errorf("%w (the program's account needs the verbs get, list, watch and update for this resource)", err)
+		return fmt.Errorf("%w (the program's account needs the verbs get, list, watch and "+
+			"update for this resource)", err)
 	case meta.IsNoMatchError(err):
 		return fmt.Errorf("%w (the API server does not serve this kind)", err)
 	}

@@ -20,7 +20,8 @@ import (
 
 // A CA that has nothing to say must not cost the API server anything.
 func TestAQuietAPIServerIsHardlyAsked(t *testing.T) {
-	for name, there := range inorder.Map(map[string]bool{"with all configurations": true, "without them": false}) {
+	for name, there := range inorder.Map(map[string]bool{"with all configurations": true,
+		"without them": false}) {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, all, func(w *world) {
 				if there {
@@ -32,9 +33,11 @@ func TestAQuietAPIServerIsHardlyAsked(t *testing.T) {
 				w.server.ForgetRequests()
 				time.Sleep(time.Hour)
 				synctest.Wait()
-				require.Empty(w, w.server.Requests(fakeapi.Match{Verb: "update"}), "there is nothing to write")
+				require.Empty(w, w.server.Requests(fakeapi.Match{Verb: "update"}),
+					"there is nothing to write")
 				reads := len(w.server.Requests(fakeapi.Match{Verb: "get"}))
-				require.LessOrEqual(w, reads, 3*30, "a look every few minutes, for three configurations")
+				require.LessOrEqual(w, reads, 3*30,
+					"a look every few minutes, for three configurations")
 				require.Equal(w, there, w.ca.Announced() == nil)
 			})
 		})
@@ -47,13 +50,16 @@ func TestAnAPIServerThatDoesNotAnswerIsNotFlooded(t *testing.T) {
 		fault fakeapi.Fault
 		says  string
 	}{
-		"it is down": {fakeapi.Fault{Match: watches, Refuse: true}, "there is no ValidatingWebhookConfiguration shop yet"},
-		"it fails":   {fakeapi.Fault{Match: watches, Status: fakeapi.InternalError()}, "watching ValidatingWebhookConfiguration shop: "},
+		"it is down": {fakeapi.Fault{Match: watches, Refuse: true},
+			"there is no ValidatingWebhookConfiguration shop yet"},
+		"it fails": {fakeapi.Fault{Match: watches, Status: fakeapi.InternalError()},
+			"watching ValidatingWebhookConfiguration shop: "},
 	}) {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, Options{ValidatingWebhookConfigurations: []string{"shop"}}, func(w *world) {
 				time.Sleep(time.Minute)
-				require.LessOrEqual(w, len(w.server.Requests(watches)), 100, "one every two seconds, and what the client repeats")
+				require.LessOrEqual(w, len(w.server.Requests(watches)), 100,
+					"one every two seconds, and what the client repeats")
 				require.ErrorContains(w, w.ca.Announced(), c.says)
 			}, c.fault)
 		})
@@ -72,7 +78,8 @@ func TestAConfigurationWhoseEventsAreLostGetsTheCAAllTheSame(t *testing.T) {
 
 // Somebody who sees only that webhooks fail needs the rule that is missing.
 func TestAMissingPermissionIsNamed(t *testing.T) {
-	for verb, doing := range inorder.Map(map[string]string{"watch": "watching ", "get": "reading ", "update": "writing the CA's certificate into "}) {
+	for verb, doing := range inorder.Map(map[string]string{"watch": "watching ", "get": "reading ",
+		"update": "writing the CA's certificate into "}) {
 		t.Run(verb, func(t *testing.T) {
 			inWorld(t, Options{ValidatingWebhookConfigurations: []string{"shop"}}, func(w *world) {
 				require.NoError(w, w.Create(w.Context(), webhooks(w.ca.targets[0])))
@@ -80,10 +87,12 @@ func TestAMissingPermissionIsNamed(t *testing.T) {
 				err := w.ca.Announced()
 				require.ErrorContains(w, err, doing+"ValidatingWebhookConfiguration shop")
 				require.ErrorContains(w, err, "needs the verbs get, list, watch and update")
-			}, fakeapi.Fault{Match: fakeapi.Match{Verb: verb, Resource: "validatingwebhookconfigurations"}, Status: fakeapi.Forbidden()})
+			}, fakeapi.Fault{Match: fakeapi.Match{Verb: verb,
+				Resource: "validatingwebhookconfigurations"}, Status: fakeapi.Forbidden()})
 		})
 	}
-	require.ErrorContains(t, hint(&meta.NoKindMatchError{}), "the API server does not serve this kind")
+	require.ErrorContains(t, hint(&meta.NoKindMatchError{}),
+		"the API server does not serve this kind")
 	other := errors.New("another error")
 	require.Equal(t, other, hint(other))
 }
@@ -123,9 +132,11 @@ func TestTheLogSaysOnceWhatHappensToTheCA(t *testing.T) {
 		time.Sleep(time.Hour)
 		said := log.since()
 		require.Equal(w, 1, strings.Count(said, "\n")+1, said)
-		require.Contains(w, said, `"msg"="The API server does not know the CA" "error"="there is no ValidatingWebhookConfiguration shop yet`)
+		require.Contains(w, said,
+			`"msg"="The API server does not know the CA" "error"="there is no ValidatingWebhookConfiguration shop yet`)
 
-		remove := w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: "update"}, Status: fakeapi.Forbidden()})
+		remove := w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: "update"},
+			Status: fakeapi.Forbidden()})
 		require.NoError(w, w.Create(w.Context(), webhooks(target)))
 		time.Sleep(time.Minute)
 		said = log.since()
@@ -134,7 +145,8 @@ func TestTheLogSaysOnceWhatHappensToTheCA(t *testing.T) {
 
 		remove()
 		time.Sleep(time.Minute)
-		require.Equal(w, `"level"=0 "msg"="Wrote the CA's certificate" "into"="ValidatingWebhookConfiguration shop"`, log.since())
+		require.Equal(w,
+			`"level"=0 "msg"="Wrote the CA's certificate" "into"="ValidatingWebhookConfiguration shop"`, log.since())
 
 		require.NoError(w, w.ca.Renew(w.Context()))
 		require.Contains(w, log.since(), `"msg"="Renewing the CA"`)
@@ -150,7 +162,8 @@ func TestACAThatEndsInTheMiddleOfARequestDoesNotComplain(t *testing.T) {
 		inWorld(t, Options{ValidatingWebhookConfigurations: []string{"shop"}}, func(w *world) {
 			require.NoError(w, w.Create(w.Context(), webhooks(w.ca.targets[0])))
 			synctest.Wait()
-		}, fakeapi.Fault{Match: fakeapi.Match{Verb: verb, Resource: "validatingwebhookconfigurations"}, Hang: true})
+		}, fakeapi.Fault{Match: fakeapi.Match{Verb: verb,
+			Resource: "validatingwebhookconfigurations"}, Hang: true})
 		require.NotContains(t, log.since(), "context canceled", verb)
 	}
 }
@@ -161,16 +174,19 @@ func TestAConfigurationThatCannotHaveTheCAIsNamed(t *testing.T) {
 		delete(empty.Object, "webhooks")
 		require.NoError(w, w.Create(w.Context(), empty))
 		synctest.Wait()
-		require.ErrorContains(w, w.ca.Announced(), "MutatingWebhookConfiguration shop cannot have the CA's certificate: ")
+		require.ErrorContains(w, w.ca.Announced(),
+			"MutatingWebhookConfiguration shop cannot have the CA's certificate: ")
 	})
 }
 
 func TestNothingOfACAIsLeftWhenItEnds(t *testing.T) {
 	for range 20 {
 		synctest.Test(t, func(t *testing.T) {
-			server := fakeapi.New(fakeapi.Options{Kinds: []fakeapi.Kind{{Group: validating.Group, Version: "v1", Kind: validating.Kind, ClusterScoped: true}}})
+			server := fakeapi.New(fakeapi.Options{Kinds: []fakeapi.Kind{{Group: validating.Group,
+				Version: "v1", Kind: validating.Kind, ClusterScoped: true}}})
 			defer server.Close()
-			ca, err := New(server.Config(), Options{ValidatingWebhookConfigurations: []string{"a", "b", "c"}})
+			ca, err := New(server.Config(),
+				Options{ValidatingWebhookConfigurations: []string{"a", "b", "c"}})
 			require.NoError(t, err)
 			ctx, stop := context.WithCancel(t.Context())
 			ended := make(chan error, 1)

@@ -9,18 +9,19 @@ import (
 	"time"
 )
 
-// Start announces the CA and renews the certificates, until the context ends. A server that NewServer made
-// calls it.
+// Start publishes the CA and renews the certificates, until the context ends. A server from
+// NewServer calls it.
 //
-// Errors: It returns an error if a certificate cannot be made. An API server that does not answer, or refuses,
-// is asked again.
+// Errors: it returns an error if it cannot make a certificate. If the API server does not answer,
+// or refuses, it tries again.
 func (c *CA) Start(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	var publishers sync.WaitGroup
 	defer publishers.Wait()
 	defer stop()
 	for _, t := range c.targets {
-		publishers.Go(publisher{client: c.client, target: t, bundle: c.present, report: c.report}.withContext(ctx))
+		p := publisher{client: c.client, target: t, bundle: c.present, report: c.report}
+		publishers.Go(p.withContext(ctx))
 	}
 	for {
 		until, changed, err := c.advance(time.Now())
@@ -40,8 +41,8 @@ func (c *CA) Start(ctx context.Context) error {
 
 func (t publisher) withContext(ctx context.Context) func() { return func() { t.run(ctx) } }
 
-// advance takes the steps that are due. It returns when the next one is, and a channel that is closed if an
-// announcement comes before.
+// advance takes the steps that are due. It returns when the next one is due, and a channel that is
+// closed if an announcement comes first.
 func (c *CA) advance(now time.Time) (time.Time, <-chan struct{}, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -67,10 +68,11 @@ func (c *CA) advance(now time.Time) (time.Time, <-chan struct{}, error) {
 	}
 }
 
-// Renew renews the CA now, and returns when the new one signs. While Start runs, this takes some seconds: the API
-// server learns about the new CA first. If a renewal is under way, Renew waits for that one.
+// Renew renews the CA now, and returns when the new one signs. While Start runs, this takes some
+// seconds, because the API server has to read the new CA first. If a renewal is already running,
+// Renew waits for that one.
 //
-// Errors: It returns an error if ctx ends before. The renewal goes on then.
+// Errors: it returns an error if ctx ends first. The renewal goes on then.
 func (c *CA) Renew(ctx context.Context) error {
 	c.mu.Lock()
 	before := c.generation.signer.pem
@@ -95,7 +97,7 @@ func (c *CA) Renew(ctx context.Context) error {
 	}
 }
 
-// take takes a step.
+// take performs a step.
 func (g generation) take(what step, now time.Time, options Options) (generation, error) {
 	var err error
 	switch what {
@@ -117,14 +119,15 @@ func (g generation) take(what step, now time.Time, options Options) (generation,
 	return g, err
 }
 
-// present is the bundle as it is to be, and a channel that is closed when there is another one.
+// present is the bundle that targets should have, and a channel that is closed when there is a new
+// one.
 func (c *CA) present() ([]byte, <-chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.generation.bundle(), c.another
 }
 
-// report notes what a target has.
+// report records what a target has.
 func (c *CA) report(t target, bundle []byte, err error) {
 	c.mu.Lock()
 	old := c.announced[t]

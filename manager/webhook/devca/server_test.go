@@ -16,9 +16,11 @@ import (
 	"github.com/loopwright/loopwright/manager/webhook"
 )
 
-// A manager that is ready too early gets its Pod's first requests before the API server trusts it, and they fail.
+// A manager that is ready too early gets its Pod's first requests before the API server trusts it,
+// and they fail.
 func TestAServerIsReadyWhenTheAPIServerCanTrustIt(t *testing.T) {
-	server := fakeapi.New(fakeapi.Options{Kinds: []fakeapi.Kind{{Group: validating.Group, Version: "v1", Kind: validating.Kind, ClusterScoped: true}}})
+	server := fakeapi.New(fakeapi.Options{Kinds: []fakeapi.Kind{{Group: validating.Group,
+		Version: "v1", Kind: validating.Kind, ClusterScoped: true}}})
 	defer server.Close()
 	c, err := client.New(server.Config(), client.Options{})
 	require.NoError(t, err)
@@ -36,7 +38,8 @@ func TestAServerIsReadyWhenTheAPIServerCanTrustIt(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- hooks.Start(ctx) }()
-	require.NoError(t, hooks.(interface{ WaitUntilReady(context.Context) error }).WaitUntilReady(t.Context()))
+	require.NoError(t,
+		hooks.(interface{ WaitUntilReady(context.Context) error }).WaitUntilReady(t.Context()))
 	require.ErrorContains(t, check(nil), "ValidatingWebhookConfiguration shop")
 
 	require.NoError(t, c.Create(t.Context(), webhooks(ca.targets[0])))
@@ -51,20 +54,24 @@ func TestAServerIsReadyWhenTheAPIServerCanTrustIt(t *testing.T) {
 	require.NoError(t, check(nil))
 	roots := x509.NewCertPool()
 	require.True(t, roots.AppendCertsFromPEM(ca.Bundle()))
-	connection, err := tls.Dial("tcp", listener.Addr().String(), &tls.Config{RootCAs: roots, NextProtos: []string{"mine"}})
+	connection, err := tls.Dial("tcp", listener.Addr().String(),
+		&tls.Config{RootCAs: roots, NextProtos: []string{"mine"}})
 	require.NoError(t, err)
-	require.Equal(t, "mine", connection.ConnectionState().NegotiatedProtocol, "the program's own options count, too")
+	require.Equal(t, "mine", connection.ConnectionState().NegotiatedProtocol,
+		"the program's own options count, too")
 	require.NoError(t, connection.Close())
 
 	stop()
 	require.NoError(t, <-ended)
 }
 
-// What is announced too late cannot be repaired: the API server needs settling to learn, and we a part of the life.
+// What is announced too late cannot be repaired: the API server needs settling to learn, and we a
+// part of the life.
 func TestALifetimeIsLongEnoughOrRefused(t *testing.T) {
 	config := &rest.Config{Host: "https://127.0.0.1:6443"}
 	for _, c := range []struct{ lifetime, lives, authority time.Duration }{
-		{0, 24 * time.Hour, 240 * time.Hour}, {30 * time.Second, 30 * time.Second, 300 * time.Second},
+		{0, 24 * time.Hour, 240 * time.Hour}, {30 * time.Second, 30 * time.Second,
+			300 * time.Second},
 	} {
 		ca, err := New(config, Options{Lifetime: c.lifetime})
 		require.NoError(t, err)
@@ -73,9 +80,12 @@ func TestALifetimeIsLongEnoughOrRefused(t *testing.T) {
 		require.Equal(t, c.authority, signer.until.Sub(signer.from))
 	}
 	_, err := New(config, Options{Lifetime: 30*time.Second - 1})
-	require.EqualError(t, err, "devca: a lifetime of 29.999999999s is too short: the API server needs some seconds to learn about a new CA; take 30s or more")
+	require.EqualError(t, err,
+		"devca: a lifetime of 29.999999999s is too short: the API server needs some seconds to "+
+			"learn about a new CA; take 30s or more")
 
-	_, err = New(&rest.Config{Host: "https://127.0.0.1:6443", TLSClientConfig: rest.TLSClientConfig{CAFile: "missing.crt"}}, Options{})
+	_, err = New(&rest.Config{Host: "https://127.0.0.1:6443",
+		TLSClientConfig: rest.TLSClientConfig{CAFile: "missing.crt"}}, Options{})
 	require.ErrorContains(t, err, "devca: ")
 	require.ErrorContains(t, err, "missing.crt")
 }
@@ -89,7 +99,8 @@ func TestACertificateIsGoodAtOnceAndNoLongerThanItsCA(t *testing.T) {
 	require.Equal(t, now.Add(time.Hour), signer.certificate.NotAfter)
 	require.True(t, signer.certificate.IsCA)
 	require.True(t, signer.certificate.MaxPathLenZero, "it signs no other CA")
-	for _, c := range []struct{ lifetime, want time.Duration }{{time.Minute, time.Minute}, {2 * time.Hour, time.Hour}} {
+	for _, c := range []struct{ lifetime, want time.Duration }{{time.Minute, time.Minute},
+		{2 * time.Hour, time.Hour}} {
 		serving, err := signer.serve(now, c.lifetime, []string{"localhost"})
 		require.NoError(t, err)
 		certificate, err := x509.ParseCertificate(serving.pair.Certificate[0])
@@ -102,7 +113,8 @@ func TestACertificateIsGoodAtOnceAndNoLongerThanItsCA(t *testing.T) {
 
 // A certificate for another name is as bad as none: the API server does not connect.
 func TestACertificateIsForTheHostsThatAreCalled(t *testing.T) {
-	ca, err := New(&rest.Config{Host: "https://127.0.0.1:6443"}, Options{Hosts: []string{"hooks.shop.svc", "10.0.0.1"}})
+	ca, err := New(&rest.Config{Host: "https://127.0.0.1:6443"},
+		Options{Hosts: []string{"hooks.shop.svc", "10.0.0.1"}})
 	require.NoError(t, err)
 	pair, err := ca.GetCertificate(nil)
 	require.NoError(t, err)

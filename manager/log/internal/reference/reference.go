@@ -1,5 +1,5 @@
-// Package reference says how an object of Kubernetes is shown in a log line: not in full, but by what
-// it is called.
+// Package reference decides how a log line shows a Kubernetes object: not in full, but by its kind
+// and name.
 //
 // Neighbours: below it are the API types. Above it are package log, for slog, and package log/zap.
 package reference
@@ -15,8 +15,8 @@ import (
 // Field is one part of a reference.
 type Field struct{ Key, Value string }
 
-// Of returns the reference that is logged in place of a value, and whether there is one. For an object
-// that is a nil pointer it has no fields.
+// Of returns the reference to log in place of a value, and false if the value is no object. For a
+// nil pointer to an object the reference has no fields.
 func Of(value any) ([]Field, bool) {
 	switch v := value.(type) {
 	case types.NamespacedName:
@@ -36,9 +36,10 @@ func object(obj runtime.Object) ([]Field, bool) {
 		return nil, false // a list, for instance
 	}
 	var fields []Field
-	// An object of a typed client does not know its kind.
+	// An object from a typed client has no kind in it.
 	if gvk := obj.GetObjectKind().GroupVersionKind(); gvk.Version != "" {
-		fields = append(fields, Field{"apiVersion", gvk.GroupVersion().String()}, Field{"kind", gvk.Kind})
+		fields = append(fields, Field{"apiVersion", gvk.GroupVersion().String()},
+			Field{"kind", gvk.Kind})
 	}
 	return named(fields, m.GetNamespace(), m.GetName()), true
 }

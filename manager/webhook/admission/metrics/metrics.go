@@ -1,6 +1,7 @@
 // Package metrics counts the panics in admission webhooks.
 //
-// Neighbours: below it is the registry of package manager/metrics. Above it is package admission, which counts.
+// Neighbours: below it is the registry of package manager/metrics. Above it is package admission,
+// which counts.
 package metrics
 
 import (

@@ -1,6 +1,7 @@
 // Package metrics counts the panics in conversion webhooks.
 //
-// Neighbours: below it is the registry of package manager/metrics. Above it is package conversion, which counts.
+// Neighbours: below it is the registry of package manager/metrics. Above it is package conversion,
+// which counts.
 package metrics
 
 import (

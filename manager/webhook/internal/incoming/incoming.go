@@ -1,8 +1,8 @@
-// Package incoming reads what the API server sends to a webhook: a bounded body of JSON, and how long it
-// waits for the answer.
+// Package incoming reads the API server's requests to a webhook: a bounded body of JSON, and the
+// time that it waits for the answer.
 //
-// Neighbours: below it is net/http. Above it are the admission, conversion and authentication webhooks, which
-// differ in how they answer what is wrong.
+// Neighbours: below it is net/http. Above it are the admission, conversion and authentication
+// webhooks, which differ in how they answer a bad request.
 package incoming
 
 import (
@@ -17,10 +17,10 @@ import (
 	"time"
 )
 
-// roomAhead bounds what is allocated for a body because a header says that it will come.
+// roomAhead bounds how much memory is allocated because a header announces a long body.
 const roomAhead = 64 << 10
 
-// Error says what is wrong with a request, and with which HTTP status code to say it.
+// Error says what is wrong with a request, and which HTTP status code the answer needs.
 type Error struct {
 	Code    int32
 	Message string
@@ -31,17 +31,20 @@ func (e *Error) Error() string { return e.Message }
 
 // Body reads the body of a request, limit bytes of it at most.
 //
-// Errors: An *Error comes with as much of the body as was read.
+// Errors: an *Error comes with as much of the body as was read.
 func Body(r *http.Request, limit int64) ([]byte, *Error) {
 	if r.Body == nil {
-		r.Body = http.NoBody // in a test that calls a handler; a server always sets it
+		r.Body = http.NoBody // nil in a test that calls a handler; a server always sets it
 	}
-	body, err := readUpTo(limit+1, r.Body, r.ContentLength) // one more, which shows that it is too long
+	// one byte more, which shows that the body is too long
+	body, err := readUpTo(limit+1, r.Body, r.ContentLength)
 	if err != nil {
-		return body, &Error{http.StatusBadRequest, fmt.Sprintf("reading the request's body: %v", err)}
+		return body, &Error{http.StatusBadRequest,
+			fmt.Sprintf("reading the request's body: %v", err)}
 	}
 	if int64(len(body)) > limit {
-		return body, &Error{http.StatusRequestEntityTooLarge, fmt.Sprintf("request entity is too large; limit is %d bytes", limit)}
+		return body, &Error{http.StatusRequestEntityTooLarge,
+			fmt.Sprintf("request entity is too large; limit is %d bytes", limit)}
 	}
 	if len(body) == 0 {
 		return nil, &Error{http.StatusBadRequest, "request body is empty"}
@@ -49,9 +52,11 @@ func Body(r *http.Request, limit int64) ([]byte, *Error) {
 	return body, nil
 }
 
-// readUpTo is io.ReadAll with a limit. If the length is what was said, all of it fits at once.
+// readUpTo is io.ReadAll with a limit. It allocates the announced length, up to roomAhead,
+// so that a short body needs one allocation.
 func readUpTo(limit int64, from io.Reader, said int64) ([]byte, error) {
-	body := make([]byte, 0, max(512, min(said, limit, roomAhead)+1)) // one more, for the read that finds the end
+	// one byte more, for the read that finds the end
+	body := make([]byte, 0, max(512, min(said, limit, roomAhead)+1))
 	for int64(len(body)) < limit {
 		if len(body) == cap(body) {
 			body = slices.Grow(body, len(body))
@@ -68,19 +73,22 @@ func readUpTo(limit int64, from io.Reader, said int64) ([]byte, error) {
 	return body, nil
 }
 
-// JSON returns an Error unless the body's type is JSON.
+// JSON returns an Error unless the body's Content-Type is JSON.
 func JSON(r *http.Request) *Error {
 	contentType := r.Header.Get("Content-Type")
-	if contentType == "application/json" { // what the API server sends, without a map of parameters
+	if contentType == "application/json" { // the API server's header, without parsing it into a map
 		return nil
 	}
-	if mediaType, _, err := mime.ParseMediaType(contentType); err != nil || mediaType != "application/json" {
-		return &Error{http.StatusBadRequest, fmt.Sprintf("contentType=%s, expected application/json", contentType)}
+	mediaType, _, err := mime.ParseMediaType(contentType)
+	if err != nil || mediaType != "application/json" {
+		return &Error{http.StatusBadRequest,
+			fmt.Sprintf("contentType=%s, expected application/json", contentType)}
 	}
 	return nil
 }
 
-// noLongerAwaited is the cause of a context that ended because the API server stopped waiting, after this long.
+// noLongerAwaited is the cause of a context that ended because the API server stopped waiting,
+// after this long.
 type noLongerAwaited time.Duration
 
 // Error implements error.
@@ -88,8 +96,8 @@ func (n noLongerAwaited) Error() string {
 	return fmt.Sprintf("the API server no longer waits for the answer after %s", time.Duration(n))
 }
 
-// Awaited ends the context when whoever asks stops waiting. The API server says how long it waits in the
-// address, as in ?timeout=10s. What is no duration is no limit.
+// Awaited ends the context when the client stops waiting. The API server puts that time into the
+// URL, as in ?timeout=10s. A value that is no duration sets no limit.
 func Awaited(ctx context.Context, address *url.URL) (context.Context, context.CancelFunc) {
 	if address != nil {
 		if limit, err := time.ParseDuration(timeout(address)); err == nil && limit > 0 {
@@ -99,9 +107,10 @@ func Awaited(ctx context.Context, address *url.URL) (context.Context, context.Ca
 	return ctx, func() {}
 }
 
-// timeout returns that parameter. Most addresses have no other.
+// timeout returns that parameter. Most URLs have no other.
 func timeout(address *url.URL) string {
-	if text, is := strings.CutPrefix(address.RawQuery, "timeout="); is && !strings.ContainsAny(text, "&%+;") {
+	text, is := strings.CutPrefix(address.RawQuery, "timeout=")
+	if is && !strings.ContainsAny(text, "&%+;") {
 		return text
 	}
 	return address.Query().Get("timeout")

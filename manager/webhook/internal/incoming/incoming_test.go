@@ -19,15 +19,19 @@ import (
 // Whoever sends may say anything about the length. What counts is what comes.
 func TestABodyIsReadWholeWhateverItsHeaderSays(t *testing.T) {
 	const limit = 200_000
-	for _, length := range []int{1, 511, 512, 513, roomAhead - 1, roomAhead, roomAhead + 1, limit - 1, limit} {
+	for _, length := range []int{1, 511, 512, 513, roomAhead - 1, roomAhead, roomAhead + 1,
+		limit - 1, limit} {
 		want := strings.Repeat("x", length)
-		for _, said := range []int64{-1, 0, 1, int64(length) - 1, int64(length), int64(length) + 1, limit, 1 << 60} {
-			for _, from := range []io.Reader{strings.NewReader(want), iotest.DataErrReader(strings.NewReader(want))} {
+		for _, said := range []int64{-1, 0, 1, int64(length) - 1, int64(length), int64(length) + 1,
+			limit, 1 << 60} {
+			for _, from := range []io.Reader{strings.NewReader(want),
+				iotest.DataErrReader(strings.NewReader(want))} {
 				request := httptest.NewRequest("POST", "/", from)
 				request.ContentLength = said
 				body, wrong := Body(request, limit)
 				require.Nil(t, wrong)
-				require.True(t, want == string(body), "length %d, said to be %d: %d bytes were read", length, said, len(body))
+				require.True(t, want == string(body),
+					"length %d, said to be %d: %d bytes were read", length, said, len(body))
 			}
 		}
 	}
@@ -39,12 +43,14 @@ func TestABodyThatIsTooLongIsRefused(t *testing.T) {
 		request.ContentLength = said
 		body, wrong := Body(request, 1000)
 		require.EqualValues(t, 413, wrong.Code)
-		require.Len(t, body, 1001, "the beginning is needed, and no more is read than shows that there is too much")
+		require.Len(t, body, 1001,
+			"the beginning is needed, and no more is read than shows that there is too much")
 	}
 }
 
 func TestARequestWithoutABodyIsRefused(t *testing.T) {
-	for _, request := range []*http.Request{{}, httptest.NewRequest("POST", "/", strings.NewReader(""))} {
+	for _, request := range []*http.Request{{},
+		httptest.NewRequest("POST", "/", strings.NewReader(""))} {
 		body, wrong := Body(request, 1000)
 		require.Empty(t, body)
 		require.Equal(t, &Error{http.StatusBadRequest, "request body is empty"}, wrong)
@@ -53,7 +59,8 @@ func TestARequestWithoutABodyIsRefused(t *testing.T) {
 
 // The beginning is needed: it has the UID, without which the answer is lost.
 func TestOfABodyThatBreaksOffTheBeginningIsKept(t *testing.T) {
-	request := httptest.NewRequest("POST", "/", io.MultiReader(strings.NewReader("beginning"), iotest.ErrReader(errors.New("cut"))))
+	request := httptest.NewRequest("POST", "/",
+		io.MultiReader(strings.NewReader("beginning"), iotest.ErrReader(errors.New("cut"))))
 	body, wrong := Body(request, 1000)
 	require.Equal(t, "beginning", string(body))
 	require.ErrorContains(t, wrong, "cut")
@@ -81,8 +88,10 @@ func TestABodyOfJSONSaysThatItIsOne(t *testing.T) {
 		contentType string
 		is          bool
 	}{
-		{"application/json", true}, {"application/json; charset=utf-8", true}, {"Application/JSON", true},
-		{"", false}, {"text/plain", false}, {"application/json;", true}, {"application/json; charset", false}, {"application/jsonl", false},
+		{"application/json", true}, {"application/json; charset=utf-8", true}, {"Application/JSON",
+			true},
+		{"", false}, {"text/plain", false}, {"application/json;",
+			true}, {"application/json; charset", false}, {"application/jsonl", false},
 	} {
 		request := httptest.NewRequest("POST", "/", nil)
 		request.Header.Set("Content-Type", c.contentType)
@@ -91,7 +100,8 @@ func TestABodyOfJSONSaysThatItIsOne(t *testing.T) {
 			require.Nil(t, wrong, c.contentType)
 			continue
 		}
-		require.Equal(t, &Error{http.StatusBadRequest, "contentType=" + c.contentType + ", expected application/json"}, wrong)
+		require.Equal(t, &Error{http.StatusBadRequest,
+			"contentType=" + c.contentType + ", expected application/json"}, wrong)
 	}
 }
 
@@ -100,7 +110,8 @@ func TestTheCauseSaysHowLongTheAPIServerHasWaited(t *testing.T) {
 		ctx, cancel := Awaited(t.Context(), &url.URL{RawQuery: "timeout=1.5m"})
 		defer cancel()
 		<-ctx.Done()
-		require.EqualError(t, context.Cause(ctx), "the API server no longer waits for the answer after 1m30s")
+		require.EqualError(t, context.Cause(ctx),
+			"the API server no longer waits for the answer after 1m30s")
 	})
 }
 

@@ -1,7 +1,8 @@
-// Package metrics measures webhooks: how many requests, how long, with what status.
+// Package metrics measures webhooks: the number of requests, their duration, and their status
+// codes.
 //
-// Neighbours: below it is the registry of package manager/metrics. Above it are the webhook server and
-// admission.StandaloneWebhook, which wrap their handlers.
+// Neighbours: below it is the registry of package manager/metrics. Above it are the webhook server
+// and admission.StandaloneWebhook, which wrap their handlers.
 package metrics
 
 import (
@@ -40,7 +41,8 @@ func init() { metrics.Registry.MustRegister(latency, total, inFlight) }
 func InstrumentedHook(path string, hook http.Handler) http.Handler {
 	label := prometheus.Labels{"webhook": path}
 	codes := total.MustCurryWith(label)
-	for _, code := range []string{"200", "500"} { // so that a rate can be computed from the first error on
+	// with the value 0, so that a rate can be computed from the first error on
+	for _, code := range []string{"200", "500"} {
 		codes.WithLabelValues(code)
 	}
 	return promhttp.InstrumentHandlerDuration(latency.MustCurryWith(label),

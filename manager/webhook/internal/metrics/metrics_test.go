@@ -17,17 +17,20 @@ func TestEachWebhookIsMeasuredUnderItsPath(t *testing.T) {
 	total.Reset() // with -count, the run before has counted, too
 	latency.Reset()
 	var serving float64
-	hook := InstrumentedHook("/hook", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		serving = testutil.ToFloat64(inFlight.WithLabelValues("/hook"))
-		if r.Method != http.MethodPost {
-			w.WriteHeader(http.StatusInternalServerError)
-		}
-	}))
+	hook := InstrumentedHook("/hook",
+		http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			serving = testutil.ToFloat64(inFlight.WithLabelValues("/hook"))
+			if r.Method != http.MethodPost {
+				w.WriteHeader(http.StatusInternalServerError)
+			}
+		}))
 	InstrumentedHook("/other", http.NotFoundHandler())
 	codes := func(path string) (ok, failed float64) {
-		return testutil.ToFloat64(total.WithLabelValues(path, "200")), testutil.ToFloat64(total.WithLabelValues(path, "500"))
+		return testutil.ToFloat64(total.WithLabelValues(path,
+			"200")), testutil.ToFloat64(total.WithLabelValues(path, "500"))
 	}
-	require.Equal(t, 4, testutil.CollectAndCount(total), "a rate of errors can be computed from the first one on only if there was a zero before it")
+	require.Equal(t, 4, testutil.CollectAndCount(total),
+		"a rate of errors can be computed from the first one on only if there was a zero before it")
 
 	for _, method := range []string{http.MethodPost, http.MethodPost, http.MethodGet} {
 		hook.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(method, "/hook", nil))
@@ -60,6 +63,8 @@ func TestEachWebhookIsMeasuredUnderItsPath(t *testing.T) {
 		"controller_runtime_webhook_requests_total":     0,
 		"controller_runtime_webhook_requests_in_flight": 0,
 	}, measured)
-	require.Equal(t, []string{"1e-08", "1e-07", "1e-06", "1e-05", "1e-04", "1e-03", "1e-02", "1e-01", "1e+00", "1e+01", "1e+02", "1e+03"}, buckets)
-	require.EqualValues(t, 3, schema, "a native histogram's buckets grow by 2^(1/8), which is the most below 1.1")
+	require.Equal(t, []string{"1e-08", "1e-07", "1e-06", "1e-05", "1e-04", "1e-03", "1e-02",
+		"1e-01", "1e+00", "1e+01", "1e+02", "1e+03"}, buckets)
+	require.EqualValues(t, 3, schema,
+		"a native histogram's buckets grow by 2^(1/8), which is the most below 1.1")
 }
