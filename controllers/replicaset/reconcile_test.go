@@ -163,12 +163,12 @@ func TestADeletionOfAPodThatIsGoneIsInDoubtAndNoFailure(t *testing.T) {
 		return apierrors.NewForbidden(corev1.Resource("pods"), "a", nil)
 	}}
 	for _, c := range []struct {
-		name   string
-		funcs  interceptor.Funcs
-		there  []client.Object
+		name        string
+		funcs       interceptor.Funcs
+		there       []client.Object
 		unconfirmed map[string]types.UID
-		note   string
-		fails  bool
+		note        string
+		fails       bool
 	}{
 		{"it is there", interceptor.Funcs{}, []client.Object{pod}, map[string]types.UID{}, "Normal SuccessfulDelete Deleted pod: pod-a", false},
 		{"it is gone", interceptor.Funcs{}, nil, map[string]types.UID{"pod-a": "a"}, "", false},
