@@ -84,6 +84,8 @@ func separate(base, patch *File, taken map[string]bool) string {
 			return names + " is a helper of another patch, too"
 		case !known && d.Func.Recv == nil && isTaken(base, d.Names[0]):
 			return names + " is taken"
+		case !known && d.Func.Recv != nil && base.selects(d.Func.Name.Name):
+			return names + " may hide a method that is promoted"
 		case !known:
 		case old.Func == nil || old.Func.Body == nil:
 			return names + " is no function in the base"
@@ -92,6 +94,18 @@ func separate(base, patch *File, taken map[string]bool) string {
 		}
 	}
 	return ""
+}
+
+// selects reports whether the file, or a caller of its package, may select something of this name. If a
+// patch adds a method to a type that embeds one of that name, all versions call the new one.
+func (f *File) selects(name string) bool {
+	found := ast.IsExported(name)
+	ast.Inspect(f.ast, func(n ast.Node) bool {
+		selector, is := n.(*ast.SelectorExpr)
+		found = found || is && selector.Sel.Name == name
+		return !found
+	})
+	return found
 }
 
 func isTaken(base *File, name string) bool {

@@ -119,6 +119,24 @@ func TestEveryVersionRunsFromOneBinary(t *testing.T) {
 
 // A compiler error or a stack trace that named a line of the file that was put
 // together would send its reader nowhere.
+// The base calls what it gets from the type that it embeds, and must go on doing so when a patch is in the same binary.
+func TestAMethodThatMayHideAPromotedOneIsCompiledOnItsOwn(t *testing.T) {
+	base, err := Parse("", []byte("package p\n\nfunc (o *Outer) Ring() int { return o.value() }\n"))
+	require.NoError(t, err)
+	var patches []*File
+	for _, text := range []string{"value() int { return 1 }", "helper() int { return 2 }", "Exported() int { return 3 }"} {
+		patch, err := Parse("", []byte("package p\n\nfunc (o *Outer) "+text+"\n"))
+		require.NoError(t, err)
+		patches = append(patches, patch)
+	}
+	_, apart, err := Dispatch(base, patches, "VERSION")
+	require.NoError(t, err)
+	require.Equal(t, map[int]string{
+		0: "Outer.value may hide a method that is promoted",
+		2: "Outer.Exported may hide a method that is promoted",
+	}, apart)
+}
+
 func TestPositionsAreThoseOfTheFileThatAPersonEdits(t *testing.T) {
 	base := parse(t, "/src/reference.go", reference)
 	bug := parse(t, "/src/bug.go", "// It does not compile.\npackage main\n\nfunc join(words []string) (string, error) {\n\treturn nothing, nil\n}\n")
