@@ -1,12 +1,19 @@
+// Package cache answers reads from informers, and hands the informers out to whoever wants to
+// be told what changes.
+//
+// Neighbours: below it is part I's informer, and the connection. Above it are sources, which
+// listen to its informers, and clients, whose reads it answers.
 package cache
 
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
+	"github.com/loopwright/loopwright/informer"
 	"github.com/loopwright/loopwright/manager/client"
 )
 
@@ -69,4 +76,57 @@ func WaitForSync(ctx context.Context, c Informers) error {
 		return nil
 	}
 	return fmt.Errorf("a cache did not sync, and a %T does not say why: %w", c, context.Cause(ctx))
+}
+
+// Informers are the informers of a cache: at most one for each kind and form, started when
+// somebody asks for it.
+type Informers interface {
+	// GetInformer returns the informer of obj's kind, and starts it if there is none. It waits until
+	// the informer has listed, if the cache runs and BlockUntilSynced does not say otherwise.
+	GetInformer(ctx context.Context, obj client.Object, opts ...InformerGetOption) (Informer, error)
+	// GetInformerForKind does the same for a kind, whose objects are typed if the scheme knows it.
+	GetInformerForKind(ctx context.Context, gvk schema.GroupVersionKind, opts ...InformerGetOption) (Informer, error)
+	// RemoveInformer stops an informer, and its handlers, and forgets its objects.
+	RemoveInformer(ctx context.Context, obj client.Object) error
+	// Start runs all informers, even those that are asked for later, until the context ends.
+	Start(ctx context.Context) error
+	// WaitForCacheSync waits until all informers have listed. It returns false if the context ended
+	// before.
+	WaitForCacheSync(ctx context.Context) bool
+
+	client.FieldIndexer
+}
+
+// Informer is one informer of a cache. Its methods have client-go's types, because a user's own
+// code may call them; informer.Informer is what is behind it.
+type Informer interface {
+	// AddEventHandler adds a handler, which first learns of all objects that are there.
+	AddEventHandler(handler informer.ResourceEventHandler) (informer.ResourceEventHandlerRegistration, error)
+	// AddEventHandlerWithResyncPeriod also reports all objects again, once a period.
+	AddEventHandlerWithResyncPeriod(handler informer.ResourceEventHandler, resyncPeriod time.Duration) (informer.ResourceEventHandlerRegistration, error)
+	AddEventHandlerWithOptions(handler informer.ResourceEventHandler, options informer.HandlerOptions) (informer.ResourceEventHandlerRegistration, error)
+	// RemoveEventHandler removes a handler. It does no harm to do it twice.
+	RemoveEventHandler(handle informer.ResourceEventHandlerRegistration) error
+	// AddIndexers adds indices. Objects that are there are indexed before it returns.
+	AddIndexers(indexers informer.Indexers) error
+	// HasSynced reports whether the first list is in the store.
+	HasSynced() bool
+	// HasSyncedChecker has a channel for the same.
+	HasSyncedChecker() informer.DoneChecker
+	// IsStopped reports whether the informer has stopped. It cannot be started again.
+	IsStopped() bool
+}
+
+// InformerGetOptions is what GetInformer can be told.
+type InformerGetOptions struct {
+	// BlockUntilSynced says whether GetInformer waits for the first list; nil is true.
+	BlockUntilSynced *bool
+}
+
+// InformerGetOption sets one of InformerGetOptions.
+type InformerGetOption func(*InformerGetOptions)
+
+// BlockUntilSynced says whether GetInformer waits for the first list. By default it does.
+func BlockUntilSynced(shouldBlock bool) InformerGetOption {
+	return func(options *InformerGetOptions) { options.BlockUntilSynced = &shouldBlock }
 }

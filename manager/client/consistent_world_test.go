@@ -216,8 +216,8 @@ func (w *lateWorld) list(opts ...ListOption) func() error {
 
 // remembered is the number of objects of which the client remembers something.
 func (w *lateWorld) remembered() (n int) {
-	for _, log := range w.reader.logs {
-		n += len(log.keys(metav1.NamespaceAll))
+	for _, writes := range w.reader.writes {
+		n += len(writes.keys(metav1.NamespaceAll))
 	}
 	return n
 }

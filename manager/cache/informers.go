@@ -10,11 +10,13 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
 	"github.com/loopwright/loopwright/informer"
 	"github.com/loopwright/loopwright/manager/client"
+	"github.com/loopwright/loopwright/manager/log"
 )
 
 // objectCache is the Cache that New returns: informers, and views that readers have of them.
@@ -198,3 +200,38 @@ func (k *kindInformer) String() string { return fmt.Sprintf("%s %s", k.name.kind
 func (c *objectCache) NeedLeaderElection() bool { return false }
 
 func (c *objectCache) isStarted() bool { return isClosed(c.started) }
+
+// messages are what nobody is given as an error. They go to a logger; without one, or if this is nil, to the
+// program's.
+type messages struct {
+	given *logr.Logger
+}
+
+func (m *messages) logger() logr.Logger {
+	if m == nil || m.given == nil {
+		return log.RuntimeLog.WithName("cache")
+	}
+	return *m.given
+}
+
+// once returns a function that logs the errors of one informer, each when it is another than the last.
+func (m *messages) once(resource, where string) func(error) {
+	last := ""
+	return func(err error) {
+		if errors.Is(err, errKindIsBack) || err.Error() == last {
+			return
+		}
+		last = err.Error()
+		m.logger().Error(err, "An informer cannot read, and tries again", "resource", resource, "where", where)
+	}
+}
+
+// transformError is an informer's OnTransformError.
+func (m *messages) transformError(err *informer.TransformError) {
+	m.logger().Error(err, "An object is stored as it came")
+}
+
+// handlerPanic is an informer's OnPanic.
+func (m *messages) handlerPanic(p informer.HandlerPanic) {
+	m.logger().Error(fmt.Errorf("panic: %v", p.Value), "A handler panicked", "handler", p.Handler, "object", p.Key.String(), "stack", string(p.Stack))
+}
