@@ -9,7 +9,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/go-logr/logr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
@@ -18,53 +20,55 @@ import (
 	"github.com/loopwright/loopwright/manager/client"
 )
 
-// presentWatcher stands between an informer and the server, and notices when the server does not have
-// the kind any more. Then it answers in the server's place: there are no objects, and nothing happens to
-// them. So the informer itself needs not know about it. When the kind is back, the watch ends as one whose
-// place in the history is lost, and the informer lists.
-type presentWatcher struct {
+// removableKind stands between an informer and the server, and notices when the server does not
+// have the kind any more. Then it answers in the server's place: there are no objects, and nothing
+// happens to them. So the informer itself need not know about it. When the kind is back, the watch
+// ends as one that has expired, and the informer lists.
+type removableKind struct {
 	*informer.ListWatch[client.Object]
 	kind      schema.GroupVersionKind
 	bookmarks bool
-	log       *messages
+	log       logr.Logger
 	ask       func(context.Context) discovery
 	move      func() error // ends this informer, because the kind has moved
 
-	presence presence // used by the reflector's goroutine only
-	doubted  bool     // the last answer was 404; the same
-	newest   string   // the newest version that is known here, for an empty view; the same
-	refusal  *refusal
+	// Used by the reflector's goroutine only:
+	removal removal
+	was404  bool   // the last answer
+	newest  string // the newest version that is known here, for an empty list
 
-	// absent is what reads are told: nil if the kind is there. Only the reflector's goroutine sets it; a read
-	// that has waited for the kind's return clears it.
+	refusal *refusal
+
+	// absent is what reads are told: nil if the kind is there. The reflector's goroutine sets it; a
+	// read that has waited for the kind's return clears it.
 	absent atomic.Pointer[absence]
 }
 
-// absence is the state of a kind that was gone.
+// absence is the state of a kind that was removed.
 type absence struct {
 	isBack bool
-	listed string // the version of the first list after its return: when the store has that, reads are answered
+	listed string // the version of the first list after its return: reads wait until the store has it
 }
 
-// errKindIsBack ends a watch of a kind that was gone.
+// errKindIsBack ends a watch of a kind that was removed.
 var errKindIsBack = errors.New("the kind is served again")
 
-func (c *objectCache) newPresentWatcher(from *informer.ListWatch[client.Object], kind schema.GroupVersionKind, of place, bookmarks bool) *presentWatcher {
-	return &presentWatcher{
-		ListWatch: from, kind: kind, bookmarks: bookmarks, log: c.log, refusal: newRefusal(),
-		ask:  func(ctx context.Context) discovery { return c.discover(ctx, kind, of) },
-		move: func() error { return c.move(kind, of) },
+func (c *objectCache) newRemovableKind(from *informer.ListWatch[client.Object], mapping *meta.RESTMapping, bookmarks bool) *removableKind {
+	return &removableKind{
+		ListWatch: from, kind: mapping.GroupVersionKind, bookmarks: bookmarks, log: c.log, refusal: newRefusal(),
+		ask:  func(ctx context.Context) discovery { return c.discover(ctx, mapping) },
+		move: func() error { return c.move(mapping) },
 	}
 }
 
 // List implements informer.ListerWatcher.
-func (w *presentWatcher) List(ctx context.Context, options metav1.ListOptions) (*informer.List[client.Object], error) {
+func (w *removableKind) List(ctx context.Context, options metav1.ListOptions) (*informer.List[client.Object], error) {
 	w.noteVersion(options)
-	if w.presence.gone {
+	if w.removal.isGone {
 		if w.newest != "" {
 			return &informer.List[client.Object]{ResourceVersion: w.newest}, nil
 		}
-		// Nobody has listed it yet, so there is no moment at which it was empty.
+		// It was never listed, so no version is known at which it was empty.
 		if err := w.untilBack(ctx, nil, 0); err != nil {
 			return nil, err
 		}
@@ -81,10 +85,10 @@ func (w *presentWatcher) List(ctx context.Context, options metav1.ListOptions) (
 }
 
 // Watch implements informer.ListerWatcher.
-func (w *presentWatcher) Watch(ctx context.Context, options metav1.ListOptions) (informer.Watch[client.Object], error) {
+func (w *removableKind) Watch(ctx context.Context, options metav1.ListOptions) (informer.Watch[client.Object], error) {
 	w.noteVersion(options)
 	streams := options.SendInitialEvents != nil && *options.SendInitialEvents
-	if w.presence.gone {
+	if w.removal.isGone {
 		sleeping := &sleepingWatch{from: w, ctx: ctx, closed: make(chan struct{})}
 		if streams {
 			if sleeping.version = w.newest; sleeping.version == "" {
@@ -111,23 +115,23 @@ func (w *presentWatcher) Watch(ctx context.Context, options metav1.ListOptions) 
 }
 
 // isGone reports whether reads have nothing to wait for.
-func (w *presentWatcher) isGone() bool {
+func (w *removableKind) isGone() bool {
 	now := w.absent.Load()
 	return now != nil && !now.isBack
 }
 
 // listed is called when all objects have been read from the server. They are not in the store yet.
-func (w *presentWatcher) listed(version string) {
+func (w *removableKind) listed(version string) {
 	if w.isGone() {
 		w.absent.Store(&absence{isBack: true, listed: version})
-		w.log.logger().Info("A kind is back", "kind", w.kind.String())
+		w.log.Info("A kind is back", "kind", w.kind.String())
 	}
 }
 
 // returningWatch is the watch of a kind that is back, and begins with all objects.
 type returningWatch struct {
 	informer.Watch[client.Object]
-	of *presentWatcher
+	of *removableKind
 }
 
 // Next implements informer.Watch.
@@ -139,42 +143,42 @@ func (r returningWatch) Next() (informer.Event[client.Object], error) {
 	return event, err
 }
 
-// noteVersion takes in what the reader has. It refuses an empty view that is older.
-func (w *presentWatcher) noteVersion(options metav1.ListOptions) {
+// noteVersion remembers the version that the informer has: it refuses an empty list that is older.
+func (w *removableKind) noteVersion(options metav1.ListOptions) {
 	if options.ResourceVersion != "" && options.ResourceVersion != "0" {
 		w.newest = options.ResourceVersion
 	}
 }
 
-// note takes in the server's answer, and returns what the reflector is told: the same error, or that the answer
-// is one about another kind, which has the same path.
-func (w *presentWatcher) note(ctx context.Context, err error) error {
+// note takes in the server's answer, and returns the error for the reflector: the same one, or that
+// the answer is about another kind, which has the same path.
+func (w *removableKind) note(ctx context.Context, err error) error {
 	switch {
-	case err == nil && w.doubted && w.ask(ctx) == saysMoved:
+	case err == nil && w.was404 && w.ask(ctx) == saysMoved:
 		w.disappeared()
 		err = apierrors.NewResourceExpired("the kind was replaced by one with another scope")
 	case err == nil:
-		w.presence = presence{}
+		w.removal = removal{}
 		w.refusal.set(nil)
 	case apierrors.IsNotFound(err):
-		if w.presence = w.presence.answered404(time.Now(), w.ask(ctx)); w.presence.gone {
+		if w.removal = w.removal.answered404(time.Now(), w.ask(ctx)); w.removal.isGone {
 			w.disappeared()
 		}
 	}
-	w.doubted = apierrors.IsNotFound(err)
+	w.was404 = apierrors.IsNotFound(err)
 	return err
 }
 
-// disappeared lets reads fail, and the reflector be told that there is nothing.
-func (w *presentWatcher) disappeared() {
-	w.presence.gone = true
+// disappeared makes reads fail, and lists empty.
+func (w *removableKind) disappeared() {
+	w.removal.isGone = true
 	w.absent.Store(&absence{})
-	w.log.logger().Info("A kind is gone, and its informer waits until it is back", "kind", w.kind.String())
+	w.log.Info("A kind is gone, and its informer waits until it is back", "kind", w.kind.String())
 }
 
-// untilGone waits until the kind is gone, and returns false if the context ends before. A 404, which makes it
-// gone, is a refusal.
-func (w *presentWatcher) untilGone(ctx context.Context) bool {
+// untilGone waits until the kind is gone, and returns false if the context ends before. The 404 that
+// proves it is a refusal.
+func (w *removableKind) untilGone(ctx context.Context) bool {
 	for {
 		_, news := w.refusal.last()
 		if w.isGone() {
@@ -189,7 +193,7 @@ func (w *presentWatcher) untilGone(ctx context.Context) bool {
 }
 
 // untilBack waits until the kind is served again. It returns io.EOF after patience, unless that is 0.
-func (w *presentWatcher) untilBack(ctx context.Context, closed <-chan struct{}, patience time.Duration) error {
+func (w *removableKind) untilBack(ctx context.Context, closed <-chan struct{}, patience time.Duration) error {
 	var end <-chan time.Time
 	if patience > 0 {
 		timer := time.NewTimer(patience)
@@ -211,27 +215,28 @@ func (w *presentWatcher) untilBack(ctx context.Context, closed <-chan struct{}, 
 		}
 		switch w.ask(ctx) {
 		case saysServed:
-			w.presence = presence{}
+			w.removal = removal{}
 			return nil
 		case saysMoved:
 			if err := w.move(); err != nil && !failed {
 				failed = true
-				w.log.logger().Error(err, "A kind cannot be read", "kind", w.kind.String())
+				w.log.Error(err, "A kind cannot be read", "kind", w.kind.String())
 			}
 		}
 		pause.Reset(lookForKind)
 	}
 }
 
-// lookForKind is how often a kind that is gone is looked for: a small request, which every client may send. Only a
-// watch of the CustomResourceDefinitions would be told, and most programs may not read these.
+// lookForKind is the pause between requests that look for a kind that is gone: small ones, which
+// every client may send. A watch of the CustomResourceDefinitions would be faster, but most programs
+// may not read these.
 const lookForKind = 5 * time.Second
 
 // sleepingWatch is the watch of a kind that is gone.
 type sleepingWatch struct {
-	from     *presentWatcher
-	ctx      context.Context // of the request, which this value is
-	version  string          // of the empty view, if that has to be reported first
+	from     *removableKind
+	ctx      context.Context // of the request, which this value stands for
+	version  string          // of the empty list, if that has to be reported first
 	patience time.Duration
 	closed   chan struct{} // closed by Close
 	once     sync.Once

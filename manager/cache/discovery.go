@@ -13,21 +13,19 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientdiscovery "k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
-
-	"github.com/loopwright/loopwright/informer"
 )
 
-// presence is what is known about whether the server serves a kind.
+// removal is what is known about whether a kind was removed from the server.
 //
-// A list that is answered with 404 proves little: a proxy, or a server that has not yet learned of a new
-// CustomResourceDefinition, answers so, too. Whoever takes that for the end of a kind reports the deletion of
-// objects that are all there. So discovery is asked each time. It fails rather than leave something out, and a
-// server that is starting answers it with 503. The kind is gone when goneAnswers such pairs in a row have said so, and
-// gonePatience is over.
-type presence struct {
+// A list that is answered with 404 proves little: a proxy answers so, too, and a server that has not
+// yet learned of a new CustomResourceDefinition. To take that for the end of a kind is to report the
+// deletion of objects that are all there. So discovery is asked each time. It fails rather than leave
+// something out, and a server that is starting answers it with 503. The kind is gone when
+// goneAnswers such pairs in a row have said so, and gonePatience is over.
+type removal struct {
 	missingSince time.Time // the first 404 in a row with which discovery agreed
 	answers      int       // such 404s
-	gone         bool
+	isGone       bool
 }
 
 const (
@@ -36,19 +34,19 @@ const (
 )
 
 // answered404 is for a 404, and what discovery says about it.
-func (p presence) answered404(now time.Time, says discovery) presence {
+func (r removal) answered404(now time.Time, says discovery) removal {
 	switch says {
 	case saysServed:
-		return presence{}
+		return removal{}
 	case saysNothing:
-		return p // the server is in trouble: neither is a proof
+		return r // the server is in trouble: neither is a proof
 	}
-	if p.answers == 0 {
-		p.missingSince = now
+	if r.answers == 0 {
+		r.missingSince = now
 	}
-	p.answers++
-	p.gone = p.answers >= goneAnswers && now.Sub(p.missingSince) >= gonePatience
-	return p
+	r.answers++
+	r.isGone = r.answers >= goneAnswers && now.Sub(r.missingSince) >= gonePatience
+	return r
 }
 
 // discovery is what discovery says about a kind.
@@ -58,8 +56,8 @@ const (
 	saysNothing discovery = iota // it does not answer
 	saysServed
 	saysMissing
-	// saysMoved: the server has the kind under another resource name, or with another scope. For whoever
-	// asks for the old one, it is missing.
+	// saysMoved: the server has the kind under another resource name, or with another scope. Under
+	// the old one, it is missing.
 	saysMoved
 )
 
@@ -86,23 +84,13 @@ func (e *KindGoneError) Unwrap() error {
 	return &meta.NoKindMatchError{GroupKind: e.GVK.GroupKind(), SearchedVersions: []string{e.GVK.Version}}
 }
 
-// place is where the objects of a kind are.
-type place struct {
-	schema.GroupVersionResource
-	namespaced bool
-}
-
-func placeOf(mapping *meta.RESTMapping) place {
-	return place{mapping.Resource, mapping.Scope.Name() == meta.RESTScopeNameNamespace}
-}
-
 // discover asks the server whether it serves a kind. It says neither yes nor no if the question fails.
-func (c *objectCache) discover(ctx context.Context, kind schema.GroupVersionKind, of place) discovery {
+func (c *objectCache) discover(ctx context.Context, mapping *meta.RESTMapping) discovery {
 	asker, err := clientdiscovery.NewDiscoveryClientForConfigAndClient(rest.CopyConfig(c.config), c.options.HTTPClient)
 	if err != nil {
 		return saysNothing
 	}
-	found, err := asker.ServerResourcesForGroupVersionWithContext(ctx, kind.GroupVersion().String())
+	found, err := asker.ServerResourcesForGroupVersionWithContext(ctx, mapping.GroupVersionKind.GroupVersion().String())
 	switch {
 	case apierrors.IsNotFound(err):
 		return saysMissing
@@ -112,8 +100,8 @@ func (c *objectCache) discover(ctx context.Context, kind schema.GroupVersionKind
 	says := saysMissing
 	for _, served := range found.APIResources {
 		switch {
-		case served.Kind != kind.Kind || strings.Contains(served.Name, "/"): // another one, or a subresource
-		case served.Name == of.Resource && served.Namespaced == of.namespaced:
+		case served.Kind != mapping.GroupVersionKind.Kind || strings.Contains(served.Name, "/"): // another one, or a subresource
+		case served.Name == mapping.Resource.Resource && served.Namespaced == isNamespaced(mapping):
 			return saysServed
 		default:
 			says = saysMoved
@@ -122,15 +110,16 @@ func (c *objectCache) discover(ctx context.Context, kind schema.GroupVersionKind
 	return says
 }
 
-// move removes the informers of a kind that the server has under another resource name, or with another scope,
-// than it had. Whoever reads the kind, or has a source of it, gets others, as after RemoveInformer.
+// move removes the informers of a kind that is back under another resource name, or with another
+// scope. Readers and sources of the kind get others, as after RemoveInformer.
 //
-// It leaves those that do not know yet that the old kind is gone: their handlers are still to be told. Each of them will
-// call it, too.
-func (c *objectCache) move(kind schema.GroupVersionKind, from place) error {
+// It leaves those that have not noticed yet that the old kind is gone: their handlers are still to be
+// told. Each of them will call it, too.
+func (c *objectCache) move(from *meta.RESTMapping) error {
+	kind := from.GroupVersionKind
 	meta.MaybeResetRESTMapper(c.options.Mapper)
 	mapping, err := c.options.Mapper.RESTMapping(kind.GroupKind(), kind.Version)
-	if err == nil && placeOf(mapping) == from {
+	if err == nil && mapping.Resource == from.Resource && mapping.Scope.Name() == from.Scope.Name() {
 		err = errMapperIsOld
 	}
 	if err != nil {
@@ -138,12 +127,13 @@ func (c *objectCache) move(kind schema.GroupVersionKind, from place) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, form := range []informer.Form{informer.FormMetadata, informer.FormTyped, informer.FormUnstructured} {
-		v := c.views[kindForm{kind, form}]
-		isHere := func(part *kindInformer) bool { return !part.presence.isGone() }
-		if v != nil && !slices.ContainsFunc(v.parts, isHere) {
-			c.log.logger().Info("A kind is back in another place, and gets another informer", "kind", kind.String(), "resource", mapping.Resource.Resource, "scope", mapping.Scope.Name())
-			c.removeLocked(v)
+	for _, form := range allForms {
+		g := c.byGVK[objectKind{kind, form}]
+		isThere := func(in *namespaceInformer) bool { return !in.from.isGone() }
+		if g != nil && !slices.ContainsFunc(g.namespaces, isThere) {
+			c.log.Info("A kind is back under another resource name or with another scope, and gets another informer",
+				"kind", kind.String(), "resource", mapping.Resource.Resource, "scope", mapping.Scope.Name())
+			c.removeLocked(g)
 		}
 	}
 	return nil

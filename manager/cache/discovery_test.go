@@ -22,32 +22,35 @@ func TestDiscoveryIsAskedForTheKindAndNotForItsNeighbours(t *testing.T) {
 		made, err := New(server.Config(), Options{})
 		require.NoError(t, err)
 		c := made.(*objectCache)
-		at := func(gv schema.GroupVersion, resource string, namespaced bool) place {
-			return place{gv.WithResource(resource), namespaced}
+		at := func(kind schema.GroupVersionKind, resource string, namespaced bool) *meta.RESTMapping {
+			mapping := &meta.RESTMapping{GroupVersionKind: kind, Resource: kind.GroupVersion().WithResource(resource), Scope: meta.RESTScopeRoot}
+			if namespaced {
+				mapping.Scope = meta.RESTScopeNamespace
+			}
+			return mapping
 		}
 		apps := schema.GroupVersion{Group: "apps", Version: "v1"}
 		none := schema.GroupVersion{Group: "none.example.com", Version: "v1"}
 		for _, q := range []struct {
-			kind schema.GroupVersionKind
-			of   place
+			at   *meta.RESTMapping
 			want discovery
 		}{
-			{shop.WithKind("Widget"), at(shop, "widgets", true), saysServed},
-			{shop.WithKind("Gadget"), at(shop, "gadgets", true), saysServed},
-			{shop.WithKind("Gadget"), at(shop, "widgets", true), saysMoved},
-			{shop.WithKind("Widget"), at(shop, "widgets", false), saysMoved},
-			{shop.WithKind("Thing"), at(shop, "things", true), saysMissing},
-			{none.WithKind("Widget"), at(none, "widgets", true), saysMissing},
-			{apps.WithKind("Deployment"), at(apps, "deployments", true), saysServed},
-			{apps.WithKind("Scale"), at(apps, "scales", true), saysMissing}, // that of deployments/scale
+			{at(shop.WithKind("Widget"), "widgets", true), saysServed},
+			{at(shop.WithKind("Gadget"), "gadgets", true), saysServed},
+			{at(shop.WithKind("Gadget"), "widgets", true), saysMoved},
+			{at(shop.WithKind("Widget"), "widgets", false), saysMoved},
+			{at(shop.WithKind("Thing"), "things", true), saysMissing},
+			{at(none.WithKind("Widget"), "widgets", true), saysMissing},
+			{at(apps.WithKind("Deployment"), "deployments", true), saysServed},
+			{at(apps.WithKind("Scale"), "scales", true), saysMissing}, // that of deployments/scale
 		} {
-			require.Equal(t, q.want, c.discover(t.Context(), q.kind, q.of), "%v at %v", q.kind, q.of)
+			require.Equal(t, q.want, c.discover(t.Context(), q.at), "%v", q.at)
 		}
-		require.True(t, meta.IsNoMatchError(c.move(none.WithKind("Widget"), at(none, "widgets", true))))
-		require.ErrorIs(t, c.move(shop.WithKind("Widget"), at(shop, "widgets", true)), errMapperIsOld)
-		require.NoError(t, c.move(shop.WithKind("Widget"), at(shop, "widgets", false)))
+		require.True(t, meta.IsNoMatchError(c.move(at(none.WithKind("Widget"), "widgets", true))))
+		require.ErrorIs(t, c.move(at(shop.WithKind("Widget"), "widgets", true)), errMapperIsOld)
+		require.NoError(t, c.move(at(shop.WithKind("Widget"), "widgets", false)))
 
 		server.Inject(fakeapi.Fault{Status: fakeapi.Unavailable()})
-		require.Equal(t, saysNothing, c.discover(t.Context(), shop.WithKind("Widget"), at(shop, "widgets", true)))
+		require.Equal(t, saysNothing, c.discover(t.Context(), at(shop.WithKind("Widget"), "widgets", true)))
 	})
 }

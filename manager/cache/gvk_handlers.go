@@ -12,28 +12,28 @@ import (
 	"github.com/loopwright/loopwright/informer"
 )
 
-// viewHandlers is a view as an Informer: one for its user, whatever the number of namespaces.
-type viewHandlers struct {
-	of      *view
-	parts   []Informer
-	synced  func() <-chan struct{}
-	removed chan struct{} // closed by close
+// gvkHandlers is a gvkInformer as an Informer: one for its user, for all namespaces.
+type gvkHandlers struct {
+	of        *gvkInformer
+	informers []Informer
+	synced    func() <-chan struct{}
+	removed   chan struct{} // closed by close
 
 	mu      sync.Mutex // guards what follows, and removed
-	added   map[*viewRegistration]struct{}
+	added   map[*gvkRegistration]struct{}
 	indexed []string // the names of AddIndexers
 }
 
 var errInformerRemoved = errors.New("the informer was removed from the cache: ask the cache for another one")
 
-func newViewHandlers(of *view) *viewHandlers {
-	h := &viewHandlers{of: of, removed: make(chan struct{}), added: map[*viewRegistration]struct{}{}}
-	for _, part := range of.parts {
-		h.parts = append(h.parts, informerOf(part.informer, part.String(), part.scope.resyncEvery(), part.log))
+func newGVKHandlers(of *gvkInformer) *gvkHandlers {
+	h := &gvkHandlers{of: of, removed: make(chan struct{}), added: map[*gvkRegistration]struct{}{}}
+	for _, part := range of.namespaces {
+		h.informers = append(h.informers, informerWithLog(part.informer, part.String(), part.scope.resyncEvery(), part.log))
 	}
 	h.synced = sync.OnceValue(func() <-chan struct{} {
 		var synced, stopped []<-chan struct{}
-		for _, part := range of.parts {
+		for _, part := range of.namespaces {
 			synced, stopped = append(synced, part.informer.Synced()), append(stopped, part.informer.Stopped())
 		}
 		return whenAll(synced, stopped)
@@ -42,32 +42,32 @@ func newViewHandlers(of *view) *viewHandlers {
 }
 
 // close removes all handlers, for good, and the indices of AddIndexers: the informer may go on for others.
-func (h *viewHandlers) close() {
+func (h *gvkHandlers) close() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	close(h.removed)
 	for r := range h.added {
 		h.removeLocked(r)
 	}
-	for _, part := range h.of.parts {
+	for _, part := range h.of.namespaces {
 		part.store.RemoveIndices(h.indexed...)
 	}
 }
 
-func (h *viewHandlers) removeLocked(r *viewRegistration) {
+func (h *gvkHandlers) removeLocked(r *gvkRegistration) {
 	delete(h.added, r)
-	for i, part := range r.parts {
-		_ = h.parts[i].RemoveEventHandler(part) // which it knows, because it made it
+	for i, part := range r.registrations {
+		_ = h.informers[i].RemoveEventHandler(part) // which it knows, because it made it
 	}
 }
 
 // AddEventHandler implements Informer.
-func (h *viewHandlers) AddEventHandler(handler informer.ResourceEventHandler) (informer.ResourceEventHandlerRegistration, error) {
+func (h *gvkHandlers) AddEventHandler(handler informer.ResourceEventHandler) (informer.ResourceEventHandlerRegistration, error) {
 	return h.AddEventHandlerWithOptions(handler, informer.HandlerOptions{})
 }
 
 // AddEventHandlerWithResyncPeriod implements Informer. As in client-go, 0 is never.
-func (h *viewHandlers) AddEventHandlerWithResyncPeriod(handler informer.ResourceEventHandler, resyncPeriod time.Duration) (informer.ResourceEventHandlerRegistration, error) {
+func (h *gvkHandlers) AddEventHandlerWithResyncPeriod(handler informer.ResourceEventHandler, resyncPeriod time.Duration) (informer.ResourceEventHandlerRegistration, error) {
 	if resyncPeriod == 0 {
 		resyncPeriod = never
 	}
@@ -78,26 +78,26 @@ func (h *viewHandlers) AddEventHandlerWithResyncPeriod(handler informer.Resource
 //
 // The handler of several namespaces is called for one at a time. In controller-runtime, each namespace
 // calls it on a goroutine of its own.
-func (h *viewHandlers) AddEventHandlerWithOptions(handler informer.ResourceEventHandler, options informer.HandlerOptions) (informer.ResourceEventHandlerRegistration, error) {
+func (h *gvkHandlers) AddEventHandlerWithOptions(handler informer.ResourceEventHandler, options informer.HandlerOptions) (informer.ResourceEventHandlerRegistration, error) {
 	if handler != nil && h.of.isConverted() {
-		handler = metadataHandler{handler, h.of.metadata()}
+		handler = metadataHandler{handler, h.of}
 	}
-	if handler != nil && len(h.parts) > 1 {
+	if handler != nil && len(h.informers) > 1 {
 		handler = oneAtATime{make(chan struct{}, 1), handler}
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if isClosed(h.removed) {
-		return nil, fmt.Errorf("adding a handler for %s: %w", h.of.kindForm, errInformerRemoved)
+		return nil, fmt.Errorf("adding a handler for %s: %w", h.of.objectKind, errInformerRemoved)
 	}
-	r := &viewRegistration{of: h}
-	for _, part := range h.parts {
+	r := &gvkRegistration{of: h}
+	for _, part := range h.informers {
 		added, err := part.AddEventHandlerWithOptions(handler, options)
 		if err != nil {
 			h.removeLocked(r)
 			return nil, err
 		}
-		r.parts = append(r.parts, added.(*registration))
+		r.registrations = append(r.registrations, added.(*registration))
 	}
 	r.waitOnce()
 	h.added[r] = struct{}{}
@@ -105,10 +105,10 @@ func (h *viewHandlers) AddEventHandlerWithOptions(handler informer.ResourceEvent
 }
 
 // RemoveEventHandler implements Informer.
-func (h *viewHandlers) RemoveEventHandler(handle informer.ResourceEventHandlerRegistration) error {
-	r, ok := handle.(*viewRegistration)
+func (h *gvkHandlers) RemoveEventHandler(handle informer.ResourceEventHandlerRegistration) error {
+	r, ok := handle.(*gvkRegistration)
 	if !ok || r.of != h {
-		return fmt.Errorf("removing a handler of %s: the registration, a %T, is of another informer", h.of.kindForm, handle)
+		return fmt.Errorf("removing a handler of %s: the registration, a %T, is of another informer", h.of.objectKind, handle)
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -118,24 +118,23 @@ func (h *viewHandlers) RemoveEventHandler(handle informer.ResourceEventHandlerRe
 
 // AddIndexers implements Informer. These indices are gone when the informer is removed, even if it goes on for other
 // readers; those of IndexField are not. Where two forms share an informer, they share the names, too.
-func (h *viewHandlers) AddIndexers(indexers informer.Indexers) error {
+func (h *gvkHandlers) AddIndexers(indexers informer.Indexers) error {
 	if h.of.isConverted() {
-		toMetadata, converted := h.of.metadata(), informer.Indexers{}
+		converted := informer.Indexers{}
 		for name, values := range indexers {
-			if values != nil {
-				converted[name] = func(object any) ([]string, error) { return values(toMetadata.any(object)) }
-			} else {
-				converted[name] = nil
+			if values == nil {
+				return fmt.Errorf("adding index %q for %s: its function is nil", name, h.of.objectKind)
 			}
+			converted[name] = func(object any) ([]string, error) { return values(h.of.shownToHandler(object)) }
 		}
 		indexers = converted
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if isClosed(h.removed) {
-		return fmt.Errorf("adding indexers for %s: %w", h.of.kindForm, errInformerRemoved)
+		return fmt.Errorf("adding indexers for %s: %w", h.of.objectKind, errInformerRemoved)
 	}
-	for _, part := range h.parts {
+	for _, part := range h.informers {
 		if err := part.AddIndexers(indexers); err != nil {
 			return err
 		}
@@ -145,8 +144,8 @@ func (h *viewHandlers) AddIndexers(indexers informer.Indexers) error {
 }
 
 // HasSynced implements Informer.
-func (h *viewHandlers) HasSynced() bool {
-	for _, part := range h.parts {
+func (h *gvkHandlers) HasSynced() bool {
+	for _, part := range h.informers {
 		if !part.HasSynced() {
 			return false
 		}
@@ -155,16 +154,16 @@ func (h *viewHandlers) HasSynced() bool {
 }
 
 // HasSyncedChecker implements Informer.
-func (h *viewHandlers) HasSyncedChecker() informer.DoneChecker {
+func (h *gvkHandlers) HasSyncedChecker() informer.DoneChecker {
 	return doneChecker{"the informer of " + h.of.String(), h.synced()}
 }
 
 // IsStopped implements Informer.
-func (h *viewHandlers) IsStopped() bool {
+func (h *gvkHandlers) IsStopped() bool {
 	if isClosed(h.removed) {
 		return true
 	}
-	for _, part := range h.parts {
+	for _, part := range h.informers {
 		if !part.IsStopped() {
 			return false
 		}
@@ -173,9 +172,9 @@ func (h *viewHandlers) IsStopped() bool {
 }
 
 // WaitForSync waits until the first list of all namespaces is in the store. The error says why it is not.
-func (h *viewHandlers) WaitForSync(ctx context.Context) error {
+func (h *gvkHandlers) WaitForSync(ctx context.Context) error {
 	var failures []error
-	for _, part := range h.of.parts {
+	for _, part := range h.of.namespaces {
 		if err := part.waitForSync(ctx); err != nil {
 			failures = append(failures, err)
 		}
@@ -183,18 +182,18 @@ func (h *viewHandlers) WaitForSync(ctx context.Context) error {
 	return errors.Join(failures...)
 }
 
-// viewRegistration is that of a handler: one for each namespace.
-type viewRegistration struct {
-	of    *viewHandlers
-	parts []*registration
+// gvkRegistration is that of a handler: one for each namespace.
+type gvkRegistration struct {
+	of            *gvkHandlers
+	registrations []*registration
 
 	synced, done func() <-chan struct{}
 }
 
 // waitOnce makes all who ask for a channel share one, and what waits to close it.
-func (r *viewRegistration) waitOnce() {
+func (r *gvkRegistration) waitOnce() {
 	var synced, done []<-chan struct{}
-	for _, part := range r.parts {
+	for _, part := range r.registrations {
 		synced, done = append(synced, part.Synced()), append(done, part.Done())
 	}
 	r.synced = sync.OnceValue(func() <-chan struct{} { return whenAll(synced, done) })
@@ -202,8 +201,8 @@ func (r *viewRegistration) waitOnce() {
 }
 
 // HasSynced implements informer.ResourceEventHandlerRegistration.
-func (r *viewRegistration) HasSynced() bool {
-	for _, part := range r.parts {
+func (r *gvkRegistration) HasSynced() bool {
+	for _, part := range r.registrations {
 		if !part.HasSynced() {
 			return false
 		}
@@ -212,12 +211,12 @@ func (r *viewRegistration) HasSynced() bool {
 }
 
 // HasSyncedChecker implements informer.ResourceEventHandlerRegistration.
-func (r *viewRegistration) HasSyncedChecker() informer.DoneChecker {
+func (r *gvkRegistration) HasSyncedChecker() informer.DoneChecker {
 	return doneChecker{"a handler of the informer of " + r.of.of.String(), r.synced()}
 }
 
 // Done is closed when the handler is not called any more, and its last call has returned.
-func (r *viewRegistration) Done() <-chan struct{} { return r.done() }
+func (r *gvkRegistration) Done() <-chan struct{} { return r.done() }
 
 // whenAll is closed when all channels are. It stays open when one of instead is closed earlier. Where there is
 // one channel, it is that.

@@ -5,13 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"reflect"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/go-logr/logr"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/client-go/rest"
 
 	"github.com/loopwright/loopwright/informer"
@@ -19,111 +17,120 @@ import (
 	"github.com/loopwright/loopwright/manager/log"
 )
 
-// objectCache is the Cache that New returns: informers, and views that readers have of them.
+// objectCache is the Cache that New returns.
 type objectCache struct {
 	config   *rest.Config
 	options  Options
 	settings settings
-	log      *messages
+	log      logr.Logger
 	joined   chan struct{} // sent to when there is an informer to start, received by Start; one, because Start looks at all
 	started  chan struct{} // closed by Start
 
-	// byType finds the view of a Go type, of an object or of a list, without a lock. It is replaced
-	// with mu held.
-	byType atomic.Pointer[map[reflect.Type]*view]
-
-	mu        sync.Mutex // guards what follows
-	views     map[kindForm]*view
-	making    []viewInMaking // in the order in which they were begun
-	informers map[informerName]*kindInformer
-	indices   map[kindForm]map[string]client.IndexerFunc
-	ran       bool
-	ended     bool // Start takes in no more informers
-}
-
-// kindForm is what readers name: a kind, and how they hold its objects.
-type kindForm struct {
-	schema.GroupVersionKind
-	form informer.Form
-}
-
-// String is for errors.
-func (k kindForm) String() string {
-	if k.form == informer.FormTyped {
-		return k.GroupVersionKind.String()
-	}
-	return k.form.String() + " " + k.GroupVersionKind.String()
+	mu          sync.RWMutex // guards what follows
+	byGVK       map[objectKind]*gvkInformer
+	making      []informerInMaking // in the order in which they were begun
+	byNamespace map[informerName]*namespaceInformer
+	indices     map[objectKind]map[string]client.IndexerFunc
+	ran         bool
+	ended       bool // Start takes in no more informers
 }
 
 // informerName is an informer's place among the others.
 type informerName struct {
-	kindForm
+	objectKind
 	namespace string // of its scope
 }
 
 func newObjectCache(config *rest.Config, opts Options, settings settings) *objectCache {
 	c := &objectCache{
-		config: config, options: opts, settings: settings, log: &messages{opts.Logger},
+		config: config, options: opts, settings: settings, log: log.RuntimeLog.WithName("cache"),
 		joined: make(chan struct{}, 1), started: make(chan struct{}),
-		views: map[kindForm]*view{}, informers: map[informerName]*kindInformer{}, indices: map[kindForm]map[string]client.IndexerFunc{},
+		byGVK: map[objectKind]*gvkInformer{}, byNamespace: map[informerName]*namespaceInformer{},
+		indices: map[objectKind]map[string]client.IndexerFunc{},
 	}
-	c.byType.Store(&map[reflect.Type]*view{})
+	if opts.Logger != nil {
+		c.log = *opts.Logger
+	}
 	return c
 }
 
-// kindInformer is an informer of a cache, and how it is stopped.
-type kindInformer struct {
+// namespaceInformer is the informer of a kind in one namespace, or in all, and how it is stopped.
+type namespaceInformer struct {
 	name     informerName
 	scope    scope
 	informer *informer.Informer[client.Object]
 	store    informer.StoreReader[client.Object]
-	presence *presentWatcher
-	log      *messages
+	from     *removableKind
+	log      logr.Logger
 
 	failsOnRefusal bool // ReaderFailOnRefusal
 
 	// Guarded by objectCache.mu:
-	users  int    // views
+	users  int    // those in byGVK
 	cancel func() // ends Run; nil until it is called
 }
 
 // newInformer makes an informer, which Start starts.
-func (c *objectCache) newInformer(name informerName, of place, scope scope) (*kindInformer, error) {
-	example, err := c.exampleOf(name.kindForm)
+func (c *objectCache) newInformer(name informerName, mapping *meta.RESTMapping, scope scope) (*namespaceInformer, error) {
+	example, err := c.exampleOf(name.objectKind)
 	if err != nil {
 		return nil, err
 	}
-	from, err := informer.NewListWatch[client.Object](c.config, of.GroupVersionResource, informer.ListWatchOptions{
+	from, err := informer.NewListWatch[client.Object](c.config, mapping.Resource, informer.ListWatchOptions{
 		Namespace: scope.watched, LabelSelector: scope.labelText(), FieldSelector: scope.fieldText(),
-		Form: name.form, Kind: name.GroupVersionKind, Scheme: c.options.Scheme, HTTPClient: c.options.HTTPClient, Recorder: c.options.Recorder,
+		Form: name.form, Kind: name.GroupVersionKind, Scheme: c.options.Scheme,
+		HTTPClient: c.options.HTTPClient, Recorder: c.options.Recorder,
 	})
 	if err != nil {
 		return nil, err
 	}
-	k := &kindInformer{name: name, scope: scope, presence: c.newPresentWatcher(from, name.GroupVersionKind, of, scope.bookmarks), log: c.log, failsOnRefusal: c.options.ReaderFailOnRefusal}
+	k := &namespaceInformer{
+		name: name, scope: scope, from: c.newRemovableKind(from, mapping, scope.bookmarks),
+		log: c.log, failsOnRefusal: c.options.ReaderFailOnRefusal,
+	}
 	handle := c.options.DefaultWatchErrorHandler
 	if handle == nil {
-		handle = c.log.once(of.GroupResource().String(), scope.String())
+		handle = logOnce(c.log, mapping.Resource.GroupResource().String(), scope.String())
 	}
 	watchError := func(err error) {
-		k.presence.refusal.set(err)
+		k.from.refusal.set(err)
 		handle(err)
 	}
 	options := informer.InformerOptions[client.Object]{
 		Transform: transformOf(name.GroupVersionKind, scope.transform),
 		Reflector: informer.ReflectorOptions{NoStream: !scope.bookmarks, WatchErrorHandler: watchError},
-		Recorder:  c.options.Recorder, OnTransformError: c.log.transformError, OnPanic: c.log.handlerPanic,
+		Recorder:  c.options.Recorder,
+		OnTransformError: func(err *informer.TransformError) {
+			c.log.Error(err, "An object is stored as it came")
+		},
+		OnPanic: func(p informer.HandlerPanic) {
+			c.log.Error(fmt.Errorf("panic: %v", p.Value), "A handler panicked",
+				"handler", p.Handler, "object", p.Key.String(), "stack", string(p.Stack))
+		},
 	}
 	if c.options.NewInformer != nil {
-		k.informer = c.options.NewInformer(k.presence, example, options)
+		k.informer = c.options.NewInformer(k.from, example, options)
 	} else {
-		k.informer = informer.NewInformer[client.Object](k.presence, options)
+		k.informer = informer.NewInformer[client.Object](k.from, options)
 	}
 	k.store = k.informer.Store()
 	return k, nil
 }
 
-// resyncs is the period of the handlers, a little different for each informer.
+// logOnce returns a function that logs the errors of one informer, each when it is another than
+// the last.
+func logOnce(log logr.Logger, resource, where string) func(error) {
+	last := ""
+	return func(err error) {
+		if errors.Is(err, errKindIsBack) || err.Error() == last {
+			return
+		}
+		last = err.Error()
+		log.Error(err, "An informer cannot read, and tries again", "resource", resource, "where", where)
+	}
+}
+
+// resyncEvery is the period of the handlers, a little different for each informer.
 func (s scope) resyncEvery() time.Duration {
 	return time.Duration(float64(s.resyncs) * (0.9 + rand.Float64()/5))
 }
@@ -161,7 +168,7 @@ func (c *objectCache) startInformers(ctx context.Context, running *sync.WaitGrou
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.ended = ctx.Err() != nil
-	for _, k := range c.informers {
+	for _, k := range c.byNamespace {
 		if k.cancel == nil {
 			own, cancel := context.WithCancel(ctx)
 			k.cancel = cancel
@@ -174,16 +181,16 @@ func (c *objectCache) startInformers(ctx context.Context, running *sync.WaitGrou
 	return !c.ended
 }
 
-func (k *kindInformer) run(ctx context.Context) {
+func (k *namespaceInformer) run(ctx context.Context) {
 	if err := k.informer.Run(ctx); err != nil {
-		k.log.logger().Error(err, "An informer gave up", "informer", k.String())
+		k.log.Error(err, "An informer gave up", "informer", k.String())
 	}
 }
 
 // stopLocked ends an informer that nobody uses any more, without waiting for its end: the caller may be
 // one of its handlers. One that never ran is run with a context that has ended, and so ends its handlers
 // and all waits for it.
-func (k *kindInformer) stopLocked() {
+func (k *namespaceInformer) stopLocked() {
 	if k.cancel == nil {
 		ended, cancel := context.WithCancel(context.Background())
 		k.cancel = cancel
@@ -194,44 +201,9 @@ func (k *kindInformer) stopLocked() {
 }
 
 // String is for errors.
-func (k *kindInformer) String() string { return fmt.Sprintf("%s %s", k.name.kindForm, k.scope) }
+func (k *namespaceInformer) String() string { return fmt.Sprintf("%s %s", k.name.objectKind, k.scope) }
 
 // NeedLeaderElection tells a manager that the cache runs whoever leads.
 func (c *objectCache) NeedLeaderElection() bool { return false }
 
 func (c *objectCache) isStarted() bool { return isClosed(c.started) }
-
-// messages are what nobody is given as an error. They go to a logger; without one, or if this is nil, to the
-// program's.
-type messages struct {
-	given *logr.Logger
-}
-
-func (m *messages) logger() logr.Logger {
-	if m == nil || m.given == nil {
-		return log.RuntimeLog.WithName("cache")
-	}
-	return *m.given
-}
-
-// once returns a function that logs the errors of one informer, each when it is another than the last.
-func (m *messages) once(resource, where string) func(error) {
-	last := ""
-	return func(err error) {
-		if errors.Is(err, errKindIsBack) || err.Error() == last {
-			return
-		}
-		last = err.Error()
-		m.logger().Error(err, "An informer cannot read, and tries again", "resource", resource, "where", where)
-	}
-}
-
-// transformError is an informer's OnTransformError.
-func (m *messages) transformError(err *informer.TransformError) {
-	m.logger().Error(err, "An object is stored as it came")
-}
-
-// handlerPanic is an informer's OnPanic.
-func (m *messages) handlerPanic(p informer.HandlerPanic) {
-	m.logger().Error(fmt.Errorf("panic: %v", p.Value), "A handler panicked", "handler", p.Handler, "object", p.Key.String(), "stack", string(p.Stack))
-}

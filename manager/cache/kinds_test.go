@@ -7,8 +7,6 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/loopwright/loopwright/informer"
@@ -33,7 +31,7 @@ func TestWhatATransformReturnsIsTakenOnlyIfItIsAnObjectOfTheSameType(t *testing.
 		{"no object", func(any) (any, error) { return "x", nil }, before, "the transform made a string of a *v1.Secret"},
 		{"nothing", func(any) (any, error) { return nil, nil }, before, "the transform made a <nil> of a *v1.Secret"},
 	} {
-		got, err := transformed(before, test.transform)
+		got, err := transformOf(secretKind, test.transform)(before)
 		require.Same(t, test.want, got, test.what)
 		if test.err == "" {
 			require.NoError(t, err, test.what)
@@ -58,19 +56,3 @@ func TestATransformSeesTheKindOfATypedObject(t *testing.T) {
 }
 
 var secretKind = schema.GroupVersionKind{Version: "v1", Kind: "Secret"}
-
-// A view is found by the Go type of the object only where the type says which kind is meant.
-func TestATypeOfSeveralKindsOrOfNoneDoesNotSayTheKind(t *testing.T) {
-	scheme := runtime.NewScheme()
-	require.NoError(t, corev1.AddToScheme(scheme))
-	second := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Settings"}
-	scheme.AddKnownTypeWithName(second, &corev1.ConfigMap{})
-	c := &objectCache{options: Options{Scheme: scheme}}
-	require.True(t, c.hasOneKind(&corev1.Secret{}))
-	require.False(t, c.hasOneKind(&corev1.ConfigMap{}), "two kinds have this type")
-	require.False(t, c.hasOneKind(&unstructured.Unstructured{}))
-	require.False(t, c.hasOneKind(&metav1.PartialObjectMetadata{}))
-	require.False(t, c.hasOneKind(&unregistered{}), "the scheme does not know the type")
-}
-
-type unregistered struct{ corev1.Secret }

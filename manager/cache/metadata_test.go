@@ -14,6 +14,12 @@ import (
 	"github.com/loopwright/loopwright/manager/client"
 )
 
+// metadataOfConfigMaps has an informer of whole objects.
+var metadataOfConfigMaps = &gvkInformer{
+	objectKind: objectKind{corev1.SchemeGroupVersion.WithKind("ConfigMap"), informer.FormMetadata},
+	namespaces: []*namespaceInformer{{}},
+}
+
 // wrapped is a Go type of somebody else, whose metadata can be had only by client.Object's methods.
 type wrapped struct{ *unstructured.Unstructured }
 
@@ -35,33 +41,20 @@ func TestMetadataIsCompleteWhateverTheObjectIs(t *testing.T) {
 	require.NoError(t, err)
 	free := &unstructured.Unstructured{Object: content}
 	want := &metav1.PartialObjectMetadata{TypeMeta: whole.TypeMeta, ObjectMeta: whole.ObjectMeta}
-	show := toMetadata{whole.TypeMeta}
+	g := metadataOfConfigMaps
 	for _, object := range []client.Object{whole, free, wrapped{free}} {
-		require.Equal(t, want, show.of(object), "%T", object)
-		require.Equal(t, want, show.any(object), "%T", object)
+		require.Equal(t, want, g.shown(object), "%T", object)
+		require.Equal(t, want, g.shownToHandler(object), "%T", object)
 		lost := informer.DeletedFinalStateUnknown{Key: "shop/a", Obj: object}
-		require.Equal(t, informer.DeletedFinalStateUnknown{Key: "shop/a", Obj: want}, show.any(lost), "%T", object)
+		require.Equal(t, informer.DeletedFinalStateUnknown{Key: "shop/a", Obj: want}, g.shownToHandler(lost), "%T", object)
 	}
-	require.Same(t, want, show.of(want), "metadata is shown as it is")
-	require.Panics(t, func() { show.any("no object") })
-}
-
-// Metadata that is not what it should be does not hide the object.
-func TestMetadataThatCannotBeTakenOutIsReadFieldByField(t *testing.T) {
-	free := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"name": "a", "namespace": "shop", "generation": "three"}}}
-	require.Equal(t, metav1.ObjectMeta{Name: "a", Namespace: "shop"}, *objectMetaOf(free))
-}
-
-// To take the metadata of a hundred thousand objects must not copy it.
-func TestTheMetadataOfATypedObjectIsThatInsideIt(t *testing.T) {
-	whole := &corev1.ConfigMap{}
-	require.Same(t, &whole.ObjectMeta, objectMetaOf(whole))
+	require.Panics(t, func() { g.shownToHandler("no object") })
 }
 
 // Many handlers skip what has not changed, and look whether both objects are the same.
 func TestAResyncOfMetadataShowsOneObjectTwice(t *testing.T) {
 	var olds, objects []any
-	h := metadataHandler{informer.ResourceEventHandlerFuncs{UpdateFunc: func(old, object any) { olds, objects = append(olds, old), append(objects, object) }}, toMetadata{}}
+	h := metadataHandler{informer.ResourceEventHandlerFuncs{UpdateFunc: func(old, object any) { olds, objects = append(olds, old), append(objects, object) }}, metadataOfConfigMaps}
 	first, second := &corev1.ConfigMap{}, &corev1.ConfigMap{}
 	h.OnUpdate(first, first)
 	require.Len(t, olds, 1)

@@ -20,9 +20,9 @@ import (
 	"github.com/loopwright/loopwright/manager/client"
 )
 
-// heralds is a presentWatcher whose discovery says what a test wants.
+// heralds is a removableKind whose discovery says what a test wants.
 type heralds struct {
-	*presentWatcher
+	*removableKind
 	says  discovery
 	back  time.Time // then it says that the kind is served
 	asked int
@@ -33,8 +33,8 @@ type heralds struct {
 func newHeralds(says discovery) *heralds {
 	h := &heralds{says: says}
 	logger := funcr.New(func(_, line string) { h.log = append(h.log, line) }, funcr.Options{})
-	h.presentWatcher = &presentWatcher{
-		kind: schema.GroupVersionKind{Version: "v1", Kind: "Widget"}, log: &messages{&logger}, refusal: newRefusal(),
+	h.removableKind = &removableKind{
+		kind: schema.GroupVersionKind{Version: "v1", Kind: "Widget"}, log: logger, refusal: newRefusal(),
 		ask: func(context.Context) discovery {
 			h.asked++
 			if !h.back.IsZero() && time.Now().After(h.back) {
@@ -68,7 +68,7 @@ func TestA404IsADoubtAndThreeOfThemAreTheEndOfAKind(t *testing.T) {
 		}
 		require.Equal(t, 3, w.asked)
 		require.True(t, w.isGone())
-		require.True(t, w.presence.gone)
+		require.True(t, w.removal.isGone)
 		require.Equal(t, 1, w.logged("A kind is gone"))
 
 		other := newHeralds(saysMissing)
@@ -80,7 +80,7 @@ func TestA404IsADoubtAndThreeOfThemAreTheEndOfAKind(t *testing.T) {
 		}
 		time.Sleep(time.Hour)
 		require.NoError(t, other.note(t.Context(), nil))
-		require.Equal(t, presence{}, other.presence, "an answer proves that it is there")
+		require.Equal(t, removal{}, other.removal, "an answer proves that it is there")
 		_ = other.note(t.Context(), notFound)
 		require.False(t, other.isGone())
 	})
@@ -94,7 +94,7 @@ func TestAnAnswerAfterADoubtMayBeAboutAnotherKind(t *testing.T) {
 		require.False(t, w.isGone())
 		require.True(t, apierrors.IsResourceExpired(w.note(t.Context(), nil)))
 		require.True(t, w.isGone())
-		require.True(t, w.presence.gone)
+		require.True(t, w.removal.isGone)
 
 		w = newHeralds(saysServed)
 		w.refusal.set(&informer.RefusedError{})
@@ -135,7 +135,7 @@ func TestAKindThatIsGoneIsShownAsEmptyUntilItIsBack(t *testing.T) {
 		require.Equal(t, metav1.StatusReasonExpired, status.Status().Reason, "so that the reflector lists")
 		require.Equal(t, 15*time.Second, time.Since(began), "it looks every five seconds")
 		require.Equal(t, 3, w.asked)
-		require.Equal(t, presence{}, w.presence)
+		require.Equal(t, removal{}, w.removal)
 
 		// The informer asks for a stream only if it has no view that it could go on with.
 		w.disappeared()
@@ -145,10 +145,10 @@ func TestAKindThatIsGoneIsShownAsEmptyUntilItIsBack(t *testing.T) {
 		for _, streams := range []*bool{nil, new(false)} {
 			opened, err = w.Watch(t.Context(), metav1.ListOptions{SendInitialEvents: streams})
 			require.NoError(t, err)
-			w.presence.gone = true
+			w.removal.isGone = true
 			_, err = opened.Next()
 			require.ErrorIs(t, err, errKindIsBack, "there is nothing to begin with")
-			w.presence.gone = true
+			w.removal.isGone = true
 		}
 	})
 }
@@ -241,7 +241,7 @@ func TestAKindIsBackWhenItsInitialEventsHaveCome(t *testing.T) {
 		{Type: watch.Bookmark, Object: object(end), ResourceVersion: "4"},
 		{Type: watch.Bookmark, Object: object(end), ResourceVersion: "5"},
 	}
-	back := returningWatch{events, w.presentWatcher}
+	back := returningWatch{events, w.removableKind}
 	for i := range 4 {
 		require.Equal(t, i < 3, w.isGone(), "after %d", i)
 		_, err := back.Next()

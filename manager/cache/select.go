@@ -1,13 +1,14 @@
 package cache
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
 
@@ -17,13 +18,10 @@ import (
 
 // query is what a list asks for.
 type query struct {
-	view      *view
+	of        *gvkInformer
 	namespace string
 	labels    labels.Selector // nil selects all
 	fields    []fieldQuery
-	names     []string // metadata.name must be each of these
-	limit     int64
-	counted   int64 // how many an iteration has yielded
 }
 
 // fieldQuery is one field with its value.
@@ -33,19 +31,29 @@ type fieldQuery struct {
 	extract client.IndexerFunc
 }
 
+// The fields that need no IndexField. controller-runtime's cache does not know them.
+const (
+	nameField      = "metadata.name"
+	namespaceField = "metadata.namespace"
+)
+
+func nameIn(object client.Object) []string      { return []string{object.GetName()} }
+func namespaceIn(object client.Object) []string { return []string{object.GetNamespace()} }
+
 var (
-	errContinue = errors.New("a list from the cache cannot be continued: it holds all objects at once, so leave Continue out")
+	errContinue = errors.New("a list from the cache cannot be continued: " +
+		"it holds all objects at once, so leave Continue out")
 	errNotEqual = errors.New("a list from the cache can select fields only by equality")
 )
 
-// newQuery reads the options of a list.
-//
-// controller-runtime does not know metadata.name and metadata.namespace unless they are indexed, and refuses an
-// empty field selector.
-func (v *view) newQuery(options *client.ListOptions) (query, error) {
-	q := query{view: v, namespace: options.Namespace, limit: options.Limit}
+// newQuery reads the options of a list. controller-runtime refuses an empty field selector.
+func (g *gvkInformer) newQuery(options *client.ListOptions) (*query, error) {
+	q := &query{of: g, namespace: options.Namespace}
+	if !g.namespaced {
+		q.namespace = "" // as at the server
+	}
 	if options.Continue != "" {
-		return q, errContinue
+		return nil, errContinue
 	}
 	if options.LabelSelector != nil && !options.LabelSelector.Empty() {
 		q.labels = options.LabelSelector
@@ -57,101 +65,59 @@ func (v *view) newQuery(options *client.ListOptions) (query, error) {
 	if len(requirements) == 0 && !options.FieldSelector.Empty() {
 		q.labels = labels.Nothing() // fields.Nothing() has no requirements either
 	}
-	return q, q.addFields(requirements)
-}
-
-func (q *query) addFields(requirements fields.Requirements) error {
 	for _, one := range requirements {
 		if one.Operator != selection.Equals && one.Operator != selection.DoubleEquals {
-			return fmt.Errorf("%w, and not by %s%s%s", errNotEqual, one.Field, one.Operator, one.Value)
+			return nil, fmt.Errorf("%w, and not by %s%s%s", errNotEqual, one.Field, one.Operator, one.Value)
 		}
-		extract := q.view.cache.indexOf(q.view.kindForm, one.Field)
+		field := fieldQuery{g.indexName(one.Field), one.Value, g.cache.indexOf(g.objectKind, one.Field)}
 		switch {
-		case extract != nil:
-			q.fields = append(q.fields, fieldQuery{q.view.indexName(one.Field), one.Value, extract})
-		case one.Field == "metadata.name":
-			q.names = append(q.names, one.Value)
-		case one.Field == "metadata.namespace":
-			q.fields = append(q.fields, fieldQuery{informer.NamespaceIndex, one.Value, namespaceOf})
+		case field.extract != nil:
+		case one.Field == nameField:
+			field.index, field.extract = nameField, nameIn
+		case one.Field == namespaceField:
+			field.index, field.extract = informer.NamespaceIndex, namespaceIn
 		default:
-			return fmt.Errorf("the cache has no index of the field %q for %s: add one with IndexField", one.Field, q.view.kindForm)
+			return nil, fmt.Errorf("the cache has no index of the field %q for %s: add one with IndexField",
+				one.Field, g.objectKind)
 		}
+		q.fields = append(q.fields, field)
 	}
-	return nil
+	return q, nil
 }
 
-func namespaceOf(object client.Object) []string { return []string{object.GetNamespace()} }
-
-// indexOf is the function of a field's index, or nil.
-func (c *objectCache) indexOf(kind kindForm, field string) client.IndexerFunc {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.indices[kind][field]
-}
-
-// run calls yield with the objects that are asked for, as they are in the store, until it returns false.
+// run calls yield with the objects that are asked for, as the reader sees them, until it returns
+// false.
 func (q *query) run(ctx context.Context, yield func(client.Object) bool) error {
-	return q.each(ctx, func(candidates iter.Seq[client.Object], rest *filter) bool {
-		for object := range candidates {
-			if rest.matches(object) && !yield(object) {
-				return false
-			}
-		}
-		return true
-	})
-}
-
-// each calls visit for each part, with a set of objects that an index offers, and with what is still to be
-// asked of them, until it returns false.
-func (q *query) each(ctx context.Context, visit func(candidates iter.Seq[client.Object], rest *filter) bool) error {
-	parts, err := q.view.partsOf(q.namespace)
+	listed, err := q.of.forList(q.namespace)
 	if err != nil {
 		return err
 	}
-	going := true
-	for _, part := range parts {
-		if err := part.readable(ctx); err != nil {
+	for _, in := range listed {
+		if err := in.readable(ctx); err != nil {
 			return err
 		}
-		if going {
-			going = visit(q.candidates(part))
+		candidates, rest := q.candidates(in)
+		for object := range candidates {
+			if rest.matches(object) && !yield(q.of.shown(object)) {
+				return nil
+			}
 		}
 	}
 	return nil
 }
 
-// filter is what of a query the candidates do not fulfil by themselves.
-type filter struct {
-	namespace string
-	labels    labels.Selector
-	fields    []fieldQuery
-	names     []string
-	show      *toMetadata // before it is given to the functions of fields
-}
-
-func (f *filter) isEmpty() bool {
-	return f.namespace == "" && f.labels == nil && len(f.fields) == 0 && len(f.names) == 0
-}
-
-func (f *filter) matches(object client.Object) bool {
-	if f.namespace != "" && object.GetNamespace() != f.namespace {
+// matches reports whether an object is asked for.
+func (q *query) matches(object client.Object) bool {
+	if q.namespace != "" && object.GetNamespace() != q.namespace {
 		return false
 	}
-	for _, name := range f.names {
-		if object.GetName() != name {
-			return false
-		}
-	}
-	if f.labels != nil && !f.labels.Matches(labels.Set(object.GetLabels())) {
+	if q.labels != nil && !q.labels.Matches(labels.Set(object.GetLabels())) {
 		return false
 	}
-	if len(f.fields) == 0 {
-		return true
+	if len(q.fields) > 0 {
+		object = q.of.shown(object)
 	}
-	if f.show != nil {
-		object = f.show.of(object)
-	}
-	for _, field := range f.fields {
+	for _, field := range q.fields {
 		if !slices.Contains(field.extract(object), field.value) {
 			return false
 		}
@@ -159,66 +125,46 @@ func (f *filter) matches(object client.Object) bool {
 	return true
 }
 
-// candidates are objects among which all that are asked for are, and what is still to be asked of them.
-func (q *query) candidates(part *kindInformer) (iter.Seq[client.Object], *filter) {
-	rest := &filter{labels: q.labels, fields: q.fields, names: q.names}
-	if q.view.isConverted() {
-		show := q.view.metadata()
-		rest.show = &show
+// candidates are the fewest objects that the store offers among which are all that are asked for:
+// those of one name, one value of an index, one namespace, or all. rest is what they still have to
+// match.
+func (q *query) candidates(in *namespaceInformer) (candidates iter.Seq[client.Object], rest query) {
+	candidates, rest = in.store.All(), *q
+	fewest, namespace := math.MaxInt, cmp.Or(q.namespace, in.scope.namespace)
+	if q.namespace != "" && in.scope.namespace == AllNamespaces {
+		index, _ := in.store.Index(informer.NamespaceIndex)
+		candidates, fewest = index.Lookup(namespace), index.Count(namespace)
 	}
-	if q.view.namespaced && part.scope.namespace == AllNamespaces {
-		rest.namespace = q.namespace
-	}
-	if len(q.names) > 0 && (rest.namespace != "" || part.scope.namespace != "" || !q.view.namespaced) {
-		return oneObject(part, informer.Key{Namespace: part.namespaceFor(q), Name: q.names[0]}), rest
-	}
-	best, fewest, used := part.store.All(), -1, -1
 	for i, field := range q.fields {
-		if index, ok := part.store.Index(field.index); ok {
-			if count := index.Count(field.value); fewest < 0 || count < fewest {
-				best, fewest, used = index.Lookup(field.value), count, i
-			}
+		if field.index == nameField && (namespace != "" || !q.of.namespaced) {
+			return oneObject(in, informer.Key{Namespace: namespace, Name: field.value}), *q
+		}
+		index, ok := in.store.Index(field.index)
+		if ok && index.Count(field.value) < fewest {
+			candidates, fewest = index.Lookup(field.value), index.Count(field.value)
+			rest.fields = slices.Concat(q.fields[:i], q.fields[i+1:])
 		}
 	}
-	if rest.namespace != "" {
-		byNamespace, _ := part.store.Index(informer.NamespaceIndex)
-		if fewest < 0 || byNamespace.Count(rest.namespace) < fewest {
-			rest.namespace = ""
-			return byNamespace.Lookup(q.namespace), rest
-		}
-	}
-	if used >= 0 {
-		rest.fields = slices.Concat(q.fields[:used], q.fields[used+1:])
-	}
-	return best, rest
+	return candidates, rest
 }
 
-// namespaceFor is the only namespace of which the query wants objects from this part.
-func (k *kindInformer) namespaceFor(q *query) string {
-	switch {
-	case !q.view.namespaced:
-		return ""
-	case k.scope.namespace != AllNamespaces:
-		return k.scope.namespace
-	}
-	return q.namespace
-}
-
-func oneObject(part *kindInformer, key informer.Key) iter.Seq[client.Object] {
+func oneObject(in *namespaceInformer, key informer.Key) iter.Seq[client.Object] {
 	return func(yield func(client.Object) bool) {
-		if object, ok := part.store.Get(key); ok {
+		if object, ok := in.store.Get(key); ok {
 			yield(object)
 		}
 	}
 }
 
-// IndexField implements client.FieldIndexer. It starts an informer for the kind if there is none, does not wait
-// for it, and may be called at any time. A second index of one field is an error.
+// IndexField implements client.FieldIndexer. It starts an informer for the kind if there is none,
+// does not wait for it, and may be called at any time. A second index of one field is an error.
 //
-// An index has one entry for each object and value. A list of one namespace finds its objects through the
-// index or through the namespace, whichever has fewer of them. controller-runtime's has every value twice,
-// with the namespace before it and without.
-func (c *objectCache) IndexField(_ context.Context, obj client.Object, field string, extractValue client.IndexerFunc) error {
+// An index has one entry for each object and value. A list of one namespace finds its objects
+// through the index or through the namespace, whichever has fewer of them. controller-runtime's has
+// every value twice, with the namespace before it and without.
+func (c *objectCache) IndexField(
+	_ context.Context, obj client.Object, field string, extractValue client.IndexerFunc,
+) error {
 	if extractValue == nil {
 		return fmt.Errorf("indexing the field %q of a %T: the function is nil", field, obj)
 	}
@@ -226,7 +172,7 @@ func (c *objectCache) IndexField(_ context.Context, obj client.Object, field str
 	if err != nil {
 		return err
 	}
-	if _, err := c.viewOf(kind); err != nil {
+	if _, err := c.informerOf(kind); err != nil {
 		return fmt.Errorf("indexing the field %q: %w", field, err)
 	}
 	c.mu.Lock()
@@ -234,43 +180,50 @@ func (c *objectCache) IndexField(_ context.Context, obj client.Object, field str
 	if c.indices[kind][field] != nil {
 		return fmt.Errorf("indexing the field %q of %s: there is an index already", field, kind)
 	}
-	if c.indices[kind] == nil {
-		c.indices[kind] = map[string]client.IndexerFunc{}
-	}
-	if v := c.views[kind]; v != nil { // somebody may have removed it since
-		if err := v.addIndex(field, extractValue); err != nil {
+	if g := c.byGVK[kind]; g != nil { // nil if it was removed since
+		if err := g.addIndex(field, extractValue); err != nil {
 			return fmt.Errorf("indexing the field %q of %s: %w", field, kind, err)
 		}
+	}
+	if c.indices[kind] == nil {
+		c.indices[kind] = map[string]client.IndexerFunc{}
 	}
 	c.indices[kind][field] = extractValue
 	return nil
 }
 
-// errIndexIsThere is for an informer that serves another view, too, and was not stopped with this one.
+// indexOf is the function of a field's index, or nil.
+func (c *objectCache) indexOf(kind objectKind, field string) client.IndexerFunc {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.indices[kind][field]
+}
+
+// errIndexIsThere is the error for an informer that metadata readers share, and that was not
+// stopped when it was removed for others.
 var errIndexIsThere = errors.New("there is an index of that name already")
 
-// addIndex adds an index to all parts.
-func (v *view) addIndex(field string, extract client.IndexerFunc) error {
-	name := v.indexName(field)
-	var values informer.IndexFunc[client.Object] = func(found []string, object client.Object) []string {
-		return append(found, extract(object)...)
+// addIndex adds an index to the informers of all namespaces.
+func (g *gvkInformer) addIndex(field string, extract client.IndexerFunc) error {
+	name := g.indexName(field)
+	values := func(found []string, object client.Object) []string {
+		return append(found, extract(g.shown(object))...)
 	}
-	if v.isConverted() {
-		show := v.metadata()
-		values = func(found []string, object client.Object) []string { return append(found, extract(show.of(object))...) }
-	}
-	for _, part := range v.parts {
-		if _, there := part.store.Index(name); there {
+	for _, in := range g.namespaces {
+		if _, there := in.store.Index(name); there {
 			return errIndexIsThere
 		}
 	}
-	for _, part := range v.parts {
-		if _, err := part.store.AddIndex(name, values); err != nil {
+	for _, in := range g.namespaces {
+		if _, err := in.store.AddIndex(name, values); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// indexName is what the index of a field is called in a store, where there may be those of two forms.
-func (v *view) indexName(field string) string { return "field:" + v.form.String() + ":" + field }
+// indexName is what the index of a field is called in a store, which may have indices of whole
+// objects and of their metadata.
+func (g *gvkInformer) indexName(field string) string {
+	return "field:" + g.form.String() + ":" + field
+}

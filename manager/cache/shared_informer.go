@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/go-logr/logr"
+
 	"github.com/loopwright/loopwright/informer"
+	"github.com/loopwright/loopwright/manager/log"
 )
 
 // InformerOf makes an Informer of one of package informer. The name is for messages, such as
@@ -18,10 +21,12 @@ import (
 // says why the first list does not come. A registration has a method Done() <-chan struct{}, which
 // is closed when the handler is not called any more and its last call has returned.
 func InformerOf[T informer.Object](i *informer.Informer[T], name string, resync time.Duration) Informer {
-	return informerOf(i, name, resync, nil)
+	return informerWithLog(i, name, resync, log.RuntimeLog.WithName("cache"))
 }
 
-func informerOf[T informer.Object](i *informer.Informer[T], name string, resync time.Duration, log *messages) Informer {
+func informerWithLog[T informer.Object](
+	i *informer.Informer[T], name string, resync time.Duration, log logr.Logger,
+) Informer {
 	return sharedInformer[T]{i, name, resync, log}
 }
 
@@ -30,7 +35,7 @@ type sharedInformer[T informer.Object] struct {
 	informer *informer.Informer[T]
 	name     string
 	resync   time.Duration
-	log      *messages // nil is the program's logger
+	log      logr.Logger
 }
 
 // String says which informer it is, for messages.
@@ -89,7 +94,7 @@ func (s sharedInformer[T]) AddIndexers(indexers informer.Indexers) error {
 		functions[name] = func(found []string, object T) []string {
 			more, err := values(object)
 			if err != nil {
-				s.log.logger().Error(err, "An object is missing in an index", "informer", s.name, "index", name, "object", informer.KeyOf(object).String())
+				s.log.Error(err, "An object is missing in an index", "informer", s.name, "index", name, "object", informer.KeyOf(object).String())
 				return found
 			}
 			return append(found, more...)

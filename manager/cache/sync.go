@@ -90,44 +90,48 @@ func (c *objectCache) WaitForLists(ctx context.Context) error {
 }
 
 // hasInformer reports whether an informer was not removed.
-func (c *objectCache) hasInformer(k *kindInformer) bool {
+func (c *objectCache) hasInformer(k *namespaceInformer) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.informers[k.name] == k
+	return c.byNamespace[k.name] == k
 }
 
-func (c *objectCache) sortedInformers() []*kindInformer {
+func (c *objectCache) sortedInformers() []*namespaceInformer {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return slices.SortedFunc(maps.Values(c.informers), func(a, b *kindInformer) int { return strings.Compare(a.String(), b.String()) })
+	return slices.SortedFunc(maps.Values(c.byNamespace), func(a, b *namespaceInformer) int { return strings.Compare(a.String(), b.String()) })
 }
 
 // waitForSync waits as long as the context allows: a right that is missing may be granted.
-func (k *kindInformer) waitForSync(ctx context.Context) error {
+func (k *namespaceInformer) waitForSync(ctx context.Context) error {
 	if err := k.informer.WaitForSync(ctx); err != nil {
 		return timeout{fmt.Errorf("%s: %w", k, withoutNotFound(err))}
 	}
 	return nil
 }
 
-// waitForRead waits until the parts that have the namespace have listed. It is for a read, which fails at once
-// where a read from the server would: a caller that waits forever for a right that it does not have tells nobody.
-func (v *view) waitForRead(ctx context.Context, namespace string) error {
-	parts, _ := v.partsOf(namespace) // the read itself says that there are none
-	for _, part := range parts {
-		if part.presence.isGone() {
-			return &KindGoneError{v.GroupVersionKind}
+// waitForRead waits until the informers that have the namespace have listed. It fails at once where
+// a read from the server would fail: a caller that waits forever for a right that it does not have
+// gives no reason.
+func (g *gvkInformer) waitForRead(ctx context.Context, namespace string) error {
+	listed, _ := g.forList(namespace) // the read itself says that there are none
+	for _, in := range listed {
+		if isClosed(in.informer.Synced()) {
+			continue
 		}
-		if err := part.waitForRead(ctx); err != nil {
-			return fmt.Errorf("%s cannot be read from the cache: %w", v.resource, err)
+		if in.from.isGone() {
+			return &KindGoneError{g.GroupVersionKind}
+		}
+		if err := in.waitForRead(ctx); err != nil {
+			return fmt.Errorf("%s cannot be read from the cache: %w", g.resource, err)
 		}
 	}
 	return nil
 }
 
-func (k *kindInformer) waitForRead(ctx context.Context) error {
+func (k *namespaceInformer) waitForRead(ctx context.Context) error {
 	for !isClosed(k.informer.Synced()) {
-		refused, news := k.presence.refusal.last()
+		refused, news := k.from.refusal.last()
 		if refused != nil {
 			return fmt.Errorf("%s: %w", k, withoutNotFound(refused))
 		}
@@ -145,8 +149,8 @@ func (k *kindInformer) waitForRead(ctx context.Context) error {
 
 // readable is nil if a read may be answered from the store, once that has listed. When a kind is back, a read waits until its
 // objects are in the store: one that is there would not be found before.
-func (k *kindInformer) readable(ctx context.Context) error {
-	now := k.presence.absent.Load()
+func (k *namespaceInformer) readable(ctx context.Context) error {
+	now := k.from.absent.Load()
 	if now == nil {
 		return k.refused()
 	}
@@ -158,7 +162,7 @@ func (k *kindInformer) readable(ctx context.Context) error {
 			return timeout{fmt.Errorf("%s is back, and its objects are not in the cache yet: %w", k, err)}
 		}
 	}
-	k.presence.absent.CompareAndSwap(now, nil)
+	k.from.absent.CompareAndSwap(now, nil)
 	return nil
 }
 
@@ -231,11 +235,11 @@ func (c *objectCache) CheckHealth(patience time.Duration) error {
 
 // refused is the server's refusal, if reads are to fail because of one. That of a kind that the server does
 // not have is none: whether it is gone takes more to decide.
-func (k *kindInformer) refused() error {
+func (k *namespaceInformer) refused() error {
 	if !k.failsOnRefusal {
 		return nil
 	}
-	refused, _ := k.presence.refusal.last()
+	refused, _ := k.from.refusal.last()
 	if refused == nil || refused.Reason == informer.UnknownKind {
 		return nil
 	}

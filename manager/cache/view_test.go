@@ -1,8 +1,6 @@
 package cache
 
 import (
-	"context"
-	"reflect"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,35 +10,7 @@ import (
 
 	"github.com/loopwright/loopwright/informer"
 	"github.com/loopwright/loopwright/internal/fakeapi"
-	"github.com/loopwright/loopwright/manager/client"
 )
-
-// A reconciler that gets pods and lists pods should not wait for a lock at either.
-func TestObjectsAndListsOfAKindAreBothFoundByTheirType(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server := fakeapi.New(fakeapi.Options{})
-		defer server.Close()
-		made, err := New(server.Config(), Options{})
-		require.NoError(t, err)
-		ctx, stop := context.WithCancel(t.Context())
-		ended := make(chan error, 1)
-		go func() { ended <- made.Start(ctx) }()
-		synctest.Wait()
-		require.NoError(t, client.IgnoreNotFound(made.Get(ctx, client.ObjectKey{Namespace: "default", Name: "a"}, &corev1.Pod{})))
-		require.NoError(t, made.List(ctx, &corev1.PodList{}))
-		known := *made.(*objectCache).byType.Load()
-		require.NotNil(t, known[reflect.TypeFor[*corev1.Pod]()])
-		require.Same(t, known[reflect.TypeFor[*corev1.Pod]()], known[reflect.TypeFor[*corev1.PodList]()])
-		require.NoError(t, made.RemoveInformer(ctx, &corev1.Pod{}))
-		require.Empty(t, *made.(*objectCache).byType.Load())
-
-		// A read that was under way then must not bring it back: nobody updates its store any more.
-		made.(*objectCache).remember(&corev1.Pod{}, known[reflect.TypeFor[*corev1.Pod]()])
-		require.Empty(t, *made.(*objectCache).byType.Load())
-		stop()
-		require.NoError(t, <-ended)
-	})
-}
 
 // Who waits for an informer that has synced must not be told by chance, even if that has stopped since.
 func TestAllChannelsAreWaitedForUnlessOneCanNotBeClosedAnyMore(t *testing.T) {
@@ -80,9 +50,9 @@ func TestNothingIsLeftOfAHandlerThatWasRemoved(t *testing.T) {
 		require.NoError(t, err)
 		handler, err := from.AddEventHandler(informer.ResourceEventHandlerFuncs{})
 		require.NoError(t, err)
-		require.Len(t, from.(*viewHandlers).added, 1)
+		require.Len(t, from.(*gvkHandlers).added, 1)
 		require.NoError(t, from.RemoveEventHandler(handler))
-		require.Empty(t, from.(*viewHandlers).added)
+		require.Empty(t, from.(*gvkHandlers).added)
 		require.NoError(t, made.RemoveInformer(t.Context(), &corev1.Pod{}))
 	})
 }

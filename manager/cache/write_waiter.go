@@ -19,12 +19,12 @@ type WriteWaiter = client.WriteWaiter
 
 // Holds implements client.WriteWaiter.
 func (c *objectCache) Holds(written client.Object) bool {
-	part, _ := c.partFor(written, client.ObjectKeyFromObject(written))
+	part, _ := c.informerHolding(written, client.ObjectKeyFromObject(written))
 	return part != nil && part.mayHold(written)
 }
 
 // mayHold reports whether the informer's selectors may match an object. Of fields, only names are known.
-func (k *kindInformer) mayHold(object client.Object) bool {
+func (k *namespaceInformer) mayHold(object client.Object) bool {
 	if k.scope.label != nil && !k.scope.label.Matches(labels.Set(object.GetLabels())) {
 		return false
 	}
@@ -72,7 +72,7 @@ func (c *objectCache) WaitForEnd(ctx context.Context, obj client.Object, key cli
 
 // waitAsReads waits in the informer that a read of the object would ask.
 func (c *objectCache) waitAsReads(ctx context.Context, obj client.Object, key client.ObjectKey, wait func(context.Context, *informer.Informer[client.Object], informer.Key) error) error {
-	part, key := c.partFor(obj, key)
+	part, key := c.informerHolding(obj, key)
 	if part == nil {
 		return nil
 	}
@@ -82,44 +82,38 @@ func (c *objectCache) waitAsReads(ctx context.Context, obj client.Object, key cl
 	return part.waitAsReads(ctx, func(ctx context.Context) error { return wait(ctx, part.informer, key) })
 }
 
-// partFor is the informer that a read of the object would ask, and by which key; or nil if there is none.
-func (c *objectCache) partFor(obj client.Object, key client.ObjectKey) (*kindInformer, informer.Key) {
+// informerHolding is the informer that a read of the object would ask, and by which key; or nil if
+// there is none.
+func (c *objectCache) informerHolding(obj client.Object, key client.ObjectKey) (*namespaceInformer, informer.Key) {
 	kind, err := c.kindOf(obj)
 	if err != nil {
 		return nil, key
 	}
-	v := c.existingView(kind)
-	if v == nil && kind.form == informer.FormMetadata {
-		v = c.wholeView(kind) // the one that a reader of metadata would share, which may be late
+	g := c.existing(kind)
+	if kind.form == informer.FormMetadata { // a reader of metadata would share the informer of whole objects
+		for _, form := range allForms {
+			if g == nil {
+				g = c.existing(objectKind{kind.GroupVersionKind, form})
+			}
+		}
 	}
-	if v == nil {
+	if g == nil {
 		return nil, key
 	}
-	part, err := v.partOf(key.Namespace)
+	in, err := g.forNamespace(key.Namespace)
 	if err != nil {
 		return nil, key
 	}
-	if !v.namespaced {
+	if !g.namespaced {
 		key.Namespace = ""
 	}
-	return part, key
-}
-
-// wholeView is a view of a kind's whole objects, or nil.
-func (c *objectCache) wholeView(kind kindForm) *view {
-	for _, form := range []informer.Form{informer.FormTyped, informer.FormUnstructured} {
-		kind.form = form
-		if v := c.existingView(kind); v != nil {
-			return v
-		}
-	}
-	return nil
+	return in, key
 }
 
 // waitAsReads waits where a read would be answered, and fails where it would fail: the kind is gone, or the
 // program may not list it. Then nothing comes that could be waited for.
-func (k *kindInformer) waitAsReads(ctx context.Context, wait func(context.Context) error) error {
-	if k.presence.isGone() {
+func (k *namespaceInformer) waitAsReads(ctx context.Context, wait func(context.Context) error) error {
+	if k.from.isGone() {
 		return fmt.Errorf("waiting for a write: %w", &KindGoneError{k.name.GroupVersionKind})
 	}
 	if err := k.waitForRead(ctx); err != nil {
@@ -134,7 +128,7 @@ func (k *kindInformer) waitAsReads(ctx context.Context, wait func(context.Contex
 	ctx, end := context.WithCancelCause(ctx)
 	var watching sync.WaitGroup
 	watching.Go(func() {
-		if k.presence.untilGone(ctx) {
+		if k.from.untilGone(ctx) {
 			end(&KindGoneError{k.name.GroupVersionKind})
 		}
 	})
