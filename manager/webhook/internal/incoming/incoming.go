@@ -12,13 +12,9 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 )
-
-// roomAhead bounds what is allocated for a body because a header says that it will come.
-const roomAhead = 64 << 10
 
 // Error says what is wrong with a request, and with which HTTP status code to say it.
 type Error struct {
@@ -36,7 +32,7 @@ func Body(r *http.Request, limit int64) ([]byte, *Error) {
 	if r.Body == nil {
 		r.Body = http.NoBody // in a test that calls a handler; a server always sets it
 	}
-	body, err := readUpTo(limit+1, r.Body, r.ContentLength) // one more, which shows that it is too long
+	body, err := io.ReadAll(io.LimitReader(r.Body, limit+1)) // one more, which shows that it is too long
 	if err != nil {
 		return body, &Error{http.StatusBadRequest, fmt.Sprintf("reading the request's body: %v", err)}
 	}
@@ -45,25 +41,6 @@ func Body(r *http.Request, limit int64) ([]byte, *Error) {
 	}
 	if len(body) == 0 {
 		return nil, &Error{http.StatusBadRequest, "request body is empty"}
-	}
-	return body, nil
-}
-
-// readUpTo is io.ReadAll with a limit. If the length is what was said, all of it fits at once.
-func readUpTo(limit int64, from io.Reader, said int64) ([]byte, error) {
-	body := make([]byte, 0, max(512, min(said, limit, roomAhead)+1)) // one more, for the read that finds the end
-	for int64(len(body)) < limit {
-		if len(body) == cap(body) {
-			body = slices.Grow(body, len(body))
-		}
-		n, err := from.Read(body[len(body):min(int64(cap(body)), limit)])
-		body = body[:len(body)+n]
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return body, err
-		}
 	}
 	return body, nil
 }

@@ -19,7 +19,7 @@ import (
 // Whoever sends may say anything about the length. What counts is what comes.
 func TestABodyIsReadWholeWhateverItsHeaderSays(t *testing.T) {
 	const limit = 200_000
-	for _, length := range []int{1, 511, 512, 513, roomAhead - 1, roomAhead, roomAhead + 1, limit - 1, limit} {
+	for _, length := range []int{1, 511, 512, 513, (64 << 10) - 1, (64 << 10), (64 << 10) + 1, limit - 1, limit} {
 		want := strings.Repeat("x", length)
 		for _, said := range []int64{-1, 0, 1, int64(length) - 1, int64(length), int64(length) + 1, limit, 1 << 60} {
 			for _, from := range []io.Reader{strings.NewReader(want), iotest.DataErrReader(strings.NewReader(want))} {
@@ -57,22 +57,6 @@ func TestOfABodyThatBreaksOffTheBeginningIsKept(t *testing.T) {
 	body, wrong := Body(request, 1000)
 	require.Equal(t, "beginning", string(body))
 	require.ErrorContains(t, wrong, "cut")
-}
-
-func TestAHeaderAloneAllocatesLittle(t *testing.T) {
-	body, err := readUpTo(1<<40, strings.NewReader("x"), 1<<39)
-	require.NoError(t, err)
-	require.LessOrEqual(t, cap(body), roomAhead+1)
-}
-
-// An object of a megabyte should not be copied again and again while it comes.
-func TestABodyOfTheLengthThatWasSaidIsNotCopied(t *testing.T) {
-	for _, length := range []int{1000, roomAhead} {
-		body, err := readUpTo(1<<40, strings.NewReader(strings.Repeat("x", length)), int64(length))
-		require.NoError(t, err)
-		require.Len(t, body, length)
-		require.Equal(t, length+1, cap(body), "a slice that has grown is larger")
-	}
 }
 
 // HTTP libraries of other languages say more than the API server does.
