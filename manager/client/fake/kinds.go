@@ -2,7 +2,6 @@ package fake
 
 import (
 	"reflect"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -10,6 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
 )
@@ -120,21 +121,43 @@ func (ks *kinds) describe(gvk schema.GroupVersionKind) (k fakeapi.Kind, sure boo
 			sure = true
 		}
 	}
-	if isKubernetes(k.Example) {
-		k.ClusterScoped = slices.Contains(inNoNamespace, gvk.Group+"/"+gvk.Kind)
-		k.Status = k.Status || hasStatus(k.Example)
-		return k, true
-	}
-	if slices.Contains(inNoNamespace, gvk.Group+"/"+gvk.Kind) { // those that aggregated servers have
+	switch root, known := isClusterScoped(gvk); {
+	case known:
+		k.ClusterScoped, sure = root, true
+	case gvk.Group == "apiextensions.k8s.io" || gvk.Group == "apiregistration.k8s.io": // of aggregated servers
 		k.ClusterScoped, k.Status, sure = true, true, true
+	}
+	if k.Example != nil && strings.HasPrefix(reflect.TypeOf(k.Example).Elem().PkgPath(), "k8s.io/api/") {
+		k.Status = k.Status || hasStatus(k.Example)
 	}
 	return k, sure
 }
 
-// isKubernetes says whether this is an object of a Kubernetes kind.
-func isKubernetes(obj runtime.Object) bool {
-	return obj != nil && strings.HasPrefix(reflect.TypeOf(obj).Elem().PkgPath(), "k8s.io/api/")
+// isClusterScoped reports whether objects of a Kubernetes kind are in no namespace. Nothing in a Go
+// type says so, but the generated clients do: CoreV1().Pods(namespace), and CoreV1().Nodes().
+func isClusterScoped(gvk schema.GroupVersionKind) (root, known bool) {
+	obj, err := scheme.Scheme.New(gvk)
+	if err != nil {
+		return false, false
+	}
+	root, known = clusterScoped()[reflect.TypeOf(obj)]
+	return root, known
 }
+
+var clusterScoped = sync.OnceValue(func() map[reflect.Type]bool {
+	found := map[reflect.Type]bool{}
+	for group := range reflect.TypeFor[kubernetes.Interface]().Methods() {
+		for resource := range group.Type.Out(0).Methods() {
+			if resource.Type.NumOut() != 1 {
+				continue
+			}
+			if create, ok := resource.Type.Out(0).MethodByName("Create"); ok {
+				found[create.Type.Out(0)] = resource.Type.NumIn() == 0
+			}
+		}
+	}
+	return found
+})
 
 func hasStatus(obj runtime.Object) bool {
 	_, found := reflect.TypeOf(obj).Elem().FieldByName("Status")
