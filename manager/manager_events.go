@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/loopwright/loopwright/manager/cluster"
+	"github.com/loopwright/loopwright/manager/internal/anyvalue"
 )
 
 // This file writes the events of the manager's own cluster. They are in none of the groups: every runnable may record
@@ -24,7 +25,7 @@ type ownCache struct{ ownCluster }
 func (c ownCache) Start(ctx context.Context) error { return c.StartCache(ctx) }
 
 // String is what it is called in messages.
-func (c ownCache) String() string { return nameOf(c.ownCluster) }
+func (c ownCache) String() string { return anyvalue.Name(c.ownCluster, "") }
 
 // eventWriter is WriteEvents while it runs.
 type eventWriter struct {

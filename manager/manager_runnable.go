@@ -2,7 +2,6 @@ package manager
 
 import (
 	"context"
-	"fmt"
 )
 
 // Runnable is what a manager starts and stops. Start runs until the context ends, or until there is
@@ -42,11 +41,3 @@ type warmupRunnable interface {
 
 // BaseContextFunc returns the context whose values all runnables find in theirs.
 type BaseContextFunc func() context.Context
-
-// nameOf is what a runnable is called in messages.
-func nameOf(r Runnable) string {
-	if named, ok := r.(fmt.Stringer); ok {
-		return named.String()
-	}
-	return fmt.Sprintf("%T", r)
-}

@@ -103,10 +103,10 @@ func TestAConfigurationSaysItsKind(t *testing.T) {
 	require.ErrorContains(t, err, "apply a *v1.ConfigMapApplyConfiguration: unexpected GroupVersion string: a/b/c")
 	said, err := describeApplied(&coreapply.ConfigMapApplyConfiguration{})
 	require.NoError(t, err)
-	require.Equal(t, applied{form: formApplied}, said)
+	require.Equal(t, applied{encoding: applyConfig}, said)
 	said, err = describeApplied(coreapply.ConfigMap("a", "shop"))
 	require.NoError(t, err)
-	require.Equal(t, applied{corev1.SchemeGroupVersion.WithKind("ConfigMap"), shopKey("a"), formApplied}, said)
+	require.Equal(t, applied{corev1.SchemeGroupVersion.WithKind("ConfigMap"), shopKey("a"), applyConfig}, said)
 }
 
 // An object without a kind does not get one that is empty over one that a decoder has found.

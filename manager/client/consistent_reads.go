@@ -27,12 +27,12 @@ type consistentClient struct {
 	waiter WriteWaiter
 
 	mu     sync.Mutex // guards writes
-	writes map[endpointKey]*unconfirmedWrites
+	writes map[resourceKey]*unconfirmedWrites
 }
 
 func newConsistentClient(live *liveClient, waiter WriteWaiter) *consistentClient {
 	return &consistentClient{
-		liveClient: live, waiter: waiter, writes: map[endpointKey]*unconfirmedWrites{},
+		liveClient: live, waiter: waiter, writes: map[resourceKey]*unconfirmedWrites{},
 	}
 }
 
@@ -47,11 +47,11 @@ func (c *consistentClient) writesOf(obj runtime.Object) *unconfirmedWrites {
 	if err != nil {
 		return nil
 	}
-	key := endpointKey{itemKind(obj, gvk), formOf(obj)}
+	key := resourceKey{itemKind(obj, gvk), encodingOf(obj)}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.writes[key] == nil {
-		c.writes[key] = &unconfirmedWrites{endpointKey: key}
+		c.writes[key] = &unconfirmedWrites{resourceKey: key}
 	}
 	return c.writes[key]
 }
@@ -141,7 +141,7 @@ func (c *consistentClient) await(ctx context.Context, writes *unconfirmedWrites,
 	if unconfirmed.isEmpty() {
 		return "", nil
 	}
-	example, err := newObject(writes.gvk, writes.form, c.Scheme())
+	example, err := newObject(writes.gvk, writes.encoding, c.Scheme())
 	if err != nil {
 		return "", err
 	}
@@ -191,14 +191,14 @@ func showsOlder(read runtime.Object, left map[ObjectKey]string) (found bool) {
 	return found
 }
 
-// newObject returns an empty object of a kind and a form, by which the cache knows what is meant.
-func newObject(gvk schema.GroupVersionKind, f form, scheme *runtime.Scheme) (Object, error) {
-	switch f {
-	case formUnstructured:
+// newObject returns an empty object of a kind, typed or not, by which the cache knows what is meant.
+func newObject(gvk schema.GroupVersionKind, e encoding, scheme *runtime.Scheme) (Object, error) {
+	switch e {
+	case unstructuredObject:
 		obj := &unstructured.Unstructured{}
 		obj.SetGroupVersionKind(gvk)
 		return obj, nil
-	case formMetadata:
+	case metadataObject:
 		obj := &metav1.PartialObjectMetadata{}
 		obj.SetGroupVersionKind(gvk)
 		return obj, nil

@@ -186,12 +186,12 @@ func TestWhatTheCacheHasNotSeenYetCanBeDeleted(t *testing.T) {
 // A program that only applies a kind need not have its Go type in the scheme.
 func TestWhatHasNoGoTypeIsAppliedAllTheSame(t *testing.T) {
 	inLateWorld(t, CacheOptions{}, func(w *lateWorld) {
-		w.reader.endpoints.scheme = runtime.NewScheme()
+		w.reader.restClients.scheme = runtime.NewScheme()
 		require.NoError(w, w.Apply(w.Context(), coreapply.ConfigMap("a", "shop"), FieldOwner("me")))
 		require.Zero(w, w.remembered())
-		_, err := newObject(configMapKind, formTyped, w.Scheme())
+		_, err := newObject(configMapKind, typedObject, w.Scheme())
 		require.True(w, runtime.IsNotRegisteredError(err))
-		_, err = newObject(corev1.SchemeGroupVersion.WithKind("ConfigMapList"), formTyped, w.cache.server.Scheme())
+		_, err = newObject(corev1.SchemeGroupVersion.WithKind("ConfigMapList"), typedObject, w.cache.server.Scheme())
 		require.ErrorContains(w, err, "is no object with a name")
 	})
 }

@@ -18,7 +18,7 @@ import (
 // unconfirmedWrites are the writes to objects of one kind, in one form, that no read has waited for
 // yet.
 type unconfirmedWrites struct {
-	endpointKey // the kind and the form
+	resourceKey // the kind and the form
 
 	mu      sync.Mutex // guards objects
 	objects map[ObjectKey]unconfirmed
@@ -136,7 +136,7 @@ func (c *consistentClient) record(writes *unconfirmedWrites, obj, answer metav1.
 	if isDeleted && !outlivesDeletion(answer, writes.gvk) {
 		writes.deleted(key, answer.GetUID())
 	} else {
-		written, err := newObject(writes.gvk, writes.form, c.Scheme())
+		written, err := newObject(writes.gvk, writes.encoding, c.Scheme())
 		if err != nil {
 			return // a read says what is wrong
 		}
@@ -212,7 +212,7 @@ func (c *consistentClient) applied(err error, skip bool, obj, answer runtime.App
 	if err != nil {
 		return nil
 	}
-	example, err := newObject(a.gvk, a.form, c.Scheme())
+	example, err := newObject(a.gvk, a.encoding, c.Scheme())
 	if err != nil {
 		return nil // what has no Go type here is not read as one
 	}

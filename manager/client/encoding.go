@@ -22,35 +22,35 @@ import (
 
 // form is how objects travel between client and server. All forms take the same way through a
 // client, and send the same requests but for what is in this file.
-type form int
+type encoding int
 
 const (
-	// formTyped objects are Go types of the scheme: protobuf for built-in kinds, JSON for others.
-	formTyped form = iota
-	// formApplied configurations are Go types, too, but only JSON can say that a field is not there.
-	formApplied
-	// formUnstructured objects are JSON, decoded into maps.
-	formUnstructured
-	// formMetadata objects are cut down to their metadata by the server, if it is asked nicely: by the
+	// typedObject objects are Go types of the scheme: protobuf for built-in kinds, JSON for others.
+	typedObject encoding = iota
+	// applyConfig configurations are Go types, too, but only JSON can say that a field is not there.
+	applyConfig
+	// unstructuredObject objects are JSON, decoded into maps.
+	unstructuredObject
+	// metadataObject objects are cut down to their metadata by the server, if it is asked nicely: by the
 	// Accept header.
-	formMetadata
+	metadataObject
 )
 
-func formOf(obj runtime.Object) form {
+func encodingOf(obj runtime.Object) encoding {
 	switch obj.(type) {
 	case runtime.Unstructured:
-		return formUnstructured
+		return unstructuredObject
 	case *metav1.PartialObjectMetadata, *metav1.PartialObjectMetadataList:
-		return formMetadata
+		return metadataObject
 	default:
-		return formTyped
+		return typedObject
 	}
 }
 
 // connect returns a connection to the resources of a kind's group and version.
-func (f form) connect(gvk schema.GroupVersionKind, config *rest.Config, codecs serializer.CodecFactory, httpClient *http.Client) (rest.Interface, error) {
-	if f != formMetadata {
-		return apiutil.RESTClientForGVK(gvk, f != formTyped, f == formUnstructured, config, codecs, httpClient)
+func (e encoding) connect(gvk schema.GroupVersionKind, config *rest.Config, codecs serializer.CodecFactory, httpClient *http.Client) (rest.Interface, error) {
+	if e != metadataObject {
+		return apiutil.RESTClientForGVK(gvk, e != typedObject, e == unstructuredObject, config, codecs, httpClient)
 	}
 	config = metadata.ConfigFor(config)
 	version := gvk.GroupVersion()
@@ -62,8 +62,8 @@ func (f form) connect(gvk schema.GroupVersionKind, config *rest.Config, codecs s
 }
 
 // accept makes the request ask for the form.
-func (f form) accept(request *rest.Request, isList bool) *rest.Request {
-	if f != formMetadata {
+func (e encoding) accept(request *rest.Request, isList bool) *rest.Request {
+	if e != metadataObject {
 		return request
 	}
 	as := ";as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
@@ -75,8 +75,8 @@ func (f form) accept(request *rest.Request, isList bool) *rest.Request {
 }
 
 // decode stores the answer in obj.
-func (f form) decode(result rest.Result, obj runtime.Object) error {
-	if f != formMetadata {
+func (e encoding) decode(result rest.Result, obj runtime.Object) error {
+	if e != metadataObject {
 		return result.Into(obj)
 	}
 	if err := result.Error(); err != nil {

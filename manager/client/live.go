@@ -15,58 +15,59 @@ import (
 	"k8s.io/client-go/util/apply"
 
 	"github.com/loopwright/loopwright/manager/client/apiutil"
+	"github.com/loopwright/loopwright/manager/internal/anyvalue"
 )
 
 // liveClient sends every write to the API server, and every read that the cache does not answer.
 type liveClient struct {
-	endpoints *endpoints
-	reads     reads
+	restClients *restClients
+	reads       reads
 }
 
 // Scheme implements Client.
-func (c *liveClient) Scheme() *runtime.Scheme { return c.endpoints.scheme }
+func (c *liveClient) Scheme() *runtime.Scheme { return c.restClients.scheme }
 
 // RESTMapper implements Client.
-func (c *liveClient) RESTMapper() meta.RESTMapper { return c.endpoints.mapper }
+func (c *liveClient) RESTMapper() meta.RESTMapper { return c.restClients.mapper }
 
 // GroupVersionKindFor implements Client.
 func (c *liveClient) GroupVersionKindFor(obj runtime.Object) (schema.GroupVersionKind, error) {
-	return apiutil.GVKForObject(obj, c.endpoints.scheme)
+	return apiutil.GVKForObject(obj, c.restClients.scheme)
 }
 
 // IsObjectNamespaced implements Client.
 func (c *liveClient) IsObjectNamespaced(obj runtime.Object) (bool, error) {
-	return apiutil.IsObjectNamespaced(obj, c.endpoints.scheme, c.endpoints.mapper)
+	return apiutil.IsObjectNamespaced(obj, c.restClients.scheme, c.restClients.mapper)
 }
 
 // Get implements Reader.
 func (c *liveClient) Get(ctx context.Context, key ObjectKey, obj Object, opts ...GetOption) error {
-	if cached, err := c.reads.areCached(obj, c.endpoints.scheme); err != nil {
+	if cached, err := c.reads.areCached(obj, c.restClients.scheme); err != nil {
 		return err
 	} else if cached {
 		return c.reads.cache.Get(ctx, key, obj, opts...)
 	}
-	t, err := c.endpoints.ofObject(obj)
+	r, err := c.restClients.ofObject(obj)
 	if err != nil {
 		return err
 	}
-	t.namespace, t.name = key.Namespace, key.Name
-	if t.form != formTyped {
+	r.namespace, r.name = key.Namespace, key.Name
+	if r.encoding != typedObject {
 		defer keepKind(obj)()
 	}
 	options := (&GetOptions{}).ApplyOptions(opts).AsGetOptions()
-	request := t.form.accept(t.toObject(t.Get()).VersionedParams(options, queryCodec{}), false)
-	return t.form.decode(request.Do(ctx), obj)
+	request := r.encoding.accept(r.toObject(r.Get()).VersionedParams(options, queryCodec{}), false)
+	return r.encoding.decode(request.Do(ctx), obj)
 }
 
 // List implements Reader.
 func (c *liveClient) List(ctx context.Context, list ObjectList, opts ...ListOption) error {
-	if cached, err := c.reads.areCached(list, c.endpoints.scheme); err != nil {
+	if cached, err := c.reads.areCached(list, c.restClients.scheme); err != nil {
 		return err
 	} else if cached {
 		return c.reads.cache.List(ctx, list, opts...)
 	}
-	t, err := c.endpoints.ofObject(list)
+	r, err := c.restClients.ofObject(list)
 	if err != nil {
 		return err
 	}
@@ -77,9 +78,9 @@ func (c *liveClient) List(ctx context.Context, list ObjectList, opts ...ListOpti
 	if l, ok := list.(*metav1.PartialObjectMetadataList); ok {
 		defer keepListKind(l)()
 	}
-	t.namespace = options.Namespace
-	request := t.form.accept(t.to(t.Get()).VersionedParams(options.AsListOptions(), queryCodec{}), true)
-	return t.form.decode(request.Do(ctx), list)
+	r.namespace = options.Namespace
+	request := r.encoding.accept(r.to(r.Get()).VersionedParams(options.AsListOptions(), queryCodec{}), true)
+	return r.encoding.decode(request.Do(ctx), list)
 }
 
 // emptyList is the answer if the caller selects nothing. The server cannot be asked for that.
@@ -92,61 +93,61 @@ func emptyList(list ObjectList) error {
 
 // Create implements Writer.
 func (c *liveClient) Create(ctx context.Context, obj Object, opts ...CreateOption) error {
-	t, err := c.wholeObject(obj, "create")
+	r, err := c.wholeObject(obj, "create")
 	if err != nil {
 		return err
 	}
-	if t.form == formUnstructured {
+	if r.encoding == unstructuredObject {
 		defer keepKind(obj)()
 	}
 	options := (&CreateOptions{}).ApplyOptions(opts).AsCreateOptions()
-	return t.form.decode(t.to(t.Post()).Body(obj).VersionedParams(options, queryCodec{}).Do(ctx), obj)
+	return r.encoding.decode(r.to(r.Post()).Body(obj).VersionedParams(options, queryCodec{}).Do(ctx), obj)
 }
 
 // Update implements Writer.
 func (c *liveClient) Update(ctx context.Context, obj Object, opts ...UpdateOption) error {
-	t, err := c.wholeObject(obj, "update")
+	r, err := c.wholeObject(obj, "update")
 	if err != nil {
 		return err
 	}
 	defer keepKind(obj)()
 	options := (&UpdateOptions{}).ApplyOptions(opts).AsUpdateOptions()
-	return t.form.decode(t.toObject(t.Put()).Body(obj).VersionedParams(options, queryCodec{}).Do(ctx), obj)
+	return r.encoding.decode(r.toObject(r.Put()).Body(obj).VersionedParams(options, queryCodec{}).Do(ctx), obj)
 }
 
 // wholeObject is for requests that send the whole object, so that the rest of one that is metadata
 // only would be gone.
-func (c *liveClient) wholeObject(obj Object, verb string) (target, error) {
-	if formOf(obj) == formMetadata {
-		return target{}, fmt.Errorf("cannot %s an object of which only the metadata is known; it can be patched", verb)
+func (c *liveClient) wholeObject(obj Object, verb string) (restClient, error) {
+	if encodingOf(obj) == metadataObject {
+		return restClient{}, fmt.Errorf("cannot %s an object of which only the metadata is known; it can be patched", verb)
 	}
-	return c.endpoints.ofObject(obj)
+	return c.restClients.ofObject(obj)
 }
 
 // Patch implements Writer.
 func (c *liveClient) Patch(ctx context.Context, obj Object, patch Patch, opts ...PatchOption) error {
-	t, err := c.endpoints.ofObject(obj)
+	r, err := c.restClients.ofObject(obj)
 	if err != nil {
 		return err
 	}
 	defer keepKind(obj)()
-	return t.patch(ctx, obj, patch, (&PatchOptions{}).ApplyOptions(opts))
+	return r.patch(ctx, obj, patch, (&PatchOptions{}).ApplyOptions(opts))
 }
 
 // patch sends a patch of body, which gets the answer.
-func (t target) patch(ctx context.Context, body Object, patch Patch, options *PatchOptions) error {
-	if err := t.mayPatch("patch"); err != nil {
+func (r restClient) patch(ctx context.Context, body Object, patch Patch, options *PatchOptions) error {
+	if err := r.mayPatch("patch"); err != nil {
 		return err
 	}
-	if isNil(patch) || isNil(body) {
-		return fmt.Errorf("patch %s %q: the patch (%T) or the object (%T) is nil", t.gvk.Kind, t.name, patch, body)
+	if anyvalue.IsNil(patch) || anyvalue.IsNil(body) {
+		return fmt.Errorf("patch %s %q: the patch (%T) or the object (%T) is nil", r.gvk.Kind, r.name, patch, body)
 	}
 	data, err := patch.Data(body)
 	if err != nil {
 		return err
 	}
-	request := t.toObject(t.Patch(patch.Type())).VersionedParams(options.AsPatchOptions(), queryCodec{}).Body(data)
-	return t.form.decode(t.form.accept(request, false).Do(ctx), body)
+	request := r.toObject(r.Patch(patch.Type())).VersionedParams(options.AsPatchOptions(), queryCodec{}).Body(data)
+	return r.encoding.decode(r.encoding.accept(request, false).Do(ctx), body)
 }
 
 // Apply implements Writer.
@@ -155,29 +156,29 @@ func (c *liveClient) Apply(ctx context.Context, obj runtime.ApplyConfiguration, 
 	if err != nil {
 		return err
 	}
-	t, err := c.endpoints.ofApplied(a)
+	r, err := c.restClients.ofApplied(a)
 	if err != nil {
 		return err
 	}
-	return t.apply(ctx, obj, (&ApplyOptions{}).ApplyOptions(opts))
+	return r.apply(ctx, obj, (&ApplyOptions{}).ApplyOptions(opts))
 }
 
 // apply sends body, which gets the answer.
-func (t target) apply(ctx context.Context, body runtime.ApplyConfiguration, options *ApplyOptions) error {
-	if err := t.mayPatch("apply"); err != nil {
+func (r restClient) apply(ctx context.Context, body runtime.ApplyConfiguration, options *ApplyOptions) error {
+	if err := r.mayPatch("apply"); err != nil {
 		return err
 	}
-	if isNil(body) {
-		return fmt.Errorf("apply %s %q: the configuration is nil (%T)", t.gvk.Kind, t.name, body)
+	if anyvalue.IsNil(body) {
+		return fmt.Errorf("apply %s %q: the configuration is nil (%T)", r.gvk.Kind, r.name, body)
 	}
 	if u, ok := body.(*unstructuredApplyConfiguration); ok {
 		defer keepKind(u.Unstructured)()
 	}
-	request, err := apply.NewRequest(t, body)
+	request, err := apply.NewRequest(r, body)
 	if err != nil {
-		return fmt.Errorf("apply %s %s: %w", t.gvk.Kind, t.name, err)
+		return fmt.Errorf("apply %s %s: %w", r.gvk.Kind, r.name, err)
 	}
-	return decodeApplied(t.toObject(request).VersionedParams(options.AsPatchOptions(), queryCodec{}).Do(ctx), body)
+	return decodeApplied(r.toObject(request).VersionedParams(options.AsPatchOptions(), queryCodec{}).Do(ctx), body)
 }
 
 // Delete implements Writer.
@@ -187,15 +188,15 @@ func (c *liveClient) Delete(ctx context.Context, obj Object, opts ...DeleteOptio
 
 // delete returns the answer as it is: the object, if it is still there, or a status.
 func (c *liveClient) delete(ctx context.Context, obj Object, options *DeleteOptions) answer {
-	f := formOf(obj)
-	if f == formMetadata {
-		f = formTyped // nothing of the object is sent, and none of it is needed
+	f := encodingOf(obj)
+	if f == metadataObject {
+		f = typedObject // nothing of the object is sent, and none of it is needed
 	}
-	t, err := c.endpoints.inForm(obj, f)
+	r, err := c.restClients.withEncoding(obj, f)
 	if err != nil {
 		return answer{err: err}
 	}
-	return answer{Result: t.toObject(t.Delete()).Body(options.AsDeleteOptions()).Do(ctx)}
+	return answer{Result: r.toObject(r.Delete()).Body(options.AsDeleteOptions()).Do(ctx)}
 }
 
 // answer is that of the server, or why it was not asked.
@@ -214,7 +215,7 @@ func (a answer) Error() error {
 
 // DeleteAllOf implements Writer.
 func (c *liveClient) DeleteAllOf(ctx context.Context, obj Object, opts ...DeleteAllOfOption) error {
-	t, err := c.endpoints.ofObject(obj)
+	r, err := c.restClients.ofObject(obj)
 	if err != nil {
 		return err
 	}
@@ -222,9 +223,9 @@ func (c *liveClient) DeleteAllOf(ctx context.Context, obj Object, opts ...Delete
 	if options.selectsNothing() {
 		return nil
 	}
-	t.namespace = options.Namespace
-	request := t.to(t.Delete()).VersionedParams(options.AsListOptions(), queryCodec{})
-	if t.form != formMetadata {
+	r.namespace = options.Namespace
+	request := r.to(r.Delete()).VersionedParams(options.AsListOptions(), queryCodec{})
+	if r.encoding != metadataObject {
 		return request.Body(options.AsDeleteOptions()).Do(ctx).Error()
 	}
 	body, err := plainJSON(options.AsDeleteOptions())
@@ -252,7 +253,7 @@ type watchingClient struct {
 
 // Watch implements WithWatch. It always goes to the server.
 func (w *watchingClient) Watch(ctx context.Context, list ObjectList, opts ...ListOption) (watch.Interface, error) {
-	t, err := w.live.endpoints.ofObject(list)
+	r, err := w.live.restClients.ofObject(list)
 	if err != nil {
 		return nil, err
 	}
@@ -262,9 +263,9 @@ func (w *watchingClient) Watch(ctx context.Context, list ObjectList, opts ...Lis
 	}
 	options.Raw = copyOf(options.Raw)
 	options.Raw.Watch = true
-	t.namespace = options.Namespace
-	request := t.form.accept(t.to(t.Get()).VersionedParams(options.AsListOptions(), queryCodec{}), false)
-	if seconds := options.Raw.TimeoutSeconds; t.form == formMetadata && seconds != nil {
+	r.namespace = options.Namespace
+	request := r.encoding.accept(r.to(r.Get()).VersionedParams(options.AsListOptions(), queryCodec{}), false)
+	if seconds := options.Raw.TimeoutSeconds; r.encoding == metadataObject && seconds != nil {
 		request.Timeout(time.Duration(*seconds) * time.Second)
 	}
 	return request.Watch(ctx)

@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/loopwright/loopwright/manager/internal/anyvalue"
 )
 
 // Status implements StatusClient.
@@ -22,67 +24,67 @@ type liveSubResource struct {
 	name   string
 }
 
-// of returns the target of requests about the subresource of an object.
-func (s *liveSubResource) of(obj Object) (target, error) {
-	t, err := s.client.endpoints.ofObject(obj)
-	t.subResource = s.name
-	return t, err
+// of returns the restClient of requests about the subresource of an object.
+func (s *liveSubResource) of(obj Object) (restClient, error) {
+	r, err := s.client.restClients.ofObject(obj)
+	r.subResource = s.name
+	return r, err
 }
 
 var errUnstructuredBody = errors.New("the subresource of an unstructured object must be an unstructured object, too")
 
 // withBody is of, for a subresource that has a form of its own. A subresource without a name gets
 // that of the object.
-func (s *liveSubResource) withBody(obj, subResource Object, verb string) (target, error) {
-	switch formOf(obj) {
-	case formMetadata:
-		return target{}, errors.New("cannot " + verb + " a subresource of an object of which only the metadata is known")
-	case formUnstructured:
-		if formOf(subResource) != formUnstructured {
-			return target{}, errUnstructuredBody
+func (s *liveSubResource) withBody(obj, subResource Object, verb string) (restClient, error) {
+	switch encodingOf(obj) {
+	case metadataObject:
+		return restClient{}, errors.New("cannot " + verb + " a subresource of an object of which only the metadata is known")
+	case unstructuredObject:
+		if encodingOf(subResource) != unstructuredObject {
+			return restClient{}, errUnstructuredBody
 		}
 	}
-	t, err := s.of(obj)
+	r, err := s.of(obj)
 	if err != nil {
-		return target{}, err
+		return restClient{}, err
 	}
-	if isNil(subResource) {
-		return target{}, fmt.Errorf("%s the %s of %s %q: its object is nil (%T)", verb, s.name, t.gvk.Kind, t.name, subResource)
+	if anyvalue.IsNil(subResource) {
+		return restClient{}, fmt.Errorf("%s the %s of %s %q: its object is nil (%T)", verb, s.name, r.gvk.Kind, r.name, subResource)
 	}
 	if subResource.GetName() == "" {
 		subResource.SetName(obj.GetName())
 	}
-	return t, nil
+	return r, nil
 }
 
 // Get implements SubResourceReader.
 func (s *liveSubResource) Get(ctx context.Context, obj, subResource Object, opts ...SubResourceGetOption) error {
-	t, err := s.withBody(obj, subResource, "get")
+	r, err := s.withBody(obj, subResource, "get")
 	if err != nil {
 		return err
 	}
 	options := (&SubResourceGetOptions{}).ApplyOptions(opts).AsGetOptions()
-	return t.form.decode(t.toObject(t.Get()).VersionedParams(options, queryCodec{}).Do(ctx), subResource)
+	return r.encoding.decode(r.toObject(r.Get()).VersionedParams(options, queryCodec{}).Do(ctx), subResource)
 }
 
 // Create implements SubResourceWriter.
 func (s *liveSubResource) Create(ctx context.Context, obj, subResource Object, opts ...SubResourceCreateOption) error {
-	t, err := s.withBody(obj, subResource, "create")
+	r, err := s.withBody(obj, subResource, "create")
 	if err != nil {
 		return err
 	}
 	defer keepKind(subResource)()
 	options := (&SubResourceCreateOptions{}).ApplyOptions(opts).AsCreateOptions()
-	return t.form.decode(t.toObject(t.Post()).Body(subResource).VersionedParams(options, queryCodec{}).Do(ctx), subResource)
+	return r.encoding.decode(r.toObject(r.Post()).Body(subResource).VersionedParams(options, queryCodec{}).Do(ctx), subResource)
 }
 
 // Update implements SubResourceWriter.
 func (s *liveSubResource) Update(ctx context.Context, obj Object, opts ...SubResourceUpdateOption) error {
 	options := (&SubResourceUpdateOptions{}).ApplyOptions(opts)
-	if formOf(obj) == formMetadata {
+	if encodingOf(obj) == metadataObject {
 		return errors.New("cannot update a subresource of an object of which only the metadata is known; it can be patched")
 	}
-	t, err := s.of(obj)
+	r, err := s.of(obj)
 	if err != nil {
 		return err
 	}
@@ -90,8 +92,8 @@ func (s *liveSubResource) Update(ctx context.Context, obj Object, opts ...SubRes
 	if options.SubResourceBody != nil {
 		body = options.SubResourceBody
 	}
-	if isNil(body) {
-		return fmt.Errorf("update the %s of %s %q: its object is nil (%T)", s.name, t.gvk.Kind, t.name, body)
+	if anyvalue.IsNil(body) {
+		return fmt.Errorf("update the %s of %s %q: its object is nil (%T)", s.name, r.gvk.Kind, r.name, body)
 	}
 	if body.GetName() == "" {
 		body.SetName(obj.GetName())
@@ -100,13 +102,13 @@ func (s *liveSubResource) Update(ctx context.Context, obj Object, opts ...SubRes
 		body.SetNamespace(obj.GetNamespace())
 	}
 	defer keepKind(obj)()
-	return t.form.decode(t.toObject(t.Put()).Body(body).VersionedParams(options.AsUpdateOptions(), queryCodec{}).Do(ctx), body)
+	return r.encoding.decode(r.toObject(r.Put()).Body(body).VersionedParams(options.AsUpdateOptions(), queryCodec{}).Do(ctx), body)
 }
 
 // Patch implements SubResourceWriter.
 func (s *liveSubResource) Patch(ctx context.Context, obj Object, patch Patch, opts ...SubResourcePatchOption) error {
 	options := (&SubResourcePatchOptions{}).ApplyOptions(opts)
-	t, err := s.of(obj)
+	r, err := s.of(obj)
 	if err != nil {
 		return err
 	}
@@ -115,7 +117,7 @@ func (s *liveSubResource) Patch(ctx context.Context, obj Object, patch Patch, op
 		body = options.SubResourceBody
 	}
 	defer keepKind(obj)()
-	return t.patch(ctx, body, patch, &options.PatchOptions)
+	return r.patch(ctx, body, patch, &options.PatchOptions)
 }
 
 // Apply implements SubResourceWriter. A body of its own gets the answer; in controller-runtime the
@@ -126,14 +128,14 @@ func (s *liveSubResource) Apply(ctx context.Context, obj runtime.ApplyConfigurat
 	if err != nil {
 		return err
 	}
-	t, err := s.client.endpoints.ofApplied(a)
+	r, err := s.client.restClients.ofApplied(a)
 	if err != nil {
 		return err
 	}
-	t.subResource = s.name
+	r.subResource = s.name
 	body := obj
 	if options.SubResourceBody != nil {
 		body = options.SubResourceBody
 	}
-	return t.apply(ctx, body, &options.ApplyOptions)
+	return r.apply(ctx, body, &options.ApplyOptions)
 }

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/loopwright/loopwright/manager/client/apiutil"
+	"github.com/loopwright/loopwright/manager/internal/anyvalue"
 	"github.com/loopwright/loopwright/manager/log"
 )
 
@@ -41,9 +42,9 @@ func newClient(config *rest.Config, options Options) (*liveClient, Client, error
 	if err != nil {
 		return nil, nil, err
 	}
-	live := &liveClient{reads: read, endpoints: &endpoints{
+	live := &liveClient{reads: read, restClients: &restClients{
 		config: config, httpClient: options.HTTPClient, scheme: options.Scheme, mapper: options.Mapper,
-		codecs: serializer.NewCodecFactory(options.Scheme), known: map[endpointKey]*endpoint{},
+		codecs: serializer.NewCodecFactory(options.Scheme), known: map[resourceKey]*resourceMeta{},
 	}}
 
 	var c Client = live
@@ -184,7 +185,7 @@ func newReads(options *CacheOptions, scheme *runtime.Scheme) (reads, error) {
 
 // areCached reports whether the cache answers a read of this object or list.
 func (r *reads) areCached(obj runtime.Object, scheme *runtime.Scheme) (bool, error) {
-	if r.cache == nil || isNil(obj) || formOf(obj) == formUnstructured && !r.unstructured {
+	if r.cache == nil || anyvalue.IsNil(obj) || encodingOf(obj) == unstructuredObject && !r.unstructured {
 		return false, nil
 	}
 	if len(r.live) == 0 {

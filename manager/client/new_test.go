@@ -135,11 +135,11 @@ func TestWarningsOfTheServerAreLogged(t *testing.T) {
 	logger := func(to *bytes.Buffer) logr.Logger { return logr.FromSlogHandler(slog.NewTextHandler(to, nil)) }
 	inWorld(t, Options{Log: logger(&own)}, func(w *world) {
 		//lint:ignore SA1019 it is deprecated, and so the server warns
-		endpoints := &corev1.Endpoints{ObjectMeta: inShop("a")}
-		require.NoError(w, w.Create(w.Context(), endpoints))
+		restClients := &corev1.Endpoints{ObjectMeta: inShop("a")}
+		require.NoError(w, w.Create(w.Context(), restClients))
 		require.Contains(w, own.String(), "deprecated")
 		own.Reset()
-		require.NoError(w, w.Update(logr.NewContext(w.Context(), logger(&called)), endpoints))
+		require.NoError(w, w.Update(logr.NewContext(w.Context(), logger(&called)), restClients))
 		require.Contains(w, called.String(), "deprecated", "the logger of the call has its reconcile ID")
 		require.Empty(w, own.String())
 

@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
+
+	"github.com/loopwright/loopwright/manager/internal/anyvalue"
 )
 
 // Patch is a change of an object.
@@ -162,13 +164,13 @@ type applyConfiguration interface {
 
 // applied is what a client has to know of something that is to be applied.
 type applied struct {
-	gvk  schema.GroupVersionKind
-	key  ObjectKey
-	form form
+	gvk      schema.GroupVersionKind
+	key      ObjectKey
+	encoding encoding
 }
 
 func describeApplied(obj runtime.ApplyConfiguration) (applied, error) {
-	if isNil(obj) {
+	if anyvalue.IsNil(obj) {
 		return applied{}, fmt.Errorf("what is to be applied is nil (%T)", obj)
 	}
 	switch config := obj.(type) {
@@ -176,14 +178,14 @@ func describeApplied(obj runtime.ApplyConfiguration) (applied, error) {
 		if config.Unstructured == nil {
 			return applied{}, fmt.Errorf("what is to be applied is nil (%T)", config.Unstructured)
 		}
-		return applied{config.GroupVersionKind(), ObjectKeyFromObject(config), formUnstructured}, nil
+		return applied{config.GroupVersionKind(), ObjectKeyFromObject(config), unstructuredObject}, nil
 	case applyConfiguration:
 		version, err := schema.ParseGroupVersion(value(config.GetAPIVersion()))
 		if err != nil {
 			return applied{}, fmt.Errorf("apply a %T: %w", obj, err)
 		}
 		key := ObjectKey{Namespace: value(config.GetNamespace()), Name: value(config.GetName())}
-		return applied{version.WithKind(value(config.GetKind())), key, formApplied}, nil
+		return applied{version.WithKind(value(config.GetKind())), key, applyConfig}, nil
 	default:
 		return applied{}, fmt.Errorf("a %T cannot be applied: it has no methods that say its kind and name", obj)
 	}

@@ -3,7 +3,6 @@ package client
 import (
 	"fmt"
 	"net/http"
-	"reflect"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -15,55 +14,49 @@ import (
 	"github.com/loopwright/loopwright/manager/client/apiutil"
 )
 
-// target is where a request goes: a connection, and what stands in the path.
-type target struct {
-	*endpoint
+// restClient sends requests about one object: a connection, and what stands in the path.
+type restClient struct {
+	*resourceMeta
 	namespace, name, subResource string
 }
 
 // to completes a request to a collection: namespace and resource.
-func (t target) to(request *rest.Request) *rest.Request {
-	return request.NamespaceIfScoped(t.namespace, t.isNamespaced()).Resource(t.mapping.Resource.Resource)
+func (r restClient) to(request *rest.Request) *rest.Request {
+	return request.NamespaceIfScoped(r.namespace, r.isNamespaced()).Resource(r.mapping.Resource.Resource)
 }
 
 // toObject completes a request to one object, or to a subresource of it. Without a name, or without a
 // namespace where there must be one, it is an error and not sent. controller-runtime sends that about
 // metadata, and the server says "not found", which to a reconciler means that the object was deleted.
-func (t target) toObject(request *rest.Request) *rest.Request {
-	request = t.to(request).Name(t.name)
-	if t.subResource != "" {
-		request = request.SubResource(t.subResource)
+func (r restClient) toObject(request *rest.Request) *rest.Request {
+	request = r.to(request).Name(r.name)
+	if r.subResource != "" {
+		request = request.SubResource(r.subResource)
 	}
 	return request
 }
 
-// isNil reports whether there is no object, and so nothing that could be sent or filled in.
-func isNil(obj any) bool {
-	v := reflect.ValueOf(obj)
-	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
-}
-
 // mayPatch is an error for a patch, or an apply, without a namespace where there must be one. client-go, which refuses
 // other requests by itself, sends these to a path that no server has, and the 404 says nothing about the reason.
-func (t target) mayPatch(verb string) error {
-	if t.isNamespaced() && t.namespace == "" {
-		return fmt.Errorf("%s %s %q: its namespace is missing: set it, a %s is always in one", verb, t.gvk.Kind, t.name, t.gvk.Kind)
+func (r restClient) mayPatch(verb string) error {
+	if r.isNamespaced() && r.namespace == "" {
+		return fmt.Errorf("%s %s %q: its namespace is missing: set it, a %s is always in one", verb, r.gvk.Kind, r.name, r.gvk.Kind)
 	}
 	return nil
 }
 
-// endpoint is a kind in one form: it does not change.
-type endpoint struct {
+// resourceMeta is a kind in one encoding: it does not change.
+type resourceMeta struct {
 	rest.Interface
-	gvk     schema.GroupVersionKind
-	mapping *meta.RESTMapping
-	form    form
+	gvk      schema.GroupVersionKind
+	mapping  *meta.RESTMapping
+	encoding encoding
 }
 
-func (e *endpoint) isNamespaced() bool { return e.mapping.Scope.Name() != meta.RESTScopeNameRoot }
+func (m *resourceMeta) isNamespaced() bool { return m.mapping.Scope.Name() != meta.RESTScopeNameRoot }
 
-// endpoints finds out where requests go, and remembers it.
-type endpoints struct {
+// restClients makes the clients of kinds, and keeps what does not change in them.
+type restClients struct {
 	config     *rest.Config
 	httpClient *http.Client
 	scheme     *runtime.Scheme
@@ -71,67 +64,67 @@ type endpoints struct {
 	codecs     serializer.CodecFactory
 
 	mu    sync.RWMutex // guards known
-	known map[endpointKey]*endpoint
+	known map[resourceKey]*resourceMeta
 }
 
-type endpointKey struct {
-	gvk  schema.GroupVersionKind
-	form form
+type resourceKey struct {
+	gvk      schema.GroupVersionKind
+	encoding encoding
 }
 
-// ofObject returns the target of requests about an object, or about a list's items.
-func (e *endpoints) ofObject(obj runtime.Object) (target, error) {
-	return e.inForm(obj, formOf(obj))
+// ofObject returns the client for requests about an object, or about a list's items.
+func (c *restClients) ofObject(obj runtime.Object) (restClient, error) {
+	return c.withEncoding(obj, encodingOf(obj))
 }
 
-func (e *endpoints) inForm(obj runtime.Object, f form) (target, error) {
-	gvk, err := apiutil.GVKForObject(obj, e.scheme)
+func (c *restClients) withEncoding(obj runtime.Object, e encoding) (restClient, error) {
+	gvk, err := apiutil.GVKForObject(obj, c.scheme)
 	if err != nil {
-		return target{}, err
+		return restClient{}, err
 	}
-	found, err := e.find(itemKind(obj, gvk), f)
+	found, err := c.find(itemKind(obj, gvk), e)
 	if err != nil {
-		return target{}, err
+		return restClient{}, err
 	}
-	t := target{endpoint: found}
+	r := restClient{resourceMeta: found}
 	if object, ok := obj.(Object); ok {
-		t.namespace, t.name = object.GetNamespace(), object.GetName()
+		r.namespace, r.name = object.GetNamespace(), object.GetName()
 	}
-	return t, nil
+	return r, nil
 }
 
-// ofApplied returns the target of a request that applies something.
-func (e *endpoints) ofApplied(a applied) (target, error) {
-	found, err := e.find(a.gvk, a.form)
+// ofApplied returns the client for a request that applies something.
+func (c *restClients) ofApplied(a applied) (restClient, error) {
+	found, err := c.find(a.gvk, a.encoding)
 	if err != nil {
-		return target{}, err
+		return restClient{}, err
 	}
-	return target{endpoint: found, namespace: a.key.Namespace, name: a.key.Name}, nil
+	return restClient{resourceMeta: found, namespace: a.key.Namespace, name: a.key.Name}, nil
 }
 
 // find does not hold the lock while it asks the server, so that requests for other kinds go on.
 // Two callers may do the same work at first.
-func (e *endpoints) find(gvk schema.GroupVersionKind, f form) (*endpoint, error) {
-	key := endpointKey{gvk, f}
-	e.mu.RLock()
-	found := e.known[key]
-	e.mu.RUnlock()
+func (c *restClients) find(gvk schema.GroupVersionKind, e encoding) (*resourceMeta, error) {
+	key := resourceKey{gvk, e}
+	c.mu.RLock()
+	found := c.known[key]
+	c.mu.RUnlock()
 	if found != nil {
 		return found, nil
 	}
-	mapping, err := e.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	mapping, err := c.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
 	if err != nil {
 		return nil, err
 	}
-	connection, err := f.connect(gvk, e.config, e.codecs, e.httpClient)
+	connection, err := e.connect(gvk, c.config, c.codecs, c.httpClient)
 	if err != nil {
 		return nil, fmt.Errorf("connect to the resources of %s: %w", gvk.GroupVersion(), err)
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if found = e.known[key]; found == nil {
-		found = &endpoint{Interface: connection, gvk: gvk, mapping: mapping, form: f}
-		e.known[key] = found
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if found = c.known[key]; found == nil {
+		found = &resourceMeta{Interface: connection, gvk: gvk, mapping: mapping, encoding: e}
+		c.known[key] = found
 	}
 	return found, nil
 }

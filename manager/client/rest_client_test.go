@@ -33,13 +33,13 @@ func (m *slowMapper) RESTMapping(gk schema.GroupKind, versions ...string) (*meta
 	return m.RESTMapper.RESTMapping(gk, versions...)
 }
 
-func newEndpoints(httpClient *http.Client) (*endpoints, *slowMapper) {
+func newEndpoints(httpClient *http.Client) (*restClients, *slowMapper) {
 	known := meta.NewDefaultRESTMapper(nil)
 	known.Add(configMapKind, meta.RESTScopeNamespace)
 	mapper := &slowMapper{RESTMapper: known}
-	return &endpoints{
+	return &restClients{
 		config: &rest.Config{Host: "http://server.example"}, httpClient: httpClient, scheme: scheme.Scheme,
-		mapper: mapper, codecs: serializer.NewCodecFactory(scheme.Scheme), known: map[endpointKey]*endpoint{},
+		mapper: mapper, codecs: serializer.NewCodecFactory(scheme.Scheme), known: map[resourceKey]*resourceMeta{},
 	}, mapper
 }
 
@@ -47,10 +47,10 @@ func newEndpoints(httpClient *http.Client) (*endpoints, *slowMapper) {
 func TestAKindHasOneConnectionEvenIfTwoCallersFindItAtTheSameTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e, mapper := newEndpoints(http.DefaultClient)
-		found := make(chan *endpoint, 2)
+		found := make(chan *resourceMeta, 2)
 		for range 2 {
 			go func() {
-				one, err := e.find(configMapKind, formTyped)
+				one, err := e.find(configMapKind, typedObject)
 				require.NoError(t, err)
 				found <- one
 			}()
@@ -58,12 +58,12 @@ func TestAKindHasOneConnectionEvenIfTwoCallersFindItAtTheSameTime(t *testing.T) 
 		first := <-found
 		require.Same(t, first, <-found)
 		began := time.Now()
-		again, err := e.find(configMapKind, formTyped)
+		again, err := e.find(configMapKind, typedObject)
 		require.NoError(t, err)
 		require.Same(t, first, again)
 		require.Zero(t, time.Since(began), "what is known is not asked for")
 		require.Equal(t, 2, mapper.asked)
-		other, err := e.find(configMapKind, formUnstructured)
+		other, err := e.find(configMapKind, unstructuredObject)
 		require.NoError(t, err)
 		require.NotSame(t, first, other)
 	})
@@ -72,7 +72,7 @@ func TestAKindHasOneConnectionEvenIfTwoCallersFindItAtTheSameTime(t *testing.T) 
 func TestAConnectionThatCannotBeMadeIsAnError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e, _ := newEndpoints(nil)
-		_, err := e.find(configMapKind, formTyped)
+		_, err := e.find(configMapKind, typedObject)
 		require.ErrorContains(t, err, "connect to the resources of v1: ")
 		require.Empty(t, e.known)
 	})

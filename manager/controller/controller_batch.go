@@ -49,7 +49,7 @@ func (c *controlLoop) processBatch(ctx context.Context, queue requestQueue, batc
 		requests[i], answers[i].Err = w.Item, errGoexit
 		c.recordStart(w)
 	}
-	ctx = &callContext{Context: ctx, controller: c}
+	ctx = c.callContext(ctx, nil)
 	if c.log().V(5).Enabled() {
 		logr.FromContextOrDiscard(ctx).V(5).Info("Reconciling", "requests", len(batch))
 	}
@@ -61,8 +61,7 @@ func (c *controlLoop) processBatch(ctx context.Context, queue requestQueue, batc
 		took := time.Since(began)
 		c.meter.time.Observe(took.Seconds())
 		for i, w := range batch {
-			one := &callContext{Context: ctx, controller: c, request: &batch[i].Item}
-			c.settle(one, queue, w, answers[i], took)
+			c.settle(c.callContext(ctx, &batch[i].Item), queue, w, answers[i], took)
 			queue.Done(w.Item)
 		}
 	}()

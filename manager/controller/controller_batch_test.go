@@ -9,7 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/go-logr/logr"
 	"github.com/stretchr/testify/require"
 
 	"github.com/loopwright/loopwright/manager/reconcile"
@@ -263,32 +262,6 @@ func TestABatchThatChangesItsSliceFailsAllItsRequests(t *testing.T) {
 		require.Contains(t, lines[0], `"name"="a"`, "the log names the request that is settled")
 		require.Contains(t, lines[1], `"name"="b"`)
 	})
-}
-
-// A batch that logs nothing needs no logger either.
-func TestABatchThatLogsNothingMakesNoLogger(t *testing.T) {
-	for verbosity := range 5 { // below that of the details
-		synctest.Test(t, func(t *testing.T) {
-			made := 0
-			var log logged
-			c, queue := start(t, Options{
-				Batch: func(_ context.Context, requests []reconcile.Request) []reconcile.Outcome {
-					return make([]reconcile.Outcome, len(requests))
-				},
-				LogConstructor: func(*reconcile.Request) logr.Logger {
-					made++
-					return log.logger(verbosity)
-				},
-			})
-			queue.Add(req("first"))
-			synctest.Wait()
-			before := made
-			queue.Add(req("second"))
-			synctest.Wait()
-			require.Equal(t, before, made)
-			require.NoError(t, c.end())
-		})
-	}
 }
 
 func TestTheDetailsOfABatchAreLoggedForThoseWhoWantThem(t *testing.T) {

@@ -35,7 +35,9 @@ func New(name string, mgr Manager, options Options) (Controller, error) {
 		return nil, err
 	}
 	if err := mgr.Add(c); err != nil {
-		// Nobody has c now, which frees its name.
+		if !*c.(*controlLoop).options.SkipNameValidation {
+			freeName(name)
+		}
 		return nil, fmt.Errorf("controller %s: %w", name, err)
 	}
 	return c, nil

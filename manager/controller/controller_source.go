@@ -2,7 +2,6 @@ package controller
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/loopwright/loopwright/manager/reconcile"
 	"github.com/loopwright/loopwright/workqueue"
@@ -32,12 +31,4 @@ type StoppingSource interface {
 	// WaitForStop returns when all goroutines that Start began have ended. It is called when the
 	// context of Start has ended, unless Start returned an error.
 	WaitForStop()
-}
-
-// nameOf is what a source is called in messages.
-func nameOf(src Source) string {
-	if named, ok := src.(fmt.Stringer); ok {
-		return named.String()
-	}
-	return fmt.Sprintf("%T", src)
 }

@@ -57,7 +57,7 @@ func (c *controlLoop) process(ctx context.Context, queue requestQueue, w work) {
 	c.meter.active.Inc()
 	defer c.meter.active.Dec()
 
-	ctx = &callContext{Context: ctx, controller: c, request: &w.Item}
+	ctx = c.callContext(ctx, &w.Item)
 	ctx = reconcile.WithReasons(ctx, w.Causes)
 	if c.log().V(5).Enabled() {
 		logr.FromContextOrDiscard(ctx).V(5).Info("Reconciling", "reasons", w.Causes.String())

@@ -6,6 +6,7 @@ import (
 
 	"github.com/loopwright/loopwright/manager/client"
 	"github.com/loopwright/loopwright/manager/event"
+	"github.com/loopwright/loopwright/manager/internal/anyvalue"
 	"github.com/loopwright/loopwright/manager/reconcile"
 	"github.com/loopwright/loopwright/workqueue"
 )
@@ -40,7 +41,9 @@ func (m mapper) Generic(ctx context.Context, e event.GenericEvent, queue workque
 }
 
 // String is the handler's name in the flight recorder.
-func (m mapper) String() string { return "EnqueueRequestsFromMapFunc(" + functionName(m) + ")" }
+func (m mapper) String() string {
+	return "EnqueueRequestsFromMapFunc(" + anyvalue.FunctionName(m) + ")"
+}
 
 var mapPhrases = phrases{through: ", through a map function"}
 

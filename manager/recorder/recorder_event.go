@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/loopwright/loopwright/manager/client/apiutil"
+	"github.com/loopwright/loopwright/manager/internal/anyvalue"
 )
 
 // What the API server accepts, in bytes.
@@ -47,7 +48,7 @@ func newEvent(scheme *runtime.Scheme, by reporter, s said, now time.Time, stamp 
 		return nil, fmt.Errorf("the object that the event is about: %w", err)
 	}
 	var related *corev1.ObjectReference
-	if s.related != nil && !isNil(s.related) {
+	if s.related != nil && !anyvalue.IsNil(s.related) {
 		if related, err = referenceTo(scheme, s.related); err != nil {
 			return nil, fmt.Errorf("the related object: %w", err)
 		}
@@ -94,7 +95,7 @@ func eventName(object string, stamp int64) string {
 
 // referenceTo returns a reference to the object, which may be a reference itself.
 func referenceTo(scheme *runtime.Scheme, obj runtime.Object) (*corev1.ObjectReference, error) {
-	if obj == nil || isNil(obj) {
+	if obj == nil || anyvalue.IsNil(obj) {
 		return nil, fmt.Errorf("it is nil")
 	}
 	if reference, ok := obj.(*corev1.ObjectReference); ok {

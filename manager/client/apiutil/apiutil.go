@@ -11,13 +11,14 @@ package apiutil
 import (
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/loopwright/loopwright/manager/internal/anyvalue"
 )
 
 // GVKForObject returns the kind of an object. Unstructured objects, and those that are metadata
@@ -27,7 +28,7 @@ import (
 // Errors: runtime.IsNotRegisteredError for a type that the scheme does not have,
 // runtime.IsMissingKind and IsMissingVersion for an object that should say what it is, and one for nil.
 func GVKForObject(obj runtime.Object, scheme *runtime.Scheme) (schema.GroupVersionKind, error) {
-	if v := reflect.ValueOf(obj); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+	if anyvalue.IsNil(obj) {
 		return schema.GroupVersionKind{}, fmt.Errorf("the object is nil (%T), and of no kind", obj)
 	}
 	var own schema.GroupVersionKind

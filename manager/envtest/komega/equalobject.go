@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/loopwright/loopwright/manager/internal/anyvalue"
 )
 
 // GomegaMatcher is what gomega.Expect takes. It is Gomega's types.GomegaMatcher by another name: both are
@@ -36,10 +38,10 @@ type matcher struct {
 // Match implements GomegaMatcher.
 func (m *matcher) Match(actual any) (bool, error) {
 	m.found = nil
-	switch missing := isNil(actual); {
-	case missing && isNil(m.wanted):
+	switch missing := anyvalue.IsNil(actual); {
+	case missing && anyvalue.IsNil(m.wanted):
 		return true, nil
-	case missing || isNil(m.wanted):
+	case missing || anyvalue.IsNil(m.wanted):
 		return false, fmt.Errorf("one of the two objects is nil: wanted %v, found %v", m.wanted, actual)
 	}
 	wanted, found := content(m.wanted), content(actual)
@@ -52,11 +54,6 @@ func (m *matcher) Match(actual any) (bool, error) {
 		}
 	}
 	return len(m.found) == 0, nil
-}
-
-func isNil(object any) bool {
-	v := reflect.ValueOf(object)
-	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
 }
 
 // content is what is compared: of an unstructured object, its fields.
