@@ -25,9 +25,10 @@ type Cache interface {
 	// Reader answers Get and List.
 	//
 	// What it returns is a copy, unless the caller or the Options asked for UnsafeDisableDeepCopy.
-	// A Get with the name of an object that is not there is a NotFound error; one of a namespace that
-	// the cache does not have is another error. A List is one moment of each informer; its items come in no
-	// particular order. The cache refuses Continue, and field selectors that it has no index for.
+	// A Get with the name of an object that is not there is a NotFound error; one of a namespace
+	// that the cache does not have is another error. A List is one moment of each informer; its
+	// items come in no particular order. The cache refuses Continue, and field selectors that it
+	// has no index for.
 	client.Reader
 
 	Informers
@@ -63,7 +64,8 @@ type ErrResourceNotCached struct {
 }
 
 func (e ErrResourceNotCached) Error() string {
-	return fmt.Sprintf("there is no informer of %s, and ReaderFailOnMissingInformer keeps a read from starting one", e.GVK)
+	return fmt.Sprintf("there is no informer of %s, and ReaderFailOnMissingInformer keeps a read "+
+		"from starting one", e.GVK)
 }
 
 // WaitForSync waits until all informers of a cache have listed, as WaitForCacheSync does. The error
@@ -81,11 +83,12 @@ func WaitForSync(ctx context.Context, c Informers) error {
 // Informers are the informers of a cache: at most one for each kind and form, started when
 // somebody asks for it.
 type Informers interface {
-	// GetInformer returns the informer of obj's kind, and starts it if there is none. It waits until
-	// the informer has listed, if the cache runs and BlockUntilSynced does not say otherwise.
+	// GetInformer returns the informer of obj's kind, and starts it if there is none. It waits
+	// until the informer has listed, if the cache runs and BlockUntilSynced does not say otherwise.
 	GetInformer(ctx context.Context, obj client.Object, opts ...InformerGetOption) (Informer, error)
 	// GetInformerForKind does the same for a kind, whose objects are typed if the scheme knows it.
-	GetInformerForKind(ctx context.Context, gvk schema.GroupVersionKind, opts ...InformerGetOption) (Informer, error)
+	GetInformerForKind(ctx context.Context, gvk schema.GroupVersionKind,
+		opts ...InformerGetOption) (Informer, error)
 	// RemoveInformer stops an informer, and its handlers, and forgets its objects.
 	RemoveInformer(ctx context.Context, obj client.Object) error
 	// Start runs all informers, even those that are asked for later, until the context ends.
@@ -101,10 +104,13 @@ type Informers interface {
 // code may call them; informer.Informer is what is behind it.
 type Informer interface {
 	// AddEventHandler adds a handler, which first learns of all objects that are there.
-	AddEventHandler(handler informer.ResourceEventHandler) (informer.ResourceEventHandlerRegistration, error)
+	AddEventHandler(
+		handler informer.ResourceEventHandler) (informer.ResourceEventHandlerRegistration, error)
 	// AddEventHandlerWithResyncPeriod also reports all objects again, once a period.
-	AddEventHandlerWithResyncPeriod(handler informer.ResourceEventHandler, resyncPeriod time.Duration) (informer.ResourceEventHandlerRegistration, error)
-	AddEventHandlerWithOptions(handler informer.ResourceEventHandler, options informer.HandlerOptions) (informer.ResourceEventHandlerRegistration, error)
+	AddEventHandlerWithResyncPeriod(handler informer.ResourceEventHandler,
+		resyncPeriod time.Duration) (informer.ResourceEventHandlerRegistration, error)
+	AddEventHandlerWithOptions(handler informer.ResourceEventHandler,
+		options informer.HandlerOptions) (informer.ResourceEventHandlerRegistration, error)
 	// RemoveEventHandler removes a handler. It does no harm to do it twice.
 	RemoveEventHandler(handle informer.ResourceEventHandlerRegistration) error
 	// AddIndexers adds indices. Objects that are there are indexed before it returns.

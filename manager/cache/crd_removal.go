@@ -47,22 +47,28 @@ type removableKind struct {
 // absence is the state of a kind that was removed.
 type absence struct {
 	isBack bool
-	listed string // the version of the first list after its return: reads wait until the store has it
+	// the version of the first list after its return: reads wait until the store has it
+	listed string
 }
 
 // errKindIsBack ends a watch of a kind that was removed.
 var errKindIsBack = errors.New("the kind is served again")
 
-func (c *objectCache) newRemovableKind(from *informer.ListWatch[client.Object], mapping *meta.RESTMapping, bookmarks bool) *removableKind {
+func (c *objectCache) newRemovableKind(
+	from *informer.ListWatch[client.Object], mapping *meta.RESTMapping, bookmarks bool,
+) *removableKind {
 	return &removableKind{
-		ListWatch: from, kind: mapping.GroupVersionKind, bookmarks: bookmarks, log: c.log, refusal: newRefusal(),
-		ask:  func(ctx context.Context) discovery { return c.discover(ctx, mapping) },
-		move: func() error { return c.move(mapping) },
+		ListWatch: from, kind: mapping.GroupVersionKind, bookmarks: bookmarks, log: c.log,
+		refusal: newRefusal(),
+		ask:     func(ctx context.Context) discovery { return c.discover(ctx, mapping) },
+		move:    func() error { return c.move(mapping) },
 	}
 }
 
 // List implements informer.ListerWatcher.
-func (w *removableKind) List(ctx context.Context, options metav1.ListOptions) (*informer.List[client.Object], error) {
+func (w *removableKind) List(
+	ctx context.Context, options metav1.ListOptions,
+) (*informer.List[client.Object], error) {
 	w.noteVersion(options)
 	if w.removal.isGone {
 		if w.newest != "" {
@@ -85,14 +91,18 @@ func (w *removableKind) List(ctx context.Context, options metav1.ListOptions) (*
 }
 
 // Watch implements informer.ListerWatcher.
-func (w *removableKind) Watch(ctx context.Context, options metav1.ListOptions) (informer.Watch[client.Object], error) {
+func (w *removableKind) Watch(
+	ctx context.Context, options metav1.ListOptions,
+) (informer.Watch[client.Object], error) {
 	w.noteVersion(options)
 	streams := options.SendInitialEvents != nil && *options.SendInitialEvents
 	if w.removal.isGone {
 		sleeping := &sleepingWatch{from: w, ctx: ctx, closed: make(chan struct{})}
 		if streams {
 			if sleeping.version = w.newest; sleeping.version == "" {
-				return nil, apierrors.NewBadRequest("a kind that is gone has no version to begin with") // so that it is listed
+				// so that it is listed
+				return nil, apierrors.NewBadRequest("a kind that is gone has no version to begin " +
+					"with")
 			}
 		}
 		if options.TimeoutSeconds != nil {
@@ -137,7 +147,8 @@ type returningWatch struct {
 // Next implements informer.Watch.
 func (r returningWatch) Next() (informer.Event[client.Object], error) {
 	event, err := r.Watch.Next()
-	if err == nil && event.Type == watch.Bookmark && event.Object.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true" {
+	if err == nil && event.Type == watch.Bookmark &&
+		event.Object.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true" {
 		r.of.listed(event.ResourceVersion)
 	}
 	return event, err
@@ -176,8 +187,8 @@ func (w *removableKind) disappeared() {
 	w.log.Info("A kind is gone, and its informer waits until it is back", "kind", w.kind.String())
 }
 
-// untilGone waits until the kind is gone, and returns false if the context ends before. The 404 that
-// proves it is a refusal.
+// untilGone waits until the kind is gone, and returns false if the context ends before. The 404
+// that proves it is a refusal.
 func (w *removableKind) untilGone(ctx context.Context) bool {
 	for {
 		_, news := w.refusal.last()
@@ -192,8 +203,11 @@ func (w *removableKind) untilGone(ctx context.Context) bool {
 	}
 }
 
-// untilBack waits until the kind is served again. It returns io.EOF after patience, unless that is 0.
-func (w *removableKind) untilBack(ctx context.Context, closed <-chan struct{}, patience time.Duration) error {
+// untilBack waits until the kind is served again. It returns io.EOF after patience, unless that is
+// 0.
+func (w *removableKind) untilBack(
+	ctx context.Context, closed <-chan struct{}, patience time.Duration,
+) error {
 	var end <-chan time.Time
 	if patience > 0 {
 		timer := time.NewTimer(patience)
@@ -228,8 +242,8 @@ func (w *removableKind) untilBack(ctx context.Context, closed <-chan struct{}, p
 }
 
 // lookForKind is the pause between requests that look for a kind that is gone: small ones, which
-// every client may send. A watch of the CustomResourceDefinitions would be faster, but most programs
-// may not read these.
+// every client may send. A watch of the CustomResourceDefinitions would be faster, but most
+// programs may not read these.
 const lookForKind = 5 * time.Second
 
 // sleepingWatch is the watch of a kind that is gone.
@@ -256,7 +270,8 @@ func (s *sleepingWatch) Next() (informer.Event[client.Object], error) {
 	if err := s.from.untilBack(s.ctx, s.closed, s.patience); err != nil {
 		return event, err
 	}
-	return event, fmt.Errorf("%w: %w", errKindIsBack, apierrors.NewResourceExpired("what happened meanwhile is not known"))
+	return event, fmt.Errorf("%w: %w", errKindIsBack,
+		apierrors.NewResourceExpired("what happened meanwhile is not known"))
 }
 
 // Close implements informer.Watch.

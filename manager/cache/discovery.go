@@ -17,11 +17,11 @@ import (
 
 // removal is what is known about whether a kind was removed from the server.
 //
-// A list that is answered with 404 proves little: a proxy answers so, too, and a server that has not
-// yet learned of a new CustomResourceDefinition. To take that for the end of a kind is to report the
-// deletion of objects that are all there. So discovery is asked each time. It fails rather than leave
-// something out, and a server that is starting answers it with 503. The kind is gone when
-// goneAnswers such pairs in a row have said so, and gonePatience is over.
+// A list that is answered with 404 proves little: a proxy answers so, too, and a server that has
+// not yet learned of a new CustomResourceDefinition. To take that for the end of a kind is to
+// report the deletion of objects that are all there. So discovery is asked each time. It fails
+// rather than leave something out, and a server that is starting answers it with 503. The kind is
+// gone when goneAnswers such pairs in a row have said so, and gonePatience is over.
 type removal struct {
 	missingSince time.Time // the first 404 in a row with which discovery agreed
 	answers      int       // such 404s
@@ -61,14 +61,16 @@ const (
 	saysMoved
 )
 
-// KindGoneError is the answer to a read of a kind that the server served once and serves no more. It is a
-// meta.IsNoMatchError and no NotFound error: that an object is not there is not what it says.
+// KindGoneError is the answer to a read of a kind that the server served once and serves no more.
+// It is a meta.IsNoMatchError and no NotFound error: that an object is not there is not what it
+// says.
 //
-// The informer of such a kind sends no more lists and watches. Its handlers are told the end of what was
-// left, and stay. It looks for the kind every five seconds, and goes on where it is served again: its handlers
-// are told what is new, and reads are answered when that is in the store. So nobody has to ask for another
-// informer, and IsStopped stays false. If the kind is back with another resource name or scope, the informer ends
-// as after RemoveInformer: reads start another one, and sources ask for it.
+// The informer of such a kind sends no more lists and watches. Its handlers are told the end of
+// what was left, and stay. It looks for the kind every five seconds, and goes on where it is served
+// again: its handlers are told what is new, and reads are answered when that is in the store. So
+// nobody has to ask for another informer, and IsStopped stays false. If the kind is back with
+// another resource name or scope, the informer ends as after RemoveInformer: reads start another
+// one, and sources ask for it.
 //
 // controller-runtime's informer asks for the kind forever, twice a minute or more, and reads answer
 // with what there was last.
@@ -77,20 +79,25 @@ type KindGoneError struct {
 }
 
 func (e *KindGoneError) Error() string {
-	return fmt.Sprintf("the API server does not serve %s any more: its CustomResourceDefinition was deleted, or has lost this version", e.GVK)
+	return fmt.Sprintf("the API server does not serve %s any more: its CustomResourceDefinition "+
+		"was deleted, or has lost this version", e.GVK)
 }
 
 func (e *KindGoneError) Unwrap() error {
-	return &meta.NoKindMatchError{GroupKind: e.GVK.GroupKind(), SearchedVersions: []string{e.GVK.Version}}
+	return &meta.NoKindMatchError{GroupKind: e.GVK.GroupKind(),
+		SearchedVersions: []string{e.GVK.Version}}
 }
 
-// discover asks the server whether it serves a kind. It says neither yes nor no if the question fails.
+// discover asks the server whether it serves a kind. It says neither yes nor no if the question
+// fails.
 func (c *objectCache) discover(ctx context.Context, mapping *meta.RESTMapping) discovery {
-	asker, err := clientdiscovery.NewDiscoveryClientForConfigAndClient(rest.CopyConfig(c.config), c.options.HTTPClient)
+	asker, err := clientdiscovery.NewDiscoveryClientForConfigAndClient(rest.CopyConfig(c.config),
+		c.options.HTTPClient)
 	if err != nil {
 		return saysNothing
 	}
-	found, err := asker.ServerResourcesForGroupVersionWithContext(ctx, mapping.GroupVersionKind.GroupVersion().String())
+	found, err := asker.ServerResourcesForGroupVersionWithContext(ctx,
+		mapping.GroupVersionKind.GroupVersion().String())
 	switch {
 	case apierrors.IsNotFound(err):
 		return saysMissing
@@ -100,7 +107,8 @@ func (c *objectCache) discover(ctx context.Context, mapping *meta.RESTMapping) d
 	says := saysMissing
 	for _, served := range found.APIResources {
 		switch {
-		case served.Kind != mapping.GroupVersionKind.Kind || strings.Contains(served.Name, "/"): // another one, or a subresource
+		// another one, or a subresource
+		case served.Kind != mapping.GroupVersionKind.Kind || strings.Contains(served.Name, "/"):
 		case served.Name == mapping.Resource.Resource && served.Namespaced == isNamespaced(mapping):
 			return saysServed
 		default:
@@ -113,17 +121,19 @@ func (c *objectCache) discover(ctx context.Context, mapping *meta.RESTMapping) d
 // move removes the informers of a kind that is back under another resource name, or with another
 // scope. Readers and sources of the kind get others, as after RemoveInformer.
 //
-// It leaves those that have not noticed yet that the old kind is gone: their handlers are still to be
-// told. Each of them will call it, too.
+// It leaves those that have not noticed yet that the old kind is gone: their handlers are still to
+// be told. Each of them will call it, too.
 func (c *objectCache) move(from *meta.RESTMapping) error {
 	kind := from.GroupVersionKind
 	meta.MaybeResetRESTMapper(c.options.Mapper)
 	mapping, err := c.options.Mapper.RESTMapping(kind.GroupKind(), kind.Version)
-	if err == nil && mapping.Resource == from.Resource && mapping.Scope.Name() == from.Scope.Name() {
+	if err == nil && mapping.Resource == from.Resource &&
+		mapping.Scope.Name() == from.Scope.Name() {
 		err = errMapperIsOld
 	}
 	if err != nil {
-		return fmt.Errorf("%s is back under another resource name or with another scope, where the RESTMapper does not find it: %w", kind, err)
+		return fmt.Errorf("%s is back under another resource name or with another scope, where "+
+			"the RESTMapper does not find it: %w", kind, err)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -131,7 +141,8 @@ func (c *objectCache) move(from *meta.RESTMapping) error {
 		g := c.byGVK[objectKind{kind, form}]
 		isThere := func(in *namespaceInformer) bool { return !in.from.isGone() }
 		if g != nil && !slices.ContainsFunc(g.namespaces, isThere) {
-			c.log.Info("A kind is back under another resource name or with another scope, and gets another informer",
+			c.log.Info("A kind is back under another resource name or with another scope, and "+
+				"gets another informer",
 				"kind", kind.String(), "resource", mapping.Resource.Resource, "scope", mapping.Scope.Name())
 			c.removeLocked(g)
 		}
@@ -147,8 +158,8 @@ type KindWaiter interface {
 	WaitForKind(ctx context.Context, gvk schema.GroupVersionKind) error
 }
 
-// WaitForKind implements KindWaiter. It asks the RESTMapper, at once and then with pauses that grow to
-// lookForKind.
+// WaitForKind implements KindWaiter. It asks the RESTMapper, at once and then with pauses that grow
+// to lookForKind.
 func (c *objectCache) WaitForKind(ctx context.Context, gvk schema.GroupVersionKind) error {
 	for pause := 250 * time.Millisecond; ; pause = min(2*pause, lookForKind) {
 		versions := []string{gvk.Version}
@@ -164,7 +175,8 @@ func (c *objectCache) WaitForKind(ctx context.Context, gvk schema.GroupVersionKi
 		case <-timer.C:
 		case <-ctx.Done():
 			timer.Stop()
-			return fmt.Errorf("waiting for %s to be installed: %w: %w", gvk, err, context.Cause(ctx))
+			return fmt.Errorf("waiting for %s to be installed: %w: %w", gvk, err,
+				context.Cause(ctx))
 		}
 	}
 }

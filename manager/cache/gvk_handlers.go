@@ -24,24 +24,28 @@ type gvkHandlers struct {
 	indexed []string // the names of AddIndexers
 }
 
-var errInformerRemoved = errors.New("the informer was removed from the cache: ask the cache for another one")
+var errInformerRemoved = errors.New("the informer was removed from the cache: ask the cache for " +
+	"another one")
 
 func newGVKHandlers(of *gvkInformer) *gvkHandlers {
 	h := &gvkHandlers{of: of, removed: make(chan struct{}), added: map[*gvkRegistration]struct{}{}}
 	for _, part := range of.namespaces {
-		h.informers = append(h.informers, informerWithLog(part.informer, part.String(), part.scope.resyncEvery(), part.log))
+		h.informers = append(h.informers, informerWithLog(part.informer, part.String(),
+			part.scope.resyncEvery(), part.log))
 	}
 	h.synced = sync.OnceValue(func() <-chan struct{} {
 		var synced, stopped []<-chan struct{}
 		for _, part := range of.namespaces {
-			synced, stopped = append(synced, part.informer.Synced()), append(stopped, part.informer.Stopped())
+			synced = append(synced, part.informer.Synced())
+			stopped = append(stopped, part.informer.Stopped())
 		}
 		return whenAll(synced, stopped)
 	})
 	return h
 }
 
-// close removes all handlers, for good, and the indices of AddIndexers: the informer may go on for others.
+// close removes all handlers, for good, and the indices of AddIndexers: the informer may go on for
+// others.
 func (h *gvkHandlers) close() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -62,12 +66,17 @@ func (h *gvkHandlers) removeLocked(r *gvkRegistration) {
 }
 
 // AddEventHandler implements Informer.
-func (h *gvkHandlers) AddEventHandler(handler informer.ResourceEventHandler) (informer.ResourceEventHandlerRegistration, error) {
+func (h *gvkHandlers) AddEventHandler(
+	handler informer.ResourceEventHandler,
+) (informer.ResourceEventHandlerRegistration, error) {
 	return h.AddEventHandlerWithOptions(handler, informer.HandlerOptions{})
 }
 
 // AddEventHandlerWithResyncPeriod implements Informer. As in client-go, 0 is never.
-func (h *gvkHandlers) AddEventHandlerWithResyncPeriod(handler informer.ResourceEventHandler, resyncPeriod time.Duration) (informer.ResourceEventHandlerRegistration, error) {
+func (h *gvkHandlers) AddEventHandlerWithResyncPeriod(
+	handler informer.ResourceEventHandler,
+	resyncPeriod time.Duration,
+) (informer.ResourceEventHandlerRegistration, error) {
 	if resyncPeriod == 0 {
 		resyncPeriod = never
 	}
@@ -76,9 +85,12 @@ func (h *gvkHandlers) AddEventHandlerWithResyncPeriod(handler informer.ResourceE
 
 // AddEventHandlerWithOptions implements Informer. A Resync of 0 is the cache's SyncPeriod.
 //
-// The handler of several namespaces is called for one at a time. In controller-runtime, each namespace
-// calls it on a goroutine of its own.
-func (h *gvkHandlers) AddEventHandlerWithOptions(handler informer.ResourceEventHandler, options informer.HandlerOptions) (informer.ResourceEventHandlerRegistration, error) {
+// The handler of several namespaces is called for one at a time. In controller-runtime, each
+// namespace calls it on a goroutine of its own.
+func (h *gvkHandlers) AddEventHandlerWithOptions(
+	handler informer.ResourceEventHandler,
+	options informer.HandlerOptions,
+) (informer.ResourceEventHandlerRegistration, error) {
 	if handler != nil && h.of.isConverted() {
 		handler = metadataHandler{handler, h.of}
 	}
@@ -108,7 +120,8 @@ func (h *gvkHandlers) AddEventHandlerWithOptions(handler informer.ResourceEventH
 func (h *gvkHandlers) RemoveEventHandler(handle informer.ResourceEventHandlerRegistration) error {
 	r, ok := handle.(*gvkRegistration)
 	if !ok || r.of != h {
-		return fmt.Errorf("removing a handler of %s: the registration, a %T, is of another informer", h.of.objectKind, handle)
+		return fmt.Errorf("removing a handler of %s: the registration, a %T, is of another "+
+			"informer", h.of.objectKind, handle)
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -116,16 +129,20 @@ func (h *gvkHandlers) RemoveEventHandler(handle informer.ResourceEventHandlerReg
 	return nil
 }
 
-// AddIndexers implements Informer. These indices are gone when the informer is removed, even if it goes on for other
-// readers; those of IndexField are not. Where two forms share an informer, they share the names, too.
+// AddIndexers implements Informer. These indices are gone when the informer is removed, even if it
+// goes on for other readers; those of IndexField are not. Where two forms share an informer, they
+// share the names, too.
 func (h *gvkHandlers) AddIndexers(indexers informer.Indexers) error {
 	if h.of.isConverted() {
 		converted := informer.Indexers{}
 		for name, values := range indexers {
 			if values == nil {
-				return fmt.Errorf("adding index %q for %s: its function is nil", name, h.of.objectKind)
+				return fmt.Errorf("adding index %q for %s: its function is nil", name,
+					h.of.objectKind)
 			}
-			converted[name] = func(object any) ([]string, error) { return values(h.of.shownToHandler(object)) }
+			converted[name] = func(object any) ([]string, error) {
+				return values(h.of.shownToHandler(object))
+			}
 		}
 		indexers = converted
 	}
@@ -171,7 +188,8 @@ func (h *gvkHandlers) IsStopped() bool {
 	return true
 }
 
-// WaitForSync waits until the first list of all namespaces is in the store. The error says why it is not.
+// WaitForSync waits until the first list of all namespaces is in the store. The error says why it
+// is not.
 func (h *gvkHandlers) WaitForSync(ctx context.Context) error {
 	var failures []error
 	for _, part := range h.of.namespaces {
@@ -218,8 +236,8 @@ func (r *gvkRegistration) HasSyncedChecker() informer.DoneChecker {
 // Done is closed when the handler is not called any more, and its last call has returned.
 func (r *gvkRegistration) Done() <-chan struct{} { return r.done() }
 
-// whenAll is closed when all channels are. It stays open when one of instead is closed earlier. Where there is
-// one channel, it is that.
+// whenAll is closed when all channels are. It stays open when one of instead is closed earlier.
+// Where there is one channel, it is that.
 func whenAll(channels, instead []<-chan struct{}) <-chan struct{} {
 	if len(channels) == 1 {
 		return channels[0]
@@ -249,8 +267,8 @@ func whenAll(channels, instead []<-chan struct{}) <-chan struct{} {
 
 // oneAtATime is a handler that several informers call.
 type oneAtATime struct {
-	// turn holds a token during a call. It is a channel and no mutex, because a call may take long, and
-	// under a simulated clock time passes only while everybody waits for channels or for time.
+	// turn holds a token during a call. It is a channel and no mutex, because a call may take long,
+	// and under a simulated clock time passes only while everybody waits for channels or for time.
 	turn    chan struct{}
 	handler informer.ResourceEventHandler
 }

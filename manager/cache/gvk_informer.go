@@ -6,27 +6,27 @@
 //	asked for        has the watch of
 //	typed            its own
 //	unstructured     its own
-//	metadata-only    typed or unstructured objects if one of these is there already; its own otherwise
+//	metadata-only    typed or unstructured objects if one of these is there; its own otherwise
 //
 // Metadata is a part of every object, so a reader of metadata loses nothing, and notices nothing:
 // what it reads, and what its handlers are called with, is a PartialObjectMetadata. A Transform has
 // then seen the whole object.
 //
-// An unstructured object is never made of a typed one. The decoder drops the fields that the Go type
-// does not have, because it is older than the server, or somebody else's. A reader that changes a
-// label and updates the object would delete these fields in the cluster. The other way round it
-// would be safe, but every read and every event would have to be decoded once more. That costs more
-// than the watch.
+// An unstructured object is never made of a typed one. The decoder drops the fields that the Go
+// type does not have, because it is older than the server, or somebody else's. A reader that
+// changes a label and updates the object would delete these fields in the cluster. The other way
+// round it would be safe, but every read and every event would have to be decoded once more. That
+// costs more than the watch.
 //
-// A metadata informer that is there first stays, with its handlers, when a whole object is asked for
-// later. A program that wants one watch asks for the whole objects first.
+// A metadata informer that is there first stays, with its handlers, when a whole object is asked
+// for later. A program that wants one watch asks for the whole objects first.
 //
 // # Kinds that come and go
 //
 // A kind that is not installed is an error that meta.IsNoMatchError recognises. One that was
-// installed and is deleted is a *KindGoneError, which says what happens to its informer. A kind that
-// the program may not read is an error with the rule that is missing. Neither is a NotFound error:
-// that is said only of objects.
+// installed and is deleted is a *KindGoneError, which says what happens to its informer. A kind
+// that the program may not read is an error with the rule that is missing. Neither is a NotFound
+// error: that is said only of objects.
 package cache
 
 import (
@@ -77,7 +77,8 @@ func (g *gvkInformer) forList(namespace string) ([]*namespaceInformer, error) {
 			}
 		}
 	}
-	return nil, fmt.Errorf("namespace %q is not one of those that the cache has of %s", namespace, g.resource)
+	return nil, fmt.Errorf("namespace %q is not one of those that the cache has of %s", namespace,
+		g.resource)
 }
 
 // existing is the informer of a kind, or nil.
@@ -122,7 +123,8 @@ func (c *objectCache) waitForMaking(ctx context.Context, kind *objectKind) error
 		select {
 		case <-m.ended:
 		case <-ctx.Done():
-			return timeout{fmt.Errorf("the informer of %s is still being made: %w", m.objectKind, context.Cause(ctx))}
+			return timeout{fmt.Errorf("the informer of %s is still being made: %w", m.objectKind,
+				context.Cause(ctx))}
 		}
 	}
 	return nil
@@ -151,7 +153,8 @@ func (c *objectCache) informerOf(kind objectKind) (*gvkInformer, error) {
 		return nil, fmt.Errorf("an informer of %s: %w", kind, errCacheStopped)
 	}
 	g := &gvkInformer{
-		objectKind: kind, cache: c, resource: mapping.Resource.GroupResource(), namespaced: isNamespaced(mapping),
+		objectKind: kind, cache: c, resource: mapping.Resource.GroupResource(),
+		namespaced: isNamespaced(mapping),
 	}
 	shared := objectKind{kind.GroupVersionKind, c.sharedFormLocked(kind, scopes[0])}
 	for _, scope := range scopes {
@@ -194,7 +197,8 @@ func (c *objectCache) sharedFormLocked(kind objectKind, first scope) informer.Fo
 		return kind.form
 	}
 	for _, form := range allForms {
-		if c.byNamespace[informerName{objectKind{kind.GroupVersionKind, form}, first.namespace}] != nil {
+		if c.byNamespace[informerName{objectKind{kind.GroupVersionKind, form},
+			first.namespace}] != nil {
 			return form
 		}
 	}
@@ -266,7 +270,9 @@ func (c *objectCache) informerToRead(ctx context.Context, kind objectKind) (*gvk
 
 // GetInformer implements Informers. All callers that ask for one kind of objects get the same
 // informer.
-func (c *objectCache) GetInformer(ctx context.Context, obj client.Object, opts ...InformerGetOption) (Informer, error) {
+func (c *objectCache) GetInformer(
+	ctx context.Context, obj client.Object, opts ...InformerGetOption,
+) (Informer, error) {
 	kind, err := c.kindOf(obj)
 	if err != nil {
 		return nil, err
@@ -276,9 +282,11 @@ func (c *objectCache) GetInformer(ctx context.Context, obj client.Object, opts .
 
 // GetInformerForKind implements Informers.
 //
-// If the scheme does not know the kind, the objects are unstructured. In controller-runtime it is an
-// error.
-func (c *objectCache) GetInformerForKind(ctx context.Context, gvk schema.GroupVersionKind, opts ...InformerGetOption) (Informer, error) {
+// If the scheme does not know the kind, the objects are unstructured. In controller-runtime it is
+// an error.
+func (c *objectCache) GetInformerForKind(
+	ctx context.Context, gvk schema.GroupVersionKind, opts ...InformerGetOption,
+) (Informer, error) {
 	kind := objectKind{gvk, informer.FormUnstructured}
 	if c.options.Scheme.Recognizes(gvk) {
 		kind.form = informer.FormTyped
@@ -286,7 +294,9 @@ func (c *objectCache) GetInformerForKind(ctx context.Context, gvk schema.GroupVe
 	return c.getInformer(ctx, kind, opts)
 }
 
-func (c *objectCache) getInformer(ctx context.Context, kind objectKind, opts []InformerGetOption) (Informer, error) {
+func (c *objectCache) getInformer(
+	ctx context.Context, kind objectKind, opts []InformerGetOption,
+) (Informer, error) {
 	options := InformerGetOptions{}
 	for _, set := range opts {
 		set(&options)

@@ -23,8 +23,9 @@ type objectCache struct {
 	options  Options
 	settings settings
 	log      logr.Logger
-	joined   chan struct{} // sent to when there is an informer to start, received by Start; one, because Start looks at all
-	started  chan struct{} // closed by Start
+	// sent to when there is an informer to start, received by Start; one, because Start starts all
+	joined  chan struct{}
+	started chan struct{} // closed by Start
 
 	mu          sync.RWMutex // guards what follows
 	byGVK       map[objectKind]*gvkInformer
@@ -71,16 +72,20 @@ type namespaceInformer struct {
 }
 
 // newInformer makes an informer, which Start starts.
-func (c *objectCache) newInformer(name informerName, mapping *meta.RESTMapping, scope scope) (*namespaceInformer, error) {
+func (c *objectCache) newInformer(
+	name informerName, mapping *meta.RESTMapping, scope scope,
+) (*namespaceInformer, error) {
 	example, err := c.exampleOf(name.objectKind)
 	if err != nil {
 		return nil, err
 	}
-	from, err := informer.NewListWatch[client.Object](c.config, mapping.Resource, informer.ListWatchOptions{
-		Namespace: scope.watched, LabelSelector: scope.labelText(), FieldSelector: scope.fieldText(),
-		Form: name.form, Kind: name.GroupVersionKind, Scheme: c.options.Scheme,
-		HTTPClient: c.options.HTTPClient, Recorder: c.options.Recorder,
-	})
+	from, err := informer.NewListWatch[client.Object](c.config, mapping.Resource,
+		informer.ListWatchOptions{
+			Namespace: scope.watched, LabelSelector: scope.labelText(),
+			FieldSelector: scope.fieldText(),
+			Form:          name.form, Kind: name.GroupVersionKind, Scheme: c.options.Scheme,
+			HTTPClient: c.options.HTTPClient, Recorder: c.options.Recorder,
+		})
 	if err != nil {
 		return nil, err
 	}
@@ -98,8 +103,9 @@ func (c *objectCache) newInformer(name informerName, mapping *meta.RESTMapping, 
 	}
 	options := informer.InformerOptions[client.Object]{
 		Transform: transformOf(name.GroupVersionKind, scope.transform),
-		Reflector: informer.ReflectorOptions{NoStream: !scope.bookmarks, WatchErrorHandler: watchError},
-		Recorder:  c.options.Recorder,
+		Reflector: informer.ReflectorOptions{NoStream: !scope.bookmarks,
+			WatchErrorHandler: watchError},
+		Recorder: c.options.Recorder,
 		OnTransformError: func(err *informer.TransformError) {
 			c.log.Error(err, "An object is stored as it came")
 		},
@@ -126,7 +132,8 @@ func logOnce(log logr.Logger, resource, where string) func(error) {
 			return
 		}
 		last = err.Error()
-		log.Error(err, "An informer cannot read, and tries again", "resource", resource, "where", where)
+		log.Error(err, "An informer cannot read, and tries again", "resource", resource, "where",
+			where)
 	}
 }
 
@@ -187,9 +194,9 @@ func (k *namespaceInformer) run(ctx context.Context) {
 	}
 }
 
-// stopLocked ends an informer that nobody uses any more, without waiting for its end: the caller may be
-// one of its handlers. One that never ran is run with a context that has ended, and so ends its handlers
-// and all waits for it.
+// stopLocked ends an informer that nobody uses any more, without waiting for its end: the caller
+// may be one of its handlers. One that never ran is run with a context that has ended, and so ends
+// its handlers and all waits for it.
 func (k *namespaceInformer) stopLocked() {
 	if k.cancel == nil {
 		ended, cancel := context.WithCancel(context.Background())
@@ -201,7 +208,10 @@ func (k *namespaceInformer) stopLocked() {
 }
 
 // String is for errors.
-func (k *namespaceInformer) String() string { return fmt.Sprintf("%s %s", k.name.objectKind, k.scope) }
+func (k *namespaceInformer) String() string {
+	return fmt.Sprintf("%s %s", k.name.objectKind,
+		k.scope)
+}
 
 // NeedLeaderElection tells a manager that the cache runs whoever leads.
 func (c *objectCache) NeedLeaderElection() bool { return false }

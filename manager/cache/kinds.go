@@ -80,7 +80,9 @@ func typeMetaOf(gvk schema.GroupVersionKind) metav1.TypeMeta {
 
 // transformOf sets the kind of typed objects, which the server leaves out of lists, and then calls
 // the user's transform. So every read and every event shows the kind, and none has to write it.
-func transformOf(gvk schema.GroupVersionKind, transform informer.TransformFunc) informer.Transform[client.Object] {
+func transformOf(
+	gvk schema.GroupVersionKind, transform informer.TransformFunc,
+) informer.Transform[client.Object] {
 	about := typeMetaOf(gvk)
 	return func(object client.Object) (client.Object, error) {
 		if typed, ok := object.GetObjectKind().(*metav1.TypeMeta); ok {
@@ -126,7 +128,8 @@ func (g *gvkInformer) shownToHandler(object any) any {
 	case client.Object:
 		return g.shown(object)
 	}
-	panic(fmt.Sprintf("cache: an informer called its handler with a %T, which is no object", object))
+	panic(fmt.Sprintf("cache: an informer called its handler with a %T, which is no object",
+		object))
 }
 
 // metadataHandler is a handler of metadata on an informer of whole objects.

@@ -40,14 +40,15 @@ type Options struct {
 	// ReaderFailOnMissingInformer makes a read of a kind that has no informer an
 	// ErrResourceNotCached, and does not start one.
 	ReaderFailOnMissingInformer bool
-	// ReaderFailOnRefusal makes reads fail when the server does not let an informer read any more, because a right
-	// was withdrawn or a credential has expired. The error wraps an *informer.RefusedError. Without it, reads
-	// go on with what there was, as in controller-runtime; see CheckHealth, also for when this is noticed.
+	// ReaderFailOnRefusal makes reads fail when the server does not let an informer read any more,
+	// because a right was withdrawn or a credential has expired. The error wraps an
+	// *informer.RefusedError. Without it, reads go on with what there was, as in
+	// controller-runtime; see CheckHealth, also for when this is noticed.
 	ReaderFailOnRefusal bool
 
 	// DefaultNamespaces are the namespaces of all kinds that have namespaces and none in ByObject.
-	// Nil or empty is all of them, in one informer for each kind. What a Config leaves open is taken
-	// from ByObject first, then from the defaults below.
+	// Nil or empty is all of them, in one informer for each kind. What a Config leaves open is
+	// taken from ByObject first, then from the defaults below.
 	DefaultNamespaces map[string]Config
 	// The defaults are for all kinds and namespaces that have no setting of their own.
 	DefaultLabelSelector labels.Selector
@@ -62,16 +63,17 @@ type Options struct {
 	DefaultUnsafeDisableDeepCopy *bool
 	DefaultEnableWatchBookmarks  *bool
 
-	// ByObject has settings for single kinds. The key is an object of the kind; its content does not
-	// matter. They hold for typed, unstructured and metadata-only objects.
+	// ByObject has settings for single kinds. The key is an object of the kind; its content does
+	// not matter. They hold for typed, unstructured and metadata-only objects.
 	ByObject map[client.Object]ByObject
 
 	// NewInformer makes the informers, for somebody who wants to change their options or what they
 	// read from. obj is an empty object of the kind. controller-runtime's has client-go's types.
-	NewInformer func(from informer.ListerWatcher[client.Object], obj client.Object, options informer.InformerOptions[client.Object]) *informer.Informer[client.Object]
+	NewInformer func(from informer.ListerWatcher[client.Object], obj client.Object,
+		options informer.InformerOptions[client.Object]) *informer.Informer[client.Object]
 	// Logger is for what nobody is given as an error: a kind that is gone, a server that refuses, a
-	// handler's panic; nil is the program's. A manager passes its own on. It is ours, and a pointer, because
-	// go-cmp cannot compare Options that hold a logger.
+	// handler's panic; nil is the program's. A manager passes its own on. It is ours, and a
+	// pointer, because go-cmp cannot compare Options that hold a logger.
 	Logger *logr.Logger
 	// Recorder records what the informers do; nil is off.
 	Recorder *trace.Recorder
@@ -101,11 +103,11 @@ type Config struct {
 	// Transform changes objects before they are stored, to make them smaller. If it fails, the
 	// object is stored as it came, and the error is logged; see informer.Transform.
 	Transform informer.TransformFunc
-	// UnsafeDisableDeepCopy makes reads return what is in the cache, and not a copy. Whoever changes
-	// that, changes it for everybody.
+	// UnsafeDisableDeepCopy makes reads return what is in the cache, and not a copy. Whoever
+	// changes that, changes it for everybody.
 	UnsafeDisableDeepCopy *bool
-	// EnableWatchBookmarks says whether the server may send bookmarks; nil is true. Without them, an
-	// informer is started by a list and not by a stream, and more often after a failure.
+	// EnableWatchBookmarks says whether the server may send bookmarks; nil is true. Without them,
+	// an informer is started by a list and not by a stream, and more often after a failure.
 	EnableWatchBookmarks *bool
 	SyncPeriod           *time.Duration
 }

@@ -58,7 +58,8 @@ func (g *gvkInformer) writeTo(out, object client.Object, zeroCopy bool) error {
 		from = from.DeepCopyObject()
 	}
 	if reflect.TypeOf(out) != reflect.TypeOf(from) {
-		return fmt.Errorf("the cache has %s as %T and cannot write it to a %T", g.objectKind, from, out)
+		return fmt.Errorf("the cache has %s as %T and cannot write it to a %T", g.objectKind, from,
+			out)
 	}
 	reflect.ValueOf(out).Elem().Set(reflect.ValueOf(from).Elem())
 	return nil
@@ -144,14 +145,16 @@ func All[T client.Object](
 		var none T
 		from, ok := c.(*objectCache)
 		if !ok {
-			yield(none, fmt.Errorf("iterating over %T: a %T is no cache that New has returned", example, c))
+			yield(none, fmt.Errorf("iterating over %T: a %T is no cache that New has returned",
+				example, c))
 			return
 		}
 		var wrongType error
 		err := from.each(ctx, example, opts, func(object client.Object) bool {
 			typed, ok := object.(T)
 			if !ok {
-				wrongType = fmt.Errorf("the cache has a %T and not a %s", object, reflect.TypeFor[T]())
+				wrongType = fmt.Errorf("the cache has a %T and not a %s", object,
+					reflect.TypeFor[T]())
 				return false
 			}
 			return yield(typed, nil)

@@ -67,9 +67,11 @@ func (g *gvkInformer) newQuery(options *client.ListOptions) (*query, error) {
 	}
 	for _, one := range requirements {
 		if one.Operator != selection.Equals && one.Operator != selection.DoubleEquals {
-			return nil, fmt.Errorf("%w, and not by %s%s%s", errNotEqual, one.Field, one.Operator, one.Value)
+			return nil, fmt.Errorf("%w, and not by %s%s%s", errNotEqual, one.Field, one.Operator,
+				one.Value)
 		}
-		field := fieldQuery{g.indexName(one.Field), one.Value, g.cache.indexOf(g.objectKind, one.Field)}
+		field := fieldQuery{g.indexName(one.Field), one.Value,
+			g.cache.indexOf(g.objectKind, one.Field)}
 		switch {
 		case field.extract != nil:
 		case one.Field == nameField:
@@ -77,8 +79,9 @@ func (g *gvkInformer) newQuery(options *client.ListOptions) (*query, error) {
 		case one.Field == namespaceField:
 			field.index, field.extract = informer.NamespaceIndex, namespaceIn
 		default:
-			return nil, fmt.Errorf("the cache has no index of the field %q for %s: add one with IndexField",
-				one.Field, g.objectKind)
+			return nil,
+				fmt.Errorf("the cache has no index of the field %q for %s: add one with IndexField",
+					one.Field, g.objectKind)
 		}
 		q.fields = append(q.fields, field)
 	}

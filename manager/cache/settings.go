@@ -25,7 +25,8 @@ type settings struct {
 	defaults   Config
 }
 
-// scope is what one informer of a kind holds: a namespace, or all, and of that what the selectors pick.
+// scope is what one informer of a kind holds: a namespace, or all, and of that what the selectors
+// pick.
 type scope struct {
 	namespace string // under which reads find it; empty for all that have no scope of their own
 	watched   string // in the request: the same, unless the field selector names one
@@ -45,11 +46,14 @@ const defaultSyncPeriod = 10 * time.Hour
 // namespaces is checked now if the server knows the kind already.
 func newSettings(opts Options) (settings, error) {
 	s := settings{
-		byKind: map[schema.GroupVersionKind]ByObject{}, namespaces: maps.Clone(opts.DefaultNamespaces),
+		byKind:     map[schema.GroupVersionKind]ByObject{},
+		namespaces: maps.Clone(opts.DefaultNamespaces),
 		defaults: Config{
-			LabelSelector: opts.DefaultLabelSelector, FieldSelector: opts.DefaultFieldSelector, Transform: opts.DefaultTransform,
-			UnsafeDisableDeepCopy: opts.DefaultUnsafeDisableDeepCopy, EnableWatchBookmarks: opts.DefaultEnableWatchBookmarks,
-			SyncPeriod: opts.SyncPeriod,
+			LabelSelector: opts.DefaultLabelSelector, FieldSelector: opts.DefaultFieldSelector,
+			Transform:             opts.DefaultTransform,
+			UnsafeDisableDeepCopy: opts.DefaultUnsafeDisableDeepCopy,
+			EnableWatchBookmarks:  opts.DefaultEnableWatchBookmarks,
+			SyncPeriod:            opts.SyncPeriod,
 		},
 	}
 	for object, of := range opts.ByObject {
@@ -67,11 +71,13 @@ func newSettings(opts Options) (settings, error) {
 		}
 		mapping, err := opts.Mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
 		switch {
-		case meta.IsNoMatchError(err): // it may be installed later; controller-runtime refuses to start
+		// it may be installed later; controller-runtime refuses to start
+		case meta.IsNoMatchError(err):
 		case err != nil:
 			return s, fmt.Errorf("reading ByObject: the resource of %s: %w", gvk, err)
 		default:
-			if _, err := s.scopes(gvk, mapping.Scope.Name() == meta.RESTScopeNameNamespace); err != nil {
+			if _, err := s.scopes(gvk,
+				mapping.Scope.Name() == meta.RESTScopeNameNamespace); err != nil {
 				return s, err
 			}
 		}
@@ -84,10 +90,12 @@ func (s settings) scopes(gvk schema.GroupVersionKind, namespaced bool) ([]scope,
 	of, named := s.byKind[gvk]
 	own := Config{
 		LabelSelector: of.Label, FieldSelector: of.Field, Transform: of.Transform,
-		UnsafeDisableDeepCopy: of.UnsafeDisableDeepCopy, EnableWatchBookmarks: of.EnableWatchBookmarks, SyncPeriod: of.SyncPeriod,
+		UnsafeDisableDeepCopy: of.UnsafeDisableDeepCopy,
+		EnableWatchBookmarks:  of.EnableWatchBookmarks, SyncPeriod: of.SyncPeriod,
 	}
 	if !namespaced && of.Namespaces != nil {
-		return nil, fmt.Errorf("ByObject gives %s Namespaces, but objects of this kind are in none", gvk)
+		return nil, fmt.Errorf("ByObject gives %s Namespaces, but objects of this kind are in none",
+			gvk)
 	}
 	namespaces := s.namespaces
 	if named && of.Namespaces != nil {
@@ -125,7 +133,8 @@ func (c Config) or(next Config) Config {
 // own. others are the kind's namespaces: a scope of all the rest leaves them out.
 func newScope(namespace string, others map[string]Config, config Config, namespaced bool) scope {
 	s := scope{
-		namespace: namespace, watched: namespace, label: config.LabelSelector, field: config.FieldSelector,
+		namespace: namespace, watched: namespace, label: config.LabelSelector,
+		field:     config.FieldSelector,
 		transform: config.Transform, bookmarks: true, resyncs: defaultSyncPeriod,
 	}
 	if config.UnsafeDisableDeepCopy != nil {
@@ -164,8 +173,8 @@ func newScope(namespace string, others map[string]Config, config Config, namespa
 	return s
 }
 
-// neverThere matches nothing, as labels.Nothing() does. But that one's text is empty, as that of a selector
-// which matches everything, and the server would send all there is.
+// neverThere matches nothing, as labels.Nothing() does. But that one's text is empty, as that of a
+// selector which matches everything, and the server would send all there is.
 //
 // controller-runtime sends the empty text.
 var neverThere = func() labels.Selector {
@@ -176,7 +185,8 @@ var neverThere = func() labels.Selector {
 }()
 
 func matchesNothing(label labels.Selector, field fields.Selector) bool {
-	return label != nil && !label.Empty() && label.String() == "" || field != nil && !field.Empty() && field.String() == ""
+	return label != nil && !label.Empty() && label.String() == "" ||
+		field != nil && !field.Empty() && field.String() == ""
 }
 
 // String is for errors.

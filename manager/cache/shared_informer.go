@@ -20,7 +20,9 @@ import (
 // assertion finds them. The Informer has a method WaitForSync(context.Context) error, whose error
 // says why the first list does not come. A registration has a method Done() <-chan struct{}, which
 // is closed when the handler is not called any more and its last call has returned.
-func InformerOf[T informer.Object](i *informer.Informer[T], name string, resync time.Duration) Informer {
+func InformerOf[T informer.Object](
+	i *informer.Informer[T], name string, resync time.Duration,
+) Informer {
 	return informerWithLog(i, name, resync, log.RuntimeLog.WithName("cache"))
 }
 
@@ -42,14 +44,20 @@ type sharedInformer[T informer.Object] struct {
 func (s sharedInformer[T]) String() string { return fmt.Sprintf("%s (%p)", s.name, s.informer) }
 
 // AddEventHandler implements Informer.
-func (s sharedInformer[T]) AddEventHandler(handler informer.ResourceEventHandler) (informer.ResourceEventHandlerRegistration, error) {
+func (s sharedInformer[T]) AddEventHandler(
+	handler informer.ResourceEventHandler,
+) (informer.ResourceEventHandlerRegistration, error) {
 	return s.AddEventHandlerWithOptions(handler, informer.HandlerOptions{})
 }
 
 // AddEventHandlerWithResyncPeriod implements Informer. As in client-go, 0 is never, even if the
 // cache has a SyncPeriod.
-func (s sharedInformer[T]) AddEventHandlerWithResyncPeriod(handler informer.ResourceEventHandler, resyncPeriod time.Duration) (informer.ResourceEventHandlerRegistration, error) {
-	return s.AddEventHandlerWithOptions(handler, informer.HandlerOptions{Resync: cmp.Or(resyncPeriod, never)})
+func (s sharedInformer[T]) AddEventHandlerWithResyncPeriod(
+	handler informer.ResourceEventHandler,
+	resyncPeriod time.Duration,
+) (informer.ResourceEventHandlerRegistration, error) {
+	return s.AddEventHandlerWithOptions(handler,
+		informer.HandlerOptions{Resync: cmp.Or(resyncPeriod, never)})
 }
 
 // never is a Resync for which the cache's SyncPeriod does not stand in.
@@ -57,7 +65,10 @@ const never time.Duration = -1
 
 // AddEventHandlerWithOptions implements Informer. A Resync of 0 is the cache's SyncPeriod, as it is
 // in client-go when there is no ResyncPeriod; less than 0 is never.
-func (s sharedInformer[T]) AddEventHandlerWithOptions(handler informer.ResourceEventHandler, options informer.HandlerOptions) (informer.ResourceEventHandlerRegistration, error) {
+func (s sharedInformer[T]) AddEventHandlerWithOptions(
+	handler informer.ResourceEventHandler,
+	options informer.HandlerOptions,
+) (informer.ResourceEventHandlerRegistration, error) {
 	if handler == nil {
 		return nil, fmt.Errorf("adding a handler to the informer of %s: it is nil", s.name)
 	}
@@ -71,10 +82,13 @@ func (s sharedInformer[T]) AddEventHandlerWithOptions(handler informer.ResourceE
 
 // RemoveEventHandler implements Informer. A call that is under way goes on; the registration's Done
 // says when it has returned.
-func (s sharedInformer[T]) RemoveEventHandler(handle informer.ResourceEventHandlerRegistration) error {
+func (s sharedInformer[T]) RemoveEventHandler(
+	handle informer.ResourceEventHandlerRegistration,
+) error {
 	r, ok := handle.(*registration)
 	if !ok || r.of != any(s.informer) {
-		return fmt.Errorf("removing a handler from the informer of %s: it does not know the registration, a %T", s.name, handle)
+		return fmt.Errorf("removing a handler from the informer of %s: it does not know the "+
+			"registration, a %T", s.name, handle)
 	}
 	r.Remove()
 	return nil
@@ -89,12 +103,14 @@ func (s sharedInformer[T]) AddIndexers(indexers informer.Indexers) error {
 	functions := make(map[string]informer.IndexFunc[T], len(indexers))
 	for name, values := range indexers {
 		if values == nil {
-			return fmt.Errorf("adding index %q to the informer of %s: its function is nil", name, s.name)
+			return fmt.Errorf("adding index %q to the informer of %s: its function is nil", name,
+				s.name)
 		}
 		functions[name] = func(found []string, object T) []string {
 			more, err := values(object)
 			if err != nil {
-				s.log.Error(err, "An object is missing in an index", "informer", s.name, "index", name, "object", informer.KeyOf(object).String())
+				s.log.Error(err, "An object is missing in an index", "informer", s.name, "index",
+					name, "object", informer.KeyOf(object).String())
 				return found
 			}
 			return append(found, more...)

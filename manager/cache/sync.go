@@ -34,25 +34,29 @@ func (e *SyncError) Error() string {
 
 func (e *SyncError) Unwrap() []error { return e.Failures }
 
-// timeout is the error of a wait that has ended before an informer has listed. As with controller-runtime,
-// apierrors.IsTimeout recognises it.
+// timeout is the error of a wait that has ended before an informer has listed. As with
+// controller-runtime, apierrors.IsTimeout recognises it.
 type timeout struct{ error }
 
 func (e timeout) Unwrap() error { return e.error }
 
 // Status implements apierrors.APIStatus.
 func (e timeout) Status() metav1.Status {
-	return metav1.Status{Status: metav1.StatusFailure, Code: http.StatusGatewayTimeout, Reason: metav1.StatusReasonTimeout, Message: e.Error()}
+	return metav1.Status{Status: metav1.StatusFailure, Code: http.StatusGatewayTimeout,
+		Reason: metav1.StatusReasonTimeout, Message: e.Error()}
 }
 
 // WaitForCacheSync implements Informers.
-func (c *objectCache) WaitForCacheSync(ctx context.Context) bool { return c.WaitForSync(ctx) == nil }
+func (c *objectCache) WaitForCacheSync(ctx context.Context) bool {
+	return c.WaitForSync(ctx) == nil
+}
 
-// WaitForSync waits until all informers that there are have listed, except those that are removed meanwhile. The error is a *SyncError, or
-// wraps an *ErrCacheNotStarted if the context ends before Start is called.
+// WaitForSync waits until all informers that there are have listed, except those that are removed
+// meanwhile. The error is a *SyncError, or wraps an *ErrCacheNotStarted if the context ends before
+// Start is called.
 //
-// A context that has ended asks whether they have listed now. That is the only question that a cache answers without
-// a wait, so a readiness check asks it.
+// A context that has ended asks whether they have listed now. That is the only question that a
+// cache answers without a wait, so a readiness check asks it.
 func (c *objectCache) WaitForSync(ctx context.Context) error {
 	if !c.isStarted() {
 		select {
@@ -73,16 +77,18 @@ func (c *objectCache) WaitForSync(ctx context.Context) error {
 	return nil
 }
 
-// WaitForLists waits until each informer that there is, or that is being made, has listed, or has been refused. It is for a source whose
-// controller reads other kinds. controller-runtime's source waits for one that is refused, too: one kind that the
-// program may not list, and that somebody reads, keeps all controllers from starting. The error names the kind that
-// was still listing when the context ended.
+// WaitForLists waits until each informer that there is, or that is being made, has listed, or has
+// been refused. It is for a source whose controller reads other kinds. controller-runtime's source
+// waits for one that is refused, too: one kind that the program may not list, and that somebody
+// reads, keeps all controllers from starting. The error names the kind that was still listing when
+// the context ended.
 func (c *objectCache) WaitForLists(ctx context.Context) error {
 	if err := c.waitForMaking(ctx, nil); err != nil {
 		return err
 	}
 	for _, k := range c.sortedInformers() {
-		if err := k.waitForRead(ctx); err != nil && ctx.Err() != nil { // whoever reads a refused kind is told
+		// whoever reads a refused kind is told
+		if err := k.waitForRead(ctx); err != nil && ctx.Err() != nil {
 			return err
 		}
 	}
@@ -99,7 +105,8 @@ func (c *objectCache) hasInformer(k *namespaceInformer) bool {
 func (c *objectCache) sortedInformers() []*namespaceInformer {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return slices.SortedFunc(maps.Values(c.byNamespace), func(a, b *namespaceInformer) int { return strings.Compare(a.String(), b.String()) })
+	return slices.SortedFunc(maps.Values(c.byNamespace),
+		func(a, b *namespaceInformer) int { return strings.Compare(a.String(), b.String()) })
 }
 
 // waitForSync waits as long as the context allows: a right that is missing may be granted.
@@ -147,8 +154,9 @@ func (k *namespaceInformer) waitForRead(ctx context.Context) error {
 	return nil
 }
 
-// readable is nil if a read may be answered from the store, once that has listed. When a kind is back, a read waits until its
-// objects are in the store: one that is there would not be found before.
+// readable is nil if a read may be answered from the store, once that has listed. When a kind is
+// back, a read waits until its objects are in the store: one that is there would not be found
+// before.
 func (k *namespaceInformer) readable(ctx context.Context) error {
 	now := k.from.absent.Load()
 	if now == nil {
@@ -157,9 +165,11 @@ func (k *namespaceInformer) readable(ctx context.Context) error {
 	if !now.isBack {
 		return &KindGoneError{k.name.GroupVersionKind}
 	}
-	if _, err := resourceversion.CompareResourceVersion(now.listed, now.listed); err == nil { // else nobody can wait for it
+	// else nobody can wait for it
+	if _, err := resourceversion.CompareResourceVersion(now.listed, now.listed); err == nil {
 		if err := k.informer.WaitFor(ctx, informer.Key{}, now.listed); err != nil {
-			return timeout{fmt.Errorf("%s is back, and its objects are not in the cache yet: %w", k, err)}
+			return timeout{fmt.Errorf("%s is back, and its objects are not in the cache yet: %w", k,
+				err)}
 		}
 	}
 	k.from.absent.CompareAndSwap(now, nil)
@@ -193,8 +203,8 @@ func (r *refusal) set(answer error) {
 	}
 }
 
-// withoutNotFound hides the 404 of a kind that the server does not have. A reconciler would take it for
-// that of an object, and conclude that its object was deleted.
+// withoutNotFound hides the 404 of a kind that the server does not have. A reconciler would take it
+// for that of an object, and conclude that its object was deleted.
 func withoutNotFound(err error) error {
 	var refused *informer.RefusedError
 	if errors.As(err, &refused) && refused.Reason == informer.UnknownKind {
@@ -203,13 +213,15 @@ func withoutNotFound(err error) error {
 	return err
 }
 
-// CheckHealth returns an error if reads may be answered from a cache that is out of date: an informer has not
-// listed yet, or has had no answer from the server for longer than patience. The error says which one and why; that of
-// an informer whose right was withdrawn wraps an *informer.RefusedError. It is for a readiness check: with a
-// patience of a minute, a restart of the API server does not take a whole Deployment out of service.
+// CheckHealth returns an error if reads may be answered from a cache that is out of date: an
+// informer has not listed yet, or has had no answer from the server for longer than patience. The
+// error says which one and why; that of an informer whose right was withdrawn wraps an
+// *informer.RefusedError. It is for a readiness check: with a patience of a minute, a restart of
+// the API server does not take a whole Deployment out of service.
 //
-// Caveats: a server does not end a watch because a right was withdrawn, but refuses the next one. It ends
-// each watch after some minutes, and only then can anybody notice. A kind that is gone is no error here: reads say so.
+// Caveats: a server does not end a watch because a right was withdrawn, but refuses the next one.
+// It ends each watch after some minutes, and only then can anybody notice. A kind that is gone is
+// no error here: reads say so.
 //
 // controller-runtime has nothing like it: WaitForCacheSync is true for good once all have listed.
 func CheckHealth(c Informers, patience time.Duration) error {
@@ -233,8 +245,8 @@ func (c *objectCache) CheckHealth(patience time.Duration) error {
 	return errors.Join(failures...)
 }
 
-// refused is the server's refusal, if reads are to fail because of one. That of a kind that the server does
-// not have is none: whether it is gone takes more to decide.
+// refused is the server's refusal, if reads are to fail because of one. That of a kind that the
+// server does not have is none: whether it is gone takes more to decide.
 func (k *namespaceInformer) refused() error {
 	if !k.failsOnRefusal {
 		return nil

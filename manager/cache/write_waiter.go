@@ -23,7 +23,8 @@ func (c *objectCache) Holds(written client.Object) bool {
 	return part != nil && part.mayHold(written)
 }
 
-// mayHold reports whether the informer's selectors may match an object. Of fields, only names are known.
+// mayHold reports whether the informer's selectors may match an object. Of fields, only names are
+// known.
 func (k *namespaceInformer) mayHold(object client.Object) bool {
 	if k.scope.label != nil && !k.scope.label.Matches(labels.Set(object.GetLabels())) {
 		return false
@@ -55,23 +56,32 @@ var ended = func() context.Context {
 	return ctx
 }()
 
-// WaitFor implements client.WriteWaiter. The event ends the wait. An object that the selectors do not
-// match has no event, and waits for a bookmark, up to a minute: ask Holds first.
-func (c *objectCache) WaitFor(ctx context.Context, obj client.Object, key client.ObjectKey, resourceVersion string) error {
-	return c.waitAsReads(ctx, obj, key, func(ctx context.Context, in *informer.Informer[client.Object], key informer.Key) error {
+// WaitFor implements client.WriteWaiter. The event ends the wait. An object that the selectors do
+// not match has no event, and waits for a bookmark, up to a minute: ask Holds first.
+func (c *objectCache) WaitFor(
+	ctx context.Context, obj client.Object, key client.ObjectKey, resourceVersion string,
+) error {
+	return c.waitAsReads(ctx, obj, key, func(ctx context.Context,
+		in *informer.Informer[client.Object], key informer.Key) error {
 		return in.WaitFor(ctx, key, resourceVersion)
 	})
 }
 
 // WaitForEnd implements client.WriteWaiter.
-func (c *objectCache) WaitForEnd(ctx context.Context, obj client.Object, key client.ObjectKey, isOld func(client.Object) bool) error {
-	return c.waitAsReads(ctx, obj, key, func(ctx context.Context, in *informer.Informer[client.Object], key informer.Key) error {
+func (c *objectCache) WaitForEnd(
+	ctx context.Context, obj client.Object, key client.ObjectKey, isOld func(client.Object) bool,
+) error {
+	return c.waitAsReads(ctx, obj, key, func(ctx context.Context,
+		in *informer.Informer[client.Object], key informer.Key) error {
 		return in.WaitForEnd(ctx, key, isOld)
 	})
 }
 
 // waitAsReads waits in the informer that a read of the object would ask.
-func (c *objectCache) waitAsReads(ctx context.Context, obj client.Object, key client.ObjectKey, wait func(context.Context, *informer.Informer[client.Object], informer.Key) error) error {
+func (c *objectCache) waitAsReads(
+	ctx context.Context, obj client.Object, key client.ObjectKey,
+	wait func(context.Context, *informer.Informer[client.Object], informer.Key) error,
+) error {
 	part, key := c.informerHolding(obj, key)
 	if part == nil {
 		return nil
@@ -79,18 +89,24 @@ func (c *objectCache) waitAsReads(ctx context.Context, obj client.Object, key cl
 	if !c.isStarted() {
 		return &ErrCacheNotStarted{} // as a read would be: nothing comes that could be waited for
 	}
-	return part.waitAsReads(ctx, func(ctx context.Context) error { return wait(ctx, part.informer, key) })
+	return part.waitAsReads(ctx, func(ctx context.Context) error {
+		return wait(ctx, part.informer,
+			key)
+	})
 }
 
 // informerHolding is the informer that a read of the object would ask, and by which key; or nil if
 // there is none.
-func (c *objectCache) informerHolding(obj client.Object, key client.ObjectKey) (*namespaceInformer, informer.Key) {
+func (c *objectCache) informerHolding(
+	obj client.Object, key client.ObjectKey) (*namespaceInformer, informer.Key,
+) {
 	kind, err := c.kindOf(obj)
 	if err != nil {
 		return nil, key
 	}
 	g := c.existing(kind)
-	if kind.form == informer.FormMetadata { // a reader of metadata would share the informer of whole objects
+	// a reader of metadata would share the informer of whole objects
+	if kind.form == informer.FormMetadata {
 		for _, form := range allForms {
 			if g == nil {
 				g = c.existing(objectKind{kind.GroupVersionKind, form})
@@ -110,9 +126,11 @@ func (c *objectCache) informerHolding(obj client.Object, key client.ObjectKey) (
 	return in, key
 }
 
-// waitAsReads waits where a read would be answered, and fails where it would fail: the kind is gone, or the
-// program may not list it. Then nothing comes that could be waited for.
-func (k *namespaceInformer) waitAsReads(ctx context.Context, wait func(context.Context) error) error {
+// waitAsReads waits where a read would be answered, and fails where it would fail: the kind is
+// gone, or the program may not list it. Then nothing comes that could be waited for.
+func (k *namespaceInformer) waitAsReads(
+	ctx context.Context, wait func(context.Context) error,
+) error {
 	if k.from.isGone() {
 		return fmt.Errorf("waiting for a write: %w", &KindGoneError{k.name.GroupVersionKind})
 	}

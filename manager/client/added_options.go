@@ -10,10 +10,14 @@ import (
 // NewDryRunClient returns a client whose writes are all dry runs, whatever a call says.
 func NewDryRunClient(c Client) Client {
 	return &addingClient{Client: c, after: addedOptions{
-		create: []CreateOption{DryRunAll}, update: []UpdateOption{DryRunAll}, patch: []PatchOption{DryRunAll},
-		apply: []ApplyOption{DryRunAll}, delete: []DeleteOption{DryRunAll}, deleteAllOf: []DeleteAllOfOption{DryRunAll},
-		subCreate: []SubResourceCreateOption{DryRunAll}, subUpdate: []SubResourceUpdateOption{DryRunAll},
-		subPatch: []SubResourcePatchOption{DryRunAll}, subApply: []SubResourceApplyOption{DryRunAll},
+		create: []CreateOption{DryRunAll}, update: []UpdateOption{DryRunAll},
+		patch: []PatchOption{DryRunAll},
+		apply: []ApplyOption{DryRunAll}, delete: []DeleteOption{DryRunAll},
+		deleteAllOf: []DeleteAllOfOption{DryRunAll},
+		subCreate:   []SubResourceCreateOption{DryRunAll},
+		subUpdate:   []SubResourceUpdateOption{DryRunAll},
+		subPatch:    []SubResourcePatchOption{DryRunAll},
+		subApply:    []SubResourceApplyOption{DryRunAll},
 	}}
 }
 
@@ -21,7 +25,8 @@ func NewDryRunClient(c Client) Client {
 func WithFieldOwner(c Client, fieldOwner string) Client {
 	owner := FieldOwner(fieldOwner)
 	return &addingClient{Client: c, before: addedOptions{
-		create: []CreateOption{owner}, update: []UpdateOption{owner}, patch: []PatchOption{owner}, apply: []ApplyOption{owner},
+		create: []CreateOption{owner}, update: []UpdateOption{owner}, patch: []PatchOption{owner},
+		apply:     []ApplyOption{owner},
 		subCreate: []SubResourceCreateOption{owner}, subUpdate: []SubResourceUpdateOption{owner},
 		subPatch: []SubResourcePatchOption{owner}, subApply: []SubResourceApplyOption{owner},
 	}}
@@ -31,9 +36,11 @@ func WithFieldOwner(c Client, fieldOwner string) Client {
 // otherwise. An Apply is always strict.
 func WithFieldValidation(c Client, validation FieldValidation) Client {
 	return &addingClient{Client: c, before: addedOptions{
-		create: []CreateOption{validation}, update: []UpdateOption{validation}, patch: []PatchOption{validation},
-		subCreate: []SubResourceCreateOption{validation}, subUpdate: []SubResourceUpdateOption{validation},
-		subPatch: []SubResourcePatchOption{validation},
+		create: []CreateOption{validation}, update: []UpdateOption{validation},
+		patch:     []PatchOption{validation},
+		subCreate: []SubResourceCreateOption{validation},
+		subUpdate: []SubResourceUpdateOption{validation},
+		subPatch:  []SubResourcePatchOption{validation},
 	}}
 }
 
@@ -57,8 +64,8 @@ type addedOptions struct {
 	subApply    []SubResourceApplyOption
 }
 
-// Create implements Writer. The slice of the caller stays as it is, here and below: it may have room
-// for more, and be used by several goroutines.
+// Create implements Writer. The slice of the caller stays as it is, here and below: it may have
+// room for more, and be used by several goroutines.
 func (c *addingClient) Create(ctx context.Context, obj Object, opts ...CreateOption) error {
 	return c.Client.Create(ctx, obj, slices.Concat(c.before.create, opts, c.after.create)...)
 }
@@ -69,12 +76,16 @@ func (c *addingClient) Update(ctx context.Context, obj Object, opts ...UpdateOpt
 }
 
 // Patch implements Writer.
-func (c *addingClient) Patch(ctx context.Context, obj Object, patch Patch, opts ...PatchOption) error {
+func (c *addingClient) Patch(
+	ctx context.Context, obj Object, patch Patch, opts ...PatchOption,
+) error {
 	return c.Client.Patch(ctx, obj, patch, slices.Concat(c.before.patch, opts, c.after.patch)...)
 }
 
 // Apply implements Writer.
-func (c *addingClient) Apply(ctx context.Context, obj runtime.ApplyConfiguration, opts ...ApplyOption) error {
+func (c *addingClient) Apply(
+	ctx context.Context, obj runtime.ApplyConfiguration, opts ...ApplyOption,
+) error {
 	return c.Client.Apply(ctx, obj, slices.Concat(c.before.apply, opts, c.after.apply)...)
 }
 
@@ -84,8 +95,11 @@ func (c *addingClient) Delete(ctx context.Context, obj Object, opts ...DeleteOpt
 }
 
 // DeleteAllOf implements Writer.
-func (c *addingClient) DeleteAllOf(ctx context.Context, obj Object, opts ...DeleteAllOfOption) error {
-	return c.Client.DeleteAllOf(ctx, obj, slices.Concat(c.before.deleteAllOf, opts, c.after.deleteAllOf)...)
+func (c *addingClient) DeleteAllOf(
+	ctx context.Context, obj Object, opts ...DeleteAllOfOption,
+) error {
+	return c.Client.DeleteAllOf(ctx, obj, slices.Concat(c.before.deleteAllOf, opts,
+		c.after.deleteAllOf)...)
 }
 
 // Status implements StatusClient.
@@ -102,21 +116,33 @@ type addingSubResource struct {
 }
 
 // Create implements SubResourceWriter.
-func (s *addingSubResource) Create(ctx context.Context, obj, subResource Object, opts ...SubResourceCreateOption) error {
-	return s.SubResourceClient.Create(ctx, obj, subResource, slices.Concat(s.options.before.subCreate, opts, s.options.after.subCreate)...)
+func (s *addingSubResource) Create(
+	ctx context.Context, obj, subResource Object, opts ...SubResourceCreateOption,
+) error {
+	return s.SubResourceClient.Create(ctx, obj, subResource,
+		slices.Concat(s.options.before.subCreate, opts, s.options.after.subCreate)...)
 }
 
 // Update implements SubResourceWriter.
-func (s *addingSubResource) Update(ctx context.Context, obj Object, opts ...SubResourceUpdateOption) error {
-	return s.SubResourceClient.Update(ctx, obj, slices.Concat(s.options.before.subUpdate, opts, s.options.after.subUpdate)...)
+func (s *addingSubResource) Update(
+	ctx context.Context, obj Object, opts ...SubResourceUpdateOption,
+) error {
+	return s.SubResourceClient.Update(ctx, obj,
+		slices.Concat(s.options.before.subUpdate, opts, s.options.after.subUpdate)...)
 }
 
 // Patch implements SubResourceWriter.
-func (s *addingSubResource) Patch(ctx context.Context, obj Object, patch Patch, opts ...SubResourcePatchOption) error {
-	return s.SubResourceClient.Patch(ctx, obj, patch, slices.Concat(s.options.before.subPatch, opts, s.options.after.subPatch)...)
+func (s *addingSubResource) Patch(
+	ctx context.Context, obj Object, patch Patch, opts ...SubResourcePatchOption,
+) error {
+	return s.SubResourceClient.Patch(ctx, obj, patch,
+		slices.Concat(s.options.before.subPatch, opts, s.options.after.subPatch)...)
 }
 
 // Apply implements SubResourceWriter.
-func (s *addingSubResource) Apply(ctx context.Context, obj runtime.ApplyConfiguration, opts ...SubResourceApplyOption) error {
-	return s.SubResourceClient.Apply(ctx, obj, slices.Concat(s.options.before.subApply, opts, s.options.after.subApply)...)
+func (s *addingSubResource) Apply(
+	ctx context.Context, obj runtime.ApplyConfiguration, opts ...SubResourceApplyOption,
+) error {
+	return s.SubResourceClient.Apply(ctx, obj,
+		slices.Concat(s.options.before.subApply, opts, s.options.after.subApply)...)
 }

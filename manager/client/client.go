@@ -129,7 +129,8 @@ type SubResourceReader interface {
 type SubResourceWriter interface {
 	// Create posts subResource. For many subresources this is a request to do something, and
 	// nothing that stays.
-	Create(ctx context.Context, obj Object, subResource Object, opts ...SubResourceCreateOption) error
+	Create(ctx context.Context, obj Object, subResource Object,
+		opts ...SubResourceCreateOption) error
 	// Update replaces the subresource by that part of obj, or by the body of WithSubResourceBody.
 	Update(ctx context.Context, obj Object, opts ...SubResourceUpdateOption) error
 	// Patch changes a part of the subresource.
@@ -179,8 +180,8 @@ type IndexerFunc func(Object) []string
 // The API server does not know the index. A read that does not go through the cache can use only
 // the fields that the server can select by.
 type FieldIndexer interface {
-	// IndexField adds an index to the kind of obj. It belongs to the cache, and not to one informer:
-	// it is there again when the informer is.
+	// IndexField adds an index to the kind of obj. It belongs to the cache, and not to one
+	// informer: it is there again when the informer is.
 	IndexField(ctx context.Context, obj Object, field string, extractValue IndexerFunc) error
 }
 
@@ -194,16 +195,16 @@ type FieldIndexer interface {
 // whether there is something to wait for, too.
 type WriteWaiter interface {
 	// Holds reports whether the cache has, or is about to get, the object as it was written. It is
-	// called right after a write, with the object as the server answered it. It returns false if the
-	// cache has no informer for this kind and form yet, because one that starts later lists the object;
-	// if the object is in a namespace that is not in the cache; and if the cache's selectors do not
-	// match. If in doubt, it returns true.
+	// called right after a write, with the object as the server answered it. It returns false if
+	// the cache has no informer for this kind and form yet, because one that starts later lists the
+	// object; if the object is in a namespace that is not in the cache; and if the cache's
+	// selectors do not match. If in doubt, it returns true.
 	Holds(written Object) bool
 	// WaitFor waits until reads show the object no older than in this version: they show that
 	// version, or a later one, or that it is gone since.
 	WaitFor(ctx context.Context, obj Object, key ObjectKey, resourceVersion string) error
 	// WaitForEnd waits until reads do not show an object of that name for which isOld returns true:
-	// one that was deleted, or that the cache's selectors do not match any more. That reads show none
-	// is enough, even if the cache is late and will show one again.
+	// one that was deleted, or that the cache's selectors do not match any more. That reads show
+	// none is enough, even if the cache is late and will show one again.
 	WaitForEnd(ctx context.Context, obj Object, key ObjectKey, isOld func(Object) bool) error
 }

@@ -57,7 +57,9 @@ func (c *consistentClient) writesOf(obj runtime.Object) *unconfirmedWrites {
 }
 
 // Get implements Reader.
-func (c *consistentClient) Get(ctx context.Context, key ObjectKey, obj Object, opts ...GetOption) error {
+func (c *consistentClient) Get(
+	ctx context.Context, key ObjectKey, obj Object, opts ...GetOption,
+) error {
 	read := func() error { return c.liveClient.Get(ctx, key, obj, opts...) }
 	writes := c.writesOf(obj)
 	if writes == nil || new(GetOptions).ApplyOptions(opts).DisableReadYourWritesConsistency {
@@ -136,7 +138,9 @@ func (c *consistentClient) awaitAll(
 //
 // The version comes before the deletions: a cache that has not seen yet that an object was created
 // does not show it either.
-func (c *consistentClient) await(ctx context.Context, writes *unconfirmedWrites, key ObjectKey) (left string, err error) {
+func (c *consistentClient) await(
+	ctx context.Context, writes *unconfirmedWrites, key ObjectKey) (left string, err error,
+) {
 	unconfirmed := writes.to(key)
 	if unconfirmed.isEmpty() {
 		return "", nil
@@ -178,7 +182,8 @@ var ended = func() context.Context {
 func showsOlder(read runtime.Object, left map[ObjectKey]string) (found bool) {
 	look := func(object runtime.Object) error {
 		if about, err := meta.Accessor(object); err == nil {
-			version := left[types.NamespacedName{Namespace: about.GetNamespace(), Name: about.GetName()}]
+			version := left[types.NamespacedName{Namespace: about.GetNamespace(),
+				Name: about.GetName()}]
 			found = found || version != "" && isNewer(version, about.GetResourceVersion())
 		}
 		return nil
@@ -191,7 +196,8 @@ func showsOlder(read runtime.Object, left map[ObjectKey]string) (found bool) {
 	return found
 }
 
-// newObject returns an empty object of a kind, typed or not, by which the cache knows what is meant.
+// newObject returns an empty object of a kind, typed or not, by which the cache knows what is
+// meant.
 func newObject(gvk schema.GroupVersionKind, e encoding, scheme *runtime.Scheme) (Object, error) {
 	switch e {
 	case unstructuredObject:
@@ -216,9 +222,11 @@ func newObject(gvk schema.GroupVersionKind, e encoding, scheme *runtime.Scheme) 
 
 // consistencyWait has controller-runtime's name, labels and buckets.
 var consistencyWait = prometheus.NewHistogramVec(prometheus.HistogramOpts{
-	Name:                            "controller_runtime_client_consistency_wait_duration_seconds",
-	Help:                            "Time that reads from the cache have waited until it had seen earlier writes, in seconds.",
-	Buckets:                         []float64{0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 4, 6, 8, 10},
+	Name: "controller_runtime_client_consistency_wait_duration_seconds",
+	Help: "Time that reads from the cache have waited until it had seen earlier writes, in " +
+		"seconds.",
+	Buckets: []float64{0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 4, 6,
+		8, 10},
 	NativeHistogramBucketFactor:     1.1,
 	NativeHistogramMaxBucketNumber:  100,
 	NativeHistogramMinResetDuration: time.Hour,

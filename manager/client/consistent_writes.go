@@ -26,8 +26,9 @@ type unconfirmedWrites struct {
 
 // unconfirmed is what the server has answered to the writes to one object.
 type unconfirmed struct {
-	version string      // the newest one; empty if there is none
-	isHeld  bool        // the cache's selectors match the object in that version, so an event will show it
+	version string // the newest one; empty if there is none
+	// the cache's selectors match the object in that version, so an event will show it
+	isHeld  bool
 	deleted []types.UID // the objects of this name that are gone; replaced, never changed
 }
 
@@ -117,8 +118,8 @@ func isNewer(version, than string) bool {
 	return order > 0
 }
 
-// wrote remembers a write of obj that has succeeded: err is nil, and skip is false. The version that
-// it has led to is in answer: in obj, or in the body of a subresource.
+// wrote remembers a write of obj that has succeeded: err is nil, and skip is false. The version
+// that it has led to is in answer: in obj, or in the body of a subresource.
 func (c *consistentClient) wrote(err error, skip bool, obj, answer Object) error {
 	if err != nil || skip {
 		return err
@@ -131,7 +132,9 @@ func (c *consistentClient) wrote(err error, skip bool, obj, answer Object) error
 
 // record remembers what the server has answered. The answer to a write that removes an object, as
 // that which removes the last finalizer does, is the state before it.
-func (c *consistentClient) record(writes *unconfirmedWrites, obj, answer metav1.Object, isDeleted bool) {
+func (c *consistentClient) record(
+	writes *unconfirmedWrites, obj, answer metav1.Object, isDeleted bool,
+) {
 	key := ObjectKey{Namespace: obj.GetNamespace(), Name: obj.GetName()}
 	if isDeleted && !outlivesDeletion(answer, writes.gvk) {
 		writes.deleted(key, answer.GetUID())
@@ -179,13 +182,17 @@ func (c *consistentClient) Update(ctx context.Context, obj Object, opts ...Updat
 }
 
 // Patch implements Writer.
-func (c *consistentClient) Patch(ctx context.Context, obj Object, patch Patch, opts ...PatchOption) error {
+func (c *consistentClient) Patch(
+	ctx context.Context, obj Object, patch Patch, opts ...PatchOption,
+) error {
 	options := new(PatchOptions).ApplyOptions(opts)
 	return c.wrote(c.liveClient.Patch(ctx, obj, patch, opts...), options.leavesNoTrace(), obj, obj)
 }
 
 // Apply implements Writer.
-func (c *consistentClient) Apply(ctx context.Context, obj runtime.ApplyConfiguration, opts ...ApplyOption) error {
+func (c *consistentClient) Apply(
+	ctx context.Context, obj runtime.ApplyConfiguration, opts ...ApplyOption,
+) error {
 	options := new(ApplyOptions).ApplyOptions(opts)
 	return c.applied(c.liveClient.Apply(ctx, obj, opts...), options.leavesNoTrace(), obj, obj)
 }
@@ -204,7 +211,9 @@ func (o *ApplyOptions) leavesNoTrace() bool {
 }
 
 // applied is wrote for an apply configuration, which by now has the server's answer.
-func (c *consistentClient) applied(err error, skip bool, obj, answer runtime.ApplyConfiguration) error {
+func (c *consistentClient) applied(
+	err error, skip bool, obj, answer runtime.ApplyConfiguration,
+) error {
 	if err != nil || skip {
 		return err
 	}
@@ -240,7 +249,8 @@ func (c *consistentClient) Delete(ctx context.Context, obj Object, opts ...Delet
 	options := new(DeleteOptions).ApplyOptions(opts)
 	sent := options.AsDeleteOptions()
 	got := c.delete(ctx, obj, options)
-	if err := got.Error(); err != nil || options.DisableReadYourWritesConsistency || len(sent.DryRun) > 0 {
+	skip := options.DisableReadYourWritesConsistency || len(sent.DryRun) > 0
+	if err := got.Error(); err != nil || skip {
 		return err
 	}
 	writes := c.writesOf(obj)
@@ -296,7 +306,9 @@ type consistentSubResource struct {
 }
 
 // Update implements SubResourceWriter. A Scale has the version of the object that it belongs to.
-func (s *consistentSubResource) Update(ctx context.Context, obj Object, opts ...SubResourceUpdateOption) error {
+func (s *consistentSubResource) Update(
+	ctx context.Context, obj Object, opts ...SubResourceUpdateOption,
+) error {
 	options, answer := new(SubResourceUpdateOptions).ApplyOptions(opts), obj
 	if options.SubResourceBody != nil {
 		answer = options.SubResourceBody
@@ -306,7 +318,9 @@ func (s *consistentSubResource) Update(ctx context.Context, obj Object, opts ...
 }
 
 // Patch implements SubResourceWriter.
-func (s *consistentSubResource) Patch(ctx context.Context, obj Object, patch Patch, opts ...SubResourcePatchOption) error {
+func (s *consistentSubResource) Patch(
+	ctx context.Context, obj Object, patch Patch, opts ...SubResourcePatchOption,
+) error {
 	options, answer := new(SubResourcePatchOptions).ApplyOptions(opts), obj
 	if options.SubResourceBody != nil {
 		answer = options.SubResourceBody
@@ -316,7 +330,9 @@ func (s *consistentSubResource) Patch(ctx context.Context, obj Object, patch Pat
 }
 
 // Apply implements SubResourceWriter.
-func (s *consistentSubResource) Apply(ctx context.Context, obj runtime.ApplyConfiguration, opts ...SubResourceApplyOption) error {
+func (s *consistentSubResource) Apply(
+	ctx context.Context, obj runtime.ApplyConfiguration, opts ...SubResourceApplyOption,
+) error {
 	options, answer := new(SubResourceApplyOptions).ApplyOpts(opts), obj
 	if options.SubResourceBody != nil {
 		answer = options.SubResourceBody

@@ -27,12 +27,13 @@ type encoding int
 const (
 	// typedObject objects are Go types of the scheme: protobuf for built-in kinds, JSON for others.
 	typedObject encoding = iota
-	// applyConfig configurations are Go types, too, but only JSON can say that a field is not there.
+	// applyConfig configurations are Go types, too, but only JSON can say that a field is not
+	// there.
 	applyConfig
 	// unstructuredObject objects are JSON, decoded into maps.
 	unstructuredObject
-	// metadataObject objects are cut down to their metadata by the server, if it is asked nicely: by the
-	// Accept header.
+	// metadataObject objects are cut down to their metadata by the server, if it is asked nicely:
+	// by the Accept header.
 	metadataObject
 )
 
@@ -48,9 +49,13 @@ func encodingOf(obj runtime.Object) encoding {
 }
 
 // connect returns a connection to the resources of a kind's group and version.
-func (e encoding) connect(gvk schema.GroupVersionKind, config *rest.Config, codecs serializer.CodecFactory, httpClient *http.Client) (rest.Interface, error) {
+func (e encoding) connect(
+	gvk schema.GroupVersionKind, config *rest.Config, codecs serializer.CodecFactory,
+	httpClient *http.Client,
+) (rest.Interface, error) {
 	if e != metadataObject {
-		return apiutil.RESTClientForGVK(gvk, e != typedObject, e == unstructuredObject, config, codecs, httpClient)
+		return apiutil.RESTClientForGVK(gvk, e != typedObject, e == unstructuredObject, config,
+			codecs, httpClient)
 	}
 	config = metadata.ConfigFor(config)
 	version := gvk.GroupVersion()
@@ -71,7 +76,8 @@ func (e encoding) accept(request *rest.Request, isList bool) *rest.Request {
 		as = ";as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 	}
 	// Plain JSON is for API servers that do not know how to cut: they send the whole object.
-	return request.SetHeader("Accept", runtime.ContentTypeProtobuf+as+","+runtime.ContentTypeJSON+as+","+runtime.ContentTypeJSON)
+	return request.SetHeader("Accept",
+		runtime.ContentTypeProtobuf+as+","+runtime.ContentTypeJSON+as+","+runtime.ContentTypeJSON)
 }
 
 // decode stores the answer in obj.
@@ -87,7 +93,8 @@ func (e encoding) decode(result rest.Result, obj runtime.Object) error {
 	if !runtime.IsNotRegisteredError(err) {
 		return err
 	}
-	raw, _ := result.Raw() // the whole object, of a kind that the decoder does not know; result.Error was nil
+	// the whole object, of a kind that the decoder does not know; result.Error was nil
+	raw, _ := result.Raw()
 	if err := json.Unmarshal(raw, obj); err != nil {
 		return fmt.Errorf("decode the answer as metadata: %w", err)
 	}
@@ -145,8 +152,8 @@ func keepListKind(list *metav1.PartialObjectMetadataList) func() {
 	}
 }
 
-// itemKind is the kind of a list's items, and that of an object as it is: it may be a PriceList, with
-// items.
+// itemKind is the kind of a list's items, and that of an object as it is: it may be a PriceList,
+// with items.
 func itemKind(obj runtime.Object, gvk schema.GroupVersionKind) schema.GroupVersionKind {
 	if _, isObject := obj.(Object); !isObject {
 		gvk.Kind = strings.TrimSuffix(gvk.Kind, "List")

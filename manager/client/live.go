@@ -79,7 +79,8 @@ func (c *liveClient) List(ctx context.Context, list ObjectList, opts ...ListOpti
 		defer keepListKind(l)()
 	}
 	r.namespace = options.Namespace
-	request := r.encoding.accept(r.to(r.Get()).VersionedParams(options.AsListOptions(), queryCodec{}), true)
+	request := r.encoding.accept(r.to(r.Get()).VersionedParams(options.AsListOptions(),
+		queryCodec{}), true)
 	return r.encoding.decode(request.Do(ctx), list)
 }
 
@@ -101,7 +102,8 @@ func (c *liveClient) Create(ctx context.Context, obj Object, opts ...CreateOptio
 		defer keepKind(obj)()
 	}
 	options := (&CreateOptions{}).ApplyOptions(opts).AsCreateOptions()
-	return r.encoding.decode(r.to(r.Post()).Body(obj).VersionedParams(options, queryCodec{}).Do(ctx), obj)
+	return r.encoding.decode(r.to(r.Post()).Body(obj).VersionedParams(options,
+		queryCodec{}).Do(ctx), obj)
 }
 
 // Update implements Writer.
@@ -112,20 +114,24 @@ func (c *liveClient) Update(ctx context.Context, obj Object, opts ...UpdateOptio
 	}
 	defer keepKind(obj)()
 	options := (&UpdateOptions{}).ApplyOptions(opts).AsUpdateOptions()
-	return r.encoding.decode(r.toObject(r.Put()).Body(obj).VersionedParams(options, queryCodec{}).Do(ctx), obj)
+	return r.encoding.decode(r.toObject(r.Put()).Body(obj).VersionedParams(options,
+		queryCodec{}).Do(ctx), obj)
 }
 
 // wholeObject is for requests that send the whole object, so that the rest of one that is metadata
 // only would be gone.
 func (c *liveClient) wholeObject(obj Object, verb string) (restClient, error) {
 	if encodingOf(obj) == metadataObject {
-		return restClient{}, fmt.Errorf("cannot %s an object of which only the metadata is known; it can be patched", verb)
+		return restClient{}, fmt.Errorf("cannot %s an object of which only the metadata is "+
+			"known; it can be patched", verb)
 	}
 	return c.restClients.ofObject(obj)
 }
 
 // Patch implements Writer.
-func (c *liveClient) Patch(ctx context.Context, obj Object, patch Patch, opts ...PatchOption) error {
+func (c *liveClient) Patch(
+	ctx context.Context, obj Object, patch Patch, opts ...PatchOption,
+) error {
 	r, err := c.restClients.ofObject(obj)
 	if err != nil {
 		return err
@@ -135,23 +141,29 @@ func (c *liveClient) Patch(ctx context.Context, obj Object, patch Patch, opts ..
 }
 
 // patch sends a patch of body, which gets the answer.
-func (r restClient) patch(ctx context.Context, body Object, patch Patch, options *PatchOptions) error {
+func (r restClient) patch(
+	ctx context.Context, body Object, patch Patch, options *PatchOptions,
+) error {
 	if err := r.mayPatch("patch"); err != nil {
 		return err
 	}
 	if anyvalue.IsNil(patch) || anyvalue.IsNil(body) {
-		return fmt.Errorf("patch %s %q: the patch (%T) or the object (%T) is nil", r.gvk.Kind, r.name, patch, body)
+		return fmt.Errorf("patch %s %q: the patch (%T) or the object (%T) is nil", r.gvk.Kind,
+			r.name, patch, body)
 	}
 	data, err := patch.Data(body)
 	if err != nil {
 		return err
 	}
-	request := r.toObject(r.Patch(patch.Type())).VersionedParams(options.AsPatchOptions(), queryCodec{}).Body(data)
+	request := r.toObject(r.Patch(patch.Type())).VersionedParams(options.AsPatchOptions(),
+		queryCodec{}).Body(data)
 	return r.encoding.decode(r.encoding.accept(request, false).Do(ctx), body)
 }
 
 // Apply implements Writer.
-func (c *liveClient) Apply(ctx context.Context, obj runtime.ApplyConfiguration, opts ...ApplyOption) error {
+func (c *liveClient) Apply(
+	ctx context.Context, obj runtime.ApplyConfiguration, opts ...ApplyOption,
+) error {
 	a, err := describeApplied(obj)
 	if err != nil {
 		return err
@@ -164,7 +176,9 @@ func (c *liveClient) Apply(ctx context.Context, obj runtime.ApplyConfiguration, 
 }
 
 // apply sends body, which gets the answer.
-func (r restClient) apply(ctx context.Context, body runtime.ApplyConfiguration, options *ApplyOptions) error {
+func (r restClient) apply(
+	ctx context.Context, body runtime.ApplyConfiguration, options *ApplyOptions,
+) error {
 	if err := r.mayPatch("apply"); err != nil {
 		return err
 	}
@@ -178,7 +192,8 @@ func (r restClient) apply(ctx context.Context, body runtime.ApplyConfiguration, 
 	if err != nil {
 		return fmt.Errorf("apply %s %s: %w", r.gvk.Kind, r.name, err)
 	}
-	return decodeApplied(r.toObject(request).VersionedParams(options.AsPatchOptions(), queryCodec{}).Do(ctx), body)
+	return decodeApplied(r.toObject(request).VersionedParams(options.AsPatchOptions(),
+		queryCodec{}).Do(ctx), body)
 }
 
 // Delete implements Writer.
@@ -252,7 +267,9 @@ type watchingClient struct {
 }
 
 // Watch implements WithWatch. It always goes to the server.
-func (w *watchingClient) Watch(ctx context.Context, list ObjectList, opts ...ListOption) (watch.Interface, error) {
+func (w *watchingClient) Watch(
+	ctx context.Context, list ObjectList, opts ...ListOption,
+) (watch.Interface, error) {
 	r, err := w.live.restClients.ofObject(list)
 	if err != nil {
 		return nil, err
@@ -264,7 +281,8 @@ func (w *watchingClient) Watch(ctx context.Context, list ObjectList, opts ...Lis
 	options.Raw = copyOf(options.Raw)
 	options.Raw.Watch = true
 	r.namespace = options.Namespace
-	request := r.encoding.accept(r.to(r.Get()).VersionedParams(options.AsListOptions(), queryCodec{}), false)
+	request := r.encoding.accept(r.to(r.Get()).VersionedParams(options.AsListOptions(),
+		queryCodec{}), false)
 	if seconds := options.Raw.TimeoutSeconds; r.encoding == metadataObject && seconds != nil {
 		request.Timeout(time.Duration(*seconds) * time.Second)
 	}

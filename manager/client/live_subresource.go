@@ -31,14 +31,16 @@ func (s *liveSubResource) of(obj Object) (restClient, error) {
 	return r, err
 }
 
-var errUnstructuredBody = errors.New("the subresource of an unstructured object must be an unstructured object, too")
+var errUnstructuredBody = errors.New("the subresource of an unstructured object must be an " +
+	"unstructured object, too")
 
 // withBody is of, for a subresource that has a form of its own. A subresource without a name gets
 // that of the object.
 func (s *liveSubResource) withBody(obj, subResource Object, verb string) (restClient, error) {
 	switch encodingOf(obj) {
 	case metadataObject:
-		return restClient{}, errors.New("cannot " + verb + " a subresource of an object of which only the metadata is known")
+		return restClient{}, errors.New("cannot " + verb + " a subresource of an object of which " +
+			"only the metadata is known")
 	case unstructuredObject:
 		if encodingOf(subResource) != unstructuredObject {
 			return restClient{}, errUnstructuredBody
@@ -49,7 +51,8 @@ func (s *liveSubResource) withBody(obj, subResource Object, verb string) (restCl
 		return restClient{}, err
 	}
 	if anyvalue.IsNil(subResource) {
-		return restClient{}, fmt.Errorf("%s the %s of %s %q: its object is nil (%T)", verb, s.name, r.gvk.Kind, r.name, subResource)
+		return restClient{}, fmt.Errorf("%s the %s of %s %q: its object is nil (%T)", verb, s.name,
+			r.gvk.Kind, r.name, subResource)
 	}
 	if subResource.GetName() == "" {
 		subResource.SetName(obj.GetName())
@@ -58,31 +61,40 @@ func (s *liveSubResource) withBody(obj, subResource Object, verb string) (restCl
 }
 
 // Get implements SubResourceReader.
-func (s *liveSubResource) Get(ctx context.Context, obj, subResource Object, opts ...SubResourceGetOption) error {
+func (s *liveSubResource) Get(
+	ctx context.Context, obj, subResource Object, opts ...SubResourceGetOption,
+) error {
 	r, err := s.withBody(obj, subResource, "get")
 	if err != nil {
 		return err
 	}
 	options := (&SubResourceGetOptions{}).ApplyOptions(opts).AsGetOptions()
-	return r.encoding.decode(r.toObject(r.Get()).VersionedParams(options, queryCodec{}).Do(ctx), subResource)
+	return r.encoding.decode(r.toObject(r.Get()).VersionedParams(options, queryCodec{}).Do(ctx),
+		subResource)
 }
 
 // Create implements SubResourceWriter.
-func (s *liveSubResource) Create(ctx context.Context, obj, subResource Object, opts ...SubResourceCreateOption) error {
+func (s *liveSubResource) Create(
+	ctx context.Context, obj, subResource Object, opts ...SubResourceCreateOption,
+) error {
 	r, err := s.withBody(obj, subResource, "create")
 	if err != nil {
 		return err
 	}
 	defer keepKind(subResource)()
 	options := (&SubResourceCreateOptions{}).ApplyOptions(opts).AsCreateOptions()
-	return r.encoding.decode(r.toObject(r.Post()).Body(subResource).VersionedParams(options, queryCodec{}).Do(ctx), subResource)
+	return r.encoding.decode(r.toObject(r.Post()).Body(subResource).VersionedParams(options,
+		queryCodec{}).Do(ctx), subResource)
 }
 
 // Update implements SubResourceWriter.
-func (s *liveSubResource) Update(ctx context.Context, obj Object, opts ...SubResourceUpdateOption) error {
+func (s *liveSubResource) Update(
+	ctx context.Context, obj Object, opts ...SubResourceUpdateOption,
+) error {
 	options := (&SubResourceUpdateOptions{}).ApplyOptions(opts)
 	if encodingOf(obj) == metadataObject {
-		return errors.New("cannot update a subresource of an object of which only the metadata is known; it can be patched")
+		return errors.New("cannot update a subresource of an object of which only the metadata " +
+			"is known; it can be patched")
 	}
 	r, err := s.of(obj)
 	if err != nil {
@@ -93,7 +105,8 @@ func (s *liveSubResource) Update(ctx context.Context, obj Object, opts ...SubRes
 		body = options.SubResourceBody
 	}
 	if anyvalue.IsNil(body) {
-		return fmt.Errorf("update the %s of %s %q: its object is nil (%T)", s.name, r.gvk.Kind, r.name, body)
+		return fmt.Errorf("update the %s of %s %q: its object is nil (%T)", s.name, r.gvk.Kind,
+			r.name, body)
 	}
 	if body.GetName() == "" {
 		body.SetName(obj.GetName())
@@ -102,11 +115,14 @@ func (s *liveSubResource) Update(ctx context.Context, obj Object, opts ...SubRes
 		body.SetNamespace(obj.GetNamespace())
 	}
 	defer keepKind(obj)()
-	return r.encoding.decode(r.toObject(r.Put()).Body(body).VersionedParams(options.AsUpdateOptions(), queryCodec{}).Do(ctx), body)
+	request := r.toObject(r.Put()).Body(body).VersionedParams(options.AsUpdateOptions(), queryCodec{})
+	return r.encoding.decode(request.Do(ctx), body)
 }
 
 // Patch implements SubResourceWriter.
-func (s *liveSubResource) Patch(ctx context.Context, obj Object, patch Patch, opts ...SubResourcePatchOption) error {
+func (s *liveSubResource) Patch(
+	ctx context.Context, obj Object, patch Patch, opts ...SubResourcePatchOption,
+) error {
 	options := (&SubResourcePatchOptions{}).ApplyOptions(opts)
 	r, err := s.of(obj)
 	if err != nil {
@@ -122,7 +138,9 @@ func (s *liveSubResource) Patch(ctx context.Context, obj Object, patch Patch, op
 
 // Apply implements SubResourceWriter. A body of its own gets the answer; in controller-runtime the
 // configuration of the object gets it, which has another form.
-func (s *liveSubResource) Apply(ctx context.Context, obj runtime.ApplyConfiguration, opts ...SubResourceApplyOption) error {
+func (s *liveSubResource) Apply(
+	ctx context.Context, obj runtime.ApplyConfiguration, opts ...SubResourceApplyOption,
+) error {
 	options := (&SubResourceApplyOptions{}).ApplyOpts(opts)
 	a, err := describeApplied(obj)
 	if err != nil {

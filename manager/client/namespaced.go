@@ -58,17 +58,21 @@ func (n *namespacedClient) claimApplied(obj runtime.ApplyConfiguration) error {
 		config.SetNamespace(n.namespace)
 		return nil
 	}
-	// Each type of configuration has a WithNamespace that returns this type, so no interface has it.
+	// Each type of configuration has a WithNamespace that returns this type, so no interface has
+	// it.
 	with := reflect.ValueOf(obj).MethodByName("WithNamespace")
 	if !with.IsValid() || with.Type().NumIn() != 1 || with.Type().In(0).Kind() != reflect.String {
-		return fmt.Errorf("a %T cannot be put into a namespace: it has no method WithNamespace(string)", obj)
+		return fmt.Errorf("a %T cannot be put into a namespace: it has no method "+
+			"WithNamespace(string)", obj)
 	}
 	with.Call([]reflect.Value{reflect.ValueOf(n.namespace)})
 	return nil
 }
 
 // Get implements Reader.
-func (n *namespacedClient) Get(ctx context.Context, key ObjectKey, obj Object, opts ...GetOption) error {
+func (n *namespacedClient) Get(
+	ctx context.Context, key ObjectKey, obj Object, opts ...GetOption,
+) error {
 	namespaced, err := n.IsObjectNamespaced(obj)
 	switch {
 	case err != nil:
@@ -110,7 +114,9 @@ func (n *namespacedClient) Update(ctx context.Context, obj Object, opts ...Updat
 }
 
 // Patch implements Writer.
-func (n *namespacedClient) Patch(ctx context.Context, obj Object, patch Patch, opts ...PatchOption) error {
+func (n *namespacedClient) Patch(
+	ctx context.Context, obj Object, patch Patch, opts ...PatchOption,
+) error {
 	if err := n.claim(obj); err != nil {
 		return err
 	}
@@ -118,7 +124,9 @@ func (n *namespacedClient) Patch(ctx context.Context, obj Object, patch Patch, o
 }
 
 // Apply implements Writer.
-func (n *namespacedClient) Apply(ctx context.Context, obj runtime.ApplyConfiguration, opts ...ApplyOption) error {
+func (n *namespacedClient) Apply(
+	ctx context.Context, obj runtime.ApplyConfiguration, opts ...ApplyOption,
+) error {
 	if err := n.claimApplied(obj); err != nil {
 		return err
 	}
@@ -134,7 +142,9 @@ func (n *namespacedClient) Delete(ctx context.Context, obj Object, opts ...Delet
 }
 
 // DeleteAllOf implements Writer. An option for another namespace is overruled.
-func (n *namespacedClient) DeleteAllOf(ctx context.Context, obj Object, opts ...DeleteAllOfOption) error {
+func (n *namespacedClient) DeleteAllOf(
+	ctx context.Context, obj Object, opts ...DeleteAllOfOption,
+) error {
 	namespaced, err := n.IsObjectNamespaced(obj)
 	if err != nil {
 		return err
@@ -159,7 +169,9 @@ type namespacedSubResource struct {
 }
 
 // Get implements SubResourceReader.
-func (s *namespacedSubResource) Get(ctx context.Context, obj, subResource Object, opts ...SubResourceGetOption) error {
+func (s *namespacedSubResource) Get(
+	ctx context.Context, obj, subResource Object, opts ...SubResourceGetOption,
+) error {
 	if err := s.client.claim(obj); err != nil {
 		return err
 	}
@@ -167,7 +179,9 @@ func (s *namespacedSubResource) Get(ctx context.Context, obj, subResource Object
 }
 
 // Create implements SubResourceWriter.
-func (s *namespacedSubResource) Create(ctx context.Context, obj, subResource Object, opts ...SubResourceCreateOption) error {
+func (s *namespacedSubResource) Create(
+	ctx context.Context, obj, subResource Object, opts ...SubResourceCreateOption,
+) error {
 	if err := s.client.claim(obj); err != nil {
 		return err
 	}
@@ -175,7 +189,9 @@ func (s *namespacedSubResource) Create(ctx context.Context, obj, subResource Obj
 }
 
 // Update implements SubResourceWriter.
-func (s *namespacedSubResource) Update(ctx context.Context, obj Object, opts ...SubResourceUpdateOption) error {
+func (s *namespacedSubResource) Update(
+	ctx context.Context, obj Object, opts ...SubResourceUpdateOption,
+) error {
 	if err := s.client.claim(obj); err != nil {
 		return err
 	}
@@ -183,7 +199,9 @@ func (s *namespacedSubResource) Update(ctx context.Context, obj Object, opts ...
 }
 
 // Patch implements SubResourceWriter.
-func (s *namespacedSubResource) Patch(ctx context.Context, obj Object, patch Patch, opts ...SubResourcePatchOption) error {
+func (s *namespacedSubResource) Patch(
+	ctx context.Context, obj Object, patch Patch, opts ...SubResourcePatchOption,
+) error {
 	if err := s.client.claim(obj); err != nil {
 		return err
 	}
@@ -191,7 +209,9 @@ func (s *namespacedSubResource) Patch(ctx context.Context, obj Object, patch Pat
 }
 
 // Apply implements SubResourceWriter.
-func (s *namespacedSubResource) Apply(ctx context.Context, obj runtime.ApplyConfiguration, opts ...SubResourceApplyOption) error {
+func (s *namespacedSubResource) Apply(
+	ctx context.Context, obj runtime.ApplyConfiguration, opts ...SubResourceApplyOption,
+) error {
 	if err := s.client.claimApplied(obj); err != nil {
 		return err
 	}

@@ -43,7 +43,8 @@ func newClient(config *rest.Config, options Options) (*liveClient, Client, error
 		return nil, nil, err
 	}
 	live := &liveClient{reads: read, restClients: &restClients{
-		config: config, httpClient: options.HTTPClient, scheme: options.Scheme, mapper: options.Mapper,
+		config: config, httpClient: options.HTTPClient, scheme: options.Scheme,
+		mapper: options.Mapper,
 		codecs: serializer.NewCodecFactory(options.Scheme), known: map[resourceKey]*resourceMeta{},
 	}}
 
@@ -51,7 +52,8 @@ func newClient(config *rest.Config, options Options) (*liveClient, Client, error
 	if options.Cache != nil && value(options.Cache.EnableReadYourWritesConsistency) && read.cache != nil {
 		waiter, ok := read.cache.(WriteWaiter)
 		if !ok {
-			return nil, nil, fmt.Errorf("CacheOptions.EnableReadYourWritesConsistency: the reader is a %T, which is no client.WriteWaiter", read.cache)
+			return nil, nil, fmt.Errorf("CacheOptions.EnableReadYourWritesConsistency: the "+
+				"reader is a %T, which is no client.WriteWaiter", read.cache)
 		}
 		c = newConsistentClient(live, waiter)
 	}
@@ -88,7 +90,8 @@ func withDefaults(config *rest.Config, options Options) (*rest.Config, Options, 
 		options.Scheme = scheme.Scheme
 	}
 	if options.Mapper == nil {
-		if options.Mapper, err = apiutil.NewDynamicRESTMapper(config, options.HTTPClient); err != nil {
+		if options.Mapper, err = apiutil.NewDynamicRESTMapper(config,
+			options.HTTPClient); err != nil {
 			return nil, options, err
 		}
 	}
@@ -99,7 +102,9 @@ func withDefaults(config *rest.Config, options Options) (*rest.Config, Options, 
 type warnings struct{ log logr.Logger }
 
 // HandleWarningHeaderWithContext implements rest.WarningHandlerWithContext.
-func (w warnings) HandleWarningHeaderWithContext(ctx context.Context, code int, _ string, message string) {
+func (w warnings) HandleWarningHeaderWithContext(
+	ctx context.Context, code int, _ string, message string,
+) {
 	if code != 299 || message == "" { // 299 is the only code that Kubernetes uses
 		return
 	}
@@ -138,16 +143,17 @@ type CacheOptions struct {
 	// DisableFor are objects or lists whose kinds are read from the server all the same, in all
 	// forms.
 	DisableFor []Object
-	// Unstructured says whether the cache answers reads of unstructured objects, too. By default they
-	// go to the server, because the cache would open a watch of its own for them.
+	// Unstructured says whether the cache answers reads of unstructured objects, too. By default
+	// they go to the server, because the cache would open a watch of its own for them.
 	Unstructured bool
 	// EnableReadYourWritesConsistency makes a read from the cache wait until the cache has seen the
 	// writes that have returned before: Get those of the object, List those of the kind. Reads of
 	// another form do not wait: what was written as a typed object may be old when it is read as an
 	// unstructured one. Reader must be a WriteWaiter, as the cache of package cache is.
 	//
-	// If a write takes an object out of the cache's selectors, and the next one comes before the cache has seen
-	// that, a read waits for the server's next bookmark, up to a minute: the second write has no event.
+	// If a write takes an object out of the cache's selectors, and the next one comes before the
+	// cache has seen that, a read waits for the server's next bookmark, up to a minute: the second
+	// write has no event.
 	//
 	// DeleteAllOf returns an error then: the server does not say in which version it has deleted
 	// what. List, and delete one by one.
@@ -172,7 +178,8 @@ func newReads(options *CacheOptions, scheme *runtime.Scheme) (reads, error) {
 	if options == nil || options.Reader == nil {
 		return reads{}, nil
 	}
-	r := reads{cache: options.Reader, live: map[schema.GroupVersionKind]bool{}, unstructured: options.Unstructured}
+	r := reads{cache: options.Reader, live: map[schema.GroupVersionKind]bool{},
+		unstructured: options.Unstructured}
 	for _, obj := range options.DisableFor {
 		gvk, err := apiutil.GVKForObject(obj, scheme)
 		if err != nil {

@@ -46,8 +46,9 @@ func (o *GetOptions) ApplyToGet(to *GetOptions) {
 type ListOptions struct {
 	// LabelSelector selects objects by their labels; nil selects all.
 	LabelSelector labels.Selector
-	// FieldSelector selects objects by fields; nil selects all. The API server knows a few fields of
-	// each kind. A cache knows those that were given to IndexField, and no operator but equality.
+	// FieldSelector selects objects by fields; nil selects all. The API server knows a few fields
+	// of each kind. A cache knows those that were given to IndexField, and no operator but
+	// equality.
 	FieldSelector fields.Selector
 	// Namespace is the namespace in which the objects are. Empty is all of them.
 	Namespace string
@@ -59,15 +60,16 @@ type ListOptions struct {
 	// place after some minutes, and says so with an error of type apierrors.IsResourceExpired.
 	Continue string
 
-	// UnsafeDisableDeepCopy makes a cache return its own objects instead of copies. They must not be
-	// changed: everybody else who reads from the cache sees the change. Nil leaves it to the cache.
+	// UnsafeDisableDeepCopy makes a cache return its own objects instead of copies. They must not
+	// be changed: everybody else who reads from the cache sees the change. Nil leaves it to the
+	// cache.
 	UnsafeDisableDeepCopy *bool
 	// DisableReadYourWritesConsistency reads at once, even if the cache has not seen an earlier
 	// write yet. It says nothing to a client without CacheOptions.EnableReadYourWritesConsistency.
 	DisableReadYourWritesConsistency bool
 
-	// Raw is sent to the server where nothing is set above. Its Limit and Continue never are, unless
-	// it asks for a watch. A cache does not look at it.
+	// Raw is sent to the server where nothing is set above. Its Limit and Continue never are,
+	// unless it asks for a watch. A cache does not look at it.
 	Raw *metav1.ListOptions
 }
 

@@ -117,7 +117,8 @@ func (d difference) Data(obj Object) ([]byte, error) {
 	if d.options.OptimisticLock {
 		version := before.GetResourceVersion()
 		if version == "" {
-			return nil, fmt.Errorf("patch %s with an optimistic lock: the object that the patch starts from has no resourceVersion", ObjectKeyFromObject(before))
+			return nil, fmt.Errorf("patch %s with an optimistic lock: the object that the patch "+
+				"starts from has no resourceVersion", ObjectKeyFromObject(before))
 		}
 		// A version that only one of them has is a difference, and so it is in the patch.
 		before = before.DeepCopyObject().(Object)
@@ -178,7 +179,8 @@ func describeApplied(obj runtime.ApplyConfiguration) (applied, error) {
 		if config.Unstructured == nil {
 			return applied{}, fmt.Errorf("what is to be applied is nil (%T)", config.Unstructured)
 		}
-		return applied{config.GroupVersionKind(), ObjectKeyFromObject(config), unstructuredObject}, nil
+		return applied{config.GroupVersionKind(), ObjectKeyFromObject(config),
+			unstructuredObject}, nil
 	case applyConfiguration:
 		version, err := schema.ParseGroupVersion(value(config.GetAPIVersion()))
 		if err != nil {
@@ -187,7 +189,8 @@ func describeApplied(obj runtime.ApplyConfiguration) (applied, error) {
 		key := ObjectKey{Namespace: value(config.GetNamespace()), Name: value(config.GetName())}
 		return applied{version.WithKind(value(config.GetKind())), key, applyConfig}, nil
 	default:
-		return applied{}, fmt.Errorf("a %T cannot be applied: it has no methods that say its kind and name", obj)
+		return applied{}, fmt.Errorf("a %T cannot be applied: it has no methods that say its "+
+			"kind and name", obj)
 	}
 }
 

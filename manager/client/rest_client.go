@@ -22,12 +22,14 @@ type restClient struct {
 
 // to completes a request to a collection: namespace and resource.
 func (r restClient) to(request *rest.Request) *rest.Request {
-	return request.NamespaceIfScoped(r.namespace, r.isNamespaced()).Resource(r.mapping.Resource.Resource)
+	return request.NamespaceIfScoped(r.namespace,
+		r.isNamespaced()).Resource(r.mapping.Resource.Resource)
 }
 
-// toObject completes a request to one object, or to a subresource of it. Without a name, or without a
-// namespace where there must be one, it is an error and not sent. controller-runtime sends that about
-// metadata, and the server says "not found", which to a reconciler means that the object was deleted.
+// toObject completes a request to one object, or to a subresource of it. Without a name, or without
+// a namespace where there must be one, it is an error and not sent. controller-runtime sends that
+// about metadata, and the server says "not found", which to a reconciler means that the object was
+// deleted.
 func (r restClient) toObject(request *rest.Request) *rest.Request {
 	request = r.to(request).Name(r.name)
 	if r.subResource != "" {
@@ -36,11 +38,13 @@ func (r restClient) toObject(request *rest.Request) *rest.Request {
 	return request
 }
 
-// mayPatch is an error for a patch, or an apply, without a namespace where there must be one. client-go, which refuses
-// other requests by itself, sends these to a path that no server has, and the 404 says nothing about the reason.
+// mayPatch is an error for a patch, or an apply, without a namespace where there must be one.
+// client-go, which refuses other requests by itself, sends these to a path that no server has, and
+// the 404 says nothing about the reason.
 func (r restClient) mayPatch(verb string) error {
 	if r.isNamespaced() && r.namespace == "" {
-		return fmt.Errorf("%s %s %q: its namespace is missing: set it, a %s is always in one", verb, r.gvk.Kind, r.name, r.gvk.Kind)
+		return fmt.Errorf("%s %s %q: its namespace is missing: set it, a %s is always in one", verb,
+			r.gvk.Kind, r.name, r.gvk.Kind)
 	}
 	return nil
 }

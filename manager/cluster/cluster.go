@@ -1,12 +1,12 @@
 // Package cluster is the connection to one cluster: a client, a cache and what they need, made to
 // fit each other.
 //
-// A rest.Config goes in, and comes out as a client whose reads the cache answers, a reader that always
-// asks the server, the cache, the scheme and the mapper, and recorders for events.
+// A rest.Config goes in, and comes out as a client whose reads the cache answers, a reader that
+// always asks the server, the cache, the scheme and the mapper, and recorders for events.
 //
-// Neighbours: below it are client, cache and recorder. Above it is the manager, which is one cluster
-// and what runs on it. A program that works with a second cluster makes another one, and adds it to
-// the manager.
+// Neighbours: below it are client, cache and recorder. Above it is the manager, which is one
+// cluster and what runs on it. A program that works with a second cluster makes another one, and
+// adds it to the manager.
 package cluster
 
 import (
@@ -41,8 +41,8 @@ type Cluster interface {
 	// GetFieldIndexer returns the cache, for indices.
 	GetFieldIndexer() client.FieldIndexer
 	GetRESTMapper() meta.RESTMapper
-	// GetAPIReader returns a reader that asks the server: for what must be read before Start, and for
-	// what is read so seldom that a cache would be a waste.
+	// GetAPIReader returns a reader that asks the server: for what must be read before Start, and
+	// for what is read so seldom that a cache would be a waste.
 	GetAPIReader() client.Reader
 
 	// Start runs the cache and writes events until the context ends.
@@ -92,8 +92,8 @@ func (c *liveCluster) GetLogger() logr.Logger { return c.log }
 // String is what a manager calls the cluster in messages.
 func (c *liveCluster) String() string { return "the cache of " + c.config.Host }
 
-// Start implements Cluster. Events that are recorded before the end are written, if the server takes
-// them within some seconds.
+// Start implements Cluster. Events that are recorded before the end are written, if the server
+// takes them within some seconds.
 func (c *liveCluster) Start(ctx context.Context) error {
 	writing, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -106,8 +106,8 @@ func (c *liveCluster) Start(ctx context.Context) error {
 	return errors.Join(err, unwritten)
 }
 
-// StartCache is Start without the events. A manager calls it and WriteEvents for its own cluster, because
-// webhooks record events after the cache has ended.
+// StartCache is Start without the events. A manager calls it and WriteEvents for its own cluster,
+// because webhooks record events after the cache has ended.
 func (c *liveCluster) StartCache(ctx context.Context) error {
 	if err := c.cache.Start(ctx); err != nil {
 		return err

@@ -55,7 +55,8 @@ func New(config *rest.Config, opts ...Option) (Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &liveCluster{config: given, httpClient: options.HTTPClient, scheme: options.Scheme, log: options.Logger}
+	c := &liveCluster{config: given, httpClient: options.HTTPClient, scheme: options.Scheme,
+		log: options.Logger}
 	if c.mapper, err = options.MapperProvider(config, c.httpClient); err != nil {
 		return nil, fmt.Errorf("making the RESTMapper of a cluster: %w", err)
 	}
@@ -65,11 +66,13 @@ func New(config *rest.Config, opts ...Option) (Cluster, error) {
 	if c.client, err = options.NewClient(config, c.clientOptions(options.Client)); err != nil {
 		return nil, fmt.Errorf("making the client of a cluster: %w", err)
 	}
-	c.apiReader, err = client.New(config, client.Options{HTTPClient: c.httpClient, Scheme: c.scheme, Mapper: c.mapper, Log: c.log})
+	c.apiReader, err = client.New(config, client.Options{HTTPClient: c.httpClient, Scheme: c.scheme,
+		Mapper: c.mapper, Log: c.log})
 	if err != nil {
 		return nil, fmt.Errorf("making the API reader of a cluster: %w", err)
 	}
-	c.Writer, err = recorder.New(config, c.httpClient, c.scheme, recorder.Options{Logger: options.Logger.WithName("events")})
+	c.Writer, err = recorder.New(config, c.httpClient, c.scheme,
+		recorder.Options{Logger: options.Logger.WithName("events")})
 	if err != nil {
 		return nil, fmt.Errorf("making the event writer of a cluster: %w", err)
 	}

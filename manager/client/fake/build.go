@@ -67,11 +67,13 @@ func (f *ClientBuilder) build() (*fakeClient, error) {
 	// The host is in the text of some errors.
 	config := &rest.Config{Host: "http://fake", QPS: -1}
 	if f.likeOriginal {
-		config.ContentType = runtime.ContentTypeJSON // which tells empty lists from none; protobuf does not
+		// which tells empty lists from none; protobuf does not
+		config.ContentType = runtime.ContentTypeJSON
 	}
 	live := func(mapper meta.RESTMapper) (client.WithWatch, error) {
 		return client.NewWithWatch(config, client.Options{
-			HTTPClient: &http.Client{Transport: server.Transport()}, Scheme: f.scheme, Mapper: mapper,
+			HTTPClient: &http.Client{Transport: server.Transport()}, Scheme: f.scheme,
+			Mapper: mapper,
 		})
 	}
 	c := &fakeClient{kinds: known, mapper: f.mapper, indexes: &f.indexes}
@@ -113,7 +115,8 @@ func load(server *fakeapi.Server, known *kinds, obj runtime.Object) error {
 		return fmt.Errorf("put a %T into the cluster: %w", obj, err)
 	}
 	k := known.meet(gvk, m.GetNamespace(), true)
-	if said := obj.GetObjectKind().GroupVersionKind(); !said.Empty() && said != gvk { // the Go type counts, as for a client
+	// the Go type counts, as for a client
+	if said := obj.GetObjectKind().GroupVersionKind(); !said.Empty() && said != gvk {
 		obj = obj.DeepCopyObject()
 		obj.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
 	}

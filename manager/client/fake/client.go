@@ -64,7 +64,9 @@ func (c *fakeClient) meet(obj runtime.Object, namespace string, creates bool) {
 }
 
 // Get implements client.Reader.
-func (c *fakeClient) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+func (c *fakeClient) Get(
+	ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption,
+) error {
 	c.meet(obj, key.Namespace, false)
 	if err := c.find(obj, key.Name); err != nil {
 		return err
@@ -91,7 +93,9 @@ func (c *fakeClient) find(obj runtime.Object, name string) error {
 
 // Watch implements client.WithWatch. It ends with its context, even if nobody reads it: that of
 // client-go would wait for a reader, in a goroutine that outlives the test.
-func (c *fakeClient) Watch(ctx context.Context, list client.ObjectList, opts ...client.ListOption) (watch.Interface, error) {
+func (c *fakeClient) Watch(
+	ctx context.Context, list client.ObjectList, opts ...client.ListOption,
+) (watch.Interface, error) {
 	w, err := c.WithWatch.Watch(ctx, list, opts...)
 	if err != nil {
 		return nil, err
@@ -111,25 +115,33 @@ func (w *endingWatch) Stop() {
 }
 
 // Create implements client.Writer.
-func (c *fakeClient) Create(ctx context.Context, obj client.Object, opts ...client.CreateOption) error {
+func (c *fakeClient) Create(
+	ctx context.Context, obj client.Object, opts ...client.CreateOption,
+) error {
 	c.meet(obj, keyOf(obj).Namespace, true)
 	return c.finish(obj, c.in(keyOf(obj).Namespace).Create(ctx, obj, opts...))
 }
 
 // Update implements client.Writer.
-func (c *fakeClient) Update(ctx context.Context, obj client.Object, opts ...client.UpdateOption) error {
+func (c *fakeClient) Update(
+	ctx context.Context, obj client.Object, opts ...client.UpdateOption,
+) error {
 	c.meet(obj, keyOf(obj).Namespace, false)
 	return c.finish(obj, c.in(keyOf(obj).Namespace).Update(ctx, obj, opts...))
 }
 
 // Patch implements client.Writer.
-func (c *fakeClient) Patch(ctx context.Context, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
+func (c *fakeClient) Patch(
+	ctx context.Context, obj client.Object, patch client.Patch, opts ...client.PatchOption,
+) error {
 	c.meet(obj, keyOf(obj).Namespace, patch != nil && patch.Type() == types.ApplyPatchType)
 	return c.finish(obj, c.in(keyOf(obj).Namespace).Patch(ctx, obj, patch, opts...))
 }
 
 // Delete implements client.Writer.
-func (c *fakeClient) Delete(ctx context.Context, obj client.Object, opts ...client.DeleteOption) error {
+func (c *fakeClient) Delete(
+	ctx context.Context, obj client.Object, opts ...client.DeleteOption,
+) error {
 	c.meet(obj, keyOf(obj).Namespace, false)
 	if err := c.find(obj, keyOf(obj).Name); err != nil {
 		return err
@@ -138,7 +150,9 @@ func (c *fakeClient) Delete(ctx context.Context, obj client.Object, opts ...clie
 }
 
 // Apply implements client.Writer.
-func (c *fakeClient) Apply(ctx context.Context, obj runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
+func (c *fakeClient) Apply(
+	ctx context.Context, obj runtime.ApplyConfiguration, opts ...client.ApplyOption,
+) error {
 	gvk, namespace, ok := applied(obj)
 	if ok {
 		c.kinds.meet(gvk, namespace, true)
@@ -154,8 +168,8 @@ func (c *fakeClient) finish(obj client.Object, err error) error {
 	return c.explain(err)
 }
 
-// forgetKind does what controller-runtime's fake client does: it leaves no kind in an object with a Go
-// type. Other clients leave it as it was.
+// forgetKind does what controller-runtime's fake client does: it leaves no kind in an object with a
+// Go type. Other clients leave it as it was.
 func forgetKind(obj runtime.Object) {
 	switch obj.(type) {
 	case runtime.Unstructured, *metav1.PartialObjectMetadata:
@@ -169,7 +183,8 @@ func forgetKind(obj runtime.Object) {
 func (c *fakeClient) explain(err error) error {
 	var refused *apierrors.StatusError
 	if c.loose == nil && apierrors.IsInvalid(err) && errors.As(err, &refused) {
-		refused.ErrStatus.Message += " (if the object is not meant to be complete, build the client with LikeControllerRuntime)"
+		refused.ErrStatus.Message += " (if the object is not meant to be complete, build the " +
+			"client with LikeControllerRuntime)"
 	}
 	return err
 }
@@ -195,33 +210,46 @@ func (s *fakeSubResource) of(obj client.Object) client.SubResourceClient {
 }
 
 // Apply implements client.SubResourceWriter.
-func (s *fakeSubResource) Apply(ctx context.Context, obj runtime.ApplyConfiguration, opts ...client.SubResourceApplyOption) error {
+func (s *fakeSubResource) Apply(
+	ctx context.Context, obj runtime.ApplyConfiguration, opts ...client.SubResourceApplyOption,
+) error {
 	_, namespace, _ := applied(obj)
 	return s.client.in(namespace).SubResource(s.name).Apply(ctx, obj, opts...)
 }
 
 // Get implements client.SubResourceReader.
-func (s *fakeSubResource) Get(ctx context.Context, obj, subResource client.Object, opts ...client.SubResourceGetOption) error {
+func (s *fakeSubResource) Get(
+	ctx context.Context, obj, subResource client.Object, opts ...client.SubResourceGetOption,
+) error {
 	return s.of(obj).Get(ctx, obj, subResource, opts...)
 }
 
 // Create implements client.SubResourceWriter.
-func (s *fakeSubResource) Create(ctx context.Context, obj, subResource client.Object, opts ...client.SubResourceCreateOption) error {
+func (s *fakeSubResource) Create(
+	ctx context.Context, obj, subResource client.Object, opts ...client.SubResourceCreateOption,
+) error {
 	return s.of(obj).Create(ctx, obj, subResource, opts...)
 }
 
 // Update implements client.SubResourceWriter.
-func (s *fakeSubResource) Update(ctx context.Context, obj client.Object, opts ...client.SubResourceUpdateOption) error {
+func (s *fakeSubResource) Update(
+	ctx context.Context, obj client.Object, opts ...client.SubResourceUpdateOption,
+) error {
 	return s.client.finish(obj, s.of(obj).Update(ctx, obj, opts...))
 }
 
 // Patch implements client.SubResourceWriter.
-func (s *fakeSubResource) Patch(ctx context.Context, obj client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
+func (s *fakeSubResource) Patch(
+	ctx context.Context, obj client.Object, patch client.Patch,
+	opts ...client.SubResourcePatchOption,
+) error {
 	return s.client.finish(obj, s.of(obj).Patch(ctx, obj, patch, opts...))
 }
 
 // applied returns the kind and the namespace of something to apply.
-func applied(obj runtime.ApplyConfiguration) (gvk schema.GroupVersionKind, namespace string, ok bool) {
+func applied(
+	obj runtime.ApplyConfiguration) (gvk schema.GroupVersionKind, namespace string, ok bool,
+) {
 	if v := reflect.ValueOf(obj); v.Kind() == reflect.Pointer && v.IsNil() {
 		return gvk, "", false
 	}
@@ -237,7 +265,8 @@ func applied(obj runtime.ApplyConfiguration) (gvk schema.GroupVersionKind, names
 		GetNamespace() *string
 	}:
 		gv, err := schema.ParseGroupVersion(ptr.Deref(config.GetAPIVersion(), ""))
-		return gv.WithKind(ptr.Deref(config.GetKind(), "")), ptr.Deref(config.GetNamespace(), ""), err == nil
+		return gv.WithKind(ptr.Deref(config.GetKind(), "")), ptr.Deref(config.GetNamespace(),
+			""), err == nil
 	}
 	return gvk, "", false
 }

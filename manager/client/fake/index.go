@@ -56,7 +56,9 @@ func (in *indexes) get(gvk schema.GroupVersionKind, field string) (index, bool) 
 // AddIndex adds an index to a client of this package, as ClientBuilder.WithIndex does. It is for
 // code that adds indexes at run time. It panics if the client is another one, and returns an error
 // if there is such an index.
-func AddIndex(c client.Client, obj runtime.Object, field string, extractValue client.IndexerFunc) error {
+func AddIndex(
+	c client.Client, obj runtime.Object, field string, extractValue client.IndexerFunc,
+) error {
 	fake, ok := unwrap(c)
 	if !ok {
 		panic(fmt.Sprintf("fake: AddIndex: a %T is no fake client", c))
@@ -84,7 +86,9 @@ func unwrap(c client.Client) (*fakeClient, bool) {
 
 // List implements client.Reader. What is selected by field comes in one piece, without regard to
 // a limit, as from an index.
-func (c *fakeClient) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+func (c *fakeClient) List(
+	ctx context.Context, list client.ObjectList, opts ...client.ListOption,
+) error {
 	if err := c.list(ctx, list, opts); err != nil || c.loose == nil {
 		return err
 	}
@@ -94,7 +98,9 @@ func (c *fakeClient) List(ctx context.Context, list client.ObjectList, opts ...c
 	})
 }
 
-func (c *fakeClient) list(ctx context.Context, list client.ObjectList, opts []client.ListOption) error {
+func (c *fakeClient) list(
+	ctx context.Context, list client.ObjectList, opts []client.ListOption,
+) error {
 	options := client.ListOptions{}
 	options.ApplyOptions(opts)
 	if options.FieldSelector == nil || len(options.FieldSelector.Requirements()) == 0 {
@@ -136,16 +142,21 @@ type condition struct {
 	value string
 }
 
-func (c *fakeClient) conditions(gvk schema.GroupVersionKind, selector fields.Selector) ([]condition, error) {
+func (c *fakeClient) conditions(
+	gvk schema.GroupVersionKind, selector fields.Selector,
+) ([]condition, error) {
 	var out []condition
 	for _, r := range selector.Requirements() {
 		if r.Operator != selection.Equals && r.Operator != selection.DoubleEquals {
-			return nil, fmt.Errorf("list %s by %s: an index finds only what is equal", gvk.Kind, selector)
+			return nil, fmt.Errorf("list %s by %s: an index finds only what is equal", gvk.Kind,
+				selector)
 		}
 		x, found := c.indexes.get(gvk, r.Field)
 		if !found {
-			return nil, fmt.Errorf("list %s by the field %q: there is no index with this name for %s; "+
-				"the cache needs IndexField for it, and this client ClientBuilder.WithIndex", gvk.Kind, r.Field, gvk)
+			return nil, fmt.Errorf("list %s by the field %q: there is no index with this name "+
+				"for %s; "+
+				"the cache needs IndexField for it, and this client "+
+				"ClientBuilder.WithIndex", gvk.Kind, r.Field, gvk)
 		}
 		out = append(out, condition{x, r.Value})
 	}
@@ -154,7 +165,10 @@ func (c *fakeClient) conditions(gvk schema.GroupVersionKind, selector fields.Sel
 
 // fulfils reports whether the indexes have the object under all the values. A function that
 // expects another Go type than the list has gets the object in its own.
-func (c *fakeClient) fulfils(ctx context.Context, gvk schema.GroupVersionKind, item client.Object, conditions []condition) (bool, error) {
+func (c *fakeClient) fulfils(
+	ctx context.Context, gvk schema.GroupVersionKind, item client.Object,
+	conditions []condition,
+) (bool, error) {
 	for _, want := range conditions {
 		obj := item
 		if reflect.TypeOf(item) != reflect.TypeOf(want.example) {

@@ -108,14 +108,16 @@ func (ks *kinds) findLocked(gvk schema.GroupVersionKind) *kind {
 // if the scope is a guess.
 func (ks *kinds) describe(gvk schema.GroupVersionKind) (k fakeapi.Kind, sure bool) {
 	plural, _ := meta.UnsafeGuessKindToResource(gvk)
-	k = fakeapi.Kind{Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind, Resource: plural.Resource, Status: ks.withStatus[gvk]}
+	k = fakeapi.Kind{Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind,
+		Resource: plural.Resource, Status: ks.withStatus[gvk]}
 	if example, err := ks.scheme.New(gvk); err == nil {
 		if _, isMap := example.(runtime.Unstructured); !isMap {
 			k.Example = example
 		}
 	}
 	if ks.mapper != nil {
-		if mapping, err := ks.mapper.RESTMapping(gvk.GroupKind(), gvk.Version); err == nil && mapping.Scope != nil {
+		if mapping, err := ks.mapper.RESTMapping(gvk.GroupKind(),
+			gvk.Version); err == nil && mapping.Scope != nil {
 			k.Resource = mapping.Resource.Resource
 			k.ClusterScoped = mapping.Scope.Name() == meta.RESTScopeNameRoot
 			sure = true
@@ -124,10 +126,12 @@ func (ks *kinds) describe(gvk schema.GroupVersionKind) (k fakeapi.Kind, sure boo
 	switch root, known := isClusterScoped(gvk); {
 	case known:
 		k.ClusterScoped, sure = root, true
-	case gvk.Group == "apiextensions.k8s.io" || gvk.Group == "apiregistration.k8s.io": // of aggregated servers
+	// of aggregated servers
+	case gvk.Group == "apiextensions.k8s.io" || gvk.Group == "apiregistration.k8s.io":
 		k.ClusterScoped, k.Status, sure = true, true, true
 	}
-	if k.Example != nil && strings.HasPrefix(reflect.TypeOf(k.Example).Elem().PkgPath(), "k8s.io/api/") {
+	if k.Example != nil && strings.HasPrefix(reflect.TypeOf(k.Example).Elem().PkgPath(),
+		"k8s.io/api/") {
 		k.Status = k.Status || hasStatus(k.Example)
 	}
 	return k, sure

@@ -28,7 +28,9 @@ func (ks *kinds) RESTMapping(gk schema.GroupKind, versions ...string) (*meta.RES
 }
 
 // RESTMappings implements meta.RESTMapper.
-func (ks *kinds) RESTMappings(gk schema.GroupKind, versions ...string) ([]*meta.RESTMapping, error) {
+func (ks *kinds) RESTMappings(
+	gk schema.GroupKind, versions ...string,
+) ([]*meta.RESTMapping, error) {
 	if len(versions) == 0 {
 		first, err := ks.RESTMapping(gk)
 		return []*meta.RESTMapping{first}, err
@@ -55,12 +57,16 @@ func (ks *kinds) KindsFor(resource schema.GroupVersionResource) ([]schema.GroupV
 }
 
 // ResourceFor implements meta.RESTMapper.
-func (ks *kinds) ResourceFor(input schema.GroupVersionResource) (schema.GroupVersionResource, error) {
+func (ks *kinds) ResourceFor(
+	input schema.GroupVersionResource,
+) (schema.GroupVersionResource, error) {
 	return ks.all().ResourceFor(input)
 }
 
 // ResourcesFor implements meta.RESTMapper.
-func (ks *kinds) ResourcesFor(input schema.GroupVersionResource) ([]schema.GroupVersionResource, error) {
+func (ks *kinds) ResourcesFor(
+	input schema.GroupVersionResource,
+) ([]schema.GroupVersionResource, error) {
 	return ks.all().ResourcesFor(input)
 }
 
@@ -88,7 +94,8 @@ func (ks *kinds) all() meta.RESTMapper {
 		}
 	}
 	for gvk, k := range ks.met {
-		mapper.AddSpecific(gvk, k.gvr(), schema.GroupVersionResource{Group: gvk.Group, Version: gvk.Version, Resource: singular(gvk)}, &k.scope)
+		mapper.AddSpecific(gvk, k.gvr(), schema.GroupVersionResource{Group: gvk.Group,
+			Version: gvk.Version, Resource: singular(gvk)}, &k.scope)
 	}
 	out := meta.PriorityRESTMapper{Delegate: mapper}
 	for _, group := range ks.groupsLocked() {
