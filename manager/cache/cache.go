@@ -1,8 +1,10 @@
-// Package cache answers reads from informers, and hands the informers out to whoever wants to
-// be told what changes.
+// Package cache answers reads from informers, and hands the informers out for their events.
 //
-// Neighbours: below it is part I's informer, and the connection. Above it are sources, which
-// listen to its informers, and clients, whose reads it answers.
+// A read names a kind; the cache starts the kind's informer, in each namespace that the Options
+// name, waits until it has listed, and copies objects out of its store.
+//
+// Neighbours: below it is package informer, which lists and watches. Above it are sources, which add
+// handlers to its informers, and clients, whose reads it answers.
 package cache
 
 import (
@@ -80,8 +82,7 @@ func WaitForSync(ctx context.Context, c Informers) error {
 	return fmt.Errorf("a cache did not sync, and a %T does not say why: %w", c, context.Cause(ctx))
 }
 
-// Informers are the informers of a cache: at most one for each kind and form, started when
-// somebody asks for it.
+// Informers are the informers of a cache: one for each kind of objects that was asked for.
 type Informers interface {
 	// GetInformer returns the informer of obj's kind, and starts it if there is none. It waits
 	// until the informer has listed, if the cache runs and BlockUntilSynced does not say otherwise.

@@ -15,7 +15,6 @@ import (
 	"github.com/loopwright/loopwright/informer"
 	"github.com/loopwright/loopwright/internal/fakeapi"
 	"github.com/loopwright/loopwright/manager/cache"
-	"github.com/loopwright/loopwright/manager/client"
 )
 
 // A store that will never be filled has no objects, and a reader that is told so cleans up.
@@ -175,27 +174,4 @@ func TestTheInformerOfSeveralNamespacesHasSyncedWhenAllHave(t *testing.T) {
 			require.Equal(t, !end, isDone(handler.HasSyncedChecker()))
 		})
 	}
-}
-
-// Whoever reads that a kind cannot be listed must see for whom: each form has an informer of its own.
-func TestTheFailuresOfInformersOfOneKindDiffer(t *testing.T) {
-	var log written
-	inWorld(t, cache.Options{Logger: new(log.logger())}, func(t *testing.T, w *world) {
-		allowed := w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Resource: "configmaps", UserAgent: "the-cache"}, Status: fakeapi.Forbidden()})
-		w.begin()
-		for _, object := range []client.Object{metadataOf(configMapKind), freeOf(configMapKind), &corev1.ConfigMap{}} {
-			_, err := w.GetInformer(t.Context(), object, cache.BlockUntilSynced(false))
-			require.NoError(t, err)
-		}
-		var failed *cache.SyncError
-		require.ErrorAs(t, cache.WaitForSync(within(t, time.Minute), w.Cache), &failed)
-		texts := map[string]bool{}
-		for _, err := range failed.Failures {
-			texts[err.Error()] = true
-		}
-		require.Len(t, texts, 3)
-		allowed()
-		w.end()
-		require.Empty(t, log.with("gave up"), "that is no more than the end of the program")
-	})
 }

@@ -208,18 +208,3 @@ func TestAKindIsNotGoneWhenDiscoveryDoesNotAnswer(t *testing.T) {
 		require.ErrorAs(t, list(), &gone)
 	})
 }
-
-func TestWhoeverMakesTheInformersIsToldTheKindOfEach(t *testing.T) {
-	var made []string
-	options := cache.Options{NewInformer: func(from informer.ListerWatcher[client.Object], obj client.Object, options informer.InformerOptions[client.Object]) *informer.Informer[client.Object] {
-		made = append(made, fmt.Sprintf("%T %s", obj, obj.GetObjectKind().GroupVersionKind().Kind))
-		return informer.NewInformer(from, options)
-	}}
-	inWorld(t, options, func(t *testing.T, w *world) {
-		for _, object := range []client.Object{metadataOf(configMapKind), freeOf(configMapKind), &corev1.ConfigMap{}} {
-			_, err := w.GetInformer(t.Context(), object)
-			require.NoError(t, err)
-		}
-		require.Equal(t, []string{"*v1.PartialObjectMetadata ConfigMap", "*unstructured.Unstructured ConfigMap", "*v1.ConfigMap "}, made)
-	})
-}

@@ -29,15 +29,15 @@ var errInformerRemoved = errors.New("the informer was removed from the cache: as
 
 func newGVKHandlers(of *gvkInformer) *gvkHandlers {
 	h := &gvkHandlers{of: of, removed: make(chan struct{}), added: map[*gvkRegistration]struct{}{}}
-	for _, part := range of.namespaces {
-		h.informers = append(h.informers, informerWithLog(part.informer, part.String(),
-			part.scope.resyncEvery(), part.log))
+	for _, in := range of.namespaces {
+		h.informers = append(h.informers, informerWithLog(in.informer, in.String(),
+			in.scope.resyncEvery(), in.log))
 	}
 	h.synced = sync.OnceValue(func() <-chan struct{} {
 		var synced, stopped []<-chan struct{}
-		for _, part := range of.namespaces {
-			synced = append(synced, part.informer.Synced())
-			stopped = append(stopped, part.informer.Stopped())
+		for _, in := range of.namespaces {
+			synced = append(synced, in.informer.Synced())
+			stopped = append(stopped, in.informer.Stopped())
 		}
 		return whenAll(synced, stopped)
 	})
@@ -53,15 +53,15 @@ func (h *gvkHandlers) close() {
 	for r := range h.added {
 		h.removeLocked(r)
 	}
-	for _, part := range h.of.namespaces {
-		part.store.RemoveIndices(h.indexed...)
+	for _, in := range h.of.namespaces {
+		in.store.RemoveIndices(h.indexed...)
 	}
 }
 
 func (h *gvkHandlers) removeLocked(r *gvkRegistration) {
 	delete(h.added, r)
-	for i, part := range r.registrations {
-		_ = h.informers[i].RemoveEventHandler(part) // which it knows, because it made it
+	for i, one := range r.registrations {
+		_ = h.informers[i].RemoveEventHandler(one) // no error: the informer made it
 	}
 }
 
@@ -103,8 +103,8 @@ func (h *gvkHandlers) AddEventHandlerWithOptions(
 		return nil, fmt.Errorf("adding a handler for %s: %w", h.of.objectKind, errInformerRemoved)
 	}
 	r := &gvkRegistration{of: h}
-	for _, part := range h.informers {
-		added, err := part.AddEventHandlerWithOptions(handler, options)
+	for _, in := range h.informers {
+		added, err := in.AddEventHandlerWithOptions(handler, options)
 		if err != nil {
 			h.removeLocked(r)
 			return nil, err
@@ -151,8 +151,8 @@ func (h *gvkHandlers) AddIndexers(indexers informer.Indexers) error {
 	if isClosed(h.removed) {
 		return fmt.Errorf("adding indexers for %s: %w", h.of.objectKind, errInformerRemoved)
 	}
-	for _, part := range h.informers {
-		if err := part.AddIndexers(indexers); err != nil {
+	for _, in := range h.informers {
+		if err := in.AddIndexers(indexers); err != nil {
 			return err
 		}
 	}
@@ -162,8 +162,8 @@ func (h *gvkHandlers) AddIndexers(indexers informer.Indexers) error {
 
 // HasSynced implements Informer.
 func (h *gvkHandlers) HasSynced() bool {
-	for _, part := range h.informers {
-		if !part.HasSynced() {
+	for _, in := range h.informers {
+		if !in.HasSynced() {
 			return false
 		}
 	}
@@ -180,8 +180,8 @@ func (h *gvkHandlers) IsStopped() bool {
 	if isClosed(h.removed) {
 		return true
 	}
-	for _, part := range h.informers {
-		if !part.IsStopped() {
+	for _, in := range h.informers {
+		if !in.IsStopped() {
 			return false
 		}
 	}
@@ -192,8 +192,8 @@ func (h *gvkHandlers) IsStopped() bool {
 // is not.
 func (h *gvkHandlers) WaitForSync(ctx context.Context) error {
 	var failures []error
-	for _, part := range h.of.namespaces {
-		if err := part.waitForSync(ctx); err != nil {
+	for _, in := range h.of.namespaces {
+		if err := in.waitForSync(ctx); err != nil {
 			failures = append(failures, err)
 		}
 	}
@@ -211,8 +211,8 @@ type gvkRegistration struct {
 // waitOnce makes all who ask for a channel share one, and what waits to close it.
 func (r *gvkRegistration) waitOnce() {
 	var synced, done []<-chan struct{}
-	for _, part := range r.registrations {
-		synced, done = append(synced, part.Synced()), append(done, part.Done())
+	for _, in := range r.registrations {
+		synced, done = append(synced, in.Synced()), append(done, in.Done())
 	}
 	r.synced = sync.OnceValue(func() <-chan struct{} { return whenAll(synced, done) })
 	r.done = sync.OnceValue(func() <-chan struct{} { return whenAll(done, nil) })
@@ -220,8 +220,8 @@ func (r *gvkRegistration) waitOnce() {
 
 // HasSynced implements informer.ResourceEventHandlerRegistration.
 func (r *gvkRegistration) HasSynced() bool {
-	for _, part := range r.registrations {
-		if !part.HasSynced() {
+	for _, in := range r.registrations {
+		if !in.HasSynced() {
 			return false
 		}
 	}

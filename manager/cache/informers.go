@@ -194,7 +194,7 @@ func (k *namespaceInformer) run(ctx context.Context) {
 	}
 }
 
-// stopLocked ends an informer that nobody uses any more, without waiting for its end: the caller
+// stopLocked ends an informer that is not used any more, without waiting for its end: the caller
 // may be one of its handlers. One that never ran is run with a context that has ended, and so ends
 // its handlers and all waits for it.
 func (k *namespaceInformer) stopLocked() {
@@ -213,7 +213,7 @@ func (k *namespaceInformer) String() string {
 		k.scope)
 }
 
-// NeedLeaderElection tells a manager that the cache runs whoever leads.
+// NeedLeaderElection tells a manager that the cache runs in all replicas.
 func (c *objectCache) NeedLeaderElection() bool { return false }
 
 func (c *objectCache) isStarted() bool { return isClosed(c.started) }

@@ -42,21 +42,6 @@ func mapperOf(kinds ...schema.GroupVersionKind) meta.RESTMapper {
 	return mapper
 }
 
-// A RESTMapper may send requests, and may not know a kind any more whose informer goes on.
-func TestAnInformerThatIsThereIsFoundWithoutTheMapper(t *testing.T) {
-	asked := 0
-	mapper := askedMapper{mapperOf(configMapKind), func() { asked++ }}
-	inWorld(t, cache.Options{Mapper: mapper}, func(t *testing.T, w *world) {
-		first, err := w.GetInformer(t.Context(), &corev1.ConfigMap{})
-		require.NoError(t, err)
-		require.Equal(t, 1, asked)
-		second, err := w.GetInformer(t.Context(), &corev1.ConfigMap{})
-		require.NoError(t, err)
-		require.Same(t, first, second)
-		require.Equal(t, 1, asked)
-	})
-}
-
 // Two who ask for a kind at the same time must not start two watches, of which nobody ends one.
 func TestWhoeverAsksForAnInformerAtTheSameTimeGetsTheSame(t *testing.T) {
 	var w *world
@@ -125,29 +110,6 @@ func TestAnObjectWithoutAKindIsAnError(t *testing.T) {
 		require.Error(t, w.RemoveInformer(t.Context(), nameless))
 		_, err = w.GetInformer(t.Context(), nameless)
 		require.Error(t, err)
-	})
-}
-
-// All kinds have one Go type if they are read without their own.
-func TestKindsWithOneGoTypeAreNotTakenForOneAnother(t *testing.T) {
-	inWorld(t, cache.Options{}, func(t *testing.T, w *world) {
-		w.configMaps("default", "settings")
-		w.widget("default", "a", nil)
-		w.begin()
-		defer w.end()
-		for range 2 {
-			for _, c := range []struct {
-				kind schema.GroupVersionKind
-				name string
-			}{{configMapKind, "settings"}, {widgetKind, "a"}} {
-				require.NoError(t, w.Get(t.Context(), key("default", c.name), freeOf(c.kind)))
-				require.NoError(t, w.Get(t.Context(), key("default", c.name), metadataOf(c.kind)))
-				for _, list := range []client.ObjectList{freeListOf(c.kind), metadataListOf(c.kind)} {
-					require.NoError(t, w.List(t.Context(), list))
-					require.Equal(t, []string{"default/" + c.name}, names(t, list), "%T", list)
-				}
-			}
-		}
 	})
 }
 

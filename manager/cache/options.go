@@ -67,11 +67,11 @@ type Options struct {
 	// not matter. They hold for typed, unstructured and metadata-only objects.
 	ByObject map[client.Object]ByObject
 
-	// NewInformer makes the informers, for somebody who wants to change their options or what they
+	// NewInformer makes the informers, for programs that change their options or what they
 	// read from. obj is an empty object of the kind. controller-runtime's has client-go's types.
 	NewInformer func(from informer.ListerWatcher[client.Object], obj client.Object,
 		options informer.InformerOptions[client.Object]) *informer.Informer[client.Object]
-	// Logger is for what nobody is given as an error: a kind that is gone, a server that refuses, a
+	// Logger is for what no caller gets as an error: a kind that is gone, a server that refuses, a
 	// handler's panic; nil is the program's. A manager passes its own on. It is ours, and a
 	// pointer, because go-cmp cannot compare Options that hold a logger.
 	Logger *logr.Logger

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
 
 	"github.com/loopwright/loopwright/manager/client"
 )
@@ -164,4 +165,32 @@ func unstructuredPod() *unstructured.Unstructured {
 	pod := &unstructured.Unstructured{}
 	pod.SetGroupVersionKind(pods)
 	return pod
+}
+
+func TestWhatNobodyHasSetHasADefault(t *testing.T) {
+	s := newScope("a", nil, Config{}, true)
+	require.Equal(t, "a", s.namespace, "reads of this namespace do not find the scope")
+	require.True(t, newScope(AllNamespaces, nil, Config{}, true).field == nil, "nobody has asked for a selector of fields")
+	require.False(t, s.zeroCopy, "reads without a copy are dangerous, so somebody has to ask for them")
+	require.True(t, s.bookmarks, "without bookmarks, an informer lists again after many a failure")
+	require.Equal(t, 10*time.Hour, s.resyncs, "handlers are told everything again after this time")
+}
+
+func TestWhatSomebodyHasSetIsTaken(t *testing.T) {
+	s := newScope("a", nil, Config{
+		LabelSelector: label("a"), FieldSelector: fields.OneTermEqualSelector("metadata.name", "x"), Transform: func(any) (any, error) { return "transformed", nil },
+		UnsafeDisableDeepCopy: new(true), EnableWatchBookmarks: new(false), SyncPeriod: new(time.Duration(0)),
+	}, true)
+	require.Equal(t, []string{"a|a|from=a|metadata.name=x"}, described([]scope{s}), "the namespace is read, and of that what the selectors pick")
+	require.NotNil(t, s.transform, "a transform makes objects smaller; without it they need the memory that nobody has")
+	require.True(t, s.zeroCopy, "somebody has asked for reads without a copy")
+	require.False(t, s.bookmarks, "this server cannot send bookmarks")
+	require.Zero(t, s.resyncs, "zero is a setting, too: no resyncs")
+}
+
+// A mistake in the options must be seen when the cache is made.
+func TestACacheWithSettingsThatCannotBeIsNotMade(t *testing.T) {
+	_, err := New(&rest.Config{Host: "http://server.example"}, Options{Scheme: scheme.Scheme, Mapper: podsAndNodes(),
+		ByObject: map[client.Object]ByObject{&corev1.Node{}: {Namespaces: map[string]Config{"shop": {}}}}})
+	require.ErrorContains(t, err, "Node")
 }

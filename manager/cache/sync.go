@@ -79,15 +79,15 @@ func (c *objectCache) WaitForSync(ctx context.Context) error {
 
 // WaitForLists waits until each informer that there is, or that is being made, has listed, or has
 // been refused. It is for a source whose controller reads other kinds. controller-runtime's source
-// waits for one that is refused, too: one kind that the program may not list, and that somebody
-// reads, keeps all controllers from starting. The error names the kind that was still listing when
+// waits for one that is refused, too: one kind that is read, and that the program may not
+// list, keeps all controllers from starting. The error names the kind that was still listing when
 // the context ended.
 func (c *objectCache) WaitForLists(ctx context.Context) error {
 	if err := c.waitForMaking(ctx, nil); err != nil {
 		return err
 	}
 	for _, k := range c.sortedInformers() {
-		// whoever reads a refused kind is told
+		// A refused kind is an error of the reads of it.
 		if err := k.waitForRead(ctx); err != nil && ctx.Err() != nil {
 			return err
 		}
@@ -165,7 +165,7 @@ func (k *namespaceInformer) readable(ctx context.Context) error {
 	if !now.isBack {
 		return &KindGoneError{k.name.GroupVersionKind}
 	}
-	// else nobody can wait for it
+	// A version without an order cannot be waited for.
 	if _, err := resourceversion.CompareResourceVersion(now.listed, now.listed); err == nil {
 		if err := k.informer.WaitFor(ctx, informer.Key{}, now.listed); err != nil {
 			return timeout{fmt.Errorf("%s is back, and its objects are not in the cache yet: %w", k,

@@ -19,8 +19,8 @@ type WriteWaiter = client.WriteWaiter
 
 // Holds implements client.WriteWaiter.
 func (c *objectCache) Holds(written client.Object) bool {
-	part, _ := c.informerHolding(written, client.ObjectKeyFromObject(written))
-	return part != nil && part.mayHold(written)
+	in, _ := c.informerHolding(written, client.ObjectKeyFromObject(written))
+	return in != nil && in.mayHold(written)
 }
 
 // mayHold reports whether the informer's selectors may match an object. Of fields, only names are
@@ -61,8 +61,7 @@ var ended = func() context.Context {
 func (c *objectCache) WaitFor(
 	ctx context.Context, obj client.Object, key client.ObjectKey, resourceVersion string,
 ) error {
-	return c.waitAsReads(ctx, obj, key, func(ctx context.Context,
-		in *informer.Informer[client.Object], key informer.Key) error {
+	return c.waitAsReads(ctx, obj, key, func(ctx context.Context, in objectInformer, key informer.Key) error {
 		return in.WaitFor(ctx, key, resourceVersion)
 	})
 }
@@ -71,41 +70,39 @@ func (c *objectCache) WaitFor(
 func (c *objectCache) WaitForEnd(
 	ctx context.Context, obj client.Object, key client.ObjectKey, isOld func(client.Object) bool,
 ) error {
-	return c.waitAsReads(ctx, obj, key, func(ctx context.Context,
-		in *informer.Informer[client.Object], key informer.Key) error {
+	return c.waitAsReads(ctx, obj, key, func(ctx context.Context, in objectInformer, key informer.Key) error {
 		return in.WaitForEnd(ctx, key, isOld)
 	})
 }
 
+type objectInformer = *informer.Informer[client.Object]
+
 // waitAsReads waits in the informer that a read of the object would ask.
 func (c *objectCache) waitAsReads(
 	ctx context.Context, obj client.Object, key client.ObjectKey,
-	wait func(context.Context, *informer.Informer[client.Object], informer.Key) error,
+	wait func(context.Context, objectInformer, informer.Key) error,
 ) error {
-	part, key := c.informerHolding(obj, key)
-	if part == nil {
+	in, key := c.informerHolding(obj, key)
+	if in == nil {
 		return nil
 	}
 	if !c.isStarted() {
 		return &ErrCacheNotStarted{} // as a read would be: nothing comes that could be waited for
 	}
-	return part.waitAsReads(ctx, func(ctx context.Context) error {
-		return wait(ctx, part.informer,
-			key)
-	})
+	return in.waitAsReads(ctx, func(ctx context.Context) error { return wait(ctx, in.informer, key) })
 }
 
 // informerHolding is the informer that a read of the object would ask, and by which key; or nil if
 // there is none.
 func (c *objectCache) informerHolding(
-	obj client.Object, key client.ObjectKey) (*namespaceInformer, informer.Key,
-) {
+	obj client.Object, key client.ObjectKey,
+) (*namespaceInformer, informer.Key) {
 	kind, err := c.kindOf(obj)
 	if err != nil {
 		return nil, key
 	}
 	g := c.existing(kind)
-	// a reader of metadata would share the informer of whole objects
+	// A reader of metadata would share the informer of whole objects.
 	if kind.form == informer.FormMetadata {
 		for _, form := range allForms {
 			if g == nil {

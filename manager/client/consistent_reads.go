@@ -139,8 +139,8 @@ func (c *consistentClient) awaitAll(
 // The version comes before the deletions: a cache that has not seen yet that an object was created
 // does not show it either.
 func (c *consistentClient) await(
-	ctx context.Context, writes *unconfirmedWrites, key ObjectKey) (left string, err error,
-) {
+	ctx context.Context, writes *unconfirmedWrites, key ObjectKey,
+) (left string, err error) {
 	unconfirmed := writes.to(key)
 	if unconfirmed.isEmpty() {
 		return "", nil

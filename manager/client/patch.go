@@ -59,7 +59,7 @@ func (p rawPatch) Data(Object) ([]byte, error) { return p.data, nil }
 //	pod.Labels["seen"] = "true"
 //	err := c.Patch(ctx, pod, client.MergeFrom(before))
 //
-// A list that differs is replaced as a whole. What somebody else has added to it in the meantime
+// A list that differs is replaced as a whole. What other clients have added to it in the meantime
 // is lost, unless MergeFromWithOptimisticLock makes it a conflict.
 func MergeFrom(obj Object) Patch { return MergeFromWithOptions(obj) }
 

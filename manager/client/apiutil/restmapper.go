@@ -102,8 +102,8 @@ func ask[T any](
 	if !meta.IsNoMatchError(err) && (len(versions) > 0 || known.isComplete(group)) {
 		return answer, err
 	}
-	// What somebody else was asking when our caller came may have been answered before a kind was
-	// installed, of which our caller knows. The next question is late enough, whoever asks it.
+	// A request that was under way when our caller came may have been answered before a kind was
+	// installed, of which our caller knows. The next request is late enough.
 	mine, learnErr := m.learn(group, versions)
 	if answer, err = lookUp(m.current.Load().mapper); meta.IsNoMatchError(err) && !mine {
 		_, learnErr = m.learn(group, versions)
@@ -126,7 +126,7 @@ func named(versions []string) []string {
 	return out
 }
 
-// learn asks the server, unless it was asked too often. If somebody is asking the same already, it
+// learn asks the server, unless it was asked too often. If the same request is under way already, it
 // waits for that answer, and returns false.
 func (m *mapper) learn(group string, versions []string) (mine bool, err error) {
 	key := group + "/" + strings.Join(versions, ",")

@@ -248,8 +248,8 @@ func (s *fakeSubResource) Patch(
 
 // applied returns the kind and the namespace of something to apply.
 func applied(
-	obj runtime.ApplyConfiguration) (gvk schema.GroupVersionKind, namespace string, ok bool,
-) {
+	obj runtime.ApplyConfiguration,
+) (gvk schema.GroupVersionKind, namespace string, ok bool) {
 	if v := reflect.ValueOf(obj); v.Kind() == reflect.Pointer && v.IsNil() {
 		return gvk, "", false
 	}

@@ -248,18 +248,3 @@ func TestAWaitForAWriteFailsBeforeTheStartAsAReadDoes(t *testing.T) {
 		require.ErrorAs(t, w.waiter().WaitFor(within(t, time.Hour), &corev1.ConfigMap{}, key("default", "a"), "1"), &stopped)
 	})
 }
-
-// A kind may be deleted before its informer has listed for the first time.
-func TestAWaitForAWriteSaysThatTheKindIsGoneEvenIfItWasNeverListed(t *testing.T) {
-	inWorld(t, cache.Options{}, func(t *testing.T, w *world) {
-		_, err := w.GetInformer(t.Context(), freeOf(widgetKind))
-		require.NoError(t, err)
-		w.server.Unregister(widgets)
-		w.begin()
-		defer w.end()
-		time.Sleep(time.Minute)
-		var gone *cache.KindGoneError
-		require.ErrorAs(t, w.Get(t.Context(), key("default", "a"), freeOf(widgetKind)), &gone)
-		require.ErrorAs(t, w.waiter().WaitFor(within(t, time.Hour), freeOf(widgetKind), key("default", "a"), "1"), &gone)
-	})
-}

@@ -1,12 +1,17 @@
 package cache_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -14,6 +19,10 @@ import (
 	"github.com/loopwright/loopwright/internal/fakeapi"
 	"github.com/loopwright/loopwright/manager/cache"
 	"github.com/loopwright/loopwright/manager/client"
+	"github.com/loopwright/loopwright/manager/controller"
+	"github.com/loopwright/loopwright/manager/handler"
+	"github.com/loopwright/loopwright/manager/reconcile"
+	"github.com/loopwright/loopwright/manager/source"
 )
 
 // A reconciler that is told "not found" does its work of deletion, for objects that are all there.
@@ -221,4 +230,61 @@ func TestAKindThatWasGoneBeforeItWasListedIsReadWhenItIsBack(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A controller outlives its kind: it must not have to be started again when the kind is back.
+func TestAControllerGoesOnWhenItsKindIsInstalledDeletedAndInstalledAgain(t *testing.T) {
+	inServer(t, func(t *testing.T, server *fakeapi.Server) {
+		server.Unregister(widgets)
+		w := newWorld(t, server, cache.Options{})
+		w.begin()
+		defer w.end()
+		var mu sync.Mutex // guards seen
+		seen := []string{}
+		c, err := controller.NewUnmanaged(t.Name(), controller.Options{
+			SkipNameValidation: new(true), CacheSyncTimeout: 24 * time.Hour,
+			Reconciler: reconcile.Func(func(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
+				err := w.Get(ctx, r.NamespacedName, freeOf(widgetKind))
+				mu.Lock()
+				defer mu.Unlock()
+				if apierrors.IsNotFound(err) {
+					seen = append(seen, "no "+r.Name)
+					return reconcile.Result{}, nil
+				}
+				if err == nil {
+					seen = append(seen, r.Name)
+				}
+				return reconcile.Result{}, err
+			}),
+		})
+		require.NoError(t, err)
+		require.NoError(t, c.Watch(source.Kind(w.Cache, freeOf(widgetKind), &handler.EnqueueRequestForObject{})))
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- c.Start(ctx) }()
+		told := func() []string {
+			synctest.Wait()
+			mu.Lock()
+			defer mu.Unlock()
+			return slices.Clone(seen)
+		}
+		time.Sleep(time.Hour)
+		require.Empty(t, told())
+
+		server.Register(widgetHere)
+		w.widget("default", "a", nil)
+		time.Sleep(time.Minute)
+		require.Equal(t, []string{"a"}, told())
+		server.Unregister(widgets)
+		time.Sleep(time.Hour)
+		server.Register(widgetHere)
+		w.widget("default", "b", nil)
+		time.Sleep(time.Hour)
+		w.widget("default", "c", nil)
+		time.Sleep(time.Hour)
+		require.Subset(t, told(), []string{"a", "b", "c"})
+		require.Equal(t, "c", told()[len(told())-1])
+		stop()
+		require.NoError(t, <-ended)
+	})
 }
