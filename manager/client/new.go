@@ -151,10 +151,6 @@ type CacheOptions struct {
 	// another form do not wait: what was written as a typed object may be old when it is read as an
 	// unstructured one. Reader must be a WriteWaiter, as the cache of package cache is.
 	//
-	// If a write takes an object out of the cache's selectors, and the next one comes before the
-	// cache has seen that, a read waits for the server's next bookmark, up to a minute: the second
-	// write has no event.
-	//
 	// DeleteAllOf returns an error then: the server does not say in which version it has deleted
 	// what. List, and delete one by one.
 	//

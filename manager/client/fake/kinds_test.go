@@ -1,7 +1,6 @@
 package fake_test
 
 import (
-	"reflect"
 	"strings"
 	"testing"
 
@@ -10,11 +9,13 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/loopwright/loopwright/manager/client"
@@ -48,48 +49,24 @@ func TestEveryKindOfTheSchemeIsServed(t *testing.T) {
 }
 
 func TestTheScopesOfKubernetesKindsAreRight(t *testing.T) {
-	// The generated clients know: a namespace is an argument of those whose kinds are in one.
 	c := fake.NewFakeClient()
-	clients := reflect.TypeFor[kubernetes.Interface]()
-	compared := 0
-	for i := range clients.NumMethod() {
-		group := clients.Method(i)
-		if group.Name == "Discovery" {
-			continue
-		}
-		of := group.Type.Out(0)
-		for j := range of.NumMethod() {
-			method := of.Method(j)
-			if method.Name == "RESTClient" {
-				continue
-			}
-			gvk, ok := kindOf(method.Type.Out(0))
-			if !ok {
-				continue
-			}
-			made, err := scheme.Scheme.New(gvk)
-			require.NoError(t, err)
-			namespaced, err := c.IsObjectNamespaced(made)
-			require.NoError(t, err)
-			require.Equal(t, method.Type.NumIn() == 1, namespaced, "the scope of %s", gvk)
-			compared++
-		}
+	for gvk, want := range map[schema.GroupVersionKind]bool{
+		{Version: "v1", Kind: "Pod"}: true, {Version: "v1", Kind: "Node"}: false, {Version: "v1", Kind: "ComponentStatus"}: false,
+		{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "Role"}:                         true,
+		{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "ClusterRole"}:                  false,
+		{Group: "authorization.k8s.io", Version: "v1", Kind: "SubjectAccessReview"}:               false,
+		{Group: "authorization.k8s.io", Version: "v1", Kind: "LocalSubjectAccessReview"}:          true,
+		{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}:          false,
+		{Group: "apiregistration.k8s.io", Version: "v1", Kind: "APIService"}:                      false,
+		{Group: "storage.k8s.io", Version: "v1", Kind: "CSIStorageCapacity"}:                      true,
+		{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingAdmissionPolicy"}: false,
+	} {
+		obj := &unstructured.Unstructured{}
+		obj.SetGroupVersionKind(gvk)
+		namespaced, err := c.IsObjectNamespaced(obj)
+		require.NoError(t, err)
+		require.Equal(t, want, namespaced, "the scope of %s", gvk)
 	}
-	require.Greater(t, compared, 80)
-}
-
-// kindOf returns the kind of the objects that a generated client creates.
-func kindOf(of reflect.Type) (schema.GroupVersionKind, bool) {
-	create, ok := of.MethodByName("Create")
-	if !ok || create.Type.NumIn() < 2 {
-		return schema.GroupVersionKind{}, false
-	}
-	obj, ok := reflect.New(create.Type.In(1).Elem()).Interface().(client.Object)
-	if !ok {
-		return schema.GroupVersionKind{}, false
-	}
-	kinds, _, err := scheme.Scheme.ObjectKinds(obj)
-	return append(kinds, schema.GroupVersionKind{})[0], err == nil
 }
 
 func TestTheScopeOfACustomResourceIsThatOfItsFirstObject(t *testing.T) {
@@ -203,4 +180,65 @@ func TestANamespaceThatIsBeingDeletedRefusesNewObjects(t *testing.T) {
 	c := fake.NewFakeClient(shop, stuck)
 	require.NoError(t, c.Delete(t.Context(), shop))
 	require.Error(t, c.Create(t.Context(), configMap("new")), "a controller must be able to see that it comes too late")
+}
+
+// These are kinds that the server does not know until a test asks for them.
+func TestARareBuiltInKindIsAsInACluster(t *testing.T) {
+	driver := &storagev1.CSIDriver{ObjectMeta: metav1.ObjectMeta{Name: "disks.shop.example"}}
+	c := fake.NewFakeClient(driver)
+	require.True(t, apierrors.IsNotFound(c.Status().Update(t.Context(), driver.DeepCopy())), "it has no status")
+	err := c.Get(t.Context(), client.ObjectKey{Name: "a"}, &autoscalingv2.HorizontalPodAutoscaler{})
+	require.ErrorContains(t, err, "an empty namespace may not be set", "it is in namespaces, whoever asks first")
+
+	c = fake.NewClientBuilder().WithStatusSubresource(&storagev1.CSIDriver{}).WithObjects(driver).Build()
+	require.NoError(t, c.Status().Update(t.Context(), read(t, c, &storagev1.CSIDriver{ObjectMeta: metav1.ObjectMeta{Name: driver.Name}})))
+}
+
+func TestAMapperNamesTheResourceOfARareBuiltInKind(t *testing.T) {
+	gv := autoscalingv2.SchemeGroupVersion
+	mapper := meta.NewDefaultRESTMapper(nil)
+	mapper.AddSpecific(gv.WithKind("HorizontalPodAutoscaler"), gv.WithResource("scalers"), gv.WithResource("scaler"), meta.RESTScopeRoot)
+	c := fake.NewClientBuilder().WithRESTMapper(mapper).Build()
+	err := c.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: "a"}, &autoscalingv2.HorizontalPodAutoscaler{})
+	require.EqualError(t, err, `scalers.autoscaling "a" not found`)
+	namespaced, err := c.IsObjectNamespaced(&autoscalingv2.HorizontalPodAutoscaler{})
+	require.NoError(t, err)
+	require.True(t, namespaced, "the scope of a kind of Kubernetes is known")
+}
+
+// scopeless is a mapper that knows resources, and not where they are.
+type scopeless struct{ meta.RESTMapper }
+
+// RESTMapping implements meta.RESTMapper.
+func (scopeless) RESTMapping(gk schema.GroupKind, _ ...string) (*meta.RESTMapping, error) {
+	return &meta.RESTMapping{Resource: shop.WithResource("lager"), GroupVersionKind: gk.WithVersion("v1")}, nil
+}
+
+func TestAMapperThatKnowsNoScopeIsNotAsked(t *testing.T) {
+	c := fake.NewClientBuilder().WithScheme(newScheme()).WithRESTMapper(scopeless{}).Build()
+	require.NoError(t, c.Create(t.Context(), widget("a")))
+	err := c.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: "b"}, &Widget{})
+	require.ErrorContains(t, err, "widgets.shop.example")
+}
+
+// Programs do so, to make their unstructured objects known.
+func TestAKindThatTheSchemeHasAsAMapKeepsItsFields(t *testing.T) {
+	s := runtime.NewScheme()
+	s.AddKnownTypeWithName(shop.WithKind("Widget"), &unstructured.Unstructured{})
+	u := looseWidget("a")
+	require.NoError(t, unstructured.SetNestedField(u.Object, "b", "spec", "anything"))
+	c := fake.NewClientBuilder().WithScheme(s).WithObjects(u).Build()
+	got := read(t, c, looseWidget("a"))
+	anything, _, _ := unstructured.NestedString(got.Object, "spec", "anything")
+	require.Equal(t, "b", anything)
+	require.NoError(t, c.Create(t.Context(), looseWidget("b"), client.FieldValidation(metav1.FieldValidationStrict)))
+}
+
+// No server serves what a scheme has only for conversions.
+func TestAnInternalVersionIsNoKindOfTheMapper(t *testing.T) {
+	s := newScheme()
+	s.AddKnownTypes(schema.GroupVersion{Group: shop.Group, Version: runtime.APIVersionInternal}, &Widget{})
+	kinds, err := fake.NewClientBuilder().WithScheme(s).Build().RESTMapper().KindsFor(schema.GroupVersionResource{Resource: "widgets"})
+	require.NoError(t, err)
+	require.Equal(t, []schema.GroupVersionKind{shop.WithKind("Widget")}, kinds)
 }

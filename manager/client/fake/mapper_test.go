@@ -7,9 +7,15 @@ import (
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	applycorev1 "k8s.io/client-go/applyconfigurations/core/v1"
 
+	"github.com/loopwright/loopwright/manager/client"
 	"github.com/loopwright/loopwright/manager/client/fake"
 )
 
@@ -72,4 +78,107 @@ func TestTheScopeOfAMappingIsThatOfTheKind(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, mapping.Scope.Name(), kind)
 	}
+}
+
+// firstCalls are those that may be the first about a kind, and that create nothing.
+func firstCalls(t *testing.T, c client.Client, obj client.Object) []func() error {
+	ctx, merge := t.Context(), client.RawPatch(types.MergePatchType, []byte(`{}`))
+	binding := &corev1.Binding{Target: corev1.ObjectReference{Name: "n"}}
+	return []func() error{
+		func() error { return c.Get(ctx, client.ObjectKeyFromObject(obj), obj) },
+		func() error { return c.Update(ctx, obj) },
+		func() error { return c.Delete(ctx, obj) },
+		func() error { return c.Patch(ctx, obj, merge) },
+		func() error { return c.Status().Update(ctx, obj) },
+		func() error { return c.SubResource("scale").Get(ctx, obj, &autoscalingv1.Scale{}) },
+		func() error { return c.SubResource("binding").Create(ctx, obj, binding) },
+		func() error { return c.Status().Patch(ctx, obj, merge) },
+	}
+}
+
+// A reconciler looks for its object first, and an error about namespaces would send its author on a wrong track.
+func TestWhatIsAskedForWithoutANamespaceIsNotFoundUntilItIsCreated(t *testing.T) {
+	for i := range firstCalls(t, nil, &Depot{}) {
+		c := fake.NewClientBuilder().WithScheme(newScheme()).Build()
+		depot := &Depot{ObjectMeta: metav1.ObjectMeta{Name: "a"}}
+		err := firstCalls(t, c, depot)[i]()
+		require.True(t, apierrors.IsNotFound(err), "call %d: %v", i, err)
+		if i < 4 {
+			require.ErrorContains(t, err, `depots.shop.example "a" not found`, "call %d: it is the object that is not there", i)
+		}
+		require.NoError(t, c.Create(t.Context(), &Depot{ObjectMeta: inShop("a")}), "only an object decides the scope, and not call %d", i)
+		read(t, c, &Depot{ObjectMeta: inShop("a")})
+	}
+}
+
+// What is applied is created, whichever way it is applied.
+func TestAnApplyDecidesTheScope(t *testing.T) {
+	loose := func(namespace string) *unstructured.Unstructured {
+		u := &unstructured.Unstructured{}
+		u.SetGroupVersionKind(shop.WithKind("Depot"))
+		u.SetName("a")
+		u.SetNamespace(namespace)
+		return u
+	}
+	for _, way := range []struct {
+		name  string
+		apply func(c client.Client) error
+	}{
+		{"apply", func(c client.Client) error {
+			return c.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(loose("")), client.FieldOwner("me"))
+		}},
+		{"typed apply", func(c client.Client) error {
+			config := applycorev1.ConfigMap("a", "").WithKind("Depot").WithAPIVersion(shop.String())
+			config.Namespace = nil
+			return c.Apply(t.Context(), config, client.FieldOwner("me"))
+		}},
+		{"patch", func(c client.Client) error {
+			return c.Patch(t.Context(), loose(""), client.Apply, client.FieldOwner("me"))
+		}},
+	} {
+		c := fake.NewClientBuilder().WithScheme(newScheme()).Build()
+		require.NoError(t, way.apply(c), way.name)
+		read(t, c, &Depot{ObjectMeta: metav1.ObjectMeta{Name: "a"}})
+		require.Error(t, c.Create(t.Context(), &Depot{ObjectMeta: inShop("b")}), "%s has made one that is in no namespace", way.name)
+	}
+}
+
+func TestAMapperMaySayThatACustomResourceIsInNoNamespace(t *testing.T) {
+	mapper := meta.NewDefaultRESTMapper(nil)
+	mapper.Add(shop.WithKind("Depot"), meta.RESTScopeRoot)
+	c := fake.NewClientBuilder().WithScheme(newScheme()).WithRESTMapper(mapper).Build()
+	err := c.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: "a"}, &Depot{})
+	require.True(t, apierrors.IsNotFound(err))
+	require.NoError(t, c.Create(t.Context(), &Depot{ObjectMeta: metav1.ObjectMeta{Name: "a"}}))
+}
+
+// Programs create these without their Go types.
+func TestKindsOfAggregatedServersAreInNoNamespaceAndHaveAStatus(t *testing.T) {
+	c := fake.NewFakeClient()
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiregistration.k8s.io", Version: "v1", Kind: "APIService"})
+	u.SetName("v1.shop.example")
+	err := c.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: "a"}, u.DeepCopy())
+	require.True(t, apierrors.IsNotFound(err))
+	namespaced, err := c.IsObjectNamespaced(u)
+	require.NoError(t, err)
+	require.False(t, namespaced)
+	require.NoError(t, c.Create(t.Context(), u))
+	require.NoError(t, unstructured.SetNestedField(u.Object, "yes", "status", "ready"))
+	require.NoError(t, c.Status().Update(t.Context(), u))
+}
+
+// Every write of an incomplete object says what to do, and so does the error of none other.
+func TestWhoeverWritesAnIncompleteObjectIsToldWhatToDo(t *testing.T) {
+	c := fake.NewFakeClient(pod("p"))
+	hint := "build the client with LikeControllerRuntime"
+	broken := read(t, c, pod("p"))
+	broken.Spec.Containers[0].Image = ""
+	require.ErrorContains(t, c.Update(t.Context(), broken), hint)
+	nothing := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"containers":[{"name":"main","image":""}]}}`))
+	require.ErrorContains(t, c.Patch(t.Context(), pod("p"), nothing), hint)
+	require.ErrorContains(t, c.Apply(t.Context(), applycorev1.Pod("q", "shop"), client.FieldOwner("me")), hint)
+	err := c.Create(t.Context(), pod("p"))
+	require.True(t, apierrors.IsAlreadyExists(err))
+	require.NotContains(t, err.Error(), hint)
 }
