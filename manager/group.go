@@ -8,6 +8,8 @@ import (
 	"sync"
 
 	"github.com/go-logr/logr"
+
+	"github.com/loopwright/loopwright/manager/internal/anyvalue"
 )
 
 var (
@@ -53,7 +55,7 @@ func newGroup(name groupName, log logr.Logger, failed func(error)) *group {
 // add starts the member at once if the group runs.
 func (g *group) add(m *member) error {
 	if !g.take(m) {
-		return fmt.Errorf("%s cannot be added: %w", nameOf(m.runnable), ErrStopped)
+		return fmt.Errorf("%s cannot be added: %w", anyvalue.Name(m.runnable, ""), ErrStopped)
 	}
 	return nil
 }
@@ -88,7 +90,7 @@ func (g *group) start(ctx, base context.Context) error {
 			continue
 		}
 		if err := m.wait(ctx); err != nil {
-			return fmt.Errorf("%s is not ready: %w", nameOf(m.runnable), err)
+			return fmt.Errorf("%s is not ready: %w", anyvalue.Name(m.runnable, ""), err)
 		}
 	}
 	return nil
@@ -126,14 +128,14 @@ func (g *group) launchLocked(ctx context.Context, m *member) {
 	if m.isLate && m.ready != nil {
 		late.Go(func() {
 			if err := m.ready(alive); err != nil && alive.Err() == nil {
-				g.log.Error(err, nameOf(m.runnable)+" is not ready")
+				g.log.Error(err, anyvalue.Name(m.runnable, "")+" is not ready")
 			}
 		})
 	}
 	go func() {
 		err := m.start(ctx)
 		if err != nil {
-			err = fmt.Errorf("%s: %w", nameOf(m.runnable), err)
+			err = fmt.Errorf("%s: %w", anyvalue.Name(m.runnable, ""), err)
 			g.failed(err)
 			ending(err)
 		}
@@ -189,7 +191,7 @@ func (g *group) left() []string {
 	g.mu.Unlock()
 	var names []string
 	for _, m := range running {
-		names = append(names, fmt.Sprintf("%s (%s)", nameOf(m.runnable), g.name))
+		names = append(names, fmt.Sprintf("%s (%s)", anyvalue.Name(m.runnable, ""), g.name))
 	}
 	return names
 }

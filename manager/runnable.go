@@ -49,14 +49,6 @@ type warmupRunnable interface {
 // BaseContextFunc returns a context whose values all runnables find in theirs.
 type BaseContextFunc func() context.Context
 
-// nameOf is a runnable's name in messages.
-func nameOf(r Runnable) string {
-	if named, ok := r.(fmt.Stringer); ok {
-		return named.String()
-	}
-	return fmt.Sprintf("%T", r)
-}
-
 // place is a group and what to start there for a runnable.
 type place struct {
 	group  groupName

@@ -21,6 +21,7 @@ import (
 	"github.com/loopwright/loopwright/internal/fakeapi"
 	"github.com/loopwright/loopwright/manager/controller"
 	"github.com/loopwright/loopwright/manager/healthz"
+	"github.com/loopwright/loopwright/manager/internal/anyvalue"
 	"github.com/loopwright/loopwright/manager/metrics/server"
 	"github.com/loopwright/loopwright/manager/reconcile"
 	"github.com/loopwright/loopwright/trace"
@@ -222,7 +223,7 @@ func TestAManagerMayHaveProfilesAndNoProbes(t *testing.T) {
 	require.NoError(t, made.addServers(t.Context()))
 	servers := made.groups.members(httpServers)
 	require.Len(t, servers, 1)
-	require.Equal(t, "pprof server", nameOf(servers[0]))
+	require.Equal(t, "pprof server", anyvalue.Name(servers[0], ""))
 	require.NoError(t, servers[0].(*Server).Listener.Close())
 }
 

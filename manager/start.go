@@ -9,6 +9,7 @@ import (
 	"github.com/go-logr/logr"
 
 	"github.com/loopwright/loopwright/manager/cluster"
+	"github.com/loopwright/loopwright/manager/internal/anyvalue"
 )
 
 // Start implements Manager.
@@ -199,7 +200,7 @@ type ownCache struct{ ownCluster }
 func (c ownCache) Start(ctx context.Context) error { return c.StartCache(ctx) }
 
 // String is the runnable's name in messages.
-func (c ownCache) String() string { return nameOf(c.ownCluster) }
+func (c ownCache) String() string { return anyvalue.Name(c.ownCluster, "") }
 
 // eventWriter is a running call of WriteEvents.
 type eventWriter struct {

@@ -1,12 +1,21 @@
+// Package cache answers reads from informers, and hands the informers out for their events.
+//
+// A read names a kind; the cache starts the kind's informer, in each namespace that the Options
+// name, waits until it has listed, and copies objects out of its store.
+//
+// Neighbours: below it is package informer, which lists and watches. Above it are sources, which add
+// handlers to its informers, and clients, whose reads it answers.
 package cache
 
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
+	"github.com/loopwright/loopwright/informer"
 	"github.com/loopwright/loopwright/manager/client"
 )
 
@@ -18,9 +27,10 @@ type Cache interface {
 	// Reader answers Get and List.
 	//
 	// What it returns is a copy, unless the caller or the Options asked for UnsafeDisableDeepCopy.
-	// A Get with the name of an object that is not there is a NotFound error; one of a namespace that
-	// the cache does not have is another error. A List is one moment of each informer; its items come in no
-	// particular order. The cache refuses Continue, and field selectors that it has no index for.
+	// A Get with the name of an object that is not there is a NotFound error; one of a namespace
+	// that the cache does not have is another error. A List is one moment of each informer; its
+	// items come in no particular order. The cache refuses Continue, and field selectors that it
+	// has no index for.
 	client.Reader
 
 	Informers
@@ -56,7 +66,8 @@ type ErrResourceNotCached struct {
 }
 
 func (e ErrResourceNotCached) Error() string {
-	return fmt.Sprintf("there is no informer of %s, and ReaderFailOnMissingInformer keeps a read from starting one", e.GVK)
+	return fmt.Sprintf("there is no informer of %s, and ReaderFailOnMissingInformer keeps a read "+
+		"from starting one", e.GVK)
 }
 
 // WaitForSync waits until all informers of a cache have listed, as WaitForCacheSync does. The error
@@ -69,4 +80,60 @@ func WaitForSync(ctx context.Context, c Informers) error {
 		return nil
 	}
 	return fmt.Errorf("a cache did not sync, and a %T does not say why: %w", c, context.Cause(ctx))
+}
+
+// Informers are the informers of a cache: one for each kind of objects that was asked for.
+type Informers interface {
+	// GetInformer returns the informer of obj's kind, and starts it if there is none. It waits
+	// until the informer has listed, if the cache runs and BlockUntilSynced does not say otherwise.
+	GetInformer(ctx context.Context, obj client.Object, opts ...InformerGetOption) (Informer, error)
+	// GetInformerForKind does the same for a kind, whose objects are typed if the scheme knows it.
+	GetInformerForKind(ctx context.Context, gvk schema.GroupVersionKind,
+		opts ...InformerGetOption) (Informer, error)
+	// RemoveInformer stops an informer, and its handlers, and forgets its objects.
+	RemoveInformer(ctx context.Context, obj client.Object) error
+	// Start runs all informers, even those that are asked for later, until the context ends.
+	Start(ctx context.Context) error
+	// WaitForCacheSync waits until all informers have listed. It returns false if the context ended
+	// before.
+	WaitForCacheSync(ctx context.Context) bool
+
+	client.FieldIndexer
+}
+
+// Informer is one informer of a cache. Its methods have client-go's types, because a user's own
+// code may call them; informer.Informer is what is behind it.
+type Informer interface {
+	// AddEventHandler adds a handler, which first learns of all objects that are there.
+	AddEventHandler(
+		handler informer.ResourceEventHandler) (informer.ResourceEventHandlerRegistration, error)
+	// AddEventHandlerWithResyncPeriod also reports all objects again, once a period.
+	AddEventHandlerWithResyncPeriod(handler informer.ResourceEventHandler,
+		resyncPeriod time.Duration) (informer.ResourceEventHandlerRegistration, error)
+	AddEventHandlerWithOptions(handler informer.ResourceEventHandler,
+		options informer.HandlerOptions) (informer.ResourceEventHandlerRegistration, error)
+	// RemoveEventHandler removes a handler. It does no harm to do it twice.
+	RemoveEventHandler(handle informer.ResourceEventHandlerRegistration) error
+	// AddIndexers adds indices. Objects that are there are indexed before it returns.
+	AddIndexers(indexers informer.Indexers) error
+	// HasSynced reports whether the first list is in the store.
+	HasSynced() bool
+	// HasSyncedChecker has a channel for the same.
+	HasSyncedChecker() informer.DoneChecker
+	// IsStopped reports whether the informer has stopped. It cannot be started again.
+	IsStopped() bool
+}
+
+// InformerGetOptions is what GetInformer can be told.
+type InformerGetOptions struct {
+	// BlockUntilSynced says whether GetInformer waits for the first list; nil is true.
+	BlockUntilSynced *bool
+}
+
+// InformerGetOption sets one of InformerGetOptions.
+type InformerGetOption func(*InformerGetOptions)
+
+// BlockUntilSynced says whether GetInformer waits for the first list. By default it does.
+func BlockUntilSynced(shouldBlock bool) InformerGetOption {
+	return func(options *InformerGetOptions) { options.BlockUntilSynced = &shouldBlock }
 }

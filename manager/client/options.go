@@ -1,5 +1,9 @@
 package client
 
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
 // An option changes the options of one call. Each kind of call has its own interface, so that the
 // compiler refuses an option that the call does not know. The structs of options are options, too:
 // applied to another, they set there what is set in them.
@@ -82,4 +86,201 @@ func copyOf[T any](raw *T) *T {
 		*out = *raw
 	}
 	return out
+}
+
+// What stands here are options of several kinds of calls.
+
+// DryRunAll makes the server do everything but store the result: defaults, admission and
+// validation are as in a real write.
+var DryRunAll = dryRunAll{}
+
+type dryRunAll struct{}
+
+// ApplyToCreate implements CreateOption.
+func (dryRunAll) ApplyToCreate(opts *CreateOptions) { opts.DryRun = []string{metav1.DryRunAll} }
+
+// ApplyToUpdate implements UpdateOption.
+func (dryRunAll) ApplyToUpdate(opts *UpdateOptions) { opts.DryRun = []string{metav1.DryRunAll} }
+
+// ApplyToPatch implements PatchOption.
+func (dryRunAll) ApplyToPatch(opts *PatchOptions) { opts.DryRun = []string{metav1.DryRunAll} }
+
+// ApplyToApply implements ApplyOption.
+func (dryRunAll) ApplyToApply(opts *ApplyOptions) { opts.DryRun = []string{metav1.DryRunAll} }
+
+// ApplyToDelete implements DeleteOption.
+func (dryRunAll) ApplyToDelete(opts *DeleteOptions) { opts.DryRun = []string{metav1.DryRunAll} }
+
+// ApplyToDeleteAllOf implements DeleteAllOfOption.
+func (dryRunAll) ApplyToDeleteAllOf(opts *DeleteAllOfOptions) {
+	opts.DryRun = []string{metav1.DryRunAll}
+}
+
+// ApplyToSubResourceCreate implements SubResourceCreateOption.
+func (dryRunAll) ApplyToSubResourceCreate(opts *SubResourceCreateOptions) {
+	opts.DryRun = []string{metav1.DryRunAll}
+}
+
+// ApplyToSubResourceUpdate implements SubResourceUpdateOption.
+func (dryRunAll) ApplyToSubResourceUpdate(opts *SubResourceUpdateOptions) {
+	opts.DryRun = []string{metav1.DryRunAll}
+}
+
+// ApplyToSubResourcePatch implements SubResourcePatchOption.
+func (dryRunAll) ApplyToSubResourcePatch(opts *SubResourcePatchOptions) {
+	opts.DryRun = []string{metav1.DryRunAll}
+}
+
+// ApplyToSubResourceApply implements SubResourceApplyOption.
+func (dryRunAll) ApplyToSubResourceApply(opts *SubResourceApplyOptions) {
+	opts.DryRun = []string{metav1.DryRunAll}
+}
+
+// FieldOwner is the name under which the server notes which fields the caller has set. Those of an
+// Apply belong to this name, until it applies without them: then they go.
+type FieldOwner string
+
+// ApplyToCreate implements CreateOption.
+func (f FieldOwner) ApplyToCreate(opts *CreateOptions) { opts.FieldManager = string(f) }
+
+// ApplyToUpdate implements UpdateOption.
+func (f FieldOwner) ApplyToUpdate(opts *UpdateOptions) { opts.FieldManager = string(f) }
+
+// ApplyToPatch implements PatchOption.
+func (f FieldOwner) ApplyToPatch(opts *PatchOptions) { opts.FieldManager = string(f) }
+
+// ApplyToApply implements ApplyOption.
+func (f FieldOwner) ApplyToApply(opts *ApplyOptions) { opts.FieldManager = string(f) }
+
+// ApplyToSubResourceCreate implements SubResourceCreateOption.
+func (f FieldOwner) ApplyToSubResourceCreate(opts *SubResourceCreateOptions) {
+	opts.FieldManager = string(f)
+}
+
+// ApplyToSubResourceUpdate implements SubResourceUpdateOption.
+func (f FieldOwner) ApplyToSubResourceUpdate(opts *SubResourceUpdateOptions) {
+	opts.FieldManager = string(f)
+}
+
+// ApplyToSubResourcePatch implements SubResourcePatchOption.
+func (f FieldOwner) ApplyToSubResourcePatch(opts *SubResourcePatchOptions) {
+	opts.FieldManager = string(f)
+}
+
+// ApplyToSubResourceApply implements SubResourceApplyOption.
+func (f FieldOwner) ApplyToSubResourceApply(opts *SubResourceApplyOptions) {
+	opts.FieldManager = string(f)
+}
+
+// FieldValidation says what the server does about fields that the kind does not have, and about
+// fields that are there twice: it drops them (metav1.FieldValidationIgnore), drops them with a
+// warning (Warn), which is the default, or refuses the object (Strict). An Apply is always strict.
+type FieldValidation string
+
+// ApplyToCreate implements CreateOption.
+func (f FieldValidation) ApplyToCreate(opts *CreateOptions) { opts.FieldValidation = string(f) }
+
+// ApplyToUpdate implements UpdateOption.
+func (f FieldValidation) ApplyToUpdate(opts *UpdateOptions) { opts.FieldValidation = string(f) }
+
+// ApplyToPatch implements PatchOption.
+func (f FieldValidation) ApplyToPatch(opts *PatchOptions) { opts.FieldValidation = string(f) }
+
+// ApplyToSubResourceCreate implements SubResourceCreateOption.
+func (f FieldValidation) ApplyToSubResourceCreate(opts *SubResourceCreateOptions) {
+	opts.FieldValidation = string(f)
+}
+
+// ApplyToSubResourceUpdate implements SubResourceUpdateOption.
+func (f FieldValidation) ApplyToSubResourceUpdate(opts *SubResourceUpdateOptions) {
+	opts.FieldValidation = string(f)
+}
+
+// ApplyToSubResourcePatch implements SubResourcePatchOption.
+func (f FieldValidation) ApplyToSubResourcePatch(opts *SubResourcePatchOptions) {
+	opts.FieldValidation = string(f)
+}
+
+// ForceOwnership takes fields away from other owners, where an Apply would be a conflict. For a
+// controller this is right: it knows what the fields are to be, and would only try again.
+var ForceOwnership = forceOwnership{}
+
+type forceOwnership struct{}
+
+// ApplyToPatch implements PatchOption.
+func (forceOwnership) ApplyToPatch(opts *PatchOptions) { opts.Force = yes() }
+
+// ApplyToApply implements ApplyOption.
+func (forceOwnership) ApplyToApply(opts *ApplyOptions) { opts.Force = yes() }
+
+// ApplyToSubResourcePatch implements SubResourcePatchOption.
+func (forceOwnership) ApplyToSubResourcePatch(opts *SubResourcePatchOptions) { opts.Force = yes() }
+
+// ApplyToSubResourceApply implements SubResourceApplyOption.
+func (forceOwnership) ApplyToSubResourceApply(opts *SubResourceApplyOptions) { opts.Force = yes() }
+
+func yes() *bool {
+	yes := true
+	return &yes
+}
+
+// DisableReadYourWritesConsistency lets a read not wait for earlier writes, or later reads not wait
+// for this write. It says nothing to a client without CacheOptions.EnableReadYourWritesConsistency.
+const DisableReadYourWritesConsistency = disableReadYourWritesConsistency(true)
+
+type disableReadYourWritesConsistency bool
+
+// ApplyToGet implements GetOption.
+func (disableReadYourWritesConsistency) ApplyToGet(opts *GetOptions) {
+	opts.DisableReadYourWritesConsistency = true
+}
+
+// ApplyToList implements ListOption.
+func (disableReadYourWritesConsistency) ApplyToList(opts *ListOptions) {
+	opts.DisableReadYourWritesConsistency = true
+}
+
+// ApplyToCreate implements CreateOption.
+func (disableReadYourWritesConsistency) ApplyToCreate(opts *CreateOptions) {
+	opts.DisableReadYourWritesConsistency = true
+}
+
+// ApplyToUpdate implements UpdateOption.
+func (disableReadYourWritesConsistency) ApplyToUpdate(opts *UpdateOptions) {
+	opts.DisableReadYourWritesConsistency = true
+}
+
+// ApplyToPatch implements PatchOption.
+func (disableReadYourWritesConsistency) ApplyToPatch(opts *PatchOptions) {
+	opts.DisableReadYourWritesConsistency = true
+}
+
+// ApplyToApply implements ApplyOption.
+func (disableReadYourWritesConsistency) ApplyToApply(opts *ApplyOptions) {
+	opts.DisableReadYourWritesConsistency = true
+}
+
+// ApplyToDelete implements DeleteOption.
+func (disableReadYourWritesConsistency) ApplyToDelete(opts *DeleteOptions) {
+	opts.DisableReadYourWritesConsistency = true
+}
+
+// ApplyToSubResourceCreate implements SubResourceCreateOption.
+func (disableReadYourWritesConsistency) ApplyToSubResourceCreate(opts *SubResourceCreateOptions) {
+	opts.DisableReadYourWritesConsistency = true
+}
+
+// ApplyToSubResourceUpdate implements SubResourceUpdateOption.
+func (disableReadYourWritesConsistency) ApplyToSubResourceUpdate(opts *SubResourceUpdateOptions) {
+	opts.DisableReadYourWritesConsistency = true
+}
+
+// ApplyToSubResourcePatch implements SubResourcePatchOption.
+func (disableReadYourWritesConsistency) ApplyToSubResourcePatch(opts *SubResourcePatchOptions) {
+	opts.DisableReadYourWritesConsistency = true
+}
+
+// ApplyToSubResourceApply implements SubResourceApplyOption.
+func (disableReadYourWritesConsistency) ApplyToSubResourceApply(opts *SubResourceApplyOptions) {
+	opts.DisableReadYourWritesConsistency = true
 }

@@ -38,7 +38,9 @@ type SubResourceCreateOptions struct {
 }
 
 // ApplyOptions applies the options to o, in their order, and returns it.
-func (o *SubResourceCreateOptions) ApplyOptions(opts []SubResourceCreateOption) *SubResourceCreateOptions {
+func (o *SubResourceCreateOptions) ApplyOptions(
+	opts []SubResourceCreateOption,
+) *SubResourceCreateOptions {
 	for _, opt := range opts {
 		opt.ApplyToSubResourceCreate(o)
 	}
@@ -58,7 +60,9 @@ type SubResourceUpdateOptions struct {
 }
 
 // ApplyOptions applies the options to o, in their order, and returns it.
-func (o *SubResourceUpdateOptions) ApplyOptions(opts []SubResourceUpdateOption) *SubResourceUpdateOptions {
+func (o *SubResourceUpdateOptions) ApplyOptions(
+	opts []SubResourceUpdateOption,
+) *SubResourceUpdateOptions {
 	for _, opt := range opts {
 		opt.ApplyToSubResourceUpdate(o)
 	}
@@ -81,7 +85,9 @@ type SubResourcePatchOptions struct {
 }
 
 // ApplyOptions applies the options to o, in their order, and returns it.
-func (o *SubResourcePatchOptions) ApplyOptions(opts []SubResourcePatchOption) *SubResourcePatchOptions {
+func (o *SubResourcePatchOptions) ApplyOptions(
+	opts []SubResourcePatchOption,
+) *SubResourcePatchOptions {
 	for _, opt := range opts {
 		opt.ApplyToSubResourcePatch(o)
 	}
@@ -105,7 +111,9 @@ type SubResourceApplyOptions struct {
 
 // ApplyOpts applies the options to o, in their order, and returns it. The name ApplyOptions is
 // taken by the struct inside.
-func (o *SubResourceApplyOptions) ApplyOpts(opts []SubResourceApplyOption) *SubResourceApplyOptions {
+func (o *SubResourceApplyOptions) ApplyOpts(
+	opts []SubResourceApplyOption,
+) *SubResourceApplyOptions {
 	for _, opt := range opts {
 		opt.ApplyToSubResourceApply(o)
 	}

@@ -5,8 +5,13 @@ import (
 	"fmt"
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
+
+	"github.com/loopwright/loopwright/manager/internal/anyvalue"
 )
 
 // Patch is a change of an object.
@@ -54,7 +59,7 @@ func (p rawPatch) Data(Object) ([]byte, error) { return p.data, nil }
 //	pod.Labels["seen"] = "true"
 //	err := c.Patch(ctx, pod, client.MergeFrom(before))
 //
-// A list that differs is replaced as a whole. What somebody else has added to it in the meantime
+// A list that differs is replaced as a whole. What other clients have added to it in the meantime
 // is lost, unless MergeFromWithOptimisticLock makes it a conflict.
 func MergeFrom(obj Object) Patch { return MergeFromWithOptions(obj) }
 
@@ -112,7 +117,8 @@ func (d difference) Data(obj Object) ([]byte, error) {
 	if d.options.OptimisticLock {
 		version := before.GetResourceVersion()
 		if version == "" {
-			return nil, fmt.Errorf("patch %s with an optimistic lock: the object that the patch starts from has no resourceVersion", ObjectKeyFromObject(before))
+			return nil, fmt.Errorf("patch %s with an optimistic lock: the object that the patch "+
+				"starts from has no resourceVersion", ObjectKeyFromObject(before))
 		}
 		// A version that only one of them has is a difference, and so it is in the patch.
 		before = before.DeepCopyObject().(Object)
@@ -132,4 +138,67 @@ func (d difference) Data(obj Object) ([]byte, error) {
 		return strategicpatch.CreateTwoWayMergePatch(old, current, obj)
 	}
 	return jsonpatch.CreateMergePatch(old, current)
+}
+
+// ApplyConfigurationFromUnstructured makes something to apply from an unstructured object, which
+// gets the server's answer.
+//
+// The object should be written by hand, or be the answer to an earlier Apply. One that was made
+// from a Go type has zero values that nobody meant, and they would be applied.
+func ApplyConfigurationFromUnstructured(u *unstructured.Unstructured) runtime.ApplyConfiguration {
+	return &unstructuredApplyConfiguration{u}
+}
+
+type unstructuredApplyConfiguration struct{ *unstructured.Unstructured }
+
+// IsApplyConfiguration implements runtime.ApplyConfiguration.
+func (*unstructuredApplyConfiguration) IsApplyConfiguration() {}
+
+// applyConfiguration is what generated configurations say about themselves.
+type applyConfiguration interface {
+	runtime.ApplyConfiguration
+	GetName() *string
+	GetNamespace() *string
+	GetKind() *string
+	GetAPIVersion() *string
+}
+
+// applied is what a client has to know of something that is to be applied.
+type applied struct {
+	gvk      schema.GroupVersionKind
+	key      ObjectKey
+	encoding encoding
+}
+
+func describeApplied(obj runtime.ApplyConfiguration) (applied, error) {
+	if anyvalue.IsNil(obj) {
+		return applied{}, fmt.Errorf("what is to be applied is nil (%T)", obj)
+	}
+	switch config := obj.(type) {
+	case *unstructuredApplyConfiguration:
+		if config.Unstructured == nil {
+			return applied{}, fmt.Errorf("what is to be applied is nil (%T)", config.Unstructured)
+		}
+		return applied{config.GroupVersionKind(), ObjectKeyFromObject(config),
+			unstructuredObject}, nil
+	case applyConfiguration:
+		version, err := schema.ParseGroupVersion(value(config.GetAPIVersion()))
+		if err != nil {
+			return applied{}, fmt.Errorf("apply a %T: %w", obj, err)
+		}
+		key := ObjectKey{Namespace: value(config.GetNamespace()), Name: value(config.GetName())}
+		return applied{version.WithKind(value(config.GetKind())), key, applyConfig}, nil
+	default:
+		return applied{}, fmt.Errorf("a %T cannot be applied: it has no methods that say its "+
+			"kind and name", obj)
+	}
+}
+
+// value returns what a pointer points to, and the zero value for nil.
+func value[T any](pointer *T) T {
+	if pointer == nil {
+		var zero T
+		return zero
+	}
+	return *pointer
 }

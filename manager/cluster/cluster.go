@@ -1,17 +1,19 @@
 // Package cluster is the connection to one cluster: a client, a cache and what they need, made to
 // fit each other.
 //
-// A rest.Config goes in, and comes out as a client whose reads the cache answers, a reader that always
-// asks the server, the cache, the scheme and the mapper, and recorders for events.
+// A rest.Config goes in, and comes out as a client whose reads the cache answers, a reader that
+// always asks the server, the cache, the scheme and the mapper, and recorders for events.
 //
-// Neighbours: below it are client, cache and recorder. Above it is the manager, which is one cluster
-// and what runs on it. A program that works with a second cluster makes another one, and adds it to
-// the manager.
+// Neighbours: below it are client, cache and recorder. Above it is the manager, which is one
+// cluster and what runs on it. A program that works with a second cluster makes another one, and
+// adds it to the manager.
 package cluster
 
 import (
 	"context"
+	"errors"
 	"net/http"
+	"sync"
 
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -39,8 +41,8 @@ type Cluster interface {
 	// GetFieldIndexer returns the cache, for indices.
 	GetFieldIndexer() client.FieldIndexer
 	GetRESTMapper() meta.RESTMapper
-	// GetAPIReader returns a reader that asks the server: for what must be read before Start, and for
-	// what is read so seldom that a cache would be a waste.
+	// GetAPIReader returns a reader that asks the server: for what must be read before Start, and
+	// for what is read so seldom that a cache would be a waste.
 	GetAPIReader() client.Reader
 
 	// Start runs the cache and writes events until the context ends.
@@ -89,3 +91,30 @@ func (c *liveCluster) GetLogger() logr.Logger { return c.log }
 
 // String is what a manager calls the cluster in messages.
 func (c *liveCluster) String() string { return "the cache of " + c.config.Host }
+
+// Start implements Cluster. Events that are recorded before the end are written, if the server
+// takes them within some seconds.
+func (c *liveCluster) Start(ctx context.Context) error {
+	writing, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	var unwritten error
+	var writer sync.WaitGroup
+	writer.Go(func() { unwritten = c.WriteEvents(writing) })
+	err := c.StartCache(ctx)
+	stop(err)
+	writer.Wait()
+	return errors.Join(err, unwritten)
+}
+
+// StartCache is Start without the events. A manager calls it and WriteEvents for its own cluster,
+// because webhooks record events after the cache has ended.
+func (c *liveCluster) StartCache(ctx context.Context) error {
+	if err := c.cache.Start(ctx); err != nil {
+		return err
+	}
+	<-ctx.Done() // the Start of a fake cache returns at once
+	return nil
+}
+
+// WriteEvents is Start without the cache.
+func (c *liveCluster) WriteEvents(ctx context.Context) error { return c.Run(ctx) }

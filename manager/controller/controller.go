@@ -71,7 +71,7 @@ func NewUnmanaged(name string, options Options) (Controller, error) {
 	c := &controlLoop{name: name, options: options, meter: newMeter(name)}
 	c.log = sync.OnceValue(c.GetLogger)
 	if !*options.SkipNameValidation {
-		if err := claimName(name, c); err != nil {
+		if err := claimName(name); err != nil {
 			return nil, err
 		}
 	}
@@ -175,3 +175,9 @@ func (c *controlLoop) Warmup(ctx context.Context) error {
 
 // GetLogger implements Controller.
 func (c *controlLoop) GetLogger() logr.Logger { return c.options.LogConstructor(nil) }
+
+func (c *controlLoop) isStarted() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.started
+}

@@ -1,7 +1,6 @@
 package controller
 
 import (
-	"runtime"
 	"testing"
 	"testing/synctest"
 
@@ -14,24 +13,12 @@ func makeNamed(t *testing.T) (Controller, error) {
 	return NewUnmanaged(t.Name(), Options{Reconciler: new(calls).answering()})
 }
 
-// Each test of a program makes its controllers again, and many tests never start them.
-func TestTheNameOfAControllerThatWasDroppedBeforeItsStartIsFree(t *testing.T) {
-	for range 3 {
-		_, err := makeNamed(t)
-		require.NoError(t, err)
-	}
-}
-
-func TestTheNameOfAControllerThatMayStillBeStartedIsTaken(t *testing.T) {
-	first, err := makeNamed(t)
+func TestTheNameOfAControllerIsTakenUntilItHasEnded(t *testing.T) {
+	_, err := makeNamed(t)
 	require.NoError(t, err)
 	_, err = makeNamed(t)
-	require.ErrorContains(t, err, "exists, and has not been started yet")
-	require.ErrorContains(t, err, "drop the other one, with its manager, if it will never start")
-	runtime.KeepAlive(first)
-}
-
-func TestTheNameOfAControllerThatRunsIsTakenUntilItHasEnded(t *testing.T) {
+	require.ErrorContains(t, err, "exists: their metrics could not be told apart", "it may still be started")
+	freeName(t.Name())
 	synctest.Test(t, func(t *testing.T) {
 		c, _ := start(t, Options{Reconciler: new(calls).answering()})
 		_, err := makeNamed(t)

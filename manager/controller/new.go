@@ -3,9 +3,7 @@ package controller
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"sync"
-	"weak"
 
 	"github.com/loopwright/loopwright/manager/config"
 )
@@ -38,7 +36,9 @@ func New(name string, mgr Manager, options Options) (Controller, error) {
 		return nil, err
 	}
 	if err := mgr.Add(c); err != nil {
-		// Nobody has c now, which frees its name.
+		if !*c.(*controlLoop).options.SkipNameValidation {
+			freeName(name)
+		}
 		return nil, fmt.Errorf("controller %s: %w", name, err)
 	}
 	return c, nil
@@ -47,35 +47,23 @@ func New(name string, mgr Manager, options Options) (Controller, error) {
 // String is what a manager calls the controller in messages.
 func (c *controlLoop) String() string { return "controller " + c.name }
 
-// names are those of the controllers of this process that run, or may still be started. Metrics are the
-// reason that they must differ: two controllers of one name would count into the same.
-//
-// The pointers are weak: a controller that nobody has any more cannot be started, and needs no name.
+// names are those of the controllers of this process that have been made and have not ended. Metrics
+// are the reason that they must differ: two controllers of one name would count into the same. As in
+// controller-runtime, a controller that is never started keeps its name.
 var names = struct {
 	mu    sync.Mutex // guards taken
-	taken map[string]weak.Pointer[controlLoop]
-}{taken: map[string]weak.Pointer[controlLoop]{}}
+	taken map[string]bool
+}{taken: map[string]bool{}}
 
-func claimName(name string, c *controlLoop) error {
+func claimName(name string) error {
 	names.mu.Lock()
 	defer names.mu.Unlock()
-	other := names.taken[name].Value()
-	if other != nil && !other.isStarted() {
-		// Has somebody dropped it? Only a collection tells. That takes time, but happens once or never
-		// in the life of a program: otherwise an error follows, or this is a test.
-		runtime.GC()
-		other = names.taken[name].Value()
+	if names.taken[name] {
+		return fmt.Errorf("a controller with the name %q exists: their metrics could not be told apart; "+
+			"give it another name, or set SkipNameValidation", name)
 	}
-	switch {
-	case other == nil:
-		names.taken[name] = weak.Make(c)
-		return nil
-	case other.isStarted():
-		return fmt.Errorf("a controller with the name %q exists: their metrics could not be told apart; give it another name, or set SkipNameValidation", name)
-	default:
-		return fmt.Errorf("a controller with the name %q exists, and has not been started yet: their metrics could not be told apart; "+
-			"give it another name, or set SkipNameValidation; or drop the other one, with its manager, if it will never start", name)
-	}
+	names.taken[name] = true
+	return nil
 }
 
 // freeName is called when a controller has ended, so that its successor can have the name.
@@ -83,10 +71,4 @@ func freeName(name string) {
 	names.mu.Lock()
 	defer names.mu.Unlock()
 	delete(names.taken, name)
-}
-
-func (c *controlLoop) isStarted() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.started
 }

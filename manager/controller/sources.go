@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/loopwright/loopwright/manager/internal/anyvalue"
 	"github.com/loopwright/loopwright/manager/reconcile"
 	"github.com/loopwright/loopwright/workqueue"
 )
@@ -38,14 +39,6 @@ type StoppingSource interface {
 	// WaitForStop returns when all goroutines that Start began have ended. It is called when the
 	// context of Start has ended, unless Start returned an error.
 	WaitForStop()
-}
-
-// nameOf is what a source is called in messages.
-func nameOf(src Source) string {
-	if named, ok := src.(fmt.Stringer); ok {
-		return named.String()
-	}
-	return fmt.Sprintf("%T", src)
 }
 
 // sources are those of one controller. Before its start they are kept; then they run; and after
@@ -215,19 +208,19 @@ func (c *controlLoop) endSources(cause error) {
 // Unwatch implements Controller.
 func (c *controlLoop) Unwatch(src Source) error {
 	if !reflect.ValueOf(src).Comparable() {
-		return fmt.Errorf("controller %s: the source %s cannot be told from others, because its type is not comparable: watch a pointer", c.name, nameOf(src))
+		return fmt.Errorf("controller %s: the source %s cannot be told from others, because its type is not comparable: watch a pointer", c.name, anyvalue.Name(src, ""))
 	}
 	w, watched := c.sources.remove(func(w *watchedSource) bool { return w.source == src }, errUnwatched)
 	switch {
 	case !watched:
-		return fmt.Errorf("controller %s does not watch the source %s", c.name, nameOf(src))
+		return fmt.Errorf("controller %s does not watch the source %s", c.name, anyvalue.Name(src, ""))
 	case w.stop != nil: // it does not change once the source is removed
 		patient := time.NewTimer(patience)
 		defer patient.Stop()
 		select {
 		case <-w.ended:
 		case <-patient.C:
-			return fmt.Errorf("controller %s: the source %s: %w", c.name, nameOf(src), errNotStopped)
+			return fmt.Errorf("controller %s: the source %s: %w", c.name, anyvalue.Name(src, ""), errNotStopped)
 		}
 	}
 	return nil

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/loopwright/loopwright/manager/internal/anyvalue"
 )
 
 // opening is the start of the queue and the sources, which happens once: by Warmup, or by Start
@@ -85,7 +87,7 @@ func (c *controlLoop) startSource(deadline context.Context, w *watchedSource) er
 	ready, cancel := context.WithCancelCause(deadline)
 	defer cancel(nil)
 	defer context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })()
-	c.GetLogger().Info("Starting source", "source", nameOf(w.source))
+	c.GetLogger().Info("Starting source", "source", anyvalue.Name(w.source, ""))
 
 	// In a goroutine, because a Start that blocks would hold up the controller without a word. The
 	// channel has room for its answer, so that it can end though nobody listens any more.
@@ -111,11 +113,11 @@ func (c *controlLoop) startSource(deadline context.Context, w *watchedSource) er
 	case err == nil:
 		return nil
 	case context.Cause(deadline) == errNotReady:
-		return fmt.Errorf("the source %s is not ready after %s, which is the CacheSyncTimeout: %w", nameOf(w.source), c.options.CacheSyncTimeout, err)
+		return fmt.Errorf("the source %s is not ready after %s, which is the CacheSyncTimeout: %w", anyvalue.Name(w.source, ""), c.options.CacheSyncTimeout, err)
 	case ready.Err() != nil: // it was removed, or the controller stops
 		return nil
 	default:
-		return fmt.Errorf("starting the source %s: %w", nameOf(w.source), err)
+		return fmt.Errorf("starting the source %s: %w", anyvalue.Name(w.source, ""), err)
 	}
 }
 
@@ -161,7 +163,7 @@ func (c *controlLoop) lastAnswer(w *watchedSource, answers <-chan error) error {
 }
 
 func (c *controlLoop) leaveBehind(w *watchedSource, err error) {
-	c.GetLogger().Error(err, "A source is left behind, and its goroutines with it", "source", nameOf(w.source))
+	c.GetLogger().Error(err, "A source is left behind, and its goroutines with it", "source", anyvalue.Name(w.source, ""))
 }
 
 // Watch implements Controller.
@@ -169,7 +171,7 @@ func (c *controlLoop) Watch(src Source) error {
 	w := newWatched(src)
 	running, err := c.sources.add(w)
 	if err != nil {
-		return fmt.Errorf("controller %s: watching the source %s: %w", c.name, nameOf(src), err)
+		return fmt.Errorf("controller %s: watching the source %s: %w", c.name, anyvalue.Name(src, ""), err)
 	}
 	if !running {
 		return nil
@@ -185,9 +187,9 @@ func (c *controlLoop) Watch(src Source) error {
 			c.sources.remove(func(other *watchedSource) bool { return other == w }, err)
 		}
 	}()
-	c.GetLogger().Info("Starting source", "source", nameOf(src))
+	c.GetLogger().Info("Starting source", "source", anyvalue.Name(src, ""))
 	if err = src.Start(ctx, queue); err != nil {
-		return fmt.Errorf("controller %s: starting the source %s: %w", c.name, nameOf(src), err)
+		return fmt.Errorf("controller %s: starting the source %s: %w", c.name, anyvalue.Name(src, ""), err)
 	}
 	w.started.Store(true)
 	syncing, ok := src.(SyncingSource)
@@ -202,7 +204,7 @@ func (c *controlLoop) Watch(src Source) error {
 		ready, cancel := context.WithTimeoutCause(ctx, c.options.CacheSyncTimeout, errNotReady)
 		defer cancel()
 		if err := syncing.WaitForSync(ready); err != nil && ctx.Err() == nil {
-			c.GetLogger().Error(err, "A source that was added is not ready", "source", nameOf(src), "timeout", c.options.CacheSyncTimeout)
+			c.GetLogger().Error(err, "A source that was added is not ready", "source", anyvalue.Name(src, ""), "timeout", c.options.CacheSyncTimeout)
 		}
 	}()
 	return nil

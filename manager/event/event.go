@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/loopwright/loopwright/manager/client"
+	"github.com/loopwright/loopwright/manager/internal/anyvalue"
 )
 
 // CreateEvent says that there is an object that was not there before, as far as the source knows.
@@ -51,13 +52,7 @@ type GenericEvent struct {
 
 // IsNil reports whether an event lacks an object. In Go, a nil *Pod in an interface is not equal
 // to nil, and calling its methods panics.
-func IsNil(obj client.Object) bool {
-	if obj == nil {
-		return true
-	}
-	v := reflect.ValueOf(obj)
-	return v.Kind() == reflect.Pointer && v.IsNil()
-}
+func IsNil(obj client.Object) bool { return anyvalue.IsNil(obj) }
 
 // KindOf returns the kind of an object, for people to read, such as "Pod". It is empty if the
 // object does not know it.

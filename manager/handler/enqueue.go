@@ -8,6 +8,7 @@ import (
 
 	"github.com/loopwright/loopwright/manager/client"
 	"github.com/loopwright/loopwright/manager/event"
+	"github.com/loopwright/loopwright/manager/internal/anyvalue"
 	"github.com/loopwright/loopwright/manager/log"
 	"github.com/loopwright/loopwright/manager/reconcile"
 	"github.com/loopwright/loopwright/workqueue"
@@ -79,7 +80,9 @@ func (m mapper) Generic(ctx context.Context, e event.GenericEvent, queue workque
 }
 
 // String is the handler's name in the flight recorder.
-func (m mapper) String() string { return "EnqueueRequestsFromMapFunc(" + functionName(m) + ")" }
+func (m mapper) String() string {
+	return "EnqueueRequestsFromMapFunc(" + anyvalue.FunctionName(m) + ")"
+}
 
 func (m mapper) enqueue(ctx context.Context, queue clientQueue, c cause) {
 	var before, now []reconcile.Request

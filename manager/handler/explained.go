@@ -2,15 +2,12 @@ package handler
 
 import (
 	"context"
-	"fmt"
-	"reflect"
-	"runtime"
-	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/loopwright/loopwright/manager/controller/priorityqueue"
 	"github.com/loopwright/loopwright/manager/event"
+	"github.com/loopwright/loopwright/manager/internal/anyvalue"
 	"github.com/loopwright/loopwright/manager/reconcile"
 	"github.com/loopwright/loopwright/trace"
 	"github.com/loopwright/loopwright/workqueue"
@@ -23,7 +20,7 @@ import (
 // A handler is called by its String method if it has one, otherwise by its type. It changes no
 // priorities. A queue without priorities takes no reasons, and nothing is recorded then.
 func Explained(h EventHandler, recorder *trace.Recorder, layer string) EventHandler {
-	name := nameOf(h)
+	name := anyvalue.Name(h, "handler")
 	e := explained{EventHandler: h, recorder: recorder, layer: layer, name: name}
 	switch h.(type) {
 	case *EnqueueRequestForObject, *ownerHandler, mapper, Funcs: // they explain themselves
@@ -89,20 +86,6 @@ func (e explained) handle(c cause, queue clientQueue, call func(clientQueue)) {
 	if !some.Load() {
 		e.recorder.Record(entry)
 	}
-}
-
-// nameOf is what a handler is called in reasons and in the recorder.
-func nameOf(h EventHandler) string {
-	if named, ok := h.(fmt.Stringer); ok {
-		return named.String()
-	}
-	return strings.TrimPrefix(strings.TrimPrefix(fmt.Sprintf("%T", h), "*"), "handler.")
-}
-
-// functionName is like "main.podsOf", or "main.setUp.func1" for a function without a name.
-func functionName(function any) string {
-	name := runtime.FuncForPC(reflect.ValueOf(function).Pointer()).Name()
-	return name[strings.LastIndexByte(name, '/')+1:]
 }
 
 type priorityQueue = priorityqueue.PriorityQueue[reconcile.Request]

@@ -11,6 +11,7 @@ import (
 
 	"github.com/loopwright/loopwright/manager/client"
 	"github.com/loopwright/loopwright/manager/event"
+	"github.com/loopwright/loopwright/manager/internal/anyvalue"
 	"github.com/loopwright/loopwright/manager/internal/logtest"
 )
 
@@ -109,7 +110,7 @@ var updates = [][]update{
 // passes wrongly costs a look.
 func TestAPredicateLosesNoUpdate(t *testing.T) {
 	for i, asked := range comparing {
-		t.Run(nameOf(asked), func(t *testing.T) {
+		t.Run(anyvalue.Name(asked, "predicate"), func(t *testing.T) {
 			var lost, spare []string
 			for _, u := range updates[i] {
 				passed := asked.Update(event.UpdateEvent{ObjectOld: u.was.object(), ObjectNew: u.is.object()})
@@ -150,7 +151,7 @@ func TestAPredicateDropsUpdatesWithoutBothObjects(t *testing.T) {
 			{"a nil Pod for the old object", (*corev1.Pod)(nil), there, "web"},
 			{"a nil Pod for the new object", there, (*corev1.Pod)(nil), "web"},
 		} {
-			t.Run(nameOf(asked)+": "+c.name, func(t *testing.T) {
+			t.Run(anyvalue.Name(asked, "predicate")+": "+c.name, func(t *testing.T) {
 				log := logtest.Read(t)
 				require.False(t, asked.Update(event.UpdateEvent{ObjectOld: c.was, ObjectNew: c.is}), "%T let an update pass that has %s", asked, c.name)
 				require.Contains(t, log.String(), "level=ERROR", "%T dropped an update that has %s, and did not log an error", asked, c.name)

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/loopwright/loopwright/manager/event"
+	"github.com/loopwright/loopwright/manager/internal/anyvalue"
 )
 
 // And, Or and Not have type parameters that do nothing. In controller-runtime a predicate may be for
@@ -109,7 +110,7 @@ func (n not) String() string { return "Not" + list([]Predicate{n.predicate}) }
 func list(predicates []Predicate) string {
 	names := make([]string, len(predicates))
 	for i, p := range predicates {
-		names[i] = nameOf(p)
+		names[i] = anyvalue.Name(p, "predicate")
 	}
 	return "(" + strings.Join(names, ", ") + ")"
 }

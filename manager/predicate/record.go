@@ -1,17 +1,13 @@
 package predicate
 
 import (
-	"fmt"
-	"reflect"
-	"runtime"
-	"strings"
-
 	"github.com/loopwright/loopwright/manager/client"
 	"github.com/loopwright/loopwright/manager/event"
+	"github.com/loopwright/loopwright/manager/internal/anyvalue"
 	"github.com/loopwright/loopwright/trace"
 )
 
-// Recorded is And for sources. Each verdict goes to the flight recorder, and a refusal names the
+// Recorded is And for sources. Each evaluation goes to the flight recorder, and a refusal names the
 // predicate from which it came. So somebody who wonders why an object was not reconciled finds
 // the answer. The layer is who asks: the name of the controller.
 //
@@ -51,7 +47,7 @@ func (r recorded) Generic(e event.GenericEvent) bool {
 // String is the name of what is recorded.
 func (r recorded) String() string { return r.predicates.String() }
 
-func (r recorded) judge(op string, obj client.Object, ask verdict) bool {
+func (r recorded) judge(op string, obj client.Object, ask evaluation) bool {
 	refused := refusedBy(r.predicates, ask)
 	entry := trace.Event{Kind: trace.Predicate, Outcome: trace.Passed, Layer: r.layer, Object: event.KindOf(obj), Op: op}
 	if !event.IsNil(obj) {
@@ -64,13 +60,13 @@ func (r recorded) judge(op string, obj client.Object, ask verdict) bool {
 	return refused == ""
 }
 
-// verdict asks one predicate about an event. If it is a Funcs, it also returns the function that
+// evaluation asks one predicate about an event. If it is a Funcs, it also returns the function that
 // was asked.
-type verdict func(Predicate) (passed bool, function any)
+type evaluation func(Predicate) (passed bool, function any)
 
 // refusedBy returns the name of the first predicate that says no, and of one inside an And, the
 // name of that; it is empty if all of them say yes.
-func refusedBy(predicates all, ask verdict) string {
+func refusedBy(predicates all, ask evaluation) string {
 	for _, p := range predicates {
 		if inner, ok := p.(all); ok {
 			if refused := refusedBy(inner, ask); refused != "" {
@@ -79,10 +75,10 @@ func refusedBy(predicates all, ask verdict) string {
 			continue
 		}
 		if passed, function := ask(p); !passed {
-			if name := functionName(function); name != "" {
+			if name := anyvalue.FunctionName(function); name != "" {
 				return name
 			}
-			return nameOf(p)
+			return anyvalue.Name(p, "predicate")
 		}
 	}
 	return ""
@@ -92,19 +88,4 @@ func refusedBy(predicates all, ask verdict) string {
 func funcsOf(p Predicate) Funcs {
 	f, _ := p.(Funcs)
 	return f
-}
-
-// functionName is like "main.isMine", or "main.setUp.func1" for a function without a name. That
-// of a nil function is empty.
-func functionName(function any) string {
-	name := runtime.FuncForPC(reflect.ValueOf(function).Pointer()).Name()
-	return name[strings.LastIndexByte(name, '/')+1:]
-}
-
-// nameOf is what a predicate is called in the recorder.
-func nameOf(p Predicate) string {
-	if named, ok := p.(fmt.Stringer); ok {
-		return named.String()
-	}
-	return strings.TrimPrefix(strings.TrimPrefix(fmt.Sprintf("%T", p), "*"), "predicate.")
 }

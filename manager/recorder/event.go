@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/loopwright/loopwright/manager/client/apiutil"
+	"github.com/loopwright/loopwright/manager/internal/anyvalue"
 )
 
 // The API server's limits, in bytes.
@@ -49,7 +50,7 @@ func newEvent(
 		return nil, fmt.Errorf("the object that the event is about: %w", err)
 	}
 	var related *corev1.ObjectReference
-	if s.related != nil && !isNil(s.related) {
+	if s.related != nil && !anyvalue.IsNil(s.related) {
 		if related, err = referenceTo(scheme, s.related); err != nil {
 			return nil, fmt.Errorf("the related object: %w", err)
 		}
@@ -101,7 +102,7 @@ func eventName(object string, stamp int64) string {
 
 // referenceTo returns a reference to the object, which may be a reference itself.
 func referenceTo(scheme *runtime.Scheme, obj runtime.Object) (*corev1.ObjectReference, error) {
-	if obj == nil || isNil(obj) {
+	if obj == nil || anyvalue.IsNil(obj) {
 		return nil, fmt.Errorf("it is nil")
 	}
 	if reference, ok := obj.(*corev1.ObjectReference); ok {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"reflect"
 	"sync"
 	"time"
 
@@ -226,9 +225,4 @@ func (w *Writer) sleep(ctx context.Context) {
 	case <-w.wake:
 	case <-due:
 	}
-}
-
-func isNil(obj runtime.Object) bool {
-	v := reflect.ValueOf(obj)
-	return v.Kind() == reflect.Pointer && v.IsNil()
 }

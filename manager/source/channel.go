@@ -9,6 +9,7 @@ import (
 
 	"github.com/loopwright/loopwright/manager/event"
 	"github.com/loopwright/loopwright/manager/handler"
+	"github.com/loopwright/loopwright/manager/internal/anyvalue"
 	"github.com/loopwright/loopwright/manager/predicate"
 	"github.com/loopwright/loopwright/manager/reconcile"
 	"github.com/loopwright/loopwright/workqueue"
@@ -85,7 +86,7 @@ func (s *channelSource) Start(ctx context.Context, queue workqueue.TypedRateLimi
 	switch {
 	case s.from == nil:
 		return errors.New("the source has no channel")
-	case isNil(s.handler):
+	case anyvalue.IsNil(s.handler):
 		return errors.New("the source has no handler")
 	case slices.Contains(s.predicates, nil):
 		return errNilPredicate

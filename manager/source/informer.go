@@ -10,6 +10,7 @@ import (
 	"github.com/loopwright/loopwright/informer"
 	"github.com/loopwright/loopwright/manager/cache"
 	"github.com/loopwright/loopwright/manager/handler"
+	"github.com/loopwright/loopwright/manager/internal/anyvalue"
 	"github.com/loopwright/loopwright/manager/predicate"
 	"github.com/loopwright/loopwright/manager/reconcile"
 	"github.com/loopwright/loopwright/workqueue"
@@ -33,9 +34,9 @@ var errInformerStopped = errors.New("the informer has stopped")
 // Start implements Source.
 func (s *Informer) Start(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 	switch {
-	case isNil(s.Informer):
+	case anyvalue.IsNil(s.Informer):
 		return errors.New("the source has no Informer")
-	case isNil(s.Handler):
+	case anyvalue.IsNil(s.Handler):
 		return errors.New("the source has no Handler")
 	case slices.Contains(s.Predicates, nil):
 		return errNilPredicate
@@ -66,7 +67,7 @@ func (s *Informer) WaitForStop() { s.runs.WaitForStop() }
 // String is what the source is called in messages.
 func (s *Informer) String() string {
 	switch v := reflect.ValueOf(s.Informer); {
-	case isNil(s.Informer):
+	case anyvalue.IsNil(s.Informer):
 		return "informer source: none"
 	case v.Kind() == reflect.Pointer:
 		return fmt.Sprintf("informer source: %p", s.Informer)

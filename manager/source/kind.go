@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"time"
 
@@ -17,6 +16,7 @@ import (
 	"github.com/loopwright/loopwright/manager/cache"
 	"github.com/loopwright/loopwright/manager/client"
 	"github.com/loopwright/loopwright/manager/handler"
+	"github.com/loopwright/loopwright/manager/internal/anyvalue"
 	"github.com/loopwright/loopwright/manager/predicate"
 	"github.com/loopwright/loopwright/manager/reconcile"
 	"github.com/loopwright/loopwright/workqueue"
@@ -63,11 +63,11 @@ type kindSource struct {
 // Start implements Source.
 func (s *kindSource) Start(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 	switch {
-	case isNil(s.object):
+	case anyvalue.IsNil(s.object):
 		return errors.New("the source has no object that says which kind to watch")
-	case isNil(s.cache):
+	case anyvalue.IsNil(s.cache):
 		return errors.New("the source has no cache")
-	case isNil(s.handler):
+	case anyvalue.IsNil(s.handler):
 		return errors.New("the source has no handler")
 	case slices.Contains(s.predicates, nil):
 		return errNilPredicate
@@ -189,7 +189,7 @@ func (s *kindSource) WaitForStop() { s.runs.WaitForStop() }
 
 // String is what the source is called in messages.
 func (s *kindSource) String() string {
-	if isNil(s.object) {
+	if anyvalue.IsNil(s.object) {
 		return "kind source: unknown type"
 	}
 	switch s.object.(type) {
@@ -198,19 +198,6 @@ func (s *kindSource) String() string {
 		return fmt.Sprintf("kind source: %T[%s %s]", s.object, version, kind)
 	default:
 		return fmt.Sprintf("kind source: %T", s.object)
-	}
-}
-
-// isNil reports whether an interface is nil, or holds a nil pointer, function or the like.
-func isNil(value any) bool {
-	v := reflect.ValueOf(value)
-	switch v.Kind() {
-	case reflect.Invalid:
-		return true
-	case reflect.Pointer, reflect.Func, reflect.Map, reflect.Slice, reflect.Chan:
-		return v.IsNil()
-	default:
-		return false
 	}
 }
 

@@ -25,7 +25,7 @@ var examples = []struct{ program, file, layer, what string }{
 	{"06-queue/inuse-priority", "workqueue/priority_queue_inuse", "PriorityQueue", "a PriorityQueue, in which users overtake the initial list"},
 	{"08-controller/inuse", "manager/controller/controller_inuse", "Controller", "a Controller, and a source of requests"},
 	{"09-events/inuse", "manager/source/source_inuse", "Source", "a Source and a handler of events"},
-	{"11-cache/inuse", "manager/cache/cache_inuse", "Cache", "a Cache, and a Client that reads from it"},
+	{"11-cache/inuse", "manager/cache/inuse", "Cache", "a Cache, and a Client that reads from it"},
 	{"13-lease/inuse", "manager/leaderelection/elector_inuse", "Elector", "the same in each of several replicas, of which one leads"},
 	{"14-manager/inuse", "manager/manager_inuse", "Manager", "a Manager, which starts and stops all of it"},
 	{"15-finalizer/inuse", "manager/controller/controllerutil/owner_inuse", "Ownership", "CreateOrUpdate, and a copy that the ConfigMap owns"},

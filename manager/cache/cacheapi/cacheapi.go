@@ -1,6 +1,6 @@
 // Package cacheapi has other names for types of packages cache and client, for programs that import
-// controller-runtime's package of this name. There it breaks a cycle between these two packages, which there is
-// none of here.
+// controller-runtime's package of this name. There it breaks a cycle between these two packages,
+// which there is none of here.
 package cacheapi
 
 import (
@@ -20,4 +20,6 @@ type (
 )
 
 // BlockUntilSynced is cache.BlockUntilSynced.
-func BlockUntilSynced(shouldBlock bool) InformerGetOption { return cache.BlockUntilSynced(shouldBlock) }
+func BlockUntilSynced(shouldBlock bool) InformerGetOption {
+	return cache.BlockUntilSynced(shouldBlock)
+}

@@ -1,7 +1,7 @@
 // Package informertest has a cache without a server, for tests that say themselves what happens.
 //
-// Neighbours: below it is controllertest, whose fake informers it hands out. It takes the place of package
-// cache.
+// Neighbours: below it is controllertest, whose fake informers it hands out. It takes the place of
+// package cache.
 package informertest
 
 import (
@@ -19,7 +19,8 @@ import (
 	"github.com/loopwright/loopwright/manager/controller/controllertest"
 )
 
-// FakeInformers is a cache of fake informers. The zero value works. Reads find nothing and return no error.
+// FakeInformers is a cache of fake informers. The zero value works. Reads find nothing and return
+// no error.
 type FakeInformers struct {
 	// InformersByGVK are the informers that were asked for. A test may put its own there.
 	InformersByGVK map[schema.GroupVersionKind]cache.Informer
@@ -27,7 +28,8 @@ type FakeInformers struct {
 	Scheme *runtime.Scheme
 	// Error is what Start and every question for an informer return.
 	Error error
-	// Synced is what WaitForCacheSync returns; nil is true. With false, a source of this cache fails.
+	// Synced is what WaitForCacheSync returns; nil is true. With false, a source of this cache
+	// fails.
 	Synced *bool
 
 	mu sync.Mutex // guards InformersByGVK, and Scheme when it is set by default
@@ -36,7 +38,9 @@ type FakeInformers struct {
 var _ cache.Cache = (*FakeInformers)(nil)
 
 // GetInformer implements cache.Informers.
-func (c *FakeInformers) GetInformer(_ context.Context, obj client.Object, _ ...cache.InformerGetOption) (cache.Informer, error) {
+func (c *FakeInformers) GetInformer(
+	_ context.Context, obj client.Object, _ ...cache.InformerGetOption,
+) (cache.Informer, error) {
 	gvk, err := c.kindOf(obj)
 	if err != nil {
 		return nil, err
@@ -45,7 +49,10 @@ func (c *FakeInformers) GetInformer(_ context.Context, obj client.Object, _ ...c
 }
 
 // GetInformerForKind implements cache.Informers. The scheme must know the kind.
-func (c *FakeInformers) GetInformerForKind(_ context.Context, gvk schema.GroupVersionKind, _ ...cache.InformerGetOption) (cache.Informer, error) {
+func (c *FakeInformers) GetInformerForKind(
+	_ context.Context, gvk schema.GroupVersionKind, _ ...cache.InformerGetOption) (cache.Informer,
+	error,
+) {
 	if _, err := c.scheme().New(gvk); err != nil {
 		return nil, err
 	}
@@ -53,12 +60,16 @@ func (c *FakeInformers) GetInformerForKind(_ context.Context, gvk schema.GroupVe
 }
 
 // FakeInformerFor is GetInformer for a test that wants to tell the handlers something.
-func (c *FakeInformers) FakeInformerFor(ctx context.Context, obj client.Object) (*controllertest.FakeInformer, error) {
+func (c *FakeInformers) FakeInformerFor(
+	ctx context.Context, obj client.Object,
+) (*controllertest.FakeInformer, error) {
 	return asFake(c.GetInformer(ctx, obj))
 }
 
 // FakeInformerForKind is GetInformerForKind for such a test.
-func (c *FakeInformers) FakeInformerForKind(ctx context.Context, gvk schema.GroupVersionKind) (*controllertest.FakeInformer, error) {
+func (c *FakeInformers) FakeInformerForKind(
+	ctx context.Context, gvk schema.GroupVersionKind,
+) (*controllertest.FakeInformer, error) {
 	return asFake(c.GetInformerForKind(ctx, gvk))
 }
 
@@ -86,18 +97,24 @@ func (c *FakeInformers) RemoveInformer(_ context.Context, obj client.Object) err
 }
 
 // WaitForCacheSync implements cache.Informers.
-func (c *FakeInformers) WaitForCacheSync(context.Context) bool { return c.Synced == nil || *c.Synced }
+func (c *FakeInformers) WaitForCacheSync(context.Context) bool {
+	return c.Synced == nil || *c.Synced
+}
 
 // Start implements cache.Informers. It returns at once.
 func (c *FakeInformers) Start(context.Context) error { return c.Error }
 
 // IndexField implements client.FieldIndexer. It does nothing.
-func (c *FakeInformers) IndexField(context.Context, client.Object, string, client.IndexerFunc) error {
+func (c *FakeInformers) IndexField(
+	context.Context, client.Object, string, client.IndexerFunc,
+) error {
 	return nil
 }
 
 // Get implements client.Reader. It does nothing.
-func (c *FakeInformers) Get(context.Context, client.ObjectKey, client.Object, ...client.GetOption) error {
+func (c *FakeInformers) Get(
+	context.Context, client.ObjectKey, client.Object, ...client.GetOption,
+) error {
 	return nil
 }
 

@@ -11,13 +11,14 @@ package apiutil
 import (
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/loopwright/loopwright/manager/internal/anyvalue"
 )
 
 // GVKForObject returns the kind of an object. Unstructured objects, and those that are metadata
@@ -25,9 +26,10 @@ import (
 // apiVersion and kind count only if the type stands for several.
 //
 // Errors: runtime.IsNotRegisteredError for a type that the scheme does not have,
-// runtime.IsMissingKind and IsMissingVersion for an object that should say what it is, and one for nil.
+// runtime.IsMissingKind and IsMissingVersion for an object that should say what it is, and one for
+// nil.
 func GVKForObject(obj runtime.Object, scheme *runtime.Scheme) (schema.GroupVersionKind, error) {
-	if v := reflect.ValueOf(obj); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+	if anyvalue.IsNil(obj) {
 		return schema.GroupVersionKind{}, fmt.Errorf("the object is nil (%T), and of no kind", obj)
 	}
 	var own schema.GroupVersionKind
@@ -39,9 +41,9 @@ func GVKForObject(obj runtime.Object, scheme *runtime.Scheme) (schema.GroupVersi
 		// The scheme would say that this is PartialObjectMetadata, which is true and no help.
 		switch {
 		case own.Kind == "":
-			return schema.GroupVersionKind{}, runtime.NewMissingKindErr(fmt.Sprintf("a %T must say of which kind it is", obj))
+			return own, runtime.NewMissingKindErr(fmt.Sprintf("a %T must say of which kind it is", obj))
 		case own.Version == "":
-			return schema.GroupVersionKind{}, runtime.NewMissingVersionErr(fmt.Sprintf("a %T must say of which version it is", obj))
+			return own, runtime.NewMissingVersionErr(fmt.Sprintf("a %T must say of which version it is", obj))
 		}
 		return own, nil
 	}
@@ -51,20 +53,25 @@ func GVKForObject(obj runtime.Object, scheme *runtime.Scheme) (schema.GroupVersi
 	case err != nil:
 		return schema.GroupVersionKind{}, err
 	case unversioned:
-		return schema.GroupVersionKind{}, fmt.Errorf("a %T belongs to no version of an API, and is no object of a cluster", obj)
+		return schema.GroupVersionKind{}, fmt.Errorf("a %T belongs to no version of an API, and "+
+			"is no object of a cluster", obj)
 	case len(kinds) == 1:
 		return kinds[0], nil
 	case slices.Contains(kinds, own):
 		return own, nil
 	case !own.Empty():
-		return schema.GroupVersionKind{}, fmt.Errorf("a %T says that it is %s, but to the scheme it is one of %s", obj, own, kinds)
+		return schema.GroupVersionKind{}, fmt.Errorf("a %T says that it is %s, but to the scheme "+
+			"it is one of %s", obj, own, kinds)
 	default:
-		return schema.GroupVersionKind{}, fmt.Errorf("a %T is one of %s to the scheme: the object has to say which", obj, kinds)
+		return schema.GroupVersionKind{}, fmt.Errorf("a %T is one of %s to the scheme: the "+
+			"object has to say which", obj, kinds)
 	}
 }
 
 // IsObjectNamespaced reports whether objects of this kind are in namespaces.
-func IsObjectNamespaced(obj runtime.Object, scheme *runtime.Scheme, restmapper meta.RESTMapper) (bool, error) {
+func IsObjectNamespaced(
+	obj runtime.Object, scheme *runtime.Scheme, restmapper meta.RESTMapper,
+) (bool, error) {
 	gvk, err := GVKForObject(obj, scheme)
 	if err != nil {
 		return false, err
@@ -80,7 +87,8 @@ func IsGVKNamespaced(gvk schema.GroupVersionKind, restmapper meta.RESTMapper) (b
 	}
 	switch mapping.Scope.Name() {
 	case "":
-		return false, errors.New("the RESTMapper does not say whether " + gvk.String() + " is in namespaces")
+		return false, errors.New("the RESTMapper does not say whether " +
+			gvk.String() + " is in namespaces")
 	case meta.RESTScopeNameRoot:
 		return false, nil
 	default:

@@ -14,7 +14,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-var errNoHTTPClient = errors.New("an HTTP client is needed; rest.HTTPClientFor makes one from the configuration")
+var errNoHTTPClient = errors.New("an HTTP client is needed; rest.HTTPClientFor makes one from " +
+	"the configuration")
 
 // protobufKinds are the kinds that travel as protobuf. Servers speak it for the kinds that are
 // compiled into them, and for no custom resource.
@@ -51,7 +52,10 @@ func travelsAsProtobuf(gvk schema.GroupVersionKind) bool {
 //
 // Where protobuf is forbidden, the configuration's protobuf is, too. In controller-runtime it is
 // not, and what is applied to a cluster with such a configuration fails.
-func RESTClientForGVK(gvk schema.GroupVersionKind, forceDisableProtoBuf, isUnstructured bool, baseConfig *rest.Config, codecs serializer.CodecFactory, httpClient *http.Client) (rest.Interface, error) {
+func RESTClientForGVK(
+	gvk schema.GroupVersionKind, forceDisableProtoBuf, isUnstructured bool, baseConfig *rest.Config,
+	codecs serializer.CodecFactory, httpClient *http.Client,
+) (rest.Interface, error) {
 	if httpClient == nil {
 		return nil, errNoHTTPClient
 	}
@@ -70,24 +74,29 @@ func RESTClientForGVK(gvk schema.GroupVersionKind, forceDisableProtoBuf, isUnstr
 	case forceDisableProtoBuf && config.ContentType == runtime.ContentTypeProtobuf:
 		config.ContentType, config.AcceptContentTypes = runtime.ContentTypeJSON, ""
 	}
-	config.NegotiatedSerializer = emptyingSerializer{serializer.WithoutConversionCodecFactory{CodecFactory: codecs}}
+	plain := serializer.WithoutConversionCodecFactory{CodecFactory: codecs}
+	config.NegotiatedSerializer = emptyingSerializer{plain}
 	return rest.RESTClientForConfigAndClient(config, httpClient)
 }
 
 // emptyingSerializer is a serializer whose decoders empty the object that they decode into.
-// Otherwise a field that the answer does not have would keep its old value: JSON is merged into what
-// is there.
+// Otherwise a field that the answer does not have would keep its old value: JSON is merged into
+// what is there.
 type emptyingSerializer struct{ runtime.NegotiatedSerializer }
 
 // DecoderToVersion implements runtime.NegotiatedSerializer.
-func (s emptyingSerializer) DecoderToVersion(decoder runtime.Decoder, version runtime.GroupVersioner) runtime.Decoder {
+func (s emptyingSerializer) DecoderToVersion(
+	decoder runtime.Decoder, version runtime.GroupVersioner,
+) runtime.Decoder {
 	return emptyingDecoder{s.NegotiatedSerializer.DecoderToVersion(decoder, version)}
 }
 
 type emptyingDecoder struct{ runtime.Decoder }
 
 // Decode implements runtime.Decoder.
-func (d emptyingDecoder) Decode(data []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
+func (d emptyingDecoder) Decode(
+	data []byte, defaults *schema.GroupVersionKind, into runtime.Object,
+) (runtime.Object, *schema.GroupVersionKind, error) {
 	if into != nil {
 		reflect.ValueOf(into).Elem().SetZero()
 	}

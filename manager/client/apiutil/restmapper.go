@@ -25,8 +25,8 @@ const (
 	askAgainBurst = 10
 )
 
-// answerLimit is how long the server may take for an answer. A question has no context: whoever asks
-// a server that never answers would wait forever, and could not even be stopped.
+// answerLimit is how long the server may take for an answer. A question has no context: whoever
+// asks a server that never answers would wait forever, and could not even be stopped.
 const answerLimit = 30 * time.Second
 
 // NewDynamicRESTMapper returns a mapper that asks the server for what it does not know.
@@ -69,8 +69,8 @@ type mapper struct {
 	questions map[string]*question // at most maxQuestions, and those that are being asked
 }
 
-// maxQuestions bounds what is remembered of questions. A program that looks for kinds whose names come from its
-// users would otherwise remember all that were ever misspelled.
+// maxQuestions bounds what is remembered of questions. A program that looks for kinds whose names
+// come from its users would otherwise remember all that were ever misspelled.
 const maxQuestions = 500
 
 // question is one that the catalog could not answer: for a group, and for versions of it.
@@ -93,15 +93,17 @@ func newMapper(server discovery.AggregatedDiscoveryInterface) *mapper {
 }
 
 // ask looks something up. If it is not there, it asks the server and looks again.
-func ask[T any](m *mapper, group string, versions []string, lookUp func(meta.RESTMapper) (T, error)) (T, error) {
+func ask[T any](
+	m *mapper, group string, versions []string, lookUp func(meta.RESTMapper) (T, error),
+) (T, error) {
 	versions = named(versions)
 	known := m.current.Load()
 	answer, err := lookUp(known.mapper)
 	if !meta.IsNoMatchError(err) && (len(versions) > 0 || known.isComplete(group)) {
 		return answer, err
 	}
-	// What somebody else was asking when our caller came may have been answered before a kind was
-	// installed, of which our caller knows. The next question is late enough, whoever asks it.
+	// A request that was under way when our caller came may have been answered before a kind was
+	// installed, of which our caller knows. The next request is late enough.
 	mine, learnErr := m.learn(group, versions)
 	if answer, err = lookUp(m.current.Load().mapper); meta.IsNoMatchError(err) && !mine {
 		_, learnErr = m.learn(group, versions)
@@ -124,7 +126,7 @@ func named(versions []string) []string {
 	return out
 }
 
-// learn asks the server, unless it was asked too often. If somebody is asking the same already, it
+// learn asks the server, unless it was asked too often. If the same request is under way already, it
 // waits for that answer, and returns false.
 func (m *mapper) learn(group string, versions []string) (mine bool, err error) {
 	key := group + "/" + strings.Join(versions, ",")
@@ -157,8 +159,8 @@ func (m *mapper) learn(group string, versions []string) (mine bool, err error) {
 	return true, m.request(group, versions)
 }
 
-// forgetLocked makes room for a question. It forgets those that may be asked most often, because for them it
-// matters least: most have not been asked for long, and lose nothing.
+// forgetLocked makes room for a question. It forgets those that may be asked most often, because
+// for them it matters least: most have not been asked for long, and lose nothing.
 func (m *mapper) forgetLocked() {
 	for len(m.questions) >= maxQuestions {
 		least, most := "", -1.0
@@ -185,7 +187,10 @@ func (m *mapper) request(group string, versions []string) error {
 		case len(groups.Groups) == 0:
 			return errors.New("list the groups of the API server: it says that it has none")
 		case len(resources) > 0: // aggregated discovery: this is all there is
-			m.update(func(c *catalog) *catalog { return c.listedWith(groups.Groups, answers{resources, failed}) })
+			m.update(func(c *catalog) *catalog {
+				return c.listedWith(groups.Groups,
+					answers{resources, failed})
+			})
 			return failure(failed, group)
 		}
 		m.update(func(c *catalog) *catalog { return c.listed(groups.Groups) })
@@ -193,7 +198,8 @@ func (m *mapper) request(group string, versions []string) error {
 	if len(versions) == 0 {
 		versions = m.current.Load().versionsOf(group)
 	}
-	read := answers{map[schema.GroupVersion]*metav1.APIResourceList{}, map[schema.GroupVersion]error{}}
+	read := answers{map[schema.GroupVersion]*metav1.APIResourceList{},
+		map[schema.GroupVersion]error{}}
 	for _, version := range versions {
 		gv := schema.GroupVersion{Group: group, Version: version}
 		resources, err := m.server.ServerResourcesForGroupVersion(gv.String())
@@ -232,36 +238,59 @@ func (m *mapper) update(change func(*catalog) *catalog) {
 
 // KindFor implements meta.RESTMapper.
 func (m *mapper) KindFor(resource schema.GroupVersionResource) (schema.GroupVersionKind, error) {
-	return ask(m, resource.Group, []string{resource.Version}, func(known meta.RESTMapper) (schema.GroupVersionKind, error) { return known.KindFor(resource) })
+	return ask(m, resource.Group, []string{resource.Version},
+		func(known meta.RESTMapper) (schema.GroupVersionKind, error) {
+			return known.KindFor(resource)
+		})
 }
 
 // KindsFor implements meta.RESTMapper.
 func (m *mapper) KindsFor(resource schema.GroupVersionResource) ([]schema.GroupVersionKind, error) {
-	return ask(m, resource.Group, []string{resource.Version}, func(known meta.RESTMapper) ([]schema.GroupVersionKind, error) { return known.KindsFor(resource) })
+	return ask(m, resource.Group, []string{resource.Version},
+		func(known meta.RESTMapper) ([]schema.GroupVersionKind, error) {
+			return known.KindsFor(resource)
+		})
 }
 
 // ResourceFor implements meta.RESTMapper.
-func (m *mapper) ResourceFor(input schema.GroupVersionResource) (schema.GroupVersionResource, error) {
-	return ask(m, input.Group, []string{input.Version}, func(known meta.RESTMapper) (schema.GroupVersionResource, error) { return known.ResourceFor(input) })
+func (m *mapper) ResourceFor(
+	input schema.GroupVersionResource,
+) (schema.GroupVersionResource, error) {
+	return ask(m, input.Group, []string{input.Version},
+		func(known meta.RESTMapper) (schema.GroupVersionResource, error) {
+			return known.ResourceFor(input)
+		})
 }
 
 // ResourcesFor implements meta.RESTMapper.
-func (m *mapper) ResourcesFor(input schema.GroupVersionResource) ([]schema.GroupVersionResource, error) {
-	return ask(m, input.Group, []string{input.Version}, func(known meta.RESTMapper) ([]schema.GroupVersionResource, error) { return known.ResourcesFor(input) })
+func (m *mapper) ResourcesFor(
+	input schema.GroupVersionResource,
+) ([]schema.GroupVersionResource, error) {
+	return ask(m, input.Group, []string{input.Version},
+		func(known meta.RESTMapper) ([]schema.GroupVersionResource, error) {
+			return known.ResourcesFor(input)
+		})
 }
 
 // RESTMapping implements meta.RESTMapper.
 func (m *mapper) RESTMapping(gk schema.GroupKind, versions ...string) (*meta.RESTMapping, error) {
-	return ask(m, gk.Group, versions, func(known meta.RESTMapper) (*meta.RESTMapping, error) { return known.RESTMapping(gk, versions...) })
+	return ask(m, gk.Group, versions, func(known meta.RESTMapper) (*meta.RESTMapping, error) {
+		return known.RESTMapping(gk, versions...)
+	})
 }
 
 // RESTMappings implements meta.RESTMapper.
-func (m *mapper) RESTMappings(gk schema.GroupKind, versions ...string) ([]*meta.RESTMapping, error) {
-	return ask(m, gk.Group, versions, func(known meta.RESTMapper) ([]*meta.RESTMapping, error) { return known.RESTMappings(gk, versions...) })
+func (m *mapper) RESTMappings(
+	gk schema.GroupKind, versions ...string,
+) ([]*meta.RESTMapping, error) {
+	return ask(m, gk.Group, versions, func(known meta.RESTMapper) ([]*meta.RESTMapping, error) {
+		return known.RESTMappings(gk, versions...)
+	})
 }
 
-// Reset implements meta.ResettableRESTMapper: everything is asked for again when it is needed. It is for somebody who
-// knows that a kind has got another resource name or another scope, which answers that are known do not say.
+// Reset implements meta.ResettableRESTMapper: everything is asked for again when it is needed. It
+// is for somebody who knows that a kind has got another resource name or another scope, which
+// answers that are known do not say.
 func (m *mapper) Reset() { m.update(func(*catalog) *catalog { return newCatalog() }) }
 
 // ResourceSingularizer implements meta.RESTMapper. It goes by what is known already.

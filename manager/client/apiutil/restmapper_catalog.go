@@ -2,9 +2,12 @@ package apiutil
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -19,8 +22,9 @@ type catalog struct {
 	groups []metav1.APIGroup
 	// resources are those of the versions that were asked for.
 	resources map[schema.GroupVersion][]metav1.APIResource
-	// asked are versions of these groups that were asked for, even if they are gone, or the API server behind
-	// them did not answer. Others are not kept, or there would be more of them without end.
+	// asked are versions of these groups that were asked for, even if they are gone, or the API
+	// server behind them did not answer. Others are not kept, or there would be more of them
+	// without end.
 	asked sets.Set[schema.GroupVersion]
 
 	// mapper knows the paths of resources. It is made of all the rest.
@@ -54,9 +58,10 @@ func (c *catalog) versionsOf(group string) []string {
 // kind cannot be told from those that happen to be known.
 func (c *catalog) isComplete(group string) bool {
 	listed := c.group(group)
-	return listed != nil && !slices.ContainsFunc(listed.Versions, func(version metav1.GroupVersionForDiscovery) bool {
-		return !c.asked.Has(schema.GroupVersion{Group: group, Version: version.Version})
-	})
+	return listed != nil && !slices.ContainsFunc(listed.Versions,
+		func(version metav1.GroupVersionForDiscovery) bool {
+			return !c.asked.Has(schema.GroupVersion{Group: group, Version: version.Version})
+		})
 }
 
 // listed returns a catalog with a new list of groups.
@@ -70,10 +75,11 @@ type answers struct {
 	failed    map[schema.GroupVersion]error
 }
 
-// listedWith returns a catalog with a list of groups that came with all resources. Of a version that
-// failed, the old ones stay: that a server does not answer says nothing about what it has.
+// listedWith returns a catalog with a list of groups that came with all resources. Of a version
+// that failed, the old ones stay: that a server does not answer says nothing about what it has.
 func (c *catalog) listedWith(groups []metav1.APIGroup, all answers) *catalog {
-	next := &catalog{groups: groups, resources: map[schema.GroupVersion][]metav1.APIResource{}, asked: c.asked}
+	next := &catalog{groups: groups, resources: map[schema.GroupVersion][]metav1.APIResource{},
+		asked: c.asked}
 	for gv := range all.failed {
 		next.resources[gv] = c.resources[gv]
 	}
@@ -82,7 +88,8 @@ func (c *catalog) listedWith(groups []metav1.APIGroup, all answers) *catalog {
 
 // read returns a catalog with these answers.
 func (c *catalog) read(a answers) *catalog {
-	next := &catalog{groups: c.groups, resources: map[schema.GroupVersion][]metav1.APIResource{}, asked: c.asked.Clone()}
+	next := &catalog{groups: c.groups, resources: map[schema.GroupVersion][]metav1.APIResource{},
+		asked: c.asked.Clone()}
 	maps.Copy(next.resources, c.resources)
 	for gv, list := range a.resources {
 		next.asked.Insert(gv)
@@ -96,7 +103,8 @@ func (c *catalog) read(a answers) *catalog {
 		next.asked.Insert(gv)
 	}
 	for gv := range next.asked {
-		if listed := c.group(gv.Group); listed == nil || !slices.ContainsFunc(listed.Versions, func(version metav1.GroupVersionForDiscovery) bool { return version.Version == gv.Version }) {
+		if listed := c.group(gv.Group); listed == nil || !slices.ContainsFunc(listed.Versions,
+			func(version metav1.GroupVersionForDiscovery) bool { return version.Version == gv.Version }) {
 			next.asked.Delete(gv)
 		}
 	}
@@ -107,7 +115,8 @@ func (c *catalog) read(a answers) *catalog {
 // found in the same one every time. Groups that are not in the list, which may be older, come last.
 func (c *catalog) sealed() *catalog {
 	place := func(group string) int {
-		if i := slices.IndexFunc(c.groups, func(listed metav1.APIGroup) bool { return listed.Name == group }); i >= 0 {
+		if i := slices.IndexFunc(c.groups,
+			func(listed metav1.APIGroup) bool { return listed.Name == group }); i >= 0 {
 			return i
 		}
 		return len(c.groups)
@@ -116,7 +125,8 @@ func (c *catalog) sealed() *catalog {
 	for version, resources := range c.resources {
 		group := byGroup[version.Group]
 		if group == nil {
-			group = &restmapper.APIGroupResources{Group: metav1.APIGroup{Name: version.Group}, VersionedResources: map[string][]metav1.APIResource{}}
+			group = &restmapper.APIGroupResources{Group: metav1.APIGroup{Name: version.Group},
+				VersionedResources: map[string][]metav1.APIResource{}}
 			if listed := c.group(version.Group); listed != nil {
 				group.Group = *listed.DeepCopy()
 			}
@@ -138,11 +148,40 @@ func (c *catalog) sealed() *catalog {
 // groups. They come last.
 func withUnlistedVersions(group *restmapper.APIGroupResources) *restmapper.APIGroupResources {
 	for _, version := range slices.Sorted(maps.Keys(group.VersionedResources)) {
-		if !slices.ContainsFunc(group.Group.Versions, func(listed metav1.GroupVersionForDiscovery) bool { return listed.Version == version }) {
+		if !slices.ContainsFunc(group.Group.Versions,
+			func(listed metav1.GroupVersionForDiscovery) bool { return listed.Version == version }) {
 			group.Group.Versions = append(group.Group.Versions, metav1.GroupVersionForDiscovery{
-				GroupVersion: schema.GroupVersion{Group: group.Group.Name, Version: version}.String(), Version: version,
+				GroupVersion: schema.GroupVersion{Group: group.Group.Name,
+					Version: version}.String(), Version: version,
 			})
 		}
 	}
 	return group
+}
+
+// ErrResourceDiscoveryFailed says for which versions of groups the server did not tell what is in
+// them, and why. A version that is not there counts as meta.NoResourceMatchError, so that
+// meta.IsNoMatchError is true for it.
+type ErrResourceDiscoveryFailed map[schema.GroupVersion]error
+
+// Error implements error.
+func (e *ErrResourceDiscoveryFailed) Error() string {
+	var failures []string
+	for version, err := range *e {
+		failures = append(failures, fmt.Sprintf("%s: %v", version, err))
+	}
+	slices.Sort(failures)
+	return "the server does not say which resources it has: " + strings.Join(failures, ", ")
+}
+
+// Unwrap returns the failures.
+func (e *ErrResourceDiscoveryFailed) Unwrap() []error {
+	var failures []error
+	for version, err := range *e {
+		if apierrors.IsNotFound(err) {
+			err = &meta.NoResourceMatchError{PartialResource: version.WithResource("")}
+		}
+		failures = append(failures, err)
+	}
+	return failures
 }

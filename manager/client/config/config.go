@@ -27,8 +27,8 @@ import (
 const KubeconfigFlagName = "kubeconfig"
 
 // kubeconfig are the flags of that name: one for each set of flags. They are read when the value is
-// needed, after the command line was parsed, even if another package had made them. controller-runtime
-// reads those of others at once, when they are always empty.
+// needed, after the command line was parsed, even if another package had made them.
+// controller-runtime reads those of others at once, when they are always empty.
 var kubeconfig struct {
 	mu    sync.Mutex // guards flags
 	flags []*flag.Flag
@@ -86,8 +86,8 @@ func GetConfigWithContext(context string) (*rest.Config, error) {
 	return config, nil
 }
 
-// GetConfigOrDie is GetConfig for main functions: without a configuration it logs why, or writes it to
-// standard error if no logger is set yet, and ends the process.
+// GetConfigOrDie is GetConfig for main functions: without a configuration it logs why, or writes it
+// to standard error if no logger is set yet, and ends the process.
 func GetConfigOrDie() *rest.Config {
 	config, err := GetConfig()
 	if err != nil {
@@ -127,7 +127,9 @@ func load(context string) (*rest.Config, error) {
 		if err != nil {
 			return nil, fmt.Errorf("find the home directory: %w", err)
 		}
-		rules.Precedence = append(rules.Precedence, filepath.Join(current.HomeDir, clientcmd.RecommendedHomeDir, clientcmd.RecommendedFileName))
+		rules.Precedence = append(rules.Precedence,
+			filepath.Join(current.HomeDir, clientcmd.RecommendedHomeDir,
+				clientcmd.RecommendedFileName))
 	}
 	config, err := fromFiles(rules, context)
 	if err != nil && notInCluster != nil {
@@ -138,5 +140,6 @@ func load(context string) (*rest.Config, error) {
 }
 
 func fromFiles(rules *clientcmd.ClientConfigLoadingRules, context string) (*rest.Config, error) {
-	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: context}).ClientConfig()
+	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules,
+		&clientcmd.ConfigOverrides{CurrentContext: context}).ClientConfig()
 }

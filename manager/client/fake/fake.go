@@ -23,10 +23,11 @@
 // the right kind of namespace, and is not validated otherwise.
 //
 // The cluster's behaviour is the default, because a test is there to find what would go wrong in a
-// cluster: a reconciler that reads without a namespace, or takes an object for gone that a foreground
-// deletion keeps, passes on controller-runtime's fake client and fails in production. Tests that were
-// written for that client may rely on its behaviour, though, and many are right to: they test
-// something else, with objects that are not complete. ClientBuilder.LikeControllerRuntime is for them.
+// cluster: a reconciler that reads without a namespace, or takes an object for gone that a
+// foreground deletion keeps, passes on controller-runtime's fake client and fails in production.
+// Tests that were written for that client may rely on its behaviour, though, and many are right to:
+// they test something else, with objects that are not complete. ClientBuilder.LikeControllerRuntime
+// is for them.
 //
 // A custom resource has a status of its own only with WithStatusSubresource. If its definition in
 // the cluster says so, and the test does not, an Update writes the status in the test and not in
@@ -131,7 +132,9 @@ func (f *ClientBuilder) WithGlobalResourceVersionCounter() *ClientBuilder {
 
 // WithIndex lets List select objects by a field, as after FieldIndexer.IndexField. The scheme must
 // have been set before. An index that is there already makes it panic.
-func (f *ClientBuilder) WithIndex(obj runtime.Object, field string, extractValue client.IndexerFunc) *ClientBuilder {
+func (f *ClientBuilder) WithIndex(
+	obj runtime.Object, field string, extractValue client.IndexerFunc,
+) *ClientBuilder {
 	s := f.scheme
 	if s == nil {
 		s = scheme.Scheme
@@ -164,7 +167,9 @@ func (f *ClientBuilder) WithInterceptorFuncs(interceptorFuncs interceptor.Funcs)
 // WithTypeConverters gives the schemas of custom resources to server-side apply; they are
 // generated along with apply configurations. The first that knows a kind is used. For a kind that
 // none knows, the schema is deduced: its lists are replaced, not merged. Built-in kinds need none.
-func (f *ClientBuilder) WithTypeConverters(typeConverters ...managedfields.TypeConverter) *ClientBuilder {
+func (f *ClientBuilder) WithTypeConverters(
+	typeConverters ...managedfields.TypeConverter,
+) *ClientBuilder {
 	f.typeConverters = append(f.typeConverters, typeConverters...)
 	return f
 }

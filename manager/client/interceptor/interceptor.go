@@ -21,21 +21,35 @@ import (
 // SubResource is instead of all the functions that begin with this word. They are called for
 // statuses, too, whose subresource is "status".
 type Funcs struct {
-	Get               func(ctx context.Context, client client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error
-	List              func(ctx context.Context, client client.WithWatch, list client.ObjectList, opts ...client.ListOption) error
-	Create            func(ctx context.Context, client client.WithWatch, obj client.Object, opts ...client.CreateOption) error
-	Delete            func(ctx context.Context, client client.WithWatch, obj client.Object, opts ...client.DeleteOption) error
-	DeleteAllOf       func(ctx context.Context, client client.WithWatch, obj client.Object, opts ...client.DeleteAllOfOption) error
-	Update            func(ctx context.Context, client client.WithWatch, obj client.Object, opts ...client.UpdateOption) error
-	Patch             func(ctx context.Context, client client.WithWatch, obj client.Object, patch client.Patch, opts ...client.PatchOption) error
-	Apply             func(ctx context.Context, client client.WithWatch, obj runtime.ApplyConfiguration, opts ...client.ApplyOption) error
-	Watch             func(ctx context.Context, client client.WithWatch, obj client.ObjectList, opts ...client.ListOption) (watch.Interface, error)
-	SubResource       func(client client.WithWatch, subResource string) client.SubResourceClient
-	SubResourceGet    func(ctx context.Context, client client.Client, subResourceName string, obj client.Object, subResource client.Object, opts ...client.SubResourceGetOption) error
-	SubResourceCreate func(ctx context.Context, client client.Client, subResourceName string, obj client.Object, subResource client.Object, opts ...client.SubResourceCreateOption) error
-	SubResourceUpdate func(ctx context.Context, client client.Client, subResourceName string, obj client.Object, opts ...client.SubResourceUpdateOption) error
-	SubResourcePatch  func(ctx context.Context, client client.Client, subResourceName string, obj client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error
-	SubResourceApply  func(ctx context.Context, client client.Client, subResourceName string, obj runtime.ApplyConfiguration, opts ...client.SubResourceApplyOption) error
+	Get func(ctx context.Context, client client.WithWatch, key client.ObjectKey,
+		obj client.Object, opts ...client.GetOption) error
+	List func(ctx context.Context, client client.WithWatch, list client.ObjectList,
+		opts ...client.ListOption) error
+	Create func(ctx context.Context, client client.WithWatch, obj client.Object,
+		opts ...client.CreateOption) error
+	Delete func(ctx context.Context, client client.WithWatch, obj client.Object,
+		opts ...client.DeleteOption) error
+	DeleteAllOf func(ctx context.Context, client client.WithWatch, obj client.Object,
+		opts ...client.DeleteAllOfOption) error
+	Update func(ctx context.Context, client client.WithWatch, obj client.Object,
+		opts ...client.UpdateOption) error
+	Patch func(ctx context.Context, client client.WithWatch, obj client.Object,
+		patch client.Patch, opts ...client.PatchOption) error
+	Apply func(ctx context.Context, client client.WithWatch,
+		obj runtime.ApplyConfiguration, opts ...client.ApplyOption) error
+	Watch func(ctx context.Context, client client.WithWatch, obj client.ObjectList,
+		opts ...client.ListOption) (watch.Interface, error)
+	SubResource    func(client client.WithWatch, subResource string) client.SubResourceClient
+	SubResourceGet func(ctx context.Context, client client.Client, subResourceName string,
+		obj client.Object, subResource client.Object, opts ...client.SubResourceGetOption) error
+	SubResourceCreate func(ctx context.Context, client client.Client, subResourceName string,
+		obj client.Object, subResource client.Object, opts ...client.SubResourceCreateOption) error
+	SubResourceUpdate func(ctx context.Context, client client.Client, subResourceName string,
+		obj client.Object, opts ...client.SubResourceUpdateOption) error
+	SubResourcePatch func(ctx context.Context, client client.Client, subResourceName string,
+		obj client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error
+	SubResourceApply func(ctx context.Context, client client.Client, subResourceName string,
+		obj runtime.ApplyConfiguration, opts ...client.SubResourceApplyOption) error
 }
 
 // NewClient returns a client whose calls go to funcs, where there is one, and else to
@@ -53,7 +67,9 @@ type interceptor struct {
 func (i *interceptor) Unwrap() client.WithWatch { return i.WithWatch }
 
 // Get implements client.Reader.
-func (i *interceptor) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+func (i *interceptor) Get(
+	ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption,
+) error {
 	if i.funcs.Get != nil {
 		return i.funcs.Get(ctx, i.WithWatch, key, obj, opts...)
 	}
@@ -61,7 +77,9 @@ func (i *interceptor) Get(ctx context.Context, key client.ObjectKey, obj client.
 }
 
 // List implements client.Reader.
-func (i *interceptor) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+func (i *interceptor) List(
+	ctx context.Context, list client.ObjectList, opts ...client.ListOption,
+) error {
 	if i.funcs.List != nil {
 		return i.funcs.List(ctx, i.WithWatch, list, opts...)
 	}
@@ -69,7 +87,9 @@ func (i *interceptor) List(ctx context.Context, list client.ObjectList, opts ...
 }
 
 // Watch implements client.WithWatch.
-func (i *interceptor) Watch(ctx context.Context, list client.ObjectList, opts ...client.ListOption) (watch.Interface, error) {
+func (i *interceptor) Watch(
+	ctx context.Context, list client.ObjectList, opts ...client.ListOption,
+) (watch.Interface, error) {
 	if i.funcs.Watch != nil {
 		return i.funcs.Watch(ctx, i.WithWatch, list, opts...)
 	}
@@ -77,7 +97,9 @@ func (i *interceptor) Watch(ctx context.Context, list client.ObjectList, opts ..
 }
 
 // Create implements client.Writer.
-func (i *interceptor) Create(ctx context.Context, obj client.Object, opts ...client.CreateOption) error {
+func (i *interceptor) Create(
+	ctx context.Context, obj client.Object, opts ...client.CreateOption,
+) error {
 	if i.funcs.Create != nil {
 		return i.funcs.Create(ctx, i.WithWatch, obj, opts...)
 	}
@@ -85,7 +107,9 @@ func (i *interceptor) Create(ctx context.Context, obj client.Object, opts ...cli
 }
 
 // Update implements client.Writer.
-func (i *interceptor) Update(ctx context.Context, obj client.Object, opts ...client.UpdateOption) error {
+func (i *interceptor) Update(
+	ctx context.Context, obj client.Object, opts ...client.UpdateOption,
+) error {
 	if i.funcs.Update != nil {
 		return i.funcs.Update(ctx, i.WithWatch, obj, opts...)
 	}
@@ -93,7 +117,9 @@ func (i *interceptor) Update(ctx context.Context, obj client.Object, opts ...cli
 }
 
 // Patch implements client.Writer.
-func (i *interceptor) Patch(ctx context.Context, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
+func (i *interceptor) Patch(
+	ctx context.Context, obj client.Object, patch client.Patch, opts ...client.PatchOption,
+) error {
 	if i.funcs.Patch != nil {
 		return i.funcs.Patch(ctx, i.WithWatch, obj, patch, opts...)
 	}
@@ -101,7 +127,9 @@ func (i *interceptor) Patch(ctx context.Context, obj client.Object, patch client
 }
 
 // Apply implements client.Writer.
-func (i *interceptor) Apply(ctx context.Context, obj runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
+func (i *interceptor) Apply(
+	ctx context.Context, obj runtime.ApplyConfiguration, opts ...client.ApplyOption,
+) error {
 	if i.funcs.Apply != nil {
 		return i.funcs.Apply(ctx, i.WithWatch, obj, opts...)
 	}
@@ -109,7 +137,9 @@ func (i *interceptor) Apply(ctx context.Context, obj runtime.ApplyConfiguration,
 }
 
 // Delete implements client.Writer.
-func (i *interceptor) Delete(ctx context.Context, obj client.Object, opts ...client.DeleteOption) error {
+func (i *interceptor) Delete(
+	ctx context.Context, obj client.Object, opts ...client.DeleteOption,
+) error {
 	if i.funcs.Delete != nil {
 		return i.funcs.Delete(ctx, i.WithWatch, obj, opts...)
 	}
@@ -117,7 +147,9 @@ func (i *interceptor) Delete(ctx context.Context, obj client.Object, opts ...cli
 }
 
 // DeleteAllOf implements client.Writer.
-func (i *interceptor) DeleteAllOf(ctx context.Context, obj client.Object, opts ...client.DeleteAllOfOption) error {
+func (i *interceptor) DeleteAllOf(
+	ctx context.Context, obj client.Object, opts ...client.DeleteAllOfOption,
+) error {
 	if i.funcs.DeleteAllOf != nil {
 		return i.funcs.DeleteAllOf(ctx, i.WithWatch, obj, opts...)
 	}
@@ -133,4 +165,62 @@ func (i *interceptor) SubResource(subResource string) client.SubResourceClient {
 		return i.funcs.SubResource(i.WithWatch, subResource)
 	}
 	return &subResourceInterceptor{i.WithWatch.SubResource(subResource), i, subResource}
+}
+
+// subResourceInterceptor does for one subresource what interceptor does for the objects.
+type subResourceInterceptor struct {
+	client.SubResourceClient
+	of   *interceptor
+	name string
+}
+
+// Get implements client.SubResourceReader.
+func (s *subResourceInterceptor) Get(
+	ctx context.Context, obj, subResource client.Object, opts ...client.SubResourceGetOption,
+) error {
+	if s.of.funcs.SubResourceGet != nil {
+		return s.of.funcs.SubResourceGet(ctx, s.of.WithWatch, s.name, obj, subResource, opts...)
+	}
+	return s.SubResourceClient.Get(ctx, obj, subResource, opts...)
+}
+
+// Create implements client.SubResourceWriter.
+func (s *subResourceInterceptor) Create(
+	ctx context.Context, obj, subResource client.Object, opts ...client.SubResourceCreateOption,
+) error {
+	if s.of.funcs.SubResourceCreate != nil {
+		return s.of.funcs.SubResourceCreate(ctx, s.of.WithWatch, s.name, obj, subResource, opts...)
+	}
+	return s.SubResourceClient.Create(ctx, obj, subResource, opts...)
+}
+
+// Update implements client.SubResourceWriter.
+func (s *subResourceInterceptor) Update(
+	ctx context.Context, obj client.Object, opts ...client.SubResourceUpdateOption,
+) error {
+	if s.of.funcs.SubResourceUpdate != nil {
+		return s.of.funcs.SubResourceUpdate(ctx, s.of.WithWatch, s.name, obj, opts...)
+	}
+	return s.SubResourceClient.Update(ctx, obj, opts...)
+}
+
+// Patch implements client.SubResourceWriter.
+func (s *subResourceInterceptor) Patch(
+	ctx context.Context, obj client.Object, patch client.Patch,
+	opts ...client.SubResourcePatchOption,
+) error {
+	if s.of.funcs.SubResourcePatch != nil {
+		return s.of.funcs.SubResourcePatch(ctx, s.of.WithWatch, s.name, obj, patch, opts...)
+	}
+	return s.SubResourceClient.Patch(ctx, obj, patch, opts...)
+}
+
+// Apply implements client.SubResourceWriter.
+func (s *subResourceInterceptor) Apply(
+	ctx context.Context, obj runtime.ApplyConfiguration, opts ...client.SubResourceApplyOption,
+) error {
+	if s.of.funcs.SubResourceApply != nil {
+		return s.of.funcs.SubResourceApply(ctx, s.of.WithWatch, s.name, obj, opts...)
+	}
+	return s.SubResourceClient.Apply(ctx, obj, opts...)
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/loopwright/loopwright/manager/internal/anyvalue"
 )
 
 // GomegaMatcher is the type of gomega.Expect's matchers. It is Gomega's types.GomegaMatcher by
@@ -36,10 +38,10 @@ type matcher struct {
 // Match implements GomegaMatcher.
 func (m *matcher) Match(actual any) (bool, error) {
 	m.found = nil
-	switch missing := isNil(actual); {
-	case missing && isNil(m.wanted):
+	switch missing := anyvalue.IsNil(actual); {
+	case missing && anyvalue.IsNil(m.wanted):
 		return true, nil
-	case missing || isNil(m.wanted):
+	case missing || anyvalue.IsNil(m.wanted):
 		return false, fmt.Errorf("one of the two objects is nil: wanted %v, found %v",
 			m.wanted, actual)
 	}
@@ -53,11 +55,6 @@ func (m *matcher) Match(actual any) (bool, error) {
 		}
 	}
 	return len(m.found) == 0, nil
-}
-
-func isNil(object any) bool {
-	v := reflect.ValueOf(object)
-	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
 }
 
 // content returns the value to compare: the fields of an unstructured object, or the object itself.

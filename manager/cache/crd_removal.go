@@ -1,0 +1,281 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-logr/logr"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/loopwright/loopwright/informer"
+	"github.com/loopwright/loopwright/manager/client"
+)
+
+// removableKind stands between an informer and the server, and notices when the server does not
+// have the kind any more. Then it answers in the server's place: there are no objects, and nothing
+// happens to them. So the informer itself need not know about it. When the kind is back, the watch
+// ends as one that has expired, and the informer lists.
+type removableKind struct {
+	*informer.ListWatch[client.Object]
+	kind      schema.GroupVersionKind
+	bookmarks bool
+	log       logr.Logger
+	ask       func(context.Context) discovery
+	move      func() error // ends this informer, because the kind has moved
+
+	// Used by the reflector's goroutine only:
+	removal removal
+	was404  bool   // the last answer
+	newest  string // the newest version that is known here, for an empty list
+
+	refusal *refusal
+
+	// absent is what reads are told: nil if the kind is there. The reflector's goroutine sets it; a
+	// read that has waited for the kind's return clears it.
+	absent atomic.Pointer[absence]
+}
+
+// absence is the state of a kind that was removed.
+type absence struct {
+	isBack bool
+	// the version of the first list after its return: reads wait until the store has it
+	listed string
+}
+
+// errKindIsBack ends a watch of a kind that was removed.
+var errKindIsBack = errors.New("the kind is served again")
+
+func (c *objectCache) newRemovableKind(
+	from *informer.ListWatch[client.Object], mapping *meta.RESTMapping, bookmarks bool,
+) *removableKind {
+	return &removableKind{
+		ListWatch: from, kind: mapping.GroupVersionKind, bookmarks: bookmarks, log: c.log,
+		refusal: newRefusal(),
+		ask:     func(ctx context.Context) discovery { return c.discover(ctx, mapping) },
+		move:    func() error { return c.move(mapping) },
+	}
+}
+
+// List implements informer.ListerWatcher.
+func (w *removableKind) List(
+	ctx context.Context, options metav1.ListOptions,
+) (*informer.List[client.Object], error) {
+	w.noteVersion(options)
+	if w.removal.isGone {
+		if w.newest != "" {
+			return &informer.List[client.Object]{ResourceVersion: w.newest}, nil
+		}
+		// It was never listed, so no version is known at which it was empty.
+		if err := w.untilBack(ctx, nil, 0); err != nil {
+			return nil, err
+		}
+	}
+	list, err := w.ListWatch.List(ctx, options)
+	if err := w.note(ctx, err); err != nil {
+		return nil, err
+	}
+	w.newest = list.ResourceVersion
+	if list.Continue == "" {
+		w.listed(list.ResourceVersion)
+	}
+	return list, nil
+}
+
+// Watch implements informer.ListerWatcher.
+func (w *removableKind) Watch(
+	ctx context.Context, options metav1.ListOptions,
+) (informer.Watch[client.Object], error) {
+	w.noteVersion(options)
+	streams := options.SendInitialEvents != nil && *options.SendInitialEvents
+	if w.removal.isGone {
+		sleeping := &sleepingWatch{from: w, ctx: ctx, closed: make(chan struct{})}
+		if streams {
+			if sleeping.version = w.newest; sleeping.version == "" {
+				// so that it is listed
+				return nil, apierrors.NewBadRequest("a kind that is gone has no version to begin " +
+					"with")
+			}
+		}
+		if options.TimeoutSeconds != nil {
+			sleeping.patience = time.Duration(*options.TimeoutSeconds) * time.Second
+		}
+		return sleeping, nil
+	}
+	options.AllowWatchBookmarks = w.bookmarks
+	opened, err := w.ListWatch.Watch(ctx, options)
+	if failed := w.note(ctx, err); failed != nil {
+		if err == nil {
+			_ = opened.Close()
+		}
+		return nil, failed
+	}
+	if streams && w.isGone() {
+		return returningWatch{opened, w}, nil
+	}
+	return opened, nil
+}
+
+// isGone reports whether reads have nothing to wait for.
+func (w *removableKind) isGone() bool {
+	now := w.absent.Load()
+	return now != nil && !now.isBack
+}
+
+// listed is called when all objects have been read from the server. They are not in the store yet.
+func (w *removableKind) listed(version string) {
+	if w.isGone() {
+		w.absent.Store(&absence{isBack: true, listed: version})
+		w.log.Info("A kind is back", "kind", w.kind.String())
+	}
+}
+
+// returningWatch is the watch of a kind that is back, and begins with all objects.
+type returningWatch struct {
+	informer.Watch[client.Object]
+	of *removableKind
+}
+
+// Next implements informer.Watch.
+func (r returningWatch) Next() (informer.Event[client.Object], error) {
+	event, err := r.Watch.Next()
+	if err == nil && event.Type == watch.Bookmark &&
+		event.Object.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true" {
+		r.of.listed(event.ResourceVersion)
+	}
+	return event, err
+}
+
+// noteVersion remembers the version that the informer has: it refuses an empty list that is older.
+func (w *removableKind) noteVersion(options metav1.ListOptions) {
+	if options.ResourceVersion != "" && options.ResourceVersion != "0" {
+		w.newest = options.ResourceVersion
+	}
+}
+
+// note takes in the server's answer, and returns the error for the reflector: the same one, or that
+// the answer is about another kind, which has the same path.
+func (w *removableKind) note(ctx context.Context, err error) error {
+	switch {
+	case err == nil && w.was404 && w.ask(ctx) == saysMoved:
+		w.disappeared()
+		err = apierrors.NewResourceExpired("the kind was replaced by one with another scope")
+	case err == nil:
+		w.removal = removal{}
+		w.refusal.set(nil)
+	case apierrors.IsNotFound(err):
+		if w.removal = w.removal.answered404(time.Now(), w.ask(ctx)); w.removal.isGone {
+			w.disappeared()
+		}
+	}
+	w.was404 = apierrors.IsNotFound(err)
+	return err
+}
+
+// disappeared makes reads fail, and lists empty.
+func (w *removableKind) disappeared() {
+	w.removal.isGone = true
+	w.absent.Store(&absence{})
+	w.log.Info("A kind is gone, and its informer waits until it is back", "kind", w.kind.String())
+}
+
+// untilGone waits until the kind is gone, and returns false if the context ends before. The 404
+// that proves it is a refusal.
+func (w *removableKind) untilGone(ctx context.Context) bool {
+	for {
+		_, news := w.refusal.last()
+		if w.isGone() {
+			return true
+		}
+		select {
+		case <-news:
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+// untilBack waits until the kind is served again. It returns io.EOF after patience, unless that is
+// 0.
+func (w *removableKind) untilBack(
+	ctx context.Context, closed <-chan struct{}, patience time.Duration,
+) error {
+	var end <-chan time.Time
+	if patience > 0 {
+		timer := time.NewTimer(patience)
+		defer timer.Stop()
+		end = timer.C
+	}
+	failed := false
+	pause := time.NewTimer(lookForKind)
+	defer pause.Stop()
+	for {
+		select {
+		case <-pause.C:
+		case <-end:
+			return io.EOF
+		case <-closed:
+			return informer.ErrWatchClosed
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		switch w.ask(ctx) {
+		case saysServed:
+			w.removal = removal{}
+			return nil
+		case saysMoved:
+			if err := w.move(); err != nil && !failed {
+				failed = true
+				w.log.Error(err, "A kind cannot be read", "kind", w.kind.String())
+			}
+		}
+		pause.Reset(lookForKind)
+	}
+}
+
+// lookForKind is the pause between requests that look for a kind that is gone: small ones, which
+// every client may send. A watch of the CustomResourceDefinitions would be faster, but most
+// programs may not read these.
+const lookForKind = 5 * time.Second
+
+// sleepingWatch is the watch of a kind that is gone.
+type sleepingWatch struct {
+	from     *removableKind
+	ctx      context.Context // of the request, which this value stands for
+	version  string          // of the empty list, if that has to be reported first
+	patience time.Duration
+	closed   chan struct{} // closed by Close
+	once     sync.Once
+}
+
+// Next implements informer.Watch.
+func (s *sleepingWatch) Next() (informer.Event[client.Object], error) {
+	var event informer.Event[client.Object]
+	if s.version != "" {
+		end := &metav1.PartialObjectMetadata{}
+		end.Annotations = map[string]string{metav1.InitialEventsAnnotationKey: "true"}
+		end.ResourceVersion = s.version
+		event.Type, event.Object, event.ResourceVersion = watch.Bookmark, end, s.version
+		s.version = ""
+		return event, nil
+	}
+	if err := s.from.untilBack(s.ctx, s.closed, s.patience); err != nil {
+		return event, err
+	}
+	return event, fmt.Errorf("%w: %w", errKindIsBack,
+		apierrors.NewResourceExpired("what happened meanwhile is not known"))
+}
+
+// Close implements informer.Watch.
+func (s *sleepingWatch) Close() error {
+	s.once.Do(func() { close(s.closed) })
+	return nil
+}

@@ -1,0 +1,223 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-logr/logr/funcr"
+	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/loopwright/loopwright/informer"
+	"github.com/loopwright/loopwright/internal/fakeapi"
+	"github.com/loopwright/loopwright/manager/client"
+)
+
+// Whoever takes another kind of the group, or a subresource, for the kind moves an informer to where nothing is.
+func TestDiscoveryIsAskedForTheKindAndNotForItsNeighbours(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shop := schema.GroupVersion{Group: "shop.example.com", Version: "v1"}
+		server := fakeapi.New(fakeapi.Options{Kinds: []fakeapi.Kind{
+			{Group: shop.Group, Version: shop.Version, Kind: "Widget"}, {Group: shop.Group, Version: shop.Version, Kind: "Gadget"}, {Group: shop.Group, Version: shop.Version, Kind: "Apple"},
+		}})
+		defer server.Close()
+		made, err := New(server.Config(), Options{})
+		require.NoError(t, err)
+		c := made.(*objectCache)
+		at := func(kind schema.GroupVersionKind, resource string, namespaced bool) *meta.RESTMapping {
+			mapping := &meta.RESTMapping{GroupVersionKind: kind, Resource: kind.GroupVersion().WithResource(resource), Scope: meta.RESTScopeRoot}
+			if namespaced {
+				mapping.Scope = meta.RESTScopeNamespace
+			}
+			return mapping
+		}
+		apps := schema.GroupVersion{Group: "apps", Version: "v1"}
+		none := schema.GroupVersion{Group: "none.example.com", Version: "v1"}
+		for _, q := range []struct {
+			at   *meta.RESTMapping
+			want discovery
+		}{
+			{at(shop.WithKind("Widget"), "widgets", true), saysServed},
+			{at(shop.WithKind("Gadget"), "gadgets", true), saysServed},
+			{at(shop.WithKind("Gadget"), "widgets", true), saysMoved},
+			{at(shop.WithKind("Widget"), "widgets", false), saysMoved},
+			{at(shop.WithKind("Thing"), "things", true), saysMissing},
+			{at(none.WithKind("Widget"), "widgets", true), saysMissing},
+			{at(apps.WithKind("Deployment"), "deployments", true), saysServed},
+			{at(apps.WithKind("Scale"), "scales", true), saysMissing}, // that of deployments/scale
+		} {
+			require.Equal(t, q.want, c.discover(t.Context(), q.at), "%v", q.at)
+		}
+		require.True(t, meta.IsNoMatchError(c.move(at(none.WithKind("Widget"), "widgets", true))))
+		require.ErrorIs(t, c.move(at(shop.WithKind("Widget"), "widgets", true)), errMapperIsOld)
+		require.NoError(t, c.move(at(shop.WithKind("Widget"), "widgets", false)))
+
+		server.Inject(fakeapi.Fault{Status: fakeapi.Unavailable()})
+		require.Equal(t, saysNothing, c.discover(t.Context(), at(shop.WithKind("Widget"), "widgets", true)))
+	})
+}
+
+// A controller takes a kind that is gone for a kind without objects if nobody tells it. But a server that
+// restarts must not count as one that has lost the kind.
+func TestAKindIsGoneOnlyWhenTheServerHasSaidSoSeveralTimesAndForAWhile(t *testing.T) {
+	start := time.Unix(0, 0)
+	after := func(p removal, d time.Duration, says discovery) removal {
+		return p.answered404(start.Add(d), says)
+	}
+	twice := after(after(removal{}, 0, saysMissing), 2*time.Second, saysMissing)
+	require.False(t, twice.isGone)
+	require.False(t, after(twice, 2999*time.Millisecond, saysMissing).isGone, "three answers in a moment may be those of one server that is behind")
+	require.True(t, after(twice, 3*time.Second, saysMissing).isGone)
+	require.True(t, after(twice, 3*time.Second, saysMoved).isGone, "what is somewhere else is not here")
+
+	require.False(t, after(after(removal{}, 0, saysMissing), time.Hour, saysMissing).isGone, "two answers are not enough, however long it took")
+	require.Equal(t, removal{}, after(removal{}, 0, saysNothing), "time that nobody has confirmed does not count")
+	require.Equal(t, twice, after(twice, time.Hour, saysNothing), "a discovery that fails says nothing")
+	require.True(t, after(after(twice, time.Hour, saysNothing), 2*time.Hour, saysMissing).isGone, "nor does it say that the kind is there")
+	require.Equal(t, removal{}, after(twice, time.Hour, saysServed), "it was the list that was wrong")
+	require.False(t, after(after(twice, 3*time.Second, saysServed), 6*time.Second, saysMissing).isGone, "the count begins again")
+}
+
+// heralds is a removableKind whose discovery says what a test wants.
+type heralds struct {
+	*removableKind
+	says  discovery
+	back  time.Time // then it says that the kind is served
+	asked int
+	moves int
+	log   []string
+}
+
+func newHeralds(says discovery) *heralds {
+	h := &heralds{says: says}
+	logger := funcr.New(func(_, line string) { h.log = append(h.log, line) }, funcr.Options{})
+	h.removableKind = &removableKind{
+		kind: schema.GroupVersionKind{Version: "v1", Kind: "Widget"}, log: logger, refusal: newRefusal(),
+		ask: func(context.Context) discovery {
+			h.asked++
+			if !h.back.IsZero() && time.Now().After(h.back) {
+				return saysServed
+			}
+			return h.says
+		},
+		move: func() error { h.moves++; return errMapperIsOld },
+	}
+	return h
+}
+
+func (h *heralds) logged(part string) (times int) {
+	for _, line := range h.log {
+		times += strings.Count(line, part)
+	}
+	return times
+}
+
+var notFound = apierrors.NewNotFound(schema.GroupResource{Resource: "widgets"}, "")
+
+// A kind with another scope may have the path of the old one, and answer.
+func TestAnAnswerAfterADoubtMayBeAboutAnotherKind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newHeralds(saysMoved)
+		_ = w.note(t.Context(), notFound)
+		require.False(t, w.isGone())
+		require.True(t, apierrors.IsResourceExpired(w.note(t.Context(), nil)))
+		require.True(t, w.isGone())
+		require.True(t, w.removal.isGone)
+
+		w = newHeralds(saysServed)
+		w.refusal.set(&informer.RefusedError{})
+		_ = w.note(t.Context(), notFound)
+		require.NoError(t, w.note(t.Context(), nil))
+		require.False(t, w.isGone())
+		refused, _ := w.refusal.last()
+		require.Nil(t, refused, "the server has answered")
+		w.says = saysMoved
+		require.NoError(t, w.note(t.Context(), nil), "the doubt was settled")
+	})
+}
+
+// A watch that outlives its informer, or its time-out, is a goroutine that nobody ends.
+func TestTheWatchOfAKindThatIsGoneEndsLikeAnyOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, c := range []struct {
+			end     func(opened informer.Watch[client.Object], cancel context.CancelCauseFunc)
+			seconds *int64
+			want    error
+			after   time.Duration
+		}{
+			{func(opened informer.Watch[client.Object], _ context.CancelCauseFunc) { _ = opened.Close() }, nil, informer.ErrWatchClosed, time.Hour},
+			{func(_ informer.Watch[client.Object], cancel context.CancelCauseFunc) { cancel(io.ErrNoProgress) }, nil, io.ErrNoProgress, time.Hour},
+			{func(informer.Watch[client.Object], context.CancelCauseFunc) {}, new(int64(7)), io.EOF, 7 * time.Second},
+			{func(informer.Watch[client.Object], context.CancelCauseFunc) {}, new(int64(600)), io.EOF, 10 * time.Minute},
+		} {
+			w := newHeralds(saysMissing)
+			w.disappeared()
+			ctx, cancel := context.WithCancelCause(t.Context())
+			opened, err := w.Watch(ctx, metav1.ListOptions{TimeoutSeconds: c.seconds})
+			require.NoError(t, err)
+			began := time.Now()
+			time.AfterFunc(time.Hour, func() { c.end(opened, cancel) })
+			_, err = opened.Next()
+			require.ErrorIs(t, err, c.want)
+			require.Equal(t, c.after, time.Since(began))
+			require.NoError(t, opened.Close())
+			require.NoError(t, opened.Close(), "twice does no harm")
+			time.Sleep(2 * time.Hour)
+			cancel(nil)
+		}
+	})
+}
+
+// The move may fail for days. One line in the log says so, and not one every five seconds.
+func TestAKindThatIsElsewhereIsMovedAgainAndAgainAndLoggedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newHeralds(saysMoved)
+		require.ErrorIs(t, w.untilBack(t.Context(), nil, time.Minute+time.Second), io.EOF)
+		require.Equal(t, 12, w.moves)
+		require.Equal(t, 1, w.logged("A kind cannot be read"))
+		w = newHeralds(saysMoved)
+		w.move = func() error { return nil }
+		require.ErrorIs(t, w.untilBack(t.Context(), nil, time.Minute), io.EOF)
+		require.Zero(t, w.logged("A kind cannot be read"))
+	})
+}
+
+// told is a watch with these events.
+type told []informer.Event[client.Object]
+
+func (t *told) Next() (event informer.Event[client.Object], err error) {
+	if len(*t) == 0 {
+		return event, io.EOF
+	}
+	event, *t = (*t)[0], (*t)[1:]
+	return event, nil
+}
+
+func (t *told) Close() error { return nil }
+
+func TestWhoeverWaitsForTheEndOfAKindIsToldWithTheRefusal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newHeralds(saysMissing)
+		time.AfterFunc(time.Second, func() { w.refusal.set(&informer.RefusedError{}) })
+		time.AfterFunc(time.Minute, func() {
+			w.disappeared()
+			w.refusal.set(&informer.RefusedError{})
+		})
+		began := time.Now()
+		require.True(t, w.untilGone(t.Context()))
+		require.Equal(t, time.Minute, time.Since(began))
+		require.True(t, w.untilGone(t.Context()), "it is gone already")
+		w = newHeralds(saysMissing)
+		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Hour, errors.New("patience"))
+		defer cancel()
+		require.False(t, w.untilGone(ctx))
+	})
+}

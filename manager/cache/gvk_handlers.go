@@ -1,0 +1,292 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/loopwright/loopwright/informer"
+)
+
+// gvkHandlers is a gvkInformer as an Informer: one for its user, for all namespaces.
+type gvkHandlers struct {
+	of        *gvkInformer
+	informers []Informer
+	synced    func() <-chan struct{}
+	removed   chan struct{} // closed by close
+
+	mu      sync.Mutex // guards what follows, and removed
+	added   map[*gvkRegistration]struct{}
+	indexed []string // the names of AddIndexers
+}
+
+var errInformerRemoved = errors.New("the informer was removed from the cache: ask the cache for " +
+	"another one")
+
+func newGVKHandlers(of *gvkInformer) *gvkHandlers {
+	h := &gvkHandlers{of: of, removed: make(chan struct{}), added: map[*gvkRegistration]struct{}{}}
+	for _, in := range of.namespaces {
+		h.informers = append(h.informers, informerWithLog(in.informer, in.String(),
+			in.scope.resyncEvery(), in.log))
+	}
+	h.synced = sync.OnceValue(func() <-chan struct{} {
+		var synced, stopped []<-chan struct{}
+		for _, in := range of.namespaces {
+			synced = append(synced, in.informer.Synced())
+			stopped = append(stopped, in.informer.Stopped())
+		}
+		return whenAll(synced, stopped)
+	})
+	return h
+}
+
+// close removes all handlers, for good, and the indices of AddIndexers: the informer may go on for
+// others.
+func (h *gvkHandlers) close() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	close(h.removed)
+	for r := range h.added {
+		h.removeLocked(r)
+	}
+	for _, in := range h.of.namespaces {
+		in.store.RemoveIndices(h.indexed...)
+	}
+}
+
+func (h *gvkHandlers) removeLocked(r *gvkRegistration) {
+	delete(h.added, r)
+	for i, one := range r.registrations {
+		_ = h.informers[i].RemoveEventHandler(one) // no error: the informer made it
+	}
+}
+
+// AddEventHandler implements Informer.
+func (h *gvkHandlers) AddEventHandler(
+	handler informer.ResourceEventHandler,
+) (informer.ResourceEventHandlerRegistration, error) {
+	return h.AddEventHandlerWithOptions(handler, informer.HandlerOptions{})
+}
+
+// AddEventHandlerWithResyncPeriod implements Informer. As in client-go, 0 is never.
+func (h *gvkHandlers) AddEventHandlerWithResyncPeriod(
+	handler informer.ResourceEventHandler,
+	resyncPeriod time.Duration,
+) (informer.ResourceEventHandlerRegistration, error) {
+	if resyncPeriod == 0 {
+		resyncPeriod = never
+	}
+	return h.AddEventHandlerWithOptions(handler, informer.HandlerOptions{Resync: resyncPeriod})
+}
+
+// AddEventHandlerWithOptions implements Informer. A Resync of 0 is the cache's SyncPeriod.
+//
+// The handler of several namespaces is called for one at a time. In controller-runtime, each
+// namespace calls it on a goroutine of its own.
+func (h *gvkHandlers) AddEventHandlerWithOptions(
+	handler informer.ResourceEventHandler,
+	options informer.HandlerOptions,
+) (informer.ResourceEventHandlerRegistration, error) {
+	if handler != nil && h.of.isConverted() {
+		handler = metadataHandler{handler, h.of}
+	}
+	if handler != nil && len(h.informers) > 1 {
+		handler = oneAtATime{make(chan struct{}, 1), handler}
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if isClosed(h.removed) {
+		return nil, fmt.Errorf("adding a handler for %s: %w", h.of.objectKind, errInformerRemoved)
+	}
+	r := &gvkRegistration{of: h}
+	for _, in := range h.informers {
+		added, err := in.AddEventHandlerWithOptions(handler, options)
+		if err != nil {
+			h.removeLocked(r)
+			return nil, err
+		}
+		r.registrations = append(r.registrations, added.(*registration))
+	}
+	r.waitOnce()
+	h.added[r] = struct{}{}
+	return r, nil
+}
+
+// RemoveEventHandler implements Informer.
+func (h *gvkHandlers) RemoveEventHandler(handle informer.ResourceEventHandlerRegistration) error {
+	r, ok := handle.(*gvkRegistration)
+	if !ok || r.of != h {
+		return fmt.Errorf("removing a handler of %s: the registration, a %T, is of another "+
+			"informer", h.of.objectKind, handle)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.removeLocked(r)
+	return nil
+}
+
+// AddIndexers implements Informer. These indices are gone when the informer is removed, even if it
+// goes on for other readers; those of IndexField are not. Where two forms share an informer, they
+// share the names, too.
+func (h *gvkHandlers) AddIndexers(indexers informer.Indexers) error {
+	if h.of.isConverted() {
+		converted := informer.Indexers{}
+		for name, values := range indexers {
+			if values == nil {
+				return fmt.Errorf("adding index %q for %s: its function is nil", name,
+					h.of.objectKind)
+			}
+			converted[name] = func(object any) ([]string, error) {
+				return values(h.of.shownToHandler(object))
+			}
+		}
+		indexers = converted
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if isClosed(h.removed) {
+		return fmt.Errorf("adding indexers for %s: %w", h.of.objectKind, errInformerRemoved)
+	}
+	for _, in := range h.informers {
+		if err := in.AddIndexers(indexers); err != nil {
+			return err
+		}
+	}
+	h.indexed = slices.AppendSeq(h.indexed, maps.Keys(indexers))
+	return nil
+}
+
+// HasSynced implements Informer.
+func (h *gvkHandlers) HasSynced() bool {
+	for _, in := range h.informers {
+		if !in.HasSynced() {
+			return false
+		}
+	}
+	return true
+}
+
+// HasSyncedChecker implements Informer.
+func (h *gvkHandlers) HasSyncedChecker() informer.DoneChecker {
+	return doneChecker{"the informer of " + h.of.String(), h.synced()}
+}
+
+// IsStopped implements Informer.
+func (h *gvkHandlers) IsStopped() bool {
+	if isClosed(h.removed) {
+		return true
+	}
+	for _, in := range h.informers {
+		if !in.IsStopped() {
+			return false
+		}
+	}
+	return true
+}
+
+// WaitForSync waits until the first list of all namespaces is in the store. The error says why it
+// is not.
+func (h *gvkHandlers) WaitForSync(ctx context.Context) error {
+	var failures []error
+	for _, in := range h.of.namespaces {
+		if err := in.waitForSync(ctx); err != nil {
+			failures = append(failures, err)
+		}
+	}
+	return errors.Join(failures...)
+}
+
+// gvkRegistration is that of a handler: one for each namespace.
+type gvkRegistration struct {
+	of            *gvkHandlers
+	registrations []*registration
+
+	synced, done func() <-chan struct{}
+}
+
+// waitOnce makes all who ask for a channel share one, and what waits to close it.
+func (r *gvkRegistration) waitOnce() {
+	var synced, done []<-chan struct{}
+	for _, in := range r.registrations {
+		synced, done = append(synced, in.Synced()), append(done, in.Done())
+	}
+	r.synced = sync.OnceValue(func() <-chan struct{} { return whenAll(synced, done) })
+	r.done = sync.OnceValue(func() <-chan struct{} { return whenAll(done, nil) })
+}
+
+// HasSynced implements informer.ResourceEventHandlerRegistration.
+func (r *gvkRegistration) HasSynced() bool {
+	for _, in := range r.registrations {
+		if !in.HasSynced() {
+			return false
+		}
+	}
+	return true
+}
+
+// HasSyncedChecker implements informer.ResourceEventHandlerRegistration.
+func (r *gvkRegistration) HasSyncedChecker() informer.DoneChecker {
+	return doneChecker{"a handler of the informer of " + r.of.of.String(), r.synced()}
+}
+
+// Done is closed when the handler is not called any more, and its last call has returned.
+func (r *gvkRegistration) Done() <-chan struct{} { return r.done() }
+
+// whenAll is closed when all channels are. It stays open when one of instead is closed earlier.
+// Where there is one channel, it is that.
+func whenAll(channels, instead []<-chan struct{}) <-chan struct{} {
+	if len(channels) == 1 {
+		return channels[0]
+	}
+	all := make(chan struct{})
+	go func() { // it ends when the informers do, at the latest
+		for i, channel := range channels {
+			var never <-chan struct{}
+			if instead != nil {
+				never = instead[i]
+			}
+			select {
+			case <-channel:
+				continue
+			default:
+			}
+			select {
+			case <-channel:
+			case <-never:
+				return
+			}
+		}
+		close(all)
+	}()
+	return all
+}
+
+// oneAtATime is a handler that several informers call.
+type oneAtATime struct {
+	// turn holds a token during a call. It is a channel and no mutex, because a call may take long,
+	// and under a simulated clock time passes only while everybody waits for channels or for time.
+	turn    chan struct{}
+	handler informer.ResourceEventHandler
+}
+
+func (o oneAtATime) OnAdd(object any, initial bool) {
+	o.turn <- struct{}{}
+	defer func() { <-o.turn }()
+	o.handler.OnAdd(object, initial)
+}
+
+func (o oneAtATime) OnUpdate(old, object any) {
+	o.turn <- struct{}{}
+	defer func() { <-o.turn }()
+	o.handler.OnUpdate(old, object)
+}
+
+func (o oneAtATime) OnDelete(object any) {
+	o.turn <- struct{}{}
+	defer func() { <-o.turn }()
+	o.handler.OnDelete(object)
+}

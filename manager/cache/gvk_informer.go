@@ -1,0 +1,315 @@
+// # Watches
+//
+// A kind has at most one watch for each namespace that the Options name, whoever asks for it:
+// readers, sources and indices. Typed, unstructured and metadata-only objects have their own:
+//
+//	asked for        has the watch of
+//	typed            its own
+//	unstructured     its own
+//	metadata-only    typed or unstructured objects if one of these is there; its own otherwise
+//
+// Metadata is a part of every object, so a reader of metadata loses nothing, and notices nothing:
+// what it reads, and what its handlers are called with, is a PartialObjectMetadata. A Transform has
+// then seen the whole object.
+//
+// An unstructured object is never made of a typed one. The decoder drops the fields that the Go
+// type does not have, because it is older than the server, or somebody else's. A reader that
+// changes a label and updates the object would delete these fields in the cluster. The other way
+// round it would be safe, but every read and every event would have to be decoded once more. That
+// costs more than the watch.
+//
+// A metadata informer that is there first stays, with its handlers, when a whole object is asked
+// for later. A program that wants one watch asks for the whole objects first.
+//
+// # Kinds that come and go
+//
+// A kind that is not installed is an error that meta.IsNoMatchError recognises. One that was
+// installed and is deleted is a *KindGoneError, which says what happens to its informer. A kind
+// that the program may not read is an error with the rule that is missing. Neither is a NotFound
+// error: that is said only of objects.
+package cache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/loopwright/loopwright/informer"
+	"github.com/loopwright/loopwright/manager/client"
+)
+
+// gvkInformer is what readers of a kind have: an informer for each namespace, or one for all. It
+// never changes, so it is read without a lock. One of metadata may have the informers of whole
+// objects; see sharedFormLocked.
+type gvkInformer struct {
+	objectKind
+	cache      *objectCache
+	resource   schema.GroupResource
+	namespaced bool
+	namespaces []*namespaceInformer // sorted by namespace
+	handlers   *gvkHandlers
+}
+
+// forNamespace is the informer that has the objects of a namespace.
+func (g *gvkInformer) forNamespace(namespace string) (*namespaceInformer, error) {
+	in, err := g.forList(namespace)
+	if err != nil {
+		return nil, err
+	}
+	return in[0], nil
+}
+
+// forList are the informers that a list of a namespace goes to. A kind without namespaces has all
+// its objects in one, whatever namespace is asked for, as it is at the server.
+func (g *gvkInformer) forList(namespace string) ([]*namespaceInformer, error) {
+	if namespace == AllNamespaces || !g.namespaced {
+		return g.namespaces, nil
+	}
+	for _, of := range []string{namespace, AllNamespaces} {
+		for i, in := range g.namespaces {
+			if in.scope.namespace == of {
+				return g.namespaces[i : i+1], nil
+			}
+		}
+	}
+	return nil, fmt.Errorf("namespace %q is not one of those that the cache has of %s", namespace,
+		g.resource)
+}
+
+// existing is the informer of a kind, or nil.
+func (c *objectCache) existing(kind objectKind) *gvkInformer {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.byGVK[kind]
+}
+
+// informerInMaking is one that informerOf is making: perhaps it is still asking the server for the
+// resource.
+type informerInMaking struct {
+	objectKind
+	ended chan struct{} // closed by informerOf, when the informer is there or cannot be made
+}
+
+// beginMaking notes that an informer is being made, until the caller calls end.
+func (c *objectCache) beginMaking(kind objectKind) (end func()) {
+	making := informerInMaking{kind, make(chan struct{})}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.making = append(c.making, making)
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.making = slices.DeleteFunc(c.making, func(m informerInMaking) bool { return m == making })
+		close(making.ended)
+	}
+}
+
+// waitForMaking waits until the informers that are being made now are there, or could not be made:
+// those of a kind, or all if it is nil. controller-runtime holds the lock of its informers
+// meanwhile, so its reads wait there.
+func (c *objectCache) waitForMaking(ctx context.Context, kind *objectKind) error {
+	c.mu.RLock()
+	making := slices.Clone(c.making)
+	c.mu.RUnlock()
+	for _, m := range making {
+		if kind != nil && m.objectKind != *kind {
+			continue
+		}
+		select {
+		case <-m.ended:
+		case <-ctx.Done():
+			return timeout{fmt.Errorf("the informer of %s is still being made: %w", m.objectKind,
+				context.Cause(ctx))}
+		}
+	}
+	return nil
+}
+
+// informerOf is the informer of a kind. It is made if there is none.
+func (c *objectCache) informerOf(kind objectKind) (*gvkInformer, error) {
+	if g := c.existing(kind); g != nil {
+		return g, nil
+	}
+	defer c.beginMaking(kind)()
+	mapping, err := c.options.Mapper.RESTMapping(kind.GroupKind(), kind.Version)
+	if err != nil {
+		return nil, fmt.Errorf("the resource of %s: %w", kind.GroupVersionKind, err)
+	}
+	scopes, err := c.settings.scopes(kind.GroupVersionKind, isNamespaced(mapping))
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if g := c.byGVK[kind]; g != nil {
+		return g, nil
+	}
+	if c.ended {
+		return nil, fmt.Errorf("an informer of %s: %w", kind, errCacheStopped)
+	}
+	g := &gvkInformer{
+		objectKind: kind, cache: c, resource: mapping.Resource.GroupResource(),
+		namespaced: isNamespaced(mapping),
+	}
+	shared := objectKind{kind.GroupVersionKind, c.sharedFormLocked(kind, scopes[0])}
+	for _, scope := range scopes {
+		name := informerName{shared, scope.namespace}
+		in := c.byNamespace[name]
+		if in == nil {
+			if in, err = c.newInformer(name, mapping, scope); err != nil {
+				return nil, fmt.Errorf("an informer of %s: %w", kind, err)
+			}
+		}
+		g.namespaces = append(g.namespaces, in)
+	}
+	g.handlers = newGVKHandlers(g)
+	for field, extract := range c.indices[kind] {
+		if err := g.addIndex(field, extract); err != nil && !errors.Is(err, errIndexIsThere) {
+			return nil, err
+		}
+	}
+	for _, in := range g.namespaces {
+		in.users++
+		c.byNamespace[in.name] = in
+	}
+	c.byGVK[kind] = g
+	select {
+	case c.joined <- struct{}{}:
+	default:
+	}
+	return g, nil
+}
+
+func isNamespaced(mapping *meta.RESTMapping) bool {
+	return mapping.Scope.Name() == meta.RESTScopeNameNamespace
+}
+
+// sharedFormLocked is the form of the objects in the informers of a kind. A reader of metadata
+// needs no watch of its own where there is another. All forms of a kind have the same namespaces
+// and selectors.
+func (c *objectCache) sharedFormLocked(kind objectKind, first scope) informer.Form {
+	if kind.form != informer.FormMetadata {
+		return kind.form
+	}
+	for _, form := range allForms {
+		if c.byNamespace[informerName{objectKind{kind.GroupVersionKind, form},
+			first.namespace}] != nil {
+			return form
+		}
+	}
+	return informer.FormMetadata
+}
+
+// RemoveInformer implements Informers. A handler that was added to it is not called any more.
+// Indices are there again when the informer is. An informer whose objects serve metadata readers as
+// well goes on for these.
+func (c *objectCache) RemoveInformer(_ context.Context, obj client.Object) error {
+	kind, err := c.kindOf(obj)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if g := c.byGVK[kind]; g != nil {
+		c.removeLocked(g)
+	}
+	return nil
+}
+
+func (c *objectCache) removeLocked(g *gvkInformer) {
+	delete(c.byGVK, g.objectKind)
+	g.handlers.close()
+	for _, in := range g.namespaces {
+		if in.users--; in.users == 0 {
+			delete(c.byNamespace, in.name)
+			in.stopLocked()
+		}
+	}
+}
+
+// informerForRead is the informer for a read of a namespace into an object or a list. That
+// namespace has listed; the others may be slow, or forbidden.
+func (c *objectCache) informerForRead(
+	ctx context.Context, into runtime.Object, namespace string,
+) (*gvkInformer, error) {
+	kind, err := c.kindOf(into)
+	if err != nil {
+		return nil, err
+	}
+	g, err := c.informerToRead(ctx, kind)
+	if err != nil {
+		return nil, err
+	}
+	if !c.isStarted() {
+		return nil, &ErrCacheNotStarted{}
+	}
+	return g, g.waitForRead(ctx, namespace)
+}
+
+// informerToRead is the informer of a kind, which a read starts if the Options allow it.
+func (c *objectCache) informerToRead(ctx context.Context, kind objectKind) (*gvkInformer, error) {
+	if !c.options.ReaderFailOnMissingInformer {
+		return c.informerOf(kind)
+	}
+	if g := c.existing(kind); g != nil {
+		return g, nil
+	}
+	if err := c.waitForMaking(ctx, &kind); err != nil {
+		return nil, err
+	}
+	if g := c.existing(kind); g != nil {
+		return g, nil
+	}
+	return nil, &ErrResourceNotCached{GVK: kind.GroupVersionKind}
+}
+
+// GetInformer implements Informers. All callers that ask for one kind of objects get the same
+// informer.
+func (c *objectCache) GetInformer(
+	ctx context.Context, obj client.Object, opts ...InformerGetOption,
+) (Informer, error) {
+	kind, err := c.kindOf(obj)
+	if err != nil {
+		return nil, err
+	}
+	return c.getInformer(ctx, kind, opts)
+}
+
+// GetInformerForKind implements Informers.
+//
+// If the scheme does not know the kind, the objects are unstructured. In controller-runtime it is
+// an error.
+func (c *objectCache) GetInformerForKind(
+	ctx context.Context, gvk schema.GroupVersionKind, opts ...InformerGetOption,
+) (Informer, error) {
+	kind := objectKind{gvk, informer.FormUnstructured}
+	if c.options.Scheme.Recognizes(gvk) {
+		kind.form = informer.FormTyped
+	}
+	return c.getInformer(ctx, kind, opts)
+}
+
+func (c *objectCache) getInformer(
+	ctx context.Context, kind objectKind, opts []InformerGetOption,
+) (Informer, error) {
+	options := InformerGetOptions{}
+	for _, set := range opts {
+		set(&options)
+	}
+	g, err := c.informerOf(kind)
+	if err != nil {
+		return nil, err
+	}
+	waits := options.BlockUntilSynced == nil || *options.BlockUntilSynced
+	if waits && c.isStarted() {
+		if err := g.handlers.WaitForSync(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return g.handlers, nil
+}

@@ -1,0 +1,196 @@
+package cache
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/go-logr/logr"
+
+	"github.com/loopwright/loopwright/informer"
+	"github.com/loopwright/loopwright/manager/log"
+)
+
+// InformerOf makes an Informer of one of package informer. The name is for messages, such as
+// "pods". resync is the period of handlers that ask for none: the cache's SyncPeriod, or 0 for
+// never.
+//
+// Such an Informer and its registrations can do two things that client-go's cannot; a type
+// assertion finds them. The Informer has a method WaitForSync(context.Context) error, whose error
+// says why the first list does not come. A registration has a method Done() <-chan struct{}, which
+// is closed when the handler is not called any more and its last call has returned.
+func InformerOf[T informer.Object](
+	i *informer.Informer[T], name string, resync time.Duration,
+) Informer {
+	return informerWithLog(i, name, resync, log.RuntimeLog.WithName("cache"))
+}
+
+func informerWithLog[T informer.Object](
+	i *informer.Informer[T], name string, resync time.Duration, log logr.Logger,
+) Informer {
+	return sharedInformer[T]{i, name, resync, log}
+}
+
+// sharedInformer is a value, and not a pointer, so that two of one informer are the same.
+type sharedInformer[T informer.Object] struct {
+	informer *informer.Informer[T]
+	name     string
+	resync   time.Duration
+	log      logr.Logger
+}
+
+// String says which informer it is, for messages.
+func (s sharedInformer[T]) String() string { return fmt.Sprintf("%s (%p)", s.name, s.informer) }
+
+// AddEventHandler implements Informer.
+func (s sharedInformer[T]) AddEventHandler(
+	handler informer.ResourceEventHandler,
+) (informer.ResourceEventHandlerRegistration, error) {
+	return s.AddEventHandlerWithOptions(handler, informer.HandlerOptions{})
+}
+
+// AddEventHandlerWithResyncPeriod implements Informer. As in client-go, 0 is never, even if the
+// cache has a SyncPeriod.
+func (s sharedInformer[T]) AddEventHandlerWithResyncPeriod(
+	handler informer.ResourceEventHandler,
+	resyncPeriod time.Duration,
+) (informer.ResourceEventHandlerRegistration, error) {
+	return s.AddEventHandlerWithOptions(handler,
+		informer.HandlerOptions{Resync: cmp.Or(resyncPeriod, never)})
+}
+
+// never is a Resync for which the cache's SyncPeriod does not stand in.
+const never time.Duration = -1
+
+// AddEventHandlerWithOptions implements Informer. A Resync of 0 is the cache's SyncPeriod, as it is
+// in client-go when there is no ResyncPeriod; less than 0 is never.
+func (s sharedInformer[T]) AddEventHandlerWithOptions(
+	handler informer.ResourceEventHandler,
+	options informer.HandlerOptions,
+) (informer.ResourceEventHandlerRegistration, error) {
+	if handler == nil {
+		return nil, fmt.Errorf("adding a handler to the informer of %s: it is nil", s.name)
+	}
+	options.Resync = max(cmp.Or(options.Resync, s.resync), 0)
+	added, err := s.informer.AddHandler(untypedHandler[T]{handler}, options)
+	if err != nil {
+		return nil, fmt.Errorf("the informer of %s: %w", s.name, err)
+	}
+	return &registration{added, s.informer, s.name}, nil
+}
+
+// RemoveEventHandler implements Informer. A call that is under way goes on; the registration's Done
+// says when it has returned.
+func (s sharedInformer[T]) RemoveEventHandler(
+	handle informer.ResourceEventHandlerRegistration,
+) error {
+	r, ok := handle.(*registration)
+	if !ok || r.of != any(s.informer) {
+		return fmt.Errorf("removing a handler from the informer of %s: it does not know the "+
+			"registration, a %T", s.name, handle)
+	}
+	r.Remove()
+	return nil
+}
+
+// AddIndexers implements Informer. It adds all or none; a name that is taken is an error. Indexers
+// may be added at any time.
+//
+// An object for which a function returns an error has no values in that index, and the error is
+// logged. In client-go it ends the process.
+func (s sharedInformer[T]) AddIndexers(indexers informer.Indexers) error {
+	functions := make(map[string]informer.IndexFunc[T], len(indexers))
+	for name, values := range indexers {
+		if values == nil {
+			return fmt.Errorf("adding index %q to the informer of %s: its function is nil", name,
+				s.name)
+		}
+		functions[name] = func(found []string, object T) []string {
+			more, err := values(object)
+			if err != nil {
+				s.log.Error(err, "An object is missing in an index", "informer", s.name, "index",
+					name, "object", informer.KeyOf(object).String())
+				return found
+			}
+			return append(found, more...)
+		}
+	}
+	if err := s.informer.Store().AddIndices(functions); err != nil {
+		return fmt.Errorf("the informer of %s: %w", s.name, err)
+	}
+	return nil
+}
+
+// HasSynced implements Informer.
+func (s sharedInformer[T]) HasSynced() bool { return isClosed(s.informer.Synced()) }
+
+// HasSyncedChecker implements Informer.
+func (s sharedInformer[T]) HasSyncedChecker() informer.DoneChecker {
+	return doneChecker{"the informer of " + s.name, s.informer.Synced()}
+}
+
+// IsStopped implements Informer.
+func (s sharedInformer[T]) IsStopped() bool { return isClosed(s.informer.Stopped()) }
+
+// WaitForSync waits until the first list is in the store. The error says why it is not.
+func (s sharedInformer[T]) WaitForSync(ctx context.Context) error {
+	return s.informer.WaitForSync(ctx)
+}
+
+// registration is that of a handler, and knows the informer.
+type registration struct {
+	*informer.Registration
+	of   any // the *informer.Informer
+	name string
+}
+
+// HasSyncedChecker implements informer.ResourceEventHandlerRegistration.
+func (r *registration) HasSyncedChecker() informer.DoneChecker {
+	return doneChecker{"a handler of the informer of " + r.name, r.Synced()}
+}
+
+type doneChecker struct {
+	name string
+	done <-chan struct{}
+}
+
+func (d doneChecker) Name() string          { return d.name }
+func (d doneChecker) Done() <-chan struct{} { return d.done }
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// untypedHandler is a handler with client-go's methods, as an informer calls one.
+type untypedHandler[T informer.Object] struct {
+	handler informer.ResourceEventHandler
+}
+
+// OnAdd implements informer.Handler.
+func (h untypedHandler[T]) OnAdd(object T, initial bool) { h.handler.OnAdd(object, initial) }
+
+// OnUpdate implements informer.Handler.
+func (h untypedHandler[T]) OnUpdate(old, object T) { h.handler.OnUpdate(old, object) }
+
+// OnDelete implements informer.Handler.
+func (h untypedHandler[T]) OnDelete(object T, finalStateUnknown bool) {
+	if finalStateUnknown {
+		h.handler.OnDelete(informer.DeletedFinalStateUnknown{Key: upstreamKey(object), Obj: object})
+		return
+	}
+	h.handler.OnDelete(object)
+}
+
+// upstreamKey is an object's key as client-go writes it.
+func upstreamKey[T informer.Object](object T) string {
+	if namespace := object.GetNamespace(); namespace != "" {
+		return namespace + "/" + object.GetName()
+	}
+	return object.GetName()
+}
