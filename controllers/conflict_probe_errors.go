@@ -13,11 +13,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// otherOwnerError says that somebody has answered a probe.
+// otherOwnerError says that another controller has answered the probe.
 type otherOwnerError struct {
 	original, probe string
 	optional        bool
-	by              []string // as managed fields name them; empty if they do not
+	by              []string // field managers; may be empty
 	after           time.Duration
 }
 
@@ -30,8 +30,8 @@ func (e *otherOwnerError) Error() string {
 		e.original, by, e.probe, e.after.Round(time.Millisecond), howToSwitchOff(e.original, e.optional))
 }
 
-// howToSwitchOff says how. The clusters of this project run an original that is optional here unless somebody asks them
-// not to.
+// howToSwitchOff tells the user how to switch the original off. The clusters of this project run an
+// original that is optional here unless told not to.
 func howToSwitchOff(original string, optional bool) string {
 	here := "leaving %[1]s out of"
 	if optional {
@@ -42,14 +42,14 @@ func howToSwitchOff(original string, optional bool) string {
 		" ORIGINALS when the cluster is made", original)
 }
 
-// rivalError says that a probe was deleted by somebody else.
+// rivalError says that another client has deleted the probe.
 type rivalError struct{ original, probe string }
 
 func (e *rivalError) Error() string {
 	return fmt.Sprintf("somebody has deleted the probe %s: most likely, another process starts its own %s at this moment. Run one, or use leader election", e.probe, e.original)
 }
 
-// refusedError says what right is missing.
+// refusedError says which right is missing.
 type refusedError struct {
 	verb, namespace string
 	rules           []string
@@ -75,7 +75,7 @@ func (p *prober) explain(err error, verb string, kind schema.GroupVersionKind) e
 	return fmt.Errorf("probing whether somebody else does the work of the %s: %s %s in namespace %s: %w", p.Original, verb, kind.Kind, p.namespace, err)
 }
 
-// rules are those that a probe needs, as YAML.
+// rules returns the RBAC rules that a probe needs, as YAML.
 func (p *prober) rules() []string {
 	verbs := map[bool]string{true: `["list", "create", "watch", "get", "delete"]`, false: `["list", "create", "delete"]`}
 	rules := []string{p.rule(p.probes, verbs[p.probes == p.answers])}
@@ -94,8 +94,9 @@ func (p *prober) rule(kind schema.GroupVersionKind, verbs string) string {
 	return fmt.Sprintf(`the rule {apiGroups: [%q], resources: [%q], verbs: %s}`, kind.Group, resource, verbs)
 }
 
-// isFinal reports whether it is of no use to probe again: somebody has answered, or the server says no. If it does not
-// answer, or asks to come back later, it may be restarting.
+// isFinal reports whether it is useless to probe again: another controller has answered, or the API
+// server has refused a request. An API server that does not answer, or asks the client to come back
+// later, may be restarting.
 func isFinal(err error) bool {
 	var (
 		other  *otherOwnerError
@@ -112,7 +113,7 @@ func isFinal(err error) bool {
 	return code >= http.StatusBadRequest && code < http.StatusInternalServerError && code != http.StatusRequestTimeout && code != http.StatusTooManyRequests
 }
 
-// writersOf are those who have written to an object, besides this package.
+// writersOf returns the field managers of an object, except this package.
 func writersOf(object metav1.Object) (writers []string) {
 	for _, entry := range object.GetManagedFields() {
 		if entry.Manager != probeManager && entry.Manager != "" && !slices.Contains(writers, entry.Manager) {

@@ -22,14 +22,14 @@ import (
 const (
 	// leaseName is the same in all replicas.
 	leaseName = "loopwright-controllers"
-	// leaseNamespace is where the lease is for a program that is in no Pod: with those of Kubernetes' own controllers.
+	// leaseNamespace has the lease of a program that does not run in a Pod, beside those of
+	// Kubernetes' own controllers.
 	leaseNamespace = "kube-system"
 )
 
 // namespaceFile is where a Pod finds the name of its namespace. It is a variable for tests.
 var namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
-// settings are all that the program is told.
 type settings struct {
 	controllers []string
 	options     controllers.Options
@@ -57,7 +57,8 @@ Unless a flag or a file says otherwise, it serves metrics at 127.0.0.1:8080, pro
 Flags:
 `
 
-// parse reads the command line, and the file that it names. Help is printed on out; the error is flag.ErrHelp then.
+// parse reads the command line, and the file that it names. If the user asks for help, it prints
+// that to out, and returns flag.ErrHelp.
 func parse(args []string, out io.Writer) (*settings, error) {
 	s := &settings{manager: defaults()}
 	fs := flag.NewFlagSet("controllers", flag.ContinueOnError)
@@ -91,7 +92,7 @@ func parse(args []string, out io.Writer) (*settings, error) {
 	if err := s.load(file); err != nil {
 		return nil, err
 	}
-	// In a Pod, this namespace is the one in which it may write anything.
+	// In a Pod, RBAC lets the program write in this namespace only.
 	s.options.Probe = controllers.ProbeOptions{Skip: *skip, Namespace: s.manager.LeaderElectionNamespace}
 	return s, nil
 }
@@ -99,7 +100,7 @@ func parse(args []string, out io.Writer) (*settings, error) {
 // load applies the file and the flags that override it.
 func (s *settings) load(file *configfile.Flags) error {
 	var named configfile.Config
-	named.Manager.LeaderElection.ID = leaseName // so that the file need not
+	named.Manager.LeaderElection.ID = leaseName // so that the file need not set it
 	if err := file.Load(&named); err != nil {
 		return err
 	}
@@ -121,9 +122,9 @@ func defaults() ctrl.Options {
 	}
 }
 
-// ownNamespace is that of the Pod in which the program runs, or else leaseNamespace.
+// ownNamespace returns the namespace of the Pod in which the program runs, or else leaseNamespace.
 func ownNamespace() string {
-	name, _ := os.ReadFile(namespaceFile) // outside a Pod, there is none
+	name, _ := os.ReadFile(namespaceFile) // outside a Pod, there is no such file
 	return cmp.Or(strings.TrimSpace(string(name)), leaseNamespace)
 }
 
@@ -139,7 +140,6 @@ func (s *settings) lease() string {
 	return s.manager.LeaderElectionNamespace + "/" + s.manager.LeaderElectionID
 }
 
-// handler is where log lines go.
 func (s *settings) handler(logs io.Writer) slog.Handler {
 	options := &slog.HandlerOptions{Level: s.level}
 	if s.json {
