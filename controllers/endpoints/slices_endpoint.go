@@ -11,21 +11,23 @@ import (
 	"github.com/loopwright/loopwright/controllers/internal/podstate"
 )
 
-// Endpoints say of an address that it is ready, or that it is not. A slice says more of it: whether it serves, whether it
-// is about to end, in which zone it is. So a Pod that is being deleted is listed as long as it runs: if no other one is
-// left, traffic may still go to it.
+// Endpoints only say whether an address is ready. A slice also says whether it serves, whether it
+// is terminating, and in which zone it is. So a slice lists a terminating Pod as long as it runs:
+// if no other Pod is left, traffic may still go to it.
 
-// group is what may share a slice: endpoints of one address type that serve on the same ports.
+// group has endpoints that may share a slice: they have one address type, and serve on the same
+// ports.
 type group struct {
 	addresses discoveryv1.AddressType
-	ports     []corev1.EndpointPort // in their order; none for Pods that know none of the Service's ports
+	ports     []corev1.EndpointPort // sorted; none for Pods that have none of the Service's ports
 	endpoints []discoveryv1.Endpoint
 }
 
-// nodes are the Nodes that there are, with their zones. A zone is empty if the Node does not say.
+// nodes has the zones of the Nodes that exist, by name. A zone is "" if the Node has no label for
+// it.
 type nodes map[string]string
 
-// groupsOf are a Service's endpoints. The order of the Pods does not matter.
+// groupsOf returns a Service's endpoints in groups. The order of the Pods does not matter.
 func groupsOf(service *corev1.Service, pods []*corev1.Pod, nodes nodes) (groups []group) {
 	pods = slices.SortedFunc(slices.Values(pods), func(a, b *corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
 	for _, addresses := range addressTypesOf(service) {
@@ -48,8 +50,9 @@ func groupsOf(service *corev1.Service, pods []*corev1.Pod, nodes nodes) (groups 
 	return groups
 }
 
-// addressTypesOf are those of which a Service has slices. A Service that the API server has not completed has that of
-// its own address, or both if it has none.
+// addressTypesOf returns the address types for which a Service has slices. If the API server has
+// not set its IP families, it is the type of the Service's own address, or both types if it has
+// none.
 func addressTypesOf(service *corev1.Service) (types []discoveryv1.AddressType) {
 	switch {
 	case len(service.Spec.IPFamilies) > 0:
@@ -63,8 +66,8 @@ func addressTypesOf(service *corev1.Service) (types []discoveryv1.AddressType) {
 	return []discoveryv1.AddressType{discoveryv1.AddressTypeIPv4, discoveryv1.AddressTypeIPv6}
 }
 
-// endpointOf is a Pod as an endpoint. ok is false if it is none: it has finished, or has no address of that type, or its
-// Node is gone, and the Service does not ask for whatever has an address.
+// endpointOf returns a Pod as an endpoint. ok is false if the Pod has finished, or has no address
+// of that type, or if its Node is gone and the Service does not have publishNotReadyAddresses.
 func endpointOf(service *corev1.Service, pod *corev1.Pod, addresses discoveryv1.AddressType, nodes nodes) (e discoveryv1.Endpoint, ok bool) {
 	zone, hasNode := nodes[pod.Spec.NodeName]
 	all := service.Spec.PublishNotReadyAddresses
@@ -93,8 +96,8 @@ func endpointOf(service *corev1.Service, pod *corev1.Pod, addresses discoveryv1.
 	return e, true
 }
 
-// hintsOf say from where an endpoint should be used, if the Service prefers a short way. Nobody should use one that is
-// not ready.
+// hintsOf returns the zones and nodes from which an endpoint should be used, if the Service asks
+// for nearby endpoints. An endpoint that is not ready gets no hints.
 func hintsOf(service *corev1.Service, e discoveryv1.Endpoint) *discoveryv1.EndpointHints {
 	var hints discoveryv1.EndpointHints
 	if distribution := service.Spec.TrafficDistribution; distribution != nil && *e.Conditions.Ready {
@@ -113,7 +116,7 @@ func hintsOf(service *corev1.Service, e discoveryv1.Endpoint) *discoveryv1.Endpo
 	return &hints
 }
 
-// sameEndpoint compares all that the controller decides about an endpoint.
+// sameEndpoint compares all fields of an endpoint that the controller sets.
 func sameEndpoint(a, b *discoveryv1.Endpoint) bool {
 	return slices.Equal(a.Addresses, b.Addresses) &&
 		same(a.Conditions.Ready, b.Conditions.Ready) && same(a.Conditions.Serving, b.Conditions.Serving) &&
@@ -129,7 +132,7 @@ func sameHints(a, b *discoveryv1.EndpointHints) bool {
 	return slices.Equal(a.ForZones, b.ForZones) && slices.Equal(a.ForNodes, b.ForNodes)
 }
 
-// same compares what is pointed to.
+// same compares the values, or nil.
 func same[T comparable](a, b *T) bool {
 	if a == nil || b == nil {
 		return a == b

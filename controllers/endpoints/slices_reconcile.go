@@ -16,10 +16,10 @@ import (
 	"github.com/loopwright/loopwright/manager/recorder/events"
 )
 
-// sliceReconciler does what the plan says. What it remembers may be lost.
+// sliceReconciler reconciles the EndpointSlices of Services. Its memory may be lost.
 type sliceReconciler struct {
-	client   client.Client // reads from the cache, and reads what it has written
-	live     client.Reader // asks the server
+	client   client.Client // reads from the cache, its own writes included
+	live     client.Reader // reads from the API server
 	events   events.EventRecorder
 	most     int
 	services memory // times and rests, by Service
@@ -29,8 +29,8 @@ type sliceReconciler struct {
 // failedToUpdateSlices is the reason of events.
 const failedToUpdateSlices = "FailedToUpdateEndpointSlices"
 
-// Reconcile gives a Service its EndpointSlices. They are read first, because this read may wait for the controller's last
-// write.
+// Reconcile writes the EndpointSlices of a Service. It reads them first, because this read may wait
+// for the controller's last write.
 func (r *sliceReconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	name := request.NamespacedName
 	if rest := time.Until(r.services.about(name).restEnd); rest > 0 {
@@ -74,7 +74,7 @@ func (r *sliceReconciler) Reconcile(ctx context.Context, request reconcile.Reque
 	return reconcile.Result{}, nil
 }
 
-// nodesOf are the Nodes of these Pods, as far as there are any.
+// nodesOf returns the Nodes of these Pods that exist.
 func (r *sliceReconciler) nodesOf(ctx context.Context, pods []*corev1.Pod) (nodes, error) {
 	all, asked := nodes{}, map[string]bool{}
 	for _, pod := range pods {
@@ -94,11 +94,11 @@ func (r *sliceReconciler) nodesOf(ctx context.Context, pods []*corev1.Pod) (node
 	return all, nil
 }
 
-// carryOut does what a plan says: what is missing first, and what is too much last. A write that fails does not keep the
-// others from being tried. isOlder is true if somebody else has written one of the slices meanwhile.
+// carryOut writes a plan: first it creates, last it deletes. It tries all writes even if one fails.
+// isOlder is true if another client has written one of the slices meanwhile.
 //
-// An update or a deletion names the version that was compared, so what somebody else has changed, or what the cache does
-// not know yet, is a conflict.
+// An update or a delete has the resourceVersion of the slice that was compared. So it is a conflict
+// if another client has changed the slice, or if the cache is late.
 func (r *sliceReconciler) carryOut(ctx context.Context, service *corev1.Service, have []*discoveryv1.EndpointSlice, p plan, seen *times) (isOlder bool, err error) {
 	name := client.ObjectKeyFromObject(service)
 	before := r.services.about(name)
@@ -135,9 +135,10 @@ func (r *sliceReconciler) carryOut(ctx context.Context, service *corev1.Service,
 	return isOlder, errors.Join(failures...)
 }
 
-// mayCreate reports whether a Service may get new slices. One that is being deleted gets none, or the garbage collector
-// would have more and more to do. When a Service is gone, its slices go one after the other, and the cache may hear of
-// that first; so if there were slices before, the server is asked.
+// mayCreate reports whether to create slices for a Service. One that is being deleted gets none,
+// because the garbage collector would have to delete them, too. It deletes the slices of a deleted
+// Service one after the other, and the cache may see that before the end of the Service; so if the
+// Service was reconciled before, mayCreate asks the API server.
 func (r *sliceReconciler) mayCreate(ctx context.Context, service *corev1.Service, ask bool) (bool, error) {
 	if !ask {
 		return service.DeletionTimestamp == nil, nil
@@ -147,8 +148,8 @@ func (r *sliceReconciler) mayCreate(ctx context.Context, service *corev1.Service
 	return err == nil && found.UID == service.UID && found.DeletionTimestamp == nil, client.IgnoreNotFound(err)
 }
 
-// create creates a slice under the next name. If there is a slice of that name which is none of the Service's, or is
-// about to go, the name after it is tried.
+// create creates a slice under the next name. If a slice of that name exists that does not belong
+// to the Service, or is being deleted, it tries the name after it.
 func (r *sliceReconciler) create(ctx context.Context, service *corev1.Service, slice *discoveryv1.EndpointSlice, names *namer) (isOlder bool, err error) {
 	for {
 		slice.Name = names.next()
@@ -166,12 +167,12 @@ func (r *sliceReconciler) create(ctx context.Context, service *corev1.Service, s
 		case lookup != nil:
 			return false, wrap(lookup, "find out about", slice)
 		case isSliceOf(there, service.Name) && there.DeletionTimestamp == nil:
-			return false, wrap(err, "create", slice) // the cache is late; its event leads to another look
+			return false, wrap(err, "create", slice) // the cache is late; its event leads to another reconcile
 		}
 	}
 }
 
-// write sends a write, and notes what its event will look like.
+// write sends a write, and notes its version, so that isOwnWrite recognises its event.
 func (r *sliceReconciler) write(slice *discoveryv1.EndpointSlice, send func() error) (isOlder bool, err error) {
 	key := client.ObjectKeyFromObject(slice)
 	r.written.writes(key)
@@ -189,7 +190,7 @@ func wrap(err error, verb string, slice *discoveryv1.EndpointSlice) error {
 	return fmt.Errorf("%s the EndpointSlice %s: %w", verb, slice.Name, err)
 }
 
-// failed reports what has failed. That somebody else was faster is no news to anybody.
+// failed sends an event about the errors, unless all of them are lost races against other clients.
 func (r *sliceReconciler) failed(service *corev1.Service, err error) error {
 	if isNews(err) {
 		r.events.Eventf(service, nil, corev1.EventTypeWarning, failedToUpdateSlices, "update",
@@ -198,7 +199,7 @@ func (r *sliceReconciler) failed(service *corev1.Service, err error) error {
 	return err
 }
 
-// isNews reports whether one of the errors has another reason than that somebody else was faster.
+// isNews reports whether one of the errors is not a lost race against another client.
 func isNews(err error) bool {
 	if all, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, one := range all.Unwrap() {

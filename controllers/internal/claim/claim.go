@@ -143,9 +143,9 @@ func isOrphan(object client.Object) bool {
 	return metav1.GetControllerOfNoCopy(object) == nil && object.GetDeletionTimestamp() == nil
 }
 
-// Wanting maps an orphan to the owners that select it. It looks for them in the cache, which may not have the newest
-// one; but then the owner's own event comes, and its reconcile finds the orphan. An empty selector is a mistake, and
-// selects nothing here.
+// Wanting maps an orphan to the owners that select it. The cache may lack the newest owner; then
+// the owner's own event comes, and its reconcile finds the orphan. An empty selector is a mistake,
+// and selects nothing here.
 func Wanting(objects client.Reader, owners client.ObjectList, selectorOf func(owner client.Object) *metav1.LabelSelector) handler.MapFunc {
 	return func(ctx context.Context, orphan client.Object) (requests []reconcile.Request) {
 		if !isOrphan(orphan) {
