@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// narrate is the sentence at the end of a timeline's line. The columns before
-// it have said when, who and about which object.
+// narrate returns the sentence at the end of a timeline's line. The columns before it show the
+// time, the layer, the kind and the object.
 func narrate(e Event) string {
 	switch {
 	case e.Kind <= Backoff:
@@ -44,8 +44,8 @@ func narrateWatching(e Event) string {
 	}
 }
 
-// narrateStart says what the version means: the one from which a watch resumes, or a
-// bound for how old a view may be.
+// narrateStart says what the version means: the one from which a watch resumes, or a lower bound
+// for that of a list.
 func narrateStart(e Event) string {
 	switch {
 	case e.Op != WatchList:
@@ -170,7 +170,7 @@ func plural(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// short drops the digits that nobody reads.
+// short rounds a duration to about three digits.
 func short(d time.Duration) string {
 	switch {
 	case d >= time.Second:

@@ -20,27 +20,30 @@ import (
 	"github.com/loopwright/loopwright/manager/reconcile"
 )
 
-// Work is what a Reconciler has to do for one object. It is for a test that goes through all calls that this takes, reads
-// of the cache included, and lets one of them fail at a time.
+// Work is what a Reconciler has to do for one object. A test lets each of the calls for it fail in
+// turn, reads of the cache included.
 type Work struct {
 	For     client.ObjectKey
-	Objects func() []client.Object          // that are there before
+	Objects func() []client.Object          // that exist before
 	Indexes func(client.FieldIndexer) error // by which the Reconciler finds objects
-	// New makes the Reconciler. Its client, cache and live reader are one, so what it reads is never late.
+	// New makes the Reconciler. Its client, cache and live reader are the same, so its reads are
+	// never late.
 	New func(client.Client, client.WriteWaiter) reconcile.Reconciler
-	// Shows is what users see in the end, without names and times.
+	// Shows returns what users see in the end, without names and times.
 	Shows func(context.Context, client.Client) string
 }
 
-// errBroken is how a call fails: nobody knows whether the server has carried it out.
+// errBroken is the error of a failed call. It does not say whether the server has carried the call
+// out.
 var errBroken = errors.New("the connection broke")
 
-// SurvivesEachFailure lets each call fail, once before the server has carried it out, and once after that. The
-// Reconciler has to say so, or it would not be called again; and when it is called again, what it does in the end must
-// be the same as if nothing had happened, with no write more and none less. It returns what users see in the end.
+// SurvivesEachFailure lets each call fail, once before the server has carried it out, and once
+// after. The Reconciler has to return the error, or it would not be called again. After the
+// retries, the result must be the same as without the failure, with no write more and none less. It
+// returns what users see in the end.
 func (w Work) SurvivesEachFailure(t *testing.T) (shows string) {
 	t.Helper()
-	log.SetLogger(logr.Discard()) // the server warns of old kinds
+	log.SetLogger(logr.Discard()) // the fake client logs warnings about old kinds
 	calm := w.play(t, -1, false)
 	require.Empty(t, calm.errors)
 	for n := range calm.made {
@@ -65,15 +68,15 @@ func (w Work) SurvivesEachFailure(t *testing.T) (shows string) {
 	return calm.shows
 }
 
-// played is what has come of Work.
+// played is the result of one run of Work.
 type played struct {
 	*calls
 	errors []error
 	shows  string
 }
 
-// play calls the Reconciler as a controller does, after each of its writes too, until nothing is left to do. A wait of more
-// than a minute is for something else.
+// play calls the Reconciler as a controller does, also after each of its writes, until nothing is
+// left to do. It ignores a RequeueAfter of more than a minute.
 func (w Work) play(t *testing.T, failing int, lost bool) (out played) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -101,19 +104,18 @@ func (w Work) play(t *testing.T, failing int, lost bool) (out played) {
 	return out
 }
 
-// calls are those of one Reconciler. One of them fails.
+// calls counts the calls of one Reconciler, and lets one of them fail.
 type calls struct {
 	failing int
-	lost    bool // carried out, and then it fails
+	lost    bool // the call is carried out, and then fails
 
 	mu     sync.Mutex     // guards the rest
 	made   int            // how many
 	failed string         // which one
 	writes int            // how many of them could write
-	wrote  map[string]int // what was carried out; a status may be written once more
+	wrote  map[string]int // those carried out, except of a status, which may be written once more
 }
 
-// call makes a call, or lets it fail.
 func (c *calls) call(verb string, object any, do func() error) error {
 	name := verb + " " + strings.TrimPrefix(fmt.Sprintf("%T", object), "*")
 	c.mu.Lock()
@@ -183,8 +185,8 @@ func (c *calls) WaitForEnd(_ context.Context, o client.Object, _ client.ObjectKe
 	return c.call("wait", o, func() error { return nil })
 }
 
-// Sharing is for the client of a Reconciler that reads from a cache. A test fails if a read asks for copies: a look at a
-// thousand Pods would allocate them all.
+// Sharing is for the client of a Reconciler that reads from a cache. It fails the test if a read
+// asks for copies: a reconcile of a thousand Pods would allocate them all.
 func Sharing(t *testing.T) interceptor.Funcs {
 	return interceptor.Funcs{
 		Get: func(ctx context.Context, to client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {

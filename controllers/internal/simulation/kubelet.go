@@ -12,8 +12,9 @@ import (
 	"github.com/loopwright/loopwright/manager/client"
 )
 
-// Kubelet plays the scheduler and the kubelets until the World ends: once a second it binds Pods, starts them and ends
-// those that are being deleted. A Pod for which starts returns false does not become ready; nil is for all that do.
+// Kubelet plays the scheduler and the kubelets until the World ends: once a second it binds Pods,
+// starts them and ends those that are being deleted. A Pod for which starts returns false does not
+// become ready; if starts is nil, all do.
 func (w *World) Kubelet(starts func(*corev1.Pod) bool) {
 	ctx := context.Background()
 	for last := uint64(0); ; {
@@ -44,7 +45,7 @@ func (w *World) Kubelet(starts func(*corev1.Pod) bool) {
 	}
 }
 
-// Pods are all Pods, in the order of their names.
+// Pods returns all Pods, in the order of their names.
 func (w *World) Pods() []*corev1.Pod {
 	var list corev1.PodList
 	if err := w.Live.List(context.Background(), &list); err != nil {
@@ -57,8 +58,8 @@ func (w *World) Pods() []*corev1.Pod {
 	return pods
 }
 
-// Collect plays the garbage collector for ten minutes, which is longer than controllers may believe in an owner that is
-// gone: what garbage returns is deleted.
+// Collect plays the garbage collector for ten minutes, which is longer than a controller's cache
+// may still show a deleted owner. It deletes what garbage returns.
 func (w *World) Collect(garbage func() []client.Object) {
 	w.Go(func() {
 		for range 300 {
@@ -75,7 +76,8 @@ func (w *World) Collect(garbage func() []client.Object) {
 	})
 }
 
-// OthersDid counts what a user or a kubelet has done. Somebody else may have been faster.
+// OthersDid counts a write of a user or a kubelet. It accepts errors that mean that another client
+// was faster.
 func (w *World) OthersDid(err error, what, name string) {
 	if err != nil {
 		if !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) && !apierrors.IsInvalid(err) {

@@ -14,8 +14,8 @@ type Mishap struct {
 	Fault fakeapi.Fault
 }
 
-// Disturb lets something of the Story go wrong from now on, or lifts what does, or lets the process crash. In a calm
-// World, it does nothing.
+// Disturb injects a fault, or removes one, or makes the process crash. In a calm World, it does
+// nothing.
 func (w *World) Disturb() {
 	if !w.wild {
 		return
@@ -32,7 +32,7 @@ func (w *World) Disturb() {
 			w.lifts = w.lifts[1:]
 		}
 	case 6:
-		synctest.Wait() // until those who watch have seen all
+		synctest.Wait() // until all watches have sent their events
 		w.Tell("the server forgets its history")
 		w.Count("compacted")
 		w.Server.CompactAll()
@@ -73,7 +73,7 @@ func general(random *rand.Rand, often float64) []Mishap {
 	}
 }
 
-// watchesWork lifts the faults that may keep the controllers from watching.
+// watchesWork removes the faults that may stop the controllers from watching.
 func (w *World) watchesWork() {
 	w.Tell("the watches work")
 	for _, lift := range w.blinds {
@@ -82,7 +82,7 @@ func (w *World) watchesWork() {
 	w.blinds = nil
 }
 
-// Calm lifts all faults.
+// Calm removes all faults.
 func (w *World) Calm() {
 	w.Tell("no more faults")
 	for _, lift := range w.lifts {
