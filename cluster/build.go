@@ -54,7 +54,7 @@ func build(ctx context.Context, out io.Writer) (binaries, error) {
 		return binaries{}, err
 	}
 	defer unlock()
-	if isFile(built.controlplane) && isFile(built.kwok) { // made while we waited
+	if isFile(built.controlplane) && isFile(built.kwok) { // another process built them while this one waited for the lock
 		return built, nil
 	}
 	unpacked, drop, err := source.unpacked(dir + ".source")

@@ -21,7 +21,7 @@ import (
 	"github.com/loopwright/loopwright/manager/recorder/events"
 )
 
-// workOn is what there is to do for the Deployment web.
+// workOn is the Work for the Deployment web.
 func workOn(objects func() []client.Object) simulation.Work {
 	index := claim.Index{Kind: kind.GroupKind()}
 	return simulation.Work{
@@ -34,7 +34,7 @@ func workOn(objects func() []client.Object) simulation.Work {
 	}
 }
 
-// shows is all ReplicaSets, and what the Deployment says.
+// shows returns all ReplicaSets, and the Deployment's status.
 func shows(ctx context.Context, c client.Client) string {
 	var sets appsv1.ReplicaSetList
 	if err := c.List(ctx, &sets); err != nil {
@@ -57,7 +57,7 @@ func shows(ctx context.Context, c client.Client) string {
 	for _, d := range list.Items {
 		line := fmt.Sprintf("%s, revision %s", d.Spec.Template.Spec.Containers[0].Image, d.Annotations[revisionAnnotation])
 		for _, condition := range d.Status.Conditions {
-			reason := strings.Replace(condition.Reason, foundNewSet, createdNewSet, 1) // after a lost answer, it is found
+			reason := strings.Replace(condition.Reason, foundNewSet, createdNewSet, 1) // after a lost answer, the controller finds it
 			line += fmt.Sprintf(", %s %s %s", condition.Type, condition.Status, reason)
 		}
 		lines = append(lines, line)
@@ -65,14 +65,15 @@ func shows(ctx context.Context, c client.Client) string {
 	return strings.Join(lines, "; ")
 }
 
-// had is a Deployment that has been there for a while.
+// had is a Deployment that was reconciled before.
 func had(replicas int32, changes ...func(*appsv1.Deployment)) *appsv1.Deployment {
 	d := newWeb(replicas, append([]func(*appsv1.Deployment){limit("1", "1")}, changes...)...)
 	d.UID, d.Status.ObservedGeneration = "web-uid", 1
 	return d
 }
 
-// setOf is the ReplicaSet of a Deployment's template, all of whose Pods serve. It was made when so many were desired.
+// setOf is a ReplicaSet with the Deployment's template and an image, all of whose Pods are
+// available. The Deployment wanted this many Pods when it was sized.
 func setOf(image string, size, desired int32, revision int64, changes ...func(*appsv1.ReplicaSet)) *appsv1.ReplicaSet {
 	d := had(desired)
 	d.Spec.Template = template(image)
@@ -91,7 +92,7 @@ func history(limit int32) func(*appsv1.Deployment) {
 	return func(d *appsv1.Deployment) { d.Spec.RevisionHistoryLimit = &limit }
 }
 
-// A request that fails in the middle of a rollout must neither end it nor let it begin again.
+// A request that fails in the middle of a rollout must neither stop the rollout nor start it over.
 func TestWhicheverCallFailsTheNextLookEndsWhatWasBegun(t *testing.T) {
 	ended := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "ended", OwnerReferences: []metav1.OwnerReference{

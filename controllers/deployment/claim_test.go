@@ -15,7 +15,7 @@ import (
 	"github.com/loopwright/loopwright/manager/client"
 )
 
-// orphanSet is a ReplicaSet that a user has made, or that a deleted Deployment has left.
+// orphanSet is a ReplicaSet that a user has created, or that a deleted Deployment has left behind.
 func (w *world) orphanSet(name, image string, replicas int32, owners ...metav1.OwnerReference) *appsv1.ReplicaSet {
 	w.T.Helper()
 	pods := template(image)
@@ -61,7 +61,7 @@ func TestOrphansAreAdoptedAndRolledOutAndOthersReleased(t *testing.T) {
 	})
 }
 
-// Whoever deletes a Deployment with --cascade=orphan and makes it again expects the same Pods.
+// A user who deletes a Deployment with --cascade=orphan and creates it again expects the same Pods.
 func TestAReplicaSetWithTheTemplateIsFoundUnderAnyName(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		d := w.web(3, func(d *appsv1.Deployment) { d.Annotations = map[string]string{"note": "old"} })
@@ -92,7 +92,8 @@ func podNames(pods []*corev1.Pod) (names []string) {
 	return names
 }
 
-// The cache still has the Deployment, the server has its successor: the ReplicaSets are meant for that one.
+// The cache still has the Deployment, but the API server has its successor, which should adopt the
+// ReplicaSets.
 func TestNobodyIsAdoptedForADeploymentThatIsGone(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		d := w.web(1)
@@ -111,7 +112,7 @@ func TestNobodyIsAdoptedForADeploymentThatIsGone(t *testing.T) {
 	})
 }
 
-// Two Deployments that select the same: each has its own, and they leave each other alone.
+// Two Deployments with the same selector: each keeps its own ReplicaSets.
 func TestTwoDeploymentsDoNotFight(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		for i := range 4 {
@@ -134,7 +135,8 @@ func TestTwoDeploymentsDoNotFight(t *testing.T) {
 	})
 }
 
-// A Deployment is deleted and made again while the garbage collector has not come to its ReplicaSet.
+// A Deployment is deleted and created again before the garbage collector has deleted its
+// ReplicaSet.
 func TestACollisionLeadsToAnotherName(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		d := w.web(2)
@@ -176,7 +178,7 @@ func TestADeploymentThatSelectsAllIsRefused(t *testing.T) {
 	})
 }
 
-// What becomes of the ReplicaSets is up to the garbage collector.
+// The garbage collector decides about the ReplicaSets.
 func TestADeploymentThatIsBeingDeletedIsOnlyCounted(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		d := w.web(3, func(d *appsv1.Deployment) { d.Finalizers = []string{"loopwright.dev/wait"} })
@@ -192,8 +194,8 @@ func TestADeploymentThatIsBeingDeletedIsOnlyCounted(t *testing.T) {
 	})
 }
 
-// The garbage collector deletes the ReplicaSet of a Deployment that is gone. If the controller sees that before it sees the
-// end of the Deployment, it must not make another one.
+// The garbage collector deletes the ReplicaSet of a Deployment that is gone. If the controller sees
+// that before the end of the Deployment, it must not create another one.
 func TestADeploymentThatIsGoneGetsNoReplicaSet(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		d := w.web(2)

@@ -20,8 +20,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(clustertest.Run(m)) }
 
-// shell is a user with kubectl and a namespace on the embedded cluster. The original controllers are switched off
-// there, and kwok plays the nodes: a Pod is ready unless its image cannot be.
+// shell is a user with kubectl and a namespace on the embedded cluster. The original controllers
+// are switched off there, and kwok plays the nodes: a Pod becomes ready, except with a bad image.
 type shell struct {
 	*testing.T
 	namespace string
@@ -69,7 +69,7 @@ func (s *shell) web() *appsv1.Deployment {
 	return d
 }
 
-// sizes are those of the ReplicaSets, by image.
+// sizes returns the sizes of the ReplicaSets, by image.
 func (s *shell) sizes() (sizes []string) {
 	s.Helper()
 	var list appsv1.ReplicaSetList
@@ -131,7 +131,8 @@ func TestKubectlRolloutOnACluster(t *testing.T) {
 	require.Regexp(t, `web +3/3 +3 +3 `, s.kubectl("get deployment/web"))
 }
 
-// manifest is a Deployment of which an applier owns the image, and nothing that the controller writes.
+// manifest is a Deployment with an image that the applier owns. It has no field that the controller
+// writes.
 const manifest = `{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": {
 	"progressDeadlineSeconds": 2, "replicas": 4, "selector": {"matchLabels": {"app": "web"}}, "template": {
 		"metadata": {"labels": {"app": "web"}}, "spec": {%s"containers": [{"name": "web", "image": "%s"}]}}}}`

@@ -103,7 +103,7 @@ func TestARollbackFindsTheOldReplicaSet(t *testing.T) {
 	})
 }
 
-// The deadline counts from the beginning of the rollout, and not from the last one's end.
+// The deadline counts from the beginning of this rollout, and not from the end of the last one.
 func TestARolledBackDeploymentIsNotLateFromTheBeginning(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		d := w.web(4, image("bad:1"), func(d *appsv1.Deployment) { d.Spec.ProgressDeadlineSeconds = new(int32(300)) })
@@ -203,8 +203,9 @@ func TestRecreateStartsNobodyBeforeTheLastHasEnded(t *testing.T) {
 	})
 }
 
-// An API server may be upgraded, or go back to the version before, while the controllers run. With a count of terminating
-// Pods that stayed as it was, the Deployment would wait for them for good.
+// An API server may be upgraded, or go back to the version before, while the controllers run. If
+// the old number of terminating Pods stayed in the status, the Deployment would wait for them
+// forever.
 func TestRecreateComesToItsEndOnAServerThatIsUpgradedAndBack(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.KnowsTerminating(false)
@@ -225,7 +226,8 @@ func TestRecreateComesToItsEndOnAServerThatIsUpgradedAndBack(t *testing.T) {
 	})
 }
 
-// Kubernetes' own takes it for a Deployment that was scaled, does nothing about it, and never comes to the rollout.
+// Kubernetes' own controller treats it as a Deployment that was scaled, changes nothing, and never
+// goes on with the rollout.
 func TestRecreateWithAnotherSizeInTheMiddleOfARollout(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		d := w.web(4)
@@ -237,7 +239,7 @@ func TestRecreateWithAnotherSizeInTheMiddleOfARollout(t *testing.T) {
 	})
 }
 
-// A status that is older than the size says nothing about the Pods that are being made at this moment.
+// A status that is older than the size does not count the Pods that are being created now.
 func TestAReplicaSetMayHavePodsUntilItsStatusSaysOtherwise(t *testing.T) {
 	for _, c := range []struct {
 		status appsv1.ReplicaSetStatus
@@ -270,7 +272,7 @@ func TestASecondControllerDoesNotStart(t *testing.T) {
 	})
 }
 
-// What keeps the controller from working has to be said before its process has the lead.
+// A user has to see what keeps the controller from working before its process becomes the leader.
 func TestAddSaysWhatKeepsTheControllerFromWorking(t *testing.T) {
 	simulation.RefusesMisuse(t, Add, "the Deployment controller", "finding the ReplicaSets of a Deployment")
 }

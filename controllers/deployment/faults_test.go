@@ -51,7 +51,8 @@ func TestPodsThatCannotBeCreatedShow(t *testing.T) {
 	})
 }
 
-// The answer to a write gets lost, the write does not. Without a look at the server, a ReplicaSet would be in its own way.
+// The write happens, but its answer gets lost. If the controller did not ask the API server, it
+// would count a collision with its own ReplicaSet.
 func TestALostAnswerMakesNoSecondReplicaSet(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		for _, match := range []fakeapi.Match{creates, {UserAgent: simulation.Agent, Verb: "patch", Resource: "replicasets"}} {
@@ -70,7 +71,7 @@ func TestALostAnswerMakesNoSecondReplicaSet(t *testing.T) {
 	})
 }
 
-// Whoever gives up asking decides from a cache that is late, and writes everything twice.
+// A controller that gave up asking would decide from a late cache, and write everything twice.
 func TestTheServerIsAskedUntilItAnswersAndThenNoMore(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		ofSets := func(verb string) fakeapi.Match {
@@ -102,7 +103,8 @@ func TestTheServerIsAskedUntilItAnswersAndThenNoMore(t *testing.T) {
 	})
 }
 
-// Somebody scales a ReplicaSet at the moment at which the controller does. What was decided is not true any more.
+// A user scales a ReplicaSet at the same time as the controller, whose decision is then out of
+// date.
 func TestAWriteFromAnOlderStateIsRefused(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		d := w.web(4, limit("1", "0"))
@@ -172,7 +174,7 @@ func TestTheOldFieldForRollbacksIsObeyed(t *testing.T) {
 	})
 }
 
-// A ReplicaSet controller that is older does not say how many Pods are terminating.
+// An older ReplicaSet controller does not report how many Pods are terminating.
 func TestRecreateAsksForPodsIfNobodyCountsThem(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		set := client.ObjectKey{}
@@ -180,7 +182,7 @@ func TestRecreateAsksForPodsIfNobodyCountsThem(t *testing.T) {
 		d := w.web(1, recreate)
 		old := w.sets()[0]
 		set = client.ObjectKeyFromObject(old)
-		olderController := func() { // which counts no terminating Pods
+		olderController := func() { // reports no terminating Pods
 			require.NoError(t, w.Live.Get(t.Context(), set, old))
 			old.Status = appsv1.ReplicaSetStatus{ObservedGeneration: old.Generation}
 			require.NoError(t, w.Live.Status().Update(t.Context(), old))

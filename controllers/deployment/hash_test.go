@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// A cluster's own controller leaves ReplicaSets behind, and people read the hash in names.
+// The cluster's own controller leaves ReplicaSets behind, and users read the hash in names.
 //
 // The function has been compared with ComputeHash of k8s.io/kubernetes v1.36.3, pkg/controller/controller_utils.go: with the
 // same version of k8s.io/api, both return the same. These are the hashes with the version in go.mod, and may change with it.
@@ -45,7 +45,7 @@ func TestTemplatesAreTheSameApartFromTheHash(t *testing.T) {
 	require.False(t, sameTemplate(&a, &b))
 }
 
-// A selector may ask for a label that is missing, and then the template needs no labels at all.
+// If a selector only requires that a label is missing, the template needs no labels at all.
 func TestADeploymentThatSelectsByExpressionsAloneGetsAHashToo(t *testing.T) {
 	d := newWeb(1, func(d *appsv1.Deployment) {
 		d.Spec.Selector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: metav1.LabelSelectorOpDoesNotExist}}}

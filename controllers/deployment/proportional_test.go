@@ -60,13 +60,14 @@ func randomShares(random *rand.Rand) (shares []share, allowed, total int32) {
 	for i := range shares {
 		shares[i].whole = total
 		if random.IntN(10) == 0 {
-			shares[i].whole = random.Int32N(100) // somebody has written into an annotation
+			shares[i].whole = random.Int32N(100) // another program has written the annotation
 		}
 	}
 	return shares, random.Int32N(150), total
 }
 
-// What is missing, nobody would ever add: from now on, the Deployment looks as if it had been scaled.
+// If Pods were missing, they would stay missing: the annotations say that the ReplicaSets were
+// scaled already.
 func TestTheSizesAddUp(t *testing.T) {
 	random := rand.New(rand.NewPCG(18, 4))
 	for range 20_000 {
@@ -81,7 +82,7 @@ func TestTheSizesAddUp(t *testing.T) {
 	}
 }
 
-// A bad rollout that was stopped at a tenth must not become a half because somebody scales up.
+// A bad rollout that was stopped at a tenth must not become a half because a user scales up.
 func TestNobodyGetsMuchMoreOrLessThanItsShare(t *testing.T) {
 	random := rand.New(rand.NewPCG(18, 5))
 	for range 20_000 {
@@ -109,7 +110,7 @@ func TestNobodyGetsMuchMoreOrLessThanItsShare(t *testing.T) {
 	}
 }
 
-// A controller is told many times about the same thing.
+// A controller reconciles the same state many times.
 func TestScalingTwiceChangesNothing(t *testing.T) {
 	random := rand.New(rand.NewPCG(18, 6))
 	for range 20_000 {

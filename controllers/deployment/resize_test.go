@@ -14,8 +14,8 @@ import (
 	"github.com/loopwright/loopwright/manager/recorder/events"
 )
 
-// A ReplicaSet that has its size already is written to only so that it remembers how large the Deployment is; one of no Pods
-// has nothing to remember, since it has no share.
+// The controller writes a ReplicaSet that has its size already only to record how large the
+// Deployment is; one without Pods needs no record, because it has no part in proportional scaling.
 func TestWhenASizeIsWrittenAndTold(t *testing.T) {
 	broken := errors.New("the connection broke")
 	for _, c := range []struct {
@@ -62,7 +62,7 @@ func TestWhenASizeIsWrittenAndTold(t *testing.T) {
 	}
 }
 
-// Users see why nothing comes, and go on seeing what is there.
+// Users see why there is no new ReplicaSet, and still see the rest of the status.
 func TestAReplicaSetThatCannotBeCreatedLeavesTheRestOfTheStatus(t *testing.T) {
 	full, gone := errors.New("the quota is used up"), errors.New("the connection broke")
 	fails := interceptor.Funcs{

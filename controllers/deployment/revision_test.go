@@ -38,7 +38,7 @@ func TestTheAnnotationsOfTheNewReplicaSet(t *testing.T) {
 	require.Equal(t, map[string]string{"note": "new", revisionAnnotation: "10"}, annotationsFor(d, ten, 10))
 }
 
-// An annotation that grows without end makes an object that the server refuses.
+// The API server refuses an object whose annotations have grown too large.
 func TestTheListOfRevisionsIsLimited(t *testing.T) {
 	list := ""
 	for i := range 3000 {
@@ -53,7 +53,7 @@ func TestTheListOfRevisionsIsLimited(t *testing.T) {
 	require.Equal(t, full[2:]+",5", withRevision(full, "5"), "one goes, because one comes")
 }
 
-// Somebody may have written anything into an annotation.
+// Another program may have written anything into an annotation.
 func TestANumberInAnAnnotationIsOneThatAReplicaSetCanHave(t *testing.T) {
 	for _, want := range []int32{0, 7, math.MaxInt32} {
 		n, ok := numberIn(withRevisions(fmt.Sprint(want))[0], revisionAnnotation)
@@ -68,7 +68,8 @@ func TestANumberInAnAnnotationIsOneThatAReplicaSetCanHave(t *testing.T) {
 	require.Zero(t, revisionOf(withRevisions("many")[0]))
 }
 
-// withRevisions are ReplicaSets with these revisions, the oldest first. They want no Pods and have none.
+// withRevisions returns ReplicaSets with these revisions, the oldest first. They ask for no Pods
+// and have none.
 func withRevisions(revisions ...string) (sets []*appsv1.ReplicaSet) {
 	for i, r := range revisions {
 		rs := &appsv1.ReplicaSet{}
@@ -80,7 +81,8 @@ func withRevisions(revisions ...string) (sets []*appsv1.ReplicaSet) {
 	return sets
 }
 
-// A revision that is gone cannot be rolled back to, and a ReplicaSet that is deleted takes its Pods along.
+// A user cannot roll back to a revision that is gone, and the Pods of a deleted ReplicaSet are
+// deleted, too.
 func TestTheLowestRevisionsGoIfTheyHaveNoPods(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -133,7 +135,7 @@ func TestTheLastRevision(t *testing.T) {
 	require.Zero(t, lastRevision(nil))
 }
 
-// Whoever goes back wants what was there, and with it the reason why it was there.
+// A user who rolls back wants the old template, and with it its change cause.
 func TestGoingBackTakesTheTemplateAndTheAnnotationsOfThatTime(t *testing.T) {
 	d := newWeb(1, image("web:2"), func(d *appsv1.Deployment) {
 		d.Annotations = map[string]string{"cause": "new", "later": "yes", revisionAnnotation: "5"}

@@ -19,7 +19,7 @@ func rolling(desired int32, surge, unavailable string) *appsv1.DeploymentSpec {
 	}}
 }
 
-// altered is a specification with another strategy.
+// altered is a spec with another strategy.
 func altered(spec *appsv1.DeploymentSpec, change func(*appsv1.DeploymentStrategy)) *appsv1.DeploymentSpec {
 	change(&spec.Strategy)
 	return spec
@@ -134,7 +134,8 @@ func randomSizes(random *rand.Rand) (limits, size, []size) {
 	return l, newRS, old
 }
 
-// What users would notice: more Pods than their quota allows, or fewer that answer than they asked for.
+// Users would notice: more Pods than their quota allows, or fewer available ones than they asked
+// for.
 func TestNoStepExceedsTheLimits(t *testing.T) {
 	random := rand.New(rand.NewPCG(18, 1))
 	for range 20_000 {
@@ -163,7 +164,7 @@ func sums(newRS size, old []size) (total, serving int32) {
 	return total, serving
 }
 
-// A rollout that waits for nothing in particular waits forever.
+// A rollout that makes no step, and waits for no Pod, waits forever.
 func TestEveryStepMovesOrWaitsForNewPods(t *testing.T) {
 	random := rand.New(rand.NewPCG(18, 2))
 	for range 20_000 {
@@ -180,7 +181,7 @@ func TestEveryStepMovesOrWaitsForNewPods(t *testing.T) {
 	}
 }
 
-// If Pods become available sooner or later, the end is reached, whatever the state was.
+// If Pods become available sooner or later, a rollout in any state completes.
 func TestEveryRolloutEnds(t *testing.T) {
 	random := rand.New(rand.NewPCG(18, 3))
 	for range 5_000 {

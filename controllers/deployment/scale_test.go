@@ -11,7 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// sized is a ReplicaSet that asks for so many Pods, all of which serve. desired and whole are what its annotations say.
+// sized is a ReplicaSet of this size, all of whose Pods are available. desired and whole are the
+// values of its annotations.
 func sized(name string, size int32, desired, whole string, changes ...func(*appsv1.ReplicaSet)) *appsv1.ReplicaSet {
 	rs := &appsv1.ReplicaSet{}
 	rs.Name, rs.UID, rs.Spec.Replicas, rs.Annotations = name, types.UID(name), &size, map[string]string{desiredAnnotation: desired, maxAnnotation: whole}
@@ -22,12 +23,12 @@ func sized(name string, size int32, desired, whole string, changes ...func(*apps
 	return rs
 }
 
-// available changes how many Pods of a ReplicaSet serve.
+// available sets how many Pods of a ReplicaSet are available.
 func available(n int32) func(*appsv1.ReplicaSet) {
 	return func(rs *appsv1.ReplicaSet) { rs.Status.AvailableReplicas = n }
 }
 
-// resizes are the new sizes in words, in their order.
+// resizes returns the new sizes as text, in their order.
 func resizes(r *rollout) (lines []string) {
 	for _, one := range r.scaledSizes() {
 		lines = append(lines, fmt.Sprintf("%s from %d to %d", one.rs.Name, *one.rs.Spec.Replicas, one.to))
@@ -35,7 +36,8 @@ func resizes(r *rollout) (lines []string) {
 	return lines
 }
 
-// Somebody scales a Deployment, or pauses it. A rollout that has begun must neither go on nor be undone by that.
+// A user scales or pauses a Deployment. A rollout that has begun must neither go on nor be undone
+// by that.
 func TestTheReplicaSetsOfAScaledDeployment(t *testing.T) {
 	old, older := sized("old", 0, "9", "9"), sized("older", 0, "9", "9")
 	for _, c := range []struct {
@@ -67,8 +69,8 @@ func TestTheReplicaSetsOfAScaledDeployment(t *testing.T) {
 	}
 }
 
-// Whoever takes a rollout for a change of the size never comes to the rollout, and the other way round, the shares get
-// lost.
+// A controller that mistook a rollout for scaling would never roll out; one that mistook scaling
+// for a rollout would lose the proportions.
 func TestADeploymentIsScaledIfItAskedForAnotherNumberBefore(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -88,21 +90,21 @@ func TestADeploymentIsScaledIfItAskedForAnotherNumberBefore(t *testing.T) {
 	require.False(t, (&rollout{d: newWeb(5)}).isScaled())
 }
 
-// Written in another order, there would be more Pods than are allowed in between.
+// In another order, there would be more Pods than are allowed in between.
 func TestThoseThatShrinkComeFirst(t *testing.T) {
 	f := &rollout{d: newWeb(20, limit("0", "1")), oldRSs: []*appsv1.ReplicaSet{sized("a", 4, "1", "5"), sized("b", 12, "1", "40")}, newRS: sized("c", 2, "1", "5")}
 	require.Equal(t, []string{"b from 12 to 6", "c from 2 to 2", "a from 4 to 12"}, resizes(f))
 }
 
-// made is a ReplicaSet with an image that was made so many hours after noon.
+// made is a ReplicaSet with this image, created this many hours after noon.
 func made(name string, hour int, image string) *appsv1.ReplicaSet {
 	rs := sized(name, 1, "1", "1")
 	rs.Spec.Template, rs.CreationTimestamp = template(image), metav1.NewTime(noon.Add(time.Duration(hour)*time.Hour))
 	return rs
 }
 
-// A second ReplicaSet with the template may be there after an update of Kubernetes. If now one and now the other was the
-// new one, they would take each other's Pods away.
+// After an update of Kubernetes, a second ReplicaSet may have the same template. If the choice
+// between the two changed, each would take the other's Pods away.
 func TestTheOldestReplicaSetWithTheTemplateIsTheNewOne(t *testing.T) {
 	sets := []*appsv1.ReplicaSet{made("d", 3, "web:1"), made("c", 2, "web:1"), made("b", 2, "web:1"), made("x", 4, "web:0"), made("a", 1, "web:0")}
 	f := newRollout(newWeb(1), sets)

@@ -62,7 +62,7 @@ var crashes = []fakeapi.Match{
 	{Verb: "patch", Resource: "replicasets", Subresource: "status"}, {Verb: "create", Resource: "pods"}, {Verb: "delete", Resource: "pods"},
 }
 
-// mishaps are those that mean most to a Deployment.
+// mishaps are those that are hardest for a Deployment.
 func mishaps(random *rand.Rand, often float64) []simulation.Mishap {
 	on := func(verb, resource string) fakeapi.Match { return fakeapi.Match{Verb: verb, Resource: resource} }
 	late := time.Duration(random.IntN(2000)) * time.Millisecond
@@ -79,7 +79,7 @@ func mishaps(random *rand.Rand, often float64) []simulation.Mishap {
 	}
 }
 
-// judge goes through all that has happened, and says where a ReplicaSet got a size that it should not have got.
+// judge checks all recorded changes, and reports each size that a ReplicaSet should not have got.
 func (s *simulated) judge() {
 	j := &judge{simulated: s, sets: map[types.UID]*appsv1.ReplicaSet{}, deployments: map[types.UID]simulation.History[*appsv1.Deployment]{}}
 	for _, change := range s.Changes() {
@@ -146,8 +146,8 @@ func (j *judge) see(at time.Time, rs *appsv1.ReplicaSet) {
 	if to > from && total > most+gains {
 		j.Breaks(at, "%s went from %d to %d, so that %d Pods are asked for, and %d are allowed", rs.Name, from, to, total, most)
 	}
-	// Whoever scales, or changes the surge of a paused rollout, asks for shares, and they come before availability. So does
-	// whoever brings in Pods, and whoever pauses while there are too many.
+	// Proportional scaling comes before availability. A user causes it by scaling, or by changing
+	// the surge of a paused rollout; by bringing in Pods; and by pausing while there are too many.
 	shares := len(shapes) > 1 || gains > 0 || paused && total-to+from > most
 	if lost := min(sizeOf(orNow(before, rs)).serving(), from) - sizeOf(rs).serving(); to < from && lost > 0 && !shares && serving < least-kills {
 		j.Breaks(at, "%s went from %d to %d, so that %d Pods serve, and %d have to", rs.Name, from, to, serving, least)

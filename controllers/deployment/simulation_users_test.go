@@ -26,15 +26,14 @@ type simulated struct {
 	others simulation.History[byOthers]
 }
 
-// byOthers is what somebody else is about to do, and not the controller.
+// byOthers is what users are about to do, which the judge must not blame on the controller.
 type byOthers struct {
-	kills int32 // so many Pods may stop serving
-	gains int32 // so many Pods may have been asked for
+	kills int32 // this many Pods may become unavailable
+	gains int32 // this many Pods may have been added
 }
 
 func (s *simulated) note(o byOthers) { s.others.Add(time.Now(), o) }
 
-// make makes the Deployment.
 func (s *simulated) make() {
 	s.Create(newWeb(1+s.Users.Int32N(8), limit("25%", "25%"), func(d *appsv1.Deployment) { d.Spec.RevisionHistoryLimit = new(int32(2)) }))
 }
@@ -85,7 +84,7 @@ func (s *simulated) act() {
 	}
 }
 
-// last brings the Deployment into a state in which it can come to an end.
+// last brings the Deployment into a state in which its rollout can complete.
 func (s *simulated) last() {
 	s.change("change the template", image(fmt.Sprint("web:", 1+s.Users.IntN(4))), replicas(s.Users.Int32N(9)), pause(false))
 }
@@ -116,7 +115,7 @@ func (s *simulated) makeOrphan(which int, number int32) {
 	s.OthersDid(nil, "user: make an orphan", name)
 }
 
-// meddle scales a ReplicaSet by hand, or takes it away from the Deployment.
+// meddle scales a ReplicaSet by hand, or makes it an orphan.
 func (s *simulated) meddle(which int, number int32) {
 	sets := s.sets()
 	if len(sets) == 0 {
@@ -136,7 +135,8 @@ func (s *simulated) meddle(which int, number int32) {
 	s.OthersDid(s.Live.Patch(s.T.Context(), rs, client.MergeFrom(before)), "user: take a ReplicaSet away", rs.Name)
 }
 
-// replace deletes the Deployment, makes it again, and leaves what belonged to the old one to the garbage collector.
+// replace deletes the Deployment, creates it again, and leaves the old one's objects to the garbage
+// collector.
 func (s *simulated) replace(number int32) {
 	old := s.now()
 	s.OthersDid(s.Live.Delete(s.T.Context(), old, client.PropagationPolicy(metav1.DeletePropagationBackground)), "user: replace the Deployment", string(old.UID))
@@ -145,7 +145,8 @@ func (s *simulated) replace(number int32) {
 	s.Collect(s.garbage)
 }
 
-// garbage is what belongs to something that is gone. The owners are listed last, so that none is too new to be seen.
+// garbage returns the objects whose owner is gone. It lists the owners last, so that it misses none
+// that is new.
 func (s *simulated) garbage() (objects []client.Object) {
 	for _, pod := range s.Pods() {
 		if pod.DeletionTimestamp == nil {
@@ -168,8 +169,8 @@ func (s *simulated) garbage() (objects []client.Object) {
 	})
 }
 
-// state is what users see in the end. How many old ReplicaSets there are depends on how many templates the controller
-// has seen.
+// state returns what users see in the end. It leaves out the old ReplicaSets, because their number
+// depends on how many templates the controller has seen.
 func (s *simulated) state() string {
 	d := s.now()
 	highest, old := int64(0), 0

@@ -38,7 +38,7 @@ func TestTheStatusAddsUpWhatTheReplicaSetsSay(t *testing.T) {
 	require.Zero(t, statusOf(f, nil, noon).UpdatedReplicas)
 }
 
-// Whoever waits for the condition would be told too early that the Deployment can bear its load, or never.
+// A program that waits for the condition would go on too early, or never.
 func TestADeploymentIsAvailableIfNoMorePodsAreMissingThanMayBe(t *testing.T) {
 	d := newWeb(4, limit("1", "1"))
 	for _, c := range []struct {
@@ -49,7 +49,7 @@ func TestADeploymentIsAvailableIfNoMorePodsAreMissingThanMayBe(t *testing.T) {
 	}
 }
 
-// A field that is left out would stay as it was.
+// A field that the patch leaves out would keep its old value.
 func TestAStatusIsWrittenAsAWhole(t *testing.T) {
 	d := newWeb(1, func(d *appsv1.Deployment) { d.UID = "u" })
 	written := func(status appsv1.DeploymentStatus, revision string) string {
@@ -131,7 +131,8 @@ func TestTheProgressOfARollout(t *testing.T) {
 	require.Equal(t, `Deployment "web" is progressing.`, withProgress(nil, f, more(func(s *appsv1.DeploymentStatus) { s.Replicas-- }), noon)[0].Message)
 }
 
-// kubectl rollout status waits for a condition, and a user who wants no deadline gets none.
+// kubectl rollout status waits for the condition Progressing; without a deadline, there must be
+// none.
 func TestWithoutADeadlineNobodySpeaksOfProgress(t *testing.T) {
 	for _, deadline := range []*int32{nil, new(int32(math.MaxInt32))} {
 		d := newWeb(3, func(d *appsv1.Deployment) { d.Spec.ProgressDeadlineSeconds = deadline })
@@ -145,7 +146,7 @@ func TestWithoutADeadlineNobodySpeaksOfProgress(t *testing.T) {
 	}
 }
 
-// Whoever waits for a condition waits for its status.
+// A program that waits for a condition waits for its status.
 func TestAConditionWithAnotherStatusIsNewsThoughItsReasonIsTheSame(t *testing.T) {
 	before := conditions{condition(appsv1.DeploymentReplicaFailure, corev1.ConditionTrue, "Quota", "", noon)}
 	for _, next := range []appsv1.DeploymentCondition{

@@ -23,11 +23,11 @@ import (
 
 var webRequest = reconcile.Request{NamespacedName: client.ObjectKey{Namespace: "default", Name: "web"}}
 
-// in is a reconciler in a cluster of its own.
+// in returns a reconciler with a fake client that has these objects.
 func in(funcs interceptor.Funcs, objects ...client.Object) *reconciler {
 	index := claim.Index{Kind: kind.GroupKind()}
 	builder := fake.NewClientBuilder().WithInterceptorFuncs(funcs).WithObjects(objects...)
-	_ = index.Add(context.Background(), simulation.IndexerOf(builder), &appsv1.ReplicaSet{}) // which cannot fail
+	_ = index.Add(context.Background(), simulation.IndexerOf(builder), &appsv1.ReplicaSet{}) // cannot fail
 	c := builder.Build()
 	return &reconciler{client: c, live: c, index: index, events: events.NewFakeRecorder(100)}
 }
@@ -36,7 +36,8 @@ func newSync(r *reconciler, d *appsv1.Deployment) *deploymentSync {
 	return &deploymentSync{reconciler: r, rollout: &rollout{d: d}, now: noon}
 }
 
-// A patch with less than that would overwrite what somebody else has decided; one with more fails when nobody has.
+// A patch with fewer tests would overwrite another client's decision; one with more would fail
+// without need.
 func TestAPatchHasWhatDiffersAndNothingElse(t *testing.T) {
 	before := setOf("web:1", 3, 3, 1)
 	before.Annotations = map[string]string{"note/a~b": "yes", "same": "yes"}
@@ -100,7 +101,7 @@ func TestWhoMayOwnAReplicaSetThatIsInTheWay(t *testing.T) {
 	require.Equal(t, int32(5), *d.Status.CollisionCount, "one more than there were")
 }
 
-// Both have to be known to whoever reads the log.
+// The log has to show both errors.
 func TestAFailureThatCannotBeReportedIsReturnedWithTheOther(t *testing.T) {
 	full, gone := errors.New("the quota is used up"), errors.New("the connection broke")
 	fails := interceptor.Funcs{
@@ -118,7 +119,7 @@ func TestAFailureThatCannotBeReportedIsReturnedWithTheOther(t *testing.T) {
 	require.NotErrorIs(t, err, gone, "nobody wants to know about progress")
 }
 
-// waits is a cache that notes what somebody waits for.
+// waits is a cache that records for what the controller waits.
 type waits struct {
 	client.WriteWaiter
 	notes []string
@@ -135,7 +136,8 @@ func (w *waits) WaitForEnd(_ context.Context, o client.Object, key client.Object
 	return w.err
 }
 
-// A wait for too little lets the next look decide from what is over; a wait for too much never ends.
+// If the controller waits for too little, the next reconcile decides from an outdated state; if it
+// waits for too much, it waits forever.
 func TestWhatALookWaitsForIfAWriteIsInDoubt(t *testing.T) {
 	broken := errors.New("the connection broke")
 	is := setOf("web:1", 2, 2, 1)
@@ -167,7 +169,7 @@ func TestWhatALookWaitsForIfAWriteIsInDoubt(t *testing.T) {
 	}
 }
 
-// With an unknown strategy, or a selector that cannot be read, nothing may be done.
+// With an unknown strategy or an invalid selector, the controller must do nothing.
 func TestADeploymentThatCannotBeUnderstoodIsAnError(t *testing.T) {
 	strange := had(2, func(d *appsv1.Deployment) { d.Spec.Strategy.Type = "Sideways" })
 	require.ErrorContains(t, (&deploymentSync{rollout: &rollout{d: strange}}).roll(t.Context()), `unknown strategy "Sideways"`)
@@ -192,7 +194,7 @@ func TestWhichSelectorsSelectAll(t *testing.T) {
 	}
 }
 
-// Recreate starts the new Pods when the old ones have ended, and not before.
+// Recreate must not start new Pods before the old ones have ended.
 func TestWhichPodsOfAReplicaSetStillRun(t *testing.T) {
 	rs := setOf("web:1", 0, 2, 1, uncounted)
 	other := setOf("web:2", 0, 2, 1)
@@ -220,7 +222,7 @@ func TestWhichPodsOfAReplicaSetStillRun(t *testing.T) {
 	require.False(t, runs)
 }
 
-// Without that, each look would be a write.
+// Otherwise each reconcile would write.
 func TestAServerThatDropsTheTerminatingReplicasIsWrittenToOnce(t *testing.T) {
 	writes := 0
 	drops := func(o client.Object) {
@@ -246,7 +248,8 @@ func TestAServerThatDropsTheTerminatingReplicasIsWrittenToOnce(t *testing.T) {
 	require.Equal(t, 1, writes)
 }
 
-// A namespace that ends refuses what is new, and a name may be taken; neither is a failure that anybody could do something about.
+// The API server refuses new objects in a namespace that is being deleted, and a name may be taken.
+// A user can do nothing about either, so neither is reported as a failure.
 func TestARefusalThatIsNobodysFaultEndsTheTurn(t *testing.T) {
 	for _, c := range []struct {
 		err  error
