@@ -26,8 +26,8 @@ import (
 	"github.com/loopwright/loopwright/manager/metrics/server"
 )
 
-// A process that gives up while the API server restarts is down for longer than the server; one that does not give up when
-// somebody has answered never says why it does nothing.
+// A process that gives up while the API server restarts is down for longer than the API server; one
+// that does not give up when another controller has answered never says why it does nothing.
 func TestWhichErrorsOfAProbeAreFinal(t *testing.T) {
 	sets := schema.GroupResource{Group: "apps", Resource: "replicasets"}
 	status := func(code int32) error { return &apierrors.StatusError{ErrStatus: metav1.Status{Code: code}} }
@@ -44,7 +44,7 @@ func TestWhichErrorsOfAProbeAreFinal(t *testing.T) {
 	}
 }
 
-// An administrator looks for who that is.
+// An administrator has to find the other controller.
 func TestWhoHasAnsweredIsNamedAsManagedFieldsNameThem(t *testing.T) {
 	var set appsv1.ReplicaSet
 	require.Empty(t, writersOf(&set))
@@ -94,7 +94,7 @@ func TestAProbeOfAKindWithoutAListIsAnError(t *testing.T) {
 	require.ErrorContains(t, err, `no kind "WidgetList"`)
 }
 
-// An object that has the label, and says nothing yet, is no answer.
+// An object that has the label, but no status yet, is no answer.
 func TestTheFirstAnswerCounts(t *testing.T) {
 	set := func(name string, generation int64) *appsv1.ReplicaSet {
 		set := newSet(name)
@@ -108,8 +108,8 @@ func TestTheFirstAnswerCounts(t *testing.T) {
 	require.Equal(t, "b", answer.GetName())
 }
 
-// Of two processes that start at once, one deletes the other's probe, and may have made one of its own under that name. But
-// if somebody has answered before, that is what an administrator has to know.
+// Of two processes that start at once, one deletes the other's probe, and may have created its own
+// under that name. But if a controller has answered before, the administrator has to see that.
 func TestAProbeThatSomebodyHasDeletedMeansARivalUnlessItWasAnswered(t *testing.T) {
 	sets, kind := appsv1.Resource("replicasets"), appsv1.SchemeGroupVersion.WithKind("ReplicaSet")
 	for _, gone := range []error{apierrors.NewNotFound(sets, "probe"), apierrors.NewConflict(sets, "probe", errors.New("another UID"))} {
@@ -129,7 +129,7 @@ func TestAProbeThatSomebodyHasDeletedMeansARivalUnlessItWasAnswered(t *testing.T
 	}
 }
 
-// A server that does not answer to a watch is asked when the time is over.
+// If the server does not answer a watch, the probe reads the object when the time is over.
 func TestAWatchThatHangsIsNoAnswer(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: ours, Verb: "watch"}, Hang: true})
@@ -148,7 +148,8 @@ func (w *world) source(wait time.Duration, logger logr.Logger) *probeSource {
 	return &probeSource{&prober{Probe: setProbe, client: live, namespace: "default", name: "probe", wait: wait, probes: kind, answers: kind}, logger}
 }
 
-// Whoever waits for a controller to start sees what it waits for, and a second between two tries is enough for a server.
+// A user who waits for a controller to start sees what it waits for, and the second between two
+// tries spares the server.
 func TestAProbeSaysWhatItDoesAndRestsBetweenTwoTries(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: ours, Verb: "list", Resource: "replicasets"}, Times: 2, Status: fakeapi.InternalError()})

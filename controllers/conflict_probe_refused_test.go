@@ -50,7 +50,7 @@ func TestARightThatIsMissingIsNamed(t *testing.T) {
 	}
 }
 
-// A server that restarts while a controller starts is no reason to give up.
+// A controller must not give up because the API server restarts while it starts.
 func TestAProbeIsRepeatedIfTheServerDoesNotAnswer(t *testing.T) {
 	for _, verb := range []string{"list", "create", "watch", "get", "delete"} {
 		for _, fault := range []fakeapi.Fault{{Refuse: true}, {LoseResponse: true}, {Status: fakeapi.Unavailable()}, {Status: fakeapi.Timeout()}} {
@@ -87,7 +87,8 @@ func TestAProbeIsMadeInTheNamespaceThatTheOptionsName(t *testing.T) {
 	})
 }
 
-// A probe must not change what its caller has, and it must not be taken for a user's object.
+// A probe must not change its caller's object, and users must be able to tell it from their own
+// objects.
 func TestAProbeIsACopyWithALabel(t *testing.T) {
 	inWorld(t, func(w *world) {
 		before := setProbe.Object.DeepCopyObject()

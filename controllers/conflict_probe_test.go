@@ -27,8 +27,8 @@ import (
 )
 
 const (
-	ours   = "ours"   // the user agent of the controller that starts
-	theirs = "theirs" // of the other
+	ours   = "ours"   // user agent of the controller that starts
+	theirs = "theirs" // user agent of the other controller
 )
 
 // setProbe is a probe with an answer in its status, and serviceProbe one with an answer in another object.
@@ -164,7 +164,7 @@ func (w *world) nothingIsLeft(probe Probe) {
 	}
 }
 
-// Two controllers that make Pods for one ReplicaSet make twice as many.
+// Two controllers that create Pods for one ReplicaSet create twice as many.
 func TestAControllerDoesNotStartWhereAnotherOneAnswers(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -218,7 +218,7 @@ func TestAControllerStartsWhereNobodyAnswers(t *testing.T) {
 	}
 }
 
-// The costs are documented.
+// The cost is documented.
 func TestAProbeTakesFiveRequests(t *testing.T) {
 	inWorld(t, func(w *world) {
 		require.NoError(w, w.starts(serviceProbe, ProbeOptions{Skip: true}, time.Minute))
@@ -230,7 +230,7 @@ func TestAProbeTakesFiveRequests(t *testing.T) {
 	})
 }
 
-// That is the limit of a probe.
+// This is a documented limit of the probe.
 func TestAnAnswerThatComesTooLateIsNotSeen(t *testing.T) {
 	inWorld(t, func(w *world) {
 		stop := w.other(11*time.Second, w.writesStatus, &appsv1.ReplicaSetList{})
@@ -256,7 +256,7 @@ func TestWhatACrashHasLeftIsRemoved(t *testing.T) {
 	})
 }
 
-// Of two that start at the same time, neither answers yet.
+// Two controllers that start at the same time do not answer each other's probes yet.
 func TestOfTwoThatStartAtOnceOneIsLeft(t *testing.T) {
 	inWorld(t, func(w *world) {
 		var started sync.WaitGroup
@@ -271,7 +271,7 @@ func TestOfTwoThatStartAtOnceOneIsLeft(t *testing.T) {
 	})
 }
 
-// Somebody who stops the process wants no probe to be left.
+// A user who stops the process must not find a probe in the cluster.
 func TestAProbeIsRemovedIfTheProcessIsStopped(t *testing.T) {
 	inWorld(t, func(w *world) {
 		require.NoError(w, w.starts(setProbe, ProbeOptions{Wait: time.Hour}, time.Second))
@@ -280,7 +280,8 @@ func TestAProbeIsRemovedIfTheProcessIsStopped(t *testing.T) {
 	})
 }
 
-// A cache that is late shows the probe when it is over, and another program's probe looks the same.
+// A late cache shows the controller its own probe after the end, and it must answer another
+// program's probe, which looks the same.
 func TestAControllerAnswersTheProbesOfOthersOnly(t *testing.T) {
 	for _, probe := range []Probe{setProbe, serviceProbe} {
 		inWorld(t, func(w *world) {
@@ -306,7 +307,8 @@ func TestAControllerAnswersTheProbesOfOthersOnly(t *testing.T) {
 	}
 }
 
-// Another object may have the probe's name elsewhere, and the answer may have a label instead of the name.
+// An object in another namespace may have the probe's name, and the answer may have a label instead
+// of the name.
 func TestTheProbeAndItsAnswerAreKnown(t *testing.T) {
 	p := &prober{namespace: "default", name: "probe"}
 	require.False(t, p.isOther(newSet("probe")))
@@ -324,7 +326,7 @@ func TestTheProbeAndItsAnswerAreKnown(t *testing.T) {
 	require.True(t, p.isOther(answer))
 }
 
-// sliceProbe is a probe with an answer whose name nobody knows.
+// sliceProbe is a probe with an answer whose name is not known.
 var sliceProbe = Probe{
 	Original: "endpointslice-controller", Optional: true,
 	Object: serviceProbe.Object, Answer: &discoveryv1.EndpointSlice{}, AnswerLabel: discoveryv1.LabelServiceName,

@@ -25,7 +25,8 @@ import (
 	"github.com/loopwright/loopwright/manager/reconcile"
 )
 
-// A replica that waits for the lead must not probe: the leader would answer, and the replica would give up.
+// A replica that waits to become the leader must not probe: the leader would answer, and the
+// replica would give up.
 func TestOnlyTheLeaderProbes(t *testing.T) {
 	inWorld(t, func(w *world) {
 		leads := w.other(0, w.writesStatus, &appsv1.ReplicaSetList{})
@@ -75,7 +76,7 @@ type unknownKind struct{ corev1.Pod }
 
 func (u *unknownKind) DeepCopyObject() runtime.Object { return u }
 
-// A cache of somebody's own cannot say when it has seen a write.
+// A cache that the user has written may not know when it has seen a write.
 func TestAClientThatReadsItsWritesNeedsACacheThatWaits(t *testing.T) {
 	inWorld(t, func(w *world) {
 		mgr, err := manager.New(w.connection(), manager.Options{Logger: logr.Discard(), Metrics: server.Options{BindAddress: "0"}})
@@ -121,7 +122,7 @@ func TestRunRunsOneControllerWithAsManyWorkersAsItsOptionsSay(t *testing.T) {
 	}
 }
 
-// A program may have a limit of its own, and its settings are not this package's to change.
+// A program may have its own limit, and Run must not change its configuration.
 func TestRunLeavesTheConnectionOfItsCallerAsItIs(t *testing.T) {
 	inWorld(t, func(w *world) {
 		for _, limit := range []struct{ has, want float32 }{{0, -1}, {7, 7}} {

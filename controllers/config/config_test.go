@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 	os.Exit(clustertest.Run(m))
 }
 
-// administrator is a client that may do everything.
+// administrator returns a client with all rights.
 func administrator(t *testing.T) client.Client {
 	config := clustertest.Config(t)
 	config.WarningHandlerWithContext = rest.NoWarnings{} // Endpoints are deprecated, as every answer would say
@@ -93,7 +93,7 @@ func grantedBy(t *testing.T, file string) (everywhere, atHome rights) {
 	return everywhere, atHome
 }
 
-// A reader of the table must not be told of a rule that is not there, and every rule has a reason.
+// The table must not list a rule that does not exist, and must give a reason for every rule.
 func TestTheTableSaysWhatEachRuleIsFor(t *testing.T) {
 	text, err := os.ReadFile("README.md")
 	require.NoError(t, err)
@@ -143,7 +143,7 @@ func apply(t *testing.T, c client.Client, besides ...string) {
 	}
 }
 
-// The Pods are admitted by a namespace that admits nothing else, and both become ready.
+// A namespace with the restricted policy admits the Pods, and both become ready.
 func TestTheReplicasAreAdmittedByTheRestrictedNamespace(t *testing.T) {
 	c := administrator(t)
 	apply(t, c)

@@ -41,7 +41,7 @@ func runAsServiceAccount(t *testing.T, administrator *rest.Config, l *record, na
 	require.NoError(t, err)
 	require.NoError(t, all.Add(mgr, controllers.Options{Probe: controllers.ProbeOptions{Namespace: home}}, names...))
 	ctx, stop := context.WithCancel(context.Background())
-	ended := make(chan error, 1) // one, because nobody may receive it
+	ended := make(chan error, 1) // one: the goroutine can end without a receiver
 	go func() { ended <- mgr.Start(ctx) }()
 	t.Cleanup(func() {
 		stop()
@@ -49,7 +49,7 @@ func runAsServiceAccount(t *testing.T, administrator *rest.Config, l *record, na
 	})
 }
 
-// Each rule is used, and no request is refused. So none can be left out, and none is missing.
+// Each rule is used, and no request is refused: so no rule is superfluous, and none is missing.
 func TestTheServiceAccountHasTheRightsThatARolloutNeedsAndNoOthers(t *testing.T) {
 	c := administrator(t)
 	apply(t, c)
@@ -126,7 +126,8 @@ func (u *users) complete(replicas int32) {
 	})
 }
 
-// rollOut updates the Deployment, whose history has no old ReplicaSets, and asks for a rollback in the old way.
+// rollOut updates the Deployment, which keeps no old ReplicaSets, and asks for a rollback by the
+// old annotation.
 func (u *users) rollOut() {
 	require.NoError(u, u.Create(u.Context(), u.service()))
 	require.NoError(u, u.Create(u.Context(), u.deployment("web:1")))
@@ -145,7 +146,7 @@ func (u *users) rollOut() {
 	})
 }
 
-// adoptAndRelease takes a Pod away from its ReplicaSet by a label, and gives it back.
+// adoptAndRelease makes a Pod an orphan by a label, and gives it back.
 func (u *users) adoptAndRelease() {
 	var pods corev1.PodList
 	require.NoError(u, u.List(u.Context(), &pods, client.InNamespace(u.namespace), client.MatchingLabels(labels)))
@@ -162,7 +163,7 @@ func (u *users) adoptAndRelease() {
 	u.complete(2)
 }
 
-// replaceTheDeployment deletes it, but not its ReplicaSets, which its successor adopts.
+// replaceTheDeployment deletes the Deployment, but not its ReplicaSets, which the next one adopts.
 func (u *users) replaceTheDeployment() {
 	require.NoError(u, u.Delete(u.Context(), u.deployment(""), client.PropagationPolicy(metav1.DeletePropagationOrphan)))
 	u.until("the Deployment is gone", func() bool {
@@ -172,7 +173,7 @@ func (u *users) replaceTheDeployment() {
 	u.complete(2)
 }
 
-// scaleUpAndDown makes the same events again.
+// scaleUpAndDown causes the same events again, which the recorder combines.
 func (u *users) scaleUpAndDown() {
 	for _, replicas := range []int32{0, 2, 0, 2, 0} {
 		scale := &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: replicas}}
@@ -181,8 +182,9 @@ func (u *users) scaleUpAndDown() {
 	}
 }
 
-// deleteServices deletes one that has Endpoints, and one that never had any. The API server deletes the Endpoints of the
-// first; so a third has left Endpoints behind, as if it had been deleted when no controller was running.
+// deleteServices deletes a Service with Endpoints, and one that never had any. The API server
+// deletes the Endpoints of the first; so there are also Endpoints without a Service, as if it had
+// been deleted while no controller was running.
 func (u *users) deleteServices() {
 	left := &corev1.Endpoints{ObjectMeta: u.meta()}
 	left.Name, left.Labels = "left", map[string]string{"endpoints.kubernetes.io/managed-by": "endpoint-controller"}

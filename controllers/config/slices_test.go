@@ -16,8 +16,9 @@ import (
 	"github.com/loopwright/loopwright/manager/client"
 )
 
-// The clusters of other tests run the original, so this test has one of its own. A slice is taken away from the controller
-// by its label, and given back, so that a name is taken, and later a slice is one too many.
+// The clusters of other tests run the original, so this test has one of its own. The test takes a
+// slice away from the controller by its label, and gives it back: so first a name is taken, and
+// later there is a slice too many.
 func TestTheControllerForSlicesNeedsTheOptionalRulesAndNoOthers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs a cluster, which -short leaves out")
@@ -58,7 +59,7 @@ func TestTheControllerForSlicesNeedsTheOptionalRulesAndNoOthers(t *testing.T) {
 	l.settle(t, besides, rights{})
 }
 
-// slices are those of the Service, whoever manages them.
+// slices returns all slices of the Service, whichever program manages them.
 func (u *users) slices() []discoveryv1.EndpointSlice {
 	u.Helper()
 	var list discoveryv1.EndpointSliceList

@@ -20,7 +20,7 @@ import (
 	"github.com/loopwright/loopwright/manager/recorder/events"
 )
 
-// workOn is what there is to do for the ReplicaSet web.
+// workOn is the Work for the ReplicaSet web.
 func workOn(objects func() []client.Object) simulation.Work {
 	index := claim.Index{Kind: kind.GroupKind()}
 	return simulation.Work{
@@ -44,7 +44,7 @@ func workOn(objects func() []client.Object) simulation.Work {
 				if pod.DeletionTimestamp != nil {
 					continue
 				}
-				name := strings.TrimRight(pod.Name, "0123456789") // those of new Pods are counted
+				name := strings.TrimRight(pod.Name, "0123456789") // the suffixes of new Pods are numbers
 				if owner := metav1.GetControllerOf(&pod); owner != nil {
 					name += " of " + owner.Name
 				}
@@ -57,7 +57,7 @@ func workOn(objects func() []client.Object) simulation.Work {
 	}
 }
 
-// of is a change that gives a Pod to a ReplicaSet.
+// of makes a ReplicaSet the owner of a Pod.
 func of(set string) func(*corev1.Pod) {
 	return func(pod *corev1.Pod) {
 		rs := newReplicaSet(1)
@@ -66,14 +66,15 @@ func of(set string) func(*corev1.Pod) {
 	}
 }
 
-// there is a Pod of the ReplicaSet web in a cluster.
+// there is a Pod of the ReplicaSet web.
 func there(uid string, changes ...func(*corev1.Pod)) *corev1.Pod {
 	pod := settledPod(uid, append([]func(*corev1.Pod){labelled(template), of("web")}, changes...)...)
 	pod.Namespace, pod.Spec.InitContainers, pod.Spec.Containers = "default", nil, orphan("", nil).Spec.Containers
 	return pod
 }
 
-// A request that fails is a Pod too many, one too few, or a status that is not true, unless all goes on where it stopped.
+// After a failed request, the next reconcile must go on where the last one stopped; otherwise there
+// is a Pod too many or too few, or a wrong status.
 func TestWhicheverCallFailsTheNextLookEndsWhatWasBegun(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -102,7 +103,8 @@ func TestWhicheverCallFailsTheNextLookEndsWhatWasBegun(t *testing.T) {
 	}
 }
 
-// During a rollout, the Pods of the old ReplicaSet crowd a node for the new one. Those of others do not count.
+// During a rollout, the old ReplicaSet's Pods count when the new one asks how crowded a node is.
+// Those of other owners do not count.
 func TestThePodsOfTheSameDeploymentDecideWhichNodeIsCrowded(t *testing.T) {
 	set := func(name, deployment string) *appsv1.ReplicaSet {
 		rs := newReplicaSet(1)

@@ -32,7 +32,7 @@ type realSet struct {
 	rs *appsv1.ReplicaSet
 }
 
-// startOnCluster makes a ReplicaSet, and runs the controller.
+// startOnCluster creates a ReplicaSet, and runs the controller.
 func startOnCluster(t *testing.T, replicas int32, probe controllers.ProbeOptions) *realSet {
 	c, err := client.New(clustertest.Config(t), client.Options{})
 	require.NoError(t, err)
@@ -50,7 +50,7 @@ func startOnCluster(t *testing.T, replicas int32, probe controllers.ProbeOptions
 	return &realSet{t, c, rs}
 }
 
-// becomes waits until the status says so many: active, ready, available and terminating.
+// becomes waits until the status has these numbers: active, ready, available and terminating.
 func (r *realSet) becomes(want ...int32) {
 	r.Helper()
 	require.EventuallyWithT(r, func(t *assert.CollectT) {
@@ -62,7 +62,7 @@ func (r *realSet) becomes(want ...int32) {
 	}, time.Minute, 20*time.Millisecond)
 }
 
-// active are the Pods that count, by name.
+// active returns the active Pods, by name.
 func (r *realSet) active() (active []*corev1.Pod) {
 	r.Helper()
 	var list corev1.PodList
@@ -81,7 +81,7 @@ func (r *realSet) scale(replicas int32) {
 	require.NoError(r, r.SubResource("scale").Update(r.Context(), r.rs, client.WithSubResourceBody(scale)))
 }
 
-// relabel patches, because an update would meet what the kubelet writes at the same time.
+// relabel patches, because an update would conflict with the writes of the kubelet.
 func (r *realSet) relabel(pod *corev1.Pod, labels map[string]string) {
 	r.Helper()
 	before := pod.DeepCopy()
@@ -127,7 +127,7 @@ func TestOnACluster(t *testing.T) {
 
 	t.Log("kubectl describe shows the events")
 	require.EventuallyWithT(t, func(t *assert.CollectT) {
-		var events corev1.EventList // which is what kubectl reads
+		var events corev1.EventList // the kind that kubectl reads
 		require.NoError(t, r.List(r.Context(), &events, client.InNamespace(r.rs.Namespace)))
 		reasons := map[string]int{}
 		for _, event := range events.Items {
@@ -161,7 +161,8 @@ func TestAQuotaOnACluster(t *testing.T) {
 	require.Empty(t, r.rs.Status.Conditions)
 }
 
-// kubectl delete waits for the Pods, or does not, or leaves them alone; it is the garbage collector that does it.
+// kubectl delete waits for the Pods, or does not, or orphans them; the garbage collector does the
+// work.
 func TestDeletionsOnACluster(t *testing.T) {
 	for _, policy := range []metav1.DeletionPropagation{metav1.DeletePropagationForeground, metav1.DeletePropagationBackground, metav1.DeletePropagationOrphan} {
 		t.Run(string(policy), func(t *testing.T) {
@@ -180,7 +181,7 @@ func TestDeletionsOnACluster(t *testing.T) {
 	}
 }
 
-// orphans are the active Pods that nobody controls.
+// orphans returns the active Pods without a controller.
 func (r *realSet) orphans() []*corev1.Pod {
 	return slices.DeleteFunc(r.active(), func(pod *corev1.Pod) bool { return metav1.GetControllerOf(pod) != nil })
 }

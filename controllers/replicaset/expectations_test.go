@@ -24,8 +24,8 @@ var (
 	apiSet = client.ObjectKey{Namespace: "default", Name: "api"}
 )
 
-// If the controller forgets an unconfirmed write, it makes a Pod twice; if it never forgets one, it asks the server
-// forever.
+// If the controller forgets an unconfirmed write, it creates a Pod twice; if it never forgets one,
+// it asks the API server forever.
 func TestADoubtStaysUntilItIsSettled(t *testing.T) {
 	var d unconfirmedWrites
 	d.mayHaveCreated(webSet, "a")
@@ -54,7 +54,7 @@ func TestADoubtStaysUntilItIsSettled(t *testing.T) {
 	require.Empty(t, d.of)
 }
 
-// With a new name, the old request would make a Pod that is too many if it arrived late.
+// With a new name, the old request would create a Pod too many if it arrived late.
 func TestANameThatIsFreeIsUsedOnceAndInTheNextLook(t *testing.T) {
 	var d unconfirmedWrites
 	none := func() {
@@ -79,7 +79,8 @@ func TestANameThatIsFreeIsUsedOnceAndInTheNextLook(t *testing.T) {
 	require.Empty(t, d.of)
 }
 
-// A look that does not wait for what was written counts too few Pods. One that always waits is slow.
+// A reconcile that does not wait for its own writes counts too few Pods. One that always waits is
+// slow.
 func TestAWriteIsUnseenUntilItIsForgotten(t *testing.T) {
 	var u expectations
 	require.False(t, u.has(webSet))
@@ -93,7 +94,7 @@ func TestAWriteIsUnseenUntilItIsForgotten(t *testing.T) {
 	require.Empty(t, u.sets, "nothing is kept")
 }
 
-// waits is a cache that notes what somebody waits for.
+// waits is a cache that records for what the controller waits.
 type waits struct {
 	patient
 	notes []string
@@ -112,7 +113,8 @@ func (w *waits) WaitForEnd(_ context.Context, _ client.Object, key client.Object
 	return w.err
 }
 
-// A wait for too little lets the next look count too few Pods or too many; a wait for too much never ends.
+// If the controller waits for too little, the next reconcile counts too few Pods or too many; if it
+// waits for too much, it waits forever.
 func TestWhatALookWaitsForIfAWriteIsInDoubt(t *testing.T) {
 	broken := errors.New("the connection broke")
 	is, another := there("a"), there("b")
@@ -160,7 +162,8 @@ func TestWhatALookWaitsForIfAWriteIsInDoubt(t *testing.T) {
 	}
 }
 
-// loses lets one request be carried out and its answer be lost, and then the server does not answer questions, either.
+// loses makes the server carry out one request and lose its answer. After that, reads from the
+// server fail, too.
 func (w *world) loses(match fakeapi.Match) {
 	w.Server.Inject(fakeapi.Fault{Match: match, Times: 1, LoseResponse: true})
 	w.Server.Inject(fakeapi.Fault{Match: getsOfPods, Times: 3, Status: fakeapi.Unavailable()})
@@ -168,7 +171,7 @@ func (w *world) loses(match fakeapi.Match) {
 
 var getsOfPods = fakeapi.Match{UserAgent: agent, Verb: "get", Resource: "pods"}
 
-// Whoever gives up asking counts in a cache that is late, and does everything twice.
+// A controller that gave up asking would count in a late cache, and do everything twice.
 func TestTheServerIsAskedUntilItAnswersAndThenNoMore(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.Server.Inject(fakeapi.Fault{Match: watches, DelayEvents: 2 * time.Second})
@@ -197,7 +200,8 @@ func TestTheServerIsAskedUntilItAnswersAndThenNoMore(t *testing.T) {
 	})
 }
 
-// The request may still be on its way. If it arrives after all, it must not find that its Pod has been made under another name.
+// The request may still be on its way. If it arrives after all, its Pod must not exist under
+// another name already.
 func TestAPodThatWasNotMadeIsMadeUnderTheSameName(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.suffix = counter()
@@ -209,8 +213,8 @@ func TestAPodThatWasNotMadeIsMadeUnderTheSameName(t *testing.T) {
 	})
 }
 
-// A list waits for all that the controller has written in its namespace, for other ReplicaSets too. If that took long,
-// one busy namespace would be slower than many quiet ones.
+// A list waits for all writes of the controller in its namespace, those for other ReplicaSets
+// included. If that took long, one busy namespace would be slower than many quiet ones.
 func TestReplicaSetsOfOneNamespaceHardlyWaitForEachOther(t *testing.T) {
 	took := map[int]time.Duration{}
 	for _, namespaces := range []int{1, 40} {
@@ -248,7 +252,7 @@ func controlled(pod *corev1.Pod) {
 	pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(newReplicaSet(1), kind)}
 }
 
-// A Pod that counts twice is one too many, and another one would be deleted for it.
+// If a Pod counted twice, the controller would delete another one.
 func TestAPodThatHasLostItsOwnerBetweenTwoListsCountsOnce(t *testing.T) {
 	a, b, c := settledPod("a", controlled), settledPod("b", controlled), settledPod("c")
 	orphan := settledPod("b")

@@ -69,7 +69,8 @@ func TestAFailedDeletionShowsInTheStatusAndIsTriedAgain(t *testing.T) {
 	})
 }
 
-// Whoever counts in a cache that is late makes too many, and then deletes the wrong ones.
+// A controller that counted in a late cache would create too many Pods, and then delete the wrong
+// ones.
 func TestALateCacheMakesNoPodTooMany(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.Server.Inject(fakeapi.Fault{Match: watches, DelayEvents: 500 * time.Millisecond}) // one after the other
@@ -85,7 +86,7 @@ func TestALateCacheMakesNoPodTooMany(t *testing.T) {
 	})
 }
 
-// The answer to a write gets lost, the write does not: the connection breaks, or a proxy gives up.
+// A write happens, but its answer gets lost: the connection breaks, or a proxy gives up.
 func TestALostAnswerMakesNoPodTooManyAndDeletesNone(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -136,8 +137,8 @@ func TestTheErrorsThatLeaveADoubt(t *testing.T) {
 
 var schemaKind = corev1.SchemeGroupVersion.WithKind("Pod").GroupKind()
 
-// A user deletes a Pod that the controller deletes, too. The cache is late, so the controller learns of it from a 404.
-// It must not take another Pod instead.
+// A user deletes a Pod that the controller deletes, too. The cache is late, so the controller gets
+// a 404. It must not delete another Pod instead.
 func TestAPodThatSomebodyElseHasDeletedCounts(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		rs := w.set(5)
@@ -186,7 +187,7 @@ func TestNobodyComplainsInANamespaceThatIsBeingDeleted(t *testing.T) {
 	})
 }
 
-// Of two ReplicaSets with the same selector, one gets the orphan, and the other goes on.
+// Of two ReplicaSets with the same selector, one adopts the orphan, and the other creates a Pod.
 func TestTwoReplicaSetsDoNotFightForAnOrphan(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		for i := range 6 {
@@ -221,7 +222,7 @@ func TestASuccessorOfTheSameNameHasItsOwnPods(t *testing.T) {
 	})
 }
 
-// A user who scales at the same moment is no reason for another try.
+// The write of the status must not fail because a user scales at the same time.
 func TestTheStatusIsWrittenInOneRequest(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.Server.Inject(fakeapi.Fault{Match: watches, DelayEvents: 2 * time.Second})
@@ -235,7 +236,8 @@ func TestTheStatusIsWrittenInOneRequest(t *testing.T) {
 	})
 }
 
-// A user who has scaled meanwhile sees the new generation in the status, and reads what it says as the answer.
+// A user who has scaled meanwhile sees the new generation in the status, and takes its conditions
+// for the result.
 func TestAFailureThatDoesNotMatterAnyMoreIsNotReported(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.Server.Inject(fakeapi.Fault{Match: createsOfPods, Delay: time.Second, Status: fakeapi.Forbidden()})
@@ -249,7 +251,8 @@ func TestAFailureThatDoesNotMatterAnyMoreIsNotReported(t *testing.T) {
 	})
 }
 
-// endsUnseen runs the controller, and deletes a ReplicaSet. The controller hears of that 10 seconds later.
+// endsUnseen runs the controller, and deletes a ReplicaSet. The controller's watch is 10 seconds
+// late.
 func (w *world) endsUnseen(rs *appsv1.ReplicaSet) {
 	late := watches
 	late.Resource = "replicasets"
@@ -259,8 +262,8 @@ func (w *world) endsUnseen(rs *appsv1.ReplicaSet) {
 	require.NoError(w.T, w.Live.Delete(w.T.Context(), rs))
 }
 
-// The garbage collector deletes the Pods of a ReplicaSet that is gone. If the controller sees that before it sees the end
-// of the ReplicaSet, it must not make others.
+// The garbage collector deletes the Pods of a ReplicaSet that is gone. If the controller sees that
+// before the end of the ReplicaSet, it must not create others.
 func TestAReplicaSetThatIsGoneGetsNoPods(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		rs := w.set(3)
@@ -274,7 +277,7 @@ func TestAReplicaSetThatIsGoneGetsNoPods(t *testing.T) {
 	})
 }
 
-// The cache still has the ReplicaSet. A Pod that it adopted would be the garbage collector's.
+// The cache still has the ReplicaSet. The garbage collector would delete a Pod that it adopted.
 func TestAReplicaSetThatIsGoneAdoptsNoPods(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		rs := w.set(1)

@@ -11,7 +11,7 @@ import (
 	"github.com/loopwright/loopwright/manager/metrics"
 )
 
-// A dashboard would show that Pods which are much older than others are deleted, or nothing at all.
+// A dashboard would show wrong ages of deleted Pods, or nothing at all.
 func TestTheAgeOfAChosenPodIsComparedWithTheYoungestReadyPod(t *testing.T) {
 	young, old := settledPod("young", aged(2*time.Minute)), settledPod("old", aged(5*time.Minute))
 	younger := settledPod("younger, and not ready", aged(time.Minute), notReady)
@@ -53,7 +53,7 @@ func TestAScaleDownIsMeasuredUnlessAllPodsGo(t *testing.T) {
 	})
 }
 
-// A dashboard for Kubernetes' own controller adds up the same buckets.
+// A dashboard for Kubernetes' own controller uses these buckets.
 func TestTheAgesAreInTheBucketsOfKubernetes(t *testing.T) {
 	families, err := metrics.Registry.Gather()
 	require.NoError(t, err)
@@ -68,7 +68,7 @@ func TestTheAgesAreInTheBucketsOfKubernetes(t *testing.T) {
 	require.Equal(t, []float64{0.25, 0.5, 1, 2, 4, 8}, bounds)
 }
 
-// ageRatiosSoFar are how many there were, and their sum.
+// ageRatiosSoFar returns the number of ratios observed so far, and their sum.
 func ageRatiosSoFar(t *testing.T) (count uint64, sum float64) {
 	families, err := metrics.Registry.Gather()
 	require.NoError(t, err)
@@ -97,7 +97,7 @@ func TestTheNumberOfPodsChangesByWhatIsMissingOrTooMuch(t *testing.T) {
 	}
 }
 
-// A quota that is used up would be asked hundreds of times.
+// Otherwise a used-up quota would refuse hundreds of requests.
 func TestCreationStartsSlowly(t *testing.T) {
 	for _, c := range []struct {
 		n     int

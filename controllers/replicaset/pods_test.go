@@ -16,7 +16,7 @@ import (
 	"github.com/loopwright/loopwright/manager/recorder/events"
 )
 
-// A name that is too long is refused, each time.
+// The API server refuses a name that is too long, at each try.
 func TestTheNameOfAPodIsAsTheServerWouldMakeIt(t *testing.T) {
 	suffix := func(length int) string { return strings.Repeat("x", length) }
 	for _, c := range []struct {
@@ -79,8 +79,8 @@ func TestManyPodsMakeFewEvents(t *testing.T) {
 	})
 }
 
-// A write that is called unconfirmed without need costs a request; one that is not called so makes a Pod too many. And
-// a user who reads about a normal event searches for a fault.
+// A write that is remembered as unconfirmed without need costs a request; one that is forgotten
+// leads to a Pod too many. And a warning without need makes a user look for a fault.
 func TestWhatFollowsFromTheAnswerToACreation(t *testing.T) {
 	pods := corev1.Resource("pods")
 	ending := apierrors.NewForbidden(pods, "a", errors.New("it is being deleted"))
@@ -112,5 +112,5 @@ func TestWhatFollowsFromTheAnswerToACreation(t *testing.T) {
 	}
 }
 
-// errNotNil stands for the answer itself, with what was being done.
+// errNotNil stands for the answer itself, wrapped.
 var errNotNil = errors.New("the answer")

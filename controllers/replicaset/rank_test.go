@@ -82,7 +82,8 @@ type rankCase struct {
 	related []*corev1.Pod
 }
 
-// rankCases have one case or more for each rule. In each, the Pod that stays is worse by the rules that come later.
+// rankCases has one case or more for each rule. In each, the Pod that stays is worse by all later
+// rules.
 func rankCases() []rankCase {
 	return []rankCase{
 		{"one without a node goes before one with a node", settledPod("b", unassigned, costs("5")), settledPod("a", phase(corev1.PodPending), notReady), nil},
@@ -125,7 +126,8 @@ func crowded(node string, n int, changes ...func(*corev1.Pod)) []*corev1.Pod {
 	return pods
 }
 
-// The wrong Pod would go: one that serves instead of one that does not, or one that a user asked to keep.
+// The controller would delete the wrong Pod: one that is ready instead of one that is not, or one
+// that a user asked to keep.
 func TestThePodThatCostsLeastGoesFirst(t *testing.T) {
 	for _, c := range rankCases() {
 		for _, pods := range [][]*corev1.Pod{{c.goes, c.stays}, {c.stays, c.goes}} {
@@ -144,7 +146,7 @@ func TestNobodyIsRankedIfAllGo(t *testing.T) {
 	require.Empty(t, firstToGo(pods, nil, 0, noon))
 }
 
-// randomPod takes few different values, so that Pods are often equal in most of them.
+// randomPod uses few different values, so that Pods are often equal in most of them.
 func randomPod(random *rand.Rand, uid string) *corev1.Pod {
 	times := []time.Duration{-time.Hour, 0, time.Nanosecond, time.Minute, 65 * time.Second, time.Hour, 80 * time.Minute}
 	pod := settledPod(uid,
@@ -179,7 +181,8 @@ var theMerits = []struct {
 	{"uid", func(a, b merits) bool { return a.uid == b.uid }, func(*merits, merits) {}},
 }
 
-// If a comparison goes in circles, what a sort makes of it depends on the order of the input, and so on chance.
+// If a comparison has circles, the result of a sort depends on the order of the input, and so on
+// chance.
 func TestTheRankingIsAStrictOrder(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 17))
 	decided, chains := map[string]int{}, 0
@@ -188,7 +191,8 @@ func TestTheRankingIsAStrictOrder(t *testing.T) {
 		for i := range of {
 			of[i] = meritsOf(randomPod(random, fmt.Sprint(i)), random.IntN(2), noon)
 		}
-		// If all differ at random, the first merits decide nearly always. So some of them are shared.
+		// If all merits differ at random, the first ones decide nearly always. So some of them are
+		// made equal.
 		for _, merit := range theMerits {
 			if random.IntN(4) > 0 {
 				merit.share(&of[1], of[0])
@@ -217,7 +221,7 @@ func TestTheRankingIsAStrictOrder(t *testing.T) {
 	}
 }
 
-// The order of a list from a cache is that of a map.
+// A cache lists in the order of a map.
 func TestTheOrderOfTheListDoesNotMatter(t *testing.T) {
 	random := rand.New(rand.NewPCG(2, 17))
 	for range 500 {

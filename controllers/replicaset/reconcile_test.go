@@ -24,18 +24,18 @@ import (
 
 var webRequest = reconcile.Request{NamespacedName: webSet}
 
-// in is a reconciler in a cluster of its own.
+// in returns a reconciler with a fake client that has these objects.
 func in(funcs interceptor.Funcs, objects ...client.Object) *reconciler {
 	index := claim.Index{Kind: kind.GroupKind()}
 	builder := fake.NewClientBuilder().WithInterceptorFuncs(funcs).WithObjects(objects...)
-	_ = index.Add(context.Background(), simulation.IndexerOf(builder), &corev1.Pod{}) // which cannot fail
+	_ = index.Add(context.Background(), simulation.IndexerOf(builder), &corev1.Pod{}) // cannot fail
 	c := builder.Build()
 	return &reconciler{
 		client: c, cached: c, live: c, waiter: patient{}, index: index, suffix: counter(), burst: defaultBurst, events: events.NewFakeRecorder(100),
 	}
 }
 
-// patient is a cache that has seen everything.
+// patient is a cache that is never late.
 type patient struct{}
 
 func (patient) Holds(client.Object) bool { return false }
@@ -50,7 +50,7 @@ func creating(err error) func(context.Context, client.WithWatch, client.Object, 
 	return func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error { return err }
 }
 
-// Both have to be known to whoever reads the log.
+// The log has to show both errors.
 func TestALookThatFailsAfterAFailureIsReturnedWithIt(t *testing.T) {
 	refused, gone := apierrors.NewForbidden(corev1.Resource("pods"), "a", nil), errors.New("the cache has ended")
 	lists := 0
@@ -68,7 +68,7 @@ func TestALookThatFailsAfterAFailureIsReturnedWithIt(t *testing.T) {
 	require.ErrorIs(t, err, gone)
 }
 
-// A selector that cannot be read selects everything, or nothing: neither may be acted on.
+// The controller must not treat an invalid selector as one that selects everything or nothing.
 func TestASelectorThatCannotBeReadIsAnError(t *testing.T) {
 	rs := newReplicaSet(2)
 	rs.Spec.Selector.MatchExpressions = []metav1.LabelSelectorRequirement{{Key: "app", Operator: "Near"}}
@@ -98,7 +98,7 @@ func TestALookCopiesNothingThatTheCacheHas(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// A cache lists in any order, and who compares two runs would see a difference where there is none.
+// A cache lists in any order; two runs with the same input should make the same writes.
 func TestOrphansAreAdoptedInTheOrderOfTheirNames(t *testing.T) {
 	var adopted []string
 	rs := newReplicaSet(3)
@@ -120,7 +120,7 @@ func TestOrphansAreAdoptedInTheOrderOfTheirNames(t *testing.T) {
 	require.Equal(t, adopted, names(seen.active))
 }
 
-// Kubernetes writes 1 there; an object of the tests, or of an old server, may have nothing.
+// The API server sets the default 1; an object from a test, or from an old server, may lack it.
 func TestHowManyPodsAreMissing(t *testing.T) {
 	going := newReplicaSet(3)
 	going.DeletionTimestamp = new(metav1.NewTime(noon))
@@ -154,7 +154,8 @@ func TestHowManyPodsAreMissing(t *testing.T) {
 	require.False(t, (&sight{rs: lost, active: one}).hasLost(), "it was scaled down, and none is missing")
 }
 
-// A Pod that somebody else has deleted, or replaced by one of the same name, is gone for the controller, and no failure.
+// It is no failure if another client has deleted the Pod, or has replaced it by one of the same
+// name.
 func TestADeletionOfAPodThatIsGoneIsInDoubtAndNoFailure(t *testing.T) {
 	rs, pod := newReplicaSet(0), there("a")
 	another := there("b")
@@ -186,7 +187,7 @@ func TestADeletionOfAPodThatIsGoneIsInDoubtAndNoFailure(t *testing.T) {
 	}
 }
 
-// Without that, each look would be a write.
+// Otherwise each reconcile would write.
 func TestAServerThatDropsTheTerminatingReplicasIsWrittenToOnce(t *testing.T) {
 	writes := 0
 	drops := func(o client.Object) {
@@ -212,7 +213,7 @@ func TestAServerThatDropsTheTerminatingReplicasIsWrittenToOnce(t *testing.T) {
 	require.Equal(t, 1, writes)
 }
 
-// A status is the last that anybody hears of a ReplicaSet that is gone meanwhile.
+// It is no failure if the ReplicaSet is deleted before its status is written.
 func TestAReplicaSetThatGoesWhileItsStatusIsWrittenIsNoFailure(t *testing.T) {
 	r := in(interceptor.Funcs{
 		SubResourcePatch: func(context.Context, client.Client, string, client.Object, client.Patch, ...client.SubResourcePatchOption) error {
@@ -234,7 +235,8 @@ func listsOf(to client.Client, lists *int) client.Client {
 	})
 }
 
-// Most looks have nothing to adopt or to release, and need not wait until the cache has the last writes.
+// Most reconciles have nothing to adopt or release, and need not wait until the cache has the last
+// writes.
 func TestALookThatWouldChangeAnOwnerIsRepeatedAndWaits(t *testing.T) {
 	orphan, strayed, finished, going, foreign := there("a"), there("a"), there("a"), there("a"), there("a")
 	orphan.OwnerReferences, finished.OwnerReferences = nil, nil
@@ -276,7 +278,7 @@ func TestAStatusWithoutConditionsDeletesThem(t *testing.T) {
 	require.Contains(t, string(data), `"type":"Odd"`)
 }
 
-// Nobody tells the controller that a Pod has been ready for long enough.
+// No event reports that a Pod has been ready for long enough.
 func TestAPodThatIsNotAvailableYetIsLookedAtAgain(t *testing.T) {
 	rs, pod := newReplicaSet(1), there("a")
 	rs.Spec.MinReadySeconds = 3600

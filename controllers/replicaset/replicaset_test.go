@@ -145,7 +145,8 @@ func TestTheNumberOfTerminatingPodsIsRightWheneverTheServerKnowsIt(t *testing.T)
 	})
 }
 
-// A server before 1.35 keeps the number that a newer one has stored, and one of several servers may be the newer one.
+// A server before 1.35 keeps the number that a newer server has stored. During an upgrade, both
+// kinds of servers may run.
 func TestANumberOfTerminatingPodsThatIsThereIsKeptRight(t *testing.T) {
 	rs := newReplicaSet(0)
 	rs.Status = statusOf(rs, nil, []*corev1.Pod{settledPod("a", deleted)}, nil, noon)
@@ -210,7 +211,7 @@ func TestPodsBecomeAvailableWithoutAnEvent(t *testing.T) {
 	})
 }
 
-// What becomes of the Pods is up to the garbage collector, which reads their owner references.
+// The garbage collector decides about the Pods by their owner references.
 func TestAReplicaSetThatIsBeingDeletedIsLeftAlone(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		rs := w.set(2)
@@ -228,7 +229,7 @@ func TestAReplicaSetThatIsBeingDeletedIsLeftAlone(t *testing.T) {
 	})
 }
 
-// Two of them make twice as many Pods.
+// Two controllers would create twice as many Pods.
 func TestASecondControllerDoesNotStart(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.set(3)
@@ -246,7 +247,7 @@ func TestASecondControllerDoesNotStart(t *testing.T) {
 	})
 }
 
-// What keeps the controller from working has to be said before its process has the lead.
+// A user has to see what keeps the controller from working before its process becomes the leader.
 func TestAddSaysWhatKeepsTheControllerFromWorking(t *testing.T) {
 	simulation.RefusesMisuse(t, Add, "the ReplicaSet controller", "finding the Pods of a ReplicaSet")
 }

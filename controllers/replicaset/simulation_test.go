@@ -21,10 +21,12 @@ import (
 	"github.com/loopwright/loopwright/manager/client"
 )
 
-// Users scale, delete and relabel, a kubelet starts and ends Pods, and some of them fail. Meanwhile the controller's
-// requests fail or lose their answers, its watches are late and break, and its process crashes after a write and
-// starts again. In the end the ReplicaSet and its Pods are as in a run in which nothing went wrong. On the way, no Pod
-// was created that was too many, none was deleted that was needed, and none was adopted unless the ReplicaSet was there. And when all is done, nothing is written.
+// Users scale, delete and relabel, a kubelet starts and ends Pods, and some of them fail. Meanwhile
+// the controller's requests fail or lose their answers, its watches are late and break, and its
+// process crashes after a write and starts again. In the end the ReplicaSet and its Pods are as in
+// a run in which nothing went wrong. On the way, the controller creates no Pod too many, deletes
+// none that is needed, and adopts none for a ReplicaSet that is gone. And when all is done, it
+// writes nothing.
 func TestWhateverBreaksThePodsAreRight(t *testing.T) {
 	simulation.Story{
 		Package: "./controllers/replicaset", Seeds: 100, Short: 15, Race: 25,
@@ -66,7 +68,7 @@ var crashes = []fakeapi.Match{
 	{Verb: "patch", Resource: "pods"}, {Verb: "patch", Resource: "replicasets", Subresource: "status"},
 }
 
-// mishaps are those that mean most to a ReplicaSet.
+// mishaps are those that are hardest for a ReplicaSet.
 func mishaps(random *rand.Rand, often float64) []simulation.Mishap {
 	on := func(verb string) fakeapi.Match { return fakeapi.Match{Verb: verb, Resource: "pods"} }
 	return []simulation.Mishap{
@@ -105,7 +107,7 @@ func (s *simulated) act() {
 	case 0, 1, 2, 3:
 		before := rs.DeepCopy()
 		rs.Spec.Replicas = &number
-		// Never a conflict, or the users would not have done the same in both runs.
+		// A patch has no conflicts, which would let the users do different things in the two runs.
 		s.OthersDid(s.Live.Patch(ctx, rs, client.MergeFrom(before)), "user: scale", fmt.Sprint(number))
 		return
 	case 4:
@@ -142,7 +144,8 @@ func (s *simulated) act() {
 	}
 }
 
-// replace deletes the ReplicaSet, makes it again, and leaves the Pods of the old one to the garbage collector.
+// replace deletes the ReplicaSet, creates it again, and leaves the old one's Pods to the garbage
+// collector.
 func (s *simulated) replace(old *appsv1.ReplicaSet, replicas int32) {
 	s.OthersDid(s.Live.Delete(s.T.Context(), old, client.PropagationPolicy(metav1.DeletePropagationBackground)), "user: replace the ReplicaSet", string(old.UID))
 	s.set(replicas)
@@ -157,7 +160,7 @@ func (s *simulated) replace(old *appsv1.ReplicaSet, replicas int32) {
 	})
 }
 
-// state is what users see in the end.
+// state returns what users see in the end.
 func (s *simulated) state() string {
 	rs := s.web()
 	owned, orphans := 0, 0
@@ -176,7 +179,8 @@ func (s *simulated) state() string {
 		status.ReadyReplicas, status.AvailableReplicas, *status.TerminatingReplicas, status.Conditions)
 }
 
-// noteQuestions notes when the controller asks the server for a ReplicaSet. What it reads otherwise is the cache's.
+// noteQuestions records when the controller reads a ReplicaSet from the API server. All its other
+// reads are from the cache.
 func (s *simulated) noteQuestions() {
 	s.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: agent, Verb: "get", Resource: "replicasets"}, OnHit: func(fakeapi.Request) {
 		s.mu.Lock()
@@ -185,7 +189,8 @@ func (s *simulated) noteQuestions() {
 	}})
 }
 
-// judge goes through all that has happened, and says where a Pod was created or deleted that should not have been.
+// judge checks all recorded changes, and reports each Pod that should not have been created or
+// deleted.
 func (s *simulated) judge() {
 	j := &judge{simulated: s, sets: map[types.UID]*counting{}, last: map[types.UID]*corev1.Pod{}}
 	for _, change := range s.Changes() {
@@ -265,7 +270,7 @@ func (j *judge) see(change simulation.Change, pod *corev1.Pod) {
 	}
 }
 
-// countsFor is the ReplicaSet for which a Pod counts, or nothing.
+// countsFor returns the UID of the ReplicaSet for which a Pod counts, or "".
 func countsFor(pod *corev1.Pod) types.UID {
 	if pod == nil || !podstate.IsActive(pod) || pod.Labels["app"] != "web" || metav1.GetControllerOf(pod) == nil {
 		return ""

@@ -66,7 +66,8 @@ func TestTheNextLookIsForThePodThatBecomesAvailableFirst(t *testing.T) {
 	require.Zero(t, nextAvailable(rs, nil, noon))
 }
 
-// A user would not learn why there are too few Pods, or would go on to believe it.
+// A user would not learn why there are too few Pods, or would still see the failure after it is
+// over.
 func TestAFailureIsAConditionUntilItIsOver(t *testing.T) {
 	rs := newReplicaSet(1)
 	other := appsv1.ReplicaSetCondition{Type: "Other", Status: corev1.ConditionTrue}
@@ -86,7 +87,7 @@ func TestAFailureIsAConditionUntilItIsOver(t *testing.T) {
 	require.Equal(t, []appsv1.ReplicaSetCondition{other}, rs.Status.Conditions)
 }
 
-// A write that changes nothing is an event for everybody who watches.
+// A write without a change costs a request.
 func TestAStatusIsWrittenIfSomethingDiffers(t *testing.T) {
 	pods := []*corev1.Pod{settledPod("a", labelled(template))}
 	rs := newReplicaSet(1)

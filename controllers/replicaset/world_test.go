@@ -19,7 +19,7 @@ import (
 	"github.com/loopwright/loopwright/manager/client"
 )
 
-// agent is how the server knows the requests of the controller.
+// agent is the user agent of the controller's requests.
 const agent = simulation.Agent
 
 // world is a World with this controller.
@@ -52,7 +52,7 @@ func (w *world) run() {
 	w.Settle()
 }
 
-// set is a ReplicaSet with the name web that selects app=web.
+// set creates the ReplicaSet web, which selects app=web.
 func (w *world) set(replicas int32, changes ...func(*appsv1.ReplicaSet)) *appsv1.ReplicaSet {
 	w.T.Helper()
 	rs := newReplicaSet(replicas)
@@ -89,16 +89,15 @@ func (w *world) starts(pod *corev1.Pod, node string) {
 	})
 }
 
-// ends plays the kubelet for a Pod that is being deleted.
+// ends plays the kubelet for a terminating Pod.
 func (w *world) ends(pod *corev1.Pod) {
 	w.T.Helper()
 	require.NoError(w.T, w.Live.Delete(w.T.Context(), pod, client.GracePeriodSeconds(0)))
 }
 
-// events are the notes of all events, by reason.
+// events returns the notes of all events, by reason.
 func (w *world) events() map[string][]string { return w.Notes(controllerName, "ReplicaSet") }
 
-// isGone reports whether an object is not there.
 func (w *world) isGone(object client.Object) bool {
 	err := w.Live.Get(w.T.Context(), client.ObjectKeyFromObject(object), object)
 	if err != nil && !apierrors.IsNotFound(err) {
@@ -107,7 +106,7 @@ func (w *world) isGone(object client.Object) bool {
 	return err != nil
 }
 
-// orphan is a Pod that a user has made.
+// orphan is a Pod that a user has created.
 func orphan(name string, labels map[string]string) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Labels: labels},

@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	os.Exit(clustertest.Run(m))
 }
 
-// start starts the program. It is killed when the test is over.
+// start starts the program, and kills it at the end of the test.
 func start(t *testing.T, namespace string, flags ...string) (program *exec.Cmd, said *bytes.Buffer) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	t.Cleanup(cancel)

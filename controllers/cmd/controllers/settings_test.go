@@ -31,7 +31,7 @@ func TestWithoutFlagsAllControllersRunBehindALease(t *testing.T) {
 	}
 }
 
-// In a Pod, the Role that the manifest gives is for the Pod's own namespace.
+// The manifest's Role is for the Pod's own namespace only.
 func TestInAPodLeaseAndProbesAreInItsNamespace(t *testing.T) {
 	before := namespaceFile
 	t.Cleanup(func() { namespaceFile = before })

@@ -41,7 +41,7 @@ func newPod(labels map[string]string, deleting bool, owners ...metav1.OwnerRefer
 	return pod
 }
 
-// Two owners that both count a Pod make too few of them; two that both want it gone delete it twice.
+// Two owners that both count a Pod create too few; two that both delete it delete too many.
 func TestAnObjectBelongsToItsControllerAndToASelectorThatMatches(t *testing.T) {
 	mine, other := newOwner("mine", false).Reference(), newOwner("other", false).Reference()
 	notController := other
@@ -71,7 +71,7 @@ func TestAnObjectBelongsToItsControllerAndToASelectorThatMatches(t *testing.T) {
 	require.Equal(t, "release", Release.String())
 }
 
-// A claim that is not settled by one round would write in each.
+// A claim that one round does not settle would write in each round.
 func TestOneRoundOfClaimsSettlesThem(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 17))
 	for range 20_000 {
@@ -150,7 +150,7 @@ func TestAClaimAdoptsAndReleasesAndKeepsWhatOthersHaveWritten(t *testing.T) {
 	})
 }
 
-// The successor of a deleted owner has the same name and the same selector.
+// A deleted owner must not adopt what its successor, of the same name and selector, wants.
 func TestNobodyIsAdoptedForAnOwnerThatIsGone(t *testing.T) {
 	claimWorld(t, func(t *testing.T, server *fakeapi.Server, c client.Client, owner *Owner) {
 		rs := owner.Object.(*appsv1.ReplicaSet)
@@ -244,8 +244,8 @@ func TestTheIndexFindsWhatAnOwnerControlsAndWhatNobodyControls(t *testing.T) {
 	require.Equal(t, client.MatchingFields{"controller:ReplicaSet.apps": "-"}, index.Orphans())
 }
 
-// An orphan that is not looked at is never adopted. One that is looked at with each of its changes wakes a ReplicaSet
-// whenever a kubelet reports its status.
+// An orphan whose event is filtered out is never adopted. If all its events passed, each report of
+// a kubelet would lead to a reconcile.
 func TestAnOrphanIsLookedAtWhenItBecomesOneAndWhenItsLabelsChange(t *testing.T) {
 	controller := newOwner("1", false).Reference()
 	alone, owned, leaving := newPod(webLabels, false), newPod(webLabels, false, controller), newPod(webLabels, true)
@@ -290,7 +290,7 @@ func (r *setsReader) List(_ context.Context, list client.ObjectList, opts ...cli
 	return r.fails
 }
 
-// The others would be reconciled with each Pod that a user makes.
+// Otherwise each Pod that a user creates would lead to a reconcile of all owners.
 func TestAnOrphanWakesTheOwnersThatSelectIt(t *testing.T) {
 	set := func(name string, selector *metav1.LabelSelector) appsv1.ReplicaSet {
 		return appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, Spec: appsv1.ReplicaSetSpec{Selector: selector}}

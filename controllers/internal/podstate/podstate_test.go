@@ -23,7 +23,8 @@ func ready(status corev1.ConditionStatus, since time.Time) corev1.PodCondition {
 	return corev1.PodCondition{Type: corev1.PodReady, Status: status, LastTransitionTime: metav1.NewTime(since)}
 }
 
-// A Pod that counts too long is never replaced; one that does not count is replaced although it runs.
+// A Pod that counts for too long is never replaced; one that does not count is replaced although it
+// runs.
 func TestAPodCountsUntilItHasFinishedOrIsBeingDeleted(t *testing.T) {
 	for _, c := range []struct {
 		phase               corev1.PodPhase
@@ -68,7 +69,8 @@ func TestAPodIsReadyIfItsReadyConditionSaysSo(t *testing.T) {
 	}
 }
 
-// If nobody looks again at the right moment, a rollout that waits for available Pods waits forever.
+// If the controller did not reconcile again at the right time, a rollout would wait forever for
+// available Pods.
 func TestAPodBecomesAvailableWhenItHasBeenReadyLongEnough(t *testing.T) {
 	for _, c := range []struct {
 		name      string
