@@ -9,8 +9,8 @@ import (
 	"github.com/loopwright/loopwright/internal/inorder"
 )
 
-// A sentence that is true of another event is worse than none: whoever reads a
-// timeline looks for a mistake, and would look in the wrong place.
+// A wrong sentence is worse than none: a user who reads a timeline looks for a mistake, and would
+// look in the wrong place.
 func TestASentenceSaysWhatHappenedAndNothingElse(t *testing.T) {
 	const ms = time.Millisecond
 	for _, line := range []struct {
@@ -88,8 +88,8 @@ func TestASentenceSaysWhatHappenedAndNothingElse(t *testing.T) {
 	}
 }
 
-// Nobody reads nine digits, and whoever compares two times must not be misled by
-// those that are left out.
+// Nine digits are too many to read, and rounding must not make two times look equal that differ
+// much.
 func TestADurationHasTheDigitsThatAreRead(t *testing.T) {
 	for d, want := range inorder.Map(map[time.Duration]string{
 		1234567890: "1.23s", 1235000000: "1.24s", time.Second: "1s",
@@ -100,8 +100,8 @@ func TestADurationHasTheDigitsThatAreRead(t *testing.T) {
 	}
 }
 
-// Trouble is red wherever it comes from, and each part of the machinery has its
-// colour: that is how an eye finds the line that matters among thousands.
+// Errors of every part are red, and each part of the machinery has its colour, so that a user finds
+// the line that matters among thousands.
 func TestEachPartHasItsColourAndTroubleIsRed(t *testing.T) {
 	const red, green, yellow, blue, magenta, cyan = "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[34m", "\x1b[35m", "\x1b[36m"
 	for k := List; k <= Note; k++ {
@@ -125,8 +125,7 @@ func TestEachPartHasItsColourAndTroubleIsRed(t *testing.T) {
 	}
 }
 
-// The columns before the sentence say about which object an event is, with
-// whatever the layer knows.
+// The columns before the sentence show the object of an event, as far as the layer knows it.
 func TestAnObjectIsNamedByWhatIsKnownOfIt(t *testing.T) {
 	for want, event := range inorder.Map(map[string]Event{
 		"":             {},

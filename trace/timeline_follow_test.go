@@ -23,7 +23,7 @@ func TestATimelineShowsWhatItsFilterSelectsInColumnsThatFitThat(t *testing.T) {
 		"what is not shown needs no line, and no column")
 }
 
-// ended is a context that is over: Follow then writes what there is, and returns.
+// ended returns a context that has ended: Follow then writes the recorded events, and returns.
 func ended() context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -78,8 +78,7 @@ func (b *burst) Write(line []byte) (int, error) {
 	return b.Buffer.Write(line)
 }
 
-// Whoever reads a timeline with a hole in it, and does not know, takes it for the
-// whole story.
+// A user who does not know that events are missing takes the timeline for the whole story.
 func TestFollowSaysHowManyEventsItCouldNotShow(t *testing.T) {
 	for size, want := range inorder.Map(map[int]string{4: "", 5: "... 1 events were overwritten", 11: "... 7 events were overwritten"}) {
 		ctx, cancel := context.WithCancel(t.Context())

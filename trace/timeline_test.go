@@ -77,8 +77,8 @@ func TestAFilterSelectsByKindLayerAndKey(t *testing.T) {
 	assert.Zero(t, count(Filter{Layer: "listwatch", Name: "web"}), "the handler that asked for the key is of another layer")
 }
 
-// A controller is asked why one key was reconciled. What woke another key would send
-// the reader after the wrong object.
+// A user asks why one key was reconciled. The cause of another key's reconcile would lead to the
+// wrong object.
 func TestWhyLeavesOutWhatWokeAnotherKey(t *testing.T) {
 	events := append(story(), Event{Seq: 9, Kind: Handler, Layer: "replicaset", Object: "Pod", Namespace: "default", Name: "other", Version: "816",
 		Op: "Update", ToNamespace: "default", ToName: "another"})
@@ -123,8 +123,8 @@ func TestFollowShowsEventsAsTheyComeAndTheRestAtTheEnd(t *testing.T) {
 	})
 }
 
-// slowTerminal takes so long for each line that new events are there after it. It breaks
-// when somebody writes to it forever.
+// slowTerminal takes so long for each line that new events are there after it. It fails if Follow
+// never stops writing.
 type slowTerminal struct {
 	rec    *Recorder
 	cancel context.CancelFunc
@@ -151,8 +151,8 @@ func TestAReaderThatLagsBehindNoticesTheEndOfItsContext(t *testing.T) {
 	assert.Equal(t, 11, s.lines, "what was recorded before the end is still written")
 }
 
-// A Service web selects the pods of a Deployment web. Somebody who asks about one must
-// not get the story of the other.
+// A Service web selects the pods of a Deployment web. A user who asks about one must not get the
+// story of the other.
 func TestADeploymentAndAServiceOfOneNameAreTwoStories(t *testing.T) {
 	events := []Event{
 		{Kind: WatchEvent, Object: "Deployment", Namespace: "default", Name: "web", Version: "5"},
@@ -195,9 +195,9 @@ func TestEveryKindAndOutcomeHasANameAndASentence(t *testing.T) {
 	assert.Equal(t, "unknown", (Waiting + 1).String())
 }
 
-// Right after 410, a stream of all there is has the version that the server has just
-// said it does not know. If it looked like the watch that failed, a reader
-// would believe that the same question was asked again.
+// Right after a 410, a stream of all objects has the version that the server has just refused. If
+// its line looked like that of the watch that failed, a user would believe that the client asked
+// for the same again.
 func TestAStreamOfAllThereIsDoesNotLookLikeAWatchThatGoesOn(t *testing.T) {
 	for want, event := range inorder.Map(map[string]Event{
 		"watching":                         {Kind: WatchStart},

@@ -115,7 +115,7 @@ func (s *simulated) makeOrphan(which int, number int32) {
 	s.OthersDid(nil, "user: make an orphan", name)
 }
 
-// meddle scales a ReplicaSet by hand, or makes it an orphan.
+// meddle scales a ReplicaSet by hand, or changes its labels so that the Deployment releases it.
 func (s *simulated) meddle(which int, number int32) {
 	sets := s.sets()
 	if len(sets) == 0 {

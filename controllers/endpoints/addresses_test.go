@@ -12,7 +12,7 @@ func families(families ...corev1.IPFamily) func(*corev1.Service) {
 	return func(s *corev1.Service) { s.Spec.IPFamilies = families }
 }
 
-// A client that speaks IPv4 would be sent to an IPv6 address.
+// A client with IPv4 only would get an IPv6 address.
 func TestTheAddressIsOfTheServicesFirstFamily(t *testing.T) {
 	const v4, v6 = corev1.IPv4Protocol, corev1.IPv6Protocol
 	clusterIP := func(ip string) func(*corev1.Service) { return func(s *corev1.Service) { s.Spec.ClusterIP = ip } }
@@ -59,7 +59,7 @@ func TestAnAddressSaysWhoseItIs(t *testing.T) {
 	require.Nil(t, address.NodeName)
 }
 
-// A StatefulSet's Pod would not be found under its name, or a stranger would be.
+// Clients would not find a StatefulSet's Pod under its name, or would find another one.
 func TestAPodHasAHostnameInTheServiceThatItNames(t *testing.T) {
 	for _, c := range []struct {
 		name   string

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// What one look computes: the content, the moments, and whether there is anything to write.
+// What one reconcile computes: the content, the times, and whether there is anything to write.
 func BenchmarkALookThatFindsNothingToDo(b *testing.B) {
 	for _, n := range []int{3, 100, 1000} {
 		for _, ports := range []int{1, 3} {

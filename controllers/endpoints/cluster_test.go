@@ -51,7 +51,7 @@ func startOnCluster(t *testing.T, probe controllers.ProbeOptions) *realCluster {
 	return r
 }
 
-// pod makes a Pod, whose address is up to kwok.
+// pod creates a Pod, which gets its address from kwok.
 func (r *realCluster) pod(name string, changes ...func(*corev1.Pod)) *corev1.Pod {
 	r.Helper()
 	pod := &corev1.Pod{
@@ -74,7 +74,7 @@ func (r *realCluster) pod(name string, changes ...func(*corev1.Pod)) *corev1.Pod
 	return pod
 }
 
-// served are the addresses and ports of a Service, as Endpoints or EndpointSlices have them.
+// served returns the addresses and ports of a Service in its Endpoints and its EndpointSlices.
 func (r *realCluster) served(t require.TestingT, name string) (endpoints, slicesOfIt []string) {
 	var e corev1.Endpoints
 	require.NoError(t, r.Get(r.Context(), client.ObjectKey{Namespace: r.namespace, Name: name}, &e))
@@ -100,7 +100,8 @@ func (r *realCluster) served(t require.TestingT, name string) (endpoints, slices
 	return endpoints, slicesOfIt
 }
 
-// agrees waits until the Endpoints have so many entries, and the cluster's own EndpointSlices the same ones.
+// agrees waits until the Endpoints have this many entries, and the cluster's own EndpointSlices the
+// same ones.
 func (r *realCluster) agrees(name string, entries int) {
 	r.Helper()
 	require.EventuallyWithT(r, func(t *assert.CollectT) {
@@ -196,7 +197,7 @@ func TestOnAClusterAHeadlessServiceNeedsNoPorts(t *testing.T) {
 	require.Equal(t, address.IP, e.Subsets[0].Addresses[0].IP)
 }
 
-// table is the row that kubectl get endpoints shows: name, addresses, age.
+// table returns the row that kubectl get endpoints shows: name, addresses, age.
 func (r *realCluster) table(name string) (cells []string) {
 	r.Helper()
 	var table metav1.Table

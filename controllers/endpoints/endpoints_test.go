@@ -74,7 +74,7 @@ func TestEndpointsFollowTheirPods(t *testing.T) {
 	})
 }
 
-// A Service that publishes all addresses has those of Pods that are being deleted, as long as they run.
+// A Service with publishNotReadyAddresses lists terminating Pods as long as they run.
 func TestAPodThatIsBeingDeletedStaysInAServiceThatPublishesAll(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.service(publishes)
@@ -126,7 +126,8 @@ func TestEndpointsFollowTheirService(t *testing.T) {
 	})
 }
 
-// withoutSelector are the changes after which a Service selects nothing, and those that undo them.
+// withoutSelector has the changes after which the controller does not serve a Service, and those
+// that undo them.
 var withoutSelector = []struct {
 	name        string
 	change, and func(*corev1.Service)
@@ -139,7 +140,7 @@ var withoutSelector = []struct {
 	}},
 }
 
-// A user takes the list of addresses over, and gives it back.
+// A user takes over the list of addresses, and gives it back.
 func TestEndpointsStayWhenTheSelectorIsRemoved(t *testing.T) {
 	for _, c := range withoutSelector {
 		inWorld(t, func(t *testing.T, w *world) {
@@ -148,7 +149,7 @@ func TestEndpointsStayWhenTheSelectorIsRemoved(t *testing.T) {
 			w.start()
 			w.did()
 			edit(w, service, c.change)
-			w.settle() // or the Pod may be seen before the change
+			w.settle() // otherwise the cache may show the Pod before the change
 			w.pod(2)
 			w.says(c.name+": they stay", "10.0.0.1  http=8080/TCP")
 			edit(w, byHand(), func(e *corev1.Endpoints) { e.Subsets = byHand().Subsets })
@@ -171,7 +172,7 @@ func TestEndpointsStayWhenTheSelectorIsRemoved(t *testing.T) {
 func TestServicesWithoutASelectorAreLeftAlone(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.start()
-		w.create(byHand()) // before its Service, as kubectl apply may do it
+		w.create(byHand()) // before its Service, as kubectl apply may create them
 		w.settle()
 		edit(w, byHand(), func(e *corev1.Endpoints) { e.Labels = map[string]string{"mine": "yes"} })
 		w.settle()
@@ -202,7 +203,7 @@ func TestAHeadlessServiceSaysSo(t *testing.T) {
 	})
 }
 
-// Whatever somebody does to them, the Endpoints are right again.
+// The controller undoes every change of the Endpoints by another client.
 func TestEndpointsAreRestored(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.service()
@@ -277,7 +278,7 @@ func TestEndpointsSayWhatTriggeredThem(t *testing.T) {
 	})
 }
 
-// What keeps the controller from working has to be said before its process has the lead.
+// A user has to see what keeps the controller from working before its process becomes the leader.
 func TestAddSaysWhatKeepsTheControllerFromWorking(t *testing.T) {
 	simulation.RefusesMisuse(t, Add, "the Endpoints controller", "finding the Services that select a Pod")
 }

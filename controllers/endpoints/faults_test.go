@@ -21,7 +21,8 @@ func failing(verb string) fakeapi.Fault {
 	return fakeapi.Fault{Match: match, Status: fakeapi.Forbidden()}
 }
 
-// A rollout of a thousand Pods would be a thousand writes, each of all addresses so far.
+// Otherwise a rollout of a thousand Pods would cause a thousand writes, each with all addresses so
+// far.
 func TestAStormOfChangesIsFewWrites(t *testing.T) {
 	const pods = 100
 	storm := func(w *world) {
@@ -50,7 +51,7 @@ func TestAStormOfChangesIsFewWrites(t *testing.T) {
 	})
 }
 
-// Endpoints of many Pods are large, and each write is sent to all who watch them.
+// Endpoints of many Pods are large, and each write goes to all watchers.
 func TestLargeEndpointsAreWrittenLessOften(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.service()
@@ -117,7 +118,7 @@ func TestAWriteThatFailsIsTriedAgainAndIsAnEvent(t *testing.T) {
 	})
 }
 
-// Somebody else writes the Endpoints, and the watch is late.
+// Another client writes the Endpoints, and the watch is late.
 func TestAConflictIsNoEventAndHasNoVictim(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.service()
@@ -131,8 +132,9 @@ func TestAConflictIsNoEventAndHasNoVictim(t *testing.T) {
 	})
 }
 
-// The answer to a write is lost; then the Pods are as they were before, and so is the cache. Whoever compares the two
-// finds nothing to do, and the write arrives in the cache later.
+// The answer to a write is lost; then the Pods become what they were before, and the late cache
+// still shows the old Endpoints. A controller that compares the two finds nothing to do, and the
+// write arrives in the cache later.
 func TestAWriteWhoseAnswerIsLostIsNotForgotten(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.service()
@@ -152,7 +154,7 @@ func TestAWriteWhoseAnswerIsLostIsNotForgotten(t *testing.T) {
 	})
 }
 
-// The cache has the end of a Service, and not yet the beginning of the next one.
+// The cache has seen the end of a Service, and not yet the next one of that name.
 func TestAServiceThatWasMadeAgainKeepsItsEndpoints(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		service := w.service()
@@ -167,7 +169,7 @@ func TestAServiceThatWasMadeAgainKeepsItsEndpoints(t *testing.T) {
 	})
 }
 
-// An API server deletes the Endpoints of a Service that it deletes, and the cache hears of that first.
+// An API server deletes the Endpoints of a Service that it deletes, and the cache sees that first.
 func TestEndpointsAreNotMadeAgainForAServiceThatIsGone(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		service := w.service()
@@ -244,7 +246,7 @@ func TestALateCacheLeadsToNoMoreWrites(t *testing.T) {
 	})
 }
 
-// Only the Services that a change concerns have anything to do.
+// An event of a Pod must lead only to reconciles of the Services that it concerns.
 func TestAPodWakesTheServicesThatSelectIt(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		selecting := func(name string, selector map[string]string) {
@@ -292,8 +294,8 @@ func TestWhoIsConcernedByNewLabels(t *testing.T) {
 	}
 }
 
-// The watch is interrupted, and the server has forgotten what happened meanwhile: a list shows Pods that are complete
-// already, and others are missing.
+// The watch breaks, and the server has forgotten the history: the next list has Pods that are ready
+// already, and lacks others.
 func TestPodsThatCameAndWentUnseenAreNoticed(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.service()

@@ -47,7 +47,7 @@ func withIPs(ips ...string) func(*corev1.Pod) {
 	}
 }
 
-// webService selects app=web, and has the port 80, which Pods call http.
+// webService selects app=web, and has the port 80 with the target port http.
 func webService(changes ...func(*corev1.Service)) *corev1.Service {
 	service := &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", Labels: map[string]string{"team": "shop"}},
@@ -69,7 +69,7 @@ func publishes(service *corev1.Service) {
 }
 func withoutPorts(service *corev1.Service) { service.Spec.Ports = nil }
 
-// text is subsets as kubectl describe shows them: addresses, those that are not ready, ports.
+// text returns subsets as kubectl describe shows them: addresses, those that are not ready, ports.
 func text(subsets []corev1.EndpointSubset) (lines []string) {
 	for _, s := range subsets {
 		line := ""
@@ -93,7 +93,7 @@ func TestAPodThatIsNotListedDoesNotKeepTheOthersOut(t *testing.T) {
 	require.Equal(t, []string{"IPv4 : 10.0.0.3 on n1 in east", "IPv4 http=8080/TCP: 10.0.0.4 on n1 in east"}, showGroups(groupsOf(webService(), pods, someNodes)))
 }
 
-// Connections would go to Pods that are not there, or not to some that are.
+// Connections would go to Pods that are gone, or not to some that run.
 func TestWhichPodsAreListed(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -131,7 +131,7 @@ func TestEndpointsGetTheLabelsOfTheirService(t *testing.T) {
 	require.Equal(t, managed, labelsOf(webService(func(s *corev1.Service) { s.Spec.ClusterIP = "" })))
 }
 
-// The API server would get a write with each look, and each node would get it from there.
+// Each reconcile would write, and the API server would send the object to each node.
 func TestWhatIsThereAlreadyIsNotWritten(t *testing.T) {
 	service := webService()
 	pods := []*corev1.Pod{runningPod(1), runningPod(2, notReady)}
@@ -209,7 +209,8 @@ func TestAnUpdateSaysWhatTriggeredIt(t *testing.T) {
 
 var noon = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
 
-// timesAt are those of a Service that was created at noon, with Pods whose readiness changed so many seconds later.
+// timesAt are the times of a Service that was created at noon, with Pods whose readiness changed
+// this many seconds later.
 func timesAt(pods map[string]int) *times {
 	t := &times{service: noon, pods: map[string]time.Time{}}
 	for name, seconds := range pods {
@@ -218,7 +219,7 @@ func timesAt(pods map[string]int) *times {
 	return t
 }
 
-// Who measures the latency of the network would measure something else.
+// A program that measures the latency of the network would measure something else.
 func TestTheTriggerIsTheOldestChangeThatIsNew(t *testing.T) {
 	before := map[string]int{"a": 10, "b": 20}
 	for _, c := range []struct {

@@ -33,7 +33,8 @@ func ports(ports ...corev1.EndpointPort) []corev1.EndpointPort { return ports }
 
 var http, https, metrics = port("http", 8080), port("https", 8443), port("metrics", 9090)
 
-// show is subsets in words: addresses with whose they are, those that are not ready in brackets, and ports.
+// show returns subsets as text: addresses with their Pods, those that are not ready in brackets,
+// and ports.
 func show(subsets []corev1.EndpointSubset) (lines []string) {
 	address := func(a corev1.EndpointAddress) string {
 		whose := a.IP + " of " + uidOf(&a)
@@ -62,7 +63,7 @@ func show(subsets []corev1.EndpointSubset) (lines []string) {
 	return lines
 }
 
-// showMembers is the same for members.
+// showMembers returns members as text.
 func showMembers(members []member) (lines []string) {
 	for _, m := range members {
 		s := corev1.EndpointSubset{Ports: m.ports, Addresses: []corev1.EndpointAddress{m.address}}
@@ -151,7 +152,7 @@ type fact struct {
 	port    portKey
 }
 
-// facts are what members say: whether an address is ready on a port. Not ready wins.
+// facts returns whether each address is ready on each port. Not ready wins.
 func facts(members []member) map[fact]bool {
 	all := map[fact]bool{}
 	for _, m := range members {
@@ -193,7 +194,7 @@ func randomMembers(random *rand.Rand) []member {
 	return members
 }
 
-// The controller would write the same facts in another form after each look.
+// Each reconcile would write the same addresses in another order.
 func TestTheOrderOfThePodsDoesNotMatter(t *testing.T) {
 	random := rand.New(rand.NewPCG(19, 1))
 	for range 3000 {
@@ -206,7 +207,7 @@ func TestTheOrderOfThePodsDoesNotMatter(t *testing.T) {
 	}
 }
 
-// What is packed already would be written again.
+// The controller would write again what is packed already.
 func TestPackingAgainChangesNothing(t *testing.T) {
 	random := rand.New(rand.NewPCG(19, 2))
 	for range 3000 {
@@ -257,7 +258,7 @@ func TestNoTwoSubsetsCouldBeOne(t *testing.T) {
 	}
 }
 
-// subsetOf has so many addresses, which are different for each first number.
+// subsetOf returns a subset with this many addresses, from the first number on.
 func subsetOf(first, ready, notReady int) (s corev1.EndpointSubset) {
 	for i := range ready {
 		s.Addresses = append(s.Addresses, at(first+i))
@@ -268,7 +269,7 @@ func subsetOf(first, ready, notReady int) (s corev1.EndpointSubset) {
 	return s
 }
 
-// shares are the numbers of addresses in each subset.
+// shares returns the numbers of addresses in each subset.
 func shares(subsets []corev1.EndpointSubset) (numbers [][2]int) {
 	for _, s := range subsets {
 		numbers = append(numbers, [2]int{len(s.Addresses), len(s.NotReadyAddresses)})
@@ -304,7 +305,7 @@ func TestWhatIsTooMuchIsLeftOut(t *testing.T) {
 	}
 }
 
-// The API server has no limit of its own: an object that is larger makes each watch that gets it larger.
+// The API server has no such limit: a larger object costs each watch that gets it.
 func TestAsManyAddressesAreKeptAsThereMayBe(t *testing.T) {
 	random := rand.New(rand.NewPCG(19, 5))
 	for range 300 {
@@ -330,7 +331,7 @@ func TestAsManyAddressesAreKeptAsThereMayBe(t *testing.T) {
 	}
 }
 
-// A large object that is written all the time keeps each node busy with it.
+// Frequent writes of a large object keep each node busy.
 func TestTheRestAfterAWriteIsAsLongAsTheObjectIsLarge(t *testing.T) {
 	require.Zero(t, restAfter(nil))
 	require.Equal(t, time.Millisecond, restAfter([]corev1.EndpointSubset{subsetOf(0, 1, 2), subsetOf(3, 2, 0)}))

@@ -18,7 +18,8 @@ import (
 	"github.com/loopwright/loopwright/manager/recorder/events"
 )
 
-// Who makes again what was deleted with a Service makes it for nobody, and who gives up at an error leaves a Service without.
+// A controller that creates Endpoints again for a deleted Service has to delete them again; one
+// that gives up at an error leaves a Service without Endpoints.
 func TestTheServerSaysWhetherAServiceIsStillThere(t *testing.T) {
 	service := webService(func(s *corev1.Service) { s.UID = "web-uid" })
 	broken := interceptor.Funcs{Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
@@ -54,7 +55,7 @@ func TestTheServerSaysWhetherAServiceIsStillThere(t *testing.T) {
 	require.False(t, may)
 }
 
-// That somebody else was faster is no news, and neither is the end of a namespace.
+// A lost race against another client needs no event, and neither does the end of a namespace.
 func TestWhichFailuresAreEvents(t *testing.T) {
 	kind := corev1.Resource("endpoints")
 	ending := apierrors.NewForbidden(kind, "web", errors.New("it is being deleted"))
@@ -97,7 +98,7 @@ type managerOf struct {
 
 func (m managerOf) GetConfig() *rest.Config { return m.config }
 
-// A Node of a hundred Pods would be looked up a hundred times.
+// Otherwise the controller would read a Node with a hundred Pods a hundred times.
 func TestEachNodeIsLookedUpOnce(t *testing.T) {
 	lookups := 0
 	cache := fake.NewClientBuilder().WithInterceptorFuncs(interceptor.Funcs{

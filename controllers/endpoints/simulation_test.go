@@ -17,10 +17,11 @@ import (
 	"github.com/loopwright/loopwright/manager/client"
 )
 
-// Users make, change and delete Services and Pods, and touch Endpoints themselves. Meanwhile the controller's requests
-// fail or lose their answers, its watches are late and break, and its process crashes after a write and starts again. In
-// the end, the Endpoints are as in a run in which nothing went wrong, and as the Services and Pods say. And when all is
-// done, nothing is written.
+// Users make, change and delete Services and Pods, and touch Endpoints themselves. Meanwhile the
+// controller's requests fail or lose their answers, its watches are late and break, and its process
+// crashes after a write and starts again. In the end, the Endpoints are as in a run in which
+// nothing went wrong, and as the Services and Pods say. And when all is done, the controller writes
+// nothing.
 func TestWhateverBreaksTheEndpointsAreRight(t *testing.T) {
 	simulation.Story{
 		Package: "./controllers/endpoints", Seeds: 60, Short: 15, Race: 15,
@@ -46,7 +47,7 @@ func play(w *simulation.World) string {
 	return fmt.Sprint(state)
 }
 
-// live lets the users do what they like, and something else now and then, until all is calm.
+// live lets the users act, and calls also now and then, until all is calm.
 func (u *crowd) live(also func()) {
 	for range 12 {
 		u.act()
@@ -75,7 +76,8 @@ var crashes = []fakeapi.Match{
 	{Verb: "update", Resource: "endpoints"}, {Verb: "delete", Resource: "endpoints"},
 }
 
-// mishaps are those of writes, and of single watches: that of Pods is late, and that of Services is not.
+// mishaps are those of writes, and of single watches: for example, that of Pods is late, but not
+// that of Services.
 func mishaps(random *rand.Rand, often float64) []simulation.Mishap {
 	on := func(verb, resource string) fakeapi.Match { return fakeapi.Match{Verb: verb, Resource: resource} }
 	late := time.Duration(random.IntN(4000)) * time.Millisecond
@@ -95,11 +97,11 @@ func mishaps(random *rand.Rand, often float64) []simulation.Mishap {
 // crowd are the users of a simulation, and its kubelets.
 type crowd struct {
 	*simulation.World
-	pods int // that there ever were
+	pods int // created so far
 }
 
-// act lets a user or a kubelet do something. It takes the same random numbers in each run, and finds the same objects,
-// because none of those that it looks at is the controller's.
+// act lets a user or a kubelet do something. It takes the same random numbers in each run, and
+// finds the same objects, because it reads none that the controller writes.
 func (u *crowd) act() {
 	what, which, how := u.Users.IntN(24), u.Users.IntN(1000), u.Users.IntN(1000)
 	switch {
@@ -164,7 +166,7 @@ func (u *crowd) changePod(what, which, how int) {
 	}
 }
 
-// changeService changes a Service, or makes it if it is not there.
+// changeService changes a Service, or creates it.
 func (u *crowd) changeService(what int, name string, how int) {
 	ctx := context.Background()
 	service := webService(func(s *corev1.Service) {
@@ -203,7 +205,7 @@ func (u *crowd) touchEndpoints(what int, name string) {
 	ctx := context.Background()
 	endpoints := &corev1.Endpoints{}
 	if err := u.Live.Get(ctx, client.ObjectKey{Namespace: "default", Name: name}, endpoints); err != nil {
-		return // in another run they may be there; nothing else depends on them
+		return // in the other run they may exist; nothing else depends on them
 	}
 	switch what {
 	case 21:
@@ -217,8 +219,8 @@ func (u *crowd) touchEndpoints(what int, name string) {
 	}
 }
 
-// state is what all Endpoints say. It also asks whether that is what the Services and Pods say, which may be wrong in
-// both runs.
+// state returns the content of all Endpoints. It also checks it against the Services and Pods,
+// because it could be wrong in both runs.
 func (u *crowd) state() map[string]string {
 	ctx := context.Background()
 	var services corev1.ServiceList

@@ -9,8 +9,8 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 )
 
-// What one look computes that finds nothing to do, and how many bytes are written, and sent to each node, if one Pod of
-// so many is not ready any more: as Endpoints, and as slices.
+// What a reconcile computes that finds nothing to do; and how many bytes it writes, and the API
+// server sends to each node, if one of the Pods is no longer ready: as Endpoints, and as slices.
 func BenchmarkALookAtSlicesThatFindsNothingToDo(b *testing.B) {
 	for _, n := range []int{3, 100, 1000} {
 		b.Run(fmt.Sprintf("pods=%d", n), func(b *testing.B) {

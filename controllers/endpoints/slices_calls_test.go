@@ -17,7 +17,7 @@ import (
 	"github.com/loopwright/loopwright/manager/recorder/events"
 )
 
-// slicesWorkOn is what there is to do for the slices of the Service web, of which each has two endpoints at most.
+// slicesWorkOn is the Work for the slices of the Service web, each with at most two endpoints.
 func slicesWorkOn(wasLookedAt bool, objects ...client.Object) simulation.Work {
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1", Labels: map[string]string{"topology.kubernetes.io/zone": "east"}}}
 	work := workOn(wasLookedAt, append(objects, node)...)
@@ -44,7 +44,7 @@ func slicesWorkOn(wasLookedAt bool, objects ...client.Object) simulation.Work {
 	return work
 }
 
-// Nodes would route to endpoints that are not there, or twice to one that is there.
+// Nodes would route to endpoints that do not exist, or would have one twice.
 func TestWhicheverCallFailsTheSlicesAreRight(t *testing.T) {
 	service := newBoard().service
 	had := newBoard(families(corev1.IPv4Protocol, corev1.IPv6Protocol))

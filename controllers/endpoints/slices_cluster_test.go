@@ -98,7 +98,7 @@ func TestOnAClusterWithoutTheOriginalOurSlicesSayWhatOurEndpointsSay(t *testing.
 	require.Eventually(t, func() bool { return len(r.slices()) == 0 }, time.Minute, 20*time.Millisecond)
 }
 
-// slices are those of the Service web.
+// slices returns the slices of the Service web.
 func (r *realCluster) slices() []discoveryv1.EndpointSlice {
 	r.Helper()
 	var list discoveryv1.EndpointSliceList

@@ -11,10 +11,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// someNodes are n1, which is in the zone east, and n2, which says nothing about its zone.
+// someNodes has n1 in the zone east, and n2 without a zone.
 var someNodes = nodes{"n1": "east", "n2": ""}
 
-// showEndpoint is an endpoint in words: its address, and what of it is not as usual.
+// showEndpoint returns an endpoint as text: its address, and what is not the default.
 func showEndpoint(e *discoveryv1.Endpoint) string {
 	text := strings.Join(e.Addresses, "+")
 	for _, c := range []struct {
@@ -40,7 +40,7 @@ func showEndpoint(e *discoveryv1.Endpoint) string {
 	return text
 }
 
-// showGroups is groups in words.
+// showGroups returns groups as text.
 func showGroups(groups []group) (lines []string) {
 	for _, g := range groups {
 		var endpoints, ports []string
@@ -59,7 +59,8 @@ func distributes(how string) func(*corev1.Service) {
 	return func(s *corev1.Service) { s.Spec.TrafficDistribution = &how }
 }
 
-// A node sends traffic to what is ready, and if nothing is, to what serves though it is about to end.
+// A node sends traffic to endpoints that are ready and, if there are none, to terminating ones that
+// still serve.
 func TestWhatASliceSaysAboutAPod(t *testing.T) {
 	onNode := func(name string) func(*corev1.Pod) { return func(p *corev1.Pod) { p.Spec.NodeName = name } }
 	named := func(p *corev1.Pod) { p.Spec.Hostname, p.Spec.Subdomain = "web-0", "web" }
@@ -106,7 +107,7 @@ func TestAnEndpointNamesItsPod(t *testing.T) {
 	require.Equal(t, &corev1.ObjectReference{Kind: "Pod", Namespace: "default", Name: "pod-1", UID: "pod-1"}, groups[0].endpoints[0].TargetRef)
 }
 
-// Whoever has only IPv6 would find nobody in a list of IPv4 addresses.
+// A client with IPv6 only could not use any of a list of IPv4 addresses.
 func TestThereAreSlicesOfEachAddressTypeOfTheService(t *testing.T) {
 	const four, six = corev1.IPv4Protocol, corev1.IPv6Protocol
 	pods := []*corev1.Pod{runningPod(1, withIPs("10.0.0.1", "fd00::1")), runningPod(2), runningPod(3, withIPs("fd00:0::0003"))}
@@ -149,7 +150,7 @@ func TestPodsWithOtherPortsAreInOtherGroups(t *testing.T) {
 	require.Equal(t, []string{"IPv4 : 10.0.0.1 on n1 in east"}, showGroups(groupsOf(webService(headless, withoutPorts), pods[:1], someNodes)))
 }
 
-// Each difference has to be written, or nodes route by what was true before.
+// The controller has to write each difference, or nodes route by an old state.
 func TestEndpointsAreTheSameIfNothingDiffers(t *testing.T) {
 	full := func() *discoveryv1.Endpoint {
 		return &discoveryv1.Endpoint{

@@ -18,12 +18,12 @@ func failingSlices(verb string) fakeapi.Fault {
 	return fakeapi.Fault{Match: fakeapi.Match{UserAgent: agent, Verb: verb, Resource: "endpointslices"}, Status: fakeapi.Forbidden()}
 }
 
-// lost is a write of slices that happens, and whose answer gets lost.
+// lost is a fault: a write of slices happens, but its answer gets lost.
 func lost(verb string) fakeapi.Fault {
 	return fakeapi.Fault{Match: failingSlices(verb).Match, Times: 1, LoseResponse: true}
 }
 
-// A second slice with the same endpoints would be sent to each node, and never go.
+// Each node would get a second slice with the same endpoints, which would never go.
 func TestACreateWhoseAnswerIsLostIsNotRepeated(t *testing.T) {
 	for _, late := range []time.Duration{0, 5 * time.Second} {
 		for _, pods := range []int{2, 3} { // with three, the answer to the next create says that the cache is late
@@ -43,7 +43,7 @@ func TestACreateWhoseAnswerIsLostIsNotRepeated(t *testing.T) {
 	}
 }
 
-// The process ends between a create and its answer. Its successor has seen nothing of it.
+// The process ends between a create and its answer. The next process does not know of the create.
 func TestACrashAfterACreateLeavesNoTwin(t *testing.T) {
 	inSlicedWorld(t, func(t *testing.T, w sliced) {
 		w.service()
@@ -52,7 +52,7 @@ func TestACrashAfterACreateLeavesNoTwin(t *testing.T) {
 		}
 		w.whole.CrashAfter(fakeapi.Match{Verb: "create", Resource: "endpointslices"}, 0)
 		w.start()
-		time.Sleep(time.Minute) // the successor waits for the lease
+		time.Sleep(time.Minute) // the next process waits for the lease
 		w.says("all are there once", "[1 2] on [8080]", "[3] on [8080]")
 		require.Empty(t, w.did()["delete endpointslices"], "none was too many")
 	})
@@ -72,7 +72,8 @@ func TestALateWatchLeadsToNoTwin(t *testing.T) {
 	})
 }
 
-// The answer to a write is lost; then the Pods are as they were before, and so is the cache.
+// The answer to a write is lost; then the Pods become what they were before, and the late cache
+// still shows the old slices.
 func TestASliceWhoseUpdateIsLostIsNotForgotten(t *testing.T) {
 	inSlicedWorld(t, func(t *testing.T, w sliced) {
 		w.service()
@@ -88,7 +89,7 @@ func TestASliceWhoseUpdateIsLostIsNotForgotten(t *testing.T) {
 	})
 }
 
-// Somebody else writes a slice, and the watch is late.
+// Another client writes a slice, and the watch is late.
 func TestAConflictOverASliceIsNoEventAndHasNoVictim(t *testing.T) {
 	inSlicedWorld(t, func(t *testing.T, w sliced) {
 		w.service()
@@ -107,7 +108,7 @@ func TestAConflictOverASliceIsNoEventAndHasNoVictim(t *testing.T) {
 	})
 }
 
-// A name that the controller would take may be taken.
+// Another slice may have the name that the controller computes.
 func TestASliceGetsTheNextNameIfOneIsTaken(t *testing.T) {
 	inSlicedWorld(t, func(t *testing.T, w sliced) {
 		service := w.service()
@@ -157,7 +158,7 @@ func TestAWriteOfSlicesThatFailsIsTriedAgainAndIsAnEvent(t *testing.T) {
 	}
 }
 
-// One slice that cannot be written is no reason to leave the others as they are.
+// If the API server refuses one slice, the controller still has to write the others.
 func TestASliceThatIsRefusedDoesNotKeepTheOthersFromBeingWritten(t *testing.T) {
 	inSlicedWorld(t, func(t *testing.T, w sliced) {
 		w.service()
@@ -173,7 +174,7 @@ func TestASliceThatIsRefusedDoesNotKeepTheOthersFromBeingWritten(t *testing.T) {
 	})
 }
 
-// When a Service goes, the garbage collector deletes its slices, and the cache hears of that first.
+// The garbage collector deletes the slices of a deleted Service, and the cache sees that first.
 func TestSlicesAreNotMadeAgainForAServiceThatIsGone(t *testing.T) {
 	inSlicedWorld(t, func(t *testing.T, w sliced) {
 		service := w.service()
@@ -190,7 +191,7 @@ func TestSlicesAreNotMadeAgainForAServiceThatIsGone(t *testing.T) {
 	})
 }
 
-// What is remembered of a Service that is gone would be in memory for ever.
+// The memory of a Service that is gone would stay forever.
 func TestAServiceThatIsGoneIsForgotten(t *testing.T) {
 	inSlicedWorld(t, func(t *testing.T, w sliced) {
 		service := w.service()
@@ -207,7 +208,7 @@ func TestAServiceThatIsGoneIsForgotten(t *testing.T) {
 	})
 }
 
-// The watch is late, so the controller does not know yet whose the slice is.
+// The watch is late, so the controller does not know yet that another program manages the slice.
 func TestASliceThatSomebodyHasTakenIsNotDeleted(t *testing.T) {
 	inSlicedWorld(t, func(t *testing.T, w sliced) {
 		w.service()
@@ -250,7 +251,8 @@ func TestNobodyComplainsAboutSlicesInANamespaceThatIsBeingDeleted(t *testing.T) 
 	})
 }
 
-// The same storm as for Endpoints, of which each write has all addresses. Here it has those of one slice.
+// The same burst as for Endpoints, where each write has all addresses. Here it has those of one
+// slice.
 func TestAStormIsFewWritesOfSlices(t *testing.T) {
 	inSlicedWorld(t, func(t *testing.T, w sliced) {
 		w.settings = SliceSettings{BatchPeriod: 500 * time.Millisecond}
@@ -268,7 +270,8 @@ func TestAStormIsFewWritesOfSlices(t *testing.T) {
 	})
 }
 
-// After a write, the controller rests for what it has written, so that what changes meanwhile is one write.
+// After a write, the controller waits in proportion to what it has written, so that all changes of
+// that time are one write.
 func TestAStormWithoutABatchPeriodIsFewerWritesThanChanges(t *testing.T) {
 	inSlicedWorld(t, func(t *testing.T, w sliced) {
 		w.settings = SliceSettings{}

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// The slices of an older Service of the same name are the garbage collector's.
+// The garbage collector deletes the slices of an earlier Service of the same name.
 func TestASliceBelongsToTheServiceThatItsOwnerReferenceNames(t *testing.T) {
 	want := wantedOf(newBoard().service, nil, nil)
 	owner := metav1.OwnerReference{APIVersion: "v1", Kind: "Service", Name: "web", UID: "web-uid"}
@@ -46,7 +46,7 @@ func TestAnUpdateOfASliceSaysWhatTriggeredIt(t *testing.T) {
 	require.Equal(t, map[string]string{"note": "yes"}, slice.Annotations, "that of an earlier change does not stay")
 }
 
-// Whoever reads JSON expects a list.
+// A client that reads JSON expects a list.
 func TestASliceWithoutEndpointsHasAnEmptyList(t *testing.T) {
 	b := newBoard()
 	b.carryOut(2)
@@ -56,7 +56,7 @@ func TestASliceWithoutEndpointsHasAnEmptyList(t *testing.T) {
 	require.Equal(t, []discoveryv1.Endpoint{}, b.have[0].Endpoints)
 }
 
-// Two slices with the same ports in another order would never share their endpoints.
+// The controller would take the same ports in another order for different ones.
 func TestThePortsOfASliceAreReadInTheirOrder(t *testing.T) {
 	slice := &discoveryv1.EndpointSlice{Ports: []discoveryv1.EndpointPort{
 		{Name: new("http"), Port: new(int32(80)), Protocol: new(corev1.ProtocolTCP), AppProtocol: new("h2c")}, {Port: new(int32(53))}, {Name: new("all")},

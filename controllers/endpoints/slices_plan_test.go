@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// board is the slices of a Service: names in their order, with what they say.
+// board has the slices of a Service.
 type board struct {
 	service *corev1.Service
 	have    []*discoveryv1.EndpointSlice
@@ -28,7 +28,8 @@ func newBoard(changes ...func(*corev1.Service)) *board {
 	return &board{service: service}
 }
 
-// carryOut plans for these Pods, does what the plan says, as a server would, and returns it in words.
+// carryOut makes a plan for these Pods, changes the board as an API server would, and returns the
+// writes as text.
 func (b *board) carryOut(most int, pods ...*corev1.Pod) (did []string) {
 	p := planOf(wantedOf(b.service, pods, someNodes), b.have, most)
 	for _, slice := range p.create {
@@ -49,7 +50,7 @@ func (b *board) carryOut(most int, pods ...*corev1.Pod) (did []string) {
 	return did
 }
 
-// showSlice is a slice in words: name, the last numbers of its addresses, ports.
+// showSlice returns a slice as text: name, the last numbers of its addresses, ports.
 func showSlice(slice *discoveryv1.EndpointSlice) string {
 	var addresses, ports []string
 	for i := range slice.Endpoints {
@@ -73,7 +74,8 @@ func podsOf(numbers ...int) (pods []*corev1.Pod) {
 	return pods
 }
 
-// Each line is what happens to the Pods, and the writes that follow: what moves without need is sent to all nodes.
+// Each line has a change of the Pods, and the writes that it leads to: an endpoint that moved
+// without need would be sent to all nodes.
 func TestSlicesAreWrittenWhereSomethingHasChanged(t *testing.T) {
 	b := newBoard()
 	step := func(why string, pods []*corev1.Pod, want ...string) {
@@ -106,7 +108,8 @@ func TestTheStateOfAnEndpointIsWrittenInItsPlace(t *testing.T) {
 	require.Equal(t, []string{"update s01 [1 20] on [8080]"}, b.carryOut(2, runningPod(1), again, runningPod(3, notReady)), "another Pod of that name")
 }
 
-// Slices that are nearly empty may become empty, and go; those that are full stay.
+// A slice that is nearly empty may soon become empty, and go, if new endpoints fill the fullest
+// one.
 func TestTheFullestSliceWithRoomIsFilled(t *testing.T) {
 	b := newBoard()
 	b.carryOut(4, podsOf(1, 2, 3, 4, 5, 6, 7, 8)...)
@@ -126,7 +129,7 @@ func withoutPortsIn(lines []string) (short []string) {
 	return short
 }
 
-// A slice that is not needed any more becomes one that is: one write, and not two.
+// Reusing a slice that is no longer needed takes one write instead of two.
 func TestASliceIsUsedForOtherPorts(t *testing.T) {
 	b := newBoard()
 	b.carryOut(2, podsOf(1, 2, 3)...)
@@ -149,7 +152,7 @@ func TestEachAddressTypeHasItsOwnSlices(t *testing.T) {
 	require.Equal(t, []string{"delete s02"}, b.carryOut(3, both, runningPod(2)), "the Service has one family now")
 }
 
-// What is there may be somebody else's doing, or that of another version.
+// Another client, or another version of the controller, may have written the slices.
 func TestSlicesThatAreNotAsTheyShouldBeAreRepaired(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -198,7 +201,7 @@ func TestOfSeveralEmptySlicesOneIsLeft(t *testing.T) {
 	require.Equal(t, []string{"delete s01"}, b.carryOut(2), "the one that is as it should be stays")
 }
 
-// state is what all slices say, without saying in which slice.
+// state returns the content of all slices, without the distribution.
 func (b *board) state() (lines []string) {
 	for _, slice := range b.have {
 		for i := range slice.Endpoints {
@@ -209,7 +212,7 @@ func (b *board) state() (lines []string) {
 	return lines
 }
 
-// randomPods are some of many Pods; some are not ready, and some have another port.
+// randomPods returns some of many Pods; some are not ready, and some have another port.
 func randomPods(random *rand.Rand, of int) (pods []*corev1.Pod) {
 	for n := range of {
 		pod := runningPod(n, withIPs(fmt.Sprintf("10.0.1.%d", n), fmt.Sprintf("fd00::%x", n+1)))
@@ -247,7 +250,7 @@ func TestWhateverHappensEachEndpointIsInOneSliceAndNoneIsTooLarge(t *testing.T) 
 	}
 }
 
-// The writes are as many as the slices in which something changes, and not more.
+// A change of one endpoint must write one slice, and no more.
 func TestOneEndpointIsOneWrite(t *testing.T) {
 	for seed := range uint64(30) {
 		random := rand.New(rand.NewPCG(seed, 2))

@@ -18,8 +18,8 @@ import (
 	"github.com/loopwright/loopwright/internal/fakeapi"
 )
 
-// The same stories as for Endpoints. A user who touches Endpoints touches nothing here, so one who touches slices joins
-// in. No garbage collector runs; so slices of a Service that is gone stay, and are left out.
+// The same stories as for Endpoints, with a user who also changes slices. No garbage collector
+// runs, so the slices of a deleted Service stay, and the test ignores them.
 func TestWhateverBreaksTheSlicesAreRight(t *testing.T) {
 	simulation.Story{
 		Package: "./controllers/endpoints", Seeds: 40, Short: 6, Race: 6,
@@ -61,7 +61,7 @@ func sliceMishaps(random *rand.Rand, often float64) []simulation.Mishap {
 	}
 }
 
-// slicesOf are a Service's slices that the controller manages.
+// slicesOf returns the slices that the controller manages for a Service.
 func (u *crowd) slicesOf(service *corev1.Service) (all []*discoveryv1.EndpointSlice) {
 	var list discoveryv1.EndpointSliceList
 	require.NoError(u.T, u.Live.List(context.Background(), &list))
@@ -73,7 +73,7 @@ func (u *crowd) slicesOf(service *corev1.Service) (all []*discoveryv1.EndpointSl
 	return all
 }
 
-// touchSlices lets a user do what only the controller should.
+// touchSlices lets a user change slices, as only the controller should.
 func (u *crowd) touchSlices() {
 	ctx := context.Background()
 	what, which := u.Users.IntN(4), u.Users.IntN(1000)
@@ -95,8 +95,8 @@ func (u *crowd) touchSlices() {
 	}
 }
 
-// slicesState is what the slices of all Services say. It requires that this is what the Services and Pods say: each
-// endpoint once, and none too many.
+// slicesState returns the content of the slices of all Services. It checks it against the Services
+// and Pods: each endpoint once, and none too many.
 func (u *crowd) slicesState() string {
 	var services corev1.ServiceList
 	require.NoError(u.T, u.Live.List(context.Background(), &services))
@@ -114,7 +114,7 @@ func (u *crowd) slicesState() string {
 		for _, b := range []*board{want, have} {
 			for _, slice := range b.have {
 				for i := range slice.Endpoints {
-					slice.Endpoints[i].Zone = nil // the plan of this test has others
+					slice.Endpoints[i].Zone = nil // computed here without the zones
 				}
 			}
 		}

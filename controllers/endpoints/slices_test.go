@@ -17,7 +17,7 @@ import (
 
 func TestAServiceGetsItsSlices(t *testing.T) {
 	inSlicedWorld(t, func(t *testing.T, w sliced) {
-		service := w.service(func(s *corev1.Service) { // labels that mean nothing there
+		service := w.service(func(s *corev1.Service) { // labels that the controller overrides
 			s.Labels["endpointslice.kubernetes.io/managed-by"], s.Labels["service.kubernetes.io/headless"] = "nobody", ""
 		})
 		pod := w.pod(1)
@@ -106,7 +106,7 @@ func TestSlicesFollowTheirService(t *testing.T) {
 	})
 }
 
-// A user takes the slices over, and gives them back.
+// A user takes over the slices, and gives them back.
 func TestSlicesStayWhenTheSelectorIsRemoved(t *testing.T) {
 	for _, c := range withoutSelector {
 		inSlicedWorld(t, func(t *testing.T, w sliced) {
@@ -135,7 +135,7 @@ func TestServicesWithoutASelectorGetNoSlices(t *testing.T) {
 	})
 }
 
-// Several controllers may write slices for one Service; each of them knows its own by the label.
+// Several controllers may write slices for one Service; each recognises its own by the label.
 func TestSlicesOfSomebodyElseAreLeftAlone(t *testing.T) {
 	inSlicedWorld(t, func(t *testing.T, w sliced) {
 		w.create(foreign("mesh"))
@@ -185,7 +185,7 @@ func TestSlicesAreRestored(t *testing.T) {
 	})
 }
 
-// A cloud writes the zone when the Node has been there for a while.
+// A cloud writes the zone some time after the Node was created.
 func TestSlicesFollowTheNodes(t *testing.T) {
 	inSlicedWorld(t, func(t *testing.T, w sliced) {
 		w.service()

@@ -20,7 +20,8 @@ import (
 	"github.com/loopwright/loopwright/manager/log"
 )
 
-// A slice that somebody has changed stays wrong, or the controller answers each of its own writes with one more look.
+// A slice that another client has changed would stay wrong, or each of the controller's own writes
+// would lead to another reconcile.
 func TestWhomAnEventOfASliceWakes(t *testing.T) {
 	own := client.ObjectKey{Namespace: "default", Name: "web-1"}
 	slice := func(version string, changes ...func(*discoveryv1.EndpointSlice)) *discoveryv1.EndpointSlice {
@@ -60,7 +61,7 @@ func TestWhomAnEventOfASliceWakes(t *testing.T) {
 	}
 }
 
-// A cloud tells the zone of a Node late, and heartbeats change a Node all the time.
+// A cloud writes the zone of a Node late, and heartbeats change a Node all the time.
 func TestWhomAnEventOfANodeWakes(t *testing.T) {
 	node := func(zone, note string) *metav1.PartialObjectMetadata {
 		return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{

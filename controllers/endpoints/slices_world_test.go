@@ -21,7 +21,7 @@ import (
 // sliceWatches are the controller's watches of slices.
 var sliceWatches = fakeapi.Match{UserAgent: agent, Verb: "watch", Resource: "endpointslices"}
 
-// sliced is a world in which the controller for slices runs: no more than two endpoints are in one.
+// sliced is a world with the controller for slices, at most two endpoints in each.
 type sliced struct{ *world }
 
 func inSlicedWorld(t *testing.T, test func(t *testing.T, w sliced)) {
@@ -32,7 +32,7 @@ func inSlicedWorld(t *testing.T, test func(t *testing.T, w sliced)) {
 	})
 }
 
-// all are the slices that name the Service web, whoever manages them, in the order of what they say.
+// all returns all slices of the Service web, whichever program manages them, sorted by content.
 func (w sliced) all() (all []*discoveryv1.EndpointSlice) {
 	w.t.Helper()
 	var list discoveryv1.EndpointSliceList
@@ -44,12 +44,12 @@ func (w sliced) all() (all []*discoveryv1.EndpointSlice) {
 	return all
 }
 
-// what is what a slice says, without its name.
+// what returns a slice without its name as text.
 func what(slice *discoveryv1.EndpointSlice) string {
 	return strings.TrimSpace(strings.TrimPrefix(showSlice(slice), slice.Name))
 }
 
-// says requires that the slices say this, when all is settled.
+// says waits, and requires that the slices have this content.
 func (w sliced) says(why string, lines ...string) {
 	w.t.Helper()
 	w.settle()
@@ -60,7 +60,7 @@ func (w sliced) says(why string, lines ...string) {
 	require.Equal(w.t, lines, have, why)
 }
 
-// wrote requires that the controller has written so much, and nothing else, since the last time.
+// wrote requires that the controller has made exactly these writes since the last call.
 func (w sliced) wrote(why string, creates, updates, deletes int) {
 	w.t.Helper()
 	want := map[string]int{"create endpointslices": creates, "update endpointslices": updates, "delete endpointslices": deletes}
@@ -68,7 +68,7 @@ func (w sliced) wrote(why string, creates, updates, deletes int) {
 	require.Equal(w.t, want, w.did(), why)
 }
 
-// notes are those of all events.
+// notes returns the notes of all events.
 func (w sliced) notes() (notes []string) {
 	w.t.Helper()
 	var list eventsv1.EventList
@@ -81,7 +81,7 @@ func (w sliced) notes() (notes []string) {
 	return notes
 }
 
-// foreign is a slice of the Service web that somebody else manages.
+// foreign is a slice of the Service web that another program manages.
 func foreign(manager string) *discoveryv1.EndpointSlice {
 	return &discoveryv1.EndpointSlice{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: fmt.Sprint("web-of-", manager), Labels: map[string]string{

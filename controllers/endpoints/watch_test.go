@@ -21,7 +21,7 @@ import (
 	"github.com/loopwright/loopwright/manager/reconcile"
 )
 
-// woken is a queue that notes what is added to it.
+// woken is a queue that records what is added to it.
 type woken struct {
 	queue
 	names []string
@@ -33,7 +33,7 @@ func (w *woken) AddAfter(request reconcile.Request, after time.Duration) {
 	w.names = append(w.names, fmt.Sprint(request.Name, " in ", after))
 }
 
-// wakes is whom an event wakes.
+// wakes returns the requests that an event leads to.
 func wakes(t *testing.T, h handler.EventHandler, e any) []string {
 	q := &woken{}
 	switch e := e.(type) {
@@ -51,7 +51,8 @@ func selecting(name string, selector map[string]string) *corev1.Service {
 	return webService(func(s *corev1.Service) { s.Name, s.Spec.Selector = name, selector })
 }
 
-// services is a cache with some Services: web and shop select app=web, and new selects version=2.
+// services returns a cache with some Services: web and shop select app=web, and new selects
+// version=2.
 func services(t *testing.T, funcs interceptor.Funcs) client.Reader {
 	elsewhere := selecting("elsewhere", map[string]string{"app": "web"})
 	elsewhere.Namespace = "other"
@@ -61,7 +62,8 @@ func services(t *testing.T, funcs interceptor.Funcs) client.Reader {
 	).Build()
 }
 
-// A Service that is woken for nothing costs a look at all of its Pods; one that is not woken routes to where nobody is.
+// A needless reconcile of a Service reads all its Pods; without a needed one, the Service routes to
+// Pods that are gone.
 func TestWhomAnEventOfAPodWakes(t *testing.T) {
 	events := podEvents{services: services(t, simulation.Sharing(t)), index: selectorIndex}
 	with := func(labels map[string]string) func(*corev1.Pod) { return func(pod *corev1.Pod) { pod.Labels = labels } }
@@ -100,11 +102,11 @@ func TestWhomAnEventOfAPodWakes(t *testing.T) {
 	require.Equal(t, []string{"web in 1s"}, wakes(t, events.handler(), event.CreateEvent{Object: started}))
 }
 
-// One lookup that fails must not keep the others from being made, and must not pass in silence.
+// If one lookup fails, the controller must log it, and make the others.
 func TestWhoCannotBeLookedUpIsInTheLogAndTheOthersAreWoken(t *testing.T) {
 	lookups := 0
 	fails := interceptor.Funcs{List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
-		if lookups++; lookups == 1 { // that of the label app
+		if lookups++; lookups == 1 { // the one for the label app
 			return errors.New("not there")
 		}
 		return c.List(ctx, list, opts...)
@@ -119,7 +121,8 @@ func TestWhoCannotBeLookedUpIsInTheLogAndTheOthersAreWoken(t *testing.T) {
 	require.Contains(t, logged[0], "not there")
 }
 
-// Endpoints that a controller has made are restored; what a user makes by hand stays, whether or not there is a Service.
+// The controller restores Endpoints that a controller has created. It keeps those that a user
+// creates by hand, with or without a Service.
 func TestWhomAnEventOfEndpointsWakes(t *testing.T) {
 	var memory memory
 	memory.writes(webKey)
