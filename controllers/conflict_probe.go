@@ -97,7 +97,10 @@ func (p *prober) probe(ctx context.Context) (err error) {
 	}
 	answer, err := p.await(ctx, client.ObjectKeyFromObject(object))
 	if answer != nil {
-		err = &otherOwnerError{original: p.Original, optional: p.Optional, by: writersOf(answer), probe: p.describe(object), after: time.Since(began)}
+		err = &otherOwnerError{
+			original: p.Original, optional: p.Optional, by: writersOf(answer),
+			probe: p.describe(object), after: time.Since(began),
+		}
 	}
 	// The probe must go even if the process is being stopped.
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
@@ -118,7 +121,9 @@ func (p *prober) removeLeftovers(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := p.client.List(ctx, list, client.InNamespace(p.namespace), client.MatchingLabels{probeLabel: p.Original}); err != nil {
+	if err := p.client.List(
+		ctx, list, client.InNamespace(p.namespace), client.MatchingLabels{probeLabel: p.Original},
+	); err != nil {
 		return p.explain(err, "list", p.probes)
 	}
 	return eachItem(list, func(left client.Object) error {
@@ -127,11 +132,14 @@ func (p *prober) removeLeftovers(ctx context.Context) error {
 }
 
 // await returns an answer, or nil if none comes within the wait.
-func (p *prober) await(ctx context.Context, name client.ObjectKey) (answer client.Object, err error) {
+func (p *prober) await(
+	ctx context.Context, name client.ObjectKey,
+) (answer client.Object, err error) {
 	waiting, cancel := context.WithTimeout(ctx, p.wait)
 	defer cancel()
 	for waiting.Err() == nil {
-		if answer, err = p.watch(waiting, name); answer != nil || err != nil && waiting.Err() == nil {
+		if answer, err = p.watch(waiting, name); answer != nil ||
+			err != nil && waiting.Err() == nil {
 			return answer, err
 		}
 		sleep(waiting, pause)
@@ -157,7 +165,10 @@ func (p *prober) ask(ctx context.Context, name client.ObjectKey) (answer client.
 	if err != nil {
 		return nil, err
 	}
-	if err := p.client.List(ctx, list, client.InNamespace(name.Namespace), client.MatchingLabels{p.AnswerLabel: name.Name}); err != nil {
+	if err := p.client.List(
+		ctx, list, client.InNamespace(name.Namespace),
+		client.MatchingLabels{p.AnswerLabel: name.Name},
+	); err != nil {
 		return nil, p.explain(err, "list", p.answers)
 	}
 	err = eachItem(list, func(one client.Object) error {
@@ -244,26 +255,32 @@ type probeSource struct {
 func newProbeSource(mgr manager.Manager, probe Probe, options ProbeOptions) (*probeSource, error) {
 	// This client reads from the API server: the cache may not have the probe's namespace.
 	c, err := client.NewWithWatch(mgr.GetConfig(), client.Options{
-		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(), Log: mgr.GetLogger(),
+		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(),
+		Log: mgr.GetLogger(),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("making the client of the probe: %w", err)
 	}
 	p := &prober{
-		Probe: probe, client: c, namespace: cmp.Or(options.Namespace, "default"), name: probeManager + "-" + rand.String(8),
+		Probe: probe, client: c, namespace: cmp.Or(options.Namespace, "default"),
+		name: probeManager + "-" + rand.String(8),
 		wait: cmp.Or(options.Wait, 3*time.Second),
 	}
 	if p.probes, err = apiutil.GVKForObject(probe.Object, mgr.GetScheme()); err != nil {
 		return nil, fmt.Errorf("the probe of the %s: %w", probe.Original, err)
 	}
-	if p.answers, err = apiutil.GVKForObject(p.answerOr(probe.Object), mgr.GetScheme()); err != nil {
+	if p.answers, err = apiutil.GVKForObject(
+		p.answerOr(probe.Object), mgr.GetScheme(),
+	); err != nil {
 		return nil, fmt.Errorf("the probe of the %s: %w", probe.Original, err)
 	}
 	return &probeSource{p, mgr.GetLogger()}, nil
 }
 
 // Start implements source.Source.
-func (s *probeSource) Start(context.Context, workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+func (s *probeSource) Start(
+	context.Context, workqueue.TypedRateLimitingInterface[reconcile.Request],
+) error {
 	return nil
 }
 
@@ -310,5 +327,7 @@ func newOf[T any](scheme *runtime.Scheme, kind schema.GroupVersionKind) (made T,
 }
 
 func eachItem(list client.ObjectList, do func(client.Object) error) error {
-	return meta.EachListItem(list, func(item runtime.Object) error { return do(item.(client.Object)) })
+	return meta.EachListItem(list, func(item runtime.Object) error {
+		return do(item.(client.Object))
+	})
 }

@@ -26,8 +26,9 @@ func (e *otherOwnerError) Error() string {
 	if len(e.by) > 0 {
 		by = strings.Join(e.by, " and ")
 	}
-	return fmt.Sprintf("somebody else does the work of the %s already: %s has answered the probe %s after %s. %s",
-		e.original, by, e.probe, e.after.Round(time.Millisecond), howToSwitchOff(e.original, e.optional))
+	return fmt.Sprintf("somebody else does the work of the %s already: %s has answered the "+
+		"probe %s after %s. %s", e.original, by, e.probe, e.after.Round(time.Millisecond),
+		howToSwitchOff(e.original, e.optional))
 }
 
 // howToSwitchOff tells the user how to switch the original off. The clusters of this project run an
@@ -37,8 +38,9 @@ func howToSwitchOff(original string, optional bool) string {
 	if optional {
 		here = "adding -%[1]s to"
 	}
-	return fmt.Sprintf("Two of them would undo each other's work, so switch the other one off: Kubernetes' own with"+
-		" kube-controller-manager --controllers=*,-%[1]s, and on an embedded or kind cluster of this project by "+here+
+	return fmt.Sprintf("Two of them would undo each other's work, so switch the other one off: "+
+		"Kubernetes' own with kube-controller-manager --controllers=*,-%[1]s, and on an embedded "+
+		"or kind cluster of this project by "+here+
 		" ORIGINALS when the cluster is made", original)
 }
 
@@ -46,7 +48,8 @@ func howToSwitchOff(original string, optional bool) string {
 type rivalError struct{ original, probe string }
 
 func (e *rivalError) Error() string {
-	return fmt.Sprintf("somebody has deleted the probe %s: most likely, another process starts its own %s at this moment. Run one, or use leader election", e.probe, e.original)
+	return fmt.Sprintf("somebody has deleted the probe %s: most likely, another process starts "+
+		"its own %s at this moment. Run one, or use leader election", e.probe, e.original)
 }
 
 // refusedError says which right is missing.
@@ -58,7 +61,9 @@ type refusedError struct {
 }
 
 func (e *refusedError) Error() string {
-	return fmt.Sprintf("this client may not %s the kind %s in namespace %s, where it probes whether somebody else does its work: bind it to a Role there with %s, or set Probe.Skip: %v",
+	return fmt.Sprintf("this client may not %s the kind %s in namespace %s, where it probes "+
+		"whether somebody else does its work: bind it to a Role there with %s, or set "+
+		"Probe.Skip: %v",
 		e.verb, e.kind, e.namespace, strings.Join(e.rules, " and "), e.err)
 }
 
@@ -70,14 +75,19 @@ func (p *prober) explain(err error, verb string, kind schema.GroupVersionKind) e
 	case err == nil:
 		return nil
 	case apierrors.IsForbidden(err):
-		return &refusedError{verb: verb, kind: kind.Kind, namespace: p.namespace, rules: p.rules(), err: err}
+		return &refusedError{
+			verb: verb, kind: kind.Kind, namespace: p.namespace, rules: p.rules(), err: err,
+		}
 	}
-	return fmt.Errorf("probing whether somebody else does the work of the %s: %s %s in namespace %s: %w", p.Original, verb, kind.Kind, p.namespace, err)
+	return fmt.Errorf("probing whether somebody else does the work of the %s: %s %s in "+
+		"namespace %s: %w", p.Original, verb, kind.Kind, p.namespace, err)
 }
 
 // rules returns the RBAC rules that a probe needs, as YAML.
 func (p *prober) rules() []string {
-	verbs := map[bool]string{true: `["list", "create", "watch", "get", "delete"]`, false: `["list", "create", "delete"]`}
+	verbs := map[bool]string{
+		true: `["list", "create", "watch", "get", "delete"]`, false: `["list", "create", "delete"]`,
+	}
 	rules := []string{p.rule(p.probes, verbs[p.probes == p.answers])}
 	if p.probes != p.answers {
 		asks := map[bool]string{true: "get", false: "list"}[p.AnswerLabel == ""]
@@ -88,10 +98,13 @@ func (p *prober) rules() []string {
 
 func (p *prober) rule(kind schema.GroupVersionKind, verbs string) string {
 	resource := strings.ToLower(kind.Kind)
-	if mapping, err := p.client.RESTMapper().RESTMapping(kind.GroupKind(), kind.Version); err == nil {
+	if mapping, err := p.client.RESTMapper().RESTMapping(
+		kind.GroupKind(), kind.Version,
+	); err == nil {
 		resource = mapping.Resource.Resource
 	}
-	return fmt.Sprintf(`the rule {apiGroups: [%q], resources: [%q], verbs: %s}`, kind.Group, resource, verbs)
+	return fmt.Sprintf(`the rule {apiGroups: [%q], resources: [%q], verbs: %s}`, kind.Group,
+		resource, verbs)
 }
 
 // isFinal reports whether it is useless to probe again: another controller has answered, or the API
@@ -110,13 +123,15 @@ func isFinal(err error) bool {
 		return false
 	}
 	code := status.Status().Code
-	return code >= http.StatusBadRequest && code < http.StatusInternalServerError && code != http.StatusRequestTimeout && code != http.StatusTooManyRequests
+	return code >= http.StatusBadRequest && code < http.StatusInternalServerError &&
+		code != http.StatusRequestTimeout && code != http.StatusTooManyRequests
 }
 
 // writersOf returns the field managers of an object, except this package.
 func writersOf(object metav1.Object) (writers []string) {
 	for _, entry := range object.GetManagedFields() {
-		if entry.Manager != probeManager && entry.Manager != "" && !slices.Contains(writers, entry.Manager) {
+		if entry.Manager != probeManager && entry.Manager != "" &&
+			!slices.Contains(writers, entry.Manager) {
 			writers = append(writers, entry.Manager)
 		}
 	}

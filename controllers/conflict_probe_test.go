@@ -31,17 +31,21 @@ const (
 	theirs = "theirs" // user agent of the other controller
 )
 
-// setProbe is a probe with an answer in its status, and serviceProbe one with an answer in another object.
+// setProbe is a probe with an answer in its status, and serviceProbe one with an answer in another
+// object.
 var (
 	setProbe = Probe{
-		Original:   "replicaset-controller",
-		Object:     newSet(""),
-		IsAnswered: func(o client.Object) bool { return o.(*appsv1.ReplicaSet).Status.ObservedGeneration > 0 },
+		Original: "replicaset-controller",
+		Object:   newSet(""),
+		IsAnswered: func(o client.Object) bool {
+			return o.(*appsv1.ReplicaSet).Status.ObservedGeneration > 0
+		},
 	}
 	serviceProbe = Probe{
 		Original: "endpoints-controller",
 		Object: &corev1.Service{Spec: corev1.ServiceSpec{
-			ClusterIP: corev1.ClusterIPNone, Selector: map[string]string{"nobody": "has this"}, Ports: []corev1.ServicePort{{Port: 80}},
+			ClusterIP: corev1.ClusterIPNone, Selector: map[string]string{"nobody": "has this"},
+			Ports: []corev1.ServicePort{{Port: 80}},
 		}},
 		//lint:ignore SA1019 Endpoints are deprecated, and are what this is about
 		Answer: &corev1.Endpoints{},
@@ -54,7 +58,10 @@ func newSet(name string) *appsv1.ReplicaSet {
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name},
 		Spec: appsv1.ReplicaSetSpec{
 			Replicas: new(int32(0)), Selector: &metav1.LabelSelector{MatchLabels: labels},
-			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "a", Image: "a"}}}},
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: labels},
+				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "a", Image: "a"}}},
+			},
 		},
 	}
 }
@@ -89,16 +96,19 @@ func (w *world) connection() *rest.Config {
 	return connection
 }
 
-// starts starts a controller, and returns the error with which it ends: within the time, or when it is stopped then.
+// starts starts a controller, and returns the error with which it ends: within the time, or when it
+// is stopped then.
 func (w *world) starts(probe Probe, options ProbeOptions, within time.Duration) error {
 	w.Helper()
 	mgr, err := manager.New(w.connection(), manager.Options{
-		Logger: logr.Discard(), Metrics: server.Options{BindAddress: "0"}, Controller: config.Controller{SkipNameValidation: new(true)},
+		Logger: logr.Discard(), Metrics: server.Options{BindAddress: "0"},
+		Controller: config.Controller{SkipNameValidation: new(true)},
 	})
 	require.NoError(w, err)
 	build, err := Options{Probe: options}.Builder(mgr, probe)
 	require.NoError(w, err)
-	require.NoError(w, build.For(probe.Object).Complete(reconcile.Func(func(_ context.Context, r reconcile.Request) (reconcile.Result, error) {
+	require.NoError(w, build.For(probe.Object).Complete(reconcile.Func(func(_ context.Context,
+		r reconcile.Request) (reconcile.Result, error) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.reconciled = append(w.reconciled, r.Name)
@@ -109,9 +119,11 @@ func (w *world) starts(probe Probe, options ProbeOptions, within time.Duration) 
 	return mgr.Start(ctx)
 }
 
-// other plays a controller that answers each ReplicaSet after a time, or each Service, until the returned function is
-// called.
-func (w *world) other(after time.Duration, answer func(client.Object) error, list client.ObjectList) (stop func()) {
+// other plays a controller that answers each ReplicaSet after a time, or each Service, until the
+// returned function is called.
+func (w *world) other(
+	after time.Duration, answer func(client.Object) error, list client.ObjectList,
+) (stop func()) {
 	watching, err := w.live.Watch(w.Context(), list)
 	require.NoError(w, err)
 	var running sync.WaitGroup
@@ -142,7 +154,11 @@ func (w *world) writesStatus(object client.Object) error {
 
 func (w *world) makesEndpoints(service client.Object) error {
 	//lint:ignore SA1019 see above
-	endpoints := &corev1.Endpoints{ObjectMeta: metav1.ObjectMeta{Namespace: service.GetNamespace(), Name: service.GetName(), Labels: service.GetLabels()}}
+	endpoints := &corev1.Endpoints{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: service.GetNamespace(), Name: service.GetName(), Labels: service.GetLabels(),
+		},
+	}
 	return w.live.Create(w.Context(), endpoints, client.FieldOwner("kube-controller-manager"))
 }
 
@@ -160,7 +176,9 @@ func (w *world) nothingIsLeft(probe Probe) {
 	w.Helper()
 	for _, list := range []client.ObjectList{&appsv1.ReplicaSetList{}, &corev1.ServiceList{}} {
 		require.NoError(w, w.live.List(w.Context(), list, client.HasLabels{probeLabel}))
-		require.NoError(w, eachItem(list, func(o client.Object) error { return errors.New("there is still " + o.GetName()) }))
+		require.NoError(w, eachItem(list, func(o client.Object) error {
+			return errors.New("there is still " + o.GetName())
+		}))
 	}
 }
 
@@ -172,11 +190,17 @@ func TestAControllerDoesNotStartWhereAnotherOneAnswers(t *testing.T) {
 		other func(w *world) (stop func())
 		wants string
 	}{
-		{"in the status", setProbe, func(w *world) func() { return w.other(time.Second, w.writesStatus, &appsv1.ReplicaSetList{}) },
+		{"in the status", setProbe, func(w *world) func() {
+			return w.other(time.Second, w.writesStatus, &appsv1.ReplicaSetList{})
+		},
 			"kube-controller-manager has answered the probe ReplicaSet default/loopwright-probe-"},
-		{"in another object", serviceProbe, func(w *world) func() { return w.other(time.Second, w.makesEndpoints, &corev1.ServiceList{}) },
+		{"in another object", serviceProbe, func(w *world) func() {
+			return w.other(time.Second, w.makesEndpoints, &corev1.ServiceList{})
+		},
 			"kube-controller-manager has answered the probe Service default/loopwright-probe-"},
-		{"in an object of another name", sliceProbe, func(w *world) func() { return w.other(time.Second, w.makesSlices, &corev1.ServiceList{}) },
+		{"in an object of another name", sliceProbe, func(w *world) func() {
+			return w.other(time.Second, w.makesSlices, &corev1.ServiceList{})
+		},
 			"kube-controller-manager has answered the probe Service default/loopwright-probe-"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -188,8 +212,12 @@ func TestAControllerDoesNotStartWhereAnotherOneAnswers(t *testing.T) {
 				err := w.starts(c.probe, ProbeOptions{}, time.Hour)
 				require.ErrorContains(w, err, c.wants)
 				require.ErrorContains(w, err, " after 1s.")
-				require.ErrorContains(w, err, "kube-controller-manager --controllers=*,-"+c.probe.Original)
-				where := map[bool]string{false: "leaving " + c.probe.Original + " out of ORIGINALS", true: "adding -" + c.probe.Original + " to ORIGINALS"}
+				require.ErrorContains(w, err,
+					"kube-controller-manager --controllers=*,-"+c.probe.Original)
+				where := map[bool]string{
+					false: "leaving " + c.probe.Original + " out of ORIGINALS",
+					true:  "adding -" + c.probe.Original + " to ORIGINALS",
+				}
 				require.ErrorContains(w, err, where[c.probe.Optional])
 				require.Equal(w, time.Second, time.Since(began), "an answer is seen when it comes")
 				require.Empty(w, w.reconciled)
@@ -207,7 +235,8 @@ func TestAControllerStartsWhereNobodyAnswers(t *testing.T) {
 			service.SetNamespace("default")
 			service.SetName("web")
 			require.NoError(w, w.live.Create(w.Context(), service))
-			w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: ours, Verb: "watch"}, CutAfter: 700 * time.Millisecond})
+			w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: ours, Verb: "watch"},
+				CutAfter: 700 * time.Millisecond})
 			require.NoError(w, w.starts(probe, ProbeOptions{}, 2900*time.Millisecond))
 			require.Empty(w, w.reconciled, "not before 3 seconds are over")
 			w.nothingIsLeft(probe)
@@ -225,7 +254,8 @@ func TestAProbeTakesFiveRequests(t *testing.T) {
 		without := w.did("services")
 		require.NoError(w, w.starts(serviceProbe, ProbeOptions{}, time.Minute))
 		with, answers := w.did("services"), w.did("endpoints")
-		require.Equal(w, map[string]int{"list": without["list"] + 1, "watch": without["watch"], "create": 1, "delete": 1}, with)
+		require.Equal(w, map[string]int{"list": without["list"] + 1, "watch": without["watch"],
+			"create": 1, "delete": 1}, with)
 		require.Empty(w, answers)
 	})
 }
@@ -236,7 +266,8 @@ func TestAnAnswerThatComesTooLateIsNotSeen(t *testing.T) {
 		stop := w.other(11*time.Second, w.writesStatus, &appsv1.ReplicaSetList{})
 		defer stop()
 		require.NoError(w, w.starts(setProbe, ProbeOptions{Wait: 10 * time.Second}, time.Minute))
-		require.ErrorContains(w, w.starts(setProbe, ProbeOptions{Wait: 12 * time.Second}, time.Minute), "after 11s")
+		require.ErrorContains(w, w.starts(setProbe, ProbeOptions{Wait: 12 * time.Second},
+			time.Minute), "after 11s")
 	})
 }
 
@@ -250,7 +281,8 @@ func TestWhatACrashHasLeftIsRemoved(t *testing.T) {
 			require.NoError(w, w.live.Create(w.Context(), set))
 		}
 		require.NoError(w, w.starts(setProbe, ProbeOptions{}, time.Minute))
-		require.True(w, apierrors.IsNotFound(w.live.Get(w.Context(), client.ObjectKeyFromObject(left), left)))
+		require.True(w, apierrors.IsNotFound(w.live.Get(w.Context(),
+			client.ObjectKeyFromObject(left), left)))
 		require.NoError(w, w.live.Get(w.Context(), client.ObjectKeyFromObject(foreign), foreign))
 		require.Subset(w, w.reconciled, []string{"web", "foreign"})
 	})
@@ -292,7 +324,8 @@ func TestAControllerAnswersTheProbesOfOthersOnly(t *testing.T) {
 				object.SetLabels(map[string]string{probeLabel: probe.Original})
 				return object
 			}
-			w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: ours, Verb: "watch"}, DelayEvents: 10 * time.Second})
+			w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: ours, Verb: "watch"},
+				DelayEvents: 10 * time.Second})
 			var others sync.WaitGroup
 			others.Go(func() {
 				time.Sleep(20 * time.Second) // by then, the events of our own probe have come
@@ -329,14 +362,16 @@ func TestTheProbeAndItsAnswerAreKnown(t *testing.T) {
 // sliceProbe is a probe with an answer whose name is not known.
 var sliceProbe = Probe{
 	Original: "endpointslice-controller", Optional: true,
-	Object: serviceProbe.Object, Answer: &discoveryv1.EndpointSlice{}, AnswerLabel: discoveryv1.LabelServiceName,
+	Object: serviceProbe.Object, Answer: &discoveryv1.EndpointSlice{},
+	AnswerLabel: discoveryv1.LabelServiceName,
 }
 
 // makesSlices answers a Service with an object of another name.
 func (w *world) makesSlices(service client.Object) error {
 	slice := &discoveryv1.EndpointSlice{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: service.GetNamespace(), GenerateName: service.GetName() + "-", Labels: map[string]string{discoveryv1.LabelServiceName: service.GetName()},
+			Namespace: service.GetNamespace(), GenerateName: service.GetName() + "-",
+			Labels: map[string]string{discoveryv1.LabelServiceName: service.GetName()},
 		},
 		AddressType: discoveryv1.AddressTypeIPv4,
 	}
@@ -346,7 +381,8 @@ func (w *world) makesSlices(service client.Object) error {
 // A watch may be late, and a get is not.
 func TestAnAnswerIsSeenThoughTheWatchIsLate(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: ours, Verb: "watch"}, DelayEvents: time.Hour})
+		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: ours, Verb: "watch"},
+			DelayEvents: time.Hour})
 		stop := w.other(time.Second, w.writesStatus, &appsv1.ReplicaSetList{})
 		defer stop()
 		require.ErrorContains(w, w.starts(setProbe, ProbeOptions{}, time.Minute), "has answered")

@@ -1,14 +1,15 @@
 // Package controllers has what the controllers below it share. Each of them replaces one of
 // Kubernetes' own controllers.
 //
-//	config -> Run -> manager -> Add -> Builder, with a Probe -> the controller's sources and reconciler
+//	config -> Run -> manager -> Add -> Builder, with a Probe -> sources and reconciler
 //
 // It gives each controller three things: a client that reads its own writes ([Client]); a way to
 // run it alone, in a program that has no manager ([Run]); and a probe, which finds out before the
 // first reconcile whether another controller does the same work ([Probe]). Two controllers that
 // create Pods for one ReplicaSet would create twice as many.
 //
-// Neighbours: below it is the manager. Above it are the controllers, such as controllers/replicaset.
+// Neighbours: below it is the manager. Above it are the controllers, such as
+// controllers/replicaset.
 package controllers
 
 import (
@@ -44,14 +45,16 @@ const workers = 5
 // before the first reconcile.
 func (o Options) Builder(mgr manager.Manager, probe Probe) (*builder.Builder, error) {
 	settings := o.Controller
-	if settings.MaxConcurrentReconciles == 0 && mgr.GetControllerOptions().MaxConcurrentReconciles == 0 {
+	if settings.MaxConcurrentReconciles == 0 &&
+		mgr.GetControllerOptions().MaxConcurrentReconciles == 0 {
 		settings.MaxConcurrentReconciles = workers
 	}
 	if o.Probe.Skip {
 		return builder.ControllerManagedBy(mgr).WithOptions(settings), nil
 	}
 	if settings.EnableWarmup != nil && *settings.EnableWarmup {
-		return nil, errors.New("EnableWarmup starts a controller's sources before this replica leads, and the probe is one of them: set Probe.Skip, or leave EnableWarmup out")
+		return nil, errors.New("EnableWarmup starts a controller's sources before this replica " +
+			"leads, and the probe is one of them: set Probe.Skip, or leave EnableWarmup out")
 	}
 	settings.EnableWarmup = new(false)
 	source, err := newProbeSource(mgr, probe, o.Probe)
@@ -70,11 +73,16 @@ func (o Options) Builder(mgr manager.Manager, probe Probe) (*builder.Builder, er
 func Client(mgr manager.Manager) (client.Client, client.WriteWaiter, error) {
 	waiter, ok := mgr.GetCache().(client.WriteWaiter)
 	if !ok {
-		return nil, nil, fmt.Errorf("a controller that reads what it has written needs a cache that is a client.WriteWaiter, and not a %T", mgr.GetCache())
+		return nil, nil,
+			fmt.Errorf("a controller that reads what it has written needs a cache that is a "+
+				"client.WriteWaiter, and not a %T", mgr.GetCache())
 	}
 	c, err := client.New(mgr.GetConfig(), client.Options{
-		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(), Log: mgr.GetLogger(),
-		Cache: &client.CacheOptions{Reader: mgr.GetCache(), EnableReadYourWritesConsistency: new(true)},
+		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(),
+		Log: mgr.GetLogger(),
+		Cache: &client.CacheOptions{
+			Reader: mgr.GetCache(), EnableReadYourWritesConsistency: new(true),
+		},
 	})
 	if err != nil {
 		return nil, nil, fmt.Errorf("making a client that reads its writes: %w", err)
@@ -86,7 +94,10 @@ func Client(mgr manager.Manager) (client.Client, client.WriteWaiter, error) {
 // add is the controller's function Add.
 //
 // Errors: another controller does the same work; and all errors of a manager's start.
-func Run(ctx context.Context, config *rest.Config, options Options, add func(manager.Manager, Options) error) error {
+func Run(
+	ctx context.Context, config *rest.Config, options Options,
+	add func(manager.Manager, Options) error,
+) error {
 	config = rest.CopyConfig(config)
 	if config.QPS == 0 {
 		config.QPS = -1 // no limit: the API server limits its clients itself

@@ -51,8 +51,8 @@ type Kind uint8
 const (
 	// What a ListerWatcher and the reflector do.
 	List       Kind = iota + 1 // a list returned: Count items, Version, Took; Failed with a Reason
-	WatchStart                 // a watch was opened, from Version; or Op WatchList, no older than Version
-	WatchEvent                 // an object came over the watch: Op ADDED, MODIFIED or DELETED, Version
+	WatchStart                 // a watch was opened from Version; or Op WatchList, no older than it
+	WatchEvent                 // an event of the watch: Op ADDED, MODIFIED or DELETED, Version
 	Bookmark                   // the server said that nothing else happened up to Version
 	WatchEnd                   // the watch ended: Reason
 	Expired                    // 410 Gone: Version is too old to watch from, a relist follows
@@ -68,7 +68,7 @@ const (
 
 	// What decides whether, and for whom, there is work.
 	Predicate // a verdict on an event: Op, Reason is the predicate, Passed or Filtered
-	Handler   // an event became a request: Op, ToObject, ToNamespace and ToName, Reason is the handler
+	Handler   // an event became a request: Op, ToObject, ToNamespace, ToName; Reason is the handler
 
 	// What the queue does.
 	Enqueue // a key was added: Reason; Deduplicated or Deferred if it did not grow the queue
@@ -97,7 +97,8 @@ var kindNames = [...]string{
 	Delta: "delta", Index: "index", Synced: "synced", Resync: "resync", Notified: "notified",
 	Predicate: "predicate", Handler: "handler",
 	Enqueue: "enqueue", Delay: "delay", Dequeue: "dequeue", Done: "done",
-	ReconcileStart: "reconcile start", ReconcileEnd: "reconcile end", Write: "write", Admission: "admission",
+	ReconcileStart: "reconcile start", ReconcileEnd: "reconcile end",
+	Write: "write", Admission: "admission",
 	Start: "start", Stop: "stop", Lease: "lease",
 	Note: "note",
 }

@@ -38,7 +38,8 @@ func narrateWatching(e Event) string {
 	case Expired:
 		return "410 Gone: the server no longer knows resourceVersion " + e.Version + ", list again"
 	case Backoff:
-		return fmt.Sprintf("waiting %s before attempt %d", short(e.Took), e.Count) + because(e.Reason)
+		return fmt.Sprintf("waiting %s before attempt %d", short(e.Took), e.Count) +
+			because(e.Reason)
 	default:
 		return e.Reason
 	}
@@ -62,7 +63,8 @@ func narrateInforming(e Event) string {
 	case Delta:
 		return fmt.Sprintf("%s queued, %d pending for this key", e.Op, e.Count)
 	case Index:
-		return fmt.Sprintf("%s in store and index", e.Op) + at(e.Version) + ", " + plural(e.Count, "object") + " held"
+		return fmt.Sprintf("%s in store and index", e.Op) + at(e.Version) + ", " +
+			plural(e.Count, "object") + " held"
 	case Synced:
 		return "the first list is in the store: " + plural(e.Count, "object")
 	case Resync:
@@ -78,7 +80,8 @@ func narrateInforming(e Event) string {
 		if e.ToName == "" {
 			return e.Op + " asks for nothing" + because(e.Reason)
 		}
-		return e.Op + " asks for " + kindAndKey(e.ToObject, e.ToNamespace, e.ToName) + because(e.Reason)
+		return e.Op + " asks for " + kindAndKey(e.ToObject, e.ToNamespace, e.ToName) +
+			because(e.Reason)
 	}
 }
 

@@ -50,7 +50,9 @@ func (t Timeline) Follow(ctx context.Context, rec *Recorder, w io.Writer) error 
 		ended := c.Wait(ctx) != nil
 		events, lost := c.Read()
 		if lost > 0 {
-			if _, err := fmt.Fprintf(w, "          ... %d events were overwritten before they could be shown\n", lost); err != nil {
+			if _, err := fmt.Fprintf(
+				w, "          ... %d events were overwritten before they could be shown\n", lost,
+			); err != nil {
 				return fmt.Errorf("writing the timeline: %w", err)
 			}
 		}
@@ -89,9 +91,11 @@ func (t Timeline) paint(e Event) string {
 
 // color groups the kinds by part: watching, queueing, reconciling. Errors of every part are red.
 func color(e Event) string {
-	const red, green, yellow, blue, magenta, cyan = "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[34m", "\x1b[35m", "\x1b[36m"
+	const red, green, yellow = "\x1b[31m", "\x1b[32m", "\x1b[33m"
+	const blue, magenta, cyan = "\x1b[34m", "\x1b[35m", "\x1b[36m"
 	switch {
-	case e.Kind == Error, e.Kind == Expired, e.Outcome == Failed, e.Outcome == Conflict, e.Outcome == Refused:
+	case e.Kind == Error, e.Kind == Expired, e.Outcome == Failed, e.Outcome == Conflict,
+		e.Outcome == Refused:
 		return red
 	case e.Kind <= Backoff:
 		return cyan

@@ -3,7 +3,8 @@
 //
 //	names -> Add -> each controller's Add -> manager
 //
-// Neighbours: below it are the controllers. Above it are controllers/cmd/controllers, which runs them, and the demo.
+// Neighbours: below it are the controllers. Above it are controllers/cmd/controllers, which runs
+// them, and the demo.
 package all
 
 import (
@@ -57,7 +58,8 @@ func Check(names ...string) error {
 	}
 	for _, name := range names {
 		if !slices.Contains(Names(), name) {
-			return fmt.Errorf("there is no controller %q: there are %s", name, strings.Join(Names(), ", "))
+			return fmt.Errorf("there is no controller %q: there are %s", name,
+				strings.Join(Names(), ", "))
 		}
 	}
 	return nil

@@ -9,8 +9,10 @@ import (
 func TestANameThatIsNoControllersIsRefusedBeforeAnythingIsAdded(t *testing.T) {
 	assert.NoError(t, Check(Names()...))
 	assert.NoError(t, Check("replicaset", "replicaset"))
-	assert.EqualError(t, Check("replicaset", "job"), `there is no controller "job": there are deployment, replicaset, endpoints, endpointslice`)
-	assert.EqualError(t, Check(), "no controller is chosen: there are deployment, replicaset, endpoints, endpointslice")
+	assert.EqualError(t, Check("replicaset", "job"),
+		`there is no controller "job": there are deployment, replicaset, endpoints, endpointslice`)
+	assert.EqualError(t, Check(),
+		"no controller is chosen: there are deployment, replicaset, endpoints, endpointslice")
 }
 
 // Clusters run the original of the optional controller by default.

@@ -103,7 +103,8 @@ type record struct {
 func (l *record) wrap(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(request *http.Request) (*http.Response, error) {
 		r, namespace, ok := asked(request)
-		if r.verb == "watch" && request.URL.Query().Get("sendInitialEvents") == "true" && l.isFirst(r) {
+		if r.verb == "watch" && request.URL.Query().Get("sendInitialEvents") == "true" &&
+			l.isFirst(r) {
 			return noStream(request), nil
 		}
 		response, err := next.RoundTrip(request)
@@ -141,8 +142,10 @@ func (l *record) isFirst(r right) bool {
 func noStream(request *http.Request) *http.Response {
 	const body = `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Invalid", "code": 422, "message": "sendInitialEvents is forbidden"}`
 	return &http.Response{
-		Status: "422 Unprocessable Entity", StatusCode: http.StatusUnprocessableEntity, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body)), Request: request,
+		Status: "422 Unprocessable Entity", StatusCode: http.StatusUnprocessableEntity,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{"Content-Type": {"application/json"}},
+		Body:   io.NopCloser(strings.NewReader(body)), Request: request,
 	}
 }
 

@@ -16,13 +16,20 @@ import (
 )
 
 // orphanSet is a ReplicaSet that a user has created, or that a deleted Deployment has left behind.
-func (w *world) orphanSet(name, image string, replicas int32, owners ...metav1.OwnerReference) *appsv1.ReplicaSet {
+func (w *world) orphanSet(
+	name, image string, replicas int32, owners ...metav1.OwnerReference,
+) *appsv1.ReplicaSet {
 	w.T.Helper()
 	pods := template(image)
 	pods.Labels["set"] = name
 	rs := &appsv1.ReplicaSet{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Labels: pods.Labels, OwnerReferences: owners},
-		Spec:       appsv1.ReplicaSetSpec{Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: pods.Labels}, Template: pods},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "default", Name: name, Labels: pods.Labels, OwnerReferences: owners,
+		},
+		Spec: appsv1.ReplicaSetSpec{
+			Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: pods.Labels},
+			Template: pods,
+		},
 	}
 	require.NoError(w.T, w.Live.Create(w.T.Context(), rs))
 	return rs
@@ -35,7 +42,9 @@ func TestOrphansAreAdoptedAndRolledOutAndOthersReleased(t *testing.T) {
 		require.Equal(t, []string{"web:0: 0", "web:1: 3"}, w.sizes())
 		w.Read(old)
 		require.True(t, metav1.IsControlledBy(old, d))
-		require.Equal(t, []string{"", "3"}, []string{old.Annotations[revisionAnnotation], old.Annotations[desiredAnnotation]}, "it got its annotations with its size")
+		require.Equal(t, []string{"", "3"},
+			[]string{old.Annotations[revisionAnnotation], old.Annotations[desiredAnnotation]},
+			"it got its annotations with its size")
 
 		late := w.orphanSet("late", "web:9", 5)
 		w.Settle()
@@ -54,7 +63,9 @@ func TestOrphansAreAdoptedAndRolledOutAndOthersReleased(t *testing.T) {
 		w.Read(late)
 		require.True(t, metav1.IsControlledBy(late, d), "it came back")
 
-		stranger := w.orphanSet("stranger", "web:1", 1, metav1.OwnerReference{APIVersion: "v1", Kind: "Other", Name: "x", UID: "x", Controller: new(true)})
+		stranger := w.orphanSet("stranger", "web:1", 1,
+			metav1.OwnerReference{APIVersion: "v1", Kind: "Other", Name: "x", UID: "x",
+				Controller: new(true)})
 		w.Settle()
 		w.Read(stranger)
 		require.Equal(t, int32(1), *stranger.Spec.Replicas, "somebody else's")
@@ -64,9 +75,12 @@ func TestOrphansAreAdoptedAndRolledOutAndOthersReleased(t *testing.T) {
 // A user who deletes a Deployment with --cascade=orphan and creates it again expects the same Pods.
 func TestAReplicaSetWithTheTemplateIsFoundUnderAnyName(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		d := w.web(3, func(d *appsv1.Deployment) { d.Annotations = map[string]string{"note": "old"} })
+		d := w.web(3, func(d *appsv1.Deployment) {
+			d.Annotations = map[string]string{"note": "old"}
+		})
 		pods := w.Pods()
-		require.NoError(t, w.Live.Delete(t.Context(), d, client.PropagationPolicy(metav1.DeletePropagationBackground)))
+		require.NoError(t, w.Live.Delete(t.Context(), d,
+			client.PropagationPolicy(metav1.DeletePropagationBackground)))
 		rs := w.sets()[0]
 		rs.OwnerReferences = nil // as the garbage collector does it
 		require.NoError(t, w.Live.Update(t.Context(), rs))
@@ -81,7 +95,8 @@ func TestAReplicaSetWithTheTemplateIsFoundUnderAnyName(t *testing.T) {
 		require.Subset(t, podNames(pods), podNames(w.Pods()))
 		rs = w.sets()[0]
 		require.Equal(t, int32(7), rs.Spec.MinReadySeconds)
-		require.Equal(t, "old", rs.Annotations["note"], "an annotation is copied, and never taken away")
+		require.Equal(t, "old", rs.Annotations["note"],
+			"an annotation is copied, and never taken away")
 	})
 }
 
@@ -98,17 +113,20 @@ func TestNobodyIsAdoptedForADeploymentThatIsGone(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		d := w.web(1)
 		rs := w.sets()[0]
-		w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: "watch", Resource: "deployments"}, DelayEvents: 10 * time.Second})
+		w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: "watch", Resource: "deployments"},
+			DelayEvents: 10 * time.Second})
 		w.Restart()
 		w.Settle()
 		w.Server.ForgetRequests()
-		require.NoError(t, w.Live.Delete(t.Context(), d, client.PropagationPolicy(metav1.DeletePropagationBackground)))
+		require.NoError(t, w.Live.Delete(t.Context(), d,
+			client.PropagationPolicy(metav1.DeletePropagationBackground)))
 		rs.OwnerReferences = nil
 		require.NoError(t, w.Live.Update(t.Context(), rs))
 		w.Settle()
 		w.Read(rs)
 		require.Empty(t, rs.OwnerReferences)
-		require.NotEmpty(t, w.Server.Requests(fakeapi.Match{Verb: "get", Resource: "deployments"}), "the server was asked")
+		require.NotEmpty(t, w.Server.Requests(fakeapi.Match{Verb: "get", Resource: "deployments"}),
+			"the server was asked")
 	})
 }
 
@@ -141,7 +159,8 @@ func TestACollisionLeadsToAnotherName(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		d := w.web(2)
 		left := w.sets()[0]
-		require.NoError(t, w.Live.Delete(t.Context(), d, client.PropagationPolicy(metav1.DeletePropagationBackground)))
+		require.NoError(t, w.Live.Delete(t.Context(), d,
+			client.PropagationPolicy(metav1.DeletePropagationBackground)))
 		d = newWeb(2)
 		w.Create(d)
 		w.Settle()
@@ -172,7 +191,8 @@ func TestADeploymentThatSelectsAllIsRefused(t *testing.T) {
 		require.Equal(t, []string{"web:1: 1"}, w.sizes())
 		w.Read(stranger)
 		require.Empty(t, stranger.OwnerReferences)
-		require.Contains(t, w.events("SelectingAll"), "This deployment is selecting all pods. A non-empty selector is required.")
+		require.Contains(t, w.events("SelectingAll"),
+			"This deployment is selecting all pods. A non-empty selector is required.")
 		w.Read(d)
 		require.Equal(t, d.Generation, d.Status.ObservedGeneration)
 	})
@@ -199,7 +219,8 @@ func TestADeploymentThatIsBeingDeletedIsOnlyCounted(t *testing.T) {
 func TestADeploymentThatIsGoneGetsNoReplicaSet(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		d := w.web(2)
-		w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: simulation.Agent, Verb: "watch", Resource: "deployments"}, DelayEvents: 10 * time.Second})
+		w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: simulation.Agent,
+			Verb: "watch", Resource: "deployments"}, DelayEvents: 10 * time.Second})
 		w.Restart()
 		w.Settle()
 		w.did()

@@ -48,13 +48,21 @@ var probe = controllers.Probe{
 	Object: &appsv1.Deployment{Spec: appsv1.DeploymentSpec{
 		Paused:   true,
 		Replicas: new(int32(0)),
-		Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"loopwright.dev/probe": controllerName}},
+		Selector: &metav1.LabelSelector{
+			MatchLabels: map[string]string{"loopwright.dev/probe": controllerName},
+		},
 		Template: corev1.PodTemplateSpec{
-			ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"loopwright.dev/probe": controllerName}},
-			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "none", Image: "none"}}},
+			ObjectMeta: metav1.ObjectMeta{
+				Labels: map[string]string{"loopwright.dev/probe": controllerName},
+			},
+			Spec: corev1.PodSpec{
+				Containers: []corev1.Container{{Name: "none", Image: "none"}},
+			},
 		},
 	}},
-	IsAnswered: func(o client.Object) bool { return o.(*appsv1.Deployment).Status.ObservedGeneration > 0 },
+	IsAnswered: func(o client.Object) bool {
+		return o.(*appsv1.Deployment).Status.ObservedGeneration > 0
+	},
 }
 
 // Add adds the controller to a manager.
@@ -75,13 +83,19 @@ func Add(mgr manager.Manager, options controllers.Options) error {
 		return fmt.Errorf("the Deployment controller: %w", err)
 	}
 	index := claim.Index{Kind: kind.GroupKind()}
-	if err := index.Add(context.Background(), mgr.GetFieldIndexer(), &appsv1.ReplicaSet{}); err != nil {
+	if err := index.Add(
+		context.Background(), mgr.GetFieldIndexer(), &appsv1.ReplicaSet{},
+	); err != nil {
 		return fmt.Errorf("finding the ReplicaSets of a Deployment: %w", err)
 	}
-	r := &reconciler{client: c, live: mgr.GetAPIReader(), waiter: waiter, index: index, events: mgr.GetEventRecorder(controllerName)}
-	wanting := claim.Wanting(mgr.GetCache(), &appsv1.DeploymentList{}, func(d client.Object) *metav1.LabelSelector {
-		return d.(*appsv1.Deployment).Spec.Selector
-	})
+	r := &reconciler{
+		client: c, live: mgr.GetAPIReader(), waiter: waiter, index: index,
+		events: mgr.GetEventRecorder(controllerName),
+	}
+	wanting := claim.Wanting(mgr.GetCache(), &appsv1.DeploymentList{},
+		func(d client.Object) *metav1.LabelSelector {
+			return d.(*appsv1.Deployment).Spec.Selector
+		})
 	build, err := options.Builder(mgr, probe)
 	if err != nil {
 		return fmt.Errorf("the Deployment controller: %w", err)
@@ -89,14 +103,16 @@ func Add(mgr manager.Manager, options controllers.Options) error {
 	return build.
 		For(&appsv1.Deployment{}).
 		Owns(&appsv1.ReplicaSet{}).
-		Watches(&appsv1.ReplicaSet{}, handler.EnqueueRequestsFromMapFunc(wanting), builder.WithPredicates(claim.BecomesOrphan)).
+		Watches(&appsv1.ReplicaSet{}, handler.EnqueueRequestsFromMapFunc(wanting),
+			builder.WithPredicates(claim.BecomesOrphan)).
 		Complete(r)
 }
 
 // Run runs only this controller, until the context ends. To set more than the number of workers,
 // call controllers.Run with Add.
 func Run(ctx context.Context, config *rest.Config, workers int) error {
-	return controllers.Run(ctx, config, controllers.Options{Controller: controller.Options{MaxConcurrentReconciles: workers}}, Add)
+	return controllers.Run(ctx, config,
+		controllers.Options{Controller: controller.Options{MaxConcurrentReconciles: workers}}, Add)
 }
 
 // reconciler reconciles Deployments.
@@ -122,12 +138,16 @@ var (
 )
 
 // Reconcile reads a Deployment and its ReplicaSets, acts, and writes the status if it has changed.
-func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+func (r *reconciler) Reconcile(
+	ctx context.Context, request reconcile.Request,
+) (reconcile.Result, error) {
 	f, err := r.getRollout(ctx, request.NamespacedName)
 	if f == nil || err != nil {
 		return reconcile.Result{}, err
 	}
-	t := &deploymentSync{reconciler: r, rollout: f, conditions: f.d.Status.Conditions, now: time.Now()}
+	t := &deploymentSync{
+		reconciler: r, rollout: f, conditions: f.d.Status.Conditions, now: time.Now(),
+	}
 	if selectsAll(f.d) {
 		return reconcile.Result{}, t.refuse(ctx)
 	}
@@ -173,16 +193,21 @@ func (r *reconciler) getRollout(ctx context.Context, name client.ObjectKey) (*ro
 		return nil, reconcile.TerminalError(fmt.Errorf("the selector: %w", err))
 	}
 	owner := &claim.Owner{Object: d, Kind: kind, Selector: selector}
-	owned, err := claim.Claim(ctx, r.client, owner, append(sets, orphans...), claim.StillWants(d, r.live))
+	owned, err := claim.Claim(ctx, r.client, owner, append(sets, orphans...),
+		claim.StillWants(d, r.live))
 	if err != nil {
 		return nil, err
 	}
 	return newRollout(d, owned), nil
 }
 
-func (r *reconciler) list(ctx context.Context, namespace string, which client.MatchingFields) ([]*appsv1.ReplicaSet, error) {
+func (r *reconciler) list(
+	ctx context.Context, namespace string, which client.MatchingFields,
+) ([]*appsv1.ReplicaSet, error) {
 	var list appsv1.ReplicaSetList
-	if err := r.client.List(ctx, &list, client.InNamespace(namespace), which, client.UnsafeDisableDeepCopy); err != nil {
+	if err := r.client.List(
+		ctx, &list, client.InNamespace(namespace), which, client.UnsafeDisableDeepCopy,
+	); err != nil {
 		return nil, err
 	}
 	sets := make([]*appsv1.ReplicaSet, len(list.Items))
@@ -203,7 +228,8 @@ func selectsAll(d *appsv1.Deployment) bool {
 // refuse sends a warning about a Deployment that selects all, and notes that it has observed this
 // generation. It does nothing else.
 func (s *deploymentSync) refuse(ctx context.Context) error {
-	s.events.Eventf(s.d, nil, corev1.EventTypeWarning, "SelectingAll", "Select", "This deployment is selecting all pods. A non-empty selector is required.")
+	s.events.Eventf(s.d, nil, corev1.EventTypeWarning, "SelectingAll", "Select",
+		"This deployment is selecting all pods. A non-empty selector is required.")
 	status := *s.d.Status.DeepCopy()
 	status.ObservedGeneration = s.d.Generation
 	return s.report(ctx, status)
@@ -214,8 +240,12 @@ func (s *deploymentSync) report(ctx context.Context, status appsv1.DeploymentSta
 	if isWritten(s.d, status, s.revision, s.dropsTerminating.Load()) {
 		return nil
 	}
-	written := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: s.d.Namespace, Name: s.d.Name}}
-	if err := s.client.Status().Patch(ctx, written, statusPatch(s.d, status, s.revision)); err != nil {
+	written := &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Namespace: s.d.Namespace, Name: s.d.Name},
+	}
+	if err := s.client.Status().Patch(
+		ctx, written, statusPatch(s.d, status, s.revision),
+	); err != nil {
 		return client.IgnoreNotFound(err)
 	}
 	if status.TerminatingReplicas != nil {

@@ -44,7 +44,8 @@ func newRollout(d *appsv1.Deployment, sets []*appsv1.ReplicaSet) *rollout {
 
 // compareAge is negative if a is older than b.
 func compareAge(a, b *appsv1.ReplicaSet) int {
-	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
+	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time),
+		cmp.Compare(a.Name, b.Name))
 }
 
 // all returns the ReplicaSets, the new one last.
@@ -58,7 +59,9 @@ func (r *rollout) all() []*appsv1.ReplicaSet {
 
 // active returns the ReplicaSets that ask for Pods, the oldest first.
 func (r *rollout) active() []*appsv1.ReplicaSet {
-	active := slices.DeleteFunc(r.all(), func(rs *appsv1.ReplicaSet) bool { return replicasOf(rs.Spec.Replicas) == 0 })
+	active := slices.DeleteFunc(r.all(), func(rs *appsv1.ReplicaSet) bool {
+		return replicasOf(rs.Spec.Replicas) == 0
+	})
 	slices.SortFunc(active, compareAge)
 	return active
 }
@@ -153,11 +156,14 @@ func newReplicaSet(d *appsv1.Deployment, replicas int32, revision int64) *appsv1
 	selector.MatchLabels[hashLabel] = hash
 	rs := &appsv1.ReplicaSet{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: d.Namespace, Name: nameWith(d.Name, hash), Labels: maps.Clone(template.Labels),
+			Namespace:       d.Namespace,
+			Name:            nameWith(d.Name, hash),
+			Labels:          maps.Clone(template.Labels),
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(d, kind)},
 		},
 		Spec: appsv1.ReplicaSetSpec{
-			Replicas: &replicas, MinReadySeconds: d.Spec.MinReadySeconds, Selector: selector, Template: *template,
+			Replicas: &replicas, MinReadySeconds: d.Spec.MinReadySeconds, Selector: selector,
+			Template: *template,
 		},
 	}
 	rs.Annotations = annotationsFor(d, nil, revision)

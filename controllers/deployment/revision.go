@@ -34,7 +34,8 @@ const historyLimit = 2000
 // describe the Deployment itself are not.
 func isCopied(annotation string) bool {
 	switch annotation {
-	case corev1.LastAppliedConfigAnnotation, revisionAnnotation, historyAnnotation, desiredAnnotation, maxAnnotation, appsv1.DeprecatedRollbackTo:
+	case corev1.LastAppliedConfigAnnotation, revisionAnnotation, historyAnnotation,
+		desiredAnnotation, maxAnnotation, appsv1.DeprecatedRollbackTo:
 		return false
 	}
 	return true
@@ -101,7 +102,8 @@ func highestRevision(sets []*appsv1.ReplicaSet) (highest int64) {
 func scaleAnnotations(d *appsv1.Deployment) map[string]string {
 	l := limitsOf(&d.Spec)
 	return map[string]string{
-		desiredAnnotation: strconv.Itoa(int(l.desired)), maxAnnotation: strconv.Itoa(int(l.desired + l.surge)),
+		desiredAnnotation: strconv.Itoa(int(l.desired)),
+		maxAnnotation:     strconv.Itoa(int(l.desired + l.surge)),
 	}
 }
 
@@ -118,10 +120,15 @@ func expired(d *appsv1.Deployment, oldRSs []*appsv1.ReplicaSet) (out []*appsv1.R
 	if limit == nil {
 		return nil
 	}
-	alive := slices.DeleteFunc(slices.Clone(oldRSs), func(rs *appsv1.ReplicaSet) bool { return rs.DeletionTimestamp != nil })
-	slices.SortStableFunc(alive, func(a, b *appsv1.ReplicaSet) int { return cmp.Compare(revisionOf(a), revisionOf(b)) })
+	alive := slices.DeleteFunc(slices.Clone(oldRSs), func(rs *appsv1.ReplicaSet) bool {
+		return rs.DeletionTimestamp != nil
+	})
+	slices.SortStableFunc(alive, func(a, b *appsv1.ReplicaSet) int {
+		return cmp.Compare(revisionOf(a), revisionOf(b))
+	})
 	for _, rs := range alive[:max(len(alive)-int(*limit), 0)] {
-		if replicasOf(rs.Spec.Replicas) == 0 && rs.Status.Replicas == 0 && rs.Status.ObservedGeneration >= rs.Generation {
+		if replicasOf(rs.Spec.Replicas) == 0 && rs.Status.Replicas == 0 &&
+			rs.Status.ObservedGeneration >= rs.Generation {
 			out = append(out, rs)
 		}
 	}
@@ -147,14 +154,20 @@ func (s *deploymentSync) rollBack(ctx context.Context, revision int64) error {
 	}
 	d := s.d.DeepCopy()
 	delete(d.Annotations, appsv1.DeprecatedRollbackTo)
-	i := slices.IndexFunc(sets, func(rs *appsv1.ReplicaSet) bool { return revision > 0 && revisionOf(rs) == revision })
-	kind, reason, note := corev1.EventTypeWarning, "DeploymentRollbackRevisionNotFound", "Unable to find the revision to rollback to."
+	i := slices.IndexFunc(sets, func(rs *appsv1.ReplicaSet) bool {
+		return revision > 0 && revisionOf(rs) == revision
+	})
+	kind, reason, note := corev1.EventTypeWarning, "DeploymentRollbackRevisionNotFound",
+		"Unable to find the revision to rollback to."
 	switch {
 	case i < 0:
 	case sameTemplate(&sets[i].Spec.Template, &d.Spec.Template):
-		reason, note = "DeploymentRollbackTemplateUnchanged", fmt.Sprintf("The rollback revision contains the same template as current deployment %q", d.Name)
+		reason, note = "DeploymentRollbackTemplateUnchanged",
+			fmt.Sprintf("The rollback revision contains the same template as current deployment %q",
+				d.Name)
 	default:
-		kind, reason, note = corev1.EventTypeNormal, "DeploymentRollback", fmt.Sprintf("Rolled back deployment %q to revision %d", d.Name, revision)
+		kind, reason, note = corev1.EventTypeNormal, "DeploymentRollback",
+			fmt.Sprintf("Rolled back deployment %q to revision %d", d.Name, revision)
 		goBack(d, sets[i])
 	}
 	// An update, not a patch: it must not overwrite a template that a user has just written.

@@ -158,10 +158,14 @@ func (s *deploymentSync) ask(ctx context.Context, rs *appsv1.ReplicaSet) (bool, 
 		return false, fmt.Errorf("the selector of the ReplicaSet %s: %w", rs.Name, err)
 	}
 	var pods corev1.PodList
-	if err := s.live.List(ctx, &pods, client.InNamespace(rs.Namespace), client.MatchingLabelsSelector{Selector: selector}); err != nil {
+	if err := s.live.List(
+		ctx, &pods, client.InNamespace(rs.Namespace),
+		client.MatchingLabelsSelector{Selector: selector},
+	); err != nil {
 		return false, fmt.Errorf("looking for Pods of the old ReplicaSet %s: %w", rs.Name, err)
 	}
 	return slices.ContainsFunc(pods.Items, func(pod corev1.Pod) bool {
-		return metav1.IsControlledBy(&pod, rs) && pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
+		return metav1.IsControlledBy(&pod, rs) && pod.Status.Phase != corev1.PodSucceeded &&
+			pod.Status.Phase != corev1.PodFailed
 	}), nil
 }

@@ -55,7 +55,8 @@ func (r *rollout) isSaturated() bool {
 		return false
 	}
 	sized, ok := numberIn(r.newRS, desiredAnnotation)
-	return ok && sized == r.desired() && sizeOf(r.newRS) == size{wanted: r.desired(), available: r.desired()}
+	return ok && sized == r.desired() &&
+		sizeOf(r.newRS) == size{wanted: r.desired(), available: r.desired()}
 }
 
 func (r *rollout) toZero(active []*appsv1.ReplicaSet) (out []resize) {
@@ -145,7 +146,8 @@ func fraction(s share, allowed, current int32) int32 {
 	return int32((2*size*to+of)/(2*of) - size)
 }
 
-// largestFirst returns the indices of the shares, the largest first. Of equals, the newest or the oldest is first.
+// largestFirst returns the indices of the shares, the largest first. Of equals, the newest or the
+// oldest is first.
 func largestFirst(shares []share, newest bool) []int {
 	order := make([]int, len(shares))
 	for i := range order {

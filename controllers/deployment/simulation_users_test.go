@@ -35,7 +35,9 @@ type byOthers struct {
 func (s *simulated) note(o byOthers) { s.others.Add(time.Now(), o) }
 
 func (s *simulated) make() {
-	s.Create(newWeb(1+s.Users.Int32N(8), limit("25%", "25%"), func(d *appsv1.Deployment) { d.Spec.RevisionHistoryLimit = new(int32(2)) }))
+	s.Create(newWeb(1+s.Users.Int32N(8), limit("25%", "25%"), func(d *appsv1.Deployment) {
+		d.Spec.RevisionHistoryLimit = new(int32(2))
+	}))
 }
 
 func (s *simulated) now() *appsv1.Deployment {
@@ -44,7 +46,8 @@ func (s *simulated) now() *appsv1.Deployment {
 	return d
 }
 
-// change changes the Deployment with a patch: a conflict would let users do something else in the calm world.
+// change changes the Deployment with a patch: a conflict would let users do something else in the
+// calm world.
 func (s *simulated) change(what string, changes ...func(*appsv1.Deployment)) {
 	d := s.now()
 	before := d.DeepCopy()
@@ -86,19 +89,23 @@ func (s *simulated) act() {
 
 // last brings the Deployment into a state in which its rollout can complete.
 func (s *simulated) last() {
-	s.change("change the template", image(fmt.Sprint("web:", 1+s.Users.IntN(4))), replicas(s.Users.Int32N(9)), pause(false))
+	s.change("change the template", image(fmt.Sprint("web:", 1+s.Users.IntN(4))),
+		replicas(s.Users.Int32N(9)), pause(false))
 }
 
 // kill deletes a Pod, or lets it fail.
 func (s *simulated) kill(which int) {
-	pods := slices.DeleteFunc(s.Pods(), func(pod *corev1.Pod) bool { return !podstate.IsActive(pod) })
+	pods := slices.DeleteFunc(s.Pods(), func(pod *corev1.Pod) bool {
+		return !podstate.IsActive(pod)
+	})
 	if len(pods) == 0 {
 		return
 	}
 	s.note(byOthers{kills: 1})
 	pod := pods[which%len(pods)]
 	if which%2 == 0 {
-		s.OthersDid(s.Live.Delete(s.T.Context(), pod, client.Preconditions{UID: &pod.UID}), "user: delete a Pod", pod.Name)
+		s.OthersDid(s.Live.Delete(s.T.Context(), pod, client.Preconditions{UID: &pod.UID}),
+			"user: delete a Pod", pod.Name)
 		return
 	}
 	pod.Status.Phase = corev1.PodFailed
@@ -107,7 +114,9 @@ func (s *simulated) kill(which int) {
 
 func (s *simulated) makeOrphan(which int, number int32) {
 	name := fmt.Sprint("orphan-", which)
-	if err := s.Live.Get(s.T.Context(), client.ObjectKey{Namespace: "default", Name: name}, &appsv1.ReplicaSet{}); !apierrors.IsNotFound(err) {
+	if err := s.Live.Get(
+		s.T.Context(), client.ObjectKey{Namespace: "default", Name: name}, &appsv1.ReplicaSet{},
+	); !apierrors.IsNotFound(err) {
 		return
 	}
 	s.note(byOthers{gains: number % 4})
@@ -126,20 +135,24 @@ func (s *simulated) meddle(which int, number int32) {
 	if which%2 == 0 {
 		rs.Spec.Replicas = &number
 		s.note(byOthers{gains: number, kills: *before.Spec.Replicas})
-		s.OthersDid(s.Live.Patch(s.T.Context(), rs, client.MergeFrom(before)), "user: scale a ReplicaSet", fmt.Sprint(rs.Name, " to ", number))
+		s.OthersDid(s.Live.Patch(s.T.Context(), rs, client.MergeFrom(before)),
+			"user: scale a ReplicaSet", fmt.Sprint(rs.Name, " to ", number))
 		s.byHand[fmt.Sprint(rs.UID, rs.Generation)] = true
 		return
 	}
 	rs.Labels = map[string]string{"app": "debug"}
 	s.note(byOthers{kills: *rs.Spec.Replicas})
-	s.OthersDid(s.Live.Patch(s.T.Context(), rs, client.MergeFrom(before)), "user: take a ReplicaSet away", rs.Name)
+	s.OthersDid(s.Live.Patch(s.T.Context(), rs, client.MergeFrom(before)),
+		"user: take a ReplicaSet away", rs.Name)
 }
 
 // replace deletes the Deployment, creates it again, and leaves the old one's objects to the garbage
 // collector.
 func (s *simulated) replace(number int32) {
 	old := s.now()
-	s.OthersDid(s.Live.Delete(s.T.Context(), old, client.PropagationPolicy(metav1.DeletePropagationBackground)), "user: replace the Deployment", string(old.UID))
+	s.OthersDid(s.Live.Delete(s.T.Context(), old,
+		client.PropagationPolicy(metav1.DeletePropagationBackground)),
+		"user: replace the Deployment", string(old.UID))
 	s.make()
 	s.change("scale", replicas(number))
 	s.Collect(s.garbage)
@@ -186,7 +199,8 @@ func (s *simulated) state() string {
 			if *rs.Spec.Replicas == 0 {
 				sized = "nobody knows what, because it has no share"
 			}
-			sizes = append(sizes, fmt.Sprintf("new %d, when wanted were %s", *rs.Spec.Replicas, sized))
+			sizes = append(sizes, fmt.Sprintf("new %d, when wanted were %s", *rs.Spec.Replicas,
+				sized))
 		} else if old++; *rs.Spec.Replicas > 0 {
 			sizes = append(sizes, fmt.Sprintf("old %d", *rs.Spec.Replicas))
 		}
@@ -202,8 +216,12 @@ func (s *simulated) state() string {
 	}
 	slices.Sort(conditions)
 	status := d.Status
-	return fmt.Sprintf("%s, wanted %d, sizes %v, Pods %v, history within limits %t, highest revision %t; status: generation %t, replicas %d, updated %d, ready %d, available %d, unavailable %d, terminating %d, %s",
-		d.Spec.Template.Spec.Containers[0].Image, *d.Spec.Replicas, sizes, pods, old <= 2, fmt.Sprint(highest) == d.Annotations[revisionAnnotation],
-		status.ObservedGeneration == d.Generation, status.Replicas, status.UpdatedReplicas, status.ReadyReplicas, status.AvailableReplicas,
+	return fmt.Sprintf("%s, wanted %d, sizes %v, Pods %v, history within limits %t, highest "+
+		"revision %t; status: generation %t, replicas %d, updated %d, ready %d, available %d, "+
+		"unavailable %d, terminating %d, %s",
+		d.Spec.Template.Spec.Containers[0].Image, *d.Spec.Replicas, sizes, pods, old <= 2,
+		fmt.Sprint(highest) == d.Annotations[revisionAnnotation],
+		status.ObservedGeneration == d.Generation, status.Replicas, status.UpdatedReplicas,
+		status.ReadyReplicas, status.AvailableReplicas,
 		status.UnavailableReplicas, *status.TerminatingReplicas, strings.Join(conditions, ", "))
 }

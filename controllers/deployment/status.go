@@ -20,7 +20,8 @@ import (
 // conditions so far.
 func statusOf(r *rollout, c conditions, now time.Time) appsv1.DeploymentStatus {
 	status := appsv1.DeploymentStatus{
-		ObservedGeneration: r.d.Generation, CollisionCount: r.d.Status.CollisionCount, TerminatingReplicas: terminating(r.all()),
+		ObservedGeneration: r.d.Generation, CollisionCount: r.d.Status.CollisionCount,
+		TerminatingReplicas: terminating(r.all()),
 	}
 	wanted := int32(0)
 	for _, rs := range r.all() {
@@ -40,9 +41,11 @@ func statusOf(r *rollout, c conditions, now time.Time) appsv1.DeploymentStatus {
 func availability(d *appsv1.Deployment, available int32, now time.Time) appsv1.DeploymentCondition {
 	l := limitsOf(&d.Spec)
 	if available >= l.desired-l.unavailable {
-		return condition(appsv1.DeploymentAvailable, corev1.ConditionTrue, minimumAvailable, "Deployment has minimum availability.", now)
+		return condition(appsv1.DeploymentAvailable, corev1.ConditionTrue, minimumAvailable,
+			"Deployment has minimum availability.", now)
 	}
-	return condition(appsv1.DeploymentAvailable, corev1.ConditionFalse, minimumUnavailable, "Deployment does not have minimum availability.", now)
+	return condition(appsv1.DeploymentAvailable, corev1.ConditionFalse, minimumUnavailable,
+		"Deployment does not have minimum availability.", now)
 }
 
 // terminating adds up the terminating Pods. It is nil if a ReplicaSet does not report their number,
@@ -62,19 +65,24 @@ func terminating(sets []*appsv1.ReplicaSet) *int32 {
 
 // isWritten reports whether the Deployment has the status and the revision already. If the API
 // server drops terminatingReplicas, the comparison ignores a missing one.
-func isWritten(d *appsv1.Deployment, status appsv1.DeploymentStatus, revision string, dropsTerminating bool) bool {
+func isWritten(
+	d *appsv1.Deployment, status appsv1.DeploymentStatus, revision string, dropsTerminating bool,
+) bool {
 	has := d.Status
 	if dropsTerminating && has.TerminatingReplicas == nil {
 		has.TerminatingReplicas = status.TerminatingReplicas
 	}
-	return equality.Semantic.DeepEqual(has, status) && (revision == "" || d.Annotations[revisionAnnotation] == revision)
+	return equality.Semantic.DeepEqual(has, status) &&
+		(revision == "" || d.Annotations[revisionAnnotation] == revision)
 }
 
 // statusPatch replaces the status of the Deployment with this UID, and sets its revision, if there
 // is one: the API server accepts annotations of a Deployment in a write of its status. The patch
 // has every field, so the old status does not matter. It has no resourceVersion, so it does not
 // fail if a user scales the Deployment meanwhile.
-func statusPatch(d *appsv1.Deployment, status appsv1.DeploymentStatus, revision string) client.Patch {
+func statusPatch(
+	d *appsv1.Deployment, status appsv1.DeploymentStatus, revision string,
+) client.Patch {
 	metadata := map[string]any{"uid": d.UID}
 	if revision != "" && d.Annotations[revisionAnnotation] != revision {
 		metadata["annotations"] = map[string]string{revisionAnnotation: revision}
@@ -86,10 +94,15 @@ func statusPatch(d *appsv1.Deployment, status appsv1.DeploymentStatus, revision 
 	data, err := json.Marshal(map[string]any{
 		"metadata": metadata,
 		"status": map[string]any{
-			"observedGeneration": status.ObservedGeneration, "replicas": status.Replicas, "updatedReplicas": status.UpdatedReplicas,
-			"readyReplicas": status.ReadyReplicas, "availableReplicas": status.AvailableReplicas,
-			"unavailableReplicas": status.UnavailableReplicas, "terminatingReplicas": status.TerminatingReplicas,
-			"collisionCount": status.CollisionCount, "conditions": written,
+			"observedGeneration":  status.ObservedGeneration,
+			"replicas":            status.Replicas,
+			"updatedReplicas":     status.UpdatedReplicas,
+			"readyReplicas":       status.ReadyReplicas,
+			"availableReplicas":   status.AvailableReplicas,
+			"unavailableReplicas": status.UnavailableReplicas,
+			"terminatingReplicas": status.TerminatingReplicas,
+			"collisionCount":      status.CollisionCount,
+			"conditions":          written,
 		},
 	})
 	if err != nil {
@@ -127,14 +140,17 @@ func (c conditions) get(kind appsv1.DeploymentConditionType) *appsv1.DeploymentC
 }
 
 func (c conditions) without(kind appsv1.DeploymentConditionType) conditions {
-	return slices.DeleteFunc(slices.Clone(c), func(one appsv1.DeploymentCondition) bool { return one.Type == kind })
+	return slices.DeleteFunc(slices.Clone(c), func(one appsv1.DeploymentCondition) bool {
+		return one.Type == kind
+	})
 }
 
 // with sets a condition, unless there is one with the same status and the same reason: a message
 // that changes at each reconcile would cause a write at each reconcile. LastTransitionTime is when
 // the condition's status last changed. The condition that was set comes last.
 func (c conditions) with(next appsv1.DeploymentCondition) conditions {
-	if before := c.get(next.Type); before != nil && before.Status == next.Status && before.Reason == next.Reason {
+	if before := c.get(next.Type); before != nil && before.Status == next.Status &&
+		before.Reason == next.Reason {
 		return c
 	}
 	return c.replace(next)
@@ -149,13 +165,19 @@ func (c conditions) replace(next appsv1.DeploymentCondition) conditions {
 	return append(c.without(next.Type), next)
 }
 
-func condition(kind appsv1.DeploymentConditionType, status corev1.ConditionStatus, reason, message string, now time.Time) appsv1.DeploymentCondition {
+func condition(
+	kind appsv1.DeploymentConditionType, status corev1.ConditionStatus, reason, message string,
+	now time.Time,
+) appsv1.DeploymentCondition {
 	return appsv1.DeploymentCondition{
-		Type: kind, Status: status, Reason: reason, Message: message, LastUpdateTime: metav1.NewTime(now), LastTransitionTime: metav1.NewTime(now),
+		Type: kind, Status: status, Reason: reason, Message: message,
+		LastUpdateTime: metav1.NewTime(now), LastTransitionTime: metav1.NewTime(now),
 	}
 }
 
-func progressing(status corev1.ConditionStatus, reason, message string, now time.Time) appsv1.DeploymentCondition {
+func progressing(
+	status corev1.ConditionStatus, reason, message string, now time.Time,
+) appsv1.DeploymentCondition {
 	return condition(appsv1.DeploymentProgressing, status, reason, message, now)
 }
 
@@ -190,7 +212,8 @@ func atStart(c conditions, d *appsv1.Deployment, reason, name string, now time.T
 	if reason == foundNewSet {
 		verb = "Found"
 	}
-	return c.with(progressing(corev1.ConditionTrue, reason, fmt.Sprintf("%s new replica set %q", verb, name), now))
+	return c.with(progressing(corev1.ConditionTrue, reason,
+		fmt.Sprintf("%s new replica set %q", verb, name), now))
 }
 
 // begins reports whether a rollout to the new ReplicaSet, which has this revision, has begun, but
@@ -204,7 +227,8 @@ func (r *rollout) begins(c conditions, revision string) bool {
 	if last == nil {
 		return true
 	}
-	return !r.d.Spec.Paused && r.d.Annotations[revisionAnnotation] != revision && last.Message != r.successful()
+	return !r.d.Spec.Paused && r.d.Annotations[revisionAnnotation] != revision &&
+		last.Message != r.successful()
 }
 
 // successful is the message of a complete rollout.
@@ -219,7 +243,9 @@ func (r *rollout) subject() string {
 
 // withProgress sets the condition Progressing. next is the new status; the Deployment in r still
 // has the old one.
-func withProgress(c conditions, r *rollout, next appsv1.DeploymentStatus, now time.Time) conditions {
+func withProgress(
+	c conditions, r *rollout, next appsv1.DeploymentStatus, now time.Time,
+) conditions {
 	kind := appsv1.DeploymentProgressing
 	if !hasDeadline(r.d) {
 		return c.without(kind)
@@ -232,9 +258,11 @@ func withProgress(c conditions, r *rollout, next appsv1.DeploymentStatus, now ti
 	case isComplete(r.d, next):
 		return c.with(progressing(corev1.ConditionTrue, completed, r.successful(), now))
 	case hasMoved(r.d.Status, next):
-		return c.replace(progressing(corev1.ConditionTrue, updated, r.subject()+" is progressing.", now))
+		return c.replace(progressing(corev1.ConditionTrue, updated,
+			r.subject()+" is progressing.", now))
 	case last != nil && isLate(r.d, last, now):
-		return c.with(progressing(corev1.ConditionFalse, timedOut, r.subject()+" has timed out progressing.", now))
+		return c.with(progressing(corev1.ConditionFalse, timedOut,
+			r.subject()+" has timed out progressing.", now))
 	}
 	return c
 }
@@ -243,13 +271,15 @@ func withProgress(c conditions, r *rollout, next appsv1.DeploymentStatus, now ti
 // there are no others.
 func isComplete(d *appsv1.Deployment, status appsv1.DeploymentStatus) bool {
 	desired := replicasOf(d.Spec.Replicas)
-	return status.UpdatedReplicas == desired && status.Replicas == desired && status.AvailableReplicas == desired
+	return status.UpdatedReplicas == desired && status.Replicas == desired &&
+		status.AvailableReplicas == desired
 }
 
 // hasMoved reports whether a rollout has made progress: there are more new Pods, fewer old ones, or
 // more that are ready or available.
 func hasMoved(before, now appsv1.DeploymentStatus) bool {
-	return now.UpdatedReplicas > before.UpdatedReplicas || now.Replicas-now.UpdatedReplicas < before.Replicas-before.UpdatedReplicas ||
+	return now.UpdatedReplicas > before.UpdatedReplicas ||
+		now.Replicas-now.UpdatedReplicas < before.Replicas-before.UpdatedReplicas ||
 		now.ReadyReplicas > before.ReadyReplicas || now.AvailableReplicas > before.AvailableReplicas
 }
 
@@ -265,7 +295,8 @@ func deadline(d *appsv1.Deployment, last *appsv1.DeploymentCondition) time.Time 
 // reports that moment.
 func nextCheck(d *appsv1.Deployment, status appsv1.DeploymentStatus, now time.Time) time.Duration {
 	last := conditions(status.Conditions).get(appsv1.DeploymentProgressing)
-	if d.Spec.Paused || !hasDeadline(d) || last == nil || last.Reason == timedOut || last.Reason == completed {
+	if d.Spec.Paused || !hasDeadline(d) || last == nil || last.Reason == timedOut ||
+		last.Reason == completed {
 		return 0
 	}
 	// The API server stores whole seconds, so a time may be up to a second earlier when it is read
@@ -284,8 +315,10 @@ func withFailure(c conditions, r *rollout) conditions {
 		for _, failure := range rs.Status.Conditions {
 			if failure.Type == appsv1.ReplicaSetReplicaFailure {
 				return c.with(appsv1.DeploymentCondition{
-					Type: appsv1.DeploymentReplicaFailure, Status: failure.Status, Reason: failure.Reason, Message: failure.Message,
-					LastUpdateTime: failure.LastTransitionTime, LastTransitionTime: failure.LastTransitionTime,
+					Type: appsv1.DeploymentReplicaFailure, Status: failure.Status,
+					Reason: failure.Reason, Message: failure.Message,
+					LastUpdateTime:     failure.LastTransitionTime,
+					LastTransitionTime: failure.LastTransitionTime,
 				})
 			}
 		}

@@ -56,7 +56,8 @@ func (s *deploymentSync) run(ctx context.Context) error {
 		return err
 	}
 	status := statusOf(s.rollout, s.conditions, s.now)
-	status.Conditions = withFailure(withProgress(status.Conditions, s.rollout, status, s.now), s.rollout)
+	status.Conditions = withFailure(
+		withProgress(status.Conditions, s.rollout, status, s.now), s.rollout)
 	if isComplete(s.d, status) {
 		if err := s.cleanUp(ctx); err != nil {
 			return err
@@ -142,7 +143,8 @@ func (s *deploymentSync) cleanUp(ctx context.Context) error {
 	for _, rs := range expired(s.d, s.oldRSs) {
 		target := &appsv1.ReplicaSet{}
 		target.Namespace, target.Name, target.UID = rs.Namespace, rs.Name, rs.UID
-		err := s.client.Delete(ctx, target, client.Preconditions{UID: &rs.UID, ResourceVersion: &rs.ResourceVersion})
+		err := s.client.Delete(ctx, target,
+			client.Preconditions{UID: &rs.UID, ResourceVersion: &rs.ResourceVersion})
 		if err != nil {
 			s.unconfirmed.add(client.ObjectKeyFromObject(s.d), rs.Name)
 		}
@@ -193,7 +195,8 @@ func (s *deploymentSync) notCreated(ctx context.Context, name string, err error)
 	err = fmt.Errorf("creating the ReplicaSet %s: %w", name, err)
 	if hasDeadline(s.d) {
 		status := *s.d.Status.DeepCopy()
-		status.Conditions = s.conditions.with(progressing(corev1.ConditionFalse, notCreated, message, s.now))
+		status.Conditions = s.conditions.with(
+			progressing(corev1.ConditionFalse, notCreated, message, s.now))
 		if failed := s.report(ctx, status); failed != nil {
 			err = fmt.Errorf("%w; and then, writing that into the status: %w", err, failed)
 		}

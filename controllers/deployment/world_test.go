@@ -20,7 +20,8 @@ import (
 	"github.com/loopwright/loopwright/manager"
 )
 
-// world is an API server, kubelets, users, and a process with the controllers of Deployments and of ReplicaSets.
+// world is an API server, kubelets, users, and a process with the controllers of Deployments and of
+// ReplicaSets.
 type world struct{ *simulation.World }
 
 // inWorld runs a test in a bubble. The controllers do not run yet.
@@ -54,7 +55,9 @@ func newWeb(replicas int32, changes ...func(*appsv1.Deployment)) *appsv1.Deploym
 	d := &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"},
 		Spec: appsv1.DeploymentSpec{
-			Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}, Template: template("web:1"),
+			Replicas: &replicas,
+			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}},
+			Template: template("web:1"),
 		},
 	}
 	for _, change := range changes {
@@ -78,7 +81,9 @@ func pause(is bool) func(*appsv1.Deployment) {
 func limit(surge, unavailable string) func(*appsv1.Deployment) {
 	return func(d *appsv1.Deployment) {
 		d.Spec.Strategy.Type = appsv1.RollingUpdateDeploymentStrategyType
-		d.Spec.Strategy.RollingUpdate = &appsv1.RollingUpdateDeployment{MaxSurge: new(intstr.Parse(surge)), MaxUnavailable: new(intstr.Parse(unavailable))}
+		d.Spec.Strategy.RollingUpdate = &appsv1.RollingUpdateDeployment{
+			MaxSurge: new(intstr.Parse(surge)), MaxUnavailable: new(intstr.Parse(unavailable)),
+		}
 	}
 }
 
@@ -120,7 +125,8 @@ func (w *world) sets() []*appsv1.ReplicaSet {
 func (w *world) sizes() (sizes []string) {
 	w.T.Helper()
 	for _, rs := range w.sets() {
-		sizes = append(sizes, fmt.Sprintf("%s: %d", rs.Spec.Template.Spec.Containers[0].Image, *rs.Spec.Replicas))
+		sizes = append(sizes, fmt.Sprintf("%s: %d", rs.Spec.Template.Spec.Containers[0].Image,
+			*rs.Spec.Replicas))
 	}
 	return sizes
 }
@@ -139,11 +145,14 @@ func (w *world) conditions(d *appsv1.Deployment) map[appsv1.DeploymentConditionT
 // did counts the writes of the Deployment controller by verb and resource, and clears the log.
 func (w *world) did() map[string]int {
 	did := w.Wrote()
-	for _, ofReplicaSets := range []string{"create pods", "delete pods", "patch pods", "patch replicasets/status"} {
+	for _, ofReplicaSets := range []string{"create pods", "delete pods", "patch pods",
+		"patch replicasets/status"} {
 		delete(did, ofReplicaSets)
 	}
 	return did
 }
 
 // events returns the notes of the Deployments' events with a reason, in their order.
-func (w *world) events(reason string) []string { return w.Notes(controllerName, "Deployment")[reason] }
+func (w *world) events(reason string) []string {
+	return w.Notes(controllerName, "Deployment")[reason]
+}

@@ -21,7 +21,9 @@ import (
 
 // resize sets a ReplicaSet's size, and sends an event. With remembers, it writes the scale
 // annotations even if the ReplicaSet has this size already.
-func (s *deploymentSync) resize(ctx context.Context, rs *appsv1.ReplicaSet, to int32, remembers bool) error {
+func (s *deploymentSync) resize(
+	ctx context.Context, rs *appsv1.ReplicaSet, to int32, remembers bool,
+) error {
 	from := replicasOf(rs.Spec.Replicas)
 	if from == to && (!remembers || to == 0) {
 		return nil
@@ -46,7 +48,8 @@ func (s *deploymentSync) tellScaled(rs *appsv1.ReplicaSet, from, to int32) {
 	if to < from {
 		direction = "down"
 	}
-	s.events.Eventf(s.d, rs, corev1.EventTypeNormal, "ScalingReplicaSet", "Scale", "Scaled %s replica set %s from %d to %d", direction, rs.Name, from, to)
+	s.events.Eventf(s.d, rs, corev1.EventTypeNormal, "ScalingReplicaSet", "Scale",
+		"Scaled %s replica set %s from %d to %d", direction, rs.Name, from, to)
 }
 
 // change patches what differs in a ReplicaSet, if anything does. Then the rollout has the
@@ -80,7 +83,9 @@ type operation struct {
 // may be wrong then. It tests the generation and not the resourceVersion, as an update would,
 // because the ReplicaSet controller writes the status all the time.
 func stillIs(rs *appsv1.ReplicaSet) []operation {
-	tests := []operation{{"test", "/metadata/uid", rs.UID}, {"test", "/metadata/generation", rs.Generation}}
+	tests := []operation{
+		{"test", "/metadata/uid", rs.UID}, {"test", "/metadata/generation", rs.Generation},
+	}
 	if rs.Annotations == nil { // the patch replaces all annotations
 		tests = append(tests, operation{"test", "/metadata/resourceVersion", rs.ResourceVersion})
 	}
@@ -93,14 +98,17 @@ func difference(before, after *appsv1.ReplicaSet) (operations []operation) {
 		operations = append(operations, operation{"add", "/spec/replicas", *after.Spec.Replicas})
 	}
 	if before.Spec.MinReadySeconds != after.Spec.MinReadySeconds {
-		operations = append(operations, operation{"add", "/spec/minReadySeconds", after.Spec.MinReadySeconds})
+		operations = append(operations,
+			operation{"add", "/spec/minReadySeconds", after.Spec.MinReadySeconds})
 	}
 	if before.Annotations == nil && len(after.Annotations) > 0 {
 		return append(operations, operation{"add", "/metadata/annotations", after.Annotations})
 	}
 	for _, key := range slices.Sorted(maps.Keys(after.Annotations)) {
 		if has, ok := before.Annotations[key]; !ok || has != after.Annotations[key] {
-			operations = append(operations, operation{"add", "/metadata/annotations/" + escape.Replace(key), after.Annotations[key]})
+			operations = append(operations, operation{
+				"add", "/metadata/annotations/" + escape.Replace(key), after.Annotations[key],
+			})
 		}
 	}
 	return operations
@@ -115,7 +123,9 @@ var escape = strings.NewReplacer("~", "~0", "/", "~1")
 // collisionCount, which changes the hash.
 func (s *deploymentSync) collide(ctx context.Context, name string) error {
 	there := &appsv1.ReplicaSet{}
-	if err := s.live.Get(ctx, client.ObjectKey{Namespace: s.d.Namespace, Name: name}, there); apierrors.IsNotFound(err) {
+	if err := s.live.Get(
+		ctx, client.ObjectKey{Namespace: s.d.Namespace, Name: name}, there,
+	); apierrors.IsNotFound(err) {
 		return errStale
 	} else if err != nil {
 		return fmt.Errorf("whose is the ReplicaSet %s, which is in the way? %w", name, err)
@@ -187,7 +197,9 @@ func (d *unconfirmedWrites) settled(deployment client.ObjectKey) {
 // cache has that state.
 func (r *reconciler) settle(ctx context.Context, deployment client.ObjectKey) error {
 	for _, name := range r.unconfirmed.open(deployment) {
-		if err := r.catchUp(ctx, client.ObjectKey{Namespace: deployment.Namespace, Name: name}); err != nil {
+		if err := r.catchUp(
+			ctx, client.ObjectKey{Namespace: deployment.Namespace, Name: name},
+		); err != nil {
 			return fmt.Errorf("what has become of the ReplicaSet %s? %w", name, err)
 		}
 	}
@@ -199,7 +211,9 @@ func (r *reconciler) catchUp(ctx context.Context, key client.ObjectKey) error {
 	rs := &appsv1.ReplicaSet{}
 	switch err := r.live.Get(ctx, key, rs); {
 	case apierrors.IsNotFound(err):
-		return r.waiter.WaitForEnd(ctx, &appsv1.ReplicaSet{}, key, func(client.Object) bool { return true })
+		return r.waiter.WaitForEnd(ctx, &appsv1.ReplicaSet{}, key, func(client.Object) bool {
+			return true
+		})
 	case err != nil:
 		return err
 	}

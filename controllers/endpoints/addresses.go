@@ -16,7 +16,8 @@ import (
 // not. A Pod that has finished never runs again. A terminating one may still run, but should get no
 // new connections, unless the Service has publishNotReadyAddresses.
 func isListed(service *corev1.Service, pod *corev1.Pod) bool {
-	return podstate.IsActive(pod) || service.Spec.PublishNotReadyAddresses && podstate.IsTerminating(pod)
+	return podstate.IsActive(pod) ||
+		service.Spec.PublishNotReadyAddresses && podstate.IsTerminating(pod)
 }
 
 // isReady reports whether a Pod counts as ready for a Service.
@@ -33,8 +34,10 @@ func addressOf(service *corev1.Service, pod *corev1.Pod) (address corev1.Endpoin
 		return address, false
 	}
 	address = corev1.EndpointAddress{
-		IP:        ip,
-		TargetRef: &corev1.ObjectReference{Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID},
+		IP: ip,
+		TargetRef: &corev1.ObjectReference{
+			Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID,
+		},
 	}
 	if pod.Spec.NodeName != "" {
 		address.NodeName = new(pod.Spec.NodeName)
@@ -85,7 +88,8 @@ func ipIn(family corev1.IPFamily, pod *corev1.Pod) string {
 // isReachable is false for an address that the API server refuses in Endpoints. One Pod with such
 // an address must not make it refuse those of the others.
 func isReachable(ip net.IP) bool {
-	return ip != nil && !ip.IsUnspecified() && !ip.IsLoopback() && !ip.IsLinkLocalUnicast() && !ip.IsLinkLocalMulticast()
+	return ip != nil && !ip.IsUnspecified() && !ip.IsLoopback() && !ip.IsLinkLocalUnicast() &&
+		!ip.IsLinkLocalMulticast()
 }
 
 // compareIdentities orders addresses by IP, as text, and then by the Pod's UID. Pods in the host's
@@ -119,19 +123,26 @@ func compareTargets(a, b *corev1.ObjectReference) int {
 		return compareNil(a, b)
 	}
 	return cmp.Or(
-		cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name),
-		cmp.Compare(a.UID, b.UID), cmp.Compare(a.APIVersion, b.APIVersion), cmp.Compare(a.FieldPath, b.FieldPath),
+		cmp.Compare(a.Kind, b.Kind),
+		cmp.Compare(a.Namespace, b.Namespace),
+		cmp.Compare(a.Name, b.Name),
+		cmp.Compare(a.UID, b.UID),
+		cmp.Compare(a.APIVersion, b.APIVersion),
+		cmp.Compare(a.FieldPath, b.FieldPath),
 	)
 }
 
-// portsOf are the ports on which a Pod serves a Service. A port whose name the Pod does not know is left out: during a
-// rollout, the new Pods may have a port that the old ones lack.
+// portsOf are the ports on which a Pod serves a Service. A port whose name the Pod does not know is
+// left out: during a rollout, the new Pods may have a port that the old ones lack.
 func portsOf(service *corev1.Service, pod *corev1.Pod) []corev1.EndpointPort {
 	ports := make([]corev1.EndpointPort, 0, len(service.Spec.Ports))
 	for i := range service.Spec.Ports {
 		port := &service.Spec.Ports[i]
 		if number, ok := resolve(port, pod); ok {
-			ports = append(ports, corev1.EndpointPort{Name: port.Name, Port: number, Protocol: port.Protocol, AppProtocol: port.AppProtocol})
+			ports = append(ports, corev1.EndpointPort{
+				Name: port.Name, Port: number,
+				Protocol: port.Protocol, AppProtocol: port.AppProtocol,
+			})
 		}
 	}
 	return ports
@@ -145,7 +156,8 @@ func resolve(port *corev1.ServicePort, pod *corev1.Pod) (number int32, ok bool) 
 	}
 	for container := range serving(pod) {
 		for i := range container.Ports {
-			if named := &container.Ports[i]; named.Name == port.TargetPort.StrVal && named.Protocol == port.Protocol {
+			if named := &container.Ports[i]; named.Name == port.TargetPort.StrVal &&
+				named.Protocol == port.Protocol {
 				return named.ContainerPort, true
 			}
 		}
@@ -164,7 +176,8 @@ func serving(pod *corev1.Pod) iter.Seq[*corev1.Container] {
 		}
 		for i := range pod.Spec.InitContainers {
 			policy := pod.Spec.InitContainers[i].RestartPolicy
-			if isSidecar := policy != nil && *policy == corev1.ContainerRestartPolicyAlways; isSidecar && !yield(&pod.Spec.InitContainers[i]) {
+			isSidecar := policy != nil && *policy == corev1.ContainerRestartPolicyAlways
+			if isSidecar && !yield(&pod.Spec.InitContainers[i]) {
 				return
 			}
 		}

@@ -15,7 +15,9 @@ func BenchmarkALookThatFindsNothingToDo(b *testing.B) {
 			b.Run(fmt.Sprintf("pods=%d/ports=%d", n, ports), func(b *testing.B) {
 				service := webService()
 				for i := 1; i < ports; i++ {
-					service.Spec.Ports = append(service.Spec.Ports, corev1.ServicePort{Name: fmt.Sprint("p", i), Protocol: corev1.ProtocolTCP, TargetPort: intstr.FromInt32(int32(i))})
+					service.Spec.Ports = append(service.Spec.Ports,
+						corev1.ServicePort{Name: fmt.Sprint("p", i), Protocol: corev1.ProtocolTCP,
+							TargetPort: intstr.FromInt32(int32(i))})
 				}
 				var pods []*corev1.Pod
 				for i := range n {
@@ -25,7 +27,8 @@ func BenchmarkALookThatFindsNothingToDo(b *testing.B) {
 				contentOf(service, pods).writeTo(current, noon)
 				b.ReportAllocs()
 				for b.Loop() {
-					if want := contentOf(service, pods); !want.isIn(current) || timesOf(service, pods) == nil {
+					if want := contentOf(service, pods); !want.isIn(current) ||
+						timesOf(service, pods) == nil {
 						b.Fatal("it is there already")
 					}
 				}

@@ -37,7 +37,8 @@ func workOn(wasLookedAt bool, objects ...client.Object) simulation.Work {
 			}
 			var lines []string
 			for _, endpoints := range list.Items {
-				lines = append(lines, fmt.Sprintf("%s: %v, team %s", endpoints.Name, text(endpoints.Subsets), endpoints.Labels["team"]))
+				lines = append(lines, fmt.Sprintf("%s: %v, team %s", endpoints.Name,
+					text(endpoints.Subsets), endpoints.Labels["team"]))
 			}
 			return strings.Join(lines, "; ")
 		},

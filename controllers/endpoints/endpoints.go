@@ -61,7 +61,9 @@ type Settings struct {
 }
 
 // Add adds the controller to a manager. See Settings.Add.
-func Add(mgr manager.Manager, options controllers.Options) error { return Settings{}.Add(mgr, options) }
+func Add(mgr manager.Manager, options controllers.Options) error {
+	return Settings{}.Add(mgr, options)
+}
 
 // Add adds the controller to a manager.
 //
@@ -78,10 +80,14 @@ func (s Settings) Add(mgr manager.Manager, options controllers.Options) error {
 	if err != nil {
 		return fmt.Errorf("the Endpoints controller: %w", err)
 	}
-	if err := mgr.GetFieldIndexer().IndexField(context.Background(), &corev1.Service{}, selectorIndex, selectorIndexValues); err != nil {
+	if err := mgr.GetFieldIndexer().IndexField(
+		context.Background(), &corev1.Service{}, selectorIndex, selectorIndexValues,
+	); err != nil {
 		return fmt.Errorf("finding the Services that select a Pod: %w", err)
 	}
-	r := &reconciler{client: c, live: mgr.GetAPIReader(), events: mgr.GetEventRecorder(controllerName)}
+	r := &reconciler{
+		client: c, live: mgr.GetAPIReader(), events: mgr.GetEventRecorder(controllerName),
+	}
 	build, err := options.Builder(mgr, probe)
 	if err != nil {
 		return fmt.Errorf("the Endpoints controller: %w", err)
@@ -106,7 +112,8 @@ func (q quiet) GetConfig() *rest.Config {
 // Run runs only this controller, until the context ends. To set more than the number of workers,
 // call controllers.Run with Add, or with the Add of Settings.
 func Run(ctx context.Context, config *rest.Config, workers int) error {
-	return controllers.Run(ctx, config, controllers.Options{Controller: controller.Options{MaxConcurrentReconciles: workers}}, Add)
+	return controllers.Run(ctx, config,
+		controllers.Options{Controller: controller.Options{MaxConcurrentReconciles: workers}}, Add)
 }
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
@@ -116,7 +123,8 @@ type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 var serviceChanges = predicate.Funcs{
 	UpdateFunc: func(e event.UpdateEvent) bool {
 		before, now := e.ObjectOld.(*corev1.Service), e.ObjectNew.(*corev1.Service)
-		return !maps.Equal(before.Labels, now.Labels) || !equality.Semantic.DeepEqual(before.Spec, now.Spec)
+		return !maps.Equal(before.Labels, now.Labels) ||
+			!equality.Semantic.DeepEqual(before.Spec, now.Spec)
 	},
 }
 
@@ -173,7 +181,8 @@ func hasIP(pod *corev1.Pod) bool { return len(pod.Status.PodIPs) > 0 }
 func looksSame(a, b *corev1.Pod) bool {
 	_, aIsReady := podstate.Ready(a)
 	_, bIsReady := podstate.Ready(b)
-	return aIsReady == bIsReady && podstate.IsActive(a) == podstate.IsActive(b) && podstate.IsTerminating(a) == podstate.IsTerminating(b) &&
+	return aIsReady == bIsReady && podstate.IsActive(a) == podstate.IsActive(b) &&
+		podstate.IsTerminating(a) == podstate.IsTerminating(b) &&
 		slices.Equal(a.Status.PodIPs, b.Status.PodIPs)
 }
 
@@ -215,12 +224,17 @@ func (p podEvents) selecting(ctx context.Context, pod client.Object) (services [
 	for _, key := range slices.Sorted(maps.Keys(pod.GetLabels())) {
 		var list corev1.ServiceList
 		which := client.MatchingFields{p.index: labelPair(key, pod.GetLabels()[key])}
-		if err := p.services.List(ctx, &list, client.InNamespace(pod.GetNamespace()), which, client.UnsafeDisableDeepCopy); err != nil {
-			log.FromContext(ctx).Error(err, "Looking for the Services that select a Pod", "pod", client.ObjectKeyFromObject(pod))
+		if err := p.services.List(
+			ctx, &list, client.InNamespace(pod.GetNamespace()), which, client.UnsafeDisableDeepCopy,
+		); err != nil {
+			log.FromContext(ctx).Error(err, "Looking for the Services that select a Pod", "pod",
+				client.ObjectKeyFromObject(pod))
 			continue
 		}
 		for i := range list.Items {
-			if service := &list.Items[i]; labels.SelectorFromValidatedSet(service.Spec.Selector).Matches(labels.Set(pod.GetLabels())) {
+			service := &list.Items[i]
+			selector := labels.SelectorFromValidatedSet(service.Spec.Selector)
+			if selector.Matches(labels.Set(pod.GetLabels())) {
 				services = append(services, client.ObjectKeyFromObject(service))
 			}
 		}
@@ -252,7 +266,10 @@ func (e endpointsEvents) handler() handler.EventHandler {
 			}
 		},
 		DeleteFunc: func(ctx context.Context, d event.DeleteEvent, q queue) {
-			if err := e.services.Get(ctx, client.ObjectKeyFromObject(d.Object), &corev1.Service{}, client.UnsafeDisableDeepCopy); err == nil {
+			if err := e.services.Get(
+				ctx, client.ObjectKeyFromObject(d.Object), &corev1.Service{},
+				client.UnsafeDisableDeepCopy,
+			); err == nil {
 				q.Add(requestFor(d.Object))
 			}
 		},
@@ -266,7 +283,8 @@ func isManaged(endpoints client.Object) bool {
 // isOwnWrite reports whether the controller has just written this version: then there is nothing to
 // reconcile.
 func (e endpointsEvents) isOwnWrite(endpoints client.Object) bool {
-	return e.memory.isOwnWrite(client.ObjectKeyFromObject(endpoints), endpoints.GetResourceVersion())
+	return e.memory.isOwnWrite(client.ObjectKeyFromObject(endpoints),
+		endpoints.GetResourceVersion())
 }
 
 func requestFor(object client.Object) reconcile.Request {

@@ -47,7 +47,8 @@ func TestAStormOfChangesIsFewWrites(t *testing.T) {
 		slow.Verb = "update"
 		w.server.Inject(fakeapi.Fault{Match: slow, Delay: 100 * time.Millisecond})
 		storm(w)
-		require.LessOrEqual(t, w.did()["update endpoints"], 13, "what changes while one is written makes one more")
+		require.LessOrEqual(t, w.did()["update endpoints"], 13,
+			"what changes while one is written makes one more")
 	})
 }
 
@@ -91,11 +92,15 @@ func TestAChangeWaitsNoLongerThanTheBatchPeriod(t *testing.T) {
 		w.pod(2)
 		time.Sleep(5 * time.Second)
 		synctest.Wait()
-		require.Equal(t, []string{"10.0.0.1 10.0.0.2  http=8080/TCP"}, text(w.endpoints().Subsets), "the second does not put the first off")
-		edit(w, service, func(s *corev1.Service) { s.Spec.Ports[0].Port, s.Spec.Ports[0].Name = 81, "web" })
+		require.Equal(t, []string{"10.0.0.1 10.0.0.2  http=8080/TCP"}, text(w.endpoints().Subsets),
+			"the second does not put the first off")
+		edit(w, service, func(s *corev1.Service) {
+			s.Spec.Ports[0].Port, s.Spec.Ports[0].Name = 81, "web"
+		})
 		time.Sleep(time.Second)
 		synctest.Wait()
-		require.Equal(t, []string{"10.0.0.1 10.0.0.2  web=8080/TCP"}, text(w.endpoints().Subsets), "a change of the Service does not wait")
+		require.Equal(t, []string{"10.0.0.1 10.0.0.2  web=8080/TCP"}, text(w.endpoints().Subsets),
+			"a change of the Service does not wait")
 	})
 }
 
@@ -104,14 +109,16 @@ func TestAWriteThatFailsIsTriedAgainAndIsAnEvent(t *testing.T) {
 		lift := w.server.Inject(failing("create"))
 		w.service()
 		w.start()
-		require.Contains(t, w.notes()["FailedToCreateEndpoint"][0], "Failed to create endpoint for service default/web: ")
+		require.Contains(t, w.notes()["FailedToCreateEndpoint"][0],
+			"Failed to create endpoint for service default/web: ")
 		lift()
 		time.Sleep(time.Hour)
 		require.NotNil(t, w.endpoints())
 		lift = w.server.Inject(failing("update"))
 		w.pod(1)
 		w.settle()
-		require.Contains(t, w.notes()["FailedToUpdateEndpoint"][0], "Failed to update endpoint for service default/web: ")
+		require.Contains(t, w.notes()["FailedToUpdateEndpoint"][0],
+			"Failed to update endpoint for service default/web: ")
 		lift()
 		time.Sleep(time.Hour)
 		w.says("all is right", "10.0.0.1  http=8080/TCP")
@@ -122,9 +129,12 @@ func TestAWriteThatFailsIsTriedAgainAndIsAnEvent(t *testing.T) {
 func TestAConflictIsNoEventAndHasNoVictim(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.service()
-		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: agent, Verb: "watch", Resource: "endpoints"}, DelayEvents: 5 * time.Second})
+		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: agent, Verb: "watch",
+			Resource: "endpoints"}, DelayEvents: 5 * time.Second})
 		w.start()
-		edit(w, byHand(), func(e *corev1.Endpoints) { e.Annotations = map[string]string{"mine": "yes"} })
+		edit(w, byHand(), func(e *corev1.Endpoints) {
+			e.Annotations = map[string]string{"mine": "yes"}
+		})
 		w.pod(1)
 		w.says("all is right", "10.0.0.1  http=8080/TCP")
 		require.Contains(t, w.endpoints().Annotations, "mine")
@@ -139,11 +149,13 @@ func TestAWriteWhoseAnswerIsLostIsNotForgotten(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.service()
 		pod := w.pod(1)
-		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: agent, Verb: "watch", Resource: "endpoints"}, DelayEvents: 20 * time.Second})
+		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: agent, Verb: "watch",
+			Resource: "endpoints"}, DelayEvents: 20 * time.Second})
 		w.start()
 		lost := endpointsWrites
 		lost.Verb = "update"
-		w.server.Inject(fakeapi.Fault{Match: lost, Times: 1, LoseResponse: true, OnHit: func(fakeapi.Request) {}})
+		w.server.Inject(fakeapi.Fault{Match: lost, Times: 1, LoseResponse: true,
+			OnHit: func(fakeapi.Request) {}})
 		ready := func(status corev1.ConditionStatus) {
 			editStatus(w, pod, func(p *corev1.Pod) { p.Status.Conditions[0].Status = status })
 			time.Sleep(time.Millisecond)
@@ -159,7 +171,8 @@ func TestAServiceThatWasMadeAgainKeepsItsEndpoints(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		service := w.service()
 		w.pod(1)
-		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: agent, Verb: "watch", Resource: "services"}, DelayEvents: 5 * time.Second})
+		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: agent, Verb: "watch",
+			Resource: "services"}, DelayEvents: 5 * time.Second})
 		w.start()
 		w.did()
 		w.delete(service)
@@ -174,7 +187,8 @@ func TestEndpointsAreNotMadeAgainForAServiceThatIsGone(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		service := w.service()
 		w.pod(1)
-		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: agent, Verb: "watch", Resource: "services"}, DelayEvents: 5 * time.Second})
+		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: agent, Verb: "watch",
+			Resource: "services"}, DelayEvents: 5 * time.Second})
 		w.start()
 		w.did()
 		w.delete(service)
@@ -199,7 +213,9 @@ func TestEndpointsThatHaveChangedAreNotDeletedUnseen(t *testing.T) {
 		w.server.Inject(fakeapi.Fault{Match: deletion, Times: 1, Delay: time.Second})
 		w.delete(service)
 		time.Sleep(500 * time.Millisecond)
-		edit(w, byHand(), func(e *corev1.Endpoints) { e.Annotations = map[string]string{leaderAnnotation: "{}"} })
+		edit(w, byHand(), func(e *corev1.Endpoints) {
+			e.Annotations = map[string]string{leaderAnnotation: "{}"}
+		})
 		w.settle()
 		require.NotNil(t, w.endpoints())
 	})
@@ -209,7 +225,8 @@ func TestEndpointsThatTheCacheDoesNotHaveYetGoWithTheirService(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.start()
 		w.end()
-		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: agent, Verb: "watch", Resource: "endpoints"}, DelayEvents: 30 * time.Second})
+		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: agent, Verb: "watch",
+			Resource: "endpoints"}, DelayEvents: 30 * time.Second})
 		w.start()
 		service := w.service(func(s *corev1.Service) { s.Spec.Selector = nil })
 		w.create(byHand())
@@ -265,11 +282,15 @@ func TestAPodWakesTheServicesThatSelectIt(t *testing.T) {
 			w.server.ForgetRequests()
 			return names
 		}
-		pod := w.pod(1, func(p *corev1.Pod) { p.Labels = map[string]string{"app": "web", "version": "1", "tier": "front"} })
+		pod := w.pod(1, func(p *corev1.Pod) {
+			p.Labels = map[string]string{"app": "web", "version": "1", "tier": "front"}
+		})
 		require.ElementsMatch(t, []string{"web", "all"}, written())
 		edit(w, pod, func(p *corev1.Pod) { p.Labels["version"] = "2" })
 		require.Equal(t, []string{"new"}, written())
-		edit(w, pod, func(p *corev1.Pod) { p.Labels = map[string]string{"version": "2", "tier": "front"} })
+		edit(w, pod, func(p *corev1.Pod) {
+			p.Labels = map[string]string{"version": "2", "tier": "front"}
+		})
 		require.ElementsMatch(t, []string{"web", "new"}, written())
 		editStatus(w, pod, notReady)
 		require.Equal(t, []string{"all"}, written())
@@ -290,7 +311,8 @@ func TestWhoIsConcernedByNewLabels(t *testing.T) {
 		if changed {
 			want = key("kept", "lost", "won")
 		}
-		require.Equal(t, want, concerned(key("kept", "lost"), key("kept", "won"), changed), fmt.Sprint(changed))
+		require.Equal(t, want, concerned(key("kept", "lost"), key("kept", "won"), changed),
+			fmt.Sprint(changed))
 	}
 }
 
@@ -301,7 +323,8 @@ func TestPodsThatCameAndWentUnseenAreNoticed(t *testing.T) {
 		w.service()
 		gone := w.pod(1)
 		pods := fakeapi.Match{UserAgent: agent, Resource: "pods"}
-		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: agent, Verb: "watch", Resource: "pods"}, CutAfter: 2 * time.Minute})
+		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: agent, Verb: "watch",
+			Resource: "pods"}, CutAfter: 2 * time.Minute})
 		w.start()
 		lift := w.server.Inject(fakeapi.Fault{Match: pods, Status: fakeapi.Unavailable()})
 		time.Sleep(2 * time.Minute)

@@ -69,13 +69,16 @@ func TestEndpointsOfAServiceThatIsGoneAreForgotten(t *testing.T) {
 
 func TestALookCopiesNothingThatTheCacheHas(t *testing.T) {
 	request, recorder := reconcile.Request{NamespacedName: webKey}, events.NewFakeRecorder(10)
-	objects := []client.Object{webService(), runningPod(1), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}}
+	objects := []client.Object{
+		webService(), runningPod(1), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}},
+	}
 	r := &reconciler{client: fake.NewClientBuilder().WithObjects(objects...).WithInterceptorFuncs(simulation.Sharing(t)).Build(), events: recorder}
 	_, err := r.Reconcile(t.Context(), request)
 	require.NoError(t, err)
 	builder := fake.NewClientBuilder().WithObjects(objects...).WithInterceptorFuncs(simulation.Sharing(t))
 	require.NoError(t, addSliceIndexes(simulation.IndexerOf(builder)))
-	_, err = (&sliceReconciler{client: builder.Build(), events: recorder, most: 100}).Reconcile(t.Context(), request)
+	_, err = (&sliceReconciler{client: builder.Build(), events: recorder,
+		most: 100}).Reconcile(t.Context(), request)
 	require.NoError(t, err)
 }
 
@@ -83,11 +86,13 @@ func TestALookCopiesNothingThatTheCacheHas(t *testing.T) {
 // controller has the answer to its own.
 func meddled(m *memory, objects ...client.Object) *fake.ClientBuilder {
 	return fake.NewClientBuilder().WithObjects(objects...).WithInterceptorFuncs(interceptor.Funcs{
-		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+		Create: func(ctx context.Context, c client.WithWatch, o client.Object,
+			opts ...client.CreateOption) error {
 			defer func() { m.isOwnWrite(client.ObjectKeyFromObject(o), "of somebody else") }()
 			return c.Create(ctx, o, opts...)
 		},
-		Update: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.UpdateOption) error {
+		Update: func(ctx context.Context, c client.WithWatch, o client.Object,
+			opts ...client.UpdateOption) error {
 			defer func() { m.isOwnWrite(client.ObjectKeyFromObject(o), "of somebody else") }()
 			return c.Update(ctx, o, opts...)
 		},
@@ -101,9 +106,12 @@ func TestWhoWritesWhileTheControllerDoesIsNotOverlooked(t *testing.T) {
 		name string
 		pods []*corev1.Pod
 		want time.Duration
-	}{{"there are no Pods", nil, time.Nanosecond}, {"there are two", podsOf(1, 2), 400 * time.Microsecond}} {
+	}{{"there are no Pods", nil, time.Nanosecond},
+		{"there are two", podsOf(1, 2), 400 * time.Microsecond}} {
 		synctest.Test(t, func(t *testing.T) {
-			objects := []client.Object{webService(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}}
+			objects := []client.Object{
+				webService(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}},
+			}
 			for _, pod := range c.pods {
 				objects = append(objects, pod)
 			}

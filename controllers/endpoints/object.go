@@ -43,7 +43,8 @@ func membersOf(service *corev1.Service, pods []*corev1.Pod) []member {
 			continue
 		}
 		ports := portsOf(service, pod)
-		if len(ports) > 0 || len(service.Spec.Ports) == 0 && service.Spec.ClusterIP == corev1.ClusterIPNone {
+		if len(ports) > 0 ||
+			len(service.Spec.Ports) == 0 && service.Spec.ClusterIP == corev1.ClusterIPNone {
 			members = append(members, member{address, isReady(service, pod), ports})
 		}
 	}
@@ -67,7 +68,8 @@ func labelsOf(service *corev1.Service) map[string]string {
 func (c content) isIn(current *corev1.Endpoints) bool {
 	_, over := current.Annotations[corev1.EndpointsOverCapacity]
 	return over == c.overCapacity && maps.Equal(current.Labels, c.labels) &&
-		(sameSubsets(current.Subsets, c.subsets) || sameSubsets(pack(unpack(current.Subsets)), pack(unpack(c.subsets))))
+		(sameSubsets(current.Subsets, c.subsets) ||
+			sameSubsets(pack(unpack(current.Subsets)), pack(unpack(c.subsets))))
 }
 
 // writeTo sets this content. Without a trigger, it removes the annotation: the time of an earlier
@@ -83,7 +85,8 @@ func (c content) writeTo(endpoints *corev1.Endpoints, trigger time.Time) {
 		endpoints.Annotations[corev1.EndpointsOverCapacity] = truncated
 	}
 	if !trigger.IsZero() {
-		endpoints.Annotations[corev1.EndpointsLastChangeTriggerTime] = trigger.UTC().Format(time.RFC3339Nano)
+		endpoints.Annotations[corev1.EndpointsLastChangeTriggerTime] =
+			trigger.UTC().Format(time.RFC3339Nano)
 	}
 }
 
@@ -91,7 +94,9 @@ func sameSubsets(a, b []corev1.EndpointSubset) bool {
 	return slices.EqualFunc(a, b, func(a, b corev1.EndpointSubset) bool {
 		return slices.EqualFunc(a.Addresses, b.Addresses, sameAddress) &&
 			slices.EqualFunc(a.NotReadyAddresses, b.NotReadyAddresses, sameAddress) &&
-			slices.EqualFunc(a.Ports, b.Ports, func(a, b corev1.EndpointPort) bool { return comparePorts(a, b) == 0 })
+			slices.EqualFunc(a.Ports, b.Ports, func(a, b corev1.EndpointPort) bool {
+				return comparePorts(a, b) == 0
+			})
 	})
 }
 
@@ -110,7 +115,9 @@ type times struct {
 
 // timesOf collects the times of a Service and the Pods that it selects.
 func timesOf(service *corev1.Service, pods []*corev1.Pod) *times {
-	t := &times{service: service.CreationTimestamp.Time, pods: make(map[string]time.Time, len(pods))}
+	t := &times{
+		service: service.CreationTimestamp.Time, pods: make(map[string]time.Time, len(pods)),
+	}
 	for _, pod := range pods {
 		if since, _ := podstate.Ready(pod); !since.IsZero() {
 			t.pods[pod.Name] = since

@@ -62,7 +62,9 @@ func tabulate(members []member) (addresses []corev1.EndpointAddress, columns []c
 	for i := range members {
 		sorted[i] = &members[i]
 	}
-	slices.SortFunc(sorted, func(a, b *member) int { return compareAddresses(&a.address, &b.address) })
+	slices.SortFunc(sorted, func(a, b *member) int {
+		return compareAddresses(&a.address, &b.address)
+	})
 	table := map[portKey]*column{}
 	for _, m := range sorted {
 		if n := len(addresses); n == 0 || compareIdentities(&addresses[n-1], &m.address) != 0 {
@@ -177,7 +179,8 @@ func truncate(subsets []corev1.EndpointSubset, most int) ([]corev1.EndpointSubse
 	for _, s := range subsets {
 		s.Addresses = readyShares.take(s.Addresses)
 		s.NotReadyAddresses = notReadyShares.take(s.NotReadyAddresses)
-		if len(s.Addresses)+len(s.NotReadyAddresses) > 0 { // the API server refuses a subset without any
+		// the API server refuses a subset without any
+		if len(s.Addresses)+len(s.NotReadyAddresses) > 0 {
 			left = append(left, s)
 		}
 	}

@@ -33,19 +33,25 @@ const (
 //
 // It reads the Endpoints first: this read may wait for the controller's last write, and an object
 // that was read before the wait could be out of date after it.
-func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+func (r *reconciler) Reconcile(
+	ctx context.Context, request reconcile.Request,
+) (reconcile.Result, error) {
 	name := request.NamespacedName
 	if rest := time.Until(r.memory.about(name).restEnd); rest > 0 {
 		return reconcile.Result{RequeueAfter: rest}, nil
 	}
 	current := &corev1.Endpoints{}
-	if err := r.client.Get(ctx, name, current, client.UnsafeDisableDeepCopy); apierrors.IsNotFound(err) {
+	if err := r.client.Get(
+		ctx, name, current, client.UnsafeDisableDeepCopy,
+	); apierrors.IsNotFound(err) {
 		current = nil
 	} else if err != nil {
 		return reconcile.Result{}, err
 	}
 	service := &corev1.Service{}
-	if err := r.client.Get(ctx, name, service, client.UnsafeDisableDeepCopy); apierrors.IsNotFound(err) {
+	if err := r.client.Get(
+		ctx, name, service, client.UnsafeDisableDeepCopy,
+	); apierrors.IsNotFound(err) {
 		r.memory.forget(name)
 		return reconcile.Result{}, r.remove(ctx, name)
 	} else if err != nil {
@@ -68,9 +74,12 @@ func isServed(service *corev1.Service) bool {
 	return len(service.Spec.Selector) > 0 && service.Spec.Type != corev1.ServiceTypeExternalName
 }
 
-func selectedBy(ctx context.Context, cache client.Reader, service *corev1.Service) ([]*corev1.Pod, error) {
+func selectedBy(
+	ctx context.Context, cache client.Reader, service *corev1.Service,
+) ([]*corev1.Pod, error) {
 	var list corev1.PodList
-	err := cache.List(ctx, &list, client.InNamespace(service.Namespace), client.MatchingLabels(service.Spec.Selector), client.UnsafeDisableDeepCopy)
+	err := cache.List(ctx, &list, client.InNamespace(service.Namespace),
+		client.MatchingLabels(service.Spec.Selector), client.UnsafeDisableDeepCopy)
 	if err != nil {
 		return nil, fmt.Errorf("finding the Pods that the Service selects: %w", err)
 	}
@@ -84,7 +93,9 @@ func selectedBy(ctx context.Context, cache client.Reader, service *corev1.Servic
 // serve writes the Endpoints, unless they are right already. An update has the resourceVersion of
 // the object that was compared. So if another client has changed the Endpoints, or if the cache is
 // late, the update is a conflict, and the Service is reconciled again.
-func (r *reconciler) serve(ctx context.Context, service *corev1.Service, pods []*corev1.Pod, current *corev1.Endpoints) (reconcile.Result, error) {
+func (r *reconciler) serve(
+	ctx context.Context, service *corev1.Service, pods []*corev1.Pod, current *corev1.Endpoints,
+) (reconcile.Result, error) {
 	name := client.ObjectKeyFromObject(service)
 	want, seen := contentOf(service, pods), timesOf(service, pods)
 	if current != nil && want.isIn(current) {
@@ -97,7 +108,9 @@ func (r *reconciler) serve(ctx context.Context, service *corev1.Service, pods []
 			return reconcile.Result{}, err
 		}
 	}
-	next := &corev1.Endpoints{ObjectMeta: metav1.ObjectMeta{Namespace: name.Namespace, Name: name.Name}}
+	next := &corev1.Endpoints{
+		ObjectMeta: metav1.ObjectMeta{Namespace: name.Namespace, Name: name.Name},
+	}
 	if current != nil {
 		current.ObjectMeta.DeepCopyInto(&next.ObjectMeta)
 	}
@@ -143,7 +156,8 @@ func (r *reconciler) failed(err error, endpoints *corev1.Endpoints, reason, verb
 	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err), apierrors.IsNotFound(err):
 	default:
 		r.events.Eventf(endpoints, nil, corev1.EventTypeWarning, reason, verb,
-			"Failed to %s endpoint for service %s/%s: %v", verb, endpoints.Namespace, endpoints.Name, err)
+			"Failed to %s endpoint for service %s/%s: %v",
+			verb, endpoints.Namespace, endpoints.Name, err)
 	}
 	return fmt.Errorf("%s the Endpoints: %w", verb, err)
 }
@@ -162,7 +176,8 @@ func (r *reconciler) remove(ctx context.Context, name client.ObjectKey) error {
 	if err := r.live.Get(ctx, name, left); err != nil || isElection(left) {
 		return client.IgnoreNotFound(err)
 	}
-	err := r.client.Delete(ctx, left, client.Preconditions{UID: &left.UID, ResourceVersion: &left.ResourceVersion})
+	err := r.client.Delete(ctx, left,
+		client.Preconditions{UID: &left.UID, ResourceVersion: &left.ResourceVersion})
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("delete the Endpoints of a Service that is gone: %w", err)
 	}

@@ -27,13 +27,21 @@ func TestWhateverBreaksTheEndpointsAreRight(t *testing.T) {
 		Package: "./controllers/endpoints", Seeds: 60, Short: 15, Race: 15,
 		Controllers: Add, Mishaps: mishaps, Crashes: crashes, Play: play,
 		Least: map[string]int{
-			"crash": 200, "crash after create endpoints": 40, "crash after update endpoints": 100, "crash after delete endpoints": 15,
-			"fault: answer to a create lost": 30, "fault: answer to an update lost": 200, "fault: answer to a delete lost": 4,
-			"fault: conflict of an update": 200, "fault: write fails": 300, "fault: watch cut": 1500, "compacted": 120,
-			"fault: watch of Endpoints late": 300, "fault: watch of Pods late": 400, "fault: watch of Services late": 400,
-			"user: create a Pod": 900, "user: delete a Pod": 150, "user: relabel a Pod": 120, "kubelet: readiness": 500, "kubelet: end a Pod": 130,
-			"user: change a selector": 200, "user: delete a Service": 300, "user: make a Service again": 200,
-			"user: delete Endpoints": 80, "user: write Endpoints": 70, "user: remove the labels of Endpoints": 70,
+			"crash": 200, "crash after create endpoints": 40, "crash after update endpoints": 100,
+			"crash after delete endpoints":   15,
+			"fault: answer to a create lost": 30, "fault: answer to an update lost": 200,
+			"fault: answer to a delete lost": 4,
+			"fault: conflict of an update":   200, "fault: write fails": 300,
+			"fault: watch cut": 1500, "compacted": 120,
+			"fault: watch of Endpoints late": 300, "fault: watch of Pods late": 400,
+			"fault: watch of Services late": 400,
+			"user: create a Pod":            900, "user: delete a Pod": 150,
+			"user: relabel a Pod": 120,
+			"kubelet: readiness":  500, "kubelet: end a Pod": 130,
+			"user: change a selector": 200, "user: delete a Service": 300,
+			"user: make a Service again": 200,
+			"user: delete Endpoints":     80, "user: write Endpoints": 70,
+			"user: remove the labels of Endpoints": 70,
 		},
 	}.Test(t)
 }
@@ -79,18 +87,59 @@ var crashes = []fakeapi.Match{
 // mishaps are those of writes, and of single watches: for example, that of Pods is late, but not
 // that of Services.
 func mishaps(random *rand.Rand, often float64) []simulation.Mishap {
-	on := func(verb, resource string) fakeapi.Match { return fakeapi.Match{Verb: verb, Resource: resource} }
+	on := func(verb, resource string) fakeapi.Match {
+		return fakeapi.Match{Verb: verb, Resource: resource}
+	}
 	late := time.Duration(random.IntN(4000)) * time.Millisecond
 	return []simulation.Mishap{
-		{Name: "answer to a create lost", Fault: fakeapi.Fault{Match: on("create", "endpoints"), Probability: often, LoseResponse: true}},
-		{Name: "answer to an update lost", Fault: fakeapi.Fault{Match: on("update", "endpoints"), Probability: often, LoseResponse: true}},
-		{Name: "answer to a delete lost", Fault: fakeapi.Fault{Match: on("delete", "endpoints"), Probability: often, LoseResponse: true}},
-		{Name: "conflict of an update", Fault: fakeapi.Fault{Match: on("update", ""), Probability: often, Status: fakeapi.Conflict()}},
-		{Name: "write fails", Fault: fakeapi.Fault{Match: on("update", ""), Probability: often, Status: fakeapi.InternalError()}},
-		{Name: "write fails", Fault: fakeapi.Fault{Match: on("create", ""), Probability: often, Status: fakeapi.Forbidden()}},
-		{Name: "watch of Pods late", Fault: fakeapi.Fault{Match: on("watch", "pods"), DelayEvents: late}},
-		{Name: "watch of Services late", Fault: fakeapi.Fault{Match: on("watch", "services"), DelayEvents: late}},
-		{Name: "watch of Endpoints late", Fault: fakeapi.Fault{Match: on("watch", "endpoints"), DelayEvents: late}},
+		{
+			Name: "answer to a create lost",
+			Fault: fakeapi.Fault{
+				Match: on("create", "endpoints"), Probability: often, LoseResponse: true,
+			},
+		},
+		{
+			Name: "answer to an update lost",
+			Fault: fakeapi.Fault{
+				Match: on("update", "endpoints"), Probability: often, LoseResponse: true,
+			},
+		},
+		{
+			Name: "answer to a delete lost",
+			Fault: fakeapi.Fault{
+				Match: on("delete", "endpoints"), Probability: often, LoseResponse: true,
+			},
+		},
+		{
+			Name: "conflict of an update",
+			Fault: fakeapi.Fault{
+				Match: on("update", ""), Probability: often, Status: fakeapi.Conflict(),
+			},
+		},
+		{
+			Name: "write fails",
+			Fault: fakeapi.Fault{
+				Match: on("update", ""), Probability: often, Status: fakeapi.InternalError(),
+			},
+		},
+		{
+			Name: "write fails",
+			Fault: fakeapi.Fault{
+				Match: on("create", ""), Probability: often, Status: fakeapi.Forbidden(),
+			},
+		},
+		{
+			Name:  "watch of Pods late",
+			Fault: fakeapi.Fault{Match: on("watch", "pods"), DelayEvents: late},
+		},
+		{
+			Name:  "watch of Services late",
+			Fault: fakeapi.Fault{Match: on("watch", "services"), DelayEvents: late},
+		},
+		{
+			Name:  "watch of Endpoints late",
+			Fault: fakeapi.Fault{Match: on("watch", "endpoints"), DelayEvents: late},
+		},
 	}
 }
 
@@ -150,8 +199,11 @@ func (u *crowd) changePod(what, which, how int) {
 		if len(pod.Status.PodIPs) == 0 {
 			withIPs(ip)(pod)
 		}
-		status := []corev1.ConditionStatus{corev1.ConditionTrue, corev1.ConditionTrue, corev1.ConditionFalse}[how%3]
-		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: status, LastTransitionTime: metav1.Now()}}
+		status := []corev1.ConditionStatus{corev1.ConditionTrue, corev1.ConditionTrue,
+			corev1.ConditionFalse}[how%3]
+		pod.Status.Conditions = []corev1.PodCondition{
+			{Type: corev1.PodReady, Status: status, LastTransitionTime: metav1.Now()},
+		}
 		u.OthersDid(u.Live.Status().Update(ctx, pod), "kubelet: readiness", pod.Name)
 	case 10:
 		pod.Status.Phase = []corev1.PodPhase{corev1.PodFailed, corev1.PodSucceeded}[how%2]
@@ -159,7 +211,8 @@ func (u *crowd) changePod(what, which, how int) {
 	case 11:
 		u.OthersDid(u.Live.Delete(ctx, pod), "user: delete a Pod", pod.Name)
 	case 12:
-		u.OthersDid(u.Live.Delete(ctx, pod, client.GracePeriodSeconds(0)), "kubelet: remove a Pod", pod.Name)
+		u.OthersDid(u.Live.Delete(ctx, pod, client.GracePeriodSeconds(0)), "kubelet: remove a Pod",
+			pod.Name)
 	case 13:
 		pod.Labels["app"] = []string{"red", "green", "none"}[how%3]
 		u.OthersDid(u.Live.Update(ctx, pod), "user: relabel a Pod", pod.Name)
@@ -185,7 +238,8 @@ func (u *crowd) changeService(what int, name string, how int) {
 		service.Spec.Selector = map[string]string{"app": colours[how%2]}
 		u.OthersDid(u.Live.Update(ctx, service), "user: change a selector", name)
 	case 16:
-		service.Spec.Ports[0].TargetPort = []intstr.IntOrString{intstr.FromString("http"), intstr.FromInt32(9000), intstr.FromString("absent")}[how%3]
+		service.Spec.Ports[0].TargetPort = []intstr.IntOrString{intstr.FromString("http"),
+			intstr.FromInt32(9000), intstr.FromString("absent")}[how%3]
 		u.OthersDid(u.Live.Update(ctx, service), "user: change a port", name)
 	case 17:
 		service.Labels = map[string]string{"team": fmt.Sprint(how % 3)}
@@ -195,7 +249,9 @@ func (u *crowd) changeService(what int, name string, how int) {
 	case 19, 20:
 		u.OthersDid(u.Live.Delete(ctx, service), "user: delete a Service", name)
 		time.Sleep(time.Duration(how%50) * time.Millisecond)
-		again := webService(func(s *corev1.Service) { s.Name, s.Spec.Selector = name, map[string]string{"app": colours[how%2]} })
+		again := webService(func(s *corev1.Service) {
+			s.Name, s.Spec.Selector = name, map[string]string{"app": colours[how%2]}
+		})
 		u.OthersDid(u.Live.Create(ctx, again), "user: make a Service again", name)
 	}
 }
@@ -204,7 +260,9 @@ func (u *crowd) changeService(what int, name string, how int) {
 func (u *crowd) touchEndpoints(what int, name string) {
 	ctx := context.Background()
 	endpoints := &corev1.Endpoints{}
-	if err := u.Live.Get(ctx, client.ObjectKey{Namespace: "default", Name: name}, endpoints); err != nil {
+	if err := u.Live.Get(
+		ctx, client.ObjectKey{Namespace: "default", Name: name}, endpoints,
+	); err != nil {
 		return // in the other run they may exist; nothing else depends on them
 	}
 	switch what {
@@ -236,7 +294,9 @@ func (u *crowd) state() map[string]string {
 		service := &services.Items[i]
 		var selected []*corev1.Pod
 		for _, pod := range u.Pods() {
-			if pod.Labels["app"] == service.Spec.Selector["app"] || pod.Labels["tier"] == service.Spec.Selector["tier"] && service.Spec.Selector["app"] == "" {
+			if pod.Labels["app"] == service.Spec.Selector["app"] ||
+				pod.Labels["tier"] == service.Spec.Selector["tier"] &&
+					service.Spec.Selector["app"] == "" {
 				selected = append(selected, pod)
 			}
 		}

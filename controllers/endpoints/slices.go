@@ -88,7 +88,8 @@ func AddSlices(mgr manager.Manager, options controllers.Options) error {
 func (s SliceSettings) Add(mgr manager.Manager, options controllers.Options) error {
 	most := cmp.Or(s.MaxPerSlice, mostPerSlice)
 	if most < 1 || most > mostAllowed {
-		return fmt.Errorf("the EndpointSlice controller: MaxPerSlice is %d, and has to be between 1 and %d", most, mostAllowed)
+		return fmt.Errorf("the EndpointSlice controller: MaxPerSlice is %d, and has to be "+
+			"between 1 and %d", most, mostAllowed)
 	}
 	c, _, err := controllers.Client(mgr)
 	if err != nil {
@@ -97,7 +98,10 @@ func (s SliceSettings) Add(mgr manager.Manager, options controllers.Options) err
 	if err := addSliceIndexes(mgr.GetFieldIndexer()); err != nil {
 		return err
 	}
-	r := &sliceReconciler{client: c, live: mgr.GetAPIReader(), events: mgr.GetEventRecorder(sliceReporter), most: most}
+	r := &sliceReconciler{
+		client: c, live: mgr.GetAPIReader(), events: mgr.GetEventRecorder(sliceReporter),
+		most: most,
+	}
 	build, err := options.Builder(mgr, sliceProbe)
 	if err != nil {
 		return fmt.Errorf("the EndpointSlice controller: %w", err)
@@ -113,7 +117,9 @@ func (s SliceSettings) Add(mgr manager.Manager, options controllers.Options) err
 
 // RunSlices runs only the controller for EndpointSlices, until the context ends. See Run.
 func RunSlices(ctx context.Context, config *rest.Config, workers int) error {
-	return controllers.Run(ctx, config, controllers.Options{Controller: controller.Options{MaxConcurrentReconciles: workers}}, AddSlices)
+	return controllers.Run(ctx, config,
+		controllers.Options{Controller: controller.Options{MaxConcurrentReconciles: workers}},
+		AddSlices)
 }
 
 // The indexes of this controller. It cannot share those of the first, because an index may be added
@@ -132,14 +138,19 @@ func addSliceIndexes(to client.FieldIndexer) error {
 	}{
 		{&corev1.Service{}, sliceSelectorIndex, selectorIndexValues},
 		{&discoveryv1.EndpointSlice{}, sliceIndex, func(object client.Object) []string {
-			if service := object.GetLabels()[discoveryv1.LabelServiceName]; isSliceOf(object, service) {
+			service := object.GetLabels()[discoveryv1.LabelServiceName]
+			if isSliceOf(object, service) {
 				return []string{service}
 			}
 			return nil
 		}},
-		{&corev1.Pod{}, nodeIndex, func(object client.Object) []string { return []string{object.(*corev1.Pod).Spec.NodeName} }},
+		{&corev1.Pod{}, nodeIndex, func(object client.Object) []string {
+			return []string{object.(*corev1.Pod).Spec.NodeName}
+		}},
 	} {
-		if err := to.IndexField(context.Background(), index.of, index.field, index.values); err != nil {
+		if err := to.IndexField(
+			context.Background(), index.of, index.field, index.values,
+		); err != nil {
 			return fmt.Errorf("the EndpointSlice controller: %w", err)
 		}
 	}
@@ -149,7 +160,8 @@ func addSliceIndexes(to client.FieldIndexer) error {
 // isSliceOf reports whether the controller manages a slice for a Service.
 func isSliceOf(slice client.Object, service string) bool {
 	labels := slice.GetLabels()
-	return service != "" && labels[discoveryv1.LabelServiceName] == service && labels[discoveryv1.LabelManagedBy] == sliceManager
+	return service != "" && labels[discoveryv1.LabelServiceName] == service &&
+		labels[discoveryv1.LabelManagedBy] == sliceManager
 }
 
 // sliceEvents enqueues the Services whose slices another client has written.
@@ -205,7 +217,8 @@ func (n nodeEvents) handler() handler.EventHandler {
 			}
 		},
 		UpdateFunc: func(ctx context.Context, u event.UpdateEvent, q queue) {
-			if u.ObjectOld.GetLabels()[corev1.LabelTopologyZone] != u.ObjectNew.GetLabels()[corev1.LabelTopologyZone] {
+			if u.ObjectOld.GetLabels()[corev1.LabelTopologyZone] !=
+				u.ObjectNew.GetLabels()[corev1.LabelTopologyZone] {
 				n.wakeServicesOn(ctx, q, u.ObjectNew)
 			}
 		},
@@ -217,7 +230,9 @@ func (n nodeEvents) handler() handler.EventHandler {
 
 func (n nodeEvents) wakeServicesOn(ctx context.Context, q queue, node client.Object) {
 	var list corev1.PodList
-	if err := n.cache.List(ctx, &list, client.MatchingFields{nodeIndex: node.GetName()}, client.UnsafeDisableDeepCopy); err != nil {
+	if err := n.cache.List(
+		ctx, &list, client.MatchingFields{nodeIndex: node.GetName()}, client.UnsafeDisableDeepCopy,
+	); err != nil {
 		log.FromContext(ctx).Error(err, "Looking for the Pods of a Node", "node", node.GetName())
 		return
 	}

@@ -22,7 +22,9 @@ func BenchmarkALookAtSlicesThatFindsNothingToDo(b *testing.B) {
 			board.carryOut(mostPerSlice, pods...)
 			b.ReportAllocs()
 			for b.Loop() {
-				if p := planOf(wantedOf(board.service, pods, someNodes), board.have, mostPerSlice); len(p.create)+len(p.update)+len(p.remove) > 0 {
+				if p := planOf(
+					wantedOf(board.service, pods, someNodes), board.have, mostPerSlice,
+				); len(p.create)+len(p.update)+len(p.remove) > 0 {
 					b.Fatal("it is there already")
 				}
 			}
@@ -36,7 +38,9 @@ func BenchmarkALookAtSlicesThatFindsNothingToDo(b *testing.B) {
 	}
 }
 
-func size[T *discoveryv1.EndpointSlice | *corev1.Endpoints](b *testing.B, objects ...T) (bytes float64) {
+func size[T *discoveryv1.EndpointSlice | *corev1.Endpoints](
+	b *testing.B, objects ...T,
+) (bytes float64) {
 	for _, object := range objects {
 		text, err := json.Marshal(object)
 		if err != nil {

@@ -29,7 +29,9 @@ type nodes map[string]string
 
 // groupsOf returns a Service's endpoints in groups. The order of the Pods does not matter.
 func groupsOf(service *corev1.Service, pods []*corev1.Pod, nodes nodes) (groups []group) {
-	pods = slices.SortedFunc(slices.Values(pods), func(a, b *corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
+	pods = slices.SortedFunc(slices.Values(pods), func(a, b *corev1.Pod) int {
+		return cmp.Compare(a.Name, b.Name)
+	})
 	for _, addresses := range addressTypesOf(service) {
 		first := len(groups)
 		for _, pod := range pods {
@@ -39,7 +41,9 @@ func groupsOf(service *corev1.Service, pods []*corev1.Pod, nodes nodes) (groups 
 			}
 			ports := portsOf(service, pod)
 			slices.SortFunc(ports, comparePorts)
-			i := slices.IndexFunc(groups[first:], func(g group) bool { return samePorts(g.ports, ports) })
+			i := slices.IndexFunc(groups[first:], func(g group) bool {
+				return samePorts(g.ports, ports)
+			})
 			if i < 0 {
 				i = len(groups) - first
 				groups = append(groups, group{addresses: addresses, ports: ports})
@@ -61,14 +65,18 @@ func addressTypesOf(service *corev1.Service) (types []discoveryv1.AddressType) {
 		}
 		return types
 	case hasClusterIP(service):
-		return []discoveryv1.AddressType{discoveryv1.AddressType(familyOfIP(netutils.ParseIPSloppy(service.Spec.ClusterIP)))}
+		return []discoveryv1.AddressType{
+			discoveryv1.AddressType(familyOfIP(netutils.ParseIPSloppy(service.Spec.ClusterIP))),
+		}
 	}
 	return []discoveryv1.AddressType{discoveryv1.AddressTypeIPv4, discoveryv1.AddressTypeIPv6}
 }
 
 // endpointOf returns a Pod as an endpoint. ok is false if the Pod has finished, or has no address
 // of that type, or if its Node is gone and the Service does not have publishNotReadyAddresses.
-func endpointOf(service *corev1.Service, pod *corev1.Pod, addresses discoveryv1.AddressType, nodes nodes) (e discoveryv1.Endpoint, ok bool) {
+func endpointOf(
+	service *corev1.Service, pod *corev1.Pod, addresses discoveryv1.AddressType, nodes nodes,
+) (e discoveryv1.Endpoint, ok bool) {
 	zone, hasNode := nodes[pod.Spec.NodeName]
 	all := service.Spec.PublishNotReadyAddresses
 	ip := ipIn(corev1.IPFamily(addresses), pod)
@@ -79,9 +87,13 @@ func endpointOf(service *corev1.Service, pod *corev1.Pod, addresses discoveryv1.
 	terminating := pod.DeletionTimestamp != nil
 	is := &[3]bool{all || serving && !terminating, serving, terminating}
 	e = discoveryv1.Endpoint{
-		Addresses:  []string{ip},
-		Conditions: discoveryv1.EndpointConditions{Ready: &is[0], Serving: &is[1], Terminating: &is[2]},
-		TargetRef:  &corev1.ObjectReference{Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID},
+		Addresses: []string{ip},
+		Conditions: discoveryv1.EndpointConditions{
+			Ready: &is[0], Serving: &is[1], Terminating: &is[2],
+		},
+		TargetRef: &corev1.ObjectReference{
+			Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID,
+		},
 	}
 	if pod.Spec.NodeName != "" {
 		e.NodeName = new(pod.Spec.NodeName)
@@ -89,7 +101,8 @@ func endpointOf(service *corev1.Service, pod *corev1.Pod, addresses discoveryv1.
 	if zone != "" {
 		e.Zone = new(zone)
 	}
-	if pod.Spec.Hostname != "" && pod.Spec.Subdomain == service.Name && pod.Namespace == service.Namespace {
+	if pod.Spec.Hostname != "" && pod.Spec.Subdomain == service.Name &&
+		pod.Namespace == service.Namespace {
 		e.Hostname = new(pod.Spec.Hostname)
 	}
 	e.Hints = hintsOf(service, e)
@@ -100,9 +113,11 @@ func endpointOf(service *corev1.Service, pod *corev1.Pod, addresses discoveryv1.
 // for nearby endpoints. An endpoint that is not ready gets no hints.
 func hintsOf(service *corev1.Service, e discoveryv1.Endpoint) *discoveryv1.EndpointHints {
 	var hints discoveryv1.EndpointHints
-	if distribution := service.Spec.TrafficDistribution; distribution != nil && *e.Conditions.Ready {
+	if distribution := service.Spec.TrafficDistribution; distribution != nil &&
+		*e.Conditions.Ready {
 		onNode := *distribution == corev1.ServiceTrafficDistributionPreferSameNode
-		inZone := onNode || *distribution == corev1.ServiceTrafficDistributionPreferSameZone || *distribution == corev1.ServiceTrafficDistributionPreferClose
+		inZone := onNode || *distribution == corev1.ServiceTrafficDistributionPreferSameZone ||
+			*distribution == corev1.ServiceTrafficDistributionPreferClose
 		if inZone && e.Zone != nil {
 			hints.ForZones = []discoveryv1.ForZone{{Name: *e.Zone}}
 		}
@@ -119,7 +134,8 @@ func hintsOf(service *corev1.Service, e discoveryv1.Endpoint) *discoveryv1.Endpo
 // sameEndpoint compares all fields of an endpoint that the controller sets.
 func sameEndpoint(a, b *discoveryv1.Endpoint) bool {
 	return slices.Equal(a.Addresses, b.Addresses) &&
-		same(a.Conditions.Ready, b.Conditions.Ready) && same(a.Conditions.Serving, b.Conditions.Serving) &&
+		same(a.Conditions.Ready, b.Conditions.Ready) &&
+		same(a.Conditions.Serving, b.Conditions.Serving) &&
 		same(a.Conditions.Terminating, b.Conditions.Terminating) &&
 		same(a.NodeName, b.NodeName) && same(a.Zone, b.Zone) && same(a.Hostname, b.Hostname) &&
 		compareTargets(a.TargetRef, b.TargetRef) == 0 && sameHints(a.Hints, b.Hints)
@@ -141,5 +157,7 @@ func same[T comparable](a, b *T) bool {
 }
 
 func samePorts(a, b []corev1.EndpointPort) bool {
-	return slices.EqualFunc(a, b, func(a, b corev1.EndpointPort) bool { return comparePorts(a, b) == 0 })
+	return slices.EqualFunc(a, b, func(a, b corev1.EndpointPort) bool {
+		return comparePorts(a, b) == 0
+	})
 }

@@ -15,7 +15,10 @@ import (
 
 // failingSlices is a fault of the controller's writes of slices.
 func failingSlices(verb string) fakeapi.Fault {
-	return fakeapi.Fault{Match: fakeapi.Match{UserAgent: agent, Verb: verb, Resource: "endpointslices"}, Status: fakeapi.Forbidden()}
+	return fakeapi.Fault{
+		Match:  fakeapi.Match{UserAgent: agent, Verb: verb, Resource: "endpointslices"},
+		Status: fakeapi.Forbidden(),
+	}
 }
 
 // lost is a fault: a write of slices happens, but its answer gets lost.
@@ -26,7 +29,8 @@ func lost(verb string) fakeapi.Fault {
 // Each node would get a second slice with the same endpoints, which would never go.
 func TestACreateWhoseAnswerIsLostIsNotRepeated(t *testing.T) {
 	for _, late := range []time.Duration{0, 5 * time.Second} {
-		for _, pods := range []int{2, 3} { // with three, the answer to the next create says that the cache is late
+		// with three, the answer to the next create says that the cache is late
+		for _, pods := range []int{2, 3} {
 			inSlicedWorld(t, func(t *testing.T, w sliced) {
 				w.service()
 				for n := range pods {
@@ -35,7 +39,8 @@ func TestACreateWhoseAnswerIsLostIsNotRepeated(t *testing.T) {
 				w.server.Inject(fakeapi.Fault{Match: sliceWatches, DelayEvents: late})
 				w.server.Inject(lost("create"))
 				w.start()
-				w.says("no endpoint is there twice", []string{"[1 2] on [8080]", "[3] on [8080]"}[:pods-1]...)
+				w.says("no endpoint is there twice",
+					[]string{"[1 2] on [8080]", "[3] on [8080]"}[:pods-1]...)
 				require.Empty(t, w.did()["delete endpointslices"], "and none ever was")
 				require.Empty(t, w.notes()[1:], "that the slice is there already is no news")
 			})
@@ -81,7 +86,8 @@ func TestASliceWhoseUpdateIsLostIsNotForgotten(t *testing.T) {
 		w.server.Inject(fakeapi.Fault{Match: sliceWatches, DelayEvents: 20 * time.Second})
 		w.start()
 		w.server.Inject(lost("update"))
-		for _, status := range []corev1.ConditionStatus{corev1.ConditionFalse, corev1.ConditionTrue} {
+		for _, status := range []corev1.ConditionStatus{corev1.ConditionFalse,
+			corev1.ConditionTrue} {
 			editStatus(w.world, pod, func(p *corev1.Pod) { p.Status.Conditions[0].Status = status })
 			time.Sleep(time.Millisecond)
 		}
@@ -96,7 +102,9 @@ func TestAConflictOverASliceIsNoEventAndHasNoVictim(t *testing.T) {
 		gone := w.pod(2)
 		w.server.Inject(fakeapi.Fault{Match: sliceWatches, DelayEvents: 5 * time.Second})
 		w.start()
-		edit(w.world, w.all()[0], func(s *discoveryv1.EndpointSlice) { s.Annotations = map[string]string{"mine": "yes"} })
+		edit(w.world, w.all()[0], func(s *discoveryv1.EndpointSlice) {
+			s.Annotations = map[string]string{"mine": "yes"}
+		})
 		w.pod(1)
 		w.says("all is right", "[2 1] on [8080]")
 		require.Contains(t, w.all()[0].Annotations, "mine")
@@ -146,13 +154,19 @@ func TestAWriteOfSlicesThatFailsIsTriedAgainAndIsAnEvent(t *testing.T) {
 				editStatus(w.world, gone, notReady)
 			case "delete":
 				w.delete(gone, client.GracePeriodSeconds(0))
-				edit(w.world, service, func(s *corev1.Service) { s.Labels = map[string]string{"team": "search"} })
+				edit(w.world, service, func(s *corev1.Service) {
+					s.Labels = map[string]string{"team": "search"}
+				})
 			}
 			w.settle()
-			require.Contains(t, w.notes()[0], "Error updating Endpoint Slices for Service default/web: "+verb+" the EndpointSlice web-")
+			require.Contains(t, w.notes()[0],
+				"Error updating Endpoint Slices for Service default/web: "+verb+" the EndpointSlice web-")
 			lift()
 			time.Sleep(time.Hour)
-			want := map[string][]string{"create": {"[3] on [8080]"}, "update": {"[(3)] on [8080]", "[1 2] on [8080]"}, "delete": {"[1 2] on [8080]"}}
+			want := map[string][]string{
+				"create": {"[3] on [8080]"}, "update": {"[(3)] on [8080]", "[1 2] on [8080]"},
+				"delete": {"[1 2] on [8080]"},
+			}
 			w.says(verb, want[verb]...)
 		})
 	}
@@ -179,7 +193,8 @@ func TestSlicesAreNotMadeAgainForAServiceThatIsGone(t *testing.T) {
 	inSlicedWorld(t, func(t *testing.T, w sliced) {
 		service := w.service()
 		w.pod(1)
-		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: agent, Verb: "watch", Resource: "services"}, DelayEvents: 5 * time.Second})
+		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: agent, Verb: "watch",
+			Resource: "services"}, DelayEvents: 5 * time.Second})
 		w.start()
 		w.did()
 		w.delete(service)
@@ -203,7 +218,8 @@ func TestAServiceThatIsGoneIsForgotten(t *testing.T) {
 		w.server.ForgetRequests()
 		w.service()
 		w.says("a new Service of that name", "[1] on [8080]")
-		asked := w.server.Requests(fakeapi.Match{UserAgent: agent, Verb: "get", Resource: "services"})
+		asked := w.server.Requests(fakeapi.Match{UserAgent: agent, Verb: "get",
+			Resource: "services"})
 		require.Empty(t, asked, "one that had slices before would be asked for")
 	})
 }
@@ -217,7 +233,9 @@ func TestASliceThatSomebodyHasTakenIsNotDeleted(t *testing.T) {
 		gone := w.pod(3)
 		w.server.Inject(fakeapi.Fault{Match: sliceWatches, DelayEvents: 5 * time.Second})
 		w.start()
-		edit(w.world, w.all()[1], func(s *discoveryv1.EndpointSlice) { s.Labels["endpointslice.kubernetes.io/managed-by"] = "mesh" })
+		edit(w.world, w.all()[1], func(s *discoveryv1.EndpointSlice) {
+			s.Labels["endpointslice.kubernetes.io/managed-by"] = "mesh"
+		})
 		w.delete(gone, client.GracePeriodSeconds(0))
 		w.says("it is still there", "[1 2] on [8080]", "[3] on [8080]")
 	})
@@ -225,7 +243,9 @@ func TestASliceThatSomebodyHasTakenIsNotDeleted(t *testing.T) {
 
 func TestAServiceThatIsBeingDeletedGetsNoNewSlices(t *testing.T) {
 	inSlicedWorld(t, func(t *testing.T, w sliced) {
-		service := w.service(func(s *corev1.Service) { s.Finalizers = []string{"example.com/held"} })
+		service := w.service(func(s *corev1.Service) {
+			s.Finalizers = []string{"example.com/held"}
+		})
 		w.pod(1)
 		w.start()
 		w.delete(service)

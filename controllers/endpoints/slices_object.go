@@ -22,7 +22,9 @@ type wanted struct {
 }
 
 func wantedOf(service *corev1.Service, pods []*corev1.Pod, nodes nodes) wanted {
-	return wanted{service, addressTypesOf(service), groupsOf(service, pods, nodes), sliceLabelsOf(service)}
+	return wanted{
+		service, addressTypesOf(service), groupsOf(service, pods, nodes), sliceLabelsOf(service),
+	}
 }
 
 // sliceLabelsOf returns the Service's labels, and those by which clients find slices, which
@@ -33,7 +35,8 @@ func sliceLabelsOf(service *corev1.Service) map[string]string {
 	if delete(labels, corev1.IsHeadlessService); !hasClusterIP(service) {
 		labels[corev1.IsHeadlessService] = ""
 	}
-	labels[discoveryv1.LabelServiceName], labels[discoveryv1.LabelManagedBy] = service.Name, sliceManager
+	labels[discoveryv1.LabelServiceName], labels[discoveryv1.LabelManagedBy] =
+		service.Name, sliceManager
 	return labels
 }
 
@@ -53,17 +56,23 @@ func (w wanted) isMarked(slice *discoveryv1.EndpointSlice) bool {
 // slice's endpoints.
 func (w wanted) isIn(slice *discoveryv1.EndpointSlice, d *draft) bool {
 	return w.isMarked(slice) && samePorts(portsIn(slice), d.ports) &&
-		slices.EqualFunc(slice.Endpoints, d.endpoints, func(a, b discoveryv1.Endpoint) bool { return sameEndpoint(&a, &b) })
+		slices.EqualFunc(slice.Endpoints, d.endpoints, func(a, b discoveryv1.Endpoint) bool {
+			return sameEndpoint(&a, &b)
+		})
 }
 
 // object returns the slice to write for a draft. A new one has no name yet.
 func (w wanted) object(d *draft) *discoveryv1.EndpointSlice {
-	slice := &discoveryv1.EndpointSlice{AddressType: d.addresses, Endpoints: d.endpoints, Ports: slicePorts(d.ports)}
+	slice := &discoveryv1.EndpointSlice{
+		AddressType: d.addresses, Endpoints: d.endpoints, Ports: slicePorts(d.ports),
+	}
 	if d.was != nil {
 		d.was.ObjectMeta.DeepCopyInto(&slice.ObjectMeta)
 	} else {
 		slice.Namespace, slice.GenerateName = w.service.Namespace, w.service.Name+"-"
-		slice.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(w.service, corev1.SchemeGroupVersion.WithKind("Service"))}
+		slice.OwnerReferences = []metav1.OwnerReference{
+			*metav1.NewControllerRef(w.service, corev1.SchemeGroupVersion.WithKind("Service")),
+		}
 	}
 	if slice.Labels = maps.Clone(w.labels); slice.Endpoints == nil {
 		slice.Endpoints = []discoveryv1.Endpoint{} // clients that read JSON expect a list, not null
@@ -81,14 +90,18 @@ func stamp(slice *discoveryv1.EndpointSlice, trigger time.Time) {
 	if slice.Annotations == nil {
 		slice.Annotations = map[string]string{}
 	}
-	slice.Annotations[corev1.EndpointsLastChangeTriggerTime] = trigger.UTC().Format(time.RFC3339Nano)
+	slice.Annotations[corev1.EndpointsLastChangeTriggerTime] =
+		trigger.UTC().Format(time.RFC3339Nano)
 }
 
 // slicePorts and portsIn convert ports: in a slice, each field of a port is optional.
 func slicePorts(ports []corev1.EndpointPort) []discoveryv1.EndpointPort {
 	all := make([]discoveryv1.EndpointPort, len(ports))
 	for i, port := range ports {
-		all[i] = discoveryv1.EndpointPort{Name: new(port.Name), Port: new(port.Port), Protocol: new(port.Protocol), AppProtocol: port.AppProtocol}
+		all[i] = discoveryv1.EndpointPort{
+			Name: new(port.Name), Port: new(port.Port), Protocol: new(port.Protocol),
+			AppProtocol: port.AppProtocol,
+		}
 	}
 	return all
 }
@@ -99,7 +112,8 @@ func portsIn(slice *discoveryv1.EndpointSlice) []corev1.EndpointPort {
 	ports := make([]corev1.EndpointPort, len(slice.Ports))
 	for i, port := range slice.Ports {
 		ports[i] = corev1.EndpointPort{
-			Name: valueOr(port.Name, ""), Port: valueOr(port.Port, -1), Protocol: valueOr(port.Protocol, corev1.ProtocolTCP), AppProtocol: port.AppProtocol,
+			Name: valueOr(port.Name, ""), Port: valueOr(port.Port, -1),
+			Protocol: valueOr(port.Protocol, corev1.ProtocolTCP), AppProtocol: port.AppProtocol,
 		}
 	}
 	slices.SortFunc(ports, comparePorts)

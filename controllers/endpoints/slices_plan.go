@@ -35,7 +35,9 @@ type draft struct {
 // one update instead of a create and a delete. A Service without endpoints has one empty slice, so
 // that a client can tell "no endpoints" from "not known yet".
 func planOf(want wanted, have []*discoveryv1.EndpointSlice, most int) (p plan) {
-	have = slices.SortedFunc(slices.Values(have), func(a, b *discoveryv1.EndpointSlice) int { return cmp.Compare(a.Name, b.Name) })
+	have = slices.SortedFunc(slices.Values(have), func(a, b *discoveryv1.EndpointSlice) int {
+		return cmp.Compare(a.Name, b.Name)
+	})
 	own := map[discoveryv1.AddressType][]*discoveryv1.EndpointSlice{}
 	for _, slice := range have {
 		switch {
@@ -67,7 +69,9 @@ func planOf(want wanted, have []*discoveryv1.EndpointSlice, most int) (p plan) {
 
 // draftsOf distributes the endpoints of one address type. spare are the slices that it does not
 // need.
-func draftsOf(want wanted, addresses discoveryv1.AddressType, have []*discoveryv1.EndpointSlice, most int) (drafts []*draft, spare []*discoveryv1.EndpointSlice) {
+func draftsOf(
+	want wanted, addresses discoveryv1.AddressType, have []*discoveryv1.EndpointSlice, most int,
+) (drafts []*draft, spare []*discoveryv1.EndpointSlice) {
 	spare = have
 	for _, g := range want.groups {
 		if g.addresses != addresses {
@@ -91,10 +95,14 @@ func draftsOf(want wanted, addresses discoveryv1.AddressType, have []*discoveryv
 // endpoints go into slices that change anyway, the fullest first; then into the fullest slice with
 // room for all of the rest; otherwise into new slices. empty are the slices that lost all their
 // endpoints.
-func fill(want wanted, g group, have []*discoveryv1.EndpointSlice, most int) (filled []*draft, empty []*discoveryv1.EndpointSlice) {
+func fill(
+	want wanted, g group, have []*discoveryv1.EndpointSlice, most int,
+) (filled []*draft, empty []*discoveryv1.EndpointSlice) {
 	left := newUnplaced(g.endpoints)
 	for _, slice := range have {
-		d := &draft{was: slice, addresses: g.addresses, ports: g.ports, changed: !want.isMarked(slice)}
+		d := &draft{
+			was: slice, addresses: g.addresses, ports: g.ports, changed: !want.isMarked(slice),
+		}
 		for i := range slice.Endpoints {
 			endpoint, ok := left.like(&slice.Endpoints[i])
 			if !ok || len(d.endpoints) == most {
@@ -113,7 +121,9 @@ func fill(want wanted, g group, have []*discoveryv1.EndpointSlice, most int) (fi
 	}
 	rest := left.all()
 	byFullness := slices.Clone(filled)
-	slices.SortStableFunc(byFullness, func(a, b *draft) int { return len(b.endpoints) - len(a.endpoints) })
+	slices.SortStableFunc(byFullness, func(a, b *draft) int {
+		return len(b.endpoints) - len(a.endpoints)
+	})
 	for _, d := range byFullness {
 		if d.changed {
 			rest = d.add(rest, most)
@@ -121,7 +131,9 @@ func fill(want wanted, g group, have []*discoveryv1.EndpointSlice, most int) (fi
 	}
 	for len(rest) > 0 {
 		d := &draft{addresses: g.addresses, ports: g.ports}
-		if i := slices.IndexFunc(byFullness, func(d *draft) bool { return !d.changed && len(d.endpoints)+len(rest) <= most }); i >= 0 {
+		if i := slices.IndexFunc(byFullness, func(d *draft) bool {
+			return !d.changed && len(d.endpoints)+len(rest) <= most
+		}); i >= 0 {
 			d = byFullness[i]
 		} else {
 			filled = append(filled, d)
@@ -141,7 +153,9 @@ func (d *draft) add(endpoints []discoveryv1.Endpoint, most int) []discoveryv1.En
 
 // reuse assigns spare slices to drafts without one, and returns the others. It prefers a slice that
 // has the draft's content already, such as an empty one.
-func reuse(want wanted, drafts []*draft, spare []*discoveryv1.EndpointSlice) []*discoveryv1.EndpointSlice {
+func reuse(
+	want wanted, drafts []*draft, spare []*discoveryv1.EndpointSlice,
+) []*discoveryv1.EndpointSlice {
 	spare = slices.Clone(spare)
 	for _, d := range drafts {
 		if d.was != nil || len(spare) == 0 {

@@ -31,17 +31,24 @@ const failedToUpdateSlices = "FailedToUpdateEndpointSlices"
 
 // Reconcile writes the EndpointSlices of a Service. It reads them first, because this read may wait
 // for the controller's last write.
-func (r *sliceReconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+func (r *sliceReconciler) Reconcile(
+	ctx context.Context, request reconcile.Request,
+) (reconcile.Result, error) {
 	name := request.NamespacedName
 	if rest := time.Until(r.services.about(name).restEnd); rest > 0 {
 		return reconcile.Result{RequeueAfter: rest}, nil
 	}
 	var list discoveryv1.EndpointSliceList
-	if err := r.client.List(ctx, &list, client.InNamespace(name.Namespace), client.MatchingFields{sliceIndex: name.Name}, client.UnsafeDisableDeepCopy); err != nil {
+	if err := r.client.List(
+		ctx, &list, client.InNamespace(name.Namespace),
+		client.MatchingFields{sliceIndex: name.Name}, client.UnsafeDisableDeepCopy,
+	); err != nil {
 		return reconcile.Result{}, fmt.Errorf("finding the EndpointSlices of the Service: %w", err)
 	}
 	service := &corev1.Service{}
-	if err := r.client.Get(ctx, name, service, client.UnsafeDisableDeepCopy); apierrors.IsNotFound(err) {
+	if err := r.client.Get(
+		ctx, name, service, client.UnsafeDisableDeepCopy,
+	); apierrors.IsNotFound(err) {
 		r.services.forget(name)
 		return reconcile.Result{}, nil // the garbage collector deletes them
 	} else if err != nil {
@@ -63,13 +70,16 @@ func (r *sliceReconciler) Reconcile(ctx context.Context, request reconcile.Reque
 		have[i] = &list.Items[i]
 	}
 	seen := timesOf(service, pods)
-	isOlder, err := r.carryOut(ctx, service, have, planOf(wantedOf(service, pods, nodes), have, r.most), seen)
+	isOlder, err := r.carryOut(ctx, service, have,
+		planOf(wantedOf(service, pods, nodes), have, r.most), seen)
 	if err != nil {
 		return reconcile.Result{}, r.failed(service, err)
 	}
 	r.services.looked(name, seen)
 	if isOlder {
-		return reconcile.Result{RequeueAfter: max(time.Until(r.services.about(name).restEnd), time.Nanosecond)}, nil
+		return reconcile.Result{
+			RequeueAfter: max(time.Until(r.services.about(name).restEnd), time.Nanosecond),
+		}, nil
 	}
 	return reconcile.Result{}, nil
 }
@@ -85,7 +95,9 @@ func (r *sliceReconciler) nodesOf(ctx context.Context, pods []*corev1.Pod) (node
 		asked[name] = true
 		node := &metav1.PartialObjectMetadata{}
 		node.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Node"))
-		if err := r.client.Get(ctx, client.ObjectKey{Name: name}, node, client.UnsafeDisableDeepCopy); err == nil {
+		if err := r.client.Get(
+			ctx, client.ObjectKey{Name: name}, node, client.UnsafeDisableDeepCopy,
+		); err == nil {
 			all[name] = node.Labels[corev1.LabelTopologyZone]
 		} else if !apierrors.IsNotFound(err) {
 			return nil, fmt.Errorf("finding the Node of the Pod %s: %w", pod.Name, err)
@@ -99,7 +111,10 @@ func (r *sliceReconciler) nodesOf(ctx context.Context, pods []*corev1.Pod) (node
 //
 // An update or a delete has the resourceVersion of the slice that was compared. So it is a conflict
 // if another client has changed the slice, or if the cache is late.
-func (r *sliceReconciler) carryOut(ctx context.Context, service *corev1.Service, have []*discoveryv1.EndpointSlice, p plan, seen *times) (isOlder bool, err error) {
+func (r *sliceReconciler) carryOut(
+	ctx context.Context, service *corev1.Service, have []*discoveryv1.EndpointSlice, p plan,
+	seen *times,
+) (isOlder bool, err error) {
 	name := client.ObjectKeyFromObject(service)
 	before := r.services.about(name)
 	trigger := seen.trigger(before.times)
@@ -111,7 +126,9 @@ func (r *sliceReconciler) carryOut(ctx context.Context, service *corev1.Service,
 			written += len(slice.Endpoints)
 		}
 	}
-	if create, err := r.mayCreate(ctx, service, before.times != nil && len(p.create) > 0); err != nil {
+	if create, err := r.mayCreate(
+		ctx, service, before.times != nil && len(p.create) > 0,
+	); err != nil {
 		failures = append(failures, err)
 	} else if create {
 		names := newNamer(service, have)
@@ -139,18 +156,23 @@ func (r *sliceReconciler) carryOut(ctx context.Context, service *corev1.Service,
 // because the garbage collector would have to delete them, too. It deletes the slices of a deleted
 // Service one after the other, and the cache may see that before the end of the Service; so if the
 // Service was reconciled before, mayCreate asks the API server.
-func (r *sliceReconciler) mayCreate(ctx context.Context, service *corev1.Service, ask bool) (bool, error) {
+func (r *sliceReconciler) mayCreate(
+	ctx context.Context, service *corev1.Service, ask bool,
+) (bool, error) {
 	if !ask {
 		return service.DeletionTimestamp == nil, nil
 	}
 	found := &corev1.Service{}
 	err := r.live.Get(ctx, client.ObjectKeyFromObject(service), found)
-	return err == nil && found.UID == service.UID && found.DeletionTimestamp == nil, client.IgnoreNotFound(err)
+	return err == nil && found.UID == service.UID && found.DeletionTimestamp == nil,
+		client.IgnoreNotFound(err)
 }
 
 // create creates a slice under the next name. If a slice of that name exists that does not belong
 // to the Service, or is being deleted, it tries the name after it.
-func (r *sliceReconciler) create(ctx context.Context, service *corev1.Service, slice *discoveryv1.EndpointSlice, names *namer) (isOlder bool, err error) {
+func (r *sliceReconciler) create(
+	ctx context.Context, service *corev1.Service, slice *discoveryv1.EndpointSlice, names *namer,
+) (isOlder bool, err error) {
 	for {
 		slice.Name = names.next()
 		isOlder, err = r.write(slice, func() error { return r.client.Create(ctx, slice) })
@@ -167,13 +189,16 @@ func (r *sliceReconciler) create(ctx context.Context, service *corev1.Service, s
 		case lookup != nil:
 			return false, wrap(lookup, "find out about", slice)
 		case isSliceOf(there, service.Name) && there.DeletionTimestamp == nil:
-			return false, wrap(err, "create", slice) // the cache is late; its event leads to another reconcile
+			// the cache is late; its event leads to another reconcile
+			return false, wrap(err, "create", slice)
 		}
 	}
 }
 
 // write sends a write, and notes its version, so that isOwnWrite recognises its event.
-func (r *sliceReconciler) write(slice *discoveryv1.EndpointSlice, send func() error) (isOlder bool, err error) {
+func (r *sliceReconciler) write(
+	slice *discoveryv1.EndpointSlice, send func() error,
+) (isOlder bool, err error) {
 	key := client.ObjectKeyFromObject(slice)
 	r.written.writes(key)
 	if err := send(); err != nil {
@@ -194,7 +219,8 @@ func wrap(err error, verb string, slice *discoveryv1.EndpointSlice) error {
 func (r *sliceReconciler) failed(service *corev1.Service, err error) error {
 	if isNews(err) {
 		r.events.Eventf(service, nil, corev1.EventTypeWarning, failedToUpdateSlices, "update",
-			"Error updating Endpoint Slices for Service %s/%s: %v", service.Namespace, service.Name, err)
+			"Error updating Endpoint Slices for Service %s/%s: %v",
+			service.Namespace, service.Name, err)
 	}
 	return err
 }
@@ -209,5 +235,6 @@ func isNews(err error) bool {
 		}
 		return false
 	}
-	return !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) && !apierrors.IsNotFound(err)
+	return !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) &&
+		!apierrors.IsNotFound(err)
 }

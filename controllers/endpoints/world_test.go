@@ -39,7 +39,9 @@ type world struct {
 func inWorld(t *testing.T, test func(t *testing.T, w *world)) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{t: t, settings: Settings{}}
-		w.whole = simulation.New(t, func(mgr manager.Manager, options controllers.Options) error { return w.settings.Add(mgr, options) })
+		w.whole = simulation.New(t, func(mgr manager.Manager, options controllers.Options) error {
+			return w.settings.Add(mgr, options)
+		})
 		w.server, w.users = w.whole.Server, w.whole.Live
 		test(t, w)
 	})
@@ -99,7 +101,8 @@ func (w *world) delete(object client.Object, opts ...client.DeleteOption) {
 func (w *world) endpoints() *corev1.Endpoints {
 	w.t.Helper()
 	endpoints := &corev1.Endpoints{}
-	err := w.users.Get(w.t.Context(), client.ObjectKey{Namespace: "default", Name: "web"}, endpoints)
+	err := w.users.Get(w.t.Context(), client.ObjectKey{Namespace: "default", Name: "web"},
+		endpoints)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
@@ -120,13 +123,17 @@ func (w *world) says(what string, lines ...string) {
 func (w *world) did() map[string]int { return w.whole.Wrote() }
 
 // notes returns the notes of all events, by reason.
-func (w *world) notes() map[string][]string { return w.whole.Notes("endpoint-controller", "Endpoints") }
+func (w *world) notes() map[string][]string {
+	return w.whole.Notes("endpoint-controller", "Endpoints")
+}
 
 // byHand are Endpoints that a user has created.
 func byHand(changes ...func(*corev1.Endpoints)) *corev1.Endpoints {
 	endpoints := &corev1.Endpoints{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"},
-		Subsets:    []corev1.EndpointSubset{{Addresses: []corev1.EndpointAddress{{IP: "192.0.2.1"}}, Ports: ports(http)}},
+		Subsets: []corev1.EndpointSubset{
+			{Addresses: []corev1.EndpointAddress{{IP: "192.0.2.1"}}, Ports: ports(http)},
+		},
 	}
 	for _, change := range changes {
 		change(endpoints)

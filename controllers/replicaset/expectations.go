@@ -76,7 +76,9 @@ func (d *unconfirmedWrites) takeFree(set client.ObjectKey) (name string, ok bool
 
 // open returns the unconfirmed writes, and forgets the free names, which the last reconcile did not
 // need.
-func (d *unconfirmedWrites) open(set client.ObjectKey) (created []string, deleted map[string]types.UID) {
+func (d *unconfirmedWrites) open(
+	set client.ObjectKey,
+) (created []string, deleted map[string]types.UID) {
 	d.change(set, func(of *unconfirmedOf) {
 		created, deleted = slices.Clone(of.created), make(map[string]types.UID, len(of.deleted))
 		for name, uid := range of.deleted {
@@ -113,7 +115,8 @@ func mayHaveHappened(err error) bool {
 		return true
 	}
 	code := status.Status().Code
-	return code < http.StatusBadRequest || code >= http.StatusInternalServerError || code == http.StatusRequestTimeout
+	return code < http.StatusBadRequest || code >= http.StatusInternalServerError ||
+		code == http.StatusRequestTimeout
 }
 
 // settle asks the API server about all unconfirmed writes for a ReplicaSet, and waits until the
@@ -136,7 +139,9 @@ func (r *reconciler) settle(ctx context.Context, set client.ObjectKey) error {
 		case err != nil:
 		case pod == nil || pod.UID != uid:
 			key := client.ObjectKey{Namespace: set.Namespace, Name: name}
-			err = r.waiter.WaitForEnd(ctx, &corev1.Pod{}, key, func(o client.Object) bool { return o.GetUID() == uid })
+			err = r.waiter.WaitForEnd(ctx, &corev1.Pod{}, key, func(o client.Object) bool {
+				return o.GetUID() == uid
+			})
 		default:
 			err = r.waiter.WaitFor(ctx, pod, client.ObjectKeyFromObject(pod), pod.ResourceVersion)
 		}

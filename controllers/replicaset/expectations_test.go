@@ -43,7 +43,8 @@ func TestADoubtStaysUntilItIsSettled(t *testing.T) {
 	require.Equal(t, []string{"b"}, created)
 	require.Empty(t, deleted)
 	d.settled(webSet, "b", false)
-	require.NotContains(t, d.of, webSet, "nothing is kept for a ReplicaSet without unconfirmed writes")
+	require.NotContains(t, d.of, webSet,
+		"nothing is kept for a ReplicaSet without unconfirmed writes")
 	_, deleted = d.open(apiSet)
 	require.Equal(t, map[string]types.UID{"x": "2"}, deleted)
 	d.forget(apiSet)
@@ -101,15 +102,20 @@ type waits struct {
 	err   error
 }
 
-func (w *waits) WaitFor(_ context.Context, _ client.Object, key client.ObjectKey, version string) error {
+func (w *waits) WaitFor(
+	_ context.Context, _ client.Object, key client.ObjectKey, version string,
+) error {
 	w.notes = append(w.notes, fmt.Sprint(key.Name, " since ", version))
 	return w.err
 }
 
-func (w *waits) WaitForEnd(_ context.Context, _ client.Object, key client.ObjectKey, isOld func(client.Object) bool) error {
+func (w *waits) WaitForEnd(
+	_ context.Context, _ client.Object, key client.ObjectKey, isOld func(client.Object) bool,
+) error {
 	old, other := &corev1.Pod{}, &corev1.Pod{}
 	old.UID, other.UID = "a", "other"
-	w.notes = append(w.notes, fmt.Sprint(key.Name, " gone: ", isOld(old), ", another one: ", isOld(other)))
+	w.notes = append(w.notes, fmt.Sprint(key.Name, " gone: ", isOld(old), ", another one: ",
+		isOld(other)))
 	return w.err
 }
 
@@ -119,7 +125,8 @@ func TestWhatALookWaitsForIfAWriteIsInDoubt(t *testing.T) {
 	broken := errors.New("the connection broke")
 	is, another := there("a"), there("b")
 	is.ResourceVersion, another.Name = "70", is.Name
-	unreachable := interceptor.Funcs{Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
+	unreachable := interceptor.Funcs{Get: func(context.Context, client.WithWatch, client.ObjectKey,
+		client.Object, ...client.GetOption) error {
 		return broken
 	}}
 	for _, c := range []struct {
@@ -135,12 +142,30 @@ func TestWhatALookWaitsForIfAWriteIsInDoubt(t *testing.T) {
 		{name: "it was created", there: is, waits: []string{"pod-a since 70"}},
 		{name: "it was not created", isFree: true},
 		{name: "nobody knows whether it was created", funcs: unreachable, fails: true},
-		{name: "it was created, and the cache does not show it", there: is, waiting: broken, waits: []string{"pod-a since 70"}, fails: true},
-		{name: "it was deleted", deleted: true, waits: []string{"pod-a gone: true, another one: false"}},
-		{name: "it was deleted, and another one has its name", deleted: true, there: another, waits: []string{"pod-a gone: true, another one: false"}},
-		{name: "it is going, or was not deleted", deleted: true, there: is, waits: []string{"pod-a since 70"}},
-		{name: "nobody knows whether it was deleted", deleted: true, funcs: unreachable, fails: true},
-		{name: "it was deleted, and the cache shows it", deleted: true, waiting: broken, waits: []string{"pod-a gone: true, another one: false"}, fails: true},
+		{
+			name: "it was created, and the cache does not show it", there: is, waiting: broken,
+			waits: []string{"pod-a since 70"}, fails: true,
+		},
+		{
+			name: "it was deleted", deleted: true,
+			waits: []string{"pod-a gone: true, another one: false"},
+		},
+		{
+			name: "it was deleted, and another one has its name", deleted: true, there: another,
+			waits: []string{"pod-a gone: true, another one: false"},
+		},
+		{
+			name: "it is going, or was not deleted", deleted: true, there: is,
+			waits: []string{"pod-a since 70"},
+		},
+		{
+			name: "nobody knows whether it was deleted", deleted: true, funcs: unreachable,
+			fails: true,
+		},
+		{
+			name: "it was deleted, and the cache shows it", deleted: true, waiting: broken,
+			waits: []string{"pod-a gone: true, another one: false"}, fails: true,
+		},
 	} {
 		r, cache := in(c.funcs), &waits{err: c.waiting}
 		if c.there != nil {
@@ -158,7 +183,8 @@ func TestWhatALookWaitsForIfAWriteIsInDoubt(t *testing.T) {
 		_, isFree := r.unconfirmed.takeFree(webSet)
 		require.Equal(t, c.isFree, isFree, c.name)
 		created, deleted := r.unconfirmed.open(webSet)
-		require.Equal(t, c.fails, len(created)+len(deleted) == 1, "%s: what is not known stays unconfirmed", c.name)
+		require.Equal(t, c.fails, len(created)+len(deleted) == 1,
+			"%s: what is not known stays unconfirmed", c.name)
 	}
 }
 
@@ -192,7 +218,9 @@ func TestTheServerIsAskedUntilItAnswersAndThenNoMore(t *testing.T) {
 		w.Settle()
 		w.loses(deletesOfPods)
 		w.scale(rs, 2)
-		require.Equal(t, []int32{2, 1}, []int32{w.status(rs).Replicas, *w.status(rs).TerminatingReplicas}, "a Pod with a node takes its time")
+		require.Equal(t, []int32{2, 1},
+			[]int32{w.status(rs).Replicas, *w.status(rs).TerminatingReplicas},
+			"a Pod with a node takes its time")
 		require.Equal(t, 1, w.Wrote()["delete pods"])
 
 		w.scale(rs, 5)
@@ -220,7 +248,8 @@ func TestReplicaSetsOfOneNamespaceHardlyWaitForEachOther(t *testing.T) {
 	for _, namespaces := range []int{1, 40} {
 		inWorld(t, func(t *testing.T, w *world) {
 			for i := range namespaces {
-				w.Create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("shop-", i)}})
+				w.Create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("shop-",
+					i)}})
 			}
 			for i := range 40 {
 				w.set(3, func(rs *appsv1.ReplicaSet) {
@@ -230,7 +259,8 @@ func TestReplicaSetsOfOneNamespaceHardlyWaitForEachOther(t *testing.T) {
 				})
 			}
 			for _, verb := range []string{"create", "patch"} {
-				w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: agent, Verb: verb}, Delay: 10 * time.Millisecond})
+				w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: agent, Verb: verb},
+					Delay: 10 * time.Millisecond})
 			}
 			w.Server.Inject(fakeapi.Fault{Match: watches, DelayEvents: time.Millisecond})
 			w.Start()
@@ -245,7 +275,8 @@ func TestReplicaSetsOfOneNamespaceHardlyWaitForEachOther(t *testing.T) {
 		})
 	}
 	t.Logf("40 ReplicaSets took %v in one namespace, and %v in 40", took[1], took[40])
-	require.Less(t, took[1], took[40]*3/2, "with a wait in each list, it is more than twice as long")
+	require.Less(t, took[1], took[40]*3/2,
+		"with a wait in each list, it is more than twice as long")
 }
 
 func controlled(pod *corev1.Pod) {
@@ -256,6 +287,7 @@ func controlled(pod *corev1.Pod) {
 func TestAPodThatHasLostItsOwnerBetweenTwoListsCountsOnce(t *testing.T) {
 	a, b, c := settledPod("a", controlled), settledPod("b", controlled), settledPod("c")
 	orphan := settledPod("b")
-	require.Equal(t, []*corev1.Pod{a, orphan, c}, together([]*corev1.Pod{a, b}, []*corev1.Pod{orphan, c}))
+	require.Equal(t, []*corev1.Pod{a, orphan, c},
+		together([]*corev1.Pod{a, b}, []*corev1.Pod{orphan, c}))
 	require.Equal(t, []*corev1.Pod{a, b}, together([]*corev1.Pod{a, b}, nil))
 }

@@ -25,18 +25,22 @@ var (
 
 func TestAQuotaStopsTheCreationAndShowsInTheStatus(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		lift := w.Server.Inject(fakeapi.Fault{Match: createsOfPods, Skip: 5, Status: fakeapi.Forbidden()})
+		lift := w.Server.Inject(fakeapi.Fault{Match: createsOfPods, Skip: 5,
+			Status: fakeapi.Forbidden()})
 		rs := w.set(100)
 		w.Start()
 		time.Sleep(3 * time.Millisecond) // less than the first retry takes
 		synctest.Wait()
-		require.LessOrEqual(t, len(w.Server.Requests(createsOfPods)), 10, "1, 2 and 4, then one with each event, and not 100")
+		require.LessOrEqual(t, len(w.Server.Requests(createsOfPods)), 10,
+			"1, 2 and 4, then one with each event, and not 100")
 		w.Settle()
 		status := w.status(rs)
-		require.Equal(t, []int32{5, 5, 0}, []int32{status.Replicas, status.FullyLabeledReplicas, status.ReadyReplicas})
+		require.Equal(t, []int32{5, 5, 0},
+			[]int32{status.Replicas, status.FullyLabeledReplicas, status.ReadyReplicas})
 		require.Len(t, status.Conditions, 1)
 		condition := status.Conditions[0]
-		require.Equal(t, []string{"ReplicaFailure", "True", "FailedCreate"}, []string{string(condition.Type), string(condition.Status), condition.Reason})
+		require.Equal(t, []string{"ReplicaFailure", "True", "FailedCreate"},
+			[]string{string(condition.Type), string(condition.Status), condition.Reason})
 		require.Contains(t, condition.Message, "forbidden: injected fault")
 		require.False(t, condition.LastTransitionTime.IsZero())
 		require.NotEmpty(t, w.events()["FailedCreate"])
@@ -57,9 +61,11 @@ func TestAFailedDeletionShowsInTheStatusAndIsTriedAgain(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		rs := w.set(5)
 		w.run()
-		lift := w.Server.Inject(fakeapi.Fault{Match: deletesOfPods, Skip: 1, Status: fakeapi.Forbidden()})
+		lift := w.Server.Inject(fakeapi.Fault{Match: deletesOfPods, Skip: 1,
+			Status: fakeapi.Forbidden()})
 		w.scale(rs, 2)
-		require.Len(t, w.Pods(), 4, "one deletion was allowed, and the others do not wait for each other")
+		require.Len(t, w.Pods(), 4,
+			"one deletion was allowed, and the others do not wait for each other")
 		require.Equal(t, "FailedDelete", w.status(rs).Conditions[0].Reason)
 		require.Contains(t, w.events()["FailedDelete"][0], "Error deleting: ")
 		lift()
@@ -73,7 +79,8 @@ func TestAFailedDeletionShowsInTheStatusAndIsTriedAgain(t *testing.T) {
 // ones.
 func TestALateCacheMakesNoPodTooMany(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.Server.Inject(fakeapi.Fault{Match: watches, DelayEvents: 500 * time.Millisecond}) // one after the other
+		// one after the other
+		w.Server.Inject(fakeapi.Fault{Match: watches, DelayEvents: 500 * time.Millisecond})
 		rs := w.set(20)
 		w.run()
 		for n, want := range []int32{7, 12, 0, 30} {
@@ -82,7 +89,8 @@ func TestALateCacheMakesNoPodTooMany(t *testing.T) {
 		}
 		did := w.Wrote()
 		require.Equal(t, []int{20 + 5 + 30, 13 + 12}, []int{did["create pods"], did["delete pods"]})
-		require.Equal(t, 5, did["patch replicasets/status"], "one for each number that was asked for")
+		require.Equal(t, 5, did["patch replicasets/status"],
+			"one for each number that was asked for")
 	})
 }
 
@@ -122,14 +130,18 @@ func TestALostAnswerMakesNoPodTooManyAndDeletesNone(t *testing.T) {
 func TestTheErrorsThatLeaveADoubt(t *testing.T) {
 	pods := corev1.Resource("pods")
 	for _, err := range []error{
-		apierrors.NewForbidden(pods, "a", nil), apierrors.NewConflict(pods, "a", nil), apierrors.NewNotFound(pods, "a"),
-		apierrors.NewInvalid(schemaKind, "a", nil), apierrors.NewTooManyRequests("later", 1), fmt.Errorf("wrapped: %w", apierrors.NewBadRequest("no")),
+		apierrors.NewForbidden(pods, "a", nil), apierrors.NewConflict(pods, "a", nil),
+		apierrors.NewNotFound(pods, "a"),
+		apierrors.NewInvalid(schemaKind, "a", nil), apierrors.NewTooManyRequests("later", 1),
+		fmt.Errorf("wrapped: %w", apierrors.NewBadRequest("no")),
 	} {
 		require.False(t, mayHaveHappened(err), "%v", err)
 	}
 	for _, err := range []error{
-		apierrors.NewInternalError(fmt.Errorf("storage")), apierrors.NewTimeoutError("slow", 1), apierrors.NewServerTimeout(pods, "create", 1),
-		apierrors.NewServiceUnavailable("stopping"), fmt.Errorf("EOF"), &apierrors.StatusError{ErrStatus: metav1.Status{Code: 408}}, &apierrors.StatusError{},
+		apierrors.NewInternalError(fmt.Errorf("storage")), apierrors.NewTimeoutError("slow", 1),
+		apierrors.NewServerTimeout(pods, "create", 1),
+		apierrors.NewServiceUnavailable("stopping"), fmt.Errorf("EOF"),
+		&apierrors.StatusError{ErrStatus: metav1.Status{Code: 408}}, &apierrors.StatusError{},
 	} {
 		require.True(t, mayHaveHappened(err), "%v", err)
 	}
@@ -148,7 +160,9 @@ func TestAPodThatSomebodyElseHasDeletedCounts(t *testing.T) {
 		w.Stop()
 		w.run()
 		first := firstToGo(pods, nil, 1, time.Now())[0]
-		simulation.Edit(w.World, rs, func(rs *appsv1.ReplicaSet) { rs.Spec.Replicas = new(int32(4)) })
+		simulation.Edit(w.World, rs, func(rs *appsv1.ReplicaSet) {
+			rs.Spec.Replicas = new(int32(4))
+		})
 		time.Sleep(4 * time.Second)
 		w.Wrote()
 		w.ends(first)
@@ -208,7 +222,8 @@ func TestASuccessorOfTheSameNameHasItsOwnPods(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		rs := w.set(3)
 		w.run()
-		require.NoError(t, w.Live.Delete(t.Context(), rs, client.PropagationPolicy(metav1.DeletePropagationBackground)))
+		require.NoError(t, w.Live.Delete(t.Context(), rs,
+			client.PropagationPolicy(metav1.DeletePropagationBackground)))
 		successor := w.set(3)
 		w.Settle()
 		own := 0
@@ -229,7 +244,9 @@ func TestTheStatusIsWrittenInOneRequest(t *testing.T) {
 		rs := w.set(1)
 		w.Start()
 		time.Sleep(3 * time.Second)
-		simulation.Edit(w.World, rs, func(rs *appsv1.ReplicaSet) { rs.Annotations = map[string]string{"note": "yes"} })
+		simulation.Edit(w.World, rs, func(rs *appsv1.ReplicaSet) {
+			rs.Annotations = map[string]string{"note": "yes"}
+		})
 		w.Settle()
 		require.Equal(t, 1, w.Wrote()["patch replicasets/status"])
 		require.Equal(t, int32(1), w.status(rs).Replicas)
@@ -240,14 +257,18 @@ func TestTheStatusIsWrittenInOneRequest(t *testing.T) {
 // for the result.
 func TestAFailureThatDoesNotMatterAnyMoreIsNotReported(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.Server.Inject(fakeapi.Fault{Match: createsOfPods, Delay: time.Second, Status: fakeapi.Forbidden()})
+		w.Server.Inject(fakeapi.Fault{Match: createsOfPods, Delay: time.Second,
+			Status: fakeapi.Forbidden()})
 		rs := w.set(1)
 		w.Start()
 		time.Sleep(500 * time.Millisecond)
-		simulation.Edit(w.World, rs, func(rs *appsv1.ReplicaSet) { rs.Spec.Replicas = new(int32(0)) })
+		simulation.Edit(w.World, rs, func(rs *appsv1.ReplicaSet) {
+			rs.Spec.Replicas = new(int32(0))
+		})
 		w.Settle()
 		require.Equal(t, map[string]int{"create pods": 1, "patch replicasets/status": 1}, w.Wrote())
-		require.Equal(t, []any{int64(2), 0}, []any{w.status(rs).ObservedGeneration, len(rs.Status.Conditions)})
+		require.Equal(t, []any{int64(2), 0},
+			[]any{w.status(rs).ObservedGeneration, len(rs.Status.Conditions)})
 	})
 }
 

@@ -24,11 +24,20 @@ func TestTheAgeOfAChosenPodIsComparedWithTheYoungestReadyPod(t *testing.T) {
 	}{
 		{"an older one", all, []*corev1.Pod{old}, []float64{2.5}},
 		{"all", all, all, []float64{2.5, 1}},
-		{"an older one, and the cache lists the youngest first", []*corev1.Pod{young, old}, []*corev1.Pod{old}, []float64{2.5}},
+		{
+			"an older one, and the cache lists the youngest first", []*corev1.Pod{young, old},
+			[]*corev1.Pod{old}, []float64{2.5},
+		},
 		{"one that is not ready", all, []*corev1.Pod{younger}, nil},
 		{"none is ready", []*corev1.Pod{younger}, []*corev1.Pod{younger}, nil},
-		{"the youngest was made in this second", []*corev1.Pod{old, settledPod("new", aged(0))}, []*corev1.Pod{old}, nil},
-		{"the server's clock is ahead", []*corev1.Pod{old, settledPod("new", aged(-time.Second))}, []*corev1.Pod{old}, nil},
+		{
+			"the youngest was made in this second", []*corev1.Pod{old, settledPod("new", aged(0))},
+			[]*corev1.Pod{old}, nil,
+		},
+		{
+			"the server's clock is ahead",
+			[]*corev1.Pod{old, settledPod("new", aged(-time.Second))}, []*corev1.Pod{old}, nil,
+		},
 	} {
 		require.Equal(t, c.ratios, ageRatios(c.pods, c.chosen, noon), c.what)
 	}
@@ -90,10 +99,12 @@ func TestTheNumberOfPodsChangesByWhatIsMissingOrTooMuch(t *testing.T) {
 		{0, 0, change{}}, {3, 3, change{}},
 		{3, 0, change{create: 3}}, {3, 2, change{create: 1}},
 		{0, 3, change{remove: 3}}, {2, 3, change{remove: 1}},
-		{500, 0, change{create: 500}}, {1000, 0, change{create: 500}}, {1000, 700, change{create: 300}},
+		{500, 0, change{create: 500}}, {1000, 0, change{create: 500}},
+		{1000, 700, change{create: 300}},
 		{0, 501, change{remove: 500}}, {100, 1000, change{remove: 500}},
 	} {
-		require.Equal(t, c.change, changeTo(c.want, c.have, defaultBurst), "want %d, have %d", c.want, c.have)
+		require.Equal(t, c.change, changeTo(c.want, c.have, defaultBurst), "want %d, have %d",
+			c.want, c.have)
 	}
 }
 
@@ -103,7 +114,8 @@ func TestCreationStartsSlowly(t *testing.T) {
 		n     int
 		sizes []int
 	}{
-		{0, nil}, {-1, nil}, {1, []int{1}}, {2, []int{1, 1}}, {3, []int{1, 2}}, {10, []int{1, 2, 4, 3}},
+		{0, nil}, {-1, nil}, {1, []int{1}}, {2, []int{1, 1}}, {3, []int{1, 2}},
+		{10, []int{1, 2, 4, 3}},
 		{500, []int{1, 2, 4, 8, 16, 32, 64, 128, 245}},
 	} {
 		require.Equal(t, c.sizes, slices.Collect(batches(c.n)), "%d", c.n)

@@ -41,7 +41,9 @@ func (r *reconciler) createPods(ctx context.Context, rs *appsv1.ReplicaSet, n in
 
 // deletePods deletes all Pods in parallel, without a slow start: if the deletion of one fails, that
 // says nothing about the others.
-func (r *reconciler) deletePods(ctx context.Context, rs *appsv1.ReplicaSet, pods []*corev1.Pod) error {
+func (r *reconciler) deletePods(
+	ctx context.Context, rs *appsv1.ReplicaSet, pods []*corev1.Pod,
+) error {
 	return inParallel(len(pods), func(i int) error { return r.deletePod(ctx, rs, pods[i]) })
 }
 
@@ -74,7 +76,8 @@ func (r *reconciler) createPod(ctx context.Context, rs *appsv1.ReplicaSet) error
 	name := pod.Name
 	switch err := r.client.Create(ctx, pod); {
 	case err == nil:
-		r.events.Eventf(rs, nil, corev1.EventTypeNormal, successfulCreate, "Create", "Created pod: %s", name)
+		r.events.Eventf(rs, nil, corev1.EventTypeNormal, successfulCreate, "Create",
+			"Created pod: %s", name)
 		return nil
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		return errNamespaceEnds
@@ -87,17 +90,21 @@ func (r *reconciler) createPod(ctx context.Context, rs *appsv1.ReplicaSet) error
 		if mayHaveHappened(err) {
 			r.unconfirmed.mayHaveCreated(set, name)
 		}
-		r.events.Eventf(rs, nil, corev1.EventTypeWarning, failedCreate, "Create", "Error creating: %v", err)
+		r.events.Eventf(rs, nil, corev1.EventTypeWarning, failedCreate, "Create",
+			"Error creating: %v", err)
 		return fmt.Errorf("creating a Pod: %w", err)
 	}
 }
 
 func (r *reconciler) deletePod(ctx context.Context, rs *appsv1.ReplicaSet, pod *corev1.Pod) error {
 	set := client.ObjectKeyFromObject(rs)
-	target := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}}
+	target := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID},
+	}
 	switch err := r.client.Delete(ctx, target, client.Preconditions{UID: &target.UID}); {
 	case err == nil:
-		r.events.Eventf(rs, nil, corev1.EventTypeNormal, successfulDelete, "Delete", "Deleted pod: %s", pod.Name)
+		r.events.Eventf(rs, nil, corev1.EventTypeNormal, successfulDelete, "Delete",
+			"Deleted pod: %s", pod.Name)
 		return nil
 	case apierrors.IsNotFound(err), apierrors.IsConflict(err):
 		// It is gone, and the cache does not know that yet.
@@ -107,7 +114,8 @@ func (r *reconciler) deletePod(ctx context.Context, rs *appsv1.ReplicaSet, pod *
 		if mayHaveHappened(err) {
 			r.unconfirmed.mayHaveDeleted(set, pod.Name, pod.UID)
 		}
-		r.events.Eventf(rs, nil, corev1.EventTypeWarning, failedDelete, "Delete", "Error deleting: %v", err)
+		r.events.Eventf(rs, nil, corev1.EventTypeWarning, failedDelete, "Delete",
+			"Error deleting: %v", err)
 		return fmt.Errorf("deleting the Pod %s: %w", pod.Name, err)
 	}
 }
@@ -125,8 +133,12 @@ func newPod(rs *appsv1.ReplicaSet, suffix func(length int) string) *corev1.Pod {
 	prefix := rs.Name + "-"
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: rs.Namespace, Name: prefix[:min(len(prefix), baseLength)] + suffix(suffixLength), GenerateName: prefix,
-			Labels: maps.Clone(template.Labels), Annotations: maps.Clone(template.Annotations), Finalizers: slices.Clone(template.Finalizers),
+			Namespace:       rs.Namespace,
+			Name:            prefix[:min(len(prefix), baseLength)] + suffix(suffixLength),
+			GenerateName:    prefix,
+			Labels:          maps.Clone(template.Labels),
+			Annotations:     maps.Clone(template.Annotations),
+			Finalizers:      slices.Clone(template.Finalizers),
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(rs, kind)},
 		},
 		Spec: *template.Spec.DeepCopy(),

@@ -86,7 +86,8 @@ func compareBool(a, b bool) int {
 
 func meritsOf(pod *corev1.Pod, crowd int, now time.Time) merits {
 	m := merits{
-		assigned: pod.Spec.NodeName != "", phase: phaseRank(pod.Status.Phase), cost: deletionCost(pod), crowd: crowd,
+		assigned: pod.Spec.NodeName != "", phase: phaseRank(pod.Status.Phase),
+		cost: deletionCost(pod), crowd: crowd,
 		age: logarithmOf(pod.CreationTimestamp.Time, now), uid: pod.UID, pod: pod,
 	}
 	var since time.Time
@@ -150,6 +151,7 @@ func mostRestarts(pod *corev1.Pod) (containers, sidecars int) {
 
 func isSidecar(pod *corev1.Pod, name string) bool {
 	return slices.ContainsFunc(pod.Spec.InitContainers, func(c corev1.Container) bool {
-		return c.Name == name && c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
+		return c.Name == name && c.RestartPolicy != nil &&
+			*c.RestartPolicy == corev1.ContainerRestartPolicyAlways
 	})
 }

@@ -72,7 +72,9 @@ func (s *sight) hasLost() bool {
 // Reconcile reads a ReplicaSet and its Pods, acts, reads again if it has acted, and writes the
 // status if it has changed. The second read sees the new Pods, so one write of the status is
 // enough.
-func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+func (r *reconciler) Reconcile(
+	ctx context.Context, request reconcile.Request,
+) (reconcile.Result, error) {
 	seen, err := r.look(ctx, request.NamespacedName)
 	if seen == nil || err != nil {
 		return reconcile.Result{}, err
@@ -149,12 +151,18 @@ func together(owned, orphans []*corev1.Pod) []*corev1.Pod {
 	for _, pod := range orphans {
 		lost[pod.UID] = true
 	}
-	return append(slices.DeleteFunc(owned, func(pod *corev1.Pod) bool { return lost[pod.UID] }), orphans...)
+	return append(
+		slices.DeleteFunc(owned, func(pod *corev1.Pod) bool { return lost[pod.UID] }),
+		orphans...)
 }
 
-func (r *reconciler) list(ctx context.Context, from client.Reader, namespace string, which client.MatchingFields) ([]*corev1.Pod, error) {
+func (r *reconciler) list(
+	ctx context.Context, from client.Reader, namespace string, which client.MatchingFields,
+) ([]*corev1.Pod, error) {
 	var list corev1.PodList
-	if err := from.List(ctx, &list, client.InNamespace(namespace), which, client.UnsafeDisableDeepCopy); err != nil {
+	if err := from.List(
+		ctx, &list, client.InNamespace(namespace), which, client.UnsafeDisableDeepCopy,
+	); err != nil {
 		return nil, err
 	}
 	pods := make([]*corev1.Pod, len(list.Items))
@@ -170,7 +178,9 @@ func (r *reconciler) list(ctx context.Context, from client.Reader, namespace str
 // If there is a Pod to adopt or release, and the read has not waited for the controller's writes,
 // claim reads again, and waits: this controller may have adopted the Pod for another ReplicaSet a
 // moment ago.
-func (r *reconciler) claim(ctx context.Context, rs *appsv1.ReplicaSet, pods []*corev1.Pod, waited bool) (*sight, error) {
+func (r *reconciler) claim(
+	ctx context.Context, rs *appsv1.ReplicaSet, pods []*corev1.Pod, waited bool,
+) (*sight, error) {
 	selector, err := metav1.LabelSelectorAsSelector(rs.Spec.Selector)
 	if err != nil {
 		return nil, reconcile.TerminalError(fmt.Errorf("the selector: %w", err))
@@ -238,13 +248,16 @@ func (r *reconciler) related(ctx context.Context, seen *sight) ([]*corev1.Pod, e
 		return seen.active, nil
 	}
 	var sets appsv1.ReplicaSetList
-	if err := r.cached.List(ctx, &sets, client.InNamespace(seen.rs.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+	if err := r.cached.List(
+		ctx, &sets, client.InNamespace(seen.rs.Namespace), client.UnsafeDisableDeepCopy,
+	); err != nil {
 		return nil, err
 	}
 	related := slices.Clone(seen.active)
 	for i := range sets.Items {
 		sibling := &sets.Items[i]
-		if sibling.UID == seen.rs.UID || !metav1.IsControlledBy(sibling, &metav1.ObjectMeta{UID: controller.UID}) {
+		if sibling.UID == seen.rs.UID ||
+			!metav1.IsControlledBy(sibling, &metav1.ObjectMeta{UID: controller.UID}) {
 			continue
 		}
 		pods, err := r.list(ctx, r.cached, sibling.Namespace, r.index.Of(sibling.Name))
@@ -258,14 +271,18 @@ func (r *reconciler) related(ctx context.Context, seen *sight) ([]*corev1.Pod, e
 
 // report writes the status, unless the ReplicaSet has it already. The result says when to reconcile
 // again.
-func (r *reconciler) report(ctx context.Context, seen *sight, failed *failure) (reconcile.Result, error) {
+func (r *reconciler) report(
+	ctx context.Context, seen *sight, failed *failure,
+) (reconcile.Result, error) {
 	now := time.Now()
 	again := reconcile.Result{RequeueAfter: nextAvailable(seen.rs, seen.active, now)}
 	status := statusOf(seen.rs, seen.active, seen.terminating, failed, now)
 	if isWritten(seen.rs, status, r.dropsTerminating.Load()) {
 		return again, nil
 	}
-	written := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: seen.rs.Namespace, Name: seen.rs.Name}}
+	written := &appsv1.ReplicaSet{
+		ObjectMeta: metav1.ObjectMeta{Namespace: seen.rs.Namespace, Name: seen.rs.Name},
+	}
 	if err := r.client.Status().Patch(ctx, written, statusPatch(seen.rs.UID, status)); err != nil {
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
@@ -284,9 +301,13 @@ func statusPatch(uid types.UID, status appsv1.ReplicaSetStatus) client.Patch {
 	data, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": uid},
 		"status": map[string]any{
-			"replicas": status.Replicas, "fullyLabeledReplicas": status.FullyLabeledReplicas, "readyReplicas": status.ReadyReplicas,
-			"availableReplicas": status.AvailableReplicas, "terminatingReplicas": status.TerminatingReplicas,
-			"observedGeneration": status.ObservedGeneration, "conditions": conditions,
+			"replicas":             status.Replicas,
+			"fullyLabeledReplicas": status.FullyLabeledReplicas,
+			"readyReplicas":        status.ReadyReplicas,
+			"availableReplicas":    status.AvailableReplicas,
+			"terminatingReplicas":  status.TerminatingReplicas,
+			"observedGeneration":   status.ObservedGeneration,
+			"conditions":           conditions,
 		},
 	})
 	if err != nil {

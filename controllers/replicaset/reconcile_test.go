@@ -31,7 +31,8 @@ func in(funcs interceptor.Funcs, objects ...client.Object) *reconciler {
 	_ = index.Add(context.Background(), simulation.IndexerOf(builder), &corev1.Pod{}) // cannot fail
 	c := builder.Build()
 	return &reconciler{
-		client: c, cached: c, live: c, waiter: patient{}, index: index, suffix: counter(), burst: defaultBurst, events: events.NewFakeRecorder(100),
+		client: c, cached: c, live: c, waiter: patient{}, index: index, suffix: counter(),
+		burst: defaultBurst, events: events.NewFakeRecorder(100),
 	}
 }
 
@@ -42,21 +43,29 @@ func (patient) Holds(client.Object) bool { return false }
 func (patient) WaitFor(context.Context, client.Object, client.ObjectKey, string) error {
 	return nil
 }
-func (patient) WaitForEnd(context.Context, client.Object, client.ObjectKey, func(client.Object) bool) error {
+func (patient) WaitForEnd(
+	context.Context, client.Object, client.ObjectKey, func(client.Object) bool,
+) error {
 	return nil
 }
 
-func creating(err error) func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error {
-	return func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error { return err }
+func creating(
+	err error,
+) func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error {
+	return func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error {
+		return err
+	}
 }
 
 // The log has to show both errors.
 func TestALookThatFailsAfterAFailureIsReturnedWithIt(t *testing.T) {
-	refused, gone := apierrors.NewForbidden(corev1.Resource("pods"), "a", nil), errors.New("the cache has ended")
+	refused, gone := apierrors.NewForbidden(corev1.Resource("pods"), "a", nil),
+		errors.New("the cache has ended")
 	lists := 0
 	r := in(interceptor.Funcs{
 		Create: creating(refused),
-		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList,
+			opts ...client.ListOption) error {
 			if lists++; lists > 2 {
 				return gone
 			}
@@ -71,7 +80,9 @@ func TestALookThatFailsAfterAFailureIsReturnedWithIt(t *testing.T) {
 // The controller must not treat an invalid selector as one that selects everything or nothing.
 func TestASelectorThatCannotBeReadIsAnError(t *testing.T) {
 	rs := newReplicaSet(2)
-	rs.Spec.Selector.MatchExpressions = []metav1.LabelSelectorRequirement{{Key: "app", Operator: "Near"}}
+	rs.Spec.Selector.MatchExpressions = []metav1.LabelSelectorRequirement{
+		{Key: "app", Operator: "Near"},
+	}
 	r := in(interceptor.Funcs{Create: creating(errors.New("nobody asked for it"))}, rs)
 	_, err := r.Reconcile(t.Context(), webRequest)
 	require.ErrorIs(t, err, reconcile.TerminalError(nil), "another try would not help")
@@ -93,8 +104,11 @@ func TestAReplicaSetThatIsGoneIsForgotten(t *testing.T) {
 func TestALookCopiesNothingThatTheCacheHas(t *testing.T) {
 	owner := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "d", UID: "d"}}
 	rs := newReplicaSet(1)
-	rs.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(owner, appsv1.SchemeGroupVersion.WithKind("Deployment"))}
-	_, err := in(simulation.Sharing(t), rs, there("a"), there("b")).Reconcile(t.Context(), webRequest)
+	rs.OwnerReferences = []metav1.OwnerReference{
+		*metav1.NewControllerRef(owner, appsv1.SchemeGroupVersion.WithKind("Deployment")),
+	}
+	_, err := in(simulation.Sharing(t), rs, there("a"), there("b")).Reconcile(t.Context(),
+		webRequest)
 	require.NoError(t, err)
 }
 
@@ -109,7 +123,8 @@ func TestOrphansAreAdoptedInTheOrderOfTheirNames(t *testing.T) {
 		objects = append(objects, pod)
 	}
 	r := in(interceptor.Funcs{
-		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
+		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch,
+			opts ...client.PatchOption) error {
 			adopted = append(adopted, o.GetName())
 			return c.Patch(ctx, o, patch, opts...)
 		},
@@ -151,7 +166,8 @@ func TestHowManyPodsAreMissing(t *testing.T) {
 	}
 	lost := had(2)
 	lost.Spec.Replicas = new(int32(1))
-	require.False(t, (&sight{rs: lost, active: one}).hasLost(), "it was scaled down, and none is missing")
+	require.False(t, (&sight{rs: lost, active: one}).hasLost(),
+		"it was scaled down, and none is missing")
 }
 
 // It is no failure if another client has deleted the Pod, or has replaced it by one of the same
@@ -160,21 +176,31 @@ func TestADeletionOfAPodThatIsGoneIsInDoubtAndNoFailure(t *testing.T) {
 	rs, pod := newReplicaSet(0), there("a")
 	another := there("b")
 	another.Name = pod.Name
-	forbidden := interceptor.Funcs{Delete: func(context.Context, client.WithWatch, client.Object, ...client.DeleteOption) error {
+	forbidden := interceptor.Funcs{Delete: func(context.Context, client.WithWatch, client.Object,
+		...client.DeleteOption) error {
 		return apierrors.NewForbidden(corev1.Resource("pods"), "a", nil)
 	}}
 	for _, c := range []struct {
-		name   string
-		funcs  interceptor.Funcs
-		there  []client.Object
+		name        string
+		funcs       interceptor.Funcs
+		there       []client.Object
 		unconfirmed map[string]types.UID
-		note   string
-		fails  bool
+		note        string
+		fails       bool
 	}{
-		{"it is there", interceptor.Funcs{}, []client.Object{pod}, map[string]types.UID{}, "Normal SuccessfulDelete Deleted pod: pod-a", false},
+		{
+			"it is there", interceptor.Funcs{}, []client.Object{pod}, map[string]types.UID{},
+			"Normal SuccessfulDelete Deleted pod: pod-a", false,
+		},
 		{"it is gone", interceptor.Funcs{}, nil, map[string]types.UID{"pod-a": "a"}, "", false},
-		{"another one has its name", interceptor.Funcs{}, []client.Object{another}, map[string]types.UID{"pod-a": "a"}, "", false},
-		{"it may not be deleted", forbidden, []client.Object{pod}, map[string]types.UID{}, `Warning FailedDelete Error deleting: pods "a" is forbidden: <nil>`, true},
+		{
+			"another one has its name", interceptor.Funcs{}, []client.Object{another},
+			map[string]types.UID{"pod-a": "a"}, "", false,
+		},
+		{
+			"it may not be deleted", forbidden, []client.Object{pod}, map[string]types.UID{},
+			`Warning FailedDelete Error deleting: pods "a" is forbidden: <nil>`, true,
+		},
 	} {
 		r := in(c.funcs, c.there...)
 		err := r.deletePod(t.Context(), rs, pod)
@@ -196,11 +222,13 @@ func TestAServerThatDropsTheTerminatingReplicasIsWrittenToOnce(t *testing.T) {
 		}
 	}
 	r := in(interceptor.Funcs{
-		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object,
+			opts ...client.GetOption) error {
 			defer drops(o)
 			return c.Get(ctx, key, o, opts...)
 		},
-		SubResourcePatch: func(ctx context.Context, c client.Client, name string, o client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
+		SubResourcePatch: func(ctx context.Context, c client.Client, name string, o client.Object,
+			patch client.Patch, opts ...client.SubResourcePatchOption) error {
 			defer drops(o)
 			writes++
 			return c.SubResource(name).Patch(ctx, o, patch, opts...)
@@ -216,7 +244,8 @@ func TestAServerThatDropsTheTerminatingReplicasIsWrittenToOnce(t *testing.T) {
 // It is no failure if the ReplicaSet is deleted before its status is written.
 func TestAReplicaSetThatGoesWhileItsStatusIsWrittenIsNoFailure(t *testing.T) {
 	r := in(interceptor.Funcs{
-		SubResourcePatch: func(context.Context, client.Client, string, client.Object, client.Patch, ...client.SubResourcePatchOption) error {
+		SubResourcePatch: func(context.Context, client.Client, string, client.Object, client.Patch,
+			...client.SubResourcePatchOption) error {
 			return apierrors.NewNotFound(appsv1.Resource("replicasets"), "web")
 		},
 	}, newReplicaSet(1), there("a"))
@@ -228,7 +257,8 @@ func TestAReplicaSetThatGoesWhileItsStatusIsWrittenIsNoFailure(t *testing.T) {
 // listsOf counts the lists that go through a client.
 func listsOf(to client.Client, lists *int) client.Client {
 	return interceptor.NewClient(to.(client.WithWatch), interceptor.Funcs{
-		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList,
+			opts ...client.ListOption) error {
 			*lists++
 			return c.List(ctx, list, opts...)
 		},
@@ -238,7 +268,8 @@ func listsOf(to client.Client, lists *int) client.Client {
 // Most reconciles have nothing to adopt or release, and need not wait until the cache has the last
 // writes.
 func TestALookThatWouldChangeAnOwnerIsRepeatedAndWaits(t *testing.T) {
-	orphan, strayed, finished, going, foreign := there("a"), there("a"), there("a"), there("a"), there("a")
+	orphan, strayed, finished, going, foreign := there("a"), there("a"), there("a"), there("a"),
+		there("a")
 	orphan.OwnerReferences, finished.OwnerReferences = nil, nil
 	strayed.Labels = map[string]string{"app": "other"}
 	finished.Status.Phase = corev1.PodSucceeded
@@ -263,8 +294,10 @@ func TestALookThatWouldChangeAnOwnerIsRepeatedAndWaits(t *testing.T) {
 		r.client = listsOf(r.client, &waits)
 		seen, err := r.look(t.Context(), webSet)
 		require.NoError(t, err, c.what)
-		require.Equal(t, []int{c.waits, c.active, c.terminating}, []int{waits, len(seen.active), len(seen.terminating)}, c.what)
-		require.Equal(t, c.waits > 0, r.expectations.has(webSet), "%s: the next look waits for what this one has written", c.what)
+		require.Equal(t, []int{c.waits, c.active, c.terminating},
+			[]int{waits, len(seen.active), len(seen.terminating)}, c.what)
+		require.Equal(t, c.waits > 0, r.expectations.has(webSet),
+			"%s: the next look waits for what this one has written", c.what)
 	}
 }
 
@@ -273,7 +306,8 @@ func TestAStatusWithoutConditionsDeletesThem(t *testing.T) {
 	data, err := statusPatch("a", appsv1.ReplicaSetStatus{}).Data(nil)
 	require.NoError(t, err)
 	require.Contains(t, string(data), `"conditions":null`)
-	data, err = statusPatch("a", appsv1.ReplicaSetStatus{Conditions: []appsv1.ReplicaSetCondition{{Type: "Odd"}}}).Data(nil)
+	data, err = statusPatch("a",
+		appsv1.ReplicaSetStatus{Conditions: []appsv1.ReplicaSetCondition{{Type: "Odd"}}}).Data(nil)
 	require.NoError(t, err)
 	require.Contains(t, string(data), `"type":"Odd"`)
 }
@@ -283,7 +317,9 @@ func TestAPodThatIsNotAvailableYetIsLookedAtAgain(t *testing.T) {
 	rs, pod := newReplicaSet(1), there("a")
 	rs.Spec.MinReadySeconds = 3600
 	pod.Status.Phase = corev1.PodRunning
-	pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()}}
+	pod.Status.Conditions = []corev1.PodCondition{
+		{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()},
+	}
 	r := in(interceptor.Funcs{}, rs, pod)
 	for _, what := range []string{"the status is written", "it is written already"} {
 		result, err := r.Reconcile(t.Context(), webRequest)

@@ -46,13 +46,21 @@ var probe = controllers.Probe{
 	Original: controllerName,
 	Object: &appsv1.ReplicaSet{Spec: appsv1.ReplicaSetSpec{
 		Replicas: new(int32(0)),
-		Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"loopwright.dev/probe": controllerName}},
+		Selector: &metav1.LabelSelector{
+			MatchLabels: map[string]string{"loopwright.dev/probe": controllerName},
+		},
 		Template: corev1.PodTemplateSpec{
-			ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"loopwright.dev/probe": controllerName}},
-			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "none", Image: "none"}}},
+			ObjectMeta: metav1.ObjectMeta{
+				Labels: map[string]string{"loopwright.dev/probe": controllerName},
+			},
+			Spec: corev1.PodSpec{
+				Containers: []corev1.Container{{Name: "none", Image: "none"}},
+			},
 		},
 	}},
-	IsAnswered: func(o client.Object) bool { return o.(*appsv1.ReplicaSet).Status.ObservedGeneration > 0 },
+	IsAnswered: func(o client.Object) bool {
+		return o.(*appsv1.ReplicaSet).Status.ObservedGeneration > 0
+	},
 }
 
 // Add adds the controller to a manager.
@@ -71,7 +79,9 @@ func Add(mgr manager.Manager, options controllers.Options) error {
 }
 
 // add is Add with a source of random suffixes for names, and a limit for the Pods of one reconcile.
-func add(mgr manager.Manager, options controllers.Options, suffix func(length int) string, burst int) error {
+func add(
+	mgr manager.Manager, options controllers.Options, suffix func(length int) string, burst int,
+) error {
 	c, waiter, err := controllers.Client(mgr)
 	if err != nil {
 		return fmt.Errorf("the ReplicaSet controller: %w", err)
@@ -81,12 +91,14 @@ func add(mgr manager.Manager, options controllers.Options, suffix func(length in
 		return fmt.Errorf("finding the Pods of a ReplicaSet: %w", err)
 	}
 	r := &reconciler{
-		client: c, cached: mgr.GetCache(), live: mgr.GetAPIReader(), waiter: waiter, index: index, suffix: suffix, burst: burst,
+		client: c, cached: mgr.GetCache(), live: mgr.GetAPIReader(), waiter: waiter, index: index,
+		suffix: suffix, burst: burst,
 		events: mgr.GetEventRecorder(controllerName),
 	}
-	wanting := claim.Wanting(mgr.GetCache(), &appsv1.ReplicaSetList{}, func(set client.Object) *metav1.LabelSelector {
-		return set.(*appsv1.ReplicaSet).Spec.Selector
-	})
+	wanting := claim.Wanting(mgr.GetCache(), &appsv1.ReplicaSetList{},
+		func(set client.Object) *metav1.LabelSelector {
+			return set.(*appsv1.ReplicaSet).Spec.Selector
+		})
 	build, err := options.Builder(mgr, probe)
 	if err != nil {
 		return fmt.Errorf("the ReplicaSet controller: %w", err)
@@ -94,14 +106,16 @@ func add(mgr manager.Manager, options controllers.Options, suffix func(length in
 	return build.
 		For(&appsv1.ReplicaSet{}).
 		Owns(&corev1.Pod{}).
-		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(wanting), builder.WithPredicates(claim.BecomesOrphan)).
+		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(wanting),
+			builder.WithPredicates(claim.BecomesOrphan)).
 		Complete(r)
 }
 
 // Run runs only this controller, until the context ends. To set more than the number of workers,
 // call controllers.Run with Add.
 func Run(ctx context.Context, config *rest.Config, workers int) error {
-	return controllers.Run(ctx, config, controllers.Options{Controller: controller.Options{MaxConcurrentReconciles: workers}}, Add)
+	return controllers.Run(ctx, config,
+		controllers.Options{Controller: controller.Options{MaxConcurrentReconciles: workers}}, Add)
 }
 
 // defaultBurst is how many Pods one reconcile creates or deletes at most. The next reconcile does
@@ -136,8 +150,9 @@ func batches(n int) iter.Seq[int] {
 // comparing times by their logarithm: a Pod that is chosen although it is not the youngest is less
 // than twice as old as the youngest, unless another criterion decided.
 var deletionAgeRatio = prometheus.NewHistogram(prometheus.HistogramOpts{
-	Name:    "replicaset_controller_sorting_deletion_age_ratio",
-	Help:    "How many times as old as the youngest ready Pod a ready Pod was that was chosen for deletion.",
+	Name: "replicaset_controller_sorting_deletion_age_ratio",
+	Help: "How many times as old as the youngest ready Pod a ready Pod was that was chosen " +
+		"for deletion.",
 	Buckets: prometheus.ExponentialBuckets(0.25, 2, 6),
 })
 

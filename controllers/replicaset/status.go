@@ -31,7 +31,9 @@ func (f *failure) message() string {
 
 // statusOf returns the status of a ReplicaSet with these Pods. failed is nil if the reconcile
 // succeeded.
-func statusOf(rs *appsv1.ReplicaSet, active, terminating []*corev1.Pod, failed *failure, now time.Time) appsv1.ReplicaSetStatus {
+func statusOf(
+	rs *appsv1.ReplicaSet, active, terminating []*corev1.Pod, failed *failure, now time.Time,
+) appsv1.ReplicaSetStatus {
 	status := appsv1.ReplicaSetStatus{
 		ObservedGeneration:  rs.Generation,
 		Replicas:            int32(len(active)),
@@ -56,7 +58,9 @@ func statusOf(rs *appsv1.ReplicaSet, active, terminating []*corev1.Pod, failed *
 // conditionsAfter keeps an existing ReplicaFailure as it is, even if the failure is a different one
 // now: a message that changed with each try would cause a write with each try. It keeps the
 // conditions of other types, which other programs write.
-func conditionsAfter(conditions []appsv1.ReplicaSetCondition, failed *failure, now time.Time) []appsv1.ReplicaSetCondition {
+func conditionsAfter(
+	conditions []appsv1.ReplicaSetCondition, failed *failure, now time.Time,
+) []appsv1.ReplicaSetCondition {
 	var others []appsv1.ReplicaSetCondition
 	for _, condition := range conditions {
 		if condition.Type != appsv1.ReplicaSetReplicaFailure {
@@ -89,7 +93,8 @@ func isWritten(rs *appsv1.ReplicaSet, status appsv1.ReplicaSetStatus, dropsTermi
 // wait for. No event reports that moment.
 func nextAvailable(rs *appsv1.ReplicaSet, active []*corev1.Pod, now time.Time) (in time.Duration) {
 	for _, pod := range active {
-		if _, after := podstate.Availability(pod, minReady(rs), now); after > 0 && (in == 0 || after < in) {
+		if _, after := podstate.Availability(pod, minReady(rs), now); after > 0 &&
+			(in == 0 || after < in) {
 			in = after
 		}
 	}

@@ -80,12 +80,17 @@ func (w *world) status(rs *appsv1.ReplicaSet) appsv1.ReplicaSetStatus {
 func (w *world) starts(pod *corev1.Pod, node string) {
 	w.T.Helper()
 	if pod.Spec.NodeName == "" {
-		binding := &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name}, Target: corev1.ObjectReference{Kind: "Node", Name: node}}
+		binding := &corev1.Binding{
+			ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name},
+			Target:     corev1.ObjectReference{Kind: "Node", Name: node},
+		}
 		require.NoError(w.T, w.Live.SubResource("binding").Create(w.T.Context(), pod, binding))
 	}
 	simulation.EditStatus(w.World, pod, func(pod *corev1.Pod) {
 		pod.Status.Phase = corev1.PodRunning
-		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()}}
+		pod.Status.Conditions = []corev1.PodCondition{
+			{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()},
+		}
 	})
 }
 

@@ -59,7 +59,8 @@ func run(ctx context.Context, args []string, out, logs io.Writer) error {
 	if err != nil {
 		return err
 	}
-	logger.Info("Starting", "controllers", strings.Join(s.controllers, ","), "cluster", cluster.Host, "lease", s.lease(),
-		"metrics", s.manager.Metrics.BindAddress, "probes", s.manager.HealthProbeBindAddress, "debug", s.manager.PprofBindAddress)
+	logger.Info("Starting", "controllers", strings.Join(s.controllers, ","),
+		"cluster", cluster.Host, "lease", s.lease(), "metrics", s.manager.Metrics.BindAddress,
+		"probes", s.manager.HealthProbeBindAddress, "debug", s.manager.PprofBindAddress)
 	return mgr.Start(ctx)
 }

@@ -64,8 +64,10 @@ func parse(args []string, out io.Writer) (*settings, error) {
 	fs := flag.NewFlagSet("controllers", flag.ContinueOnError)
 	fs.SetOutput(io.Discard) // errors are returned, and printed once
 	ctrl.RegisterFlags(fs)
-	chosen := fs.String("controllers", strings.Join(all.Default(), ","), "the controllers to run, with commas between, of "+strings.Join(all.Names(), ", "))
-	skip := fs.Bool("skip-owner-check", false, "do not look whether somebody else does the same work")
+	chosen := fs.String("controllers", strings.Join(all.Default(), ","),
+		"the controllers to run, with commas between, of "+strings.Join(all.Names(), ", "))
+	skip := fs.Bool("skip-owner-check", false,
+		"do not look whether somebody else does the same work")
 	format := fs.String("log-format", "text", "how to log: text or json")
 	fs.TextVar(&s.level, "log-level", slog.LevelInfo, "what to log: debug, info, warn or error")
 	file := configfile.BindFlags(fs)
@@ -79,7 +81,8 @@ func parse(args []string, out io.Writer) (*settings, error) {
 		return nil, fmt.Errorf("%w; --help lists the flags", err)
 	}
 	if fs.NArg() > 0 {
-		return nil, fmt.Errorf("unexpected argument %q: all settings are flags; --help lists them", fs.Arg(0))
+		return nil, fmt.Errorf("unexpected argument %q: all settings are flags; --help lists them",
+			fs.Arg(0))
 	}
 	s.controllers = split(*chosen)
 	if err := all.Check(s.controllers...); err != nil {
@@ -93,7 +96,9 @@ func parse(args []string, out io.Writer) (*settings, error) {
 		return nil, err
 	}
 	// In a Pod, RBAC lets the program write in this namespace only.
-	s.options.Probe = controllers.ProbeOptions{Skip: *skip, Namespace: s.manager.LeaderElectionNamespace}
+	s.options.Probe = controllers.ProbeOptions{
+		Skip: *skip, Namespace: s.manager.LeaderElectionNamespace,
+	}
 	return s, nil
 }
 

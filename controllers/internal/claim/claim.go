@@ -1,13 +1,13 @@
-// Package claim decides which objects belong to a controller that selects them by labels, and adopts and releases
-// them.
+// Package claim decides which objects belong to a controller that selects them by labels, and
+// adopts and releases them.
 //
 // A controller owns an object if its selector matches, and the object's controller reference names
 // it. It adopts an object that matches and has no controller, and releases one that no longer
 // matches. Decide decides which; Claim writes it; Wanting enqueues the owners that may adopt an
 // orphan.
 //
-// Neighbours: below it is the client. Above it are the controllers that select what they own: ReplicaSets claim Pods,
-// and Deployments claim ReplicaSets.
+// Neighbours: below it is the client. Above it are the controllers that select what they own:
+// ReplicaSets claim Pods, and Deployments claim ReplicaSets.
 package claim
 
 import (
@@ -73,7 +73,8 @@ func (o *Owner) Decide(object metav1.Object) Verdict {
 		return Ignore
 	case controller != nil:
 		return Release
-	case isLeaving || !matches || object.GetDeletionTimestamp() != nil || object.GetNamespace() != o.Object.GetNamespace():
+	case isLeaving || !matches || object.GetDeletionTimestamp() != nil ||
+		object.GetNamespace() != o.Object.GetNamespace():
 		return Ignore
 	default:
 		return Adopt
@@ -81,7 +82,9 @@ func (o *Owner) Decide(object metav1.Object) Verdict {
 }
 
 // Reference returns the controller reference to the owner.
-func (o *Owner) Reference() metav1.OwnerReference { return *metav1.NewControllerRef(o.Object, o.Kind) }
+func (o *Owner) Reference() metav1.OwnerReference {
+	return *metav1.NewControllerRef(o.Object, o.Kind)
+}
 
 // Index is a field of objects: the name of the owner that controls them, for owners of one kind. It
 // also finds orphans.
@@ -101,7 +104,9 @@ func (i Index) Add(ctx context.Context, to client.FieldIndexer, objects client.O
 }
 
 // Of selects the objects that an owner of this name controls, or an earlier one of the same name.
-func (i Index) Of(name string) client.MatchingFields { return client.MatchingFields{i.field(): name} }
+func (i Index) Of(name string) client.MatchingFields {
+	return client.MatchingFields{i.field(): name}
+}
 
 // Orphans selects the objects without a controller.
 func (i Index) Orphans() client.MatchingFields { return client.MatchingFields{i.field(): orphans} }
@@ -133,7 +138,9 @@ func groupOf(apiVersion string) string {
 var BecomesOrphan = predicate.Funcs{
 	CreateFunc: func(e event.CreateEvent) bool { return isOrphan(e.Object) },
 	UpdateFunc: func(e event.UpdateEvent) bool {
-		return isOrphan(e.ObjectNew) && (!isOrphan(e.ObjectOld) || !maps.Equal(e.ObjectOld.GetLabels(), e.ObjectNew.GetLabels()))
+		return isOrphan(e.ObjectNew) &&
+			(!isOrphan(e.ObjectOld) ||
+				!maps.Equal(e.ObjectOld.GetLabels(), e.ObjectNew.GetLabels()))
 	},
 	DeleteFunc:  func(event.DeleteEvent) bool { return false },
 	GenericFunc: func(event.GenericEvent) bool { return false },
@@ -146,25 +153,32 @@ func isOrphan(object client.Object) bool {
 // Wanting maps an orphan to the owners that select it. The cache may lack the newest owner; then
 // the owner's own event comes, and its reconcile finds the orphan. An empty selector is a mistake,
 // and selects nothing here.
-func Wanting(objects client.Reader, owners client.ObjectList, selectorOf func(owner client.Object) *metav1.LabelSelector) handler.MapFunc {
+func Wanting(
+	objects client.Reader, owners client.ObjectList,
+	selectorOf func(owner client.Object) *metav1.LabelSelector,
+) handler.MapFunc {
 	return func(ctx context.Context, orphan client.Object) (requests []reconcile.Request) {
 		if !isOrphan(orphan) {
 			return nil
 		}
 		list := owners.DeepCopyObject().(client.ObjectList)
-		err := objects.List(ctx, list, client.InNamespace(orphan.GetNamespace()), client.UnsafeDisableDeepCopy)
+		err := objects.List(ctx, list, client.InNamespace(orphan.GetNamespace()),
+			client.UnsafeDisableDeepCopy)
 		if err == nil {
 			err = meta.EachListItem(list, func(item runtime.Object) error {
 				owner := item.(client.Object)
 				selector, err := metav1.LabelSelectorAsSelector(selectorOf(owner))
-				if err == nil && !selector.Empty() && selector.Matches(labels.Set(orphan.GetLabels())) {
-					requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(owner)})
+				if err == nil && !selector.Empty() &&
+					selector.Matches(labels.Set(orphan.GetLabels())) {
+					requests = append(requests,
+						reconcile.Request{NamespacedName: client.ObjectKeyFromObject(owner)})
 				}
 				return nil
 			})
 		}
 		if err != nil {
-			log.FromContext(ctx).Error(err, "Looking for those that adopt an object", "object", client.ObjectKeyFromObject(orphan))
+			log.FromContext(ctx).Error(err, "Looking for those that adopt an object", "object",
+				client.ObjectKeyFromObject(orphan))
 		}
 		return requests
 	}

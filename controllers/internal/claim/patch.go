@@ -24,7 +24,10 @@ import (
 // wants.
 //
 // The objects may be the cache's own: Claim patches copies.
-func Claim[T client.Object](ctx context.Context, c client.Writer, owner *Owner, objects []T, mayAdopt func(context.Context) error) ([]T, error) {
+func Claim[T client.Object](
+	ctx context.Context, c client.Writer, owner *Owner, objects []T,
+	mayAdopt func(context.Context) error,
+) ([]T, error) {
 	mayAdoptOnce := sync.OnceValue(func() error { return mayAdopt(ctx) })
 	var owned []T
 	var failed []error
@@ -34,21 +37,24 @@ func Claim[T client.Object](ctx context.Context, c client.Writer, owner *Owner, 
 			owned = append(owned, object)
 		case Adopt:
 			if err := mayAdoptOnce(); err != nil {
-				failed = append(failed, fmt.Errorf("adopting %s: %w", client.ObjectKeyFromObject(object), err))
+				failed = append(failed, fmt.Errorf("adopting %s: %w",
+					client.ObjectKeyFromObject(object), err))
 				continue
 			}
 			adopted := object.DeepCopyObject().(T)
 			switch err := c.Patch(ctx, adopted, owner.adoption(object)); {
 			case apierrors.IsNotFound(err):
 			case err != nil:
-				failed = append(failed, fmt.Errorf("adopting %s: %w", client.ObjectKeyFromObject(object), err))
+				failed = append(failed, fmt.Errorf("adopting %s: %w",
+					client.ObjectKeyFromObject(object), err))
 			case owner.Decide(adopted) == Keep:
 				owned = append(owned, adopted)
 			} // otherwise its labels changed before the adoption; that event leads to its release
 		case Release:
 			released := object.DeepCopyObject().(T)
 			if err := c.Patch(ctx, released, owner.release(object)); !isReleased(err) {
-				failed = append(failed, fmt.Errorf("releasing %s: %w", client.ObjectKeyFromObject(object), err))
+				failed = append(failed, fmt.Errorf("releasing %s: %w",
+					client.ObjectKeyFromObject(object), err))
 			}
 		}
 	}
@@ -70,7 +76,8 @@ func StillWants(owner client.Object, live client.Reader) func(context.Context) e
 			return fmt.Errorf("asking whether the owner is still there: %w", err)
 		}
 		if fresh.GetUID() != owner.GetUID() {
-			return fmt.Errorf("the owner %s is gone, and another one has its name: its UID is %s and not %s",
+			return fmt.Errorf("the owner %s is gone, and another one has its name: its UID is "+
+				"%s and not %s",
 				client.ObjectKeyFromObject(owner), fresh.GetUID(), owner.GetUID())
 		}
 		if fresh.GetDeletionTimestamp() != nil {

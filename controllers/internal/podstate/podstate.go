@@ -17,7 +17,9 @@ import (
 func IsActive(pod *corev1.Pod) bool { return !hasFinished(pod) && pod.DeletionTimestamp == nil }
 
 // IsTerminating reports whether a Pod is being deleted, and its containers may still run.
-func IsTerminating(pod *corev1.Pod) bool { return !hasFinished(pod) && pod.DeletionTimestamp != nil }
+func IsTerminating(pod *corev1.Pod) bool {
+	return !hasFinished(pod) && pod.DeletionTimestamp != nil
+}
 
 func hasFinished(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
@@ -36,7 +38,9 @@ func Ready(pod *corev1.Pod) (since time.Time, ready bool) {
 
 // Availability reports whether a Pod is available, that is, has been ready for minReady at least.
 // If it only has to stay ready longer, in is the rest of that time; otherwise in is 0.
-func Availability(pod *corev1.Pod, minReady time.Duration, now time.Time) (available bool, in time.Duration) {
+func Availability(
+	pod *corev1.Pod, minReady time.Duration, now time.Time,
+) (available bool, in time.Duration) {
 	since, ready := Ready(pod)
 	switch {
 	case !ready:

@@ -91,7 +91,9 @@ func (w Work) play(t *testing.T, failing int, lost bool) (out played) {
 			switch {
 			case err != nil:
 				out.errors = append(out.errors, err)
-				require.Zero(t, result, "it is not heeded beside an error, and there would be a line in the log about it")
+				require.Zero(t, result,
+					"it is not heeded beside an error, and there would be a line in the log "+
+						"about it")
 			case result.RequeueAfter > 0 && result.RequeueAfter <= time.Minute:
 				time.Sleep(result.RequeueAfter)
 			case out.writes == before:
@@ -143,31 +145,55 @@ func (c *calls) call(verb string, object any, do func() error) error {
 }
 
 func isWrite(call string) bool {
-	return !strings.HasPrefix(call, "get ") && !strings.HasPrefix(call, "list ") && !strings.HasPrefix(call, "wait ")
+	return !strings.HasPrefix(call, "get ") && !strings.HasPrefix(call, "list ") &&
+		!strings.HasPrefix(call, "wait ")
 }
 
 func (c *calls) funcs() interceptor.Funcs {
 	return interceptor.Funcs{
-		Get: func(ctx context.Context, to client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+		Get: func(
+			ctx context.Context, to client.WithWatch, key client.ObjectKey, o client.Object,
+			opts ...client.GetOption,
+		) error {
 			return c.call("get", o, func() error { return to.Get(ctx, key, o, opts...) })
 		},
-		List: func(ctx context.Context, to client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+		List: func(
+			ctx context.Context, to client.WithWatch, list client.ObjectList,
+			opts ...client.ListOption,
+		) error {
 			return c.call("list", list, func() error { return to.List(ctx, list, opts...) })
 		},
-		Create: func(ctx context.Context, to client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+		Create: func(
+			ctx context.Context, to client.WithWatch, o client.Object,
+			opts ...client.CreateOption,
+		) error {
 			return c.call("create", o, func() error { return to.Create(ctx, o, opts...) })
 		},
-		Delete: func(ctx context.Context, to client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
+		Delete: func(
+			ctx context.Context, to client.WithWatch, o client.Object,
+			opts ...client.DeleteOption,
+		) error {
 			return c.call("delete", o, func() error { return to.Delete(ctx, o, opts...) })
 		},
-		Update: func(ctx context.Context, to client.WithWatch, o client.Object, opts ...client.UpdateOption) error {
+		Update: func(
+			ctx context.Context, to client.WithWatch, o client.Object,
+			opts ...client.UpdateOption,
+		) error {
 			return c.call("update", o, func() error { return to.Update(ctx, o, opts...) })
 		},
-		Patch: func(ctx context.Context, to client.WithWatch, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
+		Patch: func(
+			ctx context.Context, to client.WithWatch, o client.Object, patch client.Patch,
+			opts ...client.PatchOption,
+		) error {
 			return c.call("patch", o, func() error { return to.Patch(ctx, o, patch, opts...) })
 		},
-		SubResourcePatch: func(ctx context.Context, to client.Client, name string, o client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
-			return c.call("patch "+name, o, func() error { return to.SubResource(name).Patch(ctx, o, patch, opts...) })
+		SubResourcePatch: func(
+			ctx context.Context, to client.Client, name string, o client.Object, patch client.Patch,
+			opts ...client.SubResourcePatchOption,
+		) error {
+			return c.call("patch "+name, o, func() error {
+				return to.SubResource(name).Patch(ctx, o, patch, opts...)
+			})
 		},
 	}
 }
@@ -181,7 +207,9 @@ func (c *calls) WaitFor(_ context.Context, o client.Object, _ client.ObjectKey, 
 }
 
 // WaitForEnd implements client.WriteWaiter.
-func (c *calls) WaitForEnd(_ context.Context, o client.Object, _ client.ObjectKey, _ func(client.Object) bool) error {
+func (c *calls) WaitForEnd(
+	_ context.Context, o client.Object, _ client.ObjectKey, _ func(client.Object) bool,
+) error {
 	return c.call("wait", o, func() error { return nil })
 }
 
@@ -189,13 +217,19 @@ func (c *calls) WaitForEnd(_ context.Context, o client.Object, _ client.ObjectKe
 // asks for copies: a reconcile of a thousand Pods would allocate them all.
 func Sharing(t *testing.T) interceptor.Funcs {
 	return interceptor.Funcs{
-		Get: func(ctx context.Context, to client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+		Get: func(
+			ctx context.Context, to client.WithWatch, key client.ObjectKey, o client.Object,
+			opts ...client.GetOption,
+		) error {
 			options := client.GetOptions{UnsafeDisableDeepCopy: new(false)}
 			options.ApplyOptions(opts)
 			require.True(t, *options.UnsafeDisableDeepCopy, "%T %s is copied", o, key)
 			return to.Get(ctx, key, o, opts...)
 		},
-		List: func(ctx context.Context, to client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+		List: func(
+			ctx context.Context, to client.WithWatch, list client.ObjectList,
+			opts ...client.ListOption,
+		) error {
 			options := client.ListOptions{UnsafeDisableDeepCopy: new(false)}
 			options.ApplyOptions(opts)
 			require.True(t, *options.UnsafeDisableDeepCopy, "%T is copied", list)
@@ -210,7 +244,9 @@ func IndexerOf(to *fake.ClientBuilder) client.FieldIndexer { return indexer{to} 
 type indexer struct{ to *fake.ClientBuilder }
 
 // IndexField implements client.FieldIndexer.
-func (i indexer) IndexField(_ context.Context, of client.Object, field string, values client.IndexerFunc) error {
+func (i indexer) IndexField(
+	_ context.Context, of client.Object, field string, values client.IndexerFunc,
+) error {
 	i.to.WithIndex(of, field, values)
 	return nil
 }

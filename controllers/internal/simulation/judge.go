@@ -35,9 +35,12 @@ func (w *World) Watch(kinds ...client.ObjectList) {
 		})
 		w.Go(func() {
 			for e := range watching.ResultChan() {
-				if object, ok := e.Object.(client.Object); ok { // otherwise it is an error, which ends the watch
+				// otherwise it is an error, which ends the watch
+				if object, ok := e.Object.(client.Object); ok {
 					w.mu.Lock()
-					w.changes = append(w.changes, Change{At: time.Now(), Object: object, IsGone: e.Type == watch.Deleted})
+					w.changes = append(w.changes, Change{
+						At: time.Now(), Object: object, IsGone: e.Type == watch.Deleted,
+					})
 					w.mu.Unlock()
 				}
 			}

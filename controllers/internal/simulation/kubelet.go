@@ -31,14 +31,23 @@ func (w *World) Kubelet(starts func(*corev1.Pod) bool) {
 		for i, pod := range w.Pods() {
 			switch {
 			case pod.DeletionTimestamp != nil:
-				w.OthersDid(client.IgnoreNotFound(w.Live.Delete(ctx, pod, client.GracePeriodSeconds(0), client.Preconditions{UID: &pod.UID})), "kubelet: ends a Pod", pod.Name)
+				err := w.Live.Delete(ctx, pod,
+					client.GracePeriodSeconds(0), client.Preconditions{UID: &pod.UID})
+				w.OthersDid(client.IgnoreNotFound(err), "kubelet: ends a Pod", pod.Name)
 			case pod.Status.Phase != corev1.PodPending:
 			case pod.Spec.NodeName == "":
-				binding := &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name}, Target: corev1.ObjectReference{Kind: "Node", Name: fmt.Sprint("n", i%3)}}
-				w.OthersDid(w.Live.SubResource("binding").Create(ctx, pod, binding), "kubelet: binds a Pod", pod.Name)
+				binding := &corev1.Binding{
+					ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name},
+					Target:     corev1.ObjectReference{Kind: "Node", Name: fmt.Sprint("n", i%3)},
+				}
+				w.OthersDid(w.Live.SubResource("binding").Create(ctx, pod, binding),
+					"kubelet: binds a Pod", pod.Name)
 			case starts == nil || starts(pod):
 				pod.Status.Phase = corev1.PodRunning
-				pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()}}
+				pod.Status.Conditions = []corev1.PodCondition{{
+					Type: corev1.PodReady, Status: corev1.ConditionTrue,
+					LastTransitionTime: metav1.Now(),
+				}}
 				w.OthersDid(w.Live.Status().Update(ctx, pod), "kubelet: starts a Pod", pod.Name)
 			}
 		}
@@ -70,7 +79,8 @@ func (w *World) Collect(garbage func() []client.Object) {
 			}
 			for _, object := range garbage() {
 				uid := object.GetUID()
-				w.OthersDid(w.Live.Delete(context.Background(), object, client.Preconditions{UID: &uid}), "garbage collector: delete", object.GetName())
+				w.OthersDid(w.Live.Delete(context.Background(), object,
+					client.Preconditions{UID: &uid}), "garbage collector: delete", object.GetName())
 			}
 		}
 	})

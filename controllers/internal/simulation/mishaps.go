@@ -48,7 +48,8 @@ func (w *World) inject(m Mishap) {
 	w.Tell("from now on: %s", m.Name)
 	lift := w.Server.Inject(m.Fault)
 	w.lifts = append(w.lifts, lift)
-	if verb := m.Fault.Match.Verb; verb == "" || verb == "list" || m.Fault.Status != nil && verb == "watch" {
+	if verb := m.Fault.Match.Verb; verb == "" || verb == "list" ||
+		m.Fault.Status != nil && verb == "watch" {
 		w.blinds = append(w.blinds, lift)
 	}
 }
@@ -60,14 +61,26 @@ func general(random *rand.Rand, often float64) []Mishap {
 	return []Mishap{
 		{"refused", fakeapi.Fault{Probability: often, Refuse: true}},
 		{"answer lost", fakeapi.Fault{Probability: often, LoseResponse: true}},
-		{"conflict", fakeapi.Fault{Match: fakeapi.Match{Verb: "patch"}, Probability: often, Status: fakeapi.Conflict()}},
+		{"conflict", fakeapi.Fault{
+			Match: fakeapi.Match{Verb: "patch"}, Probability: often, Status: fakeapi.Conflict(),
+		}},
 		{"expired", fakeapi.Fault{Match: read, Probability: often, Status: fakeapi.Expired()}},
-		{"too many requests", fakeapi.Fault{Probability: often, Status: fakeapi.TooManyRequests(int32(random.IntN(3)))}},
+		{"too many requests", fakeapi.Fault{
+			Probability: often, Status: fakeapi.TooManyRequests(int32(random.IntN(3))),
+		}},
 		{"unavailable", fakeapi.Fault{Probability: often, Status: fakeapi.Unavailable()}},
-		{"slow", fakeapi.Fault{Probability: often, Delay: time.Duration(random.IntN(3000)) * time.Millisecond}},
-		{"watch cut", fakeapi.Fault{Match: watch, CutAfterEvents: 1 + random.IntN(4), CutAbruptly: random.IntN(2) == 0}},
-		{"watch cut in time", fakeapi.Fault{Match: watch, CutAfter: time.Duration(10+random.IntN(50)) * time.Second}},
-		{"watch late", fakeapi.Fault{Match: watch, DelayEvents: time.Duration(random.IntN(2000)) * time.Millisecond}},
+		{"slow", fakeapi.Fault{
+			Probability: often, Delay: time.Duration(random.IntN(3000)) * time.Millisecond,
+		}},
+		{"watch cut", fakeapi.Fault{
+			Match: watch, CutAfterEvents: 1 + random.IntN(4), CutAbruptly: random.IntN(2) == 0,
+		}},
+		{"watch cut in time", fakeapi.Fault{
+			Match: watch, CutAfter: time.Duration(10+random.IntN(50)) * time.Second,
+		}},
+		{"watch late", fakeapi.Fault{
+			Match: watch, DelayEvents: time.Duration(random.IntN(2000)) * time.Millisecond,
+		}},
 		{"no WatchList", fakeapi.Fault{Match: watch, NoWatchList: true}},
 		{"no end of the initial events", fakeapi.Fault{Match: watch, NoInitialEventsEnd: true}},
 	}

@@ -76,7 +76,8 @@ func (w *World) Start() {
 		case <-time.After(time.Second):
 		}
 	}
-	w.mu.Lock() // nothing waits below for another goroutine, or the bubble's clock would stand still
+	// nothing waits below for another goroutine, or the bubble's clock would stand still
+	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.ended {
 		return
@@ -120,16 +121,23 @@ func (w *World) newManager(p *process) (manager.Manager, error) {
 	if err != nil {
 		return nil, err
 	}
-	return mgr, w.add(mgr, controllers.Options{Controller: controller.Options{GracePeriod: -1}, Probe: controllers.ProbeOptions{Skip: true}})
+	return mgr, w.add(mgr, controllers.Options{
+		Controller: controller.Options{GracePeriod: -1},
+		Probe:      controllers.ProbeOptions{Skip: true},
+	})
 }
 
 // emptyManager is the manager of a process, without controllers.
 func (w *World) emptyManager(p *process) (manager.Manager, error) {
 	connection := w.connection()
 	connection.UserAgent = Agent
-	connection.WrapTransport = func(next http.RoundTripper) http.RoundTripper { p.next = way{w, next}; return p }
+	connection.WrapTransport = func(next http.RoundTripper) http.RoundTripper {
+		p.next = way{w, next}
+		return p
+	}
 	return manager.New(connection, manager.Options{
-		Logger: logr.Discard(), Metrics: server.Options{BindAddress: "0"}, Controller: config.Controller{SkipNameValidation: new(true)},
+		Logger: logr.Discard(), Metrics: server.Options{BindAddress: "0"},
+		Controller: config.Controller{SkipNameValidation: new(true)},
 	})
 }
 
@@ -147,7 +155,8 @@ type way struct {
 
 // RoundTrip implements http.RoundTripper.
 func (y way) RoundTrip(r *http.Request) (*http.Response, error) {
-	if !y.w.dropsTerminating.Load() || r.Method != http.MethodPatch || !strings.HasSuffix(r.URL.Path, "/status") {
+	if !y.w.dropsTerminating.Load() || r.Method != http.MethodPatch ||
+		!strings.HasSuffix(r.URL.Path, "/status") {
 		return y.next.RoundTrip(r)
 	}
 	defer r.Body.Close()
@@ -175,8 +184,10 @@ func RefusesMisuse(t *testing.T, add Add, name, index string) {
 
 		mgr, err = w.emptyManager(&process{})
 		require.NoError(t, err)
-		require.ErrorContains(t, add(hasty{mgr}, skip), name+": a controller that reads what it has written needs a cache")
-		require.ErrorContains(t, add(mgr, controllers.Options{Controller: controller.Options{EnableWarmup: new(true)}}), name+": EnableWarmup")
+		require.ErrorContains(t, add(hasty{mgr}, skip),
+			name+": a controller that reads what it has written needs a cache")
+		warm := controllers.Options{Controller: controller.Options{EnableWarmup: new(true)}}
+		require.ErrorContains(t, add(mgr, warm), name+": EnableWarmup")
 	})
 }
 

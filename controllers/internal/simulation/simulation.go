@@ -1,5 +1,5 @@
-// Package simulation is the world in which controllers are tested: an API server, users, kubelets, and the process of
-// the controllers.
+// Package simulation is the world in which controllers are tested: an API server, users, kubelets,
+// and the process of the controllers.
 //
 //	a test of one thing -> New -> World
 //	a Story -> seeds -> a calm World and a wild one -> the same end
@@ -70,7 +70,9 @@ type World struct {
 func New(t testing.TB, add Add) *World {
 	w := &World{
 		T: t, add: add, done: make(chan struct{}), counts: map[string]int{},
-		Server: fakeapi.New(fakeapi.Options{NoManagedFields: true, WatchTimeout: 10_000 * time.Hour}),
+		Server: fakeapi.New(fakeapi.Options{
+			NoManagedFields: true, WatchTimeout: 10_000 * time.Hour,
+		}),
 	}
 	var err error
 	w.Live, err = client.NewWithWatch(w.connection(), client.Options{})
@@ -90,7 +92,9 @@ func (w *World) connection() *rest.Config {
 // Latency delays each request of the controllers, so that the bubble's clock advances even if they
 // never sleep.
 func (w *World) Latency() {
-	w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: Agent}, Delay: 10 * time.Millisecond})
+	w.Server.Inject(fakeapi.Fault{
+		Match: fakeapi.Match{UserAgent: Agent}, Delay: 10 * time.Millisecond,
+	})
 }
 
 // Go runs f beside the test. f has to end when Done is closed; End waits for it.
@@ -153,6 +157,8 @@ func (w *World) Breaks(at time.Time, format string, args ...any) {
 
 // taleInOrder returns the tale, sorted by time.
 func (w *World) taleInOrder() string {
-	slices.SortStableFunc(w.tale, func(a, b string) int { return cmp.Compare(a[:len(clockFormat)], b[:len(clockFormat)]) })
+	slices.SortStableFunc(w.tale, func(a, b string) int {
+		return cmp.Compare(a[:len(clockFormat)], b[:len(clockFormat)])
+	})
 	return strings.Join(w.tale, "\n")
 }

@@ -20,7 +20,8 @@ import (
 
 var (
 	oneSeed = flag.Int64("simulation.seed", -1, "play only this seed of a Story")
-	seeds   = flag.Uint64("simulation.seeds", 0, "how many seeds of a Story to play; if 0, what the Story says")
+	seeds   = flag.Uint64("simulation.seeds", 0,
+		"how many seeds of a Story to play; if 0, what the Story says")
 )
 
 // Story is a test that runs with many seeds, and with each of them twice: in a calm World and in a
@@ -57,9 +58,12 @@ func (s Story) Test(t *testing.T) {
 	log.SetLogger(logr.Discard())
 	counts, played := map[string]int{}, s.seeds()
 	for _, seed := range played {
-		if !t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) { s.playTwice(t, seed, counts) }) {
+		if !t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
+			s.playTwice(t, seed, counts)
+		}) {
 			// The seed does not fix the order of goroutines, so it may take more than one try.
-			t.Logf("again: go test -count=20 -run %s %s -simulation.seed=%d", t.Name(), s.Package, seed)
+			t.Logf("again: go test -count=20 -run %s %s -simulation.seed=%d", t.Name(), s.Package,
+				seed)
 			return // one tale is enough
 		}
 	}
@@ -70,7 +74,8 @@ func (s Story) Test(t *testing.T) {
 		t.Logf("%7d  %s", counts[what], what)
 	}
 	for _, what := range slices.Sorted(maps.Keys(s.Least)) {
-		require.GreaterOrEqual(t, counts[what], s.Least[what]*len(played)/100, "the test exercises too little: %s", what)
+		require.GreaterOrEqual(t, counts[what], s.Least[what]*len(played)/100,
+			"the test exercises too little: %s", what)
 	}
 }
 
@@ -115,7 +120,9 @@ func (s Story) play(t *testing.T, seed uint64, wild bool, counts map[string]int)
 	w.Users, w.Faults = rand.New(rand.NewPCG(seed, 1)), rand.New(rand.NewPCG(seed, 2))
 	w.Latency()
 	if wild { // a fault of watches hits only new ones, so this comes first
-		w.lifts = append(w.lifts, w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: Agent, Verb: "watch"}, CutAfter: 3 * time.Minute}))
+		w.lifts = append(w.lifts, w.Server.Inject(fakeapi.Fault{
+			Match: fakeapi.Match{UserAgent: Agent, Verb: "watch"}, CutAfter: 3 * time.Minute,
+		}))
 	}
 	state := s.Play(w)
 	w.End()

@@ -61,7 +61,8 @@ func (w *World) Wrote() map[string]int {
 // Writes returns the writes of the controllers, except those of events.
 func (w *World) Writes() (writes []fakeapi.Request) {
 	for _, r := range w.Server.Requests(fakeapi.Match{UserAgent: Agent}) {
-		if slices.Contains([]string{"create", "update", "patch", "delete"}, r.Verb) && r.Resource != "events" {
+		if slices.Contains([]string{"create", "update", "patch", "delete"}, r.Verb) &&
+			r.Resource != "events" {
 			writes = append(writes, r)
 		}
 	}
@@ -82,7 +83,9 @@ func (w *World) Notes(controller, kind string) map[string][]string {
 	w.T.Helper()
 	var list eventsv1.EventList
 	require.NoError(w.T, w.Live.List(w.T.Context(), &list))
-	slices.SortStableFunc(list.Items, func(a, b eventsv1.Event) int { return a.EventTime.Compare(b.EventTime.Time) })
+	slices.SortStableFunc(list.Items, func(a, b eventsv1.Event) int {
+		return a.EventTime.Compare(b.EventTime.Time)
+	})
 	notes := map[string][]string{}
 	for _, event := range list.Items {
 		if event.ReportingController == controller {
