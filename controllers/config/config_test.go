@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 // administrator returns a client with all rights.
 func administrator(t *testing.T) client.Client {
 	config := clustertest.Config(t)
-	// Endpoints are deprecated, as every answer would say
+	// every answer would warn that Endpoints are deprecated
 	config.WarningHandlerWithContext = rest.NoWarnings{}
 	c, err := client.New(config, client.Options{})
 	require.NoError(t, err)

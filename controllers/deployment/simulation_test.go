@@ -22,7 +22,7 @@ import (
 // nothing is written.
 func TestWhateverBreaksTheRolloutEnds(t *testing.T) {
 	simulation.Story{
-		// the race detector looks at one process, and needs no great number
+		// few seeds are enough for the race detector
 		Package: "./controllers/deployment", Seeds: 24, Short: 8, Race: 6,
 		Controllers: bothControllers, Mishaps: mishaps, Crashes: crashes, Play: play,
 		Least: map[string]int{

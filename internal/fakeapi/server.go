@@ -59,8 +59,8 @@ type Options struct {
 	OwnVersions bool
 	// NoLog keeps no log of requests.
 	NoLog bool
-	// AnyNamespace starts without namespaces, and lets objects into one that
-	// does not exist. One that is being deleted refuses them, as ever.
+	// AnyNamespace starts without namespaces, and lets objects into one that does not exist. One
+	// that is being deleted still refuses them.
 	AnyNamespace bool
 	// FinalizeNamespaces plays the namespace controller: the content of a
 	// deleted namespace is deleted, and the namespace goes when it is empty.

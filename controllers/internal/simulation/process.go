@@ -59,7 +59,7 @@ func (p *process) end() {
 	p.running.Wait()
 }
 
-// Start starts the process. In a wild World, it starts a process that does not come up again, as a
+// Start starts the process. In a wild World, it tries again if the process does not come up, as a
 // kubelet does.
 func (w *World) Start() {
 	p := &process{}

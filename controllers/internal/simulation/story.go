@@ -135,7 +135,8 @@ func (w *World) Pause() {
 		time.Sleep(time.Duration(w.Users.IntN(4000)) * time.Millisecond)
 		return
 	}
-	w.watchesWork() // a watch that is broken for longer than Memory would excuse a cache
+	// A watch that stayed broken for longer than Memory would make the judge blame the controllers.
+	w.watchesWork()
 	time.Sleep(2 * Memory)
 }
 
