@@ -123,8 +123,9 @@ func TestRunRunsOneControllerWithAsManyWorkersAsItsOptionsSay(t *testing.T) {
 					build, err := options.Builder(mgr, setProbe)
 					require.NoError(w, err)
 					require.Equal(w, float32(-1), mgr.GetConfig().QPS)
-					return build.For(&appsv1.ReplicaSet{}).Complete(reconcile.Func(func(context.Context,
-						reconcile.Request) (reconcile.Result, error) {
+					return build.For(&appsv1.ReplicaSet{}).Complete(reconcile.Func(func(
+						context.Context, reconcile.Request,
+					) (reconcile.Result, error) {
 						most.Store(max(most.Load(), now.Add(1)))
 						time.Sleep(time.Second)
 						now.Add(-1)

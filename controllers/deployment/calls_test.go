@@ -53,7 +53,8 @@ func shows(ctx context.Context, c client.Client) string {
 		}
 		lines = append(lines, fmt.Sprintf("%s of %s: %d, for %s to %s, revision %s",
 			rs.Spec.Template.Spec.Containers[0].Image, owner,
-			*rs.Spec.Replicas, rs.Annotations[desiredAnnotation], rs.Annotations[maxAnnotation], rs.Annotations[revisionAnnotation]))
+			*rs.Spec.Replicas, rs.Annotations[desiredAnnotation],
+			rs.Annotations[maxAnnotation], rs.Annotations[revisionAnnotation]))
 	}
 	slices.Sort(lines)
 	var list appsv1.DeploymentList
@@ -236,8 +237,8 @@ func TestWhicheverCallFailsTheNextLookEndsWhatWasBegun(t *testing.T) {
 		{"the name is taken", func() []client.Object {
 			d := had(2, image("web:2"))
 			stranger := setOf("web:9", 1, 1, 1)
-			stranger.Name, stranger.OwnerReferences[0].UID = newReplicaSet(asStored(t, d), 1,
-				1).Name, "stranger"
+			stranger.Name = newReplicaSet(asStored(t, d), 1, 1).Name
+			stranger.OwnerReferences[0].UID = "stranger"
 			return []client.Object{d, stranger}
 		}, []string{
 			"web:2 of web: 2, for 2 to 3, revision 1",

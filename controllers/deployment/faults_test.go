@@ -243,9 +243,8 @@ func TestALongNameIsCut(t *testing.T) {
 // If the controller forgets an unconfirmed write, the next reconcile decides from a cache that is
 // late.
 func TestEachDeploymentHasItsOwnDoubts(t *testing.T) {
-	web, api := client.ObjectKey{Namespace: "default", Name: "web"}, client.ObjectKey{
-		Namespace: "default", Name: "api",
-	}
+	web := client.ObjectKey{Namespace: "default", Name: "web"}
+	api := client.ObjectKey{Namespace: "default", Name: "api"}
 	var d unconfirmedWrites
 	require.Empty(t, d.open(web))
 	d.add(web, "web-b")

@@ -73,7 +73,9 @@ func (s *simulated) act() {
 	case 7:
 		s.change("resume", pause(false))
 	case 8:
-		s.change("change the strategy", []func(*appsv1.Deployment){limit("1", "0"), limit("0", "1"), limit("25%", "25%"), limit("100%", "50%"), recreate}[which%5])
+		s.change("change the strategy", []func(*appsv1.Deployment){
+			limit("1", "0"), limit("0", "1"), limit("25%", "25%"), limit("100%", "50%"), recreate,
+		}[which%5])
 	case 9:
 		s.kill(which)
 	case 10:

@@ -159,7 +159,8 @@ func TestOnAClusterTheEndpointsSayWhatTheSlicesSay(t *testing.T) {
 	before := one.DeepCopy()
 	for i := range one.Status.Conditions {
 		if one.Status.Conditions[i].Type == corev1.PodReady {
-			one.Status.Conditions[i].Status, one.Status.Conditions[i].LastTransitionTime = corev1.ConditionFalse, metav1.Now()
+			one.Status.Conditions[i].Status = corev1.ConditionFalse
+			one.Status.Conditions[i].LastTransitionTime = metav1.Now()
 		}
 	}
 	require.NoError(t, r.Status().Patch(t.Context(), one, client.MergeFrom(before)))
@@ -228,9 +229,10 @@ func (r *realCluster) table(name string) (cells []string) {
 	r.Helper()
 	var table metav1.Table
 	require.NoError(r,
-		clustertest.Client(r.T).CoreV1().RESTClient().Get().Namespace(r.namespace).Resource("endpoints").Name(name).
-			SetHeader("Accept",
-				"application/json;as=Table;g=meta.k8s.io;v=v1").Do(r.Context()).Into(&table))
+		clustertest.Client(r.T).CoreV1().RESTClient().Get().
+			Namespace(r.namespace).Resource("endpoints").Name(name).
+			SetHeader("Accept", "application/json;as=Table;g=meta.k8s.io;v=v1").
+			Do(r.Context()).Into(&table))
 	require.Len(r, table.Rows, 1)
 	for _, cell := range table.Rows[0].Cells {
 		cells = append(cells, fmt.Sprint(cell))

@@ -153,9 +153,11 @@ var withoutSelector = []struct {
 		s.Spec.Selector = nil
 	}, func(s *corev1.Service) { s.Spec.Selector = map[string]string{"app": "web"} }},
 	{"an external name", func(s *corev1.Service) {
-		s.Spec.Type, s.Spec.ExternalName, s.Spec.ClusterIP, s.Spec.IPFamilies = corev1.ServiceTypeExternalName, "example.com", "", nil
+		s.Spec.Type, s.Spec.ExternalName = corev1.ServiceTypeExternalName, "example.com"
+		s.Spec.ClusterIP, s.Spec.IPFamilies = "", nil
 	}, func(s *corev1.Service) {
-		s.Spec.Type, s.Spec.ExternalName, s.Spec.ClusterIP, s.Spec.IPFamilies = corev1.ServiceTypeClusterIP, "", "10.96.0.7", []corev1.IPFamily{corev1.IPv4Protocol}
+		s.Spec.Type, s.Spec.ExternalName = corev1.ServiceTypeClusterIP, ""
+		s.Spec.ClusterIP, s.Spec.IPFamilies = "10.96.0.7", []corev1.IPFamily{corev1.IPv4Protocol}
 	}},
 }
 
@@ -290,7 +292,8 @@ func TestEndpointsSayWhatTriggeredThem(t *testing.T) {
 		later := metav1.NewTime(time.Now().Truncate(time.Second))
 		lift := w.server.Inject(failing("update"))
 		editStatus(w, pod, func(p *corev1.Pod) {
-			p.Status.Conditions[0].Status, p.Status.Conditions[0].LastTransitionTime = corev1.ConditionFalse, later
+			p.Status.Conditions[0].Status = corev1.ConditionFalse
+			p.Status.Conditions[0].LastTransitionTime = later
 		})
 		w.settle()
 		lift()
@@ -301,7 +304,8 @@ func TestEndpointsSayWhatTriggeredThem(t *testing.T) {
 		w.start()
 		again := metav1.NewTime(time.Now().Truncate(time.Second))
 		editStatus(w, pod, func(p *corev1.Pod) {
-			p.Status.Conditions[0].Status, p.Status.Conditions[0].LastTransitionTime = corev1.ConditionTrue, again
+			p.Status.Conditions[0].Status = corev1.ConditionTrue
+			p.Status.Conditions[0].LastTransitionTime = again
 		})
 		require.Equal(t, again.UTC().Format(time.RFC3339Nano), trigger(),
 			"a look that finds nothing to do remembers what it has seen")

@@ -65,7 +65,10 @@ func TestLargeEndpointsAreWrittenLessOften(t *testing.T) {
 		toggle := func() {
 			editStatus(w, pod, func(p *corev1.Pod) {
 				ready := &p.Status.Conditions[0].Status
-				*ready = map[corev1.ConditionStatus]corev1.ConditionStatus{corev1.ConditionTrue: corev1.ConditionFalse, corev1.ConditionFalse: corev1.ConditionTrue}[*ready]
+				*ready = map[corev1.ConditionStatus]corev1.ConditionStatus{
+					corev1.ConditionTrue:  corev1.ConditionFalse,
+					corev1.ConditionFalse: corev1.ConditionTrue,
+				}[*ready]
 			})
 			synctest.Wait()
 		}

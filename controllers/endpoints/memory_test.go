@@ -72,13 +72,19 @@ func TestALookCopiesNothingThatTheCacheHas(t *testing.T) {
 	objects := []client.Object{
 		webService(), runningPod(1), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}},
 	}
-	r := &reconciler{client: fake.NewClientBuilder().WithObjects(objects...).WithInterceptorFuncs(simulation.Sharing(t)).Build(), events: recorder}
+	r := &reconciler{
+		client: fake.NewClientBuilder().WithObjects(objects...).
+			WithInterceptorFuncs(simulation.Sharing(t)).Build(),
+		events: recorder,
+	}
 	_, err := r.Reconcile(t.Context(), request)
 	require.NoError(t, err)
-	builder := fake.NewClientBuilder().WithObjects(objects...).WithInterceptorFuncs(simulation.Sharing(t))
+	builder := fake.NewClientBuilder().WithObjects(objects...).
+		WithInterceptorFuncs(simulation.Sharing(t))
 	require.NoError(t, addSliceIndexes(simulation.IndexerOf(builder)))
-	_, err = (&sliceReconciler{client: builder.Build(), events: recorder,
-		most: 100}).Reconcile(t.Context(), request)
+	_, err = (&sliceReconciler{
+		client: builder.Build(), events: recorder, most: 100,
+	}).Reconcile(t.Context(), request)
 	require.NoError(t, err)
 }
 

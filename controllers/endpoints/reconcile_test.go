@@ -45,7 +45,8 @@ func TestTheServerSaysWhetherAServiceIsStillThere(t *testing.T) {
 		})}, isThere: true},
 		{name: "nobody knows", there: []client.Object{service}, funcs: broken, fails: true},
 	} {
-		live := fake.NewClientBuilder().WithObjects(c.there...).WithInterceptorFuncs(c.funcs).Build()
+		live := fake.NewClientBuilder().WithObjects(c.there...).
+			WithInterceptorFuncs(c.funcs).Build()
 		isThere, err := (&reconciler{live: live}).isThere(t.Context(), service)
 		require.Equal(t, []bool{c.isThere, c.fails}, []bool{isThere, err != nil}, c.name)
 		may, err := (&sliceReconciler{live: live}).mayCreate(t.Context(), service, true)

@@ -160,7 +160,8 @@ func TestAWriteOfSlicesThatFailsIsTriedAgainAndIsAnEvent(t *testing.T) {
 			}
 			w.settle()
 			require.Contains(t, w.notes()[0],
-				"Error updating Endpoint Slices for Service default/web: "+verb+" the EndpointSlice web-")
+				"Error updating Endpoint Slices for Service default/web: "+verb+
+					" the EndpointSlice web-")
 			lift()
 			time.Sleep(time.Hour)
 			want := map[string][]string{

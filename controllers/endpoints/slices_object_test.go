@@ -43,7 +43,9 @@ func TestAnUpdateOfASliceSaysWhatTriggeredIt(t *testing.T) {
 	require.Nil(t, slice.Annotations)
 	stamp(slice, noon.In(time.FixedZone("", 3600)))
 	require.Equal(t,
-		map[string]string{"endpoints.kubernetes.io/last-change-trigger-time": "2026-05-04T12:00:00Z"}, slice.Annotations)
+		map[string]string{
+			"endpoints.kubernetes.io/last-change-trigger-time": "2026-05-04T12:00:00Z",
+		}, slice.Annotations)
 	slice.Annotations["note"] = "yes"
 	stamp(slice, noon.Add(time.Second))
 	require.Equal(t, map[string]string{"note": "yes",

@@ -68,7 +68,9 @@ func showSlice(slice *discoveryv1.EndpointSlice) string {
 	for _, port := range portsIn(slice) {
 		ports = append(ports, fmt.Sprint(port.Port))
 	}
-	kind := map[discoveryv1.AddressType]string{discoveryv1.AddressTypeIPv6: " IPv6"}[slice.AddressType]
+	kind := map[discoveryv1.AddressType]string{
+		discoveryv1.AddressTypeIPv6: " IPv6",
+	}[slice.AddressType]
 	return fmt.Sprintf("%s%s [%s] on [%s]", slice.Name, kind, strings.Join(addresses, " "),
 		strings.Join(ports, " "))
 }

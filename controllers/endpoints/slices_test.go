@@ -18,7 +18,8 @@ import (
 func TestAServiceGetsItsSlices(t *testing.T) {
 	inSlicedWorld(t, func(t *testing.T, w sliced) {
 		service := w.service(func(s *corev1.Service) { // labels that the controller overrides
-			s.Labels["endpointslice.kubernetes.io/managed-by"], s.Labels["service.kubernetes.io/headless"] = "nobody", ""
+			s.Labels["endpointslice.kubernetes.io/managed-by"] = "nobody"
+			s.Labels["service.kubernetes.io/headless"] = ""
 		})
 		pod := w.pod(1)
 		w.pod(3, func(p *corev1.Pod) { p.Labels = map[string]string{"app": "db"} })
@@ -48,7 +49,10 @@ func TestAServiceGetsItsSlices(t *testing.T) {
 		require.Equal(t, "web-", slice.GenerateName)
 		require.Regexp(t, "^web-[0-9a-z]+$", slice.Name)
 		require.Equal(t,
-			map[string]string{corev1.EndpointsLastChangeTriggerTime: service.CreationTimestamp.UTC().Format(time.RFC3339Nano)}, slice.Annotations)
+			map[string]string{
+				corev1.EndpointsLastChangeTriggerTime: service.CreationTimestamp.UTC().
+					Format(time.RFC3339Nano),
+			}, slice.Annotations)
 		w.wrote("one slice", 1, 0, 0)
 	})
 }

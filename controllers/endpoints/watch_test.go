@@ -56,8 +56,9 @@ func selecting(name string, selector map[string]string) *corev1.Service {
 func services(t *testing.T, funcs interceptor.Funcs) client.Reader {
 	elsewhere := selecting("elsewhere", map[string]string{"app": "web"})
 	elsewhere.Namespace = "other"
-	return fake.NewClientBuilder().WithIndex(&corev1.Service{}, selectorIndex,
-		selectorIndexValues).WithInterceptorFuncs(funcs).WithObjects(
+	return fake.NewClientBuilder().
+		WithIndex(&corev1.Service{}, selectorIndex, selectorIndexValues).
+		WithInterceptorFuncs(funcs).WithObjects(
 		selecting("web", map[string]string{"app": "web"}),
 		selecting("shop", map[string]string{"app": "web", "tier": "front"}),
 		selecting("new", map[string]string{"version": "2"}), selecting("all", nil), elsewhere,

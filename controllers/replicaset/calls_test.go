@@ -74,9 +74,10 @@ func of(set string) func(*corev1.Pod) {
 
 // there is a Pod of the ReplicaSet web.
 func there(uid string, changes ...func(*corev1.Pod)) *corev1.Pod {
-	pod := settledPod(uid, append([]func(*corev1.Pod){labelled(template), of("web")}, changes...)...)
-	pod.Namespace, pod.Spec.InitContainers, pod.Spec.Containers = "default", nil,
-		orphan("", nil).Spec.Containers
+	usual := []func(*corev1.Pod){labelled(template), of("web")}
+	pod := settledPod(uid, append(usual, changes...)...)
+	pod.Namespace, pod.Spec.InitContainers = "default", nil
+	pod.Spec.Containers = orphan("", nil).Spec.Containers
 	return pod
 }
 

@@ -226,7 +226,8 @@ func (s *simulated) state() string {
 		"labelled %t, ready %d, available %d, terminating %d, conditions %v",
 		*rs.Spec.Replicas, owned, orphans, status.ObservedGeneration == rs.Generation,
 		status.Replicas, status.FullyLabeledReplicas <= status.Replicas,
-		status.ReadyReplicas, status.AvailableReplicas, *status.TerminatingReplicas, status.Conditions)
+		status.ReadyReplicas, status.AvailableReplicas, *status.TerminatingReplicas,
+		status.Conditions)
 }
 
 // noteQuestions records when the controller reads a ReplicaSet from the API server. All its other
@@ -296,9 +297,8 @@ func (j *judge) see(change simulation.Change, pod *corev1.Pod) {
 		switch {
 		case before == nil:
 			j.Count("Pods created")
-			if most := slices.Max(set.wanted.Lately(change.At)) + len(
-				set.gained.Added(change.At),
-			); set.pods > most {
+			most := slices.Max(set.wanted.Lately(change.At)) + len(set.gained.Added(change.At))
+			if set.pods > most {
 				j.Breaks(change.At,
 					"the Pod %s was one too many: there were %d, and %d were wanted at most",
 					pod.Name, set.pods, most)
@@ -323,9 +323,8 @@ func (j *judge) see(change simulation.Change, pod *corev1.Pod) {
 			return
 		}
 		j.Count("Pods deleted")
-		if least := slices.Min(set.wanted.Lately(change.At)) - len(
-			set.lost.Added(change.At),
-		); set.pods < least {
+		least := slices.Min(set.wanted.Lately(change.At)) - len(set.lost.Added(change.At))
+		if set.pods < least {
 			j.Breaks(change.At, "the Pod %s was needed: %d are left, and %d were wanted at least",
 				pod.Name, set.pods, least)
 		}
