@@ -11,8 +11,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// firstPod is the name of the Pod that a new kwok gives its first address to. It is gone before anybody
-// gets the cluster.
+// firstPod is the name of the Pod that a new kwok gives its first address to. It is gone before Up
+// returns the cluster.
 const firstPod = "loopwright-first"
 
 var errNoAddress = errors.New("the first Pod has no address yet")
@@ -45,13 +45,13 @@ func makeFirstPod(ctx context.Context, client kubernetes.Interface) error {
 	_, err = client.CoreV1().Pods(metav1.NamespaceDefault).Create(ctx, &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: firstPod},
 		Spec: corev1.PodSpec{
-			NodeName:                     nodes.Items[0].Name, // past the scheduler, which may be left away
+			NodeName:                     nodes.Items[0].Name, // without the scheduler, which may be missing
 			AutomountServiceAccountToken: new(false),
 			Containers:                   []corev1.Container{{Name: "main", Image: "none"}},
 		},
 	}, metav1.CreateOptions{})
 	if err != nil {
-		return nil // a cluster that is started again may have a quota, a policy or a webhook in it
+		return nil // an existing cluster may have a quota, a policy or a webhook
 	}
 	return errNoAddress
 }

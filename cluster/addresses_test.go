@@ -74,7 +74,7 @@ func TestAFirstPodThatCannotBeReadIsAnError(t *testing.T) {
 	require.Len(t, client.Actions(), 1, "and nothing else is asked")
 }
 
-// Somebody may be quicker: then there is nothing left to do.
+// Another client may be quicker: then there is nothing left to do.
 func TestAFirstPodThatSomebodyElseDeletesIsFine(t *testing.T) {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: firstPod}, Status: corev1.PodStatus{PodIP: "10.0.0.1"}}
 	client := fake.NewClientset(pod)

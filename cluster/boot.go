@@ -15,11 +15,11 @@ const (
 	// startLimit is how long a whole start may take. It takes 3 to 6 s on two
 	// idle cores; the rest is for busy machines.
 	startLimit = 2 * time.Minute
-	// startTries is how often a start is tried that fails for a reason that passes.
+	// startTries is how often to try a start that fails for a temporary reason.
 	startTries = 3
 )
 
-// boot starts all parts, and starts them again if what stopped it will not do so again.
+// boot starts all parts, and tries again if the failure was temporary.
 func (c *embedded) boot(ctx context.Context, options Options) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, startLimit, errTooSlow)
 	defer cancel()
@@ -52,7 +52,7 @@ func (c *embedded) boot(ctx context.Context, options Options) error {
 	}
 }
 
-// passes says why a start that failed may work when it is tried again, or nothing.
+// passes returns why a failed start may work at the next try, or "" if it cannot.
 func passes(err error, options Options) string {
 	failure := err.Error()
 	switch {
@@ -87,7 +87,7 @@ func (c *embedded) start(ctx context.Context, options Options) error {
 		err = errors.Join(err, allowKwok(ctx, c.client), freeNodes(ctx, c.client))
 	}
 	if err != nil {
-		if dead := ended(c.exited, c.at); dead != nil { // more to the point
+		if dead := ended(c.exited, c.at); dead != nil { // a clearer reason
 			return dead
 		}
 		return failed(APIServer, c.at, err)
@@ -106,9 +106,9 @@ func (c *embedded) start(ctx context.Context, options Options) error {
 	return c.await(ctx, "the first address of a Pod", Kwok, checkAddresses)
 }
 
-// dropUnfounded removes data of which no API server has ever got ready. An etcd
-// that is killed in the first instants of its life leaves a log without itself
-// as a member, and the next one waits forever for a leader that cannot be.
+// dropUnfounded removes data with which no API server ever became ready. An etcd that is killed
+// right after its first start may leave a log without itself as a member; the next one waits
+// forever for a leader.
 func (c *embedded) dropUnfounded() error {
 	if isFile(c.at.founded()) {
 		return nil
@@ -156,7 +156,7 @@ func (c *embedded) await(ctx context.Context, what string, suspect Part, check f
 	return awaitReady(ctx, what, suspect, c.exited, c.at, func(ctx context.Context) error { return check(ctx, c.client) })
 }
 
-// linkKubectl puts a kubectl beside the cluster, for those who have none.
+// linkKubectl puts a kubectl beside the cluster, for users without one.
 func (c *embedded) linkKubectl() error {
 	link := c.at.kubectl()
 	if to, err := os.Readlink(link); err == nil && to == c.binaries.controlplane {

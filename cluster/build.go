@@ -54,7 +54,7 @@ func build(ctx context.Context, out io.Writer) (binaries, error) {
 		return binaries{}, err
 	}
 	defer unlock()
-	if isFile(built.controlplane) && isFile(built.kwok) { // made while we waited
+	if isFile(built.controlplane) && isFile(built.kwok) { // another process built them while this one waited for the lock
 		return built, nil
 	}
 	unpacked, drop, err := source.unpacked(dir + ".source")
@@ -72,9 +72,9 @@ func Build(ctx context.Context, out io.Writer) error {
 	return err
 }
 
-// compile builds into a temporary directory and renames it, so that a build that
-// was cut off is never taken for a complete one. The caller holds the lock for
-// dir, so what a build that was killed left there is nobody's.
+// compile builds into a temporary directory and renames it, so that a build that was cut off is
+// never taken for a complete one. The caller holds the lock for dir, so it may remove what a killed
+// build left there.
 func compile(ctx context.Context, source, dir string, out io.Writer) error {
 	temporary := dir + ".building"
 	if err := errors.Join(os.RemoveAll(temporary), privateDir(temporary)); err != nil {
@@ -110,8 +110,8 @@ func compile(ctx context.Context, source, dir string, out io.Writer) error {
 	return nil
 }
 
-// linkerFlags leave out debug information and tell the parts which Kubernetes
-// they are, as a release build does.
+// linkerFlags leave out debug information and set the version of Kubernetes, as a release build
+// does.
 const linkerFlags = "-s -w" +
 	" -X k8s.io/component-base/version.gitVersion=" + kubernetesVersion +
 	" -X k8s.io/client-go/pkg/version.gitVersion=" + kubernetesVersion

@@ -8,13 +8,11 @@
 // the place of kubelets; it needs Go and nothing else. Kind makes or reuses a
 // kind cluster. Current takes the kubeconfig that kubectl would take.
 //
-// In all of them the controllers that Loopwright rebuilds (Deployment,
-// ReplicaSet, Endpoints) are to be left to Loopwright: the first two modes
-// switch the originals off.
+// In all of them the originals of the controllers that Loopwright rebuilds (Deployment, ReplicaSet,
+// Endpoints) have to be off: the first two modes switch them off.
 //
-// Below it stands the nested module controlplane, which it builds and starts
-// but never imports. Above it stand the demos in chapters/ and the integration
-// tests, through clustertest.
+// Neighbours: below it is the nested module controlplane, which it builds and starts but never
+// imports. Above it are the demos in chapters/ and, through clustertest, the integration tests.
 package cluster
 
 import (
@@ -45,15 +43,13 @@ const (
 	Current Mode = "current"
 )
 
-// SampleControllers names the controllers that this project rebuilds, by the
-// names that kube-controller-manager's --controllers flag knows. Embedded and
-// kind clusters run without the originals, so that nobody else reconciles those
-// kinds.
+// SampleControllers names the controllers that this project rebuilds, by the names that
+// kube-controller-manager's --controllers flag knows. Embedded and kind clusters run without the
+// originals, so that no other controller reconciles those kinds.
 var SampleControllers = []string{"deployment-controller", "replicaset-controller", "endpoints-controller"}
 
-// OptionalControllers names those that this project rebuilds as well, and that
-// are on all the same: what runs on a cluster needs what they write.
-// Options.Originals switches them off.
+// OptionalControllers names those that this project rebuilds, but that clusters run by default,
+// because programs on a cluster need what they write. Options.Originals switches them off.
 var OptionalControllers = []string{"endpointslice-controller", "garbage-collector-controller"}
 
 // off is before the name of an optional controller that is to be switched off,
@@ -79,22 +75,22 @@ type Options struct {
 	// Originals names those of SampleControllers which stay switched on, and with
 	// a minus before it, those of OptionalControllers which do not.
 	Originals []string
-	// Ephemeral ties the embedded cluster that Up starts to this process: it
-	// ends when the process ends, however that happens, and its data are removed. A
-	// cluster that Up finds running stays tied to whom it is tied to.
+	// Ephemeral ties the embedded cluster that Up starts to this process: it ends when the process
+	// ends, however that happens, and its data are removed. A cluster that Up finds running stays
+	// tied to the process that started it.
 	Ephemeral bool
 	// RemoveDir is a directory to remove instead, with all that is in it, when an ephemeral cluster
 	// ends because its process did. It may be Dir or one above, and needs a Dir.
 	RemoveDir string
 	// Parts are the parts that an embedded cluster is to have; nil stands for all of them. It
-	// cannot be without etcd and the API server. Without the controller manager, nobody makes
-	// ServiceAccounts, and so the API server lets pods in that have none. Without kwok there
-	// are no nodes.
+	// cannot be without etcd and the API server. Without the controller manager, namespaces get no
+	// ServiceAccount, and so the API server accepts pods without one. Without kwok there are no
+	// nodes.
 	Parts []Part
 	// Arguments, unless it is nil, changes the command line of a part before it starts.
 	Arguments func(part Part, defaults []string) ([]string, error)
-	// Output, unless it is nil, says who gets what a part prints, besides its log; a nil writer
-	// gets nothing. A part that is to outlive this process must not have one.
+	// Output, unless it is nil, returns writers that get what a part prints, besides its log; a nil
+	// writer gets nothing. A part that is to outlive this process must not have one.
 	Output func(part Part) (stdout, stderr io.Writer)
 
 	// KindName is the name of the kind cluster; the default is "loopwright".
@@ -221,12 +217,12 @@ type Cluster struct {
 
 	config   *rest.Config
 	embedded *embedded // of mode Embedded
-	scratch  *scratch  // of an ephemeral one without a directory of its user's
+	scratch  *scratch  // of an ephemeral one without Options.Dir
 	kindName string    // of mode Kind
 }
 
-// Of is a cluster that somebody else has started, and will end: for a test with an API server of
-// its own.
+// Of returns a Cluster for an API server that the caller has started, and will stop: for a test
+// with its own API server.
 func Of(name string, config *rest.Config) *Cluster { return &Cluster{Name: name, config: config} }
 
 // RESTConfig returns a copy of the configuration that reaches the cluster, as
@@ -236,10 +232,9 @@ func (c *Cluster) RESTConfig() *rest.Config { return rest.CopyConfig(c.config) }
 
 // Up returns a cluster that is ready for use: it finds it or makes it.
 //
-// Guarantees: calling it again, also at the same time from another process,
-// gives the same cluster. An embedded cluster that was damaged (a killed
-// process, a reboot) is made whole again with its data. What a failing Up has
-// started it stops.
+// Guarantees: calling it again, even at the same time from another process, gives the same cluster.
+// Up repairs an embedded cluster that was damaged (a killed process, a reboot), and keeps its data.
+// An Up that fails stops what it has started.
 //
 // Errors name the part that failed, quote the end of its log, and say what to
 // do.
@@ -288,7 +283,7 @@ func (c *Cluster) Down(ctx context.Context) error {
 		return err
 	}
 	for _, exited := range c.embedded.exited {
-		<-exited // the part has ended: what is left to do is not up to anybody else
+		<-exited // the part has ended, so this returns soon
 	}
 	if c.scratch == nil {
 		return nil
@@ -296,11 +291,11 @@ func (c *Cluster) Down(ctx context.Context) error {
 	if err := c.scratch.remove(); err != nil {
 		return err
 	}
-	c.scratch = nil // it is not there any more
+	c.scratch = nil // it is gone
 	return nil
 }
 
-// EtcdURL is where the etcd of an embedded cluster serves the API server, and nobody else; of other
+// EtcdURL is where the etcd of an embedded cluster serves its only client, the API server; of other
 // clusters it is empty.
 func (c *Cluster) EtcdURL() string {
 	if c.Mode != Embedded {
@@ -312,10 +307,10 @@ func (c *Cluster) EtcdURL() string {
 // ErrOutOfReach is returned when a cluster is asked for what its mode cannot do.
 var ErrOutOfReach = errors.New("this kind of cluster cannot do it: use CLUSTER=embedded")
 
-// Restart kills one part of the control plane, starts it again on the same port
-// with the same data, and waits until the API server is ready. An embedded cluster can restart every part, and
-// leaves it away for as long as down says. A kind cluster can restart its API
-// server, which the kubelet starts again at once. A current one can do neither.
+// Restart kills one part of the control plane, starts it again on the same port with the same data,
+// and waits until the API server is ready. An embedded cluster can restart every part, which stays
+// down for as long as down says. A kind cluster can restart its API server, which the kubelet
+// starts again at once. A current one can do neither.
 func (c *Cluster) Restart(ctx context.Context, part Part, down time.Duration) error {
 	switch {
 	case c.Mode == Embedded:
@@ -327,8 +322,8 @@ func (c *Cluster) Restart(ctx context.Context, part Part, down time.Duration) er
 	}
 }
 
-// StopPart stops one part of an embedded cluster in good order, and leaves it away until StartPart
-// brings it back. A part that does not run is no error.
+// StopPart stops one part of an embedded cluster gracefully, until StartPart starts it again. It is
+// no error if the part does not run.
 func (c *Cluster) StopPart(ctx context.Context, part Part) error {
 	if c.Mode != Embedded {
 		return fmt.Errorf("stopping %s of a %s cluster: %w", part, c.Mode, ErrOutOfReach)

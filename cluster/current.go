@@ -67,14 +67,14 @@ func useCurrent(ctx context.Context, options Options) (*Cluster, error) {
 
 var errNoConsent = errors.New("CLUSTER=current: not used: answer y, or set YES=1 to agree beforehand")
 
-// askForConsent reads one line. A closed or empty input is a no, and a context
-// that ends while somebody thinks is one too.
+// askForConsent reads one line. A closed or empty input is a no, and so is a context that ends
+// before the answer.
 func askForConsent(ctx context.Context, options Options) error {
 	if options.In == nil {
 		return errNoConsent
 	}
 	_, _ = fmt.Fprint(options.Out, "Use it? [y/N] ")
-	answer := make(chan string, 1) // one: the reader may answer after nobody listens any more
+	answer := make(chan string, 1) // one: the answer may come after askForConsent has returned
 	go func() {
 		line, _ := bufio.NewReader(options.In).ReadString('\n')
 		answer <- strings.ToLower(strings.TrimSpace(line))

@@ -61,9 +61,9 @@ func upEmbedded(ctx context.Context, options Options) (*Cluster, error) {
 	}, nil
 }
 
-// up leaves a running cluster alone if it is whole and as wanted, and otherwise
-// stops what is left of it and starts all parts on the data that are there. A
-// wish that cannot be granted, and a Ctrl-C, leave it alone too.
+// up leaves a running cluster alone if it is whole and as wanted, and otherwise stops what is left
+// of it and starts all parts on the data that are there. If the options cannot be satisfied, or on
+// Ctrl-C, it leaves the cluster alone, too.
 func (c *embedded) up(ctx context.Context, options Options) error {
 	found, known, err := loadState(c.at)
 	if err != nil {
@@ -98,7 +98,7 @@ func (c *embedded) up(ctx context.Context, options Options) error {
 	return nil
 }
 
-// explain says what failed and, unless somebody just lost patience, what helps.
+// explain says what failed and, unless the user cancelled, what helps.
 func (c *embedded) explain(ctx context.Context, err error) error {
 	switch {
 	case err == nil:
@@ -112,7 +112,7 @@ func (c *embedded) explain(ctx context.Context, err error) error {
 // errStopped: nothing runs, so there is nothing to remark on.
 var errStopped = errors.New("it does not run")
 
-// flaw tells why a known cluster cannot be used as it is, or nil.
+// flaw returns why an existing cluster cannot be used as it is, or nil.
 func (c *embedded) flaw(ctx context.Context, options Options) error {
 	var dead []string
 	wanted := state{Parts: options.Parts}
@@ -144,7 +144,7 @@ func (c *embedded) flaw(ctx context.Context, options Options) error {
 	return errors.Join(checkServing(ctx, c.client), checkWritable(ctx, c.client))
 }
 
-// config reaches the cluster as its administrator, past every proxy.
+// config returns the administrator's configuration, which ignores proxies.
 func (c *embedded) config() (*rest.Config, error) {
 	config, err := restConfigFromFile(c.at.kubeconfig())
 	if err != nil {

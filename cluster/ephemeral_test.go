@@ -159,8 +159,8 @@ func haveAChild(arguments []string) int {
 	return 1
 }
 
-// outliveTheParent says so if it is still there when the parent has been gone for the time that the last argument
-// gives. It ends then: nobody else would end it.
+// outliveTheParent says so if it is still there when the parent has been gone for the time that the
+// last argument gives. It ends then, because no other process would end it.
 func outliveTheParent(arguments []string) int {
 	parent := os.Getppid()
 	EndWithParent()
@@ -197,7 +197,7 @@ func saidAfterTheParent(t *testing.T, arguments ...string) string {
 	return string(after)
 }
 
-// passLifeline hands this process a file for its lifeline, as whoever starts it would.
+// passLifeline gives this process a file for its lifeline, as the process that starts it would.
 func passLifeline(t *testing.T, file *os.File) (descriptor int) {
 	t.Helper()
 	descriptor, err := syscall.Dup(int(file.Fd()))

@@ -92,13 +92,12 @@ func ended(exited map[Part]<-chan struct{}, at place) error {
 	return nil
 }
 
-// errTooSlow is the reason of a context that ended because a part did not get
-// ready, and not because somebody lost patience.
+// errTooSlow is the cause of a context that ended because a part did not get ready in time, and not
+// because the user cancelled.
 var errTooSlow = errors.New("not ready after " + startLimit.String())
 
-// awaitReady calls ready until it succeeds, the context ends, or a part that it
-// needs ends. suspect is the part to blame when all of them live and nothing
-// happens.
+// awaitReady calls ready until it succeeds, the context ends, or a part that it needs ends. suspect
+// is the part to name in the error if all of them run but ready never succeeds.
 func awaitReady(ctx context.Context, what string, suspect Part, exited map[Part]<-chan struct{}, at place, ready func(context.Context) error) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	var watchers sync.WaitGroup

@@ -114,7 +114,7 @@ func TestTheShellsEnvironmentDoesNotReachTheCluster(t *testing.T) {
 	call{dir: dir}.must(t, "down")
 	garbage := filepath.Join(t.TempDir(), "kubeconfig")
 	require.NoError(t, os.WriteFile(garbage, []byte("{{{ no YAML"), 0o600))
-	const deadEnd = "http://127.0.0.1:9" // discard: nobody listens there
+	const deadEnd = "http://127.0.0.1:9" // discard: no process listens there
 	hostile := []string{
 		"KUBECONFIG=" + garbage, "HTTP_PROXY=" + deadEnd, "HTTPS_PROXY=" + deadEnd, "ALL_PROXY=" + deadEnd,
 		"http_proxy=" + deadEnd, "https_proxy=" + deadEnd, "all_proxy=" + deadEnd, "NO_PROXY=", "no_proxy=",

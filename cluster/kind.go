@@ -84,9 +84,8 @@ func createKind(ctx context.Context, engine engine, options Options, kubeconfig 
 		kind.CreateWithDisplaySalutation(false))
 }
 
-// connectKind checks that the API server answers and that the cluster leaves
-// the sample controllers' kinds to us. A cluster of that name which somebody
-// made without our patch does not.
+// connectKind checks that the API server answers and that the cluster leaves the sample
+// controllers' kinds to us. A cluster of that name that was created without our patch does not.
 func connectKind(ctx context.Context, options Options, kubeconfig string) (*Cluster, error) {
 	config, err := restConfigFromFile(kubeconfig)
 	if err != nil {

@@ -80,8 +80,8 @@ func (e engine) ask(ctx context.Context, question ...string) (string, error) {
 	return "", fmt.Errorf("%s: %w: %s", e.command, err, text)
 }
 
-// hasCgroupV1 asks the engine, for its host may be another machine or a virtual
-// one. An engine that gives no answer is taken to be of today.
+// hasCgroupV1 asks the engine, for its host may be another machine or a virtual one. If the engine
+// does not answer, it assumes cgroup v2.
 func (e engine) hasCgroupV1(ctx context.Context) bool {
 	answer, err := e.ask(ctx, "info", "--format", e.cgroupField)
 	return err == nil && strings.TrimPrefix(answer, "v") == "1"

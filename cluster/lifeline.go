@@ -10,20 +10,19 @@ import (
 	"time"
 )
 
-// lifelineVariable has the number of the file that is the reading end of a
-// lifeline, in the environment of a part. The command that brings a cluster up
-// passes on one that it has itself: so a test ties what its commands start to itself.
+// lifelineVariable has the number of the file that is the reading end of a lifeline, in the
+// environment of a part. A command that has one itself passes it on to the parts that it starts: so
+// a test ties the clusters of its commands to itself.
 const lifelineVariable = "LOOPWRIGHT_LIFELINE_FD"
 
-// A lifeline ties the parts of an ephemeral cluster to the process that started
-// them: a pipe that nobody writes to, whose reading end the parts inherit. When
-// this process ends, however that happens, the kernel closes the writing end,
-// and the parts read the end of the file.
+// A lifeline ties the parts of an ephemeral cluster to the process that started them: a pipe that
+// no process writes to, whose reading end the parts inherit. When this process ends, in any way,
+// the kernel closes the writing end, and the parts read the end of the file.
 type lifeline struct{ reading, writing *os.File }
 
-// lifelines holds both ends for as long as this process lives or the cluster is
-// up, by the cluster's directory. Held by nothing, a file is closed by the
-// garbage collector, and the cluster would end under its user's hands.
+// lifelines holds both ends for as long as this process lives or the cluster is up, by the
+// cluster's directory. If nothing referred to the files, the garbage collector would close them,
+// and the running cluster would end.
 var lifelines struct {
 	sync.Mutex // guards byDir
 	byDir      map[string]lifeline
@@ -77,20 +76,21 @@ func cutLifeline(at place) {
 	}
 }
 
-// parentGlance is how often EndWithParent looks.
+// parentGlance is how often EndWithParent checks the parent.
 const parentGlance = time.Second
 
 // EndWithParent ends this process when the one that started it is gone, if it is a test binary that `go test`
 // runs. It is for TestMain: a `go test` that is ended by a signal leaves the test binaries running, with their
 // clusters, until they are done. It parses the command line unless that has been done.
 //
-// A binary that somebody runs without `go test` goes on without its shell. Nothing is noticed of a parent that was gone
-// before the call, or that is outside the process's PID namespace.
+// A binary that a user runs without `go test` keeps running without its shell. EndWithParent does
+// not notice the end of a parent that was gone before the call, or that is outside the process's
+// PID namespace.
 func EndWithParent() {
 	if !flag.Parsed() {
 		flag.Parse()
 	}
-	// The go command sets this flag, and a person who runs the binary does not.
+	// The go command sets this flag; a user who runs the binary does not.
 	if byGo := flag.Lookup("test.paniconexit0"); byGo == nil || byGo.Value.String() != "true" {
 		return
 	}

@@ -17,13 +17,12 @@ import (
 // stale lock behind. That serves twice: for mutual exclusion between commands,
 // and as the sign of life of a part, which inherits its locked file.
 
-// pollInterval is the pace at which a lock that somebody else holds, or a part
-// that is starting or stopping, is looked at again. flock has no wait with a
-// time-out.
+// pollInterval is how often to try a lock that another process holds, and to check a part that is
+// starting or stopping. flock cannot wait with a time-out.
 const pollInterval = 20 * time.Millisecond
 
-// lockFile waits for the lock at path. The content of the file names the
-// holder, for those who wait.
+// lockFile waits for the lock at path. The content of the file names the holder, for processes that
+// wait.
 func lockFile(ctx context.Context, path, purpose string, out io.Writer) (unlock func(), err error) {
 	told := false
 	for {
@@ -32,8 +31,8 @@ func lockFile(ctx context.Context, path, purpose string, out io.Writer) (unlock 
 			_ = file.Truncate(0)
 			_, _ = fmt.Fprintf(file, "%d (%s, since %s)", os.Getpid(), purpose, time.Now().Format(time.TimeOnly))
 			return func() {
-				// Removed while it is still held: who waits for it notices
-				// that the name now means another file, or none.
+				// Removed while it is still held: a process that waits for it notices that the name
+				// now means another file, or none.
 				_ = os.Remove(path)
 				_ = file.Close()
 			}, nil
@@ -60,7 +59,7 @@ func tryLock(path string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	_ = file.Chmod(0o600) // an odd umask would keep even us from opening it again
+	_ = file.Chmod(0o600) // with an odd umask, even this user could not open it again
 	if err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		_ = file.Close()
 		if errors.Is(err, unix.EWOULDBLOCK) {
@@ -68,7 +67,7 @@ func tryLock(path string) (*os.File, error) {
 		}
 		return nil, err
 	}
-	// Its last holder may have removed the file after we opened it.
+	// Its last holder may have removed the file since it was opened.
 	mine, err := file.Stat()
 	if err == nil {
 		var named os.FileInfo
@@ -80,9 +79,9 @@ func tryLock(path string) (*os.File, error) {
 	return nil, errLocked
 }
 
-// isLocked reports whether a process holds the file's lock, without making the
-// file. It takes a shared lock for an instant, so that two who look at the same
-// time do not see each other.
+// isLocked reports whether a process holds the file's lock, without making the file. It takes a
+// shared lock for an instant, so that two processes that check at the same time do not see each
+// other.
 func isLocked(path string) bool {
 	file, err := os.Open(path)
 	if err != nil {

@@ -55,10 +55,9 @@ func allowKwok(ctx context.Context, client kubernetes.Interface) error {
 	return nil
 }
 
-// freeNodes forgets who plays the nodes. kwok holds a lease for each of them,
-// under a name that it makes up at every start, so a new one would wait until
-// those of its predecessor expire, and let all pods wait for 40 s. The caller
-// knows that the predecessor is dead.
+// freeNodes deletes the leases by which kwok holds the nodes. kwok generates its holder name at
+// every start, so a new one would wait until the leases of the old one expire, and all pods would
+// wait for 40 s. The caller knows that the old one is dead.
 func freeNodes(ctx context.Context, client kubernetes.Interface) error {
 	leases := client.CoordinationV1().Leases(corev1.NamespaceNodeLease)
 	if err := leases.DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
@@ -70,9 +69,9 @@ func freeNodes(ctx context.Context, client kubernetes.Interface) error {
 // ours selects the nodes that ensureNodes made.
 var ours = metav1.ListOptions{LabelSelector: nodeLabel + "=" + nodeLabelValue}
 
-// ensureNodes makes the cluster have exactly the nodes node-1 to node-count, of
-// those that kwok plays; with a count of 0 it gives nodes only to a cluster that
-// has none. Nodes that somebody else made are left alone.
+// ensureNodes makes the cluster have exactly the nodes node-1 to node-count, of those that kwok
+// plays; with a count of 0 it gives nodes only to a cluster that has none. It does not touch other
+// nodes.
 func ensureNodes(ctx context.Context, client kubernetes.Interface, count int) error {
 	surplus := map[string]bool{}
 	present, err := client.CoreV1().Nodes().List(ctx, ours)
@@ -159,8 +158,8 @@ func isReady(node *corev1.Node) bool {
 	return false
 }
 
-// checkNodes finds out whether every node that kwok plays is Ready. What the
-// others are is none of our business: a reader may have made one to break it.
+// checkNodes finds out whether every node that kwok plays is Ready. It ignores the others: a reader
+// may have made one to break it.
 func checkNodes(ctx context.Context, client kubernetes.Interface) error {
 	all, ready, err := readyNodes(ctx, client, ours)
 	if err != nil {
@@ -180,8 +179,8 @@ func checkServiceAccount(ctx context.Context, client kubernetes.Interface) error
 	return nil
 }
 
-// checkWritable writes a small object. An etcd that ran out of space still
-// answers reads, so only a write tells.
+// checkWritable writes a small object. An etcd that ran out of space still answers reads, so only a
+// write shows it.
 func checkWritable(ctx context.Context, client kubernetes.Interface) error {
 	note := &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Name: "loopwright", Namespace: metav1.NamespaceSystem},

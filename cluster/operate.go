@@ -14,9 +14,9 @@ import (
 	"time"
 )
 
-// Exclusive waits until nobody else in this checkout holds the same purpose, such
-// as "demo", on the cluster, and holds it until release is called or the process
-// ends. Only embedded clusters have such a lock; on others it is granted at once.
+// Exclusive acquires the cluster's lock for a purpose, such as "demo". It waits until no other
+// process of this checkout holds it, and holds it until release is called or the process ends. Only
+// embedded clusters have such a lock; for others, Exclusive returns at once.
 func (c *Cluster) Exclusive(ctx context.Context, purpose string, out io.Writer) (release func(), err error) {
 	if c.Mode != Embedded {
 		return func() {}, nil
@@ -24,7 +24,7 @@ func (c *Cluster) Exclusive(ctx context.Context, purpose string, out io.Writer) 
 	return lockFile(ctx, filepath.Join(c.embedded.at.dir, purpose+".lock"), purpose, out)
 }
 
-// restart is what a crash and a new start look like to the others.
+// restart kills a part, and starts it again after the downtime.
 func (c *embedded) restart(ctx context.Context, part Part, down time.Duration) error {
 	unlock, err := lockFile(ctx, c.at.lock(), "restarting "+string(part), c.out)
 	if err != nil {
@@ -40,7 +40,7 @@ func (c *embedded) restart(ctx context.Context, part Part, down time.Duration) e
 	return c.startAgain(ctx, part)
 }
 
-// stopPart stops a part in good order and leaves it away.
+// stopPart stops a part gracefully.
 func (c *embedded) stopPart(ctx context.Context, part Part) error {
 	unlock, err := lockFile(ctx, c.at.lock(), "stopping "+string(part), c.out)
 	if err != nil {
@@ -50,7 +50,7 @@ func (c *embedded) stopPart(ctx context.Context, part Part) error {
 	return stop(part, c.at)
 }
 
-// startPart starts a part that was stopped, and leaves alone one that runs.
+// startPart starts a part, unless it runs.
 func (c *embedded) startPart(ctx context.Context, part Part) error {
 	unlock, err := lockFile(ctx, c.at.lock(), "starting "+string(part), c.out)
 	if err != nil {
@@ -74,7 +74,7 @@ func (c *embedded) startAgain(ctx context.Context, part Part) error {
 	if err := c.startParts(part); err != nil {
 		return err
 	}
-	if part == Etcd && !isLocked(c.at.alive(APIServer)) { // both were stopped: there is nobody to ask yet
+	if part == Etcd && !isLocked(c.at.alive(APIServer)) { // both were stopped: there is no API server to ask
 		return nil
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, startLimit, errTooSlow)

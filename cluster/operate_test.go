@@ -35,8 +35,8 @@ func TestEveryPartComesBackAfterARestartAndTheKubeconfigStaysGood(t *testing.T) 
 	assertNodesWereFree(t, client)
 }
 
-// assertNodesWereFree shows that no pod had to wait until a lease expired that a
-// dead kwok held: whoever takes a lease over counts it as a transition.
+// assertNodesWereFree shows that no pod had to wait until a lease expired that a dead kwok held: a
+// process that takes a lease over counts it as a transition.
 func assertNodesWereFree(t testing.TB, client kubernetes.Interface) {
 	t.Helper()
 	leases, err := client.CoordinationV1().Leases(corev1.NamespaceNodeLease).List(t.Context(), metav1.ListOptions{})

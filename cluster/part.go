@@ -57,7 +57,8 @@ func arguments(part Part, at place, state state) []string {
 	case APIServer:
 		arguments := apiServerArguments(at, state)
 		if !state.has(ControllerManager) {
-			// It wants the ServiceAccount that every pod gets by default, which nobody makes.
+			// This plugin requires the ServiceAccount that every pod gets by default, which does
+			// not exist without the controller manager.
 			arguments = append(arguments, "--disable-admission-plugins=ServiceAccount")
 		}
 		return arguments
@@ -100,9 +101,9 @@ func apiServerArguments(at place, state state) []string {
 	return []string{
 		"--bind-address=127.0.0.1",
 		fmt.Sprintf("--secure-port=%d", state.APIServerPort),
-		// The advertised address becomes the endpoint of the Service
-		// "kubernetes", where a loopback address is not allowed. No pod here
-		// is real enough to call it, so nobody publishes it.
+		// The advertised address becomes the endpoint of the Service "kubernetes", where a loopback
+		// address is not allowed. No pod here runs a program that could call it, so the API server
+		// does not publish it.
 		"--advertise-address=127.0.0.1",
 		"--endpoint-reconciler-type=none",
 		"--service-cluster-ip-range=" + serviceCIDR,

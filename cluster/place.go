@@ -31,10 +31,9 @@ func checkoutRoot() (string, error) {
 
 func stateDir(root string) string { return filepath.Join(root, ".loopwright") }
 
-// place knows where an embedded cluster keeps what. Everything secret lies below
-// cluster(), which nobody but its owner can read. dir itself may be a directory
-// that somebody already had, so its mode is left alone, and nothing in it but
-// what is listed here is ever removed.
+// place knows where an embedded cluster keeps what. Everything secret lies below cluster(), which
+// only its owner can read. dir itself may be a directory that the user already had, so this package
+// does not change its mode, and removes nothing in it but what is listed here.
 type place struct{ dir string }
 
 func (p place) cluster() string           { return filepath.Join(p.dir, "cluster") }
@@ -76,12 +75,12 @@ func (p place) remove() error {
 		}
 	}
 	for _, dir := range []string{p.cluster(), filepath.Dir(p.kubectl())} {
-		_ = os.Remove(dir) // fails where somebody else's files are, as it should
+		_ = os.Remove(dir) // fails if there are other files, as it should
 	}
 	return nil
 }
 
-// withAdvice tells what to do about a directory that cannot be used.
+// withAdvice adds what to do about a directory that cannot be used.
 func withAdvice(err error) error {
 	if err == nil {
 		return nil
@@ -89,8 +88,8 @@ func withAdvice(err error) error {
 	return fmt.Errorf("%w: set LOOPWRIGHT_DIR to a directory that you can write to", err)
 }
 
-// existingDir makes a directory private if it has to make it, and those above
-// it likewise. One that exists keeps its mode: it may be somebody's home.
+// existingDir makes a directory private if it has to make it, and those above it likewise. One that
+// exists keeps its mode: it may be a home directory.
 func existingDir(dir string) error {
 	info, err := os.Stat(dir)
 	switch {
@@ -107,9 +106,8 @@ func existingDir(dir string) error {
 	return privateDir(dir)
 }
 
-// privateDir makes a directory for its owner alone, or takes it from everybody
-// else if it exists. The mode is set on its own, because mkdir subtracts the
-// umask, which may be anything.
+// privateDir makes a directory that only its owner can read, or makes an existing one so. It sets
+// the mode in a separate step, because mkdir subtracts the umask, which may be anything.
 func privateDir(dir string) error {
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("making the directory %s: %w", dir, err)
@@ -123,8 +121,8 @@ func privateDir(dir string) error {
 	return nil
 }
 
-// privateFile replaces a file for its owner alone, in one step: a reader sees
-// the old content or the new one, and nobody sees the new one with a wider mode.
+// privateFile replaces a file for its owner alone, in one step: a reader sees the old content or
+// the new one, and the new one never has a wider mode.
 func privateFile(path string, content []byte) error {
 	temporary, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 	if err != nil {

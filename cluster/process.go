@@ -13,26 +13,25 @@ import (
 	"time"
 )
 
-// A process shows that it lives by holding the lock on a file that it inherits
-// from its starter, and writes its number into that file itself. So there is no
-// stale pid file to be misled by: a number is believed, and its process killed,
-// only while the lock is held.
+// A process shows that it lives by holding the lock on a file that it inherits from its starter,
+// and writes its number into that file itself. So a stale pid file does no harm: this package
+// trusts a number, and kills its process, only while the lock is held.
 
 const (
-	// stopPatience is how long a part may take to stop in good order before it
-	// is killed. Nothing of value is lost then: etcd's data survive it.
+	// stopPatience is how long a part may take to stop gracefully before it is killed. etcd's data
+	// survive that.
 	stopPatience = 3 * time.Second
-	// killPatience is how long the kernel may take to bury a killed process.
+	// killPatience is how long the kernel may take to end a killed process.
 	killPatience = 10 * time.Second
-	// claimTries and numberTries, times pollInterval, are a second: far longer
-	// than a look at a lock, or a process's first steps, take.
+	// claimTries and numberTries, times pollInterval, are a second: far longer than it takes to
+	// test a lock, or to start a process.
 	claimTries  = 50
 	numberTries = 50
 )
 
-// start runs a part detached from this process: in a session of its own, so
-// that a Ctrl-C meant for a demo does not reach it. exited is closed when the
-// part ends while this process lives; its reader is who waits for readiness.
+// start runs a part detached from this process: in a session of its own, so that a Ctrl-C meant for
+// a demo does not reach it. exited is closed when the part ends while this process lives;
+// awaitReady receives from it.
 func start(part Part, at place, state state, binaries binaries, options Options) (exited <-chan struct{}, err error) {
 	alive, err := claim(at.alive(part))
 	if err != nil {
@@ -86,7 +85,8 @@ func start(part Part, at place, state state, binaries binaries, options Options)
 	return ended, nil
 }
 
-// withLog returns where a part prints to: straight into its log, unless somebody wants to read along.
+// withLog returns where a part prints to: straight into its log, unless Options.Output asks for a
+// copy.
 func withLog(log *os.File, part Part, options Options) (stdout, stderr io.Writer) {
 	if options.Output == nil {
 		return log, log
@@ -101,8 +101,8 @@ func withLog(log *os.File, part Part, options Options) (stdout, stderr io.Writer
 	return both(stdout), both(stderr)
 }
 
-// claim locks the file that a part is going to inherit. Whoever looks whether the
-// part lives holds the lock for an instant, so once is not enough.
+// claim locks the file that a part is going to inherit. A process that tests whether the part lives
+// holds the lock for an instant, so one try is not enough.
 func claim(path string) (alive *os.File, err error) {
 	for range claimTries {
 		if alive, err = tryLock(path); !errors.Is(err, errLocked) {
@@ -113,8 +113,8 @@ func claim(path string) (alive *os.File, err error) {
 	return nil, fmt.Errorf("%s: %w", path, err)
 }
 
-// partEnvironment keeps the caller's environment out: a KUBECONFIG, a proxy or a
-// GODEBUG of the shell is none of the cluster's business.
+// partEnvironment keeps the caller's environment out: a KUBECONFIG, a proxy or a GODEBUG of the
+// shell must not affect the cluster.
 func partEnvironment(at place) []string {
 	return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + at.home(), "TMPDIR=" + at.home()}
 }
@@ -148,8 +148,8 @@ func pidOf(part Part, at place) (pid int, lives bool) {
 	return 0, true
 }
 
-// stop ends a part: in good order if it can, by force if it must. A part that
-// does not run is fine.
+// stop ends a part: gracefully if it can, by force if it must. It is no error if the part does not
+// run.
 func stop(part Part, at place) error {
 	for _, step := range []struct {
 		signal   syscall.Signal

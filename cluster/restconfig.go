@@ -5,10 +5,9 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// restConfigFrom reads a configuration for Go. Every configuration that this
-// package uses or hands out comes from here, because all of them leave flow control
-// to the API server: client-go's own limit, 5 requests per second for a client that
-// sets none, would turn a demo's storm into a drizzle.
+// restConfigFrom reads a configuration for Go. Every configuration that this package uses or hands
+// out comes from here, because all of them leave flow control to the API server: client-go's
+// default limit of 5 requests per second would slow a demo's burst down.
 func restConfigFrom(kubeconfig clientcmd.ClientConfig) (*rest.Config, error) {
 	config, err := kubeconfig.ClientConfig()
 	if err != nil {

@@ -13,16 +13,17 @@ import (
 // scratchName begins the names of all scratch directories, below the temporary directory.
 const scratchName = "loopwright-cluster-"
 
-// scratch is a directory that belongs to this process. The file beside it is locked for as long as the
-// process lives. So whoever makes the next one finds those whose processes are gone, however they ended,
-// and removes them.
+// scratch is a directory that belongs to this process. The file beside it is locked for as long as
+// the process lives. So the next process that makes one finds the directories of processes that
+// have ended in any way, and removes them.
 type scratch struct {
 	dir  string
 	lock *os.File
 }
 
-// scratches are those of this process. An open file that only a Cluster leads to is closed when the program drops
-// that, and the lock would be gone while the cluster runs.
+// scratches are those of this process. If only a Cluster referred to the open file, the garbage
+// collector would close it when the program drops the Cluster, and the lock would be gone while the
+// cluster runs.
 var scratches sync.Map
 
 func newScratch() (*scratch, error) {
@@ -35,14 +36,14 @@ func newScratch() (*scratch, error) {
 		name := file.Name()
 		_ = file.Close()
 		lock, err := tryLock(name)
-		if errors.Is(err, errLocked) { // by a process that takes it for a left one, and removes it
+		if errors.Is(err, errLocked) { // by a process that has found it unlocked, and removes it
 			continue
 		}
 		if err != nil {
 			return nil, fmt.Errorf("making a directory for the cluster: %w", err)
 		}
 		made := &scratch{dir: strings.TrimSuffix(name, ".lock"), lock: lock}
-		if err := privateDir(made.dir); err != nil { // after the lock, so that nobody finds it unlocked
+		if err := privateDir(made.dir); err != nil { // after the lock, so that no process finds it unlocked
 			return nil, errors.Join(err, made.remove())
 		}
 		scratches.Store(made, nil)
@@ -59,13 +60,13 @@ func (s *scratch) remove() error {
 	return errors.Join(os.Remove(s.lock.Name()), s.lock.Close())
 }
 
-// sweepScratch removes the directories of processes that are gone. One that cannot be removed, because it is
-// another user's for example, is nobody's trouble here.
+// sweepScratch removes the directories of processes that are gone. It ignores one that it cannot
+// remove, for example because it belongs to another user.
 func sweepScratch() {
 	names, _ := filepath.Glob(filepath.Join(os.TempDir(), scratchName+"*.lock"))
 	for _, name := range names {
 		if info, err := os.Lstat(name); err != nil || !info.Mode().IsRegular() {
-			continue // a link that somebody laid there is not followed
+			continue // do not follow a link
 		}
 		if lock, err := tryLock(name); err == nil {
 			_ = (&scratch{dir: strings.TrimSuffix(name, ".lock"), lock: lock}).remove()

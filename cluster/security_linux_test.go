@@ -25,8 +25,8 @@ func TestEveryListenerIsOnLoopback(t *testing.T) {
 	}, listeners, "the cluster can be reached from where it should not")
 }
 
-// listenersOf reads from /proc which sockets a process has and which of them
-// listen: state 0A for TCP, and 07, bound to nobody, for UDP.
+// listenersOf reads from /proc which sockets a process has and which of them listen: state 0A for
+// TCP, and 07, without a peer, for UDP.
 func listenersOf(t testing.TB, pid int) (addresses []string) {
 	t.Helper()
 	own := map[string]bool{}

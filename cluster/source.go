@@ -27,8 +27,8 @@ type source struct {
 	dir string
 }
 
-// findSource prefers the checkout that it is called in, where somebody may be changing the sources.
-// A program of another module takes what it carries.
+// findSource prefers the checkout in which it runs, where a developer may be changing the sources.
+// A program of another module uses the archive.
 func findSource() (source, error) {
 	if root, err := checkoutRoot(); err == nil {
 		dir := filepath.Join(root, "cluster", "controlplane")
@@ -48,7 +48,7 @@ func (s source) unpacked(at string) (dir string, drop func(), err error) {
 		return s.dir, func() {}, nil
 	}
 	drop = func() { _ = os.RemoveAll(at) }
-	if err = os.RemoveAll(at); err == nil { // left there by somebody who was killed
+	if err = os.RemoveAll(at); err == nil { // left there by a killed process
 		err = os.CopyFS(at, s.files)
 	}
 	if err != nil {

@@ -60,8 +60,8 @@ func (s state) save(at place) error {
 // listen is net.Listen, but for the test in which there is no free port.
 var listen = net.Listen
 
-// choosePorts keeps the ports of an earlier start that are still free, so that
-// a kubeconfig which somebody copied stays good, and finds others for the rest.
+// choosePorts keeps the ports of an earlier start that are still free, so that copies of the
+// kubeconfig stay valid, and finds others for the rest.
 func (s *state) choosePorts(wanted int) error {
 	if wanted != 0 {
 		s.APIServerPort = wanted
@@ -99,8 +99,8 @@ func probePort(port int) error {
 	return listener.Close()
 }
 
-// freePort finds a port that is free now and is not the one to avoid. Somebody
-// else may take it before the part does: Up then tries again.
+// freePort finds a port that is free now and is not the one to avoid. Another process may take it
+// before the part does: Up then tries again.
 func freePort(avoid int) (int, error) {
 	for {
 		listener, err := listen("tcp", "127.0.0.1:0")

@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Status tells what there is of a cluster, without changing it.
+// Status describes a cluster.
 type Status struct {
 	Mode Mode
 	// Name is the URL of the API server, or the name of the kind cluster or of
@@ -20,12 +20,12 @@ type Status struct {
 	Name string
 	// Running is true when the API server answers.
 	Running bool
-	// Problem says what is wrong with a cluster that is there but not whole.
+	// Problem says what is wrong with a cluster that exists but does not work.
 	Problem error
 	// Since is when an embedded cluster was started.
 	Since time.Time
-	// Kubeconfig and Kubectl are what a user needs to reach the cluster.
-	// Kubectl is empty where the cluster brings none along.
+	// Kubeconfig and Kubectl are what a user needs to reach the cluster. Kubectl is empty if the
+	// cluster has none.
 	Kubeconfig, Kubectl string
 	Nodes, ReadyNodes   int
 	// Originals are the sample controllers that kube-controller-manager keeps.

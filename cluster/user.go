@@ -10,9 +10,9 @@ import (
 	"github.com/loopwright/loopwright/internal/pki"
 )
 
-// UserConfig returns the configuration of a new user, who has a name and groups and no rights but
-// those that RBAC gives to them; the group system:masters may do everything. Only an embedded
-// cluster makes users.
+// UserConfig returns the configuration of a new user with this name and these groups. The user has
+// only the rights that RBAC gives to them; the group system:masters may do everything. Only an
+// embedded cluster can make users.
 func (c *Cluster) UserConfig(name string, groups []string) (*rest.Config, error) {
 	if c.Mode != Embedded {
 		return nil, fmt.Errorf("making a user of a %s cluster: %w", c.Mode, ErrOutOfReach)

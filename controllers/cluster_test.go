@@ -21,16 +21,20 @@ func TestNoControllerStartsNextToItsOriginal(t *testing.T) {
 		t.Skip("needs a cluster, which -short leaves out")
 	}
 	options := cluster.Options{
-		Dir: filepath.Join(t.TempDir(), "state"), Ephemeral: true, Out: os.Stderr, Originals: cluster.SampleControllers,
+		Dir: filepath.Join(t.TempDir(), "state"), Ephemeral: true, Out: os.Stderr,
+		Originals: cluster.SampleControllers,
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute) // the cluster may have to be built
+	// the cluster may have to be built
+	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
 	defer cancel()
 	t.Cleanup(func() { require.NoError(t, cluster.Down(context.Background(), options)) })
 	original, err := cluster.Up(ctx, options)
 	require.NoError(t, err)
 
 	err = replicaset.Run(ctx, original.RESTConfig(), 1)
-	require.ErrorContains(t, err, "somebody else does the work of the replicaset-controller already: kube-controller-manager has answered the probe ReplicaSet default/loopwright-probe-")
+	require.ErrorContains(t, err,
+		"somebody else does the work of the replicaset-controller already: "+
+			"kube-controller-manager has answered the probe ReplicaSet default/loopwright-probe-")
 	c, err := client.New(original.RESTConfig(), client.Options{})
 	require.NoError(t, err)
 	var left appsv1.ReplicaSetList

@@ -22,44 +22,51 @@ import (
 	"github.com/loopwright/loopwright/workqueue"
 )
 
-// Probe is an object that a controller answers, though it has nothing to do: a ReplicaSet with 0 replicas gets a status.
-// So a probe finds any controller for the kind, whatever process it runs in and whatever it is called.
+// Probe is an object that makes no work for a controller, but that it answers: a ReplicaSet with 0
+// replicas gets a status. So a probe finds any controller for the kind, in any process and under
+// any name.
 type Probe struct {
-	// Original is the name of Kubernetes' own controller, as kube-controller-manager's flag --controllers has it.
+	// Original is the name of Kubernetes' own controller in kube-controller-manager's flag
+	// --controllers.
 	Original string
-	// Optional is for one that is seldom switched off: on the clusters of this project, too, it is on.
+	// Optional is true if clusters seldom switch the original off. The clusters of this project run
+	// it, too.
 	Optional bool
-	// Object is the probe, without a name. It is copied. Its controller must have nothing to do for it, but answer.
+	// Object is the probe, without a name. It is copied. A controller must do nothing for it but
+	// answer.
 	Object client.Object
-	// Answer is an object in which the answer comes, with the probe's name and namespace; only its type matters. Nil is
-	// for the probe itself.
+	// Answer has the type of the object that is the answer, which has the probe's name and
+	// namespace. Nil is for the probe itself.
 	Answer client.Object
-	// AnswerLabel is for an answer that has another name: a label of it, whose value is the name of the probe.
+	// AnswerLabel is for an answer with another name: the label of it whose value is the probe's
+	// name.
 	AnswerLabel string
-	// IsAnswered reports whether somebody has answered. Nil says that it is an answer that the object is there.
+	// IsAnswered reports whether an object is an answer. Nil means that any is.
 	IsAnswered func(answer client.Object) bool
 }
 
 // ProbeOptions say whether, where and for how long to probe.
 //
-// A probe takes Wait, and five requests: a list, which finds probes that a crash has left, a create, a watch, a get and a
-// delete. For that long, whoever lists the kind in the namespace sees the probe.
+// A probe takes Wait, and five requests: a list, which finds probes that a crash has left behind, a
+// create, a watch, a get and a delete. Meanwhile every client that lists the kind in the namespace
+// sees the probe.
 type ProbeOptions struct {
-	// Skip is for a program that knows that nobody else does the same work.
+	// Skip is for a program that knows that no other controller does the same work.
 	Skip bool
-	// Namespace is where the probe is made; "default" if empty. It has to be there.
+	// Namespace is where the probe is created; "default" if empty. It must exist.
 	Namespace string
-	// Wait is how long the other one may take to answer; 3 seconds if 0. One that has a long queue may take longer,
-	// and is not found then.
+	// Wait is how long the other controller may take to answer; 3 seconds if 0. The probe misses a
+	// controller that takes longer, because its queue is long.
 	Wait time.Duration
 }
 
 const (
 	// probeLabel is on each probe. Its value is the name of the original.
 	probeLabel = "loopwright.dev/probe"
-	// probeManager is who has made a probe, in managed fields; whatever else is written there, somebody else has done.
+	// probeManager is the field manager of a probe. A second one in the managed fields is another
+	// controller.
 	probeManager = "loopwright-probe"
-	// pause is between two watches, and between two tries.
+	// pause is the time between two watches, and between two probes.
 	pause = time.Second
 )
 
@@ -68,20 +75,21 @@ type prober struct {
 	Probe
 	client    client.WithWatch
 	namespace string
-	name      string // the same in each try
+	name      string // the same for all tries
 	wait      time.Duration
 	probes    schema.GroupVersionKind // the kind of Object
 	answers   schema.GroupVersionKind // the kind in which the answer comes
 }
 
-// probe returns nil if nobody answers, and otherwise an error that says who does. The probe is deleted in any case.
+// probe returns nil if no controller answers, and otherwise an error that names it. It deletes the
+// probe in any case.
 func (p *prober) probe(ctx context.Context) (err error) {
 	if err := p.removeLeftovers(ctx); err != nil {
 		return err
 	}
 	object := p.Object.DeepCopyObject().(client.Object)
 	object.SetNamespace(p.namespace)
-	object.SetName(p.name) // known before the request, whose answer may get lost
+	object.SetName(p.name) // chosen by the client, because the answer may get lost
 	object.SetLabels(map[string]string{probeLabel: p.Original})
 	began := time.Now()
 	if err := p.client.Create(ctx, object, client.FieldOwner(probeManager)); err != nil {
@@ -89,9 +97,12 @@ func (p *prober) probe(ctx context.Context) (err error) {
 	}
 	answer, err := p.await(ctx, client.ObjectKeyFromObject(object))
 	if answer != nil {
-		err = &otherOwnerError{original: p.Original, optional: p.Optional, by: writersOf(answer), probe: p.describe(object), after: time.Since(began)}
+		err = &otherOwnerError{
+			original: p.Original, optional: p.Optional, by: writersOf(answer),
+			probe: p.describe(object), after: time.Since(began),
+		}
 	}
-	// Whoever stops the process wants no probe to be left.
+	// The probe must go even if the process is being stopped.
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
 	uid := object.GetUID()
@@ -102,14 +113,17 @@ func (p *prober) probe(ctx context.Context) (err error) {
 	return errors.Join(err, p.explain(client.IgnoreNotFound(deleted), "delete", p.probes))
 }
 
-// removeLeftovers deletes the probes that a crash has left. If it hits one that is in use, then its process starts the
-// same controller at this moment; it will see that its probe is gone, and give up. So one of the two is left.
+// removeLeftovers deletes the probes that a crash has left behind. If it deletes a probe that is in
+// use, another process is starting the same controller now; that process sees that its probe is
+// gone, and gives up. So one of the two keeps running.
 func (p *prober) removeLeftovers(ctx context.Context) error {
 	list, err := newList(p.client, p.probes)
 	if err != nil {
 		return err
 	}
-	if err := p.client.List(ctx, list, client.InNamespace(p.namespace), client.MatchingLabels{probeLabel: p.Original}); err != nil {
+	if err := p.client.List(
+		ctx, list, client.InNamespace(p.namespace), client.MatchingLabels{probeLabel: p.Original},
+	); err != nil {
 		return p.explain(err, "list", p.probes)
 	}
 	return eachItem(list, func(left client.Object) error {
@@ -117,12 +131,15 @@ func (p *prober) removeLeftovers(ctx context.Context) error {
 	})
 }
 
-// await returns an answer, or nil if none has come when the time is over.
-func (p *prober) await(ctx context.Context, name client.ObjectKey) (answer client.Object, err error) {
+// await returns an answer, or nil if none comes within the wait.
+func (p *prober) await(
+	ctx context.Context, name client.ObjectKey,
+) (answer client.Object, err error) {
 	waiting, cancel := context.WithTimeout(ctx, p.wait)
 	defer cancel()
 	for waiting.Err() == nil {
-		if answer, err = p.watch(waiting, name); answer != nil || err != nil && waiting.Err() == nil {
+		if answer, err = p.watch(waiting, name); answer != nil ||
+			err != nil && waiting.Err() == nil {
 			return answer, err
 		}
 		sleep(waiting, pause)
@@ -130,7 +147,7 @@ func (p *prober) await(ctx context.Context, name client.ObjectKey) (answer clien
 	return p.ask(ctx, name)
 }
 
-// ask asks the server for an answer: a watch may be late.
+// ask reads the answer from the API server, because a watch may be late.
 func (p *prober) ask(ctx context.Context, name client.ObjectKey) (answer client.Object, err error) {
 	if p.AnswerLabel == "" {
 		if answer, err = newObject(p.client, p.answers); err != nil {
@@ -148,7 +165,10 @@ func (p *prober) ask(ctx context.Context, name client.ObjectKey) (answer client.
 	if err != nil {
 		return nil, err
 	}
-	if err := p.client.List(ctx, list, client.InNamespace(name.Namespace), client.MatchingLabels{p.AnswerLabel: name.Name}); err != nil {
+	if err := p.client.List(
+		ctx, list, client.InNamespace(name.Namespace),
+		client.MatchingLabels{p.AnswerLabel: name.Name},
+	); err != nil {
 		return nil, p.explain(err, "list", p.answers)
 	}
 	err = eachItem(list, func(one client.Object) error {
@@ -160,7 +180,7 @@ func (p *prober) ask(ctx context.Context, name client.ObjectKey) (answer client.
 	return answer, err
 }
 
-// watch returns the first answer that it sees. It returns nil if the watch ends before.
+// watch returns the first answer, or nil if the watch ends without one.
 func (p *prober) watch(ctx context.Context, name client.ObjectKey) (client.Object, error) {
 	list, err := newList(p.client, p.answers)
 	if err != nil {
@@ -170,7 +190,7 @@ func (p *prober) watch(ctx context.Context, name client.ObjectKey) (client.Objec
 	if p.AnswerLabel != "" {
 		which = client.MatchingLabels{p.AnswerLabel: name.Name}
 	}
-	// Without a resourceVersion, a watch begins with the objects that are there.
+	// Without a resourceVersion, a watch begins with the objects that exist.
 	watching, err := p.client.Watch(ctx, list, client.InNamespace(name.Namespace), which)
 	if err != nil {
 		return nil, p.explain(err, "watch", p.answers)
@@ -191,10 +211,11 @@ func (p *prober) watch(ctx context.Context, name client.ObjectKey) (client.Objec
 	}
 }
 
-// isOther reports whether an object is neither the probe nor its answer. A controller has no business with its own
-// probe: a cache that is late may show it when it is deleted, and would get an answer for it.
+// isOther reports whether an object is neither the probe nor its answer. A controller must ignore
+// its own probe: a late cache may still show it when it is deleted, and the controller would answer
+// it.
 func (p *prober) isOther(object client.Object) bool {
-	isAnswer := object.GetLabels()[p.AnswerLabel] == p.name // no label has an empty name
+	isAnswer := object.GetLabels()[p.AnswerLabel] == p.name // "" is not the name of any label
 	return !isAnswer && object.GetName() != p.name || object.GetNamespace() != p.namespace
 }
 
@@ -223,36 +244,43 @@ func sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// probeSource is a source of the controller that has no events. A controller's workers wait until its sources are
-// ready, so nothing is reconciled while it probes; and a manager starts a controller when this process leads.
+// probeSource is a source without events. A controller's workers wait until its sources have
+// synced, so nothing is reconciled while it probes. The manager starts the controller, and so the
+// probe, only when this process is the leader.
 type probeSource struct {
 	prober *prober
 	logger logr.Logger
 }
 
 func newProbeSource(mgr manager.Manager, probe Probe, options ProbeOptions) (*probeSource, error) {
-	// A client of its own asks the server, and not the cache: that may not have the probe's namespace.
+	// This client reads from the API server: the cache may not have the probe's namespace.
 	c, err := client.NewWithWatch(mgr.GetConfig(), client.Options{
-		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(), Log: mgr.GetLogger(),
+		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(),
+		Log: mgr.GetLogger(),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("making the client of the probe: %w", err)
 	}
 	p := &prober{
-		Probe: probe, client: c, namespace: cmp.Or(options.Namespace, "default"), name: probeManager + "-" + rand.String(8),
+		Probe: probe, client: c, namespace: cmp.Or(options.Namespace, "default"),
+		name: probeManager + "-" + rand.String(8),
 		wait: cmp.Or(options.Wait, 3*time.Second),
 	}
 	if p.probes, err = apiutil.GVKForObject(probe.Object, mgr.GetScheme()); err != nil {
 		return nil, fmt.Errorf("the probe of the %s: %w", probe.Original, err)
 	}
-	if p.answers, err = apiutil.GVKForObject(p.answerOr(probe.Object), mgr.GetScheme()); err != nil {
+	if p.answers, err = apiutil.GVKForObject(
+		p.answerOr(probe.Object), mgr.GetScheme(),
+	); err != nil {
 		return nil, fmt.Errorf("the probe of the %s: %w", probe.Original, err)
 	}
 	return &probeSource{p, mgr.GetLogger()}, nil
 }
 
 // Start implements source.Source.
-func (s *probeSource) Start(context.Context, workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+func (s *probeSource) Start(
+	context.Context, workqueue.TypedRateLimitingInterface[reconcile.Request],
+) error {
 	return nil
 }
 
@@ -266,7 +294,7 @@ func (s *probeSource) WaitForSync(ctx context.Context) error {
 		switch {
 		case err == nil || isFinal(err):
 			return err
-		case ctx.Err() != nil: // which says less than what kept it from being done in time
+		case ctx.Err() != nil: // the last failure says more than the time-out
 			return cmp.Or(last, err)
 		}
 		last = err
@@ -275,7 +303,7 @@ func (s *probeSource) WaitForSync(ctx context.Context) error {
 	}
 }
 
-// String is what the source is called in messages.
+// String names the source in messages.
 func (s *probeSource) String() string { return "probe of the " + s.prober.Original }
 
 // newObject makes an empty object of a kind.
@@ -299,5 +327,7 @@ func newOf[T any](scheme *runtime.Scheme, kind schema.GroupVersionKind) (made T,
 }
 
 func eachItem(list client.ObjectList, do func(client.Object) error) error {
-	return meta.EachListItem(list, func(item runtime.Object) error { return do(item.(client.Object)) })
+	return meta.EachListItem(list, func(item runtime.Object) error {
+		return do(item.(client.Object))
+	})
 }

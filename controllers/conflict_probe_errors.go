@@ -13,11 +13,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// otherOwnerError says that somebody has answered a probe.
+// otherOwnerError says that another controller has answered the probe.
 type otherOwnerError struct {
 	original, probe string
 	optional        bool
-	by              []string // as managed fields name them; empty if they do not
+	by              []string // field managers; may be empty
 	after           time.Duration
 }
 
@@ -26,30 +26,33 @@ func (e *otherOwnerError) Error() string {
 	if len(e.by) > 0 {
 		by = strings.Join(e.by, " and ")
 	}
-	return fmt.Sprintf("somebody else does the work of the %s already: %s has answered the probe %s after %s. %s",
-		e.original, by, e.probe, e.after.Round(time.Millisecond), howToSwitchOff(e.original, e.optional))
+	return fmt.Sprintf("somebody else does the work of the %s already: %s has answered the "+
+		"probe %s after %s. %s", e.original, by, e.probe, e.after.Round(time.Millisecond),
+		howToSwitchOff(e.original, e.optional))
 }
 
-// howToSwitchOff says how. The clusters of this project run an original that is optional here unless somebody asks them
-// not to.
+// howToSwitchOff tells the user how to switch the original off. The clusters of this project run an
+// original that is optional here unless told not to.
 func howToSwitchOff(original string, optional bool) string {
 	here := "leaving %[1]s out of"
 	if optional {
 		here = "adding -%[1]s to"
 	}
-	return fmt.Sprintf("Two of them would undo each other's work, so switch the other one off: Kubernetes' own with"+
-		" kube-controller-manager --controllers=*,-%[1]s, and on an embedded or kind cluster of this project by "+here+
+	return fmt.Sprintf("Two of them would undo each other's work, so switch the other one off: "+
+		"Kubernetes' own with kube-controller-manager --controllers=*,-%[1]s, and on an embedded "+
+		"or kind cluster of this project by "+here+
 		" ORIGINALS when the cluster is made", original)
 }
 
-// rivalError says that a probe was deleted by somebody else.
+// rivalError says that another client has deleted the probe.
 type rivalError struct{ original, probe string }
 
 func (e *rivalError) Error() string {
-	return fmt.Sprintf("somebody has deleted the probe %s: most likely, another process starts its own %s at this moment. Run one, or use leader election", e.probe, e.original)
+	return fmt.Sprintf("somebody has deleted the probe %s: most likely, another process starts "+
+		"its own %s at this moment. Run one, or use leader election", e.probe, e.original)
 }
 
-// refusedError says what right is missing.
+// refusedError says which right is missing.
 type refusedError struct {
 	verb, namespace string
 	rules           []string
@@ -58,7 +61,9 @@ type refusedError struct {
 }
 
 func (e *refusedError) Error() string {
-	return fmt.Sprintf("this client may not %s the kind %s in namespace %s, where it probes whether somebody else does its work: bind it to a Role there with %s, or set Probe.Skip: %v",
+	return fmt.Sprintf("this client may not %s the kind %s in namespace %s, where it probes "+
+		"whether somebody else does its work: bind it to a Role there with %s, or set "+
+		"Probe.Skip: %v",
 		e.verb, e.kind, e.namespace, strings.Join(e.rules, " and "), e.err)
 }
 
@@ -70,14 +75,19 @@ func (p *prober) explain(err error, verb string, kind schema.GroupVersionKind) e
 	case err == nil:
 		return nil
 	case apierrors.IsForbidden(err):
-		return &refusedError{verb: verb, kind: kind.Kind, namespace: p.namespace, rules: p.rules(), err: err}
+		return &refusedError{
+			verb: verb, kind: kind.Kind, namespace: p.namespace, rules: p.rules(), err: err,
+		}
 	}
-	return fmt.Errorf("probing whether somebody else does the work of the %s: %s %s in namespace %s: %w", p.Original, verb, kind.Kind, p.namespace, err)
+	return fmt.Errorf("probing whether somebody else does the work of the %s: %s %s in "+
+		"namespace %s: %w", p.Original, verb, kind.Kind, p.namespace, err)
 }
 
-// rules are those that a probe needs, as YAML.
+// rules returns the RBAC rules that a probe needs, as YAML.
 func (p *prober) rules() []string {
-	verbs := map[bool]string{true: `["list", "create", "watch", "get", "delete"]`, false: `["list", "create", "delete"]`}
+	verbs := map[bool]string{
+		true: `["list", "create", "watch", "get", "delete"]`, false: `["list", "create", "delete"]`,
+	}
 	rules := []string{p.rule(p.probes, verbs[p.probes == p.answers])}
 	if p.probes != p.answers {
 		asks := map[bool]string{true: "get", false: "list"}[p.AnswerLabel == ""]
@@ -88,14 +98,18 @@ func (p *prober) rules() []string {
 
 func (p *prober) rule(kind schema.GroupVersionKind, verbs string) string {
 	resource := strings.ToLower(kind.Kind)
-	if mapping, err := p.client.RESTMapper().RESTMapping(kind.GroupKind(), kind.Version); err == nil {
+	if mapping, err := p.client.RESTMapper().RESTMapping(
+		kind.GroupKind(), kind.Version,
+	); err == nil {
 		resource = mapping.Resource.Resource
 	}
-	return fmt.Sprintf(`the rule {apiGroups: [%q], resources: [%q], verbs: %s}`, kind.Group, resource, verbs)
+	return fmt.Sprintf(`the rule {apiGroups: [%q], resources: [%q], verbs: %s}`, kind.Group,
+		resource, verbs)
 }
 
-// isFinal reports whether it is of no use to probe again: somebody has answered, or the server says no. If it does not
-// answer, or asks to come back later, it may be restarting.
+// isFinal reports whether it is useless to probe again: another controller has answered, or the API
+// server has refused a request. An API server that does not answer, or asks the client to come back
+// later, may be restarting.
 func isFinal(err error) bool {
 	var (
 		other  *otherOwnerError
@@ -109,13 +123,15 @@ func isFinal(err error) bool {
 		return false
 	}
 	code := status.Status().Code
-	return code >= http.StatusBadRequest && code < http.StatusInternalServerError && code != http.StatusRequestTimeout && code != http.StatusTooManyRequests
+	return code >= http.StatusBadRequest && code < http.StatusInternalServerError &&
+		code != http.StatusRequestTimeout && code != http.StatusTooManyRequests
 }
 
-// writersOf are those who have written to an object, besides this package.
+// writersOf returns the field managers of an object, except this package.
 func writersOf(object metav1.Object) (writers []string) {
 	for _, entry := range object.GetManagedFields() {
-		if entry.Manager != probeManager && entry.Manager != "" && !slices.Contains(writers, entry.Manager) {
+		if entry.Manager != probeManager && entry.Manager != "" &&
+			!slices.Contains(writers, entry.Manager) {
 			writers = append(writers, entry.Manager)
 		}
 	}

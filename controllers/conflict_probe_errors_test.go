@@ -26,34 +26,45 @@ import (
 	"github.com/loopwright/loopwright/manager/metrics/server"
 )
 
-// A process that gives up while the API server restarts is down for longer than the server; one that does not give up when
-// somebody has answered never says why it does nothing.
+// A process that gives up while the API server restarts is down for longer than the API server; one
+// that does not give up when another controller has answered never says why it does nothing.
 func TestWhichErrorsOfAProbeAreFinal(t *testing.T) {
 	sets := schema.GroupResource{Group: "apps", Resource: "replicasets"}
-	status := func(code int32) error { return &apierrors.StatusError{ErrStatus: metav1.Status{Code: code}} }
+	status := func(code int32) error {
+		return &apierrors.StatusError{ErrStatus: metav1.Status{Code: code}}
+	}
 	for _, err := range []error{
-		&otherOwnerError{}, &rivalError{}, fmt.Errorf("wrapped: %w", &otherOwnerError{}), fmt.Errorf("wrapped: %w", &rivalError{}),
-		status(400), status(499), apierrors.NewForbidden(sets, "a", nil), apierrors.NewNotFound(sets, "a"), &refusedError{err: apierrors.NewForbidden(sets, "a", nil)},
+		&otherOwnerError{}, &rivalError{}, fmt.Errorf("wrapped: %w", &otherOwnerError{}),
+		fmt.Errorf("wrapped: %w", &rivalError{}),
+		status(400), status(499), apierrors.NewForbidden(sets, "a", nil),
+		apierrors.NewNotFound(sets, "a"),
+		&refusedError{err: apierrors.NewForbidden(sets, "a", nil)},
 	} {
 		require.True(t, isFinal(err), "%v", err)
 	}
 	for _, err := range []error{
-		errors.New("the connection broke"), status(0), status(399), status(408), status(429), status(500), apierrors.NewServiceUnavailable("stopping"),
+		errors.New("the connection broke"), status(0), status(399), status(408), status(429),
+		status(500), apierrors.NewServiceUnavailable("stopping"),
 	} {
 		require.False(t, isFinal(err), "%v", err)
 	}
 }
 
-// An administrator looks for who that is.
+// An administrator has to find the other controller.
 func TestWhoHasAnsweredIsNamedAsManagedFieldsNameThem(t *testing.T) {
 	var set appsv1.ReplicaSet
 	require.Empty(t, writersOf(&set))
-	for _, manager := range []string{probeManager, "kube-controller-manager", "", "kube-controller-manager", "other"} {
+	for _, manager := range []string{probeManager, "kube-controller-manager", "",
+		"kube-controller-manager", "other"} {
 		set.ManagedFields = append(set.ManagedFields, metav1.ManagedFieldsEntry{Manager: manager})
 	}
 	require.Equal(t, []string{"kube-controller-manager", "other"}, writersOf(&set))
-	e := &otherOwnerError{original: "replicaset-controller", probe: "ReplicaSet default/a", after: 1234567 * time.Microsecond}
-	require.ErrorContains(t, e, "already: somebody has answered the probe ReplicaSet default/a after 1.235s. ")
+	e := &otherOwnerError{
+		original: "replicaset-controller", probe: "ReplicaSet default/a",
+		after: 1234567 * time.Microsecond,
+	}
+	require.ErrorContains(t, e,
+		"already: somebody has answered the probe ReplicaSet default/a after 1.235s. ")
 	e.by = []string{"one"}
 	require.ErrorContains(t, e, ": one has answered")
 	e.by = []string{"one", "two"}
@@ -62,11 +73,16 @@ func TestWhoHasAnsweredIsNamedAsManagedFieldsNameThem(t *testing.T) {
 
 func TestARuleNamesTheResourceOfTheKind(t *testing.T) {
 	p := &prober{client: fake.NewFakeClient()}
-	ignorant := &prober{client: fake.NewClientBuilder().WithRESTMapper(meta.NewDefaultRESTMapper(nil)).Build()}
-	require.Equal(t, `the rule {apiGroups: ["networking.k8s.io"], resources: ["networkpolicies"], verbs: ["get"]}`,
-		p.rule(schema.GroupVersionKind{Group: "networking.k8s.io", Version: "v1", Kind: "NetworkPolicy"}, `["get"]`))
+	ignorant := &prober{
+		client: fake.NewClientBuilder().WithRESTMapper(meta.NewDefaultRESTMapper(nil)).Build(),
+	}
+	require.Equal(t,
+		`the rule {apiGroups: ["networking.k8s.io"], resources: ["networkpolicies"], verbs: ["get"]}`,
+		p.rule(schema.GroupVersionKind{Group: "networking.k8s.io", Version: "v1",
+			Kind: "NetworkPolicy"}, `["get"]`))
 	require.Equal(t, `the rule {apiGroups: ["example.com"], resources: ["widget"], verbs: ["get"]}`,
-		ignorant.rule(schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"}, `["get"]`), "or as near as it can be guessed")
+		ignorant.rule(schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"},
+			`["get"]`), "or as near as it can be guessed")
 }
 
 // A mistake in a controller's Probe has to say what is wrong with it.
@@ -82,8 +98,11 @@ func TestAKindThatDoesNotServeIsAnError(t *testing.T) {
 }
 
 func TestAProbeOfAKindWithoutAListIsAnError(t *testing.T) {
-	nothing, name := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"}, client.ObjectKey{Namespace: "default", Name: "probe"}
-	p := &prober{client: fake.NewFakeClient(), probes: nothing, answers: nothing, namespace: "default"}
+	nothing, name := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"},
+		client.ObjectKey{Namespace: "default", Name: "probe"}
+	p := &prober{
+		client: fake.NewFakeClient(), probes: nothing, answers: nothing, namespace: "default",
+	}
 	require.ErrorContains(t, p.removeLeftovers(t.Context()), `no kind "WidgetList"`)
 	_, err := p.watch(t.Context(), name)
 	require.ErrorContains(t, err, `no kind "WidgetList"`)
@@ -94,45 +113,57 @@ func TestAProbeOfAKindWithoutAListIsAnError(t *testing.T) {
 	require.ErrorContains(t, err, `no kind "WidgetList"`)
 }
 
-// An object that has the label, and says nothing yet, is no answer.
+// An object that has the label, but no status yet, is no answer.
 func TestTheFirstAnswerCounts(t *testing.T) {
 	set := func(name string, generation int64) *appsv1.ReplicaSet {
 		set := newSet(name)
 		set.Labels, set.Status.ObservedGeneration = map[string]string{"for": "probe"}, generation
 		return set
 	}
-	p := &prober{Probe: setProbe, client: fake.NewFakeClient(set("a", 0), set("b", 1), set("c", 1)), answers: appsv1.SchemeGroupVersion.WithKind("ReplicaSet")}
+	p := &prober{
+		Probe: setProbe, client: fake.NewFakeClient(set("a", 0), set("b", 1), set("c", 1)),
+		answers: appsv1.SchemeGroupVersion.WithKind("ReplicaSet"),
+	}
 	p.AnswerLabel = "for"
 	answer, err := p.ask(t.Context(), client.ObjectKey{Namespace: "default", Name: "probe"})
 	require.NoError(t, err)
 	require.Equal(t, "b", answer.GetName())
 }
 
-// Of two processes that start at once, one deletes the other's probe, and may have made one of its own under that name. But
-// if somebody has answered before, that is what an administrator has to know.
+// Of two processes that start at once, one deletes the other's probe, and may have created its own
+// under that name. But if a controller has answered before, the administrator has to see that.
 func TestAProbeThatSomebodyHasDeletedMeansARivalUnlessItWasAnswered(t *testing.T) {
 	sets, kind := appsv1.Resource("replicasets"), appsv1.SchemeGroupVersion.WithKind("ReplicaSet")
-	for _, gone := range []error{apierrors.NewNotFound(sets, "probe"), apierrors.NewConflict(sets, "probe", errors.New("another UID"))} {
+	for _, gone := range []error{apierrors.NewNotFound(sets, "probe"),
+		apierrors.NewConflict(sets, "probe", errors.New("another UID"))} {
 		for _, isAnswered := range []bool{false, true} {
 			inWorld(t, func(w *world) {
 				live := fake.NewClientBuilder().WithInterceptorFuncs(interceptor.Funcs{
-					Delete: func(context.Context, client.WithWatch, client.Object, ...client.DeleteOption) error { return gone },
+					Delete: func(context.Context, client.WithWatch, client.Object,
+						...client.DeleteOption) error {
+						return gone
+					},
 				}).Build()
-				p := &prober{Probe: setProbe, client: live, namespace: "default", name: "probe", wait: time.Second, probes: kind, answers: kind}
+				p := &prober{
+					Probe: setProbe, client: live, namespace: "default", name: "probe",
+					wait: time.Second, probes: kind, answers: kind,
+				}
 				p.IsAnswered = func(client.Object) bool { return isAnswered }
 				err := p.probe(w.Context())
 				var rival *rivalError
 				var other *otherOwnerError
-				require.Equal(w, []bool{!isAnswered, isAnswered}, []bool{errors.As(err, &rival), errors.As(err, &other)}, "%v", err)
+				require.Equal(w, []bool{!isAnswered, isAnswered},
+					[]bool{errors.As(err, &rival), errors.As(err, &other)}, "%v", err)
 			})
 		}
 	}
 }
 
-// A server that does not answer to a watch is asked when the time is over.
+// If the server does not answer a watch, the probe reads the object when the time is over.
 func TestAWatchThatHangsIsNoAnswer(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: ours, Verb: "watch"}, Hang: true})
+		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: ours, Verb: "watch"},
+			Hang: true})
 		began := time.Now()
 		require.NoError(w, w.source(3*time.Second, logr.Discard()).WaitForSync(w.Context()))
 		require.Equal(w, 3*time.Second, time.Since(began))
@@ -145,27 +176,40 @@ func (w *world) source(wait time.Duration, logger logr.Logger) *probeSource {
 	live, err := client.NewWithWatch(w.connection(), client.Options{})
 	require.NoError(w, err)
 	kind := appsv1.SchemeGroupVersion.WithKind("ReplicaSet")
-	return &probeSource{&prober{Probe: setProbe, client: live, namespace: "default", name: "probe", wait: wait, probes: kind, answers: kind}, logger}
+	return &probeSource{
+		&prober{
+			Probe: setProbe, client: live, namespace: "default", name: "probe", wait: wait,
+			probes: kind, answers: kind,
+		},
+		logger,
+	}
 }
 
-// Whoever waits for a controller to start sees what it waits for, and a second between two tries is enough for a server.
+// A user who waits for a controller to start sees what it waits for, and the second between two
+// tries spares the server.
 func TestAProbeSaysWhatItDoesAndRestsBetweenTwoTries(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: ours, Verb: "list", Resource: "replicasets"}, Times: 2, Status: fakeapi.InternalError()})
+		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: ours, Verb: "list",
+			Resource: "replicasets"}, Times: 2, Status: fakeapi.InternalError()})
 		var lines []string
 		var after []time.Duration
 		began := time.Now()
-		source := w.source(3*time.Second, funcr.New(func(_, line string) { lines, after = append(lines, line), append(after, time.Since(began)) }, funcr.Options{}))
+		source := w.source(3*time.Second, funcr.New(func(_, line string) {
+			lines, after = append(lines, line), append(after, time.Since(began))
+		}, funcr.Options{}))
 		require.Equal(w, "probe of the replicaset-controller", source.String())
 		require.NoError(w, source.WaitForSync(w.Context()))
-		require.Equal(w, 5*time.Second, time.Since(began), "two pauses, and then three seconds for an answer")
+		require.Equal(w, 5*time.Second, time.Since(began),
+			"two pauses, and then three seconds for an answer")
 		require.Len(w, lines, 5)
-		for i, want := range []string{"Probing whether", "Probing again", "Probing whether", "Probing again", "Probing whether"} {
+		for i, want := range []string{"Probing whether", "Probing again", "Probing whether",
+			"Probing again", "Probing whether"} {
 			require.Contains(w, lines[i], want)
 			require.Contains(w, lines[i], `"namespace"="default"`)
 		}
 		require.Contains(w, lines[1], "list ReplicaSet in namespace default")
-		require.Equal(w, []time.Duration{0, 0, time.Second, time.Second, 2 * time.Second}, after, "a failure is told at once")
+		require.Equal(w, []time.Duration{0, 0, time.Second, time.Second, 2 * time.Second}, after,
+			"a failure is told at once")
 	})
 }
 
@@ -174,14 +218,17 @@ type nowhere struct{ corev1.Pod }
 
 func TestAProbeWhoseKindTheSchemeDoesNotKnowIsAnErrorBeforeTheStart(t *testing.T) {
 	inWorld(t, func(w *world) {
-		mgr, err := manager.New(w.connection(), manager.Options{Logger: logr.Discard(), Metrics: server.Options{BindAddress: "0"}})
+		mgr, err := manager.New(w.connection(),
+			manager.Options{Logger: logr.Discard(), Metrics: server.Options{BindAddress: "0"}})
 		require.NoError(w, err)
-		for _, probe := range []Probe{{Original: "them", Object: &nowhere{}}, {Original: "them", Object: &corev1.Pod{}, Answer: &nowhere{}}} {
+		for _, probe := range []Probe{{Original: "them", Object: &nowhere{}},
+			{Original: "them", Object: &corev1.Pod{}, Answer: &nowhere{}}} {
 			_, err = newProbeSource(mgr, probe, ProbeOptions{})
 			require.ErrorContains(w, err, "the probe of the them: ")
 			require.ErrorContains(w, err, "nowhere")
 		}
-		source, err := newProbeSource(mgr, Probe{Original: "them", Object: &corev1.Pod{}}, ProbeOptions{})
+		source, err := newProbeSource(mgr, Probe{Original: "them", Object: &corev1.Pod{}},
+			ProbeOptions{})
 		require.NoError(w, err)
 		require.Equal(w, source.prober.probes, source.prober.answers)
 	})
@@ -190,10 +237,12 @@ func TestAProbeWhoseKindTheSchemeDoesNotKnowIsAnErrorBeforeTheStart(t *testing.T
 // Without a limit, a server that hangs would keep a process from ending.
 func TestADeletionThatHangsIsGivenUpAndTriedAgain(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: ours, Verb: "delete"}, Times: 1, Hang: true})
+		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: ours, Verb: "delete"},
+			Times: 1, Hang: true})
 		began := time.Now()
 		require.NoError(w, w.source(3*time.Second, logr.Discard()).WaitForSync(w.Context()))
-		require.Equal(w, 17*time.Second, time.Since(began), "three for an answer, ten for the deletion, a pause, and three once more")
+		require.Equal(w, 17*time.Second, time.Since(began),
+			"three for an answer, ten for the deletion, a pause, and three once more")
 		w.nothingIsLeft(setProbe)
 	})
 }

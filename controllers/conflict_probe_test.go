@@ -27,21 +27,25 @@ import (
 )
 
 const (
-	ours   = "ours"   // the user agent of the controller that starts
-	theirs = "theirs" // of the other
+	ours   = "ours"   // user agent of the controller that starts
+	theirs = "theirs" // user agent of the other controller
 )
 
-// setProbe is a probe with an answer in its status, and serviceProbe one with an answer in another object.
+// setProbe is a probe with an answer in its status, and serviceProbe one with an answer in another
+// object.
 var (
 	setProbe = Probe{
-		Original:   "replicaset-controller",
-		Object:     newSet(""),
-		IsAnswered: func(o client.Object) bool { return o.(*appsv1.ReplicaSet).Status.ObservedGeneration > 0 },
+		Original: "replicaset-controller",
+		Object:   newSet(""),
+		IsAnswered: func(o client.Object) bool {
+			return o.(*appsv1.ReplicaSet).Status.ObservedGeneration > 0
+		},
 	}
 	serviceProbe = Probe{
 		Original: "endpoints-controller",
 		Object: &corev1.Service{Spec: corev1.ServiceSpec{
-			ClusterIP: corev1.ClusterIPNone, Selector: map[string]string{"nobody": "has this"}, Ports: []corev1.ServicePort{{Port: 80}},
+			ClusterIP: corev1.ClusterIPNone, Selector: map[string]string{"nobody": "has this"},
+			Ports: []corev1.ServicePort{{Port: 80}},
 		}},
 		//lint:ignore SA1019 Endpoints are deprecated, and are what this is about
 		Answer: &corev1.Endpoints{},
@@ -54,7 +58,10 @@ func newSet(name string) *appsv1.ReplicaSet {
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name},
 		Spec: appsv1.ReplicaSetSpec{
 			Replicas: new(int32(0)), Selector: &metav1.LabelSelector{MatchLabels: labels},
-			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "a", Image: "a"}}}},
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: labels},
+				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "a", Image: "a"}}},
+			},
 		},
 	}
 }
@@ -89,16 +96,19 @@ func (w *world) connection() *rest.Config {
 	return connection
 }
 
-// starts starts a controller, and returns the error with which it ends: within the time, or when it is stopped then.
+// starts starts a controller, and returns the error with which it ends: within the time, or when it
+// is stopped then.
 func (w *world) starts(probe Probe, options ProbeOptions, within time.Duration) error {
 	w.Helper()
 	mgr, err := manager.New(w.connection(), manager.Options{
-		Logger: logr.Discard(), Metrics: server.Options{BindAddress: "0"}, Controller: config.Controller{SkipNameValidation: new(true)},
+		Logger: logr.Discard(), Metrics: server.Options{BindAddress: "0"},
+		Controller: config.Controller{SkipNameValidation: new(true)},
 	})
 	require.NoError(w, err)
 	build, err := Options{Probe: options}.Builder(mgr, probe)
 	require.NoError(w, err)
-	require.NoError(w, build.For(probe.Object).Complete(reconcile.Func(func(_ context.Context, r reconcile.Request) (reconcile.Result, error) {
+	require.NoError(w, build.For(probe.Object).Complete(reconcile.Func(func(_ context.Context,
+		r reconcile.Request) (reconcile.Result, error) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.reconciled = append(w.reconciled, r.Name)
@@ -109,9 +119,11 @@ func (w *world) starts(probe Probe, options ProbeOptions, within time.Duration) 
 	return mgr.Start(ctx)
 }
 
-// other plays a controller that answers each ReplicaSet after a time, or each Service, until the returned function is
-// called.
-func (w *world) other(after time.Duration, answer func(client.Object) error, list client.ObjectList) (stop func()) {
+// other plays a controller that answers each ReplicaSet after a time, or each Service, until the
+// returned function is called.
+func (w *world) other(
+	after time.Duration, answer func(client.Object) error, list client.ObjectList,
+) (stop func()) {
 	watching, err := w.live.Watch(w.Context(), list)
 	require.NoError(w, err)
 	var running sync.WaitGroup
@@ -142,7 +154,11 @@ func (w *world) writesStatus(object client.Object) error {
 
 func (w *world) makesEndpoints(service client.Object) error {
 	//lint:ignore SA1019 see above
-	endpoints := &corev1.Endpoints{ObjectMeta: metav1.ObjectMeta{Namespace: service.GetNamespace(), Name: service.GetName(), Labels: service.GetLabels()}}
+	endpoints := &corev1.Endpoints{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: service.GetNamespace(), Name: service.GetName(), Labels: service.GetLabels(),
+		},
+	}
 	return w.live.Create(w.Context(), endpoints, client.FieldOwner("kube-controller-manager"))
 }
 
@@ -160,11 +176,13 @@ func (w *world) nothingIsLeft(probe Probe) {
 	w.Helper()
 	for _, list := range []client.ObjectList{&appsv1.ReplicaSetList{}, &corev1.ServiceList{}} {
 		require.NoError(w, w.live.List(w.Context(), list, client.HasLabels{probeLabel}))
-		require.NoError(w, eachItem(list, func(o client.Object) error { return errors.New("there is still " + o.GetName()) }))
+		require.NoError(w, eachItem(list, func(o client.Object) error {
+			return errors.New("there is still " + o.GetName())
+		}))
 	}
 }
 
-// Two controllers that make Pods for one ReplicaSet make twice as many.
+// Two controllers that create Pods for one ReplicaSet create twice as many.
 func TestAControllerDoesNotStartWhereAnotherOneAnswers(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -172,11 +190,17 @@ func TestAControllerDoesNotStartWhereAnotherOneAnswers(t *testing.T) {
 		other func(w *world) (stop func())
 		wants string
 	}{
-		{"in the status", setProbe, func(w *world) func() { return w.other(time.Second, w.writesStatus, &appsv1.ReplicaSetList{}) },
+		{"in the status", setProbe, func(w *world) func() {
+			return w.other(time.Second, w.writesStatus, &appsv1.ReplicaSetList{})
+		},
 			"kube-controller-manager has answered the probe ReplicaSet default/loopwright-probe-"},
-		{"in another object", serviceProbe, func(w *world) func() { return w.other(time.Second, w.makesEndpoints, &corev1.ServiceList{}) },
+		{"in another object", serviceProbe, func(w *world) func() {
+			return w.other(time.Second, w.makesEndpoints, &corev1.ServiceList{})
+		},
 			"kube-controller-manager has answered the probe Service default/loopwright-probe-"},
-		{"in an object of another name", sliceProbe, func(w *world) func() { return w.other(time.Second, w.makesSlices, &corev1.ServiceList{}) },
+		{"in an object of another name", sliceProbe, func(w *world) func() {
+			return w.other(time.Second, w.makesSlices, &corev1.ServiceList{})
+		},
 			"kube-controller-manager has answered the probe Service default/loopwright-probe-"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -188,8 +212,12 @@ func TestAControllerDoesNotStartWhereAnotherOneAnswers(t *testing.T) {
 				err := w.starts(c.probe, ProbeOptions{}, time.Hour)
 				require.ErrorContains(w, err, c.wants)
 				require.ErrorContains(w, err, " after 1s.")
-				require.ErrorContains(w, err, "kube-controller-manager --controllers=*,-"+c.probe.Original)
-				where := map[bool]string{false: "leaving " + c.probe.Original + " out of ORIGINALS", true: "adding -" + c.probe.Original + " to ORIGINALS"}
+				require.ErrorContains(w, err,
+					"kube-controller-manager --controllers=*,-"+c.probe.Original)
+				where := map[bool]string{
+					false: "leaving " + c.probe.Original + " out of ORIGINALS",
+					true:  "adding -" + c.probe.Original + " to ORIGINALS",
+				}
 				require.ErrorContains(w, err, where[c.probe.Optional])
 				require.Equal(w, time.Second, time.Since(began), "an answer is seen when it comes")
 				require.Empty(w, w.reconciled)
@@ -207,7 +235,8 @@ func TestAControllerStartsWhereNobodyAnswers(t *testing.T) {
 			service.SetNamespace("default")
 			service.SetName("web")
 			require.NoError(w, w.live.Create(w.Context(), service))
-			w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: ours, Verb: "watch"}, CutAfter: 700 * time.Millisecond})
+			w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: ours, Verb: "watch"},
+				CutAfter: 700 * time.Millisecond})
 			require.NoError(w, w.starts(probe, ProbeOptions{}, 2900*time.Millisecond))
 			require.Empty(w, w.reconciled, "not before 3 seconds are over")
 			w.nothingIsLeft(probe)
@@ -218,25 +247,27 @@ func TestAControllerStartsWhereNobodyAnswers(t *testing.T) {
 	}
 }
 
-// The costs are documented.
+// The cost is documented.
 func TestAProbeTakesFiveRequests(t *testing.T) {
 	inWorld(t, func(w *world) {
 		require.NoError(w, w.starts(serviceProbe, ProbeOptions{Skip: true}, time.Minute))
 		without := w.did("services")
 		require.NoError(w, w.starts(serviceProbe, ProbeOptions{}, time.Minute))
 		with, answers := w.did("services"), w.did("endpoints")
-		require.Equal(w, map[string]int{"list": without["list"] + 1, "watch": without["watch"], "create": 1, "delete": 1}, with)
+		require.Equal(w, map[string]int{"list": without["list"] + 1, "watch": without["watch"],
+			"create": 1, "delete": 1}, with)
 		require.Empty(w, answers)
 	})
 }
 
-// That is the limit of a probe.
+// This is a documented limit of the probe.
 func TestAnAnswerThatComesTooLateIsNotSeen(t *testing.T) {
 	inWorld(t, func(w *world) {
 		stop := w.other(11*time.Second, w.writesStatus, &appsv1.ReplicaSetList{})
 		defer stop()
 		require.NoError(w, w.starts(setProbe, ProbeOptions{Wait: 10 * time.Second}, time.Minute))
-		require.ErrorContains(w, w.starts(setProbe, ProbeOptions{Wait: 12 * time.Second}, time.Minute), "after 11s")
+		require.ErrorContains(w, w.starts(setProbe, ProbeOptions{Wait: 12 * time.Second},
+			time.Minute), "after 11s")
 	})
 }
 
@@ -250,13 +281,14 @@ func TestWhatACrashHasLeftIsRemoved(t *testing.T) {
 			require.NoError(w, w.live.Create(w.Context(), set))
 		}
 		require.NoError(w, w.starts(setProbe, ProbeOptions{}, time.Minute))
-		require.True(w, apierrors.IsNotFound(w.live.Get(w.Context(), client.ObjectKeyFromObject(left), left)))
+		require.True(w, apierrors.IsNotFound(w.live.Get(w.Context(),
+			client.ObjectKeyFromObject(left), left)))
 		require.NoError(w, w.live.Get(w.Context(), client.ObjectKeyFromObject(foreign), foreign))
 		require.Subset(w, w.reconciled, []string{"web", "foreign"})
 	})
 }
 
-// Of two that start at the same time, neither answers yet.
+// Two controllers that start at the same time do not answer each other's probes yet.
 func TestOfTwoThatStartAtOnceOneIsLeft(t *testing.T) {
 	inWorld(t, func(w *world) {
 		var started sync.WaitGroup
@@ -271,7 +303,7 @@ func TestOfTwoThatStartAtOnceOneIsLeft(t *testing.T) {
 	})
 }
 
-// Somebody who stops the process wants no probe to be left.
+// A user who stops the process must not find a probe in the cluster.
 func TestAProbeIsRemovedIfTheProcessIsStopped(t *testing.T) {
 	inWorld(t, func(w *world) {
 		require.NoError(w, w.starts(setProbe, ProbeOptions{Wait: time.Hour}, time.Second))
@@ -280,7 +312,8 @@ func TestAProbeIsRemovedIfTheProcessIsStopped(t *testing.T) {
 	})
 }
 
-// A cache that is late shows the probe when it is over, and another program's probe looks the same.
+// A late cache shows the controller its own probe after the end, and it must answer another
+// program's probe, which looks the same.
 func TestAControllerAnswersTheProbesOfOthersOnly(t *testing.T) {
 	for _, probe := range []Probe{setProbe, serviceProbe} {
 		inWorld(t, func(w *world) {
@@ -291,7 +324,8 @@ func TestAControllerAnswersTheProbesOfOthersOnly(t *testing.T) {
 				object.SetLabels(map[string]string{probeLabel: probe.Original})
 				return object
 			}
-			w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: ours, Verb: "watch"}, DelayEvents: 10 * time.Second})
+			w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: ours, Verb: "watch"},
+				DelayEvents: 10 * time.Second})
 			var others sync.WaitGroup
 			others.Go(func() {
 				time.Sleep(20 * time.Second) // by then, the events of our own probe have come
@@ -306,7 +340,8 @@ func TestAControllerAnswersTheProbesOfOthersOnly(t *testing.T) {
 	}
 }
 
-// Another object may have the probe's name elsewhere, and the answer may have a label instead of the name.
+// An object in another namespace may have the probe's name, and the answer may have a label instead
+// of the name.
 func TestTheProbeAndItsAnswerAreKnown(t *testing.T) {
 	p := &prober{namespace: "default", name: "probe"}
 	require.False(t, p.isOther(newSet("probe")))
@@ -324,17 +359,19 @@ func TestTheProbeAndItsAnswerAreKnown(t *testing.T) {
 	require.True(t, p.isOther(answer))
 }
 
-// sliceProbe is a probe with an answer whose name nobody knows.
+// sliceProbe is a probe with an answer whose name is not known.
 var sliceProbe = Probe{
 	Original: "endpointslice-controller", Optional: true,
-	Object: serviceProbe.Object, Answer: &discoveryv1.EndpointSlice{}, AnswerLabel: discoveryv1.LabelServiceName,
+	Object: serviceProbe.Object, Answer: &discoveryv1.EndpointSlice{},
+	AnswerLabel: discoveryv1.LabelServiceName,
 }
 
 // makesSlices answers a Service with an object of another name.
 func (w *world) makesSlices(service client.Object) error {
 	slice := &discoveryv1.EndpointSlice{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: service.GetNamespace(), GenerateName: service.GetName() + "-", Labels: map[string]string{discoveryv1.LabelServiceName: service.GetName()},
+			Namespace: service.GetNamespace(), GenerateName: service.GetName() + "-",
+			Labels: map[string]string{discoveryv1.LabelServiceName: service.GetName()},
 		},
 		AddressType: discoveryv1.AddressTypeIPv4,
 	}
@@ -344,7 +381,8 @@ func (w *world) makesSlices(service client.Object) error {
 // A watch may be late, and a get is not.
 func TestAnAnswerIsSeenThoughTheWatchIsLate(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: ours, Verb: "watch"}, DelayEvents: time.Hour})
+		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: ours, Verb: "watch"},
+			DelayEvents: time.Hour})
 		stop := w.other(time.Second, w.writesStatus, &appsv1.ReplicaSetList{})
 		defer stop()
 		require.ErrorContains(w, w.starts(setProbe, ProbeOptions{}, time.Minute), "has answered")

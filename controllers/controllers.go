@@ -1,12 +1,15 @@
-// Package controllers has what all controllers below it share: each takes the place of one of Kubernetes' own.
+// Package controllers has what the controllers below it share. Each of them replaces one of
+// Kubernetes' own controllers.
 //
-//	config -> Run -> manager -> Add -> Builder, with a Probe -> the controller's sources and reconciler
+//	config -> Run -> manager -> Add -> Builder, with a Probe -> sources and reconciler
 //
-// Three things are the same for all. The reconciler reads what it has written ([Client]). A program that has no manager
-// runs the controller alone ([Run]). And before the first reconcile, a probe finds out whether somebody else does the
-// same work ([Probe]): two controllers that make Pods for one ReplicaSet make twice as many.
+// It gives each controller three things: a client that reads its own writes ([Client]); a way to
+// run it alone, in a program that has no manager ([Run]); and a probe, which finds out before the
+// first reconcile whether another controller does the same work ([Probe]). Two controllers that
+// create Pods for one ReplicaSet would create twice as many.
 //
-// Neighbours: below it is the manager. Above it are the controllers, such as controllers/replicaset.
+// Neighbours: below it is the manager. Above it are the controllers, such as
+// controllers/replicaset.
 package controllers
 
 import (
@@ -24,31 +27,34 @@ import (
 	"github.com/loopwright/loopwright/manager/predicate"
 )
 
-// Options are those of one controller. The zero value serves.
+// Options are those of one controller. The zero value is useful.
 type Options struct {
-	// Controller is as for any controller. What it does not say, the manager's settings do. Without these, five objects
-	// are reconciled at a time, as Kubernetes' own controllers do. EnableWarmup needs Probe.Skip: a replica that waits
-	// for the lead must not probe, because the leader would answer.
+	// Controller has the options that every controller has; the manager's settings are the default.
+	// If neither sets MaxConcurrentReconciles, the controller reconciles five objects at a time, as
+	// Kubernetes' own controllers do. EnableWarmup needs Probe.Skip: a replica that waits to become
+	// the leader must not probe, because the leader would answer.
 	Controller controller.Options
-	// Probe is about how to find out whether somebody else does the same work.
+	// Probe says how to find out whether another controller does the same work.
 	Probe ProbeOptions
 }
 
-// workers is how many objects a controller reconciles at a time if nobody says anything else.
+// workers is the default of MaxConcurrentReconciles.
 const workers = 5
 
-// Builder begins the construction of a controller: with the options, and with a probe that has to end well before the
-// first reconcile.
+// Builder returns a builder with these options, and with a probe that must find no other controller
+// before the first reconcile.
 func (o Options) Builder(mgr manager.Manager, probe Probe) (*builder.Builder, error) {
 	settings := o.Controller
-	if settings.MaxConcurrentReconciles == 0 && mgr.GetControllerOptions().MaxConcurrentReconciles == 0 {
+	if settings.MaxConcurrentReconciles == 0 &&
+		mgr.GetControllerOptions().MaxConcurrentReconciles == 0 {
 		settings.MaxConcurrentReconciles = workers
 	}
 	if o.Probe.Skip {
 		return builder.ControllerManagedBy(mgr).WithOptions(settings), nil
 	}
 	if settings.EnableWarmup != nil && *settings.EnableWarmup {
-		return nil, errors.New("EnableWarmup starts a controller's sources before this replica leads, and the probe is one of them: set Probe.Skip, or leave EnableWarmup out")
+		return nil, errors.New("EnableWarmup starts a controller's sources before this replica " +
+			"leads, and the probe is one of them: set Probe.Skip, or leave EnableWarmup out")
 	}
 	settings.EnableWarmup = new(false)
 	source, err := newProbeSource(mgr, probe, o.Probe)
@@ -59,19 +65,24 @@ func (o Options) Builder(mgr manager.Manager, probe Probe) (*builder.Builder, er
 		WithEventFilter(predicate.NewPredicateFuncs(source.prober.isOther)), nil
 }
 
-// Client makes a client for one controller. Its reads come from the manager's cache, and wait for its own writes, and
-// not for those of the manager's other controllers. The WriteWaiter is the cache, for a controller that has other things to
-// wait for.
+// Client makes a client for one controller. It reads from the manager's cache, and waits for the
+// writes of this controller, but not for those of the manager's other controllers. The WriteWaiter
+// is the cache itself, for a controller that has to wait for more than its own writes.
 //
-// Errors: a manager with a cache that cannot wait.
+// Errors: the manager's cache is no WriteWaiter.
 func Client(mgr manager.Manager) (client.Client, client.WriteWaiter, error) {
 	waiter, ok := mgr.GetCache().(client.WriteWaiter)
 	if !ok {
-		return nil, nil, fmt.Errorf("a controller that reads what it has written needs a cache that is a client.WriteWaiter, and not a %T", mgr.GetCache())
+		return nil, nil,
+			fmt.Errorf("a controller that reads what it has written needs a cache that is a "+
+				"client.WriteWaiter, and not a %T", mgr.GetCache())
 	}
 	c, err := client.New(mgr.GetConfig(), client.Options{
-		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(), Log: mgr.GetLogger(),
-		Cache: &client.CacheOptions{Reader: mgr.GetCache(), EnableReadYourWritesConsistency: new(true)},
+		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(),
+		Log: mgr.GetLogger(),
+		Cache: &client.CacheOptions{
+			Reader: mgr.GetCache(), EnableReadYourWritesConsistency: new(true),
+		},
 	})
 	if err != nil {
 		return nil, nil, fmt.Errorf("making a client that reads its writes: %w", err)
@@ -79,14 +90,17 @@ func Client(mgr manager.Manager) (client.Client, client.WriteWaiter, error) {
 	return c, waiter, nil
 }
 
-// Run runs one controller, and nothing else, until the context ends. It is for a program that has no manager.
+// Run runs only this controller, until the context ends. It is for a program that has no manager.
 // add is the controller's function Add.
 //
-// Errors: somebody else does the same work, and others that keep a manager from starting.
-func Run(ctx context.Context, config *rest.Config, options Options, add func(manager.Manager, Options) error) error {
+// Errors: another controller does the same work; and all errors of a manager's start.
+func Run(
+	ctx context.Context, config *rest.Config, options Options,
+	add func(manager.Manager, Options) error,
+) error {
 	config = rest.CopyConfig(config)
 	if config.QPS == 0 {
-		config.QPS = -1 // the API server knows better than a client what it can bear
+		config.QPS = -1 // no limit: the API server limits its clients itself
 	}
 	mgr, err := manager.New(config, manager.Options{Metrics: server.Options{BindAddress: "0"}})
 	if err != nil {

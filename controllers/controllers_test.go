@@ -25,7 +25,8 @@ import (
 	"github.com/loopwright/loopwright/manager/reconcile"
 )
 
-// A replica that waits for the lead must not probe: the leader would answer, and the replica would give up.
+// A replica that waits to become the leader must not probe: the leader would answer, and the
+// replica would give up.
 func TestOnlyTheLeaderProbes(t *testing.T) {
 	inWorld(t, func(w *world) {
 		leads := w.other(0, w.writesStatus, &appsv1.ReplicaSetList{})
@@ -34,15 +35,20 @@ func TestOnlyTheLeaderProbes(t *testing.T) {
 		require.NoError(w, w.live.Create(w.Context(), leaseOf("leader", lease)))
 		mgr, err := manager.New(w.connection(), manager.Options{
 			Logger: logr.Discard(), Metrics: server.Options{BindAddress: "0"},
-			LeaderElection: true, LeaderElectionID: "controllers", LeaderElectionNamespace: "default",
-			Controller: config.Controller{SkipNameValidation: new(true), EnableWarmup: new(true)},
+			LeaderElection: true, LeaderElectionID: "controllers",
+			LeaderElectionNamespace: "default",
+			Controller: config.Controller{
+				SkipNameValidation: new(true), EnableWarmup: new(true),
+			},
 		})
 		require.NoError(w, err)
 		build, err := Options{}.Builder(mgr, setProbe)
 		require.NoError(w, err)
-		require.NoError(w, build.For(&appsv1.ReplicaSet{}).Complete(reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {
-			return reconcile.Result{}, nil
-		})))
+		require.NoError(w,
+			build.For(&appsv1.ReplicaSet{}).Complete(reconcile.Func(func(context.Context,
+				reconcile.Request) (reconcile.Result, error) {
+				return reconcile.Result{}, nil
+			})))
 		ended := make(chan error)
 		go func() { ended <- mgr.Start(w.Context()) }()
 		time.Sleep(50 * time.Second) // the lease is good for a minute
@@ -54,19 +60,22 @@ func TestOnlyTheLeaderProbes(t *testing.T) {
 
 func TestAWarmUpNeedsAControllerThatDoesNotProbe(t *testing.T) {
 	inWorld(t, func(w *world) {
-		mgr, err := manager.New(w.connection(), manager.Options{Logger: logr.Discard(), Metrics: server.Options{BindAddress: "0"}})
+		mgr, err := manager.New(w.connection(),
+			manager.Options{Logger: logr.Discard(), Metrics: server.Options{BindAddress: "0"}})
 		require.NoError(w, err)
 		options := Options{Controller: controller.Options{EnableWarmup: new(true)}}
 		_, err = options.Builder(mgr, setProbe)
 		require.ErrorContains(w, err, "set Probe.Skip, or leave EnableWarmup out")
-		_, err = Options{Controller: controller.Options{EnableWarmup: new(false)}}.Builder(mgr, setProbe)
+		_, err = Options{Controller: controller.Options{EnableWarmup: new(false)}}.Builder(mgr,
+			setProbe)
 		require.NoError(w, err, "nobody wants one")
 		options.Probe.Skip = true
 		_, err = options.Builder(mgr, setProbe)
 		require.NoError(w, err)
 		_, err = Options{}.Builder(mgr, Probe{Original: "nothing", Object: &unknownKind{}})
 		require.ErrorContains(w, err, "the probe of the nothing")
-		_, err = Options{}.Builder(mgr, Probe{Original: "nothing", Object: &corev1.Service{}, Answer: &unknownKind{}})
+		_, err = Options{}.Builder(mgr,
+			Probe{Original: "nothing", Object: &corev1.Service{}, Answer: &unknownKind{}})
 		require.ErrorContains(w, err, "the probe of the nothing")
 	})
 }
@@ -75,17 +84,19 @@ type unknownKind struct{ corev1.Pod }
 
 func (u *unknownKind) DeepCopyObject() runtime.Object { return u }
 
-// A cache of somebody's own cannot say when it has seen a write.
+// A cache that the user has written may not know when it has seen a write.
 func TestAClientThatReadsItsWritesNeedsACacheThatWaits(t *testing.T) {
 	inWorld(t, func(w *world) {
-		mgr, err := manager.New(w.connection(), manager.Options{Logger: logr.Discard(), Metrics: server.Options{BindAddress: "0"}})
+		mgr, err := manager.New(w.connection(),
+			manager.Options{Logger: logr.Discard(), Metrics: server.Options{BindAddress: "0"}})
 		require.NoError(w, err)
 		c, waiter, err := Client(mgr)
 		require.NoError(w, err)
 		require.NotNil(w, c)
 		require.Same(w, mgr.GetCache(), waiter)
 		_, _, err = Client(withCache{mgr})
-		require.ErrorContains(w, err, "needs a cache that is a client.WriteWaiter, and not a struct { cache.Cache }")
+		require.ErrorContains(w, err,
+			"needs a cache that is a client.WriteWaiter, and not a struct { cache.Cache }")
 	})
 }
 
@@ -102,39 +113,52 @@ func TestRunRunsOneControllerWithAsManyWorkersAsItsOptionsSay(t *testing.T) {
 			ctx, stop := context.WithTimeout(w.Context(), time.Minute)
 			defer stop()
 			var now, most atomic.Int32
-			options := Options{Probe: ProbeOptions{Skip: true}, Controller: controller.Options{MaxConcurrentReconciles: c.says}}
-			require.NoError(w, Run(ctx, w.connection(), options, func(mgr manager.Manager, options Options) error {
-				options.Controller.SkipNameValidation = new(true)
-				build, err := options.Builder(mgr, setProbe)
-				require.NoError(w, err)
-				require.Equal(w, float32(-1), mgr.GetConfig().QPS)
-				return build.For(&appsv1.ReplicaSet{}).Complete(reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {
-					most.Store(max(most.Load(), now.Add(1)))
-					time.Sleep(time.Second)
-					now.Add(-1)
-					return reconcile.Result{}, nil
+			options := Options{
+				Probe:      ProbeOptions{Skip: true},
+				Controller: controller.Options{MaxConcurrentReconciles: c.says},
+			}
+			require.NoError(w, Run(ctx, w.connection(), options,
+				func(mgr manager.Manager, options Options) error {
+					options.Controller.SkipNameValidation = new(true)
+					build, err := options.Builder(mgr, setProbe)
+					require.NoError(w, err)
+					require.Equal(w, float32(-1), mgr.GetConfig().QPS)
+					return build.For(&appsv1.ReplicaSet{}).Complete(reconcile.Func(func(
+						context.Context, reconcile.Request,
+					) (reconcile.Result, error) {
+						most.Store(max(most.Load(), now.Add(1)))
+						time.Sleep(time.Second)
+						now.Add(-1)
+						return reconcile.Result{}, nil
+					}))
 				}))
-			}))
 			require.Equal(w, int32(c.workers), most.Load())
-			require.ErrorIs(w, Run(ctx, w.connection(), options, func(manager.Manager, Options) error { return context.Canceled }), context.Canceled)
+			require.ErrorIs(w, Run(ctx, w.connection(), options,
+				func(manager.Manager, Options) error {
+					return context.Canceled
+				}), context.Canceled)
 		})
 	}
 }
 
-// A program may have a limit of its own, and its settings are not this package's to change.
+// A program may have its own limit, and Run must not change its configuration.
 func TestRunLeavesTheConnectionOfItsCallerAsItIs(t *testing.T) {
 	inWorld(t, func(w *world) {
 		for _, limit := range []struct{ has, want float32 }{{0, -1}, {7, 7}} {
 			connection := w.connection()
 			connection.QPS = limit.has
-			err := Run(w.Context(), connection, Options{}, func(mgr manager.Manager, _ Options) error {
-				require.Equal(w, limit.want, mgr.GetConfig().QPS)
-				return context.Canceled
-			})
+			err := Run(w.Context(), connection, Options{},
+				func(mgr manager.Manager, _ Options) error {
+					require.Equal(w, limit.want, mgr.GetConfig().QPS)
+					return context.Canceled
+				})
 			require.ErrorIs(w, err, context.Canceled)
 			require.Equal(w, limit.has, connection.QPS)
 		}
-		err := Run(w.Context(), &rest.Config{Host: "a b"}, Options{}, func(manager.Manager, Options) error { return nil })
+		err := Run(w.Context(), &rest.Config{Host: "a b"}, Options{},
+			func(manager.Manager, Options) error {
+				return nil
+			})
 		require.Error(w, err, "nobody can connect to that")
 	})
 }
@@ -146,18 +170,23 @@ func TestTheManagersNumberOfWorkersGoesBeforeTheDefault(t *testing.T) {
 			require.NoError(w, w.live.Create(w.Context(), newSet(fmt.Sprint("web", i))))
 		}
 		mgr, err := manager.New(w.connection(), manager.Options{
-			Logger: logr.Discard(), Metrics: server.Options{BindAddress: "0"}, Controller: config.Controller{SkipNameValidation: new(true), MaxConcurrentReconciles: 3},
+			Logger: logr.Discard(), Metrics: server.Options{BindAddress: "0"},
+			Controller: config.Controller{
+				SkipNameValidation: new(true), MaxConcurrentReconciles: 3,
+			},
 		})
 		require.NoError(w, err)
 		build, err := Options{Probe: ProbeOptions{Skip: true}}.Builder(mgr, setProbe)
 		require.NoError(w, err)
 		var now, most atomic.Int32
-		require.NoError(w, build.For(&appsv1.ReplicaSet{}).Complete(reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {
-			most.Store(max(most.Load(), now.Add(1)))
-			time.Sleep(time.Second)
-			now.Add(-1)
-			return reconcile.Result{}, nil
-		})))
+		require.NoError(w,
+			build.For(&appsv1.ReplicaSet{}).Complete(reconcile.Func(func(context.Context,
+				reconcile.Request) (reconcile.Result, error) {
+				most.Store(max(most.Load(), now.Add(1)))
+				time.Sleep(time.Second)
+				now.Add(-1)
+				return reconcile.Result{}, nil
+			})))
 		ctx, stop := context.WithTimeout(w.Context(), time.Minute)
 		defer stop()
 		require.NoError(w, mgr.Start(ctx))
@@ -168,6 +197,9 @@ func TestTheManagersNumberOfWorkersGoesBeforeTheDefault(t *testing.T) {
 func leaseOf(holder string, since metav1.MicroTime) *coordinationv1.Lease {
 	return &coordinationv1.Lease{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "controllers"},
-		Spec:       coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: new(int32(60)), AcquireTime: &since, RenewTime: &since},
+		Spec: coordinationv1.LeaseSpec{
+			HolderIdentity: &holder, LeaseDurationSeconds: new(int32(60)), AcquireTime: &since,
+			RenewTime: &since,
+		},
 	}
 }

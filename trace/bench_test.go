@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// The names change from event to event, as they do in life, so that the
-// compiler cannot build the Event ahead of time.
+// The names change from event to event, as in a real program, so that the compiler cannot build the
+// Event ahead of time.
 var names = func() (n [64]string) {
 	for i := range n {
 		n[i] = "web-" + strconv.Itoa(i)

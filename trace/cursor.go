@@ -53,10 +53,9 @@ func (c *Cursor) readSome(events []Event, until uint64) (more []Event, lost uint
 	return events, lost
 }
 
-// Wait blocks until there is something to Read, or until ctx ends. It returns
-// the cause of ctx's end, and nil otherwise. The end of ctx comes first: a reader that
-// lags behind always has something to Read, and must stop nevertheless. It gets the
-// rest with a last Read.
+// Wait blocks until there is something to Read, or until ctx ends. It returns the cause of ctx's
+// end, and nil otherwise. The end of ctx comes first: a reader that lags behind always has
+// something to Read, and must stop nevertheless. It gets the rest by a last Read.
 func (c *Cursor) Wait(ctx context.Context) error {
 	if c.rec == nil {
 		<-ctx.Done()

@@ -71,7 +71,7 @@ func TestWaitEndsWithItsContextEvenIfTheRecorderIsOff(t *testing.T) {
 	})
 }
 
-// A reader that nobody records for has missed nothing, and must not say that it did.
+// A reader of a recorder that is off has missed nothing, and must not report that it did.
 func TestACursorOfARecorderThatIsOffHasMissedNothing(t *testing.T) {
 	var off *Recorder
 	events, lost := off.Cursor().Read()

@@ -1,13 +1,11 @@
 // Package trace is the flight recorder: a bounded ring of small typed events
 // that answers "why was this object reconciled?".
 //
-// Every layer writes what it just did into the Recorder that it was given. A reader
-// gets the events as a slice, through a live Cursor, as a narrated Timeline or as
-// JSON lines.
+// Every layer records what it did in the Recorder that it was given. A reader gets the events as a
+// slice, through a live Cursor, as a narrated Timeline or as JSON lines.
 //
-// Neighbours: below it there is only the standard library. Above it are all
-// the layers: the informer, the workqueue and the manager each take a
-// *Recorder, and nil means off.
+// Neighbours: below it is only the standard library. Above it are all the layers: the informer, the
+// workqueue and the manager each take a *Recorder; nil is off.
 package trace
 
 import "time"
@@ -24,7 +22,7 @@ type Event struct {
 
 	Kind    Kind
 	Outcome Outcome
-	Layer   string // who recorded it: "listwatch", "queue", a controller's name
+	Layer   string // that recorded it: "listwatch", "queue", a controller's name
 
 	Object    string // the object's kind: "Pod"; empty if the layer does not know it
 	Namespace string // empty for a cluster-scoped object
@@ -53,8 +51,8 @@ type Kind uint8
 const (
 	// What a ListerWatcher and the reflector do.
 	List       Kind = iota + 1 // a list returned: Count items, Version, Took; Failed with a Reason
-	WatchStart                 // a watch was opened, from Version; or Op WatchList, no older than Version
-	WatchEvent                 // an object came over the watch: Op ADDED, MODIFIED or DELETED, Version
+	WatchStart                 // a watch was opened from Version; or Op WatchList, no older than it
+	WatchEvent                 // an event of the watch: Op ADDED, MODIFIED or DELETED, Version
 	Bookmark                   // the server said that nothing else happened up to Version
 	WatchEnd                   // the watch ended: Reason
 	Expired                    // 410 Gone: Version is too old to watch from, a relist follows
@@ -70,7 +68,7 @@ const (
 
 	// What decides whether, and for whom, there is work.
 	Predicate // a verdict on an event: Op, Reason is the predicate, Passed or Filtered
-	Handler   // an event became a request: Op, ToObject, ToNamespace and ToName, Reason is the handler
+	Handler   // an event became a request: Op, ToObject, ToNamespace, ToName; Reason is the handler
 
 	// What the queue does.
 	Enqueue // a key was added: Reason; Deduplicated or Deferred if it did not grow the queue
@@ -99,19 +97,20 @@ var kindNames = [...]string{
 	Delta: "delta", Index: "index", Synced: "synced", Resync: "resync", Notified: "notified",
 	Predicate: "predicate", Handler: "handler",
 	Enqueue: "enqueue", Delay: "delay", Dequeue: "dequeue", Done: "done",
-	ReconcileStart: "reconcile start", ReconcileEnd: "reconcile end", Write: "write", Admission: "admission",
+	ReconcileStart: "reconcile start", ReconcileEnd: "reconcile end",
+	Write: "write", Admission: "admission",
 	Start: "start", Stop: "stop", Lease: "lease",
 	Note: "note",
 }
 
-// WatchList is the Op of a WatchStart that begins with all there is. Its Version
-// is no position in the history, but a bound: what comes is no older.
+// WatchList is the Op of a WatchStart that begins with all objects. Its Version is not a position
+// in the history, but a lower bound: the objects are no older.
 const WatchList = "WatchList"
 
-// String is the kind's name in a timeline and in JSON.
+// String returns the kind's name in a timeline and in JSON.
 func (k Kind) String() string { return nameIn(kindNames[:], int(k)) }
 
-// Outcome says how it ended, where a kind can end in more than one way.
+// Outcome says how an event of a kind ended that can end in more than one way.
 type Outcome uint8
 
 const (
@@ -136,7 +135,7 @@ var outcomeNames = [...]string{
 	GivenUp: "given up", Waiting: "waiting",
 }
 
-// String is the outcome's name in JSON; empty for no outcome.
+// String returns the outcome's name in JSON; "" for no outcome.
 func (o Outcome) String() string {
 	if o == 0 {
 		return ""

@@ -6,7 +6,7 @@ import (
 	"github.com/loopwright/loopwright/trace"
 )
 
-// A layer records what it does; somebody asks later why a key was reconciled.
+// A layer records what it does; later, a user asks why a key was reconciled.
 func Example() {
 	rec := trace.New(0)
 	if rec.On() {

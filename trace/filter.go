@@ -70,8 +70,8 @@ func Why(events []Event, object, namespace, name string) []Event {
 	var out []Event
 	for _, e := range events {
 		caused := e.Seq <= until[change{e.Object, e.Namespace, e.Name, e.Version}]
-		// A handler that made a request of the same change for another key is
-		// somebody else's story.
+		// A request that a handler made of the same change for another key belongs to the story of
+		// that key.
 		if key.Match(e) || caused && e.Kind != Handler {
 			out = append(out, e)
 		}

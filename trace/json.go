@@ -49,7 +49,8 @@ func WriteJSON(w io.Writer, started time.Time, events []Event) error {
 	for _, e := range events {
 		err := enc.Encode(jsonEvent{
 			Seq: e.Seq, Time: started.Add(e.At), Kind: e.Kind.String(), Outcome: e.Outcome.String(),
-			Layer: e.Layer, Object: e.Object, Namespace: e.Namespace, Name: e.Name, Version: e.Version,
+			Layer: e.Layer, Object: e.Object,
+			Namespace: e.Namespace, Name: e.Name, Version: e.Version,
 			ToObject: e.ToObject, ToNamespace: e.ToNamespace, ToName: e.ToName,
 			Op: e.Op, Reason: e.Reason, Count: e.Count, Nanos: int64(e.Took),
 		})

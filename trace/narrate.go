@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// narrate is the sentence at the end of a timeline's line. The columns before
-// it have said when, who and about which object.
+// narrate returns the sentence at the end of a timeline's line. The columns before it show the
+// time, the layer, the kind and the object.
 func narrate(e Event) string {
 	switch {
 	case e.Kind <= Backoff:
@@ -38,14 +38,15 @@ func narrateWatching(e Event) string {
 	case Expired:
 		return "410 Gone: the server no longer knows resourceVersion " + e.Version + ", list again"
 	case Backoff:
-		return fmt.Sprintf("waiting %s before attempt %d", short(e.Took), e.Count) + because(e.Reason)
+		return fmt.Sprintf("waiting %s before attempt %d", short(e.Took), e.Count) +
+			because(e.Reason)
 	default:
 		return e.Reason
 	}
 }
 
-// narrateStart says what the version means: the one from which a watch resumes, or a
-// bound for how old a view may be.
+// narrateStart says what the version means: the one from which a watch resumes, or a lower bound
+// for that of a list.
 func narrateStart(e Event) string {
 	switch {
 	case e.Op != WatchList:
@@ -62,7 +63,8 @@ func narrateInforming(e Event) string {
 	case Delta:
 		return fmt.Sprintf("%s queued, %d pending for this key", e.Op, e.Count)
 	case Index:
-		return fmt.Sprintf("%s in store and index", e.Op) + at(e.Version) + ", " + plural(e.Count, "object") + " held"
+		return fmt.Sprintf("%s in store and index", e.Op) + at(e.Version) + ", " +
+			plural(e.Count, "object") + " held"
 	case Synced:
 		return "the first list is in the store: " + plural(e.Count, "object")
 	case Resync:
@@ -78,7 +80,8 @@ func narrateInforming(e Event) string {
 		if e.ToName == "" {
 			return e.Op + " asks for nothing" + because(e.Reason)
 		}
-		return e.Op + " asks for " + kindAndKey(e.ToObject, e.ToNamespace, e.ToName) + because(e.Reason)
+		return e.Op + " asks for " + kindAndKey(e.ToObject, e.ToNamespace, e.ToName) +
+			because(e.Reason)
 	}
 }
 
@@ -170,7 +173,7 @@ func plural(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// short drops the digits that nobody reads.
+// short rounds a duration to about three digits.
 func short(d time.Duration) string {
 	switch {
 	case d >= time.Second:

@@ -28,7 +28,7 @@ type Recorder struct {
 	mu      sync.Mutex    // guards all below
 	ring    []Event       // the event with number n is at n&mask
 	seq     uint64        // the number of the newest event
-	changed chan struct{} // closed by Record; received by Cursor.Wait; nil when nobody waits
+	changed chan struct{} // closed by Record; received by Cursor.Wait; nil without a waiting cursor
 }
 
 // DefaultSize holds a few minutes of a busy controller in under 1 MB.
@@ -47,9 +47,8 @@ func New(size int) *Recorder {
 	return &Recorder{started: time.Now(), ring: make([]Event, n), mask: uint64(n - 1)}
 }
 
-// On reports whether events are kept. Record is safe without it, but a layer
-// asks first. Then a recorder that is off costs one branch, and nobody builds an
-// Event for nothing.
+// On reports whether events are kept. Record is safe without it, but a layer asks first: then a
+// recorder that is off costs one branch, and the layer does not build an Event.
 //
 //	if rec.On() {
 //		rec.Record(trace.Event{Kind: trace.Dequeue, ...})

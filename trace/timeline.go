@@ -18,9 +18,9 @@ type Timeline struct {
 	Filter Filter // what to show; zero shows everything
 	Color  bool   // ANSI colours; the caller knows whether its output is a terminal
 
-	// Minimum widths of the columns. Write widens them to fit all its events.
-	// Follow sees one event at a time: it widens when it must, so a caller that
-	// knows its names sets them and gets straight columns from the first line.
+	// Minimum widths of the columns. Write widens them to fit all its events. Follow sees one event
+	// at a time, and widens a column when it must: set the widths to keep the columns aligned from
+	// the first line.
 	LayerWidth, ObjectWidth int
 }
 
@@ -41,17 +41,18 @@ func (t Timeline) Write(w io.Writer, events []Event) error {
 	return nil
 }
 
-// Follow renders events as they are recorded, from the oldest one that rec
-// still holds, until ctx ends. What was recorded before the end of ctx is
-// still written. If events come faster than w takes them, a line says how many are
-// missing.
+// Follow renders events as they are recorded, from the oldest one that rec still holds, until ctx
+// ends. It still writes what was recorded before ctx ended. If events come faster than w takes
+// them, a line says how many are missing.
 func (t Timeline) Follow(ctx context.Context, rec *Recorder, w io.Writer) error {
 	c := rec.Cursor()
 	for {
 		ended := c.Wait(ctx) != nil
 		events, lost := c.Read()
 		if lost > 0 {
-			if _, err := fmt.Fprintf(w, "          ... %d events were overwritten before they could be shown\n", lost); err != nil {
+			if _, err := fmt.Fprintf(
+				w, "          ... %d events were overwritten before they could be shown\n", lost,
+			); err != nil {
 				return fmt.Errorf("writing the timeline: %w", err)
 			}
 		}
@@ -72,7 +73,7 @@ func (t *Timeline) widen(e Event) {
 	t.ObjectWidth = max(t.ObjectWidth, len(subject(e)))
 }
 
-// Line renders one event, whether the filter selects it or not.
+// Line renders one event, even if the filter does not select it.
 func (t Timeline) Line(e Event) string {
 	s := fmt.Sprintf("%8.3fs  %-*s  %s  %-*s  %s",
 		e.At.Seconds(), t.LayerWidth, e.Layer, t.paint(e), t.ObjectWidth, subject(e), narrate(e))
@@ -88,12 +89,13 @@ func (t Timeline) paint(e Event) string {
 	return color(e) + s + "\x1b[0m"
 }
 
-// color groups the kinds by part: watching, queueing, reconciling. Trouble is
-// red wherever it comes from.
+// color groups the kinds by part: watching, queueing, reconciling. Errors of every part are red.
 func color(e Event) string {
-	const red, green, yellow, blue, magenta, cyan = "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[34m", "\x1b[35m", "\x1b[36m"
+	const red, green, yellow = "\x1b[31m", "\x1b[32m", "\x1b[33m"
+	const blue, magenta, cyan = "\x1b[34m", "\x1b[35m", "\x1b[36m"
 	switch {
-	case e.Kind == Error, e.Kind == Expired, e.Outcome == Failed, e.Outcome == Conflict, e.Outcome == Refused:
+	case e.Kind == Error, e.Kind == Expired, e.Outcome == Failed, e.Outcome == Conflict,
+		e.Outcome == Refused:
 		return red
 	case e.Kind <= Backoff:
 		return cyan
@@ -108,7 +110,7 @@ func color(e Event) string {
 	}
 }
 
-// subject is "Pod default/web-1", with whatever part of it the event knows.
+// subject returns "Pod default/web-1", or the parts of it that the event has.
 func subject(e Event) string {
 	return kindAndKey(e.Object, e.Namespace, e.Name)
 }

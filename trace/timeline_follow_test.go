@@ -19,11 +19,12 @@ func TestATimelineShowsWhatItsFilterSelectsInColumnsThatFitThat(t *testing.T) {
 	timeline := Timeline{Filter: Filter{Kinds: []Kind{List}}}
 	var out strings.Builder
 	require.NoError(t, timeline.Write(&out, story()))
-	assert.Equal(t, "   0.004s  listwatch  list             Pod  12 items at resourceVersion 811\n", out.String(),
+	assert.Equal(t, "   0.004s  listwatch  list             Pod  12 items at resourceVersion 811\n",
+		out.String(),
 		"what is not shown needs no line, and no column")
 }
 
-// ended is a context that is over: Follow then writes what there is, and returns.
+// ended returns a context that has ended: Follow then writes the recorded events, and returns.
 func ended() context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -37,12 +38,14 @@ func TestFollowWritesWhatWriteWrites(t *testing.T) {
 	}
 	events := rec.Events()
 	fits := Timeline{LayerWidth: 10, ObjectWidth: 22}
-	for name, timeline := range inorder.Map(map[string]Timeline{"all": fits, "some": {Filter: Filter{Layer: "listwatch", Name: "web-1"}}}) {
+	for name, timeline := range inorder.Map(map[string]Timeline{"all": fits,
+		"some": {Filter: Filter{Layer: "listwatch", Name: "web-1"}}}) {
 		var written, followed strings.Builder
 		require.NoError(t, timeline.Write(&written, events))
 		require.NoError(t, timeline.Follow(ended(), rec, &followed))
 		assert.NotEmpty(t, written.String())
-		assert.Equal(t, written.String(), followed.String(), "%s: with the same filter and columns, the lines must be the same", name)
+		assert.Equal(t, written.String(), followed.String(),
+			"%s: with the same filter and columns, the lines must be the same", name)
 	}
 }
 
@@ -78,10 +81,10 @@ func (b *burst) Write(line []byte) (int, error) {
 	return b.Buffer.Write(line)
 }
 
-// Whoever reads a timeline with a hole in it, and does not know, takes it for the
-// whole story.
+// A user who does not know that events are missing takes the timeline for the whole story.
 func TestFollowSaysHowManyEventsItCouldNotShow(t *testing.T) {
-	for size, want := range inorder.Map(map[int]string{4: "", 5: "... 1 events were overwritten", 11: "... 7 events were overwritten"}) {
+	for size, want := range inorder.Map(map[int]string{4: "", 5: "... 1 events were overwritten",
+		11: "... 7 events were overwritten"}) {
 		ctx, cancel := context.WithCancel(t.Context())
 		b := &burst{rec: New(4), cancel: cancel, size: size}
 		b.rec.Record(Event{Kind: Note, Reason: "the first"})
@@ -89,11 +92,14 @@ func TestFollowSaysHowManyEventsItCouldNotShow(t *testing.T) {
 		lines := strings.Split(strings.TrimSpace(b.String()), "\n")
 		assert.Contains(t, lines[0], "the first")
 		if rest := lines[1:]; want == "" {
-			assert.Len(t, rest, 4, "%d events fit, so none of them was lost, and nothing need be said", size)
-		} else if assert.Len(t, rest, 5, "the number of the lost ones, and then the four that are left of %d", size) {
+			assert.Len(t, rest, 4,
+				"%d events fit, so none of them was lost, and nothing need be said", size)
+		} else if assert.Len(t, rest, 5,
+			"the number of the lost ones, and then the four that are left of %d", size) {
 			assert.Contains(t, rest[0], want, "the hole comes before the events that follow it")
 		}
-		assert.Equal(t, 4, strings.Count(b.String(), "one of many"), "what the recorder still holds of %d must be shown", size)
+		assert.Equal(t, 4, strings.Count(b.String(), "one of many"),
+			"what the recorder still holds of %d must be shown", size)
 	}
 }
 
@@ -110,7 +116,8 @@ func (d *fullDisk) Write(line []byte) (int, error) {
 func TestFollowReportsAnOutputThatFails(t *testing.T) {
 	rec := New(4)
 	rec.Record(Event{Kind: Note})
-	assert.ErrorContains(t, Timeline{}.Follow(ended(), rec, &fullDisk{}), "no space left", "an event could not be written")
+	assert.ErrorContains(t, Timeline{}.Follow(ended(), rec, &fullDisk{}), "no space left",
+		"an event could not be written")
 }
 
 // lostLine fails at the line that says how many events were lost.
@@ -132,5 +139,6 @@ func TestFollowReportsThatItCouldNotSayWhatWasLost(t *testing.T) {
 
 // The clock of a timeline has three digits after the point.
 func TestALineBeginsWithItsTime(t *testing.T) {
-	assert.Equal(t, "1234.568s    start            x  started", Timeline{}.Line(Event{At: 1234568 * time.Millisecond, Kind: Start, Name: "x"}))
+	assert.Equal(t, "1234.568s    start            x  started",
+		Timeline{}.Line(Event{At: 1234568 * time.Millisecond, Kind: Start, Name: "x"}))
 }

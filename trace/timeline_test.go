@@ -22,13 +22,36 @@ func story() []Event {
 	ms := time.Millisecond
 	events := []Event{
 		{At: 4 * ms, Kind: List, Layer: "listwatch", Object: "Pod", Version: "811", Count: 12},
-		{At: 1310 * ms, Kind: WatchEvent, Layer: "listwatch", Object: "Pod", Namespace: "default", Name: "web-1", Version: "815", Op: "DELETED"},
-		{At: 1311 * ms, Kind: WatchEvent, Layer: "listwatch", Object: "Pod", Namespace: "default", Name: "other", Version: "816", Op: "MODIFIED"},
-		{At: 1312 * ms, Kind: Predicate, Layer: "replicaset", Object: "Pod", Namespace: "default", Name: "web-1", Version: "815", Op: "Delete", Outcome: Passed},
-		{At: 1312 * ms, Kind: Handler, Layer: "replicaset", Object: "Pod", Namespace: "default", Name: "web-1", Version: "815", Op: "Delete", ToNamespace: "default", ToName: "web", Reason: "owner ReplicaSet"},
-		{At: 1313 * ms, Kind: Enqueue, Layer: "queue", Namespace: "default", Name: "web", Outcome: Deduplicated},
-		{At: 1320 * ms, Kind: ReconcileStart, Layer: "replicaset", Object: "ReplicaSet", Namespace: "default", Name: "web", Count: 2},
-		{At: 1329 * ms, Kind: ReconcileEnd, Layer: "replicaset", Object: "ReplicaSet", Namespace: "default", Name: "web", Outcome: Failed, Took: 9 * ms, Reason: "pods is forbidden"},
+		{
+			At: 1310 * ms, Kind: WatchEvent, Layer: "listwatch", Object: "Pod",
+			Namespace: "default", Name: "web-1", Version: "815", Op: "DELETED",
+		},
+		{
+			At: 1311 * ms, Kind: WatchEvent, Layer: "listwatch", Object: "Pod",
+			Namespace: "default", Name: "other", Version: "816", Op: "MODIFIED",
+		},
+		{
+			At: 1312 * ms, Kind: Predicate, Layer: "replicaset", Object: "Pod",
+			Namespace: "default", Name: "web-1", Version: "815", Op: "Delete", Outcome: Passed,
+		},
+		{
+			At: 1312 * ms, Kind: Handler, Layer: "replicaset", Object: "Pod", Namespace: "default",
+			Name: "web-1", Version: "815", Op: "Delete", ToNamespace: "default", ToName: "web",
+			Reason: "owner ReplicaSet",
+		},
+		{
+			At: 1313 * ms, Kind: Enqueue, Layer: "queue", Namespace: "default", Name: "web",
+			Outcome: Deduplicated,
+		},
+		{
+			At: 1320 * ms, Kind: ReconcileStart, Layer: "replicaset", Object: "ReplicaSet",
+			Namespace: "default", Name: "web", Count: 2,
+		},
+		{
+			At: 1329 * ms, Kind: ReconcileEnd, Layer: "replicaset", Object: "ReplicaSet",
+			Namespace: "default", Name: "web", Outcome: Failed, Took: 9 * ms,
+			Reason: "pods is forbidden",
+		},
 	}
 	for i := range events {
 		events[i].Seq = uint64(i + 1)
@@ -52,15 +75,18 @@ func TestATimelineIsReadFromTopToBottomInStraightColumns(t *testing.T) {
 }
 
 func TestWhyFollowsOneReplicaSetBackToThePodThatWokeIt(t *testing.T) {
-	events := append(story(), Event{Seq: 9, Kind: Handler, Layer: "endpoints", Object: "Pod", Namespace: "default", Name: "web-1", Version: "815",
+	events := append(story(), Event{Seq: 9, Kind: Handler, Layer: "endpoints", Object: "Pod",
+		Namespace: "default", Name: "web-1", Version: "815",
 		Op: "Delete", ToNamespace: "default", ToName: "service"})
-	events[4], events[8] = events[8], events[4] // another controller's handler saw the same change first
+	// another controller's handler saw the same change first
+	events[4], events[8] = events[8], events[4]
 	events[4].Seq, events[8].Seq = 5, 9
 	var seqs []uint64
 	for _, e := range Why(events, "ReplicaSet", "default", "web") {
 		seqs = append(seqs, e.Seq)
 	}
-	assert.Equal(t, []uint64{2, 4, 6, 7, 8, 9}, seqs, "neither the list, nor the other pod, nor the other controller belongs to the story")
+	assert.Equal(t, []uint64{2, 4, 6, 7, 8, 9}, seqs,
+		"neither the list, nor the other pod, nor the other controller belongs to the story")
 }
 
 func TestAFilterSelectsByKindLayerAndKey(t *testing.T) {
@@ -69,18 +95,23 @@ func TestAFilterSelectsByKindLayerAndKey(t *testing.T) {
 	assert.Equal(t, 3, count(Filter{Kinds: []Kind{WatchEvent, List}}))
 	assert.Equal(t, 3, count(Filter{Layer: "listwatch"}))
 	assert.Equal(t, 3, count(Filter{Namespace: "default", Name: "web-1"}))
-	assert.Equal(t, 4, count(Filter{Name: "web"}), "the request that a handler made for the key counts")
+	assert.Equal(t, 4, count(Filter{Name: "web"}),
+		"the request that a handler made for the key counts")
 	assert.Zero(t, count(Filter{Namespace: "kube-system"}))
-	assert.Zero(t, count(Filter{Namespace: "kube-system", Name: "web"}), "a request for the same name elsewhere is another one")
+	assert.Zero(t, count(Filter{Namespace: "kube-system", Name: "web"}),
+		"a request for the same name elsewhere is another one")
 	assert.Equal(t, 2, count(Filter{Kinds: []Kind{WatchEvent}}))
-	assert.Equal(t, 3, count(Filter{Object: "ReplicaSet"}), "its two reconciles, and what a layer recorded that knows no kinds")
-	assert.Zero(t, count(Filter{Layer: "listwatch", Name: "web"}), "the handler that asked for the key is of another layer")
+	assert.Equal(t, 3, count(Filter{Object: "ReplicaSet"}),
+		"its two reconciles, and what a layer recorded that knows no kinds")
+	assert.Zero(t, count(Filter{Layer: "listwatch", Name: "web"}),
+		"the handler that asked for the key is of another layer")
 }
 
-// A controller is asked why one key was reconciled. What woke another key would send
-// the reader after the wrong object.
+// A user asks why one key was reconciled. The cause of another key's reconcile would lead to the
+// wrong object.
 func TestWhyLeavesOutWhatWokeAnotherKey(t *testing.T) {
-	events := append(story(), Event{Seq: 9, Kind: Handler, Layer: "replicaset", Object: "Pod", Namespace: "default", Name: "other", Version: "816",
+	events := append(story(), Event{Seq: 9, Kind: Handler, Layer: "replicaset", Object: "Pod",
+		Namespace: "default", Name: "other", Version: "816",
 		Op: "Update", ToNamespace: "default", ToName: "another"})
 	for _, e := range Why(events, "ReplicaSet", "default", "web") {
 		assert.NotEqual(t, "other", e.Name, "%s at %s belongs to another key", e.Kind, e.Version)
@@ -92,7 +123,8 @@ func TestColourChangesNothingButTheColour(t *testing.T) {
 	require.NoError(t, Timeline{}.Write(&plain, story()))
 	require.NoError(t, Timeline{Color: true}.Write(&colored, story()))
 	s := colored.String()
-	for _, code := range []string{"\x1b[0m", "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[35m", "\x1b[36m"} {
+	for _, code := range []string{"\x1b[0m", "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[35m",
+		"\x1b[36m"} {
 		assert.Contains(t, s, code)
 		s = strings.ReplaceAll(s, code, "")
 	}
@@ -123,8 +155,8 @@ func TestFollowShowsEventsAsTheyComeAndTheRestAtTheEnd(t *testing.T) {
 	})
 }
 
-// slowTerminal takes so long for each line that new events are there after it. It breaks
-// when somebody writes to it forever.
+// slowTerminal takes so long for each line that new events are there after it. It fails if Follow
+// never stops writing.
 type slowTerminal struct {
 	rec    *Recorder
 	cancel context.CancelFunc
@@ -151,17 +183,29 @@ func TestAReaderThatLagsBehindNoticesTheEndOfItsContext(t *testing.T) {
 	assert.Equal(t, 11, s.lines, "what was recorded before the end is still written")
 }
 
-// A Service web selects the pods of a Deployment web. Somebody who asks about one must
-// not get the story of the other.
+// A Service web selects the pods of a Deployment web. A user who asks about one must not get the
+// story of the other.
 func TestADeploymentAndAServiceOfOneNameAreTwoStories(t *testing.T) {
 	events := []Event{
 		{Kind: WatchEvent, Object: "Deployment", Namespace: "default", Name: "web", Version: "5"},
-		{Kind: Handler, Object: "Pod", Namespace: "default", Name: "web-1", Version: "6", ToObject: "Deployment", ToNamespace: "default", ToName: "web"},
-		{Kind: Handler, Object: "Pod", Namespace: "default", Name: "web-1", Version: "6", ToObject: "Service", ToNamespace: "default", ToName: "web"},
+		{
+			Kind: Handler, Object: "Pod", Namespace: "default", Name: "web-1", Version: "6",
+			ToObject: "Deployment", ToNamespace: "default", ToName: "web",
+		},
+		{
+			Kind: Handler, Object: "Pod", Namespace: "default", Name: "web-1", Version: "6",
+			ToObject: "Service", ToNamespace: "default", ToName: "web",
+		},
 		{Kind: Enqueue, Object: "Deployment", Namespace: "default", Name: "web"},
 		{Kind: Enqueue, Object: "Service", Namespace: "default", Name: "web"},
-		{Kind: Enqueue, Namespace: "default", Name: "web", Reason: "by a layer that does not know kinds"},
-		{Kind: Handler, Object: "Pod", Namespace: "default", Name: "web-1", Version: "7", ToNamespace: "default", ToName: "web"},
+		{
+			Kind: Enqueue, Namespace: "default", Name: "web",
+			Reason: "by a layer that does not know kinds",
+		},
+		{
+			Kind: Handler, Object: "Pod", Namespace: "default", Name: "web-1", Version: "7",
+			ToNamespace: "default", ToName: "web",
+		},
 	}
 	for i := range events {
 		events[i].Seq = uint64(i + 1)
@@ -172,7 +216,8 @@ func TestADeploymentAndAServiceOfOneNameAreTwoStories(t *testing.T) {
 		}
 		return seqs
 	}
-	assert.Equal(t, []uint64{1, 2, 4, 6, 7}, seqs(Filter{Object: "Deployment", Name: "web"}.Select(events)))
+	assert.Equal(t, []uint64{1, 2, 4, 6, 7},
+		seqs(Filter{Object: "Deployment", Name: "web"}.Select(events)))
 	assert.Equal(t, []uint64{3, 5, 6, 7}, seqs(Why(events, "Service", "default", "web")))
 	assert.Len(t, Filter{Name: "web"}.Select(events), 7, "without a kind, all of them match")
 	assert.Contains(t, Timeline{}.Line(events[2]), "asks for Service default/web")
@@ -190,28 +235,33 @@ func TestEveryKindAndOutcomeHasANameAndASentence(t *testing.T) {
 		assert.NotEqual(t, "unknown", o.String(), "outcome %d", o)
 	}
 	for _, k := range []Kind{0, Note + 1, 200} {
-		assert.Equal(t, "unknown", k.String(), "kind %d: an event of a newer program must not crash this one", k)
+		assert.Equal(t, "unknown", k.String(),
+			"kind %d: an event of a newer program must not crash this one", k)
 	}
 	assert.Equal(t, "unknown", (Waiting + 1).String())
 }
 
-// Right after 410, a stream of all there is has the version that the server has just
-// said it does not know. If it looked like the watch that failed, a reader
-// would believe that the same question was asked again.
+// Right after a 410, a stream of all objects has the version that the server has just refused. If
+// its line looked like that of the watch that failed, a user would believe that the client asked
+// for the same again.
 func TestAStreamOfAllThereIsDoesNotLookLikeAWatchThatGoesOn(t *testing.T) {
 	for want, event := range inorder.Map(map[string]Event{
 		"watching":                         {Kind: WatchStart},
 		"watching from resourceVersion 43": {Kind: WatchStart, Version: "43"},
 		"streaming all there is":           {Kind: WatchStart, Op: WatchList},
-		"streaming all there is, no older than resourceVersion 43": {Kind: WatchStart, Op: WatchList, Version: "43"},
+		"streaming all there is, no older than resourceVersion 43": {
+			Kind: WatchStart, Op: WatchList, Version: "43",
+		},
 	}) {
 		assert.Equal(t, want, narrate(event))
 	}
 }
 
 func TestJSONLinesKeepTheirFieldNames(t *testing.T) {
-	full := Event{Seq: 7, At: time.Second, Kind: Handler, Outcome: Passed, Layer: "l", Object: "Pod",
-		Namespace: "ns", Name: "n", Version: "5", ToObject: "Tkind", ToNamespace: "tns", ToName: "tn", Op: "Create",
+	full := Event{Seq: 7, At: time.Second, Kind: Handler, Outcome: Passed, Layer: "l",
+		Object:    "Pod",
+		Namespace: "ns", Name: "n", Version: "5", ToObject: "Tkind", ToNamespace: "tns",
+		ToName: "tn", Op: "Create",
 		Reason: "a<b", Count: 2, Took: time.Microsecond}
 	var out bytes.Buffer
 	started := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)

@@ -1,12 +1,11 @@
 // Package clustertest gives integration tests a real API server.
 //
-// Every test binary gets an embedded cluster of its own, brought up when the
-// first test asks for it (about 3 s) and gone when the binary ends, however it
-// ends; a binary that `go test` runs ends with it. So a test may restart the API server or compact etcd without asking the
-// tests of other packages. Within a binary, tests share the cluster and keep
-// apart by namespaces.
+// Every test binary gets its own embedded cluster, which starts when the first test asks for it
+// (about 3 s), and ends when the binary ends, in any way; a binary that `go test` runs ends with
+// it. So a test may restart the API server or compact etcd without disturbing the tests of other
+// packages. Within a binary, tests share the cluster and use different namespaces.
 //
-// It stands on package cluster; integration tests of every layer stand on it.
+// Neighbours: below it is package cluster; above it are the integration tests of every layer.
 package clustertest
 
 import (
@@ -31,8 +30,8 @@ const startLimit = 15 * time.Minute
 // shared is the cluster of this test binary. The mutex guards it.
 var shared struct {
 	sync.Mutex
-	running  bool // Run is in charge, so somebody will clean up
-	starting bool // a start was tried; cluster or err is its result
+	running  bool // Run was called, and will clean up
+	starting bool // Shared has tried a start; cluster or err is its result
 	cluster  *cluster.Cluster
 	err      error
 }
@@ -91,13 +90,13 @@ func up() (*cluster.Cluster, error) {
 	return cluster.Up(ctx, cluster.Options{Ephemeral: true, Out: os.Stderr})
 }
 
-// Config reaches the cluster as its administrator.
+// Config returns the administrator's configuration for the cluster.
 func Config(t testing.TB) *rest.Config {
 	t.Helper()
 	return Shared(t).RESTConfig()
 }
 
-// Client is a typed client for the cluster.
+// Client returns a typed client for the cluster.
 func Client(t testing.TB) kubernetes.Interface {
 	t.Helper()
 	client, err := kubernetes.NewForConfig(Config(t))

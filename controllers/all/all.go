@@ -1,8 +1,10 @@
-// Package all has every controller of this library by its name, for programs that let their users choose.
+// Package all has all controllers of this library by name, for programs that let their users
+// choose.
 //
 //	names -> Add -> each controller's Add -> manager
 //
-// Neighbours: below it are the controllers. Above it are controllers/cmd/controllers, which runs them, and the demo.
+// Neighbours: below it are the controllers. Above it are controllers/cmd/controllers, which runs
+// them, and the demo.
 package all
 
 import (
@@ -18,8 +20,8 @@ import (
 	"github.com/loopwright/loopwright/manager"
 )
 
-// known are the controllers. Their names are those that a manager's settings and metrics have for them. One that is
-// optional runs only if somebody names it: where nobody has done anything about it, Kubernetes' own is on.
+// known are the controllers, under their names in a manager's settings and metrics. An optional
+// controller runs only if the user names it: clusters run Kubernetes' own by default.
 var known = []struct {
 	name     string
 	add      func(manager.Manager, controllers.Options) error
@@ -49,21 +51,22 @@ func Names() (names []string) {
 	return names
 }
 
-// Check returns an error if one of the names is not that of a controller, or if there is none.
+// Check returns an error if a name is unknown, or if there are no names.
 func Check(names ...string) error {
 	if len(names) == 0 {
 		return fmt.Errorf("no controller is chosen: there are %s", strings.Join(Names(), ", "))
 	}
 	for _, name := range names {
 		if !slices.Contains(Names(), name) {
-			return fmt.Errorf("there is no controller %q: there are %s", name, strings.Join(Names(), ", "))
+			return fmt.Errorf("there is no controller %q: there are %s", name,
+				strings.Join(Names(), ", "))
 		}
 	}
 	return nil
 }
 
-// Add adds the controllers with these names to a manager, all with the same options. The order of the names does not
-// matter, and neither does a name that is there twice.
+// Add adds the controllers with these names to a manager, all with the same options. It ignores the
+// order of the names, and duplicates.
 func Add(mgr manager.Manager, options controllers.Options, names ...string) error {
 	if err := Check(names...); err != nil {
 		return err

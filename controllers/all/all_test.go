@@ -9,11 +9,13 @@ import (
 func TestANameThatIsNoControllersIsRefusedBeforeAnythingIsAdded(t *testing.T) {
 	assert.NoError(t, Check(Names()...))
 	assert.NoError(t, Check("replicaset", "replicaset"))
-	assert.EqualError(t, Check("replicaset", "job"), `there is no controller "job": there are deployment, replicaset, endpoints, endpointslice`)
-	assert.EqualError(t, Check(), "no controller is chosen: there are deployment, replicaset, endpoints, endpointslice")
+	assert.EqualError(t, Check("replicaset", "job"),
+		`there is no controller "job": there are deployment, replicaset, endpoints, endpointslice`)
+	assert.EqualError(t, Check(),
+		"no controller is chosen: there are deployment, replicaset, endpoints, endpointslice")
 }
 
-// On a cluster of which nobody has changed anything, the original of the optional one is on.
+// Clusters run the original of the optional controller by default.
 func TestWhatIsOptionalIsNotAmongTheDefaults(t *testing.T) {
 	assert.Equal(t, []string{"deployment", "replicaset", "endpoints"}, Default())
 	assert.NoError(t, Check(Default()...))

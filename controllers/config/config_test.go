@@ -1,4 +1,5 @@
-// Package config_test proves that the files in this directory work, and that the program needs what they grant.
+// Package config_test proves that the files in this directory work, and that the program needs what
+// they grant.
 package config_test
 
 import (
@@ -34,10 +35,11 @@ func TestMain(m *testing.M) {
 	os.Exit(clustertest.Run(m))
 }
 
-// administrator is a client that may do everything.
+// administrator returns a client with all rights.
 func administrator(t *testing.T) client.Client {
 	config := clustertest.Config(t)
-	config.WarningHandlerWithContext = rest.NoWarnings{} // Endpoints are deprecated, as every answer would say
+	// every answer would warn that Endpoints are deprecated
+	config.WarningHandlerWithContext = rest.NoWarnings{}
 	c, err := client.New(config, client.Options{})
 	require.NoError(t, err)
 	return c
@@ -93,7 +95,7 @@ func grantedBy(t *testing.T, file string) (everywhere, atHome rights) {
 	return everywhere, atHome
 }
 
-// A reader of the table must not be told of a rule that is not there, and every rule has a reason.
+// The table must not list a rule that does not exist, and must give a reason for every rule.
 func TestTheTableSaysWhatEachRuleIsFor(t *testing.T) {
 	text, err := os.ReadFile("README.md")
 	require.NoError(t, err)
@@ -108,7 +110,8 @@ func TestTheTableSaysWhatEachRuleIsFor(t *testing.T) {
 	for _, test := range []struct {
 		kind, table string
 		want        rights
-	}{{"ClusterRole", ofCluster, everywhere}, {"Role", ofHome, atHome}, {"optional ClusterRole", ofSlices, besides}} {
+	}{{"ClusterRole", ofCluster, everywhere}, {"Role", ofHome, atHome},
+		{"optional ClusterRole", ofSlices, besides}} {
 		got := tableRights(t, test.table)
 		assert.Empty(t, test.want.without(got), "in the %s, and not in the table", test.kind)
 		assert.Empty(t, got.without(test.want), "in the table, and not in the %s", test.kind)
@@ -135,25 +138,33 @@ func tableRights(t *testing.T, table string) rights {
 // apply applies all files, as kubectl apply --server-side does, with strict validation.
 func apply(t *testing.T, c client.Client, besides ...string) {
 	t.Helper()
-	for _, file := range append([]string{"namespace.yaml", "rbac.yaml", "controllers.yaml"}, besides...) {
+	for _, file := range append([]string{"namespace.yaml", "rbac.yaml", "controllers.yaml"},
+		besides...) {
 		for _, object := range documents(t, file) {
-			require.NoError(t, c.Patch(t.Context(), object, client.Apply, client.FieldOwner("test"), client.FieldValidation(metav1.FieldValidationStrict)),
+			require.NoError(t, c.Patch(t.Context(), object, client.Apply, client.FieldOwner("test"),
+				client.FieldValidation(metav1.FieldValidationStrict)),
 				"%s: %s %s", file, object.GetKind(), object.GetName())
 		}
 	}
 }
 
-// The Pods are admitted by a namespace that admits nothing else, and both become ready.
+// A namespace with the restricted policy admits the Pods, and both become ready.
 func TestTheReplicasAreAdmittedByTheRestrictedNamespace(t *testing.T) {
 	c := administrator(t)
 	apply(t, c)
 	require.EventuallyWithT(t, func(t *assert.CollectT) {
 		set := &appsv1.StatefulSet{}
-		require.NoError(t, c.Get(context.Background(), client.ObjectKey{Namespace: home, Name: name}, set))
+		require.NoError(t, c.Get(context.Background(),
+			client.ObjectKey{Namespace: home, Name: name}, set))
 		require.Equal(t, int32(2), set.Status.ReadyReplicas)
 	}, time.Minute, 50*time.Millisecond)
 
-	loose := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "loose", Namespace: home}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "loose", Image: "loose"}}}}
+	loose := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "loose", Namespace: home},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "loose", Image: "loose"}}},
+	}
 	err := c.Create(t.Context(), loose, client.DryRunAll)
-	assert.True(t, apierrors.IsForbidden(err) && strings.Contains(err.Error(), `violates PodSecurity "restricted:latest"`), "the namespace admits anything: %v", err)
+	assert.True(t, apierrors.IsForbidden(err) &&
+		strings.Contains(err.Error(), `violates PodSecurity "restricted:latest"`),
+		"the namespace admits anything: %v", err)
 }

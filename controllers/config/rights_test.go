@@ -22,7 +22,7 @@ func (r right) String() string {
 
 type rights map[right]bool
 
-// rightsOf takes rules apart.
+// rightsOf returns the single rights of the rules.
 func rightsOf(rules []rbacv1.PolicyRule) rights {
 	all := rights{}
 	for _, rule := range rules {
@@ -37,7 +37,7 @@ func rightsOf(rules []rbacv1.PolicyRule) rights {
 	return all
 }
 
-// without returns those that others has not, sorted.
+// without returns those that others does not have, sorted.
 func (all rights) without(others rights) (rest []string) {
 	for r := range all {
 		if !others[r] {
@@ -48,8 +48,8 @@ func (all rights) without(others rights) (rest []string) {
 	return rest
 }
 
-// asked is what a request asks for, and in which namespace; empty is all. Requests for no resource, such as discovery,
-// and those that any user may make about itself, are none.
+// asked returns the right that a request needs, and its namespace; "" is all of them. ok is false
+// for a request that needs no right: for no resource, such as discovery, or about the user itself.
 func asked(request *http.Request) (r right, namespace string, ok bool) {
 	path := strings.Split(strings.Trim(request.URL.Path, "/"), "/")
 	switch {
@@ -86,14 +86,15 @@ func asked(request *http.Request) (r right, namespace string, ok bool) {
 	return r, namespace, r.group != "authorization.k8s.io"
 }
 
-// record writes down what a client asks for. It also is the reason for requests that are rare: it loses a few answers, so
-// that the client has to find out what became of its requests, and once refuses to stream each list.
+// record records the rights that a client uses. It also provokes rare requests: it loses a few
+// answers, so that the client has to ask what became of its requests, and refuses once to stream
+// each list.
 type record struct {
 	own string // the program's namespace
 
 	mu        sync.Mutex // guards what follows
-	lose      rights     // of the next request for each, the answer is lost
-	streams   rights     // watches that were refused once as streams of a whole list
+	lose      rights     // lose the answer to the next request for each
+	streams   rights     // those for which it has refused to stream a list
 	elsewhere rights     // in all namespaces, or in others than its own
 	atHome    rights     // in its own
 	refused   []string
@@ -102,7 +103,8 @@ type record struct {
 func (l *record) wrap(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(request *http.Request) (*http.Response, error) {
 		r, namespace, ok := asked(request)
-		if r.verb == "watch" && request.URL.Query().Get("sendInitialEvents") == "true" && l.isFirst(r) {
+		if r.verb == "watch" && request.URL.Query().Get("sendInitialEvents") == "true" &&
+			l.isFirst(r) {
 			return noStream(request), nil
 		}
 		response, err := next.RoundTrip(request)
@@ -136,12 +138,14 @@ func (l *record) isFirst(r right) bool {
 	return !before
 }
 
-// noStream is what an API server answers that cannot stream a list. Then informers list.
+// noStream is the answer of an API server that cannot stream a list. Then informers list.
 func noStream(request *http.Request) *http.Response {
 	const body = `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Invalid", "code": 422, "message": "sendInitialEvents is forbidden"}`
 	return &http.Response{
-		Status: "422 Unprocessable Entity", StatusCode: http.StatusUnprocessableEntity, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body)), Request: request,
+		Status: "422 Unprocessable Entity", StatusCode: http.StatusUnprocessableEntity,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{"Content-Type": {"application/json"}},
+		Body:   io.NopCloser(strings.NewReader(body)), Request: request,
 	}
 }
 
@@ -149,7 +153,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// compare says how the record differs from what is granted; nil is not at all.
+// compare returns how the record differs from what is granted; nil if it does not.
 func (l *record) compare(everywhere, atHome rights) (differences []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -165,7 +169,8 @@ func (l *record) compare(everywhere, atHome rights) (differences []string) {
 	return differences
 }
 
-// settle waits until the record does not differ from what is granted: events are written a little later.
+// settle waits until the record does not differ from what is granted, because events are written a
+// little later.
 func (l *record) settle(t *testing.T, everywhere, atHome rights) {
 	t.Helper()
 	var differences []string

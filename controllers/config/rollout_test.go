@@ -24,24 +24,28 @@ import (
 	"github.com/loopwright/loopwright/manager/metrics/server"
 )
 
-// runAsServiceAccount runs the controllers as the manifests do, with the ServiceAccount's token, until the test is over.
+// runAsServiceAccount runs the controllers as the manifests do, with the ServiceAccount's token,
+// until the test is over.
 func runAsServiceAccount(t *testing.T, administrator *rest.Config, l *record, names ...string) {
 	t.Helper()
 	typed, err := kubernetes.NewForConfig(administrator)
 	require.NoError(t, err)
-	token, err := typed.CoreV1().ServiceAccounts(home).CreateToken(t.Context(), name, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	token, err := typed.CoreV1().ServiceAccounts(home).CreateToken(t.Context(), name,
+		&authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 	require.NoError(t, err)
 	config := rest.AnonymousClientConfig(administrator)
 	config.BearerToken, config.QPS = token.Status.Token, -1
 	config.Wrap(l.wrap)
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
-		LeaderElection: true, LeaderElectionID: name, LeaderElectionNamespace: home, LeaderElectionReleaseOnCancel: true,
-		Metrics: server.Options{BindAddress: "0"},
+		LeaderElection: true, LeaderElectionID: name, LeaderElectionNamespace: home,
+		LeaderElectionReleaseOnCancel: true,
+		Metrics:                       server.Options{BindAddress: "0"},
 	})
 	require.NoError(t, err)
-	require.NoError(t, all.Add(mgr, controllers.Options{Probe: controllers.ProbeOptions{Namespace: home}}, names...))
+	require.NoError(t, all.Add(mgr,
+		controllers.Options{Probe: controllers.ProbeOptions{Namespace: home}}, names...))
 	ctx, stop := context.WithCancel(context.Background())
-	ended := make(chan error, 1) // one, because nobody may receive it
+	ended := make(chan error, 1) // one: the goroutine can end without a receiver
 	go func() { ended <- mgr.Start(ctx) }()
 	t.Cleanup(func() {
 		stop()
@@ -49,7 +53,7 @@ func runAsServiceAccount(t *testing.T, administrator *rest.Config, l *record, na
 	})
 }
 
-// Each rule is used, and no request is refused. So none can be left out, and none is missing.
+// Each rule is used, and no request is refused: so no rule is superfluous, and none is missing.
 func TestTheServiceAccountHasTheRightsThatARolloutNeedsAndNoOthers(t *testing.T) {
 	c := administrator(t)
 	apply(t, c)
@@ -82,13 +86,20 @@ func (u *users) meta() metav1.ObjectMeta {
 }
 
 func (u *users) service() *corev1.Service {
-	return &corev1.Service{ObjectMeta: u.meta(), Spec: corev1.ServiceSpec{Selector: labels, Ports: []corev1.ServicePort{{Port: 80}}}}
+	return &corev1.Service{
+		ObjectMeta: u.meta(),
+		Spec:       corev1.ServiceSpec{Selector: labels, Ports: []corev1.ServicePort{{Port: 80}}},
+	}
 }
 
 func (u *users) deployment(image string) *appsv1.Deployment {
 	return &appsv1.Deployment{ObjectMeta: u.meta(), Spec: appsv1.DeploymentSpec{
-		Replicas: new(int32(2)), RevisionHistoryLimit: new(int32(0)), Selector: &metav1.LabelSelector{MatchLabels: labels},
-		Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Image: image}}}},
+		Replicas: new(int32(2)), RevisionHistoryLimit: new(int32(0)),
+		Selector: &metav1.LabelSelector{MatchLabels: labels},
+		Template: corev1.PodTemplateSpec{
+			ObjectMeta: metav1.ObjectMeta{Labels: labels},
+			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Image: image}}},
+		},
 	}}
 }
 
@@ -122,11 +133,14 @@ func (u *users) complete(replicas int32) {
 			addresses += len(subset.Addresses)
 		}
 		s := d.Status
-		return s.ObservedGeneration == d.Generation && s.Replicas == replicas && s.UpdatedReplicas == replicas && s.AvailableReplicas == replicas && addresses == int(replicas)
+		return s.ObservedGeneration == d.Generation && s.Replicas == replicas &&
+			s.UpdatedReplicas == replicas && s.AvailableReplicas == replicas &&
+			addresses == int(replicas)
 	})
 }
 
-// rollOut updates the Deployment, whose history has no old ReplicaSets, and asks for a rollback in the old way.
+// rollOut updates the Deployment, which keeps no old ReplicaSets, and asks for a rollback by the
+// old annotation.
 func (u *users) rollOut() {
 	require.NoError(u, u.Create(u.Context(), u.service()))
 	require.NoError(u, u.Create(u.Context(), u.deployment("web:1")))
@@ -135,20 +149,23 @@ func (u *users) rollOut() {
 	u.complete(2)
 	u.until("the old ReplicaSet is deleted", func() bool {
 		var sets appsv1.ReplicaSetList
-		return u.List(u.Context(), &sets, client.InNamespace(u.namespace)) == nil && len(sets.Items) == 1
+		return u.List(u.Context(), &sets, client.InNamespace(u.namespace)) == nil &&
+			len(sets.Items) == 1
 	})
 	const rollback = appsv1.DeprecatedRollbackTo
 	u.patch(func(d *appsv1.Deployment) { d.Annotations[rollback] = "1" })
 	u.until("the wish for a rollback is answered", func() bool {
 		d := &appsv1.Deployment{}
-		return u.Get(u.Context(), client.ObjectKeyFromObject(u.service()), d) == nil && d.Annotations[rollback] == ""
+		return u.Get(u.Context(), client.ObjectKeyFromObject(u.service()), d) == nil &&
+			d.Annotations[rollback] == ""
 	})
 }
 
-// adoptAndRelease takes a Pod away from its ReplicaSet by a label, and gives it back.
+// adoptAndRelease makes a Pod an orphan by a label, and gives it back.
 func (u *users) adoptAndRelease() {
 	var pods corev1.PodList
-	require.NoError(u, u.List(u.Context(), &pods, client.InNamespace(u.namespace), client.MatchingLabels(labels)))
+	require.NoError(u, u.List(u.Context(), &pods, client.InNamespace(u.namespace),
+		client.MatchingLabels(labels)))
 	pod := &pods.Items[0]
 	for _, value := range []string{"debug", "web"} {
 		before := pod.DeepCopy()
@@ -156,43 +173,51 @@ func (u *users) adoptAndRelease() {
 		require.NoError(u, u.Patch(u.Context(), pod, client.MergeFrom(before)))
 		u.until("the Pod has another owner", func() bool {
 			err := u.Get(u.Context(), client.ObjectKeyFromObject(pod), pod)
-			return apierrors.IsNotFound(err) || err == nil && (metav1.GetControllerOf(pod) != nil) == (value == "web")
+			return apierrors.IsNotFound(err) ||
+				err == nil && (metav1.GetControllerOf(pod) != nil) == (value == "web")
 		})
 	}
 	u.complete(2)
 }
 
-// replaceTheDeployment deletes it, but not its ReplicaSets, which its successor adopts.
+// replaceTheDeployment deletes the Deployment, but not its ReplicaSets, which the next one adopts.
 func (u *users) replaceTheDeployment() {
-	require.NoError(u, u.Delete(u.Context(), u.deployment(""), client.PropagationPolicy(metav1.DeletePropagationOrphan)))
+	require.NoError(u, u.Delete(u.Context(), u.deployment(""),
+		client.PropagationPolicy(metav1.DeletePropagationOrphan)))
 	u.until("the Deployment is gone", func() bool {
-		return apierrors.IsNotFound(u.Get(u.Context(), client.ObjectKeyFromObject(u.service()), &appsv1.Deployment{}))
+		return apierrors.IsNotFound(u.Get(u.Context(), client.ObjectKeyFromObject(u.service()),
+			&appsv1.Deployment{}))
 	})
 	require.NoError(u, u.Create(u.Context(), u.deployment("web:2")))
 	u.complete(2)
 }
 
-// scaleUpAndDown makes the same events again.
+// scaleUpAndDown causes the same events again, which the recorder combines.
 func (u *users) scaleUpAndDown() {
 	for _, replicas := range []int32{0, 2, 0, 2, 0} {
 		scale := &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: replicas}}
-		require.NoError(u, u.SubResource("scale").Update(u.Context(), u.deployment(""), client.WithSubResourceBody(scale)))
+		require.NoError(u, u.SubResource("scale").Update(u.Context(), u.deployment(""),
+			client.WithSubResourceBody(scale)))
 		u.complete(replicas)
 	}
 }
 
-// deleteServices deletes one that has Endpoints, and one that never had any. The API server deletes the Endpoints of the
-// first; so a third has left Endpoints behind, as if it had been deleted when no controller was running.
+// deleteServices deletes a Service with Endpoints, and one that never had any. The API server
+// deletes the Endpoints of the first; so there are also Endpoints without a Service, as if it had
+// been deleted while no controller was running.
 func (u *users) deleteServices() {
 	left := &corev1.Endpoints{ObjectMeta: u.meta()}
-	left.Name, left.Labels = "left", map[string]string{"endpoints.kubernetes.io/managed-by": "endpoint-controller"}
+	left.Name, left.Labels = "left", map[string]string{
+		"endpoints.kubernetes.io/managed-by": "endpoint-controller",
+	}
 	require.NoError(u, u.Create(u.Context(), left))
 	u.until("what a Service has left behind is gone", func() bool {
 		return apierrors.IsNotFound(u.Get(u.Context(), client.ObjectKeyFromObject(left), left))
 	})
 	require.NoError(u, u.Delete(u.Context(), u.service()))
 	u.until("the Endpoints are gone", func() bool {
-		return apierrors.IsNotFound(u.Get(u.Context(), client.ObjectKeyFromObject(u.service()), &corev1.Endpoints{}))
+		return apierrors.IsNotFound(u.Get(u.Context(), client.ObjectKeyFromObject(u.service()),
+			&corev1.Endpoints{}))
 	})
 	free := u.service()
 	free.Name, free.Spec.Selector = "free", nil

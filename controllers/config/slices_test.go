@@ -16,16 +16,19 @@ import (
 	"github.com/loopwright/loopwright/manager/client"
 )
 
-// The clusters of other tests run the original, so this test has one of its own. A slice is taken away from the controller
-// by its label, and given back, so that a name is taken, and later a slice is one too many.
+// The clusters of other tests run the original, so this test has one of its own. The test takes a
+// slice away from the controller by its label, and gives it back: so first a name is taken, and
+// later there is a slice too many.
 func TestTheControllerForSlicesNeedsTheOptionalRulesAndNoOthers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs a cluster, which -short leaves out")
 	}
 	options := cluster.Options{
-		Dir: filepath.Join(t.TempDir(), "state"), Ephemeral: true, Out: os.Stderr, Originals: []string{"-endpointslice-controller"},
+		Dir: filepath.Join(t.TempDir(), "state"), Ephemeral: true, Out: os.Stderr,
+		Originals: []string{"-endpointslice-controller"},
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute) // the cluster may have to be built
+	// the cluster may have to be built
+	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
 	defer cancel()
 	t.Cleanup(func() { require.NoError(t, cluster.Down(context.Background(), options)) })
 	own, err := cluster.Up(ctx, options)
@@ -34,14 +37,18 @@ func TestTheControllerForSlicesNeedsTheOptionalRulesAndNoOthers(t *testing.T) {
 	require.NoError(t, err)
 	apply(t, c, optional)
 	l := &record{own: home, streams: rights{}, elsewhere: rights{}, atHome: rights{}, lose: rights{
-		{"discovery.k8s.io", "endpointslices", "create"}: true, {"discovery.k8s.io", "endpointslices", "update"}: true,
+		{"discovery.k8s.io", "endpointslices", "create"}: true,
+		{"discovery.k8s.io", "endpointslices", "update"}: true,
 	}}
 	runAsServiceAccount(t, own.RESTConfig(), l, "endpointslice")
 
 	u := &users{t, c, "default"}
 	require.NoError(t, u.Create(ctx, u.service()))
 	u.until("an empty slice", func() bool { return len(u.slices()) == 1 })
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", Labels: labels}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Image: "web"}}}}
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", Labels: labels},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Image: "web"}}},
+	}
 	require.NoError(t, u.Create(ctx, pod))
 	u.until("the Pod is in it", func() bool { return len(u.slices()[0].Endpoints) == 1 })
 	taken := u.slices()[0]
@@ -58,10 +65,11 @@ func TestTheControllerForSlicesNeedsTheOptionalRulesAndNoOthers(t *testing.T) {
 	l.settle(t, besides, rights{})
 }
 
-// slices are those of the Service, whoever manages them.
+// slices returns all slices of the Service, whichever program manages them.
 func (u *users) slices() []discoveryv1.EndpointSlice {
 	u.Helper()
 	var list discoveryv1.EndpointSliceList
-	require.NoError(u, u.List(u.Context(), &list, client.InNamespace(u.namespace), client.MatchingLabels{discoveryv1.LabelServiceName: "web"}))
+	require.NoError(u, u.List(u.Context(), &list, client.InNamespace(u.namespace),
+		client.MatchingLabels{discoveryv1.LabelServiceName: "web"}))
 	return list.Items
 }

@@ -15,14 +15,21 @@ import (
 	"github.com/loopwright/loopwright/manager/client"
 )
 
-// orphanSet is a ReplicaSet that a user has made, or that a deleted Deployment has left.
-func (w *world) orphanSet(name, image string, replicas int32, owners ...metav1.OwnerReference) *appsv1.ReplicaSet {
+// orphanSet is a ReplicaSet that a user has created, or that a deleted Deployment has left behind.
+func (w *world) orphanSet(
+	name, image string, replicas int32, owners ...metav1.OwnerReference,
+) *appsv1.ReplicaSet {
 	w.T.Helper()
 	pods := template(image)
 	pods.Labels["set"] = name
 	rs := &appsv1.ReplicaSet{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Labels: pods.Labels, OwnerReferences: owners},
-		Spec:       appsv1.ReplicaSetSpec{Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: pods.Labels}, Template: pods},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "default", Name: name, Labels: pods.Labels, OwnerReferences: owners,
+		},
+		Spec: appsv1.ReplicaSetSpec{
+			Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: pods.Labels},
+			Template: pods,
+		},
 	}
 	require.NoError(w.T, w.Live.Create(w.T.Context(), rs))
 	return rs
@@ -35,7 +42,9 @@ func TestOrphansAreAdoptedAndRolledOutAndOthersReleased(t *testing.T) {
 		require.Equal(t, []string{"web:0: 0", "web:1: 3"}, w.sizes())
 		w.Read(old)
 		require.True(t, metav1.IsControlledBy(old, d))
-		require.Equal(t, []string{"", "3"}, []string{old.Annotations[revisionAnnotation], old.Annotations[desiredAnnotation]}, "it got its annotations with its size")
+		require.Equal(t, []string{"", "3"},
+			[]string{old.Annotations[revisionAnnotation], old.Annotations[desiredAnnotation]},
+			"it got its annotations with its size")
 
 		late := w.orphanSet("late", "web:9", 5)
 		w.Settle()
@@ -54,19 +63,24 @@ func TestOrphansAreAdoptedAndRolledOutAndOthersReleased(t *testing.T) {
 		w.Read(late)
 		require.True(t, metav1.IsControlledBy(late, d), "it came back")
 
-		stranger := w.orphanSet("stranger", "web:1", 1, metav1.OwnerReference{APIVersion: "v1", Kind: "Other", Name: "x", UID: "x", Controller: new(true)})
+		stranger := w.orphanSet("stranger", "web:1", 1,
+			metav1.OwnerReference{APIVersion: "v1", Kind: "Other", Name: "x", UID: "x",
+				Controller: new(true)})
 		w.Settle()
 		w.Read(stranger)
 		require.Equal(t, int32(1), *stranger.Spec.Replicas, "somebody else's")
 	})
 }
 
-// Whoever deletes a Deployment with --cascade=orphan and makes it again expects the same Pods.
+// A user who deletes a Deployment with --cascade=orphan and creates it again expects the same Pods.
 func TestAReplicaSetWithTheTemplateIsFoundUnderAnyName(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		d := w.web(3, func(d *appsv1.Deployment) { d.Annotations = map[string]string{"note": "old"} })
+		d := w.web(3, func(d *appsv1.Deployment) {
+			d.Annotations = map[string]string{"note": "old"}
+		})
 		pods := w.Pods()
-		require.NoError(t, w.Live.Delete(t.Context(), d, client.PropagationPolicy(metav1.DeletePropagationBackground)))
+		require.NoError(t, w.Live.Delete(t.Context(), d,
+			client.PropagationPolicy(metav1.DeletePropagationBackground)))
 		rs := w.sets()[0]
 		rs.OwnerReferences = nil // as the garbage collector does it
 		require.NoError(t, w.Live.Update(t.Context(), rs))
@@ -81,7 +95,8 @@ func TestAReplicaSetWithTheTemplateIsFoundUnderAnyName(t *testing.T) {
 		require.Subset(t, podNames(pods), podNames(w.Pods()))
 		rs = w.sets()[0]
 		require.Equal(t, int32(7), rs.Spec.MinReadySeconds)
-		require.Equal(t, "old", rs.Annotations["note"], "an annotation is copied, and never taken away")
+		require.Equal(t, "old", rs.Annotations["note"],
+			"an annotation is copied, and never taken away")
 	})
 }
 
@@ -92,26 +107,30 @@ func podNames(pods []*corev1.Pod) (names []string) {
 	return names
 }
 
-// The cache still has the Deployment, the server has its successor: the ReplicaSets are meant for that one.
+// The cache still has the Deployment, but the API server has its successor, which should adopt the
+// ReplicaSets.
 func TestNobodyIsAdoptedForADeploymentThatIsGone(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		d := w.web(1)
 		rs := w.sets()[0]
-		w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: "watch", Resource: "deployments"}, DelayEvents: 10 * time.Second})
+		w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: "watch", Resource: "deployments"},
+			DelayEvents: 10 * time.Second})
 		w.Restart()
 		w.Settle()
 		w.Server.ForgetRequests()
-		require.NoError(t, w.Live.Delete(t.Context(), d, client.PropagationPolicy(metav1.DeletePropagationBackground)))
+		require.NoError(t, w.Live.Delete(t.Context(), d,
+			client.PropagationPolicy(metav1.DeletePropagationBackground)))
 		rs.OwnerReferences = nil
 		require.NoError(t, w.Live.Update(t.Context(), rs))
 		w.Settle()
 		w.Read(rs)
 		require.Empty(t, rs.OwnerReferences)
-		require.NotEmpty(t, w.Server.Requests(fakeapi.Match{Verb: "get", Resource: "deployments"}), "the server was asked")
+		require.NotEmpty(t, w.Server.Requests(fakeapi.Match{Verb: "get", Resource: "deployments"}),
+			"the server was asked")
 	})
 }
 
-// Two Deployments that select the same: each has its own, and they leave each other alone.
+// Two Deployments with the same selector: each keeps its own ReplicaSets.
 func TestTwoDeploymentsDoNotFight(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		for i := range 4 {
@@ -134,12 +153,14 @@ func TestTwoDeploymentsDoNotFight(t *testing.T) {
 	})
 }
 
-// A Deployment is deleted and made again while the garbage collector has not come to its ReplicaSet.
+// A Deployment is deleted and created again before the garbage collector has deleted its
+// ReplicaSet.
 func TestACollisionLeadsToAnotherName(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		d := w.web(2)
 		left := w.sets()[0]
-		require.NoError(t, w.Live.Delete(t.Context(), d, client.PropagationPolicy(metav1.DeletePropagationBackground)))
+		require.NoError(t, w.Live.Delete(t.Context(), d,
+			client.PropagationPolicy(metav1.DeletePropagationBackground)))
 		d = newWeb(2)
 		w.Create(d)
 		w.Settle()
@@ -170,13 +191,14 @@ func TestADeploymentThatSelectsAllIsRefused(t *testing.T) {
 		require.Equal(t, []string{"web:1: 1"}, w.sizes())
 		w.Read(stranger)
 		require.Empty(t, stranger.OwnerReferences)
-		require.Contains(t, w.events("SelectingAll"), "This deployment is selecting all pods. A non-empty selector is required.")
+		require.Contains(t, w.events("SelectingAll"),
+			"This deployment is selecting all pods. A non-empty selector is required.")
 		w.Read(d)
 		require.Equal(t, d.Generation, d.Status.ObservedGeneration)
 	})
 }
 
-// What becomes of the ReplicaSets is up to the garbage collector.
+// The garbage collector decides about the ReplicaSets.
 func TestADeploymentThatIsBeingDeletedIsOnlyCounted(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		d := w.web(3, func(d *appsv1.Deployment) { d.Finalizers = []string{"loopwright.dev/wait"} })
@@ -192,12 +214,13 @@ func TestADeploymentThatIsBeingDeletedIsOnlyCounted(t *testing.T) {
 	})
 }
 
-// The garbage collector deletes the ReplicaSet of a Deployment that is gone. If the controller sees that before it sees the
-// end of the Deployment, it must not make another one.
+// The garbage collector deletes the ReplicaSet of a Deployment that is gone. If the controller sees
+// that before the end of the Deployment, it must not create another one.
 func TestADeploymentThatIsGoneGetsNoReplicaSet(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		d := w.web(2)
-		w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: simulation.Agent, Verb: "watch", Resource: "deployments"}, DelayEvents: 10 * time.Second})
+		w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: simulation.Agent,
+			Verb: "watch", Resource: "deployments"}, DelayEvents: 10 * time.Second})
 		w.Restart()
 		w.Settle()
 		w.did()

@@ -20,8 +20,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(clustertest.Run(m)) }
 
-// shell is a user with kubectl and a namespace on the embedded cluster. The original controllers are switched off
-// there, and kwok plays the nodes: a Pod is ready unless its image cannot be.
+// shell is a user with kubectl and a namespace on the embedded cluster. The original controllers
+// are switched off there, and kwok plays the nodes: a Pod becomes ready, except with a bad image.
 type shell struct {
 	*testing.T
 	namespace string
@@ -48,7 +48,8 @@ func (s *shell) try(stdin, arguments string) (string, error) {
 	shared := clustertest.Shared(s)
 	ctx, cancel := context.WithTimeout(s.Context(), 2*time.Minute)
 	defer cancel()
-	command := exec.CommandContext(ctx, shared.Kubectl, append(strings.Fields(arguments), "--namespace="+s.namespace)...)
+	command := exec.CommandContext(ctx, shared.Kubectl,
+		append(strings.Fields(arguments), "--namespace="+s.namespace)...)
 	command.Env = []string{"KUBECONFIG=" + shared.Kubeconfig, "HOME=" + s.TempDir()}
 	command.Stdin = strings.NewReader(stdin)
 	printed, err := command.CombinedOutput()
@@ -65,17 +66,19 @@ func (s *shell) kubectl(arguments string) string {
 func (s *shell) web() *appsv1.Deployment {
 	s.Helper()
 	d := &appsv1.Deployment{}
-	require.NoError(s, s.client.Get(s.Context(), client.ObjectKey{Namespace: s.namespace, Name: "web"}, d))
+	require.NoError(s, s.client.Get(s.Context(),
+		client.ObjectKey{Namespace: s.namespace, Name: "web"}, d))
 	return d
 }
 
-// sizes are those of the ReplicaSets, by image.
+// sizes returns the sizes of the ReplicaSets, by image.
 func (s *shell) sizes() (sizes []string) {
 	s.Helper()
 	var list appsv1.ReplicaSetList
 	require.NoError(s, s.client.List(s.Context(), &list, client.InNamespace(s.namespace)))
 	for _, rs := range list.Items {
-		sizes = append(sizes, fmt.Sprintf("%s: %d of %d", rs.Spec.Template.Spec.Containers[0].Image, rs.Status.AvailableReplicas, *rs.Spec.Replicas))
+		sizes = append(sizes, fmt.Sprintf("%s: %d of %d", rs.Spec.Template.Spec.Containers[0].Image,
+			rs.Status.AvailableReplicas, *rs.Spec.Replicas))
 	}
 	slices.Sort(sizes)
 	return sizes
@@ -84,11 +87,14 @@ func (s *shell) sizes() (sizes []string) {
 func TestKubectlRolloutOnACluster(t *testing.T) {
 	s := startOnCluster(t)
 	s.kubectl("create deployment web --image=web:1 --replicas=4")
-	require.Contains(t, s.kubectl("rollout status deployment/web --timeout=90s"), `deployment "web" successfully rolled out`)
-	require.Contains(t, s.kubectl("wait deployment/web --for=condition=Available --timeout=90s"), "condition met")
+	require.Contains(t, s.kubectl("rollout status deployment/web --timeout=90s"),
+		`deployment "web" successfully rolled out`)
+	require.Contains(t, s.kubectl("wait deployment/web --for=condition=Available --timeout=90s"),
+		"condition met")
 
 	s.kubectl("set image deployment/web web=web:2")
-	require.Contains(t, s.kubectl("rollout status deployment/web --timeout=90s"), "successfully rolled out")
+	require.Contains(t, s.kubectl("rollout status deployment/web --timeout=90s"),
+		"successfully rolled out")
 	require.Equal(t, []string{"web:1: 0 of 0", "web:2: 4 of 4"}, s.sizes())
 	history := s.kubectl("rollout history deployment/web")
 	require.Regexp(t, `(?m)^1 +<none>$`, history)
@@ -96,21 +102,25 @@ func TestKubectlRolloutOnACluster(t *testing.T) {
 	require.Contains(t, s.kubectl("rollout history deployment/web --revision=1"), "Image:	web:1")
 
 	s.kubectl("rollout undo deployment/web")
-	require.Contains(t, s.kubectl("rollout status deployment/web --timeout=90s"), "successfully rolled out")
+	require.Contains(t, s.kubectl("rollout status deployment/web --timeout=90s"),
+		"successfully rolled out")
 	require.Equal(t, []string{"web:1: 4 of 4", "web:2: 0 of 0"}, s.sizes())
 	history = s.kubectl("rollout history deployment/web")
 	require.NotRegexp(t, `(?m)^1 `, history, "the old ReplicaSet has the new revision")
 	require.Regexp(t, `(?m)^3 +<none>$`, history)
 	s.kubectl("rollout undo deployment/web --to-revision=2")
-	require.Contains(t, s.kubectl("rollout status deployment/web --timeout=90s"), "successfully rolled out")
+	require.Contains(t, s.kubectl("rollout status deployment/web --timeout=90s"),
+		"successfully rolled out")
 	require.Equal(t, []string{"web:1: 0 of 0", "web:2: 4 of 4"}, s.sizes())
 
 	s.kubectl("rollout restart deployment/web")
-	require.Contains(t, s.kubectl("rollout status deployment/web --timeout=90s"), "successfully rolled out")
+	require.Contains(t, s.kubectl("rollout status deployment/web --timeout=90s"),
+		"successfully rolled out")
 	require.Equal(t, []string{"web:1: 0 of 0", "web:2: 0 of 0", "web:2: 4 of 4"}, s.sizes())
 
 	s.kubectl("scale deployment/web --replicas=6")
-	require.Contains(t, s.kubectl("rollout status deployment/web --timeout=90s"), "successfully rolled out")
+	require.Contains(t, s.kubectl("rollout status deployment/web --timeout=90s"),
+		"successfully rolled out")
 	require.Equal(t, int32(6), s.web().Status.AvailableReplicas)
 
 	s.kubectl("rollout pause deployment/web")
@@ -120,7 +130,8 @@ func TestKubectlRolloutOnACluster(t *testing.T) {
 	require.NotContains(t, fmt.Sprint(s.sizes()), "web:3")
 	require.Contains(t, fmt.Sprint(s.web().Status.Conditions), "DeploymentPaused")
 	s.kubectl("rollout resume deployment/web")
-	require.Contains(t, s.kubectl("rollout status deployment/web --timeout=90s"), "successfully rolled out")
+	require.Contains(t, s.kubectl("rollout status deployment/web --timeout=90s"),
+		"successfully rolled out")
 	require.Contains(t, s.sizes(), "web:3: 3 of 3")
 
 	described := s.kubectl("describe deployment/web")
@@ -131,7 +142,8 @@ func TestKubectlRolloutOnACluster(t *testing.T) {
 	require.Regexp(t, `web +3/3 +3 +3 `, s.kubectl("get deployment/web"))
 }
 
-// manifest is a Deployment of which an applier owns the image, and nothing that the controller writes.
+// manifest is a Deployment with an image that the applier owns. It has no field that the controller
+// writes.
 const manifest = `{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": {
 	"progressDeadlineSeconds": 2, "replicas": 4, "selector": {"matchLabels": {"app": "web"}}, "template": {
 		"metadata": {"labels": {"app": "web"}}, "spec": {%s"containers": [{"name": "web", "image": "%s"}]}}}}`
@@ -145,7 +157,8 @@ func (s *shell) apply(more, image string) {
 func TestABadRolloutThatIsAppliedOnACluster(t *testing.T) {
 	s := startOnCluster(t)
 	s.apply("", "web:1")
-	require.Contains(t, s.kubectl("rollout status deployment/web --timeout=90s"), "successfully rolled out")
+	require.Contains(t, s.kubectl("rollout status deployment/web --timeout=90s"),
+		"successfully rolled out")
 	s.apply(`"nodeSelector": {"no": "node"}, `, "web:2") // such a Pod stays Pending
 	printed, err := s.try("", "rollout status deployment/web --timeout=90s")
 	require.Error(t, err)
@@ -153,13 +166,15 @@ func TestABadRolloutThatIsAppliedOnACluster(t *testing.T) {
 	require.Equal(t, []string{"web:1: 3 of 3", "web:2: 0 of 2"}, s.sizes())
 	s.kubectl("wait deployment/web --for=condition=Available --timeout=90s")
 	s.apply("", "web:1") // no conflict: the controller owns nothing that is applied
-	require.Contains(t, s.kubectl("rollout status deployment/web --timeout=90s"), "successfully rolled out")
+	require.Contains(t, s.kubectl("rollout status deployment/web --timeout=90s"),
+		"successfully rolled out")
 	require.Equal(t, []string{"web:1: 4 of 4", "web:2: 0 of 0"}, s.sizes())
 	require.Equal(t, "3", s.web().Annotations[revisionAnnotation])
 
 	s.kubectl(`patch deployment/web --type=merge -p {"spec":{"strategy":{"type":"Recreate","rollingUpdate":null}}}`)
 	s.kubectl("set image deployment/web web=web:3")
-	require.Contains(t, s.kubectl("rollout status deployment/web --timeout=90s"), "successfully rolled out")
+	require.Contains(t, s.kubectl("rollout status deployment/web --timeout=90s"),
+		"successfully rolled out")
 	require.Contains(t, s.sizes(), "web:3: 4 of 4")
 	s.kubectl("delete deployment/web --cascade=foreground --timeout=90s")
 	require.Empty(t, s.sizes())

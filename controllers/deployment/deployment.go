@@ -1,14 +1,15 @@
 // Package deployment replaces the Pods of a Deployment when its template changes, a few at a time.
 //
-// A Deployment and its ReplicaSets go in; ReplicaSets are created, scaled, adopted, released and deleted, and the
-// Deployment's status says how far that has come. It never touches a Pod: the ReplicaSets do that. What to do is
-// decided by functions without a clock or a client, each in a file of its own: the sizes during a rollout
-// (rolling.go), the shares when somebody scales (scale.go, scale.go), names and revisions
-// (replicasets.go, revision.go), conditions and status (status.go, status.go). The reconciler looks
-// (deployment.go), acts (sync.go, rolling.go), and reports.
+// The controller reads a Deployment and its ReplicaSets. It creates, scales, adopts, releases and
+// deletes ReplicaSets, and writes the progress into the Deployment's status. It never touches a
+// Pod: the ReplicaSet controller does that. Functions without a clock or a client decide what to
+// do: the sizes during a rollout (rolling.go), proportional scaling (scale.go), names
+// (replicasets.go), revisions (revision.go), conditions and status (status.go). The reconciler
+// reads and reports (deployment.go), and acts (sync.go, write.go).
 //
-// Neighbours: below it are controllers/internal/claim, which decides whose a ReplicaSet is, and the manager. Beside
-// it is the ReplicaSet controller, without which no Pod comes or goes.
+// Neighbours: below it are controllers/internal/claim, which decides which ReplicaSets belong to a
+// Deployment, and the manager. Beside it is the ReplicaSet controller, which creates and deletes
+// the Pods.
 package deployment
 
 import (
@@ -35,51 +36,66 @@ import (
 	"github.com/loopwright/loopwright/manager/recorder/events"
 )
 
-// controllerName is what events say; it is the name of Kubernetes' own controller.
+// controllerName is the name in events. Kubernetes' own controller has the same.
 const controllerName = "deployment-controller"
 
-// kind is what owner references to a Deployment say.
+// kind is the kind in owner references to a Deployment.
 var kind = appsv1.SchemeGroupVersion.WithKind("Deployment")
 
-// probe is a Deployment that wants nothing done, because it is paused, and gets a status all the same.
+// probe is a Deployment that is paused: a controller creates nothing for it, but writes its status.
 var probe = controllers.Probe{
 	Original: controllerName,
 	Object: &appsv1.Deployment{Spec: appsv1.DeploymentSpec{
 		Paused:   true,
 		Replicas: new(int32(0)),
-		Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"loopwright.dev/probe": controllerName}},
+		Selector: &metav1.LabelSelector{
+			MatchLabels: map[string]string{"loopwright.dev/probe": controllerName},
+		},
 		Template: corev1.PodTemplateSpec{
-			ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"loopwright.dev/probe": controllerName}},
-			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "none", Image: "none"}}},
+			ObjectMeta: metav1.ObjectMeta{
+				Labels: map[string]string{"loopwright.dev/probe": controllerName},
+			},
+			Spec: corev1.PodSpec{
+				Containers: []corev1.Container{{Name: "none", Image: "none"}},
+			},
 		},
 	}},
-	IsAnswered: func(o client.Object) bool { return o.(*appsv1.Deployment).Status.ObservedGeneration > 0 },
+	IsAnswered: func(o client.Object) bool {
+		return o.(*appsv1.Deployment).Status.ObservedGeneration > 0
+	},
 }
 
 // Add adds the controller to a manager.
 //
-// Guarantees: as long as nobody else reconciles Deployments, the ReplicaSets of one never ask for more Pods together
-// than are desired and the surge allows, and Pods that serve are taken away only while enough others serve, as far as the
-// statuses of the ReplicaSets tell. What the controller has written itself, it knows, and a write that was decided
-// on from an older state of a ReplicaSet is refused. If somebody else reconciles Deployments when it starts, it does
-// not, and the manager's Start returns an error that says what to do.
+// Guarantees: as long as no other controller reconciles Deployments, the ReplicaSets of a
+// Deployment together never ask for more Pods than the desired number plus the surge. The
+// controller removes available Pods only while enough others are available, according to the
+// statuses of the ReplicaSets. It reads its own writes, and the API server refuses a write that was
+// decided on an outdated ReplicaSet. If another controller reconciles Deployments already, this one
+// does not start: the manager's Start returns an error that says what to do.
 //
-// Caveats: nothing happens without a ReplicaSet controller. The cache gets an index of ReplicaSets, so Add may be
-// called once for a manager. With the strategy Recreate, and a ReplicaSet controller that does not report terminating
-// Pods, the controller lists Pods, for which it needs the right.
+// Caveats: a rollout needs a ReplicaSet controller. Add registers an index of ReplicaSets in the
+// cache, so call it once for a manager. With the strategy Recreate, and a ReplicaSet controller
+// that does not report terminating Pods, the controller lists Pods, and needs the right to do so.
 func Add(mgr manager.Manager, options controllers.Options) error {
 	c, waiter, err := controllers.Client(mgr)
 	if err != nil {
 		return fmt.Errorf("the Deployment controller: %w", err)
 	}
 	index := claim.Index{Kind: kind.GroupKind()}
-	if err := index.Add(context.Background(), mgr.GetFieldIndexer(), &appsv1.ReplicaSet{}); err != nil {
+	if err := index.Add(
+		context.Background(), mgr.GetFieldIndexer(), &appsv1.ReplicaSet{},
+	); err != nil {
 		return fmt.Errorf("finding the ReplicaSets of a Deployment: %w", err)
 	}
-	r := &reconciler{client: c, live: mgr.GetAPIReader(), waiter: waiter, index: index, events: mgr.GetEventRecorder(controllerName)}
-	wanting := claim.Wanting(mgr.GetCache(), &appsv1.DeploymentList{}, func(d client.Object) *metav1.LabelSelector {
-		return d.(*appsv1.Deployment).Spec.Selector
-	})
+	r := &reconciler{
+		client: c, live: mgr.GetAPIReader(), waiter: waiter, index: index,
+		events: mgr.GetEventRecorder(controllerName),
+	}
+	wanting := claim.Wanting(mgr.GetCache(), &appsv1.DeploymentList{},
+		func(d client.Object) *metav1.LabelSelector {
+			return d.(*appsv1.Deployment).Spec.Selector
+		})
 	build, err := options.Builder(mgr, probe)
 	if err != nil {
 		return fmt.Errorf("the Deployment controller: %w", err)
@@ -87,45 +103,51 @@ func Add(mgr manager.Manager, options controllers.Options) error {
 	return build.
 		For(&appsv1.Deployment{}).
 		Owns(&appsv1.ReplicaSet{}).
-		Watches(&appsv1.ReplicaSet{}, handler.EnqueueRequestsFromMapFunc(wanting), builder.WithPredicates(claim.BecomesOrphan)).
+		Watches(&appsv1.ReplicaSet{}, handler.EnqueueRequestsFromMapFunc(wanting),
+			builder.WithPredicates(claim.BecomesOrphan)).
 		Complete(r)
 }
 
-// Run runs the controller, and nothing else, until the context ends. A program that wants more than a number of workers
-// calls controllers.Run with Add.
+// Run runs only this controller, until the context ends. To set more than the number of workers,
+// call controllers.Run with Add.
 func Run(ctx context.Context, config *rest.Config, workers int) error {
-	return controllers.Run(ctx, config, controllers.Options{Controller: controller.Options{MaxConcurrentReconciles: workers}}, Add)
+	return controllers.Run(ctx, config,
+		controllers.Options{Controller: controller.Options{MaxConcurrentReconciles: workers}}, Add)
 }
 
-// reconciler does what the decisions say.
+// reconciler reconciles Deployments.
 type reconciler struct {
-	client      client.Client      // reads from the cache, and reads what it has written
-	live        client.Reader      // asks the server
+	client      client.Client      // reads from the cache, its own writes included
+	live        client.Reader      // reads from the API server
 	waiter      client.WriteWaiter // the cache
 	events      events.EventRecorder
 	index       claim.Index
 	unconfirmed unconfirmedWrites
-	// dropsTerminating is whether the server has left terminatingReplicas out of its last answer.
+	// dropsTerminating is true if the API server left terminatingReplicas out of its last answer.
 	dropsTerminating atomic.Bool
 }
 
-// Why a sync stops early without a failure.
+// These errors end a reconcile early. None of them is a failure.
 var (
-	// errStale: what was read is out of date, so the next reconcile starts over.
+	// errStale: the cache was out of date, so the Deployment is reconciled again at once.
 	errStale = errors.New("what was read is out of date")
-	// errNamespaceEnds: nothing can be created any more.
+	// errNamespaceEnds: the API server creates nothing in a namespace that is being deleted.
 	errNamespaceEnds = errors.New("the namespace is being deleted")
-	// errGone: the Deployment has been deleted, and an event will say so.
+	// errGone: the Deployment has been deleted; the watch will report it.
 	errGone = errors.New("the Deployment is gone")
 )
 
-// Reconcile reads, acts, and writes the status if it differs.
-func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+// Reconcile reads a Deployment and its ReplicaSets, acts, and writes the status if it has changed.
+func (r *reconciler) Reconcile(
+	ctx context.Context, request reconcile.Request,
+) (reconcile.Result, error) {
 	f, err := r.getRollout(ctx, request.NamespacedName)
 	if f == nil || err != nil {
 		return reconcile.Result{}, err
 	}
-	t := &deploymentSync{reconciler: r, rollout: f, conditions: f.d.Status.Conditions, now: time.Now()}
+	t := &deploymentSync{
+		reconciler: r, rollout: f, conditions: f.d.Status.Conditions, now: time.Now(),
+	}
 	if selectsAll(f.d) {
 		return reconcile.Result{}, t.refuse(ctx)
 	}
@@ -142,8 +164,9 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 
 // getRollout reads a Deployment and its ReplicaSets. It returns nil if there is no such Deployment.
 //
-// The ReplicaSets come first: this read may wait for the controller's last writes, and the Deployment should not be
-// older than that. So the ReplicaSets are found by the Deployment's name, and the claim compares UIDs.
+// It reads the ReplicaSets first: this read may wait for the controller's last writes, and the
+// Deployment must not be older than they are. So it finds the ReplicaSets by the Deployment's name,
+// and the claim compares UIDs.
 func (r *reconciler) getRollout(ctx context.Context, name client.ObjectKey) (*rollout, error) {
 	if err := r.settle(ctx, name); err != nil {
 		return nil, err
@@ -170,16 +193,21 @@ func (r *reconciler) getRollout(ctx context.Context, name client.ObjectKey) (*ro
 		return nil, reconcile.TerminalError(fmt.Errorf("the selector: %w", err))
 	}
 	owner := &claim.Owner{Object: d, Kind: kind, Selector: selector}
-	owned, err := claim.Claim(ctx, r.client, owner, append(sets, orphans...), claim.StillWants(d, r.live))
+	owned, err := claim.Claim(ctx, r.client, owner, append(sets, orphans...),
+		claim.StillWants(d, r.live))
 	if err != nil {
 		return nil, err
 	}
 	return newRollout(d, owned), nil
 }
 
-func (r *reconciler) list(ctx context.Context, namespace string, which client.MatchingFields) ([]*appsv1.ReplicaSet, error) {
+func (r *reconciler) list(
+	ctx context.Context, namespace string, which client.MatchingFields,
+) ([]*appsv1.ReplicaSet, error) {
 	var list appsv1.ReplicaSetList
-	if err := r.client.List(ctx, &list, client.InNamespace(namespace), which, client.UnsafeDisableDeepCopy); err != nil {
+	if err := r.client.List(
+		ctx, &list, client.InNamespace(namespace), which, client.UnsafeDisableDeepCopy,
+	); err != nil {
 		return nil, err
 	}
 	sets := make([]*appsv1.ReplicaSet, len(list.Items))
@@ -189,28 +217,35 @@ func (r *reconciler) list(ctx context.Context, namespace string, which client.Ma
 	return sets, nil
 }
 
-// selectsAll reports whether a Deployment would take every ReplicaSet of its namespace. The API server refuses such a
-// selector since apps/v1; one that is older may be stored.
+// selectsAll reports whether a Deployment's selector is empty and so matches every ReplicaSet of
+// its namespace. The API server has refused such a selector since apps/v1, but an older one may be
+// stored.
 func selectsAll(d *appsv1.Deployment) bool {
 	selector := d.Spec.Selector
 	return selector != nil && len(selector.MatchLabels)+len(selector.MatchExpressions) == 0
 }
 
-// refuse is what is done with a Deployment that selects all: it is seen, and nothing else.
+// refuse sends a warning about a Deployment that selects all, and notes that it has observed this
+// generation. It does nothing else.
 func (s *deploymentSync) refuse(ctx context.Context) error {
-	s.events.Eventf(s.d, nil, corev1.EventTypeWarning, "SelectingAll", "Select", "This deployment is selecting all pods. A non-empty selector is required.")
+	s.events.Eventf(s.d, nil, corev1.EventTypeWarning, "SelectingAll", "Select",
+		"This deployment is selecting all pods. A non-empty selector is required.")
 	status := *s.d.Status.DeepCopy()
 	status.ObservedGeneration = s.d.Generation
 	return s.report(ctx, status)
 }
 
-// report writes the status and the revision, unless the Deployment has them.
+// report writes the status and the revision, unless the Deployment has them already.
 func (s *deploymentSync) report(ctx context.Context, status appsv1.DeploymentStatus) error {
 	if isWritten(s.d, status, s.revision, s.dropsTerminating.Load()) {
 		return nil
 	}
-	written := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: s.d.Namespace, Name: s.d.Name}}
-	if err := s.client.Status().Patch(ctx, written, statusPatch(s.d, status, s.revision)); err != nil {
+	written := &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Namespace: s.d.Namespace, Name: s.d.Name},
+	}
+	if err := s.client.Status().Patch(
+		ctx, written, statusPatch(s.d, status, s.revision),
+	); err != nil {
 		return client.IgnoreNotFound(err)
 	}
 	if status.TerminatingReplicas != nil {

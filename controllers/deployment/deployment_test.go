@@ -17,7 +17,9 @@ func TestADeploymentGetsItsReplicaSet(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		d := w.web(3, func(d *appsv1.Deployment) {
 			d.Spec.MinReadySeconds = 5
-			d.Annotations = map[string]string{"note": "yes", corev1.LastAppliedConfigAnnotation: "{}"}
+			d.Annotations = map[string]string{
+				"note": "yes", corev1.LastAppliedConfigAnnotation: "{}",
+			}
 		})
 		did := w.did()
 		require.LessOrEqual(t, did["patch deployments/status"], 5)
@@ -31,20 +33,27 @@ func TestADeploymentGetsItsReplicaSet(t *testing.T) {
 		require.Equal(t, rs.Labels, rs.Spec.Template.Labels)
 		require.Equal(t, int32(5), rs.Spec.MinReadySeconds)
 		require.Equal(t, []metav1.OwnerReference{{
-			APIVersion: "apps/v1", Kind: "Deployment", Name: "web", UID: d.UID, Controller: new(true), BlockOwnerDeletion: new(true),
+			APIVersion: "apps/v1", Kind: "Deployment", Name: "web", UID: d.UID,
+			Controller: new(true), BlockOwnerDeletion: new(true),
 		}}, rs.OwnerReferences)
-		require.Equal(t, map[string]string{"note": "yes", revisionAnnotation: "1", desiredAnnotation: "3", maxAnnotation: "4"}, rs.Annotations)
+		require.Equal(t, map[string]string{"note": "yes", revisionAnnotation: "1",
+			desiredAnnotation: "3", maxAnnotation: "4"}, rs.Annotations)
 		w.Read(d)
 		require.Equal(t, "1", d.Annotations[revisionAnnotation])
 		conditions := d.Status.Conditions
 		d.Status.Conditions = nil
 		require.Equal(t, appsv1.DeploymentStatus{
-			ObservedGeneration: 1, Replicas: 3, UpdatedReplicas: 3, ReadyReplicas: 3, AvailableReplicas: 3, TerminatingReplicas: new(int32(0)),
+			ObservedGeneration: 1, Replicas: 3, UpdatedReplicas: 3, ReadyReplicas: 3,
+			AvailableReplicas: 3, TerminatingReplicas: new(int32(0)),
 		}, d.Status)
 		require.Len(t, conditions, 2)
-		require.Equal(t, map[appsv1.DeploymentConditionType]string{"Available": "True MinimumReplicasAvailable", "Progressing": "True NewReplicaSetAvailable"}, w.conditions(d))
-		require.Equal(t, `ReplicaSet "`+rs.Name+`" has successfully progressed.`, d.Status.Conditions[1].Message)
-		require.Equal(t, []string{"Scaled up replica set " + rs.Name + " from 0 to 3"}, w.events("ScalingReplicaSet"))
+		require.Equal(t,
+			map[appsv1.DeploymentConditionType]string{"Available": "True MinimumReplicasAvailable",
+				"Progressing": "True NewReplicaSetAvailable"}, w.conditions(d))
+		require.Equal(t, `ReplicaSet "`+rs.Name+`" has successfully progressed.`,
+			d.Status.Conditions[1].Message)
+		require.Equal(t, []string{"Scaled up replica set " + rs.Name + " from 0 to 3"},
+			w.events("ScalingReplicaSet"))
 		w.did()
 		time.Sleep(time.Hour)
 		require.Empty(t, w.did())
@@ -59,7 +68,9 @@ func TestAnotherTemplateIsRolledOut(t *testing.T) {
 		w.edit(d, image("web:2"))
 		require.Equal(t, []string{"web:1: 0", "web:2: 10"}, w.sizes())
 		w.Read(d)
-		require.Equal(t, []int32{10, 10, 10, 0}, []int32{d.Status.Replicas, d.Status.UpdatedReplicas, d.Status.AvailableReplicas, d.Status.UnavailableReplicas})
+		require.Equal(t, []int32{10, 10, 10, 0},
+			[]int32{d.Status.Replicas, d.Status.UpdatedReplicas, d.Status.AvailableReplicas,
+				d.Status.UnavailableReplicas})
 		require.Equal(t, "2", d.Annotations[revisionAnnotation])
 		next := w.sets()[1]
 		require.Equal(t, "2", next.Annotations[revisionAnnotation])
@@ -78,7 +89,9 @@ func TestAnotherTemplateIsRolledOut(t *testing.T) {
 
 func TestARollbackFindsTheOldReplicaSet(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		d := w.web(4, func(d *appsv1.Deployment) { d.Spec.ProgressDeadlineSeconds = new(int32(300)) })
+		d := w.web(4, func(d *appsv1.Deployment) {
+			d.Spec.ProgressDeadlineSeconds = new(int32(300))
+		})
 		w.edit(d, image("bad:2"))
 		require.Equal(t, []string{"web:1: 3", "bad:2: 2"}, w.sizes(), "it is stuck")
 		require.Equal(t, "True ReplicaSetUpdated", w.conditions(d)["Progressing"])
@@ -92,7 +105,8 @@ func TestARollbackFindsTheOldReplicaSet(t *testing.T) {
 		require.Equal(t, []string{"web:1: 4", "bad:2: 0"}, w.sizes())
 		require.Equal(t, "True NewReplicaSetAvailable", w.conditions(d)["Progressing"])
 		rs := w.sets()[0]
-		require.Equal(t, []string{"3", "1"}, []string{rs.Annotations[revisionAnnotation], rs.Annotations[historyAnnotation]})
+		require.Equal(t, []string{"3", "1"},
+			[]string{rs.Annotations[revisionAnnotation], rs.Annotations[historyAnnotation]})
 		w.Read(d)
 		require.Equal(t, "3", d.Annotations[revisionAnnotation])
 		require.Zero(t, w.did()["create replicasets"])
@@ -103,15 +117,18 @@ func TestARollbackFindsTheOldReplicaSet(t *testing.T) {
 	})
 }
 
-// The deadline counts from the beginning of the rollout, and not from the last one's end.
+// The deadline counts from the beginning of this rollout, and not from the end of the last one.
 func TestARolledBackDeploymentIsNotLateFromTheBeginning(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		d := w.web(4, image("bad:1"), func(d *appsv1.Deployment) { d.Spec.ProgressDeadlineSeconds = new(int32(300)) })
+		d := w.web(4, image("bad:1"), func(d *appsv1.Deployment) {
+			d.Spec.ProgressDeadlineSeconds = new(int32(300))
+		})
 		w.edit(d, image("bad:2"))
 		time.Sleep(time.Hour)
 		require.Equal(t, "False ProgressDeadlineExceeded", w.conditions(d)["Progressing"])
 		w.edit(d, image("bad:1"))
-		require.Contains(t, []string{"True FoundNewReplicaSet", "True ReplicaSetUpdated"}, w.conditions(d)["Progressing"])
+		require.Contains(t, []string{"True FoundNewReplicaSet", "True ReplicaSetUpdated"},
+			w.conditions(d)["Progressing"])
 		time.Sleep(10 * time.Minute)
 		require.Equal(t, "False ProgressDeadlineExceeded", w.conditions(d)["Progressing"])
 	})
@@ -126,7 +143,8 @@ func TestAPausedDeploymentIsScaledAndNotRolledOut(t *testing.T) {
 		require.Equal(t, []string{"web:1: 4"}, w.sizes())
 		w.edit(d, replicas(6))
 		require.Equal(t, []string{"web:1: 6"}, w.sizes())
-		require.Equal(t, d.Generation, d.Status.ObservedGeneration+1, "as it was read before the last change")
+		require.Equal(t, d.Generation, d.Status.ObservedGeneration+1,
+			"as it was read before the last change")
 		w.Read(d)
 		require.Equal(t, d.Generation, d.Status.ObservedGeneration)
 		require.Equal(t, int32(0), d.Status.UpdatedReplicas)
@@ -141,7 +159,9 @@ func TestAPausedDeploymentIsScaledAndNotRolledOut(t *testing.T) {
 
 func TestAResumedDeploymentHasItsWholeDeadline(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		d := w.web(4, func(d *appsv1.Deployment) { d.Spec.ProgressDeadlineSeconds = new(int32(300)) })
+		d := w.web(4, func(d *appsv1.Deployment) {
+			d.Spec.ProgressDeadlineSeconds = new(int32(300))
+		})
 		w.edit(d, image("bad:2"))
 		w.edit(d, pause(true))
 		time.Sleep(time.Hour)
@@ -152,7 +172,8 @@ func TestAResumedDeploymentHasItsWholeDeadline(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		require.Equal(t, "False ProgressDeadlineExceeded", w.conditions(d)["Progressing"])
 		w.edit(d, pause(true))
-		require.Equal(t, "False ProgressDeadlineExceeded", w.conditions(d)["Progressing"], "what is late stays late")
+		require.Equal(t, "False ProgressDeadlineExceeded", w.conditions(d)["Progressing"],
+			"what is late stays late")
 	})
 }
 
@@ -163,12 +184,15 @@ func TestAScaledRolloutKeepsItsShares(t *testing.T) {
 		require.Equal(t, []string{"web:1: 8", "bad:2: 5"}, w.sizes())
 		w.did()
 		w.edit(d, replicas(20))
-		require.Equal(t, []string{"web:1: 14", "bad:2: 9"}, w.sizes(), "of 23, 8 thirteenths and 5 thirteenths")
+		require.Equal(t, []string{"web:1: 14", "bad:2: 9"}, w.sizes(),
+			"of 23, 8 thirteenths and 5 thirteenths")
 		require.Equal(t, 2, w.did()["patch replicasets"])
 		w.edit(d, replicas(5))
-		require.Equal(t, []string{"web:1: 3", "bad:2: 5"}, w.sizes(), "5 and 3, and then the rollout goes on: 3 have to serve, so 2 may go, and 2 may come")
+		require.Equal(t, []string{"web:1: 3", "bad:2: 5"}, w.sizes(),
+			"5 and 3, and then the rollout goes on: 3 have to serve, so 2 may go, and 2 may come")
 		for _, rs := range w.sets() {
-			require.Equal(t, []string{"5", "8"}, []string{rs.Annotations[desiredAnnotation], rs.Annotations[maxAnnotation]})
+			require.Equal(t, []string{"5", "8"},
+				[]string{rs.Annotations[desiredAnnotation], rs.Annotations[maxAnnotation]})
 		}
 		w.edit(d, replicas(0))
 		require.Equal(t, []string{"web:1: 0", "bad:2: 0"}, w.sizes())
@@ -203,8 +227,9 @@ func TestRecreateStartsNobodyBeforeTheLastHasEnded(t *testing.T) {
 	})
 }
 
-// An API server may be upgraded, or go back to the version before, while the controllers run. With a count of terminating
-// Pods that stayed as it was, the Deployment would wait for them for good.
+// An API server may be upgraded, or go back to the version before, while the controllers run. If
+// the old number of terminating Pods stayed in the status, the Deployment would wait for them
+// forever.
 func TestRecreateComesToItsEndOnAServerThatIsUpgradedAndBack(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.KnowsTerminating(false)
@@ -225,7 +250,8 @@ func TestRecreateComesToItsEndOnAServerThatIsUpgradedAndBack(t *testing.T) {
 	})
 }
 
-// Kubernetes' own takes it for a Deployment that was scaled, does nothing about it, and never comes to the rollout.
+// Kubernetes' own controller treats it as a Deployment that was scaled, changes nothing, and never
+// goes on with the rollout.
 func TestRecreateWithAnotherSizeInTheMiddleOfARollout(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		d := w.web(4)
@@ -237,7 +263,7 @@ func TestRecreateWithAnotherSizeInTheMiddleOfARollout(t *testing.T) {
 	})
 }
 
-// A status that is older than the size says nothing about the Pods that are being made at this moment.
+// A status that is older than the size does not count the Pods that are being created now.
 func TestAReplicaSetMayHavePodsUntilItsStatusSaysOtherwise(t *testing.T) {
 	for _, c := range []struct {
 		status appsv1.ReplicaSetStatus
@@ -245,10 +271,16 @@ func TestAReplicaSetMayHavePodsUntilItsStatusSaysOtherwise(t *testing.T) {
 	}{
 		{appsv1.ReplicaSetStatus{ObservedGeneration: 2, TerminatingReplicas: new(int32(0))}, false},
 		{appsv1.ReplicaSetStatus{ObservedGeneration: 1, TerminatingReplicas: new(int32(0))}, true},
-		{appsv1.ReplicaSetStatus{ObservedGeneration: 2, Replicas: 1, TerminatingReplicas: new(int32(0))}, true},
+		{
+			appsv1.ReplicaSetStatus{
+				ObservedGeneration: 2, Replicas: 1, TerminatingReplicas: new(int32(0)),
+			},
+			true,
+		},
 		{appsv1.ReplicaSetStatus{ObservedGeneration: 2, TerminatingReplicas: new(int32(1))}, true},
 	} {
-		runs, err := (&deploymentSync{}).mayRun(t.Context(), &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Generation: 2}, Status: c.status})
+		runs, err := (&deploymentSync{}).mayRun(t.Context(),
+			&appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Generation: 2}, Status: c.status})
 		require.NoError(t, err)
 		require.Equal(t, c.want, runs, "%+v", c.status)
 	}
@@ -259,9 +291,11 @@ func TestASecondControllerDoesNotStart(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.web(3)
 		w.did()
-		require.ErrorContains(t, Run(t.Context(), w.Server.Config(), 1), "somebody else does the work of the deployment-controller already")
+		require.ErrorContains(t, Run(t.Context(), w.Server.Config(), 1),
+			"somebody else does the work of the deployment-controller already")
 		w.Settle()
-		require.Equal(t, map[string]int{"patch deployments/status": 1}, w.did(), "to the probe, which is gone")
+		require.Equal(t, map[string]int{"patch deployments/status": 1}, w.did(),
+			"to the probe, which is gone")
 	})
 	inWorld(t, func(t *testing.T, w *world) {
 		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
@@ -270,7 +304,8 @@ func TestASecondControllerDoesNotStart(t *testing.T) {
 	})
 }
 
-// What keeps the controller from working has to be said before its process has the lead.
+// A user has to see what keeps the controller from working before its process becomes the leader.
 func TestAddSaysWhatKeepsTheControllerFromWorking(t *testing.T) {
-	simulation.RefusesMisuse(t, Add, "the Deployment controller", "finding the ReplicaSets of a Deployment")
+	simulation.RefusesMisuse(t, Add, "the Deployment controller",
+		"finding the ReplicaSets of a Deployment")
 }

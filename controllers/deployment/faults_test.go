@@ -22,9 +22,12 @@ func TestAReplicaSetThatCannotBeCreatedShows(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		lift := w.Server.Inject(fakeapi.Fault{Match: creates, Status: fakeapi.Forbidden()})
 		d := w.web(3)
-		require.Equal(t, map[appsv1.DeploymentConditionType]string{"Progressing": "False ReplicaSetCreateError"}, w.conditions(d))
+		require.Equal(t,
+			map[appsv1.DeploymentConditionType]string{"Progressing": "False ReplicaSetCreateError"},
+			w.conditions(d))
 		name := nameWith("web", hashOf(&d.Spec.Template, nil))
-		require.Contains(t, d.Status.Conditions[0].Message, fmt.Sprintf("Failed to create new replica set %q: ", name))
+		require.Contains(t, d.Status.Conditions[0].Message,
+			fmt.Sprintf("Failed to create new replica set %q: ", name))
 		require.Contains(t, w.events("ReplicaSetCreateError")[0], "forbidden")
 		require.Equal(t, 1, w.did()["patch deployments/status"], "that it still fails is no news")
 		lift()
@@ -35,42 +38,52 @@ func TestAReplicaSetThatCannotBeCreatedShows(t *testing.T) {
 
 func TestPodsThatCannotBeCreatedShow(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		lift := w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: simulation.Agent, Verb: "create", Resource: "pods"}, Status: fakeapi.Forbidden()})
+		lift := w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: simulation.Agent,
+			Verb: "create", Resource: "pods"}, Status: fakeapi.Forbidden()})
 		d := w.web(3)
 		require.Equal(t, map[appsv1.DeploymentConditionType]string{
-			"Progressing": "True NewReplicaSetCreated", "Available": "False MinimumReplicasUnavailable", "ReplicaFailure": "True FailedCreate",
+			"Progressing":    "True NewReplicaSetCreated",
+			"Available":      "False MinimumReplicasUnavailable",
+			"ReplicaFailure": "True FailedCreate",
 		}, w.conditions(d))
 		require.Equal(t, int32(3), d.Status.UnavailableReplicas)
 		time.Sleep(11 * time.Minute)
-		require.Equal(t, "False ProgressDeadlineExceeded", w.conditions(d)["Progressing"], "after the ten minutes that are usual")
+		require.Equal(t, "False ProgressDeadlineExceeded", w.conditions(d)["Progressing"],
+			"after the ten minutes that are usual")
 		lift()
 		time.Sleep(20 * time.Minute)
 		require.Equal(t, map[appsv1.DeploymentConditionType]string{
-			"Progressing": "True NewReplicaSetAvailable", "Available": "True MinimumReplicasAvailable",
+			"Progressing": "True NewReplicaSetAvailable",
+			"Available":   "True MinimumReplicasAvailable",
 		}, w.conditions(d))
 	})
 }
 
-// The answer to a write gets lost, the write does not. Without a look at the server, a ReplicaSet would be in its own way.
+// The write happens, but its answer gets lost. If the controller did not ask the API server, it
+// would count a collision with its own ReplicaSet.
 func TestALostAnswerMakesNoSecondReplicaSet(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		for _, match := range []fakeapi.Match{creates, {UserAgent: simulation.Agent, Verb: "patch", Resource: "replicasets"}} {
-			w.Server.Inject(fakeapi.Fault{Match: match, Probability: 0.5, Seed: 18, LoseResponse: true})
+		for _, match := range []fakeapi.Match{creates,
+			{UserAgent: simulation.Agent, Verb: "patch", Resource: "replicasets"}} {
+			w.Server.Inject(fakeapi.Fault{Match: match, Probability: 0.5, Seed: 18,
+				LoseResponse: true})
 		}
-		w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: simulation.Agent, Verb: "watch"}, DelayEvents: 700 * time.Millisecond})
+		w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: simulation.Agent,
+			Verb: "watch"}, DelayEvents: 700 * time.Millisecond})
 		d := w.web(4)
 		for i := range 4 {
 			w.edit(d, image(fmt.Sprint("web:", i+2)), replicas(int32(3+i)))
 			w.Settle()
 		}
-		require.Equal(t, []string{"web:1: 0", "web:2: 0", "web:3: 0", "web:4: 0", "web:5: 6"}, w.sizes())
+		require.Equal(t, []string{"web:1: 0", "web:2: 0", "web:3: 0", "web:4: 0", "web:5: 6"},
+			w.sizes())
 		require.Nil(t, d.Status.CollisionCount)
 		require.Equal(t, "True NewReplicaSetAvailable", w.conditions(d)["Progressing"])
 		require.Equal(t, "5", d.Annotations[revisionAnnotation])
 	})
 }
 
-// Whoever gives up asking decides from a cache that is late, and writes everything twice.
+// A controller that gave up asking would decide from a late cache, and write everything twice.
 func TestTheServerIsAskedUntilItAnswersAndThenNoMore(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		ofSets := func(verb string) fakeapi.Match {
@@ -78,7 +91,8 @@ func TestTheServerIsAskedUntilItAnswersAndThenNoMore(t *testing.T) {
 		}
 		loses := func(verb string) {
 			w.Server.Inject(fakeapi.Fault{Match: ofSets(verb), Times: 1, LoseResponse: true})
-			w.Server.Inject(fakeapi.Fault{Match: ofSets("get"), Times: 3, Status: fakeapi.Unavailable()})
+			w.Server.Inject(fakeapi.Fault{Match: ofSets("get"), Times: 3,
+				Status: fakeapi.Unavailable()})
 		}
 		w.Server.Inject(fakeapi.Fault{Match: ofSets("watch"), DelayEvents: 2 * time.Second})
 		loses("create")
@@ -102,11 +116,13 @@ func TestTheServerIsAskedUntilItAnswersAndThenNoMore(t *testing.T) {
 	})
 }
 
-// Somebody scales a ReplicaSet at the moment at which the controller does. What was decided is not true any more.
+// A user scales a ReplicaSet at the same time as the controller, whose decision is then out of
+// date.
 func TestAWriteFromAnOlderStateIsRefused(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		d := w.web(4, limit("1", "0"))
-		w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: simulation.Agent, Verb: "watch", Resource: "replicasets"}, DelayEvents: 5 * time.Second})
+		w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: simulation.Agent,
+			Verb: "watch", Resource: "replicasets"}, DelayEvents: 5 * time.Second})
 		w.Restart()
 		w.Settle()
 		rs := w.sets()[0]
@@ -144,43 +160,57 @@ func TestTheHistoryIsCleanedUp(t *testing.T) {
 		w.edit(d, image("web:3")) // by revision, web:3 is the newest now
 		w.edit(d, image("web:6"))
 		require.Equal(t, []string{"web:3: 0", "web:5: 0", "web:6: 2"}, w.sizes())
-		w.edit(d, pause(true), func(d *appsv1.Deployment) { d.Spec.RevisionHistoryLimit = new(int32(0)) })
+		w.edit(d, pause(true), func(d *appsv1.Deployment) {
+			d.Spec.RevisionHistoryLimit = new(int32(0))
+		})
 		require.Equal(t, []string{"web:6: 2"}, w.sizes(), "though it is paused")
 	})
 }
 
 func TestTheOldFieldForRollbacksIsObeyed(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		d := w.web(2, func(d *appsv1.Deployment) { d.Annotations = map[string]string{"kubernetes.io/change-cause": "first"} })
-		w.edit(d, image("web:2"), func(d *appsv1.Deployment) { d.Annotations["kubernetes.io/change-cause"] = "second" })
+		d := w.web(2, func(d *appsv1.Deployment) {
+			d.Annotations = map[string]string{"kubernetes.io/change-cause": "first"}
+		})
+		w.edit(d, image("web:2"), func(d *appsv1.Deployment) {
+			d.Annotations["kubernetes.io/change-cause"] = "second"
+		})
 		rollback := func(revision string) {
-			w.edit(d, func(d *appsv1.Deployment) { d.Annotations[appsv1.DeprecatedRollbackTo] = revision })
+			w.edit(d, func(d *appsv1.Deployment) {
+				d.Annotations[appsv1.DeprecatedRollbackTo] = revision
+			})
 			w.Read(d)
 			require.NotContains(t, d.Annotations, appsv1.DeprecatedRollbackTo)
 		}
 		rollback("1")
 		require.Equal(t, []string{"web:1: 2", "web:2: 0"}, w.sizes())
-		require.Equal(t, []string{"first", "3"}, []string{d.Annotations["kubernetes.io/change-cause"], d.Annotations[revisionAnnotation]})
-		require.Equal(t, []string{`Rolled back deployment "web" to revision 1`}, w.events("DeploymentRollback"))
+		require.Equal(t, []string{"first", "3"},
+			[]string{d.Annotations["kubernetes.io/change-cause"],
+				d.Annotations[revisionAnnotation]})
+		require.Equal(t, []string{`Rolled back deployment "web" to revision 1`},
+			w.events("DeploymentRollback"))
 		rollback("0")
 		require.Equal(t, []string{"web:1: 0", "web:2: 2"}, w.sizes(), "to the last one")
 		rollback("4")
-		require.Equal(t, []string{`The rollback revision contains the same template as current deployment "web"`}, w.events("DeploymentRollbackTemplateUnchanged"))
+		require.Equal(t,
+			[]string{`The rollback revision contains the same template as current deployment "web"`}, w.events("DeploymentRollbackTemplateUnchanged"))
 		rollback("99")
-		require.Equal(t, []string{"Unable to find the revision to rollback to."}, w.events("DeploymentRollbackRevisionNotFound"))
+		require.Equal(t, []string{"Unable to find the revision to rollback to."},
+			w.events("DeploymentRollbackRevisionNotFound"))
 		require.Equal(t, []string{"web:1: 0", "web:2: 2"}, w.sizes())
 	})
 }
 
-// A ReplicaSet controller that is older does not say how many Pods are terminating.
+// An older ReplicaSet controller does not report how many Pods are terminating.
 func TestRecreateAsksForPodsIfNobodyCountsThem(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		set := client.ObjectKey{}
-		w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: simulation.Agent, Verb: "patch", Resource: "replicasets", Subresource: "status"}, Refuse: true})
+		w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: simulation.Agent,
+			Verb: "patch", Resource: "replicasets", Subresource: "status"}, Refuse: true})
 		d := w.web(1, recreate)
 		old := w.sets()[0]
 		set = client.ObjectKeyFromObject(old)
-		olderController := func() { // which counts no terminating Pods
+		olderController := func() { // reports no terminating Pods
 			require.NoError(t, w.Live.Get(t.Context(), set, old))
 			old.Status = appsv1.ReplicaSetStatus{ObservedGeneration: old.Generation}
 			require.NoError(t, w.Live.Status().Update(t.Context(), old))
@@ -210,9 +240,11 @@ func TestALongNameIsCut(t *testing.T) {
 	require.Equal(t, "web-abc", nameWith("web", "abc"))
 }
 
-// If the controller forgets an unconfirmed write, the next reconcile decides from a cache that is late.
+// If the controller forgets an unconfirmed write, the next reconcile decides from a cache that is
+// late.
 func TestEachDeploymentHasItsOwnDoubts(t *testing.T) {
-	web, api := client.ObjectKey{Namespace: "default", Name: "web"}, client.ObjectKey{Namespace: "default", Name: "api"}
+	web := client.ObjectKey{Namespace: "default", Name: "web"}
+	api := client.ObjectKey{Namespace: "default", Name: "api"}
 	var d unconfirmedWrites
 	require.Empty(t, d.open(web))
 	d.add(web, "web-b")

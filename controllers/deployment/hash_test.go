@@ -9,10 +9,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// A cluster's own controller leaves ReplicaSets behind, and people read the hash in names.
+// The cluster's own controller leaves ReplicaSets behind, and users read the hash in names.
 //
-// The function has been compared with ComputeHash of k8s.io/kubernetes v1.36.3, pkg/controller/controller_utils.go: with the
-// same version of k8s.io/api, both return the same. These are the hashes with the version in go.mod, and may change with it.
+// The function has been compared with ComputeHash of k8s.io/kubernetes v1.36.3,
+// pkg/controller/controller_utils.go: with the same version of k8s.io/api, both return the same.
+// These are the hashes with the version in go.mod, and may change with it.
 func TestTheHashIsThatOfKubernetes(t *testing.T) {
 	for _, c := range []struct {
 		template        corev1.PodTemplateSpec
@@ -22,9 +23,10 @@ func TestTheHashIsThatOfKubernetes(t *testing.T) {
 		{template("web:1"), "6c7874fc5f", "7c9fb69c94"},
 		{corev1.PodTemplateSpec{
 			ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "web", "a": "b"}},
-			Spec: corev1.PodSpec{RestartPolicy: corev1.RestartPolicyAlways, TerminationGracePeriodSeconds: new(int64(30)), Containers: []corev1.Container{
-				{Name: "web", Image: "web:1", Env: []corev1.EnvVar{{Name: "A", Value: "ü"}}},
-			}},
+			Spec: corev1.PodSpec{RestartPolicy: corev1.RestartPolicyAlways,
+				TerminationGracePeriodSeconds: new(int64(30)), Containers: []corev1.Container{
+					{Name: "web", Image: "web:1", Env: []corev1.EnvVar{{Name: "A", Value: "ü"}}},
+				}},
 		}, "6546954b8c", "5fcb9dc954"},
 	} {
 		require.Equal(t, c.first, hashOf(&c.template, nil))
@@ -45,10 +47,14 @@ func TestTemplatesAreTheSameApartFromTheHash(t *testing.T) {
 	require.False(t, sameTemplate(&a, &b))
 }
 
-// A selector may ask for a label that is missing, and then the template needs no labels at all.
+// If a selector only requires that a label is missing, the template needs no labels at all.
 func TestADeploymentThatSelectsByExpressionsAloneGetsAHashToo(t *testing.T) {
 	d := newWeb(1, func(d *appsv1.Deployment) {
-		d.Spec.Selector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: metav1.LabelSelectorOpDoesNotExist}}}
+		d.Spec.Selector = &metav1.LabelSelector{
+			MatchExpressions: []metav1.LabelSelectorRequirement{
+				{Key: "app", Operator: metav1.LabelSelectorOpDoesNotExist},
+			},
+		}
 		d.Spec.Template.Labels = nil
 	})
 	before := d.DeepCopy()
@@ -56,6 +62,7 @@ func TestADeploymentThatSelectsByExpressionsAloneGetsAHashToo(t *testing.T) {
 	hash := map[string]string{hashLabel: hashOf(&d.Spec.Template, nil)}
 	require.Equal(t, hash, rs.Labels)
 	require.Equal(t, hash, rs.Spec.Template.Labels)
-	require.Equal(t, &metav1.LabelSelector{MatchLabels: hash, MatchExpressions: d.Spec.Selector.MatchExpressions}, rs.Spec.Selector)
+	require.Equal(t, &metav1.LabelSelector{MatchLabels: hash,
+		MatchExpressions: d.Spec.Selector.MatchExpressions}, rs.Spec.Selector)
 	require.Equal(t, before, d, "the Deployment is a cache's")
 }

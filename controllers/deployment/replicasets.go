@@ -17,17 +17,17 @@ import (
 	"k8s.io/utils/dump"
 )
 
-// family is a Deployment and its ReplicaSets.
+// rollout is a Deployment with its old and new ReplicaSets.
 type rollout struct {
 	d *appsv1.Deployment
-	// newRS is the ReplicaSet with the Deployment's template; nil if there is none yet.
+	// newRS has the Deployment's template; nil if there is none yet.
 	newRS *appsv1.ReplicaSet
 	// oldRSs are the others, the oldest first.
 	oldRSs []*appsv1.ReplicaSet
 }
 
-// newRollout finds the new ReplicaSet. If several have the template, which is so after an update of Kubernetes that has
-// changed the template's defaults, it is the oldest.
+// newRollout finds the new ReplicaSet. Several may have the template, because an update of
+// Kubernetes has changed the template's defaults; then it is the oldest of them.
 func newRollout(d *appsv1.Deployment, sets []*appsv1.ReplicaSet) *rollout {
 	f := &rollout{d: d}
 	sets = slices.Clone(sets)
@@ -44,10 +44,11 @@ func newRollout(d *appsv1.Deployment, sets []*appsv1.ReplicaSet) *rollout {
 
 // compareAge is negative if a is older than b.
 func compareAge(a, b *appsv1.ReplicaSet) int {
-	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
+	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time),
+		cmp.Compare(a.Name, b.Name))
 }
 
-// all are the ReplicaSets of the family, the new one last.
+// all returns the ReplicaSets, the new one last.
 func (r *rollout) all() []*appsv1.ReplicaSet {
 	all := slices.Clone(r.oldRSs)
 	if r.newRS != nil {
@@ -56,14 +57,16 @@ func (r *rollout) all() []*appsv1.ReplicaSet {
 	return all
 }
 
-// active are those that ask for Pods, the oldest first.
+// active returns the ReplicaSets that ask for Pods, the oldest first.
 func (r *rollout) active() []*appsv1.ReplicaSet {
-	active := slices.DeleteFunc(r.all(), func(rs *appsv1.ReplicaSet) bool { return replicasOf(rs.Spec.Replicas) == 0 })
+	active := slices.DeleteFunc(r.all(), func(rs *appsv1.ReplicaSet) bool {
+		return replicasOf(rs.Spec.Replicas) == 0
+	})
 	slices.SortFunc(active, compareAge)
 	return active
 }
 
-// replace puts a ReplicaSet that was written in the place of the one that was read.
+// replace replaces the ReplicaSet that was read by the one that was written.
 func (r *rollout) replace(written *appsv1.ReplicaSet) {
 	if r.newRS != nil && r.newRS.UID == written.UID {
 		r.newRS = written
@@ -75,7 +78,8 @@ func (r *rollout) replace(written *appsv1.ReplicaSet) {
 	}
 }
 
-// sizes is what the arithmetic of a rolling update knows of the family. A new ReplicaSet that is not there has the size 0.
+// sizes returns the input of newSize and oldSizes. A new ReplicaSet that does not exist yet has the
+// size 0.
 func (r *rollout) sizes() (newRS size, oldRSs []size) {
 	if r.newRS != nil {
 		newRS = sizeOf(r.newRS)
@@ -92,15 +96,17 @@ func sizeOf(rs *appsv1.ReplicaSet) size {
 
 func (r *rollout) desired() int32 { return replicasOf(r.d.Spec.Replicas) }
 
-// hashLabel is on a ReplicaSet, in its selector, and on its Pods. It keeps the Pods of a Deployment's ReplicaSets apart:
-// the Deployment's own selector matches all of them.
+// hashLabel is on a ReplicaSet, in its selector, and on its Pods. It distinguishes the Pods of one
+// ReplicaSet from those of the others, which the Deployment's selector matches, too.
 const hashLabel = appsv1.DefaultDeploymentUniqueLabelKey
 
-// hashOf is the hash of a template and of the number of collisions so far. It is the one that Kubernetes makes: 32 bits
-// of FNV-1a over the template as the package dump prints it, written with characters that make no words.
+// hashOf hashes a template and the number of collisions so far, as Kubernetes does: 32 bits of
+// FNV-1a over the template as the package dump prints it, encoded in characters that cannot form
+// words.
 //
-// A Go type that has one field more is printed in another way, so another version of the API makes another hash of the same
-// template. That is why a ReplicaSet is found by its template, and its hash is only read off.
+// A Go type with one more field prints differently, so another version of the API gives the same
+// template another hash. That is why the controller finds a ReplicaSet by its template, and never
+// by its hash.
 func hashOf(template *corev1.PodTemplateSpec, collisions *int32) string {
 	hash := fnv.New32a()
 	fmt.Fprint(hash, dump.ForHash(*template))
@@ -112,19 +118,19 @@ func hashOf(template *corev1.PodTemplateSpec, collisions *int32) string {
 	return rand.SafeEncodeString(fmt.Sprint(hash.Sum32()))
 }
 
-// nameWith is the name of the ReplicaSet with a hash. It is always the same, so that a ReplicaSet that was made, and
-// nobody has seen it yet, is not made twice.
+// nameWith returns the name of the ReplicaSet with a hash. It is always the same, so a ReplicaSet
+// that the cache does not show yet cannot be created twice.
 func nameWith(deployment, hash string) string {
 	longest := validation.DNS1123SubdomainMaxLength - 1 - len(hash)
 	return deployment[:min(len(deployment), longest)] + "-" + hash
 }
 
-// sameTemplate reports whether two templates make the same Pods, apart from the hash.
+// sameTemplate reports whether two templates are equal apart from the hash.
 func sameTemplate(a, b *corev1.PodTemplateSpec) bool {
 	return equality.Semantic.DeepEqual(plain(a), plain(b))
 }
 
-// plain is a template without the hash. It shares what it can with the original.
+// plain returns a template without the hash label. It shares the rest with the original.
 func plain(template *corev1.PodTemplateSpec) *corev1.PodTemplateSpec {
 	if _, ok := template.Labels[hashLabel]; !ok {
 		return template
@@ -135,7 +141,7 @@ func plain(template *corev1.PodTemplateSpec) *corev1.PodTemplateSpec {
 	return &without
 }
 
-// newReplicaSet is the ReplicaSet for a Deployment's template.
+// newReplicaSet returns a ReplicaSet with the Deployment's template.
 func newReplicaSet(d *appsv1.Deployment, replicas int32, revision int64) *appsv1.ReplicaSet {
 	hash := hashOf(&d.Spec.Template, d.Status.CollisionCount)
 	template := d.Spec.Template.DeepCopy()
@@ -150,11 +156,14 @@ func newReplicaSet(d *appsv1.Deployment, replicas int32, revision int64) *appsv1
 	selector.MatchLabels[hashLabel] = hash
 	rs := &appsv1.ReplicaSet{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: d.Namespace, Name: nameWith(d.Name, hash), Labels: maps.Clone(template.Labels),
+			Namespace:       d.Namespace,
+			Name:            nameWith(d.Name, hash),
+			Labels:          maps.Clone(template.Labels),
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(d, kind)},
 		},
 		Spec: appsv1.ReplicaSetSpec{
-			Replicas: &replicas, MinReadySeconds: d.Spec.MinReadySeconds, Selector: selector, Template: *template,
+			Replicas: &replicas, MinReadySeconds: d.Spec.MinReadySeconds, Selector: selector,
+			Template: *template,
 		},
 	}
 	rs.Annotations = annotationsFor(d, nil, revision)

@@ -14,8 +14,8 @@ import (
 	"github.com/loopwright/loopwright/manager/recorder/events"
 )
 
-// A ReplicaSet that has its size already is written to only so that it remembers how large the Deployment is; one of no Pods
-// has nothing to remember, since it has no share.
+// The controller writes a ReplicaSet that has its size already only to record how large the
+// Deployment is; one without Pods needs no record, because it has no part in proportional scaling.
 func TestWhenASizeIsWrittenAndTold(t *testing.T) {
 	broken := errors.New("the connection broke")
 	for _, c := range []struct {
@@ -27,17 +27,30 @@ func TestWhenASizeIsWrittenAndTold(t *testing.T) {
 		told      string
 	}{
 		{what: "the same size", from: 2, to: 2},
-		{what: "the same size, in a Deployment of another", from: 2, to: 2, remembers: true, written: true},
+		{
+			what: "the same size, in a Deployment of another", from: 2, to: 2, remembers: true,
+			written: true,
+		},
 		{what: "the same size, one Pod", from: 1, to: 1, remembers: true, written: true},
 		{what: "no Pods", from: 0, to: 0, remembers: true},
-		{what: "none any more", from: 2, to: 0, written: true, told: "down replica set NAME from 2 to 0"},
-		{what: "none any more, in a Deployment of another", from: 2, to: 0, remembers: true, written: true, told: "down replica set NAME from 2 to 0"},
+		{
+			what: "none any more", from: 2, to: 0, written: true,
+			told: "down replica set NAME from 2 to 0",
+		},
+		{
+			what: "none any more, in a Deployment of another", from: 2, to: 0, remembers: true,
+			written: true, told: "down replica set NAME from 2 to 0",
+		},
 		{what: "more", from: 0, to: 1, written: true, told: "up replica set NAME from 0 to 1"},
-		{what: "more, but the server does not answer", from: 0, to: 1, fails: broken, written: true},
+		{
+			what: "more, but the server does not answer", from: 0, to: 1, fails: broken,
+			written: true,
+		},
 	} {
 		rs, writes := setOf("web:1", c.from, 5, 1), 0
 		rs.Annotations["mine"] = "stays"
-		r := in(interceptor.Funcs{Patch: func(ctx context.Context, to client.WithWatch, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
+		r := in(interceptor.Funcs{Patch: func(ctx context.Context, to client.WithWatch,
+			o client.Object, patch client.Patch, opts ...client.PatchOption) error {
 			if writes++; c.fails != nil {
 				return c.fails
 			}
@@ -52,34 +65,43 @@ func TestWhenASizeIsWrittenAndTold(t *testing.T) {
 		if c.told == "" {
 			require.Empty(t, heard, c.what)
 		} else {
-			require.Equal(t, "Normal ScalingReplicaSet Scaled "+strings.Replace(c.told, "NAME", rs.Name, 1), <-heard, c.what)
+			require.Equal(t, "Normal ScalingReplicaSet Scaled "+strings.Replace(c.told, "NAME",
+				rs.Name, 1), <-heard, c.what)
 		}
 		require.Equal(t, "stays", s.newRS.Annotations["mine"], c.what)
 		if c.written && c.fails == nil {
-			require.Equal(t, []string{"7", "8"}, []string{s.newRS.Annotations[desiredAnnotation], s.newRS.Annotations[maxAnnotation]}, c.what)
+			require.Equal(t, []string{"7", "8"},
+				[]string{s.newRS.Annotations[desiredAnnotation],
+					s.newRS.Annotations[maxAnnotation]}, c.what)
 			require.Equal(t, c.to, *s.newRS.Spec.Replicas, c.what)
 		}
 	}
 }
 
-// Users see why nothing comes, and go on seeing what is there.
+// Users see why there is no new ReplicaSet, and still see the rest of the status.
 func TestAReplicaSetThatCannotBeCreatedLeavesTheRestOfTheStatus(t *testing.T) {
 	full, gone := errors.New("the quota is used up"), errors.New("the connection broke")
 	fails := interceptor.Funcs{
-		Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error { return full },
+		Create: func(context.Context, client.WithWatch, client.Object,
+			...client.CreateOption) error {
+			return full
+		},
 	}
 	d := had(2)
 	d.Status.Replicas, d.Status.ReadyReplicas = 7, 5
-	what := "creating the ReplicaSet " + nameWith("web", hashOf(&asStored(t, d).Spec.Template, nil)) + ": the quota is used up"
+	what := "creating the ReplicaSet " +
+		nameWith("web", hashOf(&asStored(t, d).Spec.Template, nil)) + ": the quota is used up"
 	r := in(fails, d)
 	_, err := r.Reconcile(t.Context(), webRequest)
 	require.EqualError(t, err, what)
 	stored := &appsv1.Deployment{}
 	require.NoError(t, r.client.Get(t.Context(), webRequest.NamespacedName, stored))
 	require.Equal(t, []int32{7, 5}, []int32{stored.Status.Replicas, stored.Status.ReadyReplicas})
-	require.Equal(t, "ReplicaSetCreateError", conditions(stored.Status.Conditions).get(appsv1.DeploymentProgressing).Reason)
+	require.Equal(t, "ReplicaSetCreateError",
+		conditions(stored.Status.Conditions).get(appsv1.DeploymentProgressing).Reason)
 
-	fails.SubResourcePatch = func(context.Context, client.Client, string, client.Object, client.Patch, ...client.SubResourcePatchOption) error {
+	fails.SubResourcePatch = func(context.Context, client.Client, string, client.Object,
+		client.Patch, ...client.SubResourcePatchOption) error {
 		return gone
 	}
 	_, err = in(fails, d).Reconcile(t.Context(), webRequest)

@@ -13,36 +13,40 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// The annotations. kubectl reads the first; a Deployment has it, too.
+// Annotations of a ReplicaSet. kubectl reads the first, which a Deployment has, too.
 const (
 	revisionAnnotation = "deployment.kubernetes.io/revision"
-	// historyAnnotation has the earlier revisions of a ReplicaSet to which somebody has rolled back.
+	// historyAnnotation has the earlier revisions of a ReplicaSet that a rollback has made the new
+	// one again.
 	historyAnnotation = "deployment.kubernetes.io/revision-history"
-	// desiredAnnotation is what the Deployment asked for when it sized the ReplicaSet. If it asks for something else
-	// now, it was scaled, which is not a rollout.
+	// desiredAnnotation is the Deployment's spec.replicas when the controller last sized the
+	// ReplicaSet. If it differs now, a user has scaled the Deployment, which is not a rollout.
 	desiredAnnotation = "deployment.kubernetes.io/desired-replicas"
-	// maxAnnotation is what all ReplicaSets together were allowed then: the whole of which this one has a share.
+	// maxAnnotation is how many Pods all ReplicaSets together were allowed then. Proportional
+	// scaling divides by it.
 	maxAnnotation = "deployment.kubernetes.io/max-replicas"
 )
 
-// historyLimit is the most characters of historyAnnotation.
+// historyLimit is the maximum length of historyAnnotation, in bytes.
 const historyLimit = 2000
 
-// isCopied reports whether a Deployment's annotation is copied to its new ReplicaSet. Those that say something about the
-// one object are not true for the other.
+// isCopied reports whether a Deployment's annotation is copied to its new ReplicaSet. Those that
+// describe the Deployment itself are not.
 func isCopied(annotation string) bool {
 	switch annotation {
-	case corev1.LastAppliedConfigAnnotation, revisionAnnotation, historyAnnotation, desiredAnnotation, maxAnnotation, appsv1.DeprecatedRollbackTo:
+	case corev1.LastAppliedConfigAnnotation, revisionAnnotation, historyAnnotation,
+		desiredAnnotation, maxAnnotation, appsv1.DeprecatedRollbackTo:
 		return false
 	}
 	return true
 }
 
-// annotationsFor are the annotations of a Deployment's new ReplicaSet, which has these now. An annotation that
-// the Deployment has lost stays.
+// annotationsFor returns the annotations that a Deployment's new ReplicaSet should have; has is
+// what it has now. An annotation that the user removed from the Deployment stays.
 //
-// revision is the one after the highest of the old ReplicaSets. The ReplicaSet gets it unless it has a higher one:
-// the old ReplicaSet that had the revision before it may have been cleaned up.
+// revision is one more than the highest of the old ReplicaSets. The ReplicaSet keeps its own
+// revision if that is higher: the old ReplicaSets with the revisions in between may have been
+// cleaned up.
 func annotationsFor(d *appsv1.Deployment, has map[string]string, revision int64) map[string]string {
 	wants := maps.Clone(has)
 	if wants == nil {
@@ -56,7 +60,7 @@ func annotationsFor(d *appsv1.Deployment, has map[string]string, revision int64)
 	text, had := has[revisionAnnotation]
 	before, err := strconv.ParseInt(cmp.Or(text, "0"), 10, 64)
 	if err != nil || before >= revision {
-		return wants // somebody has written into it; as Kubernetes does, leave it
+		return wants // not a number: another program wrote it; Kubernetes leaves it, too
 	}
 	wants[revisionAnnotation] = strconv.FormatInt(revision, 10)
 	if had {
@@ -65,7 +69,7 @@ func annotationsFor(d *appsv1.Deployment, has map[string]string, revision int64)
 	return wants
 }
 
-// withRevision adds a revision to a list of them, and lets the oldest go if the list gets too long.
+// withRevision appends a revision to a list, and drops the oldest if the list gets too long.
 func withRevision(list, revision string) string {
 	if list == "" {
 		return revision
@@ -78,7 +82,7 @@ func withRevision(list, revision string) string {
 	return strings.Join(revisions, ",")
 }
 
-// revisionOf is a ReplicaSet's revision, and 0 if it has none.
+// revisionOf returns a ReplicaSet's revision, or 0 if it has none.
 func revisionOf(rs *appsv1.ReplicaSet) int64 {
 	revision, err := strconv.ParseInt(rs.Annotations[revisionAnnotation], 10, 64)
 	if err != nil {
@@ -94,48 +98,55 @@ func highestRevision(sets []*appsv1.ReplicaSet) (highest int64) {
 	return highest
 }
 
-// scaleAnnotations remember, on a ReplicaSet, how large its Deployment was.
+// scaleAnnotations record on a ReplicaSet how large its Deployment was.
 func scaleAnnotations(d *appsv1.Deployment) map[string]string {
 	l := limitsOf(&d.Spec)
 	return map[string]string{
-		desiredAnnotation: strconv.Itoa(int(l.desired)), maxAnnotation: strconv.Itoa(int(l.desired + l.surge)),
+		desiredAnnotation: strconv.Itoa(int(l.desired)),
+		maxAnnotation:     strconv.Itoa(int(l.desired + l.surge)),
 	}
 }
 
-// numberIn is the number that an annotation has, if it is one.
+// numberIn parses an annotation that is a number.
 func numberIn(rs *appsv1.ReplicaSet, annotation string) (n int32, ok bool) {
 	number, err := strconv.ParseUint(rs.Annotations[annotation], 10, 31)
 	return int32(number), err == nil
 }
 
-// expired returns the old ReplicaSets that the Deployment's history has no room for: those with the lowest
-// revisions. One that has Pods, or is about to get some or to lose some, is kept, and counts nevertheless.
+// expired returns the old ReplicaSets beyond the revision history limit: those with the lowest
+// revisions. It keeps one that has Pods or is being scaled, but counts it.
 func expired(d *appsv1.Deployment, oldRSs []*appsv1.ReplicaSet) (out []*appsv1.ReplicaSet) {
 	limit := d.Spec.RevisionHistoryLimit
 	if limit == nil {
 		return nil
 	}
-	alive := slices.DeleteFunc(slices.Clone(oldRSs), func(rs *appsv1.ReplicaSet) bool { return rs.DeletionTimestamp != nil })
-	slices.SortStableFunc(alive, func(a, b *appsv1.ReplicaSet) int { return cmp.Compare(revisionOf(a), revisionOf(b)) })
+	alive := slices.DeleteFunc(slices.Clone(oldRSs), func(rs *appsv1.ReplicaSet) bool {
+		return rs.DeletionTimestamp != nil
+	})
+	slices.SortStableFunc(alive, func(a, b *appsv1.ReplicaSet) int {
+		return cmp.Compare(revisionOf(a), revisionOf(b))
+	})
 	for _, rs := range alive[:max(len(alive)-int(*limit), 0)] {
-		if replicasOf(rs.Spec.Replicas) == 0 && rs.Status.Replicas == 0 && rs.Status.ObservedGeneration >= rs.Generation {
+		if replicasOf(rs.Spec.Replicas) == 0 && rs.Status.Replicas == 0 &&
+			rs.Status.ObservedGeneration >= rs.Generation {
 			out = append(out, rs)
 		}
 	}
 	return out
 }
 
-// kubectl rollout undo writes the old template into the Deployment itself: the controller finds the old ReplicaSet by
-// its template, and all else is a rollout. But the API before apps/v1 had a field for it, which lives on as an
-// annotation, and old programs may still write it.
+// kubectl rollout undo writes the old template into the Deployment; then the controller finds the
+// old ReplicaSet by its template, and rolls out as usual. The APIs before apps/v1 had a field for a
+// rollback. It lives on as an annotation, and old programs may still write it.
 
-// rollbackTo is the revision to which somebody wants to go back; 0 is the last one.
+// rollbackTo returns the revision in the rollback annotation; 0 is the previous one.
 func rollbackTo(d *appsv1.Deployment) (revision int64, ok bool) {
 	revision, err := strconv.ParseInt(d.Annotations[appsv1.DeprecatedRollbackTo], 10, 64)
 	return revision, err == nil
 }
 
-// rollBack puts the template of the ReplicaSet with a revision into the Deployment, and removes the annotation.
+// rollBack copies the template of the ReplicaSet with a revision into the Deployment, and removes
+// the annotation.
 func (s *deploymentSync) rollBack(ctx context.Context, revision int64) error {
 	sets := s.all()
 	if revision == 0 {
@@ -143,17 +154,23 @@ func (s *deploymentSync) rollBack(ctx context.Context, revision int64) error {
 	}
 	d := s.d.DeepCopy()
 	delete(d.Annotations, appsv1.DeprecatedRollbackTo)
-	i := slices.IndexFunc(sets, func(rs *appsv1.ReplicaSet) bool { return revision > 0 && revisionOf(rs) == revision })
-	kind, reason, note := corev1.EventTypeWarning, "DeploymentRollbackRevisionNotFound", "Unable to find the revision to rollback to."
+	i := slices.IndexFunc(sets, func(rs *appsv1.ReplicaSet) bool {
+		return revision > 0 && revisionOf(rs) == revision
+	})
+	kind, reason, note := corev1.EventTypeWarning, "DeploymentRollbackRevisionNotFound",
+		"Unable to find the revision to rollback to."
 	switch {
 	case i < 0:
 	case sameTemplate(&sets[i].Spec.Template, &d.Spec.Template):
-		reason, note = "DeploymentRollbackTemplateUnchanged", fmt.Sprintf("The rollback revision contains the same template as current deployment %q", d.Name)
+		reason, note = "DeploymentRollbackTemplateUnchanged",
+			fmt.Sprintf("The rollback revision contains the same template as current deployment %q",
+				d.Name)
 	default:
-		kind, reason, note = corev1.EventTypeNormal, "DeploymentRollback", fmt.Sprintf("Rolled back deployment %q to revision %d", d.Name, revision)
+		kind, reason, note = corev1.EventTypeNormal, "DeploymentRollback",
+			fmt.Sprintf("Rolled back deployment %q to revision %d", d.Name, revision)
 		goBack(d, sets[i])
 	}
-	// An update and no patch: it may not overwrite a template that somebody writes at this moment.
+	// An update, not a patch: it must not overwrite a template that a user has just written.
 	if err := s.client.Update(ctx, d); err != nil {
 		return fmt.Errorf("rolling back to revision %d: %w", revision, err)
 	}
@@ -161,7 +178,8 @@ func (s *deploymentSync) rollBack(ctx context.Context, revision int64) error {
 	return nil
 }
 
-// goBack takes the template of a ReplicaSet, and the annotations that were copied to it, such as the cause of the change.
+// goBack copies the template of a ReplicaSet into the Deployment, and the annotations that came
+// from it, such as the change cause.
 func goBack(d *appsv1.Deployment, rs *appsv1.ReplicaSet) {
 	d.Spec.Template = *plain(rs.Spec.Template.DeepCopy())
 	maps.DeleteFunc(d.Annotations, func(key, _ string) bool { return isCopied(key) })
@@ -172,7 +190,7 @@ func goBack(d *appsv1.Deployment, rs *appsv1.ReplicaSet) {
 	}
 }
 
-// lastRevision is the second highest revision, and 0 if there is none.
+// lastRevision returns the second highest revision, or 0 if there is none.
 func lastRevision(sets []*appsv1.ReplicaSet) int64 {
 	var revisions []int64
 	for _, rs := range sets {

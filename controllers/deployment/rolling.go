@@ -18,25 +18,26 @@ import (
 // limits are what a rolling update must respect at every moment.
 type limits struct {
 	desired     int32 // Pods that the Deployment asks for
-	surge       int32 // Pods that may be there besides
-	unavailable int32 // Pods of those desired that may be missing
+	surge       int32 // Pods that may exist beyond those
+	unavailable int32 // desired Pods that need not be available
 }
 
-// size is what the arithmetic knows of one ReplicaSet.
+// size has the two numbers of one ReplicaSet that newSize and oldSizes need.
 type size struct {
-	wanted    int32 // Pods that it was asked for
-	available int32 // Pods that serve, as its status says
+	wanted    int32 // its spec.replicas
+	available int32 // its status.availableReplicas
 }
 
-// serving is how many Pods serve for certain. A status that is older than the last change may count Pods that have to
-// go; the ReplicaSet takes those that do not serve first.
+// serving is how many Pods are certain to be available after the last change. An older status may
+// count Pods that are about to be deleted; the ReplicaSet controller deletes unavailable ones
+// first.
 func (s size) serving() int32 { return min(s.available, s.wanted) }
 
 func (s size) idle() int32 { return s.wanted - s.serving() }
 
-// limitsOf resolves percentages. Both are rounded to the careful side: the surge up, so that there is one at all, and
-// the unavailable down. If both come out as zero, nothing could ever move; one Pod may be missing then, because
-// a surge may be more than a quota allows. There is no more surge than a number of Pods can hold.
+// limitsOf resolves percentages. It rounds the surge up, so that there is one at all, and the
+// unavailable down. If both are zero, the rollout could never move; then it lets one Pod be
+// unavailable, because a quota may not allow a surge. desired + surge does not overflow.
 func limitsOf(spec *appsv1.DeploymentSpec) limits {
 	l := limits{desired: replicasOf(spec.Replicas)}
 	rolling := spec.Strategy.RollingUpdate
@@ -52,7 +53,7 @@ func limitsOf(spec *appsv1.DeploymentSpec) limits {
 	return l
 }
 
-// replicasOf is what the API server writes if nobody says a number.
+// replicasOf returns the number, or 1, the API server's default.
 func replicasOf(replicas *int32) int32 {
 	if replicas == nil {
 		return 1
@@ -60,15 +61,15 @@ func replicasOf(replicas *int32) int32 {
 	return *replicas
 }
 
-// scaled is a number, or a percentage of the whole. It is 0 for nil, and for what is neither, which the API server has
-// refused.
+// scaled resolves a number or a percentage of the whole. It returns 0 for nil, and for any other
+// text, which the API server refuses anyway.
 func scaled(value *intstr.IntOrString, whole int32, up bool) int32 {
 	n, _ := intstr.GetScaledValueFromIntOrPercent(value, int(whole), up) // 0 with an error
 	return int32(min(n, math.MaxInt32))
 }
 
-// newSize is how many Pods the new ReplicaSet should ask for now: as many as there is room for, and no more than are
-// desired. It is less than it has only if fewer are desired.
+// newSize returns how many Pods the new ReplicaSet should ask for now: as many as the surge leaves
+// room for, but no more than are desired. It shrinks the ReplicaSet only if fewer are desired.
 func newSize(l limits, newRS size, oldRSs []size) int32 {
 	total := newRS.wanted
 	for _, old := range oldRSs {
@@ -78,12 +79,12 @@ func newSize(l limits, newRS size, oldRSs []size) int32 {
 	return min(newRS.wanted+room, l.desired)
 }
 
-// oldSizes is how many Pods each of the old ReplicaSets should ask for now. They are in the order of their age, and the
-// oldest goes first.
+// oldSizes returns how many Pods each of the old ReplicaSets should ask for now. The oldest comes
+// first in the lists, and shrinks first.
 //
-// Pods that do not serve go first, whichever ReplicaSet they belong to: nobody misses them, and an update that waited
-// for them to become available might wait forever. They may go as long as enough Pods are left that may still come to
-// serve. Then those that serve go, as long as enough others serve.
+// It removes unavailable Pods first, from any ReplicaSet: they serve no requests, and a rollout
+// that waited for them might wait forever. Enough Pods must be left that are available or may
+// become so. Then it removes available Pods, as long as enough others are available.
 func oldSizes(l limits, newRS size, oldRSs []size) []int32 {
 	least := l.desired - l.unavailable
 	sizes := make([]int32, len(oldRSs))
@@ -105,13 +106,13 @@ func oldSizes(l limits, newRS size, oldRSs []size) []int32 {
 	return sizes
 }
 
-// waitsFor is for how many Pods of the new ReplicaSet a rolling update waits that has nothing to do and is not at its
-// end. There is nothing else that it could wait for: as long as old Pods are left, and all new ones serve, the limits
-// leave room for one to come or to go.
+// waitsFor returns how many Pods of the new ReplicaSet a rolling update is waiting for when it can
+// make no step. It cannot wait for anything else: while old Pods are left, and all new ones are
+// available, the limits leave room to add one or to remove one.
 func waitsFor(newRS size) int32 { return newRS.idle() }
 
-// recreate lets no new Pod start before the last old one has ended, for programs that do not bear a second one
-// beside them.
+// recreate creates no new Pod before the last old one has ended, for programs that must not run in
+// two versions at once.
 func (s *deploymentSync) recreate(ctx context.Context) error {
 	for _, rs := range slices.Clone(s.oldRSs) {
 		if err := s.resize(ctx, rs, 0, false); err != nil {
@@ -129,11 +130,12 @@ func (s *deploymentSync) recreate(ctx context.Context) error {
 	return s.resize(ctx, s.newRS, s.desired(), false)
 }
 
-// mayRun reports whether Pods of a ReplicaSet may still run, those that are terminating included.
+// mayRun reports whether Pods of a ReplicaSet may still be running, terminating ones included.
 //
-// Its status says so, if it is about what the ReplicaSet asks for now. Kubernetes' own controller counts Pods
-// instead, and so has all Pods of the cluster in its memory. A ReplicaSet controller that does not report
-// terminating Pods leaves no choice: then the server is asked for them.
+// It reads that from the ReplicaSet's status, if the status belongs to the current generation.
+// Kubernetes' own controller counts Pods instead, and so keeps all Pods of the cluster in memory.
+// If the ReplicaSet controller does not report terminating Pods, mayRun lists them from the API
+// server.
 func (s *deploymentSync) mayRun(ctx context.Context, rs *appsv1.ReplicaSet) (bool, error) {
 	status := rs.Status
 	switch {
@@ -144,22 +146,26 @@ func (s *deploymentSync) mayRun(ctx context.Context, rs *appsv1.ReplicaSet) (boo
 	}
 	runs, err := s.ask(ctx, rs)
 	if runs {
-		s.again = time.Second // nothing else would report their end
+		s.again = time.Second // no event will report their end
 	}
 	return runs, err
 }
 
-// ask asks the server whether a ReplicaSet has Pods that have not ended.
+// ask asks the API server whether a ReplicaSet has Pods that have not ended.
 func (s *deploymentSync) ask(ctx context.Context, rs *appsv1.ReplicaSet) (bool, error) {
 	selector, err := metav1.LabelSelectorAsSelector(rs.Spec.Selector)
 	if err != nil {
 		return false, fmt.Errorf("the selector of the ReplicaSet %s: %w", rs.Name, err)
 	}
 	var pods corev1.PodList
-	if err := s.live.List(ctx, &pods, client.InNamespace(rs.Namespace), client.MatchingLabelsSelector{Selector: selector}); err != nil {
+	if err := s.live.List(
+		ctx, &pods, client.InNamespace(rs.Namespace),
+		client.MatchingLabelsSelector{Selector: selector},
+	); err != nil {
 		return false, fmt.Errorf("looking for Pods of the old ReplicaSet %s: %w", rs.Name, err)
 	}
 	return slices.ContainsFunc(pods.Items, func(pod corev1.Pod) bool {
-		return metav1.IsControlledBy(&pod, rs) && pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
+		return metav1.IsControlledBy(&pod, rs) && pod.Status.Phase != corev1.PodSucceeded &&
+			pod.Status.Phase != corev1.PodFailed
 	}), nil
 }

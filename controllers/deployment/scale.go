@@ -7,8 +7,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 )
 
-// isScaled reports whether the Deployment asks for another number than it did when its ReplicaSets got their sizes. That
-// is no rollout: the ReplicaSets keep their shares.
+// isScaled reports whether spec.replicas has changed since the controller last sized the
+// ReplicaSets. Scaling is not a rollout: the ReplicaSets keep their shares.
 func (r *rollout) isScaled() bool {
 	for _, rs := range r.active() {
 		if sized, ok := numberIn(rs, desiredAnnotation); ok && sized != r.desired() {
@@ -22,7 +22,6 @@ func isRolling(d *appsv1.Deployment) bool {
 	return d.Spec.Strategy.Type == appsv1.RollingUpdateDeploymentStrategyType
 }
 
-// resize is a new size for a ReplicaSet.
 type resize struct {
 	rs *appsv1.ReplicaSet
 	to int32
@@ -30,7 +29,8 @@ type resize struct {
 
 func (r resize) grows() int32 { return r.to - replicasOf(r.rs.Spec.Replicas) }
 
-// scaledSizes are the sizes of the ReplicaSets of a Deployment that was scaled, or is paused.
+// scaledSizes returns the new sizes of the ReplicaSets of a Deployment that was scaled or is
+// paused.
 func (r *rollout) scaledSizes() []resize {
 	active := r.active()
 	switch {
@@ -45,17 +45,18 @@ func (r *rollout) scaledSizes() []resize {
 	case isRolling(r.d):
 		return r.proportionalSizes(active)
 	}
-	return nil // Recreate has no shares, and its rollout is next
+	return nil // Recreate has no proportional scaling; roll sets the sizes next
 }
 
-// isSaturated reports whether the new ReplicaSet has all the Pods that are desired, and they serve. Then the others are
-// leftovers, such as one that was adopted.
+// isSaturated reports whether the new ReplicaSet has all desired Pods, and they are available. Then
+// the other ReplicaSets are left over, for example an adopted one.
 func (r *rollout) isSaturated() bool {
 	if r.newRS == nil {
 		return false
 	}
 	sized, ok := numberIn(r.newRS, desiredAnnotation)
-	return ok && sized == r.desired() && sizeOf(r.newRS) == size{wanted: r.desired(), available: r.desired()}
+	return ok && sized == r.desired() &&
+		sizeOf(r.newRS) == size{wanted: r.desired(), available: r.desired()}
 }
 
 func (r *rollout) toZero(active []*appsv1.ReplicaSet) (out []resize) {
@@ -81,28 +82,29 @@ func (r *rollout) proportionalSizes(active []*appsv1.ReplicaSet) []resize {
 	for i, to := range proportional(shares, allowed, r.d.Status.Replicas) {
 		out[i] = resize{active[i], to}
 	}
-	// Those that shrink come first, so that there are never more than are allowed in between.
+	// ReplicaSets that shrink come first, so that the total never exceeds what is allowed.
 	slices.SortStableFunc(out, func(a, b resize) int { return cmp.Compare(a.grows(), b.grows()) })
 	return out
 }
 
-// share is one ReplicaSet of a Deployment that is scaled in the middle of a rollout.
+// share is the input of proportional scaling for one ReplicaSet.
 type share struct {
-	size int32 // Pods that it was asked for; more than 0
-	// whole is how many Pods all ReplicaSets together were allowed when this one got its size. An annotation of
-	// the ReplicaSet says so. 0 is not known.
+	size int32 // its spec.replicas; more than 0
+	// whole is how many Pods all ReplicaSets together were allowed when this one got its size, from
+	// maxAnnotation; 0 if it is not known.
 	whole int32
 }
 
-// proportional divides allowed Pods among the ReplicaSets, which are in the order of their age, as they have shared
-// the Pods before. If a rollout is bad, and somebody scales up, then the bad part grows no more than the good
-// part does.
+// proportional is proportional scaling: it divides the allowed Pods among the ReplicaSets, the
+// oldest first, in the proportion of their sizes so far. If a user scales up in the middle of a bad
+// rollout, the bad ReplicaSet grows no faster than the good one.
 //
-// What rounding leaves over goes to the largest, or is taken from it. Of equals, the newest grows first, and the oldest
-// shrinks first. The sizes add up to what is allowed, always. Kubernetes takes what is left over from one ReplicaSet
-// only: of four with one Pod each it keeps three, where two are allowed.
+// The largest ReplicaSet gets, or gives, what rounding leaves over. Of equals, the newest grows
+// first, and the oldest shrinks first. The sizes always add up to allowed. Kubernetes takes the
+// rest from one ReplicaSet only: of four ReplicaSets with one Pod each it keeps three Pods where
+// two are allowed.
 //
-// current is how many Pods there are. It stands in for a whole that is not known.
+// current is how many Pods exist. It replaces a whole that is not known.
 func proportional(shares []share, allowed, current int32) []int32 {
 	sizes := make([]int32, len(shares))
 	change := allowed
@@ -110,7 +112,7 @@ func proportional(shares []share, allowed, current int32) []int32 {
 		sizes[i] = s.size
 		change -= s.size
 	}
-	rest := change // to be given, or to be taken if it is negative
+	rest := change // Pods to add, or to remove if it is negative
 	order := largestFirst(shares, change > 0)
 	for _, i := range order {
 		if rest == 0 {
@@ -133,17 +135,19 @@ func proportional(shares []share, allowed, current int32) []int32 {
 	return sizes
 }
 
-// fraction is by how many Pods a ReplicaSet should grow if all of them together may have allowed, rounded to the nearest number.
+// fraction returns by how many Pods a ReplicaSet should grow, rounded to the nearest number, if all
+// ReplicaSets together are allowed this many.
 func fraction(s share, allowed, current int32) int32 {
 	whole := cmp.Or(s.whole, current)
 	if whole <= 0 {
 		return 0
 	}
-	size, of, to := int64(s.size), int64(whole), int64(allowed) // a product of two may need 64 bits
+	size, of, to := int64(s.size), int64(whole), int64(allowed) // the product may need 64 bits
 	return int32((2*size*to+of)/(2*of) - size)
 }
 
-// largestFirst returns the indices of the shares, the largest first. Of equals, the newest or the oldest is first.
+// largestFirst returns the indices of the shares, the largest first. Of equals, the newest or the
+// oldest is first.
 func largestFirst(shares []share, newest bool) []int {
 	order := make([]int, len(shares))
 	for i := range order {

@@ -14,23 +14,32 @@ import (
 	"github.com/loopwright/loopwright/internal/fakeapi"
 )
 
-// Users change the template, scale, pause, resume, roll back, delete and adopt; some images are bad. Meanwhile the
-// requests of the controllers of Deployments and ReplicaSets fail or lose their answers, their watches are late and break, and their
-// process crashes after a write and starts again. In the end the Deployment, its ReplicaSets and its Pods are as in a
-// run in which nothing went wrong. On the way, the surge and the unavailability were respected. And when all is done, nothing
-// is written.
+// Users change the template, scale, pause, resume, roll back, delete and adopt; some images are
+// bad. Meanwhile the requests of the controllers of Deployments and ReplicaSets fail or lose their
+// answers, their watches are late and break, and their process crashes after a write and starts
+// again. In the end the Deployment, its ReplicaSets and its Pods are as in a run in which nothing
+// went wrong. On the way, the surge and the unavailability were respected. And when all is done,
+// nothing is written.
 func TestWhateverBreaksTheRolloutEnds(t *testing.T) {
 	simulation.Story{
-		Package: "./controllers/deployment", Seeds: 24, Short: 8, Race: 6, // the race detector looks at one process, and needs no great number
+		// few seeds are enough for the race detector
+		Package: "./controllers/deployment", Seeds: 24, Short: 8, Race: 6,
 		Controllers: bothControllers, Mishaps: mishaps, Crashes: crashes, Play: play,
 		Least: map[string]int{
-			"crash": 130, "crash after create replicasets": 10, "crash after patch replicasets": 20, "crash after patch deployments/status": 25,
-			"crash after patch replicasets/status": 12, "crash after create pods": 20, "crash after delete pods": 15, "compacted": 60,
-			"fault: Deployments late": 150, "fault: ReplicaSets late": 30, "fault: answer to a create lost": 8, "fault: answer to a patch lost": 200,
-			"fault: conflict": 200, "fault: create fails": 15, "fault: patch fails": 80, "fault: refused": 50, "fault: watch cut": 300,
-			"fault: watch cut in time": 2000, "user: change the strategy": 40, "user: change the template": 300, "user: delete a Pod": 10,
-			"user: make an orphan": 30, "user: pause": 60, "user: resume": 60, "user: scale": 120, "user: replace the Deployment": 15,
-			"user: scale a ReplicaSet": 15, "user: take a ReplicaSet away": 10, "garbage collector: delete": 80, "kubelet: fails a Pod": 15,
+			"crash": 130, "crash after create replicasets": 10, "crash after patch replicasets": 20,
+			"crash after patch deployments/status": 25,
+			"crash after patch replicasets/status": 12, "crash after create pods": 20,
+			"crash after delete pods": 15, "compacted": 60,
+			"fault: Deployments late": 150, "fault: ReplicaSets late": 30,
+			"fault: answer to a create lost": 8, "fault: answer to a patch lost": 200,
+			"fault: conflict": 200, "fault: create fails": 15, "fault: patch fails": 80,
+			"fault: refused": 50, "fault: watch cut": 300,
+			"fault: watch cut in time": 2000, "user: change the strategy": 40,
+			"user: change the template": 300, "user: delete a Pod": 10,
+			"user: make an orphan": 30, "user: pause": 60, "user: resume": 60, "user: scale": 120,
+			"user: replace the Deployment": 15,
+			"user: scale a ReplicaSet":     15, "user: take a ReplicaSet away": 10,
+			"garbage collector: delete": 80, "kubelet: fails a Pod": 15,
 		},
 	}.Test(t)
 }
@@ -58,30 +67,72 @@ func play(w *simulation.World) string {
 
 // crashes are the writes after which the process may die.
 var crashes = []fakeapi.Match{
-	{Verb: "create", Resource: "replicasets"}, {Verb: "patch", Resource: "replicasets"}, {Verb: "patch", Resource: "deployments", Subresource: "status"},
-	{Verb: "patch", Resource: "replicasets", Subresource: "status"}, {Verb: "create", Resource: "pods"}, {Verb: "delete", Resource: "pods"},
+	{Verb: "create", Resource: "replicasets"}, {Verb: "patch", Resource: "replicasets"},
+	{Verb: "patch", Resource: "deployments", Subresource: "status"},
+	{Verb: "patch", Resource: "replicasets", Subresource: "status"},
+	{Verb: "create", Resource: "pods"}, {Verb: "delete", Resource: "pods"},
 }
 
-// mishaps are those that mean most to a Deployment.
+// mishaps are those that are hardest for a Deployment.
 func mishaps(random *rand.Rand, often float64) []simulation.Mishap {
-	on := func(verb, resource string) fakeapi.Match { return fakeapi.Match{Verb: verb, Resource: resource} }
+	on := func(verb, resource string) fakeapi.Match {
+		return fakeapi.Match{Verb: verb, Resource: resource}
+	}
 	late := time.Duration(random.IntN(2000)) * time.Millisecond
 	return []simulation.Mishap{
-		{Name: "answer to a create lost", Fault: fakeapi.Fault{Match: on("create", "replicasets"), Probability: often, LoseResponse: true}},
-		{Name: "answer to a patch lost", Fault: fakeapi.Fault{Match: on("patch", "replicasets"), Probability: often, LoseResponse: true}},
-		{Name: "answer to a patch lost", Fault: fakeapi.Fault{Match: on("patch", ""), Probability: often, LoseResponse: true}},
-		{Name: "create fails", Fault: fakeapi.Fault{Match: on("create", "replicasets"), Probability: often, Status: fakeapi.InternalError()}},
-		{Name: "create fails", Fault: fakeapi.Fault{Match: on("create", ""), Probability: often, Status: fakeapi.Forbidden()}},
-		{Name: "patch fails", Fault: fakeapi.Fault{Match: on("patch", "replicasets"), Probability: often, Status: fakeapi.Timeout()}},
-		{Name: "ReplicaSets late", Fault: fakeapi.Fault{Match: on("watch", "replicasets"), DelayEvents: late}},
-		{Name: "Deployments late", Fault: fakeapi.Fault{Match: on("watch", "deployments"), DelayEvents: late}},
+		{
+			Name: "answer to a create lost",
+			Fault: fakeapi.Fault{
+				Match: on("create", "replicasets"), Probability: often, LoseResponse: true,
+			},
+		},
+		{
+			Name: "answer to a patch lost",
+			Fault: fakeapi.Fault{
+				Match: on("patch", "replicasets"), Probability: often, LoseResponse: true,
+			},
+		},
+		{
+			Name:  "answer to a patch lost",
+			Fault: fakeapi.Fault{Match: on("patch", ""), Probability: often, LoseResponse: true},
+		},
+		{
+			Name: "create fails",
+			Fault: fakeapi.Fault{
+				Match: on("create", "replicasets"), Probability: often,
+				Status: fakeapi.InternalError(),
+			},
+		},
+		{
+			Name: "create fails",
+			Fault: fakeapi.Fault{
+				Match: on("create", ""), Probability: often, Status: fakeapi.Forbidden(),
+			},
+		},
+		{
+			Name: "patch fails",
+			Fault: fakeapi.Fault{
+				Match: on("patch", "replicasets"), Probability: often, Status: fakeapi.Timeout(),
+			},
+		},
+		{
+			Name:  "ReplicaSets late",
+			Fault: fakeapi.Fault{Match: on("watch", "replicasets"), DelayEvents: late},
+		},
+		{
+			Name:  "Deployments late",
+			Fault: fakeapi.Fault{Match: on("watch", "deployments"), DelayEvents: late},
+		},
 		{Name: "Pods late", Fault: fakeapi.Fault{Match: on("watch", "pods"), DelayEvents: late}},
 	}
 }
 
-// judge goes through all that has happened, and says where a ReplicaSet got a size that it should not have got.
+// judge checks all recorded changes, and reports each size that a ReplicaSet should not have got.
 func (s *simulated) judge() {
-	j := &judge{simulated: s, sets: map[types.UID]*appsv1.ReplicaSet{}, deployments: map[types.UID]simulation.History[*appsv1.Deployment]{}}
+	j := &judge{
+		simulated: s, sets: map[types.UID]*appsv1.ReplicaSet{},
+		deployments: map[types.UID]simulation.History[*appsv1.Deployment]{},
+	}
 	for _, change := range s.Changes() {
 		switch object := change.Object.(type) {
 		case *appsv1.Deployment:
@@ -119,7 +170,8 @@ func (j *judge) see(at time.Time, rs *appsv1.ReplicaSet) {
 		from = *before.Spec.Replicas
 	}
 	to := *rs.Spec.Replicas
-	if from == to || len(j.deployments[owner.UID]) == 0 || j.byHand[fmt.Sprint(rs.UID, rs.Generation)] {
+	if from == to || len(j.deployments[owner.UID]) == 0 ||
+		j.byHand[fmt.Sprint(rs.UID, rs.Generation)] {
 		return
 	}
 	total, serving := int32(0), int32(0)
@@ -144,13 +196,16 @@ func (j *judge) see(at time.Time, rs *appsv1.ReplicaSet) {
 		kills, gains = kills+others.kills, gains+others.gains
 	}
 	if to > from && total > most+gains {
-		j.Breaks(at, "%s went from %d to %d, so that %d Pods are asked for, and %d are allowed", rs.Name, from, to, total, most)
+		j.Breaks(at, "%s went from %d to %d, so that %d Pods are asked for, and %d are allowed",
+			rs.Name, from, to, total, most)
 	}
-	// Whoever scales, or changes the surge of a paused rollout, asks for shares, and they come before availability. So does
-	// whoever brings in Pods, and whoever pauses while there are too many.
+	// Proportional scaling comes before availability. A user causes it by scaling, or by changing
+	// the surge of a paused rollout; by bringing in Pods; and by pausing while there are too many.
 	shares := len(shapes) > 1 || gains > 0 || paused && total-to+from > most
-	if lost := min(sizeOf(orNow(before, rs)).serving(), from) - sizeOf(rs).serving(); to < from && lost > 0 && !shares && serving < least-kills {
-		j.Breaks(at, "%s went from %d to %d, so that %d Pods serve, and %d have to", rs.Name, from, to, serving, least)
+	if lost := min(sizeOf(orNow(before, rs)).serving(), from) - sizeOf(rs).serving(); to < from &&
+		lost > 0 && !shares && serving < least-kills {
+		j.Breaks(at, "%s went from %d to %d, so that %d Pods serve, and %d have to", rs.Name, from,
+			to, serving, least)
 	}
 }
 

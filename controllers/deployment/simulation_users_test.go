@@ -26,17 +26,18 @@ type simulated struct {
 	others simulation.History[byOthers]
 }
 
-// byOthers is what somebody else is about to do, and not the controller.
+// byOthers is what users are about to do, which the judge must not blame on the controller.
 type byOthers struct {
-	kills int32 // so many Pods may stop serving
-	gains int32 // so many Pods may have been asked for
+	kills int32 // this many Pods may become unavailable
+	gains int32 // this many Pods may have been added
 }
 
 func (s *simulated) note(o byOthers) { s.others.Add(time.Now(), o) }
 
-// make makes the Deployment.
 func (s *simulated) make() {
-	s.Create(newWeb(1+s.Users.Int32N(8), limit("25%", "25%"), func(d *appsv1.Deployment) { d.Spec.RevisionHistoryLimit = new(int32(2)) }))
+	s.Create(newWeb(1+s.Users.Int32N(8), limit("25%", "25%"), func(d *appsv1.Deployment) {
+		d.Spec.RevisionHistoryLimit = new(int32(2))
+	}))
 }
 
 func (s *simulated) now() *appsv1.Deployment {
@@ -45,7 +46,8 @@ func (s *simulated) now() *appsv1.Deployment {
 	return d
 }
 
-// change changes the Deployment with a patch: a conflict would let users do something else in the calm world.
+// change changes the Deployment with a patch: a conflict would let users do something else in the
+// calm world.
 func (s *simulated) change(what string, changes ...func(*appsv1.Deployment)) {
 	d := s.now()
 	before := d.DeepCopy()
@@ -71,7 +73,9 @@ func (s *simulated) act() {
 	case 7:
 		s.change("resume", pause(false))
 	case 8:
-		s.change("change the strategy", []func(*appsv1.Deployment){limit("1", "0"), limit("0", "1"), limit("25%", "25%"), limit("100%", "50%"), recreate}[which%5])
+		s.change("change the strategy", []func(*appsv1.Deployment){
+			limit("1", "0"), limit("0", "1"), limit("25%", "25%"), limit("100%", "50%"), recreate,
+		}[which%5])
 	case 9:
 		s.kill(which)
 	case 10:
@@ -85,21 +89,25 @@ func (s *simulated) act() {
 	}
 }
 
-// last brings the Deployment into a state in which it can come to an end.
+// last brings the Deployment into a state in which its rollout can complete.
 func (s *simulated) last() {
-	s.change("change the template", image(fmt.Sprint("web:", 1+s.Users.IntN(4))), replicas(s.Users.Int32N(9)), pause(false))
+	s.change("change the template", image(fmt.Sprint("web:", 1+s.Users.IntN(4))),
+		replicas(s.Users.Int32N(9)), pause(false))
 }
 
 // kill deletes a Pod, or lets it fail.
 func (s *simulated) kill(which int) {
-	pods := slices.DeleteFunc(s.Pods(), func(pod *corev1.Pod) bool { return !podstate.IsActive(pod) })
+	pods := slices.DeleteFunc(s.Pods(), func(pod *corev1.Pod) bool {
+		return !podstate.IsActive(pod)
+	})
 	if len(pods) == 0 {
 		return
 	}
 	s.note(byOthers{kills: 1})
 	pod := pods[which%len(pods)]
 	if which%2 == 0 {
-		s.OthersDid(s.Live.Delete(s.T.Context(), pod, client.Preconditions{UID: &pod.UID}), "user: delete a Pod", pod.Name)
+		s.OthersDid(s.Live.Delete(s.T.Context(), pod, client.Preconditions{UID: &pod.UID}),
+			"user: delete a Pod", pod.Name)
 		return
 	}
 	pod.Status.Phase = corev1.PodFailed
@@ -108,7 +116,9 @@ func (s *simulated) kill(which int) {
 
 func (s *simulated) makeOrphan(which int, number int32) {
 	name := fmt.Sprint("orphan-", which)
-	if err := s.Live.Get(s.T.Context(), client.ObjectKey{Namespace: "default", Name: name}, &appsv1.ReplicaSet{}); !apierrors.IsNotFound(err) {
+	if err := s.Live.Get(
+		s.T.Context(), client.ObjectKey{Namespace: "default", Name: name}, &appsv1.ReplicaSet{},
+	); !apierrors.IsNotFound(err) {
 		return
 	}
 	s.note(byOthers{gains: number % 4})
@@ -116,7 +126,7 @@ func (s *simulated) makeOrphan(which int, number int32) {
 	s.OthersDid(nil, "user: make an orphan", name)
 }
 
-// meddle scales a ReplicaSet by hand, or takes it away from the Deployment.
+// meddle scales a ReplicaSet by hand, or changes its labels so that the Deployment releases it.
 func (s *simulated) meddle(which int, number int32) {
 	sets := s.sets()
 	if len(sets) == 0 {
@@ -127,25 +137,31 @@ func (s *simulated) meddle(which int, number int32) {
 	if which%2 == 0 {
 		rs.Spec.Replicas = &number
 		s.note(byOthers{gains: number, kills: *before.Spec.Replicas})
-		s.OthersDid(s.Live.Patch(s.T.Context(), rs, client.MergeFrom(before)), "user: scale a ReplicaSet", fmt.Sprint(rs.Name, " to ", number))
+		s.OthersDid(s.Live.Patch(s.T.Context(), rs, client.MergeFrom(before)),
+			"user: scale a ReplicaSet", fmt.Sprint(rs.Name, " to ", number))
 		s.byHand[fmt.Sprint(rs.UID, rs.Generation)] = true
 		return
 	}
 	rs.Labels = map[string]string{"app": "debug"}
 	s.note(byOthers{kills: *rs.Spec.Replicas})
-	s.OthersDid(s.Live.Patch(s.T.Context(), rs, client.MergeFrom(before)), "user: take a ReplicaSet away", rs.Name)
+	s.OthersDid(s.Live.Patch(s.T.Context(), rs, client.MergeFrom(before)),
+		"user: take a ReplicaSet away", rs.Name)
 }
 
-// replace deletes the Deployment, makes it again, and leaves what belonged to the old one to the garbage collector.
+// replace deletes the Deployment, creates it again, and leaves the old one's objects to the garbage
+// collector.
 func (s *simulated) replace(number int32) {
 	old := s.now()
-	s.OthersDid(s.Live.Delete(s.T.Context(), old, client.PropagationPolicy(metav1.DeletePropagationBackground)), "user: replace the Deployment", string(old.UID))
+	s.OthersDid(s.Live.Delete(s.T.Context(), old,
+		client.PropagationPolicy(metav1.DeletePropagationBackground)),
+		"user: replace the Deployment", string(old.UID))
 	s.make()
 	s.change("scale", replicas(number))
 	s.Collect(s.garbage)
 }
 
-// garbage is what belongs to something that is gone. The owners are listed last, so that none is too new to be seen.
+// garbage returns the objects whose owner is gone. It lists the owners last, so that it misses none
+// that is new.
 func (s *simulated) garbage() (objects []client.Object) {
 	for _, pod := range s.Pods() {
 		if pod.DeletionTimestamp == nil {
@@ -168,8 +184,8 @@ func (s *simulated) garbage() (objects []client.Object) {
 	})
 }
 
-// state is what users see in the end. How many old ReplicaSets there are depends on how many templates the controller
-// has seen.
+// state returns what users see in the end. It leaves out the old ReplicaSets, because their number
+// depends on how many templates the controller has seen.
 func (s *simulated) state() string {
 	d := s.now()
 	highest, old := int64(0), 0
@@ -185,7 +201,8 @@ func (s *simulated) state() string {
 			if *rs.Spec.Replicas == 0 {
 				sized = "nobody knows what, because it has no share"
 			}
-			sizes = append(sizes, fmt.Sprintf("new %d, when wanted were %s", *rs.Spec.Replicas, sized))
+			sizes = append(sizes, fmt.Sprintf("new %d, when wanted were %s", *rs.Spec.Replicas,
+				sized))
 		} else if old++; *rs.Spec.Replicas > 0 {
 			sizes = append(sizes, fmt.Sprintf("old %d", *rs.Spec.Replicas))
 		}
@@ -201,8 +218,12 @@ func (s *simulated) state() string {
 	}
 	slices.Sort(conditions)
 	status := d.Status
-	return fmt.Sprintf("%s, wanted %d, sizes %v, Pods %v, history within limits %t, highest revision %t; status: generation %t, replicas %d, updated %d, ready %d, available %d, unavailable %d, terminating %d, %s",
-		d.Spec.Template.Spec.Containers[0].Image, *d.Spec.Replicas, sizes, pods, old <= 2, fmt.Sprint(highest) == d.Annotations[revisionAnnotation],
-		status.ObservedGeneration == d.Generation, status.Replicas, status.UpdatedReplicas, status.ReadyReplicas, status.AvailableReplicas,
+	return fmt.Sprintf("%s, wanted %d, sizes %v, Pods %v, history within limits %t, highest "+
+		"revision %t; status: generation %t, replicas %d, updated %d, ready %d, available %d, "+
+		"unavailable %d, terminating %d, %s",
+		d.Spec.Template.Spec.Containers[0].Image, *d.Spec.Replicas, sizes, pods, old <= 2,
+		fmt.Sprint(highest) == d.Annotations[revisionAnnotation],
+		status.ObservedGeneration == d.Generation, status.Replicas, status.UpdatedReplicas,
+		status.ReadyReplicas, status.AvailableReplicas,
 		status.UnavailableReplicas, *status.TerminatingReplicas, strings.Join(conditions, ", "))
 }

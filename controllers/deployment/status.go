@@ -16,10 +16,12 @@ import (
 	"github.com/loopwright/loopwright/manager/client"
 )
 
-// statusOf adds up what the statuses of the ReplicaSets say. c are the conditions so far; that of availability is added.
+// statusOf adds up the statuses of the ReplicaSets, and sets the condition Available among c, the
+// conditions so far.
 func statusOf(r *rollout, c conditions, now time.Time) appsv1.DeploymentStatus {
 	status := appsv1.DeploymentStatus{
-		ObservedGeneration: r.d.Generation, CollisionCount: r.d.Status.CollisionCount, TerminatingReplicas: terminating(r.all()),
+		ObservedGeneration: r.d.Generation, CollisionCount: r.d.Status.CollisionCount,
+		TerminatingReplicas: terminating(r.all()),
 	}
 	wanted := int32(0)
 	for _, rs := range r.all() {
@@ -39,13 +41,15 @@ func statusOf(r *rollout, c conditions, now time.Time) appsv1.DeploymentStatus {
 func availability(d *appsv1.Deployment, available int32, now time.Time) appsv1.DeploymentCondition {
 	l := limitsOf(&d.Spec)
 	if available >= l.desired-l.unavailable {
-		return condition(appsv1.DeploymentAvailable, corev1.ConditionTrue, minimumAvailable, "Deployment has minimum availability.", now)
+		return condition(appsv1.DeploymentAvailable, corev1.ConditionTrue, minimumAvailable,
+			"Deployment has minimum availability.", now)
 	}
-	return condition(appsv1.DeploymentAvailable, corev1.ConditionFalse, minimumUnavailable, "Deployment does not have minimum availability.", now)
+	return condition(appsv1.DeploymentAvailable, corev1.ConditionFalse, minimumUnavailable,
+		"Deployment does not have minimum availability.", now)
 }
 
-// terminating is nil if a ReplicaSet does not say how many of its Pods are terminating: half a sum is none. One whose
-// controller has not looked at it yet has no Pods.
+// terminating adds up the terminating Pods. It is nil if a ReplicaSet does not report their number,
+// because a partial sum would be wrong. A ReplicaSet that was never reconciled has no Pods.
 func terminating(sets []*appsv1.ReplicaSet) *int32 {
 	sum := int32(0)
 	for _, rs := range sets {
@@ -59,35 +63,46 @@ func terminating(sets []*appsv1.ReplicaSet) *int32 {
 	return &sum
 }
 
-// isWritten reports whether the Deployment has the status and the revision already. A server that does not know
-// terminatingReplicas drops it: where it is missing, it is left out of the comparison then.
-func isWritten(d *appsv1.Deployment, status appsv1.DeploymentStatus, revision string, dropsTerminating bool) bool {
+// isWritten reports whether the Deployment has the status and the revision already. If the API
+// server drops terminatingReplicas, the comparison ignores a missing one.
+func isWritten(
+	d *appsv1.Deployment, status appsv1.DeploymentStatus, revision string, dropsTerminating bool,
+) bool {
 	has := d.Status
 	if dropsTerminating && has.TerminatingReplicas == nil {
 		has.TerminatingReplicas = status.TerminatingReplicas
 	}
-	return equality.Semantic.DeepEqual(has, status) && (revision == "" || d.Annotations[revisionAnnotation] == revision)
+	return equality.Semantic.DeepEqual(has, status) &&
+		(revision == "" || d.Annotations[revisionAnnotation] == revision)
 }
 
-// statusPatch replaces the status of the Deployment with this UID, and sets its revision, if there is one: the API
-// server lets the annotations of a Deployment through with its status. It names every field, so that it does not
-// matter what is there; and no version, because a user who scales at this moment is no reason for another try.
-func statusPatch(d *appsv1.Deployment, status appsv1.DeploymentStatus, revision string) client.Patch {
+// statusPatch replaces the status of the Deployment with this UID, and sets its revision, if there
+// is one: the API server accepts annotations of a Deployment in a write of its status. The patch
+// has every field, so the old status does not matter. It has no resourceVersion, so it does not
+// fail if a user scales the Deployment meanwhile.
+func statusPatch(
+	d *appsv1.Deployment, status appsv1.DeploymentStatus, revision string,
+) client.Patch {
 	metadata := map[string]any{"uid": d.UID}
 	if revision != "" && d.Annotations[revisionAnnotation] != revision {
 		metadata["annotations"] = map[string]string{revisionAnnotation: revision}
 	}
-	var written any // null deletes them
+	var written any // null in a merge patch deletes them
 	if len(status.Conditions) > 0 {
 		written = status.Conditions
 	}
 	data, err := json.Marshal(map[string]any{
 		"metadata": metadata,
 		"status": map[string]any{
-			"observedGeneration": status.ObservedGeneration, "replicas": status.Replicas, "updatedReplicas": status.UpdatedReplicas,
-			"readyReplicas": status.ReadyReplicas, "availableReplicas": status.AvailableReplicas,
-			"unavailableReplicas": status.UnavailableReplicas, "terminatingReplicas": status.TerminatingReplicas,
-			"collisionCount": status.CollisionCount, "conditions": written,
+			"observedGeneration":  status.ObservedGeneration,
+			"replicas":            status.Replicas,
+			"updatedReplicas":     status.UpdatedReplicas,
+			"readyReplicas":       status.ReadyReplicas,
+			"availableReplicas":   status.AvailableReplicas,
+			"unavailableReplicas": status.UnavailableReplicas,
+			"terminatingReplicas": status.TerminatingReplicas,
+			"collisionCount":      status.CollisionCount,
+			"conditions":          written,
 		},
 	})
 	if err != nil {
@@ -96,7 +111,8 @@ func statusPatch(d *appsv1.Deployment, status appsv1.DeploymentStatus, revision 
 	return client.RawPatch(types.MergePatchType, data)
 }
 
-// The reasons of the conditions Available and Progressing. kubectl rollout status fails if it reads timedOut.
+// Reasons of the conditions Available and Progressing. kubectl rollout status fails if it reads
+// timedOut.
 const (
 	minimumAvailable   = "MinimumReplicasAvailable"
 	minimumUnavailable = "MinimumReplicasUnavailable"
@@ -111,7 +127,7 @@ const (
 	resumed       = "DeploymentResumed"
 )
 
-// conditions are those of a Deployment. Its methods return other conditions, and leave these as they are.
+// conditions are those of a Deployment. The methods do not change them, but return new ones.
 type conditions []appsv1.DeploymentCondition
 
 func (c conditions) get(kind appsv1.DeploymentConditionType) *appsv1.DeploymentCondition {
@@ -124,20 +140,24 @@ func (c conditions) get(kind appsv1.DeploymentConditionType) *appsv1.DeploymentC
 }
 
 func (c conditions) without(kind appsv1.DeploymentConditionType) conditions {
-	return slices.DeleteFunc(slices.Clone(c), func(one appsv1.DeploymentCondition) bool { return one.Type == kind })
+	return slices.DeleteFunc(slices.Clone(c), func(one appsv1.DeploymentCondition) bool {
+		return one.Type == kind
+	})
 }
 
-// with sets a condition, unless there is one with the same status and the same reason: a message that changes with each
-// look would be a write with each look. The time of the transition is when the status changed last. What has
-// changed is at the end.
+// with sets a condition, unless there is one with the same status and the same reason: a message
+// that changes at each reconcile would cause a write at each reconcile. LastTransitionTime is when
+// the condition's status last changed. The condition that was set comes last.
 func (c conditions) with(next appsv1.DeploymentCondition) conditions {
-	if before := c.get(next.Type); before != nil && before.Status == next.Status && before.Reason == next.Reason {
+	if before := c.get(next.Type); before != nil && before.Status == next.Status &&
+		before.Reason == next.Reason {
 		return c
 	}
 	return c.replace(next)
 }
 
-// replace is with for a condition that is news even if nothing but its times has changed.
+// replace is like with, but also sets a condition of which only the time or the message has
+// changed.
 func (c conditions) replace(next appsv1.DeploymentCondition) conditions {
 	if before := c.get(next.Type); before != nil && before.Status == next.Status {
 		next.LastTransitionTime = before.LastTransitionTime
@@ -145,23 +165,30 @@ func (c conditions) replace(next appsv1.DeploymentCondition) conditions {
 	return append(c.without(next.Type), next)
 }
 
-func condition(kind appsv1.DeploymentConditionType, status corev1.ConditionStatus, reason, message string, now time.Time) appsv1.DeploymentCondition {
+func condition(
+	kind appsv1.DeploymentConditionType, status corev1.ConditionStatus, reason, message string,
+	now time.Time,
+) appsv1.DeploymentCondition {
 	return appsv1.DeploymentCondition{
-		Type: kind, Status: status, Reason: reason, Message: message, LastUpdateTime: metav1.NewTime(now), LastTransitionTime: metav1.NewTime(now),
+		Type: kind, Status: status, Reason: reason, Message: message,
+		LastUpdateTime: metav1.NewTime(now), LastTransitionTime: metav1.NewTime(now),
 	}
 }
 
-func progressing(status corev1.ConditionStatus, reason, message string, now time.Time) appsv1.DeploymentCondition {
+func progressing(
+	status corev1.ConditionStatus, reason, message string, now time.Time,
+) appsv1.DeploymentCondition {
 	return condition(appsv1.DeploymentProgressing, status, reason, message, now)
 }
 
-// hasDeadline reports whether anybody wants to know about progress.
+// hasDeadline reports whether the Deployment has a progress deadline. Without one, it has no
+// condition Progressing.
 func hasDeadline(d *appsv1.Deployment) bool {
 	return d.Spec.ProgressDeadlineSeconds != nil && *d.Spec.ProgressDeadlineSeconds != math.MaxInt32
 }
 
-// afterPause notes that a Deployment was paused or resumed, so that the time of the pause is not held against it. What
-// has timed out before stays timed out.
+// afterPause notes that a Deployment was paused or resumed, so that the pause does not count
+// against the deadline. A rollout that has timed out stays timed out.
 func afterPause(c conditions, d *appsv1.Deployment, now time.Time) conditions {
 	before := c.get(appsv1.DeploymentProgressing)
 	if !hasDeadline(d) || before != nil && before.Reason == timedOut {
@@ -176,7 +203,7 @@ func afterPause(c conditions, d *appsv1.Deployment, now time.Time) conditions {
 	return c
 }
 
-// atStart notes that a rollout begins. It is the moment from which the deadline counts.
+// atStart notes that a rollout begins. The deadline counts from now on.
 func atStart(c conditions, d *appsv1.Deployment, reason, name string, now time.Time) conditions {
 	if !hasDeadline(d) {
 		return c
@@ -185,24 +212,26 @@ func atStart(c conditions, d *appsv1.Deployment, reason, name string, now time.T
 	if reason == foundNewSet {
 		verb = "Found"
 	}
-	return c.with(progressing(corev1.ConditionTrue, reason, fmt.Sprintf("%s new replica set %q", verb, name), now))
+	return c.with(progressing(corev1.ConditionTrue, reason,
+		fmt.Sprintf("%s new replica set %q", verb, name), now))
 }
 
-// begins reports whether a rollout to the new ReplicaSet, which has this revision, has begun, and the conditions do not
-// say so. That is so after a rollback, whose ReplicaSet was found and not created, and if the process has died before
-// it could write down that it had created one.
+// begins reports whether a rollout to the new ReplicaSet, which has this revision, has begun, but
+// the conditions do not say so. This happens after a rollback, which finds its ReplicaSet instead
+// of creating it, and if the process died between creating the ReplicaSet and writing the status.
 //
-// Kubernetes notes a ReplicaSet that was found only if there was no condition before. So after a rollback it goes on to
-// say that the deadline of the bad rollout was exceeded, until the first Pod moves.
+// Kubernetes notes a found ReplicaSet only if there was no condition before. So after a rollback it
+// still reports that the bad rollout exceeded its deadline, until the first Pod changes.
 func (r *rollout) begins(c conditions, revision string) bool {
 	last := c.get(appsv1.DeploymentProgressing)
 	if last == nil {
 		return true
 	}
-	return !r.d.Spec.Paused && r.d.Annotations[revisionAnnotation] != revision && last.Message != r.successful()
+	return !r.d.Spec.Paused && r.d.Annotations[revisionAnnotation] != revision &&
+		last.Message != r.successful()
 }
 
-// successful is the message of the end of a rollout.
+// successful is the message of a complete rollout.
 func (r *rollout) successful() string { return r.subject() + " has successfully progressed." }
 
 func (r *rollout) subject() string {
@@ -212,36 +241,45 @@ func (r *rollout) subject() string {
 	return fmt.Sprintf("ReplicaSet %q", r.newRS.Name)
 }
 
-// withProgress says how far a rollout has come. before is the status as it was read; next has the numbers of now.
-func withProgress(c conditions, r *rollout, next appsv1.DeploymentStatus, now time.Time) conditions {
+// withProgress sets the condition Progressing. next is the new status; the Deployment in r still
+// has the old one.
+func withProgress(
+	c conditions, r *rollout, next appsv1.DeploymentStatus, now time.Time,
+) conditions {
 	kind := appsv1.DeploymentProgressing
 	if !hasDeadline(r.d) {
 		return c.without(kind)
 	}
 	last := c.get(kind)
 	if last != nil && last.Reason == completed && next.Replicas == next.UpdatedReplicas {
-		return c // it was scaled, or has lost a Pod, which is no rollout
+		return c // it was scaled, or has lost a Pod; that is not a rollout
 	}
 	switch {
 	case isComplete(r.d, next):
 		return c.with(progressing(corev1.ConditionTrue, completed, r.successful(), now))
 	case hasMoved(r.d.Status, next):
-		return c.replace(progressing(corev1.ConditionTrue, updated, r.subject()+" is progressing.", now))
+		return c.replace(progressing(corev1.ConditionTrue, updated,
+			r.subject()+" is progressing.", now))
 	case last != nil && isLate(r.d, last, now):
-		return c.with(progressing(corev1.ConditionFalse, timedOut, r.subject()+" has timed out progressing.", now))
+		return c.with(progressing(corev1.ConditionFalse, timedOut,
+			r.subject()+" has timed out progressing.", now))
 	}
 	return c
 }
 
-// isComplete reports whether all Pods are there, serve, and have the new template.
+// isComplete reports whether all desired Pods exist, are available and have the new template, and
+// there are no others.
 func isComplete(d *appsv1.Deployment, status appsv1.DeploymentStatus) bool {
 	desired := replicasOf(d.Spec.Replicas)
-	return status.UpdatedReplicas == desired && status.Replicas == desired && status.AvailableReplicas == desired
+	return status.UpdatedReplicas == desired && status.Replicas == desired &&
+		status.AvailableReplicas == desired
 }
 
-// hasMoved reports whether a rollout has come further: there are more new Pods, fewer old ones, or more that are ready.
+// hasMoved reports whether a rollout has made progress: there are more new Pods, fewer old ones, or
+// more that are ready or available.
 func hasMoved(before, now appsv1.DeploymentStatus) bool {
-	return now.UpdatedReplicas > before.UpdatedReplicas || now.Replicas-now.UpdatedReplicas < before.Replicas-before.UpdatedReplicas ||
+	return now.UpdatedReplicas > before.UpdatedReplicas ||
+		now.Replicas-now.UpdatedReplicas < before.Replicas-before.UpdatedReplicas ||
 		now.ReadyReplicas > before.ReadyReplicas || now.AvailableReplicas > before.AvailableReplicas
 }
 
@@ -253,18 +291,21 @@ func deadline(d *appsv1.Deployment, last *appsv1.DeploymentCondition) time.Time 
 	return last.LastUpdateTime.Add(time.Duration(*d.Spec.ProgressDeadlineSeconds) * time.Second)
 }
 
-// nextCheck is after how long the deadline will have passed if nothing happens, and 0 if nobody waits for it.
-// No event reports that moment.
+// nextCheck returns the time until the deadline, or 0 if there is no deadline to wait for. No event
+// reports that moment.
 func nextCheck(d *appsv1.Deployment, status appsv1.DeploymentStatus, now time.Time) time.Duration {
 	last := conditions(status.Conditions).get(appsv1.DeploymentProgressing)
-	if d.Spec.Paused || !hasDeadline(d) || last == nil || last.Reason == timedOut || last.Reason == completed {
+	if d.Spec.Paused || !hasDeadline(d) || last == nil || last.Reason == timedOut ||
+		last.Reason == completed {
 		return 0
 	}
-	// The server keeps whole seconds, so what is written as the time of now may be a second earlier when it is read.
+	// The API server stores whole seconds, so a time may be up to a second earlier when it is read
+	// back.
 	return max(deadline(d, last).Sub(now), 0) + time.Second
 }
 
-// withFailure shows that a ReplicaSet cannot make its Pods, or delete them. That of the new one comes first.
+// withFailure copies the condition ReplicaFailure of a ReplicaSet that cannot create or delete its
+// Pods. The new ReplicaSet's comes first.
 func withFailure(c conditions, r *rollout) conditions {
 	sets := slices.Clone(r.oldRSs)
 	if r.newRS != nil {
@@ -274,8 +315,10 @@ func withFailure(c conditions, r *rollout) conditions {
 		for _, failure := range rs.Status.Conditions {
 			if failure.Type == appsv1.ReplicaSetReplicaFailure {
 				return c.with(appsv1.DeploymentCondition{
-					Type: appsv1.DeploymentReplicaFailure, Status: failure.Status, Reason: failure.Reason, Message: failure.Message,
-					LastUpdateTime: failure.LastTransitionTime, LastTransitionTime: failure.LastTransitionTime,
+					Type: appsv1.DeploymentReplicaFailure, Status: failure.Status,
+					Reason: failure.Reason, Message: failure.Message,
+					LastUpdateTime:     failure.LastTransitionTime,
+					LastTransitionTime: failure.LastTransitionTime,
 				})
 			}
 		}

@@ -14,19 +14,19 @@ import (
 	"github.com/loopwright/loopwright/manager/client"
 )
 
-// deploymentSync is one reconcile of one Deployment. Its rollout shows each ReplicaSet as it was last written. The
-// conditions and the revision are what will be reported.
+// deploymentSync is one reconcile of one Deployment. After each write, its rollout has the
+// ReplicaSet that the API server returned. report writes the conditions and the revision.
 type deploymentSync struct {
 	*reconciler
 	*rollout
 	conditions conditions
-	revision   string // "" is not known
+	revision   string // "" if it is not known
 	now        time.Time
-	again      time.Duration // when to reconcile again although nothing has happened; 0 is never
+	again      time.Duration // reconcile again after this time even without an event; 0 is never
 }
 
-// run acts, reports, and sets when to reconcile again. If a write fails, it reports nothing: the status describes what
-// there is after the writes.
+// run acts, writes the status, and sets again. If a write fails, it writes no status, because a
+// status describes the ReplicaSets after all writes.
 func (s *deploymentSync) run(ctx context.Context) error {
 	if s.d.DeletionTimestamp != nil {
 		return s.report(ctx, statusOf(s.rollout, s.conditions, s.now))
@@ -42,7 +42,7 @@ func (s *deploymentSync) run(ctx context.Context) error {
 	}
 	revision, rollsBack := rollbackTo(s.d)
 	if s.d.Spec.Paused {
-		if !rollsBack { // or the revision that somebody wants to go back to might be deleted
+		if !rollsBack { // or cleanUp might delete the revision to go back to
 			if err := s.cleanUp(ctx); err != nil {
 				return err
 			}
@@ -56,17 +56,18 @@ func (s *deploymentSync) run(ctx context.Context) error {
 		return err
 	}
 	status := statusOf(s.rollout, s.conditions, s.now)
-	status.Conditions = withFailure(withProgress(status.Conditions, s.rollout, status, s.now), s.rollout)
+	status.Conditions = withFailure(
+		withProgress(status.Conditions, s.rollout, status, s.now), s.rollout)
 	if isComplete(s.d, status) {
 		if err := s.cleanUp(ctx); err != nil {
 			return err
 		}
 	}
-	s.again = cmp.Or(s.again, nextCheck(s.d, status, s.now)) // if there are both, the first is sooner
+	s.again = cmp.Or(s.again, nextCheck(s.d, status, s.now)) // if both are set, the first is sooner
 	return s.report(ctx, status)
 }
 
-// roll does what the strategy says.
+// roll takes the rollout one step further, by the Deployment's strategy.
 func (s *deploymentSync) roll(ctx context.Context) error {
 	switch strategy := s.d.Spec.Strategy.Type; strategy {
 	case appsv1.RollingUpdateDeploymentStrategyType:
@@ -78,9 +79,10 @@ func (s *deploymentSync) roll(ctx context.Context) error {
 	}
 }
 
-// rollOn goes as far as the limits allow: some new Pods come, some old ones go, and that may make room for new ones.
-// After that, Pods have to become available first. Each ReplicaSet is written before the next is decided on, so that the
-// limits hold if the process dies in between.
+// rollOn goes as far as the limits allow: it adds new Pods, removes old ones, and uses the room
+// that this makes for more new ones. Then it waits for Pods to become available. It writes each
+// ReplicaSet before it decides about the next, so that the limits hold even if the process dies in
+// between.
 func (s *deploymentSync) rollOn(ctx context.Context) error {
 	l := limitsOf(&s.d.Spec)
 	if err := s.grow(ctx, l); err != nil {
@@ -104,8 +106,8 @@ func (s *deploymentSync) grow(ctx context.Context, l limits) error {
 	return s.resize(ctx, s.newRS, to, false)
 }
 
-// syncNewReplicaSet brings the annotations, the revision and the minReadySeconds of the new ReplicaSet up to date, if there is
-// one, and notes the revision.
+// syncNewReplicaSet copies the Deployment's annotations and minReadySeconds to the new ReplicaSet,
+// if there is one, and updates its revision.
 func (s *deploymentSync) syncNewReplicaSet(ctx context.Context) error {
 	if s.newRS == nil {
 		return nil
@@ -123,7 +125,7 @@ func (s *deploymentSync) syncNewReplicaSet(ctx context.Context) error {
 	return nil
 }
 
-// scale gives all ReplicaSets the sizes that they should have in a Deployment of another size.
+// scale resizes the ReplicaSets of a Deployment that was scaled or is paused.
 func (s *deploymentSync) scale(ctx context.Context) error {
 	sizes := s.scaledSizes()
 	remembers := len(sizes) > 1 || s.isScaled()
@@ -135,13 +137,14 @@ func (s *deploymentSync) scale(ctx context.Context) error {
 	return nil
 }
 
-// cleanUp deletes the ReplicaSets that the history has no room for. One that has changed since is not deleted:
-// somebody may be rolling back to it.
+// cleanUp deletes the ReplicaSets beyond the revision history limit. The API server refuses to
+// delete one that has changed since: a user may be rolling back to it.
 func (s *deploymentSync) cleanUp(ctx context.Context) error {
 	for _, rs := range expired(s.d, s.oldRSs) {
 		target := &appsv1.ReplicaSet{}
 		target.Namespace, target.Name, target.UID = rs.Namespace, rs.Name, rs.UID
-		err := s.client.Delete(ctx, target, client.Preconditions{UID: &rs.UID, ResourceVersion: &rs.ResourceVersion})
+		err := s.client.Delete(ctx, target,
+			client.Preconditions{UID: &rs.UID, ResourceVersion: &rs.ResourceVersion})
 		if err != nil {
 			s.unconfirmed.add(client.ObjectKeyFromObject(s.d), rs.Name)
 		}
@@ -152,8 +155,9 @@ func (s *deploymentSync) cleanUp(ctx context.Context) error {
 	return nil
 }
 
-// create creates the new ReplicaSet. If the Deployment has had one before, the server is asked first whether the Deployment
-// is still there: with a deletion, the end of the ReplicaSet may be seen before the end of its owner.
+// create creates the new ReplicaSet. If the Deployment was reconciled before, it first asks the API
+// server whether the Deployment still exists: when a Deployment is deleted, the cache may see its
+// ReplicaSet go first.
 func (s *deploymentSync) create(ctx context.Context, replicas int32) error {
 	if s.d.Status.ObservedGeneration > 0 {
 		switch isThere, err := claim.IsThere(ctx, s.live, s.d); {
@@ -183,14 +187,16 @@ func (s *deploymentSync) create(ctx context.Context, replicas int32) error {
 	}
 }
 
-// notCreated shows users why there is no ReplicaSet.
+// notCreated shows users why the ReplicaSet could not be created: in an event and in the condition
+// Progressing.
 func (s *deploymentSync) notCreated(ctx context.Context, name string, err error) error {
 	message := fmt.Sprintf("Failed to create new replica set %q: %v", name, err)
 	s.events.Eventf(s.d, nil, corev1.EventTypeWarning, notCreated, "Create", "%s", message)
 	err = fmt.Errorf("creating the ReplicaSet %s: %w", name, err)
 	if hasDeadline(s.d) {
 		status := *s.d.Status.DeepCopy()
-		status.Conditions = s.conditions.with(progressing(corev1.ConditionFalse, notCreated, message, s.now))
+		status.Conditions = s.conditions.with(
+			progressing(corev1.ConditionFalse, notCreated, message, s.now))
 		if failed := s.report(ctx, status); failed != nil {
 			err = fmt.Errorf("%w; and then, writing that into the status: %w", err, failed)
 		}

@@ -20,7 +20,8 @@ import (
 	"github.com/loopwright/loopwright/manager"
 )
 
-// world is an API server, kubelets, users, and a process with the controllers of Deployments and of ReplicaSets.
+// world is an API server, kubelets, users, and a process with the controllers of Deployments and of
+// ReplicaSets.
 type world struct{ *simulation.World }
 
 // inWorld runs a test in a bubble. The controllers do not run yet.
@@ -41,7 +42,7 @@ func bothControllers(mgr manager.Manager, options controllers.Options) error {
 // isGood reports whether a Pod becomes ready.
 func isGood(pod *corev1.Pod) bool { return !strings.HasPrefix(pod.Spec.Containers[0].Image, "bad") }
 
-// template is that of the Deployment web with an image.
+// template is the template of the Deployment web, with this image.
 func template(image string) corev1.PodTemplateSpec {
 	return corev1.PodTemplateSpec{
 		ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "web"}},
@@ -54,7 +55,9 @@ func newWeb(replicas int32, changes ...func(*appsv1.Deployment)) *appsv1.Deploym
 	d := &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"},
 		Spec: appsv1.DeploymentSpec{
-			Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}, Template: template("web:1"),
+			Replicas: &replicas,
+			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}},
+			Template: template("web:1"),
 		},
 	}
 	for _, change := range changes {
@@ -78,7 +81,9 @@ func pause(is bool) func(*appsv1.Deployment) {
 func limit(surge, unavailable string) func(*appsv1.Deployment) {
 	return func(d *appsv1.Deployment) {
 		d.Spec.Strategy.Type = appsv1.RollingUpdateDeploymentStrategyType
-		d.Spec.Strategy.RollingUpdate = &appsv1.RollingUpdateDeployment{MaxSurge: new(intstr.Parse(surge)), MaxUnavailable: new(intstr.Parse(unavailable))}
+		d.Spec.Strategy.RollingUpdate = &appsv1.RollingUpdateDeployment{
+			MaxSurge: new(intstr.Parse(surge)), MaxUnavailable: new(intstr.Parse(unavailable)),
+		}
 	}
 }
 
@@ -86,7 +91,7 @@ func recreate(d *appsv1.Deployment) {
 	d.Spec.Strategy = appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType}
 }
 
-// web creates a Deployment, and waits until it stands.
+// web creates a Deployment, and waits until it is rolled out.
 func (w *world) web(replicas int32, changes ...func(*appsv1.Deployment)) *appsv1.Deployment {
 	w.T.Helper()
 	d := newWeb(replicas, changes...)
@@ -96,14 +101,14 @@ func (w *world) web(replicas int32, changes ...func(*appsv1.Deployment)) *appsv1
 	return d
 }
 
-// edit changes a Deployment as it is now, and waits.
+// edit reads a Deployment, updates it, and waits.
 func (w *world) edit(d *appsv1.Deployment, changes ...func(*appsv1.Deployment)) {
 	w.T.Helper()
 	simulation.Edit(w.World, d, changes...)
 	w.Settle()
 }
 
-// sets are all ReplicaSets, the oldest first.
+// sets returns all ReplicaSets, the oldest first.
 func (w *world) sets() []*appsv1.ReplicaSet {
 	w.T.Helper()
 	var list appsv1.ReplicaSetList
@@ -116,16 +121,17 @@ func (w *world) sets() []*appsv1.ReplicaSet {
 	return sets
 }
 
-// sizes are the images and the sizes of all ReplicaSets, the oldest first.
+// sizes returns the images and sizes of all ReplicaSets, the oldest first.
 func (w *world) sizes() (sizes []string) {
 	w.T.Helper()
 	for _, rs := range w.sets() {
-		sizes = append(sizes, fmt.Sprintf("%s: %d", rs.Spec.Template.Spec.Containers[0].Image, *rs.Spec.Replicas))
+		sizes = append(sizes, fmt.Sprintf("%s: %d", rs.Spec.Template.Spec.Containers[0].Image,
+			*rs.Spec.Replicas))
 	}
 	return sizes
 }
 
-// conditions are the Deployment's, by type.
+// conditions returns the Deployment's conditions by type.
 func (w *world) conditions(d *appsv1.Deployment) map[appsv1.DeploymentConditionType]string {
 	w.T.Helper()
 	w.Read(d)
@@ -136,14 +142,17 @@ func (w *world) conditions(d *appsv1.Deployment) map[appsv1.DeploymentConditionT
 	return out
 }
 
-// did counts the writes of the Deployment controller by verb and resource, and forgets all.
+// did counts the writes of the Deployment controller by verb and resource, and clears the log.
 func (w *world) did() map[string]int {
 	did := w.Wrote()
-	for _, ofReplicaSets := range []string{"create pods", "delete pods", "patch pods", "patch replicasets/status"} {
+	for _, ofReplicaSets := range []string{"create pods", "delete pods", "patch pods",
+		"patch replicasets/status"} {
 		delete(did, ofReplicaSets)
 	}
 	return did
 }
 
-// events are the notes of the Deployments' events with a reason, in their order.
-func (w *world) events(reason string) []string { return w.Notes(controllerName, "Deployment")[reason] }
+// events returns the notes of the Deployments' events with a reason, in their order.
+func (w *world) events(reason string) []string {
+	return w.Notes(controllerName, "Deployment")[reason]
+}

@@ -19,9 +19,11 @@ import (
 	"github.com/loopwright/loopwright/manager/client"
 )
 
-// resize gives a ReplicaSet another size, and reports that. remembers writes down how large the Deployment is even if
-// the ReplicaSet has its size already.
-func (s *deploymentSync) resize(ctx context.Context, rs *appsv1.ReplicaSet, to int32, remembers bool) error {
+// resize sets a ReplicaSet's size, and sends an event. With remembers, it writes the scale
+// annotations even if the ReplicaSet has this size already.
+func (s *deploymentSync) resize(
+	ctx context.Context, rs *appsv1.ReplicaSet, to int32, remembers bool,
+) error {
 	from := replicasOf(rs.Spec.Replicas)
 	if from == to && (!remembers || to == 0) {
 		return nil
@@ -46,10 +48,12 @@ func (s *deploymentSync) tellScaled(rs *appsv1.ReplicaSet, from, to int32) {
 	if to < from {
 		direction = "down"
 	}
-	s.events.Eventf(s.d, rs, corev1.EventTypeNormal, "ScalingReplicaSet", "Scale", "Scaled %s replica set %s from %d to %d", direction, rs.Name, from, to)
+	s.events.Eventf(s.d, rs, corev1.EventTypeNormal, "ScalingReplicaSet", "Scale",
+		"Scaled %s replica set %s from %d to %d", direction, rs.Name, from, to)
 }
 
-// change writes what differs in a ReplicaSet, if anything does. The family has the answer then.
+// change patches what differs in a ReplicaSet, if anything does. Then the rollout has the
+// ReplicaSet that the API server returned.
 func (s *deploymentSync) change(ctx context.Context, before, after *appsv1.ReplicaSet) error {
 	operations := difference(before, after)
 	if len(operations) == 0 {
@@ -68,52 +72,60 @@ func (s *deploymentSync) change(ctx context.Context, before, after *appsv1.Repli
 	return nil
 }
 
-// operation is one of those of a JSON patch, RFC 6902.
+// operation is one operation of a JSON patch, RFC 6902.
 type operation struct {
 	Op    string `json:"op"`
 	Path  string `json:"path"`
 	Value any    `json:"value"`
 }
 
-// stillIs lets a patch fail if somebody has changed the specification since: what was decided may be wrong
-// then. It does not compare the whole version, as an update would, because the ReplicaSet controller writes the
-// status all the time.
+// stillIs makes a patch fail if another client has changed the spec since it was read: the decision
+// may be wrong then. It tests the generation and not the resourceVersion, as an update would,
+// because the ReplicaSet controller writes the status all the time.
 func stillIs(rs *appsv1.ReplicaSet) []operation {
-	tests := []operation{{"test", "/metadata/uid", rs.UID}, {"test", "/metadata/generation", rs.Generation}}
-	if rs.Annotations == nil { // then the patch replaces all of them
+	tests := []operation{
+		{"test", "/metadata/uid", rs.UID}, {"test", "/metadata/generation", rs.Generation},
+	}
+	if rs.Annotations == nil { // the patch replaces all annotations
 		tests = append(tests, operation{"test", "/metadata/resourceVersion", rs.ResourceVersion})
 	}
 	return tests
 }
 
-// difference is what a patch has to do. Of the annotations, it writes those that differ, and removes none.
+// difference returns the operations that turn before into after. It removes no annotation.
 func difference(before, after *appsv1.ReplicaSet) (operations []operation) {
 	if replicasOf(before.Spec.Replicas) != replicasOf(after.Spec.Replicas) {
 		operations = append(operations, operation{"add", "/spec/replicas", *after.Spec.Replicas})
 	}
 	if before.Spec.MinReadySeconds != after.Spec.MinReadySeconds {
-		operations = append(operations, operation{"add", "/spec/minReadySeconds", after.Spec.MinReadySeconds})
+		operations = append(operations,
+			operation{"add", "/spec/minReadySeconds", after.Spec.MinReadySeconds})
 	}
 	if before.Annotations == nil && len(after.Annotations) > 0 {
 		return append(operations, operation{"add", "/metadata/annotations", after.Annotations})
 	}
 	for _, key := range slices.Sorted(maps.Keys(after.Annotations)) {
 		if has, ok := before.Annotations[key]; !ok || has != after.Annotations[key] {
-			operations = append(operations, operation{"add", "/metadata/annotations/" + escape.Replace(key), after.Annotations[key]})
+			operations = append(operations, operation{
+				"add", "/metadata/annotations/" + escape.Replace(key), after.Annotations[key],
+			})
 		}
 	}
 	return operations
 }
 
-// escape is for keys in paths of a JSON patch, RFC 6901.
+// escape escapes keys in the paths of a JSON patch, RFC 6901.
 var escape = strings.NewReplacer("~", "~0", "/", "~1")
 
-// collide finds out why there is a ReplicaSet already with the name that the new one should get. If it is the
-// Deployment's own, or an orphan that it will adopt, the cache is late. If not, two templates have the same hash, or
-// a Deployment of this name has left it behind: the next one gets another hash.
+// collide finds out why the name of the new ReplicaSet is taken. If the Deployment owns that
+// ReplicaSet, or will adopt it, the cache is late. Otherwise two templates have the same hash, or
+// an earlier Deployment of this name has left the ReplicaSet behind; then collide increments
+// collisionCount, which changes the hash.
 func (s *deploymentSync) collide(ctx context.Context, name string) error {
 	there := &appsv1.ReplicaSet{}
-	if err := s.live.Get(ctx, client.ObjectKey{Namespace: s.d.Namespace, Name: name}, there); apierrors.IsNotFound(err) {
+	if err := s.live.Get(
+		ctx, client.ObjectKey{Namespace: s.d.Namespace, Name: name}, there,
+	); apierrors.IsNotFound(err) {
 		return errStale
 	} else if err != nil {
 		return fmt.Errorf("whose is the ReplicaSet %s, which is in the way? %w", name, err)
@@ -141,15 +153,16 @@ func (s *deploymentSync) mayOwn(rs *appsv1.ReplicaSet) bool {
 	return err == nil && selector.Matches(labels.Set(rs.Labels)) && rs.DeletionTimestamp == nil
 }
 
-// A client that reads its own writes knows those that the server has confirmed. A write that has failed may have
-// happened all the same, because its answer was lost; or it was refused, because somebody else has changed the
-// ReplicaSet, and the cache does not know that yet. Either way the cache is behind. So the next reconcile first asks the
-// server about the ReplicaSet, and waits for the cache.
+// A client that reads its own writes waits for those that the API server has confirmed. A write
+// that has failed may have happened all the same, because its answer was lost; or the API server
+// refused it, because another client has changed the ReplicaSet, and the cache has not seen that
+// yet. Either way the cache is behind. So the next reconcile first reads the ReplicaSet from the
+// API server, and waits until the cache has it.
 //
-// The ReplicaSet controller has to make up names for this. The name of a Deployment's ReplicaSet follows from its
-// template, so it is enough to remember it.
+// The name of a Deployment's ReplicaSet follows from its template, so it is enough to remember the
+// name. The ReplicaSet controller has to generate the names of its Pods for this.
 
-// unconfirmedWrites are the names of the ReplicaSets that the cache may show in an older state than the server's.
+// unconfirmedWrites has the names of the ReplicaSets with unconfirmed writes, by Deployment.
 type unconfirmedWrites struct {
 	mu sync.Mutex // guards of
 	of map[client.ObjectKey]map[string]struct{}
@@ -167,7 +180,7 @@ func (d *unconfirmedWrites) add(deployment client.ObjectKey, replicaSet string) 
 	d.of[deployment][replicaSet] = struct{}{}
 }
 
-// open are the names, in their order.
+// open returns the names, sorted.
 func (d *unconfirmedWrites) open(deployment client.ObjectKey) []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -180,10 +193,13 @@ func (d *unconfirmedWrites) settled(deployment client.ObjectKey) {
 	delete(d.of, deployment)
 }
 
-// settle asks the server about all unconfirmed writes for a Deployment, and waits until the cache has the answer.
+// settle reads each ReplicaSet with an unconfirmed write from the API server, and waits until the
+// cache has that state.
 func (r *reconciler) settle(ctx context.Context, deployment client.ObjectKey) error {
 	for _, name := range r.unconfirmed.open(deployment) {
-		if err := r.catchUp(ctx, client.ObjectKey{Namespace: deployment.Namespace, Name: name}); err != nil {
+		if err := r.catchUp(
+			ctx, client.ObjectKey{Namespace: deployment.Namespace, Name: name},
+		); err != nil {
 			return fmt.Errorf("what has become of the ReplicaSet %s? %w", name, err)
 		}
 	}
@@ -195,7 +211,9 @@ func (r *reconciler) catchUp(ctx context.Context, key client.ObjectKey) error {
 	rs := &appsv1.ReplicaSet{}
 	switch err := r.live.Get(ctx, key, rs); {
 	case apierrors.IsNotFound(err):
-		return r.waiter.WaitForEnd(ctx, &appsv1.ReplicaSet{}, key, func(client.Object) bool { return true })
+		return r.waiter.WaitForEnd(ctx, &appsv1.ReplicaSet{}, key, func(client.Object) bool {
+			return true
+		})
 	case err != nil:
 		return err
 	}

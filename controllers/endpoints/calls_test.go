@@ -17,7 +17,7 @@ import (
 
 var webKey = client.ObjectKey{Namespace: "default", Name: "web"}
 
-// workOn is what there is to do for the Service web. One that was looked at before has had Endpoints.
+// workOn is the Work for the Service web. If it was reconciled before, it has had Endpoints.
 func workOn(wasLookedAt bool, objects ...client.Object) simulation.Work {
 	return simulation.Work{
 		For:     webKey,
@@ -37,7 +37,8 @@ func workOn(wasLookedAt bool, objects ...client.Object) simulation.Work {
 			}
 			var lines []string
 			for _, endpoints := range list.Items {
-				lines = append(lines, fmt.Sprintf("%s: %v, team %s", endpoints.Name, text(endpoints.Subsets), endpoints.Labels["team"]))
+				lines = append(lines, fmt.Sprintf("%s: %v, team %s", endpoints.Name,
+					text(endpoints.Subsets), endpoints.Labels["team"]))
 			}
 			return strings.Join(lines, "; ")
 		},
@@ -52,7 +53,7 @@ func copied(objects []client.Object) []client.Object {
 	return copies
 }
 
-// Endpoints that are not written after a request has failed, or that are written twice, or that are not deleted.
+// After a failed request, the controller must write the Endpoints once, or delete them.
 func TestWhicheverCallFailsTheEndpointsAreRight(t *testing.T) {
 	one, two := runningPod(1), runningPod(2, notReady)
 	right := "web: [10.0.0.1 (10.0.0.2)  http=8080/TCP], team shop"

@@ -26,8 +26,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(clustertest.Run(m)) }
 
-// realCluster is the embedded cluster, on which the original controller is switched off, those for EndpointSlices are
-// on, and kwok plays the nodes.
+// realCluster is the embedded cluster, on which the original controller is switched off, those for
+// EndpointSlices are on, and kwok plays the nodes.
 type realCluster struct {
 	*testing.T
 	client.Client
@@ -42,7 +42,9 @@ func startOnCluster(t *testing.T, probe controllers.ProbeOptions) *realCluster {
 	r := &realCluster{t, c, clustertest.Namespace(t)}
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	options := controllers.Options{Controller: controller.Options{MaxConcurrentReconciles: 2}, Probe: probe}
+	options := controllers.Options{
+		Controller: controller.Options{MaxConcurrentReconciles: 2}, Probe: probe,
+	}
 	go func() { ended <- controllers.Run(ctx, config, options, Add) }()
 	t.Cleanup(func() {
 		stop()
@@ -51,15 +53,20 @@ func startOnCluster(t *testing.T, probe controllers.ProbeOptions) *realCluster {
 	return r
 }
 
-// pod makes a Pod, whose address is up to kwok.
+// pod creates a Pod, which gets its address from kwok.
 func (r *realCluster) pod(name string, changes ...func(*corev1.Pod)) *corev1.Pod {
 	r.Helper()
 	pod := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: name, Labels: map[string]string{"app": "web"}},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: r.namespace, Name: name, Labels: map[string]string{"app": "web"},
+		},
 		Spec: corev1.PodSpec{
 			TerminationGracePeriodSeconds: new(int64(1)),
 			Containers: []corev1.Container{
-				{Name: "web", Image: "web", Ports: []corev1.ContainerPort{{Name: "http", ContainerPort: 8080}}},
+				{
+					Name: "web", Image: "web",
+					Ports: []corev1.ContainerPort{{Name: "http", ContainerPort: 8080}},
+				},
 			},
 		},
 	}
@@ -74,23 +81,28 @@ func (r *realCluster) pod(name string, changes ...func(*corev1.Pod)) *corev1.Pod
 	return pod
 }
 
-// served are the addresses and ports of a Service, as Endpoints or EndpointSlices have them.
+// served returns the addresses and ports of a Service in its Endpoints and its EndpointSlices.
 func (r *realCluster) served(t require.TestingT, name string) (endpoints, slicesOfIt []string) {
 	var e corev1.Endpoints
 	require.NoError(t, r.Get(r.Context(), client.ObjectKey{Namespace: r.namespace, Name: name}, &e))
 	for _, m := range unpack(e.Subsets) {
 		for _, p := range m.ports {
-			endpoints = append(endpoints, fmt.Sprintf("%s %s %s %s:%d %t", m.address.TargetRef.Name, *m.address.NodeName, m.address.IP, p.Name, p.Port, m.ready))
+			endpoints = append(endpoints, fmt.Sprintf("%s %s %s %s:%d %t", m.address.TargetRef.Name,
+				*m.address.NodeName, m.address.IP, p.Name, p.Port, m.ready))
 		}
 	}
 	var list discoveryv1.EndpointSliceList
-	require.NoError(t, r.List(r.Context(), &list, client.InNamespace(r.namespace), client.MatchingLabels{discoveryv1.LabelServiceName: name}))
+	require.NoError(t, r.List(r.Context(), &list, client.InNamespace(r.namespace),
+		client.MatchingLabels{discoveryv1.LabelServiceName: name}))
 	for _, s := range list.Items {
-		require.Equal(t, "endpointslice-controller.k8s.io", s.Labels[discoveryv1.LabelManagedBy], "nobody makes slices of our Endpoints")
+		require.Equal(t, "endpointslice-controller.k8s.io", s.Labels[discoveryv1.LabelManagedBy],
+			"nobody makes slices of our Endpoints")
 		for _, e := range s.Endpoints {
 			for _, p := range s.Ports {
 				if !*e.Conditions.Terminating {
-					slicesOfIt = append(slicesOfIt, fmt.Sprintf("%s %s %s %s:%d %t", e.TargetRef.Name, *e.NodeName, e.Addresses[0], *p.Name, *p.Port, *e.Conditions.Ready))
+					slicesOfIt = append(slicesOfIt,
+						fmt.Sprintf("%s %s %s %s:%d %t", e.TargetRef.Name, *e.NodeName,
+							e.Addresses[0], *p.Name, *p.Port, *e.Conditions.Ready))
 				}
 			}
 		}
@@ -100,7 +112,8 @@ func (r *realCluster) served(t require.TestingT, name string) (endpoints, slices
 	return endpoints, slicesOfIt
 }
 
-// agrees waits until the Endpoints have so many entries, and the cluster's own EndpointSlices the same ones.
+// agrees waits until the Endpoints have this many entries, and the cluster's own EndpointSlices the
+// same ones.
 func (r *realCluster) agrees(name string, entries int) {
 	r.Helper()
 	require.EventuallyWithT(r, func(t *assert.CollectT) {
@@ -113,17 +126,25 @@ func (r *realCluster) agrees(name string, entries int) {
 func TestOnAClusterTheEndpointsSayWhatTheSlicesSay(t *testing.T) {
 	r := startOnCluster(t, controllers.ProbeOptions{})
 	service := &corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "web", Labels: map[string]string{"team": "shop"}},
-		Spec: corev1.ServiceSpec{Selector: map[string]string{"app": "web"}, Ports: []corev1.ServicePort{
-			{Name: "web", Port: 80, TargetPort: intstr.FromString("http")}, {Name: "admin", Port: 81, TargetPort: intstr.FromString("admin")},
-			{Name: "dns", Port: 53, Protocol: corev1.ProtocolUDP, TargetPort: intstr.FromInt32(5353)},
-		}},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: r.namespace, Name: "web", Labels: map[string]string{"team": "shop"},
+		},
+		Spec: corev1.ServiceSpec{Selector: map[string]string{"app": "web"},
+			Ports: []corev1.ServicePort{
+				{Name: "web", Port: 80, TargetPort: intstr.FromString("http")},
+				{Name: "admin", Port: 81, TargetPort: intstr.FromString("admin")},
+				{
+					Name: "dns", Port: 53, Protocol: corev1.ProtocolUDP,
+					TargetPort: intstr.FromInt32(5353),
+				},
+			}},
 	}
 	require.NoError(t, r.Create(t.Context(), service))
 	one := r.pod("one")
 	two := r.pod("two", func(p *corev1.Pod) {
-		p.Spec.InitContainers = []corev1.Container{{Name: "side", Image: "side", RestartPolicy: new(corev1.ContainerRestartPolicyAlways),
-			Ports: []corev1.ContainerPort{{Name: "admin", ContainerPort: 9000}}}}
+		p.Spec.InitContainers = []corev1.Container{{Name: "side", Image: "side",
+			RestartPolicy: new(corev1.ContainerRestartPolicyAlways),
+			Ports:         []corev1.ContainerPort{{Name: "admin", ContainerPort: 9000}}}}
 	})
 	t.Log("two Pods, and a port that only a sidecar has")
 	r.agrees("web", 5)
@@ -131,13 +152,15 @@ func TestOnAClusterTheEndpointsSayWhatTheSlicesSay(t *testing.T) {
 	t.Log("kubectl get endpoints")
 	cells := r.table("web")
 	require.Equal(t, "web", cells[0])
-	require.Regexp(t, `^`+two.Status.PodIP+`:9000,[0-9.]+:5353,[0-9.]+:5353 \+ 2 more\.\.\.$`, cells[1])
+	require.Regexp(t, `^`+two.Status.PodIP+`:9000,[0-9.]+:5353,[0-9.]+:5353 \+ 2 more\.\.\.$`,
+		cells[1])
 
 	t.Log("a Pod that is not ready")
 	before := one.DeepCopy()
 	for i := range one.Status.Conditions {
 		if one.Status.Conditions[i].Type == corev1.PodReady {
-			one.Status.Conditions[i].Status, one.Status.Conditions[i].LastTransitionTime = corev1.ConditionFalse, metav1.Now()
+			one.Status.Conditions[i].Status = corev1.ConditionFalse
+			one.Status.Conditions[i].LastTransitionTime = metav1.Now()
 		}
 	}
 	require.NoError(t, r.Status().Patch(t.Context(), one, client.MergeFrom(before)))
@@ -151,9 +174,11 @@ func TestOnAClusterTheEndpointsSayWhatTheSlicesSay(t *testing.T) {
 	require.NoError(t, r.Delete(t.Context(), one))
 	r.agrees("web", 3)
 
-	t.Log("the API server takes what the controller writes: an update in place of the whole object changes nothing")
+	t.Log("the API server takes what the controller writes: an update in place of the whole " +
+		"object changes nothing")
 	e := &corev1.Endpoints{}
-	require.EventuallyWithT(t, func(t *assert.CollectT) { // the controller may write once more in between
+	// the controller may write once more in between
+	require.EventuallyWithT(t, func(t *assert.CollectT) {
 		require.NoError(t, r.Get(r.Context(), client.ObjectKeyFromObject(service), e))
 		version := e.ResourceVersion
 		require.NoError(t, r.Update(r.Context(), e))
@@ -172,7 +197,9 @@ func TestOnAClusterAHeadlessServiceNeedsNoPorts(t *testing.T) {
 	r := startOnCluster(t, controllers.ProbeOptions{Skip: true})
 	service := &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "db"},
-		Spec:       corev1.ServiceSpec{ClusterIP: corev1.ClusterIPNone, Selector: map[string]string{"app": "web"}},
+		Spec: corev1.ServiceSpec{
+			ClusterIP: corev1.ClusterIPNone, Selector: map[string]string{"app": "web"},
+		},
 	}
 	require.NoError(t, r.Create(t.Context(), service))
 	pod := r.pod("db-0", func(p *corev1.Pod) { p.Spec.Hostname, p.Spec.Subdomain = "db-0", "db" })
@@ -189,19 +216,23 @@ func TestOnAClusterAHeadlessServiceNeedsNoPorts(t *testing.T) {
 	require.Equal(t, pod.Status.PodIP, r.table("db")[1], "kubectl get endpoints")
 
 	t.Log("without a selector, the Endpoints stay")
-	require.NoError(t, r.Patch(t.Context(), service, client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"selector":null}}`))))
+	require.NoError(t, r.Patch(t.Context(), service,
+		client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"selector":null}}`))))
 	other := r.pod("db-1")
 	require.NoError(t, r.Delete(t.Context(), other))
 	require.NoError(t, r.Get(t.Context(), client.ObjectKeyFromObject(service), e))
 	require.Equal(t, address.IP, e.Subsets[0].Addresses[0].IP)
 }
 
-// table is the row that kubectl get endpoints shows: name, addresses, age.
+// table returns the row that kubectl get endpoints shows: name, addresses, age.
 func (r *realCluster) table(name string) (cells []string) {
 	r.Helper()
 	var table metav1.Table
-	require.NoError(r, clustertest.Client(r.T).CoreV1().RESTClient().Get().Namespace(r.namespace).Resource("endpoints").Name(name).
-		SetHeader("Accept", "application/json;as=Table;g=meta.k8s.io;v=v1").Do(r.Context()).Into(&table))
+	require.NoError(r,
+		clustertest.Client(r.T).CoreV1().RESTClient().Get().
+			Namespace(r.namespace).Resource("endpoints").Name(name).
+			SetHeader("Accept", "application/json;as=Table;g=meta.k8s.io;v=v1").
+			Do(r.Context()).Into(&table))
 	require.Len(r, table.Rows, 1)
 	for _, cell := range table.Rows[0].Cells {
 		cells = append(cells, fmt.Sprint(cell))

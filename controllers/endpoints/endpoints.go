@@ -1,15 +1,14 @@
 // Package endpoints keeps, for each Service with a selector, the list of addresses behind it.
 //
-// A Service and the Pods that it selects go in; an Endpoints object of the Service's name comes out. What it says is
-// decided by functions without a clock or a client, each in a file of its own: which ports a Pod serves
-// (addresses.go), with which address (addresses.go), how all of it is written down (pack.go),
-// what is left out if it is too much (pack.go), since when it is true (object.go), and whether
-// there is anything to write (object.go). The reconciler looks and writes (reconcile.go), and
-// endpoints.go says when.
+// The controller reads a Service and the Pods that it selects, and writes an Endpoints object of
+// the Service's name. Functions without a clock or a client decide what it says: the address and
+// the ports of each Pod (addresses.go), the grouping into subsets and the limit on addresses
+// (pack.go), and the labels, annotations and times (object.go). The reconciler reads and writes
+// (reconcile.go); endpoints.go says which events lead to a reconcile.
 //
-// Neighbours: below it are controllers/internal/podstate, which says what a Pod's status means, and the manager, which
-// runs it all. EndpointSlices have replaced Endpoints wherever traffic is routed; a second controller writes them, which
-// is optional. slices.go says how it is built.
+// Neighbours: below it are controllers/internal/podstate, which says what a Pod's status means, and
+// the manager. EndpointSlices have replaced Endpoints wherever traffic is routed; a second,
+// optional controller of this package writes them, from slices.go on.
 package endpoints
 
 import (
@@ -38,11 +37,11 @@ import (
 	"github.com/loopwright/loopwright/workqueue"
 )
 
-// controllerName is what events and labels say; it is the name of Kubernetes' own controller.
+// controllerName is the name in events and labels. Kubernetes' own controller has the same.
 const controllerName = "endpoint-controller"
 
-// probe is a headless Service that selects nothing, and gets Endpoints all the same. The original's name has one letter
-// more in flags than it has in labels.
+// probe is a headless Service that selects no Pods: a controller writes empty Endpoints for it. The
+// original's name has an s more in flags than in labels.
 var probe = controllers.Probe{
 	Original: "endpoints-controller",
 	Object: &corev1.Service{Spec: corev1.ServiceSpec{
@@ -52,36 +51,43 @@ var probe = controllers.Probe{
 	Answer: &corev1.Endpoints{},
 }
 
-// Settings are those of this controller alone. The zero value serves.
+// Settings are those of this controller only. The zero value is useful.
 type Settings struct {
-	// BatchPeriod is how long a change of a Pod waits for others, so that a rollout of many Pods leads to fewer writes.
-	// It is what kube-controller-manager calls --endpoint-updates-batch-period. With 0, nothing waits but what follows a
-	// write of the same Endpoints: it leads to one more, after a rest of 0.2 ms for each address.
+	// BatchPeriod is how long a change of a Pod waits for others, so that a rollout of many Pods
+	// causes fewer writes; kube-controller-manager's flag is --endpoint-updates-batch-period. With
+	// 0, a change waits only after a write of the same Endpoints, for 0.2 ms for each address; all
+	// changes of that time lead to one write.
 	BatchPeriod time.Duration
 }
 
 // Add adds the controller to a manager. See Settings.Add.
-func Add(mgr manager.Manager, options controllers.Options) error { return Settings{}.Add(mgr, options) }
+func Add(mgr manager.Manager, options controllers.Options) error {
+	return Settings{}.Add(mgr, options)
+}
 
 // Add adds the controller to a manager.
 //
-// Guarantees: when nothing changes any more, the Endpoints of each Service with a selector are right, and nothing is
-// written. That holds whatever happens to them: who changes or deletes them makes work for the controller, and nothing
-// else. Endpoints of Services without a selector are not touched, except that they go with their Service. If somebody
-// else writes Endpoints when the controller starts, it does not, and the manager's Start returns an error that says what
-// to do.
+// Guarantees: when Services and Pods stop changing, the Endpoints of each Service with a selector
+// become right, and the controller stops writing. If another client changes or deletes them, the
+// controller restores them. It does not touch Endpoints of a Service without a selector, except to
+// delete them after their Service. If another controller writes Endpoints already, this one does
+// not start: the manager's Start returns an error that says what to do.
 //
-// Caveats: the cache needs all Pods, Services and Endpoints of its namespaces. It gets an index for Services, so Add may
-// be called once for a manager.
+// Caveats: the cache must have all Pods, Services and Endpoints of its namespaces. Add registers an
+// index of Services, so call it once for a manager.
 func (s Settings) Add(mgr manager.Manager, options controllers.Options) error {
 	c, _, err := controllers.Client(quiet{mgr})
 	if err != nil {
 		return fmt.Errorf("the Endpoints controller: %w", err)
 	}
-	if err := mgr.GetFieldIndexer().IndexField(context.Background(), &corev1.Service{}, selectorIndex, selectorIndexValues); err != nil {
+	if err := mgr.GetFieldIndexer().IndexField(
+		context.Background(), &corev1.Service{}, selectorIndex, selectorIndexValues,
+	); err != nil {
 		return fmt.Errorf("finding the Services that select a Pod: %w", err)
 	}
-	r := &reconciler{client: c, live: mgr.GetAPIReader(), events: mgr.GetEventRecorder(controllerName)}
+	r := &reconciler{
+		client: c, live: mgr.GetAPIReader(), events: mgr.GetEventRecorder(controllerName),
+	}
 	build, err := options.Builder(mgr, probe)
 	if err != nil {
 		return fmt.Errorf("the Endpoints controller: %w", err)
@@ -93,7 +99,8 @@ func (s Settings) Add(mgr manager.Manager, options controllers.Options) error {
 		Complete(r)
 }
 
-// quiet is a manager whose clients do not log warnings. The API server adds to each answer that Endpoints are deprecated.
+// quiet is a manager whose clients do not log warnings. The API server warns in each answer that
+// Endpoints are deprecated.
 type quiet struct{ manager.Manager }
 
 func (q quiet) GetConfig() *rest.Config {
@@ -102,29 +109,31 @@ func (q quiet) GetConfig() *rest.Config {
 	return config
 }
 
-// Run runs the controller, and nothing else, until the context ends. A program that wants more than a number of workers
-// calls controllers.Run with Add, or with the Add of its Settings.
+// Run runs only this controller, until the context ends. To set more than the number of workers,
+// call controllers.Run with Add, or with the Add of Settings.
 func Run(ctx context.Context, config *rest.Config, workers int) error {
-	return controllers.Run(ctx, config, controllers.Options{Controller: controller.Options{MaxConcurrentReconciles: workers}}, Add)
+	return controllers.Run(ctx, config,
+		controllers.Options{Controller: controller.Options{MaxConcurrentReconciles: workers}}, Add)
 }
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// serviceChanges drops what does not matter to the Endpoints: the status, which belongs to load balancers, and
-// annotations.
+// serviceChanges filters out changes that do not affect the Endpoints: those of the status, which
+// load balancers write, and of annotations.
 var serviceChanges = predicate.Funcs{
 	UpdateFunc: func(e event.UpdateEvent) bool {
 		before, now := e.ObjectOld.(*corev1.Service), e.ObjectNew.(*corev1.Service)
-		return !maps.Equal(before.Labels, now.Labels) || !equality.Semantic.DeepEqual(before.Spec, now.Spec)
+		return !maps.Equal(before.Labels, now.Labels) ||
+			!equality.Semantic.DeepEqual(before.Spec, now.Spec)
 	},
 }
 
-// podEvents wakes the Services that select a Pod. A Pod of the first list wakes nobody, because each Service has an
-// event of its own then.
+// podEvents enqueues the Services that select a Pod. It ignores the Pods of the first list, because
+// each Service has its own event then.
 type podEvents struct {
 	services client.Reader // the cache
-	period   time.Duration // for which changes are collected
-	index    string        // the field of Services that says what they select
+	period   time.Duration // how long a change waits for others
+	index    string        // the name of the index of Services by what they select
 }
 
 func (p podEvents) handler() handler.EventHandler {
@@ -167,17 +176,18 @@ func (p podEvents) wake(q queue, services []client.ObjectKey) {
 
 func hasIP(pod *corev1.Pod) bool { return len(pod.Status.PodIPs) > 0 }
 
-// looksSame reports whether two states of a Pod are the same to all Services that select both. What else Endpoints
-// show of a Pod does not change once it has an address.
+// looksSame reports whether two states of a Pod are the same for every Service that selects both.
+// The other fields of a Pod that Endpoints show do not change once it has an address.
 func looksSame(a, b *corev1.Pod) bool {
 	_, aIsReady := podstate.Ready(a)
 	_, bIsReady := podstate.Ready(b)
-	return aIsReady == bIsReady && podstate.IsActive(a) == podstate.IsActive(b) && podstate.IsTerminating(a) == podstate.IsTerminating(b) &&
+	return aIsReady == bIsReady && podstate.IsActive(a) == podstate.IsActive(b) &&
+		podstate.IsTerminating(a) == podstate.IsTerminating(b) &&
 		slices.Equal(a.Status.PodIPs, b.Status.PodIPs)
 }
 
-// concerned are the Services to wake for a Pod with other labels than before: those that have gained or lost it, and if
-// it has changed in other ways, too, those that keep it.
+// concerned returns the Services to enqueue for a Pod whose labels have changed: those that have
+// gained or lost it and, if it has changed in other ways, too, those that still select it.
 func concerned(before, now []client.ObjectKey, changed bool) (services []client.ObjectKey) {
 	for _, name := range before {
 		if changed || !slices.Contains(now, name) {
@@ -192,8 +202,9 @@ func concerned(before, now []client.ObjectKey, changed bool) (services []client.
 	return services
 }
 
-// selectorIndex is a field of Services: one of the labels that they select. A Pod has few labels, and a namespace may
-// have many Services, so they are looked up by the Pod's labels, and only those that are found are compared.
+// selectorIndex indexes Services by one of the labels that they select. A Pod has few labels, and a
+// namespace may have many Services: one lookup for each label of the Pod finds the few whose
+// selectors have to be compared.
 const selectorIndex = "endpoints:selects"
 
 func selectorIndexValues(object client.Object) []string {
@@ -207,18 +218,23 @@ func selectorIndexValues(object client.Object) []string {
 
 func labelPair(key, value string) string { return key + "=" + value }
 
-// selecting are the Services that select a Pod. The cache may not have the newest ones; but then their own event
-// comes, and their reconcile finds the Pod.
+// selecting returns the Services that select a Pod. The cache may lack the newest ones; then their
+// own events come, and their reconciles find the Pod.
 func (p podEvents) selecting(ctx context.Context, pod client.Object) (services []client.ObjectKey) {
 	for _, key := range slices.Sorted(maps.Keys(pod.GetLabels())) {
 		var list corev1.ServiceList
 		which := client.MatchingFields{p.index: labelPair(key, pod.GetLabels()[key])}
-		if err := p.services.List(ctx, &list, client.InNamespace(pod.GetNamespace()), which, client.UnsafeDisableDeepCopy); err != nil {
-			log.FromContext(ctx).Error(err, "Looking for the Services that select a Pod", "pod", client.ObjectKeyFromObject(pod))
+		if err := p.services.List(
+			ctx, &list, client.InNamespace(pod.GetNamespace()), which, client.UnsafeDisableDeepCopy,
+		); err != nil {
+			log.FromContext(ctx).Error(err, "Looking for the Services that select a Pod", "pod",
+				client.ObjectKeyFromObject(pod))
 			continue
 		}
 		for i := range list.Items {
-			if service := &list.Items[i]; labels.SelectorFromValidatedSet(service.Spec.Selector).Matches(labels.Set(pod.GetLabels())) {
+			service := &list.Items[i]
+			selector := labels.SelectorFromValidatedSet(service.Spec.Selector)
+			if selector.Matches(labels.Set(pod.GetLabels())) {
 				services = append(services, client.ObjectKeyFromObject(service))
 			}
 		}
@@ -226,11 +242,12 @@ func (p podEvents) selecting(ctx context.Context, pod client.Object) (services [
 	return services
 }
 
-// endpointsEvents wakes a Service if somebody else touches its Endpoints, and finds Endpoints without a Service.
+// endpointsEvents enqueues a Service if another client has written its Endpoints, and finds
+// Endpoints without a Service.
 //
-// Which of these are deleted? At the start, all: the Service may have been deleted while no controller was running.
-// Later, those that a controller has made. What a user makes by hand stays: the Service may be the next thing that the
-// user creates.
+// Which Endpoints without a Service does the controller delete? At its start, all: their Services
+// may have been deleted while no controller was running. Later, only those that a controller has
+// created. It keeps those that a user creates by hand, who may create the Service next.
 type endpointsEvents struct {
 	services client.Reader // the cache
 	memory   *memory
@@ -249,7 +266,10 @@ func (e endpointsEvents) handler() handler.EventHandler {
 			}
 		},
 		DeleteFunc: func(ctx context.Context, d event.DeleteEvent, q queue) {
-			if err := e.services.Get(ctx, client.ObjectKeyFromObject(d.Object), &corev1.Service{}, client.UnsafeDisableDeepCopy); err == nil {
+			if err := e.services.Get(
+				ctx, client.ObjectKeyFromObject(d.Object), &corev1.Service{},
+				client.UnsafeDisableDeepCopy,
+			); err == nil {
 				q.Add(requestFor(d.Object))
 			}
 		},
@@ -260,9 +280,11 @@ func isManaged(endpoints client.Object) bool {
 	return endpoints.GetLabels()[managedBy] == controllerName
 }
 
-// isOwnWrite reports whether the controller has just written this: then there is nothing to look at.
+// isOwnWrite reports whether the controller has just written this version: then there is nothing to
+// reconcile.
 func (e endpointsEvents) isOwnWrite(endpoints client.Object) bool {
-	return e.memory.isOwnWrite(client.ObjectKeyFromObject(endpoints), endpoints.GetResourceVersion())
+	return e.memory.isOwnWrite(client.ObjectKeyFromObject(endpoints),
+		endpoints.GetResourceVersion())
 }
 
 func requestFor(object client.Object) reconcile.Request {

@@ -23,13 +23,21 @@ func TestAServiceGetsItsEndpoints(t *testing.T) {
 		w.start()
 		endpoints := w.endpoints()
 		address := func(ip string, pod *corev1.Pod) []corev1.EndpointAddress {
-			return []corev1.EndpointAddress{{IP: ip, NodeName: new("n1"), TargetRef: &corev1.ObjectReference{Kind: "Pod", Namespace: "default", Name: pod.Name, UID: pod.UID}}}
+			return []corev1.EndpointAddress{
+				{
+					IP: ip, NodeName: new("n1"),
+					TargetRef: &corev1.ObjectReference{
+						Kind: "Pod", Namespace: "default", Name: pod.Name, UID: pod.UID,
+					},
+				},
+			}
 		}
 		require.Equal(t, []corev1.EndpointSubset{{
 			Addresses: address("10.0.0.1", one), NotReadyAddresses: address("10.0.0.2", two),
 			Ports: []corev1.EndpointPort{{Name: "http", Port: 8080, Protocol: corev1.ProtocolTCP}},
 		}}, endpoints.Subsets)
-		require.Equal(t, map[string]string{"team": "shop", "endpoints.kubernetes.io/managed-by": "endpoint-controller"}, endpoints.Labels)
+		require.Equal(t, map[string]string{"team": "shop",
+			"endpoints.kubernetes.io/managed-by": "endpoint-controller"}, endpoints.Labels)
 		require.Equal(t, map[string]int{"create endpoints": 1}, w.did())
 	})
 }
@@ -42,7 +50,9 @@ func TestEndpointsFollowTheirPods(t *testing.T) {
 		w.says("no Pod", nil...)
 		pod := w.pod(1, notReady)
 		w.says("a Pod has started", "(10.0.0.1)  http=8080/TCP")
-		editStatus(w, pod, func(p *corev1.Pod) { p.Status.Conditions[0].Status = corev1.ConditionTrue })
+		editStatus(w, pod, func(p *corev1.Pod) {
+			p.Status.Conditions[0].Status = corev1.ConditionTrue
+		})
 		w.says("it is ready", "10.0.0.1  http=8080/TCP")
 		require.Equal(t, map[string]int{"update endpoints": 2}, w.did())
 		edit(w, pod, func(p *corev1.Pod) { p.Annotations = map[string]string{"note": "yes"} })
@@ -74,7 +84,7 @@ func TestEndpointsFollowTheirPods(t *testing.T) {
 	})
 }
 
-// A Service that publishes all addresses has those of Pods that are being deleted, as long as they run.
+// A Service with publishNotReadyAddresses lists terminating Pods as long as they run.
 func TestAPodThatIsBeingDeletedStaysInAServiceThatPublishesAll(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.service(publishes)
@@ -99,19 +109,26 @@ func TestEndpointsFollowTheirService(t *testing.T) {
 		w.pod(2, func(p *corev1.Pod) { p.Labels = map[string]string{"app": "db"} })
 		w.start()
 		w.did()
-		edit(w, service, func(s *corev1.Service) { s.Spec.Selector = map[string]string{"app": "db"} })
+		edit(w, service, func(s *corev1.Service) {
+			s.Spec.Selector = map[string]string{"app": "db"}
+		})
 		w.says("another selector", "10.0.0.2  http=8080/TCP")
-		edit(w, service, func(s *corev1.Service) { s.Spec.Ports[0].TargetPort = intstr.FromInt32(9000) })
+		edit(w, service, func(s *corev1.Service) {
+			s.Spec.Ports[0].TargetPort = intstr.FromInt32(9000)
+		})
 		w.says("another port", "10.0.0.2  http=9000/TCP")
 		edit(w, service, func(s *corev1.Service) {
-			s.Spec.Ports = append(s.Spec.Ports, corev1.ServicePort{Name: "dns", Port: 53, Protocol: corev1.ProtocolUDP})
+			s.Spec.Ports = append(s.Spec.Ports,
+				corev1.ServicePort{Name: "dns", Port: 53, Protocol: corev1.ProtocolUDP})
 		})
 		w.says("one more port", "10.0.0.2  dns=53/UDP http=9000/TCP")
 		edit(w, service, func(s *corev1.Service) { s.Labels = map[string]string{"team": "search"} })
 		w.settle()
 		require.Equal(t, "search", w.endpoints().Labels["team"])
 		require.Equal(t, map[string]int{"update endpoints": 4}, w.did())
-		edit(w, service, func(s *corev1.Service) { s.Annotations = map[string]string{"note": "yes"} })
+		edit(w, service, func(s *corev1.Service) {
+			s.Annotations = map[string]string{"note": "yes"}
+		})
 		editStatus(w, service, func(s *corev1.Service) {
 			s.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: "192.0.2.7"}}
 		})
@@ -126,20 +143,25 @@ func TestEndpointsFollowTheirService(t *testing.T) {
 	})
 }
 
-// withoutSelector are the changes after which a Service selects nothing, and those that undo them.
+// withoutSelector has the changes after which the controller does not serve a Service, and those
+// that undo them.
 var withoutSelector = []struct {
 	name        string
 	change, and func(*corev1.Service)
 }{
-	{"no selector", func(s *corev1.Service) { s.Spec.Selector = nil }, func(s *corev1.Service) { s.Spec.Selector = map[string]string{"app": "web"} }},
+	{"no selector", func(s *corev1.Service) {
+		s.Spec.Selector = nil
+	}, func(s *corev1.Service) { s.Spec.Selector = map[string]string{"app": "web"} }},
 	{"an external name", func(s *corev1.Service) {
-		s.Spec.Type, s.Spec.ExternalName, s.Spec.ClusterIP, s.Spec.IPFamilies = corev1.ServiceTypeExternalName, "example.com", "", nil
+		s.Spec.Type, s.Spec.ExternalName = corev1.ServiceTypeExternalName, "example.com"
+		s.Spec.ClusterIP, s.Spec.IPFamilies = "", nil
 	}, func(s *corev1.Service) {
-		s.Spec.Type, s.Spec.ExternalName, s.Spec.ClusterIP, s.Spec.IPFamilies = corev1.ServiceTypeClusterIP, "", "10.96.0.7", []corev1.IPFamily{corev1.IPv4Protocol}
+		s.Spec.Type, s.Spec.ExternalName = corev1.ServiceTypeClusterIP, ""
+		s.Spec.ClusterIP, s.Spec.IPFamilies = "10.96.0.7", []corev1.IPFamily{corev1.IPv4Protocol}
 	}},
 }
 
-// A user takes the list of addresses over, and gives it back.
+// A user takes over the list of addresses, and gives it back.
 func TestEndpointsStayWhenTheSelectorIsRemoved(t *testing.T) {
 	for _, c := range withoutSelector {
 		inWorld(t, func(t *testing.T, w *world) {
@@ -148,7 +170,7 @@ func TestEndpointsStayWhenTheSelectorIsRemoved(t *testing.T) {
 			w.start()
 			w.did()
 			edit(w, service, c.change)
-			w.settle() // or the Pod may be seen before the change
+			w.settle() // otherwise the cache may show the Pod before the change
 			w.pod(2)
 			w.says(c.name+": they stay", "10.0.0.1  http=8080/TCP")
 			edit(w, byHand(), func(e *corev1.Endpoints) { e.Subsets = byHand().Subsets })
@@ -171,7 +193,7 @@ func TestEndpointsStayWhenTheSelectorIsRemoved(t *testing.T) {
 func TestServicesWithoutASelectorAreLeftAlone(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.start()
-		w.create(byHand()) // before its Service, as kubectl apply may do it
+		w.create(byHand()) // before its Service, as kubectl apply may create them
 		w.settle()
 		edit(w, byHand(), func(e *corev1.Endpoints) { e.Labels = map[string]string{"mine": "yes"} })
 		w.settle()
@@ -196,13 +218,15 @@ func TestAHeadlessServiceSaysSo(t *testing.T) {
 		endpoints := w.endpoints()
 		require.Contains(t, endpoints.Labels, "service.kubernetes.io/headless")
 		require.Equal(t, "web-0", endpoints.Subsets[0].Addresses[0].Hostname)
-		edit(w, service, func(s *corev1.Service) { s.Spec.ClusterIP, s.Spec.Ports = "10.96.0.9", webService().Spec.Ports })
+		edit(w, service, func(s *corev1.Service) {
+			s.Spec.ClusterIP, s.Spec.Ports = "10.96.0.9", webService().Spec.Ports
+		})
 		w.says("it has ports now", "10.0.0.1  http=8080/TCP")
 		require.NotContains(t, w.endpoints().Labels, "service.kubernetes.io/headless")
 	})
 }
 
-// Whatever somebody does to them, the Endpoints are right again.
+// The controller undoes every change of the Endpoints by another client.
 func TestEndpointsAreRestored(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.service()
@@ -219,7 +243,9 @@ func TestEndpointsAreRestored(t *testing.T) {
 		w.settle()
 		require.Len(t, w.endpoints().Labels, 2)
 		w.did()
-		edit(w, byHand(), func(e *corev1.Endpoints) { e.Annotations = map[string]string{"mine": "yes"} })
+		edit(w, byHand(), func(e *corev1.Endpoints) {
+			e.Annotations = map[string]string{"mine": "yes"}
+		})
 		w.says("annotations are nobody's", "10.0.0.1  http=8080/TCP")
 		w.pod(2)
 		w.says("and one more", "10.0.0.1 10.0.0.2  http=8080/TCP")
@@ -232,13 +258,16 @@ func TestEndpointsAreRestored(t *testing.T) {
 func TestEndpointsWithoutAServiceAreDeletedAtTheStart(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		lock := byHand(func(e *corev1.Endpoints) {
-			e.Name, e.Annotations = "lock", map[string]string{"control-plane.alpha.kubernetes.io/leader": "{}"}
+			e.Name, e.Annotations = "lock", map[string]string{
+				"control-plane.alpha.kubernetes.io/leader": "{}",
+			}
 		})
 		w.create(byHand())
 		w.create(lock)
 		w.start()
 		require.Nil(t, w.endpoints())
-		require.NoError(t, w.users.Get(t.Context(), client.ObjectKeyFromObject(lock), lock), "it is a lock, and somebody holds it")
+		require.NoError(t, w.users.Get(t.Context(), client.ObjectKeyFromObject(lock), lock),
+			"it is a lock, and somebody holds it")
 		require.Equal(t, map[string]int{"delete endpoints": 1}, w.did())
 	})
 }
@@ -256,28 +285,35 @@ func TestEndpointsSayWhatTriggeredThem(t *testing.T) {
 		since := metav1.NewTime(time.Now().Add(-time.Second).Truncate(time.Second))
 		pod := w.pod(1, func(p *corev1.Pod) { p.Status.Conditions[0].LastTransitionTime = since })
 		require.Equal(t, since.UTC().Format(time.RFC3339Nano), trigger(), "a Pod has become ready")
-		edit(w, service, func(s *corev1.Service) { s.Spec.Ports[0].TargetPort = intstr.FromInt32(1) })
+		edit(w, service, func(s *corev1.Service) {
+			s.Spec.Ports[0].TargetPort = intstr.FromInt32(1)
+		})
 		require.Empty(t, trigger(), "nobody knows when the Service was changed")
 		later := metav1.NewTime(time.Now().Truncate(time.Second))
 		lift := w.server.Inject(failing("update"))
 		editStatus(w, pod, func(p *corev1.Pod) {
-			p.Status.Conditions[0].Status, p.Status.Conditions[0].LastTransitionTime = corev1.ConditionFalse, later
+			p.Status.Conditions[0].Status = corev1.ConditionFalse
+			p.Status.Conditions[0].LastTransitionTime = later
 		})
 		w.settle()
 		lift()
 		time.Sleep(time.Hour)
-		require.Equal(t, later.UTC().Format(time.RFC3339Nano), trigger(), "it is not lost if the first try fails")
+		require.Equal(t, later.UTC().Format(time.RFC3339Nano), trigger(),
+			"it is not lost if the first try fails")
 		w.end()
 		w.start()
 		again := metav1.NewTime(time.Now().Truncate(time.Second))
 		editStatus(w, pod, func(p *corev1.Pod) {
-			p.Status.Conditions[0].Status, p.Status.Conditions[0].LastTransitionTime = corev1.ConditionTrue, again
+			p.Status.Conditions[0].Status = corev1.ConditionTrue
+			p.Status.Conditions[0].LastTransitionTime = again
 		})
-		require.Equal(t, again.UTC().Format(time.RFC3339Nano), trigger(), "a look that finds nothing to do remembers what it has seen")
+		require.Equal(t, again.UTC().Format(time.RFC3339Nano), trigger(),
+			"a look that finds nothing to do remembers what it has seen")
 	})
 }
 
-// What keeps the controller from working has to be said before its process has the lead.
+// A user has to see what keeps the controller from working before its process becomes the leader.
 func TestAddSaysWhatKeepsTheControllerFromWorking(t *testing.T) {
-	simulation.RefusesMisuse(t, Add, "the Endpoints controller", "finding the Services that select a Pod")
+	simulation.RefusesMisuse(t, Add, "the Endpoints controller",
+		"finding the Services that select a Pod")
 }

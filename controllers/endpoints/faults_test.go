@@ -21,7 +21,8 @@ func failing(verb string) fakeapi.Fault {
 	return fakeapi.Fault{Match: match, Status: fakeapi.Forbidden()}
 }
 
-// A rollout of a thousand Pods would be a thousand writes, each of all addresses so far.
+// Otherwise a rollout of a thousand Pods would cause a thousand writes, each with all addresses so
+// far.
 func TestAStormOfChangesIsFewWrites(t *testing.T) {
 	const pods = 100
 	storm := func(w *world) {
@@ -46,11 +47,12 @@ func TestAStormOfChangesIsFewWrites(t *testing.T) {
 		slow.Verb = "update"
 		w.server.Inject(fakeapi.Fault{Match: slow, Delay: 100 * time.Millisecond})
 		storm(w)
-		require.LessOrEqual(t, w.did()["update endpoints"], 13, "what changes while one is written makes one more")
+		require.LessOrEqual(t, w.did()["update endpoints"], 13,
+			"what changes while one is written makes one more")
 	})
 }
 
-// Endpoints of many Pods are large, and each write is sent to all who watch them.
+// Endpoints of many Pods are large, and each write goes to all watchers.
 func TestLargeEndpointsAreWrittenLessOften(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.service()
@@ -63,7 +65,10 @@ func TestLargeEndpointsAreWrittenLessOften(t *testing.T) {
 		toggle := func() {
 			editStatus(w, pod, func(p *corev1.Pod) {
 				ready := &p.Status.Conditions[0].Status
-				*ready = map[corev1.ConditionStatus]corev1.ConditionStatus{corev1.ConditionTrue: corev1.ConditionFalse, corev1.ConditionFalse: corev1.ConditionTrue}[*ready]
+				*ready = map[corev1.ConditionStatus]corev1.ConditionStatus{
+					corev1.ConditionTrue:  corev1.ConditionFalse,
+					corev1.ConditionFalse: corev1.ConditionTrue,
+				}[*ready]
 			})
 			synctest.Wait()
 		}
@@ -90,11 +95,15 @@ func TestAChangeWaitsNoLongerThanTheBatchPeriod(t *testing.T) {
 		w.pod(2)
 		time.Sleep(5 * time.Second)
 		synctest.Wait()
-		require.Equal(t, []string{"10.0.0.1 10.0.0.2  http=8080/TCP"}, text(w.endpoints().Subsets), "the second does not put the first off")
-		edit(w, service, func(s *corev1.Service) { s.Spec.Ports[0].Port, s.Spec.Ports[0].Name = 81, "web" })
+		require.Equal(t, []string{"10.0.0.1 10.0.0.2  http=8080/TCP"}, text(w.endpoints().Subsets),
+			"the second does not put the first off")
+		edit(w, service, func(s *corev1.Service) {
+			s.Spec.Ports[0].Port, s.Spec.Ports[0].Name = 81, "web"
+		})
 		time.Sleep(time.Second)
 		synctest.Wait()
-		require.Equal(t, []string{"10.0.0.1 10.0.0.2  web=8080/TCP"}, text(w.endpoints().Subsets), "a change of the Service does not wait")
+		require.Equal(t, []string{"10.0.0.1 10.0.0.2  web=8080/TCP"}, text(w.endpoints().Subsets),
+			"a change of the Service does not wait")
 	})
 }
 
@@ -103,27 +112,32 @@ func TestAWriteThatFailsIsTriedAgainAndIsAnEvent(t *testing.T) {
 		lift := w.server.Inject(failing("create"))
 		w.service()
 		w.start()
-		require.Contains(t, w.notes()["FailedToCreateEndpoint"][0], "Failed to create endpoint for service default/web: ")
+		require.Contains(t, w.notes()["FailedToCreateEndpoint"][0],
+			"Failed to create endpoint for service default/web: ")
 		lift()
 		time.Sleep(time.Hour)
 		require.NotNil(t, w.endpoints())
 		lift = w.server.Inject(failing("update"))
 		w.pod(1)
 		w.settle()
-		require.Contains(t, w.notes()["FailedToUpdateEndpoint"][0], "Failed to update endpoint for service default/web: ")
+		require.Contains(t, w.notes()["FailedToUpdateEndpoint"][0],
+			"Failed to update endpoint for service default/web: ")
 		lift()
 		time.Sleep(time.Hour)
 		w.says("all is right", "10.0.0.1  http=8080/TCP")
 	})
 }
 
-// Somebody else writes the Endpoints, and the watch is late.
+// Another client writes the Endpoints, and the watch is late.
 func TestAConflictIsNoEventAndHasNoVictim(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.service()
-		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: agent, Verb: "watch", Resource: "endpoints"}, DelayEvents: 5 * time.Second})
+		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: agent, Verb: "watch",
+			Resource: "endpoints"}, DelayEvents: 5 * time.Second})
 		w.start()
-		edit(w, byHand(), func(e *corev1.Endpoints) { e.Annotations = map[string]string{"mine": "yes"} })
+		edit(w, byHand(), func(e *corev1.Endpoints) {
+			e.Annotations = map[string]string{"mine": "yes"}
+		})
 		w.pod(1)
 		w.says("all is right", "10.0.0.1  http=8080/TCP")
 		require.Contains(t, w.endpoints().Annotations, "mine")
@@ -131,17 +145,20 @@ func TestAConflictIsNoEventAndHasNoVictim(t *testing.T) {
 	})
 }
 
-// The answer to a write is lost; then the Pods are as they were before, and so is the cache. Whoever compares the two
-// finds nothing to do, and the write arrives in the cache later.
+// The answer to a write is lost; then the Pods become what they were before, and the late cache
+// still shows the old Endpoints. A controller that compares the two finds nothing to do, and the
+// write arrives in the cache later.
 func TestAWriteWhoseAnswerIsLostIsNotForgotten(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.service()
 		pod := w.pod(1)
-		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: agent, Verb: "watch", Resource: "endpoints"}, DelayEvents: 20 * time.Second})
+		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: agent, Verb: "watch",
+			Resource: "endpoints"}, DelayEvents: 20 * time.Second})
 		w.start()
 		lost := endpointsWrites
 		lost.Verb = "update"
-		w.server.Inject(fakeapi.Fault{Match: lost, Times: 1, LoseResponse: true, OnHit: func(fakeapi.Request) {}})
+		w.server.Inject(fakeapi.Fault{Match: lost, Times: 1, LoseResponse: true,
+			OnHit: func(fakeapi.Request) {}})
 		ready := func(status corev1.ConditionStatus) {
 			editStatus(w, pod, func(p *corev1.Pod) { p.Status.Conditions[0].Status = status })
 			time.Sleep(time.Millisecond)
@@ -152,12 +169,13 @@ func TestAWriteWhoseAnswerIsLostIsNotForgotten(t *testing.T) {
 	})
 }
 
-// The cache has the end of a Service, and not yet the beginning of the next one.
+// The cache has seen the end of a Service, and not yet the next one of that name.
 func TestAServiceThatWasMadeAgainKeepsItsEndpoints(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		service := w.service()
 		w.pod(1)
-		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: agent, Verb: "watch", Resource: "services"}, DelayEvents: 5 * time.Second})
+		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: agent, Verb: "watch",
+			Resource: "services"}, DelayEvents: 5 * time.Second})
 		w.start()
 		w.did()
 		w.delete(service)
@@ -167,12 +185,13 @@ func TestAServiceThatWasMadeAgainKeepsItsEndpoints(t *testing.T) {
 	})
 }
 
-// An API server deletes the Endpoints of a Service that it deletes, and the cache hears of that first.
+// An API server deletes the Endpoints of a Service that it deletes, and the cache sees that first.
 func TestEndpointsAreNotMadeAgainForAServiceThatIsGone(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		service := w.service()
 		w.pod(1)
-		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: agent, Verb: "watch", Resource: "services"}, DelayEvents: 5 * time.Second})
+		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: agent, Verb: "watch",
+			Resource: "services"}, DelayEvents: 5 * time.Second})
 		w.start()
 		w.did()
 		w.delete(service)
@@ -197,7 +216,9 @@ func TestEndpointsThatHaveChangedAreNotDeletedUnseen(t *testing.T) {
 		w.server.Inject(fakeapi.Fault{Match: deletion, Times: 1, Delay: time.Second})
 		w.delete(service)
 		time.Sleep(500 * time.Millisecond)
-		edit(w, byHand(), func(e *corev1.Endpoints) { e.Annotations = map[string]string{leaderAnnotation: "{}"} })
+		edit(w, byHand(), func(e *corev1.Endpoints) {
+			e.Annotations = map[string]string{leaderAnnotation: "{}"}
+		})
 		w.settle()
 		require.NotNil(t, w.endpoints())
 	})
@@ -207,7 +228,8 @@ func TestEndpointsThatTheCacheDoesNotHaveYetGoWithTheirService(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.start()
 		w.end()
-		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: agent, Verb: "watch", Resource: "endpoints"}, DelayEvents: 30 * time.Second})
+		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: agent, Verb: "watch",
+			Resource: "endpoints"}, DelayEvents: 30 * time.Second})
 		w.start()
 		service := w.service(func(s *corev1.Service) { s.Spec.Selector = nil })
 		w.create(byHand())
@@ -244,7 +266,7 @@ func TestALateCacheLeadsToNoMoreWrites(t *testing.T) {
 	})
 }
 
-// Only the Services that a change concerns have anything to do.
+// An event of a Pod must lead only to reconciles of the Services that it concerns.
 func TestAPodWakesTheServicesThatSelectIt(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		selecting := func(name string, selector map[string]string) {
@@ -263,11 +285,15 @@ func TestAPodWakesTheServicesThatSelectIt(t *testing.T) {
 			w.server.ForgetRequests()
 			return names
 		}
-		pod := w.pod(1, func(p *corev1.Pod) { p.Labels = map[string]string{"app": "web", "version": "1", "tier": "front"} })
+		pod := w.pod(1, func(p *corev1.Pod) {
+			p.Labels = map[string]string{"app": "web", "version": "1", "tier": "front"}
+		})
 		require.ElementsMatch(t, []string{"web", "all"}, written())
 		edit(w, pod, func(p *corev1.Pod) { p.Labels["version"] = "2" })
 		require.Equal(t, []string{"new"}, written())
-		edit(w, pod, func(p *corev1.Pod) { p.Labels = map[string]string{"version": "2", "tier": "front"} })
+		edit(w, pod, func(p *corev1.Pod) {
+			p.Labels = map[string]string{"version": "2", "tier": "front"}
+		})
 		require.ElementsMatch(t, []string{"web", "new"}, written())
 		editStatus(w, pod, notReady)
 		require.Equal(t, []string{"all"}, written())
@@ -288,18 +314,20 @@ func TestWhoIsConcernedByNewLabels(t *testing.T) {
 		if changed {
 			want = key("kept", "lost", "won")
 		}
-		require.Equal(t, want, concerned(key("kept", "lost"), key("kept", "won"), changed), fmt.Sprint(changed))
+		require.Equal(t, want, concerned(key("kept", "lost"), key("kept", "won"), changed),
+			fmt.Sprint(changed))
 	}
 }
 
-// The watch is interrupted, and the server has forgotten what happened meanwhile: a list shows Pods that are complete
-// already, and others are missing.
+// The watch breaks, and the server has forgotten the history: the next list has Pods that are ready
+// already, and lacks others.
 func TestPodsThatCameAndWentUnseenAreNoticed(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.service()
 		gone := w.pod(1)
 		pods := fakeapi.Match{UserAgent: agent, Resource: "pods"}
-		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: agent, Verb: "watch", Resource: "pods"}, CutAfter: 2 * time.Minute})
+		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: agent, Verb: "watch",
+			Resource: "pods"}, CutAfter: 2 * time.Minute})
 		w.start()
 		lift := w.server.Inject(fakeapi.Fault{Match: pods, Status: fakeapi.Unavailable()})
 		time.Sleep(2 * time.Minute)

@@ -18,7 +18,8 @@ import (
 	"github.com/loopwright/loopwright/manager/recorder/events"
 )
 
-// Who takes what somebody else has written for his own leaves it as it is; who takes his own for somebody else's looks twice.
+// A controller that mistook another client's write for its own would not correct it; in the
+// opposite case it would reconcile without need.
 func TestAControllerKnowsItsOwnWrites(t *testing.T) {
 	var m memory
 	require.False(t, m.isOwnWrite(webKey, ""), "nothing is known of it")
@@ -56,7 +57,7 @@ func TestWhatALookHasSeenIsRemembered(t *testing.T) {
 	require.Zero(t, m.about(client.ObjectKey{Name: "other"}))
 }
 
-// What is remembered of a Service that is gone would be in memory for ever.
+// The memory of a Service that is gone would stay forever.
 func TestEndpointsOfAServiceThatIsGoneAreForgotten(t *testing.T) {
 	live := fake.NewFakeClient()
 	r := &reconciler{client: live, live: live}
@@ -68,39 +69,55 @@ func TestEndpointsOfAServiceThatIsGoneAreForgotten(t *testing.T) {
 
 func TestALookCopiesNothingThatTheCacheHas(t *testing.T) {
 	request, recorder := reconcile.Request{NamespacedName: webKey}, events.NewFakeRecorder(10)
-	objects := []client.Object{webService(), runningPod(1), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}}
-	r := &reconciler{client: fake.NewClientBuilder().WithObjects(objects...).WithInterceptorFuncs(simulation.Sharing(t)).Build(), events: recorder}
+	objects := []client.Object{
+		webService(), runningPod(1), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}},
+	}
+	r := &reconciler{
+		client: fake.NewClientBuilder().WithObjects(objects...).
+			WithInterceptorFuncs(simulation.Sharing(t)).Build(),
+		events: recorder,
+	}
 	_, err := r.Reconcile(t.Context(), request)
 	require.NoError(t, err)
-	builder := fake.NewClientBuilder().WithObjects(objects...).WithInterceptorFuncs(simulation.Sharing(t))
+	builder := fake.NewClientBuilder().WithObjects(objects...).
+		WithInterceptorFuncs(simulation.Sharing(t))
 	require.NoError(t, addSliceIndexes(simulation.IndexerOf(builder)))
-	_, err = (&sliceReconciler{client: builder.Build(), events: recorder, most: 100}).Reconcile(t.Context(), request)
+	_, err = (&sliceReconciler{
+		client: builder.Build(), events: recorder, most: 100,
+	}).Reconcile(t.Context(), request)
 	require.NoError(t, err)
 }
 
-// meddled is a client with which somebody else writes, and that is seen, before the controller has its answer.
+// meddled is a client with which another client's write happens, and its event arrives, before the
+// controller has the answer to its own.
 func meddled(m *memory, objects ...client.Object) *fake.ClientBuilder {
 	return fake.NewClientBuilder().WithObjects(objects...).WithInterceptorFuncs(interceptor.Funcs{
-		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+		Create: func(ctx context.Context, c client.WithWatch, o client.Object,
+			opts ...client.CreateOption) error {
 			defer func() { m.isOwnWrite(client.ObjectKeyFromObject(o), "of somebody else") }()
 			return c.Create(ctx, o, opts...)
 		},
-		Update: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.UpdateOption) error {
+		Update: func(ctx context.Context, c client.WithWatch, o client.Object,
+			opts ...client.UpdateOption) error {
 			defer func() { m.isOwnWrite(client.ObjectKeyFromObject(o), "of somebody else") }()
 			return c.Update(ctx, o, opts...)
 		},
 	})
 }
 
-// The event of the other's write was taken for the controller's own, so nothing else leads to another look.
+// The controller took the event of the other write for its own, so no event leads to another
+// reconcile.
 func TestWhoWritesWhileTheControllerDoesIsNotOverlooked(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		pods []*corev1.Pod
 		want time.Duration
-	}{{"there are no Pods", nil, time.Nanosecond}, {"there are two", podsOf(1, 2), 400 * time.Microsecond}} {
+	}{{"there are no Pods", nil, time.Nanosecond},
+		{"there are two", podsOf(1, 2), 400 * time.Microsecond}} {
 		synctest.Test(t, func(t *testing.T) {
-			objects := []client.Object{webService(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}}
+			objects := []client.Object{
+				webService(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}},
+			}
 			for _, pod := range c.pods {
 				objects = append(objects, pod)
 			}

@@ -10,27 +10,28 @@ import (
 	"github.com/loopwright/loopwright/controllers/internal/podstate"
 )
 
-// managedBy is a label that says who wrote Endpoints, and controllerName its value. Both are Kubernetes' own: the API
-// server looks for them, and so does whoever asks which Endpoints were made by hand.
+// managedBy is the label of Endpoints that a controller writes, and controllerName its value. Both
+// are Kubernetes' own: the API server and other controllers tell by them which Endpoints a user
+// wrote by hand.
 const managedBy = "endpoints.kubernetes.io/managed-by"
 
 // truncated is the value of the annotation endpoints.kubernetes.io/over-capacity.
 const truncated = "truncated"
 
-// content is what the controller decides about Endpoints. The rest belongs to others.
+// content is the part of Endpoints that the controller owns.
 type content struct {
 	subsets      []corev1.EndpointSubset
 	labels       map[string]string
 	overCapacity bool
 }
 
-// contentOf is what a Service's Endpoints should have.
+// contentOf returns the content that a Service's Endpoints should have.
 func contentOf(service *corev1.Service, pods []*corev1.Pod) content {
 	subsets, over := truncate(pack(membersOf(service, pods)), maxAddresses)
 	return content{subsets, labelsOf(service), over}
 }
 
-// membersOf are the Pods as members of a Service's Endpoints.
+// membersOf returns the Pods that belong into a Service's Endpoints, as members.
 func membersOf(service *corev1.Service, pods []*corev1.Pod) []member {
 	members := make([]member, 0, len(pods))
 	for _, pod := range pods {
@@ -42,14 +43,16 @@ func membersOf(service *corev1.Service, pods []*corev1.Pod) []member {
 			continue
 		}
 		ports := portsOf(service, pod)
-		if len(ports) > 0 || len(service.Spec.Ports) == 0 && service.Spec.ClusterIP == corev1.ClusterIPNone {
+		if len(ports) > 0 ||
+			len(service.Spec.Ports) == 0 && service.Spec.ClusterIP == corev1.ClusterIPNone {
 			members = append(members, member{address, isReady(service, pod), ports})
 		}
 	}
 	return members
 }
 
-// labelsOf are the Service's labels, and two more.
+// labelsOf returns the Service's labels with managedBy and, for a headless Service,
+// IsHeadlessService.
 func labelsOf(service *corev1.Service) map[string]string {
 	labels := map[string]string{}
 	maps.Copy(labels, service.Labels)
@@ -60,16 +63,17 @@ func labelsOf(service *corev1.Service) map[string]string {
 	return labels
 }
 
-// isIn reports whether Endpoints have this content. They may say the same in another form: then another
-// implementation has written them, and they are good as they are.
+// isIn reports whether Endpoints have this content. Another implementation may have grouped the
+// same addresses into other subsets; that counts as the same content.
 func (c content) isIn(current *corev1.Endpoints) bool {
 	_, over := current.Annotations[corev1.EndpointsOverCapacity]
 	return over == c.overCapacity && maps.Equal(current.Labels, c.labels) &&
-		(sameSubsets(current.Subsets, c.subsets) || sameSubsets(pack(unpack(current.Subsets)), pack(unpack(c.subsets))))
+		(sameSubsets(current.Subsets, c.subsets) ||
+			sameSubsets(pack(unpack(current.Subsets)), pack(unpack(c.subsets))))
 }
 
-// writeTo gives Endpoints this content. An update without a trigger has no annotation about one: a moment that belongs
-// to an earlier change would make this one look slow.
+// writeTo sets this content. Without a trigger, it removes the annotation: the time of an earlier
+// change would make this one look slow.
 func (c content) writeTo(endpoints *corev1.Endpoints, trigger time.Time) {
 	endpoints.Subsets, endpoints.Labels = c.subsets, c.labels
 	if endpoints.Annotations == nil {
@@ -81,7 +85,8 @@ func (c content) writeTo(endpoints *corev1.Endpoints, trigger time.Time) {
 		endpoints.Annotations[corev1.EndpointsOverCapacity] = truncated
 	}
 	if !trigger.IsZero() {
-		endpoints.Annotations[corev1.EndpointsLastChangeTriggerTime] = trigger.UTC().Format(time.RFC3339Nano)
+		endpoints.Annotations[corev1.EndpointsLastChangeTriggerTime] =
+			trigger.UTC().Format(time.RFC3339Nano)
 	}
 }
 
@@ -89,26 +94,30 @@ func sameSubsets(a, b []corev1.EndpointSubset) bool {
 	return slices.EqualFunc(a, b, func(a, b corev1.EndpointSubset) bool {
 		return slices.EqualFunc(a.Addresses, b.Addresses, sameAddress) &&
 			slices.EqualFunc(a.NotReadyAddresses, b.NotReadyAddresses, sameAddress) &&
-			slices.EqualFunc(a.Ports, b.Ports, func(a, b corev1.EndpointPort) bool { return comparePorts(a, b) == 0 })
+			slices.EqualFunc(a.Ports, b.Ports, func(a, b corev1.EndpointPort) bool {
+				return comparePorts(a, b) == 0
+			})
 	})
 }
 
 func sameAddress(a, b corev1.EndpointAddress) bool { return compareAddresses(&a, &b) == 0 }
 
-// Those who measure how long it takes until a change reaches the nodes need to know when it began. So Endpoints have an
-// annotation with the moment of the oldest change that led to them: the Pod became ready, or the Service was created.
-// It cannot be found in the objects alone, because they do not say which of their times is new. It takes a memory of
-// the times that were there before.
+// Kubernetes measures how long a change takes to reach the nodes. For that, Endpoints have an
+// annotation with the time of the oldest change that led to this write: a Pod became ready, or the
+// Service was created. The objects do not say which of their times is new, so the controller
+// remembers those of the last reconcile.
 
-// times are the moments that a look has seen. nil stands for a Service that was never looked at.
+// times are those that a reconcile has read. nil stands for a Service that was never reconciled.
 type times struct {
 	service time.Time
 	pods    map[string]time.Time // by name: when readiness last changed
 }
 
-// timesOf collects the moments of a Service and the Pods that it selects.
+// timesOf collects the times of a Service and the Pods that it selects.
 func timesOf(service *corev1.Service, pods []*corev1.Pod) *times {
-	t := &times{service: service.CreationTimestamp.Time, pods: make(map[string]time.Time, len(pods))}
+	t := &times{
+		service: service.CreationTimestamp.Time, pods: make(map[string]time.Time, len(pods)),
+	}
 	for _, pod := range pods {
 		if since, _ := podstate.Ready(pod); !since.IsZero() {
 			t.pods[pod.Name] = since
@@ -117,8 +126,9 @@ func timesOf(service *corev1.Service, pods []*corev1.Pod) *times {
 	return t
 }
 
-// trigger is the oldest moment that is newer than it was in the look before, or zero if there is none. After a start,
-// nobody knows what is new; then it is the creation of the Service.
+// trigger returns the oldest of the times that are newer than at the last reconcile, or zero if
+// there is none. After a start the controller has no last reconcile; then it is the creation of the
+// Service.
 func (t *times) trigger(before *times) (oldest time.Time) {
 	if before == nil {
 		return t.service

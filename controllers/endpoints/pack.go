@@ -7,22 +7,23 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Endpoints could list each address with its ports. With a thousand addresses on two ports, this would say everything
-// twice. So they consist of subsets: some addresses and some ports, and each of the addresses serves on each of the
-// ports.
+// Endpoints could list each address with its ports. With a thousand addresses on two ports, each
+// port would stand there a thousand times. So they consist of subsets: some addresses and some
+// ports, and each of the addresses serves on each of the ports.
 //
-// The same facts can be written in many ways. A controller that writes them in another order after each look would
-// write forever. So there is one form, and it does not depend on the order in which Pods are listed.
+// The same addresses can be grouped and ordered in many ways. A controller that chose another way
+// at each reconcile would write forever. So there is one canonical form, which does not depend on
+// the order in which Pods are listed.
 
-// member is an address and the ports on which it serves. One without ports is an address of a headless Service that has
-// none.
+// member is an address and the ports on which it serves. It has no ports if it belongs to a
+// headless Service without ports.
 type member struct {
 	address corev1.EndpointAddress
 	ready   bool
 	ports   []corev1.EndpointPort
 }
 
-// column is a port and who serves on it.
+// column is a port and the addresses that serve on it.
 type column struct {
 	port  *corev1.EndpointPort // nil for addresses without ports
 	seats []seat               // in the order of addresses
@@ -34,8 +35,9 @@ type seat struct {
 	ready   bool
 }
 
-// pack puts members into subsets, in the canonical form: ports on which the same addresses serve, and are ready, share
-// a subset. So each port is in one subset. Subsets are in the order of their first ports.
+// pack groups members into subsets, in the canonical form: ports with the same addresses, ready and
+// not ready, share a subset. So each port is in one subset. Subsets are in the order of their first
+// ports.
 func pack(members []member) []corev1.EndpointSubset {
 	addresses, columns := tabulate(members)
 	var subsets []corev1.EndpointSubset
@@ -53,14 +55,16 @@ func pack(members []member) []corev1.EndpointSubset {
 	return subsets
 }
 
-// tabulate returns all addresses, and the columns, each in their order. An address that is there more than once is one
-// address; if it is ready once and once not, it is not ready.
+// tabulate returns all addresses and the columns, both sorted. It merges duplicates of an address;
+// the result is ready on a port only if all of them are.
 func tabulate(members []member) (addresses []corev1.EndpointAddress, columns []column) {
 	sorted := make([]*member, len(members))
 	for i := range members {
 		sorted[i] = &members[i]
 	}
-	slices.SortFunc(sorted, func(a, b *member) int { return compareAddresses(&a.address, &b.address) })
+	slices.SortFunc(sorted, func(a, b *member) int {
+		return compareAddresses(&a.address, &b.address)
+	})
 	table := map[portKey]*column{}
 	for _, m := range sorted {
 		if n := len(addresses); n == 0 || compareIdentities(&addresses[n-1], &m.address) != 0 {
@@ -114,7 +118,7 @@ func (c *column) subset(addresses []corev1.EndpointAddress) (s corev1.EndpointSu
 	return s
 }
 
-// portKey is a port by value. That of no port is empty, and each port has a number.
+// portKey is a port by value. The zero value stands for no port, because every port has a number.
 type portKey struct {
 	name, protocol, appProtocol string
 	hasAppProtocol              bool
@@ -142,27 +146,28 @@ func unpack(subsets []corev1.EndpointSubset) (members []member) {
 	return members
 }
 
-// maxAddresses is how many addresses Endpoints may have. The object is sent as a whole, with each change, to each node
-// that watches it; what needs more has EndpointSlices.
+// maxAddresses is how many addresses Endpoints may have. Each change sends the whole object to each
+// node that watches it; larger Services need EndpointSlices.
 const maxAddresses = 1000
 
-// restPerAddress says how long the controller leaves Endpoints alone after it has written them. A write costs the
-// cluster as much as the object is large. So those of three Pods may be written again at once, and those of a thousand
-// five times a second. A change that comes alone never waits.
+// restPerAddress is how long the controller waits, for each address, before it writes the same
+// Endpoints again. The cost of a write grows with the object. So it may write those of three Pods
+// again at once, and those of a thousand Pods five times a second. A single change never waits.
 const restPerAddress = 200 * time.Microsecond
 
-// restAfter is the time to rest after these subsets were written.
+// restAfter returns the time to wait after these subsets were written.
 func restAfter(subsets []corev1.EndpointSubset) time.Duration {
 	ready, notReady := count(subsets)
 	return time.Duration(ready+notReady) * restPerAddress
 }
 
-// truncate leaves as many addresses in the subsets as there may be, and reports whether there were more. An address that
-// is in two subsets counts twice.
+// truncate drops addresses until at most this many are left, and reports whether there were more.
+// An address in two subsets counts twice.
 //
-// Those that are not ready go first. What is left is divided among the subsets in proportion, so that no port is without
-// an address while others have hundreds. Shares are rounded up, so the last subsets may get less. The first addresses
-// of a subset stay, which are the same ones each time.
+// It drops those that are not ready first. It divides the rest among the subsets in proportion to
+// their sizes, so that no port is without an address while others have hundreds. It rounds shares
+// up, so the last subsets may get less. It keeps the first addresses of a subset, which are the
+// same at each reconcile.
 func truncate(subsets []corev1.EndpointSubset, most int) ([]corev1.EndpointSubset, bool) {
 	ready, notReady := count(subsets)
 	if ready+notReady <= most {
@@ -174,7 +179,8 @@ func truncate(subsets []corev1.EndpointSubset, most int) ([]corev1.EndpointSubse
 	for _, s := range subsets {
 		s.Addresses = readyShares.take(s.Addresses)
 		s.NotReadyAddresses = notReadyShares.take(s.NotReadyAddresses)
-		if len(s.Addresses)+len(s.NotReadyAddresses) > 0 { // the API server refuses a subset without any
+		// the API server refuses a subset without any
+		if len(s.Addresses)+len(s.NotReadyAddresses) > 0 {
 			left = append(left, s)
 		}
 	}
@@ -199,7 +205,6 @@ func (s *share) take(addresses []corev1.EndpointAddress) []corev1.EndpointAddres
 	return addresses[:n:n]
 }
 
-// count is how many addresses subsets have.
 func count(subsets []corev1.EndpointSubset) (ready, notReady int) {
 	for i := range subsets {
 		ready += len(subsets[i].Addresses)

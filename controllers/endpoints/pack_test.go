@@ -15,7 +15,10 @@ import (
 
 // at is the address 10.0.0.n of the Pod with the UID pod-n.
 func at(n int) corev1.EndpointAddress {
-	return corev1.EndpointAddress{IP: fmt.Sprintf("10.0.0.%d", n), TargetRef: &corev1.ObjectReference{Kind: "Pod", UID: types.UID(fmt.Sprintf("pod-%d", n))}}
+	return corev1.EndpointAddress{
+		IP:        fmt.Sprintf("10.0.0.%d", n),
+		TargetRef: &corev1.ObjectReference{Kind: "Pod", UID: types.UID(fmt.Sprintf("pod-%d", n))},
+	}
 }
 
 func atAll(ns ...int) (addresses []corev1.EndpointAddress) {
@@ -33,7 +36,8 @@ func ports(ports ...corev1.EndpointPort) []corev1.EndpointPort { return ports }
 
 var http, https, metrics = port("http", 8080), port("https", 8443), port("metrics", 9090)
 
-// show is subsets in words: addresses with whose they are, those that are not ready in brackets, and ports.
+// show returns subsets as text: addresses with their Pods, those that are not ready in brackets,
+// and ports.
 func show(subsets []corev1.EndpointSubset) (lines []string) {
 	address := func(a corev1.EndpointAddress) string {
 		whose := a.IP + " of " + uidOf(&a)
@@ -62,7 +66,7 @@ func show(subsets []corev1.EndpointSubset) (lines []string) {
 	return lines
 }
 
-// showMembers is the same for members.
+// showMembers returns members as text.
 func showMembers(members []member) (lines []string) {
 	for _, m := range members {
 		s := corev1.EndpointSubset{Ports: m.ports, Addresses: []corev1.EndpointAddress{m.address}}
@@ -82,8 +86,13 @@ type packCase struct {
 
 func packCases() []packCase {
 	udp := corev1.EndpointPort{Name: "http", Port: 8080, Protocol: corev1.ProtocolUDP}
-	h2c := corev1.EndpointPort{Name: "http", Port: 8080, Protocol: corev1.ProtocolTCP, AppProtocol: new("kubernetes.io/h2c")}
-	empty := corev1.EndpointPort{Name: "http", Port: 8080, Protocol: corev1.ProtocolTCP, AppProtocol: new("")}
+	h2c := corev1.EndpointPort{
+		Name: "http", Port: 8080, Protocol: corev1.ProtocolTCP,
+		AppProtocol: new("kubernetes.io/h2c"),
+	}
+	empty := corev1.EndpointPort{
+		Name: "http", Port: 8080, Protocol: corev1.ProtocolTCP, AppProtocol: new(""),
+	}
 	other := h2c
 	other.AppProtocol = new("kubernetes.io/h2c") // the same in another place
 	shared, sharedToo := at(1), at(2)
@@ -98,28 +107,40 @@ func packCases() []packCase {
 			[]corev1.EndpointSubset{{Addresses: atAll(1, 2), Ports: ports(http, https)}}},
 		{"addresses that are not ready are listed apart",
 			[]member{{at(1), false, ports(http)}, {at(2), true, ports(http)}},
-			[]corev1.EndpointSubset{{Addresses: atAll(2), NotReadyAddresses: atAll(1), Ports: ports(http)}}},
+			[]corev1.EndpointSubset{{Addresses: atAll(2), NotReadyAddresses: atAll(1),
+				Ports: ports(http)}}},
 		{"a port that only some addresses have is a subset of its own",
 			[]member{{at(1), true, ports(http, metrics)}, {at(2), true, ports(http)}},
-			[]corev1.EndpointSubset{{Addresses: atAll(1, 2), Ports: ports(http)}, {Addresses: atAll(1), Ports: ports(metrics)}}},
+			[]corev1.EndpointSubset{{Addresses: atAll(1, 2), Ports: ports(http)},
+				{Addresses: atAll(1), Ports: ports(metrics)}}},
 		{"a name that means another number in each Pod is two ports",
-			[]member{{at(1), true, ports(port("http", 80))}, {at(2), true, ports(port("http", 8080))}},
-			[]corev1.EndpointSubset{{Addresses: atAll(1), Ports: ports(port("http", 80))}, {Addresses: atAll(2), Ports: ports(port("http", 8080))}}},
+			[]member{
+				{at(1), true, ports(port("http", 80))}, {at(2), true, ports(port("http", 8080))},
+			},
+			[]corev1.EndpointSubset{{Addresses: atAll(1), Ports: ports(port("http", 80))},
+				{Addresses: atAll(2), Ports: ports(port("http", 8080))}}},
 		{"subsets that differ in readiness only are two subsets",
 			[]member{{at(1), true, ports(http)}, {at(1), false, ports(https)}},
-			[]corev1.EndpointSubset{{Addresses: atAll(1), Ports: ports(http)}, {NotReadyAddresses: atAll(1), Ports: ports(https)}}},
+			[]corev1.EndpointSubset{{Addresses: atAll(1), Ports: ports(http)},
+				{NotReadyAddresses: atAll(1), Ports: ports(https)}}},
 		{"the protocol makes another port",
 			[]member{{at(1), true, ports(http)}, {at(2), true, ports(udp)}},
-			[]corev1.EndpointSubset{{Addresses: atAll(1), Ports: ports(http)}, {Addresses: atAll(2), Ports: ports(udp)}}},
+			[]corev1.EndpointSubset{{Addresses: atAll(1), Ports: ports(http)},
+				{Addresses: atAll(2), Ports: ports(udp)}}},
 		{"an application protocol makes another port",
-			[]member{{at(1), true, ports(http)}, {at(2), true, ports(h2c)}, {at(3), true, ports(other)}},
-			[]corev1.EndpointSubset{{Addresses: atAll(1), Ports: ports(http)}, {Addresses: atAll(2, 3), Ports: ports(h2c)}}},
+			[]member{
+				{at(1), true, ports(http)}, {at(2), true, ports(h2c)}, {at(3), true, ports(other)},
+			},
+			[]corev1.EndpointSubset{{Addresses: atAll(1), Ports: ports(http)},
+				{Addresses: atAll(2, 3), Ports: ports(h2c)}}},
 		{"an application protocol that is empty is not the same as none",
 			[]member{{at(1), true, ports(http)}, {at(2), true, ports(empty)}},
-			[]corev1.EndpointSubset{{Addresses: atAll(1), Ports: ports(http)}, {Addresses: atAll(2), Ports: ports(empty)}}},
+			[]corev1.EndpointSubset{{Addresses: atAll(1), Ports: ports(http)},
+				{Addresses: atAll(2), Ports: ports(empty)}}},
 		{"two Pods of a node's network have one IP and are two addresses",
 			[]member{{sharedToo, true, ports(http)}, {shared, true, ports(http)}},
-			[]corev1.EndpointSubset{{Addresses: []corev1.EndpointAddress{shared, sharedToo}, Ports: ports(http)}}},
+			[]corev1.EndpointSubset{{Addresses: []corev1.EndpointAddress{shared, sharedToo},
+				Ports: ports(http)}}},
 		{"an address that is there twice is listed once",
 			[]member{{at(1), true, ports(http)}, {at(1), true, ports(http)}},
 			[]corev1.EndpointSubset{{Addresses: atAll(1), Ports: ports(http)}}},
@@ -127,14 +148,18 @@ func packCases() []packCase {
 			[]member{{at(1), true, ports(http)}, {at(1), false, ports(http)}},
 			[]corev1.EndpointSubset{{NotReadyAddresses: atAll(1), Ports: ports(http)}}},
 		{"an address that is there not ready and then ready is not ready, either",
-			[]member{{at(1), false, ports(http)}, {at(1), true, ports(http)}, {at(2), true, ports(http)}},
-			[]corev1.EndpointSubset{{Addresses: atAll(2), NotReadyAddresses: atAll(1), Ports: ports(http)}}},
+			[]member{
+				{at(1), false, ports(http)}, {at(1), true, ports(http)}, {at(2), true, ports(http)},
+			},
+			[]corev1.EndpointSubset{{Addresses: atAll(2), NotReadyAddresses: atAll(1),
+				Ports: ports(http)}}},
 		{"addresses without ports are not lost",
 			[]member{{at(2), true, nil}, {at(1), false, nil}},
 			[]corev1.EndpointSubset{{Addresses: atAll(2), NotReadyAddresses: atAll(1)}}},
 		{"addresses without ports are a subset of their own",
 			[]member{{at(1), true, ports(http)}, {at(1), true, nil}},
-			[]corev1.EndpointSubset{{Addresses: atAll(1)}, {Addresses: atAll(1), Ports: ports(http)}}},
+			[]corev1.EndpointSubset{{Addresses: atAll(1)},
+				{Addresses: atAll(1), Ports: ports(http)}}},
 	}
 }
 
@@ -151,7 +176,7 @@ type fact struct {
 	port    portKey
 }
 
-// facts are what members say: whether an address is ready on a port. Not ready wins.
+// facts returns whether each address is ready on each port. Not ready wins.
 func facts(members []member) map[fact]bool {
 	all := map[fact]bool{}
 	for _, m := range members {
@@ -173,7 +198,9 @@ func facts(members []member) map[fact]bool {
 
 // randomMembers has few addresses and ports, so that many are equal.
 func randomMembers(random *rand.Rand) []member {
-	all := ports(http, https, metrics, port("", 80), port("http", 80), corev1.EndpointPort{Name: "http", Port: 80, Protocol: corev1.ProtocolSCTP, AppProtocol: new("x")})
+	all := ports(http, https, metrics, port("", 80), port("http", 80),
+		corev1.EndpointPort{Name: "http", Port: 80, Protocol: corev1.ProtocolSCTP,
+			AppProtocol: new("x")})
 	members := make([]member, random.IntN(12))
 	for i := range members {
 		m := &members[i]
@@ -193,20 +220,23 @@ func randomMembers(random *rand.Rand) []member {
 	return members
 }
 
-// The controller would write the same facts in another form after each look.
+// Each reconcile would write the same addresses in another order.
 func TestTheOrderOfThePodsDoesNotMatter(t *testing.T) {
 	random := rand.New(rand.NewPCG(19, 1))
 	for range 3000 {
 		members := randomMembers(random)
 		want := show(pack(members))
-		random.Shuffle(len(members), func(i, j int) { members[i], members[j] = members[j], members[i] })
+		random.Shuffle(len(members), func(i, j int) {
+			members[i], members[j] = members[j], members[i]
+		})
 		before := showMembers(members)
-		require.Equal(t, want, show(pack(members)), "the same in another order must lead to the same")
+		require.Equal(t, want, show(pack(members)),
+			"the same in another order must lead to the same")
 		require.Equal(t, before, showMembers(members), "the caller's list must stay as it is")
 	}
 }
 
-// What is packed already would be written again.
+// The controller would write again what is packed already.
 func TestPackingAgainChangesNothing(t *testing.T) {
 	random := rand.New(rand.NewPCG(19, 2))
 	for range 3000 {
@@ -248,16 +278,19 @@ func TestNoTwoSubsetsCouldBeOne(t *testing.T) {
 			require.True(t, slices.IsSortedFunc(a.Ports, comparePorts))
 			for _, b := range subsets[:i] {
 				if len(a.Ports) > 0 && len(b.Ports) > 0 {
-					require.Negative(t, comparePorts(b.Ports[0], a.Ports[0]), "subsets are in the order of their first ports")
-					isSame := slices.EqualFunc(a.Addresses, b.Addresses, sameAddress) && slices.EqualFunc(a.NotReadyAddresses, b.NotReadyAddresses, sameAddress)
-					require.False(t, isSame, "they could be one: %v", show([]corev1.EndpointSubset{a, b}))
+					require.Negative(t, comparePorts(b.Ports[0], a.Ports[0]),
+						"subsets are in the order of their first ports")
+					isSame := slices.EqualFunc(a.Addresses, b.Addresses, sameAddress) &&
+						slices.EqualFunc(a.NotReadyAddresses, b.NotReadyAddresses, sameAddress)
+					require.False(t, isSame, "they could be one: %v",
+						show([]corev1.EndpointSubset{a, b}))
 				}
 			}
 		}
 	}
 }
 
-// subsetOf has so many addresses, which are different for each first number.
+// subsetOf returns a subset with this many addresses, from the first number on.
 func subsetOf(first, ready, notReady int) (s corev1.EndpointSubset) {
 	for i := range ready {
 		s.Addresses = append(s.Addresses, at(first+i))
@@ -268,7 +301,7 @@ func subsetOf(first, ready, notReady int) (s corev1.EndpointSubset) {
 	return s
 }
 
-// shares are the numbers of addresses in each subset.
+// shares returns the numbers of addresses in each subset.
 func shares(subsets []corev1.EndpointSubset) (numbers [][2]int) {
 	for _, s := range subsets {
 		numbers = append(numbers, [2]int{len(s.Addresses), len(s.NotReadyAddresses)})
@@ -285,14 +318,33 @@ func TestWhatIsTooMuchIsLeftOut(t *testing.T) {
 	}{
 		{"no more than there may be", [][2]int{{6, 3}, {1, 0}}, [][2]int{{6, 3}, {1, 0}}, false},
 		{"one too many", [][2]int{{6, 5}}, [][2]int{{6, 4}}, true},
-		{"those that are not ready go first", [][2]int{{6, 9}, {3, 1}}, [][2]int{{6, 1}, {3, 0}}, true},
+		{
+			"those that are not ready go first", [][2]int{{6, 9}, {3, 1}}, [][2]int{{6, 1}, {3, 0}},
+			true,
+		},
 		{"what is left is divided", [][2]int{{1, 8}, {1, 8}}, [][2]int{{1, 4}, {1, 4}}, true},
-		{"none is left for those that are not ready", [][2]int{{5, 9}, {5, 1}}, [][2]int{{5, 0}, {5, 0}}, true},
-		{"more are ready than there may be", [][2]int{{30, 9}, {10, 1}}, [][2]int{{8, 0}, {2, 0}}, true},
-		{"shares are rounded up, and the last gets less", [][2]int{{7, 0}, {7, 0}, {7, 0}}, [][2]int{{4, 0}, {4, 0}, {2, 0}}, true},
-		{"a subset without addresses is left out", [][2]int{{20, 0}, {0, 5}}, [][2]int{{10, 0}}, true},
-		{"the last may get none", [][2]int{{1, 0}, {1, 0}, {1, 0}, {1, 0}, {1, 0}, {1, 0}, {1, 0}, {1, 0}, {1, 0}, {1, 0}, {1, 0}},
-			[][2]int{{1, 0}, {1, 0}, {1, 0}, {1, 0}, {1, 0}, {1, 0}, {1, 0}, {1, 0}, {1, 0}, {1, 0}}, true},
+		{
+			"none is left for those that are not ready", [][2]int{{5, 9}, {5, 1}},
+			[][2]int{{5, 0}, {5, 0}}, true,
+		},
+		{
+			"more are ready than there may be", [][2]int{{30, 9}, {10, 1}},
+			[][2]int{{8, 0}, {2, 0}}, true,
+		},
+		{
+			"shares are rounded up, and the last gets less", [][2]int{{7, 0}, {7, 0}, {7, 0}},
+			[][2]int{{4, 0}, {4, 0}, {2, 0}}, true,
+		},
+		{
+			"a subset without addresses is left out", [][2]int{{20, 0}, {0, 5}}, [][2]int{{10, 0}},
+			true,
+		},
+		{"the last may get none", [][2]int{{1, 0}, {1, 0}, {1, 0}, {1, 0}, {1, 0}, {1, 0}, {1, 0},
+			{1, 0}, {1, 0}, {1, 0}, {1, 0}},
+			[][2]int{
+				{1, 0}, {1, 0}, {1, 0}, {1, 0}, {1, 0}, {1, 0}, {1, 0}, {1, 0}, {1, 0}, {1, 0},
+			},
+			true},
 	} {
 		var have []corev1.EndpointSubset
 		for i, n := range c.have {
@@ -304,7 +356,7 @@ func TestWhatIsTooMuchIsLeftOut(t *testing.T) {
 	}
 }
 
-// The API server has no limit of its own: an object that is larger makes each watch that gets it larger.
+// The API server has no such limit: a larger object costs each watch that gets it.
 func TestAsManyAddressesAreKeptAsThereMayBe(t *testing.T) {
 	random := rand.New(rand.NewPCG(19, 5))
 	for range 300 {
@@ -322,7 +374,8 @@ func TestAsManyAddressesAreKeptAsThereMayBe(t *testing.T) {
 		require.Equal(t, min(ready, most), leftReady)
 		require.Equal(t, min(notReady, most-leftReady), leftNotReady)
 		for _, s := range left {
-			require.NotZero(t, len(s.Addresses)+len(s.NotReadyAddresses), "the API server refuses a subset without addresses")
+			require.NotZero(t, len(s.Addresses)+len(s.NotReadyAddresses),
+				"the API server refuses a subset without addresses")
 		}
 		again, over := truncate(left, most)
 		require.False(t, over)
@@ -330,9 +383,11 @@ func TestAsManyAddressesAreKeptAsThereMayBe(t *testing.T) {
 	}
 }
 
-// A large object that is written all the time keeps each node busy with it.
+// Frequent writes of a large object keep each node busy.
 func TestTheRestAfterAWriteIsAsLongAsTheObjectIsLarge(t *testing.T) {
 	require.Zero(t, restAfter(nil))
-	require.Equal(t, time.Millisecond, restAfter([]corev1.EndpointSubset{subsetOf(0, 1, 2), subsetOf(3, 2, 0)}))
-	require.Equal(t, 200*time.Millisecond, restAfter([]corev1.EndpointSubset{subsetOf(0, maxAddresses, 0)}))
+	require.Equal(t, time.Millisecond,
+		restAfter([]corev1.EndpointSubset{subsetOf(0, 1, 2), subsetOf(3, 2, 0)}))
+	require.Equal(t, 200*time.Millisecond,
+		restAfter([]corev1.EndpointSubset{subsetOf(0, maxAddresses, 0)}))
 }

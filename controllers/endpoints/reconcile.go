@@ -15,37 +15,43 @@ import (
 	"github.com/loopwright/loopwright/manager/recorder/events"
 )
 
-// reconciler does what the decisions say.
+// reconciler reconciles the Endpoints of Services.
 type reconciler struct {
-	client client.Client // reads from the cache, and reads what it has written
-	live   client.Reader // asks the server
+	client client.Client // reads from the cache, its own writes included
+	live   client.Reader // reads from the API server
 	events events.EventRecorder
 	memory memory
 }
 
-// The reasons of events.
+// Reasons of events.
 const (
 	failedToCreate = "FailedToCreateEndpoint"
 	failedToUpdate = "FailedToUpdateEndpoint"
 )
 
-// Reconcile gives a Service its Endpoints.
+// Reconcile writes the Endpoints of a Service.
 //
-// The Endpoints are read first: this read may wait for the controller's last write, and what was read before the wait
-// would be old after it.
-func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+// It reads the Endpoints first: this read may wait for the controller's last write, and an object
+// that was read before the wait could be out of date after it.
+func (r *reconciler) Reconcile(
+	ctx context.Context, request reconcile.Request,
+) (reconcile.Result, error) {
 	name := request.NamespacedName
 	if rest := time.Until(r.memory.about(name).restEnd); rest > 0 {
 		return reconcile.Result{RequeueAfter: rest}, nil
 	}
 	current := &corev1.Endpoints{}
-	if err := r.client.Get(ctx, name, current, client.UnsafeDisableDeepCopy); apierrors.IsNotFound(err) {
+	if err := r.client.Get(
+		ctx, name, current, client.UnsafeDisableDeepCopy,
+	); apierrors.IsNotFound(err) {
 		current = nil
 	} else if err != nil {
 		return reconcile.Result{}, err
 	}
 	service := &corev1.Service{}
-	if err := r.client.Get(ctx, name, service, client.UnsafeDisableDeepCopy); apierrors.IsNotFound(err) {
+	if err := r.client.Get(
+		ctx, name, service, client.UnsafeDisableDeepCopy,
+	); apierrors.IsNotFound(err) {
 		r.memory.forget(name)
 		return reconcile.Result{}, r.remove(ctx, name)
 	} else if err != nil {
@@ -61,15 +67,19 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	return r.serve(ctx, service, pods, current)
 }
 
-// isServed reports whether the controller cares for a Service. Without a selector, the Endpoints are the user's. If
-// there was one, they stay as they are: the user may want to go on from there.
+// isServed reports whether the controller writes Endpoints for a Service. Without a selector, they
+// belong to the user. If a user removes the selector, the controller leaves the Endpoints as they
+// are.
 func isServed(service *corev1.Service) bool {
 	return len(service.Spec.Selector) > 0 && service.Spec.Type != corev1.ServiceTypeExternalName
 }
 
-func selectedBy(ctx context.Context, cache client.Reader, service *corev1.Service) ([]*corev1.Pod, error) {
+func selectedBy(
+	ctx context.Context, cache client.Reader, service *corev1.Service,
+) ([]*corev1.Pod, error) {
 	var list corev1.PodList
-	err := cache.List(ctx, &list, client.InNamespace(service.Namespace), client.MatchingLabels(service.Spec.Selector), client.UnsafeDisableDeepCopy)
+	err := cache.List(ctx, &list, client.InNamespace(service.Namespace),
+		client.MatchingLabels(service.Spec.Selector), client.UnsafeDisableDeepCopy)
 	if err != nil {
 		return nil, fmt.Errorf("finding the Pods that the Service selects: %w", err)
 	}
@@ -80,9 +90,12 @@ func selectedBy(ctx context.Context, cache client.Reader, service *corev1.Servic
 	return pods, nil
 }
 
-// serve writes the Endpoints, unless they are as they should be. An update names the version that was compared. So if
-// somebody else has changed them, or if the cache is late, it is a conflict, and there is another look.
-func (r *reconciler) serve(ctx context.Context, service *corev1.Service, pods []*corev1.Pod, current *corev1.Endpoints) (reconcile.Result, error) {
+// serve writes the Endpoints, unless they are right already. An update has the resourceVersion of
+// the object that was compared. So if another client has changed the Endpoints, or if the cache is
+// late, the update is a conflict, and the Service is reconciled again.
+func (r *reconciler) serve(
+	ctx context.Context, service *corev1.Service, pods []*corev1.Pod, current *corev1.Endpoints,
+) (reconcile.Result, error) {
 	name := client.ObjectKeyFromObject(service)
 	want, seen := contentOf(service, pods), timesOf(service, pods)
 	if current != nil && want.isIn(current) {
@@ -95,7 +108,9 @@ func (r *reconciler) serve(ctx context.Context, service *corev1.Service, pods []
 			return reconcile.Result{}, err
 		}
 	}
-	next := &corev1.Endpoints{ObjectMeta: metav1.ObjectMeta{Namespace: name.Namespace, Name: name.Name}}
+	next := &corev1.Endpoints{
+		ObjectMeta: metav1.ObjectMeta{Namespace: name.Namespace, Name: name.Name},
+	}
 	if current != nil {
 		current.ObjectMeta.DeepCopyInto(&next.ObjectMeta)
 	}
@@ -111,7 +126,7 @@ func (r *reconciler) serve(ctx context.Context, service *corev1.Service, pods []
 		r.memory.failedToWrite(name)
 	}
 	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
-		return reconcile.Result{}, nil // they are about to go, and the Service is, too
+		return reconcile.Result{}, nil // the Service is about to go, too
 	} else if err != nil {
 		return reconcile.Result{}, err
 	}
@@ -123,17 +138,17 @@ func (r *reconciler) serve(ctx context.Context, service *corev1.Service, pods []
 	return reconcile.Result{}, nil
 }
 
-// isThere asks the server about a Service whose Endpoints were there and are not any more. An API server that deletes a
-// Service deletes its Endpoints, too, and the cache may hear of that first. Whoever makes them again then has to delete
-// them again.
+// isThere asks the API server whether a Service whose Endpoints have disappeared still exists. An
+// API server that deletes a Service deletes its Endpoints, too, and the cache may see that first. A
+// controller that then created them again would have to delete them again.
 func (r *reconciler) isThere(ctx context.Context, service *corev1.Service) (bool, error) {
 	found := &corev1.Service{}
 	err := r.live.Get(ctx, client.ObjectKeyFromObject(service), found)
 	return err == nil && found.UID == service.UID, client.IgnoreNotFound(err)
 }
 
-// failed reports why a write has failed, if it has. That somebody else was faster, or that the namespace is being
-// deleted, is no news to anybody.
+// failed sends an event about a write that has failed, except for a lost race against another
+// client, and in a namespace that is being deleted.
 func (r *reconciler) failed(err error, endpoints *corev1.Endpoints, reason, verb string) error {
 	switch {
 	case err == nil, apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
@@ -141,16 +156,18 @@ func (r *reconciler) failed(err error, endpoints *corev1.Endpoints, reason, verb
 	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err), apierrors.IsNotFound(err):
 	default:
 		r.events.Eventf(endpoints, nil, corev1.EventTypeWarning, reason, verb,
-			"Failed to %s endpoint for service %s/%s: %v", verb, endpoints.Namespace, endpoints.Name, err)
+			"Failed to %s endpoint for service %s/%s: %v",
+			verb, endpoints.Namespace, endpoints.Name, err)
 	}
 	return fmt.Errorf("%s the Endpoints: %w", verb, err)
 }
 
-// remove deletes the Endpoints of a Service that is gone, whoever has written them. Most often, there is nothing left to
-// do: an API server that deletes a Service deletes its Endpoints, too.
+// remove deletes the Endpoints of a Service that is gone, even if a user wrote them. Most often
+// there is nothing left to do: an API server that deletes a Service deletes its Endpoints, too.
 //
-// Since the cache is late, the server is asked. There may be a new Service of that name; then its event will come. And
-// what is deleted is the state that was seen: a user may be about to use the object for something else.
+// It asks the API server, because the cache may be late. If there is a new Service of that name,
+// its event will come. The deletion has the version that was read: a user may be about to use the
+// object for something else.
 func (r *reconciler) remove(ctx context.Context, name client.ObjectKey) error {
 	if err := r.live.Get(ctx, name, &corev1.Service{}); err == nil || !apierrors.IsNotFound(err) {
 		return err
@@ -159,15 +176,16 @@ func (r *reconciler) remove(ctx context.Context, name client.ObjectKey) error {
 	if err := r.live.Get(ctx, name, left); err != nil || isElection(left) {
 		return client.IgnoreNotFound(err)
 	}
-	err := r.client.Delete(ctx, left, client.Preconditions{UID: &left.UID, ResourceVersion: &left.ResourceVersion})
+	err := r.client.Delete(ctx, left,
+		client.Preconditions{UID: &left.UID, ResourceVersion: &left.ResourceVersion})
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("delete the Endpoints of a Service that is gone: %w", err)
 	}
 	return nil
 }
 
-// leaderAnnotation marks an object that is a lock. Programs that were built with a client-go before 0.24 may hold an
-// election on Endpoints, and there is no Service of that name.
+// leaderAnnotation marks an object that is a lock. Programs with a client-go before 0.24 may use
+// Endpoints for leader election, without a Service of that name.
 const leaderAnnotation = "control-plane.alpha.kubernetes.io/leader"
 
 func isElection(endpoints *corev1.Endpoints) bool {
@@ -175,8 +193,8 @@ func isElection(endpoints *corev1.Endpoints) bool {
 	return ok
 }
 
-// memory is what the controller knows about Services beyond their objects. It may be lost: what it is for is
-// an annotation, and less work.
+// memory is what the controller remembers about Services. It may be lost: it is only needed for an
+// annotation, and to save work.
 type memory struct {
 	mu sync.Mutex // guards of
 	of map[client.ObjectKey]remembered
@@ -184,12 +202,12 @@ type memory struct {
 
 // remembered is about one Service.
 type remembered struct {
-	times   *times // of the last look that ended well
-	version string // of the Endpoints, as the controller has last written them
+	times   *times // of the last successful reconcile
+	version string // of the controller's last write
 	restEnd time.Time
 
 	isWriting bool   // a write is under way
-	seen      string // the version in the last event since it was sent
+	seen      string // the version in the last event since the write was sent
 }
 
 func (m *memory) about(service client.ObjectKey) remembered {
@@ -198,24 +216,24 @@ func (m *memory) about(service client.ObjectKey) remembered {
 	return m.of[service]
 }
 
-// looked notes what a look has seen that ended well. One that failed is not noted, or its moments would not be new
-// any more when it is tried again.
+// looked notes the times of a reconcile that succeeded. The times of a failed one must stay new
+// until the next try.
 func (m *memory) looked(service client.ObjectKey, seen *times) {
 	m.change(service, func(r *remembered) { r.times = seen })
 }
 
-// rests notes until when to leave a Service alone.
+// rests notes until when not to write for a Service again.
 func (m *memory) rests(service client.ObjectKey, until time.Time) {
 	m.change(service, func(r *remembered) { r.restEnd = until })
 }
 
-// writes notes that a write is about to be sent. Its event may come before its answer.
+// writes notes that a write will be sent. Its event may come before its answer.
 func (m *memory) writes(service client.ObjectKey) {
 	m.change(service, func(r *remembered) { r.isWriting, r.seen = true, "" })
 }
 
-// wrote notes the answer, and reports whether somebody else has written since. Who wrote before makes no difference: then
-// there is no answer, but a conflict.
+// wrote notes the answer, and reports whether another client has written since. A write by another
+// client before that would have made this one a conflict.
 func (m *memory) wrote(service client.ObjectKey, version string, restEnd time.Time) (isOlder bool) {
 	m.change(service, func(r *remembered) {
 		isOlder = r.seen != "" && r.seen != version
@@ -228,8 +246,8 @@ func (m *memory) failedToWrite(service client.ObjectKey) {
 	m.change(service, func(r *remembered) { r.isWriting = false })
 }
 
-// isOwnWrite reports whether the controller has written this version, or may have: while a write is under way, its answer
-// will tell.
+// isOwnWrite reports whether the controller has written this version. While a write is under way,
+// it returns true for any, and wrote finds out.
 func (m *memory) isOwnWrite(service client.ObjectKey, version string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -18,10 +18,12 @@ import (
 	"github.com/loopwright/loopwright/manager/recorder/events"
 )
 
-// Who makes again what was deleted with a Service makes it for nobody, and who gives up at an error leaves a Service without.
+// A controller that creates Endpoints again for a deleted Service has to delete them again; one
+// that gives up at an error leaves a Service without Endpoints.
 func TestTheServerSaysWhetherAServiceIsStillThere(t *testing.T) {
 	service := webService(func(s *corev1.Service) { s.UID = "web-uid" })
-	broken := interceptor.Funcs{Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
+	broken := interceptor.Funcs{Get: func(context.Context, client.WithWatch, client.ObjectKey,
+		client.Object, ...client.GetOption) error {
 		return errors.New("the connection broke")
 	}}
 	for _, c := range []struct {
@@ -33,13 +35,18 @@ func TestTheServerSaysWhetherAServiceIsStillThere(t *testing.T) {
 	}{
 		{name: "it is", there: []client.Object{service}, isThere: true, mayGetMore: true},
 		{name: "it is gone"},
-		{name: "another one has its name", there: []client.Object{webService(func(s *corev1.Service) { s.UID = "other" })}},
+		{name: "another one has its name",
+			there: []client.Object{webService(func(s *corev1.Service) {
+				s.UID = "other"
+			})}},
 		{name: "it is about to go", there: []client.Object{webService(func(s *corev1.Service) {
-			s.UID, s.Finalizers, s.DeletionTimestamp = service.UID, []string{"example.com/held"}, new(metav1.NewTime(noon))
+			s.UID, s.Finalizers, s.DeletionTimestamp = service.UID, []string{"example.com/held"},
+				new(metav1.NewTime(noon))
 		})}, isThere: true},
 		{name: "nobody knows", there: []client.Object{service}, funcs: broken, fails: true},
 	} {
-		live := fake.NewClientBuilder().WithObjects(c.there...).WithInterceptorFuncs(c.funcs).Build()
+		live := fake.NewClientBuilder().WithObjects(c.there...).
+			WithInterceptorFuncs(c.funcs).Build()
 		isThere, err := (&reconciler{live: live}).isThere(t.Context(), service)
 		require.Equal(t, []bool{c.isThere, c.fails}, []bool{isThere, err != nil}, c.name)
 		may, err := (&sliceReconciler{live: live}).mayCreate(t.Context(), service, true)
@@ -54,7 +61,7 @@ func TestTheServerSaysWhetherAServiceIsStillThere(t *testing.T) {
 	require.False(t, may)
 }
 
-// That somebody else was faster is no news, and neither is the end of a namespace.
+// A lost race against another client needs no event, and neither does the end of a namespace.
 func TestWhichFailuresAreEvents(t *testing.T) {
 	kind := corev1.Resource("endpoints")
 	ending := apierrors.NewForbidden(kind, "web", errors.New("it is being deleted"))
@@ -65,8 +72,11 @@ func TestWhichFailuresAreEvents(t *testing.T) {
 		isSame bool // not wrapped
 	}{
 		{nil, false, true}, {ending, false, true},
-		{apierrors.NewConflict(kind, "web", nil), false, false}, {apierrors.NewAlreadyExists(kind, "web"), false, false}, {apierrors.NewNotFound(kind, "web"), false, false},
-		{apierrors.NewForbidden(kind, "web", nil), true, false}, {errors.New("the connection broke"), true, false},
+		{apierrors.NewConflict(kind, "web", nil), false, false},
+		{apierrors.NewAlreadyExists(kind, "web"), false, false},
+		{apierrors.NewNotFound(kind, "web"), false, false},
+		{apierrors.NewForbidden(kind, "web", nil), true, false},
+		{errors.New("the connection broke"), true, false},
 	} {
 		recorder := events.NewFakeRecorder(1)
 		err := (&reconciler{events: recorder}).failed(c.err, byHand(), failedToUpdate, "update")
@@ -75,7 +85,8 @@ func TestWhichFailuresAreEvents(t *testing.T) {
 		require.Len(t, recorder.Events, map[bool]int{true: 1}[c.isNews], "%v", c.err)
 	}
 	gone, news := apierrors.NewNotFound(kind, "web"), errors.New("the connection broke")
-	require.False(t, isNews(errors.Join(gone, apierrors.NewConflict(kind, "web", nil), apierrors.NewAlreadyExists(kind, "web"))))
+	require.False(t, isNews(errors.Join(gone, apierrors.NewConflict(kind, "web", nil),
+		apierrors.NewAlreadyExists(kind, "web"))))
 	require.True(t, isNews(errors.Join(gone, news)), "one of them is")
 	require.True(t, isNews(errors.Join(gone, errors.Join(news))))
 	require.True(t, isNews(news))
@@ -97,18 +108,25 @@ type managerOf struct {
 
 func (m managerOf) GetConfig() *rest.Config { return m.config }
 
-// A Node of a hundred Pods would be looked up a hundred times.
+// Otherwise the controller would read a Node with a hundred Pods a hundred times.
 func TestEachNodeIsLookedUpOnce(t *testing.T) {
 	lookups := 0
 	cache := fake.NewClientBuilder().WithInterceptorFuncs(interceptor.Funcs{
-		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object,
+			opts ...client.GetOption) error {
 			lookups++
 			return c.Get(ctx, key, o, opts...)
 		},
-	}).WithObjects(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1", Labels: map[string]string{"topology.kubernetes.io/zone": "east"}}},
+	}).WithObjects(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1",
+		Labels: map[string]string{"topology.kubernetes.io/zone": "east"}}},
 		&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n2"}}).Build()
-	on := func(node string) func(*corev1.Pod) { return func(pod *corev1.Pod) { pod.Spec.NodeName = node } }
-	pods := []*corev1.Pod{runningPod(1, on("")), runningPod(2), runningPod(3), runningPod(4, on("n2")), runningPod(5, on("gone")), runningPod(6, on("gone"))}
+	on := func(node string) func(*corev1.Pod) {
+		return func(pod *corev1.Pod) { pod.Spec.NodeName = node }
+	}
+	pods := []*corev1.Pod{
+		runningPod(1, on("")), runningPod(2), runningPod(3), runningPod(4, on("n2")),
+		runningPod(5, on("gone")), runningPod(6, on("gone")),
+	}
 	found, err := (&sliceReconciler{client: cache}).nodesOf(t.Context(), pods)
 	require.NoError(t, err)
 	require.Equal(t, nodes{"n1": "east", "n2": ""}, found)

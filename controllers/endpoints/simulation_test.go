@@ -17,22 +17,31 @@ import (
 	"github.com/loopwright/loopwright/manager/client"
 )
 
-// Users make, change and delete Services and Pods, and touch Endpoints themselves. Meanwhile the controller's requests
-// fail or lose their answers, its watches are late and break, and its process crashes after a write and starts again. In
-// the end, the Endpoints are as in a run in which nothing went wrong, and as the Services and Pods say. And when all is
-// done, nothing is written.
+// Users make, change and delete Services and Pods, and touch Endpoints themselves. Meanwhile the
+// controller's requests fail or lose their answers, its watches are late and break, and its process
+// crashes after a write and starts again. In the end, the Endpoints are as in a run in which
+// nothing went wrong, and as the Services and Pods say. And when all is done, the controller writes
+// nothing.
 func TestWhateverBreaksTheEndpointsAreRight(t *testing.T) {
 	simulation.Story{
 		Package: "./controllers/endpoints", Seeds: 60, Short: 15, Race: 15,
 		Controllers: Add, Mishaps: mishaps, Crashes: crashes, Play: play,
 		Least: map[string]int{
-			"crash": 200, "crash after create endpoints": 40, "crash after update endpoints": 100, "crash after delete endpoints": 15,
-			"fault: answer to a create lost": 30, "fault: answer to an update lost": 200, "fault: answer to a delete lost": 4,
-			"fault: conflict of an update": 200, "fault: write fails": 300, "fault: watch cut": 1500, "compacted": 120,
-			"fault: watch of Endpoints late": 300, "fault: watch of Pods late": 400, "fault: watch of Services late": 400,
-			"user: create a Pod": 900, "user: delete a Pod": 150, "user: relabel a Pod": 120, "kubelet: readiness": 500, "kubelet: end a Pod": 130,
-			"user: change a selector": 200, "user: delete a Service": 300, "user: make a Service again": 200,
-			"user: delete Endpoints": 80, "user: write Endpoints": 70, "user: remove the labels of Endpoints": 70,
+			"crash": 200, "crash after create endpoints": 40, "crash after update endpoints": 100,
+			"crash after delete endpoints":   15,
+			"fault: answer to a create lost": 30, "fault: answer to an update lost": 200,
+			"fault: answer to a delete lost": 4,
+			"fault: conflict of an update":   200, "fault: write fails": 300,
+			"fault: watch cut": 1500, "compacted": 120,
+			"fault: watch of Endpoints late": 300, "fault: watch of Pods late": 400,
+			"fault: watch of Services late": 400,
+			"user: create a Pod":            900, "user: delete a Pod": 150,
+			"user: relabel a Pod": 120,
+			"kubelet: readiness":  500, "kubelet: end a Pod": 130,
+			"user: change a selector": 200, "user: delete a Service": 300,
+			"user: make a Service again": 200,
+			"user: delete Endpoints":     80, "user: write Endpoints": 70,
+			"user: remove the labels of Endpoints": 70,
 		},
 	}.Test(t)
 }
@@ -46,7 +55,7 @@ func play(w *simulation.World) string {
 	return fmt.Sprint(state)
 }
 
-// live lets the users do what they like, and something else now and then, until all is calm.
+// live lets the users act, and calls also now and then, until all is calm.
 func (u *crowd) live(also func()) {
 	for range 12 {
 		u.act()
@@ -75,31 +84,73 @@ var crashes = []fakeapi.Match{
 	{Verb: "update", Resource: "endpoints"}, {Verb: "delete", Resource: "endpoints"},
 }
 
-// mishaps are those of writes, and of single watches: that of Pods is late, and that of Services is not.
+// mishaps are those of writes, and of single watches: for example, that of Pods is late, but not
+// that of Services.
 func mishaps(random *rand.Rand, often float64) []simulation.Mishap {
-	on := func(verb, resource string) fakeapi.Match { return fakeapi.Match{Verb: verb, Resource: resource} }
+	on := func(verb, resource string) fakeapi.Match {
+		return fakeapi.Match{Verb: verb, Resource: resource}
+	}
 	late := time.Duration(random.IntN(4000)) * time.Millisecond
 	return []simulation.Mishap{
-		{Name: "answer to a create lost", Fault: fakeapi.Fault{Match: on("create", "endpoints"), Probability: often, LoseResponse: true}},
-		{Name: "answer to an update lost", Fault: fakeapi.Fault{Match: on("update", "endpoints"), Probability: often, LoseResponse: true}},
-		{Name: "answer to a delete lost", Fault: fakeapi.Fault{Match: on("delete", "endpoints"), Probability: often, LoseResponse: true}},
-		{Name: "conflict of an update", Fault: fakeapi.Fault{Match: on("update", ""), Probability: often, Status: fakeapi.Conflict()}},
-		{Name: "write fails", Fault: fakeapi.Fault{Match: on("update", ""), Probability: often, Status: fakeapi.InternalError()}},
-		{Name: "write fails", Fault: fakeapi.Fault{Match: on("create", ""), Probability: often, Status: fakeapi.Forbidden()}},
-		{Name: "watch of Pods late", Fault: fakeapi.Fault{Match: on("watch", "pods"), DelayEvents: late}},
-		{Name: "watch of Services late", Fault: fakeapi.Fault{Match: on("watch", "services"), DelayEvents: late}},
-		{Name: "watch of Endpoints late", Fault: fakeapi.Fault{Match: on("watch", "endpoints"), DelayEvents: late}},
+		{
+			Name: "answer to a create lost",
+			Fault: fakeapi.Fault{
+				Match: on("create", "endpoints"), Probability: often, LoseResponse: true,
+			},
+		},
+		{
+			Name: "answer to an update lost",
+			Fault: fakeapi.Fault{
+				Match: on("update", "endpoints"), Probability: often, LoseResponse: true,
+			},
+		},
+		{
+			Name: "answer to a delete lost",
+			Fault: fakeapi.Fault{
+				Match: on("delete", "endpoints"), Probability: often, LoseResponse: true,
+			},
+		},
+		{
+			Name: "conflict of an update",
+			Fault: fakeapi.Fault{
+				Match: on("update", ""), Probability: often, Status: fakeapi.Conflict(),
+			},
+		},
+		{
+			Name: "write fails",
+			Fault: fakeapi.Fault{
+				Match: on("update", ""), Probability: often, Status: fakeapi.InternalError(),
+			},
+		},
+		{
+			Name: "write fails",
+			Fault: fakeapi.Fault{
+				Match: on("create", ""), Probability: often, Status: fakeapi.Forbidden(),
+			},
+		},
+		{
+			Name:  "watch of Pods late",
+			Fault: fakeapi.Fault{Match: on("watch", "pods"), DelayEvents: late},
+		},
+		{
+			Name:  "watch of Services late",
+			Fault: fakeapi.Fault{Match: on("watch", "services"), DelayEvents: late},
+		},
+		{
+			Name:  "watch of Endpoints late",
+			Fault: fakeapi.Fault{Match: on("watch", "endpoints"), DelayEvents: late},
+		},
 	}
 }
 
 // crowd are the users of a simulation, and its kubelets.
 type crowd struct {
 	*simulation.World
-	pods int // that there ever were
+	pods int // created so far
 }
 
-// act lets a user or a kubelet do something. It takes the same random numbers in each run, and finds the same objects,
-// because none of those that it looks at is the controller's.
+// act lets a user or a kubelet do something. It takes the same random numbers in each run, and
+// finds the same objects, because it reads none that the controller writes.
 func (u *crowd) act() {
 	what, which, how := u.Users.IntN(24), u.Users.IntN(1000), u.Users.IntN(1000)
 	switch {
@@ -148,8 +199,11 @@ func (u *crowd) changePod(what, which, how int) {
 		if len(pod.Status.PodIPs) == 0 {
 			withIPs(ip)(pod)
 		}
-		status := []corev1.ConditionStatus{corev1.ConditionTrue, corev1.ConditionTrue, corev1.ConditionFalse}[how%3]
-		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: status, LastTransitionTime: metav1.Now()}}
+		status := []corev1.ConditionStatus{corev1.ConditionTrue, corev1.ConditionTrue,
+			corev1.ConditionFalse}[how%3]
+		pod.Status.Conditions = []corev1.PodCondition{
+			{Type: corev1.PodReady, Status: status, LastTransitionTime: metav1.Now()},
+		}
 		u.OthersDid(u.Live.Status().Update(ctx, pod), "kubelet: readiness", pod.Name)
 	case 10:
 		pod.Status.Phase = []corev1.PodPhase{corev1.PodFailed, corev1.PodSucceeded}[how%2]
@@ -157,14 +211,15 @@ func (u *crowd) changePod(what, which, how int) {
 	case 11:
 		u.OthersDid(u.Live.Delete(ctx, pod), "user: delete a Pod", pod.Name)
 	case 12:
-		u.OthersDid(u.Live.Delete(ctx, pod, client.GracePeriodSeconds(0)), "kubelet: remove a Pod", pod.Name)
+		u.OthersDid(u.Live.Delete(ctx, pod, client.GracePeriodSeconds(0)), "kubelet: remove a Pod",
+			pod.Name)
 	case 13:
 		pod.Labels["app"] = []string{"red", "green", "none"}[how%3]
 		u.OthersDid(u.Live.Update(ctx, pod), "user: relabel a Pod", pod.Name)
 	}
 }
 
-// changeService changes a Service, or makes it if it is not there.
+// changeService changes a Service, or creates it.
 func (u *crowd) changeService(what int, name string, how int) {
 	ctx := context.Background()
 	service := webService(func(s *corev1.Service) {
@@ -183,7 +238,8 @@ func (u *crowd) changeService(what int, name string, how int) {
 		service.Spec.Selector = map[string]string{"app": colours[how%2]}
 		u.OthersDid(u.Live.Update(ctx, service), "user: change a selector", name)
 	case 16:
-		service.Spec.Ports[0].TargetPort = []intstr.IntOrString{intstr.FromString("http"), intstr.FromInt32(9000), intstr.FromString("absent")}[how%3]
+		service.Spec.Ports[0].TargetPort = []intstr.IntOrString{intstr.FromString("http"),
+			intstr.FromInt32(9000), intstr.FromString("absent")}[how%3]
 		u.OthersDid(u.Live.Update(ctx, service), "user: change a port", name)
 	case 17:
 		service.Labels = map[string]string{"team": fmt.Sprint(how % 3)}
@@ -193,7 +249,9 @@ func (u *crowd) changeService(what int, name string, how int) {
 	case 19, 20:
 		u.OthersDid(u.Live.Delete(ctx, service), "user: delete a Service", name)
 		time.Sleep(time.Duration(how%50) * time.Millisecond)
-		again := webService(func(s *corev1.Service) { s.Name, s.Spec.Selector = name, map[string]string{"app": colours[how%2]} })
+		again := webService(func(s *corev1.Service) {
+			s.Name, s.Spec.Selector = name, map[string]string{"app": colours[how%2]}
+		})
 		u.OthersDid(u.Live.Create(ctx, again), "user: make a Service again", name)
 	}
 }
@@ -202,8 +260,10 @@ func (u *crowd) changeService(what int, name string, how int) {
 func (u *crowd) touchEndpoints(what int, name string) {
 	ctx := context.Background()
 	endpoints := &corev1.Endpoints{}
-	if err := u.Live.Get(ctx, client.ObjectKey{Namespace: "default", Name: name}, endpoints); err != nil {
-		return // in another run they may be there; nothing else depends on them
+	if err := u.Live.Get(
+		ctx, client.ObjectKey{Namespace: "default", Name: name}, endpoints,
+	); err != nil {
+		return // in the other run they may exist; nothing else depends on them
 	}
 	switch what {
 	case 21:
@@ -217,8 +277,8 @@ func (u *crowd) touchEndpoints(what int, name string) {
 	}
 }
 
-// state is what all Endpoints say. It also asks whether that is what the Services and Pods say, which may be wrong in
-// both runs.
+// state returns the content of all Endpoints. It also checks it against the Services and Pods,
+// because it could be wrong in both runs.
 func (u *crowd) state() map[string]string {
 	ctx := context.Background()
 	var services corev1.ServiceList
@@ -234,7 +294,9 @@ func (u *crowd) state() map[string]string {
 		service := &services.Items[i]
 		var selected []*corev1.Pod
 		for _, pod := range u.Pods() {
-			if pod.Labels["app"] == service.Spec.Selector["app"] || pod.Labels["tier"] == service.Spec.Selector["tier"] && service.Spec.Selector["app"] == "" {
+			if pod.Labels["app"] == service.Spec.Selector["app"] ||
+				pod.Labels["tier"] == service.Spec.Selector["tier"] &&
+					service.Spec.Selector["app"] == "" {
 				selected = append(selected, pod)
 			}
 		}

@@ -20,26 +20,26 @@ import (
 	"github.com/loopwright/loopwright/manager/log"
 )
 
-// A second controller says the same in EndpointSlices, which is what nodes read. It is optional, because Kubernetes' own
-// controller for them is on wherever nobody has switched it off.
+// A second controller writes the same facts into EndpointSlices, which the nodes read. It is
+// optional, because clusters run Kubernetes' own controller for them by default.
 //
-// What is behind a Service on which ports is found as for Endpoints. The rest is its own: what a slice says about a Pod
-// (slices_endpoint.go), which slices have to be written (slices_plan.go), what is written into them
-// (slices_object.go), who writes it (slices_reconcile.go), under which name (slices_object.go), and when
-// (slices.go).
+// It finds the Pods and ports of a Service as the first controller does. Its own files: what a
+// slice says about a Pod (slices_endpoint.go), which slices to write (slices_plan.go), their
+// content and names (slices_object.go), the reconciler (slices_reconcile.go), and the events that
+// lead to a reconcile (slices.go).
 
 const (
-	// sliceManager is the value of the label endpointslice.kubernetes.io/managed-by, and Kubernetes' own. Whoever runs
-	// this controller in the place of the original finds the same slices.
+	// sliceManager is the value of the label endpointslice.kubernetes.io/managed-by. It is that of
+	// Kubernetes' own controller, so that this one takes over its slices.
 	sliceManager = "endpointslice-controller.k8s.io"
-	// sliceReporter is who reports events.
+	// sliceReporter is the reporting controller in events.
 	sliceReporter = "endpoint-slice-controller"
-	// mostPerSlice is how many endpoints a slice gets unless somebody says otherwise, and mostAllowed how many the API
-	// server allows.
+	// mostPerSlice is the default of MaxPerSlice, and mostAllowed the API server's limit.
 	mostPerSlice, mostAllowed = 100, 1000
 )
 
-// sliceProbe is a headless Service that selects nothing, and gets a slice all the same.
+// sliceProbe is a headless Service that selects no Pods: a controller creates an empty slice for
+// it.
 var sliceProbe = controllers.Probe{
 	Original: "endpointslice-controller", Optional: true,
 	Object: &corev1.Service{Spec: corev1.ServiceSpec{
@@ -50,15 +50,15 @@ var sliceProbe = controllers.Probe{
 	AnswerLabel: discoveryv1.LabelServiceName,
 }
 
-// SliceSettings are those of the controller for EndpointSlices alone. The zero value serves.
+// SliceSettings are those of the controller for EndpointSlices. The zero value is useful.
 type SliceSettings struct {
-	// MaxPerSlice is how many endpoints a slice may have: 100 if it is 0, and 1,000 at most. It is what
-	// kube-controller-manager calls --max-endpoints-per-slice. Slices that have more when the controller starts are
-	// divided.
+	// MaxPerSlice is how many endpoints a slice may have: 100 if it is 0, and 1,000 at most;
+	// kube-controller-manager's flag is --max-endpoints-per-slice. The controller splits existing
+	// slices that have more.
 	MaxPerSlice int
-	// BatchPeriod is how long a change of a Pod waits for others. It is what kube-controller-manager calls
-	// --endpointslice-updates-batch-period. With 0, nothing waits but what follows a write for the same Service, which
-	// rests for 0.2 ms for each endpoint in what was written.
+	// BatchPeriod is how long a change of a Pod waits for others; kube-controller-manager's flag is
+	// --endpointslice-updates-batch-period. With 0, a change waits only after a write for the same
+	// Service, for 0.2 ms for each endpoint in the slices that were written.
 	BatchPeriod time.Duration
 }
 
@@ -69,23 +69,27 @@ func AddSlices(mgr manager.Manager, options controllers.Options) error {
 
 // Add adds the controller for EndpointSlices to a manager.
 //
-// Guarantees: when nothing changes any more, the EndpointSlices of each Service with a selector list each endpoint once,
-// and nothing is written. That holds whatever happens to those slices, and whatever becomes of the answers to the
-// controller's requests. Slices that somebody else manages, which their label endpointslice.kubernetes.io/managed-by
-// says, are not touched, and neither are those of a Service without a selector. If somebody else writes slices when the
-// controller starts, it does not, and the manager's Start returns an error that says what to do.
+// Guarantees: when Services and Pods stop changing, the EndpointSlices of each Service with a
+// selector list each endpoint once, and the controller stops writing. This holds even if other
+// clients change those slices, and if answers to the controller's requests get lost. It does not
+// touch slices that another program manages according to their label
+// endpointslice.kubernetes.io/managed-by, or those of a Service without a selector. If another
+// controller writes slices already, this one does not start: the manager's Start returns an error
+// that says what to do.
 //
-// Caveats: the garbage collector deletes slices with their Service; this controller does not. The field
-// trafficDistribution of a Service becomes hints; the annotation service.kubernetes.io/topology-mode does not.
-// Endpoints that a user writes for a Service without a selector are not copied into slices, which Kubernetes has another
-// controller for. The cache needs all Pods, Services and EndpointSlices of its namespaces, and the metadata of Nodes. It
-// gets indexes, so Add may be called once for a manager.
+// Caveats: when a Service is deleted, the garbage collector deletes its slices; this controller
+// does not. It turns the field trafficDistribution of a Service into hints, but not the annotation
+// service.kubernetes.io/topology-mode. It does not copy Endpoints that a user writes for a Service
+// without a selector into slices; Kubernetes has another controller for that. The cache must have
+// all Pods, Services and EndpointSlices of its namespaces, and the metadata of Nodes. Add registers
+// indexes, so call it once for a manager.
 //
 // Errors: MaxPerSlice is less than 0 or more than 1,000.
 func (s SliceSettings) Add(mgr manager.Manager, options controllers.Options) error {
 	most := cmp.Or(s.MaxPerSlice, mostPerSlice)
 	if most < 1 || most > mostAllowed {
-		return fmt.Errorf("the EndpointSlice controller: MaxPerSlice is %d, and has to be between 1 and %d", most, mostAllowed)
+		return fmt.Errorf("the EndpointSlice controller: MaxPerSlice is %d, and has to be "+
+			"between 1 and %d", most, mostAllowed)
 	}
 	c, _, err := controllers.Client(mgr)
 	if err != nil {
@@ -94,7 +98,10 @@ func (s SliceSettings) Add(mgr manager.Manager, options controllers.Options) err
 	if err := addSliceIndexes(mgr.GetFieldIndexer()); err != nil {
 		return err
 	}
-	r := &sliceReconciler{client: c, live: mgr.GetAPIReader(), events: mgr.GetEventRecorder(sliceReporter), most: most}
+	r := &sliceReconciler{
+		client: c, live: mgr.GetAPIReader(), events: mgr.GetEventRecorder(sliceReporter),
+		most: most,
+	}
 	build, err := options.Builder(mgr, sliceProbe)
 	if err != nil {
 		return fmt.Errorf("the EndpointSlice controller: %w", err)
@@ -108,15 +115,18 @@ func (s SliceSettings) Add(mgr manager.Manager, options controllers.Options) err
 		Complete(r)
 }
 
-// RunSlices runs the controller for EndpointSlices, and nothing else, until the context ends. See Run.
+// RunSlices runs only the controller for EndpointSlices, until the context ends. See Run.
 func RunSlices(ctx context.Context, config *rest.Config, workers int) error {
-	return controllers.Run(ctx, config, controllers.Options{Controller: controller.Options{MaxConcurrentReconciles: workers}}, AddSlices)
+	return controllers.Run(ctx, config,
+		controllers.Options{Controller: controller.Options{MaxConcurrentReconciles: workers}},
+		AddSlices)
 }
 
-// The fields by which this controller finds objects. Each controller has its own, because a field may be added once.
+// The indexes of this controller. It cannot share those of the first, because an index may be added
+// only once.
 const (
 	sliceSelectorIndex = "endpointslices:selects" // of Services
-	sliceIndex         = "endpointslices:service" // of slices: the Service whose they are
+	sliceIndex         = "endpointslices:service" // of slices: their Service
 	nodeIndex          = "endpointslices:node"    // of Pods
 )
 
@@ -128,27 +138,33 @@ func addSliceIndexes(to client.FieldIndexer) error {
 	}{
 		{&corev1.Service{}, sliceSelectorIndex, selectorIndexValues},
 		{&discoveryv1.EndpointSlice{}, sliceIndex, func(object client.Object) []string {
-			if service := object.GetLabels()[discoveryv1.LabelServiceName]; isSliceOf(object, service) {
+			service := object.GetLabels()[discoveryv1.LabelServiceName]
+			if isSliceOf(object, service) {
 				return []string{service}
 			}
 			return nil
 		}},
-		{&corev1.Pod{}, nodeIndex, func(object client.Object) []string { return []string{object.(*corev1.Pod).Spec.NodeName} }},
+		{&corev1.Pod{}, nodeIndex, func(object client.Object) []string {
+			return []string{object.(*corev1.Pod).Spec.NodeName}
+		}},
 	} {
-		if err := to.IndexField(context.Background(), index.of, index.field, index.values); err != nil {
+		if err := to.IndexField(
+			context.Background(), index.of, index.field, index.values,
+		); err != nil {
 			return fmt.Errorf("the EndpointSlice controller: %w", err)
 		}
 	}
 	return nil
 }
 
-// isSliceOf reports whether a slice is one of those that the controller manages for a Service.
+// isSliceOf reports whether the controller manages a slice for a Service.
 func isSliceOf(slice client.Object, service string) bool {
 	labels := slice.GetLabels()
-	return service != "" && labels[discoveryv1.LabelServiceName] == service && labels[discoveryv1.LabelManagedBy] == sliceManager
+	return service != "" && labels[discoveryv1.LabelServiceName] == service &&
+		labels[discoveryv1.LabelManagedBy] == sliceManager
 }
 
-// sliceEvents wakes the Services whose slices somebody else has touched.
+// sliceEvents enqueues the Services whose slices another client has written.
 type sliceEvents struct{ written *memory }
 
 func (s sliceEvents) handler() handler.EventHandler {
@@ -160,7 +176,7 @@ func (s sliceEvents) handler() handler.EventHandler {
 		},
 		UpdateFunc: func(_ context.Context, u event.UpdateEvent, q queue) {
 			if !s.isOwnWrite(u.ObjectNew) {
-				wakeServiceOf(q, u.ObjectOld) // which may be another one than that of the next
+				wakeServiceOf(q, u.ObjectOld) // its Service may be a different one
 				wakeServiceOf(q, u.ObjectNew)
 			}
 		},
@@ -171,7 +187,8 @@ func (s sliceEvents) handler() handler.EventHandler {
 	}
 }
 
-// isOwnWrite reports whether the controller has just written this: then there is nothing to look at.
+// isOwnWrite reports whether the controller has just written this version: then there is nothing to
+// reconcile.
 func (s sliceEvents) isOwnWrite(slice client.Object) bool {
 	return s.written.isOwnWrite(client.ObjectKeyFromObject(slice), slice.GetResourceVersion())
 }
@@ -184,9 +201,9 @@ func wakeServiceOf(q queue, slice client.Object) {
 	}
 }
 
-// nodeEvents wakes the Services of a Node's Pods, if the Node comes or goes, or if its zone changes. A cloud may write the
-// zone some time after the Node has come. Nodes of the first list wake nobody, because each Service has an event of its
-// own then.
+// nodeEvents enqueues the Services of a Node's Pods if the Node is created or deleted, or if its
+// zone changes: a cloud may write the zone some time after the Node was created. It ignores the
+// Nodes of the first list, because each Service has its own event then.
 type nodeEvents struct {
 	cache client.Reader
 	pods  podEvents
@@ -200,7 +217,8 @@ func (n nodeEvents) handler() handler.EventHandler {
 			}
 		},
 		UpdateFunc: func(ctx context.Context, u event.UpdateEvent, q queue) {
-			if u.ObjectOld.GetLabels()[corev1.LabelTopologyZone] != u.ObjectNew.GetLabels()[corev1.LabelTopologyZone] {
+			if u.ObjectOld.GetLabels()[corev1.LabelTopologyZone] !=
+				u.ObjectNew.GetLabels()[corev1.LabelTopologyZone] {
 				n.wakeServicesOn(ctx, q, u.ObjectNew)
 			}
 		},
@@ -212,7 +230,9 @@ func (n nodeEvents) handler() handler.EventHandler {
 
 func (n nodeEvents) wakeServicesOn(ctx context.Context, q queue, node client.Object) {
 	var list corev1.PodList
-	if err := n.cache.List(ctx, &list, client.MatchingFields{nodeIndex: node.GetName()}, client.UnsafeDisableDeepCopy); err != nil {
+	if err := n.cache.List(
+		ctx, &list, client.MatchingFields{nodeIndex: node.GetName()}, client.UnsafeDisableDeepCopy,
+	); err != nil {
 		log.FromContext(ctx).Error(err, "Looking for the Pods of a Node", "node", node.GetName())
 		return
 	}

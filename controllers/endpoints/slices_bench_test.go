@@ -9,8 +9,8 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 )
 
-// What one look computes that finds nothing to do, and how many bytes are written, and sent to each node, if one Pod of
-// so many is not ready any more: as Endpoints, and as slices.
+// What a reconcile computes that finds nothing to do; and how many bytes it writes, and the API
+// server sends to each node, if one of the Pods is no longer ready: as Endpoints, and as slices.
 func BenchmarkALookAtSlicesThatFindsNothingToDo(b *testing.B) {
 	for _, n := range []int{3, 100, 1000} {
 		b.Run(fmt.Sprintf("pods=%d", n), func(b *testing.B) {
@@ -22,7 +22,9 @@ func BenchmarkALookAtSlicesThatFindsNothingToDo(b *testing.B) {
 			board.carryOut(mostPerSlice, pods...)
 			b.ReportAllocs()
 			for b.Loop() {
-				if p := planOf(wantedOf(board.service, pods, someNodes), board.have, mostPerSlice); len(p.create)+len(p.update)+len(p.remove) > 0 {
+				if p := planOf(
+					wantedOf(board.service, pods, someNodes), board.have, mostPerSlice,
+				); len(p.create)+len(p.update)+len(p.remove) > 0 {
 					b.Fatal("it is there already")
 				}
 			}
@@ -36,7 +38,9 @@ func BenchmarkALookAtSlicesThatFindsNothingToDo(b *testing.B) {
 	}
 }
 
-func size[T *discoveryv1.EndpointSlice | *corev1.Endpoints](b *testing.B, objects ...T) (bytes float64) {
+func size[T *discoveryv1.EndpointSlice | *corev1.Endpoints](
+	b *testing.B, objects ...T,
+) (bytes float64) {
 	for _, object := range objects {
 		text, err := json.Marshal(object)
 		if err != nil {

@@ -17,9 +17,13 @@ import (
 	"github.com/loopwright/loopwright/manager/recorder/events"
 )
 
-// slicesWorkOn is what there is to do for the slices of the Service web, of which each has two endpoints at most.
+// slicesWorkOn is the Work for the slices of the Service web, each with at most two endpoints.
 func slicesWorkOn(wasLookedAt bool, objects ...client.Object) simulation.Work {
-	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1", Labels: map[string]string{"topology.kubernetes.io/zone": "east"}}}
+	node := &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: "n1", Labels: map[string]string{"topology.kubernetes.io/zone": "east"},
+		},
+	}
 	work := workOn(wasLookedAt, append(objects, node)...)
 	work.Indexes = addSliceIndexes
 	work.New = func(c client.Client, _ client.WriteWaiter) reconcile.Reconciler {
@@ -44,7 +48,7 @@ func slicesWorkOn(wasLookedAt bool, objects ...client.Object) simulation.Work {
 	return work
 }
 
-// Nodes would route to endpoints that are not there, or twice to one that is there.
+// Nodes would route to endpoints that do not exist, or would have one twice.
 func TestWhicheverCallFailsTheSlicesAreRight(t *testing.T) {
 	service := newBoard().service
 	had := newBoard(families(corev1.IPv4Protocol, corev1.IPv6Protocol))
@@ -67,11 +71,28 @@ func TestWhicheverCallFailsTheSlicesAreRight(t *testing.T) {
 		work simulation.Work
 		want string
 	}{
-		{"a new Service", slicesWorkOn(false, append(with(podsOf(1, 2, 3)...), service)...), "[1 2] on [8080]; [3] on [8080]"},
-		{"some to update, to create and to delete", slicesWorkOn(true, append(with(pods...), there...)...), "[(1) 2] on [8080]; [3] on [8080]; [4 5] on [8080]"},
-		{"slices that are gone", slicesWorkOn(true, append(with(podsOf(1)...), service)...), "[1] on [8080]"},
-		{"a name that is taken", slicesWorkOn(false, append(with(podsOf(1)...), service, taken)...), "[1] on [8080]; [99] on []"},
-		{"a Service that is gone", slicesWorkOn(true, there[1:]...), "IPv6 [] on []; [1 2] on [8080]; [3] on [8080]"},
+		{
+			"a new Service", slicesWorkOn(false, append(with(podsOf(1, 2, 3)...), service)...),
+			"[1 2] on [8080]; [3] on [8080]",
+		},
+		{
+			"some to update, to create and to delete",
+			slicesWorkOn(true, append(with(pods...), there...)...),
+			"[(1) 2] on [8080]; [3] on [8080]; [4 5] on [8080]",
+		},
+		{
+			"slices that are gone", slicesWorkOn(true, append(with(podsOf(1)...), service)...),
+			"[1] on [8080]",
+		},
+		{
+			"a name that is taken",
+			slicesWorkOn(false, append(with(podsOf(1)...), service, taken)...),
+			"[1] on [8080]; [99] on []",
+		},
+		{
+			"a Service that is gone", slicesWorkOn(true, there[1:]...),
+			"IPv6 [] on []; [1 2] on [8080]; [3] on [8080]",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			require.Equal(t, c.want, c.work.SurvivesEachFailure(t))

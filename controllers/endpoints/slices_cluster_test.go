@@ -23,15 +23,18 @@ import (
 	"github.com/loopwright/loopwright/manager/controller"
 )
 
-// The clusters of other tests run the original, and this one does not. Both of our controllers run, in one manager.
+// The clusters of other tests run the original, and this one does not. Both of our controllers run,
+// in one manager.
 func startWithoutOriginals(t *testing.T) (*realCluster, *rest.Config) {
 	if testing.Short() {
 		t.Skip("needs a cluster, which -short leaves out")
 	}
 	options := cluster.Options{
-		Dir: filepath.Join(t.TempDir(), "state"), Ephemeral: true, Out: os.Stderr, Originals: []string{"-endpointslice-controller"},
+		Dir: filepath.Join(t.TempDir(), "state"), Ephemeral: true, Out: os.Stderr,
+		Originals: []string{"-endpointslice-controller"},
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute) // the cluster may have to be built
+	// the cluster may have to be built
+	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
 	t.Cleanup(cancel)
 	t.Cleanup(func() { require.NoError(t, cluster.Down(context.Background(), options)) })
 	own, err := cluster.Up(ctx, options)
@@ -43,12 +46,13 @@ func startWithoutOriginals(t *testing.T) (*realCluster, *rest.Config) {
 	running, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- controllers.Run(running, config, controllers.Options{}, func(mgr manager.Manager, options controllers.Options) error {
-			if err := Add(mgr, options); err != nil {
-				return err
-			}
-			return AddSlices(mgr, options)
-		})
+		ended <- controllers.Run(running, config, controllers.Options{},
+			func(mgr manager.Manager, options controllers.Options) error {
+				if err := Add(mgr, options); err != nil {
+					return err
+				}
+				return AddSlices(mgr, options)
+			})
 	}()
 	t.Cleanup(func() {
 		stop()
@@ -60,10 +64,17 @@ func startWithoutOriginals(t *testing.T) (*realCluster, *rest.Config) {
 func TestOnAClusterWithoutTheOriginalOurSlicesSayWhatOurEndpointsSay(t *testing.T) {
 	r, config := startWithoutOriginals(t)
 	service := &corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "web", Labels: map[string]string{"team": "shop"}},
-		Spec: corev1.ServiceSpec{Selector: map[string]string{"app": "web"}, Ports: []corev1.ServicePort{
-			{Name: "web", Port: 80, TargetPort: intstr.FromString("http")}, {Name: "dns", Port: 53, Protocol: corev1.ProtocolUDP, TargetPort: intstr.FromInt32(5353)},
-		}},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: r.namespace, Name: "web", Labels: map[string]string{"team": "shop"},
+		},
+		Spec: corev1.ServiceSpec{Selector: map[string]string{"app": "web"},
+			Ports: []corev1.ServicePort{
+				{Name: "web", Port: 80, TargetPort: intstr.FromString("http")},
+				{
+					Name: "dns", Port: 53, Protocol: corev1.ProtocolUDP,
+					TargetPort: intstr.FromInt32(5353),
+				},
+			}},
 	}
 	require.NoError(t, r.Create(t.Context(), service))
 	for n := range 3 {
@@ -74,14 +85,16 @@ func TestOnAClusterWithoutTheOriginalOurSlicesSayWhatOurEndpointsSay(t *testing.
 	require.Equal(t, service.UID, metav1.GetControllerOf(slice).UID)
 	require.Regexp(t, "^web-", slice.Name)
 
-	t.Log("the API server takes what the controller writes: an update in place of the whole object changes nothing")
+	t.Log("the API server takes what the controller writes: an update in place of the whole " +
+		"object changes nothing")
 	version := slice.ResourceVersion
 	require.NoError(t, r.Update(t.Context(), slice))
 	require.Equal(t, version, slice.ResourceVersion)
 
 	t.Log("a zone that a Node gets later")
 	node := &corev1.Node{}
-	require.NoError(t, r.Get(t.Context(), client.ObjectKey{Name: *slice.Endpoints[0].NodeName}, node))
+	require.NoError(t, r.Get(t.Context(), client.ObjectKey{Name: *slice.Endpoints[0].NodeName},
+		node))
 	before := node.DeepCopy()
 	node.Labels[corev1.LabelTopologyZone] = "east"
 	require.NoError(t, r.Patch(t.Context(), node, client.MergeFrom(before)))
@@ -91,18 +104,22 @@ func TestOnAClusterWithoutTheOriginalOurSlicesSayWhatOurEndpointsSay(t *testing.
 
 	t.Log("another program is refused")
 	another := controllers.Options{Controller: controller.Options{SkipNameValidation: new(true)}}
-	require.ErrorContains(t, controllers.Run(t.Context(), config, another, AddSlices), "somebody else does the work of the endpointslice-controller already")
+	require.ErrorContains(t, controllers.Run(t.Context(), config, another, AddSlices),
+		"somebody else does the work of the endpointslice-controller already")
 
 	t.Log("the garbage collector deletes the slices with their Service")
 	require.NoError(t, r.Delete(t.Context(), service))
-	require.Eventually(t, func() bool { return len(r.slices()) == 0 }, time.Minute, 20*time.Millisecond)
+	require.Eventually(t, func() bool {
+		return len(r.slices()) == 0
+	}, time.Minute, 20*time.Millisecond)
 }
 
-// slices are those of the Service web.
+// slices returns the slices of the Service web.
 func (r *realCluster) slices() []discoveryv1.EndpointSlice {
 	r.Helper()
 	var list discoveryv1.EndpointSliceList
-	require.NoError(r, r.List(r.Context(), &list, client.InNamespace(r.namespace), client.MatchingLabels{discoveryv1.LabelServiceName: "web"}))
+	require.NoError(r, r.List(r.Context(), &list, client.InNamespace(r.namespace),
+		client.MatchingLabels{discoveryv1.LabelServiceName: "web"}))
 	return list.Items
 }
 

@@ -11,23 +11,27 @@ import (
 	"github.com/loopwright/loopwright/controllers/internal/podstate"
 )
 
-// Endpoints say of an address that it is ready, or that it is not. A slice says more of it: whether it serves, whether it
-// is about to end, in which zone it is. So a Pod that is being deleted is listed as long as it runs: if no other one is
-// left, traffic may still go to it.
+// Endpoints only say whether an address is ready. A slice also says whether it serves, whether it
+// is terminating, and in which zone it is. So a slice lists a terminating Pod as long as it runs:
+// if no other Pod is left, traffic may still go to it.
 
-// group is what may share a slice: endpoints of one address type that serve on the same ports.
+// group has endpoints that may share a slice: they have one address type, and serve on the same
+// ports.
 type group struct {
 	addresses discoveryv1.AddressType
-	ports     []corev1.EndpointPort // in their order; none for Pods that know none of the Service's ports
+	ports     []corev1.EndpointPort // sorted; none for Pods that have none of the Service's ports
 	endpoints []discoveryv1.Endpoint
 }
 
-// nodes are the Nodes that there are, with their zones. A zone is empty if the Node does not say.
+// nodes has the zones of the Nodes that exist, by name. A zone is "" if the Node has no label for
+// it.
 type nodes map[string]string
 
-// groupsOf are a Service's endpoints. The order of the Pods does not matter.
+// groupsOf returns a Service's endpoints in groups. The order of the Pods does not matter.
 func groupsOf(service *corev1.Service, pods []*corev1.Pod, nodes nodes) (groups []group) {
-	pods = slices.SortedFunc(slices.Values(pods), func(a, b *corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
+	pods = slices.SortedFunc(slices.Values(pods), func(a, b *corev1.Pod) int {
+		return cmp.Compare(a.Name, b.Name)
+	})
 	for _, addresses := range addressTypesOf(service) {
 		first := len(groups)
 		for _, pod := range pods {
@@ -37,7 +41,9 @@ func groupsOf(service *corev1.Service, pods []*corev1.Pod, nodes nodes) (groups 
 			}
 			ports := portsOf(service, pod)
 			slices.SortFunc(ports, comparePorts)
-			i := slices.IndexFunc(groups[first:], func(g group) bool { return samePorts(g.ports, ports) })
+			i := slices.IndexFunc(groups[first:], func(g group) bool {
+				return samePorts(g.ports, ports)
+			})
 			if i < 0 {
 				i = len(groups) - first
 				groups = append(groups, group{addresses: addresses, ports: ports})
@@ -48,8 +54,9 @@ func groupsOf(service *corev1.Service, pods []*corev1.Pod, nodes nodes) (groups 
 	return groups
 }
 
-// addressTypesOf are those of which a Service has slices. A Service that the API server has not completed has that of
-// its own address, or both if it has none.
+// addressTypesOf returns the address types for which a Service has slices. If the API server has
+// not set its IP families, it is the type of the Service's own address, or both types if it has
+// none.
 func addressTypesOf(service *corev1.Service) (types []discoveryv1.AddressType) {
 	switch {
 	case len(service.Spec.IPFamilies) > 0:
@@ -58,14 +65,18 @@ func addressTypesOf(service *corev1.Service) (types []discoveryv1.AddressType) {
 		}
 		return types
 	case hasClusterIP(service):
-		return []discoveryv1.AddressType{discoveryv1.AddressType(familyOfIP(netutils.ParseIPSloppy(service.Spec.ClusterIP)))}
+		return []discoveryv1.AddressType{
+			discoveryv1.AddressType(familyOfIP(netutils.ParseIPSloppy(service.Spec.ClusterIP))),
+		}
 	}
 	return []discoveryv1.AddressType{discoveryv1.AddressTypeIPv4, discoveryv1.AddressTypeIPv6}
 }
 
-// endpointOf is a Pod as an endpoint. ok is false if it is none: it has finished, or has no address of that type, or its
-// Node is gone, and the Service does not ask for whatever has an address.
-func endpointOf(service *corev1.Service, pod *corev1.Pod, addresses discoveryv1.AddressType, nodes nodes) (e discoveryv1.Endpoint, ok bool) {
+// endpointOf returns a Pod as an endpoint. ok is false if the Pod has finished, or has no address
+// of that type, or if its Node is gone and the Service does not have publishNotReadyAddresses.
+func endpointOf(
+	service *corev1.Service, pod *corev1.Pod, addresses discoveryv1.AddressType, nodes nodes,
+) (e discoveryv1.Endpoint, ok bool) {
 	zone, hasNode := nodes[pod.Spec.NodeName]
 	all := service.Spec.PublishNotReadyAddresses
 	ip := ipIn(corev1.IPFamily(addresses), pod)
@@ -76,9 +87,13 @@ func endpointOf(service *corev1.Service, pod *corev1.Pod, addresses discoveryv1.
 	terminating := pod.DeletionTimestamp != nil
 	is := &[3]bool{all || serving && !terminating, serving, terminating}
 	e = discoveryv1.Endpoint{
-		Addresses:  []string{ip},
-		Conditions: discoveryv1.EndpointConditions{Ready: &is[0], Serving: &is[1], Terminating: &is[2]},
-		TargetRef:  &corev1.ObjectReference{Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID},
+		Addresses: []string{ip},
+		Conditions: discoveryv1.EndpointConditions{
+			Ready: &is[0], Serving: &is[1], Terminating: &is[2],
+		},
+		TargetRef: &corev1.ObjectReference{
+			Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID,
+		},
 	}
 	if pod.Spec.NodeName != "" {
 		e.NodeName = new(pod.Spec.NodeName)
@@ -86,20 +101,23 @@ func endpointOf(service *corev1.Service, pod *corev1.Pod, addresses discoveryv1.
 	if zone != "" {
 		e.Zone = new(zone)
 	}
-	if pod.Spec.Hostname != "" && pod.Spec.Subdomain == service.Name && pod.Namespace == service.Namespace {
+	if pod.Spec.Hostname != "" && pod.Spec.Subdomain == service.Name &&
+		pod.Namespace == service.Namespace {
 		e.Hostname = new(pod.Spec.Hostname)
 	}
 	e.Hints = hintsOf(service, e)
 	return e, true
 }
 
-// hintsOf say from where an endpoint should be used, if the Service prefers a short way. Nobody should use one that is
-// not ready.
+// hintsOf returns the zones and nodes from which an endpoint should be used, if the Service asks
+// for nearby endpoints. An endpoint that is not ready gets no hints.
 func hintsOf(service *corev1.Service, e discoveryv1.Endpoint) *discoveryv1.EndpointHints {
 	var hints discoveryv1.EndpointHints
-	if distribution := service.Spec.TrafficDistribution; distribution != nil && *e.Conditions.Ready {
+	if distribution := service.Spec.TrafficDistribution; distribution != nil &&
+		*e.Conditions.Ready {
 		onNode := *distribution == corev1.ServiceTrafficDistributionPreferSameNode
-		inZone := onNode || *distribution == corev1.ServiceTrafficDistributionPreferSameZone || *distribution == corev1.ServiceTrafficDistributionPreferClose
+		inZone := onNode || *distribution == corev1.ServiceTrafficDistributionPreferSameZone ||
+			*distribution == corev1.ServiceTrafficDistributionPreferClose
 		if inZone && e.Zone != nil {
 			hints.ForZones = []discoveryv1.ForZone{{Name: *e.Zone}}
 		}
@@ -113,10 +131,11 @@ func hintsOf(service *corev1.Service, e discoveryv1.Endpoint) *discoveryv1.Endpo
 	return &hints
 }
 
-// sameEndpoint compares all that the controller decides about an endpoint.
+// sameEndpoint compares all fields of an endpoint that the controller sets.
 func sameEndpoint(a, b *discoveryv1.Endpoint) bool {
 	return slices.Equal(a.Addresses, b.Addresses) &&
-		same(a.Conditions.Ready, b.Conditions.Ready) && same(a.Conditions.Serving, b.Conditions.Serving) &&
+		same(a.Conditions.Ready, b.Conditions.Ready) &&
+		same(a.Conditions.Serving, b.Conditions.Serving) &&
 		same(a.Conditions.Terminating, b.Conditions.Terminating) &&
 		same(a.NodeName, b.NodeName) && same(a.Zone, b.Zone) && same(a.Hostname, b.Hostname) &&
 		compareTargets(a.TargetRef, b.TargetRef) == 0 && sameHints(a.Hints, b.Hints)
@@ -129,7 +148,7 @@ func sameHints(a, b *discoveryv1.EndpointHints) bool {
 	return slices.Equal(a.ForZones, b.ForZones) && slices.Equal(a.ForNodes, b.ForNodes)
 }
 
-// same compares what is pointed to.
+// same compares the values, or nil.
 func same[T comparable](a, b *T) bool {
 	if a == nil || b == nil {
 		return a == b
@@ -138,5 +157,7 @@ func same[T comparable](a, b *T) bool {
 }
 
 func samePorts(a, b []corev1.EndpointPort) bool {
-	return slices.EqualFunc(a, b, func(a, b corev1.EndpointPort) bool { return comparePorts(a, b) == 0 })
+	return slices.EqualFunc(a, b, func(a, b corev1.EndpointPort) bool {
+		return comparePorts(a, b) == 0
+	})
 }

@@ -11,17 +11,18 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// someNodes are n1, which is in the zone east, and n2, which says nothing about its zone.
+// someNodes has n1 in the zone east, and n2 without a zone.
 var someNodes = nodes{"n1": "east", "n2": ""}
 
-// showEndpoint is an endpoint in words: its address, and what of it is not as usual.
+// showEndpoint returns an endpoint as text: its address, and what is not the default.
 func showEndpoint(e *discoveryv1.Endpoint) string {
 	text := strings.Join(e.Addresses, "+")
 	for _, c := range []struct {
 		is     *bool
 		usual  bool
 		differ string
-	}{{e.Conditions.Ready, true, " not ready"}, {e.Conditions.Serving, true, " not serving"}, {e.Conditions.Terminating, false, " terminating"}} {
+	}{{e.Conditions.Ready, true, " not ready"}, {e.Conditions.Serving, true, " not serving"},
+		{e.Conditions.Terminating, false, " terminating"}} {
 		if *c.is != c.usual {
 			text += c.differ
 		}
@@ -40,7 +41,7 @@ func showEndpoint(e *discoveryv1.Endpoint) string {
 	return text
 }
 
-// showGroups is groups in words.
+// showGroups returns groups as text.
 func showGroups(groups []group) (lines []string) {
 	for _, g := range groups {
 		var endpoints, ports []string
@@ -50,7 +51,8 @@ func showGroups(groups []group) (lines []string) {
 		for _, p := range g.ports {
 			ports = append(ports, fmt.Sprintf("%s=%d/%s", p.Name, p.Port, p.Protocol))
 		}
-		lines = append(lines, fmt.Sprintf("%s %s: %s", g.addresses, strings.Join(ports, " "), strings.Join(endpoints, ", ")))
+		lines = append(lines, fmt.Sprintf("%s %s: %s", g.addresses, strings.Join(ports, " "),
+			strings.Join(endpoints, ", ")))
 	}
 	return lines
 }
@@ -59,9 +61,12 @@ func distributes(how string) func(*corev1.Service) {
 	return func(s *corev1.Service) { s.Spec.TrafficDistribution = &how }
 }
 
-// A node sends traffic to what is ready, and if nothing is, to what serves though it is about to end.
+// A node sends traffic to endpoints that are ready and, if there are none, to terminating ones that
+// still serve.
 func TestWhatASliceSaysAboutAPod(t *testing.T) {
-	onNode := func(name string) func(*corev1.Pod) { return func(p *corev1.Pod) { p.Spec.NodeName = name } }
+	onNode := func(name string) func(*corev1.Pod) {
+		return func(p *corev1.Pod) { p.Spec.NodeName = name }
+	}
 	named := func(p *corev1.Pod) { p.Spec.Hostname, p.Spec.Subdomain = "web-0", "web" }
 	for _, c := range []struct {
 		name    string
@@ -70,47 +75,112 @@ func TestWhatASliceSaysAboutAPod(t *testing.T) {
 		want    string // empty if it is not listed
 	}{
 		{"it is ready", webService(), runningPod(1), "10.0.0.1 on n1 in east"},
-		{"it is not ready", webService(), runningPod(1, notReady), "10.0.0.1 not ready not serving on n1 in east"},
-		{"it is being deleted, and serves", webService(), runningPod(1, deleted), "10.0.0.1 not ready terminating on n1 in east"},
-		{"it is being deleted, and does not serve", webService(), runningPod(1, deleted, notReady), "10.0.0.1 not ready not serving terminating on n1 in east"},
-		{"all are published: not ready", webService(publishes), runningPod(1, notReady), "10.0.0.1 not serving on n1 in east"},
-		{"all are published: being deleted", webService(publishes), runningPod(1, deleted), "10.0.0.1 terminating on n1 in east"},
+		{
+			"it is not ready", webService(), runningPod(1, notReady),
+			"10.0.0.1 not ready not serving on n1 in east",
+		},
+		{
+			"it is being deleted, and serves", webService(), runningPod(1, deleted),
+			"10.0.0.1 not ready terminating on n1 in east",
+		},
+		{
+			"it is being deleted, and does not serve", webService(),
+			runningPod(1, deleted, notReady),
+			"10.0.0.1 not ready not serving terminating on n1 in east",
+		},
+		{
+			"all are published: not ready", webService(publishes), runningPod(1, notReady),
+			"10.0.0.1 not serving on n1 in east",
+		},
+		{
+			"all are published: being deleted", webService(publishes), runningPod(1, deleted),
+			"10.0.0.1 terminating on n1 in east",
+		},
 		{"it has failed", webService(publishes), runningPod(1, failed), ""},
 		{"it has no address", webService(publishes), runningPod(1, withIPs()), ""},
-		{"its address is one that the API server refuses", webService(), runningPod(1, withIPs("127.0.0.1")), ""},
-		{"its Node says nothing about a zone", webService(), runningPod(1, onNode("n2")), "10.0.0.1 on n2"},
+		{
+			"its address is one that the API server refuses", webService(),
+			runningPod(1, withIPs("127.0.0.1")), "",
+		},
+		{
+			"its Node says nothing about a zone", webService(), runningPod(1, onNode("n2")),
+			"10.0.0.1 on n2",
+		},
 		{"its Node is gone", webService(), runningPod(1, onNode("n3")), ""},
-		{"its Node is gone, and all are published", webService(publishes), runningPod(1, onNode("n3")), "10.0.0.1 on n3"},
-		{"it has no Node, and all are published", webService(publishes), runningPod(1, onNode("")), "10.0.0.1"},
-		{"it has a name in the Service", webService(), runningPod(1, named), "10.0.0.1 on n1 in east as web-0"},
-		{"it has a name in another Service", webService(), runningPod(1, named, func(p *corev1.Pod) { p.Spec.Subdomain = "db" }), "10.0.0.1 on n1 in east"},
-		{"it has a subdomain, and no name", webService(), runningPod(1, func(p *corev1.Pod) { p.Spec.Subdomain = "web" }), "10.0.0.1 on n1 in east"},
-		{"the same zone is preferred", webService(distributes("PreferSameZone")), runningPod(1), "10.0.0.1 on n1 in east for [{east}] []"},
-		{"what is close is preferred", webService(distributes("PreferClose")), runningPod(1), "10.0.0.1 on n1 in east for [{east}] []"},
-		{"the same Node is preferred", webService(distributes("PreferSameNode")), runningPod(1), "10.0.0.1 on n1 in east for [{east}] [{n1}]"},
-		{"the same Node is preferred, and there is no zone", webService(distributes("PreferSameNode")), runningPod(1, onNode("n2")), "10.0.0.1 on n2 for [] [{n2}]"},
-		{"the same zone is preferred, and there is none", webService(distributes("PreferSameZone")), runningPod(1, onNode("n2")), "10.0.0.1 on n2"},
-		{"nobody prefers what is not ready", webService(distributes("PreferSameZone")), runningPod(1, notReady), "10.0.0.1 not ready not serving on n1 in east"},
-		{"a preference that nobody knows", webService(distributes("PreferRemote")), runningPod(1), "10.0.0.1 on n1 in east"},
+		{
+			"its Node is gone, and all are published", webService(publishes),
+			runningPod(1, onNode("n3")), "10.0.0.1 on n3",
+		},
+		{
+			"it has no Node, and all are published", webService(publishes),
+			runningPod(1, onNode("")), "10.0.0.1",
+		},
+		{
+			"it has a name in the Service", webService(), runningPod(1, named),
+			"10.0.0.1 on n1 in east as web-0",
+		},
+		{"it has a name in another Service", webService(),
+			runningPod(1, named, func(p *corev1.Pod) {
+				p.Spec.Subdomain = "db"
+			}), "10.0.0.1 on n1 in east"},
+		{"it has a subdomain, and no name", webService(), runningPod(1, func(p *corev1.Pod) {
+			p.Spec.Subdomain = "web"
+		}), "10.0.0.1 on n1 in east"},
+		{
+			"the same zone is preferred", webService(distributes("PreferSameZone")), runningPod(1),
+			"10.0.0.1 on n1 in east for [{east}] []",
+		},
+		{
+			"what is close is preferred", webService(distributes("PreferClose")), runningPod(1),
+			"10.0.0.1 on n1 in east for [{east}] []",
+		},
+		{
+			"the same Node is preferred", webService(distributes("PreferSameNode")), runningPod(1),
+			"10.0.0.1 on n1 in east for [{east}] [{n1}]",
+		},
+		{
+			"the same Node is preferred, and there is no zone",
+			webService(distributes("PreferSameNode")), runningPod(1, onNode("n2")),
+			"10.0.0.1 on n2 for [] [{n2}]",
+		},
+		{
+			"the same zone is preferred, and there is none",
+			webService(distributes("PreferSameZone")), runningPod(1, onNode("n2")),
+			"10.0.0.1 on n2",
+		},
+		{
+			"nobody prefers what is not ready", webService(distributes("PreferSameZone")),
+			runningPod(1, notReady), "10.0.0.1 not ready not serving on n1 in east",
+		},
+		{
+			"a preference that nobody knows", webService(distributes("PreferRemote")),
+			runningPod(1), "10.0.0.1 on n1 in east",
+		},
 	} {
 		var want []string
 		if c.want != "" {
 			want = []string{"IPv4 http=8080/TCP: " + c.want}
 		}
-		require.Equal(t, want, showGroups(groupsOf(c.service, []*corev1.Pod{c.pod}, someNodes)), c.name)
+		require.Equal(t, want, showGroups(groupsOf(c.service, []*corev1.Pod{c.pod}, someNodes)),
+			c.name)
 	}
 }
 
 func TestAnEndpointNamesItsPod(t *testing.T) {
 	groups := groupsOf(webService(), []*corev1.Pod{runningPod(1)}, someNodes)
-	require.Equal(t, &corev1.ObjectReference{Kind: "Pod", Namespace: "default", Name: "pod-1", UID: "pod-1"}, groups[0].endpoints[0].TargetRef)
+	require.Equal(t, &corev1.ObjectReference{Kind: "Pod", Namespace: "default", Name: "pod-1",
+		UID: "pod-1"}, groups[0].endpoints[0].TargetRef)
 }
 
-// Whoever has only IPv6 would find nobody in a list of IPv4 addresses.
+// A client with IPv6 only could not use any of a list of IPv4 addresses.
 func TestThereAreSlicesOfEachAddressTypeOfTheService(t *testing.T) {
 	const four, six = corev1.IPv4Protocol, corev1.IPv6Protocol
-	pods := []*corev1.Pod{runningPod(1, withIPs("10.0.0.1", "fd00::1")), runningPod(2), runningPod(3, withIPs("fd00:0::0003"))}
-	v4, v6 := "IPv4 http=8080/TCP: 10.0.0.1 on n1 in east, 10.0.0.2 on n1 in east", "IPv6 http=8080/TCP: fd00::1 on n1 in east, fd00::3 on n1 in east"
+	pods := []*corev1.Pod{
+		runningPod(1, withIPs("10.0.0.1", "fd00::1")), runningPod(2),
+		runningPod(3, withIPs("fd00:0::0003")),
+	}
+	v4, v6 := "IPv4 http=8080/TCP: 10.0.0.1 on n1 in east, 10.0.0.2 on n1 in east",
+		"IPv6 http=8080/TCP: fd00::1 on n1 in east, fd00::3 on n1 in east"
 	old := func(ip string) func(*corev1.Service) {
 		return func(s *corev1.Service) { s.Spec.ClusterIP, s.Spec.IPFamilies = ip, nil }
 	}
@@ -134,29 +204,41 @@ func TestThereAreSlicesOfEachAddressTypeOfTheService(t *testing.T) {
 // All endpoints of a slice serve on all of its ports.
 func TestPodsWithOtherPortsAreInOtherGroups(t *testing.T) {
 	two := webService(func(s *corev1.Service) {
-		s.Spec.Ports = append(s.Spec.Ports, corev1.ServicePort{Name: "admin", Port: 81, Protocol: corev1.ProtocolTCP, TargetPort: intstr.FromString("admin")})
+		s.Spec.Ports = append(s.Spec.Ports,
+			corev1.ServicePort{Name: "admin", Port: 81, Protocol: corev1.ProtocolTCP,
+				TargetPort: intstr.FromString("admin")})
 	})
 	withAdmin := func(p *corev1.Pod) {
-		p.Spec.Containers[0].Ports = append(p.Spec.Containers[0].Ports, corev1.ContainerPort{Name: "admin", ContainerPort: 9000, Protocol: corev1.ProtocolTCP})
+		p.Spec.Containers[0].Ports = append(p.Spec.Containers[0].Ports,
+			corev1.ContainerPort{Name: "admin", ContainerPort: 9000, Protocol: corev1.ProtocolTCP})
 	}
 	withoutAny := func(p *corev1.Pod) { p.Spec.Containers[0].Ports = nil }
-	pods := []*corev1.Pod{runningPod(1), runningPod(2, withAdmin), runningPod(3, withoutAny), runningPod(4)}
+	pods := []*corev1.Pod{
+		runningPod(1), runningPod(2, withAdmin), runningPod(3, withoutAny), runningPod(4),
+	}
 	require.Equal(t, []string{
 		"IPv4 http=8080/TCP: 10.0.0.1 on n1 in east, 10.0.0.4 on n1 in east",
 		"IPv4 admin=9000/TCP http=8080/TCP: 10.0.0.2 on n1 in east",
 		"IPv4 : 10.0.0.3 on n1 in east",
 	}, showGroups(groupsOf(two, pods, someNodes)))
-	require.Equal(t, []string{"IPv4 : 10.0.0.1 on n1 in east"}, showGroups(groupsOf(webService(headless, withoutPorts), pods[:1], someNodes)))
+	require.Equal(t, []string{"IPv4 : 10.0.0.1 on n1 in east"},
+		showGroups(groupsOf(webService(headless, withoutPorts), pods[:1], someNodes)))
 }
 
-// Each difference has to be written, or nodes route by what was true before.
+// The controller has to write each difference, or nodes route by an old state.
 func TestEndpointsAreTheSameIfNothingDiffers(t *testing.T) {
 	full := func() *discoveryv1.Endpoint {
 		return &discoveryv1.Endpoint{
-			Addresses: []string{"10.0.0.1"}, NodeName: new("n1"), Zone: new("east"), Hostname: new("web-0"),
-			Conditions: discoveryv1.EndpointConditions{Ready: new(true), Serving: new(true), Terminating: new(false)},
-			TargetRef:  &corev1.ObjectReference{Kind: "Pod", UID: "1"},
-			Hints:      &discoveryv1.EndpointHints{ForZones: []discoveryv1.ForZone{{Name: "east"}}, ForNodes: []discoveryv1.ForNode{{Name: "n1"}}},
+			Addresses: []string{"10.0.0.1"}, NodeName: new("n1"), Zone: new("east"),
+			Hostname: new("web-0"),
+			Conditions: discoveryv1.EndpointConditions{
+				Ready: new(true), Serving: new(true), Terminating: new(false),
+			},
+			TargetRef: &corev1.ObjectReference{Kind: "Pod", UID: "1"},
+			Hints: &discoveryv1.EndpointHints{
+				ForZones: []discoveryv1.ForZone{{Name: "east"}},
+				ForNodes: []discoveryv1.ForNode{{Name: "n1"}},
+			},
 		}
 	}
 	require.True(t, sameEndpoint(full(), full()))
@@ -182,5 +264,6 @@ func TestEndpointsAreTheSameIfNothingDiffers(t *testing.T) {
 	}
 	other := full()
 	other.TargetRef.ResourceVersion = "7"
-	require.True(t, sameEndpoint(full(), other), "an older Kubernetes wrote it, and it means nothing")
+	require.True(t, sameEndpoint(full(), other),
+		"an older Kubernetes wrote it, and it means nothing")
 }

@@ -14,7 +14,8 @@ import (
 func ExampleSliceSettings_Add() {
 	mgr, err := ctrl.NewManager(ctrl.GetConfigOrDie(), ctrl.Options{})
 	if err == nil {
-		err = endpoints.SliceSettings{MaxPerSlice: 200, BatchPeriod: time.Second}.Add(mgr, controllers.Options{})
+		err = endpoints.SliceSettings{MaxPerSlice: 200, BatchPeriod: time.Second}.Add(mgr,
+			controllers.Options{})
 	}
 	if err == nil {
 		err = mgr.Start(ctrl.SetupSignalHandler())

@@ -15,18 +15,22 @@ import (
 
 // failingSlices is a fault of the controller's writes of slices.
 func failingSlices(verb string) fakeapi.Fault {
-	return fakeapi.Fault{Match: fakeapi.Match{UserAgent: agent, Verb: verb, Resource: "endpointslices"}, Status: fakeapi.Forbidden()}
+	return fakeapi.Fault{
+		Match:  fakeapi.Match{UserAgent: agent, Verb: verb, Resource: "endpointslices"},
+		Status: fakeapi.Forbidden(),
+	}
 }
 
-// lost is a write of slices that happens, and whose answer gets lost.
+// lost is a fault: a write of slices happens, but its answer gets lost.
 func lost(verb string) fakeapi.Fault {
 	return fakeapi.Fault{Match: failingSlices(verb).Match, Times: 1, LoseResponse: true}
 }
 
-// A second slice with the same endpoints would be sent to each node, and never go.
+// Each node would get a second slice with the same endpoints, which would never go.
 func TestACreateWhoseAnswerIsLostIsNotRepeated(t *testing.T) {
 	for _, late := range []time.Duration{0, 5 * time.Second} {
-		for _, pods := range []int{2, 3} { // with three, the answer to the next create says that the cache is late
+		// with three, the answer to the next create says that the cache is late
+		for _, pods := range []int{2, 3} {
 			inSlicedWorld(t, func(t *testing.T, w sliced) {
 				w.service()
 				for n := range pods {
@@ -35,7 +39,8 @@ func TestACreateWhoseAnswerIsLostIsNotRepeated(t *testing.T) {
 				w.server.Inject(fakeapi.Fault{Match: sliceWatches, DelayEvents: late})
 				w.server.Inject(lost("create"))
 				w.start()
-				w.says("no endpoint is there twice", []string{"[1 2] on [8080]", "[3] on [8080]"}[:pods-1]...)
+				w.says("no endpoint is there twice",
+					[]string{"[1 2] on [8080]", "[3] on [8080]"}[:pods-1]...)
 				require.Empty(t, w.did()["delete endpointslices"], "and none ever was")
 				require.Empty(t, w.notes()[1:], "that the slice is there already is no news")
 			})
@@ -43,7 +48,7 @@ func TestACreateWhoseAnswerIsLostIsNotRepeated(t *testing.T) {
 	}
 }
 
-// The process ends between a create and its answer. Its successor has seen nothing of it.
+// The process ends between a create and its answer. The next process does not know of the create.
 func TestACrashAfterACreateLeavesNoTwin(t *testing.T) {
 	inSlicedWorld(t, func(t *testing.T, w sliced) {
 		w.service()
@@ -52,7 +57,7 @@ func TestACrashAfterACreateLeavesNoTwin(t *testing.T) {
 		}
 		w.whole.CrashAfter(fakeapi.Match{Verb: "create", Resource: "endpointslices"}, 0)
 		w.start()
-		time.Sleep(time.Minute) // the successor waits for the lease
+		time.Sleep(time.Minute) // the next process waits for the lease
 		w.says("all are there once", "[1 2] on [8080]", "[3] on [8080]")
 		require.Empty(t, w.did()["delete endpointslices"], "none was too many")
 	})
@@ -72,7 +77,8 @@ func TestALateWatchLeadsToNoTwin(t *testing.T) {
 	})
 }
 
-// The answer to a write is lost; then the Pods are as they were before, and so is the cache.
+// The answer to a write is lost; then the Pods become what they were before, and the late cache
+// still shows the old slices.
 func TestASliceWhoseUpdateIsLostIsNotForgotten(t *testing.T) {
 	inSlicedWorld(t, func(t *testing.T, w sliced) {
 		w.service()
@@ -80,7 +86,8 @@ func TestASliceWhoseUpdateIsLostIsNotForgotten(t *testing.T) {
 		w.server.Inject(fakeapi.Fault{Match: sliceWatches, DelayEvents: 20 * time.Second})
 		w.start()
 		w.server.Inject(lost("update"))
-		for _, status := range []corev1.ConditionStatus{corev1.ConditionFalse, corev1.ConditionTrue} {
+		for _, status := range []corev1.ConditionStatus{corev1.ConditionFalse,
+			corev1.ConditionTrue} {
 			editStatus(w.world, pod, func(p *corev1.Pod) { p.Status.Conditions[0].Status = status })
 			time.Sleep(time.Millisecond)
 		}
@@ -88,14 +95,16 @@ func TestASliceWhoseUpdateIsLostIsNotForgotten(t *testing.T) {
 	})
 }
 
-// Somebody else writes a slice, and the watch is late.
+// Another client writes a slice, and the watch is late.
 func TestAConflictOverASliceIsNoEventAndHasNoVictim(t *testing.T) {
 	inSlicedWorld(t, func(t *testing.T, w sliced) {
 		w.service()
 		gone := w.pod(2)
 		w.server.Inject(fakeapi.Fault{Match: sliceWatches, DelayEvents: 5 * time.Second})
 		w.start()
-		edit(w.world, w.all()[0], func(s *discoveryv1.EndpointSlice) { s.Annotations = map[string]string{"mine": "yes"} })
+		edit(w.world, w.all()[0], func(s *discoveryv1.EndpointSlice) {
+			s.Annotations = map[string]string{"mine": "yes"}
+		})
 		w.pod(1)
 		w.says("all is right", "[2 1] on [8080]")
 		require.Contains(t, w.all()[0].Annotations, "mine")
@@ -107,7 +116,7 @@ func TestAConflictOverASliceIsNoEventAndHasNoVictim(t *testing.T) {
 	})
 }
 
-// A name that the controller would take may be taken.
+// Another slice may have the name that the controller computes.
 func TestASliceGetsTheNextNameIfOneIsTaken(t *testing.T) {
 	inSlicedWorld(t, func(t *testing.T, w sliced) {
 		service := w.service()
@@ -145,19 +154,26 @@ func TestAWriteOfSlicesThatFailsIsTriedAgainAndIsAnEvent(t *testing.T) {
 				editStatus(w.world, gone, notReady)
 			case "delete":
 				w.delete(gone, client.GracePeriodSeconds(0))
-				edit(w.world, service, func(s *corev1.Service) { s.Labels = map[string]string{"team": "search"} })
+				edit(w.world, service, func(s *corev1.Service) {
+					s.Labels = map[string]string{"team": "search"}
+				})
 			}
 			w.settle()
-			require.Contains(t, w.notes()[0], "Error updating Endpoint Slices for Service default/web: "+verb+" the EndpointSlice web-")
+			require.Contains(t, w.notes()[0],
+				"Error updating Endpoint Slices for Service default/web: "+verb+
+					" the EndpointSlice web-")
 			lift()
 			time.Sleep(time.Hour)
-			want := map[string][]string{"create": {"[3] on [8080]"}, "update": {"[(3)] on [8080]", "[1 2] on [8080]"}, "delete": {"[1 2] on [8080]"}}
+			want := map[string][]string{
+				"create": {"[3] on [8080]"}, "update": {"[(3)] on [8080]", "[1 2] on [8080]"},
+				"delete": {"[1 2] on [8080]"},
+			}
 			w.says(verb, want[verb]...)
 		})
 	}
 }
 
-// One slice that cannot be written is no reason to leave the others as they are.
+// If the API server refuses one slice, the controller still has to write the others.
 func TestASliceThatIsRefusedDoesNotKeepTheOthersFromBeingWritten(t *testing.T) {
 	inSlicedWorld(t, func(t *testing.T, w sliced) {
 		w.service()
@@ -173,12 +189,13 @@ func TestASliceThatIsRefusedDoesNotKeepTheOthersFromBeingWritten(t *testing.T) {
 	})
 }
 
-// When a Service goes, the garbage collector deletes its slices, and the cache hears of that first.
+// The garbage collector deletes the slices of a deleted Service, and the cache sees that first.
 func TestSlicesAreNotMadeAgainForAServiceThatIsGone(t *testing.T) {
 	inSlicedWorld(t, func(t *testing.T, w sliced) {
 		service := w.service()
 		w.pod(1)
-		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: agent, Verb: "watch", Resource: "services"}, DelayEvents: 5 * time.Second})
+		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: agent, Verb: "watch",
+			Resource: "services"}, DelayEvents: 5 * time.Second})
 		w.start()
 		w.did()
 		w.delete(service)
@@ -190,7 +207,7 @@ func TestSlicesAreNotMadeAgainForAServiceThatIsGone(t *testing.T) {
 	})
 }
 
-// What is remembered of a Service that is gone would be in memory for ever.
+// The memory of a Service that is gone would stay forever.
 func TestAServiceThatIsGoneIsForgotten(t *testing.T) {
 	inSlicedWorld(t, func(t *testing.T, w sliced) {
 		service := w.service()
@@ -202,12 +219,13 @@ func TestAServiceThatIsGoneIsForgotten(t *testing.T) {
 		w.server.ForgetRequests()
 		w.service()
 		w.says("a new Service of that name", "[1] on [8080]")
-		asked := w.server.Requests(fakeapi.Match{UserAgent: agent, Verb: "get", Resource: "services"})
+		asked := w.server.Requests(fakeapi.Match{UserAgent: agent, Verb: "get",
+			Resource: "services"})
 		require.Empty(t, asked, "one that had slices before would be asked for")
 	})
 }
 
-// The watch is late, so the controller does not know yet whose the slice is.
+// The watch is late, so the controller does not know yet that another program manages the slice.
 func TestASliceThatSomebodyHasTakenIsNotDeleted(t *testing.T) {
 	inSlicedWorld(t, func(t *testing.T, w sliced) {
 		w.service()
@@ -216,7 +234,9 @@ func TestASliceThatSomebodyHasTakenIsNotDeleted(t *testing.T) {
 		gone := w.pod(3)
 		w.server.Inject(fakeapi.Fault{Match: sliceWatches, DelayEvents: 5 * time.Second})
 		w.start()
-		edit(w.world, w.all()[1], func(s *discoveryv1.EndpointSlice) { s.Labels["endpointslice.kubernetes.io/managed-by"] = "mesh" })
+		edit(w.world, w.all()[1], func(s *discoveryv1.EndpointSlice) {
+			s.Labels["endpointslice.kubernetes.io/managed-by"] = "mesh"
+		})
 		w.delete(gone, client.GracePeriodSeconds(0))
 		w.says("it is still there", "[1 2] on [8080]", "[3] on [8080]")
 	})
@@ -224,7 +244,9 @@ func TestASliceThatSomebodyHasTakenIsNotDeleted(t *testing.T) {
 
 func TestAServiceThatIsBeingDeletedGetsNoNewSlices(t *testing.T) {
 	inSlicedWorld(t, func(t *testing.T, w sliced) {
-		service := w.service(func(s *corev1.Service) { s.Finalizers = []string{"example.com/held"} })
+		service := w.service(func(s *corev1.Service) {
+			s.Finalizers = []string{"example.com/held"}
+		})
 		w.pod(1)
 		w.start()
 		w.delete(service)
@@ -250,7 +272,8 @@ func TestNobodyComplainsAboutSlicesInANamespaceThatIsBeingDeleted(t *testing.T) 
 	})
 }
 
-// The same storm as for Endpoints, of which each write has all addresses. Here it has those of one slice.
+// The same burst as for Endpoints, where each write has all addresses. Here it has those of one
+// slice.
 func TestAStormIsFewWritesOfSlices(t *testing.T) {
 	inSlicedWorld(t, func(t *testing.T, w sliced) {
 		w.settings = SliceSettings{BatchPeriod: 500 * time.Millisecond}
@@ -268,7 +291,8 @@ func TestAStormIsFewWritesOfSlices(t *testing.T) {
 	})
 }
 
-// After a write, the controller rests for what it has written, so that what changes meanwhile is one write.
+// After a write, the controller waits in proportion to what it has written, so that all changes of
+// that time are one write.
 func TestAStormWithoutABatchPeriodIsFewerWritesThanChanges(t *testing.T) {
 	inSlicedWorld(t, func(t *testing.T, w sliced) {
 		w.settings = SliceSettings{}

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/rand"
 )
 
-// wanted is what the controller decides about the slices of a Service. The rest belongs to others.
+// wanted is what the slices of a Service should say, as far as the controller owns it.
 type wanted struct {
 	service      *corev1.Service
 	addressTypes []discoveryv1.AddressType
@@ -21,58 +21,67 @@ type wanted struct {
 	labels       map[string]string
 }
 
-// wantedOf is what a Service's slices should say.
 func wantedOf(service *corev1.Service, pods []*corev1.Pod, nodes nodes) wanted {
-	return wanted{service, addressTypesOf(service), groupsOf(service, pods, nodes), sliceLabelsOf(service)}
+	return wanted{
+		service, addressTypesOf(service), groupsOf(service, pods, nodes), sliceLabelsOf(service),
+	}
 }
 
-// sliceLabelsOf are the Service's labels, and those by which slices are found. A Service may have labels of these names
-// itself; then they mean nothing.
+// sliceLabelsOf returns the Service's labels, and those by which clients find slices, which
+// override labels of the same names.
 func sliceLabelsOf(service *corev1.Service) map[string]string {
 	labels := map[string]string{}
 	maps.Copy(labels, service.Labels)
 	if delete(labels, corev1.IsHeadlessService); !hasClusterIP(service) {
 		labels[corev1.IsHeadlessService] = ""
 	}
-	labels[discoveryv1.LabelServiceName], labels[discoveryv1.LabelManagedBy] = service.Name, sliceManager
+	labels[discoveryv1.LabelServiceName], labels[discoveryv1.LabelManagedBy] =
+		service.Name, sliceManager
 	return labels
 }
 
-// owns reports whether a slice is that of this very Service, and not of an older one of the same name.
+// owns reports whether a slice belongs to this Service, and not to an earlier one of the same name.
 func (w wanted) owns(slice *discoveryv1.EndpointSlice) bool {
 	return slices.ContainsFunc(slice.OwnerReferences, func(owner metav1.OwnerReference) bool {
 		return owner.UID == w.service.UID && owner.Kind == "Service" && owner.APIVersion == "v1"
 	})
 }
 
-// isMarked reports whether a slice has the labels that it should.
+// isMarked reports whether a slice has the right labels.
 func (w wanted) isMarked(slice *discoveryv1.EndpointSlice) bool {
 	return maps.Equal(slice.Labels, w.labels)
 }
 
-// isIn reports whether a slice says already what a draft says. A draft keeps the order of the endpoints.
+// isIn reports whether a slice has the content of a draft already. A draft keeps the order of the
+// slice's endpoints.
 func (w wanted) isIn(slice *discoveryv1.EndpointSlice, d *draft) bool {
 	return w.isMarked(slice) && samePorts(portsIn(slice), d.ports) &&
-		slices.EqualFunc(slice.Endpoints, d.endpoints, func(a, b discoveryv1.Endpoint) bool { return sameEndpoint(&a, &b) })
+		slices.EqualFunc(slice.Endpoints, d.endpoints, func(a, b discoveryv1.Endpoint) bool {
+			return sameEndpoint(&a, &b)
+		})
 }
 
-// object is the slice to write for a draft. A new one has no name yet.
+// object returns the slice to write for a draft. A new one has no name yet.
 func (w wanted) object(d *draft) *discoveryv1.EndpointSlice {
-	slice := &discoveryv1.EndpointSlice{AddressType: d.addresses, Endpoints: d.endpoints, Ports: slicePorts(d.ports)}
+	slice := &discoveryv1.EndpointSlice{
+		AddressType: d.addresses, Endpoints: d.endpoints, Ports: slicePorts(d.ports),
+	}
 	if d.was != nil {
 		d.was.ObjectMeta.DeepCopyInto(&slice.ObjectMeta)
 	} else {
 		slice.Namespace, slice.GenerateName = w.service.Namespace, w.service.Name+"-"
-		slice.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(w.service, corev1.SchemeGroupVersion.WithKind("Service"))}
+		slice.OwnerReferences = []metav1.OwnerReference{
+			*metav1.NewControllerRef(w.service, corev1.SchemeGroupVersion.WithKind("Service")),
+		}
 	}
 	if slice.Labels = maps.Clone(w.labels); slice.Endpoints == nil {
-		slice.Endpoints = []discoveryv1.Endpoint{} // null would be as good, and whoever reads JSON expects a list
+		slice.Endpoints = []discoveryv1.Endpoint{} // clients that read JSON expect a list, not null
 	}
 	return slice
 }
 
-// stamp writes down what has led to a write, as Endpoints have it. A slice without an annotation was written for a reason
-// that has no time of its own.
+// stamp sets the annotation with the time of the change that led to a write, as Endpoints have it,
+// or removes it if that has no time.
 func stamp(slice *discoveryv1.EndpointSlice, trigger time.Time) {
 	delete(slice.Annotations, corev1.EndpointsLastChangeTriggerTime)
 	if trigger.IsZero() {
@@ -81,25 +90,30 @@ func stamp(slice *discoveryv1.EndpointSlice, trigger time.Time) {
 	if slice.Annotations == nil {
 		slice.Annotations = map[string]string{}
 	}
-	slice.Annotations[corev1.EndpointsLastChangeTriggerTime] = trigger.UTC().Format(time.RFC3339Nano)
+	slice.Annotations[corev1.EndpointsLastChangeTriggerTime] =
+		trigger.UTC().Format(time.RFC3339Nano)
 }
 
-// slicePorts and portsIn translate: in a slice, each field of a port may be missing.
+// slicePorts and portsIn convert ports: in a slice, each field of a port is optional.
 func slicePorts(ports []corev1.EndpointPort) []discoveryv1.EndpointPort {
 	all := make([]discoveryv1.EndpointPort, len(ports))
 	for i, port := range ports {
-		all[i] = discoveryv1.EndpointPort{Name: new(port.Name), Port: new(port.Port), Protocol: new(port.Protocol), AppProtocol: port.AppProtocol}
+		all[i] = discoveryv1.EndpointPort{
+			Name: new(port.Name), Port: new(port.Port), Protocol: new(port.Protocol),
+			AppProtocol: port.AppProtocol,
+		}
 	}
 	return all
 }
 
-// portsIn are a slice's ports in their order. What is missing becomes a value that a Service's port never has, unless the
-// API server reads it in the same way.
+// portsIn returns a slice's ports, sorted. A missing field gets the API server's default, or a
+// value that no port of a Service has.
 func portsIn(slice *discoveryv1.EndpointSlice) []corev1.EndpointPort {
 	ports := make([]corev1.EndpointPort, len(slice.Ports))
 	for i, port := range slice.Ports {
 		ports[i] = corev1.EndpointPort{
-			Name: valueOr(port.Name, ""), Port: valueOr(port.Port, -1), Protocol: valueOr(port.Protocol, corev1.ProtocolTCP), AppProtocol: port.AppProtocol,
+			Name: valueOr(port.Name, ""), Port: valueOr(port.Port, -1),
+			Protocol: valueOr(port.Protocol, corev1.ProtocolTCP), AppProtocol: port.AppProtocol,
 		}
 	}
 	slices.SortFunc(ports, comparePorts)
@@ -113,29 +127,30 @@ func valueOr[T any](p *T, otherwise T) T {
 	return *p
 }
 
-// A Service may have any number of slices, so a slice cannot have its name. Kubernetes lets the API server generate one.
-// Then a create whose answer is lost cannot be repeated: nobody knows whether it has happened, and the repetition has
-// another name. A cache that does not show the slice yet leads to the same.
+// A Service may have any number of slices, so they need names of their own. Kubernetes lets the API
+// server generate them. Then a client cannot safely repeat a create whose answer was lost: if it
+// happened, the repetition creates a second slice under another name. A cache that does not show
+// the first slice yet has the same effect.
 //
-// So the names are computed. They look like generated ones, and the number of slices that a Service has says which is
-// next. A create that is repeated gets the same name and is a conflict, as a repeated update would be; and neither a
-// crash nor a late cache can lead to a second slice with the same endpoints.
+// So this controller computes the names. They look like generated ones, but follow from the
+// Service's UID and a number. A repeated create has the same name, and fails as a conflict. So
+// neither a crash nor a late cache can lead to a second slice with the same endpoints.
 
-// nameOf is the nth name for a slice of a Service.
+// nameOf returns the nth name for a slice of a Service.
 func nameOf(service *corev1.Service, n int) string {
 	hash := fnv.New32a()
-	_, _ = fmt.Fprintf(hash, "%s/%d", service.UID, n) // a hash returns no error
+	_, _ = fmt.Fprintf(hash, "%s/%d", service.UID, n) // a hash never returns an error
 	return service.Name + "-" + rand.SafeEncodeString(fmt.Sprint(hash.Sum32()))
 }
 
-// namer gives names to new slices.
+// namer chooses names for new slices.
 type namer struct {
 	service *corev1.Service
-	taken   map[string]bool // by slices that the cache shows, or given
+	taken   map[string]bool // by slices in the cache, or returned by next
 	n       int
 }
 
-// next is the first name that is not taken, and has not been given yet.
+// next returns the first name that is not taken.
 func (n *namer) next() string {
 	for {
 		name := nameOf(n.service, n.n)

@@ -9,36 +9,39 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Endpoints have one form, and the controller writes that. With slices this would be wrong. If a hundred endpoints had
-// to be in order in each slice, the first Pod that goes would move one endpoint out of each slice into the one before,
-// and all of them would have to be written. So the plan begins with what is there: an endpoint stays in its slice, and
-// what is new goes where there is room. The same facts may be in slices in many ways, and each of them is good.
+// Endpoints have one canonical form. With slices this would be wrong: if all slices were full and
+// sorted, the end of the first Pod would move one endpoint from each slice to the one before, and
+// the controller would have to write all of them. So the plan starts from the existing slices: an
+// endpoint stays in its slice, and a new one goes where there is room. Any distribution of the
+// endpoints is right.
 
-// plan is what to do so that the slices say what they should.
+// plan has the slices to create, to update and to delete.
 type plan struct {
 	create, update, remove []*discoveryv1.EndpointSlice
 }
 
 // draft is a slice as it should be.
 type draft struct {
-	was       *discoveryv1.EndpointSlice // the slice that it was before; nil for a new one
+	was       *discoveryv1.EndpointSlice // the existing slice; nil for a new one
 	addresses discoveryv1.AddressType
 	ports     []corev1.EndpointPort
 	endpoints []discoveryv1.Endpoint
-	changed   bool // it has to be written in any case
+	changed   bool // it differs from was
 }
 
-// planOf says how the slices that there are become what is wanted, with no more than most endpoints in each.
+// planOf plans how the existing slices become what is wanted, with at most most endpoints in each.
 //
-// Each address type is planned apart. A slice that has no use any more becomes one that is needed: an update instead of
-// a creation and a deletion. A Service without endpoints has one empty slice, so that whoever looks can tell that it has
-// none from not knowing yet.
+// It plans each address type separately. It reuses a slice that is no longer needed for a new one:
+// one update instead of a create and a delete. A Service without endpoints has one empty slice, so
+// that a client can tell "no endpoints" from "not known yet".
 func planOf(want wanted, have []*discoveryv1.EndpointSlice, most int) (p plan) {
-	have = slices.SortedFunc(slices.Values(have), func(a, b *discoveryv1.EndpointSlice) int { return cmp.Compare(a.Name, b.Name) })
+	have = slices.SortedFunc(slices.Values(have), func(a, b *discoveryv1.EndpointSlice) int {
+		return cmp.Compare(a.Name, b.Name)
+	})
 	own := map[discoveryv1.AddressType][]*discoveryv1.EndpointSlice{}
 	for _, slice := range have {
 		switch {
-		case slice.DeletionTimestamp != nil: // it is about to go, whatever is written into it
+		case slice.DeletionTimestamp != nil: // it is about to go
 		case !want.owns(slice) || !slices.Contains(want.addressTypes, slice.AddressType):
 			p.remove = append(p.remove, slice)
 		default:
@@ -64,8 +67,11 @@ func planOf(want wanted, have []*discoveryv1.EndpointSlice, most int) (p plan) {
 	return p
 }
 
-// draftsOf distributes the endpoints of one address type. spare are the slices that are left over.
-func draftsOf(want wanted, addresses discoveryv1.AddressType, have []*discoveryv1.EndpointSlice, most int) (drafts []*draft, spare []*discoveryv1.EndpointSlice) {
+// draftsOf distributes the endpoints of one address type. spare are the slices that it does not
+// need.
+func draftsOf(
+	want wanted, addresses discoveryv1.AddressType, have []*discoveryv1.EndpointSlice, most int,
+) (drafts []*draft, spare []*discoveryv1.EndpointSlice) {
 	spare = have
 	for _, g := range want.groups {
 		if g.addresses != addresses {
@@ -85,13 +91,18 @@ func draftsOf(want wanted, addresses discoveryv1.AddressType, have []*discoveryv
 	return drafts, spare
 }
 
-// fill distributes the endpoints of a group. What is in a slice stays there, if there is room. What is new goes into
-// slices that have to be written anyway, the fullest first; then into the one slice that has just enough room for all
-// that is left; and else into new ones. empty are the slices in which nothing is left.
-func fill(want wanted, g group, have []*discoveryv1.EndpointSlice, most int) (filled []*draft, empty []*discoveryv1.EndpointSlice) {
+// fill distributes the endpoints of a group. An endpoint stays in its slice, if there is room. New
+// endpoints go into slices that change anyway, the fullest first; then into the fullest slice with
+// room for all of the rest; otherwise into new slices. empty are the slices that lost all their
+// endpoints.
+func fill(
+	want wanted, g group, have []*discoveryv1.EndpointSlice, most int,
+) (filled []*draft, empty []*discoveryv1.EndpointSlice) {
 	left := newUnplaced(g.endpoints)
 	for _, slice := range have {
-		d := &draft{was: slice, addresses: g.addresses, ports: g.ports, changed: !want.isMarked(slice)}
+		d := &draft{
+			was: slice, addresses: g.addresses, ports: g.ports, changed: !want.isMarked(slice),
+		}
 		for i := range slice.Endpoints {
 			endpoint, ok := left.like(&slice.Endpoints[i])
 			if !ok || len(d.endpoints) == most {
@@ -110,7 +121,9 @@ func fill(want wanted, g group, have []*discoveryv1.EndpointSlice, most int) (fi
 	}
 	rest := left.all()
 	byFullness := slices.Clone(filled)
-	slices.SortStableFunc(byFullness, func(a, b *draft) int { return len(b.endpoints) - len(a.endpoints) })
+	slices.SortStableFunc(byFullness, func(a, b *draft) int {
+		return len(b.endpoints) - len(a.endpoints)
+	})
 	for _, d := range byFullness {
 		if d.changed {
 			rest = d.add(rest, most)
@@ -118,7 +131,9 @@ func fill(want wanted, g group, have []*discoveryv1.EndpointSlice, most int) (fi
 	}
 	for len(rest) > 0 {
 		d := &draft{addresses: g.addresses, ports: g.ports}
-		if i := slices.IndexFunc(byFullness, func(d *draft) bool { return !d.changed && len(d.endpoints)+len(rest) <= most }); i >= 0 {
+		if i := slices.IndexFunc(byFullness, func(d *draft) bool {
+			return !d.changed && len(d.endpoints)+len(rest) <= most
+		}); i >= 0 {
 			d = byFullness[i]
 		} else {
 			filled = append(filled, d)
@@ -136,9 +151,11 @@ func (d *draft) add(endpoints []discoveryv1.Endpoint, most int) []discoveryv1.En
 	return endpoints[n:]
 }
 
-// reuse gives slices that are left over to drafts that have none, and returns the others. For the draft of an empty slice,
-// one that is empty already is the best.
-func reuse(want wanted, drafts []*draft, spare []*discoveryv1.EndpointSlice) []*discoveryv1.EndpointSlice {
+// reuse assigns spare slices to drafts without one, and returns the others. It prefers a slice that
+// has the draft's content already, such as an empty one.
+func reuse(
+	want wanted, drafts []*draft, spare []*discoveryv1.EndpointSlice,
+) []*discoveryv1.EndpointSlice {
 	spare = slices.Clone(spare)
 	for _, d := range drafts {
 		if d.was != nil || len(spare) == 0 {
@@ -155,7 +172,7 @@ func reuse(want wanted, drafts []*draft, spare []*discoveryv1.EndpointSlice) []*
 // unplaced are endpoints that are in no draft yet.
 type unplaced struct {
 	endpoints []discoveryv1.Endpoint
-	at        map[types.UID]int // the UID of a Pod -> its place in endpoints
+	at        map[types.UID]int // UID of the Pod -> index in endpoints
 }
 
 func newUnplaced(endpoints []discoveryv1.Endpoint) unplaced {
@@ -180,7 +197,7 @@ func (u unplaced) like(endpoint *discoveryv1.Endpoint) (*discoveryv1.Endpoint, b
 
 func (u unplaced) take(endpoint *discoveryv1.Endpoint) { delete(u.at, endpoint.TargetRef.UID) }
 
-// all are the endpoints that were not taken, in their order.
+// all returns the endpoints that were not taken, in their order.
 func (u unplaced) all() (rest []discoveryv1.Endpoint) {
 	for i := range u.endpoints {
 		if _, ok := u.at[u.endpoints[i].TargetRef.UID]; ok {

@@ -16,10 +16,10 @@ import (
 	"github.com/loopwright/loopwright/manager/recorder/events"
 )
 
-// sliceReconciler does what the plan says. What it remembers may be lost.
+// sliceReconciler reconciles the EndpointSlices of Services. Its memory may be lost.
 type sliceReconciler struct {
-	client   client.Client // reads from the cache, and reads what it has written
-	live     client.Reader // asks the server
+	client   client.Client // reads from the cache, its own writes included
+	live     client.Reader // reads from the API server
 	events   events.EventRecorder
 	most     int
 	services memory // times and rests, by Service
@@ -29,19 +29,26 @@ type sliceReconciler struct {
 // failedToUpdateSlices is the reason of events.
 const failedToUpdateSlices = "FailedToUpdateEndpointSlices"
 
-// Reconcile gives a Service its EndpointSlices. They are read first, because this read may wait for the controller's last
-// write.
-func (r *sliceReconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+// Reconcile writes the EndpointSlices of a Service. It reads them first, because this read may wait
+// for the controller's last write.
+func (r *sliceReconciler) Reconcile(
+	ctx context.Context, request reconcile.Request,
+) (reconcile.Result, error) {
 	name := request.NamespacedName
 	if rest := time.Until(r.services.about(name).restEnd); rest > 0 {
 		return reconcile.Result{RequeueAfter: rest}, nil
 	}
 	var list discoveryv1.EndpointSliceList
-	if err := r.client.List(ctx, &list, client.InNamespace(name.Namespace), client.MatchingFields{sliceIndex: name.Name}, client.UnsafeDisableDeepCopy); err != nil {
+	if err := r.client.List(
+		ctx, &list, client.InNamespace(name.Namespace),
+		client.MatchingFields{sliceIndex: name.Name}, client.UnsafeDisableDeepCopy,
+	); err != nil {
 		return reconcile.Result{}, fmt.Errorf("finding the EndpointSlices of the Service: %w", err)
 	}
 	service := &corev1.Service{}
-	if err := r.client.Get(ctx, name, service, client.UnsafeDisableDeepCopy); apierrors.IsNotFound(err) {
+	if err := r.client.Get(
+		ctx, name, service, client.UnsafeDisableDeepCopy,
+	); apierrors.IsNotFound(err) {
 		r.services.forget(name)
 		return reconcile.Result{}, nil // the garbage collector deletes them
 	} else if err != nil {
@@ -63,18 +70,21 @@ func (r *sliceReconciler) Reconcile(ctx context.Context, request reconcile.Reque
 		have[i] = &list.Items[i]
 	}
 	seen := timesOf(service, pods)
-	isOlder, err := r.carryOut(ctx, service, have, planOf(wantedOf(service, pods, nodes), have, r.most), seen)
+	isOlder, err := r.carryOut(ctx, service, have,
+		planOf(wantedOf(service, pods, nodes), have, r.most), seen)
 	if err != nil {
 		return reconcile.Result{}, r.failed(service, err)
 	}
 	r.services.looked(name, seen)
 	if isOlder {
-		return reconcile.Result{RequeueAfter: max(time.Until(r.services.about(name).restEnd), time.Nanosecond)}, nil
+		return reconcile.Result{
+			RequeueAfter: max(time.Until(r.services.about(name).restEnd), time.Nanosecond),
+		}, nil
 	}
 	return reconcile.Result{}, nil
 }
 
-// nodesOf are the Nodes of these Pods, as far as there are any.
+// nodesOf returns the Nodes of these Pods that exist.
 func (r *sliceReconciler) nodesOf(ctx context.Context, pods []*corev1.Pod) (nodes, error) {
 	all, asked := nodes{}, map[string]bool{}
 	for _, pod := range pods {
@@ -85,7 +95,9 @@ func (r *sliceReconciler) nodesOf(ctx context.Context, pods []*corev1.Pod) (node
 		asked[name] = true
 		node := &metav1.PartialObjectMetadata{}
 		node.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Node"))
-		if err := r.client.Get(ctx, client.ObjectKey{Name: name}, node, client.UnsafeDisableDeepCopy); err == nil {
+		if err := r.client.Get(
+			ctx, client.ObjectKey{Name: name}, node, client.UnsafeDisableDeepCopy,
+		); err == nil {
 			all[name] = node.Labels[corev1.LabelTopologyZone]
 		} else if !apierrors.IsNotFound(err) {
 			return nil, fmt.Errorf("finding the Node of the Pod %s: %w", pod.Name, err)
@@ -94,12 +106,15 @@ func (r *sliceReconciler) nodesOf(ctx context.Context, pods []*corev1.Pod) (node
 	return all, nil
 }
 
-// carryOut does what a plan says: what is missing first, and what is too much last. A write that fails does not keep the
-// others from being tried. isOlder is true if somebody else has written one of the slices meanwhile.
+// carryOut writes a plan: first it creates, last it deletes. It tries all writes even if one fails.
+// isOlder is true if another client has written one of the slices meanwhile.
 //
-// An update or a deletion names the version that was compared, so what somebody else has changed, or what the cache does
-// not know yet, is a conflict.
-func (r *sliceReconciler) carryOut(ctx context.Context, service *corev1.Service, have []*discoveryv1.EndpointSlice, p plan, seen *times) (isOlder bool, err error) {
+// An update or a delete has the resourceVersion of the slice that was compared. So it is a conflict
+// if another client has changed the slice, or if the cache is late.
+func (r *sliceReconciler) carryOut(
+	ctx context.Context, service *corev1.Service, have []*discoveryv1.EndpointSlice, p plan,
+	seen *times,
+) (isOlder bool, err error) {
 	name := client.ObjectKeyFromObject(service)
 	before := r.services.about(name)
 	trigger := seen.trigger(before.times)
@@ -111,7 +126,9 @@ func (r *sliceReconciler) carryOut(ctx context.Context, service *corev1.Service,
 			written += len(slice.Endpoints)
 		}
 	}
-	if create, err := r.mayCreate(ctx, service, before.times != nil && len(p.create) > 0); err != nil {
+	if create, err := r.mayCreate(
+		ctx, service, before.times != nil && len(p.create) > 0,
+	); err != nil {
 		failures = append(failures, err)
 	} else if create {
 		names := newNamer(service, have)
@@ -135,21 +152,27 @@ func (r *sliceReconciler) carryOut(ctx context.Context, service *corev1.Service,
 	return isOlder, errors.Join(failures...)
 }
 
-// mayCreate reports whether a Service may get new slices. One that is being deleted gets none, or the garbage collector
-// would have more and more to do. When a Service is gone, its slices go one after the other, and the cache may hear of
-// that first; so if there were slices before, the server is asked.
-func (r *sliceReconciler) mayCreate(ctx context.Context, service *corev1.Service, ask bool) (bool, error) {
+// mayCreate reports whether to create slices for a Service. One that is being deleted gets none,
+// because the garbage collector would have to delete them, too. It deletes the slices of a deleted
+// Service one after the other, and the cache may see that before the end of the Service; so if the
+// Service was reconciled before, mayCreate asks the API server.
+func (r *sliceReconciler) mayCreate(
+	ctx context.Context, service *corev1.Service, ask bool,
+) (bool, error) {
 	if !ask {
 		return service.DeletionTimestamp == nil, nil
 	}
 	found := &corev1.Service{}
 	err := r.live.Get(ctx, client.ObjectKeyFromObject(service), found)
-	return err == nil && found.UID == service.UID && found.DeletionTimestamp == nil, client.IgnoreNotFound(err)
+	return err == nil && found.UID == service.UID && found.DeletionTimestamp == nil,
+		client.IgnoreNotFound(err)
 }
 
-// create creates a slice under the next name. If there is a slice of that name which is none of the Service's, or is
-// about to go, the name after it is tried.
-func (r *sliceReconciler) create(ctx context.Context, service *corev1.Service, slice *discoveryv1.EndpointSlice, names *namer) (isOlder bool, err error) {
+// create creates a slice under the next name. If a slice of that name exists that does not belong
+// to the Service, or is being deleted, it tries the name after it.
+func (r *sliceReconciler) create(
+	ctx context.Context, service *corev1.Service, slice *discoveryv1.EndpointSlice, names *namer,
+) (isOlder bool, err error) {
 	for {
 		slice.Name = names.next()
 		isOlder, err = r.write(slice, func() error { return r.client.Create(ctx, slice) })
@@ -166,13 +189,16 @@ func (r *sliceReconciler) create(ctx context.Context, service *corev1.Service, s
 		case lookup != nil:
 			return false, wrap(lookup, "find out about", slice)
 		case isSliceOf(there, service.Name) && there.DeletionTimestamp == nil:
-			return false, wrap(err, "create", slice) // the cache is late; its event leads to another look
+			// the cache is late; its event leads to another reconcile
+			return false, wrap(err, "create", slice)
 		}
 	}
 }
 
-// write sends a write, and notes what its event will look like.
-func (r *sliceReconciler) write(slice *discoveryv1.EndpointSlice, send func() error) (isOlder bool, err error) {
+// write sends a write, and notes its version, so that isOwnWrite recognises its event.
+func (r *sliceReconciler) write(
+	slice *discoveryv1.EndpointSlice, send func() error,
+) (isOlder bool, err error) {
 	key := client.ObjectKeyFromObject(slice)
 	r.written.writes(key)
 	if err := send(); err != nil {
@@ -189,16 +215,17 @@ func wrap(err error, verb string, slice *discoveryv1.EndpointSlice) error {
 	return fmt.Errorf("%s the EndpointSlice %s: %w", verb, slice.Name, err)
 }
 
-// failed reports what has failed. That somebody else was faster is no news to anybody.
+// failed sends an event about the errors, unless all of them are lost races against other clients.
 func (r *sliceReconciler) failed(service *corev1.Service, err error) error {
 	if isNews(err) {
 		r.events.Eventf(service, nil, corev1.EventTypeWarning, failedToUpdateSlices, "update",
-			"Error updating Endpoint Slices for Service %s/%s: %v", service.Namespace, service.Name, err)
+			"Error updating Endpoint Slices for Service %s/%s: %v",
+			service.Namespace, service.Name, err)
 	}
 	return err
 }
 
-// isNews reports whether one of the errors has another reason than that somebody else was faster.
+// isNews reports whether one of the errors is not a lost race against another client.
 func isNews(err error) bool {
 	if all, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, one := range all.Unwrap() {
@@ -208,5 +235,6 @@ func isNews(err error) bool {
 		}
 		return false
 	}
-	return !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) && !apierrors.IsNotFound(err)
+	return !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) &&
+		!apierrors.IsNotFound(err)
 }

@@ -18,21 +18,24 @@ import (
 	"github.com/loopwright/loopwright/internal/fakeapi"
 )
 
-// The same stories as for Endpoints. A user who touches Endpoints touches nothing here, so one who touches slices joins
-// in. No garbage collector runs; so slices of a Service that is gone stay, and are left out.
+// The same stories as for Endpoints, with a user who also changes slices. No garbage collector
+// runs, so the slices of a deleted Service stay, and the test ignores them.
 func TestWhateverBreaksTheSlicesAreRight(t *testing.T) {
 	simulation.Story{
 		Package: "./controllers/endpoints", Seeds: 40, Short: 6, Race: 6,
-		Controllers: SliceSettings{MaxPerSlice: 3}.Add, Mishaps: sliceMishaps, Crashes: sliceCrashes, Play: playSlices,
+		Controllers: SliceSettings{MaxPerSlice: 3}.Add, Mishaps: sliceMishaps,
+		Crashes: sliceCrashes, Play: playSlices,
 		Least: map[string]int{
-			"crash": 100, "fault: answer to a create lost": 20, "fault: answer to an update lost": 100, "fault: watch of slices late": 200,
+			"crash": 100, "fault: answer to a create lost": 20,
+			"fault: answer to an update lost": 100, "fault: watch of slices late": 200,
 			"user: delete a slice": 40, "user: empty a slice": 40, "user: take a slice": 20,
 		},
 	}.Test(t)
 }
 
 func playSlices(w *simulation.World) string {
-	require.NoError(w.T, w.Live.Create(context.Background(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}))
+	require.NoError(w.T, w.Live.Create(context.Background(),
+		&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}))
 	u := &crowd{World: w}
 	u.live(u.touchSlices)
 	state := u.slicesState()
@@ -42,38 +45,79 @@ func playSlices(w *simulation.World) string {
 
 // sliceCrashes are the writes after which the process may die.
 var sliceCrashes = []fakeapi.Match{
-	{Verb: "create", Resource: "endpointslices"}, {Verb: "update", Resource: "endpointslices"}, {Verb: "delete", Resource: "endpointslices"},
+	{Verb: "create", Resource: "endpointslices"}, {Verb: "update", Resource: "endpointslices"},
+	{Verb: "delete", Resource: "endpointslices"},
 }
 
 func sliceMishaps(random *rand.Rand, often float64) []simulation.Mishap {
-	on := func(verb, resource string) fakeapi.Match { return fakeapi.Match{Verb: verb, Resource: resource} }
+	on := func(verb, resource string) fakeapi.Match {
+		return fakeapi.Match{Verb: verb, Resource: resource}
+	}
 	late := time.Duration(random.IntN(4000)) * time.Millisecond
 	return []simulation.Mishap{
-		{Name: "answer to a create lost", Fault: fakeapi.Fault{Match: on("create", "endpointslices"), Probability: often, LoseResponse: true}},
-		{Name: "answer to an update lost", Fault: fakeapi.Fault{Match: on("update", "endpointslices"), Probability: often, LoseResponse: true}},
-		{Name: "answer to a delete lost", Fault: fakeapi.Fault{Match: on("delete", "endpointslices"), Probability: often, LoseResponse: true}},
-		{Name: "conflict of an update", Fault: fakeapi.Fault{Match: on("update", ""), Probability: often, Status: fakeapi.Conflict()}},
-		{Name: "write fails", Fault: fakeapi.Fault{Match: on("create", ""), Probability: often, Status: fakeapi.Forbidden()}},
-		{Name: "watch of Pods late", Fault: fakeapi.Fault{Match: on("watch", "pods"), DelayEvents: late}},
-		{Name: "watch of Services late", Fault: fakeapi.Fault{Match: on("watch", "services"), DelayEvents: late}},
-		{Name: "watch of slices late", Fault: fakeapi.Fault{Match: on("watch", "endpointslices"), DelayEvents: late}},
-		{Name: "watch of slices late", Fault: fakeapi.Fault{Match: on("watch", "endpointslices"), DelayEvents: 10 * late}},
+		{
+			Name: "answer to a create lost",
+			Fault: fakeapi.Fault{
+				Match: on("create", "endpointslices"), Probability: often, LoseResponse: true,
+			},
+		},
+		{
+			Name: "answer to an update lost",
+			Fault: fakeapi.Fault{
+				Match: on("update", "endpointslices"), Probability: often, LoseResponse: true,
+			},
+		},
+		{
+			Name: "answer to a delete lost",
+			Fault: fakeapi.Fault{
+				Match: on("delete", "endpointslices"), Probability: often, LoseResponse: true,
+			},
+		},
+		{
+			Name: "conflict of an update",
+			Fault: fakeapi.Fault{
+				Match: on("update", ""), Probability: often, Status: fakeapi.Conflict(),
+			},
+		},
+		{
+			Name: "write fails",
+			Fault: fakeapi.Fault{
+				Match: on("create", ""), Probability: often, Status: fakeapi.Forbidden(),
+			},
+		},
+		{
+			Name:  "watch of Pods late",
+			Fault: fakeapi.Fault{Match: on("watch", "pods"), DelayEvents: late},
+		},
+		{
+			Name:  "watch of Services late",
+			Fault: fakeapi.Fault{Match: on("watch", "services"), DelayEvents: late},
+		},
+		{
+			Name:  "watch of slices late",
+			Fault: fakeapi.Fault{Match: on("watch", "endpointslices"), DelayEvents: late},
+		},
+		{
+			Name:  "watch of slices late",
+			Fault: fakeapi.Fault{Match: on("watch", "endpointslices"), DelayEvents: 10 * late},
+		},
 	}
 }
 
-// slicesOf are a Service's slices that the controller manages.
+// slicesOf returns the slices that the controller manages for a Service.
 func (u *crowd) slicesOf(service *corev1.Service) (all []*discoveryv1.EndpointSlice) {
 	var list discoveryv1.EndpointSliceList
 	require.NoError(u.T, u.Live.List(context.Background(), &list))
 	for i := range list.Items {
-		if owner := metav1.GetControllerOf(&list.Items[i]); owner != nil && owner.UID == service.UID && isSliceOf(&list.Items[i], service.Name) {
+		if owner := metav1.GetControllerOf(&list.Items[i]); owner != nil &&
+			owner.UID == service.UID && isSliceOf(&list.Items[i], service.Name) {
 			all = append(all, &list.Items[i])
 		}
 	}
 	return all
 }
 
-// touchSlices lets a user do what only the controller should.
+// touchSlices lets a user change slices, as only the controller should.
 func (u *crowd) touchSlices() {
 	ctx := context.Background()
 	what, which := u.Users.IntN(4), u.Users.IntN(1000)
@@ -95,8 +139,8 @@ func (u *crowd) touchSlices() {
 	}
 }
 
-// slicesState is what the slices of all Services say. It requires that this is what the Services and Pods say: each
-// endpoint once, and none too many.
+// slicesState returns the content of the slices of all Services. It checks it against the Services
+// and Pods: each endpoint once, and none too many.
 func (u *crowd) slicesState() string {
 	var services corev1.ServiceList
 	require.NoError(u.T, u.Live.List(context.Background(), &services))
@@ -105,7 +149,9 @@ func (u *crowd) slicesState() string {
 		service := &services.Items[i]
 		var selected []*corev1.Pod
 		for _, pod := range u.Pods() {
-			if pod.Labels["app"] == service.Spec.Selector["app"] || pod.Labels["tier"] == service.Spec.Selector["tier"] && service.Spec.Selector["app"] == "" {
+			if pod.Labels["app"] == service.Spec.Selector["app"] ||
+				pod.Labels["tier"] == service.Spec.Selector["tier"] &&
+					service.Spec.Selector["app"] == "" {
 				selected = append(selected, pod)
 			}
 		}
@@ -114,12 +160,14 @@ func (u *crowd) slicesState() string {
 		for _, b := range []*board{want, have} {
 			for _, slice := range b.have {
 				for i := range slice.Endpoints {
-					slice.Endpoints[i].Zone = nil // the plan of this test has others
+					slice.Endpoints[i].Zone = nil // computed here without the zones
 				}
 			}
 		}
 		require.Equal(u.T, want.state(), have.state(), "the slices of the Service %s", service.Name)
-		require.False(u.T, slices.ContainsFunc(have.have, func(s *discoveryv1.EndpointSlice) bool { return len(s.Endpoints) > 3 }), service.Name)
+		require.False(u.T, slices.ContainsFunc(have.have, func(s *discoveryv1.EndpointSlice) bool {
+			return len(s.Endpoints) > 3
+		}), service.Name)
 		require.NotEmpty(u.T, have.have, service.Name)
 		fmt.Fprintln(&state, service.Name, have.state())
 	}

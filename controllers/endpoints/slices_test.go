@@ -17,8 +17,9 @@ import (
 
 func TestAServiceGetsItsSlices(t *testing.T) {
 	inSlicedWorld(t, func(t *testing.T, w sliced) {
-		service := w.service(func(s *corev1.Service) { // labels that mean nothing there
-			s.Labels["endpointslice.kubernetes.io/managed-by"], s.Labels["service.kubernetes.io/headless"] = "nobody", ""
+		service := w.service(func(s *corev1.Service) { // labels that the controller overrides
+			s.Labels["endpointslice.kubernetes.io/managed-by"] = "nobody"
+			s.Labels["service.kubernetes.io/headless"] = ""
 		})
 		pod := w.pod(1)
 		w.pod(3, func(p *corev1.Pod) { p.Labels = map[string]string{"app": "db"} })
@@ -28,19 +29,30 @@ func TestAServiceGetsItsSlices(t *testing.T) {
 		slice := all[0]
 		require.Equal(t, []discoveryv1.Endpoint{{
 			Addresses: []string{"10.0.0.1"}, NodeName: new("n1"), Zone: new("east"),
-			Conditions: discoveryv1.EndpointConditions{Ready: new(true), Serving: new(true), Terminating: new(false)},
-			TargetRef:  &corev1.ObjectReference{Kind: "Pod", Namespace: "default", Name: "pod-1", UID: pod.UID},
+			Conditions: discoveryv1.EndpointConditions{
+				Ready: new(true), Serving: new(true), Terminating: new(false),
+			},
+			TargetRef: &corev1.ObjectReference{
+				Kind: "Pod", Namespace: "default", Name: "pod-1", UID: pod.UID,
+			},
 		}}, slice.Endpoints)
-		require.Equal(t, []discoveryv1.EndpointPort{{Name: new("http"), Port: new(int32(8080)), Protocol: new(corev1.ProtocolTCP)}}, slice.Ports)
+		require.Equal(t, []discoveryv1.EndpointPort{{Name: new("http"), Port: new(int32(8080)),
+			Protocol: new(corev1.ProtocolTCP)}}, slice.Ports)
 		require.Equal(t, map[string]string{
-			"team": "shop", "kubernetes.io/service-name": "web", "endpointslice.kubernetes.io/managed-by": "endpointslice-controller.k8s.io",
+			"team": "shop", "kubernetes.io/service-name": "web",
+			"endpointslice.kubernetes.io/managed-by": "endpointslice-controller.k8s.io",
 		}, slice.Labels)
 		require.Equal(t, []metav1.OwnerReference{{
-			APIVersion: "v1", Kind: "Service", Name: "web", UID: service.UID, Controller: new(true), BlockOwnerDeletion: new(true),
+			APIVersion: "v1", Kind: "Service", Name: "web", UID: service.UID, Controller: new(true),
+			BlockOwnerDeletion: new(true),
 		}}, slice.OwnerReferences)
 		require.Equal(t, "web-", slice.GenerateName)
 		require.Regexp(t, "^web-[0-9a-z]+$", slice.Name)
-		require.Equal(t, map[string]string{corev1.EndpointsLastChangeTriggerTime: service.CreationTimestamp.UTC().Format(time.RFC3339Nano)}, slice.Annotations)
+		require.Equal(t,
+			map[string]string{
+				corev1.EndpointsLastChangeTriggerTime: service.CreationTimestamp.UTC().
+					Format(time.RFC3339Nano),
+			}, slice.Annotations)
 		w.wrote("one slice", 1, 0, 0)
 	})
 }
@@ -53,7 +65,9 @@ func TestSlicesFollowTheirPods(t *testing.T) {
 		w.wrote("an empty slice", 1, 0, 0)
 		first := w.pod(1, notReady)
 		w.says("a Pod has started", "[(1)] on [8080]")
-		editStatus(w.world, first, func(p *corev1.Pod) { p.Status.Conditions[0].Status = corev1.ConditionTrue })
+		editStatus(w.world, first, func(p *corev1.Pod) {
+			p.Status.Conditions[0].Status = corev1.ConditionTrue
+		})
 		w.says("it is ready", "[1] on [8080]")
 		w.wrote("two changes", 0, 2, 0)
 		w.pod(2)
@@ -81,9 +95,13 @@ func TestSlicesFollowTheirService(t *testing.T) {
 		w.pod(2, func(p *corev1.Pod) { p.Labels = map[string]string{"app": "db"} })
 		w.start()
 		w.did()
-		edit(w.world, service, func(s *corev1.Service) { s.Spec.Ports[0].TargetPort = intstr.FromInt32(9000) })
+		edit(w.world, service, func(s *corev1.Service) {
+			s.Spec.Ports[0].TargetPort = intstr.FromInt32(9000)
+		})
 		w.says("another port", "[1] on [9000]")
-		edit(w.world, service, func(s *corev1.Service) { s.Labels = map[string]string{"team": "search"} })
+		edit(w.world, service, func(s *corev1.Service) {
+			s.Labels = map[string]string{"team": "search"}
+		})
 		w.settle()
 		require.Equal(t, "search", w.all()[0].Labels["team"])
 		edit(w.world, service, func(s *corev1.Service) { s.Spec.ClusterIP = "None" })
@@ -94,10 +112,14 @@ func TestSlicesFollowTheirService(t *testing.T) {
 			s.Spec.IPFamilies = []corev1.IPFamily{corev1.IPv4Protocol, corev1.IPv6Protocol}
 		})
 		w.says("both families", "IPv6 [1] on [9000]", "[1] on [9000]")
-		edit(w.world, service, func(s *corev1.Service) { s.Spec.IPFamilies = s.Spec.IPFamilies[:1] })
+		edit(w.world, service, func(s *corev1.Service) {
+			s.Spec.IPFamilies = s.Spec.IPFamilies[:1]
+		})
 		w.says("one again", "[1] on [9000]")
 		w.wrote("a slice comes and goes", 1, 0, 1)
-		edit(w.world, service, func(s *corev1.Service) { s.Spec.Selector = map[string]string{"app": "db"} })
+		edit(w.world, service, func(s *corev1.Service) {
+			s.Spec.Selector = map[string]string{"app": "db"}
+		})
 		w.says("another selector", "[2] on [9000]")
 		w.delete(service)
 		w.says("the garbage collector deletes them, and it does not run here", "[2] on [9000]")
@@ -106,7 +128,7 @@ func TestSlicesFollowTheirService(t *testing.T) {
 	})
 }
 
-// A user takes the slices over, and gives them back.
+// A user takes over the slices, and gives them back.
 func TestSlicesStayWhenTheSelectorIsRemoved(t *testing.T) {
 	for _, c := range withoutSelector {
 		inSlicedWorld(t, func(t *testing.T, w sliced) {
@@ -135,7 +157,7 @@ func TestServicesWithoutASelectorGetNoSlices(t *testing.T) {
 	})
 }
 
-// Several controllers may write slices for one Service; each of them knows its own by the label.
+// Several controllers may write slices for one Service; each recognises its own by the label.
 func TestSlicesOfSomebodyElseAreLeftAlone(t *testing.T) {
 	inSlicedWorld(t, func(t *testing.T, w sliced) {
 		w.create(foreign("mesh"))
@@ -148,7 +170,9 @@ func TestSlicesOfSomebodyElseAreLeftAlone(t *testing.T) {
 		w.says("somebody else's", "[1] on [8080]", "[] on []")
 		w.wrote("nothing", 0, 0, 0)
 		own := w.all()[0]
-		edit(w.world, own, func(s *discoveryv1.EndpointSlice) { s.Labels["endpointslice.kubernetes.io/managed-by"] = "me" })
+		edit(w.world, own, func(s *discoveryv1.EndpointSlice) {
+			s.Labels["endpointslice.kubernetes.io/managed-by"] = "me"
+		})
 		w.says("it is somebody else's now", "[1] on [8080]", "[1] on [8080]", "[] on []")
 		w.did()
 		edit(w.world, own, func(s *discoveryv1.EndpointSlice) {
@@ -174,18 +198,22 @@ func TestSlicesAreRestored(t *testing.T) {
 		w.settle()
 		require.Equal(t, "shop", w.all()[0].Labels["team"])
 		w.wrote("each time", 0, 2, 0)
-		edit(w.world, w.all()[0], func(s *discoveryv1.EndpointSlice) { s.Annotations = map[string]string{"mine": "yes"} })
+		edit(w.world, w.all()[0], func(s *discoveryv1.EndpointSlice) {
+			s.Annotations = map[string]string{"mine": "yes"}
+		})
 		w.settle()
 		w.wrote("annotations are nobody's", 0, 0, 0)
 		w.pod(2)
 		w.says("one more", "[1 2] on [8080]")
 		require.Contains(t, w.all()[0].Annotations, "mine")
-		edit(w.world, w.all()[0], func(s *discoveryv1.EndpointSlice) { s.Labels["kubernetes.io/service-name"] = "other" })
+		edit(w.world, w.all()[0], func(s *discoveryv1.EndpointSlice) {
+			s.Labels["kubernetes.io/service-name"] = "other"
+		})
 		w.says("it names another Service", "[1 2] on [8080]")
 	})
 }
 
-// A cloud writes the zone when the Node has been there for a while.
+// A cloud writes the zone some time after the Node was created.
 func TestSlicesFollowTheNodes(t *testing.T) {
 	inSlicedWorld(t, func(t *testing.T, w sliced) {
 		w.service()
@@ -204,7 +232,9 @@ func TestSlicesFollowTheNodes(t *testing.T) {
 			return zones
 		}
 		require.Equal(t, []string{"east", "none"}, zones())
-		edit(w.world, node, func(n *corev1.Node) { n.Labels = map[string]string{"topology.kubernetes.io/zone": "west"} })
+		edit(w.world, node, func(n *corev1.Node) {
+			n.Labels = map[string]string{"topology.kubernetes.io/zone": "west"}
+		})
 		require.Equal(t, []string{"east", "west"}, zones())
 		w.did()
 		edit(w.world, node, func(n *corev1.Node) { n.Labels["note"] = "yes" })
@@ -225,18 +255,22 @@ func TestSlicesSayWhatTriggeredThem(t *testing.T) {
 			all := w.all()
 			return all[len(all)-1].Annotations["endpoints.kubernetes.io/last-change-trigger-time"]
 		}
-		require.Equal(t, service.CreationTimestamp.UTC().Format(time.RFC3339Nano), trigger(), "the creation of the Service")
+		require.Equal(t, service.CreationTimestamp.UTC().Format(time.RFC3339Nano), trigger(),
+			"the creation of the Service")
 		since := metav1.NewTime(time.Now().Add(-time.Second).Truncate(time.Second))
 		w.pod(1, func(p *corev1.Pod) { p.Status.Conditions[0].LastTransitionTime = since })
 		require.Equal(t, since.UTC().Format(time.RFC3339Nano), trigger(), "a Pod has become ready")
-		edit(w.world, service, func(s *corev1.Service) { s.Spec.Ports[0].TargetPort = intstr.FromInt32(1) })
+		edit(w.world, service, func(s *corev1.Service) {
+			s.Spec.Ports[0].TargetPort = intstr.FromInt32(1)
+		})
 		require.Empty(t, trigger(), "nobody knows when the Service was changed")
 	})
 }
 
 func TestANumberOfEndpointsThatTheAPIServerRefusesIsRefused(t *testing.T) {
 	for _, most := range []int{-1, 1001} {
-		require.ErrorContains(t, SliceSettings{MaxPerSlice: most}.Add(nil, controllers.Options{}), "has to be between 1 and 1000")
+		require.ErrorContains(t, SliceSettings{MaxPerSlice: most}.Add(nil, controllers.Options{}),
+			"has to be between 1 and 1000")
 	}
 }
 
@@ -266,5 +300,6 @@ func TestASliceHasAHundredEndpointsUnlessSomebodySaysOtherwise(t *testing.T) {
 }
 
 func TestAddSlicesSaysWhatKeepsTheControllerFromWorking(t *testing.T) {
-	simulation.RefusesMisuse(t, AddSlices, "the EndpointSlice controller", "the EndpointSlice controller")
+	simulation.RefusesMisuse(t, AddSlices, "the EndpointSlice controller",
+		"the EndpointSlice controller")
 }

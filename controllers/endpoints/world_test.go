@@ -16,7 +16,7 @@ import (
 	"github.com/loopwright/loopwright/manager/client"
 )
 
-// agent is how the server knows the requests of the controller.
+// agent is the user agent of the controller's requests.
 const agent = simulation.Agent
 
 var (
@@ -39,7 +39,9 @@ type world struct {
 func inWorld(t *testing.T, test func(t *testing.T, w *world)) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{t: t, settings: Settings{}}
-		w.whole = simulation.New(t, func(mgr manager.Manager, options controllers.Options) error { return w.settings.Add(mgr, options) })
+		w.whole = simulation.New(t, func(mgr manager.Manager, options controllers.Options) error {
+			return w.settings.Add(mgr, options)
+		})
 		w.server, w.users = w.whole.Server, w.whole.Live
 		test(t, w)
 	})
@@ -60,7 +62,7 @@ func (w *world) create(object client.Object) {
 	w.whole.Create(object)
 }
 
-// service makes a Service as webService does.
+// service creates the Service that webService returns.
 func (w *world) service(changes ...func(*corev1.Service)) *corev1.Service {
 	w.t.Helper()
 	service := webService(changes...)
@@ -68,7 +70,7 @@ func (w *world) service(changes ...func(*corev1.Service)) *corev1.Service {
 	return service
 }
 
-// pod makes a Pod as runningPod does.
+// pod creates the Pod that runningPod returns.
 func (w *world) pod(n int, changes ...func(*corev1.Pod)) *corev1.Pod {
 	w.t.Helper()
 	pod := runningPod(n, changes...)
@@ -95,11 +97,12 @@ func (w *world) delete(object client.Object, opts ...client.DeleteOption) {
 	require.NoError(w.t, w.users.Delete(w.t.Context(), object, opts...))
 }
 
-// endpoints are those of the Service web, or nil.
+// endpoints returns the Endpoints of the Service web, or nil.
 func (w *world) endpoints() *corev1.Endpoints {
 	w.t.Helper()
 	endpoints := &corev1.Endpoints{}
-	err := w.users.Get(w.t.Context(), client.ObjectKey{Namespace: "default", Name: "web"}, endpoints)
+	err := w.users.Get(w.t.Context(), client.ObjectKey{Namespace: "default", Name: "web"},
+		endpoints)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
@@ -107,7 +110,7 @@ func (w *world) endpoints() *corev1.Endpoints {
 	return endpoints
 }
 
-// says requires that the Endpoints of the Service web say this, when all is settled.
+// says waits, and requires that the Endpoints of the Service web have this content.
 func (w *world) says(what string, lines ...string) {
 	w.t.Helper()
 	w.settle()
@@ -116,17 +119,21 @@ func (w *world) says(what string, lines ...string) {
 	require.Equal(w.t, lines, text(endpoints.Subsets), what)
 }
 
-// did counts the controller's writes, by verb and resource, and forgets them.
+// did counts the controller's writes, by verb and resource, and clears the log.
 func (w *world) did() map[string]int { return w.whole.Wrote() }
 
-// notes are those of all events, by reason.
-func (w *world) notes() map[string][]string { return w.whole.Notes("endpoint-controller", "Endpoints") }
+// notes returns the notes of all events, by reason.
+func (w *world) notes() map[string][]string {
+	return w.whole.Notes("endpoint-controller", "Endpoints")
+}
 
-// byHand are Endpoints that a user has made.
+// byHand are Endpoints that a user has created.
 func byHand(changes ...func(*corev1.Endpoints)) *corev1.Endpoints {
 	endpoints := &corev1.Endpoints{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"},
-		Subsets:    []corev1.EndpointSubset{{Addresses: []corev1.EndpointAddress{{IP: "192.0.2.1"}}, Ports: ports(http)}},
+		Subsets: []corev1.EndpointSubset{
+			{Addresses: []corev1.EndpointAddress{{IP: "192.0.2.1"}}, Ports: ports(http)},
+		},
 	}
 	for _, change := range changes {
 		change(endpoints)

@@ -24,15 +24,15 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(clustertest.Run(m)) }
 
-// realSet is a ReplicaSet on the embedded cluster, on which the original controller is switched off and kwok plays the
-// nodes.
+// realSet is a ReplicaSet on the embedded cluster, on which the original controller is switched off
+// and kwok plays the nodes.
 type realSet struct {
 	*testing.T
 	client.Client
 	rs *appsv1.ReplicaSet
 }
 
-// startOnCluster makes a ReplicaSet, and runs the controller.
+// startOnCluster creates a ReplicaSet, and runs the controller.
 func startOnCluster(t *testing.T, replicas int32, probe controllers.ProbeOptions) *realSet {
 	c, err := client.New(clustertest.Config(t), client.Options{})
 	require.NoError(t, err)
@@ -41,7 +41,9 @@ func startOnCluster(t *testing.T, replicas int32, probe controllers.ProbeOptions
 	require.NoError(t, c.Create(t.Context(), rs))
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	options := controllers.Options{Controller: controller.Options{MaxConcurrentReconciles: 2}, Probe: probe}
+	options := controllers.Options{
+		Controller: controller.Options{MaxConcurrentReconciles: 2}, Probe: probe,
+	}
 	go func() { ended <- controllers.Run(ctx, clustertest.Config(t), options, Add) }()
 	t.Cleanup(func() {
 		stop()
@@ -50,7 +52,7 @@ func startOnCluster(t *testing.T, replicas int32, probe controllers.ProbeOptions
 	return &realSet{t, c, rs}
 }
 
-// becomes waits until the status says so many: active, ready, available and terminating.
+// becomes waits until the status has these numbers: active, ready, available and terminating.
 func (r *realSet) becomes(want ...int32) {
 	r.Helper()
 	require.EventuallyWithT(r, func(t *assert.CollectT) {
@@ -58,11 +60,12 @@ func (r *realSet) becomes(want ...int32) {
 		s := r.rs.Status
 		require.Equal(t, r.rs.Generation, s.ObservedGeneration)
 		require.NotNil(t, s.TerminatingReplicas)
-		require.Equal(t, want, []int32{s.Replicas, s.ReadyReplicas, s.AvailableReplicas, *s.TerminatingReplicas})
+		require.Equal(t, want, []int32{s.Replicas, s.ReadyReplicas, s.AvailableReplicas,
+			*s.TerminatingReplicas})
 	}, time.Minute, 20*time.Millisecond)
 }
 
-// active are the Pods that count, by name.
+// active returns the active Pods, by name.
 func (r *realSet) active() (active []*corev1.Pod) {
 	r.Helper()
 	var list corev1.PodList
@@ -78,10 +81,11 @@ func (r *realSet) active() (active []*corev1.Pod) {
 func (r *realSet) scale(replicas int32) {
 	r.Helper()
 	scale := &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: replicas}}
-	require.NoError(r, r.SubResource("scale").Update(r.Context(), r.rs, client.WithSubResourceBody(scale)))
+	require.NoError(r, r.SubResource("scale").Update(r.Context(), r.rs,
+		client.WithSubResourceBody(scale)))
 }
 
-// relabel patches, because an update would meet what the kubelet writes at the same time.
+// relabel patches, because an update would conflict with the writes of the kubelet.
 func (r *realSet) relabel(pod *corev1.Pod, labels map[string]string) {
 	r.Helper()
 	before := pod.DeepCopy()
@@ -105,21 +109,27 @@ func TestOnACluster(t *testing.T) {
 	require.NoError(t, r.Delete(t.Context(), gone))
 	require.Eventually(t, func() bool {
 		pods := r.active()
-		return len(pods) == 2 && !slices.ContainsFunc(pods, func(p *corev1.Pod) bool { return p.UID == gone.UID })
+		return len(pods) == 2 && !slices.ContainsFunc(pods, func(p *corev1.Pod) bool {
+			return p.UID == gone.UID
+		})
 	}, time.Minute, 20*time.Millisecond)
 	r.becomes(2, 2, 2, 0)
 
 	t.Log("a Pod with another label is released, and one that fits is adopted")
 	debugged := r.active()[0]
 	r.relabel(debugged, map[string]string{"app": "debug"})
-	require.Eventually(t, func() bool { return len(r.active()) == 3 }, time.Minute, 20*time.Millisecond)
+	require.Eventually(t, func() bool {
+		return len(r.active()) == 3
+	}, time.Minute, 20*time.Millisecond)
 	r.becomes(2, 2, 2, 0)
 	require.NoError(t, r.Get(t.Context(), client.ObjectKeyFromObject(debugged), debugged))
 	require.Empty(t, debugged.OwnerReferences)
 	r.scale(3)
 	r.becomes(3, 3, 3, 0)
 	r.relabel(debugged, template)
-	require.Eventually(t, func() bool { return len(r.active()) == 3 }, time.Minute, 20*time.Millisecond)
+	require.Eventually(t, func() bool {
+		return len(r.active()) == 3
+	}, time.Minute, 20*time.Millisecond)
 	r.becomes(3, 3, 3, 0)
 	for _, pod := range r.active() {
 		require.True(t, metav1.IsControlledBy(pod, r.rs))
@@ -127,7 +137,7 @@ func TestOnACluster(t *testing.T) {
 
 	t.Log("kubectl describe shows the events")
 	require.EventuallyWithT(t, func(t *assert.CollectT) {
-		var events corev1.EventList // which is what kubectl reads
+		var events corev1.EventList // the kind that kubectl reads
 		require.NoError(t, r.List(r.Context(), &events, client.InNamespace(r.rs.Namespace)))
 		reasons := map[string]int{}
 		for _, event := range events.Items {
@@ -143,17 +153,21 @@ func TestOnACluster(t *testing.T) {
 func TestAQuotaOnACluster(t *testing.T) {
 	r := startOnCluster(t, 1, controllers.ProbeOptions{Skip: true})
 	r.becomes(1, 1, 1, 0)
-	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: r.rs.Namespace, Name: "few"}}
+	quota := &corev1.ResourceQuota{
+		ObjectMeta: metav1.ObjectMeta{Namespace: r.rs.Namespace, Name: "few"},
+	}
 	quota.Spec.Hard = corev1.ResourceList{corev1.ResourcePods: resource.MustParse("3")}
 	require.NoError(t, r.Create(t.Context(), quota))
 	require.Eventually(t, func() bool {
-		return r.Get(t.Context(), client.ObjectKeyFromObject(quota), quota) == nil && !quota.Status.Used.Pods().IsZero()
+		return r.Get(t.Context(), client.ObjectKeyFromObject(quota), quota) == nil &&
+			!quota.Status.Used.Pods().IsZero()
 	}, time.Minute, 20*time.Millisecond)
 	r.scale(20)
 	r.becomes(3, 3, 3, 0)
 	require.Len(t, r.rs.Status.Conditions, 1)
 	condition := r.rs.Status.Conditions[0]
-	require.Equal(t, []string{"ReplicaFailure", "True", "FailedCreate"}, []string{string(condition.Type), string(condition.Status), condition.Reason})
+	require.Equal(t, []string{"ReplicaFailure", "True", "FailedCreate"},
+		[]string{string(condition.Type), string(condition.Status), condition.Reason})
 	require.Contains(t, condition.Message, "exceeded quota: few")
 	require.NoError(t, r.Delete(t.Context(), quota))
 	r.scale(4)
@@ -161,9 +175,11 @@ func TestAQuotaOnACluster(t *testing.T) {
 	require.Empty(t, r.rs.Status.Conditions)
 }
 
-// kubectl delete waits for the Pods, or does not, or leaves them alone; it is the garbage collector that does it.
+// kubectl delete waits for the Pods, or does not, or orphans them; the garbage collector does the
+// work.
 func TestDeletionsOnACluster(t *testing.T) {
-	for _, policy := range []metav1.DeletionPropagation{metav1.DeletePropagationForeground, metav1.DeletePropagationBackground, metav1.DeletePropagationOrphan} {
+	for _, policy := range []metav1.DeletionPropagation{metav1.DeletePropagationForeground,
+		metav1.DeletePropagationBackground, metav1.DeletePropagationOrphan} {
 		t.Run(string(policy), func(t *testing.T) {
 			r := startOnCluster(t, 3, controllers.ProbeOptions{Skip: true})
 			r.becomes(3, 3, 3, 0)
@@ -174,13 +190,16 @@ func TestDeletionsOnACluster(t *testing.T) {
 			}
 			require.Eventually(t, func() bool {
 				err := r.Get(t.Context(), client.ObjectKeyFromObject(r.rs), &appsv1.ReplicaSet{})
-				return err != nil && client.IgnoreNotFound(err) == nil && len(r.orphans()) == left && len(r.active()) == left
+				return err != nil && client.IgnoreNotFound(err) == nil &&
+					len(r.orphans()) == left && len(r.active()) == left
 			}, time.Minute, 20*time.Millisecond)
 		})
 	}
 }
 
-// orphans are the active Pods that nobody controls.
+// orphans returns the active Pods without a controller.
 func (r *realSet) orphans() []*corev1.Pod {
-	return slices.DeleteFunc(r.active(), func(pod *corev1.Pod) bool { return metav1.GetControllerOf(pod) != nil })
+	return slices.DeleteFunc(r.active(), func(pod *corev1.Pod) bool {
+		return metav1.GetControllerOf(pod) != nil
+	})
 }

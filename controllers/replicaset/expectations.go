@@ -15,26 +15,29 @@ import (
 	"github.com/loopwright/loopwright/manager/client"
 )
 
-// A client that reads its own writes knows those that the server has confirmed. But an answer can get lost, and the
-// write may have happened: the connection broke, or the server ran into a time-out. Whoever counts from the cache then
-// makes the Pod a second time.
+// A client that reads its own writes waits for those that the API server has confirmed. But an
+// answer can get lost after the write has happened: the connection broke, or the API server ran
+// into a time-out. A controller that then counted the Pods in the cache would create the Pod a
+// second time.
 //
-// So the controller remembers such a write as unconfirmed, and asks the server about it before it counts again. For
-// this, a new Pod needs a name that the controller knows. The controller makes the name itself, as the server would
-// from generateName, and uses a name again that the server says is free. So even a request that a proxy has held back
-// does no harm: one of the two creations fails, because the name is taken.
+// So the controller remembers such a write as unconfirmed, and asks the API server about it before
+// it counts again. For this it must know the new Pod's name, so it generates the name itself, as
+// the API server would from generateName. If the API server says that the name is free, the
+// controller uses it again. So even a request that a proxy delivers late does no harm: one of the
+// two creations fails, because the name is taken.
 
-// unconfirmedWrites are the writes for all ReplicaSets whose outcome is not known.
+// unconfirmedWrites has the writes whose outcome is not known, by ReplicaSet.
 type unconfirmedWrites struct {
 	mu sync.Mutex // guards of
 	of map[client.ObjectKey]*unconfirmedOf
 }
 
-// unconfirmedOf are those of one ReplicaSet. Only its own reconcile uses them, but in several goroutines.
+// unconfirmedOf has those of one ReplicaSet. Only its own reconcile uses them, but in several
+// goroutines.
 type unconfirmedOf struct {
-	created []string             // names of Pods that may be there
+	created []string             // names of Pods that may exist
 	deleted map[string]types.UID // Pods, by name, that may be gone
-	free    []string             // names that were unconfirmed, and are not taken
+	free    []string             // names that turned out to be free
 }
 
 func (d *unconfirmedWrites) change(set client.ObjectKey, change func(*unconfirmedOf)) {
@@ -61,7 +64,7 @@ func (d *unconfirmedWrites) mayHaveDeleted(set client.ObjectKey, pod string, uid
 	d.change(set, func(of *unconfirmedOf) { of.deleted[pod] = uid })
 }
 
-// takeFree returns a name that was unconfirmed and is not taken.
+// takeFree returns a name of an unconfirmed creation that did not happen.
 func (d *unconfirmedWrites) takeFree(set client.ObjectKey) (name string, ok bool) {
 	d.change(set, func(of *unconfirmedOf) {
 		if ok = len(of.free) > 0; ok {
@@ -71,8 +74,11 @@ func (d *unconfirmedWrites) takeFree(set client.ObjectKey) (name string, ok bool
 	return name, ok
 }
 
-// open returns what is unconfirmed, and forgets the free names: the last reconcile did not need them.
-func (d *unconfirmedWrites) open(set client.ObjectKey) (created []string, deleted map[string]types.UID) {
+// open returns the unconfirmed writes, and forgets the free names, which the last reconcile did not
+// need.
+func (d *unconfirmedWrites) open(
+	set client.ObjectKey,
+) (created []string, deleted map[string]types.UID) {
 	d.change(set, func(of *unconfirmedOf) {
 		created, deleted = slices.Clone(of.created), make(map[string]types.UID, len(of.deleted))
 		for name, uid := range of.deleted {
@@ -100,19 +106,21 @@ func (d *unconfirmedWrites) forget(set client.ObjectKey) {
 	delete(d.of, set)
 }
 
-// mayHaveHappened reports whether a write that has failed may have happened all the same. A server that says no, in the range
-// of 400, has not done it, except for 408; one that says that it has failed may have. Other errors are not answers.
+// mayHaveHappened reports whether a write that has failed may have happened all the same. With a
+// status of 4xx, except for 408, the API server has refused it; with 5xx it may have done it. Any
+// other error means that there was no answer.
 func mayHaveHappened(err error) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
 		return true
 	}
 	code := status.Status().Code
-	return code < http.StatusBadRequest || code >= http.StatusInternalServerError || code == http.StatusRequestTimeout
+	return code < http.StatusBadRequest || code >= http.StatusInternalServerError ||
+		code == http.StatusRequestTimeout
 }
 
-// settle asks the server about all unconfirmed writes for a ReplicaSet, and waits until the cache has what the server
-// says. When it returns without an error, a read from the cache shows all that this process has done.
+// settle asks the API server about all unconfirmed writes for a ReplicaSet, and waits until the
+// cache has the answers. After that, the cache has the outcome of every unconfirmed write.
 func (r *reconciler) settle(ctx context.Context, set client.ObjectKey) error {
 	created, deleted := r.unconfirmed.open(set)
 	for _, name := range created {
@@ -131,7 +139,9 @@ func (r *reconciler) settle(ctx context.Context, set client.ObjectKey) error {
 		case err != nil:
 		case pod == nil || pod.UID != uid:
 			key := client.ObjectKey{Namespace: set.Namespace, Name: name}
-			err = r.waiter.WaitForEnd(ctx, &corev1.Pod{}, key, func(o client.Object) bool { return o.GetUID() == uid })
+			err = r.waiter.WaitForEnd(ctx, &corev1.Pod{}, key, func(o client.Object) bool {
+				return o.GetUID() == uid
+			})
 		default:
 			err = r.waiter.WaitFor(ctx, pod, client.ObjectKeyFromObject(pod), pod.ResourceVersion)
 		}
@@ -143,7 +153,7 @@ func (r *reconciler) settle(ctx context.Context, set client.ObjectKey) error {
 	return nil
 }
 
-// ask returns a Pod as the server has it, and nil if it has none of that name.
+// ask reads a Pod from the API server. It returns nil if there is none of that name.
 func (r *reconciler) ask(ctx context.Context, namespace, name string) (*corev1.Pod, error) {
 	pod := &corev1.Pod{}
 	switch err := r.live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, pod); {
@@ -155,18 +165,19 @@ func (r *reconciler) ask(ctx context.Context, namespace, name string) (*corev1.P
 	return pod, nil
 }
 
-// A client that reads its own writes waits in each list for all that it has written in the namespace, for other
-// ReplicaSets, too. With five workers that write all the time, each would always wait for another. So a reconcile waits
-// only if the controller has written something for this ReplicaSet since the last one that waited.
+// A client that reads its own writes waits in each list for all its writes in the namespace, those
+// for other ReplicaSets included. With five workers that write all the time, each would always wait
+// for the others. So a reconcile waits only if the controller has written something for this
+// ReplicaSet since the last reconcile that waited.
 
-// expectations are the ReplicaSets for which the controller expects to see a write of its own: no reconcile has
-// waited for it yet.
+// expectations has the ReplicaSets for which the controller expects to see a write of its own,
+// because no reconcile has waited for it yet.
 type expectations struct {
 	mu   sync.Mutex // guards sets
 	sets map[client.ObjectKey]bool
 }
 
-// mark is called before a write, so that no answer, and none that gets lost, comes before it.
+// mark is called before a write, because even a write whose answer gets lost counts.
 func (u *expectations) mark(set client.ObjectKey) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -182,7 +193,7 @@ func (u *expectations) has(set client.ObjectKey) bool {
 	return u.sets[set]
 }
 
-// forget is called when a reconcile has waited, and when a ReplicaSet is gone.
+// forget is called after a list that has waited.
 func (u *expectations) forget(set client.ObjectKey) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

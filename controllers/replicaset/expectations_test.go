@@ -24,8 +24,8 @@ var (
 	apiSet = client.ObjectKey{Namespace: "default", Name: "api"}
 )
 
-// If the controller forgets an unconfirmed write, it makes a Pod twice; if it never forgets one, it asks the server
-// forever.
+// If the controller forgets an unconfirmed write, it creates a Pod twice; if it never forgets one,
+// it asks the API server forever.
 func TestADoubtStaysUntilItIsSettled(t *testing.T) {
 	var d unconfirmedWrites
 	d.mayHaveCreated(webSet, "a")
@@ -43,7 +43,8 @@ func TestADoubtStaysUntilItIsSettled(t *testing.T) {
 	require.Equal(t, []string{"b"}, created)
 	require.Empty(t, deleted)
 	d.settled(webSet, "b", false)
-	require.NotContains(t, d.of, webSet, "nothing is kept for a ReplicaSet without unconfirmed writes")
+	require.NotContains(t, d.of, webSet,
+		"nothing is kept for a ReplicaSet without unconfirmed writes")
 	_, deleted = d.open(apiSet)
 	require.Equal(t, map[string]types.UID{"x": "2"}, deleted)
 	d.forget(apiSet)
@@ -54,7 +55,7 @@ func TestADoubtStaysUntilItIsSettled(t *testing.T) {
 	require.Empty(t, d.of)
 }
 
-// With a new name, the old request would make a Pod that is too many if it arrived late.
+// With a new name, the old request would create a Pod too many if it arrived late.
 func TestANameThatIsFreeIsUsedOnceAndInTheNextLook(t *testing.T) {
 	var d unconfirmedWrites
 	none := func() {
@@ -79,7 +80,8 @@ func TestANameThatIsFreeIsUsedOnceAndInTheNextLook(t *testing.T) {
 	require.Empty(t, d.of)
 }
 
-// A look that does not wait for what was written counts too few Pods. One that always waits is slow.
+// A reconcile that does not wait for its own writes counts too few Pods. One that always waits is
+// slow.
 func TestAWriteIsUnseenUntilItIsForgotten(t *testing.T) {
 	var u expectations
 	require.False(t, u.has(webSet))
@@ -93,31 +95,38 @@ func TestAWriteIsUnseenUntilItIsForgotten(t *testing.T) {
 	require.Empty(t, u.sets, "nothing is kept")
 }
 
-// waits is a cache that notes what somebody waits for.
+// waits is a cache that records for what the controller waits.
 type waits struct {
 	patient
 	notes []string
 	err   error
 }
 
-func (w *waits) WaitFor(_ context.Context, _ client.Object, key client.ObjectKey, version string) error {
+func (w *waits) WaitFor(
+	_ context.Context, _ client.Object, key client.ObjectKey, version string,
+) error {
 	w.notes = append(w.notes, fmt.Sprint(key.Name, " since ", version))
 	return w.err
 }
 
-func (w *waits) WaitForEnd(_ context.Context, _ client.Object, key client.ObjectKey, isOld func(client.Object) bool) error {
+func (w *waits) WaitForEnd(
+	_ context.Context, _ client.Object, key client.ObjectKey, isOld func(client.Object) bool,
+) error {
 	old, other := &corev1.Pod{}, &corev1.Pod{}
 	old.UID, other.UID = "a", "other"
-	w.notes = append(w.notes, fmt.Sprint(key.Name, " gone: ", isOld(old), ", another one: ", isOld(other)))
+	w.notes = append(w.notes, fmt.Sprint(key.Name, " gone: ", isOld(old), ", another one: ",
+		isOld(other)))
 	return w.err
 }
 
-// A wait for too little lets the next look count too few Pods or too many; a wait for too much never ends.
+// If the controller waits for too little, the next reconcile counts too few Pods or too many; if it
+// waits for too much, it waits forever.
 func TestWhatALookWaitsForIfAWriteIsInDoubt(t *testing.T) {
 	broken := errors.New("the connection broke")
 	is, another := there("a"), there("b")
 	is.ResourceVersion, another.Name = "70", is.Name
-	unreachable := interceptor.Funcs{Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
+	unreachable := interceptor.Funcs{Get: func(context.Context, client.WithWatch, client.ObjectKey,
+		client.Object, ...client.GetOption) error {
 		return broken
 	}}
 	for _, c := range []struct {
@@ -133,12 +142,30 @@ func TestWhatALookWaitsForIfAWriteIsInDoubt(t *testing.T) {
 		{name: "it was created", there: is, waits: []string{"pod-a since 70"}},
 		{name: "it was not created", isFree: true},
 		{name: "nobody knows whether it was created", funcs: unreachable, fails: true},
-		{name: "it was created, and the cache does not show it", there: is, waiting: broken, waits: []string{"pod-a since 70"}, fails: true},
-		{name: "it was deleted", deleted: true, waits: []string{"pod-a gone: true, another one: false"}},
-		{name: "it was deleted, and another one has its name", deleted: true, there: another, waits: []string{"pod-a gone: true, another one: false"}},
-		{name: "it is going, or was not deleted", deleted: true, there: is, waits: []string{"pod-a since 70"}},
-		{name: "nobody knows whether it was deleted", deleted: true, funcs: unreachable, fails: true},
-		{name: "it was deleted, and the cache shows it", deleted: true, waiting: broken, waits: []string{"pod-a gone: true, another one: false"}, fails: true},
+		{
+			name: "it was created, and the cache does not show it", there: is, waiting: broken,
+			waits: []string{"pod-a since 70"}, fails: true,
+		},
+		{
+			name: "it was deleted", deleted: true,
+			waits: []string{"pod-a gone: true, another one: false"},
+		},
+		{
+			name: "it was deleted, and another one has its name", deleted: true, there: another,
+			waits: []string{"pod-a gone: true, another one: false"},
+		},
+		{
+			name: "it is going, or was not deleted", deleted: true, there: is,
+			waits: []string{"pod-a since 70"},
+		},
+		{
+			name: "nobody knows whether it was deleted", deleted: true, funcs: unreachable,
+			fails: true,
+		},
+		{
+			name: "it was deleted, and the cache shows it", deleted: true, waiting: broken,
+			waits: []string{"pod-a gone: true, another one: false"}, fails: true,
+		},
 	} {
 		r, cache := in(c.funcs), &waits{err: c.waiting}
 		if c.there != nil {
@@ -156,11 +183,13 @@ func TestWhatALookWaitsForIfAWriteIsInDoubt(t *testing.T) {
 		_, isFree := r.unconfirmed.takeFree(webSet)
 		require.Equal(t, c.isFree, isFree, c.name)
 		created, deleted := r.unconfirmed.open(webSet)
-		require.Equal(t, c.fails, len(created)+len(deleted) == 1, "%s: what is not known stays unconfirmed", c.name)
+		require.Equal(t, c.fails, len(created)+len(deleted) == 1,
+			"%s: what is not known stays unconfirmed", c.name)
 	}
 }
 
-// loses lets one request be carried out and its answer be lost, and then the server does not answer questions, either.
+// loses makes the server carry out one request and lose its answer. After that, reads from the
+// server fail, too.
 func (w *world) loses(match fakeapi.Match) {
 	w.Server.Inject(fakeapi.Fault{Match: match, Times: 1, LoseResponse: true})
 	w.Server.Inject(fakeapi.Fault{Match: getsOfPods, Times: 3, Status: fakeapi.Unavailable()})
@@ -168,7 +197,7 @@ func (w *world) loses(match fakeapi.Match) {
 
 var getsOfPods = fakeapi.Match{UserAgent: agent, Verb: "get", Resource: "pods"}
 
-// Whoever gives up asking counts in a cache that is late, and does everything twice.
+// A controller that gave up asking would count in a late cache, and do everything twice.
 func TestTheServerIsAskedUntilItAnswersAndThenNoMore(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.Server.Inject(fakeapi.Fault{Match: watches, DelayEvents: 2 * time.Second})
@@ -189,7 +218,9 @@ func TestTheServerIsAskedUntilItAnswersAndThenNoMore(t *testing.T) {
 		w.Settle()
 		w.loses(deletesOfPods)
 		w.scale(rs, 2)
-		require.Equal(t, []int32{2, 1}, []int32{w.status(rs).Replicas, *w.status(rs).TerminatingReplicas}, "a Pod with a node takes its time")
+		require.Equal(t, []int32{2, 1},
+			[]int32{w.status(rs).Replicas, *w.status(rs).TerminatingReplicas},
+			"a Pod with a node takes its time")
 		require.Equal(t, 1, w.Wrote()["delete pods"])
 
 		w.scale(rs, 5)
@@ -197,7 +228,8 @@ func TestTheServerIsAskedUntilItAnswersAndThenNoMore(t *testing.T) {
 	})
 }
 
-// The request may still be on its way. If it arrives after all, it must not find that its Pod has been made under another name.
+// The request may still be on its way. If it arrives after all, its Pod must not exist under
+// another name already.
 func TestAPodThatWasNotMadeIsMadeUnderTheSameName(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.suffix = counter()
@@ -209,14 +241,15 @@ func TestAPodThatWasNotMadeIsMadeUnderTheSameName(t *testing.T) {
 	})
 }
 
-// A list waits for all that the controller has written in its namespace, for other ReplicaSets too. If that took long,
-// one busy namespace would be slower than many quiet ones.
+// A list waits for all writes of the controller in its namespace, those for other ReplicaSets
+// included. If that took long, one busy namespace would be slower than many quiet ones.
 func TestReplicaSetsOfOneNamespaceHardlyWaitForEachOther(t *testing.T) {
 	took := map[int]time.Duration{}
 	for _, namespaces := range []int{1, 40} {
 		inWorld(t, func(t *testing.T, w *world) {
 			for i := range namespaces {
-				w.Create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("shop-", i)}})
+				w.Create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("shop-",
+					i)}})
 			}
 			for i := range 40 {
 				w.set(3, func(rs *appsv1.ReplicaSet) {
@@ -226,7 +259,8 @@ func TestReplicaSetsOfOneNamespaceHardlyWaitForEachOther(t *testing.T) {
 				})
 			}
 			for _, verb := range []string{"create", "patch"} {
-				w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: agent, Verb: verb}, Delay: 10 * time.Millisecond})
+				w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: agent, Verb: verb},
+					Delay: 10 * time.Millisecond})
 			}
 			w.Server.Inject(fakeapi.Fault{Match: watches, DelayEvents: time.Millisecond})
 			w.Start()
@@ -241,17 +275,19 @@ func TestReplicaSetsOfOneNamespaceHardlyWaitForEachOther(t *testing.T) {
 		})
 	}
 	t.Logf("40 ReplicaSets took %v in one namespace, and %v in 40", took[1], took[40])
-	require.Less(t, took[1], took[40]*3/2, "with a wait in each list, it is more than twice as long")
+	require.Less(t, took[1], took[40]*3/2,
+		"with a wait in each list, it is more than twice as long")
 }
 
 func controlled(pod *corev1.Pod) {
 	pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(newReplicaSet(1), kind)}
 }
 
-// A Pod that counts twice is one too many, and another one would be deleted for it.
+// If a Pod counted twice, the controller would delete another one.
 func TestAPodThatHasLostItsOwnerBetweenTwoListsCountsOnce(t *testing.T) {
 	a, b, c := settledPod("a", controlled), settledPod("b", controlled), settledPod("c")
 	orphan := settledPod("b")
-	require.Equal(t, []*corev1.Pod{a, orphan, c}, together([]*corev1.Pod{a, b}, []*corev1.Pod{orphan, c}))
+	require.Equal(t, []*corev1.Pod{a, orphan, c},
+		together([]*corev1.Pod{a, b}, []*corev1.Pod{orphan, c}))
 	require.Equal(t, []*corev1.Pod{a, b}, together([]*corev1.Pod{a, b}, nil))
 }

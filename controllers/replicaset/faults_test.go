@@ -25,18 +25,22 @@ var (
 
 func TestAQuotaStopsTheCreationAndShowsInTheStatus(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		lift := w.Server.Inject(fakeapi.Fault{Match: createsOfPods, Skip: 5, Status: fakeapi.Forbidden()})
+		lift := w.Server.Inject(fakeapi.Fault{Match: createsOfPods, Skip: 5,
+			Status: fakeapi.Forbidden()})
 		rs := w.set(100)
 		w.Start()
 		time.Sleep(3 * time.Millisecond) // less than the first retry takes
 		synctest.Wait()
-		require.LessOrEqual(t, len(w.Server.Requests(createsOfPods)), 10, "1, 2 and 4, then one with each event, and not 100")
+		require.LessOrEqual(t, len(w.Server.Requests(createsOfPods)), 10,
+			"1, 2 and 4, then one with each event, and not 100")
 		w.Settle()
 		status := w.status(rs)
-		require.Equal(t, []int32{5, 5, 0}, []int32{status.Replicas, status.FullyLabeledReplicas, status.ReadyReplicas})
+		require.Equal(t, []int32{5, 5, 0},
+			[]int32{status.Replicas, status.FullyLabeledReplicas, status.ReadyReplicas})
 		require.Len(t, status.Conditions, 1)
 		condition := status.Conditions[0]
-		require.Equal(t, []string{"ReplicaFailure", "True", "FailedCreate"}, []string{string(condition.Type), string(condition.Status), condition.Reason})
+		require.Equal(t, []string{"ReplicaFailure", "True", "FailedCreate"},
+			[]string{string(condition.Type), string(condition.Status), condition.Reason})
 		require.Contains(t, condition.Message, "forbidden: injected fault")
 		require.False(t, condition.LastTransitionTime.IsZero())
 		require.NotEmpty(t, w.events()["FailedCreate"])
@@ -57,9 +61,11 @@ func TestAFailedDeletionShowsInTheStatusAndIsTriedAgain(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		rs := w.set(5)
 		w.run()
-		lift := w.Server.Inject(fakeapi.Fault{Match: deletesOfPods, Skip: 1, Status: fakeapi.Forbidden()})
+		lift := w.Server.Inject(fakeapi.Fault{Match: deletesOfPods, Skip: 1,
+			Status: fakeapi.Forbidden()})
 		w.scale(rs, 2)
-		require.Len(t, w.Pods(), 4, "one deletion was allowed, and the others do not wait for each other")
+		require.Len(t, w.Pods(), 4,
+			"one deletion was allowed, and the others do not wait for each other")
 		require.Equal(t, "FailedDelete", w.status(rs).Conditions[0].Reason)
 		require.Contains(t, w.events()["FailedDelete"][0], "Error deleting: ")
 		lift()
@@ -69,10 +75,12 @@ func TestAFailedDeletionShowsInTheStatusAndIsTriedAgain(t *testing.T) {
 	})
 }
 
-// Whoever counts in a cache that is late makes too many, and then deletes the wrong ones.
+// A controller that counted in a late cache would create too many Pods, and then delete the wrong
+// ones.
 func TestALateCacheMakesNoPodTooMany(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.Server.Inject(fakeapi.Fault{Match: watches, DelayEvents: 500 * time.Millisecond}) // one after the other
+		// one after the other
+		w.Server.Inject(fakeapi.Fault{Match: watches, DelayEvents: 500 * time.Millisecond})
 		rs := w.set(20)
 		w.run()
 		for n, want := range []int32{7, 12, 0, 30} {
@@ -81,11 +89,12 @@ func TestALateCacheMakesNoPodTooMany(t *testing.T) {
 		}
 		did := w.Wrote()
 		require.Equal(t, []int{20 + 5 + 30, 13 + 12}, []int{did["create pods"], did["delete pods"]})
-		require.Equal(t, 5, did["patch replicasets/status"], "one for each number that was asked for")
+		require.Equal(t, 5, did["patch replicasets/status"],
+			"one for each number that was asked for")
 	})
 }
 
-// The answer to a write gets lost, the write does not: the connection breaks, or a proxy gives up.
+// A write happens, but its answer gets lost: the connection breaks, or a proxy gives up.
 func TestALostAnswerMakesNoPodTooManyAndDeletesNone(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -121,14 +130,18 @@ func TestALostAnswerMakesNoPodTooManyAndDeletesNone(t *testing.T) {
 func TestTheErrorsThatLeaveADoubt(t *testing.T) {
 	pods := corev1.Resource("pods")
 	for _, err := range []error{
-		apierrors.NewForbidden(pods, "a", nil), apierrors.NewConflict(pods, "a", nil), apierrors.NewNotFound(pods, "a"),
-		apierrors.NewInvalid(schemaKind, "a", nil), apierrors.NewTooManyRequests("later", 1), fmt.Errorf("wrapped: %w", apierrors.NewBadRequest("no")),
+		apierrors.NewForbidden(pods, "a", nil), apierrors.NewConflict(pods, "a", nil),
+		apierrors.NewNotFound(pods, "a"),
+		apierrors.NewInvalid(schemaKind, "a", nil), apierrors.NewTooManyRequests("later", 1),
+		fmt.Errorf("wrapped: %w", apierrors.NewBadRequest("no")),
 	} {
 		require.False(t, mayHaveHappened(err), "%v", err)
 	}
 	for _, err := range []error{
-		apierrors.NewInternalError(fmt.Errorf("storage")), apierrors.NewTimeoutError("slow", 1), apierrors.NewServerTimeout(pods, "create", 1),
-		apierrors.NewServiceUnavailable("stopping"), fmt.Errorf("EOF"), &apierrors.StatusError{ErrStatus: metav1.Status{Code: 408}}, &apierrors.StatusError{},
+		apierrors.NewInternalError(fmt.Errorf("storage")), apierrors.NewTimeoutError("slow", 1),
+		apierrors.NewServerTimeout(pods, "create", 1),
+		apierrors.NewServiceUnavailable("stopping"), fmt.Errorf("EOF"),
+		&apierrors.StatusError{ErrStatus: metav1.Status{Code: 408}}, &apierrors.StatusError{},
 	} {
 		require.True(t, mayHaveHappened(err), "%v", err)
 	}
@@ -136,8 +149,8 @@ func TestTheErrorsThatLeaveADoubt(t *testing.T) {
 
 var schemaKind = corev1.SchemeGroupVersion.WithKind("Pod").GroupKind()
 
-// A user deletes a Pod that the controller deletes, too. The cache is late, so the controller learns of it from a 404.
-// It must not take another Pod instead.
+// A user deletes a Pod that the controller deletes, too. The cache is late, so the controller gets
+// a 404. It must not delete another Pod instead.
 func TestAPodThatSomebodyElseHasDeletedCounts(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		rs := w.set(5)
@@ -147,7 +160,9 @@ func TestAPodThatSomebodyElseHasDeletedCounts(t *testing.T) {
 		w.Stop()
 		w.run()
 		first := firstToGo(pods, nil, 1, time.Now())[0]
-		simulation.Edit(w.World, rs, func(rs *appsv1.ReplicaSet) { rs.Spec.Replicas = new(int32(4)) })
+		simulation.Edit(w.World, rs, func(rs *appsv1.ReplicaSet) {
+			rs.Spec.Replicas = new(int32(4))
+		})
 		time.Sleep(4 * time.Second)
 		w.Wrote()
 		w.ends(first)
@@ -186,7 +201,7 @@ func TestNobodyComplainsInANamespaceThatIsBeingDeleted(t *testing.T) {
 	})
 }
 
-// Of two ReplicaSets with the same selector, one gets the orphan, and the other goes on.
+// Of two ReplicaSets with the same selector, one adopts the orphan, and the other creates a Pod.
 func TestTwoReplicaSetsDoNotFightForAnOrphan(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		for i := range 6 {
@@ -207,7 +222,8 @@ func TestASuccessorOfTheSameNameHasItsOwnPods(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		rs := w.set(3)
 		w.run()
-		require.NoError(t, w.Live.Delete(t.Context(), rs, client.PropagationPolicy(metav1.DeletePropagationBackground)))
+		require.NoError(t, w.Live.Delete(t.Context(), rs,
+			client.PropagationPolicy(metav1.DeletePropagationBackground)))
 		successor := w.set(3)
 		w.Settle()
 		own := 0
@@ -221,35 +237,43 @@ func TestASuccessorOfTheSameNameHasItsOwnPods(t *testing.T) {
 	})
 }
 
-// A user who scales at the same moment is no reason for another try.
+// The write of the status must not fail because a user scales at the same time.
 func TestTheStatusIsWrittenInOneRequest(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.Server.Inject(fakeapi.Fault{Match: watches, DelayEvents: 2 * time.Second})
 		rs := w.set(1)
 		w.Start()
 		time.Sleep(3 * time.Second)
-		simulation.Edit(w.World, rs, func(rs *appsv1.ReplicaSet) { rs.Annotations = map[string]string{"note": "yes"} })
+		simulation.Edit(w.World, rs, func(rs *appsv1.ReplicaSet) {
+			rs.Annotations = map[string]string{"note": "yes"}
+		})
 		w.Settle()
 		require.Equal(t, 1, w.Wrote()["patch replicasets/status"])
 		require.Equal(t, int32(1), w.status(rs).Replicas)
 	})
 }
 
-// A user who has scaled meanwhile sees the new generation in the status, and reads what it says as the answer.
+// A user who has scaled meanwhile sees the new generation in the status, and takes its conditions
+// for the result.
 func TestAFailureThatDoesNotMatterAnyMoreIsNotReported(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.Server.Inject(fakeapi.Fault{Match: createsOfPods, Delay: time.Second, Status: fakeapi.Forbidden()})
+		w.Server.Inject(fakeapi.Fault{Match: createsOfPods, Delay: time.Second,
+			Status: fakeapi.Forbidden()})
 		rs := w.set(1)
 		w.Start()
 		time.Sleep(500 * time.Millisecond)
-		simulation.Edit(w.World, rs, func(rs *appsv1.ReplicaSet) { rs.Spec.Replicas = new(int32(0)) })
+		simulation.Edit(w.World, rs, func(rs *appsv1.ReplicaSet) {
+			rs.Spec.Replicas = new(int32(0))
+		})
 		w.Settle()
 		require.Equal(t, map[string]int{"create pods": 1, "patch replicasets/status": 1}, w.Wrote())
-		require.Equal(t, []any{int64(2), 0}, []any{w.status(rs).ObservedGeneration, len(rs.Status.Conditions)})
+		require.Equal(t, []any{int64(2), 0},
+			[]any{w.status(rs).ObservedGeneration, len(rs.Status.Conditions)})
 	})
 }
 
-// endsUnseen runs the controller, and deletes a ReplicaSet. The controller hears of that 10 seconds later.
+// endsUnseen runs the controller, and deletes a ReplicaSet. The controller's watch is 10 seconds
+// late.
 func (w *world) endsUnseen(rs *appsv1.ReplicaSet) {
 	late := watches
 	late.Resource = "replicasets"
@@ -259,8 +283,8 @@ func (w *world) endsUnseen(rs *appsv1.ReplicaSet) {
 	require.NoError(w.T, w.Live.Delete(w.T.Context(), rs))
 }
 
-// The garbage collector deletes the Pods of a ReplicaSet that is gone. If the controller sees that before it sees the end
-// of the ReplicaSet, it must not make others.
+// The garbage collector deletes the Pods of a ReplicaSet that is gone. If the controller sees that
+// before the end of the ReplicaSet, it must not create others.
 func TestAReplicaSetThatIsGoneGetsNoPods(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		rs := w.set(3)
@@ -274,7 +298,7 @@ func TestAReplicaSetThatIsGoneGetsNoPods(t *testing.T) {
 	})
 }
 
-// The cache still has the ReplicaSet. A Pod that it adopted would be the garbage collector's.
+// The cache still has the ReplicaSet. The garbage collector would delete a Pod that it adopted.
 func TestAReplicaSetThatIsGoneAdoptsNoPods(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		rs := w.set(1)

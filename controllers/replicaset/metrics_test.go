@@ -11,7 +11,7 @@ import (
 	"github.com/loopwright/loopwright/manager/metrics"
 )
 
-// A dashboard would show that Pods which are much older than others are deleted, or nothing at all.
+// A dashboard would show wrong ages of deleted Pods, or nothing at all.
 func TestTheAgeOfAChosenPodIsComparedWithTheYoungestReadyPod(t *testing.T) {
 	young, old := settledPod("young", aged(2*time.Minute)), settledPod("old", aged(5*time.Minute))
 	younger := settledPod("younger, and not ready", aged(time.Minute), notReady)
@@ -24,11 +24,20 @@ func TestTheAgeOfAChosenPodIsComparedWithTheYoungestReadyPod(t *testing.T) {
 	}{
 		{"an older one", all, []*corev1.Pod{old}, []float64{2.5}},
 		{"all", all, all, []float64{2.5, 1}},
-		{"an older one, and the cache lists the youngest first", []*corev1.Pod{young, old}, []*corev1.Pod{old}, []float64{2.5}},
+		{
+			"an older one, and the cache lists the youngest first", []*corev1.Pod{young, old},
+			[]*corev1.Pod{old}, []float64{2.5},
+		},
 		{"one that is not ready", all, []*corev1.Pod{younger}, nil},
 		{"none is ready", []*corev1.Pod{younger}, []*corev1.Pod{younger}, nil},
-		{"the youngest was made in this second", []*corev1.Pod{old, settledPod("new", aged(0))}, []*corev1.Pod{old}, nil},
-		{"the server's clock is ahead", []*corev1.Pod{old, settledPod("new", aged(-time.Second))}, []*corev1.Pod{old}, nil},
+		{
+			"the youngest was made in this second", []*corev1.Pod{old, settledPod("new", aged(0))},
+			[]*corev1.Pod{old}, nil,
+		},
+		{
+			"the server's clock is ahead",
+			[]*corev1.Pod{old, settledPod("new", aged(-time.Second))}, []*corev1.Pod{old}, nil,
+		},
 	} {
 		require.Equal(t, c.ratios, ageRatios(c.pods, c.chosen, noon), c.what)
 	}
@@ -53,7 +62,7 @@ func TestAScaleDownIsMeasuredUnlessAllPodsGo(t *testing.T) {
 	})
 }
 
-// A dashboard for Kubernetes' own controller adds up the same buckets.
+// A dashboard for Kubernetes' own controller uses these buckets.
 func TestTheAgesAreInTheBucketsOfKubernetes(t *testing.T) {
 	families, err := metrics.Registry.Gather()
 	require.NoError(t, err)
@@ -68,7 +77,7 @@ func TestTheAgesAreInTheBucketsOfKubernetes(t *testing.T) {
 	require.Equal(t, []float64{0.25, 0.5, 1, 2, 4, 8}, bounds)
 }
 
-// ageRatiosSoFar are how many there were, and their sum.
+// ageRatiosSoFar returns the number of ratios observed so far, and their sum.
 func ageRatiosSoFar(t *testing.T) (count uint64, sum float64) {
 	families, err := metrics.Registry.Gather()
 	require.NoError(t, err)
@@ -90,20 +99,23 @@ func TestTheNumberOfPodsChangesByWhatIsMissingOrTooMuch(t *testing.T) {
 		{0, 0, change{}}, {3, 3, change{}},
 		{3, 0, change{create: 3}}, {3, 2, change{create: 1}},
 		{0, 3, change{remove: 3}}, {2, 3, change{remove: 1}},
-		{500, 0, change{create: 500}}, {1000, 0, change{create: 500}}, {1000, 700, change{create: 300}},
+		{500, 0, change{create: 500}}, {1000, 0, change{create: 500}},
+		{1000, 700, change{create: 300}},
 		{0, 501, change{remove: 500}}, {100, 1000, change{remove: 500}},
 	} {
-		require.Equal(t, c.change, changeTo(c.want, c.have, defaultBurst), "want %d, have %d", c.want, c.have)
+		require.Equal(t, c.change, changeTo(c.want, c.have, defaultBurst), "want %d, have %d",
+			c.want, c.have)
 	}
 }
 
-// A quota that is used up would be asked hundreds of times.
+// Otherwise a used-up quota would refuse hundreds of requests.
 func TestCreationStartsSlowly(t *testing.T) {
 	for _, c := range []struct {
 		n     int
 		sizes []int
 	}{
-		{0, nil}, {-1, nil}, {1, []int{1}}, {2, []int{1, 1}}, {3, []int{1, 2}}, {10, []int{1, 2, 4, 3}},
+		{0, nil}, {-1, nil}, {1, []int{1}}, {2, []int{1, 1}}, {3, []int{1, 2}},
+		{10, []int{1, 2, 4, 3}},
 		{500, []int{1, 2, 4, 8, 16, 32, 64, 128, 245}},
 	} {
 		require.Equal(t, c.sizes, slices.Collect(batches(c.n)), "%d", c.n)

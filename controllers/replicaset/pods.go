@@ -17,7 +17,7 @@ import (
 	"github.com/loopwright/loopwright/manager/client"
 )
 
-// The reasons of events, and of the condition ReplicaFailure.
+// Reasons of events, and of the condition ReplicaFailure.
 const (
 	successfulCreate = "SuccessfulCreate"
 	successfulDelete = "SuccessfulDelete"
@@ -25,10 +25,11 @@ const (
 	failedDelete     = "FailedDelete"
 )
 
-// errNamespaceEnds says that no Pod can be created any more, and that this is nobody's fault.
+// errNamespaceEnds: the API server creates no Pods in a namespace that is being deleted. It is not
+// reported as a failure.
 var errNamespaceEnds = errors.New("the namespace is being deleted")
 
-// createPods creates n Pods in groups that grow, until all of a group has not succeeded.
+// createPods creates n Pods in growing batches, and stops after a batch with a failure.
 func (r *reconciler) createPods(ctx context.Context, rs *appsv1.ReplicaSet, n int) error {
 	for size := range batches(n) {
 		if err := inParallel(size, func(int) error { return r.createPod(ctx, rs) }); err != nil {
@@ -38,13 +39,16 @@ func (r *reconciler) createPods(ctx context.Context, rs *appsv1.ReplicaSet, n in
 	return nil
 }
 
-// deletePods deletes all of the Pods at a time: if some cannot be deleted, this says nothing about the others.
-func (r *reconciler) deletePods(ctx context.Context, rs *appsv1.ReplicaSet, pods []*corev1.Pod) error {
+// deletePods deletes all Pods in parallel, without a slow start: if the deletion of one fails, that
+// says nothing about the others.
+func (r *reconciler) deletePods(
+	ctx context.Context, rs *appsv1.ReplicaSet, pods []*corev1.Pod,
+) error {
 	return inParallel(len(pods), func(i int) error { return r.deletePod(ctx, rs, pods[i]) })
 }
 
-// inParallel calls do n times at a time, waits for all calls, and returns the first error by number. The others are
-// most often the same.
+// inParallel calls do n times in parallel, waits for all calls, and returns the error with the
+// lowest i. The others are most often the same.
 func inParallel(n int, do func(i int) error) error {
 	failed := make([]error, n)
 	var calls sync.WaitGroup
@@ -60,9 +64,9 @@ func inParallel(n int, do func(i int) error) error {
 	return nil
 }
 
-// createPod creates a Pod and reports that. The event names the Pod in its note alone: events that are related to different
-// Pods are different events, and a thousand Pods would make a thousand of them. As it is, the recorder combines what
-// comes after the first ten.
+// createPod creates a Pod, and sends an event. The event names the Pod only in its note. With the
+// Pod as its related object, each of a thousand Pods would make a separate event; this way the
+// recorder combines those after the first ten.
 func (r *reconciler) createPod(ctx context.Context, rs *appsv1.ReplicaSet) error {
 	set := client.ObjectKeyFromObject(rs)
 	pod := newPod(rs, r.suffix)
@@ -72,29 +76,35 @@ func (r *reconciler) createPod(ctx context.Context, rs *appsv1.ReplicaSet) error
 	name := pod.Name
 	switch err := r.client.Create(ctx, pod); {
 	case err == nil:
-		r.events.Eventf(rs, nil, corev1.EventTypeNormal, successfulCreate, "Create", "Created pod: %s", name)
+		r.events.Eventf(rs, nil, corev1.EventTypeNormal, successfulCreate, "Create",
+			"Created pod: %s", name)
 		return nil
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		return errNamespaceEnds
 	case apierrors.IsAlreadyExists(err):
-		// It is somebody else's, or it is this one: an earlier request, whose answer was lost, has made it.
+		// Another client has created it, or an earlier request of this controller whose answer was
+		// lost.
 		r.unconfirmed.mayHaveCreated(set, name)
 		return nil
 	default:
 		if mayHaveHappened(err) {
 			r.unconfirmed.mayHaveCreated(set, name)
 		}
-		r.events.Eventf(rs, nil, corev1.EventTypeWarning, failedCreate, "Create", "Error creating: %v", err)
+		r.events.Eventf(rs, nil, corev1.EventTypeWarning, failedCreate, "Create",
+			"Error creating: %v", err)
 		return fmt.Errorf("creating a Pod: %w", err)
 	}
 }
 
 func (r *reconciler) deletePod(ctx context.Context, rs *appsv1.ReplicaSet, pod *corev1.Pod) error {
 	set := client.ObjectKeyFromObject(rs)
-	target := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}}
+	target := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID},
+	}
 	switch err := r.client.Delete(ctx, target, client.Preconditions{UID: &target.UID}); {
 	case err == nil:
-		r.events.Eventf(rs, nil, corev1.EventTypeNormal, successfulDelete, "Delete", "Deleted pod: %s", pod.Name)
+		r.events.Eventf(rs, nil, corev1.EventTypeNormal, successfulDelete, "Delete",
+			"Deleted pod: %s", pod.Name)
 		return nil
 	case apierrors.IsNotFound(err), apierrors.IsConflict(err):
 		// It is gone, and the cache does not know that yet.
@@ -104,25 +114,31 @@ func (r *reconciler) deletePod(ctx context.Context, rs *appsv1.ReplicaSet, pod *
 		if mayHaveHappened(err) {
 			r.unconfirmed.mayHaveDeleted(set, pod.Name, pod.UID)
 		}
-		r.events.Eventf(rs, nil, corev1.EventTypeWarning, failedDelete, "Delete", "Error deleting: %v", err)
+		r.events.Eventf(rs, nil, corev1.EventTypeWarning, failedDelete, "Delete",
+			"Error deleting: %v", err)
 		return fmt.Errorf("deleting the Pod %s: %w", pod.Name, err)
 	}
 }
 
-// Names, as the server makes them from generateName: the base is cut so that the whole is no longer than a label.
+// The lengths of names that the API server generates from generateName: it cuts the base, so that
+// the name fits into a label.
 const (
 	suffixLength = 5
 	baseLength   = validation.LabelValueMaxLength - suffixLength
 )
 
-// newPod is a Pod as the template says, with a name of its own.
+// newPod returns a Pod made from the template, with a generated name.
 func newPod(rs *appsv1.ReplicaSet, suffix func(length int) string) *corev1.Pod {
 	template := &rs.Spec.Template
 	prefix := rs.Name + "-"
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: rs.Namespace, Name: prefix[:min(len(prefix), baseLength)] + suffix(suffixLength), GenerateName: prefix,
-			Labels: maps.Clone(template.Labels), Annotations: maps.Clone(template.Annotations), Finalizers: slices.Clone(template.Finalizers),
+			Namespace:       rs.Namespace,
+			Name:            prefix[:min(len(prefix), baseLength)] + suffix(suffixLength),
+			GenerateName:    prefix,
+			Labels:          maps.Clone(template.Labels),
+			Annotations:     maps.Clone(template.Annotations),
+			Finalizers:      slices.Clone(template.Finalizers),
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(rs, kind)},
 		},
 		Spec: *template.Spec.DeepCopy(),

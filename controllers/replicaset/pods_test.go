@@ -16,7 +16,7 @@ import (
 	"github.com/loopwright/loopwright/manager/recorder/events"
 )
 
-// A name that is too long is refused, each time.
+// The API server refuses a name that is too long, at each try.
 func TestTheNameOfAPodIsAsTheServerWouldMakeIt(t *testing.T) {
 	suffix := func(length int) string { return strings.Repeat("x", length) }
 	for _, c := range []struct {
@@ -41,12 +41,14 @@ func TestTheNameOfAPodIsAsTheServerWouldMakeIt(t *testing.T) {
 // The template belongs to the cache.
 func TestAPodSharesNothingWithTheTemplate(t *testing.T) {
 	rs := newReplicaSet(1)
-	rs.Spec.Template.Annotations, rs.Spec.Template.Finalizers = map[string]string{"a": "b"}, []string{"loopwright.dev/wait"}
+	rs.Spec.Template.Annotations, rs.Spec.Template.Finalizers = map[string]string{"a": "b"},
+		[]string{"loopwright.dev/wait"}
 	before := rs.DeepCopy()
 	pod := newPod(rs, func(int) string { return "x" })
 	require.Equal(t, before.Spec.Template.Spec, pod.Spec)
 	require.Equal(t, before.Namespace, pod.Namespace)
-	pod.Labels["app"], pod.Annotations["a"], pod.Finalizers[0], pod.Spec.Containers[0].Name = "x", "x", "x", "x"
+	pod.Labels["app"], pod.Annotations["a"], pod.Finalizers[0], pod.Spec.Containers[0].Name = "x",
+		"x", "x", "x"
 	require.Equal(t, before, rs)
 }
 
@@ -63,8 +65,8 @@ func TestCallsInParallelReturnTheFirstErrorByNumberWhenAllHaveReturned(t *testin
 	require.NoError(t, inParallel(0, func(int) error { return two }))
 }
 
-// Kubernetes' own controller makes 25 events for an object and drops the rest. Without any bound, a ReplicaSet of a thousand
-// Pods would cost the API server two thousand writes.
+// Kubernetes' own controller makes 25 events for an object and drops the rest. Without any bound, a
+// ReplicaSet of a thousand Pods would cost the API server two thousand writes.
 func TestManyPodsMakeFewEvents(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		rs := w.set(40)
@@ -79,8 +81,8 @@ func TestManyPodsMakeFewEvents(t *testing.T) {
 	})
 }
 
-// A write that is called unconfirmed without need costs a request; one that is not called so makes a Pod too many. And
-// a user who reads about a normal event searches for a fault.
+// A write that is remembered as unconfirmed without need costs a request; one that is forgotten
+// leads to a Pod too many. And a warning without need makes a user look for a fault.
 func TestWhatFollowsFromTheAnswerToACreation(t *testing.T) {
 	pods := corev1.Resource("pods")
 	ending := apierrors.NewForbidden(pods, "a", errors.New("it is being deleted"))
@@ -93,7 +95,10 @@ func TestWhatFollowsFromTheAnswerToACreation(t *testing.T) {
 		{nil, nil, false, "Normal SuccessfulCreate Created pod: web-00001"},
 		{apierrors.NewAlreadyExists(pods, "web-00001"), nil, true, ""},
 		{ending, errNamespaceEnds, false, ""},
-		{apierrors.NewForbidden(pods, "a", errors.New("quota")), errNotNil, false, `Warning FailedCreate Error creating: pods "a" is forbidden: quota`},
+		{
+			apierrors.NewForbidden(pods, "a", errors.New("quota")), errNotNil, false,
+			`Warning FailedCreate Error creating: pods "a" is forbidden: quota`,
+		},
 		{errors.New("EOF"), errNotNil, true, "Warning FailedCreate Error creating: EOF"},
 	} {
 		r := in(interceptor.Funcs{Create: creating(c.answer)})
@@ -112,5 +117,5 @@ func TestWhatFollowsFromTheAnswerToACreation(t *testing.T) {
 	}
 }
 
-// errNotNil stands for the answer itself, with what was being done.
+// errNotNil stands for the answer itself, wrapped.
 var errNotNil = errors.New("the answer")

@@ -13,8 +13,8 @@ import (
 	"github.com/loopwright/loopwright/controllers/internal/podstate"
 )
 
-// firstToGo returns n of the Pods, those whose loss costs least. related are the active Pods of all ReplicaSets that
-// have the same owner: they say how crowded a node is. The list of Pods stays as it is.
+// firstToGo returns the n Pods to delete first. related are the Pods of all ReplicaSets with the
+// same owner, by which it counts how crowded a node is. It does not change pods.
 func firstToGo(pods, related []*corev1.Pod, n int, now time.Time) []*corev1.Pod {
 	if n >= len(pods) {
 		return pods
@@ -37,8 +37,8 @@ func firstToGo(pods, related []*corev1.Pod, n int, now time.Time) []*corev1.Pod 
 	return chosen
 }
 
-// merits are the reasons to keep a Pod, the most important first. A Pod with less of something goes before a Pod with
-// more, except where the comment says that less is better.
+// merits are the reasons to keep a Pod, the most important first. The Pod with the lower value is
+// deleted first, except where less is better.
 type merits struct {
 	assigned        bool  // to a node
 	phase           int   // Pending, Unknown, Running
@@ -53,11 +53,11 @@ type merits struct {
 	pod             *corev1.Pod
 }
 
-// compareMerits is negative if the Pod with the merits a goes first.
+// compareMerits is negative if the Pod with the merits a is deleted first.
 //
-// It compares one merit after the other, so it is a strict weak order. Kubernetes' own comparison is not: of two Pods
-// whose times are different, but in the same bucket, it takes the one with the smaller UID at once, without a look at
-// the restarts. Of three Pods, each may then have to go before the next, in a circle.
+// It compares one merit after the other, so it is a strict weak order. Kubernetes' own comparison
+// is not: if two Pods have different times in the same bucket, it decides by UID at once, and skips
+// the restarts. So it can put three Pods in a circle, each before the next.
 func compareMerits(a, b merits) int {
 	return cmp.Or(
 		compareBool(a.assigned, b.assigned),
@@ -86,7 +86,8 @@ func compareBool(a, b bool) int {
 
 func meritsOf(pod *corev1.Pod, crowd int, now time.Time) merits {
 	m := merits{
-		assigned: pod.Spec.NodeName != "", phase: phaseRank(pod.Status.Phase), cost: deletionCost(pod), crowd: crowd,
+		assigned: pod.Spec.NodeName != "", phase: phaseRank(pod.Status.Phase),
+		cost: deletionCost(pod), crowd: crowd,
 		age: logarithmOf(pod.CreationTimestamp.Time, now), uid: pod.UID, pod: pod,
 	}
 	var since time.Time
@@ -108,8 +109,8 @@ func phaseRank(phase corev1.PodPhase) int {
 	}
 }
 
-// deletionCost is 0 for a Pod without the annotation, or with one that is not a number as JSON writes it: the API
-// server refuses such a number, but has not always done so.
+// deletionCost is 0 for a Pod without the annotation, or with one that is not a number in JSON's
+// format: the API server refuses such a value today, but older ones may be stored.
 func deletionCost(pod *corev1.Pod) int32 {
 	text := pod.Annotations[corev1.PodDeletionCost]
 	cost, err := strconv.ParseInt(text, 10, 32)
@@ -119,10 +120,10 @@ func deletionCost(pod *corev1.Pod) int32 {
 	return int32(cost)
 }
 
-// logarithmOf is the binary logarithm of the time that has passed, rounded down. Pods of about the same age are equal
-// then, and which of them goes is left to chance. Otherwise the youngest would always go, and a scale-down after an
-// update of many nodes would empty the nodes that were updated last. A moment in the future is less than any, and one
-// that is not known less than that.
+// logarithmOf returns the binary logarithm of the time that has passed, rounded down. So Pods of
+// about the same age are equal, and the random UID decides. Otherwise the youngest would always go
+// first, and a scale-down after an update of many nodes would empty the nodes that were updated
+// last. A time in the future is less than any in the past, and a zero time is less than that.
 func logarithmOf(moment, now time.Time) int {
 	switch passed := now.Sub(moment); {
 	case moment.IsZero():
@@ -134,7 +135,8 @@ func logarithmOf(moment, now time.Time) int {
 	}
 }
 
-// mostRestarts is about the container that was restarted most. A sidecar is an init container that is restarted always.
+// mostRestarts returns the highest restart counts, of the containers and of the sidecars. A sidecar
+// is an init container with the restart policy Always.
 func mostRestarts(pod *corev1.Pod) (containers, sidecars int) {
 	for i := range pod.Status.ContainerStatuses {
 		containers = max(containers, int(pod.Status.ContainerStatuses[i].RestartCount))
@@ -149,6 +151,7 @@ func mostRestarts(pod *corev1.Pod) (containers, sidecars int) {
 
 func isSidecar(pod *corev1.Pod, name string) bool {
 	return slices.ContainsFunc(pod.Spec.InitContainers, func(c corev1.Container) bool {
-		return c.Name == name && c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
+		return c.Name == name && c.RestartPolicy != nil &&
+			*c.RestartPolicy == corev1.ContainerRestartPolicyAlways
 	})
 }

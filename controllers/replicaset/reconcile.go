@@ -23,31 +23,32 @@ import (
 	"github.com/loopwright/loopwright/manager/recorder/events"
 )
 
-// reconciler does what the decisions say.
+// reconciler reconciles ReplicaSets.
 type reconciler struct {
-	client       client.Client      // reads from the cache, and reads what it has written
-	cached       client.Reader      // reads from the cache, and does not wait
-	live         client.Reader      // asks the server
+	client       client.Client      // reads from the cache, its own writes included
+	cached       client.Reader      // reads from the cache, without waiting
+	live         client.Reader      // reads from the API server
 	waiter       client.WriteWaiter // the cache
 	events       events.EventRecorder
 	index        claim.Index
 	suffix       func(length int) string // of names; random
-	burst        int                     // how many Pods one look creates or deletes
+	burst        int                     // how many Pods one reconcile creates or deletes
 	unconfirmed  unconfirmedWrites
 	expectations expectations
-	// dropsTerminating is whether the server has left terminatingReplicas out of its last answer.
+	// dropsTerminating is true if the API server left terminatingReplicas out of its last answer.
 	dropsTerminating atomic.Bool
 }
 
-// sight is what one look has seen. The objects may be the cache's own.
+// sight is a ReplicaSet with its Pods as one call of look has read them. The objects may be the
+// cache's own.
 type sight struct {
 	rs          *appsv1.ReplicaSet
-	active      []*corev1.Pod // that count, and belong to the ReplicaSet
-	terminating []*corev1.Pod // that belong to it
+	active      []*corev1.Pod // the active Pods that the ReplicaSet owns
+	terminating []*corev1.Pod // the terminating ones
 }
 
-// missing is how many Pods there are too few, or too many if it is negative. A ReplicaSet that is being deleted misses
-// nothing: what becomes of its Pods is up to the garbage collector.
+// missing is how many Pods are missing; it is negative if there are too many. For a ReplicaSet that
+// is being deleted it is 0: the garbage collector decides about its Pods.
 func (s *sight) missing() int {
 	if s.rs.DeletionTimestamp != nil {
 		return 0
@@ -57,20 +58,23 @@ func (s *sight) missing() int {
 
 func (s *sight) want() int {
 	if s.rs.Spec.Replicas == nil {
-		return 1 // which is what the API server writes there
+		return 1 // the API server's default
 	}
 	return int(*s.rs.Spec.Replicas)
 }
 
-// hasLost reports whether Pods are missing that were there when the status was written. Perhaps the garbage collector has
-// deleted them, because the ReplicaSet is gone, too.
+// hasLost reports whether Pods are missing that existed when the status was written. Perhaps the
+// ReplicaSet is gone, and the garbage collector has deleted them.
 func (s *sight) hasLost() bool {
 	return s.missing() > 0 && len(s.active) < int(s.rs.Status.Replicas)
 }
 
-// Reconcile looks, acts, looks again if it has acted, and writes the status if it differs. The second look sees what
-// was done, so that a status is written once, and not once before and once after.
-func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+// Reconcile reads a ReplicaSet and its Pods, acts, reads again if it has acted, and writes the
+// status if it has changed. The second read sees the new Pods, so one write of the status is
+// enough.
+func (r *reconciler) Reconcile(
+	ctx context.Context, request reconcile.Request,
+) (reconcile.Result, error) {
 	seen, err := r.look(ctx, request.NamespacedName)
 	if seen == nil || err != nil {
 		return reconcile.Result{}, err
@@ -80,7 +84,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	}
 	if seen.hasLost() {
 		if isThere, err := claim.IsThere(ctx, r.live, seen.rs); !isThere || err != nil {
-			return reconcile.Result{}, err // if it is gone, an event will say so
+			return reconcile.Result{}, err // if it is gone, the watch will report it
 		}
 	}
 	failed := r.act(ctx, seen)
@@ -93,24 +97,25 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		return reconcile.Result{}, err
 	}
 	if seen.missing() == 0 {
-		failed = nil // it was done all the same, or it is not wanted any more
+		failed = nil // the failed write happened after all, or is no longer needed
 	}
 	switch result, err := r.report(ctx, seen, failed); {
 	case err != nil:
 		return reconcile.Result{}, err
 	case failed != nil:
 		return reconcile.Result{}, failed.err
-	case seen.missing() != 0: // there was more to do than one look does, or something has changed
+	case seen.missing() != 0: // the burst was reached, or something has changed
 		return reconcile.Result{RequeueAfter: time.Nanosecond}, nil
 	default:
 		return result, nil
 	}
 }
 
-// look reads a ReplicaSet and its Pods. It is nil if there is no such ReplicaSet.
+// look reads a ReplicaSet and its Pods. It returns nil if there is no such ReplicaSet.
 //
-// The Pods come first: this read may wait for the controller's last writes, and the ReplicaSet should not be
-// older than that. So the Pods are found by the ReplicaSet's name, and the claim compares UIDs.
+// It reads the Pods first: this read may wait for the controller's last writes, and the ReplicaSet
+// must not be older than they are. So it finds the Pods by the ReplicaSet's name, and the claim
+// compares UIDs.
 func (r *reconciler) look(ctx context.Context, name client.ObjectKey) (*sight, error) {
 	if err := r.settle(ctx, name); err != nil {
 		return nil, err
@@ -124,7 +129,7 @@ func (r *reconciler) look(ctx context.Context, name client.ObjectKey) (*sight, e
 		return nil, err
 	}
 	r.expectations.forget(name)
-	// What the first list has waited for, this one finds as well.
+	// This list need not wait: the cache has what the first one has waited for.
 	orphans, err := r.list(ctx, r.cached, name.Namespace, r.index.Orphans())
 	if err != nil {
 		return nil, err
@@ -139,19 +144,25 @@ func (r *reconciler) look(ctx context.Context, name client.ObjectKey) (*sight, e
 	return r.claim(ctx, rs, together(pods, orphans), waits)
 }
 
-// together are the Pods of two lists. A Pod that has lost its owner between the two is in both, and would count twice: it
-// is taken from the later one.
+// together joins two lists. A Pod that lost its owner between the two reads is in both, and would
+// count twice: together keeps the later state, the orphan.
 func together(owned, orphans []*corev1.Pod) []*corev1.Pod {
 	lost := make(map[types.UID]bool, len(orphans))
 	for _, pod := range orphans {
 		lost[pod.UID] = true
 	}
-	return append(slices.DeleteFunc(owned, func(pod *corev1.Pod) bool { return lost[pod.UID] }), orphans...)
+	return append(
+		slices.DeleteFunc(owned, func(pod *corev1.Pod) bool { return lost[pod.UID] }),
+		orphans...)
 }
 
-func (r *reconciler) list(ctx context.Context, from client.Reader, namespace string, which client.MatchingFields) ([]*corev1.Pod, error) {
+func (r *reconciler) list(
+	ctx context.Context, from client.Reader, namespace string, which client.MatchingFields,
+) ([]*corev1.Pod, error) {
 	var list corev1.PodList
-	if err := from.List(ctx, &list, client.InNamespace(namespace), which, client.UnsafeDisableDeepCopy); err != nil {
+	if err := from.List(
+		ctx, &list, client.InNamespace(namespace), which, client.UnsafeDisableDeepCopy,
+	); err != nil {
 		return nil, err
 	}
 	pods := make([]*corev1.Pod, len(list.Items))
@@ -161,12 +172,15 @@ func (r *reconciler) list(ctx context.Context, from client.Reader, namespace str
 	return pods, nil
 }
 
-// claim decides which of the Pods belong to the ReplicaSet. Only Pods that count are adopted or released: one that has
-// finished, or is being deleted, stays with whom it has served.
+// claim decides which of the Pods belong to the ReplicaSet. It adopts and releases only active
+// Pods: a Pod that has finished, or is being deleted, keeps its owner.
 //
-// If there is something to adopt, and the look has not waited, it is repeated, and waits: another ReplicaSet of this
-// controller may have adopted it a moment ago.
-func (r *reconciler) claim(ctx context.Context, rs *appsv1.ReplicaSet, pods []*corev1.Pod, waited bool) (*sight, error) {
+// If there is a Pod to adopt or release, and the read has not waited for the controller's writes,
+// claim reads again, and waits: this controller may have adopted the Pod for another ReplicaSet a
+// moment ago.
+func (r *reconciler) claim(
+	ctx context.Context, rs *appsv1.ReplicaSet, pods []*corev1.Pod, waited bool,
+) (*sight, error) {
 	selector, err := metav1.LabelSelectorAsSelector(rs.Spec.Selector)
 	if err != nil {
 		return nil, reconcile.TerminalError(fmt.Errorf("the selector: %w", err))
@@ -199,7 +213,7 @@ func (r *reconciler) claim(ctx context.Context, rs *appsv1.ReplicaSet, pods []*c
 	return seen, nil
 }
 
-// act makes Pods, or deletes some, and returns why that has failed.
+// act creates or deletes Pods, and returns the failure, if any.
 func (r *reconciler) act(ctx context.Context, seen *sight) *failure {
 	r.expectations.mark(client.ObjectKeyFromObject(seen.rs))
 	todo := changeTo(seen.want(), len(seen.active), r.burst)
@@ -213,7 +227,7 @@ func (r *reconciler) act(ctx context.Context, seen *sight) *failure {
 	if err == nil {
 		now := time.Now()
 		chosen := firstToGo(seen.active, related, todo.remove, now)
-		if len(chosen) < len(seen.active) { // or none was chosen rather than another
+		if len(chosen) < len(seen.active) { // if all are chosen, there was no choice to measure
 			for _, ratio := range ageRatios(seen.active, chosen, now) {
 				deletionAgeRatio.Observe(ratio)
 			}
@@ -226,21 +240,24 @@ func (r *reconciler) act(ctx context.Context, seen *sight) *failure {
 	return nil
 }
 
-// related returns the Pods of all ReplicaSets that have the same controller: during a rollout, the Pods of the old
-// ReplicaSet crowd a node for the new one.
+// related returns the Pods of all ReplicaSets with the same controller: during a rollout, the old
+// ReplicaSet's Pods count when the ranking asks how crowded a node is.
 func (r *reconciler) related(ctx context.Context, seen *sight) ([]*corev1.Pod, error) {
 	controller := metav1.GetControllerOfNoCopy(seen.rs)
 	if controller == nil {
 		return seen.active, nil
 	}
 	var sets appsv1.ReplicaSetList
-	if err := r.cached.List(ctx, &sets, client.InNamespace(seen.rs.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+	if err := r.cached.List(
+		ctx, &sets, client.InNamespace(seen.rs.Namespace), client.UnsafeDisableDeepCopy,
+	); err != nil {
 		return nil, err
 	}
 	related := slices.Clone(seen.active)
 	for i := range sets.Items {
 		sibling := &sets.Items[i]
-		if sibling.UID == seen.rs.UID || !metav1.IsControlledBy(sibling, &metav1.ObjectMeta{UID: controller.UID}) {
+		if sibling.UID == seen.rs.UID ||
+			!metav1.IsControlledBy(sibling, &metav1.ObjectMeta{UID: controller.UID}) {
 			continue
 		}
 		pods, err := r.list(ctx, r.cached, sibling.Namespace, r.index.Of(sibling.Name))
@@ -252,15 +269,20 @@ func (r *reconciler) related(ctx context.Context, seen *sight) ([]*corev1.Pod, e
 	return related, nil
 }
 
-// report writes the status, unless the ReplicaSet has it, and says when to look again.
-func (r *reconciler) report(ctx context.Context, seen *sight, failed *failure) (reconcile.Result, error) {
+// report writes the status, unless the ReplicaSet has it already. The result says when to reconcile
+// again.
+func (r *reconciler) report(
+	ctx context.Context, seen *sight, failed *failure,
+) (reconcile.Result, error) {
 	now := time.Now()
 	again := reconcile.Result{RequeueAfter: nextAvailable(seen.rs, seen.active, now)}
 	status := statusOf(seen.rs, seen.active, seen.terminating, failed, now)
 	if isWritten(seen.rs, status, r.dropsTerminating.Load()) {
 		return again, nil
 	}
-	written := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: seen.rs.Namespace, Name: seen.rs.Name}}
+	written := &appsv1.ReplicaSet{
+		ObjectMeta: metav1.ObjectMeta{Namespace: seen.rs.Namespace, Name: seen.rs.Name},
+	}
 	if err := r.client.Status().Patch(ctx, written, statusPatch(seen.rs.UID, status)); err != nil {
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
@@ -268,20 +290,24 @@ func (r *reconciler) report(ctx context.Context, seen *sight, failed *failure) (
 	return again, nil
 }
 
-// statusPatch replaces the status of the ReplicaSet with this UID. It names every field, so that it does not matter
-// what is there; and no version, because a user who scales at this moment is no reason for another try. What was
-// counted belongs to the generation that it names.
+// statusPatch replaces the status of the ReplicaSet with this UID. The patch has every field, so
+// the old status does not matter. It has no resourceVersion, so it does not fail if a user scales
+// the ReplicaSet meanwhile; observedGeneration says which spec the numbers belong to.
 func statusPatch(uid types.UID, status appsv1.ReplicaSetStatus) client.Patch {
-	var conditions any // null deletes them
+	var conditions any // null in a merge patch deletes them
 	if len(status.Conditions) > 0 {
 		conditions = status.Conditions
 	}
 	data, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": uid},
 		"status": map[string]any{
-			"replicas": status.Replicas, "fullyLabeledReplicas": status.FullyLabeledReplicas, "readyReplicas": status.ReadyReplicas,
-			"availableReplicas": status.AvailableReplicas, "terminatingReplicas": status.TerminatingReplicas,
-			"observedGeneration": status.ObservedGeneration, "conditions": conditions,
+			"replicas":             status.Replicas,
+			"fullyLabeledReplicas": status.FullyLabeledReplicas,
+			"readyReplicas":        status.ReadyReplicas,
+			"availableReplicas":    status.AvailableReplicas,
+			"terminatingReplicas":  status.TerminatingReplicas,
+			"observedGeneration":   status.ObservedGeneration,
+			"conditions":           conditions,
 		},
 	})
 	if err != nil {

@@ -24,39 +24,48 @@ import (
 
 var webRequest = reconcile.Request{NamespacedName: webSet}
 
-// in is a reconciler in a cluster of its own.
+// in returns a reconciler with a fake client that has these objects.
 func in(funcs interceptor.Funcs, objects ...client.Object) *reconciler {
 	index := claim.Index{Kind: kind.GroupKind()}
 	builder := fake.NewClientBuilder().WithInterceptorFuncs(funcs).WithObjects(objects...)
-	_ = index.Add(context.Background(), simulation.IndexerOf(builder), &corev1.Pod{}) // which cannot fail
+	_ = index.Add(context.Background(), simulation.IndexerOf(builder), &corev1.Pod{}) // cannot fail
 	c := builder.Build()
 	return &reconciler{
-		client: c, cached: c, live: c, waiter: patient{}, index: index, suffix: counter(), burst: defaultBurst, events: events.NewFakeRecorder(100),
+		client: c, cached: c, live: c, waiter: patient{}, index: index, suffix: counter(),
+		burst: defaultBurst, events: events.NewFakeRecorder(100),
 	}
 }
 
-// patient is a cache that has seen everything.
+// patient is a cache that is never late.
 type patient struct{}
 
 func (patient) Holds(client.Object) bool { return false }
 func (patient) WaitFor(context.Context, client.Object, client.ObjectKey, string) error {
 	return nil
 }
-func (patient) WaitForEnd(context.Context, client.Object, client.ObjectKey, func(client.Object) bool) error {
+func (patient) WaitForEnd(
+	context.Context, client.Object, client.ObjectKey, func(client.Object) bool,
+) error {
 	return nil
 }
 
-func creating(err error) func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error {
-	return func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error { return err }
+func creating(
+	err error,
+) func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error {
+	return func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error {
+		return err
+	}
 }
 
-// Both have to be known to whoever reads the log.
+// The log has to show both errors.
 func TestALookThatFailsAfterAFailureIsReturnedWithIt(t *testing.T) {
-	refused, gone := apierrors.NewForbidden(corev1.Resource("pods"), "a", nil), errors.New("the cache has ended")
+	refused, gone := apierrors.NewForbidden(corev1.Resource("pods"), "a", nil),
+		errors.New("the cache has ended")
 	lists := 0
 	r := in(interceptor.Funcs{
 		Create: creating(refused),
-		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList,
+			opts ...client.ListOption) error {
 			if lists++; lists > 2 {
 				return gone
 			}
@@ -68,10 +77,12 @@ func TestALookThatFailsAfterAFailureIsReturnedWithIt(t *testing.T) {
 	require.ErrorIs(t, err, gone)
 }
 
-// A selector that cannot be read selects everything, or nothing: neither may be acted on.
+// The controller must not treat an invalid selector as one that selects everything or nothing.
 func TestASelectorThatCannotBeReadIsAnError(t *testing.T) {
 	rs := newReplicaSet(2)
-	rs.Spec.Selector.MatchExpressions = []metav1.LabelSelectorRequirement{{Key: "app", Operator: "Near"}}
+	rs.Spec.Selector.MatchExpressions = []metav1.LabelSelectorRequirement{
+		{Key: "app", Operator: "Near"},
+	}
 	r := in(interceptor.Funcs{Create: creating(errors.New("nobody asked for it"))}, rs)
 	_, err := r.Reconcile(t.Context(), webRequest)
 	require.ErrorIs(t, err, reconcile.TerminalError(nil), "another try would not help")
@@ -93,12 +104,15 @@ func TestAReplicaSetThatIsGoneIsForgotten(t *testing.T) {
 func TestALookCopiesNothingThatTheCacheHas(t *testing.T) {
 	owner := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "d", UID: "d"}}
 	rs := newReplicaSet(1)
-	rs.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(owner, appsv1.SchemeGroupVersion.WithKind("Deployment"))}
-	_, err := in(simulation.Sharing(t), rs, there("a"), there("b")).Reconcile(t.Context(), webRequest)
+	rs.OwnerReferences = []metav1.OwnerReference{
+		*metav1.NewControllerRef(owner, appsv1.SchemeGroupVersion.WithKind("Deployment")),
+	}
+	_, err := in(simulation.Sharing(t), rs, there("a"), there("b")).Reconcile(t.Context(),
+		webRequest)
 	require.NoError(t, err)
 }
 
-// A cache lists in any order, and who compares two runs would see a difference where there is none.
+// A cache lists in any order; two runs with the same input should make the same writes.
 func TestOrphansAreAdoptedInTheOrderOfTheirNames(t *testing.T) {
 	var adopted []string
 	rs := newReplicaSet(3)
@@ -109,7 +123,8 @@ func TestOrphansAreAdoptedInTheOrderOfTheirNames(t *testing.T) {
 		objects = append(objects, pod)
 	}
 	r := in(interceptor.Funcs{
-		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
+		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch,
+			opts ...client.PatchOption) error {
 			adopted = append(adopted, o.GetName())
 			return c.Patch(ctx, o, patch, opts...)
 		},
@@ -120,7 +135,7 @@ func TestOrphansAreAdoptedInTheOrderOfTheirNames(t *testing.T) {
 	require.Equal(t, adopted, names(seen.active))
 }
 
-// Kubernetes writes 1 there; an object of the tests, or of an old server, may have nothing.
+// The API server sets the default 1; an object from a test, or from an old server, may lack it.
 func TestHowManyPodsAreMissing(t *testing.T) {
 	going := newReplicaSet(3)
 	going.DeletionTimestamp = new(metav1.NewTime(noon))
@@ -151,15 +166,18 @@ func TestHowManyPodsAreMissing(t *testing.T) {
 	}
 	lost := had(2)
 	lost.Spec.Replicas = new(int32(1))
-	require.False(t, (&sight{rs: lost, active: one}).hasLost(), "it was scaled down, and none is missing")
+	require.False(t, (&sight{rs: lost, active: one}).hasLost(),
+		"it was scaled down, and none is missing")
 }
 
-// A Pod that somebody else has deleted, or replaced by one of the same name, is gone for the controller, and no failure.
+// It is no failure if another client has deleted the Pod, or has replaced it by one of the same
+// name.
 func TestADeletionOfAPodThatIsGoneIsInDoubtAndNoFailure(t *testing.T) {
 	rs, pod := newReplicaSet(0), there("a")
 	another := there("b")
 	another.Name = pod.Name
-	forbidden := interceptor.Funcs{Delete: func(context.Context, client.WithWatch, client.Object, ...client.DeleteOption) error {
+	forbidden := interceptor.Funcs{Delete: func(context.Context, client.WithWatch, client.Object,
+		...client.DeleteOption) error {
 		return apierrors.NewForbidden(corev1.Resource("pods"), "a", nil)
 	}}
 	for _, c := range []struct {
@@ -170,10 +188,19 @@ func TestADeletionOfAPodThatIsGoneIsInDoubtAndNoFailure(t *testing.T) {
 		note        string
 		fails       bool
 	}{
-		{"it is there", interceptor.Funcs{}, []client.Object{pod}, map[string]types.UID{}, "Normal SuccessfulDelete Deleted pod: pod-a", false},
+		{
+			"it is there", interceptor.Funcs{}, []client.Object{pod}, map[string]types.UID{},
+			"Normal SuccessfulDelete Deleted pod: pod-a", false,
+		},
 		{"it is gone", interceptor.Funcs{}, nil, map[string]types.UID{"pod-a": "a"}, "", false},
-		{"another one has its name", interceptor.Funcs{}, []client.Object{another}, map[string]types.UID{"pod-a": "a"}, "", false},
-		{"it may not be deleted", forbidden, []client.Object{pod}, map[string]types.UID{}, `Warning FailedDelete Error deleting: pods "a" is forbidden: <nil>`, true},
+		{
+			"another one has its name", interceptor.Funcs{}, []client.Object{another},
+			map[string]types.UID{"pod-a": "a"}, "", false,
+		},
+		{
+			"it may not be deleted", forbidden, []client.Object{pod}, map[string]types.UID{},
+			`Warning FailedDelete Error deleting: pods "a" is forbidden: <nil>`, true,
+		},
 	} {
 		r := in(c.funcs, c.there...)
 		err := r.deletePod(t.Context(), rs, pod)
@@ -186,7 +213,7 @@ func TestADeletionOfAPodThatIsGoneIsInDoubtAndNoFailure(t *testing.T) {
 	}
 }
 
-// Without that, each look would be a write.
+// Otherwise each reconcile would write.
 func TestAServerThatDropsTheTerminatingReplicasIsWrittenToOnce(t *testing.T) {
 	writes := 0
 	drops := func(o client.Object) {
@@ -195,11 +222,13 @@ func TestAServerThatDropsTheTerminatingReplicasIsWrittenToOnce(t *testing.T) {
 		}
 	}
 	r := in(interceptor.Funcs{
-		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object,
+			opts ...client.GetOption) error {
 			defer drops(o)
 			return c.Get(ctx, key, o, opts...)
 		},
-		SubResourcePatch: func(ctx context.Context, c client.Client, name string, o client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
+		SubResourcePatch: func(ctx context.Context, c client.Client, name string, o client.Object,
+			patch client.Patch, opts ...client.SubResourcePatchOption) error {
 			defer drops(o)
 			writes++
 			return c.SubResource(name).Patch(ctx, o, patch, opts...)
@@ -212,10 +241,11 @@ func TestAServerThatDropsTheTerminatingReplicasIsWrittenToOnce(t *testing.T) {
 	require.Equal(t, 1, writes)
 }
 
-// A status is the last that anybody hears of a ReplicaSet that is gone meanwhile.
+// It is no failure if the ReplicaSet is deleted before its status is written.
 func TestAReplicaSetThatGoesWhileItsStatusIsWrittenIsNoFailure(t *testing.T) {
 	r := in(interceptor.Funcs{
-		SubResourcePatch: func(context.Context, client.Client, string, client.Object, client.Patch, ...client.SubResourcePatchOption) error {
+		SubResourcePatch: func(context.Context, client.Client, string, client.Object, client.Patch,
+			...client.SubResourcePatchOption) error {
 			return apierrors.NewNotFound(appsv1.Resource("replicasets"), "web")
 		},
 	}, newReplicaSet(1), there("a"))
@@ -227,16 +257,19 @@ func TestAReplicaSetThatGoesWhileItsStatusIsWrittenIsNoFailure(t *testing.T) {
 // listsOf counts the lists that go through a client.
 func listsOf(to client.Client, lists *int) client.Client {
 	return interceptor.NewClient(to.(client.WithWatch), interceptor.Funcs{
-		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList,
+			opts ...client.ListOption) error {
 			*lists++
 			return c.List(ctx, list, opts...)
 		},
 	})
 }
 
-// Most looks have nothing to adopt or to release, and need not wait until the cache has the last writes.
+// Most reconciles have nothing to adopt or release, and need not wait until the cache has the last
+// writes.
 func TestALookThatWouldChangeAnOwnerIsRepeatedAndWaits(t *testing.T) {
-	orphan, strayed, finished, going, foreign := there("a"), there("a"), there("a"), there("a"), there("a")
+	orphan, strayed, finished, going, foreign := there("a"), there("a"), there("a"), there("a"),
+		there("a")
 	orphan.OwnerReferences, finished.OwnerReferences = nil, nil
 	strayed.Labels = map[string]string{"app": "other"}
 	finished.Status.Phase = corev1.PodSucceeded
@@ -261,8 +294,10 @@ func TestALookThatWouldChangeAnOwnerIsRepeatedAndWaits(t *testing.T) {
 		r.client = listsOf(r.client, &waits)
 		seen, err := r.look(t.Context(), webSet)
 		require.NoError(t, err, c.what)
-		require.Equal(t, []int{c.waits, c.active, c.terminating}, []int{waits, len(seen.active), len(seen.terminating)}, c.what)
-		require.Equal(t, c.waits > 0, r.expectations.has(webSet), "%s: the next look waits for what this one has written", c.what)
+		require.Equal(t, []int{c.waits, c.active, c.terminating},
+			[]int{waits, len(seen.active), len(seen.terminating)}, c.what)
+		require.Equal(t, c.waits > 0, r.expectations.has(webSet),
+			"%s: the next look waits for what this one has written", c.what)
 	}
 }
 
@@ -271,17 +306,20 @@ func TestAStatusWithoutConditionsDeletesThem(t *testing.T) {
 	data, err := statusPatch("a", appsv1.ReplicaSetStatus{}).Data(nil)
 	require.NoError(t, err)
 	require.Contains(t, string(data), `"conditions":null`)
-	data, err = statusPatch("a", appsv1.ReplicaSetStatus{Conditions: []appsv1.ReplicaSetCondition{{Type: "Odd"}}}).Data(nil)
+	data, err = statusPatch("a",
+		appsv1.ReplicaSetStatus{Conditions: []appsv1.ReplicaSetCondition{{Type: "Odd"}}}).Data(nil)
 	require.NoError(t, err)
 	require.Contains(t, string(data), `"type":"Odd"`)
 }
 
-// Nobody tells the controller that a Pod has been ready for long enough.
+// No event reports that a Pod has been ready for long enough.
 func TestAPodThatIsNotAvailableYetIsLookedAtAgain(t *testing.T) {
 	rs, pod := newReplicaSet(1), there("a")
 	rs.Spec.MinReadySeconds = 3600
 	pod.Status.Phase = corev1.PodRunning
-	pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()}}
+	pod.Status.Conditions = []corev1.PodCondition{
+		{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()},
+	}
 	r := in(interceptor.Funcs{}, rs, pod)
 	for _, what := range []string{"the status is written", "it is written already"} {
 		result, err := r.Reconcile(t.Context(), webRequest)

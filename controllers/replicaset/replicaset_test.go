@@ -30,12 +30,15 @@ func TestAReplicaSetGetsItsPods(t *testing.T) {
 			require.Equal(t, map[string]string{"note": "yes"}, pod.Annotations)
 			require.Equal(t, []string{"loopwright.dev/wait"}, pod.Finalizers)
 			require.Equal(t, []metav1.OwnerReference{{
-				APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web", UID: rs.UID, Controller: new(true), BlockOwnerDeletion: new(true),
+				APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web", UID: rs.UID,
+				Controller: new(true), BlockOwnerDeletion: new(true),
 			}}, pod.OwnerReferences)
 			require.Contains(t, w.events()["SuccessfulCreate"], "Created pod: "+pod.Name)
 		}
-		require.Equal(t, appsv1.ReplicaSetStatus{ObservedGeneration: 1, Replicas: 3, FullyLabeledReplicas: 3, TerminatingReplicas: new(int32(0))}, w.status(rs))
-		require.Equal(t, map[string]int{"create pods": 3, "patch replicasets/status": 1}, w.Wrote(), "no write more than it takes")
+		require.Equal(t, appsv1.ReplicaSetStatus{ObservedGeneration: 1, Replicas: 3,
+			FullyLabeledReplicas: 3, TerminatingReplicas: new(int32(0))}, w.status(rs))
+		require.Equal(t, map[string]int{"create pods": 3, "patch replicasets/status": 1}, w.Wrote(),
+			"no write more than it takes")
 	})
 }
 
@@ -49,7 +52,8 @@ func TestScalingCreatesAndDeletesWhatIsMissingOrTooMuch(t *testing.T) {
 		w.Settle()
 		running := names(w.Pods())
 		require.Equal(t, appsv1.ReplicaSetStatus{
-			ObservedGeneration: 1, Replicas: 2, FullyLabeledReplicas: 2, ReadyReplicas: 2, AvailableReplicas: 2, TerminatingReplicas: new(int32(0)),
+			ObservedGeneration: 1, Replicas: 2, FullyLabeledReplicas: 2, ReadyReplicas: 2,
+			AvailableReplicas: 2, TerminatingReplicas: new(int32(0)),
 		}, w.status(rs))
 		w.scale(rs, 5)
 		require.Len(t, w.Pods(), 5)
@@ -61,7 +65,8 @@ func TestScalingCreatesAndDeletesWhatIsMissingOrTooMuch(t *testing.T) {
 
 		w.scale(rs, 1)
 		status := w.status(rs)
-		require.Equal(t, []int32{1, 1}, []int32{status.Replicas, *status.TerminatingReplicas}, "a Pod with a node takes its time")
+		require.Equal(t, []int32{1, 1}, []int32{status.Replicas, *status.TerminatingReplicas},
+			"a Pod with a node takes its time")
 		for _, pod := range w.Pods() {
 			if pod.DeletionTimestamp != nil {
 				w.ends(pod)
@@ -82,10 +87,12 @@ func TestMoreThanOneBurstIsDoneInSeveralLooks(t *testing.T) {
 		rs := w.set(63)
 		w.run()
 		require.Len(t, w.Pods(), 63)
-		require.Equal(t, map[string]int{"create pods": 63, "patch replicasets/status": 4}, w.Wrote(), "one status for each look")
+		require.Equal(t, map[string]int{"create pods": 63, "patch replicasets/status": 4},
+			w.Wrote(), "one status for each look")
 		w.scale(rs, 1)
 		require.Len(t, w.Pods(), 1)
-		require.Equal(t, map[string]int{"delete pods": 62, "patch replicasets/status": 4}, w.Wrote())
+		require.Equal(t, map[string]int{"delete pods": 62, "patch replicasets/status": 4},
+			w.Wrote())
 	})
 }
 
@@ -98,10 +105,13 @@ func TestAPodThatIsGoneOrHasFinishedIsReplaced(t *testing.T) {
 		w.starts(pods[1], "n1")
 		require.NoError(t, w.Live.Delete(t.Context(), pods[1])) // it is terminating now
 		for i, phase := range []corev1.PodPhase{corev1.PodFailed, corev1.PodSucceeded} {
-			simulation.EditStatus(w.World, pods[2+i], func(pod *corev1.Pod) { pod.Status.Phase = phase })
+			simulation.EditStatus(w.World, pods[2+i], func(pod *corev1.Pod) {
+				pod.Status.Phase = phase
+			})
 		}
 		w.Settle()
-		require.Len(t, w.Pods(), 7, "four new ones, one that goes, and two that have finished and stay")
+		require.Len(t, w.Pods(), 7,
+			"four new ones, one that goes, and two that have finished and stay")
 		status := w.status(rs)
 		require.Equal(t, []int32{4, 1}, []int32{status.Replicas, *status.TerminatingReplicas})
 	})
@@ -145,7 +155,8 @@ func TestTheNumberOfTerminatingPodsIsRightWheneverTheServerKnowsIt(t *testing.T)
 	})
 }
 
-// A server before 1.35 keeps the number that a newer one has stored, and one of several servers may be the newer one.
+// A server before 1.35 keeps the number that a newer server has stored. During an upgrade, both
+// kinds of servers may run.
 func TestANumberOfTerminatingPodsThatIsThereIsKeptRight(t *testing.T) {
 	rs := newReplicaSet(0)
 	rs.Status = statusOf(rs, nil, []*corev1.Pod{settledPod("a", deleted)}, nil, noon)
@@ -166,13 +177,16 @@ func TestOrphansAreAdoptedAndPodsWithOtherLabelsReleased(t *testing.T) {
 		late := orphan("late", template)
 		w.Create(late)
 		w.Settle()
-		require.Equal(t, map[string]int{"patch pods": 1, "delete pods": 1}, w.Wrote(), "one more than wanted: it is adopted, and one goes")
+		require.Equal(t, map[string]int{"patch pods": 1, "delete pods": 1}, w.Wrote(),
+			"one more than wanted: it is adopted, and one goes")
 
 		early := orphan("early", nil)
 		if w.isGone(early) {
 			early = late
 		}
-		simulation.Edit(w.World, early, func(pod *corev1.Pod) { pod.Labels = map[string]string{"app": "debug"} })
+		simulation.Edit(w.World, early, func(pod *corev1.Pod) {
+			pod.Labels = map[string]string{"app": "debug"}
+		})
 		w.Settle()
 		require.False(t, w.isGone(early))
 		require.Empty(t, early.OwnerReferences, "it was released")
@@ -196,7 +210,10 @@ func TestPodsBecomeAvailableWithoutAnEvent(t *testing.T) {
 		w.starts(pods[1], "n1")
 		w.Settle()
 		w.Wrote()
-		available := func() []int32 { s := w.status(rs); return []int32{s.ReadyReplicas, s.AvailableReplicas} }
+		available := func() []int32 {
+			s := w.status(rs)
+			return []int32{s.ReadyReplicas, s.AvailableReplicas}
+		}
 		require.Equal(t, []int32{2, 0}, available())
 		time.Sleep(4*time.Minute - 2*time.Second)
 		require.Equal(t, []int32{2, 0}, available())
@@ -210,12 +227,13 @@ func TestPodsBecomeAvailableWithoutAnEvent(t *testing.T) {
 	})
 }
 
-// What becomes of the Pods is up to the garbage collector, which reads their owner references.
+// The garbage collector decides about the Pods by their owner references.
 func TestAReplicaSetThatIsBeingDeletedIsLeftAlone(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		rs := w.set(2)
 		w.run()
-		require.NoError(t, w.Live.Delete(t.Context(), rs, client.PropagationPolicy(metav1.DeletePropagationForeground)))
+		require.NoError(t, w.Live.Delete(t.Context(), rs,
+			client.PropagationPolicy(metav1.DeletePropagationForeground)))
 		pods := w.Pods()
 		w.ends(pods[0])
 		simulation.Edit(w.World, pods[1], func(pod *corev1.Pod) { pod.Labels = nil })
@@ -223,21 +241,24 @@ func TestAReplicaSetThatIsBeingDeletedIsLeftAlone(t *testing.T) {
 		w.Settle()
 		did := w.Wrote()
 		delete(did, "patch replicasets/status")
-		require.Equal(t, map[string]int{"create pods": 2}, did, "no Pod is made again, released or adopted")
+		require.Equal(t, map[string]int{"create pods": 2}, did,
+			"no Pod is made again, released or adopted")
 		require.Equal(t, int32(0), w.status(rs).Replicas)
 	})
 }
 
-// Two of them make twice as many Pods.
+// Two controllers would create twice as many Pods.
 func TestASecondControllerDoesNotStart(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.set(3)
 		w.run()
 		w.Wrote()
 		err := Run(t.Context(), w.Server.Config(), 1)
-		require.ErrorContains(t, err, "somebody else does the work of the replicaset-controller already")
+		require.ErrorContains(t, err,
+			"somebody else does the work of the replicaset-controller already")
 		w.Settle()
-		require.Equal(t, map[string]int{"patch replicasets/status": 1}, w.Wrote(), "to the probe, which is gone")
+		require.Equal(t, map[string]int{"patch replicasets/status": 1}, w.Wrote(),
+			"to the probe, which is gone")
 		require.Len(t, w.Pods(), 3)
 		w.Stop()
 		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
@@ -246,7 +267,8 @@ func TestASecondControllerDoesNotStart(t *testing.T) {
 	})
 }
 
-// What keeps the controller from working has to be said before its process has the lead.
+// A user has to see what keeps the controller from working before its process becomes the leader.
 func TestAddSaysWhatKeepsTheControllerFromWorking(t *testing.T) {
-	simulation.RefusesMisuse(t, Add, "the ReplicaSet controller", "finding the Pods of a ReplicaSet")
+	simulation.RefusesMisuse(t, Add, "the ReplicaSet controller",
+		"finding the Pods of a ReplicaSet")
 }

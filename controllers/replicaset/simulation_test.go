@@ -21,20 +21,27 @@ import (
 	"github.com/loopwright/loopwright/manager/client"
 )
 
-// Users scale, delete and relabel, a kubelet starts and ends Pods, and some of them fail. Meanwhile the controller's
-// requests fail or lose their answers, its watches are late and break, and its process crashes after a write and
-// starts again. In the end the ReplicaSet and its Pods are as in a run in which nothing went wrong. On the way, no Pod
-// was created that was too many, none was deleted that was needed, and none was adopted unless the ReplicaSet was there. And when all is done, nothing is written.
+// Users scale, delete and relabel, a kubelet starts and ends Pods, and some of them fail. Meanwhile
+// the controller's requests fail or lose their answers, its watches are late and break, and its
+// process crashes after a write and starts again. In the end the ReplicaSet and its Pods are as in
+// a run in which nothing went wrong. On the way, the controller creates no Pod too many, deletes
+// none that is needed, and adopts none for a ReplicaSet that is gone. And when all is done, it
+// writes nothing.
 func TestWhateverBreaksThePodsAreRight(t *testing.T) {
 	simulation.Story{
 		Package: "./controllers/replicaset", Seeds: 100, Short: 15, Race: 25,
 		Controllers: Add, Mishaps: mishaps, Crashes: crashes, Play: play,
 		Least: map[string]int{
-			"crash": 200, "crash after create pods": 70, "crash after delete pods": 50, "crash after patch pods": 20, "crash after patch replicasets/status": 40,
-			"fault: answer to a create lost": 100, "fault: answer to a delete lost": 40, "fault: refused": 20, "fault: watch late": 600,
-			"fault: create fails": 200, "fault: conflict": 40, "fault: watch cut": 1000, "compacted": 80,
-			"user: scale": 400, "user: delete a Pod": 80, "user: relabel a Pod": 150, "user: make an orphan": 90, "user: replace the ReplicaSet": 25,
-			"kubelet: fails a Pod": 70, "Pods created": 900, "Pods deleted": 450, "Pods adopted": 110, "Pods released": 110,
+			"crash": 200, "crash after create pods": 70, "crash after delete pods": 50,
+			"crash after patch pods": 20, "crash after patch replicasets/status": 40,
+			"fault: answer to a create lost": 100, "fault: answer to a delete lost": 40,
+			"fault: refused": 20, "fault: watch late": 600,
+			"fault: create fails": 200, "fault: conflict": 40, "fault: watch cut": 1000,
+			"compacted":   80,
+			"user: scale": 400, "user: delete a Pod": 80, "user: relabel a Pod": 150,
+			"user: make an orphan": 90, "user: replace the ReplicaSet": 25,
+			"kubelet: fails a Pod": 70, "Pods created": 900, "Pods deleted": 450,
+			"Pods adopted": 110, "Pods released": 110,
 		},
 	}.Test(t)
 }
@@ -62,22 +69,57 @@ func play(w *simulation.World) string {
 
 // crashes are the writes after which the process may die.
 var crashes = []fakeapi.Match{
-	{Verb: "create", Resource: "pods"}, {Verb: "create", Resource: "pods"}, {Verb: "delete", Resource: "pods"}, {Verb: "delete", Resource: "pods"},
-	{Verb: "patch", Resource: "pods"}, {Verb: "patch", Resource: "replicasets", Subresource: "status"},
+	{Verb: "create", Resource: "pods"}, {Verb: "create", Resource: "pods"},
+	{Verb: "delete", Resource: "pods"}, {Verb: "delete", Resource: "pods"},
+	{Verb: "patch", Resource: "pods"},
+	{Verb: "patch", Resource: "replicasets", Subresource: "status"},
 }
 
-// mishaps are those that mean most to a ReplicaSet.
+// mishaps are those that are hardest for a ReplicaSet.
 func mishaps(random *rand.Rand, often float64) []simulation.Mishap {
 	on := func(verb string) fakeapi.Match { return fakeapi.Match{Verb: verb, Resource: "pods"} }
 	return []simulation.Mishap{
-		{Name: "answer to a create lost", Fault: fakeapi.Fault{Match: on("create"), Probability: often, LoseResponse: true}},
-		{Name: "answer to a create lost", Fault: fakeapi.Fault{Match: on("create"), Probability: often, LoseResponse: true}},
-		{Name: "answer to a delete lost", Fault: fakeapi.Fault{Match: on("delete"), Probability: often, LoseResponse: true}},
-		{Name: "answer to a delete lost", Fault: fakeapi.Fault{Match: on("delete"), Probability: often, LoseResponse: true}},
-		{Name: "create fails", Fault: fakeapi.Fault{Match: on("create"), Probability: often, Status: fakeapi.Forbidden()}},
-		{Name: "create fails", Fault: fakeapi.Fault{Match: on("create"), Probability: often, Status: fakeapi.InternalError()}},
-		{Name: "delete fails", Fault: fakeapi.Fault{Match: on("delete"), Probability: often, Status: fakeapi.Timeout()}},
-		{Name: "watch late", Fault: fakeapi.Fault{Match: on("watch"), DelayEvents: time.Duration(random.IntN(2000)) * time.Millisecond}},
+		{
+			Name:  "answer to a create lost",
+			Fault: fakeapi.Fault{Match: on("create"), Probability: often, LoseResponse: true},
+		},
+		{
+			Name:  "answer to a create lost",
+			Fault: fakeapi.Fault{Match: on("create"), Probability: often, LoseResponse: true},
+		},
+		{
+			Name:  "answer to a delete lost",
+			Fault: fakeapi.Fault{Match: on("delete"), Probability: often, LoseResponse: true},
+		},
+		{
+			Name:  "answer to a delete lost",
+			Fault: fakeapi.Fault{Match: on("delete"), Probability: often, LoseResponse: true},
+		},
+		{
+			Name: "create fails",
+			Fault: fakeapi.Fault{
+				Match: on("create"), Probability: often, Status: fakeapi.Forbidden(),
+			},
+		},
+		{
+			Name: "create fails",
+			Fault: fakeapi.Fault{
+				Match: on("create"), Probability: often, Status: fakeapi.InternalError(),
+			},
+		},
+		{
+			Name: "delete fails",
+			Fault: fakeapi.Fault{
+				Match: on("delete"), Probability: often, Status: fakeapi.Timeout(),
+			},
+		},
+		{
+			Name: "watch late",
+			Fault: fakeapi.Fault{
+				Match:       on("watch"),
+				DelayEvents: time.Duration(random.IntN(2000)) * time.Millisecond,
+			},
+		},
 	}
 }
 
@@ -100,13 +142,16 @@ func (s *simulated) web() *appsv1.ReplicaSet {
 func (s *simulated) act() {
 	what, number, which := s.Users.IntN(10), s.Users.Int32N(8), s.Users.IntN(1000)
 	ctx, rs := s.T.Context(), s.web()
-	pods := slices.DeleteFunc(s.Pods(), func(pod *corev1.Pod) bool { return !podstate.IsActive(pod) })
+	pods := slices.DeleteFunc(s.Pods(), func(pod *corev1.Pod) bool {
+		return !podstate.IsActive(pod)
+	})
 	switch what {
 	case 0, 1, 2, 3:
 		before := rs.DeepCopy()
 		rs.Spec.Replicas = &number
-		// Never a conflict, or the users would not have done the same in both runs.
-		s.OthersDid(s.Live.Patch(ctx, rs, client.MergeFrom(before)), "user: scale", fmt.Sprint(number))
+		// A patch has no conflicts, which would let the users do different things in the two runs.
+		s.OthersDid(s.Live.Patch(ctx, rs, client.MergeFrom(before)), "user: scale",
+			fmt.Sprint(number))
 		return
 	case 4:
 		if which%3 == 0 {
@@ -115,7 +160,8 @@ func (s *simulated) act() {
 		}
 	case 5:
 		s.Count("user: make an orphan")
-		pod := orphan(fmt.Sprint("orphan-", which), []map[string]string{template, {"app": "web"}}[which%2])
+		pod := orphan(fmt.Sprint("orphan-", which),
+			[]map[string]string{template, {"app": "web"}}[which%2])
 		if err := s.Live.Create(ctx, pod); !apierrors.IsAlreadyExists(err) {
 			require.NoError(s.T, err)
 			s.Tell("user: make an orphan: %s", pod.Name)
@@ -128,23 +174,28 @@ func (s *simulated) act() {
 	switch pod := pods[which%len(pods)]; what {
 	case 6:
 		s.byUser.Store(pod.UID, true)
-		s.OthersDid(s.Live.Delete(ctx, pod, client.Preconditions{UID: &pod.UID}), "user: delete a Pod", pod.Name)
+		s.OthersDid(s.Live.Delete(ctx, pod, client.Preconditions{UID: &pod.UID}),
+			"user: delete a Pod", pod.Name)
 	case 7, 8:
 		if pod.Labels["app"] == "web" {
 			pod.Labels = map[string]string{"app": "debug"}
 		} else {
 			pod.Labels = template
 		}
-		s.OthersDid(s.Live.Update(ctx, pod), "user: relabel a Pod", fmt.Sprint(pod.Name, pod.Labels))
+		s.OthersDid(s.Live.Update(ctx, pod), "user: relabel a Pod",
+			fmt.Sprint(pod.Name, pod.Labels))
 	case 9:
 		pod.Status.Phase = corev1.PodFailed
 		s.OthersDid(s.Live.Status().Update(ctx, pod), "kubelet: fails a Pod", pod.Name)
 	}
 }
 
-// replace deletes the ReplicaSet, makes it again, and leaves the Pods of the old one to the garbage collector.
+// replace deletes the ReplicaSet, creates it again, and leaves the old one's Pods to the garbage
+// collector.
 func (s *simulated) replace(old *appsv1.ReplicaSet, replicas int32) {
-	s.OthersDid(s.Live.Delete(s.T.Context(), old, client.PropagationPolicy(metav1.DeletePropagationBackground)), "user: replace the ReplicaSet", string(old.UID))
+	s.OthersDid(s.Live.Delete(s.T.Context(), old,
+		client.PropagationPolicy(metav1.DeletePropagationBackground)),
+		"user: replace the ReplicaSet", string(old.UID))
 	s.set(replicas)
 	s.Collect(func() (garbage []client.Object) {
 		for _, pod := range s.Pods() {
@@ -157,7 +208,7 @@ func (s *simulated) replace(old *appsv1.ReplicaSet, replicas int32) {
 	})
 }
 
-// state is what users see in the end.
+// state returns what users see in the end.
 func (s *simulated) state() string {
 	rs := s.web()
 	owned, orphans := 0, 0
@@ -171,21 +222,27 @@ func (s *simulated) state() string {
 		}
 	}
 	status := rs.Status
-	return fmt.Sprintf("wanted %d, owned %d, orphans %d; status: generation %t, replicas %d, labelled %t, ready %d, available %d, terminating %d, conditions %v",
-		*rs.Spec.Replicas, owned, orphans, status.ObservedGeneration == rs.Generation, status.Replicas, status.FullyLabeledReplicas <= status.Replicas,
-		status.ReadyReplicas, status.AvailableReplicas, *status.TerminatingReplicas, status.Conditions)
+	return fmt.Sprintf("wanted %d, owned %d, orphans %d; status: generation %t, replicas %d, "+
+		"labelled %t, ready %d, available %d, terminating %d, conditions %v",
+		*rs.Spec.Replicas, owned, orphans, status.ObservedGeneration == rs.Generation,
+		status.Replicas, status.FullyLabeledReplicas <= status.Replicas,
+		status.ReadyReplicas, status.AvailableReplicas, *status.TerminatingReplicas,
+		status.Conditions)
 }
 
-// noteQuestions notes when the controller asks the server for a ReplicaSet. What it reads otherwise is the cache's.
+// noteQuestions records when the controller reads a ReplicaSet from the API server. All its other
+// reads are from the cache.
 func (s *simulated) noteQuestions() {
-	s.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: agent, Verb: "get", Resource: "replicasets"}, OnHit: func(fakeapi.Request) {
+	s.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: agent, Verb: "get",
+		Resource: "replicasets"}, OnHit: func(fakeapi.Request) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.asked.Add(time.Now(), struct{}{})
 	}})
 }
 
-// judge goes through all that has happened, and says where a Pod was created or deleted that should not have been.
+// judge checks all recorded changes, and reports each Pod that should not have been created or
+// deleted.
 func (s *simulated) judge() {
 	j := &judge{simulated: s, sets: map[types.UID]*counting{}, last: map[types.UID]*corev1.Pod{}}
 	for _, change := range s.Changes() {
@@ -227,7 +284,8 @@ func (j *judge) see(change simulation.Change, pod *corev1.Pod) {
 	if change.IsGone {
 		is = ""
 	}
-	if before != nil && metav1.GetControllerOf(before) != nil && metav1.GetControllerOf(pod) == nil {
+	if before != nil && metav1.GetControllerOf(before) != nil &&
+		metav1.GetControllerOf(pod) == nil {
 		j.Count("Pods released")
 	}
 	switch {
@@ -239,13 +297,18 @@ func (j *judge) see(change simulation.Change, pod *corev1.Pod) {
 		switch {
 		case before == nil:
 			j.Count("Pods created")
-			if most := slices.Max(set.wanted.Lately(change.At)) + len(set.gained.Added(change.At)); set.pods > most {
-				j.Breaks(change.At, "the Pod %s was one too many: there were %d, and %d were wanted at most", pod.Name, set.pods, most)
+			most := slices.Max(set.wanted.Lately(change.At)) + len(set.gained.Added(change.At))
+			if set.pods > most {
+				j.Breaks(change.At,
+					"the Pod %s was one too many: there were %d, and %d were wanted at most",
+					pod.Name, set.pods, most)
 			}
 		case metav1.GetControllerOf(before) == nil:
 			j.Count("Pods adopted")
 			if len(j.asked.Added(change.At)) == 0 {
-				j.Breaks(change.At, "the Pod %s was adopted, and nobody had asked whether the ReplicaSet is still there", pod.Name)
+				j.Breaks(change.At,
+					"the Pod %s was adopted, and nobody had asked whether the ReplicaSet is "+
+						"still there", pod.Name)
 			}
 		default:
 			set.gained.Add(change.At, struct{}{})
@@ -254,20 +317,24 @@ func (j *judge) see(change simulation.Change, pod *corev1.Pod) {
 		set := j.of(was)
 		set.pods--
 		j.TellOf(change.At, "the Pod %s does not count any more: %d", pod.Name, set.pods)
-		if _, byUser := j.byUser.Load(pod.UID); byUser || pod.DeletionTimestamp == nil && !change.IsGone {
+		if _, byUser := j.byUser.Load(pod.UID); byUser ||
+			pod.DeletionTimestamp == nil && !change.IsGone {
 			set.lost.Add(change.At, struct{}{})
 			return
 		}
 		j.Count("Pods deleted")
-		if least := slices.Min(set.wanted.Lately(change.At)) - len(set.lost.Added(change.At)); set.pods < least {
-			j.Breaks(change.At, "the Pod %s was needed: %d are left, and %d were wanted at least", pod.Name, set.pods, least)
+		least := slices.Min(set.wanted.Lately(change.At)) - len(set.lost.Added(change.At))
+		if set.pods < least {
+			j.Breaks(change.At, "the Pod %s was needed: %d are left, and %d were wanted at least",
+				pod.Name, set.pods, least)
 		}
 	}
 }
 
-// countsFor is the ReplicaSet for which a Pod counts, or nothing.
+// countsFor returns the UID of the ReplicaSet for which a Pod counts, or "".
 func countsFor(pod *corev1.Pod) types.UID {
-	if pod == nil || !podstate.IsActive(pod) || pod.Labels["app"] != "web" || metav1.GetControllerOf(pod) == nil {
+	if pod == nil || !podstate.IsActive(pod) || pod.Labels["app"] != "web" ||
+		metav1.GetControllerOf(pod) == nil {
 		return ""
 	}
 	return metav1.GetControllerOf(pod).UID

@@ -14,14 +14,13 @@ import (
 	"github.com/loopwright/loopwright/controllers/internal/podstate"
 )
 
-// failure is why the number of Pods could not be made right.
+// failure is why a reconcile could not create or delete Pods.
 type failure struct {
 	reason string // failedCreate or failedDelete
 	err    error
 }
 
-// message is what the API server has said. The reason stands beside it, so a user does not need to read once more what
-// was tried.
+// message is the API server's message. The reason stands beside it and says what was tried.
 func (f *failure) message() string {
 	var refusal apierrors.APIStatus
 	if errors.As(f.err, &refusal) {
@@ -30,8 +29,11 @@ func (f *failure) message() string {
 	return f.err.Error()
 }
 
-// statusOf is the status of a ReplicaSet that has these Pods. failed is nil if all that was tried has succeeded.
-func statusOf(rs *appsv1.ReplicaSet, active, terminating []*corev1.Pod, failed *failure, now time.Time) appsv1.ReplicaSetStatus {
+// statusOf returns the status of a ReplicaSet with these Pods. failed is nil if the reconcile
+// succeeded.
+func statusOf(
+	rs *appsv1.ReplicaSet, active, terminating []*corev1.Pod, failed *failure, now time.Time,
+) appsv1.ReplicaSetStatus {
 	status := appsv1.ReplicaSetStatus{
 		ObservedGeneration:  rs.Generation,
 		Replicas:            int32(len(active)),
@@ -53,9 +55,12 @@ func statusOf(rs *appsv1.ReplicaSet, active, terminating []*corev1.Pod, failed *
 	return status
 }
 
-// conditionsAfter leaves a ReplicaFailure that is there already as it is, though the failure may be another one now: a
-// message that changed with each try would be a write with each try. The other conditions are not ours.
-func conditionsAfter(conditions []appsv1.ReplicaSetCondition, failed *failure, now time.Time) []appsv1.ReplicaSetCondition {
+// conditionsAfter keeps an existing ReplicaFailure as it is, even if the failure is a different one
+// now: a message that changed with each try would cause a write with each try. It keeps the
+// conditions of other types, which other programs write.
+func conditionsAfter(
+	conditions []appsv1.ReplicaSetCondition, failed *failure, now time.Time,
+) []appsv1.ReplicaSetCondition {
 	var others []appsv1.ReplicaSetCondition
 	for _, condition := range conditions {
 		if condition.Type != appsv1.ReplicaSetReplicaFailure {
@@ -73,9 +78,9 @@ func conditionsAfter(conditions []appsv1.ReplicaSetCondition, failed *failure, n
 	})
 }
 
-// isWritten reports whether the ReplicaSet has the status already. A server that does not know terminatingReplicas
-// drops it: where it is missing, it is left out of the comparison then, because otherwise every look would end with a
-// write. A number that is there is always compared: Deployments wait until it is 0.
+// isWritten reports whether the ReplicaSet has the status already. If the API server drops
+// terminatingReplicas, the comparison ignores a missing one; otherwise every reconcile would end
+// with a write. It always compares a number that is set: Deployments wait until it is 0.
 func isWritten(rs *appsv1.ReplicaSet, status appsv1.ReplicaSetStatus, dropsTerminating bool) bool {
 	has := rs.Status
 	if dropsTerminating && has.TerminatingReplicas == nil {
@@ -84,11 +89,12 @@ func isWritten(rs *appsv1.ReplicaSet, status appsv1.ReplicaSetStatus, dropsTermi
 	return equality.Semantic.DeepEqual(has, status)
 }
 
-// nextAvailable is after how long the next Pod becomes available if nothing happens, and 0 if there is none.
-// No event reports that moment, so somebody has to look.
+// nextAvailable returns the time until the next Pod becomes available, or 0 if there is none to
+// wait for. No event reports that moment.
 func nextAvailable(rs *appsv1.ReplicaSet, active []*corev1.Pod, now time.Time) (in time.Duration) {
 	for _, pod := range active {
-		if _, after := podstate.Availability(pod, minReady(rs), now); after > 0 && (in == 0 || after < in) {
+		if _, after := podstate.Availability(pod, minReady(rs), now); after > 0 &&
+			(in == 0 || after < in) {
 			in = after
 		}
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/loopwright/loopwright/manager/client"
 )
 
-// agent is how the server knows the requests of the controller.
+// agent is the user agent of the controller's requests.
 const agent = simulation.Agent
 
 // world is a World with this controller.
@@ -52,7 +52,7 @@ func (w *world) run() {
 	w.Settle()
 }
 
-// set is a ReplicaSet with the name web that selects app=web.
+// set creates the ReplicaSet web, which selects app=web.
 func (w *world) set(replicas int32, changes ...func(*appsv1.ReplicaSet)) *appsv1.ReplicaSet {
 	w.T.Helper()
 	rs := newReplicaSet(replicas)
@@ -80,25 +80,29 @@ func (w *world) status(rs *appsv1.ReplicaSet) appsv1.ReplicaSetStatus {
 func (w *world) starts(pod *corev1.Pod, node string) {
 	w.T.Helper()
 	if pod.Spec.NodeName == "" {
-		binding := &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name}, Target: corev1.ObjectReference{Kind: "Node", Name: node}}
+		binding := &corev1.Binding{
+			ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name},
+			Target:     corev1.ObjectReference{Kind: "Node", Name: node},
+		}
 		require.NoError(w.T, w.Live.SubResource("binding").Create(w.T.Context(), pod, binding))
 	}
 	simulation.EditStatus(w.World, pod, func(pod *corev1.Pod) {
 		pod.Status.Phase = corev1.PodRunning
-		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()}}
+		pod.Status.Conditions = []corev1.PodCondition{
+			{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()},
+		}
 	})
 }
 
-// ends plays the kubelet for a Pod that is being deleted.
+// ends plays the kubelet for a terminating Pod.
 func (w *world) ends(pod *corev1.Pod) {
 	w.T.Helper()
 	require.NoError(w.T, w.Live.Delete(w.T.Context(), pod, client.GracePeriodSeconds(0)))
 }
 
-// events are the notes of all events, by reason.
+// events returns the notes of all events, by reason.
 func (w *world) events() map[string][]string { return w.Notes(controllerName, "ReplicaSet") }
 
-// isGone reports whether an object is not there.
 func (w *world) isGone(object client.Object) bool {
 	err := w.Live.Get(w.T.Context(), client.ObjectKeyFromObject(object), object)
 	if err != nil && !apierrors.IsNotFound(err) {
@@ -107,7 +111,7 @@ func (w *world) isGone(object client.Object) bool {
 	return err != nil
 }
 
-// orphan is a Pod that a user has made.
+// orphan is a Pod that a user has created.
 func orphan(name string, labels map[string]string) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Labels: labels},

@@ -26,8 +26,8 @@ type birth struct {
 	suffix string // ends a generated name
 }
 
-// wipeSystemFields drops metadata that only the server may set. It happens
-// before managedFields are computed, so that nobody owns these fields.
+// wipeSystemFields drops metadata that only the server may set. It happens before managedFields are
+// computed, so that these fields have no owner.
 func wipeSystemFields(res *resource, obj runtime.Object) {
 	m := metaOf(obj)
 	m.SetDeletionTimestamp(nil)

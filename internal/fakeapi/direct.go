@@ -62,7 +62,7 @@ func response(r *http.Request, code int, header http.Header, body io.ReadCloser,
 	}
 }
 
-// recorded is an answer that is complete before anybody reads it.
+// recorded is an answer that is complete before the client reads it.
 type recorded struct {
 	header http.Header
 	code   int

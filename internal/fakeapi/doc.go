@@ -1,13 +1,11 @@
 // Package fakeapi is an in-memory Kubernetes API server for tests that must
 // give the same result every time.
 //
-// It speaks the real protocol, so whatever talks to a cluster can talk to it:
-// discovery, create, get, list in pages, watch, WatchList, bookmarks, update,
-// the four patches, delete, status, scale, binding, eviction and token, in JSON,
-// YAML and protobuf. Any kind can be registered. Its connections are in-memory
-// pipes, so a server and all its clients run inside one testing/synctest
-// bubble, where an hour of watching passes in a fraction of a second. Faults
-// are injected on demand.
+// It speaks the real protocol, so any client of a cluster can use it: discovery, create, get, list
+// in pages, watch, WatchList, bookmarks, update, the four patches, delete, status, scale, binding,
+// eviction and token, in JSON, YAML and protobuf. Any kind can be registered. Its connections are
+// in-memory pipes, so a server and all its clients run inside one testing/synctest bubble, where an
+// hour of watching passes in a fraction of a second. Faults are injected on demand.
 //
 // Data flow: HTTP request -> route -> faults -> negotiate -> decode -> rules
 // (create, update, delete: what is stored next) -> store (the objects and
@@ -35,9 +33,8 @@
 //
 // # Caveats
 //
-// Requests that run at the same time are served in whatever order the
-// goroutines run, and faults that hit by probability are dealt out in that
-// order. The log of requests grows until ForgetRequests.
+// Concurrent requests are served in the order in which their goroutines run, and faults with a
+// probability hit them in that order. The log of requests grows until ForgetRequests.
 //
 // # Differences
 //

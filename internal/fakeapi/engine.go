@@ -16,9 +16,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// The engine joins the pure rules of writing to the store: it reads, decides
-// and commits. A decision that takes long (a patch, field ownership) is made
-// without the lock and repeated if somebody else was faster.
+// The engine joins the pure rules of writing to the store: it reads, decides and commits. A
+// decision that takes long (a patch, field ownership) is made without the lock, and repeated if
+// another request has changed the object meanwhile.
 
 // putLocked stores obj, which the store owns from now on, and wakes watchers.
 func (s *Server) putLocked(res *resource, key string, obj runtime.Object) *version {
@@ -205,7 +205,7 @@ func (s *Server) commit(u updating, key string, before *version, next runtime.Ob
 		}
 		return next, false
 	case !u.res.loose && sameObject(before.obj, next):
-		// Writing what is already there is not a change, and wakes nobody.
+		// Writing what is stored already is not a change, and wakes no watcher.
 		return before.obj, false
 	case u.dryRun:
 		return next, false

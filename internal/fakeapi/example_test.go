@@ -14,7 +14,7 @@ import (
 func Example() {
 	server := fakeapi.New(fakeapi.Options{})
 	defer server.Close()
-	// The second update fails as if somebody else had been faster.
+	// The second update fails as if another client had been faster.
 	server.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: "update"}, Skip: 1, Times: 1, Status: fakeapi.Conflict()})
 
 	client := kubernetes.NewForConfigOrDie(server.Config())

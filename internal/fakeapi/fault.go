@@ -125,8 +125,8 @@ type watchFaults struct {
 	ignoreWatchList bool
 }
 
-// Inject puts a fault into force and returns the function that lifts it. A
-// watch that is under way keeps the faults that it began with.
+// Inject puts a fault into force and returns the function that removes it. A watch that is under
+// way keeps the faults that it began with.
 func (s *Server) Inject(f Fault) (remove func()) {
 	a := &armed{Fault: f, random: rand.New(rand.NewPCG(f.Seed, 0x6661756c74))}
 	s.faults.mu.Lock()

@@ -10,8 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ServeHTTP answers one request: it reads the path, lets the injected faults
-// have their way, agrees on an encoding and calls the verb.
+// ServeHTTP answers one request: it reads the path, applies the injected faults, negotiates an
+// encoding and calls the verb.
 func (s *Server) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 	s.mu.Lock()
 	if s.closing {

@@ -152,9 +152,8 @@ func inputFormat(contentType string, typed bool) (runtime.SerializerInfo, error)
 	return runtime.SerializerInfo{}, unsupportedMediaType(names)
 }
 
-// encode returns the bytes of obj, whose type must be set. It goes around the
-// scheme's versioning codec because that writes the type into the object while
-// it encodes, which a shared object must not suffer.
+// encode returns the bytes of obj, whose type must be set. It does not use the scheme's versioning
+// codec, because that writes the type into the object while it encodes, and the object is shared.
 func (f format) encode(obj runtime.Object) ([]byte, error) {
 	var buf bytes.Buffer
 	if err := f.info.Serializer.Encode(obj, &buf); err != nil {

@@ -43,9 +43,8 @@ func (s section) in(obj runtime.Object) reflect.Value {
 	return reflect.ValueOf(obj).Elem().FieldByName(s.goName)
 }
 
-// copy makes the section of dst that of src. The two share memory afterwards,
-// which is safe because src is a stored version and dst becomes one or is
-// discarded: nobody edits a section after this.
+// copy makes the section of dst that of src. The two share memory afterwards. That is safe because
+// src is a stored version, and dst becomes one or is discarded: no code edits a section after this.
 func (s section) copy(dst, src runtime.Object) {
 	if d, ok := dst.(*unstructured.Unstructured); ok {
 		value, found := src.(*unstructured.Unstructured).Object[s.jsonName]

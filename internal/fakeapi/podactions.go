@@ -137,8 +137,8 @@ func (s *Server) serveEviction(a answer, res *resource, r Request, hr *http.Requ
 	return nil
 }
 
-// budgetAgainst names a disruption budget that covers the pod and is used up.
-// Nobody updates the budget's status here: that is its controller's work.
+// budgetAgainst names a disruption budget that covers the pod and is used up. The fake does not
+// update the budget's status: that is its controller's work.
 func (s *Server) budgetAgainst(pod *corev1.Pod) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -66,7 +66,7 @@ func (s *Server) pastLocked(t *table, back uint64) uint64 {
 	return s.store.rv - back
 }
 
-// waitForVersion waits until rv has been written.
+// waitForVersion waits until the store has reached rv.
 func (s *Server) waitForVersion(ctx context.Context, rv uint64) error {
 	deadline := time.NewTimer(freshWait)
 	defer deadline.Stop()

@@ -122,8 +122,8 @@ func (s *Server) serveScale(a answer, res *resource, r Request, hr *http.Request
 	return nil
 }
 
-// scaled returns old as it is after a change of its Scale. Whoever owns the
-// replicas of the one owns those of the other.
+// scaled returns old as it is after a change of its Scale. The owner of the replicas field is the
+// same in both.
 func scaled(res *resource, old runtime.Object, change scaleChange) (runtime.Object, error) {
 	before, err := scaleOf(res, old)
 	if err != nil {

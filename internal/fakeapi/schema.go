@@ -32,8 +32,8 @@ func checkSchema(res *resource, u *unstructured.Unstructured, body []byte) (unkn
 
 var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
 
-// prune removes from a document what the type has no fields for. A type that
-// decodes itself is believed.
+// prune removes from a document what the type has no fields for. It does not look into a type that
+// decodes itself.
 func prune(value any, t reflect.Type) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()

@@ -38,9 +38,8 @@ type Options struct {
 	// WatchTimeout ends watches that name no time-out of their own; the
 	// default is between 30 and 60 minutes, at random.
 	WatchTimeout time.Duration
-	// NoManagedFields turns off the tracking of field ownership, which is the
-	// most expensive part of a write. Server-side apply then starts from
-	// objects that nobody owns.
+	// NoManagedFields turns off the tracking of field ownership, which is the most expensive part
+	// of a write. Server-side apply then starts from objects without owned fields.
 	NoManagedFields bool
 	// HideManagedFields leaves field ownership out of all answers. It is tracked
 	// all the same.
@@ -60,8 +59,8 @@ type Options struct {
 	OwnVersions bool
 	// NoLog keeps no log of requests.
 	NoLog bool
-	// AnyNamespace starts without namespaces, and lets objects into one that
-	// does not exist. One that is being deleted refuses them, as ever.
+	// AnyNamespace starts without namespaces, and lets objects into one that does not exist. One
+	// that is being deleted still refuses them.
 	AnyNamespace bool
 	// FinalizeNamespaces plays the namespace controller: the content of a
 	// deleted namespace is deleted, and the namespace goes when it is empty.
@@ -75,7 +74,7 @@ type Server struct {
 	mu sync.Mutex // guards all up to the blank line
 	// store holds the objects and their history.
 	store *store
-	// random is the source of everything that a real server draws by lot.
+	// random is the source of everything that a real server chooses at random.
 	random *rand.Rand
 	// resources are the registered kinds.
 	resources map[schema.GroupVersionResource]*resource

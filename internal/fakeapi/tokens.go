@@ -23,8 +23,8 @@ const (
 	tokenAudience     = "https://kubernetes.default.svc"
 )
 
-// serveToken answers a POST to serviceaccounts/token. The token opens nothing:
-// the fake lets everybody in.
+// serveToken answers a POST to serviceaccounts/token. The token has no effect: the fake accepts
+// every request.
 func (s *Server) serveToken(a answer, res *resource, r Request, hr *http.Request) error {
 	body, err := readBody(hr)
 	if err != nil {

@@ -82,14 +82,14 @@ func validateUpdate(res *resource, subresource string, obj, old runtime.Object) 
 	if subresource == "" {
 		return validateObject(res, obj, old)
 	}
-	// What a status says is its writer's business.
+	// A status is not validated.
 	loose := *res
 	loose.validate = nil
 	return validateObject(&loose, obj, old)
 }
 
-// keepStatus is the rule of the main resource: the status stays, and a change
-// of anything else that somebody may have to act on is a new generation.
+// keepStatus is the rule of the main resource: the status stays, and a change of anything else that
+// a controller may have to act on is a new generation.
 func keepStatus(res *resource, obj, old runtime.Object) {
 	if res.Status {
 		statusSection.copy(obj, old)

@@ -138,7 +138,7 @@ func (wt *watcher) follow(ctx context.Context, t *table) {
 		changed := wt.s.changedLocked(wt.res.storage())
 		wt.s.mu.Unlock()
 		if !ok {
-			return // too slow: the next watch will be told so
+			return // too slow: the next watch gets an Expired error
 		}
 		var events []event
 		for _, c := range changes {

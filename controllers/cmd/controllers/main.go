@@ -1,6 +1,8 @@
-// Command controllers runs the controllers of this library in the place of Kubernetes' own, until it is interrupted.
+// Command controllers runs the controllers of this library instead of Kubernetes' own, until it is
+// interrupted.
 //
-// The command line and a file become settings (settings.go), and these a manager with the controllers (run).
+// It reads settings from the command line and a file (settings.go), and runs a manager with the
+// controllers (run).
 package main
 
 import (
@@ -31,7 +33,8 @@ func main() {
 	}
 }
 
-// run is main without a process: help goes to out, what is logged to logs. It returns when ctx ends, or with an error.
+// run is main for tests: it writes help to out, and logs to logs. It returns when ctx ends, or with
+// an error.
 func run(ctx context.Context, args []string, out, logs io.Writer) error {
 	s, err := parse(args, out)
 	if err != nil {
@@ -56,7 +59,8 @@ func run(ctx context.Context, args []string, out, logs io.Writer) error {
 	if err != nil {
 		return err
 	}
-	logger.Info("Starting", "controllers", strings.Join(s.controllers, ","), "cluster", cluster.Host, "lease", s.lease(),
-		"metrics", s.manager.Metrics.BindAddress, "probes", s.manager.HealthProbeBindAddress, "debug", s.manager.PprofBindAddress)
+	logger.Info("Starting", "controllers", strings.Join(s.controllers, ","),
+		"cluster", cluster.Host, "lease", s.lease(), "metrics", s.manager.Metrics.BindAddress,
+		"probes", s.manager.HealthProbeBindAddress, "debug", s.manager.PprofBindAddress)
 	return mgr.Start(ctx)
 }

@@ -28,12 +28,15 @@ func TestMain(m *testing.M) {
 	os.Exit(clustertest.Run(m))
 }
 
-// start starts the program. It is killed when the test is over.
-func start(t *testing.T, namespace string, flags ...string) (program *exec.Cmd, said *bytes.Buffer) {
+// start starts the program, and kills it at the end of the test.
+func start(
+	t *testing.T, namespace string, flags ...string,
+) (program *exec.Cmd, said *bytes.Buffer) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	t.Cleanup(cancel)
 	program = exec.CommandContext(ctx, os.Args[0], append([]string{
-		"--kubeconfig=" + clustertest.Shared(t).Kubeconfig, "--namespaces=" + namespace, "--leader-election-namespace=" + namespace,
+		"--kubeconfig=" + clustertest.Shared(t).Kubeconfig, "--namespaces=" + namespace,
+		"--leader-election-namespace=" + namespace,
 		"--metrics-bind-address=0", "--pprof-bind-address=0", "--health-probe-bind-address=0",
 	}, flags...)...)
 	said = &bytes.Buffer{}
@@ -47,21 +50,28 @@ func TestTheProgramRollsADeploymentOutAndRefusesToBeThereTwice(t *testing.T) {
 	first, log := start(t, namespace)
 	labels := map[string]string{"app": "web"}
 	_, err := client.CoreV1().Services(namespace).Create(t.Context(), &corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: corev1.ServiceSpec{Selector: labels, Ports: []corev1.ServicePort{{Port: 80}}},
+		ObjectMeta: metav1.ObjectMeta{Name: "web"},
+		Spec:       corev1.ServiceSpec{Selector: labels, Ports: []corev1.ServicePort{{Port: 80}}},
 	}, metav1.CreateOptions{})
 	require.NoError(t, err)
 	_, err = client.AppsV1().Deployments(namespace).Create(t.Context(), &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Name: "web"},
-		Spec: appsv1.DeploymentSpec{Replicas: new(int32(2)), Selector: &metav1.LabelSelector{MatchLabels: labels}, Template: corev1.PodTemplateSpec{
-			ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Image: "web"}}},
-		}},
+		Spec: appsv1.DeploymentSpec{Replicas: new(int32(2)),
+			Selector: &metav1.LabelSelector{MatchLabels: labels}, Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: labels},
+				Spec: corev1.PodSpec{
+					Containers: []corev1.Container{{Name: "web", Image: "web"}},
+				},
+			}},
 	}, metav1.CreateOptions{})
 	require.NoError(t, err)
 	require.EventuallyWithT(t, func(t *assert.CollectT) {
-		d, err := client.AppsV1().Deployments(namespace).Get(context.Background(), "web", metav1.GetOptions{})
+		d, err := client.AppsV1().Deployments(namespace).Get(context.Background(), "web",
+			metav1.GetOptions{})
 		require.NoError(t, err)
 		require.Equal(t, int32(2), d.Status.AvailableReplicas)
-		e, err := client.CoreV1().Endpoints(namespace).Get(context.Background(), "web", metav1.GetOptions{})
+		e, err := client.CoreV1().Endpoints(namespace).Get(context.Background(), "web",
+			metav1.GetOptions{})
 		require.NoError(t, err)
 		require.Len(t, e.Subsets, 1)
 		require.Len(t, e.Subsets[0].Addresses, 2)
@@ -72,11 +82,13 @@ func TestTheProgramRollsADeploymentOutAndRefusesToBeThereTwice(t *testing.T) {
 	require.ErrorAs(t, second.Wait(), &exit, "two programs reconcile the same ReplicaSets")
 	assert.Equal(t, 1, exit.ExitCode())
 	assert.Contains(t, said.String(), "\ncontrollers: ")
-	assert.Contains(t, said.String(), "somebody else does the work of the replicaset-controller already")
+	assert.Contains(t, said.String(),
+		"somebody else does the work of the replicaset-controller already")
 
 	require.NoError(t, first.Process.Signal(os.Interrupt))
 	require.NoError(t, first.Wait(), "to be told to stop is no error: %s", log)
-	lease, err := client.CoordinationV1().Leases(namespace).Get(t.Context(), leaseName, metav1.GetOptions{})
+	lease, err := client.CoordinationV1().Leases(namespace).Get(t.Context(), leaseName,
+		metav1.GetOptions{})
 	require.NoError(t, err)
 	assert.Empty(t, *lease.Spec.HolderIdentity, "another replica would have to wait")
 }

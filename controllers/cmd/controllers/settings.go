@@ -22,14 +22,14 @@ import (
 const (
 	// leaseName is the same in all replicas.
 	leaseName = "loopwright-controllers"
-	// leaseNamespace is where the lease is for a program that is in no Pod: with those of Kubernetes' own controllers.
+	// leaseNamespace has the lease of a program that does not run in a Pod, beside those of
+	// Kubernetes' own controllers.
 	leaseNamespace = "kube-system"
 )
 
 // namespaceFile is where a Pod finds the name of its namespace. It is a variable for tests.
 var namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
-// settings are all that the program is told.
 type settings struct {
 	controllers []string
 	options     controllers.Options
@@ -57,14 +57,17 @@ Unless a flag or a file says otherwise, it serves metrics at 127.0.0.1:8080, pro
 Flags:
 `
 
-// parse reads the command line, and the file that it names. Help is printed on out; the error is flag.ErrHelp then.
+// parse reads the command line, and the file that it names. If the user asks for help, it prints
+// that to out, and returns flag.ErrHelp.
 func parse(args []string, out io.Writer) (*settings, error) {
 	s := &settings{manager: defaults()}
 	fs := flag.NewFlagSet("controllers", flag.ContinueOnError)
 	fs.SetOutput(io.Discard) // errors are returned, and printed once
 	ctrl.RegisterFlags(fs)
-	chosen := fs.String("controllers", strings.Join(all.Default(), ","), "the controllers to run, with commas between, of "+strings.Join(all.Names(), ", "))
-	skip := fs.Bool("skip-owner-check", false, "do not look whether somebody else does the same work")
+	chosen := fs.String("controllers", strings.Join(all.Default(), ","),
+		"the controllers to run, with commas between, of "+strings.Join(all.Names(), ", "))
+	skip := fs.Bool("skip-owner-check", false,
+		"do not look whether somebody else does the same work")
 	format := fs.String("log-format", "text", "how to log: text or json")
 	fs.TextVar(&s.level, "log-level", slog.LevelInfo, "what to log: debug, info, warn or error")
 	file := configfile.BindFlags(fs)
@@ -78,7 +81,8 @@ func parse(args []string, out io.Writer) (*settings, error) {
 		return nil, fmt.Errorf("%w; --help lists the flags", err)
 	}
 	if fs.NArg() > 0 {
-		return nil, fmt.Errorf("unexpected argument %q: all settings are flags; --help lists them", fs.Arg(0))
+		return nil, fmt.Errorf("unexpected argument %q: all settings are flags; --help lists them",
+			fs.Arg(0))
 	}
 	s.controllers = split(*chosen)
 	if err := all.Check(s.controllers...); err != nil {
@@ -91,15 +95,17 @@ func parse(args []string, out io.Writer) (*settings, error) {
 	if err := s.load(file); err != nil {
 		return nil, err
 	}
-	// In a Pod, this namespace is the one in which it may write anything.
-	s.options.Probe = controllers.ProbeOptions{Skip: *skip, Namespace: s.manager.LeaderElectionNamespace}
+	// In a Pod, RBAC lets the program write in this namespace only.
+	s.options.Probe = controllers.ProbeOptions{
+		Skip: *skip, Namespace: s.manager.LeaderElectionNamespace,
+	}
 	return s, nil
 }
 
 // load applies the file and the flags that override it.
 func (s *settings) load(file *configfile.Flags) error {
 	var named configfile.Config
-	named.Manager.LeaderElection.ID = leaseName // so that the file need not
+	named.Manager.LeaderElection.ID = leaseName // so that the file need not set it
 	if err := file.Load(&named); err != nil {
 		return err
 	}
@@ -121,9 +127,9 @@ func defaults() ctrl.Options {
 	}
 }
 
-// ownNamespace is that of the Pod in which the program runs, or else leaseNamespace.
+// ownNamespace returns the namespace of the Pod in which the program runs, or else leaseNamespace.
 func ownNamespace() string {
-	name, _ := os.ReadFile(namespaceFile) // outside a Pod, there is none
+	name, _ := os.ReadFile(namespaceFile) // outside a Pod, there is no such file
 	return cmp.Or(strings.TrimSpace(string(name)), leaseNamespace)
 }
 
@@ -139,7 +145,6 @@ func (s *settings) lease() string {
 	return s.manager.LeaderElectionNamespace + "/" + s.manager.LeaderElectionID
 }
 
-// handler is where log lines go.
 func (s *settings) handler(logs io.Writer) slog.Handler {
 	options := &slog.HandlerOptions{Level: s.level}
 	if s.json {

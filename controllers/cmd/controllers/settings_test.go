@@ -26,12 +26,14 @@ func TestWithoutFlagsAllControllersRunBehindALease(t *testing.T) {
 	assert.True(t, s.manager.LeaderElectionReleaseOnCancel, "another replica would have to wait")
 	assert.IsType(t, &slog.TextHandler{}, s.handler(io.Discard))
 	assert.True(t, s.manager.Recorder.On(), "the debug page has nothing to show")
-	for _, address := range []string{s.manager.Metrics.BindAddress, s.manager.HealthProbeBindAddress, s.manager.PprofBindAddress} {
-		assert.Contains(t, address, "127.0.0.1:", "strangers are not let in unless somebody says so")
+	for _, address := range []string{s.manager.Metrics.BindAddress,
+		s.manager.HealthProbeBindAddress, s.manager.PprofBindAddress} {
+		assert.Contains(t, address, "127.0.0.1:",
+			"strangers are not let in unless somebody says so")
 	}
 }
 
-// In a Pod, the Role that the manifest gives is for the Pod's own namespace.
+// The manifest's Role is for the Pod's own namespace only.
 func TestInAPodLeaseAndProbesAreInItsNamespace(t *testing.T) {
 	before := namespaceFile
 	t.Cleanup(func() { namespaceFile = before })
@@ -49,10 +51,12 @@ func TestInAPodLeaseAndProbesAreInItsNamespace(t *testing.T) {
 }
 
 func TestWhoeverRunsOneReplicaNeedsNoLease(t *testing.T) {
-	s, err := parse([]string{"--leader-elect=false", "--controllers=replicaset, endpoints"}, io.Discard)
+	s, err := parse([]string{"--leader-elect=false", "--controllers=replicaset, endpoints"},
+		io.Discard)
 	require.NoError(t, err)
 	assert.Equal(t, "none", s.lease())
-	assert.Equal(t, []string{"replicaset", "endpoints"}, s.controllers, "a list with spaces is a list")
+	assert.Equal(t, []string{"replicaset", "endpoints"}, s.controllers,
+		"a list with spaces is a list")
 }
 
 func TestFlagsOverrideTheFileAndTheFileTheDefaults(t *testing.T) {
@@ -66,7 +70,9 @@ manager:
 controllers:
   replicaset: {workers: 7}
 `), 0o600))
-	s, err := parse([]string{"--config=" + file, "--metrics-bind-address=0", "--controllers=replicaset", "--log-format=json", "--log-level=debug", "--skip-owner-check"}, io.Discard)
+	s, err := parse([]string{"--config=" + file, "--metrics-bind-address=0",
+		"--controllers=replicaset", "--log-format=json", "--log-level=debug", "--skip-owner-check"},
+		io.Discard)
 	require.NoError(t, err)
 	assert.Equal(t, "0", s.manager.Metrics.BindAddress)
 	assert.Equal(t, ":9091", s.manager.HealthProbeBindAddress)
@@ -83,7 +89,8 @@ controllers:
 
 func TestAMistakeInTheSettingsIsNamed(t *testing.T) {
 	for _, test := range []struct{ flag, want string }{
-		{"--controllers=replicaset,job", `--controllers: there is no controller "job": there are deployment, replicaset, endpoints, endpointslice`},
+		{"--controllers=replicaset,job",
+			`--controllers: there is no controller "job": there are deployment, replicaset, endpoints, endpointslice`},
 		{"--controllers=", "--controllers: no controller is chosen"},
 		{"--set=controllers.job.workers=3", "controllers.job: there is no such controller"},
 		{"--set=manager.leaderElection.leaseDuration=1s", "leaseDuration (1s) must be longer"},
@@ -102,7 +109,8 @@ func TestHelpSaysWhatTheFlagsAre(t *testing.T) {
 	var out bytes.Buffer
 	_, err := parse([]string{"--help"}, &out)
 	require.Equal(t, flag.ErrHelp, err, "to ask for help is no mistake")
-	for _, want := range []string{"make controllers", "-controllers string", "-kubeconfig", "-leader-elect", "/debug/reconciles", "127.0.0.1:8081"} {
+	for _, want := range []string{"make controllers", "-controllers string", "-kubeconfig",
+		"-leader-elect", "/debug/reconciles", "127.0.0.1:8081"} {
 		assert.Contains(t, out.String(), want)
 	}
 	assert.NotContains(t, out.String(), "%!", "a verb without a value")

@@ -1,12 +1,13 @@
-// Package claim decides which objects belong to a controller that selects them by labels, and adopts and releases
-// them.
+// Package claim decides which objects belong to a controller that selects them by labels, and
+// adopts and releases them.
 //
-// Two things must agree before a controller counts an object as its own: the selector matches, and the object's
-// controller reference names the controller. An object that matches and has no controller is adopted; one that does
-// not match any more is released. Decide says which; Claim does it; Wanting wakes those whom an orphan concerns.
+// A controller owns an object if its selector matches, and the object's controller reference names
+// it. It adopts an object that matches and has no controller, and releases one that no longer
+// matches. Decide decides which; Claim writes it; Wanting enqueues the owners that may adopt an
+// orphan.
 //
-// Neighbours: below it is the client. Above it are the controllers that select what they own: ReplicaSets claim Pods,
-// and Deployments claim ReplicaSets.
+// Neighbours: below it is the client. Above it are the controllers that select what they own:
+// ReplicaSets claim Pods, and Deployments claim ReplicaSets.
 package claim
 
 import (
@@ -33,33 +34,33 @@ type Owner struct {
 	Object metav1.Object
 	// Kind is the owner's kind, for references to it.
 	Kind schema.GroupVersionKind
-	// Selector selects what the owner wants.
+	// Selector selects the objects that the owner wants.
 	Selector labels.Selector
 }
 
-// Verdict is what an owner does about an object.
+// Verdict is what an owner does with an object.
 type Verdict int
 
 // The verdicts.
 const (
-	// Ignore: the object is somebody else's, or nobody's business.
+	// Ignore: another owner has the object, or this one does not want it.
 	Ignore Verdict = iota
-	// Keep: the object belongs to the owner.
+	// Keep: the owner has the object, and wants it.
 	Keep
-	// Adopt: the object belongs to nobody, and the owner wants it.
+	// Adopt: the object is an orphan, and the owner wants it.
 	Adopt
-	// Release: the object belongs to the owner, which does not select it any more.
+	// Release: the owner has the object, but no longer selects it.
 	Release
 )
 
-// String is the verdict's name.
+// String returns the verdict's name.
 func (v Verdict) String() string { return [...]string{"ignore", "keep", "adopt", "release"}[v] }
 
-// Decide says what the owner does about an object.
+// Decide returns what the owner does with an object.
 //
-// An owner that is being deleted keeps what it has, because that takes no write, but it does not adopt or release: the
-// garbage collector decides what becomes of its objects, and reads that from their owner references. What is being
-// deleted itself is not adopted, because it would be gone before it is of any use.
+// An owner that is being deleted keeps its objects, but does not adopt or release any: the garbage
+// collector decides about them by their owner references. An object that is being deleted is not
+// adopted, because it will be gone soon.
 func (o *Owner) Decide(object metav1.Object) Verdict {
 	isLeaving := o.Object.GetDeletionTimestamp() != nil
 	matches := o.Selector.Matches(labels.Set(object.GetLabels()))
@@ -72,22 +73,28 @@ func (o *Owner) Decide(object metav1.Object) Verdict {
 		return Ignore
 	case controller != nil:
 		return Release
-	case isLeaving || !matches || object.GetDeletionTimestamp() != nil || object.GetNamespace() != o.Object.GetNamespace():
+	case isLeaving || !matches || object.GetDeletionTimestamp() != nil ||
+		object.GetNamespace() != o.Object.GetNamespace():
 		return Ignore
 	default:
 		return Adopt
 	}
 }
 
-// Reference is what an object has that the owner controls.
-func (o *Owner) Reference() metav1.OwnerReference { return *metav1.NewControllerRef(o.Object, o.Kind) }
+// Reference returns the controller reference to the owner.
+func (o *Owner) Reference() metav1.OwnerReference {
+	return *metav1.NewControllerRef(o.Object, o.Kind)
+}
 
-// Index is the field by which objects are found that an owner of a kind controls, and those that nobody controls.
+// Index is a field of objects: the name of the owner that controls them, for owners of one kind. It
+// also finds orphans.
 //
-// It has the owner's name and not its UID. So a controller can list what it has made before it reads the owner, and
-// the wait for its own writes, which the list may have to make, does not make the owner old.
+// It is the owner's name and not its UID, so that a controller can list the objects before it reads
+// the owner. The list may wait for the controller's own writes; an owner that was read before would
+// be out of date after the wait.
 type Index struct {
-	// Kind is the owners' kind. An object that something of another kind controls is not in the index.
+	// Kind is the owners' kind. Objects that an owner of another kind controls are not in the
+	// index.
 	Kind schema.GroupKind
 }
 
@@ -96,13 +103,15 @@ func (i Index) Add(ctx context.Context, to client.FieldIndexer, objects client.O
 	return to.IndexField(ctx, objects, i.field(), i.values)
 }
 
-// Of selects what an owner of this name controls, or one that had the name before.
-func (i Index) Of(name string) client.MatchingFields { return client.MatchingFields{i.field(): name} }
+// Of selects the objects that an owner of this name controls, or an earlier one of the same name.
+func (i Index) Of(name string) client.MatchingFields {
+	return client.MatchingFields{i.field(): name}
+}
 
-// Orphans selects what nobody controls.
+// Orphans selects the objects without a controller.
 func (i Index) Orphans() client.MatchingFields { return client.MatchingFields{i.field(): orphans} }
 
-// orphans is no name that an owner can have.
+// orphans is not a valid name of an owner.
 const orphans = "-"
 
 func (i Index) field() string { return "controller:" + i.Kind.String() }
@@ -123,12 +132,15 @@ func groupOf(apiVersion string) string {
 	return version.Group
 }
 
-// BecomesOrphan lets objects through that somebody might adopt: new ones without a controller, and those that have lost
-// theirs, or whose labels have changed. The end of an orphan concerns nobody.
+// BecomesOrphan passes objects that an owner might adopt: new ones without a controller, and
+// orphans that have just lost their controller or got other labels. No owner needs the event of an
+// orphan's deletion.
 var BecomesOrphan = predicate.Funcs{
 	CreateFunc: func(e event.CreateEvent) bool { return isOrphan(e.Object) },
 	UpdateFunc: func(e event.UpdateEvent) bool {
-		return isOrphan(e.ObjectNew) && (!isOrphan(e.ObjectOld) || !maps.Equal(e.ObjectOld.GetLabels(), e.ObjectNew.GetLabels()))
+		return isOrphan(e.ObjectNew) &&
+			(!isOrphan(e.ObjectOld) ||
+				!maps.Equal(e.ObjectOld.GetLabels(), e.ObjectNew.GetLabels()))
 	},
 	DeleteFunc:  func(event.DeleteEvent) bool { return false },
 	GenericFunc: func(event.GenericEvent) bool { return false },
@@ -138,28 +150,35 @@ func isOrphan(object client.Object) bool {
 	return metav1.GetControllerOfNoCopy(object) == nil && object.GetDeletionTimestamp() == nil
 }
 
-// Wanting maps an orphan to the owners that select it. It looks for them in the cache, which may not have the newest
-// one; but then the owner's own event comes, and its reconcile finds the orphan. An empty selector is a mistake, and
-// selects nothing here.
-func Wanting(objects client.Reader, owners client.ObjectList, selectorOf func(owner client.Object) *metav1.LabelSelector) handler.MapFunc {
+// Wanting maps an orphan to the owners that select it. The cache may lack the newest owner; then
+// the owner's own event comes, and its reconcile finds the orphan. An empty selector is a mistake,
+// and selects nothing here.
+func Wanting(
+	objects client.Reader, owners client.ObjectList,
+	selectorOf func(owner client.Object) *metav1.LabelSelector,
+) handler.MapFunc {
 	return func(ctx context.Context, orphan client.Object) (requests []reconcile.Request) {
 		if !isOrphan(orphan) {
 			return nil
 		}
 		list := owners.DeepCopyObject().(client.ObjectList)
-		err := objects.List(ctx, list, client.InNamespace(orphan.GetNamespace()), client.UnsafeDisableDeepCopy)
+		err := objects.List(ctx, list, client.InNamespace(orphan.GetNamespace()),
+			client.UnsafeDisableDeepCopy)
 		if err == nil {
 			err = meta.EachListItem(list, func(item runtime.Object) error {
 				owner := item.(client.Object)
 				selector, err := metav1.LabelSelectorAsSelector(selectorOf(owner))
-				if err == nil && !selector.Empty() && selector.Matches(labels.Set(orphan.GetLabels())) {
-					requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(owner)})
+				if err == nil && !selector.Empty() &&
+					selector.Matches(labels.Set(orphan.GetLabels())) {
+					requests = append(requests,
+						reconcile.Request{NamespacedName: client.ObjectKeyFromObject(owner)})
 				}
 				return nil
 			})
 		}
 		if err != nil {
-			log.FromContext(ctx).Error(err, "Looking for those that adopt an object", "object", client.ObjectKeyFromObject(orphan))
+			log.FromContext(ctx).Error(err, "Looking for those that adopt an object", "object",
+				client.ObjectKeyFromObject(orphan))
 		}
 		return requests
 	}

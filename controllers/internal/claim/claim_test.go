@@ -26,22 +26,31 @@ import (
 var webLabels = map[string]string{"app": "web"}
 
 func newOwner(uid types.UID, deleting bool) *Owner {
-	rs := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: uid}}
+	rs := &appsv1.ReplicaSet{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: uid},
+	}
 	if deleting {
 		rs.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
 	}
-	return &Owner{Object: rs, Kind: appsv1.SchemeGroupVersion.WithKind("ReplicaSet"), Selector: labels.SelectorFromSet(webLabels)}
+	return &Owner{
+		Object: rs, Kind: appsv1.SchemeGroupVersion.WithKind("ReplicaSet"),
+		Selector: labels.SelectorFromSet(webLabels),
+	}
 }
 
 func newPod(labels map[string]string, deleting bool, owners ...metav1.OwnerReference) *corev1.Pod {
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "pod", Labels: labels, OwnerReferences: owners}}
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "default", Name: "pod", Labels: labels, OwnerReferences: owners,
+		},
+	}
 	if deleting {
 		pod.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
 	}
 	return pod
 }
 
-// Two owners that both count a Pod make too few of them; two that both want it gone delete it twice.
+// Two owners that both count a Pod create too few; two that both delete it delete too many.
 func TestAnObjectBelongsToItsControllerAndToASelectorThatMatches(t *testing.T) {
 	mine, other := newOwner("mine", false).Reference(), newOwner("other", false).Reference()
 	notController := other
@@ -60,24 +69,31 @@ func TestAnObjectBelongsToItsControllerAndToASelectorThatMatches(t *testing.T) {
 		{"nobody's, and selected", newPod(webLabels, false), Adopt, Ignore},
 		{"nobody's, and not selected", newPod(nil, false), Ignore, Ignore},
 		{"nobody's, selected and being deleted", newPod(webLabels, true), Ignore, Ignore},
-		{"with an owner that does not control it", newPod(webLabels, false, notController), Adopt, Ignore},
+		{
+			"with an owner that does not control it", newPod(webLabels, false, notController),
+			Adopt, Ignore,
+		},
 	} {
 		require.Equal(t, c.verdict, newOwner("mine", false).Decide(c.pod), c.name)
 		require.Equal(t, c.whileDeletion, newOwner("mine", true).Decide(c.pod), c.name)
 	}
 	elsewhere := newPod(webLabels, false)
 	elsewhere.Namespace = "elsewhere"
-	require.Equal(t, Ignore, newOwner("mine", false).Decide(elsewhere), "an owner owns nothing in another namespace")
+	require.Equal(t, Ignore, newOwner("mine", false).Decide(elsewhere),
+		"an owner owns nothing in another namespace")
 	require.Equal(t, "release", Release.String())
 }
 
-// A claim that is not settled by one round would write in each.
+// A claim that one round does not settle would write in each round.
 func TestOneRoundOfClaimsSettlesThem(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 17))
 	for range 20_000 {
 		owner := newOwner("mine", random.IntN(4) == 0)
-		references := [][]metav1.OwnerReference{nil, {owner.Reference()}, {newOwner("other", false).Reference()}}
-		pod := newPod([]map[string]string{nil, webLabels, {"app": "web", "x": "y"}}[random.IntN(3)], random.IntN(3) == 0, references[random.IntN(3)]...)
+		references := [][]metav1.OwnerReference{
+			nil, {owner.Reference()}, {newOwner("other", false).Reference()},
+		}
+		pod := newPod([]map[string]string{nil, webLabels, {"app": "web", "x": "y"}}[random.IntN(3)],
+			random.IntN(3) == 0, references[random.IntN(3)]...)
 		before := owner.Decide(pod)
 		switch before {
 		case Adopt:
@@ -93,7 +109,9 @@ func TestOneRoundOfClaimsSettlesThem(t *testing.T) {
 }
 
 // claimWorld is a server with the ReplicaSet web.
-func claimWorld(t *testing.T, test func(t *testing.T, server *fakeapi.Server, c client.Client, owner *Owner)) {
+func claimWorld(
+	t *testing.T, test func(t *testing.T, server *fakeapi.Server, c client.Client, owner *Owner),
+) {
 	synctest.Test(t, func(t *testing.T) {
 		server := fakeapi.New(fakeapi.Options{NoManagedFields: true})
 		defer server.Close()
@@ -102,16 +120,24 @@ func claimWorld(t *testing.T, test func(t *testing.T, server *fakeapi.Server, c 
 		owner := newOwner("", false)
 		rs := owner.Object.(*appsv1.ReplicaSet)
 		rs.Spec.Selector = &metav1.LabelSelector{MatchLabels: webLabels}
-		rs.Spec.Template = corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: webLabels}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "a", Image: "a"}}}}
+		rs.Spec.Template = corev1.PodTemplateSpec{
+			ObjectMeta: metav1.ObjectMeta{Labels: webLabels},
+			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "a", Image: "a"}}},
+		}
 		require.NoError(t, c.Create(t.Context(), rs))
 		test(t, server, c, owner)
 	})
 }
 
-func makePod(t *testing.T, c client.Client, name string, labels map[string]string, owners ...metav1.OwnerReference) *corev1.Pod {
+func makePod(
+	t *testing.T, c client.Client, name string, labels map[string]string,
+	owners ...metav1.OwnerReference,
+) *corev1.Pod {
 	pod := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Labels: labels, OwnerReferences: owners},
-		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "a", Image: "a"}}},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "default", Name: name, Labels: labels, OwnerReferences: owners,
+		},
+		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "a", Image: "a"}}},
 	}
 	require.NoError(t, c.Create(t.Context(), pod))
 	return pod
@@ -125,32 +151,41 @@ func ownersOf(t *testing.T, c client.Client, name string) []metav1.OwnerReferenc
 
 func TestAClaimAdoptsAndReleasesAndKeepsWhatOthersHaveWritten(t *testing.T) {
 	claimWorld(t, func(t *testing.T, server *fakeapi.Server, c client.Client, owner *Owner) {
-		friend := metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "friend", UID: "friend"}
+		friend := metav1.OwnerReference{
+			APIVersion: "v1", Kind: "ConfigMap", Name: "friend", UID: "friend",
+		}
 		pods := []*corev1.Pod{
-			makePod(t, c, "kept", webLabels, owner.Reference()), makePod(t, c, "orphan", webLabels, friend),
+			makePod(t, c, "kept", webLabels, owner.Reference()),
+			makePod(t, c, "orphan", webLabels, friend),
 			makePod(t, c, "left", nil, owner.Reference(), friend), makePod(t, c, "stranger", nil),
 		}
 		asked := 0
 		orphan := pods[1].DeepCopy()
-		owned, err := Claim(t.Context(), c, owner, pods, func(ctx context.Context) error { asked++; return StillWants(owner.Object.(client.Object), c)(ctx) })
+		owned, err := Claim(t.Context(), c, owner, pods, func(ctx context.Context) error {
+			asked++
+			return StillWants(owner.Object.(client.Object), c)(ctx)
+		})
 		require.NoError(t, err)
 		require.Len(t, owned, 2)
 		require.Equal(t, "kept", owned[0].Name)
 		require.Equal(t, "orphan", owned[1].Name)
 		require.Equal(t, 1, asked)
 		require.Equal(t, orphan, pods[1], "the object may be a cache's")
-		require.ElementsMatch(t, []metav1.OwnerReference{friend, owner.Reference()}, ownersOf(t, c, "orphan"))
+		require.ElementsMatch(t, []metav1.OwnerReference{friend, owner.Reference()},
+			ownersOf(t, c, "orphan"))
 		require.Equal(t, []metav1.OwnerReference{friend}, ownersOf(t, c, "left"))
 		require.Empty(t, ownersOf(t, c, "stranger"))
 
 		server.ForgetRequests()
-		_, err = Claim(t.Context(), c, owner, owned, func(context.Context) error { return errors.New("nobody should ask") })
+		_, err = Claim(t.Context(), c, owner, owned, func(context.Context) error {
+			return errors.New("nobody should ask")
+		})
 		require.NoError(t, err)
 		require.Empty(t, server.Requests(fakeapi.Match{}), "nothing is left to do")
 	})
 }
 
-// The successor of a deleted owner has the same name and the same selector.
+// A deleted owner must not adopt what its successor, of the same name and selector, wants.
 func TestNobodyIsAdoptedForAnOwnerThatIsGone(t *testing.T) {
 	claimWorld(t, func(t *testing.T, server *fakeapi.Server, c client.Client, owner *Owner) {
 		rs := owner.Object.(*appsv1.ReplicaSet)
@@ -161,7 +196,8 @@ func TestNobodyIsAdoptedForAnOwnerThatIsGone(t *testing.T) {
 			owned, err := Claim(t.Context(), c, owner, pods, stillWants)
 			require.ErrorContains(t, err, message)
 			require.Empty(t, owned)
-			require.Len(t, server.Requests(fakeapi.Match{}), 1, "the server is asked once, and no Pod is patched")
+			require.Len(t, server.Requests(fakeapi.Match{}), 1,
+				"the server is asked once, and no Pod is patched")
 		}
 		deleted := rs.DeepCopy()
 		deleted.Finalizers = []string{"loopwright.dev/wait"}
@@ -182,7 +218,9 @@ func TestNobodyIsAdoptedForAnOwnerThatIsGone(t *testing.T) {
 func TestAnObjectThatHasChangedMeanwhileIsNotTaken(t *testing.T) {
 	claimWorld(t, func(t *testing.T, _ *fakeapi.Server, c client.Client, owner *Owner) {
 		adopt := func(pod *corev1.Pod) ([]*corev1.Pod, error) {
-			return Claim(t.Context(), c, owner, []*corev1.Pod{pod}, func(context.Context) error { return nil })
+			return Claim(t.Context(), c, owner, []*corev1.Pod{pod}, func(context.Context) error {
+				return nil
+			})
 		}
 		gone := makePod(t, c, "gone", webLabels)
 		require.NoError(t, c.Delete(t.Context(), gone.DeepCopy()))
@@ -234,7 +272,8 @@ func TestTheIndexFindsWhatAnOwnerControlsAndWhatNobodyControls(t *testing.T) {
 	notController := mine
 	notController.Controller = nil
 	require.Equal(t, []string{"web"}, index.values(newPod(nil, false, mine)))
-	require.Equal(t, []string{"web"}, index.values(newPod(nil, false, newer)), "a reference keeps the version with which it was written")
+	require.Equal(t, []string{"web"}, index.values(newPod(nil, false, newer)),
+		"a reference keeps the version with which it was written")
 	require.Equal(t, []string{"-"}, index.values(newPod(nil, false)))
 	require.Equal(t, []string{"-"}, index.values(newPod(nil, false, notController)))
 	require.Empty(t, index.values(newPod(nil, false, foreign)), "another kind's")
@@ -244,11 +283,12 @@ func TestTheIndexFindsWhatAnOwnerControlsAndWhatNobodyControls(t *testing.T) {
 	require.Equal(t, client.MatchingFields{"controller:ReplicaSet.apps": "-"}, index.Orphans())
 }
 
-// An orphan that is not looked at is never adopted. One that is looked at with each of its changes wakes a ReplicaSet
-// whenever a kubelet reports its status.
+// An orphan whose event is filtered out is never adopted. If all its events passed, each report of
+// a kubelet would lead to a reconcile.
 func TestAnOrphanIsLookedAtWhenItBecomesOneAndWhenItsLabelsChange(t *testing.T) {
 	controller := newOwner("1", false).Reference()
-	alone, owned, leaving := newPod(webLabels, false), newPod(webLabels, false, controller), newPod(webLabels, true)
+	alone, owned, leaving := newPod(webLabels, false), newPod(webLabels, false, controller),
+		newPod(webLabels, true)
 	other := newPod(nil, false)
 	for _, c := range []struct {
 		what     string
@@ -260,11 +300,15 @@ func TestAnOrphanIsLookedAtWhenItBecomesOneAndWhenItsLabelsChange(t *testing.T) 
 		{"its labels have changed", other, alone, true},
 		{"its status has changed", alone, alone, false},
 		{"it has a controller", owned, owned, false},
-		{"it has a controller, and its labels have changed", newPod(nil, false, controller), owned, false},
+		{
+			"it has a controller, and its labels have changed", newPod(nil, false, controller),
+			owned, false,
+		},
 		{"it is being deleted now", alone, leaving, false},
 		{"it is being deleted", leaving, leaving, false},
 	} {
-		require.Equal(t, c.wanted, BecomesOrphan.Update(event.UpdateEvent{ObjectOld: c.old, ObjectNew: c.now}), c.what)
+		require.Equal(t, c.wanted, BecomesOrphan.Update(event.UpdateEvent{ObjectOld: c.old,
+			ObjectNew: c.now}), c.what)
 	}
 	require.True(t, BecomesOrphan.Create(event.CreateEvent{Object: alone}))
 	require.False(t, BecomesOrphan.Create(event.CreateEvent{Object: owned}))
@@ -281,7 +325,9 @@ type setsReader struct {
 	asked int
 }
 
-func (r *setsReader) List(_ context.Context, list client.ObjectList, opts ...client.ListOption) error {
+func (r *setsReader) List(
+	_ context.Context, list client.ObjectList, opts ...client.ListOption,
+) error {
 	r.asked++
 	list.(*appsv1.ReplicaSetList).Items = r.sets
 	if namespace := (&client.ListOptions{}).ApplyOptions(opts).Namespace; namespace != "default" {
@@ -290,24 +336,37 @@ func (r *setsReader) List(_ context.Context, list client.ObjectList, opts ...cli
 	return r.fails
 }
 
-// The others would be reconciled with each Pod that a user makes.
+// Otherwise each Pod that a user creates would lead to a reconcile of all owners.
 func TestAnOrphanWakesTheOwnersThatSelectIt(t *testing.T) {
 	set := func(name string, selector *metav1.LabelSelector) appsv1.ReplicaSet {
-		return appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, Spec: appsv1.ReplicaSetSpec{Selector: selector}}
+		return appsv1.ReplicaSet{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name},
+			Spec:       appsv1.ReplicaSetSpec{Selector: selector},
+		}
 	}
 	objects := &setsReader{sets: []appsv1.ReplicaSet{
 		set("api", &metav1.LabelSelector{MatchLabels: map[string]string{"app": "api"}}),
-		set("broken", &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: "?"}}}),
-		set("all", &metav1.LabelSelector{}), set("web", &metav1.LabelSelector{MatchLabels: webLabels}),
+		set("broken",
+			&metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app",
+				Operator: "?"}}}),
+		set("all", &metav1.LabelSelector{}),
+		set("web", &metav1.LabelSelector{MatchLabels: webLabels}),
 	}}
-	wanting := Wanting(objects, &appsv1.ReplicaSetList{}, func(set client.Object) *metav1.LabelSelector { return set.(*appsv1.ReplicaSet).Spec.Selector })
+	wanting := Wanting(objects, &appsv1.ReplicaSetList{},
+		func(set client.Object) *metav1.LabelSelector {
+			return set.(*appsv1.ReplicaSet).Spec.Selector
+		})
 	logged := 0
-	ctx, pod := log.IntoContext(t.Context(), funcr.New(func(string, string) { logged++ }, funcr.Options{})), newPod(webLabels, false)
-	require.Equal(t, []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: "default", Name: "web"}}}, wanting(ctx, pod))
+	ctx, pod := log.IntoContext(t.Context(), funcr.New(func(string, string) {
+		logged++
+	}, funcr.Options{})), newPod(webLabels, false)
+	require.Equal(t, []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: "default",
+		Name: "web"}}}, wanting(ctx, pod))
 
 	asked := objects.asked
 	require.Empty(t, wanting(ctx, newPod(webLabels, false, newOwner("1", false).Reference())))
-	require.Equal(t, asked, objects.asked, "a Pod that has a controller is of no interest, and there are many")
+	require.Equal(t, asked, objects.asked,
+		"a Pod that has a controller is of no interest, and there are many")
 
 	require.Zero(t, logged)
 

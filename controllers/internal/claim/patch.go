@@ -14,15 +14,20 @@ import (
 	"github.com/loopwright/loopwright/manager/client"
 )
 
-// Claim adopts and releases, and returns the objects that the owner has then, in their order. An object that is gone
-// is left out, and so is one that was adopted after somebody had taken away the labels for which it was wanted; neither is
-// an error. With an error, the list is not complete, and the caller must not count it.
+// Claim adopts and releases objects, and returns those that the owner has then, in their order. It
+// leaves out an object that is gone, and one whose labels had changed, and no longer match, when
+// the patch arrived; neither is an error. If Claim returns an error, the list is not complete, and
+// the caller must not count it.
 //
-// mayAdopt is asked before the first adoption, and only then. It has to ask the server, not a cache: an owner that was
-// deleted a moment ago must not adopt what its successor of the same name wants.
+// Claim calls mayAdopt once, before the first adoption. mayAdopt has to ask the API server, not a
+// cache: an owner that was deleted a moment ago must not adopt what its successor of the same name
+// wants.
 //
-// The objects may be a cache's own: what is patched is a copy.
-func Claim[T client.Object](ctx context.Context, c client.Writer, owner *Owner, objects []T, mayAdopt func(context.Context) error) ([]T, error) {
+// The objects may be the cache's own: Claim patches copies.
+func Claim[T client.Object](
+	ctx context.Context, c client.Writer, owner *Owner, objects []T,
+	mayAdopt func(context.Context) error,
+) ([]T, error) {
 	mayAdoptOnce := sync.OnceValue(func() error { return mayAdopt(ctx) })
 	var owned []T
 	var failed []error
@@ -32,34 +37,38 @@ func Claim[T client.Object](ctx context.Context, c client.Writer, owner *Owner, 
 			owned = append(owned, object)
 		case Adopt:
 			if err := mayAdoptOnce(); err != nil {
-				failed = append(failed, fmt.Errorf("adopting %s: %w", client.ObjectKeyFromObject(object), err))
+				failed = append(failed, fmt.Errorf("adopting %s: %w",
+					client.ObjectKeyFromObject(object), err))
 				continue
 			}
 			adopted := object.DeepCopyObject().(T)
 			switch err := c.Patch(ctx, adopted, owner.adoption(object)); {
 			case apierrors.IsNotFound(err):
 			case err != nil:
-				failed = append(failed, fmt.Errorf("adopting %s: %w", client.ObjectKeyFromObject(object), err))
+				failed = append(failed, fmt.Errorf("adopting %s: %w",
+					client.ObjectKeyFromObject(object), err))
 			case owner.Decide(adopted) == Keep:
 				owned = append(owned, adopted)
-			} // or else its labels changed before the adoption, and that event has it released
+			} // otherwise its labels changed before the adoption; that event leads to its release
 		case Release:
 			released := object.DeepCopyObject().(T)
 			if err := c.Patch(ctx, released, owner.release(object)); !isReleased(err) {
-				failed = append(failed, fmt.Errorf("releasing %s: %w", client.ObjectKeyFromObject(object), err))
+				failed = append(failed, fmt.Errorf("releasing %s: %w",
+					client.ObjectKeyFromObject(object), err))
 			}
 		}
 	}
 	return owned, errors.Join(failed...)
 }
 
-// isReleased reports whether the object has no reference to the owner any more. If it is gone, it has none. The server
-// calls a patch invalid if an object of that name has another UID.
+// isReleased reports whether the object no longer has a reference to the owner, or is gone. The API
+// server answers Invalid if the object of that name has another UID.
 func isReleased(err error) bool {
 	return err == nil || apierrors.IsNotFound(err) || apierrors.IsInvalid(err)
 }
 
-// StillWants returns a function for Claim: it asks the server whether the owner is still there, and is still the same.
+// StillWants returns a mayAdopt for Claim: it asks the API server whether the owner still exists,
+// with the same UID, and is not being deleted.
 func StillWants(owner client.Object, live client.Reader) func(context.Context) error {
 	return func(ctx context.Context) error {
 		fresh := owner.DeepCopyObject().(client.Object)
@@ -67,7 +76,8 @@ func StillWants(owner client.Object, live client.Reader) func(context.Context) e
 			return fmt.Errorf("asking whether the owner is still there: %w", err)
 		}
 		if fresh.GetUID() != owner.GetUID() {
-			return fmt.Errorf("the owner %s is gone, and another one has its name: its UID is %s and not %s",
+			return fmt.Errorf("the owner %s is gone, and another one has its name: its UID is "+
+				"%s and not %s",
 				client.ObjectKeyFromObject(owner), fresh.GetUID(), owner.GetUID())
 		}
 		if fresh.GetDeletionTimestamp() != nil {
@@ -77,9 +87,10 @@ func StillWants(owner client.Object, live client.Reader) func(context.Context) e
 	}
 }
 
-// IsThere asks the server whether the owner is still there, is still the same, and is not being deleted. With a deletion,
-// the end of an owner may be seen after that of what it owns, because each kind has a watch of its own. Who then makes
-// again what the garbage collector has just deleted makes it for nobody.
+// IsThere asks the API server whether the owner still exists, with the same UID, and is not being
+// deleted. Each kind has its own watch, so a cache may see the objects of a deleted owner go before
+// the owner. A controller that replaced them then would create what the garbage collector has to
+// delete again.
 func IsThere(ctx context.Context, live client.Reader, owner client.Object) (bool, error) {
 	fresh := owner.DeepCopyObject().(client.Object)
 	if err := live.Get(ctx, client.ObjectKeyFromObject(owner), fresh); apierrors.IsNotFound(err) {
@@ -90,9 +101,10 @@ func IsThere(ctx context.Context, live client.Reader, owner client.Object) (bool
 	return fresh.GetUID() == owner.GetUID() && fresh.GetDeletionTimestamp() == nil, nil
 }
 
-// A patch names the UID of the object that it is meant for, so that it cannot hit a later one of that name. It is
-// strategic: owner references are merged by their UID, so what others have written there stays. If somebody else has
-// become the controller, the server refuses an adoption, because an object has one controller at most.
+// A patch has the UID of its object, so that it cannot change a later object of the same name. It
+// is a strategic merge patch: the API server merges owner references by UID, and keeps those of
+// other owners. It refuses an adoption if the object has another controller by now, because an
+// object can have only one.
 type metadataPatch struct {
 	Metadata struct {
 		UID             types.UID `json:"uid"`

@@ -20,10 +20,13 @@ func pod(phase corev1.PodPhase, deleting bool, conditions ...corev1.PodCondition
 }
 
 func ready(status corev1.ConditionStatus, since time.Time) corev1.PodCondition {
-	return corev1.PodCondition{Type: corev1.PodReady, Status: status, LastTransitionTime: metav1.NewTime(since)}
+	return corev1.PodCondition{
+		Type: corev1.PodReady, Status: status, LastTransitionTime: metav1.NewTime(since),
+	}
 }
 
-// A Pod that counts too long is never replaced; one that does not count is replaced although it runs.
+// A Pod that counts for too long is never replaced; one that does not count is replaced although it
+// runs.
 func TestAPodCountsUntilItHasFinishedOrIsBeingDeleted(t *testing.T) {
 	for _, c := range []struct {
 		phase               corev1.PodPhase
@@ -60,7 +63,10 @@ func TestAPodIsReadyIfItsReadyConditionSaysSo(t *testing.T) {
 		{pod(corev1.PodRunning, false, other, ready(corev1.ConditionTrue, noon)), noon, true},
 		{pod(corev1.PodRunning, false, ready(corev1.ConditionFalse, noon)), noon, false},
 		{pod(corev1.PodRunning, false, ready(corev1.ConditionUnknown, noon)), noon, false},
-		{pod(corev1.PodRunning, false, ready(corev1.ConditionTrue, time.Time{})), time.Time{}, true},
+		{
+			pod(corev1.PodRunning, false, ready(corev1.ConditionTrue, time.Time{})), time.Time{},
+			true,
+		},
 	} {
 		since, is := Ready(c.pod)
 		require.Equal(t, c.ready, is)
@@ -68,7 +74,8 @@ func TestAPodIsReadyIfItsReadyConditionSaysSo(t *testing.T) {
 	}
 }
 
-// If nobody looks again at the right moment, a rollout that waits for available Pods waits forever.
+// If the controller did not reconcile again at the right time, a rollout would wait forever for
+// available Pods.
 func TestAPodBecomesAvailableWhenItHasBeenReadyLongEnough(t *testing.T) {
 	for _, c := range []struct {
 		name      string
@@ -77,15 +84,36 @@ func TestAPodBecomesAvailableWhenItHasBeenReadyLongEnough(t *testing.T) {
 		available bool
 		in        time.Duration
 	}{
-		{"it is not ready", ready(corev1.ConditionFalse, noon.Add(-time.Hour)), time.Minute, false, 0},
-		{"it is not ready, and need not be for long", ready(corev1.ConditionFalse, noon.Add(-time.Hour)), 0, false, 0},
+		{
+			"it is not ready", ready(corev1.ConditionFalse, noon.Add(-time.Hour)), time.Minute,
+			false, 0,
+		},
+		{
+			"it is not ready, and need not be for long",
+			ready(corev1.ConditionFalse, noon.Add(-time.Hour)), 0, false, 0,
+		},
 		{"it is ready, and that is enough", ready(corev1.ConditionTrue, noon), 0, true, 0},
-		{"nobody knows since when", ready(corev1.ConditionTrue, time.Time{}), time.Minute, false, 0},
-		{"nobody knows, and it does not matter", ready(corev1.ConditionTrue, time.Time{}), 0, true, 0},
-		{"for a part of the time", ready(corev1.ConditionTrue, noon.Add(-20*time.Second)), time.Minute, false, 40 * time.Second},
-		{"for exactly the time", ready(corev1.ConditionTrue, noon.Add(-time.Minute)), time.Minute, true, 0},
+		{
+			"nobody knows since when", ready(corev1.ConditionTrue, time.Time{}), time.Minute, false,
+			0,
+		},
+		{
+			"nobody knows, and it does not matter", ready(corev1.ConditionTrue, time.Time{}), 0,
+			true, 0,
+		},
+		{
+			"for a part of the time", ready(corev1.ConditionTrue, noon.Add(-20*time.Second)),
+			time.Minute, false, 40 * time.Second,
+		},
+		{
+			"for exactly the time", ready(corev1.ConditionTrue, noon.Add(-time.Minute)),
+			time.Minute, true, 0,
+		},
 		{"for longer", ready(corev1.ConditionTrue, noon.Add(-time.Hour)), time.Minute, true, 0},
-		{"by a clock that is ahead", ready(corev1.ConditionTrue, noon.Add(time.Second)), time.Minute, false, 61 * time.Second},
+		{
+			"by a clock that is ahead", ready(corev1.ConditionTrue, noon.Add(time.Second)),
+			time.Minute, false, 61 * time.Second,
+		},
 	} {
 		available, in := Availability(pod(corev1.PodRunning, false, c.condition), c.minReady, noon)
 		require.Equal(t, c.available, available, c.name)

@@ -20,27 +20,30 @@ import (
 	"github.com/loopwright/loopwright/manager/reconcile"
 )
 
-// Work is what a Reconciler has to do for one object. It is for a test that goes through all calls that this takes, reads
-// of the cache included, and lets one of them fail at a time.
+// Work is what a Reconciler has to do for one object. A test lets each of the calls for it fail in
+// turn, reads of the cache included.
 type Work struct {
 	For     client.ObjectKey
-	Objects func() []client.Object          // that are there before
+	Objects func() []client.Object          // that exist before
 	Indexes func(client.FieldIndexer) error // by which the Reconciler finds objects
-	// New makes the Reconciler. Its client, cache and live reader are one, so what it reads is never late.
+	// New makes the Reconciler. Its client, cache and live reader are the same, so its reads are
+	// never late.
 	New func(client.Client, client.WriteWaiter) reconcile.Reconciler
-	// Shows is what users see in the end, without names and times.
+	// Shows returns what users see in the end, without names and times.
 	Shows func(context.Context, client.Client) string
 }
 
-// errBroken is how a call fails: nobody knows whether the server has carried it out.
+// errBroken is the error of a failed call. It does not say whether the server has carried the call
+// out.
 var errBroken = errors.New("the connection broke")
 
-// SurvivesEachFailure lets each call fail, once before the server has carried it out, and once after that. The
-// Reconciler has to say so, or it would not be called again; and when it is called again, what it does in the end must
-// be the same as if nothing had happened, with no write more and none less. It returns what users see in the end.
+// SurvivesEachFailure lets each call fail, once before the server has carried it out, and once
+// after. The Reconciler has to return the error, or it would not be called again. After the
+// retries, the result must be the same as without the failure, with no write more and none less. It
+// returns what users see in the end.
 func (w Work) SurvivesEachFailure(t *testing.T) (shows string) {
 	t.Helper()
-	log.SetLogger(logr.Discard()) // the server warns of old kinds
+	log.SetLogger(logr.Discard()) // the fake client logs warnings about old kinds
 	calm := w.play(t, -1, false)
 	require.Empty(t, calm.errors)
 	for n := range calm.made {
@@ -65,15 +68,15 @@ func (w Work) SurvivesEachFailure(t *testing.T) (shows string) {
 	return calm.shows
 }
 
-// played is what has come of Work.
+// played is the result of one run of Work.
 type played struct {
 	*calls
 	errors []error
 	shows  string
 }
 
-// play calls the Reconciler as a controller does, after each of its writes too, until nothing is left to do. A wait of more
-// than a minute is for something else.
+// play calls the Reconciler as a controller does, also after each of its writes, until nothing is
+// left to do. It ignores a RequeueAfter of more than a minute.
 func (w Work) play(t *testing.T, failing int, lost bool) (out played) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -88,7 +91,9 @@ func (w Work) play(t *testing.T, failing int, lost bool) (out played) {
 			switch {
 			case err != nil:
 				out.errors = append(out.errors, err)
-				require.Zero(t, result, "it is not heeded beside an error, and there would be a line in the log about it")
+				require.Zero(t, result,
+					"it is not heeded beside an error, and there would be a line in the log "+
+						"about it")
 			case result.RequeueAfter > 0 && result.RequeueAfter <= time.Minute:
 				time.Sleep(result.RequeueAfter)
 			case out.writes == before:
@@ -101,19 +106,18 @@ func (w Work) play(t *testing.T, failing int, lost bool) (out played) {
 	return out
 }
 
-// calls are those of one Reconciler. One of them fails.
+// calls counts the calls of one Reconciler, and lets one of them fail.
 type calls struct {
 	failing int
-	lost    bool // carried out, and then it fails
+	lost    bool // the call is carried out, and then fails
 
 	mu     sync.Mutex     // guards the rest
 	made   int            // how many
 	failed string         // which one
 	writes int            // how many of them could write
-	wrote  map[string]int // what was carried out; a status may be written once more
+	wrote  map[string]int // those carried out, except of a status, which may be written once more
 }
 
-// call makes a call, or lets it fail.
 func (c *calls) call(verb string, object any, do func() error) error {
 	name := verb + " " + strings.TrimPrefix(fmt.Sprintf("%T", object), "*")
 	c.mu.Lock()
@@ -141,31 +145,55 @@ func (c *calls) call(verb string, object any, do func() error) error {
 }
 
 func isWrite(call string) bool {
-	return !strings.HasPrefix(call, "get ") && !strings.HasPrefix(call, "list ") && !strings.HasPrefix(call, "wait ")
+	return !strings.HasPrefix(call, "get ") && !strings.HasPrefix(call, "list ") &&
+		!strings.HasPrefix(call, "wait ")
 }
 
 func (c *calls) funcs() interceptor.Funcs {
 	return interceptor.Funcs{
-		Get: func(ctx context.Context, to client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+		Get: func(
+			ctx context.Context, to client.WithWatch, key client.ObjectKey, o client.Object,
+			opts ...client.GetOption,
+		) error {
 			return c.call("get", o, func() error { return to.Get(ctx, key, o, opts...) })
 		},
-		List: func(ctx context.Context, to client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+		List: func(
+			ctx context.Context, to client.WithWatch, list client.ObjectList,
+			opts ...client.ListOption,
+		) error {
 			return c.call("list", list, func() error { return to.List(ctx, list, opts...) })
 		},
-		Create: func(ctx context.Context, to client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+		Create: func(
+			ctx context.Context, to client.WithWatch, o client.Object,
+			opts ...client.CreateOption,
+		) error {
 			return c.call("create", o, func() error { return to.Create(ctx, o, opts...) })
 		},
-		Delete: func(ctx context.Context, to client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
+		Delete: func(
+			ctx context.Context, to client.WithWatch, o client.Object,
+			opts ...client.DeleteOption,
+		) error {
 			return c.call("delete", o, func() error { return to.Delete(ctx, o, opts...) })
 		},
-		Update: func(ctx context.Context, to client.WithWatch, o client.Object, opts ...client.UpdateOption) error {
+		Update: func(
+			ctx context.Context, to client.WithWatch, o client.Object,
+			opts ...client.UpdateOption,
+		) error {
 			return c.call("update", o, func() error { return to.Update(ctx, o, opts...) })
 		},
-		Patch: func(ctx context.Context, to client.WithWatch, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
+		Patch: func(
+			ctx context.Context, to client.WithWatch, o client.Object, patch client.Patch,
+			opts ...client.PatchOption,
+		) error {
 			return c.call("patch", o, func() error { return to.Patch(ctx, o, patch, opts...) })
 		},
-		SubResourcePatch: func(ctx context.Context, to client.Client, name string, o client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
-			return c.call("patch "+name, o, func() error { return to.SubResource(name).Patch(ctx, o, patch, opts...) })
+		SubResourcePatch: func(
+			ctx context.Context, to client.Client, name string, o client.Object, patch client.Patch,
+			opts ...client.SubResourcePatchOption,
+		) error {
+			return c.call("patch "+name, o, func() error {
+				return to.SubResource(name).Patch(ctx, o, patch, opts...)
+			})
 		},
 	}
 }
@@ -179,21 +207,29 @@ func (c *calls) WaitFor(_ context.Context, o client.Object, _ client.ObjectKey, 
 }
 
 // WaitForEnd implements client.WriteWaiter.
-func (c *calls) WaitForEnd(_ context.Context, o client.Object, _ client.ObjectKey, _ func(client.Object) bool) error {
+func (c *calls) WaitForEnd(
+	_ context.Context, o client.Object, _ client.ObjectKey, _ func(client.Object) bool,
+) error {
 	return c.call("wait", o, func() error { return nil })
 }
 
-// Sharing is for the client of a Reconciler that reads from a cache. A test fails if a read asks for copies: a look at a
-// thousand Pods would allocate them all.
+// Sharing is for the client of a Reconciler that reads from a cache. It fails the test if a read
+// asks for copies: a reconcile of a thousand Pods would allocate them all.
 func Sharing(t *testing.T) interceptor.Funcs {
 	return interceptor.Funcs{
-		Get: func(ctx context.Context, to client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+		Get: func(
+			ctx context.Context, to client.WithWatch, key client.ObjectKey, o client.Object,
+			opts ...client.GetOption,
+		) error {
 			options := client.GetOptions{UnsafeDisableDeepCopy: new(false)}
 			options.ApplyOptions(opts)
 			require.True(t, *options.UnsafeDisableDeepCopy, "%T %s is copied", o, key)
 			return to.Get(ctx, key, o, opts...)
 		},
-		List: func(ctx context.Context, to client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+		List: func(
+			ctx context.Context, to client.WithWatch, list client.ObjectList,
+			opts ...client.ListOption,
+		) error {
 			options := client.ListOptions{UnsafeDisableDeepCopy: new(false)}
 			options.ApplyOptions(opts)
 			require.True(t, *options.UnsafeDisableDeepCopy, "%T is copied", list)
@@ -208,7 +244,9 @@ func IndexerOf(to *fake.ClientBuilder) client.FieldIndexer { return indexer{to} 
 type indexer struct{ to *fake.ClientBuilder }
 
 // IndexField implements client.FieldIndexer.
-func (i indexer) IndexField(_ context.Context, of client.Object, field string, values client.IndexerFunc) error {
+func (i indexer) IndexField(
+	_ context.Context, of client.Object, field string, values client.IndexerFunc,
+) error {
 	i.to.WithIndex(of, field, values)
 	return nil
 }

@@ -12,18 +12,19 @@ import (
 	"github.com/loopwright/loopwright/manager/client"
 )
 
-// Memory is how long controllers may believe what is over: what others have done, they learn from watches that are
-// late and break. What they have done themselves, they may not forget for a moment.
+// Memory is how long controllers may act on an outdated state: they learn of the writes of others
+// from watches that are late and break. Their own writes they must know at once.
 const Memory = 4 * time.Minute
 
-// Change is something that has happened to an object.
+// Change is one change of an object.
 type Change struct {
 	At     time.Time
 	Object client.Object
 	IsGone bool
 }
 
-// Watch notes from now on what happens to all objects of some kinds, so that somebody can judge it in the end.
+// Watch records all changes of objects of some kinds from now on, so that a test can judge them in
+// the end.
 func (w *World) Watch(kinds ...client.ObjectList) {
 	for _, list := range kinds {
 		watching, err := w.Live.Watch(context.Background(), list)
@@ -34,9 +35,12 @@ func (w *World) Watch(kinds ...client.ObjectList) {
 		})
 		w.Go(func() {
 			for e := range watching.ResultChan() {
-				if object, ok := e.Object.(client.Object); ok { // or it is an error, which ends the watch
+				// otherwise it is an error, which ends the watch
+				if object, ok := e.Object.(client.Object); ok {
 					w.mu.Lock()
-					w.changes = append(w.changes, Change{At: time.Now(), Object: object, IsGone: e.Type == watch.Deleted})
+					w.changes = append(w.changes, Change{
+						At: time.Now(), Object: object, IsGone: e.Type == watch.Deleted,
+					})
 					w.mu.Unlock()
 				}
 			}
@@ -49,7 +53,7 @@ func (w *World) Watch(kinds ...client.ObjectList) {
 	}
 }
 
-// Changes ends the World, and returns what has happened in it, in its order.
+// Changes ends the World, and returns the recorded changes in their order.
 func (w *World) Changes() []Change {
 	w.End()
 	slices.SortStableFunc(w.changes, func(a, b Change) int { return a.version() - b.version() })
@@ -61,7 +65,8 @@ func (c Change) version() int {
 	return version
 }
 
-// History are values, each with the time from which on it held. The last one holds.
+// History has the values of something, each with the time from which it held. The last one still
+// holds.
 type History[T any] []entry[T]
 
 type entry[T any] struct {
@@ -69,10 +74,10 @@ type entry[T any] struct {
 	value T
 }
 
-// Add adds a value. What is added later may not be older.
+// Add adds a value. Calls must be in the order of their times.
 func (h *History[T]) Add(at time.Time, value T) { *h = append(*h, entry[T]{at, value}) }
 
-// Lately are the values that held at some moment of the time that may be remembered.
+// Lately returns the values that held at some time within the Memory.
 func (h History[T]) Lately(now time.Time) (values []T) {
 	for i := range h {
 		if i == len(h)-1 || now.Sub(h[i+1].at) < Memory {
@@ -82,7 +87,7 @@ func (h History[T]) Lately(now time.Time) (values []T) {
 	return values
 }
 
-// Added are the values that were added in that time.
+// Added returns the values that were added within the Memory.
 func (h History[T]) Added(now time.Time) (values []T) {
 	for _, e := range h {
 		if since := now.Sub(e.at); since >= 0 && since < Memory {

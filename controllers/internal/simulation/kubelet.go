@@ -12,8 +12,9 @@ import (
 	"github.com/loopwright/loopwright/manager/client"
 )
 
-// Kubelet plays the scheduler and the kubelets until the World ends: once a second it binds Pods, starts them and ends
-// those that are being deleted. A Pod for which starts returns false does not become ready; nil is for all that do.
+// Kubelet plays the scheduler and the kubelets until the World ends: once a second it binds Pods,
+// starts them and ends those that are being deleted. A Pod for which starts returns false does not
+// become ready; if starts is nil, all do.
 func (w *World) Kubelet(starts func(*corev1.Pod) bool) {
 	ctx := context.Background()
 	for last := uint64(0); ; {
@@ -30,21 +31,30 @@ func (w *World) Kubelet(starts func(*corev1.Pod) bool) {
 		for i, pod := range w.Pods() {
 			switch {
 			case pod.DeletionTimestamp != nil:
-				w.OthersDid(client.IgnoreNotFound(w.Live.Delete(ctx, pod, client.GracePeriodSeconds(0), client.Preconditions{UID: &pod.UID})), "kubelet: ends a Pod", pod.Name)
+				err := w.Live.Delete(ctx, pod,
+					client.GracePeriodSeconds(0), client.Preconditions{UID: &pod.UID})
+				w.OthersDid(client.IgnoreNotFound(err), "kubelet: ends a Pod", pod.Name)
 			case pod.Status.Phase != corev1.PodPending:
 			case pod.Spec.NodeName == "":
-				binding := &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name}, Target: corev1.ObjectReference{Kind: "Node", Name: fmt.Sprint("n", i%3)}}
-				w.OthersDid(w.Live.SubResource("binding").Create(ctx, pod, binding), "kubelet: binds a Pod", pod.Name)
+				binding := &corev1.Binding{
+					ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name},
+					Target:     corev1.ObjectReference{Kind: "Node", Name: fmt.Sprint("n", i%3)},
+				}
+				w.OthersDid(w.Live.SubResource("binding").Create(ctx, pod, binding),
+					"kubelet: binds a Pod", pod.Name)
 			case starts == nil || starts(pod):
 				pod.Status.Phase = corev1.PodRunning
-				pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()}}
+				pod.Status.Conditions = []corev1.PodCondition{{
+					Type: corev1.PodReady, Status: corev1.ConditionTrue,
+					LastTransitionTime: metav1.Now(),
+				}}
 				w.OthersDid(w.Live.Status().Update(ctx, pod), "kubelet: starts a Pod", pod.Name)
 			}
 		}
 	}
 }
 
-// Pods are all Pods, in the order of their names.
+// Pods returns all Pods, in the order of their names.
 func (w *World) Pods() []*corev1.Pod {
 	var list corev1.PodList
 	if err := w.Live.List(context.Background(), &list); err != nil {
@@ -57,8 +67,8 @@ func (w *World) Pods() []*corev1.Pod {
 	return pods
 }
 
-// Collect plays the garbage collector for ten minutes, which is longer than controllers may believe in an owner that is
-// gone: what garbage returns is deleted.
+// Collect plays the garbage collector for ten minutes, which is longer than a controller's cache
+// may still show a deleted owner. It deletes what garbage returns.
 func (w *World) Collect(garbage func() []client.Object) {
 	w.Go(func() {
 		for range 300 {
@@ -69,13 +79,15 @@ func (w *World) Collect(garbage func() []client.Object) {
 			}
 			for _, object := range garbage() {
 				uid := object.GetUID()
-				w.OthersDid(w.Live.Delete(context.Background(), object, client.Preconditions{UID: &uid}), "garbage collector: delete", object.GetName())
+				w.OthersDid(w.Live.Delete(context.Background(), object,
+					client.Preconditions{UID: &uid}), "garbage collector: delete", object.GetName())
 			}
 		}
 	})
 }
 
-// OthersDid counts what a user or a kubelet has done. Somebody else may have been faster.
+// OthersDid counts a write of a user or a kubelet. It accepts errors that mean that another client
+// was faster.
 func (w *World) OthersDid(err error, what, name string) {
 	if err != nil {
 		if !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) && !apierrors.IsInvalid(err) {

@@ -14,8 +14,8 @@ type Mishap struct {
 	Fault fakeapi.Fault
 }
 
-// Disturb lets something of the Story go wrong from now on, or lifts what does, or lets the process crash. In a calm
-// World, it does nothing.
+// Disturb injects a fault, or removes one, or makes the process crash. In a calm World, it does
+// nothing.
 func (w *World) Disturb() {
 	if !w.wild {
 		return
@@ -32,7 +32,7 @@ func (w *World) Disturb() {
 			w.lifts = w.lifts[1:]
 		}
 	case 6:
-		synctest.Wait() // until those who watch have seen all
+		synctest.Wait() // until all watches have sent their events
 		w.Tell("the server forgets its history")
 		w.Count("compacted")
 		w.Server.CompactAll()
@@ -48,7 +48,8 @@ func (w *World) inject(m Mishap) {
 	w.Tell("from now on: %s", m.Name)
 	lift := w.Server.Inject(m.Fault)
 	w.lifts = append(w.lifts, lift)
-	if verb := m.Fault.Match.Verb; verb == "" || verb == "list" || m.Fault.Status != nil && verb == "watch" {
+	if verb := m.Fault.Match.Verb; verb == "" || verb == "list" ||
+		m.Fault.Status != nil && verb == "watch" {
 		w.blinds = append(w.blinds, lift)
 	}
 }
@@ -60,20 +61,32 @@ func general(random *rand.Rand, often float64) []Mishap {
 	return []Mishap{
 		{"refused", fakeapi.Fault{Probability: often, Refuse: true}},
 		{"answer lost", fakeapi.Fault{Probability: often, LoseResponse: true}},
-		{"conflict", fakeapi.Fault{Match: fakeapi.Match{Verb: "patch"}, Probability: often, Status: fakeapi.Conflict()}},
+		{"conflict", fakeapi.Fault{
+			Match: fakeapi.Match{Verb: "patch"}, Probability: often, Status: fakeapi.Conflict(),
+		}},
 		{"expired", fakeapi.Fault{Match: read, Probability: often, Status: fakeapi.Expired()}},
-		{"too many requests", fakeapi.Fault{Probability: often, Status: fakeapi.TooManyRequests(int32(random.IntN(3)))}},
+		{"too many requests", fakeapi.Fault{
+			Probability: often, Status: fakeapi.TooManyRequests(int32(random.IntN(3))),
+		}},
 		{"unavailable", fakeapi.Fault{Probability: often, Status: fakeapi.Unavailable()}},
-		{"slow", fakeapi.Fault{Probability: often, Delay: time.Duration(random.IntN(3000)) * time.Millisecond}},
-		{"watch cut", fakeapi.Fault{Match: watch, CutAfterEvents: 1 + random.IntN(4), CutAbruptly: random.IntN(2) == 0}},
-		{"watch cut in time", fakeapi.Fault{Match: watch, CutAfter: time.Duration(10+random.IntN(50)) * time.Second}},
-		{"watch late", fakeapi.Fault{Match: watch, DelayEvents: time.Duration(random.IntN(2000)) * time.Millisecond}},
+		{"slow", fakeapi.Fault{
+			Probability: often, Delay: time.Duration(random.IntN(3000)) * time.Millisecond,
+		}},
+		{"watch cut", fakeapi.Fault{
+			Match: watch, CutAfterEvents: 1 + random.IntN(4), CutAbruptly: random.IntN(2) == 0,
+		}},
+		{"watch cut in time", fakeapi.Fault{
+			Match: watch, CutAfter: time.Duration(10+random.IntN(50)) * time.Second,
+		}},
+		{"watch late", fakeapi.Fault{
+			Match: watch, DelayEvents: time.Duration(random.IntN(2000)) * time.Millisecond,
+		}},
 		{"no WatchList", fakeapi.Fault{Match: watch, NoWatchList: true}},
 		{"no end of the initial events", fakeapi.Fault{Match: watch, NoInitialEventsEnd: true}},
 	}
 }
 
-// watchesWork lifts the faults that may keep the controllers from watching.
+// watchesWork removes the faults that may stop the controllers from watching.
 func (w *World) watchesWork() {
 	w.Tell("the watches work")
 	for _, lift := range w.blinds {
@@ -82,7 +95,7 @@ func (w *World) watchesWork() {
 	w.blinds = nil
 }
 
-// Calm lifts all faults.
+// Calm removes all faults.
 func (w *World) Calm() {
 	w.Tell("no more faults")
 	for _, lift := range w.lifts {

@@ -26,10 +26,11 @@ import (
 	"github.com/loopwright/loopwright/manager/metrics/server"
 )
 
-// lease is how long the next process waits after a crash. What the dead one has sent has arrived then.
+// lease is how long the next process waits after a crash. By then all requests of the crashed one
+// have arrived.
 const lease = 15 * time.Second
 
-// process is the controllers' process. When it has crashed, no request of it reaches the server.
+// process is the process of the controllers. After a crash none of its requests reaches the server.
 type process struct {
 	next    http.RoundTripper
 	crashed atomic.Bool
@@ -58,7 +59,8 @@ func (p *process) end() {
 	p.running.Wait()
 }
 
-// Start starts the process. In a wild World, one that does not come up is started again, as a kubelet does it.
+// Start starts the process. In a wild World, it tries again if the process does not come up, as a
+// kubelet does.
 func (w *World) Start() {
 	p := &process{}
 	mgr, err := w.newManager(p)
@@ -74,7 +76,8 @@ func (w *World) Start() {
 		case <-time.After(time.Second):
 		}
 	}
-	w.mu.Lock() // nothing waits below for another goroutine, or the bubble's clock would stand still
+	// nothing waits below for another goroutine, or the bubble's clock would stand still
+	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.ended {
 		return
@@ -98,7 +101,7 @@ func (w *World) Start() {
 	w.process = p
 }
 
-// Stop stops the process in good order.
+// Stop shuts the process down gracefully.
 func (w *World) Stop() {
 	w.mu.Lock()
 	p := w.process
@@ -106,7 +109,8 @@ func (w *World) Stop() {
 	p.end()
 }
 
-// Restart stops the process, and starts the next one. Faults of watches hit those that begin.
+// Restart stops the process, and starts the next one. A fault of watches hits only watches that
+// start after it.
 func (w *World) Restart() {
 	w.Stop()
 	w.Start()
@@ -117,26 +121,33 @@ func (w *World) newManager(p *process) (manager.Manager, error) {
 	if err != nil {
 		return nil, err
 	}
-	return mgr, w.add(mgr, controllers.Options{Controller: controller.Options{GracePeriod: -1}, Probe: controllers.ProbeOptions{Skip: true}})
+	return mgr, w.add(mgr, controllers.Options{
+		Controller: controller.Options{GracePeriod: -1},
+		Probe:      controllers.ProbeOptions{Skip: true},
+	})
 }
 
 // emptyManager is the manager of a process, without controllers.
 func (w *World) emptyManager(p *process) (manager.Manager, error) {
 	connection := w.connection()
 	connection.UserAgent = Agent
-	connection.WrapTransport = func(next http.RoundTripper) http.RoundTripper { p.next = way{w, next}; return p }
+	connection.WrapTransport = func(next http.RoundTripper) http.RoundTripper {
+		p.next = way{w, next}
+		return p
+	}
 	return manager.New(connection, manager.Options{
-		Logger: logr.Discard(), Metrics: server.Options{BindAddress: "0"}, Controller: config.Controller{SkipNameValidation: new(true)},
+		Logger: logr.Discard(), Metrics: server.Options{BindAddress: "0"},
+		Controller: config.Controller{SkipNameValidation: new(true)},
 	})
 }
 
-// KnowsTerminating says whether the server knows status.terminatingReplicas, as those from 1.35 do. One that does not drops
-// the field from what the controllers write.
+// KnowsTerminating sets whether the server knows status.terminatingReplicas, as those from 1.35 on
+// do. Others drop the field from the controllers' writes.
 func (w *World) KnowsTerminating(does bool) { w.dropsTerminating.Store(!does) }
 
 var terminatingReplicas = regexp.MustCompile(`"terminatingReplicas":\d+`)
 
-// way is that of a request to the server of w.
+// way is the transport to the server of w.
 type way struct {
 	w    *World
 	next http.RoundTripper
@@ -144,7 +155,8 @@ type way struct {
 
 // RoundTrip implements http.RoundTripper.
 func (y way) RoundTrip(r *http.Request) (*http.Response, error) {
-	if !y.w.dropsTerminating.Load() || r.Method != http.MethodPatch || !strings.HasSuffix(r.URL.Path, "/status") {
+	if !y.w.dropsTerminating.Load() || r.Method != http.MethodPatch ||
+		!strings.HasSuffix(r.URL.Path, "/status") {
 		return y.next.RoundTrip(r)
 	}
 	defer r.Body.Close()
@@ -158,9 +170,10 @@ func (y way) RoundTrip(r *http.Request) (*http.Response, error) {
 	return y.next.RoundTrip(r)
 }
 
-// RefusesMisuse checks that Add returns an error that says what it was doing, where its controller could not work: in a
-// manager that has it already, in one whose cache cannot wait for what the controller has written, and if it would probe
-// before its process leads. name is what the controller calls itself, and index what it says if its index is refused.
+// RefusesMisuse checks that Add returns an error that says what it was doing if its controller
+// could not work: in a manager that has the controller already, in one whose cache cannot wait for
+// the controller's writes, and if it would probe before its process is the leader. name is the
+// controller's name in errors, and index the text if the cache refuses its index.
 func RefusesMisuse(t *testing.T, add Add, name, index string) {
 	synctest.Test(t, func(t *testing.T) {
 		w := New(t, add)
@@ -171,8 +184,10 @@ func RefusesMisuse(t *testing.T, add Add, name, index string) {
 
 		mgr, err = w.emptyManager(&process{})
 		require.NoError(t, err)
-		require.ErrorContains(t, add(hasty{mgr}, skip), name+": a controller that reads what it has written needs a cache")
-		require.ErrorContains(t, add(mgr, controllers.Options{Controller: controller.Options{EnableWarmup: new(true)}}), name+": EnableWarmup")
+		require.ErrorContains(t, add(hasty{mgr}, skip),
+			name+": a controller that reads what it has written needs a cache")
+		warm := controllers.Options{Controller: controller.Options{EnableWarmup: new(true)}}
+		require.ErrorContains(t, add(mgr, warm), name+": EnableWarmup")
 	})
 }
 
@@ -181,8 +196,8 @@ type hasty struct{ manager.Manager }
 
 func (h hasty) GetCache() cache.Cache { return struct{ cache.Cache }{h.Manager.GetCache()} }
 
-// CrashAfter lets the process crash after a write that matches has been carried out. Its successor starts when its
-// lease has run out.
+// CrashAfter makes the process crash after the server has carried out a matching write. The next
+// process starts when the lease has expired.
 func (w *World) CrashAfter(match fakeapi.Match, skip int) {
 	what := nameOf(match.Verb, match.Resource, match.Subresource)
 	w.Tell("the process will crash after: %s", what)
@@ -194,7 +209,7 @@ func (w *World) CrashAfter(match fakeapi.Match, skip int) {
 			p := w.process
 			if p.crashed.Swap(true) {
 				w.mu.Unlock()
-				return // two of its requests were on their way
+				return // another request has crashed it already
 			}
 			w.counts["crash"]++
 			w.counts["crash after "+what]++

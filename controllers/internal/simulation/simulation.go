@@ -1,15 +1,15 @@
-// Package simulation is the world in which controllers are tested: an API server, users, kubelets, and the process of
-// the controllers.
+// Package simulation is the world in which controllers are tested: an API server, users, kubelets,
+// and the process of the controllers.
 //
 //	a test of one thing -> New -> World
 //	a Story -> seeds -> a calm World and a wild one -> the same end
 //
-// In a World of its own (New), a test plays the users itself, and injects the faults that it is about. In a Story, a seed
-// decides what users do, and what goes wrong; its users are watched twice, in a calm World and in a wild one, in which the
-// process may crash after a write, too. What both lead to is compared.
+// In a World (New), a test plays the users itself, and injects the faults that it is about. In a
+// Story, a seed decides what users do, and what goes wrong. A Story runs twice, in a calm World and
+// in a wild one, in which the process may also crash after a write, and compares the two results.
 //
-// Neighbours: below it is internal/fakeapi. Above it are tests of controllers only; it has to run in a
-// testing/synctest bubble.
+// Neighbours: below it is internal/fakeapi. Above it are only tests of controllers; it has to run
+// in a testing/synctest bubble.
 package simulation
 
 import (
@@ -32,7 +32,7 @@ import (
 	"github.com/loopwright/loopwright/manager/client"
 )
 
-// Agent is how the server knows the requests of the controllers.
+// Agent is the user agent of the controllers' requests.
 const Agent = "simulated-controllers"
 
 // Add adds controllers to the manager of their process.
@@ -42,17 +42,17 @@ type Add func(manager.Manager, controllers.Options) error
 type World struct {
 	T      testing.TB
 	Server *fakeapi.Server
-	Live   client.WithWatch // of users and kubelets
+	Live   client.WithWatch // the client of users and kubelets
 	Users  *rand.Rand       // for what users do
 	Faults *rand.Rand       // for what goes wrong
 	add    Add
-	story  *Story // if it is played here
-	wild   bool   // whether things go wrong in it
+	story  *Story // nil outside a Story
+	wild   bool   // whether faults are injected
 
 	dropsTerminating atomic.Bool // see KnowsTerminating
 
-	lifts  []func()       // of the faults in force
-	blinds []func()       // of those that may keep the controllers from watching
+	lifts  []func()       // remove the faults in force
+	blinds []func()       // remove those that may stop the controllers from watching
 	others sync.WaitGroup // all goroutines but those of processes
 	done   chan struct{}  // closed by End
 
@@ -66,11 +66,13 @@ type World struct {
 	changes []Change
 }
 
-// New makes a World in which nothing goes wrong, and nothing runs yet. It ends with the test.
+// New makes a World without faults, in which no process runs yet. It ends with the test.
 func New(t testing.TB, add Add) *World {
 	w := &World{
 		T: t, add: add, done: make(chan struct{}), counts: map[string]int{},
-		Server: fakeapi.New(fakeapi.Options{NoManagedFields: true, WatchTimeout: 10_000 * time.Hour}),
+		Server: fakeapi.New(fakeapi.Options{
+			NoManagedFields: true, WatchTimeout: 10_000 * time.Hour,
+		}),
 	}
 	var err error
 	w.Live, err = client.NewWithWatch(w.connection(), client.Options{})
@@ -79,16 +81,20 @@ func New(t testing.TB, add Add) *World {
 	return w
 }
 
-// connection is one to the server, which may warn of old kinds without being logged.
+// connection returns a client configuration that does not log the server's warnings about old
+// kinds.
 func (w *World) connection() *rest.Config {
 	connection := w.Server.Config()
 	connection.WarningHandlerWithContext = rest.NoWarnings{}
 	return connection
 }
 
-// Latency lets each request of the controllers take a moment, so that the bubble's clock moves on whatever they do.
+// Latency delays each request of the controllers, so that the bubble's clock advances even if they
+// never sleep.
 func (w *World) Latency() {
-	w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: Agent}, Delay: 10 * time.Millisecond})
+	w.Server.Inject(fakeapi.Fault{
+		Match: fakeapi.Match{UserAgent: Agent}, Delay: 10 * time.Millisecond,
+	})
 }
 
 // Go runs f beside the test. f has to end when Done is closed; End waits for it.
@@ -125,10 +131,10 @@ func (w *World) Count(what string) {
 	w.counts[what]++
 }
 
-// Tell writes something into the tale.
+// Tell adds a line to the tale.
 func (w *World) Tell(format string, args ...any) { w.TellOf(time.Now(), format, args...) }
 
-// TellOf writes something into the tale that has happened at another time.
+// TellOf adds a line to the tale, with the time at which it happened.
 func (w *World) TellOf(at time.Time, format string, args ...any) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -149,8 +155,10 @@ func (w *World) Breaks(at time.Time, format string, args ...any) {
 	w.tellLocked(at, "BROKEN: "+format, args...)
 }
 
-// taleInOrder is what has happened, in its order.
+// taleInOrder returns the tale, sorted by time.
 func (w *World) taleInOrder() string {
-	slices.SortStableFunc(w.tale, func(a, b string) int { return cmp.Compare(a[:len(clockFormat)], b[:len(clockFormat)]) })
+	slices.SortStableFunc(w.tale, func(a, b string) int {
+		return cmp.Compare(a[:len(clockFormat)], b[:len(clockFormat)])
+	})
 	return strings.Join(w.tale, "\n")
 }

@@ -20,28 +20,33 @@ import (
 
 var (
 	oneSeed = flag.Int64("simulation.seed", -1, "play only this seed of a Story")
-	seeds   = flag.Uint64("simulation.seeds", 0, "how many seeds of a Story to play; if 0, what the Story says")
+	seeds   = flag.Uint64("simulation.seeds", 0,
+		"how many seeds of a Story to play; if 0, what the Story says")
 )
 
-// Story is a test that is played with many seeds, and with each of them twice: in a calm World and in a wild one. The
-// users do the same in both. In the end, both have to look the same, and on the way, no promise may be broken.
+// Story is a test that runs with many seeds, and with each of them twice: in a calm World and in a
+// wild one. The users do the same in both. In the end, users must see the same in both, and on the
+// way no promise may be broken.
 type Story struct {
-	// Package is for the command that plays a seed again.
+	// Package is the package in the command that plays a seed again.
 	Package string
-	// Seeds is how many are played. Short is for -short, and Race for the race detector, which is slow.
+	// Seeds is how many seeds to play, Short how many with -short, and Race how many with the race
+	// detector, which is slow.
 	Seeds, Short, Race uint64
 	Controllers        Add
-	// Mishaps are those that mean most to the controllers; there are others that may happen to any request.
+	// Mishaps are those that are hardest for these controllers, besides those that may happen to
+	// any request.
 	Mishaps func(random *rand.Rand, often float64) []Mishap
 	// Crashes are the writes after which the process may die.
 	Crashes []fakeapi.Match
-	// Play lets everything happen, and returns what users see in the end, without names and times.
+	// Play runs the users, and returns what they see in the end, without names and times.
 	Play func(*World) string
-	// Least says how often something must have happened in 100 seeds. A test that saw little proves little.
+	// Least says how often something must happen in 100 seeds, because a test in which little
+	// happens proves little.
 	Least map[string]int
 }
 
-// ending is what a World has led to.
+// ending is the result of one run.
 type ending struct {
 	state  string
 	broken []string // promises
@@ -53,20 +58,24 @@ func (s Story) Test(t *testing.T) {
 	log.SetLogger(logr.Discard())
 	counts, played := map[string]int{}, s.seeds()
 	for _, seed := range played {
-		if !t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) { s.playTwice(t, seed, counts) }) {
-			// The order of goroutines is not in the seed, so it may take more than one try.
-			t.Logf("again: go test -count=20 -run %s %s -simulation.seed=%d", t.Name(), s.Package, seed)
+		if !t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
+			s.playTwice(t, seed, counts)
+		}) {
+			// The seed does not fix the order of goroutines, so it may take more than one try.
+			t.Logf("again: go test -count=20 -run %s %s -simulation.seed=%d", t.Name(), s.Package,
+				seed)
 			return // one tale is enough
 		}
 	}
 	if len(played) < 15 {
-		return // which is too little to say what is usual
+		return // too few seeds to compare with Least
 	}
 	for _, what := range slices.Sorted(maps.Keys(counts)) {
 		t.Logf("%7d  %s", counts[what], what)
 	}
 	for _, what := range slices.Sorted(maps.Keys(s.Least)) {
-		require.GreaterOrEqual(t, counts[what], s.Least[what]*len(played)/100, "the test exercises too little: %s", what)
+		require.GreaterOrEqual(t, counts[what], s.Least[what]*len(played)/100,
+			"the test exercises too little: %s", what)
 	}
 }
 
@@ -110,31 +119,35 @@ func (s Story) play(t *testing.T, seed uint64, wild bool, counts map[string]int)
 	w.story, w.wild, w.counts = &s, wild, counts
 	w.Users, w.Faults = rand.New(rand.NewPCG(seed, 1)), rand.New(rand.NewPCG(seed, 2))
 	w.Latency()
-	if wild { // what is wrong with watches hits those that begin
-		w.lifts = append(w.lifts, w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: Agent, Verb: "watch"}, CutAfter: 3 * time.Minute}))
+	if wild { // a fault of watches hits only new ones, so this comes first
+		w.lifts = append(w.lifts, w.Server.Inject(fakeapi.Fault{
+			Match: fakeapi.Match{UserAgent: Agent, Verb: "watch"}, CutAfter: 3 * time.Minute,
+		}))
 	}
 	state := s.Play(w)
 	w.End()
 	return ending{state, w.broken, w.taleInOrder()}
 }
 
-// Pause lets a moment pass, or so much time that nobody may believe any more what is over.
+// Pause waits up to four seconds, or so long that every cache must be up to date.
 func (w *World) Pause() {
 	if w.Users.IntN(2) == 0 {
 		time.Sleep(time.Duration(w.Users.IntN(4000)) * time.Millisecond)
 		return
 	}
-	w.watchesWork() // one that is broken for longer than that would make a judge unjust
+	// A watch that stayed broken for longer than Memory would make the judge blame the controllers.
+	w.watchesWork()
 	time.Sleep(2 * Memory)
 }
 
-// Rest gives everything the time to come to an end.
+// Rest waits until everything has come to an end.
 func (w *World) Rest() {
 	time.Sleep(time.Hour)
 	synctest.Wait()
 }
 
-// NothingIsWritten notes what the controllers write all the same, now that all is done.
+// NothingIsWritten notes each write of the controllers from now on as a broken promise, because all
+// is done.
 func (w *World) NothingIsWritten() {
 	w.Server.ForgetRequests()
 	w.Rest()

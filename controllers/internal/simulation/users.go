@@ -12,13 +12,13 @@ import (
 	"github.com/loopwright/loopwright/manager/client"
 )
 
-// Settle gives everybody a minute. Events are written within it, too.
+// Settle waits a minute, in which the controllers finish, and events are written, too.
 func (w *World) Settle() {
 	time.Sleep(time.Minute)
 	synctest.Wait()
 }
 
-// Create makes an object for a user.
+// Create creates an object as a user.
 func (w *World) Create(object client.Object) {
 	w.T.Helper()
 	require.NoError(w.T, w.Live.Create(w.T.Context(), object))
@@ -30,7 +30,7 @@ func (w *World) Read(object client.Object) {
 	require.NoError(w.T, w.Live.Get(w.T.Context(), client.ObjectKeyFromObject(object), object))
 }
 
-// Edit changes an object as it is now.
+// Edit reads an object and updates it.
 func Edit[T client.Object](w *World, object T, how ...func(T)) {
 	w.T.Helper()
 	w.Read(object)
@@ -48,7 +48,7 @@ func EditStatus[T client.Object](w *World, object T, how func(T)) {
 	require.NoError(w.T, w.Live.Status().Update(w.T.Context(), object))
 }
 
-// Wrote counts the writes of the controllers by verb and resource, and forgets all requests.
+// Wrote counts the writes of the controllers by verb and resource, and clears the log of requests.
 func (w *World) Wrote() map[string]int {
 	wrote := map[string]int{}
 	for _, r := range w.Writes() {
@@ -58,10 +58,11 @@ func (w *World) Wrote() map[string]int {
 	return wrote
 }
 
-// Writes are the requests of the controllers that have changed something, apart from events.
+// Writes returns the writes of the controllers, except those of events.
 func (w *World) Writes() (writes []fakeapi.Request) {
 	for _, r := range w.Server.Requests(fakeapi.Match{UserAgent: Agent}) {
-		if slices.Contains([]string{"create", "update", "patch", "delete"}, r.Verb) && r.Resource != "events" {
+		if slices.Contains([]string{"create", "update", "patch", "delete"}, r.Verb) &&
+			r.Resource != "events" {
 			writes = append(writes, r)
 		}
 	}
@@ -76,12 +77,15 @@ func nameOf(verb, resource, subresource string) string {
 	return verb + " " + resource
 }
 
-// Notes are those of a controller's events, by reason, the oldest first. All of them have to be about one kind.
+// Notes returns the notes of a controller's events by reason, the oldest first. All events have to
+// be about one kind.
 func (w *World) Notes(controller, kind string) map[string][]string {
 	w.T.Helper()
 	var list eventsv1.EventList
 	require.NoError(w.T, w.Live.List(w.T.Context(), &list))
-	slices.SortStableFunc(list.Items, func(a, b eventsv1.Event) int { return a.EventTime.Compare(b.EventTime.Time) })
+	slices.SortStableFunc(list.Items, func(a, b eventsv1.Event) int {
+		return a.EventTime.Compare(b.EventTime.Time)
+	})
 	notes := map[string][]string{}
 	for _, event := range list.Items {
 		if event.ReportingController == controller {

@@ -29,7 +29,7 @@ type part struct {
 	Name string `json:"name,omitempty"`
 }
 
-// DeepCopyObject implements runtime.Object. Nobody copies an example.
+// DeepCopyObject implements runtime.Object. An example is never copied.
 func (t *thing) DeepCopyObject() runtime.Object { panic("an example was copied") }
 
 const thingDefinition = `{"metadata":{"name":"things.example.com"},"spec":{"group":"example.com","scope":"Namespaced","names":{"plural":"things","singular":"thing","kind":"Thing","listKind":"ThingList"},
