@@ -382,16 +382,6 @@ func TestAReconcilerMayBeGivenInTheOptions(t *testing.T) {
 	})
 }
 
-// A test that only looks at how a program puts its manager together makes it again and again.
-func TestADroppedManagerKeepsNoNamesOfControllers(t *testing.T) {
-	for range 2 {
-		inWorld(t, config.Controller{}, func(t *testing.T, w *world) {
-			require.NoError(t,
-				builder.ControllerManagedBy(w).For(&corev1.ConfigMap{}).Owns(&corev1.Pod{}).Named("dropped").Complete(w.asks()))
-		})
-	}
-}
-
 // unkind is an object as people write it by hand for a test: it does not know its kind.
 type unkind struct{ corev1.ConfigMap }
 
