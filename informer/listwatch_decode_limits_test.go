@@ -19,7 +19,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
@@ -332,11 +331,6 @@ func TestAnObjectMayBeLargerThanWhatIsReadAtOnce(t *testing.T) {
 	require.Equal(t, large, list.Items[1].Name)
 	require.Equal(t, "a", list.Items[0].Name)
 }
-
-// otherMeta has metadata of a type of its own.
-type otherMeta struct{ unstructured.Unstructured }
-
-func (o *otherMeta) GetObjectMeta() metav1.Object { return o }
 
 // A broken proxy may leave anything of a list. What is left must be the list, or an error that says
 // what is wrong; a part

@@ -18,7 +18,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -189,7 +188,7 @@ func inFrames(t *testing.T, objects ...[]byte) []byte {
 	var stream []byte
 	for _, object := range objects {
 		framed, err := (&metav1.WatchEvent{Type: "ADDED",
-			Object: apiruntime.RawExtension{Raw: object}}).Marshal()
+			Object: runtime.RawExtension{Raw: object}}).Marshal()
 		require.NoError(t, err)
 		stream = append(binary.BigEndian.AppendUint32(stream, uint32(len(framed))), framed...)
 	}
@@ -197,9 +196,9 @@ func inFrames(t *testing.T, objects ...[]byte) []byte {
 }
 
 // enveloped is an object in protobuf as a server sends it.
-func enveloped(t *testing.T, about apiruntime.TypeMeta, object []byte) []byte {
+func enveloped(t *testing.T, about runtime.TypeMeta, object []byte) []byte {
 	t.Helper()
-	text, err := (&apiruntime.Unknown{TypeMeta: about, Raw: object}).Marshal()
+	text, err := (&runtime.Unknown{TypeMeta: about, Raw: object}).Marshal()
 	require.NoError(t, err)
 	return append([]byte(protobufMagic), text...)
 }
@@ -242,13 +241,13 @@ func TestNothingOfAnEventIsLeftForTheNext(t *testing.T) {
 
 	pod, err := (&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a"}}).Marshal()
 	require.NoError(t, err)
-	about := apiruntime.TypeMeta{APIVersion: "v1", Kind: "Pod"}
+	about := runtime.TypeMeta{APIVersion: "v1", Kind: "Pod"}
 	whole := enveloped(t, about, pod)
 	for _, c := range []struct {
 		name   string
 		second []byte
 	}{
-		{"no kind", enveloped(t, apiruntime.TypeMeta{}, pod)},
+		{"no kind", enveloped(t, runtime.TypeMeta{}, pod)},
 		{"no word about its kind", append([]byte(protobufMagic), field(envelopeBytes, pod)...)},
 		{"an object that is no message", enveloped(t, about, []byte{1, 2, 3})},
 		{"an envelope that is no message", append([]byte(protobufMagic), 1, 2, 3)},
@@ -324,7 +323,7 @@ func eventsIn(t *testing.T, mediaType string) (stream []byte, second int) {
 	t.Helper()
 	for _, name := range []string{"a", "b"} {
 		second = len(stream)
-		event := metav1.WatchEvent{Type: "ADDED", Object: apiruntime.RawExtension{Raw: encoded(t,
+		event := metav1.WatchEvent{Type: "ADDED", Object: runtime.RawExtension{Raw: encoded(t,
 			mediaType, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}})}}
 		if mediaType == jsonType {
 			stream = fmt.Appendf(stream, `{"unknown":[1,{"a":"}"}],"object":%s,"type":"ADDED"}`,
@@ -405,7 +404,7 @@ func TestEachAnswerIsClosed(t *testing.T) {
 		{"a list", jsonType, list, nil, nil},
 		{"a list that cannot be closed", jsonType, list, errNetwork, errNetwork},
 		{"half a list that cannot be closed", jsonType, list[:9], errNetwork, io.ErrUnexpectedEOF},
-		{"a list in YAML", apiruntime.ContentTypeYAML, list, nil, nil},
+		{"a list in YAML", runtime.ContentTypeYAML, list, nil, nil},
 	} {
 		closed := false
 		pods := reads[*corev1.Pod](t, closesWith{c.mediaType, bytes.NewReader(c.body), c.err, &closed},
@@ -451,7 +450,7 @@ func TestAnAnswerThatMakesNoSenseIsAnErrorAndNoCrash(t *testing.T) {
 // The general decoder reads what has no faster one, page by page like any other.
 func TestAListInAnotherFormatIsReadAsAWhole(t *testing.T) {
 	read := func(text string) (*List[*corev1.Pod], error) {
-		return reads[*corev1.Pod](t, answers{apiruntime.ContentTypeYAML, strings.NewReader(text)},
+		return reads[*corev1.Pod](t, answers{runtime.ContentTypeYAML, strings.NewReader(text)},
 			podResource).List(t.Context(), metav1.ListOptions{})
 	}
 	list, err := read("kind: PodList\napiVersion: v1\nmetadata: {resourceVersion: '7', continue: " +
@@ -466,7 +465,7 @@ func TestAListInAnotherFormatIsReadAsAWhole(t *testing.T) {
 	require.ErrorContains(t, err, "a *v1.Pod, which is not a list")
 	_, err = read("[")
 	require.ErrorContains(t, err, "decoding the answer")
-	_, err = reads[*corev1.Pod](t, answers{apiruntime.ContentTypeYAML, iotest.ErrReader(errNetwork)},
+	_, err = reads[*corev1.Pod](t, answers{runtime.ContentTypeYAML, iotest.ErrReader(errNetwork)},
 		podResource).List(t.Context(), metav1.ListOptions{})
 	require.ErrorIs(t, err, errNetwork)
 }

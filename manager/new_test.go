@@ -406,8 +406,8 @@ func TestAllThatGoesWrongIsInTheLogOfTheProgram(t *testing.T) {
 		outside, err := client.New(w.server.Config(), client.Options{})
 		require.NoError(t, err)
 		//lint:ignore SA1019 it is deprecated, and so the server warns
-		require.NoError(t, outside.Create(t.Context(),
-			&corev1.Endpoints{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "old"}}))
+		deprecated := &corev1.Endpoints{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "old"}}
+		require.NoError(t, outside.Create(t.Context(), deprecated))
 		_, err = m.GetCache().GetInformer(t.Context(), &corev1.Secret{},
 			cache.BlockUntilSynced(false))
 		require.NoError(t, err)

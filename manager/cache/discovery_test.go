@@ -190,19 +190,6 @@ func TestAKindThatIsElsewhereIsMovedAgainAndAgainAndLoggedOnce(t *testing.T) {
 	})
 }
 
-// told is a watch with these events.
-type told []informer.Event[client.Object]
-
-func (t *told) Next() (event informer.Event[client.Object], err error) {
-	if len(*t) == 0 {
-		return event, io.EOF
-	}
-	event, *t = (*t)[0], (*t)[1:]
-	return event, nil
-}
-
-func (t *told) Close() error { return nil }
-
 func TestWhoeverWaitsForTheEndOfAKindIsToldWithTheRefusal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newHeralds(saysMissing)

@@ -1,31 +1,16 @@
-// Code generated from chapters/13-lease/inuse/main.go by a test in internal/demo/inusetest. DO NOT EDIT.
-
 package leaderelection_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/client-go/rest"
-
-	"github.com/loopwright/loopwright/internal/demo/inuse"
-	"github.com/loopwright/loopwright/internal/demo/inusetest"
-	"github.com/loopwright/loopwright/manager/cache"
-	"github.com/loopwright/loopwright/manager/client"
-	"github.com/loopwright/loopwright/manager/controller"
-	"github.com/loopwright/loopwright/manager/handler"
 	"github.com/loopwright/loopwright/manager/leaderelection"
 	"github.com/loopwright/loopwright/manager/leaderelection/fake"
-	"github.com/loopwright/loopwright/manager/reconcile"
-	"github.com/loopwright/loopwright/manager/source"
 )
 
-// The work blocks until its context ends. In a program, the lock is a resourcelock.LeaseLock, and the
-// context that of signals.
+// The work blocks until its context ends. In a program, the lock is a resourcelock.LeaseLock, and
+// the context that of signals.
 func ExampleLeaderElectionConfig() {
 	lock, _ := fake.NewResourceLock(nil, nil, leaderelection.Options{})
 	ctx, stop := context.WithCancel(context.Background())
@@ -64,8 +49,10 @@ func ExampleFence() {
 		newest = fence
 		fmt.Println(text)
 	}
-	first := leaderelection.WithFence(context.Background(), leaderelection.Fence{Identity: "a", Transitions: 1})
-	second := leaderelection.WithFence(context.Background(), leaderelection.Fence{Identity: "b", Transitions: 2})
+	first := leaderelection.WithFence(context.Background(),
+		leaderelection.Fence{Identity: "a", Transitions: 1})
+	second := leaderelection.WithFence(context.Background(),
+		leaderelection.Fence{Identity: "b", Transitions: 2})
 	write(first, "a writes")
 	write(second, "b writes")
 	write(first, "a has slept")
@@ -73,39 +60,4 @@ func ExampleFence() {
 	// a writes
 	// b writes
 	// refused: the leader a of term 1 was replaced: b of term 2 has written
-}
-
-// The job of the course with the same in each of several replicas, of which one leads: each ConfigMap
-// labelled checked=yes has the checksum of its data in an annotation.
-func Example_elector() {
-	inusetest.Show(keepWithElector)
-	// Output:
-	// hello map[a:1] has the checksum 3e0d0492
-	// hello map[a:2] has the checksum 15205751
-}
-
-func keepWithElector(ctx context.Context, config *rest.Config) error {
-	checked := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{"checked": "yes"})}
-	objects, err1 := cache.New(config, cache.Options{ByObject: map[client.Object]cache.ByObject{&corev1.ConfigMap{}: checked}})
-	c, err2 := client.New(config, client.Options{Cache: &client.CacheOptions{Reader: objects}})
-	checksums, err3 := controller.NewUnmanaged("checksums", controller.Options{Reconciler: reconcile.AsReconciler(c, keeper{c})})
-	lock, err4 := leaderelection.NewResourceLock(config, nil, leaderelection.Options{LeaderElection: true, LeaderElectionID: "checksums", LeaderElectionNamespace: "default"})
-	elector, err5 := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
-		Lock: lock, LeaseDuration: 15 * time.Second, RenewDeadline: 10 * time.Second, RetryPeriod: 2 * time.Second, ReleaseOnCancel: true, WaitForMissing: true,
-		Callbacks: leaderelection.LeaderCallbacks{OnStartedLeading: func(ctx context.Context) { _ = checksums.Start(ctx) }, OnStoppedLeading: func() {}}})
-	if err := errors.Join(err1, err2, err3, err4, err5); err != nil {
-		return err
-	}
-	go func() { _ = objects.Start(ctx) }() // a follower's cache is warm
-	return errors.Join(checksums.Watch(source.Kind(objects, &corev1.ConfigMap{}, &handler.EnqueueRequestForObject{})), elector.Elect(ctx))
-}
-
-type keeper struct{ client.Client }
-
-func (k keeper) Reconcile(ctx context.Context, object *corev1.ConfigMap) (reconcile.Result, error) {
-	if inuse.HasChecksum(object) {
-		return reconcile.Result{}, nil
-	}
-	inuse.SetChecksum(object)
-	return reconcile.Result{}, k.Update(ctx, object)
 }

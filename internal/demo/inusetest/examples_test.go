@@ -23,20 +23,20 @@ var examples = []struct{ program, file, layer, what string }{
 	{"07-delay/inuse", "workqueue/delaying_inuse", "DelayingQueue", "a DelayingQueue, which tries again after a second"},
 	{"07-delay/inuse-rate-limiters", "workqueue/ratelimiting_inuse", "RateLimitingQueue", "a RateLimitingQueue, which backs off"},
 	{"06-queue/inuse-priority", "workqueue/priority_queue_inuse", "PriorityQueue", "a PriorityQueue, in which users overtake the initial list"},
-	{"08-controller/inuse", "manager/controller/controller_inuse", "Controller", "a Controller, and a source of requests"},
-	{"09-events/inuse", "manager/source/source_inuse", "Source", "a Source and a handler of events"},
+	{"08-controller/inuse", "manager/controller/inuse", "Controller", "a Controller, and a source of requests"},
+	{"09-events/inuse", "manager/source/inuse", "Source", "a Source and a handler of events"},
 	{"11-cache/inuse", "manager/cache/inuse", "Cache", "a Cache, and a Client that reads from it"},
 	{"13-lease/inuse", "manager/leaderelection/elector_inuse", "Elector", "the same in each of several replicas, of which one leads"},
-	{"14-manager/inuse", "manager/manager_inuse", "Manager", "a Manager, which starts and stops all of it"},
+	{"14-manager/inuse", "manager/inuse", "Manager", "a Manager, which starts and stops all of it"},
 	{"15-finalizer/inuse", "manager/controller/controllerutil/owner_inuse", "Ownership", "CreateOrUpdate, and a copy that the ConfigMap owns"},
-	{"16-webhook/inuse", "manager/webhook/webhook_inuse", "Webhook", "a Defaulter, which the API server asks before it stores anything"},
+	{"16-webhook/inuse", "manager/webhook/inuse", "Webhook", "a Defaulter, which the API server asks before it stores anything"},
 }
 
 // compiled are the programs that have a job of their own. Their examples are shown, and not run: they need a cluster.
 var compiled = []struct{ program, file, layer, what string }{
-	{"19-replicaset/inuse", "controllers/replicaset/replicaset_inuse", "ReplicaSet", "The controller in a program that may run in several replicas, of which one works."},
-	{"21-rolling/inuse", "controllers/deployment/deployment_inuse", "Deployment", "The controller, with that of ReplicaSets, in a program that may run in several replicas, of which one works."},
-	{"24-endpoints/inuse", "controllers/endpoints/endpoints_inuse", "Endpoints", "The controller in a program that may run in several replicas, of which one works."},
+	{"19-replicaset/inuse", "controllers/replicaset/inuse", "ReplicaSet", "The controller in a program that may run in several replicas, of which one works."},
+	{"21-rolling/inuse", "controllers/deployment/inuse", "Deployment", "The controller, with that of ReplicaSets, in a program that may run in several replicas, of which one works."},
+	{"24-endpoints/inuse", "controllers/endpoints/inuse", "Endpoints", "The controller in a program that may run in several replicas, of which one works."},
 }
 
 // Somebody who reads the documentation of a package sees the same program as the reader of
