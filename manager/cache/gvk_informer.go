@@ -55,13 +55,21 @@ type gvkInformer struct {
 	handlers   *gvkHandlers
 }
 
-// forNamespace is the informer that has the objects of a namespace.
+// forNamespace is the informer that has the objects of a namespace. That of all namespaces has those
+// that have none of their own.
 func (g *gvkInformer) forNamespace(namespace string) (*namespaceInformer, error) {
-	in, err := g.forList(namespace)
-	if err != nil {
-		return nil, err
+	if !g.namespaced {
+		return g.namespaces[0], nil
 	}
-	return in[0], nil
+	for _, of := range []string{namespace, AllNamespaces} {
+		for _, in := range g.namespaces {
+			if in.scope.namespace == of {
+				return in, nil
+			}
+		}
+	}
+	return nil, fmt.Errorf("namespace %q is not one of those that the cache has of %s", namespace,
+		g.resource)
 }
 
 // forList are the informers that a list of a namespace goes to. A kind without namespaces has all
@@ -70,15 +78,11 @@ func (g *gvkInformer) forList(namespace string) ([]*namespaceInformer, error) {
 	if namespace == AllNamespaces || !g.namespaced {
 		return g.namespaces, nil
 	}
-	for _, of := range []string{namespace, AllNamespaces} {
-		for i, in := range g.namespaces {
-			if in.scope.namespace == of {
-				return g.namespaces[i : i+1], nil
-			}
-		}
+	in, err := g.forNamespace(namespace)
+	if err != nil {
+		return nil, err
 	}
-	return nil, fmt.Errorf("namespace %q is not one of those that the cache has of %s", namespace,
-		g.resource)
+	return []*namespaceInformer{in}, nil
 }
 
 // existing is the informer of a kind, or nil.

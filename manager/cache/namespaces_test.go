@@ -47,6 +47,8 @@ func TestSeveralNamespacesAreOneViewOfSeveralInformers(t *testing.T) {
 		// "Not found" would be a lie: the cache does not know.
 		err := w.Get(t.Context(), key("hidden", "x"), &corev1.ConfigMap{})
 		require.ErrorContains(t, err, `getting hidden/x: namespace "hidden" is not one of those that the cache has of configmaps`)
+		err = w.Get(t.Context(), key("", "a"), &corev1.ConfigMap{})
+		require.ErrorContains(t, err, `namespace "" is not one of those that the cache has of configmaps`)
 		require.False(t, apierrors.IsNotFound(err))
 		require.ErrorContains(t, w.List(t.Context(), &corev1.ConfigMapList{}, client.InNamespace("hidden")), `namespace "hidden"`)
 	})
