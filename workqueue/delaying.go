@@ -102,7 +102,9 @@ func (q *DelayingQueue[T]) addRequested(item T, request addRequest) bool {
 	return open
 }
 
-func (q *DelayingQueue[T]) addRequestedNow(item T, group string, request addRequest) (open, fresh bool) {
+func (q *DelayingQueue[T]) addRequestedNow(
+	item T, group string, request addRequest,
+) (open, fresh bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock() // even if the item cannot be compared, and the map panics
 	if q.stopping {
@@ -113,7 +115,8 @@ func (q *DelayingQueue[T]) addRequestedNow(item T, group string, request addRequ
 		return true, false
 	}
 	if request.replace {
-		if a := q.delays.remove(item); a != nil { // it goes off now: its work is part of the request
+		// it goes off now: its work is part of the request
+		if a := q.delays.remove(item); a != nil {
 			request.priority = max(request.priority, a.priority)
 			a.causes.merge(request.causes)
 			request.causes = a.causes
@@ -192,7 +195,8 @@ func (q *DelayingQueue[T]) dropLocked() (added int) {
 		q.timer.Stop()
 	}
 	if rec := q.options.Recorder; rec.On() && q.unfired > 0 {
-		rec.Record(trace.Event{Kind: trace.Note, Layer: q.layer(), Count: q.unfired, Reason: alarmsDropped(q.unfired)})
+		rec.Record(trace.Event{Kind: trace.Note, Layer: q.layer(), Count: q.unfired,
+			Reason: alarmsDropped(q.unfired)})
 	}
 	return added
 }
@@ -205,7 +209,10 @@ func alarmsDropped(n int) string {
 }
 
 func (q *DelayingQueue[T]) recordDelay(item T, request addRequest, outcome delayOutcome) {
-	event := trace.Event{Kind: trace.Delay, Took: request.after, Reason: request.causes.String(), Count: request.failures}
+	event := trace.Event{
+		Kind: trace.Delay, Took: request.after, Reason: request.causes.String(),
+		Count: request.failures,
+	}
 	switch outcome {
 	case delayMoved:
 		event.Outcome = trace.Replaced

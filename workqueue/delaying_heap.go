@@ -51,11 +51,16 @@ const (
 // counts, the higher priority, and the causes of both; unless request.replace is
 // set: then the new moment counts. It panics, and changes nothing, if the item cannot be the
 // key of a map.
-func (d *delays[T]) add(item T, group string, at time.Duration, request addRequest) (*alarm[T], delayOutcome) {
+func (d *delays[T]) add(
+	item T, group string, at time.Duration, request addRequest,
+) (*alarm[T], delayOutcome) {
 	a, pending := d.alarms[item]
 	if !pending {
 		d.newest++
-		a = &alarm[T]{item: item, group: group, at: at, priority: request.priority, causes: request.causes, order: d.newest}
+		a = &alarm[T]{
+			item: item, group: group, at: at, priority: request.priority, causes: request.causes,
+			order: d.newest,
+		}
 		if d.alarms == nil {
 			d.alarms = map[T]*alarm[T]{}
 		}

@@ -68,7 +68,9 @@ func (o AddOpts) ReasonText() string { return reason{o.Reason, o.About}.String()
 
 // NewPriority returns a PriorityQueue.
 func NewPriority[T comparable](options PriorityOptions[T]) *PriorityQueue[T] {
-	q := &PriorityQueue[T]{levels: &priorityLevels[T]{patience: uint64(max(or(options.Patience, 32), 1))}}
+	q := &PriorityQueue[T]{
+		levels: &priorityLevels[T]{patience: uint64(max(or(options.Patience, 32), 1))},
+	}
 	q.group = options.Group
 	if options.Limiter == nil {
 		options.Limiter = &Exponential[T]{}
@@ -84,7 +86,9 @@ func NewPriority[T comparable](options PriorityOptions[T]) *PriorityQueue[T] {
 // delayed ones as retries, as controller-runtime does. AddAfter and AddRateLimited
 // count each call, as client-go does.
 func (q *PriorityQueue[T]) AddWithOpts(o AddOpts, items ...T) {
-	request := addRequest{after: o.After, causes: Causes{Count: 1, first: reason{o.Reason, o.About}}}
+	request := addRequest{
+		after: o.After, causes: Causes{Count: 1, first: reason{o.Reason, o.About}},
+	}
 	if o.Priority != nil {
 		request.priority = *o.Priority
 	}

@@ -55,16 +55,19 @@ func (l *priorityLevels[T]) push(e *entry[T]) {
 // level finds the level of a priority, and makes one if there is none.
 func (l *priorityLevels[T]) level(priority int) *priorityLevel[T] {
 	find := func() (index int, found bool) {
-		return slices.BinarySearchFunc(l.levels, priority, func(level *priorityLevel[T], priority int) int {
-			return cmp.Compare(priority, level.priority) // the highest comes first
-		})
+		return slices.BinarySearchFunc(l.levels, priority,
+			func(level *priorityLevel[T], priority int) int {
+				return cmp.Compare(priority, level.priority) // the highest comes first
+			})
 	}
 	index, found := find()
 	if found {
 		return l.levels[index]
 	}
 	if len(l.levels) >= keepLevels {
-		l.levels = slices.DeleteFunc(l.levels, func(level *priorityLevel[T]) bool { return level.n == 0 })
+		l.levels = slices.DeleteFunc(l.levels, func(level *priorityLevel[T]) bool {
+			return level.n == 0
+		})
 		index, _ = find()
 	}
 	fresh := &priorityLevel[T]{priority: priority}

@@ -93,7 +93,9 @@ func (q *Queue[T]) init(options Options[T], order readyOrder[T]) {
 		q.group = func(T) string { return "" }
 	}
 	if options.Report == nil {
-		q.options.Report = func(err error) { slog.Error("misused work queue", "queue", options.Name, "error", err) }
+		q.options.Report = func(err error) {
+			slog.Error("misused work queue", "queue", options.Name, "error", err)
+		}
 	}
 	if options.Metrics != nil {
 		q.meter = q.newMeter(options.Metrics)
@@ -201,7 +203,8 @@ func (q *Queue[T]) takeLocked() *entry[T] {
 	e := q.dedup.take(q.now())
 	q.wakeLocked()
 	if q.options.Recorder.On() {
-		q.record(e.item, trace.Event{Kind: trace.Dequeue, Took: e.taken - e.since, Reason: e.causes.String(), Count: e.causes.Count})
+		q.record(e.item, trace.Event{Kind: trace.Dequeue, Took: e.taken - e.since,
+			Reason: e.causes.String(), Count: e.causes.Count})
 	}
 	return e
 }
@@ -329,7 +332,8 @@ func (q *Queue[T]) shutDownLocked() (added int) {
 	}
 	close(q.stopped)
 	if rec := q.options.Recorder; rec.On() {
-		rec.Record(trace.Event{Kind: trace.Stop, Layer: q.layer(), Reason: "the queue is shut down"})
+		rec.Record(trace.Event{Kind: trace.Stop, Layer: q.layer(),
+			Reason: "the queue is shut down"})
 	}
 	return added
 }

@@ -48,7 +48,9 @@ func newDedup[T comparable](order readyOrder[T]) dedup[T] {
 
 // add says that an item needs a look. It panics, and changes nothing, if the item cannot be
 // the key of a map.
-func (d *dedup[T]) add(item T, group string, priority int, causes Causes, now time.Duration) verdict {
+func (d *dedup[T]) add(
+	item T, group string, priority int, causes Causes, now time.Duration,
+) verdict {
 	if e := d.dirty[item]; e != nil {
 		e.causes.merge(causes)
 		switch {

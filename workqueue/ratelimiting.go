@@ -30,13 +30,17 @@ type RateLimitingQueue[T comparable] struct {
 }
 
 // NewRateLimiting returns a RateLimitingQueue; nil stands for DefaultLimiter.
-func NewRateLimiting[T comparable](limiter RateLimiter[T], options Options[T]) *RateLimitingQueue[T] {
+func NewRateLimiting[T comparable](
+	limiter RateLimiter[T], options Options[T],
+) *RateLimitingQueue[T] {
 	q := new(RateLimitingQueue[T])
 	q.initRateLimiting(limiter, options, &fifo[T]{})
 	return q
 }
 
-func (q *RateLimitingQueue[T]) initRateLimiting(limiter RateLimiter[T], options Options[T], order readyOrder[T]) {
+func (q *RateLimitingQueue[T]) initRateLimiting(
+	limiter RateLimiter[T], options Options[T], order readyOrder[T],
+) {
 	q.initDelaying(options, order)
 	if limiter == nil {
 		limiter = DefaultLimiter[T]()

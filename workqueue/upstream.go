@@ -67,17 +67,23 @@ func NewTypedDelayingQueue[T comparable]() TypedDelayingInterface[T] {
 }
 
 // NewTypedDelayingQueueWithConfig is client-go's name for NewDelaying.
-func NewTypedDelayingQueueWithConfig[T comparable](config TypedDelayingQueueConfig[T]) TypedDelayingInterface[T] {
+func NewTypedDelayingQueueWithConfig[T comparable](
+	config TypedDelayingQueueConfig[T],
+) TypedDelayingInterface[T] {
 	return NewDelaying(optionsOf(config))
 }
 
 // NewTypedRateLimitingQueue is client-go's name for NewRateLimiting.
-func NewTypedRateLimitingQueue[T comparable](limiter TypedRateLimiter[T]) TypedRateLimitingInterface[T] {
+func NewTypedRateLimitingQueue[T comparable](
+	limiter TypedRateLimiter[T],
+) TypedRateLimitingInterface[T] {
 	return NewRateLimiting(limiter, Options[T]{})
 }
 
 // NewTypedRateLimitingQueueWithConfig is client-go's name for NewRateLimiting.
-func NewTypedRateLimitingQueueWithConfig[T comparable](limiter TypedRateLimiter[T], config TypedRateLimitingQueueConfig[T]) TypedRateLimitingInterface[T] {
+func NewTypedRateLimitingQueueWithConfig[T comparable](
+	limiter TypedRateLimiter[T], config TypedRateLimitingQueueConfig[T],
+) TypedRateLimitingInterface[T] {
 	return NewRateLimiting(limiter, optionsOf(config))
 }
 
@@ -106,7 +112,9 @@ func DefaultTypedItemBasedRateLimiter[T comparable]() TypedRateLimiter[T] {
 
 // NewTypedItemExponentialFailureRateLimiter returns an Exponential. A base or a limit of zero
 // means zero here, not a default.
-func NewTypedItemExponentialFailureRateLimiter[T comparable](base, limit time.Duration) TypedRateLimiter[T] {
+func NewTypedItemExponentialFailureRateLimiter[T comparable](
+	base, limit time.Duration,
+) TypedRateLimiter[T] {
 	return &Exponential[T]{Base: zeroMeansNone(base), Limit: zeroMeansNone(limit)}
 }
 
@@ -136,7 +144,9 @@ func (w TypedWithMaxWaitRateLimiter[T]) When(item T) time.Duration {
 }
 
 // NewTypedWithMaxWaitRateLimiter returns a TypedWithMaxWaitRateLimiter.
-func NewTypedWithMaxWaitRateLimiter[T comparable](limiter TypedRateLimiter[T], most time.Duration) TypedRateLimiter[T] {
+func NewTypedWithMaxWaitRateLimiter[T comparable](
+	limiter TypedRateLimiter[T], most time.Duration,
+) TypedRateLimiter[T] {
 	return TypedWithMaxWaitRateLimiter[T]{limiter, most}
 }
 
@@ -151,7 +161,9 @@ type TypedItemFastSlowRateLimiter[T comparable] struct {
 }
 
 // NewTypedItemFastSlowRateLimiter returns a TypedItemFastSlowRateLimiter.
-func NewTypedItemFastSlowRateLimiter[T comparable](fast, slow time.Duration, fastAttempts int) TypedRateLimiter[T] {
+func NewTypedItemFastSlowRateLimiter[T comparable](
+	fast, slow time.Duration, fastAttempts int,
+) TypedRateLimiter[T] {
 	return &TypedItemFastSlowRateLimiter[T]{
 		fast: fast, slow: slow, fastAttempts: fastAttempts,
 		counter: failureCounter[T]{generationSize: 500_000}, // as for Exponential

@@ -93,7 +93,8 @@ type controlLoop struct {
 	opened  *opening // nil until Warmup or Start
 }
 
-var errStartedTwice = errors.New("the controller was started before: it can run once, and be added to one manager")
+var errStartedTwice = errors.New("the controller was started before: it can run once, and be " +
+	"added to one manager")
 
 // Start implements Controller.
 func (c *controlLoop) Start(ctx context.Context) error {
@@ -141,7 +142,8 @@ func (c *controlLoop) runWith(ctx context.Context, opened *opening) error {
 	if ctx.Err() != nil {
 		return nil
 	}
-	return fmt.Errorf("the sources have ended with the context of Warmup: %w", context.Cause(running))
+	return fmt.Errorf("the sources have ended with the context of Warmup: %w",
+		context.Cause(running))
 }
 
 // NeedLeaderElection reports whether a manager starts the controller only while it is the leader.

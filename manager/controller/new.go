@@ -23,11 +23,12 @@ type Manager interface {
 }
 
 // New returns a controller that the manager starts and stops. What the options do not say, the
-// manager's settings do, and what a user of the program has set counts more than both. For the name see
-// NewUnmanaged.
+// manager's settings do, and what a user of the program has set counts more than both. For the name
+// see NewUnmanaged.
 func New(name string, mgr Manager, options Options) (Controller, error) {
 	if mgr == nil {
-		return nil, fmt.Errorf("controller %s: New needs a manager; NewUnmanaged does without", name)
+		return nil, fmt.Errorf("controller %s: New needs a manager; NewUnmanaged does without",
+			name)
 	}
 	options.DefaultFromConfig(mgr.GetControllerOptions())
 	mgr.OverrideControllerOptions(name, &options)
@@ -47,9 +48,9 @@ func New(name string, mgr Manager, options Options) (Controller, error) {
 // String is what a manager calls the controller in messages.
 func (c *controlLoop) String() string { return "controller " + c.name }
 
-// names are those of the controllers of this process that have been made and have not ended. Metrics
-// are the reason that they must differ: two controllers of one name would count into the same. As in
-// controller-runtime, a controller that is never started keeps its name.
+// names are those of the controllers of this process that have been made and have not ended.
+// Metrics are the reason that they must differ: two controllers of one name would count into the
+// same. As in controller-runtime, a controller that is never started keeps its name.
 var names = struct {
 	mu    sync.Mutex // guards taken
 	taken map[string]bool
@@ -59,8 +60,8 @@ func claimName(name string) error {
 	names.mu.Lock()
 	defer names.mu.Unlock()
 	if names.taken[name] {
-		return fmt.Errorf("a controller with the name %q exists: their metrics could not be told apart; "+
-			"give it another name, or set SkipNameValidation", name)
+		return fmt.Errorf("a controller with the name %q exists: their metrics could not be "+
+			"told apart; give it another name, or set SkipNameValidation", name)
 	}
 	names.taken[name] = true
 	return nil

@@ -17,7 +17,8 @@ import (
 // The metrics of all controllers. All but the last are controller-runtime's.
 var (
 	reconcileTotal = counterVec("controller_runtime_reconcile_total",
-		"Reconciles, by their result: success, requeue, requeue_after, error; or waiting, for another object.", "controller", "result")
+		"Reconciles, by their result: success, requeue, requeue_after, error; or waiting, for "+
+			"another object.", "controller", "result")
 	reconcileErrors = counterVec("controller_runtime_reconcile_errors_total",
 		"Reconciles that returned an error, or panicked.", "controller")
 	terminalErrors = counterVec("controller_runtime_terminal_reconcile_errors_total",
@@ -33,7 +34,8 @@ var (
 	reconcileTime = prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name: "controller_runtime_reconcile_time_seconds",
 		Help: "Seconds that a call of the reconciler took.",
-		Buckets: []float64{0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1,
+		Buckets: []float64{0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45,
+			0.5, 0.6, 0.7, 0.8, 0.9, 1,
 			1.25, 1.5, 1.75, 2, 2.5, 3, 3.5, 4, 4.5, 5, 6, 7, 8, 9, 10, 15, 20, 25, 30, 40, 50, 60},
 		NativeHistogramBucketFactor:     1.1,
 		NativeHistogramMaxBucketNumber:  100,
@@ -59,7 +61,8 @@ func gaugeVec(name, help string, labels ...string) *prometheus.GaugeVec {
 // meter is the metrics of one controller. They are looked up by name once, and not for each
 // reconcile.
 type meter struct {
-	results                                     map[string]prometheus.Counter // by label; not changed
+	// by label; not changed
+	results                                     map[string]prometheus.Counter
 	errors, terminal, panics, timeouts, givenUp prometheus.Counter
 	workers, active                             prometheus.Gauge
 	time                                        prometheus.Observer
@@ -79,7 +82,8 @@ func newMeter(controller string) meter {
 		active:   activeWorkers.WithLabelValues(controller),
 		time:     reconcileTime.WithLabelValues(controller),
 	}
-	for _, label := range []string{labelSuccess, labelRequeueAfter, labelRequeue, labelError, labelWaiting} {
+	for _, label := range []string{labelSuccess, labelRequeueAfter, labelRequeue, labelError,
+		labelWaiting} {
 		m.results[label] = reconcileTotal.WithLabelValues(controller, label)
 	}
 	return m
@@ -163,13 +167,15 @@ func (c *controlLoop) logOutcome(ctx context.Context, w work, d decision, err er
 	}
 	log := logr.FromContextOrDiscard(ctx)
 	if d.ignored {
-		log.Info("The reconciler returned an error and asked to be called again; the latter is ignored")
+		log.Info("The reconciler returned an error and asked to be called again; the latter is " +
+			"ignored")
 	}
 	switch {
 	case err != nil && context.Cause(ctx) == errGraceOver: // the stop failed it
 		log.Info("Cut off", "error", fmt.Sprint(err))
 	case d.gaveUp:
-		log.Error(err, "Reconciler error; giving up until the next event", "reasons", w.Causes.String())
+		log.Error(err, "Reconciler error; giving up until the next event", "reasons",
+			w.Causes.String())
 	case d.label == labelError:
 		if panicked, ok := errors.AsType[*panicError](err); ok {
 			log = log.WithValues("stack", string(panicked.stack))

@@ -50,7 +50,9 @@ type Options struct {
 	// the queue is first-in first-out, as client-go's.
 	UsePriorityQueue *bool
 	// NewQueue makes another queue. It is called once, when the sources are started.
-	NewQueue func(controllerName string, rateLimiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request]
+	NewQueue func(
+		controllerName string, rateLimiter workqueue.TypedRateLimiter[reconcile.Request],
+	) workqueue.TypedRateLimitingInterface[reconcile.Request]
 
 	// Logger is what LogConstructor begins with; without it, log.Log.
 	Logger logr.Logger
@@ -67,8 +69,9 @@ type Options struct {
 	MaxRetries int
 
 	// GracePeriod is how long reconciles that are under way may go on when the controller stops,
-	// before their contexts end. 0 ends them at once, as controller-runtime does; but it stands for 10 s with
-	// DrainOnStop, or if the manager is Strict. With less than 0 they end at once in any case. Start waits for them.
+	// before their contexts end. 0 ends them at once, as controller-runtime does; but it stands for
+	// 10 s with DrainOnStop, or if the manager is Strict. With less than 0 they end at once in any
+	// case. Start waits for them.
 	GracePeriod time.Duration
 	// DrainOnStop reconciles what waits in the queue before the controller stops, as far as the
 	// grace period allows. Retries are dropped.
@@ -78,9 +81,9 @@ type Options struct {
 	// is.
 	WaitFallback time.Duration
 
-	// Group says whose turn a request takes: among requests of one priority, the groups take
-	// turns. Nil is first in, first out, as in controller-runtime; if the manager is Strict, it stands for the
-	// request's namespace. Only the default queue asks.
+	// Group says whose turn a request takes: among requests of one priority, the groups take turns.
+	// Nil is first in, first out, as in controller-runtime; if the manager is Strict, it stands for
+	// the request's namespace. Only the default queue asks.
 	Group func(reconcile.Request) string
 	// Recorder is the flight recorder; nil is off. Kind is the kind of the objects that the
 	// requests name, such as "Deployment", for the recorder.
@@ -163,11 +166,14 @@ func logConstructor(logger logr.Logger, name string) func(*reconcile.Request) lo
 		if request == nil {
 			return logger
 		}
-		return logger.WithValues("object", request.NamespacedName, "namespace", request.Namespace, "name", request.Name)
+		return logger.WithValues("object", request.NamespacedName, "namespace", request.Namespace,
+			"name", request.Name)
 	}
 }
 
-func (o *Options) defaultQueue(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
+func (o *Options) defaultQueue(
+	name string, limiter workqueue.TypedRateLimiter[reconcile.Request],
+) workqueue.TypedRateLimitingInterface[reconcile.Request] {
 	log := o.LogConstructor(nil)
 	options := workqueue.Options[reconcile.Request]{
 		Name: name, Metrics: metrics.WorkqueueMetricsProvider{}, Recorder: o.Recorder, Kind: o.Kind,
@@ -177,5 +183,6 @@ func (o *Options) defaultQueue(name string, limiter workqueue.TypedRateLimiter[r
 	if !*o.UsePriorityQueue {
 		return workqueue.NewRateLimiting(limiter, options)
 	}
-	return workqueue.NewPriority(workqueue.PriorityOptions[reconcile.Request]{Options: options, Limiter: limiter, Group: o.Group})
+	return workqueue.NewPriority(workqueue.PriorityOptions[reconcile.Request]{Options: options,
+		Limiter: limiter, Group: o.Group})
 }

@@ -63,7 +63,8 @@ func outcome(result reconcile.Result, err error) decision {
 	awaited, waits := reconcile.WaitsFor(err)
 	switch {
 	case err == nil && result.RequeueAfter > 0:
-		d.label, d.again, d.forget, d.after = labelRequeueAfter, afterDelay, true, result.RequeueAfter
+		d.label, d.again, d.forget, d.after = labelRequeueAfter, afterDelay, true,
+			result.RequeueAfter
 	case err == nil && result.Requeue:
 		d.label, d.again = labelRequeue, rateLimited
 	case err == nil:

@@ -15,8 +15,9 @@ import (
 // clientQueue is what client-go calls a queue, and what NewQueue may return.
 type clientQueue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// controllerQueue is what workers and sources see of a controller's queue. It adds to the queue that
-// NewQueue returned what that one lacks, as well as one can from outside. The default queue lacks nothing.
+// controllerQueue is what workers and sources see of a controller's queue. It adds to the queue
+// that NewQueue returned what that one lacks, as well as one can from outside. The default queue
+// lacks nothing.
 type controllerQueue struct {
 	clientQueue
 	controller *controlLoop
@@ -37,7 +38,8 @@ func (q *controllerQueue) AddWithOpts(o workqueue.AddOpts, items ...reconcile.Re
 	})
 	for _, item := range items {
 		if o.RateLimited && o.After > 0 {
-			q.AddAfter(item, o.After) // the shorter delay counts, and if both do, that is one reconcile more
+			// the shorter delay counts, and if both do, that is one reconcile more
+			q.AddAfter(item, o.After)
 		}
 		switch {
 		case o.RateLimited && explained != nil:

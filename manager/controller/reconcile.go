@@ -16,7 +16,9 @@ import (
 )
 
 // Reconcile implements Controller.
-func (c *controlLoop) Reconcile(ctx context.Context, request reconcile.Request) (result reconcile.Result, err error) {
+func (c *controlLoop) Reconcile(
+	ctx context.Context, request reconcile.Request,
+) (result reconcile.Result, err error) {
 	err = c.call(ctx, func(ctx context.Context) (err error) {
 		result, err = c.options.Reconciler.Reconcile(ctx, request)
 		return err
@@ -73,7 +75,8 @@ type panicError struct {
 
 func (p *panicError) Error() string { return fmt.Sprintf("panic: %v [recovered]", p.value) }
 
-var errGoexit = errors.New("the reconciler ended its goroutine by runtime.Goexit (t.FailNow does so)")
+var errGoexit = errors.New("the reconciler ended its goroutine by runtime.Goexit (t.FailNow " +
+	"does so)")
 
 // inspectable returns an error that can be looked into. A nil pointer may be an error, which is a
 // well-known mistake, and then its Error or Unwrap may panic.
@@ -83,11 +86,13 @@ func inspectable(err error) (safe error) {
 	}
 	defer func() {
 		if v := recover(); v != nil {
-			safe = fmt.Errorf("the reconciler returned an error of type %T that cannot be looked into: %v", err, v)
+			safe = fmt.Errorf("the reconciler returned an error of type %T that cannot be "+
+				"looked into: %v", err, v)
 		}
 	}()
 	if fmt.Sprint(err) == "<nil>" {
-		return fmt.Errorf("the reconciler returned a nil %T, which is not the same as no error", err)
+		return fmt.Errorf("the reconciler returned a nil %T, which is not the same as no error",
+			err)
 	}
 	reconcile.WaitsFor(err)
 	_ = errors.Is(err, errTerminal) // looks into all of it

@@ -107,12 +107,16 @@ func (s *sources) beginFrom(ctx context.Context) {
 }
 
 func (s *sources) beginFromLocked(ctx context.Context) {
-	s.newContext = func() (context.Context, context.CancelCauseFunc) { return context.WithCancelCause(ctx) }
+	s.newContext = func() (context.Context, context.CancelCauseFunc) {
+		return context.WithCancelCause(ctx)
+	}
 }
 
 // begin makes the context with which a source is started. It returns false if the source was
 // removed before that. The caller must close settled if it returns true.
-func (s *sources) begin(w *watchedSource) (ctx context.Context, queue *controllerQueue, watched bool) {
+func (s *sources) begin(
+	w *watchedSource,
+) (ctx context.Context, queue *controllerQueue, watched bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !slices.Contains(s.watched, w) {
@@ -179,7 +183,9 @@ func (s *sources) endLocked(w *watchedSource, cause error) {
 			stopping.WaitForStop()
 		}
 		s.mu.Lock()
-		s.ending = slices.DeleteFunc(s.ending, func(other *watchedSource) bool { return other == w })
+		s.ending = slices.DeleteFunc(s.ending, func(other *watchedSource) bool {
+			return other == w
+		})
 		s.mu.Unlock()
 		close(w.ended)
 	}()
@@ -208,19 +214,24 @@ func (c *controlLoop) endSources(cause error) {
 // Unwatch implements Controller.
 func (c *controlLoop) Unwatch(src Source) error {
 	if !reflect.ValueOf(src).Comparable() {
-		return fmt.Errorf("controller %s: the source %s cannot be told from others, because its type is not comparable: watch a pointer", c.name, anyvalue.Name(src, ""))
+		return fmt.Errorf("controller %s: the source %s cannot be told from others, because its "+
+			"type is not comparable: watch a pointer", c.name, anyvalue.Name(src, ""))
 	}
-	w, watched := c.sources.remove(func(w *watchedSource) bool { return w.source == src }, errUnwatched)
+	w, watched := c.sources.remove(func(w *watchedSource) bool {
+		return w.source == src
+	}, errUnwatched)
 	switch {
 	case !watched:
-		return fmt.Errorf("controller %s does not watch the source %s", c.name, anyvalue.Name(src, ""))
+		return fmt.Errorf("controller %s does not watch the source %s", c.name,
+			anyvalue.Name(src, ""))
 	case w.stop != nil: // it does not change once the source is removed
 		patient := time.NewTimer(patience)
 		defer patient.Stop()
 		select {
 		case <-w.ended:
 		case <-patient.C:
-			return fmt.Errorf("controller %s: the source %s: %w", c.name, anyvalue.Name(src, ""), errNotStopped)
+			return fmt.Errorf("controller %s: the source %s: %w", c.name, anyvalue.Name(src, ""),
+				errNotStopped)
 		}
 	}
 	return nil

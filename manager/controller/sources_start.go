@@ -35,8 +35,12 @@ func (c *controlLoop) open(ctx context.Context) (o *opening, first bool) {
 	}
 	c.mu.Unlock()
 	if first {
-		o.queue = &controllerQueue{clientQueue: c.options.NewQueue(c.name, c.options.RateLimiter), controller: c}
-		o.endsWith = func(other context.Context) (context.Context, func()) { return endsWithBoth(other, ctx) }
+		o.queue = &controllerQueue{
+			clientQueue: c.options.NewQueue(c.name, c.options.RateLimiter), controller: c,
+		}
+		o.endsWith = func(other context.Context) (context.Context, func()) {
+			return endsWithBoth(other, ctx)
+		}
 		o.err = c.startSources(ctx, o.queue)
 		close(o.done)
 	}
@@ -113,7 +117,8 @@ func (c *controlLoop) startSource(deadline context.Context, w *watchedSource) er
 	case err == nil:
 		return nil
 	case context.Cause(deadline) == errNotReady:
-		return fmt.Errorf("the source %s is not ready after %s, which is the CacheSyncTimeout: %w", anyvalue.Name(w.source, ""), c.options.CacheSyncTimeout, err)
+		return fmt.Errorf("the source %s is not ready after %s, which is the CacheSyncTimeout: %w",
+			anyvalue.Name(w.source, ""), c.options.CacheSyncTimeout, err)
 	case ready.Err() != nil: // it was removed, or the controller stops
 		return nil
 	default:
@@ -163,7 +168,8 @@ func (c *controlLoop) lastAnswer(w *watchedSource, answers <-chan error) error {
 }
 
 func (c *controlLoop) leaveBehind(w *watchedSource, err error) {
-	c.GetLogger().Error(err, "A source is left behind, and its goroutines with it", "source", anyvalue.Name(w.source, ""))
+	c.GetLogger().Error(err, "A source is left behind, and its goroutines with it", "source",
+		anyvalue.Name(w.source, ""))
 }
 
 // Watch implements Controller.
@@ -171,7 +177,8 @@ func (c *controlLoop) Watch(src Source) error {
 	w := newWatched(src)
 	running, err := c.sources.add(w)
 	if err != nil {
-		return fmt.Errorf("controller %s: watching the source %s: %w", c.name, anyvalue.Name(src, ""), err)
+		return fmt.Errorf("controller %s: watching the source %s: %w", c.name,
+			anyvalue.Name(src, ""), err)
 	}
 	if !running {
 		return nil
@@ -181,7 +188,8 @@ func (c *controlLoop) Watch(src Source) error {
 		return nil
 	}
 	err = errNoAnswer
-	defer func() { // even if Start panics or calls runtime.Goexit, or a stop would wait for its answer
+	// even if Start panics or calls runtime.Goexit, or a stop would wait for its answer
+	defer func() {
 		if err != nil {
 			close(w.settled)
 			c.sources.remove(func(other *watchedSource) bool { return other == w }, err)
@@ -189,7 +197,8 @@ func (c *controlLoop) Watch(src Source) error {
 	}()
 	c.GetLogger().Info("Starting source", "source", anyvalue.Name(src, ""))
 	if err = src.Start(ctx, queue); err != nil {
-		return fmt.Errorf("controller %s: starting the source %s: %w", c.name, anyvalue.Name(src, ""), err)
+		return fmt.Errorf("controller %s: starting the source %s: %w", c.name,
+			anyvalue.Name(src, ""), err)
 	}
 	w.started.Store(true)
 	syncing, ok := src.(SyncingSource)
@@ -204,7 +213,8 @@ func (c *controlLoop) Watch(src Source) error {
 		ready, cancel := context.WithTimeoutCause(ctx, c.options.CacheSyncTimeout, errNotReady)
 		defer cancel()
 		if err := syncing.WaitForSync(ready); err != nil && ctx.Err() == nil {
-			c.GetLogger().Error(err, "A source that was added is not ready", "source", anyvalue.Name(src, ""), "timeout", c.options.CacheSyncTimeout)
+			c.GetLogger().Error(err, "A source that was added is not ready", "source",
+				anyvalue.Name(src, ""), "timeout", c.options.CacheSyncTimeout)
 		}
 	}()
 	return nil

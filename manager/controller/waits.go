@@ -20,15 +20,18 @@ import (
 // extra look for each wait, not one for each wake-up. An error that is retried is no such answer:
 // a reconciler that could not look does not know that the wait is over.
 type waits struct {
-	mu       sync.Mutex // guards all below
-	awaited  map[reconcile.Request]reconcile.ObjectRef
-	requests map[reconcile.ObjectRef]map[reconcile.Request]int // the priority with which each is woken
+	mu      sync.Mutex // guards all below
+	awaited map[reconcile.Request]reconcile.ObjectRef
+	// the priority with which each is woken
+	requests map[reconcile.ObjectRef]map[reconcile.Request]int
 }
 
 // begin notes that a request waits for an object, and for no other from now on. It returns the
 // object for which the request waited before, if there was one. If that is another object, or
 // none, the request must be looked at once more.
-func (w *waits) begin(request reconcile.Request, ref reconcile.ObjectRef, priority int) (before reconcile.ObjectRef, waited bool) {
+func (w *waits) begin(
+	request reconcile.Request, ref reconcile.ObjectRef, priority int,
+) (before reconcile.ObjectRef, waited bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	before, waited = w.awaited[request]
@@ -76,7 +79,8 @@ func (w *waits) on(ref reconcile.ObjectRef) (found []waiting) {
 		found = append(found, waiting{request, priority})
 	}
 	slices.SortFunc(found, func(a, b waiting) int {
-		return cmp.Or(cmp.Compare(a.request.Namespace, b.request.Namespace), cmp.Compare(a.request.Name, b.request.Name))
+		return cmp.Or(cmp.Compare(a.request.Namespace, b.request.Namespace),
+			cmp.Compare(a.request.Name, b.request.Name))
 	})
 	return found
 }

@@ -53,14 +53,18 @@ func (c *controlLoop) run(start, ctx context.Context, queue *controllerQueue) {
 	if errors.Is(context.Cause(start), ErrStopNow) {
 		cutOff(errGraceOver) // now, and not when AfterFunc's goroutine comes to it
 	}
-	log.Info("Stopping; waiting for reconciles that are under way", "gracePeriod", c.options.GracePeriod)
+	log.Info("Stopping; waiting for reconciles that are under way", "gracePeriod",
+		c.options.GracePeriod)
 	c.finish(working, cutOff, &workers, queue)
 	log.Info("Stopped")
 	c.record(trace.Event{Kind: trace.Stop, Reason: context.Cause(ctx).Error()})
 }
 
 // finish returns when the workers are gone. It cuts them off when the grace period is over.
-func (c *controlLoop) finish(working context.Context, cutOff context.CancelCauseFunc, workers *sync.WaitGroup, queue *controllerQueue) {
+func (c *controlLoop) finish(
+	working context.Context, cutOff context.CancelCauseFunc, workers *sync.WaitGroup,
+	queue *controllerQueue,
+) {
 	grace := time.NewTimer(c.options.GracePeriod) // 0 or less is over at once
 	defer grace.Stop()
 	idle := make(chan struct{}) // closed by the goroutine below
@@ -89,7 +93,8 @@ func (c *controlLoop) finish(working context.Context, cutOff context.CancelCause
 func (c *controlLoop) discard(queue *controllerQueue) {
 	queue.ShutDown()
 	if left := queue.Len(); left > 0 { // or the recorder's story would look as if workers went on
-		c.record(trace.Event{Kind: trace.Note, Count: left, Reason: fmt.Sprintf("what waits is taken out and dropped: %d", left)})
+		c.record(trace.Event{Kind: trace.Note, Count: left,
+			Reason: fmt.Sprintf("what waits is taken out and dropped: %d", left)})
 	}
 	for {
 		item, shutdown := queue.Get()
@@ -105,7 +110,9 @@ type work = workqueue.Work[reconcile.Request]
 
 // startWorker starts a worker. If it ends although it should not, because the reconciler called
 // runtime.Goexit (t.FailNow does), another takes its place.
-func (c *controlLoop) startWorker(workers *sync.WaitGroup, taking, working context.Context, queue *controllerQueue) {
+func (c *controlLoop) startWorker(
+	workers *sync.WaitGroup, taking, working context.Context, queue *controllerQueue,
+) {
 	workers.Go(func() {
 		returned := false
 		defer func() {
@@ -157,7 +164,10 @@ func (c *controlLoop) process(ctx context.Context, queue *controllerQueue, w wor
 
 // settle does with a request what its answer says. It comes before Done, so that a request that
 // is added again at once waits until this worker is finished with it.
-func (c *controlLoop) settle(ctx context.Context, queue *controllerQueue, w work, result reconcile.Result, err error, took time.Duration) {
+func (c *controlLoop) settle(
+	ctx context.Context, queue *controllerQueue, w work, result reconcile.Result, err error,
+	took time.Duration,
+) {
 	if err == errGoexit && !*c.options.RecoverPanic {
 		return // the process is about to crash
 	}
@@ -172,12 +182,13 @@ func (c *controlLoop) settle(ctx context.Context, queue *controllerQueue, w work
 	c.requeue(queue, w, d)
 }
 
-// requeue does with the queue what was decided. The request keeps its priority, unless the answer has another.
+// requeue does with the queue what was decided. The request keeps its priority, unless the answer
+// has another.
 //
-// A request that begins to wait for an object is added once more, in case the object came between the reconciler's
-// look and its answer (see waits). A reconciler that waits for another object each time would then run without a
-// pause, so such a request is rate limited, and its failures are forgotten only when it has named the same object
-// twice.
+// A request that begins to wait for an object is added once more, in case the object came between
+// the reconciler's look and its answer (see waits). A reconciler that waits for another object each
+// time would then run without a pause, so such a request is rate limited, and its failures are
+// forgotten only when it has named the same object twice.
 func (c *controlLoop) requeue(queue *controllerQueue, w work, d decision) {
 	opts := workqueue.AddOpts{Priority: &w.Priority}
 	if d.priority != nil {
@@ -204,7 +215,8 @@ func (c *controlLoop) requeue(queue *controllerQueue, w work, d decision) {
 		}
 	}
 	if d.again != whenWoken && (d.label != labelError || d.terminal) {
-		c.waits.end(w.Item) // but not after an error that is retried: the reconciler may not have got as far
+		// but not after an error that is retried: the reconciler may not have got as far
+		c.waits.end(w.Item)
 	}
 	if forget {
 		queue.Forget(w.Item)

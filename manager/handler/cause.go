@@ -35,8 +35,8 @@ func ofCreate(e event.CreateEvent) cause {
 	return c
 }
 
-// ofUpdate calls an update a resync if both objects have the same resourceVersion. If an update lacks one of its
-// objects, nothing is known about what has changed, and it stays an update.
+// ofUpdate calls an update a resync if both objects have the same resourceVersion. If an update
+// lacks one of its objects, nothing is known about what has changed, and it stays an update.
 func ofUpdate(e event.UpdateEvent) cause {
 	c := cause{eventType: updated, object: orNil(e.ObjectNew), older: orNil(e.ObjectOld)}
 	switch {
@@ -69,9 +69,10 @@ func orNil(obj client.Object) client.Object {
 
 var lowPriority = LowPriority // nobody writes to it
 
-// opts is how requests are added because of an event: with its reason, such as "update of Pod shop/web, through its
-// owner", and with a low priority if nothing may have changed. The namespace and name of the object take the place of
-// the * when somebody reads the reason. Without an object the priority is not low, because nothing is known about it.
+// opts is how requests are added because of an event: with its reason, such as "update of Pod
+// shop/web, through its owner", and with a low priority if nothing may have changed. The namespace
+// and name of the object take the place of the * when somebody reads the reason. Without an object
+// the priority is not low, because nothing is known about it.
 func (c cause) opts(through string) workqueue.AddOpts {
 	if c.object == nil {
 		return workqueue.AddOpts{Reason: string(c.eventType) + through}

@@ -19,28 +19,42 @@ import (
 type EnqueueRequestForObject struct{}
 
 // Create implements EventHandler.
-func (*EnqueueRequestForObject) Create(_ context.Context, e event.CreateEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+func (*EnqueueRequestForObject) Create(
+	_ context.Context, e event.CreateEvent,
+	queue workqueue.TypedRateLimitingInterface[reconcile.Request],
+) {
 	enqueueObject(queue, ofCreate(e))
 }
 
 // Update implements EventHandler.
-func (*EnqueueRequestForObject) Update(_ context.Context, e event.UpdateEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+func (*EnqueueRequestForObject) Update(
+	_ context.Context, e event.UpdateEvent,
+	queue workqueue.TypedRateLimitingInterface[reconcile.Request],
+) {
 	enqueueObject(queue, ofUpdate(e))
 }
 
 // Delete implements EventHandler.
-func (*EnqueueRequestForObject) Delete(_ context.Context, e event.DeleteEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+func (*EnqueueRequestForObject) Delete(
+	_ context.Context, e event.DeleteEvent,
+	queue workqueue.TypedRateLimitingInterface[reconcile.Request],
+) {
 	enqueueObject(queue, ofDelete(e))
 }
 
 // Generic implements EventHandler.
-func (*EnqueueRequestForObject) Generic(_ context.Context, e event.GenericEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+func (*EnqueueRequestForObject) Generic(
+	_ context.Context, e event.GenericEvent,
+	queue workqueue.TypedRateLimitingInterface[reconcile.Request],
+) {
 	enqueueObject(queue, ofGeneric(e))
 }
 
 func enqueueObject(queue clientQueue, c cause) {
 	if c.object == nil {
-		log.RuntimeLog.WithName("handler").Error(nil, "An event without an object is dropped: there is nothing to reconcile", "event", string(c.eventType))
+		log.RuntimeLog.WithName("handler").Error(nil,
+			"An event without an object is dropped: there is nothing to reconcile", "event",
+			string(c.eventType))
 		return
 	}
 	enqueue(queue, c.opts(""), requestFor(c.object))
@@ -63,19 +77,31 @@ func EnqueueRequestsFromMapFunc(fn MapFunc) EventHandler { return mapper(fn) }
 
 type mapper MapFunc
 
-func (m mapper) Create(ctx context.Context, e event.CreateEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+func (m mapper) Create(
+	ctx context.Context, e event.CreateEvent,
+	queue workqueue.TypedRateLimitingInterface[reconcile.Request],
+) {
 	m.enqueue(ctx, queue, ofCreate(e))
 }
 
-func (m mapper) Update(ctx context.Context, e event.UpdateEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+func (m mapper) Update(
+	ctx context.Context, e event.UpdateEvent,
+	queue workqueue.TypedRateLimitingInterface[reconcile.Request],
+) {
 	m.enqueue(ctx, queue, ofUpdate(e))
 }
 
-func (m mapper) Delete(ctx context.Context, e event.DeleteEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+func (m mapper) Delete(
+	ctx context.Context, e event.DeleteEvent,
+	queue workqueue.TypedRateLimitingInterface[reconcile.Request],
+) {
 	m.enqueue(ctx, queue, ofDelete(e))
 }
 
-func (m mapper) Generic(ctx context.Context, e event.GenericEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+func (m mapper) Generic(
+	ctx context.Context, e event.GenericEvent,
+	queue workqueue.TypedRateLimitingInterface[reconcile.Request],
+) {
 	m.enqueue(ctx, queue, ofGeneric(e))
 }
 
@@ -117,19 +143,31 @@ func EnqueueRequestsThatWaitFor(kind schema.GroupKind) EventHandler { return wai
 
 type waitHandler schema.GroupKind
 
-func (w waitHandler) Create(_ context.Context, e event.CreateEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+func (w waitHandler) Create(
+	_ context.Context, e event.CreateEvent,
+	queue workqueue.TypedRateLimitingInterface[reconcile.Request],
+) {
 	w.wake(queue, e.Object)
 }
 
-func (w waitHandler) Update(_ context.Context, e event.UpdateEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+func (w waitHandler) Update(
+	_ context.Context, e event.UpdateEvent,
+	queue workqueue.TypedRateLimitingInterface[reconcile.Request],
+) {
 	w.wake(queue, e.ObjectNew)
 }
 
-func (w waitHandler) Delete(_ context.Context, e event.DeleteEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+func (w waitHandler) Delete(
+	_ context.Context, e event.DeleteEvent,
+	queue workqueue.TypedRateLimitingInterface[reconcile.Request],
+) {
 	w.wake(queue, e.Object)
 }
 
-func (w waitHandler) Generic(_ context.Context, e event.GenericEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+func (w waitHandler) Generic(
+	_ context.Context, e event.GenericEvent,
+	queue workqueue.TypedRateLimitingInterface[reconcile.Request],
+) {
 	w.wake(queue, e.Object)
 }
 
@@ -143,5 +181,6 @@ func (w waitHandler) wake(queue clientQueue, object client.Object) {
 	if !ok || event.IsNil(object) {
 		return
 	}
-	waker.Wake(reconcile.ObjectRef{Group: w.Group, Kind: w.Kind, Namespace: object.GetNamespace(), Name: object.GetName()})
+	waker.Wake(reconcile.ObjectRef{Group: w.Group, Kind: w.Kind, Namespace: object.GetNamespace(),
+		Name: object.GetName()})
 }

@@ -40,20 +40,34 @@ type explained struct {
 	through     string // the end of a reason; empty if the handler gives reasons itself
 }
 
-func (e explained) Create(ctx context.Context, ev event.CreateEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+func (e explained) Create(
+	ctx context.Context, ev event.CreateEvent,
+	queue workqueue.TypedRateLimitingInterface[reconcile.Request],
+) {
 	e.handle(ofCreate(ev), queue, func(queue clientQueue) { e.EventHandler.Create(ctx, ev, queue) })
 }
 
-func (e explained) Update(ctx context.Context, ev event.UpdateEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+func (e explained) Update(
+	ctx context.Context, ev event.UpdateEvent,
+	queue workqueue.TypedRateLimitingInterface[reconcile.Request],
+) {
 	e.handle(ofUpdate(ev), queue, func(queue clientQueue) { e.EventHandler.Update(ctx, ev, queue) })
 }
 
-func (e explained) Delete(ctx context.Context, ev event.DeleteEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+func (e explained) Delete(
+	ctx context.Context, ev event.DeleteEvent,
+	queue workqueue.TypedRateLimitingInterface[reconcile.Request],
+) {
 	e.handle(ofDelete(ev), queue, func(queue clientQueue) { e.EventHandler.Delete(ctx, ev, queue) })
 }
 
-func (e explained) Generic(ctx context.Context, ev event.GenericEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-	e.handle(ofGeneric(ev), queue, func(queue clientQueue) { e.EventHandler.Generic(ctx, ev, queue) })
+func (e explained) Generic(
+	ctx context.Context, ev event.GenericEvent,
+	queue workqueue.TypedRateLimitingInterface[reconcile.Request],
+) {
+	e.handle(ofGeneric(ev), queue, func(queue clientQueue) {
+		e.EventHandler.Generic(ctx, ev, queue)
+	})
 }
 
 // String is the name of the handler inside.
@@ -69,9 +83,13 @@ func (e explained) handle(c cause, queue clientQueue, call func(clientQueue)) {
 		call(newEventQueue(queue, opts, nil))
 		return
 	}
-	entry := trace.Event{Kind: trace.Handler, Layer: e.layer, Op: string(c.eventType), Reason: e.name, Object: event.KindOf(c.object)}
+	entry := trace.Event{
+		Kind: trace.Handler, Layer: e.layer, Op: string(c.eventType), Reason: e.name,
+		Object: event.KindOf(c.object),
+	}
 	if c.object != nil {
-		entry.Namespace, entry.Name, entry.Version = c.object.GetNamespace(), c.object.GetName(), c.object.GetResourceVersion()
+		entry.Namespace, entry.Name, entry.Version = c.object.GetNamespace(), c.object.GetName(),
+			c.object.GetResourceVersion()
 	}
 	var some atomic.Bool // the handler may keep the queue, and add from elsewhere
 	call(newEventQueue(queue, opts, func(request reconcile.Request) {
@@ -100,7 +118,9 @@ type eventQueue struct {
 
 // newEventQueue returns the queue itself if it knows no priorities: it would lose what more it
 // can do, and gain nothing.
-func newEventQueue(queue clientQueue, opts workqueue.AddOpts, added func(reconcile.Request)) clientQueue {
+func newEventQueue(
+	queue clientQueue, opts workqueue.AddOpts, added func(reconcile.Request),
+) clientQueue {
 	if inner, ok := queue.(priorityQueue); ok {
 		return &eventQueue{inner, opts, added}
 	}

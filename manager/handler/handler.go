@@ -33,10 +33,14 @@ import (
 // anything, and they must not change the objects, which others share. The context ends when the
 // source does, or sooner.
 type EventHandler interface {
-	Create(context.Context, event.CreateEvent, workqueue.TypedRateLimitingInterface[reconcile.Request])
-	Update(context.Context, event.UpdateEvent, workqueue.TypedRateLimitingInterface[reconcile.Request])
-	Delete(context.Context, event.DeleteEvent, workqueue.TypedRateLimitingInterface[reconcile.Request])
-	Generic(context.Context, event.GenericEvent, workqueue.TypedRateLimitingInterface[reconcile.Request])
+	Create(context.Context, event.CreateEvent,
+		workqueue.TypedRateLimitingInterface[reconcile.Request])
+	Update(context.Context, event.UpdateEvent,
+		workqueue.TypedRateLimitingInterface[reconcile.Request])
+	Delete(context.Context, event.DeleteEvent,
+		workqueue.TypedRateLimitingInterface[reconcile.Request])
+	Generic(context.Context, event.GenericEvent,
+		workqueue.TypedRateLimitingInterface[reconcile.Request])
 }
 
 // LowPriority is the priority of requests that can wait, because nothing may have changed: the
@@ -52,37 +56,53 @@ type clientQueue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 // low priority if nothing may have changed. An add that gives a priority or a reason itself, with
 // AddWithOpts, keeps it.
 type Funcs struct {
-	CreateFunc  func(context.Context, event.CreateEvent, workqueue.TypedRateLimitingInterface[reconcile.Request])
-	UpdateFunc  func(context.Context, event.UpdateEvent, workqueue.TypedRateLimitingInterface[reconcile.Request])
-	DeleteFunc  func(context.Context, event.DeleteEvent, workqueue.TypedRateLimitingInterface[reconcile.Request])
-	GenericFunc func(context.Context, event.GenericEvent, workqueue.TypedRateLimitingInterface[reconcile.Request])
+	CreateFunc func(context.Context, event.CreateEvent,
+		workqueue.TypedRateLimitingInterface[reconcile.Request])
+	UpdateFunc func(context.Context, event.UpdateEvent,
+		workqueue.TypedRateLimitingInterface[reconcile.Request])
+	DeleteFunc func(context.Context, event.DeleteEvent,
+		workqueue.TypedRateLimitingInterface[reconcile.Request])
+	GenericFunc func(context.Context, event.GenericEvent,
+		workqueue.TypedRateLimitingInterface[reconcile.Request])
 }
 
 const throughFunc = ", through a handler function"
 
 // Create implements EventHandler.
-func (f Funcs) Create(ctx context.Context, e event.CreateEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+func (f Funcs) Create(
+	ctx context.Context, e event.CreateEvent,
+	queue workqueue.TypedRateLimitingInterface[reconcile.Request],
+) {
 	if f.CreateFunc != nil {
 		f.CreateFunc(ctx, e, newEventQueue(queue, ofCreate(e).opts(throughFunc), nil))
 	}
 }
 
 // Update implements EventHandler.
-func (f Funcs) Update(ctx context.Context, e event.UpdateEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+func (f Funcs) Update(
+	ctx context.Context, e event.UpdateEvent,
+	queue workqueue.TypedRateLimitingInterface[reconcile.Request],
+) {
 	if f.UpdateFunc != nil {
 		f.UpdateFunc(ctx, e, newEventQueue(queue, ofUpdate(e).opts(throughFunc), nil))
 	}
 }
 
 // Delete implements EventHandler.
-func (f Funcs) Delete(ctx context.Context, e event.DeleteEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+func (f Funcs) Delete(
+	ctx context.Context, e event.DeleteEvent,
+	queue workqueue.TypedRateLimitingInterface[reconcile.Request],
+) {
 	if f.DeleteFunc != nil {
 		f.DeleteFunc(ctx, e, newEventQueue(queue, ofDelete(e).opts(throughFunc), nil))
 	}
 }
 
 // Generic implements EventHandler.
-func (f Funcs) Generic(ctx context.Context, e event.GenericEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+func (f Funcs) Generic(
+	ctx context.Context, e event.GenericEvent,
+	queue workqueue.TypedRateLimitingInterface[reconcile.Request],
+) {
 	if f.GenericFunc != nil {
 		f.GenericFunc(ctx, e, newEventQueue(queue, ofGeneric(e).opts(throughFunc), nil))
 	}
@@ -93,14 +113,21 @@ func (f Funcs) Generic(ctx context.Context, e event.GenericEvent, queue workqueu
 // does Funcs.
 //
 // In controller-runtime it has two type parameters, and users' programs may write
-// WithLowPriorityWhenUnchanged[client.Object, reconcile.Request](h). The parameters do nothing here. Programs
-// that leave them out compile, too: the compiler finds them through the two interfaces below.
-func WithLowPriorityWhenUnchanged[object client.Object, request comparable, create createOf[object]](h handlerOf[create, request]) EventHandler {
-	handler := any(h).(EventHandler) // create can only be event.CreateEvent, which the compiler does not know
-	return Funcs{CreateFunc: handler.Create, UpdateFunc: handler.Update, DeleteFunc: handler.Delete, GenericFunc: handler.Generic}
+// WithLowPriorityWhenUnchanged[client.Object, reconcile.Request](h). The parameters do nothing
+// here. Programs that leave them out compile, too: the compiler finds them through the two
+// interfaces below.
+func WithLowPriorityWhenUnchanged[object client.Object, request comparable,
+	create createOf[object]](h handlerOf[create, request]) EventHandler {
+	// create can only be event.CreateEvent, which the compiler does not know
+	handler := any(h).(EventHandler)
+	return Funcs{
+		CreateFunc: handler.Create, UpdateFunc: handler.Update, DeleteFunc: handler.Delete,
+		GenericFunc: handler.Generic,
+	}
 }
 
-// handlerOf is EventHandler. Two of its types are parameters, so that the compiler can find them out.
+// handlerOf is EventHandler. Two of its types are parameters, so that the compiler can find them
+// out.
 type handlerOf[create any, request comparable] interface {
 	Create(context.Context, create, workqueue.TypedRateLimitingInterface[request])
 	Update(context.Context, event.UpdateEvent, workqueue.TypedRateLimitingInterface[request])
@@ -108,7 +135,8 @@ type handlerOf[create any, request comparable] interface {
 	Generic(context.Context, event.GenericEvent, workqueue.TypedRateLimitingInterface[request])
 }
 
-// createOf is the fields of event.CreateEvent. The type of its object is a parameter, for the same reason.
+// createOf is the fields of event.CreateEvent. The type of its object is a parameter, for the same
+// reason.
 type createOf[object any] interface {
 	~struct {
 		Object          object

@@ -39,7 +39,9 @@ func OnlyControllerOwner() OwnerOption {
 // asked again, so a CRD that comes back with another scope needs a restart. While it cannot answer,
 // owners are looked for in the object's namespace, where most are, and this is logged.
 // controller-runtime drops the event then, for the other owners, too.
-func EnqueueRequestForOwner(scheme *runtime.Scheme, mapper meta.RESTMapper, ownerType client.Object, opts ...OwnerOption) EventHandler {
+func EnqueueRequestForOwner(
+	scheme *runtime.Scheme, mapper meta.RESTMapper, ownerType client.Object, opts ...OwnerOption,
+) EventHandler {
 	kind, err := kindIn(scheme, ownerType)
 	if err != nil {
 		panic(fmt.Errorf("handler.EnqueueRequestForOwner: %w", err))
@@ -53,14 +55,18 @@ func EnqueueRequestForOwner(scheme *runtime.Scheme, mapper meta.RESTMapper, owne
 
 func kindIn(scheme *runtime.Scheme, obj client.Object) (schema.GroupVersionKind, error) {
 	if event.IsNil(obj) {
-		return schema.GroupVersionKind{}, fmt.Errorf("the type of the owner is a nil %T: give it an empty object", obj)
+		return schema.GroupVersionKind{},
+			fmt.Errorf("the type of the owner is a nil %T: give it an empty object", obj)
 	}
 	kinds, _, err := scheme.ObjectKinds(obj)
 	if err != nil {
-		return schema.GroupVersionKind{}, fmt.Errorf("the kind of the owner is not known, was its AddToScheme called? %w", err)
+		return schema.GroupVersionKind{},
+			fmt.Errorf("the kind of the owner is not known, was its AddToScheme called? %w", err)
 	}
 	if len(kinds) != 1 {
-		return schema.GroupVersionKind{}, fmt.Errorf("the scheme has %d kinds for the owner type %T, and it has to be one: %v", len(kinds), obj, kinds)
+		return schema.GroupVersionKind{},
+			fmt.Errorf("the scheme has %d kinds for the owner type %T, and it has to be one: %v",
+				len(kinds), obj, kinds)
 	}
 	return kinds[0], nil
 }
@@ -72,19 +78,31 @@ type ownerHandler struct {
 	scope          atomic.Value // a meta.RESTScopeName, when the mapper has answered
 }
 
-func (h *ownerHandler) Create(_ context.Context, e event.CreateEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+func (h *ownerHandler) Create(
+	_ context.Context, e event.CreateEvent,
+	queue workqueue.TypedRateLimitingInterface[reconcile.Request],
+) {
 	h.enqueue(queue, ofCreate(e))
 }
 
-func (h *ownerHandler) Update(_ context.Context, e event.UpdateEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+func (h *ownerHandler) Update(
+	_ context.Context, e event.UpdateEvent,
+	queue workqueue.TypedRateLimitingInterface[reconcile.Request],
+) {
 	h.enqueue(queue, ofUpdate(e))
 }
 
-func (h *ownerHandler) Delete(_ context.Context, e event.DeleteEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+func (h *ownerHandler) Delete(
+	_ context.Context, e event.DeleteEvent,
+	queue workqueue.TypedRateLimitingInterface[reconcile.Request],
+) {
 	h.enqueue(queue, ofDelete(e))
 }
 
-func (h *ownerHandler) Generic(_ context.Context, e event.GenericEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+func (h *ownerHandler) Generic(
+	_ context.Context, e event.GenericEvent,
+	queue workqueue.TypedRateLimitingInterface[reconcile.Request],
+) {
 	h.enqueue(queue, ofGeneric(e))
 }
 
@@ -110,7 +128,9 @@ func (h *ownerHandler) enqueue(queue clientQueue, c cause) {
 }
 
 // ownersOf are the references to owners of a kind.
-func ownersOf(obj client.Object, kind schema.GroupKind, onlyController bool) func(yield func(metav1.OwnerReference) bool) {
+func ownersOf(
+	obj client.Object, kind schema.GroupKind, onlyController bool,
+) func(yield func(metav1.OwnerReference) bool) {
 	return func(yield func(metav1.OwnerReference) bool) {
 		for _, ref := range obj.GetOwnerReferences() {
 			controls := ref.Controller != nil && *ref.Controller
@@ -124,11 +144,14 @@ func ownersOf(obj client.Object, kind schema.GroupKind, onlyController bool) fun
 	}
 }
 
-// refersTo compares group and kind. A malformed apiVersion, which the API server does not let in, refers to nothing.
+// refersTo compares group and kind. A malformed apiVersion, which the API server does not let in,
+// refers to nothing.
 func refersTo(ref metav1.OwnerReference, kind schema.GroupKind) bool {
-	version, err := schema.ParseGroupVersion(ref.APIVersion) // "v1" is the core group's, which is ""
+	// "v1" is the core group's, which is ""
+	version, err := schema.ParseGroupVersion(ref.APIVersion)
 	if err != nil {
-		log.RuntimeLog.WithName("handler").Error(err, "An owner reference is left out", "owner", ref.Name)
+		log.RuntimeLog.WithName("handler").Error(err, "An owner reference is left out", "owner",
+			ref.Name)
 		return false
 	}
 	return ref.Kind == kind.Kind && version.Group == kind.Group
@@ -156,7 +179,9 @@ func (h *ownerHandler) scopeOf(ref metav1.OwnerReference) meta.RESTScopeName {
 		mapping, err = h.mapper.RESTMapping(h.owner.GroupKind(), version)
 	}
 	if err != nil {
-		log.RuntimeLog.WithName("handler").Error(err, "It is not known whether owners of this kind are in a namespace; they are looked for in that of the object", "kind", h.owner.GroupKind().String())
+		log.RuntimeLog.WithName("handler").Error(err,
+			"It is not known whether owners of this kind are in a namespace; they are looked "+
+				"for in that of the object", "kind", h.owner.GroupKind().String())
 		return meta.RESTScopeNameNamespace
 	}
 	h.scope.Store(mapping.Scope.Name())

@@ -7,8 +7,8 @@ import (
 	"github.com/loopwright/loopwright/manager/internal/anyvalue"
 )
 
-// And, Or and Not have type parameters that do nothing. In controller-runtime a predicate may be for
-// one Go type, and the parameter object says which. Here there is one type of predicate, but
+// And, Or and Not have type parameters that do nothing. In controller-runtime a predicate may be
+// for one Go type, and the parameter object says which. Here there is one type of predicate, but
 // programs that write And[client.Object](...) have to compile. Without the argument, the compiler
 // finds it in two steps: the arguments have a method Create of a CreateEvent, which is create, and
 // a CreateEvent has an Object, whose type is object.

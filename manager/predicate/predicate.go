@@ -62,7 +62,9 @@ func (f Funcs) Update(e event.UpdateEvent) bool { return f.UpdateFunc == nil || 
 func (f Funcs) Delete(e event.DeleteEvent) bool { return f.DeleteFunc == nil || f.DeleteFunc(e) }
 
 // Generic implements Predicate.
-func (f Funcs) Generic(e event.GenericEvent) bool { return f.GenericFunc == nil || f.GenericFunc(e) }
+func (f Funcs) Generic(e event.GenericEvent) bool {
+	return f.GenericFunc == nil || f.GenericFunc(e)
+}
 
 // NewPredicateFuncs asks one question about the object of any event. Of an update it is the new
 // object. So an update that turns the answer from yes to no is dropped, and the handler does not
@@ -77,9 +79,9 @@ func NewPredicateFuncs(filter func(object client.Object) bool) Funcs {
 }
 
 // LabelSelectorPredicate lets events of objects through whose labels match. Of an update it looks
-// at the new object, as NewPredicateFuncs does. So an object that stops matching goes unnoticed: its
-// update is dropped, and so are all events after it, even its end. A controller that has to clean
-// up after such an object needs a Funcs that asks p about both states:
+// at the new object, as NewPredicateFuncs does. So an object that stops matching goes unnoticed:
+// its update is dropped, and so are all events after it, even its end. A controller that has to
+// clean up after such an object needs a Funcs that asks p about both states:
 //
 //	UpdateFunc: func(e event.UpdateEvent) bool {
 //		return p.Update(e) || p.Create(event.CreateEvent{Object: e.ObjectOld})
@@ -109,7 +111,9 @@ func (s selected) String() string { return "LabelSelectorPredicate(" + s.Selecto
 
 func (s selected) matches(obj client.Object) bool {
 	if event.IsNil(obj) {
-		log.RuntimeLog.WithName("predicate").Error(nil, "An event without an object is dropped: there are no labels to select by", "selector", s.Selector.String())
+		log.RuntimeLog.WithName("predicate").Error(nil,
+			"An event without an object is dropped: there are no labels to select by", "selector",
+			s.Selector.String())
 		return false
 	}
 	return s.Matches(labels.Set(obj.GetLabels()))
@@ -123,8 +127,8 @@ func (s selected) matches(obj client.Object) bool {
 // writes only the status is not woken by its own writes.
 //
 // Caveats: what the generation counts is up to the kind. For a custom resource without the status
-// subresource it counts status changes, too; for a Deployment, annotations; and a ConfigMap has none
-// at all, so that all of its updates are dropped. If somebody else overwrites the status, the
+// subresource it counts status changes, too; for a Deployment, annotations; and a ConfigMap has
+// none at all, so that all of its updates are dropped. If somebody else overwrites the status, the
 // controller does not hear of it.
 //
 // An object that is deleted while it has a finalizer gets a new generation. So its update passes.
@@ -132,7 +136,9 @@ type GenerationChangedPredicate struct{ Funcs }
 
 // Update implements Predicate.
 func (GenerationChangedPredicate) Update(e event.UpdateEvent) bool {
-	return changed("generation", e, func(was, is client.Object) bool { return was.GetGeneration() != is.GetGeneration() })
+	return changed("generation", e, func(was, is client.Object) bool {
+		return was.GetGeneration() != is.GetGeneration()
+	})
 }
 
 // ResourceVersionChangedPredicate drops updates by which nothing was written: those of a resync.
@@ -141,7 +147,9 @@ type ResourceVersionChangedPredicate struct{ Funcs }
 
 // Update implements Predicate.
 func (ResourceVersionChangedPredicate) Update(e event.UpdateEvent) bool {
-	return changed("resourceVersion", e, func(was, is client.Object) bool { return was.GetResourceVersion() != is.GetResourceVersion() })
+	return changed("resourceVersion", e, func(was, is client.Object) bool {
+		return was.GetResourceVersion() != is.GetResourceVersion()
+	})
 }
 
 // LabelChangedPredicate drops updates that leave the labels as they are. With Or it completes a
@@ -154,7 +162,9 @@ type LabelChangedPredicate struct{ Funcs }
 
 // Update implements Predicate.
 func (LabelChangedPredicate) Update(e event.UpdateEvent) bool {
-	return changed("labels", e, func(was, is client.Object) bool { return !maps.Equal(was.GetLabels(), is.GetLabels()) })
+	return changed("labels", e, func(was, is client.Object) bool {
+		return !maps.Equal(was.GetLabels(), is.GetLabels())
+	})
 }
 
 // AnnotationChangedPredicate drops updates that leave the annotations as they are. It is used like
@@ -163,7 +173,9 @@ type AnnotationChangedPredicate struct{ Funcs }
 
 // Update implements Predicate.
 func (AnnotationChangedPredicate) Update(e event.UpdateEvent) bool {
-	return changed("annotations", e, func(was, is client.Object) bool { return !maps.Equal(was.GetAnnotations(), is.GetAnnotations()) })
+	return changed("annotations", e, func(was, is client.Object) bool {
+		return !maps.Equal(was.GetAnnotations(), is.GetAnnotations())
+	})
 }
 
 // changed compares the two objects of an update. If one is missing, the source has a bug: this is
@@ -171,10 +183,14 @@ func (AnnotationChangedPredicate) Update(e event.UpdateEvent) bool {
 func changed(what string, e event.UpdateEvent, differ func(was, is client.Object) bool) bool {
 	switch {
 	case event.IsNil(e.ObjectOld):
-		log.RuntimeLog.WithName("predicate").Error(nil, "An update event without the old object is dropped: there is nothing to compare with", "compared", what, "new", keyOf(e.ObjectNew))
+		log.RuntimeLog.WithName("predicate").Error(nil,
+			"An update event without the old object is dropped: there is nothing to compare with",
+			"compared", what, "new", keyOf(e.ObjectNew))
 		return false
 	case event.IsNil(e.ObjectNew):
-		log.RuntimeLog.WithName("predicate").Error(nil, "An update event without the new object is dropped: there is nothing to compare", "compared", what, "old", keyOf(e.ObjectOld))
+		log.RuntimeLog.WithName("predicate").Error(nil,
+			"An update event without the new object is dropped: there is nothing to compare",
+			"compared", what, "old", keyOf(e.ObjectOld))
 		return false
 	}
 	return differ(e.ObjectOld, e.ObjectNew)

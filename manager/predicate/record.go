@@ -29,19 +29,27 @@ type recorded struct {
 }
 
 func (r recorded) Create(e event.CreateEvent) bool {
-	return r.judge("create", e.Object, func(p Predicate) (bool, any) { return p.Create(e), funcsOf(p).CreateFunc })
+	return r.judge("create", e.Object, func(p Predicate) (bool, any) {
+		return p.Create(e), funcsOf(p).CreateFunc
+	})
 }
 
 func (r recorded) Update(e event.UpdateEvent) bool {
-	return r.judge("update", e.ObjectNew, func(p Predicate) (bool, any) { return p.Update(e), funcsOf(p).UpdateFunc })
+	return r.judge("update", e.ObjectNew, func(p Predicate) (bool, any) {
+		return p.Update(e), funcsOf(p).UpdateFunc
+	})
 }
 
 func (r recorded) Delete(e event.DeleteEvent) bool {
-	return r.judge("delete", e.Object, func(p Predicate) (bool, any) { return p.Delete(e), funcsOf(p).DeleteFunc })
+	return r.judge("delete", e.Object, func(p Predicate) (bool, any) {
+		return p.Delete(e), funcsOf(p).DeleteFunc
+	})
 }
 
 func (r recorded) Generic(e event.GenericEvent) bool {
-	return r.judge("generic event", e.Object, func(p Predicate) (bool, any) { return p.Generic(e), funcsOf(p).GenericFunc })
+	return r.judge("generic event", e.Object, func(p Predicate) (bool, any) {
+		return p.Generic(e), funcsOf(p).GenericFunc
+	})
 }
 
 // String is the name of what is recorded.
@@ -49,9 +57,13 @@ func (r recorded) String() string { return r.predicates.String() }
 
 func (r recorded) judge(op string, obj client.Object, ask evaluation) bool {
 	refused := refusedBy(r.predicates, ask)
-	entry := trace.Event{Kind: trace.Predicate, Outcome: trace.Passed, Layer: r.layer, Object: event.KindOf(obj), Op: op}
+	entry := trace.Event{
+		Kind: trace.Predicate, Outcome: trace.Passed, Layer: r.layer, Object: event.KindOf(obj),
+		Op: op,
+	}
 	if !event.IsNil(obj) {
-		entry.Namespace, entry.Name, entry.Version = obj.GetNamespace(), obj.GetName(), obj.GetResourceVersion()
+		entry.Namespace, entry.Name, entry.Version = obj.GetNamespace(), obj.GetName(),
+			obj.GetResourceVersion()
 	}
 	if refused != "" {
 		entry.Outcome, entry.Reason = trace.Filtered, refused

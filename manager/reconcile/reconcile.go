@@ -176,16 +176,17 @@ type ObjectReconciler[object client.Object] interface {
 }
 
 // AsReconciler makes a Reconciler, which reads the object and passes it on. If the object is not
-// there, there is nothing to do, and rec is not called. The object is a copy, which rec may change, unless
-// the cache was told UnsafeDisableDeepCopy.
+// there, there is nothing to do, and rec is not called. The object is a copy, which rec may change,
+// unless the cache was told UnsafeDisableDeepCopy.
 //
-// object must be a pointer to a Go type that the client's scheme knows: an unstructured object would
-// have to know its kind before it is read.
+// object must be a pointer to a Go type that the client's scheme knows: an unstructured object
+// would have to know its kind before it is read.
 func AsReconciler[object client.Object](c client.Client, rec ObjectReconciler[object]) Reconciler {
 	goType := reflect.TypeFor[object]()
 	return Func(func(ctx context.Context, request Request) (Result, error) {
 		if goType.Kind() != reflect.Pointer {
-			return Result{}, TerminalError(fmt.Errorf("AsReconciler needs a pointer to a Go type, and %s is none", goType))
+			return Result{},
+				TerminalError(fmt.Errorf("AsReconciler needs a pointer to a Go type, and %s is none", goType))
 		}
 		obj := reflect.New(goType.Elem()).Interface().(object)
 		if err := c.Get(ctx, request.NamespacedName, obj); err != nil {

@@ -20,7 +20,9 @@ import (
 type ChannelOpt[object any, request comparable] func(*channelSource)
 
 // WithPredicates adds predicates to a Channel.
-func WithPredicates[object any, request comparable](p ...predicate.Predicate) ChannelOpt[object, request] {
+func WithPredicates[object any, request comparable](
+	p ...predicate.Predicate,
+) ChannelOpt[object, request] {
 	return func(s *channelSource) { s.predicates = append(s.predicates, p...) }
 }
 
@@ -38,9 +40,12 @@ func WithBufferSize[object any, request comparable](bufferSize int) ChannelOpt[o
 //
 // Caveats: if the buffer of one controller is full, because its handler is slow, the others wait,
 // and so do the senders. When a source is stopped, the events in its buffer are dropped, and so may
-// be one that is on the way there; what is in the channel stays. There is no list from which they come again.
-func Channel[object any, generic genericOf[object]](source <-chan generic, handler handler.EventHandler, opts ...ChannelOpt[object, reconcile.Request]) Source {
-	from, _ := any(source).(<-chan event.GenericEvent) // the compiler does not see that generic must be GenericEvent
+// be one that is on the way there; what is in the channel stays. There is no list from which they
+// come again.
+func Channel[object any, generic genericOf[object]](source <-chan generic,
+	handler handler.EventHandler, opts ...ChannelOpt[object, reconcile.Request]) Source {
+	// the compiler does not see that generic must be GenericEvent
+	from, _ := any(source).(<-chan event.GenericEvent)
 	s := &channelSource{from: from, handler: handler, bufferSize: 1024}
 	for _, opt := range opts {
 		opt(s)
@@ -49,8 +54,8 @@ func Channel[object any, generic genericOf[object]](source <-chan generic, handl
 }
 
 // genericOf is GenericEvent, with a name for the type of its object. With it, the compiler finds
-// Channel's type parameters, which do nothing, in the type of the channel. Channel[client.Object](...)
-// compiles as well.
+// Channel's type parameters, which do nothing, in the type of the channel.
+// Channel[client.Object](...) compiles as well.
 type genericOf[object any] interface {
 	~struct{ Object object }
 }
@@ -64,9 +69,10 @@ type channelSource struct {
 	bufferSize int
 	runs       runs
 
-	mu        sync.Mutex         // guards the rest
-	listeners []*channelListener // replaced, and never changed, so that one can go through it without the lock
-	receiving *receiving         // nil if nobody receives; so there is never more than one
+	mu sync.Mutex // guards the rest
+	// replaced, and never changed, so that one can go through it without the lock
+	listeners []*channelListener
+	receiving *receiving // nil if nobody receives; so there is never more than one
 }
 
 // channelListener is a controller that watches the source.
@@ -77,12 +83,16 @@ type channelListener struct {
 
 // receiving is the goroutine that receives.
 type receiving struct {
-	nobody chan struct{} // the last listener sends, receive receives; unbuffered, so that the one knows that the other looks
+	// the last listener sends, receive receives; unbuffered, so that the one knows that the other
+	// looks
+	nobody chan struct{}
 	ended  chan struct{} // closed by receive
 }
 
 // Start implements Source.
-func (s *channelSource) Start(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+func (s *channelSource) Start(
+	ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request],
+) error {
 	switch {
 	case s.from == nil:
 		return errors.New("the source has no channel")
@@ -132,7 +142,9 @@ func (s *channelSource) add(l *channelListener) {
 // remove also ends the goroutine that receives if this was the last listener.
 func (s *channelSource) remove(l *channelListener) {
 	s.mu.Lock()
-	s.listeners = slices.DeleteFunc(slices.Clone(s.listeners), func(other *channelListener) bool { return other == l })
+	s.listeners = slices.DeleteFunc(slices.Clone(s.listeners), func(other *channelListener) bool {
+		return other == l
+	})
 	last, receiving := len(s.listeners) == 0, s.receiving
 	s.mu.Unlock()
 	if !last || receiving == nil {

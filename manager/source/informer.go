@@ -32,7 +32,9 @@ type Informer struct {
 var errInformerStopped = errors.New("the informer has stopped")
 
 // Start implements Source.
-func (s *Informer) Start(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+func (s *Informer) Start(
+	ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request],
+) error {
 	switch {
 	case anyvalue.IsNil(s.Informer):
 		return errors.New("the source has no Informer")
@@ -84,7 +86,8 @@ type listening struct {
 	informer     cache.Informer
 	registration informer.ResourceEventHandlerRegistration
 	log          func(err error)
-	// done is closed when the handler is not called any more. It is nil if the informer cannot tell.
+	// done is closed when the handler is not called any more. It is nil if the informer cannot
+	// tell.
 	done <-chan struct{}
 }
 
@@ -140,5 +143,6 @@ func (l *listening) notReady(end error) error {
 		}
 		return fmt.Errorf("the informer has not listed yet: %w", end)
 	}
-	return fmt.Errorf("the objects are listed, and the handler has not seen all of them yet: %w", end)
+	return fmt.Errorf("the objects are listed, and the handler has not seen all of them yet: %w",
+		end)
 }

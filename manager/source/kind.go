@@ -29,26 +29,31 @@ import (
 // again. The version may be empty. Its WaitForLists(context.Context) error, or else its
 // WaitForCacheSync, is how WaitForSync waits for the cache's other kinds.
 type InformerGetter interface {
-	GetInformer(ctx context.Context, obj client.Object, opts ...cache.InformerGetOption) (cache.Informer, error)
+	GetInformer(ctx context.Context, obj client.Object,
+		opts ...cache.InformerGetOption) (cache.Informer, error)
 }
 
 // Kind follows the objects of obj's kind: those that are there come first, as creations, and then
 // what changes.
 //
-// WaitForSync returns when the handler has seen those that are there, and the cache's other informers have listed,
-// except those that may not: reconcilers read other kinds, too.
+// WaitForSync returns when the handler has seen those that are there, and the cache's other
+// informers have listed, except those that may not: reconcilers read other kinds, too.
 //
 // A kind that is not installed yet is waited for, and the log says so. If it takes longer than the
-// controller's CacheSyncTimeout, the error of WaitForSync names the kind. A type that the scheme does
-// not know is an error at once.
+// controller's CacheSyncTimeout, the error of WaitForSync names the kind. A type that the scheme
+// does not know is an error at once.
 //
-// When the informer stops while the source goes on, because the kind's CRD was deleted for instance,
-// the source asks the cache for another one. So end the source before you call RemoveInformer. All
-// objects are then reported as if they were new; what was deleted in between is not reported.
+// When the informer stops while the source goes on, because the kind's CRD was deleted for
+// instance, the source asks the cache for another one. So end the source before you call
+// RemoveInformer. All objects are then reported as if they were new; what was deleted in between is
+// not reported.
 //
 // When the source ends, its handler is removed, and the informer goes on for others. In
 // controller-runtime the handler stays.
-func Kind[object client.Object](cache InformerGetter, obj object, handler handler.EventHandler, predicates ...predicate.Predicate) SyncingSource {
+func Kind[object client.Object](
+	cache InformerGetter, obj object, handler handler.EventHandler,
+	predicates ...predicate.Predicate,
+) SyncingSource {
 	return &kindSource{cache: cache, object: obj, handler: handler, predicates: predicates}
 }
 
@@ -61,7 +66,9 @@ type kindSource struct {
 }
 
 // Start implements Source.
-func (s *kindSource) Start(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+func (s *kindSource) Start(
+	ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request],
+) error {
 	switch {
 	case anyvalue.IsNil(s.object):
 		return errors.New("the source has no object that says which kind to watch")
@@ -74,7 +81,9 @@ func (s *kindSource) Start(ctx context.Context, queue workqueue.TypedRateLimitin
 	}
 	events := newDelivery(queue, s.handler, s.predicates)
 	r := s.runs.begin(ctx)
-	r.waitsFor(func(end error) error { return fmt.Errorf("the cache has not returned an informer yet: %w", end) })
+	r.waitsFor(func(end error) error {
+		return fmt.Errorf("the cache has not returned an informer yet: %w", end)
+	})
 	go func() {
 		defer s.runs.end(r)
 		for ctx.Err() == nil {
@@ -103,13 +112,16 @@ func (s *kindSource) follow(ctx context.Context, r *run, events *delivery) error
 		return err
 	}
 	if err := listening.wait(ctx, r); ctx.Err() == nil {
-		events.log().Info("The informer of a source has ended; asking for another one", "source", s.String(), "reason", err.Error())
+		events.log().Info("The informer of a source has ended; asking for another one", "source",
+			s.String(), "reason", err.Error())
 	}
 	return nil
 }
 
 // untilThereIs tries until it succeeds. Meanwhile it says what it waits for.
-func (s *kindSource) untilThereIs(ctx context.Context, r *run, events *delivery, try func() error) error {
+func (s *kindSource) untilThereIs(
+	ctx context.Context, r *run, events *delivery, try func() error,
+) error {
 	var wait kindWait
 	for began := time.Now(); ; {
 		err := try()
@@ -124,7 +136,8 @@ func (s *kindSource) untilThereIs(ctx context.Context, r *run, events *delivery,
 		r.waitsFor(func(end error) error { return fmt.Errorf("%w: %w", explain(err), end) })
 		pause, say, silence := wait.failed(time.Since(began))
 		if say {
-			events.log().Error(explain(err), "A source waits for its kind", "source", s.String(), "since", time.Since(began))
+			events.log().Error(explain(err), "A source waits for its kind", "source", s.String(),
+				"since", time.Since(began))
 		}
 		asked := time.Now()
 		if s.awaitKind(ctx, err, silence) && wait.tries == 1 {
@@ -135,7 +148,8 @@ func (s *kindSource) untilThereIs(ctx context.Context, r *run, events *delivery,
 }
 
 // awaitKind waits until the cache says that the kind may be there, or, so that the source can say
-// that it still waits, for the length of the silence. It returns false at once if the cache cannot say.
+// that it still waits, for the length of the silence. It returns false at once if the cache cannot
+// say.
 func (s *kindSource) awaitKind(ctx context.Context, err error, silence time.Duration) bool {
 	knows, ok := s.cache.(interface {
 		WaitForKind(ctx context.Context, kind schema.GroupVersionKind) error
@@ -166,8 +180,9 @@ func (s *kindSource) WaitForSync(ctx context.Context) error {
 	return s.othersHaveListed(ctx)
 }
 
-// othersHaveListed waits for the other informers of the cache, as controller-runtime's source does. Handlers and
-// reconcilers read other kinds. They would wait themselves, perhaps until the manager stops, and then get an error.
+// othersHaveListed waits for the other informers of the cache, as controller-runtime's source does.
+// Handlers and reconcilers read other kinds. They would wait themselves, perhaps until the manager
+// stops, and then get an error.
 func (s *kindSource) othersHaveListed(ctx context.Context) error {
 	switch c := s.cache.(type) {
 	case interface{ WaitForLists(context.Context) error }:
@@ -216,7 +231,9 @@ const (
 // failed is called after each try that has failed; waited is how long the wait takes already. It
 // returns the pause before the next try, whether to say that the source waits, and how long
 // nothing is to be said after that. Pauses and silences double; only the pauses have an end.
-func (w *kindWait) failed(waited time.Duration) (pause time.Duration, say bool, silence time.Duration) {
+func (w *kindWait) failed(
+	waited time.Duration,
+) (pause time.Duration, say bool, silence time.Duration) {
 	pause = min(firstPause<<min(w.tries, 16), longestPause)
 	w.tries++
 	if say = waited >= w.sayAt; say {
@@ -263,13 +280,16 @@ func explain(err error) error {
 		if kind.Version != "" {
 			group += ", version " + kind.Version
 		}
-		return fmt.Errorf("the kind %s of %s is not installed; is its CustomResourceDefinition there? %w", kind.Kind, group, err)
+		return fmt.Errorf("the kind %s of %s is not installed; is its CustomResourceDefinition "+
+			"there? %w", kind.Kind, group, err)
 	}
 	if meta.IsNoMatchError(err) {
-		return fmt.Errorf("the kind is not installed; is its CustomResourceDefinition there? %w", err)
+		return fmt.Errorf("the kind is not installed; is its CustomResourceDefinition there? %w",
+			err)
 	}
 	if isUnregistered(err) {
-		return fmt.Errorf("the Go type has to be added to the Scheme, before the source is started: %w", err)
+		return fmt.Errorf("the Go type has to be added to the Scheme, before the source is "+
+			"started: %w", err)
 	}
 	return fmt.Errorf("the cache has no informer: %w", err)
 }

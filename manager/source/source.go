@@ -11,18 +11,19 @@
 // Guarantees: predicates and handler are called from one goroutine of a source at a time. The
 // predicates are asked in order, until one says no. When WaitForSync returns nil, the handler has
 // returned from the last event of the initial list, so that the requests are in the queue. When
-// WaitForStop returns, the handler is not called any more, and no goroutine is left. A source may be
-// watched by several controllers; each gets every event. It may be watched again after it has ended.
+// WaitForStop returns, the handler is not called any more, and no goroutine is left. A source may
+// be watched by several controllers; each gets every event. It may be watched again after it has
+// ended.
 //
-// Every state that the cache has shown is told, because a reconciler may have acted on it: of an object
-// that gets another owner, and then another, all three hear. There is one exception, for which it makes
-// no difference: with [handler.EnqueueRequestForObject] and no predicates, what waits for the
-// handler is merged.
+// Every state that the cache has shown is told, because a reconciler may have acted on it: of an
+// object that gets another owner, and then another, all three hear. There is one exception, for
+// which it makes no difference: with [handler.EnqueueRequestForObject] and no predicates, what
+// waits for the handler is merged.
 //
-// Caveats: objects are shared with the cache: copy before changing. States that the cache has not shown
-// may be missed, while a watch is interrupted, for instance. A panic of a predicate or a handler ends the
-// process. The context that a handler gets ends with the source; in controller-runtime it ends when the
-// handler returns.
+// Caveats: objects are shared with the cache: copy before changing. States that the cache has not
+// shown may be missed, while a watch is interrupted, for instance. A panic of a predicate or a
+// handler ends the process. The context that a handler gets ends with the source; in
+// controller-runtime it ends when the handler returns.
 //
 // Neighbours: below it are the informers that a cache hands out, and packages event, predicate and
 // handler. Above it is the controller, which starts sources and gives them its queue.
@@ -58,10 +59,13 @@ type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
 // Func is a function that is a Source. A controller cannot Unwatch it, because functions cannot be
 // compared.
-type Func func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error
+type Func func(ctx context.Context,
+	queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error
 
 // Start implements Source.
-func (f Func) Start(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+func (f Func) Start(
+	ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request],
+) error {
 	return f(ctx, queue)
 }
 
@@ -158,6 +162,7 @@ func (d *delivery) objectOf(value any, operation string) (client.Object, bool) {
 	if ok && !event.IsNil(object) {
 		return object, true
 	}
-	d.log().Error(nil, "An event is dropped because it is not about an object", "event", operation, "type", fmt.Sprintf("%T", value))
+	d.log().Error(nil, "An event is dropped because it is not about an object", "event", operation,
+		"type", fmt.Sprintf("%T", value))
 	return nil, false
 }

@@ -1,8 +1,8 @@
-// Package controllertest has stand-ins for what a controller is connected to, for tests of handlers, sources and
-// controllers that need no server.
+// Package controllertest has stand-ins for what a controller is connected to, for tests of
+// handlers, sources and controllers that need no server.
 //
-// Neighbours: below it is package cache, whose Informer FakeInformer is. Beside it is informertest, which
-// makes a cache of fake informers.
+// Neighbours: below it is package cache, whose Informer FakeInformer is. Beside it is informertest,
+// which makes a cache of fake informers.
 package controllertest
 
 import (
@@ -20,8 +20,8 @@ import (
 
 // FakeInformer is an Informer that tells its handlers what a test says. NewFakeInformer makes one.
 //
-// A handler is told what happens after it was added, on the goroutine of the test. When the call of Add
-// returns, all handlers have returned.
+// A handler is told what happens after it was added, on the goroutine of the test. When the call of
+// Add returns, all handlers have returned.
 type FakeInformer struct {
 	// RunCount is how often Run was called.
 	RunCount int
@@ -94,7 +94,9 @@ func (f *FakeInformer) tell(call func(informer.ResourceEventHandler)) {
 }
 
 // AddEventHandler implements cache.Informer.
-func (f *FakeInformer) AddEventHandler(handler informer.ResourceEventHandler) (informer.ResourceEventHandlerRegistration, error) {
+func (f *FakeInformer) AddEventHandler(
+	handler informer.ResourceEventHandler,
+) (informer.ResourceEventHandlerRegistration, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	r := &fakeRegistration{f, handler}
@@ -103,12 +105,16 @@ func (f *FakeInformer) AddEventHandler(handler informer.ResourceEventHandler) (i
 }
 
 // AddEventHandlerWithResyncPeriod implements cache.Informer. There are no resyncs.
-func (f *FakeInformer) AddEventHandlerWithResyncPeriod(handler informer.ResourceEventHandler, _ time.Duration) (informer.ResourceEventHandlerRegistration, error) {
+func (f *FakeInformer) AddEventHandlerWithResyncPeriod(
+	handler informer.ResourceEventHandler, _ time.Duration,
+) (informer.ResourceEventHandlerRegistration, error) {
 	return f.AddEventHandler(handler)
 }
 
 // AddEventHandlerWithOptions implements cache.Informer. It looks at none of the options.
-func (f *FakeInformer) AddEventHandlerWithOptions(handler informer.ResourceEventHandler, _ informer.HandlerOptions) (informer.ResourceEventHandlerRegistration, error) {
+func (f *FakeInformer) AddEventHandlerWithOptions(
+	handler informer.ResourceEventHandler, _ informer.HandlerOptions,
+) (informer.ResourceEventHandlerRegistration, error) {
 	return f.AddEventHandler(handler)
 }
 
@@ -116,11 +122,14 @@ func (f *FakeInformer) AddEventHandlerWithOptions(handler informer.ResourceEvent
 func (f *FakeInformer) RemoveEventHandler(handle informer.ResourceEventHandlerRegistration) error {
 	r, ok := handle.(*fakeRegistration)
 	if !ok || r.of != f {
-		return fmt.Errorf("removing a handler of a fake informer: the registration, a %T, is of another", handle)
+		return fmt.Errorf("removing a handler of a fake informer: the registration, a %T, is of "+
+			"another", handle)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.handlers = slices.DeleteFunc(f.handlers, func(other *fakeRegistration) bool { return other == r })
+	f.handlers = slices.DeleteFunc(f.handlers, func(other *fakeRegistration) bool {
+		return other == r
+	})
 	return nil
 }
 
@@ -158,7 +167,8 @@ func (f *FakeInformer) Run(<-chan struct{}) { f.RunCount++ }
 // RunWithContext counts the call.
 func (f *FakeInformer) RunWithContext(context.Context) { f.RunCount++ }
 
-// fakeRegistration is that of a handler, which has been told all there is when the informer has synced.
+// fakeRegistration is that of a handler, which has been told all there is when the informer has
+// synced.
 type fakeRegistration struct {
 	of      *FakeInformer
 	handler informer.ResourceEventHandler

@@ -11,8 +11,8 @@ import (
 	"github.com/loopwright/loopwright/workqueue"
 )
 
-// Queue is a rate-limited queue for tests, to which everything is added at once: a delay and a failure
-// make no difference.
+// Queue is a rate-limited queue for tests, to which everything is added at once: a delay and a
+// failure make no difference.
 //
 //	queue := &controllertest.Queue{TypedInterface: workqueue.NewTyped[reconcile.Request]()}
 type Queue struct {

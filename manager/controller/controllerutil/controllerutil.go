@@ -58,12 +58,14 @@ type MutateFn func() error
 //
 // Caveats: set fields in f, and nothing but the name before: what was read replaces the rest. Where
 // f resets a field that the server gives a default, there is always a difference, and each call
-// sends an update. So set single fields, or all those that have defaults. What f changes in the status is
-// not written.
+// sends an update. So set single fields, or all those that have defaults. What f changes in the
+// status is not written.
 //
 // Errors: those of the client, of which IsConflict and IsAlreadyExists mean that the read came
 // from a cache that is behind; those of f, as they are.
-func CreateOrUpdate(ctx context.Context, c client.Client, obj client.Object, f MutateFn) (OperationResult, error) {
+func CreateOrUpdate(
+	ctx context.Context, c client.Client, obj client.Object, f MutateFn,
+) (OperationResult, error) {
 	found, err := readOrCreate(ctx, c, obj, f)
 	if err != nil {
 		return OperationResultNone, err
@@ -86,7 +88,9 @@ func CreateOrUpdate(ctx context.Context, c client.Client, obj client.Object, f M
 }
 
 // readOrCreate reads an object. If it is not there, it is changed by f and created.
-func readOrCreate(ctx context.Context, c client.Client, obj client.Object, f MutateFn) (found bool, err error) {
+func readOrCreate(
+	ctx context.Context, c client.Client, obj client.Object, f MutateFn,
+) (found bool, err error) {
 	err = c.Get(ctx, client.ObjectKeyFromObject(obj), obj)
 	if !apierrors.IsNotFound(err) {
 		return true, err
@@ -107,7 +111,8 @@ func mutate(obj client.Object, f MutateFn) error {
 		return err
 	}
 	if is := client.ObjectKeyFromObject(obj); is != was {
-		return fmt.Errorf("the function that changes %s made %s of it: set name and namespace before the call", was, is)
+		return fmt.Errorf("the function that changes %s made %s of it: set name and namespace "+
+			"before the call", was, is)
 	}
 	return nil
 }

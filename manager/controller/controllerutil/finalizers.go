@@ -6,8 +6,8 @@ import (
 	"github.com/loopwright/loopwright/manager/client"
 )
 
-// AddFinalizer adds a finalizer, unless the object has it, and reports whether it did. The caller has
-// to write the object: before the finalizer's owner makes what has to be cleaned up.
+// AddFinalizer adds a finalizer, unless the object has it, and reports whether it did. The caller
+// has to write the object: before the finalizer's owner makes what has to be cleaned up.
 func AddFinalizer(o client.Object, finalizer string) (finalizersUpdated bool) {
 	if ContainsFinalizer(o, finalizer) {
 		return false
@@ -16,14 +16,16 @@ func AddFinalizer(o client.Object, finalizer string) (finalizersUpdated bool) {
 	return true
 }
 
-// RemoveFinalizer removes a finalizer, and reports whether the object had it. The caller has to write
-// the object: after it is certain that everything has been cleaned up. Nobody looks at the object
-// again once its last finalizer is gone.
+// RemoveFinalizer removes a finalizer, and reports whether the object had it. The caller has to
+// write the object: after it is certain that everything has been cleaned up. Nobody looks at the
+// object again once its last finalizer is gone.
 func RemoveFinalizer(o client.Object, finalizer string) (finalizersUpdated bool) {
 	if !ContainsFinalizer(o, finalizer) {
 		return false
 	}
-	o.SetFinalizers(slices.DeleteFunc(slices.Clone(o.GetFinalizers()), func(f string) bool { return f == finalizer }))
+	o.SetFinalizers(slices.DeleteFunc(slices.Clone(o.GetFinalizers()), func(f string) bool {
+		return f == finalizer
+	}))
 	return true
 }
 

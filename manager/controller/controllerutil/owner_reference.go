@@ -13,12 +13,15 @@ import (
 func sameOwner(a, b metav1.OwnerReference) bool {
 	left, err := schema.ParseGroupVersion(a.APIVersion)
 	right, err2 := schema.ParseGroupVersion(b.APIVersion)
-	return err == nil && err2 == nil && left.Group == right.Group && a.Kind == b.Kind && a.Name == b.Name
+	return err == nil && err2 == nil && left.Group == right.Group && a.Kind == b.Kind &&
+		a.Name == b.Name
 }
 
 // indexOwner is the place of the first reference to that owner, or -1.
 func indexOwner(owners []metav1.OwnerReference, owner metav1.OwnerReference) int {
-	return slices.IndexFunc(owners, func(ref metav1.OwnerReference) bool { return sameOwner(ref, owner) })
+	return slices.IndexFunc(owners, func(ref metav1.OwnerReference) bool {
+		return sameOwner(ref, owner)
+	})
 }
 
 // withOwner is a new list, in which the reference is in the place of the one to that owner, or else
@@ -32,4 +35,6 @@ func withOwner(owners []metav1.OwnerReference, ref metav1.OwnerReference) []meta
 	return append(owners, ref)
 }
 
-func isController(ref metav1.OwnerReference) bool { return ref.Controller != nil && *ref.Controller }
+func isController(ref metav1.OwnerReference) bool {
+	return ref.Controller != nil && *ref.Controller
+}

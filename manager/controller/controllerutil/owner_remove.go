@@ -15,7 +15,9 @@ import (
 // metav1.IsControlledBy does.
 //
 // Errors: the scheme has to know obj's kind.
-func HasOwnerReference(ownerRefs []metav1.OwnerReference, obj client.Object, scheme *runtime.Scheme) (bool, error) {
+func HasOwnerReference(
+	ownerRefs []metav1.OwnerReference, obj client.Object, scheme *runtime.Scheme,
+) (bool, error) {
 	name, err := nameOf(obj, scheme)
 	if err != nil {
 		return false, err
@@ -45,7 +47,9 @@ func RemoveControllerReference(owner, object metav1.Object, scheme *runtime.Sche
 	return removeOwner(owner, object, scheme, isController)
 }
 
-func removeOwner(owner, object metav1.Object, scheme *runtime.Scheme, may func(metav1.OwnerReference) bool) error {
+func removeOwner(
+	owner, object metav1.Object, scheme *runtime.Scheme, may func(metav1.OwnerReference) bool,
+) error {
 	name, err := nameOf(owner, scheme)
 	if err != nil {
 		return err
@@ -54,9 +58,11 @@ func removeOwner(owner, object metav1.Object, scheme *runtime.Scheme, may func(m
 	at := indexOwner(owners, name)
 	switch {
 	case at < 0:
-		return fmt.Errorf("the object %s/%s is not owned by the %s %s", object.GetNamespace(), object.GetName(), name.Kind, name.Name)
+		return fmt.Errorf("the object %s/%s is not owned by the %s %s", object.GetNamespace(),
+			object.GetName(), name.Kind, name.Name)
 	case !may(owners[at]):
-		return fmt.Errorf("the object %s/%s is owned by the %s %s, but not controlled by it", object.GetNamespace(), object.GetName(), name.Kind, name.Name)
+		return fmt.Errorf("the object %s/%s is owned by the %s %s, but not controlled by it",
+			object.GetNamespace(), object.GetName(), name.Kind, name.Name)
 	}
 	object.SetOwnerReferences(slices.Delete(slices.Clone(owners), at, at+1))
 	return nil

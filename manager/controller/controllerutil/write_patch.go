@@ -17,14 +17,16 @@ import (
 // Guarantees: what f does not touch is not in a patch. If f makes no difference, nothing is
 // written.
 //
-// Caveats: as for CreateOrUpdate; only the status is written, too. That of a new object is not, as the
-// server ignores it: call CreateOrPatch again after OperationResultCreated. The patches are merge
-// patches without a lock: a list that differs is replaced as a whole, with what others have added to it
-// since the read. If that can be, for finalizers as an example, use CreateOrUpdate.
+// Caveats: as for CreateOrUpdate; only the status is written, too. That of a new object is not, as
+// the server ignores it: call CreateOrPatch again after OperationResultCreated. The patches are
+// merge patches without a lock: a list that differs is replaced as a whole, with what others have
+// added to it since the read. If that can be, for finalizers as an example, use CreateOrUpdate.
 //
 // Errors: those of the client and of f. If the second of two patches fails, the result is
 // OperationResultUpdated.
-func CreateOrPatch(ctx context.Context, c client.Client, obj client.Object, f MutateFn) (OperationResult, error) {
+func CreateOrPatch(
+	ctx context.Context, c client.Client, obj client.Object, f MutateFn,
+) (OperationResult, error) {
 	found, err := readOrCreate(ctx, c, obj, f)
 	if err != nil {
 		return OperationResultNone, err
@@ -48,7 +50,9 @@ func CreateOrPatch(ctx context.Context, c client.Client, obj client.Object, f Mu
 }
 
 // patchHalves sends what differs: nothing, one patch, or two.
-func patchHalves(ctx context.Context, c client.Client, was, obj client.Object, before, after halves) (OperationResult, error) {
+func patchHalves(
+	ctx context.Context, c client.Client, was, obj client.Object, before, after halves,
+) (OperationResult, error) {
 	result := OperationResultNone
 	newStatus := !reflect.DeepEqual(before.status, after.status)
 	if !reflect.DeepEqual(before.rest, after.rest) {
@@ -81,8 +85,8 @@ type halves struct {
 	status any // nil if there is none
 }
 
-// halvesOf copies the object first. An unstructured object would be cut in halves itself, because it
-// is its own map; controller-runtime does that, and then writes that there is no status.
+// halvesOf copies the object first. An unstructured object would be cut in halves itself, because
+// it is its own map; controller-runtime does that, and then writes that there is no status.
 func halvesOf(obj client.Object) (halves, error) {
 	whole, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj.DeepCopyObject())
 	if err != nil {
