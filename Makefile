@@ -122,7 +122,8 @@ ON_A_CLUSTER = $(shell grep -rl clustertest --include='*_test.go' chapters | sed
 PROGRAMS = $(filter-out $(ON_A_CLUSTER),$(shell go list ./chapters/...))
 LIBRARY = $(shell go list ./... | grep -v /chapters/)
 quick: ## Run the unit tests of the library and of mini: no cluster, no race detector (2 minutes)
-	go test -short $(TESTED) $(LIBRARY)
+	@echo "The unit tests of the library and of mini"
+	@go test -short $(TESTED) $(LIBRARY)
 test: $(CLUSTER_COMMAND) $(COURSE) ## Prove the library and the course: race detector, real API server, all exercises (12 minutes)
 	@$(CLUSTER_COMMAND) build
 	@test -n "$(RACE)" || echo "No C compiler, so no race detector: install one, and the tests use it."
@@ -130,8 +131,10 @@ test: $(CLUSTER_COMMAND) $(COURSE) ## Prove the library and the course: race det
 # Commands without a shell: make passes a SIGTERM on to them, and with the go command its tests and their clusters end.
 # `make check` vets everything. The book's tests read texts, which the cache of test results does not know, either.
 test-packages:
-	go test $(RACE) -count=1 -timeout 30m $(TESTED) $(LIBRARY) $(ON_A_CLUSTER)
-	go test $(RACE) -timeout 30m $(TESTED) $(PROGRAMS)
+	@echo "The library, mini, and the chapters that need a cluster"
+	@go test $(RACE) -count=1 -timeout 30m $(TESTED) $(LIBRARY) $(ON_A_CLUSTER)
+	@echo "The chapters' programs on the in-memory API server"
+	@go test $(RACE) -timeout 30m $(TESTED) $(PROGRAMS)
 	go -C benchmarks test -short $(TESTED) ./...
 	go -C benchmarks test -count=1 $(TESTED) -run RealServer ./client ./election ./controllers ./endtoend
 	go -C operator test -count=1 -timeout 20m $(TESTED) ./compare
