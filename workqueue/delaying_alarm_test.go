@@ -1,6 +1,7 @@
 package workqueue
 
 import (
+	"math"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -50,6 +51,18 @@ func TestABatchThatIsFullSaysThatThereMayBeMore(t *testing.T) {
 		require.False(t, more)
 		q.ShutDown()
 	})
+}
+
+// A NaN is not equal to itself. Its alarm must go off all the same, or the timer would be up again
+// and again, and no other alarm would ever go off.
+func TestTheAlarmOfANaNGoesOff(t *testing.T) {
+	q := NewDelaying(Options[float64]{})
+	q.AddAfter(math.NaN(), time.Millisecond)
+	q.AddAfter(1, 2*time.Millisecond)
+	require.Eventually(t, func() bool { return q.Len() == 2 }, 10*time.Second, time.Millisecond)
+	require.Zero(t, q.Delayed())
+	q.ShutDown()
+	require.Zero(t, q.Dropped())
 }
 
 func TestNothingIsAddedAfterAShutdown(t *testing.T) {

@@ -91,7 +91,10 @@ func (d *delays[T]) pop(now time.Duration) *alarm[T] {
 	if at, ok := d.next(); !ok || at > now {
 		return nil
 	}
-	return d.remove(d.heap[0].item)
+	// not by its item: a map does not find one that is not equal to itself
+	a := heap.Pop(&d.heap).(*alarm[T])
+	delete(d.alarms, a.item)
+	return a
 }
 
 // remove takes an item's alarm out, due or not, and returns it; nil if there is none.

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -313,5 +315,29 @@ func TestAnObjectThatHasLeftIsNotReadWhenItsComingIsSeenLate(t *testing.T) {
 		w.paint(w, "blue", "1")
 		require.NoError(w, w.Delete(w.Context(), colored("")))
 		w.staysAway()
+	})
+}
+
+// Who scales an object needs no more of it than its name. Its labels, which say whether the cache has
+// it, are known from the write before.
+func TestAReadWaitsForAnObjectThatIsScaledByItsName(t *testing.T) {
+	inRedWorld(t, func(w *redWorld) {
+		ctx := w.Context()
+		require.NoError(w, w.List(ctx, &appsv1.DeploymentList{}))
+		named := metav1.ObjectMeta{Namespace: "default", Name: "a"}
+		red := &appsv1.Deployment{ObjectMeta: *named.DeepCopy()}
+		red.Labels = map[string]string{"color": "red"}
+		red.Spec.Selector = &metav1.LabelSelector{MatchLabels: red.Labels}
+		red.Spec.Template.Labels = red.Labels
+		red.Spec.Template.Spec.Containers = []corev1.Container{{Name: "paint", Image: "paint"}}
+		require.NoError(w, w.Create(ctx, red))
+		scale := &autoscalingv1.Scale{}
+		require.NoError(w, w.SubResource("scale").Get(ctx, red, scale))
+		scale.Spec.Replicas = 3
+		require.NoError(w, w.SubResource("scale").Update(ctx, &appsv1.Deployment{ObjectMeta: named},
+			client.WithSubResourceBody(scale)))
+		var read appsv1.Deployment
+		require.NoError(w, w.Get(ctx, client.ObjectKeyFromObject(red), &read))
+		require.Equal(w, int32(3), *read.Spec.Replicas)
 	})
 }

@@ -74,7 +74,7 @@ func (w *unconfirmedWrites) deleted(key ObjectKey, uid types.UID) {
 func (w *unconfirmedWrites) confirmed(key ObjectKey, seen unconfirmed) {
 	w.change(key, func(u *unconfirmed) {
 		if u.version == seen.version {
-			u.version = ""
+			u.version, u.isHeld = "", false
 		}
 		u.deleted = slices.DeleteFunc(slices.Clone(u.deleted), seen.isDeleted)
 	})
@@ -146,7 +146,11 @@ func (c *consistentClient) record(
 		written.SetNamespace(key.Namespace)
 		written.SetName(key.Name)
 		written.SetLabels(obj.GetLabels())
-		writes.wrote(key, answer.GetResourceVersion(), c.waiter.Holds(written))
+		isHeld := c.waiter.Holds(written)
+		if obj != answer { // the caller's object need not have its labels; a body changes none
+			isHeld = isHeld || writes.to(key).isHeld
+		}
+		writes.wrote(key, answer.GetResourceVersion(), isHeld)
 	}
 	c.forgetSeen(writes, key)
 }
@@ -226,7 +230,11 @@ func (c *consistentClient) applied(
 		return nil // what has no Go type here is not read as one
 	}
 	if writes := c.writesOf(example); writes != nil {
-		written, answered := metadataIn(obj), metadataIn(answer)
+		written := metadataIn(obj)
+		answered := written
+		if answer != obj {
+			answered = metadataIn(answer)
+		}
 		written.Namespace, written.Name = a.key.Namespace, a.key.Name
 		c.record(writes, written, answered, !answered.GetDeletionTimestamp().IsZero())
 	}
