@@ -154,6 +154,9 @@ type CacheOptions struct {
 	// DeleteAllOf returns an error then: the server does not say in which version it has deleted
 	// what. List, and delete one by one.
 	//
+	// A Delete of an object that the cache has never seen is not waited for: the answer has no
+	// version. A cache that is late may show the object for a moment afterwards.
+	//
 	// In controller-runtime every write starts an informer for its kind, a Delete of an object that
 	// the cache has not seen fails, and several namespaces are not supported. None of this is so
 	// here.
