@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -138,10 +139,25 @@ func runJob(t testing.TB, client kubernetes.Interface, namespace, name string) {
 	eventually(t, "the Job completes", func() error {
 		job, err := client.BatchV1().Jobs(namespace).Get(t.Context(), name, metav1.GetOptions{})
 		if err == nil && (job.Status.Succeeded != 3 || job.Status.CompletionTime == nil) {
-			err = fmt.Errorf("status %+v", job.Status)
+			err = fmt.Errorf("%d have succeeded: %s", job.Status.Succeeded, podsOf(t, client, job))
 		}
 		return err
 	})
+}
+
+// podsOf says where the Pods of a Job are, and how far each has come.
+func podsOf(t testing.TB, client kubernetes.Interface, job *batchv1.Job) string {
+	t.Helper()
+	pods, err := client.CoreV1().Pods(job.Namespace).List(t.Context(), metav1.ListOptions{LabelSelector: "job-name=" + job.Name})
+	if err != nil {
+		return err.Error()
+	}
+	var all []string
+	for _, pod := range pods.Items {
+		all = append(all, fmt.Sprintf("%s on %q: %s, deleted %v, %+v", pod.Name, pod.Spec.NodeName, pod.Status.Phase,
+			pod.DeletionTimestamp != nil, pod.Status.Conditions))
+	}
+	return strings.Join(all, "; ")
 }
 
 var labels = map[string]string{"app": "web"}
