@@ -166,7 +166,7 @@ func (q *deltaQueue[T]) add(d delta[T]) {
 // take removes the first notification; nil if there is none.
 func (q *deltaQueue[T]) take() *notification[T] {
 	if len(q.waiting) == 0 {
-		q.of = nil // a Go map never shrinks
+		q.of, q.waiting = nil, nil // a Go map never shrinks, and a slice keeps what was before it
 		return nil
 	}
 	n := q.waiting[0]

@@ -340,6 +340,16 @@ func TestAQueueThatCoalescesIsAsLongAsThereAreKeys(t *testing.T) {
 	require.Equal(t, heard{"update a2 a3"}, toldAll(q), "what was told is told again")
 }
 
+// Each handler is told of all Pods when it begins, and of a few from then on.
+func TestAQueueThatIsEmptyKeepsNoMemory(t *testing.T) {
+	var q deltaQueue[*corev1.Pod]
+	for range 1025 { // leaves room at the end
+		q.add(added(a1))
+	}
+	toldAll(&q)
+	require.Nil(t, q.waiting, "what is left of the slice keeps all of it")
+}
+
 // HasSynced waits for this count to be zero: if it is too high, it waits forever,
 // and if it is too low, a controller begins before it knows what there is.
 func TestTheInitialObjectsAreCountedUntilTheyAreTaken(t *testing.T) {

@@ -28,6 +28,7 @@ func (i informerSink[T]) Replace(items []T, resourceVersion string) {
 	}
 	if !first {
 		i.deleteMissing(items)
+		i.store.rebuild()
 	}
 	i.progress.advance(resourceVersion)
 	if first {
@@ -95,11 +96,11 @@ func (i informerSink[T]) delete(last T) {
 // looks into the store must find what it was told, or something newer. Of several deltas,
 // which are about one key, the store gets the last, so that no reader finds neither object.
 func (i informerSink[T]) apply(deltas ...delta[T]) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
 	last := deltas[len(deltas)-1]
 	key := KeyOf(last.object)
-	i.detector.check(key)
+	i.detector.check(key) // it may call DetectMutations, and so needs the lock to be free
+	i.mu.Lock()
+	defer i.mu.Unlock()
 	if last.kind == deltaDeleted {
 		i.store.Delete(key)
 		i.detector.forget(key)

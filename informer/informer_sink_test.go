@@ -311,6 +311,43 @@ func TestAChangeOfACachedObjectIsFoundWhenTheObjectGoes(t *testing.T) {
 	})
 }
 
+// A test that hears of a change removes the handler that it suspects.
+func TestWhoHearsOfAChangeOfACachedObjectMayRemoveAHandler(t *testing.T) {
+	var i informerSink[*corev1.Pod]
+	var suspect *Registration
+	i = handFed(InformerOptions[*corev1.Pod]{DetectMutations: func(_, _ *corev1.Pod) {
+		free := i.mu.TryLock()
+		require.True(t, free, "Remove would wait forever")
+		i.mu.Unlock()
+		suspect.Remove()
+	}})
+	var err error
+	suspect, err = i.AddHandler(HandlerFuncs[*corev1.Pod]{}, HandlerOptions{})
+	require.NoError(t, err)
+	i.Replace([]*corev1.Pod{podAt("a", "1")}, "1")
+	cached, _ := i.Store().Get(KeyOf(a1))
+	cached.Labels = map[string]string{"whose": "mine"}
+	i.Apply(eventOf(watch.Deleted, podAt("a", "2")))
+	require.Empty(t, i.listeners)
+}
+
+// A cluster had 10,000 Pods for a minute. A Go map never shrinks, so without new maps every
+// loop would go through 10,000 empty places from then on.
+func TestAListGivesTheMemoryOfThePeakBack(t *testing.T) {
+	i := handFed(InformerOptions[*corev1.Pod]{})
+	pods := smallPods(10_000)
+	i.Replace(pods, "1")
+	for _, pod := range pods[1:] {
+		i.Apply(eventOf(watch.Deleted, pod))
+	}
+	atPeak := i.store.now
+	i.Replace(pods[:1], "20000")
+	require.NotSame(t, atPeak, i.store.now, "the maps are those of the peak")
+	require.Equal(t, 1, i.store.Len())
+	byNamespace, _ := i.store.Index(NamespaceIndex)
+	require.Equal(t, 1, byNamespace.Count(pods[0].Namespace))
+}
+
 // A handler may break the rule in its last call.
 func TestAChangeOfACachedObjectInTheLastCallIsFound(t *testing.T) {
 	var found []string

@@ -103,6 +103,7 @@ func (s *Store[T]) Put(object T) (old T, existed bool) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	key := KeyOf(object)
+	s.now.prepareOld(key)
 	s.now.prepare(object)
 	s.mu.Lock()
 	old, existed = s.now.put(key, object)
@@ -122,6 +123,7 @@ func (s *Store[T]) Put(object T) (old T, existed bool) {
 func (s *Store[T]) Delete(key Key) (old T, existed bool) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
+	s.now.prepareOld(key)
 	s.mu.Lock()
 	old, existed = s.now.delete(key)
 	count := len(s.now.objects)
@@ -140,20 +142,34 @@ func (s *Store[T]) Delete(key Key) (old T, existed bool) {
 func (s *Store[T]) Replace(objects []T) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	fresh := newContents[T](len(objects))
+	s.exchangeWriting(len(objects), slices.Values(objects))
+	if s.options.Recorder.On() {
+		s.record("replace", Key{}, "", len(s.now.objects))
+	}
+}
+
+// rebuild puts what is there into new maps, because a Go map never shrinks.
+func (s *Store[T]) rebuild() {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	s.exchangeWriting(len(s.now.objects), maps.Values(s.now.objects))
+}
+
+// exchangeWriting is called with writing held.
+func (s *Store[T]) exchangeWriting(count int, objects iter.Seq[T]) {
+	fresh := newContents[T](count)
 	for name, index := range s.now.indices {
 		fresh.indices[name] = newIndex(index.function)
 	}
-	for _, object := range objects {
+	for object := range objects {
+		key := KeyOf(object)
+		fresh.prepareOld(key)
 		fresh.prepare(object)
-		fresh.put(KeyOf(object), object)
+		fresh.put(key, object)
 	}
 	s.mu.Lock()
 	s.now = fresh
 	s.mu.Unlock()
-	if s.options.Recorder.On() {
-		s.record("replace", Key{}, "", len(fresh.objects))
-	}
 }
 
 func (s *Store[T]) record(op string, key Key, version string, count int) {
@@ -171,12 +187,22 @@ func (c *contents[T]) prepare(object T) {
 	}
 }
 
+// prepareOld does the same for the object that put or delete will remove.
+func (c *contents[T]) prepareOld(key Key) {
+	old, existed := c.objects[key]
+	for _, index := range c.indices {
+		if index.was = index.was[:0]; existed {
+			index.was = index.function(index.was, old)
+		}
+	}
+}
+
 func (c *contents[T]) put(key Key, object T) (old T, existed bool) {
 	old, existed = c.objects[key]
 	c.objects[key] = object
 	for _, index := range c.indices {
 		if existed {
-			index.remove(old)
+			index.remove(old, index.was)
 		}
 		index.add(object, index.next)
 	}
@@ -188,7 +214,7 @@ func (c *contents[T]) delete(key Key) (old T, existed bool) {
 	if existed {
 		delete(c.objects, key)
 		for _, index := range c.indices {
-			index.remove(old)
+			index.remove(old, index.was)
 		}
 	}
 	return old, existed

@@ -166,9 +166,8 @@ func (x *index[T]) add(object T, values []string) {
 	}
 }
 
-func (x *index[T]) remove(old T) {
-	x.was = x.function(x.was[:0], old)
-	for _, value := range x.was {
+func (x *index[T]) remove(old T, values []string) {
+	for _, value := range values {
 		set := x.sets[value]
 		if delete(set, old); len(set) == 0 {
 			delete(x.sets, value)

@@ -152,6 +152,39 @@ func TestAPanicInAnIndexFunctionDoesNotLockTheStore(t *testing.T) {
 	store.Replace(nil)
 }
 
+// An index function is asked about the object that goes, too. It may be slow, or panic because
+// the object was changed in the cache; readers must neither wait nor be locked out.
+func TestReadersDoNotWaitForAnIndexFunctionThatLooksAtTheOldObject(t *testing.T) {
+	for name, write := range inorder.Map(map[string]func(*Store[*corev1.Pod]){
+		"update": func(store *Store[*corev1.Pod]) { store.Put(podOn("a", "node-2")) },
+		"delete": func(store *Store[*corev1.Pod]) { store.Delete(keyIn("shop", "a")) },
+	}) {
+		t.Run(name, func(t *testing.T) {
+			first := podOn("a", "node-1")
+			store, byNode := newPodStore(t, first)
+			store.Put(podOn("b", "node-1"))
+			var broken bool
+			_, err := store.AddIndex("bug", func(values []string, pod *corev1.Pod) []string {
+				if broken && pod == first {
+					panic("the object was changed")
+				}
+				return values
+			})
+			require.NoError(t, err)
+			broken = true
+			require.Panics(t, func() { write(store) })
+			require.True(t, store.mu.TryRLock(), "no reader gets in any more")
+			store.mu.RUnlock()
+			kept, _ := store.Get(keyIn("shop", "a"))
+			require.Same(t, first, kept, "nothing has changed")
+			require.Equal(t, 2, byNode.Count("node-1"))
+			broken = false
+			write(store)
+			require.Equal(t, 1, byNode.Count("node-1"))
+		})
+	}
+}
+
 // The timeline answers when an object came into the cache, and how many there were then.
 func TestTheRecorderIsToldOfEveryChange(t *testing.T) {
 	recorder := trace.New(16)
