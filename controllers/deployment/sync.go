@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/loopwright/loopwright/controllers/internal/claim"
 	"github.com/loopwright/loopwright/manager/client"
@@ -202,4 +204,63 @@ func (s *deploymentSync) notCreated(ctx context.Context, name string, err error)
 		}
 	}
 	return err
+}
+
+// recreate creates no new Pod before the last old one has ended, for programs that must not run in
+// two versions at once.
+func (s *deploymentSync) recreate(ctx context.Context) error {
+	for _, rs := range slices.Clone(s.oldRSs) {
+		if err := s.resize(ctx, rs, 0, false); err != nil {
+			return err
+		}
+	}
+	for _, rs := range s.oldRSs {
+		if runs, err := s.mayRun(ctx, rs); runs || err != nil {
+			return err
+		}
+	}
+	if s.newRS == nil {
+		return s.create(ctx, s.desired())
+	}
+	return s.resize(ctx, s.newRS, s.desired(), false)
+}
+
+// mayRun reports whether Pods of a ReplicaSet may still be running, terminating ones included.
+//
+// It reads that from the ReplicaSet's status, if the status belongs to the current generation.
+// Kubernetes' own controller counts Pods instead, and so keeps all Pods of the cluster in memory.
+// If the ReplicaSet controller does not report terminating Pods, mayRun lists them from the API
+// server.
+func (s *deploymentSync) mayRun(ctx context.Context, rs *appsv1.ReplicaSet) (bool, error) {
+	status := rs.Status
+	switch {
+	case status.Replicas > 0 || status.ObservedGeneration < rs.Generation:
+		return true, nil
+	case status.TerminatingReplicas != nil:
+		return *status.TerminatingReplicas > 0, nil
+	}
+	runs, err := s.ask(ctx, rs)
+	if runs {
+		s.again = time.Second // no event will report their end
+	}
+	return runs, err
+}
+
+// ask asks the API server whether a ReplicaSet has Pods that have not ended.
+func (s *deploymentSync) ask(ctx context.Context, rs *appsv1.ReplicaSet) (bool, error) {
+	selector, err := metav1.LabelSelectorAsSelector(rs.Spec.Selector)
+	if err != nil {
+		return false, fmt.Errorf("the selector of the ReplicaSet %s: %w", rs.Name, err)
+	}
+	var pods corev1.PodList
+	if err := s.live.List(
+		ctx, &pods, client.InNamespace(rs.Namespace),
+		client.MatchingLabelsSelector{Selector: selector},
+	); err != nil {
+		return false, fmt.Errorf("looking for Pods of the old ReplicaSet %s: %w", rs.Name, err)
+	}
+	return slices.ContainsFunc(pods.Items, func(pod corev1.Pod) bool {
+		return metav1.IsControlledBy(&pod, rs) && pod.Status.Phase != corev1.PodSucceeded &&
+			pod.Status.Phase != corev1.PodFailed
+	}), nil
 }

@@ -64,7 +64,7 @@ var Modules = []Module{
 			{Dir: "controllers/replicaset", Bridge: "replicaset/bridge.go", Keep: []string{"rank.go"}},
 			{
 				Dir: "controllers/endpoints", Bridge: "endpoints/bridge.go",
-				Keep: []string{"pack.go", "addresses.go", "addresses.go", "object.go", "pack.go"},
+				Keep: []string{"pack.go", "addresses.go", "object.go"},
 			},
 		},
 	},
