@@ -75,7 +75,7 @@ func TestTheFirstColumnOfAWideTableStaysInSightOnAPhone(t *testing.T) {
 		return [table.scrollLeft, cell.left, cell.right]
 	})()`)
 	require.NoError(t, err)
-	assert.Equal(t, 150.0, cell[0], "the table has a box to scroll in")
+	assert.Positive(t, cell[0], "the table has a box to scroll in")
 	assert.GreaterOrEqual(t, cell[1], 0.0)
 	assert.Less(t, cell[2], 0.6*phone, "the other columns have room")
 }
