@@ -586,17 +586,20 @@ func TestADeploymentThatCannotBeReadIsAFailure(t *testing.T) {
 		_, err := c.ReplaceAll(impatient, web)
 		require.Error(w, err)
 	})
-	inRollout(t, idle, func(w *rolloutWorld) { // the API server refuses it, so this does not happen
+	inMemory(t, func(w *world) { // the API server refuses it, so this does not happen
 		d := deployment(1)
 		d.Spec.Selector.MatchExpressions = []metav1.LabelSelectorRequirement{{Key: "app", Operator: "Resembles"}}
 		_, err := w.Server.Load(appsv1.SchemeGroupVersion.WithResource("deployments"), d)
 		require.NoError(w, err)
 		w.createReplicaSet(replicaSet("other", 0))
-		synctest.Wait()
-		c := &mini.Deployments{Client: w.Manager.Client}
-		_, err = c.ReplaceAll(w.ctx, web)
+		m := mini.NewManager(w.Cluster)
+		c, err := idle(m)
+		require.NoError(w, err)
+		m.AddController(c)
+		w.run(m.Run)
+		_, err = (&mini.Deployments{Client: m.Client}).ReplaceAll(w.ctx, web)
 		require.Error(w, err, "the selector is invalid")
-		require.Empty(w, w.sets())
+		require.Empty(w, (&rolloutWorld{world: w}).sets())
 	})
 }
 
