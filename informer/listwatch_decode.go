@@ -1,7 +1,9 @@
 package informer
 
 import (
-	"encoding/binary"
+	"bytes"
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/runtime/serializer/streaming"
 	"k8s.io/apimachinery/pkg/watch"
 )
 
@@ -37,7 +39,7 @@ func (l *ListWatch[T]) decodeList(
 	decoder := &listDecoder[T]{objectType: l.objectType}
 	switch {
 	case base == jsonType:
-		err = decoder.json(newJSONStream(body))
+		err = decoder.json(body)
 	case base == protobufType && l.isProtobuf:
 		err = decoder.protobuf(newProtobufStream(body))
 	default:
@@ -55,53 +57,84 @@ func (l *ListWatch[T]) decodeList(
 // json reads {"kind": ..., "metadata": {...}, "items": [...]} in any order: the
 // lists of built-in kinds begin with their kind, those of custom resources with
 // the items.
-func (d *listDecoder[T]) json(in *jsonStream) error {
-	var kind, apiVersion string
+func (d *listDecoder[T]) json(body io.Reader) error {
+	in := json.NewDecoder(body)
+	var about metav1.TypeMeta
 	hasItems := false
-	err := in.members(func(name string) error {
-		switch name {
-		case "kind":
-			return in.decode(&kind)
-		case "apiVersion":
-			return in.decode(&apiVersion)
-		case "metadata":
-			var about metav1.ListMeta
-			if err := in.decode(&about); err != nil {
-				return err
-			}
-			d.setMetadata(&about)
-		case "items":
-			hasItems, d.list.Items = true, nil
-			return in.elements(func() error {
-				text, err := in.value()
-				if err != nil {
-					return err
-				}
-				object := d.newObject()
-				if err := d.unmarshal(text, object); err != nil {
-					return err
-				}
-				if kind := object.GetObjectKind().GroupVersionKind(); kind.Kind != "" && !d.is(kind) {
-					return d.wrong(kind)
-				}
-				d.add(object)
-				return nil
-			})
-		default:
-			_, err := in.value()
-			return err
-		}
-		return nil
-	})
-	if err != nil {
+	if err := expect(in, '{'); err != nil {
 		return err
 	}
-	about := schema.FromAPIVersionAndKind(apiVersion, kind)
-	if !d.isList(about) && !(hasItems && d.mayBeList(about)) {
-		return d.wrong(about)
+	for in.More() {
+		name, err := in.Token()
+		if err != nil {
+			return err
+		}
+		switch name {
+		case "kind":
+			err = in.Decode(&about.Kind)
+		case "apiVersion":
+			err = in.Decode(&about.APIVersion)
+		case "metadata":
+			var metadata metav1.ListMeta
+			err = in.Decode(&metadata)
+			d.setMetadata(&metadata)
+		case "items":
+			hasItems = true
+			err = d.jsonItems(in)
+		default:
+			err = in.Decode(new(json.RawMessage))
+		}
+		if err != nil {
+			return err
+		}
 	}
-	d.completeItems(about)
-	return in.finish()
+	if err := expect(in, '}'); err != nil {
+		return err
+	}
+	kind := about.GroupVersionKind()
+	if !d.isList(kind) && !(hasItems && d.mayBeList(kind)) {
+		return d.wrong(kind)
+	}
+	d.completeItems(kind)
+	// A body that is not read to its end costs its connection: net/http cannot use it again.
+	if _, err := in.Token(); !errors.Is(err, io.EOF) {
+		return cmp.Or(err, errors.New("this is not a JSON list: something follows its end"))
+	}
+	return nil
+}
+
+// jsonItems reads an array, or null.
+func (d *listDecoder[T]) jsonItems(in *json.Decoder) error {
+	d.list.Items = nil
+	switch begin, err := in.Token(); {
+	case err != nil || begin == nil:
+		return err
+	case begin != json.Delim('['):
+		return fmt.Errorf("this is not a JSON list: %v where an array was expected", begin)
+	}
+	var text json.RawMessage // reused: decoded objects share nothing with it
+	for in.More() {
+		if err := in.Decode(&text); err != nil {
+			return err
+		}
+		object := d.newObject()
+		if err := d.unmarshal(text, object); err != nil {
+			return err
+		}
+		if kind := object.GetObjectKind().GroupVersionKind(); kind.Kind != "" && !d.is(kind) {
+			return d.wrong(kind)
+		}
+		d.add(object)
+	}
+	return expect(in, ']')
+}
+
+func expect(in *json.Decoder, want json.Delim) error {
+	token, err := in.Token()
+	if err == nil && token != want {
+		err = fmt.Errorf("this is not a JSON list: %v where %v was expected", token, want)
+	}
+	return err
 }
 
 func (d *listDecoder[T]) add(item T) {
@@ -121,110 +154,101 @@ func (d *listDecoder[T]) completeItems(list schema.GroupVersionKind) {
 	}
 }
 
-// decode reads one value into a Go value.
-func (s *jsonStream) decode(into any) error {
-	value, err := s.value()
+// eventDecoder takes events out of the body of a watch.
+//
+// It decodes the objects itself, because only it knows the Go type of a custom resource
+// that no scheme has. What is not a T (a Status, or a mistake) it leaves to the general
+// decoder.
+type eventDecoder[T Object] struct {
+	*objectType[T]
+	isJSON  bool
+	next    func(*metav1.WatchEvent) error
+	general runtime.Decoder
+}
+
+func (l *ListWatch[T]) newEventDecoder(
+	body io.ReadCloser, mediaType string,
+) (*eventDecoder[T], error) {
+	base, parameters, err := mime.ParseMediaType(mediaType)
 	if err != nil {
+		return nil, fmt.Errorf("reading the answer's content type %q: %w", mediaType, err)
+	}
+	general, envelope, framer, err := l.client.negotiator.StreamDecoder(base, parameters)
+	if err != nil {
+		return nil, fmt.Errorf("the answer is %q, which has no decoder: %w", mediaType, err)
+	}
+	e := &eventDecoder[T]{objectType: l.objectType, isJSON: base == jsonType, general: general}
+	if e.isJSON {
+		in := json.NewDecoder(body)
+		e.next = func(event *metav1.WatchEvent) error { return in.Decode(event) }
+		return e, nil
+	}
+	in := streaming.NewDecoder(framer.NewFrameReader(body), envelope)
+	e.next = func(event *metav1.WatchEvent) error {
+		_, _, err := in.Decode(nil, event)
 		return err
 	}
-	return json.Unmarshal(value, into)
+	return e, nil
 }
 
-// eventDecoder takes events out of the body of a watch. It returns io.EOF when the
-// body ends between two events.
-type eventDecoder interface {
-	Decode() (watch.EventType, runtime.Object, error)
-}
-
-// typedEventDecoder decodes events of T, reuses its buffers, and leaves everything
-// that is not a T (a Status, or a mistake) to the general decoder.
-//
-// The general one goes over the JSON of an event five times: to find its end, to read
-// the envelope, to copy the object, to learn the kind, and to decode. This one goes
-// over it three times, and makes no garbage of its buffers.
-type typedEventDecoder[T Object] struct {
-	*objectType[T]
-	frame   func() error // reads the next event into envelope
-	general runtime.Decoder
-
-	envelope metav1.WatchEvent
-	unknown  runtime.Unknown // the protobuf around an object
-}
-
-// newTypedEventDecoder returns a decoder for the body, or nil if there is none for its type.
-func (l *ListWatch[T]) newTypedEventDecoder(body io.Reader, mediaType string) eventDecoder {
-	base, parameters, _ := mime.ParseMediaType(mediaType)
-	general, _, _, err := l.client.negotiator.StreamDecoder(base, parameters)
-	if err != nil {
-		return nil
-	}
-	events := &typedEventDecoder[T]{objectType: l.objectType, general: general}
-	switch {
-	case base == jsonType:
-		in := newJSONStream(body)
-		events.frame = func() error { return events.readJSON(in) }
-	case base == protobufType && l.isProtobuf:
-		in := newProtobufStream(body)
-		events.frame = func() error { return events.readProtobuf(in) }
-	default:
-		return nil
-	}
-	return events
-}
-
-// Decode returns the next event.
-func (e *typedEventDecoder[T]) Decode() (watch.EventType, runtime.Object, error) {
-	e.envelope.Type, e.envelope.Object.Raw = "", e.envelope.Object.Raw[:0]
-	if err := e.frame(); err != nil {
+// Decode returns the next event, or io.EOF if the body ends between two events.
+func (e *eventDecoder[T]) Decode() (watch.EventType, runtime.Object, error) {
+	var event metav1.WatchEvent
+	if err := e.next(&event); err != nil {
 		return "", nil, err
 	}
-	kind := watch.EventType(e.envelope.Type)
+	kind := watch.EventType(event.Type)
 	switch kind {
 	case watch.Added, watch.Modified, watch.Deleted, watch.Bookmark:
-		if object, ok, err := e.object(); ok || err != nil {
+		if object, ok, err := e.object(event.Object.Raw); ok || err != nil {
 			return kind, object, err
 		}
 	case watch.Error:
 	default:
 		return "", nil, fmt.Errorf("the server sent an event of the unknown type %q", kind)
 	}
-	object, err := runtime.Decode(e.general, e.envelope.Object.Raw)
+	object, err := runtime.Decode(e.general, event.Object.Raw)
 	if err != nil {
 		return "", nil, fmt.Errorf("decoding the object of a %s event: %w", kind, err)
 	}
 	return kind, object, nil
 }
 
-// object decodes the envelope's object if it is a T.
-func (e *typedEventDecoder[T]) object() (runtime.Object, bool, error) {
-	raw, object := e.envelope.Object.Raw, e.newObject()
-	if message, ok := any(object).(protobufMessage); ok && len(raw) > 4 &&
-		string(raw[:4]) == protobufMagic {
-		e.unknown = runtime.Unknown{Raw: e.unknown.Raw[:0]}
-		if err := e.unknown.Unmarshal(raw[4:]); err != nil {
-			return nil, false, err
+// object decodes an event's object if it is a T.
+func (e *eventDecoder[T]) object(raw []byte) (_ runtime.Object, ok bool, err error) {
+	object := e.newObject()
+	if e.isJSON {
+		if err := e.unmarshal(raw, object); err != nil {
+			return nil, false, e.orGeneral(err)
 		}
-		if name := e.unknown.GroupVersionKind(); !e.is(name) {
+		name := object.GetObjectKind().GroupVersionKind()
+		if !e.is(name) {
 			return nil, false, e.refuse(name)
 		}
-		err := message.Unmarshal(e.unknown.Raw)
-		e.complete(object, e.unknown.GroupVersionKind())
-		return object, true, err
+		e.complete(object, name)
+		return object, true, nil
 	}
-	if err := e.unmarshal(raw, object); err != nil {
-		return nil, false, e.orGeneral(err)
+	content, isProtobuf := bytes.CutPrefix(raw, []byte(protobufMagic))
+	message, ok := any(object).(protobufMessage)
+	if !isProtobuf || !ok {
+		return nil, false, nil
 	}
-	name := object.GetObjectKind().GroupVersionKind()
+	var about runtime.Unknown
+	if err := about.Unmarshal(content); err != nil {
+		return nil, false, err
+	}
+	name := about.GroupVersionKind()
 	if !e.is(name) {
 		return nil, false, e.refuse(name)
 	}
+	err = message.Unmarshal(about.Raw)
 	e.complete(object, name)
-	return object, true, nil
+	return object, true, err
 }
 
 // refuse is the error for an object of another kind. The general decoder has a
 // better one for a typed object, because the scheme may know what it is.
-func (e *typedEventDecoder[T]) refuse(name schema.GroupVersionKind) error {
+func (e *eventDecoder[T]) refuse(name schema.GroupVersionKind) error {
 	if name.Kind == e.kind {
 		return e.wrong(name)
 	}
@@ -233,37 +257,11 @@ func (e *typedEventDecoder[T]) refuse(name schema.GroupVersionKind) error {
 
 // orGeneral leaves the error to the general decoder, which needs a Go type for the
 // kind.
-func (e *typedEventDecoder[T]) orGeneral(err error) error {
+func (e *eventDecoder[T]) orGeneral(err error) error {
 	if e.form == FormTyped {
 		return nil
 	}
 	return err
-}
-
-// readJSON reads {"type": ..., "object": {...}}.
-func (e *typedEventDecoder[T]) readJSON(in *jsonStream) error {
-	if _, err := in.peek(); err != nil {
-		return err // io.EOF: a good end
-	}
-	return unexpectedEOF(in.members(func(name string) error {
-		if name == "type" {
-			return in.decode(&e.envelope.Type)
-		}
-		value, err := in.value()
-		if name == "object" {
-			e.envelope.Object.Raw = append(e.envelope.Object.Raw[:0], value...)
-		}
-		return err
-	}))
-}
-
-// readProtobuf reads a length of four bytes, and the event.
-func (e *typedEventDecoder[T]) readProtobuf(in *protobufStream) error {
-	var length [4]byte
-	if _, err := io.ReadFull(in, length[:]); err != nil {
-		return err // io.EOF: a good end
-	}
-	return unexpectedEOF(in.decode(int64(binary.BigEndian.Uint32(length[:])), &e.envelope))
 }
 
 // unexpectedEOF is for a body that ends in the middle of something.

@@ -99,6 +99,9 @@ func newProtobufStream(in io.Reader) *protobufStream {
 	return &protobufStream{Reader: bufio.NewReaderSize(in, streamBuffer)}
 }
 
+// streamBuffer is how many bytes are read at once.
+const streamBuffer = 64 << 10
+
 // ReadByte counts, for binary.ReadUvarint.
 func (s *protobufStream) ReadByte() (byte, error) {
 	s.read++
@@ -149,8 +152,8 @@ func (s *protobufStream) fields(size int64, field func(number int, size int64) e
 	return nil
 }
 
-// mostObject bounds the memory for one object, in bytes, of a list or a watch.
-// It is where apimachinery's decoder of watches stops, too; etcd takes 1.5 MB by
+// mostObject bounds the memory for one object, in bytes, of a list.
+// It is where apimachinery's decoder of watches stops; etcd takes 1.5 MB by
 // default. A list as a whole has no limit.
 const mostObject = 16 << 20
 

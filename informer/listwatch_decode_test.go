@@ -138,7 +138,6 @@ func TestJSONInAnyOrderAndShapeIsRead(t *testing.T) {
 		"no null":      `{"kind":"PodList","items":nonsense}`,
 		"no value":     `{"kind":"PodList","a":,"items":[]}`,
 		"more text":    `{"kind":"PodList","items":[]} {}`,
-		"endless":      `{"kind":"PodList","items":[]}` + strings.Repeat(" ", 3*streamBuffer),
 	}) {
 		_, err := sends{jsonType, []byte(text)}.pods(t)
 		require.Error(t, err, name)
@@ -155,8 +154,8 @@ func FuzzJSONStream(f *testing.F) {
 		read := func(in io.Reader) string {
 			pods, err := newObjectType[*corev1.Pod](podResource, ListWatchOptions{Scheme: scheme.Scheme})
 			require.NoError(t, err)
-			decoder, stream := &listDecoder[*corev1.Pod]{objectType: pods}, newJSONStream(in)
-			err = decoder.json(stream)
+			decoder := &listDecoder[*corev1.Pod]{objectType: pods}
+			err = decoder.json(in)
 			return fmt.Sprint(len(decoder.list.Items), decoder.list.ResourceVersion, err != nil)
 		}
 		random := rand.New(rand.NewPCG(seed, 1))
@@ -338,8 +337,8 @@ func eventsIn(t *testing.T, mediaType string) (stream []byte, second int) {
 }
 
 // A watch that ends between two events has ended in good order, and one that ends anywhere else has
-// not. If
-// the network broke, it is not the server that ended it.
+// not, unless it is behind the length of an event: apimachinery does not tell these apart. The next
+// watch brings that event. If the network broke, it is not the server that ended it.
 func TestAWatchReportsWhatBrokeIt(t *testing.T) {
 	for _, mediaType := range []string{jsonType, protobufType} {
 		stream, second := eventsIn(t, mediaType)
@@ -368,7 +367,8 @@ func TestAWatchReportsWhatBrokeIt(t *testing.T) {
 			require.Equal(t, want, append([]string{}, names...), "%s, after %d bytes", mediaType, n)
 			names, err = read(bytes.NewReader(stream[:n]))
 			require.Equal(t, want, append([]string{}, names...), "%s, after %d bytes", mediaType, n)
-			if n == 0 || n == second || n == len(stream) {
+			lengthOnly := mediaType == protobufType && (n == 4 || n == second+4)
+			if n == 0 || n == second || n == len(stream) || lengthOnly {
 				require.Equal(t, io.EOF, err, "%s: a good end", mediaType)
 			} else {
 				require.ErrorIs(t, err, io.ErrUnexpectedEOF, "%s, after %d bytes", mediaType, n)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -214,8 +215,9 @@ func TestMetadataInProtobufTakesTheFastDecoders(t *testing.T) {
 		Object: runtime.RawExtension{Raw: encodedMetadata(t, &object)}}).Marshal()
 	require.NoError(t, err)
 	stream := append(binary.BigEndian.AppendUint32(nil, uint32(len(framed))), framed...)
-	decoder := pods.newTypedEventDecoder(bytes.NewReader(stream), protobufType+";stream=watch")
-	require.NotNil(t, decoder)
+	decoder, err := pods.newEventDecoder(io.NopCloser(bytes.NewReader(stream)),
+		protobufType+";stream=watch")
+	require.NoError(t, err)
 	_, decoded, err := decoder.Decode()
 	require.NoError(t, err)
 	require.Equal(t, podKind, decoded.GetObjectKind().GroupVersionKind())

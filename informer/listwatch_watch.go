@@ -5,15 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"sync/atomic"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/serializer/streaming"
 	"k8s.io/apimachinery/pkg/watch"
-	restwatch "k8s.io/client-go/rest/watch"
 
 	"github.com/loopwright/loopwright/trace"
 )
@@ -68,7 +65,7 @@ func (l *ListWatch[T]) Watch(ctx context.Context, options metav1.ListOptions) (W
 	options.Watch = true
 	body, mediaType, err := l.client.get(ctx, options)
 	if err == nil {
-		var decoder eventDecoder
+		var decoder *eventDecoder[T]
 		if decoder, err = l.newEventDecoder(body, mediaType); err == nil {
 			start := trace.Event{Kind: trace.WatchStart, Version: options.ResourceVersion}
 			if options.SendInitialEvents != nil && *options.SendInitialEvents {
@@ -85,30 +82,11 @@ func (l *ListWatch[T]) Watch(ctx context.Context, options metav1.ListOptions) (W
 	return nil, err
 }
 
-// newEventDecoder takes the stream apart. In general, a framer finds where an event ends,
-// the envelope holds the type of the event, and the object is decoded last; for
-// JSON and protobuf there is a faster way.
-func (l *ListWatch[T]) newEventDecoder(body io.ReadCloser, mediaType string) (eventDecoder, error) {
-	if fast := l.newTypedEventDecoder(body, mediaType); fast != nil {
-		return fast, nil
-	}
-	base, parameters, err := mime.ParseMediaType(mediaType)
-	if err != nil {
-		return nil, fmt.Errorf("reading the answer's content type %q: %w", mediaType, err)
-	}
-	object, envelope, framer, err := l.client.negotiator.StreamDecoder(base, parameters)
-	if err != nil {
-		return nil, fmt.Errorf("the answer is %q, which has no decoder: %w", mediaType, err)
-	}
-	return restwatch.NewDecoder(streaming.NewDecoder(framer.NewFrameReader(body), envelope), object),
-		nil
-}
-
 // httpWatch reads events from the body of an HTTP answer.
 type httpWatch[T Object] struct {
 	from    *ListWatch[T]
 	body    io.Closer
-	decoder eventDecoder
+	decoder *eventDecoder[T]
 	version string // of the last event, or of the start
 	ended   error  // what Next returns from now on
 	closed  atomic.Bool
