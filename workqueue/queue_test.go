@@ -12,9 +12,11 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"weak"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/loopwright/loopwright/internal/inorder"
 	"github.com/loopwright/loopwright/trace"
 )
 
@@ -244,6 +246,39 @@ func TestAnItemThatIsNotEqualToItselfIsReported(t *testing.T) {
 	}
 	require.Len(t, reported, 2)
 	require.EqualError(t, reported[0], "done called for NaN, which no worker holds")
+}
+
+// A worker may hang for a week. What came after its item, and is done, must not stay in memory.
+func TestAnItemThatIsHeldKeepsNoOtherInMemory(t *testing.T) {
+	type item struct{ name string }
+	for name, q := range inorder.Map(map[string]TypedInterface[*item]{
+		"first-in first-out": New(Options[*item]{}),
+		"by priority":        NewPriority(PriorityOptions[*item]{}),
+	}) {
+		var items []weak.Pointer[item]
+		add := func() {
+			i := new(item)
+			items = append(items, weak.Make(i))
+			q.Add(i)
+		}
+		take := func(done bool) {
+			i, _ := q.Get()
+			if done {
+				q.Done(i)
+			}
+		}
+		for range 3 {
+			add()
+		}
+		take(false)
+		take(true)
+		take(true)
+		runtime.GC()
+		require.NotNil(t, items[0].Value(), "%s: a worker holds it", name)
+		require.Nil(t, items[1].Value(), "%s: it is done", name)
+		require.Nil(t, items[2].Value(), "%s: it is done", name)
+		q.ShutDown()
+	}
 }
 
 func TestAQueueHasNoGoroutine(t *testing.T) {

@@ -27,34 +27,30 @@ func TestATerminalErrorIsCountedAsSuch(t *testing.T) {
 
 // The rules and dashboards that people have count on the buckets of controller-runtime.
 func TestTheTimeOfAReconcileIsMeasuredInControllerRuntimesBuckets(t *testing.T) {
-	for _, c := range []struct {
-		name    string
-		options Options
-	}{
-		{"one request", Options{Reconciler: reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {
-			time.Sleep(9 * time.Second)
-			return reconcile.Result{}, nil
-		})}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				c.options.Recorder = trace.New(0)
-				r, queue := start(t, c.options)
-				queue.Add(req("web"))
-				time.Sleep(time.Minute)
-				require.NoError(t, r.end())
-				ends := trace.Filter{Kinds: []trace.Kind{trace.ReconcileEnd}}.Select(c.options.Recorder.Events())
-				require.Len(t, ends, 1)
-				require.Equal(t, 9*time.Second, ends[0].Took)
+	synctest.Test(t, func(t *testing.T) {
+		recorder := trace.New(0)
+		r, queue := start(t, Options{Recorder: recorder, Reconciler: reconcile.Func(
+			func(context.Context, reconcile.Request) (reconcile.Result, error) {
+				time.Sleep(9 * time.Second)
+				return reconcile.Result{}, nil
+			})})
+		queue.Add(req("web"))
+		time.Sleep(time.Minute)
+		require.NoError(t, r.end())
+		onlyEnds := trace.Filter{Kinds: []trace.Kind{trace.ReconcileEnd}}
+		ends := onlyEnds.Select(recorder.Events())
+		require.Len(t, ends, 1)
+		require.Equal(t, 9*time.Second, ends[0].Took)
 
-				sum, bounds, schema := histogram(t, "controller_runtime_reconcile_time_seconds")
-				require.Equal(t, 9.0, sum)
-				require.Equal(t, []float64{0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1,
-					1.25, 1.5, 1.75, 2, 2.5, 3, 3.5, 4, 4.5, 5, 6, 7, 8, 9, 10, 15, 20, 25, 30, 40, 50, 60}, bounds)
-				require.EqualValues(t, 3, schema, "the buckets of a native histogram, which grow by 2^(1/8), the most below 1.1")
-			})
-		})
-	}
+		sum, bounds, schema := histogram(t, "controller_runtime_reconcile_time_seconds")
+		require.Equal(t, 9.0, sum)
+		require.Equal(t, []float64{0.005, 0.01, 0.025, 0.05,
+			0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1,
+			1.25, 1.5, 1.75, 2, 2.5, 3, 3.5, 4, 4.5, 5, 6, 7, 8, 9,
+			10, 15, 20, 25, 30, 40, 50, 60}, bounds)
+		require.EqualValues(t, 3, schema,
+			"the buckets of a native histogram, which grow by 2^(1/8), the most below 1.1")
+	})
 }
 
 // histogram returns the sum, the buckets and the native schema of a histogram of the test's controller.

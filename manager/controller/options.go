@@ -23,8 +23,8 @@ type Options struct {
 	MaxConcurrentReconciles int
 
 	// SkipNameValidation allows a name that another controller has. Their metrics are added up
-	// then. A name is free again when the Start of its controller has returned, or when nobody has
-	// the controller any more that was to be started; in controller-runtime, it never is.
+	// then. A name is free again when the Start of its controller has returned; in
+	// controller-runtime, it never is.
 	SkipNameValidation *bool
 	// NeedLeaderElection says whether a manager waits to become the leader before it starts the
 	// controller; nil stands for true.

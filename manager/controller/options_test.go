@@ -14,22 +14,6 @@ import (
 	"github.com/loopwright/loopwright/workqueue"
 )
 
-func TestANameIsTakenUntilItsControllerHasEnded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		options := Options{Reconciler: new(calls).answering()}
-		c, _ := start(t, options)
-		_, err := NewUnmanaged(t.Name(), options)
-		require.ErrorContains(t, err, t.Name())
-		second := options
-		second.SkipNameValidation = new(true)
-		_, err = NewUnmanaged(t.Name(), second)
-		require.NoError(t, err)
-		require.NoError(t, c.end())
-		c, _ = start(t, options)
-		require.NoError(t, c.end())
-	})
-}
-
 func TestMistakesInTheOptionsAreErrors(t *testing.T) {
 	reconciler := new(calls).answering()
 	_, err := NewUnmanaged("", Options{Reconciler: reconciler})

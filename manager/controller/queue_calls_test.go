@@ -59,26 +59,22 @@ func (q notedQueue) ShutDown() {
 // are forgotten.
 func TestARequestIsAddedAgainBeforeItIsLetGo(t *testing.T) {
 	again := returns{Result: reconcile.Result{RequeueAfter: time.Hour}}
-	for _, c := range []struct {
-		name    string
-		options Options
-	}{
-		{"alone", Options{Reconciler: new(calls).answering(again)}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var calls []string
-				c.options.NewQueue = func(string, workqueue.TypedRateLimiter[reconcile.Request]) clientQueue {
-					return notedQueue{workqueue.NewPriority(workqueue.PriorityOptions[reconcile.Request]{}), &calls}
-				}
-				r, queue := start(t, c.options)
-				queue.Add(req("web"))
-				synctest.Wait()
-				require.Equal(t, []string{"forget", "add", "done"}, calls)
-				require.NoError(t, r.end())
-			})
-		})
-	}
+	synctest.Test(t, func(t *testing.T) {
+		options := Options{Reconciler: new(calls).answering(again)}
+		var called []string
+		options.NewQueue = func(
+			string, workqueue.TypedRateLimiter[reconcile.Request],
+		) clientQueue {
+			return notedQueue{
+				workqueue.NewPriority(workqueue.PriorityOptions[reconcile.Request]{}), &called,
+			}
+		}
+		r, queue := start(t, options)
+		queue.Add(req("web"))
+		synctest.Wait()
+		require.Equal(t, []string{"forget", "add", "done"}, called)
+		require.NoError(t, r.end())
+	})
 }
 
 // Each call is an entry in the metrics of somebody's queue, and two for one are a wrong number.

@@ -179,7 +179,9 @@ func feltRows() []row {
 }
 
 func TestThePageHasWhatIsFeltAndFirstWhereWeLose(t *testing.T) {
-	w := whole{Facts: []fact{{"Go", "go1.26"}}, Rows: feltRows()}
+	where := machine{Processor: "a processor", Memory: "24 GB", System: "Linux", Go: "go1.26",
+		Processors: 2, Originals: []module{{"k8s.io/client-go", "v0.37.2"}}}
+	w := whole{Facts: where.facts(), Rows: feltRows()}
 	w.Rows[3].Before = &outcome{5, 5, 5}
 	slow := someRows()[1]
 	slow.Before = &slow.outcome
@@ -198,6 +200,9 @@ func TestThePageHasWhatIsFeltAndFirstWhereWeLose(t *testing.T) {
 	require.Contains(t, page, "\ntime of `queue Slow` (2.00 s, not 1.00 s).")
 	require.Contains(t, page, "ours is worse in 2, better in 18, and in 0 there is no difference. In the\nother 1,")
 	require.NotContains(t, page, "growing up")
+	require.Contains(t, page, "| machine | a processor, 2 processors, 24 GB, Linux |\n"+
+		"| Go | go1.26 |\n| k8s.io/client-go | v0.37.2 |\n",
+		"a figure says nothing without the machine and the versions")
 
 	w.Rows[4].Mini = 7
 	page, err = w.page()
