@@ -579,13 +579,22 @@ func TestADeploymentThatIsBeingDeletedGetsNoReplicaSet(t *testing.T) {
 
 // Not to know the Deployment is not to be at its end.
 func TestADeploymentThatCannotBeReadIsAFailure(t *testing.T) {
-	inMemory(t, func(w *world) {
-		c := &mini.Deployments{Client: mini.NewManager(w.Cluster).Client} // its cache does not run
-		impatient, cancel := context.WithTimeout(w.ctx, time.Second)
-		defer cancel()
-		_, err := c.ReplaceAll(impatient, web)
-		require.Error(w, err)
-	})
+	for _, resource := range []string{"deployments", "replicasets"} {
+		inMemory(t, func(w *world) {
+			w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: "list", Resource: resource}, Hang: true})
+			_, err := w.Other.AppsV1().Deployments("default").Create(w.ctx, deployment(1), metav1.CreateOptions{})
+			require.NoError(w, err)
+			m := mini.NewManager(w.Cluster)
+			c, err := idle(m)
+			require.NoError(w, err)
+			m.AddController(c)
+			w.run(m.Run)
+			impatient, cancel := context.WithTimeout(w.ctx, time.Second)
+			defer cancel()
+			_, err = (&mini.Deployments{Client: m.Client}).ReplaceAll(impatient, web)
+			require.Error(w, err, resource)
+		})
+	}
 	inMemory(t, func(w *world) { // the API server refuses it, so this does not happen
 		d := deployment(1)
 		d.Spec.Selector.MatchExpressions = []metav1.LabelSelectorRequirement{{Key: "app", Operator: "Resembles"}}

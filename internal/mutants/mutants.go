@@ -48,8 +48,11 @@ type wrap struct {
 	inner       bool // for expressions: inside a statement's wraps if both cover the same part
 }
 
-func (m *Mutant) String() string {
-	return fmt.Sprintf("%s:%d: %s: %s: %s -> %s", m.File, m.Line, m.Function, m.Operator, m.Original, m.Mutated)
+func (m *Mutant) String() string { return fmt.Sprintf("%s:%d: %s", m.File, m.Line, m.name()) }
+
+// name is the same wherever in the file the function stands.
+func (m *Mutant) name() string {
+	return fmt.Sprintf("%s: %s: %s -> %s", m.Function, m.Operator, m.Original, m.Mutated)
 }
 
 // inWords is source code on one line and without comments, for people and for the list of

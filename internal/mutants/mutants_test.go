@@ -50,6 +50,20 @@ func TestMistakesThatNobodyNoticesAreFound(t *testing.T) {
 	golden(t, "testdata/shelf.golden", out)
 }
 
+func TestAMutantThatDoesTheSameIsLeftOut(t *testing.T) {
+	was := equivalents
+	defer func() { equivalents = was }()
+	const same = here + "shelf/shelf.go: Shelf.Put: boundary: len(s.spare) < keep"
+	equivalents = "other.go: Other: boundary\n" + same + "\n"
+	out, _ := runShelf(t, Options{Verbose: true})
+	require.NotContains(t, out, "boundary: len(s.spare) < keep")
+	require.Contains(t, out, "condition: len(s.spare) < keep")
+
+	equivalents += same + "\n"
+	_, err := runShelf(t, Options{})
+	require.ErrorContains(t, err, "take this line out, there is no such mutant: Shelf.Put: boundary")
+}
+
 // With a test that fails anyway every mutant would look killed.
 func TestTestsThatFailWithoutAMutantJudgeNothing(t *testing.T) {
 	o := Options{Root: moduleRoot(t), Files: []string{here + "broken/broken.go"}, Jobs: 1}

@@ -2,6 +2,7 @@ package mutants
 
 import (
 	"context"
+	_ "embed"
 	"fmt"
 	"os"
 	"os/exec"
@@ -18,6 +19,21 @@ type Outcome struct {
 	*Mutant
 	verdict verdict
 	tests   []string // those that reach it, the quickest first
+}
+
+// equivalents has a line for each mutant that no test can notice, because it does the same as the code.
+//
+//go:embed equivalent.txt
+var equivalents string
+
+// equivalent returns how the names of a file's equivalent mutants begin.
+func equivalent(file string) (same []string) {
+	for line := range strings.Lines(equivalents) {
+		if name, ok := strings.CutPrefix(line, file+": "); ok {
+			same = append(same, strings.TrimSpace(name))
+		}
+	}
+	return same
 }
 
 // lab runs the mutants of one package.
@@ -121,13 +137,23 @@ func (l *lab) baseline(ctx context.Context, name string) (took cost, reached map
 
 func (l *lab) packageDir() string { return filepath.Join(l.root, filepath.FromSlash(l.dir)) }
 
-// file runs all mutants of a file. done is called after each of them.
+// file runs all mutants of a file but those that do the same. done is called after each of them.
 func (l *lab) file(ctx context.Context, name string, done func(n, of int)) ([]Outcome, error) {
+	same := equivalent(name)
 	var outcomes []Outcome
 	for _, m := range l.mutants {
-		if m.File == name {
-			outcomes = append(outcomes, Outcome{Mutant: m, tests: l.reaching(m)})
+		if m.File != name {
+			continue
 		}
+		is := func(line string) bool { return strings.HasPrefix(m.name(), line) }
+		if at := slices.IndexFunc(same, is); at >= 0 {
+			same = slices.Delete(same, at, at+1)
+			continue
+		}
+		outcomes = append(outcomes, Outcome{Mutant: m, tests: l.reaching(m)})
+	}
+	if len(same) > 0 {
+		return nil, fmt.Errorf("equivalent.txt: take this line out, there is no such mutant: %s", same[0])
 	}
 	var mu sync.Mutex // guards n
 	n := 0
