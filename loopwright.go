@@ -14,11 +14,13 @@ package loopwright
 
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/loopwright/loopwright/manager"
 	"github.com/loopwright/loopwright/manager/builder"
 	"github.com/loopwright/loopwright/manager/client/config"
+	"github.com/loopwright/loopwright/manager/controller/controllerutil"
 	"github.com/loopwright/loopwright/manager/log"
 	"github.com/loopwright/loopwright/manager/reconcile"
 	"github.com/loopwright/loopwright/manager/scheme"
@@ -62,6 +64,13 @@ var (
 	NewManager = manager.New
 	// NewControllerManagedBy begins a controller that a manager starts and stops.
 	NewControllerManagedBy = builder.ControllerManagedBy
+	// SetControllerReference makes one object the controller of another one: the garbage collector removes the
+	// second with the first, and a controller that Owns the second is told of it.
+	SetControllerReference = controllerutil.SetControllerReference
+	// CreateOrUpdate makes an object what a function says it should be, or creates it.
+	CreateOrUpdate = controllerutil.CreateOrUpdate
+	// CreateOrPatch is CreateOrUpdate with a patch, which also writes the status.
+	CreateOrPatch = controllerutil.CreateOrPatch
 	// SetupSignalHandler returns a context that ends when the process is told to stop. The second time it
 	// is told, the process ends at once.
 	SetupSignalHandler = signals.SetupSignalHandler
@@ -76,3 +85,8 @@ var (
 	// LoggerInto puts a logger into a context.
 	LoggerInto = log.IntoContext
 )
+
+// NewWebhookManagedBy begins the webhooks of a kind, which a manager's webhook server serves.
+func NewWebhookManagedBy[T runtime.Object](mgr manager.Manager, obj T) *builder.WebhookBuilder[T] {
+	return builder.WebhookManagedBy(mgr, obj)
+}
