@@ -91,6 +91,15 @@ func TestAFactorySharesInformersAndStopsOne(t *testing.T) {
 	})
 }
 
+// An informer may come while Run is between its look at what there is and its wait. If nothing wakes
+// Run then, the informer starts with the next one, or never.
+func TestAnInformerThatComesWakesAFactoryThatDoesNotWaitYet(t *testing.T) {
+	factory := NewFactory(&rest.Config{Host: "http://nobody"}, FactoryOptions{})
+	_, err := InformerFor[*corev1.Pod](factory, Collection{Resource: podResource})
+	require.NoError(t, err)
+	require.Len(t, factory.joined, 1, "the wake-up is lost")
+}
+
 // A program that waits for an informer that will never start must not wait forever.
 func TestAnInformerThatIsStoppedBeforeItsStartTellsThoseWhoWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -76,7 +76,7 @@ func (i informerSink[T]) put(object T, initial bool) {
 		// nobody saw it. To a handler it must not look like a change.
 		i.apply(delta[T]{kind: deltaDeleted, object: known, old: known, unseen: true}, added)
 	case !isSame(known, object):
-		i.apply(delta[T]{kind: deltaUpdated, object: object, old: known, initial: initial})
+		i.apply(delta[T]{kind: deltaUpdated, object: object, old: known})
 	}
 }
 
@@ -172,9 +172,7 @@ func (i informerSink[T]) transformed(object T) T {
 }
 
 // Transform changes an object before anybody sees it, to make it smaller, and
-// returns it or another one. It may change all of the object but the bytes of the
-// field sets in managedFields, which objects with equal sets share. Name, namespace,
-// UID and resourceVersion must stay.
+// returns it or another one. Name, namespace, UID and resourceVersion must stay.
 //
 // Errors: an object whose transform fails is stored as the transform left it, and
 // InformerOptions.OnTransformError is called. An object that is too large does less

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/loopwright/loopwright/internal/inorder"
+	"github.com/loopwright/loopwright/trace"
 )
 
 // handFed is an informer that gets from the test what a reflector would bring.
@@ -97,6 +98,20 @@ func TestAListLeadsAHandlerFromWhatItKnowsToWhatThereIs(t *testing.T) {
 		require.Equal(t, heard{"delete a1 true", "add b4 false", "add n2 false", "delete g1 true"}, h)
 		require.Equal(t, 3, i.store.Len())
 	})
+}
+
+// The timeline shows which ends are a conclusion: the last state may be old.
+func TestTheRecorderIsToldOfEndsThatNobodySaw(t *testing.T) {
+	recorder := trace.New(16)
+	i := handFed(InformerOptions[*corev1.Pod]{Recorder: recorder})
+	i.Replace([]*corev1.Pod{a1, podNamed("gone", "g", "1"), podNamed("seen", "s", "1")}, "1")
+	i.Apply(eventOf(watch.Deleted, podNamed("seen", "s", "2")))
+	i.Replace([]*corev1.Pod{b4}, "4")
+	var told []string
+	for _, event := range (trace.Filter{Kinds: []trace.Kind{trace.Delta}}).Select(recorder.Events()) {
+		told = append(told, event.Op+" "+event.Name+" "+event.Version)
+	}
+	require.Equal(t, []string{"tombstone web 1", "tombstone gone 1"}, told)
 }
 
 // A pod is replaced by one of the same name. A controller that finds none creates a third.
@@ -220,7 +235,8 @@ func TestAWaitEndsWhenTheStoreHasTheChangeAndNotBefore(t *testing.T) {
 		_, err := i.Store().AddIndex("look", func(values []string, pod *corev1.Pod) []string {
 			if pod == a2 && looked == 0 {
 				looked++
-				require.Empty(t, ended, "the wait is over, and the object is not stored yet")
+				require.ErrorIs(t, i.WaitFor(over(t), KeyOf(a1), "2"), context.Canceled,
+					"the wait is over, and the object is not stored yet")
 			}
 			return values
 		})
@@ -234,6 +250,60 @@ func TestAWaitEndsWhenTheStoreHasTheChangeAndNotBefore(t *testing.T) {
 		require.Len(t, ended, 2, "the store is past version 5: it is not older than the write, "+
 			"whatever it holds")
 	})
+}
+
+// A list changes many objects. Whoever waits for its version may read any of them next.
+func TestTheVersionOfAListIsReachedWhenAllOfItIsInTheStore(t *testing.T) {
+	i := handFed(InformerOptions[*corev1.Pod]{})
+	i.Replace([]*corev1.Pod{a1, podNamed("gone", "g", "1")}, "1")
+	looked := 0
+	_, err := i.Store().AddIndex("look", func(values []string, pod *corev1.Pod) []string {
+		if looked++; looked > 2 { // not for AddIndex
+			require.ErrorIs(t, i.WaitFor(over(t), keyIn("shop", "gone"), "5"), context.Canceled)
+		}
+		return values
+	})
+	require.NoError(t, err)
+	i.Replace([]*corev1.Pod{a2, podNamed("new", "n", "5")}, "5")
+	require.Greater(t, looked, 2)
+	require.NoError(t, i.WaitFor(over(t), keyIn("shop", "gone"), "5"))
+}
+
+// An object may be gone before the store has heard of its last write. There is no event for the
+// caller then: whatever else shows how far the store has come must end the wait, because nothing
+// more may happen for an hour.
+func TestAWaitEndsWhateverShowsHowFarTheStoreHasCome(t *testing.T) {
+	type sink = informerSink[*corev1.Pod]
+	version := func(ctx context.Context, i sink) error {
+		return i.WaitFor(ctx, keyIn("shop", "gone"), "5")
+	}
+	end := func(ctx context.Context, i sink) error {
+		return i.WaitForEnd(ctx, KeyOf(a1), func(*corev1.Pod) bool { return true })
+	}
+	for name, c := range inorder.Map(map[string]struct {
+		wait  func(ctx context.Context, i sink) error
+		comes func(i sink)
+	}{
+		"another object's event": {version, func(i sink) {
+			i.Apply(eventOf(watch.Added, podNamed("other", "o", "5")))
+		}},
+		"a list":                   {version, func(i sink) { i.Replace(nil, "5") }},
+		"a bookmark":               {version, func(i sink) { i.Progress("5") }},
+		"a list without a version": {end, func(i sink) { i.Replace(nil, "") }},
+	}) {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				i := handFed(InformerOptions[*corev1.Pod]{})
+				i.Replace([]*corev1.Pod{a1}, "1")
+				ended := make(chan error, 1)
+				go func() { ended <- c.wait(t.Context(), i) }()
+				synctest.Wait()
+				require.Empty(t, ended)
+				c.comes(i)
+				require.NoError(t, <-ended)
+			})
+		})
+	}
 }
 
 // The mode that finds out who changes cached objects is for tests. A program that does not ask

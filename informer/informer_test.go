@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -121,6 +122,51 @@ func TestARemovedHandlerIsNotCalledAnyMore(t *testing.T) {
 		_, err := i.AddHandler(removed.handler(), HandlerOptions{Name: "late"})
 		require.EqualError(t, err, `adding handler "late": the informer has stopped`)
 		require.ErrorIs(t, i.Run(t.Context()), errInformerRan)
+	})
+}
+
+// Whoever removes a handler that hangs gets on with their work, and it collects no more news. What
+// the handler uses may be freed when it has returned.
+func TestAHandlerThatHangsCanBeRemoved(t *testing.T) {
+	inInformer(t, InformerOptions[*corev1.ConfigMap]{}, func(t *testing.T, w world,
+		i *Informer[*corev1.ConfigMap], start, _ func()) {
+		hang := make(chan struct{})
+		goOn := sync.OnceFunc(func() { close(hang) })
+		defer goOn()
+		r := add(t, i, HandlerFuncs[*corev1.ConfigMap]{Add: func(*corev1.ConfigMap, bool) { <-hang }},
+			HandlerOptions{})
+		w.create(t, "a", nil)
+		start()
+		synctest.Wait()
+		r.Remove()
+		w.create(t, "b", nil)
+		synctest.Wait()
+		require.Equal(t, 1, r.Backlog().Pending, "the call in which it hangs")
+		select {
+		case <-r.Done():
+			t.Fatal("it is done, and has not returned")
+		default:
+		}
+		goOn()
+		<-r.Done()
+	})
+}
+
+// Nobody empties the backlog of a handler that has ended its goroutine. It must not grow.
+func TestAHandlerThatEndsItsGoroutineIsForgotten(t *testing.T) {
+	options := InformerOptions[*corev1.ConfigMap]{RecoverPanics: true, OnPanic: func(HandlerPanic) {}}
+	inInformer(t, options, func(t *testing.T, w world,
+		i *Informer[*corev1.ConfigMap], start, _ func()) {
+		r := add(t, i, HandlerFuncs[*corev1.ConfigMap]{
+			Add: func(*corev1.ConfigMap, bool) { runtime.Goexit() },
+		}, HandlerOptions{})
+		w.create(t, "a", nil)
+		start()
+		<-r.Done()
+		synctest.Wait()
+		w.create(t, "b", nil)
+		synctest.Wait()
+		require.Equal(t, 1, r.Backlog().Pending, "the call that has not returned")
 	})
 }
 
@@ -269,7 +315,10 @@ func TestAnInformerWhoseKindIsDeletedStopsAndSaysWhy(t *testing.T) {
 		w := newWorld(t, server.Config(), metav1.NamespaceDefault)
 		i := NewInformer(ListerWatcher[*corev1.ConfigMap](w.listWatch(t, ListWatchOptions{})),
 			InformerOptions[*corev1.ConfigMap]{
-				Reflector: ReflectorOptions{GiveUp: func(err error) bool { var refused *RefusedError; return errors.As(err, &refused) }},
+				Reflector: ReflectorOptions{GiveUp: func(err error) bool {
+					var refused *RefusedError
+					return errors.As(err, &refused)
+				}},
 			})
 		var told diary
 		add(t, i, told.handler(), HandlerOptions{})

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
 )
 
 // ending starts a wait for the end of an object with that UID, and returns what it has come to.
@@ -105,4 +106,25 @@ func TestAWaitForTheEndOfAnObjectEndsWithItsContextAndWithTheInformer(t *testing
 		require.ErrorIs(t, err, errInformerStopped)
 		require.ErrorIs(t, i.WaitForEnd(t.Context(), KeyOf(a), here), errInformerStopped)
 	})
+}
+
+// Between the look into the store and the wait, the event may come. No other one may come for an
+// hour.
+func TestAChangeThatComesDuringTheLookEndsTheWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		i := handFed(InformerOptions[*corev1.Pod]{})
+		i.Replace([]*corev1.Pod{a1}, "1")
+		require.NoError(t, i.WaitForEnd(t.Context(), KeyOf(a1), func(*corev1.Pod) bool {
+			i.Apply(eventOf(watch.Deleted, a2))
+			return true
+		}))
+	})
+}
+
+// What the store holds need not be waited for, even if the rest of its list is still to come.
+func TestAWaitForWhatIsInTheStoreIsOver(t *testing.T) {
+	i := handFed(InformerOptions[*corev1.Pod]{})
+	i.apply(added(a2))
+	require.NoError(t, i.WaitFor(over(t), KeyOf(a2), "2"))
+	require.ErrorIs(t, i.WaitFor(over(t), KeyOf(a2), "3"), context.Canceled)
 }

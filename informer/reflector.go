@@ -217,9 +217,9 @@ type Health struct {
 	// ResourceVersion is the version of the sink's view. It is empty before the
 	// first view, and while polling.
 	ResourceVersion string
-	// LastContact is when the server last accepted a request, or sent a page, an
-	// event or a bookmark. Servers that know bookmarks send one about every
-	// minute.
+	// LastContact is when the server last accepted a request, sent a page, an
+	// event or a bookmark, or ended a watch in good order. Servers that know
+	// bookmarks send one about every minute.
 	LastContact time.Time
 	// LastError is what went wrong last, or why something else is done than
 	// usual, such as polling; LastErrorAt is when. They stay after it goes well

@@ -46,7 +46,6 @@ type shell[T Object] struct {
 
 	lastEvent Event[T]
 	lastPage  *List[T] // nil once its view is handed over or discarded
-	pageSize  int64    // of the list that lastPage belongs to
 	partial   partialView[T]
 }
 
@@ -70,7 +69,9 @@ func (r *shell[T]) perform(act action) (input, error) {
 	case doList:
 		err = r.requestPage(&in, r.listOptions(act))
 	case doPage:
-		err = r.requestPage(&in, metav1.ListOptions{Limit: r.pageSize, Continue: r.lastPage.Continue})
+		err = r.requestPage(&in, metav1.ListOptions{
+			Limit: r.options.PageSize, Continue: r.lastPage.Continue,
+		})
 	case doPause:
 		in.kind = inRested
 		r.sleep(act.pause)
@@ -115,11 +116,10 @@ func (r *shell[T]) watchOptions(version string) metav1.ListOptions {
 }
 
 func (r *shell[T]) listOptions(act action) metav1.ListOptions {
-	r.pageSize = r.options.PageSize
+	options := metav1.ListOptions{Limit: r.options.PageSize, ResourceVersion: act.version}
 	if act.whole {
-		r.pageSize = 0
+		options.Limit = 0
 	}
-	options := metav1.ListOptions{Limit: r.pageSize, ResourceVersion: act.version}
 	if act.version != "" {
 		options.ResourceVersionMatch = metav1.ResourceVersionMatchNotOlderThan
 	}

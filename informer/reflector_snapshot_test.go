@@ -82,6 +82,24 @@ func TestATokenThatExpiresBetweenPagesLeadsToOneWholeList(t *testing.T) {
 	})
 }
 
+// With many pages and a server that fails now and then, a list that started over after each failure
+// would never end.
+func TestAPageThatFailsIsAskedForAgain(t *testing.T) {
+	inMemory(t, fakeapi.Options{}, func(t *testing.T, s *fakeapi.Server, w world) {
+		names := []string{"a", "b", "c", "d", "e", "f"}
+		for _, name := range names {
+			w.create(t, name, nil)
+		}
+		s.Inject(fakeapi.Fault{Match: configMapLists, Skip: 1, Times: 2,
+			Status: fakeapi.InternalError()})
+		r := runReflector(t, w, ReflectorOptions{NoStream: true, PageSize: 2})
+		r.view.untilIsThere(t, names...)
+		require.Len(t, s.Requests(configMapLists), 3+2)
+		require.Equal(t, 1, r.view.replaces)
+		r.legal(t)
+	})
+}
+
 func TestARelistIsNoOlderThanWhatTheSinkHas(t *testing.T) {
 	inMemory(t, fakeapi.Options{}, func(t *testing.T, s *fakeapi.Server, w world) {
 		w.create(t, "apple", nil)
