@@ -255,6 +255,30 @@ func TestAReadThatFailsDoesNotMakeTheWaitStartOver(t *testing.T) {
 	})
 }
 
+// A takeover that was refused has renewed nothing.
+func TestAWriteThatFailsDoesNotMakeTheWaitStartOver(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.hold(15, time.Now())
+		w.Server.Inject(fakeapi.Fault{
+			Match: fakeapi.Match{Verb: "update", UserAgent: "b"}, Times: 1, Status: fakeapi.InternalError(),
+		})
+		took := w.took(w.lead(w.elector("b"), 0).working, "b works")
+		require.LessOrEqual(w, took, 15*time.Second+2*retryPeriod)
+	})
+}
+
+func TestOfTwoProcessesThatFindNoLeaseOneWins(t *testing.T) {
+	inMemory(t, func(w *world) {
+		for _, write := range []string{"create", "update"} {
+			match := fakeapi.Match{Verb: write, Resource: "leases"}
+			w.Server.Inject(fakeapi.Fault{Match: match, Times: 2, Delay: time.Second}) // both have read
+		}
+		a, b := w.lead(w.elector("a"), 0), w.lead(w.elector("b"), 0)
+		time.Sleep(time.Minute)
+		require.NotEqual(w, happened(a.working), happened(b.working), "one works, and the other waits")
+	})
+}
+
 func TestAChangeOfLabelsIsNoRenewal(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.hold(15, time.Now())
@@ -524,6 +548,7 @@ func TestAnElectorThatCannotBeSafeRefusesToRun(t *testing.T) {
 				require.Zero(w, w.took(a.over, "Run returns"))
 				require.Error(w, a.err)
 				require.False(w, happened(a.working))
+				require.Zero(w, w.requestsTo("create", "leases"))
 			})
 		})
 	}
@@ -534,8 +559,11 @@ func TestTheFlightRecorderShowsTheLease(t *testing.T) {
 		e := w.elector("a")
 		recorder := trace.New(0)
 		e.Client.Cluster.Trace = recorder
+		w.Server.Inject(fakeapi.Fault{
+			Match: fakeapi.Match{Verb: "get"}, Status: fakeapi.Forbidden(), Times: 1,
+		})
 		a := w.lead(e, 0)
-		w.took(a.working, "a works")
+		w.took(a.working, "a works, after a read that is refused")
 		w.Server.Inject(fakeapi.Fault{
 			Match: fakeapi.Match{Verb: "update"}, Status: fakeapi.Forbidden(), Times: 1,
 		})
@@ -546,6 +574,11 @@ func TestTheFlightRecorderShowsTheLease(t *testing.T) {
 		w.took(a.working, "a works again")
 		w.hold(15, time.Now())
 		w.took(a.over, "a has lost the lease")
+		a = w.lead(e, 0)
+		w.took(a.working, "the other process has not renewed")
+		w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: "update"}, Status: fakeapi.Forbidden()})
+		a.stop(nil) // and the release is refused
+		w.took(a.over, "Run returns")
 		var got []string
 		for _, event := range recorder.Events() {
 			if event.Kind == trace.Lease || event.Kind == trace.Error {
@@ -554,8 +587,10 @@ func TestTheFlightRecorderShowsTheLease(t *testing.T) {
 			}
 		}
 		require.Equal(w, []string{
-			"lease acquired default/leader", "error  default/leader", "lease released default/leader",
+			"error  default/leader", "lease acquired default/leader",
+			"error  default/leader", "lease released default/leader",
 			"lease acquired default/leader", "lease lost default/leader",
+			"lease acquired default/leader",
 		}, got)
 	})
 }
