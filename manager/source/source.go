@@ -16,9 +16,11 @@
 // ended.
 //
 // Every state that the cache has shown is told, because a reconciler may have acted on it: of an
-// object that gets another owner, and then another, all three hear. There is one exception, for
-// which it makes no difference: with [handler.EnqueueRequestForObject] and no predicates, what
-// waits for the handler is merged.
+// object that gets another owner, and then another, all three hear. There is one exception: with
+// [handler.EnqueueRequestForObject] and no predicates, what waits for the handler is merged. The
+// request is the same; only its reasons and its priority can differ. An object of the first list
+// that changes before the handler hears of it is one Create with IsInInitialList, so its request
+// keeps the low priority and the reason "first listing".
 //
 // Caveats: objects are shared with the cache: copy before changing. States that the cache has not
 // shown may be missed, while a watch is interrupted, for instance. A panic of a predicate or a
