@@ -36,7 +36,7 @@ type DelayingQueue[T comparable] struct {
 	delays  delays[T]
 	timer   *time.Timer   // nil until it is needed
 	armed   time.Duration // when the timer will be up; 0 if it is not running
-	unfired int           // alarms that were not due at the shutdown
+	dropped int           // alarms that were not due at the shutdown
 }
 
 // NewDelaying returns a DelayingQueue that is first-in first-out among the items
@@ -56,7 +56,7 @@ func (q *DelayingQueue[T]) initDelaying(options Options[T], order readyOrder[T])
 // leaves the item's alarm as it is. If the item has an alarm already, the earlier moment
 // wins.
 func (q *DelayingQueue[T]) AddAfter(item T, while time.Duration) {
-	if q.addRequested(item, addRequest{after: while, causes: Causes{Count: 1}}) {
+	if q.addWith(item, addRequest{after: while, causes: Causes{Count: 1}}) {
 		q.meter.retried()
 	}
 }
@@ -64,7 +64,7 @@ func (q *DelayingQueue[T]) AddAfter(item T, while time.Duration) {
 // ReplaceAfter is AddAfter, but the new moment wins, even if it is later. If that is now,
 // the item's alarm goes off now.
 func (q *DelayingQueue[T]) ReplaceAfter(item T, while time.Duration) {
-	if q.addRequested(item, addRequest{after: while, causes: Causes{Count: 1}, replace: true}) {
+	if q.addWith(item, addRequest{after: while, causes: Causes{Count: 1}, replace: true}) {
 		q.meter.retried()
 	}
 }
@@ -89,20 +89,29 @@ func (q *DelayingQueue[T]) Delayed() int {
 func (q *DelayingQueue[T]) Dropped() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.unfired
+	return q.dropped
 }
 
-// addRequested is how items of this layer and those above come in. It returns false after
+// addRequest is how an item is to be added.
+type addRequest struct {
+	after    time.Duration // zero or less is now
+	replace  bool          // after counts even if the item has an earlier alarm
+	priority int           // a priority queue sets one
+	causes   Causes
+	failures int // how often the item failed, for the recorder; the retrying queue knows
+}
+
+// addWith is how items of this layer and those above come in. It returns false after
 // a shutdown.
-func (q *DelayingQueue[T]) addRequested(item T, request addRequest) bool {
-	open, fresh := q.addRequestedNow(item, q.group(item), request)
+func (q *DelayingQueue[T]) addWith(item T, request addRequest) bool {
+	open, fresh := q.lockAndAddWith(item, q.group(item), request)
 	if fresh {
 		q.meter.added(1)
 	}
 	return open
 }
 
-func (q *DelayingQueue[T]) addRequestedNow(
+func (q *DelayingQueue[T]) lockAndAddWith(
 	item T, group string, request addRequest,
 ) (open, fresh bool) {
 	q.mu.Lock()
@@ -189,14 +198,14 @@ func (q *DelayingQueue[T]) addDueLocked(most int) (added int, more bool) {
 // be late, or only halfway through.
 func (q *DelayingQueue[T]) dropLocked() (added int) {
 	added, _ = q.addDueLocked(len(q.delays.heap))
-	q.unfired = len(q.delays.heap)
+	q.dropped = len(q.delays.heap)
 	q.delays = delays[T]{}
 	if q.timer != nil {
 		q.timer.Stop()
 	}
-	if rec := q.options.Recorder; rec.On() && q.unfired > 0 {
-		rec.Record(trace.Event{Kind: trace.Note, Layer: q.layer(), Count: q.unfired,
-			Reason: alarmsDropped(q.unfired)})
+	if rec := q.options.Recorder; rec.On() && q.dropped > 0 {
+		rec.Record(trace.Event{Kind: trace.Note, Layer: q.layer(), Count: q.dropped,
+			Reason: alarmsDropped(q.dropped)})
 	}
 	return added
 }

@@ -29,15 +29,6 @@ type alarm[T comparable] struct {
 	index    int    // in the heap
 }
 
-// addRequest is how an item is to be added.
-type addRequest struct {
-	after    time.Duration // zero or less is now
-	replace  bool          // after counts even if the item has an earlier alarm
-	priority int           // a priority queue sets one
-	causes   Causes
-	failures int // how often the item failed, for the recorder; the retrying queue knows
-}
-
 // delayOutcome is what became of a request for an alarm.
 type delayOutcome uint8
 

@@ -109,7 +109,7 @@ func TestAnAlarmCanBeSetWhileAWorkerHoldsTheItem(t *testing.T) {
 func TestAnAlarmKeepsItsOwnReasons(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := NewDelaying(Options[string]{})
-		q.addRequested("a", addRequest{after: time.Second, priority: 7, causes: because("available")})
+		q.addWith("a", addRequest{after: time.Second, priority: 7, causes: because("available")})
 		q.AddBecause("a", "changed")
 		work, err := q.Next(t.Context())
 		require.NoError(t, err)
@@ -128,7 +128,7 @@ func TestAnAlarmThatGoesOffWhileItsItemWaitsIsMerged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := NewDelaying(Options[string]{})
 		q.AddBecause("a", "changed")
-		q.addRequested("a", addRequest{after: time.Second, priority: 5, causes: because("available")})
+		q.addWith("a", addRequest{after: time.Second, priority: 5, causes: because("available")})
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		require.Equal(t, 1, q.Len())
@@ -142,7 +142,7 @@ func TestAnAlarmThatGoesOffWhileItsItemWaitsIsMerged(t *testing.T) {
 func TestAnAlarmThatIsReplacedByNowGoesOffOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := NewDelaying(Options[string]{})
-		q.addRequested("a", addRequest{after: time.Minute, priority: 3, causes: because("expires")})
+		q.addWith("a", addRequest{after: time.Minute, priority: 3, causes: because("expires")})
 		q.ReplaceAfter("a", 0)
 		require.Zero(t, q.Delayed())
 		work, err := q.Next(t.Context())

@@ -101,7 +101,7 @@ func (q *PriorityQueue[T]) AddWithOpts(o AddOpts, items ...T) {
 				request.failures = q.limiter.NumRequeues(item)
 			}
 		}
-		if q.addRequested(item, request) && request.after > 0 {
+		if q.addWith(item, request) && request.after > 0 {
 			q.meter.retried()
 		}
 	}

@@ -115,12 +115,12 @@ func (q *Queue[T]) Add(item T) { q.insert(item, Causes{Count: 1}) }
 func (q *Queue[T]) AddBecause(item T, reason string) { q.insert(item, because(reason)) }
 
 func (q *Queue[T]) insert(item T, causes Causes) {
-	if q.insertNow(item, q.group(item), causes) {
+	if q.lockAndInsert(item, q.group(item), causes) {
 		q.meter.added(1)
 	}
 }
 
-func (q *Queue[T]) insertNow(item T, group string, causes Causes) (fresh bool) {
+func (q *Queue[T]) lockAndInsert(item T, group string, causes Causes) (fresh bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock() // even if the item cannot be compared, and the map panics
 	return !q.stopping && q.addLocked(item, group, 0, causes)
@@ -217,7 +217,7 @@ func (q *Queue[T]) takeLocked() *entry[T] {
 // that another worker holds. client-go does not notice; if the item waits, it is
 // put in a second time there, and two workers may get it.
 func (q *Queue[T]) Done(item T) {
-	worked, gauges, held := q.doneNow(item)
+	worked, gauges, held := q.lockAndDone(item)
 	if !held {
 		q.options.Report(fmt.Errorf("done called for %v, which no worker holds", item))
 		return
@@ -226,7 +226,7 @@ func (q *Queue[T]) Done(item T) {
 	forgetAll(gauges)
 }
 
-func (q *Queue[T]) doneNow(item T) (worked time.Duration, gauges []func(), held bool) {
+func (q *Queue[T]) lockAndDone(item T) (worked time.Duration, gauges []func(), held bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock() // even if the item cannot be compared, and the map panics
 	e := q.dedup.done(item)

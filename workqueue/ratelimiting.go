@@ -64,7 +64,7 @@ func (q *RateLimitingQueue[T]) retry(item T, request addRequest) {
 	if q.options.Recorder.On() {
 		request.failures = q.limiter.NumRequeues(item)
 	}
-	if q.addRequested(item, request) {
+	if q.addWith(item, request) {
 		q.meter.retried()
 	}
 }

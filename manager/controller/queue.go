@@ -12,14 +12,15 @@ import (
 	"github.com/loopwright/loopwright/workqueue"
 )
 
-// clientQueue is what client-go calls a queue, and what NewQueue may return.
-type clientQueue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+// requestQueue is a queue with the methods of client-go's, such as NewQueue returns.
+type requestQueue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
 // controllerQueue is what workers and sources see of a controller's queue. It adds to the queue
-// that NewQueue returned what that one lacks, as well as one can from outside. The default queue
-// lacks nothing.
+// that NewQueue returned what that one lacks, as well as one can from outside. The default, a
+// workqueue.PriorityQueue that Options.defaultQueue makes, lacks nothing: AddWithOpts,
+// GetWithPriority, Next and Drain pass the call straight on.
 type controllerQueue struct {
-	clientQueue
+	requestQueue
 	controller *controlLoop
 	shutDown   sync.Once
 }
@@ -28,11 +29,11 @@ var _ priorityqueue.PriorityQueue[reconcile.Request] = (*controllerQueue)(nil)
 
 // AddWithOpts leaves the priority out if the queue knows none.
 func (q *controllerQueue) AddWithOpts(o workqueue.AddOpts, items ...reconcile.Request) {
-	if queue, ok := q.clientQueue.(priorityqueue.PriorityQueue[reconcile.Request]); ok {
+	if queue, ok := q.requestQueue.(priorityqueue.PriorityQueue[reconcile.Request]); ok {
 		queue.AddWithOpts(o, items...)
 		return
 	}
-	explained, _ := q.clientQueue.(interface {
+	explained, _ := q.requestQueue.(interface {
 		AddBecause(item reconcile.Request, reason string)
 		AddRateLimitedBecause(item reconcile.Request, reason string)
 	})
@@ -58,7 +59,7 @@ func (q *controllerQueue) AddWithOpts(o workqueue.AddOpts, items ...reconcile.Re
 
 // GetWithPriority returns priority 0 if the queue knows none.
 func (q *controllerQueue) GetWithPriority() (item reconcile.Request, priority int, shutdown bool) {
-	if queue, ok := q.clientQueue.(priorityqueue.PriorityQueue[reconcile.Request]); ok {
+	if queue, ok := q.requestQueue.(priorityqueue.PriorityQueue[reconcile.Request]); ok {
 		return queue.GetWithPriority()
 	}
 	item, shutdown = q.Get()
@@ -68,7 +69,7 @@ func (q *controllerQueue) GetWithPriority() (item reconcile.Request, priority in
 // Next cannot end with the context if the queue does not know contexts. The controller shuts the
 // queue down when it stops, and this ends it.
 func (q *controllerQueue) Next(ctx context.Context) (workqueue.Work[reconcile.Request], error) {
-	if queue, ok := q.clientQueue.(interface {
+	if queue, ok := q.requestQueue.(interface {
 		Next(context.Context) (workqueue.Work[reconcile.Request], error)
 	}); ok {
 		return queue.Next(ctx)
@@ -82,13 +83,13 @@ func (q *controllerQueue) Next(ctx context.Context) (workqueue.Work[reconcile.Re
 
 // ShutDown shuts the queue down once. Not every queue allows a second time: the one that
 // controller-runtime has for priorities panics.
-func (q *controllerQueue) ShutDown() { q.shutDown.Do(q.clientQueue.ShutDown) }
+func (q *controllerQueue) ShutDown() { q.shutDown.Do(q.requestQueue.ShutDown) }
 
 // Drain of a queue that knows no contexts is a ShutDown: its workers get what waits, and then learn
 // that there is no more. So the queue is drained when they are gone, and finish waits for them.
 // ShutDownWithDrain would have to be ended by a ShutDown.
 func (q *controllerQueue) Drain(ctx context.Context) error {
-	if queue, ok := q.clientQueue.(interface{ Drain(context.Context) error }); ok {
+	if queue, ok := q.requestQueue.(interface{ Drain(context.Context) error }); ok {
 		return queue.Drain(ctx)
 	}
 	q.ShutDown()

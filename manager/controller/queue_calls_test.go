@@ -64,7 +64,7 @@ func TestARequestIsAddedAgainBeforeItIsLetGo(t *testing.T) {
 		var called []string
 		options.NewQueue = func(
 			string, workqueue.TypedRateLimiter[reconcile.Request],
-		) clientQueue {
+		) requestQueue {
 			return notedQueue{
 				workqueue.NewPriority(workqueue.PriorityOptions[reconcile.Request]{}), &called,
 			}
@@ -83,7 +83,7 @@ func TestAForeignQueueGetsOneCallForEachAdd(t *testing.T) {
 		var calls []string
 		noted := notedQueue{workqueue.NewPriority(workqueue.PriorityOptions[reconcile.Request]{}), &calls}
 		defer noted.PriorityQueue.ShutDown()
-		queue := adapt(struct{ clientQueue }{noted})
+		queue := adapt(struct{ requestQueue }{noted})
 		queue.AddWithOpts(workqueue.AddOpts{After: time.Second}, req("web"))
 		require.Equal(t, []string{"add after 1s"}, calls)
 		calls = nil
@@ -110,7 +110,7 @@ func TestTheWorkOfAQueueThatKnowsNoContextsHasItsPriority(t *testing.T) {
 func TestAQueueThatCanBeDrainedIsNotShutDownFirst(t *testing.T) {
 	var calls []string
 	queue := adapt(struct {
-		clientQueue
+		requestQueue
 		drainable
 	}{workqueue.NewTypedRateLimitingQueue[reconcile.Request](nil), notedQueue{workqueue.NewPriority(workqueue.PriorityOptions[reconcile.Request]{}), &calls}})
 	require.NoError(t, queue.Drain(t.Context()))

@@ -142,13 +142,13 @@ func TestWhatMattersMoreComesFirstIfTheQueueKnowsPriorities(t *testing.T) {
 }
 
 // brittleQueue panics when it is shut down twice, as controller-runtime's with priorities does.
-type brittleQueue struct{ clientQueue }
+type brittleQueue struct{ requestQueue }
 
 func (q brittleQueue) ShutDown() {
 	if q.ShuttingDown() {
 		panic("close of closed channel")
 	}
-	q.clientQueue.ShutDown()
+	q.requestQueue.ShutDown()
 }
 
 func (q brittleQueue) ShutDownWithDrain() { q.ShutDown() }
@@ -158,7 +158,7 @@ func TestAForeignQueueIsShutDownOnce(t *testing.T) {
 	for _, drains := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			reconciler := &slow{takes: time.Second}
-			c, queue := start(t, Options{Reconciler: reconciler, DrainOnStop: drains, GracePeriod: 1500 * time.Millisecond, NewQueue: func(string, workqueue.TypedRateLimiter[reconcile.Request]) clientQueue {
+			c, queue := start(t, Options{Reconciler: reconciler, DrainOnStop: drains, GracePeriod: 1500 * time.Millisecond, NewQueue: func(string, workqueue.TypedRateLimiter[reconcile.Request]) requestQueue {
 				return brittleQueue{upstreamQueue("", workqueue.DefaultLimiter[reconcile.Request]())}
 			}})
 			add(queue, "a", "b", "c")
@@ -246,7 +246,7 @@ func TestASourceIsGivenTheControllersLoggerAndRecorder(t *testing.T) {
 }
 
 // adapt is the queue of a controller whose NewQueue returns this one.
-func adapt(queue clientQueue) *controllerQueue { return &controllerQueue{clientQueue: queue} }
+func adapt(queue requestQueue) *controllerQueue { return &controllerQueue{requestQueue: queue} }
 
 func add(queue interface{ Add(reconcile.Request) }, names ...string) {
 	for _, name := range names {

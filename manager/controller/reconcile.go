@@ -15,19 +15,11 @@ import (
 	"github.com/loopwright/loopwright/manager/reconcile"
 )
 
-// Reconcile implements Controller.
+// Reconcile implements Controller. It calls the user's code: with the timeout, and so that its
+// panic is an error.
 func (c *controlLoop) Reconcile(
 	ctx context.Context, request reconcile.Request,
 ) (result reconcile.Result, err error) {
-	err = c.call(ctx, func(ctx context.Context) (err error) {
-		result, err = c.options.Reconciler.Reconcile(ctx, request)
-		return err
-	})
-	return result, err
-}
-
-// call is how the user's code is called: with the timeout, and so that its panic is an error.
-func (c *controlLoop) call(ctx context.Context, reconcile func(context.Context) error) (err error) {
 	if limit := c.options.ReconciliationTimeout; limit > 0 {
 		timeout := &timeoutError{limit: limit}
 		var cancel context.CancelFunc
@@ -41,9 +33,9 @@ func (c *controlLoop) call(ctx context.Context, reconcile func(context.Context) 
 			err = c.panicked(ctx, recover())
 		}
 	}()
-	err = reconcile(ctx)
+	result, err = c.options.Reconciler.Reconcile(ctx, request)
 	returned = true
-	return err
+	return result, err
 }
 
 // panicked is called with what was recovered, or with nil if the reconciler calls

@@ -36,7 +36,7 @@ func (c *controlLoop) open(ctx context.Context) (o *opening, first bool) {
 	c.mu.Unlock()
 	if first {
 		o.queue = &controllerQueue{
-			clientQueue: c.options.NewQueue(c.name, c.options.RateLimiter), controller: c,
+			requestQueue: c.options.NewQueue(c.name, c.options.RateLimiter), controller: c,
 		}
 		o.endsWith = func(other context.Context) (context.Context, func()) {
 			return endsWithBoth(other, ctx)

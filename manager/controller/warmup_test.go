@@ -135,8 +135,8 @@ func TestAStopDuringTheWarmupEndsIt(t *testing.T) {
 // take it for one that is there.
 func TestAStopWaitsForAWarmupThatMakesTheQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var made clientQueue
-		c := prepare(t, Options{Reconciler: new(calls).answering(), EnableWarmup: new(true), NewQueue: func(string, workqueue.TypedRateLimiter[reconcile.Request]) clientQueue {
+		var made requestQueue
+		c := prepare(t, Options{Reconciler: new(calls).answering(), EnableWarmup: new(true), NewQueue: func(string, workqueue.TypedRateLimiter[reconcile.Request]) requestQueue {
 			time.Sleep(time.Second)
 			made = workqueue.NewTypedRateLimitingQueue[reconcile.Request](nil)
 			return made

@@ -57,8 +57,8 @@ func IsNil(obj client.Object) bool { return anyvalue.IsNil(obj) }
 // KindOf returns the kind of an object, for people to read, such as "Pod". It is empty if the
 // object does not know it.
 //
-// A typed object has the name of its Go type, because an API server's list leaves the kind out of
-// the items, and so it is lost.
+// A typed object is called by its Go type, because not every source sets the kind: an API server's
+// list leaves it out of the items, and it is the cache that puts it back.
 func KindOf(obj client.Object) string {
 	if IsNil(obj) {
 		return ""

@@ -3,7 +3,6 @@ package handler
 import (
 	"github.com/loopwright/loopwright/manager/client"
 	"github.com/loopwright/loopwright/manager/event"
-	"github.com/loopwright/loopwright/manager/reconcile"
 	"github.com/loopwright/loopwright/workqueue"
 )
 
@@ -88,24 +87,4 @@ func (c cause) opts(through string) workqueue.AddOpts {
 		opts.Priority = &lowPriority
 	}
 	return opts
-}
-
-// enqueue adds requests, and says as much about them as the queue can take. The queue that a
-// controller hands out takes all.
-func enqueue(queue clientQueue, opts workqueue.AddOpts, requests ...reconcile.Request) {
-	switch queue := queue.(type) {
-	case priorityQueue:
-		queue.AddWithOpts(opts, requests...)
-	case interface {
-		AddBecause(item reconcile.Request, reason string)
-	}:
-		reason := opts.ReasonText()
-		for _, request := range requests {
-			queue.AddBecause(request, reason)
-		}
-	default:
-		for _, request := range requests {
-			queue.Add(request)
-		}
-	}
 }

@@ -50,18 +50,35 @@ func (*EnqueueRequestForObject) Generic(
 	enqueueObject(queue, ofGeneric(e))
 }
 
-func enqueueObject(queue clientQueue, c cause) {
+func enqueueObject(queue requestQueue, c cause) {
 	if c.object == nil {
 		log.RuntimeLog.WithName("handler").Error(nil,
 			"An event without an object is dropped: there is nothing to reconcile", "event",
 			string(c.eventType))
 		return
 	}
-	enqueue(queue, c.opts(""), requestFor(c.object))
+	request := reconcile.Request{NamespacedName: client.ObjectKeyFromObject(c.object)}
+	enqueue(queue, c.opts(""), request)
 }
 
-func requestFor(obj client.Object) reconcile.Request {
-	return reconcile.Request{NamespacedName: client.ObjectKeyFromObject(obj)}
+// enqueue adds requests, and says as much about them as the queue can take. The queue that a
+// controller hands out takes all.
+func enqueue(queue requestQueue, opts workqueue.AddOpts, requests ...reconcile.Request) {
+	switch queue := queue.(type) {
+	case priorityQueue:
+		queue.AddWithOpts(opts, requests...)
+	case interface {
+		AddBecause(item reconcile.Request, reason string)
+	}:
+		reason := opts.ReasonText()
+		for _, request := range requests {
+			queue.AddBecause(request, reason)
+		}
+	default:
+		for _, request := range requests {
+			queue.Add(request)
+		}
+	}
 }
 
 // MapFunc returns the requests that an object leads to.
@@ -110,7 +127,7 @@ func (m mapper) String() string {
 	return "EnqueueRequestsFromMapFunc(" + anyvalue.FunctionName(m) + ")"
 }
 
-func (m mapper) enqueue(ctx context.Context, queue clientQueue, c cause) {
+func (m mapper) enqueue(ctx context.Context, queue requestQueue, c cause) {
 	var before, now []reconcile.Request
 	if c.older != nil {
 		before = m(ctx, c.older)
@@ -176,7 +193,7 @@ func (w waitHandler) String() string {
 	return "EnqueueRequestsThatWaitFor(" + schema.GroupKind(w).String() + ")"
 }
 
-func (w waitHandler) wake(queue clientQueue, object client.Object) {
+func (w waitHandler) wake(queue requestQueue, object client.Object) {
 	waker, ok := queue.(reconcile.Waker)
 	if !ok || event.IsNil(object) {
 		return

@@ -5,7 +5,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/loopwright/loopwright/manager/controller/priorityqueue"
 	"github.com/loopwright/loopwright/manager/event"
 	"github.com/loopwright/loopwright/manager/internal/anyvalue"
 	"github.com/loopwright/loopwright/manager/reconcile"
@@ -44,36 +43,34 @@ func (e explained) Create(
 	ctx context.Context, ev event.CreateEvent,
 	queue workqueue.TypedRateLimitingInterface[reconcile.Request],
 ) {
-	e.handle(ofCreate(ev), queue, func(queue clientQueue) { e.EventHandler.Create(ctx, ev, queue) })
+	e.handle(ofCreate(ev), queue, func(q requestQueue) { e.EventHandler.Create(ctx, ev, q) })
 }
 
 func (e explained) Update(
 	ctx context.Context, ev event.UpdateEvent,
 	queue workqueue.TypedRateLimitingInterface[reconcile.Request],
 ) {
-	e.handle(ofUpdate(ev), queue, func(queue clientQueue) { e.EventHandler.Update(ctx, ev, queue) })
+	e.handle(ofUpdate(ev), queue, func(q requestQueue) { e.EventHandler.Update(ctx, ev, q) })
 }
 
 func (e explained) Delete(
 	ctx context.Context, ev event.DeleteEvent,
 	queue workqueue.TypedRateLimitingInterface[reconcile.Request],
 ) {
-	e.handle(ofDelete(ev), queue, func(queue clientQueue) { e.EventHandler.Delete(ctx, ev, queue) })
+	e.handle(ofDelete(ev), queue, func(q requestQueue) { e.EventHandler.Delete(ctx, ev, q) })
 }
 
 func (e explained) Generic(
 	ctx context.Context, ev event.GenericEvent,
 	queue workqueue.TypedRateLimitingInterface[reconcile.Request],
 ) {
-	e.handle(ofGeneric(ev), queue, func(queue clientQueue) {
-		e.EventHandler.Generic(ctx, ev, queue)
-	})
+	e.handle(ofGeneric(ev), queue, func(q requestQueue) { e.EventHandler.Generic(ctx, ev, q) })
 }
 
 // String is the name of the handler inside.
 func (e explained) String() string { return e.name }
 
-func (e explained) handle(c cause, queue clientQueue, call func(clientQueue)) {
+func (e explained) handle(c cause, queue requestQueue, call func(requestQueue)) {
 	var opts workqueue.AddOpts
 	if e.through != "" {
 		opts = c.opts(e.through)
@@ -106,8 +103,6 @@ func (e explained) handle(c cause, queue clientQueue, call func(clientQueue)) {
 	}
 }
 
-type priorityQueue = priorityqueue.PriorityQueue[reconcile.Request]
-
 // eventQueue is the queue that users' code gets while it handles one event. Where an add does not
 // say otherwise, it has the event's priority and reason. It may be kept and used later.
 type eventQueue struct {
@@ -119,8 +114,8 @@ type eventQueue struct {
 // newEventQueue returns the queue itself if it knows no priorities: it would lose what more it
 // can do, and gain nothing.
 func newEventQueue(
-	queue clientQueue, opts workqueue.AddOpts, added func(reconcile.Request),
-) clientQueue {
+	queue requestQueue, opts workqueue.AddOpts, added func(reconcile.Request),
+) requestQueue {
 	if inner, ok := queue.(priorityQueue); ok {
 		return &eventQueue{inner, opts, added}
 	}

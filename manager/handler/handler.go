@@ -13,6 +13,7 @@ import (
 	"context"
 
 	"github.com/loopwright/loopwright/manager/client"
+	"github.com/loopwright/loopwright/manager/controller/priorityqueue"
 	"github.com/loopwright/loopwright/manager/event"
 	"github.com/loopwright/loopwright/manager/reconcile"
 	"github.com/loopwright/loopwright/workqueue"
@@ -47,8 +48,11 @@ type EventHandler interface {
 // object belongs to the first list, or to a resync.
 const LowPriority = workqueue.LowPriority
 
-// clientQueue is the queue as handlers get it.
-type clientQueue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+// requestQueue is the queue that handlers are given.
+type requestQueue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+
+// priorityQueue is a requestQueue that also takes priorities and reasons.
+type priorityQueue = priorityqueue.PriorityQueue[reconcile.Request]
 
 // Funcs is an EventHandler of functions. An event without a function is dropped.
 //

@@ -111,7 +111,7 @@ func (h *ownerHandler) String() string {
 	return "EnqueueRequestForOwner(" + h.owner.GroupKind().String() + ")"
 }
 
-func (h *ownerHandler) enqueue(queue clientQueue, c cause) {
+func (h *ownerHandler) enqueue(queue requestQueue, c cause) {
 	var requests []reconcile.Request
 	for _, obj := range []client.Object{c.older, c.object} {
 		if obj == nil {

@@ -101,7 +101,7 @@ func TestWhatIsNoNewsHasALowPriority(t *testing.T) {
 // happening is something that happens to a Pod that the ReplicaSet web controls.
 type happening struct {
 	name   string
-	happen func(h EventHandler, queue clientQueue)
+	happen func(h EventHandler, queue requestQueue)
 	low    bool
 	reason string
 }
@@ -109,24 +109,24 @@ type happening struct {
 func happenings(ctx context.Context) []happening {
 	pod, later := owned("1", "apps/v1 ReplicaSet web controller"), owned("2", "apps/v1 ReplicaSet web controller")
 	return []happening{
-		{"it is created", func(h EventHandler, q clientQueue) { h.Create(ctx, event.CreateEvent{Object: pod}, q) },
+		{"it is created", func(h EventHandler, q requestQueue) { h.Create(ctx, event.CreateEvent{Object: pod}, q) },
 			false, "create of Pod shop/web-1, through its owner"},
-		{"it was there at the start", func(h EventHandler, q clientQueue) {
+		{"it was there at the start", func(h EventHandler, q requestQueue) {
 			h.Create(ctx, event.CreateEvent{Object: pod, IsInInitialList: true}, q)
 		}, true, "first listing of Pod shop/web-1, through its owner"},
-		{"it is updated", func(h EventHandler, q clientQueue) {
+		{"it is updated", func(h EventHandler, q requestQueue) {
 			h.Update(ctx, event.UpdateEvent{ObjectOld: pod, ObjectNew: later}, q)
 		}, false, "update of Pod shop/web-1, through its owner"},
-		{"it is resynced", func(h EventHandler, q clientQueue) {
+		{"it is resynced", func(h EventHandler, q requestQueue) {
 			h.Update(ctx, event.UpdateEvent{ObjectOld: pod, ObjectNew: pod}, q)
 		},
 			true, "resync of Pod shop/web-1, through its owner"},
-		{"it is deleted", func(h EventHandler, q clientQueue) { h.Delete(ctx, event.DeleteEvent{Object: pod}, q) },
+		{"it is deleted", func(h EventHandler, q requestQueue) { h.Delete(ctx, event.DeleteEvent{Object: pod}, q) },
 			false, "delete of Pod shop/web-1, through its owner"},
-		{"it was deleted, and nobody saw how", func(h EventHandler, q clientQueue) {
+		{"it was deleted, and nobody saw how", func(h EventHandler, q requestQueue) {
 			h.Delete(ctx, event.DeleteEvent{Object: pod, DeleteStateUnknown: true}, q)
 		}, false, "unseen delete of Pod shop/web-1, through its owner"},
-		{"somebody reports something", func(h EventHandler, q clientQueue) { h.Generic(ctx, event.GenericEvent{Object: pod}, q) },
+		{"somebody reports something", func(h EventHandler, q requestQueue) { h.Generic(ctx, event.GenericEvent{Object: pod}, q) },
 			false, "generic event of Pod shop/web-1, through its owner"}}
 }
 
@@ -250,17 +250,17 @@ func TestAnOwnerHandlerSurvivesEventsWithoutObjects(t *testing.T) {
 	pod := owned("1", "apps/v1 ReplicaSet web")
 	for _, c := range []struct {
 		name   string
-		happen func(h EventHandler, queue clientQueue)
+		happen func(h EventHandler, queue requestQueue)
 		want   []string
 	}{
-		{"a creation of nothing", func(h EventHandler, q clientQueue) { h.Create(t.Context(), event.CreateEvent{}, q) }, nil},
-		{"a deletion of a nil Pod", func(h EventHandler, q clientQueue) {
+		{"a creation of nothing", func(h EventHandler, q requestQueue) { h.Create(t.Context(), event.CreateEvent{}, q) }, nil},
+		{"a deletion of a nil Pod", func(h EventHandler, q requestQueue) {
 			h.Delete(t.Context(), event.DeleteEvent{Object: (*corev1.Pod)(nil)}, q)
 		}, nil},
-		{"an update without the old object", func(h EventHandler, q clientQueue) {
+		{"an update without the old object", func(h EventHandler, q requestQueue) {
 			h.Update(t.Context(), event.UpdateEvent{ObjectNew: client.Object(pod)}, q)
 		}, []string{"shop/web"}},
-		{"an update without the new object", func(h EventHandler, q clientQueue) {
+		{"an update without the new object", func(h EventHandler, q requestQueue) {
 			h.Update(t.Context(), event.UpdateEvent{ObjectOld: client.Object(pod)}, q)
 		}, []string{"shop/web"}},
 	} {

@@ -49,19 +49,19 @@ func asPredicates[create any](predicates []predicateOf[create]) []Predicate {
 type all []Predicate
 
 func (a all) Create(e event.CreateEvent) bool {
-	return a.each(func(p Predicate) bool { return p.Create(e) })
+	return a.every(func(p Predicate) bool { return p.Create(e) })
 }
 func (a all) Update(e event.UpdateEvent) bool {
-	return a.each(func(p Predicate) bool { return p.Update(e) })
+	return a.every(func(p Predicate) bool { return p.Update(e) })
 }
 func (a all) Delete(e event.DeleteEvent) bool {
-	return a.each(func(p Predicate) bool { return p.Delete(e) })
+	return a.every(func(p Predicate) bool { return p.Delete(e) })
 }
 func (a all) Generic(e event.GenericEvent) bool {
-	return a.each(func(p Predicate) bool { return p.Generic(e) })
+	return a.every(func(p Predicate) bool { return p.Generic(e) })
 }
 
-func (a all) each(asked func(Predicate) bool) bool {
+func (a all) every(asked func(Predicate) bool) bool {
 	for _, p := range a {
 		if !asked(p) {
 			return false

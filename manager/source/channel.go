@@ -103,19 +103,19 @@ func (s *channelSource) Start(
 	case s.bufferSize < 0:
 		return fmt.Errorf("the buffer of the source cannot have the size %d", s.bufferSize)
 	}
-	events := newDelivery(queue, s.handler, s.predicates)
+	pipeline := newPipeline(queue, s.handler, s.predicates)
 	l := &channelListener{events: make(chan event.GenericEvent, s.bufferSize), gone: ctx.Done()}
 	r := s.runs.begin(ctx)
 	s.add(l)
 	go func() {
 		defer s.runs.end(r)
 		defer s.remove(l)
-		l.deliver(ctx, events)
+		l.deliver(ctx, pipeline)
 	}()
 	return nil
 }
 
-func (l *channelListener) deliver(ctx context.Context, to *delivery) {
+func (l *channelListener) deliver(ctx context.Context, to *pipeline) {
 	for {
 		select {
 		case e, open := <-l.events:

@@ -28,18 +28,18 @@ func asks(name string, answer bool, asked *[]string) predicate.Predicate {
 }
 
 // allEvents makes one event of each sort.
-func allEvents(t *testing.T, d *delivery) {
-	h := d.handler(t.Context())
+func allEvents(t *testing.T, p *pipeline) {
+	h := informerHandler{t.Context(), p}
 	h.OnAdd(configMap("web"), true)
 	h.OnUpdate(configMap("web"), configMap("web"))
 	h.OnDelete(configMap("web"))
-	d.generic(t.Context(), event.GenericEvent{Object: configMap("web")})
+	p.generic(t.Context(), event.GenericEvent{Object: configMap("web")})
 }
 
 func TestPredicatesAreAskedInOrderUntilOneSaysNo(t *testing.T) {
 	var asked []string
 	var told diary
-	allEvents(t, newDelivery(newQueue(), &told, []predicate.Predicate{asks("first", true, &asked), asks("second", false, &asked), asks("third", true, &asked)}))
+	allEvents(t, newPipeline(newQueue(), &told, []predicate.Predicate{asks("first", true, &asked), asks("second", false, &asked), asks("third", true, &asked)}))
 	require.Equal(t, []string{"first create", "second create", "first update", "second update", "first delete", "second delete", "first generic", "second generic"}, asked)
 	require.Empty(t, told.read())
 }
@@ -47,14 +47,14 @@ func TestPredicatesAreAskedInOrderUntilOneSaysNo(t *testing.T) {
 func TestWhatAllPredicatesAcceptReachesTheHandler(t *testing.T) {
 	var asked []string
 	var told diary
-	allEvents(t, newDelivery(newQueue(), &told, []predicate.Predicate{asks("first", true, &asked)}))
+	allEvents(t, newPipeline(newQueue(), &told, []predicate.Predicate{asks("first", true, &asked)}))
 	require.Len(t, asked, 4)
 	require.Equal(t, []string{"create web, initial: true", `update web, "" to ""`, "delete web, unknown: false", "generic web"}, told.read())
 }
 
 func TestAnObjectWhoseEndNobodySawIsTheLastStateThatIsKnown(t *testing.T) {
 	var told diary
-	h := newDelivery(newQueue(), &told, nil).handler(t.Context())
+	h := informerHandler{t.Context(), newPipeline(newQueue(), &told, nil)}
 	h.OnDelete(informer.DeletedFinalStateUnknown{Key: "shop/web", Obj: configMap("web")})
 	require.Equal(t, []string{"delete web, unknown: true"}, told.read())
 }
@@ -63,7 +63,7 @@ func TestAnObjectWhoseEndNobodySawIsTheLastStateThatIsKnown(t *testing.T) {
 func TestWhatIsNoObjectIsLoggedAndDropped(t *testing.T) {
 	var told diary
 	queue := newQueue()
-	h := newDelivery(queue, &told, nil).handler(t.Context())
+	h := informerHandler{t.Context(), newPipeline(queue, &told, nil)}
 	for _, wrong := range []any{nil, "web", (*corev1.ConfigMap)(nil), corev1.ConfigMap{}} {
 		h.OnAdd(wrong, false)
 		h.OnUpdate(wrong, configMap("web"))
@@ -82,7 +82,7 @@ func TestWhatIsNoObjectIsLoggedAndDropped(t *testing.T) {
 // Somebody who wonders why nothing happened looks there.
 func TestTheFlightRecorderKnowsWhatWasDroppedAndWhatWasAdded(t *testing.T) {
 	queue := newQueue()
-	h := newDelivery(queue, &handler.EnqueueRequestForObject{}, []predicate.Predicate{predicate.GenerationChangedPredicate{}}).handler(t.Context())
+	h := informerHandler{t.Context(), newPipeline(queue, &handler.EnqueueRequestForObject{}, []predicate.Predicate{predicate.GenerationChangedPredicate{}})}
 	old, changed := configMap("web"), configMap("web")
 	changed.ResourceVersion = "5"
 	h.OnUpdate(old, changed)
@@ -103,7 +103,7 @@ func TestTheFlightRecorderKnowsWhatWasDroppedAndWhatWasAdded(t *testing.T) {
 
 func TestRequestsHaveTheEventAsTheirReason(t *testing.T) {
 	queue := newQueue()
-	h := newDelivery(queue, &handler.EnqueueRequestForObject{}, nil).handler(t.Context())
+	h := informerHandler{t.Context(), newPipeline(queue, &handler.EnqueueRequestForObject{}, nil)}
 	h.OnDelete(configMap("web"))
 	work, err := queue.Next(t.Context())
 	require.NoError(t, err)
@@ -116,7 +116,7 @@ func TestAQueueThatIsNoControllersWorksAsWell(t *testing.T) {
 		log := logtest.Read(t)
 		q := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultLimiter[reconcile.Request]())
 		defer q.ShutDown()
-		h := newDelivery(q, &handler.EnqueueRequestForObject{}, nil).handler(t.Context())
+		h := informerHandler{t.Context(), newPipeline(q, &handler.EnqueueRequestForObject{}, nil)}
 		h.OnAdd(configMap("web"), false)
 		h.OnAdd("web", false)
 		require.Equal(t, 1, q.Len())

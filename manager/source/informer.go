@@ -43,8 +43,8 @@ func (s *Informer) Start(
 	case slices.Contains(s.Predicates, nil):
 		return errNilPredicate
 	}
-	events := newDelivery(queue, s.Handler, s.Predicates)
-	listening, err := listen(ctx, s.Informer, events)
+	pipeline := newPipeline(queue, s.Handler, s.Predicates)
+	listening, err := listen(ctx, s.Informer, pipeline)
 	if err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func (s *Informer) Start(
 	go func() {
 		defer s.runs.end(r)
 		if err := listening.wait(ctx, r); ctx.Err() == nil {
-			events.log().Error(err, "A source has ended", "source", s.String())
+			pipeline.log().Error(err, "A source has ended", "source", s.String())
 			r.settle(err)
 			<-ctx.Done()
 		}
@@ -91,14 +91,14 @@ type listening struct {
 	done <-chan struct{}
 }
 
-func listen(ctx context.Context, from cache.Informer, events *delivery) (*listening, error) {
-	options := informer.HandlerOptions{Name: events.layer, Coalesce: events.byKey}
-	registration, err := from.AddEventHandlerWithOptions(events.handler(ctx), options)
+func listen(ctx context.Context, from cache.Informer, pipeline *pipeline) (*listening, error) {
+	options := informer.HandlerOptions{Name: pipeline.layer, Coalesce: pipeline.byKey}
+	registration, err := from.AddEventHandlerWithOptions(informerHandler{ctx, pipeline}, options)
 	if err != nil {
 		return nil, err
 	}
 	l := &listening{informer: from, registration: registration}
-	l.log = func(err error) { events.log().Error(err, "The handler of a source is not removed") }
+	l.log = func(err error) { pipeline.log().Error(err, "The handler of a source is not removed") }
 	if ending, ok := registration.(interface{ Done() <-chan struct{} }); ok {
 		l.done = ending.Done()
 	}

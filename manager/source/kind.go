@@ -79,7 +79,7 @@ func (s *kindSource) Start(
 	case slices.Contains(s.predicates, nil):
 		return errNilPredicate
 	}
-	events := newDelivery(queue, s.handler, s.predicates)
+	pipeline := newPipeline(queue, s.handler, s.predicates)
 	r := s.runs.begin(ctx)
 	r.waitsFor(func(end error) error {
 		return fmt.Errorf("the cache has not returned an informer yet: %w", end)
@@ -87,8 +87,8 @@ func (s *kindSource) Start(
 	go func() {
 		defer s.runs.end(r)
 		for ctx.Err() == nil {
-			if err := s.follow(ctx, r, events); err != nil && ctx.Err() == nil {
-				events.log().Error(err, "A source cannot be started", "source", s.String())
+			if err := s.follow(ctx, r, pipeline); err != nil && ctx.Err() == nil {
+				pipeline.log().Error(err, "A source cannot be started", "source", s.String())
 				r.settle(err)
 				<-ctx.Done()
 			}
@@ -99,20 +99,20 @@ func (s *kindSource) Start(
 }
 
 // follow follows one informer to its end. It returns an error if there is no use in trying again.
-func (s *kindSource) follow(ctx context.Context, r *run, events *delivery) error {
+func (s *kindSource) follow(ctx context.Context, r *run, pipeline *pipeline) error {
 	var listening *listening
 	try := func() error {
 		from, err := s.cache.GetInformer(ctx, s.object, cache.BlockUntilSynced(false))
 		if err == nil {
-			listening, err = listen(ctx, from, events)
+			listening, err = listen(ctx, from, pipeline)
 		}
 		return err
 	}
-	if err := s.untilThereIs(ctx, r, events, try); err != nil {
+	if err := s.untilThereIs(ctx, r, pipeline, try); err != nil {
 		return err
 	}
 	if err := listening.wait(ctx, r); ctx.Err() == nil {
-		events.log().Info("The informer of a source has ended; asking for another one", "source",
+		pipeline.log().Info("The informer of a source has ended; asking for another one", "source",
 			s.String(), "reason", err.Error())
 	}
 	return nil
@@ -120,7 +120,7 @@ func (s *kindSource) follow(ctx context.Context, r *run, events *delivery) error
 
 // untilThereIs tries until it succeeds. Meanwhile it says what it waits for.
 func (s *kindSource) untilThereIs(
-	ctx context.Context, r *run, events *delivery, try func() error,
+	ctx context.Context, r *run, pipeline *pipeline, try func() error,
 ) error {
 	var wait kindWait
 	for began := time.Now(); ; {
@@ -136,7 +136,7 @@ func (s *kindSource) untilThereIs(
 		r.waitsFor(func(end error) error { return fmt.Errorf("%w: %w", explain(err), end) })
 		pause, say, silence := wait.failed(time.Since(began))
 		if say {
-			events.log().Error(explain(err), "A source waits for its kind", "source", s.String(),
+			pipeline.log().Error(explain(err), "A source waits for its kind", "source", s.String(),
 				"since", time.Since(began))
 		}
 		asked := time.Now()

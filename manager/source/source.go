@@ -16,9 +16,11 @@
 // ended.
 //
 // Every state that the cache has shown is told, because a reconciler may have acted on it: of an
-// object that gets another owner, and then another, all three hear. There is one exception, for
-// which it makes no difference: with [handler.EnqueueRequestForObject] and no predicates, what
-// waits for the handler is merged.
+// object that gets another owner, and then another, all three hear. There is one exception: with
+// [handler.EnqueueRequestForObject] and no predicates, what waits for the handler is merged. The
+// request is the same; only its reasons and its priority can differ. An object of the first list
+// that changes before the handler hears of it is one Create with IsInInitialList, so its request
+// keeps the low priority and the reason "first listing".
 //
 // Caveats: objects are shared with the cache: copy before changing. States that the cache has not
 // shown may be missed, while a watch is interrupted, for instance. A panic of a predicate or a
@@ -54,8 +56,8 @@ type Source = controller.Source
 // SyncingSource is a Source that has to list before the controller's workers may begin.
 type SyncingSource = controller.SyncingSource
 
-// queue is what a source and a handler are given.
-type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+// requestQueue is the queue that a source and a handler are given.
+type requestQueue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
 // Func is a function that is a Source. A controller cannot Unwatch it, because functions cannot be
 // compared.
@@ -72,97 +74,96 @@ func (f Func) Start(
 // String is what the source is called in messages.
 func (f Func) String() string { return fmt.Sprintf("func source: %p", f) }
 
-// delivery brings events through the predicates to the handler. The flight recorder learns which
+// pipeline brings events through the predicates to the handler. The flight recorder learns which
 // predicate dropped one, and which requests the handler made of the others.
-type delivery struct {
+type pipeline struct {
 	to     handler.EventHandler
 	passes predicate.Predicate
-	queue  queue
+	queue  requestQueue
 	layer  string // the controller's name; empty if the queue is not a controller's
-	byKey  bool   // nothing but the key of an object has a say in what is added
+	byKey  bool   // each event of an object adds the same request, so they may be merged
 }
 
 var errNilPredicate = errors.New("one of the source's predicates is nil")
 
-func newDelivery(q queue, to handler.EventHandler, predicates []predicate.Predicate) *delivery {
+func newPipeline(
+	queue requestQueue, to handler.EventHandler, predicates []predicate.Predicate,
+) *pipeline {
 	_, isObject := to.(*handler.EnqueueRequestForObject)
-	d := &delivery{queue: q, byKey: isObject && len(predicates) == 0}
+	p := &pipeline{queue: queue, byKey: isObject && len(predicates) == 0}
 	var recorder *trace.Recorder
-	if known, ok := q.(interface {
+	if known, ok := queue.(interface {
 		FlightRecorder() (recorder *trace.Recorder, layer string)
 	}); ok {
-		recorder, d.layer = known.FlightRecorder()
+		recorder, p.layer = known.FlightRecorder()
 	}
-	d.passes = predicate.Recorded(recorder, d.layer, predicates...)
-	d.to = handler.Explained(to, recorder, d.layer)
-	return d
+	p.passes = predicate.Recorded(recorder, p.layer, predicates...)
+	p.to = handler.Explained(to, recorder, p.layer)
+	return p
 }
 
 // log returns the controller's logger; the program's if the queue is not a controller's.
-func (d *delivery) log() logr.Logger {
-	if known, ok := d.queue.(interface{ GetLogger() logr.Logger }); ok {
+func (p *pipeline) log() logr.Logger {
+	if known, ok := p.queue.(interface{ GetLogger() logr.Logger }); ok {
 		return known.GetLogger()
 	}
 	return log.RuntimeLog.WithName("source")
 }
 
-// handler is what an informer calls. The context is that of the source.
-func (d *delivery) handler(ctx context.Context) informer.ResourceEventHandler {
-	return informer.ResourceEventHandlerDetailedFuncs{
-		AddFunc:    func(obj any, initial bool) { d.add(ctx, obj, initial) },
-		UpdateFunc: func(old, obj any) { d.update(ctx, old, obj) },
-		DeleteFunc: func(obj any) { d.delete(ctx, obj) },
-	}
+// informerHandler is what an informer calls.
+type informerHandler struct {
+	ctx context.Context // the source's: an informer has none for its handlers
+	*pipeline
 }
 
-func (d *delivery) add(ctx context.Context, obj any, initial bool) {
-	if object, ok := d.objectOf(obj, "create"); ok {
+func (h informerHandler) OnAdd(obj any, initial bool) {
+	if object, ok := h.objectOf(obj, "create"); ok {
 		e := event.CreateEvent{Object: object, IsInInitialList: initial}
-		if d.passes.Create(e) {
-			d.to.Create(ctx, e, d.queue)
+		if h.passes.Create(e) {
+			h.to.Create(h.ctx, e, h.queue)
 		}
 	}
 }
 
-func (d *delivery) update(ctx context.Context, was, is any) {
-	old, oldOK := d.objectOf(was, "update")
-	object, ok := d.objectOf(is, "update")
+func (h informerHandler) OnUpdate(was, is any) {
+	old, oldOK := h.objectOf(was, "update")
+	object, ok := h.objectOf(is, "update")
 	if oldOK && ok {
 		e := event.UpdateEvent{ObjectOld: old, ObjectNew: object}
-		if d.passes.Update(e) {
-			d.to.Update(ctx, e, d.queue)
+		if h.passes.Update(e) {
+			h.to.Update(h.ctx, e, h.queue)
 		}
 	}
 }
 
-func (d *delivery) delete(ctx context.Context, obj any) {
+func (h informerHandler) OnDelete(obj any) {
 	unseen, unknown := obj.(informer.DeletedFinalStateUnknown)
 	if unknown {
 		obj = unseen.Obj
 	}
-	if object, ok := d.objectOf(obj, "delete"); ok {
+	if object, ok := h.objectOf(obj, "delete"); ok {
 		e := event.DeleteEvent{Object: object, DeleteStateUnknown: unknown}
-		if d.passes.Delete(e) {
-			d.to.Delete(ctx, e, d.queue)
+		if h.passes.Delete(e) {
+			h.to.Delete(h.ctx, e, h.queue)
 		}
 	}
 }
 
 // generic may get an event without an object: that is up to the sender and the handler.
-func (d *delivery) generic(ctx context.Context, e event.GenericEvent) {
-	if d.passes.Generic(e) {
-		d.to.Generic(ctx, e, d.queue)
+func (p *pipeline) generic(ctx context.Context, e event.GenericEvent) {
+	if p.passes.Generic(e) {
+		p.to.Generic(ctx, e, p.queue)
 	}
 }
 
 // objectOf returns false, and logs that, if something came that is no object. A cache of somebody
 // else's making may hand anything out, and that is no reason to crash.
-func (d *delivery) objectOf(value any, operation string) (client.Object, bool) {
+func (p *pipeline) objectOf(value any, operation string) (client.Object, bool) {
 	object, ok := value.(client.Object)
 	if ok && !event.IsNil(object) {
 		return object, true
 	}
-	d.log().Error(nil, "An event is dropped because it is not about an object", "event", operation,
+	p.log().Error(nil, "An event is dropped because it is not about an object", "event", operation,
 		"type", fmt.Sprintf("%T", value))
 	return nil, false
 }

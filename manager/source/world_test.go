@@ -219,7 +219,7 @@ type diary struct {
 	lines []string
 }
 
-func (d *diary) note(q queue, object client.Object, format string, args ...any) {
+func (d *diary) note(q requestQueue, object client.Object, format string, args ...any) {
 	time.Sleep(d.takes)
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -260,7 +260,7 @@ type stoppable interface {
 }
 
 // starts starts a source. stop ends it and waits; it is called at the end of the test at the latest.
-func starts(t *testing.T, s Source, q queue) (stop func()) {
+func starts(t *testing.T, s Source, q requestQueue) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	require.NoError(t, s.Start(ctx, q))
@@ -273,7 +273,7 @@ func starts(t *testing.T, s Source, q queue) (stop func()) {
 }
 
 // ready starts a source, and waits until it is ready.
-func ready(t *testing.T, s SyncingSource, q queue) (stop func()) {
+func ready(t *testing.T, s SyncingSource, q requestQueue) (stop func()) {
 	t.Helper()
 	stop = starts(t, s, q)
 	require.NoError(t, s.WaitForSync(t.Context()))
