@@ -75,7 +75,7 @@ func (s *shell[T]) perform(act action) (input, error) {
 			Limit: s.options.PageSize, Continue: s.lastPage.Continue,
 		})
 	case doPause:
-		in.kind = inRested
+		in.kind = inPaused
 		s.sleep(act.pause)
 	}
 	in.at, in.random = time.Since(s.began), s.options.Random()
@@ -164,7 +164,7 @@ func (s *shell[T]) readEvent(in *input) error {
 	in.kind, in.event, in.version = inEvent, event.Type, event.ResourceVersion
 	switch event.Type {
 	case watch.Added:
-		s.stall.progress()
+		s.stall.step()
 	case watch.Bookmark:
 		if in.last = event.Object.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true"; in.last {
 			s.stall.expectEnd(2*s.options.WatchTimeout + grace)

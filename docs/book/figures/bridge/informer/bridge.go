@@ -129,7 +129,7 @@ func NewMachine(streams bool) *Machine {
 
 // Happening is what an API server, or time, can do to a reflector.
 type Happening struct {
-	Kind    string // begin, opened, event, page, ended, failed, rested
+	Kind    string // begin, opened, event, page, ended, failed, paused
 	Event   string // ADDED and so on
 	Version string
 	Last    bool
@@ -148,7 +148,7 @@ type Decision struct {
 }
 
 var inputKinds = map[string]inputKind{
-	"begin": inBegin, "opened": inOpened, "event": inEvent, "page": inPage, "ended": inEnded, "failed": inFailed, "rested": inRested,
+	"begin": inBegin, "opened": inOpened, "event": inEvent, "page": inPage, "ended": inEnded, "failed": inFailed, "paused": inPaused,
 }
 
 var faultKinds = map[string]faultKind{
