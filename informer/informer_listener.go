@@ -32,7 +32,7 @@ type listener[T Object] struct {
 	crashing bool // used by run only
 
 	mu      sync.Mutex // guards what follows
-	queue   deltaQueue[T]
+	queue   pendingNotifications[T]
 	calling bool // a notification was taken, and is not delivered yet
 	counts  BacklogStats
 	whole   bool // no more objects of the initial list will come
@@ -61,7 +61,7 @@ func newListener[T Object](
 		handler: handler, options: options, instruments: instruments,
 		news: make(chan struct{}, 1), synced: make(chan struct{}),
 		stopped: make(chan struct{}), done: make(chan struct{}),
-		queue: deltaQueue[T]{coalesces: options.Coalesce},
+		queue: pendingNotifications[T]{coalesces: options.Coalesce},
 	}
 	l.stop = sync.OnceFunc(func() { close(l.stopped) })
 	if instruments.metrics != nil {

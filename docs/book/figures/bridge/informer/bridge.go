@@ -58,11 +58,11 @@ type Delta struct {
 }
 
 // Backlog is what a listener's handler has not heard yet.
-type Backlog struct{ queue deltaQueue[*Thing] }
+type Backlog struct{ queue pendingNotifications[*Thing] }
 
 // NewBacklog is that of a handler which asks for Coalesce, or does not.
 func NewBacklog(coalesces bool) *Backlog {
-	return &Backlog{deltaQueue[*Thing]{coalesces: coalesces}}
+	return &Backlog{pendingNotifications[*Thing]{coalesces: coalesces}}
 }
 
 // Add takes in what the informer has done to its store.
