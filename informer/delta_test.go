@@ -24,16 +24,13 @@ func (h *heard) handler() Handler[*corev1.Pod] {
 	}
 	return HandlerFuncs[*corev1.Pod]{
 		Add: func(pod *corev1.Pod, initial bool) {
-			*h = append(*h, fmt.Sprintf("add %s %v", name(pod),
-				initial))
+			*h = append(*h, fmt.Sprintf("add %s %v", name(pod), initial))
 		},
 		Update: func(old, pod *corev1.Pod) {
-			*h = append(*h, fmt.Sprintf("update %s %s", name(old),
-				name(pod)))
+			*h = append(*h, fmt.Sprintf("update %s %s", name(old), name(pod)))
 		},
 		Delete: func(pod *corev1.Pod, unknown bool) {
-			*h = append(*h, fmt.Sprintf("delete %s %v",
-				name(pod), unknown))
+			*h = append(*h, fmt.Sprintf("delete %s %v", name(pod), unknown))
 		},
 	}
 }
