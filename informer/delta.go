@@ -36,14 +36,14 @@ type notification[T Object] struct {
 	last   T // the last state of the first object, once it is gone
 	object T // what is there now
 
-	known   bool // there was an old
-	deleted bool // there is a last,
-	changed bool // it comes after a change that the handler has not heard,
-	unseen  bool // and nobody saw the end
-	exists  bool // there is an object
+	known   bool // the handler was told old
+	deleted bool // the first object ended, as last
+	changed bool // before it ended it changed, and the handler was not told
+	unseen  bool // nobody saw its end
+	exists  bool // object is there
 
-	lastInitial bool // the one that is gone was there when the handler was added,
-	initial     bool // and so was the one that is there
+	lastInitial bool // last was there when the handler was added
+	initial     bool // object was there when the handler was added
 }
 
 // add takes in a delta.
@@ -70,10 +70,13 @@ func (n *notification[T]) add(d delta[T]) {
 	}
 }
 
-// deliver calls the handler. The object that is gone comes first. Its end is told even if
-// it came and went: a reader may have seen it in the store. And it is told after a change
-// that came before it: whoever it belonged to, as far as the handler knows, must hear that
-// it no longer does.
+// deliver calls the handler. A single delta is one call: OnAdd for deltaAdded, OnUpdate for
+// deltaUpdated and deltaSync, OnDelete for deltaDeleted.
+//
+// Of several deltas, those of the object that is gone come first. Its end is told even if it
+// came and went: a reader may have seen it in the store. And it is told after a change that
+// came before it: whoever it belonged to, as far as the handler knows, must hear that it no
+// longer does.
 func (n *notification[T]) deliver(handler Handler[T]) {
 	if n.deleted {
 		switch {
@@ -126,7 +129,7 @@ func (n *notification[T]) initials() (count int) {
 	return count
 }
 
-// deltaQueue holds the notifications that a handler has not been given yet.
+// pendingNotifications is a queue of what one handler has not been given yet.
 //
 // By default each delta is one, in the order in which they came. If the queue coalesces,
 // there is one for each key, in the order in which the keys first had news, and the queue
@@ -134,19 +137,20 @@ func (n *notification[T]) initials() (count int) {
 //
 // It has no lock and no goroutine.
 //
-// client-go's RealFIFO keeps every event of every key; its older DeltaFIFO keeps as many,
-// sorted by key.
-type deltaQueue[T Object] struct {
+// client-go has the same after its store, the buffer of a processorListener, which keeps
+// every notification. Before its store it has a RealFIFO (once a DeltaFIFO); we have nothing
+// there.
+type pendingNotifications[T Object] struct {
 	coalesces bool
 	waiting   []*notification[T]
 	of        map[Key]*notification[T] // only if it coalesces
 	initial   int                      // objects of the initial list in it
 }
 
-func (q *deltaQueue[T]) len() int { return len(q.waiting) }
+func (q *pendingNotifications[T]) len() int { return len(q.waiting) }
 
 // add takes in a delta.
-func (q *deltaQueue[T]) add(d delta[T]) {
+func (q *pendingNotifications[T]) add(d delta[T]) {
 	n := q.of[KeyOf(d.object)]
 	if n == nil {
 		n = &notification[T]{}
@@ -164,7 +168,7 @@ func (q *deltaQueue[T]) add(d delta[T]) {
 }
 
 // take removes the first notification; nil if there is none.
-func (q *deltaQueue[T]) take() *notification[T] {
+func (q *pendingNotifications[T]) take() *notification[T] {
 	if len(q.waiting) == 0 {
 		q.of, q.waiting = nil, nil // a Go map never shrinks, and a slice keeps what was before it
 		return nil

@@ -24,16 +24,13 @@ func (h *heard) handler() Handler[*corev1.Pod] {
 	}
 	return HandlerFuncs[*corev1.Pod]{
 		Add: func(pod *corev1.Pod, initial bool) {
-			*h = append(*h, fmt.Sprintf("add %s %v", name(pod),
-				initial))
+			*h = append(*h, fmt.Sprintf("add %s %v", name(pod), initial))
 		},
 		Update: func(old, pod *corev1.Pod) {
-			*h = append(*h, fmt.Sprintf("update %s %s", name(old),
-				name(pod)))
+			*h = append(*h, fmt.Sprintf("update %s %s", name(old), name(pod)))
 		},
 		Delete: func(pod *corev1.Pod, unknown bool) {
-			*h = append(*h, fmt.Sprintf("delete %s %v",
-				name(pod), unknown))
+			*h = append(*h, fmt.Sprintf("delete %s %v", name(pod), unknown))
 		},
 	}
 }
@@ -294,7 +291,7 @@ func TestAnObjectThatIsGoneIsKeptOnce(t *testing.T) {
 }
 
 // toldAll is what the handler hears when the whole backlog is delivered.
-func toldAll(b *deltaQueue[*corev1.Pod]) heard {
+func toldAll(b *pendingNotifications[*corev1.Pod]) heard {
 	var h heard
 	for n := b.take(); n != nil; n = b.take() {
 		n.deliver(h.handler())
@@ -302,13 +299,13 @@ func toldAll(b *deltaQueue[*corev1.Pod]) heard {
 	return h
 }
 
-func coalescing() *deltaQueue[*corev1.Pod] {
-	return &deltaQueue[*corev1.Pod]{coalesces: true}
+func coalescing() *pendingNotifications[*corev1.Pod] {
+	return &pendingNotifications[*corev1.Pod]{coalesces: true}
 }
 
 // Somebody may have read each of these states in the store, and acted on it.
 func TestAQueueKeepsEachStateInOrder(t *testing.T) {
-	var q deltaQueue[*corev1.Pod]
+	var q pendingNotifications[*corev1.Pod]
 	other := podNamed("other", "o", "7")
 	for _, d := range []delta[*corev1.Pod]{
 		updated(a1, a2), added(other), updated(a2, a3), deleted(other, other), updated(a3, a1),
@@ -342,7 +339,7 @@ func TestAQueueThatCoalescesIsAsLongAsThereAreKeys(t *testing.T) {
 
 // Each handler is told of all Pods when it begins, and of a few from then on.
 func TestAQueueThatIsEmptyKeepsNoMemory(t *testing.T) {
-	var q deltaQueue[*corev1.Pod]
+	var q pendingNotifications[*corev1.Pod]
 	for range 1025 { // leaves room at the end
 		q.add(added(a1))
 	}
@@ -357,7 +354,7 @@ func TestTheInitialObjectsAreCountedUntilTheyAreTaken(t *testing.T) {
 		return delta[*corev1.Pod]{kind: deltaAdded, object: pod, initial: true}
 	}
 	x, y := podNamed("x", "x", "1"), podNamed("y", "y", "1")
-	for _, q := range []*deltaQueue[*corev1.Pod]{{}, coalescing()} {
+	for _, q := range []*pendingNotifications[*corev1.Pod]{{}, coalescing()} {
 		for _, pod := range []*corev1.Pod{a1, x, y} {
 			q.add(initial(pod))
 		}

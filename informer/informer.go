@@ -34,7 +34,7 @@ type Informer[T Object] struct {
 	store       *Store[T]
 	reflector   *Reflector[T]
 	detector    mutationDetector[T] // used by the reflector's goroutine only
-	progress    progress
+	reached     storeVersion
 	// closed by the reflector's goroutine when the first list is in the store
 	synced   chan struct{}
 	stopping chan struct{} // closed by Run when the store no longer changes, and refuses handlers
@@ -77,7 +77,7 @@ type InformerOptions[T Object] struct {
 	DetectMutations func(was, is T)
 	// Reflector is how to read.
 	Reflector ReflectorOptions
-	// Recorder records what happens in queue, store and listeners; nil is off.
+	// Recorder records what happens in reflector, store and listeners; nil is off.
 	Recorder *trace.Recorder
 	// Metrics makes the metrics of the handlers; nil measures nothing.
 	Metrics MetricsProvider

@@ -157,10 +157,9 @@ func (c controller) look(item string, pods []*corev1.Pod) string {
 }
 
 // play runs a controller through quiet and busy times. In a busy one pods change, the handler is
-// late
-// at random, and the controller looks at its items for other reasons, too. In a quiet one there is
-// time
-// for everything; then what it saw last must be what is there. It returns what is not.
+// late at random, and the controller looks at its items for other reasons, too. In a quiet one
+// there is time for everything; then what it saw last must be what is there. It returns what is
+// not.
 func (c controller) play(t *testing.T, seed uint64, options HandlerOptions) (lost []string) {
 	synctest.Test(t, func(t *testing.T) {
 		random, late := rand.New(rand.NewPCG(seed, 0x6f776e)), rand.New(rand.NewPCG(seed, 1))
@@ -223,8 +222,7 @@ func TestCoalesceLosesOwnersIfTheHandlerLooksAtMoreThanTheKey(t *testing.T) {
 }
 
 // And this is what Coalesce is for: a handler that looks at nothing but the key loses nothing, not
-// even
-// pods that came and went before it heard of them.
+// even pods that came and went before it heard of them.
 func TestCoalesceLosesNothingIfTheHandlerLooksAtTheKeyOnly(t *testing.T) {
 	for seed := range uint64(300) {
 		require.Empty(t, ofPods.play(t, seed, HandlerOptions{Coalesce: true}), "seed %d", seed)

@@ -40,8 +40,7 @@ func ExampleNewInformer() {
 			heard <- fmt.Sprintln("add", object.Name, "initial:", initial)
 		},
 		Update: func(_, object *corev1.ConfigMap) {
-			heard <- fmt.Sprintln("update", object.Name,
-				object.Data)
+			heard <- fmt.Sprintln("update", object.Name, object.Data)
 		},
 	}, informer.HandlerOptions{Name: "printer"})
 	if err != nil {

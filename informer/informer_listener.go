@@ -20,9 +20,9 @@ type listener[T Object] struct {
 	options     HandlerOptions
 	instruments instruments
 
-	// sent to by push, received by run; one, because the queue holds the news itself
+	// sent to by push, received by work; one, because the queue holds the news itself
 	news    chan struct{}
-	synced  chan struct{} // closed by run
+	synced  chan struct{} // closed by take
 	stopped chan struct{} // closed by stop
 	done    chan struct{} // closed by end, which run calls, or the informer if it never ran
 	stop    func()
@@ -32,10 +32,11 @@ type listener[T Object] struct {
 	crashing bool // used by run only
 
 	mu      sync.Mutex // guards what follows
-	queue   deltaQueue[T]
+	queue   pendingNotifications[T]
 	calling bool // a notification was taken, and is not delivered yet
 	counts  BacklogStats
-	whole   bool // no more objects of the initial list will come
+	// no more objects of the initial list will come
+	initialComplete bool
 }
 
 // instruments is what an informer's parts report to.
@@ -61,7 +62,7 @@ func newListener[T Object](
 		handler: handler, options: options, instruments: instruments,
 		news: make(chan struct{}, 1), synced: make(chan struct{}),
 		stopped: make(chan struct{}), done: make(chan struct{}),
-		queue: deltaQueue[T]{coalesces: options.Coalesce},
+		queue: pendingNotifications[T]{coalesces: options.Coalesce},
 	}
 	l.stop = sync.OnceFunc(func() { close(l.stopped) })
 	if instruments.metrics != nil {
@@ -70,15 +71,15 @@ func newListener[T Object](
 	return l
 }
 
-// push adds deltas to the queue. It never waits for the handler. whole says that the
-// initial list is complete.
-func (l *listener[T]) push(deltas []delta[T], whole bool) {
+// push adds deltas to the queue. It never waits for the handler. initialComplete
+// says that no more objects of the initial list will come.
+func (l *listener[T]) push(deltas []delta[T], initialComplete bool) {
 	l.mu.Lock()
 	for _, d := range deltas {
 		l.queue.add(d)
 	}
 	l.counts.Deepest = max(l.counts.Deepest, l.pendingLocked())
-	l.whole = l.whole || whole
+	l.initialComplete = l.initialComplete || initialComplete
 	l.mu.Unlock()
 	select {
 	case l.news <- struct{}{}:
@@ -142,7 +143,7 @@ func (l *listener[T]) work() {
 func (l *listener[T]) take() *notification[T] {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.whole && l.queue.initial == 0 {
+	if l.initialComplete && l.queue.initial == 0 {
 		select {
 		case <-l.synced:
 		default:
@@ -159,6 +160,43 @@ func (l *listener[T]) delivered() {
 	defer l.mu.Unlock()
 	l.calling = false
 	l.counts.Told++
+}
+
+// handlerCaller is the handler as a notification sees it. One notification may take up to
+// three calls, and each is guarded on its own: a panic in OnUpdate or OnDelete that is
+// survived must not swallow the calls after it, and a handler that removes itself in one of
+// them is not called any more.
+type handlerCaller[T Object] struct {
+	listener *listener[T]
+}
+
+func (c *handlerCaller[T]) OnAdd(object T, initial bool) {
+	if !c.listener.isStopped() {
+		defer c.listener.afterCall(object)
+		c.listener.handler.OnAdd(object, initial)
+	}
+}
+
+func (c *handlerCaller[T]) OnUpdate(old, object T) {
+	if !c.listener.isStopped() {
+		defer c.listener.afterCall(object)
+		c.listener.handler.OnUpdate(old, object)
+	}
+}
+
+func (c *handlerCaller[T]) OnDelete(object T, finalStateUnknown bool) {
+	if !c.listener.isStopped() {
+		defer c.listener.afterCall(object)
+		c.listener.handler.OnDelete(object, finalStateUnknown)
+	}
+}
+
+// afterCall is deferred around a call. A panic is reported, and goes on.
+func (l *listener[T]) afterCall(object T) {
+	if value := recover(); value != nil {
+		l.report(KeyOf(object), value)
+		l.crash(value)
+	}
 }
 
 func (l *listener[T]) isStopped() bool {
@@ -212,43 +250,6 @@ var errGoexit = errors.New("the handler ended its goroutine by runtime.Goexit (t
 func logPanic(p HandlerPanic) {
 	slog.Error("a handler panicked", "handler", p.Handler, "object", p.Key, "panic", p.Value, "stack",
 		string(p.Stack))
-}
-
-// handlerCaller is the handler as a notification sees it. One notification may take up to
-// three calls, and each is guarded on its own: a panic in OnUpdate or OnDelete that is
-// survived must not swallow the calls after it, and a handler that removes itself in one of
-// them is not called any more.
-type handlerCaller[T Object] struct {
-	listener *listener[T]
-}
-
-func (c *handlerCaller[T]) OnAdd(object T, initial bool) {
-	if !c.listener.isStopped() {
-		defer c.listener.afterCall(object)
-		c.listener.handler.OnAdd(object, initial)
-	}
-}
-
-func (c *handlerCaller[T]) OnUpdate(old, object T) {
-	if !c.listener.isStopped() {
-		defer c.listener.afterCall(object)
-		c.listener.handler.OnUpdate(old, object)
-	}
-}
-
-func (c *handlerCaller[T]) OnDelete(object T, finalStateUnknown bool) {
-	if !c.listener.isStopped() {
-		defer c.listener.afterCall(object)
-		c.listener.handler.OnDelete(object, finalStateUnknown)
-	}
-}
-
-// afterCall is deferred around a call. A panic is reported, and goes on.
-func (l *listener[T]) afterCall(object T) {
-	if value := recover(); value != nil {
-		l.report(KeyOf(object), value)
-		l.crash(value)
-	}
 }
 
 // crash panics, unless the informer's user wants panics to be survived.

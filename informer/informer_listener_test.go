@@ -247,8 +247,7 @@ func testASlowHandler(t *testing.T, options HandlerOptions, deepest int, told []
 func TestASlowHandlerHearsOfAChangeBeforeTheEnd(t *testing.T) {
 	for _, coalesce := range []bool{false, true} {
 		t.Run(fmt.Sprintf("Coalesce %v", coalesce), func(t *testing.T) {
-			testAChangeBeforeTheEnd(t,
-				coalesce)
+			testAChangeBeforeTheEnd(t, coalesce)
 		})
 	}
 }

@@ -24,13 +24,13 @@ type informerSink[T Object] struct{ *Informer[T] }
 func (i informerSink[T]) Replace(items []T, resourceVersion string) {
 	first := !i.hasSynced()
 	for _, object := range items {
-		i.put(i.transformed(object), first)
+		i.notePresent(i.transformed(object), first)
 	}
 	if !first {
 		i.deleteMissing(items)
 		i.store.rebuild()
 	}
-	i.progress.advance(resourceVersion)
+	i.reached.advance(resourceVersion)
 	if first {
 		i.becomeSynced()
 	}
@@ -44,7 +44,7 @@ func (i informerSink[T]) deleteMissing(items []T) {
 	}
 	for object := range i.store.All() {
 		if !listed[KeyOf(object)] {
-			i.apply(delta[T]{kind: deltaDeleted, object: object, old: object, unseen: true})
+			i.commit(delta[T]{kind: deltaDeleted, object: object, old: object, unseen: true})
 		}
 	}
 }
@@ -53,49 +53,49 @@ func (i informerSink[T]) deleteMissing(items []T) {
 func (i informerSink[T]) Apply(event Event[T]) {
 	object := i.transformed(event.Object)
 	if event.Type == watch.Deleted {
-		i.delete(object)
+		i.noteGone(object)
 	} else {
-		i.put(object, false)
+		i.notePresent(object, false)
 	}
-	i.progress.advance(event.ResourceVersion)
+	i.reached.advance(event.ResourceVersion)
 }
 
 // Progress notes that nothing else happened up to resourceVersion.
-func (i informerSink[T]) Progress(resourceVersion string) { i.progress.advance(resourceVersion) }
+func (i informerSink[T]) Progress(resourceVersion string) { i.reached.advance(resourceVersion) }
 
-// put notes that the object is there. A watch may call an object new that the store has,
+// notePresent: the object is there. A watch may call an object new that the store has,
 // and a list repeats every object that there is.
-func (i informerSink[T]) put(object T, initial bool) {
+func (i informerSink[T]) notePresent(object T, initial bool) {
 	known, has := i.store.Get(KeyOf(object))
 	added := delta[T]{kind: deltaAdded, object: object, initial: initial}
 	switch {
 	case !has:
-		i.apply(added)
+		i.commit(added)
 	case known.GetUID() != object.GetUID():
 		// Another object has the name: the UID proves that the first was deleted, even if
 		// nobody saw it. To a handler it must not look like a change.
-		i.apply(delta[T]{kind: deltaDeleted, object: known, old: known, unseen: true}, added)
+		i.commit(delta[T]{kind: deltaDeleted, object: known, old: known, unseen: true}, added)
 	case !isSame(known, object):
-		i.apply(delta[T]{kind: deltaUpdated, object: object, old: known})
+		i.commit(delta[T]{kind: deltaUpdated, object: object, old: known})
 	}
 }
 
-// delete notes that the object is gone.
-func (i informerSink[T]) delete(last T) {
+// noteGone: the object is no longer there.
+func (i informerSink[T]) noteGone(last T) {
 	known, has := i.store.Get(KeyOf(last))
 	switch {
 	case !has:
 	case known.GetUID() != last.GetUID():
-		i.apply(delta[T]{kind: deltaDeleted, object: known, old: known, unseen: true})
+		i.commit(delta[T]{kind: deltaDeleted, object: known, old: known, unseen: true})
 	default:
-		i.apply(delta[T]{kind: deltaDeleted, object: last, old: known})
+		i.commit(delta[T]{kind: deltaDeleted, object: last, old: known})
 	}
 }
 
-// apply brings the store up to date, and then the listeners. In this order: a handler that
+// commit brings the store up to date, and then the listeners. In this order: a handler that
 // looks into the store must find what it was told, or something newer. Of several deltas,
 // which are about one key, the store gets the last, so that no reader finds neither object.
-func (i informerSink[T]) apply(deltas ...delta[T]) {
+func (i informerSink[T]) commit(deltas ...delta[T]) {
 	last := deltas[len(deltas)-1]
 	key := KeyOf(last.object)
 	i.detector.check(key) // it may call DetectMutations, and so needs the lock to be free
@@ -126,8 +126,9 @@ func (i informerSink[T]) becomeSynced() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	close(i.synced)
+	initialComplete := true
 	for _, l := range i.listeners {
-		l.push(nil, true)
+		l.push(nil, initialComplete)
 	}
 	if i.options.Recorder.On() {
 		i.options.Recorder.Record(trace.Event{

@@ -119,7 +119,7 @@ func TestAnObjectThatIsReplacedIsNeverMissingFromTheStore(t *testing.T) {
 	i := handFed(InformerOptions[*corev1.Pod]{})
 	i.Replace([]*corev1.Pod{a1}, "1")
 	_, err := i.Store().AddIndex("look", func(values []string, pod *corev1.Pod) []string {
-		require.Equal(t, 1, len(i.store.now.objects),
+		require.Equal(t, 1, len(i.store.stored.objects),
 			"the first is gone, and the second is not there yet")
 		return values
 	})
@@ -410,9 +410,9 @@ func TestAListGivesTheMemoryOfThePeakBack(t *testing.T) {
 	for _, pod := range pods[1:] {
 		i.Apply(eventOf(watch.Deleted, pod))
 	}
-	atPeak := i.store.now
+	atPeak := i.store.stored
 	i.Replace(pods[:1], "20000")
-	require.NotSame(t, atPeak, i.store.now, "the maps are those of the peak")
+	require.NotSame(t, atPeak, i.store.stored, "the maps are those of the peak")
 	require.Equal(t, 1, i.store.Len())
 	byNamespace, _ := i.store.Index(NamespaceIndex)
 	require.Equal(t, 1, byNamespace.Count(pods[0].Namespace))

@@ -64,8 +64,7 @@ func (d *diary) handler() Handler[*corev1.ConfigMap] {
 	return HandlerFuncs[*corev1.ConfigMap]{
 		Add: func(c *corev1.ConfigMap, initial bool) { d.note("add %s %v", c.Name, initial) },
 		Update: func(old, c *corev1.ConfigMap) {
-			d.note("update %s %s->%s", c.Name, old.Data["value"],
-				c.Data["value"])
+			d.note("update %s %s->%s", c.Name, old.Data["value"], c.Data["value"])
 		},
 		Delete: func(c *corev1.ConfigMap, unknown bool) { d.note("delete %s %v", c.Name, unknown) },
 	}

@@ -9,9 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 )
 
-// progress is how far the store has come, and wakes callers that wait for more. It is what
+// storeVersion is how far the store has come, and wakes callers that wait for more. It is what
 // lets a client read its own writes.
-type progress struct {
+type storeVersion struct {
 	mu      sync.Mutex    // guards what follows
 	version string        // the store is complete up to this version of the collection
 	changed chan struct{} // closed by advance when the store has changed; nil while nobody waits
@@ -19,27 +19,27 @@ type progress struct {
 
 // advance is called after each change of the store, with the version that it has reached as
 // a whole, or an empty one if the server gives none.
-func (p *progress) advance(version string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+func (s *storeVersion) advance(version string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if version != "" {
-		p.version = version
+		s.version = version
 	}
-	if p.changed != nil {
-		close(p.changed)
-		p.changed = nil
+	if s.changed != nil {
+		close(s.changed)
+		s.changed = nil
 	}
 }
 
 // current returns the version that the store has reached, and a channel that the next
 // change closes.
-func (p *progress) current() (version string, changed <-chan struct{}) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.changed == nil {
-		p.changed = make(chan struct{})
+func (s *storeVersion) current() (version string, changed <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.changed == nil {
+		s.changed = make(chan struct{})
 	}
-	return p.version, p.changed
+	return s.version, s.changed
 }
 
 var errNoVersion = errors.New("there is no resourceVersion to wait for: " +
@@ -91,8 +91,8 @@ func (i *Informer[T]) WaitForEnd(ctx context.Context, key Key, isOld func(T) boo
 // waitUntil waits until done returns true. It asks now, and after each change of the store.
 func (i *Informer[T]) waitUntil(ctx context.Context, done func(reached string) bool) error {
 	for {
-		reached, changed := i.progress.current()
-		if done(reached) {
+		version, changed := i.reached.current()
+		if done(version) {
 			return nil // even if the informer has stopped, or the context has ended
 		}
 		select {

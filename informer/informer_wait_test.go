@@ -124,7 +124,7 @@ func TestAChangeThatComesDuringTheLookEndsTheWait(t *testing.T) {
 // What the store holds need not be waited for, even if the rest of its list is still to come.
 func TestAWaitForWhatIsInTheStoreIsOver(t *testing.T) {
 	i := handFed(InformerOptions[*corev1.Pod]{})
-	i.apply(added(a2))
+	i.commit(added(a2))
 	require.NoError(t, i.WaitFor(over(t), KeyOf(a2), "2"))
 	require.ErrorIs(t, i.WaitFor(over(t), KeyOf(a2), "3"), context.Canceled)
 }

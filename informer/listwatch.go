@@ -32,6 +32,8 @@ type Object interface {
 // from the start. The options of a call say how to read: paging (Limit,
 // Continue), from where (ResourceVersion, ResourceVersionMatch), for how long
 // (TimeoutSeconds), and whether bookmarks are welcome (AllowWatchBookmarks).
+//
+// The library's are ListWatch and, under a manager, cache.removableKind.
 type ListerWatcher[T Object] interface {
 	List(ctx context.Context, options metav1.ListOptions) (*List[T], error)
 	Watch(ctx context.Context, options metav1.ListOptions) (Watch[T], error)

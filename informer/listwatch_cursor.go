@@ -11,7 +11,8 @@ import (
 // Cursor has seen nothing.
 //
 // It is a value without lock, clock or connection. The reader of a watch keeps one,
-// passes it what came, and asks it where to resume when the watch ends.
+// passes it what came, and asks it where to resume when the watch ends. The reflector's machine
+// asks neither Failed nor MustList: it decides itself what follows an error.
 type Cursor struct {
 	resourceVersion string
 }

@@ -48,8 +48,11 @@ func (l *ListWatch[T]) decodeList(
 	if closing := body.Close(); err == nil {
 		err = closing
 	}
+	if errors.Is(err, io.EOF) { // the body ends in the middle of something
+		err = io.ErrUnexpectedEOF
+	}
 	if err != nil {
-		return nil, true, fmt.Errorf("decoding the answer: %w", unexpectedEOF(err))
+		return nil, true, fmt.Errorf("decoding the answer: %w", err)
 	}
 	return &decoder.list, true, nil
 }
@@ -91,11 +94,11 @@ func (d *listDecoder[T]) json(body io.Reader) error {
 	if err := expect(in, '}'); err != nil {
 		return err
 	}
-	kind := about.GroupVersionKind()
-	if !d.isList(kind) && !(hasItems && d.mayBeList(kind)) {
-		return d.wrong(kind)
+	gvk := about.GroupVersionKind()
+	if !d.isList(gvk) && !(hasItems && d.mayBeList(gvk)) {
+		return d.wrong(gvk)
 	}
-	d.completeItems(kind)
+	d.completeItems(gvk)
 	// A body that is not read to its end costs its connection: net/http cannot use it again.
 	if _, err := in.Token(); !errors.Is(err, io.EOF) {
 		return cmp.Or(err, errors.New("this is not a JSON list: something follows its end"))
@@ -121,8 +124,8 @@ func (d *listDecoder[T]) jsonItems(in *json.Decoder) error {
 		if err := d.unmarshal(text, object); err != nil {
 			return err
 		}
-		if kind := object.GetObjectKind().GroupVersionKind(); kind.Kind != "" && !d.is(kind) {
-			return d.wrong(kind)
+		if gvk := object.GetObjectKind().GroupVersionKind(); gvk.Kind != "" && !d.matches(gvk) {
+			return d.wrong(gvk)
 		}
 		d.add(object)
 	}
@@ -197,21 +200,21 @@ func (e *eventDecoder[T]) Decode() (watch.EventType, runtime.Object, error) {
 	if err := e.next(&event); err != nil {
 		return "", nil, err
 	}
-	kind := watch.EventType(event.Type)
-	switch kind {
+	eventType := watch.EventType(event.Type)
+	switch eventType {
 	case watch.Added, watch.Modified, watch.Deleted, watch.Bookmark:
 		if object, ok, err := e.object(event.Object.Raw); ok || err != nil {
-			return kind, object, err
+			return eventType, object, err
 		}
 	case watch.Error:
 	default:
-		return "", nil, fmt.Errorf("the server sent an event of the unknown type %q", kind)
+		return "", nil, fmt.Errorf("the server sent an event of the unknown type %q", eventType)
 	}
 	object, err := runtime.Decode(e.general, event.Object.Raw)
 	if err != nil {
-		return "", nil, fmt.Errorf("decoding the object of a %s event: %w", kind, err)
+		return "", nil, fmt.Errorf("decoding the object of a %s event: %w", eventType, err)
 	}
-	return kind, object, nil
+	return eventType, object, nil
 }
 
 // object decodes an event's object if it is a T.
@@ -219,13 +222,13 @@ func (e *eventDecoder[T]) object(raw []byte) (_ runtime.Object, ok bool, err err
 	object := e.newObject()
 	if e.isJSON {
 		if err := e.unmarshal(raw, object); err != nil {
-			return nil, false, e.orGeneral(err)
+			return nil, false, e.unlessTyped(err)
 		}
-		name := object.GetObjectKind().GroupVersionKind()
-		if !e.is(name) {
-			return nil, false, e.refuse(name)
+		gvk := object.GetObjectKind().GroupVersionKind()
+		if !e.matches(gvk) {
+			return nil, false, e.wrongKind(gvk)
 		}
-		e.complete(object, name)
+		e.complete(object, gvk)
 		return object, true, nil
 	}
 	content, isProtobuf := bytes.CutPrefix(raw, []byte(protobufMagic))
@@ -237,37 +240,30 @@ func (e *eventDecoder[T]) object(raw []byte) (_ runtime.Object, ok bool, err err
 	if err := about.Unmarshal(content); err != nil {
 		return nil, false, err
 	}
-	name := about.GroupVersionKind()
-	if !e.is(name) {
-		return nil, false, e.refuse(name)
+	gvk := about.GroupVersionKind()
+	if !e.matches(gvk) {
+		return nil, false, e.wrongKind(gvk)
 	}
 	err = message.Unmarshal(about.Raw)
-	e.complete(object, name)
+	e.complete(object, gvk)
 	return object, true, err
 }
 
-// refuse is the error for an object of another kind. The general decoder has a
-// better one for a typed object, because the scheme may know what it is.
-func (e *eventDecoder[T]) refuse(name schema.GroupVersionKind) error {
-	if name.Kind == e.kind {
-		return e.wrong(name)
+// wrongKind is the error for an object of another kind, or nil if the general decoder
+// has a better one, because the scheme may know what the object is.
+func (e *eventDecoder[T]) wrongKind(gvk schema.GroupVersionKind) error {
+	if gvk.Kind == e.kind {
+		return e.wrong(gvk)
 	}
-	return e.orGeneral(e.wrong(name))
+	return e.unlessTyped(e.wrong(gvk))
 }
 
-// orGeneral leaves the error to the general decoder, which needs a Go type for the
-// kind.
-func (e *eventDecoder[T]) orGeneral(err error) error {
+// unlessTyped returns nil for typed objects, so that Decode asks the general decoder,
+// whose error is better. For the other forms it returns err: the general decoder needs
+// a Go type for the kind.
+func (e *eventDecoder[T]) unlessTyped(err error) error {
 	if e.form == FormTyped {
 		return nil
-	}
-	return err
-}
-
-// unexpectedEOF is for a body that ends in the middle of something.
-func unexpectedEOF(err error) error {
-	if errors.Is(err, io.EOF) {
-		return io.ErrUnexpectedEOF
 	}
 	return err
 }

@@ -113,8 +113,8 @@ func TestManyListsDoNotTakeAConnectionEach(t *testing.T) {
 		}
 		server.Close()
 		// A busy machine may need another one: net/http gives a connection up if the goroutine that has
-		// written the request
-		// does not run for 50 ms (maxWriteWaitBeforeConnReuse in net/http/transport.go).
+		// written the request does not run for 50 ms (maxWriteWaitBeforeConnReuse in
+		// net/http/transport.go).
 		require.Less(t, connections.Load(), int32(5), mediaType)
 	}
 }
@@ -237,8 +237,7 @@ func TestWhatIsNotQuiteJSONIsRefused(t *testing.T) {
 }
 
 // A ConfigMap may have a megabyte. One that is larger than what is read at once must be read all
-// the same, in a list
-// and in a watch.
+// the same, in a list and in a watch.
 func TestAnObjectMayBeLargerThanWhatIsReadAtOnce(t *testing.T) {
 	large := strings.Repeat("x", 3*streamBuffer)
 	text := fmt.Sprintf(`{"kind":"PodList","apiVersion":"v1","items":[{"metadata":{"name":"a"}},{"metadata":{"name":%q}}]}`, large) + strings.Repeat(" ", streamBuffer/2)

@@ -38,7 +38,7 @@ func (d *listDecoder[T]) protobuf(in *protobufStream) error {
 	if string(magic) != protobufMagic {
 		return errors.New("this is not a Kubernetes object in protobuf")
 	}
-	var kind schema.GroupVersionKind
+	var gvk schema.GroupVersionKind
 	seen := false
 	err := in.fields(-1, func(field int, size int64) error {
 		switch field {
@@ -47,10 +47,10 @@ func (d *listDecoder[T]) protobuf(in *protobufStream) error {
 			if err := in.decode(size, &about); err != nil {
 				return err
 			}
-			kind = schema.FromAPIVersionAndKind(about.APIVersion, about.Kind)
+			gvk = schema.FromAPIVersionAndKind(about.APIVersion, about.Kind)
 		case envelopeBytes:
-			if !d.isList(kind) {
-				return d.wrong(kind)
+			if !d.isList(gvk) {
+				return d.wrong(gvk)
 			}
 			seen = true
 			return in.fields(size, func(field int, size int64) error {
@@ -64,7 +64,7 @@ func (d *listDecoder[T]) protobuf(in *protobufStream) error {
 	if err == nil && !seen {
 		err = io.ErrUnexpectedEOF
 	}
-	d.completeItems(kind)
+	d.completeItems(gvk)
 	return err
 }
 

@@ -160,8 +160,7 @@ func FuzzJSONStream(f *testing.F) {
 		}
 		random := rand.New(rand.NewPCG(seed, 1))
 		pieces := readerFunc(func(in io.Reader, p []byte) (int, error) {
-			return in.Read(p[:min(len(p),
-				1+random.IntN(5))])
+			return in.Read(p[:min(len(p), 1+random.IntN(5))])
 		})
 		if whole, cut := read(strings.NewReader(text)),
 			read(pieces.of(strings.NewReader(text))); whole != cut {
@@ -218,8 +217,7 @@ func allEvents(t *testing.T, mediaType string, stream []byte) (pods []*corev1.Po
 }
 
 // A server that leaves something out is broken. If the event before were used in its place, a
-// reader would see
-// changes that never happened.
+// reader would see changes that never happened.
 func TestNothingOfAnEventIsLeftForTheNext(t *testing.T) {
 	first := `{"type":"ADDED","object":{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a"}}}`
 	for _, c := range []struct{ name, second, want string }{

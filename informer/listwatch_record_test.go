@@ -116,8 +116,7 @@ func TestTheRecorderKnowsWhyARequestWasRefused(t *testing.T) {
 }
 
 // Of a watch of all namespaces, the timeline shows where each object is; and it shows whether a
-// watch began with
-// all there is.
+// watch began with all there is.
 func TestTheRecorderKnowsWhereAnObjectIs(t *testing.T) {
 	recorder := trace.New(0)
 	text := `{"type":"ADDED","object":{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a","namespace":"shop","resourceVersion":"5"}}}`

@@ -158,24 +158,24 @@ func (o *objectType[T]) unmarshal(text []byte, into T) error {
 }
 
 // complete gives a decoded object the apiVersion and kind that readers rely on.
-// name is the kind that it, or its list, has in the answer.
-func (o *objectType[T]) complete(object T, name schema.GroupVersionKind) {
+// gvk is the kind that it, or its list, has in the answer.
+func (o *objectType[T]) complete(object T, gvk schema.GroupVersionKind) {
 	about := object.GetObjectKind()
 	switch o.form {
 	case FormTyped:
 		// As from apimachinery's decoder: the Go type says what it is.
 		about.SetGroupVersionKind(schema.GroupVersionKind{})
 	case FormMetadata:
-		if name = o.asked; name.Empty() {
-			name = metadataKind
+		if gvk = o.asked; gvk.Empty() {
+			gvk = metadataKind
 		}
-		about.SetGroupVersionKind(name)
+		about.SetGroupVersionKind(gvk)
 	case FormUnstructured:
 		if have := about.GroupVersionKind(); have.Kind == "" || have.Version == "" {
 			if !o.asked.Empty() {
-				name = o.asked
+				gvk = o.asked
 			}
-			about.SetGroupVersionKind(name)
+			about.SetGroupVersionKind(gvk)
 		}
 	}
 }
@@ -187,13 +187,13 @@ type expectedKind struct {
 	kind    string
 	asked   schema.GroupVersionKind   // empty if every kind of the resource's version will do
 	goType  string                    // what was asked for, for errors
-	known   []schema.GroupVersionKind // all names of the type
+	known   []schema.GroupVersionKind // all kinds of the type
 	partial bool                      // metadata that the server has cut out of a whole object will do
 	scheme  *runtime.Scheme
 	version schema.GroupVersion // of the resource
 }
 
-// expectKind asks the scheme for the names of a Go type. It must know the type.
+// expectKind asks the scheme for the kinds of a Go type. It must know the type.
 func expectKind(
 	example runtime.Object, version schema.GroupVersion, options ListWatchOptions,
 ) (*expectedKind, error) {
@@ -217,57 +217,58 @@ func expectKind(
 func expectAnyKind(
 	resource schema.GroupVersionResource, partial bool, options ListWatchOptions,
 ) *expectedKind {
-	name, goType := options.Kind, options.Kind.Kind
-	if name.Empty() {
-		name = resource.GroupVersion().WithKind(resource.Resource)
+	gvk, goType := options.Kind, options.Kind.Kind
+	if gvk.Empty() {
+		gvk = resource.GroupVersion().WithKind(resource.Resource)
 		goType = "kind of the resource " + resource.Resource
 	}
 	return &expectedKind{
-		kind: name.Kind, asked: options.Kind, goType: goType, known: []schema.GroupVersionKind{name},
+		kind: gvk.Kind, asked: options.Kind, goType: goType, known: []schema.GroupVersionKind{gvk},
 		partial: partial, scheme: options.Scheme, version: resource.GroupVersion(),
 	}
 }
 
-// is reports whether this is a name of the type. The version may be missing.
-func (e *expectedKind) is(name schema.GroupVersionKind) bool {
-	if e.partial && name == metadataKind {
+// matches reports whether this is a kind of the type. The version may be missing.
+func (e *expectedKind) matches(gvk schema.GroupVersionKind) bool {
+	if e.partial && gvk == metadataKind {
 		return true
 	}
 	// A v1 Status is what a server answers with, and no object of any collection.
-	mayBe := e.asked.Empty() && name.Kind != "" &&
-		name.GroupKind() != (schema.GroupKind{Kind: "Status"})
-	return (name.Kind == e.kind || mayBe) && e.isOf(name.GroupVersion())
+	mayBe := e.asked.Empty() && gvk.Kind != "" &&
+		gvk.GroupKind() != (schema.GroupKind{Kind: "Status"})
+	return (gvk.Kind == e.kind || mayBe) && e.matchesVersion(gvk.GroupVersion())
 }
 
 // isList is the same for a list.
-func (e *expectedKind) isList(name schema.GroupVersionKind) bool {
-	item, ok := strings.CutSuffix(name.Kind, "List")
-	return ok && e.is(name.GroupVersion().WithKind(item))
+func (e *expectedKind) isList(gvk schema.GroupVersionKind) bool {
+	item, ok := strings.CutSuffix(gvk.Kind, "List")
+	return ok && e.matches(gvk.GroupVersion().WithKind(item))
 }
 
 // mayBeList is for a custom resource whose definition gives the list a name of
 // its own (names.listKind). The list of another type is refused.
-func (e *expectedKind) mayBeList(name schema.GroupVersionKind) bool {
-	item := strings.TrimSuffix(name.Kind, "List")
+func (e *expectedKind) mayBeList(gvk schema.GroupVersionKind) bool {
+	item := strings.TrimSuffix(gvk.Kind, "List")
 	return item != "" && item != e.kind && !e.scheme.Recognizes(e.version.WithKind(item)) &&
-		e.isOf(name.GroupVersion())
+		e.matchesVersion(gvk.GroupVersion())
 }
 
-func (e *expectedKind) isOf(version schema.GroupVersion) bool {
+func (e *expectedKind) matchesVersion(version schema.GroupVersion) bool {
 	return version.Empty() || slices.ContainsFunc(e.known, func(known schema.GroupVersionKind) bool {
 		return known.Kind == e.kind && known.GroupVersion() == version
 	})
 }
 
 // wrong is the error for an object, or a list, that is something else.
-func (e *expectedKind) wrong(name schema.GroupVersionKind) error {
+func (e *expectedKind) wrong(gvk schema.GroupVersionKind) error {
 	sent, asked := "", e.goType
-	if kind := strings.TrimSuffix(name.Kind, "List"); kind == e.kind && !e.isOf(name.GroupVersion()) {
-		sent, asked = name.GroupVersion().String()+" "+kind, e.known[0].GroupVersion().String()+" "+kind
+	version, kind := gvk.GroupVersion(), strings.TrimSuffix(gvk.Kind, "List")
+	if kind == e.kind && !e.matchesVersion(version) {
+		sent, asked = version.String()+" "+kind, e.known[0].GroupVersion().String()+" "+kind
 	} else if object, err := e.scheme.New(e.version.WithKind(kind)); err == nil {
 		sent = fmt.Sprintf("%T", object)
 	} else {
-		sent = strconv.Quote(name.Kind)
+		sent = strconv.Quote(gvk.Kind)
 	}
 	return fmt.Errorf("the server sent a %s where a %s was asked for: does the resource belong to "+
 		"the Go type?", sent, asked)

@@ -99,11 +99,11 @@ func (w *httpWatch[T]) Next() (Event[T], error) {
 	if w.ended != nil {
 		return Event[T]{}, w.ended
 	}
-	kind, object, err := w.decoder.Decode()
+	eventType, object, err := w.decoder.Decode()
 	if err != nil {
 		return Event[T]{}, w.end(err)
 	}
-	event, err := newEvent[T](kind, object)
+	event, err := newEvent[T](eventType, object)
 	if err != nil {
 		return Event[T]{}, w.end(err)
 	}
@@ -138,9 +138,9 @@ func (w *httpWatch[T]) end(err error) error {
 	return w.ended
 }
 
-func newEvent[T Object](kind watch.EventType, object runtime.Object) (Event[T], error) {
-	event := Event[T]{Type: kind}
-	if kind == watch.Error {
+func newEvent[T Object](eventType watch.EventType, object runtime.Object) (Event[T], error) {
+	event := Event[T]{Type: eventType}
+	if eventType == watch.Error {
 		status, ok := object.(*metav1.Status)
 		if !ok {
 			return event, fmt.Errorf("the server sent an ERROR event with a %T in place of a Status", object)

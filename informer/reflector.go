@@ -77,10 +77,10 @@ type ReflectorOptions struct {
 // share fields. Here a machine without goroutine or clock decides, in
 // reflector_machine.go, and a loop carries out what it decided.
 type Reflector[T Object] struct {
-	from    ListerWatcher[T]
-	sink    Sink[T]
-	options ReflectorOptions
-	source  readerIdentity
+	from     ListerWatcher[T]
+	sink     Sink[T]
+	options  ReflectorOptions
+	identity readerIdentity
 
 	running atomic.Bool
 	floor   string // the newest version that the sink has; for the next Run
@@ -106,7 +106,7 @@ func NewReflector[T Object](
 	if options.Random == nil {
 		options.Random = rand.Float64
 	}
-	return &Reflector[T]{from: from, sink: sink, options: options, source: identify(from)}
+	return &Reflector[T]{from: from, sink: sink, options: options, identity: identify(from)}
 }
 
 // Health is how the reflector is doing now. Any goroutine may call it.
@@ -127,25 +127,29 @@ func (r *Reflector[T]) Run(ctx context.Context) error {
 		return errRunning
 	}
 	defer r.running.Store(false)
-	around := &shell[T]{Reflector: r, ctx: ctx, began: time.Now()}
-	defer around.close()
+	shell := &shell[T]{Reflector: r, ctx: ctx, began: time.Now()}
+	defer shell.close()
 
 	m := machine{backoff: r.options.Backoff, streams: !r.options.NoStream,
 		poll: r.options.PollInterval, floor: r.floor}
 	in := input{kind: inBegin}
 	var act action
 	var failure error
+	// perform keeps an event in shell.lastEvent, and tells the machine its type and version,
+	// but not its object. The next action says what becomes of the event; deliver does that.
 	for {
 		m, act = m.step(in)
 		r.floor = m.floor
 		r.note(m, in, act, failure)
-		around.deliver(act)
+		shell.deliver(act)
 		if act.do == doStop {
 			break
 		}
-		if in, failure = around.perform(act); failure != nil && r.isFinal(failure) {
-			r.note(machine{state: StateStopped, floor: m.floor}, in, action{}, failure)
-			return failure
+		if in, failure = shell.perform(act); failure != nil {
+			if final := r.report(failure); final {
+				r.note(machine{state: StateStopped, floor: m.floor}, in, action{}, failure)
+				return failure
+			}
 		}
 	}
 	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
@@ -154,9 +158,9 @@ func (r *Reflector[T]) Run(ctx context.Context) error {
 	return nil
 }
 
-// isFinal passes an error to the handler, and says whether GiveUp wants Run to
+// report passes an error to the handler, and says whether GiveUp wants Run to
 // return it.
-func (r *Reflector[T]) isFinal(failure error) bool {
+func (r *Reflector[T]) report(failure error) (final bool) {
 	if r.options.WatchErrorHandler != nil {
 		r.options.WatchErrorHandler(failure)
 	}
@@ -191,7 +195,7 @@ func (r *Reflector[T]) note(m machine, in input, act action, failure error) {
 // it already; what it means may not be.
 func (r *Reflector[T]) record(m machine, act action, failure error) {
 	event := trace.Event{
-		Layer: "reflector", Object: r.source.kind, Namespace: r.source.namespace,
+		Layer: "reflector", Object: r.identity.kind, Namespace: r.identity.namespace,
 		Version: m.floor, Kind: trace.Error, Reason: act.reason,
 	}
 	if m.state == StateWaiting {

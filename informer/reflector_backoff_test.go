@@ -207,7 +207,7 @@ func TestAStreamIsCutWhenItStalls(t *testing.T) {
 			d.expectProgress(20 * time.Second)
 			for _, at := range c.events {
 				time.Sleep(time.Until(began.Add(at)))
-				d.progress()
+				d.step()
 			}
 			require.Equal(t, c.want, cutAfter(t, d, began), c.name)
 			require.ErrorContains(t, context.Cause(d.ctx), "the initial events of a WatchList did not end")
@@ -224,7 +224,7 @@ func TestAStreamThatDoesNotStallIsCutAtTheEnd(t *testing.T) {
 		d.expectProgress(20 * time.Second)
 		go func() {
 			for d.ctx.Err() == nil {
-				d.progress()
+				d.step()
 				select {
 				case <-time.After(time.Second):
 				case <-d.ctx.Done():

@@ -138,8 +138,7 @@ func TestAClientWithoutRightsIsToldWhichRuleIsMissing(t *testing.T) {
 	r := runReflector(t, poor, ReflectorOptions{Backoff: Backoff{Most: time.Second}})
 	var refused *RefusedError
 	eventually(t, "it must be refused", func() bool {
-		return errors.As(r.Health().LastError,
-			&refused)
+		return errors.As(r.Health().LastError, &refused)
 	})
 	require.Equal(t, Forbidden, refused.Reason)
 	require.ErrorContains(t, refused, "may not watch configmaps in namespace "+w.namespace)

@@ -96,8 +96,8 @@ func (m machine) step(in input) (machine, action) {
 		return m.ended(in)
 	case inFailed:
 		return m.failed(in)
-	case inRested:
-		return m.rested()
+	case inPaused:
+		return m.afterPause()
 	default:
 		m.state = StateStopped
 		return m, action{deliver: deliverDiscard, do: doStop}
@@ -116,17 +116,17 @@ func (m machine) failed(in input) (machine, action) {
 	}
 }
 
-// rest pauses before next, a little longer each time. doStream stands for
+// pause waits before next, a little longer each time. doStream stands for
 // whatever snapshot chooses then.
-func (m machine) rest(in input, next command, deliver delivery, reason string) (machine, action) {
+func (m machine) pause(in input, next command, deliver delivery, reason string) (machine, action) {
 	var pause time.Duration
 	m.backoff, pause = m.backoff.Failed(in.asked, in.random)
 	m.state, m.next, m.open = StateWaiting, next, false
 	return m, action{deliver: deliver, do: doPause, pause: pause, reason: reason}
 }
 
-// rested goes on where the pause began.
-func (m machine) rested() (machine, action) {
+// afterPause goes on where the pause began.
+func (m machine) afterPause() (machine, action) {
 	switch m.next {
 	case doWatch:
 		return m.connect(deliverNothing)
@@ -165,7 +165,7 @@ const (
 	inPage                    // a list, or a page of it
 	inEnded                   // the server ended the watch in good order
 	inFailed                  // a request failed, a watch broke, or an ERROR event came
-	inRested                  // the pause is over
+	inPaused                  // the pause is over
 	inStop                    // Run's context ended
 )
 

@@ -16,7 +16,7 @@ func TestAStreamThatTheServerRefusesIsAListFromThenOn(t *testing.T) {
 	require.Equal(t, doList, act.do, "a stream that is refused must become a list, without a pause")
 	require.Equal(t, deliverDiscard, act.deliver, "what came before must be forgotten")
 	require.NotEmpty(t, act.reason, "the health must say why it lists")
-	m, act = m.after(listed("100"), opens, expires, rests)
+	m, act = m.after(listed("100"), opens, expires, pauses)
 	require.Equal(t, action{do: doList, version: "100", whole: true}, act,
 		"the server said that it does not understand streams: it need not be asked again")
 	require.Equal(t, StateListing, m.state)
@@ -36,10 +36,10 @@ func TestAStreamThatStallsIsAListOnlyThisTime(t *testing.T) {
 		require.NotEmpty(t, act.reason, "the health must say why it lists")
 		require.Equal(t, tries, m.failedStreams,
 			"a stream that %s counts as many as tries: it has cost as much time", name)
-		_, act = m.after(listed("100"), opens, expires, rests)
+		_, act = m.after(listed("100"), opens, expires, pauses)
 		require.Equal(t, doStream, act.do,
 			"a stream that %s is no refusal: the next view must be a stream again", name)
-		_, act = m.after(breaks, rests)
+		_, act = m.after(breaks, pauses)
 		require.Equal(t, doStream, act.do,
 			"the list in its place failed, too: streams have their turn again")
 	}
@@ -50,14 +50,14 @@ func TestAStreamThatBreaksIsTriedAgainButNotForever(t *testing.T) {
 	m, act := streams.after(begins, opens, comes(watch.Added, "90"), breaks)
 	require.Equal(t, doPause, act.do, "after a failure there must be a pause")
 	require.Equal(t, deliverDiscard, act.deliver, "half a stream is nothing")
-	m, act = m.after(rests)
+	m, act = m.after(pauses)
 	require.Equal(t, doStream, act.do, "a broken connection says nothing about what the server can do")
-	m, act = m.after(opens, breaks, rests)
+	m, act = m.after(opens, breaks, pauses)
 	require.Equal(t, doStream, act.do, "nor do two of them")
-	m, act = m.after(opens, breaks, rests)
+	m, act = m.after(opens, breaks, pauses)
 	require.Equal(t, doList, act.do,
 		"what breaks three times in the middle may be too long for a proxy: a list comes in pieces")
-	_, act = m.after(listed("100"), opens, expires, rests)
+	_, act = m.after(listed("100"), opens, expires, pauses)
 	require.Equal(t, doStream, act.do,
 		"three broken connections are no refusal: the next view must be a stream again")
 }
@@ -71,20 +71,20 @@ func TestAStreamThatCannotBeOpenedBecomesAListSoon(t *testing.T) {
 		require.Equal(t, doStream, act.do, "one or two failures say nothing about streams")
 		m, act = m.after(breaks)
 		require.Equal(t, doPause, act.do, "after a failure there must be a pause")
-		m, act = m.after(rests)
+		m, act = m.after(pauses)
 	}
 	require.Equal(t, doList, act.do,
 		"three streams in a row that could not be opened: a list may get through")
 	_, act = m.after(firstPage("100"), expires)
 	require.Equal(t, doList, act.do, "a list that starts over at once is the same view")
-	failed, act := m.after(breaks, rests)
+	failed, act := m.after(breaks, pauses)
 	require.Equal(t, doStream, act.do, "the list failed, too: so it is not streams")
-	_, act = failed.after(breaks, rests, breaks, rests, breaks, rests)
+	_, act = failed.after(breaks, pauses, breaks, pauses, breaks, pauses)
 	require.Equal(t, doList, act.do, "and so on by turns")
-	m, act = m.after(listed("100"), opens, expires, rests)
+	m, act = m.after(listed("100"), opens, expires, pauses)
 	require.Equal(t, doStream, act.do,
 		"the next view may be a stream again: nothing is known of the server")
-	_, act = m.after(breaks, rests, breaks, rests)
+	_, act = m.after(breaks, pauses, breaks, pauses)
 	require.Equal(t, doStream, act.do, "and failures must be counted from zero after a whole view")
 }
 
@@ -95,7 +95,7 @@ func TestAServerThatSaysWhenToComeBackMeansTheTimeAndNotTheStream(t *testing.T) 
 		m, act = m.after(tooBusy)
 		require.Equal(t, doPause, act.do)
 		require.GreaterOrEqual(t, act.pause, tooBusy.asked, "the server said when to come back")
-		m, act = m.after(rests)
+		m, act = m.after(pauses)
 		require.Equal(t, doStream, act.do,
 			"a server that is busy must not be asked for something more expensive")
 	}
@@ -108,7 +108,7 @@ func TestAStreamThatEndsBeforeTheViewIsWholeIsAFailure(t *testing.T) {
 		"the server ended the stream in good order, but the view is not whole: a failure, however long "+
 			"it lived")
 	require.Equal(t, deliverDiscard, act.deliver, "half a stream is nothing")
-	_, act = m.after(rests)
+	_, act = m.after(pauses)
 	require.Equal(t, doStream, act.do,
 		"there is no cursor to watch from: ask for the whole view again")
 }
@@ -119,7 +119,7 @@ func TestAnExpiredTokenLeadsToAListInOnePiece(t *testing.T) {
 	require.Equal(t, doList, act.do, "pages of another moment must not be mixed in: start over")
 	require.True(t, act.whole, "a list in one piece has no token that can expire")
 	require.Equal(t, deliverDiscard, act.deliver, "the pages of the lost moment must be forgotten")
-	_, act = m.after(breaks, rests)
+	_, act = m.after(breaks, pauses)
 	require.False(t, act.whole, "if one piece is too much, pages are worth another try")
 }
 
@@ -134,7 +134,7 @@ func TestAnExpiredTokenOfAListInOnePieceIsAFailure(t *testing.T) {
 		"one piece was asked for, and its token expired all the same: to ask again at once would be a "+
 			"busy loop")
 	require.Equal(t, deliverDiscard, act.deliver, "the pages of the lost moment must be forgotten")
-	_, act = m.after(rests)
+	_, act = m.after(pauses)
 	require.Equal(t, doList, act.do)
 }
 
@@ -143,12 +143,12 @@ func TestAPageThatBreaksIsAskedForAgain(t *testing.T) {
 	m, act := lists.after(begins, firstPage("100"), breaks)
 	require.Equal(t, doPause, act.do)
 	require.Equal(t, deliverNothing, act.deliver, "the pages that came stay good")
-	m, act = m.after(rests)
+	m, act = m.after(pauses)
 	require.Equal(t, doPage, act.do,
 		"the same page again: with many pages, a list that starts over after each failure never ends")
-	m, act = m.after(breaks, rests, breaks, rests)
+	m, act = m.after(breaks, pauses, breaks, pauses)
 	require.Equal(t, doList, act.do, "a page that fails again and again will not come: start over")
-	_, act = m.after(firstPage("110"), stalls, rests)
+	_, act = m.after(firstPage("110"), stalls, pauses)
 	require.Equal(t, doPage, act.do,
 		"the list that started over has pages of its own, and as many tries as the first")
 }
@@ -163,7 +163,7 @@ func TestAPageThatTheServerRefusesIsNotAskedForAgain(t *testing.T) {
 		require.Equal(t, doPause, act.do, "a page that the server %s: wait first", name)
 		require.Equal(t, deliverDiscard, act.deliver,
 			"a page that the server %s will not come, and without it the others are no view", name)
-		_, act = m.after(rests)
+		_, act = m.after(pauses)
 		require.Equal(t, doList, act.do,
 			"a page that the server %s need not be asked for again: only a broken or a stalled answer may "+
 				"come the next time", name)
@@ -174,7 +174,7 @@ func TestAPageThatTheServerRefusesIsNotAskedForAgain(t *testing.T) {
 func TestAVersionThatCannotBeHadIsNotListedAgain(t *testing.T) {
 	for name, failure := range inorder.Map(map[string]input{"too large": tooLarge,
 		"expired": expires}) {
-		m, _ := lists.after(begins, listed("100"), opens, expires, rests)
+		m, _ := lists.after(begins, listed("100"), opens, expires, pauses)
 		m, act := m.after(failure)
 		require.Equal(t, doList, act.do, "when the version is %s, another question helps, and no pause",
 			name)
@@ -191,7 +191,7 @@ func TestAVersionThatCannotBeHadLeadsToTheNewest(t *testing.T) {
 	for name, failure := range inorder.Map(map[string]input{"too large": tooLarge,
 		"expired": expires}) {
 		m := watching(t)
-		m, _ = m.after(expires, rests)
+		m, _ = m.after(expires, pauses)
 		m, act := m.after(failure)
 		require.Equal(t, doStream, act.do,
 			"when the version is %s, another question helps, and no pause", name)
@@ -207,7 +207,7 @@ func TestAVersionThatCannotBeHadLeadsToTheNewest(t *testing.T) {
 func TestAWatchThatBreaksEarlyIsNotHealthyHoweverOldTheView(t *testing.T) {
 	m, act := watching(t).after(breaks)
 	pause, at := act.pause, time.Minute
-	m, act = m.after(rests, input{kind: inOpened, at: at}, input{kind: inFailed, at: at + time.Second})
+	m, act = m.after(pauses, input{kind: inOpened, at: at}, input{kind: inFailed, at: at + time.Second})
 	require.Equal(t, doPause, act.do,
 		"the watch lived for a second: to open the next one at once would be a busy loop")
 	require.Equal(t, 2*pause, act.pause,
@@ -223,7 +223,7 @@ func TestAWatchThatBroughtEventsMakesUpForTheFailuresBeforeIt(t *testing.T) {
 	m, act := watching(t).after(breaks)
 	first := act.pause
 	for _, version := range []string{"101", "102", "103", "104", "105"} {
-		m, act = m.after(rests)
+		m, act = m.after(pauses)
 		require.Equal(t, doWatch, act.do, "a connection that broke is no reason for a new view")
 		m, act = m.after(opens, comes(watch.Modified, version), breaks)
 		require.Equal(t, first, act.pause,
@@ -236,7 +236,7 @@ func TestAWatchThatEndsAfterABookmarkMakesUpForTheFailuresBeforeIt(t *testing.T)
 	m, act := watching(t).after(input{kind: inEnded})
 	first := act.pause
 	for range 5 {
-		m, act = m.after(rests, opens, comes(watch.Bookmark, "101"), input{kind: inEnded})
+		m, act = m.after(pauses, opens, comes(watch.Bookmark, "101"), input{kind: inEnded})
 		require.Equal(t, first, act.pause,
 			"the watch brought a bookmark before it ended: the pause must not grow")
 	}
@@ -248,7 +248,7 @@ func TestAfterABrokenConnectionTheWatchGoesOnWhereItWas(t *testing.T) {
 	m, act := watching(t).after(comes(watch.Modified, "120"), breaks)
 	for n := range 20 {
 		pause := act.pause
-		m, act = m.after(rests)
+		m, act = m.after(pauses)
 		if n < tries-1 {
 			require.Equal(t, doWatch, act.do,
 				"a server that cannot be reached has not forgotten anything: watch, do not list")
@@ -269,7 +269,7 @@ func TestAfterABrokenConnectionTheWatchGoesOnWhereItWas(t *testing.T) {
 
 // Function: machine.watchFailed
 func TestAWatchThatStallsGoesOnWhereItWas(t *testing.T) {
-	_, act := watching(t).after(comes(watch.Modified, "120"), stalls, rests)
+	_, act := watching(t).after(comes(watch.Modified, "120"), stalls, pauses)
 	require.Equal(t, action{do: doWatch, version: "120"}, act,
 		"a watch that stalled was cut by us: the server has not forgotten anything, so watch, do not "+
 			"list")
@@ -281,7 +281,7 @@ func TestAWatchThatStallsGoesOnWhereItWas(t *testing.T) {
 func TestAWatchThatLivedIsOpenedAgainAtOnceEvenIfItBroke(t *testing.T) {
 	m := watching(t)
 	for range 8 {
-		m, _ = m.after(breaks, rests)
+		m, _ = m.after(breaks, pauses)
 	}
 	m, act := m.after(input{kind: inOpened, at: time.Minute}, input{kind: inFailed,
 		at: 10 * time.Minute})
@@ -304,7 +304,7 @@ func TestAWatchThatLivedIsOpenedAgainAtOnceEvenIfItBroke(t *testing.T) {
 
 // Function: machine.watchFailed
 func TestAWatchThatLivedIsNoneOfThreeThatBrokeAtOnce(t *testing.T) {
-	m, _ := watching(t).after(breaks, rests, opens, breaks, rests)
+	m, _ := watching(t).after(breaks, pauses, opens, breaks, pauses)
 	m, act := m.after(input{kind: inOpened, at: time.Minute}, input{kind: inFailed,
 		at: 2 * time.Minute})
 	require.Equal(t, doWatch, act.do,
@@ -312,9 +312,9 @@ func TestAWatchThatLivedIsNoneOfThreeThatBrokeAtOnce(t *testing.T) {
 			"reason for a new view")
 	at := input{kind: inOpened, at: 2 * time.Minute}
 	atOnce := input{kind: inFailed, at: 2 * time.Minute}
-	m, act = m.after(at, atOnce, rests, at, atOnce, rests)
+	m, act = m.after(at, atOnce, pauses, at, atOnce, pauses)
 	require.Equal(t, doWatch, act.do, "breaks must be counted from zero after a watch that lived")
-	_, act = m.after(at, atOnce, rests)
+	_, act = m.after(at, atOnce, pauses)
 	require.Equal(t, doStream, act.do,
 		"but three watches in a row that break at once are one too many: only a new view leads past "+
 			"the event")
@@ -325,7 +325,7 @@ func TestAfter410ThePauseComesBeforeTheNewView(t *testing.T) {
 	m, act := watching(t).after(comes(watch.Modified, "120"), expires)
 	require.Equal(t, doPause, act.do,
 		"all clients of a server that restarts get 410 at the same moment: wait a little, at random")
-	_, act = m.after(rests)
+	_, act = m.after(pauses)
 	require.Equal(t, action{do: doStream, version: "120", whole: true}, act,
 		"410 takes the cursor away: ask for a whole view, no older than what the sink has")
 }
@@ -336,7 +336,7 @@ func TestAfter410ThePauseComesBeforeTheNewView(t *testing.T) {
 func TestThePauseAfter410IsShortHoweverLongTheServerWasAway(t *testing.T) {
 	m := watching(t)
 	for range 8 {
-		m, _ = m.after(breaks, rests)
+		m, _ = m.after(breaks, pauses)
 	}
 	later := expires
 	later.at = time.Minute
@@ -346,7 +346,7 @@ func TestThePauseAfter410IsShortHoweverLongTheServerWasAway(t *testing.T) {
 	m, act = watching(t).after(expires)
 	for range 8 {
 		require.Equal(t, doPause, act.do)
-		m, act = m.after(rests, opens, allCame("100"), expires)
+		m, act = m.after(pauses, opens, allCame("100"), expires)
 	}
 	require.Greater(t, act.pause, 10*time.Second,
 		"but a server that gives views and then forgets them is not well")
@@ -363,12 +363,12 @@ func TestAWatchThatLostItsPlaceAsksForNothingOlderThanTheSinkHas(t *testing.T) {
 		require.True(t, m.cursor.MustList(), "a watch whose version %s has no place to go on from", name)
 		require.Equal(t, deliverNothing, act.deliver,
 			"the sink keeps what it has until the new view is whole")
-		_, act = m.after(rests)
+		_, act = m.after(pauses)
 		require.Equal(t, doStream, act.do, "a watch whose version %s needs a new view", name)
-		_, act = watching(t).after(breaks, rests, failure, rests)
+		_, act = watching(t).after(breaks, pauses, failure, pauses)
 		require.Equal(t, doStream, act.do,
 			"a watch whose version %s needs a new view, even if it was never open", name)
-		_, act = watching(t).after(failure, rests)
+		_, act = watching(t).after(failure, pauses)
 		require.Equal(t, "100", act.version,
 			"a watch whose version %s must first lead to a view that is no older than what the sink has, "+
 				"and not to the newest there is", name)
@@ -377,7 +377,7 @@ func TestAWatchThatLostItsPlaceAsksForNothingOlderThanTheSinkHas(t *testing.T) {
 
 // Function: machine.watchFailed
 func TestAKindThatIsGoneIsListedWhenItComesBack(t *testing.T) {
-	_, act := watching(t).after(gone, rests)
+	_, act := watching(t).after(gone, pauses)
 	require.Equal(t, doStream, act.do,
 		"a kind that was removed and installed again has another history")
 }
@@ -385,14 +385,14 @@ func TestAKindThatIsGoneIsListedWhenItComesBack(t *testing.T) {
 // Function: machine.watchFailed
 func TestAnEventThatCannotBeReadIsPassedByAList(t *testing.T) {
 	m := watching(t)
-	m, act := m.after(breaks, rests, opens, breaks, rests, opens, breaks, rests)
+	m, act := m.after(breaks, pauses, opens, breaks, pauses, opens, breaks, pauses)
 	require.Equal(t, doStream, act.do,
 		"a watch that breaks at its first event three times will break there forever: only a new view "+
 			"leads past it")
 	require.Equal(t, StateStreaming, m.state, "the new view is a stream, if the server can give one")
 	m, _ = m.after(opens, allCame("110"))
 	for _, want := range []command{doWatch, doWatch, doStream} {
-		m, act = m.after(breaks, rests)
+		m, act = m.after(breaks, pauses)
 		require.Equal(t, want, act.do,
 			"after the new view the breaks must be counted from zero: two of them lead to a watch, and "+
 				"the third to a view")
@@ -414,7 +414,7 @@ func TestAWatchThatEndsInGoodOrderGoesOnAtOnceIfItLived(t *testing.T) {
 		"a watch that ends at once must not be opened again at once: that is a busy loop")
 	require.NotEmpty(t, act.reason, "no error says why there is a pause")
 	require.Equal(t, StateWaiting, m.state, "a pause is a state of its own")
-	_, act = m.after(rests)
+	_, act = m.after(pauses)
 	require.Equal(t, action{do: doWatch, version: "130"}, act,
 		"a watch that ended in good order has lost nothing: go on from the cursor")
 }
@@ -426,10 +426,10 @@ func TestAWatchThatEndsAtOnceWaitsLongerEachTime(t *testing.T) {
 		"a watch that ended early has lost nothing: its place is still good")
 	for range 3 {
 		pause := act.pause
-		m, act = m.after(rests, opens, input{kind: inEnded})
+		m, act = m.after(pauses, opens, input{kind: inEnded})
 		require.Equal(t, 2*pause, act.pause,
 			"a server that ends every watch at once must be left alone for longer and longer")
 	}
-	m, _ = m.after(rests, opens, input{kind: inEnded, at: time.Minute})
+	m, _ = m.after(pauses, opens, input{kind: inEnded, at: time.Minute})
 	require.Zero(t, m.backoff.Failures(), "a watch that lived makes up for the failures before it")
 }

@@ -40,7 +40,7 @@ func (m machine) listState() State {
 // relist asks for a new view after a pause.
 func (m machine) relist(in input, deliver delivery, reason string) (machine, action) {
 	m.cursor = Cursor{}
-	return m.rest(in, doStream, deliver, reason)
+	return m.pause(in, doStream, deliver, reason)
 }
 
 // giveUpList forgets the pages of a list that failed, and asks for a new view
@@ -169,7 +169,7 @@ func (m machine) ended(in input) (machine, action) {
 	if m.backoff, healthy = m.backoff.Lived(in.at - m.openAt); healthy {
 		return m.connect(deliverNothing)
 	}
-	return m.rest(in, doWatch, deliverNothing, "the server ended the watch soon after it began")
+	return m.pause(in, doWatch, deliverNothing, "the server ended the watch soon after it began")
 }
 
 // watchFailed: the view is whole, and a watch was refused or broke.
@@ -183,7 +183,7 @@ func (m machine) watchFailed(in input) (machine, action) {
 		return m.relist(in, deliverNothing, "")
 	}
 	if !m.open {
-		return m.rest(in, doWatch, deliverNothing, "")
+		return m.pause(in, doWatch, deliverNothing, "")
 	}
 	var healthy bool
 	if m.backoff, healthy = m.backoff.Lived(in.at - m.openAt); healthy && in.asked == 0 {
@@ -196,7 +196,7 @@ func (m machine) watchFailed(in input) (machine, action) {
 		m.brokenWatches = 0
 		return m.relist(in, deliverNothing, "")
 	}
-	return m.rest(in, doWatch, deliverNothing, "")
+	return m.pause(in, doWatch, deliverNothing, "")
 }
 
 // streamFailed: a stream was refused, stalled, or ended before the view was
@@ -235,7 +235,7 @@ func (m machine) listFailed(in input) (machine, action) {
 	case m.paged && in.fault.isTemporary():
 		// The pages that are there stay good for minutes.
 		if m.failedPages++; m.failedPages < tries {
-			return m.rest(in, doPage, deliverNothing, "")
+			return m.pause(in, doPage, deliverNothing, "")
 		}
 	case !m.paged && m.cannotBeHad(in.fault):
 		m.newest = true

@@ -23,7 +23,7 @@ func (m machine) after(inputs ...input) (machine, action) {
 var (
 	begins   = input{kind: inBegin}
 	opens    = input{kind: inOpened}
-	rests    = input{kind: inRested}
+	pauses   = input{kind: inPaused}
 	endsLate = input{kind: inEnded, at: 10 * time.Minute}
 	breaks   = input{kind: inFailed}
 	expires  = input{kind: inFailed, fault: faultExpired}
@@ -97,7 +97,7 @@ func TestABookmarkThatEndsNothingMakesAStreamAList(t *testing.T) {
 			"events: list")
 	require.Equal(t, deliverDiscard, act.deliver,
 		"what came so far may not be all, and must be forgotten")
-	_, act = m.after(listed("100"), opens, expires, rests)
+	_, act = m.after(listed("100"), opens, expires, pauses)
 	require.Equal(t, doStream, act.do, "it did not refuse: another server may answer the next time")
 }
 
@@ -115,7 +115,7 @@ func TestTheViewNeverGoesBack(t *testing.T) {
 		require.Equal(t, deliverDiscard, act.deliver,
 			"%s: 999 is older than 1000, though it sorts after it as text", name)
 		require.Equal(t, doPause, act.do, "%s: ask again after a pause", name)
-		m, act = m.after(append([]input{rests}, answers("1001")...)...)
+		m, act = m.after(append([]input{pauses}, answers("1001")...)...)
 		require.Equal(t, deliverReplace, act.deliver, "%s: a newer view is welcome", name)
 		require.Equal(t, "1001", m.floor)
 	}
@@ -123,14 +123,14 @@ func TestTheViewNeverGoesBack(t *testing.T) {
 
 // Function: machine.olderView
 func TestWhatTheServerInsistsOnIsTheTruth(t *testing.T) {
-	m, act := machine{floor: "1000"}.after(begins, listed("50"), rests)
+	m, act := machine{floor: "1000"}.after(begins, listed("50"), pauses)
 	for range tries {
 		require.Equal(t, action{do: doList}, act,
 			"an answer that is too old makes us ask for the newest there is")
 		m, act = m.after(listed("50"))
 		require.NotEqual(t, deliverReplace, act.deliver,
 			"once or twice it may be a server that lags behind")
-		m, act = m.after(rests)
+		m, act = m.after(pauses)
 	}
 	_, act = m.after(listed("50"))
 	require.Equal(t, deliverReplace, act.deliver,
@@ -144,7 +144,7 @@ func TestAWatchThatGoesBackIsNotBelieved(t *testing.T) {
 	require.Equal(t, action{deliver: deliverNothing, do: doPause}, action{deliver: act.deliver,
 		do: act.do},
 		"an event out of order must not reach the sink: the object may be newer there")
-	_, act = m.after(rests)
+	_, act = m.after(pauses)
 	require.Equal(t, doStream, act.do, "what else this watch left out, only a new view can show")
 }
 
@@ -156,7 +156,7 @@ func TestAnEventThatIsTooOldDoesNotMakeThePausesGrow(t *testing.T) {
 	for range 8 {
 		require.LessOrEqual(t, act.pause, time.Second,
 			"the server sends events, so it is well: the pause must stay short")
-		m, act = m.after(rests, opens, allCame("100"), comes(watch.Modified, "99"))
+		m, act = m.after(pauses, opens, allCame("100"), comes(watch.Modified, "99"))
 	}
 }
 
@@ -229,7 +229,7 @@ func TestANewViewBeginsWithNothingOfTheFormer(t *testing.T) {
 func TestEachPageOfAListHasItsOwnTries(t *testing.T) {
 	m, act := lists.after(begins, firstPage("100"))
 	for range 4 {
-		m, act = m.after(breaks, rests, breaks, rests)
+		m, act = m.after(breaks, pauses, breaks, pauses)
 		require.Equal(t, doPage, act.do,
 			"two failures of one page are no reason to start over, however often pages before it failed")
 		m, act = m.after(firstPage("100"))
@@ -257,7 +257,7 @@ func TestTheEndOfTheInitialEventsWithoutAVersionEndsNothing(t *testing.T) {
 // A quiet cluster has the same version for hours.
 // Function: machine.goesBack
 func TestTheSameVersionIsNoStepBack(t *testing.T) {
-	m, act := watching(t).after(expires, rests, opens, allCame("100"))
+	m, act := watching(t).after(expires, pauses, opens, allCame("100"))
 	require.Equal(t, action{deliver: deliverReplace, do: doRead, version: "100"}, act,
 		"nothing has changed since the last view: its version is not older, but the same")
 	_, act = m.after(comes(watch.Bookmark, "100"))
@@ -268,10 +268,10 @@ func TestTheSameVersionIsNoStepBack(t *testing.T) {
 // An event shows that the one at which a watch broke has been passed.
 // Function: machine.newsEvent
 func TestAnEventBetweenBreaksStartsTheCountAnew(t *testing.T) {
-	m, _ := watching(t).after(breaks, rests, opens, breaks, rests, opens, comes(watch.Modified, "110"))
+	m, _ := watching(t).after(breaks, pauses, opens, breaks, pauses, opens, comes(watch.Modified, "110"))
 	for _, want := range []command{doWatch, doWatch, doStream} {
 		var act action
-		m, act = m.after(breaks, rests)
+		m, act = m.after(breaks, pauses)
 		require.Equal(t, want, act.do,
 			"after an event breaks must be counted from zero: two of them lead to a watch, and the third "+
 				"to a view")

@@ -52,7 +52,7 @@ func answersTo(act action, m machine, at time.Duration) []input {
 		answers = append(answers, input{kind: inPage, last: true, at: at}) // no version: metrics.k8s.io
 		failures()
 	case doPause:
-		answers = append(answers, input{kind: inRested, at: at})
+		answers = append(answers, input{kind: inPaused, at: at})
 	}
 	return answers
 }
@@ -293,7 +293,7 @@ func wellAnswer(w walk, at time.Duration) input {
 	case doList, doPage:
 		return input{kind: inPage, last: true, version: newer, at: at}
 	default:
-		return input{kind: inRested, at: at}
+		return input{kind: inPaused, at: at}
 	}
 }
 

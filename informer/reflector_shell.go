@@ -23,6 +23,8 @@ import (
 // and a server ends a watch that is not read. A Replace may have the version of
 // the one before and still other objects: after a backup was restored, or after
 // the server's conversion of the kind has changed. The list is the truth.
+//
+// The library's is informerSink.
 type Sink[T Object] interface {
 	// Replace is all there is at one moment. What the sink had and what is not
 	// among the items is gone. The version is empty where the server gives none;
@@ -51,33 +53,33 @@ type shell[T Object] struct {
 
 // perform carries an action's command out. The error is for people; the machine
 // reads the input.
-func (r *shell[T]) perform(act action) (input, error) {
+func (s *shell[T]) perform(act action) (input, error) {
 	if act.do != doRead {
-		r.close()
+		s.close()
 	}
-	if r.ctx.Err() != nil {
+	if s.ctx.Err() != nil {
 		return input{kind: inStop}, nil
 	}
 	in, err := input{}, error(nil)
 	switch act.do {
 	case doStream:
-		in.kind, err = inOpened, r.openWatch(r.streamOptions(act.version))
+		in.kind, err = inOpened, s.openWatch(s.streamOptions(act.version))
 	case doWatch:
-		in.kind, err = inOpened, r.openWatch(r.watchOptions(act.version))
+		in.kind, err = inOpened, s.openWatch(s.watchOptions(act.version))
 	case doRead:
-		err = r.readEvent(&in)
+		err = s.readEvent(&in)
 	case doList:
-		err = r.requestPage(&in, r.listOptions(act))
+		err = s.requestPage(&in, s.listOptions(act))
 	case doPage:
-		err = r.requestPage(&in, metav1.ListOptions{
-			Limit: r.options.PageSize, Continue: r.lastPage.Continue,
+		err = s.requestPage(&in, metav1.ListOptions{
+			Limit: s.options.PageSize, Continue: s.lastPage.Continue,
 		})
 	case doPause:
-		in.kind = inRested
-		r.sleep(act.pause)
+		in.kind = inPaused
+		s.sleep(act.pause)
 	}
-	in.at, in.random = time.Since(r.began), r.options.Random()
-	if r.ctx.Err() != nil {
+	in.at, in.random = time.Since(s.began), s.options.Random()
+	if s.ctx.Err() != nil {
 		return input{kind: inStop}, nil
 	}
 	if err != nil {
@@ -85,7 +87,7 @@ func (r *shell[T]) perform(act action) (input, error) {
 		if seconds, said := apierrors.SuggestsClientDelay(err); said {
 			in.asked = time.Duration(seconds) * time.Second
 		}
-		err = r.source.refusedOr(err, verbOf(act.do))
+		err = s.identity.refusedOr(err, verbOf(act.do))
 	}
 	return in, err
 }
@@ -99,24 +101,24 @@ func verbOf(do command) string {
 
 // streamOptions ask for a WatchList: all there is as ADDED events, then a
 // bookmark that says so, then what changes.
-func (r *shell[T]) streamOptions(version string) metav1.ListOptions {
-	options := r.watchOptions(version)
+func (s *shell[T]) streamOptions(version string) metav1.ListOptions {
+	options := s.watchOptions(version)
 	yes := true
 	options.SendInitialEvents = &yes
 	options.ResourceVersionMatch = metav1.ResourceVersionMatchNotOlderThan
 	return options
 }
 
-func (r *shell[T]) watchOptions(version string) metav1.ListOptions {
+func (s *shell[T]) watchOptions(version string) metav1.ListOptions {
 	options := Cursor{}.Listed(version).WatchOptions()
-	least := r.options.WatchTimeout.Seconds()
-	seconds := int64(least + least*r.options.Random())
+	least := s.options.WatchTimeout.Seconds()
+	seconds := int64(least + least*s.options.Random())
 	options.TimeoutSeconds = &seconds
 	return options
 }
 
-func (r *shell[T]) listOptions(act action) metav1.ListOptions {
-	options := metav1.ListOptions{Limit: r.options.PageSize, ResourceVersion: act.version}
+func (s *shell[T]) listOptions(act action) metav1.ListOptions {
+	options := metav1.ListOptions{Limit: s.options.PageSize, ResourceVersion: act.version}
 	if act.whole {
 		options.Limit = 0
 	}
@@ -130,24 +132,24 @@ func (r *shell[T]) listOptions(act action) metav1.ListOptions {
 // ourselves: the server, or the network to it, is no longer there.
 const grace = 30 * time.Second
 
-func (r *shell[T]) openWatch(options metav1.ListOptions) error {
-	r.stall = newStallDetector(r.ctx, r.options.RequestTimeout)
-	opened, err := r.from.Watch(r.stall.ctx, options)
+func (s *shell[T]) openWatch(options metav1.ListOptions) error {
+	s.stall = newStallDetector(s.ctx, s.options.RequestTimeout)
+	opened, err := s.from.Watch(s.stall.ctx, options)
 	if err != nil {
-		return r.stall.explain(err)
+		return s.stall.explain(err)
 	}
-	r.current = opened
+	s.current = opened
 	if options.SendInitialEvents != nil {
-		r.stall.expectProgress(r.options.StreamTimeout)
+		s.stall.expectProgress(s.options.StreamTimeout)
 	} else {
-		r.stall.expectEnd(time.Duration(*options.TimeoutSeconds)*time.Second + grace)
+		s.stall.expectEnd(time.Duration(*options.TimeoutSeconds)*time.Second + grace)
 	}
 	return nil
 }
 
 // readEvent waits for the next event.
-func (r *shell[T]) readEvent(in *input) error {
-	event, err := r.current.Next()
+func (s *shell[T]) readEvent(in *input) error {
+	event, err := s.current.Next()
 	if err == nil {
 		err = event.Err()
 	}
@@ -156,85 +158,85 @@ func (r *shell[T]) readEvent(in *input) error {
 		in.kind = inEnded
 		return nil
 	case err != nil:
-		return r.stall.explain(err)
+		return s.stall.explain(err)
 	}
-	r.lastEvent = event
+	s.lastEvent = event
 	in.kind, in.event, in.version = inEvent, event.Type, event.ResourceVersion
 	switch event.Type {
 	case watch.Added:
-		r.stall.progress()
+		s.stall.step()
 	case watch.Bookmark:
 		if in.last = event.Object.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true"; in.last {
-			r.stall.expectEnd(2*r.options.WatchTimeout + grace)
+			s.stall.expectEnd(2*s.options.WatchTimeout + grace)
 		}
 	}
 	return nil
 }
 
 // requestPage asks for a list or a page of it.
-func (r *shell[T]) requestPage(in *input, options metav1.ListOptions) error {
-	r.stall = newStallDetector(r.ctx, r.options.RequestTimeout)
-	page, err := listPage(r.stall.ctx, r.from, options)
+func (s *shell[T]) requestPage(in *input, options metav1.ListOptions) error {
+	s.stall = newStallDetector(s.ctx, s.options.RequestTimeout)
+	page, err := listPage(s.stall.ctx, s.from, options)
 	if err != nil {
-		return r.stall.explain(err)
+		return s.stall.explain(err)
 	}
-	r.lastPage = page
+	s.lastPage = page
 	in.kind, in.version, in.last = inPage, page.ResourceVersion, page.Continue == ""
 	return nil
 }
 
-func (r *shell[T]) sleep(d time.Duration) {
+func (s *shell[T]) sleep(d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-	case <-r.ctx.Done():
+	case <-s.ctx.Done():
 	}
 }
 
 // close ends the request that is under way.
-func (r *shell[T]) close() {
-	if r.current != nil {
-		_ = r.current.Close()
-		r.current = nil
+func (s *shell[T]) close() {
+	if s.current != nil {
+		_ = s.current.Close()
+		s.current = nil
 	}
-	if r.stall != nil {
-		r.stall.release()
-		r.stall = nil
+	if s.stall != nil {
+		s.stall.release()
+		s.stall = nil
 	}
 }
 
 // deliver carries out the other half of an action.
-func (r *shell[T]) deliver(act action) {
+func (s *shell[T]) deliver(act action) {
 	switch act.deliver {
 	case deliverCollect:
-		r.collect()
+		s.collect()
 	case deliverReplace:
-		r.collect()
-		items := r.partial.items
-		r.discard()
-		r.sink.Replace(items, act.version)
+		s.collect()
+		items := s.partial.items
+		s.discard()
+		s.sink.Replace(items, act.version)
 	case deliverApply:
-		r.sink.Apply(r.lastEvent)
+		s.sink.Apply(s.lastEvent)
 	case deliverProgress:
-		r.sink.Progress(act.version)
+		s.sink.Progress(act.version)
 	case deliverDiscard:
-		r.discard()
+		s.discard()
 	}
 }
 
 // collect keeps the last page or event until the view is whole.
-func (r *shell[T]) collect() {
+func (s *shell[T]) collect() {
 	switch {
-	case r.current == nil:
-		r.partial.add(r.lastPage.Items)
-		r.lastPage.Items = nil // the token is needed for a while
-	case r.lastEvent.Type != watch.Bookmark:
-		r.partial.apply(r.lastEvent)
+	case s.current == nil:
+		s.partial.add(s.lastPage.Items)
+		s.lastPage.Items = nil // the token is needed for a while
+	case s.lastEvent.Type != watch.Bookmark:
+		s.partial.apply(s.lastEvent)
 	}
 }
 
-func (r *shell[T]) discard() { r.partial, r.lastPage = partialView[T]{}, nil }
+func (s *shell[T]) discard() { s.partial, s.lastPage = partialView[T]{}, nil }
 
 // partialView is a view that is not whole yet. It holds the objects and nothing
 // else, unless one of them changes while the rest is still coming.

@@ -126,19 +126,19 @@ func TestABookmarkReachesTheSink(t *testing.T) {
 func TestAListIsAskedForAsTheMachineSays(t *testing.T) {
 	r := NewReflector(ListerWatcher[*corev1.ConfigMap](&silent{}), Sink[*corev1.ConfigMap](newView()),
 		ReflectorOptions{PageSize: 7})
-	around := &shell[*corev1.ConfigMap]{Reflector: r, ctx: t.Context()}
-	require.Equal(t, metav1.ListOptions{Limit: 7}, around.listOptions(action{do: doList}))
+	shell := &shell[*corev1.ConfigMap]{Reflector: r, ctx: t.Context()}
+	require.Equal(t, metav1.ListOptions{Limit: 7}, shell.listOptions(action{do: doList}))
 	require.Equal(t, metav1.ListOptions{ResourceVersion: "5",
 		ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan},
-		around.listOptions(action{do: doList, whole: true, version: "5"}))
-	require.Equal(t, metav1.ListOptions{Limit: 7}, around.listOptions(action{do: doList}),
+		shell.listOptions(action{do: doList, whole: true, version: "5"}))
+	require.Equal(t, metav1.ListOptions{Limit: 7}, shell.listOptions(action{do: doList}),
 		"the next one comes in pages again")
 
-	around.lastPage = &List[*corev1.ConfigMap]{Items: []*corev1.ConfigMap{{}}, Continue: "more"}
-	around.collect()
-	require.Nil(t, around.lastPage.Items, "what was collected is in memory once")
-	require.Equal(t, "more", around.lastPage.Continue)
-	require.Len(t, around.partial.items, 1)
+	shell.lastPage = &List[*corev1.ConfigMap]{Items: []*corev1.ConfigMap{{}}, Continue: "more"}
+	shell.collect()
+	require.Nil(t, shell.lastPage.Items, "what was collected is in memory once")
+	require.Equal(t, "more", shell.lastPage.Continue)
+	require.Len(t, shell.partial.items, 1)
 }
 
 // An operator who grants the wrong verb is refused again.
@@ -279,10 +279,10 @@ func TestAWishToWaitReachesTheMachine(t *testing.T) {
 		r := NewReflector(ListerWatcher[*corev1.ConfigMap](&tooBusyServer{}),
 			Sink[*corev1.ConfigMap](newView()), ReflectorOptions{NoStream: true,
 				Random: func() float64 { return 0.5 }})
-		around := &shell[*corev1.ConfigMap]{Reflector: r, ctx: t.Context(), began: time.Now()}
-		defer around.close()
+		shell := &shell[*corev1.ConfigMap]{Reflector: r, ctx: t.Context(), began: time.Now()}
+		defer shell.close()
 		time.Sleep(3 * time.Second)
-		in, err := around.perform(action{do: doList})
+		in, err := shell.perform(action{do: doList})
 		require.Error(t, err)
 		require.Equal(t, input{kind: inFailed, asked: 17 * time.Second, at: 3 * time.Second,
 			random: 0.5}, in)

@@ -170,10 +170,10 @@ func TestAListThatFailsInOnePieceComesInPages(t *testing.T) {
 	for range tries {
 		require.Equal(t, action{do: doList, version: "100", whole: true}, act,
 			"what a server has in memory comes in one piece")
-		m, act = m.after(stalls, rests)
+		m, act = m.after(stalls, pauses)
 	}
 	require.Equal(t, action{do: doList}, act, "after the third failure, the newest in pages")
-	_, act = m.after(firstPage("110"), listed("110"), opens, expires, rests)
+	_, act = m.after(firstPage("110"), listed("110"), opens, expires, pauses)
 	require.Equal(t, action{do: doList, version: "110", whole: true}, act,
 		"the next view may come in one piece")
 }
@@ -297,7 +297,7 @@ func polling(t *testing.T) machine {
 
 // Function: machine.pollLater
 func TestAListWithoutAVersionIsPolled(t *testing.T) {
-	m, act := polling(t).after(rests)
+	m, act := polling(t).after(pauses)
 	require.Equal(t, action{do: doList}, act, "no version to start from, and no watch")
 	require.Equal(t, StatePolling, m.state, "a poll that is under way is no reason to doubt the view")
 	late := listed("")
@@ -306,23 +306,23 @@ func TestAListWithoutAVersionIsPolled(t *testing.T) {
 	require.Equal(t, action{deliver: deliverReplace, do: doPause, pause: 33 * time.Second}, act,
 		"up to a tenth of the interval is added at random; that it polls was said before")
 	require.Equal(t, StatePolling, m.state)
-	_, act = m.after(rests, listed("5"))
+	_, act = m.after(pauses, listed("5"))
 	require.Equal(t, action{deliver: deliverReplace, do: doWatch, version: "5"}, act,
 		"a list that has a version can be watched from")
 }
 
 // Function: machine.listFailed
 func TestAPollThatFailsIsRepeatedAfterAPauseThatGrows(t *testing.T) {
-	m, act := polling(t).after(rests, breaks)
+	m, act := polling(t).after(pauses, breaks)
 	require.Equal(t, StateWaiting, m.state,
 		"the view is older than it should be, and the health must show it")
 	first := act.pause
 	require.LessOrEqual(t, first, time.Second)
-	m, act = m.after(rests, breaks)
+	m, act = m.after(pauses, breaks)
 	require.Equal(t, 2*first, act.pause)
-	m, act = m.after(rests)
+	m, act = m.after(pauses)
 	require.Equal(t, action{do: doList}, act, "a collection that is polled is never watched")
-	m, _ = m.after(firstPage(""), breaks, rests)
+	m, _ = m.after(firstPage(""), breaks, pauses)
 	require.Equal(t, StatePolling, m.state,
 		"the page that broke is asked for again, and it is still a poll")
 	m, _ = m.after(listed(""))
@@ -379,7 +379,7 @@ func TestAPollThatFailsShowsInTheHealth(t *testing.T) {
 // A list with the version of the one before may show other objects: a backup
 // was restored that had the same version, or the kind's conversion has changed.
 func TestAViewWithTheSameVersionReachesTheSink(t *testing.T) {
-	_, act := watching(t).after(expires, rests, opens, allCame("100"))
+	_, act := watching(t).after(expires, pauses, opens, allCame("100"))
 	require.Equal(t, deliverReplace, act.deliver, "a view is the truth, whatever its version")
 	inMemory(t, fakeapi.Options{}, func(t *testing.T, s *fakeapi.Server, w world) {
 		w.create(t, "apple", nil)

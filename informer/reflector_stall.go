@@ -70,7 +70,7 @@ func (d *stallDetector) expectProgress(limit time.Duration) {
 	close(made)
 }
 
-func (d *stallDetector) progress() { d.steps.Add(1) }
+func (d *stallDetector) step() { d.steps.Add(1) }
 
 // expectEnd cuts the request if it has not ended by itself within the limit.
 func (d *stallDetector) expectEnd(limit time.Duration) {

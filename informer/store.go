@@ -45,8 +45,8 @@ type Store[T Object] struct {
 
 	writing sync.Mutex // held by a writer from beginning to end
 
-	mu  sync.RWMutex // guards what follows; changed only with writing held, too
-	now *contents[T]
+	mu     sync.RWMutex // guards what follows; changed only with writing held, too
+	stored *contents[T]
 }
 
 // StoreOptions may be left empty.
@@ -65,7 +65,7 @@ type contents[T Object] struct {
 
 // NewStore returns an empty store without indices.
 func NewStore[T Object](options StoreOptions) *Store[T] {
-	return &Store[T]{options: options, now: newContents[T](0)}
+	return &Store[T]{options: options, stored: newContents[T](0)}
 }
 
 func newContents[T Object](size int) *contents[T] {
@@ -76,7 +76,7 @@ func newContents[T Object](size int) *contents[T] {
 func (s *Store[T]) Get(key Key) (object T, ok bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	object, ok = s.now.objects[key]
+	object, ok = s.stored.objects[key]
 	return object, ok
 }
 
@@ -84,14 +84,14 @@ func (s *Store[T]) Get(key Key) (object T, ok bool) {
 func (s *Store[T]) Len() int {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return len(s.now.objects)
+	return len(s.stored.objects)
 }
 
 // All iterates over the objects as they are when the loop begins.
 func (s *Store[T]) All() iter.Seq[T] {
 	return func(yield func(T) bool) {
 		s.mu.RLock()
-		objects := slices.AppendSeq(make([]T, 0, len(s.now.objects)), maps.Values(s.now.objects))
+		objects := slices.AppendSeq(make([]T, 0, len(s.stored.objects)), maps.Values(s.stored.objects))
 		s.mu.RUnlock()
 		slices.Values(objects)(yield)
 	}
@@ -103,11 +103,11 @@ func (s *Store[T]) Put(object T) (old T, existed bool) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	key := KeyOf(object)
-	s.now.prepareOld(key)
-	s.now.prepare(object)
+	s.stored.prepareOld(key)
+	s.stored.prepareNew(object)
 	s.mu.Lock()
-	old, existed = s.now.put(key, object)
-	count := len(s.now.objects)
+	old, existed = s.stored.put(key, object)
+	count := len(s.stored.objects)
 	s.mu.Unlock()
 	if s.options.Recorder.On() {
 		op := "add"
@@ -123,10 +123,10 @@ func (s *Store[T]) Put(object T) (old T, existed bool) {
 func (s *Store[T]) Delete(key Key) (old T, existed bool) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	s.now.prepareOld(key)
+	s.stored.prepareOld(key)
 	s.mu.Lock()
-	old, existed = s.now.delete(key)
-	count := len(s.now.objects)
+	old, existed = s.stored.delete(key)
+	count := len(s.stored.objects)
 	s.mu.Unlock()
 	if existed && s.options.Recorder.On() {
 		s.record("delete", key, "", count) // the deletion's own version is not known here
@@ -144,7 +144,7 @@ func (s *Store[T]) Replace(objects []T) {
 	defer s.writing.Unlock()
 	s.exchangeWriting(len(objects), slices.Values(objects))
 	if s.options.Recorder.On() {
-		s.record("replace", Key{}, "", len(s.now.objects))
+		s.record("replace", Key{}, "", len(s.stored.objects))
 	}
 }
 
@@ -152,23 +152,23 @@ func (s *Store[T]) Replace(objects []T) {
 func (s *Store[T]) rebuild() {
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	s.exchangeWriting(len(s.now.objects), maps.Values(s.now.objects))
+	s.exchangeWriting(len(s.stored.objects), maps.Values(s.stored.objects))
 }
 
 // exchangeWriting is called with writing held.
 func (s *Store[T]) exchangeWriting(count int, objects iter.Seq[T]) {
 	fresh := newContents[T](count)
-	for name, index := range s.now.indices {
+	for name, index := range s.stored.indices {
 		fresh.indices[name] = newIndex(index.function)
 	}
 	for object := range objects {
 		key := KeyOf(object)
 		fresh.prepareOld(key)
-		fresh.prepare(object)
+		fresh.prepareNew(object)
 		fresh.put(key, object)
 	}
 	s.mu.Lock()
-	s.now = fresh
+	s.stored = fresh
 	s.mu.Unlock()
 }
 
@@ -179,15 +179,9 @@ func (s *Store[T]) record(op string, key Key, version string, count int) {
 	})
 }
 
-// prepare calls the index functions for an object that put will get. A function may take
-// its time, or panic: readers are not locked out yet, and nothing has changed.
-func (c *contents[T]) prepare(object T) {
-	for _, index := range c.indices {
-		index.next = index.function(index.next[:0], object)
-	}
-}
-
-// prepareOld does the same for the object that put or delete will remove.
+// prepareOld calls the index functions for the object that put or delete will remove. A
+// function may take its time, or panic: readers are not locked out yet, and nothing has
+// changed.
 func (c *contents[T]) prepareOld(key Key) {
 	old, existed := c.objects[key]
 	for _, index := range c.indices {
@@ -197,6 +191,14 @@ func (c *contents[T]) prepareOld(key Key) {
 	}
 }
 
+// prepareNew does the same for the object that put will add.
+func (c *contents[T]) prepareNew(object T) {
+	for _, index := range c.indices {
+		index.next = index.function(index.next[:0], object)
+	}
+}
+
+// put uses was and next of each index, which prepareOld and prepareNew have set.
 func (c *contents[T]) put(key Key, object T) (old T, existed bool) {
 	old, existed = c.objects[key]
 	c.objects[key] = object

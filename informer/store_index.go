@@ -50,26 +50,26 @@ func (s *Store[T]) AddIndex(name string, values IndexFunc[T]) (*Index[T], error)
 func (s *Store[T]) AddIndices(functions map[string]IndexFunc[T]) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	// Reads of s.now need no other lock here: it changes only with writing held.
+	// Reads of s.stored need no other lock here: it changes only with writing held.
 	for _, name := range slices.Sorted(maps.Keys(functions)) {
-		if s.now.indices[name] != nil {
+		if s.stored.indices[name] != nil {
 			return fmt.Errorf("adding index %q: the store has an index of that name", name)
 		}
 		if functions[name] == nil {
 			return fmt.Errorf("adding index %q: its function is nil", name)
 		}
 	}
-	indices := maps.Clone(s.now.indices)
+	indices := maps.Clone(s.stored.indices)
 	for name, values := range functions {
 		added := newIndex(values)
-		for _, object := range s.now.objects {
+		for _, object := range s.stored.objects {
 			added.next = values(added.next[:0], object)
 			added.add(object, added.next)
 		}
 		indices[name] = added
 	}
 	s.mu.Lock()
-	s.now.indices = indices
+	s.stored.indices = indices
 	s.mu.Unlock()
 	return nil
 }
@@ -84,7 +84,7 @@ func (s *Store[T]) RemoveIndices(names ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, name := range names {
-		delete(s.now.indices, name)
+		delete(s.stored.indices, name)
 	}
 }
 
@@ -92,7 +92,7 @@ func (s *Store[T]) RemoveIndices(names ...string) {
 func (s *Store[T]) Index(name string) (*Index[T], bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	if s.now.indices[name] == nil {
+	if s.stored.indices[name] == nil {
 		return nil, false
 	}
 	return &Index[T]{store: s, name: name}, true
@@ -127,7 +127,7 @@ func (x *Index[T]) Count(value string) int {
 func (x *Index[T]) Values() []string {
 	x.store.writing.Lock()
 	defer x.store.writing.Unlock()
-	if index := x.store.now.indices[x.name]; index != nil {
+	if index := x.store.stored.indices[x.name]; index != nil {
 		return slices.Sorted(maps.Keys(index.sets))
 	}
 	return nil
@@ -135,7 +135,7 @@ func (x *Index[T]) Values() []string {
 
 // setLocked returns the objects that have the value.
 func (x *Index[T]) setLocked(value string) objectSet {
-	if index := x.store.now.indices[x.name]; index != nil {
+	if index := x.store.stored.indices[x.name]; index != nil {
 		return index.sets[value]
 	}
 	return nil

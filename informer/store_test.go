@@ -75,19 +75,16 @@ func TestALoopShowsOneMomentWhateverItsBodyWrites(t *testing.T) {
 	for name, write := range inorder.Map(map[string]func(store *Store[*corev1.Pod]){
 		"delete": func(s *Store[*corev1.Pod]) {
 			s.Delete(keyIn("shop", "b"))
-			s.Delete(keyIn("shop",
-				"c"))
+			s.Delete(keyIn("shop", "c"))
 		},
 		"move": func(s *Store[*corev1.Pod]) {
 			s.Put(podOn("b", "node-2"))
-			s.Put(podOn("c",
-				"node-2"))
+			s.Put(podOn("c", "node-2"))
 		},
 		"add":     func(s *Store[*corev1.Pod]) { s.Put(podOn("d", "node-1")) },
 		"replace": func(s *Store[*corev1.Pod]) { s.Replace([]*corev1.Pod{podOn("e", "node-1")}) },
 		"index": func(s *Store[*corev1.Pod]) {
-			_, _ = s.AddIndex("namespace",
-				IndexNamespace[*corev1.Pod])
+			_, _ = s.AddIndex("namespace", IndexNamespace[*corev1.Pod])
 		},
 	}) {
 		t.Run(name, func(t *testing.T) {

@@ -75,7 +75,7 @@ func (r *reflector) answers() []answer {
 	case "list", "page":
 		return append(r.pages(newer, older), r.refusals()...)
 	case "pause":
-		return []answer{{"rest", "The pause is over", well, "The pause is over.", informer.Happening{Kind: "rested", After: r.last.Pause}}}
+		return []answer{{"rest", "The pause is over", well, "The pause is over.", informer.Happening{Kind: "paused", After: r.last.Pause}}}
 	case "read":
 		if r.machine.Memory().State == "streaming" {
 			return r.initialEvents(newer, older)

@@ -58,11 +58,11 @@ type Delta struct {
 }
 
 // Backlog is what a listener's handler has not heard yet.
-type Backlog struct{ queue deltaQueue[*Thing] }
+type Backlog struct{ queue pendingNotifications[*Thing] }
 
 // NewBacklog is that of a handler which asks for Coalesce, or does not.
 func NewBacklog(coalesces bool) *Backlog {
-	return &Backlog{deltaQueue[*Thing]{coalesces: coalesces}}
+	return &Backlog{pendingNotifications[*Thing]{coalesces: coalesces}}
 }
 
 // Add takes in what the informer has done to its store.
@@ -129,7 +129,7 @@ func NewMachine(streams bool) *Machine {
 
 // Happening is what an API server, or time, can do to a reflector.
 type Happening struct {
-	Kind    string // begin, opened, event, page, ended, failed, rested
+	Kind    string // begin, opened, event, page, ended, failed, paused
 	Event   string // ADDED and so on
 	Version string
 	Last    bool
@@ -148,7 +148,7 @@ type Decision struct {
 }
 
 var inputKinds = map[string]inputKind{
-	"begin": inBegin, "opened": inOpened, "event": inEvent, "page": inPage, "ended": inEnded, "failed": inFailed, "rested": inRested,
+	"begin": inBegin, "opened": inOpened, "event": inEvent, "page": inPage, "ended": inEnded, "failed": inFailed, "paused": inPaused,
 }
 
 var faultKinds = map[string]faultKind{
