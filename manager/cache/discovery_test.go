@@ -122,6 +122,19 @@ func (h *heralds) logged(part string) (times int) {
 
 var notFound = apierrors.NewNotFound(schema.GroupResource{Resource: "widgets"}, "")
 
+// Two answers with 404 today and one tomorrow do not prove that a kind is gone.
+func TestAnAnswerProvesThatAKindIsThere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newHeralds(saysMissing)
+		_ = w.note(t.Context(), notFound)
+		_ = w.note(t.Context(), notFound)
+		time.Sleep(time.Hour)
+		require.NoError(t, w.note(t.Context(), nil))
+		_ = w.note(t.Context(), notFound)
+		require.False(t, w.isGone())
+	})
+}
+
 // A kind with another scope may have the path of the old one, and answer.
 func TestAnAnswerAfterADoubtMayBeAboutAnotherKind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
