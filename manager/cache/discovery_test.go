@@ -157,6 +157,27 @@ func TestAnAnswerAfterADoubtMayBeAboutAnotherKind(t *testing.T) {
 	})
 }
 
+// Handlers are told the end of what was left at once, and not only when the kind is back.
+func TestAStreamOfAKindThatIsGoneIsEmpty(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newHeralds(saysMissing)
+		w.disappeared()
+		opened, err := w.Watch(t.Context(),
+			metav1.ListOptions{SendInitialEvents: new(true), ResourceVersion: "8"})
+		require.NoError(t, err)
+		began := time.Now()
+		w.back = began.Add(12 * time.Second)
+		event, err := opened.Next()
+		require.NoError(t, err)
+		require.Zero(t, time.Since(began))
+		require.Equal(t, []string{"BOOKMARK", "8"}, []string{string(event.Type), event.ResourceVersion})
+		require.Equal(t, "true", event.Object.GetAnnotations()[metav1.InitialEventsAnnotationKey])
+		_, err = opened.Next()
+		require.ErrorIs(t, err, errKindIsBack)
+		require.Equal(t, 15*time.Second, time.Since(began), "it looks every five seconds")
+	})
+}
+
 // A watch that outlives its informer, or its time-out, is a goroutine that nobody ends.
 func TestTheWatchOfAKindThatIsGoneEndsLikeAnyOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
