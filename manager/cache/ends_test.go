@@ -66,8 +66,8 @@ func TestAWaitForAnInformerThatLastsTooLongIsATimeout(t *testing.T) {
 	})
 }
 
-// Two starts of a program that fails should be compared line by line, and each line should say whose
-// informer it was.
+// Two starts of a program that fails should be compared line by line, and each line should say
+// whose informer it was.
 func TestTheFailuresOfACacheAreSortedAndDiffer(t *testing.T) {
 	var namespaces []string
 	for i := range 8 {

@@ -70,7 +70,9 @@ func TestASettingOfANamespaceComesFirstThenThatOfTheKindThenTheDefaults(t *testi
 		}, pods, []string{"a|a|from=a|", "b|b|from=kind|"}},
 		{"the kind's namespaces over the default ones", Options{
 			DefaultLabelSelector: label("default"),
-			DefaultNamespaces:    map[string]Config{"a": {LabelSelector: label("default a")}, "b": {}},
+			DefaultNamespaces: map[string]Config{
+				"a": {LabelSelector: label("default a")}, "b": {},
+			},
 			ByObject: map[client.Object]ByObject{
 				pod: {Namespaces: map[string]Config{"a": {}, "c": {}}},
 			},
@@ -138,7 +140,9 @@ func TestEachSettingHasItsOwnPrecedence(t *testing.T) {
 			"c": {EnableWatchBookmarks: new(false), SyncPeriod: new(time.Duration(0)),
 				Transform: func(any) (any, error) { return "the namespace's", nil }},
 		},
-		ByObject: map[client.Object]ByObject{&corev1.Pod{}: {Transform: transform, EnableWatchBookmarks: new(true), SyncPeriod: new(time.Second)}},
+		ByObject: map[client.Object]ByObject{&corev1.Pod{}: {
+			Transform: transform, EnableWatchBookmarks: new(true), SyncPeriod: new(time.Second),
+		}},
 	})
 	require.NoError(t, err)
 	scopes, err := s.scopes(pods, true)
@@ -147,7 +151,8 @@ func TestEachSettingHasItsOwnPrecedence(t *testing.T) {
 	a, b, c := scopes[0], scopes[1], scopes[2]
 	require.Equal(t, []any{false, true, time.Second}, []any{a.zeroCopy, a.bookmarks, a.resyncs})
 	require.Equal(t, []any{true, true, time.Minute}, []any{b.zeroCopy, b.bookmarks, b.resyncs})
-	require.Equal(t, []any{true, false, time.Duration(0)}, []any{c.zeroCopy, c.bookmarks, c.resyncs})
+	require.Equal(t, []any{true, false}, []any{c.zeroCopy, c.bookmarks})
+	require.Zero(t, c.resyncs)
 	told, _ := a.transform(nil)
 	require.Equal(t, "the kind's", told)
 	told, _ = c.transform(nil)

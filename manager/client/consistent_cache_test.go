@@ -322,7 +322,8 @@ func TestAnObjectThatHasLeftIsNotReadWhenItsComingIsSeenLate(t *testing.T) {
 			blue := coreapply.ConfigMap("a", "default").
 				WithLabels(map[string]string{"color": "blue"}).
 				WithData(map[string]string{"data": data})
-			require.NoError(w, w.Apply(w.Context(), blue, client.FieldOwner("me"), client.ForceOwnership))
+			require.NoError(w,
+				w.Apply(w.Context(), blue, client.FieldOwner("me"), client.ForceOwnership))
 		}
 		w.staysAway()
 	})

@@ -138,14 +138,16 @@ func TestWhatChangesNothingIsNotWaitedFor(t *testing.T) {
 		require.NoError(w, w.cache.server.Create(ctx, web())) // the cache has not seen it
 		merge = RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"k":"v"}}}`))
 		update := UpdateOptions{Raw: &metav1.UpdateOptions{DryRun: []string{"All"}}}
+		updateStatus := &SubResourceUpdateOptions{UpdateOptions: update}
 		patch := PatchOptions{Raw: &metav1.PatchOptions{DryRun: []string{"All"}}}
+		patchStatus := &SubResourcePatchOptions{PatchOptions: patch}
 		status, applied := w.Status(), appsapply.Deployment("web", "shop")
 		require.NoError(w, w.Update(ctx, web(), &update))
 		require.NoError(w, w.Patch(ctx, web(), merge, &patch))
 		require.NoError(w, status.Update(ctx, web(), DryRunAll))
-		require.NoError(w, status.Update(ctx, web(), &SubResourceUpdateOptions{UpdateOptions: update}))
+		require.NoError(w, status.Update(ctx, web(), updateStatus))
 		require.NoError(w, status.Patch(ctx, web(), merge, DryRunAll))
-		require.NoError(w, status.Patch(ctx, web(), merge, &SubResourcePatchOptions{PatchOptions: patch}))
+		require.NoError(w, status.Patch(ctx, web(), merge, patchStatus))
 		require.NoError(w, status.Apply(ctx, applied, FieldOwner("me"), DryRunAll))
 		w.answersAtOnce(func() error { return w.Get(ctx, shopKey("web"), web()) })
 
