@@ -74,7 +74,7 @@ func TestAllYieldsWhatIsInTheCache(t *testing.T) {
 
 func TestAllEndsWithItsError(t *testing.T) {
 	inWorld(t, inNamespaces("default"), func(t *testing.T, w *world) {
-		w.configMaps("default", "a")
+		w.configMaps("default", "a", "b")
 		only := func(c client.Reader, opts ...client.ListOption) error {
 			var errs []error
 			for object, err := range cache.All(t.Context(), c, &corev1.ConfigMap{}, opts...) {
@@ -97,11 +97,21 @@ func TestAllEndsWithItsError(t *testing.T) {
 		for _, err := range cache.All(t.Context(), w.Cache, &unstructured.Unstructured{}) {
 			require.Error(t, err)
 		}
+		n := 0
+		wrapped := &myUnstructured{*freeOf(configMapKind)} // the cache has what is inside it
+		for object, err := range cache.All(t.Context(), w.Cache, wrapped) {
+			n++
+			require.Nil(t, object)
+			require.ErrorContains(t, err, "a *unstructured.Unstructured and not a *cache_test.my")
+		}
+		require.Equal(t, 1, n)
 	})
 }
 
 // myMetadata is a Go type that no scheme knows.
 type myMetadata struct{ metav1.PartialObjectMetadata }
+
+type myUnstructured struct{ unstructured.Unstructured }
 
 // A program that wants to know whether there is any object asks for one.
 func TestALimitOfOneIsOneObjectOfAllInformers(t *testing.T) {

@@ -156,7 +156,7 @@ func (r returningWatch) Next() (informer.Event[client.Object], error) {
 
 // noteVersion remembers the version that the informer has: it refuses an empty list that is older.
 func (w *removableKind) noteVersion(options metav1.ListOptions) {
-	if options.ResourceVersion != "" && options.ResourceVersion != "0" {
+	if options.ResourceVersion != "" {
 		w.newest = options.ResourceVersion
 	}
 }

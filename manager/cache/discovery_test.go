@@ -122,6 +122,19 @@ func (h *heralds) logged(part string) (times int) {
 
 var notFound = apierrors.NewNotFound(schema.GroupResource{Resource: "widgets"}, "")
 
+// Two answers with 404 today and one tomorrow do not prove that a kind is gone.
+func TestAnAnswerProvesThatAKindIsThere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newHeralds(saysMissing)
+		_ = w.note(t.Context(), notFound)
+		_ = w.note(t.Context(), notFound)
+		time.Sleep(time.Hour)
+		require.NoError(t, w.note(t.Context(), nil))
+		_ = w.note(t.Context(), notFound)
+		require.False(t, w.isGone())
+	})
+}
+
 // A kind with another scope may have the path of the old one, and answer.
 func TestAnAnswerAfterADoubtMayBeAboutAnotherKind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -141,6 +154,28 @@ func TestAnAnswerAfterADoubtMayBeAboutAnotherKind(t *testing.T) {
 		require.Nil(t, refused, "the server has answered")
 		w.says = saysMoved
 		require.NoError(t, w.note(t.Context(), nil), "the doubt was settled")
+	})
+}
+
+// Handlers are told the end of what was left at once, and not only when the kind is back.
+func TestAStreamOfAKindThatIsGoneIsEmpty(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newHeralds(saysMissing)
+		w.disappeared()
+		opened, err := w.Watch(t.Context(),
+			metav1.ListOptions{SendInitialEvents: new(true), ResourceVersion: "8"})
+		require.NoError(t, err)
+		began := time.Now()
+		w.back = began.Add(12 * time.Second)
+		event, err := opened.Next()
+		require.NoError(t, err)
+		require.Zero(t, time.Since(began))
+		require.EqualValues(t, "BOOKMARK", event.Type)
+		require.Equal(t, "8", event.ResourceVersion)
+		require.Equal(t, "true", event.Object.GetAnnotations()[metav1.InitialEventsAnnotationKey])
+		_, err = opened.Next()
+		require.ErrorIs(t, err, errKindIsBack)
+		require.Equal(t, 15*time.Second, time.Since(began), "it looks every five seconds")
 	})
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/loopwright/loopwright/informer"
 	"github.com/loopwright/loopwright/internal/fakeapi"
 	"github.com/loopwright/loopwright/manager/cache"
+	"github.com/loopwright/loopwright/manager/client"
 )
 
 // A store that will never be filled has no objects, and a reader that is told so cleans up.
@@ -65,26 +66,37 @@ func TestAWaitForAnInformerThatLastsTooLongIsATimeout(t *testing.T) {
 	})
 }
 
-// Two starts of a program that fails should be compared line by line.
-func TestTheFailuresOfACacheAreSorted(t *testing.T) {
+// Two starts of a program that fails should be compared line by line, and each line should say
+// whose informer it was.
+func TestTheFailuresOfACacheAreSortedAndDiffer(t *testing.T) {
 	var namespaces []string
 	for i := range 8 {
 		namespaces = append(namespaces, fmt.Sprint("shop-", i))
 	}
-	inWorld(t, inNamespaces(namespaces...), func(t *testing.T, w *world) {
+	var log written
+	options := inNamespaces(namespaces...)
+	options.Logger = new(log.logger())
+	inWorld(t, options, func(t *testing.T, w *world) {
 		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Resource: "configmaps", UserAgent: "the-cache"}, Status: fakeapi.Forbidden()})
 		w.begin()
-		defer w.end()
-		_, err := w.GetInformer(t.Context(), &corev1.ConfigMap{}, cache.BlockUntilSynced(false))
-		require.NoError(t, err)
+		forms := []client.Object{
+			metadataOf(configMapKind), freeOf(configMapKind), &corev1.ConfigMap{},
+		}
+		for _, form := range forms {
+			_, err := w.GetInformer(t.Context(), form, cache.BlockUntilSynced(false))
+			require.NoError(t, err)
+		}
 		var failed *cache.SyncError
 		require.ErrorAs(t, cache.WaitForSync(within(t, time.Minute), w.Cache), &failed)
 		var texts []string
 		for _, err := range failed.Failures {
 			texts = append(texts, err.Error())
 		}
-		require.Len(t, texts, len(namespaces))
+		require.Len(t, texts, len(namespaces)*len(forms))
 		require.True(t, slices.IsSorted(texts), "%q", texts)
+		require.Equal(t, texts, slices.Compact(slices.Clone(texts)))
+		w.end()
+		require.Empty(t, log.with("gave up"), "that is no more than the end of the program")
 	})
 }
 

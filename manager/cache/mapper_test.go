@@ -42,6 +42,22 @@ func mapperOf(kinds ...schema.GroupVersionKind) meta.RESTMapper {
 	return mapper
 }
 
+// A RESTMapper may send requests, and may not know a kind any more whose informer goes on.
+func TestReadsOfAKindThatHasAnInformerDoNotAskTheMapper(t *testing.T) {
+	asked := 0
+	mapper := askedMapper{mapperOf(configMapKind), func() { asked++ }}
+	inWorld(t, cache.Options{Mapper: mapper}, func(t *testing.T, w *world) {
+		w.begin()
+		defer w.end()
+		for range 2 {
+			require.Empty(t, w.listed())
+			_, err := w.GetInformer(t.Context(), &corev1.ConfigMap{})
+			require.NoError(t, err)
+		}
+		require.Equal(t, 1, asked)
+	})
+}
+
 // Two who ask for a kind at the same time must not start two watches, of which nobody ends one.
 func TestWhoeverAsksForAnInformerAtTheSameTimeGetsTheSame(t *testing.T) {
 	var w *world

@@ -3,6 +3,7 @@ package cache_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"path/filepath"
 	"sync/atomic"
@@ -152,6 +153,30 @@ func TestInformersCanBeMadeOtherwise(t *testing.T) {
 		object.Data = map[string]string{"k": "changed"}
 		w.end()
 		require.Equal(t, []string{"a"}, changed)
+	})
+}
+
+// NewInformer changes the options of one kind, and has to see which kind it is asked for.
+func TestNewInformerIsToldTheKindInEachForm(t *testing.T) {
+	var made []string
+	options := cache.Options{NewInformer: func(
+		from informer.ListerWatcher[client.Object], obj client.Object,
+		options informer.InformerOptions[client.Object],
+	) *informer.Informer[client.Object] {
+		made = append(made, fmt.Sprintf("%T %s", obj, obj.GetObjectKind().GroupVersionKind().Kind))
+		return informer.NewInformer(from, options)
+	}}
+	inWorld(t, options, func(t *testing.T, w *world) {
+		for _, object := range []client.Object{
+			metadataOf(configMapKind), freeOf(configMapKind), &corev1.ConfigMap{},
+		} {
+			_, err := w.GetInformer(t.Context(), object)
+			require.NoError(t, err)
+		}
+		require.Equal(t, []string{
+			"*v1.PartialObjectMetadata ConfigMap", "*unstructured.Unstructured ConfigMap",
+			"*v1.ConfigMap ",
+		}, made)
 	})
 }
 

@@ -48,6 +48,27 @@ func TestAGetFindsWhatTheServerHasInEachForm(t *testing.T) {
 	})
 }
 
+// All kinds have one Go type if they are read without their own.
+func TestKindsWithOneGoTypeAreNotTakenForOneAnother(t *testing.T) {
+	inWorld(t, cache.Options{}, func(t *testing.T, w *world) {
+		w.configMaps("default", "settings")
+		w.widget("default", "a", nil)
+		w.begin()
+		defer w.end()
+		for _, c := range []struct {
+			kind schema.GroupVersionKind
+			name string
+		}{{configMapKind, "settings"}, {widgetKind, "a"}} {
+			require.NoError(t, w.Get(t.Context(), key("default", c.name), freeOf(c.kind)))
+			require.NoError(t, w.Get(t.Context(), key("default", c.name), metadataOf(c.kind)))
+			for _, list := range []client.ObjectList{freeListOf(c.kind), metadataListOf(c.kind)} {
+				require.NoError(t, w.List(t.Context(), list))
+				require.Equal(t, []string{"default/" + c.name}, names(t, list), "%T", list)
+			}
+		}
+	})
+}
+
 func TestAnObjectThatIsNotThereIsNotFoundAndNothingIsWritten(t *testing.T) {
 	inWorld(t, cache.Options{}, func(t *testing.T, w *world) {
 		w.begin()

@@ -43,6 +43,7 @@ func described(scopes []scope) (lines []string) {
 func TestASettingOfANamespaceComesFirstThenThatOfTheKindThenTheDefaults(t *testing.T) {
 	pod, node := &corev1.Pod{}, &corev1.Node{}
 	byName := fields.OneTermEqualSelector("metadata.name", "x")
+	inA := fields.OneTermEqualSelector("metadata.namespace", "a")
 	for _, c := range []struct {
 		what  string
 		opts  Options
@@ -68,9 +69,14 @@ func TestASettingOfANamespaceComesFirstThenThatOfTheKindThenTheDefaults(t *testi
 			ByObject:          map[client.Object]ByObject{pod: {Label: label("kind")}},
 		}, pods, []string{"a|a|from=a|", "b|b|from=kind|"}},
 		{"the kind's namespaces over the default ones", Options{
-			DefaultNamespaces: map[string]Config{"a": {LabelSelector: label("default a")}, "b": {}},
-			ByObject:          map[client.Object]ByObject{pod: {Namespaces: map[string]Config{"a": {}, "c": {}}}},
-		}, pods, []string{"a|a|from=default a|", "c|c||"}},
+			DefaultLabelSelector: label("default"),
+			DefaultNamespaces: map[string]Config{
+				"a": {LabelSelector: label("default a")}, "b": {},
+			},
+			ByObject: map[client.Object]ByObject{
+				pod: {Namespaces: map[string]Config{"a": {}, "c": {}}},
+			},
+		}, pods, []string{"a|a|from=default a|", "c|c|from=default|"}},
 		{"in the kind's namespaces, the kind over the default namespaces", Options{
 			DefaultNamespaces:    map[string]Config{"a": {LabelSelector: label("default a"), FieldSelector: byName}},
 			DefaultLabelSelector: label("default"),
@@ -85,9 +91,21 @@ func TestASettingOfANamespaceComesFirstThenThatOfTheKindThenTheDefaults(t *testi
 			DefaultNamespaces: map[string]Config{"b": {}, AllNamespaces: {FieldSelector: byName}, "a": {}},
 		}, pods, []string{"|||metadata.namespace!=a,metadata.namespace!=b,metadata.name=x", "a|a||", "b|b||"}},
 		{"all namespaces alone are all", Options{DefaultNamespaces: map[string]Config{AllNamespaces: {}}}, pods, []string{"|||"}},
-		{"a field selector of one namespace", Options{
-			DefaultFieldSelector: fields.OneTermEqualSelector("metadata.namespace", "a"),
-		}, pods, []string{"|a||metadata.namespace=a"}},
+		{"all the other namespaces, with a selector of everything", Options{
+			DefaultNamespaces: map[string]Config{
+				AllNamespaces: {FieldSelector: fields.Everything()}, "a": {},
+			},
+		}, pods, []string{"|||metadata.namespace!=a", "a|a||"}},
+		{"a field selector of one namespace", Options{DefaultFieldSelector: inA}, pods,
+			[]string{"|a||metadata.namespace=a"}},
+		{"a field selector of one of the other namespaces", Options{
+			DefaultNamespaces: map[string]Config{AllNamespaces: {FieldSelector: inA}, "b": {}},
+		}, pods, []string{"|a||metadata.namespace!=b,metadata.namespace=a", "b|b||"}},
+		{"a namespace with a field selector of another one", Options{
+			DefaultNamespaces: map[string]Config{"b": {FieldSelector: inA}},
+		}, pods, []string{"b|b||metadata.namespace=a"}},
+		{"a kind without namespaces has none in its URL", Options{DefaultFieldSelector: inA}, nodes,
+			[]string{"|||metadata.namespace=a"}},
 		{"a kind without namespaces has the defaults", Options{
 			DefaultNamespaces:    map[string]Config{"a": {LabelSelector: label("a")}},
 			DefaultLabelSelector: label("default"),
@@ -115,19 +133,30 @@ func TestEachSettingHasItsOwnPrecedence(t *testing.T) {
 	s, err := newSettings(Options{
 		Scheme: scheme.Scheme, Mapper: podsAndNodes(),
 		SyncPeriod: new(time.Hour), DefaultUnsafeDisableDeepCopy: new(true), DefaultEnableWatchBookmarks: new(false),
-		DefaultTransform:  func(any) (any, error) { return "the default", nil },
-		DefaultNamespaces: map[string]Config{"a": {UnsafeDisableDeepCopy: new(false)}, "b": {SyncPeriod: new(time.Minute)}},
-		ByObject:          map[client.Object]ByObject{&corev1.Pod{}: {Transform: transform, EnableWatchBookmarks: new(true), SyncPeriod: new(time.Second)}},
+		DefaultTransform: func(any) (any, error) { return "the default", nil },
+		DefaultNamespaces: map[string]Config{
+			"a": {UnsafeDisableDeepCopy: new(false)}, "b": {SyncPeriod: new(time.Minute)},
+			// false and 0 are settings, too
+			"c": {EnableWatchBookmarks: new(false), SyncPeriod: new(time.Duration(0)),
+				Transform: func(any) (any, error) { return "the namespace's", nil }},
+		},
+		ByObject: map[client.Object]ByObject{&corev1.Pod{}: {
+			Transform: transform, EnableWatchBookmarks: new(true), SyncPeriod: new(time.Second),
+		}},
 	})
 	require.NoError(t, err)
 	scopes, err := s.scopes(pods, true)
 	require.NoError(t, err)
-	require.Len(t, scopes, 2)
-	a, b := scopes[0], scopes[1]
+	require.Len(t, scopes, 3)
+	a, b, c := scopes[0], scopes[1], scopes[2]
 	require.Equal(t, []any{false, true, time.Second}, []any{a.zeroCopy, a.bookmarks, a.resyncs})
 	require.Equal(t, []any{true, true, time.Minute}, []any{b.zeroCopy, b.bookmarks, b.resyncs})
+	require.Equal(t, []any{true, false}, []any{c.zeroCopy, c.bookmarks})
+	require.Zero(t, c.resyncs)
 	told, _ := a.transform(nil)
 	require.Equal(t, "the kind's", told)
+	told, _ = c.transform(nil)
+	require.Equal(t, "the namespace's", told)
 
 	scopes, err = s.scopes(nodes, false)
 	require.NoError(t, err)

@@ -190,7 +190,6 @@ func TestWhatIsLeftOfAKindThatIsGoneIsReportedAsDeleted(t *testing.T) {
 		time.Sleep(5 * time.Minute)
 		require.True(t, from.HasSynced())
 		unwatched := w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Resource: "widgets"}, Status: fakeapi.Unavailable()})
-		_ = unwatched
 		w.server.Unregister(widgets)
 		time.Sleep(10 * time.Minute)
 		unwatched()

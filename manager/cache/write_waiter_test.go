@@ -166,6 +166,17 @@ func TestAWaitForAWriteEndsWhenTheKindIsGone(t *testing.T) {
 		var gone *cache.KindGoneError
 		require.ErrorAs(t, <-waited, &gone)
 	})
+	inWorld(t, cache.Options{}, func(t *testing.T, w *world) { // before it was ever listed
+		_, err := w.GetInformer(t.Context(), freeOf(widgetKind))
+		require.NoError(t, err)
+		w.server.Unregister(widgets)
+		w.begin()
+		defer w.end() // a cache that waits for the kind can be stopped
+		time.Sleep(time.Minute)
+		err = w.waiter().WaitFor(within(t, time.Hour), freeOf(widgetKind), key("default", "a"), "1")
+		var gone *cache.KindGoneError
+		require.ErrorAs(t, err, &gone)
+	})
 }
 
 // Only the server knows what most fields of an object are, but a selector of names excludes objects for sure.

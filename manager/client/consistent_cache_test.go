@@ -316,6 +316,17 @@ func TestAnObjectThatHasLeftIsNotReadWhenItsComingIsSeenLate(t *testing.T) {
 		require.NoError(w, w.Delete(w.Context(), colored("")))
 		w.staysAway()
 	})
+	inRedWorld(t, func(w *redWorld) {
+		require.NoError(w, w.Create(w.Context(), colored("red")))
+		for _, data := range []string{"1", "2"} { // the second has no event
+			blue := coreapply.ConfigMap("a", "default").
+				WithLabels(map[string]string{"color": "blue"}).
+				WithData(map[string]string{"data": data})
+			require.NoError(w,
+				w.Apply(w.Context(), blue, client.FieldOwner("me"), client.ForceOwnership))
+		}
+		w.staysAway()
+	})
 }
 
 // Who scales an object needs no more of it than its name. Its labels, which say whether the cache has

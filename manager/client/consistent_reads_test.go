@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -20,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	appsapply "k8s.io/client-go/applyconfigurations/apps/v1"
 	coreapply "k8s.io/client-go/applyconfigurations/core/v1"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
@@ -131,6 +133,24 @@ func TestWhatChangesNothingIsNotWaitedFor(t *testing.T) {
 		require.NoError(w, w.Apply(ctx, coreapply.ConfigMap("c", "shop"), FieldOwner("me"), DryRunAll))
 		require.NoError(w, w.Delete(ctx, configMap("a"), DryRunAll))
 		require.NoError(w, w.Delete(ctx, configMap("a"), &DeleteOptions{Raw: &metav1.DeleteOptions{DryRun: []string{"All"}}}))
+
+		web := func() *appsv1.Deployment { return deployment("web") }
+		require.NoError(w, w.cache.server.Create(ctx, web())) // the cache has not seen it
+		merge = RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"k":"v"}}}`))
+		update := UpdateOptions{Raw: &metav1.UpdateOptions{DryRun: []string{"All"}}}
+		updateStatus := &SubResourceUpdateOptions{UpdateOptions: update}
+		patch := PatchOptions{Raw: &metav1.PatchOptions{DryRun: []string{"All"}}}
+		patchStatus := &SubResourcePatchOptions{PatchOptions: patch}
+		status, applied := w.Status(), appsapply.Deployment("web", "shop")
+		require.NoError(w, w.Update(ctx, web(), &update))
+		require.NoError(w, w.Patch(ctx, web(), merge, &patch))
+		require.NoError(w, status.Update(ctx, web(), DryRunAll))
+		require.NoError(w, status.Update(ctx, web(), updateStatus))
+		require.NoError(w, status.Patch(ctx, web(), merge, DryRunAll))
+		require.NoError(w, status.Patch(ctx, web(), merge, patchStatus))
+		require.NoError(w, status.Apply(ctx, applied, FieldOwner("me"), DryRunAll))
+		w.answersAtOnce(func() error { return w.Get(ctx, shopKey("web"), web()) })
+
 		for _, verb := range []string{"create", "update", "patch", "delete"} {
 			w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: verb}, Status: fakeapi.InternalError()})
 		}
@@ -213,8 +233,17 @@ func TestADeleteOfWhichNothingIsKnownIsNotWaitedFor(t *testing.T) {
 			require.NoError(w, w.Delete(w.Context(), configMap("a")))
 			w.answersAtOnce(w.get("a"))
 			require.Zero(w, w.remembered())
-			require.NoError(w, w.Delete(w.Context(), obj)) // whose UID is known
-			require.Equal(w, strings.Contains(answer, "Status"), w.remembered() == 1)
+			// Here the UID is known.
+			for _, remove := range []func() error{
+				func() error {
+					return w.Delete(w.Context(), configMap("a"), Preconditions{UID: &obj.UID})
+				},
+				func() error { return w.Delete(w.Context(), obj) },
+			} {
+				require.NoError(w, remove())
+				require.Equal(w, strings.Contains(answer, "Status"), w.remembered() == 1)
+				clear(w.reader.writes)
+			}
 		})
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -30,7 +31,6 @@ type lateCache struct {
 	changed chan struct{} // closed when the cache sees something new
 	waits   []string      // that were asked for
 	broken  error         // the answer to all reads
-	looks   int           // questions whether there is something to wait for
 	news    func()        // called by the next read, before it looks
 }
 
@@ -89,7 +89,8 @@ func (c *lateCache) List(_ context.Context, list ObjectList, _ ...ListOption) er
 	c.hear()
 	list.SetResourceVersion(fmt.Sprint(c.version))
 	if typed, ok := list.(*corev1.ConfigMapList); ok {
-		typed.Items = slices.Collect(maps.Values(c.objects))
+		typed.Items = slices.SortedFunc(maps.Values(c.objects), // a loop may find only the last
+			func(a, b corev1.ConfigMap) int { return strings.Compare(a.Name, b.Name) })
 	}
 	return c.broken
 }
@@ -125,8 +126,6 @@ func (c *lateCache) wait(ctx context.Context, what string, isMet func() bool) er
 	c.mu.Lock()
 	if ctx.Err() == nil {
 		c.waits = append(c.waits, what)
-	} else {
-		c.looks++
 	}
 	for !isMet() && !c.isEmpty {
 		changed := c.changed

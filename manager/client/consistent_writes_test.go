@@ -226,17 +226,19 @@ func TestOnlyWhatWasSeenIsForgotten(t *testing.T) {
 	var writes unconfirmedWrites
 	a := shopKey("a")
 	for _, version := range []string{"9", "10", "7", "", "abc"} { // 10 is more than 9; others have no order
-		writes.wrote(a, version, true)
+		writes.wrote(a, version, version != "7") // a late answer says nothing about version 10
 	}
 	writes.deleted(a, "first")
 	seen := writes.to(a)
 	require.Equal(t, unconfirmed{"10", true, []types.UID{"first"}}, seen)
 	writes.wrote(a, "11", false)
 	writes.deleted(a, "second")
-	for range 2 { // two reads may have waited for the same
+	both := writes.to(a).deleted // another read waits for these
+	for range 2 {                // two reads may have waited for the same
 		writes.confirmed(a, seen)
 		require.Equal(t, unconfirmed{"11", false, []types.UID{"second"}}, writes.to(a))
 	}
+	require.Equal(t, []types.UID{"first", "second"}, both)
 	writes.wrote(ObjectKey{Namespace: "other", Name: "a"}, "7", true)
 	require.Equal(t, []ObjectKey{a}, writes.keys("shop"))
 	require.Len(t, writes.keys(""), 2)
