@@ -25,7 +25,7 @@ import (
 // happens to them. So the informer itself need not know about it. When the kind is back, the watch
 // ends as one that has expired, and the informer lists.
 type removableKind struct {
-	*informer.ListWatch[client.Object]
+	*informer.ListWatch[client.Object] // the informer also asks it for its identity
 	kind      schema.GroupVersionKind
 	bookmarks bool
 	log       logr.Logger

@@ -43,16 +43,16 @@ import (
 	"github.com/loopwright/loopwright/manager/client"
 )
 
-// gvkInformer is what readers of a kind have: an informer for each namespace, or one for all. It
-// never changes, so it is read without a lock. One of metadata may have the informers of whole
-// objects; see sharedFormLocked.
+// gvkInformer is what readers of a kind have: an informer for each namespace, or one for all. It is
+// no Informer itself; public is. It never changes, so it is read without a lock. One of metadata may
+// have the informers of whole objects; see sharedFormLocked.
 type gvkInformer struct {
 	objectKind
 	cache      *objectCache
 	resource   schema.GroupResource
 	namespaced bool
 	namespaces []*namespaceInformer // sorted by namespace
-	handlers   *gvkHandlers
+	public     *publicInformer
 }
 
 // forNamespace is the informer that has the objects of a namespace. That of all namespaces has those
@@ -171,7 +171,7 @@ func (c *objectCache) informerOf(kind objectKind) (*gvkInformer, error) {
 		}
 		g.namespaces = append(g.namespaces, in)
 	}
-	g.handlers = newGVKHandlers(g)
+	g.public = newPublicInformer(g)
 	for field, extract := range c.indices[kind] {
 		if err := g.addIndex(field, extract); err != nil && !errors.Is(err, errIndexIsThere) {
 			return nil, err
@@ -227,7 +227,7 @@ func (c *objectCache) RemoveInformer(_ context.Context, obj client.Object) error
 
 func (c *objectCache) removeLocked(g *gvkInformer) {
 	delete(c.byGVK, g.objectKind)
-	g.handlers.close()
+	g.public.close()
 	for _, in := range g.namespaces {
 		if in.users--; in.users == 0 {
 			delete(c.byNamespace, in.name)
@@ -311,9 +311,9 @@ func (c *objectCache) getInformer(
 	}
 	waits := options.BlockUntilSynced == nil || *options.BlockUntilSynced
 	if waits && c.isStarted() {
-		if err := g.handlers.WaitForSync(ctx); err != nil {
+		if err := g.public.WaitForSync(ctx); err != nil {
 			return nil, err
 		}
 	}
-	return g.handlers, nil
+	return g.public, nil
 }

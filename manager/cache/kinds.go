@@ -78,8 +78,9 @@ func typeMetaOf(gvk schema.GroupVersionKind) metav1.TypeMeta {
 	return metav1.TypeMeta{APIVersion: version, Kind: kind}
 }
 
-// transformOf sets the kind of typed objects, which the server leaves out of lists, and then calls
-// the user's transform. So every read and every event shows the kind, and none has to write it.
+// transformOf sets the kind of typed objects, which the informer's decoder clears as apimachinery's
+// does, and then calls the user's transform. So every read and every event shows the kind, and none
+// has to write it.
 func transformOf(
 	gvk schema.GroupVersionKind, transform informer.TransformFunc,
 ) informer.Transform[client.Object] {

@@ -50,9 +50,9 @@ func TestNothingIsLeftOfAHandlerThatWasRemoved(t *testing.T) {
 		require.NoError(t, err)
 		handler, err := from.AddEventHandler(informer.ResourceEventHandlerFuncs{})
 		require.NoError(t, err)
-		require.Len(t, from.(*gvkHandlers).added, 1)
+		require.Len(t, from.(*publicInformer).added, 1)
 		require.NoError(t, from.RemoveEventHandler(handler))
-		require.Empty(t, from.(*gvkHandlers).added)
+		require.Empty(t, from.(*publicInformer).added)
 		require.NoError(t, made.RemoveInformer(t.Context(), &corev1.Pod{}))
 	})
 }

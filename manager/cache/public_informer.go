@@ -12,23 +12,23 @@ import (
 	"github.com/loopwright/loopwright/informer"
 )
 
-// gvkHandlers is a gvkInformer as an Informer: one for its user, for all namespaces.
-type gvkHandlers struct {
+// publicInformer is what GetInformer returns of a gvkInformer: one Informer for all namespaces.
+type publicInformer struct {
 	of        *gvkInformer
 	informers []Informer
 	synced    func() <-chan struct{}
 	removed   chan struct{} // closed by close
 
 	mu      sync.Mutex // guards what follows, and removed
-	added   map[*gvkRegistration]struct{}
+	added   map[*publicRegistration]struct{}
 	indexed []string // the names of AddIndexers
 }
 
 var errInformerRemoved = errors.New("the informer was removed from the cache: ask the cache for " +
 	"another one")
 
-func newGVKHandlers(of *gvkInformer) *gvkHandlers {
-	h := &gvkHandlers{of: of, removed: make(chan struct{}), added: map[*gvkRegistration]struct{}{}}
+func newPublicInformer(of *gvkInformer) *publicInformer {
+	h := &publicInformer{of: of, removed: make(chan struct{}), added: map[*publicRegistration]struct{}{}}
 	for _, in := range of.namespaces {
 		h.informers = append(h.informers, informerWithLog(in.informer, in.String(),
 			in.scope.resyncEvery(), in.log))
@@ -46,7 +46,7 @@ func newGVKHandlers(of *gvkInformer) *gvkHandlers {
 
 // close removes all handlers, for good, and the indices of AddIndexers: the informer may go on for
 // others.
-func (h *gvkHandlers) close() {
+func (h *publicInformer) close() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	close(h.removed)
@@ -58,7 +58,7 @@ func (h *gvkHandlers) close() {
 	}
 }
 
-func (h *gvkHandlers) removeLocked(r *gvkRegistration) {
+func (h *publicInformer) removeLocked(r *publicRegistration) {
 	delete(h.added, r)
 	for i, one := range r.registrations {
 		_ = h.informers[i].RemoveEventHandler(one) // no error: the informer made it
@@ -66,14 +66,14 @@ func (h *gvkHandlers) removeLocked(r *gvkRegistration) {
 }
 
 // AddEventHandler implements Informer.
-func (h *gvkHandlers) AddEventHandler(
+func (h *publicInformer) AddEventHandler(
 	handler informer.ResourceEventHandler,
 ) (informer.ResourceEventHandlerRegistration, error) {
 	return h.AddEventHandlerWithOptions(handler, informer.HandlerOptions{})
 }
 
 // AddEventHandlerWithResyncPeriod implements Informer. As in client-go, 0 is never.
-func (h *gvkHandlers) AddEventHandlerWithResyncPeriod(
+func (h *publicInformer) AddEventHandlerWithResyncPeriod(
 	handler informer.ResourceEventHandler,
 	resyncPeriod time.Duration,
 ) (informer.ResourceEventHandlerRegistration, error) {
@@ -87,7 +87,7 @@ func (h *gvkHandlers) AddEventHandlerWithResyncPeriod(
 //
 // The handler of several namespaces is called for one at a time. In controller-runtime, each
 // namespace calls it on a goroutine of its own.
-func (h *gvkHandlers) AddEventHandlerWithOptions(
+func (h *publicInformer) AddEventHandlerWithOptions(
 	handler informer.ResourceEventHandler,
 	options informer.HandlerOptions,
 ) (informer.ResourceEventHandlerRegistration, error) {
@@ -102,7 +102,7 @@ func (h *gvkHandlers) AddEventHandlerWithOptions(
 	if isClosed(h.removed) {
 		return nil, fmt.Errorf("adding a handler for %s: %w", h.of.objectKind, errInformerRemoved)
 	}
-	r := &gvkRegistration{of: h}
+	r := &publicRegistration{of: h}
 	for _, in := range h.informers {
 		added, err := in.AddEventHandlerWithOptions(handler, options)
 		if err != nil {
@@ -117,8 +117,8 @@ func (h *gvkHandlers) AddEventHandlerWithOptions(
 }
 
 // RemoveEventHandler implements Informer.
-func (h *gvkHandlers) RemoveEventHandler(handle informer.ResourceEventHandlerRegistration) error {
-	r, ok := handle.(*gvkRegistration)
+func (h *publicInformer) RemoveEventHandler(handle informer.ResourceEventHandlerRegistration) error {
+	r, ok := handle.(*publicRegistration)
 	if !ok || r.of != h {
 		return fmt.Errorf("removing a handler of %s: the registration, a %T, is of another "+
 			"informer", h.of.objectKind, handle)
@@ -132,7 +132,7 @@ func (h *gvkHandlers) RemoveEventHandler(handle informer.ResourceEventHandlerReg
 // AddIndexers implements Informer. These indices are gone when the informer is removed, even if it
 // goes on for other readers; those of IndexField are not. Where two forms share an informer, they
 // share the names, too.
-func (h *gvkHandlers) AddIndexers(indexers informer.Indexers) error {
+func (h *publicInformer) AddIndexers(indexers informer.Indexers) error {
 	if h.of.isConverted() {
 		converted := informer.Indexers{}
 		for name, values := range indexers {
@@ -161,7 +161,7 @@ func (h *gvkHandlers) AddIndexers(indexers informer.Indexers) error {
 }
 
 // HasSynced implements Informer.
-func (h *gvkHandlers) HasSynced() bool {
+func (h *publicInformer) HasSynced() bool {
 	for _, in := range h.informers {
 		if !in.HasSynced() {
 			return false
@@ -171,12 +171,12 @@ func (h *gvkHandlers) HasSynced() bool {
 }
 
 // HasSyncedChecker implements Informer.
-func (h *gvkHandlers) HasSyncedChecker() informer.DoneChecker {
+func (h *publicInformer) HasSyncedChecker() informer.DoneChecker {
 	return doneChecker{"the informer of " + h.of.String(), h.synced()}
 }
 
 // IsStopped implements Informer.
-func (h *gvkHandlers) IsStopped() bool {
+func (h *publicInformer) IsStopped() bool {
 	if isClosed(h.removed) {
 		return true
 	}
@@ -190,7 +190,7 @@ func (h *gvkHandlers) IsStopped() bool {
 
 // WaitForSync waits until the first list of all namespaces is in the store. The error says why it
 // is not.
-func (h *gvkHandlers) WaitForSync(ctx context.Context) error {
+func (h *publicInformer) WaitForSync(ctx context.Context) error {
 	var failures []error
 	for _, in := range h.of.namespaces {
 		if err := in.waitForSync(ctx); err != nil {
@@ -200,16 +200,16 @@ func (h *gvkHandlers) WaitForSync(ctx context.Context) error {
 	return errors.Join(failures...)
 }
 
-// gvkRegistration is that of a handler: one for each namespace.
-type gvkRegistration struct {
-	of            *gvkHandlers
+// publicRegistration is that of a handler: one for each namespace.
+type publicRegistration struct {
+	of            *publicInformer
 	registrations []*registration
 
 	synced, done func() <-chan struct{}
 }
 
 // waitOnce makes all who ask for a channel share one, and what waits to close it.
-func (r *gvkRegistration) waitOnce() {
+func (r *publicRegistration) waitOnce() {
 	var synced, done []<-chan struct{}
 	for _, in := range r.registrations {
 		synced, done = append(synced, in.Synced()), append(done, in.Done())
@@ -219,7 +219,7 @@ func (r *gvkRegistration) waitOnce() {
 }
 
 // HasSynced implements informer.ResourceEventHandlerRegistration.
-func (r *gvkRegistration) HasSynced() bool {
+func (r *publicRegistration) HasSynced() bool {
 	for _, in := range r.registrations {
 		if !in.HasSynced() {
 			return false
@@ -229,12 +229,12 @@ func (r *gvkRegistration) HasSynced() bool {
 }
 
 // HasSyncedChecker implements informer.ResourceEventHandlerRegistration.
-func (r *gvkRegistration) HasSyncedChecker() informer.DoneChecker {
+func (r *publicRegistration) HasSyncedChecker() informer.DoneChecker {
 	return doneChecker{"a handler of the informer of " + r.of.of.String(), r.synced()}
 }
 
 // Done is closed when the handler is not called any more, and its last call has returned.
-func (r *gvkRegistration) Done() <-chan struct{} { return r.done() }
+func (r *publicRegistration) Done() <-chan struct{} { return r.done() }
 
 // whenAll is closed when all channels are. It stays open when one of instead is closed earlier.
 // Where there is one channel, it is that.
