@@ -26,11 +26,11 @@ import (
 // ends as one that has expired, and the informer lists.
 type removableKind struct {
 	*informer.ListWatch[client.Object] // the informer also asks it for its identity
-	kind      schema.GroupVersionKind
-	bookmarks bool
-	log       logr.Logger
-	ask       func(context.Context) discovery
-	move      func() error // ends this informer, because the kind has moved
+	kind                               schema.GroupVersionKind
+	bookmarks                          bool
+	log                                logr.Logger
+	ask                                func(context.Context) discovery
+	move                               func() error // ends this informer, because the kind has moved
 
 	// Used by the reflector's goroutine only:
 	removal removal
