@@ -54,8 +54,8 @@ type (
 var (
 	// RegisterFlags adds the flag --kubeconfig to a set of flags.
 	RegisterFlags = config.RegisterFlags
-	// GetConfig finds the configuration of the cluster: from --kubeconfig, from KUBECONFIG, from the Pod's
-	// service account, or from the home directory.
+	// GetConfig finds the configuration of the cluster: from --kubeconfig, from KUBECONFIG, from
+	// the Pod's service account, or from the home directory.
 	GetConfig = config.GetConfig
 	// GetConfigOrDie is GetConfig for a main: it logs the error and ends the process.
 	GetConfigOrDie = config.GetConfigOrDie
@@ -64,23 +64,23 @@ var (
 	NewManager = manager.New
 	// NewControllerManagedBy begins a controller that a manager starts and stops.
 	NewControllerManagedBy = builder.ControllerManagedBy
-	// SetControllerReference makes one object the controller of another one: the garbage collector removes the
-	// second with the first, and a controller that Owns the second is told of it.
+	// SetControllerReference makes one object the controller of another one: the garbage collector
+	// removes the second with the first, and a controller that Owns the second is told of it.
 	SetControllerReference = controllerutil.SetControllerReference
 	// CreateOrUpdate makes an object what a function says it should be, or creates it.
 	CreateOrUpdate = controllerutil.CreateOrUpdate
 	// CreateOrPatch is CreateOrUpdate with a patch, which also writes the status.
 	CreateOrPatch = controllerutil.CreateOrPatch
-	// SetupSignalHandler returns a context that ends when the process is told to stop. The second time it
-	// is told, the process ends at once.
+	// SetupSignalHandler returns a context that ends when the process is told to stop. The second
+	// time it is told, the process ends at once.
 	SetupSignalHandler = signals.SetupSignalHandler
 
 	// Log is the program's logger. It says nothing before SetLogger.
 	Log = log.Log
 	// SetLogger says where Log writes.
 	SetLogger = log.SetLogger
-	// LoggerFrom returns the logger that is in a context; a reconciler's has the names of the controller and
-	// of the object.
+	// LoggerFrom returns the logger that is in a context; a reconciler's has the names of the
+	// controller and of the object.
 	LoggerFrom = log.FromContext
 	// LoggerInto puts a logger into a context.
 	LoggerInto = log.IntoContext

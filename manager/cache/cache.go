@@ -3,8 +3,8 @@
 // A read names a kind; the cache starts the kind's informer, in each namespace that the Options
 // name, waits until it has listed, and copies objects out of its store.
 //
-// Neighbours: below it is package informer, which lists and watches. Above it are sources, which add
-// handlers to its informers, and clients, whose reads it answers.
+// Neighbours: below it is package informer, which lists and watches. Above it are sources, which
+// add handlers to its informers, and clients, whose reads it answers.
 package cache
 
 import (

@@ -44,8 +44,8 @@ import (
 )
 
 // gvkInformer is what readers of a kind have: an informer for each namespace, or one for all. It is
-// no Informer itself; public is. It never changes, so it is read without a lock. One of metadata may
-// have the informers of whole objects; see sharedFormLocked.
+// no Informer itself; public is. It never changes, so it is read without a lock. One of metadata
+// may have the informers of whole objects; see sharedFormLocked.
 type gvkInformer struct {
 	objectKind
 	cache      *objectCache
@@ -55,8 +55,8 @@ type gvkInformer struct {
 	public     *publicInformer
 }
 
-// forNamespace is the informer that has the objects of a namespace. That of all namespaces has those
-// that have none of their own.
+// forNamespace is the informer that has the objects of a namespace. That of all namespaces has
+// those that have none of their own.
 func (g *gvkInformer) forNamespace(namespace string) (*namespaceInformer, error) {
 	if !g.namespaced {
 		return g.namespaces[0], nil

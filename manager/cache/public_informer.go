@@ -28,7 +28,9 @@ var errInformerRemoved = errors.New("the informer was removed from the cache: as
 	"another one")
 
 func newPublicInformer(of *gvkInformer) *publicInformer {
-	h := &publicInformer{of: of, removed: make(chan struct{}), added: map[*publicRegistration]struct{}{}}
+	h := &publicInformer{
+		of: of, removed: make(chan struct{}), added: map[*publicRegistration]struct{}{},
+	}
 	for _, in := range of.namespaces {
 		h.informers = append(h.informers, informerWithLog(in.informer, in.String(),
 			in.scope.resyncEvery(), in.log))
@@ -117,7 +119,9 @@ func (h *publicInformer) AddEventHandlerWithOptions(
 }
 
 // RemoveEventHandler implements Informer.
-func (h *publicInformer) RemoveEventHandler(handle informer.ResourceEventHandlerRegistration) error {
+func (h *publicInformer) RemoveEventHandler(
+	handle informer.ResourceEventHandlerRegistration,
+) error {
 	r, ok := handle.(*publicRegistration)
 	if !ok || r.of != h {
 		return fmt.Errorf("removing a handler of %s: the registration, a %T, is of another "+

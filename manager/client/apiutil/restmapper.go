@@ -126,8 +126,8 @@ func named(versions []string) []string {
 	return out
 }
 
-// learn asks the server, unless it was asked too often. If the same request is under way already, it
-// waits for that answer, and returns false.
+// learn asks the server, unless it was asked too often. If the same request is under way already,
+// it waits for that answer, and returns false.
 func (m *mapper) learn(group string, versions []string) (mine bool, err error) {
 	key := group + "/" + strings.Join(versions, ",")
 	m.mu.Lock()

@@ -1,4 +1,5 @@
-// Package anyvalue says what an interface holds: whether it is nil, and what to call it in messages.
+// Package anyvalue says what an interface holds: whether it is nil, and what to call it in
+// messages.
 //
 // It stands on the standard library alone. Above it is all of manager.
 package anyvalue
@@ -37,8 +38,8 @@ func Name(value any, pkg string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(name, "*"), pkg+".")
 }
 
-// FunctionName is like "main.podsOf", or "main.setUp.func1" for a function without a name. That of a
-// nil function is empty.
+// FunctionName is like "main.podsOf", or "main.setUp.func1" for a function without a name. That of
+// a nil function is empty.
 func FunctionName(function any) string {
 	name := runtime.FuncForPC(reflect.ValueOf(function).Pointer()).Name()
 	return name[strings.LastIndexByte(name, '/')+1:]
