@@ -548,7 +548,7 @@ func TestAnElectorThatCannotBeSafeRefusesToRun(t *testing.T) {
 				require.Zero(w, w.took(a.over, "Run returns"))
 				require.Error(w, a.err)
 				require.False(w, happened(a.working))
-				require.Zero(w, w.requestsTo("create", "leases"))
+				require.Empty(w, w.Server.Requests(fakeapi.Match{Verb: "create", Resource: "leases"}))
 			})
 		})
 	}
