@@ -33,8 +33,8 @@ type listDecoder[T Object] struct {
 // decodeList reads a list from an answer's body and closes it. It does not read a
 // media type that it does not know, and returns ok false.
 func (l *ListWatch[T]) decodeList(
-	body io.ReadCloser, mediaType string) (list *List[T], ok bool, err error,
-) {
+	body io.ReadCloser, mediaType string,
+) (list *List[T], ok bool, err error) {
 	base, _, _ := mime.ParseMediaType(mediaType)
 	decoder := &listDecoder[T]{objectType: l.objectType}
 	switch {

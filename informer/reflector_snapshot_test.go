@@ -216,8 +216,8 @@ func (w *timedWatch) Next() (Event[*corev1.ConfigMap], error) {
 // openFor runs a reflector for ten minutes, and returns which part of the time a
 // watch was open, and how many watches were asked for.
 func openFor(
-	t *testing.T, s *fakeapi.Server, w world, options ReflectorOptions) (part float64, watches int,
-) {
+	t *testing.T, s *fakeapi.Server, w world, options ReflectorOptions,
+) (part float64, watches int) {
 	t.Helper()
 	from := &stopwatch{ListerWatcher: w.listWatch(t, ListWatchOptions{})}
 	r := &reflecting{view: newView()}
