@@ -104,12 +104,13 @@ func (s *screen) await(t *testing.T, text string) {
 	for {
 		s.mu.Lock()
 		seen := s.text.String()
-		s.mu.Unlock()
-		if _, rest, ok := strings.Cut(seen, text); ok {
-			s.mu.Lock()
+		_, rest, ok := strings.Cut(seen, text)
+		if ok {
 			s.text.Reset()
 			s.text.WriteString(rest)
-			s.mu.Unlock()
+		}
+		s.mu.Unlock()
+		if ok {
 			return
 		}
 		select {
