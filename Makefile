@@ -113,7 +113,7 @@ image: ## Write the controllers as a container image, for amd64 and arm64; needs
 	@cd tools && go run ./image -o ../.loopwright/image/controllers.tar -name $(IMAGE) -platforms $(IMAGE_PLATFORMS) ../controllers/cmd/controllers
 
 ##@ Working on it
-.PHONY: quick test test-packages test-course test-all
+.PHONY: quick test test-packages test-modules test-course test-all
 # Linked without symbol tables: no test reads them, and there are 200 binaries to link.
 TESTED := -vet=off -ldflags=-s -p $(TESTED_AT_ONCE)
 # The chapters' programs are 77 test binaries to link. Most of them depend on nothing but files, which the cache of test
@@ -123,11 +123,11 @@ PROGRAMS = $(filter-out $(ON_A_CLUSTER),$(shell go list ./chapters/...))
 LIBRARY = $(shell go list ./... | grep -v /chapters/)
 quick: ## Run the unit tests of the library and of mini: no cluster, no race detector (2 minutes)
 	@echo "The unit tests of the library and of mini"
-	@go test -short $(TESTED) $(LIBRARY)
+	@go test -short $(TESTED) . ./informer/... ./workqueue/... ./manager/... ./controllers/... ./trace/... ./mini/...
 test: $(CLUSTER_COMMAND) $(COURSE) ## Prove the library and the course: race detector, real API server, all exercises (12 minutes)
 	@$(CLUSTER_COMMAND) build
 	@test -n "$(RACE)" || echo "No C compiler, so no race detector: install one, and the tests use it."
-	@$(MAKE) --no-print-directory -j2 test-packages test-course
+	@$(MAKE) --no-print-directory -j3 test-packages test-modules test-course
 # Commands without a shell: make passes a SIGTERM on to them, and with the go command its tests and their clusters end.
 # `make check` vets everything. The book's tests read texts, which the cache of test results does not know, either.
 test-packages:
@@ -135,12 +135,13 @@ test-packages:
 	@go test $(RACE) -count=1 -timeout 30m $(TESTED) $(LIBRARY) $(ON_A_CLUSTER)
 	@echo "The chapters' programs on the in-memory API server"
 	@go test $(RACE) -timeout 30m $(TESTED) $(PROGRAMS)
+test-modules:
 	go -C benchmarks test -short $(TESTED) ./...
 	go -C benchmarks test -count=1 $(TESTED) -run RealServer ./client ./election ./controllers ./endtoend
 	go -C operator test -count=1 -timeout 20m $(TESTED) ./compare
 	go -C tools test $(TESTED) ./image
 	go -C docs/book test -short -count=1 -timeout 30m $(TESTED) ./...
-# Packages wait for their clusters half of the time; the exercises use the other half.
+# Packages and modules wait for their clusters half of the time; the exercises use the other half.
 COURSE_LOG := .loopwright/test-course.log
 test-course: $(COURSE)
 	@echo "Beside the tests, all exercises are checked; what they say goes to $(COURSE_LOG)"
