@@ -108,7 +108,6 @@ func (d *listDecoder[T]) json(body io.Reader) error {
 
 // jsonItems reads an array, or null.
 func (d *listDecoder[T]) jsonItems(in *json.Decoder) error {
-	d.list.Items = nil
 	switch begin, err := in.Token(); {
 	case err != nil || begin == nil:
 		return err
