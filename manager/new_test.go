@@ -37,6 +37,7 @@ import (
 	"github.com/loopwright/loopwright/manager/source"
 	"github.com/loopwright/loopwright/manager/webhook"
 	"github.com/loopwright/loopwright/trace"
+	"github.com/loopwright/loopwright/xray"
 )
 
 // One word is enough to be safe, and what the user says counts more.
@@ -305,14 +306,12 @@ func TestServersWithoutAnAddressAreNotThere(t *testing.T) {
 }
 
 func TestEveryProfileIsServed(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		mux := w.manager(Options{}).profiles().(*http.ServeMux)
-		for _, name := range []string{"", "cmdline", "profile", "symbol", "trace"} {
-			path := "/debug/pprof/" + name
-			_, pattern := mux.Handler(httptest.NewRequest(http.MethodGet, path, nil))
-			require.Equal(t, path, pattern)
-		}
-	})
+	mux := profiles(xray.New(nil)).(*http.ServeMux)
+	for _, name := range []string{"", "cmdline", "profile", "symbol", "trace"} {
+		path := "/debug/pprof/" + name
+		_, pattern := mux.Handler(httptest.NewRequest(http.MethodGet, path, nil))
+		require.Equal(t, path, pattern)
+	}
 }
 
 // readyLater is a cluster that knows itself when it is ready.

@@ -93,8 +93,9 @@ type Options struct {
 	// /healthz.
 	ReadinessEndpointName string
 	LivenessEndpointName  string
-	// PprofBindAddress is the address of the profiles and of /debug/reconciles; "" and "0" switch
-	// them off. Every client that reaches it can see what the process does: bind it to localhost.
+	// PprofBindAddress is the address of the profiles and of X-ray, at /debug/xray/; "" and "0"
+	// switch them off. Every client that reaches it can see what the process does: bind it to
+	// localhost.
 	PprofBindAddress string
 
 	// WebhookServer serves the webhooks. The manager runs it if GetWebhookServer is called.
@@ -111,8 +112,8 @@ type Options struct {
 	// such field.
 	OverrideControllerOptions func(name string, options *controller.Options)
 
-	// Recorder is the flight recorder of the caches and controllers; nil is off. /debug/reconciles
-	// shows its records. controller-runtime has no such field.
+	// Recorder is the flight recorder of the caches, controllers and the client; nil is off. X-ray
+	// shows its records in a browser. controller-runtime has no such field.
 	Recorder *trace.Recorder
 }
 
@@ -129,6 +130,9 @@ func (o *Options) complete() error {
 	}
 	if o.Cache.Recorder == nil {
 		o.Cache.Recorder = o.Recorder
+	}
+	if o.Client.Recorder == nil {
+		o.Client.Recorder = o.Recorder
 	}
 	if o.BaseContext == nil {
 		o.BaseContext = context.Background

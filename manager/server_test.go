@@ -25,6 +25,7 @@ import (
 	"github.com/loopwright/loopwright/manager/metrics/server"
 	"github.com/loopwright/loopwright/manager/reconcile"
 	"github.com/loopwright/loopwright/trace"
+	"github.com/loopwright/loopwright/xray"
 )
 
 // slowServer is a Server in a bubble, with one handler that waits. Its answers come when the test
@@ -271,9 +272,10 @@ func TestTheServersOfTheOptionsServe(t *testing.T) {
 	// What the recorder knows of the controllers is shown next to the profiles.
 	_, _ = c.Reconcile(t.Context(), reconcile.Request{})
 	answer := httptest.NewRecorder()
-	m.profiles().ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/debug/reconciles", nil))
+	profiles(xray.New(m.options.Recorder)).ServeHTTP(answer,
+		httptest.NewRequest(http.MethodGet, xray.Path+"timeline", nil))
 	require.Equal(t, http.StatusOK, answer.Code)
-	require.NotContains(t, answer.Body.String(), "off")
+	require.Contains(t, answer.Body.String(), "all have ended")
 }
 
 // silence is a listener to which nobody connects, so that it works in a bubble.

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/loopwright/loopwright/manager/cache"
-	"github.com/loopwright/loopwright/manager/debug"
 	"github.com/loopwright/loopwright/manager/healthz"
 	"github.com/loopwright/loopwright/manager/log"
+	"github.com/loopwright/loopwright/xray"
 )
 
 // staleAfter is how long the informers may go without an answer from the API server before a
@@ -52,13 +52,19 @@ func (m *controllerManager) addServers(ctx context.Context) error {
 			return err
 		}
 	}
+	live := xray.New(m.options.Recorder)
+	if address := m.options.PprofBindAddress; address != "" && address != "0" {
+		if err := m.groups.add(live); err != nil {
+			return err
+		}
+	}
 	var opened []*Server
 	for _, server := range []struct {
 		name, address string
 		handler       http.Handler
 	}{
 		{"health probe", m.options.HealthProbeBindAddress, m.probes()},
-		{"pprof", m.options.PprofBindAddress, m.profiles()},
+		{"pprof", m.options.PprofBindAddress, profiles(live)},
 	} {
 		if server.address == "" || server.address == "0" {
 			continue
@@ -109,10 +115,10 @@ func (m *controllerManager) probes() http.Handler {
 	return mux
 }
 
-// profiles serves pprof and the reconciles in the flight recorder.
-func (m *controllerManager) profiles() http.Handler {
+// profiles serves pprof and what the flight recorder has.
+func profiles(live *xray.XRay) http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle(debug.ReconcilesPath, debug.Reconciles(m.options.Recorder))
+	mux.Handle(xray.Path, live)
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
 	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)

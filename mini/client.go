@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -193,7 +194,7 @@ func (c *Client) request(verb string, obj Object, key Request) (*rest.Request, e
 func (c *Client) send(
 	ctx context.Context, verb string, req *rest.Request, obj Object,
 ) error {
-	gone := false
+	began, gone := time.Now(), false
 	answer, err := req.Do(ctx).Get()
 	if err == nil {
 		gone, err = receive(verb, answer, obj)
@@ -204,7 +205,7 @@ func (c *Client) send(
 	e := trace.Event{
 		Layer: "client", Kind: trace.Write, Op: verb, Object: kindName(obj),
 		Namespace: obj.GetNamespace(), Name: obj.GetName(),
-		Version: obj.GetResourceVersion(),
+		Version: obj.GetResourceVersion(), Took: time.Since(began),
 	}
 	switch {
 	case apierrors.IsConflict(err):
@@ -214,7 +215,7 @@ func (c *Client) send(
 	case c.Wrote != nil:
 		c.Wrote(obj, gone)
 	}
-	c.Cluster.Trace.Record(e)
+	c.Cluster.Trace.RecordBy(ctx, e)
 	return err
 }
 

@@ -527,7 +527,8 @@ func TestTheFlightRecorderShowsWrites(t *testing.T) {
 		require.NoError(w, c.Get(w.ctx, request("a"), cm))
 		cm.ResourceVersion = "1"
 		require.Error(w, c.Update(w.ctx, cm))
-		require.Error(w, c.UpdateStatus(w.ctx, aConfigMap("b")))
+		inReconcile := trace.WithReconcile(w.ctx, "shop", "", "default", "one")
+		require.Error(w, c.UpdateStatus(inReconcile, aConfigMap("b")))
 		events := w.Cluster.Trace.Events()
 		require.Equal(w, []string{"write", "write", "write"}, kinds(w.Cluster.Trace))
 		require.Equal(w, "create ConfigMap a", events[0].Op+" "+events[0].Object+" "+events[0].Name)
@@ -536,5 +537,8 @@ func TestTheFlightRecorderShowsWrites(t *testing.T) {
 		require.Equal(w, trace.Conflict, events[1].Outcome)
 		require.Equal(w, trace.Failed, events[2].Outcome)
 		require.NotEmpty(w, events[2].Reason)
+		require.Equal(w, "client", events[0].Layer)
+		require.Equal(w, "shop default one",
+			events[2].Layer+" "+events[2].ToNamespace+" "+events[2].ToName, "who wrote, and for what")
 	})
 }

@@ -147,6 +147,7 @@ func (c *Controller) reconcile(
 		ctx, cancel = context.WithTimeout(ctx, c.Timeout)
 		defer cancel()
 	}
+	ctx = trace.WithReconcile(ctx, c.Name, "", req.Namespace, req.Name)
 	return c.Reconciler.Reconcile(ctx, req)
 }
 

@@ -451,3 +451,20 @@ func TestTheFlightRecorderShowsReconciles(t *testing.T) {
 		}
 	})
 }
+
+func TestWhatAReconcileDoesIsRecordedInItsName(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		recorder := trace.New(0)
+		c := mini.NewController("shop", mini.ReconcilerFunc(
+			func(ctx context.Context, req mini.Request) (mini.Result, error) {
+				recorder.RecordBy(ctx, trace.Event{Kind: trace.Note})
+				return mini.Result{}, nil
+			}))
+		c.Queue.Add(mini.Request{Namespace: "default", Name: "one"})
+		stop := background(t, c.Run)
+		synctest.Wait()
+		require.NoError(t, stop())
+		e := recorder.Events()[0]
+		require.Equal(t, "shop default one", e.Layer+" "+e.ToNamespace+" "+e.ToName)
+	})
+}

@@ -32,6 +32,7 @@ type Event struct {
 	// ToObject, ToNamespace and ToName are the request that a Handler made of the
 	// object, and the kind that the request is for. They tie a Pod's event to its
 	// owner's reconcile. ToObject is empty if the handler does not know the kind.
+	// Of a Write, they are the request in whose reconcile it was written.
 	ToObject    string
 	ToNamespace string
 	ToName      string
@@ -52,7 +53,7 @@ const (
 	// What a ListerWatcher and the reflector do.
 	List       Kind = iota + 1 // a list returned: Count items, Version, Took; Failed with a Reason
 	WatchStart                 // a watch was opened from Version; or Op WatchList, no older than it
-	WatchEvent                 // an event of the watch: Op ADDED, MODIFIED or DELETED, Version
+	WatchEvent                 // Op ADDED, MODIFIED or DELETED, Version; Reason: what blocks its deletion
 	Bookmark                   // the server said that nothing else happened up to Version
 	WatchEnd                   // the watch ended: Reason
 	Expired                    // 410 Gone: Version is too old to watch from, a relist follows

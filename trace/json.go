@@ -27,6 +27,7 @@ type jsonEvent struct {
 	Reason      string    `json:"reason,omitempty"`
 	Count       int       `json:"count,omitempty"`
 	Nanos       int64     `json:"tookNanos,omitempty"`
+	Text        string    `json:"text,omitempty"`
 }
 
 // WriteJSON writes the events as JSON lines: one object a line, in the order
@@ -41,6 +42,7 @@ type jsonEvent struct {
 //	                 the request that a handler made
 //	op, reason, count
 //	tookNanos        a duration in nanoseconds
+//	text             the sentence of a Timeline
 //
 // and all but seq, time and kind are left out when they are empty.
 func WriteJSON(w io.Writer, started time.Time, events []Event) error {
@@ -53,6 +55,7 @@ func WriteJSON(w io.Writer, started time.Time, events []Event) error {
 			Namespace: e.Namespace, Name: e.Name, Version: e.Version,
 			ToObject: e.ToObject, ToNamespace: e.ToNamespace, ToName: e.ToName,
 			Op: e.Op, Reason: e.Reason, Count: e.Count, Nanos: int64(e.Took),
+			Text: narrate(e),
 		})
 		if err != nil {
 			return fmt.Errorf("writing trace event %d as JSON: %w", e.Seq, err)

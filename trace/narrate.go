@@ -30,6 +30,9 @@ func narrateWatching(e Event) string {
 	case WatchStart:
 		return narrateStart(e)
 	case WatchEvent:
+		if e.Reason != "" {
+			return e.Op + at(e.Version) + "; the finalizer " + e.Reason + " blocks its deletion"
+		}
 		return e.Op + at(e.Version)
 	case Bookmark:
 		return "nothing else happened up to resourceVersion " + e.Version

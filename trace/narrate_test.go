@@ -25,6 +25,8 @@ func TestASentenceSaysWhatHappenedAndNothingElse(t *testing.T) {
 		},
 		{"ADDED at resourceVersion 7", Event{Kind: WatchEvent, Op: "ADDED", Version: "7"}},
 		{"ADDED", Event{Kind: WatchEvent, Op: "ADDED"}},
+		{"MODIFIED at resourceVersion 7; the finalizer example.com/bucket blocks its deletion",
+			Event{Kind: WatchEvent, Op: "MODIFIED", Version: "7", Reason: "example.com/bucket"}},
 		{"nothing else happened up to resourceVersion 7", Event{Kind: Bookmark, Version: "7"}},
 		{"the watch ended: EOF", Event{Kind: WatchEnd, Reason: "EOF"}},
 		{"the watch ended", Event{Kind: WatchEnd}},

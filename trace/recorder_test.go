@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"context"
 	"strconv"
 	"sync"
 	"testing"
@@ -75,4 +76,16 @@ func TestConcurrentWritersLoseNothingAndNumberEverythingOnce(t *testing.T) {
 		require.Equal(t, next[e.Name], e.Count, "the events of one goroutine must keep their order")
 		next[e.Name]++
 	}
+}
+
+func TestWhatIsDoneInAReconcileIsRecordedInItsName(t *testing.T) {
+	r := New(0)
+	ctx := WithReconcile(context.Background(), "shop", "Order", "default", "one")
+	r.RecordBy(ctx, Event{Kind: Write, Layer: "client", Object: "Pod", Name: "p"})
+	r.RecordBy(context.Background(), Event{Kind: Write, Layer: "client"})
+	(*Recorder)(nil).RecordBy(ctx, Event{})
+	events := r.Events()
+	assert.Equal(t, Event{Seq: 1, At: events[0].At, Kind: Write, Layer: "shop", Object: "Pod", Name: "p",
+		ToObject: "Order", ToNamespace: "default", ToName: "one"}, events[0])
+	assert.Equal(t, "client", events[1].Layer)
 }

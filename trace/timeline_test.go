@@ -266,7 +266,7 @@ func TestJSONLinesKeepTheirFieldNames(t *testing.T) {
 	var out bytes.Buffer
 	started := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	require.NoError(t, WriteJSON(&out, started, []Event{full, {Seq: 8, Kind: Note}}))
-	assert.Equal(t, `{"seq":7,"time":"2026-01-02T03:04:06Z","kind":"handler","outcome":"passed","layer":"l","object":"Pod","namespace":"ns","name":"n","resourceVersion":"5","toObject":"Tkind","toNamespace":"tns","toName":"tn","op":"Create","reason":"a<b","count":2,"tookNanos":1000}
+	assert.Equal(t, `{"seq":7,"time":"2026-01-02T03:04:06Z","kind":"handler","outcome":"passed","layer":"l","object":"Pod","namespace":"ns","name":"n","resourceVersion":"5","toObject":"Tkind","toNamespace":"tns","toName":"tn","op":"Create","reason":"a<b","count":2,"tookNanos":1000,"text":"Create asks for Tkind tns/tn: a<b"}
 {"seq":8,"time":"2026-01-02T03:04:05Z","kind":"note"}
 `, out.String())
 	for l := range bytes.Lines(out.Bytes()) {

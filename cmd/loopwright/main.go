@@ -1,8 +1,10 @@
-// Command loopwright moves programs from controller-runtime to this library:
+// Command loopwright moves programs from controller-runtime to this library, and shows recordings
+// of their flight recorders:
 //
 //	go run github.com/loopwright/loopwright/cmd/loopwright@latest port -o ../ported .
+//	go run github.com/loopwright/loopwright/cmd/loopwright@latest xray FILE
 //
-// Package internal/migrate does the work; this is its command line.
+// Packages internal/migrate and xray do the work; this is their command line.
 package main
 
 import (
@@ -33,6 +35,6 @@ func newCommand() *cobra.Command {
 		Use: "loopwright", Short: "Tools for programs that use Loopwright",
 		SilenceErrors: true, SilenceUsage: true,
 	}
-	command.AddCommand(newPortCommand())
+	command.AddCommand(newPortCommand(), newXRayCommand())
 	return command
 }

@@ -263,7 +263,7 @@ var rebuilt = []string{
 
 // layers are the parts of the tree in the order of an event. A file imports its own part and
 // those before it; what is not listed may import everything.
-var layers = []string{"trace", "informer", "workqueue", "manager", "controllers"}
+var layers = []string{"trace", "xray", "informer", "workqueue", "manager", "controllers"}
 
 // checkImports proves that imports go down, that the library and mini know nothing of each other
 // but the trace, and that nothing but tests imports what we rebuild.

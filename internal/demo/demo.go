@@ -20,12 +20,14 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/pkg/browser"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
 	"github.com/loopwright/loopwright/cluster"
 	"github.com/loopwright/loopwright/trace"
+	"github.com/loopwright/loopwright/xray"
 )
 
 const (
@@ -152,6 +154,9 @@ func play(ctx context.Context, out io.Writer, r *reader, on *cluster.Cluster, st
 	}
 	stopTimeline := demo.startTimeline()
 	err := demo.prepare(ctx)
+	if err == nil && os.Getenv("XRAY") != "" {
+		err = demo.ShowXRay(ctx)
+	}
 	if err == nil {
 		err = story(ctx, demo)
 	}
@@ -168,6 +173,20 @@ func play(ctx context.Context, out io.Writer, r *reader, on *cluster.Cluster, st
 			" is being deleted. The cluster stays up; `make cluster-status` shows it."))
 	}
 	return err
+}
+
+// ShowXRay opens X-ray in a browser. The address is printed, in case there is none.
+func (d *Demo) ShowXRay(ctx context.Context) error {
+	url, err := xray.Serve(ctx, d.Recorder)
+	if err != nil {
+		return err
+	}
+	d.printWhole("X-ray: " + url + "\n")
+	if os.Getenv("XRAY") != "" {
+		browser.Stdout, browser.Stderr = io.Discard, io.Discard
+		_ = browser.OpenURL(url)
+	}
+	return nil
 }
 
 // Config reaches the cluster; a story gives it to the parts it is about.

@@ -17,6 +17,7 @@ import (
 	"github.com/loopwright/loopwright/manager/client/apiutil"
 	"github.com/loopwright/loopwright/manager/internal/anyvalue"
 	"github.com/loopwright/loopwright/manager/log"
+	"github.com/loopwright/loopwright/trace"
 )
 
 // New returns a client. Writes go to the API server; reads go to Options.Cache, and to the server
@@ -65,6 +66,9 @@ func newClient(config *rest.Config, options Options) (*liveClient, Client, error
 	}
 	if options.FieldValidation != "" {
 		c = WithFieldValidation(c, FieldValidation(options.FieldValidation))
+	}
+	if options.Recorder.On() {
+		c = &recordingClient{c, options.Recorder}
 	}
 	return live, c, nil
 }
@@ -134,6 +138,8 @@ type Options struct {
 	FieldValidation string
 	// Log is for what cannot be returned as an error. The default is the program's logger.
 	Log logr.Logger
+	// Recorder records the writes; nil is off.
+	Recorder *trace.Recorder
 }
 
 // CacheOptions say which reads a cache answers.

@@ -253,3 +253,21 @@ func add(queue interface{ Add(reconcile.Request) }, names ...string) {
 		queue.Add(req(name))
 	}
 }
+
+func TestWhatAReconcileDoesIsRecordedInItsName(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		recorder := trace.New(0)
+		r, queue := start(t, Options{Recorder: recorder, Kind: "Website", Reconciler: reconcile.Func(
+			func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
+				recorder.RecordBy(ctx, trace.Event{Kind: trace.Write})
+				return reconcile.Result{}, nil
+			})})
+		queue.Add(req("web"))
+		time.Sleep(time.Second)
+		require.NoError(t, r.end())
+		writes := trace.Filter{Kinds: []trace.Kind{trace.Write}}.Select(recorder.Events())
+		require.Len(t, writes, 1)
+		require.Equal(t, "Website web", writes[0].ToObject+" "+writes[0].ToName)
+		require.NotEmpty(t, writes[0].Layer)
+	})
+}

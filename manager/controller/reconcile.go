@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/uuid"
 
 	"github.com/loopwright/loopwright/manager/reconcile"
+	"github.com/loopwright/loopwright/trace"
 )
 
 // Reconcile implements Controller. It calls the user's code: with the timeout, and so that its
@@ -118,6 +119,9 @@ func (c *controlLoop) timedOut(ctx context.Context, timeout *timeoutError, err e
 func (c *controlLoop) contextFor(ctx context.Context, w work) context.Context {
 	id := uuid.NewUUID()
 	ctx = context.WithValue(ctx, reconcileIDKey{}, id)
+	if c.options.Recorder.On() {
+		ctx = trace.WithReconcile(ctx, c.name, c.options.Kind, w.Item.Namespace, w.Item.Name)
+	}
 	ctx = logr.NewContext(ctx, c.options.LogConstructor(&w.Item).WithValues("reconcileID", id))
 	return reconcile.WithReasons(ctx, w.Causes)
 }

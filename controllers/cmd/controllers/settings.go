@@ -14,9 +14,9 @@ import (
 	"github.com/loopwright/loopwright/controllers"
 	"github.com/loopwright/loopwright/controllers/all"
 	"github.com/loopwright/loopwright/manager/configfile"
-	"github.com/loopwright/loopwright/manager/debug"
 	"github.com/loopwright/loopwright/manager/metrics/server"
 	"github.com/loopwright/loopwright/trace"
+	"github.com/loopwright/loopwright/xray"
 )
 
 const (
@@ -51,8 +51,7 @@ Unless a flag or a file says otherwise, it serves metrics at 127.0.0.1:8080, pro
   make controllers                       brings a cluster up, and runs it there
   controllers --controllers=replicaset   runs one of them
   controllers --config=settings.yaml     takes settings from a file; flags override it
-  curl http://127.0.0.1:8082%[2]s
-                                         shows what was reconciled lately, and why
+  http://127.0.0.1:8082%[2]s     shows in a browser what they do, and why
 
 Flags:
 `
@@ -73,7 +72,7 @@ func parse(args []string, out io.Writer) (*settings, error) {
 	file := configfile.BindFlags(fs)
 	if err := fs.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
-			_, _ = fmt.Fprintf(out, usage, strings.Join(all.Default(), ", "), debug.ReconcilesPath)
+			_, _ = fmt.Fprintf(out, usage, strings.Join(all.Default(), ", "), xray.Path)
 			fs.SetOutput(out)
 			fs.PrintDefaults()
 			return nil, err

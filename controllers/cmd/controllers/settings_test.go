@@ -110,7 +110,7 @@ func TestHelpSaysWhatTheFlagsAre(t *testing.T) {
 	_, err := parse([]string{"--help"}, &out)
 	require.Equal(t, flag.ErrHelp, err, "to ask for help is no mistake")
 	for _, want := range []string{"make controllers", "-controllers string", "-kubeconfig",
-		"-leader-elect", "/debug/reconciles", "127.0.0.1:8081"} {
+		"-leader-elect", "/debug/xray/", "127.0.0.1:8081"} {
 		assert.Contains(t, out.String(), want)
 	}
 	assert.NotContains(t, out.String(), "%!", "a verb without a value")

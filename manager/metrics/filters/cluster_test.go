@@ -81,7 +81,7 @@ func TestTheRealServerSaysWhoMayReadMetrics(t *testing.T) {
 		return look("GET", "/metrics", allowed) == 200
 	}, time.Minute, 50*time.Millisecond)
 	require.Equal(t, 403, look("POST", "/metrics", allowed))
-	require.Equal(t, 403, look("GET", "/debug/reconciles", allowed))
+	require.Equal(t, 403, look("GET", "/debug/xray/", allowed))
 	require.Equal(t, 403, look("GET", "/metrics", stranger))
 	require.Equal(t, 401, look("GET", "/metrics", "no.such.token"))
 	require.Equal(t, 401, look("GET", "/metrics", stranger+"x"), "a token with a wrong signature")

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/loopwright/loopwright/internal/demo"
 	"github.com/loopwright/loopwright/mini"
+	"github.com/loopwright/loopwright/trace"
 )
 
 func main() { demo.Main("Mini's controllers: a Deployment", story) }
@@ -30,12 +32,18 @@ func story(ctx context.Context, d *demo.Demo) error {
 	if err != nil {
 		return err
 	}
+	d.Show(func(trace.Event) bool { return false }) // X-ray shows them, and there are many
+	if os.Getenv("XRAY") == "" { // with it, the address is printed already
+		if err := d.ShowXRay(ctx); err != nil {
+			return err
+		}
+	}
 	v, err := newView(ctx, d, client)
 	if err != nil {
 		return err
 	}
 	defer v.stop()
-	stop, err := start(ctx, config)
+	stop, err := start(ctx, config, d.Recorder)
 	if err != nil {
 		return err
 	}
@@ -85,11 +93,14 @@ func story(ctx context.Context, d *demo.Demo) error {
 
 // start runs the controllers. stop ends them, and returns why they have ended if they were not
 // told to.
-func start(ctx context.Context, config *rest.Config) (stop func() error, err error) {
+func start(
+	ctx context.Context, config *rest.Config, recorder *trace.Recorder,
+) (stop func() error, err error) {
 	cluster, err := mini.NewCluster(config, scheme.Scheme)
 	if err != nil {
 		return nil, err
 	}
+	cluster.Trace = recorder
 	m := mini.NewManager(cluster)
 	sets, err1 := mini.NewReplicaSetController(m)
 	deployments, err2 := mini.NewDeploymentController(m)

@@ -17,6 +17,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/loopwright/loopwright/mini"
+	"github.com/loopwright/loopwright/trace"
+	"github.com/loopwright/loopwright/xray"
 )
 
 func main() {
@@ -38,6 +40,12 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	cluster.Trace = trace.New(1 << 14)
+	address, err := xray.Serve(ctx, cluster.Trace)
+	if err != nil {
+		return err
+	}
+	fmt.Println("X-ray shows in a browser what they do:", address)
 	host, _ := os.Hostname() // an empty one does no harm: the process has a number, too
 	m := mini.NewManager(cluster)
 	m.Elector = &mini.Elector{

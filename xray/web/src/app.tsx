@@ -1,0 +1,143 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { clock, plural } from './event'
+import { Pipeline } from './pipeline'
+import type { Player } from './player'
+import { StoryView } from './storyview'
+import { type Trouble, troubles } from './troubles'
+
+const shownTroubles = 4
+
+/** Chosen is the object whose story is shown. */
+export interface Chosen { object: string; name: string }
+
+export function App({ player }: { player: Player }) {
+  const [, draw] = useState(0)
+  const [chosen, choose] = useState<Chosen>()
+  useEffect(() => {
+    // At most 20 pictures a second, and none in a tab that nobody sees.
+    let frame = 0
+    let drawn = 0
+    const tick = (at: number) => {
+      frame = requestAnimationFrame(tick)
+      if (at - drawn < 50) return
+      drawn = at
+      player.tick()
+      draw((n) => n + 1)
+    }
+    frame = requestAnimationFrame(tick)
+    return () => cancelAnimationFrame(frame)
+  }, [player])
+  useEffect(() => {
+    const drop = (e: DragEvent) => {
+      e.preventDefault()
+      const file = e.dataTransfer?.files[0]
+      if (e.type === 'drop' && file) void file.text().then((text) => player.open(text, file.name))
+    }
+    for (const type of ['dragover', 'drop'] as const) addEventListener(type, drop)
+    return () => { for (const type of ['dragover', 'drop'] as const) removeEventListener(type, drop) }
+  }, [player])
+  useEffect(() => {
+    const press = (e: KeyboardEvent) => {
+      if (e.target instanceof HTMLInputElement || e.target instanceof HTMLSelectElement || e.ctrlKey || e.metaKey || e.altKey) return
+      if (e.key === 'Escape') choose(undefined)
+      else if (e.key === 'p') player.paused ? player.resume() : player.pause()
+      else if (e.key === 'ArrowLeft') player.seek(player.played - 1)
+      else if (e.key === 'ArrowRight') player.seek(player.played + 1)
+      else return
+      e.preventDefault()
+    }
+    addEventListener('keydown', press)
+    return () => removeEventListener('keydown', press)
+  }, [player])
+
+  const { machine, now } = player
+  const found = troubles(machine, now)
+  const empty = player.events.length === 0
+  const said = useAnnounced(found)
+  return <>
+    <Header player={player} choose={choose} />
+    {player.error && <p class="error" role="alert">{player.error}</p>}
+    <p class="unseen" role="status">{said}</p>
+    <section class="troubles" aria-label="Troubles">
+      {!empty && found.length === 0 && <p class="fine">Nothing is stuck.</p>}
+      <ul>
+        {found.slice(0, shownTroubles).map((t) => <li key={t.id}>
+          {t.text}
+          {t.key && <> <button class="link" onClick={() => choose({ object: '', name: t.key })}>Its story</button></>}
+        </li>)}
+      </ul>
+      {found.length > shownTroubles && <p class="quiet">and {plural(found.length - shownTroubles, 'more trouble')}</p>}
+    </section>
+    <main>
+      {empty ? <Empty player={player} /> : <Pipeline machine={machine} now={now} troubles={found} choose={choose} />}
+      {chosen && <StoryView chosen={chosen} events={player.events.slice(0, player.played)} now={now} close={() => choose(undefined)} choose={choose} />}
+    </main>
+  </>
+}
+
+/**
+ * useAnnounced returns what a screen reader is to say: a trouble when it comes, and not each time
+ * that a number in its sentence changes.
+ */
+function useAnnounced(found: Trouble[]): string {
+  const known = useRef(new Set<string>())
+  const said = useRef('')
+  const fresh = found.filter((t) => !known.current.has(t.id))
+  if (fresh.length > 0) said.current = fresh.map((t) => t.text).join(' ')
+  known.current = new Set(found.map((t) => t.id))
+  return said.current
+}
+
+function Header({ player, choose }: { player: Player; choose: (c: Chosen) => void }) {
+  const file = useRef<HTMLInputElement>(null)
+  const last = player.machine.last
+  const state = player.source === 'none' ? '' : player.source === 'file' ? 'recording'
+    : !player.connected ? 'not connected: trying again' : player.paused ? 'the past' : 'live'
+  const search = (e: SubmitEvent) => {
+    e.preventDefault()
+    const typed = (new FormData(e.currentTarget as HTMLFormElement).get('object') as string).trim()
+    if (typed) choose(parseObject(typed))
+  }
+  return <header>
+    <h1>X-ray</h1>
+    <p class="program"><b>{player.program}</b> <span class={`state ${player.connected ? 'on' : ''}`} role="status">{state}</span></p>
+    <form role="search" onSubmit={search}>
+      <input name="object" type="search" placeholder="object: default/web or Pod default/web-1" aria-label="Object" />
+    </form>
+    <div class="controls">
+      {player.source !== 'none' && <>
+        <button onClick={() => player.seek(player.played - 1)} aria-label="One event back" title="one event back (left arrow)">◂</button>
+        <button class="play" onClick={() => player.paused ? player.resume() : player.pause()} title="P">
+          {player.paused ? (player.source === 'live' ? 'Live' : 'Play') : 'Pause'}
+        </button>
+        <button onClick={() => player.seek(player.played + 1)} aria-label="One event on" title="one event on (right arrow)">▸</button>
+        <input type="range" min={0} max={player.events.length} value={player.played} aria-label="Time"
+          aria-valuetext={last ? `${clock(last.at)}, event ${last.seq}` : 'the beginning'}
+          onInput={(e) => player.seek(Number(e.currentTarget.value))} />
+        <output>{last ? clock(player.now) : ''}</output>
+        {player.source === 'file' && <select aria-label="Speed" value={String(player.speed)} onChange={(e) => { player.speed = Number(e.currentTarget.value) }}>
+          {[0.01, 0.1, 0.5, 1, 4].map((s) => <option key={s} value={String(s)}>× {s}</option>)}
+        </select>}
+      </>}
+      {player.source === 'live' && <a class="button" href="recording" download>Save</a>}
+      <button onClick={() => file.current?.click()}>Open</button>
+      <input ref={file} type="file" accept=".jsonl,.json" hidden aria-label="Recording" onChange={(e) => {
+        const chosen = e.currentTarget.files?.[0]
+        if (chosen) void chosen.text().then((text) => player.open(text, chosen.name))
+        e.currentTarget.value = ''
+      }} />
+    </div>
+    {player.machine.lost > 0 && <p class="note">{plural(player.machine.lost, 'event')} came too fast and {player.machine.lost === 1 ? 'is' : 'are'} missing.</p>}
+  </header>
+}
+
+/** parseObject reads "Pod default/web", "default/web" or "web". */
+export function parseObject(typed: string): Chosen {
+  const [first, second] = typed.split(/\s+/)
+  return second ? { object: first!, name: second } : { object: '', name: first! }
+}
+
+function Empty({ player }: { player: Player }) {
+  if (player.source === 'live') return <p class="empty">{player.connected ? 'Nothing has been recorded yet.' : 'Waiting for the program.'}</p>
+  return <p class="empty">Drop a recording here, or open one: a file that X-ray has saved.</p>
+}

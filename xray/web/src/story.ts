@@ -1,0 +1,87 @@
+// The story of one object: everything that happened to it, and why it was reconciled.
+
+import { clock, type Event, key, span } from './event'
+
+export interface Story {
+  events: Event[]
+  why: string // the last reconcile, in one line
+  reconciles: Part[]
+  waits: Part[]
+  writes: Part[]
+}
+
+/** Part is a stretch of time. */
+export interface Part {
+  from: number
+  to: number // 0: not over
+  outcome: string
+  text: string
+}
+
+/**
+ * story finds what belongs to an object, in three ways: what is about it; what another object's
+ * change, or a reconcile's write, did for it; and how that other object's change came in.
+ */
+export function story(all: Event[], object: string, name: string): Story {
+  const sameKind = (kind: string) => !object || !kind || kind === object
+  const about = (e: Event) => e.name !== '' && key(e.namespace, e.name) === name && sameKind(e.object)
+  const requested = (e: Event) => e.toName !== '' && key(e.toNamespace, e.toName) === name && sameKind(e.toObject)
+  const tied = new Set<string>() // versions of other objects
+  for (const e of all) if (requested(e) && e.version) tied.add(`${e.object} ${key(e.namespace, e.name)} ${e.version}`)
+  const events = all.filter((e) => about(e) || requested(e) ||
+    e.kind === 'watch event' && tied.has(`${e.object} ${key(e.namespace, e.name)} ${e.version}`))
+  return { events, why: why(events, name), ...parts(events, name) }
+}
+
+const changed: Record<string, string> = { create: 'was created', delete: 'was deleted' }
+
+function why(events: Event[], name: string): string {
+  const starts = events.flatMap((e, i) => (e.kind === 'reconcile start' ? [i] : []))
+  const last = starts.at(-1)
+  if (last === undefined) {
+    const write = events.findLast((e) => e.kind === 'write' && key(e.namespace, e.name) === name && e.toName)
+    return write ? `${name} is not reconciled itself. ${write.layer} wrote it at ${clock(write.at)}, in the reconcile of ${key(write.toNamespace, write.toName)}.`
+      : `${name} was not reconciled in what the recorder still has.`
+  }
+  const start = events[last]!
+  const before = starts.filter((i) => events[i]!.layer === start.layer).at(-2) ?? -1
+  const since = events.slice(before + 1, last).filter((e) => e.layer === start.layer || e.kind === 'watch event')
+  const causes = since.filter((e) => e.kind === 'handler' && key(e.toNamespace, e.toName) === name)
+    .map((e) => `${e.object} ${key(e.namespace, e.name)} ${changed[e.op] ?? 'changed'}${e.version ? ` (version ${e.version})` : ''}`)
+  const delay = since.findLast((e) => e.kind === 'delay')
+  const taken = since.findLast((e) => e.kind === 'dequeue')
+  const because = causes.length ? [...new Set(causes)].slice(-3).join(', ')
+    : start.reason || (delay ? `an alarm was set for it ${span(delay.took)} before` : 'of something the recorder no longer has')
+  const more = new Set(causes).size - 3
+  return `${start.layer} reconciled ${name} at ${clock(start.at)} because ${because}` +
+    (more > 0 ? ` and ${more} more` : '') + (taken ? `; it had waited ${span(taken.took)} in the queue` : '') + '.'
+}
+
+function parts(events: Event[], name: string): Pick<Story, 'reconciles' | 'waits' | 'writes'> {
+  const reconciles: Part[] = []
+  const waits: Part[] = []
+  const writes: Part[] = []
+  const open = new Map<string, Part>()
+  const begin = (list: Part[], what: string, e: Event) => {
+    const part = { from: e.at, to: 0, outcome: '', text: e.text }
+    list.push(part)
+    open.set(`${what} ${e.layer}`, part)
+  }
+  const end = (what: string, e: Event) => {
+    const part = open.get(`${what} ${e.layer}`)
+    open.delete(`${what} ${e.layer}`)
+    if (part) Object.assign(part, { to: e.at, outcome: e.outcome, text: e.text })
+  }
+  for (const e of events) {
+    const own = key(e.namespace, e.name) === name
+    if (e.kind === 'write') {
+      writes.push({ from: e.at - e.took, to: e.at, outcome: e.outcome, text: `${e.object} ${key(e.namespace, e.name)}: ${e.text}` })
+    }
+    if (!own) continue
+    if (e.kind === 'enqueue' && e.outcome !== 'deduplicated') begin(waits, 'wait', e)
+    if (e.kind === 'dequeue') end('wait', e)
+    if (e.kind === 'reconcile start') begin(reconciles, 'run', e)
+    if (e.kind === 'reconcile end') end('run', e)
+  }
+  return { reconciles, waits, writes }
+}
