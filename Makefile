@@ -37,7 +37,7 @@ help: ## Show this help
 demo: $(COURSE) ## Bring a cluster up and roll a Deployment out with the controllers of mini; MINE=1 with yours
 	@$(COURSE) demo $(if $(MINE),--mine)
 
-## chapter-N -- Run chapter N's program on a cluster; NAIVE=1 the one that breaks, MINE=1 on your files
+## chapter-N -- Run chapter N's program on a cluster; NAIVE=1 the one that breaks, MINE=1 on your files, XRAY=1 in a browser
 .PHONY: chapter exercise hint diff reset solve catch-up
 exercise hint diff reset solve catch-up:
 	@echo "which one? Give its number, as in \`make $@-1\`; \`make chapters\` and \`make progress\` list them"; exit 1
@@ -69,11 +69,18 @@ diff-%: $(COURSE)
 	@$(COURSE) diff "$*" $(if $(ANYWAY),--anyway)
 
 ##@ Teaching it
-.PHONY: warm class
+.PHONY: doctor warm submit class
+doctor: ## Say whether this machine has what the course needs, and start a cluster; CLUSTER=none leaves that out
+	@command -v go > /dev/null || { echo "stop  Go is not installed. Get it from https://go.dev/dl/"; exit 1; }
+	@$(MAKE) --no-print-directory $(COURSE)
+	@$(COURSE) doctor $(if $(filter none,$(CLUSTER)),--no-cluster)
 warm: $(COURSE) ## Download and compile all that a day without a network needs
 	@$(COURSE) warm
-class: $(COURSE) ## Judge the solutions of a class; DIR=../learners has a directory for each learner. N=3 for one chapter
-	@$(COURSE) class "$(DIR)" $(if $(N),--only=$(N)) $(if $(TIMEOUT),--timeout=$(TIMEOUT))
+# Some systems set NAME to that of the machine, so only one that was given to make counts.
+submit: $(COURSE) ## Write your solutions into one small file, for your teacher; NAME=ada
+	@$(COURSE) submit $(if $(filter command,$(origin NAME)),--name "$$NAME")
+class: $(COURSE) ## Judge the solutions of a class; DIR=../learners has a file or directory for each learner. N=3, WATCH=1
+	@$(COURSE) class "$(DIR)" $(if $(N),--only=$(N)) $(if $(TIMEOUT),--timeout=$(TIMEOUT)) $(if $(WATCH),--watch)
 
 ##@ The book
 BUILT_BOOK := .loopwright/book/index.html

@@ -17,9 +17,13 @@ import (
 )
 
 // Serve shows a recorder to browsers on this machine until ctx ends. It returns the address of the
-// page. It is for demos: a manager serves the page itself.
-func Serve(ctx context.Context, recorder *trace.Recorder) (address string, err error) {
+// page, which has the buttons of steps, unless that is nil. It is for demos: a manager serves the
+// page itself.
+func Serve(
+	ctx context.Context, recorder *trace.Recorder, steps *Steps,
+) (address string, err error) {
 	x := New(recorder)
+	x.steps = steps
 	address, ended, err := listen(ctx, x)
 	if err != nil {
 		return "", err

@@ -53,7 +53,7 @@ func (x *XRay) serveEvents(w http.ResponseWriter, r *http.Request) {
 	if s.sendJSON("hello", hello{x.program, x.recorder.Started(), time.Now()}) != nil {
 		return
 	}
-	seen := x.seen(r.Header.Get("Last-Event-ID"))
+	seen, pressed := x.seen(r.Header.Get("Last-Event-ID")), -1
 	cursor, first := x.recorder.Cursor(), seen == 0
 	for ctx.Err() == nil {
 		if !wait(ctx, cursor) {
@@ -66,7 +66,7 @@ func (x *XRay) serveEvents(w http.ResponseWriter, r *http.Request) {
 		if first {
 			events, first = x.events(events), false
 		}
-		if x.sendAll(s, after(events, seen), lost) != nil {
+		if x.sendAll(s, after(events, seen), lost) != nil || x.sendSteps(s, &pressed) != nil {
 			return
 		}
 		select {
@@ -103,6 +103,19 @@ func after(events []trace.Event, seq uint64) []trace.Event {
 		events = events[1:]
 	}
 	return events
+}
+
+// sendSteps sends the state of the buttons if it is another one than at the last time.
+func (x *XRay) sendSteps(s stream, pressed *int) error {
+	if x.steps == nil {
+		return nil
+	}
+	state, now := x.steps.state()
+	if now == *pressed {
+		return nil
+	}
+	*pressed = now
+	return s.sendJSON("steps", state)
 }
 
 func (x *XRay) sendAll(s stream, events []trace.Event, lost uint64) error {

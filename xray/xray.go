@@ -49,6 +49,7 @@ const maxViewers = 16
 type XRay struct {
 	recorder *trace.Recorder
 	program  string
+	steps    *Steps // nil: the page has no buttons
 
 	mu      sync.Mutex // guards all below
 	open    *openEvents
@@ -102,6 +103,8 @@ func (x *XRay) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case !hostIsExpected(r):
 		http.Error(w, "open it as localhost", http.StatusForbidden)
+	case x.steps != nil && r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/steps"):
+		x.serveSteps(w, r)
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
 		header.Set("Allow", "GET, HEAD")
 		http.Error(w, "only GET is possible here", http.StatusMethodNotAllowed)

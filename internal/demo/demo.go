@@ -58,6 +58,8 @@ type Demo struct {
 	Recorder *trace.Recorder
 	// Image is one that every node of the cluster holds.
 	Image string
+	// Steps are the buttons of X-ray; nil while it is not shown.
+	Steps *xray.Steps
 
 	line      trace.Timeline
 	steps     int // how many have begun
@@ -175,9 +177,11 @@ func play(ctx context.Context, out io.Writer, r *reader, on *cluster.Cluster, st
 	return err
 }
 
-// ShowXRay opens X-ray in a browser. The address is printed, in case there is none.
+// ShowXRay opens X-ray in a browser. The address is printed, in case there is none. It comes before
+// the first Config, because the buttons of the page disturb the connection.
 func (d *Demo) ShowXRay(ctx context.Context) error {
-	url, err := xray.Serve(ctx, d.Recorder)
+	d.Steps = xray.NewSteps(d.Recorder)
+	url, err := xray.Serve(ctx, d.Recorder, d.Steps)
 	if err != nil {
 		return err
 	}
@@ -190,7 +194,13 @@ func (d *Demo) ShowXRay(ctx context.Context) error {
 }
 
 // Config reaches the cluster; a story gives it to the parts it is about.
-func (d *Demo) Config() *rest.Config { return d.Cluster.RESTConfig() }
+func (d *Demo) Config() *rest.Config {
+	config := d.Cluster.RESTConfig()
+	if d.Steps != nil {
+		config.Wrap(d.Steps.Wrap)
+	}
+	return config
+}
 
 func (d *Demo) prepare(ctx context.Context) error {
 	config := d.Cluster.RESTConfig()

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/loopwright/loopwright"
 	"github.com/loopwright/loopwright/internal/fakeapi"
@@ -25,6 +26,7 @@ import (
 	"github.com/loopwright/loopwright/manager/controller/controllerutil"
 	"github.com/loopwright/loopwright/manager/metrics/server"
 	"github.com/loopwright/loopwright/manager/reconcile"
+	"github.com/loopwright/loopwright/mini"
 	"github.com/loopwright/loopwright/trace"
 	"github.com/loopwright/loopwright/xray"
 )
@@ -330,4 +332,61 @@ func TestXRayNamesTheTrouble(t *testing.T) {
 			assert.Empty(t, b.wrong())
 		})
 	}
+}
+
+// The buttons of step mode, on a program of mini that writes a Pod for each ConfigMap.
+func TestXRayHoldsTheWorkersAndTheWatch(t *testing.T) {
+	browser, _ := start(t)
+	api := fakeapi.New(fakeapi.Options{})
+	t.Cleanup(api.Close)
+	recorder := trace.New(0)
+	steps := xray.NewSteps(recorder)
+	config := api.Config()
+	user, err := mini.NewCluster(config, scheme.Scheme)
+	require.NoError(t, err)
+	config.Wrap(steps.Wrap)
+	cluster, err := mini.NewCluster(config, scheme.Scheme)
+	require.NoError(t, err)
+	cluster.Trace = recorder
+	m := mini.NewManager(cluster)
+	informer, err := m.Cache.Informer(&corev1.ConfigMap{})
+	require.NoError(t, err)
+	c := mini.NewController("pods", mini.ReconcilerFunc(func(ctx context.Context, req mini.Request) (mini.Result, error) {
+		if err := steps.Wait(ctx); err != nil {
+			return mini.Result{}, err
+		}
+		return mini.Result{}, m.Client.Create(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: req.Namespace, Name: req.Name},
+			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Image: "web"}}}})
+	}))
+	c.Trace, c.Queue.Trace = recorder, recorder
+	c.Watch(informer, mini.EnqueueObject)
+	m.AddController(c)
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- m.Run(ctx) }()
+	t.Cleanup(func() { stop(); require.NoError(t, <-ended) })
+	address, err := xray.Serve(ctx, recorder, steps)
+	require.NoError(t, err)
+
+	button := func(name string) step {
+		found := fmt.Sprintf(`[...document.querySelectorAll('.steps button')].filter(b => b.textContent === %q)[0]`, name)
+		return chromedp.Steps(until(found), in(found+`.click()`))
+	}
+	by := &mini.Client{Cluster: user}
+	b := newTab(t, browser)
+	require.NoError(t, b.do(screen(), openXRay(address), until(shows(".steps option", "configmaps")), button("Hold"), until(shows(".steps", "One step"))))
+	require.NoError(t, by.Create(ctx, configMap("one")))
+	require.NoError(t, by.Create(ctx, configMap("two")))
+	running := `[data-controller="pods"] .workers`
+	require.NoError(t, b.do(until(shows(running, "default/one")), until(shows(`[data-controller="pods"] .queue`, "default/two"))))
+	require.NoError(t, keep(b, "xray-steps"))
+	require.NoError(t, b.do(button("One step"), until(shows(".write", "create Pod default/one ok")), until(shows(running, "default/two"))))
+	require.NoError(t, b.do(button("Go on"), until(shows(".write", "create Pod default/two ok"))))
+
+	hold := `[...document.querySelectorAll('.steps button')].filter(b => b.textContent === 'Hold')[1]`
+	require.NoError(t, b.do(until(hold), in(hold+`.click()`), until(shows(".steps", "Go on"))))
+	require.NoError(t, by.Create(ctx, configMap("three")))
+	require.NoError(t, b.do(button("410 Gone"), button("Go on"),
+		until(shows(".write", "create Pod default/three ok")), until(shows(`[data-kind="ConfigMap"]`, "1 relist"))))
+	assert.Empty(t, b.wrong())
 }

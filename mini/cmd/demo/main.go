@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -20,30 +19,29 @@ import (
 
 	"github.com/loopwright/loopwright/internal/demo"
 	"github.com/loopwright/loopwright/mini"
+	"github.com/loopwright/loopwright/mini/cmd/internal/held"
 	"github.com/loopwright/loopwright/trace"
 )
 
 func main() { demo.Main("Mini's controllers: a Deployment", story) }
 
 func story(ctx context.Context, d *demo.Demo) error {
-	config := rest.CopyConfig(d.Config())
-	config.WarningHandler = rest.NoWarnings{} // each request about Endpoints would print one
-	client, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		return err
-	}
 	d.Show(func(trace.Event) bool { return false }) // X-ray shows them, and there are many
-	if os.Getenv("XRAY") == "" { // with it, the address is printed already
+	if d.Steps == nil {
 		if err := d.ShowXRay(ctx); err != nil {
 			return err
 		}
+	}
+	client, err := kubernetes.NewForConfig(quiet(d.Cluster.RESTConfig()))
+	if err != nil {
+		return err
 	}
 	v, err := newView(ctx, d, client)
 	if err != nil {
 		return err
 	}
 	defer v.stop()
-	stop, err := start(ctx, config, d.Recorder)
+	stop, err := start(ctx, d)
 	if err != nil {
 		return err
 	}
@@ -91,16 +89,21 @@ func story(ctx context.Context, d *demo.Demo) error {
 	return stop()
 }
 
+// quiet leaves out warnings: each request about Endpoints would print one.
+func quiet(config *rest.Config) *rest.Config {
+	config = rest.CopyConfig(config)
+	config.WarningHandler = rest.NoWarnings{}
+	return config
+}
+
 // start runs the controllers. stop ends them, and returns why they have ended if they were not
 // told to.
-func start(
-	ctx context.Context, config *rest.Config, recorder *trace.Recorder,
-) (stop func() error, err error) {
-	cluster, err := mini.NewCluster(config, scheme.Scheme)
+func start(ctx context.Context, d *demo.Demo) (stop func() error, err error) {
+	cluster, err := mini.NewCluster(quiet(d.Config()), scheme.Scheme)
 	if err != nil {
 		return nil, err
 	}
-	cluster.Trace = recorder
+	cluster.Trace = d.Recorder
 	m := mini.NewManager(cluster)
 	sets, err1 := mini.NewReplicaSetController(m)
 	deployments, err2 := mini.NewDeploymentController(m)
@@ -109,6 +112,7 @@ func start(
 		return nil, err
 	}
 	for _, c := range []*mini.Controller{sets, deployments, endpoints} {
+		c.Reconciler = held.Reconciler(d.Steps, c.Reconciler)
 		m.AddController(c)
 	}
 	ctx, cancel := context.WithCancel(ctx)

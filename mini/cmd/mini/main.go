@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/loopwright/loopwright/mini"
+	"github.com/loopwright/loopwright/mini/cmd/internal/held"
 	"github.com/loopwright/loopwright/trace"
 	"github.com/loopwright/loopwright/xray"
 )
@@ -36,12 +37,15 @@ func run(ctx context.Context) error {
 		return fmt.Errorf("reading the file that KUBECONFIG names: %w", err)
 	}
 	config.WarningHandler = rest.NoWarnings{} // each write of Endpoints would print one
+	recorder := trace.New(1 << 14)
+	steps := xray.NewSteps(recorder)
+	config.Wrap(steps.Wrap)
 	cluster, err := mini.NewCluster(config, scheme.Scheme)
 	if err != nil {
 		return err
 	}
-	cluster.Trace = trace.New(1 << 14)
-	address, err := xray.Serve(ctx, cluster.Trace)
+	cluster.Trace = recorder
+	address, err := xray.Serve(ctx, recorder, steps)
 	if err != nil {
 		return err
 	}
@@ -61,7 +65,7 @@ func run(ctx context.Context) error {
 		return err
 	}
 	for _, c := range append(collector, sets, deployments, endpoints) {
-		c.Workers = 5
+		c.Workers, c.Reconciler = 5, held.Reconciler(steps, c.Reconciler)
 		m.AddController(c)
 	}
 	m.AddController(mini.RunnableFunc(func(context.Context) error {

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { clock, plural } from './event'
 import { Pipeline } from './pipeline'
-import type { Player } from './player'
+import type { Player, Steps } from './player'
 import { StoryView } from './storyview'
 import { type Trouble, troubles } from './troubles'
 
@@ -56,6 +56,7 @@ export function App({ player }: { player: Player }) {
   const said = useAnnounced(found)
   return <>
     <Header player={player} choose={choose} />
+    {player.steps && player.source === 'live' && <StepBar player={player} steps={player.steps} />}
     {player.error && <p class="error" role="alert">{player.error}</p>}
     <p class="unseen" role="status">{said}</p>
     <section class="troubles" aria-label="Troubles">
@@ -129,6 +130,28 @@ function Header({ player, choose }: { player: Player; choose: (c: Chosen) => voi
     </div>
     {player.machine.lost > 0 && <p class="note">{plural(player.machine.lost, 'event')} came too fast and {player.machine.lost === 1 ? 'is' : 'are'} missing.</p>}
   </header>
+}
+
+/** StepBar has the buttons that disturb the program, so that one can see what follows. */
+function StepBar({ player, steps }: { player: Player; steps: Steps }) {
+  const [chosen, choose] = useState('')
+  const watched = steps.watched.includes(chosen) ? chosen : steps.watched[0] ?? ''
+  const held = steps.held.includes(watched)
+  const button = (text: string, press: string, resource = '') => <button onClick={() => void player.press(press, resource)}>{text}</button>
+  return <section class="steps" aria-label="Step mode">
+    <span>workers</span>
+    {steps.holding ? <>{button('One step', 'one step')}{button('Go on', 'release workers')}</> : button('Hold', 'hold workers')}
+    {watched && <>
+      <label>watch of <select value={watched} onChange={(e) => choose(e.currentTarget.value)}>{steps.watched.map((w) => <option key={w}>{w}</option>)}</select></label>
+      {held ? button('Go on', 'release watch', watched) : button('Hold', 'hold watch', watched)}
+      {button('Cut', 'drop watch', watched)}
+      {button('410 Gone', 'expire watch', watched)}
+    </>}
+    <span>next write</span>
+    {steps.loseNext ? <b>its answer will be lost</b> : button('Lose the answer', 'lose an answer')}
+    <span>lease</span>
+    {steps.cutLease ? button('Reach it again', 'restore the lease') : button('Cut off', 'cut the lease')}
+  </section>
 }
 
 /** parseObject reads "Pod default/web", "default/web" or "web". */

@@ -170,7 +170,7 @@ export class Machine {
   gap = false // some of the past is not known
   last: Event | undefined
 
-  private versions = new Map<string, { version: string; at: number }>() // of objects, as watches reported them
+  private versions = new Map<string, { version: string; at: number; gone: boolean }>() // of objects, as watches reported them
   private unseen = new Map<string, Write[]>() // writes that have not come back, by object
 
   /** note brings the machine up to date with the next event. */
@@ -287,9 +287,10 @@ export class Machine {
   }
 
   private failWatch(w: Watched, e: Event) {
+    // The error before a backoff says more than the backoff, which may leave the server's words out.
+    if (w.state !== 'failing' || e.kind !== 'backoff') w.reason = e.reason || w.reason
     if (w.state !== 'failing') w.since = e.at
     w.state = 'failing'
-    w.reason = e.reason || w.reason
     if (e.kind === 'backoff') {
       w.failures = e.count
       w.retryAt = e.at + e.took
@@ -309,11 +310,12 @@ export class Machine {
   private echo(w: Watched, e: Event) {
     const object = `${e.object} ${key(e.namespace, e.name)}`
     this.versions.delete(object) // so that it becomes the newest
-    this.versions.set(object, { version: e.version, at: e.at })
+    this.versions.set(object, { version: e.version, at: e.at, gone: e.op === 'DELETED' })
     if (this.versions.size > 5000) this.versions.delete(this.versions.keys().next().value!)
     const writes = this.unseen.get(object)
     if (!writes) return
-    const seen = writes.findIndex((write) => write.version === e.version || write.verb === 'delete' && e.op === 'DELETED')
+    // The write that removes the last finalizer is a deletion, too.
+    const seen = writes.findLastIndex((write) => write.version === e.version || e.op === 'DELETED' && write.verb !== 'create')
     if (seen < 0) return
     writes[seen]!.echo = e.at
     w.echoAt = e.at
@@ -445,7 +447,7 @@ export class Machine {
     }
     if (w.outcome) return // it has changed nothing
     const seen = this.versions.get(object)
-    if (seen?.version === w.version && w.version !== '') { // the watch was faster than the answer
+    if (seen && (seen.gone ? w.verb !== 'create' : seen.version === w.version && w.version !== '')) { // the watch was faster than the answer
       w.echo = seen.at
       return
     }

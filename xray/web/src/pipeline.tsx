@@ -108,7 +108,7 @@ function ControllerView({ c, now, stuck, choose }: { c: Controller; now: number;
     </div>
     <div class="workers">
       <List title="now" items={[...c.running.values()].map((r) => ({ name: r.key, note: `${span(now - r.since)}${r.doing && `, ${r.doing}`}`, old: now - r.since > 5000 }))} story={story} />
-      <p class="quiet"><Sparkline values={c.reconciles.last(30, now)} /> {c.reconciles.total.toLocaleString('en')} reconciled
+      <p class="quiet"><Sparkline values={c.reconciles.last(30, now)} /> {(c.succeeded + c.failed).toLocaleString('en')} reconciled
         {c.failed > 0 && <>, <span class="bad">{c.failed.toLocaleString('en')} failed</span></>}</p>
     </div>
     <Writes writes={c.writes} now={now} choose={choose} />

@@ -6,6 +6,15 @@ import { Machine } from './machine'
 /** kept bounds what a page that is open for a day has in memory. */
 const kept = 200_000
 
+/** Steps is the state of the buttons of step mode. */
+export interface Steps {
+  holding: boolean
+  watched: string[]
+  held: string[]
+  loseNext: boolean
+  cutLease: boolean
+}
+
 export type Source = 'none' | 'live' | 'file'
 
 export class Player {
@@ -18,6 +27,7 @@ export class Player {
   events: Event[] = []
   played = 0 // how many of events are in the machine
   machine = new Machine()
+  steps: Steps | undefined
 
   private started = ''
   private offset = 0 // of the program's clock to ours
@@ -38,6 +48,7 @@ export class Player {
       this.connected = true
     })
     this.stream.addEventListener('lost', (message) => this.machine.lose(Number(message.data)))
+    this.stream.addEventListener('steps', (message) => { this.steps = JSON.parse(message.data) as Steps })
     this.stream.onmessage = (message) => this.add((message.data as string).split('\n').map(parse))
     this.stream.onerror = () => { this.connected = false }
   }
@@ -58,7 +69,7 @@ export class Player {
 
   private reset(source: Source) {
     this.stream?.close()
-    Object.assign(this, { source, program: '', started: '', connected: false, error: '', paused: false })
+    Object.assign(this, { source, program: '', started: '', connected: false, error: '', paused: false, steps: undefined })
     this.clear()
   }
 
@@ -103,6 +114,16 @@ export class Player {
 
   private play(until: number) {
     for (; this.played < until; this.played++) this.machine.note(this.events[this.played]!)
+  }
+
+  /** press sends a button of step mode to the program. */
+  async press(button: string, resource = '') {
+    try {
+      const answer = await fetch('steps', { method: 'POST', body: JSON.stringify({ do: button, resource }) })
+      this.error = answer.ok ? '' : await answer.text()
+    } catch (e) {
+      this.error = `The program does not answer: ${(e as Error).message}.`
+    }
   }
 
   pause() {
