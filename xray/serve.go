@@ -2,10 +2,12 @@ package xray
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"html"
 	"net"
 	"net/http"
 	"net/url"
@@ -56,6 +58,18 @@ func ServeFile(ctx context.Context, path string, ready func(address string)) err
 	}
 	ready(address)
 	return <-ended
+}
+
+// Page returns the page with a recording in it: one file, which needs neither a server nor a
+// network.
+func Page(name string, recording []byte) []byte {
+	// In JSON, "<" stands in strings only. It must not end the script.
+	lines := bytes.ReplaceAll(recording, []byte("<"), []byte(`\u003c`))
+	var embedded bytes.Buffer
+	fmt.Fprintf(&embedded, "<script type=\"text/plain\" id=\"recording\" data-name=\"%s\">\n%s</script>\n",
+		html.EscapeString(name), lines)
+	return bytes.Replace(page, []byte("<div id=\"app\">"),
+		append(embedded.Bytes(), "<div id=\"app\">"...), 1)
 }
 
 // listen serves on a free port. ended receives why it has ended: nil if ctx has.

@@ -28,6 +28,13 @@ func TestThePageIsMadeOfTheSourcesThatAreHere(t *testing.T) {
 	require.True(t, bytes.HasSuffix(page, []byte(stamp+"\n")), "run: go generate ./xray")
 }
 
+func TestAPageWithARecordingIsOneFile(t *testing.T) {
+	got := string(Page(`a "bug"`, []byte(`{"reason":"</script><b>"}`+"\n")))
+	require.Contains(t, got, `data-name="a &#34;bug&#34;">`+"\n"+`{"reason":"\u003c/script>\u003cb>"}`+"\n</script>\n")
+	require.Less(t, strings.Index(got, `id="recording"`), strings.Index(got, `<div id="app">`))
+	require.Greater(t, len(got), len(page))
+}
+
 // event is about a request of the controller "shop".
 func event(kind trace.Kind, name string) trace.Event {
 	return trace.Event{Kind: kind, Layer: "shop", Namespace: "default", Name: name}

@@ -18,7 +18,9 @@ func main() {
 type adder struct{ *mini.SharedInformer }
 
 func shared(fruit *mini.ListWatch) slow.Informer {
-	return adder{mini.NewSharedInformer(fruit, nil)}
+	informer := mini.NewSharedInformer(fruit, nil)
+	informer.Trace = fruit.Cluster.Trace
+	return adder{informer}
 }
 
 // Add has handle called with all objects, and with all changes from now on.

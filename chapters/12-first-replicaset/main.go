@@ -29,6 +29,7 @@ func run(ctx context.Context, d *demo.Demo, cluster *mini.Cluster) error {
 	}
 	reconciler := &mini.FirstReplicaSet{Client: mini.NewCachedClient(cache)}
 	c := mini.NewController("replicaset", reconciler)
+	c.Trace, c.Queue.Trace = d.Recorder, d.Recorder
 	here := func(c mini.Change) bool { return c.Object().GetNamespace() == d.Namespace }
 	c.Watch(sets, mini.EnqueueObject, here)
 	ofSets := schema.GroupKind{Group: "apps", Kind: "ReplicaSet"}

@@ -8,6 +8,7 @@
 package demo
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -165,6 +166,9 @@ func play(ctx context.Context, out io.Writer, r *reader, on *cluster.Cluster, st
 	if err == nil {
 		demo.Linger()
 	}
+	if file := os.Getenv("XRAY"); err == nil && strings.HasSuffix(file, ".jsonl") {
+		err = demo.save(file)
+	}
 	stopTimeline()
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		err = errors.New("interrupted")
@@ -186,11 +190,20 @@ func (d *Demo) ShowXRay(ctx context.Context) error {
 		return err
 	}
 	d.printWhole("X-ray: " + url + "\n")
-	if os.Getenv("XRAY") != "" {
+	if os.Getenv("XRAY") == "1" {
 		browser.Stdout, browser.Stderr = io.Discard, io.Discard
 		_ = browser.OpenURL(url)
 	}
 	return nil
+}
+
+// save writes what X-ray shows to a file: XRAY=testdata/xray.jsonl makes the recording of a chapter.
+func (d *Demo) save(file string) error {
+	var text bytes.Buffer
+	if err := trace.WriteJSON(&text, d.Recorder.Started(), d.Recorder.Events()); err != nil {
+		return err
+	}
+	return os.WriteFile(file, text.Bytes(), 0o644)
 }
 
 // Config reaches the cluster; a story gives it to the parts it is about.

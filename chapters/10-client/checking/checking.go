@@ -79,13 +79,16 @@ func (s *story) start(ctx context.Context, check Check) (stop func(), err error)
 		if err != nil {
 			return nil, err
 		}
-		informers = append(informers, mini.NewSharedInformer(source, nil))
+		informer := mini.NewSharedInformer(source, nil)
+		informer.Trace = s.Recorder
+		informers = append(informers, informer)
 	}
 	r := &website.Reconciler{
 		Websites: informers[0], Pods: informers[1], Pages: informers[2],
 		Client: &mini.Client{Cluster: cluster}, Image: s.Image,
 	}
 	c := website.New(r)
+	c.Trace, c.Queue.Trace = s.Recorder, s.Recorder
 	c.Reconciler = mini.ReconcilerFunc(
 		func(ctx context.Context, req mini.Request) (mini.Result, error) {
 			result, err := r.Reconcile(ctx, req)

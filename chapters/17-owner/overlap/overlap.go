@@ -174,6 +174,7 @@ func control(ctx context.Context, d *demo.Demo, cluster *mini.Cluster, findPods 
 		return err
 	}
 	c := mini.NewController("replicaset", &counting{mini.NewCachedClient(cache), findPods})
+	c.Trace, c.Queue.Trace = d.Recorder, d.Recorder
 	here := func(c mini.Change) bool { return c.Object().GetNamespace() == d.Namespace }
 	c.Watch(sets, mini.EnqueueObject, here)
 	c.Watch(pods, mini.EnqueueMapped(func(mini.Object) (all []mini.Request) {

@@ -6,9 +6,13 @@ import './style.css'
 const player = new Player()
 render(<App player={player} />, document.getElementById('app')!)
 
-// Served by a program, the page shows it. With ?recording=FILE it shows a file beside it.
+// Served by a program, the page shows it. With ?recording=FILE it shows a file beside it. A
+// recording may be in the page, too.
+const inside = document.getElementById('recording')
 const recording = new URLSearchParams(location.search).get('recording')
-if (recording) {
+if (inside) {
+  player.open(inside.textContent ?? '', inside.dataset.name ?? '')
+} else if (recording) {
   fetch(recording)
     .then((answer) => answer.ok ? answer.text() : Promise.reject(new Error(answer.statusText)))
     .then((text) => player.open(text, recording.split('/').pop()!))

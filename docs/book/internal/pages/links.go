@@ -80,6 +80,9 @@ func (s *Site) fileTarget(from *page, file string, link *url.URL, destination st
 	case isPicture(file):
 		s.pictures[file] = true
 		return target{href: relative(from.out, file), file: true}, nil
+	case path.Ext(file) == ".jsonl":
+		s.recordings[file] = true
+		return target{href: relative(from.out, recordingPage(file)), file: true}, nil
 	}
 	s.sources[file] = true
 	href := relative(from.out, sourcePage(file))
@@ -122,6 +125,9 @@ func (s *Site) lineRange(file, fragment string) (lineRange, error) {
 }
 
 func sourcePage(file string) string { return path.Join(sourceDir, file) + ".html" }
+
+// recordingPage shows a recording in X-ray.
+func recordingPage(file string) string { return strings.TrimSuffix(file, ".jsonl") + ".html" }
 
 func isPicture(file string) bool {
 	return slices.Contains([]string{".svg", ".png", ".jpg", ".gif", ".webp"}, path.Ext(file))

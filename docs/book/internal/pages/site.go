@@ -36,6 +36,8 @@ type Site struct {
 	listings map[string]bool // directories
 	ranges   ranges          // of the sources: which lines a text shows or means
 	pictures map[string]bool
+
+	recordings map[string]bool // for X-ray
 }
 
 // Open reads all texts of the checkout at root.
@@ -54,7 +56,7 @@ func Open(root string) (*Site, error) {
 		return nil, err
 	}
 	found = append(found, wrong...)
-	s := &Site{repo: repo, pages: map[string]*page{}, sources: map[string]bool{}, listings: map[string]bool{}, pictures: map[string]bool{}, ranges: ranges{}}
+	s := &Site{repo: repo, pages: map[string]*page{}, sources: map[string]bool{}, listings: map[string]bool{}, pictures: map[string]bool{}, recordings: map[string]bool{}, ranges: ranges{}}
 	files, err := repo.Markdown()
 	if err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/loopwright/loopwright/xray"
 	"sigs.k8s.io/yaml"
 )
 
@@ -70,7 +71,7 @@ func removeOld(pages, public string) error {
 	return nil
 }
 
-// writeStatic copies the pictures of the texts, and writes what all pages load.
+// writeStatic copies the pictures of the texts, and writes their recordings and what all pages load.
 func (s *Site) writeStatic(public string) error {
 	for picture := range s.pictures {
 		text, err := os.ReadFile(s.repo.Abs(picture))
@@ -78,6 +79,17 @@ func (s *Site) writeStatic(public string) error {
 			return fmt.Errorf("copying %s: %w", picture, err)
 		}
 		if err := write(filepath.Join(public, filepath.FromSlash(picture)), string(text)); err != nil {
+			return err
+		}
+	}
+	for recording := range s.recordings {
+		text, err := os.ReadFile(s.repo.Abs(recording))
+		if err != nil {
+			return fmt.Errorf("showing %s: %w", recording, err)
+		}
+		name := strings.ReplaceAll(strings.TrimPrefix(recording, "chapters/"), "/testdata/", " ")
+		page := string(xray.Page(name, text))
+		if err := write(filepath.Join(public, filepath.FromSlash(recordingPage(recording))), page); err != nil {
 			return err
 		}
 	}
