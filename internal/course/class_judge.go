@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/loopwright/loopwright/internal/course/splice"
 )
@@ -14,6 +16,7 @@ import (
 type class struct {
 	n        *runner
 	homes    []learnerHome
+	leftOut  []string             // what cannot be judged, and why
 	verdicts map[string][]verdict // by exercise; in the order of homes
 }
 
@@ -26,11 +29,11 @@ type verdict struct {
 const (
 	notBegun = "not begun"
 	solved   = "solved"
-	notYet   = "not yet"
+	notYet   = "not yet"   // where no test is known to have failed
 	filledIn = "filled in" // with the reference, by make catch-up or make solve
 )
 
-func verdictOf(f Failure) verdict {
+func verdictOf(e Exercise, f Failure) verdict {
 	switch f.Status {
 	case Passed:
 		return verdict{state: solved}
@@ -38,14 +41,14 @@ func verdictOf(f Failure) verdict {
 		first, _, _ := strings.Cut(strings.TrimSpace(f.Detail), "\n")
 		return verdict{string(NoCompile), path.Base(first)}
 	}
-	note := string(f.Status)
-	if f.Test != "" {
-		note = fmt.Sprintf("%q does not hold", sentence(f.Test))
-		if f.Status != Failing {
-			note += ": the code " + string(f.Status)
-		}
+	if f.Test == "" {
+		return verdict{notYet, string(f.Status)}
 	}
-	return verdict{notYet, note}
+	note := fmt.Sprintf("%q does not hold", sentence(f.Test))
+	if f.Status != Failing {
+		note += ": the code " + string(f.Status)
+	}
+	return verdict{fmt.Sprintf("%d of %d", e.steps(f), len(e.Tests)), note}
 }
 
 // judge finds the verdicts on one exercise. Those who have written the same are judged once.
@@ -78,7 +81,7 @@ func (c *class) judge(ctx context.Context, e Exercise, status io.Writer) error {
 	}
 	for k, s := range unknown {
 		for _, i := range same[string(s.content)] {
-			verdicts[i] = verdictOf(found[k])
+			verdicts[i] = verdictOf(e, found[k])
 		}
 	}
 	return nil
@@ -105,11 +108,11 @@ func (c *class) look(e Exercise, home string) (solution, verdict, error) {
 	if err != nil || !known {
 		return s, verdict{}, err
 	}
-	return s, verdictOf(f), nil
+	return s, verdictOf(e, f), nil
 }
 
-// judgeLearners judges those that compile with one test binary. The others, and those that pass, are
-// compiled on their own, as on a learner's machine.
+// judgeLearners judges those that compile with one test binary. The others, and those that pass,
+// are compiled on their own, as on a learner's machine.
 func (n *runner) judgeLearners(ctx context.Context, e Exercise, all []solution) ([]Failure, error) {
 	verdicts := make([]Failure, len(all))
 	b := &batch{n: n, e: e}
@@ -146,8 +149,8 @@ func (n *runner) judgeLearners(ctx context.Context, e Exercise, all []solution) 
 	return verdicts, nil
 }
 
-// asPatch is a learner's solution as a patch of the reference, if it can be one: a single file that compiles in the
-// reference's place.
+// asPatch is a learner's solution as a patch of the reference, if it can be one: a single file that
+// compiles in the reference's place.
 func (n *runner) asPatch(ctx context.Context, e Exercise, s solution) (solution, bool, error) {
 	if len(s.extra) > 0 {
 		return solution{}, false, nil
@@ -184,42 +187,92 @@ func (n *runner) asPatch(ctx context.Context, e Exercise, s solution) (solution,
 	return s, len(s.patch.Decls) > 0, nil
 }
 
+// reportWidth is the columns that a report has at most: those of a projector in a large font.
+const reportWidth = 100
+
 // report is the table, and what it has no room for.
 func (c *class) report(exercises []Exercise) string {
-	t := table{header: []string{"learner"}}
 	var shown []Exercise
 	for _, e := range exercises {
-		begun := false
-		for _, v := range c.verdicts[e.Name] {
-			begun = begun || v.state != notBegun
-		}
-		if begun {
+		begun := func(v verdict) bool { return v.state != notBegun }
+		if slices.ContainsFunc(c.verdicts[e.Name], begun) {
 			shown = append(shown, e)
-			t.header = append(t.header, e.ID())
 		}
 	}
+	left := len(exercises) - len(shown)
+	notes := c.notes(shown)
+	var out strings.Builder
+	for {
+		n := len(shown)
+		for n > 1 && widest(c.table(shown[:n])) > reportWidth {
+			n--
+		}
+		out.WriteString(c.table(shown[:n]))
+		if shown = shown[n:]; len(shown) == 0 {
+			break
+		}
+		out.WriteByte('\n')
+	}
+	for i, note := range append(notes, c.leftOut...) {
+		if i == 0 {
+			out.WriteByte('\n')
+		}
+		out.WriteString(strings.ReplaceAll(wrap(note, reportWidth-2), "\n", "\n  ") + "\n")
+	}
+	if left > 0 {
+		fmt.Fprintf(&out, "\nNobody has begun any of the other %d exercises.\n", left)
+	}
+	return out.String()
+}
+
+// table has a row for each learner, and a column for each of the exercises. How many a learner has
+// solved is counted over all of them.
+func (c *class) table(exercises []Exercise) string {
+	t := table{header: []string{"learner"}}
+	for _, e := range exercises {
+		t.header = append(t.header, e.ID())
+	}
 	t.header = append(t.header, "solved")
-	var notes strings.Builder
 	for i, home := range c.homes {
-		row, count := []string{home.name}, 0
-		for _, e := range shown {
-			v := c.verdicts[e.Name][i]
-			row = append(row, v.state)
-			if v.state == solved {
+		row := []string{shortened(home.name)}
+		for _, e := range exercises {
+			row = append(row, c.verdicts[e.Name][i].state)
+		}
+		count := 0
+		for _, verdicts := range c.verdicts {
+			if verdicts[i].state == solved {
 				count++
-			}
-			if v.note != "" {
-				fmt.Fprintf(&notes, "%s, %s: %s\n", home.name, e.ID(), v.note)
 			}
 		}
 		t.add(append(row, fmt.Sprint(count))...)
 	}
-	text := t.String()
-	if notes.Len() > 0 {
-		text += "\n" + notes.String()
+	return t.String()
+}
+
+// notes say what does not hold, learner by learner.
+func (c *class) notes(exercises []Exercise) (notes []string) {
+	for i, home := range c.homes {
+		for _, e := range exercises {
+			if v := c.verdicts[e.Name][i]; v.note != "" {
+				notes = append(notes, fmt.Sprintf("%s, %s: %s", shortened(home.name), e.ID(), v.note))
+			}
+		}
 	}
-	if left := len(exercises) - len(shown); left > 0 {
-		text += fmt.Sprintf("\nNobody has begun any of the other %d exercises.\n", left)
+	return notes
+}
+
+// shortened is a name that leaves room in a row.
+func shortened(name string) string {
+	const most = 20
+	if runes := []rune(name); len(runes) > most {
+		return string(runes[:most-3]) + "..."
 	}
-	return text
+	return name
+}
+
+func widest(text string) (columns int) {
+	for line := range strings.Lines(text) {
+		columns = max(columns, utf8.RuneCountInString(strings.TrimSuffix(line, "\n")))
+	}
+	return columns
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -63,48 +64,64 @@ func TestATeacherSeesWhoNeedsHelpAndWithWhat(t *testing.T) {
 	text, status := classTable(t, r, dir, ClassOptions{Timeout: 5 * time.Second})
 	assert.Equal(t, `learner  1                 solved
 anna     solved            1
-ben      not yet           0
-ben2     not yet           0
+ben      0 of 2            0
+ben2     0 of 2            0
 cleo     not begun         0
 dora     does not compile  0
 emil     not begun         0
-fay      not yet           0
-gina     not yet           0
+fay      1 of 2            0
+gina     0 of 2            0
 hugo     does not compile  0
-ines     not yet           0
-jack     not yet           0
+ines     0 of 2            0
+jack     0 of 2            0
 
 ben, 1: "A sum contains every number" does not hold
 ben2, 1: "A sum contains every number" does not hold
 dora, 1: sum.go:4:13: undefined: x
 fay, 1: "The sum of nothing is zero" does not hold
 gina, 1: "A sum contains every number" does not hold
-hugo, 1: 01-sum/sum_test.go cannot be compiled with your sum.go: mini/sum_test.go exists already and is needed, too. Give your file another name, or remove it if it is only a copy
+hugo, 1: 01-sum/sum_test.go cannot be compiled with your sum.go: mini/sum_test.go exists already
+  and is needed, too. Give your file another name, or remove it if it is only a copy
 ines, 1: "A sum contains every number" does not hold: the code does not end
 jack, 1: "A sum contains every number" does not hold: the code panics
 `, text)
 	assert.Equal(t, "exercise 1: 7 solutions to judge ...\n", status, "what two learners have alike is judged once")
 }
 
-// A teacher must not take for a learner's what the course has put there: make catch-up, and the copies for editors,
-// which are files where the directory was copied by a tool that follows links.
+// A teacher must not take for a learner's what the course has put there: make catch-up, and the
+// copies for editors, which are files where the directory was copied by a tool that follows links.
+// One who has the course in an older version has older copies.
 func TestCopiesOfTheReferenceAreNoLearners(t *testing.T) {
 	t.Parallel()
 	tree := changed(t, "mini/sum.go", "total := 0", "total := zero")
 	tree["mini/zero.go"] = "package mini\n\nconst zero = 0\n"
 	r := tinyTree(t, tree)
 	r.Order = []string{"zero", "sum", "mean"}
+	e := theExercise(t, r)
+	n, err := r.newRunner(t.Context())
+	require.NoError(t, err)
+	put(t, r.Root, "my/01-sum/sum.go", sum("for _, x := range xs[1:] {\n\t\treturn 2 * x + 2\n\t}\n\treturn 0"))
+	put(t, r.Root, "my/01-sum/help.go", "package mini\n\nvar _ = zero\n")
+	require.NoError(t, n.linkPackage(e))
+	require.FileExists(t, r.Abs("my/01-sum/zero.go"))
+
 	dir := aClass(t, map[string]string{
 		"anna/01-sum/sum.go":  tree["mini/sum.go"],
 		"ben/01-sum/sum.go":   sum("return 5"),
 		"ben/01-sum/zero.go":  tree["mini/zero.go"],
 		"cleo/01-sum/sum.go":  sum("return 5"),
-		"cleo/01-sum/zero.go": "package mini\n\nconst zero = 1\n",
+		"cleo/01-sum/zero.go": "// Package mini was larger.\npackage mini\n\nconst zero, one = 0, 1\n",
 	})
+	require.NoError(t, os.Symlink(r.Abs("README.md"), filepath.Join(dir, "ben/01-sum/readme.go")))
+	for name, flag := range map[string]string{"dora": "-RL", "emil": "-RP"} {
+		require.NoError(t, exec.Command("cp", flag, r.Abs("my"), filepath.Join(dir, name)).Run())
+	}
 	text, _ := classTable(t, r, dir, ClassOptions{})
 	assert.Regexp(t, `(?m)^anna +filled in +0$`, text)
-	assert.Regexp(t, `(?m)^ben +not yet +0$`, text)
-	assert.Regexp(t, `(?m)^cleo +does not compile +0$`, text, "a file that was changed is the learner's")
+	assert.Regexp(t, `(?m)^ben +0 of 2 +0$`, text)
+	assert.Regexp(t, `(?m)^cleo +0 of 2 +0$`, text)
+	assert.Regexp(t, `(?m)^dora +1 of 2 +0$`, text, "links were followed")
+	assert.Regexp(t, `(?m)^emil +1 of 2 +0$`, text, "links were copied, and lead nowhere")
 }
 
 // What a learner hears from the tool and what the teacher says must be the same.
@@ -128,7 +145,7 @@ func TestAClassIsJudgedAsEachLearnerIs(t *testing.T) {
 	for i, s := range all {
 		alone, err := n.run(t.Context(), e, s)
 		require.NoError(t, err)
-		assert.Equal(t, verdictOf(alone), verdictOf(together[i]), "%s", s.content)
+		assert.Equal(t, verdictOf(e, alone), verdictOf(e, together[i]), "%s", s.content)
 	}
 }
 

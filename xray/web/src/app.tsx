@@ -6,6 +6,7 @@ import { StoryView } from './storyview'
 import { type Trouble, troubles } from './troubles'
 
 const shownTroubles = 4
+const remembered = 20_000 // events in which a story is looked for
 
 /** Chosen is the object whose story is shown. */
 export interface Chosen { object: string; name: string }
@@ -71,7 +72,7 @@ export function App({ player }: { player: Player }) {
     </section>
     <main>
       {empty ? <Empty player={player} /> : <Pipeline machine={machine} now={now} troubles={found} choose={choose} />}
-      {chosen && <StoryView chosen={chosen} events={player.events.slice(0, player.played)} now={now} close={() => choose(undefined)} choose={choose} />}
+      {chosen && <StoryView chosen={chosen} events={player.events.slice(Math.max(0, player.played - remembered), player.played)} now={now} close={() => choose(undefined)} choose={choose} />}
     </main>
   </>
 }

@@ -15,6 +15,7 @@ import (
 var (
 	errNotSolved = errors.New("not solved")
 	errDrifted   = errors.New("drifted")
+	errNotReady  = errors.New("not ready")
 )
 
 // exitCode is that of a demo, which has said what there is to say.
@@ -49,7 +50,7 @@ func newCommand() *cobra.Command {
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.AddCommand(t.chapters(), t.chapter(), t.demo(), t.controllers(),
 		t.exercise(), t.hint(), t.diff(), t.reset(), t.solve(), t.catchUp(), t.verify(), t.progress(),
-		t.class(), t.warm(), t.check(), t.sync(), t.drift())
+		t.submit(), t.class(), t.doctor(), t.warm(), t.check(), t.sync(), t.drift())
 	return root
 }
 
@@ -115,6 +116,23 @@ func (t *tree) controllers() *cobra.Command {
 	return t.plays(cmd, func(ctx context.Context, repo *course.Repo, _ []string, mine bool) (int, error) {
 		return repo.PlayControllers(ctx, mine, os.Stderr)
 	})
+}
+
+func (t *tree) doctor() *cobra.Command {
+	var noCluster bool
+	cmd := plain("doctor", "say whether this machine has what the course needs", func(ctx context.Context) error {
+		repo, err := t.open()
+		if err != nil {
+			return err
+		}
+		ready, err := repo.Doctor(ctx, !noCluster, os.Stdout)
+		if err == nil && !ready {
+			err = errNotReady
+		}
+		return err
+	})
+	cmd.Flags().BoolVar(&noCluster, "no-cluster", false, "start no cluster")
+	return cmd
 }
 
 func (t *tree) warm() *cobra.Command {

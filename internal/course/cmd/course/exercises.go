@@ -133,16 +133,32 @@ func (t *tree) progress() *cobra.Command {
 	})
 }
 
+func (t *tree) submit() *cobra.Command {
+	var name string
+	cmd := plain("submit", "write your solutions into one file, for your teacher", func(ctx context.Context) error {
+		repo, err := t.open()
+		if err != nil {
+			return err
+		}
+		return repo.Submit(ctx, name, os.Stdout)
+	})
+	cmd.Flags().StringVar(&name, "name", "", "what you are called (default: git's user.name, or your user's)")
+	return cmd
+}
+
 func (t *tree) class() *cobra.Command {
 	var options course.ClassOptions
 	var only string
+	var watch bool
 	cmd := &cobra.Command{
 		Use:   "class DIR",
-		Short: "judge the solutions of a class: each directory in DIR is a learner's my/, or a checkout with one",
-		Args:  cobra.ExactArgs(1),
+		Short: "judge the solutions of a class",
+		Long: `class judges what the learners have submitted. A learner is a file in DIR that "course submit" has written,
+or a directory in DIR that is a copy of the learner's my/, or a checkout with one.`,
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if args[0] == "" {
-				return errors.New("which directory? Name it, as in `make class DIR=../learners`; it has a directory for each learner")
+				return errors.New("which directory? Name it, as in `make class DIR=../learners`; it has a file or a directory for each learner")
 			}
 			repo, err := t.open()
 			if err == nil && only != "" {
@@ -153,9 +169,13 @@ func (t *tree) class() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if watch {
+				return repo.WatchClass(cmd.Context(), args[0], options, os.Stdout, os.Stderr)
+			}
 			return repo.Class(cmd.Context(), args[0], options, os.Stdout, os.Stderr)
 		},
 	}
+	cmd.Flags().BoolVar(&watch, "watch", false, "judge it again whenever something in DIR has changed, until Ctrl-C")
 	cmd.Flags().StringVar(&only, "only", "", "look at one exercise, such as 3")
 	cmd.Flags().DurationVar(&options.Timeout, "timeout", 0, "how long the tests of one solution may take (default: as long as for a learner, 30s)")
 	return cmd

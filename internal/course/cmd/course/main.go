@@ -29,7 +29,8 @@ func main() {
 	if errors.As(err, &code) {
 		os.Exit(int(code))
 	}
-	if err != nil && !errors.Is(err, errNotSolved) && !errors.Is(err, errDrifted) {
+	said := errors.Is(err, errNotSolved) || errors.Is(err, errDrifted) || errors.Is(err, errNotReady)
+	if err != nil && !said {
 		fmt.Fprintln(os.Stderr, "course: "+strings.TrimRight(err.Error(), "\n"))
 	}
 	if err != nil {
