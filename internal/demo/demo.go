@@ -291,6 +291,12 @@ func (d *Demo) Show(wanted func(trace.Event) bool) {
 	d.wanted = wanted
 }
 
+// Hidden returns the recorder, and hides its events from the timeline: they are for X-ray.
+func (d *Demo) Hidden() *trace.Recorder {
+	d.Show(func(trace.Event) bool { return false })
+	return d.Recorder
+}
+
 // Sleep is time.Sleep that ends early with ctx: a reader who presses Ctrl-C does not wait for it.
 func Sleep(ctx context.Context, duration time.Duration) {
 	select {

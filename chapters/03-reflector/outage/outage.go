@@ -39,6 +39,7 @@ func Story(keep Keep) func(context.Context, *demo.Demo) error {
 		if err != nil {
 			return err
 		}
+		cluster.Trace = d.Hidden()
 		fruit, err := cluster.ListWatch(&corev1.ConfigMap{}, "default")
 		if err != nil {
 			return err

@@ -27,6 +27,7 @@ func Story(watch func(d *demo.Demo, fruit *mini.ListWatch) Runnable) func(contex
 		if err != nil {
 			return err
 		}
+		cluster.Trace = d.Hidden()
 		fruit, err := cluster.ListWatch(&corev1.Secret{}, d.Namespace)
 		if err != nil {
 			return err

@@ -15,7 +15,6 @@ import (
 
 	"github.com/loopwright/loopwright/internal/demo"
 	"github.com/loopwright/loopwright/mini"
-	"github.com/loopwright/loopwright/trace"
 )
 
 // Informer tells its handlers of all changes while it runs.
@@ -31,8 +30,7 @@ func Story(of func(fruit *mini.ListWatch) Informer) func(context.Context, *demo.
 		if err != nil {
 			return err
 		}
-		d.Show(func(trace.Event) bool { return false }) // they are for X-ray
-		cluster.Trace = d.Recorder
+		cluster.Trace = d.Hidden()
 		fruit, err := cluster.ListWatch(&corev1.Secret{}, d.Namespace)
 		if err != nil {
 			return err

@@ -60,6 +60,7 @@ func (s *story) start(ctx context.Context, client Client) (stop func(), err erro
 	if err != nil {
 		return nil, err
 	}
+	cluster.Trace = s.Hidden()
 	cache := mini.NewCache(cluster)
 	c, err1 := website.New(cache, &website.Reconciler{Client: client(cache), Image: s.Image})
 	pods, err2 := cache.Informer(&corev1.Pod{})

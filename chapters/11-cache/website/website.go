@@ -23,6 +23,7 @@ func New(cache *mini.Cache, r *Reconciler) (*mini.Controller, error) {
 		return nil, err
 	}
 	c := mini.NewController("websites", r)
+	c.Trace, c.Queue.Trace = sites.Trace, sites.Trace
 	c.Watch(sites, mini.EnqueueObject, mini.GenerationChanged)
 	c.Watch(pods, mini.EnqueueOwner(example.Kind.GroupKind()))
 	c.Watch(pages, mini.EnqueueMapped(websitesOf(sites)))

@@ -20,7 +20,6 @@ func run(ctx context.Context, p twice.Process) error {
 	if err != nil {
 		return err
 	}
-	c.Trace, c.Queue.Trace = p.Cluster.Trace, p.Cluster.Trace
 	ctx, stop := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	go func() { ended <- cache.Run(ctx) }()

@@ -110,12 +110,14 @@ func control(ctx context.Context, d *demo.Demo, reconciler func(*mini.CachedClie
 	if err != nil {
 		return err
 	}
+	cluster.Trace = d.Hidden()
 	cache := mini.NewCache(cluster)
 	sets, err := cache.Informer(&appsv1.ReplicaSet{})
 	if err != nil {
 		return err
 	}
 	c := mini.NewController("replicaset", reconciler(mini.NewCachedClient(cache)))
+	c.Trace, c.Queue.Trace = cluster.Trace, cluster.Trace
 	here := func(c mini.Change) bool { return c.Object().GetNamespace() == d.Namespace }
 	c.Watch(sets, mini.EnqueueObject, here)
 	ctx, stop := context.WithCancel(ctx)

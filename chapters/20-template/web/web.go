@@ -77,6 +77,7 @@ func Start(
 	if err != nil {
 		return nil, nil, err
 	}
+	cluster.Trace = d.Hidden()
 	m := mini.NewManager(cluster)
 	deployments, err1 := m.Cache.Informer(&appsv1.Deployment{})
 	sets, err2 := m.Cache.Informer(&appsv1.ReplicaSet{})
@@ -92,9 +93,11 @@ func Start(
 			demo.Sleep(ctx, lag)
 			return replicaSets.Reconcile(ctx, req)
 		}))
+	setController.Trace, setController.Queue.Trace = cluster.Trace, cluster.Trace
 	setController.Watch(sets, mini.EnqueueObject, here)
 	setController.Watch(pods, ofSet, here)
 	controller := mini.NewController("deployment", reconciler(m.Client))
+	controller.Trace, controller.Queue.Trace = cluster.Trace, cluster.Trace
 	controller.Watch(deployments, mini.EnqueueObject, here)
 	ofDeployment := mini.EnqueueOwner(schema.GroupKind{Group: "apps", Kind: "Deployment"})
 	controller.Watch(sets, ofDeployment, here)

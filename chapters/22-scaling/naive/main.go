@@ -24,6 +24,7 @@ func main() {
 func deployments(m *mini.Manager) (*mini.Controller, error) {
 	reconciler := &mini.Deployments{Client: m.Client}
 	c := mini.NewController("deployment", mini.ReconcilerFunc(reconciler.Roll))
+	c.Trace, c.Queue.Trace = m.Cluster.Trace, m.Cluster.Trace
 	deployments, err1 := m.Cache.Informer(&appsv1.Deployment{})
 	sets, err2 := m.Cache.Informer(&appsv1.ReplicaSet{})
 	if err := errors.Join(err1, err2); err != nil {

@@ -37,6 +37,7 @@ func Begin(ctx context.Context, d *demo.Demo, deployments Controller) (web *Web,
 	if err != nil {
 		return nil, nil, err
 	}
+	cluster.Trace = d.Hidden()
 	m := mini.NewManager(cluster)
 	for _, add := range []Controller{mini.NewReplicaSetController, deployments} {
 		c, err := add(m)

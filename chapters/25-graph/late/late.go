@@ -35,6 +35,7 @@ func Story(prepare func(m *mini.Manager) (HasOwner, error)) func(context.Context
 		if err != nil {
 			return err
 		}
+		cluster.Trace = d.Hidden()
 		m := mini.NewManager(cluster)
 		sets, err := m.Cache.Informer(&appsv1.ReplicaSet{})
 		if err != nil {

@@ -20,13 +20,11 @@ import (
 	"github.com/loopwright/loopwright/internal/demo"
 	"github.com/loopwright/loopwright/mini"
 	"github.com/loopwright/loopwright/mini/cmd/internal/held"
-	"github.com/loopwright/loopwright/trace"
 )
 
 func main() { demo.Main("Mini's controllers: a Deployment", story) }
 
 func story(ctx context.Context, d *demo.Demo) error {
-	d.Show(func(trace.Event) bool { return false }) // X-ray shows them, and there are many
 	if d.Steps == nil {
 		if err := d.ShowXRay(ctx); err != nil {
 			return err
@@ -103,7 +101,7 @@ func start(ctx context.Context, d *demo.Demo) (stop func() error, err error) {
 	if err != nil {
 		return nil, err
 	}
-	cluster.Trace = d.Recorder
+	cluster.Trace = d.Hidden()
 	m := mini.NewManager(cluster)
 	sets, err1 := mini.NewReplicaSetController(m)
 	deployments, err2 := mini.NewDeploymentController(m)
