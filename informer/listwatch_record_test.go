@@ -49,6 +49,18 @@ func TestTheRecorderKnowsWhatEachRequestBrought(t *testing.T) {
 				{Kind: trace.Expired, Version: "5", Reason: "too old"},
 				{Kind: trace.WatchEnd, Version: "5", Reason: "by the server, in good order"},
 			}},
+		{"objects that are being deleted", `{"type":"MODIFIED","object":{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a","resourceVersion":"5",` +
+			`"deletionTimestamp":"2026-01-02T03:04:05Z","finalizers":["example.com/bucket"]}}}` +
+			`{"type":"MODIFIED","object":{"kind":"Pod","apiVersion":"v1","metadata":{"name":"b","resourceVersion":"6","finalizers":["example.com/bucket"]}}}` +
+			`{"type":"DELETED","object":{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a","resourceVersion":"7",` +
+			`"deletionTimestamp":"2026-01-02T03:04:05Z","finalizers":["example.com/bucket"]}}}`, true,
+			[]trace.Event{
+				{Kind: trace.WatchStart, Version: "4"},
+				{Kind: trace.WatchEvent, Op: "MODIFIED", Name: "a", Version: "5", Reason: "example.com/bucket"},
+				{Kind: trace.WatchEvent, Op: "MODIFIED", Name: "b", Version: "6"},
+				{Kind: trace.WatchEvent, Op: "DELETED", Name: "a", Version: "7"},
+				{Kind: trace.WatchEnd, Version: "7", Reason: "by the server, in good order"},
+			}},
 		{"a watch that broke", `{"type":`, true,
 			[]trace.Event{{Kind: trace.WatchStart, Version: "4"}, {Kind: trace.WatchEnd, Version: "4",
 				Reason: "unexpected EOF"}}},

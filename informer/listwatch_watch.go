@@ -166,8 +166,19 @@ func (w *httpWatch[T]) recordEvent(event Event[T]) {
 		w.from.record(trace.Event{
 			Kind: trace.WatchEvent, Op: string(event.Type), Version: event.ResourceVersion,
 			Namespace: event.Object.GetNamespace(), Name: event.Object.GetName(),
+			Reason: blocking(event.Type, event.Object),
 		})
 	}
+}
+
+// blocking returns the finalizer that an object's deletion waits for, if it is being deleted.
+func blocking(eventType watch.EventType, object Object) string {
+	finalizers := object.GetFinalizers()
+	deleting := object.GetDeletionTimestamp() != nil && eventType != watch.Deleted
+	if !deleting || len(finalizers) == 0 {
+		return ""
+	}
+	return finalizers[0]
 }
 
 // record adds the fields that all events of this layer have in common.

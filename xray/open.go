@@ -15,7 +15,7 @@ const maxRequests = 10_000
 // list of each kind, the request that waits since an hour, the reconcile that never ends.
 type openEvents struct {
 	parts    map[slot]trace.Event // of watches, groups and leases: as many as the program has
-	requests map[slot]trace.Event
+	requests map[slot]trace.Event // and of objects that are being deleted
 }
 
 // slot is a thing that is so or not; the latest event says it.
@@ -34,6 +34,7 @@ const (
 	delayed
 	running
 	failing
+	ending
 )
 
 func newOpenEvents() *openEvents {
@@ -53,6 +54,13 @@ func (o *openEvents) note(e trace.Event) {
 		o.parts[slot{kind: e.Kind, layer: e.Layer, object: e.Object}] = e
 	case trace.Start, trace.Stop, trace.Lease:
 		o.parts[slot{kind: e.Kind, layer: e.Layer, namespace: e.Namespace, name: e.Name}] = e
+	case trace.WatchEvent:
+		deletion := slot{is: ending, object: e.Object, namespace: e.Namespace, name: e.Name}
+		if e.Reason != "" { // a finalizer that the deletion waits for
+			o.keep(deletion, e)
+		} else {
+			delete(o.requests, deletion)
+		}
 	case trace.Enqueue:
 		if e.Outcome != trace.Deduplicated {
 			o.keep(request(waiting), e)

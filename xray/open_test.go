@@ -108,3 +108,17 @@ func TestWhatIsRememberedHasABound(t *testing.T) {
 	o.note(event(trace.Dequeue, "0"))
 	require.NotContains(t, o.requests, slot{is: waiting, layer: "shop", namespace: "default", name: "0"})
 }
+
+func TestADeletionThatWaitsIsRemembered(t *testing.T) {
+	o := newOpenEvents()
+	pod := trace.Event{Seq: 1, Kind: trace.WatchEvent, Object: "Pod", Name: "p", Op: "MODIFIED",
+		Reason: "example.com/bucket"}
+	o.note(pod)
+	other := pod
+	other.Name, other.Reason = "q", ""
+	o.note(other)
+	require.Equal(t, []string{"watch event Podp"}, names(o.before(10)))
+	pod.Op, pod.Reason = "DELETED", ""
+	o.note(pod)
+	require.Empty(t, o.before(10))
+}
