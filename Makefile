@@ -79,8 +79,10 @@ warm: $(COURSE) ## Download and compile all that a day without a network needs
 # Some systems set NAME to that of the machine, so only one that was given to make counts.
 submit: $(COURSE) ## Write your solutions into one small file, for your teacher; NAME=ada
 	@$(COURSE) submit $(if $(filter command,$(origin NAME)),--name "$$NAME")
-class: $(COURSE) ## Judge the solutions of a class; DIR=../learners has a file or directory for each learner. N=3, WATCH=1
-	@$(COURSE) class "$(DIR)" $(if $(N),--only=$(N)) $(if $(TIMEOUT),--timeout=$(TIMEOUT)) $(if $(WATCH),--watch)
+# Some systems set PORT for other programs, so only one that was given to make counts.
+class: $(COURSE) ## Judge the solutions of a class; DIR=../learners has a file or directory for each learner. N=3, WATCH=1, SERVE=1
+	@$(COURSE) class "$(DIR)" $(if $(N),--only=$(N)) $(if $(TIMEOUT),--timeout=$(TIMEOUT)) $(if $(WATCH),--watch) \
+		$(if $(SERVE),--serve $(if $(filter command,$(origin PORT)),--port=$(PORT)))
 
 ##@ The book
 BUILT_BOOK := .loopwright/book/index.html

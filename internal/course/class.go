@@ -21,6 +21,7 @@ type ClassOptions struct {
 	// Timeout is for the tests of one solution, compiling not counted; 0 is what learners have.
 	Timeout time.Duration
 	Only    []Exercise // the exercises to look at; nil means all
+	Port    int        // where ServeClass listens; 0 is a free port
 }
 
 // Class judges the solutions of all learners in a directory. A learner is a file that `course
@@ -39,33 +40,42 @@ type ClassOptions struct {
 //
 // Errors: a directory that cannot be read, or that has no learner.
 func (r *Repo) Class(ctx context.Context, dir string, o ClassOptions, w, status io.Writer) error {
+	c, err := r.judgeClass(ctx, dir, o, status)
+	if err == nil {
+		fmt.Fprint(w, c.report())
+	}
+	return err
+}
+
+func (r *Repo) judgeClass(
+	ctx context.Context, dir string, o ClassOptions, status io.Writer,
+) (*class, error) {
 	exercises, err := r.allExercises()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if o.Only != nil {
 		exercises = o.Only
 	}
 	n, err := r.newRunner(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if o.Timeout > 0 {
 		n.timeout = o.Timeout
 	}
-	c := class{n: n, verdicts: map[string][]verdict{}}
-	done, err := c.copyFrom(dir, exercises)
+	c := &class{n: n, exercises: exercises, verdicts: map[string][]verdict{}}
+	done, err := c.copyFrom(dir)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer done()
 	for _, e := range exercises {
 		if err := c.judge(ctx, e, status); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	fmt.Fprint(w, c.report(exercises))
-	return nil
+	return c, nil
 }
 
 // classDir holds copies of the learners' solutions while they are judged.
@@ -76,7 +86,7 @@ type learnerHome struct{ name, dir string }
 
 // copyFrom copies the solutions of all learners into the tree, because the go command compiles what
 // is there.
-func (c *class) copyFrom(dir string, exercises []Exercise) (done func(), err error) {
+func (c *class) copyFrom(dir string) (done func(), err error) {
 	r := c.n.repo
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -104,7 +114,7 @@ func (c *class) copyFrom(dir string, exercises []Exercise) (done func(), err err
 			continue
 		}
 		home := learnerHome{strings.TrimSuffix(name, submitted), path.Join(rel, fmt.Sprint(len(c.homes)))}
-		for _, e := range exercises {
+		for _, e := range c.exercises {
 			if err == nil {
 				err = r.copySolution(e, files, r.Abs(path.Join(home.dir, e.Name)))
 			}

@@ -14,10 +14,11 @@ import (
 
 // class judges the solutions of several learners.
 type class struct {
-	n        *runner
-	homes    []learnerHome
-	leftOut  []string             // what cannot be judged, and why
-	verdicts map[string][]verdict // by exercise; in the order of homes
+	n         *runner
+	exercises []Exercise
+	homes     []learnerHome
+	leftOut   []string             // what cannot be judged, and why
+	verdicts  map[string][]verdict // by exercise; in the order of homes
 }
 
 // verdict is what a table says about one solution.
@@ -48,8 +49,11 @@ func verdictOf(e Exercise, f Failure) verdict {
 	if f.Status != Failing {
 		note += ": the code " + string(f.Status)
 	}
-	return verdict{fmt.Sprintf("%d of %d", e.steps(f), len(e.Tests)), note}
+	return verdict{e.upTo(e.steps(f)), note}
 }
+
+// upTo says how many of the tests hold.
+func (e Exercise) upTo(steps int) string { return fmt.Sprintf("%d of %d", steps, len(e.Tests)) }
 
 // judge finds the verdicts on one exercise. Those who have written the same are judged once.
 func (c *class) judge(ctx context.Context, e Exercise, status io.Writer) error {
@@ -191,23 +195,17 @@ func (n *runner) asPatch(ctx context.Context, e Exercise, s solution) (solution,
 const reportWidth = 100
 
 // report is the table, and what it has no room for.
-func (c *class) report(exercises []Exercise) string {
-	var shown []Exercise
-	for _, e := range exercises {
-		begun := func(v verdict) bool { return v.state != notBegun }
-		if slices.ContainsFunc(c.verdicts[e.Name], begun) {
-			shown = append(shown, e)
-		}
-	}
-	left := len(exercises) - len(shown)
+func (c *class) report() string {
+	shown := c.begun()
+	left := len(c.exercises) - len(shown)
 	notes := c.notes(shown)
 	var out strings.Builder
 	for {
 		n := len(shown)
-		for n > 1 && widest(c.table(shown[:n])) > reportWidth {
+		for n > 1 && widest(c.table(shown[:n]).String()) > reportWidth {
 			n--
 		}
-		out.WriteString(c.table(shown[:n]))
+		out.WriteString(c.table(shown[:n]).String())
 		if shown = shown[n:]; len(shown) == 0 {
 			break
 		}
@@ -225,9 +223,20 @@ func (c *class) report(exercises []Exercise) string {
 	return out.String()
 }
 
+// begun are the exercises that somebody has begun.
+func (c *class) begun() (shown []Exercise) {
+	for _, e := range c.exercises {
+		begun := func(v verdict) bool { return v.state != notBegun }
+		if slices.ContainsFunc(c.verdicts[e.Name], begun) {
+			shown = append(shown, e)
+		}
+	}
+	return shown
+}
+
 // table has a row for each learner, and a column for each of the exercises. How many a learner has
 // solved is counted over all of them.
-func (c *class) table(exercises []Exercise) string {
+func (c *class) table(exercises []Exercise) table {
 	t := table{header: []string{"learner"}}
 	for _, e := range exercises {
 		t.header = append(t.header, e.ID())
@@ -246,7 +255,7 @@ func (c *class) table(exercises []Exercise) string {
 		}
 		t.add(append(row, fmt.Sprint(count))...)
 	}
-	return t.String()
+	return t
 }
 
 // notes say what does not hold, learner by learner.

@@ -19,17 +19,27 @@ import (
 func (r *Repo) WatchClass(
 	ctx context.Context, dir string, o ClassOptions, w, status io.Writer,
 ) error {
+	return watchClass(ctx, dir, w, func() (*class, error) {
+		return r.judgeClass(ctx, dir, o, status)
+	})
+}
+
+func watchClass(
+	ctx context.Context, dir string, w io.Writer, judge func() (*class, error),
+) error {
 	if _, err := os.ReadDir(dir); err != nil {
 		return fmt.Errorf("looking for learners: %w", err)
 	}
 	look := func() string { return stamps(dir) }
 	onChange(ctx, look, func() {
-		err := r.Class(ctx, dir, o, w, status)
+		c, err := judge()
 		if ctx.Err() != nil {
 			return
 		}
 		if err != nil {
 			fmt.Fprintln(w, err)
+		} else {
+			fmt.Fprint(w, c.report())
 		}
 		fmt.Fprintf(w, "\n%s. Waiting for a change in %s. Ctrl-C ends it.\n%s\n\n",
 			time.Now().Format("15:04"), dir, strings.Repeat("-", reportWidth))

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { clock, plural } from './event'
+import { clock, key, plural } from './event'
 import { Pipeline } from './pipeline'
 import type { Player, Steps } from './player'
 import { StoryView } from './storyview'
@@ -129,6 +129,7 @@ function Header({ player, choose }: { player: Player; choose: (c: Chosen) => voi
         e.currentTarget.value = ''
       }} />
     </div>
+    {player.paused && last && <p class="event">Event {last.seq}: {last.layer} <b>{last.kind}</b> {last.object} {key(last.namespace, last.name)} <span>{last.text}</span></p>}
     {player.machine.lost > 0 && <p class="note">{plural(player.machine.lost, 'event')} came too fast and {player.machine.lost === 1 ? 'is' : 'are'} missing.</p>}
   </header>
 }

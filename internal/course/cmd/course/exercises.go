@@ -149,7 +149,7 @@ func (t *tree) submit() *cobra.Command {
 func (t *tree) class() *cobra.Command {
 	var options course.ClassOptions
 	var only string
-	var watch bool
+	var watch, serve bool
 	cmd := &cobra.Command{
 		Use:   "class DIR",
 		Short: "judge the solutions of a class",
@@ -169,6 +169,9 @@ or a directory in DIR that is a copy of the learner's my/, or a checkout with on
 			if err != nil {
 				return err
 			}
+			if serve {
+				return repo.ServeClass(cmd.Context(), args[0], options, os.Stdout, os.Stderr)
+			}
 			if watch {
 				return repo.WatchClass(cmd.Context(), args[0], options, os.Stdout, os.Stderr)
 			}
@@ -176,6 +179,8 @@ or a directory in DIR that is a copy of the learner's my/, or a checkout with on
 		},
 	}
 	cmd.Flags().BoolVar(&watch, "watch", false, "judge it again whenever something in DIR has changed, until Ctrl-C")
+	cmd.Flags().BoolVar(&serve, "serve", false, "like --watch, and with a page in the network, for the projector and for handing in")
+	cmd.Flags().IntVar(&options.Port, "port", 0, "where --serve listens (default: a free port)")
 	cmd.Flags().StringVar(&only, "only", "", "look at one exercise, such as 3")
 	cmd.Flags().DurationVar(&options.Timeout, "timeout", 0, "how long the tests of one solution may take (default: as long as for a learner, 30s)")
 	return cmd

@@ -198,6 +198,7 @@ func TestEveryAnswerHasTheRightExitCodeAndSaysWhatIsThere(t *testing.T) {
 		{"submit --name ../x", 1, "\"../x\" cannot be the name of your file"},
 		{"class none", 1, "looking for learners"},
 		{"class none --watch", 1, "looking for learners"},
+		{"class none --serve --port 0", 1, "looking for learners"},
 		{"check", 0, ""},
 		{"sync", 0, ""},
 		{"drift", 1, "no chapter mentions an original: there is nothing to compare"},
