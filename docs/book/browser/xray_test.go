@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -388,5 +389,52 @@ func TestXRayHoldsTheWorkersAndTheWatch(t *testing.T) {
 	require.NoError(t, by.Create(ctx, configMap("three")))
 	require.NoError(t, b.do(button("410 Gone"), button("Go on"),
 		until(shows(".write", "create Pod default/three ok")), until(shows(`[data-kind="ConfigMap"]`, "1 relist"))))
+	assert.Empty(t, b.wrong())
+}
+
+// What the chapters say of their recordings is in them.
+func TestXRayShowsInTheRecordingsWhatTheChaptersSay(t *testing.T) {
+	browser, _ := start(t)
+	seek := func(played int) step {
+		return in(fmt.Sprintf(`const r = document.querySelector('input[type=range]'); r.value = %d; r.dispatchEvent(new Event('input', {bubbles: true}))`, played))
+	}
+	search := func(object string) step {
+		return chromedp.Steps(in(`document.querySelector('input[type=search]').focus()`), chromedp.KeyEvent(object+kb.Enter),
+			until(`document.querySelector('.story')`))
+	}
+	for chapter, steps := range map[string][]step{
+		"05-shared": {until(shows(`[data-kind="Secret"] .cache`, "5 objects")), seek(4), until(shows(`[data-kind="Secret"] .cache`, "0 objects"))},
+		"06-queue": {seek(3), until(shows(".event", "a worker has it, queued again after Done")),
+			until(shows(`[data-controller="queue"] .queue`, "/web")), until(shows(`[data-controller="queue"] .workers`, "/web"))},
+		"10-client": {search("ConfigMap " + namespaceIn(t, "10-client") + "/home"),
+			until(`document.querySelectorAll('.lane-write .bar').length === 3`), until(`document.querySelectorAll('.lane-write .bar.conflict').length === 1`)},
+		"12-first-replicaset": {until(shows(`[data-controller="replicaset"] .write`, "create Pod")), until(shows(`[data-kind="Pod"] .cache`, "own write back"))},
+		"13-lease":            {until(shows(".lease", "/websites"))},
+		"17-owner": {until(shows(".write", "patch")), in(`[...document.querySelectorAll('.write')].filter(w => w.textContent.startsWith('patch'))[0].click()`),
+			until(shows(".why-line", "is not reconciled itself. replicaset wrote it at ")), until(shows(".why-line", "in the reconcile of "+namespaceIn(t, "17-owner")+"/web."))},
+	} {
+		t.Run(chapter, func(t *testing.T) {
+			b := newTab(t, browser)
+			require.NoError(t, b.do(screen(), openXRay(fromFolder("chapters/"+chapter+"/testdata/xray.html")), until(shows(".state", "recording"))))
+			require.NoError(t, b.do(steps...))
+			assert.Empty(t, b.wrong())
+		})
+	}
+}
+
+// namespaceIn is that of the demo in a chapter's recording.
+func namespaceIn(t *testing.T, chapter string) string {
+	text, err := os.ReadFile(filepath.Join("../../../chapters", chapter, "testdata", "xray.jsonl"))
+	require.NoError(t, err)
+	return regexp.MustCompile(`demo-\w+`).FindString(string(text))
+}
+
+// docs/xray.png is a picture of docs/demo.jsonl: BOOK_SCREENSHOTS=DIR makes it.
+func TestXRayDrawsThePictureOfTheDocs(t *testing.T) {
+	browser, _ := start(t)
+	b := newTab(t, browser)
+	require.NoError(t, b.do(screen(), openXRay(fromFolder("docs/demo.html")), until(shows(".controller h3", "deployment")),
+		until(shows(".controller h3", "replicaset")), until(shows(".controller h3", "endpoints"))))
+	require.NoError(t, keep(b, "xray-docs"))
 	assert.Empty(t, b.wrong())
 }

@@ -390,9 +390,12 @@ export class Machine {
         if (e.outcome === 'deduplicated') return
         c.delayed.set(k, { key: k, since: e.at, until: e.at + e.took, reason: e.reason })
         return
-      case 'dequeue':
+      case 'dequeue': {
+        const reason = c.waiting.get(k)?.reason ?? ''
         c.waiting.delete(k)
+        c.running.set(k, { key: k, since: e.at, reason, causes: 0, doing: '' }) // a queue may have workers of its own
         return
+      }
       case 'done':
         c.running.delete(k)
     }

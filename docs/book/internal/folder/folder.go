@@ -54,7 +54,7 @@ func (s site) rewrite(page string) error {
 	if err != nil {
 		return err
 	}
-	if !bytes.Contains(text, []byte(`<script type="module"`)) {
+	if !bytes.Contains(text, []byte(`<script type="module" src="`)) {
 		return nil
 	}
 	var out bytes.Buffer
