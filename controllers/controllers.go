@@ -79,7 +79,7 @@ func Client(mgr manager.Manager) (client.Client, client.WriteWaiter, error) {
 	}
 	c, err := client.New(mgr.GetConfig(), client.Options{
 		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(),
-		Log: mgr.GetLogger(),
+		Log: mgr.GetLogger(), Recorder: mgr.GetControllerOptions().Recorder,
 		Cache: &client.CacheOptions{
 			Reader: mgr.GetCache(), EnableReadYourWritesConsistency: new(true),
 		},

@@ -23,6 +23,7 @@ import (
 	"github.com/loopwright/loopwright/manager/controller"
 	"github.com/loopwright/loopwright/manager/metrics/server"
 	"github.com/loopwright/loopwright/manager/reconcile"
+	"github.com/loopwright/loopwright/trace"
 )
 
 // A replica that waits to become the leader must not probe: the leader would answer, and the
@@ -87,12 +88,16 @@ func (u *unknownKind) DeepCopyObject() runtime.Object { return u }
 // A cache that the user has written may not know when it has seen a write.
 func TestAClientThatReadsItsWritesNeedsACacheThatWaits(t *testing.T) {
 	inWorld(t, func(w *world) {
-		mgr, err := manager.New(w.connection(),
-			manager.Options{Logger: logr.Discard(), Metrics: server.Options{BindAddress: "0"}})
+		recorder := trace.New(0)
+		mgr, err := manager.New(w.connection(), manager.Options{
+			Logger: logr.Discard(), Metrics: server.Options{BindAddress: "0"}, Recorder: recorder,
+		})
 		require.NoError(w, err)
 		c, waiter, err := Client(mgr)
 		require.NoError(w, err)
-		require.NotNil(w, c)
+		require.NoError(w, c.Create(w.Context(), newSet("web")))
+		events := recorder.Events()
+		require.Equal(w, trace.Write, events[len(events)-1].Kind, "the manager's recorder sees it")
 		require.Same(w, mgr.GetCache(), waiter)
 		_, _, err = Client(withCache{mgr})
 		require.ErrorContains(w, err,
