@@ -27,6 +27,7 @@ export function Pipeline({ machine, now, troubles, choose }: Props) {
   kinds.sort((a, b) => order.get(a.kind)! - order.get(b.kind)!) // they keep their places
   const controllers = [...machine.controllers.values()].filter((c) => !onlyWrites(c))
   const others = [...machine.controllers.values()].filter(onlyWrites)
+  const watched = (kind: string) => machine.watched.has(kind)
   return <div class="pipeline">
     <section class="kinds" aria-label="Watches and caches">
       <h2><span>API server → watch</span><span>cache</span></h2>
@@ -40,10 +41,10 @@ export function Pipeline({ machine, now, troubles, choose }: Props) {
     <Lines machine={machine} kinds={kinds.map((k) => k.kind)} now={now} />
     <section class="controllers" aria-label="Controllers">
       <h2><span>handlers</span><span>queue</span><span>workers</span><span>writes → API server</span></h2>
-      {controllers.map((c) => <ControllerView key={c.name} c={c} now={now} stuck={troubles.some((t) => t.about === c.name)} choose={choose} />)}
+      {controllers.map((c) => <ControllerView key={c.name} c={c} now={now} stuck={troubles.some((t) => t.about === c.name)} choose={choose} watched={watched} />)}
       {others.map((c) => <article key={c.name} class="others" aria-label={`Writes of the ${c.name}`}>
-        <h3>{c.name} <span class="quiet">outside of reconciles</span></h3>
-        <Writes writes={c.writes} now={now} choose={choose} />
+        <h3>{c.name}{c.writes.every((w) => !w.to) && <span class="quiet"> outside of reconciles</span>}</h3>
+        <Writes writes={c.writes} now={now} choose={choose} watched={watched} />
       </article>)}
     </section>
   </div>
@@ -84,7 +85,9 @@ function Sparkline({ values }: { values: number[] }) {
   </svg>
 }
 
-function ControllerView({ c, now, stuck, choose }: { c: Controller; now: number; stuck: boolean; choose: (c: Chosen) => void }) {
+interface ControllerProps { c: Controller; now: number; stuck: boolean; choose: (c: Chosen) => void; watched: (kind: string) => boolean }
+
+function ControllerView({ c, now, stuck, choose, watched }: ControllerProps) {
   const story = (name: string) => choose({ object: c.kind, name })
   const waiting = [...c.waiting.values()]
   const alarms = [...c.delayed.values()].filter((d) => d.until > now && !c.failing.has(d.key)).sort((a, b) => a.until - b.until)
@@ -111,7 +114,7 @@ function ControllerView({ c, now, stuck, choose }: { c: Controller; now: number;
       <p class="quiet"><Sparkline values={c.reconciles.last(30, now)} /> {(c.succeeded + c.failed).toLocaleString('en')} reconciled
         {c.failed > 0 && <>, <span class="bad">{c.failed.toLocaleString('en')} failed</span></>}</p>
     </div>
-    <Writes writes={c.writes} now={now} choose={choose} />
+    <Writes writes={c.writes} now={now} choose={choose} watched={watched} />
   </article>
 }
 
@@ -130,17 +133,20 @@ function List({ title, items, story }: { title: string; items: Item[]; story: (n
   </>
 }
 
-function Writes({ writes, now, choose }: { writes: Write[]; now: number; choose: (c: Chosen) => void }) {
+interface WritesProps { writes: Write[]; now: number; choose: (c: Chosen) => void; watched: (kind: string) => boolean }
+
+function Writes({ writes, now, choose, watched }: WritesProps) {
   return <div class="writes">
-    {writes.slice(-shownWrites).reverse().map((w) => <WriteView key={w.seq} w={w} now={now} story={() => choose({ object: w.kind, name: w.key })} />)}
+    {writes.slice(-shownWrites).reverse().map((w) => <WriteView key={w.seq} w={w} now={now} expected={w.version !== '' && watched(w.kind)} story={() => choose({ object: w.kind, name: w.key })} />)}
   </div>
 }
 
-function WriteView({ w, now, story }: { w: Write; now: number; story: () => void }) {
+/** Of a write that is expected, the watch will bring an event. */
+function WriteView({ w, now, expected, story }: { w: Write; now: number; expected: boolean; story: () => void }) {
   const result = w.outcome || 'ok'
   return <button class={`write ${w.outcome ? 'bad' : ''} ${fresh(w.at, now)}`} onClick={story} title={w.reason}>
     <b>{w.verb}</b> {w.kind} {w.key}
-    <span> {result}{w.took > 0 && ` in ${span(w.took)}`}{w.echo > w.at ? `, back after ${span(w.echo - w.at)}` : w.echo > 0 ? ', back before the answer' : w.outcome ? '' : ', not back yet'}</span>
+    <span> {result}{w.took > 0 && ` in ${span(w.took)}`}{w.echo > w.at ? `, back after ${span(w.echo - w.at)}` : w.echo > 0 ? ', back before the answer' : w.outcome || !expected ? '' : ', not back yet'}</span>
   </button>
 }
 
