@@ -35,9 +35,16 @@ function failingWatch(w: Watched, now: number): Trouble {
   const rule = missingRule(w.reason)
   const next = w.retryAt > now ? ` The next attempt is in ${span(w.retryAt - now)}.` : ''
   const text = rule
-    ? `Waiting for the list of ${w.kind}s: forbidden. The rule that is missing is ${rule}.`
-    : `The watch of ${w.kind}s fails: ${oneLine(w.reason)}.`
+    ? `Waiting for the list of ${pluralOf(w.kind)}: forbidden. The rule that is missing is ${rule}.`
+    : `The watch of ${pluralOf(w.kind)} fails: ${oneLine(w.reason)}.`
   return { id: `watch ${w.kind}`, about: w.kind, key: '', text: text + next }
+}
+
+/** pluralOf is of a kind: Pods, Endpoints, Ingresses, NetworkPolicies. */
+function pluralOf(kind: string): string {
+  if (/[^aeiou]y$/.test(kind)) return `${kind.slice(0, -1)}ies`
+  if (/(ss|x|ch)$/.test(kind)) return `${kind}es`
+  return kind.endsWith('s') ? kind : `${kind}s`
 }
 
 /** blockedDeletions is about objects that stay, because nobody is going to remove the finalizer. */
