@@ -17,7 +17,7 @@ import (
 
 // Steps is the step mode of a demo. It holds workers, and disturbs what passes between the program
 // and its API server, when somebody presses a button of the page. The machinery knows nothing of
-// it: a demo calls Wait before each reconcile, and Wrap is for its rest.Config.
+// it: a demo calls HasWorkers, and Wait before each reconcile, and Wrap is for its rest.Config.
 //
 // It is not for programs that work: whoever opens the page can stop them.
 type Steps struct {
@@ -26,12 +26,13 @@ type Steps struct {
 	mu       sync.Mutex // guards all below
 	changed  *sync.Cond
 	holding  bool             // the workers
-	waiting  int              // workers that are held
-	let      int              // of them may pass, while holding
+	workers  bool             // there are some that call Wait
+	let      int              // reconciles that may pass, while holding
 	resource map[string]*line // by what is watched: "pods"
 	loseNext bool             // the answer of the next write
+	leases   bool             // there were requests about a lease
 	cutLease bool             // no request about a lease comes through
-	presses  int
+	presses  int              // and what else the page has to know of
 }
 
 // line is what happens to the watches of one resource.
@@ -48,13 +49,19 @@ func NewSteps(recorder *trace.Recorder) *Steps {
 	return s
 }
 
+// HasWorkers says that workers call Wait, so that the page has a button for them.
+func (s *Steps) HasWorkers() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.workers = true
+	s.presses++
+}
+
 // Wait blocks while the workers are held, until this one may pass or ctx ends.
 func (s *Steps) Wait(ctx context.Context) error {
 	defer context.AfterFunc(ctx, s.wake)()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.waiting++
-	defer func() { s.waiting-- }()
 	for s.holding && s.let == 0 && ctx.Err() == nil {
 		s.changed.Wait()
 	}
@@ -149,10 +156,12 @@ func (l *line) drop() {
 
 // stepState is what the page shows on the buttons.
 type stepState struct {
+	Workers  bool     `json:"workers"` // can be held
 	Holding  bool     `json:"holding"`
 	Watched  []string `json:"watched"` // resources
 	Held     []string `json:"held"`
 	LoseNext bool     `json:"loseNext"`
+	Leases   bool     `json:"leases"` // there are some
 	CutLease bool     `json:"cutLease"`
 }
 
@@ -160,7 +169,8 @@ type stepState struct {
 func (s *Steps) state() (stepState, int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	state := stepState{Holding: s.holding, LoseNext: s.loseNext, CutLease: s.cutLease,
+	state := stepState{Workers: s.workers, Holding: s.holding, LoseNext: s.loseNext,
+		Leases: s.leases, CutLease: s.cutLease,
 		Watched: slices.Sorted(maps.Keys(s.resource)), Held: []string{}}
 	for _, name := range state.Watched {
 		if s.resource[name].held {
@@ -196,6 +206,10 @@ func (s *Steps) Wrap(next http.RoundTripper) http.RoundTripper {
 		case strings.Contains(r.URL.Path, "/leases"):
 			s.mu.Lock()
 			cut := s.cutLease
+			if !s.leases {
+				s.leases = true
+				s.presses++
+			}
 			s.mu.Unlock()
 			if cut {
 				return nil, errors.New("step mode: requests about leases do not come through")
@@ -223,9 +237,12 @@ func (s *Steps) write(next http.RoundTripper, r *http.Request) (*http.Response, 
 	lose := s.loseNext && err == nil
 	if lose {
 		s.loseNext = false
+		s.presses++
 	}
 	s.mu.Unlock()
 	if lose {
+		s.recorder.Record(trace.Event{Kind: trace.Note, Layer: "step mode",
+			Reason: "the answer of " + r.Method + " " + r.URL.Path + " is lost"})
 		_ = response.Body.Close()
 		return nil, errors.New("step mode: the answer was lost")
 	}

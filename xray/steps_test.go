@@ -125,6 +125,9 @@ func TestAWriteWhoseAnswerIsLostHasHappened(t *testing.T) {
 		synctest.Wait()
 		require.Len(s, s.informer.List(), 1)
 		require.NoError(s, s.create(s.client, "two"), "it was about one write")
+		state, _ := s.steps.state()
+		require.False(s, state.LoseNext, "the button is back")
+		require.Equal(s, 2, s.count(trace.Note), "it was pressed, and it has happened")
 	})
 }
 
@@ -134,6 +137,8 @@ func TestRequestsAboutLeasesAreCutOff(t *testing.T) {
 		s.press("cut the lease")
 		require.ErrorContains(s, s.client.Create(s.Context(), lease), "do not come through")
 		require.NoError(s, s.create(s.client, "one"))
+		state, _ := s.steps.state()
+		require.True(s, state.Leases)
 		s.press("restore the lease")
 		require.NoError(s, s.client.Create(s.Context(), lease))
 	})
@@ -141,6 +146,12 @@ func TestRequestsAboutLeasesAreCutOff(t *testing.T) {
 
 func TestWorkersThatAreHeldGoOnOneByOne(t *testing.T) {
 	inSteps(t, func(s *stepped) {
+		state, before := s.steps.state()
+		require.False(s, state.Workers || state.Leases, "there is no button for what is not there")
+		s.steps.HasWorkers()
+		state, after := s.steps.state()
+		require.True(s, state.Workers)
+		require.NotEqual(s, before, after, "the page is told")
 		var passed atomic.Int32
 		s.press("hold workers")
 		ctx, stop := context.WithCancelCause(s.Context())

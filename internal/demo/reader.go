@@ -12,6 +12,8 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 	"golang.org/x/term"
+
+	"github.com/loopwright/loopwright/cluster"
 )
 
 // What a reader takes in before the next step, if V=1 does not ask for all.
@@ -244,9 +246,9 @@ func (d *Demo) Linger(kinds ...string) {
 	d.lingered = true
 	d.print("")
 	kinds = append(kinds, "all", "configmaps", "secrets", "leases", "endpointslices")
-	kubectl := cmp.Or(d.Cluster.Kubectl, "kubectl")
+	kubectl := cluster.ShellWord(cmp.Or(d.Cluster.Kubectl, "kubectl"))
 	if d.Cluster.Kubeconfig != "" {
-		kubectl += " --kubeconfig " + d.Cluster.Kubeconfig + " \\\n " // a line of a terminal, and one of the shell
+		kubectl += " --kubeconfig " + cluster.ShellWord(d.Cluster.Kubeconfig) + " \\\n " // a line of a terminal, and one of the shell
 	}
 	// An interruption is as good as Enter: the story is over.
 	_, _ = d.prompt(fmt.Sprintf("%s\nThe objects stay until you press Enter. Look at them in another terminal:\n\n"+

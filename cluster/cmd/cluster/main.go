@@ -14,7 +14,6 @@ import (
 	"syscall"
 	"text/tabwriter"
 	"time"
-	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -162,18 +161,8 @@ func printReach(shown cluster.Status, out io.Writer) {
 	if shown.Mode == cluster.Current || shown.Kubeconfig == "" {
 		return
 	}
-	_, _ = fmt.Fprintf(out, "Point kubectl at it:\n  export KUBECONFIG=%s\n", quoted(shown.Kubeconfig))
+	_, _ = fmt.Fprintf(out, "Point kubectl at it:\n  export KUBECONFIG=%s\n", cluster.ShellWord(shown.Kubeconfig))
 	if shown.Kubectl != "" {
-		_, _ = fmt.Fprintf(out, "If you have no kubectl, use the one that was built along:\n  alias kubectl=%s\n", quoted(quoted(shown.Kubectl))) // the shell reads an alias twice
+		_, _ = fmt.Fprintf(out, "If you have no kubectl, use the one that was built along:\n  alias kubectl=%s\n", cluster.ShellWord(cluster.ShellWord(shown.Kubectl))) // the shell reads an alias twice
 	}
-}
-
-// quoted makes a path one word for a shell.
-func quoted(path string) string {
-	if strings.IndexFunc(path, func(r rune) bool {
-		return !strings.ContainsRune("/._-+@", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r)
-	}) < 0 {
-		return path
-	}
-	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
 }

@@ -352,6 +352,7 @@ func TestXRayHoldsTheWorkersAndTheWatch(t *testing.T) {
 	m := mini.NewManager(cluster)
 	informer, err := m.Cache.Informer(&corev1.ConfigMap{})
 	require.NoError(t, err)
+	steps.HasWorkers()
 	c := mini.NewController("pods", mini.ReconcilerFunc(func(ctx context.Context, req mini.Request) (mini.Result, error) {
 		if err := steps.Wait(ctx); err != nil {
 			return mini.Result{}, err
@@ -379,7 +380,7 @@ func TestXRayHoldsTheWorkersAndTheWatch(t *testing.T) {
 	require.NoError(t, by.Create(ctx, configMap("one")))
 	require.NoError(t, by.Create(ctx, configMap("two")))
 	running := `[data-controller="pods"] .workers`
-	require.NoError(t, b.do(until(shows(running, "default/one")), until(shows(`[data-controller="pods"] .queue`, "default/two"))))
+	require.NoError(t, b.do(until(shows(".held", "Held by step mode: the workers.")), until(shows(running, "default/one")), until(shows(`[data-controller="pods"] .queue`, "default/two"))))
 	require.NoError(t, keep(b, "xray-steps"))
 	require.NoError(t, b.do(button("One step"), until(shows(".write", "create Pod default/one ok")), until(shows(running, "default/two"))))
 	require.NoError(t, b.do(button("Go on"), until(shows(".write", "create Pod default/two ok"))))

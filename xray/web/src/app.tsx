@@ -52,7 +52,9 @@ export function App({ player }: { player: Player }) {
   }, [player])
 
   const { machine, now } = player
-  const found = troubles(machine, now)
+  // What somebody holds is not stuck.
+  const held = player.source === 'live' && !player.paused ? whatIsHeld(player.steps) : ''
+  const found = troubles(machine, now).filter((t) => !(player.steps?.holding && t.byReconcile))
   const empty = player.events.length === 0
   const said = useAnnounced(found)
   return <>
@@ -61,7 +63,8 @@ export function App({ player }: { player: Player }) {
     {player.error && <p class="error" role="alert">{player.error}</p>}
     <p class="unseen" role="status">{said}</p>
     <section class="troubles" aria-label="Troubles">
-      {!empty && found.length === 0 && <p class="fine">Nothing is stuck.</p>}
+      {held && <p class="held">Held by step mode: {held}.</p>}
+      {!empty && !held && found.length === 0 && <p class="fine">Nothing is stuck.</p>}
       <ul>
         {found.slice(0, shownTroubles).map((t) => <li key={t.id}>
           {t.text}
@@ -86,6 +89,7 @@ function useAnnounced(found: Trouble[]): string {
   const said = useRef('')
   const fresh = found.filter((t) => !known.current.has(t.id))
   if (fresh.length > 0) said.current = fresh.map((t) => t.text).join(' ')
+  if (found.length === 0) said.current = ''
   known.current = new Set(found.map((t) => t.id))
   return said.current
 }
@@ -134,15 +138,24 @@ function Header({ player, choose }: { player: Player; choose: (c: Chosen) => voi
   </header>
 }
 
+/** whatIsHeld says what the buttons of step mode keep from going on. */
+function whatIsHeld(steps: Steps | undefined): string {
+  if (!steps) return ''
+  return [steps.holding ? 'the workers' : '', ...steps.held.map((w) => `the watch of ${w}`), steps.cutLease ? 'the lease' : '']
+    .filter(Boolean).join(', ')
+}
+
 /** StepBar has the buttons that disturb the program, so that one can see what follows. */
 function StepBar({ player, steps }: { player: Player; steps: Steps }) {
   const [chosen, choose] = useState('')
   const watched = steps.watched.includes(chosen) ? chosen : steps.watched[0] ?? ''
   const held = steps.held.includes(watched)
-  const button = (text: string, press: string, resource = '') => <button onClick={() => void player.press(press, resource)}>{text}</button>
+  const button = (text: string, press: string, resource = '') => <button disabled={player.paused} onClick={() => void player.press(press, resource)}>{text}</button>
   return <section class="steps" aria-label="Step mode">
-    <span>workers</span>
-    {steps.holding ? <>{button('One step', 'one step')}{button('Go on', 'release workers')}</> : button('Hold', 'hold workers')}
+    {steps.workers && <>
+      <span>workers</span>
+      {steps.holding ? <>{button('One step', 'one step')}{button('Go on', 'release workers')}</> : button('Hold', 'hold workers')}
+    </>}
     {watched && <>
       <label>watch of <select value={watched} onChange={(e) => choose(e.currentTarget.value)}>{steps.watched.map((w) => <option key={w}>{w}</option>)}</select></label>
       {held ? button('Go on', 'release watch', watched) : button('Hold', 'hold watch', watched)}
@@ -151,8 +164,10 @@ function StepBar({ player, steps }: { player: Player; steps: Steps }) {
     </>}
     <span>next write</span>
     {steps.loseNext ? <b>its answer will be lost</b> : button('Lose the answer', 'lose an answer')}
-    <span>lease</span>
-    {steps.cutLease ? button('Reach it again', 'restore the lease') : button('Cut off', 'cut the lease')}
+    {steps.leases && <>
+      <span>lease</span>
+      {steps.cutLease ? button('Reach it again', 'restore the lease') : button('Cut off', 'cut the lease')}
+    </>}
   </section>
 }
 

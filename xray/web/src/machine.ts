@@ -452,6 +452,8 @@ export class Machine {
     const seen = this.versions.get(object)
     if (seen && (seen.gone ? w.verb !== 'create' : seen.version === w.version && w.version !== '')) { // the watch was faster than the answer
       w.echo = seen.at
+      const watched = this.watched.get(w.kind)
+      if (watched) watched.echoAt = Math.max(watched.echoAt, seen.at)
       return
     }
     const writes = this.unseen.get(object) ?? []

@@ -97,7 +97,7 @@ function ControllerView({ c, now, stuck, choose, watched }: ControllerProps) {
     <div class="handlers">
       {[...c.sources.values()].map((s) => <p key={s.kind} class={fresh(s.lastAt, now)}>
         {s.kind} <span class="number">{s.passed.toLocaleString('en')}</span>
-        {s.filtered > 0 && <span class="quiet"> · {s.filtered.toLocaleString('en')} filtered{s.filteredBy && ` by ${s.filteredBy}`}</span>}
+        {s.filtered > 0 && <span class="quiet" title={s.filteredBy}> · {s.filtered.toLocaleString('en')} filtered{isName(s.filteredBy) && ` by ${s.filteredBy}`}</span>}
       </p>)}
       {c.merged > 0 && <p class="quiet">{c.merged.toLocaleString('en')} merged in the queue</p>}
     </div>
@@ -117,6 +117,9 @@ function ControllerView({ c, now, stuck, choose, watched }: ControllerProps) {
     <Writes writes={c.writes} now={now} choose={choose} watched={watched} />
   </article>
 }
+
+/** A function without a name has a long one, which tells a reader nothing. */
+const isName = (predicate: string) => predicate !== '' && !/\.func\d|\.init\b/.test(predicate)
 
 interface Item { name: string; note: string; old?: boolean }
 
@@ -147,6 +150,7 @@ function WriteView({ w, now, expected, story }: { w: Write; now: number; expecte
   return <button class={`write ${w.outcome ? 'bad' : ''} ${fresh(w.at, now)}`} onClick={story} title={w.reason}>
     <b>{w.verb}</b> {w.kind} {w.key}
     <span> {result}{w.took > 0 && ` in ${span(w.took)}`}{w.echo > w.at ? `, back after ${span(w.echo - w.at)}` : w.echo > 0 ? ', back before the answer' : w.outcome || !expected ? '' : ', not back yet'}</span>
+    {w.reason && <span class="reason">{w.reason.split('\n')[0]}</span>}
   </button>
 }
 

@@ -8,10 +8,12 @@ const kept = 200_000
 
 /** Steps is the state of the buttons of step mode. */
 export interface Steps {
+  workers: boolean // can be held
   holding: boolean
   watched: string[]
   held: string[]
   loseNext: boolean
+  leases: boolean // there are some
   cutLease: boolean
 }
 

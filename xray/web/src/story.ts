@@ -33,7 +33,9 @@ export function story(all: Event[], object: string, name: string): Story {
   return { events, why: why(events, name), ...parts(events, name) }
 }
 
-const changed: Record<string, string> = { create: 'was created', delete: 'was deleted' }
+const changed: Record<string, string> = {
+  '': 'changed', update: 'changed', create: 'was created', delete: 'was deleted', 'first listing': 'was in the first list',
+}
 
 function why(events: Event[], name: string): string {
   const starts = events.flatMap((e, i) => (e.kind === 'reconcile start' ? [i] : []))
@@ -47,13 +49,14 @@ function why(events: Event[], name: string): string {
   const before = starts.filter((i) => events[i]!.layer === start.layer).at(-2) ?? -1
   const since = events.slice(before + 1, last).filter((e) => e.layer === start.layer || e.kind === 'watch event')
   const causes = since.filter((e) => e.kind === 'handler' && key(e.toNamespace, e.toName) === name)
-    .map((e) => `${e.object} ${key(e.namespace, e.name)} ${changed[e.op] ?? 'changed'}${e.version ? ` (version ${e.version})` : ''}`)
+    .map((e) => `${e.object} ${key(e.namespace, e.name)} ${changed[e.op] ?? `(${e.op})`}${e.version ? ` (version ${e.version})` : ''}`)
   const delay = since.findLast((e) => e.kind === 'delay')
   const taken = since.findLast((e) => e.kind === 'dequeue')
   const because = causes.length ? [...new Set(causes)].slice(-3).join(', ')
     : start.reason || (delay ? `an alarm was set for it ${span(delay.took)} before` : 'of something the recorder no longer has')
   const more = new Set(causes).size - 3
-  return `${start.layer} reconciled ${name} at ${clock(start.at)} because ${because}` +
+  const over = events.slice(last).some((e) => e.kind === 'reconcile end' && e.layer === start.layer)
+  return `${start.layer} ${over ? 'reconciled' : 'has been reconciling'} ${name} ${over ? 'at' : 'since'} ${clock(start.at)} because ${because}` +
     (more > 0 ? ` and ${more} more` : '') + (taken ? `; it had waited ${span(taken.took)} in the queue` : '') + '.'
 }
 

@@ -23,14 +23,14 @@ export function StoryView({ chosen, events, now, close, choose }: Props) {
     <button class="close" onClick={close} aria-label="Close">×</button>
     <h2>{chosen.object} {chosen.name}</h2>
     <p class="why-line">{s.why}</p>
-    <Axis parts={[['queue', s.waits], ['reconcile', s.reconciles], ['write', s.writes]]}
+    {shown.length > 0 && <Axis parts={[['queue', s.waits], ['reconcile', s.reconciles], ['write', s.writes]]}
       watch={s.events.filter((e) => e.kind === 'watch event')} from={shown[0]?.at ?? now}
-      to={[...s.waits, ...s.reconciles].some((p) => p.to === 0) ? now : shown.at(-1)?.at ?? now} />
+      to={[...s.waits, ...s.reconciles].some((p) => p.to === 0) ? now : shown.at(-1)?.at ?? now} />}
     {s.events.length > listed && <p class="quiet">The last {listed} of {plural(s.events.length, 'event')}.</p>}
-    <ol>
-      {shown.map((e) => {
+    <ol reversed>
+      {shown.toReversed().map((e) => {
         const name = key(e.namespace, e.name)
-        const other = name !== chosen.name
+        const other = name !== chosen.name || chosen.object !== '' && e.object !== '' && e.object !== chosen.object
         return <li key={e.seq} class={`${kindClass(e)} ${e.outcome.replace(' ', '-')}`}>
           <time>{clock(e.at)}</time> <span class="layer">{e.layer}</span> <b>{e.kind}</b>{' '}
           {other && name && <><button class="link" onClick={() => choose({ object: e.object, name })}>{e.object} {name}</button>{' '}</>}

@@ -8,6 +8,7 @@ export interface Trouble {
   about: string // the kind or the controller
   key: string // of the request; may be empty
   text: string
+  byReconcile?: boolean // because it takes long
 }
 
 const slow = 5_000 // a reconcile that takes longer blocks a worker
@@ -73,7 +74,8 @@ export function missingRule(reason: string): string {
 
 function ofController(c: Controller, now: number): Trouble[] {
   const all: Trouble[] = []
-  const add = (id: string, key: string, text: string) => all.push({ id: `${c.name} ${id} ${key}`, about: c.name, key, text })
+  const add = (id: string, key: string, text: string) =>
+    all.push({ id: `${c.name} ${id} ${key}`, about: c.name, key, text, byReconcile: id === 'blocked' || id === 'slow' })
   const running = [...c.running.values()].filter((r) => now - r.since > slow).sort((a, b) => a.since - b.since)
   const waiting = [...c.waiting.values()]
   const oldest = Math.min(...waiting.map((w) => w.since))

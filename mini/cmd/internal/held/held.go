@@ -10,6 +10,7 @@ import (
 
 // Reconciler waits before each reconcile while the workers are held.
 func Reconciler(steps *xray.Steps, r mini.Reconciler) mini.Reconciler {
+	steps.HasWorkers()
 	return mini.ReconcilerFunc(
 		func(ctx context.Context, req mini.Request) (mini.Result, error) {
 			if err := steps.Wait(ctx); err != nil {
