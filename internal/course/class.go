@@ -90,7 +90,7 @@ func (c *class) copyFrom(dir string) (done func(), err error) {
 	r := c.n.repo
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return nil, fmt.Errorf("looking for learners: %w", err)
+		return nil, noClass(dir, err)
 	}
 	if err := r.makeState(classDir); err != nil {
 		return nil, err
@@ -128,11 +128,29 @@ func (c *class) copyFrom(dir string) (done func(), err error) {
 	}
 	if len(c.homes) == 0 {
 		done()
-		why := append([]string{"it must have the file of each of them that `make submit` has written, " +
-			"or a directory for each of them, which holds what their my/ does"}, c.leftOut...)
-		return nil, fmt.Errorf("there are no learners in %s: %s", dir, strings.Join(why, "\n"))
+		return nil, noLearners{dir, c.leftOut}
 	}
 	return done, nil
+}
+
+// noLearners is the error where a class begins: nobody has handed in yet.
+type noLearners struct {
+	dir     string
+	leftOut []string
+}
+
+func (e noLearners) Error() string {
+	why := append([]string{"it must have the file of each of them that `make submit` has written, " +
+		"or a directory for each of them, which holds what their my/ does"}, e.leftOut...)
+	return fmt.Sprintf("there are no learners in %s: %s", e.dir, strings.Join(why, "\n"))
+}
+
+// noClass is the error of a directory that cannot be read.
+func noClass(dir string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("looking for learners: %w\nMake the directory: `mkdir -p %q`", err, dir)
+	}
+	return fmt.Errorf("looking for learners: %w", err)
 }
 
 // packed are the ends of the names of files that have to be unpacked first.

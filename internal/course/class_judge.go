@@ -78,7 +78,11 @@ func (c *class) judge(ctx context.Context, e Exercise, status io.Writer) error {
 	if len(unknown) == 0 {
 		return nil
 	}
-	fmt.Fprintf(status, "exercise %s: %d solutions to judge ...\n", e.ID(), len(unknown))
+	solutions := "solutions"
+	if len(unknown) == 1 {
+		solutions = "solution"
+	}
+	fmt.Fprintf(status, "exercise %s: %d %s to judge ...\n", e.ID(), len(unknown), solutions)
 	found, err := c.n.judgeLearners(ctx, e, unknown)
 	if err != nil {
 		return fmt.Errorf("exercise %s: %w", e.ID(), err)

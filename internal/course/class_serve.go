@@ -13,7 +13,9 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -41,7 +43,7 @@ func (r *Repo) ServeClass(
 ) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return fmt.Errorf("looking for learners: %w", err)
+		return noClass(dir, err)
 	}
 	defer root.Close()
 	listener, err := net.Listen("tcp", ":"+strconv.Itoa(o.Port))
@@ -55,14 +57,22 @@ func (r *Repo) ServeClass(
 func (r *Repo) serveClass(
 	ctx context.Context, listener net.Listener, dir *os.Root, o ClassOptions, w, status io.Writer,
 ) error {
-	s := &classServer{token: newToken(), dir: dir}
+	room, here := hosts(listener.Addr())
+	s := &classServer{token: newToken(), room: room, dir: dir}
 	server := &http.Server{
 		Handler: s.handler(), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute,
 	}
-	fmt.Fprintln(w, "The class is here until Ctrl-C. People in the room need one of these addresses:")
-	for _, host := range hosts(listener.Addr()) {
-		fmt.Fprintf(w, "  http://%s/?token=%s\n", host, s.token)
+	list := func(title string, hosts []string) {
+		if len(hosts) > 0 {
+			fmt.Fprintln(w, title)
+		}
+		for _, host := range hosts {
+			fmt.Fprintf(w, "  http://%s/?token=%s\n", host, s.token)
+		}
 	}
+	fmt.Fprintln(w, "The class is here until Ctrl-C.")
+	list("People in the room need one of these addresses:", room)
+	list("On this machine:", here)
 	fmt.Fprintln(w)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -91,24 +101,28 @@ func (r *Repo) serveClass(
 // newToken can be typed from the board, and has 50 random bits.
 func newToken() string { return strings.ToLower(rand.Text()[:10]) }
 
-// hosts are the addresses at which others reach a listener.
-func hosts(at net.Addr) []string {
-	listening, err := netip.ParseAddrPort(at.String())
-	if err != nil || !listening.Addr().IsUnspecified() {
-		return []string{at.String()}
-	}
-	found, _ := net.InterfaceAddrs() // without them there is still this machine
-	addrs := []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1})}
-	for _, a := range found {
-		if prefix, err := netip.ParsePrefix(a.String()); err == nil {
-			addrs = append(addrs, prefix.Addr())
+// hosts are the addresses at which the room reaches a listener, and those for this machine only.
+func hosts(at net.Addr) (room, here []string) {
+	listening := netip.MustParseAddrPort(at.String())
+	addrs := []netip.Addr{listening.Addr()}
+	if listening.Addr().IsUnspecified() {
+		addrs[0] = netip.AddrFrom4([4]byte{127, 0, 0, 1})
+		found, _ := net.InterfaceAddrs() // without them there is still this machine
+		for _, a := range found {
+			if prefix, err := netip.ParsePrefix(a.String()); err == nil {
+				addrs = append(addrs, prefix.Addr())
+			}
 		}
 	}
-	var all []string
 	for _, addr := range forPeople(addrs) {
-		all = append(all, netip.AddrPortFrom(addr, listening.Port()).String())
+		host := netip.AddrPortFrom(addr, listening.Port()).String()
+		if addr.IsLoopback() {
+			here = append(here, host)
+		} else {
+			room = append(room, host)
+		}
 	}
-	return all
+	return room, here
 }
 
 // forPeople leaves out the addresses that a browser cannot use, and sorts the others: those that
@@ -133,6 +147,7 @@ func forPeople(addrs []netip.Addr) []netip.Addr {
 // classServer serves the page of a class, and stores what learners hand in.
 type classServer struct {
 	token string
+	room  []string // the addresses that others can use
 	dir   *os.Root // where what is handed in goes
 
 	mu    sync.Mutex // guards shown
@@ -144,6 +159,8 @@ type board struct {
 	Judging   bool
 	Judged    string // when; empty before the first time
 	Problem   string // why the last time ended without verdicts
+	Address   string // for others to type, without the token
+	Nobody    bool   // has handed in yet
 	Bars      []bar
 	Header    []string
 	Rows      [][]string
@@ -172,15 +189,20 @@ func (s *classServer) begin() {
 	s.shown.Judging = true
 }
 
-// show keeps what was shown before if there is an error.
+// show keeps what was shown before if judging has failed.
 func (s *classServer) show(c *class, err error, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err != nil {
+	var none noLearners
+	switch {
+	case errors.As(err, &none):
+		s.shown = board{Nobody: true, LeftOut: none.leftOut}
+	case err != nil:
 		s.shown.Judging, s.shown.Problem = false, err.Error()
 		return
+	default:
+		s.shown = newBoard(c)
 	}
-	s.shown = newBoard(c)
 	s.shown.Judged = now.Format("15:04")
 }
 
@@ -202,7 +224,7 @@ func newBar(c *class, e Exercise) bar {
 	for _, v := range c.verdicts[e.Name] {
 		count[v.state]++
 	}
-	b := bar{Title: e.ID() + ": " + e.Title, All: len(c.homes), Solved: count[solved]}
+	b := bar{Title: e.ID() + ": " + e.Mine(), All: len(c.homes), Solved: count[solved]}
 	for _, state := range e.states() {
 		if n := count[state]; n > 0 {
 			b.Segments = append(b.Segments, segment{state, kind(state), n})
@@ -237,15 +259,25 @@ func kind(state string) string {
 //go:embed class_serve.html
 var classPages string
 
-var classPage = template.Must(template.New("").Parse(classPages))
+var classPage = template.Must(
+	template.New("").Funcs(template.FuncMap{"code": code}).Parse(classPages))
+
+var backticks = regexp.MustCompile("`([^`]*)`")
+
+// code shows as code what a message for the terminal has between backticks.
+func code(text string) template.HTML {
+	return template.HTML(
+		backticks.ReplaceAllString(template.HTMLEscapeString(text), "<code>$1</code>"))
+}
 
 // handler answers those who have the token.
 func (s *classServer) handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
 		b := s.shown // its slices never change
 		s.mu.Unlock()
+		b.Address = s.address(r.Host)
 		s.write(w, http.StatusOK, "board", b)
 	})
 	mux.HandleFunc("GET /hand-in", func(w http.ResponseWriter, _ *http.Request) {
@@ -269,6 +301,17 @@ func (s *classServer) handler() http.Handler {
 		}
 		sameOrigin.ServeHTTP(w, r)
 	})
+}
+
+// address is the one at which this browser has found the page: the teacher chooses. If it is this
+// machine's own, nobody else can use it.
+func (s *classServer) address(host string) string {
+	name := (&url.URL{Host: host}).Hostname()
+	addr, _ := netip.ParseAddr(name) // another name is no address
+	if len(s.room) > 0 && (name == "localhost" || addr.IsLoopback()) {
+		return s.room[0]
+	}
+	return host
 }
 
 // write fills in a page. An error means that the browser has gone away.

@@ -74,8 +74,9 @@ func TestTheRoomSeesHowFarTheClassIsAndWhere(t *testing.T) {
 	s.begin()
 	assert.Contains(t, s.page(t), "Judging ...")
 
-	queue := Exercise{Number: 6, Name: "06-queue", Title: "write mini/queue.go", Tests: make([]string, 16)}
-	lease := Exercise{Number: 13, Name: "13-lease", Title: "write mini/lease.go"}
+	queue := Exercise{Number: 6, Name: "06-queue", Replaces: "mini/queue.go"}
+	queue.Tests = make([]string, 16)
+	lease := Exercise{Number: 13, Name: "13-lease", Replaces: "mini/lease.go"}
 	c := &class{exercises: []Exercise{queue, lease}, verdicts: map[string][]verdict{
 		lease.Name: {{state: notBegun}, {state: notBegun}, {state: notBegun}, {state: notBegun},
 			{state: notBegun}, {state: notBegun}, {state: notBegun}},
@@ -91,7 +92,7 @@ func TestTheRoomSeesHowFarTheClassIsAndWhere(t *testing.T) {
 	text := words(page)
 	assert.NotContains(t, text, "Judging")
 	assert.Contains(t, text, "Judged at 09:30.")
-	assert.Contains(t, text, "6: write mini/queue.go 1 of 7 solved, 4 on the way 1 1 2 1 1 1 "+
+	assert.Contains(t, text, "6: my/06-queue/queue.go 1 of 7 solved, 4 on the way 1 1 2 1 1 1 "+
 		"solved: 1 12 of 16: 1 4 of 16: 2 does not compile: 1 filled in: 1 not begun: 1")
 	assert.Contains(t, page, `<span class="on-the-way" style="flex-grow: 2">2</span>`)
 	assert.Contains(t, text, "Exercises that nobody has begun: 1.")
@@ -100,10 +101,53 @@ func TestTheRoomSeesHowFarTheClassIsAndWhere(t *testing.T) {
 	assert.Contains(t, text, "zoe.zip is left out")
 	assert.NotContains(t, text, "panics", "what does not hold is between the teacher and the learner")
 
-	s.show(nil, errors.New("there is a typo in the tree"), time.Now())
+	s.show(nil, errors.New("a typo <b> in the tree: `go vet` says more"), time.Now())
+	assert.Contains(t, s.page(t), "a typo &lt;b&gt; in the tree: <code>go vet</code> says more")
 	text = words(s.page(t))
-	assert.Contains(t, text, "there is a typo in the tree")
 	assert.Contains(t, text, "ben 4 of 16", "the last result is still there")
+}
+
+// The first page of a day is on the projector, and learners must find in it what to do.
+func TestThePageOfAnEmptyClassSaysHowToHandIn(t *testing.T) {
+	t.Parallel()
+	s, dir := serverOf(t)
+	r := tinyTree(t, nil)
+	put(t, dir, "zoe.zip", "PK")
+	_, err := r.judgeClass(t.Context(), dir, ClassOptions{}, io.Discard)
+	s.show(nil, err, time.Date(2026, 5, 1, 9, 30, 0, 0, time.UTC))
+	page := s.page(t)
+	text := words(page)
+	assert.Contains(t, text, "Judged at 09:30.")
+	assert.Contains(t, text, "Nobody has handed in yet.")
+	assert.Contains(t, page, "<code>make submit NAME=ada</code>")
+	assert.Contains(t, page, `<a href="hand-in?token=abc">Hand in</a> that file.`)
+	assert.Contains(t, text, "zoe.zip is left out: unpack it")
+	assert.NotContains(t, text, "there are no learners")
+	assert.NotContains(t, text, "`")
+
+	s.show(&class{homes: []learnerHome{{name: "ada"}}}, nil, time.Now())
+	assert.NotContains(t, words(s.page(t)), "Nobody has handed in yet.")
+}
+
+// What is on the projector is typed by people at other machines.
+func TestThePageShowsTheAddressThatOthersCanType(t *testing.T) {
+	t.Parallel()
+	s, _ := serverOf(t)
+	for _, c := range []struct{ opened, room, shown string }{
+		{"127.0.0.1:8080", "192.168.1.5:8080", "192.168.1.5:8080"},
+		{"localhost:8080", "192.168.1.5:8080", "192.168.1.5:8080"},
+		{"10.0.0.7:8080", "192.168.1.5:8080", "10.0.0.7:8080"},
+		{"[2001:db8::7]:8080", "192.168.1.5:8080", "[2001:db8::7]:8080"},
+		{"127.0.0.1:8080", "", "127.0.0.1:8080"},
+	} {
+		if s.room = nil; c.room != "" {
+			s.room = []string{c.room}
+		}
+		r := httptest.NewRequest(http.MethodGet, "/?token=abc", nil)
+		r.Host = c.opened
+		_, page := s.answer(r)
+		assert.Contains(t, page, `<p class="address">http://`+c.shown+"/?token=abc</p>", c.opened)
+	}
 }
 
 // What a verdict says and a bar does not count is a learner that the teacher does not see.
@@ -199,6 +243,7 @@ func TestNothingElseCanBeHandedIn(t *testing.T) {
 		code, body := s.answer(handingIn(t, c.file, c.text))
 		assert.Equal(t, c.code, code, "%s: %s", c.file, body)
 		assert.Contains(t, words(body), c.problem, c.file)
+		assert.NotContains(t, body, "`", c.file)
 		assert.Equal(t, before, filesIn(t, dir), c.file)
 	}
 	code, body := s.answer(httptest.NewRequest(http.MethodPost, "/hand-in?token=abc", nil))
@@ -243,6 +288,11 @@ func TestTheAddressThatIsEasyToTypeComesFirst(t *testing.T) {
 	}
 	got = forPeople(append(addrs, addrs[0]))
 	assert.Equal(t, []netip.Addr{addrs[4], addrs[3], addrs[0]}, got)
+	_, here := hosts(&net.TCPAddr{IP: net.IPv6unspecified, Port: 8080})
+	assert.Equal(t, []string{"127.0.0.1:8080"}, here)
+	room, here := hosts(&net.TCPAddr{IP: net.IPv4(192, 168, 1, 5), Port: 8080})
+	assert.Equal(t, []string{"192.168.1.5:8080"}, room)
+	assert.Empty(t, here)
 }
 
 // The teacher starts it once, and takes the network away with Ctrl-C.
@@ -262,6 +312,7 @@ func TestAServedClassIsJudgedAndEndsWithCtrlC(t *testing.T) {
 	go func() { ended <- r.serveClass(ctx, listener, root, ClassOptions{}, out, io.Discard) }()
 	<-judged.Done()
 	assert.Contains(t, out.String(), "learner  solved\nada      0\n", "the teacher reads it here, too")
+	assert.Contains(t, out.String(), "until Ctrl-C.\nOn this machine:\n  http://127.0.0.1:")
 	address := regexp.MustCompile(`http://\S+`).FindString(out.String())
 	answer, err := http.Get(address)
 	require.NoError(t, err)

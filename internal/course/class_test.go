@@ -188,7 +188,7 @@ func TestWhatIsKnownIsNotJudgedAgain(t *testing.T) {
 	assert.Equal(t, first, second)
 	put(t, dir, "ben/01-sum/sum.go", sum("return 6"))
 	third, status := classTable(t, r, dir, ClassOptions{})
-	assert.Equal(t, "exercise 1: 1 solutions to judge ...\n", status)
+	assert.Equal(t, "exercise 1: 1 solution to judge ...\n", status)
 	assert.NotEqual(t, first, third)
 }
 
@@ -235,6 +235,12 @@ func TestADirectoryWithoutLearnersIsAnError(t *testing.T) {
 	dir := t.TempDir()
 	assert.ErrorContains(t, r.Class(t.Context(), dir, ClassOptions{}, io.Discard, io.Discard), "there are no learners in "+dir)
 	assert.ErrorContains(t, r.Class(t.Context(), dir+"/none", ClassOptions{}, io.Discard, io.Discard), "looking for learners")
+	for _, look := range []func(context.Context, string, ClassOptions, io.Writer, io.Writer) error{
+		r.Class, r.WatchClass, r.ServeClass,
+	} {
+		err := look(t.Context(), dir+"/none", ClassOptions{}, io.Discard, io.Discard)
+		assert.ErrorContains(t, err, "\nMake the directory: `mkdir -p \""+dir+"/none\"`")
+	}
 }
 
 // Ctrl-C ends it, and no copies stay behind.

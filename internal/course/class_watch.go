@@ -28,7 +28,7 @@ func watchClass(
 	ctx context.Context, dir string, w io.Writer, judge func() (*class, error),
 ) error {
 	if _, err := os.ReadDir(dir); err != nil {
-		return fmt.Errorf("looking for learners: %w", err)
+		return noClass(dir, err)
 	}
 	look := func() string { return stamps(dir) }
 	onChange(ctx, look, func() {

@@ -135,20 +135,22 @@ func (m machine) judgeMake() finding {
 
 func (m machine) judgeDisk() finding {
 	needed, why := int64(diskAtFirst), "Go's caches and the control plane"
+	amount := inGigabytes(needed)
 	if m.built {
 		needed, why = diskLater, "what the exercises compile, and a cluster"
+		amount = inGigabytes(needed) + " besides what is built already"
 	}
 	switch {
 	case m.free == 0:
 		return finding{note, fmt.Sprintf("How much disk is free at %s is unknown. The course needs "+
-			"%s, for %s.", m.caches, inGigabytes(needed), why)}
+			"%s, for %s.", m.caches, amount, why)}
 	case m.free < needed:
 		return finding{stop, fmt.Sprintf("%s of disk are free at %s, and the course needs %s, for %s. "+
 			"Make room there, or let GOCACHE and GOMODCACHE name directories on a larger disk.",
-			inGigabytes(m.free), m.caches, inGigabytes(needed), why)}
+			inGigabytes(m.free), m.caches, amount, why)}
 	}
 	return finding{fine, fmt.Sprintf("%s of disk are free at %s; the course needs %s.",
-		inGigabytes(m.free), m.caches, inGigabytes(needed))}
+		inGigabytes(m.free), m.caches, amount)}
 }
 
 func (m machine) judgeMemory() finding {

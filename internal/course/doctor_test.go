@@ -41,7 +41,7 @@ func TestEachFaultOfAMachineHasASentenceThatSaysWhatToDo(t *testing.T) {
 		"no make": {func(m *machine) { m.broken = map[string]error{"make": no} },
 			stop, "make does not answer (not found). Install it"},
 		"a full disk": {func(m *machine) { m.free = 2 * gigabyte },
-			stop, "2 GB of disk are free at /cache, and the course needs 3 GB"},
+			stop, "2 GB of disk are free at /cache, and the course needs 3 GB besides what is built already"},
 		"no such disk": {func(m *machine) { m.free = 0 },
 			note, "How much disk is free at /cache is unknown."},
 		"8 GB": {func(m *machine) { m.memory = 7_600_000_000 },
@@ -79,9 +79,10 @@ func TestTheFirstBuildNeedsMoreDiskThanADay(t *testing.T) {
 	m := good()
 	m.free = 9 * gigabyte
 	assert.Equal(t, fine, m.judgeDisk().state)
+	assert.Contains(t, m.judgeDisk().text, "the course needs 3 GB besides what is built already.")
 	m.built = false
 	assert.Equal(t, stop, m.judgeDisk().state)
-	assert.Contains(t, m.judgeDisk().text, "9 GB of disk are free at /cache, and the course needs 10")
+	assert.Contains(t, m.judgeDisk().text, "9 GB of disk are free at /cache, and the course needs 10 GB, for")
 }
 
 // A script that prepares a room needs the answer, and a learner who lacks something does not need

@@ -37,11 +37,15 @@ func (r *Repo) Submit(ctx context.Context, name string, w io.Writer) error {
 	}
 	archive := &txtar.Archive{Comment: []byte("The solutions of " + name + ", for `make class`.\n")}
 	t := table{header: []string{"exercise", "files"}}
+	next := "`make exercise-1` begins"
 	var leftOut []string
 	for _, e := range exercises {
 		files, given, err := r.toSubmit(e)
 		if err != nil {
 			return fmt.Errorf("submitting exercise %s: %w", e.ID(), err)
+		}
+		if given == stillStub {
+			next = fmt.Sprintf("exercise %s is open, write %s", e.ID(), e.Mine())
 		}
 		if given != "" {
 			leftOut = append(leftOut, fmt.Sprintf("Exercise %s is left out: it is %s.\n", e.ID(), given))
@@ -60,8 +64,8 @@ func (r *Repo) Submit(ctx context.Context, name string, w io.Writer) error {
 		}
 	}
 	if len(t.rows) == 0 {
-		return fmt.Errorf("there is nothing of yours in %s/ yet: `make exercise-1` begins\n%s",
-			myDir, strings.Join(leftOut, ""))
+		return fmt.Errorf("there is nothing of yours in %s/ yet: %s\n%s", myDir, next,
+			strings.Join(leftOut, ""))
 	}
 	to := path.Join(myDir, name+submitted)
 	if err := os.WriteFile(r.Abs(to), txtar.Format(archive), 0o644); err != nil {
@@ -75,6 +79,8 @@ func (r *Repo) Submit(ctx context.Context, name string, w io.Writer) error {
 	return nil
 }
 
+const stillStub = "still the stub"
+
 // toSubmit are the files of an exercise that are the learner's own. If the solution is not, given
 // says what it is.
 func (r *Repo) toSubmit(e Exercise) (files map[string][]byte, given string, err error) {
@@ -82,7 +88,7 @@ func (r *Repo) toSubmit(e Exercise) (files map[string][]byte, given string, err 
 		return nil, "", nil
 	}
 	if stub, err := r.untouched(e); err != nil || stub {
-		return nil, "still the stub", err
+		return nil, stillStub, err
 	}
 	if reference, err := r.isReference(e.Mine(), e); err != nil || reference {
 		return nil, "the reference", err

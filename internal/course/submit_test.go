@@ -77,6 +77,7 @@ func TestALearnerIsToldWhatCannotBeSubmitted(t *testing.T) {
 	submit := func(name string) error { return r.Submit(t.Context(), name, &strings.Builder{}) }
 	assert.ErrorContains(t, submit("ada"), "there is nothing of yours in my/ yet: `make exercise-1`")
 	put(t, r.Root, "my/01-sum/sum.go", stub)
+	assert.ErrorContains(t, submit("ada"), "yet: exercise 1 is open, write my/01-sum/sum.go\n")
 	assert.ErrorContains(t, submit("ada"), "Exercise 1 is left out: it is still the stub.")
 	put(t, r.Root, "my/01-sum/sum.go", sum("return 5")+"\nconst _ = `\n-- a --\n`\n")
 	assert.ErrorContains(t, submit("ada"), "my/01-sum/sum.go has a line such as \"-- name --\"")
@@ -91,6 +92,7 @@ func TestALearnerIsToldWhatCannotBeSubmitted(t *testing.T) {
 	assert.ErrorContains(t, submit(" \n"), "who are you?")
 	assert.NoError(t, submit("José Müller-2"))
 	assert.FileExists(t, r.Abs("my/José-Müller-2.txtar"))
+	assert.NoError(t, submit("Zoe\u0308"), "macOS may write a letter and its dots apart")
 }
 
 // Most learners have told git who they are.
