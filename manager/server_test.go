@@ -275,7 +275,7 @@ func TestTheServersOfTheOptionsServe(t *testing.T) {
 	profiles(xray.New(m.options.Recorder)).ServeHTTP(answer,
 		httptest.NewRequest(http.MethodGet, xray.Path+"timeline", nil))
 	require.Equal(t, http.StatusOK, answer.Code)
-	require.Contains(t, answer.Body.String(), "all have ended")
+	require.Contains(t, answer.Body.String(), "leader-elected")
 }
 
 // silence is a listener to which nobody connects, so that it works in a bubble.

@@ -6,7 +6,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,22 +21,27 @@ import (
 func TestAClassIsJudgedAgainWhenSomethingHasChangedAndIsComplete(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
+		var mu sync.Mutex // guards both
 		state, judged := "a", []string{}
+		look := func() string { mu.Lock(); defer mu.Unlock(); return state }
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
-			onChange(ctx, func() string { return state }, func() { judged = append(judged, state) })
+			onChange(ctx, look, func() { now := look(); mu.Lock(); defer mu.Unlock(); judged = append(judged, now) })
 		}()
 		pass := func(d time.Duration) { time.Sleep(d); synctest.Wait() }
-		pass(time.Hour)
-		assert.Equal(t, []string{"a"}, judged, "nothing has changed")
+		soFar := func() []string { mu.Lock(); defer mu.Unlock(); return slices.Clone(judged) }
+		pass(time.Hour + classPeriod/2) // from now on between two looks
+		assert.Equal(t, []string{"a"}, soFar(), "nothing has changed")
 		for _, part := range []string{"b", "bb", "bbb"} {
+			mu.Lock()
 			state = part
+			mu.Unlock()
 			pass(classPeriod)
 		}
-		assert.Equal(t, []string{"a"}, judged, "it is still being copied")
+		assert.Equal(t, []string{"a"}, soFar(), "it is still being copied")
 		pass(time.Hour)
-		assert.Equal(t, []string{"a", "bbb"}, judged)
+		assert.Equal(t, []string{"a", "bbb"}, soFar())
 		cancel()
 		<-ended
 	})
