@@ -68,8 +68,8 @@ func Page(name string, recording []byte) []byte {
 	var embedded bytes.Buffer
 	fmt.Fprintf(&embedded, "<script type=\"text/plain\" id=\"recording\" data-name=\"%s\">\n%s</script>\n",
 		html.EscapeString(name), lines)
-	return bytes.Replace(page, []byte("<div id=\"app\">"),
-		append(embedded.Bytes(), "<div id=\"app\">"...), 1)
+	return bytes.Replace(page, []byte("<div id=\"xray\">"),
+		append(embedded.Bytes(), "<div id=\"xray\">"...), 1)
 }
 
 // listen serves on a free port. ended receives why it has ended: nil if ctx has.

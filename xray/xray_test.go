@@ -31,7 +31,7 @@ func TestThePageIsMadeOfTheSourcesThatAreHere(t *testing.T) {
 func TestAPageWithARecordingIsOneFile(t *testing.T) {
 	got := string(Page(`a "bug"`, []byte(`{"reason":"</script><b>"}`+"\n")))
 	require.Contains(t, got, `data-name="a &#34;bug&#34;">`+"\n"+`{"reason":"\u003c/script>\u003cb>"}`+"\n</script>\n")
-	require.Less(t, strings.Index(got, `id="recording"`), strings.Index(got, `<div id="app">`))
+	require.Less(t, strings.Index(got, `id="recording"`), strings.Index(got, `<div id="xray">`))
 	require.Greater(t, len(got), len(page))
 }
 

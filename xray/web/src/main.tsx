@@ -4,7 +4,7 @@ import { Player } from './player'
 import './style.css'
 
 const player = new Player()
-render(<App player={player} />, document.getElementById('app')!)
+render(<App player={player} />, document.getElementById('xray')!)
 
 // Served by a program, the page shows it. With ?recording=FILE it shows a file beside it. A
 // recording may be in the page, too.
