@@ -161,10 +161,10 @@ func TestThePortThatIsAskedForIsUsedEvenIfItWasEtcds(t *testing.T) {
 	assert.Contains(t, printed, fmt.Sprintf("https://127.0.0.1:%d", state.EtcdPort))
 }
 
-// killParts ends parts as a crash does.
+// killParts ends parts as a crash does: the last first, because a part that loses those before it may end by itself.
 func killParts(t testing.TB, dir string, parts ...Part) {
 	t.Helper()
-	for _, part := range parts {
+	for _, part := range slices.Backward(parts) {
 		require.NoError(t, kill(part, place{dir: dir}))
 	}
 }
