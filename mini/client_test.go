@@ -538,6 +538,7 @@ func TestTheFlightRecorderShowsWrites(t *testing.T) {
 		require.Equal(w, trace.Failed, events[2].Outcome)
 		require.NotEmpty(w, events[2].Reason)
 		require.Equal(w, "client", events[0].Layer)
+		require.Less(w, events[0].Took, time.Hour)
 		require.Equal(w, "shop default one",
 			events[2].Layer+" "+events[2].ToNamespace+" "+events[2].ToName, "who wrote, and for what")
 	})
