@@ -73,6 +73,11 @@ func TestAnAlarmIsRememberedUntilItHasRung(t *testing.T) {
 	o.note(taken)
 	o.note(event(trace.Done, "one"))
 	require.Equal(t, []string{"delay one"}, names(o.before(10)), "a change came before it")
+	require.Empty(t, o.before(1), "the ring has it still")
+	later := alarm
+	later.Outcome, later.Took = trace.Deduplicated, time.Hour
+	o.note(later)
+	require.Equal(t, time.Minute, o.before(10)[0].Took, "the earlier one counts")
 	taken.At = 2 * time.Minute
 	o.note(taken)
 	o.note(event(trace.Done, "one"))
@@ -105,6 +110,10 @@ func TestWhatIsRememberedHasABound(t *testing.T) {
 		o.note(event(trace.Enqueue, fmt.Sprint(i)))
 	}
 	require.Len(t, o.requests, maxRequests)
+	again := event(trace.Enqueue, "0")
+	again.Reason = "again"
+	o.note(again)
+	require.Equal(t, "again", o.requests[slot{is: waiting, layer: "shop", namespace: "default", name: "0"}].Reason)
 	o.note(event(trace.Dequeue, "0"))
 	require.NotContains(t, o.requests, slot{is: waiting, layer: "shop", namespace: "default", name: "0"})
 }
