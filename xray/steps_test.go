@@ -173,6 +173,8 @@ func TestWorkersThatAreHeldGoOnOneByOne(t *testing.T) {
 			}
 		}
 		stop(errors.New("stopped"))
+		synctest.Wait()
+		require.Len(s, ended, 4, "nobody waits for another reason to wake up")
 		for range 2 {
 			require.NoError(s, <-ended)
 		}

@@ -256,3 +256,15 @@ func TestARecordingIsServedAndAnythingElseRefused(t *testing.T) {
 	require.ErrorContains(t, ServeFile(t.Context(), filepath.Join(dir, "none"), nil), "no such file")
 	require.ErrorContains(t, ServeFile(t.Context(), dir, nil), dir)
 }
+
+func TestANewViewerIsToldWhatIsStillSo(t *testing.T) {
+	x := New(trace.New(4))
+	x.open.note(trace.Event{Seq: 1, Kind: trace.List, Layer: "listwatch", Object: "Secret"})
+	for range 10 {
+		x.recorder.Record(event(trace.Enqueue, "one"))
+	}
+	v := view(t, serve(t, x).URL, "")
+	v.until(t, "id: ")
+	require.Contains(t, v.until(t, "data: "), `"object":"Secret"`)
+	v.until(t, `"seq":10,`)
+}
