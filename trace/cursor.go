@@ -27,7 +27,11 @@ func (c *Cursor) Read() (events []Event, lost uint64) {
 	if c.rec == nil {
 		return nil, 0
 	}
-	for until := c.rec.Recorded(); c.next <= until; {
+	until := c.rec.Recorded()
+	if n := until + 1 - c.next; n > 0 {
+		events = make([]Event, 0, min(n, uint64(len(c.rec.ring))))
+	}
+	for c.next <= until {
 		var missed uint64
 		events, missed = c.readSome(events, until)
 		lost += missed

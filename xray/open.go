@@ -14,8 +14,8 @@ const maxRequests = 10_000
 // openEvents has the events that say what is so now, however long ago they were recorded: the last
 // list of each kind, the request that waits since an hour, the reconcile that never ends.
 type openEvents struct {
-	parts    map[slot]trace.Event // of watches, groups and leases: as many as the program has
-	requests map[slot]trace.Event // and of objects that are being deleted
+	parts    map[slot]*trace.Event // of watches, groups and leases: as many as the program has
+	requests map[slot]*trace.Event // and of objects that are being deleted
 }
 
 // slot is a thing that is so or not; the latest event says it.
@@ -38,11 +38,26 @@ const (
 )
 
 func newOpenEvents() *openEvents {
-	return &openEvents{parts: map[slot]trace.Event{}, requests: map[slot]trace.Event{}}
+	return &openEvents{parts: map[slot]*trace.Event{}, requests: map[slot]*trace.Event{}}
 }
 
-// note brings it up to date with the next event.
-func (o *openEvents) note(e trace.Event) {
+// note brings it up to date with the next events. Most requests end among the events that they
+// begin in, so what remains is copied at the end: it must not keep all the others in memory.
+func (o *openEvents) note(events ...trace.Event) {
+	for i := range events {
+		o.noteOne(&events[i])
+	}
+	for _, all := range []map[slot]*trace.Event{o.parts, o.requests} {
+		for at, e := range all {
+			if e.Seq >= events[0].Seq {
+				copied := *e
+				all[at] = &copied
+			}
+		}
+	}
+}
+
+func (o *openEvents) noteOne(e *trace.Event) {
 	request := func(is state) slot {
 		return slot{is: is, layer: e.Layer, namespace: e.Namespace, name: e.Name}
 	}
@@ -89,7 +104,7 @@ func (o *openEvents) note(e trace.Event) {
 	}
 }
 
-func (o *openEvents) keep(at slot, e trace.Event) {
+func (o *openEvents) keep(at slot, e *trace.Event) {
 	if _, there := o.requests[at]; there || len(o.requests) < maxRequests {
 		o.requests[at] = e
 	}
@@ -100,10 +115,10 @@ func (o *openEvents) forgetRequests() { clear(o.requests) }
 
 // before returns the events that are older than number seq, oldest first.
 func (o *openEvents) before(seq uint64) (events []trace.Event) {
-	for _, all := range []map[slot]trace.Event{o.parts, o.requests} {
+	for _, all := range []map[slot]*trace.Event{o.parts, o.requests} {
 		for e := range maps.Values(all) {
 			if e.Seq < seq {
-				events = append(events, e)
+				events = append(events, *e)
 			}
 		}
 	}

@@ -106,9 +106,11 @@ func TestAGapInTheEventsEndsWhatWasKnownOfRequests(t *testing.T) {
 
 func TestWhatIsRememberedHasABound(t *testing.T) {
 	o := newOpenEvents()
+	var added []trace.Event
 	for i := range maxRequests + 5 {
-		o.note(event(trace.Enqueue, fmt.Sprint(i)))
+		added = append(added, event(trace.Enqueue, fmt.Sprint(i)))
 	}
+	o.note(added...)
 	require.Len(t, o.requests, maxRequests)
 	again := event(trace.Enqueue, "0")
 	again.Reason = "again"

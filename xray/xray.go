@@ -79,9 +79,7 @@ func (x *XRay) Start(ctx context.Context) error {
 		if lost > 0 {
 			x.open.forgetRequests() // their ends may be among the lost ones
 		}
-		for _, e := range events {
-			x.open.note(e)
-		}
+		x.open.note(events...)
 		x.mu.Unlock()
 		select {
 		case <-time.After(followEvery):
