@@ -188,6 +188,10 @@ compare-controllers: $(CLUSTER_COMMAND) ## Play 370 scenarios with our controlle
 	@$(CLUSTER_COMMAND) build
 	cd benchmarks && go run ./cmd/controllers
 
+.PHONY: walkthroughs
+walkthroughs: ## Play the walk-throughs of kubernetes.io with Kubernetes' own controllers, mini's and the library's
+	go test -count=1 -timeout 30m ./internal/walkthrough -originals
+
 .PHONY: api
 api: ## Compare our exported API with controller-runtime's; write docs/api.md and internal/migrate/names.yaml
 	cd benchmarks && go run ./cmd/apidiff
