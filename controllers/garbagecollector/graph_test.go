@@ -291,9 +291,9 @@ func (p *player) dependentsWithout(uid types.UID) []types.UID {
 // After any sequence of events, the graph is what follows from all objects; and whatever has become
 // necessary is attempted. If it were not, an object would stay forever, or be deleted too early.
 func TestWhateverInformersShowTheGraphIsWhatFollowsFromAllObjects(t *testing.T) {
-	seeds := 25
+	seeds := 15
 	if race.Enabled || testing.Short() {
-		seeds = 8
+		seeds = 4
 	}
 	attempts, steps := 0, 0
 	for seed := range seeds {
