@@ -47,11 +47,11 @@ func (gc *collector) attemptVirtual(ctx context.Context, it item) (reconcile.Res
 	var isThere bool
 	var failures []error
 	for _, id := range it.identities {
-		owner, err := gc.getOwner(ctx, id)
+		state, err := gc.askFor(ctx, id)
 		if err != nil && !errors.Is(err, errNamespacedOwner) {
 			failures = append(failures, err)
 		}
-		isThere = isThere || owner != nil
+		isThere = isThere || state == ownerSolid || state == ownerWaiting
 	}
 	if err := errors.Join(failures...); err != nil {
 		return reconcile.Result{}, err
@@ -93,31 +93,24 @@ func (gc *collector) attemptToDelete(ctx context.Context, it item) error {
 // classifyReferences says what the owners of an object are: a solid one is there, and a waiting one
 // wants its dependents to be deleted. The rest are absent.
 //
-// The graph is believed only if it shows a solid owner. The original asks in any case.
+// The API server is asked for what the graph does not know. The original asks in any case.
 func (gc *collector) classifyReferences(
 	ctx context.Context, live *metav1.PartialObjectMetadata,
 ) (solid, waiting []metav1.OwnerReference, err error) {
 	for _, ref := range live.OwnerReferences {
 		gc.mu.Lock()
-		isSolid := gc.graph.isSolid(ref, live.Namespace)
-		isAbsent := gc.graph.absent.has(ref, live.Namespace)
+		state := gc.graph.stateOf(ref, live.Namespace)
 		gc.mu.Unlock()
-		if isSolid {
+		if state == ownerUnknown {
+			if state, err = gc.askFor(ctx, identityOf(ref, live.Namespace)); err != nil {
+				return nil, nil, err
+			}
+		}
+		switch state {
+		case ownerSolid:
 			solid = append(solid, ref)
-			continue
-		}
-		if isAbsent {
-			continue
-		}
-		owner, err := gc.getOwner(ctx, identityOf(ref, live.Namespace))
-		switch {
-		case err != nil:
-			return nil, nil, err
-		case owner == nil: // absent
-		case isDeletingDependents(owner):
+		case ownerWaiting:
 			waiting = append(waiting, ref)
-		default:
-			solid = append(solid, ref)
 		}
 	}
 	return solid, waiting, nil

@@ -64,9 +64,8 @@ func Add(mgr manager.Manager, options controllers.Options) error {
 // Add adds the controller to a manager.
 //
 // Guarantees: an object that has a living owner is not deleted, however late the informers are. The
-// API server has said of each owner that it is gone or wants its dependents to be deleted, or the
-// watch has shown its end; and the API server refuses the deletion if the object has got another
-// owner since. What has only absent owners is deleted in the end. If another garbage collector
+// API server has said of each owner, in an answer or by a watch, that it is gone or wants its
+// dependents to be deleted; and it refuses the deletion if the object has got another owner since. What has only absent owners is deleted in the end. If another garbage collector
 // runs, this one does not start: the manager's Start returns an error that says what to do.
 //
 // Caveats: it collects in all namespaces, whatever the manager's cache has; it has a cache of its

@@ -1,6 +1,7 @@
 package garbagecollector
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -64,6 +65,8 @@ const (
 // actions are what follows from an event.
 type actions struct {
 	// attempt lists the nodes for which something may have to be done, in order of their UIDs.
+	// Those that wait for their dependents come last: the first thing to do for an owner that is
+	// deleted in the foreground is to delete its dependents, even those that do not block it.
 	attempt []types.UID
 	invalid []invalidOwner
 }
@@ -101,7 +104,16 @@ func (g *graph) step(e event) actions {
 	}
 	done := g.actions
 	g.actions = actions{}
-	slices.Sort(done.attempt)
+	slices.SortFunc(done.attempt, func(a, b types.UID) int {
+		switch waits := g.isWaiting(a); {
+		case waits == g.isWaiting(b):
+			return cmp.Compare(a, b)
+		case waits:
+			return 1
+		default:
+			return -1
+		}
+	})
 	done.attempt = slices.Compact(done.attempt)
 	slices.SortFunc(done.invalid, func(a, b invalidOwner) int {
 		return strings.Compare(string(a.uid), string(b.uid))

@@ -48,18 +48,40 @@ func (g *graph) itemOf(uid types.UID) (item, bool) {
 		beingDeleted: n.beingDeleted, deletingDependents: n.deletingDependents,
 		orphaning: n.orphaning,
 		hasSolidOwners: !slices.ContainsFunc(n.owners, func(ref metav1.OwnerReference) bool {
-			return !g.isSolid(ref, n.namespace)
+			return g.stateOf(ref, n.namespace) != ownerSolid
 		}),
 		hasDependents: len(n.dependents) > 0, isBlocked: n.isBlocked(),
 		waitsForItself: g.waitsForItself(n),
 	}, true
 }
 
-// isSolid reports whether the graph shows the owner that an object in a namespace refers to, and
-// the owner does not wait for its dependents.
-func (g *graph) isSolid(ref metav1.OwnerReference, namespace string) bool {
+// ownerState is what the graph knows of an owner.
+type ownerState uint8
+
+const (
+	ownerUnknown ownerState = iota // the API server has to be asked
+	ownerSolid                     // it is there
+	ownerWaiting                   // it wants its dependents to be deleted
+	ownerAbsent
+)
+
+// stateOf says what the graph knows of the owner that an object in a namespace refers to.
+func (g *graph) stateOf(ref metav1.OwnerReference, namespace string) ownerState {
 	owner := g.nodes[ref.UID]
-	return owner != nil && isOwner(ref, namespace, owner) && !owner.deletingDependents
+	switch isShown := owner != nil && isOwner(ref, namespace, owner); {
+	case isShown && owner.deletingDependents:
+		return ownerWaiting
+	case isShown:
+		return ownerSolid
+	case g.absent.has(ref, namespace):
+		return ownerAbsent
+	}
+	return ownerUnknown
+}
+
+func (g *graph) isWaiting(uid types.UID) bool {
+	n := g.nodes[uid]
+	return n != nil && n.deletingDependents
 }
 
 // dependentsOf returns the objects that have a node as their owner, sorted by UID.

@@ -166,8 +166,12 @@ func (m *model) check(t *testing.T, g *graph) {
 		allSolid := true
 		for _, ref := range object.OwnerReferences {
 			owner := m.objects[ref.UID]
-			allSolid = allSolid && m.isOwner(ref, object.Namespace) &&
-				!isDeletingDependents(owner)
+			isThere := m.isOwner(ref, object.Namespace)
+			isSolid := isThere && !isDeletingDependents(owner)
+			allSolid = allSolid && isSolid
+			state := g.stateOf(ref, object.Namespace)
+			require.Equal(t, isSolid, state == ownerSolid)
+			require.Equal(t, isThere && !isSolid, state == ownerWaiting)
 		}
 		require.Equal(t, allSolid, it.hasSolidOwners, "the owners of %s are solid", uid)
 	}
@@ -312,7 +316,16 @@ func TestWhateverInformersShowTheGraphIsWhatFollowsFromAllObjects(t *testing.T) 
 					require.Contains(t, todo.attempt, need.uid, "%s: %+v", what, need)
 				}
 			}
-			require.True(t, slices.IsSorted(todo.attempt), what)
+			waiting := slices.IndexFunc(todo.attempt, func(uid types.UID) bool {
+				return m.objects[uid].ObjectMeta != nil && isDeletingDependents(m.objects[uid])
+			})
+			if waiting < 0 {
+				waiting = len(todo.attempt)
+			}
+			for _, uid := range todo.attempt[waiting:] {
+				require.True(t, isDeletingDependents(m.objects[uid]), "%s: dependents first", what)
+			}
+			require.True(t, slices.IsSorted(todo.attempt[:waiting]), what)
 			attempts, steps = attempts+len(todo.attempt), steps+1
 			if e.what == objectObserved {
 				require.Empty(t, g.step(e), "%s: the same again is no news", what)

@@ -41,30 +41,29 @@ func (gc *collector) getLive(
 	return live, nil
 }
 
-// getOwner asks the API server for an owner. It returns nil if the owner is absent, and tells the
-// graph.
-func (gc *collector) getOwner(
-	ctx context.Context, id ownerIdentity,
-) (*metav1.PartialObjectMetadata, error) {
+// askFor asks the API server for an owner, and tells the graph if it is absent.
+func (gc *collector) askFor(ctx context.Context, id ownerIdentity) (ownerState, error) {
 	owner := metadataOf(schema.FromAPIVersionAndKind(id.apiVersion, id.kind))
 	isNamespaced, err := gc.client.IsObjectNamespaced(owner)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("looking for the owner %s: %w", id, err)
+		return ownerUnknown, fmt.Errorf("looking for the owner %s: %w", id, err)
 	case !isNamespaced:
 		id.namespace = ""
 	case id.namespace == "":
-		return nil, errNamespacedOwner
+		return ownerUnknown, errNamespacedOwner
 	}
 	err = gc.client.Get(ctx, client.ObjectKey{Namespace: id.namespace, Name: id.name}, owner)
 	switch {
 	case isAbsent(err) || err == nil && owner.UID != id.uid:
 		gc.apply(event{what: ownerIsAbsent, owner: id})
-		return nil, nil
+		return ownerAbsent, nil
 	case err != nil:
-		return nil, fmt.Errorf("looking for the owner %s: %w", id, err)
+		return ownerUnknown, fmt.Errorf("looking for the owner %s: %w", id, err)
+	case isDeletingDependents(owner):
+		return ownerWaiting, nil
 	}
-	return owner, nil
+	return ownerSolid, nil
 }
 
 // isAbsent is true if the API server knows the kind, and has no object of that name. It answers

@@ -233,7 +233,7 @@ func (s *simulated) judge() {
 		client.Object
 		since time.Time
 	}
-	alive := map[types.UID]known{}
+	alive, waited := map[types.UID]known{}, map[types.UID]bool{}
 	for _, change := range s.Changes() {
 		now := change.Object
 		uid := now.GetUID()
@@ -245,7 +245,8 @@ func (s *simulated) judge() {
 			refs := before.GetOwnerReferences()
 			for _, ref := range refs {
 				owner, isThere := alive[ref.UID]
-				if isThere && isOwnerOf(owner, ref, now.GetNamespace()) && !isDeletingDependents(owner) {
+				if isThere && isOwnerOf(owner, ref, now.GetNamespace()) &&
+					(owner.GetDeletionTimestamp() == nil || !waited[ref.UID]) {
 					s.Breaks(change.At, "%s was deleted, and its owner %s lives", now.GetName(), ref.Name)
 				}
 			}
@@ -258,6 +259,7 @@ func (s *simulated) judge() {
 				s.Count("orphaned")
 			}
 			alive[uid] = known{now, change.At}
+			waited[uid] = waited[uid] || isDeletingDependents(now)
 			continue
 		}
 		delete(alive, uid)
