@@ -203,7 +203,7 @@ var differing = []struct {
 	theirs string
 	garbageScenario
 }{
-	{"-b <a! example.com/slow, -c <b! example.com/slow", garbageScenario{"no circle",
+	{"-b <a example.com/slow, -c <b! example.com/slow", garbageScenario{"no circle",
 		"-a foregroundDeletion, -b <a! example.com/slow foregroundDeletion, -c <b! example.com/slow",
 		[]garbageStep{made("a"), made("b", "a!", slow), made("c", "b!", slow), hasSeen, removed("c", inForeground), hasSeen, removed("a", inForeground)}}},
 	{"-a <a! foregroundDeletion", garbageScenario{"its own owner, in the foreground", "",
@@ -351,7 +351,9 @@ func becomes(ctx context.Context, sides []*garbageSide, isRight func(theirs, our
 	return fmt.Errorf("theirs: %s\nours:   %s", texts[0], texts[1])
 }
 
-// playRandomly lets users do the same on both sides. After each step, both have to become the same.
+// playRandomly lets users do the same on both sides. After each step, both have to become the same. No object has two
+// owners: if one of them owns the other and is deleted in the foreground, it depends on the order of the collector's workers
+// whether an object loses one owner or is deleted at once, in the original, too.
 func playRandomly(ctx context.Context, sides []*garbageSide, random *rand.Rand) error {
 	var names []string
 	any := func() string { return names[random.IntN(len(names))] }
@@ -367,10 +369,8 @@ func playRandomly(ctx context.Context, sides []*garbageSide, random *rand.Rand) 
 		case what < 4:
 			name := fmt.Sprint("n", n)
 			var of []string
-			for range min(len(names), random.IntN(3)) {
-				if o := owner(); !slices.Contains(of, strings.TrimSuffix(o, "!")) && !slices.Contains(of, o+"!") && !slices.Contains(of, o) {
-					of = append(of, o)
-				}
+			if len(names) > 0 && random.IntN(3) > 0 {
+				of = append(of, owner())
 			}
 			if random.IntN(4) == 0 {
 				of = append(of, slow)

@@ -2,7 +2,7 @@
 // foreground and those that orphan: there the API server keeps the owner, with a finalizer, until
 // its dependents are gone or have lost their reference to it.
 //
-//	discovery -> a metadata informer for each resource -> graph -> queue of UIDs -> worker -> requests
+//	discovery -> an informer for each resource -> graph -> queue of UIDs -> worker -> requests
 //
 // The graph of owners is a value without a lock or a client (graph.go, graph_read.go); an event of
 // an informer takes it to its next state, and says which nodes to attempt. A worker reads a node,
@@ -23,6 +23,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 
 	"github.com/loopwright/loopwright/controllers"
@@ -74,6 +75,18 @@ func Add(mgr manager.Manager, options controllers.Options) error {
 // object whose owner is of a kind that the API server does not know stays. It needs the right to
 // read, patch and delete everything.
 func (s Settings) Add(mgr manager.Manager, options controllers.Options) error {
+	asks, err := discovery.NewDiscoveryClientForConfigAndClient(
+		rest.CopyConfig(mgr.GetConfig()), mgr.GetHTTPClient())
+	if err != nil {
+		return fmt.Errorf("the garbage collector: making its client for discovery: %w", err)
+	}
+	return s.add(mgr, options, asks)
+}
+
+// add is Add with another discovery, for tests.
+func (s Settings) add(
+	mgr manager.Manager, options controllers.Options, asks discovery.DiscoveryInterfaceWithContext,
+) error {
 	config := rest.CopyConfig(mgr.GetConfig())
 	config.WarningHandlerWithContext = rest.NoWarnings{} // it reads deprecated kinds, too
 	c, err := client.New(config, client.Options{
@@ -86,10 +99,11 @@ func (s Settings) Add(mgr manager.Manager, options controllers.Options) error {
 	gc := &collector{
 		client: c, events: mgr.GetEventRecorder(controllerName), graph: newGraph(),
 	}
-	watching, err := newMonitors(mgr, config, cmp.Or(s.DiscoveryPeriod, 30*time.Second), gc)
+	watching, err := newMonitors(mgr, config, asks, gc)
 	if err != nil {
 		return fmt.Errorf("the garbage collector: %w", err)
 	}
+	watching.period = cmp.Or(s.DiscoveryPeriod, watching.period)
 	build, err := options.Builder(mgr, probe)
 	if err != nil {
 		return fmt.Errorf("the garbage collector: %w", err)

@@ -50,11 +50,15 @@ type monitor struct {
 // syncPatience is how long the first lists may take before the workers begin without them.
 const syncPatience = 30 * time.Second
 
+// discoveryPeriod is that of the original.
+const discoveryPeriod = 30 * time.Second
+
 // firstPause is the time between two questions until the first one is answered.
 const firstPause = time.Second
 
 func newMonitors(
-	mgr manager.Manager, config *rest.Config, period time.Duration, gc *collector,
+	mgr manager.Manager, config *rest.Config, asks discovery.DiscoveryInterfaceWithContext,
+	gc *collector,
 ) (*monitors, error) {
 	logger := mgr.GetLogger().WithName("garbagecollector")
 	watching, err := cache.New(config, cache.Options{
@@ -64,12 +68,8 @@ func newMonitors(
 	if err != nil {
 		return nil, fmt.Errorf("making its cache: %w", err)
 	}
-	asks, err := discovery.NewDiscoveryClientForConfigAndClient(config, mgr.GetHTTPClient())
-	if err != nil {
-		return nil, fmt.Errorf("making its client for discovery: %w", err)
-	}
 	return &monitors{
-		gc: gc, cache: watching, asks: asks, period: period, log: logger,
+		gc: gc, cache: watching, asks: asks, period: discoveryPeriod, log: logger,
 		found: make(chan struct{}), all: map[schema.GroupResource]*monitor{},
 	}, nil
 }
