@@ -211,7 +211,7 @@ var differing = []struct {
 }
 
 // differingSeeds are random scenarios in which that happens.
-var differingSeeds = []uint64{27, 34}
+var differingSeeds = []uint64{}
 
 // garbageScenarios are what a user may do, and what is left in the end on both sides.
 var garbageScenarios = []garbageScenario{
@@ -353,11 +353,12 @@ func becomes(ctx context.Context, sides []*garbageSide, isRight func(theirs, our
 
 // playRandomly lets users do the same on both sides. After each step, both have to become the same. No object has two
 // owners: if one of them owns the other and is deleted in the foreground, it depends on the order of the collector's workers
-// whether an object loses one owner or is deleted at once, in the original, too.
+// whether an object loses one owner or is deleted at once, in the original, too. And an owner is older than its dependents, so
+// that there are no circles.
 func playRandomly(ctx context.Context, sides []*garbageSide, random *rand.Rand) error {
 	var names []string
 	any := func() string { return names[random.IntN(len(names))] }
-	owner := func() string { return any() + []string{"", "!", "!"}[random.IntN(3)] }
+	blocking := func() string { return []string{"", "!", "!"}[random.IntN(3)] }
 	var told []string
 	for n := range 14 {
 		var step garbageStep
@@ -370,7 +371,7 @@ func playRandomly(ctx context.Context, sides []*garbageSide, random *rand.Rand) 
 			name := fmt.Sprint("n", n)
 			var of []string
 			if len(names) > 0 && random.IntN(3) > 0 {
-				of = append(of, owner())
+				of = append(of, any()+blocking())
 			}
 			if random.IntN(4) == 0 {
 				of = append(of, slow)
@@ -383,7 +384,8 @@ func playRandomly(ctx context.Context, sides []*garbageSide, random *rand.Rand) 
 			step = removed(name, policy)
 			told = append(told, fmt.Sprint(policy, " ", name))
 		case what < 9:
-			name, of := any(), owner()
+			n := random.IntN(len(names)-1) + 1
+			name, of := names[n], names[random.IntN(n)]+blocking()
 			step = owned(name, of)
 			told = append(told, fmt.Sprint(name, " is owned by ", of))
 		default:

@@ -39,7 +39,9 @@ func TestTheGarbageCollectorNeedsTheOptionalRulesAndNoOthers(t *testing.T) {
 	c, err := client.New(own.RESTConfig(), client.Options{})
 	require.NoError(t, err)
 	apply(t, c, collecting)
-	l := &record{own: home, streams: rights{}, elsewhere: rights{}, atHome: rights{}, lose: rights{}}
+	l := &record{
+		own: home, streams: rights{}, elsewhere: rights{}, atHome: rights{}, lose: rights{},
+	}
 	runAsServiceAccount(t, own.RESTConfig(), l, "garbagecollector")
 
 	u := &users{t, c, "default"}

@@ -67,8 +67,8 @@ func (gc *collector) attemptToDelete(ctx context.Context, it item) error {
 	}
 	solid, waiting, err := gc.classifyReferences(ctx, live)
 	if errors.Is(err, errNamespacedOwner) {
-		log.FromContext(ctx).V(1).Info("An object without a namespace has an owner in one, and is " +
-			"left alone")
+		log.FromContext(ctx).V(1).Info("An object without a namespace has an owner in one, " +
+			"and is left alone")
 		return nil
 	}
 	refs := live.OwnerReferences

@@ -66,8 +66,9 @@ func Add(mgr manager.Manager, options controllers.Options) error {
 //
 // Guarantees: an object that has a living owner is not deleted, however late the informers are. The
 // API server has said of each owner, in an answer or by a watch, that it is gone or wants its
-// dependents to be deleted; and it refuses the deletion if the object has got another owner since. What has only absent owners is deleted in the end. If another garbage collector
-// runs, this one does not start: the manager's Start returns an error that says what to do.
+// dependents to be deleted; and it refuses the deletion if the object has got another owner since.
+// What has only absent owners is deleted in the end. If another garbage collector runs, this one
+// does not start: the manager's Start returns an error that says what to do.
 //
 // Caveats: it collects in all namespaces, whatever the manager's cache has; it has a cache of its
 // own, so that a kind that cannot be listed delays no other controller. An owner that is deleted in
@@ -150,7 +151,8 @@ func requestFor(uid types.UID) reconcile.Request {
 // report tells the user about a reference to an owner in another namespace. It counts as absent.
 func (gc *collector) report(invalid invalidOwner) {
 	dependent := metadataOf(invalid.kind)
-	dependent.Namespace, dependent.Name, dependent.UID = invalid.namespace, invalid.name, invalid.uid
+	dependent.Namespace, dependent.Name = invalid.namespace, invalid.name
+	dependent.UID = invalid.uid
 	gc.events.Eventf(dependent, nil, corev1.EventTypeWarning, "OwnerRefInvalidNamespace",
 		"CollectGarbage", "ownerRef %s does not exist in namespace %q",
 		identityOf(invalid.ref, invalid.namespace), invalid.namespace)

@@ -126,8 +126,8 @@ func (n *node) isBlocked() bool {
 }
 
 // waitsForItself reports whether a node would wait, in the foreground, until it is gone itself: it
-// blocks an owner that waits, which blocks another one, and so on, and one of them is its dependent.
-// All of them would wait forever.
+// blocks an owner that waits, which blocks another one, and so on, and one of them is its
+// dependent. All of them would wait forever.
 //
 // The original takes any dependent that waits for a sign of a circle, and looks only before it
 // deletes an object: one whose objects all are deleted by users waits forever there.

@@ -197,7 +197,8 @@ func (p *player) object(number int) shown {
 		kind = boxV2
 	}
 	object := &metav1.ObjectMeta{
-		Namespace: namespace, Name: fmt.Sprint("n", number), UID: types.UID(fmt.Sprint("u", number)),
+		Namespace: namespace, Name: fmt.Sprint("n", number),
+		UID: types.UID(fmt.Sprint("u", number)),
 	}
 	for range p.IntN(3) {
 		object.OwnerReferences = append(object.OwnerReferences, p.reference())
@@ -222,7 +223,8 @@ func (p *player) reference() metav1.OwnerReference {
 	}
 	ref := metav1.OwnerReference{
 		APIVersion: kind.GroupVersion().String(), Kind: kind.Kind, Name: fmt.Sprint("n", number),
-		UID: types.UID(fmt.Sprint("u", number)), BlockOwnerDeletion: one(p, nil, new(false), new(true)),
+		UID:                types.UID(fmt.Sprint("u", number)),
+		BlockOwnerDeletion: one(p, nil, new(false), new(true)),
 	}
 	switch p.IntN(12) {
 	case 0:
@@ -278,7 +280,9 @@ func (p *player) next() event {
 		return e
 	case choice < 17:
 		kind := one(p, boxV1, boxV2, config)
-		maps.DeleteFunc(p.objects, func(_ types.UID, object shown) bool { return object.kind == kind })
+		maps.DeleteFunc(p.objects, func(_ types.UID, object shown) bool {
+			return object.kind == kind
+		})
 		return event{what: kindEnded, kind: kind}
 	default:
 		id := identityOf(p.reference(), one(p, "a", "b", ""))

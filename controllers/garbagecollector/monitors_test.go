@@ -226,7 +226,9 @@ func TestWhichResourcesAreWatchedAndInWhichVersion(t *testing.T) {
 		{Name: "shop", PreferredVersion: metav1.GroupVersionForDiscovery{Version: "v2"}},
 	}
 	boxes := schema.GroupResource{Group: "shop", Resource: "boxes"}
-	for kept, want := range map[string]string{"": "v2", "v1": "v1", "v1beta1": "v1beta1", "v0": "v2"} {
+	for kept, want := range map[string]string{
+		"": "v2", "v1": "v1", "v1beta1": "v1beta1", "v0": "v2",
+	} {
 		require.Equal(t, map[schema.GroupResource]schema.GroupVersionKind{
 			{Resource: "pods"}: {Version: "v1", Kind: "Pod"},
 			boxes:              {Group: "shop", Version: want, Kind: "Box"},

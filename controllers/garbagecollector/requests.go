@@ -94,7 +94,8 @@ func (gc *collector) deleteObject(
 		}
 	}
 	if client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("deleting %s %s: %w", object.Kind, client.ObjectKeyFromObject(object), err)
+		return fmt.Errorf("deleting %s %s: %w", object.Kind,
+			client.ObjectKeyFromObject(object), err)
 	}
 	return nil
 }

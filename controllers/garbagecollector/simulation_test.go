@@ -27,7 +27,8 @@ import (
 func TestWhateverBreaksNothingWithALivingOwnerIsDeletedAndNoGarbageIsLeft(t *testing.T) {
 	simulation.Story{
 		Package: "./controllers/garbagecollector", Seeds: 40, Short: 15, Race: 10,
-		Controllers: Settings{DiscoveryPeriod: 10 * time.Minute}.Add, Mishaps: mishaps, Crashes: crashes, Play: play,
+		Controllers: Settings{DiscoveryPeriod: 10 * time.Minute}.Add,
+		Mishaps:     mishaps, Crashes: crashes, Play: play,
 		Least: map[string]int{
 			"crash": 150, "crash after delete configmaps": 20, "crash after patch configmaps": 20,
 			"fault: answer to a write lost": 10, "fault: a question fails": 10,
@@ -132,7 +133,8 @@ func (s *simulated) act() {
 		})
 	case 8:
 		s.change("user: disown", which, func(object client.Object) {
-			object.SetOwnerReferences(object.GetOwnerReferences()[:len(object.GetOwnerReferences())/2])
+			refs := object.GetOwnerReferences()
+			object.SetOwnerReferences(refs[:len(refs)/2])
 		})
 	case 9:
 		s.free(which)
@@ -247,7 +249,8 @@ func (s *simulated) judge() {
 				owner, isThere := alive[ref.UID]
 				if isThere && isOwnerOf(owner, ref, now.GetNamespace()) &&
 					(owner.GetDeletionTimestamp() == nil || !waited[ref.UID]) {
-					s.Breaks(change.At, "%s was deleted, and its owner %s lives", now.GetName(), ref.Name)
+					s.Breaks(change.At, "%s was deleted, and its owner %s lives", now.GetName(),
+						ref.Name)
 				}
 			}
 			if len(refs) == 0 {

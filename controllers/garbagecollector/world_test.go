@@ -71,6 +71,11 @@ func owner(object client.Object) metav1.OwnerReference {
 	}
 }
 
+// named is a ConfigMap to read or delete.
+func named(name string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
+}
+
 // keep gives an object a finalizer, so that it stays while it is being deleted.
 func (w *world) keep(made *corev1.ConfigMap) { w.finalizers(made, "example.com/slow") }
 
@@ -116,7 +121,7 @@ func (w *world) left() []string {
 // owners are the names of the owners of a ConfigMap.
 func (w *world) owners(name string) (all []string) {
 	w.T.Helper()
-	made := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
+	made := named(name)
 	w.Read(made)
 	for _, ref := range made.OwnerReferences {
 		all = append(all, ref.Name)
@@ -150,7 +155,8 @@ func (w *world) tree() (*appsv1.Deployment, *appsv1.ReplicaSet) {
 	for _, name := range []string{"a", "b"} {
 		w.Create(&corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{
-				Namespace: "default", Name: name, OwnerReferences: []metav1.OwnerReference{owner(rs)},
+				Namespace: "default", Name: name,
+				OwnerReferences: []metav1.OwnerReference{owner(rs)},
 			},
 			Spec: template.Spec,
 		})

@@ -280,7 +280,8 @@ func (p *process) rests() (used time.Duration, err error) {
 	return used, nil
 }
 
-var forced = regexp.MustCompile(`->(\d+) MB, .*\(forced\)`)
+// What GODEBUG=gctrace=1 writes: that a collection is forced, and in the next line, how many MB it has left.
+var leaves = regexp.MustCompile(`->(\d+) MB, `)
 
 // liveHeap waits for the next collection that the runtime forces, in MB.
 func (p *process) liveHeap() (float64, error) {
@@ -300,10 +301,14 @@ func (p *process) forced() (all []string, err error) {
 		return nil, err
 	}
 	defer func() { _ = file.Close() }()
+	isForced := false
 	for lines := bufio.NewScanner(file); lines.Scan(); {
-		if found := forced.FindStringSubmatch(lines.Text()); found != nil {
+		found := leaves.FindStringSubmatch(lines.Text())
+		if isForced && found != nil {
 			all = append(all, found[1])
+			isForced = false
 		}
+		isForced = isForced || lines.Text() == "GC forced"
 	}
 	return all, nil
 }
