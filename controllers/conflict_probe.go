@@ -43,6 +43,9 @@ type Probe struct {
 	AnswerLabel string
 	// IsAnswered reports whether an object is an answer. Nil means that any is.
 	IsAnswered func(answer client.Object) bool
+	// IsAnsweredByDeletion is for a controller that deletes the probe: that is the answer, and
+	// nothing else is.
+	IsAnsweredByDeletion bool
 }
 
 // ProbeOptions say whether, where and for how long to probe.
@@ -154,7 +157,10 @@ func (p *prober) ask(ctx context.Context, name client.ObjectKey) (answer client.
 			return nil, err
 		}
 		switch err := p.client.Get(ctx, name, answer); {
-		case apierrors.IsNotFound(err) || err == nil && !p.isAnswered(answer):
+		case p.IsAnsweredByDeletion && apierrors.IsNotFound(err):
+			return answer, nil
+		case apierrors.IsNotFound(err) || err == nil && !p.isAnswered(answer),
+			p.IsAnsweredByDeletion && err == nil:
 			return nil, nil
 		case err != nil:
 			return nil, p.explain(err, "get", p.answers)
@@ -202,7 +208,8 @@ func (p *prober) watch(ctx context.Context, name client.ObjectKey) (client.Objec
 			if !open || event.Type == watch.Error {
 				return nil, nil
 			}
-			if object, ok := event.Object.(client.Object); ok && p.isAnswered(object) {
+			counts := !p.IsAnsweredByDeletion || event.Type == watch.Deleted
+			if object, ok := event.Object.(client.Object); ok && counts && p.isAnswered(object) {
 				return object, nil
 			}
 		case <-ctx.Done():

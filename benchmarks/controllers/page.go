@@ -31,6 +31,21 @@ EndpointSlices, which ours write only if somebody asks for it, are compared apar
 of the scenarios about Endpoints, the slices have to be the same as with the original: how many there are, labels, owner, ports
 and endpoints. They are.
 
+Garbage collection, which ours do only if somebody asks for it, is compared apart, too: by TestGarbageOnARealServerIsAsWithTheOriginal in
+benchmarks/controllers. Users make owners and dependents, adopt, disown, and delete with every policy; what is left has to be the same
+with the original: which objects there are, which wait, their owners and finalizers, and the Events about owners in other namespaces. An
+owner in another namespace counts as absent in both: the dependent is deleted. Four things differ:
+
+- Owners that wait for each other. The original takes a dependent that was ever deleted in the foreground for a sign of a circle
+  (kubernetes v1.36.3, pkg/controller/garbagecollector/garbagecollector.go, attemptToDeleteItem). Then an owner does not wait for what
+  blocks it. And it does not look for circles in which all are being deleted: an object that owns itself, deleted in the foreground,
+  waits forever. Ours looks for real circles of blocking references, at every step.
+- An object without a change costs no request in ours. Before the original keeps or deletes an object, it asks the API server for it and
+  for each of its owners; ours asks for what its informers do not show.
+- A kind that is not served any more is forgotten with its objects in ours, so that no owner waits for them. The original keeps them.
+- References are removed by a merge patch with a resourceVersion in ours, so an object that changes at the same moment is read again. The
+  original sends strategic merge patches to kinds that know them.
+
 Two things differ everywhere. In managedFields, the originals are called ` + "`kube-controller-manager`" + `, and ours ` + "`controllers`" + `,
 as the program: whoever looks for the process that has written a field has to find the right one. And ours have no
 feature gates: they do what the originals do by default, and learn from the answers of the API server whether it keeps

@@ -16,9 +16,14 @@ import (
 	"github.com/loopwright/loopwright/controllers"
 	"github.com/loopwright/loopwright/controllers/deployment"
 	"github.com/loopwright/loopwright/controllers/endpoints"
+	"github.com/loopwright/loopwright/controllers/garbagecollector"
 	"github.com/loopwright/loopwright/controllers/replicaset"
 	"github.com/loopwright/loopwright/manager"
 )
+
+// GarbageCollector is the name of the one controller that works in all namespaces, whatever the
+// manager's cache has.
+const GarbageCollector = "garbagecollector"
 
 // known are the controllers, under their names in a manager's settings and metrics. An optional
 // controller runs only if the user names it: clusters run Kubernetes' own by default.
@@ -31,6 +36,7 @@ var known = []struct {
 	{"replicaset", replicaset.Add, false},
 	{"endpoints", endpoints.Add, false},
 	{"endpointslice", endpoints.AddSlices, true},
+	{GarbageCollector, garbagecollector.Add, true},
 }
 
 // Default lists the controllers that are not optional.

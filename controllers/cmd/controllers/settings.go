@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 
 	ctrl "github.com/loopwright/loopwright"
@@ -93,6 +94,11 @@ func parse(args []string, out io.Writer) (*settings, error) {
 	s.json = *format == "json"
 	if err := s.load(file); err != nil {
 		return nil, err
+	}
+	if slices.Contains(s.controllers, all.GarbageCollector) &&
+		len(s.manager.Cache.DefaultNamespaces) > 0 {
+		return nil, fmt.Errorf("%s works in all namespaces, and cannot be kept to some: leave it "+
+			"out of --controllers, or the namespaces out of the settings", all.GarbageCollector)
 	}
 	// In a Pod, RBAC lets the program write in this namespace only.
 	s.options.Probe = controllers.ProbeOptions{

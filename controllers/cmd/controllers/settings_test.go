@@ -90,7 +90,7 @@ controllers:
 func TestAMistakeInTheSettingsIsNamed(t *testing.T) {
 	for _, test := range []struct{ flag, want string }{
 		{"--controllers=replicaset,job",
-			`--controllers: there is no controller "job": there are deployment, replicaset, endpoints, endpointslice`},
+			`--controllers: there is no controller "job": there are deployment, replicaset, endpoints, endpointslice, garbagecollector`},
 		{"--controllers=", "--controllers: no controller is chosen"},
 		{"--set=controllers.job.workers=3", "controllers.job: there is no such controller"},
 		{"--set=manager.leaderElection.leaseDuration=1s", "leaseDuration (1s) must be longer"},
@@ -103,6 +103,16 @@ func TestAMistakeInTheSettingsIsNamed(t *testing.T) {
 		_, err := parse([]string{test.flag}, io.Discard)
 		assert.ErrorContains(t, err, test.want, test.flag)
 	}
+}
+
+// It would delete objects in namespaces that the user has left out.
+func TestTheGarbageCollectorCannotBeKeptToSomeNamespaces(t *testing.T) {
+	_, err := parse([]string{"--controllers=garbagecollector"}, io.Discard)
+	require.NoError(t, err)
+	_, err = parse([]string{"--controllers=garbagecollector", "--namespaces=shop"}, io.Discard)
+	require.ErrorContains(t, err, "garbagecollector works in all namespaces")
+	_, err = parse([]string{"--controllers=replicaset", "--namespaces=shop"}, io.Discard)
+	require.NoError(t, err)
 }
 
 func TestHelpSaysWhatTheFlagsAre(t *testing.T) {

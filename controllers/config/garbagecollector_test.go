@@ -1,0 +1,80 @@
+package config_test
+
+import (
+	"context"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/loopwright/loopwright/cluster"
+	"github.com/loopwright/loopwright/manager/client"
+)
+
+// collecting is the file that only the garbage collector needs.
+const collecting = "optional/garbagecollector.yaml"
+
+// The rights of the garbage collector are wide: it must use all verbs, and need no other.
+func TestTheGarbageCollectorNeedsTheOptionalRulesAndNoOthers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs a cluster, which -short leaves out")
+	}
+	options := cluster.Options{
+		Dir: filepath.Join(t.TempDir(), "state"), Ephemeral: true, Out: os.Stderr,
+		Originals: []string{"-garbage-collector-controller"},
+	}
+	// the cluster may have to be built
+	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
+	defer cancel()
+	t.Cleanup(func() { require.NoError(t, cluster.Down(context.Background(), options)) })
+	own, err := cluster.Up(ctx, options)
+	require.NoError(t, err)
+	c, err := client.New(own.RESTConfig(), client.Options{})
+	require.NoError(t, err)
+	apply(t, c, collecting)
+	l := &record{
+		own: home, streams: rights{}, elsewhere: rights{}, atHome: rights{}, lose: rights{},
+	}
+	runAsServiceAccount(t, own.RESTConfig(), l, "garbagecollector")
+
+	u := &users{t, c, "default"}
+	root := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "root"}}
+	require.NoError(t, u.Create(ctx, root))
+	leaf := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "default", Name: "leaf", OwnerReferences: []metav1.OwnerReference{{
+			APIVersion: "v1", Kind: "ConfigMap", Name: root.Name, UID: root.UID,
+		}},
+	}}
+	require.NoError(t, u.Create(ctx, leaf))
+	require.NoError(t, u.Delete(ctx, root,
+		client.PropagationPolicy(metav1.DeletePropagationForeground)))
+	for _, object := range []client.Object{root, leaf} {
+		u.until(object.GetName()+" is gone", func() bool {
+			return apierrors.IsNotFound(u.Get(ctx, client.ObjectKeyFromObject(object), object))
+		})
+	}
+
+	besides, atHome := grantedBy(t, collecting)
+	require.Equal(t, rights{{"", "configmaps", "create"}: true}, atHome)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	require.Empty(t, l.refused)
+	require.True(t, l.atHome[right{"", "configmaps", "create"}], "the probe")
+	used := rights{}
+	for r := range maps.Keys(l.elsewhere) {
+		if r.resource != "events" {
+			used[right{"*", "*", r.verb}] = true
+		}
+	}
+	require.Equal(t, besides, used)
+	require.True(t, slices.ContainsFunc(slices.Collect(maps.Keys(l.elsewhere)), func(r right) bool {
+		return r.group == "rbac.authorization.k8s.io" && r.verb == "watch"
+	}), "it watches everything")
+}

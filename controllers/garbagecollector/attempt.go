@@ -1,0 +1,204 @@
+package garbagecollector
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/loopwright/loopwright/manager/log"
+	"github.com/loopwright/loopwright/manager/reconcile"
+)
+
+// Reconcile attempts what has to be done for a node, if anything.
+func (gc *collector) Reconcile(
+	ctx context.Context, req reconcile.Request,
+) (reconcile.Result, error) {
+	gc.mu.Lock()
+	it, isKnown := gc.graph.itemOf(types.UID(req.Name))
+	gc.mu.Unlock()
+	switch {
+	case !isKnown:
+		return reconcile.Result{}, nil
+	case it.virtual:
+		return gc.attemptVirtual(ctx, it)
+	}
+	ctx = log.IntoContext(ctx, log.FromContext(ctx).WithValues(
+		"kind", it.kind.String(), "namespace", it.namespace, "object", it.name))
+	switch {
+	case it.orphaning:
+		return reconcile.Result{}, gc.orphanDependents(ctx, it)
+	case it.deletingDependents:
+		return reconcile.Result{}, gc.processDeletingDependents(ctx, it)
+	case it.beingDeleted, it.hasSolidOwners: // it may have no owner at all
+		return reconcile.Result{}, nil
+	}
+	return reconcile.Result{}, gc.attemptToDelete(ctx, it)
+}
+
+// attemptVirtual asks the API server for an owner that no informer shows, once for each of the ways
+// in which dependents refer to it. An owner that is absent wakes those that mean it. One that is
+// there has to be asked for again: if it ended before its informer has shown it, nothing else would
+// tell.
+func (gc *collector) attemptVirtual(ctx context.Context, it item) (reconcile.Result, error) {
+	var isThere bool
+	var failures []error
+	for _, id := range it.identities {
+		state, err := gc.askFor(ctx, id)
+		if err != nil && !errors.Is(err, errNamespacedOwner) {
+			failures = append(failures, err)
+		}
+		isThere = isThere || state == ownerSolid || state == ownerWaiting
+	}
+	if err := errors.Join(failures...); err != nil {
+		return reconcile.Result{}, err
+	}
+	return reconcile.Result{Requeue: isThere}, nil
+}
+
+// attemptToDelete deletes the item if all of its owners are absent, or wait for it to be gone.
+func (gc *collector) attemptToDelete(ctx context.Context, it item) error {
+	live, err := gc.getLive(ctx, it)
+	if err != nil || live == nil || live.DeletionTimestamp != nil {
+		return err // its informer shows what has become of it
+	}
+	solid, waiting, err := gc.classifyReferences(ctx, live)
+	if errors.Is(err, errNamespacedOwner) {
+		log.FromContext(ctx).V(1).Info("An object without a namespace has an owner in one, " +
+			"and is left alone")
+		return nil
+	}
+	refs := live.OwnerReferences
+	switch {
+	case err != nil || len(solid) == len(refs):
+		return err
+	case len(solid) > 0:
+		return gc.patch(ctx, live, "ownerReferences", solid)
+	case len(waiting) == 0 || !it.hasDependents:
+		log.FromContext(ctx).V(1).Info("Deleting an object: its owners are gone")
+		return gc.deleteObject(ctx, live, policyOf(live))
+	}
+	// The item's own dependents go before it does.
+	if it.waitsForItself {
+		if err := gc.unblockOwners(ctx, live); err != nil {
+			return err
+		}
+	}
+	return gc.deleteObject(ctx, live, metav1.DeletePropagationForeground)
+}
+
+// classifyReferences says what the owners of an object are: a solid one is there, and a waiting one
+// wants its dependents to be deleted. The rest are absent.
+//
+// The API server is asked for what the graph does not know. The original asks in any case.
+func (gc *collector) classifyReferences(
+	ctx context.Context, live *metav1.PartialObjectMetadata,
+) (solid, waiting []metav1.OwnerReference, err error) {
+	for _, ref := range live.OwnerReferences {
+		gc.mu.Lock()
+		state := gc.graph.stateOf(ref, live.Namespace)
+		gc.mu.Unlock()
+		if state == ownerUnknown {
+			if state, err = gc.askFor(ctx, identityOf(ref, live.Namespace)); err != nil {
+				return nil, nil, err
+			}
+		}
+		switch state {
+		case ownerSolid:
+			solid = append(solid, ref)
+		case ownerWaiting:
+			waiting = append(waiting, ref)
+		}
+	}
+	return solid, waiting, nil
+}
+
+// policyOf returns the policy that leaves an object's finalizers as they are.
+func policyOf(object metav1.Object) metav1.DeletionPropagation {
+	switch finalizers := object.GetFinalizers(); {
+	case slices.Contains(finalizers, metav1.FinalizerOrphanDependents):
+		return metav1.DeletePropagationOrphan
+	case slices.Contains(finalizers, metav1.FinalizerDeleteDependents):
+		return metav1.DeletePropagationForeground
+	}
+	return metav1.DeletePropagationBackground
+}
+
+// processDeletingDependents lets the item go when it has nothing left to wait for. The end of each
+// dependent wakes the item.
+func (gc *collector) processDeletingDependents(ctx context.Context, it item) error {
+	if !it.isBlocked {
+		return gc.removeFinalizer(ctx, it, metav1.FinalizerDeleteDependents)
+	}
+	if !it.waitsForItself {
+		return nil
+	}
+	live, err := gc.getLive(ctx, it)
+	if err != nil || live == nil {
+		return err
+	}
+	return gc.unblockOwners(ctx, live)
+}
+
+// unblockOwners takes an object out of a circle in which each waits for the next: its owners do not
+// wait for it any more.
+func (gc *collector) unblockOwners(ctx context.Context, live *metav1.PartialObjectMetadata) error {
+	if !slices.ContainsFunc(live.OwnerReferences, isBlocking) {
+		return nil
+	}
+	refs := slices.Clone(live.OwnerReferences)
+	for i := range refs {
+		refs[i].BlockOwnerDeletion = new(false)
+	}
+	return gc.patch(ctx, live, "ownerReferences", refs)
+}
+
+// orphansAtOnce is how many dependents of an owner are orphaned at a time.
+const orphansAtOnce = 20
+
+// orphanDependents takes the owner out of its dependents, and lets it go.
+func (gc *collector) orphanDependents(ctx context.Context, owner item) error {
+	gc.mu.Lock()
+	dependents := gc.graph.dependentsOf(owner.uid)
+	gc.mu.Unlock()
+	failures := make([]error, len(dependents))
+	places := make(chan struct{}, orphansAtOnce) // held by those that are being orphaned
+	var running sync.WaitGroup
+	for i, dependent := range dependents {
+		places <- struct{}{}
+		running.Go(func() {
+			failures[i] = gc.orphan(ctx, dependent, owner.uid)
+			<-places
+		})
+	}
+	running.Wait()
+	if err := errors.Join(failures...); err != nil {
+		return err
+	}
+	return gc.removeFinalizer(ctx, owner, metav1.FinalizerOrphanDependents)
+}
+
+// orphan removes an object's references to an owner.
+func (gc *collector) orphan(ctx context.Context, dependent item, owner types.UID) error {
+	live, err := gc.getLive(ctx, dependent)
+	if err != nil || live == nil || findOwner(live.OwnerReferences, owner) == nil {
+		return err
+	}
+	return gc.patch(ctx, live, "ownerReferences", slices.DeleteFunc(
+		slices.Clone(live.OwnerReferences),
+		func(ref metav1.OwnerReference) bool { return ref.UID == owner },
+	))
+}
+
+// removeFinalizer lets an object go.
+func (gc *collector) removeFinalizer(ctx context.Context, it item, finalizer string) error {
+	live, err := gc.getLive(ctx, it)
+	if err != nil || live == nil || !slices.Contains(live.Finalizers, finalizer) {
+		return err
+	}
+	return gc.patch(ctx, live, "finalizers", slices.DeleteFunc(slices.Clone(live.Finalizers),
+		func(other string) bool { return other == finalizer }))
+}

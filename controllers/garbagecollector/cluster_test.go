@@ -1,0 +1,199 @@
+package garbagecollector
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+
+	"github.com/loopwright/loopwright/cluster"
+	"github.com/loopwright/loopwright/controllers"
+	"github.com/loopwright/loopwright/manager"
+	"github.com/loopwright/loopwright/manager/client"
+	"github.com/loopwright/loopwright/manager/log"
+)
+
+// realCluster is a real cluster without the original. The clusters of other tests run it.
+type realCluster struct {
+	*testing.T
+	client.Client
+	config *rest.Config
+}
+
+func newCluster(t *testing.T, originals ...string) *realCluster {
+	if testing.Short() {
+		t.Skip("needs a cluster, which -short leaves out")
+	}
+	log.SetLogger(logr.Discard())
+	options := cluster.Options{
+		Dir: filepath.Join(t.TempDir(), "state"), Ephemeral: true, Out: os.Stderr,
+		Originals: originals,
+	}
+	// the cluster may have to be built
+	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
+	t.Cleanup(cancel)
+	t.Cleanup(func() { require.NoError(t, cluster.Down(context.Background(), options)) })
+	own, err := cluster.Up(ctx, options)
+	require.NoError(t, err)
+	config := own.RESTConfig()
+	config.WarningHandlerWithContext = rest.NoWarnings{}
+	c, err := client.New(config, client.Options{})
+	require.NoError(t, err)
+	return &realCluster{t, c, config}
+}
+
+// start runs our garbage collector until the end of the test.
+func (r *realCluster) start() {
+	running, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- controllers.Run(running, r.config, controllers.Options{},
+			func(mgr manager.Manager, options controllers.Options) error {
+				return Settings{DiscoveryPeriod: time.Second}.Add(mgr, options)
+			})
+	}()
+	r.Cleanup(func() {
+		stop()
+		require.NoError(r, <-ended)
+	})
+}
+
+// eventually waits until a check holds. The machine may be slow.
+func (r *realCluster) eventually(what string, check func(t *assert.CollectT)) {
+	r.Helper()
+	require.EventuallyWithT(r, check, 5*time.Minute, 100*time.Millisecond, what)
+}
+
+func (r *realCluster) isGone(t require.TestingT, object client.Object) {
+	object = object.DeepCopyObject().(client.Object)
+	err := r.Get(context.Background(), client.ObjectKeyFromObject(object), object)
+	require.True(t, apierrors.IsNotFound(err), "%s: %v", object.GetName(), err)
+}
+
+func (r *realCluster) configMap(name string, refs ...metav1.OwnerReference) *corev1.ConfigMap {
+	made := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "default", Name: name, OwnerReferences: refs,
+	}}
+	require.NoError(r, r.Create(r.Context(), made))
+	return made
+}
+
+// informersHaveSeen waits until the collector has seen all ConfigMaps: an owner waits for the
+// dependents that it has seen. It collects one that is garbage, and was created last.
+func (r *realCluster) informersHaveSeen() {
+	last := r.configMap("last", metav1.OwnerReference{
+		APIVersion: "v1", Kind: "ConfigMap", Name: "gone", UID: "gone",
+	})
+	r.eventually("garbage is collected", func(t *assert.CollectT) { r.isGone(t, last) })
+}
+
+func TestOnAClusterWithoutTheOriginalAllPoliciesWork(t *testing.T) {
+	r := newCluster(t, "-garbage-collector-controller")
+	r.start()
+	for _, policy := range []metav1.DeletionPropagation{background, foreground, orphan} {
+		name := map[metav1.DeletionPropagation]string{
+			background: "background", foreground: "foreground", orphan: "orphan",
+		}[policy]
+		root := r.configMap(name)
+		middle := r.configMap(name+"-middle", owner(root))
+		leaf := r.configMap(name+"-leaf", owner(middle))
+		r.informersHaveSeen()
+		require.NoError(t, r.Delete(t.Context(), root, client.PropagationPolicy(policy)))
+		r.eventually(name, func(t *assert.CollectT) {
+			r.isGone(t, root)
+			if policy != orphan {
+				r.isGone(t, middle)
+				r.isGone(t, leaf)
+			}
+		})
+		if policy == orphan {
+			require.NoError(t, r.Get(t.Context(), client.ObjectKeyFromObject(middle), middle))
+			require.Empty(t, middle.OwnerReferences)
+			require.NoError(t, r.Get(t.Context(), client.ObjectKeyFromObject(leaf), leaf))
+			require.Len(t, leaf.OwnerReferences, 1)
+		}
+	}
+	r.followsCRDs()
+}
+
+var (
+	crates  = schema.GroupVersionKind{Group: "gc.example.com", Version: "v1", Kind: "Crate"}
+	crdKind = schema.GroupVersionKind{
+		Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition",
+	}
+)
+
+// followsCRDs lets a kind come, go and come back while the collector runs.
+func (r *realCluster) followsCRDs() {
+	for _, life := range []string{"first", "second"} {
+		crd := object(crdKind, "", "crates.gc.example.com", map[string]any{
+			"group": crates.Group, "scope": "Namespaced",
+			"names": map[string]any{"plural": "crates", "singular": "crate", "kind": "Crate"},
+			"versions": []any{map[string]any{
+				"name": "v1", "served": true, "storage": true, "schema": map[string]any{
+					"openAPIV3Schema": map[string]any{"type": "object"},
+				},
+			}},
+		})
+		require.NoError(r, r.Create(r.Context(), crd))
+		root := object(crates, "default", life, nil)
+		r.eventually("the kind is served", func(t *assert.CollectT) {
+			require.NoError(t, client.IgnoreAlreadyExists(r.Create(context.Background(), root)))
+		})
+		require.NoError(r, r.Get(r.Context(), client.ObjectKeyFromObject(root), root))
+		ref := metav1.OwnerReference{
+			APIVersion: "gc.example.com/v1", Kind: "Crate", Name: life, UID: root.GetUID(),
+			BlockOwnerDeletion: new(true),
+		}
+		crate := object(crates, "default", life+"-inner", nil)
+		crate.SetOwnerReferences([]metav1.OwnerReference{ref})
+		require.NoError(r, r.Create(r.Context(), crate))
+		dependent := r.configMap(life+"-dependent", ref)
+		require.NoError(r, r.Delete(r.Context(), root, client.PropagationPolicy(foreground)))
+		r.eventually("a new kind is followed", func(t *assert.CollectT) {
+			r.isGone(t, root)
+			r.isGone(t, crate)
+			r.isGone(t, dependent)
+		})
+		require.NoError(r, r.Delete(r.Context(), crd))
+		r.eventually("the kind is gone", func(t *assert.CollectT) { r.isGone(t, crd) })
+	}
+}
+
+func object(
+	kind schema.GroupVersionKind, namespace, name string, spec map[string]any,
+) *unstructured.Unstructured {
+	made := &unstructured.Unstructured{Object: map[string]any{}}
+	if spec != nil {
+		made.Object["spec"] = spec
+	}
+	made.SetGroupVersionKind(kind)
+	made.SetNamespace(namespace)
+	made.SetName(name)
+	return made
+}
+
+// Two garbage collectors would do no harm to each other's objects, but twice the work; and the user
+// has forgotten to switch one off.
+func TestWhereTheOriginalRunsOursDoesNotStart(t *testing.T) {
+	r := newCluster(t)
+	err := Run(t.Context(), r.config, 1)
+	require.ErrorContains(t, err,
+		"somebody else does the work of the garbage-collector-controller already")
+	require.ErrorContains(t, err, "adding -garbage-collector-controller to ORIGINALS")
+	var left corev1.ConfigMapList
+	require.NoError(t, r.List(t.Context(), &left, client.InNamespace("default"),
+		client.HasLabels{"loopwright.dev/probe"}))
+	require.Empty(t, left.Items, "the probe is gone")
+}

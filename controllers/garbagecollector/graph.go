@@ -1,0 +1,283 @@
+package garbagecollector
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// graph knows which objects own which, as far as the informers have shown it. It is a value without
+// goroutine, lock, clock or client; step is all that changes it.
+type graph struct {
+	nodes  map[types.UID]*node
+	absent absentOwners
+
+	actions // of the step that is under way
+}
+
+// node is an object: an observed one, which an informer has shown, or a virtual one, of which only
+// the UID is known, because a dependent names it as its owner. The owner of a virtual node may be
+// gone, or new, or of a kind that is not watched, so that the API server has to be asked.
+//
+// A node is in the graph as long as it is observed or has dependents.
+type node struct {
+	uid      types.UID
+	observed bool
+
+	// Of an observed node:
+	kind               *schema.GroupVersionKind // shared by all nodes of a monitor
+	namespace, name    string
+	owners             []metav1.OwnerReference // those of the informer's object: not to be changed
+	beingDeleted       bool
+	deletingDependents bool // deleted in the foreground: it waits for its dependents
+	orphaning          bool // deleted, and its dependents are to lose their reference to it first
+
+	// dependents name this UID among their owners. One of another namespace, or with another name
+	// for the owner, is among them; see isOwner.
+	dependents map[*node]struct{}
+}
+
+// event is something that the graph is told.
+type event struct {
+	what eventKind
+	kind *schema.GroupVersionKind // not for ownerIsAbsent
+	// object is that of objectObserved and objectEnded.
+	object metav1.Object
+	// certain says of objectEnded that the watch has shown the end of the object. Otherwise it was
+	// missing in a list, or its kind is not served any more.
+	certain bool
+	owner   ownerIdentity // that of ownerIsAbsent
+}
+
+type eventKind uint8
+
+const (
+	objectObserved eventKind = iota // an informer shows an object that is new or has changed
+	objectEnded                     // an informer shows an object no more
+	kindEnded                       // a kind has no informer any more
+	ownerIsAbsent                   // the API server does not have an owner
+)
+
+// actions are what follows from an event.
+type actions struct {
+	// attempt lists the nodes for which something may have to be done, in order of their UIDs.
+	// Those that wait for their dependents come last: the first thing to do for an owner that is
+	// deleted in the foreground is to delete its dependents, even those that do not block it.
+	attempt []types.UID
+	invalid []invalidOwner
+}
+
+// invalidOwner is a reference to an owner that is in another namespace.
+type invalidOwner struct {
+	kind      schema.GroupVersionKind // of the dependent
+	namespace string
+	name      string
+	uid       types.UID
+	ref       metav1.OwnerReference
+}
+
+func newGraph() *graph { return &graph{nodes: map[types.UID]*node{}} }
+
+// step takes the graph to its next state. A node for which something has become necessary is in the
+// actions; one for which nothing has changed is not.
+func (g *graph) step(e event) actions {
+	g.actions = actions{}
+	switch e.what {
+	case objectObserved:
+		g.observe(e.kind, e.object)
+	case objectEnded:
+		if n := g.nodes[e.object.GetUID()]; n != nil && n.isOf(e.kind) {
+			g.end(n, e.certain)
+		}
+	case kindEnded:
+		for _, n := range g.nodes {
+			if n.isOf(e.kind) {
+				g.end(n, false)
+			}
+		}
+	case ownerIsAbsent:
+		g.noteAbsent(e.owner)
+	}
+	done := g.actions
+	g.actions = actions{}
+	slices.SortFunc(done.attempt, func(a, b types.UID) int {
+		switch waits := g.isWaiting(a); {
+		case waits == g.isWaiting(b):
+			return cmp.Compare(a, b)
+		case waits:
+			return 1
+		default:
+			return -1
+		}
+	})
+	done.attempt = slices.Compact(done.attempt)
+	slices.SortFunc(done.invalid, func(a, b invalidOwner) int {
+		return strings.Compare(string(a.uid), string(b.uid))
+	})
+	return done
+}
+
+// isOf reports whether the node was last shown under a kind. Two kinds that differ in the version
+// have the same objects: the one whose informer has shown an object last has it.
+func (n *node) isOf(kind *schema.GroupVersionKind) bool { return n.observed && *n.kind == *kind }
+
+// observe takes in the state of an object.
+func (g *graph) observe(kind *schema.GroupVersionKind, object metav1.Object) {
+	n := g.nodes[object.GetUID()]
+	if n == nil {
+		n = &node{uid: object.GetUID()}
+		g.nodes[n.uid] = n
+	}
+	was := *n
+	n.observed, n.kind = true, kind
+	n.namespace, n.name, n.owners = object.GetNamespace(), object.GetName(),
+		object.GetOwnerReferences()
+	n.beingDeleted = object.GetDeletionTimestamp() != nil
+	n.deletingDependents = isDeletingDependents(object)
+	n.orphaning = isOrphaning(object)
+	if !was.observed {
+		g.checkDependents(n)
+	}
+	g.link(n, was.owners)
+	if n.orphaning && !was.orphaning || n.deletingDependents && !was.deletingDependents {
+		g.wake(n)
+	}
+	if n.deletingDependents && !was.deletingDependents {
+		g.wakeDependents(n)
+	}
+}
+
+// checkDependents finds dependents of a virtual node that mean another object than the one that was
+// observed.
+func (g *graph) checkDependents(n *node) {
+	for dependent := range n.dependents {
+		for _, ref := range dependent.owners {
+			if ref.UID == n.uid && !isOwner(ref, dependent.namespace, n) {
+				g.wake(dependent)
+				g.noteInvalid(dependent, ref, n)
+			}
+		}
+	}
+}
+
+// link brings the edges between a node and its owners up to date: was are the owners that it had.
+func (g *graph) link(n *node, was []metav1.OwnerReference) {
+	for _, old := range was {
+		if findOwner(n.owners, old.UID) == nil {
+			g.unlink(n, old.UID)
+		} else if isBlocking(old) && !slices.ContainsFunc(n.owners,
+			func(ref metav1.OwnerReference) bool {
+				return isBlocking(ref) && sameReference(old, ref)
+			}) {
+			g.wakeWaiting(old.UID)
+		}
+	}
+	for _, ref := range n.owners {
+		if !slices.ContainsFunc(was, func(old metav1.OwnerReference) bool {
+			return sameReference(old, ref)
+		}) {
+			g.linkTo(n, ref)
+		}
+	}
+}
+
+// linkTo makes a node the dependent of the owner that it refers to.
+func (g *graph) linkTo(n *node, ref metav1.OwnerReference) {
+	owner := g.nodes[ref.UID]
+	if owner == nil {
+		owner = &node{uid: ref.UID}
+		g.nodes[ref.UID] = owner
+	}
+	if owner.dependents == nil {
+		owner.dependents = map[*node]struct{}{}
+	}
+	owner.dependents[n] = struct{}{}
+	switch {
+	case !owner.observed && !g.absent.has(ref, n.namespace):
+		g.wake(owner)
+	case !isOwner(ref, n.namespace, owner):
+		g.wake(n)
+		g.noteInvalid(n, ref, owner)
+	case owner.deletingDependents:
+		g.wake(n)
+	}
+}
+
+// unlink ends an edge, and wakes an owner that was waiting for it.
+func (g *graph) unlink(n *node, uid types.UID) {
+	owner := g.nodes[uid]
+	if owner == nil {
+		return // the object has two references to it
+	}
+	g.wakeWaiting(uid)
+	delete(owner.dependents, n)
+	if !owner.observed && len(owner.dependents) == 0 {
+		delete(g.nodes, uid)
+	}
+}
+
+// end takes in that an object is not shown any more. One that has dependents becomes virtual.
+func (g *graph) end(n *node, certain bool) {
+	identity := ownerIdentity{
+		apiVersion: n.kind.GroupVersion().String(), kind: n.kind.Kind,
+		namespace: n.namespace, name: n.name, uid: n.uid,
+	}
+	owners := n.owners
+	*n = node{uid: n.uid, dependents: n.dependents}
+	for _, ref := range owners {
+		g.unlink(n, ref.UID)
+	}
+	switch {
+	case len(n.dependents) == 0:
+		delete(g.nodes, n.uid)
+	case certain:
+		g.absent.add(identity)
+		g.wakeDependents(n)
+	default:
+		g.wake(n)
+	}
+}
+
+// noteAbsent wakes the dependents that mean an owner that is absent.
+func (g *graph) noteAbsent(owner ownerIdentity) {
+	g.absent.add(owner)
+	n := g.nodes[owner.uid]
+	if n == nil {
+		return
+	}
+	for dependent := range n.dependents {
+		for _, ref := range dependent.owners {
+			if owner.isMeantBy(ref, dependent.namespace) {
+				g.wake(dependent)
+			}
+		}
+	}
+}
+
+func (g *graph) noteInvalid(dependent *node, ref metav1.OwnerReference, owner *node) {
+	if owner.observed && owner.namespace != "" && owner.namespace != dependent.namespace {
+		g.invalid = append(g.invalid, invalidOwner{
+			*dependent.kind, dependent.namespace, dependent.name, dependent.uid, ref,
+		})
+	}
+}
+
+func (g *graph) wake(n *node) { g.attempt = append(g.attempt, n.uid) }
+
+func (g *graph) wakeDependents(n *node) {
+	for dependent := range n.dependents {
+		g.wake(dependent)
+	}
+}
+
+// wakeWaiting wakes an owner that may have been waiting for an edge that has ended or blocks no
+// more.
+func (g *graph) wakeWaiting(uid types.UID) {
+	if owner := g.nodes[uid]; owner != nil && owner.deletingDependents {
+		g.wake(owner)
+	}
+}

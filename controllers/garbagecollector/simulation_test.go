@@ -1,0 +1,286 @@
+package garbagecollector
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/loopwright/loopwright/controllers/internal/simulation"
+	"github.com/loopwright/loopwright/internal/fakeapi"
+	"github.com/loopwright/loopwright/manager/client"
+)
+
+// Users create objects whose owners are alive, gone or in another namespace, adopt, disown, and
+// delete with every policy, and other finalizers keep some objects for a while. Meanwhile the
+// collector's requests fail or lose their answers, its watches are late and break, discovery fails,
+// and its process crashes after a write and starts again. On the way, the collector deletes no
+// object that has a living owner, and lets no owner go that waits for a dependent. In the end,
+// nothing is left that has only absent owners, nothing waits, and the collector writes nothing.
+func TestWhateverBreaksNothingWithALivingOwnerIsDeletedAndNoGarbageIsLeft(t *testing.T) {
+	simulation.Story{
+		Package: "./controllers/garbagecollector", Seeds: 40, Short: 15, Race: 10,
+		Controllers: Settings{DiscoveryPeriod: 10 * time.Minute}.Add,
+		Mishaps:     mishaps, Crashes: crashes, Play: play,
+		Least: map[string]int{
+			"crash": 150, "crash after delete configmaps": 20, "crash after patch configmaps": 20,
+			"fault: answer to a write lost": 10, "fault: a question fails": 10,
+			"fault: refused": 20, "fault: watch late": 200, "fault: watch cut": 300,
+			"user: create": 500, "user: Background": 100, "user: Foreground": 100,
+			"user: Orphan": 100, "user: adopt": 50, "user: disown": 30,
+			"collected": 200, "orphaned": 50, "waited for": 50,
+		},
+	}.Test(t)
+}
+
+// crashes are the writes after which the process may die.
+var crashes = []fakeapi.Match{
+	{Verb: "delete", Resource: "configmaps"}, {Verb: "patch", Resource: "configmaps"},
+	{Verb: "delete", Resource: "secrets"}, {Verb: "patch", Resource: "secrets"},
+}
+
+// mishaps are those that are hardest for a garbage collector.
+func mishaps(random *rand.Rand, often float64) []simulation.Mishap {
+	resource := []string{"configmaps", "secrets"}[random.IntN(2)]
+	on := func(verb string) fakeapi.Match { return fakeapi.Match{Verb: verb, Resource: resource} }
+	lost := func(verb string) simulation.Mishap {
+		return simulation.Mishap{
+			Name:  "answer to a write lost",
+			Fault: fakeapi.Fault{Match: on(verb), Probability: often, LoseResponse: true},
+		}
+	}
+	late := simulation.Mishap{
+		Name: "watch late",
+		Fault: fakeapi.Fault{
+			Match:       on("watch"),
+			DelayEvents: time.Duration(random.IntN(2000)) * time.Millisecond,
+		},
+	}
+	fails := func(status *metav1.Status) simulation.Mishap {
+		return simulation.Mishap{
+			Name:  "a question fails",
+			Fault: fakeapi.Fault{Match: on("get"), Probability: often, Status: status},
+		}
+	}
+	return []simulation.Mishap{
+		lost("delete"), lost("delete"), lost("patch"), lost("patch"), late, late,
+		fails(fakeapi.InternalError()), fails(fakeapi.Forbidden()), fails(fakeapi.Timeout()),
+	}
+}
+
+// simulated is a World whose users are played here.
+type simulated struct {
+	*world
+	made []client.Object // all that users have ever created
+	// byUser are the policies with which users have deleted an object.
+	byUser map[types.UID][]metav1.DeletionPropagation
+}
+
+// play plays one seed.
+func play(w *simulation.World) string {
+	s := &simulated{world: &world{w}, byUser: map[types.UID][]metav1.DeletionPropagation{}}
+	s.Create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "other"}})
+	s.Watch(&corev1.ConfigMapList{}, &corev1.SecretList{})
+	for range 4 {
+		s.create()
+	}
+	s.Start()
+	for range 30 {
+		s.Disturb()
+		s.act()
+		if s.Users.IntN(3) == 0 {
+			s.Pause()
+		}
+	}
+	s.Calm()
+	for _, object := range s.made {
+		s.free(object)
+	}
+	s.Rest()
+	state := s.state()
+	s.NothingIsWritten()
+	s.judge()
+	return state
+}
+
+// act lets a user do something.
+func (s *simulated) act() {
+	what, which := s.Users.IntN(10), s.made[s.Users.IntN(len(s.made))]
+	which = which.DeepCopyObject().(client.Object)
+	policy := []metav1.DeletionPropagation{background, foreground, orphan}[s.Users.IntN(3)]
+	ref := s.reference()
+	switch what {
+	case 0, 1, 2, 3:
+		s.create()
+	case 4, 5, 6:
+		uid := which.GetUID()
+		s.byUser[uid] = append(s.byUser[uid], policy)
+		s.OthersDid(s.Live.Delete(s.T.Context(), which, client.PropagationPolicy(policy),
+			client.Preconditions{UID: &uid}), "user: "+string(policy), which.GetName())
+	case 7:
+		s.change("user: adopt", which, func(object client.Object) {
+			refs := object.GetOwnerReferences()
+			if findOwner(refs, ref.UID) == nil && object.GetUID() != ref.UID {
+				object.SetOwnerReferences(append(refs, ref))
+			}
+		})
+	case 8:
+		s.change("user: disown", which, func(object client.Object) {
+			refs := object.GetOwnerReferences()
+			object.SetOwnerReferences(refs[:len(refs)/2])
+		})
+	case 9:
+		s.free(which)
+	}
+}
+
+// create creates an object with up to two owners.
+func (s *simulated) create() {
+	meta := metav1.ObjectMeta{Namespace: "default", Name: fmt.Sprint("n", len(s.made))}
+	if s.Users.IntN(8) == 0 {
+		meta.Namespace = "other"
+	}
+	if s.Users.IntN(5) == 0 {
+		meta.Finalizers = []string{"example.com/slow"}
+	}
+	for range s.Users.IntN(3) {
+		if ref := s.reference(); ref.UID != "" && findOwner(meta.OwnerReferences, ref.UID) == nil {
+			meta.OwnerReferences = append(meta.OwnerReferences, ref)
+		}
+	}
+	var object client.Object = &corev1.ConfigMap{ObjectMeta: meta}
+	if s.Users.IntN(3) == 0 {
+		object = &corev1.Secret{ObjectMeta: meta}
+	}
+	require.NoError(s.T, s.Live.Create(s.T.Context(), object))
+	s.Count("user: create")
+	s.made = append(s.made, object)
+}
+
+// reference refers to any object that was ever there.
+func (s *simulated) reference() metav1.OwnerReference {
+	if len(s.made) == 0 {
+		return metav1.OwnerReference{}
+	}
+	ref := owner(s.made[s.Users.IntN(len(s.made))])
+	ref.BlockOwnerDeletion = new(s.Users.IntN(4) > 0)
+	return ref
+}
+
+// change lets a user change an object, if it is still there.
+func (s *simulated) change(what string, object client.Object, how func(client.Object)) {
+	uid := object.GetUID()
+	err := s.Live.Get(s.T.Context(), client.ObjectKeyFromObject(object), object)
+	if err == nil && object.GetUID() == uid {
+		how(object)
+		err = s.Live.Update(s.T.Context(), object)
+	}
+	s.OthersDid(err, what, object.GetName())
+}
+
+// free removes a user's finalizer.
+func (s *simulated) free(object client.Object) {
+	object = object.DeepCopyObject().(client.Object)
+	s.change("user: free", object, func(object client.Object) {
+		object.SetFinalizers(slices.DeleteFunc(object.GetFinalizers(), func(f string) bool {
+			return f == "example.com/slow"
+		}))
+	})
+}
+
+// isOwnerOf reports whether an object is the owner that an object in a namespace refers to.
+func isOwnerOf(object client.Object, ref metav1.OwnerReference, namespace string) bool {
+	return object.GetUID() == ref.UID && object.GetNamespace() == namespace
+}
+
+// state returns what is wrong in the end: garbage, and what waits.
+func (s *simulated) state() string {
+	var all []client.Object
+	var maps corev1.ConfigMapList
+	var secrets corev1.SecretList
+	require.NoError(s.T, s.Live.List(s.T.Context(), &maps))
+	require.NoError(s.T, s.Live.List(s.T.Context(), &secrets))
+	for i := range maps.Items {
+		all = append(all, &maps.Items[i])
+	}
+	for i := range secrets.Items {
+		all = append(all, &secrets.Items[i])
+	}
+	wrong := []string{"wrong in the end:"}
+	for _, object := range all {
+		if object.GetDeletionTimestamp() != nil {
+			wrong = append(wrong, object.GetName()+" waits for "+fmt.Sprint(object.GetFinalizers()))
+		}
+		for _, ref := range object.GetOwnerReferences() {
+			if !slices.ContainsFunc(all, func(owner client.Object) bool {
+				return isOwnerOf(owner, ref, object.GetNamespace())
+			}) {
+				wrong = append(wrong, object.GetName()+" has an absent owner: "+ref.Name)
+			}
+		}
+	}
+	return strings.Join(wrong, "\n")
+}
+
+// judge goes through all changes in the order in which the server made them.
+func (s *simulated) judge() {
+	type known struct {
+		client.Object
+		since time.Time
+	}
+	alive, waited := map[types.UID]known{}, map[types.UID]bool{}
+	for _, change := range s.Changes() {
+		now := change.Object
+		uid := now.GetUID()
+		before, wasThere := alive[uid]
+		begins := wasThere && before.GetDeletionTimestamp() == nil &&
+			(change.IsGone || now.GetDeletionTimestamp() != nil)
+		if begins && len(s.byUser[uid]) == 0 {
+			s.Count("collected")
+			refs := before.GetOwnerReferences()
+			for _, ref := range refs {
+				owner, isThere := alive[ref.UID]
+				if isThere && isOwnerOf(owner, ref, now.GetNamespace()) &&
+					(owner.GetDeletionTimestamp() == nil || !waited[ref.UID]) {
+					s.Breaks(change.At, "%s was deleted, and its owner %s lives", now.GetName(),
+						ref.Name)
+				}
+			}
+			if len(refs) == 0 {
+				s.Breaks(change.At, "%s was deleted, and has no owner", now.GetName())
+			}
+		}
+		if !change.IsGone {
+			if wasThere && len(now.GetOwnerReferences()) < len(before.GetOwnerReferences()) {
+				s.Count("orphaned")
+			}
+			alive[uid] = known{now, change.At}
+			waited[uid] = waited[uid] || isDeletingDependents(now)
+			continue
+		}
+		delete(alive, uid)
+		byOther := slices.ContainsFunc(s.byUser[uid], func(p metav1.DeletionPropagation) bool {
+			return p != foreground // it ends the waiting
+		})
+		if !wasThere || !isDeletingDependents(before) || byOther {
+			continue
+		}
+		s.Count("waited for")
+		for _, dependent := range alive {
+			for _, ref := range dependent.GetOwnerReferences() {
+				if isBlocking(ref) && isOwnerOf(now, ref, dependent.GetNamespace()) &&
+					change.At.Sub(dependent.since) > simulation.Memory {
+					s.Breaks(change.At, "%s went before its dependent %s", now.GetName(),
+						dependent.GetName())
+				}
+			}
+		}
+	}
+}
