@@ -44,7 +44,10 @@ func newNewCommand() *cobra.Command {
 				options.Replace = checkout()
 			}
 			out := command.OutOrStdout()
-			if err := scaffold.New(command.Context(), options, out); err != nil {
+			if err := scaffold.New(options, out); err != nil {
+				return err
+			}
+			if err := scaffold.Complete(command.Context(), options.Dir, out); err != nil {
 				return err
 			}
 			whatNext(options, out)
@@ -62,7 +65,11 @@ func newNewCommand() *cobra.Command {
 	command.AddCommand(&cobra.Command{
 		Use: "kind KIND", Short: "Add a kind to the project in this folder", Args: cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, arguments []string) error {
-			return scaffold.AddKind(command.Context(), ".", arguments[0], command.OutOrStdout())
+			out := command.OutOrStdout()
+			if err := scaffold.AddKind(".", arguments[0], out); err != nil {
+				return err
+			}
+			return scaffold.Complete(command.Context(), ".", out)
 		},
 	})
 	return command

@@ -2,7 +2,6 @@ package scaffold
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -35,10 +34,10 @@ var listFiles = []listFile{
 	}},
 }
 
-// AddKind adds the files of one more kind to the project in a directory, and makes it complete. It
+// AddKind adds the files of one more kind to the project in a directory. Complete has to follow. It
 // changes a list of kinds only if that is still as it was written. Otherwise it says on out which
 // lines are to be added by hand.
-func AddKind(ctx context.Context, dir, kind string, out io.Writer) error {
+func AddKind(dir, kind string, out io.Writer) error {
 	p, err := readProject(dir)
 	if err != nil {
 		return err
@@ -65,7 +64,7 @@ func AddKind(ctx context.Context, dir, kind string, out io.Writer) error {
 			return err
 		}
 	}
-	return complete(ctx, dir, out)
+	return nil
 }
 
 // extend writes a list with one more kind, if it is as the templates write it without that kind.

@@ -2,8 +2,8 @@
 // Makefile, which a team then changes as it likes.
 //
 // Options -> project: the names that the templates use -> files in memory -> a directory. A project
-// is written whole or not at all, and no file that exists is overwritten. After that, the go
-// command and make fill in what is made from the text: go.sum, deep copies, CRDs.
+// is written whole or not at all, and no file that exists is overwritten. After that, Complete lets
+// the go command and make fill in what is made from the text: go.sum, deep copies, CRDs.
 //
 // Above it is the command cmd/loopwright. It stands on nothing of this repository.
 package scaffold
@@ -54,10 +54,10 @@ type Options struct {
 	Replace string
 }
 
-// New writes a project, and makes it complete: see complete. It writes what it does to out.
+// New writes a project, which Complete has to make complete. It reports on out what it does.
 //
-// Errors: one about the options comes before anything is written.
-func New(ctx context.Context, options Options, out io.Writer) error {
+// Errors: New checks the options before it writes anything.
+func New(options Options, out io.Writer) error {
 	p, err := newProject(options)
 	if err != nil {
 		return err
@@ -78,7 +78,7 @@ func New(ctx context.Context, options Options, out io.Writer) error {
 		return err
 	}
 	_, _ = fmt.Fprintf(out, "Wrote %d files to %s.\n", len(files), options.Dir)
-	return complete(ctx, options.Dir, out)
+	return nil
 }
 
 // render returns the files of a folder of templates, by their paths in the project.
@@ -165,12 +165,13 @@ func writeFile(name string, text []byte) (err error) {
 	return err
 }
 
-// complete makes what is made from the text of a project: go.sum and the requirements, and with
-// `make generate` the deep copies, CRDs and rights. It needs the network for modules that the
-// module cache does not have.
-func complete(ctx context.Context, dir string, out io.Writer) error {
+// Complete makes what is made from the text of a project: the rest of each go.mod, and with `make
+// generate` the deep copies, CRDs and rights. It needs the network for modules that the module
+// cache does not have.
+func Complete(ctx context.Context, dir string, out io.Writer) error {
 	for _, step := range []struct{ says, command, on string }{
 		{"Asking the go command for the modules.", "go mod tidy", "without a network, try again later"},
+		{"Asking it for those of the tools.", "go -C tools mod tidy", "without a network, try again later"},
 		{"Making deep copies, CRDs and rights.", "make generate", "it needs make"},
 	} {
 		_, _ = fmt.Fprintln(out, step.says)
@@ -180,8 +181,8 @@ func complete(ctx context.Context, dir string, out io.Writer) error {
 		command.Env = append(os.Environ(), "GOWORK=off")
 		command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
 		if said, err := command.CombinedOutput(); err != nil {
-			return fmt.Errorf("the files are written, but `%s` failed: %w (%s). "+
-				"In %s, `go mod tidy && make generate` does what is left. It said:\n%s",
+			return fmt.Errorf("the files are written, but `%s` failed: %w (%s). In %s, "+
+				"`go mod tidy && go -C tools mod tidy && make generate` does what is left. It said:\n%s",
 				step.command, err, step.on, dir, said)
 		}
 	}
