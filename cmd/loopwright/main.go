@@ -1,10 +1,11 @@
-// Command loopwright moves programs from controller-runtime to this library, and shows recordings
-// of their flight recorders:
+// Command loopwright writes new projects, moves programs from controller-runtime to this library, and
+// shows recordings of their flight recorders:
 //
+//	go run github.com/loopwright/loopwright/cmd/loopwright@latest new ../shop --module example.com/shop --kind Shop
 //	go run github.com/loopwright/loopwright/cmd/loopwright@latest port -o ../ported .
 //	go run github.com/loopwright/loopwright/cmd/loopwright@latest xray FILE
 //
-// Packages internal/migrate and xray do the work; this is their command line.
+// Packages internal/scaffold, internal/migrate and xray do the work; this is their command line.
 package main
 
 import (
@@ -35,6 +36,6 @@ func newCommand() *cobra.Command {
 		Use: "loopwright", Short: "Tools for programs that use Loopwright",
 		SilenceErrors: true, SilenceUsage: true,
 	}
-	command.AddCommand(newPortCommand(), newXRayCommand())
+	command.AddCommand(newNewCommand(), newPortCommand(), newXRayCommand())
 	return command
 }
