@@ -13,7 +13,7 @@ import (
 )
 
 // Parts names the parts of the course; part 1 is Parts[1].
-var Parts = []string{1: "Watching", 2: "Queueing", 3: "Reconciling", 4: "Controllers"}
+var Parts = []string{1: "Watching", 2: "Queueing", 3: "Reconciling", 4: "Controllers", 5: "More controllers"}
 
 // Chapter is what a chapter.yaml says, and where it is. The text beside it is the README.md,
 // which begins with the title.

@@ -13,6 +13,7 @@ var miniOrder = []string{
 	"queue", "delay",
 	"controller", "events", "client", "cache", "first", "lease", "manager", "finalizer", "webhook",
 	"owner", "ranking", "replicaset", "template", "rolling", "scaling", "deployment", "endpoints", "graph", "garbage",
+	"namespace", "job", "cronjob", "daemonset", "statefulset", "nodelifecycle",
 }
 
 // Mini lists the files of mini, in the order of the chapters.
