@@ -25,6 +25,7 @@ type Chapter struct {
 	Part    int      `json:"part"`
 	Minutes int      `json:"minutes"` // for a reader, with the exercise
 	File    string   `json:"file"`    // the file of mini that it builds
+	Also    []string `json:"also"`    // more files of mini that it prints; an exercise has one only
 	Names   []string `json:"names"`   // the new names that a reader has to keep
 
 	Exercise struct {

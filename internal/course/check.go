@@ -131,12 +131,14 @@ func (r *Repo) checkChapters(chapters []Chapter) (problems Problems) {
 				problems = append(problems, checkWords(path.Join(c.Dir, page), prose)...)
 			}
 		}
-		source, err := r.read(c.File)
-		if err != nil {
-			problems.add("%s/chapter.yaml: its file: %v", c.Dir, err)
-			continue
+		for _, file := range append([]string{c.File}, c.Also...) {
+			source, err := r.read(file)
+			if err != nil {
+				problems.add("%s/chapter.yaml: its file: %v", c.Dir, err)
+				continue
+			}
+			problems = append(problems, checkPrinted(c.Readme(), string(text), file, string(source))...)
 		}
-		problems = append(problems, checkPrinted(c.Readme(), string(text), c.File, string(source))...)
 	}
 	return problems
 }

@@ -37,6 +37,7 @@ func TestEveryWayToBreakARuleIsReportedOnce(t *testing.T) {
 		"a line missing": {changed(t, readme, shown, ""), "does not print mini/sum.go:3: // Sum adds up."},
 		"a line twice":   {changed(t, readme, shown, shown+shown), "prints mini/sum.go:3 2 times"},
 		"no such symbol": {changed(t, readme, shown, strings.Replace(shown, "symbol=Sum", "symbol=Som", 1)), "mini/sum.go declares no Som"},
+		"a file besides": {changed(t, "chapters/02-mean/chapter.yaml", "file:", "also: [mini/sum.go]\nfile:"), "chapters/02-mean/README.md does not print mini/sum.go:3"},
 		"another title":  {changed(t, meta, "title: Sum", "title: Sums"), `does not begin with "# 1. Sums"`},
 		"too long":       {changed(t, readme, "A **sum**", strings.Repeat("one word. ", 1500)+"sum"), "has 3008 words"},
 		"more than a page": {map[string]string{
