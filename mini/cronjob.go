@@ -43,7 +43,8 @@ func NewCronJobController(m *Manager) (*Controller, error) {
 	c := NewController("cronjob", &CronJobs{Client: m.Client})
 	c.Workers, c.Trace, c.Queue.Trace = 5, m.Cluster.Trace, m.Cluster.Trace
 	c.Watch(crons, EnqueueObject)
-	c.Watch(jobs, EnqueueOwner(batchv1.SchemeGroupVersion.WithKind("CronJob").GroupKind()))
+	kind := batchv1.SchemeGroupVersion.WithKind("CronJob")
+	c.Watch(jobs, EnqueueOwner(kind.GroupKind()))
 	return c, nil
 }
 
@@ -121,7 +122,9 @@ func startsAround(
 		}
 		return last, since.Add((n + 1) * every.Delay)
 	}
-	isPast := func(t time.Time) bool { return !t.IsZero() && !t.After(now) } // zero: never
+	isPast := func(t time.Time) bool { // zero is never
+		return !t.IsZero() && !t.After(now)
+	}
 	next = schedule.Next(now)
 	if !isPast(schedule.Next(since)) {
 		return last, next
@@ -178,7 +181,7 @@ func jobFor(cj *batchv1.CronJob, start time.Time) *batchv1.Job {
 	if annotations == nil {
 		annotations = map[string]string{}
 	}
-	zone, _ := time.LoadLocation(ptr.Deref(cj.Spec.TimeZone, "UTC")) // the schedule has it
+	zone, _ := time.LoadLocation(ptr.Deref(cj.Spec.TimeZone, "UTC")) // it is in use
 	annotations[batchv1.CronJobScheduledTimestampAnnotation] =
 		start.In(zone).Format(time.RFC3339)
 	kind := batchv1.SchemeGroupVersion.WithKind("CronJob")

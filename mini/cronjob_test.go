@@ -179,10 +179,11 @@ func TestEachStartMakesAJobAtItsTime(t *testing.T) {
 
 // The controller was down over Christmas. To start 14,000 backups now would stop the cluster.
 func TestOfManyMissedStartsOnlyTheLastOneIsMadeUpFor(t *testing.T) {
-	for schedule, last := range map[string]string{
-		"* * * * *": "11-13 07:31", "5 3 * * *": "11-13 03:05", "30 8-16/4 * * 1-5": "11-10 16:30",
-		"0 0 1 1-3 *": "03-01 00:00", "* * 2 6 *": "06-02 23:59",
+	for _, c := range [][2]string{
+		{"* * * * *", "11-13 07:31"}, {"5 3 * * *", "11-13 03:05"}, {"30 8-16/4 * * 1-5", "11-10 16:30"},
+		{"0 0 1 1-3 *", "03-01 00:00"}, {"* * 2 6 *", "06-02 23:59"},
 	} {
+		schedule, last := c[0], c[1]
 		inCron(t, func(w *cronWorld) {
 			w.create(cronJob(schedule))
 			w.sleepUntil("11-13 07:31") // a Monday
@@ -212,15 +213,14 @@ func TestAMissedStartThatIsTooOldIsNotMadeUpFor(t *testing.T) {
 
 // A backup that runs twice at the same time may destroy what it saves.
 func TestAStartMakesOneJobWhicheverRequestFails(t *testing.T) {
-	for what, fault := range map[string]fakeapi.Fault{
-		"refused": {Status: fakeapi.Conflict()}, "answer lost": {LoseResponse: true}, "cut": {Refuse: true},
-	} {
-		for name, write := range map[string]fakeapi.Match{
-			"create": {Verb: "create", Resource: "jobs"}, "status": {Verb: "update", Resource: "cronjobs"},
+	for _, fault := range []fakeapi.Fault{{Status: fakeapi.Conflict()}, {LoseResponse: true}, {Refuse: true}} {
+		for _, write := range []fakeapi.Match{
+			{Verb: "create", Resource: "jobs"}, {Verb: "update", Resource: "cronjobs"},
 		} {
 			for _, killed := range []bool{false, true} {
 				for _, p := range []batchv1.ConcurrencyPolicy{batchv1.AllowConcurrent, batchv1.ForbidConcurrent, batchv1.ReplaceConcurrent} {
-					t.Run(fmt.Sprintf("%s %s %v %s", name, what, killed, p), func(t *testing.T) {
+					what := map[bool]string{fault.LoseResponse: "loses its answer", fault.Refuse: "is cut", fault.Status != nil: "is refused"}[true]
+					t.Run(fmt.Sprintf("%s of %s %s, killed: %v, %s", write.Verb, write.Resource, what, killed, p), func(t *testing.T) {
 						inCron(t, func(w *cronWorld) {
 							kill := w.runCron()
 							fault.Match, fault.Times = write, 1
@@ -397,19 +397,22 @@ func TestTheScheduleIsInItsTimeZone(t *testing.T) {
 
 // In spring an hour is missing, and in autumn there is one twice.
 func TestAStartInTheHourThatIsMissingIsSkippedAndOneInTheHourThatIsThereTwiceIsDoneTwice(t *testing.T) {
-	for schedule, want := range map[string][2][]string{
-		"30 2 * * *": {{"03-25 01:30", "03-27 00:30"}, {"10-28 00:30", "10-29 00:30", "10-29 01:30", "10-30 01:30"}},
-		"30 4 * * *": {{"03-25 03:30", "03-26 02:30", "03-27 02:30"}, {"10-28 02:30", "10-29 03:30", "10-30 03:30"}},
+	for _, c := range []struct {
+		schedule, from, until string
+		starts                []string
+	}{
+		{"30 2 * * *", "03-25 00:00", "03-27 12:00", []string{"03-25 01:30", "03-27 00:30"}},
+		{"30 4 * * *", "03-25 00:00", "03-27 12:00", []string{"03-25 03:30", "03-26 02:30", "03-27 02:30"}},
+		{"30 2 * * *", "10-28 00:00", "10-30 12:00", []string{"10-28 00:30", "10-29 00:30", "10-29 01:30", "10-30 01:30"}},
+		{"30 4 * * *", "10-28 00:00", "10-30 12:00", []string{"10-28 02:30", "10-29 03:30", "10-30 03:30"}},
 	} {
-		for i, days := range [][2]string{{"03-25 00:00", "03-27 12:00"}, {"10-28 00:00", "10-30 12:00"}} {
-			inCron(t, func(w *cronWorld) {
-				w.sleepUntil(days[0])
-				w.runCron()
-				w.create(cronJob(schedule, zone("Europe/Berlin")))
-				w.sleepUntil(days[1])
-				require.Equal(w, want[i], w.jobs(), schedule)
-			})
-		}
+		inCron(t, func(w *cronWorld) {
+			w.sleepUntil(c.from)
+			w.runCron()
+			w.create(cronJob(c.schedule, zone("Europe/Berlin")))
+			w.sleepUntil(c.until)
+			require.Equal(w, c.starts, w.jobs(), c.schedule)
+		})
 	}
 }
 

@@ -252,9 +252,11 @@ func TestAJobWithZeroCompletionsIsCompleteAtOnce(t *testing.T) {
 // A Pod is deleted by a user, by a full node, or with its node. Its work has been done, and must not be done
 // twice; or it has failed, and must not be tried forever.
 func TestAPodThatIsDeletedWhenItHasEndedIsCounted(t *testing.T) {
-	for phase, want := range map[corev1.PodPhase][3]int32{
-		corev1.PodSucceeded: {1, 1, 0}, corev1.PodFailed: {1, 0, 1}, corev1.PodRunning: {1, 0, 1},
-	} {
+	for _, phase := range []corev1.PodPhase{corev1.PodSucceeded, corev1.PodFailed, corev1.PodRunning} {
+		want := [3]int32{1, 0, 1}
+		if phase == corev1.PodSucceeded {
+			want = [3]int32{1, 1, 0}
+		}
 		for _, down := range []bool{false, true} {
 			inJobs(t, func(w *jobWorld) {
 				kill := w.runJobs()
@@ -284,17 +286,13 @@ func TestAPodThatIsDeletedWhenItHasEndedIsCounted(t *testing.T) {
 // The API server of a busy cluster refuses writes, loses answers, and its clients are killed. Whatever happens:
 // each Pod that has ended is in one number once.
 func TestEachPodIsCountedOnceWhicheverRequestFails(t *testing.T) {
-	faults := map[string]fakeapi.Fault{
-		"is refused": {Status: fakeapi.Conflict()}, "loses its answer": {LoseResponse: true}, "is cut": {Refuse: true},
-	}
-	writes := map[string]fakeapi.Match{
-		"the status": {Verb: "update", Resource: "jobs", Subresource: "status"}, "a finalizer": toPods("patch"),
-	}
-	for what, fault := range faults {
-		for name, write := range writes {
+	status := fakeapi.Match{Verb: "update", Resource: "jobs", Subresource: "status"}
+	for _, fault := range []fakeapi.Fault{{Status: fakeapi.Conflict()}, {LoseResponse: true}, {Refuse: true}} {
+		what := map[bool]string{fault.LoseResponse: "loses its answer", fault.Refuse: "is cut", fault.Status != nil: "is refused"}[true]
+		for _, write := range []fakeapi.Match{status, toPods("patch")} {
 			for skip := range 10 {
 				for _, killed := range []bool{false, true} {
-					t.Run(fmt.Sprintf("write %d of %s %s, killed: %v", skip, name, what, killed), func(t *testing.T) {
+					t.Run(fmt.Sprintf("%s %d of %s %s, killed: %v", write.Verb, skip, write.Resource, what, killed), func(t *testing.T) {
 						inJobs(t, func(w *jobWorld) {
 							kill, dead := w.runJobs(), false
 							fault := fault
@@ -431,7 +429,8 @@ func TestAJobFailsWithTheFailureThatIsOneTooMany(t *testing.T) {
 
 // Containers that are started again in their Pod fail, too.
 func TestRestartsCountAgainstTheLimitOfAPodThatRestartsItsContainers(t *testing.T) {
-	for limit, restarts := range map[int32]int32{0: 1, 1: 1, 3: 3} {
+	for _, limit := range []int32{0, 1, 3} {
+		restarts := max(limit, 1)
 		inJobs(t, func(w *jobWorld) {
 			w.runJobs()
 			w.create(job(1, 1, func(s *batchv1.JobSpec) {
