@@ -200,8 +200,8 @@ func (d *daemons) surge(plan *daemonPlan, nodes []*daemonNode, surge int) {
 // atMost returns the first n, or all if there are not so many.
 func atMost[T any](all []T, n int) []T { return all[:max(min(n, len(all)), 0)] }
 
-// podAvailable returns true if the Pod has been ready for long enough. If it is ready, but
-// not for long enough, left is what it lacks.
+// podAvailable returns true if the Pod has been ready for long enough. If it is ready,
+// but not for long enough, left is the time that is missing.
 func podAvailable(
 	pod *corev1.Pod, minReadySeconds int32, now time.Time,
 ) (available bool, left time.Duration) {

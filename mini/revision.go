@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -84,18 +85,18 @@ func createRevision(
 	}
 	for {
 		hash := ComputeHash(template, collisions)
-		labels := template.DeepCopy().ObjectMeta
-		metav1.SetMetaDataLabel(&labels, appsv1.ControllerRevisionHashLabelKey, hash)
 		rev := &appsv1.ControllerRevision{
 			ObjectMeta: metav1.ObjectMeta{
 				Namespace: owner.GetNamespace(), Name: owner.GetName() + "-" + hash,
-				Labels: labels.Labels, Annotations: owner.GetAnnotations(),
+				Labels: maps.Clone(template.Labels), Annotations: owner.GetAnnotations(),
 				OwnerReferences: []metav1.OwnerReference{
 					*metav1.NewControllerRef(owner, kind),
 				},
 			},
 			Data: revisionData(template), Revision: number,
 		}
+		const key = appsv1.ControllerRevisionHashLabelKey
+		metav1.SetMetaDataLabel(&rev.ObjectMeta, key, hash)
 		err := c.Create(ctx, rev)
 		if !apierrors.IsAlreadyExists(err) {
 			return rev, err
@@ -112,15 +113,15 @@ func createRevision(
 	}
 }
 
-// revisionData is a patch that gives its owner this template back. The fields are sorted,
-// as those of the original are: it compares bytes.
+// revisionData is a patch that gives its owner this template back. Its fields are sorted,
+// as those of the original are, which compares bytes.
 func revisionData(template *corev1.PodTemplateSpec) runtime.RawExtension {
 	var fields map[string]any
-	data, _ := json.Marshal(template) // API types
-	_ = json.Unmarshal(data, &fields) // cannot fail,
-	fields["$patch"] = "replace"      // neither there
+	data, _ := json.Marshal(template) // none of this can fail: they are API types
+	_ = json.Unmarshal(data, &fields)
+	fields["$patch"] = "replace"
 	spec := map[string]any{"template": fields}
-	data, _ = json.Marshal(map[string]any{"spec": spec}) // nor back
+	data, _ = json.Marshal(map[string]any{"spec": spec})
 	return runtime.RawExtension{Raw: data}
 }
 

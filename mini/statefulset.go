@@ -231,8 +231,8 @@ func setIdentity(pod *corev1.Pod, ordinal int) (changed bool) {
 	return changed
 }
 
-// newClaim returns a claim of the Pod with this ordinal. Pods that follow each other under
-// one name find the same claim, and so the same data.
+// newClaim returns a claim of the Pod with this ordinal. Pods that have one name, one
+// after the other, find the same claim, and so the same data.
 func newClaim(
 	set *appsv1.StatefulSet, template corev1.PersistentVolumeClaim, ordinal int,
 ) *corev1.PersistentVolumeClaim {
@@ -284,8 +284,8 @@ func claimOwners(
 
 // StatefulSets is the StatefulSet controller.
 //
-// Guarantees: there are never two Pods with one ordinal. A Pod that is ending has its name
-// until the kubelet says that it has ended, and nobody here forces that.
+// Guarantees: there are never two Pods with one ordinal. A Pod that is ending keeps its
+// name until the kubelet says that it has ended, and this controller does not force it.
 //
 // Caveats: if its node is dead, that may be never, and the set waits. A user who knows
 // that the machine is off can delete the Pod without a grace period.
