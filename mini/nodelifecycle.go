@@ -60,8 +60,8 @@ func nodeCondition(
 	return nil
 }
 
-// nodeStatus returns the status of a condition: Unknown if the node has stopped reporting,
-// and False if it has not begun.
+// nodeStatus returns the status of a condition: Unknown if the node has stopped
+// reporting, and False if it has not begun.
 func nodeStatus(
 	node *corev1.Node, kind corev1.NodeConditionType,
 ) corev1.ConditionStatus {
@@ -82,7 +82,8 @@ func setUnknown(node *corev1.Node, now metav1.Time) (changed bool) {
 		if c == nil {
 			node.Status.Conditions = append(node.Status.Conditions, corev1.NodeCondition{
 				Type: kind, LastHeartbeatTime: node.CreationTimestamp,
-				Reason: "NodeStatusNeverUpdated", Message: "the kubelet has never reported",
+				Reason:  "NodeStatusNeverUpdated",
+				Message: "the kubelet has never reported",
 			})
 			c = &node.Status.Conditions[len(node.Status.Conditions)-1]
 		} else if c.Status != corev1.ConditionUnknown {
@@ -214,7 +215,7 @@ func readyChanged(change Change) bool {
 }
 
 // hear remembers a node's heartbeat. It returns how long we still believe in the node,
-// and whether no node is healthy at all: with one that it has not heard of, it cannot say.
+// and whether no node is healthy at all: if one is missing, it cannot say that.
 func (n *NodeLifecycle) hear(
 	name string, h heartbeat, now time.Time,
 ) (left time.Duration, disrupted bool) {
