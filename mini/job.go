@@ -102,19 +102,18 @@ func (j *Jobs) podsOf(ctx context.Context, job *batchv1.Job) ([]*corev1.Pod, err
 	}), err
 }
 
-// carryOut does what the plan says, in its order.
+// carryOut does what the plan says. It deletes nothing that may still be counted.
 func (j *Jobs) carryOut(ctx context.Context, job *batchv1.Job, p *jobPlan) error {
-	if err := inParallel(len(p.untrack), func(i int) error {
+	err := inParallel(len(p.untrack), func(i int) error {
 		return j.untrack(ctx, p.untrack[i])
-	}); err != nil {
-		return err
+	})
+	if err == nil {
+		err = inParallel(len(p.remove), func(i int) error {
+			gone := j.Client.Delete(ctx, p.remove[i], metav1.DeleteOptions{})
+			return IgnoreNotFound(gone)
+		})
 	}
-	if err := inParallel(len(p.remove), func(i int) error {
-		return IgnoreNotFound(j.Client.Delete(ctx, p.remove[i], metav1.DeleteOptions{}))
-	}); err != nil {
-		return err
-	}
-	return slowStartBatch(p.create, func(int) error {
+	return errors.Join(err, slowStartBatch(p.create, func(int) error {
 		template, kind := job.Spec.Template, batchv1.SchemeGroupVersion.WithKind("Job")
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 			Namespace: job.Namespace, GenerateName: job.Name + "-",
@@ -124,7 +123,7 @@ func (j *Jobs) carryOut(ctx context.Context, job *batchv1.Job, p *jobPlan) error
 		}, Spec: template.Spec}
 		AddFinalizer(pod, batchv1.JobTrackingFinalizer)
 		return j.Client.Create(ctx, pod)
-	})
+	}))
 }
 
 // untrack takes the Job's finalizer off the Pod, if it is there. The patch names only

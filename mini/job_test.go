@@ -346,6 +346,26 @@ func (w *jobWorld) playJob(dead *bool) {
 	require.Empty(w, w.all(), "a user has deleted all Pods")
 }
 
+// A webhook that is down refuses each change of a Pod. The work goes on, and nothing is counted in advance.
+func TestAPodIsNotInTheNumberWhileItsFinalizerCannotBeRemoved(t *testing.T) {
+	inJobs(t, func(w *jobWorld) {
+		w.runJobs()
+		w.create(job(3, 1))
+		lift := w.Server.Inject(fakeapi.Fault{Match: toPods("patch"), Status: fakeapi.Forbidden()})
+		for range 3 {
+			w.ends(w.active()[0], corev1.PodSucceeded)
+			time.Sleep(time.Minute)
+		}
+		require.Equal(w, [3]int32{0, 0, 0}, w.numbers())
+		require.Len(w, w.get().Status.UncountedTerminatedPods.Succeeded, 3)
+		require.Equal(w, completed[:1], w.conditions(), "all has succeeded, and not all is counted")
+		lift()
+		time.Sleep(time.Hour)
+		require.Equal(w, [3]int32{0, 3, 0}, w.numbers())
+		require.Equal(w, completed, w.conditions())
+	})
+}
+
 // A new leader's cache of Pods may be behind its cache of Jobs: the Pod that the status lists is not there yet.
 func TestAPodThatTheCacheDoesNotShowYetIsNotTakenForOneThatIsGone(t *testing.T) {
 	inJobs(t, func(w *jobWorld) {

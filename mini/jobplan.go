@@ -285,4 +285,3 @@ func isManagedByOther(job *batchv1.Job) bool {
 	own := batchv1.JobControllerName
 	return ptr.Deref(job.Spec.ManagedBy, own) != own
 }
-
