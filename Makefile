@@ -37,6 +37,10 @@ help: ## Show this help
 demo: $(COURSE) ## Bring a cluster up and roll a Deployment out with the controllers of mini; MINE=1 with yours
 	@$(COURSE) demo $(if $(MINE),--mine)
 
+.PHONY: demo-all
+demo-all: $(COURSE) ## Show all of mini's controllers on a cluster that runs none of its own: kubectl creates, changes and deletes each kind
+	@$(COURSE) demo --all $(if $(MINE),--mine)
+
 ## chapter-N -- Run chapter N's program on a cluster; NAIVE=1 the one that breaks, MINE=1 on your files, XRAY=1 in a browser
 .PHONY: chapter exercise hint diff reset solve catch-up
 exercise hint diff reset solve catch-up:
@@ -111,8 +115,8 @@ ifdef MINE
 else
 	@$(CLUSTER_COMMAND) exec $(CONTROLLERS) $(FLAGS)
 endif
-mini: $(CLUSTER_COMMAND) $(COURSE) ## Run the controllers of mini on a cluster until Ctrl-C; MINE=1 with your files
-	@ORIGINALS=-garbage-collector-controller $(CLUSTER_COMMAND) exec $(COURSE) controllers $(if $(MINE),--mine)
+mini: $(CLUSTER_COMMAND) $(COURSE) ## Run the controllers of mini on a cluster until Ctrl-C; MINE=1 with your files, ALL=1 those of part V, too
+	@ORIGINALS=$(if $(ALL),bare,-garbage-collector-controller) $(CLUSTER_COMMAND) exec $(COURSE) controllers $(if $(MINE),--mine)
 
 IMAGE := loopwright/controllers:dev
 IMAGE_PLATFORMS := linux/amd64,linux/arm64

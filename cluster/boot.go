@@ -128,7 +128,7 @@ func (c *embedded) settle(ctx context.Context, options Options) error {
 		if err := ensureNodes(ctx, c.client, options.Nodes); err != nil {
 			return err
 		}
-		if err := c.await(ctx, "the nodes", Kwok, checkNodes); err != nil {
+		if err := c.await(ctx, "the nodes", Kwok, nodeCheck(c.state.Originals)); err != nil {
 			return err
 		}
 	}

@@ -50,11 +50,24 @@ var SampleControllers = []string{"deployment-controller", "replicaset-controller
 
 // OptionalControllers names those that this project rebuilds, but that clusters run by default,
 // because programs on a cluster need what they write. Options.Originals switches them off.
-var OptionalControllers = []string{"endpointslice-controller", "garbage-collector-controller"}
+var OptionalControllers = []string{
+	"endpointslice-controller", "garbage-collector-controller", "namespace-controller", "job-controller", "cronjob-controller",
+	"daemonset-controller", "statefulset-controller", "node-lifecycle-controller", "taint-eviction-controller",
+}
 
 // off is before the name of an optional controller that is to be switched off,
 // as in kube-controller-manager's flag.
 const off = "-"
+
+// Bare, as the only one of Options.Originals, leaves on what a cluster needs to live, and nothing
+// else: README.md says why each is needed.
+const Bare = "bare"
+
+var bareControllers = []string{
+	"serviceaccount-controller", "serviceaccount-token-controller", "root-ca-certificate-publisher-controller",
+	"clusterrole-aggregation-controller", "pod-garbage-collector-controller", "persistentvolume-binder-controller",
+	"persistentvolume-protection-controller", "persistentvolumeclaim-protection-controller",
+}
 
 // Options say which cluster is wanted. The zero value is an embedded cluster
 // with three nodes, kept in the checkout's .loopwright directory.
@@ -73,7 +86,7 @@ type Options struct {
 	// any free port.
 	Port int
 	// Originals names those of SampleControllers which stay switched on, and with
-	// a minus before it, those of OptionalControllers which do not.
+	// a minus before it, those of OptionalControllers which do not. Or it is Bare.
 	Originals []string
 	// Ephemeral ties the embedded cluster that Up starts to this process: it ends when the process
 	// ends, however that happens, and its data are removed. A cluster that Up finds running stays
@@ -169,11 +182,8 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Port < 0 || o.Port > 65535 {
 		return o, fmt.Errorf("port %d: want one of 1 to 65535, or none for any free one", o.Port)
 	}
-	for _, name := range o.Originals {
-		optional, isOff := strings.CutPrefix(name, off)
-		if isOff && !slices.Contains(OptionalControllers, optional) || !isOff && !slices.Contains(SampleControllers, name) {
-			return o, fmt.Errorf("ORIGINALS names %q: want some of %s, %s%s", name, strings.Join(SampleControllers, ", "), off, strings.Join(OptionalControllers, ", "+off))
-		}
+	if err := o.checkOriginals(); err != nil {
+		return o, err
 	}
 	if err := checkParts(o.Parts); err != nil {
 		return o, err
@@ -202,6 +212,23 @@ func (o Options) withDefaults() (Options, error) {
 		o.Dir = dir
 	}
 	return o, nil
+}
+
+func (o Options) checkOriginals() error {
+	if slices.Equal(o.Originals, []string{Bare}) {
+		if o.Mode == Kind {
+			return errors.New("ORIGINALS=bare needs CLUSTER=embedded: kubeadm's nodes need more controllers to join")
+		}
+		return nil
+	}
+	for _, name := range o.Originals {
+		optional, isOff := strings.CutPrefix(name, off)
+		if isOff && !slices.Contains(OptionalControllers, optional) || !isOff && !slices.Contains(SampleControllers, name) {
+			return fmt.Errorf("ORIGINALS names %q: want some of %s, %s%s, or %s alone", name, strings.Join(SampleControllers, ", "),
+				off, strings.Join(OptionalControllers, ", "+off), Bare)
+		}
+	}
+	return nil
 }
 
 // A Cluster is a cluster that answered. It stays up when the process ends,

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,6 +21,9 @@ func clearEnvironment(t *testing.T) {
 }
 
 func TestAnOptionThatMakesNoSenseIsRefusedWithThoseThatDo(t *testing.T) {
+	choices := "deployment-controller, replicaset-controller, endpoints-controller, -endpointslice-controller, " +
+		"-garbage-collector-controller, -namespace-controller, -job-controller, -cronjob-controller, " +
+		"-daemonset-controller, -statefulset-controller, -node-lifecycle-controller, -taint-eviction-controller, or bare alone"
 	for setting, want := range map[[2]string]string{
 		{"CLUSTER", "nonsense"}:                   `CLUSTER="nonsense": want embedded (the default), kind or current`,
 		{"NODES", "x"}:                            `NODES="x": want a whole number of at least 1`,
@@ -27,9 +31,10 @@ func TestAnOptionThatMakesNoSenseIsRefusedWithThoseThatDo(t *testing.T) {
 		{"NODES", "1001"}:                         `1001 nodes: want 1 to 1000`,
 		{"PORT", "https"}:                         `PORT="https": want a whole number of at least 1`,
 		{"PORT", "65536"}:                         `port 65536: want one of 1 to 65535, or none for any free one`,
-		{"ORIGINALS", "deployment"}:               `ORIGINALS names "deployment": want some of deployment-controller, replicaset-controller, endpoints-controller, -endpointslice-controller, -garbage-collector-controller`,
-		{"ORIGINALS", "endpointslice-controller"}: `ORIGINALS names "endpointslice-controller": want some of deployment-controller, replicaset-controller, endpoints-controller, -endpointslice-controller, -garbage-collector-controller`,
-		{"ORIGINALS", "-replicaset-controller"}:   `ORIGINALS names "-replicaset-controller": want some of deployment-controller, replicaset-controller, endpoints-controller, -endpointslice-controller, -garbage-collector-controller`,
+		{"ORIGINALS", "deployment"}:               `ORIGINALS names "deployment": want some of ` + choices,
+		{"ORIGINALS", "endpointslice-controller"}: `ORIGINALS names "endpointslice-controller": want some of ` + choices,
+		{"ORIGINALS", "-replicaset-controller"}:   `ORIGINALS names "-replicaset-controller": want some of ` + choices,
+		{"ORIGINALS", "bare,-job-controller"}:     `ORIGINALS names "bare": want some of ` + choices,
 		{"YES", "perhaps"}:                        `YES="perhaps": want 1 or 0`,
 		{"KIND_NAME", "../../etc"}:                `KIND_NAME="../../etc": want lower-case letters, digits, dots and dashes`,
 	} {
@@ -129,4 +134,20 @@ func TestTheShellsEnvironmentDoesNotReachTheCluster(t *testing.T) {
 		assert.Contains(t, []string{"PATH", "HOME", "TMPDIR"}, name, "the parts get more than they need")
 	}
 	kubectl(t, at, "get", "nodes")
+}
+
+// kubeadm's nodes cannot join a cluster that has no bootstrap signer.
+func TestABareKindClusterIsRefused(t *testing.T) {
+	_, err := Options{Mode: Kind, Originals: []string{Bare}, Dir: t.TempDir()}.withDefaults()
+	assert.EqualError(t, err, "ORIGINALS=bare needs CLUSTER=embedded: kubeadm's nodes need more controllers to join")
+}
+
+// Whoever runs mini's controllers on a bare cluster would meet an original that does the same work.
+func TestABareClusterRunsNoControllerThatThisProjectRebuilds(t *testing.T) {
+	flag := strings.Split(controllersFlag("*", []string{Bare}), ",")
+	assert.Contains(t, flag, "serviceaccount-controller", "without a ServiceAccount, the API server refuses Pods")
+	assert.NotContains(t, flag, "*")
+	for _, name := range slices.Concat(SampleControllers, OptionalControllers) {
+		assert.NotContains(t, flag, name)
+	}
 }

@@ -158,17 +158,30 @@ func isReady(node *corev1.Node) bool {
 	return false
 }
 
-// checkNodes finds out whether every node that kwok plays is Ready. It ignores the others: a reader
-// may have made one to break it.
-func checkNodes(ctx context.Context, client kubernetes.Interface) error {
-	all, ready, err := readyNodes(ctx, client, ours)
-	if err != nil {
-		return err
+// nodeCheck finds out whether every node that kwok plays is Ready. It ignores the others: a reader
+// may have made one to break it. New nodes are tainted; without the node lifecycle controller, they stay
+// so until the reader's own controller removes the taint.
+func nodeCheck(originals []string) func(context.Context, kubernetes.Interface) error {
+	tainted := slices.Contains(originals, Bare) || slices.Contains(originals, off+"node-lifecycle-controller")
+	return func(ctx context.Context, client kubernetes.Interface) error {
+		nodes, err := client.CoreV1().Nodes().List(ctx, ours)
+		if err != nil {
+			return fmt.Errorf("listing nodes: %w", err)
+		}
+		ready := 0
+		for _, node := range nodes.Items {
+			if tainted {
+				node.Spec.Taints = nil
+			}
+			if isReady(&node) {
+				ready++
+			}
+		}
+		if all := len(nodes.Items); all == 0 || ready < all {
+			return fmt.Errorf("%d of %d nodes are ready", ready, all)
+		}
+		return nil
 	}
-	if all == 0 || ready < all {
-		return fmt.Errorf("%d of %d nodes are ready", ready, all)
-	}
-	return nil
 }
 
 // checkServiceAccount finds out whether an ordinary pod would be admitted.

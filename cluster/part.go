@@ -127,8 +127,11 @@ func apiServerArguments(at place, state state) []string {
 
 // controllersFlag is the value of kube-controller-manager's --controllers: the
 // given base less the sample controllers, but for those that are to stay, and
-// less the optional ones that are to go.
+// less the optional ones that are to go; or the few of a bare cluster.
 func controllersFlag(base string, originals []string) string {
+	if slices.Equal(originals, []string{Bare}) {
+		return strings.Join(bareControllers, ",")
+	}
 	flag := []string{base}
 	for _, name := range SampleControllers {
 		if !slices.Contains(originals, name) {

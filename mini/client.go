@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -234,6 +235,9 @@ func receive(verb string, answer runtime.Object, obj Object) (gone bool, err err
 	assign(obj, answer)
 	if obj.GetDeletionTimestamp() == nil {
 		return verb == "delete", nil // some kinds answer with the object that is gone
+	}
+	if ns, ok := obj.(*corev1.Namespace); ok && len(ns.Spec.Finalizers) > 0 {
+		return false, nil // these keep it, too
 	}
 	grace := obj.GetDeletionGracePeriodSeconds() // a Pod may have some time left
 	return len(obj.GetFinalizers()) == 0 && (grace == nil || *grace == 0), nil

@@ -497,6 +497,14 @@ func TestWroteHearsOfEachWriteThatSucceeds(t *testing.T) {
 		require.NoError(w, c.Create(w.ctx, account))
 		require.NoError(w, c.Delete(w.ctx, account, metav1.DeleteOptions{}))
 		require.Equal(w, []string{"s", "s is gone"}, heard, "the answer is the object that was deleted")
+		heard = nil
+
+		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "n"}}
+		require.NoError(w, c.Create(w.ctx, namespace))
+		require.NoError(w, c.Delete(w.ctx, namespace, metav1.DeleteOptions{}))
+		require.NoError(w, c.Get(w.ctx, mini.Request{Name: "n"}, namespace))
+		require.NoError(w, c.UpdateStatus(w.ctx, namespace))
+		require.Equal(w, []string{"n", "n", "n"}, heard, "a Namespace stays while its spec has a finalizer")
 	})
 }
 

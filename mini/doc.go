@@ -1,8 +1,9 @@
 // Package mini is a complete Kubernetes controller runtime, small enough to read whole,
-// with the controllers that make a cluster a cluster: ReplicaSet, Deployment, Endpoints
-// and the garbage collector.
+// with the controllers that make a cluster a cluster: ReplicaSet, Deployment, Endpoints,
+// the garbage collector, and those of namespaces, Jobs, CronJobs, DaemonSets, StatefulSets
+// and nodes.
 //
-// It is the body of the course. Each chapter adds one file, which compiles with the files
+// It is the body of the course. Each chapter adds a file, which compiles with the files
 // before it and with no others:
 //
 //	part I    watching     listwatch  store  reflector  informer  shared
@@ -11,6 +12,8 @@
 //	                       finalizer  webhook
 //	part IV   controllers  owner  ranking  replicaset  template  rolling  scaling
 //	                       deployment  endpoints  graph  garbage
+//	part V    more         namespace  jobplan  job  cronjob  revision  placement
+//	                       daemonset  statefulset  tainteviction  nodelifecycle
 //
 // Data flow:
 //

@@ -130,12 +130,13 @@ func (r *ReplicaSets) manageReplicas(
 	})
 }
 
-// slowStartBatch calls fn count times, in batches that double: 1, 2, 4 and so on. A batch
-// with a failure is the last one: a quota that refuses one Pod refuses 500.
-func slowStartBatch(count int, fn func(int) error) error {
-	for batch := 1; count > 0; count, batch = count-batch, batch*2 {
-		batch = min(batch, count)
-		if err := inParallel(batch, fn); err != nil {
+// slowStartBatch calls fn with 0 to count-1, in batches that double: 1, 2, 4 and so on. A
+// batch with a failure is the last one: a quota that refuses one Pod refuses 500.
+func slowStartBatch(count int, fn func(i int) error) error {
+	for begun, batch := 0, 1; begun < count; begun, batch = begun+batch, batch*2 {
+		batch = min(batch, count-begun)
+		err := inParallel(batch, func(i int) error { return fn(begun + i) })
+		if err != nil {
 			return err
 		}
 	}

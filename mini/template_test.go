@@ -155,7 +155,9 @@ func (w *rolloutWorld) kubelet(change mini.Change) {
 	case change.New == nil:
 	case pod.DeletionTimestamp != nil && (change.Old == nil || change.Old.GetDeletionTimestamp() == nil):
 		after(5*time.Second, func() error {
-			return api.Delete(w.ctx, pod.Name, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))})
+			return api.Delete(w.ctx, pod.Name, metav1.DeleteOptions{ // and no other Pod with its name
+				GracePeriodSeconds: new(int64(0)), Preconditions: metav1.NewUIDPreconditions(string(pod.UID)),
+			})
 		})
 	case change.Old == nil && !strings.HasPrefix(pod.Spec.Containers[0].Image, "bad"):
 		after(time.Second, func() error {

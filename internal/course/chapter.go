@@ -13,7 +13,7 @@ import (
 )
 
 // Parts names the parts of the course; part 1 is Parts[1].
-var Parts = []string{1: "Watching", 2: "Queueing", 3: "Reconciling", 4: "Controllers"}
+var Parts = []string{1: "Watching", 2: "Queueing", 3: "Reconciling", 4: "Controllers", 5: "More controllers"}
 
 // Chapter is what a chapter.yaml says, and where it is. The text beside it is the README.md,
 // which begins with the title.
@@ -25,6 +25,7 @@ type Chapter struct {
 	Part    int      `json:"part"`
 	Minutes int      `json:"minutes"` // for a reader, with the exercise
 	File    string   `json:"file"`    // the file of mini that it builds
+	Also    []string `json:"also"`    // more files of mini that it prints; an exercise has one only
 	Names   []string `json:"names"`   // the new names that a reader has to keep
 
 	Exercise struct {

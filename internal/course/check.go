@@ -106,6 +106,7 @@ func (r *Repo) checkIgnored(ctx context.Context) (Problems, error) {
 // The budgets of a chapter: what somebody can take in at one sitting.
 const (
 	maxWords   = 3000
+	onePage    = 1200 // words of a chapter of the last part
 	maxNames   = 12
 	maxMinutes = 90
 	maxColumns = 90 // of code: wider lines scroll sideways in the book
@@ -130,12 +131,14 @@ func (r *Repo) checkChapters(chapters []Chapter) (problems Problems) {
 				problems = append(problems, checkWords(path.Join(c.Dir, page), prose)...)
 			}
 		}
-		source, err := r.read(c.File)
-		if err != nil {
-			problems.add("%s/chapter.yaml: its file: %v", c.Dir, err)
-			continue
+		for _, file := range append([]string{c.File}, c.Also...) {
+			source, err := r.read(file)
+			if err != nil {
+				problems.add("%s/chapter.yaml: its file: %v", c.Dir, err)
+				continue
+			}
+			problems = append(problems, checkPrinted(c.Readme(), string(text), file, string(source))...)
 		}
-		problems = append(problems, checkPrinted(c.Readme(), string(text), c.File, string(source))...)
 	}
 	return problems
 }
@@ -175,8 +178,12 @@ func (c Chapter) check(text string) (problems Problems) {
 	}
 	prose, code := proseAndCode(text)
 	problems = append(problems, checkWords(readme, prose)...)
-	if n := len(strings.Fields(prose)); n > maxWords {
-		problems.add("%s has %d words, and at most %d are read at one sitting: move details to library.md", readme, n, maxWords)
+	n, most := len(strings.Fields(prose)), maxWords
+	if c.Part == len(Parts)-1 {
+		most = onePage
+	}
+	if n > most {
+		problems.add("%s has %d words, and at most %d are read at one sitting: move details to library.md", readme, n, most)
 	}
 	for _, line := range code {
 		if width := len([]rune(strings.ReplaceAll(line, "\t", "    "))); width > maxColumns {

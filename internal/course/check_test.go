@@ -34,11 +34,16 @@ func TestEveryWayToBreakARuleIsReportedOnce(t *testing.T) {
 		tree map[string]string
 		want string
 	}{
-		"a line missing":  {changed(t, readme, shown, ""), "does not print mini/sum.go:3: // Sum adds up."},
-		"a line twice":    {changed(t, readme, shown, shown+shown), "prints mini/sum.go:3 2 times"},
-		"no such symbol":  {changed(t, readme, shown, strings.Replace(shown, "symbol=Sum", "symbol=Som", 1)), "mini/sum.go declares no Som"},
-		"another title":   {changed(t, meta, "title: Sum", "title: Sums"), `does not begin with "# 1. Sums"`},
-		"too long":        {changed(t, readme, "A **sum**", strings.Repeat("one word. ", 1500)+"sum"), "has 3008 words"},
+		"a line missing": {changed(t, readme, shown, ""), "does not print mini/sum.go:3: // Sum adds up."},
+		"a line twice":   {changed(t, readme, shown, shown+shown), "prints mini/sum.go:3 2 times"},
+		"no such symbol": {changed(t, readme, shown, strings.Replace(shown, "symbol=Sum", "symbol=Som", 1)), "mini/sum.go declares no Som"},
+		"a file besides": {changed(t, "chapters/02-mean/chapter.yaml", "file:", "also: [mini/sum.go]\nfile:"), "chapters/02-mean/README.md does not print mini/sum.go:3"},
+		"another title":  {changed(t, meta, "title: Sum", "title: Sums"), `does not begin with "# 1. Sums"`},
+		"too long":       {changed(t, readme, "A **sum**", strings.Repeat("one word. ", 1500)+"sum"), "has 3008 words"},
+		"more than a page": {map[string]string{
+			meta:   strings.Replace(tiny[meta], "part: 1", "part: 5", 1),
+			readme: strings.Replace(tiny[readme], "A **sum**", strings.Repeat("one word. ", 600)+"sum", 1),
+		}, "has 1208 words, and at most 1200"},
 		"a long sentence": {changed(t, readme, "A **sum**", strings.Repeat("word ", 36)+"sum"), "has a sentence of 41 words"},
 		"vague actors":    {changed(t, readme, "A **sum**", "Nobody, somebody, whoever and everybody knows: a **sum**"), "says Nobody, somebody, whoever, everybody: name the actor"},
 		"stilted words":   {changed(t, readme, "A **sum**", "It begins anew: a **sum**"), `says "anew"`},
@@ -46,7 +51,7 @@ func TestEveryWayToBreakARuleIsReportedOnce(t *testing.T) {
 		"too many names":  {changed(t, meta, "[sum]", "[sum,sum,sum,sum,sum,sum,sum,sum,sum,sum,sum,sum,sum]"), "has 13 new names"},
 		"a name not said": {changed(t, meta, "[sum]", "[sum, product]"), `does not explain "product"`},
 		"too many hours":  {changed(t, meta, "minutes: 5", "minutes: 91"), "want 1 to 90 minutes, got 91"},
-		"no such part":    {changed(t, meta, "part: 1", "part: 9"), "want a part from 1 to 4, got 9"},
+		"no such part":    {changed(t, meta, "part: 1", "part: 9"), "want a part from 1 to 5, got 9"},
 		"a wide line":     {changed(t, readme, "A **sum**", "```go\n\t// "+strings.Repeat("x", 84)+"\n```\nA **sum**"), "91 columns"},
 		"a wide output":   {changed(t, readme, "A **sum**", "```text\n"+strings.Repeat("x", 91)+"\n```\nA **sum**"), ""},
 		"an unknown key":  {changed(t, meta, "names:", "nmes:"), `unknown field "nmes"`},

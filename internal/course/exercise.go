@@ -176,6 +176,9 @@ func (r *Repo) FindExercise(name string) (Exercise, error) {
 	if err := problems.Err(); err != nil {
 		return Exercise{}, err
 	}
+	if c, err := r.FindChapter(name); err == nil {
+		return Exercise{}, fmt.Errorf("chapter %d has no exercise; the exercises are:\n\n%s", c.Number, t)
+	}
 	return Exercise{}, fmt.Errorf("there is no exercise %q; the exercises are:\n\n%s", name, t)
 }
 

@@ -27,7 +27,9 @@ func TestAnExerciseIsFoundByItsNumberOrItsName(t *testing.T) {
 		assert.Equal(t, "01-sum", e.Name)
 	}
 	_, err := r.FindExercise("2")
-	assert.ErrorContains(t, err, `there is no exercise "2"; the exercises are:`)
+	assert.ErrorContains(t, err, "chapter 2 has no exercise; the exercises are:")
+	_, err = r.FindExercise("3")
+	assert.ErrorContains(t, err, `there is no exercise "3"; the exercises are:`)
 	assert.ErrorContains(t, err, "1  write mini/sum.go")
 }
 

@@ -13,6 +13,7 @@ var miniOrder = []string{
 	"queue", "delay",
 	"controller", "events", "client", "cache", "first", "lease", "manager", "finalizer", "webhook",
 	"owner", "ranking", "replicaset", "template", "rolling", "scaling", "deployment", "endpoints", "graph", "garbage",
+	"namespace", "jobplan", "job", "cronjob", "revision", "placement", "daemonset", "statefulset", "tainteviction", "nodelifecycle",
 }
 
 // Mini lists the files of mini, in the order of the chapters.
@@ -54,7 +55,7 @@ func (d *document) miniTable() (string, error) {
 		all += lines
 		chapter := ""
 		for _, c := range d.chapters {
-			if c.File == file {
+			if c.File == file || slices.Contains(c.Also, file) {
 				chapter = fmt.Sprintf("[%d. %s](%s)", c.Number, c.Title, d.relative(c.Readme()))
 			}
 		}

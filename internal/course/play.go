@@ -22,9 +22,13 @@ func (r *Repo) PlayControllers(ctx context.Context, mine bool, status io.Writer)
 	return r.play(ctx, "mini/cmd/mini", len(r.Order), mine, status)
 }
 
-// PlayDemo shows mini's controllers at work.
-func (r *Repo) PlayDemo(ctx context.Context, mine bool, status io.Writer) (exitCode int, err error) {
-	return r.play(ctx, "mini/cmd/demo", len(r.Order), mine, status)
+// PlayDemo shows mini's controllers at work: those of Deployments, or all.
+func (r *Repo) PlayDemo(ctx context.Context, all, mine bool, status io.Writer) (exitCode int, err error) {
+	program := "mini/cmd/demo"
+	if all {
+		program += "all"
+	}
+	return r.play(ctx, program, len(r.Order), mine, status)
 }
 
 // play builds a program on mini's files, of which those up to a chapter may be the learner's,

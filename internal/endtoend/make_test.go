@@ -45,7 +45,7 @@ func typed(t *testing.T, dir string, arguments ...string) (output string, failed
 func TestMakeAloneExplainsWhatThereIs(t *testing.T) {
 	output, failed := typed(t, t.TempDir())
 	require.False(t, failed, output)
-	for _, target := range []string{"demo", "chapter-N", "quick", "test", "test-all", "check", "bench", "cluster-up", "cluster-down", "cluster-status", "clean", "exercise-N", "catch-up-N", "mini", "progress"} {
+	for _, target := range []string{"demo", "demo-all", "chapter-N", "quick", "test", "test-all", "check", "bench", "cluster-up", "cluster-down", "cluster-status", "clean", "exercise-N", "catch-up-N", "mini", "progress"} {
 		assert.Contains(t, output, "make "+target+" ")
 	}
 	for _, listed := range regexp.MustCompile(`(?m)^  make (\S+)`).FindAllStringSubmatch(output, -1) {
@@ -67,6 +67,8 @@ func TestWhatDoesNotExistIsAnsweredWithWhatDoes(t *testing.T) {
 		{[]string{"class"}, []string{"which directory?", "make class DIR=../learners"}},
 		{[]string{"class", "DIR=/none"}, []string{"looking for learners", "/none"}},
 		{[]string{"chapter-1-garbage"}, []string{"there is no chapter", "List, then watch"}},
+		{[]string{"exercise-27"}, []string{"chapter 27 has no exercise", "write mini/listwatch.go"}},
+		{[]string{"hint-27"}, []string{"chapter 27 has no exercise"}},
 		{[]string{"exercise-99"}, []string{"there is no exercise \"99\"", "write mini/listwatch.go"}},
 		{[]string{"chapter-1", "CLUSTER=nonsense"}, []string{`CLUSTER="nonsense"`, "embedded", "kind", "current"}},
 		{[]string{"cluster-up", "CLUSTER=nonsense"}, []string{`CLUSTER="nonsense"`, "embedded", "kind", "current"}},

@@ -164,9 +164,13 @@ func (s *Server) update(u updating) (obj runtime.Object, created bool, err error
 	for {
 		s.mu.Lock()
 		before := s.store.table(u.res.storage()).live[key]
+		homeless := s.namespaceLocked(u.namespace) == nil && !s.options.AnyNamespace
 		s.mu.Unlock()
 		if before == nil {
 			return s.createByUpdate(u)
+		}
+		if homeless && !u.res.ClusterScoped && !u.res.loose { // admission looks for it, but not for a deletion
+			return nil, false, apierrors.NewNotFound(namespaces, u.namespace)
 		}
 		if u.uid != "" && !u.res.loose && u.uid != metaOf(before.obj).GetUID() {
 			return nil, false, apierrors.NewConflict(u.res.gr(), u.name, fmt.Errorf(

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"text/tabwriter"
@@ -112,14 +113,17 @@ func status(ctx context.Context, options cluster.Options, out io.Writer) error {
 		_, _ = fmt.Fprintf(out, "  since   %s, for %s\n", shown.Since.Local().Format(time.DateTime), time.Since(shown.Since).Round(time.Second))
 	}
 	_, _ = fmt.Fprintf(out, "  nodes   %d, %d of them ready\n", shown.Nodes, shown.ReadyNodes)
-	if len(shown.Originals) > 0 {
+	bare := slices.Equal(shown.Originals, []string{cluster.Bare})
+	if bare {
+		_, _ = fmt.Fprintln(out, "  a bare cluster: kube-controller-manager runs only what a cluster needs to live")
+	} else if len(shown.Originals) > 0 {
 		_, _ = fmt.Fprintf(out, "  originals left on in kube-controller-manager: %s\n", strings.Join(shown.Originals, ", "))
 	}
 	if len(shown.Off) > 0 {
 		_, _ = fmt.Fprintf(out, "  originals switched off besides: %s\n", strings.Join(shown.Off, ", "))
 	}
 	printParts(shown.Parts, out)
-	if shown.Mode == cluster.Embedded {
+	if shown.Mode == cluster.Embedded && !bare {
 		_, _ = fmt.Fprintln(out, "\n  kwok plays the nodes: Pods run in name only. Switched off, because the course rebuilds them: the controllers\n  of Deployments, ReplicaSets and Endpoints.")
 	}
 	if shown.Problem != nil {

@@ -52,8 +52,20 @@ func InMemory(t *testing.T, story func(context.Context, *demo.Demo) error, rules
 // and plays what a cluster has beside an API server until the context ends.
 func InMemoryWith(t *testing.T, prepare func(context.Context, *fakeapi.Server), story func(context.Context, *demo.Demo) error, rules ...Rule) {
 	t.Helper()
+	inMemory(t, fakeapi.Options{FinalizeNamespaces: true}, prepare, story, rules)
+}
+
+// InMemoryWithoutNamespaceController is InMemory on a server that does not play the namespace controller: the story is
+// about it.
+func InMemoryWithoutNamespaceController(t *testing.T, story func(context.Context, *demo.Demo) error, rules ...Rule) {
+	t.Helper()
+	inMemory(t, fakeapi.Options{}, func(context.Context, *fakeapi.Server) {}, story, rules)
+}
+
+func inMemory(t *testing.T, options fakeapi.Options, prepare func(context.Context, *fakeapi.Server), story func(context.Context, *demo.Demo) error, rules []Rule) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		server := fakeapi.New(fakeapi.Options{FinalizeNamespaces: true})
+		server := fakeapi.New(options)
 		defer server.Close()
 		prepare(t.Context(), server)
 		compareOn(t, cluster.Of("in memory", server.Config()), story, rules)

@@ -106,8 +106,9 @@ func (t *tree) chapter() *cobra.Command {
 
 func (t *tree) demo() *cobra.Command {
 	cmd := &cobra.Command{Use: "demo", Short: "show the controllers of mini at work", Args: cobra.NoArgs}
+	all := cmd.Flags().Bool("all", false, "all of them, on a cluster that runs none of its own")
 	return t.plays(cmd, func(ctx context.Context, repo *course.Repo, _ []string, mine bool) (int, error) {
-		return repo.PlayDemo(ctx, mine, os.Stderr)
+		return repo.PlayDemo(ctx, *all, mine, os.Stderr)
 	})
 }
 

@@ -1,0 +1,117 @@
+// Command naive is a DaemonSet controller that asks each node whether it should have a Pod.
+package main
+
+import (
+	"context"
+	"errors"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/loopwright/loopwright/chapters/30-daemonset/agents"
+	"github.com/loopwright/loopwright/internal/demo"
+	"github.com/loopwright/loopwright/mini"
+)
+
+func main() {
+	agents.Main("Chapter 30, naive: a Pod for each node that should have one", controller,
+		demo.Predict(2,
+			"a node with an agent gets a taint with the effect NoSchedule. Which agents are there "+
+				"6 seconds later?",
+			"the line of step 2"),
+		demo.Predict(3,
+			"the controller deletes an old agent only if no agent is unavailable. How many of the "+
+				"three serve at the least?",
+			"the last line"))
+}
+
+func controller(m *mini.Manager) (*mini.Controller, error) {
+	sets, err1 := m.Cache.Informer(&appsv1.DaemonSet{})
+	pods, err2 := m.Cache.Informer(&corev1.Pod{})
+	nodes, err3 := m.Cache.Informer(&corev1.Node{})
+	if err := errors.Join(err1, err2, err3); err != nil {
+		return nil, err
+	}
+	c := mini.NewController("daemonset", reconciler(m.Client))
+	c.Trace = m.Cluster.Trace
+	c.Watch(sets, mini.EnqueueObject)
+	c.Watch(pods, mini.EnqueueOwner(appsv1.SchemeGroupVersion.WithKind("DaemonSet").GroupKind()))
+	c.Watch(nodes, func(mini.Change) (all []mini.Request) {
+		for _, set := range sets.List() {
+			all = append(all, mini.KeyOf(set))
+		}
+		return all
+	})
+	return c, nil
+}
+
+// reconciler gives each node that fits one Pod, and replaces an old one if all serve.
+func reconciler(client *mini.CachedClient) mini.ReconcilerFunc {
+	return func(ctx context.Context, req mini.Request) (mini.Result, error) {
+		ds, err := mini.Get[*appsv1.DaemonSet](ctx, client, req)
+		if err != nil || ds.DeletionTimestamp != nil {
+			return mini.Result{}, mini.IgnoreNotFound(err)
+		}
+		pods, err1 := mini.OwnedBy[*corev1.Pod](ctx, client, ds)
+		nodes, err2 := mini.List[*corev1.Node](ctx, client, mini.Selection{})
+		if err := errors.Join(err1, err2); err != nil {
+			return mini.Result{}, err
+		}
+		on, unavailable := map[string]*corev1.Pod{}, 0
+		for _, pod := range pods {
+			on[pod.Spec.NodeName] = pod
+			if !isReady(pod) {
+				unavailable++
+			}
+		}
+		for _, node := range nodes {
+			pod := on[node.Name]
+			switch fits := fits(ds, node); {
+			case fits && pod == nil:
+				err = client.Create(ctx, podFor(ds, node))
+				unavailable++
+			case pod == nil || pod.DeletionTimestamp != nil:
+			case !fits:
+				err = client.Delete(ctx, pod, metav1.DeleteOptions{})
+			case isOld(ds, pod) && unavailable == 0:
+				err = client.Delete(ctx, pod, metav1.DeleteOptions{})
+				unavailable++
+			}
+			if mini.IgnoreNotFound(err) != nil {
+				return mini.Result{}, err
+			}
+		}
+		return mini.Result{}, nil
+	}
+}
+
+func fits(ds *appsv1.DaemonSet, node *corev1.Node) bool {
+	selector := labels.SelectorFromSet(ds.Spec.Template.Spec.NodeSelector)
+	return selector.Matches(labels.Set(node.Labels)) && len(node.Spec.Taints) == 0
+}
+
+func isOld(ds *appsv1.DaemonSet, pod *corev1.Pod) bool {
+	return pod.Labels["version"] != ds.Spec.Template.Labels["version"]
+}
+
+func isReady(pod *corev1.Pod) bool {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodReady {
+			return c.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}
+
+func podFor(ds *appsv1.DaemonSet, node *corev1.Node) *corev1.Pod {
+	kind := appsv1.SchemeGroupVersion.WithKind("DaemonSet")
+	pod := &corev1.Pod{
+		ObjectMeta: *ds.Spec.Template.ObjectMeta.DeepCopy(), Spec: *ds.Spec.Template.Spec.DeepCopy(),
+	}
+	pod.Namespace, pod.GenerateName = ds.Namespace, ds.Name+"-"
+	pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(ds, kind)}
+	pod.Spec.NodeName = node.Name
+	return pod
+}

@@ -1,0 +1,30 @@
+// Command 32-nodelifecycle runs mini's controllers of nodes.
+package main
+
+import (
+	"errors"
+
+	"github.com/loopwright/loopwright/chapters/32-nodelifecycle/outage"
+	"github.com/loopwright/loopwright/internal/demo"
+	"github.com/loopwright/loopwright/mini"
+)
+
+func main() {
+	outage.Main("Chapter 32: nodes", prepare,
+		demo.Predict(2,
+			"web-b tolerates 5 seconds, and db-b tolerates it forever. What is there of them "+
+				"70 seconds after node b has fallen silent?",
+			"the two lines about the nodes"))
+}
+
+// prepare adds both controllers to the manager.
+func prepare(m *mini.Manager) error {
+	lifecycle, err1 := mini.NewNodeLifecycleController(m)
+	eviction, err2 := mini.NewTaintEvictionController(m)
+	if err := errors.Join(err1, err2); err != nil {
+		return err
+	}
+	m.AddController(lifecycle)
+	m.AddController(eviction)
+	return nil
+}

@@ -1,0 +1,56 @@
+// Command naive evicts the Pods of nodes whose leases are old.
+package main
+
+import (
+	"context"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/loopwright/loopwright/chapters/32-nodelifecycle/outage"
+	"github.com/loopwright/loopwright/internal/demo"
+	"github.com/loopwright/loopwright/mini"
+)
+
+func main() {
+	outage.Main("Chapter 32, naive: a lease that is old is that of a dead node", prepare,
+		demo.Predict(1,
+			"node a renews its lease every 10 seconds, and its clock is ten minutes slow. "+
+				"What becomes of its Pod?",
+			"the two lines about the nodes"),
+		demo.Predict(2,
+			"web-b tolerates a silent node for 5 seconds, and db-b tolerates it forever. What is there "+
+				"of them 70 seconds after node b has fallen silent?",
+			"the last two lines"))
+}
+
+// prepare adds a controller that deletes the Pods of each node whose lease is older than
+// 50 seconds.
+func prepare(m *mini.Manager) error {
+	evict := func(ctx context.Context, req mini.Request) (mini.Result, error) {
+		lease, err := mini.Get[*coordinationv1.Lease](ctx, m.Client, req)
+		if err != nil || req.Namespace != corev1.NamespaceNodeLease {
+			return mini.Result{}, mini.IgnoreNotFound(err)
+		}
+		if time.Since(lease.Spec.RenewTime.Time) < 50*time.Second {
+			return mini.Result{RequeueAfter: 5 * time.Second}, nil
+		}
+		pods, err := mini.List[*corev1.Pod](ctx, m.Client, mini.Selection{})
+		for _, pod := range pods {
+			if pod.Spec.NodeName == lease.Name && err == nil {
+				err = m.Client.Delete(ctx, pod, metav1.DeleteOptions{})
+			}
+		}
+		return mini.Result{RequeueAfter: 5 * time.Second}, mini.IgnoreNotFound(err)
+	}
+	leases, err := m.Cache.Informer(&coordinationv1.Lease{})
+	if err != nil {
+		return err
+	}
+	c := mini.NewController("naive", mini.ReconcilerFunc(evict))
+	c.Watch(leases, mini.EnqueueObject)
+	m.AddController(c)
+	return nil
+}

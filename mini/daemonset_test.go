@@ -1,0 +1,897 @@
+package mini_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+
+	"github.com/loopwright/loopwright/internal/fakeapi"
+	"github.com/loopwright/loopwright/mini"
+	"github.com/loopwright/loopwright/trace"
+)
+
+const revisionLabel = appsv1.ControllerRevisionHashLabelKey
+
+// inDaemons runs a test in a world with the DaemonSet controller, a kubelet, a scheduler, and these
+// nodes. A Pod is bound at once if its affinity names a node that exists, and ready after a second
+// unless its image begins with "bad". It ends 5 seconds after its deletion.
+func inDaemons(t *testing.T, nodes []string, test func(w *rolloutWorld)) {
+	t.Helper()
+	inRollout(t, mini.NewDaemonSetController, func(w *rolloutWorld) {
+		scheduler := mini.NewCache(w.Cluster)
+		pods, err := scheduler.Informer(&corev1.Pod{})
+		require.NoError(w, err)
+		pods.AddHandler(w.schedule)
+		w.run(scheduler.Run)
+		for _, name := range nodes {
+			w.addNode(name)
+		}
+		test(w)
+	})
+}
+
+// schedule binds a new Pod.
+func (w *rolloutWorld) schedule(change mini.Change) {
+	pod := change.Object().(*corev1.Pod)
+	name := wantedNode(pod)
+	if change.Old != nil || pod.Spec.NodeName != "" || name == "" {
+		return
+	}
+	if _, err := w.Other.CoreV1().Nodes().Get(w.ctx, name, metav1.GetOptions{}); err != nil {
+		return
+	}
+	err := w.Other.CoreV1().Pods(pod.Namespace).Bind(w.ctx, &corev1.Binding{
+		ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name},
+		Target:     corev1.ObjectReference{Kind: "Node", Name: name},
+	}, metav1.CreateOptions{})
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) && w.ctx.Err() == nil {
+		w.Errorf("scheduler: %v", err)
+	}
+}
+
+// wantedNode is the only node that the Pod's affinity allows.
+func wantedNode(pod *corev1.Pod) string {
+	affinity := pod.Spec.Affinity
+	if affinity == nil || affinity.NodeAffinity == nil {
+		return ""
+	}
+	required := affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+	if required == nil || len(required.NodeSelectorTerms) != 1 || len(required.NodeSelectorTerms[0].MatchFields) != 1 {
+		return ""
+	}
+	return required.NodeSelectorTerms[0].MatchFields[0].Values[0]
+}
+
+func (w *world) addNode(name string, changes ...func(*corev1.Node)) {
+	w.Helper()
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	for _, change := range changes {
+		change(node)
+	}
+	_, err := w.Other.CoreV1().Nodes().Create(w.ctx, node, metav1.CreateOptions{})
+	require.NoError(w, err)
+}
+
+func (w *world) changeNode(name string, changes ...func(*corev1.Node)) {
+	w.Helper()
+	node, err := w.Other.CoreV1().Nodes().Get(w.ctx, name, metav1.GetOptions{})
+	require.NoError(w, err)
+	for _, change := range changes {
+		change(node)
+	}
+	_, err = w.Other.CoreV1().Nodes().Update(w.ctx, node, metav1.UpdateOptions{})
+	require.NoError(w, err)
+}
+
+func label(key, value string) func(*corev1.Node) {
+	return func(node *corev1.Node) { metav1.SetMetaDataLabel(&node.ObjectMeta, key, value) }
+}
+
+func taint(key string, effect corev1.TaintEffect) func(*corev1.Node) {
+	return func(node *corev1.Node) {
+		node.Spec.Taints = append(node.Spec.Taints, corev1.Taint{Key: key, Value: "yes", Effect: effect})
+	}
+}
+
+func noTaints(node *corev1.Node) { node.Spec.Taints = nil }
+
+// daemonSet returns one with an image, which a test changes like that of a Deployment.
+func daemonSet(changes ...func(*appsv1.DaemonSet)) *appsv1.DaemonSet {
+	labels := map[string]string{"app": "web"}
+	ds := &appsv1.DaemonSet{
+		ObjectMeta: metav1.ObjectMeta{Namespace: web.Namespace, Name: web.Name},
+		Spec: appsv1.DaemonSetSpec{
+			Selector: &metav1.LabelSelector{MatchLabels: labels},
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: maps.Clone(labels)},
+				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "v1"}}},
+			},
+		},
+	}
+	for _, change := range changes {
+		change(ds)
+	}
+	return ds
+}
+
+func daemonImage(image string) func(*appsv1.DaemonSet) {
+	return func(ds *appsv1.DaemonSet) { ds.Spec.Template.Spec.Containers[0].Image = image }
+}
+
+func daemonFences(surge, unavailable string) func(*appsv1.DaemonSet) {
+	return func(ds *appsv1.DaemonSet) {
+		ds.Spec.UpdateStrategy = appsv1.DaemonSetUpdateStrategy{
+			Type: appsv1.RollingUpdateDaemonSetStrategyType,
+			RollingUpdate: &appsv1.RollingUpdateDaemonSet{
+				MaxSurge: new(intstr.Parse(surge)), MaxUnavailable: new(intstr.Parse(unavailable)),
+			},
+		}
+	}
+}
+
+func inPodSpec(change func(*corev1.PodSpec)) func(*appsv1.DaemonSet) {
+	return func(ds *appsv1.DaemonSet) { change(&ds.Spec.Template.Spec) }
+}
+
+// addDaemons creates the DaemonSet, and waits until its Pods are ready.
+func (w *world) addDaemons(ds *appsv1.DaemonSet) {
+	w.Helper()
+	_, err := w.Other.AppsV1().DaemonSets(ds.Namespace).Create(w.ctx, ds, metav1.CreateOptions{})
+	require.NoError(w, err)
+	time.Sleep(20 * time.Second)
+	synctest.Wait()
+}
+
+func (w *world) daemons() *appsv1.DaemonSet {
+	w.Helper()
+	synctest.Wait()
+	ds, err := w.Other.AppsV1().DaemonSets(web.Namespace).Get(w.ctx, web.Name, metav1.GetOptions{})
+	require.NoError(w, err)
+	return ds
+}
+
+// changeDaemons changes the DaemonSet, as a user does with kubectl.
+func (w *world) changeDaemons(changes ...func(*appsv1.DaemonSet)) {
+	w.Helper()
+	ds := w.daemons()
+	for _, change := range changes {
+		change(ds)
+	}
+	_, err := w.Other.AppsV1().DaemonSets(web.Namespace).Update(w.ctx, ds, metav1.UpdateOptions{})
+	require.NoError(w, err)
+}
+
+// onNodes returns the images of the Pods that are not ending, by their node.
+func (w *world) onNodes() map[string]string {
+	w.Helper()
+	all := map[string]string{}
+	for _, pod := range w.live() {
+		node := pod.Spec.NodeName
+		if node == "" {
+			node = wantedNode(pod) + " (unbound)"
+		}
+		all[node] = strings.TrimPrefix(all[node]+" "+pod.Spec.Containers[0].Image, " ")
+	}
+	return all
+}
+
+// live is what pods of a world returns: rolloutWorld has a field of this name.
+func (w *world) live() []*corev1.Pod { return w.pods() }
+
+// failPod is what the kubelet does with a Pod that it refuses or evicts.
+func (w *world) failPod(pod *corev1.Pod) {
+	w.Helper()
+	w.changePodStatus(pod, func(pod *corev1.Pod) { pod.Status.Phase = corev1.PodFailed })
+}
+
+// A node without its agent is one that nobody watches.
+func TestEachNodeGetsOnePodEvenIfItComesLater(t *testing.T) {
+	inDaemons(t, []string{"a", "b"}, func(w *rolloutWorld) {
+		w.addDaemons(daemonSet())
+		require.Equal(w, map[string]string{"a": "v1", "b": "v1"}, w.onNodes())
+		w.addNode("c")
+		time.Sleep(time.Second)
+		require.Equal(w, map[string]string{"a": "v1", "b": "v1", "c": "v1"}, w.onNodes())
+		for _, pod := range w.live() {
+			require.True(w, metav1.IsControlledBy(pod, w.daemons()), "the garbage collector has to know whose Pod %s is", pod.Name)
+		}
+		w.deletePod(w.live()[0])
+		time.Sleep(4 * time.Second)
+		require.Len(w, w.live(), 2, "the Pod is still ending: two on a node would fight for its ports")
+		time.Sleep(2 * time.Second)
+		require.Equal(w, map[string]string{"a": "v1", "b": "v1", "c": "v1"}, w.onNodes())
+	})
+}
+
+func terms(all ...corev1.NodeSelectorTerm) func(*corev1.PodSpec) {
+	return func(spec *corev1.PodSpec) {
+		spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
+			RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: all},
+			PreferredDuringSchedulingIgnoredDuringExecution: []corev1.PreferredSchedulingTerm{{
+				Weight: 1, Preference: corev1.NodeSelectorTerm{MatchExpressions: require1("disk", "In", "ssd")},
+			}},
+		}}
+	}
+}
+
+func require1(key, operator string, values ...string) []corev1.NodeSelectorRequirement {
+	return []corev1.NodeSelectorRequirement{{Key: key, Operator: corev1.NodeSelectorOperator(operator), Values: values}}
+}
+
+func expression(key, operator string, values ...string) corev1.NodeSelectorTerm {
+	return corev1.NodeSelectorTerm{MatchExpressions: require1(key, operator, values...)}
+}
+
+func byNodeName(operator string, names ...string) corev1.NodeSelectorTerm {
+	return corev1.NodeSelectorTerm{MatchFields: require1("metadata.name", operator, names...)}
+}
+
+// A Pod on a node that it does not fit waits for the scheduler forever, or runs where it must not.
+func TestTheTemplateChoosesTheNodes(t *testing.T) {
+	long := "a-node-with-a-name-that-is-longer-than-the-63-characters-of-a-label.example.com"
+	both := expression("disk", "Exists")
+	both.MatchFields = byNodeName("NotIn", "fast").MatchFields
+	for _, c := range []struct {
+		what   string
+		change func(*corev1.PodSpec)
+		want   []string
+	}{
+		{"all", func(*corev1.PodSpec) {}, []string{long, "fast", "plain", "slow"}},
+		{"selector", func(spec *corev1.PodSpec) { spec.NodeSelector = map[string]string{"disk": "ssd"} }, []string{"fast"}},
+		{"name", func(spec *corev1.PodSpec) { spec.NodeName = "plain" }, []string{"plain"}},
+		{"in", terms(expression("disk", "In", "ssd", "tape")), []string{"fast"}},
+		{"not in", terms(expression("disk", "NotIn", "ssd")), []string{long, "plain", "slow"}},
+		{"exists", terms(expression("disk", "Exists")), []string{"fast", "slow"}},
+		{"does not exist", terms(expression("disk", "DoesNotExist")), []string{long, "plain"}},
+		{"greater", terms(expression("cores", "Gt", "8")), []string{"fast"}},
+		{"less", terms(expression("cores", "Lt", "8")), []string{"slow"}},
+		{"not an operator", terms(expression("cores", "About", "8")), nil},
+		{"one of two terms", terms(expression("disk", "In", "ssd"), expression("cores", "Lt", "8")), []string{"fast", "slow"}},
+		{"an empty term", terms(corev1.NodeSelectorTerm{}), nil},
+		{"no term", terms(), nil},
+		{"a name in a term", terms(byNodeName("In", long)), []string{long}},
+		{"another name", terms(byNodeName("NotIn", long)), []string{"fast", "plain", "slow"}},
+		{"both halves of a term", terms(both), []string{"slow"}},
+		{"selector and terms", func(spec *corev1.PodSpec) {
+			terms(expression("disk", "Exists"))(spec)
+			spec.NodeSelector = map[string]string{"cores": "16"}
+		}, []string{"fast"}},
+		{"no node affinity", func(spec *corev1.PodSpec) { spec.Affinity = &corev1.Affinity{} }, []string{long, "fast", "plain", "slow"}},
+	} {
+		inDaemons(t, nil, func(w *rolloutWorld) {
+			w.addNode(long)
+			w.addNode("fast", label("disk", "ssd"), label("cores", "16"))
+			w.addNode("plain")
+			w.addNode("slow", label("disk", "hdd"), label("cores", "4"))
+			w.addDaemons(daemonSet(inPodSpec(c.change)))
+			require.Equal(w, c.want, slices.Sorted(maps.Keys(w.onNodes())), c.what)
+		})
+	}
+}
+
+// A DaemonSet that binds its Pods itself puts them on nodes that are full.
+func TestTheSchedulerBindsThePodToTheOneNodeThatItIsFor(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.addNode("a", label("disk", "ssd"))
+		sets := &mini.DaemonSets{Client: w.cached()}
+		w.addDaemons(daemonSet(inPodSpec(terms(expression("disk", "Exists")))))
+		for range 3 {
+			_, err := sets.Reconcile(w.ctx, web)
+			require.NoError(w, err)
+		}
+		pods := w.live()
+		require.Len(w, pods, 1, "a Pod that is not bound yet is that of its node, too")
+		require.Empty(w, pods[0].Spec.NodeName)
+		affinity := pods[0].Spec.Affinity.NodeAffinity
+		require.Equal(w, []corev1.NodeSelectorTerm{byNodeName("In", "a")},
+			affinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms)
+		require.Len(w, affinity.PreferredDuringSchedulingIgnoredDuringExecution, 1, "the rest of the template stays")
+	})
+}
+
+// kubectl cordon keeps new Pods away, and must not take the log collector from those that run.
+func TestTaintsKeepPodsAwayAndOnlySomeTakeThemAway(t *testing.T) {
+	inDaemons(t, []string{"a", "b"}, func(w *rolloutWorld) {
+		w.addDaemons(daemonSet(inPodSpec(func(spec *corev1.PodSpec) {
+			spec.Tolerations = []corev1.Toleration{{Key: "ours", Operator: corev1.TolerationOpEqual, Value: "yes"}}
+		})))
+		w.changeNode("a", taint("theirs", corev1.TaintEffectNoSchedule))
+		w.addNode("c", taint("theirs", corev1.TaintEffectNoSchedule))
+		w.addNode("d", taint("theirs", corev1.TaintEffectPreferNoSchedule))
+		w.addNode("e", taint("ours", corev1.TaintEffectNoExecute))
+		w.addNode("f", taint("ours", corev1.TaintEffectNoSchedule), taint("theirs", corev1.TaintEffectNoExecute))
+		time.Sleep(time.Minute)
+		require.Equal(w, map[string]string{"a": "v1", "b": "v1", "d": "v1", "e": "v1"}, w.onNodes())
+		require.EqualValues(w, 3, w.daemons().Status.DesiredNumberScheduled, "a node with a Pod that may only stay is none of them")
+		require.EqualValues(w, 1, w.daemons().Status.NumberMisscheduled)
+
+		w.changeDaemons(daemonImage("v2"))
+		time.Sleep(time.Minute)
+		require.Equal(w, map[string]string{"a": "v1", "b": "v2", "d": "v2", "e": "v2"}, w.onNodes(),
+			"a gets no new Pod, so a rollout would leave it without one")
+		for _, pod := range w.live() {
+			if pod.Spec.NodeName == "a" {
+				w.failPod(pod)
+			}
+		}
+		time.Sleep(time.Minute)
+		require.Equal(w, map[string]string{"b": "v2", "d": "v2", "e": "v2"}, w.onNodes())
+		w.changeNode("a", noTaints)
+		w.changeNode("b", taint("theirs", corev1.TaintEffectNoExecute))
+		time.Sleep(time.Minute)
+		require.Equal(w, map[string]string{"a": "v2", "d": "v2", "e": "v2"}, w.onNodes())
+	})
+}
+
+// The Pod that brings the node its network is needed where there is none.
+func TestTheTroublesOfAHostDoNotKeepItsDaemonAway(t *testing.T) {
+	for _, c := range []struct {
+		key    string
+		effect corev1.TaintEffect
+		host   bool // HostNetwork
+		runs   bool
+	}{
+		{corev1.TaintNodeNotReady, corev1.TaintEffectNoExecute, false, true},
+		{corev1.TaintNodeUnreachable, corev1.TaintEffectNoExecute, false, true},
+		{corev1.TaintNodeUnschedulable, corev1.TaintEffectNoSchedule, false, true},
+		{corev1.TaintNodeDiskPressure, corev1.TaintEffectNoSchedule, false, true},
+		{corev1.TaintNodeMemoryPressure, corev1.TaintEffectNoSchedule, false, true},
+		{corev1.TaintNodePIDPressure, corev1.TaintEffectNoSchedule, false, true},
+		{corev1.TaintNodeNetworkUnavailable, corev1.TaintEffectNoSchedule, false, false},
+		{corev1.TaintNodeNetworkUnavailable, corev1.TaintEffectNoSchedule, true, true},
+		{corev1.TaintNodeOutOfService, corev1.TaintEffectNoExecute, true, false},
+	} {
+		inDaemons(t, []string{"a"}, func(w *rolloutWorld) {
+			w.addNode("b", taint(c.key, c.effect))
+			w.addDaemons(daemonSet(inPodSpec(func(spec *corev1.PodSpec) { spec.HostNetwork = c.host })))
+			want := map[string]string{"a": "v1"}
+			if c.runs {
+				want["b"] = "v1"
+			}
+			require.Equal(w, want, w.onNodes(), c.key)
+			w.changeNode("a", taint(c.key, c.effect))
+			time.Sleep(time.Minute)
+			runs := w.onNodes()["a"] != ""
+			require.Equal(w, c.runs || c.effect == corev1.TaintEffectNoSchedule, runs, c.key)
+		})
+	}
+}
+
+// Eviction takes the shortest time that a Pod tolerates: five minutes, and the node's agent is gone.
+func TestADaemonToleratesItsHostsTroublesForever(t *testing.T) {
+	inDaemons(t, []string{"a"}, func(w *rolloutWorld) {
+		w.addDaemons(daemonSet(inPodSpec(func(spec *corev1.PodSpec) {
+			spec.Tolerations = []corev1.Toleration{
+				{Key: corev1.TaintNodeNotReady, Operator: "Exists", Effect: "NoExecute", TolerationSeconds: new(int64(300))},
+				{Key: "ours", Operator: "Exists", TolerationSeconds: new(int64(7)), Effect: "NoExecute"},
+			}
+		})))
+		seconds := map[string]int64{}
+		for _, toleration := range w.live()[0].Spec.Tolerations {
+			if toleration.TolerationSeconds != nil {
+				seconds[toleration.Key] = *toleration.TolerationSeconds
+			}
+		}
+		require.Equal(w, map[string]int64{"ours": 7}, seconds)
+		require.Len(w, w.daemons().Spec.Template.Spec.Tolerations, 2, "the user's template must stay as it is")
+	})
+}
+
+// More agents away than the user has said, and the cluster is blind.
+func TestADaemonRolloutKeepsToItsFences(t *testing.T) {
+	nodes := []string{"a", "b", "c", "d"}
+	for _, c := range []struct {
+		surge, unavailable string
+		most, fewest       int
+	}{
+		{"0", "1", 4, 3}, {"0", "2", 4, 2}, {"0", "30%", 4, 2}, {"0", "100%", 4, 0}, {"0", "9", 4, 0},
+		{"1", "0", 5, 4}, {"30%", "0", 6, 4}, {"100%", "0", 8, 4},
+	} {
+		name := fmt.Sprintf("surge %s, unavailable %s", c.surge, c.unavailable)
+		inDaemons(t, nodes, func(w *rolloutWorld) {
+			w.addDaemons(daemonSet(daemonFences(c.surge, c.unavailable)))
+			w.watch()
+			w.changeDaemons(daemonImage("v2"))
+			most, fewest := w.counted(2 * time.Minute)
+			require.Equal(w, map[string]string{"a": "v2", "b": "v2", "c": "v2", "d": "v2"}, w.onNodes(), name)
+			require.Equal(w, c.most, most, "Pods at one time: "+name)
+			require.Equal(w, c.fewest, fewest, "Pods that served: "+name)
+		})
+	}
+}
+
+// The user has five minutes to see a bad release, and not the time that a container takes to start.
+func TestADaemonRolloutWaitsUntilFreshPodsHaveBeenReadyForLongEnough(t *testing.T) {
+	for _, fences := range []func(*appsv1.DaemonSet){daemonFences("0", "1"), daemonFences("1", "0")} {
+		inDaemons(t, []string{"a", "b"}, func(w *rolloutWorld) {
+			w.addDaemons(daemonSet(fences, func(ds *appsv1.DaemonSet) { ds.Spec.MinReadySeconds = 300 }))
+			time.Sleep(301 * time.Second)
+			require.EqualValues(w, 2, w.daemons().Status.NumberAvailable, "nothing has changed that a watch could show")
+			w.changeDaemons(daemonImage("v2"))
+			time.Sleep(290 * time.Second)
+			require.EqualValues(w, 1, len(slices.DeleteFunc(w.live(), func(pod *corev1.Pod) bool {
+				return pod.Spec.Containers[0].Image == "v1"
+			})), "the first fresh Pod is ready, and not available")
+			time.Sleep(600 * time.Second)
+			require.Equal(w, map[string]string{"a": "v2", "b": "v2"}, w.onNodes())
+		})
+	}
+}
+
+// A bad image must not reach more nodes than the fences allow, and has to go when it is taken back.
+func TestABadImageStopsTheDaemonRolloutUntilTheUserTakesItBack(t *testing.T) {
+	for _, fences := range []func(*appsv1.DaemonSet){daemonFences("0", "1"), daemonFences("1", "0")} {
+		inDaemons(t, []string{"a", "b", "c"}, func(w *rolloutWorld) {
+			w.addDaemons(daemonSet(fences))
+			w.watch()
+			w.changeDaemons(daemonImage("bad"))
+			_, fewest := w.counted(time.Hour)
+			require.GreaterOrEqual(w, fewest, 2, "one node has the bad image, and the others go on serving")
+			w.changeDaemons(daemonImage("v1"))
+			_, fewest = w.counted(time.Minute)
+			require.Equal(w, map[string]string{"a": "v1", "b": "v1", "c": "v1"}, w.onNodes())
+			require.GreaterOrEqual(w, fewest, 2)
+		})
+	}
+}
+
+// A rollout that waited for broken Pods would never mend them.
+func TestOldDaemonsThatDoNotServeAreReplacedAtOnce(t *testing.T) {
+	for _, fences := range []func(*appsv1.DaemonSet){daemonFences("0", "1"), daemonFences("1", "0")} {
+		inDaemons(t, []string{"a", "b", "c"}, func(w *rolloutWorld) {
+			w.addDaemons(daemonSet(fences, daemonImage("bad")))
+			w.changeDaemons(daemonImage("v2"))
+			time.Sleep(10 * time.Second)
+			require.Equal(w, map[string]int{"v2": 3}, w.ready(), "all three are replaced at a time: nothing is lost")
+		})
+	}
+}
+
+// Without a surge, the first Pod has the ports of the node. With one, the user pays for two for a while only.
+func TestOneNodeKeepsOnePod(t *testing.T) {
+	for _, fences := range []func(*appsv1.DaemonSet){daemonFences("0", "1"), daemonFences("1", "0")} {
+		inDaemons(t, []string{"a"}, func(w *rolloutWorld) {
+			w.addDaemons(daemonSet(fences))
+			first := w.live()[0]
+			for i := range 2 { // two orphans that the selector matches: with the template's hash and without
+				other := &corev1.Pod{Spec: *first.Spec.DeepCopy()}
+				other.Name, other.Labels = fmt.Sprint("other-", i), maps.Clone(first.Labels)
+				if i == 0 {
+					delete(other.Labels, revisionLabel)
+				}
+				_, err := w.Other.CoreV1().Pods("default").Create(w.ctx, other, metav1.CreateOptions{})
+				require.NoError(w, err)
+			}
+			time.Sleep(time.Minute)
+			require.Equal(w, []string{first.Name}, names(w.live()), "the oldest one that has the template stays")
+		})
+	}
+}
+
+// The user wants to say when each node is updated.
+func TestOnDeleteLeavesOldDaemonsUntilTheUserDeletesThem(t *testing.T) {
+	inDaemons(t, []string{"a", "b"}, func(w *rolloutWorld) {
+		w.addDaemons(daemonSet(func(ds *appsv1.DaemonSet) {
+			ds.Spec.UpdateStrategy.Type = appsv1.OnDeleteDaemonSetStrategyType
+		}))
+		w.changeDaemons(daemonImage("v2"))
+		time.Sleep(time.Hour)
+		require.Equal(w, map[string]string{"a": "v1", "b": "v1"}, w.onNodes())
+		w.deletePod(w.live()[0])
+		time.Sleep(time.Minute)
+		require.Equal(w, map[string]int{"v1": 1, "v2": 1}, w.ready())
+		require.EqualValues(w, 1, w.daemons().Status.UpdatedNumberScheduled)
+	})
+}
+
+// created is how many Pods there were since ForgetRequests. A binding is a creation, too.
+func (w *world) created() int {
+	return w.requestsTo("create", "pods") - len(w.Server.Requests(toBindings))
+}
+
+var toBindings = fakeapi.Match{Verb: "create", Resource: "pods", Subresource: "binding"}
+
+// An evicted agent is needed again now. One that the kubelet refuses would be refused a thousand times a minute.
+func TestAFailedDaemonIsReplacedAndOneThatFailsAtOnceIsGivenTime(t *testing.T) {
+	for _, fences := range []func(*appsv1.DaemonSet){daemonFences("0", "1"), daemonFences("1", "0")} {
+		inDaemons(t, []string{"a"}, func(w *rolloutWorld) {
+			w.addDaemons(daemonSet(fences, daemonImage("bad")))
+			time.Sleep(time.Minute)
+			w.Server.ForgetRequests()
+			w.failPod(w.live()[0])
+			time.Sleep(time.Second)
+			require.Equal(w, 1, w.created(), "it has run for a minute")
+			for range 60 {
+				for _, pod := range w.live() {
+					w.failPod(pod)
+				}
+				time.Sleep(time.Second)
+			}
+			require.LessOrEqual(w, w.created(), 4, "the kubelet and the controller fight")
+			require.GreaterOrEqual(w, w.created(), 3, "in a minute, the node may have got room")
+			w.failPod(w.live()[0])
+			w.changeDaemons(daemonImage("v2"))
+			time.Sleep(10 * time.Second)
+			require.Equal(w, map[string]int{"v2": 1}, w.ready(), "that the old template failed says nothing about the new one")
+		})
+	}
+}
+
+// It ended well, and the node has none.
+func TestADaemonThatHasEndedIsReplaced(t *testing.T) {
+	inDaemons(t, []string{"a"}, func(w *rolloutWorld) {
+		w.addDaemons(daemonSet())
+		time.Sleep(time.Minute)
+		w.changePodStatus(w.live()[0], func(pod *corev1.Pod) {
+			pod.Status.Phase, pod.Finalizers = corev1.PodSucceeded, []string{"example.com/wait"}
+		})
+		time.Sleep(time.Minute)
+		require.Equal(w, map[string]int{"v1": 1}, w.ready())
+	})
+}
+
+// The scheduler will never bind it, and it would be pending for good.
+func TestAPodForANodeThatIsGoneGoes(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.addNode("a")
+		w.addNode("b")
+		sets := &mini.DaemonSets{Client: w.cached()}
+		w.addDaemons(daemonSet())
+		reconcile := func() {
+			synctest.Wait()
+			_, err := sets.Reconcile(w.ctx, web)
+			require.NoError(w, err)
+		}
+		reconcile()
+		for _, pod := range w.live() {
+			if wantedNode(pod) == "b" {
+				w.bind(pod, "b")
+			}
+		}
+		for _, name := range []string{"a", "b"} {
+			require.NoError(w, w.Other.CoreV1().Nodes().Delete(w.ctx, name, metav1.DeleteOptions{}))
+		}
+		reconcile()
+		reconcile()
+		require.Equal(w, map[string]string{"b": "v1"}, w.onNodes(), "a bound one is the Pod collector's: it may run on")
+		require.Zero(w, w.daemons().Status.DesiredNumberScheduled)
+	})
+}
+
+// kubectl rollout status and kubectl get read them.
+func TestTheDaemonSetsStatusCountsNodes(t *testing.T) {
+	inDaemons(t, []string{"a", "b", "c"}, func(w *rolloutWorld) {
+		w.addDaemons(daemonSet())
+		status := w.daemons().Status
+		require.Equal(w, appsv1.DaemonSetStatus{
+			ObservedGeneration: w.daemons().Generation, DesiredNumberScheduled: 3, CurrentNumberScheduled: 3,
+			NumberReady: 3, NumberAvailable: 3, UpdatedNumberScheduled: 3, CollisionCount: new(int32(0)),
+		}, status)
+		w.changeDaemons(daemonImage("bad"))
+		time.Sleep(2 * time.Second) // the first old one is ending
+		status = w.daemons().Status
+		require.Equal(w, w.daemons().Generation, status.ObservedGeneration)
+		require.EqualValues(w, 0, status.UpdatedNumberScheduled)
+		time.Sleep(time.Minute)
+		status = w.daemons().Status
+		require.EqualValues(w, 1, status.UpdatedNumberScheduled)
+		require.EqualValues(w, 2, status.NumberReady)
+		require.EqualValues(w, 1, status.NumberUnavailable)
+		w.Server.ForgetRequests()
+		w.addNode("d", taint("theirs", corev1.TaintEffectNoSchedule))
+		time.Sleep(time.Hour)
+		require.Zero(w, w.requestsTo("update", "daemonsets"), "nothing has changed, and each write wakes the controller")
+	})
+}
+
+// Two Pods on one node, or a node too many that is without, because the watch was late.
+func TestASlowWatchMakesNoDaemonTooManyAndNoneTooFew(t *testing.T) {
+	inDaemons(t, []string{"a", "b", "c", "d"}, func(w *rolloutWorld) {
+		w.slowWatch("pods", 300*time.Millisecond)
+		w.addDaemons(daemonSet())
+		w.watch()
+		w.changeDaemons(daemonImage("v2"))
+		for i := range 60 {
+			time.Sleep(time.Second)
+			w.changeDaemons(func(ds *appsv1.DaemonSet) { ds.Annotations = map[string]string{"change": fmt.Sprint(i)} })
+		}
+		most, fewest := w.counted(time.Minute)
+		require.Equal(w, []int{4, 3}, []int{most, fewest})
+		require.Equal(w, map[string]string{"a": "v2", "b": "v2", "c": "v2", "d": "v2"}, w.onNodes())
+	})
+}
+
+// A thousand nodes report each few minutes that they live.
+func TestANodesHeartbeatWakesNoDaemonSet(t *testing.T) {
+	inDaemons(t, []string{"a"}, func(w *rolloutWorld) {
+		w.addDaemons(daemonSet())
+		ends := func() (n int) {
+			synctest.Wait()
+			for _, e := range w.Cluster.Trace.Events() {
+				if e.Kind == trace.ReconcileEnd && e.Layer == "daemonset" {
+					n++
+				}
+			}
+			return n
+		}
+		before := ends()
+		node, err := w.Other.CoreV1().Nodes().Get(w.ctx, "a", metav1.GetOptions{})
+		require.NoError(w, err)
+		node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
+		_, err = w.Other.CoreV1().Nodes().UpdateStatus(w.ctx, node, metav1.UpdateOptions{})
+		require.NoError(w, err)
+		require.Equal(w, before, ends())
+		w.changeNode("a", label("disk", "ssd"))
+		require.Equal(w, before+1, ends())
+	})
+}
+
+// One DaemonSet on thousands of nodes must not keep a worker from all others.
+func TestOneReconcileCreatesNoMoreDaemonsThanTheBurst(t *testing.T) {
+	inMemory(t, func(w *world) {
+		for i := range 260 {
+			w.addNode(fmt.Sprint("node-", i))
+		}
+		sets := &mini.DaemonSets{Client: w.cached()}
+		w.addDaemons(daemonSet())
+		w.Server.ForgetRequests()
+		_, err := sets.Reconcile(w.ctx, web)
+		require.NoError(w, err)
+		require.Equal(w, 250, w.requestsTo("create", "pods"), "250 is the original's number")
+		_, err = sets.Reconcile(w.ctx, web)
+		require.NoError(w, err)
+		require.Len(w, w.onNodes(), 260, "each node has one, and no node is taken twice")
+		sets.Burst = 7
+		w.changeDaemons(inPodSpec(func(spec *corev1.PodSpec) { spec.NodeName = "node-0" }))
+		synctest.Wait()
+		_, err = sets.Reconcile(w.ctx, web)
+		require.NoError(w, err)
+		require.Len(w, w.live(), 253)
+	})
+}
+
+// A quota that refuses one Pod refuses all, and what is not reported is not tried again.
+func TestEachFailureOfADaemonSetIsReported(t *testing.T) {
+	for _, match := range []fakeapi.Match{
+		{Verb: "create", Resource: "pods"}, {Verb: "delete", Resource: "pods"}, {Verb: "patch", Resource: "pods"},
+		{Verb: "create", Resource: "controllerrevisions"}, {Verb: "update", Resource: "controllerrevisions"},
+		{Verb: "patch", Resource: "controllerrevisions"}, {Verb: "delete", Resource: "controllerrevisions"},
+		{Verb: "update", Resource: "daemonsets", Subresource: "status"},
+	} {
+		inDaemons(t, []string{"a", "b", "c", "d"}, func(w *rolloutWorld) {
+			// What is left when a user deletes a DaemonSet and keeps its Pods.
+			rev := &appsv1.ControllerRevision{Data: runtime.RawExtension{Raw: []byte(`{"spec":{}}`)}}
+			rev.Name, rev.Labels = "orphan", map[string]string{"app": "web"}
+			_, err := w.Other.AppsV1().ControllerRevisions("default").Create(w.ctx, rev, metav1.CreateOptions{})
+			require.NoError(w, err)
+			stray := &corev1.Pod{Spec: daemonSet().Spec.Template.Spec}
+			stray.Name, stray.Labels = "stray", map[string]string{"app": "web"}
+			_, err = w.Other.CoreV1().Pods("default").Create(w.ctx, stray, metav1.CreateOptions{})
+			require.NoError(w, err)
+			lift := w.Server.Inject(fakeapi.Fault{Match: match, Status: fakeapi.Forbidden()})
+			w.addDaemons(daemonSet(func(ds *appsv1.DaemonSet) { ds.Spec.RevisionHistoryLimit = new(int32(1)) }))
+			if match.Verb == "create" && match.Resource == "pods" {
+				require.Less(w, w.requestsTo("create", "pods"), 30, "refused Pods are tried one at a time, and ever later")
+			}
+			for _, image := range []string{"v2", "v3", "v2"} {
+				w.changeDaemons(daemonImage(image))
+				time.Sleep(time.Minute)
+			}
+			time.Sleep(time.Hour)
+			sets := &mini.DaemonSets{Client: w.Manager.Client}
+			synctest.Wait()
+			_, err = sets.Reconcile(w.ctx, web)
+			require.Error(w, err, "%s of %s was refused", match.Verb, match.Resource)
+			lift()
+			time.Sleep(time.Hour)
+			require.Equal(w, w.daemons().Generation, w.daemons().Status.ObservedGeneration)
+			require.NoError(w, w.Other.CoreV1().Pods("default").Delete(w.ctx, "stray", metav1.DeleteOptions{}))
+			time.Sleep(time.Minute)
+			require.Equal(w, map[string]string{"a": "v2", "b": "v2", "c": "v2", "d": "v2"}, w.onNodes())
+		})
+	}
+}
+
+// The garbage collector deletes Pods: new ones would never end.
+func TestADaemonSetThatIsBeingDeletedIsLeftToTheGarbageCollector(t *testing.T) {
+	inDaemons(t, []string{"a", "b"}, func(w *rolloutWorld) {
+		w.addDaemons(daemonSet(func(ds *appsv1.DaemonSet) { ds.Finalizers = []string{"example.com/wait"} }))
+		require.NoError(w, w.Other.AppsV1().DaemonSets("default").Delete(w.ctx, "web", metav1.DeleteOptions{}))
+		w.deletePod(w.live()[0])
+		time.Sleep(time.Minute)
+		require.Len(w, w.live(), 1)
+		w.changeDaemons(func(ds *appsv1.DaemonSet) { ds.Finalizers = nil })
+		sets := &mini.DaemonSets{Client: w.Manager.Client}
+		synctest.Wait()
+		_, err := sets.Reconcile(w.ctx, web)
+		require.NoError(w, err, "a DaemonSet that is gone is the normal end, not a failure")
+	})
+}
+
+// Without one of its watches, the controller would miss what it has to do, and no error said so.
+func TestTheDaemonSetControllerNeedsAllItsKinds(t *testing.T) {
+	inMemory(t, func(w *world) {
+		all := []runtime.Object{&appsv1.DaemonSet{}, &appsv1.ControllerRevision{}, &corev1.Pod{}, &corev1.Node{}}
+		_, err := mini.NewDaemonSetController(w.withKinds(all...))
+		require.NoError(w, err)
+		for i := range all {
+			_, err := mini.NewDaemonSetController(w.withKinds(slices.Delete(slices.Clone(all), i, i+1)...))
+			require.Error(w, err, "a kind is missing: %T", all[i])
+		}
+	})
+}
+
+// revisions returns the numbers of the DaemonSet's or StatefulSet's revisions by their image.
+func (w *world) revisions() map[string]int64 {
+	w.Helper()
+	all := map[string]int64{}
+	for _, rev := range w.controllerRevisions() {
+		image := templateIn(w.T, rev).Spec.Containers[0].Image
+		require.NotContains(w, all, image, "two revisions have one template")
+		all[image] = rev.Revision
+	}
+	return all
+}
+
+func (w *world) controllerRevisions() []appsv1.ControllerRevision {
+	w.Helper()
+	synctest.Wait()
+	list, err := w.Other.AppsV1().ControllerRevisions("default").List(w.ctx, metav1.ListOptions{})
+	require.NoError(w, err)
+	return list.Items
+}
+
+func templateIn(t *testing.T, rev appsv1.ControllerRevision) corev1.PodTemplateSpec {
+	t.Helper()
+	var data struct {
+		Spec struct{ Template corev1.PodTemplateSpec }
+	}
+	require.NoError(t, json.Unmarshal(rev.Data.Raw, &data))
+	return data.Spec.Template
+}
+
+// kubectl rollout undo sends the data of a revision as a patch.
+func TestARevisionIsAPatchThatBringsTheTemplateBack(t *testing.T) {
+	inDaemons(t, []string{"a"}, func(w *rolloutWorld) {
+		w.addDaemons(daemonSet(func(ds *appsv1.DaemonSet) {
+			ds.Annotations = map[string]string{"kubernetes.io/change-cause": "first"}
+		}))
+		w.changeDaemons(daemonImage("v2"), inPodSpec(func(spec *corev1.PodSpec) {
+			spec.Containers = append(spec.Containers, corev1.Container{Name: "sidecar", Image: "s"})
+		}))
+		time.Sleep(time.Minute)
+		require.Equal(w, map[string]int64{"v1": 1, "v2": 2}, w.revisions())
+		for _, rev := range w.controllerRevisions() {
+			if rev.Revision != 1 {
+				continue
+			}
+			require.Equal(w, "first", rev.Annotations["kubernetes.io/change-cause"], "kubectl rollout history shows it")
+			before, err := json.Marshal(w.daemons())
+			require.NoError(w, err)
+			after, err := strategicpatch.StrategicMergePatch(before, rev.Data.Raw, &appsv1.DaemonSet{})
+			require.NoError(w, err)
+			var ds appsv1.DaemonSet
+			require.NoError(w, json.Unmarshal(after, &ds))
+			require.Len(w, ds.Spec.Template.Spec.Containers, 1, "the patch replaces the template, and does not add to it")
+			_, err = w.Other.AppsV1().DaemonSets("default").Patch(
+				w.ctx, "web", types.StrategicMergePatchType, rev.Data.Raw, metav1.PatchOptions{})
+			require.NoError(w, err)
+		}
+		time.Sleep(time.Minute)
+		require.Equal(w, map[string]string{"a": "v1"}, w.onNodes())
+		require.Equal(w, map[string]int64{"v1": 3, "v2": 2}, w.revisions(), "it is the newest again, and no new one")
+	})
+}
+
+// A controller that compared bytes would restart every Pod of a cluster when it is upgraded.
+func TestTheBytesOfARevisionDoNotMatterButItsTemplateDoes(t *testing.T) {
+	inDaemons(t, []string{"a"}, func(w *rolloutWorld) {
+		w.addDaemons(daemonSet())
+		rev := w.controllerRevisions()[0]
+		require.NoError(w, w.Other.AppsV1().DaemonSets("default").Delete(w.ctx, "web", metav1.DeleteOptions{}))
+		synctest.Wait()
+		w.deletePod(w.live()[0])
+		require.NoError(w, w.Other.AppsV1().ControllerRevisions("default").Delete(w.ctx, rev.Name, metav1.DeleteOptions{}))
+		data := strings.Replace(string(rev.Data.Raw), `"metadata":{`, `"metadata":{"annotations":{},`, 1)
+		require.NotEqual(w, string(rev.Data.Raw), data)
+		rev.ObjectMeta = metav1.ObjectMeta{Name: "other", Labels: map[string]string{"app": "web", revisionLabel: "other"}}
+		rev.Data.Raw = []byte(data)
+		_, err := w.Other.AppsV1().ControllerRevisions("default").Create(w.ctx, &rev, metav1.CreateOptions{})
+		require.NoError(w, err)
+		w.addDaemons(daemonSet())
+		require.Equal(w, "other", w.live()[0].Labels[revisionLabel])
+		require.Len(w, w.controllerRevisions(), 1)
+	})
+}
+
+// Thousands of revisions after a year, or none to go back to.
+func TestTheOldestRevisionsGoButNoneThatAPodHas(t *testing.T) {
+	inDaemons(t, []string{"a", "b", "c"}, func(w *rolloutWorld) {
+		w.addDaemons(daemonSet(func(ds *appsv1.DaemonSet) { ds.Spec.RevisionHistoryLimit = new(int32(2)) }))
+		for i := 2; i <= 5; i++ {
+			w.changeDaemons(daemonImage(fmt.Sprint("v", i)))
+			time.Sleep(time.Minute)
+		}
+		require.Equal(w, map[string]int64{"v3": 3, "v4": 4, "v5": 5}, w.revisions())
+		w.changeDaemons(daemonImage("bad"), func(ds *appsv1.DaemonSet) { ds.Spec.RevisionHistoryLimit = new(int32(0)) })
+		time.Sleep(time.Minute)
+		require.Equal(w, map[string]int64{"v5": 5, "bad": 6}, w.revisions(), "two nodes have v5")
+	})
+}
+
+// Two templates with one hash are rare. A controller that does not see it rolls out the wrong one.
+func TestARevisionWhoseNameIsTakenGetsAnother(t *testing.T) {
+	inDaemons(t, []string{"a"}, func(w *rolloutWorld) {
+		w.addDaemons(daemonSet())
+		first := w.controllerRevisions()[0]
+		require.NoError(w, w.Other.AppsV1().DaemonSets("default").Delete(w.ctx, "web", metav1.DeleteOptions{}))
+		synctest.Wait()
+		w.deletePod(w.live()[0])
+		w.addDaemons(daemonSet())
+		require.Equal(w, map[string]string{"a": "v1"}, w.onNodes())
+		require.Equal(w, new(int32(1)), w.daemons().Status.CollisionCount)
+		require.Len(w, w.controllerRevisions(), 2)
+		require.NotEqual(w, first.Labels[revisionLabel], w.live()[0].Labels[revisionLabel])
+	})
+}
+
+// The API server has stored the revision, and the answer was lost.
+func TestARevisionWhoseAnswerWasLostIsFoundAgain(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.addNode("a")
+		w.slowWatch("controllerrevisions", time.Minute)
+		sets := &mini.DaemonSets{Client: w.cached()}
+		w.addDaemons(daemonSet())
+		w.Server.Inject(fakeapi.Fault{
+			Match: fakeapi.Match{Verb: "create", Resource: "controllerrevisions"}, Times: 1, LoseResponse: true,
+		})
+		_, err := sets.Reconcile(w.ctx, web)
+		require.Error(w, err)
+		_, err = sets.Reconcile(w.ctx, web)
+		require.NoError(w, err)
+		require.Len(w, w.controllerRevisions(), 1)
+		require.Equal(w, new(int32(0)), w.daemons().Status.CollisionCount, "it was no collision")
+	})
+}
+
+// kubectl delete --cascade=orphan and then kubectl create keep the Pods and their history.
+func TestOrphanedPodsAndRevisionsAreAdoptedByASetWithTheSameTemplate(t *testing.T) {
+	inDaemons(t, []string{"a", "b"}, func(w *rolloutWorld) {
+		w.addDaemons(daemonSet())
+		before, revisions := names(w.live()), w.controllerRevisions()
+		ds := w.daemons()
+		require.NoError(w, w.Other.AppsV1().DaemonSets("default").Delete(w.ctx, "web", metav1.DeleteOptions{}))
+		synctest.Wait()
+		for _, pod := range w.live() {
+			w.changePod(pod, func(pod *corev1.Pod) { pod.OwnerReferences = nil })
+		}
+		for _, rev := range revisions {
+			rev.OwnerReferences = nil
+			_, err := w.Other.AppsV1().ControllerRevisions("default").Update(w.ctx, &rev, metav1.UpdateOptions{})
+			require.NoError(w, err)
+		}
+		w.addDaemons(daemonSet())
+		require.Equal(w, before, names(w.live()), "no Pod is replaced")
+		require.NotEqual(w, ds.UID, w.daemons().UID)
+		require.Len(w, w.controllerRevisions(), 1)
+		require.True(w, metav1.IsControlledBy(&w.controllerRevisions()[0], w.daemons()))
+		w.changePod(w.live()[0], func(pod *corev1.Pod) { pod.Labels = map[string]string{"app": "debug"} })
+		time.Sleep(time.Minute)
+		require.Len(w, w.live(), 3, "a user takes a Pod out to look at it, and its node gets another")
+	})
+}

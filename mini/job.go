@@ -1,0 +1,172 @@
+package mini
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+)
+
+// Jobs is the Job controller.
+//
+// Guarantees: each Pod that finishes is counted exactly once. A finalizer keeps the Pod,
+// even if a user deletes it, until its UID is in the Job's status. The UID stays there
+// until the finalizer is gone, and one write takes it out and raises the number. So a
+// process may end, and a write may be refused or its answer get lost, at any point.
+//
+// Caveats: it refuses Indexed Jobs, and those that count a deleted Pod only after its end
+// (podReplacementPolicy: Failed, podFailurePolicy). It adopts no Pods.
+type Jobs struct {
+	Client *CachedClient
+}
+
+// NewJobController returns two controllers: one for Jobs, and one for Pods that no Job
+// will count. Add them to m.
+func NewJobController(m *Manager) ([]*Controller, error) {
+	jobs, err1 := m.Cache.Informer(&batchv1.Job{})
+	pods, err2 := m.Cache.Informer(&corev1.Pod{})
+	if err := errors.Join(err1, err2); err != nil {
+		return nil, err
+	}
+	j := &Jobs{Client: m.Client}
+	c := NewController("job", j)
+	c.Watch(jobs, EnqueueObject)
+	c.Watch(pods, EnqueueOwner(batchv1.SchemeGroupVersion.WithKind("Job").GroupKind()))
+	orphans := NewController("job-orphans", ReconcilerFunc(j.releaseOrphan))
+	orphans.Watch(pods, EnqueueObject, func(change Change) bool {
+		return ContainsFinalizer(change.Object(), batchv1.JobTrackingFinalizer)
+	})
+	orphans.Watch(jobs, EnqueueMapped(func(job Object) (all []Request) {
+		owned, _ := pods.ByIndex(ByOwner, string(job.GetUID())) // it has the index
+		for _, pod := range owned {
+			all = append(all, KeyOf(pod))
+		}
+		return all
+	}), func(change Change) bool {
+		return change.New == nil || isJobFinished(change.New.(*batchv1.Job))
+	})
+	for _, c := range []*Controller{c, orphans} {
+		c.Workers, c.Trace, c.Queue.Trace = 5, m.Cluster.Trace, m.Cluster.Trace
+	}
+	return []*Controller{c, orphans}, nil
+}
+
+// Reconcile brings one Job a step on: first the status, then what the status allows.
+func (j *Jobs) Reconcile(ctx context.Context, req Request) (Result, error) {
+	job, err := Get[*batchv1.Job](ctx, j.Client, req)
+	if err != nil || isJobFinished(job) || isManagedByOther(job) {
+		return Result{}, IgnoreNotFound(err)
+	}
+	if *job.Spec.CompletionMode == batchv1.IndexedCompletion ||
+		ptr.Deref(job.Spec.PodReplacementPolicy, "") == batchv1.Failed {
+		return Result{}, TerminalError(fmt.Errorf("mini cannot run the Job %s", req))
+	}
+	pods, err := j.podsOf(ctx, job)
+	if err != nil {
+		return Result{}, err
+	}
+	p := planJob(job, pods, metav1.Now().Rfc3339Copy()) // in seconds, as it is stored
+	if !equality.Semantic.DeepEqual(job.Status, p.status) {
+		job.Status = p.status
+		if err := j.Client.UpdateStatus(ctx, job); err != nil {
+			return Result{}, IgnoreNotFound(err) // deleted a moment ago
+		}
+	}
+	return Result{RequeueAfter: p.next}, j.carryOut(ctx, job, p)
+}
+
+// podsOf returns the Job's Pods. One that is in the status and not in the cache is gone,
+// or too new for the late cache of a new process: it would be counted now, and again when
+// it appears. The API server knows.
+func (j *Jobs) podsOf(ctx context.Context, job *batchv1.Job) ([]*corev1.Pod, error) {
+	pods, err := OwnedBy[*corev1.Pod](ctx, j.Client, job)
+	missing := func(uid types.UID) bool {
+		isIt := func(pod *corev1.Pod) bool { return pod.UID == uid }
+		return !slices.ContainsFunc(pods, isIt)
+	}
+	if err == nil && slices.ContainsFunc(uncountedPods(&job.Status), missing) {
+		in := Selection{Namespace: job.Namespace}
+		pods, err = List[*corev1.Pod](ctx, j.Client.Client, in)
+	}
+	return slices.DeleteFunc(pods, func(pod *corev1.Pod) bool {
+		return !metav1.IsControlledBy(pod, job)
+	}), err
+}
+
+// carryOut does what the plan says. It deletes nothing that may still be counted.
+func (j *Jobs) carryOut(ctx context.Context, job *batchv1.Job, p *jobPlan) error {
+	err := inParallel(len(p.untrack), func(i int) error {
+		return j.untrack(ctx, p.untrack[i])
+	})
+	if err == nil {
+		err = inParallel(len(p.remove), func(i int) error {
+			gone := j.Client.Delete(ctx, p.remove[i], metav1.DeleteOptions{})
+			return IgnoreNotFound(gone)
+		})
+	}
+	return errors.Join(err, slowStartBatch(p.create, func(int) error {
+		template, kind := job.Spec.Template, batchv1.SchemeGroupVersion.WithKind("Job")
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+			Namespace: job.Namespace, GenerateName: job.Name + "-",
+			Labels: template.Labels, Annotations: template.Annotations,
+			Finalizers:      slices.Clone(template.Finalizers),
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(job, kind)},
+		}, Spec: template.Spec}
+		AddFinalizer(pod, batchv1.JobTrackingFinalizer)
+		return j.Client.Create(ctx, pod)
+	}))
+}
+
+// untrack takes the Job's finalizer off the Pod, if it is there. The patch names only
+// this one: the garbage collector may write the list at the same time. With the UID, it
+// changes no other Pod of the name (422).
+func (j *Jobs) untrack(ctx context.Context, pod *corev1.Pod) error {
+	if !ContainsFinalizer(pod, batchv1.JobTrackingFinalizer) {
+		return nil
+	}
+	patch := fmt.Appendf(nil,
+		`{"metadata": {"uid": %q, "$deleteFromPrimitiveList/finalizers": [%q]}}`,
+		pod.UID, batchv1.JobTrackingFinalizer)
+	err := j.Client.Patch(ctx, pod, types.StrategicMergePatchType, patch)
+	if apierrors.IsInvalid(err) {
+		return nil
+	}
+	return IgnoreNotFound(err)
+}
+
+// releaseOrphan takes the finalizer off a Pod that no Job will count: its Job is gone, or
+// finished, or somebody has taken the owner out of the Pod. Otherwise it could never end.
+func (j *Jobs) releaseOrphan(ctx context.Context, req Request) (Result, error) {
+	pod, err := Get[*corev1.Pod](ctx, j.Client, req)
+	if err != nil || !ContainsFinalizer(pod, batchv1.JobTrackingFinalizer) {
+		return Result{}, IgnoreNotFound(err)
+	}
+	if ref := metav1.GetControllerOf(pod); ref != nil {
+		group, _, _ := strings.Cut(ref.APIVersion, "/")
+		if ref.Kind != "Job" || group != batchv1.GroupName {
+			return Result{}, nil // another kind of controller has use for it
+		}
+		// The cache may not show the Job yet, so the API server is asked, too.
+		for _, r := range []Reader{j.Client, j.Client.Client} {
+			key := Request{Namespace: pod.Namespace, Name: ref.Name}
+			job, err := Get[*batchv1.Job](ctx, r, key)
+			if IgnoreNotFound(err) != nil {
+				return Result{}, err
+			}
+			counts := !isJobFinished(job) || isManagedByOther(job)
+			if err == nil && job.UID == ref.UID && counts {
+				return Result{}, nil
+			}
+		}
+	}
+	return Result{}, j.untrack(ctx, pod)
+}

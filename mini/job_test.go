@@ -1,0 +1,707 @@
+package mini_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/loopwright/loopwright/internal/fakeapi"
+	"github.com/loopwright/loopwright/mini"
+	"github.com/loopwright/loopwright/trace"
+)
+
+// jobWorld has a Job controller. It checks each status that the controller writes by the rules of a
+// real API server, which the one in memory does not have.
+type jobWorld struct{ *world }
+
+func inJobs(t *testing.T, test func(w *jobWorld)) {
+	t.Helper()
+	inMemory(t, func(w *world) {
+		jobs, err := w.Other.BatchV1().Jobs("").Watch(w.ctx, metav1.ListOptions{})
+		require.NoError(w, err)
+		w.run(func(context.Context) error {
+			before := map[string]batchv1.JobStatus{}
+			for event := range jobs.ResultChan() {
+				job, ok := event.Object.(*batchv1.Job)
+				if ok && event.Type != watch.Deleted {
+					if broken := brokenRule(before[string(job.UID)], job.Status); broken != "" {
+						w.Errorf("a real API server refuses this status of %s: %s\n%+v", job.Name, broken, job.Status)
+					}
+					before[string(job.UID)] = job.Status
+				}
+			}
+			return nil
+		})
+		test(&jobWorld{w})
+	})
+}
+
+// brokenRule returns what a v1.36 API server says about a change of a status.
+func brokenRule(old, status batchv1.JobStatus) string {
+	is := func(s batchv1.JobStatus, kind batchv1.JobConditionType) bool {
+		return slices.ContainsFunc(s.Conditions, func(c batchv1.JobCondition) bool {
+			return c.Type == kind && c.Status == corev1.ConditionTrue
+		})
+	}
+	complete, failed := is(status, batchv1.JobComplete), is(status, batchv1.JobFailed)
+	uncounted := status.UncountedTerminatedPods
+	resumed := is(old, batchv1.JobSuspended) && !is(status, batchv1.JobSuspended)
+	switch {
+	case status.Succeeded < old.Succeeded || status.Failed < old.Failed:
+		return "a number got smaller"
+	case complete && !is(status, batchv1.JobSuccessCriteriaMet):
+		return "Complete without SuccessCriteriaMet"
+	case failed && !is(status, batchv1.JobFailureTarget):
+		return "Failed without FailureTarget"
+	case is(status, batchv1.JobSuccessCriteriaMet) && is(status, batchv1.JobFailureTarget):
+		return "both a success and a failure"
+	case (complete || failed) && uncounted != nil && len(uncounted.Succeeded)+len(uncounted.Failed) > 0:
+		return "finished, and Pods are not counted"
+	case (complete || failed) && (status.Active > 0 || *status.Terminating > 0):
+		return "finished, and Pods run"
+	case complete != (status.CompletionTime != nil):
+		return "Complete and completionTime go together"
+	case complete && status.StartTime != nil && status.CompletionTime.Before(status.StartTime):
+		return "completed before it was started"
+	case status.Ready != nil && *status.Ready > status.Active:
+		return "more ready than active"
+	case old.StartTime != nil && !old.StartTime.Equal(status.StartTime) && !resumed:
+		return "startTime changed"
+	}
+	for _, kind := range []batchv1.JobConditionType{
+		batchv1.JobComplete, batchv1.JobFailed, batchv1.JobFailureTarget, batchv1.JobSuccessCriteriaMet,
+	} {
+		if is(old, kind) && !is(status, kind) {
+			return string(kind) + " was taken back"
+		}
+	}
+	return ""
+}
+
+// runJobs runs the controllers in a manager. To kill it is to end the process.
+func (w *jobWorld) runJobs() (kill context.CancelFunc) {
+	w.Helper()
+	manager := mini.NewManager(w.Cluster)
+	jobs, err := mini.NewJobController(manager)
+	require.NoError(w, err)
+	for _, c := range jobs {
+		manager.AddController(c)
+	}
+	ctx, kill := context.WithCancel(w.ctx)
+	w.run(func(context.Context) error { return manager.Run(ctx) })
+	return kill
+}
+
+// job returns a Job that wants completions Pods, of which parallelism at a time.
+func job(completions, parallelism int32, changes ...func(*batchv1.JobSpec)) *batchv1.Job {
+	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "sum"}}
+	job.Spec.Completions, job.Spec.Parallelism = &completions, &parallelism
+	job.Spec.Template.Spec = corev1.PodSpec{
+		RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "c", Image: "i"}},
+	}
+	for _, change := range changes {
+		change(&job.Spec)
+	}
+	return job
+}
+
+func (w *jobWorld) create(job *batchv1.Job) *batchv1.Job {
+	w.Helper()
+	job, err := w.Other.BatchV1().Jobs("default").Create(w.ctx, job, metav1.CreateOptions{})
+	require.NoError(w, err)
+	synctest.Wait()
+	return job
+}
+
+func (w *jobWorld) get() *batchv1.Job {
+	w.Helper()
+	synctest.Wait()
+	job, err := w.Other.BatchV1().Jobs("default").Get(w.ctx, "sum", metav1.GetOptions{})
+	require.NoError(w, err)
+	return job
+}
+
+func (w *jobWorld) change(change func(*batchv1.JobSpec)) {
+	w.Helper()
+	job := w.get()
+	change(&job.Spec)
+	_, err := w.Other.BatchV1().Jobs("default").Update(w.ctx, job, metav1.UpdateOptions{})
+	require.NoError(w, err)
+	synctest.Wait()
+}
+
+// active are the Pods that run.
+func (w *jobWorld) active() []*corev1.Pod {
+	w.Helper()
+	return slices.DeleteFunc(w.pods(), func(pod *corev1.Pod) bool {
+		return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+	})
+}
+
+// all are all Pods, and their finalizers.
+func (w *jobWorld) all() (all []string) {
+	w.Helper()
+	synctest.Wait()
+	list, err := w.Other.CoreV1().Pods("default").List(w.ctx, metav1.ListOptions{})
+	require.NoError(w, err)
+	for _, pod := range list.Items {
+		all = append(all, fmt.Sprint(pod.Finalizers))
+	}
+	return all
+}
+
+// ends is what the kubelet reports when the containers have ended.
+func (w *jobWorld) ends(pod *corev1.Pod, phase corev1.PodPhase) {
+	w.Helper()
+	w.changePodStatus(pod, func(pod *corev1.Pod) {
+		pod.Status.Phase = phase
+		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "c", State: corev1.ContainerState{
+			Terminated: &corev1.ContainerStateTerminated{FinishedAt: metav1.Now()},
+		}}}
+	})
+}
+
+// numbers are active, succeeded and failed.
+func (w *jobWorld) numbers() [3]int32 {
+	w.Helper()
+	s := w.get().Status
+	return [3]int32{s.Active, s.Succeeded, s.Failed}
+}
+
+// conditions are the types and reasons of those that are true.
+func (w *jobWorld) conditions() (all []string) {
+	w.Helper()
+	for _, c := range w.get().Status.Conditions {
+		if c.Status == corev1.ConditionTrue {
+			all = append(all, string(c.Type)+" "+c.Reason)
+		}
+	}
+	return all
+}
+
+var (
+	completed = []string{"SuccessCriteriaMet CompletionsReached", "Complete CompletionsReached"}
+	tooMany   = []string{"FailureTarget BackoffLimitExceeded", "Failed BackoffLimitExceeded"}
+	tooLate   = []string{"FailureTarget DeadlineExceeded", "Failed DeadlineExceeded"}
+)
+
+// kubectl create job, and kubectl wait --for=condition=complete.
+func TestAJobRunsAsManyPodsAsItNeedsAndNoMoreAtATimeThanAllowed(t *testing.T) {
+	inJobs(t, func(w *jobWorld) {
+		w.runJobs()
+		w.create(job(5, 2))
+		for done := range int32(5) {
+			active := w.active()
+			require.Len(w, active, int(min(2, 5-done)), "%d of 5 are done", done)
+			require.Equal(w, [3]int32{min(2, 5-done), done, 0}, w.numbers())
+			require.Empty(w, w.conditions())
+			w.ends(w.ready(active[0]), corev1.PodSucceeded)
+			time.Sleep(time.Second)
+		}
+		require.Equal(w, [3]int32{0, 5, 0}, w.numbers())
+		require.Equal(w, completed, w.conditions())
+		status := w.get().Status
+		require.Equal(w, 5*time.Second, status.CompletionTime.Sub(status.StartTime.Time)+time.Second)
+		require.Equal(w, slices.Repeat([]string{"[]"}, 5), w.all(), "a finalizer that is left keeps a Pod forever")
+		version := w.get().ResourceVersion
+		time.Sleep(time.Hour)
+		require.Equal(w, version, w.get().ResourceVersion, "it is over")
+		w.deletePod(w.pods()[0])
+		require.Empty(w, w.active(), "who deletes the Pods of a Job that is over does not want it again")
+	})
+}
+
+// Without completions, the Pods take their work from a queue, and know when it is empty.
+func TestAJobWithoutCompletionsIsOverWhenOnePodHasSucceededAndTheOthersHaveEnded(t *testing.T) {
+	inJobs(t, func(w *jobWorld) {
+		w.runJobs()
+		w.create(job(0, 3, func(s *batchv1.JobSpec) { s.Completions = nil }))
+		pods := w.active()
+		require.Len(w, pods, 3)
+		w.ends(pods[0], corev1.PodSucceeded)
+		w.ends(pods[1], corev1.PodFailed)
+		time.Sleep(time.Hour)
+		require.Equal(w, [3]int32{1, 1, 1}, w.numbers(), "no new Pod: the queue is empty")
+		require.Empty(w, w.conditions(), "the third one has work in its hands")
+		w.ends(pods[2], corev1.PodSucceeded)
+		require.Equal(w, completed, w.conditions())
+		require.Equal(w, [3]int32{0, 2, 1}, w.numbers())
+	})
+}
+
+// There may be nothing to do.
+func TestAJobWithZeroCompletionsIsCompleteAtOnce(t *testing.T) {
+	inJobs(t, func(w *jobWorld) {
+		w.runJobs()
+		w.create(job(0, 3))
+		require.Equal(w, completed, w.conditions())
+		require.Empty(w, w.all())
+	})
+}
+
+// A Pod is deleted by a user, by a full node, or with its node. Its work has been done, and must not be done
+// twice; or it has failed, and must not be tried forever.
+func TestAPodThatIsDeletedWhenItHasEndedIsCounted(t *testing.T) {
+	for _, phase := range []corev1.PodPhase{corev1.PodSucceeded, corev1.PodFailed, corev1.PodRunning} {
+		want := [3]int32{1, 0, 1}
+		if phase == corev1.PodSucceeded {
+			want = [3]int32{1, 1, 0}
+		}
+		for _, down := range []bool{false, true} {
+			inJobs(t, func(w *jobWorld) {
+				kill := w.runJobs()
+				w.create(job(2, 1))
+				pod := w.bind(w.active()[0], "node")
+				if down {
+					kill()
+					synctest.Wait()
+				}
+				if phase == corev1.PodRunning {
+					pod = w.ready(pod)
+				} else {
+					w.ends(pod, phase)
+				}
+				w.deletePod(pod)
+				if down {
+					require.Len(w, w.all(), 1, "nobody has counted it yet")
+					w.runJobs()
+				}
+				time.Sleep(time.Minute)
+				require.Equal(w, want, w.numbers(), "%s, controller down: %v", phase, down)
+			})
+		}
+	}
+}
+
+// The API server of a busy cluster refuses writes, loses answers, and its clients are killed. Whatever happens:
+// each Pod that has ended is in one number once.
+func TestEachPodIsCountedOnceWhicheverRequestFails(t *testing.T) {
+	status := fakeapi.Match{Verb: "update", Resource: "jobs", Subresource: "status"}
+	for _, fault := range []fakeapi.Fault{{Status: fakeapi.Conflict()}, {LoseResponse: true}, {Refuse: true}} {
+		what := map[bool]string{fault.LoseResponse: "loses its answer", fault.Refuse: "is cut", fault.Status != nil: "is refused"}[true]
+		for _, write := range []fakeapi.Match{status, toPods("patch")} {
+			for skip := range 10 {
+				for _, killed := range []bool{false, true} {
+					t.Run(fmt.Sprintf("%s %d of %s %s, killed: %v", write.Verb, skip, write.Resource, what, killed), func(t *testing.T) {
+						inJobs(t, func(w *jobWorld) {
+							kill, dead := w.runJobs(), false
+							fault := fault
+							fault.Match, fault.Skip, fault.Times = write, skip, 1
+							if killed {
+								fault.OnHit = func(fakeapi.Request) { kill(); dead = true }
+							}
+							w.Server.Inject(fault)
+							w.create(job(3, 2))
+							w.playJob(&dead)
+						})
+					})
+				}
+			}
+		}
+	}
+}
+
+// playJob ends one Pod after the other, deletes it at once, and counts what the controller should have counted.
+func (w *jobWorld) playJob(dead *bool) {
+	w.Helper()
+	var succeeded, failed int32
+	for range 6 {
+		time.Sleep(time.Minute)
+		if *dead {
+			w.runJobs()
+			*dead = false
+			time.Sleep(time.Minute)
+		}
+		active := w.active()
+		if len(active) == 0 {
+			break
+		}
+		if failed < 2 {
+			failed++
+			w.ends(active[0], corev1.PodFailed)
+		} else {
+			succeeded++
+			w.ends(active[0], corev1.PodSucceeded)
+		}
+		err := w.Other.CoreV1().Pods("default").Delete(w.ctx, active[0].Name, metav1.DeleteOptions{})
+		require.NoError(w, err)
+	}
+	time.Sleep(time.Minute)
+	if *dead {
+		w.runJobs()
+	}
+	require.Equal(w, completed, w.conditions())
+	require.Equal(w, [3]int32{0, succeeded, failed}, w.numbers())
+	require.EqualValues(w, 3, succeeded, "work was done twice")
+	require.Empty(w, w.all(), "a user has deleted all Pods")
+}
+
+// A webhook that is down refuses each change of a Pod. The work goes on, and nothing is counted in advance.
+func TestAPodIsNotInTheNumberWhileItsFinalizerCannotBeRemoved(t *testing.T) {
+	inJobs(t, func(w *jobWorld) {
+		w.runJobs()
+		w.create(job(3, 1))
+		lift := w.Server.Inject(fakeapi.Fault{Match: toPods("patch"), Status: fakeapi.Forbidden()})
+		for range 3 {
+			w.ends(w.active()[0], corev1.PodSucceeded)
+			time.Sleep(time.Minute)
+		}
+		require.Equal(w, [3]int32{0, 0, 0}, w.numbers())
+		require.Len(w, w.get().Status.UncountedTerminatedPods.Succeeded, 3)
+		require.Equal(w, completed[:1], w.conditions(), "all has succeeded, and not all is counted")
+		lift()
+		time.Sleep(time.Hour)
+		require.Equal(w, [3]int32{0, 3, 0}, w.numbers())
+		require.Equal(w, completed, w.conditions())
+	})
+}
+
+// A new leader's cache of Pods may be behind its cache of Jobs: the Pod that the status lists is not there yet.
+func TestAPodThatTheCacheDoesNotShowYetIsNotTakenForOneThatIsGone(t *testing.T) {
+	inJobs(t, func(w *jobWorld) {
+		w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: "watch", Resource: "pods"}, Skip: 1, Times: 1, DelayEvents: 10 * time.Second})
+		old := w.runJobs()
+		synctest.Wait()
+		late := mini.NewManager(w.Cluster)
+		jobs, err := mini.NewJobController(late)
+		require.NoError(w, err)
+		w.run(late.Run)
+		synctest.Wait()
+		w.create(job(2, 1))
+		w.Server.Inject(fakeapi.Fault{Match: toPods("patch"), Times: 1, OnHit: func(fakeapi.Request) { old() }, Refuse: true})
+		w.ends(w.active()[0], corev1.PodSucceeded)
+		require.Len(w, w.get().Status.UncountedTerminatedPods.Succeeded, 1, "the old process ended before it took the finalizer")
+		w.run(jobs[0].Run)
+		time.Sleep(time.Minute)
+		require.EqualValues(w, 1, w.get().Status.Succeeded)
+	})
+}
+
+// A broken image fails at once, each time. Six Pods a minute are no help, and 600 are a nuisance.
+func TestAfterAFailureTheNextPodWaitsTwiceAsLongEachTime(t *testing.T) {
+	inJobs(t, func(w *jobWorld) {
+		kill := w.runJobs()
+		w.create(job(2, 1))
+		began := time.Now()
+		for _, pause := range []time.Duration{10, 20, 40, 80} {
+			w.ends(w.active()[0], corev1.PodFailed)
+			time.Sleep(pause*time.Second - time.Second)
+			require.Empty(w, w.active(), "%s after the failure", time.Since(began))
+			kill()
+			synctest.Wait()
+			kill = w.runJobs() // which remembers nothing
+			time.Sleep(2 * time.Second)
+			require.Len(w, w.active(), 1, "%s after the failure", time.Since(began))
+		}
+		w.ends(w.active()[0], corev1.PodSucceeded)
+		require.Len(w, w.active(), 1, "it works now")
+		time.Sleep(time.Second)
+		w.ends(w.active()[0], corev1.PodFailed)
+		time.Sleep(11 * time.Second)
+		require.Len(w, w.active(), 1, "the first failure after a success")
+	})
+}
+
+// Ten minutes are the longest pause, and the limit the end.
+func TestAJobFailsWithTheFailureThatIsOneTooMany(t *testing.T) {
+	inJobs(t, func(w *jobWorld) {
+		w.runJobs()
+		w.create(job(3, 2, func(s *batchv1.JobSpec) { s.BackoffLimit = new(int32(8)) }))
+		for failed := range int32(9) {
+			require.Equal(w, [3]int32{2, 0, failed}, w.numbers())
+			active := w.active()
+			if failed == 0 {
+				w.bind(active[0], "node") // it takes its time to end
+			}
+			for _, pod := range w.active() {
+				if pod.Spec.NodeName == "" {
+					w.ends(pod, corev1.PodFailed)
+				}
+			}
+			time.Sleep(11 * time.Minute)
+		}
+		require.Equal(w, "[FailureTarget BackoffLimitExceeded]", fmt.Sprint(w.conditions()))
+		require.Empty(w, w.active(), "the Pod that ran is told to end")
+		require.Equal(w, [3]int32{0, 0, 10}, w.numbers(), "and counted as failed")
+		require.EqualValues(w, 1, *w.get().Status.Terminating, "a Job is not over while one of its Pods runs")
+		pods, err := w.Other.CoreV1().Pods("default").List(w.ctx, metav1.ListOptions{})
+		require.NoError(w, err)
+		for _, pod := range pods.Items {
+			if pod.DeletionTimestamp != nil {
+				err := w.Other.CoreV1().Pods("default").Delete(w.ctx, pod.Name, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))})
+				require.NoError(w, err)
+			}
+		}
+		require.Equal(w, tooMany, w.conditions())
+		require.Equal(w, [3]int32{0, 0, 10}, w.numbers())
+	})
+}
+
+// Containers that are started again in their Pod fail, too.
+func TestRestartsCountAgainstTheLimitOfAPodThatRestartsItsContainers(t *testing.T) {
+	for _, limit := range []int32{0, 1, 3} {
+		restarts := max(limit, 1)
+		inJobs(t, func(w *jobWorld) {
+			w.runJobs()
+			w.create(job(1, 1, func(s *batchv1.JobSpec) {
+				s.BackoffLimit, s.Template.Spec.RestartPolicy = &limit, corev1.RestartPolicyOnFailure
+			}))
+			fails := func(n int32) {
+				pod := w.active()[0]
+				w.changePodStatus(pod, func(pod *corev1.Pod) {
+					pod.Status.Phase = corev1.PodRunning
+					pod.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: "i", RestartCount: n / 2}}
+					pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "c", RestartCount: n - n/2}}
+				})
+				synctest.Wait()
+			}
+			fails(restarts - 1)
+			require.Empty(w, w.conditions(), "%d restarts, backoffLimit %d", restarts-1, limit)
+			fails(restarts)
+			require.Equal(w, tooMany, w.conditions(), "%d restarts, backoffLimit %d", restarts, limit)
+		})
+	}
+}
+
+// A Job that hangs blocks the next one, and nothing else ends it.
+func TestAJobEndsAtItsDeadlineAndItsPodsWithIt(t *testing.T) {
+	inJobs(t, func(w *jobWorld) {
+		w.runJobs()
+		w.create(job(3, 3, func(s *batchv1.JobSpec) { s.ActiveDeadlineSeconds = new(int64(60)) }))
+		w.ends(w.active()[0], corev1.PodSucceeded)
+		time.Sleep(59 * time.Second)
+		require.Equal(w, [3]int32{2, 1, 0}, w.numbers())
+		time.Sleep(2 * time.Second)
+		require.Equal(w, tooLate, w.conditions())
+		require.Equal(w, [3]int32{0, 1, 2}, w.numbers())
+		require.Len(w, w.all(), 1, "the one that has succeeded stays for its log")
+	})
+	inJobs(t, func(w *jobWorld) { // between two Pods
+		w.runJobs()
+		w.create(job(1, 1, func(s *batchv1.JobSpec) { s.ActiveDeadlineSeconds = new(int64(5)) }))
+		w.ends(w.active()[0], corev1.PodFailed)
+		time.Sleep(6 * time.Second)
+		require.Equal(w, tooLate, w.conditions(), "the deadline comes before the next Pod")
+	})
+}
+
+// Once a Job has failed, a Pod that succeeds late must not make it complete.
+func TestTheVerdictStays(t *testing.T) {
+	inJobs(t, func(w *jobWorld) {
+		w.runJobs()
+		w.create(job(1, 1, func(s *batchv1.JobSpec) { s.ActiveDeadlineSeconds = new(int64(60)) }))
+		pod := w.bind(w.active()[0], "node")
+		time.Sleep(61 * time.Second)
+		require.Equal(w, "[FailureTarget DeadlineExceeded]", fmt.Sprint(w.conditions()))
+		pod, err := w.Other.CoreV1().Pods("default").Get(w.ctx, pod.Name, metav1.GetOptions{})
+		require.NoError(w, err)
+		w.ends(pod, corev1.PodSucceeded)
+		require.Equal(w, tooLate, w.conditions())
+		require.Equal(w, [3]int32{0, 0, 1}, w.numbers(), "it was counted when it was deleted")
+	})
+}
+
+// kubectl patch job sum -p '{"spec":{"suspend":true}}': a queue of Jobs does so all the time.
+func TestASuspendedJobHasNoPodsAndItsPauseDoesNotCount(t *testing.T) {
+	inJobs(t, func(w *jobWorld) {
+		w.runJobs()
+		suspend := func(yes bool) func(*batchv1.JobSpec) { return func(s *batchv1.JobSpec) { s.Suspend = &yes } }
+		w.create(job(3, 3, suspend(true), func(s *batchv1.JobSpec) { s.ActiveDeadlineSeconds = new(int64(60)) }))
+		require.Nil(w, w.get().Status.StartTime, "it has not begun")
+		require.Equal(w, []string{"Suspended JobSuspended"}, w.conditions())
+		time.Sleep(time.Hour)
+		w.change(suspend(false))
+		require.Empty(w, w.conditions())
+		w.ends(w.active()[0], corev1.PodSucceeded)
+		require.Equal(w, [3]int32{2, 1, 0}, w.numbers())
+		time.Sleep(50 * time.Second)
+		w.change(suspend(true))
+		require.Empty(w, w.active())
+		require.Equal(w, [3]int32{0, 1, 0}, w.numbers(), "the user stopped two Pods: they have not failed")
+		time.Sleep(time.Hour)
+		w.change(suspend(false))
+		require.Equal(w, [3]int32{2, 1, 0}, w.numbers(), "without a pause: nothing has failed")
+		time.Sleep(59 * time.Second)
+		require.Len(w, w.active(), 2, "the deadline starts over")
+		time.Sleep(2 * time.Second)
+		require.Equal(w, tooLate, w.conditions())
+	})
+}
+
+// kubectl patch job sum -p '{"spec":{"parallelism":1}}'
+func TestLessParallelismIsNoFailureOfThePodsThatGo(t *testing.T) {
+	inJobs(t, func(w *jobWorld) {
+		w.runJobs()
+		w.create(job(5, 4))
+		useful := w.ready(w.bind(w.active()[2], "node"))
+		w.change(func(s *batchv1.JobSpec) { s.Parallelism = new(int32(1)) })
+		require.Equal(w, []string{useful.Name}, names(w.active()))
+		require.Equal(w, [3]int32{1, 0, 0}, w.numbers())
+		require.EqualValues(w, 1, *w.get().Status.Ready)
+		w.change(func(s *batchv1.JobSpec) { s.Parallelism = new(int32(3)) })
+		require.Equal(w, [3]int32{3, 0, 0}, w.numbers())
+	})
+}
+
+// kubectl delete job: the garbage collector deletes the Pods, and the finalizers would keep them forever.
+func TestThePodsOfAJobThatIsDeletedCanGo(t *testing.T) {
+	for _, policy := range []metav1.DeletionPropagation{
+		metav1.DeletePropagationBackground, metav1.DeletePropagationForeground, metav1.DeletePropagationOrphan,
+	} {
+		inJobs(t, func(w *jobWorld) {
+			w.runJobs()
+			manager := mini.NewManager(w.Cluster)
+			collector, err := mini.NewGarbageCollector(manager, &batchv1.Job{}, &corev1.Pod{})
+			require.NoError(w, err)
+			for _, c := range collector {
+				manager.AddController(c)
+			}
+			w.run(manager.Run)
+			w.create(job(3, 2))
+			w.ends(w.active()[0], corev1.PodSucceeded)
+			require.Len(w, w.all(), 3)
+			err = w.Other.BatchV1().Jobs("default").Delete(w.ctx, "sum", metav1.DeleteOptions{PropagationPolicy: &policy})
+			require.NoError(w, err)
+			synctest.Wait()
+			time.Sleep(time.Minute)
+			left, err := w.Other.BatchV1().Jobs("default").List(w.ctx, metav1.ListOptions{})
+			require.NoError(w, err)
+			require.Empty(w, left.Items)
+			if policy == metav1.DeletePropagationOrphan {
+				require.Equal(w, slices.Repeat([]string{"[]"}, 3), w.all(), "a user can delete them")
+			} else {
+				require.Empty(w, w.all(), "%s", policy)
+			}
+		})
+	}
+}
+
+// A Job is deleted and created again under its name while its old Pods end.
+func TestAJobDoesNotCountThePodsOfItsPredecessor(t *testing.T) {
+	inJobs(t, func(w *jobWorld) {
+		kill := w.runJobs()
+		w.create(job(1, 1))
+		old := w.active()[0]
+		kill()
+		synctest.Wait()
+		err := w.Other.BatchV1().Jobs("default").Delete(w.ctx, "sum", metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)})
+		require.NoError(w, err)
+		w.create(job(1, 1))
+		w.ends(old, corev1.PodSucceeded)
+		w.runJobs()
+		time.Sleep(time.Second)
+		require.Equal(w, [3]int32{1, 0, 0}, w.numbers())
+		require.Contains(w, w.all(), "[]", "the old Pod is let go")
+		require.Len(w, w.all(), 2)
+	})
+}
+
+// Without its finalizer, a Pod that another process has just created for a new Job would not be counted.
+func TestAPodWhoseJobTheCacheDoesNotShowYetKeepsItsFinalizer(t *testing.T) {
+	inJobs(t, func(w *jobWorld) {
+		w.slowWatch("jobs", 10*time.Second)
+		w.runJobs()
+		synctest.Wait()
+		owner := w.create(job(1, 1))
+		pod := &corev1.Pod{Spec: owner.Spec.Template.Spec}
+		pod.Name, pod.Labels, pod.Finalizers = "early", owner.Spec.Template.Labels, []string{batchv1.JobTrackingFinalizer}
+		pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(owner, batchv1.SchemeGroupVersion.WithKind("Job"))}
+		_, err := w.Other.CoreV1().Pods("default").Create(w.ctx, pod, metav1.CreateOptions{})
+		require.NoError(w, err)
+		time.Sleep(5 * time.Second)
+		require.Equal(w, []string{"[batch.kubernetes.io/job-tracking]"}, w.all())
+	})
+}
+
+// Another controller, such as a queue for machine learning, keeps its own books.
+func TestWhatIsNotOursIsLeftAlone(t *testing.T) {
+	inJobs(t, func(w *jobWorld) {
+		w.runJobs()
+		w.create(job(1, 1, func(s *batchv1.JobSpec) { s.ManagedBy = new("example.com/queue") }))
+		require.Empty(w, w.all())
+		require.Empty(w, w.get().Status)
+		for _, ref := range []metav1.OwnerReference{
+			{APIVersion: "batch/v1", Kind: "Job", Name: "sum", UID: w.get().UID, Controller: new(true)},
+			{APIVersion: "example.com/v1", Kind: "Job", Name: "x", UID: "x", Controller: new(true)},
+		} {
+			pod := &corev1.Pod{Spec: job(1, 1).Spec.Template.Spec}
+			pod.Name, pod.Finalizers, pod.OwnerReferences = ref.Name, []string{batchv1.JobTrackingFinalizer}, []metav1.OwnerReference{ref}
+			_, err := w.Other.CoreV1().Pods("default").Create(w.ctx, pod, metav1.CreateOptions{})
+			require.NoError(w, err)
+		}
+		require.Equal(w, slices.Repeat([]string{"[batch.kubernetes.io/job-tracking]"}, 2), w.all())
+	})
+}
+
+// To run such a Job in the wrong way would be worse than not to run it.
+func TestAJobThatMiniCannotRunIsNotBegun(t *testing.T) {
+	for _, change := range []func(*batchv1.JobSpec){
+		func(s *batchv1.JobSpec) { s.CompletionMode = new(batchv1.IndexedCompletion) },
+		func(s *batchv1.JobSpec) { s.PodReplacementPolicy = new(batchv1.Failed) },
+		func(s *batchv1.JobSpec) { s.PodFailurePolicy = &batchv1.PodFailurePolicy{} },
+	} {
+		inJobs(t, func(w *jobWorld) {
+			w.runJobs()
+			w.create(job(1, 1, change))
+			require.Empty(w, w.all())
+			ends := slices.DeleteFunc(w.Cluster.Trace.Events(), func(e trace.Event) bool { return e.Kind != trace.ReconcileEnd })
+			require.Len(w, ends, 1)
+			require.Equal(w, trace.GivenUp, ends[0].Outcome, "a log that says why, and no retries")
+			require.Contains(w, ends[0].Reason, "sum")
+		})
+	}
+}
+
+// A status of 10,000 UIDs is too large for etcd, and one huge Job must not keep a worker from all others.
+func TestNoMoreThanFiveHundredPodsAreInTheStatusAndAllAreCounted(t *testing.T) {
+	inJobs(t, func(w *jobWorld) {
+		kill := w.runJobs()
+		w.create(job(1100, 1100))
+		time.Sleep(time.Second)
+		require.Len(w, w.active(), 1100)
+		kill()
+		synctest.Wait()
+		for _, pod := range w.active() {
+			w.ends(pod, corev1.PodSucceeded)
+		}
+		most := 0
+		jobs, err := w.Other.BatchV1().Jobs("default").Watch(w.ctx, metav1.ListOptions{})
+		require.NoError(w, err)
+		w.run(func(context.Context) error {
+			for event := range jobs.ResultChan() {
+				if job, ok := event.Object.(*batchv1.Job); ok {
+					most = max(most, len(job.Status.UncountedTerminatedPods.Succeeded))
+				}
+			}
+			return nil
+		})
+		w.runJobs()
+		time.Sleep(time.Minute)
+		require.Equal(w, [3]int32{0, 1100, 0}, w.numbers())
+		require.Equal(w, completed, w.conditions())
+		require.Equal(w, 500, most)
+		require.Len(w, w.all(), 1100, "no Pod too many while 600 were neither active nor in the status")
+	})
+}
+
+// Without one of its watches, the controller would miss what it has to do, and no error said so.
+func TestTheJobControllerNeedsBothKinds(t *testing.T) {
+	inMemory(t, func(w *world) {
+		_, err := mini.NewJobController(w.withKinds(&batchv1.Job{}, &corev1.Pod{}))
+		require.NoError(w, err)
+		for _, kind := range []runtime.Object{&batchv1.Job{}, &corev1.Pod{}} {
+			_, err := mini.NewJobController(w.withKinds(kind))
+			require.Error(w, err, "the scheme has one of two kinds")
+		}
+	})
+}

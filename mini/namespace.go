@@ -1,0 +1,300 @@
+package mini
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
+
+	"github.com/loopwright/loopwright/trace"
+)
+
+// remains is what a pass over a namespace has left in it.
+type remains struct {
+	objects    map[string]int // how many of each resource
+	finalizers map[string]int // how many objects wait for each
+	longest    time.Duration  // that one of the objects has left to end
+	unknown    error          // resources that the API server could not name
+	failed     []error
+}
+
+// add counts an object that is still there.
+func (r *remains) add(name string, obj metav1.PartialObjectMetadata, now time.Time) {
+	r.objects[name]++
+	for _, finalizer := range obj.Finalizers {
+		r.finalizers[finalizer]++
+	}
+	if obj.DeletionTimestamp != nil {
+		r.longest = max(r.longest, obj.DeletionTimestamp.Sub(now))
+	}
+}
+
+// err is nil if nothing has failed. Without an error and without objects, the namespace
+// is empty.
+func (r *remains) err() error { return errors.Join(append(r.failed, r.unknown)...) }
+
+// next returns when to look again, because nothing watches all kinds: after half of the
+// time that an object has left. A finalizer may take minutes, or weeks.
+func (r *remains) next() time.Duration {
+	const seldom = 8 * time.Second
+	if r.longest <= 0 {
+		return seldom
+	}
+	return min(r.longest/2+time.Second, seldom)
+}
+
+// conditions returns those that there were, with what is left. Each of ours is true if it
+// is bad news; conditions of other types stay.
+func (r *remains) conditions(
+	was []corev1.NamespaceCondition, now metav1.Time,
+) []corev1.NamespaceCondition {
+	all := slices.Clone(was)
+	say := func(
+		kind corev1.NamespaceConditionType, fine, bad, prefix string, news []string,
+	) {
+		c := corev1.NamespaceCondition{
+			Type: kind, Status: corev1.ConditionFalse, Reason: fine,
+			LastTransitionTime: now,
+		}
+		if len(news) > 0 {
+			c.Status, c.Reason = corev1.ConditionTrue, bad
+			c.Message = prefix + strings.Join(news, ", ")
+		}
+		at := slices.IndexFunc(all, func(old corev1.NamespaceCondition) bool {
+			return old.Type == kind
+		})
+		if at < 0 {
+			all = append(all, c)
+			return
+		}
+		if all[at].Status == c.Status {
+			c.LastTransitionTime = all[at].LastTransitionTime
+		}
+		all[at] = c
+	}
+	say(corev1.NamespaceDeletionDiscoveryFailure, "ResourcesDiscovered",
+		"DiscoveryFailed", "not every resource is known: ", messages(r.unknown))
+	say(corev1.NamespaceDeletionContentFailure, "ContentDeleted", "ContentDeletionFailed",
+		"not everything could be deleted: ", messages(r.failed...))
+	say(corev1.NamespaceContentRemaining, "ContentRemoved", "SomeResourcesRemain",
+		"still there: ", counted(r.objects))
+	say(corev1.NamespaceFinalizersRemaining, "ContentHasNoFinalizers",
+		"SomeFinalizersRemain", "objects wait for finalizers: ", counted(r.finalizers))
+	return all
+}
+
+// counted lists names with their numbers, always in the same order: a status that differs
+// by its order alone would be written again and again.
+func counted(numbers map[string]int) (all []string) {
+	for _, name := range slices.Sorted(maps.Keys(numbers)) {
+		all = append(all, fmt.Sprintf("%d of %s", numbers[name], name))
+	}
+	return all
+}
+
+func messages(errs ...error) (all []string) {
+	for _, err := range errs {
+		if err != nil {
+			all = append(all, err.Error())
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// resource is a path of the API server below which there are objects of a namespace.
+type resource struct {
+	name  string // pods, deployments.apps
+	path  []string
+	kind  string
+	verbs metav1.Verbs
+}
+
+// podsFirst returns the resources whose objects can be deleted, in two steps. Other
+// objects have to outlive the Pods: a NetworkPolicy or a Secret protects a Pod, or serves
+// it, until the Pod has ended.
+func podsFirst(lists []*metav1.APIResourceList, namespace string) (steps [2][]resource) {
+	for _, list := range lists {
+		group, _, found := strings.Cut(list.GroupVersion, "/")
+		root, suffix := "/apis", "."+group
+		if !found {
+			root, suffix = "/api", "" // the group of Pods and Services has no name
+		}
+		for _, r := range list.APIResources {
+			if !slices.Contains(r.Verbs, "delete") || !slices.Contains(r.Verbs, "list") {
+				continue // events of a review, metrics of Pods: nothing is stored
+			}
+			step, name := &steps[1], r.Name+suffix
+			if name == "pods" {
+				step = &steps[0]
+			}
+			path := []string{root, list.GroupVersion, "namespaces", namespace, r.Name}
+			*step = append(*step, resource{name, path, r.Kind, r.Verbs})
+		}
+	}
+	return steps
+}
+
+// Namespaces is the namespace controller: it empties namespaces that are being deleted.
+//
+// Guarantees: it removes the finalizer "kubernetes" only after a pass over all resources
+// that the API server knows has found nothing. What it has not done, and why, is in the
+// conditions of the namespace.
+//
+// Caveats: a resource that is added to the API server during the last pass is missed.
+type Namespaces struct {
+	client   *CachedClient
+	discover *discovery.DiscoveryClient
+}
+
+// NewNamespaceController returns the controller with its watch. Add it to m.
+func NewNamespaceController(m *Manager) (*Controller, error) {
+	namespaces, err1 := m.Cache.Informer(&corev1.Namespace{})
+	config := rest.CopyConfig(m.Cluster.config)
+	config.QPS = -1                           // no limit: a pass asks for each resource
+	config.WarningHandler = rest.NoWarnings{} // each list of an old kind would print one
+	discover, err2 := discovery.NewDiscoveryClientForConfigAndClient(
+		config, m.Cluster.http)
+	if err := errors.Join(err1, err2); err != nil {
+		return nil, err
+	}
+	c := NewController("namespace", &Namespaces{m.Client, discover})
+	c.Workers, c.Trace, c.Queue.Trace = 5, m.Cluster.Trace, m.Cluster.Trace
+	c.Watch(namespaces, EnqueueObject)
+	return c, nil
+}
+
+// admissionLag is how long the deletion of a namespace takes to be known to all API
+// servers. Until then, one of them may still let an object in, after the pass.
+const admissionLag = 5 * time.Second
+
+// Reconcile makes one pass over a namespace that is being deleted, and lets it go if it
+// is empty.
+func (n *Namespaces) Reconcile(ctx context.Context, req Request) (Result, error) {
+	ns, err := Get[*corev1.Namespace](ctx, n.client, req)
+	mine := func(f corev1.FinalizerName) bool { return f == corev1.FinalizerKubernetes }
+	if err != nil || ns.DeletionTimestamp == nil ||
+		!slices.ContainsFunc(ns.Spec.Finalizers, mine) {
+		return Result{}, IgnoreNotFound(err)
+	}
+	if wait := time.Until(ns.DeletionTimestamp.Add(admissionLag)); wait > 0 {
+		return Result{RequeueAfter: wait}, nil
+	}
+	left := n.deleteContent(ctx, ns.Name)
+	conditions := left.conditions(ns.Status.Conditions, metav1.Now())
+	if !equality.Semantic.DeepEqual(conditions, ns.Status.Conditions) {
+		ns.Status.Conditions = conditions
+		if err := n.client.UpdateStatus(ctx, ns); err != nil {
+			return Result{}, IgnoreNotFound(err)
+		}
+	}
+	if err := left.err(); err != nil {
+		return Result{}, fmt.Errorf("emptying namespace %s: %w", ns.Name, err)
+	}
+	if len(left.objects) > 0 {
+		return Result{RequeueAfter: left.next()}, nil
+	}
+	ns.Spec.Finalizers = slices.DeleteFunc(ns.Spec.Finalizers, mine)
+	finalize, err := n.client.request("PUT", ns, req)
+	if err != nil {
+		return Result{}, err
+	}
+	// An update leaves the finalizers of the spec alone: they have a subresource.
+	err = n.client.send(ctx, "finalize", finalize.SubResource("finalize").Body(ns), ns)
+	return Result{}, IgnoreNotFound(err)
+}
+
+// deleteContent deletes what is in the namespace, kind by kind. A failure does not stop
+// it: the rest goes all the same.
+func (n *Namespaces) deleteContent(ctx context.Context, namespace string) *remains {
+	left := &remains{objects: map[string]int{}, finalizers: map[string]int{}}
+	// With an error there may be lists: those of the groups that have answered.
+	lists, err := n.discover.ServerPreferredNamespacedResourcesWithContext(ctx)
+	left.unknown = err
+	for _, step := range podsFirst(lists, namespace) {
+		for _, r := range step {
+			if err := n.deleteAll(ctx, r, left); err != nil {
+				left.failed = append(left.failed, fmt.Errorf("%s: %w", r.name, err))
+			}
+		}
+		missing := len(step) == 0 && left.unknown != nil
+		if missing || len(left.objects) > 0 || len(left.failed) > 0 {
+			break // there are Pods, or there may be some
+		}
+	}
+	return left
+}
+
+// deleteAll deletes the objects of one resource, and counts those that are still there.
+func (n *Namespaces) deleteAll(ctx context.Context, r resource, left *remains) error {
+	objs, err := n.list(ctx, r)
+	todo := slices.Clone(objs)
+	todo = slices.DeleteFunc(todo, func(obj metav1.PartialObjectMetadata) bool {
+		return obj.DeletionTimestamp != nil
+	})
+	switch {
+	case len(todo) == 0: // most resources have nothing in most namespaces
+	case slices.Contains(r.verbs, "deletecollection"):
+		err = n.delete(ctx, r, len(todo))
+	default:
+		for _, obj := range todo {
+			err = errors.Join(err, IgnoreNotFound(n.delete(ctx, r, 1, obj.Name)))
+		}
+	}
+	if err == nil && len(todo) > 0 {
+		objs, err = n.list(ctx, r)
+	}
+	for _, obj := range objs {
+		left.add(r.name, obj, time.Now())
+	}
+	return err
+}
+
+// list returns the metadata of all objects of a resource: their kinds may have no Go
+// type. It asks the API server, and not a cache: what a late cache does not show would
+// outlive its namespace.
+func (n *Namespaces) list(
+	ctx context.Context, r resource,
+) ([]metav1.PartialObjectMetadata, error) {
+	const accept = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1," +
+		"application/json"
+	body, err := n.discover.RESTClient().Get().AbsPath(r.path...).
+		SetHeader("Accept", accept).Do(ctx).Raw()
+	if err != nil {
+		return nil, IgnoreNotFound(err) // its CustomResourceDefinition is gone since
+	}
+	var list metav1.PartialObjectMetadataList
+	err = json.Unmarshal(body, &list)
+	return list.Items, err
+}
+
+// delete deletes one object, or without a name all. The policy is said aloud: that of
+// some kinds is to orphan, and then an object waits for the garbage collector.
+func (n *Namespaces) delete(
+	ctx context.Context, r resource, count int, name ...string,
+) error {
+	began, background := time.Now(), metav1.DeletePropagationBackground
+	body, _ := json.Marshal(&metav1.DeleteOptions{PropagationPolicy: &background})
+	err := n.discover.RESTClient().Delete().AbsPath(slices.Concat(r.path, name)...).
+		SetHeader("Content-Type", "application/json").Body(body).Do(ctx).Error()
+	e := trace.Event{
+		Layer: "client", Kind: trace.Write, Op: "delete", Object: r.kind,
+		Namespace: r.path[3], Name: strings.Join(name, ""), Count: count,
+		Took: time.Since(began),
+	}
+	if err != nil {
+		e.Outcome, e.Reason = trace.Failed, err.Error()
+	}
+	n.client.Cluster.Trace.RecordBy(ctx, e)
+	return err
+}

@@ -1,0 +1,407 @@
+package mini_test
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/loopwright/loopwright/internal/fakeapi"
+	"github.com/loopwright/loopwright/mini"
+	"github.com/loopwright/loopwright/trace"
+)
+
+// tenants is a world with the namespace controller, the namespaces "red" and "blue", and a kind
+// that only the API server knows.
+type tenants struct {
+	*world
+	// answer may change what the controller's process gets.
+	answer atomic.Pointer[func(*http.Request, *http.Response)]
+}
+
+func (w *tenants) answers(change func(*http.Request, *http.Response)) { w.answer.Store(&change) }
+
+type transport func(*http.Request) (*http.Response, error)
+
+func (t transport) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
+
+func withTenants(t *testing.T, test func(w *tenants)) {
+	t.Helper()
+	inMemory(t, func(w *world) {
+		n := &tenants{world: w}
+		n.answers(func(*http.Request, *http.Response) {})
+		w.Server.Register(fakeapi.Kind{
+			Group: "example.com", Version: "v1", Kind: "Fungus", Resource: "fungi",
+		})
+		config := w.Server.Config()
+		config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+			return transport(func(r *http.Request) (*http.Response, error) {
+				response, err := next.RoundTrip(r)
+				if err == nil {
+					(*n.answer.Load())(r, response)
+				}
+				return response, err
+			})
+		})
+		cluster, err := mini.NewCluster(config, scheme.Scheme)
+		require.NoError(w, err)
+		cluster.Trace = trace.New(0)
+		w.Cluster = cluster
+		m := mini.NewManager(cluster)
+		c, err := mini.NewNamespaceController(m)
+		require.NoError(w, err)
+		m.AddController(c)
+		w.run(m.Run)
+		for _, name := range []string{"red", "blue"} {
+			_, err := w.Other.CoreV1().Namespaces().Create(w.ctx,
+				&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+			require.NoError(w, err)
+		}
+		test(n)
+	})
+}
+
+// fungus creates an object whose kind has no Go type.
+func (w *tenants) fungus(namespace, name string) {
+	w.Helper()
+	body := `{"apiVersion":"example.com/v1","kind":"Fungus","metadata":{"name":"` + name + `"}}`
+	require.NoError(w, w.Other.CoreV1().RESTClient().Post().
+		AbsPath("/apis/example.com/v1/namespaces", namespace, "fungi").
+		Body([]byte(body)).Do(w.ctx).Error())
+}
+
+func (w *tenants) fungi(namespace string) int {
+	w.Helper()
+	body, err := w.Other.CoreV1().RESTClient().Get().
+		AbsPath("/apis/example.com/v1/namespaces", namespace, "fungi").Do(w.ctx).Raw()
+	require.NoError(w, err)
+	return bytes.Count(body, []byte(`"uid"`))
+}
+
+func (w *tenants) secret(namespace, name string, finalizers ...string) {
+	w.Helper()
+	_, err := w.Other.CoreV1().Secrets(namespace).Create(w.ctx, &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Finalizers: finalizers},
+	}, metav1.CreateOptions{})
+	require.NoError(w, err)
+}
+
+func (w *tenants) secrets(namespace string) int {
+	w.Helper()
+	all, err := w.Other.CoreV1().Secrets(namespace).List(w.ctx, metav1.ListOptions{})
+	require.NoError(w, err)
+	return len(all.Items)
+}
+
+func (w *tenants) releaseSecret(namespace, name string) {
+	w.Helper()
+	_, err := w.Other.CoreV1().Secrets(namespace).Update(w.ctx,
+		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.UpdateOptions{})
+	require.NoError(w, err)
+}
+
+// runs creates a Pod that is on a node, and has a minute to end.
+func (w *tenants) runs(namespace, name string) {
+	w.Helper()
+	_, err := w.Other.CoreV1().Pods(namespace).Create(w.ctx, &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: corev1.PodSpec{
+			NodeName: "node", TerminationGracePeriodSeconds: new(int64(60)),
+			Containers: []corev1.Container{{Name: "c", Image: "i"}},
+		},
+	}, metav1.CreateOptions{})
+	require.NoError(w, err)
+}
+
+// kubeletEnds ends a Pod, as its node does when the containers are gone.
+func (w *tenants) kubeletEnds(namespace, name string) {
+	w.Helper()
+	require.NoError(w, w.Other.CoreV1().Pods(namespace).Delete(w.ctx, name,
+		metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}))
+}
+
+func (w *tenants) deleteNamespace(name string) {
+	w.Helper()
+	require.NoError(w, w.Other.CoreV1().Namespaces().Delete(w.ctx, name, metav1.DeleteOptions{}))
+}
+
+// after lets some time pass, and returns the namespace: nil if it is gone.
+func (w *tenants) after(d time.Duration, name string) *corev1.Namespace {
+	w.Helper()
+	time.Sleep(d)
+	synctest.Wait()
+	ns, err := w.Other.CoreV1().Namespaces().Get(w.ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	require.NoError(w, err)
+	return ns
+}
+
+// bad returns the messages of the conditions that are true.
+func bad(ns *corev1.Namespace) (messages []string) {
+	for _, c := range ns.Status.Conditions {
+		if c.Status == corev1.ConditionTrue {
+			messages = append(messages, string(c.Type)+": "+c.Message)
+		}
+	}
+	return messages
+}
+
+// What is left in a namespace that is gone is found by the next user of the name.
+func TestANamespaceGoesWithAllThatIsInIt(t *testing.T) {
+	withTenants(t, func(w *tenants) {
+		for _, namespace := range []string{"red", "blue"} {
+			w.secret(namespace, "a")
+			w.secret(namespace, "b")
+			w.fungus(namespace, "amanita")
+		}
+		require.NotNil(w, w.after(time.Hour, "red"), "nobody has deleted it")
+		w.deleteNamespace("red")
+		require.Nil(w, w.after(time.Minute, "red"))
+		require.Zero(w, w.secrets("red"))
+		require.Zero(w, w.fungi("red"), "a kind without a Go type")
+		require.NotNil(w, w.after(0, "blue"))
+		require.Equal(w, 2, w.secrets("blue"), "of another namespace")
+		require.Equal(w, 1, w.fungi("blue"))
+	})
+}
+
+// Its Secrets and NetworkPolicies serve and protect a Pod until it has ended.
+func TestPodsEndBeforeAllElse(t *testing.T) {
+	withTenants(t, func(w *tenants) {
+		w.secret("red", "a")
+		w.runs("red", "web")
+		w.deleteNamespace("red")
+		ns := w.after(30*time.Second, "red")
+		require.Equal(w, []string{"NamespaceContentRemaining: still there: 1 of pods"}, bad(ns))
+		require.Equal(w, 1, w.secrets("red"), "the Pod still uses it")
+		w.kubeletEnds("red", "web")
+		require.Nil(w, w.after(10*time.Second, "red"))
+		require.Zero(w, w.secrets("red"))
+	})
+}
+
+// A user who waits for a namespace reads there for what.
+func TestANamespaceSaysWhatItWaitsFor(t *testing.T) {
+	withTenants(t, func(w *tenants) {
+		w.secret("red", "a", "example.com/vault", "example.com/audit")
+		w.secret("red", "b", "example.com/vault")
+		w.secret("red", "c")
+		w.deleteNamespace("red")
+		ns := w.after(10*time.Second, "red")
+		require.Equal(w, []string{
+			"NamespaceContentRemaining: still there: 2 of secrets",
+			"NamespaceFinalizersRemaining: objects wait for finalizers: 1 of example.com/audit, 2 of example.com/vault",
+		}, bad(ns))
+		since := ns.Status.Conditions[0].LastTransitionTime
+
+		later := w.after(10*time.Minute, "red")
+		require.Equal(w, ns, later, "each pass that finds the same would be a write")
+		passes := len(w.Server.Requests(fakeapi.Match{Verb: "list", Resource: "secrets", Namespace: "red"}))
+		require.Less(w, passes, 200, "it asks for what nobody changes")
+
+		w.releaseSecret("red", "a")
+		ns = w.after(10*time.Second, "red")
+		require.Equal(w, []string{
+			"NamespaceContentRemaining: still there: 1 of secrets",
+			"NamespaceFinalizersRemaining: objects wait for finalizers: 1 of example.com/vault",
+		}, bad(ns))
+		for _, c := range ns.Status.Conditions {
+			require.Equal(w, since, c.LastTransitionTime, "of %s: it was so all the time", c.Type)
+		}
+		w.releaseSecret("red", "b")
+		require.Nil(w, w.after(10*time.Second, "red"))
+	})
+}
+
+// With two API servers, one of them may admit an object after the other one has answered
+// the deletion. A pass before that would miss it.
+func TestTheFirstPassWaitsForAllAPIServers(t *testing.T) {
+	withTenants(t, func(w *tenants) {
+		w.deleteNamespace("red")
+		time.Sleep(4 * time.Second)
+		match := fakeapi.Match{Verb: "list", Resource: "secrets", Namespace: "red"}
+		require.Empty(w, w.Server.Requests(match))
+		require.Nil(w, w.after(2*time.Second, "red"))
+		require.NotEmpty(w, w.Server.Requests(match))
+	})
+}
+
+// Some kinds would be orphaned by default: their objects would wait for the garbage
+// collector, and the namespace for them.
+func TestNothingInANamespaceIsOrphaned(t *testing.T) {
+	withTenants(t, func(w *tenants) {
+		_, err := w.Other.BatchV1().Jobs("red").Create(w.ctx, &batchv1.Job{
+			ObjectMeta: metav1.ObjectMeta{Name: "once"},
+			Spec: batchv1.JobSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+				RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "c", Image: "i"}},
+			}}},
+		}, metav1.CreateOptions{})
+		require.NoError(w, err)
+		w.deleteNamespace("red")
+		require.Nil(w, w.after(time.Minute, "red"))
+	})
+}
+
+// A Pod that has a minute to end may need less.
+func TestANamespaceDoesNotWaitLongForAPodThatEndsEarly(t *testing.T) {
+	withTenants(t, func(w *tenants) {
+		w.runs("red", "web")
+		w.deleteNamespace("red")
+		time.Sleep(20 * time.Second)
+		w.kubeletEnds("red", "web")
+		require.Nil(w, w.after(10*time.Second, "red"))
+	})
+}
+
+// An object that cannot be deleted would outlive the namespace, and the others need not
+// wait for it.
+func TestAFailureKeepsTheNamespaceAndStopsNothingElse(t *testing.T) {
+	withTenants(t, func(w *tenants) {
+		w.secret("red", "a")
+		w.fungus("red", "amanita")
+		remove := w.Server.Inject(fakeapi.Fault{
+			Match:  fakeapi.Match{Verb: "deletecollection", Resource: "fungi"},
+			Status: fakeapi.Forbidden(),
+		})
+		w.deleteNamespace("red")
+		ns := w.after(time.Minute, "red")
+		require.Len(w, bad(ns), 2)
+		require.Contains(w, bad(ns)[0], "NamespaceDeletionContentFailure: not everything could be deleted: fungi.example.com: ")
+		require.Equal(w, "NamespaceContentRemaining: still there: 1 of fungi.example.com", bad(ns)[1])
+		require.Zero(w, w.secrets("red"))
+		require.Equal(w, 1, w.fungi("red"))
+		remove()
+		require.Nil(w, w.after(30*time.Minute, "red"), "it tries again")
+	})
+}
+
+// If the Pods cannot be listed, some may run.
+func TestWhileThePodsAreNotKnownNothingElseGoes(t *testing.T) {
+	withTenants(t, func(w *tenants) {
+		w.secret("red", "a")
+		remove := w.Server.Inject(fakeapi.Fault{
+			Match:  fakeapi.Match{Verb: "list", Resource: "pods", Namespace: "red"},
+			Status: fakeapi.InternalError(),
+		})
+		w.deleteNamespace("red")
+		require.NotNil(w, w.after(time.Minute, "red"))
+		require.Equal(w, 1, w.secrets("red"))
+		remove()
+		require.Nil(w, w.after(30*time.Minute, "red"))
+	})
+}
+
+// hideGroup makes the API server answer discovery of one group version with an error, as
+// when the server of an extension is down.
+func (w *tenants) hideGroup(path string) (show func()) {
+	w.answers(func(r *http.Request, response *http.Response) {
+		if r.URL.Path == path {
+			response.StatusCode = http.StatusServiceUnavailable
+		}
+	})
+	return func() { w.answers(func(*http.Request, *http.Response) {}) }
+}
+
+// Objects of an extension whose server is down are in etcd all the same.
+func TestAGroupThatDoesNotAnswerKeepsTheNamespace(t *testing.T) {
+	withTenants(t, func(w *tenants) {
+		w.secret("red", "a")
+		w.fungus("red", "amanita")
+		show := w.hideGroup("/apis/example.com/v1")
+		w.deleteNamespace("red")
+		ns := w.after(time.Minute, "red")
+		require.Len(w, bad(ns), 1)
+		require.Contains(w, bad(ns)[0], "NamespaceDeletionDiscoveryFailure: not every resource is known: ")
+		require.Zero(w, w.secrets("red"), "what is known can go")
+		show()
+		require.Nil(w, w.after(30*time.Minute, "red"))
+		require.Zero(w, w.fungi("red"))
+	})
+}
+
+func TestWhileTheGroupOfPodsDoesNotAnswerNothingElseGoes(t *testing.T) {
+	withTenants(t, func(w *tenants) {
+		w.fungus("red", "amanita")
+		show := w.hideGroup("/api/v1")
+		w.deleteNamespace("red")
+		require.NotNil(w, w.after(time.Minute, "red"))
+		require.Equal(w, 1, w.fungi("red"))
+		show()
+		require.Nil(w, w.after(30*time.Minute, "red"))
+	})
+}
+
+// The server of an extension need not be able to delete all objects in one request.
+func TestObjectsGoOneByOneWhereTheyCannotGoTogether(t *testing.T) {
+	withTenants(t, func(w *tenants) {
+		w.fungus("red", "amanita")
+		w.fungus("red", "boletus")
+		w.answers(func(r *http.Request, response *http.Response) {
+			if r.URL.Path == "/apis/example.com/v1" {
+				body, _ := io.ReadAll(response.Body)
+				text := strings.ReplaceAll(string(body), `"deletecollection",`, "")
+				response.Body = io.NopCloser(strings.NewReader(text))
+				response.ContentLength = int64(len(text))
+			}
+		})
+		w.deleteNamespace("red")
+		require.Nil(w, w.after(time.Minute, "red"))
+		require.Zero(w, w.fungi("red"))
+		require.Empty(w, w.Server.Requests(fakeapi.Match{Verb: "deletecollection", Resource: "fungi"}))
+	})
+}
+
+// A namespace may have finalizers and conditions of other controllers.
+func TestWhatOtherControllersWriteIntoANamespaceStays(t *testing.T) {
+	withTenants(t, func(w *tenants) {
+		ns := w.after(0, "red")
+		ns.Spec.Finalizers = append(ns.Spec.Finalizers, "example.com/quota")
+		ns, err := w.Other.CoreV1().Namespaces().Finalize(w.ctx, ns, metav1.UpdateOptions{})
+		require.NoError(w, err)
+		ns.Status.Conditions = []corev1.NamespaceCondition{
+			{Type: "example.com/Nested", Status: corev1.ConditionTrue, Message: "it is"},
+		}
+		_, err = w.Other.CoreV1().Namespaces().UpdateStatus(w.ctx, ns, metav1.UpdateOptions{})
+		require.NoError(w, err)
+		w.secret("red", "a")
+		w.deleteNamespace("red")
+		ns = w.after(time.Minute, "red")
+		require.Equal(w, []corev1.FinalizerName{"example.com/quota"}, ns.Spec.Finalizers)
+		require.Equal(w, []string{"example.com/Nested: it is"}, bad(ns))
+		require.Zero(w, w.secrets("red"))
+		require.Equal(w, ns, w.after(time.Hour, "red"), "it is done")
+	})
+}
+
+// X-ray shows why a Secret has gone.
+func TestTheFlightRecorderShowsWhatANamespaceTakesAlong(t *testing.T) {
+	withTenants(t, func(w *tenants) {
+		w.secret("red", "a")
+		w.secret("red", "b")
+		w.deleteNamespace("red")
+		require.Nil(w, w.after(time.Minute, "red"))
+		var writes []string
+		for _, e := range w.Cluster.Trace.Events() {
+			if e.Kind == trace.Write {
+				writes = append(writes, strings.TrimSpace(e.Op+" "+e.Object+" "+e.Name))
+			}
+		}
+		at := slices.Index(writes, "delete Secret")
+		require.GreaterOrEqual(w, at, 0, "%s", writes)
+		require.Equal(w, "finalize Namespace red", writes[len(writes)-1])
+	})
+}

@@ -1,0 +1,154 @@
+package mini
+
+import (
+	"slices"
+
+	"github.com/go-logr/logr"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+	"k8s.io/utils/ptr"
+)
+
+// hostTolerations are what each Pod of a DaemonSet tolerates: it is a part of its node,
+// and may be what repairs it. Nobody evicts it from a node that is not ready, and a node
+// that is short of something or cordoned gets one all the same.
+var hostTolerations = []corev1.Toleration{
+	tolerate(corev1.TaintNodeNotReady, corev1.TaintEffectNoExecute),
+	tolerate(corev1.TaintNodeUnreachable, corev1.TaintEffectNoExecute),
+	tolerate(corev1.TaintNodeDiskPressure, corev1.TaintEffectNoSchedule),
+	tolerate(corev1.TaintNodeMemoryPressure, corev1.TaintEffectNoSchedule),
+	tolerate(corev1.TaintNodePIDPressure, corev1.TaintEffectNoSchedule),
+	tolerate(corev1.TaintNodeUnschedulable, corev1.TaintEffectNoSchedule),
+}
+
+func tolerate(key string, effect corev1.TaintEffect) corev1.Toleration {
+	return corev1.Toleration{
+		Key: key, Operator: corev1.TolerationOpExists, Effect: effect,
+	}
+}
+
+// daemonTolerations are those of the template, and those of the host without an end: a
+// toleration of the template that differs in nothing but its seconds would end it.
+func daemonTolerations(spec *corev1.PodSpec) []corev1.Toleration {
+	host := slices.Clone(hostTolerations)
+	if spec.HostNetwork { // it may be what brings the node its network
+		host = append(host, tolerate(
+			corev1.TaintNodeNetworkUnavailable, corev1.TaintEffectNoSchedule))
+	}
+	own := slices.DeleteFunc(slices.Clone(spec.Tolerations),
+		func(t corev1.Toleration) bool {
+			return slices.ContainsFunc(host, func(h corev1.Toleration) bool {
+				return t.MatchToleration(&h)
+			})
+		})
+	return append(own, host...)
+}
+
+// nodeShouldRun returns whether the node is to get a Pod, and whether one that is there
+// may stay: most taints keep Pods away, and NoExecute also takes those that run.
+func nodeShouldRun(ds *appsv1.DaemonSet, node *corev1.Node) (run, stay bool) {
+	spec := &ds.Spec.Template.Spec
+	if spec.NodeName != "" && spec.NodeName != node.Name || !matchesNode(spec, node) {
+		return false, false
+	}
+	run, stay = true, true
+	tolerations := daemonTolerations(spec)
+	for _, taint := range node.Spec.Taints {
+		if slices.ContainsFunc(tolerations, func(t corev1.Toleration) bool {
+			return t.ToleratesTaint(logr.Discard(), &taint, false)
+		}) {
+			continue
+		}
+		run = run && taint.Effect == corev1.TaintEffectPreferNoSchedule
+		stay = stay && taint.Effect != corev1.TaintEffectNoExecute
+	}
+	return run, stay
+}
+
+// matchesNode returns true if the Pod's node selector and one term of its required
+// affinity match. A term without requirements matches no node.
+func matchesNode(spec *corev1.PodSpec, node *corev1.Node) bool {
+	if !labels.SelectorFromSet(spec.NodeSelector).Matches(labels.Set(node.Labels)) {
+		return false
+	}
+	if spec.Affinity == nil || spec.Affinity.NodeAffinity == nil {
+		return true
+	}
+	required := spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+	return required == nil || slices.ContainsFunc(required.NodeSelectorTerms,
+		func(term corev1.NodeSelectorTerm) bool {
+			if len(term.MatchExpressions)+len(term.MatchFields) == 0 {
+				return false
+			}
+			for _, r := range term.MatchExpressions {
+				if !matchesLabels(r, node.Labels) {
+					return false
+				}
+			}
+			for _, r := range term.MatchFields { // the API server allows the name only
+				in := slices.Contains(r.Values, node.Name)
+				if in != (r.Operator == corev1.NodeSelectorOpIn) {
+					return false
+				}
+			}
+			return true
+		})
+}
+
+var nodeOperators = map[corev1.NodeSelectorOperator]selection.Operator{
+	corev1.NodeSelectorOpIn: selection.In, corev1.NodeSelectorOpNotIn: selection.NotIn,
+	corev1.NodeSelectorOpExists:       selection.Exists,
+	corev1.NodeSelectorOpDoesNotExist: selection.DoesNotExist,
+	corev1.NodeSelectorOpGt:           selection.GreaterThan,
+	corev1.NodeSelectorOpLt:           selection.LessThan,
+}
+
+func matchesLabels(r corev1.NodeSelectorRequirement, set labels.Set) bool {
+	requirement, err := labels.NewRequirement(r.Key, nodeOperators[r.Operator], r.Values)
+	return err == nil && requirement.Matches(set)
+}
+
+// daemonPod returns a new Pod for the node. The affinity leaves the scheduler one node to
+// choose. It binds the Pod, and not we: only the scheduler counts what a node has left,
+// and makes room for a Pod that is more important than others.
+func daemonPod(ds *appsv1.DaemonSet, hash, node string) *corev1.Pod {
+	pod := podOf(ds, "DaemonSet", &ds.Spec.Template)
+	pod.GenerateName = ds.Name + "-"
+	metav1.SetMetaDataLabel(&pod.ObjectMeta, appsv1.ControllerRevisionHashLabelKey, hash)
+	pod.Spec.Tolerations = daemonTolerations(&pod.Spec)
+	affinity := ptr.Deref(pod.Spec.Affinity, corev1.Affinity{})
+	nodes := ptr.Deref(affinity.NodeAffinity, corev1.NodeAffinity{})
+	// The node matches the terms of the template: these may go.
+	nodes.RequiredDuringSchedulingIgnoredDuringExecution = &corev1.NodeSelector{
+		NodeSelectorTerms: []corev1.NodeSelectorTerm{{
+			MatchFields: []corev1.NodeSelectorRequirement{{
+				Key: metav1.ObjectNameField, Operator: corev1.NodeSelectorOpIn,
+				Values: []string{node},
+			}},
+		}},
+	}
+	affinity.NodeAffinity = &nodes
+	pod.Spec.Affinity = &affinity
+	return pod
+}
+
+// targetNode returns the node that the Pod is on, or is made for; "" if it is for none.
+func targetNode(pod *corev1.Pod) string {
+	a := pod.Spec.Affinity
+	if pod.Spec.NodeName != "" || a == nil || a.NodeAffinity == nil ||
+		a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
+		return pod.Spec.NodeName
+	}
+	required := a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+	for _, term := range required.NodeSelectorTerms {
+		for _, r := range term.MatchFields {
+			if r.Operator == corev1.NodeSelectorOpIn && len(r.Values) == 1 {
+				return r.Values[0]
+			}
+		}
+	}
+	return ""
+}

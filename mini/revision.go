@@ -1,0 +1,180 @@
+package mini
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// history is the ControllerRevisions of a DaemonSet or a StatefulSet: the templates that
+// its Pods have had. A Deployment keeps its old templates in ReplicaSets; these two own
+// their Pods themselves. kubectl rollout history and undo read the revisions.
+type history struct {
+	update *appsv1.ControllerRevision   // has the template that the owner has now
+	old    []*appsv1.ControllerRevision // all others, oldest first
+}
+
+// syncHistory claims the revisions of owner, and creates the one for its template if
+// there is none. It counts the names that were taken in collisions.
+func syncHistory(
+	ctx context.Context, c *CachedClient, owner Object, selector *metav1.LabelSelector,
+	template *corev1.PodTemplateSpec, collisions *int32,
+) (h history, err error) {
+	matching, err := metav1.LabelSelectorAsSelector(selector)
+	if err != nil {
+		return h, TerminalError(err)
+	}
+	all, err1 := List[*appsv1.ControllerRevision](
+		ctx, c, Selection{Namespace: owner.GetNamespace()})
+	mine, err2 := Claim(ctx, c, owner, matching, all)
+	if err := errors.Join(err1, err2); err != nil {
+		return h, err
+	}
+	h = findRevision(mine, template)
+	newest := int64(1)
+	for _, rev := range h.old {
+		newest = max(newest, rev.Revision+1)
+	}
+	switch {
+	case h.update == nil:
+		h.update, err = createRevision(ctx, c, owner, template, newest, collisions)
+	case h.update.Revision < newest: // the owner has returned to an earlier template
+		h.update.Revision = newest
+		err = c.Update(ctx, h.update)
+	}
+	return h, err
+}
+
+// findRevision takes the newest revision that has the template for the update: a user may
+// have returned to it. It compares the templates themselves. Another version of a
+// controller may write the same template with other bytes, and must not restart all Pods.
+func findRevision(
+	mine []*appsv1.ControllerRevision, template *corev1.PodTemplateSpec,
+) (h history) {
+	h.old = slices.SortedStableFunc(slices.Values(mine),
+		func(a, b *appsv1.ControllerRevision) int {
+			return cmp.Compare(a.Revision, b.Revision)
+		})
+	for i, rev := range slices.Backward(h.old) {
+		if hasTemplate(rev, template) {
+			h.update, h.old = rev, slices.Delete(h.old, i, i+1)
+			break
+		}
+	}
+	return h
+}
+
+// createRevision creates a revision with a name that follows from the template, so that a
+// second try cannot create a second one.
+func createRevision(
+	ctx context.Context, c *CachedClient, owner Object, template *corev1.PodTemplateSpec,
+	number int64, collisions *int32,
+) (*appsv1.ControllerRevision, error) {
+	kind, err := c.Cluster.KindOf(owner)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		hash := ComputeHash(template, collisions)
+		rev := &appsv1.ControllerRevision{
+			ObjectMeta: metav1.ObjectMeta{
+				Namespace: owner.GetNamespace(), Name: owner.GetName() + "-" + hash,
+				Labels: maps.Clone(template.Labels), Annotations: owner.GetAnnotations(),
+				OwnerReferences: []metav1.OwnerReference{
+					*metav1.NewControllerRef(owner, kind),
+				},
+			},
+			Data: revisionData(template), Revision: number,
+		}
+		const key = appsv1.ControllerRevisionHashLabelKey
+		metav1.SetMetaDataLabel(&rev.ObjectMeta, key, hash)
+		err := c.Create(ctx, rev)
+		if !apierrors.IsAlreadyExists(err) {
+			return rev, err
+		}
+		// The cache may not show what has the name yet, so ask the API server.
+		other, err := Get[*appsv1.ControllerRevision](ctx, c.Client, KeyOf(rev))
+		if err != nil {
+			return nil, err
+		}
+		if metav1.IsControlledBy(other, owner) && hasTemplate(other, template) {
+			return other, nil // ours, and the answer to its creation was lost
+		}
+		*collisions++ // makes another hash, and so another name
+	}
+}
+
+// revisionData is a patch that gives its owner this template back. Its fields are sorted,
+// as those of the original are, which compares bytes.
+func revisionData(template *corev1.PodTemplateSpec) runtime.RawExtension {
+	var fields map[string]any
+	data, _ := json.Marshal(template) // none of this can fail: they are API types
+	_ = json.Unmarshal(data, &fields)
+	fields["$patch"] = "replace"
+	spec := map[string]any{"template": fields}
+	data, _ = json.Marshal(map[string]any{"spec": spec})
+	return runtime.RawExtension{Raw: data}
+}
+
+// templateOf returns the template that a revision keeps.
+func templateOf(rev *appsv1.ControllerRevision) (*corev1.PodTemplateSpec, error) {
+	var data struct {
+		Spec struct{ Template corev1.PodTemplateSpec }
+	}
+	err := json.Unmarshal(rev.Data.Raw, &data)
+	return &data.Spec.Template, err
+}
+
+// hasTemplate returns true if the revision's Pods are those of the template.
+func hasTemplate(rev *appsv1.ControllerRevision, template *corev1.PodTemplateSpec) bool {
+	kept, err := templateOf(rev)
+	return err == nil && EqualIgnoreHash(kept, template)
+}
+
+// truncate deletes the oldest revisions that are not in use, and keeps as many as the
+// user wants to be able to roll back to.
+func (h history) truncate(
+	ctx context.Context, c *CachedClient, limit *int32,
+	inUse func(*appsv1.ControllerRevision) bool,
+) error {
+	unused := slices.DeleteFunc(slices.Clone(h.old), inUse)
+	for _, rev := range unused[:max(len(unused)-int(*limit), 0)] {
+		err := c.Delete(ctx, rev, metav1.DeleteOptions{})
+		if IgnoreNotFound(err) != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// podOf returns a new Pod from the template of owner, without a name.
+func podOf(owner Object, kind string, template *corev1.PodTemplateSpec) *corev1.Pod {
+	template = template.DeepCopy()
+	ref := metav1.NewControllerRef(owner, appsv1.SchemeGroupVersion.WithKind(kind))
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: owner.GetNamespace(), Labels: template.Labels,
+			Annotations: template.Annotations, Finalizers: template.Finalizers,
+			OwnerReferences: []metav1.OwnerReference{*ref},
+		},
+		Spec: template.Spec,
+	}
+}
+
+// deletePod deletes the Pod, and nothing that has taken its name.
+func deletePod(ctx context.Context, c *CachedClient, pod *corev1.Pod) error {
+	err := c.Delete(ctx, pod, metav1.DeleteOptions{})
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil // gone: another process was faster
+	}
+	return err
+}

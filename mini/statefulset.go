@@ -1,0 +1,437 @@
+package mini
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+)
+
+// stateful is a StatefulSet and its Pods, about which one reconcile decides. It has no
+// client.
+type stateful struct {
+	set       *appsv1.StatefulSet
+	current   *appsv1.ControllerRevision // of Pods that are created below the partition
+	update    *appsv1.ControllerRevision // of all others
+	replicas  []*corev1.Pod              // by index; nil: there is none
+	condemned []*corev1.Pod              // beyond the size, highest ordinal first
+	now       time.Time
+}
+
+// statefulPlan is the decision.
+type statefulPlan struct {
+	create []int         // indices in replicas
+	remove []*corev1.Pod // these Pods go
+}
+
+// newStateful sorts the Pods by their ordinals.
+func newStateful(
+	set *appsv1.StatefulSet, revisions history, pods []*corev1.Pod, now time.Time,
+) *stateful {
+	s := &stateful{
+		set: set, current: revisions.update, update: revisions.update, now: now,
+		replicas: make([]*corev1.Pod, *set.Spec.Replicas),
+	}
+	for _, rev := range revisions.old {
+		if rev.Name == set.Status.CurrentRevision {
+			s.current = rev
+		}
+	}
+	for _, pod := range pods {
+		i := ordinalOf(set, pod) - firstOrdinal(set)
+		if i >= 0 && i < len(s.replicas) {
+			s.replicas[i] = pod
+		} else {
+			s.condemned = append(s.condemned, pod)
+		}
+	}
+	slices.SortFunc(s.condemned, func(a, b *corev1.Pod) int {
+		return cmp.Compare(ordinalOf(set, b), ordinalOf(set, a))
+	})
+	return s
+}
+
+// decide returns what to do now. In order, that is one step: a Pod is created, deleted or
+// replaced when all Pods with lower ordinals are available, and none is ending.
+//
+// A Pod that is not ready and has an old template is replaced, and not waited for. It may
+// be the broken Pod of a rollout that the user has taken back, and never become ready.
+func (s *stateful) decide() (plan statefulPlan) {
+	ordered := s.set.Spec.PodManagementPolicy != appsv1.ParallelPodManagement
+	whole := true
+	for i, pod := range s.replicas {
+		if s.available(pod) {
+			continue
+		}
+		whole = false
+		switch {
+		case pod == nil:
+			plan.create = append(plan.create, i)
+		case isEnding(pod): // its name, and its volumes, are not free yet
+		case isPodTerminal(pod), s.outdated(i) && !isServing(pod):
+			plan.remove = append(plan.remove, pod)
+		}
+		if ordered {
+			return plan
+		}
+	}
+	for _, pod := range s.condemned {
+		if !isEnding(pod) {
+			plan.remove = append(plan.remove, pod)
+		}
+		if ordered {
+			return plan
+		}
+	}
+	for i, pod := range slices.Backward(s.replicas) {
+		if whole && s.outdated(i) {
+			plan.remove = append(plan.remove, pod)
+			break // one at a time, in any case
+		}
+	}
+	return plan
+}
+
+func (s *stateful) available(pod *corev1.Pod) bool {
+	available, _ := podAvailable(pod, s.set.Spec.MinReadySeconds, s.now)
+	return available && isServing(pod)
+}
+
+// isServing returns true if the Pod is ready, and is to stay so.
+func isServing(pod *corev1.Pod) bool {
+	_, ready := podReady(pod)
+	return ready && !isEnding(pod) && !isPodTerminal(pod)
+}
+
+// outdated returns true if the Pod has to be replaced by one with the new template.
+func (s *stateful) outdated(i int) bool {
+	strategy := s.set.Spec.UpdateStrategy.Type
+	return strategy == appsv1.RollingUpdateStatefulSetStrategyType &&
+		i >= s.partition() && podRevision(s.replicas[i]) != s.update.Name
+}
+
+// partition returns the first index that gets the new template. A Pod below it gets the
+// one that the set had before, even if it has to be created anew.
+func (s *stateful) partition() int {
+	rolling := s.set.Spec.UpdateStrategy.RollingUpdate
+	if rolling == nil {
+		return 0
+	}
+	return int(ptr.Deref(rolling.Partition, 0))
+}
+
+func podRevision(pod *corev1.Pod) string {
+	return pod.Labels[appsv1.StatefulSetRevisionLabel]
+}
+
+// status returns the status, and when a Pod will become available although nothing
+// changes: 0 is never.
+func (s *stateful) status() (status appsv1.StatefulSetStatus, next time.Duration) {
+	status.ObservedGeneration = s.set.Generation
+	status.CurrentRevision, status.UpdateRevision = s.current.Name, s.update.Name
+	for _, pod := range slices.Concat(s.replicas, s.condemned) {
+		if pod == nil {
+			continue
+		}
+		status.Replicas++
+		if _, ready := podReady(pod); ready && !isPodTerminal(pod) {
+			status.ReadyReplicas++
+			available, left := podAvailable(pod, s.set.Spec.MinReadySeconds, s.now)
+			if available {
+				status.AvailableReplicas++
+			}
+			next = soonest(next, left)
+		}
+		if isEnding(pod) {
+			continue
+		}
+		if podRevision(pod) == s.current.Name {
+			status.CurrentReplicas++
+		}
+		if podRevision(pod) == s.update.Name {
+			status.UpdatedReplicas++
+		}
+	}
+	size := *s.set.Spec.Replicas
+	rolling := appsv1.RollingUpdateStatefulSetStrategyType
+	if s.set.Spec.UpdateStrategy.Type == rolling && status.Replicas == size &&
+		status.UpdatedReplicas == size && status.ReadyReplicas == size {
+		status.CurrentRevision = s.update.Name // the rollout is over
+		status.CurrentReplicas = size
+	}
+	return status, next
+}
+
+func firstOrdinal(set *appsv1.StatefulSet) int {
+	return int(ptr.Deref(set.Spec.Ordinals, appsv1.StatefulSetOrdinals{}).Start)
+}
+
+// ordinalOf returns the number at the end of the Pod's name, or -1 if its name is not one
+// of the set's.
+func ordinalOf(set *appsv1.StatefulSet, pod *corev1.Pod) int {
+	text, _ := strings.CutPrefix(pod.Name, set.Name+"-")
+	ordinal, err := strconv.Atoi(text)
+	if err != nil || ordinal < 0 || pod.Name != nameWith(set.Name, ordinal) {
+		return -1
+	}
+	return ordinal
+}
+
+func nameWith(name string, ordinal int) string { return fmt.Sprint(name, "-", ordinal) }
+
+// newPod returns the Pod with this index. What it is to others stays the same when it is
+// replaced: its name, the name under which the Service publishes it, and its claims.
+func (s *stateful) newPod(i int) (*corev1.Pod, error) {
+	rev := s.update
+	if i < s.partition() {
+		rev = s.current
+	}
+	template, err := templateOf(rev)
+	if err != nil {
+		return nil, fmt.Errorf("the template of %s: %w", KeyOf(rev), err)
+	}
+	pod, ordinal := podOf(s.set, "StatefulSet", template), firstOrdinal(s.set)+i
+	pod.Name = nameWith(s.set.Name, ordinal)
+	pod.Spec.Hostname, pod.Spec.Subdomain = pod.Name, s.set.Spec.ServiceName
+	setIdentity(pod, ordinal)
+	pod.Labels[appsv1.StatefulSetRevisionLabel] = rev.Name
+	for _, template := range s.set.Spec.VolumeClaimTemplates {
+		pod.Spec.Volumes = slices.DeleteFunc(pod.Spec.Volumes,
+			func(v corev1.Volume) bool { return v.Name == template.Name })
+		source := corev1.VolumeSource{
+			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{
+				ClaimName: newClaim(s.set, template, ordinal).Name,
+			},
+		}
+		pod.Spec.Volumes = append(pod.Spec.Volumes,
+			corev1.Volume{Name: template.Name, VolumeSource: source})
+	}
+	return pod, nil
+}
+
+// setIdentity adds the labels by which a Service can select this one Pod. It returns
+// false if the Pod has them.
+func setIdentity(pod *corev1.Pod, ordinal int) (changed bool) {
+	index := strconv.Itoa(ordinal)
+	changed = pod.Labels[appsv1.StatefulSetPodNameLabel] != pod.Name ||
+		pod.Labels[appsv1.PodIndexLabel] != index
+	metav1.SetMetaDataLabel(&pod.ObjectMeta, appsv1.StatefulSetPodNameLabel, pod.Name)
+	metav1.SetMetaDataLabel(&pod.ObjectMeta, appsv1.PodIndexLabel, index)
+	return changed
+}
+
+// newClaim returns a claim of the Pod with this ordinal. Pods that have one name, one
+// after the other, find the same claim, and so the same data.
+func newClaim(
+	set *appsv1.StatefulSet, template corev1.PersistentVolumeClaim, ordinal int,
+) *corev1.PersistentVolumeClaim {
+	claim := template.DeepCopy()
+	claim.Namespace = set.Namespace
+	claim.Name = nameWith(claim.Name+"-"+set.Name, ordinal)
+	for key, value := range set.Spec.Selector.MatchLabels {
+		metav1.SetMetaDataLabel(&claim.ObjectMeta, key, value)
+	}
+	return claim
+}
+
+// claimOwners returns the owners that the claim is to have, beside those that others have
+// given it. If the policy says so, the set takes the claim along at its end, or the Pod
+// does, if it is one too many. A claim with a reference to a set or a Pod that had the
+// name before is doomed: the garbage collector will delete it.
+func claimOwners(
+	claim *corev1.PersistentVolumeClaim, set *appsv1.StatefulSet, pod *corev1.Pod,
+	condemned bool,
+) (refs []metav1.OwnerReference, doomed bool) {
+	const remove = appsv1.DeletePersistentVolumeClaimRetentionPolicyType
+	policy := ptr.Deref(set.Spec.PersistentVolumeClaimRetentionPolicy,
+		appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{})
+	asSet := metav1.OwnerReference{
+		APIVersion: "apps/v1", Kind: "StatefulSet", Name: set.Name, UID: set.UID,
+	}
+	asPod := metav1.OwnerReference{
+		APIVersion: "v1", Kind: "Pod", Name: pod.Name, UID: pod.UID,
+	}
+	doomed = claim.DeletionTimestamp != nil
+	for _, ref := range claim.OwnerReferences {
+		switch {
+		case ref.UID == set.UID || ref.UID == pod.UID:
+			continue // added again below, if need be
+		case ref.Kind == asSet.Kind && ref.Name == set.Name,
+			ref.Kind == asPod.Kind && ref.Name == pod.Name:
+			doomed = true
+		}
+		refs = append(refs, ref)
+	}
+	switch {
+	case condemned && policy.WhenScaled == remove:
+		refs = append(refs, asPod)
+	case policy.WhenDeleted == remove:
+		refs = append(refs, asSet)
+	}
+	return refs, doomed
+}
+
+// StatefulSets is the StatefulSet controller.
+//
+// Guarantees: there are never two Pods with one ordinal. A Pod that is ending keeps its
+// name until the kubelet says that it has ended, and this controller does not force it.
+//
+// Caveats: if its node is dead, that may be never, and the set waits. A user who knows
+// that the machine is off can delete the Pod without a grace period.
+type StatefulSets struct {
+	Client *CachedClient
+}
+
+// NewStatefulSetController returns the controller with its watches. Add it to m.
+func NewStatefulSetController(m *Manager) (*Controller, error) {
+	sets, err1 := m.Cache.Informer(&appsv1.StatefulSet{})
+	revisions, err2 := m.Cache.Informer(&appsv1.ControllerRevision{})
+	pods, err3 := m.Cache.Informer(&corev1.Pod{})
+	_, err4 := m.Cache.Informer(&corev1.PersistentVolumeClaim{}) // it is only read
+	if err := errors.Join(err1, err2, err3, err4); err != nil {
+		return nil, err
+	}
+	c := NewController("statefulset", &StatefulSets{Client: m.Client})
+	c.Workers, c.Trace, c.Queue.Trace = 5, m.Cluster.Trace, m.Cluster.Trace
+	ofSet := EnqueueOwner(appsv1.SchemeGroupVersion.WithKind("StatefulSet").GroupKind())
+	c.Watch(sets, EnqueueObject)
+	c.Watch(revisions, ofSet)
+	c.Watch(pods, ofSet)
+	c.Watch(pods, enqueueAdopters(sets, func(set Object) *metav1.LabelSelector {
+		return set.(*appsv1.StatefulSet).Spec.Selector
+	}))
+	return c, nil
+}
+
+// Reconcile takes one StatefulSet a step further.
+func (c *StatefulSets) Reconcile(ctx context.Context, req Request) (Result, error) {
+	set, err := Get[*appsv1.StatefulSet](ctx, c.Client, req)
+	if err != nil || set.DeletionTimestamp != nil { // the garbage collector is at work
+		return Result{}, IgnoreNotFound(err)
+	}
+	collisions := ptr.Deref(set.Status.CollisionCount, 0)
+	revisions, err := syncHistory(
+		ctx, c.Client, set, set.Spec.Selector, &set.Spec.Template, &collisions)
+	if err != nil {
+		return Result{}, err
+	}
+	pods, err := c.claimPods(ctx, set)
+	if err != nil {
+		return Result{}, err
+	}
+	s := newStateful(set, revisions, pods, time.Now())
+	failure := c.syncMembers(ctx, s)
+	if failure == nil {
+		failure = c.carryOut(ctx, s, s.decide())
+	}
+	status, next := s.status()
+	status.CollisionCount = &collisions
+	if !equality.Semantic.DeepEqual(set.Status, status) { // each write calls us again
+		set.Status = status
+		err := c.Client.UpdateStatus(ctx, set)
+		failure = errors.Join(failure, IgnoreNotFound(err)) // deleted a moment ago
+	}
+	err = revisions.truncate(ctx, c.Client, set.Spec.RevisionHistoryLimit, s.uses)
+	return Result{RequeueAfter: next}, errors.Join(failure, err)
+}
+
+// claimPods returns the set's Pods. A Pod with another name cannot be one of them, even
+// if the selector matches.
+func (c *StatefulSets) claimPods(
+	ctx context.Context, set *appsv1.StatefulSet,
+) ([]*corev1.Pod, error) {
+	selector, _ := metav1.LabelSelectorAsSelector(set.Spec.Selector) // syncHistory has
+	pods, err1 := List[*corev1.Pod](ctx, c.Client, Selection{Namespace: set.Namespace})
+	pods = slices.DeleteFunc(pods, func(pod *corev1.Pod) bool {
+		return ordinalOf(set, pod) < 0
+	})
+	pods, err2 := Claim(ctx, c.Client, set, selector, pods)
+	return pods, errors.Join(err1, err2)
+}
+
+// syncMembers gives the Pods that exist what they have lost or never had: an adopted one
+// may lack its labels, a claim may be missing, and a policy may have changed.
+func (c *StatefulSets) syncMembers(ctx context.Context, s *stateful) error {
+	for i, pod := range slices.Concat(s.replicas, s.condemned) {
+		if pod == nil {
+			continue
+		}
+		if setIdentity(pod, ordinalOf(s.set, pod)) {
+			if err := c.Client.Update(ctx, pod); err != nil {
+				return err
+			}
+		}
+		if err := c.syncClaims(ctx, s.set, pod, i >= len(s.replicas)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// syncClaims creates the claims that the Pod needs to start, and makes their owners what
+// the policy says. No Pod is created for a claim that will be deleted.
+func (c *StatefulSets) syncClaims(
+	ctx context.Context, set *appsv1.StatefulSet, pod *corev1.Pod, condemned bool,
+) error {
+	starts := pod.UID == "" || pod.Status.Phase == corev1.PodPending
+	for _, template := range set.Spec.VolumeClaimTemplates {
+		claim := newClaim(set, template, ordinalOf(set, pod))
+		err := c.Client.Get(ctx, KeyOf(claim), claim)
+		refs, doomed := claimOwners(claim, set, pod, condemned)
+		changed := !equality.Semantic.DeepEqual(refs, claim.OwnerReferences)
+		claim.OwnerReferences = refs
+		switch {
+		case apierrors.IsNotFound(err) && starts:
+			err = c.Client.Create(ctx, claim)
+		case apierrors.IsNotFound(err):
+			err = nil
+		case err == nil && doomed && pod.UID == "":
+			err = fmt.Errorf("claim %s is about to be deleted", KeyOf(claim))
+		case err == nil && changed && !doomed:
+			err = c.Client.Update(ctx, claim)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// carryOut creates and deletes Pods. A Pod's claims come before it does.
+func (c *StatefulSets) carryOut(
+	ctx context.Context, s *stateful, plan statefulPlan,
+) error {
+	return errors.Join(
+		slowStartBatch(len(plan.create), func(i int) error {
+			pod, err := s.newPod(plan.create[i])
+			if err != nil {
+				return err
+			}
+			if err := c.syncClaims(ctx, s.set, pod, false); err != nil {
+				return err
+			}
+			return c.Client.Create(ctx, pod)
+		}),
+		inParallel(len(plan.remove), func(i int) error {
+			return deletePod(ctx, c.Client, plan.remove[i])
+		}))
+}
+
+// uses returns true if a Pod has the template of the revision, or may get it.
+func (s *stateful) uses(rev *appsv1.ControllerRevision) bool {
+	return rev.Name == s.current.Name || slices.ContainsFunc(
+		slices.Concat(s.replicas, s.condemned), func(pod *corev1.Pod) bool {
+			return pod != nil && podRevision(pod) == rev.Name
+		})
+}

@@ -1,0 +1,153 @@
+package mini
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// isNoExecute is true of the taints that end Pods which are on the node already.
+func isNoExecute(t corev1.Taint) bool { return t.Effect == corev1.TaintEffectNoExecute }
+
+// evictionTime returns when the Pod has to leave, and false if it may stay forever. A Pod
+// that came after the taint has its full time.
+func evictionTime(
+	pod *corev1.Pod, taints []corev1.Taint,
+) (at time.Time, leaves bool) {
+	for _, taint := range taints {
+		if !isNoExecute(taint) || taint.TimeAdded == nil {
+			continue
+		}
+		since := taint.TimeAdded.Time
+		if pod.CreationTimestamp.After(since) {
+			since = pod.CreationTimestamp.Time
+		}
+		leave := func(seconds int64) {
+			due := since.Add(time.Duration(seconds) * time.Second)
+			if !leaves || due.Before(at) {
+				at, leaves = due, true
+			}
+		}
+		tolerated := false
+		for _, t := range pod.Spec.Tolerations {
+			if t.ToleratesTaint(logr.Discard(), &taint, false) {
+				tolerated = true
+				if t.TolerationSeconds != nil {
+					leave(max(0, *t.TolerationSeconds))
+				}
+			}
+		}
+		if !tolerated {
+			leave(0)
+		}
+	}
+	return at, leaves
+}
+
+// TaintEviction is the controller that deletes Pods from nodes whose taints they do not
+// tolerate, or no longer.
+//
+// Guarantees: the time that a Pod tolerates is measured from the taint, so it goes on
+// while no controller runs. A taint that is removed in time ends nothing.
+//
+// Caveats: budgets of disruptions do not matter: the node is in trouble already.
+type TaintEviction struct {
+	client *CachedClient
+}
+
+// NewTaintEvictionController returns the controller with its watches. Add it to m. It
+// reconciles nodes: a request has the name of one.
+func NewTaintEvictionController(m *Manager) (*Controller, error) {
+	nodes, err1 := m.Cache.Informer(&corev1.Node{})
+	pods, err2 := m.Cache.Informer(&corev1.Pod{})
+	if err := errors.Join(err1, err2); err != nil {
+		return nil, err
+	}
+	c := NewController("tainteviction", &TaintEviction{m.Client})
+	c.Workers, c.Trace, c.Queue.Trace = 5, m.Cluster.Trace, m.Cluster.Trace
+	c.Watch(nodes, EnqueueObject)
+	c.Watch(pods, EnqueueMapped(nodeOf))
+	return c, nil
+}
+
+// nodeOf is the node of a Pod. Of one that has none it is "", which no node is called.
+func nodeOf(pod Object) []Request {
+	return []Request{{Name: pod.(*corev1.Pod).Spec.NodeName}}
+}
+
+// podsOn returns the Pods on a node that are not ending.
+func podsOn(ctx context.Context, c *CachedClient, node string) ([]*corev1.Pod, error) {
+	pods, err := List[*corev1.Pod](ctx, c, Selection{})
+	return slices.DeleteFunc(pods, func(pod *corev1.Pod) bool {
+		return pod.Spec.NodeName != node || isEnding(pod)
+	}), err
+}
+
+// Reconcile evicts the Pods of one node whose time is over.
+func (e *TaintEviction) Reconcile(ctx context.Context, req Request) (Result, error) {
+	node, err := Get[*corev1.Node](ctx, e.client, req)
+	if err != nil || !slices.ContainsFunc(node.Spec.Taints, isNoExecute) {
+		return Result{}, IgnoreNotFound(err)
+	}
+	// kubectl taint writes no time, and toleration seconds need one to count from.
+	now, timeless := metav1.Now(), false
+	for i, t := range node.Spec.Taints {
+		if isNoExecute(t) && t.TimeAdded == nil {
+			node.Spec.Taints[i].TimeAdded, timeless = &now, true
+		}
+	}
+	if timeless {
+		if err := setTaints(ctx, e.client, node); err != nil {
+			return Result{}, IgnoreNotFound(err)
+		}
+	}
+	pods, err := podsOn(ctx, e.client, node.Name)
+	var next time.Duration
+	for _, pod := range pods {
+		at, leaves := evictionTime(pod, node.Spec.Taints)
+		switch wait := at.Sub(now.Time); {
+		case !leaves:
+		case wait <= 0:
+			err = errors.Join(err, IgnoreNotFound(e.evict(ctx, pod, now)))
+		case next == 0 || wait < next:
+			next = wait
+		}
+	}
+	return Result{RequeueAfter: next}, err
+}
+
+// evict deletes the Pod, and says before why it ends: a Job need not count that.
+func (e *TaintEviction) evict(
+	ctx context.Context, pod *corev1.Pod, now metav1.Time,
+) error {
+	c := corev1.PodCondition{
+		Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue,
+		Reason: "DeletionByTaintManager", LastTransitionTime: now,
+	}
+	said := slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue
+	})
+	if !said {
+		pod.Status.Conditions = append(pod.Status.Conditions, c)
+		if err := e.client.UpdateStatus(ctx, pod); err != nil {
+			return err
+		}
+	}
+	return e.client.Delete(ctx, pod, metav1.DeleteOptions{})
+}
+
+// setTaints stores the node's taints, if the node has not changed since.
+func setTaints(ctx context.Context, c *CachedClient, node *corev1.Node) error {
+	data, _ := json.Marshal(map[string]any{
+		"metadata": map[string]any{"resourceVersion": node.ResourceVersion},
+		"spec":     map[string]any{"taints": node.Spec.Taints},
+	}) // texts: cannot fail
+	return c.Patch(ctx, node, types.MergePatchType, data)
+}

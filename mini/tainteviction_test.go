@@ -1,0 +1,199 @@
+package mini_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/loopwright/loopwright/mini"
+)
+
+// evicting runs the controller that evicts Pods from tainted nodes, until stop is called.
+func (w *world) evicting() (stop func()) {
+	w.Helper()
+	m := mini.NewManager(w.Cluster)
+	c, err := mini.NewTaintEvictionController(m)
+	require.NoError(w, err)
+	m.AddController(c)
+	ctx, cancel := context.WithCancel(w.ctx)
+	ended := make(chan error, 1)
+	w.running.Go(func() { ended <- m.Run(ctx) })
+	synctest.Wait()
+	return func() {
+		cancel()
+		require.NoError(w, <-ended)
+	}
+}
+
+func (w *world) taintedNode(name string, taints ...corev1.Taint) {
+	w.Helper()
+	_, err := w.Other.CoreV1().Nodes().Create(w.ctx, &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.NodeSpec{Taints: taints},
+	}, metav1.CreateOptions{})
+	require.NoError(w, err)
+}
+
+// taint replaces the taints of a node, as kubectl does.
+func (w *world) taint(name string, taints ...corev1.Taint) {
+	w.Helper()
+	node, err := w.Other.CoreV1().Nodes().Get(w.ctx, name, metav1.GetOptions{})
+	require.NoError(w, err)
+	node.Spec.Taints = taints
+	_, err = w.Other.CoreV1().Nodes().Update(w.ctx, node, metav1.UpdateOptions{})
+	require.NoError(w, err)
+}
+
+// runsOn creates a Pod on a node. When it is deleted, it has a day to end.
+func (w *world) runsOn(node, name string, tolerations ...corev1.Toleration) {
+	w.Helper()
+	_, err := w.Other.CoreV1().Pods("default").Create(w.ctx, &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: corev1.PodSpec{
+			NodeName: node, Tolerations: tolerations, TerminationGracePeriodSeconds: new(int64(86400)),
+			Containers: []corev1.Container{{Name: "c", Image: "i"}},
+		},
+	}, metav1.CreateOptions{})
+	require.NoError(w, err)
+}
+
+// evictedAfter lets some time pass, and says which Pods are ending.
+func (w *world) evictedAfter(d time.Duration) (names []string) {
+	w.Helper()
+	time.Sleep(d)
+	synctest.Wait()
+	pods, err := w.Other.CoreV1().Pods("default").List(w.ctx, metav1.ListOptions{})
+	require.NoError(w, err)
+	for _, pod := range pods.Items {
+		if pod.DeletionTimestamp != nil {
+			names = append(names, pod.Name)
+		}
+	}
+	return names
+}
+
+var broken = corev1.Taint{Key: "example.com/broken", Effect: corev1.TaintEffectNoExecute}
+
+// tolerates is a toleration of all taints with this key; without seconds, forever.
+func tolerates(key string, seconds ...int64) corev1.Toleration {
+	t := corev1.Toleration{Key: key, Operator: corev1.TolerationOpExists}
+	for _, s := range seconds {
+		t.TolerationSeconds = &s
+	}
+	return t
+}
+
+// A Pod without a toleration would stay on a node that destroys its data.
+func TestAPodStaysOnATaintedNodeForAsLongAsItTolerates(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.taintedNode("a")
+		w.runsOn("a", "delicate")
+		w.runsOn("a", "minute", tolerates(broken.Key, 60))
+		w.runsOn("a", "none", tolerates(broken.Key, 0))
+		w.runsOn("a", "negative", tolerates(broken.Key, -5))
+		w.runsOn("a", "other", tolerates("example.com/loud"))
+		w.runsOn("a", "tough", tolerates(broken.Key))
+		w.runsOn("a", "toughest", corev1.Toleration{Operator: corev1.TolerationOpExists})
+		w.runsOn("b", "elsewhere")
+		w.evicting()
+		require.Empty(w, w.evictedAfter(time.Minute))
+		w.taint("a", broken)
+		atOnce := []string{"delicate", "negative", "none", "other"}
+		require.Equal(w, atOnce, w.evictedAfter(0))
+		require.Equal(w, atOnce, w.evictedAfter(58*time.Second))
+		require.Equal(w, []string{"delicate", "minute", "negative", "none", "other"}, w.evictedAfter(3*time.Second))
+		require.Equal(w, []string{"delicate", "minute", "negative", "none", "other"}, w.evictedAfter(time.Hour))
+	})
+}
+
+// A node that was away for a moment keeps its Pods.
+func TestATaintThatIsRemovedInTimeEndsNothing(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.taintedNode("a")
+		w.runsOn("a", "minute", tolerates(broken.Key, 60))
+		w.evicting()
+		w.taint("a", broken)
+		require.Empty(w, w.evictedAfter(50*time.Second))
+		w.taint("a")
+		require.Empty(w, w.evictedAfter(time.Hour))
+		w.taint("a", broken)
+		require.Empty(w, w.evictedAfter(50*time.Second), "the time starts over")
+		require.Equal(w, []string{"minute"}, w.evictedAfter(11*time.Second))
+	})
+}
+
+// Each of a Pod's tolerations is a limit.
+func TestTheShortestTolerationCounts(t *testing.T) {
+	inMemory(t, func(w *world) {
+		loud := corev1.Taint{Key: "example.com/loud", Effect: corev1.TaintEffectNoExecute}
+		w.taintedNode("a", broken, loud)
+		w.runsOn("a", "half", tolerates(broken.Key, 60), tolerates(loud.Key, 30))
+		w.runsOn("a", "one", tolerates(broken.Key, 60))
+		w.runsOn("a", "twice", tolerates(broken.Key), tolerates(broken.Key, 90), tolerates(loud.Key))
+		w.evicting()
+		require.Equal(w, []string{"one"}, w.evictedAfter(28*time.Second), "it does not tolerate the other taint")
+		require.Equal(w, []string{"half", "one"}, w.evictedAfter(4*time.Second))
+		require.Equal(w, []string{"half", "one"}, w.evictedAfter(56*time.Second))
+		require.Equal(w, []string{"half", "one", "twice"}, w.evictedAfter(4*time.Second))
+	})
+}
+
+// A controller that is restarted every few minutes would never evict a Pod.
+func TestTheTimeGoesOnWhileNoControllerRuns(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.taintedNode("a", broken)
+		w.runsOn("a", "minute", tolerates(broken.Key, 60))
+		stop := w.evicting()
+		require.Empty(w, w.evictedAfter(40*time.Second))
+		stop()
+		require.Empty(w, w.evictedAfter(10*time.Second))
+		w.evicting()
+		require.Empty(w, w.evictedAfter(0))
+		require.Equal(w, []string{"minute"}, w.evictedAfter(11*time.Second))
+	})
+}
+
+// The node was tainted long before: the Pod would end as soon as it is there.
+func TestAPodThatComesLaterHasItsFullTime(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.taintedNode("a", broken)
+		w.evicting()
+		time.Sleep(time.Hour)
+		w.runsOn("a", "minute", tolerates(broken.Key, 60))
+		require.Empty(w, w.evictedAfter(58*time.Second))
+		require.Equal(w, []string{"minute"}, w.evictedAfter(3*time.Second))
+	})
+}
+
+func TestATaintThatKeepsNewPodsAwayEndsNone(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.taintedNode("a", corev1.Taint{Key: "example.com/full", Effect: corev1.TaintEffectNoSchedule})
+		w.runsOn("a", "delicate")
+		w.evicting()
+		require.Empty(w, w.evictedAfter(time.Hour))
+		node, err := w.Other.CoreV1().Nodes().Get(w.ctx, "a", metav1.GetOptions{})
+		require.NoError(w, err)
+		require.Nil(w, node.Spec.Taints[0].TimeAdded, "nothing counts from it")
+	})
+}
+
+// A Job that counts failures leaves this one out.
+func TestAnEvictedPodSaysWhyItEnds(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.taintedNode("a", broken)
+		w.runsOn("a", "delicate")
+		w.evicting()
+		require.Equal(w, []string{"delicate"}, w.evictedAfter(0))
+		pod, err := w.Other.CoreV1().Pods("default").Get(w.ctx, "delicate", metav1.GetOptions{})
+		require.NoError(w, err)
+		require.Len(w, pod.Status.Conditions, 1)
+		c := pod.Status.Conditions[0]
+		require.Equal(w, corev1.DisruptionTarget, c.Type)
+		require.Equal(w, corev1.ConditionTrue, c.Status)
+		require.Equal(w, "DeletionByTaintManager", c.Reason)
+	})
+}
