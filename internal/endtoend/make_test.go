@@ -67,7 +67,7 @@ func TestWhatDoesNotExistIsAnsweredWithWhatDoes(t *testing.T) {
 		{[]string{"class"}, []string{"which directory?", "make class DIR=../learners"}},
 		{[]string{"class", "DIR=/none"}, []string{"looking for learners", "/none"}},
 		{[]string{"chapter-1-garbage"}, []string{"there is no chapter", "List, then watch"}},
-		{[]string{"exercise-99"}, []string{"there is no exercise \"99\"", "write mini/listwatch.go"}},
+		{[]string{"exercise-99"}, []string{"there is no exercise \"99\"", "write listwatch.go"}},
 		{[]string{"chapter-1", "CLUSTER=nonsense"}, []string{`CLUSTER="nonsense"`, "embedded", "kind", "current"}},
 		{[]string{"cluster-up", "CLUSTER=nonsense"}, []string{`CLUSTER="nonsense"`, "embedded", "kind", "current"}},
 		{[]string{"cluster-up", "NODES=many"}, []string{`NODES="many"`, "whole number"}},
