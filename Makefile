@@ -78,10 +78,10 @@ doctor: ## Say whether this machine has what the course needs, and start a clust
 	@command -v go > /dev/null || { echo "stop  Go is not installed. Get it from https://go.dev/dl/"; exit 1; }
 	@$(MAKE) --no-print-directory $(COURSE)
 	@$(COURSE) doctor $(if $(filter none,$(CLUSTER)),--no-cluster)
-warm: $(COURSE) ## Download and compile all that a day without a network needs
+warm: $(COURSE) ## Download and compile all that a day without a network needs: 6 GB of disk
 	@$(COURSE) warm
 # Some systems set NAME to that of the machine, so only one that was given to make counts.
-submit: $(COURSE) ## Write your solutions into one small file, for your teacher; NAME=ada
+submit: $(COURSE) ## Write your solutions into one small file, for your teacher; NAME=ada, or ada+ben for a pair
 	@$(COURSE) submit $(if $(filter command,$(origin NAME)),--name "$$NAME")
 # Some systems set PORT for other programs, so only one that was given to make counts.
 class: $(COURSE) ## Judge the solutions of a class; DIR=../learners has a file or directory for each learner. N=3, WATCH=1, SERVE=1
@@ -95,7 +95,7 @@ book: $(BOOK) ## Make the course a site in .loopwright/book, which can be read f
 	@$(BOOK) build
 book-serve: $(BOOK) ## Show the book on this machine until Ctrl-C, after making it if a text is newer; PORT=8080
 	@test -f $(BUILT_BOOK) && test -z "$$(find . \( -name node_modules -o -name .loopwright -o -path ./docs/book/pages \) -prune \
-		-o -name '*.md' -newer $(BUILT_BOOK) -print | head -1)" || $(BOOK) build
+		-o \( -name '*.md' -o -name chapter.yaml \) -newer $(BUILT_BOOK) -print | head -1)" || $(BOOK) build
 	@$(BOOK) serve
 
 ##@ The cluster

@@ -33,6 +33,8 @@ type Chapter struct {
 		Race  bool     `json:"race"`  // run the tests with the race detector
 	} `json:"exercise"`
 
+	Poll Poll `json:"poll"` // before the naive program runs
+
 	Upstream []Upstream `json:"upstream"` // the originals of which the chapter's texts tell
 }
 

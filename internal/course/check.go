@@ -125,6 +125,7 @@ func (r *Repo) checkChapters(chapters []Chapter) (problems Problems) {
 			continue
 		}
 		problems = append(problems, c.check(string(text))...)
+		problems = append(problems, c.checkPoll()...)
 		for _, page := range []string{"exercise.md", "library.md"} { // a chapter need not have them
 			if text, err := r.read(path.Join(c.Dir, page)); err == nil {
 				prose, _ := proseAndCode(string(text))

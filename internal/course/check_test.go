@@ -59,6 +59,14 @@ func TestEveryWayToBreakARuleIsReportedOnce(t *testing.T) {
 		"no term":         {changed(t, "docs/glossary.md", "mean, sum", "mean"), `docs/glossary.md has no entry for "sum"`},
 		"a gap":           {map[string]string{readme: "", meta: ""}, "chapters/02-mean is the 1. chapter: number the chapters"},
 
+		"no poll":                       {changed(t, meta, tinyPoll, ""), "01-sum/chapter.yaml, poll: want 3 or 4 answers, got 0"},
+		"two right answers":             {changed(t, meta, "why: That is the product.", "right: true"), "poll: want one answer with `right: true`, got 2"},
+		"no right answer":               {changed(t, meta, "right: true", "why: No."), "poll: want one answer with `right: true`, got 0"},
+		"a mistake without a reason":    {changed(t, meta, ", why: That is the product.", ""), "poll: want 1 to 140 characters, got 0: \"\""},
+		"a reason of the right answer":  {changed(t, meta, "right: true", "right: true, why: Add."), `poll: "23" is right, so it needs no`},
+		"a question that fills a slide": {changed(t, meta, "What is", strings.Repeat("What is ", 30)), "poll: want 1 to 200 characters, got 261"},
+		"a stilted poll":                {changed(t, meta, "the product.", "it anew."), `chapter.yaml says "anew"`},
+
 		"no such file":                   {changed(t, "chapters/02-mean/chapter.yaml", "mini/mean.go", "mini/no.go"), "its file: open"},
 		"a file out of the order":        {changed(t, meta, "mini/sum.go", "mini/som.go"), "exercise 1: reading the tests of mini/som.go"},
 		"no function of that name":       {changed(t, meta, "[Sum]", "[Som]"), "mini/sum.go: there is no function Som"},

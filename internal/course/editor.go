@@ -104,9 +104,9 @@ func (r *Repo) editorText(file string) ([]byte, error) {
 func (n *runner) explainLinks() error {
 	const text = `# Your solutions
 
-` + "`06-queue/queue.go`" + ` is yours, and nothing overwrites it. The other Go files beside it are links, so that your editor
-knows the rest of the package. They lead to read-only copies in which the solutions of other exercises are left out. Nothing
-is compiled with them: your file is tried with the files in ` + "`mini/`" + `.
+Each exercise has a directory, and one file in it is yours: ` + "`queue.go`" + ` in ` + "`06-queue/`" + `. Nothing overwrites it. The other
+Go files beside it are links, so that your editor knows the rest of the package. They lead to read-only copies in which the
+solutions of other exercises are left out. Nothing is compiled with them: your file is tried with the files in ` + "`mini/`" + `.
 `
 	f, err := os.OpenFile(n.repo.Abs(path.Join(myDir, "README.md")), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if errors.Is(err, fs.ErrExist) {

@@ -20,7 +20,7 @@ type Exercise struct {
 	Task   string `json:"-"` // the text up to the first hint
 	Hints  []Hint `json:"-"`
 
-	Title    string   // "write mini/queue.go"
+	Title    string   // "write queue.go"
 	Replaces string   // the reference file, which is the solution
 	Function []string // what the learner is to write
 	Tests    []string // of the file, in their order
@@ -80,7 +80,7 @@ func (r *Repo) Exercises() (exercises []Exercise, problems Problems, err error) 
 
 func (r *Repo) exercise(c Chapter) (e Exercise, err error) {
 	e = Exercise{
-		Number: c.Number, Name: path.Base(c.Dir), Title: "write " + c.File,
+		Number: c.Number, Name: path.Base(c.Dir), Title: "write " + path.Base(c.File),
 		Replaces: c.File, Function: c.Exercise.Write, Race: c.Exercise.Race,
 	}
 	if e.Tests, err = r.testsOf(c.File); err != nil {

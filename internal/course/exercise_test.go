@@ -30,11 +30,11 @@ func TestAnExerciseIsFoundByItsNumberOrItsName(t *testing.T) {
 	assert.ErrorContains(t, err, "chapter 2 has no exercise; the exercises are:")
 	_, err = r.FindExercise("3")
 	assert.ErrorContains(t, err, `there is no exercise "3"; the exercises are:`)
-	assert.ErrorContains(t, err, "1  write mini/sum.go")
+	assert.ErrorContains(t, err, "1  write sum.go")
 }
 
 // stub is what the tool makes of the tiny reference.
-const stub = `// Exercise 1, write mini/sum.go: you write Sum. The rest is given.
+const stub = `// Exercise 1, write sum.go: you write Sum. The rest is given.
 
 package mini
 
@@ -59,7 +59,7 @@ func TestTheFirstRunSetsUpTheStubAndSaysWhatToDo(t *testing.T) {
 	solved, err := r.Try(t.Context(), theExercise(t, r), false, &out)
 	require.NoError(t, err)
 	assert.False(t, solved)
-	assert.Equal(t, `exercise 1: write mini/sum.go
+	assert.Equal(t, `exercise 1: write my/01-sum/sum.go
 
 Write Sum.
 
@@ -75,6 +75,39 @@ mini/sum_test.go:8. Read chapters/01-sum/README.md.
 Next: edit my/01-sum/sum.go and run `+"`make exercise-1`"+` again.
 Stuck? `+"`make hint-1`"+` shows the first of 2 hints.
 `, out.String())
+}
+
+// In a class, somebody is always the first.
+func TestSomebodyWhoHasSolvedAnExerciseIsToldWhatElseThereIs(t *testing.T) {
+	t.Parallel()
+	tree := twoExercises()
+	tree["chapters/01-sum/library.md"] = "# The library: sums\n"
+	tree["my/01-sum/sum.go"], tree["my/02-mean/mean.go"] = tiny["mini/sum.go"], tiny["mini/mean.go"]
+	r := tinyTree(t, tree)
+	for name, want := range map[string]string{
+		"1": `exercise 1: write my/01-sum/sum.go
+
+Solved: all its tests pass on my/01-sum/sum.go.
+Next: ` + "`make diff-1`" + ` compares it with the reference,
+` + "`make chapter-1 MINE=1`" + ` runs the chapter's program on it (XRAY=1 in a browser, too).
+Time left? ` + "`make exercise-2`" + ` is the next one, and chapters/01-sum/library.md
+says what the library adds.
+`,
+		"2": `exercise 2: write my/02-mean/mean.go
+
+Solved: all its tests pass on my/02-mean/mean.go.
+Next: ` + "`make diff-2`" + ` compares it with the reference,
+` + "`make chapter-2 MINE=1`" + ` runs the chapter's program on it (XRAY=1 in a browser, too).
+`,
+	} {
+		e, err := r.FindExercise(name)
+		require.NoError(t, err)
+		var out strings.Builder
+		solved, err := r.Try(t.Context(), e, false, &out)
+		require.NoError(t, err)
+		assert.True(t, solved)
+		assert.Equal(t, want, out.String())
+	}
 }
 
 // A learner wonders about what takes long, and about a warning that it will when it does not.

@@ -110,7 +110,7 @@ func (r *Repo) learnersName(ctx context.Context) string {
 }
 
 // safeName is what every file system can have.
-var safeName = regexp.MustCompile(`^[\pL\pN][\pL\pN\pM._-]{0,59}$`)
+var safeName = regexp.MustCompile(`^[\pL\pN][\pL\pN\pM+._-]{0,59}$`)
 
 // fileName makes a file's name of a learner's: spaces become hyphens.
 func fileName(name string) (string, error) {
@@ -120,7 +120,7 @@ func fileName(name string) (string, error) {
 	}
 	if !safeName.MatchString(joined) || !fs.ValidPath(joined) {
 		return "", fmt.Errorf("%q cannot be the name of your file: it must begin with a letter or a "+
-			"digit, and have only letters, digits, hyphens, dots and underscores, 60 at most. "+
+			"digit, and have only letters, digits and + - . _, 60 at most. "+
 			"Give another one, as in `make submit NAME=ada`", strings.TrimSpace(name))
 	}
 	return joined, nil

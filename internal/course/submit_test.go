@@ -1,6 +1,7 @@
 package course
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 
@@ -69,6 +70,21 @@ ben           1 of 2  0
 		assert.Contains(t, text, left)
 	}
 	assert.NotContains(t, text, "list.txt")
+}
+
+// Two people at one machine have one my/.
+func TestAPairSubmitsOnceUnderBothNames(t *testing.T) {
+	t.Parallel()
+	r := tinyTree(t, map[string]string{"my/01-sum/sum.go": sum("return len(xs) * 2")})
+	require.NoError(t, r.Submit(t.Context(), "ada+ben", &strings.Builder{}))
+	submission := read(t, r, "my/ada+ben.txtar")
+	text, _ := classTable(t, r, aClass(t, map[string]string{"ada+ben.txtar": submission}), ClassOptions{})
+	assert.Contains(t, text, "learner  1       solved\nada+ben  solved  1\n")
+
+	s, dir := serverOf(t)
+	code, body := s.answer(handingIn(t, "ada+ben.txtar", submission))
+	assert.Equal(t, http.StatusOK, code, body)
+	assert.Equal(t, map[string]string{"ada+ben.txtar": submission}, filesIn(t, dir))
 }
 
 func TestALearnerIsToldWhatCannotBeSubmitted(t *testing.T) {

@@ -74,7 +74,7 @@ minutes: 5
 file: mini/sum.go
 names: [sum]
 exercise: {write: [Sum]}
-upstream:
+` + tinyPoll + `upstream:
   - {module: example.org/original, version: v1.2.0, file: pkg/sum.go}
   - {module: example.org/Replaced, version: v0.3.0, file: x.go}
 `,
@@ -88,12 +88,21 @@ upstream:
 	}),
 	"chapters/02-mean/README.md": "# 2. Mean\n\nDivide.\n\n<!-- snippet file=mini/mean.go symbol=imports -->\n\n<!-- snippet file=mini/mean.go symbol=Mean -->\n\n" +
 		"<!-- snippet file=mini/mean.go symbol=Mean.Of title=false -->\n",
-	"chapters/02-mean/chapter.yaml": "title: Mean\npart: 1\nminutes: 7\nfile: mini/mean.go\n",
+	"chapters/02-mean/chapter.yaml": "title: Mean\npart: 1\nminutes: 7\nfile: mini/mean.go\n" + tinyPoll,
 
 	// What the module cache would hold.
 	".modcache/example.org/original@v1.2.0/pkg/sum.go": "package pkg\n",
 	".modcache/example.org/!replaced@v0.3.0/x.go":      "package x\n",
 }
+
+// tinyPoll is the question of each chapter.
+const tinyPoll = `poll:
+  question: What is the sum of 20 and 3?
+  answers:
+    - {text: "17", why: That is the difference.}
+    - {text: "23", right: true}
+    - {text: "60", why: That is the product.}
+`
 
 // tinyProgram ends with an exit code.
 func tinyProgram(code string) string {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"path"
+	"strings"
 	"time"
 )
 
@@ -16,6 +18,25 @@ func (r *Repo) Try(ctx context.Context, e Exercise, verbose bool, w io.Writer) (
 		return false, err
 	}
 	return r.try(ctx, e, tryOptions{created: created, verbose: verbose}, w)
+}
+
+// afterwards is what somebody does who has solved an exercise before the others.
+func (r *Repo) afterwards(e Exercise) (string, error) {
+	exercises, err := r.allExercises()
+	if err != nil {
+		return "", err
+	}
+	var all []string
+	for _, other := range exercises {
+		if other.Number > e.Number {
+			all = append(all, fmt.Sprintf("`make exercise-%s` is the next one", other.ID()))
+			break
+		}
+	}
+	if library := path.Join(e.Dir(), "library.md"); r.has(library) {
+		all = append(all, library+" says what the library adds")
+	}
+	return endSentence(strings.Join(all, ", and ")), nil
 }
 
 // announce says what is being done, if it takes so long that a learner wonders.
@@ -39,7 +60,7 @@ type tryOptions struct {
 }
 
 func (r *Repo) try(ctx context.Context, e Exercise, options tryOptions, w io.Writer) (solved bool, err error) {
-	fmt.Fprintf(w, "exercise %s: %s\n\n", e.ID(), e.Title)
+	fmt.Fprintf(w, "exercise %s: write %s\n\n", e.ID(), e.Mine())
 	if options.created {
 		fmt.Fprintf(w, "%s\n\nYour file is %s.\nIt is a stub: it compiles, and its tests fail.\n\n", e.Task, e.Mine())
 	}
@@ -67,8 +88,12 @@ func (r *Repo) try(ctx context.Context, e Exercise, options tryOptions, w io.Wri
 	}
 	if f.Status == Passed {
 		fmt.Fprintf(w, "Solved: all its tests pass on %s.\n", e.Mine())
-		fmt.Fprintf(w, "Next: `make diff-%d` compares it with the reference,\n`make chapter-%d MINE=1` runs the chapter's program on it.\n", e.Number, e.Number)
-		return true, nil
+		fmt.Fprintf(w, "Next: `make diff-%d` compares it with the reference,\n`make chapter-%d MINE=1` runs the chapter's program on it (XRAY=1 in a browser, too).\n", e.Number, e.Number)
+		after, err := r.afterwards(e)
+		if after != "" {
+			fmt.Fprintln(w, wrap("Time left? "+after, 80))
+		}
+		return true, err
 	}
 	fmt.Fprintf(w, "%d of %d tests pass.\n\n", e.steps(f), len(e.Tests))
 	next := fmt.Sprintf("edit %s and run `make exercise-%d` again.", e.Mine(), e.Number)

@@ -13,6 +13,9 @@ const repository = 'https://github.com/loopwright/loopwright'
 // Scripts that pages load when they need them, as classic scripts: a module cannot be loaded from a folder.
 copyFileSync(here('node_modules/mermaid/dist/mermaid.min.js'), here('public/book/mermaid.js'))
 copyFileSync(here('node_modules/minisearch/dist/umd/index.js'), here('public/book/minisearch.js'))
+copyFileSync(here('node_modules/reveal.js/dist/reveal.js'), here('public/book/reveal.js'))
+copyFileSync(here('node_modules/reveal.js/dist/reveal.css'), here('public/book/reveal.css'))
+copyFileSync(here('node_modules/reveal.js/dist/plugin/notes.js'), here('public/book/reveal-notes.js'))
 
 export default defineConfig({
   title: 'Loopwright',

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -64,8 +65,9 @@ func fromFolder(page string) string {
 type tab struct {
 	ctx context.Context
 
-	mu       sync.Mutex
-	problems []string // guarded by mu: the browser reports while a test reads
+	mu        sync.Mutex
+	problems  []string // guarded by mu: the browser reports while a test reads
+	addresses []string // guarded by mu: what the tab has asked for
 }
 
 func newTab(t *testing.T, browser context.Context) *tab {
@@ -105,6 +107,10 @@ func (b *tab) listen(event any) {
 		if e.Entry.Level == "error" {
 			b.problem("console: %s %s", e.Entry.Text, e.Entry.URL)
 		}
+	case *network.EventRequestWillBeSent:
+		b.mu.Lock()
+		b.addresses = append(b.addresses, e.Request.URL)
+		b.mu.Unlock()
 	case *network.EventLoadingFailed:
 		if !e.Canceled {
 			b.problem("a request failed: %s", e.ErrorText)
@@ -129,6 +135,13 @@ func (b *tab) wrong() []string {
 	problems := b.problems
 	b.problems = nil
 	return problems
+}
+
+// asked returns the addresses that the tab has asked for.
+func (b *tab) asked() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.addresses)
 }
 
 // do runs actions, each of which may take as long as our patience lasts.

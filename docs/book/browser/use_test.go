@@ -42,7 +42,7 @@ func TestTheStartPageLeadsToTheFirstChapterAndTheFirstExercise(t *testing.T) {
 	expectHere(t, b, "/chapters/01-list-watch/ 1. List, then watch")
 	require.NoError(t, b.do(open(address+"/"), click(`.VPHero .VPButton.alt`),
 		until(`@path === '/chapters/01-list-watch/exercise' && document.querySelector('h1')`)))
-	expectHere(t, b, "/chapters/01-list-watch/exercise Write mini/listwatch.go")
+	expectHere(t, b, "/chapters/01-list-watch/exercise Write my/01-list-watch/listwatch.go")
 	assert.Empty(t, b.wrong())
 }
 
@@ -56,7 +56,7 @@ func TestLinksHoldAfterVitePressHasTurnedThePage(t *testing.T) {
 		until(`document.querySelector('.diagram-picture svg')`)))
 	expectHere(t, b, "/chapters/03-reflector/ 3. The reflector")
 	require.NoError(t, b.do(click(`.VPSidebar a[href$="/chapters/03-reflector/exercise"]`)))
-	expectHere(t, b, "/chapters/03-reflector/exercise Write mini/reflector.go") // the address comes first, its page and the pager later
+	expectHere(t, b, "/chapters/03-reflector/exercise Write my/03-reflector/reflector.go") // the address comes first, its page and the pager later
 	require.NoError(t, b.do(until(ready), click(`.pager-link.next`)))
 	expectHere(t, b, "/chapters/03-reflector/library The library: the reflector")
 	require.NoError(t, b.do(in(`document.querySelector('.vp-doc a[href="./"], .vp-doc a[href$="/chapters/03-reflector/"], .vp-doc a[href="index.html"]').click()`), until(`@path === '/chapters/03-reflector/'`), until(ready)))

@@ -2,14 +2,12 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { clock, key, plural } from './event'
 import { Pipeline } from './pipeline'
 import type { Player, Steps } from './player'
+import { type Chosen, parseObject, titleOf } from './story'
 import { StoryView } from './storyview'
 import { type Trouble, troubles } from './troubles'
 
 const shownTroubles = 4
 const remembered = 20_000 // events in which a story is looked for
-
-/** Chosen is the object whose story is shown. */
-export interface Chosen { object: string; name: string }
 
 export function App({ player }: { player: Player }) {
   const [, draw] = useState(0)
@@ -58,7 +56,7 @@ export function App({ player }: { player: Player }) {
   const empty = player.events.length === 0
   const said = useAnnounced(found)
   return <>
-    <Header player={player} choose={choose} />
+    <Header player={player} chosen={chosen} choose={choose} />
     {player.steps && player.source === 'live' && <StepBar player={player} steps={player.steps} />}
     {player.error && <p class="error" role="alert">{player.error}</p>}
     <p class="unseen" role="status">{said}</p>
@@ -68,14 +66,14 @@ export function App({ player }: { player: Player }) {
       <ul>
         {found.slice(0, shownTroubles).map((t) => <li key={t.id}>
           {t.text}
-          {t.key && <> <button class="link" onClick={() => choose({ object: '', name: t.key })}>Its story</button></>}
+          {t.key && <> <button class="link" onClick={() => choose({ kinds: t.kinds, name: t.key })}>Its story</button></>}
         </li>)}
       </ul>
       {found.length > shownTroubles && <p class="quiet">and {plural(found.length - shownTroubles, 'more trouble')}</p>}
     </section>
     <main>
       {empty ? <Empty player={player} /> : <Pipeline machine={machine} now={now} troubles={found} choose={choose} />}
-      {chosen && <StoryView chosen={chosen} events={player.events.slice(Math.max(0, player.played - remembered), player.played)} now={now} close={() => choose(undefined)} choose={choose} />}
+      {chosen && <StoryView chosen={chosen} events={player.events.slice(Math.max(0, player.played - remembered), player.played)} controllers={machine.controllers} now={now} close={() => choose(undefined)} choose={choose} />}
     </main>
   </>
 }
@@ -94,11 +92,13 @@ function useAnnounced(found: Trouble[]): string {
   return said.current
 }
 
-function Header({ player, choose }: { player: Player; choose: (c: Chosen) => void }) {
+function Header({ player, chosen, choose }: { player: Player; chosen: Chosen | undefined; choose: (c: Chosen) => void }) {
+  const field = useRef<HTMLInputElement>(null)
   const file = useRef<HTMLInputElement>(null)
   const last = player.machine.last
   const state = player.source === 'none' ? '' : player.source === 'file' ? 'recording'
     : !player.connected ? 'not connected: trying again' : player.paused ? 'the past' : 'live'
+  useEffect(() => { field.current!.value = chosen ? titleOf(chosen) : '' }, [chosen]) // a click chooses, too
   const search = (e: SubmitEvent) => {
     e.preventDefault()
     const typed = (new FormData(e.currentTarget as HTMLFormElement).get('object') as string).trim()
@@ -108,7 +108,7 @@ function Header({ player, choose }: { player: Player; choose: (c: Chosen) => voi
     <h1>X-ray</h1>
     <p class="program"><b>{player.program}</b> <span class={`state ${player.connected ? 'on' : ''}`} role="status">{state}</span></p>
     <form role="search" onSubmit={search}>
-      <input name="object" type="search" placeholder="object: default/web or Pod default/web-1" aria-label="Object" />
+      <input ref={field} name="object" type="search" placeholder="object: default/web or Pod default/web-1" aria-label="Object" />
     </form>
     <div class="controls">
       {player.source !== 'none' && <>
@@ -128,8 +128,8 @@ function Header({ player, choose }: { player: Player; choose: (c: Chosen) => voi
       {player.source === 'live' && <a class="button" href="recording" download>Save</a>}
       <button onClick={() => file.current?.click()}>Open</button>
       <input ref={file} type="file" accept=".jsonl,.json" hidden aria-label="Recording" onChange={(e) => {
-        const chosen = e.currentTarget.files?.[0]
-        if (chosen) void chosen.text().then((text) => player.open(text, chosen.name))
+        const opened = e.currentTarget.files?.[0]
+        if (opened) void opened.text().then((text) => player.open(text, opened.name))
         e.currentTarget.value = ''
       }} />
     </div>
@@ -169,12 +169,6 @@ function StepBar({ player, steps }: { player: Player; steps: Steps }) {
       {steps.cutLease ? button('Reach it again', 'restore the lease') : button('Cut off', 'cut the lease')}
     </>}
   </section>
-}
-
-/** parseObject reads "Pod default/web", "default/web" or "web". */
-export function parseObject(typed: string): Chosen {
-  const [first, second] = typed.split(/\s+/)
-  return second ? { object: first!, name: second } : { object: '', name: first! }
 }
 
 function Empty({ player }: { player: Player }) {

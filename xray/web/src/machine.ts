@@ -33,6 +33,7 @@ export interface Blocked {
 export interface Controller {
   name: string
   kind: string // empty if it does not know
+  own: Set<string> // the kinds whose objects ask for requests of their own names
   sources: Map<string, Source> // by the kind of the object that changed
   waiting: Map<string, Waiting>
   delayed: Map<string, Delayed>
@@ -119,6 +120,12 @@ export interface Lease {
   layer: string
   reason: string
 }
+
+/**
+ * kindsOf are the kinds that a controller's requests are about. The controllers of mini do not
+ * record it, so it is found out: these kinds' objects ask for requests of their own names.
+ */
+export const kindsOf = (c: Controller): string[] => c.kind ? [c.kind] : [...c.own].sort()
 
 /** Rate counts by the second, for the last half minute. */
 export class Rate {
@@ -327,7 +334,7 @@ export class Machine {
     let c = this.controllers.get(name)
     if (!c) {
       c = {
-        name, kind: '', sources: new Map(), waiting: new Map(), delayed: new Map(), running: new Map(),
+        name, kind: '', own: new Set(), sources: new Map(), waiting: new Map(), delayed: new Map(), running: new Map(),
         failing: new Map(), recent: new Map(), started: true, reconciles: new Rate(), succeeded: 0, failed: 0,
         merged: 0, mostRunning: 0, writes: [],
       }
@@ -364,6 +371,7 @@ export class Machine {
     if (!e.toName) return
     const r = this.recent(c, key(e.toNamespace, e.toName))
     const object = key(e.namespace, e.name)
+    if (object === key(e.toNamespace, e.toName)) c.own.add(e.object)
     r.asked = `${e.object} ${object}`
     r.askedVersion = e.version
     r.askedByEcho = c.writes.some((w) => w.kind === e.object && w.key === object && w.version === e.version)

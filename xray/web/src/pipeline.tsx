@@ -2,9 +2,9 @@
 // controllers whose handlers get its events.
 
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
-import type { Chosen } from './app'
 import { clock, plural, span } from './event'
-import type { Controller, Machine, Watched, Write } from './machine'
+import { type Controller, kindsOf, type Machine, type Watched, type Write } from './machine'
+import type { Chosen } from './story'
 import type { Trouble } from './troubles'
 
 interface Props {
@@ -88,7 +88,7 @@ function Sparkline({ values }: { values: number[] }) {
 interface ControllerProps { c: Controller; now: number; stuck: boolean; choose: (c: Chosen) => void; watched: (kind: string) => boolean }
 
 function ControllerView({ c, now, stuck, choose, watched }: ControllerProps) {
-  const story = (name: string) => choose({ object: c.kind, name })
+  const story = (name: string) => choose({ kinds: kindsOf(c), name })
   const waiting = [...c.waiting.values()]
   const alarms = [...c.delayed.values()].filter((d) => d.until > now && !c.failing.has(d.key)).sort((a, b) => a.until - b.until)
   const failing = [...c.failing.values()].sort((a, b) => b.last - a.last)
@@ -140,7 +140,7 @@ interface WritesProps { writes: Write[]; now: number; choose: (c: Chosen) => voi
 
 function Writes({ writes, now, choose, watched }: WritesProps) {
   return <div class="writes">
-    {writes.slice(-shownWrites).reverse().map((w) => <WriteView key={w.seq} w={w} now={now} expected={w.version !== '' && watched(w.kind)} story={() => choose({ object: w.kind, name: w.key })} />)}
+    {writes.slice(-shownWrites).reverse().map((w) => <WriteView key={w.seq} w={w} now={now} expected={w.version !== '' && watched(w.kind)} story={() => choose({ kinds: [w.kind], name: w.key })} />)}
   </div>
 }
 

@@ -1,6 +1,19 @@
 // The story of one object: everything that happened to it, and why it was reconciled.
 
 import { clock, type Event, key, span } from './event'
+import { type Controller, kindsOf } from './machine'
+
+/** Chosen is the object whose story is shown. Without kinds, all of that name are meant. */
+export interface Chosen { kinds: string[]; name: string }
+
+/** parseObject reads "Pod default/web", "default/web" or "web". */
+export function parseObject(typed: string): Chosen {
+  const words = typed.split(/\s+/)
+  return { kinds: words.slice(0, -1).filter((word) => word !== 'or'), name: words.at(-1)! }
+}
+
+/** titleOf is what parseObject reads. */
+export const titleOf = ({ kinds, name }: Chosen) => `${kinds.join(' or ')} ${name}`.trim()
 
 export interface Story {
   events: Event[]
@@ -21,11 +34,19 @@ export interface Part {
 /**
  * story finds what belongs to an object, in three ways: what is about it; what another object's
  * change, or a reconcile's write, did for it; and how that other object's change came in.
+ *
+ * A request may have no kind: a Deployment and a Service of one name ask for the same one, of two
+ * controllers. Then it belongs to the object that its controller reconciles.
  */
-export function story(all: Event[], object: string, name: string): Story {
-  const sameKind = (kind: string) => !object || !kind || kind === object
-  const about = (e: Event) => e.name !== '' && key(e.namespace, e.name) === name && sameKind(e.object)
-  const requested = (e: Event) => e.toName !== '' && key(e.toNamespace, e.toName) === name && sameKind(e.toObject)
+export function story(all: Event[], { kinds, name }: Chosen, controllers: Map<string, Controller>): Story {
+  const ours = [...controllers.values()].filter((c) => kindsOf(c).some((kind) => kinds.includes(kind)))
+  const anothers = (layer: string) => {
+    const c = controllers.get(layer)
+    return ours.length > 0 && c !== undefined && !ours.includes(c) && kindsOf(c).length > 0
+  }
+  const sameKind = (kind: string, layer: string) => kinds.length === 0 || (kind ? kinds.includes(kind) : !anothers(layer))
+  const about = (e: Event) => e.name !== '' && key(e.namespace, e.name) === name && sameKind(e.object, e.layer)
+  const requested = (e: Event) => e.toName !== '' && key(e.toNamespace, e.toName) === name && sameKind(e.toObject, e.layer)
   const tied = new Set<string>() // versions of other objects
   for (const e of all) if (requested(e) && e.version) tied.add(`${e.object} ${key(e.namespace, e.name)} ${e.version}`)
   const events = all.filter((e) => about(e) || requested(e) ||

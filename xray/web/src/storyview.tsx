@@ -1,27 +1,28 @@
 // One object: everything that happened to it, on one axis of time, and as a list.
 
 import { useMemo } from 'preact/hooks'
-import type { Chosen } from './app'
 import { clock, type Event, key, plural, span } from './event'
-import { type Part, story } from './story'
+import type { Controller } from './machine'
+import { type Chosen, type Part, story, titleOf } from './story'
 
 const listed = 300
 
 interface Props {
   chosen: Chosen
   events: Event[]
+  controllers: Map<string, Controller>
   now: number
   close: () => void
   choose: (c: Chosen) => void
 }
 
-export function StoryView({ chosen, events, now, close, choose }: Props) {
+export function StoryView({ chosen, events, controllers, now, close, choose }: Props) {
   const last = events.at(-1)?.seq
-  const s = useMemo(() => story(events, chosen.object, chosen.name), [chosen, last])
+  const s = useMemo(() => story(events, chosen, controllers), [chosen, last])
   const shown = s.events.slice(-listed)
-  return <aside class="story" aria-label={`Story of ${chosen.object} ${chosen.name}`}>
+  return <aside class="story" aria-label={`Story of ${titleOf(chosen)}`}>
     <button class="close" onClick={close} aria-label="Close">×</button>
-    <h2>{chosen.object} {chosen.name}</h2>
+    <h2>{titleOf(chosen)}</h2>
     <p class="why-line">{s.why}</p>
     {shown.length > 0 && <Axis parts={[['queue', s.waits], ['reconcile', s.reconciles], ['write', s.writes]]}
       watch={s.events.filter((e) => e.kind === 'watch event')} from={shown[0]?.at ?? now}
@@ -30,10 +31,10 @@ export function StoryView({ chosen, events, now, close, choose }: Props) {
     <ol reversed>
       {shown.toReversed().map((e) => {
         const name = key(e.namespace, e.name)
-        const other = name !== chosen.name || chosen.object !== '' && e.object !== '' && e.object !== chosen.object
+        const other = name !== chosen.name || chosen.kinds.length > 0 && e.object !== '' && !chosen.kinds.includes(e.object)
         return <li key={e.seq} class={`${kindClass(e)} ${e.outcome.replace(' ', '-')}`}>
           <time>{clock(e.at)}</time> <span class="layer">{e.layer}</span> <b>{e.kind}</b>{' '}
-          {other && name && <><button class="link" onClick={() => choose({ object: e.object, name })}>{e.object} {name}</button>{' '}</>}
+          {other && name && <><button class="link" onClick={() => choose({ kinds: e.object ? [e.object] : [], name })}>{e.object} {name}</button>{' '}</>}
           <span>{e.text}</span>
         </li>
       })}

@@ -1,11 +1,12 @@
 // What is wrong, in sentences. Each says what is stuck, why, and what to do.
 
 import { plural, span } from './event'
-import { type Controller, type Machine, recently, type Recent, type Watched } from './machine'
+import { type Controller, kindsOf, type Machine, recently, type Recent, type Watched } from './machine'
 
 export interface Trouble {
   id: string // the same trouble has the same one
   about: string // the kind or the controller
+  kinds: string[] // of the object
   key: string // of the request; may be empty
   text: string
   byReconcile?: boolean // because it takes long
@@ -22,7 +23,7 @@ export function troubles(m: Machine, now: number): Trouble[] {
   for (const lease of m.leases.values()) {
     if (lease.op === 'acquired' || lease.op === 'renewed' || lease.op === 'released') continue
     all.push({
-      id: `lease ${lease.layer}`, about: 'Lease', key: lease.key,
+      id: `lease ${lease.layer}`, about: 'Lease', kinds: ['Lease'], key: lease.key,
       text: `This process does not lead, so its controllers do nothing: the lease ${lease.key} is ` +
         (lease.op === 'observed' ? 'held by another one' : lease.op) +
         `${lease.reason ? ` (${lease.reason})` : ''}. Two managers with one lease take turns; give each program a lease of its own.`,
@@ -38,7 +39,7 @@ function failingWatch(w: Watched, now: number): Trouble {
   const text = rule
     ? `Waiting for the list of ${pluralOf(w.kind)}: forbidden. The rule that is missing is ${rule}.`
     : `The watch of ${pluralOf(w.kind)} fails: ${oneLine(w.reason)}.`
-  return { id: `watch ${w.kind}`, about: w.kind, key: '', text: text + next }
+  return { id: `watch ${w.kind}`, about: w.kind, kinds: [w.kind], key: '', text: text + next }
 }
 
 /** pluralOf is of a kind: Pods, Endpoints, Ingresses, NetworkPolicies. */
@@ -50,14 +51,14 @@ function pluralOf(kind: string): string {
 
 /** blockedDeletions is about objects that stay, because nobody is going to remove the finalizer. */
 function blockedDeletions(m: Machine, w: Watched, now: number): Trouble[] {
-  const busy = (k: string) => [...m.controllers.values()].some((c) => c.kind === w.kind &&
+  const busy = (k: string) => [...m.controllers.values()].some((c) => kindsOf(c).includes(w.kind) &&
     (c.waiting.has(k) || c.running.has(k) || c.failing.has(k) || (c.delayed.get(k)?.until ?? 0) > now))
   const stuck = [...w.blocked.values()].filter((b) => now - b.since > slow && !busy(b.key))
   const first = stuck[0]
   if (!first) return []
   const more = stuck.length > 1 ? ` The same holds for ${plural(stuck.length - 1, 'more object')}.` : ''
   return [{
-    id: `blocked ${w.kind}`, about: w.kind, key: first.key,
+    id: `blocked ${w.kind}`, about: w.kind, kinds: [w.kind], key: first.key,
     text: `The finalizer ${first.finalizer} has blocked the deletion of ${w.kind} ${first.key} for ${span(now - first.since)}, ` +
       'and no controller of this program is going to reconcile it. The controller that set it has to remove it.' + more,
   }]
@@ -75,7 +76,7 @@ export function missingRule(reason: string): string {
 function ofController(c: Controller, now: number): Trouble[] {
   const all: Trouble[] = []
   const add = (id: string, key: string, text: string) =>
-    all.push({ id: `${c.name} ${id} ${key}`, about: c.name, key, text, byReconcile: id === 'blocked' || id === 'slow' })
+    all.push({ id: `${c.name} ${id} ${key}`, about: c.name, kinds: kindsOf(c), key, text, byReconcile: id === 'blocked' || id === 'slow' })
   const running = [...c.running.values()].filter((r) => now - r.since > slow).sort((a, b) => a.since - b.since)
   const waiting = [...c.waiting.values()]
   const oldest = Math.min(...waiting.map((w) => w.since))

@@ -60,5 +60,5 @@ func TestAnExerciseWithoutHintsShowsTheStubAtItsEnd(t *testing.T) {
 func TestTheMenuSaysWhatIsAnExercise(t *testing.T) {
 	s, err := openCourse(t, "")
 	require.NoError(t, err)
-	assert.Equal(t, "Exercise: write mini/listwatch.go", s.menu[0].Items[0].Items[0].Title)
+	assert.Equal(t, "Exercise: write listwatch.go", s.menu[0].Items[0].Items[0].Title)
 }

@@ -50,6 +50,9 @@ func (s *Site) Write(dir string) error {
 	if err := s.writeSources(public); err != nil {
 		return err
 	}
+	if err := s.writeSlides(public); err != nil {
+		return err
+	}
 	return s.writeStatic(public)
 }
 

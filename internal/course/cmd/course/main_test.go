@@ -33,6 +33,14 @@ func TestMain(m *testing.M) {
 }
 
 // demo is a chapter's demo that shows what it was given.
+const poll = `poll:
+  question: What is it called?
+  answers:
+    - {text: "reference", right: true}
+    - {text: "stub", why: The reference is not a stub.}
+    - {text: "nothing", why: It has a name.}
+`
+
 const demo = `package main
 
 import (
@@ -72,7 +80,7 @@ func tinyTree(t *testing.T) string {
 		chapter + "main.go":       demo,
 		chapter + "naive/main.go": strings.Replace(demo, `mini.Name(), " "`, `"naive "+mini.Name(), " "`, 1),
 		chapter + "README.md":     "# 1. List, then watch\n\n<!-- snippet file=mini/listwatch.go symbol=imports -->\n```go\n// mini/listwatch.go\n\npackage mini\n```\n\n<!-- snippet file=mini/listwatch.go symbol=Name -->\n```go\n// mini/listwatch.go\n\nfunc Name() string { return \"reference\" }\n```\n",
-		chapter + "chapter.yaml":  "title: List, then watch\npart: 1\nminutes: 5\nfile: mini/listwatch.go\nexercise: {write: [Name]}\n",
+		chapter + "chapter.yaml":  "title: List, then watch\npart: 1\nminutes: 5\nfile: mini/listwatch.go\nexercise: {write: [Name]}\n" + poll,
 		chapter + "exercise.md":   "Name it.\n\n## Hint 1\n\nAny name.\n",
 		chapter + "wrong.txtar":   "-- a.go --\n// It shouts before it fails.\n// Caught by: TestTheLibraryHasAName\npackage mini\n\nimport \"os\"\n\nfunc Name() string { return os.Args[99] }\n",
 	} {

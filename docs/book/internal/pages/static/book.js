@@ -37,8 +37,8 @@
     if (!diagrams.length) return queue
     queue = queue.then(function () { return load(here + 'mermaid.js') }).then(function () {
       var look = isDark() ? 'dark' : 'light'
-      window.mermaid.initialize({ startOnLoad: false, theme: 'base', themeVariables: looks[look], fontFamily: 'inherit', securityLevel: 'strict',
-        flowchart: { rankSpacing: 36, nodeSpacing: 28, padding: 10 } })
+      window.mermaid.initialize(Object.assign({ startOnLoad: false, theme: 'base', themeVariables: looks[look], fontFamily: 'inherit', securityLevel: 'strict',
+        flowchart: { rankSpacing: 36, nodeSpacing: 28, padding: 10 } }, window.loopwrightBook.diagrams))
       return Array.from(diagrams).reduce(function (before, diagram) {
         return before.then(function () { return drawOne(diagram, look) })
       }, Promise.resolve())
