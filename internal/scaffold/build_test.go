@@ -120,7 +120,7 @@ func (m *made) runs(options Options) {
 	go func() { ended <- run.Wait() }()
 	defer func() {
 		assert.NoError(m, syscall.Kill(-run.Process.Pid, syscall.SIGINT)) // as Ctrl-C does
-		<-ended // with an error, as make was interrupted
+		<-ended                                                           // with an error, as make was interrupted
 		assert.NotContains(m, said.String(), "Error ", "the program has not ended in good order")
 		left, err := m.kubectl("get", "mutatingwebhookconfigurations,validatingwebhookconfigurations", "-o", "name").CombinedOutput()
 		assert.NoError(m, err)
