@@ -188,7 +188,7 @@ func TestAKindThatIsThereOrHasAFileThereIsRefusedAndNothingIsWritten(t *testing.
 	own := filepath.Join(options.Dir, "api", "v1", "order_types.go")
 	require.NoError(t, os.WriteFile(own, []byte("package v1\n"), 0o600))
 	before := filesOf(t, options.Dir)
-	for kind, says := range map[string]string{"Shop": "already", "SHOP": "already", "Order": "is there already", "order": "capital"} {
+	for kind, says := range map[string]string{"Shop": "has the kind", "SHOP": "has the kind", "Order": "is there already", "order": "capital"} {
 		assert.ErrorContains(t, AddKind(options.Dir, kind, io.Discard), says)
 	}
 	assert.Equal(t, before, filesOf(t, options.Dir))

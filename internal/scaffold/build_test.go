@@ -1,0 +1,149 @@
+package scaffold
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// hangLimit is how long a command may take before it counts as hanging. Most of it is for a cold
+// build cache.
+const hangLimit = 15 * time.Minute
+
+// made is a project whose text is complete, in a folder with a space in its name.
+type made struct {
+	*testing.T
+	dir string
+}
+
+func newMade(t *testing.T, options Options) *made {
+	t.Helper()
+	m := &made{T: t, dir: filepath.Join(t.TempDir(), "my shop")}
+	var err error
+	options.Replace, err = filepath.Abs(filepath.Join("..", ".."))
+	require.NoError(t, err)
+	options.Dir, options.Module = m.dir, "example.com/shop"
+	// The environment is that of Complete, too.
+	for _, name := range []string{"MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "CLUSTER", "PORT", "NODES", "ORIGINALS", "LOOPWRIGHT_DIR", "KUBECONFIG"} {
+		t.Setenv(name, "")
+		require.NoError(t, os.Unsetenv(name))
+	}
+	require.NoError(t, New(options, t.Output()))
+	require.NoError(t, Complete(t.Context(), m.dir, t.Output()))
+	return m
+}
+
+// command runs a command in the folder of the project.
+func (m *made) command(ctx context.Context, words ...string) *exec.Cmd {
+	command := exec.CommandContext(ctx, words[0], words[1:]...)
+	command.Dir = m.dir
+	command.Env = append(os.Environ(), "GOWORK=off")
+	return command
+}
+
+// does runs a command that has to succeed, and returns what it printed.
+func (m *made) does(words ...string) string {
+	m.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), hangLimit) // Cleanup runs commands, too
+	defer cancel()
+	said, err := m.command(ctx, words...).CombinedOutput()
+	require.NoError(m, ctx.Err(), "%s hangs:\n%s", strings.Join(words, " "), said)
+	require.NoError(m, err, "%s:\n%s", strings.Join(words, " "), said)
+	return string(said)
+}
+
+// kubectl is the one of the project's cluster.
+func (m *made) kubectl(words ...string) *exec.Cmd {
+	kubectl := m.command(m.Context(), append([]string{filepath.Join(m.dir, ".loopwright", "bin", "kubectl")}, words...)...)
+	kubectl.Env = append(kubectl.Env, "KUBECONFIG="+filepath.Join(m.dir, ".loopwright", "cluster", "kubeconfig"))
+	return kubectl
+}
+
+// The first commands of the README, typed by somebody who has Go and make.
+func TestWhatTheREADMEOfANewProjectSaysWorks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs a cluster, which -short leaves out")
+	}
+	all := os.Getenv("LOOPWRIGHT_TEST_ALL") != "" // `make test-all` asks for it: staticcheck alone takes a minute
+	for name, options := range map[string]Options{
+		"with webhooks":           {Kind: "Shop", Webhooks: true},
+		"plain":                   {Kind: "Client"}, // a name that the templates use, too
+		"with controller-runtime": {Kind: "Shop", Webhooks: true, ControllerRuntime: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if !all && name != "with webhooks" {
+				newMade(t, options).does("go", "build", "./...")
+				return
+			}
+			m := newMade(t, options)
+			m.does("go", "tool", "loopwright", "new", "kind", "Order")
+			if all {
+				m.does("make", "lint")
+			}
+			m.does("make", "test")
+			m.runs(options)
+		})
+	}
+}
+
+// runs is `make run`, with kubectl beside it.
+func (m *made) runs(options Options) {
+	settings := filepath.Join(m.dir, "config", "local.yaml")
+	text, err := os.ReadFile(settings)
+	require.NoError(m, err)
+	off := strings.NewReplacer("127.0.0.1:8080", `"0"`, "127.0.0.1:8081", `"0"`) // another test may have these ports
+	require.NoError(m, os.WriteFile(settings, []byte(off.Replace(string(text))), 0o600))
+
+	// Ctrl-C must not take the cleaning up away. The program is told, too, and ends.
+	_, stop := signal.NotifyContext(m.Context(), os.Interrupt, syscall.SIGTERM)
+	m.Cleanup(stop)
+	m.Cleanup(func() {
+		m.does("make", "cluster-down")
+		assert.Contains(m, m.does("make", "cluster-status"), "No embedded cluster is running")
+	})
+	run := m.command(context.Background(), "make", "run")
+	run.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	var said strings.Builder
+	run.Stdout, run.Stderr = &said, &said
+	require.NoError(m, run.Start())
+	ended := make(chan error, 1) // make ends once
+	go func() { ended <- run.Wait() }()
+	defer func() {
+		assert.NoError(m, syscall.Kill(-run.Process.Pid, syscall.SIGINT)) // as Ctrl-C does
+		<-ended                                                           // with an error, as make was interrupted
+		assert.NotContains(m, said.String(), "Error ", "the program has not ended in good order")
+		left, err := m.kubectl("get", "mutatingwebhookconfigurations,validatingwebhookconfigurations", "-o", "name").CombinedOutput()
+		assert.NoError(m, err)
+		assert.Empty(m, string(left), "without a server, the webhooks refuse each write")
+	}()
+
+	samples := func() bool { return m.kubectl("apply", "-f", "config/samples").Run() == nil }
+	require.Eventually(m, samples, hangLimit, 200*time.Millisecond, "the samples cannot be applied")
+	for _, object := range []string{strings.ToLower(options.Kind) + ".shop.example.com/first", "order/first"} {
+		output, err := m.kubectl("wait", "--for=condition=Ready", "--timeout=5m", object).CombinedOutput()
+		require.NoError(m, err, "%s", output)
+		output, err = m.kubectl("delete", "--timeout=5m", object).CombinedOutput()
+		require.NoError(m, err, "the finalizer is not removed: %s", output)
+	}
+	output, err := m.kubectl("get", "events", "-o", "jsonpath={.items[*].reason}").CombinedOutput()
+	require.NoError(m, err)
+	reasons := strings.Fields(string(output))
+	assert.True(m, slices.Contains(reasons, "Written") && slices.Contains(reasons, "Removed"), "the events are %s", reasons)
+	if options.Webhooks {
+		blank := m.kubectl("apply", "-f", "-")
+		blank.Stdin = strings.NewReader("apiVersion: shop.example.com/v1\nkind: Order\nmetadata: {name: blank}\nspec: {message: ' '}\n")
+		output, err := blank.CombinedOutput()
+		assert.Error(m, err)
+		assert.Contains(m, string(output), "it has no text", "the webhook of the second kind is not called")
+	}
+}
