@@ -40,8 +40,9 @@ var runtimes = []struct {
 	name        string
 	controllers []string // the kinds that its controllers reconcile
 }{
-	{"mini", []string{"deployment", "replicaset", "garbagecollector"}},
-	{"library", []string{"deployment", "replicaset"}},
+	{"mini", []string{"deployment", "replicaset", "garbagecollector", "job", "cronjob",
+		"daemonset", "statefulset"}},
+	{"library", []string{"deployment", "replicaset", "garbagecollector"}},
 }
 
 func TestWithKubernetesOwnControllers(t *testing.T) {
@@ -52,14 +53,16 @@ func TestWithKubernetesOwnControllers(t *testing.T) {
 }
 
 func TestWithMini(t *testing.T) {
-	c := up(t, []string{"-garbage-collector-controller"})
+	t.Setenv("ORIGINALS", cluster.Bare) // mini/cmd/mini runs all controllers then
+	c := up(t, []string{cluster.Bare})
 	running := run(t, c, "../../mini/cmd/mini")
 	play(t, running, c, "mini", playedWith("mini", walks(t)))
 }
 
 func TestWithTheLibrary(t *testing.T) {
-	c := up(t, nil)
+	c := up(t, []string{"-garbage-collector-controller"})
 	running := run(t, c, "../../controllers/cmd/controllers",
+		"--controllers=deployment,replicaset,endpoints,garbagecollector",
 		"--metrics-bind-address=0", "--pprof-bind-address=0", "--health-probe-bind-address=0")
 	play(t, running, c, "library", playedWith("library", walks(t)))
 }
