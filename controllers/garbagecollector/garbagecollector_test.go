@@ -19,10 +19,16 @@ import (
 // The collector would delete a healthy cluster, or each new Pod would cost requests.
 func TestAnObjectWithALivingOwnerStaysAndCostsNoRequest(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.run()
-		w.tree()
+		_, rs := w.tree()
+		w.Start()
 		w.Settle()
-		require.Equal(t, wholeTree, w.left())
+		late := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+			Namespace: "default", Name: "late", OwnerReferences: []metav1.OwnerReference{owner(rs)},
+		}, Spec: rs.Spec.Template.Spec}
+		w.Create(late)
+		w.Settle()
+		require.Equal(t, []string{"deployment/web", "pod/a", "pod/b", "pod/late",
+			"replicaset/web"}, w.left())
 		require.Empty(t, w.Writes())
 		require.Zero(t, w.asked("get", "pods")+w.asked("get", "replicasets")+
 			w.asked("get", "deployments"), "the graph shows the owners")
