@@ -331,3 +331,26 @@ func TestADependentIsDeletedOnce(t *testing.T) {
 		require.Equal(t, map[string]int{"delete configmaps": 1}, w.Wrote())
 	})
 }
+
+// A collector whose informers are late would delete again what a user has deleted already.
+func TestWhatAUserHasDeletedMeanwhileIsNotDeletedAgain(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.Server.Inject(fakeapi.Fault{
+			Match: fakeapi.Match{
+				UserAgent: simulation.Agent, Verb: "watch", Resource: "configmaps",
+			},
+			DelayEvents: time.Minute,
+		})
+		w.run()
+		root := w.configMap("root")
+		dependent := w.configMap("dependent", owner(root))
+		w.keep(dependent)
+		time.Sleep(10 * time.Minute)
+		require.NoError(t, w.Live.Delete(t.Context(), root))
+		time.Sleep(30 * time.Second)
+		require.NoError(t, w.Live.Delete(t.Context(), dependent))
+		time.Sleep(10 * time.Minute)
+		require.NotZero(t, w.asked("get", "configmaps"), "the collector has looked at it")
+		require.Zero(t, w.asked("delete", "configmaps"))
+	})
+}
