@@ -19,10 +19,16 @@ import (
 // The collector would delete a healthy cluster, or each new Pod would cost requests.
 func TestAnObjectWithALivingOwnerStaysAndCostsNoRequest(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.run()
-		w.tree()
+		_, rs := w.tree()
+		w.Start()
 		w.Settle()
-		require.Equal(t, wholeTree, w.left())
+		late := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+			Namespace: "default", Name: "late", OwnerReferences: []metav1.OwnerReference{owner(rs)},
+		}, Spec: rs.Spec.Template.Spec}
+		w.Create(late)
+		w.Settle()
+		require.Equal(t, []string{"deployment/web", "pod/a", "pod/b", "pod/late",
+			"replicaset/web"}, w.left())
 		require.Empty(t, w.Writes())
 		require.Zero(t, w.asked("get", "pods")+w.asked("get", "replicasets")+
 			w.asked("get", "deployments"), "the graph shows the owners")
@@ -323,5 +329,28 @@ func TestADependentIsDeletedOnce(t *testing.T) {
 		time.Sleep(20 * time.Minute)
 		require.Equal(t, []string{"-configmap/dependent"}, w.left())
 		require.Equal(t, map[string]int{"delete configmaps": 1}, w.Wrote())
+	})
+}
+
+// A collector whose informers are late would delete again what a user has deleted already.
+func TestWhatAUserHasDeletedMeanwhileIsNotDeletedAgain(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.Server.Inject(fakeapi.Fault{
+			Match: fakeapi.Match{
+				UserAgent: simulation.Agent, Verb: "watch", Resource: "configmaps",
+			},
+			DelayEvents: time.Minute,
+		})
+		w.run()
+		root := w.configMap("root")
+		dependent := w.configMap("dependent", owner(root))
+		w.keep(dependent)
+		time.Sleep(10 * time.Minute)
+		require.NoError(t, w.Live.Delete(t.Context(), root))
+		time.Sleep(30 * time.Second)
+		require.NoError(t, w.Live.Delete(t.Context(), dependent))
+		time.Sleep(10 * time.Minute)
+		require.NotZero(t, w.asked("get", "configmaps"), "the collector has looked at it")
+		require.Zero(t, w.asked("delete", "configmaps"))
 	})
 }

@@ -181,7 +181,6 @@ func (m *model) check(t *testing.T, g *graph) {
 type player struct {
 	*rand.Rand
 	*model
-	last int
 }
 
 func one[T any](p *player, of ...T) T { return of[p.IntN(len(of))] }

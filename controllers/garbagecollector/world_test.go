@@ -1,7 +1,6 @@
 package garbagecollector
 
 import (
-	"fmt"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -192,7 +191,7 @@ func itemsOf(t testing.TB, list client.ObjectList) (all []client.Object) {
 			all = append(all, &list.Items[i])
 		}
 	default:
-		t.Fatal(fmt.Sprintf("a %T", list))
+		t.Fatalf("a %T", list)
 	}
 	return all
 }
