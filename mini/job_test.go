@@ -666,9 +666,9 @@ func TestAJobThatMiniCannotRunIsNotBegun(t *testing.T) {
 func TestNoMoreThanFiveHundredPodsAreInTheStatusAndAllAreCounted(t *testing.T) {
 	inJobs(t, func(w *jobWorld) {
 		kill := w.runJobs()
-		w.create(job(1100, 1100))
+		w.create(job(700, 700))
 		time.Sleep(time.Second)
-		require.Len(w, w.active(), 1100)
+		require.Len(w, w.active(), 700)
 		kill()
 		synctest.Wait()
 		for _, pod := range w.active() {
@@ -687,10 +687,10 @@ func TestNoMoreThanFiveHundredPodsAreInTheStatusAndAllAreCounted(t *testing.T) {
 		})
 		w.runJobs()
 		time.Sleep(time.Minute)
-		require.Equal(w, [3]int32{0, 1100, 0}, w.numbers())
+		require.Equal(w, [3]int32{0, 700, 0}, w.numbers())
 		require.Equal(w, completed, w.conditions())
 		require.Equal(w, 500, most)
-		require.Len(w, w.all(), 1100, "no Pod too many while 600 were neither active nor in the status")
+		require.Len(w, w.all(), 700, "no Pod too many while 200 were neither active nor in the status")
 	})
 }
 
