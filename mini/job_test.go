@@ -199,7 +199,18 @@ var (
 func TestAJobRunsAsManyPodsAsItNeedsAndNoMoreAtATimeThanAllowed(t *testing.T) {
 	inJobs(t, func(w *jobWorld) {
 		w.runJobs()
-		w.create(job(5, 2))
+		sum := job(5, 2)
+		sum.Spec.Template.Labels = map[string]string{"app": "sum"}
+		sum.Spec.Template.Annotations = map[string]string{"team": "numbers"}
+		sum.Spec.Template.Finalizers = []string{"example.com/log"}
+		sum = w.create(sum)
+		for _, pod := range w.active() {
+			require.True(w, metav1.IsControlledBy(pod, sum), "the garbage collector has to know whose it is")
+			require.Equal(w, sum.Spec.Template.Labels, pod.Labels, "kubectl logs job/sum finds it by its labels")
+			require.Equal(w, "numbers", pod.Annotations["team"])
+			require.Equal(w, []string{"example.com/log", batchv1.JobTrackingFinalizer}, pod.Finalizers)
+			require.Equal(w, "sum-", pod.GenerateName)
+		}
 		for done := range int32(5) {
 			active := w.active()
 			require.Len(w, active, int(min(2, 5-done)), "%d of 5 are done", done)
@@ -212,7 +223,7 @@ func TestAJobRunsAsManyPodsAsItNeedsAndNoMoreAtATimeThanAllowed(t *testing.T) {
 		require.Equal(w, completed, w.conditions())
 		status := w.get().Status
 		require.Equal(w, 5*time.Second, status.CompletionTime.Sub(status.StartTime.Time)+time.Second)
-		require.Equal(w, slices.Repeat([]string{"[]"}, 5), w.all(), "a finalizer that is left keeps a Pod forever")
+		require.Equal(w, slices.Repeat([]string{"[example.com/log]"}, 5), w.all(), "ours would keep a Pod forever")
 		version := w.get().ResourceVersion
 		time.Sleep(time.Hour)
 		require.Equal(w, version, w.get().ResourceVersion, "it is over")
