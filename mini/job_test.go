@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -305,15 +306,15 @@ func TestEachPodIsCountedOnceWhicheverRequestFails(t *testing.T) {
 				for _, killed := range []bool{false, true} {
 					t.Run(fmt.Sprintf("%s %d of %s %s, killed: %v", write.Verb, skip, write.Resource, what, killed), func(t *testing.T) {
 						inJobs(t, func(w *jobWorld) {
-							kill, dead := w.runJobs(), false
+							kill, dead := w.runJobs(), new(atomic.Bool)
 							fault := fault
 							fault.Match, fault.Skip, fault.Times = write, skip, 1
 							if killed {
-								fault.OnHit = func(fakeapi.Request) { kill(); dead = true }
+								fault.OnHit = func(fakeapi.Request) { kill(); dead.Store(true) }
 							}
 							w.Server.Inject(fault)
 							w.create(job(3, 2))
-							w.playJob(&dead)
+							w.playJob(dead)
 						})
 					})
 				}
@@ -323,14 +324,14 @@ func TestEachPodIsCountedOnceWhicheverRequestFails(t *testing.T) {
 }
 
 // playJob ends one Pod after the other, deletes it at once, and counts what the controller should have counted.
-func (w *jobWorld) playJob(dead *bool) {
+func (w *jobWorld) playJob(dead *atomic.Bool) {
 	w.Helper()
 	var succeeded, failed int32
 	for range 6 {
 		time.Sleep(time.Minute)
-		if *dead {
+		if dead.Load() {
 			w.runJobs()
-			*dead = false
+			dead.Store(false)
 			time.Sleep(time.Minute)
 		}
 		active := w.active()
@@ -348,7 +349,7 @@ func (w *jobWorld) playJob(dead *bool) {
 		require.NoError(w, err)
 	}
 	time.Sleep(time.Minute)
-	if *dead {
+	if dead.Load() {
 		w.runJobs()
 	}
 	require.Equal(w, completed, w.conditions())
@@ -393,7 +394,9 @@ func TestAPodThatTheCacheDoesNotShowYetIsNotTakenForOneThatIsGone(t *testing.T) 
 		w.ends(w.active()[0], corev1.PodSucceeded)
 		require.Len(w, w.get().Status.UncountedTerminatedPods.Succeeded, 1, "the old process ended before it took the finalizer")
 		w.run(jobs[0].Run)
-		time.Sleep(time.Minute)
+		synctest.Wait()
+		require.Contains(w, w.all(), "[]", "it was counted and kept: when it appears, it is counted again")
+		time.Sleep(time.Hour)
 		require.EqualValues(w, 1, w.get().Status.Succeeded)
 	})
 }
