@@ -600,6 +600,23 @@ func TestThePodsOfAJobThatIsDeletedCanGo(t *testing.T) {
 	}
 }
 
+// The last event of the Pod comes while the cache still shows the Job: the end of the Job has to wake it.
+func TestAPodThatIsDeletedBeforeTheCacheShowsTheEndOfItsJobCanGo(t *testing.T) {
+	inJobs(t, func(w *jobWorld) {
+		w.slowWatch("jobs", 10*time.Second)
+		w.runJobs()
+		w.create(job(1, 1))
+		time.Sleep(time.Minute)
+		pod := w.active()[0]
+		err := w.Other.BatchV1().Jobs("default").Delete(w.ctx, "sum", metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)})
+		require.NoError(w, err)
+		w.deletePod(pod)
+		require.Len(w, w.all(), 1, "the cache shows a Job that would count it")
+		time.Sleep(time.Minute)
+		require.Empty(w, w.all())
+	})
+}
+
 // A Job is deleted and created again under its name while its old Pods end.
 func TestAJobDoesNotCountThePodsOfItsPredecessor(t *testing.T) {
 	inJobs(t, func(w *jobWorld) {
