@@ -223,7 +223,7 @@ func cronJobStatus(
 func jobsToForget(cj *batchv1.CronJob, jobs []*batchv1.Job) (old []*batchv1.Job) {
 	forget := func(limit *int32, kind batchv1.JobConditionType) {
 		done := slices.DeleteFunc(slices.Clone(jobs), func(job *batchv1.Job) bool {
-			return job.DeletionTimestamp != nil || jobCondition(&job.Status, kind) == nil
+			return jobCondition(&job.Status, kind) == nil
 		})
 		slices.SortFunc(done, func(a, b *batchv1.Job) int {
 			began := a.CreationTimestamp.Compare(b.CreationTimestamp.Time)

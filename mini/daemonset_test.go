@@ -151,6 +151,7 @@ func inPodSpec(change func(*corev1.PodSpec)) func(*appsv1.DaemonSet) {
 // addDaemons creates the DaemonSet, and waits until its Pods are ready.
 func (w *world) addDaemons(ds *appsv1.DaemonSet) {
 	w.Helper()
+	synctest.Wait() // the controller has seen what was there before
 	_, err := w.Other.AppsV1().DaemonSets(ds.Namespace).Create(w.ctx, ds, metav1.CreateOptions{})
 	require.NoError(w, err)
 	time.Sleep(20 * time.Second)

@@ -10,7 +10,6 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
@@ -128,7 +127,7 @@ func (j *Jobs) carryOut(ctx context.Context, job *batchv1.Job, p *jobPlan) error
 
 // untrack takes the Job's finalizer off the Pod, if it is there. The patch names only
 // this one: the garbage collector may write the list at the same time. With the UID, it
-// changes no other Pod of the name (422).
+// changes no other Pod of the name.
 func (j *Jobs) untrack(ctx context.Context, pod *corev1.Pod) error {
 	if !ContainsFinalizer(pod, batchv1.JobTrackingFinalizer) {
 		return nil
@@ -136,11 +135,7 @@ func (j *Jobs) untrack(ctx context.Context, pod *corev1.Pod) error {
 	patch := fmt.Appendf(nil,
 		`{"metadata": {"uid": %q, "$deleteFromPrimitiveList/finalizers": [%q]}}`,
 		pod.UID, batchv1.JobTrackingFinalizer)
-	err := j.Client.Patch(ctx, pod, types.StrategicMergePatchType, patch)
-	if apierrors.IsInvalid(err) {
-		return nil
-	}
-	return IgnoreNotFound(err)
+	return IgnoreNotFound(j.Client.Patch(ctx, pod, types.StrategicMergePatchType, patch))
 }
 
 // releaseOrphan takes the finalizer off a Pod that no Job will count: its Job is gone, or

@@ -23,35 +23,21 @@ import (
 type remains struct {
 	objects    map[string]int // how many of each resource
 	finalizers map[string]int // how many objects wait for each
-	longest    time.Duration  // that one of the objects has left to end
 	unknown    error          // resources that the API server could not name
 	failed     []error
 }
 
 // add counts an object that is still there.
-func (r *remains) add(name string, obj metav1.PartialObjectMetadata, now time.Time) {
+func (r *remains) add(name string, obj metav1.PartialObjectMetadata) {
 	r.objects[name]++
 	for _, finalizer := range obj.Finalizers {
 		r.finalizers[finalizer]++
-	}
-	if obj.DeletionTimestamp != nil {
-		r.longest = max(r.longest, obj.DeletionTimestamp.Sub(now))
 	}
 }
 
 // err is nil if nothing has failed. Without an error and without objects, the namespace
 // is empty.
 func (r *remains) err() error { return errors.Join(append(r.failed, r.unknown)...) }
-
-// next returns when to look again, because nothing watches all kinds: after half of the
-// time that an object has left. A finalizer may take minutes, or weeks.
-func (r *remains) next() time.Duration {
-	const seldom = 8 * time.Second
-	if r.longest <= 0 {
-		return seldom
-	}
-	return min(r.longest/2+time.Second, seldom)
-}
 
 // conditions returns those that there were, with what is left. Each of ours is true if it
 // is bad news; conditions of other types stay.
@@ -174,6 +160,10 @@ func NewNamespaceController(m *Manager) (*Controller, error) {
 	return c, nil
 }
 
+// recheck is the time between two passes: nothing watches all kinds, and an object may
+// take seconds to end, or weeks.
+const recheck = 8 * time.Second
+
 // admissionLag is how long the deletion of a namespace takes to be known to all API
 // servers. Until then, one of them may still let an object in, after the pass.
 const admissionLag = 5 * time.Second
@@ -202,7 +192,7 @@ func (n *Namespaces) Reconcile(ctx context.Context, req Request) (Result, error)
 		return Result{}, fmt.Errorf("emptying namespace %s: %w", ns.Name, err)
 	}
 	if len(left.objects) > 0 {
-		return Result{RequeueAfter: left.next()}, nil
+		return Result{RequeueAfter: recheck}, nil
 	}
 	ns.Spec.Finalizers = slices.DeleteFunc(ns.Spec.Finalizers, mine)
 	finalize, err := n.client.request("PUT", ns, req)
@@ -255,7 +245,7 @@ func (n *Namespaces) deleteAll(ctx context.Context, r resource, left *remains) e
 		objs, err = n.list(ctx, r)
 	}
 	for _, obj := range objs {
-		left.add(r.name, obj, time.Now())
+		left.add(r.name, obj)
 	}
 	return err
 }

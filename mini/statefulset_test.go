@@ -81,6 +81,7 @@ func retention(whenScaled, whenDeleted string) func(*appsv1.StatefulSet) {
 // addStateful creates the StatefulSet, and waits until its Pods are ready.
 func (w *world) addStateful(set *appsv1.StatefulSet) {
 	w.Helper()
+	synctest.Wait() // the controller has seen what was there before
 	_, err := w.Other.AppsV1().StatefulSets(set.Namespace).Create(w.ctx, set, metav1.CreateOptions{})
 	require.NoError(w, err)
 	time.Sleep(20 * time.Second)

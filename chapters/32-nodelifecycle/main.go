@@ -5,16 +5,11 @@ import (
 	"errors"
 
 	"github.com/loopwright/loopwright/chapters/32-nodelifecycle/outage"
-	"github.com/loopwright/loopwright/internal/demo"
 	"github.com/loopwright/loopwright/mini"
 )
 
 func main() {
-	outage.Main("Chapter 32: nodes", prepare,
-		demo.Predict(2,
-			"web-b tolerates 5 seconds, and db-b tolerates it forever. What is there of them "+
-				"70 seconds after node b has fallen silent?",
-			"the two lines about the nodes"))
+	outage.Main("Chapter 32: nodes", prepare)
 }
 
 // prepare adds both controllers to the manager.

@@ -17,10 +17,10 @@ import (
 func main() {
 	nights.Main("Chapter 29, naive: a Job for each start", controller,
 		demo.Predict(1,
-			"how many backups begin when the controller is back?",
+			"how many backups begin in step 1?",
 			"the number of Jobs in the line above"),
 		demo.Predict(2,
-			"one start, and one status that gets lost. How many Jobs are there for it?",
+			"how many Jobs does the one start of step 2 get?",
 			"the last line"))
 }
 

@@ -18,12 +18,10 @@ import (
 func main() {
 	agents.Main("Chapter 30, naive: a Pod for each node that should have one", controller,
 		demo.Predict(2,
-			"a node with an agent gets a taint with the effect NoSchedule. Which agents are there "+
-				"6 seconds later?",
+			"a node with an agent gets a taint with the effect NoSchedule. Which agents are left?",
 			"the line of step 2"),
 		demo.Predict(3,
-			"the controller deletes an old agent only if no agent is unavailable. How many of the "+
-				"three serve at the least?",
+			"then the DaemonSet gets version 2. How many of the three agents serve at the least?",
 			"the last line"))
 }
 

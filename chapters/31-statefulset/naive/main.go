@@ -19,7 +19,8 @@ import (
 func main() {
 	peers.Main("Chapter 31, naive: first all members are ready, then one is replaced", controller,
 		demo.Predict(3,
-			"the user takes the bad release back. What do the three members have 20 seconds later?",
+			"a user rolls out an image that does not exist, and takes it back. What do the three "+
+				"members have 20 seconds later?",
 			"the last line"))
 }
 
