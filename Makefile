@@ -150,7 +150,7 @@ test-packages:
 	@go test $(RACE) -timeout 30m $(TESTED) $(PROGRAMS)
 test-modules:
 	go -C benchmarks test -short $(TESTED) ./...
-	go -C benchmarks test -count=1 $(TESTED) -run RealServer ./client ./election ./controllers ./endtoend
+	go -C benchmarks test -count=1 -timeout 20m $(TESTED) -run RealServer ./client ./election ./controllers ./endtoend
 	go -C operator test -count=1 -timeout 20m $(TESTED) ./compare
 	go -C tools test $(TESTED) ./image
 	go -C docs/book test -short -count=1 -timeout 30m $(TESTED) ./...
