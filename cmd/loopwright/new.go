@@ -30,7 +30,7 @@ func newNewCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use: "new DIR", Short: "Write a new project, or one more kind of a project", Long: newHelp,
 		Args: func(_ *cobra.Command, arguments []string) error {
-			if len(arguments) != 1 {
+			if len(arguments) != 1 || arguments[0] == "" {
 				return errors.New("name one folder for the project: loopwright new DIR --module PATH --kind KIND")
 			}
 			return nil

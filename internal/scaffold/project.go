@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"go/token"
 	"go/types"
+	"os"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -83,6 +84,10 @@ func (p *project) requires(o Options) error {
 		if err != nil {
 			return err
 		}
+		mod, err := os.ReadFile(filepath.Join(to, "go.mod"))
+		if err != nil || modfile.ModulePath(mod) != ours {
+			return fmt.Errorf("--replace %s is not a checkout of %s", o.Replace, ours)
+		}
 		p.Replace = modfile.AutoQuote(to)
 		p.Version = "v0.0.0-00010101000000-000000000000" // what the go command writes for a module that is replaced
 		return nil
@@ -91,7 +96,7 @@ func (p *project) requires(o Options) error {
 		return errors.New("this program was not installed from a release, so it does not know which version " +
 			"to require: name one with --version, or a checkout with --replace")
 	}
-	if !semver.IsValid(o.Version) {
+	if semver.Canonical(o.Version) != o.Version {
 		return fmt.Errorf("--version %q is not a version: versions look like v1.2.3", o.Version)
 	}
 	return nil
@@ -106,6 +111,10 @@ func (p *project) derive() error {
 		return fmt.Errorf("--group %s is reserved for Kubernetes: take a domain of your own", p.Group)
 	}
 	p.Name = nameOf(p.Module)
+	if !startsWithLetter.MatchString(p.Name) || p.Name == "kube" {
+		return fmt.Errorf("--module %s: its last part names the program and its namespace, and %q does not fit: "+
+			"it has to begin with a letter, and kube-system is taken", p.Module, p.Name)
+	}
 	p.PathGroup = strings.ReplaceAll(p.Group, ".", "-")
 	p.Library, p.Packages = ours, ours+"/manager"
 	if p.ControllerRuntime {
@@ -113,6 +122,8 @@ func (p *project) derive() error {
 	}
 	return nil
 }
+
+var startsWithLetter = regexp.MustCompile(`^[a-z]`)
 
 var subdomain = regexp.MustCompile(`^([a-z0-9]([-a-z0-9]*[a-z0-9])?\.)+[a-z]([-a-z0-9]*[a-z0-9])?$`)
 
@@ -143,6 +154,7 @@ func nameOf(modulePath string) string {
 }
 
 var (
+	notTypes = regexp.MustCompile(`(List|Spec|Status)$`)
 	kindName = regexp.MustCompile(`^[A-Z][A-Za-z0-9]*$`)
 	// taken are the names in package v1 that are not of a kind.
 	taken = []string{"GroupVersion", "SchemeBuilder", "AddToScheme"}
@@ -163,8 +175,8 @@ func namesOf(kind string) (names, error) {
 		return names{}, fmt.Errorf("%q is not the name of a kind: it begins with a capital letter, and has letters and digits, such as Shop", kind)
 	case len(kind) > 40:
 		return names{}, fmt.Errorf("%q is too long for a kind: it may have 40 letters", kind)
-	case strings.HasSuffix(kind, "List"):
-		return names{}, fmt.Errorf("%q ends with List, as the Go type of a list does: take another name", kind)
+	case notTypes.MatchString(kind):
+		return names{}, fmt.Errorf("%q ends as the Go type of a list, a spec or a status does: take another name", kind)
 	case slices.Contains(taken, kind):
 		return names{}, fmt.Errorf("%q is the name of something else in package v1: take another name", kind)
 	}

@@ -124,7 +124,11 @@ func status(ctx context.Context, options cluster.Options, out io.Writer) error {
 	}
 	printParts(shown.Parts, out)
 	if shown.Mode == cluster.Embedded && !bare {
-		_, _ = fmt.Fprintln(out, "\n  kwok plays the nodes: Pods run in name only. Switched off, because the course rebuilds them: the controllers\n  of Deployments, ReplicaSets and Endpoints.")
+		_, _ = fmt.Fprintln(out, "\n  kwok plays the nodes: Pods run in name only.")
+		off := slices.DeleteFunc(slices.Clone(cluster.SampleControllers), func(name string) bool { return slices.Contains(shown.Originals, name) })
+		if len(off) > 0 {
+			_, _ = fmt.Fprintf(out, "  Switched off, because the course rebuilds them: %s.\n", strings.Join(off, ", "))
+		}
 	}
 	if shown.Problem != nil {
 		_, _ = fmt.Fprintf(out, "\nIt is not whole: %v\n", shown.Problem)
