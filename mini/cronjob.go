@@ -59,6 +59,9 @@ func (c *CronJobs) Reconcile(ctx context.Context, req Request) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	jobs = slices.DeleteFunc(jobs, func(job *batchv1.Job) bool {
+		return !metav1.IsControlledBy(job, cj) // it only goes when this CronJob goes, too
+	})
 	now := time.Now()
 	start, next, invalid := dueStart(cj, jobs, now)
 	if !start.IsZero() {

@@ -345,6 +345,25 @@ func TestWithReplaceTheActiveJobIsDeletedWithItsPods(t *testing.T) {
 	})
 }
 
+// A Job of another controller may have the CronJob as one more owner: that must not end its work.
+func TestAJobOfAnotherControllerIsNeitherCountedNorReplaced(t *testing.T) {
+	inCron(t, func(w *cronWorld) {
+		w.runCron()
+		cj := w.create(cronJob("0 * * * *", policy(batchv1.ReplaceConcurrent)))
+		_, err := w.Other.BatchV1().Jobs("default").Create(w.ctx, &batchv1.Job{
+			ObjectMeta: metav1.ObjectMeta{Name: "backup-0", OwnerReferences: []metav1.OwnerReference{
+				{APIVersion: "batch/v1", Kind: "CronJob", Name: cj.Name, UID: cj.UID},
+				{APIVersion: "example.com/v1", Kind: "Plan", Name: "p", UID: "p", Controller: new(true)},
+			}},
+			Spec: batchv1.JobSpec{Template: cj.Spec.JobTemplate.Spec.Template},
+		}, metav1.CreateOptions{})
+		require.NoError(w, err)
+		w.sleepUntil("01-01 02:01")
+		require.Equal(w, []string{"01-01 00:00", "01-01 02:00"}, w.jobs(), "its name is that of 1970")
+		require.Equal(w, 1, w.active())
+	})
+}
+
 // The default.
 func TestWithAllowJobsRunSideBySide(t *testing.T) {
 	inCron(t, func(w *cronWorld) {

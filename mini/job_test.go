@@ -552,6 +552,22 @@ func TestASuspendedJobHasNoPodsAndItsPauseDoesNotCount(t *testing.T) {
 	})
 }
 
+// The Pods that a pause has stopped take their time to end, and the Job would wait as after failures.
+func TestAJobThatIsResumedDoesNotWaitForThePodsThatItsPauseHasStopped(t *testing.T) {
+	inJobs(t, func(w *jobWorld) {
+		w.runJobs()
+		w.create(job(3, 3))
+		for _, pod := range w.active() {
+			w.bind(pod, "node") // now it has 30 seconds to end
+		}
+		w.change(func(s *batchv1.JobSpec) { s.Suspend = new(true) })
+		require.Empty(w, w.active())
+		time.Sleep(time.Second)
+		w.change(func(s *batchv1.JobSpec) { s.Suspend = new(false) })
+		require.Len(w, w.active(), 3)
+	})
+}
+
 // kubectl patch job sum -p '{"spec":{"parallelism":1}}'
 func TestLessParallelismIsNoFailureOfThePodsThatGo(t *testing.T) {
 	inJobs(t, func(w *jobWorld) {

@@ -12,16 +12,16 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// jobBurst is how many Pods one reconcile creates, deletes or adds to the status at most.
-// 500 UIDs in the status take about 20 KB.
+// jobBurst is how many Pods one reconcile creates, deletes as too many, or adds to the
+// status at most. 500 UIDs in the status take about 20 KB.
 const jobBurst = 500
 
 // jobPlan is what one reconcile finds, and what it makes of it.
 type jobPlan struct {
 	job               *batchv1.Job
 	pods              []*corev1.Pod // all that there are
-	active            []*corev1.Pod // those that run, and shall run on
-	succeeded, failed int           // all that ever have, whatever the status says yet
+	active            []*corev1.Pod // those that run, and are not ending
+	succeeded, failed int           // with those that the status lacks
 	now               metav1.Time
 
 	status  batchv1.JobStatus // write this first
@@ -223,6 +223,7 @@ func (p *jobPlan) backoff() time.Duration {
 			failures = 0
 		}
 	}
+	failures = min(failures, p.failed) // what we have stopped is ending, and no failure
 	if failures == 0 {
 		return 0
 	}

@@ -118,7 +118,7 @@ func podsFirst(lists []*metav1.APIResourceList, namespace string) (steps [2][]re
 		}
 		for _, r := range list.APIResources {
 			if !slices.Contains(r.Verbs, "delete") || !slices.Contains(r.Verbs, "list") {
-				continue // events of a review, metrics of Pods: nothing is stored
+				continue // access reviews, metrics of Pods: nothing is stored
 			}
 			step, name := &steps[1], r.Name+suffix
 			if name == "pods" {
@@ -156,7 +156,10 @@ func NewNamespaceController(m *Manager) (*Controller, error) {
 	}
 	c := NewController("namespace", &Namespaces{m.Client, discover})
 	c.Workers, c.Trace, c.Queue.Trace = 5, m.Cluster.Trace, m.Cluster.Trace
-	c.Watch(namespaces, EnqueueObject)
+	c.Watch(namespaces, EnqueueObject, func(change Change) bool {
+		// The next pass has its time. Our own conditions would bring it at once.
+		return isWhole(change) || change.Old.GetDeletionTimestamp() == nil
+	})
 	return c, nil
 }
 
@@ -258,18 +261,19 @@ func (n *Namespaces) list(
 ) ([]metav1.PartialObjectMetadata, error) {
 	const accept = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1," +
 		"application/json"
-	body, err := n.discover.RESTClient().Get().AbsPath(r.path...).
-		SetHeader("Accept", accept).Do(ctx).Raw()
-	if err != nil {
+	result := n.discover.RESTClient().Get().AbsPath(r.path...).
+		SetHeader("Accept", accept).Do(ctx)
+	if err := result.Error(); err != nil { // Raw would not read the text of the error
 		return nil, IgnoreNotFound(err) // its CustomResourceDefinition is gone since
 	}
+	body, _ := result.Raw()
 	var list metav1.PartialObjectMetadataList
-	err = json.Unmarshal(body, &list)
+	err := json.Unmarshal(body, &list)
 	return list.Items, err
 }
 
-// delete deletes one object, or without a name all. The policy is said aloud: that of
-// some kinds is to orphan, and then an object waits for the garbage collector.
+// delete deletes one object, or all of a resource if there is no name. It names the
+// policy: some kinds orphan by default, and an orphan waits for the garbage collector.
 func (n *Namespaces) delete(
 	ctx context.Context, r resource, count int, name ...string,
 ) error {

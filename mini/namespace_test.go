@@ -2,6 +2,7 @@ package mini_test
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -286,6 +287,31 @@ func TestAFailureKeepsTheNamespaceAndStopsNothingElse(t *testing.T) {
 		require.Equal(w, 1, w.fungi("red"))
 		remove()
 		require.Nil(w, w.after(30*time.Minute, "red"), "it tries again")
+	})
+}
+
+// The text of an error may have a port in it, and so differ each time. Each write of it would bring
+// the next pass at once, and the requests of all passes would never end.
+func TestAFailureWithAnotherTextEachTimeBacksOff(t *testing.T) {
+	withTenants(t, func(w *tenants) {
+		passes := 0 // one worker at a time has the namespace
+		w.answers(func(r *http.Request, response *http.Response) {
+			if strings.HasSuffix(r.URL.Path, "/fungi") {
+				passes++
+				text := fmt.Sprintf(`{"kind": "Status", "apiVersion": "v1", "status": "Failure",
+					"code": 500, "reason": "InternalError", "message": "broken pipe: port %d"}`, min(passes, 500))
+				response.StatusCode = http.StatusInternalServerError
+				response.Header.Set("Content-Type", "application/json")
+				response.Body = io.NopCloser(strings.NewReader(text))
+				response.ContentLength = int64(len(text))
+			}
+		})
+		w.deleteNamespace("red")
+		ns := w.after(time.Minute, "red")
+		require.Contains(w, bad(ns)[0], "broken pipe: port")
+		require.Less(w, passes, 30)
+		w.answers(func(*http.Request, *http.Response) {})
+		require.Nil(w, w.after(30*time.Minute, "red"))
 	})
 }
 

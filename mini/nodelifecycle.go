@@ -27,7 +27,6 @@ type heartbeat struct {
 	sign     string
 	seen     time.Time
 	patience time.Duration
-	ready    bool
 }
 
 // heartbeatOf reads the sign of life of a node; lease is empty if it has none.
@@ -38,7 +37,6 @@ func heartbeatOf(
 	var reported metav1.Time
 	if ready := nodeCondition(node, corev1.NodeReady); ready != nil {
 		reported, h.patience = ready.LastHeartbeatTime, nodeMonitorGracePeriod
-		h.ready = ready.Status == corev1.ConditionTrue
 	}
 	h.sign = fmt.Sprint(node.UID, lease.Spec.RenewTime, reported)
 	return h
@@ -71,8 +69,8 @@ func nodeStatus(
 	return corev1.ConditionFalse
 }
 
-// setUnknown says of each condition that the kubelet reports that nobody knows. It
-// returns false if the node says so already.
+// setUnknown sets each condition that the kubelet reports to Unknown. It returns false if
+// they are Unknown already.
 func setUnknown(node *corev1.Node, now metav1.Time) (changed bool) {
 	for _, kind := range []corev1.NodeConditionType{
 		corev1.NodeReady, corev1.NodeMemoryPressure, corev1.NodeDiskPressure,
@@ -234,12 +232,18 @@ func (n *NodeLifecycle) hear(
 		}
 	}
 	n.heartbeats[name] = h
-	disrupted = len(n.heartbeats) >= len(n.nodes.List())
-	for _, other := range n.heartbeats {
-		disrupted = disrupted && !(other.ready && other.left(now) > 0)
+	disrupted = true
+	for _, node := range n.nodes.List() { // as they are now: we may not have judged them
+		other, heard := n.heartbeats[node.GetName()]
+		ready := nodeStatus(node.(*corev1.Node), corev1.NodeReady) == corev1.ConditionTrue
+		disrupted = disrupted && heard && !(ready && other.left(now) > 0)
 	}
 	return h.left(now), disrupted
 }
+
+// outageRecheck is how long a silent node waits for its next reconcile while no node is
+// healthy: the heartbeat of another one ends that, and is no event for this one.
+const outageRecheck = 5 * time.Second
 
 // Reconcile judges one node.
 func (n *NodeLifecycle) Reconcile(ctx context.Context, req Request) (Result, error) {
@@ -277,8 +281,11 @@ func (n *NodeLifecycle) Reconcile(ctx context.Context, req Request) (Result, err
 			return Result{}, IgnoreNotFound(err)
 		}
 	}
-	if unknown {
+	if unknown && left == 0 { // otherwise its kubelet is about to report its Pods, too
 		err = n.podsNotReady(ctx, node.Name, now)
+	}
+	if disrupted && left == 0 {
+		left = outageRecheck
 	}
 	return Result{RequeueAfter: left}, err
 }

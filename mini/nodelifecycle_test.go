@@ -212,6 +212,43 @@ func TestThePodsOfASilentNodeAreNotReady(t *testing.T) {
 	})
 }
 
+// Its kubelet would say that a Pod is ready, and we would say that it is not, until the kubelet
+// has also reported the status of the node.
+func TestThePodsOfANodeThatIsHeardAgainAreUpToItsKubelet(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.watchingNodes()
+		w.kubelet("healthy", 0)
+		stop := w.kubelet("a", 0)
+		w.runsOn("a", "web")
+		ready := func() {
+			pod, err := w.Other.CoreV1().Pods("default").Get(w.ctx, "web", metav1.GetOptions{})
+			require.NoError(w, err)
+			pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+			_, err = w.Other.CoreV1().Pods("default").UpdateStatus(w.ctx, pod, metav1.UpdateOptions{})
+			require.NoError(w, err)
+			synctest.Wait()
+		}
+		isReady := func() corev1.ConditionStatus {
+			pod, err := w.Other.CoreV1().Pods("default").Get(w.ctx, "web", metav1.GetOptions{})
+			require.NoError(w, err)
+			return pod.Status.Conditions[0].Status
+		}
+		ready()
+		stop()
+		require.Equal(w, isGone, w.nodeAfter(time.Minute, "a"))
+		require.Equal(w, corev1.ConditionFalse, isReady())
+		leases := w.Other.CoordinationV1().Leases(corev1.NamespaceNodeLease)
+		lease, err := leases.Get(w.ctx, "a", metav1.GetOptions{})
+		require.NoError(w, err)
+		lease.Spec.RenewTime = new(metav1.NowMicro())
+		_, err = leases.Update(w.ctx, lease, metav1.UpdateOptions{})
+		require.NoError(w, err)
+		synctest.Wait()
+		ready()
+		require.Equal(w, corev1.ConditionTrue, isReady())
+	})
+}
+
 // The API server has been away for some minutes, or the network between the nodes and us:
 // every Pod of the cluster would be evicted, and started nowhere.
 func TestIfAllNodesAreSilentNothingIsEvicted(t *testing.T) {
@@ -241,6 +278,19 @@ func TestAnEvictionEndsIfTheLastNodeFallsSilent(t *testing.T) {
 		stopB()
 		require.Equal(w, notEvict, w.nodeAfter(time.Minute, "a"))
 		require.Equal(w, notEvict, w.nodeAfter(0, "b"))
+	})
+}
+
+// A node that is deleted is no witness any more: the taint of the other one would stay.
+func TestAnEvictionEndsIfTheLastHealthyNodeIsDeleted(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.watchingNodes()
+		stopA := w.kubelet("a", 0)
+		w.kubelet("b", 0)
+		stopA()
+		require.Equal(w, isGone, w.nodeAfter(time.Minute, "a"))
+		require.NoError(w, w.Other.CoreV1().Nodes().Delete(w.ctx, "b", metav1.DeleteOptions{}))
+		require.Equal(w, notEvict, w.nodeAfter(0, "a"))
 	})
 }
 
@@ -303,6 +353,7 @@ func TestACordonedNodeIsTainted(t *testing.T) {
 		w.watchingNodes()
 		w.kubelet("a", 0)
 		cordon := func(on bool) {
+			synctest.Wait() // or a taint comes between the read and the write
 			node, err := w.Other.CoreV1().Nodes().Get(w.ctx, "a", metav1.GetOptions{})
 			require.NoError(w, err)
 			node.Spec.Unschedulable = on

@@ -122,7 +122,7 @@ func (s *stateful) outdated(i int) bool {
 }
 
 // partition returns the first index that gets the new template. A Pod below it gets the
-// one that the set had before, even if it has to be created anew.
+// one that the set had before, even if it has to be created again.
 func (s *stateful) partition() int {
 	rolling := s.set.Spec.UpdateStrategy.RollingUpdate
 	if rolling == nil {
@@ -246,8 +246,8 @@ func newClaim(
 }
 
 // claimOwners returns the owners that the claim is to have, beside those that others have
-// given it. If the policy says so, the set takes the claim along at its end, or the Pod
-// does, if it is one too many. A claim with a reference to a set or a Pod that had the
+// given it. If the policy says so, the claim goes with the set, or with the Pod, if that
+// is one too many. A claim with a reference to a set or a Pod that had the
 // name before is doomed: the garbage collector will delete it.
 func claimOwners(
 	claim *corev1.PersistentVolumeClaim, set *appsv1.StatefulSet, pod *corev1.Pod,

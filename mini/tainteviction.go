@@ -16,8 +16,9 @@ import (
 // isNoExecute is true of the taints that end Pods which are on the node already.
 func isNoExecute(t corev1.Taint) bool { return t.Effect == corev1.TaintEffectNoExecute }
 
-// evictionTime returns when the Pod has to leave, and false if it may stay forever. A Pod
-// that came after the taint has its full time.
+// evictionTime returns when the Pod has to leave, and false if it may stay forever. Of
+// several tolerations of a taint the first one counts, and of several taints the one that
+// ends the Pod first. A Pod that came after the taint has its full time.
 func evictionTime(
 	pod *corev1.Pod, taints []corev1.Taint,
 ) (at time.Time, leaves bool) {
@@ -35,17 +36,13 @@ func evictionTime(
 				at, leaves = due, true
 			}
 		}
-		tolerated := false
-		for _, t := range pod.Spec.Tolerations {
-			if t.ToleratesTaint(logr.Discard(), &taint, false) {
-				tolerated = true
-				if t.TolerationSeconds != nil {
-					leave(max(0, *t.TolerationSeconds))
-				}
-			}
-		}
-		if !tolerated {
+		first := slices.IndexFunc(pod.Spec.Tolerations, func(t corev1.Toleration) bool {
+			return t.ToleratesTaint(logr.Discard(), &taint, false)
+		})
+		if first < 0 {
 			leave(0)
+		} else if s := pod.Spec.Tolerations[first].TolerationSeconds; s != nil {
+			leave(max(0, *s))
 		}
 	}
 	return at, leaves

@@ -126,19 +126,22 @@ func TestATaintThatIsRemovedInTimeEndsNothing(t *testing.T) {
 	})
 }
 
-// Each of a Pod's tolerations is a limit.
+// Each taint is a limit. Of several tolerations of one taint, the first counts: a Pod that would
+// leave earlier or later than in Kubernetes surprises its owner.
 func TestTheShortestTolerationCounts(t *testing.T) {
 	inMemory(t, func(w *world) {
 		loud := corev1.Taint{Key: "example.com/loud", Effect: corev1.TaintEffectNoExecute}
 		w.taintedNode("a", broken, loud)
 		w.runsOn("a", "half", tolerates(broken.Key, 60), tolerates(loud.Key, 30))
 		w.runsOn("a", "one", tolerates(broken.Key, 60))
-		w.runsOn("a", "twice", tolerates(broken.Key), tolerates(broken.Key, 90), tolerates(loud.Key))
+		w.runsOn("a", "stays", tolerates(broken.Key), tolerates(broken.Key, 90), tolerates(loud.Key))
+		w.runsOn("a", "twice", tolerates(broken.Key, 90), tolerates(broken.Key), tolerates(loud.Key))
 		w.evicting()
 		require.Equal(w, []string{"one"}, w.evictedAfter(28*time.Second), "it does not tolerate the other taint")
 		require.Equal(w, []string{"half", "one"}, w.evictedAfter(4*time.Second))
 		require.Equal(w, []string{"half", "one"}, w.evictedAfter(56*time.Second))
 		require.Equal(w, []string{"half", "one", "twice"}, w.evictedAfter(4*time.Second))
+		require.Equal(w, []string{"half", "one", "twice"}, w.evictedAfter(time.Hour))
 	})
 }
 
