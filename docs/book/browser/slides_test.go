@@ -49,7 +49,9 @@ func decks(t *testing.T) []string {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(theBook, "chapters", "*", "slides.html"))
 	require.NoError(t, err)
-	require.Len(t, found, 26, "each chapter has a deck")
+	chapters, err := filepath.Glob(filepath.Join("..", "..", "..", "chapters", "[0-9]*"))
+	require.NoError(t, err)
+	require.Len(t, found, len(chapters), "each chapter has a deck")
 	return found
 }
 

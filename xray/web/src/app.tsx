@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { clock, key, plural } from './event'
 import { Pipeline } from './pipeline'
 import type { Player, Steps } from './player'
@@ -98,7 +98,8 @@ function Header({ player, chosen, choose }: { player: Player; chosen: Chosen | u
   const last = player.machine.last
   const state = player.source === 'none' ? '' : player.source === 'file' ? 'recording'
     : !player.connected ? 'not connected: trying again' : player.paused ? 'the past' : 'live'
-  useEffect(() => { field.current!.value = chosen ? titleOf(chosen) : '' }, [chosen]) // a click chooses, too
+  // A click chooses, too. Not later than the picture: it would write over what is typed next.
+  useLayoutEffect(() => { field.current!.value = chosen ? titleOf(chosen) : '' }, [chosen])
   const search = (e: SubmitEvent) => {
     e.preventDefault()
     const typed = (new FormData(e.currentTarget as HTMLFormElement).get('object') as string).trim()
