@@ -61,7 +61,7 @@ func (s *Site) slidesOf(p *page) ([]slide, problems) {
 			continue
 		}
 		switch d.section {
-		case "Write it", "Grown up", "The whole program on the library":
+		case "Write it", "Grown up", "What the original adds", "The whole program on the library":
 			if d.section == "Write it" {
 				d.note(node)
 			}
