@@ -870,6 +870,75 @@ func TestARevisionWhoseAnswerWasLostIsFoundAgain(t *testing.T) {
 	})
 }
 
+// The set has a revision of that name, which an earlier template with the same hash has left.
+func TestARevisionOfTheSetsOwnWithAnotherTemplateIsNotTakenForItsOwn(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.addNode("a")
+		sets := &mini.DaemonSets{Client: w.cached()}
+		w.addDaemons(daemonSet())
+		_, err := sets.Reconcile(w.ctx, web)
+		require.NoError(w, err)
+		rev := w.controllerRevisions()[0]
+		revisions := w.Other.AppsV1().ControllerRevisions("default")
+		require.NoError(w, revisions.Delete(w.ctx, rev.Name, metav1.DeleteOptions{}))
+		rev.UID, rev.ResourceVersion = "", ""
+		rev.Data.Raw = []byte(strings.Replace(string(rev.Data.Raw), `"image":"v1"`, `"image":"v0"`, 1))
+		_, err = revisions.Create(w.ctx, &rev, metav1.CreateOptions{})
+		require.NoError(w, err)
+		synctest.Wait()
+		_, err = sets.Reconcile(w.ctx, web)
+		require.NoError(w, err)
+		require.Equal(w, map[string]int64{"v0": 1, "v1": 2}, w.revisions())
+		require.Equal(w, new(int32(1)), w.daemons().Status.CollisionCount)
+	})
+}
+
+// Two controllers of different versions may have written the same template twice.
+func TestOfTwoRevisionsWithTheTemplateTheNewestCounts(t *testing.T) {
+	inDaemons(t, []string{"a"}, func(w *rolloutWorld) {
+		w.addDaemons(daemonSet())
+		w.changeDaemons(daemonImage("v2"))
+		time.Sleep(time.Minute)
+		before := names(w.live())
+		for _, rev := range w.controllerRevisions() {
+			if rev.Revision == 2 {
+				rev.ObjectMeta = metav1.ObjectMeta{Name: "twin", Labels: map[string]string{"app": "web", revisionLabel: "twin"}}
+				rev.Revision = 1
+				_, err := w.Other.AppsV1().ControllerRevisions("default").Create(w.ctx, &rev, metav1.CreateOptions{})
+				require.NoError(w, err)
+			}
+		}
+		w.changeDaemons(func(ds *appsv1.DaemonSet) { ds.Spec.MinReadySeconds = 1 })
+		time.Sleep(time.Minute)
+		require.Equal(w, before, names(w.live()), "no Pod is replaced")
+		numbers := map[string]int64{}
+		for _, rev := range w.controllerRevisions() {
+			numbers[rev.Labels[revisionLabel]] += rev.Revision
+		}
+		require.Equal(w, int64(1), numbers["twin"])
+		require.Equal(w, int64(2), numbers[w.live()[0].Labels[revisionLabel]])
+	})
+}
+
+// An error would make the set wait, and another process has done the work.
+func TestAPodThatAnotherProcessHasDeletedIsNoFailure(t *testing.T) {
+	gone := apierrors.NewNotFound(corev1.Resource("pods"), "web-1").Status()
+	for _, status := range []*metav1.Status{&gone, fakeapi.Conflict()} {
+		inMemory(t, func(w *world) {
+			w.addNode("a")
+			sets := &mini.DaemonSets{Client: w.cached()}
+			w.addDaemons(daemonSet())
+			_, err := sets.Reconcile(w.ctx, web)
+			require.NoError(w, err)
+			w.changeNode("a", taint("full", corev1.TaintEffectNoExecute))
+			synctest.Wait()
+			w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: "delete", Resource: "pods"}, Status: status})
+			_, err = sets.Reconcile(w.ctx, web)
+			require.NoError(w, err, status.Reason)
+		})
+	}
+}
+
 // kubectl delete --cascade=orphan and then kubectl create keep the Pods and their history.
 func TestOrphanedPodsAndRevisionsAreAdoptedByASetWithTheSameTemplate(t *testing.T) {
 	inDaemons(t, []string{"a", "b"}, func(w *rolloutWorld) {
