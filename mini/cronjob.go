@@ -144,7 +144,12 @@ func startsAround(
 	return schedule.Next(before), next
 }
 
-func isJobActive(job *batchv1.Job) bool { return !isJobFinished(job) }
+// isJobActive is true of a Job that one of the starts has made and that still runs. One
+// that a user has made, as kubectl create job --from does, blocks no start.
+func isJobActive(job *batchv1.Job) bool {
+	_, started := job.Annotations[batchv1.CronJobScheduledTimestampAnnotation]
+	return started && !isJobFinished(job)
+}
 
 // startJob returns the Jobs with the new one, and without those that it replaces.
 func (c *CronJobs) startJob(

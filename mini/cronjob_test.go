@@ -326,6 +326,25 @@ func TestWithForbidAStartWaitsForTheEndOfTheActiveJob(t *testing.T) {
 	})
 }
 
+// kubectl create job --from=cronjob/backup: a run by hand may take hours.
+func TestAJobThatAUserHasMadeOfItStopsNoStartAndIsNotReplaced(t *testing.T) {
+	for _, p := range []batchv1.ConcurrencyPolicy{batchv1.ForbidConcurrent, batchv1.ReplaceConcurrent} {
+		inCron(t, func(w *cronWorld) {
+			w.runCron()
+			cj := w.create(cronJob("0 * * * *", policy(p)))
+			owner := metav1.NewControllerRef(cj, batchv1.SchemeGroupVersion.WithKind("CronJob"))
+			byHand := &batchv1.Job{Spec: cj.Spec.JobTemplate.Spec}
+			byHand.Name, byHand.OwnerReferences = "backup-0", []metav1.OwnerReference{*owner}
+			_, err := w.Other.BatchV1().Jobs("default").Create(w.ctx, byHand, metav1.CreateOptions{})
+			require.NoError(w, err)
+			require.Zero(w, w.active(), "no start has made it")
+			w.sleepUntil("01-01 01:01")
+			require.Equal(w, []string{"01-01 00:00", "01-01 01:00"}, w.jobs(), p)
+			require.Equal(w, 1, w.active())
+		})
+	}
+}
+
 // The newest data count: what still works on old ones may go.
 func TestWithReplaceTheActiveJobIsDeletedWithItsPods(t *testing.T) {
 	inCron(t, func(w *cronWorld) {

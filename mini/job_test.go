@@ -72,11 +72,13 @@ func brokenRule(old, status batchv1.JobStatus) string {
 		return "finished, and Pods run"
 	case complete != (status.CompletionTime != nil):
 		return "Complete and completionTime go together"
-	case complete && status.StartTime != nil && status.CompletionTime.Before(status.StartTime):
+	case (complete || failed) && status.StartTime == nil:
+		return "finished, and never started"
+	case complete && status.CompletionTime.Before(status.StartTime):
 		return "completed before it was started"
 	case status.Ready != nil && *status.Ready > status.Active:
 		return "more ready than active"
-	case old.StartTime != nil && !old.StartTime.Equal(status.StartTime) && !resumed:
+	case old.StartTime != nil && !old.StartTime.Equal(status.StartTime) && !resumed && !is(status, batchv1.JobSuspended):
 		return "startTime changed"
 	}
 	for _, kind := range []batchv1.JobConditionType{
@@ -542,6 +544,7 @@ func TestASuspendedJobHasNoPodsAndItsPauseDoesNotCount(t *testing.T) {
 		w.change(suspend(true))
 		require.Empty(w, w.active())
 		require.Equal(w, [3]int32{0, 1, 0}, w.numbers(), "the user stopped two Pods: they have not failed")
+		require.Nil(w, w.get().Status.StartTime, "a queue may change where its Pods run as long as there is none")
 		time.Sleep(time.Hour)
 		w.change(suspend(false))
 		require.Equal(w, [3]int32{2, 1, 0}, w.numbers(), "without a pause: nothing has failed")
@@ -549,6 +552,25 @@ func TestASuspendedJobHasNoPodsAndItsPauseDoesNotCount(t *testing.T) {
 		require.Len(w, w.active(), 2, "the deadline starts over")
 		time.Sleep(2 * time.Second)
 		require.Equal(w, tooLate, w.conditions())
+	})
+}
+
+// A Pod may succeed before it learns of the pause. The API server refuses the end of a Job without a start, each time.
+func TestAJobWhoseLastPodSucceedsInAPauseIsComplete(t *testing.T) {
+	inJobs(t, func(w *jobWorld) {
+		kill := w.runJobs()
+		job := w.create(job(1, 1, func(s *batchv1.JobSpec) { s.Suspend = new(true) }))
+		kill()
+		pod := &corev1.Pod{Spec: job.Spec.Template.Spec}
+		pod.Name, pod.Finalizers, pod.Labels = "late", []string{batchv1.JobTrackingFinalizer}, job.Spec.Template.Labels
+		pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(job, batchv1.SchemeGroupVersion.WithKind("Job"))}
+		created, err := w.Other.CoreV1().Pods("default").Create(w.ctx, pod, metav1.CreateOptions{})
+		require.NoError(w, err)
+		created.Status.Phase = corev1.PodSucceeded
+		_, err = w.Other.CoreV1().Pods("default").UpdateStatus(w.ctx, created, metav1.UpdateOptions{})
+		require.NoError(w, err)
+		w.runJobs()
+		require.Contains(w, w.conditions(), "Complete CompletionsReached")
 	})
 }
 

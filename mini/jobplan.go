@@ -59,6 +59,9 @@ func planJob(job *batchv1.Job, pods []*corev1.Pod, now metav1.Time) *jobPlan {
 	if len(running)+len(uncountedPods(&p.status)) > 0 {
 		return p // the API server refuses the end of a Job that is not all counted
 	}
+	if p.status.StartTime == nil { // a Pod has ended at the moment of a pause
+		p.status.StartTime = &p.now
+	}
 	end := batchv1.JobFailed
 	if verdict.Type == batchv1.JobSuccessCriteriaMet {
 		end, p.status.CompletionTime = batchv1.JobComplete, &p.now
@@ -123,12 +126,11 @@ func uncountedPods(status *batchv1.JobStatus) []types.UID {
 
 // startOrResume sets the time from which the deadline counts: pauses do not.
 func (p *jobPlan) startOrResume() {
-	resumes := jobCondition(&p.status, batchv1.JobSuspended) != nil
-	if *p.job.Spec.Suspend || !resumes && p.status.StartTime != nil {
+	if *p.job.Spec.Suspend || p.status.StartTime != nil {
 		return
 	}
 	p.status.StartTime = &p.now
-	if resumes {
+	if jobCondition(&p.status, batchv1.JobSuspended) != nil {
 		p.setCondition(batchv1.JobSuspended, corev1.ConditionFalse, "JobResumed", "")
 	}
 }
@@ -188,7 +190,7 @@ func (p *jobPlan) manage() {
 	want := int(*p.job.Spec.Parallelism)
 	switch completions := p.job.Spec.Completions; {
 	case *p.job.Spec.Suspend:
-		want = 0
+		want, p.status.StartTime = 0, nil // it starts over when it is resumed
 		p.setCondition(batchv1.JobSuspended, corev1.ConditionTrue, "JobSuspended", "")
 	case completions != nil:
 		want = min(want, max(int(*completions)-p.succeeded, 0))

@@ -189,25 +189,28 @@ func TestThePodsOfASilentNodeAreNotReady(t *testing.T) {
 		w.watchingNodes()
 		w.kubelet("healthy", 0)
 		stop := w.kubelet("a", 0)
-		for _, name := range []string{"a", "healthy"} {
-			w.runsOn(name, "on-"+name)
-			pod, err := w.Other.CoreV1().Pods("default").Get(w.ctx, "on-"+name, metav1.GetOptions{})
+		pods := w.Other.CoreV1().Pods("default")
+		for _, name := range []string{"on-a", "ends", "on-healthy"} {
+			w.runsOn(map[string]string{"on-a": "a", "ends": "a", "on-healthy": "healthy"}[name], name)
+			pod, err := pods.Get(w.ctx, name, metav1.GetOptions{})
 			require.NoError(w, err)
 			pod.Status.Conditions = []corev1.PodCondition{
 				{Type: corev1.PodInitialized, Status: corev1.ConditionTrue}, {Type: corev1.PodReady, Status: corev1.ConditionTrue},
 			}
-			_, err = w.Other.CoreV1().Pods("default").UpdateStatus(w.ctx, pod, metav1.UpdateOptions{})
+			_, err = pods.UpdateStatus(w.ctx, pod, metav1.UpdateOptions{})
 			require.NoError(w, err)
 		}
+		require.NoError(w, pods.Delete(w.ctx, "ends", metav1.DeleteOptions{}))
 		stop()
 		w.nodeAfter(time.Minute, "a")
 		conditions := func(name string) []corev1.ConditionStatus {
-			pod, err := w.Other.CoreV1().Pods("default").Get(w.ctx, name, metav1.GetOptions{})
+			pod, err := pods.Get(w.ctx, name, metav1.GetOptions{})
 			require.NoError(w, err)
 			return []corev1.ConditionStatus{pod.Status.Conditions[0].Status, pod.Status.Conditions[1].Status}
 		}
 		yes, no := corev1.ConditionTrue, corev1.ConditionFalse
 		require.Equal(w, []corev1.ConditionStatus{yes, no}, conditions("on-a"), "the last one is Ready")
+		require.Equal(w, []corev1.ConditionStatus{yes, no}, conditions("ends"), "a Pod that ends may serve until it is gone")
 		require.Equal(w, []corev1.ConditionStatus{yes, yes}, conditions("on-healthy"))
 	})
 }

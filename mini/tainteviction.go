@@ -79,11 +79,11 @@ func nodeOf(pod Object) []Request {
 	return []Request{{Name: pod.(*corev1.Pod).Spec.NodeName}}
 }
 
-// podsOn returns the Pods on a node that are not ending.
+// podsOn returns the Pods on a node.
 func podsOn(ctx context.Context, c *CachedClient, node string) ([]*corev1.Pod, error) {
 	pods, err := List[*corev1.Pod](ctx, c, Selection{})
 	return slices.DeleteFunc(pods, func(pod *corev1.Pod) bool {
-		return pod.Spec.NodeName != node || isEnding(pod)
+		return pod.Spec.NodeName != node
 	}), err
 }
 
@@ -110,7 +110,7 @@ func (e *TaintEviction) Reconcile(ctx context.Context, req Request) (Result, err
 	for _, pod := range pods {
 		at, leaves := evictionTime(pod, node.Spec.Taints)
 		switch wait := at.Sub(now.Time); {
-		case !leaves:
+		case !leaves || isEnding(pod):
 		case wait <= 0:
 			err = errors.Join(err, IgnoreNotFound(e.evict(ctx, pod, now)))
 		case next == 0 || wait < next:
