@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -125,10 +126,12 @@ func TestOnAClusterWithoutTheOriginalAllPoliciesWork(t *testing.T) {
 		}
 	}
 	r.followsCRDs()
+	r.followsVersions()
 }
 
 var (
 	crates  = schema.GroupVersionKind{Group: "gc.example.com", Version: "v1", Kind: "Crate"}
+	barrels = schema.GroupVersionKind{Group: "gc.example.com", Kind: "Barrel"}
 	crdKind = schema.GroupVersionKind{
 		Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition",
 	}
@@ -137,15 +140,7 @@ var (
 // followsCRDs lets a kind come, go and come back while the collector runs.
 func (r *realCluster) followsCRDs() {
 	for _, life := range []string{"first", "second"} {
-		crd := object(crdKind, "", "crates.gc.example.com", map[string]any{
-			"group": crates.Group, "scope": "Namespaced",
-			"names": map[string]any{"plural": "crates", "singular": "crate", "kind": "Crate"},
-			"versions": []any{map[string]any{
-				"name": "v1", "served": true, "storage": true, "schema": map[string]any{
-					"openAPIV3Schema": map[string]any{"type": "object"},
-				},
-			}},
-		})
+		crd := definition(crates, crates.Version)
 		require.NoError(r, r.Create(r.Context(), crd))
 		root := object(crates, "default", life, nil)
 		r.eventually("the kind is served", func(t *assert.CollectT) {
@@ -166,9 +161,66 @@ func (r *realCluster) followsCRDs() {
 			r.isGone(t, crate)
 			r.isGone(t, dependent)
 		})
+		// The API server deletes the objects of a kind before the kind itself.
+		root.SetResourceVersion("")
+		require.NoError(r, r.Create(r.Context(), root))
+		ref.UID = root.GetUID()
+		last := r.configMap(life+"-of-a-kind-that-goes", ref)
 		require.NoError(r, r.Delete(r.Context(), crd))
-		r.eventually("the kind is gone", func(t *assert.CollectT) { r.isGone(t, crd) })
+		r.eventually("the kind is gone", func(t *assert.CollectT) {
+			r.isGone(t, crd)
+			r.isGone(t, last)
+		})
 	}
+}
+
+// followsVersions lets another version of a kind become the preferred one.
+func (r *realCluster) followsVersions() {
+	old, newer := barrels, barrels
+	old.Version, newer.Version = "v1beta1", "v1"
+	require.NoError(r, r.Create(r.Context(), definition(old, old.Version)))
+	roots := map[string]*unstructured.Unstructured{"before": object(old, "default", "before", nil)}
+	r.eventually("the kind is served", func(t *assert.CollectT) {
+		require.NoError(t, client.IgnoreAlreadyExists(r.Create(context.Background(), roots["before"])))
+	})
+	crd := definition(old, old.Version, newer.Version)
+	require.NoError(r, r.Patch(r.Context(), crd, client.Merge))
+	roots["after"] = object(newer, "default", "after", nil)
+	r.eventually("the new version is served", func(t *assert.CollectT) {
+		require.NoError(t, client.IgnoreAlreadyExists(r.Create(context.Background(), roots["after"])))
+	})
+	for name, root := range roots {
+		require.NoError(r, r.Get(r.Context(), client.ObjectKeyFromObject(root), root))
+		var dependents []*corev1.ConfigMap
+		for _, kind := range []schema.GroupVersionKind{old, newer} {
+			dependents = append(dependents, r.configMap(name+"-"+kind.Version, metav1.OwnerReference{
+				APIVersion: kind.GroupVersion().String(), Kind: kind.Kind, Name: name, UID: root.GetUID(),
+			}))
+		}
+		require.NoError(r, r.Delete(r.Context(), root))
+		r.eventually("dependents go, whichever version they name", func(t *assert.CollectT) {
+			for _, dependent := range dependents {
+				r.isGone(t, dependent)
+			}
+		})
+	}
+}
+
+// definition is a CRD with these versions, the first of which is stored.
+func definition(kind schema.GroupVersionKind, versions ...string) *unstructured.Unstructured {
+	singular := strings.ToLower(kind.Kind)
+	served := []any{}
+	for i, version := range versions {
+		served = append(served, map[string]any{
+			"name": version, "served": true, "storage": i == 0, "schema": map[string]any{
+				"openAPIV3Schema": map[string]any{"type": "object"},
+			},
+		})
+	}
+	return object(crdKind, "", singular+"s."+kind.Group, map[string]any{
+		"group": kind.Group, "scope": "Namespaced", "versions": served,
+		"names": map[string]any{"plural": singular + "s", "singular": singular, "kind": kind.Kind},
+	})
 }
 
 func object(
