@@ -82,13 +82,17 @@ func (r Report) Failed() bool { return r.Err != nil || len(r.Found) > 0 || len(r
 
 // All compares many scenarios, several at a time, and hands out each report as soon as it is there.
 func (w Worlds) All(ctx context.Context, list []scenarios.Scenario, atOnce int, done func(Report)) {
+	each(ctx, list, atOnce, func(scenario scenarios.Scenario, namespace string) Report { return w.Compare(ctx, scenario, namespace) }, done)
+}
+
+func each(ctx context.Context, list []scenarios.Scenario, atOnce int, play func(scenarios.Scenario, string) Report, done func(Report)) {
 	numbers := make(chan int)
 	var workers sync.WaitGroup
 	var mu sync.Mutex // guards done
 	for range atOnce {
 		workers.Go(func() {
 			for i := range numbers {
-				report := w.Compare(ctx, list[i], fmt.Sprintf("s%d", i+1))
+				report := play(list[i], fmt.Sprintf("s%d", i+1))
 				mu.Lock()
 				done(report)
 				mu.Unlock()

@@ -2,7 +2,9 @@ package controllers
 
 import (
 	_ "embed"
+	"errors"
 	"fmt"
+	"io"
 	"regexp"
 	"slices"
 	"strings"
@@ -31,11 +33,17 @@ var explainedMiniYAML []byte
 // MiniExplanations reads explained-mini.yaml, which says what mini does not do.
 func MiniExplanations() ([]Explanation, error) { return readExplanations(explainedMiniYAML) }
 
+//go:embed explained-rest.yaml
+var explainedRestYAML []byte
+
+// RestExplanations reads explained-rest.yaml, which is about the controllers that only mini has.
+func RestExplanations() ([]Explanation, error) { return readExplanations(explainedRestYAML) }
+
 func readExplanations(text []byte) ([]Explanation, error) {
 	decoder := yaml.NewDecoder(strings.NewReader(string(text)))
 	decoder.KnownFields(true)
 	var all []Explanation
-	if err := decoder.Decode(&all); err != nil {
+	if err := decoder.Decode(&all); err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("reading explained.yaml: %w", err)
 	}
 	for i := range all {

@@ -3,6 +3,7 @@ package controllers
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -12,12 +13,14 @@ import (
 )
 
 // A reader would be told of differences that there are not, or not of all.
-func TestThePageIsUpToDate(t *testing.T) {
-	explanations, err := Explanations()
+func TestThePagesAreUpToDate(t *testing.T) {
+	pages, err := Pages()
 	require.NoError(t, err)
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "controllers-compared.md"))
-	require.NoError(t, err)
-	require.Equal(t, Page(explanations, Seeds), string(page), "run in benchmarks/: go run ./cmd/controllers -write")
+	for name, text := range pages {
+		page, err := os.ReadFile(filepath.Join("..", "..", "docs", name))
+		require.NoError(t, err)
+		require.Equal(t, text, string(page), "run in benchmarks/: go run ./cmd/controllers -write")
+	}
 }
 
 func TestAnExplanationExplainsItsFieldAndNothingElse(t *testing.T) {
@@ -53,7 +56,7 @@ func TestAnExplanationThatDoesNotSayWhyIsRefused(t *testing.T) {
 // The same seed must be the same scenario on both sides, and tomorrow.
 func TestASeedIsAScenario(t *testing.T) {
 	names := map[string]bool{}
-	for _, one := range scenarios.All(Seeds) {
+	for _, one := range slices.Concat(scenarios.All(Seeds), scenarios.Rest()) {
 		require.False(t, names[one.Name], one.Name)
 		names[one.Name] = true
 		require.NotEmpty(t, one.Steps, one.Name)
@@ -68,4 +71,18 @@ func TestASeedIsAScenario(t *testing.T) {
 		require.Equal(t, texts(scenarios.Random(seed)), texts(scenarios.Random(seed)))
 	}
 	require.GreaterOrEqual(t, len(scenarios.Written()), 60)
+}
+
+// What both sides have from the start would be compared before either has done anything.
+func TestEachStepOfMinisOtherScenariosSaysWhatItLeadsTo(t *testing.T) {
+	about := map[string]int{}
+	for _, one := range scenarios.Rest() {
+		about[one.About]++
+		for _, step := range one.Steps {
+			require.NotEmpty(t, step.Until, "%s: %s", one.Name, step.Text)
+		}
+	}
+	for _, controller := range []string{"namespace", "job", "cronjob", "daemonset", "statefulset", "node"} {
+		require.GreaterOrEqual(t, about[controller], 10, controller)
+	}
 }

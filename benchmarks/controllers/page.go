@@ -1,7 +1,9 @@
 package controllers
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/loopwright/loopwright/benchmarks/controllers/scenarios"
@@ -57,31 +59,76 @@ feature gates: they do what the originals do by default, and learn from the answ
 |---|---|---|
 `
 
-// Page is docs/controllers-compared.md.
-func Page(explanations []Explanation, seeds int) string {
+// libraryPage is docs/controllers-compared.md.
+func libraryPage(explanations []Explanation, seeds int) string {
 	var b strings.Builder
 	written := scenarios.Written()
 	fmt.Fprintf(&b, introduction, len(written), seeds)
+	writeTable(&b, explanations)
+	writeList(&b, written)
+	return b.String()
+}
+
+const miniIntroduction = `# mini's controllers beside Kubernetes' own
+
+Written by ` + "`go run ./cmd/controllers -write`" + ` in benchmarks/. mini's controllers of Deployments, ReplicaSets and Endpoints play the
+scenarios of [the library's](controllers-compared.md): ` + "`go run ./cmd/controllers -mini -seeds 0`" + ` in benchmarks/. The others, which
+the library does not have, play the %d scenarios at the end of this page, with the originals of Kubernetes v1.36.3 and with mini's, each
+on an embedded cluster: ` + "`go run ./cmd/controllers -rest`" + `, which is a part of ` + "`make compare-controllers`" + `, too.
+
+The nodes and Pods are played by the comparison. After each step, both clusters have to come to what the step leads to, and to the same in
+every field of every object: Jobs, CronJobs, DaemonSets, StatefulSets, ControllerRevisions, claims, ConfigMaps, Pods, the namespace, and
+the nodes of the scenario: metadata, spec, status, and which fields the controllers own. In the end, as many objects must have been created
+and deleted. What is new in each run is replaced: UIDs, versions, times, generated names, hashes and starts. mini writes no Events, so
+these are not compared. The garbage collector has [a comparison of its own](controllers-compared.md) in the library, and mini's is held to
+the walk-throughs of Kubernetes' documentation ([walkthroughs.md](walkthroughs.md)).
+
+## What differs, and why
+
+| field | in | why |
+|---|---|---|
+`
+
+// miniPage is docs/mini-compared.md: what differs in the controllers that the library has, too, and in the others.
+func miniPage(shared, others []Explanation) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, miniIntroduction, len(scenarios.Rest()))
+	writeTable(&b, slices.Concat(shared, others))
+	writeList(&b, scenarios.Rest())
+	return b.String()
+}
+
+func writeTable(b *strings.Builder, explanations []Explanation) {
 	for _, e := range explanations {
 		in := "all scenarios"
 		if e.Scenario != "" {
 			in = "`" + cell(e.Scenario) + "`"
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", cell(e.Field), in, cell(e.Why))
+		fmt.Fprintf(b, "| `%s` | %s | %s |\n", cell(e.Field), in, cell(e.Why))
 	}
+}
+
+func writeList(b *strings.Builder, list []scenarios.Scenario) {
 	b.WriteString("\n## The scenarios\n")
 	controller := ""
-	for _, s := range written {
+	for _, s := range list {
 		if s.About != controller {
 			controller = s.About
-			fmt.Fprintf(&b, "\n### %s\n\n", controller)
+			fmt.Fprintf(b, "\n### %s\n\n", controller)
 		}
-		fmt.Fprintf(&b, "- %s%s\n", strings.TrimPrefix(s.Name, s.About+": "), map[bool]string{true: " (the final states are compared, and not the numbers)"}[s.Loose])
+		fmt.Fprintf(b, "- %s%s\n", strings.TrimPrefix(s.Name, s.About+": "), map[bool]string{true: " (the final states are compared, and not the numbers)"}[s.Loose])
 	}
-	return b.String()
 }
 
 // cell is a text that may stand in a table.
 func cell(text string) string {
 	return strings.ReplaceAll(strings.Join(strings.Fields(text), " "), "|", `\|`)
+}
+
+// Pages are the pages of docs/ that are written from the scenarios and the explanations, by their names.
+func Pages() (map[string]string, error) {
+	library, err1 := Explanations()
+	shared, err2 := MiniExplanations()
+	others, err3 := RestExplanations()
+	return map[string]string{"controllers-compared.md": libraryPage(library, Seeds), "mini-compared.md": miniPage(shared, others)}, errors.Join(err1, err2, err3)
 }

@@ -33,13 +33,13 @@ var leftOut = []string{"endpoints: of a Deployment", "endpoints: a rollout that 
 func openSlices(t *testing.T) (worlds Worlds) {
 	t.Helper()
 	var err error
-	worlds.Theirs, err = stage.New(t.Context(), "original-slices", cluster.SampleControllers, nil, os.Stderr)
+	worlds.Theirs, err = stage.New(t.Context(), stage.Options{Name: "original-slices", Originals: cluster.SampleControllers}, os.Stderr)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, worlds.Theirs.Close()) })
 	without := append(slices.Clone(cluster.SampleControllers), "-endpointslice-controller")
-	worlds.Ours, err = stage.New(t.Context(), "our-slices", without, map[string]stage.Controller{
+	worlds.Ours, err = stage.New(t.Context(), stage.Options{Name: "our-slices", Originals: without, Ours: map[string]stage.Controller{
 		"endpointslice-controller": func(ctx context.Context, config *rest.Config) error { return endpoints.RunSlices(ctx, config, workers) },
-	}, os.Stderr)
+	}}, os.Stderr)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, worlds.Ours.Close()) })
 	return worlds

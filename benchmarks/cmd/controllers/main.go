@@ -6,11 +6,13 @@
 //	go run ./cmd/controllers -run 'seed 17$'      the scenario of a seed
 //	go run ./cmd/controllers -self                the originals with themselves
 //	go run ./cmd/controllers -mini -seeds 0       mini's controllers in the place of the library's
-//	go run ./cmd/controllers -write               only writes docs/controllers-compared.md
+//	go run ./cmd/controllers -rest                mini's other controllers, which the library does not have
+//	go run ./cmd/controllers -write               only writes docs/controllers-compared.md and docs/mini-compared.md
 package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"log/slog"
@@ -30,7 +32,8 @@ import (
 type options struct {
 	match       string
 	self, steps bool
-	mini        bool
+	mini, rest  bool
+	patience    time.Duration
 	seeds       int
 	atOnce      int
 	limit       time.Duration
@@ -42,14 +45,16 @@ func main() {
 	flag.IntVar(&o.seeds, "seeds", controllers.Seeds, "how many random scenarios there are")
 	flag.BoolVar(&o.self, "self", false, "compare the originals with themselves")
 	flag.BoolVar(&o.mini, "mini", false, "compare mini's controllers with the originals, in the place of the library's")
+	flag.BoolVar(&o.rest, "rest", false, "compare mini's controllers that the library does not have")
+	flag.DurationVar(&o.patience, "patience", controllers.Patience, "with -rest: how long both sides have to become the same")
 	flag.BoolVar(&o.steps, "steps", false, "print the steps of the scenarios instead of playing them")
 	flag.IntVar(&o.atOnce, "p", 8, "how many scenarios to play at once")
 	flag.DurationVar(&o.limit, "limit", 40*time.Minute, "when to give up")
-	write := flag.Bool("write", false, "write docs/controllers-compared.md, and play nothing")
+	write := flag.Bool("write", false, "write docs/controllers-compared.md and docs/mini-compared.md, and play nothing")
 	flag.Parse()
 	do := func() error { return run(o) }
 	if *write {
-		do = writePage
+		do = writePages
 	}
 	if err := do(); err != nil {
 		fmt.Fprintln(os.Stderr, "controllers:", err)
@@ -57,22 +62,26 @@ func main() {
 	}
 }
 
-func writePage() error {
-	explanations, err := controllers.Explanations()
-	if err != nil {
-		return err
+func writePages() error {
+	pages, err := controllers.Pages()
+	for name, text := range pages {
+		err = errors.Join(err, os.WriteFile(filepath.Join("..", "docs", name), []byte(text), 0o644))
 	}
-	return os.WriteFile(filepath.Join("..", "docs", "controllers-compared.md"), []byte(controllers.Page(explanations, controllers.Seeds)), 0o644)
+	return err
 }
 
 // chosen are the scenarios whose names match.
-func chosen(match string, seeds int) ([]scenarios.Scenario, error) {
-	name, err := regexp.Compile(match)
+func (o options) chosen() ([]scenarios.Scenario, error) {
+	name, err := regexp.Compile(o.match)
 	if err != nil {
 		return nil, fmt.Errorf("-run: %w", err)
 	}
+	all := scenarios.All(o.seeds)
+	if o.rest {
+		all = scenarios.Rest()
+	}
 	var list []scenarios.Scenario
-	for _, one := range scenarios.All(seeds) {
+	for _, one := range all {
 		if name.MatchString(one.Name) {
 			list = append(list, one)
 		}
@@ -81,7 +90,7 @@ func chosen(match string, seeds int) ([]scenarios.Scenario, error) {
 }
 
 func run(o options) error {
-	list, err := chosen(o.match, o.seeds)
+	list, err := o.chosen()
 	if err != nil {
 		return err
 	}
@@ -105,6 +114,10 @@ func run(o options) error {
 	if o.mini {
 		ours, explain = controllers.Mini, controllers.MiniExplanations
 	}
+	open := controllers.Open
+	if o.rest {
+		ours, explain, open = controllers.MiniRest, controllers.RestExplanations, controllers.OpenRest
+	}
 	if o.self {
 		ours = nil
 	}
@@ -112,13 +125,18 @@ func run(o options) error {
 	if err != nil {
 		return err
 	}
-	worlds, err := controllers.Open(ctx, ours)
+	worlds, err := open(ctx, ours)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = worlds.Close() }()
 	worlds.NoEvents = o.mini
 	summary := controllers.NewSummary(os.Stdout, len(list), explanations)
-	worlds.All(ctx, list, o.atOnce, summary.Add)
-	return summary.End(time.Since(begin), o.match == "" && !o.self && o.seeds >= controllers.Seeds)
+	everything := o.match == "" && !o.self && (o.rest || o.seeds >= controllers.Seeds)
+	if o.rest {
+		worlds.ConvergeAll(ctx, list, o.atOnce, o.patience, explanations, summary.Add)
+	} else {
+		worlds.All(ctx, list, o.atOnce, summary.Add)
+	}
+	return summary.End(time.Since(begin), everything)
 }

@@ -40,6 +40,11 @@ func (n *names) scrubbed(object stage.Object) (map[string]any, error) {
 			}
 		}
 	}
+	if spec, ok := tree["spec"].(map[string]any); ok {
+		if taints, ok := spec["taints"].([]any); ok {
+			slices.SortFunc(taints, func(a, b any) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) }) // key, then effect
+		}
+	}
 	if subsets, ok := tree["subsets"].([]any); ok {
 		tree["inOrder"] = inOrder(subsets)
 		sortPorts(subsets)
@@ -71,6 +76,9 @@ func (n *names) scrub(node any) any {
 		for key, value := range node {
 			if key == "uid" && n.kinds[types.UID(fmt.Sprint(value))] == stage.Pod {
 				continue // the name stands beside it
+			}
+			if key == "resourceVersion" {
+				value = "<version>"
 			}
 			scrubbed[n.replace(key)] = n.scrub(value)
 		}

@@ -38,6 +38,9 @@ func Of(objects []stage.Object, log []stage.Change, withEvents bool) (State, err
 			}
 			continue
 		}
+		if object.GetName() == "kube-root-ca.crt" { // each cluster has its own
+			continue
+		}
 		tree, err := names.scrubbed(object)
 		if err != nil {
 			return nil, err
@@ -143,3 +146,23 @@ func (d Difference) Field() string {
 }
 
 var key = regexp.MustCompile(`\[[^\]]*\]|\{[^}]*\}`)
+
+// Says returns "" if the state says so, and otherwise what it says. What is wanted is a path and its value, such as
+// "Job/web.status.succeeded=3", or a kind and how many objects of it there are, such as "Pod=3".
+func (s State) Says(want string) string {
+	path, value, _ := strings.Cut(want, "=")
+	has := orNone(s[path])
+	if !strings.Contains(path, "/") {
+		number := 0
+		for name := range s.objects() {
+			if strings.HasPrefix(name, path+"/") {
+				number++
+			}
+		}
+		has = fmt.Sprint(number)
+	}
+	if has == value {
+		return ""
+	}
+	return has
+}

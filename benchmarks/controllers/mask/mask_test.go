@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -78,4 +79,34 @@ func TestWhatDiffersIsFoundAndNamed(t *testing.T) {
 
 	fewer := Compare(one, state(t)(objects[:2], log))
 	require.Contains(t, fewer, Difference{Path: "Pod/web-rs1-pod2", Theirs: "there"})
+}
+
+// A step that says nothing of what it leads to would be over before it has begun.
+func TestAStateSaysWhatIsWantedOrWhatItHas(t *testing.T) {
+	s := State{"Pod/a.status.phase": "Running", "Pod/b.status.phase": "Pending", "PodDisruptionBudget/a.x": "1"}
+	for _, c := range []struct{ want, has string }{
+		{"Pod/a.status.phase=Running", ""}, {"Pod/b.status.phase=Running", "Pending"}, {"Pod/c.status.phase=Running", "(none)"}, {"Pod/c.status.phase=(none)", ""},
+		{"Pod=2", ""}, {"Pod=3", "2"}, {"Job=0", ""},
+	} {
+		require.Equal(t, c.has, s.Says(c.want), c.want)
+	}
+}
+
+// Hashes of templates and the minutes of starts are new in each run, and the names with them.
+func TestRevisionsAndStartsAreNumbered(t *testing.T) {
+	objects := func(hash, minute string) (all []stage.Object, log []stage.Change) {
+		owner := []metav1.OwnerReference{*metav1.NewControllerRef(&metav1.ObjectMeta{Name: "web", UID: "u"}, appsv1.SchemeGroupVersion.WithKind("DaemonSet"))}
+		meta := func(name string) metav1.ObjectMeta {
+			return metav1.ObjectMeta{Namespace: "s1-" + hash, Name: name, UID: types.UID(name + hash), Labels: map[string]string{"hash": hash}, OwnerReferences: owner}
+		}
+		revision := &appsv1.ControllerRevision{ObjectMeta: meta("web-" + hash), Revision: 3}
+		job := &batchv1.Job{ObjectMeta: meta("web-" + minute)}
+		pod := &corev1.Pod{ObjectMeta: meta("web-" + minute + "-abcde")}
+		pod.GenerateName = "web-" + minute + "-"
+		return []stage.Object{revision, job, pod}, []stage.Change{{Kind: stage.ControllerRevision, Object: revision}, {Kind: stage.Job, Object: job}, {Kind: stage.Pod, Object: pod}}
+	}
+	one := state(t)(objects("58b67dcb48", "29454240"))
+	require.Empty(t, Compare(one, state(t)(objects("6fc5477467", "29979840"))))
+	require.Empty(t, one.Says("ControllerRevision/web-rev3.metadata.labels.hash=rev3"))
+	require.Empty(t, one.Says("Pod/web-start1-pod1.metadata.labels.hash=rev3"))
 }

@@ -9,6 +9,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/loopwright/loopwright/benchmarks/controllers/stage"
@@ -27,8 +28,11 @@ type names struct {
 // matter which is which.
 func newNames(objects []stage.Object, log []stage.Change) (*names, error) {
 	n := &names{kinds: map[types.UID]string{}, all: strings.NewReplacer()}
-	if len(objects) > 0 {
-		n.pairs = append(n.pairs, objects[0].GetNamespace(), "<namespace>")
+	for _, change := range log {
+		if namespace := change.Object.GetNamespace(); namespace != "" {
+			n.pairs = append(n.pairs, namespace, "<namespace>")
+			break
+		}
 	}
 	var podNames []string
 	hashes := map[string]bool{}
@@ -39,7 +43,7 @@ func newNames(objects []stage.Object, log []stage.Change) (*names, error) {
 			hashes[hash] = true
 		}
 		if pod, ok := change.Object.(*corev1.Pod); ok {
-			if pod.GenerateName != "" {
+			if isGenerated(pod) {
 				podNames = append(podNames, pod.Name)
 			}
 			if pod.Status.PodIP != "" {
@@ -50,6 +54,8 @@ func newNames(objects []stage.Object, log []stage.Change) (*names, error) {
 	if err := n.numberHashes(objects, hashes); err != nil {
 		return nil, err
 	}
+	n.numberRevisions(objects, log)
+	n.numberStarts(log)
 	n.nameOwners(objects, log)
 	if err := n.numberPods(objects, podNames, addresses); err != nil {
 		return nil, err
@@ -60,6 +66,12 @@ func newNames(objects []stage.Object, log []stage.Change) (*names, error) {
 	}
 	n.anyPod = replacer(append(pods, n.pairs...))
 	return n, nil
+}
+
+// isGenerated reports whether the API server has made the Pod's name. A StatefulSet names its Pods itself, and the original
+// notes a name to generate from nevertheless.
+func isGenerated(pod *corev1.Pod) bool {
+	return pod.GenerateName != "" && len(pod.Name) == len(pod.GenerateName)+5
 }
 
 func (n *names) replace(text string) string {
@@ -131,6 +143,43 @@ func (n *names) numberHashes(objects []stage.Object, hashes map[string]bool) err
 	return nil
 }
 
+// numberRevisions replaces the hash in the name of a ControllerRevision by its number.
+func (n *names) numberRevisions(objects []stage.Object, log []stage.Change) {
+	is := map[string]string{}
+	for _, change := range log {
+		if change.Kind == stage.ControllerRevision {
+			is[suffix(change.Object)] = "revX"
+		}
+	}
+	for _, object := range objects {
+		if revision, ok := object.(*appsv1.ControllerRevision); ok {
+			is[suffix(revision)] = fmt.Sprintf("rev%d", revision.Revision)
+		}
+	}
+	for hash, number := range is {
+		n.pairs = append(n.pairs, hash, number)
+	}
+}
+
+// suffix is what comes after the last dash of a name.
+func suffix(object stage.Object) string {
+	return object.GetName()[strings.LastIndex(object.GetName(), "-")+1:]
+}
+
+// numberStarts replaces the minute in the name of a CronJob's Job by a number, oldest first.
+func (n *names) numberStarts(log []stage.Change) {
+	var minutes []string
+	for _, change := range log {
+		if owner := metav1.GetControllerOf(change.Object); change.Kind == stage.Job && owner != nil && len(suffix(change.Object)) == 8 {
+			minutes = append(minutes, suffix(change.Object))
+		}
+	}
+	slices.Sort(minutes)
+	for i, minute := range slices.Compact(minutes) {
+		n.pairs = append(n.pairs, minute, fmt.Sprintf("start%d", i+1))
+	}
+}
+
 // nameOwners replaces the UIDs of what may own something. One that is gone is another one than one that is there.
 func (n *names) nameOwners(objects []stage.Object, log []stage.Change) {
 	there := map[types.UID]bool{}
@@ -140,7 +189,7 @@ func (n *names) nameOwners(objects []stage.Object, log []stage.Change) {
 	known, byNumber := map[types.UID]bool{}, replacer(n.pairs)
 	for _, change := range log {
 		uid := change.Object.GetUID()
-		if known[uid] || change.Kind != stage.Deployment && change.Kind != stage.ReplicaSet {
+		if known[uid] || change.Kind == stage.Pod || change.Kind == stage.Event {
 			continue
 		}
 		known[uid] = true
@@ -165,7 +214,7 @@ func (n *names) numberPods(objects []stage.Object, ever []string, addresses map[
 			continue
 		}
 		pairs := []string{}
-		if pod.GenerateName != "" {
+		if isGenerated(pod) {
 			pairs = append(pairs, pod.Name, "POD")
 		}
 		if pod.Status.PodIP != "" {
@@ -183,7 +232,7 @@ func (n *names) numberPods(objects []stage.Object, ever []string, addresses map[
 	numbers := map[string]int{}
 	for _, one := range pods {
 		name := one.pod.Name
-		if base := one.pod.GenerateName; base != "" {
+		if base := one.pod.GenerateName; isGenerated(one.pod) {
 			numbers[base]++
 			name = replacer(n.pairs).Replace(base) + fmt.Sprintf("pod%d", numbers[base])
 			n.pairs = append(n.pairs, one.pod.Name, name)

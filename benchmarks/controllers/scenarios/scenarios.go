@@ -11,6 +11,7 @@ package scenarios
 
 import (
 	"context"
+	"slices"
 
 	"github.com/loopwright/loopwright/benchmarks/controllers/stage"
 )
@@ -18,7 +19,7 @@ import (
 // Scenario is played on an empty namespace.
 type Scenario struct {
 	Name  string
-	About string // the controller that it is about: replicaset, deployment or endpoints
+	About string // the controller that it is about
 	Steps []Step
 	// Loose says that the number of creations and deletions, and the Events, depend on the moment: steps do not wait for
 	// each other, or the user and a controller write the same field.
@@ -29,6 +30,8 @@ type Scenario struct {
 type Step struct {
 	Text string
 	Do   func(context.Context, *stage.Stage) error
+	// Until is what the step leads to, as mask.State.Says reads it. Only the scenarios of Rest have it.
+	Until []string
 	// Hurried says that the next step does not wait until this one has settled.
 	Hurried bool
 }
@@ -56,4 +59,9 @@ func All(seeds int) []Scenario {
 		all = append(all, Random(uint64(seed)))
 	}
 	return all
+}
+
+// Rest are the scenarios about the controllers that only mini has.
+func Rest() []Scenario {
+	return slices.Concat(namespaceScenarios, jobScenarios, cronJobScenarios, daemonSetScenarios, statefulSetScenarios, nodeScenarios)
 }

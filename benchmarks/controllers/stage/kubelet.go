@@ -13,10 +13,12 @@ import (
 
 // What an image does. The rest of its name does not matter, so there are many that do the same.
 const (
-	Works   = "works"   // ready at once, gone at once
-	Breaks  = "breaks"  // runs and is never ready
-	Pulls   = "pulls"   // never gets so far as to run
-	Lingers = "lingers" // ready at once; when it is deleted, it goes on until the scenario ends it
+	Works     = "works"     // ready at once, gone at once
+	Breaks    = "breaks"    // runs and is never ready
+	Pulls     = "pulls"     // never gets so far as to run
+	Lingers   = "lingers"   // ready at once; when it is deleted, it goes on until the scenario ends it
+	Completes = "completes" // ends at once, and well
+	Fails     = "fails"     // ends at once, with an error
 )
 
 // deed is what a kubelet does next about a Pod.
@@ -26,6 +28,8 @@ const (
 	nothing deed = iota
 	run
 	runUnready
+	succeed
+	fail
 	end
 )
 
@@ -45,6 +49,10 @@ func duty(pod *corev1.Pod) deed {
 		return nothing
 	case does == Breaks:
 		return runUnready
+	case does == Completes:
+		return succeed
+	case does == Fails:
+		return fail
 	default:
 		return run
 	}
@@ -58,6 +66,10 @@ func (s *Stage) perform(ctx context.Context, pod *corev1.Pod) error {
 		err = s.writeStatus(ctx, running(pod, s.address(pod), true))
 	case runUnready:
 		err = s.writeStatus(ctx, running(pod, s.address(pod), false))
+	case succeed:
+		err = s.writeStatus(ctx, ended(pod, s.address(pod), corev1.PodSucceeded, 0))
+	case fail:
+		err = s.writeStatus(ctx, ended(pod, s.address(pod), corev1.PodFailed, 1))
 	case end:
 		err = s.endPod(ctx, pod)
 	}
@@ -109,6 +121,21 @@ func running(pod *corev1.Pod, address string, ready bool) *corev1.Pod {
 	pod.Status.PodIP, pod.Status.PodIPs = address, []corev1.PodIP{{IP: address}}
 	SetReady(pod, ready, now)
 	return pod
+}
+
+// ended is the Pod when its containers have ended, with this exit code.
+func ended(pod *corev1.Pod, address string, phase corev1.PodPhase, code int32) *corev1.Pod {
+	pod = running(pod, address, false)
+	End(pod, phase, code)
+	return pod
+}
+
+// End writes that the containers of a Pod that ran have ended.
+func End(pod *corev1.Pod, phase corev1.PodPhase, code int32) {
+	now := metav1.NewTime(time.Now())
+	SetReady(pod, false, now)
+	pod.Status.Phase = phase
+	pod.Status.ContainerStatuses[0].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, StartedAt: now, FinishedAt: now}}
 }
 
 // SetReady writes the conditions of a Pod that runs.

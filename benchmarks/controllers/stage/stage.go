@@ -10,6 +10,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
@@ -83,7 +84,14 @@ func (s *Stage) End(ctx context.Context) error {
 		}
 		_ = s.endPod(ctx, pod) // nobody plays it any more; it may be gone
 	}
-	return s.Client.CoreV1().Namespaces().Delete(ctx, s.Namespace, metav1.DeleteOptions{})
+	if err := s.world.removeNodes(ctx, s.Namespace); err != nil {
+		return err
+	}
+	err := s.Client.CoreV1().Namespaces().Delete(ctx, s.Namespace, metav1.DeleteOptions{})
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) { // the scenario has deleted it
+		return nil
+	}
+	return err
 }
 
 // see is called by one watch at a time for each kind.
@@ -100,7 +108,7 @@ func (s *Stage) see(change Change) {
 		return
 	}
 	s.last = time.Now()
-	if pod, ok := change.Object.(*corev1.Pod); ok && change.Type != watch.Deleted && duty(pod) != nothing {
+	if pod, ok := change.Object.(*corev1.Pod); ok && change.Type != watch.Deleted && duty(pod) != nothing && !s.world.isSilent(pod.Spec.NodeName) {
 		s.pods <- pod
 	}
 }

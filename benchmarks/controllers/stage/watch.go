@@ -3,6 +3,7 @@ package stage
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
@@ -11,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/kubernetes"
 )
 
 // The kinds that are watched.
@@ -27,8 +27,9 @@ const (
 type opener func(context.Context, metav1.ListOptions) (watch.Interface, error)
 
 // watches opens a watch of each kind, in all namespaces.
-func watches(c kubernetes.Interface) map[string]opener {
-	return map[string]opener{
+func (w *World) watches() map[string]opener {
+	c := w.nodes
+	all := map[string]opener{
 		Deployment: c.AppsV1().Deployments(metav1.NamespaceAll).Watch,
 		ReplicaSet: c.AppsV1().ReplicaSets(metav1.NamespaceAll).Watch,
 		Pod:        c.CoreV1().Pods(metav1.NamespaceAll).Watch,
@@ -36,24 +37,32 @@ func watches(c kubernetes.Interface) map[string]opener {
 		Endpoints:  c.CoreV1().Endpoints(metav1.NamespaceAll).Watch,
 		Event:      c.EventsV1().Events(metav1.NamespaceAll).Watch,
 	}
+	if w.rest {
+		maps.Copy(all, restWatches(c))
+	}
+	return all
 }
 
 // lists asks the server for what there is in a namespace, by kind.
-func lists(ctx context.Context, c kubernetes.Interface, namespace string) map[string]func() (runtime.Object, error) {
-	options := metav1.ListOptions{}
-	return map[string]func() (runtime.Object, error){
+func (w *World) lists(ctx context.Context, namespace string) map[string]func() (runtime.Object, error) {
+	c, options := w.nodes, metav1.ListOptions{}
+	all := map[string]func() (runtime.Object, error){
 		Deployment: func() (runtime.Object, error) { return c.AppsV1().Deployments(namespace).List(ctx, options) },
 		ReplicaSet: func() (runtime.Object, error) { return c.AppsV1().ReplicaSets(namespace).List(ctx, options) },
 		Pod:        func() (runtime.Object, error) { return c.CoreV1().Pods(namespace).List(ctx, options) },
 		Service:    func() (runtime.Object, error) { return c.CoreV1().Services(namespace).List(ctx, options) },
 		Endpoints:  func() (runtime.Object, error) { return c.CoreV1().Endpoints(namespace).List(ctx, options) },
 	}
+	if w.rest {
+		maps.Copy(all, restLists(ctx, c, namespace))
+	}
+	return all
 }
 
 // isCurrent reports whether the watches have shown all that has happened up to now.
 func (s *Stage) isCurrent(ctx context.Context) (bool, error) {
 	there := map[Ref]string{}
-	for kind, list := range lists(ctx, s.world.nodes, s.Namespace) {
+	for kind, list := range s.world.lists(ctx, s.Namespace) {
 		all, err := list()
 		if err != nil {
 			return false, fmt.Errorf("listing %s: %w", kind, err)

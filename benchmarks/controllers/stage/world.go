@@ -30,6 +30,7 @@ type World struct {
 	Name   string
 	Config *rest.Config // the administrator's
 
+	rest    bool
 	user    kubernetes.Interface // writes what scenarios write
 	nodes   kubernetes.Interface // writes what kubelets write
 	dir     string
@@ -44,6 +45,7 @@ type World struct {
 
 	mu     sync.Mutex
 	stages map[string]*Stage // by namespace; guarded by mu
+	alive  map[string]bool   // the nodes that renew their leases; guarded by mu
 	failed error             // why the world is of no use any more; guarded by mu
 }
 
@@ -58,35 +60,46 @@ const (
 // both sides have their Pods on the same nodes.
 var Nodes = []string{"node-1", "node-2", "node-3"}
 
-// New brings a cluster up on which those originals run that are named, and ours beside them.
-func New(ctx context.Context, name string, originals []string, ours map[string]Controller, log io.Writer) (*World, error) {
-	dir, err := os.MkdirTemp("", "loopwright-"+name+"-")
+// Options say what runs in a world.
+type Options struct {
+	Name      string
+	Originals []string              // as cluster.Options has them
+	Ours      map[string]Controller // run beside the originals
+	// Rest is for scenarios about more than Deployments, ReplicaSets and Endpoints: more kinds are watched (rest.go), and the
+	// nodes renew their leases for a node lifecycle controller.
+	Rest bool
+}
+
+// New brings a cluster up. What its parts print goes to log.
+func New(ctx context.Context, o Options, log io.Writer) (*World, error) {
+	dir, err := os.MkdirTemp("", "loopwright-"+o.Name+"-")
 	if err != nil {
 		return nil, err
 	}
 	c, err := cluster.Up(ctx, cluster.Options{
-		Dir: filepath.Join(dir, "state"), Ephemeral: true, RemoveDir: dir, Out: log, Originals: originals, Arguments: arguments,
+		Dir: filepath.Join(dir, "state"), Ephemeral: true, RemoveDir: dir, Out: log, Originals: o.Originals, Arguments: o.arguments,
 		Parts: []cluster.Part{cluster.Etcd, cluster.APIServer, cluster.ControllerManager, cluster.Scheduler},
 	})
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	ctx, stop := context.WithCancel(ctx)
-	w := &World{Name: name, Config: c.RESTConfig(), dir: dir, cluster: c, stop: stop, stages: map[string]*Stage{}, pulsing: make(chan struct{}, 1)}
-	if err := w.start(ctx, ours); err != nil {
+	w := &World{Name: o.Name, Config: c.RESTConfig(), rest: o.Rest, dir: dir, cluster: c, stop: stop,
+		stages: map[string]*Stage{}, alive: map[string]bool{}, pulsing: make(chan struct{}, 1)}
+	if err := w.start(ctx, o.Ours); err != nil {
 		return nil, errors.Join(err, w.Close())
 	}
 	return w, nil
 }
 
 // arguments leave out what would take the played nodes for dead, and let nobody wait for its own rate limit.
-func arguments(part cluster.Part, line []string) ([]string, error) {
+func (o Options) arguments(part cluster.Part, line []string) ([]string, error) {
 	if part != cluster.ControllerManager && part != cluster.Scheduler {
 		return line, nil
 	}
 	line = slices.Clone(line)
 	for i, argument := range line {
-		if strings.HasPrefix(argument, "--controllers=") {
+		if strings.HasPrefix(argument, "--controllers=") && !o.Rest {
 			line[i] += ",-node-lifecycle-controller"
 		}
 		if strings.HasPrefix(argument, "--kube-api-qps=") {
@@ -117,7 +130,10 @@ func (w *World) start(ctx context.Context, ours map[string]Controller) (err erro
 			return err
 		}
 	}
-	for kind, open := range watches(w.nodes) {
+	if w.rest {
+		w.run(ctx, "renewing leases", w.renewLeases)
+	}
+	for kind, open := range w.watches() {
 		first, err := open(ctx, metav1.ListOptions{AllowWatchBookmarks: true})
 		if err != nil {
 			return fmt.Errorf("watching %s: %w", kind, err)
@@ -148,16 +164,8 @@ func (w *World) run(ctx context.Context, what string, do func(context.Context) e
 }
 
 func (w *World) addNode(ctx context.Context, name string, closed bool) error {
-	room := corev1.ResourceList{
-		corev1.ResourceCPU: resource.MustParse("640"), corev1.ResourceMemory: resource.MustParse("2Ti"), corev1.ResourcePods: resource.MustParse("20000"),
-	}
-	node := &corev1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelHostname: name}},
-		Spec:       corev1.NodeSpec{Unschedulable: closed},
-		Status: corev1.NodeStatus{Capacity: room, Allocatable: room, Conditions: []corev1.NodeCondition{
-			{Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "Played", LastTransitionTime: metav1.Now(), LastHeartbeatTime: metav1.Now()},
-		}},
-	}
+	node := playedNode(name)
+	node.Spec.Unschedulable = closed
 	if _, err := w.nodes.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{}); err != nil {
 		return fmt.Errorf("making the node %s: %w", name, err)
 	}
@@ -169,10 +177,23 @@ func (w *World) addNode(ctx context.Context, name string, closed bool) error {
 	return nil
 }
 
+// playedNode is a node that is ready, and has room for everybody.
+func playedNode(name string) *corev1.Node {
+	room := corev1.ResourceList{
+		corev1.ResourceCPU: resource.MustParse("640"), corev1.ResourceMemory: resource.MustParse("2Ti"), corev1.ResourcePods: resource.MustParse("20000"),
+	}
+	return &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelHostname: name}},
+		Status: corev1.NodeStatus{Capacity: room, Allocatable: room, Conditions: []corev1.NodeCondition{
+			{Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "Played", LastTransitionTime: metav1.Now(), LastHeartbeatTime: metav1.Now()},
+		}},
+	}
+}
+
 // see gives a change to the stage that it happened on.
 func (w *World) see(change Change) {
 	w.mu.Lock()
-	stage := w.stages[change.Object.GetNamespace()]
+	stage := w.stages[stageOf(change.Object)]
 	w.mu.Unlock()
 	if stage != nil {
 		stage.see(change)
