@@ -8,13 +8,13 @@ import (
 
 const node = "n1"
 
-// ready is what a condition of the node says.
+// nodeIs is what a condition of the node says.
 func nodeIs(condition corev1.NodeConditionType, status corev1.ConditionStatus) string {
 	return fmt.Sprintf("Node/<namespace>-n1.status.conditions[%s].status=%s", condition, status)
 }
 
 var (
-	joins    = addNode(node, nil).until("Node/<namespace>-n1.spec.taints[0].key=example.com/stage", "Node/<namespace>-n1.spec.taints[1].key=(none)")
+	joins    = addNode(node, nil).until(taintIs(0, "example.com/stage"), onlyItsOwn)
 	goesDark = silence(node)
 	isDark   = nodeIs(corev1.NodeReady, corev1.ConditionUnknown)
 	isBack   = reports(node, "is ready", corev1.ConditionTrue, nil)
@@ -26,37 +26,57 @@ func podTolerates(name string, seconds int64) Step {
 	return podOn(node, name, seconds).until("Pod/" + name + ".status.phase=Running")
 }
 
-// nodeHas says which taints the node has, besides that of its stage, which comes last but is of NoSchedule: taints are
-// sorted by effect and key.
-func nodeHas(keys ...string) (wants []string) {
-	for i, key := range keys {
-		wants = append(wants, fmt.Sprintf("Node/<namespace>-n1.spec.taints[%d].key=%s", i, key))
-	}
-	return wants
+// taintIs says which key a taint of the node has. Taints are sorted by effect, then by key; that of the stage is always there.
+func taintIs(i int, key string) string {
+	return fmt.Sprintf("Node/<namespace>-n1.spec.taints[%d].key=%s", i, key)
 }
+
+// onlyItsOwn is the taint of the stage, and no other one.
+var onlyItsOwn = taintIs(1, "(none)")
 
 var nodeScenarios = []Scenario{
 	about("node", "it joins", joins),
-	about("node", "silent, with Pods that stay, and that wait, and that go", joins, forever, podTolerates("soon", 3), podTolerates("at-once", 0), podTolerates("later", 3600), goesDark.until(isDark, "Pod/forever.status.conditions[Ready].status=False", "Pod/soon.status.conditions[DisruptionTarget].status=True", "Pod/at-once.status.conditions[DisruptionTarget].status=True")),
-	about("node", "silent, and back", joins, podTolerates("later", 3600), goesDark.until(isDark, "Pod/later.status.conditions[Ready].status=False"),
-		isBack.until(nodeIs(corev1.NodeReady, corev1.ConditionTrue), "Node/<namespace>-n1.spec.taints[1].key=(none)")),
-	about("node", "it reports that it is not ready", joins, podTolerates("soon", 3), forever, isSick.until("Pod=1", "Node/<namespace>-n1.spec.taints[2].effect=NoSchedule"),
-		isBack.until("Pod=1", "Node/<namespace>-n1.spec.taints[1].key=(none)")),
-	about("node", "not ready, and then silent", joins, podTolerates("later", 3600), isSick.until("Node/<namespace>-n1.spec.taints[2].effect=NoSchedule"), goesDark.until(isDark, "Node/<namespace>-n1.spec.taints[0].key=node.kubernetes.io/unreachable")),
-	about("node", "pressure of memory, disk and processes", joins, forever, reports(node, "is short of memory", corev1.ConditionTrue, pressed(corev1.NodeMemoryPressure)).until("Node/<namespace>-n1.spec.taints[1].key=node.kubernetes.io/memory-pressure"),
-		reports(node, "is short of disk", corev1.ConditionTrue, pressed(corev1.NodeDiskPressure)).until("Node/<namespace>-n1.spec.taints[1].key=node.kubernetes.io/disk-pressure"),
-		reports(node, "is short of processes", corev1.ConditionTrue, pressed(corev1.NodePIDPressure)).until("Node/<namespace>-n1.spec.taints[1].key=node.kubernetes.io/pid-pressure")),
-	about("node", "without a network", joins, reports(node, "has no network", corev1.ConditionTrue, pressed(corev1.NodeNetworkUnavailable)).until("Node/<namespace>-n1.spec.taints[1].key=node.kubernetes.io/network-unavailable"),
-		isBack.until("Node/<namespace>-n1.spec.taints[1].key=(none)")),
-	about("node", "cordoned, and not any more", joins, forever, editNode("cordon", node, func(n *corev1.Node) { n.Spec.Unschedulable = true }).until("Node/<namespace>-n1.spec.taints[1].key=node.kubernetes.io/unschedulable"),
-		editNode("uncordon", node, func(n *corev1.Node) { n.Spec.Unschedulable = false }).until("Node/<namespace>-n1.spec.taints[1].key=(none)")),
-	about("node", "a user's taint ends Pods", joins, forever, podTolerates("other", 3), podOn(node, "tolerates", -1, tolerates("example.com/x", nil)).until("Pod/tolerates.status.phase=Running"), podOn(node, "for-a-time", -1, tolerates("example.com/x", new(int64(4)))).until("Pod/for-a-time.status.phase=Running"),
+	about("node", "silent, with Pods that stay, and that wait, and that go",
+		joins, forever, podTolerates("soon", 3), podTolerates("at-once", 0), podTolerates("later", 3600),
+		goesDark.until(isDark, "Pod/forever.status.conditions[Ready].status=False", "Pod/soon.status.conditions[DisruptionTarget].status=True", "Pod/at-once.status.conditions[DisruptionTarget].status=True")),
+	about("node", "silent, and back",
+		joins, podTolerates("later", 3600), goesDark.until(isDark, "Pod/later.status.conditions[Ready].status=False"),
+		isBack.until(nodeIs(corev1.NodeReady, corev1.ConditionTrue), onlyItsOwn)),
+	about("node", "it reports that it is not ready",
+		joins, podTolerates("soon", 3), forever,
+		isSick.until("Pod=1", "Node/<namespace>-n1.spec.taints[2].effect=NoSchedule"),
+		isBack.until("Pod=1", onlyItsOwn)),
+	about("node", "not ready, and then silent",
+		joins, podTolerates("later", 3600), isSick.until("Node/<namespace>-n1.spec.taints[2].effect=NoSchedule"),
+		goesDark.until(isDark, taintIs(0, corev1.TaintNodeUnreachable))),
+	about("node", "pressure of memory, disk and processes",
+		joins, forever,
+		reports(node, "is short of memory", corev1.ConditionTrue, pressed(corev1.NodeMemoryPressure)).until(taintIs(1, corev1.TaintNodeMemoryPressure)),
+		reports(node, "is short of disk", corev1.ConditionTrue, pressed(corev1.NodeDiskPressure)).until(taintIs(1, corev1.TaintNodeDiskPressure)),
+		reports(node, "is short of processes", corev1.ConditionTrue, pressed(corev1.NodePIDPressure)).until(taintIs(1, corev1.TaintNodePIDPressure))),
+	about("node", "without a network",
+		joins,
+		reports(node, "has no network", corev1.ConditionTrue, pressed(corev1.NodeNetworkUnavailable)).until(taintIs(1, corev1.TaintNodeNetworkUnavailable)),
+		isBack.until(onlyItsOwn)),
+	about("node", "cordoned, and not any more",
+		joins, forever,
+		editNode("cordon", node, func(n *corev1.Node) { n.Spec.Unschedulable = true }).until(taintIs(1, corev1.TaintNodeUnschedulable)),
+		editNode("uncordon", node, func(n *corev1.Node) { n.Spec.Unschedulable = false }).until(onlyItsOwn)),
+	about("node", "a user's taint ends Pods",
+		joins, forever, podTolerates("other", 3),
+		podOn(node, "tolerates", -1, tolerates("example.com/x", nil)).until("Pod/tolerates.status.phase=Running"),
+		podOn(node, "for-a-time", -1, tolerates("example.com/x", new(int64(4)))).until("Pod/for-a-time.status.phase=Running"),
 		editNode("taint it", node, taint("example.com/x", corev1.TaintEffectNoExecute)).until("Pod=1", "Pod/tolerates.status.phase=Running")),
-	about("node", "a user's taint that goes in time", joins, podOn(node, "for-a-time", -1, tolerates("example.com/x", new(int64(30)))).until("Pod/for-a-time.status.phase=Running"),
-		editNode("taint it", node, taint("example.com/x", corev1.TaintEffectNoExecute)).until("Pod=1", "Node/<namespace>-n1.spec.taints[0].key=example.com/x"),
-		editNode("the taint goes", node, func(n *corev1.Node) { n.Spec.Taints = n.Spec.Taints[:1] }).until("Pod=1", "Node/<namespace>-n1.spec.taints[1].key=(none)")),
-	about("node", "a user's taint that only keeps new Pods away", joins, forever, editNode("taint it", node, taint("example.com/x", corev1.TaintEffectNoSchedule)).until("Pod=1")),
-	about("node", "it has never reported", addNode(node, func(n *corev1.Node) { n.Status.Conditions = nil }).until("Node=1"), goesDark.until(isDark, "Node/<namespace>-n1.status.conditions[Ready].reason=NodeStatusNeverUpdated")),
+	about("node", "a user's taint that goes in time",
+		joins,
+		podOn(node, "for-a-time", -1, tolerates("example.com/x", new(int64(600)))).until("Pod/for-a-time.status.phase=Running"),
+		editNode("taint it", node, taint("example.com/x", corev1.TaintEffectNoExecute)).until("Pod=1", taintIs(0, "example.com/x")),
+		editNode("the taint goes", node, func(n *corev1.Node) { n.Spec.Taints = n.Spec.Taints[:1] }).until("Pod=1", onlyItsOwn)),
+	about("node", "a user's taint that only keeps new Pods away",
+		joins, forever, editNode("taint it", node, taint("example.com/x", corev1.TaintEffectNoSchedule)).until("Pod=1")),
+	about("node", "it has never reported",
+		addNode(node, func(n *corev1.Node) { n.Status.Conditions = nil }).until("Node=1"),
+		goesDark.until(isDark, "Node/<namespace>-n1.status.conditions[Ready].reason=NodeStatusNeverUpdated")),
 	about("node", "it leaves while Pods are on it", joins, forever, act("the node leaves", leave).until("Node=0")),
 }
 
