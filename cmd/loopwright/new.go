@@ -20,8 +20,8 @@ workflow for CI. "make run" and "make test" work in it at once; its README has t
 
   loopwright new ../shop --module example.com/shop --kind Shop
 
-In the folder of the project, "loopwright new kind Order" adds a second kind. It changes nothing
-that was changed by hand.
+In the folder of the project, "loopwright new kind Order" adds a second kind. What you changed
+by hand stays as it is.
 
 If the command runs in a checkout of Loopwright, go.mod gets a replace directive for that checkout.`
 
@@ -94,7 +94,8 @@ func checkout() string {
 func whatNext(options scaffold.Options, out io.Writer) {
 	if options.Replace != "" {
 		_, _ = fmt.Fprintf(out, "\ngo.mod points to your checkout of Loopwright, %s.\n"+
-			"That works on this machine only. The README says how to change it.\n", options.Replace)
+			"Where no checkout is in that place, the project does not build. "+
+			"The README says how to change it.\n", options.Replace)
 	}
 	_, _ = fmt.Fprintf(out, "\nNext:\n  cd %s\n  make test    # the first time, this compiles an API server: 3 to 5 minutes\n"+
 		"  make run     # runs the controllers on a cluster of this machine\n", cluster.ShellWord(options.Dir))

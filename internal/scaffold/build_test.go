@@ -139,11 +139,31 @@ func (m *made) runs(options Options) {
 	require.NoError(m, err)
 	reasons := strings.Fields(string(output))
 	assert.True(m, slices.Contains(reasons, "Written") && slices.Contains(reasons, "Removed"), "the events are %s", reasons)
+	m.mayDoWhatItNeeds()
 	if options.Webhooks {
 		blank := m.kubectl("apply", "-f", "-")
 		blank.Stdin = strings.NewReader("apiVersion: shop.example.com/v1\nkind: Order\nmetadata: {name: blank}\nspec: {message: ' '}\n")
 		output, err := blank.CombinedOutput()
 		assert.Error(m, err)
 		assert.Contains(m, string(output), "it has no text", "the webhook of the second kind is not called")
+	}
+}
+
+// mayDoWhatItNeeds asks the API server what the manager may do with ConfigMaps in a cluster. A manager that may delete
+// those of everybody is one that a careful team does not install.
+func (m *made) mayDoWhatItNeeds() {
+	output, err := m.kubectl("apply", "-f", "config/manager/namespace.yaml", "-f", "config/rbac").CombinedOutput()
+	require.NoError(m, err, "%s", output)
+	may := func(verb, namespace string) string { // "no" is an exit code, too
+		answer, _ := m.kubectl("auth", "can-i", verb, "configmaps", "--namespace", namespace,
+			"--as", "system:serviceaccount:shop-system:shop-manager").Output()
+		return strings.TrimSpace(string(answer))
+	}
+	granted := func() bool {
+		return may("update", "default") == "yes" && may("deletecollection", "shop-system") == "yes"
+	}
+	require.Eventually(m, granted, hangLimit, 200*time.Millisecond, "it may not do its work")
+	for _, verb := range []string{"delete", "deletecollection"} {
+		assert.Equal(m, "no", may(verb, "default"), "it may %s ConfigMaps outside of the catalog", verb)
 	}
 }

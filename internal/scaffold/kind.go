@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -14,29 +13,9 @@ import (
 	"golang.org/x/mod/modfile"
 )
 
-// listFile is a file that has a line for each kind.
-type listFile struct {
-	name, template string
-	// lines are what a kind adds to it.
-	lines func(p *project) string
-}
-
-var listFiles = []listFile{
-	{"internal/app/kinds.go", "templates/project/internal/app/kinds.go.tmpl", func(p *project) string {
-		text := fmt.Sprintf("(&controller.%sReconciler{Catalog: s.CatalogNamespace}).SetupWithManager(mgr),", p.Kind)
-		if p.Webhooks {
-			text += fmt.Sprintf("\nwebhook.Setup%s(mgr),", p.Kind)
-		}
-		return text
-	}},
-	{"config/kustomization.yaml", "templates/project/config/kustomization.yaml.tmpl", func(p *project) string {
-		return fmt.Sprintf("- crd/%s_%s.yaml", p.Group, p.Plural)
-	}},
-}
-
-// AddKind adds the files of one more kind to the project in a directory. Complete has to follow. It
-// changes a list of kinds only if that is still as it was written. Otherwise it says on out which
-// lines are to be added by hand.
+// AddKind adds the files of one more kind to the project in a directory, and its lines to the two
+// lists of kinds. Complete has to follow. Where a list was changed by hand in a way that leaves no
+// place for a line, AddKind says on out what is to be added.
 func AddKind(dir, kind string, out io.Writer) error {
 	p, err := readProject(dir)
 	if err != nil {
@@ -59,30 +38,36 @@ func AddKind(dir, kind string, out io.Writer) error {
 		return err
 	}
 	_, _ = fmt.Fprintf(out, "Wrote %d files for the kind %s.\n", len(files), kind)
-	for _, list := range listFiles {
-		if err := list.extend(dir, &before, p, out); err != nil {
-			return err
-		}
+	if err := extendKinds(dir, &before, p, out); err != nil {
+		return err
 	}
-	return nil
+	return extendKustomization(dir, p, out)
 }
 
-// extend writes a list with one more kind, if it is as the templates write it without that kind.
-func (l listFile) extend(dir string, before, after *project, out io.Writer) error {
-	name := filepath.Join(dir, l.name)
-	was, err := before.execute(l.template)
+// extendKinds writes the list of kinds in Go with one more kind, if it is as the template writes it
+// without that kind.
+func extendKinds(dir string, before, after *project, out io.Writer) error {
+	const template = "templates/project/" + kindsFile + ".tmpl"
+	name := filepath.Join(dir, kindsFile)
+	was, err := before.execute(template)
 	if err != nil {
 		return err
 	}
 	is, err := os.ReadFile(name)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err != nil {
 		return err
 	}
 	if !bytes.Equal(was, is) {
-		_, _ = fmt.Fprintf(out, "%s was changed by hand, so it is left as it is. Add to it:\n%s\n", l.name, l.lines(after))
+		lines := fmt.Sprintf("(&controller.%sReconciler{Catalog: s.CatalogNamespace})."+
+			"SetupWithManager(mgr),\n", after.Kind)
+		if after.Webhooks {
+			lines += fmt.Sprintf("webhook.Setup%s(mgr),\n", after.Kind)
+		}
+		_, _ = fmt.Fprintf(out, "%s was changed by hand, so it is left as it is. Add to it:\n%s",
+			kindsFile, lines)
 		return nil
 	}
-	text, err := after.execute(l.template)
+	text, err := after.execute(template)
 	if err != nil {
 		return err
 	}
@@ -92,8 +77,9 @@ func (l listFile) extend(dir string, before, after *project, out io.Writer) erro
 var (
 	groupInAPI  = regexp.MustCompile(`(?m)^// \+groupName=(\S+)$`)
 	reconcilers = regexp.MustCompile(`controller\.(\w+)Reconciler\{`)
-	kindsFile   = "internal/app/kinds.go"
 )
+
+const kindsFile = "internal/app/kinds.go"
 
 // readProject finds out what New was told when it wrote the project in a directory. There is no
 // file for it: the project itself says it.

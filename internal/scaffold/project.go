@@ -88,7 +88,9 @@ func (p *project) requires(o Options) error {
 		if err != nil || modfile.ModulePath(mod) != ours {
 			return fmt.Errorf("--replace %s is not a checkout of %s", o.Replace, ours)
 		}
-		p.Replace = modfile.AutoQuote(to)
+		if p.Replace, err = replacement(o.Dir, to); err != nil {
+			return err
+		}
 		p.Version = "v0.0.0-00010101000000-000000000000" // what the go command writes for a module that is replaced
 		return nil
 	}
@@ -100,6 +102,33 @@ func (p *project) requires(o Options) error {
 		return fmt.Errorf("--version %q is not a version: versions look like v1.2.3", o.Version)
 	}
 	return nil
+}
+
+// replacement is how the go.mod of a project names a checkout. A relative path stays right when both
+// are moved, and on a machine that has both. It is absolute where the two have nothing in common but
+// the root, or are on different volumes: then ".." would gain nothing. It is absolute, too, where
+// ".." depends on how a program has come to the project, because there is a symbolic link above it.
+func replacement(dir, checkout string) (string, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	relative, err := filepath.Rel(dir, checkout)
+	resolved, _ := filepath.Rel(resolve(dir), resolve(checkout))
+	fromRoot := strings.TrimPrefix(checkout, filepath.VolumeName(checkout))
+	if err != nil || relative != resolved || strings.HasSuffix(relative, fromRoot) {
+		return modfile.AutoQuote(checkout), nil
+	}
+	return modfile.AutoQuote(filepath.ToSlash(relative)), nil
+}
+
+// resolve follows the symbolic links in a path, of which the end may not be there yet.
+func resolve(name string) string {
+	resolved, err := filepath.EvalSymlinks(name)
+	if parent := filepath.Dir(name); err != nil && parent != name {
+		return filepath.Join(resolve(parent), filepath.Base(name))
+	}
+	return resolved
 }
 
 // derive fills in what follows from the module and the group.

@@ -113,6 +113,28 @@ func TestTheGroupIsMadeOfTheModulePath(t *testing.T) {
 	}
 }
 
+// A team has the project and the checkout on several machines.
+func TestTheCheckoutIsNamedByAPathThatStaysRight(t *testing.T) {
+	work := t.TempDir()
+	checkout := filepath.Join(work, "loopwright")
+	require.NoError(t, os.MkdirAll(filepath.Join(work, "elsewhere", "deep"), 0o777))
+	require.NoError(t, os.Symlink(filepath.Join("elsewhere", "deep"), filepath.Join(work, "link")))
+	for dir, want := range map[string]string{
+		filepath.Join(work, "shop"):           "../loopwright",
+		filepath.Join(work, "team", "shop"):   "../../loopwright",
+		filepath.Join(checkout, "my", "shop"): "../..",
+		filepath.Join(work, "link", "shop"):   checkout, // go -C takes .. for elsewhere, and the shell does not
+		filepath.FromSlash("/nowhere/shop"):   checkout,
+	} {
+		got, err := replacement(dir, checkout)
+		require.NoError(t, err)
+		assert.Equal(t, want, got, dir)
+	}
+	got, err := replacement(filepath.Join(work, "shop"), filepath.Join(work, "a checkout"))
+	require.NoError(t, err)
+	assert.Equal(t, `"../a checkout"`, got)
+}
+
 // The name is in the marker of the type, in the rights and in the name of the CRD's file.
 func TestThePluralIsThatOfEnglish(t *testing.T) {
 	for word, want := range map[string]string{

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/client-go/rest"
 
@@ -132,9 +133,26 @@ func logOnce(log logr.Logger, resource, where string) func(error) {
 			return
 		}
 		last = err.Error()
+		if isPreparing(err) {
+			log.Info("The API server is still preparing a kind, and its informer tries again",
+				"resource", resource, "where", where)
+			return
+		}
 		log.Error(err, "An informer cannot read, and tries again", "resource", resource, "where",
 			where)
 	}
+}
+
+// isPreparing reports whether an API server is still filling its own cache of a kind. So it answers
+// for a second or two after a CustomResourceDefinition was installed, and after its own start. The
+// status has the reason TooManyRequests, as that of a server with too much to do, so only the text
+// tells them apart. When the filling fails, the cause follows in the text, and it is an error.
+//
+// client-go logs no 429 of a watch, whatever its text, unless its verbosity is raised.
+func isPreparing(err error) bool {
+	var answer apierrors.APIStatus
+	return apierrors.IsTooManyRequests(err) && errors.As(err, &answer) &&
+		answer.Status().Message == "storage is (re)initializing"
 }
 
 // resyncEvery is the period of the handlers, a little different for each informer.

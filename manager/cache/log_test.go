@@ -13,6 +13,7 @@ import (
 	"github.com/go-logr/logr/funcr"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/loopwright/loopwright/informer"
 	"github.com/loopwright/loopwright/internal/fakeapi"
@@ -101,4 +102,40 @@ func TestWithoutALoggerTheProgramsOneIsTakenWhenSomethingHappens(t *testing.T) {
 		w.end()
 		require.Contains(t, log.String(), "An informer cannot read, and tries again")
 	})
+}
+
+// The first run of a new program installs its kind, and must not begin with an error. An error that somebody has to
+// look at stays one, even where it has the same code or begins with the same words.
+func TestOnlyTheWaitForAKindThatTheServerIsPreparingIsNotLoggedAsAnError(t *testing.T) {
+	preparing, etcdDown := fakeapi.TooManyRequests(1), fakeapi.TooManyRequests(1)
+	preparing.Message = "storage is (re)initializing"
+	etcdDown.Message = "storage is (re)initializing: etcd is down"
+	elsewhere := fakeapi.Unavailable()
+	elsewhere.Message = preparing.Message
+	for _, try := range []struct {
+		answer  *metav1.Status
+		isError bool
+	}{
+		{preparing, false}, {etcdDown, true}, {fakeapi.TooManyRequests(1), true}, {elsewhere, true}, {fakeapi.Forbidden(), true},
+	} {
+		for _, bookmarks := range []bool{true, false} { // with a stream first, or a list
+			var log written
+			options := cache.Options{Logger: new(log.logger()), DefaultEnableWatchBookmarks: &bookmarks}
+			inWorld(t, options, func(t *testing.T, w *world) {
+				w.server.Inject(fakeapi.Fault{
+					Match: fakeapi.Match{Resource: "widgets", UserAgent: "the-cache"}, Times: 3, Status: try.answer,
+				})
+				w.begin()
+				defer w.end()
+				_, err := w.GetInformer(t.Context(), freeOf(widgetKind))
+				require.NoError(t, err, "it tries again")
+				says := "The API server is still preparing a kind"
+				if try.isError {
+					says = "An informer cannot read, and tries again"
+				}
+				require.Len(t, log.with(says, `"resource"="widgets.shop.example.com"`), 1, "once, and not with every try")
+				require.Equal(t, try.isError, len(log.with(`"error"=`)) > 0, "%s, bookmarks %t", try.answer.Message, bookmarks)
+			})
+		}
+	}
 }

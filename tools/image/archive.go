@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/layout"
@@ -21,7 +22,7 @@ type platformImage struct {
 
 // write writes an OCI archive: the directory that the OCI image layout describes, as a tar file. It returns the digest
 // of the index of all platforms.
-func write(out, name string, images []platformImage) (digest v1.Hash, err error) {
+func write(out string, tag name.Tag, images []platformImage) (digest v1.Hash, err error) {
 	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
 	for _, i := range images {
 		index = mutate.AppendManifests(index, mutate.IndexAddendum{Add: i.image, Descriptor: v1.Descriptor{Platform: &i.platform}})
@@ -38,10 +39,9 @@ func write(out, name string, images []platformImage) (digest v1.Hash, err error)
 	if err != nil {
 		return digest, err
 	}
-	_, tag, _ := strings.Cut(filepath.Base(name), ":")
 	err = at.AppendIndex(index, layout.WithAnnotations(map[string]string{
-		"io.containerd.image.name":          "docker.io/" + name, // what containerd, and so kind, calls the image
-		"org.opencontainers.image.ref.name": tag,
+		"io.containerd.image.name":          runtimeName(tag),
+		"org.opencontainers.image.ref.name": tag.TagStr(),
 	}))
 	if err != nil {
 		return digest, err
@@ -58,6 +58,15 @@ func write(out, name string, images []platformImage) (digest v1.Hash, err error)
 		return digest, err
 	}
 	return digest, file.Close()
+}
+
+// runtimeName is what containerd, and so kind, calls an image: docker.io/library/shop:dev for shop:dev. The library
+// calls the default registry by its server's name, and runtimes do not.
+func runtimeName(tag name.Tag) string {
+	if path, isDefault := strings.CutPrefix(tag.Name(), name.DefaultRegistry+"/"); isDefault {
+		return "docker.io/" + path
+	}
+	return tag.Name()
 }
 
 // pack writes the files of a directory as a tar file: in the order of their names, and without anything that differs

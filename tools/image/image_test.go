@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/layout"
 	"github.com/google/go-containerregistry/pkg/v1/validate"
@@ -25,7 +26,7 @@ func must(t *testing.T, err error) {
 
 func built(t *testing.T, platforms ...string) (archive string) {
 	archive = filepath.Join(t.TempDir(), "new", "image.tar")
-	must(t, run("testdata/hello", archive, "loopwright/hello:dev", platforms))
+	must(t, run("testdata/hello", archive, "registry.example.com/hello:dev", platforms))
 	return archive
 }
 
@@ -51,7 +52,7 @@ func unpack(t *testing.T, archive string) v1.ImageIndex {
 	must(t, err)
 	manifest, err := top.IndexManifest()
 	must(t, err)
-	if len(manifest.Manifests) != 1 || manifest.Manifests[0].Annotations["io.containerd.image.name"] != "docker.io/loopwright/hello:dev" {
+	if len(manifest.Manifests) != 1 || manifest.Manifests[0].Annotations["io.containerd.image.name"] != "registry.example.com/hello:dev" {
 		t.Fatalf("the archive names no image: %+v", manifest.Manifests)
 	}
 	index, err := top.ImageIndex(manifest.Manifests[0].Digest)
@@ -113,6 +114,39 @@ func TestTheSameSourcesMakeTheSameBytes(t *testing.T) {
 	must(t, err)
 	if !bytes.Equal(first, second) {
 		t.Error("two builds differ")
+	}
+}
+
+// kind loads an image under the name in the archive, and a Pod finds it only under the name that its runtime makes of
+// what the manifest says.
+func TestTheArchiveCallsTheImageWhatAContainerRuntimeDoes(t *testing.T) {
+	for imageName, want := range map[string]string{
+		"shop:dev":                     "docker.io/library/shop:dev",
+		"shop":                         "docker.io/library/shop:latest",
+		"loopwright/controllers:dev":   "docker.io/loopwright/controllers:dev",
+		"docker.io/acme/shop:v1":       "docker.io/acme/shop:v1",
+		"docker.io/shop:v1":            "docker.io/library/shop:v1",
+		"index.docker.io/shop:v1":      "docker.io/library/shop:v1",
+		"registry.example.com/shop:v1": "registry.example.com/shop:v1",
+		"ghcr.io/acme/team/shop:v1":    "ghcr.io/acme/team/shop:v1",
+		"localhost:5001/shop:v1":       "localhost:5001/shop:v1",
+		"localhost:5001/shop":          "localhost:5001/shop:latest",
+		"localhost/shop:v1":            "localhost/shop:v1",
+	} {
+		tag, err := name.NewTag(imageName)
+		must(t, err)
+		if got := runtimeName(tag); got != want {
+			t.Errorf("%s is called %s, and should be %s", imageName, got, want)
+		}
+	}
+}
+
+func TestANameThatIsNoneIsRefusedBeforeAnythingIsBuilt(t *testing.T) {
+	for _, imageName := range []string{"", "Shop:v1", "shop:", "shop@sha256:" + strings.Repeat("0", 64)} {
+		err := run("testdata/none", filepath.Join(t.TempDir(), "image.tar"), imageName, []string{"linux/amd64"})
+		if err == nil || !strings.Contains(err.Error(), "image name") {
+			t.Errorf("%q: %v", imageName, err)
+		}
 	}
 }
 

@@ -13,12 +13,13 @@ import (
 	"os"
 	"strings"
 
+	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
 
 func main() {
 	out := flag.String("o", "image.tar", "the archive to write")
-	name := flag.String("name", "loopwright/controllers:dev", "the image's name, with a tag")
+	image := flag.String("name", "loopwright/controllers:dev", "the image's name, with a tag")
 	platforms := flag.String("platforms", "linux/amd64,linux/arm64", "the platforms, with commas between")
 	flag.Usage = func() {
 		fmt.Fprintln(flag.CommandLine.Output(), "image writes a container image with one Go program: image [flags] PACKAGE-DIRECTORY")
@@ -29,14 +30,18 @@ func main() {
 		flag.Usage()
 		os.Exit(2)
 	}
-	if err := run(flag.Arg(0), *out, *name, strings.Split(*platforms, ",")); err != nil {
+	if err := run(flag.Arg(0), *out, *image, strings.Split(*platforms, ",")); err != nil {
 		fmt.Fprintln(os.Stderr, "image:", err)
 		os.Exit(1)
 	}
 }
 
 // run builds the program in a directory for each platform, and writes the image.
-func run(dir, out, name string, platforms []string) error {
+func run(dir, out, imageName string, platforms []string) error {
+	tag, err := name.NewTag(imageName)
+	if err != nil {
+		return fmt.Errorf("image name %q: %w", imageName, err)
+	}
 	var images []platformImage
 	for _, text := range platforms {
 		platform, err := v1.ParsePlatform(text)
@@ -53,10 +58,10 @@ func run(dir, out, name string, platforms []string) error {
 		}
 		images = append(images, platformImage{*platform, image})
 	}
-	digest, err := write(out, name, images)
+	digest, err := write(out, tag, images)
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", out, err)
 	}
-	fmt.Printf("%s\n%s@%s, for %s\n", out, name, digest, strings.Join(platforms, " and "))
+	fmt.Printf("%s\n%s@%s, for %s\n", out, imageName, digest, strings.Join(platforms, " and "))
 	return nil
 }
